@@ -525,9 +525,9 @@ func TestErrors(t *testing.T) {
 			return state.Append(background, bad(make([]float64, 6), 3, math.NaN()), make([]float64, 6))
 		},
 	}
-	for wanted, call := range calls {
+	for want, call := range calls {
 		err := call()
-		for part := range strings.SplitSeq(wanted, "|") {
+		for part := range strings.SplitSeq(want, "|") {
 			if err == nil || !strings.Contains(err.Error(), part) {
 				t.Errorf("the error is %v, want %q", err, part)
 			}

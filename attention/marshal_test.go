@@ -130,7 +130,7 @@ func TestUnmarshalErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for wanted, bad := range map[string][]byte{
+	for want, bad := range map[string][]byte{
 		"not a serialized state":                         []byte("queries, keys and values"),
 		"truncated: must have at least 96 bytes, got 64": data[:headerBytes],
 		"version must be 1, got 2":                       newer,
@@ -158,11 +158,11 @@ func TestUnmarshalErrors(t *testing.T) {
 		"must have 1496 bytes, got 1497":               append(slices.Clone(data), 0),
 		"cannot restore state: not a serialized state": nil,
 	} {
-		if err := s.UnmarshalBinary(bad); err == nil || !strings.Contains(err.Error(), wanted) {
-			t.Errorf("the error is %v, want %q", err, wanted)
+		if err := s.UnmarshalBinary(bad); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v, want %q", err, want)
 		}
 		if !slices.Equal(saved(t, s), data) {
-			t.Fatalf("%s: the state is another", wanted)
+			t.Fatalf("%s: the state is another", want)
 		}
 	}
 }

@@ -112,17 +112,17 @@ func (s *stream[T]) check() error {
 }
 
 // countPositions returns the number of positions in data, and an error if data is invalid.
-func (s *stream[T]) countPositions(t tensor, data []T, limit float64) (positions int, fault error) {
+func (s *stream[T]) countPositions(t tensor, data []T, limit float64) (positions int, problem error) {
 	one, shape := s.shape.sequences()*t.width, s.shape
 	t.positions = 0 // unknown until the length is validated
 	if len(data) == 0 || len(data)%one != 0 {
-		fault = fmt.Errorf("attention: %s must have a positive multiple of %d×%d×%d elements, got %d", t.name,
+		problem = fmt.Errorf("attention: %s must have a positive multiple of %d×%d×%d elements, got %d", t.name,
 			shape.Batch, shape.Heads,
 			t.width, len(data))
 	} else {
 		t.positions = len(data) / one
 	}
-	return t.positions, errors.Join(fault, checkElements(shape, t, data, limit))
+	return t.positions, errors.Join(problem, checkElements(shape, t, data, limit))
 }
 
 // maxUncheckedFlops is the maximum number of flops between checks of the context.
@@ -194,12 +194,12 @@ func (s *stream[T]) Query(ctx context.Context, q []T) ([]T, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	n, fault := s.countPositions(s.shape.layout()[0], q, mapOf[T](s.features).Limit)
+	n, problem := s.countPositions(s.shape.layout()[0], q, mapOf[T](s.features).Limit)
 	if s.keys == 0 {
-		fault = errors.Join(fault, errors.New("attention: the state must have at least one key"))
+		problem = errors.Join(problem, errors.New("attention: the state must have at least one key"))
 	}
-	if fault != nil {
-		return nil, fault
+	if problem != nil {
+		return nil, problem
 	}
 	p := &tensors[T]{Shape: s.shape, q: q}
 	p.Queries = n

@@ -140,28 +140,28 @@ type Input struct {
 
 // Check reports everything that is wrong with the options, as [param.FieldErrors].
 func (o Options) Check() error {
-	var faults param.FieldErrors
+	var errs param.FieldErrors
 	if o.Candidates < 0 {
-		faults = append(faults, param.FieldError{Path: "candidates", Value: o.Candidates, Constraint: "an integer, 0 or more"})
+		errs = append(errs, param.FieldError{Path: "candidates", Value: o.Candidates, Constraint: "an integer, 0 or more"})
 	}
 	if o.Candidates == 0 && o.Budget <= 0 {
-		faults = append(faults, param.FieldError{Path: "budget", Value: o.Budget.String(), Constraint: "a time, or a number of candidates"})
+		errs = append(errs, param.FieldError{Path: "budget", Value: o.Budget.String(), Constraint: "a time, or a number of candidates"})
 	}
 	if o.Score != "" {
 		m, err := metrics.ByName(o.Score)
 		switch {
 		case err != nil:
-			faults = append(faults, param.FieldError{Path: "score", Problem: err.Error(), Err: err})
+			errs = append(errs, param.FieldError{Path: "score", Problem: err.Error(), Err: err})
 		case m.Requires == metrics.StdDevs, m.Requires == metrics.Intervals, m.Requires == metrics.PredictionSets:
-			faults = append(faults, param.FieldError{Path: "score", Problem: fmt.Sprintf("%s needs %s, which no model here gives", m.Name, m.Requires), Hint: "take another score"})
+			errs = append(errs, param.FieldError{Path: "score", Problem: fmt.Sprintf("%s needs %s, which no model here gives", m.Name, m.Requires), Hint: "take another score"})
 		}
 	}
 	for _, name := range o.Recipes {
 		if !known(name) {
-			faults = append(faults, param.FieldError{Path: "only", Value: name, Constraint: "the name of a recipe", Hint: "did you mean " + suggest.Nearest(name, Recipes()) + "?"})
+			errs = append(errs, param.FieldError{Path: "only", Value: name, Constraint: "the name of a recipe", Hint: "did you mean " + suggest.Nearest(name, Recipes()) + "?"})
 		}
 	}
-	return faults.Err()
+	return errs.Err()
 }
 
 // Fit searches, and fits what it has chosen to all rows of data. It returns an error that matches ctx.Err()

@@ -17,9 +17,9 @@ import (
 // among is the estimator that a search over a list of pipelines has: which of them is its one parameter.
 // Fitted as a batch it hands on what each predicts.
 type among struct {
-	list []pipeline.Pipeline
-	at   int
-	said func(candidate, fold int, out share.Outcome)
+	list   []pipeline.Pipeline
+	at     int
+	output func(candidate, fold int, out share.Outcome)
 }
 
 var _ share.BatchFitter = among{}
@@ -41,7 +41,7 @@ func (a among) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 	if b.Yield != nil {
 		yield := b.Yield
 		b.Yield = func(candidate, fold int, out share.Outcome) error {
-			a.said(candidate, fold, out)
+			a.output(candidate, fold, out)
 			return yield(candidate, fold, out)
 		}
 	}
@@ -76,9 +76,9 @@ func fewer(b share.Batch) share.Batch {
 	}
 	slices.Sort(one.Test)
 	b.Folds = []datasets.Fold{one}
-	if wanted := b.Include; wanted != nil {
+	if want := b.Include; want != nil {
 		b.Include = func(candidate, _ int) bool {
-			return slices.ContainsFunc(numbered(len(parts)), func(k int) bool { return wanted(candidate, k) })
+			return slices.ContainsFunc(numbered(len(parts)), func(k int) bool { return want(candidate, k) })
 		}
 	}
 	if yield := b.Yield; yield != nil {

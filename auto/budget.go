@@ -14,10 +14,10 @@ import (
 
 // The plan of the time, in shares of the budget unless it says otherwise.
 const (
-	mostLast     = 0.45 // that the last fit of one recipe may take, for it to be tried
-	mostWide     = 0.7  // that is kept for wider and wider maps, where these are what is lacking
-	mostMember   = 0.1  // that the last fit of a member of an ensemble may take, for time to be kept for it,
-	mostTogether = 0.3  // and those of the leader and all members
+	maxLast     = 0.45 // that the last fit of one recipe may take, for it to be tried
+	maxWidth    = 0.7  // that is kept for wider and wider maps, where these are what is lacking
+	maxMember   = 0.1  // that the last fit of a member of an ensemble may take, for time to be kept for it,
+	maxTogether = 0.3  // and those of the leader and all members
 
 	exactShare = 0.9  // of the time that is left, that a last fit with an exact kernel may take, of which much is known beforehand,
 	lastShare  = 0.6  // one with a map,
@@ -26,11 +26,11 @@ const (
 	keepShare  = 0.05 // and one after a round, so that there is a model,
 	keepLimit  = 0.08 // which is given up after so much of it
 
-	leastTry   = 0.03 // of the budget, for which one more last fit is worth a try
+	minTry     = 0.03 // of the budget, for which one more last fit is worth a try
 	forTheRest = 0.06 // of the budget, for what comes behind the iterations of a last fit, which end so much before it is given up
 	overrun    = 1.05 // when a last fit is given up
 	patience   = 3    // times as long as was foreseen is waited for a trial,
-	leastWait  = 0.08 // but so much of the budget at least,
+	minWait    = 0.08 // but so much of the budget at least,
 	firstWait  = 0.5  // or so much for the first model, without which the search has no result
 	tooLong    = 2    // times as long as it was waited for it is what was given up thought to take
 	prudence   = 1.5  // times as long as it was with fewer rows a trial is thought to take: iterations are more

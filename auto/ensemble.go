@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	mostMembers   = 6
-	mostEven      = 10   // that count the same,
+	maxMembers    = 6
+	maxEven       = 10   // that count the same,
 	evenBelow     = 3000 // so many rows with classes
-	mostBeside    = 40   // candidates among which members are looked for
-	leastWeight   = 0.03 // of a member that is of use
+	maxConcurrent = 40   // candidates among which members are looked for
+	minWeight     = 0.03 // of a member that is of use
 	crossedParts  = 5    // of the rows, by which weights are judged
 	worthEnsemble = 0.02 // standard errors of the leader that an ensemble has to gain
 	alikeTo       = 0.5  // standard errors of the leader, within which others are as good as it is, for all that few rows say
@@ -45,8 +45,8 @@ func (r *run) combine(members []scored) (ensemble, bool) {
 		c := r.crossingOf(members)
 		c.even = r.even()
 		w, shares := c.weights(func(int) bool { return true })
-		least := leastWeight
-		if len(members) > mostMembers && !c.even { // one by one, for each changes the weights of the others
+		least := minWeight
+		if len(members) > maxMembers && !c.even { // one by one, for each changes the weights of the others
 			least = max(least, 1.001*slices.Min(shares))
 		}
 		kept := slices.Clone(members)[:0]
@@ -86,7 +86,7 @@ func (r *run) bestOfRecipes() []scored {
 		}
 	}
 	slices.SortStableFunc(out, r.compare)
-	return out[:min(len(out), mostEven)]
+	return out[:min(len(out), maxEven)]
 }
 
 // beside returns the candidates among which members are looked for, the best first: of quantities several of a recipe, for kernels
@@ -103,18 +103,18 @@ func (r *run) beside() []scored {
 	}
 	slices.SortStableFunc(out, r.compare)
 	out = slices.CompactFunc(out, func(a, b scored) bool { return a.point == b.point })
-	return out[:min(len(out), mostBeside)]
+	return out[:min(len(out), maxConcurrent)]
 }
 
 // speaksOfTheSame reports whether what a candidate said was kept, of the rows that the leader speaks of.
 func (r *run) speaksOfTheSame(s scored) bool {
-	return r.leader.said != nil && s.on == r.leader.on && s.said != nil && len(s.said)/s.outputs == len(r.leader.said)/r.leader.outputs
+	return r.leader.output != nil && s.on == r.leader.on && s.output != nil && len(s.output)/s.outputs == len(r.leader.output)/r.leader.outputs
 }
 
 // crossing is what members say of rows, each as rows × width numbers, beside the truth: values, probabilities
 // where all have them, or else scores beside codes ±1, as [meta.Ensemble] combines them.
 type crossing struct {
-	said     [][]float64
+	output   [][]float64
 	truth    []float64
 	rows     int
 	width    int
@@ -152,10 +152,10 @@ func (r *run) crossingOf(members []scored) crossing {
 		}
 	}
 	for i := range c.known {
-		c.known[i] = !slices.ContainsFunc(members, func(m scored) bool { return math.IsNaN(float64(m.said[i*m.outputs])) })
+		c.known[i] = !slices.ContainsFunc(members, func(m scored) bool { return math.IsNaN(float64(m.output[i*m.outputs])) })
 	}
 	for _, m := range members {
-		c.said = append(c.said, c.column(m, r.table[m.recipe].probabilities))
+		c.output = append(c.output, c.column(m, r.table[m.recipe].probabilities))
 	}
 	return c
 }
@@ -164,17 +164,17 @@ func (r *run) crossingOf(members []scored) crossing {
 func (c crossing) column(m scored, probabilities bool) []float64 {
 	out := make([]float64, c.rows*c.width)
 	for i := range c.rows {
-		said := m.said[i*m.outputs : (i+1)*m.outputs]
+		output := m.output[i*m.outputs : (i+1)*m.outputs]
 		for j := range c.width {
 			v := 0.0
 			switch at := i*c.width + j; {
 			case !probabilities || c.probable:
-				v = float64(said[j])
+				v = float64(output[j])
 				out[at] = v
 			case c.width == 1:
-				out[at] = logOf(said[1]) - logOf(said[0])
+				out[at] = logOf(output[1]) - logOf(output[0])
 			default:
-				out[at] = logOf(said[j])
+				out[at] = logOf(output[j])
 			}
 		}
 	}
@@ -187,8 +187,8 @@ func logOf(p float32) float64 { return math.Log(max(float64(p), 1e-12)) }
 // weights are those of least squared error over the rows in question, and shares what they are where all say
 // numbers of one size.
 func (c crossing) weights(in func(row int) bool) (weights, shares []float64) {
-	m := len(c.said)
-	sums, said := stacking.NewSums(m), make([]float64, m)
+	m := len(c.output)
+	sums, output := stacking.NewSums(m), make([]float64, m)
 	for i := range c.rows {
 		if !c.known[i] || !in(i) {
 			continue
@@ -198,10 +198,10 @@ func (c crossing) weights(in func(row int) bool) (weights, shares []float64) {
 			w = c.weight[i]
 		}
 		for at := i * c.width; at < (i+1)*c.width; at++ {
-			for k := range said {
-				said[k] = c.said[k][at]
+			for k := range output {
+				output[k] = c.output[k][at]
 			}
-			sums.Add(w, said, c.truth[at])
+			sums.Add(w, output, c.truth[at])
 		}
 	}
 	sharesOf := func() []float64 {
@@ -242,7 +242,7 @@ func (r *run) crossed(c crossing) (float64, error) {
 			for at := i * c.width; at < (i+1)*c.width; at++ {
 				v := 0.0
 				for k := range w {
-					v += w[k] * c.said[k][at]
+					v += w[k] * c.output[k][at]
 				}
 				together = append(together, v)
 			}
@@ -299,7 +299,7 @@ func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
 		return r.ensemble != nil, err
 	}
 	wider := 1
-	for wider*moreSize <= mostSize/firstSize {
+	for wider*moreSize <= maxSize/firstSize {
 		var took float64
 		if took, err = r.expectedMembers(ctx, found, wider*moreSize); err != nil || took > widerShare*r.left() {
 			break

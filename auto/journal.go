@@ -73,7 +73,7 @@ func (n *notes) find(key string, points, folds int) (out []scored, ok bool) {
 			out[i].folds = append(out[i].folds, float64(v))
 		}
 		for at := 0; at < len(c.Said); at += 4 {
-			out[i].said = append(out[i].said, math.Float32frombits(binary.LittleEndian.Uint32(c.Said[at:])))
+			out[i].output = append(out[i].output, math.Float32frombits(binary.LittleEndian.Uint32(c.Said[at:])))
 		}
 	}
 	return out, true
@@ -87,7 +87,7 @@ func (n *notes) write(key string, out []scored) error {
 		for _, v := range s.folds {
 			c.Folds = append(c.Folds, journal.Number(v))
 		}
-		for _, v := range s.said {
+		for _, v := range s.output {
 			c.Said = binary.LittleEndian.AppendUint32(c.Said, math.Float32bits(v))
 		}
 		one.Scored = append(one.Scored, c)

@@ -123,7 +123,7 @@ func (r *run) fitLeader(ctx context.Context) error {
 		if err == nil {
 			return r.widen(ctx)
 		}
-		if !errors.Is(err, errEnded) || ctx.Err() != nil || r.stopped() || r.left() < leastTry*r.options.Budget.Seconds() {
+		if !errors.Is(err, errEnded) || ctx.Err() != nil || r.stopped() || r.left() < minTry*r.options.Budget.Seconds() {
 			return err
 		}
 	}

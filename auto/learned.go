@@ -44,9 +44,9 @@ func inputsOf(fitted *pipeline.FittedPipeline, schema datasets.Schema, cols int)
 	chain := fitted.Chain()
 	for i := range chain.Len() {
 		_, step := chain.Step(i)
-		if said, ok := step.(relevant); ok {
+		if output, ok := step.(relevant); ok {
 			var out []Input
-			for j, v := range said.Relevance() {
+			for j, v := range output.Relevance() {
 				out = append(out, Input{Name: schema.Name(j), Scale: v})
 			}
 			slices.SortStableFunc(out, func(a, b Input) int { return cmp.Compare(b.Scale, a.Scale) })

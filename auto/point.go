@@ -22,7 +22,7 @@ type point struct {
 }
 
 const (
-	mostGamma    = 24 // half octaves that a grid of γ is extended to, either way
+	maxGamma     = 24 // half octaves that a grid of γ is extended to, either way
 	coarseGamma  = 4  // between the values of γ of the first round
 	coarseGammas = 2  // values on either side of the middle one, in the first round
 )

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	firstRows   = 2000  // of the first round
-	firstSize   = 512   // of its maps
-	mostSize    = 16384 // of any map, and with a number of candidates as the budget:
-	mostCounted = 2048
-	moreRows    = 4 // times as many, in the next round
-	moreSize    = 2
+	firstRows  = 2000  // of the first round
+	firstSize  = 512   // of its maps
+	maxSize    = 16384 // of any map, and with a number of candidates as the budget:
+	maxCounted = 2048
+	moreRows   = 4 // times as many, in the next round
+	moreSize   = 2
 )
 
 // level is the rows of a round, the size of its maps, and the effort by which its recipes learn what they learn.
@@ -149,9 +149,9 @@ func (r *run) levelWithin(ctx context.Context, field []entrant, want level, roun
 
 // sizeWithin bounds the size of a map by what so many rows can make use of.
 func (r *run) sizeWithin(size int) int {
-	most := mostSize
+	most := maxSize
 	if !r.timed() {
-		most = mostCounted // nothing else bounds the time that a candidate takes
+		most = maxCounted // nothing else bounds the time that a candidate takes
 	}
 	if r.options.Memory > 0 {
 		const sums = 32 // bytes of the products of two features, and of the factor
@@ -195,10 +195,10 @@ func (r *run) coarse(recipe, gamma int) entrant {
 }
 
 const (
-	leastNext   = 8 // recipes of a round that go on, at least, where they can all be of use in the end;
-	fewNext     = 6 // where there are many rows to come
-	mostOfMap   = 3 // of these with one map and model, and
-	mostOfInput = 4 // with one representation: an ensemble lives of members that differ
+	minNext    = 8 // recipes of a round that go on, at least, where they can all be of use in the end;
+	fewNext    = 6 // where there are many rows to come
+	maxOfMap   = 3 // of these with one map and model, and
+	maxOfInput = 4 // with one representation: an ensemble lives of members that differ
 )
 
 // next returns the better third of the field with a finer grid, and after the first round the other models on
@@ -208,7 +208,7 @@ func (r *run) next(field []entrant, round int) []entrant {
 	ranked = slices.DeleteFunc(ranked, func(e entrant) bool { _, ok := r.best[e.recipe]; return !ok })
 	slices.SortStableFunc(ranked, func(a, b entrant) int { return r.compare(r.best[a.recipe], r.best[b.recipe]) })
 	ofMap, inputs := map[string]int{}, map[string]int{}
-	most := max(leastNext, (len(ranked)+2)/3)
+	most := max(minNext, (len(ranked)+2)/3)
 	if r.timed() && r.manyToCome() {
 		most = fewNext
 	}
@@ -217,7 +217,7 @@ func (r *run) next(field []entrant, round int) []entrant {
 	for _, e := range ranked {
 		k := r.table[e.recipe]
 		name := kindOf(k)
-		if chosen >= most || ofMap[name] >= mostOfMap || inputs[k.representation.name] >= mostOfInput {
+		if chosen >= most || ofMap[name] >= maxOfMap || inputs[k.representation.name] >= maxOfInput {
 			continue
 		}
 		ofMap[name]++
@@ -496,9 +496,9 @@ func (r *run) setReserve(ctx context.Context) error {
 	}
 	budget := r.options.Budget.Seconds()
 	if r.narrow(r.leader) && r.last.rows > firstRows {
-		wide, err := r.widest(ctx, r.leader.point, lastShare*mostWide*budget)
+		wide, err := r.widest(ctx, r.leader.point, lastShare*maxWidth*budget)
 		if err != nil || wide > r.leader.size {
-			r.reserve = mostWide * budget
+			r.reserve = maxWidth * budget
 			return err
 		}
 	}
@@ -507,12 +507,12 @@ func (r *run) setReserve(ctx context.Context) error {
 	if r.table[r.leader.recipe].mapping.exact { // of which more is known beforehand
 		slack = 1 / exactShare
 	}
-	r.reserve = min(slack*took, mostLast*budget) + 0.02*budget
+	r.reserve = min(slack*took, maxLast*budget) + 0.02*budget
 	others := r.bestOfRecipes()
-	for _, m := range others[:min(len(others), mostMembers)] {
+	for _, m := range others[:min(len(others), maxMembers)] {
 		other, wrong := r.expectedFit(ctx, m.point)
 		err = errors.Join(err, wrong)
-		if m.point != r.leader.point && r.reserve+other < mostTogether*budget && other < mostMember*budget {
+		if m.point != r.leader.point && r.reserve+other < maxTogether*budget && other < maxMember*budget {
 			r.reserve += other
 		}
 	}
@@ -531,5 +531,5 @@ func (r *run) fitsAll(ctx context.Context, e entrant) (bool, error) {
 		p.penalty += 2 * decade
 	}
 	took, err := r.expectedFit(ctx, p)
-	return took <= mostLast*r.options.Budget.Seconds(), err
+	return took <= maxLast*r.options.Budget.Seconds(), err
 }

@@ -131,15 +131,15 @@ func inParts(one datasets.Fold) []datasets.Fold {
 
 const (
 	learnedOnce = 3000 // rows from which on representations learn from rows of their own
-	mostLessons = 6000
+	maxBlocks   = 6000
 )
 
 // lessonCount is how many rows representations learn from.
 func (r *sample) lessonCount() int {
 	if n := r.data.Rows(); n >= learnedOnce {
-		return min(2*n/5, mostLessons)
+		return min(2*n/5, maxBlocks)
 	}
-	return mostLessons
+	return maxBlocks
 }
 
 // withoutLessons lets no fold test on what representations learn from: these rows are training rows of every
@@ -277,8 +277,8 @@ func (r *sample) interpolates() bool {
 	return steps < 2*maxRatio*squares
 }
 
-// leastRows is how many rows there must be to choose by.
-const leastRows = 20
+// minRows is how many rows there must be to choose by.
+const minRows = 20
 
 // checkRows refuses rows that nothing can be learned or chosen from.
 func (r *sample) checkRows() error {
@@ -287,8 +287,8 @@ func (r *sample) checkRows() error {
 		return errors.New("the rows have no targets")
 	case r.data.Targets != nil:
 		return errors.New("one target is wanted, not several")
-	case n < leastRows:
-		return fmt.Errorf("%d rows with a target are too few to choose a model by, wanted at least %d; give more rows, or fit one pipeline without a search", n, leastRows)
+	case n < minRows:
+		return fmt.Errorf("%d rows with a target are too few to choose a model by, wanted at least %d; give more rows, or fit one pipeline without a search", n, minRows)
 	case r.data.Cols() == 0:
 		return errors.New("the rows have no inputs")
 	}

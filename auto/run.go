@@ -149,13 +149,13 @@ func (r *run) chooseTable(task datasets.Task) error {
 // machine.
 const manyRows = 5000
 
-// mostSteps is up to how many rows Newton's method is tried for several classes, and ridge regression on sparse rows of a map:
+// maxSteps is up to how many rows Newton's method is tried for several classes, and ridge regression on sparse rows of a map:
 // what they gain over others a wider map gains in less time.
-const mostSteps = 20_000
+const maxSteps = 20_000
 
 // slow reports whether the model of a recipe takes too long of so many rows, or classes, and another one does about as well.
 func (r *run) slow(k recipe) bool {
-	many := r.data.Rows() > mostSteps
+	many := r.data.Rows() > maxSteps
 	switch k.head.name {
 	case "ridge_classifier":
 		return k.late && (many || r.classes > 2)

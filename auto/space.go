@@ -37,7 +37,7 @@ func (r *space) around(p point, gammas, gammaStep, penalties, penaltyStep int) [
 // allowed reports whether a point lies within what grids are extended to.
 func (r *space) allowed(p point) bool {
 	_, _, floor, most := r.table[p.recipe].penalties()
-	return p.gamma >= -mostGamma && p.gamma <= mostGamma && p.penalty >= floor && p.penalty <= most
+	return p.gamma >= -maxGamma && p.gamma <= maxGamma && p.penalty >= floor && p.penalty <= most
 }
 
 // behindEdge returns the points behind the edge of a recipe's grid on which its best point lies: none where it

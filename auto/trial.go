@@ -28,9 +28,9 @@ type scored struct {
 	seconds float64 // of all its fits, work that was shared in part
 	failed  string
 
-	// said is what was predicted for each row by a model that has not seen it, rows × outputs: targets, or
+	// output is what was predicted for each row by a model that has not seen it, rows × outputs: targets, or
 	// probabilities or scores of classes. NaN where no fold tests on the row; nil where it was not kept, see [run.kept].
-	said    []float32
+	output  []float32
 	outputs int
 }
 
@@ -98,7 +98,7 @@ func (r *run) patienceWith(ctx context.Context, t trial) time.Duration {
 	if err != nil {
 		return math.MaxInt64
 	}
-	least := leastWait
+	least := minWait
 	if r.incumbent == nil {
 		least = firstWait
 	}
@@ -145,13 +145,13 @@ func (r *run) score(ctx context.Context, t *trial) (out []scored, err error) {
 	defer end()
 	began := time.Now()
 	out = make([]scored, len(t.points))
-	said := make([][]estimator.Prediction, len(t.points))
+	output := make([][]estimator.Prediction, len(t.points))
 	for i := range out {
 		out[i].point, out[i].folds = t.points[i], make([]float64, len(t.folds))
-		said[i] = make([]estimator.Prediction, len(t.folds))
+		output[i] = make([]estimator.Prediction, len(t.folds))
 	}
 	for _, part := range t.on.parts {
-		err := r.scorePart(ctx, part, t.list, out, said)
+		err := r.scorePart(ctx, part, t.list, out, output)
 		if err != nil && outer.Err() == nil {
 			t.took, t.late = tooLong*limit.Seconds(), true
 			return failures(t.points, len(t.folds), fmt.Errorf("given up after %.3g s, which was more than foreseen", limit.Seconds())), nil
@@ -165,20 +165,20 @@ func (r *run) score(ctx context.Context, t *trial) (out []scored, err error) {
 		out[i].mean, out[i].std = meanAndError(out[i].folds, times)
 	}
 	for _, i := range r.kept(out) {
-		out[i].said, out[i].outputs = together(said[i], t.folds, t.rows)
+		out[i].output, out[i].outputs = together(output[i], t.folds, t.rows)
 	}
 	t.took = time.Since(began).Seconds()
 	return out, nil
 }
 
 // scorePart searches over a list of pipelines on the folds of a part, and notes what they say and how they do.
-func (r *run) scorePart(ctx context.Context, part seen, list []pipeline.Pipeline, out []scored, said [][]estimator.Prediction) error {
+func (r *run) scorePart(ctx context.Context, part seen, list []pipeline.Pipeline, out []scored, output [][]estimator.Prediction) error {
 	numbers := make([]any, len(list))
 	for i := range numbers {
 		numbers[i] = i
 	}
-	spec := among{list: list, said: func(candidate, fold int, out share.Outcome) {
-		said[candidate][part.numbers[fold]] = estimator.Prediction(out.Prediction)
+	spec := among{list: list, output: func(candidate, fold int, out share.Outcome) {
+		output[candidate][part.numbers[fold]] = estimator.Prediction(out.Prediction)
 	}}
 	search := gridsearch.NewSearch(spec, gridsearch.Axis{Path: "at", Values: numbers})
 	search.Splitter, search.Score, search.Refit, search.Memory = fixed(part.folds), r.metric.Name, gridsearch.RefitNone, r.options.Memory
@@ -243,11 +243,11 @@ func (r *run) kept(out []scored) []int {
 
 // together puts the predictions of the folds into the order of the rows. What several folds say of a row
 // is averaged.
-func together(said []estimator.Prediction, folds []datasets.Fold, rows int) ([]float32, int) {
+func together(output []estimator.Prediction, folds []datasets.Fold, rows int) ([]float32, int) {
 	outputs := 0
 	var sums []float64
 	counts := make([]int, rows)
-	for k, p := range said {
+	for k, p := range output {
 		m := outputsOf(p)
 		if m == nil {
 			return nil, 0

@@ -65,11 +65,11 @@ func TestHeldOut(t *testing.T) {
 	spec := pipeline.Sequence{}.Then(counting{&fits})
 	list := []pipeline.Pipeline{spec, spec}
 	out := make([]scored, len(list))
-	said := make([][]estimator.Prediction, len(list))
+	got := make([][]estimator.Prediction, len(list))
 	for i := range out {
-		out[i].folds, said[i] = make([]float64, len(folds)), make([]estimator.Prediction, len(folds))
+		out[i].folds, got[i] = make([]float64, len(folds)), make([]estimator.Prediction, len(folds))
 	}
-	if err := r.scorePart(ctx, seen{data, folds, numbered(len(folds))}, list, out, said); err != nil {
+	if err := r.scorePart(ctx, seen{data, folds, numbered(len(folds))}, list, out, got); err != nil {
 		t.Fatal(err)
 	}
 	if fits != len(list) {
@@ -85,7 +85,7 @@ func TestHeldOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(said[1][k].Values, want) {
+		if !slices.Equal(got[1][k].Values, want) {
 			t.Errorf("part %d is predicted otherwise than by one fit", k)
 		}
 		if score, _ := r.metric.Score(metrics.Input{YTrue: part.Y, YPred: want}); score != out[1].folds[k] {
@@ -265,9 +265,9 @@ func TestEquals(t *testing.T) {
 		out[i].penalty, out[i].on, out[i].folds = penalty, 100, []float64{0.9}
 	}
 	best := r.bestOf(out)
-	out[best].said, out[best].outputs = make([]float32, 100), 1
+	out[best].output, out[best].outputs = make([]float32, 100), 1
 	r.takeIn(out)
-	if r.leader.said == nil || len(r.bestOfRecipes()) != 1 {
+	if r.leader.output == nil || len(r.bestOfRecipes()) != 1 {
 		t.Errorf("penalty %d leads, and the predictions of %d are kept", r.leader.penalty, out[best].penalty)
 	}
 }
@@ -294,11 +294,11 @@ func TestEvenEnsemble(t *testing.T) {
 				taken := slices.ContainsFunc(out, func(s scored) bool { return r.table[s.recipe].String() == k.String() })
 				return k.head.name == "ridge_classifier" && !taken
 			})
-			s := scored{point: point{recipe: recipe}, on: c.rows, mean: mean, std: 0.013, folds: []float64{mean}, said: make([]float32, c.rows), outputs: 1}
+			s := scored{point: point{recipe: recipe}, on: c.rows, mean: mean, std: 0.013, folds: []float64{mean}, output: make([]float32, c.rows), outputs: 1}
 			for i, y := range data.Y {
-				s.said[i] = float32(2*y-1) * (1 + float32(recipe))
+				s.output[i] = float32(2*y-1) * (1 + float32(recipe))
 				if float64(i) >= mean*float64(c.rows) {
-					s.said[i] *= -1
+					s.output[i] *= -1
 				}
 			}
 			out = append(out, s)
@@ -344,11 +344,11 @@ func TestWorseEnsemble(t *testing.T) {
 		if k.head.name != "ridge_classifier" || len(out) == 2 {
 			continue
 		}
-		s := scored{point: point{recipe: recipe}, on: n, mean: 0.9, std: 0.013, folds: []float64{0.9}, said: make([]float32, n), outputs: 1}
+		s := scored{point: point{recipe: recipe}, on: n, mean: 0.9, std: 0.013, folds: []float64{0.9}, output: make([]float32, n), outputs: 1}
 		for i, y := range data.Y { // each is wrong in other rows, by more than the other one is right
-			s.said[i] = float32(2*y - 1)
+			s.output[i] = float32(2*y - 1)
 			if i/60 == len(out) {
-				s.said[i] *= -3
+				s.output[i] *= -3
 			}
 		}
 		out = append(out, s)
@@ -370,9 +370,9 @@ func TestMembers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var out []scored
 	for k := range 9 {
-		s := scored{point: point{recipe: k / 3, gamma: k}, on: 400, mean: 0.8 - 0.001*float64(k), std: 0.01, folds: []float64{0.8}, said: make([]float32, 400), outputs: 1}
+		s := scored{point: point{recipe: k / 3, gamma: k}, on: 400, mean: 0.8 - 0.001*float64(k), std: 0.01, folds: []float64{0.8}, output: make([]float32, 400), outputs: 1}
 		for i, y := range data.Y {
-			s.said[i] = float32(y + (0.4+0.05*float64(k))*rng.NormFloat64())
+			s.output[i] = float32(y + (0.4+0.05*float64(k))*rng.NormFloat64())
 		}
 		out = append(out, s)
 	}
@@ -382,7 +382,7 @@ func TestMembers(t *testing.T) {
 		t.Errorf("%d recipes", got)
 	}
 	found, ok := r.combine(r.beside())
-	if !ok || len(found.members) != mostMembers {
+	if !ok || len(found.members) != maxMembers {
 		t.Fatalf("%d members, %v", len(found.members), ok)
 	}
 	sum := 0.0

@@ -69,8 +69,8 @@ func (m *making[T]) get(ctx context.Context, make func() (T, error)) (T, error) 
 	return value, err
 }
 
-// mostViews is how many bytes of views are kept.
-const mostViews = 512 << 20
+// maxViews is how many bytes of views are kept.
+const maxViews = 512 << 20
 
 func newViews() views {
 	return views{clean: map[viewKey]*making[*pipeline.FittedChain]{}, made: map[viewKey]*making[*view]{},
@@ -79,7 +79,7 @@ func newViews() views {
 
 // shrink forgets all views where they are too many. Nobody may be at work on one.
 func (v *views) shrink() {
-	if v.bytes > mostViews {
+	if v.bytes > maxViews {
 		v.made, v.bytes = map[viewKey]*making[*view]{}, 0
 	}
 }

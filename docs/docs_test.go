@@ -227,11 +227,11 @@ func TestExampleFiles(t *testing.T) {
 // complain reports an error, unless data are absent and nothing else is wrong.
 func complain(t *testing.T, where string, err error) {
 	t.Helper()
-	var faults param.FieldErrors
-	if err != nil && !errors.As(err, &faults) {
+	var errs param.FieldErrors
+	if err != nil && !errors.As(err, &errs) {
 		t.Errorf("%s: %v", where, err)
 	}
-	for _, f := range faults {
+	for _, f := range errs {
 		if !errors.Is(f, fs.ErrNotExist) {
 			t.Errorf("%s: %v", where, f)
 		}
@@ -261,13 +261,13 @@ func TestPicturesDoNotDependOnFonts(t *testing.T) {
 	if err != nil || len(files) < 8 {
 		t.Fatal(files, err)
 	}
-	texts := regexp.MustCompile(`<text[^>]*>`)
+	strs := regexp.MustCompile(`<text[^>]*>`)
 	for _, name := range files {
 		picture, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, element := range texts.FindAllString(string(picture), -1) {
+		for _, element := range strs.FindAllString(string(picture), -1) {
 			if !strings.Contains(element, "textLength=") {
 				t.Errorf("%s: %s has no length of its own", name, element)
 			}

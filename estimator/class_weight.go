@@ -25,7 +25,7 @@ var _ param.Value = (*ClassWeight)(nil)
 
 // Set takes none, balanced, or a map of class name to weight.
 func (c *ClassWeight) Set(plain any) error {
-	wanted := fmt.Errorf("%s", c.Constraint())
+	want := fmt.Errorf("%s", c.Constraint())
 	switch v := plain.(type) {
 	case nil:
 		*c = ClassWeight{}
@@ -34,7 +34,7 @@ func (c *ClassWeight) Set(plain any) error {
 			if near := suggest.Nearest(v, []string{"none", "balanced"}); near != "" {
 				return param.FieldError{Hint: fmt.Sprintf("did you mean %s?", near)}
 			}
-			return wanted
+			return want
 		}
 		*c = ClassWeight{Balanced: v == "balanced"}
 	case map[string]any:
@@ -46,13 +46,13 @@ func (c *ClassWeight) Set(plain any) error {
 			case float64:
 				weights[name] = w
 			default:
-				return wanted
+				return want
 			}
 		}
 		*c = ClassWeight{Weights: weights}
 		return c.Check()
 	default:
-		return wanted
+		return want
 	}
 	return nil
 }

@@ -127,11 +127,11 @@ func (s *GaussianProcess) Params(l *param.List) {
 			if slices.Contains(names, name) {
 				continue
 			}
-			fault := param.FieldError{Constraint: "a list of gamma, scales, noise and amplitude"}
+			problem := param.FieldError{Constraint: "a list of gamma, scales, noise and amplitude"}
 			if near := suggest.Nearest(name, names); near != "" {
-				fault.Hint = "did you mean " + near + "?"
+				problem.Hint = "did you mean " + near + "?"
 			}
-			return fault
+			return problem
 		}
 		return nil
 	})

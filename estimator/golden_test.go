@@ -377,7 +377,7 @@ func TestWideLeaveOneOutEqualsReference(t *testing.T) {
 			near(t, "residual", residuals(func(i int) float64 { return got.Predictions[0].At(i, 0) }), want.Residuals, off)
 			s := estimator.NewRidge()
 			s.Alpha = in.Alpha
-			_, err = s.FitBatch(context.Background(), oneOut(data, []estimator.Estimator{s}, false, func(_ int, one share.Outcome) error {
+			_, err = s.FitBatch(context.Background(), loo(data, []estimator.Estimator{s}, false, func(_ int, one share.Outcome) error {
 				if one.Err == nil {
 					near(t, "residual in a search", residuals(func(i int) float64 { return one.Values[i] }), want.Residuals, off)
 				}

@@ -49,7 +49,7 @@ func TestSweepOneOutIsFittingWithoutEachRow(t *testing.T) {
 		} {
 			got := map[int]share.Outcome{}
 			fitter := job.specs[0].(share.BatchFitter)
-			_, err := fitter.FitBatch(ctx, oneOut(job.data, job.specs, false, func(k int, one share.Outcome) error { got[k] = one; return nil }))
+			_, err := fitter.FitBatch(ctx, loo(job.data, job.specs, false, func(k int, one share.Outcome) error { got[k] = one; return nil }))
 			if err != nil || len(got) != len(job.specs) {
 				t.Fatalf("%s: %d results, %v", what, len(got), err)
 			}
@@ -88,7 +88,7 @@ func TestSweepOneOutByGCV(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.FitBatch(ctx, oneOut(datasets.Set{X: x, Y: y}, []estimator.Estimator{s}, true, func(_ int, one share.Outcome) error {
+	_, err = s.FitBatch(ctx, loo(datasets.Set{X: x, Y: y}, []estimator.Estimator{s}, true, func(_ int, one share.Outcome) error {
 		mse := 0.0
 		for i, v := range one.Values {
 			mse += (v - y[i]) * (v - y[i]) / n
@@ -109,7 +109,7 @@ func TestSweepOneOutYieldsErrors(t *testing.T) {
 	y := []float64{1, 2, 3, 3, 2, 1}
 	specs := ridges(0, 1)
 	failed := 0
-	_, err := estimator.NewRidge().FitBatch(context.Background(), oneOut(datasets.Set{X: x, Y: y}, specs, false, func(k int, one share.Outcome) error {
+	_, err := estimator.NewRidge().FitBatch(context.Background(), loo(datasets.Set{X: x, Y: y}, specs, false, func(k int, one share.Outcome) error {
 		if (one.Err != nil) != (k < 2) {
 			t.Errorf("candidate %d: %v", k, one.Err)
 		}
@@ -123,8 +123,8 @@ func TestSweepOneOutYieldsErrors(t *testing.T) {
 	}
 }
 
-// oneOut is a batch that computes leave-one-out predictions.
-func oneOut(data datasets.Set, specs []estimator.Estimator, gcv bool, yield func(candidate int, out share.Outcome) error) share.Batch {
+// loo is a batch that computes leave-one-out predictions.
+func loo(data datasets.Set, specs []estimator.Estimator, gcv bool, yield func(candidate int, out share.Outcome) error) share.Batch {
 	all := make([]int, data.Rows())
 	for i := range all {
 		all[i] = i

@@ -125,18 +125,18 @@ func TestThresholdOfAnExperiment(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	said, err := csv.NewReader(file).ReadAll()
+	got, err := csv.NewReader(file).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := map[string]int{}
-	for k, name := range said[0] {
+	for k, name := range got[0] {
 		at[name] = k
 	}
-	for _, row := range said[1:] {
+	for _, row := range got[1:] {
 		high, err := strconv.ParseFloat(row[at["probability_high"]], 64)
 		if err != nil || (high > c.Value) != (row[at["prediction"]] == "high") {
-			t.Fatalf("%v, %v: threshold %v", said[0], row, c.Value)
+			t.Fatalf("%v, %v: threshold %v", got[0], row, c.Value)
 		}
 	}
 	searched := execute(t, spec(t, text+"search: {grid: {threshold.score: [f1, accuracy], threshold.estimator.C: [0.1, 1]}, score: f1, folds: 3}\n",

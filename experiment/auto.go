@@ -68,34 +68,34 @@ type AutoOptions struct {
 // Closing o.Stop ends the search with the best model so far. When ctx ends, Auto returns an error
 // that matches ctx.Err() and context.Cause(ctx).
 func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
-	told := []string{}
-	tell := func(text string) {
-		told = append(told, text)
+	known := []string{}
+	report := func(text string) {
+		known = append(known, text)
 		if o.OnDecision != nil {
 			o.OnDecision(text)
 		}
 	}
-	if err := o.faults().Err(); err != nil {
+	if err := o.errs().Err(); err != nil {
 		return Result{}, err
 	}
 	began := time.Now()
 	draft, cancel := o.untilStopped(ctx, 0)
 	defer cancel()
-	spec, err := autoSpec(draft, path, o, tell)
+	spec, err := autoSpec(draft, path, o, report)
 	if err != nil {
 		return Result{}, err
 	}
 	out := newOutputs(spec, Options{OnWarning: o.OnWarning}, true)
 	out.started = began
-	return out.end(ctx, runAuto(ctx, spec, o, tell, &told, out))
+	return out.end(ctx, runAuto(ctx, spec, o, report, &known, out))
 }
 
 // runAuto executes the phases of Auto. It saves the model before the evaluation, so that an
 // interruption cannot lose it.
-func runAuto(ctx context.Context, spec Spec, o AutoOptions, tell func(string), told *[]string, out *outputs) error {
+func runAuto(ctx context.Context, spec Spec, o AutoOptions, report func(string), known *[]string, out *outputs) error {
 	reading, cancel := o.untilStopped(ctx, 0)
 	defer cancel()
-	data, err := loadAuto(reading, spec, o, tell, out)
+	data, err := loadAuto(reading, spec, o, report, out)
 	if err != nil {
 		if reading.Err() != nil {
 			return ctxerr.Check(reading)
@@ -108,7 +108,7 @@ func runAuto(ctx context.Context, spec Spec, o AutoOptions, tell func(string), t
 		return err
 	}
 	data.spec.Pipeline, data.spec.Search = found.Pipeline, nil
-	out.result.Auto = autoSummary(found, *told)
+	out.result.Auto = autoSummary(found, *known)
 	again := data.spec
 	again.Output.Dir = filepath.ToSlash(filepath.Join(again.Output.Dir, "again"))
 	if err := saveChosen(ctx, data, f, found, again, o, out); err != nil {
@@ -124,7 +124,7 @@ func runAuto(ctx context.Context, spec Spec, o AutoOptions, tell func(string), t
 }
 
 // autoSpec returns the data and preprocessing of the experiment file, or the inferred ones.
-func autoSpec(ctx context.Context, path string, o AutoOptions, tell func(string)) (Spec, error) {
+func autoSpec(ctx context.Context, path string, o AutoOptions, report func(string)) (Spec, error) {
 	var spec Spec
 	var err error
 	if ending := strings.ToLower(filepath.Ext(path)); ending == ".yaml" || ending == ".yml" {
@@ -139,7 +139,7 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, tell func(string)
 		}
 		spec.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	} else {
-		spec, err = scaffold.Spec(ctx, path, scaffold.Options{Target: o.Target, Format: o.Format, Remark: tell, More: o.ExtraFiles, Input: o.Input})
+		spec, err = scaffold.Spec(ctx, path, scaffold.Options{Target: o.Target, Format: o.Format, Remark: report, More: o.ExtraFiles, Input: o.Input})
 	}
 	if err != nil {
 		return spec, err
@@ -188,29 +188,29 @@ func cleaning(steps []pipeline.Step) []pipeline.Step {
 	return append([]pipeline.Step{}, steps[:at]...)
 }
 
-// faults returns all errors of the options that do not depend on the data.
-func (o AutoOptions) faults() param.FieldErrors {
-	var faults param.FieldErrors
+// errs returns all errors of the options that do not depend on the data.
+func (o AutoOptions) errs() param.FieldErrors {
+	var errs param.FieldErrors
 	if task := datasets.Task(o.Task); task.Unsupervised() {
-		faults = append(faults, param.FieldError{Path: "task", Problem: unsupervisedAuto(task)})
+		errs = append(errs, param.FieldError{Path: "task", Problem: unsupervisedAuto(task)})
 	}
 	if o.MLflow != "" {
 		if _, err := mlflow.ParseAddress(o.MLflow); err != nil {
-			faults = append(faults, param.FieldError{Path: "mlflow", Problem: err.Error()})
+			errs = append(errs, param.FieldError{Path: "mlflow", Problem: err.Error()})
 		}
 	}
 	if o.Candidates < 0 {
-		faults = append(faults, param.FieldError{Path: "candidates", Value: o.Candidates, Constraint: "an integer ≥ 0"})
+		errs = append(errs, param.FieldError{Path: "candidates", Value: o.Candidates, Constraint: "an integer ≥ 0"})
 	}
 	if o.Candidates == 0 && !(o.Minutes > 0 && o.Minutes <= maxMinutes) {
-		faults = append(faults, param.FieldError{Path: "minutes", Value: o.Minutes, Constraint: fmt.Sprintf("a number > 0 and ≤ %d", maxMinutes)})
+		errs = append(errs, param.FieldError{Path: "minutes", Value: o.Minutes, Constraint: fmt.Sprintf("a number > 0 and ≤ %d", maxMinutes)})
 	}
 	if o.Score != "" {
 		if _, err := metrics.ByName(o.Score); err != nil {
-			faults = append(faults, param.FieldError{Path: "score", Problem: config.Problem(err), Err: err})
+			errs = append(errs, param.FieldError{Path: "score", Problem: config.Problem(err), Err: err})
 		}
 	}
-	return faults
+	return errs
 }
 
 // unsupervisedAuto returns the error of an unsupervised task.
@@ -223,7 +223,7 @@ func unsupervisedAuto(task datasets.Task) string {
 const maxMinutes = 60 * 24 * 366
 
 // loadAuto loads the data and reports the decisions about them.
-func loadAuto(ctx context.Context, spec Spec, o AutoOptions, tell func(string), out *outputs) (*loaded, error) {
+func loadAuto(ctx context.Context, spec Spec, o AutoOptions, report func(string), out *outputs) (*loaded, error) {
 	if err := checkExistingAuto(spec, o.Force); err != nil {
 		return nil, err
 	}
@@ -237,15 +237,15 @@ func loadAuto(ctx context.Context, spec Spec, o AutoOptions, tell func(string), 
 	if classes := schema.Classes(); len(classes) > 0 {
 		text += ", classes " + suggest.List(classes)
 	}
-	tell(text)
+	report(text)
 	tested := "none held out to test on"
 	if data.Test != nil {
 		n, _ := data.Test.Dims()
 		tested = fmt.Sprintf("%d held out, which no choice sees", n)
 	}
-	tell(fmt.Sprintf("%d inputs, %d rows to learn from, %s", out.result.Features, out.result.Rows.Train, tested))
+	report(fmt.Sprintf("%d inputs, %d rows to learn from, %s", out.result.Features, out.result.Rows.Train, tested))
 	if steps := data.spec.Pipeline.Steps; len(steps) > 0 {
-		tell("cleaned by " + listed(steps, " → "))
+		report("cleaned by " + listed(steps, " → "))
 	}
 	return data, nil
 }
@@ -404,9 +404,9 @@ func evaluateChosen(ctx context.Context, data *loaded, f fitted, o AutoOptions, 
 }
 
 // autoSummary converts the outcome of the search for result.json.
-func autoSummary(f *auto.Result, told []string) *result.Auto {
+func autoSummary(f *auto.Result, known []string) *result.Auto {
 	out := &result.Auto{Score: f.Score, Recipe: f.Chosen.Recipe, Params: map[string]any{}, Mean: f.Chosen.Score, StdError: f.Chosen.StdError,
-		Candidates: f.Tried, Resumed: f.Resumed, Ended: string(f.StopReason), Rounds: []result.AutoRound{}, Decided: told}
+		Candidates: f.Tried, Resumed: f.Resumed, Ended: string(f.StopReason), Rounds: []result.AutoRound{}, Decided: known}
 	for _, s := range f.Chosen.Settings {
 		out.Params[s.Path] = s.Value
 	}

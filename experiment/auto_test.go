@@ -52,9 +52,9 @@ func few(dir string) experiment.AutoOptions {
 func TestAuto(t *testing.T) {
 	t.Chdir(t.TempDir())
 	houses(t, "houses.csv", 120, nil)
-	var told []string
+	var reported []string
 	o := few("")
-	o.OnDecision = func(text string) { told = append(told, text) }
+	o.OnDecision = func(text string) { reported = append(reported, text) }
 	result, err := experiment.Auto(context.Background(), "houses.csv", o)
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestAuto(t *testing.T) {
 	if result.Rows.Train != 96 || result.Rows.Test != 24 || result.Test["r2"] < 0.4 || result.Auto.Candidates > 12 || result.Auto.Candidates < 6 {
 		t.Errorf("%+v, test %v", result.Rows, result.Test)
 	}
-	if all := strings.Join(told, "\n"); !strings.Contains(all, "24 held out") || !strings.Contains(all, "price: regression") {
+	if all := strings.Join(reported, "\n"); !strings.Contains(all, "24 held out") || !strings.Contains(all, "price: regression") {
 		t.Errorf("told:\n%s", all)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "result.json"))
@@ -155,13 +155,13 @@ func TestAutoHeldOut(t *testing.T) {
 		t.Error("the test rows are not others: the case tells nothing")
 	}
 	houses(t, "new.csv", 40, nil)
-	var said [2]bytes.Buffer
+	var got [2]bytes.Buffer
 	for k, dir := range []string{"first", "second"} {
-		if _, err := experiment.Predict(context.Background(), filepath.Join(dir, "model.bochner"), "new.csv", &said[k], experiment.Options{}); err != nil {
+		if _, err := experiment.Predict(context.Background(), filepath.Join(dir, "model.bochner"), "new.csv", &got[k], experiment.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !bytes.Equal(said[0].Bytes(), said[1].Bytes()) {
+	if !bytes.Equal(got[0].Bytes(), got[1].Bytes()) {
 		t.Error("the models predict differently")
 	}
 }

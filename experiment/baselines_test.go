@@ -40,8 +40,8 @@ func TestSimplerModelIsBetter(t *testing.T) {
 			t.Errorf("%s: result.json has %q, want %q (%v)", c.name, read.Simpler, r.Simpler, err)
 		}
 		page := text(t, "out/report.html")
-		said, scores := strings.Index(page, r.Simpler[1:]+"."), strings.Index(page, "test rows")
-		if said < 0 || said > scores {
+		got, scores := strings.Index(page, r.Simpler[1:]+"."), strings.Index(page, "test rows")
+		if got < 0 || got > scores {
 			t.Errorf("%s: the page does not begin with it", c.name)
 		}
 	}

@@ -181,13 +181,13 @@ type setting = struct {
 // settings returns the settings that are not equal in all experiments.
 func settings(runs []finished) []setting {
 	out := []setting{}
-	told := map[string]bool{}
+	known := map[string]bool{}
 	for _, other := range runs[1:] {
 		for _, d := range runs[0].values.Differences(other.values) {
-			if told[d.Path] {
+			if known[d.Path] {
 				continue
 			}
-			told[d.Path] = true
+			known[d.Path] = true
 			s := setting{Path: d.Path}
 			for _, r := range runs {
 				s.Values = append(s.Values, r.values.At(d.Path))

@@ -25,16 +25,16 @@ func runIn(t *testing.T, dir, document string, overrides ...Override) Result {
 }
 
 // columnsOf reads the truths and predictions of a run.
-func columnsOf(t *testing.T, dir string) (truth, said []string) {
+func columnsOf(t *testing.T, dir string) (truth, got []string) {
 	t.Helper()
 	rows, err := csv.NewReader(strings.NewReader(text(t, dir+"/predictions.csv"))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range rows[1:] {
-		truth, said = append(truth, r[1]), append(said, r[2])
+		truth, got = append(truth, r[1]), append(got, r[2])
 	}
-	return truth, said
+	return truth, got
 }
 
 // Numbers: what differs, the paired t test of the squared errors, the corrected one on folds, in the order of the runs.
@@ -60,13 +60,13 @@ func TestCompareNumbers(t *testing.T) {
 	}
 	truth, first := columnsOf(t, "runs/a")
 	for k, dir := range []string{"runs/b", "runs/c"} {
-		_, said := columnsOf(t, dir)
+		_, output := columnsOf(t, dir)
 		var d []float64
 		mean, sum2 := 0.0, 0.0
 		for i := range truth {
 			y, _ := strconv.ParseFloat(truth[i], 64)
 			p, _ := strconv.ParseFloat(first[i], 64)
-			q, _ := strconv.ParseFloat(said[i], 64)
+			q, _ := strconv.ParseFloat(output[i], 64)
 			d = append(d, (q-y)*(q-y)-(p-y)*(p-y))
 			mean += d[i] / float64(len(truth))
 		}
@@ -106,10 +106,10 @@ func TestCompareClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	truth, first := columnsOf(t, "one/run")
-	_, said := columnsOf(t, "two/run")
+	_, got := columnsOf(t, "two/run")
 	onlyFirst, only := 0, 0
 	for i := range truth {
-		if a, b := first[i] == truth[i], said[i] == truth[i]; a && !b {
+		if a, b := first[i] == truth[i], got[i] == truth[i]; a && !b {
 			onlyFirst++
 		} else if b && !a {
 			only++
@@ -221,7 +221,7 @@ func TestIncomparable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for folders, says := range map[string][]string{
+	for folders, message := range map[string][]string{
 		"a":                       {"must be at least two runs, got 1"},
 		"a ./a nowhere json spec": {"./a is named twice", "nowhere is not the directory of a finished run", "json/result.json: unexpected EOF", "spec/spec.yaml is missing"},
 		"a more whole less":       {"more: the training file, which its test rows are from, has other contents", "whole has no test rows, a has 60", "less has 40 test rows, a has 60"},
@@ -237,10 +237,10 @@ func TestIncomparable(t *testing.T) {
 			t.Errorf("%s: %v", folders, err)
 			continue
 		}
-		if folders != "odd even" && len(wrong.Faults) != len(says) && !strings.HasPrefix(folders, "a target") && !strings.HasPrefix(folders, "a seed") {
+		if folders != "odd even" && len(wrong.Faults) != len(message) && !strings.HasPrefix(folders, "a target") && !strings.HasPrefix(folders, "a seed") {
 			t.Errorf("%s: %q", folders, wrong.Faults)
 		}
-		for _, s := range says {
+		for _, s := range message {
 			if !strings.Contains(err.Error(), s) {
 				t.Errorf("%s: %v\ndoes not say %q", folders, err, s)
 			}

@@ -25,7 +25,7 @@ import (
 const (
 	maxLearning   = 2e7    // rows × features
 	maxImportance = 2.5e10 // products
-	leastLooked   = 50     // rows to measure importance on
+	minInspected  = 50     // rows to measure importance on
 	shownEffects  = 4      // inputs, those that matter most
 )
 
@@ -140,11 +140,11 @@ func (e examination) baselines(ctx context.Context) error {
 	for k, b := range simple {
 		models[k] = b.Model
 	}
-	said, err := predictions.Beside(ctx, models, e.data.Task, e.evaluated.on)
+	output, err := predictions.Beside(ctx, models, e.data.Task, e.evaluated.on)
 	if err != nil {
 		return err
 	}
-	for k, v := range said {
+	for k, v := range output {
 		scores, _, err := v.Score(e.fitted.chosenBy()...)
 		if err != nil {
 			e.skip(simple[k].Name, err)
@@ -210,11 +210,11 @@ func (e examination) importance(ctx context.Context) error {
 	_, inputs := e.evaluated.on.Dims()
 	_, products := e.widths(fitted.Spec())
 	rows := importanceRows(products, inputs, repeats, e.rareRows())
-	if rows < leastLooked && !e.data.spec.Given("report.importance.repeats") {
+	if rows < minInspected && !e.data.spec.Given("report.importance.repeats") {
 		e.skip("importance of inputs", fmt.Errorf("too expensive with %d inputs; set report.importance.repeats: %d to compute it", inputs, repeats))
 		return nil
 	}
-	some, err := sampled(ctx, e.evaluated.on, e.met(), max(rows, leastLooked))
+	some, err := sampled(ctx, e.evaluated.on, e.met(), max(rows, minInspected))
 	if err != nil {
 		return err
 	}
@@ -312,11 +312,11 @@ func (e examination) learning(ctx context.Context) error {
 		return err
 	}
 	judge := func(ctx context.Context, model estimator.Predictor, source datasets.Source) (float64, error) {
-		said, err := predictions.Judge(ctx, model, e.data.Task, source, nil, nil)
+		output, err := predictions.Judge(ctx, model, e.data.Task, source, nil, nil)
 		if err != nil {
 			return 0, err
 		}
-		scores, _, err := said.Score(score.Name)
+		scores, _, err := output.Score(score.Name)
 		value, ok := scores[score.Name]
 		if err == nil && !ok {
 			err = fmt.Errorf("%s has no value", score.Name)

@@ -387,10 +387,10 @@ func TestFailureLeavesEarlierOutputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts := spec(t, text)
-	texts.Data.Drop = []string{"a"}
+	strs := spec(t, text)
+	strs.Data.Drop = []string{"a"}
 	const want = "spec.yaml:2:12: pipeline.impute: column c is categorical and has no mean (use most_frequent or constant, or select the numeric columns)"
-	if _, err := Run(context.Background(), texts, Options{Force: true}); err == nil || err.Error() != want {
+	if _, err := Run(context.Background(), strs, Options{Force: true}); err == nil || err.Error() != want {
 		t.Fatalf("%v, want %s", err, want)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -495,8 +495,8 @@ func TestPrecision(t *testing.T) {
 		if got := pipeline.Find(m.Predictor).Precision(); got != want {
 			t.Errorf("the model is in %s, want %s", got, want)
 		}
-		if said, err := Inspect("out/model.bochner"); err != nil || said.Precision != want {
-			t.Errorf("inspect says %q, %v, want %s", said.Precision, err, want)
+		if got, err := Inspect("out/model.bochner"); err != nil || got.Precision != want {
+			t.Errorf("inspect says %q, %v, want %s", got.Precision, err, want)
 		}
 	}
 }

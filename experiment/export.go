@@ -111,23 +111,23 @@ func (o ExportOptions) Check(out string) error {
 // Go and Python exports with more than 16 MiB of constants store them in a separate file with the
 // extension .bin. The error names all steps that cannot be exported.
 func Export(ctx context.Context, model, out string, o ExportOptions) (Exported, error) {
-	var said Exported
+	var output Exported
 	model, err := files.Model(model)
 	if err != nil {
-		return said, fmt.Errorf("experiment: %w", err)
+		return output, fmt.Errorf("experiment: %w", err)
 	}
 	if err = files.CheckOutput(out, model); err == nil {
 		err = o.Check(out)
 	}
 	if err == nil {
 		err = files.Replace(out, func(w *bufio.Writer) error {
-			if said, err = exportTo(ctx, model, out, dataFile(out), w, o); err == nil && said.DataFile != "" {
-				err = writeData(said, model, out)
+			if output, err = exportTo(ctx, model, out, dataFile(out), w, o); err == nil && output.DataFile != "" {
+				err = writeData(output, model, out)
 			}
 			return err
 		})
 	}
-	return said, err
+	return output, err
 }
 
 // writeData writes the constants of the source file out.
@@ -163,11 +163,11 @@ func exportTo(ctx context.Context, model, out, data string, w io.Writer, o Expor
 	if err := ctxerr.Check(ctx); err != nil {
 		return Exported{}, err
 	}
-	said := Exported{Warnings: []string{}, Model: m.Name, Task: string(m.Task), File: out, Precision: "float64"}
-	said.To, _ = o.target(out)
-	large := said.To != "onnx" && constantBytes(g) > maxInline
+	output := Exported{Warnings: []string{}, Model: m.Name, Task: string(m.Task), File: out, Precision: "float64"}
+	output.To, _ = o.target(out)
+	large := output.To != "onnx" && constantBytes(g) > maxInline
 	if large && data == "" {
-		said.Warnings = append(said.Warnings, fmt.Sprintf("the source has some %d MiB, which takes long to compile or import; "+
+		output.Warnings = append(output.Warnings, fmt.Sprintf("the source has some %d MiB, which takes long to compile or import; "+
 			"write it to a file (-o FILE), which leaves the numbers to another one, or write ONNX", constantBytes(g)*4/3>>20))
 	}
 	embedded := ""
@@ -175,32 +175,32 @@ func exportTo(ctx context.Context, model, out, data string, w io.Writer, o Expor
 		embedded = filepath.Base(data)
 	}
 	about := graph.Metadata{Name: m.Name, Task: string(m.Task), Version: Version().Bochner}
-	switch said.To {
+	switch output.To {
 	case "onnx":
 		how := onnx.Options{Metadata: about, Precision: o.Precision, Opset: o.Opset, Columns: o.Columns}.Whole()
-		said.Opset, said.Precision = how.Opset, how.Precision
-		said.Artifact, err = onnx.Write(w, g, how)
+		output.Opset, output.Precision = how.Opset, how.Precision
+		output.Artifact, err = onnx.Write(w, g, how)
 	case "go":
 		how := golang.Options{Metadata: about, Package: o.Package, Data: embedded}
-		said.Package = how.Name()
-		said.Artifact, err = golang.Write(w, g, how)
+		output.Package = how.Name()
+		output.Artifact, err = golang.Write(w, g, how)
 	default:
-		said.Artifact, err = python.Write(w, g, python.Options{Metadata: about, Data: embedded})
+		output.Artifact, err = python.Write(w, g, python.Options{Metadata: about, Data: embedded})
 	}
 	if err != nil {
 		return Exported{}, fmt.Errorf("experiment: %s: %w", model, err)
 	}
-	if said.Data != nil {
-		said.DataFile = data
+	if output.Data != nil {
+		output.DataFile = data
 	}
-	return said, nil
+	return output, nil
 }
 
 // refusal returns the error of a model with steps that cannot be exported.
 func refusal(model string, err error) error {
-	var faults graph.StepErrors
-	if !errors.As(err, &faults) {
+	var errs graph.StepErrors
+	if !errors.As(err, &errs) {
 		return fmt.Errorf("experiment: %s: %w", model, err)
 	}
-	return fmt.Errorf("experiment: %s: %w", model, faults)
+	return fmt.Errorf("experiment: %s: %w", model, errs)
 }

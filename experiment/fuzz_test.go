@@ -36,8 +36,8 @@ func FuzzParse(f *testing.F) {
 		}
 		s, err := Parse(context.Background(), "fuzz/spec.yaml", text, overrides...)
 		if err != nil {
-			var faults param.FieldErrors
-			if !errors.As(err, &faults) || len(faults) == 0 || err.Error() == "" {
+			var errs param.FieldErrors
+			if !errors.As(err, &errs) || len(errs) == 0 || err.Error() == "" {
 				t.Fatalf("an error without faults: %v", err)
 			}
 			return
@@ -87,12 +87,12 @@ func FuzzDraft(f *testing.F) {
 			}
 		}
 		if _, err := Parse(context.Background(), "rows.yaml", text); err != nil {
-			var faults param.FieldErrors
-			if !errors.As(err, &faults) {
+			var errs param.FieldErrors
+			if !errors.As(err, &errs) {
 				t.Fatal(err)
 			}
-			for _, fault := range faults {
-				if fault.File != path && !strings.HasPrefix(fault.Path, "data") && !strings.HasPrefix(fault.Path, "pipeline") {
+			for _, problem := range errs {
+				if problem.File != path && !strings.HasPrefix(problem.Path, "data") && !strings.HasPrefix(problem.Path, "pipeline") {
 					t.Fatalf("%v\n%s", err, text)
 				}
 			}

@@ -59,10 +59,10 @@ func table(t *testing.T, path string) map[string][]string {
 	return out
 }
 
-func numbersOf(t *testing.T, texts []string) []float64 {
+func numbersOf(t *testing.T, strs []string) []float64 {
 	t.Helper()
-	out := make([]float64, len(texts))
-	for i, text := range texts {
+	out := make([]float64, len(strs))
+	for i, text := range strs {
 		var err error
 		if out[i], err = strconv.ParseFloat(text, 64); err != nil {
 			t.Fatal(err)

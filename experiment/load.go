@@ -129,15 +129,15 @@ func read(ctx context.Context, s Spec, o Options) (*dataload.Parts, error) {
 	}
 	train, test := s.Data.Where()
 	trainLeft, testLeft := p.SkippedRows(p.Train, train.String()), p.SkippedRows(p.Test, test.String())
-	faults, err := validate.Rows(ctx, s, p)
+	errs, err := validate.Rows(ctx, s, p)
 	if err != nil {
 		return nil, err
 	}
 	p.Streamed = s.Data.Dataset == "" && dataload.Streams(s, p.Train)
 	memory := s.Data.Dataset == "" && !p.Streamed // not in memory already, and wanted there
-	tell := func(done, total int) { o.Progress.report("load", done, total) }
+	report := func(done, total int) { o.Progress.report("load", done, total) }
 	if memory {
-		if p.Train, err = dataload.Gather(ctx, p.Train, tell); err != nil {
+		if p.Train, err = dataload.Gather(ctx, p.Train, report); err != nil {
 			return nil, dataload.ErrorOf(ctx, s, "data.train", err)
 		}
 	}
@@ -145,11 +145,11 @@ func read(ctx context.Context, s Spec, o Options) (*dataload.Parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := append(faults, more...).Err(); err != nil {
+	if err := append(errs, more...).Err(); err != nil {
 		return nil, err
 	}
 	if memory && p.Test != nil {
-		if p.Test, err = dataload.Gather(ctx, p.Test, tell); err != nil {
+		if p.Test, err = dataload.Gather(ctx, p.Test, report); err != nil {
 			return nil, dataload.ErrorOf(ctx, s, "data.test", err)
 		}
 	}

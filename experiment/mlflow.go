@@ -236,15 +236,15 @@ func chosen(s *result.Search) *result.CandidateResult {
 	return nil
 }
 
-// mostCandidates is how many candidates have runs of their own within that of the search, as scikit-learn's searches have
+// maxCandidates is how many candidates have runs of their own within that of the search, as scikit-learn's searches have
 // where MLflow logs them by itself. All of them are in cv_results.csv.
-const mostCandidates = 5
+const maxCandidates = 5
 
 // logCandidates logs the best candidates as runs within the run.
 func (t *tracker) logCandidates(ctx context.Context, s *result.Search) error {
 	best := slices.DeleteFunc(slices.Clone(s.All), func(c result.CandidateResult) bool { return c.Failed != "" || math.IsNaN(c.Mean) || len(c.Params) == 0 })
 	slices.SortStableFunc(best, func(a, b result.CandidateResult) int { return a.Rank - b.Rank })
-	for _, c := range best[:min(len(best), mostCandidates)] {
+	for _, c := range best[:min(len(best), maxCandidates)] {
 		params, words := map[string]string{}, []string{}
 		for _, path := range slices.Sorted(maps.Keys(c.Params)) {
 			addParam(params, path, c.Params[path])

@@ -44,8 +44,8 @@ func TestARunIsLogged(t *testing.T) {
 		t.Errorf("warnings %q", r.Warnings)
 	}
 	runs := server.Runs()
-	if len(runs) != 1+mostCandidates {
-		t.Fatalf("%d runs, want one and %d within it", len(runs), mostCandidates)
+	if len(runs) != 1+maxCandidates {
+		t.Fatalf("%d runs, want one and %d within it", len(runs), maxCandidates)
 	}
 	run := runs[0]
 	if run.Name != "tracked" || run.Experiment != "tracked" || run.Status != "FINISHED" {
@@ -124,7 +124,7 @@ func TestTrackerFailures(t *testing.T) {
 	want := execute(t, plain)
 	execute(t, s)
 	all := len(server.Requests())
-	said := map[string]bool{}
+	got := map[string]bool{}
 	for at := range all {
 		broken, count := mlflowtest.Start(), 0
 		broken.Instead = func(w http.ResponseWriter, r *http.Request) bool {
@@ -135,13 +135,13 @@ func TestTrackerFailures(t *testing.T) {
 			return true
 		}
 		s.Output.MLflow = broken.URL
-		var told []string
-		r, err := Run(context.Background(), s, Options{Force: true, OnWarning: func(text string) { told = append(told, text) }})
+		var known []string
+		r, err := Run(context.Background(), s, Options{Force: true, OnWarning: func(text string) { known = append(known, text) }})
 		if err != nil {
 			t.Fatalf("request %d: %v", at, err)
 		}
-		if len(r.Warnings) != 1 || !slices.Equal(told, r.Warnings) || !strings.Contains(r.Warnings[0], "500 Internal Server Error: out of order: ") {
-			t.Errorf("request %d: warnings %q, told %q", at, r.Warnings, told)
+		if len(r.Warnings) != 1 || !slices.Equal(known, r.Warnings) || !strings.Contains(r.Warnings[0], "500 Internal Server Error: out of order: ") {
+			t.Errorf("request %d: warnings %q, told %q", at, r.Warnings, known)
 		}
 		switch begun := broken.Runs(); {
 		case len(begun) == 0 && count != at+1:
@@ -150,7 +150,7 @@ func TestTrackerFailures(t *testing.T) {
 			t.Errorf("request %d fails, and %d more are made; the run is %s", at, count-at-1, begun[0].Status)
 		}
 		broken.Close()
-		said[r.Warnings[0][strings.LastIndex(r.Warnings[0], ": ")+2:]] = true
+		got[r.Warnings[0][strings.LastIndex(r.Warnings[0], ": ")+2:]] = true
 		text, err := os.ReadFile("out/result.json")
 		if end := at == all-1; err != nil || strings.Contains(string(text), "out of order") == end { // which is after the files are in place
 			t.Errorf("request %d: result.json has the warning: %v, %v", at, !end, err)
@@ -160,8 +160,8 @@ func TestTrackerFailures(t *testing.T) {
 			t.Errorf("request %d: the run finds something else", at)
 		}
 	}
-	if len(said) != 4 {
-		t.Errorf("what that means is said as %v", said)
+	if len(got) != 4 {
+		t.Errorf("what that means is said as %v", got)
 	}
 }
 

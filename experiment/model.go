@@ -289,12 +289,12 @@ func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Op
 	p := predictions.NewWriter(w, m.Task, m.Schema, false)
 	p.Keep = o.Keep
 	err = source.Blocks(ctx, func(block datasets.Set) error {
-		said, err := estimator.Predict(ctx, m.Predictor, block.X, estimator.Request{})
+		output, err := estimator.Predict(ctx, m.Predictor, block.X, estimator.Request{})
 		if err != nil {
 			return datasets.FromRow(err, p.Row)
 		}
 		p.Truth = block.Y != nil || block.Targets != nil
-		if err := p.Block(block, said); err != nil {
+		if err := p.Block(block, output); err != nil {
 			return err
 		}
 		o.Progress.report("predict", p.Row, 0)

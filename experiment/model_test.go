@@ -386,9 +386,9 @@ func TestColumnsOfNewRows(t *testing.T) {
 		t.Errorf("another order: %s, want %s", got, want)
 	}
 	put(t, "levels.csv", "a,b,c\n1,2,pink\n1,2,\n1,2,grey\n")
-	said := cut(t, predicted(t, "levels.csv", Options{}), "probability_no")
-	if said[0] != said[2] || strings.Contains(want, said[0]) {
-		t.Errorf("unknown levels: %v", said)
+	got := cut(t, predicted(t, "levels.csv", Options{}), "probability_no")
+	if got[0] != got[2] || strings.Contains(want, got[0]) {
+		t.Errorf("unknown levels: %v", got)
 	}
 	for text, want := range map[string]string{
 		"b\n1\n":               `bad.csv: missing column "a", "c"`,
@@ -487,8 +487,8 @@ func TestModelsOfPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	others := Options{Drop: []string{"c", "w", "g"}}
-	said := predicted(t, "rows.csv", others)
-	for i, class := range cut(t, said, "prediction") {
+	output := predicted(t, "rows.csv", others)
+	for i, class := range cut(t, output, "prediction") {
 		if class != rows.Schema.Classes()[int(want[i])] {
 			t.Fatalf("row %d: %s, want class %v", i, class, want[i])
 		}
@@ -498,7 +498,7 @@ func TestModelsOfPrograms(t *testing.T) {
 		t.Error(err)
 	}
 	others.Missing = []string{"NA"}
-	if got := predicted(t, "na.csv", others); got != said {
+	if got := predicted(t, "na.csv", others); got != output {
 		t.Error("a marker of these rows changes the predictions")
 	}
 	if e, err := Evaluate(context.Background(), "model", "rows.csv", others); err != nil || e.Task != "classification" || e.Scores["accuracy"] == 0 {

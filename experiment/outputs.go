@@ -17,15 +17,15 @@ type outputs struct {
 	started time.Time
 	auto    bool // whether package auto chooses the pipeline
 
-	folder  *files.Folder // nil before open
-	tracker *tracker      // nil for none
-	told    func(warning string)
+	folder   *files.Folder // nil before open
+	tracker  *tracker      // nil for none
+	reported func(warning string)
 }
 
 // newOutputs returns the outputs of a run that begins, with nothing found.
 func newOutputs(spec Spec, o Options, auto bool) *outputs {
 	found := Result{Name: spec.Name, Seed: spec.Seed, Versions: Version(), Warnings: []string{}}
-	return &outputs{result: found, started: time.Now(), auto: auto, told: o.OnWarning}
+	return &outputs{result: found, started: time.Now(), auto: auto, reported: o.OnWarning}
 }
 
 // open makes the folder and begins the run on the tracker. Without force it refuses to replace the results of
@@ -51,16 +51,16 @@ func (out *outputs) open(ctx context.Context, spec Spec, force bool) (err error)
 	}
 	out.tracker, err = startTracker(ctx, spec, &out.result, out.started, func(text string) {
 		out.warn(text)
-		if out.told != nil {
-			out.told(text)
+		if out.reported != nil {
+			out.reported(text)
 		}
 	})
 	return err
 }
 
 // warn adds warnings to the result.
-func (out *outputs) warn(texts ...string) {
-	out.result.Warnings = append(out.result.Warnings, texts...)
+func (out *outputs) warn(strs ...string) {
+	out.result.Warnings = append(out.result.Warnings, strs...)
 }
 
 // write writes a string as one of the outputs.

@@ -22,20 +22,20 @@ func TestPipes(t *testing.T) {
 		t.Skip(err)
 	}
 	put(t, "good.csv", complete(20, class))
-	const wanted = "rows.csv: not a regular file but a pipe, and rows are read more than once; write them into a file before"
+	const want = "rows.csv: not a regular file but a pipe, and rows are read more than once; write them into a file before"
 	for _, data := range []string{"{train: rows.csv, target: y}", "{train: good.csv, target: y, test: rows.csv}"} {
 		_, err := Parse(context.Background(), "spec.yaml", []byte("data: "+data+"\npipeline: [logistic]\n"))
-		var faults param.FieldErrors
-		if !errors.As(err, &faults) || !strings.HasSuffix(faults[0].Error(), wanted) || faults[0].Line != 1 {
+		var errs param.FieldErrors
+		if !errors.As(err, &errs) || !strings.HasSuffix(errs[0].Error(), want) || errs[0].Line != 1 {
 			t.Errorf("%s: %v", data, err)
 		}
 	}
 	s := config.New()
 	s.Data.Train, s.Output.Dir = reader.Paths{"rows.csv"}, "out"
-	if _, err := Run(context.Background(), s, Options{}); err == nil || !strings.HasSuffix(err.Error(), wanted) {
+	if _, err := Run(context.Background(), s, Options{}); err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("a run: %v", err)
 	}
-	if _, err := scaffold.Experiment(context.Background(), "rows.csv", scaffold.Options{}); err == nil || !strings.HasSuffix(err.Error(), wanted) {
+	if _, err := scaffold.Experiment(context.Background(), "rows.csv", scaffold.Options{}); err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("a draft: %v", err)
 	}
 }

@@ -67,11 +67,11 @@ func totalSeconds(samples []PlanSample, spec Spec, parts *dataload.Parts, all, c
 	if spec.Search != nil && spec.Search.Budget > 0 {
 		seconds = min(seconds, time.Duration(spec.Search.Budget).Seconds())
 	}
-	readings := 1.0
+	passes := 1.0
 	if _, held := rowsource.InMemory(parts.Train); !held && spec.Data.Dataset == "" {
-		readings = 2
+		passes = 2
 	}
-	return seconds + readings*opening.Seconds()
+	return seconds + passes*opening.Seconds()
 }
 
 // extrapolated returns the time for the given number of rows.

@@ -100,8 +100,8 @@ func TestEvaluateComparesRows(t *testing.T) {
 		if found["a"].OutOfRange != 1 || found["b"].Missing != 1 || found["c"].Unknown != 0.5 || len(found) < 3 {
 			t.Errorf("%s: %+v", path, e.Drift)
 		}
-		if said := strings.Join(e.Warnings, "\n"); !strings.Contains(said, `column "b" is missing in all rows`) || !strings.Contains(said, `column "c" has unknown categories in 50 % of the rows`) {
-			t.Error(said)
+		if got := strings.Join(e.Warnings, "\n"); !strings.Contains(got, `column "b" is missing in all rows`) || !strings.Contains(got, `column "c" has unknown categories in 50 % of the rows`) {
+			t.Error(got)
 		}
 	}
 }

@@ -28,7 +28,7 @@ type SearchProgress struct {
 // watch converts the progress of a search to [SearchProgress] values, at fits and at clock ticks.
 type watch struct {
 	mu      sync.Mutex
-	tell    func(SearchProgress)
+	report  func(SearchProgress)
 	now     func() time.Time
 	began   time.Time
 	round   time.Time
@@ -39,8 +39,8 @@ type watch struct {
 }
 
 // newWatch returns a watch for a callback.
-func newWatch(tell func(SearchProgress), now func() time.Time) *watch {
-	w := &watch{tell: tell, now: now, began: now(), resumed: -1}
+func newWatch(report func(SearchProgress), now func() time.Time) *watch {
+	w := &watch{report: report, now: now, began: now(), resumed: -1}
 	w.round = w.began
 	return w
 }
@@ -58,7 +58,7 @@ func (w *watch) see(p gridsearch.Progress) {
 	}
 	s.Fits, s.Of, s.Candidates, s.Metric, s.Folds, s.Best, s.Settings = p.Done, p.Total, p.Scored, p.Metric, p.Folds, p.Best, p.Settings
 	w.at = w.now()
-	w.say()
+	w.printf()
 }
 
 // tick updates the elapsed time between fits.
@@ -66,12 +66,12 @@ func (w *watch) tick() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.resumed >= 0 && w.last.Fits < w.last.Of {
-		w.say()
+		w.printf()
 	}
 }
 
-// say calls the callback with the current state.
-func (w *watch) say() {
+// printf calls the callback with the current state.
+func (w *watch) printf() {
 	s, now := w.last, w.now()
 	s.Elapsed, s.Memory = now.Sub(w.began), memory.Peak()
 	done, all := float64(s.Fits-w.resumed), float64(s.Of-w.resumed)
@@ -84,7 +84,7 @@ func (w *watch) say() {
 		left := upTo*all/done - now.Sub(w.round).Seconds()
 		s.Left = max(0, time.Duration(left*float64(time.Second)))
 	}
-	w.tell(s)
+	w.report(s)
 }
 
 // run ticks until the returned function is called.

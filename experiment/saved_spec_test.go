@@ -52,9 +52,9 @@ func TestSavedSpecIsWhatWasFitted(t *testing.T) {
 			}
 		}
 	}
-	said, err := Inspect(path)
-	if err != nil || !strings.Contains(said.Spec, "gamma: scale") || !strings.Contains(said.Spec, "C: 10.0") {
-		t.Errorf("inspect says %s (%v)", said.Spec, err)
+	got, err := Inspect(path)
+	if err != nil || !strings.Contains(got.Spec, "gamma: scale") || !strings.Contains(got.Spec, "C: 10.0") {
+		t.Errorf("inspect says %s (%v)", got.Spec, err)
 	}
 	if m.Task != "classification" || strings.Join(m.Schema.Classes(), " ") != strings.Join(data.Schema.Classes(), " ") {
 		t.Errorf("a model for %s of %v", m.Task, m.Schema.Classes())

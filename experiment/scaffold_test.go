@@ -411,7 +411,7 @@ func TestDraftOfOddNames(t *testing.T) {
 		})
 	}
 	constant := strings.Repeat("c,", 40_000)
-	for name, c := range map[string]struct{ text, says string }{
+	for name, c := range map[string]struct{ text, message string }{
 		"commas":  {odd("1,,5"), `missing: "1,,5"`},
 		"bracket": {odd("1]"), `missing: "1]"`},
 		"brace":   {odd("n}a"), `missing: "n}a"`},
@@ -429,8 +429,8 @@ func TestDraftOfOddNames(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if !strings.Contains(string(text), c.says) {
-			t.Errorf("%s: no %s in\n%.3000s", name, c.says, text)
+		if !strings.Contains(string(text), c.message) {
+			t.Errorf("%s: no %s in\n%.3000s", name, c.message, text)
 		}
 		if _, err := Parse(ctx, "rows.yaml", text); err != nil {
 			t.Errorf("%s: %v\n%.3000s", name, err, text)

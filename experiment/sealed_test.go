@@ -445,9 +445,9 @@ func allocated() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// mostFor is how many bytes reading a file of that size, and predicting a few rows, may take in all.
+// maxFor is how many bytes reading a file of that size, and predicting a few rows, may take in all.
 // The constant is for the widths that a file may claim without holding as many numbers.
-func mostFor(size int) uint64 { return 300<<20 + 200*uint64(size) }
+func maxFor(size int) uint64 { return 300<<20 + 200*uint64(size) }
 
 // readSealed reads a file that says anything and does with the model what users do. A model that
 // loads shows itself, can be saved and read again, and predicts finite numbers or returns an error.
@@ -455,7 +455,7 @@ func readSealed(t testing.TB, file []byte, dir string) (loaded bool) {
 	t.Helper()
 	before := allocated()
 	defer func() {
-		if took := allocated() - before; took > mostFor(len(file)) {
+		if took := allocated() - before; took > maxFor(len(file)) {
 			t.Errorf("%d bytes were taken for a file of %d", took, len(file))
 		}
 	}()
@@ -492,13 +492,13 @@ func readSealed(t testing.TB, file []byte, dir string) (loaded bool) {
 
 func predictsFinite(t testing.TB, p estimator.Predictor, X mat.Matrix) {
 	t.Helper()
-	said, err := estimator.Predict(context.Background(), p, X, estimator.Request{})
+	got, err := estimator.Predict(context.Background(), p, X, estimator.Request{})
 	if err != nil {
 		return
 	}
 	n, _ := X.Dims()
-	lists := [][]float64{said.Values}
-	for _, m := range []*mat.Dense{said.Targets, said.Scores, said.Probabilities} {
+	lists := [][]float64{got.Values}
+	for _, m := range []*mat.Dense{got.Targets, got.Scores, got.Probabilities} {
 		if m == nil {
 			continue
 		}
@@ -507,8 +507,8 @@ func predictsFinite(t testing.TB, p estimator.Predictor, X mat.Matrix) {
 		}
 		lists = append(lists, m.RawMatrix().Data)
 	}
-	if len(said.Values) != n {
-		t.Errorf("%d predictions for %d rows", len(said.Values), n)
+	if len(got.Values) != n {
+		t.Errorf("%d predictions for %d rows", len(got.Values), n)
 	}
 	for _, list := range lists {
 		if slices.ContainsFunc(list, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
@@ -537,11 +537,11 @@ func TestSealedModels(t *testing.T) {
 		if !readSealed(t, seal(t, unpack(t, file)), dir) {
 			t.Errorf("%s does not load when it is sealed anew", name)
 		}
-		said, err := Inspect(filepath.Join(dir, "model"))
+		got, err := Inspect(filepath.Join(dir, "model"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		specs += said.Spec
+		specs += got.Spec
 	}
 	for _, e := range pipeline.Registered() {
 		if path.Base(reflect.TypeOf(e.New()).PkgPath()) == "experiment" {

@@ -66,7 +66,7 @@ pipeline:
 
 // A draft names the columns of a typed file that are no inputs, and takes times apart.
 func TestDraftOfTypedColumns(t *testing.T) {
-	for path, wanted := range map[string][]string{
+	for path, expected := range map[string][]string{
 		"../datasets/parquet/testdata/snappy.parquet": {"target: income", "sold: [year, month, day, weekday]", "seen: [year, month, day, weekday, hour]"},
 		"../datasets/arrow/testdata/nested.arrow":     {`target: "y"`, "- list # it is of type list", "- span # it is of type duration"},
 		"../datasets/npy/testdata/stored.npz":         {`target: "y"`, "- names # the array has 3 rows, wanted 50"},
@@ -75,7 +75,7 @@ func TestDraftOfTypedColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range wanted {
+		for _, want := range expected {
 			if !strings.Contains(string(text), want) {
 				t.Errorf("%s: no %q in\n%s", path, want, text)
 			}

@@ -64,10 +64,10 @@ func TestClustering(t *testing.T) {
 	if r.Train["adjusted_rand"] != 1 || r.Train["normalized_mutual_info"] != 1 || !(r.Train["silhouette"] > 0.7) {
 		t.Errorf("scores %v", r.Train)
 	}
-	truth, said := below(t, "out/predictions.csv", 1), below(t, "out/predictions.csv", 2)
-	for i := range said {
-		if same := said[i] == said[0]; same != (truth[i] == "left") || said[i] != "0" && said[i] != "1" {
-			t.Fatalf("row %d of %s is said to be of cluster %s", i, truth[i], said[i])
+	truth, got := below(t, "out/predictions.csv", 1), below(t, "out/predictions.csv", 2)
+	for i := range got {
+		if same := got[i] == got[0]; same != (truth[i] == "left") || got[i] != "0" && got[i] != "1" {
+			t.Fatalf("row %d of %s is said to be of cluster %s", i, truth[i], got[i])
 		}
 	}
 	for file, scores := range map[string]int{"rows.csv": 5, "bare.csv": 3} {
@@ -85,7 +85,7 @@ func TestClustering(t *testing.T) {
 		if file == "rows.csv" {
 			j = 2
 		}
-		if !slices.Equal(below(t, "again.csv", j), said) {
+		if !slices.Equal(below(t, "again.csv", j), got) {
 			t.Errorf("%s: the model predicts otherwise than the run", file)
 		}
 	}
@@ -267,14 +267,14 @@ func TestAnomaly(t *testing.T) {
 	if head != "row,truth,prediction,anomaly_score" {
 		t.Errorf("predictions are %s", head)
 	}
-	truth, said, scores := below(t, "out/predictions.csv", 1), below(t, "out/predictions.csv", 2), below(t, "out/predictions.csv", 3)
+	truth, got, scores := below(t, "out/predictions.csv", 1), below(t, "out/predictions.csv", 2), below(t, "out/predictions.csv", 3)
 	share := 0.0
-	for i := range said {
-		if score := parsed(t, scores[i]); (said[i] == "1") != (score > 0) || said[i] != "0" && said[i] != "1" || truth[i] != "odd" && truth[i] != "rest" {
-			t.Fatalf("row %d of %s: %s, score %s", i, truth[i], said[i], scores[i])
+	for i := range got {
+		if score := parsed(t, scores[i]); (got[i] == "1") != (score > 0) || got[i] != "0" && got[i] != "1" || truth[i] != "odd" && truth[i] != "rest" {
+			t.Fatalf("row %d of %s: %s, score %s", i, truth[i], got[i], scores[i])
 		}
-		if said[i] == "1" {
-			share += 1 / float64(len(said))
+		if got[i] == "1" {
+			share += 1 / float64(len(got))
 		}
 	}
 	if math.Abs(share-r.Anomalies.Train) > 1e-9 {

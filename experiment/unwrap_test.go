@@ -26,12 +26,12 @@ func TestFaultsOfFilesUnwrap(t *testing.T) {
 		_, err := Parse(context.Background(), filepath.Join(dir, "e.yaml"), []byte("data: {train: rows.csv}\npipeline: [ridge]\n"))
 		return err
 	}
-	var faults param.FieldErrors
-	if err := parse(""); !errors.As(err, &faults) || !errors.Is(err, fs.ErrNotExist) {
+	var errs param.FieldErrors
+	if err := parse(""); !errors.As(err, &errs) || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("of a file that is not there: %v", err)
 	}
 	var at *datasets.LineError
-	if err := parse("a,\xff,y\n1,2,3\n"); !errors.As(err, &faults) || !errors.Is(err, csv.ErrEncoding) || !errors.As(err, &at) || at.Line != 1 {
+	if err := parse("a,\xff,y\n1,2,3\n"); !errors.As(err, &errs) || !errors.Is(err, csv.ErrEncoding) || !errors.As(err, &at) || at.Line != 1 {
 		t.Errorf("of a file in another encoding: %v", err)
 	}
 }

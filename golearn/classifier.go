@@ -109,13 +109,13 @@ func (c *Classifier) Predict(grid base.FixedDataGrid) (base.FixedDataGrid, error
 	if data, err = c.model.Align(data); err != nil {
 		return nil, fmt.Errorf("golearn: %w", err)
 	}
-	said, err := estimator.Predict(context.Background(), c.model.Predictor, data.X, estimator.Request{})
+	reported, err := estimator.Predict(context.Background(), c.model.Predictor, data.X, estimator.Request{})
 	if err != nil {
 		return nil, fmt.Errorf("golearn: %w", err)
 	}
 	var out *base.DenseInstances
 	err = recoverAs("writing predictions", func() error {
-		out, err = c.toInstances(grid, said)
+		out, err = c.toInstances(grid, reported)
 		return err
 	})
 	if err != nil {
@@ -125,7 +125,7 @@ func (c *Classifier) Predict(grid base.FixedDataGrid) (base.FixedDataGrid, error
 }
 
 // toInstances makes the instances of what was said about the rows of grid.
-func (c *Classifier) toInstances(grid base.FixedDataGrid, said estimator.Prediction) (*base.DenseInstances, error) {
+func (c *Classifier) toInstances(grid base.FixedDataGrid, reported estimator.Prediction) (*base.DenseInstances, error) {
 	out := base.NewDenseInstances()
 	var specs []base.AttributeSpec
 	for _, target := range c.model.Schema.Targets {
@@ -135,15 +135,15 @@ func (c *Classifier) toInstances(grid base.FixedDataGrid, said estimator.Predict
 			return nil, fmt.Errorf("golearn: target %s: %w", target.Name, err)
 		}
 	}
-	if err := out.Extend(len(said.Values)); err != nil {
+	if err := out.Extend(len(reported.Values)); err != nil {
 		return nil, fmt.Errorf("golearn: %w", err)
 	}
 	for j, target := range c.model.Schema.Targets {
 		a := specs[j].GetAttribute()
-		for i := range said.Values {
-			v := said.Values[i]
-			if said.Targets != nil {
-				v = said.Targets.At(i, j)
+		for i := range reported.Values {
+			v := reported.Values[i]
+			if reported.Targets != nil {
+				v = reported.Targets.At(i, j)
 			}
 			out.Set(specs[j], i, encode(a, target, v))
 		}
@@ -194,8 +194,8 @@ func (c *Classifier) String() string {
 	if c.model != nil {
 		spec = c.model.Spec()
 	}
-	if said, ok := spec.(fmt.Stringer); ok {
-		return fmt.Sprintf("Bochner(%s)", said)
+	if reported, ok := spec.(fmt.Stringer); ok {
+		return fmt.Sprintf("Bochner(%s)", reported)
 	}
 	return fmt.Sprintf("Bochner(%T)", spec)
 }

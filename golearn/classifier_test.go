@@ -163,9 +163,9 @@ func TestSplitAndConfusionMatrix(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, truth := range own.Classes {
-		for j, said := range own.Classes {
-			if float64(table[truth][said]) != own.Counts.At(i, j) {
-				t.Errorf("%s taken for %s: golearn counts %d, we %v", truth, said, table[truth][said], own.Counts.At(i, j))
+		for j, got := range own.Classes {
+			if float64(table[truth][got]) != own.Counts.At(i, j) {
+				t.Errorf("%s taken for %s: golearn counts %d, we %v", truth, got, table[truth][got], own.Counts.At(i, j))
 			}
 		}
 	}
@@ -319,14 +319,14 @@ func TestSaveAndLoad(t *testing.T) {
 
 func predictions(t *testing.T, c base.Classifier, grid base.FixedDataGrid) []string {
 	t.Helper()
-	said, err := c.Predict(grid)
+	got, err := c.Predict(grid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, n := said.Size()
+	_, n := got.Size()
 	var out []string
 	for i := range n {
-		out = append(out, base.GetClass(said, i))
+		out = append(out, base.GetClass(got, i))
 	}
 	return out
 }
@@ -340,11 +340,11 @@ func TestOtherSpecs(t *testing.T) {
 		if err := c.Fit(grid); err != nil {
 			t.Fatal(err)
 		}
-		said, err := c.Predict(grid)
+		got, err := c.Predict(grid)
 		if err != nil {
 			t.Fatal(err)
 		}
-		table, err := evaluation.GetConfusionMatrix(grid, said)
+		table, err := evaluation.GetConfusionMatrix(grid, got)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -372,12 +372,12 @@ func TestOtherSpecs(t *testing.T) {
 	if err := c.Fit(grid); err != nil {
 		t.Fatal(err)
 	}
-	said, err := c.Predict(grid)
+	message, err := c.Predict(grid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, a := range said.AllClassAttributes() {
-		have, err := said.GetAttribute(a)
+	for _, a := range message.AllClassAttributes() {
+		have, err := message.GetAttribute(a)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -386,7 +386,7 @@ func TestOtherSpecs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 30 {
-			if d := base.UnpackBytesToFloat(said.Get(have, i)) - base.UnpackBytesToFloat(grid.Get(want, i)); math.Abs(d) > 1e-6 {
+			if d := base.UnpackBytesToFloat(message.Get(have, i)) - base.UnpackBytesToFloat(grid.Get(want, i)); math.Abs(d) > 1e-6 {
 				t.Fatalf("%s, row %d: off by %v", a.GetName(), i, d)
 			}
 		}

@@ -65,9 +65,9 @@ func (c Coordinate) begin(s Search, grid axes, _ int) (proposer, param.FieldErro
 		points = append(points, w.axisPoints(k)...)
 	}
 	const corners = 100
-	var faults param.FieldErrors
-	w.checked, faults = s.candidates(grid, append(points, grid.coarsen(corners)...))
-	return w, faults
+	var errs param.FieldErrors
+	w.checked, errs = s.candidates(grid, append(points, grid.coarsen(corners)...))
+	return w, errs
 }
 
 func (w *coordinateRun) known() []candidate { return w.checked }
@@ -134,8 +134,8 @@ func (w *coordinateRun) next(r *run) (p proposal, ok bool, err error) {
 	}
 	left := float64(w.maxLeft) + float64(w.Rounds-w.round-1)*float64(w.perRound)
 	left = min(left, w.grid.size()-float64(len(w.visited)), MaxCandidates*float64(w.perRound))
-	candidates, faults := w.search.candidates(w.grid, points)
-	return proposal{candidates: candidates, number: len(candidates), left: int(left)}, true, faults.Err()
+	candidates, errs := w.search.candidates(w.grid, points)
+	return proposal{candidates: candidates, number: len(candidates), left: int(left)}, true, errs.Err()
 }
 
 // update moves to the best of the last candidates if it improves the score.

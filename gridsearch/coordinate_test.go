@@ -225,17 +225,17 @@ func TestCoordinateBudget(t *testing.T) {
 // Progress begins at 0, counts every fit once, never promises more than before, and ends with all done.
 func TestCoordinateProgress(t *testing.T) {
 	c, data := bowlSearch(valley, nil)
-	var told []Progress
-	c.Progress = func(p Progress) { told = append(told, p) }
+	var reported []Progress
+	c.Progress = func(p Progress) { reported = append(reported, p) }
 	r := mustRun(t, c, data)
-	first, last := told[0], told[len(told)-1]
-	if first.Candidate != -1 || first.Done != 0 || first.Total != 2*(1+3*20) || last.Done != r.Fits || last.Total != r.Fits || len(told) != r.Fits+2 {
-		t.Errorf("%d reports of %d fits, from %+v to %+v", len(told), r.Fits, first, last)
+	first, last := reported[0], reported[len(reported)-1]
+	if first.Candidate != -1 || first.Done != 0 || first.Total != 2*(1+3*20) || last.Done != r.Fits || last.Total != r.Fits || len(reported) != r.Fits+2 {
+		t.Errorf("%d reports of %d fits, from %+v to %+v", len(reported), r.Fits, first, last)
 	}
-	for i := range told[1:] {
-		p := told[i+1]
-		if p.Total > told[i].Total || p.Done != min(i+1, r.Fits) || p.Candidate >= len(r.Candidates) || p.Done == p.Total && i+2 < len(told) {
-			t.Errorf("%+v after %+v", p, told[i])
+	for i := range reported[1:] {
+		p := reported[i+1]
+		if p.Total > reported[i].Total || p.Done != min(i+1, r.Fits) || p.Candidate >= len(r.Candidates) || p.Done == p.Total && i+2 < len(reported) {
+			t.Errorf("%+v after %+v", p, reported[i])
 		}
 	}
 }

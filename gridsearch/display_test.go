@@ -34,15 +34,15 @@ func TestHeatMap(t *testing.T) {
 		_, after, _ := strings.Cut(picture, `fill-opacity="1.000"`)
 		_, after, _ = strings.Cut(after, "<text")
 		_, after, _ = strings.Cut(after, ">")
-		said, _, _ := strings.Cut(after, "<")
-		return said
+		got, _, _ := strings.Cut(after, "<")
+		return got
 	}
-	if said := dark(picture); said != "0.61" {
-		t.Errorf("the darkest cell says %s", said)
+	if got := dark(picture); got != "0.61" {
+		t.Errorf("the darkest cell says %s", got)
 	}
 	r.GreaterIsBetter = false
-	if said := dark(r.SVG()); said != "0.509" {
-		t.Errorf("where less is better, the darkest cell says %s", said)
+	if got := dark(r.SVG()); got != "0.509" {
+		t.Errorf("where less is better, the darkest cell says %s", got)
 	}
 	if picture := (&Result{Candidates: []Candidate{{Summary: Summary{Mean: 1}}}}).SVG(); !strings.Contains(picture, ">1<") {
 		t.Errorf("without axes: %s", picture)

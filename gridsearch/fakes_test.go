@@ -98,17 +98,17 @@ func (p *fittedLine) Report() estimator.Report {
 // probe counts fits and the bytes they hold; delay makes each last a random while, hang until the
 // context ends once that many have passed.
 type probe struct {
-	mu               sync.Mutex
-	fits, running    int
-	most             int
-	bytes, mostBytes int64
-	delay            time.Duration
-	hangAfter        int
-	after            int // number of the fit that begins with a call of then
-	then             func()
-	hangUntil        int  // number of the last fit that hangs, 0 for no last one
-	costs            int  // how often a fit was asked what it costs
-	deaf             bool // to the context
+	mu              sync.Mutex
+	fits, running   int
+	most            int
+	bytes, maxBytes int64
+	delay           time.Duration
+	hangAfter       int
+	after           int // number of the fit that begins with a call of then
+	then            func()
+	hangUntil       int  // number of the last fit that hangs, 0 for no last one
+	costs           int  // how often a fit was asked what it costs
+	deaf            bool // to the context
 }
 
 func (p *probe) enter(bytes int64) (leave func()) {
@@ -121,7 +121,7 @@ func (p *probe) enter(bytes int64) (leave func()) {
 	if p.fits == p.after {
 		p.then()
 	}
-	p.most, p.mostBytes = max(p.most, p.running), max(p.mostBytes, p.bytes)
+	p.most, p.maxBytes = max(p.most, p.running), max(p.maxBytes, p.bytes)
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -158,23 +158,23 @@ func (p *probe) wait(ctx context.Context) error {
 // batching is line as a BatchFitter that goes through candidates and folds backwards.
 type batching struct {
 	line
-	fault string
-	asked *[]int // how many fits each batch was asked for
+	problem string
+	asked   *[]int // how many fits each batch was asked for
 }
 
 func (s *batching) Params(l *param.List) { s.line.Params(l) }
 
 func (s batching) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 	if s.asked != nil {
-		wanted := 0
+		want := 0
 		for i := range b.Candidates {
 			for k := range b.Folds {
 				if b.Includes(i, k) {
-					wanted++
+					want++
 				}
 			}
 		}
-		*s.asked = append(*s.asked, wanted)
+		*s.asked = append(*s.asked, want)
 	}
 	for k := len(b.Folds) - 1; k >= 0; k-- {
 		train, test := b.Data.Select(b.Folds[k].Train), b.Data.Select(b.Folds[k].Test)
@@ -193,11 +193,11 @@ func (s batching) FitBatch(ctx context.Context, b share.Batch) ([]string, error)
 			}
 			candidate := i
 			switch {
-			case s.fault == "twice" && i == 0:
+			case s.problem == "twice" && i == 0:
 				candidate = 1
-			case s.fault == "outside" && i == 0:
+			case s.problem == "outside" && i == 0:
 				candidate = len(b.Candidates)
-			case s.fault == "missing" && i == 0 && k == 1:
+			case s.problem == "missing" && i == 0 && k == 1:
 				continue
 			}
 			if err := b.Yield(candidate, k, out); err != nil {
@@ -205,7 +205,7 @@ func (s batching) FitBatch(ctx context.Context, b share.Batch) ([]string, error)
 			}
 		}
 	}
-	if s.fault == "modest" {
+	if s.problem == "modest" {
 		return []string{"prefix"}, nil
 	}
 	return []string{"prefix", "folds"}, nil

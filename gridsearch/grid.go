@@ -78,23 +78,23 @@ type candidate struct {
 
 // axes returns the axes of the grid, or all errors of the grid and of the options.
 func (s Search) axes() (axes, param.FieldErrors) {
-	faults := s.checkOptions()
+	errs := s.checkOptions()
 	if s.Estimator == nil {
-		return nil, append(faults, param.FieldError{Path: "estimator", Constraint: "an estimator"})
+		return nil, append(errs, param.FieldError{Path: "estimator", Constraint: "an estimator"})
 	}
 	if err := specs.CheckValue(s.Estimator); err != nil {
-		return nil, append(faults, param.FieldError{Path: "estimator", Problem: err.Error()})
+		return nil, append(errs, param.FieldError{Path: "estimator", Problem: err.Error()})
 	}
 	grid := make(axes, len(s.Grid))
 	for i, a := range s.Grid {
 		var more param.FieldErrors
 		grid[i], more = s.settings(a)
-		faults = append(faults, more...)
+		errs = append(errs, more...)
 		if slices.ContainsFunc(s.Grid[:i], func(b Axis) bool { return b.Path == a.Path }) {
-			faults = append(faults, param.FieldError{Path: a.Path, Problem: "given twice in the grid"})
+			errs = append(errs, param.FieldError{Path: a.Path, Problem: "given twice in the grid"})
 		}
 	}
-	return grid, faults
+	return grid, errs
 }
 
 // Random streams of a seed.
@@ -109,23 +109,23 @@ const (
 func (s Search) checkOptions() param.FieldErrors {
 	alone := s
 	alone.Estimator = nil
-	faults := fieldErrors(param.Check(alone), "")
+	errs := fieldErrors(param.Check(alone), "")
 	if s.Workers < 0 {
-		faults = append(faults, param.FieldError{Path: "workers", Value: s.Workers, Constraint: "an integer ≥ 0"})
+		errs = append(errs, param.FieldError{Path: "workers", Value: s.Workers, Constraint: "an integer ≥ 0"})
 	}
 	if s.Random < 0 {
-		faults = append(faults, param.FieldError{Path: "random", Value: s.Random, Constraint: "a number of candidates ≥ 0"})
+		errs = append(errs, param.FieldError{Path: "random", Value: s.Random, Constraint: "a number of candidates ≥ 0"})
 	}
 	if _, along := s.Strategy.(Coordinate); along && s.Random > 0 {
-		faults = append(faults, param.FieldError{Path: "random", Problem: "a search along the axes draws no candidates"})
+		errs = append(errs, param.FieldError{Path: "random", Problem: "a search along the axes draws no candidates"})
 	}
 	if s.Budget < 0 {
-		faults = append(faults, param.FieldError{Path: "budget", Value: s.Budget, Constraint: "a time ≥ 0"})
+		errs = append(errs, param.FieldError{Path: "budget", Value: s.Budget, Constraint: "a time ≥ 0"})
 	}
 	if s.Memory < 0 {
-		faults = append(faults, param.FieldError{Path: "memory", Value: s.Memory, Constraint: "a number of bytes ≥ 0"})
+		errs = append(errs, param.FieldError{Path: "memory", Value: s.Memory, Constraint: "a number of bytes ≥ 0"})
 	}
-	return faults
+	return errs
 }
 
 // settings returns the values of an axis as the parameter represents them, so that 1000.0 and 1000
@@ -134,37 +134,37 @@ func (s Search) settings(a Axis) ([]param.Setting, param.FieldErrors) {
 	if _, err := param.Get(s.Estimator, a.Path); err != nil {
 		return nil, s.unknown(a.Path, err)
 	}
-	var faults param.FieldErrors
+	var errs param.FieldErrors
 	if len(a.Values) == 0 {
-		faults = append(faults, param.FieldError{Path: a.Path, Problem: "no values to try"})
+		errs = append(errs, param.FieldError{Path: a.Path, Problem: "no values to try"})
 	}
 	out := make([]param.Setting, 0, len(a.Values))
 	seen := map[string]bool{}
 	for _, v := range a.Values {
 		spec, err := param.With(s.Estimator, param.Setting{Path: a.Path, Value: v})
 		if err != nil {
-			faults = append(faults, fieldErrors(err, a.Path)...)
+			errs = append(errs, fieldErrors(err, a.Path)...)
 			continue
 		}
 		plain, err := param.Get(spec, a.Path)
 		if err != nil {
-			faults = append(faults, fieldErrors(err, a.Path)...)
+			errs = append(errs, fieldErrors(err, a.Path)...)
 			continue
 		}
 		if key := fmt.Sprintf("%#v", plain); seen[key] {
-			faults = append(faults, param.FieldError{Path: a.Path, Problem: fmt.Sprintf("%s is there twice", formatValue(plain))})
+			errs = append(errs, param.FieldError{Path: a.Path, Problem: fmt.Sprintf("%s is there twice", formatValue(plain))})
 		} else {
 			seen[key] = true
 		}
 		out = append(out, param.Setting{Path: a.Path, Value: plain})
 	}
-	return out, faults
+	return out, errs
 }
 
 // unknown returns the error of a path that the estimator does not have. It suggests the full paths
 // that end in the last name of a path that is too short.
 func (s Search) unknown(path string, err error) param.FieldErrors {
-	faults := fieldErrors(err, path)
+	errs := fieldErrors(err, path)
 	name := path[strings.LastIndexByte(path, '.')+1:]
 	var ends []string
 	for _, p := range param.All(s.Estimator) {
@@ -172,16 +172,16 @@ func (s Search) unknown(path string, err error) param.FieldErrors {
 			ends = append(ends, p.Path)
 		}
 	}
-	if len(ends) > 0 && len(faults) == 1 {
-		faults[0].Hint = "did you mean " + suggest.Alternatives(ends) + "?"
+	if len(ends) > 0 && len(errs) == 1 {
+		errs[0].Hint = "did you mean " + suggest.Alternatives(ends) + "?"
 	}
-	return faults
+	return errs
 }
 
 // candidates returns a candidate for each point, with additional settings. It reports each distinct
 // error of the specs once.
 func (s Search) candidates(grid axes, points []point, more ...param.Setting) ([]candidate, param.FieldErrors) {
-	var faults param.FieldErrors
+	var errs param.FieldErrors
 	seen := map[string]bool{}
 	all := make([]candidate, len(points))
 	for i, at := range points {
@@ -196,7 +196,7 @@ func (s Search) candidates(grid axes, points []point, more ...param.Setting) ([]
 		for _, f := range fieldErrors(err, "") {
 			if !seen[f.Error()] {
 				seen[f.Error()] = true
-				faults = append(faults, withCandidate(f, i, settings))
+				errs = append(errs, withCandidate(f, i, settings))
 			}
 		}
 		all[i] = candidate{point: at, settings: settings}
@@ -206,8 +206,8 @@ func (s Search) candidates(grid axes, points []point, more ...param.Setting) ([]
 			return nil, param.FieldErrors{{Path: "estimator", Problem: fmt.Sprintf("%T cannot be copied with other parameters and stay an estimator", s.Estimator)}}
 		}
 	}
-	if len(faults) > 0 {
-		return nil, faults
+	if len(errs) > 0 {
+		return nil, errs
 	}
 	return all, nil
 }

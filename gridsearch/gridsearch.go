@@ -154,10 +154,10 @@ type Progress struct {
 // Check returns all errors of the search as [param.FieldErrors] with the paths of the axes: invalid
 // values, candidates that the estimator rejects, unknown scores. It does not read data.
 func (s Search) Check() error {
-	_, faults := s.begin(MaxCandidates)
+	_, errs := s.begin(MaxCandidates)
 	_, more := s.metrics(nil)
-	if faults = append(faults, more...); len(faults) > 0 {
-		return fmt.Errorf("gridsearch: %w", faults)
+	if errs = append(errs, more...); len(errs) > 0 {
+		return fmt.Errorf("gridsearch: %w", errs)
 	}
 	return nil
 }

@@ -317,8 +317,8 @@ func TestMemoryBound(t *testing.T) {
 	s := lineSearch(p)
 	s.Workers, s.Memory = 8, 3*rows+6000 // a shift of 2 needs 3000 beside the rows
 	mustRun(t, s, data)
-	if p.mostBytes > 6000 || p.most < 2 {
-		t.Errorf("%d fits held %d bytes at once", p.most, p.mostBytes)
+	if p.maxBytes > 6000 || p.most < 2 {
+		t.Errorf("%d fits held %d bytes at once", p.most, p.maxBytes)
 	}
 
 	p = &probe{}
@@ -405,15 +405,15 @@ func TestBatchFitter(t *testing.T) {
 }
 
 func TestBatchFitterFaults(t *testing.T) {
-	for fault, want := range map[string]string{
+	for problem, want := range map[string]string{
 		"twice":   "gridsearch: gridsearch.batching.FitBatch reported candidate 1 on fold 2 twice, or unasked",
 		"outside": "gridsearch: gridsearch.batching.FitBatch reported candidate 12 on fold 2, of 12 and 3",
 		"missing": "gridsearch: gridsearch.batching.FitBatch did not report candidate 0 on fold 1",
 	} {
 		s := lineSearch(nil)
-		s.Estimator = batching{line: newLine(), fault: fault}
+		s.Estimator = batching{line: newLine(), problem: problem}
 		if _, err := s.Run(context.Background(), quantities(30)); err == nil || err.Error() != want {
-			t.Errorf("%s: error is %v, want %s", fault, err, want)
+			t.Errorf("%s: error is %v, want %s", problem, err, want)
 		}
 	}
 }
@@ -519,9 +519,9 @@ score: `
 	if err == nil || !strings.HasPrefix(err.Error(), want) || p.fits > 0 {
 		t.Errorf("%d fits, error is\n%v\nwanted\n%s", p.fits, err, want)
 	}
-	var faults param.FieldErrors
-	if !errors.As(err, &faults) || len(faults) != 11 {
-		t.Errorf("%d faults", len(faults))
+	var errs param.FieldErrors
+	if !errors.As(err, &errs) || len(errs) != 11 {
+		t.Errorf("%d faults", len(errs))
 	}
 	if s.Check() == nil {
 		t.Error("Check finds nothing")

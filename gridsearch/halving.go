@@ -44,17 +44,17 @@ func (h Halving) begin(s Search, grid axes, limit int) (proposer, param.FieldErr
 	if _, leaves := s.Splitter.(LeaveOneOut); leaves {
 		return nil, param.FieldErrors{{Path: "strategy", Problem: "halving does not support leave-one-out; use k-fold cross-validation"}}
 	}
-	points, number, faults := s.samplePoints(grid, limit)
-	if len(faults) > 0 {
-		return nil, faults
+	points, number, errs := s.samplePoints(grid, limit)
+	if len(errs) > 0 {
+		return nil, errs
 	}
 	if h.MaxResources == 0 && h.Resource != "rows" {
 		own, _ := param.Get(s.Estimator, h.Resource)
 		h.MaxResources, _ = own.(int)
 	}
 	w := &halvingRun{Halving: h, search: s, grid: grid, points: points, number: number, resources: h.MinResources}
-	w.checked, faults = w.candidatesAt(h.MaxResources) // for their memory
-	return w, faults
+	w.checked, errs = w.candidatesAt(h.MaxResources) // for their memory
+	return w, errs
 }
 
 // halvingRun is the state of a Halving search.
@@ -97,8 +97,8 @@ func (w *halvingRun) next(r *run) (p proposal, ok bool, err error) {
 			w.resources = w.MaxResources
 		}
 	}
-	candidates, faults := w.candidatesAt(w.resources)
-	return proposal{candidates: candidates, number: w.number, resource: w.resources, rows: w.Resource == "rows"}, true, faults.Err()
+	candidates, errs := w.candidatesAt(w.resources)
+	return proposal{candidates: candidates, number: w.number, resource: w.resources, rows: w.Resource == "rows"}, true, errs.Err()
 }
 
 // resolveBounds checks the resources against the rows, and sets MaxResources if it is 0.

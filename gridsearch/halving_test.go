@@ -258,9 +258,9 @@ func (s *many) Fit(context.Context, datasets.Set) (estimator.Predictor, error) {
 // tried are the candidates of a search in one round.
 func tried(t *testing.T, s Search) []candidate {
 	t.Helper()
-	rounds, faults := s.begin(MaxCandidates)
-	if len(faults) > 0 {
-		t.Fatal(faults)
+	rounds, errs := s.begin(MaxCandidates)
+	if len(errs) > 0 {
+		t.Fatal(errs)
 	}
 	return rounds.known()
 }

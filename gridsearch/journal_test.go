@@ -187,7 +187,7 @@ func TestSweepFillsGaps(t *testing.T) {
 // Of a sweep that ended, the journal knows what was shared in truth; an entry twice counts once.
 func TestJournalOfAWholeSweep(t *testing.T) {
 	s, data := journaled(t, nil)
-	s.Estimator = batching{line: newLine(), fault: "modest"}
+	s.Estimator = batching{line: newLine(), problem: "modest"}
 	mustRun(t, s, data)
 	whole, err := os.ReadFile(s.Journal)
 	if err != nil {

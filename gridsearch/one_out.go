@@ -39,9 +39,9 @@ func (LeaveOneOut) Split(data datasets.Set) ([]datasets.Fold, error) {
 // at some candidates.
 func (LeaveOneOut) Check(s Search) error {
 	const enough = 1000
-	rounds, faults := s.begin(enough)
-	if len(faults) > 0 {
-		return faults
+	rounds, errs := s.begin(enough)
+	if len(errs) > 0 {
+		return errs
 	}
 	var first error
 	for _, c := range rounds.known() {

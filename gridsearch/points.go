@@ -99,7 +99,7 @@ func (a axes) sampleDistinct(n int, rng *rand.Rand) []point {
 // samplePoints returns the points that the search tries, at most so many of them, and their number in all. Of
 // a grid with more than that there is a part whose axes have fewer values, the first and the last of
 // each among them; of other points, every so many.
-func (s Search) samplePoints(a axes, most int) (some []point, total int, faults param.FieldErrors) {
+func (s Search) samplePoints(a axes, most int) (some []point, total int, errs param.FieldErrors) {
 	size := a.size()
 	random := s.Random > 0 && float64(s.Random) < size
 	switch {

@@ -113,12 +113,12 @@ type outcome struct {
 type grid struct{}
 
 func (grid) begin(s Search, a axes, limit int) (proposer, param.FieldErrors) {
-	points, total, faults := s.samplePoints(a, limit)
-	if len(faults) > 0 {
-		return nil, faults
+	points, total, errs := s.samplePoints(a, limit)
+	if len(errs) > 0 {
+		return nil, errs
 	}
-	candidates, faults := s.candidates(a, points)
-	return oneRound{candidates, total}, faults
+	candidates, errs := s.candidates(a, points)
+	return oneRound{candidates, total}, errs
 }
 
 // oneRound tries all of its candidates.
@@ -137,9 +137,9 @@ func (oneRound) cut(*run) string { return "" }
 
 // begin returns the rounds of the search over its grid, or every fault.
 func (s Search) begin(limit int) (proposer, param.FieldErrors) {
-	axes, faults := s.axes()
-	if len(faults) > 0 {
-		return nil, faults
+	axes, errs := s.axes()
+	if len(errs) > 0 {
+		return nil, errs
 	}
 	strategy := s.Strategy
 	if strategy == nil {
@@ -151,10 +151,10 @@ func (s Search) begin(limit int) (proposer, param.FieldErrors) {
 // newRun returns a run whose candidates and metrics are found good for the data.
 func (s Search) newRun(data datasets.Set, limit int) (r *run, list []metrics.Metric, err error) {
 	r = &run{search: s, round: -1}
-	proposer, faults := s.begin(limit)
+	proposer, errs := s.begin(limit)
 	list, more := s.metrics(&data)
-	if faults = append(faults, more...); len(faults) > 0 {
-		return nil, nil, faults
+	if errs = append(errs, more...); len(errs) > 0 {
+		return nil, nil, errs
 	}
 	r.proposer = proposer
 	r.data, err = s.prepareTargets(data, list)

@@ -23,18 +23,18 @@ import (
 // Metric, there is none that decides.
 func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.FieldErrors) {
 	var out []metrics.Metric
-	var faults param.FieldErrors
+	var errs param.FieldErrors
 	own := share.TaskOf(s.Estimator)
 	add := func(path, name string) {
 		m, err := metrics.ByName(name)
 		switch {
 		case err != nil:
-			faults = append(faults, param.FieldError{Path: path, Problem: err.Error(), Err: err})
+			errs = append(errs, param.FieldError{Path: path, Problem: err.Error(), Err: err})
 		case own.Unsupervised() && !m.SupportsTask(own):
-			faults = append(faults, param.FieldError{Path: path, Problem: fmt.Sprintf("%s is for %s, the estimator for %s", m.Name, m.Task, own)})
+			errs = append(errs, param.FieldError{Path: path, Problem: fmt.Sprintf("%s is for %s, the estimator for %s", m.Name, m.Task, own)})
 		case slices.ContainsFunc(out, func(o metrics.Metric) bool { return o.Name == m.Name }):
 		case len(out) > 0 && out[0].Task != m.Task && !own.Unsupervised():
-			faults = append(faults, param.FieldError{Path: path, Problem: fmt.Sprintf("%s is for %s, %s for %s", m.Name, m.Task, out[0].Name, out[0].Task)})
+			errs = append(errs, param.FieldError{Path: path, Problem: fmt.Sprintf("%s is for %s, %s for %s", m.Name, m.Task, out[0].Name, out[0].Task)})
 		default:
 			out = append(out, m)
 		}
@@ -59,7 +59,7 @@ func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.FieldErrors
 	for _, name := range s.Scores {
 		add("scores", name)
 	}
-	return out, faults
+	return out, errs
 }
 
 // defaultUnsupervisedScore names the metric that decides between models that learn without a target, where none is named:

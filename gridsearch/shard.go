@@ -65,7 +65,7 @@ func MergeJournals(w io.Writer, journals ...[]byte) error {
 		return errors.New("gridsearch: no journals to merge")
 	}
 	var shared []string
-	told := false
+	reported := false
 	fits := map[fitKey][]byte{}
 	head, err := journal.HeadOf(journals[0], journalKind)
 	for k, content := range journals {
@@ -76,7 +76,7 @@ func MergeJournals(w io.Writer, journals ...[]byte) error {
 					return err
 				}
 				if at, ok := e.fitKey(); !ok {
-					told = true
+					reported = true
 					shared = union(shared, e.Shared)
 				} else if fits[at] == nil {
 					fits[at] = line
@@ -97,7 +97,7 @@ func MergeJournals(w io.Writer, journals ...[]byte) error {
 	for _, at := range order {
 		out.Write(journal.Seal(fits[at]))
 	}
-	if told { // what a batch has shared, be it nothing
+	if reported { // what a batch has shared, be it nothing
 		line, err := json.Marshal(entry{Shared: shared})
 		if err != nil {
 			return err

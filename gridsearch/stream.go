@@ -540,9 +540,9 @@ func (r *stream) scorePass(ctx context.Context, all []*fitted) error {
 				if f.err != nil {
 					continue
 				}
-				said, err := r.scorer.predict(ctx, f.model, block.X)
+				output, err := r.scorer.predict(ctx, f.model, block.X)
 				if f.err = err; err == nil {
-					f.predictions = f.predictions.Append(said, r.foldRows[fold])
+					f.predictions = f.predictions.Append(output, r.foldRows[fold])
 				}
 			}
 			return ctxerr.Check(ctx)

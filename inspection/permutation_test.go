@@ -86,8 +86,8 @@ func TestPeer(t *testing.T) {
 		v := newColumnEditor(X)
 		for k, value := range want.Values {
 			v.fill(j, value)
-			said, _ := estimator.Predict(context.Background(), f, v.matrix(), estimator.Request{})
-			if got, _ := meanOutputs(said, nil); math.Abs(got[0]-want.Mean[k]) > 1e-8 {
+			output, _ := estimator.Predict(context.Background(), f, v.matrix(), estimator.Request{})
+			if got, _ := meanOutputs(output, nil); math.Abs(got[0]-want.Mean[k]) > 1e-8 {
 				t.Errorf("input %d at %v: %v, scikit-learn %v", j, value, got[0], want.Mean[k])
 			}
 		}

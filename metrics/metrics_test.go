@@ -166,8 +166,8 @@ func TestInvariants(t *testing.T) {
 
 // countsRows reports whether the scale of the weights matters to a clustering metric.
 func countsRows(m Metric) bool {
-	says := strings.Contains(m.Doc, "Weights count rows")
-	return m.Task == datasets.Clustering && says
+	message := strings.Contains(m.Doc, "Weights count rows")
+	return m.Task == datasets.Clustering && message
 }
 
 // No metric prefers random to perfect predictions.

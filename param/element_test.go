@@ -66,8 +66,8 @@ func TestElementsOfAParameter(t *testing.T) {
 			t.Errorf("there is an element %s", path)
 		}
 	}
-	var faults param.FieldErrors
-	if _, err := param.With(spec, param.Setting{Path: "list.0", Value: -1.0}, param.Setting{Path: "named.b", Value: -1.0}); !errors.As(err, &faults) || len(faults) != 2 || faults[0].Path != "list.0" {
+	var errs param.FieldErrors
+	if _, err := param.With(spec, param.Setting{Path: "list.0", Value: -1.0}, param.Setting{Path: "named.b", Value: -1.0}); !errors.As(err, &errs) || len(errs) != 2 || errs[0].Path != "list.0" {
 		t.Errorf("error %v", err)
 	}
 	for path, want := range map[string][]string{"list": {"list.0", "list.1"}, "named": {"named.a.c", "named.b"}, "size": nil} {

@@ -135,17 +135,17 @@ func Get(spec any, path string) (any, error) {
 // [Replace] saves the type assertion.
 func With(spec any, settings ...Setting) (any, error) {
 	result, l := open(spec)
-	faults := l.errs
+	errs := l.errs
 	for _, s := range settings {
 		e, err := l.find(s.Path)
 		if err == nil {
 			err = e.set(toPlain(s.Value))
 		}
 		if err != nil {
-			faults = append(faults, toFieldError(err, s.Path, s.Value, e))
+			errs = append(errs, toFieldError(err, s.Path, s.Value, e))
 		}
 	}
-	if err := faults.Err(); err != nil {
+	if err := errs.Err(); err != nil {
 		return nil, err
 	}
 	return result(), nil
@@ -163,16 +163,16 @@ func Replace[T any](spec T, settings ...Setting) (T, error) {
 // Check checks the value of every parameter of spec and returns all violations as [FieldErrors].
 func Check(spec any) error {
 	_, l := open(spec)
-	faults := l.errs
+	errs := l.errs
 	for _, e := range l.entries {
 		for _, check := range e.checks {
 			if err := check(); err != nil {
-				faults = append(faults, toFieldError(err, e.Path, e.get(), e))
+				errs = append(errs, toFieldError(err, e.Path, e.get(), e))
 				break
 			}
 		}
 	}
-	return faults.Err()
+	return errs.Err()
 }
 
 func (l *List) find(path string) (*entry, error) {

@@ -177,8 +177,8 @@ func TestReplace(t *testing.T) {
 	if got, err := Replace[Declarer](nil); got != nil || err != nil {
 		t.Errorf("of nothing: %v, %v", got, err)
 	}
-	var faults FieldErrors
-	if got, err := Replace(newRack(), Setting{"a.gamma", -1.0}); !errors.As(err, &faults) || !reflect.DeepEqual(got, rack{}) {
+	var errs FieldErrors
+	if got, err := Replace(newRack(), Setting{"a.gamma", -1.0}); !errors.As(err, &errs) || !reflect.DeepEqual(got, rack{}) {
 		t.Errorf("a fault: %+v, %v", got, err)
 	}
 }
@@ -260,13 +260,13 @@ func TestWithFaults(t *testing.T) {
 		{"last.deep.with", 1, "last.deep.with: no such parameter (did you mean last.deep.width?)"},
 	} {
 		_, err := With(newRack(), Setting{c.path, c.value})
-		var faults FieldErrors
-		if !errors.As(err, &faults) || len(faults) != 1 || faults[0].Error() != c.want {
+		var errs FieldErrors
+		if !errors.As(err, &errs) || len(errs) != 1 || errs[0].Error() != c.want {
 			t.Errorf("%s = %v: %v, want %s", c.path, c.value, err, c.want)
 		}
 	}
 	_, err := With(newRack(), Setting{"a.gamma", -1.0}, Setting{"title", "ok"}, Setting{"b.on", 1})
-	if faults, ok := err.(FieldErrors); !ok || len(faults) != 2 {
+	if errs, ok := err.(FieldErrors); !ok || len(errs) != 2 {
 		t.Errorf("two faults were to be told: %v", err)
 	}
 	_, err = With(struct{}{}, Setting{"x", 1})

@@ -122,10 +122,10 @@ func cloneSteps(steps []Step) []Step {
 // Required returns the names of the parameters of spec that have no default: those whose value is empty
 // and refused.
 func Required(spec any) []string {
-	faults, _ := param.Check(spec).(param.FieldErrors)
+	errs, _ := param.Check(spec).(param.FieldErrors)
 	var out []string
 	for _, p := range specs.Own(spec) {
-		if empty(p.Value) && slices.ContainsFunc(faults, func(f param.FieldError) bool { return f.Path == p.Path }) {
+		if empty(p.Value) && slices.ContainsFunc(errs, func(f param.FieldError) bool { return f.Path == p.Path }) {
 			out = append(out, p.Name)
 		}
 	}

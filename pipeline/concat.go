@@ -76,9 +76,9 @@ func (c *concatenation) OutputWidth() int {
 // InputWidth returns the number of columns that go in.
 func (c *concatenation) InputWidth() int { return c.cols }
 
-// mostNames is how many columns are named after their part. Features that are wider have no use of
+// maxNames is how many columns are named after their part. Features that are wider have no use of
 // names, and a file may claim any width of sparse ones.
-const mostNames = 1 << 20
+const maxNames = 1 << 20
 
 // OutputSchema returns the columns of all parts. A part that names nothing has columns named after
 // the part; where these are more than a million, no column has a name.
@@ -98,7 +98,7 @@ func (c *concatenation) OutputSchema(in datasets.Schema) datasets.Schema {
 			unnamed += p.Width
 		}
 	}
-	if unnamed > mostNames {
+	if unnamed > maxNames {
 		return in.WithColumns(nil)
 	}
 	out := make([]datasets.Column, 0, c.OutputWidth())

@@ -22,8 +22,8 @@ func stepping(loss string) estimator.SGDClassifier {
 	return s
 }
 
-// said is all that a model says about rows.
-func said(t *testing.T, p estimator.Predictor, data datasets.Set) []float64 {
+// output is all that a model says about rows.
+func output(t *testing.T, p estimator.Predictor, data datasets.Set) []float64 {
 	t.Helper()
 	all, err := estimator.Predict(context.Background(), p, data.X, estimator.Request{})
 	if err != nil {
@@ -83,7 +83,7 @@ func TestContinueIsOneReadingOfAllRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			before := said(t, part, c.data)
+			before := output(t, part, c.data)
 			rest := c.data.Slice(c.first, c.data.Rows()).Source()
 			more := c.spec
 			more.Estimator = withEpochs(more.Estimator, 9) // which do not matter
@@ -91,17 +91,17 @@ func TestContinueIsOneReadingOfAllRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := said(t, whole, c.data)
+			want := output(t, whole, c.data)
 			tolerance := 1e-10
 			if name == "float32" {
 				tolerance = 1e-6
 			}
-			for i, v := range said(t, got, c.data) {
+			for i, v := range output(t, got, c.data) {
 				if math.Abs(v-want[i]) > tolerance*(1+math.Abs(want[i])) {
 					t.Fatalf("number %d is %v, want %v", i, v, want[i])
 				}
 			}
-			if !reflect.DeepEqual(said(t, part, c.data), before) {
+			if !reflect.DeepEqual(output(t, part, c.data), before) {
 				t.Error("the model before has changed")
 			}
 			var read interface{ RowsLearned() int }
@@ -112,7 +112,7 @@ func TestContinueIsOneReadingOfAllRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !reflect.DeepEqual(said(t, loaded(t, again), c.data), said(t, got, c.data)) {
+			if !reflect.DeepEqual(output(t, loaded(t, again), c.data), output(t, got, c.data)) {
 				t.Error("from a file it goes on otherwise")
 			}
 		})
@@ -165,7 +165,7 @@ func TestContinueKeepsTheSteps(t *testing.T) {
 	if a.Chain() != b.Chain() {
 		t.Error("the steps are others")
 	}
-	if reflect.DeepEqual(said(t, first, data), said(t, got, data)) {
+	if reflect.DeepEqual(output(t, first, data), output(t, got, data)) {
 		t.Error("nothing was learned")
 	}
 }

@@ -37,7 +37,7 @@ func TestPictures(t *testing.T) {
 	wellFormed(t, fitted.(interface{ HTML() string }).HTML(), "standardize", "logistic", "low, high", "float64")
 }
 
-func wellFormed(t *testing.T, picture string, says ...string) {
+func wellFormed(t *testing.T, picture string, message ...string) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(picture))
 	for {
@@ -47,7 +47,7 @@ func wellFormed(t *testing.T, picture string, says ...string) {
 			t.Fatalf("%v in %s", err, picture)
 		}
 	}
-	for _, word := range says {
+	for _, word := range message {
 		if !strings.Contains(picture, word) {
 			t.Errorf("%q is missing in %s", word, picture)
 		}

@@ -18,17 +18,17 @@ var (
 // Export adds to g what the steps make of rows, in double precision also where the pipeline maps them in single. The
 // error tells of all steps that cannot be exported: it is a [graph.StepErrors].
 func (c *FittedChain) Export(g *graph.Graph, in graph.Value) (graph.Value, error) {
-	var faults []error
+	var errs []error
 	for _, s := range c.steps {
 		out, err := exportStep(g, s, in)
-		faults, in = append(faults, err), out
+		errs, in = append(errs, err), out
 	}
-	return in, graph.Join(faults...)
+	return in, graph.Join(errs...)
 }
 
 // Export adds to g what every part makes of its columns, side by side.
 func (c *concatenation) Export(g *graph.Graph, in graph.Value) (graph.Value, error) {
-	var faults []error
+	var errs []error
 	var outs []graph.Value
 	for _, p := range c.parts {
 		if p.Width == 0 {
@@ -42,9 +42,9 @@ func (c *concatenation) Export(g *graph.Graph, in graph.Value) (graph.Value, err
 		if p.scale != 1 {
 			out = g.Mul(out, g.Scalar(p.scale))
 		}
-		faults, outs = append(faults, err), append(outs, out)
+		errs, outs = append(errs, err), append(outs, out)
 	}
-	return g.Concat(outs...), graph.Join(faults...)
+	return g.Concat(outs...), graph.Join(errs...)
 }
 
 // exportStep adds to g what a step makes of rows. Where it cannot, columns of rows stand for what comes out, so that
@@ -79,8 +79,8 @@ func (p *FittedPipeline) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pr
 	if g.Err() != nil {
 		return graph.Prediction{}, err
 	}
-	out, fault := estimator.Export(g, p.model, features)
-	if err = graph.Join(err, graph.WithPath(p.name, fault)); err != nil {
+	out, problem := estimator.Export(g, p.model, features)
+	if err = graph.Join(err, graph.WithPath(p.name, problem)); err != nil {
 		return graph.Prediction{}, err
 	}
 	return out, nil

@@ -237,13 +237,13 @@ func (lost) State(*model.State) {}
 // Methods that cannot do what they are for are refused and not ignored.
 func TestReceiversAndMethods(t *testing.T) {
 	data := numbers(60, 3)
-	const wanted = "Params of pipeline_test.byValue must have a pointer receiver"
+	const want = "Params of pipeline_test.byValue must have a pointer receiver"
 	_, with := param.With(byValue{}, param.Setting{Path: "alpha", Value: 2.0})
 	_, fit := pipeline.Steps().Then(byValue{}).Fit(ctx, data)
 	registered := pipeline.Register(pipeline.Entry{Name: "byvalue", New: func() any { return byValue{} }, Fitted: func() model.Stateful { return &estimator.FittedLinear{} }})
 	for what, err := range map[string]error{"With": with, "Check": param.Check(byValue{}), "Fit": fit, "Register": registered} {
-		if err == nil || !strings.Contains(err.Error(), wanted) {
-			t.Errorf("%s: %v, want %s", what, err, wanted)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", what, err, want)
 		}
 	}
 	err := pipeline.Register(pipeline.Entry{Name: "lost", New: func() any { return mean{} }, Fitted: func() model.Stateful { return &lost{} }})

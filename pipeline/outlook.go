@@ -29,7 +29,7 @@ func (p Pipeline) CheckContent(schema datasets.Schema, content []datasets.Column
 	}
 	var f forecast
 	f.pipeline(p, schema.Infer(content), "")
-	return f.faults.Err()
+	return f.errs.Err()
 }
 
 // pipeline goes through the steps and on to the estimator, at that path.
@@ -64,12 +64,12 @@ func (p Pipeline) CheckTargets() error {
 	if !task.Unsupervised() {
 		return nil
 	}
-	var faults param.FieldErrors
+	var errs param.FieldErrors
 	for _, path := range taught(p.Steps, "") {
-		faults = append(faults, param.FieldError{Path: path, Problem: fmt.Sprintf("%s learns from targets, and %s, which is for %s, learns without", path[strings.LastIndexByte(path, '.')+1:], p.path(), task),
+		errs = append(errs, param.FieldError{Path: path, Problem: fmt.Sprintf("%s learns from targets, and %s, which is for %s, learns without", path[strings.LastIndexByte(path, '.')+1:], p.path(), task),
 			Hint: "leave it out"})
 	}
-	return faults.Err()
+	return errs.Err()
 }
 
 // taught returns the paths of the steps that learn from targets.
@@ -87,7 +87,7 @@ func taught(steps []Step, path string) (out []string) {
 }
 
 // forecast collects what steps refuse.
-type forecast struct{ faults param.FieldErrors }
+type forecast struct{ errs param.FieldErrors }
 
 // through returns what comes out of steps, one after the other.
 func (f *forecast) through(steps []Step, in datasets.InferredSchema, path string) datasets.InferredSchema {
@@ -110,7 +110,7 @@ func (f *forecast) step(s Step, in datasets.InferredSchema, path, name string) d
 			return f.step(children[i], in, join(path, name), name)
 		})
 		if err != nil {
-			f.faults = append(f.faults, param.FieldError{Path: path, Problem: err.Error()})
+			f.errs = append(f.errs, param.FieldError{Path: path, Problem: err.Error()})
 		}
 		return out
 	}
@@ -127,9 +127,9 @@ func (f *forecast) demands(spec any, in datasets.InferredSchema, path, name stri
 		return
 	}
 	for _, demand := range d.Requirements() {
-		if fault, refused := refusal(demand, in, name); refused {
-			fault.Path = path
-			f.faults = append(f.faults, fault)
+		if problem, refused := refusal(demand, in, name); refused {
+			problem.Path = path
+			f.errs = append(f.errs, problem)
 		}
 	}
 }

@@ -45,11 +45,11 @@ func TestCheckKinds(t *testing.T) {
 		"a step of others": {[]transformer.Fitter{mirror{}}, ""},
 	} {
 		err := pipeline.Steps(c.steps...).Then(estimator.NewRidge()).CheckKinds(schema)
-		var fault param.FieldError
+		var problem param.FieldError
 		switch {
 		case c.path == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
-		case c.path != "" && (!errors.As(err, &fault) || fault.Path != c.path):
+		case c.path != "" && (!errors.As(err, &problem) || problem.Path != c.path):
 			t.Errorf("%s: %v, want a fault of %s", name, err, c.path)
 		}
 	}

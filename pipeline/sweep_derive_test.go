@@ -81,12 +81,12 @@ func TestSweepDerives(t *testing.T) {
 				settings := grid(t, c.base, c.axes...)
 				fits.Store(0)
 				got, shared := sweep(t, c.base, data, folds, settings)
-				wanted := int64(c.fits * len(folds))
+				want := int64(c.fits * len(folds))
 				if strings.HasSuffix(name, "steps") && memory == 1 { // the rows are not shared, and so the second step learns from each
-					wanted = int64((1 + len(settings)) * len(folds))
+					want = int64((1 + len(settings)) * len(folds))
 				}
-				if n := fits.Load(); n != wanted {
-					t.Errorf("memory %d: %d candidates on %d folds: %d fits, want %d", memory, len(settings), len(folds), n, wanted)
+				if n := fits.Load(); n != want {
+					t.Errorf("memory %d: %d candidates on %d folds: %d fits, want %d", memory, len(settings), len(folds), n, want)
 				}
 				if !slices.Contains(shared, "prefix") {
 					t.Errorf("memory %d: shared %v, want a prefix", memory, shared)
@@ -119,9 +119,9 @@ func TestSweepDerivesInside(t *testing.T) {
 	scaling := pipeline.Step{Name: "ard", Fitter: countedARD{scales(), fits}}
 	ranking := pipeline.Step{Name: "quantile", Fitter: countedQuantile{transformer.NewQuantile(), fits}}
 	impute, standardize, onehot := pipeline.Step{Fitter: transformer.NewImpute()}, pipeline.Step{Fitter: transformer.NewStandardize()}, pipeline.Step{Fitter: transformer.NewOneHot()}
-	texts := pipeline.Group{Name: "texts", Select: []string{"categorical"}, Steps: []pipeline.Step{onehot}}
+	strs := pipeline.Group{Name: "texts", Select: []string{"categorical"}, Steps: []pipeline.Step{onehot}}
 	columns := func(steps ...pipeline.Step) pipeline.Step {
-		return pipeline.Step{Name: "columns", Fitter: pipeline.NewColumns(pipeline.Group{Name: "n", Select: []string{"numeric"}, Steps: append([]pipeline.Step{impute}, steps...)}, texts)}
+		return pipeline.Step{Name: "columns", Fitter: pipeline.NewColumns(pipeline.Group{Name: "n", Select: []string{"numeric"}, Steps: append([]pipeline.Step{impute}, steps...)}, strs)}
 	}
 	chain := func(steps ...pipeline.Step) pipeline.Step {
 		return pipeline.Step{Name: "chain", Fitter: pipeline.Chain{Steps: steps}}
@@ -160,8 +160,8 @@ func TestSweepDerivesInside(t *testing.T) {
 				settings := grid(t, base, c.axes...)
 				fits.Store(0)
 				got, shared := sweep(t, base, data, folds, settings)
-				if n, wanted := fits.Load(), int64(c.fits*len(folds)); n != wanted {
-					t.Errorf("memory %d: %d candidates on %d folds: %d fits, want %d", memory, len(settings), len(folds), n, wanted)
+				if n, want := fits.Load(), int64(c.fits*len(folds)); n != want {
+					t.Errorf("memory %d: %d candidates on %d folds: %d fits, want %d", memory, len(settings), len(folds), n, want)
 				}
 				if !slices.Contains(shared, "prefix") {
 					t.Errorf("memory %d: shared %v, want a prefix", memory, shared)
@@ -379,12 +379,12 @@ func TestSweepDividesTheTimeOfLearning(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			got, _ := sweep(t, base, numbers(90, 31), thirds(90), settings)
 			for k, outcome := range got {
-				wanted := 3600.0/4 + 60 // the last two share what is derived
+				want := 3600.0/4 + 60 // the last two share what is derived
 				if k.setting >= 2 {
-					wanted = 3600.0/4 + 60.0/2
+					want = 3600.0/4 + 60.0/2
 				}
-				if outcome.Err != nil || math.Abs(outcome.Seconds-wanted) > 1e-6 {
-					t.Errorf("%s: candidate %d on fold %d took %v s (%v), want %v", path, k.setting, k.fold, outcome.Seconds, outcome.Err, wanted)
+				if outcome.Err != nil || math.Abs(outcome.Seconds-want) > 1e-6 {
+					t.Errorf("%s: candidate %d on fold %d took %v s (%v), want %v", path, k.setting, k.fold, outcome.Seconds, outcome.Err, want)
 				}
 			}
 		})

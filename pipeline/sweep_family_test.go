@@ -221,17 +221,17 @@ func TestResumeGivesTheSameBits(t *testing.T) {
 		whole, _ := sweep(t, base, data, folds, settings)
 		rng := rand.New(rand.NewPCG(5, 5))
 		for range 6 {
-			wanted := map[key]bool{}
+			want := map[key]bool{}
 			for range 1 + rng.IntN(20) {
-				wanted[key{rng.IntN(len(settings)), rng.IntN(3)}] = true
+				want[key{rng.IntN(len(settings)), rng.IntN(3)}] = true
 			}
 			got := map[key]share.Outcome{}
-			_, err := fitWanted(ctx, base, data, folds, settings, func(i, f int) bool { return wanted[key{i, f}] },
+			_, err := fitWanted(ctx, base, data, folds, settings, func(i, f int) bool { return want[key{i, f}] },
 				func(i, f int, outcome share.Outcome) error { got[key{i, f}] = outcome; return nil })
-			if err != nil || len(got) != len(wanted) {
-				t.Fatalf("%d of %d wanted: %v", len(got), len(wanted), err)
+			if err != nil || len(got) != len(want) {
+				t.Fatalf("%d of %d wanted: %v", len(got), len(want), err)
 			}
-			for k := range wanted {
+			for k := range want {
 				if !reflect.DeepEqual(got[k].Prediction, whole[k].Prediction) {
 					t.Fatalf("%v: the prediction is another", k)
 				}

@@ -86,10 +86,10 @@ func TestGridsThatShareResume(t *testing.T) {
 	settings := grid(t, base, param.Setting{Path: "binning.grids", Value: []any{4, 16}}, param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})
 	folds := thirds(120)
 	want, _ := sweep(t, base, data, folds, settings)
-	wanted := func(setting, fold int) bool { return (setting+fold)%3 == 0 }
+	expected := func(setting, fold int) bool { return (setting+fold)%3 == 0 }
 	count := 0
-	_, err := fitWanted(ctx, base, data, folds, settings, wanted, func(i, f int, outcome share.Outcome) error {
-		if !wanted(i, f) {
+	_, err := fitWanted(ctx, base, data, folds, settings, expected, func(i, f int, outcome share.Outcome) error {
+		if !expected(i, f) {
 			t.Errorf("setting %d on fold %d is not wanted", i, f)
 		}
 		count++

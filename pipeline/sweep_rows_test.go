@@ -73,13 +73,13 @@ func namesRow(t *testing.T, p pipeline.Pipeline, data datasets.Set, want string)
 		}
 		settings = append(settings, s.(pipeline.Pipeline))
 	}
-	told := 0
+	reported := 0
 	check := func(err error) {
 		if err == nil {
 			t.Error("no error")
 			return
 		}
-		told++
+		reported++
 		var row *datasets.RowError
 		if !strings.Contains(err.Error(), want) || !errors.As(err, &row) || !strings.HasPrefix(row.Error(), want) {
 			t.Errorf("it says %v, want %s", err, want)
@@ -92,7 +92,7 @@ func namesRow(t *testing.T, p pipeline.Pipeline, data datasets.Set, want string)
 	if err != nil {
 		check(err)
 	}
-	if told == 0 {
+	if reported == 0 {
 		t.Error("nothing was said")
 	}
 }

@@ -91,8 +91,8 @@ func fitAll(ctx context.Context, s share.BatchFitter, data datasets.Set, folds [
 
 // fitWanted is fitAll of some of them.
 func fitWanted(ctx context.Context, s share.BatchFitter, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
-	wanted func(setting, fold int) bool, yield func(setting, fold int, out share.Outcome) error) ([]string, error) {
-	return s.FitBatch(ctx, share.Batch{Data: data, Folds: folds, Candidates: share.Candidates(settings...), Include: wanted, Yield: yield})
+	want func(setting, fold int) bool, yield func(setting, fold int, out share.Outcome) error) ([]string, error) {
+	return s.FitBatch(ctx, share.Batch{Data: data, Folds: folds, Candidates: share.Candidates(settings...), Include: want, Yield: yield})
 }
 
 // plannedBytes is the memory that fitAll is expected to hold.

@@ -107,8 +107,8 @@ func classSection(r result.Result) (s section) {
 // topConfusions lists the most frequent confusions.
 func topConfusions(c result.Confusion) table {
 	type pair struct {
-		truth, said int
-		rows        float64
+		truth, output int
+		rows          float64
 	}
 	var pairs []pair
 	for i, row := range c.Counts {
@@ -129,7 +129,7 @@ func topConfusions(c result.Confusion) table {
 	})
 	t := table{Caption: "Most frequent confusions", Head: []string{"class", "predicted", "rows"}}
 	for _, p := range pairs[:min(len(pairs), 6)] {
-		t.Rows = append(t.Rows, []string{c.Classes[p.truth], c.Classes[p.said], formatCount(p.rows)})
+		t.Rows = append(t.Rows, []string{c.Classes[p.truth], c.Classes[p.output], formatCount(p.rows)})
 	}
 	return t
 }

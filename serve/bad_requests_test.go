@@ -292,8 +292,8 @@ func TestBadRequests(t *testing.T) {
 	}
 	for _, b := range all { // also warms up
 		code, text := send(b)
-		var said struct{ Error string }
-		if err := json.Unmarshal([]byte(text), &said); err != nil || code != b.code || !strings.Contains(text, b.message) || code != 200 && (said.Error == "" || len(said.Error) > 4000) {
+		var got struct{ Error string }
+		if err := json.Unmarshal([]byte(text), &got); err != nil || code != b.code || !strings.Contains(text, b.message) || code != 200 && (got.Error == "" || len(got.Error) > 4000) {
 			t.Errorf("%s: %d %.600s\nwanted %d %s", b.name, code, text, b.code, b.message)
 		}
 	}

@@ -26,13 +26,13 @@ const (
 // tolerance is how far a probability may be off.
 const tolerance = 1e-9
 
-// said is what scikit-learn says of the rows.
-type said struct {
+// got is what scikit-learn says of the rows.
+type got struct {
 	Labels        []string
 	Probabilities [][]float64
 }
 
-func readSaid(t *testing.T) (out said) {
+func readSaid(t *testing.T) (out got) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/predictions.json")
 	if err == nil {

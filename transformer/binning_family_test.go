@@ -68,11 +68,11 @@ func same(t *testing.T, got, want mat.Matrix, rounded bool) {
 	}
 	for i := range n {
 		columns, _ := a.Row(i)
-		wanted, _ := b.Row(i)
+		expected, _ := b.Row(i)
 		for k, j := range columns {
 			v, w := a.At(i, int(j)), b.At(i, int(j))
-			if j != wanted[k] || v != w && (!rounded || math.Abs(v-w) > 1e-15*math.Abs(w)) {
-				t.Fatalf("row %d, entry %d: column %d is %v, want column %d, %v", i, k, j, v, wanted[k], w)
+			if j != expected[k] || v != w && (!rounded || math.Abs(v-w) > 1e-15*math.Abs(w)) {
+				t.Fatalf("row %d, entry %d: column %d is %v, want column %d, %v", i, k, j, v, expected[k], w)
 			}
 		}
 	}

@@ -156,8 +156,8 @@ func TestFitRefuses(t *testing.T) {
 		case !strings.HasPrefix(err.Error(), "transformer: "):
 			t.Errorf("%s: error %q does not say where it comes from", name, err)
 		}
-		var faults param.FieldErrors
-		if strings.Contains(c.want, ": got") && !errors.As(err, &faults) {
+		var errs param.FieldErrors
+		if strings.Contains(c.want, ": got") && !errors.As(err, &errs) {
 			t.Errorf("%s: error is no param.Faults", name)
 		}
 	}

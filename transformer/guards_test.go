@@ -26,7 +26,7 @@ func (c claim) Blocks(context.Context, func(datasets.Set) error) error {
 // What a source claims is checked before memory is taken for it, and a source of nothing is empty.
 func TestFitSourceLooksAtWhatIsClaimed(t *testing.T) {
 	rff, binning := NewRFF(), NewBinning()
-	rff.Gamma, rff.Features = FixedGamma(1), mostFeatures
+	rff.Gamma, rff.Features = FixedGamma(1), maxFeatures
 	binning.Gamma, binning.Grids = FixedGamma(1), 1<<20
 	few := NewRFF()
 	few.Gamma = FixedGamma(1)
@@ -37,7 +37,7 @@ func TestFitSourceLooksAtWhatIsClaimed(t *testing.T) {
 	}{
 		{rff, claim{-1, 1 << 10}, "more memory than there is"},
 		{binning, claim{-1, 1<<12 + 1}, "more memory than there is"},
-		{NewPCA(), claim{-1, mostCovariance + 1}, "does not fit in memory"},
+		{NewPCA(), claim{-1, maxCovariance + 1}, "does not fit in memory"},
 		{NewStandardize(), claim{-1, 3}, datasets.ErrEmpty.Error()},
 		{few, claim{-1, 0}, datasets.ErrEmpty.Error()},
 		{few, claim{0, 3}, datasets.ErrEmpty.Error()},
@@ -113,14 +113,14 @@ func TestMapsSayAllThatIsWrong(t *testing.T) {
 			DenseTransformer
 			SingleTransformer
 		})
-		for wanted, err := range map[string]error{
+		for want, err := range map[string]error{
 			"no matrix to write into":                             f.TransformTo(ctx, nil, X),
 			"no matrix to write into, wanted 3×":                  f.TransformSingle(ctx, nil, X),
 			"a 5×1 matrix to write into, wanted 3×|row 1, column": f.TransformTo(ctx, mat.NewDense(5, 1, nil), bad),
 			"a 5×2 matrix to write into, wanted 3×|row 1, column": f.TransformSingle(ctx, single.New(5, 2, nil), bad),
 			"2 columns at fit, 3 now":                             f.TransformTo(ctx, mat.NewDense(3, 4, nil), mat.NewDense(3, 3, nil)),
 		} {
-			for part := range strings.SplitSeq(wanted, "|") {
+			for part := range strings.SplitSeq(want, "|") {
 				if err == nil || !strings.Contains(err.Error(), "transformer: "+name) || !strings.Contains(err.Error(), part) {
 					t.Errorf("%s: the error is %v, want %q", name, err, part)
 				}

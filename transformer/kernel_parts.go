@@ -108,15 +108,15 @@ func (p *KernelParts) Constraint() string {
 // Check reports kernels that there are not, and numbers that are not above 0.
 func (p *KernelParts) Check() error {
 	for i, k := range *p {
-		if fault := k.fault(); fault != "" {
-			return param.FieldError{Constraint: p.Constraint(), Hint: fmt.Sprintf("element %d: %s", i, fault)}
+		if problem := k.problem(); problem != "" {
+			return param.FieldError{Constraint: p.Constraint(), Hint: fmt.Sprintf("element %d: %s", i, problem)}
 		}
 	}
 	return nil
 }
 
-// fault says what is wrong with a part, "" for nothing.
-func (k KernelPart) fault() string {
+// problem says what is wrong with a part, "" for nothing.
+func (k KernelPart) problem() string {
 	if !slices.Contains(spectral.FourierKernels, k.Kernel) {
 		return fmt.Sprintf("kernel is %q, wanted %s", k.Kernel, suggest.Alternatives(spectral.FourierKernels))
 	}

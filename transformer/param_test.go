@@ -107,8 +107,8 @@ func TestParametersRefuse(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v: error is %v, want %q in it", c.path, c.value, err, c.want)
 		}
-		var faults param.FieldErrors
-		if !errors.As(err, &faults) {
+		var errs param.FieldErrors
+		if !errors.As(err, &errs) {
 			t.Errorf("%s: %v: error is no param.Faults", c.path, c.value)
 		}
 	}

@@ -127,8 +127,8 @@ func (s PCA) Start(ctx context.Context, schema datasets.Schema, cols int) (datas
 	if err := checkNumericSpec("pca", s, schema); err != nil {
 		return nil, err
 	}
-	if cols > mostCovariance {
-		return nil, fmt.Errorf("transformer: pca: the covariance of %d columns does not fit in memory, at most %d are possible", cols, mostCovariance)
+	if cols > maxCovariance {
+		return nil, fmt.Errorf("transformer: pca: the covariance of %d columns does not fit in memory, at most %d are possible", cols, maxCovariance)
 	}
 	return begin(ctx, "pca", s, schema, cols, false, func() inputSums { return &pcaSums{means: newMomentSums(cols)} })
 }
@@ -150,8 +150,8 @@ func (s PCA) Finish(ctx context.Context, last datasets.Pass) (Transformer, error
 	return f, nil
 }
 
-// mostCovariance is the number of columns whose covariance takes 8 GB.
-const mostCovariance = 1 << 15
+// maxCovariance is the number of columns whose covariance takes 8 GB.
+const maxCovariance = 1 << 15
 
 // pcaSums are, in the first pass, the means; in the second one the lower triangle of the products of the
 // rows less their mean.

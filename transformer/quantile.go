@@ -46,14 +46,14 @@ type Quantile struct {
 	Output    string // uniform or normal
 }
 
-const mostQuantiles = 1 << 16
+const maxQuantiles = 1 << 16
 
 // NewQuantile returns the spec of 1000 quantiles to a uniform law.
 func NewQuantile() Quantile { return Quantile{Quantiles: 1000, Output: "uniform"} }
 
 // Params declares quantiles and output.
 func (s *Quantile) Params(l *param.List) {
-	l.Int(&s.Quantiles, "quantiles", "how many quantiles of a column are learned, at most the number of rows", param.Between(2, mostQuantiles))
+	l.Int(&s.Quantiles, "quantiles", "how many quantiles of a column are learned, at most the number of rows", param.Between(2, maxQuantiles))
 	l.Choice(&s.Output, "output", "law that the outputs follow", "uniform", "normal")
 }
 
@@ -231,13 +231,13 @@ func (r *ranking) share(x float64) float64 {
 	return r.above[low] + float64((r.below[high]-r.above[low])*t)
 }
 
-// leastShare is how near to 0 and 1 the argument of the normal quantile function may be.
-const leastShare = 1e-7 - 0x1p-52
+// minShare is how near to 0 and 1 the argument of the normal quantile function may be.
+const minShare = 1e-7 - 0x1p-52
 
 func (f *FittedQuantile) value(j int, x float64) float64 {
 	p := f.columns[j].share(x)
 	if f.normal && p == p {
-		return mathext.NormalQuantile(min(max(p, leastShare), 1-leastShare))
+		return mathext.NormalQuantile(min(max(p, minShare), 1-minShare))
 	}
 	return p
 }
@@ -299,7 +299,7 @@ func (f *FittedQuantile) State(s *model.State) {
 	if !s.Reading() || s.Err() != nil {
 		return
 	}
-	s.Require(len(lengths) > 0 && f.quantiles >= 1 && f.quantiles <= mostQuantiles, "there are no columns, or no quantiles")
+	s.Require(len(lengths) > 0 && f.quantiles >= 1 && f.quantiles <= maxQuantiles, "there are no columns, or no quantiles")
 	f.columns = nil
 	for _, n := range lengths {
 		if n < 1 || n > len(values) {

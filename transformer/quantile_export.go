@@ -16,14 +16,14 @@ func (f *FittedQuantile) Export(g *graph.Graph, rows graph.Value) (graph.Value, 
 	if !f.normal {
 		return share, nil
 	}
-	most := float64(1 - leastShare)
-	leastAbove := 1 - most // which has some digits fewer
+	most := float64(1 - minShare)
+	minAbove := 1 - most // which has some digits fewer
 	upper := g.Less(g.Scalar(0.5), share)
-	tail := g.Where(upper, g.Max(above, g.Scalar(leastAbove)), g.Max(share, g.Scalar(leastShare)))
+	tail := g.Where(upper, g.Max(above, g.Scalar(minAbove)), g.Max(share, g.Scalar(minShare)))
 	// Φ⁻¹ of a tail is analytic in r = sqrt(−log(tail)).
 	quantile := func(r float64) float64 { return mathext.NormalQuantile(math.Exp(-r * r)) }
 	const pieces = 24
-	y := g.ChebyshevApprox(g.Sqrt(g.Neg(g.Log(tail))), math.Sqrt(math.Ln2), math.Sqrt(-math.Log(leastShare/2)), pieces, quantile)
+	y := g.ChebyshevApprox(g.Sqrt(g.Neg(g.Log(tail))), math.Sqrt(math.Ln2), math.Sqrt(-math.Log(minShare/2)), pieces, quantile)
 	return g.Where(upper, g.Neg(y), y), nil
 }
 

@@ -90,7 +90,7 @@ func (s *selection) add(key, times uint64) {
 // keep keeps a key, and reports false where there are too many in the first pass. In a later one the number
 // is known, and one too many is enough to be noticed.
 func (s *selection) keep(key, times uint64) bool {
-	most := s.mostKept()
+	most := s.maxKept()
 	if s.counting() && times > most-uint64(len(s.kept)) {
 		return false
 	}
@@ -100,8 +100,8 @@ func (s *selection) keep(key, times uint64) bool {
 	return true
 }
 
-// mostKept is how many keys are kept at most.
-func (s *selection) mostKept() uint64 {
+// maxKept is how many keys are kept at most.
+func (s *selection) maxKept() uint64 {
 	if s.counting() {
 		return uint64(s.room.kept)
 	}
@@ -242,15 +242,15 @@ func (n *selection) narrow(p span, cells []cell, ranks []uint64) bool {
 	before := p.before
 	r := sort.Search(len(ranks), func(k int) bool { return ranks[k] >= before })
 	for _, c := range cells {
-		wanted := false
+		want := false
 		for ; r < len(ranks) && ranks[r] < before+c.count; r++ {
 			if c.low == c.high {
 				n.values[r] = fromSortable(c.low)
 			} else {
-				wanted = true
+				want = true
 			}
 		}
-		if wanted {
+		if want {
 			n.spans = append(n.spans, span{low: c.low, high: c.high, before: before, count: c.count})
 		}
 		before += c.count
@@ -323,7 +323,7 @@ func (s *selection) check(state *model.State, ranks int) {
 		state.Require(p.before >= end && p.before <= s.count && p.count <= s.count-p.before && (p.count > 0 || s.counting()), "a span has more numbers than there are")
 		end = p.before + p.count
 	}
-	state.Require(uint64(len(s.kept)) <= s.mostKept()+1 && (s.keeping || len(s.kept) == 0), "more values would be kept than are few")
+	state.Require(uint64(len(s.kept)) <= s.maxKept()+1 && (s.keeping || len(s.kept) == 0), "more values would be kept than are few")
 }
 
 // readCells takes the counts of a selection from the front of a list, and returns the others.

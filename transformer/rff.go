@@ -107,8 +107,8 @@ func NewRFF() RFF {
 	return RFF{Kernel: "gaussian", Gamma: GammaScale, Features: 1000, Map: "paired", Draw: "iid", Nu: 1.5, Alpha: 1}
 }
 
-// mostFeatures is a bound on the width of a map that no machine comes near.
-const mostFeatures = 1 << 26
+// maxFeatures is a bound on the width of a map that no machine comes near.
+const maxFeatures = 1 << 26
 
 // Params declares kernel, gamma, features, map, draw, nu, alpha, of and seed. Custom has no plain form.
 func (s *RFF) Params(l *param.List) {
@@ -119,7 +119,7 @@ func (s *RFF) Params(l *param.List) {
 	l.Choice(&s.Kernel, "kernel", "kernel to approximate", kernels...)
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
 	l.Complexity("gamma", param.Rougher)
-	l.Int(&s.Features, "features", "output width D", param.Between(1, mostFeatures))
+	l.Int(&s.Features, "features", "output width D", param.Between(1, maxFeatures))
 	l.Complexity("features", param.MoreUnits)
 	l.Choice(&s.Map, "map", "real form of the map", "paired", "phase")
 	l.Choice(&s.Draw, "draw", "how frequencies are drawn", fourier.Laws...)

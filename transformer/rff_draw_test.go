@@ -173,11 +173,11 @@ func TestKernelPartsByPath(t *testing.T) {
 	if !slices.Equal(s.Of, want) {
 		t.Errorf("%+v, want %+v", s.Of, want)
 	}
-	for wrong, say := range map[any]string{
+	for wrong, printf := range map[any]string{
 		"gaussian": "a list of kernels",
 		"gama":     "",
 	} {
-		if _, err := param.With(s, param.Setting{Path: "of", Value: wrong}); err == nil || !strings.Contains(err.Error(), say) {
+		if _, err := param.With(s, param.Setting{Path: "of", Value: wrong}); err == nil || !strings.Contains(err.Error(), printf) {
 			t.Errorf("%v: %v", wrong, err)
 		}
 	}

@@ -132,11 +132,11 @@ func (b *Bandwidth) Check() error {
 	return errors.New(b.Constraint())
 }
 
-// mostDirections is how many inputs a full map takes.
-const mostDirections = 4096
+// maxDirections is how many inputs a full map takes.
+const maxDirections = 4096
 
-// leastLearned is how few rows a map can be learned from.
-const leastLearned = 10
+// minLearned is how few rows a map can be learned from.
+const minLearned = 10
 
 // Params declares kernel, rounds, diagonal, power, bandwidth, solve, features, rows, part, nu, alpha and seed.
 func (s *RFM) Params(l *param.List) {
@@ -146,10 +146,10 @@ func (s *RFM) Params(l *param.List) {
 	l.Float(&s.Power, "power", "power of M by which inputs are multiplied, 0 for the one that predicts best", param.AtLeast(0))
 	l.Value(&s.Bandwidth, "bandwidth", "width of the kernel in median distances of two rows, or auto for the one that predicts best")
 	l.Choice(&s.Solve, "solve", "with the exact kernel, or with random Fourier features of it", "exact", "features")
-	l.Int(&s.Features, "features", "how many features, for solve: features", param.Between(2, mostFeatures))
+	l.Int(&s.Features, "features", "how many features, for solve: features", param.Between(2, maxFeatures))
 	l.Complexity("features", param.MoreUnits)
-	l.Int(&s.Rows, "rows", "rows, at most, that are learned from", param.Between(leastLearned, math.MaxInt32))
-	l.Int(&s.Part, "part", "rows, at most, that one exact machine is fitted to: more have several machines", param.Between(leastLearned, math.MaxInt32))
+	l.Int(&s.Rows, "rows", "rows, at most, that are learned from", param.Between(minLearned, math.MaxInt32))
+	l.Int(&s.Part, "part", "rows, at most, that one exact machine is fitted to: more have several machines", param.Between(minLearned, math.MaxInt32))
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
 	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
 	l.Seed(&s.Seed, "seed", "seed of the rows' order and of the features")
@@ -166,8 +166,8 @@ func (s RFM) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	if err := checkNumericSpec("rfm", s, schema); err != nil {
 		return nil, err
 	}
-	if _, cols := data.Dims(); !s.Diagonal && cols > mostDirections {
-		return nil, fmt.Errorf("transformer: rfm: a full map of %d columns, at most %d are possible; set diagonal: true, or put pca before", cols, mostDirections)
+	if _, cols := data.Dims(); !s.Diagonal && cols > maxDirections {
+		return nil, fmt.Errorf("transformer: rfm: a full map of %d columns, at most %d are possible; set diagonal: true, or put pca before", cols, maxDirections)
 	}
 	rows, err := sample.Take(ctx, sampled("rfm", data), s.Rows, s.Seed)
 	if err != nil {
@@ -195,8 +195,8 @@ func (s RFM) Sample(ctx context.Context, data datasets.Source) ([]int, error) {
 // learn learns the map from a sample.
 func (s RFM) learn(ctx context.Context, taken sample.Sample) (*agop.Result, error) {
 	n, d := taken.X.Dims()
-	if n < leastLearned {
-		return nil, fmt.Errorf("%d rows, wanted %d or more", n, leastLearned)
+	if n < minLearned {
+		return nil, fmt.Errorf("%d rows, wanted %d or more", n, minLearned)
 	}
 	if err := memory.Check(5 * 8 * int64(n) * int64(d)); err != nil {
 		return nil, fmt.Errorf("%d rows of %d columns: %w; set rows lower", n, d, err)

@@ -196,11 +196,11 @@ func checkMap(step string, X mat.Matrix, columns int, limit float64, dst mat.Mat
 		return nil, err
 	}
 	n, _ := X.Dims()
-	fault := checkEntries(step, X, datasets.Schema{}, 0, limit, false)
+	problem := checkEntries(step, X, datasets.Schema{}, 0, limit, false)
 	if tile := checkTile(step, dst, n, features); tile != nil {
-		fault = errors.Join(tile, fault)
+		problem = errors.Join(tile, problem)
 	}
-	return X, fault
+	return X, problem
 }
 
 // transformDense maps X into a fresh matrix.

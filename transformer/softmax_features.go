@@ -58,7 +58,7 @@ func NewSoftmaxFeatures() SoftmaxFeatures {
 func (s *SoftmaxFeatures) Params(l *param.List) {
 	l.Value(&s.Gamma, "gamma", "what inner products of rows are multiplied by")
 	l.Complexity("gamma", param.Rougher)
-	l.Int(&s.Features, "features", "output width m", param.Between(1, mostFeatures))
+	l.Int(&s.Features, "features", "output width m", param.Between(1, maxFeatures))
 	l.Complexity("features", param.MoreUnits)
 	l.Choice(&s.Draw, "draw", "how the normal numbers are drawn", softmax.Draws...)
 	l.Seed(&s.Seed, "seed", "seed of the draws")

@@ -14,7 +14,7 @@ func TestIntervalHoldsTheMedianAsOftenAsItSays(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{3, 6, 7, 12, 25} {
 		const draws = 20_000
-		inside, said := 0, 0.0
+		inside, got := 0, 0.0
 		for range draws {
 			list := make([]float64, n)
 			for i := range list {
@@ -25,14 +25,14 @@ func TestIntervalHoldsTheMedianAsOftenAsItSays(t *testing.T) {
 			if low <= math.Ln2 && math.Ln2 <= high {
 				inside++
 			}
-			said = sure
+			got = sure
 		}
 		share := float64(inside) / draws
-		if sd := math.Sqrt(said * (1 - said) / draws); math.Abs(share-said) > 4*sd {
-			t.Errorf("%d numbers: the median is inside in %.4f of the draws, said %.4f", n, share, said)
+		if sd := math.Sqrt(got * (1 - got) / draws); math.Abs(share-got) > 4*sd {
+			t.Errorf("%d numbers: the median is inside in %.4f of the draws, said %.4f", n, share, got)
 		}
-		if n >= 6 && said < sureness {
-			t.Errorf("%d numbers: only %.4f sure", n, said)
+		if n >= 6 && got < sureness {
+			t.Errorf("%d numbers: only %.4f sure", n, got)
 		}
 	}
 }

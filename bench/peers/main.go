@@ -68,7 +68,7 @@ func run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var text strings.Builder
-	said := ""
+	output := ""
 	for _, s := range sets {
 		if *only != "" && !slices.Contains(strings.Split(*only, ","), s.name) {
 			continue
@@ -77,10 +77,10 @@ func run() error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		said = versions
+		output = versions
 		text.WriteString(s.table(list))
 	}
-	machine := fmt.Sprintf("%d threads, %s/%s; %s, %s; %s.\n\n", runtime.GOMAXPROCS(0), runtime.GOOS, runtime.GOARCH, runtime.Version(), said, time.Now().Format("2006-01-02 15:04"))
+	machine := fmt.Sprintf("%d threads, %s/%s; %s, %s; %s.\n\n", runtime.GOMAXPROCS(0), runtime.GOOS, runtime.GOARCH, runtime.Version(), output, time.Now().Format("2006-01-02 15:04"))
 	fmt.Print(machine, text.String())
 	if *only != "" {
 		return nil
@@ -111,11 +111,11 @@ func (s set) compare(ctx context.Context, python string) (list []fitted, version
 		return nil, "", err
 	}
 	cmd := exec.CommandContext(ctx, python, "-W", "ignore", "-c", script, fmt.Sprint(runtime.GOMAXPROCS(0)), folder, string(s.task), fmt.Sprint(train.Cols()+1), fmt.Sprint(s.gamma), fmt.Sprint(s.features))
-	var complaint bytes.Buffer
-	cmd.Stderr = &complaint
+	var problem bytes.Buffer
+	cmd.Stderr = &problem
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, "", errors.Join(ctx.Err(), fmt.Errorf("%s, which needs scikit-learn and LightGBM: %w\n%s", python, err, complaint.Bytes()))
+		return nil, "", errors.Join(ctx.Err(), fmt.Errorf("%s, which needs scikit-learn and LightGBM: %w\n%s", python, err, problem.Bytes()))
 	}
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
 		var l struct {
@@ -148,7 +148,7 @@ func (s set) fit(ctx context.Context, m model, train, test datasets.Set) (fitted
 		return fitted{}, err
 	}
 	out := fitted{What: m.name, Seconds: time.Since(began).Seconds(), ours: true}
-	said, err := estimator.Predict(ctx, p, test.X, estimator.Request{})
+	output, err := estimator.Predict(ctx, p, test.X, estimator.Request{})
 	if err != nil {
 		return out, err
 	}
@@ -158,7 +158,7 @@ func (s set) fit(ctx context.Context, m model, train, test datasets.Set) (fitted
 			return out, err
 		}
 	}
-	out.Score, err = metric.Func(metrics.Input{YTrue: test.Y, YPred: said.Values})
+	out.Score, err = metric.Func(metrics.Input{YTrue: test.Y, YPred: output.Values})
 	return out, err
 }
 

@@ -397,7 +397,7 @@ func (l *load) answers() (n int) {
 func (l *load) disturb(dir, file string, until time.Time) error {
 	l.unruly.Store(true)
 	defer l.unruly.Store(false)
-	var texts [][]byte
+	var strs [][]byte
 	for seed := range uint64(2) {
 		m, err := fitted(seed + 1)
 		if err != nil {
@@ -411,10 +411,10 @@ func (l *load) disturb(dir, file string, until time.Time) error {
 		if err != nil {
 			return err
 		}
-		texts = append(texts, text)
+		strs = append(strs, text)
 	}
 	for k := 0; time.Now().Before(until.Add(-time.Second)); k++ {
-		text := texts[k%2]
+		text := strs[k%2]
 		if k%7 == 3 {
 			text = text[:len(text)/3]
 		}
@@ -425,7 +425,7 @@ func (l *load) disturb(dir, file string, until time.Time) error {
 		}
 		time.Sleep(300 * time.Millisecond)
 	}
-	return os.WriteFile(file, texts[0], 0o644)
+	return os.WriteFile(file, strs[0], 0o644)
 }
 
 // end tells the server to end while it is asked, and says what was lost.

@@ -123,8 +123,8 @@ func outputs(ctx context.Context, binary, spec string) (written map[string][]byt
 	began := time.Now()
 	cmd := exec.CommandContext(ctx, binary, "run", "--quiet", "--set", "output.dir=out", filepath.Base(spec))
 	cmd.Dir = filepath.Dir(spec)
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return nil, 0, fmt.Errorf("%w: %s", err, said)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return nil, 0, fmt.Errorf("%w: %s", err, output)
 	}
 	took = time.Since(began)
 	written = map[string][]byte{}

@@ -97,8 +97,8 @@ func build(ctx context.Context, commit, tree, command string) (version string, e
 		exec.CommandContext(ctx, "git", "-C", tree, "checkout", "--quiet", "--detach", commit),
 		exec.CommandContext(ctx, "go", "build", "-C", tree, "-buildvcs=true", "-o", command, "./cmd/bochner"),
 	} {
-		if said, err := c.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("%s: %w: %s", c, err, said)
+		if output, err := c.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("%s: %w: %s", c, err, output)
 		}
 	}
 	info, err := buildinfo.ReadFile(command)
@@ -113,8 +113,8 @@ func try(ctx context.Context, command, dir, name string) (map[string][]byte, err
 	bochner := func(args ...string) error {
 		c := exec.CommandContext(ctx, command, args...)
 		c.Dir = dir
-		if said, err := c.CombinedOutput(); err != nil {
-			text := strings.TrimSpace(string(said))
+		if output, err := c.CombinedOutput(); err != nil {
+			text := strings.TrimSpace(string(output))
 			return errors.New(text[strings.LastIndex(text, "\n")+1:])
 		}
 		return nil

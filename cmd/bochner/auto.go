@@ -43,9 +43,9 @@ Example: bochner auto houses.csv --target price --minutes 1`
 
 func (c autoCommand) Run(s *session) error {
 	progress, _, end := s.progress()
-	tell := func(text string) {
+	report := func(text string) {
 		if !s.json {
-			s.say("%s\n", text)
+			s.printf("%s\n", text)
 		}
 	}
 	// The session's end ends the search, and not what is done with the best model so far.
@@ -53,7 +53,7 @@ func (c autoCommand) Run(s *session) error {
 		ExtraFiles: c.Data[1:],
 		Target:     c.Target, Format: c.Format, Test: c.Test, Task: c.Task, Score: c.Score, Minutes: c.Minutes, Candidates: c.Candidates,
 		Exportable: c.Exportable,
-		Seed:       c.Seed, Dir: c.Out, Force: c.Force, Progress: progress, OnDecision: tell, Stop: s.ctx.Done(),
+		Seed:       c.Seed, Dir: c.Out, Force: c.Force, Progress: progress, OnDecision: report, Stop: s.ctx.Done(),
 		MLflow: c.MLflow, OnWarning: s.warn,
 	})
 	end()

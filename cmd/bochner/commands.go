@@ -68,9 +68,9 @@ func (c initCommand) Run(s *session) error {
 		return s.print(map[string]any{"file": out, "remarks": remarks})
 	}
 	for _, text := range remarks {
-		s.say("note: %s\n", text)
+		s.printf("note: %s\n", text)
 	}
-	s.say("%s written; next: bochner run %s\n", out, out)
+	s.printf("%s written; next: bochner run %s\n", out, out)
 	return nil
 }
 
@@ -94,19 +94,19 @@ func (c validateCommand) Run(s *session) error {
 		}
 	}
 	if err == nil && !s.json {
-		s.say("%s is valid\n", c.Spec)
+		s.printf("%s is valid\n", c.Spec)
 	}
 	return err
 }
 
 // verdict is what validate says as JSON.
 type verdict struct {
-	Valid  bool    `json:"valid"`
-	Faults []fault `json:"faults"`
+	Valid  bool      `json:"valid"`
+	Faults []problem `json:"faults"`
 }
 
-// fault is one complaint.
-type fault struct {
+// problem is one complaint.
+type problem struct {
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
 	Column  int    `json:"column,omitempty"`
@@ -115,15 +115,15 @@ type fault struct {
 }
 
 func verdictOf(err error) verdict {
-	v := verdict{Valid: err == nil, Faults: []fault{}}
-	var faults param.FieldErrors
+	v := verdict{Valid: err == nil, Faults: []problem{}}
+	var errs param.FieldErrors
 	switch {
-	case errors.As(err, &faults):
-		for _, f := range faults {
-			v.Faults = append(v.Faults, fault{f.File, f.Line, f.Column, f.Path, f.Error()})
+	case errors.As(err, &errs):
+		for _, f := range errs {
+			v.Faults = append(v.Faults, problem{f.File, f.Line, f.Column, f.Path, f.Error()})
 		}
 	case err != nil:
-		v.Faults = append(v.Faults, fault{Message: trimPackage(err)})
+		v.Faults = append(v.Faults, problem{Message: trimPackage(err)})
 	}
 	return v
 }
@@ -282,7 +282,7 @@ func (c predictCommand) Run(s *session) error {
 	case s.json:
 		return s.print(map[string]any{"rows": rows, "file": c.Out})
 	}
-	s.say("%d rows written to %s\n", rows, c.Out)
+	s.printf("%d rows written to %s\n", rows, c.Out)
 	return nil
 }
 
@@ -305,7 +305,7 @@ func (c reportCommand) Run(s *session) error {
 	if s.json {
 		return s.print(map[string]any{"file": path})
 	}
-	s.say("%s written\n", path)
+	s.printf("%s written\n", path)
 	return nil
 }
 
@@ -342,7 +342,7 @@ func (c compareCommand) Run(s *session) error {
 	}
 	showComparison(s.out, found)
 	if c.HTML != "" {
-		s.say("\n%s written\n", c.HTML)
+		s.printf("\n%s written\n", c.HTML)
 	}
 	return nil
 }
@@ -411,8 +411,8 @@ func (s *session) warn(text string) {
 	fmt.Fprintf(s.err, "bochner: warning: %s\n", text)
 }
 
-// say tells a person what happened.
-func (s *session) say(format string, args ...any) {
+// printf tells a person what happened.
+func (s *session) printf(format string, args ...any) {
 	if !s.quiet {
 		fmt.Fprintf(s.out, format, args...)
 	}

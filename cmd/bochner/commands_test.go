@@ -10,7 +10,7 @@ import (
 
 // A command that is called has the help, and the complaints, that it has among all commands.
 func TestCommandsAlone(t *testing.T) {
-	said := func(c any, args ...string) (text string) {
+	output := func(c any, args ...string) (text string) {
 		var out strings.Builder
 		defer func() {
 			if _, ended := recover().(exit); ended {
@@ -31,7 +31,7 @@ func TestCommandsAlone(t *testing.T) {
 	for _, command := range whole.Model.Children {
 		name := command.Name
 		for _, args := range [][]string{{name, "--help"}, {name, "--flag-that-is-not-there"}, {"-q", name, "--json"}} {
-			if got, want := said((&commands{}).only(called(args)), args...), said(&commands{}, args...); got != want {
+			if got, want := output((&commands{}).only(called(args)), args...), output(&commands{}, args...); got != want {
 				t.Errorf("%q: alone it says\n%s\nand among all\n%s", args, got, want)
 			}
 		}

@@ -105,8 +105,8 @@ func TestCompletionScripts(t *testing.T) {
 				shell(t, "pwsh", "$e = $null; [System.Management.Automation.Language.Parser]::ParseFile('"+file+"', [ref]$null, [ref]$e) | Out-Null; if ($e) { $e; exit 1 }", "-NoProfile", "-Command")
 				return
 			}
-			if said := shell(t, name, file, "-n"); said != "" {
-				t.Error(said)
+			if got := shell(t, name, file, "-n"); got != "" {
+				t.Error(got)
 			}
 		})
 	}

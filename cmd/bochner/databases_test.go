@@ -49,12 +49,12 @@ func TestRunOfPostgres(t *testing.T) {
 	const asked = "data:\n  sql: {url: $FLATS, train: 'select rent, area, city, lift from flats order by id'}\n" + rest
 	put(t, "asked.yaml", asked)
 	put(t, "files.yaml", "data:\n  train: rows.csv\n"+rest)
-	said := ""
+	got := ""
 	for _, args := range []string{"validate asked.yaml", "plan asked.yaml", "run asked.yaml --set output.dir=asked", "run asked.yaml --set output.dir=asked", "run asked.yaml --set output.dir=asked --set data.stream=always --force", "run asked.yaml --set output.dir=asked --force",
 		"inspect asked/model.bochner", "evaluate asked/model.bochner rows.csv", "validate asked/spec.yaml", "auto asked.yaml --candidates 2 --out found",
 		"shard fit asked.yaml --shard 0/2 -o 0.state", "shard fit asked.yaml --shard 1/2 -o 1.state", "shard finish 0.state 1.state -o folded.bochner"} {
 		out, errs := call(t, success, args)
-		said += out + errs
+		got += out + errs
 	}
 	call(t, success, "run files.yaml --set output.dir=files")
 	one, err := os.ReadFile("asked/predictions.csv")
@@ -71,10 +71,10 @@ func TestRunOfPostgres(t *testing.T) {
 	_, errs := call(t, failure, "shard fit asked.yaml --set search=null --set data.split.test=0 --shard 0/2 -o 0.state")
 	has(t, errs, "data.sql: the rows of a query cannot be sharded (pipe a query for each shard as CSV into bochner shard fit --data -)")
 	call(t, success, "shard fit asked.yaml --set search=null --set data.split.test=0 --set data.task=regression --shard 0/1 --data rows.csv -o 0.state")
-	said += errs
+	got += errs
 	_, errs = call(t, failure, "validate asked.yaml --set data.sql.train=select+nothing")
 	has(t, errs, `--set: data.sql.train: select+nothing: ERROR: column "nothing" does not exist`)
-	said += errs
+	got += errs
 	for _, c := range []struct{ user, want string }{
 		{"tester", `the role "tester" is a superuser; use a read-only role or pass --allow-superuser`},
 		{"writer", `the role "writer" is a member of "pg_write_server_files", which can access files and programs of the server; use`},
@@ -103,15 +103,15 @@ func TestRunOfPostgres(t *testing.T) {
 	t.Setenv("FLATS", at.String())
 	_, errs = call(t, failure, "run asked.yaml --set output.dir=other")
 	has(t, errs, `asked.yaml:2:9: data.sql.url: cannot connect to the database: FATAL: database "nowhere" does not exist`)
-	said += errs
+	got += errs
 	at.Host = "127.0.0.1:1"
 	t.Setenv("FLATS", at.String())
 	_, errs = call(t, failure, "validate asked.yaml")
 	if want := "asked.yaml:2:9: data.sql.url: cannot connect to the database: dial tcp 127.0.0.1:1: connect: connection refused\n"; errs != want {
 		t.Errorf("%swanted %s", errs, want)
 	}
-	said += errs
-	if strings.Contains(said, "geheim") {
+	got += errs
+	if strings.Contains(got, "geheim") {
 		t.Error("the password is told")
 	}
 	err = filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {

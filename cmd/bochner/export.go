@@ -37,23 +37,23 @@ func (c exportCommand) Run(s *session) error {
 		return wrongUse{fmt.Errorf("%s", trimPackage(err))}
 	}
 	if c.Out == "-" {
-		said, err := experiment.ExportTo(s.ctx, c.Model, c.Out, s.out, o)
-		for _, w := range said.Warnings {
+		output, err := experiment.ExportTo(s.ctx, c.Model, c.Out, s.out, o)
+		for _, w := range output.Warnings {
 			s.warn(w)
 		}
 		return err
 	}
-	said, err := experiment.Export(s.ctx, c.Model, c.Out, o)
-	for _, w := range said.Warnings {
+	reported, err := experiment.Export(s.ctx, c.Model, c.Out, o)
+	for _, w := range reported.Warnings {
 		s.warn(w)
 	}
 	switch {
 	case err != nil:
 		return err
 	case s.json:
-		return s.print(said)
+		return s.print(reported)
 	case !s.quiet:
-		return showExported(s.out, said)
+		return showExported(s.out, reported)
 	}
 	return nil
 }

@@ -31,8 +31,8 @@ func TestExport(t *testing.T) {
 		t.Error("standard output gets another module than a file")
 	}
 	out, _ = call(t, success, "export --json runs/rows/model.bochner --precision float64 --opset 18 -o m.onnx")
-	var said experiment.Exported
-	if err := json.Unmarshal([]byte(out), &said); err != nil || said.Opset != 18 || said.Precision != "float64" || said.Outputs[1].Type != "double" {
+	var got experiment.Exported
+	if err := json.Unmarshal([]byte(out), &got); err != nil || got.Opset != 18 || got.Precision != "float64" || got.Outputs[1].Type != "double" {
 		t.Errorf("it says %s: %v", out, err)
 	}
 	for args, want := range map[string]string{

@@ -172,8 +172,8 @@ func run(ctx context.Context, args []string, out, err io.Writer) (code int) {
 		return misuse
 	}
 	var c commands
-	said := &heard{w: out}
-	parser, wrong := parserOf(c.only(called(args)), said, err)
+	output := &heard{w: out}
+	parser, wrong := parserOf(c.only(called(args)), output, err)
 	if wrong != nil {
 		fmt.Fprintln(err, "bochner: "+wrong.Error())
 		return failure
@@ -182,8 +182,8 @@ func run(ctx context.Context, args []string, out, err io.Writer) (code int) {
 		switch e := recover().(type) {
 		case nil:
 		case exit:
-			if code = int(e); said.err != nil {
-				fmt.Fprintln(err, "bochner: "+said.err.Error())
+			if code = int(e); output.err != nil {
+				fmt.Fprintln(err, "bochner: "+output.err.Error())
 				code = failure
 			}
 		default:
@@ -191,19 +191,19 @@ func run(ctx context.Context, args []string, out, err io.Writer) (code int) {
 		}
 	}()
 	call, wrong := parser.Parse(joinNegative(args))
-	if wrong != nil && said.err == nil {
+	if wrong != nil && output.err == nil {
 		fmt.Fprintf(err, "bochner: %v; see bochner --help\n", wrong)
 		return misuse
 	}
 	if c.AllowSuperuser {
 		ctx = config.AllowSuperuser(ctx)
 	}
-	s := session{ctx: ctx, out: said, err: err, quiet: c.Quiet, json: c.JSON}
+	s := session{ctx: ctx, out: output, err: err, quiet: c.Quiet, json: c.JSON}
 	if wrong == nil {
 		wrong = call.Run(&s, parser)
 	}
 	if wrong == nil {
-		wrong = said.err
+		wrong = output.err
 	}
 	var use wrongUse
 	if errors.As(wrong, &use) {
@@ -254,9 +254,9 @@ func message(ctx context.Context, args []string, err error) string {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return "bochner: " + interrupted(args)
 	}
-	var faults param.FieldErrors
-	if errors.As(err, &faults) {
-		return faults.Error() // file:line:column, as editors know it
+	var errs param.FieldErrors
+	if errors.As(err, &errs) {
+		return errs.Error() // file:line:column, as editors know it
 	}
 	return "bochner: " + trimPackage(err)
 }

@@ -40,7 +40,7 @@ func (c manCommand) Run(s *session, k *kong.Kong) error {
 	if s.json {
 		return s.print(map[string]any{"folder": c.Folder, "files": names})
 	}
-	s.say("%d manual pages written to %s\n", len(names), c.Folder)
+	s.printf("%d manual pages written to %s\n", len(names), c.Folder)
 	return nil
 }
 

@@ -70,8 +70,8 @@ func TestManual(t *testing.T) {
 	}
 	call(t, success, "man pages") // over those that are there
 	if mandoc, err := exec.LookPath("mandoc"); err == nil {
-		said, _ := exec.Command(mandoc, append([]string{"-Tlint", "-W", "warning"}, pages...)...).CombinedOutput()
-		for line := range strings.Lines(string(said)) {
+		got, _ := exec.Command(mandoc, append([]string{"-Tlint", "-W", "warning"}, pages...)...).CombinedOutput()
+		for line := range strings.Lines(string(got)) {
 			if !strings.Contains(line, "missing date") { // a test knows no revision
 				t.Error(line)
 			}

@@ -653,8 +653,8 @@ func readMessages(t *testing.T, path string) map[string]string {
 		t.Fatal(err)
 	}
 	for _, part := range strings.Split("\n"+strings.TrimRight(string(text), "\n"), "\n== ")[1:] {
-		name, said, _ := strings.Cut(part, "\n")
-		out[name] = said
+		name, got, _ := strings.Cut(part, "\n")
+		out[name] = got
 	}
 	return out
 }

@@ -94,7 +94,7 @@ func (c serveCommand) Run(s *session) error {
 	defer stop()
 	go func() {
 		if err := server.Load(watching); err == nil { // what is wrong is in the log
-			s.say("ready\n")
+			s.printf("ready\n")
 		}
 		server.Watch(watching)
 	}()
@@ -136,9 +136,9 @@ func (c serveCommand) listen(s *session) (l listeners, err error) {
 	if c.TLSCert != "" {
 		scheme = "https"
 	}
-	s.say("listening on %s://%s\n", scheme, l.http.Addr())
+	s.printf("listening on %s://%s\n", scheme, l.http.Addr())
 	if l.grpc != nil {
-		s.say("listening for gRPC on %s\n", l.grpc.Addr())
+		s.printf("listening for gRPC on %s\n", l.grpc.Addr())
 	}
 	return l, nil
 }

@@ -114,9 +114,9 @@ func (c shardFitCommand) Run(s *session) error {
 		return s.print(map[string]any{"file": c.Out, "shard": c.Shard.index, "shards": c.Shard.of, "pass": state.Pass(), "rows": rows})
 	}
 	if spec.Search != nil {
-		s.say("%s written: shard %d of %d of the search, %d fits\n", c.Out, c.Shard.index, c.Shard.of, rows)
+		s.printf("%s written: shard %d of %d of the search, %d fits\n", c.Out, c.Shard.index, c.Shard.of, rows)
 	} else {
-		s.say("%s written: shard %d of %d, %s, %d rows\n", c.Out, c.Shard.index, c.Shard.of, passName(state.Pass()), rows)
+		s.printf("%s written: shard %d of %d, %s, %d rows\n", c.Out, c.Shard.index, c.Shard.of, passName(state.Pass()), rows)
 	}
 	return nil
 }
@@ -151,9 +151,9 @@ func (c shardMergeCommand) Run(s *session) error {
 		return s.print(map[string]any{"file": c.Out, "pass": merged.Pass(), "missing": append([]int{}, missing...)})
 	}
 	if len(missing) > 0 {
-		s.say("%s written: %d shards missing\n", c.Out, len(missing))
+		s.printf("%s written: %d shards missing\n", c.Out, len(missing))
 	} else {
-		s.say("%s written: all shards merged\n", c.Out)
+		s.printf("%s written: all shards merged\n", c.Out)
 	}
 	return nil
 }
@@ -225,17 +225,17 @@ func (c shardFinishCommand) Run(s *session) error {
 		return s.print(map[string]any{"file": c.Out, "done": out.Model != nil, "pass": out.Pass, "rows": out.Rows, "learns": out.Learns, "warnings": append([]string{}, out.Warnings...)})
 	}
 	for _, text := range out.Warnings {
-		s.say("warning: %s\n", text)
+		s.printf("warning: %s\n", text)
 	}
 	switch {
 	case out.Result != nil:
-		s.say("%s written: best model of %d candidates; the outputs of the run are in %s\n", c.Out, out.Result.Search.Candidates, filepath.Dir(out.Result.Files[0]))
+		s.printf("%s written: best model of %d candidates; the outputs of the run are in %s\n", c.Out, out.Result.Search.Candidates, filepath.Dir(out.Result.Files[0]))
 	case out.Model != nil:
-		s.say("%s written: final model, %s over %d rows\n", c.Out, passes(out.Pass), out.Rows)
+		s.printf("%s written: final model, %s over %d rows\n", c.Out, passes(out.Pass), out.Rows)
 	case len(out.Again) > 0:
-		s.say("%s written: %s not numeric in all shards; repeat pass 0 with shard fit --from %s\n", c.Out, columnsAre(out.Again), c.Out)
+		s.printf("%s written: %s not numeric in all shards; repeat pass 0 with shard fit --from %s\n", c.Out, columnsAre(out.Again), c.Out)
 	default:
-		s.say("%s written: %s complete; continue with shard fit --from %s: pass %d fits %s\n", c.Out, passName(out.Pass), c.Out, out.Next.Pass(), out.Learns)
+		s.printf("%s written: %s complete; continue with shard fit --from %s: pass %d fits %s\n", c.Out, passName(out.Pass), c.Out, out.Next.Pass(), out.Learns)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func traced(ctx context.Context, h http.Handler, url, version string) (http.Hand
 	}
 	about := resource.NewSchemaless(attribute.String("service.name", "bochner"), attribute.String("service.version", version))
 	provider := trace.NewTracerProvider(trace.WithBatcher(out), trace.WithResource(about))
-	wanted := func(r *http.Request) bool {
+	want := func(r *http.Request) bool {
 		switch serve.RouteName(r) {
 		case "live", "ready", "model_ready", "metrics":
 			return false
@@ -33,7 +33,7 @@ func traced(ctx context.Context, h http.Handler, url, version string) (http.Hand
 		return true
 	}
 	h = otelhttp.NewHandler(h, "bochner", otelhttp.WithTracerProvider(provider), otelhttp.WithPropagators(propagation.TraceContext{}),
-		otelhttp.WithFilter(wanted), otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return serve.RouteName(r) }))
+		otelhttp.WithFilter(want), otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return serve.RouteName(r) }))
 	end := func() {
 		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer stop()

@@ -17,7 +17,7 @@ import (
 // columns are the keys that make columns, and how their values are read.
 type columns struct {
 	form    []table.Column
-	texts   []bool // whether booleans are strings
+	strs    []bool // whether booleans are strings
 	dropped []bool // whether the values are not used
 	byKey   map[string]int
 	missing map[string]bool // strings that denote a missing value
@@ -32,7 +32,7 @@ func (c *columns) add(name string) int {
 	k := len(c.form)
 	c.byKey[name] = k
 	c.form = append(c.form, table.Column{Name: name})
-	c.texts, c.dropped = append(c.texts, false), append(c.dropped, false)
+	c.strs, c.dropped = append(c.strs, false), append(c.dropped, false)
 	return k
 }
 
@@ -94,24 +94,24 @@ func (c *columns) fromSchema(o *Options) {
 				continue
 			}
 			k := c.add(column.Name)
-			c.texts[k] = column.Kind == datasets.Categorical
+			c.strs[k] = column.Kind == datasets.Categorical
 		}
 	}
 	for _, name := range slices.Concat(o.Target, []string{o.Weight, o.Group}, o.Drop, o.Passthrough) {
 		if name != "" && c.find(name) < 0 {
-			c.texts[c.add(name)] = true
+			c.strs[c.add(name)] = true
 		}
 	}
 }
 
 // columnValues is what the values of a key are.
 type columnValues struct {
-	numbers, texts, truths int
-	nested                 int   // the line of the first one
-	where                  *file // of that
-	first                  int   // the line of the first text
-	in                     *file // of that
-	value                  string
+	numbers, strs, labels int
+	nested                int   // the line of the first one
+	where                 *file // of that
+	first                 int   // the line of the first text
+	in                    *file // of that
+	value                 string
 }
 
 // scan reads the rows for their keys, and for what their values are. Where only the names are asked for, what can
@@ -180,12 +180,12 @@ func (s *columnValues) observe(c *columns, f *file, line int, kind jsonscan.Kind
 	case jsonscan.Number:
 		s.numbers++
 	case jsonscan.Truth:
-		s.truths++
+		s.labels++
 	case jsonscan.Text:
 		if c.missing[string(v)] {
 			return
 		}
-		if s.texts++; s.texts == 1 {
+		if s.strs++; s.strs == 1 {
 			s.first, s.in, s.value = line, f, string(v)
 		}
 	case jsonscan.Object, jsonscan.Array:
@@ -208,9 +208,9 @@ func (c *columns) declare(shapes []columnValues, o *Options) error {
 		kind, given := o.Kinds[column.Name]
 		_, date := o.Dates[column.Name]
 		target := slices.ContainsFunc(o.Target, func(name string) bool { return c.find(name) == k })
-		all := s.numbers + s.truths + s.texts
-		textual := s.texts > 0 || target && s.numbers == 0 && s.truths > 0
-		c.texts[k] = textual || given && kind == datasets.Categorical
+		all := s.numbers + s.labels + s.strs
+		textual := s.strs > 0 || target && s.numbers == 0 && s.labels > 0
+		c.strs[k] = textual || given && kind == datasets.Categorical
 		switch {
 		case drop:
 		case s.nested > 0:
@@ -218,7 +218,7 @@ func (c *columns) declare(shapes []columnValues, o *Options) error {
 		case given || date || all == 0:
 		case !textual:
 			column.Declared, column.Kind = true, datasets.Numeric
-		case s.texts > 0 && float64(s.numbers) >= numberThreshold*float64(all):
+		case s.strs > 0 && float64(s.numbers) >= numberThreshold*float64(all):
 			wrong = append(wrong, &datasets.LineError{File: s.in.path, Line: s.first, Err: fmt.Errorf(
 				"column %s: %q is not a number, though %.4g %% of the values are; if it denotes a missing value, add it to missing; if the column is text, set kinds: {%s: categorical}",
 				column.Name, s.value, 100*float64(s.numbers)/float64(all), column.Name)})
@@ -279,7 +279,7 @@ func (r *record) read(b []byte) error {
 				r.Fields[k] = v
 			}
 		case jsonscan.Truth:
-			if !r.of.texts[k] {
+			if !r.of.strs[k] {
 				v = [...][]byte{{'0'}, {'1'}}[len("false")-len(v)]
 			}
 			r.Fields[k] = v

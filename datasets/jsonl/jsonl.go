@@ -49,11 +49,11 @@ func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source,
 	if len(paths) == 0 {
 		return nil, errors.New("no files are named")
 	}
-	var texts []*text.File
+	var strs []*text.File
 	for _, path := range paths {
-		texts = append(texts, text.NewFile(o.FS, path))
+		strs = append(strs, text.NewFile(o.FS, path))
 	}
-	return open(ctx, paths, texts, o)
+	return open(ctx, paths, strs, o)
 }
 
 // ReadFile returns the rows of the file at path, gzip'd or not.
@@ -80,13 +80,13 @@ func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 	return datasets.ReadAll(ctx, src)
 }
 
-func open(ctx context.Context, paths []string, texts []*text.File, o Options) (datasets.Source, error) {
+func open(ctx context.Context, paths []string, strs []*text.File, o Options) (datasets.Source, error) {
 	if o.MaxRecord < 0 {
 		return nil, fmt.Errorf("%s: a bound on records is not negative", paths[0])
 	}
 	var files []*file
 	for k, path := range paths {
-		files = append(files, &file{path: path, text: texts[k], o: &o})
+		files = append(files, &file{path: path, text: strs[k], o: &o})
 	}
 	columns, err := columnsOf(ctx, files, &o)
 	if err != nil {

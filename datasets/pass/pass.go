@@ -42,13 +42,13 @@ type Sums interface {
 
 // Pass is a [datasets.Pass] with sums.
 type Pass struct {
-	config Config
-	number int // number of the pass, from 1
-	want   int // rows of the previous pass; 0 in the first pass
-	rows   int // rows added and merged
-	own    int // rows added
-	sums   Sums
-	fault  error // first error; the pass is then invalid
+	config  Config
+	number  int // number of the pass, from 1
+	want    int // rows of the previous pass; 0 in the first pass
+	rows    int // rows added and merged
+	own     int // rows added
+	sums    Sums
+	problem error // first error; the pass is then invalid
 }
 
 // Config identifies how a pass was started. Only passes with equal configurations can be merged.
@@ -151,8 +151,8 @@ func (b Config) describeColumns() string {
 
 // checkUsable returns an error if the pass is invalid.
 func (p *Pass) checkUsable(ctx context.Context) error {
-	if p.fault != nil {
-		return errorf(p.config.Name, "pass is invalid after an error: %w", p.fault)
+	if p.problem != nil {
+		return errorf(p.config.Name, "pass is invalid after an error: %w", p.problem)
 	}
 	return ctxerr.Check(ctx)
 }
@@ -165,8 +165,8 @@ func (p *Pass) Add(ctx context.Context, block datasets.Set) error {
 	if block.Rows() == 0 {
 		return nil
 	}
-	if p.fault = p.sums.Add(ctx, p.own, block); p.fault != nil {
-		return p.fault
+	if p.problem = p.sums.Add(ctx, p.own, block); p.problem != nil {
+		return p.problem
 	}
 	p.own += block.Rows()
 	p.rows += block.Rows()
@@ -193,8 +193,8 @@ func (p *Pass) Merge(ctx context.Context, other datasets.Pass) error {
 	if o.rows == 0 {
 		return nil
 	}
-	if p.fault = p.sums.Merge(ctx, o.sums); p.fault != nil {
-		return p.fault
+	if p.problem = p.sums.Merge(ctx, o.sums); p.problem != nil {
+		return p.problem
 	}
 	p.rows += o.rows
 	return nil
@@ -224,7 +224,7 @@ func (p *Pass) next(ctx context.Context) (Sums, error) {
 
 // State implements [datasets.Pass].
 func (p *Pass) State(s *model.State) {
-	if p.fault != nil {
+	if p.problem != nil {
 		s.Fail("%v", p.checkUsable(context.Background()))
 		return
 	}
@@ -250,7 +250,7 @@ func (p *Pass) State(s *model.State) {
 		p.sums.State(s.Child("sums"))
 	}
 	if s.Reading() && s.Err() != nil {
-		p.fault = errors.New("damaged state")
+		p.problem = errors.New("damaged state")
 	}
 }
 

@@ -139,23 +139,23 @@ func (f *valueCounts) columnType() table.Type {
 }
 
 // Read runs the query.
-func (q *query) Read(ctx context.Context, wanted []table.ColumnRequest) (table.Cursor, error) {
-	return q.cursor(ctx, wanted)
+func (q *query) Read(ctx context.Context, want []table.ColumnRequest) (table.Cursor, error) {
+	return q.cursor(ctx, want)
 }
 
-func (q *query) cursor(ctx context.Context, wanted []table.ColumnRequest) (*cursor, error) {
+func (q *query) cursor(ctx context.Context, want []table.ColumnRequest) (*cursor, error) {
 	rows, end, err := q.run(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &cursor{of: q, ctx: ctx, rows: rows, end: end, cells: make([]cell, len(wanted)), dest: make([]any, len(q.form.Columns))}
+	c := &cursor{of: q, ctx: ctx, rows: rows, end: end, cells: make([]cell, len(want)), dest: make([]any, len(q.form.Columns))}
 	columns := make([]columnScanner, len(q.form.Columns))
 	for j := range columns {
 		c.dest[j] = &columns[j]
 	}
-	for k, r := range wanted {
+	for k, r := range want {
 		column := &q.form.Columns[r.Column]
-		c.cells[k] = cell{ColumnRequest: r, zoned: column.TypeName == "TIMESTAMPTZ", truths: column.Type == table.Booleans}
+		c.cells[k] = cell{ColumnRequest: r, zoned: column.TypeName == "TIMESTAMPTZ", labels: column.Type == table.Booleans}
 		columns[r.Column].cells = append(columns[r.Column].cells, &c.cells[k])
 	}
 	return c, nil
@@ -241,7 +241,7 @@ func (c *cursor) Decode(k int, v *table.Values) error {
 		copy(v.Seconds, cell.seconds)
 	case table.Strings:
 		copy(v.Codes, cell.codes)
-		v.Dictionary = cell.texts
+		v.Dictionary = cell.strs
 	}
 	return nil
 }
@@ -265,11 +265,11 @@ func (f *columnScanner) Scan(src any) error {
 type cell struct {
 	table.ColumnRequest
 	zoned   bool // whether times have a zone
-	truths  bool // whether numbers are truths, as in SQLite
+	labels  bool // whether numbers are truths, as in SQLite
 	numbers []float64
 	seconds []int64
 	codes   []int32
-	texts   *table.Dictionary
+	strs    *table.Dictionary
 	room    []byte
 	found   valueCounts
 	sum     uint64 // of all values so far
@@ -279,7 +279,7 @@ type cell struct {
 func (c *cell) begin() {
 	c.numbers, c.seconds, c.codes = c.numbers[:0], c.seconds[:0], c.codes[:0]
 	if c.As == table.Strings {
-		c.texts = c.texts.Reuse()
+		c.strs = c.strs.Reuse()
 	}
 }
 
@@ -315,14 +315,14 @@ func (c *cell) putString(src any) error {
 		c.add(1)
 		return nil
 	}
-	if v, ok := src.(int64); ok && c.truths {
+	if v, ok := src.(int64); ok && c.labels {
 		src = v != 0
 	}
 	var err error
 	if c.room, err = appendString(c.room[:0], src, c.zoned); err != nil {
 		return err
 	}
-	c.codes = append(c.codes, c.texts.Code(c.room))
+	c.codes = append(c.codes, c.strs.Code(c.room))
 	c.add(maphash.Bytes(seed, c.room))
 	return nil
 }
@@ -404,6 +404,6 @@ func appendString(dst []byte, src any, zoned bool) ([]byte, error) {
 	return dst, unsupportedValue(src, "a string")
 }
 
-func unsupportedValue(src any, wanted string) error {
-	return fmt.Errorf("the driver returns a %T, wanted %s", src, wanted)
+func unsupportedValue(src any, want string) error {
+	return fmt.Errorf("the driver returns a %T, wanted %s", src, want)
 }

@@ -132,7 +132,7 @@ func TestWrite(t *testing.T) {
 // TestBadInput compares the messages a user sees.
 func TestBadInput(t *testing.T) {
 	schema := &datasets.Schema{Targets: []datasets.Column{{Name: "label", Kind: datasets.Categorical, Categories: []string{"-1", "1"}}}}
-	texts := &datasets.Schema{Targets: []datasets.Column{{Name: "label", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}
+	strs := &datasets.Schema{Targets: []datasets.Column{{Name: "label", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}
 	for _, c := range []struct {
 		text string
 		o    svmlight.Options
@@ -163,7 +163,7 @@ func TestBadInput(t *testing.T) {
 		{"1 1:1\n1 qid:3 1:1\n", svmlight.Options{}, "f.svm:2: some rows have a qid and others have none"},
 		{"1\x00 1:1\n", svmlight.Options{}, "f.svm:1: NUL byte; is this a text file?"},
 		{"1 1:1\n2 1:1\n", svmlight.Options{Schema: schema, Width: 1}, "f.svm:2: class 2 is not among those of the schema: -1, 1"},
-		{"1 1:1\n", svmlight.Options{Schema: texts, Width: 1}, `f.svm: the schema has class "no", labels are numbers`},
+		{"1 1:1\n", svmlight.Options{Schema: strs, Width: 1}, `f.svm: the schema has class "no", labels are numbers`},
 		{"1 1:1\n", svmlight.Options{Schema: schema}, "f.svm: the schema names no columns; give the width"},
 		{"1 1:1\n", svmlight.Options{Positive: []string{"2"}}, `f.svm: positive: no label "2"`},
 		{"1 1:1\n", svmlight.Options{Positive: []string{"1"}, Task: datasets.Regression}, "f.svm: positive: makes classes of the label, and the task is regression"},

@@ -230,23 +230,23 @@ func compareFit(spec estimator.Estimator, data datasets.Set, fold datasets.Fold,
 	if err != nil {
 		return err
 	}
-	got, wanted := out.Values, want.Values
+	got, expected := out.Values, want.Values
 	if want.Scores != nil {
 		if out.Scores == nil {
 			return errors.New("there are no scores")
 		}
-		got, wanted = out.Scores.RawMatrix().Data, want.Scores.RawMatrix().Data
+		got, expected = out.Scores.RawMatrix().Data, want.Scores.RawMatrix().Data
 	}
-	if len(got) != len(wanted) {
-		return fmt.Errorf("%d predictions, a fit makes %d", len(got), len(wanted))
+	if len(got) != len(expected) {
+		return fmt.Errorf("%d predictions, a fit makes %d", len(got), len(expected))
 	}
 	largest := 0.0
-	for _, v := range wanted {
+	for _, v := range expected {
 		largest = max(largest, v, -v)
 	}
 	for i, v := range got {
-		if off := max(v-wanted[i], wanted[i]-v); !(off <= tolerance*max(largest, 1)) {
-			return fmt.Errorf("prediction %d is %v, that of a fit %v", i, v, wanted[i])
+		if off := max(v-expected[i], expected[i]-v); !(off <= tolerance*max(largest, 1)) {
+			return fmt.Errorf("prediction %d is %v, that of a fit %v", i, v, expected[i])
 		}
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 )
 
 // mean predicts the mean of the targets. Its batches have the named fault.
-type mean struct{ fault string }
+type mean struct{ problem string }
 
 func (s mean) Fit(_ context.Context, data datasets.Set) (estimator.Predictor, error) {
 	sum := 0.0
@@ -42,15 +42,15 @@ func (s mean) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 	seen := 0
 	for i, c := range b.Candidates {
 		for f, fold := range b.Folds {
-			if !b.Includes(i, f) && s.fault != "unasked" || s.fault == "missing" && i == 1 && f == 2 {
+			if !b.Includes(i, f) && s.problem != "unasked" || s.problem == "missing" && i == 1 && f == 2 {
 				continue
 			}
 			seen++
 			train := fold.Train
 			switch {
-			case s.fault == "leaks":
+			case s.problem == "leaks":
 				train = append(append([]int{}, train...), fold.Test...)
-			case s.fault == "remembers": // what was fitted before shows
+			case s.problem == "remembers": // what was fitted before shows
 				train = train[min(seen-1, 5):]
 			}
 			p, err := c.Estimator.(estimator.Estimator).Fit(ctx, b.Data.Select(train))
@@ -60,8 +60,8 @@ func (s mean) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 			var out share.Outcome
 			predicted, err := estimator.Predict(ctx, p, rowblock.Select(b.Data.X, fold.Test), estimator.Request{})
 			out.Prediction, out.Err = share.Prediction(predicted), err
-			for range map[bool]int{false: 1, true: 2}[s.fault == "twice"] {
-				if err := b.Yield(i, f, out); err != nil && s.fault != "deaf" {
+			for range map[bool]int{false: 1, true: 2}[s.problem == "twice"] {
+				if err := b.Yield(i, f, out); err != nil && s.problem != "deaf" {
 					return nil, err
 				}
 			}
@@ -75,7 +75,7 @@ func (s mean) PlanBatch(share.Batch) (int64, error) { return 0, nil }
 // The law of batches catches each way in which one can be wrong.
 func TestBatchLaw(t *testing.T) {
 	data := (&suite{}).sample(1, 60)
-	for fault, want := range map[string]string{
+	for problem, want := range map[string]string{
 		"":          "",
 		"unasked":   "is not wanted",
 		"missing":   "no outcome of candidate 1 on fold 2",
@@ -84,9 +84,9 @@ func TestBatchLaw(t *testing.T) {
 		"remembers": "that of a fit",
 		"deaf":      "after the error of Yield it yields",
 	} {
-		err := compareBatch(mean{fault}, data, 1e-9)
+		err := compareBatch(mean{problem}, data, 1e-9)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%q: %v, want %q", fault, err, want)
+			t.Errorf("%q: %v, want %q", problem, err, want)
 		}
 	}
 	if err := compareBatch(shifty{}, data, 1); err == nil || !strings.Contains(err.Error(), "is another where others are not wanted") {

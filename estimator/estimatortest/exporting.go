@@ -29,8 +29,8 @@ func (s *suite) exports(t testing.TB) {
 	g := graph.New(make([]graph.Input, 5))
 	pred, err := estimator.Export(g, p, g.Input())
 	if err != nil {
-		var faults graph.StepErrors
-		if s.Unexported != "" && errors.As(graph.Join(err), &faults) && slices.ContainsFunc(faults, func(f graph.StepError) bool { return f.Err.Error() == s.Unexported }) {
+		var errs graph.StepErrors
+		if s.Unexported != "" && errors.As(graph.Join(err), &errs) && slices.ContainsFunc(errs, func(f graph.StepError) bool { return f.Err.Error() == s.Unexported }) {
 			return
 		}
 		t.Fatalf("it cannot be exported: %v", err)

@@ -236,14 +236,14 @@ func (f *FittedIntervals) exportPlus(g *graph.Graph, rows, centres graph.Value, 
 func (f *FittedEnsemble) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	var pred []graph.Prediction
 	var weights []float64
-	var faults []error
+	var errs []error
 	total, probable := 0.0, len(f.outputs.Classes) > 0 && f.sizes == nil
 	for k, m := range f.members {
 		if m.Weight == 0 {
 			continue
 		}
 		one, err := estimator.Export(g, m.Predictor, rows)
-		faults = append(faults, graph.WithPath("members", graph.WithPath(m.Name, err)))
+		errs = append(errs, graph.WithPath("members", graph.WithPath(m.Name, err)))
 		w := m.Weight
 		if f.sizes != nil {
 			w *= f.sizes[k]
@@ -251,7 +251,7 @@ func (f *FittedEnsemble) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pr
 		pred, weights = append(pred, one), append(weights, w)
 		total, probable = total+m.Weight, probable && !one.Probabilities.None()
 	}
-	if err := graph.Join(faults...); err != nil {
+	if err := graph.Join(errs...); err != nil {
 		return graph.Prediction{}, err
 	}
 	var sum graph.Value

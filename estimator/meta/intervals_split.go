@@ -170,11 +170,11 @@ func (s Intervals) symmetric(fitted estimator.Predictor, cols int, off []float64
 
 // residuals returns the absolute residuals of each target of the calibration rows.
 func (s Intervals) residuals(ctx context.Context, fitted estimator.Predictor, others datasets.Set) (off []float64, targets int, err error) {
-	wanted := estimator.Values | estimator.Targets
+	want := estimator.Values | estimator.Targets
 	if s.Normalize {
-		wanted |= estimator.Std
+		want |= estimator.Std
 	}
-	pred, err := estimator.Predict(ctx, fitted, others.X, estimator.Request{Outputs: wanted})
+	pred, err := estimator.Predict(ctx, fitted, others.X, estimator.Request{Outputs: want})
 	if err != nil {
 		return nil, 0, err
 	}

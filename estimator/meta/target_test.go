@@ -178,16 +178,16 @@ func TestTargetSharesAsTheModelWithin(t *testing.T) {
 	if want, _ := together(t, data, 4, weak, strong); !slices.Equal(got, want) || len(want) == 0 {
 		t.Errorf("shared %v, by ridge %v", got, want)
 	}
-	oneOut := share.Batch{Shape: data.Shape(), LeaveOneOut: true}
+	loo := share.Batch{Shape: data.Shape(), LeaveOneOut: true}
 	for transform, can := range map[string]bool{"log": true, "sqrt": true, "quantile": false, "standardize": false} {
 		spec := target(transform, weak)
-		oneOut.Candidates = share.Candidates(spec)
-		if _, err := spec.PlanBatch(oneOut); (err == nil) != can {
+		loo.Candidates = share.Candidates(spec)
+		if _, err := spec.PlanBatch(loo); (err == nil) != can {
 			t.Errorf("%s: leaving one out: %v", transform, err)
 		}
 	}
-	oneOut.Candidates = share.Candidates(target("log", estimator.NewSVR()))
-	if _, err := target("log", estimator.NewSVR()).PlanBatch(oneOut); err == nil {
+	loo.Candidates = share.Candidates(target("log", estimator.NewSVR()))
+	if _, err := target("log", estimator.NewSVR()).PlanBatch(loo); err == nil {
 		t.Error("svr leaves one out")
 	}
 }

@@ -109,20 +109,20 @@ func (s Threshold) folding(classes int) int {
 }
 
 // CheckClasses says, as [param.FieldErrors] below the paths score and cost, why it cannot decide between classes of these names.
-func (s Threshold) CheckClasses(classes []string) error { return s.faults(len(classes), classes).Err() }
+func (s Threshold) CheckClasses(classes []string) error { return s.errs(len(classes), classes).Err() }
 
-// faults says why it cannot decide between so many classes that rows have, of those that have names.
-func (s Threshold) faults(present int, classes []string) (faults param.FieldErrors) {
+// errs says why it cannot decide between so many classes that rows have, of those that have names.
+func (s Threshold) errs(present int, classes []string) (errs param.FieldErrors) {
 	switch {
 	case present <= 2:
 	case !s.Costs.given():
-		faults = append(faults, param.FieldError{Path: "score", Problem: fmt.Sprintf("a threshold is between two classes, and here are %d", present),
+		errs = append(errs, param.FieldError{Path: "score", Problem: fmt.Sprintf("a threshold is between two classes, and here are %d", present),
 			Hint: "give cost by the names of the classes"})
 	case s.Costs.Of == nil:
-		faults = append(faults, param.FieldError{Path: "cost", Problem: fmt.Sprintf("false_positive and false_negative are of two classes, and here are %d", present),
+		errs = append(errs, param.FieldError{Path: "cost", Problem: fmt.Sprintf("false_positive and false_negative are of two classes, and here are %d", present),
 			Hint: "give the cost of each class by its name"})
 	}
-	return append(faults, s.Costs.strangers(classes)...)
+	return append(errs, s.Costs.strangers(classes)...)
 }
 
 // suits says why it cannot decide between the classes that rows have.
@@ -131,15 +131,15 @@ func (s Threshold) suits(l *design.Labels) error {
 	if len(present) < 2 {
 		return errors.New("the rows are all of one class, and there is nothing to decide")
 	}
-	faults := s.faults(len(present), l.Classes)
+	errs := s.errs(len(present), l.Classes)
 	if len(present) == 2 {
-		faults = append(faults, lonely(l, present)...)
+		errs = append(errs, lonely(l, present)...)
 	}
-	return faults.Err()
+	return errs.Err()
 }
 
 // lonely are the classes of a single row, of which no model has a score that has not seen it.
-func lonely(l *design.Labels, present []int) (faults param.FieldErrors) {
+func lonely(l *design.Labels, present []int) (errs param.FieldErrors) {
 	rows := make([]int, len(l.Classes))
 	for i, c := range l.Y {
 		if l.Weights[i] > 0 {
@@ -148,10 +148,10 @@ func lonely(l *design.Labels, present []int) (faults param.FieldErrors) {
 	}
 	for _, k := range present {
 		if rows[k] < 2 {
-			faults = append(faults, param.FieldError{Problem: fmt.Sprintf("class %q has a single row, and a threshold is chosen on rows that a model has not seen: two are needed", l.Classes[k])})
+			errs = append(errs, param.FieldError{Problem: fmt.Sprintf("class %q has a single row, and a threshold is chosen on rows that a model has not seen: two are needed", l.Classes[k])})
 		}
 	}
-	return faults
+	return errs
 }
 
 // presentOf returns the codes of the classes that rows have.

@@ -160,7 +160,7 @@ func (c *Costs) Check() error {
 }
 
 // strangers are the classes with costs that are not among these.
-func (c Costs) strangers(classes []string) (faults param.FieldErrors) {
+func (c Costs) strangers(classes []string) (errs param.FieldErrors) {
 	for _, name := range c.names() {
 		if slices.Contains(classes, name) {
 			continue
@@ -169,9 +169,9 @@ func (c Costs) strangers(classes []string) (faults param.FieldErrors) {
 		if near := suggest.Nearest(name, classes); near != "" {
 			f.Hint = fmt.Sprintf("did you mean %s?", near)
 		}
-		faults = append(faults, f)
+		errs = append(errs, f)
 	}
-	return faults
+	return errs
 }
 
 // table returns the cost of class i when class j is predicted, at i·classes + j.

@@ -259,9 +259,9 @@ func read(path string) (out []errorAt, err error) {
 		e := errorAt{picture: r[0], panel: r[1], draw: r[2]}
 		e.features, err = strconv.Atoi(r[3])
 		for k, to := range []*float64{&e.rms, &e.expected, &e.bound} {
-			v, fault := strconv.ParseFloat(r[4+k], 64)
-			if *to = v; fault != nil {
-				err = fault
+			v, problem := strconv.ParseFloat(r[4+k], 64)
+			if *to = v; problem != nil {
+				err = problem
 			}
 		}
 		if err != nil {

@@ -90,19 +90,19 @@ func command(ctx context.Context) error {
 }
 
 func (o options) check(args int) error {
-	var faults []error
+	var errs []error
 	if o.data == "" {
-		faults = append(faults, errors.New("wanted -data, the folder of the data files"))
+		errs = append(errs, errors.New("wanted -data, the folder of the data files"))
 	}
 	if args > 0 {
-		faults = append(faults, errors.New("wanted options only"))
+		errs = append(errs, errors.New("wanted options only"))
 	}
 	for _, name := range o.only {
 		if !slices.ContainsFunc(comparisons, func(c comparison) bool { return c.name == name }) {
-			faults = append(faults, fmt.Errorf("-only: no row %q; there are %s", name, strings.Join(names(), ", ")))
+			errs = append(errs, fmt.Errorf("-only: no row %q; there are %s", name, strings.Join(names(), ", ")))
 		}
 	}
-	return errors.Join(faults...)
+	return errors.Join(errs...)
 }
 
 // measurer runs methods.
@@ -136,12 +136,12 @@ func (m measurer) prepare(ctx context.Context) error {
 func (m measurer) output(ctx context.Context, name string, args ...string) ([]byte, float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.limit)
 	defer cancel()
-	var said strings.Builder
+	var output strings.Builder
 	c := exec.CommandContext(ctx, name, args...)
-	c.Stderr = &said
+	c.Stderr = &output
 	out, err := c.Output()
 	if err != nil {
-		return nil, 0, fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), errors.Join(err, ctx.Err()), said.String())
+		return nil, 0, fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), errors.Join(err, ctx.Err()), output.String())
 	}
 	return out, (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds(), nil
 }

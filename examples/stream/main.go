@@ -37,9 +37,9 @@ const (
 
 // endless is rows that are drawn afresh at each reading, from the seed of each block: nothing is kept.
 type endless struct {
-	first    uint64
-	rows     int
-	readings *int // how often they were read from the beginning, nil for nobody asks
+	first  uint64
+	rows   int
+	passes *int // how often they were read from the beginning, nil for nobody asks
 }
 
 func (e endless) Schema() datasets.Schema {
@@ -50,8 +50,8 @@ func (e endless) Dims() (rows, cols int) { return e.rows, inputs }
 
 // Blocks hands out the rows in arrays that are used again.
 func (e endless) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
-	if e.readings != nil {
-		*e.readings++
+	if e.passes != nil {
+		*e.passes++
 	}
 	x, y := make([]float64, block*inputs), make([]float64, block)
 	for lo := 0; lo < e.rows; lo += block {
@@ -138,9 +138,9 @@ func run(most, features int, model, picture string) error {
 	for k, l := range some {
 		series := svg.Series{Name: l.name, Color: k, Line: true, Dots: true}
 		for n := min(100_000, most); ; n = min(10*n, most) {
-			readings := 0
+			passes := 0
 			began, used := time.Now(), processor()
-			fitted, err := pipeline.Steps(rff).Then(l.spec()).FitSource(ctx, endless{rows: n, readings: &readings})
+			fitted, err := pipeline.Steps(rff).Then(l.spec()).FitSource(ctx, endless{rows: n, passes: &passes})
 			if err != nil {
 				return err
 			}
@@ -149,7 +149,7 @@ func run(most, features int, model, picture string) error {
 			if err != nil {
 				return err
 			}
-			fmt.Printf("%-16s %10d %10.1f %12.1f %9d %11d %9.4f\n", l.name, n, seconds, cpu, readings, held()>>20, accuracy)
+			fmt.Printf("%-16s %10d %10.1f %12.1f %9d %11d %9.4f\n", l.name, n, seconds, cpu, passes, held()>>20, accuracy)
 			series.X, series.Y = append(series.X, float64(n)), append(series.Y, cmp.Or(cpu, seconds))
 			if n == most {
 				break

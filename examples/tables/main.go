@@ -109,7 +109,7 @@ func parse(args []string) (options, error) {
 		return o, err
 	}
 	o.sets, o.peers, o.again = names(*sets, setNames()), names(*peers, peerNames()), names(*again, nil)
-	return o, errors.Join(o.faults(f.NArg())...)
+	return o, errors.Join(o.errs(f.NArg())...)
 }
 
 // names reads a list of names, "all" or "none".
@@ -123,9 +123,9 @@ func names(text string, all []string) []string {
 	return strings.Split(text, ",")
 }
 
-func (o options) faults(args int) []error {
-	var faults []error
-	wrong := func(format string, values ...any) { faults = append(faults, fmt.Errorf(format, values...)) }
+func (o options) errs(args int) []error {
+	var errs []error
+	wrong := func(format string, values ...any) { errs = append(errs, fmt.Errorf(format, values...)) }
 	known := func(flag string, given, known []string) {
 		for _, name := range given {
 			if !slices.Contains(known, name) {
@@ -148,7 +148,7 @@ func (o options) faults(args int) []error {
 	if !(o.minutes > 0) || o.seeds < 1 || o.threads < 1 || o.limit <= 0 {
 		wrong("-minutes and -limit are greater than 0, -seeds and -threads at least 1; got %v, %v, %v and %v", o.minutes, o.limit, o.seeds, o.threads)
 	}
-	return faults
+	return errs
 }
 
 // processor names the machine: the processor, as Linux calls it, and its cores.

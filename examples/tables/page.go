@@ -55,9 +55,9 @@ func (s summary) names() []string {
 }
 
 // head writes the head of a table whose first columns are texts.
-func head(w *strings.Builder, texts, numbers []string) {
-	fmt.Fprintf(w, "| %s |\n%s%s|\n", strings.Join(append(slices.Clone(texts), numbers...), " | "),
-		strings.Repeat("|---", len(texts)), strings.Repeat("|---:", len(numbers)))
+func head(w *strings.Builder, strs, numbers []string) {
+	fmt.Fprintf(w, "| %s |\n%s%s|\n", strings.Join(append(slices.Clone(strs), numbers...), " | "),
+		strings.Repeat("|---", len(strs)), strings.Repeat("|---:", len(numbers)))
 }
 
 func (s summary) writeStandings(w *strings.Builder) {

@@ -125,11 +125,11 @@ func (c oneCase) export(ctx context.Context, dir string) (outcome, error) {
 	}
 	unusual(rows)
 	out.Inputs, out.Classes = columns(rows), g.Classes()
-	said, err := estimator.Predict(ctx, m.Predictor, rows.X, estimator.Request{})
+	output, err := estimator.Predict(ctx, m.Predictor, rows.X, estimator.Request{})
 	if err != nil {
 		return out, err
 	}
-	if out.Outputs, err = told(g, said); err != nil {
+	if out.Outputs, err = reported(g, output); err != nil {
 		return out, err
 	}
 	return out, c.write(dir, g)
@@ -160,8 +160,8 @@ func (c oneCase) write(dir string, g *graph.Graph) error {
 	})
 }
 
-// told returns what is predicted under the names of the graph's outputs, which has to tell all of it.
-func told(g *graph.Graph, said estimator.Prediction) (map[string][]any, error) {
+// reported returns what is predicted under the names of the graph's outputs, which has to tell all of it.
+func reported(g *graph.Graph, output estimator.Prediction) (map[string][]any, error) {
 	all := map[string]mat.Matrix{}
 	add := func(name string, values []float64, m *mat.Dense) {
 		if m != nil {
@@ -170,23 +170,23 @@ func told(g *graph.Graph, said estimator.Prediction) (map[string][]any, error) {
 			all[name] = mat.NewDense(len(values), 1, values)
 		}
 	}
-	add("std", said.Std, said.StdTargets)
-	add("lower", said.Lower, said.LowerTargets)
-	add("upper", said.Upper, said.UpperTargets)
-	add("anomaly_score", said.Anomaly, nil)
-	add("probabilities", nil, said.Probabilities)
-	add("sets", nil, said.Sets)
+	add("std", output.Std, output.StdTargets)
+	add("lower", output.Lower, output.LowerTargets)
+	add("upper", output.Upper, output.UpperTargets)
+	add("anomaly_score", output.Anomaly, nil)
+	add("probabilities", nil, output.Probabilities)
+	add("sets", nil, output.Sets)
 	out := map[string][]any{}
 	for _, o := range g.Outputs() {
 		values := all[o.Name]
 		delete(all, o.Name)
 		switch o.Name {
 		case "label", "value":
-			values = mat.NewDense(len(said.Values), 1, said.Values)
+			values = mat.NewDense(len(output.Values), 1, output.Values)
 		case "values":
-			values = said.Targets
+			values = output.Targets
 		case "scores":
-			values = said.Scores
+			values = output.Scores
 		}
 		if values == nil {
 			return nil, fmt.Errorf("the graph tells %s, the model does not", o.Name)

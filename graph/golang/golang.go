@@ -80,21 +80,21 @@ func Write(w io.Writer, g *graph.Graph, o Options) (graph.Artifact, error) {
 	}
 	_, err = w.Write(text)
 	if err == nil {
-		_, err = w.Write(x.texts.Bytes())
+		_, err = w.Write(x.strs.Bytes())
 	}
-	x.written.Bytes, x.written.Data = len(text)+x.texts.Len(), x.data
+	x.written.Bytes, x.written.Data = len(text)+x.strs.Len(), x.data
 	return x.written, err
 }
 
-// mostNumbers is how many constants are written as numbers.
-const mostNumbers = 1 << 16
+// maxNumbers is how many constants are written as numbers.
+const maxNumbers = 1 << 16
 
 // writer makes source text of a graph.
 type writer struct {
 	g       *graph.Graph
 	o       Options
 	text    bytes.Buffer
-	texts   bytes.Buffer // matrices in base64
+	strs    bytes.Buffer // matrices in base64
 	data    []byte       // matrices in a file of their own
 	fields  []string     // of Row, by the number of the column; nil where Row is an array
 	names   []string     // of the variables of values that have one, by the number of their node
@@ -114,7 +114,7 @@ func newWriter(g *graph.Graph, o Options) *writer {
 			numbers += len(node.Data)
 		}
 	}
-	x.packed = numbers > mostNumbers
+	x.packed = numbers > maxNumbers
 	return x
 }
 

@@ -137,8 +137,8 @@ func main() {
 }
 `
 
-// said is what the program prints where the model predicts as the graph does.
-func said(t *testing.T, g *graph.Graph, X *mat.Dense) string {
+// output is what the program prints where the model predicts as the graph does.
+func output(t *testing.T, g *graph.Graph, X *mat.Dense) string {
 	values, err := g.Simplified().Run(X)
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +212,7 @@ func TestWhatIsWrittenPredictsAsTheFoldedGraphToTheBit(t *testing.T) {
 	run(nil, "vet", "./...")
 	for name, g := range graphs {
 		X := rows(g)
-		if got, want := run(asJSON(t, g, X), "run", "./of_"+name), said(t, g, X); got != want {
+		if got, want := run(asJSON(t, g, X), "run", "./of_"+name), output(t, g, X); got != want {
 			t.Errorf("%s: it says\n%swanted\n%s", name, got, want)
 		}
 	}

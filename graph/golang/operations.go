@@ -51,14 +51,14 @@ func (x *writer) choose() {
 			user[v.Index()] = i
 		}
 	}
-	told := map[int]bool{}
+	reported := map[int]bool{}
 	for _, o := range x.g.Outputs() {
-		told[o.Value.Index()] = true
+		reported[o.Value.Index()] = true
 	}
 	for i, n := range x.g.Nodes() {
 		to := x.g.Nodes()[user[i]]
 		entries := x.entrywise(to) && to.Width == n.Width || to.Op == ops.RowSum || to.Op == ops.MatMul
-		x.inside[i] = x.uses[i] == 1 && !told[i] && x.entrywise(n) && entries
+		x.inside[i] = x.uses[i] == 1 && !reported[i] && x.entrywise(n) && entries
 	}
 }
 
@@ -82,7 +82,7 @@ func (x *writer) statement(i int, n graph.Node) {
 		x.printf("\t%s := [%d]float64{\n", name, n.Width)
 		for j, in := range x.g.Inputs() {
 			value := x.input(j)
-			if texts(in) {
+			if strs(in) {
 				value = fmt.Sprintf("codeOf%s(%s)", x.fields[j], value)
 			}
 			x.printf("\t\t%s,\n", value)
@@ -254,8 +254,8 @@ var expressions = map[ops.Op]string{
 // infix are those that are written with an operator between or before, which need brackets within others.
 var infix = map[ops.Op]bool{ops.Add: true, ops.Sub: true, ops.Mul: true, ops.Div: true, ops.Neg: true, ops.Sigmoid: true}
 
-// truths are those that tell whether something is so.
-var truths = map[ops.Op]string{
+// labels are those that tell whether something is so.
+var labels = map[ops.Op]string{
 	ops.Less: "%s < %s", ops.LessEqual: "%s <= %s", ops.Equal: "%s == %s", ops.IsNaN: "math.IsNaN(%s)",
 }
 
@@ -279,8 +279,8 @@ func (x *writer) expression(i int, j string) string {
 		args[0] = x.condition(n.In[0].Index(), j)
 	}
 	text := fmt.Sprintf(expressions[n.Op], args...)
-	if truths[n.Op] != "" {
-		text = "oneIf(" + fmt.Sprintf(truths[n.Op], args...) + ")"
+	if labels[n.Op] != "" {
+		text = "oneIf(" + fmt.Sprintf(labels[n.Op], args...) + ")"
 	}
 	for _, word := range []string{"oneIf", "where"} {
 		x.needs[word] = x.needs[word] || strings.HasPrefix(text, word+"(")
@@ -291,14 +291,14 @@ func (x *writer) expression(i int, j string) string {
 // condition is how it is asked whether entry j of a value is not 0.
 func (x *writer) condition(i int, j string) string {
 	n := x.g.Nodes()[i]
-	if !x.inside[i] || truths[n.Op] == "" {
+	if !x.inside[i] || labels[n.Op] == "" {
 		return x.at(i, j) + " != 0"
 	}
 	args := make([]any, len(n.In))
 	for k, v := range n.In {
 		args[k] = x.at(v.Index(), j)
 	}
-	return fmt.Sprintf(truths[n.Op], args...)
+	return fmt.Sprintf(labels[n.Op], args...)
 }
 
 // number writes a number so that it reads back to the bit.
@@ -381,7 +381,7 @@ func (x *writer) unpack(packed []int) {
 	for _, i := range packed { // behind the rest, and not formatted with it
 		if x.o.Data == "" {
 			bits := x.g.Nodes()[i].AppendBytes(nil)
-			fmt.Fprintf(&x.texts, "\nconst text%d = %q\n", i, base64.StdEncoding.EncodeToString(bits))
+			fmt.Fprintf(&x.strs, "\nconst text%d = %q\n", i, base64.StdEncoding.EncodeToString(bits))
 		}
 	}
 }

@@ -28,7 +28,7 @@ func (x *writer) imports() []byte {
 	fmt.Fprintf(&b, "//\n//\trow := NewRow()\n")
 	for j, in := range x.g.Inputs()[:min(2, len(x.g.Inputs()))] {
 		value := "1.5"
-		if texts(in) {
+		if strs(in) {
 			value = strconv.Quote(oneLine(in.Categories[0]))
 		}
 		fmt.Fprintf(&b, "//\t%s = %s\n", x.input(j), value)
@@ -55,14 +55,14 @@ func oneLine(text string) string {
 	}, text)
 }
 
-// texts reports whether a column comes as texts.
-func texts(in graph.Input) bool { return in.Categorical && len(in.Categories) > 0 }
+// strs reports whether a column comes as texts.
+func strs(in graph.Input) bool { return in.Categorical && len(in.Categories) > 0 }
 
 // head chooses the names of the fields of a row: none where no column has a name of its own and all are numbers.
 func (x *writer) head() {
 	named := false
 	for j, in := range x.g.Inputs() {
-		named = named || texts(in) || in.Name != "" && in.Name != "x"+strconv.Itoa(j)
+		named = named || strs(in) || in.Name != "" && in.Name != "x"+strconv.Itoa(j)
 	}
 	if !named {
 		return
@@ -124,7 +124,7 @@ func (x *writer) row() {
 		x.printf("type Row struct {\n")
 		for j, in := range x.g.Inputs() {
 			kind := "float64"
-			if texts(in) {
+			if strs(in) {
 				kind = "string"
 			}
 			note := tag(in.Name)
@@ -138,7 +138,7 @@ func (x *writer) row() {
 	}
 	x.printf("\n// NewRow returns a row of which nothing is known: fill in what is, by hand or by json.Unmarshal.\nfunc NewRow() Row {\n\tvar row Row\n")
 	for j, in := range x.g.Inputs() {
-		if x.fields != nil && !texts(in) {
+		if x.fields != nil && !strs(in) {
 			x.printf("\t%s = math.NaN()\n", x.input(j))
 		}
 	}
@@ -147,7 +147,7 @@ func (x *writer) row() {
 	}
 	x.printf("\treturn row\n}\n")
 	for j, in := range x.g.Inputs() {
-		if texts(in) {
+		if strs(in) {
 			x.codes(j, in)
 		}
 	}

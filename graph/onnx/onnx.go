@@ -211,8 +211,8 @@ func (x *writer) metadata() [][2]string {
 
 // categorical reports whether a graph has columns of texts, for which each column is an input of its own.
 func categorical(g *graph.Graph) bool {
-	return slices.ContainsFunc(g.Inputs(), texts)
+	return slices.ContainsFunc(g.Inputs(), strs)
 }
 
-// texts reports whether a column comes as texts.
-func texts(in graph.Input) bool { return in.Categorical && len(in.Categories) > 0 }
+// strs reports whether a column comes as texts.
+func strs(in graph.Input) bool { return in.Categorical && len(in.Categories) > 0 }

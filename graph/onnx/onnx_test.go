@@ -75,14 +75,14 @@ func classifier(classes ...string) *graph.Graph {
 func written(t *testing.T, g *graph.Graph, o Options) ([]byte, graph.Artifact) {
 	t.Helper()
 	var b bytes.Buffer
-	said, err := Write(&b, g, o)
+	got, err := Write(&b, g, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said.Bytes != b.Len() {
-		t.Errorf("it says %d bytes, and writes %d", said.Bytes, b.Len())
+	if got.Bytes != b.Len() {
+		t.Errorf("it says %d bytes, and writes %d", got.Bytes, b.Len())
 	}
-	return b.Bytes(), said
+	return b.Bytes(), got
 }
 
 func TestInputsAreColumnsWhereSomeAreTextsAndOneMatrixElse(t *testing.T) {
@@ -105,12 +105,12 @@ func TestInputsAreColumnsWhereSomeAreTextsAndOneMatrixElse(t *testing.T) {
 		"X float [N, 3] → variable float [N, 2], std float [N, 1]":                                    {numbers, Options{Precision: "float32-only"}},
 		"x0 float [N, 1], x1 float [N, 1], x2 float [N, 1] → variable float [N, 2], std float [N, 1]": {numbers, Options{Columns: true}},
 	} {
-		m, said := written(t, c.g, c.o)
-		if got := ports(said.Inputs) + " → " + ports(said.Outputs); got != want {
+		m, output := written(t, c.g, c.o)
+		if got := ports(output.Inputs) + " → " + ports(output.Outputs); got != want {
 			t.Errorf("it says %s, want %s", got, want)
 		}
 		var names []string
-		for _, p := range append(said.Inputs, said.Outputs...) {
+		for _, p := range append(output.Inputs, output.Outputs...) {
 			names = append(names, p.Name)
 		}
 		if got := append(named(t, m, modelGraph, graphInput, valueName), named(t, m, modelGraph, graphOutput, valueName)...); !slices.Equal(got, names) {
@@ -122,9 +122,9 @@ func TestInputsAreColumnsWhereSomeAreTextsAndOneMatrixElse(t *testing.T) {
 func TestAnOutputWithTheNameOfAColumnGetsAnother(t *testing.T) {
 	g := graph.New([]graph.Input{{Name: "variable", Categorical: true, Categories: []string{"a"}}, {Name: "codes_0"}})
 	g.Output("value", g.RowSum(g.Input()))
-	m, said := written(t, g, Options{})
-	if said.Outputs[0].Name != "output_variable" {
-		t.Errorf("the output is called %s", said.Outputs[0].Name)
+	m, got := written(t, g, Options{})
+	if got.Outputs[0].Name != "output_variable" {
+		t.Errorf("the output is called %s", got.Outputs[0].Name)
 	}
 	made := append(named(t, m, modelGraph, graphNode, nodeOutput), "variable", "codes_0")
 	slices.Sort(made)

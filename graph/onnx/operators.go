@@ -48,7 +48,7 @@ func (x *writer) node(i int, n graph.Node) {
 	}
 	switch {
 	case truth(n.Op):
-		x.truths[i] = x.add(operators[n.Op], in, x.fresh(string(n.Op), i))
+		x.trueValues[i] = x.add(operators[n.Op], in, x.fresh(string(n.Op), i))
 	case n.Op == ops.ArgMax:
 		x.wholes[i] = x.add("ArgMax", in, x.fresh(string(n.Op), i), integer("axis", 1), integer("keepdims", 1))
 	default:
@@ -71,8 +71,8 @@ func (x *writer) table(i int, k kind) string {
 
 // named returns what the tensor of a value is called: as the output that it is, or by what it does.
 func (x *writer) named(i int, k kind, word string) string {
-	if x.told[i] != "" && k == x.comes {
-		return x.told[i]
+	if x.reported[i] != "" && k == x.comes {
+		return x.reported[i]
 	}
 	return x.fresh(word, i)
 }
@@ -179,8 +179,8 @@ func (x *writer) makeNumber(i int, k kind) string {
 		name := x.fresh("constant", i)
 		x.constant(name, k, n.Data, n.Rows, n.Width)
 		return name
-	case x.truths[i] != "":
-		other = x.truths[i]
+	case x.trueValues[i] != "":
+		other = x.trueValues[i]
 	case x.wholes[i] != "":
 		other = x.wholes[i]
 	case other == "": // the rows, where they come column by column
@@ -195,10 +195,10 @@ func (x *writer) makeNumber(i int, k kind) string {
 
 // truth returns a value as booleans.
 func (x *writer) truth(i int) string {
-	if x.truths[i] == "" {
-		x.truths[i] = x.cast(x.number(i, x.kinds[i]), typeBool, x.fresh("truth_of", i))
+	if x.trueValues[i] == "" {
+		x.trueValues[i] = x.cast(x.number(i, x.kinds[i]), typeBool, x.fresh("truth_of", i))
 	}
-	return x.truths[i]
+	return x.trueValues[i]
 }
 
 // whole returns a value as int64.
@@ -206,7 +206,7 @@ func (x *writer) whole(i int) string {
 	if x.wholes[i] != "" {
 		return x.wholes[i]
 	}
-	from := x.truths[i]
+	from := x.trueValues[i]
 	if from == "" {
 		from = x.number(i, x.kinds[i])
 	}

@@ -21,17 +21,17 @@ type writer struct {
 	labels  bool            // whether a LabelEncoder is used
 
 	// The tensors that a value of the graph is there as, by the number of its node; "" where it is not yet.
-	numbers map[kind][]string // of floating point
-	tables  map[kind][]string // constants as a Gather takes rows of them
-	truths  []string          // booleans, of comparisons
-	wholes  []string          // int64, of numbers of columns
-	columns []string          // of the rows that come in, one for each column; nil where they come as one
-	told    []string          // the name of the output that a value is told under
-	kinds   []kind            // what a value is computed in
-	comes   kind              // what inputs and outputs are
-	scalars map[string]string
-	uses    []int
-	fault   error // the first
+	numbers    map[kind][]string // of floating point
+	tables     map[kind][]string // constants as a Gather takes rows of them
+	trueValues []string          // booleans, of comparisons
+	wholes     []string          // int64, of numbers of columns
+	columns    []string          // of the rows that come in, one for each column; nil where they come as one
+	reported   []string          // the name of the output that a value is told under
+	kinds      []kind            // what a value is computed in
+	comes      kind              // what inputs and outputs are
+	scalars    map[string]string
+	uses       []int
+	problem    error // the first
 }
 
 // kind is that of numbers of floating point: typeFloat or typeDouble.
@@ -56,7 +56,7 @@ func (k kind) bytes() int {
 func newWriter(g *graph.Graph, o Options) *writer {
 	n := len(g.Nodes())
 	x := &writer{g: g, o: o, taken: map[string]bool{}, scalars: map[string]string{}, uses: g.UseCounts(), comes: typeFloat, kinds: make([]kind, n),
-		truths: make([]string, n), wholes: make([]string, n), told: make([]string, n), numbers: map[kind][]string{}, tables: map[kind][]string{}}
+		trueValues: make([]string, n), wholes: make([]string, n), reported: make([]string, n), numbers: map[kind][]string{}, tables: map[kind][]string{}}
 	for _, k := range []kind{typeFloat, typeDouble} {
 		x.numbers[k], x.tables[k] = make([]string, n), make([]string, n)
 	}
@@ -111,7 +111,7 @@ func (x *writer) write() error {
 			return err
 		}
 	}
-	return x.fault
+	return x.problem
 }
 
 // nameInputs takes the names of the inputs.
@@ -148,8 +148,8 @@ func (x *writer) nameOutputs() []string {
 		}
 		x.taken[name] = true
 		out = append(out, name)
-		if i := o.Value.Index(); o.Name != "label" && x.told[i] == "" {
-			x.told[i] = name
+		if i := o.Value.Index(); o.Name != "label" && x.reported[i] == "" {
+			x.reported[i] = name
 		}
 	}
 	return out
@@ -174,7 +174,7 @@ func (x *writer) inputs() {
 	}
 	for j, in := range x.g.Inputs() {
 		t, doc := port{x.columns[j], x.comes.String(), 1}, "a number; NaN where it is missing"
-		if texts(in) {
+		if strs(in) {
 			t.kind, doc = "string", "a string; the empty one where it is missing"
 			x.columns[j] = x.codes(t.name, j, in)
 		}
@@ -284,9 +284,9 @@ func (x *writer) label(name string, i int) string {
 }
 
 // wholeNumbers returns the numbers that texts are, nil where one is none.
-func wholeNumbers(texts []string) []int64 {
-	out := make([]int64, len(texts))
-	for k, text := range texts {
+func wholeNumbers(words []string) []int64 {
+	out := make([]int64, len(words))
+	for k, text := range words {
 		v, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || strconv.FormatInt(v, 10) != text {
 			return nil
@@ -358,10 +358,10 @@ func (x *writer) cast(in string, to kind, out string) string {
 
 // constant adds a matrix of numbers.
 func (x *writer) constant(name string, k kind, data []float64, dims ...int) {
-	if k == typeFloat && x.fault == nil {
+	if k == typeFloat && x.problem == nil {
 		for _, v := range data {
 			if math.IsInf(float64(float32(v)), 0) && math.Abs(v) < math.MaxFloat64 { // what nothing is above is infinite
-				x.fault = fmt.Errorf("the model has the number %g, which float32 does not reach; float64 does", v)
+				x.problem = fmt.Errorf("the model has the number %g, which float32 does not reach; float64 does", v)
 			}
 		}
 	}

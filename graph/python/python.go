@@ -45,7 +45,7 @@ func Write(w io.Writer, g *graph.Graph, o Options) (graph.Artifact, error) {
 		return graph.Artifact{}, err
 	}
 	g = g.Simplified()
-	x := &writer{g: g, o: o, uses: g.UseCounts(), texts: make([]string, len(g.Nodes()))}
+	x := &writer{g: g, o: o, uses: g.UseCounts(), strs: make([]string, len(g.Nodes()))}
 	x.head()
 	x.block()
 	x.printf("%s", rows)
@@ -63,7 +63,7 @@ type writer struct {
 	data    []byte // matrices in a file of their own
 	uses    []int
 	text    bytes.Buffer
-	texts   []string // how values are written, by the number of their node
+	strs    []string // how values are written, by the number of their node
 	columns []string
 	written graph.Artifact // keys of outputs(rows), and columns
 }
@@ -162,12 +162,12 @@ func (x *writer) block() {
 			x.printf("    v%d = %s\n", i, text)
 			text = fmt.Sprintf("v%d", i)
 		}
-		x.texts[i] = text
+		x.strs[i] = text
 	}
 	x.printf("    return {\n")
 	for _, o := range x.g.Outputs() {
 		x.written.Outputs = append(x.written.Outputs, graph.IOSpec{Name: o.Name, Type: "array", Shape: fmt.Sprintf("[N, %d]", x.g.Width(o.Value))})
-		x.printf("        %s: %s,\n", quoted(o.Name), x.texts[o.Value.Index()])
+		x.printf("        %s: %s,\n", quoted(o.Name), x.strs[o.Value.Index()])
 	}
 	x.printf("    }\n\n\n")
 }
@@ -198,7 +198,7 @@ func entrywise(op ops.Op) bool {
 func (x *writer) expression(i int, n graph.Node) string {
 	var args []any
 	for _, v := range n.In {
-		args = append(args, x.texts[v.Index()])
+		args = append(args, x.strs[v.Index()])
 	}
 	switch n.Op {
 	case ops.Rows:
@@ -220,7 +220,7 @@ func (x *writer) expression(i int, n graph.Node) string {
 	case ops.Concat:
 		var list []string
 		for _, v := range n.In {
-			list = append(list, x.texts[v.Index()])
+			list = append(list, x.strs[v.Index()])
 		}
 		return "np.hstack([" + strings.Join(list, ", ") + "])"
 	case ops.Where:
@@ -232,28 +232,28 @@ func (x *writer) expression(i int, n graph.Node) string {
 		}
 		return fmt.Sprintf("%s[_row(%s, %d)[:, 0]]", args[0], args[1], table.Rows)
 	}
-	if truths[n.Op] != "" {
-		return "(1.0 * " + fmt.Sprintf(truths[n.Op], args...) + ")"
+	if labels[n.Op] != "" {
+		return "(1.0 * " + fmt.Sprintf(labels[n.Op], args...) + ")"
 	}
 	return fmt.Sprintf(expressions[n.Op], args...)
 }
 
-// truths are operations that tell whether something is so.
-var truths = map[ops.Op]string{
+// labels are operations that tell whether something is so.
+var labels = map[ops.Op]string{
 	ops.Less: "(%s < %s)", ops.LessEqual: "(%s <= %s)", ops.Equal: "(%s == %s)", ops.IsNaN: "np.isnan(%s)",
 }
 
 // condition is how it is asked where a value is not 0.
 func (x *writer) condition(i int) string {
 	n := x.g.Nodes()[i]
-	if x.uses[i] > 1 || truths[n.Op] == "" {
-		return x.texts[i] + " != 0"
+	if x.uses[i] > 1 || labels[n.Op] == "" {
+		return x.strs[i] + " != 0"
 	}
 	var args []any
 	for _, v := range n.In {
-		args = append(args, x.texts[v.Index()])
+		args = append(args, x.strs[v.Index()])
 	}
-	return fmt.Sprintf(truths[n.Op], args...)
+	return fmt.Sprintf(labels[n.Op], args...)
 }
 
 // matrix reports whether a constant is used as one even where it is a single number.

@@ -31,12 +31,12 @@ func classifier() *graph.Graph {
 func module(t *testing.T, g *graph.Graph) string {
 	t.Helper()
 	var b bytes.Buffer
-	said, err := python.Write(&b, g, python.Options{Metadata: graph.Metadata{Name: "a \"name\"", Task: "classification", Version: "v1"}})
+	got, err := python.Write(&b, g, python.Options{Metadata: graph.Metadata{Name: "a \"name\"", Task: "classification", Version: "v1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said.Bytes != b.Len() {
-		t.Errorf("it says %d bytes, and writes %d", said.Bytes, b.Len())
+	if got.Bytes != b.Len() {
+		t.Errorf("it says %d bytes, and writes %d", got.Bytes, b.Len())
 	}
 	return b.String()
 }

@@ -36,12 +36,12 @@ func (o Options) Cost(rows, held, inputs, targets float64) (flops, bytes float64
 func (o Options) machineCost(n, d, t float64) (flops, bytes float64) {
 	if o.Features > 0 {
 		D := float64(o.Features)
-		return n*D*(D+2*d)/2 + min(n, mostSlopes)*D*d*(1+t) + D*D*D/3, 4*8*D*D + 4*stripe*D
+		return n*D*(D+2*d)/2 + min(n, maxSlopes)*D*d*(1+t) + D*D*D/3, 4*8*D*D + 4*stripe*D
 	}
 	parts := math.Ceil(n / float64(o.Part))
 	n /= parts
 	fit := n*n*n/6 + n*n/4*pair(d)
-	slopes := min(n, mostSlopes) * n * (pair(d) + t*(2*d+10)) / 2
+	slopes := min(n, maxSlopes) * n * (pair(d) + t*(2*d+10)) / 2
 	return parts * (fit + slopes), 4 * n * n
 }
 

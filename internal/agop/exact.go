@@ -19,8 +19,8 @@ type exact struct {
 	part   int                // rows, at most, of a machine
 }
 
-// mostSlopes is how many rows of a machine, at most, its gradients are averaged over.
-const mostSlopes = 8000
+// maxSlopes is how many rows of a machine, at most, its gradients are averaged over.
+const maxSlopes = 8000
 
 func (e *exact) slopes(ctx context.Context, p *products, u *mat.Dense, alpha float64) error {
 	n, d := u.Dims()
@@ -37,7 +37,7 @@ func (e *exact) slopes(ctx context.Context, p *products, u *mat.Dense, alpha flo
 		if err != nil {
 			return err
 		}
-		if err := addSlopes(ctx, p, rows.Slice(0, min(hi-lo, mostSlopes)), rows, e.kernel, weights); err != nil {
+		if err := addSlopes(ctx, p, rows.Slice(0, min(hi-lo, maxSlopes)), rows, e.kernel, weights); err != nil {
 			return err
 		}
 	}

@@ -49,7 +49,7 @@ func (f *features) slopes(ctx context.Context, p *products, u *mat.Dense, alpha 
 		return err
 	}
 	waves := Fourier[float32]{f.omega, weights, f.norm()}
-	x = x.Slice(0, min(n, mostSlopes), 0, d)
+	x = x.Slice(0, min(n, maxSlopes), 0, d)
 	G := newView[float32](tileRows*t, d)
 	for lo := 0; lo < x.Rows; lo += tileRows {
 		if err := ctxerr.Check(ctx); err != nil {

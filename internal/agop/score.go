@@ -26,8 +26,8 @@ var first = setting{1e-2, 1}
 
 // The ends of what is tried, and the steps.
 const (
-	leastAlpha, mostAlpha, alphaStep = 1e-7, 16, 4
-	leastWidth, mostWidth, widthStep = 1. / 8, 8, 2
+	minAlpha, maxAlpha, alphaStep = 1e-7, 16, 4
+	minWidth, maxWidth, widthStep = 1. / 8, 8, 2
 )
 
 // judge compares maps by how well kernel ridge regression behind them predicts the rows that are held out.
@@ -68,14 +68,14 @@ func (j *judge) best(ctx context.Context, u *mat.Dense, from setting) (at settin
 	}
 	alpha := func(v float64) (float64, error) { return j.error(ctx, setting{v, at.width}) }
 	width := func(v float64) (float64, error) { return j.error(ctx, setting{at.alpha, v}) }
-	if at.alpha, least, err = walk(at.alpha, least, leastAlpha, mostAlpha, alphaStep, alpha); err != nil || j.fixed {
+	if at.alpha, least, err = walk(at.alpha, least, minAlpha, maxAlpha, alphaStep, alpha); err != nil || j.fixed {
 		return at, least, err
 	}
 	before := at.width
-	if at.width, least, err = walk(at.width, least, leastWidth, mostWidth, widthStep, width); err != nil || at.width == before {
+	if at.width, least, err = walk(at.width, least, minWidth, maxWidth, widthStep, width); err != nil || at.width == before {
 		return at, least, err
 	}
-	at.alpha, least, err = walk(at.alpha, least, leastAlpha, mostAlpha, alphaStep, alpha)
+	at.alpha, least, err = walk(at.alpha, least, minAlpha, maxAlpha, alphaStep, alpha)
 	return at, least, err
 }
 

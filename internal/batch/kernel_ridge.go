@@ -52,7 +52,7 @@ func FitKernelRidges(ctx context.Context, b Batch, candidates []KernelRidge) (sh
 		var split *Split
 		s.distances = &kernelridge.DistanceCache{}
 		for _, members := range groups {
-			if len(s.wanted(members, f)) == 0 {
+			if len(s.want(members, f)) == 0 {
 				continue
 			}
 			if err := ctxerr.Check(ctx); err != nil {
@@ -101,8 +101,8 @@ func (s *kernelBatch) shared(groups [][]int) []string {
 	return nil
 }
 
-// wanted returns the candidates included on a fold.
-func (s *kernelBatch) wanted(members []int, fold int) (list []int) {
+// want returns the candidates included on a fold.
+func (s *kernelBatch) want(members []int, fold int) (list []int) {
 	for _, i := range members {
 		if s.Include(i, fold) {
 			list = append(list, i)
@@ -114,12 +114,12 @@ func (s *kernelBatch) wanted(members []int, fold int) (list []int) {
 // fitFold fits candidates that differ only in alpha on one fold.
 func (s *kernelBatch) fitFold(members []int, f int, split *Split) error {
 	start := time.Now()
-	wanted := s.wanted(members, f)
+	want := s.want(members, f)
 	t, classes, err := s.training(members, split.Train)
 	var models []*kernelridge.Model
-	var faults []error
+	var errs []error
 	if err == nil {
-		models, faults, err = s.solve(t, members, f)
+		models, errs, err = s.solve(t, members, f)
 	}
 	var scores []*mat.Dense
 	if err == nil {
@@ -131,11 +131,11 @@ func (s *kernelBatch) fitFold(members []int, f int, split *Split) error {
 	if s.ctx.Err() != nil {
 		return ctxerr.Check(s.ctx)
 	}
-	seconds := time.Since(start).Seconds() / float64(len(wanted))
-	for k, i := range wanted {
+	seconds := time.Since(start).Seconds() / float64(len(want))
+	for k, i := range want {
 		out := Result{Err: err, Seconds: seconds, Classes: classes}
 		if err == nil {
-			out.Err = faults[k]
+			out.Err = errs[k]
 		}
 		if out.Err == nil {
 			out.Scores, out.Report = scores[k], models[k].Report
@@ -191,9 +191,9 @@ func (s *kernelBatch) sharesDistances(spec kernelridge.Spec, shape datasets.Shap
 }
 
 // solve returns the models of the included members, nil with an error for failures.
-func (s *kernelBatch) solve(t *kernelridge.Training, members []int, f int) (models []*kernelridge.Model, faults []error, err error) {
+func (s *kernelBatch) solve(t *kernelridge.Training, members []int, f int) (models []*kernelridge.Model, errs []error, err error) {
 	var specs []kernelridge.Spec
-	for _, i := range s.wanted(members, f) {
+	for _, i := range s.want(members, f) {
 		specs = append(specs, s.candidates[i].Spec)
 	}
 	return t.SolveAll(s.ctx, specs)
@@ -209,13 +209,13 @@ func KernelRidgesLeaveOneOut(ctx context.Context, b Batch, candidates []KernelRi
 	}
 	groups := s.groups()
 	for _, members := range groups {
-		wanted := s.wanted(members, 0)
-		if len(wanted) == 0 {
+		want := s.want(members, 0)
+		if len(want) == 0 {
 			continue
 		}
 		start := time.Now()
 		t, classes, err := s.leaveOneOutTraining(members)
-		for _, i := range wanted {
+		for _, i := range want {
 			var out Result
 			if err == nil {
 				out = s.leaveOneOut(t, i)

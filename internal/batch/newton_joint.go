@@ -68,8 +68,8 @@ func (u *jointFit) bytes(n int64, members []int) (bytes int64) {
 	return bytes + 8*n*int64(len(u.folds)*(1+u.outputs))
 }
 
-// wanted reports whether any of its results is included.
-func (u *jointFit) wanted() bool {
+// want reports whether any of its results is included.
+func (u *jointFit) want() bool {
 	for _, i := range u.members {
 		for fold := range u.Folds {
 			if u.Include(i, fold) {

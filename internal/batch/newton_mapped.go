@@ -84,7 +84,7 @@ func (s *mappedNewton) fitMap(ctx context.Context, which int, paths [][]int) err
 			continue
 		}
 		for _, u := range list {
-			if !u.wanted() {
+			if !u.want() {
 				continue
 			}
 			if err := u.solve(ctx, m); err != nil {

@@ -98,8 +98,8 @@ func (s *ridgeBatch) usesCholesky(candidate Ridge, r *design.Rows) bool {
 	return candidate.SharedSolverFor(r.N/2, r.Cols, r.Sparse) == "cholesky"
 }
 
-// wanted returns the candidates included on a fold.
-func (s *ridgeBatch) wanted(members []int, fold int) (list []int) {
+// want returns the candidates included on a fold.
+func (s *ridgeBatch) want(members []int, fold int) (list []int) {
 	for _, i := range members {
 		if s.Include(i, fold) {
 			list = append(list, i)
@@ -111,14 +111,14 @@ func (s *ridgeBatch) wanted(members []int, fold int) (list []int) {
 // fitEach fits candidates independently.
 func (s *ridgeBatch) fitEach(members []int) error {
 	for f, fold := range s.Folds {
-		if len(s.wanted(members, f)) == 0 {
+		if len(s.want(members, f)) == 0 {
 			continue
 		}
 		if err := ctxerr.Check(s.ctx); err != nil {
 			return err
 		}
 		split := &Split{design.Select(s.Data, fold.Train), rowblock.Select(s.Data.X, fold.Test)}
-		for _, i := range s.wanted(members, f) {
+		for _, i := range s.want(members, f) {
 			if err := s.FitOne(s.ctx, i, f, split); err != nil {
 				return err
 			}
@@ -177,7 +177,7 @@ func (s *ridgeBatch) complementary(fold datasets.Fold) bool {
 
 // fitFold fits candidates that share sums on one fold.
 func (s *ridgeBatch) fitFold(members []int, f int, total *leastsquares.Moments, failed error, seconds float64) error {
-	if members = s.wanted(members, f); len(members) == 0 {
+	if members = s.want(members, f); len(members) == 0 {
 		return nil
 	}
 	start := time.Now()

@@ -25,8 +25,8 @@ func (s *ridgeBatch) usesSharedCG(candidate Ridge, r *design.Rows) bool {
 func (s *ridgeBatch) fitSharedCG(members []int) error {
 	s.alphasShared = true
 	for f, fold := range s.Folds {
-		wanted := s.wanted(members, f)
-		if len(wanted) == 0 {
+		want := s.want(members, f)
+		if len(want) == 0 {
 			continue
 		}
 		if err := ctxerr.Check(s.ctx); err != nil {
@@ -41,7 +41,7 @@ func (s *ridgeBatch) fitSharedCG(members []int) error {
 			}
 			models = make([]*solve.Linear, len(members)) // each fit reports its own error
 		}
-		seconds := time.Since(start).Seconds() / float64(len(wanted))
+		seconds := time.Since(start).Seconds() / float64(len(want))
 		for k, i := range members {
 			switch {
 			case !s.Include(i, f):
@@ -73,9 +73,9 @@ func (s *ridgeBatch) solveAlphas(members []int, fold int) ([]*solve.Linear, erro
 		return nil, err
 	}
 	var alphas []float64
-	var wanted []bool
+	var want []bool
 	for _, i := range members {
-		alphas, wanted = append(alphas, s.candidates[i].Alpha), append(wanted, s.Include(i, fold))
+		alphas, want = append(alphas, s.candidates[i].Alpha), append(want, s.Include(i, fold))
 	}
-	return p.SolveAlphas(s.ctx, alphas, wanted)
+	return p.SolveAlphas(s.ctx, alphas, want)
 }

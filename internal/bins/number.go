@@ -45,7 +45,7 @@ func (m *Map) Number(ctx context.Context, counts *Counts, minCount int) error {
 	m.tables = make([]table, m.Grids)
 	kern.Parallel(m.Grids, 1, func(from, to int) {
 		for p := from; p < to && ctx.Err() == nil; p++ {
-			m.tables[p], _ = counts.tables[p].settle(leastOf(minCount))
+			m.tables[p], _ = counts.tables[p].settle(minOf(minCount))
 			counts.tables[p] = table{}
 		}
 	})
@@ -55,7 +55,7 @@ func (m *Map) Number(ctx context.Context, counts *Counts, minCount int) error {
 	return m.Place(minCount)
 }
 
-func leastOf(minCount int) uint32 { return uint32(min(int64(minCount), math.MaxUint32)) }
+func minOf(minCount int) uint32 { return uint32(min(int64(minCount), math.MaxUint32)) }
 
 // gridsAtOnce is how many grids are numbered together, so that their columns of a row, 64 bytes, are
 // written together.
@@ -95,7 +95,7 @@ func (m *Map) NumberRows(ctx context.Context, X mat.Matrix, minCount int) ([]uin
 				}
 			}
 			var settled []uint32
-			m.tables[p], settled = scratch.settle(leastOf(minCount))
+			m.tables[p], settled = scratch.settle(minOf(minCount))
 			for i, number := range own {
 				own[i] = settled[number]
 			}

@@ -12,27 +12,27 @@ func Outputs(classes int, probabilities bool) int {
 // Strangeness returns how little a class fits what a model says of a row: minus its probability or score, of two
 // classes with a single score s, positive for the second, s and −s. It is that of the least ambiguous
 // sets. (Sadinle, Lei & Wasserman, JASA 2019.)
-func Strangeness(said []float64, class int) float64 {
-	if len(said) > 1 {
-		return -said[class]
+func Strangeness(output []float64, class int) float64 {
+	if len(output) > 1 {
+		return -output[class]
 	}
 	if class == 1 {
-		return -said[0]
+		return -output[0]
 	}
-	return said[0]
+	return output[0]
 }
 
 // Set writes 1 for each class that is at most so strange, which in a new row the true one is with the probability
 // of the rank, and 0 for the others. The class that fits best is always 1, which only adds to that, so no
 // set is empty. There is no randomness in it.
-func Set(dst, said []float64, most float64) {
+func Set(dst, output []float64, most float64) {
 	best := 0
 	for c := range dst {
-		strange := Strangeness(said, c)
+		strange := Strangeness(output, c)
 		if dst[c] = 0; strange <= most {
 			dst[c] = 1
 		}
-		if strange < Strangeness(said, best) {
+		if strange < Strangeness(output, best) {
 			best = c
 		}
 	}

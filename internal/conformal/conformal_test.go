@@ -68,7 +68,7 @@ func TestDeviations(t *testing.T) {
 
 func TestSets(t *testing.T) {
 	for _, c := range []struct {
-		said []float64
+		got  []float64
 		most float64
 		want []float64
 	}{
@@ -81,8 +81,8 @@ func TestSets(t *testing.T) {
 		{[]float64{0.4}, -0.9, []float64{0, 1}},
 	} {
 		got := make([]float64, len(c.want))
-		if Set(got, c.said, c.most); !slices.Equal(got, c.want) {
-			t.Errorf("set of %v at most %v strange: %v, want %v", c.said, c.most, got, c.want)
+		if Set(got, c.got, c.most); !slices.Equal(got, c.want) {
+			t.Errorf("set of %v at most %v strange: %v, want %v", c.got, c.most, got, c.want)
 		}
 	}
 }

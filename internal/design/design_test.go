@@ -130,14 +130,14 @@ func TestEveryKindOfRowsIsTheSameRows(t *testing.T) {
 			for how, r := range map[string]*Rows{"whole": whole, "stream": stream, "gathered": gathered, "cached": cached,
 				"widened": stream.ToFloat64(), "known": stream.WithRowCount(n), "selected": FromSelection(data, odd)} {
 				all, targets := collected(t, r, 2)
-				wanted, of := want, y
+				expected, of := want, y
 				if how == "selected" {
-					wanted, of = nil, nil
+					expected, of = nil, nil
 					for _, i := range odd {
-						wanted, of = append(wanted, want[i*d:(i+1)*d]...), append(of, y[i])
+						expected, of = append(expected, want[i*d:(i+1)*d]...), append(of, y[i])
 					}
 				}
-				if !slices.Equal(all, wanted) || !slices.Equal(targets, of) {
+				if !slices.Equal(all, expected) || !slices.Equal(targets, of) {
 					t.Errorf("%s, %s: rows %v with targets %v", name, how, all, targets)
 				}
 			}

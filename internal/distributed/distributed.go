@@ -131,10 +131,10 @@ func Copies(start Begin, next datasets.Pass) (Begin, error) {
 //
 // It is for one goroutine at a time. After an error of Learn or Merge it is of no use any more.
 type Tree struct {
-	leaves int
-	begin  Begin
-	nodes  map[node]datasets.Pass
-	fault  error
+	leaves  int
+	begin   Begin
+	nodes   map[node]datasets.Pass
+	problem error
 }
 
 // node is that of leaves index·2^level on, 2^level of them or as many as are left.
@@ -147,10 +147,10 @@ func New(leaves int, begin Begin) *Tree {
 
 // Learn adds the rows of a share of the piece that src reads.
 func (t *Tree) Learn(ctx context.Context, s Share, src datasets.Source) error {
-	if t.fault == nil {
-		t.fault = t.learn(ctx, s, src)
+	if t.problem == nil {
+		t.problem = t.learn(ctx, s, src)
 	}
-	return t.fault
+	return t.problem
 }
 
 func (t *Tree) learn(ctx context.Context, s Share, src datasets.Source) error {
@@ -231,12 +231,12 @@ var ErrTwice = errors.New("these rows have been counted already")
 // Merge takes in what other leaves have taught. The other tree is part of this one then, and of no use by itself.
 func (t *Tree) Merge(ctx context.Context, other *Tree) error {
 	switch {
-	case t.fault != nil:
-		return t.fault
+	case t.problem != nil:
+		return t.problem
 	case other == t:
 		return fmt.Errorf("distributed: %w", ErrTwice)
-	case other.fault != nil:
-		return other.fault
+	case other.problem != nil:
+		return other.problem
 	case other.leaves != t.leaves:
 		return fmt.Errorf("distributed: a tree over %d leaves, wanted %d", other.leaves, t.leaves)
 	}
@@ -250,7 +250,7 @@ func (t *Tree) Merge(ctx context.Context, other *Tree) error {
 	}
 	for _, at := range other.list() {
 		if err := t.insert(ctx, at, other.nodes[at]); err != nil {
-			t.fault = err
+			t.problem = err
 			return err
 		}
 	}
@@ -300,8 +300,8 @@ func (t *Tree) Missing() (runs [][2]int) {
 
 // Whole returns the pass that has learned from all leaves, whose Next says whether they have to be read again.
 func (t *Tree) Whole() (datasets.Pass, error) {
-	if t.fault != nil {
-		return nil, t.fault
+	if t.problem != nil {
+		return nil, t.problem
 	}
 	if missing := t.Missing(); len(missing) > 0 || t.leaves == 0 {
 		n := 0

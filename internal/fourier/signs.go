@@ -31,12 +31,12 @@ type Signs struct {
 	Bits   []uint64 // 3w of each block, those of D₁, D₂ and D₃; 1 is for −1
 }
 
-// leastWidth bounds the error in the mean that signs have in place of normal numbers, some Σ(ω'Δ)⁴/12w: inputs are padded
+// minWidth bounds the error in the mean that signs have in place of normal numbers, some Σ(ω'Δ)⁴/12w: inputs are padded
 // to it where they are few.
-const leastWidth = 64
+const minWidth = 64
 
 // widthOf returns w for d inputs.
-func widthOf(d int) int { return max(leastWidth, 1<<bits.Len(uint(d-1))) }
+func widthOf(d int) int { return max(minWidth, 1<<bits.Len(uint(d-1))) }
 
 // SignsOf returns the signs of m frequencies of d inputs from their bits; it fails where these are not as many as
 // there must be.

@@ -31,29 +31,29 @@ func TestEveryCaseIsRead(t *testing.T) {
 		name, _ := caseOf(file)
 		cases = append(cases, name)
 	}
-	for _, fault := range unread(cases, strings.Fields(string(record)), NotYet) {
-		t.Error(fault)
+	for _, problem := range unread(cases, strings.Fields(string(record)), NotYet) {
+		t.Error(problem)
 	}
 }
 
 // unread returns what is wrong with the cases there are, those that tests read, and those that are
 // listed.
-func unread(cases, read []string, listed map[string]string) (faults []string) {
+func unread(cases, read []string, listed map[string]string) (errs []string) {
 	for _, name := range cases {
 		switch isRead, isListed := slices.Contains(read, name), listed[name] != ""; {
 		case !isRead && !isListed:
-			faults = append(faults, fmt.Sprintf("no test reads the case %s: read it, or list it in golden.NotYet", name))
+			errs = append(errs, fmt.Sprintf("no test reads the case %s: read it, or list it in golden.NotYet", name))
 		case isRead && isListed:
-			faults = append(faults, fmt.Sprintf("the case %s is read: take it off golden.NotYet", name))
+			errs = append(errs, fmt.Sprintf("the case %s is read: take it off golden.NotYet", name))
 		}
 	}
 	for name := range listed {
 		if !slices.Contains(cases, name) {
-			faults = append(faults, fmt.Sprintf("golden.NotYet lists %s, which is no case", name))
+			errs = append(errs, fmt.Sprintf("golden.NotYet lists %s, which is no case", name))
 		}
 	}
-	slices.Sort(faults)
-	return faults
+	slices.Sort(errs)
+	return errs
 }
 
 func TestUnread(t *testing.T) {

@@ -63,8 +63,8 @@ var ErrOther = errors.New("it is of another search")
 // errDamaged is the error of a line whose checksum is wrong.
 var errDamaged = errors.New("its checksum is wrong")
 
-// mostHead is longer than any head, in bytes. A file whose first line is longer is not read on, for it may be of any size.
-const mostHead = 4096
+// maxHead is longer than any head, in bytes. A file whose first line is longer is not read on, for it may be of any size.
+const maxHead = 4096
 
 // Open opens the journal of a search at a path, a new one where there is none. Of one that is there, replay is given
 // every line but the head. A torn last line is dropped. The file stays as it is where it is of another search, or
@@ -157,7 +157,7 @@ func (h Head) matches(theirs Head) error {
 }
 
 func (j *Journal) read() ([]byte, error) {
-	content := make([]byte, mostHead)
+	content := make([]byte, maxHead)
 	n, err := io.ReadFull(j.file, content)
 	switch {
 	case err == io.EOF || err == io.ErrUnexpectedEOF:

@@ -69,9 +69,9 @@ func TestTorn(t *testing.T) {
 }
 
 // sealed returns lines of a journal with their checksums.
-func sealed(texts ...string) string {
+func sealed(strs ...string) string {
 	var out []byte
-	for _, text := range texts {
+	for _, text := range strs {
 		out = append(out, Seal([]byte(text))...)
 	}
 	return string(out)
@@ -92,7 +92,7 @@ func TestRefused(t *testing.T) {
 		{sealed(strings.Replace(ours, "1", "2", 1)), false},
 		{sealed(strings.Replace(ours, "0", "1", 1)), false},
 		{sealed(strings.Replace(ours, "ours", "theirs", 1)), true},
-		{string(bytes.Repeat([]byte("x"), 2*mostHead)) + "\n", true},
+		{string(bytes.Repeat([]byte("x"), 2*maxHead)) + "\n", true},
 		{sealed(ours, "{"), false},
 		{sealed(ours, `{"Number":1,"More":2}`), false},
 		{strings.Replace(sealed(ours, `{"Number":1}`), "1}", "2}", 1), false},

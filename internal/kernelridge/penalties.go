@@ -18,17 +18,17 @@ import (
 //
 // A solution does not depend on the other penalties, except the smallest, which determines the
 // rank.
-func (t *Training) SolveAll(ctx context.Context, specs []Spec) (models []*Model, faults []error, err error) {
+func (t *Training) SolveAll(ctx context.Context, specs []Spec) (models []*Model, errs []error, err error) {
 	for step := t.batchSize(specs); len(specs) > 0 && err == nil; {
 		some := specs[:min(step, len(specs))]
 		specs = specs[len(some):]
 		var m []*Model
 		var f []error
 		if m, f, err = t.solveBatch(ctx, some); err == nil {
-			models, faults = append(models, m...), append(faults, f...)
+			models, errs = append(models, m...), append(errs, f...)
 		}
 	}
-	return models, faults, err
+	return models, errs, err
 }
 
 const (
@@ -61,22 +61,22 @@ func (t *Training) solveBatch(ctx context.Context, specs []Spec) ([]*Model, []er
 	if ctx.Err() != nil {
 		return nil, nil, ctxerr.Check(ctx)
 	}
-	models, faults := make([]*Model, len(specs)), make([]error, len(specs))
+	models, errs := make([]*Model, len(specs)), make([]error, len(specs))
 	for g, s := range specs {
 		own := result.group(g, t.targets)
 		switch {
 		case err != nil:
-			faults[g] = err
+			errs[g] = err
 		case !(own.Residual <= s.Tol) && (b.way == "cholesky" || s.Solver == "auto" && t.factorFitsMemory() && !solve.SoftDeadlinePassed(ctx)):
-			models[g], faults[g] = t.Solve(ctx, s)
+			models[g], errs[g] = t.Solve(ctx, s)
 		default:
-			models[g], faults[g] = t.newModel(s, b.way, b.column(g), own)
+			models[g], errs[g] = t.newModel(s, b.way, b.column(g), own)
 		}
 		if ctx.Err() != nil {
 			return nil, nil, ctxerr.Check(ctx)
 		}
 	}
-	return models, faults, nil
+	return models, errs, nil
 }
 
 // group returns the result of the columns of one penalty.

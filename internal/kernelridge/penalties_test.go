@@ -51,14 +51,14 @@ func TestSolveAllIsToSolveEach(t *testing.T) {
 			if solver == "cg" {
 				specs = specs[:3]
 			}
-			models, faults, err := trained(t, specs[2], 300, targets).SolveAll(ctx, specs)
+			models, errs, err := trained(t, specs[2], 300, targets).SolveAll(ctx, specs)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for g, s := range specs {
 				alone, err := trained(t, s, 300, targets).Solve(ctx, s)
-				if err != nil || faults[g] != nil {
-					t.Fatal(err, faults[g])
+				if err != nil || errs[g] != nil {
+					t.Fatal(err, errs[g])
 				}
 				if r := models[g].Report; !r.Converged || r.Solver != solver || r.Gradient > s.Tol {
 					t.Errorf("%s, alpha %g: %+v", solver, s.Alpha, r)

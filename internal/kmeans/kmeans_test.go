@@ -292,7 +292,7 @@ func TestSampled(t *testing.T) {
 		t.Fatal(err)
 	}
 	sums.sample.compact()
-	if len(sums.sample.rows) != mostSampled {
+	if len(sums.sample.rows) != maxSampled {
 		t.Errorf("the sample has %d rows", len(sums.sample.rows))
 	}
 }

@@ -37,14 +37,14 @@ type sampled struct {
 
 // mostSampled is the number of rows of a sample, of rows of up to so many columns.
 const (
-	mostSampled = 1 << 14
+	maxSampled  = 1 << 14
 	sampledCols = 1 << 9
 )
 
 func newSample(s Spec, cols int) *sample {
-	most := mostSampled
+	most := maxSampled
 	if cols > sampledCols {
-		most = max(2048, mostSampled*sampledCols/cols)
+		most = max(2048, maxSampled*sampledCols/cols)
 	}
 	return &sample{spec: s, cols: cols, most: max(most, 32*s.Clusters), limit: math.MaxUint64}
 }

@@ -64,7 +64,7 @@ func TestCheckIsAboveWhatRoundingMoves(t *testing.T) {
 			f.Solve(ctx, w, targets)
 			exact.Solve(ctx, right, targets)
 			least := minPivot(f.Lower, d)
-			said, left := r.check.roundingBound(ctx, m, f, w, least)
+			got, left := r.check.roundingBound(ctx, m, f, w, least)
 			moved, leaves := movedOf(wide, w, right, alpha), leftBy(f, m, wide)
 			bound, most := precisionOf(true).roundingBound(w, m.sumSquares(), m.trace(), least)
 			if !(leaves <= left) || left != r.check.contraction(ctx, m, f, least) {
@@ -73,11 +73,11 @@ func TestCheckIsAboveWhatRoundingMoves(t *testing.T) {
 			if name == "of either sign" && !(left < most/4) {
 				t.Errorf("%s, intercept %v: said to leave %.2g, the bound is %.2g", name, intercept, left, most)
 			}
-			if !(moved <= said) {
-				t.Errorf("%s, intercept %v: predictions move by %.2g, said were %.2g", name, intercept, moved, said)
+			if !(moved <= got) {
+				t.Errorf("%s, intercept %v: predictions move by %.2g, said were %.2g", name, intercept, moved, got)
 			}
-			if name == "of either sign" && !(said < bound/4) {
-				t.Errorf("%s, intercept %v: said %.2g of a bound of %.2g", name, intercept, said, bound)
+			if name == "of either sign" && !(got < bound/4) {
+				t.Errorf("%s, intercept %v: said %.2g of a bound of %.2g", name, intercept, got, bound)
 			}
 		}
 	}

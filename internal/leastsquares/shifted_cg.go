@@ -17,13 +17,13 @@ import (
 // or not converged. The set of wanted alphas does not affect results. (Frommer and Maass, "Fast
 // CG-based methods for Tikhonov–Phillips regularization", SIAM Journal on Scientific Computing,
 // 1999.)
-func (p *Problem) SolveAlphas(ctx context.Context, alphas []float64, wanted []bool) ([]*solve.Linear, error) {
+func (p *Problem) SolveAlphas(ctx context.Context, alphas []float64, want []bool) ([]*solve.Linear, error) {
 	d, err := p.readCentered(ctx)
 	if err != nil {
 		return nil, err
 	}
 	k, out := newRowKernel(d, p.Intercept), make([]*solve.Linear, len(alphas))
-	s := newShiftedCG(transpose(d.y, d.targets), d.targets, alphas, wanted)
+	s := newShiftedCG(transpose(d.y, d.targets), d.targets, alphas, want)
 	trace := d.traceOfKernel()
 	for j, spread := range d.sumSquares() {
 		for a, alpha := range alphas {
@@ -36,7 +36,7 @@ func (p *Problem) SolveAlphas(ctx context.Context, alphas []float64, wanted []bo
 		return nil, err
 	}
 	for a := range alphas {
-		if !wanted[a] || s.running(a) {
+		if !want[a] || s.running(a) {
 			continue
 		}
 		if err := ctxerr.Check(ctx); err != nil {
@@ -104,13 +104,13 @@ type shiftPath struct {
 	done       bool
 }
 
-func newShiftedCG(y []float64, targets int, alphas []float64, wanted []bool) *shiftedCG {
+func newShiftedCG(y []float64, targets int, alphas []float64, want []bool) *shiftedCG {
 	n := len(y) / targets
 	s := &shiftedCG{n: n, y: y, alphas: alphas, minAlpha: slices.Min(alphas), steps: make([]int, len(alphas)), r: slices.Clone(y), p: slices.Clone(y)}
 	for a := range alphas {
 		list := make([]shiftPath, targets)
 		for j := range list {
-			if list[j] = (shiftPath{zeta: 1, last: 1, done: true}); wanted[a] {
+			if list[j] = (shiftPath{zeta: 1, last: 1, done: true}); want[a] {
 				list[j] = shiftPath{zeta: 1, last: 1, x: make([]float64, n), p: slices.Clone(y[j*n : (j+1)*n])}
 			}
 		}

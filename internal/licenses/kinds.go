@@ -56,26 +56,26 @@ func kinds(text string) (out []string) {
 	return out
 }
 
-// faults returns which modules have no licence at their root that the house takes, and which texts ask for more than
+// errs returns which modules have no licence at their root that the house takes, and which texts ask for more than
 // it gives.
-func faults(modules []module) error {
+func errs(modules []module) error {
 	var out []error
 	for _, m := range modules {
 		granted := false
-		for _, name := range slices.Sorted(maps.Keys(m.texts)) {
-			words := plain(m.texts[name])
-			granted = granted || !strings.Contains(name, "/") && len(kinds(m.texts[name])) > 0
+		for _, name := range slices.Sorted(maps.Keys(m.strs)) {
+			words := plain(m.strs[name])
+			granted = granted || !strings.Contains(name, "/") && len(kinds(m.strs[name])) > 0
 			for _, word := range refused {
 				if _, read := decided[m.name+" "+name]; !read && strings.Contains(words, word) {
 					out = append(out, fmt.Errorf("%s %s: %s speaks of %q", m.name, m.version, name, word))
 				}
 			}
-			if len(kinds(m.texts[name])) == 0 && isLicence.MatchString(name) {
+			if len(kinds(m.strs[name])) == 0 && isLicence.MatchString(name) {
 				out = append(out, fmt.Errorf("%s %s: %s is a licence that is not known here", m.name, m.version, name))
 			}
 		}
 		if !granted {
-			out = append(out, fmt.Errorf("%s %s: none of the licences that the house takes is in %q", m.name, m.version, slices.Sorted(maps.Keys(m.texts))))
+			out = append(out, fmt.Errorf("%s %s: none of the licences that the house takes is in %q", m.name, m.version, slices.Sorted(maps.Keys(m.strs))))
 		}
 	}
 	return errors.Join(out...)

@@ -38,7 +38,7 @@ func main() {
 			err = write(os.Stdout, modules)
 		}
 	}
-	if err := errors.Join(err, faults(modules)); err != nil {
+	if err := errors.Join(err, errs(modules)); err != nil {
 		fmt.Fprintln(os.Stderr, "notices:", err)
 		os.Exit(1)
 	}
@@ -48,7 +48,7 @@ func main() {
 type module struct {
 	name, version string
 	dir           string
-	texts         map[string]string // of the licences and notices, by their files in the module
+	strs          map[string]string // of the licences and notices, by their files in the module
 }
 
 // built returns the modules of the command and Go itself, with their texts, in the order of their names.
@@ -114,14 +114,14 @@ func (m module) gather(dir string, names *regexp.Regexp) error {
 		if err != nil {
 			return err
 		}
-		m.texts[filepath.ToSlash(name)] = strings.ReplaceAll(string(text), "\r\n", "\n")
+		m.strs[filepath.ToSlash(name)] = strings.ReplaceAll(string(text), "\r\n", "\n")
 	}
 	return nil
 }
 
 // licences are the names of what a module's files grant, those of SPDX.
 func (m module) licences() (out []string) {
-	for _, text := range m.texts {
+	for _, text := range m.strs {
 		out = append(out, kinds(text)...)
 	}
 	slices.Sort(out)
@@ -137,15 +137,15 @@ func write(w io.Writer, modules []module) error {
 	}
 	owners := map[string][]string{}
 	for _, m := range modules {
-		for _, name := range slices.Sorted(maps.Keys(m.texts)) {
-			text := strings.TrimSpace(m.texts[name])
+		for _, name := range slices.Sorted(maps.Keys(m.strs)) {
+			text := strings.TrimSpace(m.strs[name])
 			owners[text] = append(owners[text], m.name+" ("+name+")")
 		}
 	}
-	texts := slices.SortedFunc(maps.Keys(owners), func(a, b string) int {
+	strs := slices.SortedFunc(maps.Keys(owners), func(a, b string) int {
 		return strings.Compare(owners[a][0], owners[b][0])
 	})
-	for _, text := range texts {
+	for _, text := range strs {
 		if _, err := fmt.Fprintf(w, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), strings.Join(owners[text], "\n"), text); err != nil {
 			return err
 		}

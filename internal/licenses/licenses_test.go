@@ -16,7 +16,7 @@ func TestLicences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := faults(modules); err != nil {
+	if err := errs(modules); err != nil {
 		t.Error(err)
 	}
 	var b strings.Builder
@@ -33,7 +33,7 @@ func TestLicences(t *testing.T) {
 // What the house does not take is seen, and so is a module that says nothing.
 func TestFaults(t *testing.T) {
 	const mit = "Permission is hereby granted, free of charge, to any person obtaining a copy of this\nsoftware and associated documentation files (the \"Software\")"
-	for want, texts := range map[string]map[string]string{
+	for want, strs := range map[string]map[string]string{
 		"":                                    {"LICENSE": mit},
 		"none of the licences":                {},
 		"none of the licences that":           {"README": mit[:20]},
@@ -42,9 +42,9 @@ func TestFaults(t *testing.T) {
 		"c/LICENSE is a licence":              {"LICENSE": mit, "c/LICENSE": "Ask me."},
 		"none of the licences that the house": {"c/LICENSE": mit},
 	} {
-		err := faults([]module{{name: "m", version: "v1", texts: texts}})
+		err := errs([]module{{name: "m", version: "v1", strs: strs}})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v, want %q", texts, err, want)
+			t.Errorf("%v: %v, want %q", strs, err, want)
 		}
 	}
 }

@@ -61,9 +61,9 @@ func draw(t *testing.T, seed uint64) *world {
 	if err := yaml.Unmarshal([]byte(w.text), &node); err != nil {
 		t.Fatalf("%v in\n%s", err, w.text)
 	}
-	pipe, faults := pipeyaml.Decode(&node, pipeyaml.Origin{File: "drawn.yaml", Path: "pipeline", Seed: seed})
-	if faults != nil {
-		t.Fatalf("%v\n%s", faults, w)
+	pipe, errs := pipeyaml.Decode(&node, pipeyaml.Origin{File: "drawn.yaml", Path: "pipeline", Seed: seed})
+	if errs != nil {
+		t.Fatalf("%v\n%s", errs, w)
 	}
 	w.pipe = pipe
 	if w.single {

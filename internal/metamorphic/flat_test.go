@@ -81,9 +81,9 @@ func heldBy(t *testing.T, target, text string, rows int) int64 {
 	if err := yaml.Unmarshal([]byte(text), &node); err != nil {
 		t.Fatal(err)
 	}
-	pipe, faults := pipeyaml.Decode(&node, pipeyaml.Origin{File: "flat.yaml", Path: "pipeline"})
-	if faults != nil {
-		t.Fatal(faults)
+	pipe, errs := pipeyaml.Decode(&node, pipeyaml.Origin{File: "flat.yaml", Path: "pipeline"})
+	if errs != nil {
+		t.Fatal(errs)
 	}
 	before := held()
 	source := &made{rows: rows, what: target}

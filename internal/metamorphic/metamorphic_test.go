@@ -154,39 +154,39 @@ func (w *world) agree(got, want []float64, rows int, tol float64) (at int, ok bo
 // answers are the scores, targets or values that p predicts.
 func answers(t *testing.T, p estimator.Predictor, X mat.Matrix) []float64 {
 	t.Helper()
-	said, err := estimator.Predict(context.Background(), p, X, estimator.Request{})
+	got, err := estimator.Predict(context.Background(), p, X, estimator.Request{})
 	if err != nil {
 		t.Errorf("predict: %v", err)
 		return nil
 	}
-	return numbers(said)
+	return numbers(got)
 }
 
 // numbers are row by row scores, targets or values, then how sure the model is of them, and at last what is decided by
 // these: the set of classes, or whether the row is an anomaly.
-func numbers(said estimator.Prediction) (out []float64) {
-	main := said.Scores
+func numbers(got estimator.Prediction) (out []float64) {
+	main := got.Scores
 	if main == nil {
-		main = said.Targets
+		main = got.Targets
 	}
-	for i, v := range said.Values {
+	for i, v := range got.Values {
 		switch {
 		case main != nil:
 			out = append(out, main.RawRowView(i)...)
-		case said.Anomaly == nil:
+		case got.Anomaly == nil:
 			out = append(out, v)
 		}
-		for _, list := range [][]float64{said.Std, said.Lower, said.Upper, said.Anomaly} {
+		for _, list := range [][]float64{got.Std, got.Lower, got.Upper, got.Anomaly} {
 			if list != nil {
 				out = append(out, list[i])
 			}
 		}
-		for _, m := range []*mat.Dense{said.StdTargets, said.LowerTargets, said.UpperTargets, said.Sets} {
+		for _, m := range []*mat.Dense{got.StdTargets, got.LowerTargets, got.UpperTargets, got.Sets} {
 			if m != nil {
 				out = append(out, m.RawRowView(i)...)
 			}
 		}
-		if said.Anomaly != nil {
+		if got.Anomaly != nil {
 			out = append(out, v)
 		}
 	}

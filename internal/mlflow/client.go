@@ -67,7 +67,7 @@ func (c *Client) create(ctx context.Context, experiment string, s Start) (*Run, 
 		} `json:"run"`
 	}
 	err := c.call(ctx, http.MethodPost, "runs/create", map[string]any{
-		"experiment_id": experiment, "run_name": s.Name, "start_time": s.Time.UnixMilli(), "tags": pairs(tags, mostTag),
+		"experiment_id": experiment, "run_name": s.Name, "start_time": s.Time.UnixMilli(), "tags": pairs(tags, maxTag),
 	}, &answer)
 	if err == nil && answer.Run.Info.ID == "" {
 		err = c.named("runs/create", errors.New("the answer names no run"))
@@ -167,8 +167,8 @@ func (c *Client) call(ctx context.Context, method, what string, body map[string]
 	return nil
 }
 
-// mostAnswer is how many bytes of an answer are read.
-const mostAnswer = 1 << 20
+// maxAnswer is how many bytes of an answer are read.
+const maxAnswer = 1 << 20
 
 // send sends a request and returns the answer's text. Size is that of the body, −1 where it tells itself.
 func (c *Client) send(ctx context.Context, method, path string, body io.Reader, size int64, kind string) ([]byte, error) {
@@ -193,7 +193,7 @@ func (c *Client) send(ctx context.Context, method, path string, body io.Reader, 
 		return nil, reason(ctx, err)
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, mostAnswer))
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
 		return nil, reason(ctx, err)
 	}
@@ -217,14 +217,14 @@ func reason(ctx context.Context, err error) error {
 
 // refusal is what an answer other than success says.
 func refusal(status int, text []byte) *Refusal {
-	var said struct {
+	var output struct {
 		Code    string `json:"error_code"`
 		Message string `json:"message"`
 	}
-	if json.Unmarshal(text, &said) != nil || said.Message == "" {
-		said.Message = beginning(text)
+	if json.Unmarshal(text, &output) != nil || output.Message == "" {
+		output.Message = beginning(text)
 	}
-	return &Refusal{Status: status, Code: said.Code, Message: beginning([]byte(said.Message))}
+	return &Refusal{Status: status, Code: output.Code, Message: beginning([]byte(output.Message))}
 }
 
 // beginning is the first line of a string, and not much of that.

@@ -40,17 +40,17 @@ func (r *Run) Page() string {
 
 // What a server takes at once, and how long keys and values may be.
 const (
-	mostParams  = 100 // and as many tags
-	mostMetrics = 800 // 1000 entries in all
-	mostKey     = 250
-	mostParam   = 6000
-	mostTag     = 8000
+	maxParams  = 100 // and as many tags
+	maxMetrics = 800 // 1000 entries in all
+	maxKey     = 250
+	maxParam   = 6000
+	maxTag     = 8000
 )
 
 // Log logs entries, in as many requests as it takes. A metric that is no finite number is left out. In keys a letter that
 // MLflow does not take becomes _, and keys and values that are too long for it are cut.
 func (r *Run) Log(ctx context.Context, e Entries) error {
-	params, tags := pairs(e.Params, mostParam), pairs(e.Tags, mostTag)
+	params, tags := pairs(e.Params, maxParam), pairs(e.Tags, maxTag)
 	now := time.Now().UnixMilli()
 	metrics := []map[string]any{} // a server fails at null
 	for _, m := range e.Metrics {
@@ -59,7 +59,7 @@ func (r *Run) Log(ctx context.Context, e Entries) error {
 		}
 	}
 	for len(params)+len(tags)+len(metrics) > 0 {
-		p, t, m := min(len(params), mostParams), min(len(tags), mostParams), min(len(metrics), mostMetrics)
+		p, t, m := min(len(params), maxParams), min(len(tags), maxParams), min(len(metrics), maxMetrics)
 		err := r.client.call(ctx, http.MethodPost, "runs/log-batch", map[string]any{"run_id": r.ID, "params": params[:p], "tags": tags[:t], "metrics": metrics[:m]}, nil)
 		if err != nil {
 			return err
@@ -88,7 +88,7 @@ func pairs(m map[string]string, most int) []pair {
 var unfit = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\p{L}\p{N}_\-. /]`) })
 
 // key is one that MLflow takes.
-func key(text string) string { return cut(unfit().ReplaceAllString(text, "_"), mostKey) }
+func key(text string) string { return cut(unfit().ReplaceAllString(text, "_"), maxKey) }
 
 // short is a string of at most so many bytes, with a sign where it has been cut.
 func short(text string, most int) string {

@@ -25,10 +25,10 @@ type Transform struct {
 }
 
 const (
-	mostKnots = 1000 // of quantile
+	maxKnots = 1000 // of quantile
 
-	// mostResiduals is how many residuals, or quantiles of them, a number is smeared over.
-	mostResiduals = 256
+	// maxResiduals is how many residuals, or quantiles of them, a number is smeared over.
+	maxResiduals = 256
 )
 
 // Learn learns the transform of a kind from numbers with weights above 0.
@@ -79,13 +79,13 @@ func quantiles(y, w []float64) (values, ranks []float64) {
 		values, ranks = append(values, v), append(ranks, (below+at/2)/total)
 		below += at
 	}
-	if len(values) <= mostKnots {
+	if len(values) <= maxKnots {
 		return values, ranks
 	}
 	first, last := ranks[0], ranks[len(ranks)-1]
-	fewer, at := make([]float64, mostKnots), make([]float64, mostKnots)
+	fewer, at := make([]float64, maxKnots), make([]float64, maxKnots)
 	for k := range fewer {
-		at[k] = first + (last-first)*float64(k)/(mostKnots-1)
+		at[k] = first + (last-first)*float64(k)/(maxKnots-1)
 		fewer[k] = Interpolate(ranks, values, at[k])
 	}
 	return rising(fewer, at)
@@ -187,13 +187,13 @@ func spread(list, weights []float64) (values, shares []float64) {
 			values, shares = append(values, list[i]), append(shares, weights[i]/total)
 		}
 	}
-	if len(values) <= mostResiduals {
+	if len(values) <= maxResiduals {
 		return values, shares
 	}
-	fewer, below := make([]float64, 0, mostResiduals), 0.0
+	fewer, below := make([]float64, 0, maxResiduals), 0.0
 	for k, v := range values {
 		below += shares[k]
-		for len(fewer) < mostResiduals && (float64(len(fewer))+0.5)/mostResiduals <= below {
+		for len(fewer) < maxResiduals && (float64(len(fewer))+0.5)/maxResiduals <= below {
 			fewer = append(fewer, v)
 		}
 	}

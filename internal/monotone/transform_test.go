@@ -114,7 +114,7 @@ func TestSmear(t *testing.T) {
 		residuals[i] = 0.5 * rng.NormFloat64()
 	}
 	one.Smear(residuals, weights)
-	if len(one.residuals) != mostResiduals {
+	if len(one.residuals) != maxResiduals {
 		t.Errorf("%d residuals are kept", len(one.residuals))
 	}
 	if got, want := one.Value(0), math.Exp(0.125); math.Abs(got-want) > 0.02 {

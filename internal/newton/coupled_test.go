@@ -49,7 +49,7 @@ func TestCoupledIsTheInverseOfTheLeastOverShifts(t *testing.T) {
 	if err := c.add(context.Background(), X, 0, 1, p, l.Weights); err != nil || !c.factorize(context.Background()) {
 		t.Fatal("no factor", err)
 	}
-	M := leastOverShifts(X, l.Weights, p, k)
+	M := minOverShifts(X, l.Weights, p, k)
 	v, got, back := make([]float64, (d+1)*k), make([]float64, (d+1)*k), make([]float64, (d+1)*k)
 	for i := range v {
 		v[i] = random.NormFloat64()
@@ -66,8 +66,8 @@ func TestCoupledIsTheInverseOfTheLeastOverShifts(t *testing.T) {
 	}
 }
 
-// leastOverShifts is M with variables in the order cols × classes.
-func leastOverShifts(X *mat.Dense, weights, p []float64, k int) *mat.Dense {
+// minOverShifts is M with variables in the order cols × classes.
+func minOverShifts(X *mat.Dense, weights, p []float64, k int) *mat.Dense {
 	n, d := X.Dims()
 	size := (d + 1) * k
 	B, shifted, all := mat.NewDense(size, size, nil), mat.NewDense(size, d+1, nil), mat.NewDense(d+1, d+1, nil)

@@ -214,14 +214,14 @@ func (p *IncrementalNewton) advance(ctx context.Context) (*outcome, error) {
 	if p.rowsSeen != p.plan.Rows {
 		return nil, fmt.Errorf("%w: %d rows in the first pass, %d in this one", errRowsChanged, p.plan.Rows, p.rowsSeen)
 	}
-	told, ready := reply{vector: slices.Clone(p.out)}, p.preconditioner
+	reported, ready := reply{vector: slices.Clone(p.out)}, p.preconditioner
 	if p.request.isProduct {
 		d := p.plan.Cols * p.task.Outputs
-		kern.Axpy(1, p.request.v[:d], told.vector[:d])
+		kern.Axpy(1, p.request.v[:d], reported.vector[:d])
 	} else {
-		told.values = slices.Clone(p.values)
+		reported.values = slices.Clone(p.values)
 		o := p.objective(ctx)
-		o.addPenalty(told.values, told.vector, p.request.x)
+		o.addPenalty(reported.values, reported.vector, p.request.x)
 		if p.request.renew {
 			ready = o
 			ready.diagonal = slices.Clone(p.sample.diagonal)
@@ -234,7 +234,7 @@ func (p *IncrementalNewton) advance(ctx context.Context) (*outcome, error) {
 			ready.factorize()
 		}
 	}
-	then, err := p.run(ctx, append(slices.Clip(p.replies), told), ready)
+	then, err := p.run(ctx, append(slices.Clip(p.replies), reported), ready)
 	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil { // errors after cancellation are consequences of it
 		return nil, err
 	}

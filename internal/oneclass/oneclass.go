@@ -81,15 +81,15 @@ type state struct {
 
 // mostWorking bounds the rows that are solved for at once, and the numbers in them.
 const (
-	mostWorking = 1 << 10
-	mostNumbers = 1 << 25
+	maxWorking = 1 << 10
+	maxNumbers = 1 << 25
 )
 
 // begin puts all weight on the rows that are least like the mean of all.
 func (t Task) begin(ctx context.Context, X mat.Matrix, weights []float64) (*state, error) {
 	n, d := X.Dims()
 	s := &state{X: X, n: n, d: d, most: make([]float64, n), alpha: make([]float64, n), g: make([]float64, n), w: make([]float64, d), order: make([]int, n)}
-	s.workingCount = max(64, min(mostWorking, mostNumbers/max(d, 1)))
+	s.workingCount = max(64, min(maxWorking, maxNumbers/max(d, 1)))
 	total := 0.0
 	for i := range n {
 		s.order[i], s.most[i] = i, 1

@@ -454,8 +454,8 @@ func (l Learner[T]) Damage(data datasets.Set) error {
 				return err
 			}
 			harm(a)
-			if fault := l.survives(data, a); fault != nil {
-				return fmt.Errorf("%s: %w", what, fault)
+			if problem := l.survives(data, a); problem != nil {
+				return fmt.Errorf("%s: %w", what, problem)
 			}
 		}
 	}
@@ -463,10 +463,10 @@ func (l Learner[T]) Damage(data datasets.Set) error {
 }
 
 // survives reads a damaged pass and goes on with it.
-func (l Learner[T]) survives(data datasets.Set, a *model.Archive) (fault error) {
+func (l Learner[T]) survives(data datasets.Set, a *model.Archive) (problem error) {
 	defer func() {
 		if r := recover(); r != nil {
-			fault = fmt.Errorf("a panic: %v", r)
+			problem = fmt.Errorf("a panic: %v", r)
 		}
 	}()
 	ctx := context.Background()

@@ -93,9 +93,9 @@ func start() (why string) {
 	}
 	port := free.Addr().(*net.TCPAddr).Port
 	free.Close()
-	var said log
+	var output log
 	process := as(run, "-D", data, "-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off")
-	process.Stdout, process.Stderr = &said, &said
+	process.Stdout, process.Stderr = &output, &output
 	if err := process.Start(); err != nil {
 		return err.Error()
 	}
@@ -115,10 +115,10 @@ func start() (why string) {
 		select {
 		case err := <-ended:
 			ended <- err
-			return fmt.Sprintf("%v: %s", err, strings.TrimSpace(said.String()))
+			return fmt.Sprintf("%v: %s", err, strings.TrimSpace(output.String()))
 		default:
 		}
-		if strings.Contains(said.String(), "ready to accept connections") {
+		if strings.Contains(output.String(), "ready to accept connections") {
 			server.url = "postgres://tester@" + address + "/postgres?sslmode=disable"
 			return ""
 		}

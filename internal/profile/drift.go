@@ -284,14 +284,14 @@ func chiSquared(expected, observed []int) (x float64) {
 
 // Minimum increase of a fraction, and minimum number of rows, for an alarm.
 const (
-	leastShare = 0.01
-	leastRows  = 3
+	minShare = 0.01
+	minRows  = 3
 )
 
 // missingSignificant tests whether k missing values in m rows exceed k0 in n rows, by Fisher's
 // exact test.
 func missingSignificant(k, m, k0, n int, chance float64) bool {
-	if k < leastRows || fraction(k, m)-fraction(k0, n) < leastShare {
+	if k < minRows || fraction(k, m)-fraction(k0, n) < minShare {
 		return false
 	}
 	all := float64(k + k0)
@@ -304,7 +304,7 @@ func missingSignificant(k, m, k0, n int, chance float64) bool {
 // outOfRangeSignificant tests whether k of m values lie outside the range of n values. For any
 // continuous distribution k is beta-binomial with parameters (2, n−1).
 func outOfRangeSignificant(k, m, n int, chance float64) bool {
-	if n < 2 || k < leastRows || fraction(k, m)-2/float64(n+1) < leastShare {
+	if n < 2 || k < minRows || fraction(k, m)-2/float64(n+1) < minShare {
 		return false
 	}
 	first := math.Exp(logBinomial(float64(m), float64(k)) + logBeta(float64(k+2), float64(m-k+n-1)) - logBeta(2, float64(n-1)))

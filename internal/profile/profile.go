@@ -59,8 +59,8 @@ type Category struct {
 
 // Limits of a profile.
 const (
-	mostColumns = 1000
-	mostLevels  = 50
+	maxColumns = 1000
+	maxLevels  = 50
 )
 
 // Of returns the profile of a source, in one pass. It ignores weights.

@@ -292,12 +292,12 @@ func TestMerge(t *testing.T) {
 
 // Omitted columns and categories are counted.
 func TestMany(t *testing.T) {
-	set := datasets.Set{X: mat.NewDense(120, mostColumns+5, nil)}
+	set := datasets.Set{X: mat.NewDense(120, maxColumns+5, nil)}
 	levels := make([]string, 70)
 	for i := range levels {
 		levels[i] = strings.Repeat("x", i+1)
 	}
-	set.Schema.Columns = make([]datasets.Column, mostColumns+5)
+	set.Schema.Columns = make([]datasets.Column, maxColumns+5)
 	set.Schema.Columns[0] = datasets.Column{Name: "c", Kind: datasets.Categorical, Categories: levels}
 	for i := range 120 {
 		set.X.(*mat.Dense).Set(i, 0, float64(i%60))
@@ -307,7 +307,7 @@ func TestMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := p.Columns[0]
-	if p.Omitted != 5 || len(p.Columns) != mostColumns || len(c.Categories) != 50 || c.OtherCategories != 20 || math.Abs(c.Other-1./6) > 1e-15 {
+	if p.Omitted != 5 || len(p.Columns) != maxColumns || len(c.Categories) != 50 || c.OtherCategories != 20 || math.Abs(c.Other-1./6) > 1e-15 {
 		t.Errorf("%d columns, %d left out; %d levels, %d others with %v", len(p.Columns), p.Omitted, len(c.Categories), c.OtherCategories, c.Other)
 	}
 	text, err := p.Encode(20_000)

@@ -27,7 +27,7 @@ type sums struct {
 
 func newSums(schema datasets.Schema, cols int) *sums {
 	s := &sums{cols: cols}
-	n := max(min(cols, mostColumns), 0)
+	n := max(min(cols, maxColumns), 0)
 	most := min(max(1<<20/max(n+len(schema.Targets), 1), 1<<10), 1<<14)
 	for j := range n {
 		s.inputs = append(s.inputs, newColumnSums(schema.Column(j), most))
@@ -239,7 +239,7 @@ func (t *columnSums) describeCategories(out *Column, names []string, rows int) {
 		}
 	}
 	slices.SortStableFunc(codes, func(a, b int) int { return cmp.Compare(t.categories[b], t.categories[a]) })
-	listed := codes[:min(len(codes), mostLevels)]
+	listed := codes[:min(len(codes), maxLevels)]
 	for _, code := range listed {
 		out.Categories = append(out.Categories, Category{names[code], fraction(t.categories[code], rows)})
 	}
@@ -337,7 +337,7 @@ func (c Column) validate(name string, of datasets.Column, rows int) error {
 		return wrong("wanted one count more than cuts")
 	case !slices.IsSorted(c.Quantiles) || !ascending(c.Cuts) || c.Min > c.Max:
 		return wrong("its numbers are not in ascending order")
-	case len(c.Categories) > mostLevels || c.OtherCategories < 0:
+	case len(c.Categories) > maxLevels || c.OtherCategories < 0:
 		return wrong("wanted at most 50 levels")
 	}
 	left := rows

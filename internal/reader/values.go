@@ -107,8 +107,8 @@ func (p *Paths) Set(plain any) error {
 
 // Plain returns a string where there is one, else a list.
 func (p *Paths) Get() any {
-	texts := Strings(*p)
-	return texts.Get()
+	strs := Strings(*p)
+	return strs.Get()
 }
 
 // Constraint describes the values that Set accepts.
@@ -189,8 +189,8 @@ func (d *Dates) Set(plain any) error {
 			out[word] = datasets.Date{Parts: datasets.DateParts}
 		}
 	case map[string]any:
-		for name, said := range given {
-			date, ok := parseDate(said)
+		for name, output := range given {
+			date, ok := parseDate(output)
 			if !ok {
 				return param.FieldError{Constraint: d.Constraint(), Hint: name + " has something else"}
 			}
@@ -204,11 +204,11 @@ func (d *Dates) Set(plain any) error {
 }
 
 // parseDate reads what is said of one column.
-func parseDate(said any) (date datasets.Date, ok bool) {
+func parseDate(output any) (date datasets.Date, ok bool) {
 	date.Parts = datasets.DateParts
-	given, ok := said.(map[string]any)
+	given, ok := output.(map[string]any)
 	if !ok {
-		given = map[string]any{"parts": said}
+		given = map[string]any{"parts": output}
 	}
 	for key, value := range given {
 		switch key {

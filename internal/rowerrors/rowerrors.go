@@ -24,12 +24,12 @@ func (e Error) Error() string { return string(e) }
 
 // List is a list of faults in which the same fault of several rows is listed once. The zero value is empty.
 type List struct {
-	faults []fault
-	seen   int
-	more   int // that are not listed
+	errs []problem
+	seen int
+	more int // that are not listed
 }
 
-type fault struct {
+type problem struct {
 	row    int    // -1 for none
 	column string // "" for none
 	text   string
@@ -45,21 +45,21 @@ func (l *List) At(row int, column, format string, args ...any) {
 		return
 	}
 	text := fmt.Sprintf(format, args...)
-	for k := range l.faults {
-		if same := &l.faults[k]; same.column == column && same.text == text && same.row >= 0 && row >= 0 {
+	for k := range l.errs {
+		if same := &l.errs[k]; same.column == column && same.text == text && same.row >= 0 && row >= 0 {
 			same.more++
 			return
 		}
 	}
-	if len(l.faults) == maxListed {
+	if len(l.errs) == maxListed {
 		l.more++
 		return
 	}
-	l.faults = append(l.faults, fault{row: row, column: column, text: text})
+	l.errs = append(l.errs, problem{row: row, column: column, text: text})
 }
 
 // Empty reports whether the list has no fault.
-func (l *List) Empty() bool { return len(l.faults) == 0 }
+func (l *List) Empty() bool { return len(l.errs) == 0 }
 
 // Enough reports whether the list has so many faults that the search can end.
 func (l *List) Enough() bool { return l.seen >= maxExamined }
@@ -81,20 +81,20 @@ func (l *List) Err() error {
 	if l.Empty() {
 		return nil
 	}
-	var texts []string
-	for _, f := range l.faults {
-		texts = append(texts, f.String())
+	var strs []string
+	for _, f := range l.errs {
+		strs = append(strs, f.String())
 	}
 	if rest := l.rest(); rest != "" {
-		texts = append(texts, rest)
+		strs = append(strs, rest)
 	}
-	return Error(strings.Join(texts, "; "))
+	return Error(strings.Join(strs, "; "))
 }
 
 // RowErrors returns all faults as one error that joins a [datasets.RowError] for each, or nil if there is none.
 func (l *List) RowErrors() error {
 	var errs []error
-	for _, f := range l.faults {
+	for _, f := range l.errs {
 		errs = append(errs, &datasets.RowError{Row: f.row, Column: f.column, Err: errors.New(f.text + f.others())})
 	}
 	if rest := l.rest(); rest != "" {
@@ -115,7 +115,7 @@ func (l *List) rest() string {
 }
 
 // String returns the fault with its place, such as: row 3, column "age": the reason.
-func (f fault) String() string {
+func (f problem) String() string {
 	text := f.text
 	switch {
 	case f.row >= 0 && f.column != "":
@@ -129,7 +129,7 @@ func (f fault) String() string {
 }
 
 // others describes the further rows with the fault.
-func (f fault) others() string {
+func (f problem) others() string {
 	switch f.more {
 	case 0:
 		return ""

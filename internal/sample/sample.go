@@ -82,7 +82,7 @@ type taker struct {
 	From
 	classes []string
 	count   []int // rows of each class
-	wanted  []int // of them
+	want    []int // of them
 }
 
 // look counts the rows of each class, and refuses inputs that are not finite numbers.
@@ -145,7 +145,7 @@ func (t *taker) share(most int) {
 	for _, n := range t.count {
 		total += n
 	}
-	t.wanted = make([]int, len(t.count))
+	t.want = make([]int, len(t.count))
 	before, given := 0, 0
 	for c, n := range t.count {
 		before += n
@@ -153,10 +153,10 @@ func (t *taker) share(most int) {
 		if total > most {
 			upTo = int(int64(before) * int64(most) / int64(total))
 		}
-		t.wanted[c] = min(max(upTo-given, 0), n)
-		given += t.wanted[c]
-		if n > 0 && t.wanted[c] == 0 {
-			t.wanted[c] = 1
+		t.want[c] = min(max(upTo-given, 0), n)
+		given += t.want[c]
+		if n > 0 && t.want[c] == 0 {
+			t.want[c] = 1
 		}
 	}
 }
@@ -164,7 +164,7 @@ func (t *taker) share(most int) {
 // pick hands the rows wanted of each class to yield, block by block: each next row is one of them with the chance that
 // it is one of those left to take.
 func (t *taker) pick(ctx context.Context, seed uint64, yield func(first int, block datasets.Set, list []int)) error {
-	left, want := append([]int{}, t.count...), append([]int{}, t.wanted...)
+	left, want := append([]int{}, t.count...), append([]int{}, t.want...)
 	streams := make([]spectral.Stream, len(left))
 	for c := range streams {
 		streams[c] = spectral.NewStream()

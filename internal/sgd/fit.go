@@ -251,8 +251,8 @@ func (g *run) withInputName(err error) error {
 		return err // rows of a stream were checked
 	}
 	var row *datasets.RowError
-	if fault := design.NonFiniteError(0, *g.r.Set); errors.As(fault, &row) {
-		return fault
+	if problem := design.NonFiniteError(0, *g.r.Set); errors.As(problem, &row) {
+		return problem
 	}
 	return err
 }

@@ -22,11 +22,11 @@ func NewSums(models int) *Sums {
 }
 
 // Add adds what each model says of one number, and what is true, with a weight.
-func (s *Sums) Add(weight float64, said []float64, truth float64) {
-	for j, v := range said {
+func (s *Sums) Add(weight float64, output []float64, truth float64) {
+	for j, v := range output {
 		s.c[j] += weight * v * truth
 		for k := range j + 1 {
-			s.G[j*s.m+k] += weight * v * said[k]
+			s.G[j*s.m+k] += weight * v * output[k]
 			s.G[k*s.m+j] = s.G[j*s.m+k]
 		}
 	}

@@ -8,26 +8,26 @@ import (
 
 // sample is what three models say of rows, and the truth: the third says twice the truth and the noise of the
 // others.
-func sample(n int) (said [][3]float64, truth []float64) {
+func sample(n int) (got [][3]float64, truth []float64) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range n {
 		y := rng.NormFloat64()
-		said = append(said, [3]float64{y + 0.3*rng.NormFloat64(), y + 0.4*rng.NormFloat64(), 2*y + 0.8*rng.NormFloat64()})
+		got = append(got, [3]float64{y + 0.3*rng.NormFloat64(), y + 0.4*rng.NormFloat64(), 2*y + 0.8*rng.NormFloat64()})
 		truth = append(truth, y)
 	}
-	return said, truth
+	return got, truth
 }
 
-func sumsOf(said [][3]float64, truth []float64) *Sums {
+func sumsOf(got [][3]float64, truth []float64) *Sums {
 	s := NewSums(3)
-	for i, a := range said {
+	for i, a := range got {
 		s.Add(1, a[:], truth[i])
 	}
 	return s
 }
 
-func loss(said [][3]float64, truth, w []float64) (sum float64) {
-	for i, a := range said {
+func loss(got [][3]float64, truth, w []float64) (sum float64) {
+	for i, a := range got {
 		d := truth[i] - w[0]*a[0] - w[1]*a[1] - w[2]*a[2]
 		sum += d * d
 	}
@@ -36,10 +36,10 @@ func loss(said [][3]float64, truth, w []float64) (sum float64) {
 
 // No weights of a fine grid are better, and those asked to sum to 1 do.
 func TestWeightsAreTheBest(t *testing.T) {
-	said, truth := sample(120)
+	output, truth := sample(120)
 	for _, sumToOne := range []bool{true, false} {
-		got := sumsOf(said, truth).Weights(sumToOne)
-		best := loss(said, truth, got)
+		got := sumsOf(output, truth).Weights(sumToOne)
+		best := loss(output, truth, got)
 		if total := sum(got); sumToOne && math.Abs(total-1) > 1e-12 {
 			t.Errorf("the weights sum to %v", total)
 		}
@@ -49,7 +49,7 @@ func TestWeightsAreTheBest(t *testing.T) {
 					if sumToOne && (math.Abs(u+v+w-1) > 1e-9) {
 						continue
 					}
-					if l := loss(said, truth, []float64{u, v, w}); l < best*(1-1e-12) {
+					if l := loss(output, truth, []float64{u, v, w}); l < best*(1-1e-12) {
 						t.Fatalf("sum to one %v: %v with %v, %v with %v %v %v", sumToOne, best, got, l, u, v, w)
 					}
 				}
@@ -60,9 +60,9 @@ func TestWeightsAreTheBest(t *testing.T) {
 
 // A row of weight 2 is a row that is there twice.
 func TestWeightsOfRowsCount(t *testing.T) {
-	said, truth := sample(40)
+	got, truth := sample(40)
 	once, twice := NewSums(3), NewSums(3)
-	for i, a := range said {
+	for i, a := range got {
 		once.Add(2, a[:], truth[i])
 		twice.Add(1, a[:], truth[i])
 		twice.Add(1, a[:], truth[i])
@@ -76,11 +76,11 @@ func TestWeightsOfRowsCount(t *testing.T) {
 
 // Brought to its size, each model alone has weight 1; and one that says the contrary of what is true has none.
 func TestSizes(t *testing.T) {
-	said, truth := sample(200)
-	for i := range said {
-		said[i][1] = -said[i][1]
+	got, truth := sample(200)
+	for i := range got {
+		got[i][1] = -got[i][1]
 	}
-	s := sumsOf(said, truth)
+	s := sumsOf(got, truth)
 	sizes := s.Sizes()
 	if sizes[1] != 0 || math.Abs(2*sizes[2]-sizes[0]) > 0.15 {
 		t.Errorf("sizes %v", sizes)
@@ -95,11 +95,11 @@ func TestSizes(t *testing.T) {
 
 // Where every model says the contrary of what is true, nothing would be the best; weights that sum to 1 are.
 func TestWeightsAreNeverAllNothing(t *testing.T) {
-	said, truth := sample(50)
+	got, truth := sample(50)
 	for i := range truth {
 		truth[i] = -truth[i]
 	}
-	if w := sumsOf(said, truth).Weights(false); math.Abs(sum(w)-1) > 1e-12 {
+	if w := sumsOf(got, truth).Weights(false); math.Abs(sum(w)-1) > 1e-12 {
 		t.Errorf("weights %v", w)
 	}
 }

@@ -38,8 +38,8 @@ type box struct {
 	left, top, right, bottom float64
 }
 
-// texts returns what the texts of a drawing take up.
-func (d drawing) texts() (out []box) {
+// strs returns what the texts of a drawing take up.
+func (d drawing) strs() (out []box) {
 	for _, x := range d.Texts {
 		left := x.X - map[string]float64{"middle": x.Length / 2, "end": x.Length}[x.Anchor]
 		out = append(out, box{x.Text, left, x.Y - 10, left + x.Length, x.Y + 3})
@@ -58,9 +58,9 @@ func read(t *testing.T, picture string) (d drawing) {
 // apart fails where a string reaches beyond the edge, into another or into one of the boxes.
 func (d drawing) apart(t *testing.T, boxes ...box) {
 	t.Helper()
-	texts := d.texts()
-	all := append(texts, boxes...)
-	for i, a := range texts {
+	strs := d.strs()
+	all := append(strs, boxes...)
+	for i, a := range strs {
 		if a.left < 0 || a.top < 0 || a.right > d.Width || a.bottom > d.Height {
 			t.Errorf("%q reaches beyond the edge", a.what)
 		}

@@ -39,19 +39,19 @@ func Diagram(b Box) string {
 // altText is the diagram in words.
 func (b *Box) altText() string {
 	words := append([]string{b.Title}, b.Lines...)
-	said := strings.Join(words, " ")
+	output := strings.Join(words, " ")
 	var parts []string
 	for i := range b.Parts {
 		parts = append(parts, b.Parts[i].altText())
 	}
 	if len(parts) == 0 {
-		return said
+		return output
 	}
 	between := ", then "
 	if b.Stacked {
 		between = ", beside it "
 	}
-	return said + ": " + strings.Join(parts, between)
+	return output + ": " + strings.Join(parts, between)
 }
 
 // measure finds the size of the box and of all within it.

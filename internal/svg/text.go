@@ -88,8 +88,8 @@ func text(out *strings.Builder, x, y float64, anchor string, i textStyle, s stri
 }
 
 // openSVG opens a picture: a plot, which may be made as wide as there is room, a table or a diagram. What it says is what a reader hears who does not see it.
-func openSVG(out *strings.Builder, class string, width, height float64, says string) {
+func openSVG(out *strings.Builder, class string, width, height float64, altText string) {
 	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" class="%s" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" role="img" aria-label="%s" font-family="Helvetica, Arial, 'Liberation Sans', sans-serif" font-size="%.0f">`,
-		class, width, height, width, height, html.EscapeString(says), fontSize)
+		class, width, height, width, height, html.EscapeString(altText), fontSize)
 	fmt.Fprintf(out, `<rect class="ground" width="%.0f" height="%.0f" fill="#ffffff"/>`, width, height)
 }

@@ -51,7 +51,7 @@ func (m *Model) Predict(ctx context.Context, data datasets.Set) ([]float64, erro
 
 // match returns for each column of want its number in have.
 func match(have, want datasets.Schema) ([]int, error) {
-	var missing, extra, faults []string
+	var missing, extra, errs []string
 	order := make([]int, len(want.Columns))
 	for j := range want.Columns {
 		name := want.Name(j)
@@ -64,7 +64,7 @@ func match(have, want datasets.Schema) ([]int, error) {
 			continue
 		}
 		if got := have.Columns[order[j]].Kind; got != want.Columns[j].Kind {
-			faults = append(faults, fmt.Sprintf("column %s is %s, the model has it as %s", name, got, want.Columns[j].Kind))
+			errs = append(errs, fmt.Sprintf("column %s is %s, the model has it as %s", name, got, want.Columns[j].Kind))
 		}
 	}
 	for j := range have.Columns {
@@ -73,13 +73,13 @@ func match(have, want datasets.Schema) ([]int, error) {
 		}
 	}
 	if len(missing) > 0 {
-		faults = append(faults, "missing "+nouns("column", missing))
+		errs = append(errs, "missing "+nouns("column", missing))
 	}
 	if len(extra) > 0 {
-		faults = append(faults, nouns("column", extra)+" the model does not know")
+		errs = append(errs, nouns("column", extra)+" the model does not know")
 	}
-	if len(faults) > 0 {
-		return nil, fmt.Errorf("pipeline: %s", strings.Join(faults, "; "))
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("pipeline: %s", strings.Join(errs, "; "))
 	}
 	return order, nil
 }

@@ -35,11 +35,11 @@ func (m *Model) Graph() (*graph.Graph, error) {
 		return nil, fmt.Errorf("pipeline: %T is no fitted pipeline", m.Predictor)
 	}
 	g := graph.New(m.graphInputs(fitted.InputWidth()))
-	said, err := estimator.Export(g, m.Predictor, g.Input())
+	output, err := estimator.Export(g, m.Predictor, g.Input())
 	if err != nil {
 		return nil, fmt.Errorf("pipeline: %w", err)
 	}
-	for _, o := range outputs(taskOf(fitted), said) {
+	for _, o := range outputs(taskOf(fitted), output) {
 		if !o.Value.None() {
 			g.Output(o.Name, o.Value)
 		}
@@ -70,19 +70,19 @@ func (m *Model) graphInputs(cols int) []graph.Input {
 }
 
 // outputs returns what a prediction has under its names.
-func outputs(task datasets.Task, said graph.Prediction) []graph.Output {
+func outputs(task datasets.Task, output graph.Prediction) []graph.Output {
 	var out []graph.Output
 	switch {
 	case task == datasets.Classification || task.Unsupervised():
-		out = append(out, graph.Output{Name: "label", Value: said.Values}, graph.Output{Name: "probabilities", Value: said.Probabilities})
-		if said.Probabilities.None() {
-			out = append(out, graph.Output{Name: "scores", Value: said.Scores})
+		out = append(out, graph.Output{Name: "label", Value: output.Values}, graph.Output{Name: "probabilities", Value: output.Probabilities})
+		if output.Probabilities.None() {
+			out = append(out, graph.Output{Name: "scores", Value: output.Scores})
 		}
-	case said.Targets.None():
-		out = append(out, graph.Output{Name: "value", Value: said.Values})
+	case output.Targets.None():
+		out = append(out, graph.Output{Name: "value", Value: output.Values})
 	default:
-		out = append(out, graph.Output{Name: "values", Value: said.Targets})
+		out = append(out, graph.Output{Name: "values", Value: output.Targets})
 	}
-	return append(out, graph.Output{Name: "sets", Value: said.Sets}, graph.Output{Name: "anomaly_score", Value: said.Anomaly},
-		graph.Output{Name: "std", Value: said.Std}, graph.Output{Name: "lower", Value: said.Lower}, graph.Output{Name: "upper", Value: said.Upper})
+	return append(out, graph.Output{Name: "sets", Value: output.Sets}, graph.Output{Name: "anomaly_score", Value: output.Anomaly},
+		graph.Output{Name: "std", Value: output.Std}, graph.Output{Name: "lower", Value: output.Lower}, graph.Output{Name: "upper", Value: output.Upper})
 }

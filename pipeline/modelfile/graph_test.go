@@ -58,7 +58,7 @@ func graphed(t *testing.T, p pipeline.Pipeline, data, other datasets.Set, tolera
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, err := estimator.Predict(context.Background(), fitted, other.X, estimator.Request{})
+	output, err := estimator.Predict(context.Background(), fitted, other.X, estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,18 +69,18 @@ func graphed(t *testing.T, p pipeline.Pipeline, data, other datasets.Set, tolera
 		}
 		return mat.NewDense(n, 1, list)
 	}
-	want := map[string]*mat.Dense{"value": column(said.Values), "std": column(said.Std), "lower": column(said.Lower), "upper": column(said.Upper), "anomaly_score": column(said.Anomaly)}
+	want := map[string]*mat.Dense{"value": column(output.Values), "std": column(output.Std), "lower": column(output.Lower), "upper": column(output.Upper), "anomaly_score": column(output.Anomaly)}
 	switch {
 	case m.Task == datasets.Classification || m.Task.Unsupervised():
 		want["label"], want["value"] = want["value"], nil
-		if want["probabilities"] = said.Probabilities; said.Probabilities == nil {
-			want["scores"] = said.Scores
+		if want["probabilities"] = output.Probabilities; output.Probabilities == nil {
+			want["scores"] = output.Scores
 		}
-	case said.Targets != nil && said.Targets.RawMatrix().Cols > 1:
-		want["values"], want["value"] = said.Targets, nil
-		want["std"], want["lower"], want["upper"] = said.StdTargets, said.LowerTargets, said.UpperTargets
+	case output.Targets != nil && output.Targets.RawMatrix().Cols > 1:
+		want["values"], want["value"] = output.Targets, nil
+		want["std"], want["lower"], want["upper"] = output.StdTargets, output.LowerTargets, output.UpperTargets
 	}
-	want["sets"] = said.Sets
+	want["sets"] = output.Sets
 	for name, w := range want {
 		switch v := got[name]; {
 		case (v == nil) != (w == nil):

@@ -123,8 +123,8 @@ func (m *Model) Write(w io.Writer) error {
 	return model.Write(w, h, state)
 }
 
-// mostProfile is how many bytes the profile may have: those of a thousand columns.
-const mostProfile = 1 << 20
+// maxProfile is how many bytes the profile may have: those of a thousand columns.
+const maxProfile = 1 << 20
 
 // profileText writes the profile, of which a file holds as many columns as there is room for, as it can be read.
 func (m *Model) profileText(fitted *pipeline.FittedPipeline) (string, error) {
@@ -135,7 +135,7 @@ func (m *Model) profileText(fitted *pipeline.FittedPipeline) (string, error) {
 	if len(m.Schema.Targets) == 0 {
 		seen.Targets = nil // which the model has not learned from
 	}
-	text, err := seen.Encode(mostProfile)
+	text, err := seen.Encode(maxProfile)
 	if err == nil {
 		_, err = profile.Decode(text, m.Schema, fitted.InputWidth())
 	}

@@ -51,13 +51,13 @@ func (m *Model) PredictRows(ctx context.Context, rows []map[string]any) ([]RowPr
 		return nil, err
 	}
 	out := make([]RowPrediction, len(rows))
-	said, err := estimator.Predict(ctx, m.Predictor, set.X, estimator.Request{})
+	output, err := estimator.Predict(ctx, m.Predictor, set.X, estimator.Request{})
 	if err != nil {
 		return nil, err
 	}
 	classes := estimator.OutputsOf(m.Predictor).Classes
 	for i := range out {
-		out[i] = rowPrediction(said, i, classes, m.Schema.Targets)
+		out[i] = rowPrediction(output, i, classes, m.Schema.Targets)
 	}
 	return out, nil
 }
@@ -80,18 +80,18 @@ type RowPrediction struct {
 	Set           []string           `json:"set,omitempty"` // names of the classes that a new class is to be among
 }
 
-func rowPrediction(said estimator.Prediction, i int, classes []string, targets []datasets.Column) RowPrediction {
-	out := RowPrediction{Value: said.Values[i]}
+func rowPrediction(output estimator.Prediction, i int, classes []string, targets []datasets.Column) RowPrediction {
+	out := RowPrediction{Value: output.Values[i]}
 	if k := int(out.Value); classes != nil && k >= 0 && k < len(classes) {
 		out.Class = classes[k]
 	}
 	if classes != nil {
-		out.classes(said, i, classes)
+		out.classes(output, i, classes)
 	}
 	for _, one := range []struct {
 		to     **float64
 		values []float64
-	}{{&out.Std, said.Std}, {&out.Lower, said.Lower}, {&out.Upper, said.Upper}, {&out.AnomalyScore, said.Anomaly}} {
+	}{{&out.Std, output.Std}, {&out.Lower, output.Lower}, {&out.Upper, output.Upper}, {&out.AnomalyScore, output.Anomaly}} {
 		if one.values != nil {
 			*one.to = &one.values[i]
 		}
@@ -99,7 +99,7 @@ func rowPrediction(said estimator.Prediction, i int, classes []string, targets [
 	for _, all := range []struct {
 		to     *map[string]float64
 		values *mat.Dense
-	}{{&out.Targets, said.Targets}, {&out.TargetsStd, said.StdTargets}, {&out.TargetsLower, said.LowerTargets}, {&out.TargetsUpper, said.UpperTargets}} {
+	}{{&out.Targets, output.Targets}, {&out.TargetsStd, output.StdTargets}, {&out.TargetsLower, output.LowerTargets}, {&out.TargetsUpper, output.UpperTargets}} {
 		if all.values == nil || len(targets) < 2 {
 			continue
 		}
@@ -112,18 +112,18 @@ func rowPrediction(said estimator.Prediction, i int, classes []string, targets [
 }
 
 // classes fills in what is said of the classes.
-func (p *RowPrediction) classes(said estimator.Prediction, i int, classes []string) {
+func (p *RowPrediction) classes(output estimator.Prediction, i int, classes []string) {
 	switch {
-	case said.Probabilities != nil:
-		p.Probabilities = byName(classes, said.Probabilities.RawRowView(i))
-	case said.Scores != nil && len(classes) == 2: // of the second class
-		p.Scores = byName(classes[1:], said.Scores.RawRowView(i))
-	case said.Scores != nil:
-		p.Scores = byName(classes, said.Scores.RawRowView(i))
+	case output.Probabilities != nil:
+		p.Probabilities = byName(classes, output.Probabilities.RawRowView(i))
+	case output.Scores != nil && len(classes) == 2: // of the second class
+		p.Scores = byName(classes[1:], output.Scores.RawRowView(i))
+	case output.Scores != nil:
+		p.Scores = byName(classes, output.Scores.RawRowView(i))
 	}
-	if said.Sets != nil {
+	if output.Sets != nil {
 		p.Set = []string{}
-		for k, is := range said.Sets.RawRowView(i) {
+		for k, is := range output.Sets.RawRowView(i) {
 			if is != 0 {
 				p.Set = append(p.Set, classes[k])
 			}

@@ -28,7 +28,7 @@ func (d *decoder) body(c pipeline.Composite, key, node *tree.Node, where string)
 				f.Value = yamlnode.Plain(key)
 			}
 		}
-		d.fault(node, where, f)
+		d.problem(node, where, f)
 		return nil, nil
 	}
 	for _, p := range d.pairs(node, where) {
@@ -39,11 +39,11 @@ func (d *decoder) body(c pipeline.Composite, key, node *tree.Node, where string)
 		}
 	}
 	if list == nil {
-		d.fault(key, yamlnode.Join(where, h.Key), missing(h))
+		d.problem(key, yamlnode.Join(where, h.Key), missing(h))
 		return nil, own
 	}
 	if list.Kind != tree.SequenceNode {
-		d.fault(list, yamlnode.Join(where, h.Key), param.FieldError{Value: yamlnode.Plain(list), Constraint: "a list"})
+		d.problem(list, yamlnode.Join(where, h.Key), param.FieldError{Value: yamlnode.Plain(list), Constraint: "a list"})
 		return nil, own
 	}
 	return list, own

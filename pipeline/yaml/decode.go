@@ -34,21 +34,21 @@ func Decode(node *tree.Node, from Origin) (pipeline.Pipeline, param.FieldErrors)
 		node = node.Content[0]
 	}
 	node = d.resolve(node)
-	const wanted = "a list of steps, the last of which is an estimator"
+	const want = "a list of steps, the last of which is an estimator"
 	switch {
 	case node == nil:
-		if len(d.faults) == 0 {
-			d.fault(node, from.Path, param.FieldError{Constraint: wanted})
+		if len(d.errs) == 0 {
+			d.problem(node, from.Path, param.FieldError{Constraint: want})
 		}
 	case node.Kind != tree.SequenceNode || len(node.Content) == 0:
-		d.fault(node, from.Path, param.FieldError{Value: yamlnode.Plain(node), Constraint: wanted})
+		d.problem(node, from.Path, param.FieldError{Value: yamlnode.Plain(node), Constraint: want})
 	default:
 		p = d.pipeline(node, from.Path, "")
 	}
-	slices.SortStableFunc(d.faults, func(a, b param.FieldError) int {
+	slices.SortStableFunc(d.errs, func(a, b param.FieldError) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	return p, d.faults
+	return p, d.errs
 }
 
 // Unmarshal is Decode of the text of a document. Its faults are the error.
@@ -57,8 +57,8 @@ func Unmarshal(text []byte, from Origin) (pipeline.Pipeline, error) {
 	if err := tree.Unmarshal(text, &node); err != nil {
 		return pipeline.Pipeline{}, err
 	}
-	p, faults := Decode(&node, from)
-	return p, faults.Err()
+	p, errs := Decode(&node, from)
+	return p, errs.Err()
 }
 
 // pipeline reads the steps and the estimator of the list at where, in the part at within of the whole.
@@ -75,7 +75,7 @@ func (d *decoder) pipeline(node *tree.Node, where, within string) pipeline.Pipel
 	if e, ok := spec.(estimator.Estimator); ok {
 		p.Estimator, p.Name = e, h.given()
 	} else {
-		d.fault(h.node, yamlnode.Join(where, h.name), param.FieldError{
+		d.problem(h.node, yamlnode.Join(where, h.name), param.FieldError{
 			Problem: "the last step is not an estimator",
 			Hint:    "estimators are " + strings.Join(names(pipeline.Entry.IsEstimator), ", ")})
 	}

@@ -33,7 +33,7 @@ func decode(t testing.TB, text string) (pipeline.Pipeline, param.FieldErrors) {
 }
 
 func TestDecode(t *testing.T) {
-	p, faults := decode(t, `
+	p, errs := decode(t, `
 - columns:
     - {select: numeric, steps: [{impute: {strategy: median}}, standardize]}
     - {select: [workclass, "edu*"], steps: [{onehot: {min_count: 20}}], name: words}
@@ -48,8 +48,8 @@ func TestDecode(t *testing.T) {
 - logistic: {C: 2}
   name: last
 `)
-	if faults != nil {
-		t.Fatal(faults)
+	if errs != nil {
+		t.Fatal(errs)
 	}
 	impute := transformer.NewImpute()
 	impute.Strategy = "median"
@@ -86,9 +86,9 @@ func TestDecode(t *testing.T) {
 
 // A name may stand among the parameters too, where the step has no parameter of that name.
 func TestInnerName(t *testing.T) {
-	p, faults := decode(t, "[{rff: {name: a, gamma: 1}}, {rff: {gamma: 2, name: b}}, ridge]")
-	if faults != nil || p.Steps[0].Name != "a" || p.Steps[1].Name != "b" {
-		t.Errorf("%+v, %v", p, faults)
+	p, errs := decode(t, "[{rff: {name: a, gamma: 1}}, {rff: {gamma: 2, name: b}}, ridge]")
+	if errs != nil || p.Steps[0].Name != "a" || p.Steps[1].Name != "b" {
+		t.Errorf("%+v, %v", p, errs)
 	}
 }
 
@@ -174,22 +174,22 @@ func TestDecodeFaults(t *testing.T) {
 		{"- rff: {gamma: -1}\n- pcaa\n- logistic: {c: 1}", "a.yaml:1:16: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, got -1"},
 		{"- &a [*a]\n- ridge", "a.yaml:1:3: pipeline: nested more than 64 deep"},
 	} {
-		_, faults := decode(t, c.text)
-		if faults == nil || !strings.HasPrefix(faults.Error(), c.want) {
-			t.Errorf("%s\n  %v\nwanted\n  %s", c.text, faults, c.want)
+		_, errs := decode(t, c.text)
+		if errs == nil || !strings.HasPrefix(errs.Error(), c.want) {
+			t.Errorf("%s\n  %v\nwanted\n  %s", c.text, errs, c.want)
 		}
 	}
-	_, faults := decode(t, "- rff: {gamma: -1, width: 2}\n- pcaa\n- logistic: {c: 1, tol: no}")
-	if len(faults) != 5 {
-		t.Errorf("five faults were to be told:\n%v", faults)
+	_, problems := decode(t, "- rff: {gamma: -1, width: 2}\n- pcaa\n- logistic: {c: 1, tol: no}")
+	if len(problems) != 5 {
+		t.Errorf("five faults were to be told:\n%v", problems)
 	}
 }
 
 // Aliases are written out, as long as that has bounds.
 func TestAliases(t *testing.T) {
-	p, faults := decode(t, "- {rff: &r {gamma: 3, features: 8}}\n- {rff: *r, name: again}\n- ridge")
-	if faults != nil || !reflect.DeepEqual(p.Steps[1].Fitter.(transformer.RFF).Gamma, transformer.FixedGamma(3)) {
-		t.Errorf("%+v, %v", p, faults)
+	p, errs := decode(t, "- {rff: &r {gamma: 3, features: 8}}\n- {rff: *r, name: again}\n- ridge")
+	if errs != nil || !reflect.DeepEqual(p.Steps[1].Fitter.(transformer.RFF).Gamma, transformer.FixedGamma(3)) {
+		t.Errorf("%+v, %v", p, errs)
 	}
 	var laughs strings.Builder
 	laughs.WriteString("- columns:\n  - &a0 {select: [x, x, x, x, x, x, x, x, x], steps: []}\n")
@@ -197,12 +197,12 @@ func TestAliases(t *testing.T) {
 		fmt.Fprintf(&laughs, "  - &a%d [%s]\n", i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i), 9), ", "))
 	}
 	laughs.WriteString("- ridge\n")
-	_, faults = decode(t, laughs.String())
-	if len(faults) != 1 || !strings.Contains(faults[0].Problem, "more than 65536 values") {
-		t.Errorf("a billion laughs: %v", faults)
+	_, errs = decode(t, laughs.String())
+	if len(errs) != 1 || !strings.Contains(errs[0].Problem, "more than 65536 values") {
+		t.Errorf("a billion laughs: %v", errs)
 	}
-	if _, faults := yaml.Decode(nil, yaml.Origin{}); len(faults) != 1 {
-		t.Errorf("no document: %v", faults)
+	if _, problems := yaml.Decode(nil, yaml.Origin{}); len(problems) != 1 {
+		t.Errorf("no document: %v", problems)
 	}
 }
 
@@ -355,9 +355,9 @@ func TestLoadWriteLoadIsIdentity(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q, faults := decode(t, string(text))
-		if faults != nil {
-			t.Fatalf("%v\nin\n%s", faults, text)
+		q, errs := decode(t, string(text))
+		if errs != nil {
+			t.Fatalf("%v\nin\n%s", errs, text)
 		}
 		if !reflect.DeepEqual(param.All(q), param.All(p)) || q.String() != p.String() {
 			t.Fatalf("read\n%+v, want\n%+v, from\n%s", q, p, text)
@@ -398,9 +398,9 @@ func FuzzDecode(f *testing.F) {
 		if tree.Unmarshal([]byte(text), &node) != nil {
 			return
 		}
-		p, faults := yaml.Decode(&node, yaml.Origin{File: "a", Path: "pipeline", Seed: 1})
-		if faults != nil {
-			_ = faults.Error()
+		p, errs := yaml.Decode(&node, yaml.Origin{File: "a", Path: "pipeline", Seed: 1})
+		if errs != nil {
+			_ = errs.Error()
 			return
 		}
 		out, err := yaml.Encode(p)
@@ -415,9 +415,9 @@ func FuzzDecode(f *testing.F) {
 		if err := tree.Unmarshal(written, &back); err != nil {
 			t.Fatalf("%v in\n%s", err, written)
 		}
-		q, faults := yaml.Decode(&back, yaml.Origin{})
-		if faults != nil {
-			t.Fatalf("%v in\n%s", faults, written)
+		q, errs := yaml.Decode(&back, yaml.Origin{})
+		if errs != nil {
+			t.Fatalf("%v in\n%s", errs, written)
 		}
 		if second, err := yaml.Encode(q); err != nil {
 			t.Fatal(err)

@@ -20,8 +20,8 @@ func ExampleDecode() {
 		fmt.Println(err)
 		return
 	}
-	_, faults := yaml.Decode(&node, yaml.Origin{File: "rings.yaml", Path: "pipeline"})
-	for _, f := range faults {
+	_, errs := yaml.Decode(&node, yaml.Origin{File: "rings.yaml", Path: "pipeline"})
+	for _, f := range errs {
 		fmt.Println(f)
 	}
 	// Output:

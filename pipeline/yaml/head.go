@@ -12,7 +12,7 @@ import (
 )
 
 func (d *decoder) twice(h head, where, what string) {
-	d.fault(h.node, yamlnode.Join(where, h.name), param.FieldError{
+	d.problem(h.node, yamlnode.Join(where, h.name), param.FieldError{
 		Problem: fmt.Sprintf("two %ss are called %s", what, h.name),
 		Hint:    fmt.Sprintf("name one of them: {%s: …, name: …}", h.entry.Name)})
 }
@@ -35,11 +35,11 @@ func (h head) given() string {
 
 // head reads which step a node is and what it is called.
 func (d *decoder) head(node *tree.Node, path string) (h head, ok bool) {
-	const wanted = "a step: its name, or its name with parameters"
+	const want = "a step: its name, or its name with parameters"
 	switch node.Kind {
 	case tree.ScalarNode:
 		if h.node = node; node.Tag != "!!str" {
-			d.fault(node, path, param.FieldError{Value: yamlnode.Plain(node), Constraint: wanted})
+			d.problem(node, path, param.FieldError{Value: yamlnode.Plain(node), Constraint: want})
 			return h, false
 		}
 	case tree.MappingNode:
@@ -47,7 +47,7 @@ func (d *decoder) head(node *tree.Node, path string) (h head, ok bool) {
 			return h, false
 		}
 	default:
-		d.fault(node, path, param.FieldError{Value: yamlnode.Plain(node), Constraint: wanted})
+		d.problem(node, path, param.FieldError{Value: yamlnode.Plain(node), Constraint: want})
 		return h, false
 	}
 	if h.entry, ok = pipeline.Lookup(h.node.Value); !ok {
@@ -74,12 +74,12 @@ func (d *decoder) headOfMapping(node *tree.Node, path string) (h head, ok bool) 
 			if e, ok := pipeline.Lookup(h.node.Value); ok && slices.Contains(d.known(e.New()), p.Key.Value) {
 				hint = fmt.Sprintf("%s is a parameter of %s: indent it below", p.Key.Value, h.node.Value)
 			}
-			d.fault(p.Key, yamlnode.Join(path, p.Key.Value), param.FieldError{Problem: "a second key in one step", Hint: hint})
+			d.problem(p.Key, yamlnode.Join(path, p.Key.Value), param.FieldError{Problem: "a second key in one step", Hint: hint})
 			ok = true
 		}
 	}
 	if h.node == nil {
-		d.fault(node, path, param.FieldError{Value: yamlnode.Plain(node), Constraint: "a step: its name, or its name with parameters"})
+		d.problem(node, path, param.FieldError{Value: yamlnode.Plain(node), Constraint: "a step: its name, or its name with parameters"})
 		return h, false
 	}
 	if label == nil {
@@ -111,7 +111,7 @@ func (d *decoder) innerName(h *head) *yamlnode.Pair {
 
 func (d *decoder) label(p *yamlnode.Pair, path string) string {
 	if p.Value.Kind != tree.ScalarNode || p.Value.Tag != "!!str" || !pipeline.ValidName(p.Value.Value) {
-		d.fault(p.Value, yamlnode.Join(path, "name"), param.FieldError{Value: yamlnode.Plain(p.Value), Constraint: "a name of letters, digits, _ and -"})
+		d.problem(p.Value, yamlnode.Join(path, "name"), param.FieldError{Value: yamlnode.Plain(p.Value), Constraint: "a name of letters, digits, _ and -"})
 		return ""
 	}
 	return p.Value.Value

@@ -14,16 +14,16 @@ import (
 
 // decoder reads one document.
 type decoder struct {
-	from   Origin
-	faults param.FieldErrors
+	from Origin
+	errs param.FieldErrors
 }
 
-func (d *decoder) fault(node *tree.Node, path string, f param.FieldError) {
+func (d *decoder) problem(node *tree.Node, path string, f param.FieldError) {
 	f.File, f.Path = d.from.File, path
 	if node != nil && node.Line > 0 {
 		f.Line, f.Column = node.Line, node.Column
 	}
-	d.faults = append(d.faults, f)
+	d.errs = append(d.errs, f)
 }
 
 // resolve returns the tree with its aliases written out, or nil and a fault where that has no
@@ -34,7 +34,7 @@ func (d *decoder) resolve(node *tree.Node) *tree.Node {
 	}
 	out, at, problem := new(yamlnode.Expander).Expand(node)
 	if at != nil {
-		d.fault(at, d.from.Path, param.FieldError{Problem: problem})
+		d.problem(at, d.from.Path, param.FieldError{Problem: problem})
 	}
 	return out
 }
@@ -55,7 +55,7 @@ func (d *decoder) unknown(node *tree.Node, path, what string, known []string) {
 	default:
 		f.Hint = "it has none"
 	}
-	d.fault(node, path, f)
+	d.problem(node, path, f)
 }
 
 func clip(text string) string {
@@ -67,7 +67,7 @@ func clip(text string) string {
 
 // pairs returns the entries of a mapping and reports keys that are there twice or no words.
 func (d *decoder) pairs(node *tree.Node, path string) []yamlnode.Pair {
-	return yamlnode.Pairs(node, path, d.fault)
+	return yamlnode.Pairs(node, path, d.problem)
 }
 
 // unreadable says why a value is no plain value, "" where it is one.

@@ -34,17 +34,17 @@ func (d *decoder) set(spec any, p yamlnode.Pair, where string) any {
 		return spec
 	}
 	if problem := unreadable(p.Value); problem != "" {
-		d.fault(p.Value, path, param.FieldError{Problem: problem})
+		d.problem(p.Value, path, param.FieldError{Problem: problem})
 		return spec
 	}
 	out, err := param.With(spec, param.Setting{Path: p.Key.Value, Value: yamlnode.Plain(p.Value)})
 	if err != nil {
-		faults, ok := err.(param.FieldErrors)
+		errs, ok := err.(param.FieldErrors)
 		if !ok {
-			faults = param.FieldErrors{{Problem: err.Error()}}
+			errs = param.FieldErrors{{Problem: err.Error()}}
 		}
-		for _, f := range faults {
-			d.fault(p.Value, path, f)
+		for _, f := range errs {
+			d.problem(p.Value, path, f)
 		}
 		return spec
 	}
@@ -58,13 +58,13 @@ func (d *decoder) finish(spec any, key *tree.Node, given map[string]*tree.Node, 
 			spec, _ = param.With(spec, param.Setting{Path: p.Name, Value: pipeline.DeriveSeed(d.from.Seed, within)})
 		}
 	}
-	faults, _ := param.Check(spec).(param.FieldErrors)
-	for _, f := range faults {
+	errs, _ := param.Check(spec).(param.FieldErrors)
+	for _, f := range errs {
 		if strings.Contains(f.Path, ".") {
 			continue // of a step within this one, which has been reported
 		}
 		node, path := given[f.Path], yamlnode.Join(where, f.Path)
-		if slices.ContainsFunc(d.faults, func(told param.FieldError) bool { return told.Path == path }) {
+		if slices.ContainsFunc(d.errs, func(reported param.FieldError) bool { return reported.Path == path }) {
 			continue
 		}
 		if node == nil {
@@ -73,7 +73,7 @@ func (d *decoder) finish(spec any, key *tree.Node, given map[string]*tree.Node, 
 		if given[f.Path] == nil && slices.Contains(pipeline.Required(spec), f.Path) {
 			f = param.FieldError{Problem: "missing", Hint: f.Constraint}
 		}
-		d.fault(node, path, f)
+		d.problem(node, path, f)
 	}
 	return spec
 }

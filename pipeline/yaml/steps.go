@@ -32,7 +32,7 @@ func (d *decoder) steps(list []*tree.Node, where, within, what string) []pipelin
 			out = append(out, pipeline.Step{Name: h.given(), Fitter: f})
 			continue
 		}
-		d.fault(h.node, yamlnode.Join(where, h.name), param.FieldError{
+		d.problem(h.node, yamlnode.Join(where, h.name), param.FieldError{
 			Problem: "an estimator can only be the last step of a pipeline",
 			Hint:    "steps are " + strings.Join(names(isTransformer), ", ")})
 	}
@@ -55,7 +55,7 @@ func (d *decoder) specAt(h head, where, within string) any {
 	switch {
 	case yamlnode.IsNull(h.params):
 	case h.params.Kind != tree.MappingNode:
-		d.fault(h.params, where, param.FieldError{Value: yamlnode.Plain(h.params), Constraint: "parameters: " + strings.Join(d.known(spec), ", ")})
+		d.problem(h.params, where, param.FieldError{Value: yamlnode.Plain(h.params), Constraint: "parameters: " + strings.Join(d.known(spec), ", ")})
 	default:
 		for _, p := range d.pairs(h.params, where) {
 			given[p.Key.Value] = p.Value
@@ -64,8 +64,8 @@ func (d *decoder) specAt(h head, where, within string) any {
 			}
 		}
 	}
-	faults := len(d.faults)
-	if spec = d.within(spec, h.node, given, where, within); len(d.faults) > faults {
+	errs := len(d.errs)
+	if spec = d.within(spec, h.node, given, where, within); len(d.errs) > errs {
 		return spec // of what it lacks that has been told
 	}
 	return d.finish(spec, h.node, given, where, within)
@@ -86,9 +86,9 @@ func (d *decoder) composite(c pipeline.Composite, key, node *tree.Node, where, w
 		spec = d.set(spec, p, where)
 	}
 	spec = d.finish(spec, key, given, where, within)
-	if whole, ok := spec.(pipeline.Composite); ok && len(d.faults) == 0 {
+	if whole, ok := spec.(pipeline.Composite); ok && len(d.errs) == 0 {
 		if err := pipeline.CheckChildren(whole); err != nil {
-			d.fault(key, where, param.FieldError{Problem: err.Error()})
+			d.problem(key, where, param.FieldError{Problem: err.Error()})
 		}
 	}
 	return spec
@@ -100,7 +100,7 @@ func (d *decoder) children(h pipeline.ChildrenSpec, list *tree.Node, where, with
 	case list == nil:
 		return nil
 	case len(list.Content) == 0 && h.None == "":
-		d.fault(list, where, param.FieldError{Value: yamlnode.Plain(list), Constraint: "at least one " + h.What})
+		d.problem(list, where, param.FieldError{Value: yamlnode.Plain(list), Constraint: "at least one " + h.What})
 		return nil
 	case h.Kind == nil:
 		return d.steps(list.Content, where, within, h.What)
@@ -111,7 +111,7 @@ func (d *decoder) children(h pipeline.ChildrenSpec, list *tree.Node, where, with
 			continue
 		}
 		if slices.ContainsFunc(out, func(o pipeline.Step) bool { return o.Name != "" && o.Name == child.Name }) {
-			d.fault(node, yamlnode.Join(where, child.Name), param.FieldError{Problem: fmt.Sprintf("two %ss are called %s", h.What, child.Name)})
+			d.problem(node, yamlnode.Join(where, child.Name), param.FieldError{Problem: fmt.Sprintf("two %ss are called %s", h.What, child.Name)})
 		}
 		out = append(out, child)
 	}
@@ -128,7 +128,7 @@ func (d *decoder) member(h pipeline.ChildrenSpec, node *tree.Node, i int, where,
 		known = append(known, inside.Holds().Key)
 	}
 	if node.Kind != tree.MappingNode {
-		d.fault(node, path, param.FieldError{Value: yamlnode.Plain(node), Constraint: "a " + h.What + ": " + shape(spec)})
+		d.problem(node, path, param.FieldError{Value: yamlnode.Plain(node), Constraint: "a " + h.What + ": " + shape(spec)})
 		return child, false
 	}
 	var list *yamlnode.Pair
@@ -144,7 +144,7 @@ func (d *decoder) member(h pipeline.ChildrenSpec, node *tree.Node, i int, where,
 		case name == "name":
 			child.Name = d.label(&pairs[k], path)
 			if slices.Contains(h.Taken, child.Name) {
-				d.fault(p.Value, yamlnode.Join(path, "name"), param.FieldError{Problem: fmt.Sprintf("no %s can be called %s", h.What, child.Name)})
+				d.problem(p.Value, yamlnode.Join(path, "name"), param.FieldError{Problem: fmt.Sprintf("no %s can be called %s", h.What, child.Name)})
 			}
 		default:
 			d.unknown(p.Key, yamlnode.Join(path, name), "key of a "+h.What, append(known, "name"))
@@ -154,7 +154,7 @@ func (d *decoder) member(h pipeline.ChildrenSpec, node *tree.Node, i int, where,
 	name := pipeline.ChildName(child, i)
 	spec = d.finish(spec, node, given, path, yamlnode.Join(within, name))
 	if holds && list == nil {
-		d.fault(node, yamlnode.Join(path, inside.Holds().Key), missing(inside.Holds()))
+		d.problem(node, yamlnode.Join(path, inside.Holds().Key), missing(inside.Holds()))
 	} else if holds {
 		spec = d.inside(spec.(pipeline.Composite), list, yamlnode.Join(where, name), yamlnode.Join(within, name))
 	}
@@ -165,7 +165,7 @@ func (d *decoder) member(h pipeline.ChildrenSpec, node *tree.Node, i int, where,
 // inside reads the list of what a child holds itself.
 func (d *decoder) inside(c pipeline.Composite, list *yamlnode.Pair, where, within string) any {
 	if list.Value.Kind != tree.SequenceNode {
-		d.fault(list.Value, where, param.FieldError{Value: yamlnode.Plain(list.Value), Constraint: "a list of " + c.Holds().What + "s"})
+		d.problem(list.Value, where, param.FieldError{Value: yamlnode.Plain(list.Value), Constraint: "a list of " + c.Holds().What + "s"})
 		return c
 	}
 	return c.WithChildren(d.children(c.Holds(), list.Value, where, within))

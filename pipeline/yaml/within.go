@@ -45,14 +45,14 @@ func (d *decoder) within(spec any, key *tree.Node, given map[string]*tree.Node, 
 		case c.Optional && (c.Spec == nil || pipeline.HoldsMembers(c)):
 			continue
 		case c.Spec == nil:
-			d.fault(key, path, param.FieldError{Problem: "missing", Hint: "wanted " + wantedOf(c)})
+			d.problem(key, path, param.FieldError{Problem: "missing", Hint: "wanted " + wantedOf(c)})
 			continue
 		default:
 			child = d.finish(c.Spec, key, nil, path, inside)
 		}
 		changed, err := c.With(child)
 		if err != nil {
-			d.fault(key, path, param.FieldError{Problem: err.Error()})
+			d.problem(key, path, param.FieldError{Problem: err.Error()})
 			continue
 		}
 		spec = changed
@@ -73,16 +73,16 @@ func wantedOf(c param.Child) string {
 // members reads a mapping of names to estimators; nil where there is a fault.
 func (d *decoder) members(c param.Child, node *tree.Node, where, within string) any {
 	if node.Kind != tree.MappingNode || len(node.Content) == 0 {
-		d.fault(node, where, param.FieldError{Value: yamlnode.Plain(node), Constraint: wantedOf(c)})
+		d.problem(node, where, param.FieldError{Value: yamlnode.Plain(node), Constraint: wantedOf(c)})
 		return nil
 	}
-	faults := len(d.faults)
+	errs := len(d.errs)
 	var out meta.Members
 	one := param.Child{Type: reflect.TypeFor[estimator.Estimator]()}
 	for _, p := range d.pairs(node, where) {
 		one.Name = p.Key.Value
 		if !pipeline.ValidName(one.Name) {
-			d.fault(p.Key, where, param.FieldError{Value: one.Name, Constraint: "a name of letters, digits, _ and -"})
+			d.problem(p.Key, where, param.FieldError{Value: one.Name, Constraint: "a name of letters, digits, _ and -"})
 			continue
 		}
 		spec, ok := d.child(one, p.Value, yamlnode.Join(where, one.Name), yamlnode.Join(within, one.Name)).(estimator.Estimator)
@@ -90,7 +90,7 @@ func (d *decoder) members(c param.Child, node *tree.Node, where, within string) 
 			out = append(out, meta.Member{Name: one.Name, Estimator: spec})
 		}
 	}
-	if len(d.faults) > faults {
+	if len(d.errs) > errs {
 		return nil
 	}
 	return out
@@ -98,11 +98,11 @@ func (d *decoder) members(c param.Child, node *tree.Node, where, within string) 
 
 // child reads a step, or a list of them; nil where there is a fault.
 func (d *decoder) child(c param.Child, node *tree.Node, where, within string) any {
-	faults := len(d.faults)
+	errs := len(d.errs)
 	var child any
 	switch {
 	case yamlnode.IsNull(node) || node.Kind == tree.SequenceNode && len(node.Content) == 0:
-		d.fault(node, where, param.FieldError{Value: yamlnode.Plain(node), Constraint: wantedOf(c)})
+		d.problem(node, where, param.FieldError{Value: yamlnode.Plain(node), Constraint: wantedOf(c)})
 	case node.Kind == tree.SequenceNode && holdsModel(c):
 		child = d.pipeline(node, where, within)
 	case node.Kind == tree.SequenceNode:
@@ -110,7 +110,7 @@ func (d *decoder) child(c param.Child, node *tree.Node, where, within string) an
 	default:
 		child = d.one(c, node, where, within)
 	}
-	if len(d.faults) > faults {
+	if len(d.errs) > errs {
 		return nil
 	}
 	return child
@@ -123,7 +123,7 @@ func (d *decoder) one(c param.Child, node *tree.Node, where, within string) any 
 		return nil
 	}
 	if h.given() != "" {
-		d.fault(node, where, param.FieldError{Problem: "a name of its own", Hint: fmt.Sprintf("in paths it is called %s", c.Name)})
+		d.problem(node, where, param.FieldError{Problem: "a name of its own", Hint: fmt.Sprintf("in paths it is called %s", c.Name)})
 		return nil
 	}
 	if h.entry.IsEstimator() != holdsModel(c) {
@@ -131,7 +131,7 @@ func (d *decoder) one(c param.Child, node *tree.Node, where, within string) any 
 		if !holdsModel(c) {
 			of = isTransformer
 		}
-		d.fault(h.node, where, param.FieldError{Value: h.name, Constraint: wantedOf(c), Hint: "there are " + strings.Join(names(of), ", ")})
+		d.problem(h.node, where, param.FieldError{Value: h.name, Constraint: wantedOf(c), Hint: "there are " + strings.Join(names(of), ", ")})
 		return nil
 	}
 	return d.specAt(h, where, within)

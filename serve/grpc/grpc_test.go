@@ -242,11 +242,11 @@ func reflected(t *testing.T, c *grpc.ClientConn) (names []string, err error) {
 
 // Reflection is available only if it is enabled.
 func TestReflection(t *testing.T) {
-	for _, wanted := range []bool{true, false} {
-		addr, end := listening(t, started(t, serve.Options{}), serve.ListenOptions{Reflection: wanted})
+	for _, want := range []bool{true, false} {
+		addr, end := listening(t, started(t, serve.Options{}), serve.ListenOptions{Reflection: want})
 		names, err := reflected(t, client(t, addr))
-		if wanted && (err != nil || !slices.Contains(names, "inference.GRPCInferenceService") || !slices.Contains(names, "grpc.health.v1.Health")) || !wanted && status.Code(err) != codes.Unimplemented {
-			t.Errorf("%v: %v, %v", wanted, names, err)
+		if want && (err != nil || !slices.Contains(names, "inference.GRPCInferenceService") || !slices.Contains(names, "grpc.health.v1.Health")) || !want && status.Code(err) != codes.Unimplemented {
+			t.Errorf("%v: %v, %v", want, names, err)
 		}
 		if err := end(); err != nil { // though the stream is open
 			t.Error(err)

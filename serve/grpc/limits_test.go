@@ -56,9 +56,9 @@ func certify(t *testing.T, dir string) *x509.CertPool {
 
 // begin starts a prediction and returns a channel for its error.
 func begin(ctx context.Context, c *grpc.ClientConn, v float64, o ...grpc.CallOption) chan error {
-	said := make(chan error, 1)
-	go func() { said <- call(ctx, c, "ModelInfer", number(v), &inference.ModelInferResponse{}, o...) }()
-	return said
+	got := make(chan error, 1)
+	go func() { got <- call(ctx, c, "ModelInfer", number(v), &inference.ModelInferResponse{}, o...) }()
+	return got
 }
 
 // Requests beyond the limits are rejected with a retry delay.
@@ -83,8 +83,8 @@ bochner_requests_waiting 1
 		t.Errorf("ask again after %v", got)
 	}
 	close(m.may)
-	for _, said := range []chan error{first, second} {
-		if err := <-said; err != nil {
+	for _, got := range []chan error{first, second} {
+		if err := <-got; err != nil {
 			t.Error(err)
 		}
 	}
@@ -107,10 +107,10 @@ func TestEndsOfContexts(t *testing.T) {
 	s, m = slowly(t, serve.Options{})
 	addr, _ = listening(t, s, serve.ListenOptions{})
 	ctx, stop := context.WithCancel(t.Context())
-	said := begin(ctx, client(t, addr), 1)
+	got := begin(ctx, client(t, addr), 1)
 	until(t, func() bool { return m.at.Load() == 1 })
 	stop()
-	if err := <-said; status.Code(err) != codes.Canceled {
+	if err := <-got; status.Code(err) != codes.Canceled {
 		t.Error(err)
 	}
 	until(t, func() bool { return m.at.Load() == 0 })
@@ -172,8 +172,8 @@ func TestEnd(t *testing.T) {
 		t.Errorf("the end: %v", err)
 	}
 	close(m.may)
-	for _, said := range []chan error{first, second, ended} {
-		if err := <-said; err != nil {
+	for _, got := range []chan error{first, second, ended} {
+		if err := <-got; err != nil {
 			t.Error(err)
 		}
 	}
@@ -186,12 +186,12 @@ func TestEnd(t *testing.T) {
 func TestGrace(t *testing.T) {
 	s, m := slowly(t, serve.Options{})
 	addr, end := listening(t, s, serve.ListenOptions{ShutdownTimeout: 20 * time.Millisecond})
-	said := begin(t.Context(), client(t, addr), 1)
+	got := begin(t.Context(), client(t, addr), 1)
 	until(t, func() bool { return m.at.Load() == 1 })
 	if err := end(); err == nil || !strings.Contains(err.Error(), "1 requests not completed within the shutdown timeout of 20ms") {
 		t.Error(err)
 	}
-	if err := <-said; err == nil {
+	if err := <-got; err == nil {
 		t.Error("it is answered")
 	}
 	until(t, func() bool { return m.at.Load() == 0 })

@@ -179,11 +179,11 @@ func TestPredictionIsThatOfRequests(t *testing.T) {
 			t.Errorf("%s: the form has %v, want %v", name, got, given)
 		}
 		want := predicted(t, s, name, given)
-		says, all := find(page, ".says")[0].text(), find(page, ".result")[0].text()
+		message, all := find(page, ".says")[0].text(), find(page, ".result")[0].text()
 		switch {
 		case want.Class != "":
-			if says != want.Class {
-				t.Errorf("%s: it says %q, want %q", name, says, want.Class)
+			if message != want.Class {
+				t.Errorf("%s: it says %q, want %q", name, message, want.Class)
 			}
 			for class, p := range want.Probabilities {
 				if text := class + strconv.FormatFloat(100*p, 'f', 1, 64); p > 0.01 && p < 0.99 && !strings.Contains(all, text) {
@@ -194,12 +194,12 @@ func TestPredictionIsThatOfRequests(t *testing.T) {
 				t.Errorf("%s: no set in %q", name, all)
 			}
 		case name == "groups":
-			if says != fmt.Sprintf("cluster %v", want.Value) {
-				t.Errorf("%s: it says %q", name, says)
+			if message != fmt.Sprintf("cluster %v", want.Value) {
+				t.Errorf("%s: it says %q", name, message)
 			}
 		case name == "strange":
-			if (says == "an anomaly") != (want.Value == 1) || !strings.Contains(all, "score") {
-				t.Errorf("%s: it says %q of %v", name, says, want.Value)
+			if (message == "an anomaly") != (want.Value == 1) || !strings.Contains(all, "score") {
+				t.Errorf("%s: it says %q of %v", name, message, want.Value)
 			}
 		case want.Targets != nil:
 			for k, row := range find(page, "tr")[1:3] {
@@ -298,7 +298,7 @@ func TestWrongForms(t *testing.T) {
 	for _, c := range []struct {
 		method, path, body, kind string
 		code                     int
-		says                     []string
+		message                  []string
 	}{
 		{"GET", "rent?" + fine, "", "", 200, nil},
 		{"POST", "rent", fine, form, 200, nil},
@@ -334,7 +334,7 @@ func TestWrongForms(t *testing.T) {
 			continue
 		}
 		harmless(t, r)
-		for _, text := range c.says {
+		for _, text := range c.message {
 			if !strings.Contains(r.body, text) {
 				t.Errorf("%s: no %q in %s", c.path, text, r.body)
 			}

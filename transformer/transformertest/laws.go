@@ -216,15 +216,15 @@ func worksConcurrently(s *suite) {
 	f := s.fit(s.Data)
 	want := s.transform(f, s.Data.X)
 	results := make([]mat.Matrix, 8)
-	faults := make([]error, len(results))
+	errs := make([]error, len(results))
 	var wait sync.WaitGroup
 	for k := range results {
-		wait.Go(func() { results[k], faults[k] = f.Transform(context.Background(), s.Data.X) })
+		wait.Go(func() { results[k], errs[k] = f.Transform(context.Background(), s.Data.X) })
 	}
 	wait.Wait()
 	for k, got := range results {
-		if faults[k] != nil {
-			s.Fatalf("Transform beside others: %v", faults[k])
+		if errs[k] != nil {
+			s.Fatalf("Transform beside others: %v", errs[k])
 		}
 		s.equal(got, want, 0, "a map used by several goroutines gives the same bits")
 	}

@@ -42,9 +42,9 @@ func (p Place) Write(text string) error {
 
 // Check reports places that are not there, before any work is done for them.
 func Check(places ...Place) error {
-	var faults []error
+	var errs []error
 	for _, p := range places {
-		faults = append(faults, p.Replace(func(old string) string { return old }))
+		errs = append(errs, p.Replace(func(old string) string { return old }))
 	}
-	return errors.Join(faults...)
+	return errors.Join(errs...)
 }

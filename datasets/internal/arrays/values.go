@@ -27,7 +27,7 @@ type Decoder struct {
 	of      arrow.ArrayData // the values of the dictionary at hand, and what they are
 	numbers []float64
 	seconds []int64
-	texts   *table.Dictionary
+	strs    *table.Dictionary
 }
 
 // Decode writes the values of an array, as many as there is room for.
@@ -255,7 +255,7 @@ func (d *Decoder) decodeCodes(a *array.Dictionary, v *table.Values) error {
 	}
 	switch d.As {
 	case table.Strings:
-		v.Dictionary = d.texts
+		v.Dictionary = d.strs
 	case table.Times:
 		for i, code := range v.Codes {
 			if v.Seconds[i] = table.NoTime; code >= 0 {
@@ -335,16 +335,16 @@ func (d *Decoder) addStrings(values arrow.Array) {
 			d.buffer = appendString(d.buffer, values, i)
 		}
 		switch {
-		case d.texts == nil:
-			d.texts = table.NewDictionary(nil)
-		case i < len(d.texts.Strings) && d.texts.Strings[i] == string(d.buffer):
+		case d.strs == nil:
+			d.strs = table.NewDictionary(nil)
+		case i < len(d.strs.Strings) && d.strs.Strings[i] == string(d.buffer):
 			continue
-		case i < len(d.texts.Strings):
-			d.texts = table.NewDictionary(slices.Clone(d.texts.Strings[:i]))
+		case i < len(d.strs.Strings):
+			d.strs = table.NewDictionary(slices.Clone(d.strs.Strings[:i]))
 		}
-		d.texts.Strings = append(d.texts.Strings, string(d.buffer))
+		d.strs.Strings = append(d.strs.Strings, string(d.buffer))
 	}
-	if d.texts == nil {
-		d.texts = table.NewDictionary(nil)
+	if d.strs == nil {
+		d.strs = table.NewDictionary(nil)
 	}
 }

@@ -12,7 +12,7 @@ import (
 type Columnar interface {
 	ColumnForm() ColumnForm
 	// Read starts a pass over the requested columns.
-	Read(ctx context.Context, wanted []ColumnRequest) (Cursor, error)
+	Read(ctx context.Context, want []ColumnRequest) (Cursor, error)
 }
 
 // ColumnForm describes the columns of a file.
@@ -189,4 +189,4 @@ func AppendDecimal(dst []byte, v *big.Int, digits int) []byte {
 }
 
 // NewDictionary returns a dictionary in which string i has code i.
-func NewDictionary(texts []string) *Dictionary { return &Dictionary{Strings: texts} }
+func NewDictionary(strs []string) *Dictionary { return &Dictionary{Strings: strs} }

@@ -153,12 +153,12 @@ func (b *columnBatch) dropRows(n int, without []int) int {
 	if b.weights != nil {
 		columns = append(columns, b.weights)
 	}
-	texts := b.passthrough
+	strs := b.passthrough
 	if b.groups != nil {
-		texts = append(slices.Clone(texts), b.groups)
+		strs = append(slices.Clone(strs), b.groups)
 	}
 	parallel(len(columns), func(k int) { compact(columns[k][b.rows:b.rows+n], b.firstRow, without) })
-	parallel(len(texts), func(k int) { compact(texts[k][b.rows:b.rows+n], b.firstRow, without) })
+	parallel(len(strs), func(k int) { compact(strs[k][b.rows:b.rows+n], b.firstRow, without) })
 	return n - len(without)
 }
 
@@ -190,12 +190,12 @@ func (b *columnBatch) transpose() {
 		return
 	}
 	n := len(b.passthrough)
-	texts := make([]string, b.rows*n)
+	strs := make([]string, b.rows*n)
 	for i := range b.rows {
 		for k := range b.passthrough {
-			texts[i*n+k] = b.passthrough[k][i]
+			strs[i*n+k] = b.passthrough[k][i]
 		}
-		b.out.passthrough = append(b.out.passthrough, texts[i*n:(i+1)*n:(i+1)*n])
+		b.out.passthrough = append(b.out.passthrough, strs[i*n:(i+1)*n:(i+1)*n])
 	}
 }
 

@@ -147,12 +147,12 @@ func (s *columnSource) observeMissing(o *destination, row int, c *columnStats) {
 
 // observeStrings adds strings. It inspects each string of a dictionary once.
 func (s *columnSource) observeStrings(f *columnReader, o *destination, first, rows int, c *columnStats) {
-	texts := f.values.Dictionary.Strings
+	strs := f.values.Dictionary.Strings
 	if o.dictionary != f.values.Dictionary {
 		o.dictionary, o.seen, o.missing = f.values.Dictionary, nil, nil
 	}
-	for len(o.seen) < len(texts) {
-		o.seen, o.missing = append(o.seen, false), append(o.missing, s.isMissing(texts[len(o.missing)]))
+	for len(o.seen) < len(strs) {
+		o.seen, o.missing = append(o.seen, false), append(o.missing, s.isMissing(strs[len(o.missing)]))
 	}
 	collect := s.cells == nil && (s.categorical(o.column) || o.use == group)
 	for i, code := range f.values.Codes[:rows] {
@@ -167,12 +167,12 @@ func (s *columnSource) observeStrings(f *columnReader, o *destination, first, ro
 		if o.seen[code] {
 			continue
 		}
-		faults := c.errCount
+		errs := c.errCount
 		switch {
 		case collect:
-			c.addCategory(row, row+1, []byte(s.trimmed(o.use, texts[code])))
+			c.addCategory(row, row+1, []byte(s.trimmed(o.use, strs[code])))
 		case o.use != group:
-			v, err := s.value(o, texts[code], false)
+			v, err := s.value(o, strs[code], false)
 			if err != nil {
 				c.addError(row, row+1, err.Error())
 			}
@@ -181,7 +181,7 @@ func (s *columnSource) observeStrings(f *columnReader, o *destination, first, ro
 			}
 			c.hasPositiveWeight = c.hasPositiveWeight || o.use == weight && v > 0
 		}
-		o.seen[code] = c.errCount == faults // an invalid string is an error in every row
+		o.seen[code] = c.errCount == errs // an invalid string is an error in every row
 	}
 }
 

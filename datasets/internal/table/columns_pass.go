@@ -228,11 +228,11 @@ func (s *columnSource) putStrings(f *columnReader, first, rows int) error {
 		o := &f.destinations[k]
 		switch {
 		case o.strings != nil:
-			texts := f.values.Dictionary.Strings
+			strs := f.values.Dictionary.Strings
 			for i, code := range codes {
 				o.strings[i] = ""
 				if code >= 0 && !f.cache.missing[code] {
-					o.strings[i] = texts[code]
+					o.strings[i] = strs[code]
 				}
 			}
 		default:

@@ -153,7 +153,7 @@ func (b *block) put(c *cell, v float64, field []byte) {
 // consistent reports whether every column so far is either numeric or categorical, without errors.
 func (l *SchemaLearner) consistent() bool {
 	for j := range l.columns {
-		if c := &l.columns[j]; c.firstErr != nil || c.excess != nil || c.partial || c.texts > 0 && !c.collect {
+		if c := &l.columns[j]; c.firstErr != nil || c.excess != nil || c.partial || c.strs > 0 && !c.collect {
 			return false
 		}
 	}

@@ -58,7 +58,7 @@ type columnStats struct {
 	unknown           *occurrence // first category that is not in the schema
 	hasPositiveWeight bool        // whether a weight is positive
 	numbers           int
-	texts             int
+	strs              int
 	firstText         *occurrence // first string that is not a number
 	collect           bool        // whether categories are collected
 	partial           bool        // whether the categories of some records are missing
@@ -345,11 +345,11 @@ func (l *SchemaLearner) observe(j, k int, rec *Record) float64 {
 func (l *SchemaLearner) observeText(j, line int, field []byte) float64 {
 	c := &l.columns[j]
 	if _, known := l.layout.kindOf(j); known {
-		c.texts++
+		c.strs++
 		c.addError(l.rows, line, l.layout.notNumber(j, field))
 		return 0
 	}
-	if c.texts == 0 && c.numbers == 0 {
+	if c.strs == 0 && c.numbers == 0 {
 		c.collect, l.numericOnly = true, false
 		return l.observeCategory(j, line, field)
 	}
@@ -359,7 +359,7 @@ func (l *SchemaLearner) observeText(j, line int, field []byte) float64 {
 
 // addText counts a string.
 func (c *columnStats) addText(row, line int, field []byte) {
-	if c.texts++; c.texts == 1 {
+	if c.strs++; c.strs == 1 {
 		c.firstText = &occurrence{row, line, string(field)}
 	}
 }
@@ -503,8 +503,8 @@ func (n *occurrence) orElse(o *occurrence, s partOffset) *occurrence {
 
 // merge adds the statistics of a later part.
 func (c *columnStats) merge(o *columnStats, s partOffset) {
-	quiet := c.numbers+c.texts == 0 && !c.collect // no value so far
-	c.values, c.numbers, c.texts, c.errCount = c.values+o.values, c.numbers+o.numbers, c.texts+o.texts, c.errCount+o.errCount
+	quiet := c.numbers+c.strs == 0 && !c.collect // no value so far
+	c.values, c.numbers, c.strs, c.errCount = c.values+o.values, c.numbers+o.numbers, c.strs+o.strs, c.errCount+o.errCount
 	c.hasPositiveWeight = c.hasPositiveWeight || o.hasPositiveWeight
 	c.missing, c.unknown = c.missing.orElse(o.missing, s), c.unknown.orElse(o.unknown, s)
 	c.firstText, c.firstErr = c.firstText.orElse(o.firstText, s), c.firstErr.orElse(o.firstErr, s)
@@ -539,7 +539,7 @@ func (c *columnStats) merge(o *columnStats, s partOffset) {
 // isDeferred reports whether the categories of column j need a second pass.
 func (l *SchemaLearner) isDeferred(j int) bool {
 	c := &l.columns[j]
-	return c.partial || c.texts > 0 && !c.collect && c.firstErr == nil && l.numberShare(j) < numberThreshold
+	return c.partial || c.strs > 0 && !c.collect && c.firstErr == nil && l.numberShare(j) < numberThreshold
 }
 
 // Deferred returns the names of the columns whose categories need a second pass.
@@ -600,7 +600,7 @@ func (c *columnStats) report(l *SchemaLearner, j int, whole bool) (first *occurr
 		return c.firstErr, c.errCount - 1
 	case l.layout.use[j] == weight && !c.hasPositiveWeight && whole && l.previous == nil && l.coder == nil:
 		return &occurrence{row: -1, text: "weights must not all be 0"}, 0
-	case c.texts > 0 && !c.collect && l.numberShare(j) >= numberThreshold:
+	case c.strs > 0 && !c.collect && l.numberShare(j) >= numberThreshold:
 		return &occurrence{c.firstText.row, c.firstText.line, fmt.Sprintf(
 			"%q is not a number, though %.4g %% of the values are; if it denotes a missing value, add it to missing; if the column is text, set kinds: {%s: categorical}",
 			c.firstText.text, 100*l.numberShare(j), l.layout.columns[j].Name)}, 0
@@ -611,7 +611,7 @@ func (c *columnStats) report(l *SchemaLearner, j int, whole bool) (first *occurr
 // numberShare returns the share of numbers among the values of a column.
 func (l *SchemaLearner) numberShare(j int) float64 {
 	c := &l.columns[j]
-	return float64(c.numbers) / float64(c.numbers+c.texts)
+	return float64(c.numbers) / float64(c.numbers+c.strs)
 }
 
 // position returns the position of an occurrence.

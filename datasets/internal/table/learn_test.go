@@ -242,7 +242,7 @@ func TestMergedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		switch err := first.Merge(other); {
-		case names[0] == "b" && (err != nil || first.columns[0].texts != 1 || first.columns[1].texts != 0):
+		case names[0] == "b" && (err != nil || first.columns[0].strs != 1 || first.columns[1].strs != 0):
 			t.Errorf("columns in another order: %v", err)
 		case names[0] == "c" && (err == nil || err.Error() != `g: missing column "a", which f has; column "c", which f has not`):
 			t.Error(err)

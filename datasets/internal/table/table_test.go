@@ -63,26 +63,26 @@ func TestLevels(t *testing.T) {
 
 // TestMostlyNumbers: below nine tenths of numbers a column is text, from there on a string is a fault.
 func TestMostlyNumbers(t *testing.T) {
-	for texts := 1; texts <= 4; texts++ {
+	for strs := 1; strs <= 4; strs++ {
 		r := records{form: Form{Name: "f", Columns: columns("a")}}
-		for i := range 20 - texts {
+		for i := range 20 - strs {
 			r.rows = append(r.rows, []string{fmt.Sprint(i)})
 		}
-		for range texts {
+		for range strs {
 			r.rows = append(r.rows, []string{"x"})
 		}
 		src, err := Open(context.Background(), r, datasets.Roles{})
-		if texts <= 2 {
-			if err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf(`f:%d: column a: "x" is not a number, though %d %% of the values are`, 21-texts, 100-5*texts)) {
-				t.Errorf("%d texts: error %v", texts, err)
+		if strs <= 2 {
+			if err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf(`f:%d: column a: "x" is not a number, though %d %% of the values are`, 21-strs, 100-5*strs)) {
+				t.Errorf("%d texts: error %v", strs, err)
 			}
 			continue
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c := src.Schema().Columns[0]; c.Kind != datasets.Categorical || len(c.Categories) != 21-texts {
-			t.Errorf("%d texts: a %v column of %d levels", texts, c.Kind, len(c.Categories))
+		if c := src.Schema().Columns[0]; c.Kind != datasets.Categorical || len(c.Categories) != 21-strs {
+			t.Errorf("%d texts: a %v column of %d levels", strs, c.Kind, len(c.Categories))
 		}
 	}
 }

@@ -56,7 +56,7 @@ func TestEnvironment(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	name := storetest.S3(t)
-	fault := func(file string, wants ...string) error {
+	problem := func(file string, wants ...string) error {
 		t.Helper()
 		s := New()
 		_, err := s.Read(t.Context(), file)
@@ -78,18 +78,18 @@ func TestFaults(t *testing.T) {
 		}
 		return err
 	}
-	if err := fault(strings.Replace(name("1.state"), "//bucket", "//gone", 1), "there is no such bucket"); !errors.Is(err, fs.ErrNotExist) {
+	if err := problem(strings.Replace(name("1.state"), "//bucket", "//gone", 1), "there is no such bucket"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v, want fs.ErrNotExist", err)
 	}
-	fault(name("1.state")+"&colour=red", `1.state: unknown query parameter "colour"`)
-	fault("s3://bucket/1.state?endpoint="+url.QueryEscape("http://me:"+storetest.SecretKey+"@127.0.0.1:1"), "1.state: the endpoint is no URL, or has a password, which others can read")
+	problem(name("1.state")+"&colour=red", `1.state: unknown query parameter "colour"`)
+	problem("s3://bucket/1.state?endpoint="+url.QueryEscape("http://me:"+storetest.SecretKey+"@127.0.0.1:1"), "1.state: the endpoint is no URL, or has a password, which others can read")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "another-"+storetest.SecretKey)
-	fault(name("1.state"), "1.state: SignatureDoesNotMatch: ")
+	problem(name("1.state"), "1.state: SignatureDoesNotMatch: ")
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
-	fault(name("1.state"), "1.state: no credentials: set AWS_ACCESS_KEY_ID")
+	problem(name("1.state"), "1.state: no credentials: set AWS_ACCESS_KEY_ID")
 	t.Setenv("AWS_REGION", "")
-	fault("s3://bucket/1.state", "1.state: no region: set AWS_REGION")
+	problem("s3://bucket/1.state", "1.state: no region: set AWS_REGION")
 }
 
 // Nobody listens: an error after a few tries.

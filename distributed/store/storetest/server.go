@@ -73,10 +73,10 @@ func GS(t *testing.T) {
 
 // serve starts a server, waits until it listens, and ends it with the test.
 func serve(t *testing.T, address string, environment []string, program string, args ...string) {
-	var said bytes.Buffer
+	var output bytes.Buffer
 	server := exec.Command(program, args...)
 	server.Env = append(os.Environ(), environment...)
-	server.Stdout, server.Stderr = &said, &said
+	server.Stdout, server.Stderr = &output, &output
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func serve(t *testing.T, address string, environment []string, program string, a
 		}
 		select {
 		case <-ended:
-			t.Fatalf("%s ended: %s", program, said.String())
+			t.Fatalf("%s ended: %s", program, output.String())
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

@@ -20,48 +20,48 @@ func crossCheck(d *decoder) {
 	data := &d.spec.Data
 	clash := func(a, b, why string) {
 		if d.has(a) && d.has(b) {
-			d.fault(d.at[b], b, param.FieldError{Problem: "conflicts with " + a + "; " + why})
+			d.problem(d.at[b], b, param.FieldError{Problem: "conflicts with " + a + "; " + why})
 		}
 	}
 	checkSQL(d, clash)
 	if d.has("data") && len(data.Train) == 0 && data.Dataset == "" && !d.has("data.sql") {
-		d.fault(d.at["data"], "data", param.FieldError{Problem: "must have train, sql or dataset", Hint: "train: FILE, sql: {url: $NAME, train: QUERY} for a database, or dataset: NAME for built-in data"})
+		d.problem(d.at["data"], "data", param.FieldError{Problem: "must have train, sql or dataset", Hint: "train: FILE, sql: {url: $NAME, train: QUERY} for a database, or dataset: NAME for built-in data"})
 	}
 	clash("data.train", "data.dataset", "remove one of the two")
 	clash("data.test", "data.dataset", "built-in data have a test part of their own or are split")
 	clash("data.test", "data.split", "remove one of the two")
 	clash("search.folds", "search.cv.folds", "remove one of the two")
 	if data.Split.Stratify && !data.Split.Shuffle {
-		d.fault(d.at["data.split.stratify"], "data.split.stratify", param.FieldError{Problem: "a stratified split requires shuffle: true"})
+		d.problem(d.at["data.split.stratify"], "data.split.stratify", param.FieldError{Problem: "a stratified split requires shuffle: true"})
 	}
 	if data.Split.Stratify && data.Group != "" {
-		d.fault(d.at["data.split.stratify"], "data.split.stratify", param.FieldError{Problem: "cannot be combined with data.group; remove one of the two"})
+		d.problem(d.at["data.split.stratify"], "data.split.stratify", param.FieldError{Problem: "cannot be combined with data.group; remove one of the two"})
 	}
 	if c := data.CSV.Delimiter; len(c) > 1 && c != "tab" && c != "space" {
-		d.fault(d.at["data.csv.delimiter"], "data.csv.delimiter", param.FieldError{Value: c, Constraint: "one character, tab or space"})
+		d.problem(d.at["data.csv.delimiter"], "data.csv.delimiter", param.FieldError{Value: c, Constraint: "one character, tab or space"})
 	}
 	if c := data.CSV; c.Thousands == c.Decimal {
 		at := d.at["data.csv.thousands"]
 		if at == nil {
 			at = d.at["data.csv.decimal"]
 		}
-		d.fault(at, "data.csv.thousands", param.FieldError{Value: c.Thousands, Constraint: "different from data.csv.decimal"})
+		d.problem(at, "data.csv.thousands", param.FieldError{Value: c.Thousands, Constraint: "different from data.csv.decimal"})
 	}
 	if address := d.spec.Output.MLflow; address != "" {
 		if _, err := mlflow.ParseAddress(address); err != nil { // said without the value, for that may hold a password
-			d.faults = append(d.faults, d.spec.Fault("output.mlflow", param.FieldError{Problem: err.Error()}))
+			d.errs = append(d.errs, d.spec.Fault("output.mlflow", param.FieldError{Problem: err.Error()}))
 		}
 	}
-	if n := nested(d.spec.Pipeline.Estimator); n > mostNested {
-		d.faults = append(d.faults, d.spec.Fault("pipeline", param.FieldError{Problem: fmt.Sprintf("models must be nested at most %[2]d deep, got %[1]d", n, mostNested)}))
+	if n := nested(d.spec.Pipeline.Estimator); n > maxNested {
+		d.errs = append(d.errs, d.spec.Fault("pipeline", param.FieldError{Problem: fmt.Sprintf("models must be nested at most %[2]d deep, got %[1]d", n, maxNested)}))
 	}
 	checkRoles(d)
 	checkSearch(d)
 	checkTask(d)
 }
 
-// mostNested bounds how deep models hold models: what each costs is the product over the levels.
-const mostNested = 5
+// maxNested bounds how deep models hold models: what each costs is the product over the levels.
+const maxNested = 5
 
 // nested returns how many levels of models a spec holds, itself included.
 func nested(spec any) int {
@@ -91,11 +91,11 @@ func checkSQL(d *decoder, clash func(a, b, why string)) {
 			d.at["data.sql"] = given // of an override
 		}
 	}
-	if !d.has("data.sql") || slices.ContainsFunc(d.faults, func(f param.FieldError) bool { return f.Path == "data.sql" }) {
+	if !d.has("data.sql") || slices.ContainsFunc(d.errs, func(f param.FieldError) bool { return f.Path == "data.sql" }) {
 		return
 	}
 	s := d.spec.Data.SQL
-	add := func(path string, f param.FieldError) { d.faults = append(d.faults, d.spec.Fault(path, f)) }
+	add := func(path string, f param.FieldError) { d.errs = append(d.errs, d.spec.Fault(path, f)) }
 	clash("data.train", "data.sql", "remove one of the two")
 	clash("data.dataset", "data.sql", "remove one of the two")
 	clash("data.sql", "data.test", "the test rows of a database are those of the query data.sql.test")
@@ -128,7 +128,7 @@ func checkSQL(d *decoder, clash func(a, b, why string)) {
 func checkTask(d *decoder) {
 	task := datasets.Task(d.spec.Data.Task)
 	if task != "auto" {
-		d.faults = append(d.faults, d.spec.CheckTask(task, 0)...)
+		d.errs = append(d.errs, d.spec.CheckTask(task, 0)...)
 	}
 }
 
@@ -141,7 +141,7 @@ func checkRoles(d *decoder) {
 			return
 		}
 		if other, twice := roles[column]; twice {
-			d.fault(d.at[path], path, param.FieldError{Problem: fmt.Sprintf("column %q is also %s", column, other)})
+			d.problem(d.at[path], path, param.FieldError{Problem: fmt.Sprintf("column %q is also %s", column, other)})
 			return
 		}
 		roles[column] = path
@@ -162,16 +162,16 @@ func checkSearch(d *decoder) {
 		return
 	}
 	if s.CV.Kind == "group" && d.spec.Data.Group == "" {
-		d.fault(d.at["search.cv.kind"], "search.cv.kind", param.FieldError{Problem: "folds by group require data.group"})
+		d.problem(d.at["search.cv.kind"], "search.cv.kind", param.FieldError{Problem: "folds by group require data.group"})
 	}
 	checkStrategy(d)
 	if s.Random > gridsearch.MaxCandidates {
-		d.fault(d.at["search.random"], "search.random", param.FieldError{Value: s.Random, Constraint: fmt.Sprintf("at most %d candidates", gridsearch.MaxCandidates)})
+		d.problem(d.at["search.random"], "search.random", param.FieldError{Value: s.Random, Constraint: fmt.Sprintf("at most %d candidates", gridsearch.MaxCandidates)})
 	}
 	n := 1
 	for _, a := range s.Grid {
 		if n *= len(a.Values); n > gridsearch.MaxCandidates && s.Random == 0 && !s.Coordinate() {
-			d.fault(d.at["search.grid"], "search.grid", param.FieldError{Problem: fmt.Sprintf("more than %d candidates", gridsearch.MaxCandidates), Hint: "use search.random to sample the grid"})
+			d.problem(d.at["search.grid"], "search.grid", param.FieldError{Problem: fmt.Sprintf("more than %d candidates", gridsearch.MaxCandidates), Hint: "use search.random to sample the grid"})
 			return
 		}
 	}
@@ -183,26 +183,26 @@ func checkStrategy(d *decoder) {
 	exact := s.CV.Kind == "loo" || s.CV.Kind == "gcv"
 	checkCoordinate(d)
 	if d.has("search.halving") && s.Halving.MinResources == 0 && !d.has("search.halving.min_resources") {
-		d.fault(d.at["search.halving"], "search.halving.min_resources", param.FieldError{Problem: "missing", Hint: "resources of the first round, such as min_resources: 1000"})
+		d.problem(d.at["search.halving"], "search.halving.min_resources", param.FieldError{Problem: "missing", Hint: "resources of the first round, such as min_resources: 1000"})
 		return
 	}
 	if s.Halving.MinResources == 0 {
 		return
 	}
-	fault := func(key string, f param.FieldError) {
+	problem := func(key string, f param.FieldError) {
 		at := d.at[key]
 		if at == nil {
 			at = d.at["search.halving"]
 		}
-		d.fault(at, key, f)
+		d.problem(at, key, f)
 	}
 	if exact {
-		fault("search.halving", param.FieldError{Problem: "halving requires folds, got cv.kind: " + s.CV.Kind})
+		problem("search.halving", param.FieldError{Problem: "halving requires folds, got cv.kind: " + s.CV.Kind})
 	}
 	if s.Halving.MaxResources > 0 && s.Halving.MaxResources < s.Halving.MinResources {
-		fault("search.halving.max_resources", param.FieldError{Value: s.Halving.MaxResources, Constraint: fmt.Sprintf("an integer ≥ min_resources, which is %d", s.Halving.MinResources)})
+		problem("search.halving.max_resources", param.FieldError{Value: s.Halving.MaxResources, Constraint: fmt.Sprintf("an integer ≥ min_resources, which is %d", s.Halving.MinResources)})
 	}
-	checkResource(d, fault)
+	checkResource(d, problem)
 }
 
 // checkCoordinate looks whether anything else that is given does not go with how the axes are gone along.
@@ -210,23 +210,23 @@ func checkCoordinate(d *decoder) {
 	s := d.spec.Search
 	switch {
 	case !s.Coordinate() && d.has("search.rounds"):
-		d.fault(d.at["search.rounds"], "search.rounds", param.FieldError{Problem: "requires strategy: coordinate", Hint: "set it or remove rounds"})
+		d.problem(d.at["search.rounds"], "search.rounds", param.FieldError{Problem: "requires strategy: coordinate", Hint: "set it or remove rounds"})
 	case s.Coordinate() && s.Random > 0:
-		d.fault(d.at["search.random"], "search.random", param.FieldError{Problem: "cannot be combined with strategy: coordinate", Hint: "remove one of the two"})
+		d.problem(d.at["search.random"], "search.random", param.FieldError{Problem: "cannot be combined with strategy: coordinate", Hint: "remove one of the two"})
 	case s.Coordinate() && s.Halving.MinResources > 0:
-		d.fault(d.at["search.halving"], "search.halving", param.FieldError{Problem: "cannot be combined with strategy: coordinate", Hint: "remove one of the two"})
+		d.problem(d.at["search.halving"], "search.halving", param.FieldError{Problem: "cannot be combined with strategy: coordinate", Hint: "remove one of the two"})
 	}
 }
 
 // checkResource looks whether the pipeline has what is halved.
-func checkResource(d *decoder, fault func(key string, f param.FieldError)) {
+func checkResource(d *decoder, problem func(key string, f param.FieldError)) {
 	const key = "search.halving.resource"
 	s := d.spec.Search
 	if s.Halving.Resource == "rows" || !d.steps {
 		return
 	}
 	if slices.ContainsFunc(s.Grid, func(a gridsearch.Axis) bool { return a.Path == s.Halving.Resource }) {
-		fault(key, param.FieldError{Problem: "must not be an axis of the grid, got " + s.Halving.Resource})
+		problem(key, param.FieldError{Problem: "must not be an axis of the grid, got " + s.Halving.Resource})
 		return
 	}
 	value, _ := param.Get(d.spec.Pipeline, s.Halving.Resource)
@@ -239,6 +239,6 @@ func checkResource(d *decoder, fault func(key string, f param.FieldError)) {
 		if near := suggest.Nearest(s.Halving.Resource, names); near != "" && near != s.Halving.Resource {
 			f.Hint = "did you mean " + near + "?"
 		}
-		fault(key, f)
+		problem(key, f)
 	}
 }

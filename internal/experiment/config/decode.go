@@ -32,7 +32,7 @@ func Decode(file string, text []byte, overrides ...Override) *Document {
 		d.spec.places = &places{file: d.file, at: d.at, steps: d.list}
 		crossCheck(d)
 	}
-	return &Document{Spec: d.spec, Steps: d.steps, Faults: d.faults, file: file}
+	return &Document{Spec: d.spec, Steps: d.steps, Faults: d.errs, file: file}
 }
 
 // Owns reports whether a fault belongs to the document or an override rather than to the rows.
@@ -47,15 +47,15 @@ func (d *Document) Err() error {
 		}
 		return 1
 	}
-	faults := slices.Clone(d.Faults)
-	slices.SortStableFunc(faults, func(a, b param.FieldError) int {
+	errs := slices.Clone(d.Faults)
+	slices.SortStableFunc(errs, func(a, b param.FieldError) int {
 		return cmp.Or(group(a)-group(b), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	said := map[string]bool{}
-	return slices.DeleteFunc(faults, func(f param.FieldError) bool {
+	output := map[string]bool{}
+	return slices.DeleteFunc(errs, func(f param.FieldError) bool {
 		text := f.Error()
-		defer func() { said[text] = true }()
-		return said[text]
+		defer func() { output[text] = true }()
+		return output[text]
 	}).Err()
 }
 
@@ -64,7 +64,7 @@ func DecodeData(file, text string) (Data, error) {
 	t, spec := &tree{file: file}, New()
 	if root := t.parse([]byte(text)); root != nil && text != "" {
 		spec = t.section(spec, &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{yamlnode.Of("data"), root}}, "", nil).(Spec)
-		if err := t.faults.Err(); err != nil {
+		if err := t.errs.Err(); err != nil {
 			return Data{}, err
 		}
 	}
@@ -89,7 +89,7 @@ func (d *decoder) decode(root *yaml.Node, overrides []Override) {
 // root decodes the sections.
 func (d *decoder) root(node *yaml.Node) {
 	if node.Kind != yaml.MappingNode {
-		d.fault(node, "", param.FieldError{Value: yamlnode.Plain(node), Constraint: "a mapping with the keys data and pipeline"})
+		d.problem(node, "", param.FieldError{Value: yamlnode.Plain(node), Constraint: "a mapping with the keys data and pipeline"})
 		return
 	}
 	d.mark(node, "")
@@ -112,7 +112,7 @@ func (d *decoder) root(node *yaml.Node) {
 	d.spec = d.section(d.spec, node, "", special).(Spec)
 	for _, key := range []string{"data", "pipeline"} {
 		if d.at[key] == nil && !d.misspelt(node, key) {
-			d.fault(node, key, param.FieldError{Problem: "missing"})
+			d.problem(node, key, param.FieldError{Problem: "missing"})
 		}
 	}
 }
@@ -122,10 +122,10 @@ func (d *decoder) pipeline() {
 	if d.list == nil {
 		return
 	}
-	read, faults := pipeyaml.Decode(d.list, pipeyaml.Origin{File: d.file, Path: "pipeline", Seed: d.spec.Seed})
-	d.faults = append(d.faults, faults...)
+	read, errs := pipeyaml.Decode(d.list, pipeyaml.Origin{File: d.file, Path: "pipeline", Seed: d.spec.Seed})
+	d.errs = append(d.errs, errs...)
 	read.Precision = d.spec.Pipeline.Precision
-	if read.Estimator != nil && len(faults) == 0 {
+	if read.Estimator != nil && len(errs) == 0 {
 		d.spec.Pipeline, d.steps = read, true
 	}
 }

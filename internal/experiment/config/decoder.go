@@ -84,7 +84,7 @@ func (d *decoder) noSuch(node *yaml.Node, path, name string, known []param.Param
 	case len(paths) > 0:
 		f.Hint = "there are " + suggest.List(paths)
 	}
-	d.fault(node, path, f)
+	d.problem(node, path, f)
 }
 
 // within reports whether all words occur in that order.

@@ -23,7 +23,7 @@ func ValuesOf(file string, text []byte) (Values, error) {
 	if root := d.parse(text); root != nil {
 		d.decode(root, nil)
 	}
-	if err := d.faults.Err(); err != nil {
+	if err := d.errs.Err(); err != nil {
 		return nil, err
 	}
 	s := d.spec
@@ -92,7 +92,7 @@ func (old Values) Differences(now Values) (out []Difference) {
 		return m
 	}
 	a, b := values(old), values(now)
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, s := range append(slices.Clone(now), old...) {
 		was, then := a[s.path]
 		is, still := b[s.path]
@@ -105,10 +105,10 @@ func (old Values) Differences(now Values) (out []Difference) {
 		case !still:
 			path, is = absent(b, path), "none"
 		}
-		if told[path] {
+		if reported[path] {
 			continue
 		}
-		told[path] = true
+		reported[path] = true
 		switch {
 		case path == s.path:
 		case then:

@@ -62,7 +62,9 @@ func (s Spec) File() string {
 func (s Spec) Given(path string) bool { return s.places != nil && s.places.at[path] != nil }
 
 // Fault adds a path and its position in the file to a fault.
-func (s Spec) Fault(path string, f param.FieldError) param.FieldError { return s.places.fault(path, f) }
+func (s Spec) Fault(path string, f param.FieldError) param.FieldError {
+	return s.places.problem(path, f)
+}
 
 // Unplaced returns the spec without positions, so that its faults have no line.
 func (s Spec) Unplaced() Spec {

@@ -20,7 +20,7 @@ func (d *decoder) readGrid(node *yaml.Node) {
 		return
 	}
 	if node.Kind != yaml.MappingNode {
-		d.fault(node, "search.grid", param.FieldError{Value: yamlnode.Plain(node), Constraint: "a mapping of parameter paths to values"})
+		d.problem(node, "search.grid", param.FieldError{Value: yamlnode.Plain(node), Constraint: "a mapping of parameter paths to values"})
 		return
 	}
 	for _, p := range d.pairs(node, "search.grid") {
@@ -65,15 +65,15 @@ func (d *decoder) axis(raw rawAxis) {
 			break
 		}
 		_, err := param.With(d.spec.Pipeline, param.Setting{Path: raw.path, Value: v})
-		var faults param.FieldErrors
-		if errors.As(err, &faults) {
-			for _, f := range faults {
-				d.fault(nodes[i], path, f)
+		var errs param.FieldErrors
+		if errors.As(err, &errs) {
+			for _, f := range errs {
+				d.problem(nodes[i], path, f)
 			}
 		}
 		key := fmt.Sprintf("%#v", v)
 		if seen[key] {
-			d.fault(nodes[i], path, param.FieldError{Problem: fmt.Sprintf("the value %v is repeated", v)})
+			d.problem(nodes[i], path, param.FieldError{Problem: fmt.Sprintf("the value %v is repeated", v)})
 		}
 		seen[key] = true
 	}
@@ -84,7 +84,7 @@ func (d *decoder) axis(raw rawAxis) {
 
 // axisValues returns the values of an axis, each with the node to complain about.
 func (d *decoder) axisValues(node *yaml.Node, path string) (values []any, nodes []*yaml.Node) {
-	const wanted = "a list of values, {log: [from, to, points]} or {lin: [from, to, points]}"
+	const want = "a list of values, {log: [from, to, points]} or {lin: [from, to, points]}"
 	switch {
 	case node.Kind == yaml.SequenceNode && len(node.Content) > 0:
 		for _, element := range node.Content {
@@ -92,7 +92,7 @@ func (d *decoder) axisValues(node *yaml.Node, path string) (values []any, nodes 
 		}
 		return values, nodes
 	case node.Kind != yaml.MappingNode || len(node.Content) != 2:
-		d.fault(node, path, param.FieldError{Value: yamlnode.Plain(node), Constraint: wanted})
+		d.problem(node, path, param.FieldError{Value: yamlnode.Plain(node), Constraint: want})
 		return nil, nil
 	}
 	key, bounds := node.Content[0], node.Content[1]
@@ -102,7 +102,7 @@ func (d *decoder) axisValues(node *yaml.Node, path string) (values []any, nodes 
 	}
 	steps, problem := spaced(key.Value, yamlnode.Plain(bounds))
 	if problem != "" {
-		d.fault(bounds, yamlnode.Join(path, key.Value), param.FieldError{Value: yamlnode.Plain(bounds), Constraint: problem})
+		d.problem(bounds, yamlnode.Join(path, key.Value), param.FieldError{Value: yamlnode.Plain(bounds), Constraint: problem})
 		return nil, nil
 	}
 	for _, v := range steps {
@@ -116,7 +116,7 @@ const maxPoints = 10000
 
 // spaced returns points from..to, evenly spaced or evenly in the logarithm, ends included, or what
 // was wanted instead.
-func spaced(kind string, plain any) (points []any, wanted string) {
+func spaced(kind string, plain any) (points []any, want string) {
 	list, _ := plain.([]any)
 	if len(list) != 3 {
 		return nil, "[from, to, points]"

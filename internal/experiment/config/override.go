@@ -59,7 +59,7 @@ func (d *decoder) overrides(list []Override) []*given {
 			continue
 		}
 		if err := yaml.Unmarshal([]byte(o.Value), &document); err != nil {
-			d.fault(nil, o.Path, param.FieldError{Problem: "not YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")})
+			d.problem(nil, o.Path, param.FieldError{Problem: "not YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")})
 			continue
 		}
 		if len(document.Content) == 1 {
@@ -176,10 +176,10 @@ func (d *decoder) overrideStep(path string, value *yaml.Node) bool {
 		d.spec.Pipeline = changed.(pipeline.Pipeline)
 		err = param.Check(d.spec.Pipeline)
 	}
-	var faults param.FieldErrors
-	if errors.As(err, &faults) {
-		for _, f := range faults {
-			d.fault(value, cmp.Or(f.Path, path), f)
+	var errs param.FieldErrors
+	if errors.As(err, &errs) {
+		for _, f := range errs {
+			d.problem(value, cmp.Or(f.Path, path), f)
 		}
 	}
 	return true

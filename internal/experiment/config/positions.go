@@ -15,8 +15,8 @@ type places struct {
 	steps *yaml.Node            // of the pipeline
 }
 
-// fault adds the position of a path, or of its section, to f.
-func (p *places) fault(path string, f param.FieldError) param.FieldError {
+// problem adds the position of a path, or of its section, to f.
+func (p *places) problem(path string, f param.FieldError) param.FieldError {
 	f.Path = path
 	if p == nil {
 		return f

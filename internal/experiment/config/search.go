@@ -61,10 +61,10 @@ func (s Spec) StreamedFolds() datasets.HashKFold {
 }
 
 // CheckStreamed reports settings that require rows in memory.
-func (s Spec) CheckStreamed(task datasets.Task) (faults param.FieldErrors) {
+func (s Spec) CheckStreamed(task datasets.Task) (errs param.FieldErrors) {
 	const out = "data.stream: never holds the rows in memory"
 	add := func(path, problem string) {
-		faults = append(faults, s.Fault(path, param.FieldError{Problem: problem + ", and these stay in the file", Hint: out}))
+		errs = append(errs, s.Fault(path, param.FieldError{Problem: problem + ", and these stay in the file", Hint: out}))
 	}
 	if kind := s.Search.CV.Kind; kind != "auto" && kind != "hash" {
 		add("search.cv.kind", kind+" folds need rows in memory")
@@ -78,7 +78,7 @@ func (s Spec) CheckStreamed(task datasets.Task) (faults param.FieldErrors) {
 	if task.Unsupervised() {
 		add("search", "candidates for "+string(task)+" are scored by looks at rows in memory")
 	}
-	return faults
+	return errs
 }
 
 // TestRows selects the test rows among the training rows.

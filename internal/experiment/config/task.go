@@ -32,8 +32,8 @@ func (s Spec) Task() datasets.Task {
 // CheckTask checks the estimator, the metric and the folds against a task with the given number of
 // classes; 0 is unknown.
 func (s Spec) CheckTask(task datasets.Task, classes int) param.FieldErrors {
-	var faults param.FieldErrors
-	add := func(path string, f param.FieldError) { faults = append(faults, s.Fault(path, f)) }
+	var errs param.FieldErrors
+	add := func(path string, f param.FieldError) { errs = append(errs, s.Fault(path, f)) }
 	if f, wrong := otherTask(s, task); wrong {
 		add("pipeline", f)
 	}
@@ -51,13 +51,13 @@ func (s Spec) CheckTask(task datasets.Task, classes int) param.FieldErrors {
 	checkIntervals(s, task, add)
 	checkUnscored(s, task, add)
 	if s.Search == nil {
-		return faults
+		return errs
 	}
 	if task == datasets.Regression && s.Search.CV.Kind == "stratified" {
 		add("search.cv.kind", param.FieldError{Problem: "stratification requires classes, got the task regression"})
 	}
 	checkScore(s, task, classes, func(f param.FieldError) { add("search.score", f) })
-	return faults
+	return errs
 }
 
 // checkUnscored reports settings that require a target in an unsupervised task without one.

@@ -13,7 +13,7 @@ import (
 
 // CheckDecisions looks whether each threshold in the pipeline, wherever it stands, can decide between classes of these
 // names by the model that it is around.
-func (s Spec) CheckDecisions(classes []string) (faults param.FieldErrors) {
+func (s Spec) CheckDecisions(classes []string) (errs param.FieldErrors) {
 	if s.Pipeline.Estimator == nil {
 		return nil
 	}
@@ -35,8 +35,8 @@ func (s Spec) CheckDecisions(classes []string) (faults param.FieldErrors) {
 			}
 		}
 		for _, f := range wrong {
-			faults = append(faults, s.Fault("pipeline."+at+"."+f.Path, f))
+			errs = append(errs, s.Fault("pipeline."+at+"."+f.Path, f))
 		}
 	}
-	return faults
+	return errs
 }

@@ -24,14 +24,14 @@ const MaxBytes = 1 << 20
 // tree is a YAML document being read, with its faults.
 type tree struct {
 	file     string
-	faults   param.FieldErrors
+	errs     param.FieldErrors
 	expander yamlnode.Expander
 }
 
 // parse returns the root mapping with all aliases expanded, or nil.
 func (t *tree) parse(text []byte) *yaml.Node {
 	if len(text) > MaxBytes {
-		t.faults = append(t.faults, param.FieldError{File: t.file, Problem: fmt.Sprintf("an experiment file must have at most %[2]d bytes, got %[1]d", len(text), MaxBytes)})
+		t.errs = append(t.errs, param.FieldError{File: t.file, Problem: fmt.Sprintf("an experiment file must have at most %[2]d bytes, got %[1]d", len(text), MaxBytes)})
 		return nil
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -41,11 +41,11 @@ func (t *tree) parse(text []byte) *yaml.Node {
 		return nil
 	}
 	if more := decoder.Decode(new(yaml.Node)); !errors.Is(more, io.EOF) {
-		t.fault(&root, "", param.FieldError{Problem: "must contain one YAML document, got a second"})
+		t.problem(&root, "", param.FieldError{Problem: "must contain one YAML document, got a second"})
 		return nil
 	}
 	if len(root.Content) != 1 {
-		t.faults = append(t.faults, param.FieldError{File: t.file, Line: 1, Column: 1, Problem: "the file is empty: an experiment needs the keys data and pipeline"})
+		t.errs = append(t.errs, param.FieldError{File: t.file, Line: 1, Column: 1, Problem: "the file is empty: an experiment needs the keys data and pipeline"})
 		return nil
 	}
 	return t.expand(root.Content[0])
@@ -57,7 +57,7 @@ var yamlMessage = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 // syntax converts an error of the YAML parser to a fault with a position.
 func (t *tree) syntax(text []byte, err error) {
 	if errors.Is(err, io.EOF) {
-		t.faults = append(t.faults, param.FieldError{File: t.file, Line: 1, Column: 1, Problem: "the file is empty: an experiment needs the keys data and pipeline"})
+		t.errs = append(t.errs, param.FieldError{File: t.file, Line: 1, Column: 1, Problem: "the file is empty: an experiment needs the keys data and pipeline"})
 		return
 	}
 	f := param.FieldError{File: t.file, Line: 1, Column: 1, Problem: "not YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")}
@@ -77,11 +77,11 @@ func (t *tree) syntax(text []byte, err error) {
 			break
 		}
 	}
-	t.faults = append(t.faults, f)
+	t.errs = append(t.errs, f)
 }
 
-// fault records f at a node.
-func (t *tree) fault(node *yaml.Node, path string, f param.FieldError) {
+// problem records f at a node.
+func (t *tree) problem(node *yaml.Node, path string, f param.FieldError) {
 	f.File, f.Path = t.file, path
 	if strings.HasPrefix(path, "data.sql") && f.Problem == "" && f.Constraint != "" {
 		f.Value, f.Problem = nil, "must be "+f.Constraint // the value may contain a password
@@ -89,21 +89,21 @@ func (t *tree) fault(node *yaml.Node, path string, f param.FieldError) {
 	if node != nil && node.Line > 0 {
 		f.Line, f.Column = node.Line, node.Column
 	}
-	t.faults = append(t.faults, f)
+	t.errs = append(t.errs, f)
 }
 
 // expand copies a node with its aliases expanded, or returns nil beyond the size limit.
 func (t *tree) expand(node *yaml.Node) *yaml.Node {
 	out, at, problem := t.expander.Expand(node)
 	if at != nil {
-		t.fault(at, "", param.FieldError{Problem: problem})
+		t.problem(at, "", param.FieldError{Problem: problem})
 	}
 	return out
 }
 
 // pairs returns the entries of a mapping and reports duplicate keys.
 func (t *tree) pairs(node *yaml.Node, path string) []yamlnode.Pair {
-	return yamlnode.Pairs(node, path, t.fault)
+	return yamlnode.Pairs(node, path, t.problem)
 }
 
 // section sets the parameters of spec below prefix from a mapping and returns the result. Keys in
@@ -113,7 +113,7 @@ func (t *tree) section(spec any, node *yaml.Node, prefix string, special map[str
 		return spec
 	}
 	if node.Kind != yaml.MappingNode {
-		t.fault(node, prefix, param.FieldError{Value: yamlnode.Plain(node), Constraint: "a mapping"})
+		t.problem(node, prefix, param.FieldError{Value: yamlnode.Plain(node), Constraint: "a mapping"})
 		return spec
 	}
 	known := keysBelow(spec, prefix, special)
@@ -137,10 +137,10 @@ func (t *tree) section(spec any, node *yaml.Node, prefix string, special map[str
 func (t *tree) set(spec any, path string, node *yaml.Node) any {
 	changed, err := param.With(spec, param.Setting{Path: path, Value: yamlnode.Plain(node)})
 	if err != nil {
-		var faults param.FieldErrors
-		if errors.As(err, &faults) {
-			for _, f := range faults {
-				t.fault(node, path, f)
+		var errs param.FieldErrors
+		if errors.As(err, &errs) {
+			for _, f := range errs {
+				t.problem(node, path, f)
 			}
 		}
 		return spec
@@ -154,7 +154,7 @@ func (t *tree) unknown(key *yaml.Node, path string, known []string) {
 	if near := suggest.Nearest(key.Value, known); near != "" {
 		f.Hint = "did you mean " + near + "?"
 	}
-	t.fault(key, path, f)
+	t.problem(key, path, f)
 }
 
 // keysBelow returns the keys directly below prefix, in the order of declaration.

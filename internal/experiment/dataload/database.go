@@ -144,11 +144,11 @@ type database struct {
 }
 
 // queriesOf returns the queries, or an error for the first one that does more than read.
-func (d database) queriesOf(texts []string) ([]rows.Query, error) {
-	out := make([]rows.Query, len(texts))
-	for k, text := range texts {
+func (d database) queriesOf(strs []string) ([]rows.Query, error) {
+	out := make([]rows.Query, len(strs))
+	for k, text := range strs {
 		out[k] = rows.Query{Text: text}
-		if err := checkQuery(d.scheme, text); err != nil && len(texts) > 1 {
+		if err := checkQuery(d.scheme, text); err != nil && len(strs) > 1 {
 			return nil, fmt.Errorf("query %d: %w", k+1, err)
 		} else if err != nil {
 			return nil, err

@@ -137,25 +137,25 @@ func (p *Piece) order(as datasets.Schema) error {
 // joined is one column of all pieces, and whether some of them have numbers in it and others texts.
 func joined(f reader.Files, pieces []Piece, column func(k int) datasets.Column) (out datasets.Column, mixed bool, err error) {
 	out = datasets.Column{Name: column(0).Name}
-	numbers, texts := 0, 0
+	numbers, strs := 0, 0
 	var levels []string
 	for k := range pieces {
 		c := column(k)
 		j := pieces[k].Schema.Index(c.Name)
 		switch {
 		case c.Kind == datasets.Categorical:
-			texts += pieces[k].Rows
+			strs += pieces[k].Rows
 			levels = append(levels, c.Categories...)
 		case j >= 0 && j < len(pieces[k].Content) && pieces[k].Content[j].Empty:
 		default:
 			numbers += pieces[k].Rows
 		}
 	}
-	if texts == 0 {
+	if strs == 0 {
 		return out, false, nil
 	}
 	out.Kind = datasets.Categorical
-	if numbers > 0 && float64(numbers) >= mostly*float64(numbers+texts) {
+	if numbers > 0 && float64(numbers) >= mostly*float64(numbers+strs) {
 		return out, false, fmt.Errorf("column %s is numbers in nearly all rows, and text such as %q in others; if that stands for a missing value name it under data.csv.missing, if the column is text write data.kinds: {%s: categorical}", out.Name, levels[0], out.Name)
 	}
 	slices.Sort(levels)

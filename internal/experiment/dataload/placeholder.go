@@ -12,10 +12,10 @@ import (
 
 // Outline returns what a splitter looks at, with a stand-in for the inputs. Targets and groups are
 // read where they are wanted, or where the source does not know how many rows it has.
-func Outline(ctx context.Context, source datasets.Source, wanted bool) (datasets.Set, error) {
+func Outline(ctx context.Context, source datasets.Source, want bool) (datasets.Set, error) {
 	n, d := source.Dims()
 	out := datasets.Set{Schema: source.Schema(), X: blank{n, d}}
-	if n >= 0 && !wanted {
+	if n >= 0 && !want {
 		return out, nil
 	}
 	if len(out.Schema.Targets) == 1 {

@@ -66,13 +66,13 @@ func keeps(s config.Spec) int64 {
 }
 
 // Gather reads a source into memory, unless it is there, and tells how many rows it has so far.
-func Gather(ctx context.Context, source datasets.Source, tell func(done, total int)) (datasets.Source, error) {
+func Gather(ctx context.Context, source datasets.Source, report func(done, total int)) (datasets.Source, error) {
 	n, _ := source.Dims()
 	if set, ok := rowsource.InMemory(source); ok {
-		tell(set.Rows(), max(n, 0))
+		report(set.Rows(), max(n, 0))
 		return set.Source(), nil
 	}
-	set, err := datasets.ReadAll(ctx, reported{source, func(rows int) { tell(rows, max(n, 0)) }})
+	set, err := datasets.ReadAll(ctx, reported{source, func(rows int) { report(rows, max(n, 0)) }})
 	if err != nil {
 		return nil, err
 	}
@@ -82,14 +82,14 @@ func Gather(ctx context.Context, source datasets.Source, tell func(done, total i
 // reported is a source that tells how many rows it has handed out.
 type reported struct {
 	datasets.Source
-	tell func(rows int)
+	report func(rows int)
 }
 
 func (r reported) Blocks(ctx context.Context, yield func(datasets.Set) error) error {
 	rows := 0
 	return r.Source.Blocks(ctx, func(block datasets.Set) error {
 		rows += block.Rows()
-		r.tell(rows)
+		r.report(rows)
 		return yield(block)
 	})
 }

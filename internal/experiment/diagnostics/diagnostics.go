@@ -31,25 +31,25 @@ const (
 
 // Judged adds the diagnostics of predictions to out. number returns the number of a row in its
 // file.
-func Judged(f *result.Findings, said metrics.Input, task datasets.Task, schema datasets.Schema, number func(row int) int) error {
+func Judged(f *result.Findings, output metrics.Input, task datasets.Task, schema datasets.Schema, number func(row int) int) error {
 	classes := schema.Classes()
 	switch {
-	case len(said.YTrue) == 0 && (said.YTrueTargets == nil || said.YTrueTargets.IsEmpty()):
+	case len(output.YTrue) == 0 && (output.YTrueTargets == nil || output.YTrueTargets.IsEmpty()):
 	case task == datasets.Regression:
-		regression(f, said, schema, number)
-	case (task == datasets.Classification || task == datasets.Anomaly) && said.YTrue != nil && len(classes) > 1:
+		regression(f, output, schema, number)
+	case (task == datasets.Classification || task == datasets.Anomaly) && output.YTrue != nil && len(classes) > 1:
 		if task == datasets.Anomaly {
 			classes = []string{classes[0], classes[1]}
 		}
-		return classification(f, said, classes)
+		return classification(f, output, classes)
 	}
 	return nil
 }
 
 // classification adds the diagnostics of a classifier.
-func classification(f *result.Findings, said metrics.Input, classes []string) error {
-	said.Classes = len(classes)
-	counted, err := metrics.NewConfusionMatrix(said, classes)
+func classification(f *result.Findings, output metrics.Input, classes []string) error {
+	output.Classes = len(classes)
+	counted, err := metrics.NewConfusionMatrix(output, classes)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func classification(f *result.Findings, said metrics.Input, classes []string) er
 	}
 	f.PerClass = perClass(counted.Counts, classes)
 	for _, class := range curved(f.PerClass) {
-		curves(f, said, class, classes[class])
+		curves(f, output, class, classes[class])
 	}
 	return nil
 }
@@ -100,15 +100,15 @@ func curved(list []result.Class) []int {
 
 // curves adds the curves of a class, if the model has scores and the rows contain positives and
 // negatives.
-func curves(f *result.Findings, said metrics.Input, class int, name string) {
-	if roc, err := metrics.ROCCurve(said, class); err == nil {
+func curves(f *result.Findings, output metrics.Input, class int, name string) {
+	if roc, err := metrics.ROCCurve(output, class); err == nil {
 		c := result.Curve{Class: name, Area: roc.Area()}
 		for _, k := range alongside(roc.FPR, roc.TPR) {
 			c.X, c.Y = append(c.X, roc.FPR[k]), append(c.Y, roc.TPR[k])
 		}
 		f.ROC = append(f.ROC, c)
 	}
-	if pr, err := metrics.PrecisionRecallCurve(said, class); err == nil {
+	if pr, err := metrics.PrecisionRecallCurve(output, class); err == nil {
 		c := result.Curve{Class: name}
 		for k := 1; k < len(pr.Recall); k++ {
 			c.Area += (pr.Recall[k-1] - pr.Recall[k]) * pr.Precision[k-1]
@@ -118,10 +118,10 @@ func curves(f *result.Findings, said metrics.Input, class int, name string) {
 		}
 		f.PrecisionRecall = append(f.PrecisionRecall, c)
 	}
-	if said.Probabilities == nil || said.Probabilities.IsEmpty() {
+	if output.Probabilities == nil || output.Probabilities.IsEmpty() {
 		return
 	}
-	if cal, err := metrics.CalibrationCurve(said, class, bins); err == nil {
+	if cal, err := metrics.CalibrationCurve(output, class, bins); err == nil {
 		c := result.Calibration{Class: name, Predicted: cal.Predicted, Observed: cal.Observed, Rows: cal.Weight}
 		all := 0.0
 		for k, w := range cal.Weight {
@@ -164,13 +164,13 @@ func thinned(n, most int) []int {
 }
 
 // regression adds the error statistics of each target.
-func regression(f *result.Findings, said metrics.Input, schema datasets.Schema, number func(int) int) {
-	truth, predicted := [][]float64{said.YTrue}, [][]float64{said.YPred}
-	if said.YTrueTargets != nil && !said.YTrueTargets.IsEmpty() {
-		_, targets := said.YTrueTargets.Dims()
+func regression(f *result.Findings, output metrics.Input, schema datasets.Schema, number func(int) int) {
+	truth, predicted := [][]float64{output.YTrue}, [][]float64{output.YPred}
+	if output.YTrueTargets != nil && !output.YTrueTargets.IsEmpty() {
+		_, targets := output.YTrueTargets.Dims()
 		truth, predicted = nil, nil
 		for t := range targets {
-			truth, predicted = append(truth, mat.Col(nil, t, said.YTrueTargets)), append(predicted, mat.Col(nil, t, said.YPredTargets))
+			truth, predicted = append(truth, mat.Col(nil, t, output.YTrueTargets)), append(predicted, mat.Col(nil, t, output.YPredTargets))
 		}
 	}
 	for t := range truth {
@@ -181,7 +181,7 @@ func regression(f *result.Findings, said metrics.Input, schema datasets.Schema, 
 		if t < len(schema.Targets) {
 			name = schema.Targets[t].Name
 		}
-		f.Errors = append(f.Errors, errorsOf(name, truth[t], predicted[t], said.Weights, number))
+		f.Errors = append(f.Errors, errorsOf(name, truth[t], predicted[t], output.Weights, number))
 	}
 }
 

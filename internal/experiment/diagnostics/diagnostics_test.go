@@ -25,12 +25,12 @@ var yesOrNo = datasets.Schema{Targets: []datasets.Column{{Name: "kind", Kind: da
 
 // What is counted of two classes is what a count by hand gives.
 func TestJudgedClasses(t *testing.T) {
-	said := metrics.Input{
+	got := metrics.Input{
 		YTrue: []float64{0, 0, 0, 1, 1, 0}, YPred: []float64{0, 1, 0, 1, 0, 0},
 		Probabilities: mat.NewDense(6, 2, []float64{.9, .1, .4, .6, .8, .2, .3, .7, .7, .3, .95, .05}),
 	}
 	var f result.Findings
-	if err := Judged(&f, said, datasets.Classification, yesOrNo, itself); err != nil {
+	if err := Judged(&f, got, datasets.Classification, yesOrNo, itself); err != nil {
 		t.Fatal(err)
 	}
 	if want := [][]float64{{3, 1}, {1, 1}}; !reflect.DeepEqual(f.Confusion.Counts, want) {
@@ -62,18 +62,18 @@ func TestJudgedClasses(t *testing.T) {
 func TestAreasAreThoseOfMetrics(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	n := 700
-	said := metrics.Input{YTrue: make([]float64, n), YPred: make([]float64, n), Scores: mat.NewDense(n, 1, nil), Classes: 2}
+	output := metrics.Input{YTrue: make([]float64, n), YPred: make([]float64, n), Scores: mat.NewDense(n, 1, nil), Classes: 2}
 	for i := range n {
-		said.YTrue[i] = float64(rng.IntN(2))
-		said.Scores.Set(i, 0, math.Round(4*(rng.NormFloat64()+said.YTrue[i]))/4)
+		output.YTrue[i] = float64(rng.IntN(2))
+		output.Scores.Set(i, 0, math.Round(4*(rng.NormFloat64()+output.YTrue[i]))/4)
 	}
 	var f result.Findings
-	if err := Judged(&f, said, datasets.Classification, yesOrNo, itself); err != nil {
+	if err := Judged(&f, output, datasets.Classification, yesOrNo, itself); err != nil {
 		t.Fatal(err)
 	}
 	for name, got := range map[string]float64{"roc_auc": f.ROC[0].Area, "average_precision": f.PrecisionRecall[0].Area} {
 		m, _ := metrics.ByName(name)
-		if want, _ := m.Score(said); !near(got, want) {
+		if want, _ := m.Score(output); !near(got, want) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
@@ -85,14 +85,14 @@ func TestAreasAreThoseOfMetrics(t *testing.T) {
 // Errors have their quantiles, the worst rows by their number in the file, and a sample.
 func TestJudgedNumbers(t *testing.T) {
 	n := 2000
-	said := metrics.Input{YTrue: make([]float64, n), YPred: make([]float64, n)}
+	got := metrics.Input{YTrue: make([]float64, n), YPred: make([]float64, n)}
 	for i := range n {
-		said.YPred[i] = float64(i+1) / 1000 // off by 0.001 … 2
+		got.YPred[i] = float64(i+1) / 1000 // off by 0.001 … 2
 	}
-	said.YPred[0] = -5
+	got.YPred[0] = -5
 	var f result.Findings
 	schema := datasets.Schema{Targets: []datasets.Column{{Name: "price"}}}
-	if err := Judged(&f, said, datasets.Regression, schema, func(row int) int { return 10 * row }); err != nil {
+	if err := Judged(&f, got, datasets.Regression, schema, func(row int) int { return 10 * row }); err != nil {
 		t.Fatal(err)
 	}
 	e := f.Errors[0]
@@ -102,7 +102,7 @@ func TestJudgedNumbers(t *testing.T) {
 	for _, q := range e.Quantiles {
 		count := 0
 		for i := range n {
-			if math.Abs(said.YPred[i]) <= q.Error {
+			if math.Abs(got.YPred[i]) <= q.Error {
 				count++
 			}
 		}
@@ -120,10 +120,10 @@ func TestJudgedNumbers(t *testing.T) {
 
 // Rows without a truth, or of one class, make no findings and no fault.
 func TestNothingToJudge(t *testing.T) {
-	for _, said := range []metrics.Input{{}, {YPred: []float64{1, 2}}} {
+	for _, got := range []metrics.Input{{}, {YPred: []float64{1, 2}}} {
 		for _, task := range []datasets.Task{datasets.Regression, datasets.Classification, datasets.Anomaly, datasets.Clustering} {
 			var f result.Findings
-			if err := Judged(&f, said, task, yesOrNo, itself); err != nil || !reflect.DeepEqual(f, result.Findings{}) {
+			if err := Judged(&f, got, task, yesOrNo, itself); err != nil || !reflect.DeepEqual(f, result.Findings{}) {
 				t.Errorf("%s: %+v, %v", task, f, err)
 			}
 		}
@@ -159,16 +159,16 @@ func TestBaselines(t *testing.T) {
 	for _, v := range y {
 		mean += v / float64(n)
 	}
-	said, err := list[0].Model.Predict(context.Background(), X.Slice(0, 3, 0, 2))
-	if err != nil || len(said) != 3 || math.Abs(said[1]-mean) > 1e-9 {
-		t.Errorf("the mean is %v, want %v (%v)", said, mean, err)
+	got, err := list[0].Model.Predict(context.Background(), X.Slice(0, 3, 0, 2))
+	if err != nil || len(got) != 3 || math.Abs(got[1]-mean) > 1e-9 {
+		t.Errorf("the mean is %v, want %v (%v)", got, mean, err)
 	}
-	said, err = list[1].Model.Predict(context.Background(), X)
+	got, err = list[1].Model.Predict(context.Background(), X)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r2, _ := metrics.ByName("r2")
-	if v, _ := r2.Score(metrics.Input{YTrue: y, YPred: said}); !(v > 0.99) {
+	if v, _ := r2.Score(metrics.Input{YTrue: y, YPred: got}); !(v > 0.99) {
 		t.Errorf("the linear model has R² %v of a linear function", v)
 	}
 	data.Schema.Targets, data.Weights = yesOrNo.Targets, nil

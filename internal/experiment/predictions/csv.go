@@ -53,35 +53,35 @@ func field(text string) string {
 }
 
 // Block writes one block; the first block determines the header.
-func (p *Writer) Block(rows datasets.Set, said estimator.Prediction) error {
-	values, word := said.Scores, "decision"
-	if said.Probabilities != nil {
-		values, word = said.Probabilities, "probability"
+func (p *Writer) Block(rows datasets.Set, output estimator.Prediction) error {
+	values, word := output.Scores, "decision"
+	if output.Probabilities != nil {
+		values, word = output.Probabilities, "probability"
 	}
-	if len(said.Anomaly) > 0 {
-		values, word = mat.NewDense(len(said.Anomaly), 1, said.Anomaly), "anomaly_score"
+	if len(output.Anomaly) > 0 {
+		values, word = mat.NewDense(len(output.Anomaly), 1, output.Anomaly), "anomaly_score"
 	}
 	if p.Row == 0 {
-		if err := p.header(said, values, word); err != nil {
+		if err := p.header(output, values, word); err != nil {
 			return err
 		}
 	}
-	columns := sure(said)
-	for i := range said.Values {
+	columns := sure(output)
+	for i := range output.Values {
 		p.line = strconv.AppendInt(p.line[:0], int64(p.Numbers(p.Row)), 10)
 		for k := range p.Keep {
 			p.line = append(append(p.line, ','), field(rows.Passthrough[i][k])...)
 		}
-		if p.targets != nil && said.Targets != nil {
-			p.several(rows.Targets, said.Targets, columns, i)
+		if p.targets != nil && output.Targets != nil {
+			p.several(rows.Targets, output.Targets, columns, i)
 		} else {
 			if p.Truth {
 				p.value(rows.Y[i])
 			}
 			if p.coded {
-				p.float(said.Values[i])
+				p.float(output.Values[i])
 			} else {
-				p.value(said.Values[i])
+				p.value(output.Values[i])
 			}
 			for _, c := range columns {
 				p.float(c.values[i])
@@ -92,8 +92,8 @@ func (p *Writer) Block(rows datasets.Set, said estimator.Prediction) error {
 				p.float(v)
 			}
 		}
-		if said.Sets != nil {
-			p.set(said.Sets.RawRowView(i))
+		if output.Sets != nil {
+			p.set(output.Sets.RawRowView(i))
 		}
 		p.Row++
 		if _, err := p.w.Write(append(p.line, '\n')); err != nil {
@@ -111,8 +111,8 @@ type sureColumn struct {
 }
 
 // sure returns the available columns of uncertainty.
-func sure(said estimator.Prediction) (out []sureColumn) {
-	for _, c := range []sureColumn{{"std", said.Std, said.StdTargets}, {"lower", said.Lower, said.LowerTargets}, {"upper", said.Upper, said.UpperTargets}} {
+func sure(output estimator.Prediction) (out []sureColumn) {
+	for _, c := range []sureColumn{{"std", output.Std, output.StdTargets}, {"lower", output.Lower, output.LowerTargets}, {"upper", output.Upper, output.UpperTargets}} {
 		if c.values != nil {
 			out = append(out, c)
 		}
@@ -120,7 +120,7 @@ func sure(said estimator.Prediction) (out []sureColumn) {
 	return out
 }
 
-func (p *Writer) header(said estimator.Prediction, values *mat.Dense, word string) error {
+func (p *Writer) header(output estimator.Prediction, values *mat.Dense, word string) error {
 	names := []string{"row"}
 	for _, name := range p.Keep {
 		names = append(names, field(name))
@@ -131,7 +131,7 @@ func (p *Writer) header(said estimator.Prediction, values *mat.Dense, word strin
 				names = append(names, field("truth_"+t))
 			}
 			names = append(names, field("prediction_"+t))
-			for _, c := range sure(said) {
+			for _, c := range sure(output) {
 				if c.targets != nil {
 					names = append(names, field(c.name+"_"+t))
 				}
@@ -142,7 +142,7 @@ func (p *Writer) header(said estimator.Prediction, values *mat.Dense, word strin
 			names = append(names, "truth")
 		}
 		names = append(names, "prediction")
-		for _, c := range sure(said) {
+		for _, c := range sure(output) {
 			names = append(names, c.name)
 		}
 	}
@@ -159,7 +159,7 @@ func (p *Writer) header(said estimator.Prediction, values *mat.Dense, word strin
 			}
 		}
 	}
-	if said.Sets != nil {
+	if output.Sets != nil {
 		names = append(names, "set")
 	}
 	for k, name := range names {
@@ -172,12 +172,12 @@ func (p *Writer) header(said estimator.Prediction, values *mat.Dense, word strin
 }
 
 // several appends the columns of several targets.
-func (p *Writer) several(truth, said *mat.Dense, columns []sureColumn, i int) {
+func (p *Writer) several(truth, output *mat.Dense, columns []sureColumn, i int) {
 	for t := range p.targets {
 		if p.Truth {
 			p.float(truth.At(i, t))
 		}
-		p.float(said.At(i, t))
+		p.float(output.At(i, t))
 		for _, c := range columns {
 			if c.targets != nil {
 				p.float(c.targets.At(i, t))

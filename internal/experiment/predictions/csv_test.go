@@ -21,7 +21,7 @@ func TestColumnsOfHowSure(t *testing.T) {
 	for name, c := range map[string]struct {
 		schema datasets.Schema
 		rows   datasets.Set
-		said   estimator.Prediction
+		got    estimator.Prediction
 		want   string
 	}{
 		"nothing": {numbers, datasets.Set{Y: []float64{1}}, estimator.Prediction{Values: []float64{2}}, "row,truth,prediction\n0,1,2\n"},
@@ -37,7 +37,7 @@ func TestColumnsOfHowSure(t *testing.T) {
 	} {
 		var text strings.Builder
 		out := bufio.NewWriter(&text)
-		if err := NewWriter(out, datasets.Regression, c.schema, true).Block(c.rows, c.said); err != nil {
+		if err := NewWriter(out, datasets.Regression, c.schema, true).Block(c.rows, c.got); err != nil {
 			t.Fatal(name, err)
 		}
 		out.Flush()

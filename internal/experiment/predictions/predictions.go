@@ -144,8 +144,8 @@ func (v *Verdict) Clusters() []int {
 // Anomalies returns the share of rows classified as anomalies.
 func (v *Verdict) Anomalies() float64 {
 	count := 0
-	for _, said := range v.predicted {
-		if said == 1 {
+	for _, output := range v.predicted {
+		if output == 1 {
 			count++
 		}
 	}

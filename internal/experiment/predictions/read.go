@@ -19,11 +19,11 @@ type Reader struct {
 	Targets []string // names of several targets; otherwise one ""
 	Truth   bool     // whether there are columns of true values
 
-	path        string
-	file        *os.File
-	rows        *csv.Reader
-	truth, said []int // columns of each target
-	record      Record
+	path          string
+	file          *os.File
+	rows          *csv.Reader
+	truth, output []int // columns of each target
+	record        Record
 }
 
 // Record is one row.
@@ -63,31 +63,31 @@ func (r *Reader) header() error {
 		return fmt.Errorf("%s: the first column must be row, got %s", r.path, head[0])
 	}
 	if at := slices.Index(head, "prediction"); at > 0 {
-		r.Targets, r.said = []string{""}, []int{at}
+		r.Targets, r.output = []string{""}, []int{at}
 		if at := slices.Index(head, "truth"); at > 0 {
 			r.truth = []int{at}
 		}
 	} else {
 		for at, name := range head {
 			if target, is := strings.CutPrefix(name, "prediction_"); is {
-				r.Targets, r.said = append(r.Targets, target), append(r.said, at)
+				r.Targets, r.output = append(r.Targets, target), append(r.output, at)
 				if at := slices.Index(head, "truth_"+target); at > 0 {
 					r.truth = append(r.truth, at)
 				}
 			}
 		}
 	}
-	if len(r.said) == 0 {
+	if len(r.output) == 0 {
 		return fmt.Errorf("%s is missing the column prediction", r.path)
 	}
 	r.Targets = slices.Clone(r.Targets)
 	for k, name := range r.Targets {
 		r.Targets[k] = strings.Clone(name)
 	}
-	if r.Truth = len(r.truth) == len(r.said); !r.Truth {
+	if r.Truth = len(r.truth) == len(r.output); !r.Truth {
 		r.truth = nil
 	}
-	r.record = Record{Truth: make([]string, len(r.truth)), Said: make([]string, len(r.said))}
+	r.record = Record{Truth: make([]string, len(r.truth)), Said: make([]string, len(r.output))}
 	return nil
 }
 
@@ -106,7 +106,7 @@ func (r *Reader) Next() (Record, error) {
 	for k, at := range r.truth {
 		r.record.Truth[k] = fields[at]
 	}
-	for k, at := range r.said {
+	for k, at := range r.output {
 		if r.record.Said[k] = fields[at]; fields[at] == "" {
 			return Record{}, r.Fault("row %d has no prediction", r.record.Row)
 		}

@@ -50,7 +50,7 @@ func TestReader(t *testing.T) {
 
 // What is damaged is named by its line.
 func TestReaderFaults(t *testing.T) {
-	for text, says := range map[string]string{
+	for text, message := range map[string]string{
 		"":                                    "predictions.csv is empty",
 		"a,prediction\n":                      "the first column must be row, got a",
 		"row,truth\n":                         "is missing the column prediction",
@@ -59,8 +59,8 @@ func TestReaderFaults(t *testing.T) {
 		"row,prediction\n0,1,2\n":             "record on line 2: wrong number of fields",
 		"row,truth_a,prediction_a\n\"0,1,1\n": "on line 2",
 	} {
-		if _, _, err := reading(t, text); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%q: %v, want %q", text, err, says)
+		if _, _, err := reading(t, text); err == nil || !strings.Contains(err.Error(), message) {
+			t.Errorf("%q: %v, want %q", text, err, message)
 		}
 	}
 	if _, err := Open(filepath.Join(t.TempDir(), "predictions.csv")); err == nil || !strings.HasSuffix(err.Error(), "predictions.csv is missing") {

@@ -147,7 +147,7 @@ func (d *draft) decideGoal() error {
 	g.rows = p.values()
 	all, complete := p.tally.all()
 	numbers := p.numbers[d.notation]
-	texts := g.rows - numbers
+	strs := g.rows - numbers
 	switch {
 	case d.task != datasets.AnyTask:
 		if d.task != datasets.Regression {
@@ -156,14 +156,14 @@ func (d *draft) decideGoal() error {
 	case p.declared && p.kind == datasets.Categorical || p.coded():
 		g.classes = all
 	case p.declared:
-	case texts > 0 && 10*numbers >= 9*g.rows && p.distinctTexts() <= mostWords && len(all) > reader.MaxInferred:
+	case strs > 0 && 10*numbers >= 9*g.rows && p.distinctTexts() <= maxWords && len(all) > reader.MaxInferred:
 		var c opinion
 		c.profile = p
-		p.strange(&c, texts)
+		p.strange(&c, strs)
 		d.words = append(d.words, c.words...)
-		g.rows -= texts
+		g.rows -= strs
 		g.doubts = append(g.doubts, c.doubt)
-	case texts > 0:
+	case strs > 0:
 		g.classes = all
 		names := make([]string, len(all))
 		for i, l := range all {
@@ -173,7 +173,7 @@ func (d *draft) decideGoal() error {
 			return err
 		}
 	}
-	if texts == 0 && g.classes == nil && d.task == datasets.AnyTask && complete && len(all) <= reader.MaxInferred && 2*len(all) <= g.rows && wholeNumbers(all) {
+	if strs == 0 && g.classes == nil && d.task == datasets.AnyTask && complete && len(all) <= reader.MaxInferred && 2*len(all) <= g.rows && wholeNumbers(all) {
 		g.classes = all
 		slices.SortFunc(g.classes, func(a, b tallied) int { return compareNumbers(a.name, b.name) })
 	}
@@ -187,16 +187,16 @@ func (d *draft) decideGoal() error {
 // doubtGoal says what is odd about the target.
 func (d *draft) doubtGoal() {
 	g := &d.goal
-	say := func(format string, args ...any) { g.doubts = append(g.doubts, fmt.Sprintf(format, args...)) }
+	printf := func(format string, args ...any) { g.doubts = append(g.doubts, fmt.Sprintf(format, args...)) }
 	switch {
 	case g.rows == 0:
-		say("no row has a value of it: name another target")
+		printf("no row has a value of it: name another target")
 	case len(g.classes) == 1:
-		say("there is one class only, %s: nothing to tell apart; name another target", printable(g.classes[0].name))
+		printf("there is one class only, %s: nothing to tell apart; name another target", printable(g.classes[0].name))
 	case g.column != nil && g.classes == nil && len(g.column.tally.counts) == 1:
-		say("it is the same in every row: nothing to learn; name another target")
+		printf("it is the same in every row: nothing to learn; name another target")
 	case g.rows >= 20 && 2*len(g.classes) > g.rows:
-		say("%d different texts in %d rows are hardly classes; is it the right target?", len(g.classes), g.rows)
+		printf("%d different texts in %d rows are hardly classes; is it the right target?", len(g.classes), g.rows)
 	}
 	if p := g.column; p != nil && p.declared && g.rows < d.rows {
 		g.rows = d.rows
@@ -337,35 +337,35 @@ func (d *draft) dialect() {
 	}
 	c := d.data.CSV
 	var words []string
-	say := func(key string, value any) { words = append(words, key+": "+config.Flow(value)) }
+	printf := func(key string, value any) { words = append(words, key+": "+config.Flow(value)) }
 	note := ""
 	switch {
 	case len(c.Columns) > 0:
-		say("header", true)
-		say("columns", list(c.Columns))
+		printf("header", true)
+		printf("columns", list(c.Columns))
 	case !c.Header.Auto && !c.Header.Given:
-		say("header", false)
+		printf("header", false)
 		note = " # columns: [NAME, …] gives better names than x0, x1, …"
 	}
 	if c.Delimiter != "" {
-		say("delimiter", c.Delimiter)
+		printf("delimiter", c.Delimiter)
 	}
 	if c.Comment != "" {
-		say("comment", c.Comment)
+		printf("comment", c.Comment)
 	}
 	if c.Encoding != "utf-8" {
-		say("encoding", c.Encoding)
+		printf("encoding", c.Encoding)
 	}
 	if n := reader.Notations[d.notation]; d.notation > 0 {
 		if n.Decimal != "." {
-			say("decimal", n.Decimal)
+			printf("decimal", n.Decimal)
 		}
 		if slices.ContainsFunc(d.columns, func(p profile) bool { return p.grouped[d.notation] > 0 && p.numbers[0] < p.values() }) {
-			say("thousands", n.Thousands)
+			printf("thousands", n.Thousands)
 		}
 	}
 	if missing := d.survey.words(d.words); len(missing) > 0 {
-		say("missing", missing.Get())
+		printf("missing", missing.Get())
 	}
 	if len(words) > 0 {
 		d.line("  csv: {%s}%s", strings.Join(words, ", "), note)

@@ -97,26 +97,26 @@ func (p *profile) coded() bool {
 	return p.codes.digits == p.values() && p.codes.width >= 3 && 100*p.codes.zeros >= p.values()
 }
 
-func (p *profile) distinctTexts() int { return len(p.texts) }
+func (p *profile) distinctTexts() int { return len(p.strs) }
 
-// mostWords is how many different texts may be taken for missing values.
-const mostWords = 8
+// maxWords is how many different texts may be taken for missing values.
+const maxWords = 8
 
 // strange settles what becomes of a few texts among numbers.
-func (p *profile) strange(v *opinion, texts int) {
+func (p *profile) strange(v *opinion, strs int) {
 	first, seen := "", 0
-	for word, at := range p.texts {
+	for word, at := range p.strs {
 		v.words = append(v.words, word)
-		if seen += at.count; first == "" || at.line < p.texts[first].line {
+		if seen += at.count; first == "" || at.line < p.strs[first].line {
 			first = word
 		}
 	}
 	slices.Sort(v.words)
-	where := fmt.Sprintf("%d of %d values are no numbers, such as %q", texts, p.values(), printable(first))
-	if line := p.texts[first].line; line > 0 {
+	where := fmt.Sprintf("%d of %d values are no numbers, such as %q", strs, p.values(), printable(first))
+	if line := p.strs[first].line; line > 0 {
 		where += fmt.Sprintf(" on line %d", line)
 	}
-	if len(v.words) <= mostWords && seen == texts {
+	if len(v.words) <= maxWords && seen == strs {
 		v.doubt = where + "; they are taken for missing values"
 		return
 	}
@@ -135,13 +135,13 @@ func (p *profile) dated(v *opinion) bool {
 	d := p.dates[best]
 	others := []string{}
 	seen := 0
-	for word, at := range p.texts {
+	for word, at := range p.strs {
 		if _, ok := (datasets.Date{Order: dateOrders[best]}).Parse([]byte(word)); !ok {
 			others = append(others, word)
 			seen += at.count
 		}
 	}
-	if d.count == 0 || 20*d.count < 19*p.values() || d.count+seen != p.values() || len(others) > mostWords {
+	if d.count == 0 || 20*d.count < 19*p.values() || d.count+seen != p.values() || len(others) > maxWords {
 		return false
 	}
 	if dateOrders[best] != "" && p.dates[1].count == p.dates[2].count {

@@ -25,7 +25,7 @@ type profile struct {
 	decisive      [len(reader.Notations)]int // of those, the ones that are no numbers with a decimal point
 	against       [len(reader.Notations)]int // numbers with a point that are none in this notation
 	grouped       [len(reader.Notations)]int // numbers with a mark between thousands
-	texts         map[string]text            // that are numbers in no notation, the first few
+	strs          map[string]text            // that are numbers in no notation, the first few
 	dates         [len(dateOrders)]dateProfile
 	whole         wholes
 	last          float64 // number before
@@ -120,14 +120,14 @@ func (p *profile) notations(line int, field []byte, plain bool) {
 	if any {
 		return
 	}
-	if p.texts == nil {
-		p.texts = map[string]text{}
+	if p.strs == nil {
+		p.strs = map[string]text{}
 	}
-	if seen, ok := p.texts[string(field)]; ok {
+	if seen, ok := p.strs[string(field)]; ok {
 		seen.count++
-		p.texts[string(field)] = seen
-	} else if len(p.texts) < maxTexts {
-		p.texts[string(field)] = text{line, 1}
+		p.strs[string(field)] = seen
+	} else if len(p.strs) < maxTexts {
+		p.strs[string(field)] = text{line, 1}
 	}
 }
 

@@ -29,7 +29,7 @@ func (d *draft) counted() counted {
 	for _, c := range d.inputs {
 		missing := c.missing
 		for _, word := range c.words {
-			missing += c.texts[word].count
+			missing += c.strs[word].count
 		}
 		switch c.use {
 		case categorical:

@@ -76,8 +76,8 @@ func surveyOf(ctx context.Context, data config.Data) (*survey, error) {
 	return nil, err
 }
 
-// mostValues bounds the different values that are counted, over all columns.
-const mostValues = 1 << 19
+// maxValues bounds the different values that are counted, over all columns.
+const maxValues = 1 << 19
 
 // scan looks at the records of CSV files.
 func (s *survey) scan(ctx context.Context, paths []string, format string) error {
@@ -92,9 +92,9 @@ func (s *survey) scan(ctx context.Context, paths []string, format string) error 
 		begin := func(fields [][]byte) (err error) {
 			if s.columns == nil {
 				s.name(fields)
-				names = texts(fields)
+				names = words(fields)
 			}
-			if order, err = orderOf(names, texts(fields), header); err != nil {
+			if order, err = orderOf(names, words(fields), header); err != nil {
 				err = fmt.Errorf("%s: %w, as in %s", path, err, paths[0])
 			}
 			return err
@@ -133,7 +133,7 @@ func (s *survey) scan(ctx context.Context, paths []string, format string) error 
 	return err
 }
 
-func texts(fields [][]byte) []string {
+func words(fields [][]byte) []string {
 	out := make([]string, len(fields))
 	for j, field := range fields {
 		out[j] = string(field)
@@ -166,7 +166,7 @@ func (s *survey) name(fields [][]byte) {
 	repeated := ""
 	for j, field := range fields {
 		p := profile{name: "x" + strconv.Itoa(j)}
-		p.tally.most = min(max(mostValues/len(fields), 256), 1<<14)
+		p.tally.most = min(max(maxValues/len(fields), 256), 1<<14)
 		if header && field != nil {
 			p.name = string(field)
 		}
@@ -278,7 +278,7 @@ func (s *survey) leaveOut(ctx context.Context, data *config.Data) ([]profile, er
 	var times []string
 	for _, c := range typed.UnsupportedColumns() {
 		p := profile{name: c.Column}
-		p.tally.most = min(max(mostValues/len(names), 256), 1<<14)
+		p.tally.most = min(max(maxValues/len(names), 256), 1<<14)
 		if !c.IsTime {
 			p.unfit = c.Reason
 		} else {
@@ -332,7 +332,7 @@ func (s *survey) take(all []datasets.Column, block datasets.Set) {
 	for j, c := range all {
 		p := &s.columns[j]
 		p.name, p.declared, p.kind = c.Name, true, c.Kind
-		p.tally.most = min(max(mostValues/len(all), 256), 1<<14)
+		p.tally.most = min(max(maxValues/len(all), 256), 1<<14)
 		for i := range rows {
 			v := math.NaN()
 			if j < cols {

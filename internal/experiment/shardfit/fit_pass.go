@@ -70,7 +70,7 @@ func learnShare(ctx context.Context, s *State, share distributed.Share, in input
 	}
 	last()
 	if o.Progress != nil {
-		src = told{src, o.Progress}
+		src = reported{src, o.Progress}
 	}
 	if err := s.tree.Learn(ctx, share, rowsource.Prefetch(src)); err != nil {
 		return dataload.ErrorOf(ctx, s.spec, "data.train", err)
@@ -78,15 +78,15 @@ func learnShare(ctx context.Context, s *State, share distributed.Share, in input
 	return nil
 }
 
-// told is a source that tells how many rows it has handed out.
-type told struct {
+// reported is a source that tells how many rows it has handed out.
+type reported struct {
 	datasets.Source
-	tell func(rows int)
+	report func(rows int)
 }
 
-func (t told) Blocks(ctx context.Context, yield func(datasets.Set) error) error {
+func (t reported) Blocks(ctx context.Context, yield func(datasets.Set) error) error {
 	return t.Source.Blocks(ctx, func(block datasets.Set) error {
-		t.tell(block.Rows())
+		t.report(block.Rows())
 		return yield(block)
 	})
 }

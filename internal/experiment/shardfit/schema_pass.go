@@ -97,11 +97,11 @@ func checkRows(ctx context.Context, s *State) error {
 		}
 	}
 	parts := &dataload.Parts{Train: glance{s.all}, Task: task}
-	faults, err := validate.Rows(ctx, s.spec, parts)
+	errs, err := validate.Rows(ctx, s.spec, parts)
 	if err != nil {
 		return err
 	}
-	return faults.Err()
+	return errs.Err()
 }
 
 // checkTask returns an error if the task is not given and rows of that schema do not show it. Some

@@ -41,7 +41,7 @@ func TestSearchInShards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := told(t, whole)
+	want := reported(t, whole)
 	for _, n := range []int{5, 1, 7, 64}[:exhaustive.Of(1, 4)] {
 		spec := load(t, dir, searched, at("shards"))
 		var states []*shardfit.State
@@ -60,7 +60,7 @@ func TestSearchInShards(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := told(t, *out.Result); got != want {
+		if got := reported(t, *out.Result); got != want {
 			t.Errorf("in %d shards:\n%s\nwanted\n%s", n, got, want)
 		}
 		for _, name := range []string{"predictions.csv", "model.bochner"} {
@@ -76,8 +76,8 @@ func TestSearchInShards(t *testing.T) {
 	}
 }
 
-// told is all of a result that does not depend on time or place.
-func told(t *testing.T, r result.Result) string {
+// reported is all of a result that does not depend on time or place.
+func reported(t *testing.T, r result.Result) string {
 	t.Helper()
 	r.Seconds, r.Memory, r.Files, r.Spec = result.Seconds{}, 0, nil, ""
 	s := *r.Search

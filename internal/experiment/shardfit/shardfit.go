@@ -53,8 +53,8 @@ func Parse(file string, text []byte, overrides ...config.Override) (config.Spec,
 }
 
 // faultsOf returns the settings that a sharded fit does not support.
-func faultsOf(s config.Spec) (faults FieldErrors) {
-	add := func(path string, f param.FieldError) { faults = append(faults, s.Fault(path, f)) }
+func faultsOf(s config.Spec) (errs FieldErrors) {
+	add := func(path string, f param.FieldError) { errs = append(errs, s.Fault(path, f)) }
 	if s.Data.Dataset != "" {
 		add("data.dataset", param.FieldError{Problem: "a sharded fit requires files", Hint: "use bochner run"})
 	}
@@ -68,7 +68,7 @@ func faultsOf(s config.Spec) (faults FieldErrors) {
 		if s.Search.Budget > 0 {
 			add("search.budget", param.FieldError{Problem: "cannot be sharded", Hint: "limit the candidates by --set search.random=N"})
 		}
-		return faults
+		return errs
 	}
 	if s.Data.Split.Test > 0 {
 		add("data.split.test", param.FieldError{Problem: "a sharded fit trains on all rows of data.train", Hint: "use --set data.split.test=0, and bochner evaluate for a test file"})
@@ -79,7 +79,7 @@ func faultsOf(s config.Spec) (faults FieldErrors) {
 	if _, err := s.Pipeline.Start(context.Background(), datasets.Schema{}, 1); errors.Is(err, datasets.ErrNoPasses) {
 		add("pipeline", param.FieldError{Problem: config.Problem(err)})
 	}
-	return faults
+	return errs
 }
 
 // Fit processes one shard in one pass.

@@ -251,17 +251,17 @@ func same(t *testing.T, a, b *modelfile.Model, tolerance float64) {
 // values are the predictions of a model, of classes their probabilities or scores.
 func values(t *testing.T, p estimator.Predictor, X mat.Matrix) []float64 {
 	t.Helper()
-	said, err := estimator.Predict(context.Background(), p, X, estimator.Request{})
+	got, err := estimator.Predict(context.Background(), p, X, estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	switch {
-	case said.Probabilities != nil:
-		return said.Probabilities.RawMatrix().Data
-	case said.Scores != nil:
-		return said.Scores.RawMatrix().Data
+	case got.Probabilities != nil:
+		return got.Probabilities.RawMatrix().Data
+	case got.Scores != nil:
+		return got.Scores.RawMatrix().Data
 	}
-	return said.Values
+	return got.Values
 }
 
 // Shards with rows of their own, from standard input, one of them without any, are one job.
@@ -312,34 +312,34 @@ func TestRefused(t *testing.T) {
 	}
 	between := finish(part(spec, 0, 1, nil))
 	other := load(t, dir, specs["ridge"], config.Override{Path: "ridge.alpha", Value: "3"})
-	says := func(err error, want string) {
+	message := func(err error, want string) {
 		t.Helper()
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\n\twanted something with: %s", err, want)
 		}
 	}
 	merge := func(states ...*shardfit.State) error { _, err := shardfit.Merge(ctx, states...); return err }
-	says(merge(part(spec, 1, 3, between), part(spec, 1, 3, between)), "shard 1 of 3 is already merged")
-	says(merge(part(spec, 1, 3, between), part(spec, 1, 4, between)), "must be of a fit with 3 shards, got 4")
-	says(merge(part(spec, 1, 3, between), part(spec, 2, 3, nil)), "must be of pass 1, got pass 0")
-	says(merge(part(spec, 0, 2, nil), part(other, 1, 2, nil)), "pipeline.ridge.alpha: 0.1 → 3")
-	says(merge(part(spec, 0, 2, nil), between), "must be the state of a shard, got the output of finish")
+	message(merge(part(spec, 1, 3, between), part(spec, 1, 3, between)), "shard 1 of 3 is already merged")
+	message(merge(part(spec, 1, 3, between), part(spec, 1, 4, between)), "must be of a fit with 3 shards, got 4")
+	message(merge(part(spec, 1, 3, between), part(spec, 2, 3, nil)), "must be of pass 1, got pass 0")
+	message(merge(part(spec, 0, 2, nil), part(other, 1, 2, nil)), "pipeline.ridge.alpha: 0.1 → 3")
+	message(merge(part(spec, 0, 2, nil), between), "must be the state of a shard, got the output of finish")
 	_, err := shardfit.Fit(ctx, other, shardfit.Options{Shards: 1, From: between})
-	says(err, "of a different experiment: pipeline.ridge.alpha")
+	message(err, "of a different experiment: pipeline.ridge.alpha")
 	_, err = shardfit.Fit(ctx, spec, shardfit.Options{Shards: 1, From: part(spec, 0, 2, nil)})
-	says(err, "must be the output of finish, got the state of shard 0 of 2")
+	message(err, "must be the output of finish, got the state of shard 0 of 2")
 	_, err = shardfit.Fit(ctx, spec, shardfit.Options{Shard: 2, Shards: 2})
-	says(err, "must be 0 ≤ I < N ≤ 65536")
+	message(err, "must be 0 ≤ I < N ≤ 65536")
 	_, err = shardfit.Fit(ctx, spec, shardfit.Options{Shards: 1_000_000_000})
-	says(err, "must be 0 ≤ I < N ≤ 65536")
+	message(err, "must be 0 ≤ I < N ≤ 65536")
 	three, err := shardfit.Merge(ctx, part(spec, 4, 5, between), part(spec, 1, 5, between))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = shardfit.Finish(ctx, three, shardfit.Options{})
-	says(err, "shards 0, 2 and 3 of 5 are missing")
+	message(err, "shards 0, 2 and 3 of 5 are missing")
 	_, err = shardfit.Finish(ctx, through(t, between), shardfit.Options{})
-	says(err, "must be merged shards, got the output of finish")
+	message(err, "must be merged shards, got the output of finish")
 	again := finish(part(spec, 0, 1, between))
 	if again == nil {
 		t.Fatal("one pass was enough for impute and ridge")
@@ -356,7 +356,7 @@ func TestRefused(t *testing.T) {
 	}
 	os.WriteFile(filepath.Join(dir, "rows.csv"), halved[:len(halved)/2], 0o644)
 	_, err = shardfit.Fit(ctx, spec, shardfit.Options{Shards: 1, From: between})
-	says(err, "when its columns were looked at it was rows.csv")
+	message(err, "when its columns were looked at it was rows.csv")
 }
 
 // A file that is cut off or changed anywhere is damaged, a model no state, and a state no model.

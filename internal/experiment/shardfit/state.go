@@ -398,17 +398,17 @@ func shardsOf(s *State) string {
 
 func few(list []int) string {
 	const most = 12
-	texts := make([]string, min(len(list), most))
-	for k := range texts {
-		texts[k] = fmt.Sprint(list[k])
+	strs := make([]string, min(len(list), most))
+	for k := range strs {
+		strs[k] = fmt.Sprint(list[k])
 	}
 	if len(list) > most {
-		return strings.Join(texts, ", ") + fmt.Sprintf(" and %d more", len(list)-most)
+		return strings.Join(strs, ", ") + fmt.Sprintf(" and %d more", len(list)-most)
 	}
-	if len(texts) > 1 {
-		return strings.Join(texts[:len(texts)-1], ", ") + " and " + texts[len(texts)-1]
+	if len(strs) > 1 {
+		return strings.Join(strs[:len(strs)-1], ", ") + " and " + strs[len(strs)-1]
 	}
-	return strings.Join(texts, "")
+	return strings.Join(strs, "")
 }
 
 func are(missing []int, of int) string {

@@ -104,18 +104,18 @@ func (d *heads) rows(ctx context.Context, all bool) {
 		return
 	}
 	parts, err := dataload.Open(ctx, d.Spec)
-	var faults param.FieldErrors
+	var errs param.FieldErrors
 	switch {
-	case errors.As(err, &faults):
+	case errors.As(err, &errs):
 	case err != nil:
-		faults = dataload.FaultsOf(d.Spec, "data", err)
+		errs = dataload.FaultsOf(d.Spec, "data", err)
 	case whole:
 		err = All(ctx, d.Spec, parts)
-		errors.As(err, &faults)
+		errors.As(err, &errs)
 	default:
-		faults, _ = Rows(ctx, d.Spec, parts)
+		errs, _ = Rows(ctx, d.Spec, parts)
 	}
-	d.Faults = append(d.Faults, faults...)
+	d.Faults = append(d.Faults, errs...)
 }
 
 // database checks the driver and the URL. If all is set it opens the database; ok is false if it is

@@ -22,13 +22,13 @@ import (
 
 // checking collects the errors of a configuration and its rows.
 type checking struct {
-	spec   config.Spec
-	task   datasets.Task
-	faults param.FieldErrors
+	spec config.Spec
+	task datasets.Task
+	errs param.FieldErrors
 }
 
 func (c *checking) add(path string, f param.FieldError) {
-	c.faults = append(c.faults, c.spec.Fault(path, f))
+	c.errs = append(c.errs, c.spec.Fault(path, f))
 }
 
 // Rows checks the column kinds, missing values and task of opened rows. It adds invalid input to
@@ -46,15 +46,15 @@ func Rows(ctx context.Context, s config.Spec, p *dataload.Parts) (param.FieldErr
 	case p.Task == datasets.Classification && len(classes) < 2:
 		c.add("data.target", param.FieldError{Problem: fmt.Sprintf("column %s must have at least two classes, got %q", targets[0].Name, classes)})
 	}
-	c.faults = append(c.faults, s.CheckTask(p.Task, len(classes))...)
+	c.errs = append(c.errs, s.CheckTask(p.Task, len(classes))...)
 	if p.Task == datasets.Classification {
-		c.faults = append(c.faults, s.CheckDecisions(classes)...)
+		c.errs = append(c.errs, s.CheckDecisions(classes)...)
 	}
 	c.silhouette(p.Train.Schema())
 	if err := c.columns(ctx, p.Train, p.Test); err != nil {
 		return nil, err
 	}
-	return c.faults, nil
+	return c.errs, nil
 }
 
 // silhouette checks that a clustering metric without true labels finds numeric columns.
@@ -73,7 +73,7 @@ func (c *checking) silhouette(schema datasets.Schema) {
 
 // All runs [Rows] and [Parts] on streamed rows.
 func All(ctx context.Context, s config.Spec, p *dataload.Parts) error {
-	faults, err := Rows(ctx, s, p)
+	errs, err := Rows(ctx, s, p)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func All(ctx context.Context, s config.Spec, p *dataload.Parts) error {
 	if err != nil {
 		return err
 	}
-	return append(faults, more...).Err()
+	return append(errs, more...).Err()
 }
 
 // columns checks that every step accepts its input columns, for training and test rows.
@@ -100,19 +100,19 @@ func (c *checking) columns(ctx context.Context, train, test datasets.Source) err
 			return ctxerr.Check(ctx)
 		}
 		if err != nil {
-			c.faults = append(c.faults, dataload.FaultsOf(s, part.path, err)...)
+			c.errs = append(c.errs, dataload.FaultsOf(s, part.path, err)...)
 			continue
 		}
-		var faults param.FieldErrors
-		if s.Pipeline.Estimator == nil || !errors.As(first.CheckContent(train.Schema(), content), &faults) {
+		var errs param.FieldErrors
+		if s.Pipeline.Estimator == nil || !errors.As(first.CheckContent(train.Schema(), content), &errs) {
 			continue
 		}
-		for _, f := range faults {
+		for _, f := range errs {
 			if !seen[f.Path] || part.path == "data.train" {
 				c.add(strings.TrimSuffix("pipeline."+f.Path, "."), f)
 			}
 		}
-		for _, f := range faults {
+		for _, f := range errs {
 			seen[f.Path] = true
 		}
 	}
@@ -143,8 +143,8 @@ func Parts(ctx context.Context, s config.Spec, p *dataload.Parts) (param.FieldEr
 	}
 	streamed := p.Streamed || s.Search != nil && dataload.Streams(s, p.Train)
 	if s.Search != nil && streamed {
-		if c.faults = append(c.faults, s.CheckStreamed(p.Task)...); !split {
-			return c.faults, nil
+		if c.errs = append(c.errs, s.CheckStreamed(p.Task)...); !split {
+			return c.errs, nil
 		}
 	}
 	stand, err := dataload.Outline(ctx, p.Train, s.Search != nil && !streamed || s.Data.Split.Stratify || s.Data.Group != "")
@@ -162,14 +162,14 @@ func Parts(ctx context.Context, s config.Spec, p *dataload.Parts) (param.FieldEr
 				path = "data.split.stratify"
 			}
 			c.add(path, param.FieldError{Problem: config.Problem(err)})
-			return c.faults, nil
+			return c.errs, nil
 		}
 		stand = dataload.Pick(stand, folds[0].Train)
 	}
 	if s.Search != nil && !streamed {
 		c.folds(stand)
 	}
-	return c.faults, nil
+	return c.errs, nil
 }
 
 // folds checks the folds of the search.
