@@ -89,9 +89,9 @@ func (r *run) bestOfRecipes() []scored {
 	return out[:min(len(out), maxEven)]
 }
 
-// beside returns the candidates among which members are looked for, the best first: of quantities several of a recipe, for kernels
+// competitors returns the candidates among which members are looked for, the best first: of quantities several of a recipe, for kernels
 // of several widths make up for each other.
-func (r *run) beside() []scored {
+func (r *run) competitors() []scored {
 	if r.classes > 0 {
 		return r.bestOfRecipes()
 	}
@@ -284,7 +284,7 @@ func (c crossing) judged(in *metrics.Input, together []float64) {
 // fitEnsemble fits the members to all rows, where they do better together and the time allows, then with wider maps,
 // and reports whether there is such a model.
 func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
-	found, ok, err := r.combineInTime(ctx, r.beside())
+	found, ok, err := r.combineInTime(ctx, r.competitors())
 	if !ok || err != nil {
 		return false, err
 	}

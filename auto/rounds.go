@@ -60,7 +60,7 @@ func (r *run) allRounds(ctx context.Context) error {
 			return nil
 		}
 		wider := moreSize
-		if round == 0 && r.manyToCome() {
+		if round == 0 && r.moreRowsAvailable() {
 			wider *= moreSize // of use to many rows
 		}
 		want = level{min(at.rows*moreRows, r.data.Rows()), r.sizeWithin(at.size * wider), min(at.effort+1, efforts-1)}
@@ -77,8 +77,8 @@ func (r *run) withLeader(before scored, best map[int]scored) {
 	}
 }
 
-// manyToCome reports whether there are more rows than the next round will have.
-func (r *run) manyToCome() bool { return r.last.rows*moreRows < r.data.Rows() }
+// moreRowsAvailable reports whether there are more rows than the next round will have.
+func (r *run) moreRowsAvailable() bool { return r.last.rows*moreRows < r.data.Rows() }
 
 // roundEnd is when a round is over: seconds since the search began, or candidates.
 func (r *run) roundEnd(round int) float64 {
@@ -120,9 +120,9 @@ func (r *run) nextLevel(ctx context.Context, field []entrant, want level, round 
 // Where the best could not come along, more rows would only compare the others. Once all rows are in, the best has been tried
 // on them, and others may follow.
 func (r *run) levelWithin(ctx context.Context, field []entrant, want level, round int, until float64) (level, bool, error) {
-	room := until - r.spent()
+	buf := until - r.spent()
 	if round == 0 || !r.timed() {
-		return want, room > 0, nil
+		return want, buf > 0, nil
 	}
 	const first, share, worth = 6, 0.4, 1.5 // so many times the rows of the round before are worth another one
 	last := r.last
@@ -135,11 +135,11 @@ func (r *run) levelWithin(ctx context.Context, field []entrant, want level, roun
 		}
 		for i, e := range field[:min(first, len(field))] {
 			best, known := r.best[e.recipe]
-			if beside := known && best.on == r.leader.on && r.near(best, r.leader, 1); i > 0 && !beside && last.rows < r.data.Rows() {
+			if similar := known && best.on == r.leader.on && r.near(best, r.leader, 1); i > 0 && !similar && last.rows < r.data.Rows() {
 				continue
 			}
 			took, err := r.expected(ctx, l.rows, []point{r.at(e, l)})
-			if err != nil || r.growth(r.table[e.recipe], l.rows)*took < share*room {
+			if err != nil || r.growth(r.table[e.recipe], l.rows)*took < share*buf {
 				return l, true, err
 			}
 		}
@@ -195,10 +195,10 @@ func (r *run) coarse(recipe, gamma int) entrant {
 }
 
 const (
-	minNext    = 8 // recipes of a round that go on, at least, where they can all be of use in the end;
-	fewNext    = 6 // where there are many rows to come
-	maxOfMap   = 3 // of these with one map and model, and
-	maxOfInput = 4 // with one representation: an ensemble lives of members that differ
+	minNext     = 8 // recipes of a round that go on, at least, where they can all be of use in the end;
+	minPromoted = 6 // where there are many rows to come
+	maxOfMap    = 3 // of these with one map and model, and
+	maxOfInput  = 4 // with one representation: an ensemble lives of members that differ
 )
 
 // next returns the better third of the field with a finer grid, and after the first round the other models on
@@ -209,8 +209,8 @@ func (r *run) next(field []entrant, round int) []entrant {
 	slices.SortStableFunc(ranked, func(a, b entrant) int { return r.compare(r.best[a.recipe], r.best[b.recipe]) })
 	ofMap, inputs := map[string]int{}, map[string]int{}
 	most := max(minNext, (len(ranked)+2)/3)
-	if r.timed() && r.manyToCome() {
-		most = fewNext
+	if r.timed() && r.moreRowsAvailable() {
+		most = minPromoted
 	}
 	var out, others []entrant
 	chosen := 0
@@ -267,7 +267,7 @@ func (r *run) fallenBehind(field []entrant) []entrant {
 	}
 	slices.SortFunc(behind, func(a, b scored) int { return cmp.Or(r.rank(a, b), cmp.Compare(a.recipe, b.recipe)) })
 	var out []entrant
-	for _, s := range behind[:min(len(behind), fewNext)] {
+	for _, s := range behind[:min(len(behind), minPromoted)] {
 		out = append(out, entrant{s.point, 1, 2, 1, 2})
 	}
 	return out
@@ -401,16 +401,16 @@ func (r *run) afforded(ctx context.Context, e entrant, at level, until float64, 
 	if ok, err := r.fitsAll(ctx, e); !ok {
 		return nil, err
 	}
-	var room float64
-	if room = until - r.spent(); r.timed() {
+	var buf float64
+	if buf = until - r.spent(); r.timed() {
 		cores := float64(runtime.GOMAXPROCS(0))
 		shares := othersShares
 		if leads {
 			shares = leadersShares
 		}
-		room = min(room, shares*cores*room/float64(toCome))
+		buf = min(buf, shares*cores*buf/float64(toCome))
 	} else {
-		room = max(math.Ceil(room/float64(toCome)), min(room, 3))
+		buf = max(math.Ceil(buf/float64(toCome)), min(buf, 3))
 	}
 	sizes := narrowings
 	if r.table[e.recipe].mapping.exact {
@@ -423,7 +423,7 @@ func (r *run) afforded(ctx context.Context, e entrant, at level, until float64, 
 		for _, few := range sizes {
 			points := r.unseen(r.around(r.at(e, at), min(e.gammas, few[0]), e.gammaStep, min(e.penalties, few[1]), e.penaltyStep), r.part(at.rows).Rows())
 			took, err := r.takes(ctx, points, at)
-			if err != nil || took <= room {
+			if err != nil || took <= buf {
 				return points, err
 			}
 		}

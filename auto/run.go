@@ -145,9 +145,9 @@ func (r *run) chooseTable(task datasets.Task) error {
 	return nil
 }
 
-// manyRows is from where on iterations of ridge regression on sparse rows of a map take longer than a support vector
+// largeRows is from where on iterations of ridge regression on sparse rows of a map take longer than a support vector
 // machine.
-const manyRows = 5000
+const largeRows = 5000
 
 // maxSteps is up to how many rows Newton's method is tried for several classes, and ridge regression on sparse rows of a map:
 // what they gain over others a wider map gains in less time.
@@ -169,7 +169,7 @@ func (r *run) slow(k recipe) bool {
 
 // late reports whether a recipe waits for the second round.
 func (r *run) late(k recipe) bool {
-	if !k.sparse() || r.data.Rows() < manyRows {
+	if !k.sparse() || r.data.Rows() < largeRows {
 		return k.head.late
 	}
 	switch k.head.name {

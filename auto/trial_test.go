@@ -304,7 +304,7 @@ func TestEvenEnsemble(t *testing.T) {
 			out = append(out, s)
 		}
 		r.takeIn(out)
-		found, ok := r.combine(r.beside())
+		found, ok := r.combine(r.competitors())
 		if ok != (c.members > 0) || len(found.members) < c.members {
 			t.Fatalf("%d rows: %d members, %v", c.rows, len(found.members), ok)
 		}
@@ -354,7 +354,7 @@ func TestWorseEnsemble(t *testing.T) {
 		out = append(out, s)
 	}
 	r.takeIn(out)
-	if found, ok := r.combine(r.beside()); ok {
+	if found, ok := r.combine(r.competitors()); ok {
 		t.Errorf("an ensemble of score %g beside single ones of 0.9", found.score)
 	}
 }
@@ -381,7 +381,7 @@ func TestMembers(t *testing.T) {
 	if got := len(r.bestOfRecipes()); got != 3 {
 		t.Errorf("%d recipes", got)
 	}
-	found, ok := r.combine(r.beside())
+	found, ok := r.combine(r.competitors())
 	if !ok || len(found.members) != maxMembers {
 		t.Fatalf("%d members, %v", len(found.members), ok)
 	}

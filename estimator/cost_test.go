@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// manyClasses are a few rows of many columns and a class each, of which the schema lists more.
-func manyClasses(t *testing.T, columns, classes int) datasets.Set {
+// wideTarget are a few rows of many columns and a class each, of which the schema lists more.
+func wideTarget(t *testing.T, columns, classes int) datasets.Set {
 	t.Helper()
 	const n = 20
 	indptr, indices, values := []int{0}, []uint32{}, []float64{}
@@ -39,7 +39,7 @@ func manyClasses(t *testing.T, columns, classes int) datasets.Set {
 
 // A model of more weights than memory holds is refused before they are asked for, however it is solved.
 func TestFitRefusesWhatMemoryCannotHold(t *testing.T) {
-	data := manyClasses(t, 1<<24, 1_000_000) // 10¹⁴ bytes of weights
+	data := wideTarget(t, 1<<24, 1_000_000) // 10¹⁴ bytes of weights
 	hinge := estimator.NewSVM()
 	hinge.Loss = "hinge"
 	for _, spec := range []estimator.Estimator{estimator.NewLogistic(), estimator.NewSVM(), hinge, estimator.NewRidgeClassifier()} {

@@ -279,7 +279,7 @@ func (k *kernelFeatures) state(s *model.State) {
 	}
 	draws := k.of.Draws
 	s.Matrix("base", &draws.Base)
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	kernel, known := spectral.FourierKernel(k.name, k.nu, k.shape)
@@ -300,7 +300,7 @@ func (k *kernelFeatures) state(s *model.State) {
 
 // State is the model's state for a model file.
 func (f *FittedGaussianProcess) State(s *model.State) {
-	if s.Reading() || f.features == nil {
+	if s.Restoring() || f.features == nil {
 		f.features = &kernelFeatures{gamma: []float64{}}
 	}
 	f.features.state(s.Child("features"))
@@ -313,7 +313,7 @@ func (f *FittedGaussianProcess) State(s *model.State) {
 	s.Floats("mean", &f.mean)
 	s.Float("weight", &f.weight)
 	s.Matrix("lower", &f.lower)
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	D, t := f.features.outputWidth(), f.outputs()

@@ -105,7 +105,7 @@ func (p *processSums) state(s *model.State) {
 	if s.Require(p.targets >= 0 && p.targets <= 1<<20 && empty == (p.targets == 0), "the targets do not fit"); s.Err() != nil {
 		return
 	}
-	if s.Reading() {
+	if s.Restoring() {
 		p.moments = nil
 		if !empty {
 			p.moments = &leastsquares.Moments{Cols: p.features.outputWidth()}

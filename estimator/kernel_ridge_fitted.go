@@ -154,7 +154,7 @@ func (f *kernelModel) scores(ctx context.Context, X mat.Matrix) (*mat.Dense, err
 
 // state keeps the kernel with its numbers, the rows, which are dense or sparse, and their weights.
 func (f *kernelModel) state(s *model.State) {
-	if s.Reading() || f.m == nil {
+	if s.Restoring() || f.m == nil {
 		f.m = &kernelridge.Model{}
 	}
 	m := f.m
@@ -164,13 +164,13 @@ func (f *kernelModel) state(s *model.State) {
 	s.Float("shape", &m.Shape)
 	rowsState(s, &m.X)
 	var dual *mat.Dense
-	if !s.Reading() && m.X != nil {
+	if !s.Restoring() && m.X != nil {
 		dual = f.Dual()
 	}
 	s.Matrix("dual", &dual)
 	s.Floats("intercept", &m.Intercept)
 	reportState(s.Child("report"), (*Report)(&m.Report))
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	err := checkKernelModel(m, dual)
@@ -194,7 +194,7 @@ func rowsState(s *model.State, X *mat.Matrix) {
 		s.Matrix("rows", &dense)
 	}
 	switch {
-	case !s.Reading() || s.Err() != nil:
+	case !s.Restoring() || s.Err() != nil:
 	case isSparse:
 		*X = csr
 	case dense == nil:

@@ -177,7 +177,7 @@ func (l *linear) state(s *model.State) {
 	s.Require(l.coef != nil && kern.AllFinite(l.intercept) && kern.AllFinite(l.coef.RawMatrix().Data), "coefficients are missing or not finite")
 	s.Require(l.coef != nil && len(l.intercept) == l.coef.RawMatrix().Rows, "coefficients and intercept differ in length")
 	reportState(s.Child("report"), &l.report)
-	if s.Reading() && s.Err() == nil {
+	if s.Restoring() && s.Err() == nil {
 		l.shorten()
 	}
 }
@@ -191,7 +191,7 @@ func reportState(s *model.State, r *Report) {
 	s.Float("gap", &r.Gap)
 	s.Float("objective", &r.Objective)
 	warnings := append([]string{}, r.Warnings...)
-	if s.Strings("warnings", &warnings); s.Reading() {
+	if s.Strings("warnings", &warnings); s.Restoring() {
 		r.Warnings = warnings
 	}
 }

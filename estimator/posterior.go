@@ -172,7 +172,7 @@ func (p *Posterior) State(s *model.State) {
 	s.Float("weight", &p.weight)
 	s.Floats("mean", &p.mean)
 	s.Matrix("lower", &p.lower)
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	d := p.coef.RawMatrix().Cols

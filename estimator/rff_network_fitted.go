@@ -117,7 +117,7 @@ func (f *FittedRFFNetwork) State(s *model.State) {
 	s.Int("layers", &layers)
 	s.Require(layers >= 1 && layers <= maxLayers, "the number of layers is out of its range")
 	for l := 0; l < layers && s.Err() == nil; l++ {
-		if s.Reading() {
+		if s.Restoring() {
 			m.Layers = append(m.Layers, network.Layer{})
 		}
 		part := s.Child(strconv.Itoa(l))
@@ -128,7 +128,7 @@ func (f *FittedRFFNetwork) State(s *model.State) {
 	s.Floats("intercept", &m.Intercept)
 	if s.Has("relevance") { // files did not always
 		relevance := append([]float64{}, m.Relevance...)
-		if s.Floats("relevance", &relevance); s.Reading() && len(relevance) > 0 {
+		if s.Floats("relevance", &relevance); s.Restoring() && len(relevance) > 0 {
 			m.Relevance = relevance
 		}
 	}
@@ -138,7 +138,7 @@ func (f *FittedRFFNetwork) State(s *model.State) {
 	s.Bool("plateau", &m.Report.Plateau)
 	s.Float("objective", &m.Report.Objective)
 	s.Float("validation_loss", &m.Report.HeldOut)
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	err := checkNetwork(m, len(classes))

@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// manyBins are sparse rows of many more columns, as binning makes them, with three classes.
-func manyBins(n int) datasets.Set {
+// binnedRows are sparse rows of many more columns, as binning makes them, with three classes.
+func binnedRows(n int) datasets.Set {
 	const grids, bins = 60, 30
 	rng := rand.New(rand.NewPCG(8, 2))
 	var indices []uint32
@@ -38,7 +38,7 @@ func manyBins(n int) datasets.Set {
 // Candidates on sparse rows that differ in alpha only go by one path of conjugate gradients, which finds what each
 // finds by itself; another tolerance goes by itself, and so does alpha 0.
 func TestAlphasOfSparseRowsAreTheNaiveSearch(t *testing.T) {
-	data := manyBins(120)
+	data := binnedRows(120)
 	classes := data
 	classes.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}}}
 	weighted := data
@@ -89,7 +89,7 @@ func TestAlphasOfSparseRowsAreTheNaiveSearch(t *testing.T) {
 
 // Steps that end too early are a report of the candidate's own.
 func TestAlphasThatAreNotGotTo(t *testing.T) {
-	data, folds := manyBins(120), foldsOf(120, 2)
+	data, folds := binnedRows(120), foldsOf(120, 2)
 	var specs []estimator.Estimator
 	for _, s := range ridgesByRows(1e-6, 1e-5) {
 		one := s.(estimator.Ridge)

@@ -63,7 +63,7 @@ func (r *ridgeSums) state(s *model.State) {
 	if want == 2 {
 		want = 1
 	}
-	if want > 0 && s.Reading() && s.Err() == nil {
+	if want > 0 && s.Restoring() && s.Err() == nil {
 		s.Require(r.Targets() < 0 || r.Targets() == want, "the targets are not the classes")
 	}
 }

@@ -217,13 +217,13 @@ func (c *counts) clone() *counts {
 func (c *counted) state(s *model.State) {
 	over := c.sums != nil
 	s.Bool("counted", &over)
-	if s.Reading() {
+	if s.Restoring() {
 		c.counts, c.sums = c.counts.clone(), nil
 	}
 	if c.counts.state(s.Child("counts")); s.Err() != nil || !over {
 		return
 	}
-	if s.Reading() {
+	if s.Restoring() {
 		var err error
 		if c.sums, err = c.begin(c.counts.clone()); err != nil {
 			s.Fail("%v", err)

@@ -15,7 +15,7 @@ type Wrapper interface {
 // rows as the inner estimator does, such as the result of a search, it keeps that model.
 func RegisterPredictor(s *model.State, fitted *Predictor) {
 	kept := *fitted
-	for !s.Reading() && model.KindOf(kept) == "" {
+	for !s.Restoring() && model.KindOf(kept) == "" {
 		w, ok := kept.(Wrapper)
 		if !ok {
 			break
@@ -27,7 +27,7 @@ func RegisterPredictor(s *model.State, fitted *Predictor) {
 		kept = within
 	}
 	part := s.Part(kept, func(fitted any) bool { _, ok := fitted.(Predictor); return ok })
-	if fresh, ok := part.(Predictor); ok && s.Reading() {
+	if fresh, ok := part.(Predictor); ok && s.Restoring() {
 		*fitted = fresh
 	}
 }

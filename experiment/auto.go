@@ -93,12 +93,12 @@ func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
 // runAuto executes the phases of Auto. It saves the model before the evaluation, so that an
 // interruption cannot lose it.
 func runAuto(ctx context.Context, spec Spec, o AutoOptions, report func(string), known *[]string, out *outputs) error {
-	reading, cancel := o.untilStopped(ctx, 0)
+	pass, cancel := o.untilStopped(ctx, 0)
 	defer cancel()
-	data, err := loadAuto(reading, spec, o, report, out)
+	data, err := loadAuto(pass, spec, o, report, out)
 	if err != nil {
-		if reading.Err() != nil {
-			return ctxerr.Check(reading)
+		if pass.Err() != nil {
+			return ctxerr.Check(pass)
 		}
 		return err
 	}

@@ -62,7 +62,7 @@ func Compare(ctx context.Context, score string, folders ...string) (Comparison, 
 	if err := compareRows(ctx, runs, &c, wrong); err != nil {
 		return Comparison{}, err
 	}
-	if len(wrong.Faults) > 0 {
+	if len(wrong.Problems) > 0 {
 		return Comparison{}, wrong
 	}
 	if err := compareFolds(runs, &c); err != nil {

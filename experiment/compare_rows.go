@@ -27,10 +27,10 @@ func compareRows(ctx context.Context, runs []finished, c *result.Comparison, wro
 		c.Notes = append(c.Notes, "There are no test rows. Scores of the rows that a model has learned from say little about new ones.")
 		return nil
 	}
-	b := &beside{runs: runs, classes: c.Task == string(datasets.Classification), wrong: wrong}
+	b := &rowComparison{runs: runs, classes: c.Task == string(datasets.Classification), wrong: wrong}
 	defer b.close()
 	b.open()
-	if err := b.read(ctx); err != nil || len(wrong.Faults) > 0 {
+	if err := b.read(ctx); err != nil || len(wrong.Problems) > 0 {
 		return err
 	}
 	switch {
@@ -48,7 +48,7 @@ func compareRows(ctx context.Context, runs []finished, c *result.Comparison, wro
 }
 
 // beside is the predictions of some runs for the same rows.
-type beside struct {
+type rowComparison struct {
 	runs    []finished
 	classes bool
 	wrong   *IncomparableRunsError
@@ -58,7 +58,7 @@ type beside struct {
 	paired  int       // rows that have a truth
 }
 
-func (b *beside) close() {
+func (b *rowComparison) close() {
 	for _, f := range b.files {
 		if f != nil {
 			f.Close()
@@ -67,7 +67,7 @@ func (b *beside) close() {
 }
 
 // open opens all files and looks whether they have the same columns.
-func (b *beside) open() {
+func (b *rowComparison) open() {
 	b.files, b.pairs = make([]*predictions.Reader, len(b.runs)), make([]pairing, len(b.runs))
 	for k := range b.runs {
 		var err error
@@ -92,10 +92,10 @@ func (b *beside) open() {
 	}
 }
 
-func (b *beside) path(k int) string { return filepath.Join(b.runs[k].folder, "predictions.csv") }
+func (b *rowComparison) path(k int) string { return filepath.Join(b.runs[k].folder, "predictions.csv") }
 
 // fail notes what is wrong with a file, of which no more is read.
-func (b *beside) fail(k int, err error) {
+func (b *rowComparison) fail(k int, err error) {
 	b.wrong.add("%s", err)
 	if b.files[k] != nil {
 		b.files[k].Close()
@@ -104,7 +104,7 @@ func (b *beside) fail(k int, err error) {
 }
 
 // read reads all rows of all files.
-func (b *beside) read(ctx context.Context) error {
+func (b *rowComparison) read(ctx context.Context) error {
 	rows := make([]*predictions.Record, len(b.runs))
 	for n := 0; ; n++ {
 		if n%4096 == 0 && ctx.Err() != nil {
@@ -124,14 +124,14 @@ func (b *beside) read(ctx context.Context) error {
 }
 
 // next reads row n of a file, nil where it has ended or is damaged.
-func (b *beside) next(k, n int) *predictions.Record {
+func (b *rowComparison) next(k, n int) *predictions.Record {
 	if b.files[k] == nil {
 		return nil
 	}
 	row, err := b.files[k].Next()
 	switch all := b.runs[k].Rows.Test; {
 	case err == nil && n == all:
-		b.fail(k, b.files[k].Fault("there are more rows than the %d of result.json", all))
+		b.fail(k, b.files[k].Errorf("there are more rows than the %d of result.json", all))
 	case err == nil:
 		return &row
 	case err != io.EOF:
@@ -146,7 +146,7 @@ func (b *beside) next(k, n int) *predictions.Record {
 }
 
 // add adds a row of each run to what is known of it beside the first.
-func (b *beside) add(rows []*predictions.Record) {
+func (b *rowComparison) add(rows []*predictions.Record) {
 	first := rows[0]
 	if first == nil {
 		return
@@ -175,16 +175,16 @@ func (b *beside) add(rows []*predictions.Record) {
 }
 
 // other says what makes two rows not the same, nil where they are.
-func (b *beside) other(k int, first, row *predictions.Record) error {
+func (b *rowComparison) other(k int, first, row *predictions.Record) error {
 	switch at := b.files[k]; {
 	case row.Row != first.Row:
 		seeds := ""
 		if then, now := b.runs[0].spec.Seed, b.runs[k].spec.Seed; then != now {
 			seeds = fmt.Sprintf("; the seeds are %d and %d", now, then)
 		}
-		return at.Fault("other test rows: this is row %d, that of %s is row %d%s", row.Row, b.runs[0].folder, first.Row, seeds)
+		return at.Errorf("other test rows: this is row %d, that of %s is row %d%s", row.Row, b.runs[0].folder, first.Row, seeds)
 	case !slices.Equal(row.Truth, first.Truth):
-		return at.Fault("other truths: that of row %d is %s, in %s it is %s", row.Row, list(row.Truth), b.runs[0].folder, list(first.Truth))
+		return at.Errorf("other truths: that of row %d is %s, in %s it is %s", row.Row, list(row.Truth), b.runs[0].folder, list(first.Truth))
 	}
 	return nil
 }
@@ -200,11 +200,11 @@ func (p *pairing) classes(first, row *predictions.Record) {
 }
 
 // numbers adds a row of numbers.
-func (b *beside) numbers(k int, first, row *predictions.Record) error {
+func (b *rowComparison) numbers(k int, first, row *predictions.Record) error {
 	for t, text := range row.Truth {
 		truth, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return b.files[k].Fault("the truth %q is no number", text)
+			return b.files[k].Errorf("the truth %q is no number", text)
 		}
 		then, err := strconv.ParseFloat(first.Said[t], 64)
 		if err != nil {
@@ -212,7 +212,7 @@ func (b *beside) numbers(k int, first, row *predictions.Record) error {
 		}
 		now, err := strconv.ParseFloat(row.Said[t], 64)
 		if err != nil {
-			return b.files[k].Fault("the prediction %q is no number", row.Said[t])
+			return b.files[k].Errorf("the prediction %q is no number", row.Said[t])
 		}
 		b.pairs[k].errors[t].Add(then-truth, now-truth)
 	}
@@ -228,7 +228,7 @@ func list(values []string) string {
 }
 
 // test tests what was read.
-func (b *beside) test(c *result.Comparison) error {
+func (b *rowComparison) test(c *result.Comparison) error {
 	for k := 1; k < len(b.runs); k++ {
 		p := b.pairs[k]
 		if b.classes {

@@ -11,15 +11,15 @@ import (
 
 // IncomparableRunsError is the error of runs that cannot be compared: their folders are not whole, or they have been tested on
 // other rows, or asked for something else.
-type IncomparableRunsError struct{ Faults []string }
+type IncomparableRunsError struct{ Problems []string }
 
 // Error lists all that is wrong.
 func (e *IncomparableRunsError) Error() string {
-	return "experiment: cannot compare these runs:\n  " + strings.Join(e.Faults, "\n  ")
+	return "experiment: cannot compare these runs:\n  " + strings.Join(e.Problems, "\n  ")
 }
 
 func (e *IncomparableRunsError) add(format string, args ...any) {
-	e.Faults = append(e.Faults, fmt.Sprintf(format, args...))
+	e.Problems = append(e.Problems, fmt.Sprintf(format, args...))
 }
 
 // finished is a run as its folder has it.
@@ -84,7 +84,7 @@ func label(runs []finished) {
 
 // sameQuestion reports whether two runs were asked the same, and notes what was not.
 func sameQuestion(first, other finished, wrong *IncomparableRunsError) bool {
-	before := len(wrong.Faults)
+	before := len(wrong.Problems)
 	differ := func(what, then, now string) {
 		if then != now {
 			wrong.add("%s: %s is %s, that of %s is %s", other.folder, what, named(now), first.folder, named(then))
@@ -100,7 +100,7 @@ func sameQuestion(first, other finished, wrong *IncomparableRunsError) bool {
 		differ("data.positive", strings.Join(a.Positive, ", "), strings.Join(b.Positive, ", "))
 	}
 	differ("the column of weights", a.Weight, b.Weight)
-	if len(wrong.Faults) > before {
+	if len(wrong.Problems) > before {
 		return false // then the rest is other, too
 	}
 	what, then, now := "the training file, which its test rows are from,", first.SHA256.Train, other.SHA256.Train
@@ -121,7 +121,7 @@ func sameQuestion(first, other finished, wrong *IncomparableRunsError) bool {
 	case first.Rows.Test != other.Rows.Test:
 		wrong.add("%s has %d test rows, %s has %d", other.folder, other.Rows.Test, first.folder, first.Rows.Test)
 	}
-	return len(wrong.Faults) == before
+	return len(wrong.Problems) == before
 }
 
 // named is a value, or that there is none.

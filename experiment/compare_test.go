@@ -237,8 +237,8 @@ func TestIncomparable(t *testing.T) {
 			t.Errorf("%s: %v", folders, err)
 			continue
 		}
-		if folders != "odd even" && len(wrong.Faults) != len(message) && !strings.HasPrefix(folders, "a target") && !strings.HasPrefix(folders, "a seed") {
-			t.Errorf("%s: %q", folders, wrong.Faults)
+		if folders != "odd even" && len(wrong.Problems) != len(message) && !strings.HasPrefix(folders, "a target") && !strings.HasPrefix(folders, "a seed") {
+			t.Errorf("%s: %q", folders, wrong.Problems)
 		}
 		for _, s := range message {
 			if !strings.Contains(err.Error(), s) {

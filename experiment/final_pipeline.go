@@ -37,7 +37,7 @@ func checkLevel(spec Spec, shape datasets.Shape) error {
 		return nil
 	}
 	if err := wrapped.CheckRows(shape.Rows); err != nil {
-		return param.FieldErrors{spec.Fault("intervals.level", param.FieldError{Problem: err.Error()})}.Err()
+		return param.FieldErrors{spec.Locate("intervals.level", param.FieldError{Problem: err.Error()})}.Err()
 	}
 	return nil
 }

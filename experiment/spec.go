@@ -65,7 +65,7 @@ func parse(ctx context.Context, file string, text []byte, o LoadOptions) (Spec, 
 	if err := d.Spec.Data.Spool(ctx, d.Spec.Data.TrainAndTest(), o.Input); ctx.Err() != nil {
 		return Spec{}, ctxerr.Check(ctx)
 	} else if err != nil {
-		d.Faults = append(d.Faults, dataload.FaultsOf(d.Spec, "data.train", err)...)
+		d.Errors = append(d.Errors, dataload.FieldErrors(d.Spec, "data.train", err)...)
 		return Spec{}, d.Err()
 	}
 	validate.Document(ctx, d, o.All)

@@ -77,14 +77,14 @@ func saveModel(w io.Writer, data *loaded, model estimator.Predictor, found Resul
 			}
 		}
 	}
-	reading, err := data.spec.Data.Encode()
+	pass, err := data.spec.Data.Encode()
 	if err != nil {
 		return err
 	}
 	if data.Task.Unsupervised() {
 		m.Schema.Targets = data.Train.Schema().Targets // which the fit has not seen
 	}
-	m.Name, m.Task, m.Metrics, m.Reading = data.spec.Name, data.Task, scores, reading
+	m.Name, m.Task, m.Metrics, m.Reading = data.spec.Name, data.Task, scores, pass
 	m.Versions, m.Profile = map[string]string{"bochner": found.Versions.Bochner}, found.Profile
 	return m.Write(w)
 }

@@ -79,7 +79,7 @@ func same(t *testing.T, want, got datasets.Set, rows []int) {
 			t.Fatalf("column %s is gone or of another kind: %v", c.Name, got.Schema.Columns)
 		}
 		for i, row := range rows {
-			if a, b := said(c, want.X.At(row, j)), said(got.Schema.Columns[k], got.X.At(i, k)); a != b {
+			if a, b := cellValue(c, want.X.At(row, j)), cellValue(got.Schema.Columns[k], got.X.At(i, k)); a != b {
 				t.Fatalf("row %d, column %s: %v, want %v", i, c.Name, b, a)
 			}
 		}
@@ -93,14 +93,14 @@ func same(t *testing.T, want, got datasets.Set, rows []int) {
 			t.Fatalf("target %s is gone: %v", c.Name, got.Schema.Targets)
 		}
 		for i, row := range rows {
-			if a, b := said(c, target(want, row, j)), said(got.Schema.Targets[k], target(got, i, k)); a != b {
+			if a, b := cellValue(c, target(want, row, j)), cellValue(got.Schema.Targets[k], target(got, i, k)); a != b {
 				t.Fatalf("row %d, target %s: %v, want %v", i, c.Name, b, a)
 			}
 		}
 	}
 }
 
-func said(c datasets.Column, v float64) any {
+func cellValue(c datasets.Column, v float64) any {
 	if c.Kind == datasets.Categorical {
 		return c.Categories[int(v)]
 	}

@@ -50,7 +50,7 @@ func TestBudget(t *testing.T) {
 			t.Errorf("%d not reached; best %s; %q", r.Unreached, r.Best(), r.Warnings)
 		}
 		for i, c := range r.Candidates {
-			if reached := c.Failed == ""; reached != (i < 2) || !reached && !strings.Contains(c.Failed, "not reached within the budget of time") {
+			if reached := c.Failed == ""; reached != (i < 2) || !reached && !strings.Contains(c.Failed, "not reached within the time budget") {
 				t.Errorf("candidate %d: %q", i, c.Failed)
 			}
 		}
@@ -67,7 +67,7 @@ func TestBudgetBeforeTheFirstCandidate(t *testing.T) {
 	inTime(t, func(t *testing.T, _ time.Time) {
 		s := lateSearch(t, 2)
 		_, err := s.Run(context.Background(), data)
-		if !errors.Is(err, ErrBudget) || !strings.Contains(err.Error(), "2 of 36 fits are done; the journal has them, and another run goes on there; allow more time") {
+		if !errors.Is(err, ErrBudget) || !strings.Contains(err.Error(), "2 of 36 fits are done; the journal has them, and another run resumes from it; increase the budget") {
 			t.Errorf("error is %v", err)
 		}
 		s.Estimator = lineSearch(nil).Estimator
@@ -164,7 +164,7 @@ func TestBudgetOfAHalving(t *testing.T) {
 				t.Errorf("%d rounds, %d unreached, best %v", len(r.Rounds), r.Unreached, r.Best())
 			}
 			warnings := strings.Join(r.Warnings, "; ")
-			if !strings.Contains(warnings, "the budget of 1m0s ended") || !strings.Contains(warnings, "the best was scored with rows") {
+			if !strings.Contains(warnings, "the budget of 1m0s ended") || !strings.Contains(warnings, "the scores of the best candidate are those with rows") {
 				t.Errorf("warnings are %q", warnings)
 			}
 			s.Estimator = lineSearch(nil).Estimator

@@ -28,7 +28,7 @@ func TestCurve(t *testing.T) {
 			}
 		}
 	}
-	for path, want := range map[string]string{"intercept": "wanted numbers", "beta": "is no axis of the search, which has alpha, intercept"} {
+	for path, want := range map[string]string{"intercept": "intercept must have numeric values, got true", "beta": "axis must be one of alpha, intercept, got beta"} {
 		if _, err := r.Curve(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", path, err)
 		}

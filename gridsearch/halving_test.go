@@ -116,13 +116,13 @@ func TestHalvingOfAParameter(t *testing.T) {
 		h    Halving
 		want string
 	}{
-		{Halving{Resource: "max_iter", MinResources: 5, MaxResources: 4, Factor: 2}, "halving goes from 5 to 4 of max_iter"},
+		{Halving{Resource: "max_iter", MinResources: 5, MaxResources: 4, Factor: 2}, "halving: min_resources must be at least 1 and at most max_resources, got 5 and 4 of max_iter"},
 		{Halving{Resource: "rows", MinResources: 5, Factor: 1}, "factor: must be an integer ≥ 2, got 1"},
 		{Halving{Resource: "rank", MinResources: 5, MaxResources: 9, Factor: 2}, "rank"},
 		{Halving{Resource: "rows", MinResources: 5, MaxResources: 1e9, Factor: 2}, "max_resources: must be at most 64, the rows that a fold trains on, got 1000000000"},
-		{Halving{Resource: "rows", MinResources: 1e9, Factor: 2}, "halving goes from 1000000000 to 64 of rows"},
+		{Halving{Resource: "rows", MinResources: 1e9, Factor: 2}, "halving: min_resources must be at least 1 and at most max_resources, got 1000000000 and 64 of rows"},
 		{Halving{Resource: "rows", MinResources: -5, Factor: 2}, "min_resources: must be an integer ≥ 0, got -5"},
-		{Halving{Resource: "rows", Factor: 2}, "halving goes from 0 to 64 of rows"},
+		{Halving{Resource: "rows", Factor: 2}, "halving: min_resources must be at least 1 and at most max_resources, got 0 and 64 of rows"},
 	} {
 		s.Strategy = c.h
 		if _, err := s.Run(context.Background(), labels(80)); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/share"
 )
 
-// split makes the folds and checks what a splitter may have got wrong.
+// split makes the folds and checks what the splitter returned.
 func (s Search) split(data datasets.Set, task datasets.Task) ([]datasets.Fold, error) {
 	splitter := s.Splitter
 	switch {
@@ -48,13 +48,14 @@ func (s Search) split(data datasets.Set, task datasets.Task) ([]datasets.Fold, e
 	return folds, nil
 }
 
-// inMemory does fits on rows in memory.
+// inMemory runs fits on rows in memory.
 type inMemory struct {
 	*run
-	rows datasets.Set // that candidates are fitted to: data, without the targets where they only score
+	rows datasets.Set // training rows: data, without the targets if they only score
 }
 
-// prepare checks the search and the data and makes the folds. Of the candidates it combines at most limit.
+// prepare checks the search and the data, and makes the folds. It combines at most limit
+// candidates.
 func (s Search) prepare(data datasets.Set, limit int) (*inMemory, error) {
 	if err := data.Check(); err != nil {
 		return nil, err
@@ -84,8 +85,8 @@ func (s Search) prepare(data datasets.Set, limit int) (*inMemory, error) {
 	return r, nil
 }
 
-// fit fits side by side, or hands all to a BatchFitter; of a search with a budget one part of the candidates after the
-// other. A part is neighbours in the grid, which have most in common.
+// fit runs the pending fits: concurrently, or by the batch fitter of the estimator; with a budget
+// in parts. The candidates of a part are neighbors in the grid and share most of their work.
 func (r *inMemory) fit(ctx context.Context) error {
 	fitter, ok := r.search.Estimator.(share.BatchFitter)
 	if !ok {
@@ -124,11 +125,11 @@ func (r *inMemory) identify(sums map[string]string) {
 	sums["data"] = journal.Sum(func(w hash.Hash) { journal.Rows(w, r.data) })
 }
 
-// fitBatch hands the estimator all candidates of the round, and says which fits are wanted: what is not done yet, of
-// the part that is asked for now.
+// fitBatch passes all candidates of the round to the estimator; Include selects the pending fits of
+// the current part.
 func (r *inMemory) fitBatch(ctx context.Context, fitter share.BatchFitter) error {
 	folds, candidates := len(r.folds), len(r.candidates)-r.firstNew
-	seen := make([]bool, candidates*folds) // what is not to be reported, or has been
+	seen := make([]bool, candidates*folds) // fits that were reported or must not be
 	for i, row := range r.outcomes[r.firstNew:] {
 		for k := range row {
 			seen[i*folds+k] = !r.pending(r.firstNew+i, k)
@@ -139,7 +140,7 @@ func (r *inMemory) fitBatch(ctx context.Context, fitter share.BatchFitter) error
 	b.Include = func(candidate, fold int) bool { return !unwanted[candidate*folds+fold] }
 	b.Yield = func(candidate, fold int, out share.Outcome) error {
 		if ctx.Err() != nil && out.Err != nil {
-			return ctxerr.Check(ctx) // whatever it says comes of stopping
+			return ctxerr.Check(ctx) // an effect of the cancellation
 		}
 		at := candidate*folds + fold
 		switch {
@@ -167,7 +168,7 @@ func (r *inMemory) fitBatch(ctx context.Context, fitter share.BatchFitter) error
 	return r.journal.Write(entry{Round: r.round, Shared: shared})
 }
 
-// batch is the current round, without its rows.
+// batch returns the current round without its rows.
 func (r *inMemory) batch() share.Batch {
 	b := share.Batch{Shape: r.rows.Shape(), Folds: r.folds}
 	for _, c := range r.candidates[r.firstNew:] {
@@ -179,21 +180,21 @@ func (r *inMemory) batch() share.Batch {
 	return b
 }
 
-// batchWithData is the batch with its rows.
+// batchWithData returns the current round with its rows.
 func (r *inMemory) batchWithData() share.Batch {
 	b := r.batch()
 	b.Data = r.rows
 	return b
 }
 
-// fit is one candidate to fit on one fold.
+// fit is a candidate to fit on one fold.
 type fit struct {
 	candidate, fold int
 	bytes           int64
 }
 
-// fitEach fits what is not done, in the order of the table, as many side by side as workers and
-// memory allow. It returns when every fit it has started has ended.
+// fitEach runs the pending fits in grid order, concurrently as far as Workers and Memory allow. It
+// returns when all of its fits have ended.
 func (r *inMemory) fitEach(ctx context.Context) error {
 	type ended struct {
 		fit
@@ -216,7 +217,7 @@ func (r *inMemory) fitEach(ctx context.Context) error {
 		e := <-results
 		running, bytes = running-1, bytes-e.bytes
 		if r.fatal != nil || ctx.Err() != nil && e.out.Err != nil {
-			continue // whatever it says comes of stopping
+			continue // an effect of the cancellation
 		}
 		if r.fatal = r.record(e.candidate, e.fold, e.out); r.fatal != nil {
 			cancel()
@@ -235,7 +236,7 @@ func (s Search) workers() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// fitsMemory reports whether a fit of that many bytes may start beside those that hold some already.
+// fitsMemory reports whether a fit of that size may start while the running ones use used bytes.
 func (r *inMemory) fitsMemory(used, bytes int64) bool {
 	return r.search.Memory == 0 || bytes <= r.search.Memory-used
 }
@@ -256,7 +257,7 @@ func (r *inMemory) pendingFits() []fit {
 	return out
 }
 
-// fitOne fits one candidate to one fold's training rows and predicts its test rows.
+// fitOne fits a candidate to the training rows of a fold and predicts the test rows.
 func (r *inMemory) fitOne(ctx context.Context, f fit) (out share.Outcome) {
 	fold := r.folds[f.fold]
 	train := r.rows.Select(fold.Train)
@@ -280,8 +281,8 @@ func (r *inMemory) fitOne(ctx context.Context, f fit) (out share.Outcome) {
 	return out
 }
 
-// fitBytes is what fitting a candidate to a fold holds: what its estimator says it needs, as far as it
-// says so, and a copy of the fold's rows.
+// fitBytes returns the memory of a fit: what the estimator declares, and a copy of the rows of the
+// fold.
 func (r *inMemory) fitBytes(c candidate) int64 {
 	used := matrixBytes(r.data.X) + 8*int64(r.data.Rows())
 	if k := r.rows.Schema.Outputs(); k > 1 {
@@ -293,7 +294,7 @@ func (r *inMemory) fitBytes(c candidate) int64 {
 	return used
 }
 
-// shape is that of so many of the rows.
+// shape returns the shape of the given number of rows.
 func (r *inMemory) shape(rows int) datasets.Shape {
 	out := r.rows.Shape()
 	out.Rows = rows
@@ -302,13 +303,13 @@ func (r *inMemory) shape(rows int) datasets.Shape {
 
 func matrixBytes(X mat.Matrix) int64 {
 	n, d := X.Dims()
-	if m, ok := X.(interface{ NNZ() int }); ok { // sparse: a row's start, and an entry's column and value
+	if m, ok := X.(interface{ NNZ() int }); ok { // sparse: row starts, and column and value of each entry
 		return 8*int64(n) + 12*int64(m.NNZ())
 	}
 	return 8 * int64(n) * int64(d)
 }
 
-// refuse refuses candidates that could not be fitted within the bound one by one.
+// refuse returns an error if a candidate needs more memory than available.
 func (r *inMemory) refuse(candidates []candidate) error {
 	bound := r.search.Memory
 	if bound == 0 {

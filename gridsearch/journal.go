@@ -14,7 +14,7 @@ const (
 	journalVersion = 2
 )
 
-// entry is a fit that has ended, or the names of what a batch has shared.
+// entry records a finished fit, or the names of the work that a batch shared.
 type entry struct {
 	Round       int              `json:"round,omitempty"`
 	Candidate   *int             `json:"candidate,omitempty"` // among those with the same resource
@@ -34,7 +34,7 @@ func entryOf(at fitKey, o outcome) entry {
 	return e
 }
 
-// fitKey returns where a fit is; ok is false of an entry that is of none.
+// fitKey returns the fit of the entry; ok is false if it has none.
 func (e entry) fitKey() (at fitKey, ok bool) {
 	if e.Candidate == nil || e.Fold == nil {
 		return at, false
@@ -42,15 +42,14 @@ func (e entry) fitKey() (at fitKey, ok bool) {
 	return fitKey{e.Round, *e.Candidate, *e.Fold}, true
 }
 
-// openJournal opens the search's journal for writing, a new one where there is none, and notes the
-// outcomes in it.
+// openJournal opens or creates the journal and reads its outcomes.
 func (r *run) openJournal() (err error) {
 	r.recorded, r.sharedKnown = map[fitKey]outcome{}, map[int]bool{}
 	r.journal, err = journal.Open(r.search.Journal, r.head(), r.replay)
 	return err
 }
 
-// replay notes an entry.
+// replay reads an entry.
 func (r *run) replay(line []byte) error {
 	var e entry
 	if err := journal.Decode(line, &e); err != nil {

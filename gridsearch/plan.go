@@ -8,21 +8,20 @@ import (
 	"github.com/bochner-ml/bochner/internal/share"
 )
 
-// Plan is what a search would do, estimated before it does it.
+// Plan describes a search before it runs.
 type Plan struct {
 	Candidates   int
 	Folds        int
-	Fits         int   // of candidates on folds
-	MayStopEarly bool  // whether the search may end with fewer candidates, which a [Coordinate] does
-	Bytes        int64 // held at once by fits, beside the data itself
+	Fits         int   // candidates × folds
+	MayStopEarly bool  // whether the search may evaluate fewer candidates, as [Coordinate] does
+	Bytes        int64 // memory of concurrent fits, without the data
 }
 
-// maxPlanCandidates is how many candidates a plan looks at. Of more it takes a part, which stands for
-// all.
+// maxPlanCandidates bounds the candidates that a plan inspects; more are sampled.
 const maxPlanCandidates = 1000
 
-// Plan checks the search and the data as Run does, and goes through the rounds without fitting. Of many
-// candidates it looks at some. Which candidates get to the next round makes no difference to their number.
+// Plan checks the search and the data as Run does, and simulates the rounds without fitting. It
+// samples large grids. The number of surviving candidates does not depend on which ones survive.
 func (s Search) Plan(data datasets.Set) (Plan, error) {
 	r, err := s.prepare(data, maxPlanCandidates)
 	if err != nil {
@@ -52,8 +51,9 @@ func (s Search) Plan(data datasets.Set) (Plan, error) {
 	return p, nil
 }
 
-// bytesAtOnce is the memory of the fits of the round: of a batch what the estimator says, else the most that fits side
-// by side hold, the largest ones together, within the bound. A candidate's folds may all be among them.
+// bytesAtOnce returns the memory of the fits of the round: what the batch fitter declares, else the
+// sum of the largest concurrent fits within the bound. The folds of one candidate may run
+// concurrently.
 func (r *inMemory) bytesAtOnce() (bytes int64) {
 	if fitter, ok := r.search.Estimator.(share.BatchFitter); ok {
 		if bytes, err := fitter.PlanBatch(r.batch()); err == nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// axes are those of a grid with their values as the estimator shows them.
+// axes contains the values of each axis, as the parameters represent them.
 type axes [][]param.Setting
 
-// point is a place in the grid: the number of a value on each axis.
+// point is a grid point: the index of the value on each axis.
 type point []int
 
-// size is the number of points of the grid, which may be more than any integer holds.
+// size returns the number of grid points, which may exceed the range of integers.
 func (a axes) size() float64 {
 	size := 1.0
 	for _, values := range a {
@@ -24,12 +24,12 @@ func (a axes) size() float64 {
 	return size
 }
 
-// all returns every point, the last axis fastest.
+// all returns all points; the last axis varies fastest.
 func (a axes) all() []point {
 	return product(a.indices())
 }
 
-// indices returns those of the values of each axis.
+// indices returns the indices of the values of each axis.
 func (a axes) indices() [][]int {
 	out := make([][]int, len(a))
 	for k, values := range a {
@@ -41,7 +41,7 @@ func (a axes) indices() [][]int {
 	return out
 }
 
-// product returns the points with the given values on each axis, the last axis fastest.
+// product returns the Cartesian product of indices; the last axis varies fastest.
 func product(values [][]int) []point {
 	n := 1
 	for _, list := range values {
@@ -60,9 +60,8 @@ func product(values [][]int) []point {
 	return out
 }
 
-// draw returns n different points in the order of the grid, each as likely as any other. Of a grid that
-// could be tried as a whole they are the first of a permutation; in a larger one each is drawn axis by
-// axis, and one that is there already is drawn again.
+// draw returns n distinct points, uniformly without replacement, in grid order: for small grids the
+// start of a random permutation, for large ones by rejection of duplicates.
 func (a axes) draw(n int, seed uint64) []point {
 	rng := rand.New(rand.NewPCG(seed, candidateStream))
 	if size := a.size(); size <= MaxCandidates {
@@ -77,7 +76,7 @@ func (a axes) draw(n int, seed uint64) []point {
 	return a.sampleDistinct(n, rng)
 }
 
-// sampleDistinct draws n different points and returns them in the order of the grid.
+// sampleDistinct draws n distinct points and returns them in grid order.
 func (a axes) sampleDistinct(n int, rng *rand.Rand) []point {
 	seen := make(map[string]bool, n)
 	out := make([]point, 0, n)
@@ -96,41 +95,40 @@ func (a axes) sampleDistinct(n int, rng *rand.Rand) []point {
 	return out
 }
 
-// samplePoints returns the points that the search tries, at most so many of them, and their number in all. Of
-// a grid with more than that there is a part whose axes have fewer values, the first and the last of
-// each among them; of other points, every so many.
-func (s Search) samplePoints(a axes, most int) (some []point, total int, errs param.FieldErrors) {
+// samplePoints returns at most maxPoints of the points of the search, and their total number. A larger
+// grid is coarsened, with the first and last value of each axis; other points are evenly spaced.
+func (s Search) samplePoints(a axes, maxPoints int) (some []point, total int, errs param.FieldErrors) {
 	size := a.size()
 	random := s.Random > 0 && float64(s.Random) < size
 	switch {
 	case random && s.Random > MaxCandidates:
 		return nil, 0, param.FieldErrors{{Path: "random", Value: s.Random, Constraint: fmt.Sprintf("at most the %d candidates that a search takes", MaxCandidates)}}
 	case random:
-		return evenlySpaced(a.draw(s.Random, s.Seed), most), s.Random, nil
+		return evenlySpaced(a.draw(s.Random, s.Seed), maxPoints), s.Random, nil
 	case size > MaxCandidates:
 		return nil, 0, param.FieldErrors{{Path: "grid", Problem: fmt.Sprintf("%.0f candidates, more than the %d that a search takes; random tries some of them", size, MaxCandidates)}}
 	}
-	if int(size) <= most {
+	if int(size) <= maxPoints {
 		return a.all(), int(size), nil
 	}
-	return a.coarsen(most), int(size), nil
+	return a.coarsen(maxPoints), int(size), nil
 }
 
-// evenlySpaced returns at most so many of the points, the first and the last among them, at equal distances.
-func evenlySpaced(list []point, most int) []point {
-	if len(list) <= most {
+// evenlySpaced returns at most maxPoints of the points, evenly spaced, with the first and the last.
+func evenlySpaced(list []point, maxPoints int) []point {
+	if len(list) <= maxPoints {
 		return list
 	}
-	out := make([]point, most)
+	out := make([]point, maxPoints)
 	for i := range out {
-		out[i] = list[i*(len(list)-1)/max(most-1, 1)]
+		out[i] = list[i*(len(list)-1)/max(maxPoints-1, 1)]
 	}
 	return out
 }
 
-// coarsen returns the points of a grid with at most so many, which has every axis at fewer values: the
-// longest axis loses half of them until there are few enough.
-func (a axes) coarsen(most int) []point {
+// coarsen returns the points of a coarser grid of at most maxPoints points: it halves the longest axis
+// until the size suffices.
+func (a axes) coarsen(maxPoints int) []point {
 	kept := a.indices()
 	size := func() float64 {
 		n := 1.0
@@ -139,7 +137,7 @@ func (a axes) coarsen(most int) []point {
 		}
 		return n
 	}
-	for size() > float64(most) {
+	for size() > float64(maxPoints) {
 		longest := 0
 		for k := range kept {
 			if len(kept[k]) > len(kept[longest]) {

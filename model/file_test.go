@@ -343,9 +343,9 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	size := len(sampleFile(t))
-	for room := 0; room < size; room += 97 {
-		if err := Write(&short{room}, header, a); !errors.Is(err, errFull) {
-			t.Fatalf("with room for %d of %d bytes: error %v", room, size, err)
+	for buf := 0; buf < size; buf += 97 {
+		if err := Write(&short{buf}, header, a); !errors.Is(err, errFull) {
+			t.Fatalf("with room for %d of %d bytes: error %v", buf, size, err)
 		}
 	}
 	dir := t.TempDir()

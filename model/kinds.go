@@ -75,7 +75,7 @@ func newKind(name string) (empty Stateful, ok bool) {
 // belongs reports false.
 func (s *State) Part(fitted any, belongs func(fitted any) bool) (part any) {
 	kind := ""
-	if !s.Reading() {
+	if !s.Restoring() {
 		if kind = KindOf(fitted); kind == "" {
 			s.Fail("%s is not registered: give it a name with pipeline.Register before it is written or read", typeName(fitted))
 			return nil
@@ -86,7 +86,7 @@ func (s *State) Part(fitted any, belongs func(fitted any) bool) (part any) {
 		return nil
 	}
 	keeps, ok := fitted.(Stateful)
-	if s.Reading() {
+	if s.Restoring() {
 		if keeps, ok = newKind(kind); !ok {
 			s.Fail("no step %q is registered in this program; add custom steps with pipeline.Register", kind)
 			return nil

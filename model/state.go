@@ -49,7 +49,7 @@ type State struct {
 // traversal is the common part of the nested states of one save or restore.
 type traversal struct {
 	archive *Archive
-	reading bool
+	pass    bool
 	err     error
 	counts  []func() // checks after the state is complete
 	most    int      // maximum of a count
@@ -68,7 +68,7 @@ func Record(v Stateful) (*Archive, error) {
 
 // Restore restores v, a zero value, from a.
 func Restore(a *Archive, v Stateful) error {
-	p := &traversal{archive: a, reading: true, most: UncheckedCount + a.size()}
+	p := &traversal{archive: a, pass: true, most: UncheckedCount + a.size()}
 	v.State(&State{traversal: p})
 	return p.err
 }
@@ -87,13 +87,13 @@ func (a *Archive) size() int {
 	return n
 }
 
-// Reading reports whether the state is being restored.
-func (s *State) Reading() bool { return s.reading }
+// Restoring reports whether the state is being restored.
+func (s *State) Restoring() bool { return s.pass }
 
 // Has reports whether a state that is being restored has a scalar or an array of this name, for
 // entries that older files lack. It returns true while saving.
 func (s *State) Has(name string) bool {
-	if !s.reading {
+	if !s.pass {
 		return true
 	}
 	_, scalar := s.archive.Scalars[s.prefix+name]
@@ -118,7 +118,7 @@ func (s *State) Fail(format string, args ...any) {
 // Require records an error with the given text if ok is false while restoring. Call it for
 // invariants without which a damaged file would cause wrong predictions.
 func (s *State) Require(ok bool, text string) {
-	if s.reading && !ok {
+	if s.pass && !ok {
 		s.Fail("%s", text)
 	}
 }
@@ -131,7 +131,7 @@ func (s *State) Child(name string) *State {
 // scalar moves one scalar; T is a type that JSON keeps.
 func scalar[T any](s *State, name string, p *T) {
 	path := s.prefix + name
-	if !s.reading {
+	if !s.pass {
 		s.archive.Scalars[path] = *p
 		return
 	}
@@ -160,7 +160,7 @@ func (s *State) Strings(name string, p *[]string) { scalar(s, name, p) }
 func (s *State) Int(name string, p *int) {
 	v := float64(*p)
 	scalar(s, name, &v)
-	if s.reading && s.Err() == nil {
+	if s.pass && s.Err() == nil {
 		if v != math.Trunc(v) || math.Abs(v) > 1<<53 {
 			s.Fail("%s is %v, wanted an integer", name, v)
 			return
@@ -187,7 +187,7 @@ func (s *State) CheckSize(name string, n int) {
 			s.Fail("%s must be at most the size of the state, got %d for %d numbers", name, n, s.most-UncheckedCount)
 		}
 	}
-	if s.reading {
+	if s.pass {
 		check()
 	} else {
 		s.counts = append(s.counts, check)
@@ -198,7 +198,7 @@ func (s *State) CheckSize(name string, n int) {
 func (s *State) Float(name string, p *float64) {
 	list := []float64{*p}
 	s.Floats(name, &list)
-	if s.reading && s.Err() == nil {
+	if s.pass && s.Err() == nil {
 		if len(list) != 1 {
 			s.Fail("%s has %d numbers, wanted one", name, len(list))
 			return
@@ -225,7 +225,7 @@ func (s *State) put(name string, a Array) { s.archive.Arrays[s.prefix+name] = a 
 
 // Floats is a list of numbers of the state; nil comes back as an empty list.
 func (s *State) Floats(name string, p *[]float64) {
-	if !s.reading {
+	if !s.pass {
 		s.put(name, Array{Shape: []int{len(*p)}, Floats: *p})
 		return
 	}
@@ -240,7 +240,7 @@ func (s *State) Floats(name string, p *[]float64) {
 
 // Ints is a list of integers of the state.
 func (s *State) Ints(name string, p *[]int) {
-	if !s.reading {
+	if !s.pass {
 		list := make([]int64, len(*p))
 		for i, v := range *p {
 			list[i] = int64(v)
@@ -263,7 +263,7 @@ func (s *State) Ints(name string, p *[]int) {
 
 // Uint32s is a list of column numbers of the state.
 func (s *State) Uint32s(name string, p *[]uint32) {
-	if !s.reading {
+	if !s.pass {
 		s.put(name, Array{Shape: []int{len(*p)}, Uint32s: *p})
 		return
 	}
@@ -283,7 +283,7 @@ func (s *State) Uint64s(name string, p *[]uint64) {
 		list[i] = int(v)
 	}
 	s.Ints(name, &list)
-	if s.reading && s.Err() == nil {
+	if s.pass && s.Err() == nil {
 		*p = make([]uint64, len(list))
 		for i, v := range list {
 			(*p)[i] = uint64(v)
@@ -293,7 +293,7 @@ func (s *State) Uint64s(name string, p *[]uint64) {
 
 // Matrix is a dense matrix of the state; nil is kept as a matrix without rows and comes back nil.
 func (s *State) Matrix(name string, p **mat.Dense) {
-	if !s.reading {
+	if !s.pass {
 		a := Array{Shape: []int{0, 0}}
 		if *p != nil && !(*p).IsEmpty() {
 			rows, cols := (*p).Dims()
@@ -323,7 +323,7 @@ func (s *State) Sparse(name string, p **sparse.CSR) {
 	var values []float64
 	var shared bool
 	var scale float64
-	if !s.reading {
+	if !s.pass {
 		rows, cols = (*p).Dims()
 		indptr, indices, values = (*p).Raw()
 		scale, shared = (*p).Shared()
@@ -335,7 +335,7 @@ func (s *State) Sparse(name string, p **sparse.CSR) {
 	part.Floats("values", &values)
 	part.Bool("shared", &shared)
 	part.Float("scale", &scale)
-	if !s.reading || s.Err() != nil {
+	if !s.pass || s.Err() != nil {
 		return
 	}
 	var err error

@@ -74,7 +74,7 @@ func (p Pipeline) PlanBatch(b share.Batch) (bytes int64, err error) {
 		return 0, place.Here(err)
 	}
 	if b.LeaveOneOut {
-		err = leavesOneOut(job.Pipelines)
+		err = checkLeaveOneOut(job.Pipelines)
 	}
 	if err == nil && len(b.Folds) > 0 {
 		bytes = sweep.Bytes(job)
@@ -143,9 +143,9 @@ func predictAll(ctx context.Context, fitted estimator.Predictor, X mat.Matrix) (
 	return estimator.Predict(ctx, fitted, X, estimator.Request{})
 }
 
-// leavesOneOut says why none of the pipelines can predict each row by the model of all the
+// checkLeaveOneOut says why none of the pipelines can predict each row by the model of all the
 // others, and nil where one can.
-func leavesOneOut(candidates []sweep.Candidate) error {
+func checkLeaveOneOut(candidates []sweep.Candidate) error {
 	var first error
 	for _, c := range candidates {
 		err := c.CanLeaveOneOut()

@@ -287,7 +287,7 @@ func (c *FittedChain) State(s *model.State) {
 	}
 	s.Int("columns", &c.cols)
 	s.Strings("steps", &names)
-	if s.Reading() {
+	if s.Restoring() {
 		s.Require(0 < c.cols && int64(c.cols) <= math.MaxUint32, "a chain has no columns, or more than can be numbered")
 		if requireNames(s, names); s.Err() != nil {
 			return
@@ -317,7 +317,7 @@ func requireNames(s *model.State, names []string) {
 // requireWidth holds what a part says of its inputs to the columns that come to it. A part that says
 // nothing finds out when it is tried.
 func requireWidth(s *model.State, fit any, cols int) {
-	if p, ok := fit.(inputSized); ok && s.Reading() && s.Err() == nil {
+	if p, ok := fit.(inputSized); ok && s.Restoring() && s.Err() == nil {
 		if w := p.InputWidth(); w != cols {
 			s.Fail("%d columns at fit, %d come to it", w, cols)
 		}
@@ -332,7 +332,7 @@ func keepStep(st *model.State, s *rows.Step, cols int) {
 		st.Bool("single", &s.Float32)
 	}
 	partState(st, &s.Fitted)
-	if st.Reading() && st.Err() == nil {
+	if st.Restoring() && st.Err() == nil {
 		requireWidth(st, s.Fitted, cols)
 		st.Require(0 <= s.Width && int64(s.Width) <= math.MaxUint32, "a width is not a number of columns")
 		_, writes := s.Fitted.(transformer.DenseTransformer)

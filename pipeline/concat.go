@@ -238,7 +238,7 @@ func (c *concatenation) state(s *model.State) {
 	s.Int("columns", &c.cols)
 	s.Bool("sparse", &c.sparse)
 	s.Strings("parts", &names)
-	if s.Reading() {
+	if s.Restoring() {
 		s.Require(0 < c.cols && int64(c.cols) <= math.MaxUint32 && len(names) > 0, "there are no columns or no parts")
 		if requireNames(s, names); s.Err() != nil {
 			return
@@ -272,7 +272,7 @@ func (p *part) state(s *model.State, cols int) {
 	s.Bool("all", &all)
 	s.Ints("index", &p.index)
 	s.Float("scale", &p.scale)
-	if s.Reading() {
+	if s.Restoring() {
 		if all {
 			p.index = nil
 		} else if p.index == nil {

@@ -18,7 +18,7 @@ func (c Chain) Cost(shape datasets.Shape) datasets.Cost { return rows.Cost(named
 func (u Union) Cost(shape datasets.Shape) datasets.Cost {
 	sum := datasets.Cost{CheapToRecompute: true}
 	for _, p := range u.Parts {
-		sum = besides(sum, rows.CostOf(p.Fitter, shape))
+		sum = addParallel(sum, rows.CostOf(p.Fitter, shape))
 	}
 	return sum
 }
@@ -31,14 +31,14 @@ func (c Columns) Cost(shape datasets.Shape) datasets.Cost {
 	sum := datasets.Cost{CheapToRecompute: true}
 	guess := false
 	for i, g := range c.Groups {
-		sum = besides(sum, Chain{Steps: g.Steps}.Cost(groups[i]))
+		sum = addParallel(sum, Chain{Steps: g.Steps}.Cost(groups[i]))
 		guess = guess || shape.Columns == nil && !g.names()
 	}
 	const picked = 150 // flops of copying an entry into its group, or out of it; measured
 	moved := picked * float64(max(shape.Rows, 0)) * (shape.Entries() + float64(max(sum.OutputWidth, 0)))
 	sum = sum.Add(datasets.Cost{Flops: moved})
 	if c.Remainder == "passthrough" {
-		sum = besides(sum, datasets.Cost{OutputWidth: rest, CheapToRecompute: true})
+		sum = addParallel(sum, datasets.Cost{OutputWidth: rest, CheapToRecompute: true})
 	}
 	sum.WidthEstimated = sum.WidthEstimated || guess
 	return sum
@@ -157,7 +157,7 @@ func (p Pipeline) rounds(shape datasets.Shape) bool {
 	return rows.Rounds(rows.CostOf(p.Steps[last].Fitter, before), before, p.memory())
 }
 
-func besides(a, b datasets.Cost) datasets.Cost {
+func addParallel(a, b datasets.Cost) datasets.Cost {
 	return datasets.Cost{Flops: a.Flops + b.Flops, Bytes: a.Bytes + b.Bytes, OutputWidth: a.OutputWidth + max(b.OutputWidth, 0),
 		WidthEstimated: a.WidthEstimated || b.WidthEstimated || b.OutputWidth < 0, NonZeros: a.NonZeros + b.NonZeros, CheapToRecompute: a.CheapToRecompute && b.CheapToRecompute}
 }

@@ -26,7 +26,7 @@ func (p Pipeline) Fit(ctx context.Context, data datasets.Set) (estimator.Predict
 	if err != nil {
 		return nil, place.Here(err)
 	}
-	if err := p.room(data.Shape()); err != nil {
+	if err := p.checkMemory(data.Shape()); err != nil {
 		return nil, err
 	}
 	r.Float32 = p.Precision == Float32
@@ -48,7 +48,7 @@ func (p Pipeline) FitSource(ctx context.Context, data datasets.Source) (estimato
 		return nil, place.Here(err)
 	}
 	n, cols := data.Dims()
-	if err := p.room(datasets.Shape{Rows: max(n, 0), Cols: cols, Outputs: data.Schema().Outputs(), Columns: data.Schema().Columns}); err != nil {
+	if err := p.checkMemory(datasets.Shape{Rows: max(n, 0), Cols: cols, Outputs: data.Schema().Outputs(), Columns: data.Schema().Columns}); err != nil {
 		return nil, err
 	}
 	r.Float32 = p.Precision == Float32
@@ -78,9 +78,9 @@ func (p Pipeline) fit(ctx context.Context, r rows.Rows, in datasets.Schema, cols
 	return &FittedPipeline{spec: p.clone().thawed(), chain: &FittedChain{cols: cols, steps: steps}, in: in, precision: cmp.Or(p.Precision, Float64), name: p.path(), model: fitted}, nil
 }
 
-// room refuses an estimator that would hold more memory than there is, before the steps are fitted, where
+// checkMemory refuses an estimator that would hold more memory than there is, before the steps are fitted, where
 // the width that they make is known.
-func (p Pipeline) room(shape datasets.Shape) error {
+func (p Pipeline) checkMemory(shape datasets.Shape) error {
 	mapped := Chain{Steps: p.Steps}.Cost(shape)
 	if mapped.WidthEstimated {
 		return nil

@@ -269,7 +269,7 @@ func inBlocks(ctx context.Context, n, size int, f func(lo, hi int) error) error 
 
 // State keeps the steps, the schema of the inputs and the model.
 func (p *FittedPipeline) State(s *model.State) {
-	if s.Reading() {
+	if s.Restoring() {
 		p.chain = &FittedChain{}
 	}
 	p.chain.State(s.Child("steps"))
@@ -283,7 +283,7 @@ func (p *FittedPipeline) State(s *model.State) {
 	if s.Err() == nil {
 		KeepPredictor(s.Child(p.name), &p.model)
 	}
-	if s.Err() == nil && s.Reading() {
+	if s.Err() == nil && s.Restoring() {
 		requireWidth(s.Child(p.name), p.model, p.chain.OutputWidth())
 		n := len(p.in.Columns)
 		s.Require(n == 0 || n == p.chain.cols, "the schema does not fit the columns")
@@ -313,7 +313,7 @@ func columnsState(s *model.State, columns *[]datasets.Column) {
 	s.Strings("names", &names)
 	s.Ints("levels", &counts) // of each column, -1 where it is numeric
 	s.Strings("level_names", &levels)
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	if s.Require(len(names) == len(counts), "names and kinds of columns differ in number"); s.Err() != nil {

@@ -41,7 +41,7 @@ func (p Pipeline) Start(ctx context.Context, schema datasets.Schema, cols int) (
 	if err := p.checkPasses(ctx, schema, cols); err != nil {
 		return nil, err
 	}
-	if err := p.room(datasets.Shape{Cols: cols, Outputs: schema.Outputs(), Columns: schema.Columns}); err != nil {
+	if err := p.checkMemory(datasets.Shape{Cols: cols, Outputs: schema.Outputs(), Columns: schema.Columns}); err != nil {
 		return nil, err
 	}
 	p = p.clone()
@@ -451,7 +451,7 @@ func (c *chainSums) State(s *model.State) {
 		return
 	}
 	s.Require(c.sample == nil || colsOf(c.sample) == c.cols, "the first row has other columns")
-	if s.Reading() {
+	if s.Restoring() {
 		c.fits, c.pass, c.src, c.done = make([]transformer.Transformer, fitted), nil, nil, nil
 	}
 	for i := range c.fits {
@@ -459,7 +459,7 @@ func (c *chainSums) State(s *model.State) {
 			return
 		}
 	}
-	if s.Reading() {
+	if s.Restoring() {
 		if err := c.reopen(); err != nil {
 			s.Fail("%v", err)
 			return
@@ -506,7 +506,7 @@ func stateOfRow(s *model.State, row *mat.Matrix) {
 		*row = thin
 	} else {
 		var full *mat.Dense
-		if !s.Reading() {
+		if !s.Restoring() {
 			full = mat.DenseCopyOf(*row)
 		}
 		if s.Matrix("row", &full); full == nil {
@@ -515,7 +515,7 @@ func stateOfRow(s *model.State, row *mat.Matrix) {
 		}
 		*row = full
 	}
-	if s.Reading() && s.Err() == nil {
+	if s.Restoring() && s.Err() == nil {
 		n, _ := (*row).Dims()
 		s.Require(n == 1, "the first row is not one")
 	}

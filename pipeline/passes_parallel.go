@@ -230,7 +230,7 @@ func (p *parallelSums) State(s *model.State) {
 		return
 	}
 	s.Require(p.sample == nil || colsOf(p.sample) == p.cols, "the first row has other columns")
-	if p.done = nil; s.Reading() && s.Err() == nil {
+	if p.done = nil; s.Restoring() && s.Err() == nil {
 		if err := p.open(context.Background()); err != nil {
 			s.Fail("%v", err)
 		}
@@ -250,7 +250,7 @@ func (p *parallelSums) State(s *model.State) {
 			p.passes[i].State(c.Child("now"))
 		default:
 			p.passes[i] = nil
-			if partState(c, &p.fits[i]); c.Err() == nil && c.Reading() {
+			if partState(c, &p.fits[i]); c.Err() == nil && c.Restoring() {
 				p.requireFit(c, i)
 			}
 		}

@@ -164,7 +164,7 @@ const wholePipeline = "pipeline"
 // partState keeps a fitted value behind an interface, T, and the name its type is registered under.
 func partState[T any](s *model.State, part *T) {
 	kept := s.Part(*part, func(fitted any) bool { _, ok := fitted.(T); return ok })
-	if fresh, ok := kept.(T); ok && s.Reading() {
+	if fresh, ok := kept.(T); ok && s.Restoring() {
 		*part = fresh
 	}
 }

@@ -294,7 +294,7 @@ func (f *FittedARD) State(s *model.State) {
 	s.Floats("scales", &f.scales)
 	s.Float("noise", &f.noise)
 	s.Float("amplitude", &f.amplitude)
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	d := len(f.learned)

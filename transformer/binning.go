@@ -586,7 +586,7 @@ func (f *FittedBinning) State(s *model.State) {
 	s.Uint64s("multipliers", &f.bins.Multipliers)
 	s.Ints("first", &f.bins.First)
 	s.Uint64s("hashes", &hashes)
-	if s.Reading() && s.Err() == nil {
+	if s.Restoring() && s.Err() == nil {
 		f.restore(s, hashes)
 	}
 }
@@ -608,7 +608,7 @@ func (f *FittedBinning) stateOfSets(s *model.State) {
 	if len(weights) < d {
 		s.Ints("input_of_column", &m.Group)
 	}
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	k := len(m.Inputs) / m.Grids

@@ -54,7 +54,7 @@ func quantilesByPasses(X mat.Matrix, probabilities []float64, short bool) ([][]f
 	first, err := begin(ctx, "test", NewRobust(), datasets.Schema{}, 7, true, func() inputSums {
 		plan := newQuantiles(probabilities, datasets.Schema{}, 7).plan
 		if short {
-			plan.memory, plan.room = 1, room{cells: 16, kept: 20}
+			plan.memory, plan.buf = 1, buf{cells: 16, kept: 20}
 		}
 		return beginQuantiles(plan, datasets.Schema{})
 	})

@@ -32,14 +32,14 @@ func resolveGamma(ctx context.Context, g Gamma, step string, k spectral.Kernel, 
 	if err != nil {
 		return nil, err
 	}
-	var reading error
+	var pass error
 	out, err := k.ResolveGamma(ctx, g, width, seed, func(yield func(mat.Matrix) error) error {
-		_, reading = fold(ctx, step, src, false, func(_ int, X mat.Matrix) error { return yield(X) })
-		return reading
+		_, pass = fold(ctx, step, src, false, func(_ int, X mat.Matrix) error { return yield(X) })
+		return pass
 	})
 	switch {
-	case reading != nil:
-		return nil, reading
+	case pass != nil:
+		return nil, pass
 	case err != nil:
 		return nil, fmt.Errorf("transformer: %s: %w", step, err)
 	}

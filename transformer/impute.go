@@ -305,11 +305,11 @@ func (f *frequencies) state(s *model.State) {
 	total := len(values)
 	pass.Ints(s, "lengths", &lengths, len(f.counts), 0)
 	s.Floats("values", &values)
-	if s.Reading() {
+	if s.Restoring() {
 		total = len(values)
 	}
 	pass.Floats(s, "counts", &counts, total, pass.NonNegative)
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	for j, n := range lengths {

@@ -166,7 +166,7 @@ func (p *KernelParts) state(s *model.State) {
 	}
 	s.Strings("part_kernels", &kernels)
 	s.Floats("part_numbers", &numbers)
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	s.Require(len(numbers) == 4*len(kernels), "parts of the kernel and their numbers do not fit")

@@ -220,8 +220,8 @@ func pitchLaws() map[string]Binning {
 	return laws
 }
 
-// fewInputs are the laws with grids of a few of three inputs, drawn alike or by their scales.
-func fewInputs() map[string]Binning {
+// lowDimensional are the laws with grids of a few of three inputs, drawn alike or by their scales.
+func lowDimensional() map[string]Binning {
 	laws := map[string]Binning{}
 	for name, s := range pitchLaws() {
 		for _, s.Inputs = range []int{1, 2} {
@@ -278,7 +278,7 @@ func TestBinningOfAFewInputsApproximatesItsKernel(t *testing.T) {
 	}
 	const seeds = 3000
 	x, y := []float64{0.2, -0.4, 1.1}, []float64{0.9, 0.1, -0.4}
-	for name, spec := range fewInputs() {
+	for name, spec := range lowDimensional() {
 		t.Run(name, func(t *testing.T) {
 			if strings.Contains(name, "one γ per column") {
 				spec.Gamma = FixedGamma(0.2, 0.9, 0.4)
@@ -421,7 +421,7 @@ func TestSmoothBins(t *testing.T) {
 func TestBinningIsNested(t *testing.T) {
 	X := uniform(300, 3)
 	laws := pitchLaws()
-	maps.Copy(laws, fewInputs())
+	maps.Copy(laws, lowDimensional())
 	for name, spec := range laws {
 		t.Run(name, func(t *testing.T) {
 			if strings.HasPrefix(name, "one γ per column") {

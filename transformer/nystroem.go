@@ -274,7 +274,7 @@ func (f *FittedNystroem) WithLandmarks(m int) (*FittedNystroem, error) {
 // State is what a model file keeps.
 func (f *FittedNystroem) State(s *model.State) {
 	stored := landmarks.Stored{}
-	if !s.Reading() {
+	if !s.Restoring() {
 		stored = f.features.Stored()
 	}
 	compressed := stored.Sparse != nil
@@ -292,7 +292,7 @@ func (f *FittedNystroem) State(s *model.State) {
 		s.Matrix("landmarks", &stored.Dense)
 	}
 	s.Floats("factor", &stored.Factor)
-	if s.Reading() && s.Err() == nil {
+	if s.Restoring() && s.Err() == nil {
 		f.restore(s, stored)
 	}
 }

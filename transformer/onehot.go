@@ -239,7 +239,7 @@ func (f *FittedOneHot) OutputSchema(in datasets.Schema) datasets.Schema {
 func (f *FittedOneHot) State(s *model.State) {
 	s.Ints("levels", &f.levels)
 	s.Ints("column", &f.column)
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	total := 0

@@ -339,8 +339,8 @@ func (s PCA) Cost(shape datasets.Shape) datasets.Cost {
 	if s.Components.count > 0 {
 		k, width = float64(s.Components.count), s.Components.count
 	}
-	const reading, eigen = 780, 30 // measured: flops of reading an entry again and again, and of d³ for the eigenvectors
-	return datasets.Cost{Flops: n*d*(d+reading) + eigen*d*d*d + 2*n*d*k, Bytes: int64(32*d*d + 8*float64(shape.RowsInMemory())*k), OutputWidth: width, WidthEstimated: s.Components.count == 0}
+	const product, eigen = 780, 30 // measured: flops of reading an entry again and again, and of d³ for the eigenvectors
+	return datasets.Cost{Flops: n*d*(d+product) + eigen*d*d*d + 2*n*d*k, Bytes: int64(32*d*d + 8*float64(shape.RowsInMemory())*k), OutputWidth: width, WidthEstimated: s.Components.count == 0}
 }
 
 // FittedPCA is what [PCA] is fitted to.
@@ -437,7 +437,7 @@ func (f *FittedPCA) State(s *model.State) {
 	s.Float("total", &f.total)
 	s.Bool("whiten", &f.whiten)
 	s.Require(f.components != nil, "there are no components")
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	d, k := f.components.Dims()

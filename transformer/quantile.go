@@ -296,7 +296,7 @@ func (f *FittedQuantile) State(s *model.State) {
 	s.Ints("lengths", &lengths)
 	s.Floats("values", &values)
 	pass.Ints(s, "equal", &equal, len(values), 1)
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	s.Require(len(lengths) > 0 && f.quantiles >= 1 && f.quantiles <= maxQuantiles, "there are no columns, or no quantiles")

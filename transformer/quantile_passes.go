@@ -38,20 +38,20 @@ type quantilePlan struct {
 	most   int                      // quantiles of a column, at most
 	ofRows func(rows int) []float64 // the probabilities, ascending, for so many rows
 	memory int                      // for the selections of a group of columns
-	room   room                     // for that of a column
+	buf    buf                      // for that of a column
 }
 
 // planQuantiles plans for as many quantiles for any number of rows.
 func planQuantiles(width, most int) quantilePlan {
 	const memory = 1 << 26
 	share := memory / max(width, 1)
-	own := room{cells: min(max(1<<10, share/cellBytes), 1<<14), kept: min(max(1<<10, share/8), 1<<16)}
-	return quantilePlan{width: width, most: most, memory: memory, room: own}
+	own := buf{cells: min(max(1<<10, share/cellBytes), 1<<14), kept: min(max(1<<10, share/8), 1<<16)}
+	return quantilePlan{width: width, most: most, memory: memory, buf: own}
 }
 
 // eachBytes is what the selection of a column takes, with the spans around its order statistics.
 func (p quantilePlan) eachBytes() int {
-	return max(p.room.cells*cellBytes, 8*p.room.kept) + 2*p.most*(spanBytes+2*cellBytes)
+	return max(p.buf.cells*cellBytes, 8*p.buf.kept) + 2*p.most*(spanBytes+2*cellBytes)
 }
 
 // together is how many columns are searched at once.
@@ -61,7 +61,7 @@ func (p quantilePlan) together() int {
 
 // bytes is the memory of the selections at once, for so many rows.
 func (p quantilePlan) bytes(rows int) int64 {
-	if rows <= p.room.kept {
+	if rows <= p.buf.kept {
 		return 8 * int64(rows) * int64(p.together())
 	}
 	return int64(p.eachBytes()) * int64(p.together())
@@ -87,7 +87,7 @@ func (q *quantiles) end() int { return min(q.plan.width, q.first+q.plan.together
 func (q *quantiles) open() {
 	q.selections = nil
 	for range q.end() - q.first {
-		q.selections = append(q.selections, newSelection(q.plan.room))
+		q.selections = append(q.selections, newSelection(q.plan.buf))
 	}
 }
 
@@ -186,15 +186,15 @@ func (q *quantiles) narrowed() (*quantiles, error) {
 func ranksOf(probabilities []float64, count uint64) []uint64 {
 	ranks := make([]uint64, 0, 2*len(probabilities))
 	for _, p := range probabilities {
-		low, high, _ := beside(p, count)
+		low, high, _ := neighbors(p, count)
 		ranks = append(ranks, low, high)
 	}
 	slices.Sort(ranks)
 	return slices.Compact(ranks)
 }
 
-// beside returns the ranks on both sides of a quantile of count values, and where it is between them.
-func beside(probability float64, count uint64) (low, high uint64, t float64) {
+// neighbors returns the ranks on both sides of a quantile of count values, and where it is between them.
+func neighbors(probability float64, count uint64) (low, high uint64, t float64) {
 	at := probability * float64(count-1)
 	low = min(uint64(at), count-1)
 	return low, min(low+1, count-1), at - math.Floor(at)
@@ -205,7 +205,7 @@ func interpolated(probabilities []float64, count uint64, values []float64) []flo
 	ranks := ranksOf(probabilities, count)
 	out := make([]float64, len(probabilities))
 	for k, p := range probabilities {
-		low, high, t := beside(p, count)
+		low, high, t := neighbors(p, count)
 		a, _ := slices.BinarySearch(ranks, low)
 		b, _ := slices.BinarySearch(ranks, high)
 		out[k] = between(values[a], values[b], t)
@@ -232,7 +232,7 @@ func (q *quantiles) state(s *model.State) {
 	probabilities := q.plan.ofRows(q.rows)
 	found := slices.Concat(q.found...)
 	pass.Floats(s, "found", &found, q.first*len(probabilities), pass.Finite)
-	if s.Reading() && s.Err() == nil {
+	if s.Restoring() && s.Err() == nil {
 		q.found = slices.Collect(slices.Chunk(found, len(probabilities)))
 		q.open()
 	}

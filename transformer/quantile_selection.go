@@ -20,7 +20,7 @@ import (
 //
 // (Munro and Paterson, "Selection and sorting with limited storage", 1980, do so for one rank.)
 type selection struct {
-	room    room
+	buf     buf
 	count   uint64    // of all keys, 0 in the first pass
 	values  []float64 // of the ranks, NaN where it is not found yet; none in the first pass
 	spans   []span    // where the others are, ascending
@@ -31,7 +31,7 @@ type selection struct {
 }
 
 // room is what a selection may take.
-type room struct {
+type buf struct {
 	cells int // but for two for each span
 	kept  int // keys
 }
@@ -54,8 +54,8 @@ const (
 )
 
 // newSelection returns a selection before its first pass.
-func newSelection(r room) *selection {
-	return &selection{room: r, spans: []span{{high: math.MaxUint64}}, keeping: true}
+func newSelection(r buf) *selection {
+	return &selection{buf: r, spans: []span{{high: math.MaxUint64}}, keeping: true}
 }
 
 // counting reports whether this is the first pass.
@@ -103,7 +103,7 @@ func (s *selection) keep(key, times uint64) bool {
 // maxKept is how many keys are kept at most.
 func (s *selection) maxKept() uint64 {
 	if s.counting() {
-		return uint64(s.room.kept)
+		return uint64(s.buf.kept)
 	}
 	return s.within
 }
@@ -131,7 +131,7 @@ func (s *selection) divide() {
 	total, end := float64(max(1, s.within)), 0
 	for k := range s.spans {
 		p := &s.spans[k]
-		cells := 2 + s.room.cells/2/len(s.spans) + int(float64(s.room.cells/2)*float64(p.count)/total)
+		cells := 2 + s.buf.cells/2/len(s.spans) + int(float64(s.buf.cells/2)*float64(p.count)/total)
 		p.first, p.shift = end, max(0, bits.Len64(p.high-p.low)-bits.Len(uint(cells))+1)
 		end += int((p.high-p.low)>>p.shift) + 1
 	}
@@ -192,7 +192,7 @@ func (s *selection) seen() uint64 {
 // narrowed returns the selection that the next pass goes on with, or that has found all, of count keys. The ranks
 // ascend.
 func (s *selection) narrowed(count uint64, ranks []uint64) (*selection, error) {
-	n := &selection{room: s.room, count: count, values: slices.Clone(s.values)}
+	n := &selection{buf: s.buf, count: count, values: slices.Clone(s.values)}
 	if s.counting() {
 		n.values = slices.Repeat([]float64{math.NaN()}, len(ranks))
 	}
@@ -220,7 +220,7 @@ func (s *selection) narrowed(count uint64, ranks []uint64) (*selection, error) {
 		}
 	}
 	n.narrowTo(n.spans)
-	if n.keeping = n.within <= uint64(n.room.kept); !n.keeping {
+	if n.keeping = n.within <= uint64(n.buf.kept); !n.keeping {
 		n.divide()
 	}
 	return n, nil
@@ -281,7 +281,7 @@ func stateOfSelections(s *model.State, list []*selection, probabilities []float6
 		pass.Ints(s, name, p, len(list), 0)
 	}
 	s.Floats("values", &values)
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	s.Require(len(total) == len(list) && len(high) == len(low) && len(before) == len(low) && len(count) == len(low), "the selections differ in length")

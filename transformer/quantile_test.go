@@ -67,7 +67,7 @@ func TestSelectionsInParts(t *testing.T) {
 			Start: func(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 				return begin(ctx, "test", NewRobust(), schema, cols, true, func() inputSums {
 					plan := newQuantiles(probabilities, schema, cols).plan
-					plan.memory, plan.room = 3*plan.eachBytes(), room{cells: 16, kept: kept}
+					plan.memory, plan.buf = 3*plan.eachBytes(), buf{cells: 16, kept: kept}
 					return beginQuantiles(plan, schema)
 				})
 			},
@@ -87,7 +87,7 @@ func TestSelectionsInParts(t *testing.T) {
 		for j := range 7 {
 			values := present(X, j)
 			for _, p := range probabilities {
-				low, high, at := beside(p, uint64(len(values)))
+				low, high, at := neighbors(p, uint64(len(values)))
 				want = append(want, between(values[low], values[high], at))
 			}
 		}

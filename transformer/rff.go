@@ -368,7 +368,7 @@ func (f *FittedRFF) State(s *model.State) {
 	if s.Err() == nil && draws.Base == nil {
 		stateOfSigns(s, &draws, len(f.gamma))
 	}
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	draws.Paired = mapName == "paired"
@@ -402,12 +402,12 @@ func (f *FittedRFF) State(s *model.State) {
 // stateOfSigns is what a model file keeps of structured frequencies of d inputs.
 func stateOfSigns(s *model.State, draws *fourier.Draws, d int) {
 	var bits []uint64
-	if !s.Reading() {
+	if !s.Restoring() {
 		bits = draws.Signs.Bits
 	}
 	s.Uint64s("signs", &bits)
 	s.Floats("spread", &draws.Spread)
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	s.Require(allFinite(draws.Spread), "spreads are not finite")

@@ -373,7 +373,7 @@ func (f *FittedRFM) State(s *model.State) {
 	s.Floats("errors", &f.errors)
 	s.Int("round", &f.round)
 	s.Require(f.matrix != nil && f.outer != nil, "there is no map")
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	d, k := f.matrix.Dims()

@@ -212,7 +212,7 @@ func (f *FittedSoftmaxFeatures) State(s *model.State) {
 	normal := f.features.Normal
 	s.Matrix("normal", &normal)
 	s.Floats("gamma", &f.gamma)
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	s.Require(normal != nil, "there are no draws")

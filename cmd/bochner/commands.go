@@ -102,7 +102,7 @@ func (c validateCommand) Run(s *session) error {
 // verdict is what validate says as JSON.
 type verdict struct {
 	Valid  bool      `json:"valid"`
-	Faults []problem `json:"faults"`
+	Errors []problem `json:"faults"`
 }
 
 // problem is one complaint.
@@ -115,15 +115,15 @@ type problem struct {
 }
 
 func verdictOf(err error) verdict {
-	v := verdict{Valid: err == nil, Faults: []problem{}}
+	v := verdict{Valid: err == nil, Errors: []problem{}}
 	var errs param.FieldErrors
 	switch {
 	case errors.As(err, &errs):
 		for _, f := range errs {
-			v.Faults = append(v.Faults, problem{f.File, f.Line, f.Column, f.Path, f.Error()})
+			v.Errors = append(v.Errors, problem{f.File, f.Line, f.Column, f.Path, f.Error()})
 		}
 	case err != nil:
-		v.Faults = append(v.Faults, problem{Message: trimPackage(err)})
+		v.Errors = append(v.Errors, problem{Message: trimPackage(err)})
 	}
 	return v
 }

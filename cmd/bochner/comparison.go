@@ -137,14 +137,14 @@ func verdictOfTest(c experiment.Comparison, t result.TestResult) string {
 	if c.Score != "" && c.Score != t.Score {
 		of = " by " + strings.ReplaceAll(t.Score, "_", " ") + of
 	}
-	who := c.Runs[t.Run].Label + " is"
+	subject := c.Runs[t.Run].Label + " is"
 	switch {
 	case !t.Differs():
-		return who + of + " no significant difference"
+		return subject + of + " no significant difference"
 	case t.Better():
-		return who + " better" + of
+		return subject + " better" + of
 	}
-	return who + " worse" + of
+	return subject + " worse" + of
 }
 
 // chosenPaths are the axes of the searches.

@@ -152,7 +152,7 @@ func TestQuietAndJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &v); err != nil {
 		t.Fatal(err)
 	}
-	if v.Valid || len(v.Faults) != 2 || v.Faults[1].Line != 2 || v.Faults[1].Column != 12 {
+	if v.Valid || len(v.Errors) != 2 || v.Errors[1].Line != 2 || v.Errors[1].Column != 12 {
 		t.Errorf("the verdict is %+v", v)
 	}
 }

@@ -233,7 +233,7 @@ func (p *Pass) State(s *model.State) {
 	s.String("mark", &mark)
 	s.Int("width", &cols)
 	s.String("columns", &columns)
-	if s.Reading() && s.Err() == nil {
+	if s.Restoring() && s.Err() == nil {
 		if spec == adoptedMark {
 			spec = p.config.describeSpec()
 		}
@@ -249,7 +249,7 @@ func (p *Pass) State(s *model.State) {
 	if s.Err() == nil {
 		p.sums.State(s.Child("sums"))
 	}
-	if s.Reading() && s.Err() != nil {
+	if s.Restoring() && s.Err() != nil {
 		p.problem = errors.New("damaged state")
 	}
 }
@@ -275,11 +275,11 @@ func (p *Pass) Rows() int { return p.rows }
 // copies the list.
 func Floats(s *model.State, name string, list *[]float64, n int, ok func(float64) bool) {
 	own := *list
-	if !s.Reading() {
+	if !s.Restoring() {
 		own = slices.Clone(own)
 	}
 	s.Floats(name, &own)
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	if len(own) != n {
@@ -299,7 +299,7 @@ func Floats(s *model.State, name string, list *[]float64, n int, ok func(float64
 func Ints(s *model.State, name string, list *[]int, n, minValue int) {
 	own := *list
 	s.Ints(name, &own)
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	if len(own) != n {

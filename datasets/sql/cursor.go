@@ -270,7 +270,7 @@ type cell struct {
 	seconds []int64
 	codes   []int32
 	strs    *table.Dictionary
-	room    []byte
+	buf     []byte
 	found   valueCounts
 	sum     uint64 // of all values so far
 	err     error
@@ -319,11 +319,11 @@ func (c *cell) putString(src any) error {
 		src = v != 0
 	}
 	var err error
-	if c.room, err = appendString(c.room[:0], src, c.zoned); err != nil {
+	if c.buf, err = appendString(c.buf[:0], src, c.zoned); err != nil {
 		return err
 	}
-	c.codes = append(c.codes, c.strs.Code(c.room))
-	c.add(maphash.Bytes(seed, c.room))
+	c.codes = append(c.codes, c.strs.Code(c.buf))
+	c.add(maphash.Bytes(seed, c.buf))
 	return nil
 }
 

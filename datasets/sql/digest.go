@@ -63,21 +63,21 @@ func (q *query) digest(ctx context.Context, sum *rowHash) error {
 // rowHash takes values into a sum.
 type rowHash struct {
 	hash hash.Hash
-	room []byte
+	buf  []byte
 }
 
 // Scan takes a value: how long its text is, which of NULL is more than any can be, and the text.
 func (s *rowHash) Scan(src any) error {
-	s.room = append(s.room[:0], make([]byte, 8)...)
+	s.buf = append(s.buf[:0], make([]byte, 8)...)
 	length := uint64(math.MaxUint64)
 	if src != nil {
-		text, err := appendString(s.room, src, true)
+		text, err := appendString(s.buf, src, true)
 		if err != nil {
-			text = fmt.Append(s.room, src) // of a column that nobody can read
+			text = fmt.Append(s.buf, src) // of a column that nobody can read
 		}
-		s.room, length = text, uint64(len(text)-8)
+		s.buf, length = text, uint64(len(text)-8)
 	}
-	binary.LittleEndian.PutUint64(s.room, length)
-	s.hash.Write(s.room)
+	binary.LittleEndian.PutUint64(s.buf, length)
+	s.hash.Write(s.buf)
 	return nil
 }

@@ -244,7 +244,7 @@ func (f *FittedOneClass) State(s *model.State) {
 	s.Floats("weights", &f.weights)
 	s.Float("rho", &f.rho)
 	f.report.State(s.Child("report"))
-	if s.Reading() && s.Err() == nil {
+	if s.Restoring() && s.Err() == nil {
 		s.Require(len(f.weights) > 0 && kern.AllFinite(f.weights) && f.rho-f.rho == 0, "the plane is not of finite numbers")
 	}
 }

@@ -219,7 +219,7 @@ func (f *FittedKMeans) String() string {
 
 // State is the model's state for a model file.
 func (f *FittedKMeans) State(s *model.State) {
-	if f.m == nil || s.Reading() {
+	if f.m == nil || s.Restoring() {
 		f.m = &kmeans.Model{}
 	}
 	centresState(s, f.m)
@@ -229,13 +229,13 @@ func (f *FittedKMeans) State(s *model.State) {
 // centresState keeps the centers of a model.
 func centresState(s *model.State, m *kmeans.Model) {
 	var centres *mat.Dense
-	if !s.Reading() && m.Clusters > 0 {
+	if !s.Restoring() && m.Clusters > 0 {
 		centres = mat.NewDense(m.Clusters, m.Cols, m.Centres)
 	}
 	s.Matrix("centres", &centres)
 	s.Floats("mass", &m.Mass)
 	s.Float("inertia", &m.Inertia)
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	if centres == nil {

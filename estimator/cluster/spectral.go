@@ -234,14 +234,14 @@ func (f *FittedSpectral) String() string {
 
 // State is the model's state for a model file.
 func (f *FittedSpectral) State(s *model.State) {
-	if f.m == nil || s.Reading() {
+	if f.m == nil || s.Restoring() {
 		f.m = &kmeans.Model{}
 	}
 	s.Matrix("project", &f.project)
 	s.Floats("values", &f.values)
 	centresState(s.Child("kmeans"), f.m)
 	f.report.State(s.Child("report"))
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	if f.project == nil {

@@ -259,11 +259,11 @@ func (p *bentFit) ExportModel(g *graph.Graph, rows graph.Value) (graph.Predictio
 
 // State serializes the classifier and the shift.
 func (p *bentFit) State(s *model.State) {
-	if s.Reading() {
+	if s.Restoring() {
 		p.FittedLinearClassifier = &estimator.FittedLinearClassifier{}
 	}
 	p.FittedLinearClassifier.State(s)
-	if p.breaks == "writing leaves the model as it is" && !s.Reading() {
+	if p.breaks == "writing leaves the model as it is" && !s.Restoring() {
 		p.Shift++
 	}
 	if p.breaks != "save and load keep every bit" && s.Err() == nil {

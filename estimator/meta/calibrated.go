@@ -137,7 +137,7 @@ func (f *FittedCalibrated) State(s *model.State) {
 	f.wrapper.state(s)
 	s.Strings("classes", &f.classes)
 	f.learned.State(s, len(f.classes))
-	if s.Reading() && s.Err() == nil {
+	if s.Restoring() && s.Err() == nil {
 		s.Require(len(classesOf(f.inner)) == len(f.classes), "the model within is of other classes")
 	}
 }

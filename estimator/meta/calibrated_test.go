@@ -114,13 +114,13 @@ func TestCalibratedProbabilitiesAreTrue(t *testing.T) {
 	for i := range noise.Y {
 		noise.Y[i] = float64(rng.IntN(2))
 	}
-	wide := pipeline.Steps(manyFeatures()).Then(weakClassifier())
+	wide := pipeline.Steps(wideFeatures()).Then(weakClassifier())
 	if got := logLoss(predicted(t, calibrated("sigmoid", 0, wide), noise, noise.X).Probabilities, noise.Y); got < 0.5 {
 		t.Errorf("log loss %v of the rows themselves, where the targets are noise", got)
 	}
 }
 
-func manyFeatures() transformer.RFF {
+func wideFeatures() transformer.RFF {
 	rff := transformer.NewRFF()
 	rff.Gamma, rff.Features, rff.Seed = transformer.FixedGamma(2), 400, 5
 	return rff
@@ -136,7 +136,7 @@ func weakClassifier() estimator.RidgeClassifier {
 func TestCalibratedLeavesOneOut(t *testing.T) {
 	data := overlapping(4, 60)
 	probe := overlapping(5, 20).X
-	for _, of := range []estimator.Estimator{estimator.NewRidgeClassifier(), pipeline.Steps(manyFeatures()).Then(estimator.NewRidgeClassifier())} {
+	for _, of := range []estimator.Estimator{estimator.NewRidgeClassifier(), pipeline.Steps(wideFeatures()).Then(estimator.NewRidgeClassifier())} {
 		got := predicted(t, calibrated("sigmoid", 0, of), data, probe).Probabilities.RawMatrix().Data
 		alike(t, "probabilities", got, predicted(t, calibrated("sigmoid", 60, of), data, probe).Probabilities.RawMatrix().Data, 1e-7)
 	}

@@ -108,7 +108,7 @@ func (f *FittedEnsemble) State(s *model.State) {
 	s.Strings("members", &names)
 	s.Floats("weights", &weights)
 	s.Floats("sizes", &f.sizes)
-	if s.Reading() && s.Err() == nil {
+	if s.Restoring() && s.Err() == nil {
 		f.read(s, names, weights)
 	}
 	for k := range f.members {
@@ -117,7 +117,7 @@ func (f *FittedEnsemble) State(s *model.State) {
 		}
 		modelState(s, fmt.Sprintf("%d.%s", k, names[k]), &f.members[k].Predictor, f.cols)
 	}
-	if s.Reading() && s.Err() == nil {
+	if s.Restoring() && s.Err() == nil {
 		if err := f.look(); err != nil {
 			s.Fail("%v", err)
 		}

@@ -186,7 +186,7 @@ func (f *FittedIntervals) State(s *model.State) {
 	switch f.method {
 	case "normal":
 	case "jackknife_plus":
-		if s.Reading() {
+		if s.Restoring() {
 			f.smoother = &estimator.Smoother{}
 		}
 		if f.smoother.State(s.Child("smoother")); s.Err() == nil {
@@ -196,7 +196,7 @@ func (f *FittedIntervals) State(s *model.State) {
 	default:
 		s.Matrix("residuals", &f.residuals)
 	}
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	pred, known := predictZeros(f.inner, f.cols)
@@ -319,7 +319,7 @@ func (f *FittedSets) State(s *model.State) {
 	s.Int("classes", &f.classes)
 	s.Bool("probabilities", &f.probable)
 	s.Floats("strangeness", &f.nonconformity)
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	_, err := conformal.Rank(len(f.nonconformity), f.level)

@@ -52,22 +52,22 @@ var errNeedsMemory = errors.New("the rows are needed all at once")
 // splitSource is split for a stream. It stores targets, weights and groups; the inputs of the
 // calibration rows are read block by block.
 func (s Intervals) splitSource(ctx context.Context, of estimator.BlockEstimator, data datasets.Source) (estimator.Predictor, error) {
-	beside, err := withoutInputs(ctx, data)
-	if err = cmp.Or(err, beside.Check()); err != nil {
+	unlabeled, err := withoutInputs(ctx, data)
+	if err = cmp.Or(err, unlabeled.Check()); err != nil {
 		return nil, err
 	}
 	_, cols := data.Dims()
-	shape := beside.Shape()
-	if shape.Cols = cols; s.Method == "auto" && beside.Groups == nil && s.ResolvedMethod(shape) != "split" {
+	shape := unlabeled.Shape()
+	if shape.Cols = cols; s.Method == "auto" && unlabeled.Groups == nil && s.ResolvedMethod(shape) != "split" {
 		return nil, errNeedsMemory
 	}
-	classes := len(beside.Schema.Classes())
+	classes := len(unlabeled.Schema.Classes())
 	if classes > 0 {
-		if _, err := labelsOf(ctx, beside); err != nil {
+		if _, err := labelsOf(ctx, unlabeled); err != nil {
 			return nil, err
 		}
 	}
-	train, others, err := s.splitRows(beside)
+	train, others, err := s.splitRows(unlabeled)
 	if err != nil {
 		return nil, err
 	}

@@ -168,7 +168,7 @@ func (m transforms) smear(ctx context.Context, fitted estimator.Predictor, mappe
 func (m transforms) state(s *model.State, to *transforms) {
 	count := len(m)
 	s.Int("targets", &count)
-	if s.Reading() {
+	if s.Restoring() {
 		if s.Require(count >= 1 && count <= 1<<16, "the number of targets is none"); s.Err() != nil {
 			return
 		}

@@ -205,7 +205,7 @@ func (f *FittedThreshold) State(s *model.State) {
 	s.Strings("classes", &f.classes)
 	f.rule.classes = len(f.classes)
 	f.rule.state(s)
-	if s.Reading() && s.Err() == nil {
+	if s.Restoring() && s.Err() == nil {
 		has := estimator.OutputsOf(f.inner)
 		s.Require(len(has.Classes) == len(f.classes), "the model within is of other classes")
 		s.Require(!f.rule.probable && f.rule.costs == nil || has.Has.Has(estimator.Probabilities), "the model within knows no probabilities")
@@ -228,7 +228,7 @@ func (d *decision) state(s *model.State) {
 		s.Floats("at", &d.found.At)
 		s.Floats("scores", &d.found.Scores)
 	}
-	if !s.Reading() {
+	if !s.Restoring() {
 		return
 	}
 	d.found.Usual = d.usual()

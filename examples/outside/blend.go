@@ -316,23 +316,23 @@ func (f *FittedBlend) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 // Export says what the step computes, and names every part that does not say so.
 func (f *FittedBlend) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	var sum graph.Value
-	var faults []error
+	var errs []error
 	for i := range f.parts {
 		z, err := f.chain(i).Export(g, rows)
-		faults = append(faults, graph.WithPath(f.names[i], err))
+		errs = append(errs, graph.WithPath(f.names[i], err))
 		if z = g.Mul(z, g.Scalar(f.weights[i])); i > 0 {
 			z = g.Add(sum, z)
 		}
 		sum = z
 	}
-	return sum, graph.Join(faults...)
+	return sum, graph.Join(errs...)
 }
 
 // State keeps every part under its name.
 func (f *FittedBlend) State(s *model.State) {
 	s.Strings("parts", &f.names)
 	s.Floats("weights", &f.weights)
-	if s.Reading() {
+	if s.Restoring() {
 		s.Require(len(f.names) > 0 && len(f.names) == len(f.weights), "there are no parts, or other weights")
 		s.Require(!slices.ContainsFunc(f.weights, func(w float64) bool { return !(w > 0) || math.IsInf(w, 0) }), "a weight is not a number > 0")
 		if s.Err() != nil {

@@ -173,7 +173,7 @@ func (f *FittedProduct) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix
 func (f *FittedProduct) State(s *model.State) {
 	s.Float("scale", &f.scale)
 	s.Strings("parts", &f.names)
-	if s.Reading() {
+	if s.Restoring() {
 		s.Require(f.scale > 0 && !math.IsInf(f.scale, 0), "the scale is not a number > 0")
 		s.Require(len(f.names) > 0 && len(f.names) < 100, "there are no parts, or too many")
 		if s.Err() != nil {

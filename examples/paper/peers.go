@@ -53,7 +53,7 @@ func (t *table) peers(ctx context.Context) (string, error) {
 		return "", err
 	}
 	var out strings.Builder
-	out.WriteString(beside)
+	out.WriteString(sklearnHeader)
 	for _, p := range all {
 		fmt.Fprintf(&out, "| %s | %s | %d | %.2f | %.2g s |\n", p.Data, p.Method, p.Rows, p.Error, p.CPU)
 	}

@@ -51,7 +51,7 @@ The same command makes this table; examples/paper/figures draws the pictures. Th
 may scale the elevation and the distances to roads and fire points by up to 128.
 `
 
-	beside = `
+	sklearnHeader = `
 ## scikit-learn
 
 RBFSampler with least squares, and exact SVC and SVR on as many training rows as take about a minute

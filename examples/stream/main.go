@@ -128,11 +128,11 @@ func run(most, features int, model, picture string) error {
 	if err != nil {
 		return err
 	}
-	product, reading, err := rates(ctx, features)
+	product, pass, err := rates(ctx, features)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("a million rows: %.1f CPU seconds for the products of ridge alone, %.1f to make them\n\n", 1e6*product, 1e6*reading)
+	fmt.Printf("a million rows: %.1f CPU seconds for the products of ridge alone, %.1f to make them\n\n", 1e6*product, 1e6*pass)
 	fmt.Printf("%-16s %10s %10s %12s %9s %11s %9s\n", "model", "rows", "seconds", "CPU seconds", "readings", "memory, MB", "accuracy")
 	plot := svg.Plot{Title: fmt.Sprintf("Rows that nobody holds, D = %d", features), X: svg.Axis{Name: "rows", Log: true}, Y: svg.Axis{Name: "CPU seconds", Log: true}}
 	for k, l := range some {
@@ -175,7 +175,7 @@ func times(c float64, x []float64) []float64 {
 
 // rates measures how many seconds of processors a row takes: in the product Z'Z of its features with themselves, at best,
 // and to be made.
-func rates(ctx context.Context, features int) (product, reading float64, err error) {
+func rates(ctx context.Context, features int) (product, pass float64, err error) {
 	const rows, tries = 8192, 5
 	z, c := kern.Dense(rows, features, features, make([]float64, rows*features)), kern.Dense(features, features, features, make([]float64, features*features))
 	for i := range z.Data {

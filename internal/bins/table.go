@@ -154,7 +154,7 @@ func (t *table) settle(least uint32) (settled table, numbers []uint32) {
 	for i := range numbers {
 		numbers[i] = notThere
 	}
-	settled.room(total)
+	settled.reserve(total)
 	for k := range kept {
 		numbers[kept[k].value] = uint32(k)
 		h := kept[k].hash()
@@ -163,8 +163,8 @@ func (t *table) settle(least uint32) (settled table, numbers []uint32) {
 	return settled, numbers
 }
 
-// room makes t an empty table for so many bins.
-func (t *table) room(bins int) {
+// reserve makes t an empty table for so many bins.
+func (t *table) reserve(bins int) {
 	*t = table{bins: bins}
 	if bins > 0 {
 		t.resize(bins + 2*bins/3 + 1)
@@ -187,7 +187,7 @@ func (t *table) list() []uint64 {
 // Hashes that were made to crowd would make every look-up long.
 func (t *table) of(hashes []uint64) bool {
 	const farthest = 1 << 10 // a table of 2³² bins with honest hashes stays far below
-	t.room(len(hashes))
+	t.reserve(len(hashes))
 	for k, h := range hashes {
 		e := t.slotWithin(h, farthest)
 		if e == nil || e.hash() != 0 {

@@ -46,8 +46,8 @@ func (m *Map) Features(ctx context.Context, X mat.Matrix, columns []uint32) (*sp
 	return sparse.NewShared(n, m.Width(), indptr, columns, 1/math.Sqrt(float64(m.Grids)))
 }
 
-// fewRows is the number of rows that are hashed one by one.
-const fewRows = 8
+// smallBlock is the number of rows that are hashed one by one.
+const smallBlock = 8
 
 // fill writes the columns of rows lo to hi, notThere for bins without one, a row after the other.
 func (m *Map) fill(ctx context.Context, columns []uint32, X mat.Matrix, lo, hi int) {
@@ -66,7 +66,7 @@ func (m *Map) fill(ctx context.Context, columns []uint32, X mat.Matrix, lo, hi i
 func (m *Map) fillRows(columns []uint32, X mat.Matrix, lo, hi int) {
 	w := workPool.Get().(*work)
 	defer workPool.Put(w)
-	if hi-lo < fewRows {
+	if hi-lo < smallBlock {
 		for p := range m.Grids {
 			some := w.hashes[:hi-lo]
 			for i := range some {

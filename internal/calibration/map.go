@@ -143,7 +143,7 @@ func (m *Map) State(s *model.State, classes int) {
 	s.Floats("b", &m.b)
 	s.Float("beta", &m.beta)
 	outputs := Outputs(classes)
-	if s.Reading() {
+	if s.Restoring() {
 		s.Require(classes >= 2 && len(absent) == classes, "there are fewer than two classes")
 		s.Require(slices.Contains(Methods, m.method), "the method is not known")
 		s.Require(m.method != "sigmoid" || len(m.a) == outputs && len(m.b) == outputs && finite(m.a) && finite(m.b), "a sigmoid is not complete")

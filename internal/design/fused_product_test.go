@@ -99,7 +99,7 @@ func TestBothWaysOfWidths(t *testing.T) {
 func readBothWays(X mat.Matrix, short bool, w, offsets []float64, widths []int) []float64 {
 	n, d := X.Dims()
 	k := len(offsets)
-	reading := NewFusedProduct(short, w, offsets, widths, k)
+	pass := NewFusedProduct(short, w, offsets, widths, k)
 	sine := func(p *Accumulator, scores kern.View[float64], _ int) {
 		for j := range k {
 			for i, v := range scores.Row(j) {
@@ -110,12 +110,12 @@ func readBothWays(X mat.Matrix, short bool, w, offsets []float64, widths []int) 
 	}
 	for _, bounds := range [][2]int{{0, 600}, {600, n}} {
 		if m, ok := X.(*single.Dense); ok {
-			reading.Add(m.Slice(bounds[0], bounds[1]), bounds[0], sine)
+			pass.Add(m.Slice(bounds[0], bounds[1]), bounds[0], sine)
 		} else {
-			reading.Add(X.(*mat.Dense).Slice(bounds[0], bounds[1], 0, d), bounds[0], sine)
+			pass.Add(X.(*mat.Dense).Slice(bounds[0], bounds[1], 0, d), bounds[0], sine)
 		}
 	}
-	sums := reading.Sums()
+	sums := pass.Sums()
 	return slices.Concat(sums.Rows, sums.Totals, sums.Values)
 }
 
@@ -147,12 +147,12 @@ func TestBothWaysNoticesWhatIsNotFinite(t *testing.T) {
 		X.Set(17, 1, bad)
 		for _, rows := range []mat.Matrix{X, single.Copy(X)} {
 			_, short := rows.(*single.Dense)
-			reading := NewFusedProduct(short, make([]float64, 3), make([]float64, 1), nil, 0)
-			if !reading.Sums().Finite() {
+			pass := NewFusedProduct(short, make([]float64, 3), make([]float64, 1), nil, 0)
+			if !pass.Sums().Finite() {
 				t.Error("not finite before there are rows")
 			}
-			reading.Add(rows, 0, func(_ *Accumulator, scores kern.View[float64], _ int) { clear(scores.Row(0)) })
-			if reading.Sums().Finite() {
+			pass.Add(rows, 0, func(_ *Accumulator, scores kern.View[float64], _ int) { clear(scores.Row(0)) })
+			if pass.Sums().Finite() {
 				t.Errorf("%v in single precision %v is not noticed", bad, short)
 			}
 		}

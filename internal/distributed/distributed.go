@@ -328,7 +328,7 @@ func (t *Tree) State(s *model.State) {
 	if s.Err() != nil {
 		return
 	}
-	if s.Reading() {
+	if s.Restoring() {
 		at = make([]node, len(levels))
 		for k := range levels {
 			at[k] = node{levels[k], indices[k]}

@@ -125,19 +125,19 @@ func New[T kern.Float](p Problem) *Objective[T] {
 	}
 	o.scaled, o.gradW, o.angles = newMatrix[T](d, m), newMatrix[T](d, m), newMatrix[T](n, m)
 	o.alpha, o.b = newMatrix[float64](q, n), newMatrix[float64](q, o.D)
-	beside := q
+	extra := q
 	if p.LeaveOneOut {
-		beside = 2 * q
+		extra = 2 * q
 		o.u = newMatrix[float64](q, n)
 		o.kappa, o.along, o.weights = make([]float64, n), make([]float64, n), make([]T, n)
 	}
 	if n < o.D {
 		o.system, o.order = dual[T]{o}, n
-		o.z, o.inverse = newMatrix[T](n+beside, o.D), newMatrix[T](n, n+beside)
+		o.z, o.inverse = newMatrix[T](n+extra, o.D), newMatrix[T](n, n+extra)
 		o.factored = newMatrix[float64](n, n)
 	} else {
 		o.system, o.order = primal[T]{o}, o.D
-		o.z, o.inverse = newMatrix[T](n, o.D+beside), newMatrix[T](o.D+beside, o.D+q)
+		o.z, o.inverse = newMatrix[T](n, o.D+extra), newMatrix[T](o.D+extra, o.D+q)
 		o.factored = newMatrix[float64](o.D+q, o.D+q)
 		for i := range n {
 			design.Round(o.z.Row(i)[o.D:o.D+q], p.Y.RawRowView(i))

@@ -154,13 +154,13 @@ func (o dual[T]) solve(ctx context.Context, x kern.View[float64], at int) error 
 	if err := kern.SolveCholesky(ctx, o.factored, x.T()); err != nil {
 		return err
 	}
-	beside := o.inverse.Slice(0, o.n, o.n+at, o.n+at+o.q)
+	block := o.inverse.Slice(0, o.n, o.n+at, o.n+at+o.q)
 	for k := range o.q {
 		for i, v := range x.Row(k) {
-			beside.Set(i, k, T(v))
+			block.Set(i, k, T(v))
 		}
 	}
-	return kern.MulContext(ctx, o.z.Slice(o.n+at, o.n+at+o.q, 0, o.D), beside.T(), o.z.Slice(0, o.n, 0, o.D), false)
+	return kern.MulContext(ctx, o.z.Slice(o.n+at, o.n+at+o.q, 0, o.D), block.T(), o.z.Slice(0, o.n, 0, o.D), false)
 }
 
 func (o dual[T]) evidence(_, _ float64) (left, right kern.View[T]) {

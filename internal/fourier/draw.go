@@ -161,21 +161,21 @@ func (l Law) numbers(ctx context.Context, k spectral.Kernel, d, m int) (*mat.Den
 type points struct {
 	sequence *spectral.Halton
 	d        int
-	room     []float64
+	buf      []float64
 	at       int // the point in room, -1 for none
 }
 
 func newPoints(seed uint64, d, uniforms int) *points {
 	n := d + max(uniforms, 1)
-	return &points{sequence: spectral.NewHalton(seed, n), d: d, room: make([]float64, n), at: -1}
+	return &points{sequence: spectral.NewHalton(seed, n), d: d, buf: make([]float64, n), at: -1}
 }
 
 func (p *points) point(j int) []float64 {
 	if p.at != j {
-		p.sequence.Point(j, p.room)
+		p.sequence.Point(j, p.buf)
 		p.at = j
 	}
-	return p.room
+	return p.buf
 }
 
 func (p *points) inputs(j int, each []float64) { copy(each, p.point(j)[1:]) }

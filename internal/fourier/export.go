@@ -9,9 +9,9 @@ func (f *Map) Export(g *graph.Graph, rows graph.Value) graph.Value {
 		return g.Mul(g.Cos(g.Add(angles, g.Row(f.Phase))), norm)
 	}
 	m := f.Len()
-	beside := make([]int, 0, 2*m) // cosine and sine of a frequency
+	order := make([]int, 0, 2*m) // cosine and sine of a frequency
 	for j := range m {
-		beside = append(beside, j, m+j)
+		order = append(order, j, m+j)
 	}
-	return g.Mul(g.Columns(g.Concat(g.Cos(angles), g.Sin(angles)), beside), norm)
+	return g.Mul(g.Columns(g.Concat(g.Cos(angles), g.Sin(angles)), order), norm)
 }

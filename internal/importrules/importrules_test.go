@@ -69,10 +69,10 @@ func skip(path, root string, entry fs.DirEntry) error {
 	return nil
 }
 
-func check(t *testing.T, room, path string) {
-	allowed, listed := Allowed[room]
+func check(t *testing.T, pkg, path string) {
+	allowed, listed := Allowed[pkg]
 	if !listed {
-		t.Errorf("%s: package %s is not listed", path, room)
+		t.Errorf("%s: package %s is not listed", path, pkg)
 		return
 	}
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
@@ -81,19 +81,19 @@ func check(t *testing.T, room, path string) {
 	}
 	for _, spec := range file.Imports {
 		target, _ := strconv.Unquote(spec.Path.Value)
-		if rooms, few := Outside[target]; few && !slices.Contains(rooms, room) {
-			t.Errorf("%s: %s is not for %s", path, target, room)
+		if rooms, few := Outside[target]; few && !slices.Contains(rooms, pkg) {
+			t.Errorf("%s: %s is not for %s", path, target, pkg)
 		}
 		target, ours := strings.CutPrefix(target, Module+"/")
 		if ours && !permits(Everywhere, target) && !permits(allowed, target) {
-			t.Errorf("%s: no arrow from %s to %s", path, room, target)
+			t.Errorf("%s: no arrow from %s to %s", path, pkg, target)
 		}
 	}
 }
 
 // checkCauses: the error of a context is returned by cause.Err. Its methods are called only to compare.
-func checkCauses(t *testing.T, room, path string) {
-	if room == "internal/ctxerr" || room == "internal/canceltest" || strings.HasPrefix(room, "bench") {
+func checkCauses(t *testing.T, pkg, path string) {
+	if pkg == "internal/ctxerr" || pkg == "internal/canceltest" || strings.HasPrefix(pkg, "bench") {
 		return
 	}
 	text, err := os.ReadFile(path)

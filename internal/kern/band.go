@@ -35,9 +35,9 @@ func NewBand(ctx context.Context, a View[float64]) (*Band, error) {
 	n := a.Rows
 	panels := (n + bandWidth - 1) / bandWidth
 	s := &Band{n: n, vectors: a, blocks: make([]float64, 2*blockSize*panels), factors: make([]float64, blockSize*panels)}
-	hold, room := borrow[float64](bandWidth*panels*bandWidth*panels + 7*bandWidth*bandWidth*panels + 3*blockSize)
+	hold, buf := borrow[float64](bandWidth*panels*bandWidth*panels + 7*bandWidth*bandWidth*panels + 3*blockSize)
 	defer hold.release()
-	r := newReduction(a, room)
+	r := newReduction(a, buf)
 	for k := 0; k < n; k += bandWidth {
 		rows := blockRows(s.blocks, k)
 		r.read(rows.Slice(0, bandWidth, 0, bandWidth), k, k)
@@ -108,9 +108,9 @@ func (s *Band) ApplyQ(x View[float64], back bool) {
 	if x.Cols == 0 || s.n <= bandWidth {
 		return
 	}
-	hold, room := borrow[float64](2 * bandWidth * x.Cols)
+	hold, buf := borrow[float64](2 * bandWidth * x.Cols)
 	defer hold.release()
-	along, turned := Dense(bandWidth, x.Cols, x.Cols, room), Dense(bandWidth, x.Cols, x.Cols, room[bandWidth*x.Cols:])
+	along, turned := Dense(bandWidth, x.Cols, x.Cols, buf), Dense(bandWidth, x.Cols, x.Cols, buf[bandWidth*x.Cols:])
 	one := func(k int) {
 		v, rows, t := s.vectors.Slice(k, k+bandWidth, k+bandWidth, s.n), x.Slice(k+bandWidth, s.n, 0, x.Cols), s.factor(k)
 		if !back {

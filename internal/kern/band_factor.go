@@ -13,9 +13,9 @@ func (s *Band) Len() int { return len(s.blocks) }
 // false if a pivot is not positive.
 func (s *Band) Factor(dst []float64, shift float64) (least, share float64, ok bool) {
 	copy(dst, s.blocks)
-	hold, room := borrow[float64](3 * blockSize)
+	hold, buf := borrow[float64](3 * blockSize)
 	defer hold.release()
-	u := room[:blockSize]
+	u := buf[:blockSize]
 	clear(u)
 	least, share = math.Inf(1), math.Inf(1)
 	for k := 0; k < s.n; k += bandWidth {
@@ -35,7 +35,7 @@ func (s *Band) Factor(dst []float64, shift float64) (least, share float64, ok bo
 			copy(rows.Row(i)[i:bandWidth], row[i:])
 		}
 		if k+bandWidth < s.n {
-			eliminateBlock(rows, blockRows(dst, k+bandWidth), u, room[blockSize:])
+			eliminateBlock(rows, blockRows(dst, k+bandWidth), u, buf[blockSize:])
 		}
 	}
 	return least, share, true
@@ -43,9 +43,9 @@ func (s *Band) Factor(dst []float64, shift float64) (least, share float64, ok bo
 
 // eliminateBlock solves the block to the right by the factor u and subtracts its Gram product from
 // the next diagonal block.
-func eliminateBlock(rows, next View[float64], u, room []float64) {
+func eliminateBlock(rows, next View[float64], u, buf []float64) {
 	bl := blockingOf[float64]()
-	left, x := room[:blockSize], room[blockSize:]
+	left, x := buf[:blockSize], buf[blockSize:]
 	for i := range bandWidth {
 		u[i*bandWidth+i] = 1 / u[i*bandWidth+i]
 	}

@@ -13,7 +13,7 @@ type reduction struct {
 	blocking
 	order int
 	x     []float64 // order/nr panels of order·nr entries
-	room  []float64
+	buf   []float64
 	small []float64 // three blocks
 	first int       // first row and column not yet reduced
 	// three holds X, V and again X, bandWidth rows each, for A − VᵀX − XᵀV; y is an intermediate of
@@ -22,10 +22,10 @@ type reduction struct {
 }
 
 // newReduction copies the lower triangle of a to room, whose rest is workspace.
-func newReduction(a View[float64], room []float64) *reduction {
+func newReduction(a View[float64], buf []float64) *reduction {
 	order := roundUp(a.Rows, bandWidth)
-	r := &reduction{blocking: blockingOf[float64](), order: order, small: room[:3*blockSize], x: room[3*blockSize:][:order*order],
-		room: room[3*blockSize+order*order:]}
+	r := &reduction{blocking: blockingOf[float64](), order: order, small: buf[:3*blockSize], x: buf[3*blockSize:][:order*order],
+		buf: buf[3*blockSize+order*order:]}
 	Parallel(order/bandWidth, 1, func(lo, _ int) {
 		for p := lo * bandWidth / r.nr; p < (lo+1)*bandWidth/r.nr; p++ {
 			from, to := r.at(p, p*r.nr), p*r.nr
@@ -78,7 +78,7 @@ func (r *reduction) read(dst View[float64], i, j int) {
 func (r *reduction) begin(first int) (v View[float64]) {
 	m := r.order - first
 	r.first = first
-	r.three, r.y = Dense(3*bandWidth, m, m, r.room), Dense(bandWidth, m, m, r.room[3*bandWidth*m:])
+	r.three, r.y = Dense(3*bandWidth, m, m, r.buf), Dense(bandWidth, m, m, r.buf[3*bandWidth*m:])
 	return r.three.Slice(bandWidth, 2*bandWidth, 0, m)
 }
 
@@ -117,7 +117,7 @@ func (r *reduction) each(flops int, f func(lo int)) {
 // multiply computes y = V times the matrix.
 func (r *reduction) multiply(v View[float64]) {
 	m := v.Cols
-	left := r.room[4*bandWidth*m:]
+	left := r.buf[4*bandWidth*m:]
 	for k := 0; k < m; k += r.kc {
 		packPanels(left[k*bandWidth:], v, r.mr, 0, bandWidth, k, min(r.kc, m-k), nil)
 	}
@@ -136,7 +136,7 @@ func (r *reduction) multiply(v View[float64]) {
 func (r *reduction) subtract() {
 	const depth = 2 * bandWidth
 	m := r.order - r.first
-	left, right := r.room[3*bandWidth*m:], r.room[3*bandWidth*m+depth*m:]
+	left, right := r.buf[3*bandWidth*m:], r.buf[3*bandWidth*m+depth*m:]
 	packPanels(left, r.three.Slice(bandWidth, 3*bandWidth, 0, m).T(), r.mr, 0, m, 0, depth, nil)
 	packPanels(right, r.three.Slice(0, depth, 0, m).T(), r.nr, 0, m, 0, depth, nil)
 	r.each(depth*bandWidth, func(lo int) {

@@ -141,8 +141,8 @@ func solveTriangle[T Float](ctx context.Context, l, b View[T], transposed bool) 
 	if l.Rows == 0 || b.Cols == 0 {
 		return ctxerr.Check(ctx)
 	}
-	const fewColumns = 4
-	if l.ColStride == 1 && b.Cols <= fewColumns {
+	const maxVectorColumns = 4
+	if l.ColStride == 1 && b.Cols <= maxVectorColumns {
 		return solveFew(ctx, l, b, transposed)
 	}
 	return solveColumns(ctx, l, b, transposed)

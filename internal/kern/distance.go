@@ -28,9 +28,9 @@ func differences[T Float](c, a, b View[T], products bool) {
 	}
 	mr, nr := differenceShape[T]()
 	panels := (c.Cols + nr - 1) / nr
-	hold, room := borrow[T](panels*nr*a.Cols + mr*a.Cols + mr*panels*nr)
+	hold, buf := borrow[T](panels*nr*a.Cols + mr*a.Cols + mr*panels*nr)
 	defer hold.release()
-	right, rest := room[:panels*nr*a.Cols], room[panels*nr*a.Cols:]
+	right, rest := buf[:panels*nr*a.Cols], buf[panels*nr*a.Cols:]
 	left, tile := rest[:mr*a.Cols], rest[mr*a.Cols:]
 	packPanels(right, b, nr, 0, b.Rows, 0, b.Cols, nil)
 	constants := differenceConstants[T](products)

@@ -32,14 +32,14 @@ var ErrNoConvergence = errors.New("the eigenvalues did not converge")
 // Sorensen 1989), and the eigenvalues are computed by implicit QL (Dubrulle, Martin & Wilkinson
 // 1968).
 func NewEigen(ctx context.Context, a View[float64], vectors bool) (*Eigen, error) {
-	e, diagonal, beside, unit, err := tridiagonalised(ctx, a)
+	e, diagonal, offDiagonal, unit, err := tridiagonalised(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	if vectors {
 		e.inner = newRotations(a.Rows)
 	}
-	if err := implicitQL(ctx, diagonal, beside, e.inner); err != nil {
+	if err := implicitQL(ctx, diagonal, offDiagonal, e.inner); err != nil {
 		return nil, err
 	}
 	e.order = make([]int, a.Rows)
@@ -63,7 +63,7 @@ func NewEigen(ctx context.Context, a View[float64], vectors bool) (*Eigen, error
 
 // tridiagonalised returns the reflections of the tridiagonal form, its diagonal and off-diagonal,
 // and their common scale.
-func tridiagonalised(ctx context.Context, a View[float64]) (e *Eigen, diagonal, beside []float64, unit float64, err error) {
+func tridiagonalised(ctx context.Context, a View[float64]) (e *Eigen, diagonal, offDiagonal []float64, unit float64, err error) {
 	if a.Rows != a.Cols || a.ColStride != 1 {
 		panic("kern: Eigen of a matrix that is not square in row-major order")
 	}
@@ -73,8 +73,8 @@ func tridiagonalised(ctx context.Context, a View[float64]) (e *Eigen, diagonal, 
 	}
 	MirrorLower(a)
 	e = &Eigen{reflectors: a, factors: make([]float64, a.Rows)}
-	diagonal, beside, err = e.tridiagonal(ctx)
-	return e, diagonal, beside, unit, err
+	diagonal, offDiagonal, err = e.tridiagonal(ctx)
+	return e, diagonal, offDiagonal, unit, err
 }
 
 // Tridiagonal is A = Q·T·Qᵀ with orthogonal Q and tridiagonal T. Systems (A + s·I)x = b for many
@@ -89,13 +89,13 @@ type Tridiagonal struct {
 // NewTridiagonal reduces a symmetric A, given by its lower triangle, and retains its memory. Cost
 // 4n³/3 flops, half of them memory-bound. Once ctx is done it returns ctxerr.Check(ctx).
 func NewTridiagonal(ctx context.Context, a View[float64]) (*Tridiagonal, error) {
-	e, diagonal, beside, unit, err := tridiagonalised(ctx, a)
+	e, diagonal, offDiagonal, unit, err := tridiagonalised(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	Scale(unit, diagonal)
-	Scale(unit, beside)
-	return &Tridiagonal{Diagonal: diagonal, OffDiagonal: beside, eigen: e}, nil
+	Scale(unit, offDiagonal)
+	return &Tridiagonal{Diagonal: diagonal, OffDiagonal: offDiagonal, eigen: e}, nil
 }
 
 // ApplyQ overwrites b with Qᵀb.
@@ -138,17 +138,17 @@ const eigenPanel = 32
 
 // tridiagonal reduces the matrix in reflectors to QᵀAQ and returns its diagonal and off-diagonal,
 // where beside[k] is entry (k, k+1).
-func (e *Eigen) tridiagonal(ctx context.Context) (diagonal, beside []float64, err error) {
+func (e *Eigen) tridiagonal(ctx context.Context) (diagonal, offDiagonal []float64, err error) {
 	a := e.reflectors
 	n := a.Rows
-	diagonal, beside = make([]float64, n), make([]float64, n)
+	diagonal, offDiagonal = make([]float64, n), make([]float64, n)
 	left, right := make([]float64, 2*eigenPanel*n), make([]float64, 2*eigenPanel*n)
 	for k := 0; k < n-1; k += eigenPanel {
 		w := min(eigenPanel, n-1-k)
 		// Rows of p.left are v₀, …, then y₀, …; those of p.right y₀, …, then v₀, ….
 		p := panel{first: k, width: w, left: Dense(2*w, n, n, left), right: Dense(2*w, n, n, right)}
 		for i := range w {
-			if err := p.reflect(ctx, e, i, diagonal, beside); err != nil {
+			if err := p.reflect(ctx, e, i, diagonal, offDiagonal); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -163,7 +163,7 @@ func (e *Eigen) tridiagonal(ctx context.Context) (diagonal, beside []float64, er
 	if n > 0 {
 		diagonal[n-1] = a.At(n-1, n-1)
 	}
-	return diagonal, beside, ctxerr.Check(ctx)
+	return diagonal, offDiagonal, ctxerr.Check(ctx)
 }
 
 // panel is a set of reflections I − τvvᵀ and their y. The remaining matrix becomes A − Σ(v·yᵀ +
@@ -175,7 +175,7 @@ type panel struct {
 
 // reflect computes reflection i of the panel, which clears column c = first+i below its second
 // entry.
-func (p *panel) reflect(ctx context.Context, e *Eigen, i int, diagonal, beside []float64) error {
+func (p *panel) reflect(ctx context.Context, e *Eigen, i int, diagonal, offDiagonal []float64) error {
 	a, c := e.reflectors, p.first+i
 	n := a.Rows
 	column := a.Row(c)[c:]
@@ -185,7 +185,7 @@ func (p *panel) reflect(ctx context.Context, e *Eigen, i int, diagonal, beside [
 		Axpy(-y[c], v[c:], column)
 	}
 	diagonal[c] = column[0]
-	tau := reflector(column[1:], &beside[c])
+	tau := reflector(column[1:], &offDiagonal[c])
 	e.factors[c] = tau
 
 	v, y := p.left.Row(i), p.right.Row(i)

@@ -110,21 +110,21 @@ func (t *rotations) row(i int) []float64 { return t.rows[i*t.n : (i+1)*t.n] }
 
 // implicitQL overwrites diagonal with the eigenvalues of a tridiagonal matrix, unordered, and
 // overwrites beside. If t is not nil, its rows become the eigenvectors.
-func implicitQL(ctx context.Context, diagonal, beside []float64, t *rotations) error {
+func implicitQL(ctx context.Context, diagonal, offDiagonal []float64, t *rotations) error {
 	const epsilon, most = 0x1p-52, 100 // maximum steps per eigenvalue
 	n := len(diagonal)
 	// Off-diagonals below the rounding error of the largest entry count as 0. Otherwise a large
 	// entry above small ones prevents convergence.
 	least := 0.0
 	for i := range n {
-		least = max(least, epsilon*math.Abs(diagonal[i]), epsilon*math.Abs(beside[i]))
+		least = max(least, epsilon*math.Abs(diagonal[i]), epsilon*math.Abs(offDiagonal[i]))
 	}
 	for l := range n {
 		for step := 0; ; step++ {
 			m := l // no zero off-diagonals between l and m
 			for m < n-1 {
 				size := math.Abs(diagonal[m]) + math.Abs(diagonal[m+1])
-				if math.Abs(beside[m]) <= max(epsilon*size, least) {
+				if math.Abs(offDiagonal[m]) <= max(epsilon*size, least) {
 					break
 				}
 				m++
@@ -138,7 +138,7 @@ func implicitQL(ctx context.Context, diagonal, beside []float64, t *rotations) e
 			if err := ctxerr.Check(ctx); err != nil {
 				return err
 			}
-			stepQL(diagonal, beside, l, m, t)
+			stepQL(diagonal, offDiagonal, l, m, t)
 			if t != nil && len(t.sweeps) == sweepsAtOnce {
 				if err := t.settle(ctx); err != nil {
 					return err

@@ -59,9 +59,9 @@ func (d *distanceTiles) tile(i, j, rows, columns int) kern.View[float64] {
 	a, b := i/tileRows, j/tileRows
 	number := a*(a+1)/2 + b
 	if d.tiles[number] == nil {
-		room := make([]float64, rows*columns)
-		fillDistances(d.metric, kern.Dense(rows, columns, columns, room), d.rows, i, j, func(kern.View[float64]) {})
-		d.tiles[number] = room
+		buf := make([]float64, rows*columns)
+		fillDistances(d.metric, kern.Dense(rows, columns, columns, buf), d.rows, i, j, func(kern.View[float64]) {})
+		d.tiles[number] = buf
 	}
 	return kern.Dense(rows, columns, columns, d.tiles[number])
 }

@@ -177,11 +177,11 @@ func (f *Factor) inverseDiagonal(ctx context.Context) ([]float64, error) {
 	n := f.lower.Rows
 	const step = 512
 	out := make([]float64, n)
-	room := make([]float64, n*min(n, step))
+	buf := make([]float64, n*min(n, step))
 	for lo := 0; lo < n; lo += step {
 		hi := min(lo+step, n)
-		clear(room)
-		part := kern.Dense(n-lo, hi-lo, hi-lo, room)
+		clear(buf)
+		part := kern.Dense(n-lo, hi-lo, hi-lo, buf)
 		for i := range hi - lo {
 			part.Set(i, i, 1)
 		}

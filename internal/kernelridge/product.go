@@ -62,12 +62,12 @@ func (p *product[T]) multiply(ctx context.Context, dst, v []float64, columns int
 	parts := make([]T, p.blocks()*tileRows*columns)
 	for i := range p.blocks() {
 		lo, hi := p.bounds(i)
-		room := p.rowBuffer(i)
+		buf := p.rowBuffer(i)
 		kern.Parallel(i+1, 1, func(from, to int) {
 			hold := design.Borrow[T](tileSize + tileRows*columns)
 			defer hold.Release()
 			for j := from; j < to && ctx.Err() == nil; j++ {
-				tile := p.tile(i, j, room, hold.Data[:tileSize])
+				tile := p.tile(i, j, buf, hold.Data[:tileSize])
 				left, end := p.bounds(j)
 				part := kern.Dense(columns, hi-lo, hi-lo, parts[j*tileRows*columns:])
 				if i == j {
@@ -101,7 +101,7 @@ func (p *product[T]) rowBuffer(i int) []T {
 }
 
 // tile returns a tile, computed in room if it is to be cached, otherwise in spare.
-func (p *product[T]) tile(i, j int, room, spare []T) kern.View[T] {
+func (p *product[T]) tile(i, j int, buf, spare []T) kern.View[T] {
 	lo, hi := p.bounds(i)
 	left, end := p.bounds(j)
 	if p.full.Rows > 0 {
@@ -113,7 +113,7 @@ func (p *product[T]) tile(i, j int, room, spare []T) kern.View[T] {
 		return kern.Dense(hi-lo, end-left, end-left, p.cached[number])
 	}
 	if isCached {
-		spare = room[j*tileSize : (j+1)*tileSize]
+		spare = buf[j*tileSize : (j+1)*tileSize]
 	}
 	tile := kern.Dense(hi-lo, end-left, end-left, spare)
 	p.write(tile, lo, left)

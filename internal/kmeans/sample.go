@@ -251,7 +251,7 @@ func meanVariance(r rows, weights []float64, d int) float64 {
 
 // state carries the sample to a file and back.
 func (s *sample) state(st *model.State) {
-	if !st.Reading() {
+	if !st.Restoring() {
 		s.compact()
 	}
 	var keys []uint64
@@ -268,7 +268,7 @@ func (s *sample) state(st *model.State) {
 	st.Ints("starts", &starts)
 	st.Uint32s("columns", &columns)
 	st.Floats("values", &values)
-	if !st.Reading() || st.Err() != nil {
+	if !st.Restoring() || st.Err() != nil {
 		return
 	}
 	if !s.fits(keys, weights, starts, columns, values) {

@@ -300,7 +300,7 @@ func (s *Sums) State(st *model.State) {
 		return
 	}
 	k, d := s.spec.Clusters, s.cols
-	if st.Reading() {
+	if st.Restoring() {
 		s.turn, s.sample, s.near, s.found = turn, nil, newNearest(make([]float64, k*d), d), newFound(k, d)
 	}
 	s.found.fold(s.near)
@@ -315,7 +315,7 @@ func (s *Sums) State(st *model.State) {
 	st.Require(f.inertia >= 0, "the inertia is negative")
 	pass.Floats(st, "far", &f.far, k, pass.NonNegative)
 	pass.Floats(st, "row", &f.row, k*d, pass.Finite)
-	if st.Reading() && st.Err() == nil {
+	if st.Restoring() && st.Err() == nil {
 		s.near = newNearest(centres, d)
 	}
 }

@@ -158,14 +158,14 @@ type evidencePoint struct {
 // precision.
 func (e *evidence) evaluate(ratio float64) (a evidencePoint, ok bool) {
 	a = evidencePoint{ratio: ratio, rss: make([]float64, e.targets), rssSlopes: make([]float64, e.targets)}
-	diagonal, beside := e.form.Diagonal, e.form.OffDiagonal
+	diagonal, offDiagonal := e.form.Diagonal, e.form.OffDiagonal
 	pivots, x := make([]float64, e.cols), make([]float64, e.cols)
 	trace, slope := 0.0, 1.0 // tr A⁻¹, and the derivative of a pivot by ρ
 	for i := range pivots {
 		pivots[i] = diagonal[i] + ratio
 		if i > 0 {
-			l := beside[i-1] / pivots[i-1]
-			pivots[i] -= l * beside[i-1]
+			l := offDiagonal[i-1] / pivots[i-1]
+			pivots[i] -= l * offDiagonal[i-1]
 			slope = 1 + l*l*slope
 		}
 		if !(pivots[i] > 0) {
@@ -179,7 +179,7 @@ func (e *evidence) evaluate(ratio float64) (a evidencePoint, ok bool) {
 		explained := 0.0
 		for i, v := range c {
 			if i > 0 {
-				v -= beside[i-1] / pivots[i-1] * x[i-1]
+				v -= offDiagonal[i-1] / pivots[i-1] * x[i-1]
 			}
 			x[i] = v
 			explained += v * v / pivots[i]
@@ -188,7 +188,7 @@ func (e *evidence) evaluate(ratio float64) (a evidencePoint, ok bool) {
 		for i := e.cols - 1; i >= 0; i-- {
 			x[i] /= pivots[i]
 			if i+1 < e.cols {
-				x[i] -= beside[i] / pivots[i] * x[i+1]
+				x[i] -= offDiagonal[i] / pivots[i] * x[i+1]
 			}
 		}
 		a.rssSlopes[t] = ratio * kern.Dot(x, x)

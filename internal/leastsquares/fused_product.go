@@ -44,12 +44,12 @@ func (b *fusedProduct) centeredTo(dst, mean []float64) {
 	k := len(b.offset)
 	total := make([]float64, k)
 	clear(dst)
-	for _, reading := range []design.FusedProduct{b.product32, b.product64} {
-		if reading == nil {
+	for _, pass := range []design.FusedProduct{b.product32, b.product64} {
+		if pass == nil {
 			continue
 		}
-		design.AddTransposed(dst, reading.Sums().Rows, k)
-		kern.Axpy(1, reading.Sums().Totals, total)
+		design.AddTransposed(dst, pass.Sums().Rows, k)
+		kern.Axpy(1, pass.Sums().Totals, total)
 	}
 	for j, m := range mean {
 		kern.Axpy(-m, total, dst[j*k:(j+1)*k])

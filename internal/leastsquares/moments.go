@@ -184,7 +184,7 @@ func (m *Moments) addFloat32(ctx context.Context, X *single.Dense, weighted, wei
 }
 
 // addCross adds the products of float32 rows with the targets.
-func (m *Moments) addCross(rows kern.View[float32], weighted []float64, room []float32) {
+func (m *Moments) addCross(rows kern.View[float32], weighted []float64, buf []float32) {
 	t := m.targets
 	if t == 0 {
 		return
@@ -192,7 +192,7 @@ func (m *Moments) addCross(rows kern.View[float32], weighted []float64, room []f
 	cross := design.Borrow[float64](t * m.Cols)
 	defer cross.Release()
 	clear(cross.Data)
-	design.AddTMul(cross.Data, rows, weighted, room)
+	design.AddTMul(cross.Data, rows, weighted, buf)
 	design.AddTransposed(m.cross, cross.Data, t)
 }
 
@@ -398,8 +398,8 @@ func (m *Moments) Complement(part *Moments) *Moments {
 
 // float32Contraction estimates the contraction factor of refinement for float32 sums of the given
 // number of rows, of which m has the first.
-func (m *Moments) float32Contraction(ctx context.Context, alpha float64, rows int, room []float64) float64 {
-	f, ok := m.factorizeInto(ctx, alpha*float64(m.rows)/float64(rows), room)
+func (m *Moments) float32Contraction(ctx context.Context, alpha float64, rows int, buf []float64) float64 {
+	f, ok := m.factorizeInto(ctx, alpha*float64(m.rows)/float64(rows), buf)
 	if !ok {
 		return math.Inf(1)
 	}
@@ -556,8 +556,8 @@ func (m *Moments) Factorize(ctx context.Context, alpha float64) (f *Factor, ok b
 }
 
 // factorizeInto is Factorize in the given memory, whose upper triangle is zero.
-func (m *Moments) factorizeInto(ctx context.Context, alpha float64, room []float64) (f *Factor, ok bool) {
-	f = &Factor{cols: m.Cols, Lower: room, constant: m.constantColumns(m.Cols)}
+func (m *Moments) factorizeInto(ctx context.Context, alpha float64, buf []float64) (f *Factor, ok bool) {
+	f = &Factor{cols: m.Cols, Lower: buf, constant: m.constantColumns(m.Cols)}
 	m.system(f.Lower, m.Cols, alpha)
 	return f, cholesky(ctx, f.Lower, m.Cols)
 }

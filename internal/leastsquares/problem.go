@@ -80,9 +80,9 @@ func (p *Problem) sumsToSolve(ctx context.Context) (*Sums, error) {
 		return nil
 	})
 	if errors.Is(err, errNeedsFloat64) {
-		room := r.factorBuffer
+		buf := r.factorBuffer
 		r = NewSums(p.Ridge, p.rows.Cols, p.Block)
-		r.widen, r.check, r.factorBuffer = true, nil, room
+		r.widen, r.check, r.factorBuffer = true, nil, buf
 		err = p.addBlocks(ctx, r, func(int) error { return nil })
 	}
 	if err != nil {

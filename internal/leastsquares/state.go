@@ -75,7 +75,7 @@ func (f *Factor) state(s *model.State, cols int) {
 	pass.Floats(s, "lower", &f.Lower, cols*cols, pass.Finite)
 	s.Float("left", &f.contraction)
 	pass.Ints(s, "fixed", &fixed, cols, 0)
-	if s.Reading() && s.Err() == nil {
+	if s.Restoring() && s.Err() == nil {
 		f.constant = make([]bool, cols)
 		for i, v := range fixed {
 			f.constant[i] = v != 0

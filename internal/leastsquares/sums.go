@@ -246,11 +246,11 @@ func (r *Sums) precision() precision { return precisionOf(r.sums.Float32) }
 // refactoring, depending on the rounding bound.
 func (r *Sums) afterSums(ctx context.Context) (*passOutcome, error) {
 	m, w := r.sums, r.sums.rightSide()
-	room := r.factorBuffer
-	if r.factorBuffer = nil; room == nil { // the factor is retained
-		room = make([]float64, r.cols*r.cols)
+	buf := r.factorBuffer
+	if r.factorBuffer = nil; buf == nil { // the factor is retained
+		buf = make([]float64, r.cols*r.cols)
 	}
-	f, ok := m.factorizeInto(ctx, r.Alpha, room)
+	f, ok := m.factorizeInto(ctx, r.Alpha, buf)
 	enough := r.precision()
 	if ok {
 		if err := f.Solve(ctx, w, m.targets); err != nil {
@@ -443,7 +443,7 @@ func (r *Sums) State(s *model.State) {
 	if s.Err() != nil {
 		return
 	}
-	if s.Reading() {
+	if s.Restoring() {
 		r.sums, r.float32Sums, r.f, r.g, r.check = nil, nil, nil, nil, nil
 	}
 	r.checkState(s, empty)
@@ -497,7 +497,7 @@ func (r *Sums) checkState(s *model.State, empty bool) {
 
 // stateMoments serializes moments.
 func (r *Sums) stateMoments(s *model.State, m *Moments) *Moments {
-	if s.Reading() {
+	if s.Restoring() {
 		m = readMoments(r.cols)
 	}
 	m.state(s)

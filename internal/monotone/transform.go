@@ -209,7 +209,7 @@ func (t *Transform) State(s *model.State) {
 	s.Floats("ranks", &t.ranks)
 	s.Floats("residuals", &t.residuals)
 	s.Floats("shares", &t.shares)
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	s.Require(slices.Contains(Kinds, t.kind), "the transform is not known")

@@ -23,12 +23,12 @@ func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 	batch := float64(s.minibatch(max(shape.Rows, 1)))
 	steps := n / batch
 	relevance := 2 * min(n, relevanceRows) * q * D * (d + (L-1)*D)
-	room := (2*L*D + d + 3*q) * (tileRows + batch)
+	buf := (2*L*D + d + 3*q) * (tileRows + batch)
 	epochs := min(usualEpochs, float64(s.Epochs))
 	others = epochs * (n*others + steps*stepFlops*weights)
 	trained := epochs*n*products + others
 	return datasets.Cost{
 		OutputWidth: max(shape.Outputs, 1),
-		Flops:       trained + relevance, Bytes: design.Float64Bytes((1.5*shape.Entries()+2*q+6)*n + (4.5+4)*weights + room/2),
+		Flops:       trained + relevance, Bytes: design.Float64Bytes((1.5*shape.Entries()+2*q+6)*n + (4.5+4)*weights + buf/2),
 	}
 }

@@ -32,15 +32,15 @@ func (p *IncrementalNewton) State(s *model.State) {
 	if s.Err() != nil {
 		return
 	}
-	if s.Reading() {
+	if s.Restoring() {
 		p.sample, p.preconditioner = nil, nil
 	}
 	if prepared {
-		if s.Reading() {
+		if s.Restoring() {
 			p.preconditioner = p.objective(context.Background())
 		}
 		p.preconditioner.state(s.Child("preconditioner"))
-		if s.Reading() && s.Err() == nil && p.preconditioner.usesMatrix {
+		if s.Restoring() && s.Err() == nil && p.preconditioner.usesMatrix {
 			if p.preconditioner.gram == nil && !p.preconditioner.useCoupled {
 				s.Fail("the preconditioner has no rows")
 				return
@@ -48,12 +48,12 @@ func (p *IncrementalNewton) State(s *model.State) {
 			p.preconditioner.factorize()
 		}
 	}
-	if s.Reading() && s.Err() == nil && !p.requestMatches() {
+	if s.Restoring() && s.Err() == nil && !p.requestMatches() {
 		s.Fail("the state does not match this version of the solver; restart the fit")
 		return
 	}
 	if p.request.renew && s.Err() == nil {
-		if s.Reading() {
+		if s.Restoring() {
 			p.sample = p.objective(context.Background())
 			p.sample.useCoupled = p.request.coupled
 			p.sample.resetSums(make([]float64, groups), make([]float64, size))
@@ -99,7 +99,7 @@ func (p *IncrementalNewton) stateReplies(s *model.State, size, groups int) {
 	}
 	passes.Floats(s, "values", &values, n*groups, passes.Finite)
 	passes.Floats(s, "vectors", &vectors, len(evaluations)*size, passes.Finite)
-	if !s.Reading() || s.Err() != nil {
+	if !s.Restoring() || s.Err() != nil {
 		return
 	}
 	p.replies = make([]reply, len(evaluations))
@@ -125,10 +125,10 @@ func (o *objective) state(s *model.State) {
 	if s.Bool("empty", &empty); empty || s.Err() != nil {
 		return
 	}
-	if s.Reading() {
+	if s.Restoring() {
 		o.gram = leastsquares.NewMoments(o.rows.Cols, 0, o.intercept)
 	}
-	if s.Reading() {
+	if s.Restoring() {
 		o.gram.State(s, o.intercept, 0)
 		return
 	}
@@ -144,7 +144,7 @@ func (o *objective) stateCoupled(s *model.State) {
 	if s.Require(o.coupledAfter > 0, "matrices per class are unavailable"); s.Err() != nil {
 		return
 	}
-	if s.Reading() {
+	if s.Restoring() {
 		o.coupled = newCoupled(o.rows.Cols, o.outputs, o.intercept)
 	}
 	for class, g := range o.coupled.grams {

@@ -78,11 +78,11 @@ type Rows[T kern.Float] struct {
 	norms  []T            // ‖row‖₂²
 
 	isSparse bool
-	room     room[T]
+	buf      workspace[T]
 }
 
-// room is memory that rows are prepared in.
-type room[T kern.Float] struct {
+// workspace is memory that rows are prepared in.
+type workspace[T kern.Float] struct {
 	values []T
 	norms  []T
 	starts []int
@@ -103,13 +103,13 @@ func (r *Rows[T]) Prepare(f Frame, X mat.Matrix, lo, hi int) {
 		panic(fmt.Sprintf("pairwise: %d inputs, the frame has %d", d, len(f.Factor)))
 	}
 	r.n, r.d = hi-lo, d
-	r.norms = grown(&r.room.norms, r.n)
+	r.norms = grown(&r.buf.norms, r.n)
 	m, ok := X.(*sparse.CSR)
 	if r.isSparse = ok && f.Centre == nil; r.isSparse {
 		r.compress(f, design.SparseView(m), lo, hi)
 		return
 	}
-	r.dense = kern.Dense(r.n, d, d, grown(&r.room.values, r.n*d))
+	r.dense = kern.Dense(r.n, d, d, grown(&r.buf.values, r.n*d))
 	kern.Parallel(r.n, max(1, 1<<14/max(d, 1)), func(from, to int) {
 		hold := design.Borrow[float64](d)
 		defer hold.Release()
@@ -145,7 +145,7 @@ func grown[E any](list *[]E, n int) []E {
 // compress keeps the rows sparse.
 func (r *Rows[T]) compress(f Frame, x kern.Sparse[float64], lo, hi int) {
 	from, to := x.Indptr[lo], x.Indptr[hi]
-	starts, values := grown(&r.room.starts, r.n+1), grown(&r.room.values, to-from)
+	starts, values := grown(&r.buf.starts, r.n+1), grown(&r.buf.values, to-from)
 	for i := range r.n + 1 {
 		starts[i] = x.Indptr[lo+i] - from
 	}

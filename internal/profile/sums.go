@@ -119,7 +119,7 @@ func (s *sums) State(st *model.State) {
 	pass.Ints(st, "counts", &counts, entries, 1)
 	pass.Ints(st, "low", &low, entries, math.MinInt)
 	pass.Ints(st, "high", &high, entries, math.MinInt)
-	if !st.Reading() || st.Err() != nil {
+	if !st.Restoring() || st.Err() != nil {
 		return
 	}
 	for j, t := range all {

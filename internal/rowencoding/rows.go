@@ -16,12 +16,12 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowerrors"
 )
 
-// fewRows is the number of rows for which lookups need no index.
-const fewRows = 16
+// maxSerialRows is the number of rows for which lookups need no index.
+const maxSerialRows = 16
 
 // Encode returns rows of values by the name of their column as a set: see modelfile.Model.Encode.
 func (c *Coding) Encode(rows []map[string]any) (datasets.Set, error) {
-	if len(rows) > fewRows {
+	if len(rows) > maxSerialRows {
 		c.Index()
 	}
 	var errs rowerrors.List

@@ -56,7 +56,7 @@ func filesOf(fsys fs.FS, at string) ([]string, error) {
 	slices.SortFunc(names, natural)
 	var out []string
 	for _, name := range names {
-		if beside(name, at) {
+		if sameDirectory(name, at) {
 			continue
 		}
 		info, err := statIn(fsys, name)
@@ -120,8 +120,8 @@ func filesIn(fsys fs.FS, folder string) ([]string, error) {
 // IsPattern reports whether a path has letters that make it a pattern of [Files].
 func IsPattern(path string) bool { return strings.ContainsAny(path, "*?[") }
 
-// beside reports whether what a pattern has found is written beside the rows, or is in a folder that is.
-func beside(name, pattern string) bool {
+// sameDirectory reports whether what a pattern has found is written beside the rows, or is in a folder that is.
+func sameDirectory(name, pattern string) bool {
 	want := strings.Split(filepath.ToSlash(pattern), "/")
 	for k, part := range strings.Split(filepath.ToSlash(name), "/") {
 		if hidden(part) && (k >= len(want) || !hidden(want[k])) {

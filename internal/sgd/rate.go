@@ -55,7 +55,7 @@ func (l *Learner) Prepare(x Rows, y, weights []float64) {
 		}
 	}
 	one := *l // a single output
-	one.Outputs, one.scores, one.room, one.short, one.shortRoom = 1, nil, nil, nil, nil
+	one.Outputs, one.scores, one.buf, one.short, one.shortRoom = 1, nil, nil, nil, nil
 	if l.Intercept {
 		at := make([]float64, l.Cols)
 		own := append([]float64(nil), shares...)

@@ -92,8 +92,8 @@ func (l *Learner) score(x Rows, weights []float64, scale float64, intercept []fl
 		design.Round(l.short, weights)
 		design.MulT(l.scores, x.Single, l.short, l.shortRoom)
 	default:
-		l.room = resize(l.room, n*k)
-		design.MulT(l.scores, x.Dense, weights, l.room)
+		l.buf = resize(l.buf, n*k)
+		design.MulT(l.scores, x.Dense, weights, l.buf)
 	}
 	for i := range l.scores {
 		l.scores[i] = scale*l.scores[i] + intercept[i%k]
@@ -111,8 +111,8 @@ func (x Rows) collect(l *Learner, out, steps []float64) {
 		l.shortRoom = resize(l.shortRoom, (n+l.Cols)*k)
 		design.AddTMul(out, x.Single, steps, l.shortRoom)
 	default:
-		l.room = resize(l.room, (n+l.Cols)*k)
-		design.AddTMul(out, x.Dense, steps, l.room)
+		l.buf = resize(l.buf, (n+l.Cols)*k)
+		design.AddTMul(out, x.Dense, steps, l.buf)
 	}
 }
 

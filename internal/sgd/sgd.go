@@ -59,7 +59,7 @@ type Learner struct {
 	factor           float64 // step factor of rate adaptive
 
 	short, shortRoom []float32 // buffers
-	scores, room     []float64
+	scores, buf      []float64
 	gradient         []float64
 }
 
@@ -289,9 +289,9 @@ func (l *Learner) penalty(weights []float64) float64 {
 }
 
 // resize returns a slice of n elements, reusing room if it is large enough.
-func resize[T any](room []T, n int) []T {
-	if cap(room) < n {
+func resize[T any](buf []T, n int) []T {
+	if cap(buf) < n {
 		return make([]T, n)
 	}
-	return room[:n]
+	return buf[:n]
 }

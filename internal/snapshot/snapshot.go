@@ -27,12 +27,12 @@ type pointer struct {
 type walk struct {
 	hash.Hash64
 	seen map[pointer]bool
-	room [8]byte
+	buf  [8]byte
 }
 
 func (w *walk) number(x uint64) {
-	binary.LittleEndian.PutUint64(w.room[:], x)
-	w.Write(w.room[:])
+	binary.LittleEndian.PutUint64(w.buf[:], x)
+	w.Write(w.buf[:])
 }
 
 func (w *walk) flag(b bool) {

@@ -89,11 +89,11 @@ func (d *descent) restoreSum() {
 	if !d.Intercept || d.sumBeta == 0 {
 		return
 	}
-	room := 0.0
+	buf := 0.0
 	for i, v := range d.beta {
-		room += d.feasibleMove(i, v)
+		buf += d.feasibleMove(i, v)
 	}
-	part := d.sumBeta / room
+	part := d.sumBeta / buf
 	if !(math.Abs(part) <= 1) {
 		d.rescaleHeavierSide()
 		return

@@ -301,7 +301,7 @@ func (p *counting) State(s *model.State) {
 	cols, failed := p.cols, true
 	s.Int("rows", &p.rows)
 	s.Int("cols", &cols)
-	if p.breaks == "survives a damaged pass" && s.Reading() && p.rows < 0 {
+	if p.breaks == "survives a damaged pass" && s.Restoring() && p.rows < 0 {
 		panic("rows")
 	}
 	s.Require(cols == p.cols && p.rows >= 0, "double: somebody else's pass")
@@ -419,7 +419,7 @@ func (f *doubled) State(s *model.State) {
 	}
 	s.Int("width", &f.width)
 	s.String("breaks", &f.breaks)
-	if f.breaks == "survives a damaged file" && s.Reading() && f.width != 5 {
+	if f.breaks == "survives a damaged file" && s.Restoring() && f.width != 5 {
 		panic("width")
 	}
 	s.Require(f.Factor-f.Factor == 0, "factor is not finite")

@@ -49,11 +49,11 @@ func crossCheck(d *decoder) {
 	}
 	if address := d.spec.Output.MLflow; address != "" {
 		if _, err := mlflow.ParseAddress(address); err != nil { // said without the value, for that may hold a password
-			d.errs = append(d.errs, d.spec.Fault("output.mlflow", param.FieldError{Problem: err.Error()}))
+			d.errs = append(d.errs, d.spec.Locate("output.mlflow", param.FieldError{Problem: err.Error()}))
 		}
 	}
 	if n := nested(d.spec.Pipeline.Estimator); n > maxNested {
-		d.errs = append(d.errs, d.spec.Fault("pipeline", param.FieldError{Problem: fmt.Sprintf("models must be nested at most %[2]d deep, got %[1]d", n, maxNested)}))
+		d.errs = append(d.errs, d.spec.Locate("pipeline", param.FieldError{Problem: fmt.Sprintf("models must be nested at most %[2]d deep, got %[1]d", n, maxNested)}))
 	}
 	checkRoles(d)
 	checkSearch(d)
@@ -95,7 +95,7 @@ func checkSQL(d *decoder, clash func(a, b, why string)) {
 		return
 	}
 	s := d.spec.Data.SQL
-	add := func(path string, f param.FieldError) { d.errs = append(d.errs, d.spec.Fault(path, f)) }
+	add := func(path string, f param.FieldError) { d.errs = append(d.errs, d.spec.Locate(path, f)) }
 	clash("data.train", "data.sql", "remove one of the two")
 	clash("data.dataset", "data.sql", "remove one of the two")
 	clash("data.sql", "data.test", "the test rows of a database are those of the query data.sql.test")

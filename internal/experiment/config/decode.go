@@ -18,7 +18,7 @@ import (
 type Document struct {
 	Spec   Spec // as far as valid
 	Steps  bool // whether the pipeline is valid
-	Faults param.FieldErrors
+	Errors param.FieldErrors
 
 	file string
 }
@@ -32,7 +32,7 @@ func Decode(file string, text []byte, overrides ...Override) *Document {
 		d.spec.places = &places{file: d.file, at: d.at, steps: d.list}
 		crossCheck(d)
 	}
-	return &Document{Spec: d.spec, Steps: d.steps, Faults: d.errs, file: file}
+	return &Document{Spec: d.spec, Steps: d.steps, Errors: d.errs, file: file}
 }
 
 // Owns reports whether a fault belongs to the document or an override rather than to the rows.
@@ -47,7 +47,7 @@ func (d *Document) Err() error {
 		}
 		return 1
 	}
-	errs := slices.Clone(d.Faults)
+	errs := slices.Clone(d.Errors)
 	slices.SortStableFunc(errs, func(a, b param.FieldError) int {
 		return cmp.Or(group(a)-group(b), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})

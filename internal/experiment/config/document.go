@@ -61,8 +61,8 @@ func (s Spec) File() string {
 // Given reports whether the file or an override sets the value at a path.
 func (s Spec) Given(path string) bool { return s.places != nil && s.places.at[path] != nil }
 
-// Fault adds a path and its position in the file to a fault.
-func (s Spec) Fault(path string, f param.FieldError) param.FieldError {
+// Locate adds a path and its position in the file to a fault.
+func (s Spec) Locate(path string, f param.FieldError) param.FieldError {
 	return s.places.problem(path, f)
 }
 

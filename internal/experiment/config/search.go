@@ -64,7 +64,7 @@ func (s Spec) StreamedFolds() datasets.HashKFold {
 func (s Spec) CheckStreamed(task datasets.Task) (errs param.FieldErrors) {
 	const out = "data.stream: never holds the rows in memory"
 	add := func(path, problem string) {
-		errs = append(errs, s.Fault(path, param.FieldError{Problem: problem + ", and these stay in the file", Hint: out}))
+		errs = append(errs, s.Locate(path, param.FieldError{Problem: problem + ", and these stay in the file", Hint: out}))
 	}
 	if kind := s.Search.CV.Kind; kind != "auto" && kind != "hash" {
 		add("search.cv.kind", kind+" folds need rows in memory")

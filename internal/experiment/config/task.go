@@ -33,7 +33,7 @@ func (s Spec) Task() datasets.Task {
 // classes; 0 is unknown.
 func (s Spec) CheckTask(task datasets.Task, classes int) param.FieldErrors {
 	var errs param.FieldErrors
-	add := func(path string, f param.FieldError) { errs = append(errs, s.Fault(path, f)) }
+	add := func(path string, f param.FieldError) { errs = append(errs, s.Locate(path, f)) }
 	if f, wrong := otherTask(s, task); wrong {
 		add("pipeline", f)
 	}
@@ -184,8 +184,8 @@ var deeds = map[datasets.Task]string{
 // Problem returns the message of an error without its package prefix.
 func Problem(err error) string {
 	text := err.Error()
-	for _, room := range []string{"experiment: ", "datasets: ", "gridsearch: ", "metrics: ", "pipeline: "} {
-		text = strings.TrimPrefix(text, room)
+	for _, buf := range []string{"experiment: ", "datasets: ", "gridsearch: ", "metrics: ", "pipeline: "} {
+		text = strings.TrimPrefix(text, buf)
 	}
 	return text
 }

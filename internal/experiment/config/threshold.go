@@ -35,7 +35,7 @@ func (s Spec) CheckDecisions(classes []string) (errs param.FieldErrors) {
 			}
 		}
 		for _, f := range wrong {
-			errs = append(errs, s.Fault("pipeline."+at+"."+f.Path, f))
+			errs = append(errs, s.Locate("pipeline."+at+"."+f.Path, f))
 		}
 	}
 	return errs

@@ -53,7 +53,7 @@ func Open(ctx context.Context, spec config.Spec) (*Parts, error) {
 		p.Task = spec.Task()
 	}
 	if schema := p.Train.Schema(); p.Task == datasets.Anomaly && len(testFrom) > 0 && len(schema.Targets) > 0 && len(schema.Classes()) == 1 {
-		return nil, param.FieldErrors{spec.Fault("data.target", param.FieldError{
+		return nil, param.FieldErrors{spec.Locate("data.target", param.FieldError{
 			Problem: fmt.Sprintf("the target of anomaly detection must have known anomalies, got column %s with the single value %s", schema.Targets[0].Name, schema.Classes()[0]),
 			Hint:    "list the anomalies of the test rows in data.positive"})}
 	}

@@ -20,16 +20,16 @@ func ErrorOf(ctx context.Context, spec config.Spec, path string, err error) erro
 	case !spec.FromFile() || errors.Is(err, datasets.ErrChanged):
 		return fmt.Errorf("experiment: %w", err)
 	}
-	return FaultsOf(spec, path, err)
+	return FieldErrors(spec, path, err)
 }
 
-// FaultsOf returns what is wrong with files of rows: each fault at its line, or where the spec names the
+// FieldErrors returns what is wrong with files of rows: each fault at its line, or where the spec names the
 // file.
-func FaultsOf(spec config.Spec, path string, err error) param.FieldErrors {
+func FieldErrors(spec config.Spec, path string, err error) param.FieldErrors {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		var out param.FieldErrors
 		for _, one := range many.Unwrap() {
-			out = append(out, FaultsOf(spec, path, one)...)
+			out = append(out, FieldErrors(spec, path, one)...)
 		}
 		return out
 	}
@@ -38,7 +38,7 @@ func FaultsOf(spec config.Spec, path string, err error) param.FieldErrors {
 	if errors.As(err, &at) && at.Line > 0 {
 		return param.FieldErrors{{File: at.File, Line: at.Line, Column: at.Column, Problem: at.Err.Error(), Err: err}}
 	}
-	return param.FieldErrors{spec.Fault(path, param.FieldError{Problem: config.Problem(err), Err: err})}
+	return param.FieldErrors{spec.Locate(path, param.FieldError{Problem: config.Problem(err), Err: err})}
 }
 
 // PathOf is where a document names the rows of data.train, or of data.test.

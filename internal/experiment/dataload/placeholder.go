@@ -95,13 +95,13 @@ type Matrix struct {
 }
 
 // Add appends the rows of m, into room for so many in all; nil has none.
-func (t *Matrix) Add(m *mat.Dense, room int) {
+func (t *Matrix) Add(m *mat.Dense, capacity int) {
 	if m == nil || m.IsEmpty() {
 		return
 	}
 	rows, cols := m.Dims()
 	if t.data == nil {
-		t.cols, t.data = cols, make([]float64, 0, room*cols)
+		t.cols, t.data = cols, make([]float64, 0, capacity*cols)
 	}
 	for i := range rows {
 		t.data = append(t.data, m.RawRowView(i)...)

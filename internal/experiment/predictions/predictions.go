@@ -72,7 +72,7 @@ type Verdict struct {
 	task                        datasets.Task
 	seen                        sample // of a clustering
 	classNames                  []string
-	classes, room               int
+	classes, buf                int
 	truth, predicted, weights   []float64
 	scores, probabilities       dataload.Matrix
 	truthTargets, saidOfTargets dataload.Matrix
@@ -85,7 +85,7 @@ type Verdict struct {
 // newVerdict returns an empty verdict for n rows; negative n means unknown.
 func newVerdict(task datasets.Task, schema datasets.Schema, n int) Verdict {
 	names := schema.Classes()
-	return Verdict{task: task, classNames: names, classes: len(names), room: max(n, 0)}
+	return Verdict{task: task, classNames: names, classes: len(names), buf: max(n, 0)}
 }
 
 func (v *Verdict) add(block datasets.Set, p estimator.Prediction) {
@@ -94,37 +94,37 @@ func (v *Verdict) add(block datasets.Set, p estimator.Prediction) {
 		v.seen.add(block)
 	}
 	if block.Targets != nil {
-		v.truthTargets.Add(block.Targets, v.room)
-		v.saidOfTargets.Add(p.Targets, v.room)
-		v.stdTargets.Add(p.StdTargets, v.room)
-		v.lowerTargets.Add(p.LowerTargets, v.room)
-		v.upperTargets.Add(p.UpperTargets, v.room)
+		v.truthTargets.Add(block.Targets, v.buf)
+		v.saidOfTargets.Add(p.Targets, v.buf)
+		v.stdTargets.Add(p.StdTargets, v.buf)
+		v.lowerTargets.Add(p.LowerTargets, v.buf)
+		v.upperTargets.Add(p.UpperTargets, v.buf)
 	} else {
 		for _, one := range []struct {
 			to   *[]float64
 			more []float64
 		}{{&v.std, p.Std}, {&v.lower, p.Lower}, {&v.upper, p.Upper}} {
 			if one.more != nil {
-				*one.to = extend(*one.to, one.more, v.room)
+				*one.to = extend(*one.to, one.more, v.buf)
 			}
 		}
-		v.truth = extend(v.truth, block.Y, v.room)
-		v.predicted = extend(v.predicted, p.Values, v.room)
+		v.truth = extend(v.truth, block.Y, v.buf)
+		v.predicted = extend(v.predicted, p.Values, v.buf)
 	}
 	if block.Weights != nil {
-		v.weights = extend(v.weights, block.Weights, v.room)
+		v.weights = extend(v.weights, block.Weights, v.buf)
 	}
-	v.scores.Add(p.Scores, v.room)
+	v.scores.Add(p.Scores, v.buf)
 	if len(p.Anomaly) > 0 {
-		v.scores.Add(mat.NewDense(len(p.Anomaly), 1, p.Anomaly), v.room)
+		v.scores.Add(mat.NewDense(len(p.Anomaly), 1, p.Anomaly), v.buf)
 	}
-	v.probabilities.Add(p.Probabilities, v.room)
-	v.sets.Add(p.Sets, v.room)
+	v.probabilities.Add(p.Probabilities, v.buf)
+	v.sets.Add(p.Sets, v.buf)
 }
 
-func extend(list, more []float64, room int) []float64 {
+func extend(list, more []float64, capacity int) []float64 {
 	if list == nil {
-		list = make([]float64, 0, room)
+		list = make([]float64, 0, capacity)
 	}
 	return append(list, more...)
 }

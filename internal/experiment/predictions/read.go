@@ -101,21 +101,21 @@ func (r *Reader) Next() (Record, error) {
 		return Record{}, fmt.Errorf("%s: %w", r.path, err)
 	}
 	if r.record.Row, err = strconv.Atoi(fields[0]); err != nil {
-		return Record{}, r.Fault("the number of a row is %q", fields[0])
+		return Record{}, r.Errorf("the number of a row is %q", fields[0])
 	}
 	for k, at := range r.truth {
 		r.record.Truth[k] = fields[at]
 	}
 	for k, at := range r.output {
 		if r.record.Said[k] = fields[at]; fields[at] == "" {
-			return Record{}, r.Fault("row %d has no prediction", r.record.Row)
+			return Record{}, r.Errorf("row %d has no prediction", r.record.Row)
 		}
 	}
 	return r.record, nil
 }
 
-// Fault returns an error with the location of the last row.
-func (r *Reader) Fault(format string, args ...any) error {
+// Errorf returns an error with the location of the last row.
+func (r *Reader) Errorf(format string, args ...any) error {
 	line, _ := r.rows.FieldPos(0)
 	return fmt.Errorf("%s:%d: %s", r.path, line, fmt.Sprintf(format, args...))
 }

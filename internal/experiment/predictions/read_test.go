@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// reading reads a string to its end or to what is wrong with it.
-func reading(t *testing.T, text string) (r *Reader, rows []Record, err error) {
+// readAll reads a string to its end or to what is wrong with it.
+func readAll(t *testing.T, text string) (r *Reader, rows []Record, err error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "predictions.csv")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -34,15 +34,15 @@ func reading(t *testing.T, text string) (r *Reader, rows []Record, err error) {
 
 // One target or several, with what stands between and behind them.
 func TestReader(t *testing.T) {
-	r, rows, err := reading(t, "row,truth,prediction,std,probability_prediction_a\n7,\"a, b\",no,0.1,1\n9,,yes,0.2,0\n")
+	r, rows, err := readAll(t, "row,truth,prediction,std,probability_prediction_a\n7,\"a, b\",no,0.1,1\n9,,yes,0.2,0\n")
 	if err != nil || !r.Truth || len(r.Targets) != 1 || len(rows) != 2 || rows[0].Row != 7 || rows[0].Truth[0] != "a, b" || rows[1].Truth[0] != "" || rows[1].Said[0] != "yes" {
 		t.Errorf("%+v, %v", rows, err)
 	}
-	r, rows, err = reading(t, "row,truth_a,prediction_a,lower_a,truth_b,prediction_b\n0,1,2,0,3,4\n")
+	r, rows, err = readAll(t, "row,truth_a,prediction_a,lower_a,truth_b,prediction_b\n0,1,2,0,3,4\n")
 	if err != nil || strings.Join(r.Targets, " ") != "a b" || strings.Join(rows[0].Truth, " ") != "1 3" || strings.Join(rows[0].Said, " ") != "2 4" {
 		t.Errorf("%+v, %v", rows, err)
 	}
-	r, _, err = reading(t, "row,prediction\n0,1\n")
+	r, _, err = readAll(t, "row,prediction\n0,1\n")
 	if err != nil || r.Truth {
 		t.Errorf("truths are found where there are none: %v", err)
 	}
@@ -59,7 +59,7 @@ func TestReaderFaults(t *testing.T) {
 		"row,prediction\n0,1,2\n":             "record on line 2: wrong number of fields",
 		"row,truth_a,prediction_a\n\"0,1,1\n": "on line 2",
 	} {
-		if _, _, err := reading(t, text); err == nil || !strings.Contains(err.Error(), message) {
+		if _, _, err := readAll(t, text); err == nil || !strings.Contains(err.Error(), message) {
 			t.Errorf("%q: %v, want %q", text, err, message)
 		}
 	}
@@ -74,7 +74,7 @@ func FuzzReader(f *testing.F) {
 	f.Add("row,truth_a,prediction_a,prediction_b\n0,1,2,3\n")
 	f.Add("row,\"prediction\n\"\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		r, rows, _ := reading(t, text)
+		r, rows, _ := readAll(t, text)
 		for _, row := range rows {
 			if len(row.Said) != len(r.Targets) || slices.Contains(row.Said, "") || r.Truth && len(row.Truth) != len(r.Targets) {
 				t.Fatalf("%+v of %q", row, r.Targets)

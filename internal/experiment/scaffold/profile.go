@@ -49,7 +49,7 @@ func (p *profile) see(line int, field []byte) {
 	}
 	p.tally.add(field)
 	p.codes.add(field)
-	if v, ok := fewDigits(field); ok { // most values of many files, and a number in every notation
+	if v, ok := parseShortInt(field); ok { // most values of many files, and a number in every notation
 		p.whole.note(v)
 		p.number(float64(v))
 		for k := 1; k < len(p.numbers); k++ {
@@ -81,8 +81,8 @@ func (p *profile) number(v float64) {
 	p.last = v
 }
 
-// fewDigits reads a number of nothing but digits, a few of them.
-func fewDigits(field []byte) (v int64, ok bool) {
+// parseShortInt reads a number of nothing but digits, a few of them.
+func parseShortInt(field []byte) (v int64, ok bool) {
 	const few = 9
 	if len(field) == 0 || len(field) > few {
 		return 0, false

@@ -298,11 +298,11 @@ func (s *survey) leaveOut(ctx context.Context, data *config.Data) ([]profile, er
 }
 
 // takeTimes looks at columns of times as texts. Beside them there is a column of another kind.
-func (s *survey) takeTimes(ctx context.Context, file reader.Files, beside datasets.Column, times []string, profiles []profile) error {
+func (s *survey) takeTimes(ctx context.Context, file reader.Files, column datasets.Column, times []string, profiles []profile) error {
 	if len(times) == 0 {
 		return nil
 	}
-	roles := datasets.Roles{Schema: &datasets.Schema{Columns: []datasets.Column{{Name: beside.Name, Kind: datasets.Categorical}}}, IgnoreExtra: true, Passthrough: times}
+	roles := datasets.Roles{Schema: &datasets.Schema{Columns: []datasets.Column{{Name: column.Name, Kind: datasets.Categorical}}}, IgnoreExtra: true, Passthrough: times}
 	src, err := file.Open(ctx, s.data.Train, roles)
 	if err != nil {
 		return err
@@ -327,7 +327,7 @@ func (s *survey) take(all []datasets.Column, block datasets.Set) {
 	if s.columns == nil {
 		s.columns = make([]profile, len(all))
 	}
-	var room []byte
+	var buf []byte
 	rows, cols := block.X.Dims()
 	for j, c := range all {
 		p := &s.columns[j]
@@ -346,8 +346,8 @@ func (s *survey) take(all []datasets.Column, block datasets.Set) {
 			case c.Kind == datasets.Categorical:
 				p.see(0, []byte(c.Categories[int(v)]))
 			default:
-				room = strconv.AppendFloat(room[:0], v, 'f', -1, 64)
-				p.see(0, room)
+				buf = strconv.AppendFloat(buf[:0], v, 'f', -1, 64)
+				p.see(0, buf)
 			}
 		}
 	}

@@ -110,7 +110,7 @@ func checkTask(s *State, schema datasets.Schema) error {
 	if s.spec.Task() != datasets.AnyTask || len(schema.Targets) == 0 || len(schema.Classes()) > 0 {
 		return nil
 	}
-	return FieldErrors{s.spec.Fault("data.task", param.FieldError{
+	return FieldErrors{s.spec.Locate("data.task", param.FieldError{
 		Problem: "required by a sharded fit: the target " + schema.Targets[0].Name + " is numeric",
 		Hint:    "--set data.task=regression, or classification for numeric class labels",
 	})}

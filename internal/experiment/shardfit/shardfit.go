@@ -47,14 +47,14 @@ func Load(path string, overrides ...config.Override) (config.Spec, error) {
 func Parse(file string, text []byte, overrides ...config.Override) (config.Spec, error) {
 	d := config.Decode(file, text, overrides...)
 	if d.Steps {
-		d.Faults = append(d.Faults, faultsOf(d.Spec)...)
+		d.Errors = append(d.Errors, fieldErrors(d.Spec)...)
 	}
 	return d.Spec, d.Err()
 }
 
-// faultsOf returns the settings that a sharded fit does not support.
-func faultsOf(s config.Spec) (errs FieldErrors) {
-	add := func(path string, f param.FieldError) { errs = append(errs, s.Fault(path, f)) }
+// fieldErrors returns the settings that a sharded fit does not support.
+func fieldErrors(s config.Spec) (errs FieldErrors) {
+	add := func(path string, f param.FieldError) { errs = append(errs, s.Locate(path, f)) }
 	if s.Data.Dataset != "" {
 		add("data.dataset", param.FieldError{Problem: "a sharded fit requires files", Hint: "use bochner run"})
 	}
@@ -87,7 +87,7 @@ func Fit(ctx context.Context, spec config.Spec, o Options) (*State, error) {
 	if o.Shards < 1 || o.Shards > MaxShards || o.Shard < 0 || o.Shard >= o.Shards {
 		return nil, fmt.Errorf("shardfit: shard must be 0 ≤ I < N ≤ %[3]d, got %[1]d/%[2]d", o.Shard, o.Shards, MaxShards)
 	}
-	if err := faultsOf(spec).Err(); err != nil {
+	if err := fieldErrors(spec).Err(); err != nil {
 		return nil, err
 	}
 	s, err := newState(spec)
@@ -104,7 +104,7 @@ func Fit(ctx context.Context, spec config.Spec, o Options) (*State, error) {
 		}
 	}
 	if spec.Data.SQL.Given() && o.Data == "" {
-		return nil, FieldErrors{spec.Fault("data.sql", param.FieldError{Problem: "the rows of a query cannot be sharded", Hint: "pipe a query for each shard as CSV into bochner shard fit --data -"})}
+		return nil, FieldErrors{spec.Locate("data.sql", param.FieldError{Problem: "the rows of a query cannot be sharded", Hint: "pipe a query for each shard as CSV into bochner shard fit --data -"})}
 	}
 	if s.pass == 0 {
 		return s, look(ctx, s, o)

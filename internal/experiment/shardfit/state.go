@@ -200,7 +200,7 @@ func (s *State) State(m *model.State) {
 		return
 	}
 	statePiece(m.Child("all"), &s.all)
-	if m.Reading() && m.Err() == nil {
+	if m.Restoring() && m.Err() == nil {
 		task := s.spec.Task()
 		m.Require(s.all.Rows == s.sizes().Rows() && s.all.Cols > 0 && (len(s.all.Schema.Columns) == 0 || len(s.all.Schema.Columns) == s.all.Cols), "the rows of the pieces and of all do not fit")
 		m.Require(task.Unsupervised() || len(s.all.Schema.Targets) > 0, "there is no target")
@@ -209,13 +209,13 @@ func (s *State) State(m *model.State) {
 		return
 	}
 	if s.shards > 0 {
-		if m.Reading() {
+		if m.Restoring() {
 			s.tree = distributed.New(s.sizes().Leaves(), s.start)
 		}
 		s.tree.State(m.Child("tree"))
 		return
 	}
-	if m.Reading() {
+	if m.Restoring() {
 		var err error
 		if s.begun, err = s.start(context.Background()); err != nil {
 			m.Fail("%v", err)
@@ -241,7 +241,7 @@ func (s *State) statePieces(m *model.State) {
 	if m.Err() != nil {
 		return
 	}
-	if m.Reading() {
+	if m.Restoring() {
 		s.pieces = make([]piece, n)
 	}
 	for k := range s.pieces {
@@ -286,7 +286,7 @@ func stateColumns(m *model.State, columns *[]datasets.Column) {
 	m.Ints("kinds", &kinds)
 	m.Strings("levels", &levels)
 	m.Ints("ends", &ends)
-	if !m.Reading() || m.Err() != nil {
+	if !m.Restoring() || m.Err() != nil {
 		return
 	}
 	m.Require(len(kinds) == len(names) && len(ends) == len(names) && (len(ends) == 0 || ends[len(ends)-1] == len(levels)), "names, kinds and levels of columns differ in number")
@@ -326,7 +326,7 @@ func stateContent(m *model.State, content *[]datasets.ColumnContent) {
 	m.Ints("empty", &empty)
 	m.Ints("missing", &missing)
 	m.Strings("files", &spots)
-	if !m.Reading() || m.Err() != nil {
+	if !m.Restoring() || m.Err() != nil {
 		return
 	}
 	m.Require(ascending(empty, n) && len(missing) == 3*len(spots), "columns without values do not fit")

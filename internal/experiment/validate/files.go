@@ -90,7 +90,7 @@ func (d *heads) isSmall(paths []string) bool {
 // rows checks the rows of built-in data and of small files, or all rows.
 func (d *heads) rows(ctx context.Context, all bool) {
 	data, whole := d.Spec.Data, d.Steps
-	for _, f := range d.Faults {
+	for _, f := range d.Errors {
 		section, rest, _ := strings.Cut(f.Path, ".")
 		divided := section == "search" && (strings.HasPrefix(rest, "cv") || rest == "folds") || section == "data" && strings.HasPrefix(rest, "split")
 		if !d.Owns(f) || section == "" || section == "data" && !divided && rest != "stream" {
@@ -108,21 +108,21 @@ func (d *heads) rows(ctx context.Context, all bool) {
 	switch {
 	case errors.As(err, &errs):
 	case err != nil:
-		errs = dataload.FaultsOf(d.Spec, "data", err)
+		errs = dataload.FieldErrors(d.Spec, "data", err)
 	case whole:
 		err = All(ctx, d.Spec, parts)
 		errors.As(err, &errs)
 	default:
 		errs, _ = Rows(ctx, d.Spec, parts)
 	}
-	d.Faults = append(d.Faults, errs...)
+	d.Errors = append(d.Errors, errs...)
 }
 
 // database checks the driver and the URL. If all is set it opens the database; ok is false if it is
 // not open.
 func (d *heads) database(ctx context.Context, all bool) (end func(), ok bool) {
 	data := &d.Spec.Data
-	for _, f := range d.Faults {
+	for _, f := range d.Errors {
 		if strings.HasPrefix(f.Path, "data.sql") {
 			return nil, false // already reported
 		}
@@ -157,7 +157,7 @@ func (d *heads) dataset() {
 
 // place adds a fault of a value in the file or of an override.
 func (d *heads) place(path string, f param.FieldError) {
-	d.Faults = append(d.Faults, d.Spec.Fault(path, f))
+	d.Errors = append(d.Errors, d.Spec.Locate(path, f))
 }
 
 // file returns the format of the files.
@@ -186,7 +186,7 @@ func (d *heads) head(ctx context.Context, path string, paths []string) []string 
 	}
 	names, err := d.file().Header(ctx, paths)
 	if err != nil {
-		d.Faults = append(d.Faults, dataload.FaultsOf(d.Spec, path, err)...)
+		d.Errors = append(d.Errors, dataload.FieldErrors(d.Spec, path, err)...)
 		return nil
 	}
 	return names
@@ -197,7 +197,7 @@ func (d *heads) head(ctx context.Context, path string, paths []string) []string 
 func (d *heads) openable(path string, paths []string) bool {
 	list, err := d.file().List(paths)
 	if err != nil {
-		d.Faults = append(d.Faults, dataload.FaultsOf(d.Spec, path, err)...)
+		d.Errors = append(d.Errors, dataload.FieldErrors(d.Spec, path, err)...)
 		return false
 	}
 	wrong := false

@@ -28,7 +28,7 @@ type checking struct {
 }
 
 func (c *checking) add(path string, f param.FieldError) {
-	c.errs = append(c.errs, c.spec.Fault(path, f))
+	c.errs = append(c.errs, c.spec.Locate(path, f))
 }
 
 // Rows checks the column kinds, missing values and task of opened rows. It adds invalid input to
@@ -100,7 +100,7 @@ func (c *checking) columns(ctx context.Context, train, test datasets.Source) err
 			return ctxerr.Check(ctx)
 		}
 		if err != nil {
-			c.errs = append(c.errs, dataload.FaultsOf(s, part.path, err)...)
+			c.errs = append(c.errs, dataload.FieldErrors(s, part.path, err)...)
 			continue
 		}
 		var errs param.FieldErrors
@@ -152,7 +152,7 @@ func Parts(ctx context.Context, s config.Spec, p *dataload.Parts) (param.FieldEr
 		return nil, ctxerr.Check(ctx)
 	}
 	if err != nil {
-		return dataload.FaultsOf(s, "data.train", err), nil
+		return dataload.FieldErrors(s, "data.train", err), nil
 	}
 	if split {
 		folds, err := s.TestRows(stand.Groups != nil).Split(stand)

@@ -25,11 +25,11 @@ func TestPlacesOfFaults(t *testing.T) {
 		written := config.Decode("spec.yaml", []byte(head+"  "+c.line+"\n"+tail))
 		set := config.Decode("spec.yaml", []byte(head+tail), config.Override{Path: c.path, Value: c.value})
 		for file, d := range map[string]*config.Document{"spec.yaml": written, "--set": set} {
-			if Document(context.Background(), d, true); len(d.Faults) == 0 {
+			if Document(context.Background(), d, true); len(d.Errors) == 0 {
 				t.Errorf("%s of %s: no fault", c.path, file)
 				continue
 			}
-			if f := d.Faults[0]; f.File != file || f.Path != c.path || (f.Line == 4) != (file == "spec.yaml") {
+			if f := d.Errors[0]; f.File != file || f.Path != c.path || (f.Line == 4) != (file == "spec.yaml") {
 				t.Errorf("%s of %s: %v", c.path, file, f)
 			}
 		}
