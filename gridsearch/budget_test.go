@@ -26,7 +26,8 @@ func inTime(t *testing.T, f func(t *testing.T, began time.Time)) {
 	synctest.Test(t, func(t *testing.T) { f(t, time.Now()) })
 }
 
-// lateSearch is lineSearch with a minute's time, whose fits hang after so many until the minute is over.
+// lateSearch is lineSearch with a budget of one minute, whose fits block after the first hangAfter
+// until the minute is over.
 func lateSearch(t *testing.T, hangAfter int) Search {
 	s := lineSearch(&probe{hangAfter: hangAfter, hangUntil: hangAfter + 1})
 	s.Workers, s.Budget = 1, time.Minute
@@ -34,9 +35,8 @@ func lateSearch(t *testing.T, hangAfter int) Search {
 	return s
 }
 
-// The budget ends the search and breaks off the fit that goes on. Candidates that are scored on every
-// fold count, the best is fitted again, and another run, which has the whole budget for itself, does
-// the rest.
+// The budget cancels the running fits. Candidates with scores on all folds count, the best is
+// refitted, and another run with a new budget completes the search.
 func TestBudget(t *testing.T) {
 	data := quantities(60)
 	want := table(mustRun(t, lineSearch(nil), data))
@@ -61,7 +61,7 @@ func TestBudget(t *testing.T) {
 	})
 }
 
-// Where no candidate is finished the search says so, and how far it is.
+// Without a finished candidate the search returns an error with its progress.
 func TestBudgetBeforeTheFirstCandidate(t *testing.T) {
 	data := quantities(60)
 	inTime(t, func(t *testing.T, _ time.Time) {
@@ -180,8 +180,8 @@ func TestBudgetOfAHalving(t *testing.T) {
 	})
 }
 
-// stubborn is a BatchFitter that does not look at its context: it goes on until its caller has enough, and
-// says of every fit behind that it failed, because of that.
+// stubborn is a BatchFitter that ignores its context until Yield fails, and then reports every
+// remaining fit as failed.
 type stubborn struct {
 	line
 	yields *int
@@ -215,8 +215,8 @@ func (s stubborn) FitBatch(ctx context.Context, b share.Batch) ([]string, error)
 
 func (s stubborn) PlanBatch(share.Batch) (int64, error) { return 0, nil }
 
-// A batch ends with the fit that goes on when it is cancelled. What was done is in the journal, and what
-// failed by that is not.
+// On cancellation a batch ends with the running fit. The journal has the finished fits and not
+// those that failed because of the cancellation.
 func TestCancelEndsABatch(t *testing.T) {
 	data := quantities(60)
 	yields := 0
@@ -266,7 +266,8 @@ func TestCancelBeforeTheFirstFit(t *testing.T) {
 	}
 }
 
-// mute predicts nothing where Shift is 9. Any other fit goes on until it is cancelled, and then ends well.
+// mute predicts nothing where Shift is 9. Any other fit blocks until it is canceled, and then
+// succeeds.
 type mute struct{ line }
 
 func (s *mute) Params(l *param.List) { s.line.Params(l) }
@@ -283,7 +284,7 @@ type silence struct{}
 
 func (silence) Predict(context.Context, mat.Matrix) ([]float64, error) { return nil, nil }
 
-// What ends a search from within ends it, and breaks off the fits beside, whatever they still give.
+// An internal error ends the search and cancels the concurrent fits, whatever they return.
 func TestBrokenSearchStaysBroken(t *testing.T) {
 	spec := mute{newLine()}
 	spec.probe = &probe{deaf: true}

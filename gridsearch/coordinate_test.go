@@ -146,7 +146,7 @@ func TestCoordinateStart(t *testing.T) {
 	}
 }
 
-// Neither workers nor being run again make a difference, and the plan says the most there can be.
+// The result does not depend on workers or repetition, and the plan has an upper bound of the fits.
 func TestCoordinateIsDeterministic(t *testing.T) {
 	c, data := bowlSearch(valley, &probe{delay: 200 * time.Microsecond})
 	c.Workers = 1
@@ -171,7 +171,7 @@ func TestCoordinateIsDeterministic(t *testing.T) {
 	}
 }
 
-// A search that was killed goes on where it was, whatever turn it was at.
+// An interrupted search resumes at any round.
 func TestCoordinateJournal(t *testing.T) {
 	c, data := bowlSearch(valley, nil)
 	want := mustRun(t, c, data)
@@ -195,7 +195,7 @@ func TestCoordinateJournal(t *testing.T) {
 	}
 }
 
-// A budget that ends in a turn leaves the best by then, and the next run goes on.
+// A budget that ends within a round leaves the best candidate so far, and the next run resumes.
 func TestCoordinateBudget(t *testing.T) {
 	c, data := bowlSearch(valley, nil)
 	want := mustRun(t, c, data)
@@ -271,7 +271,8 @@ func TestCoordinateFailures(t *testing.T) {
 	}
 }
 
-// A batch fitter is handed one axis at a time; leaving one out and the other rule of choice are those of a search.
+// A batch fitter gets one axis at a time; leave-one-out and the one-standard-error rule work as in
+// a search.
 func TestCoordinateOfRidge(t *testing.T) {
 	data := quantities(60)
 	s := NewSearch(estimator.NewRidge(), Axis{Path: "alpha", Values: Log(1e-3, 1e3, 9)}, Axis{Path: "intercept", Values: []any{true, false}})

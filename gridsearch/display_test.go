@@ -30,7 +30,7 @@ func TestHeatMap(t *testing.T) {
 			t.Errorf("%q occurs %d times, want %d: %s", word, n, times, picture)
 		}
 	}
-	dark := func(picture string) string { // what the darkest cell says
+	dark := func(picture string) string { // the label of the darkest cell
 		_, after, _ := strings.Cut(picture, `fill-opacity="1.000"`)
 		_, after, _ = strings.Cut(after, "<text")
 		_, after, _ = strings.Cut(after, ">")

@@ -315,7 +315,7 @@ func TestMemoryBound(t *testing.T) {
 	rows := int64(60*2*8 + 60*8) // of which each fit copies
 	p := &probe{delay: time.Millisecond}
 	s := lineSearch(p)
-	s.Workers, s.Memory = 8, 3*rows+6000 // a shift of 2 needs 3000 beside the rows
+	s.Workers, s.Memory = 8, 3*rows+6000 // a shift of 2 needs 3000 in addition to the rows
 	mustRun(t, s, data)
 	if p.maxBytes > 6000 || p.most < 2 {
 		t.Errorf("%d fits held %d bytes at once", p.most, p.maxBytes)
@@ -388,7 +388,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// A BatchFitter, in whatever order it reports, gives the table of the fits one by one.
+// A BatchFitter gives the same table as separate fits, in any order of its reports.
 func TestBatchFitter(t *testing.T) {
 	data := quantities(60)
 	want := mustRun(t, lineSearch(nil), data)
@@ -418,7 +418,7 @@ func TestBatchFitterFaults(t *testing.T) {
 	}
 }
 
-// A candidate that fails, or predicts no numbers, ranks last and says why.
+// A candidate that fails or predicts NaN ranks last, with the reason.
 func TestFailedCandidates(t *testing.T) {
 	for _, sweep := range []bool{false, true} {
 		s := lineSearch(nil)

@@ -76,7 +76,7 @@ func TestHalving(t *testing.T) {
 		t.Errorf("rounds of %v rows and %v candidates, %d fits", rows, kept, r.Fits)
 	}
 	all := mustRun(t, unnoted(whole), data)
-	for k, round := range r.Rounds { // what goes on is what was best
+	for k, round := range r.Rounds { // the best candidates survive
 		for _, c := range round.Candidates {
 			same := func(o Candidate) bool { return o.String() == c.String() }
 			if k > 0 {
@@ -144,7 +144,7 @@ func TestHalvingByALargeFactor(t *testing.T) {
 	}
 }
 
-// A halving whose most cannot be had fails before its first fit.
+// A halving whose last round does not fit in memory fails before its first fit.
 func TestHalvingLooksAtTheLastRoundFirst(t *testing.T) {
 	p := &probe{}
 	s := lineSearch(p)
@@ -216,7 +216,7 @@ func TestDrawingEveryPoint(t *testing.T) {
 	}
 }
 
-// A plan of a million candidates looks at some of them.
+// A plan of a million candidates samples them.
 func TestPlanOfManyCandidates(t *testing.T) {
 	p := &probe{}
 	s := lineSearch(p)

@@ -34,8 +34,8 @@ func journaled(t *testing.T, p *probe) (Search, datasets.Set) {
 	return s, quantities(20)
 }
 
-// However many bytes of the journal a kill has left, the search goes on from there to the same
-// table, and fits no more than what is missing.
+// A search resumes from a journal truncated at any byte, to the same table, and repeats only the
+// missing fits.
 func TestResumeFromEveryByte(t *testing.T) {
 	for _, sweep := range []bool{false, true} {
 		p := &probe{}
@@ -202,7 +202,7 @@ func TestJournalOfAWholeSweep(t *testing.T) {
 	}
 }
 
-// A journal of another search is refused, and says in what the other differs.
+// A journal of another search is rejected with the difference.
 func TestJournalOfAnotherSearch(t *testing.T) {
 	const other = "it is of another search, which differs in "
 	const rest = "; remove it to start anew"

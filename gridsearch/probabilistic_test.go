@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// noisy is ridge regression that knows how far off it is, if it is told the variance of the noise.
+// noisy is ridge regression with a known standard deviation.
 type noisy struct{ Noise float64 }
 
 func (s *noisy) Params(l *param.List) {

@@ -23,7 +23,7 @@ import (
 type Result struct {
 	Score           string      // the metric that decides, by its name
 	GreaterIsBetter bool        // of that metric
-	Positive        string      // class that scores of two classes speak of; "" where there are not two
+	Positive        string      // positive class of two; "" for more classes
 	Folds           int         // number of folds
 	Candidates      []Candidate // in the order of the grid, its last axis fastest
 	BestIndex       int         // of the candidate that the refit rule chooses
@@ -62,7 +62,7 @@ func (r Round) Best() Candidate {
 type Candidate struct {
 	Settings    []param.Setting // one for each axis, as the parameter shows its value
 	Summary                     // of the score that decides
-	OtherScores []Summary       // of the scores recorded besides
+	OtherScores []Summary       // additional scores
 	Rank        int             // 1 for the best mean, equal for equal means; candidates that failed share the last
 	Seconds     float64         // a fit took, in the mean over folds
 	Failed      string          // the first fold's reason for having no score, else ""
@@ -275,8 +275,8 @@ func (r *run) axisValues(i int) []any {
 	return out
 }
 
-// atParameterBound reports whether a value is 0 and no smaller number can be had, such as a factor that takes an input out, or 2
-// clusters, of which fewer are none.
+// atParameterBound reports whether a value is the lower bound of its parameter: 0 where negative
+// values are invalid, or 2 clusters.
 func (s Search) atParameterBound(path string, value any) bool {
 	v, _ := number(value)
 	if v == 2 && path[strings.LastIndexByte(path, '.')+1:] == "clusters" {
@@ -289,7 +289,7 @@ func (s Search) atParameterBound(path string, value any) bool {
 	return err != nil
 }
 
-// gridEnd says which end of at least three numbers best is, "" where it is none.
+// gridEnd returns which end of at least three numbers best is, "" if none.
 func gridEnd(values []any, best any) string {
 	v, ok := number(best)
 	if !ok || len(values) < 3 {
@@ -324,12 +324,11 @@ func number(plain any) (float64, bool) {
 	return 0, false
 }
 
-// WriteCSV writes the table, a row for each candidate in the order of the grid. The columns are
-// candidate, a parameter each by its path, fold0, fold1, … with the scores that decide, mean, std,
-// rank, fit_seconds (of one fit, in the mean), then fold0_<name>, …, mean_<name>, std_<name> for
-// every score recorded besides, failed, the reason why there is no score, and, where there are two
-// classes, positive, the name of the one that scores speak of. A score that is
-// missing is an empty cell. Numbers are written so that they read back the same.
+// WriteCSV writes a row for each candidate in grid order. The columns are candidate, one for each
+// parameter path, fold0, fold1, … with the main score, mean, std, rank, fit_seconds (mean per fit),
+// then fold0_<name>, …, mean_<name>, std_<name> for each additional score, failed (the reason),
+// and, for two classes, positive (the name of the positive class). A missing score is an empty
+// cell. Numbers round-trip.
 func (r *Result) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	if err := out.Write(r.csvHeader()); err != nil {
@@ -420,8 +419,8 @@ var errNoModel = errors.New("gridsearch: the search refitted no model to predict
 // Unwrap returns the refitted model.
 func (r *Result) Unwrap() (within estimator.Predictor, sameRows bool) { return r.Model, true }
 
-// Report says how the refit went, and what the search warns of. A model that makes no report counts
-// as converged.
+// Report returns the report of the refit with the warnings of the search. A model without a report
+// counts as converged.
 func (r *Result) Report() estimator.Report {
 	out := estimator.Report{Converged: true}
 	var m estimator.Reporter

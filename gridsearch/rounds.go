@@ -21,8 +21,8 @@ import (
 // Strategy is a [Halving] or a [Coordinate]: it proposes the candidates of each round of a search from the results
 // of the rounds before. Nil stands for one round of all points of the grid.
 type Strategy interface {
-	// begin returns the rounds of s over the grid, or every fault. Of the points that are known beforehand it
-	// combines at most limit.
+	// begin returns the rounds of s over the grid, or all errors. It combines at most limit of the
+	// points that are known in advance.
 	begin(s Search, grid axes, limit int) (proposer, param.FieldErrors)
 }
 
@@ -65,7 +65,7 @@ type fitter interface {
 	refit(ctx context.Context, spec estimator.Estimator) (estimator.Predictor, error)
 	// refuse returns an error where candidates need more memory than there is.
 	refuse(candidates []candidate) error
-	// identify adds the sums that tell the rows and the folds from others.
+	// identify adds checksums of the rows and the folds.
 	identify(sums map[string]string)
 }
 
@@ -135,7 +135,7 @@ func (o oneRound) next(r *run) (proposal, bool, error) {
 
 func (oneRound) cut(*run) string { return "" }
 
-// begin returns the rounds of the search over its grid, or every fault.
+// begin returns the rounds of the search over its grid, or all errors.
 func (s Search) begin(limit int) (proposer, param.FieldErrors) {
 	axes, errs := s.axes()
 	if len(errs) > 0 {
@@ -265,7 +265,7 @@ func (r *run) resume() {
 		}
 	}
 	if _, left := r.search.Splitter.(LeaveOneOut); left && r.resumed > before && !r.sharedKnown[r.round] {
-		r.share([]string{"rows"}) // killed in a batch, before it could tell
+		r.share([]string{"rows"}) // interrupted before the batch reported what it shared
 	}
 }
 
@@ -348,7 +348,7 @@ func (r *run) subsampleFolds(rows int) []datasets.Fold {
 // total is how many fits the candidates take that there are.
 func (r *run) total() int { return len(r.candidates) * len(r.folds) }
 
-// report tells of the fits with the current resource.
+// report passes the progress of the current resource to the callback.
 func (r *run) report(p Progress) {
 	if r.search.Progress != nil {
 		p.Done, p.Total = r.done, r.total()+r.proposal.left*len(r.folds)
@@ -373,7 +373,7 @@ type leader struct {
 	settings string // "" for none
 }
 
-// update looks at a candidate that has a fold more.
+// update includes a candidate with one more fold.
 func (l *leader) update(r *run, candidate int) {
 	folds, sum := 0, 0.0
 	for _, o := range r.outcomes[candidate] {

@@ -99,8 +99,8 @@ func (s Search) prepareTargets(data datasets.Set, list []metrics.Metric) (datase
 	return data, nil
 }
 
-// checkUnsupervised checks that there is what the metrics of a task without a target look at: targets that they compare
-// with, or numbers.
+// checkUnsupervised checks that unsupervised metrics have what they require: targets or numeric
+// inputs.
 func checkUnsupervised(data datasets.Set, task datasets.Task, list []metrics.Metric) (datasets.Set, error) {
 	for _, m := range list {
 		switch {
@@ -127,7 +127,7 @@ func checkUnsupervised(data datasets.Set, task datasets.Task, list []metrics.Met
 type scorer struct {
 	metrics []metrics.Metric
 	truth   []metrics.Input // of each fold's test rows: all but the predictions
-	addRows func(fold int)  // adds the rows themselves to a fold's truth; nil where no metric looks at them
+	addRows func(fold int)  // adds the rows of a fold; nil if no metric requires them
 }
 
 func newScorer(list []metrics.Metric, data datasets.Set, folds []datasets.Fold) *scorer {
@@ -162,9 +162,9 @@ func takeRows(list []float64, rows []int) []float64 {
 	return out
 }
 
-// score returns the fold's score by every metric, NaN where a metric has no value. The first error
-// says why the deciding metric has none, the second that the model lacks what a metric reads,
-// which no candidate could change.
+// score returns the scores of a fold by every metric, NaN where a metric is undefined. failed is
+// the reason if the main score is undefined; fatal is an error that all candidates would have, such
+// as a missing output.
 func (s *scorer) score(fold int, out share.Outcome) (scores []float64, failed, fatal error) {
 	if s.addRows != nil {
 		s.addRows(fold)

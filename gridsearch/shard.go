@@ -45,7 +45,7 @@ func (s Search) RunShard(ctx context.Context, data datasets.Set, i, n int) error
 	return nil
 }
 
-// includeShard says which fits those of shard i of n are.
+// includeShard selects the fits of shard i of n.
 func includeShard(candidates, folds, i, n int) func(candidate, fold int) bool {
 	if n <= candidates {
 		from, to := i*candidates/n, (i+1)*candidates/n

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// complexityRule is what the value of a parameter says about how simple a model is.
+// complexityRule ranks the values of a parameter by the complexity of the model.
 type complexityRule struct {
 	class  int  // units, penalty or roughness: the order in which they decide
 	larger bool // whether larger is simpler

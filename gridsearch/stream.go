@@ -43,15 +43,16 @@ type stream struct {
 // but their targets and the predictions of some candidates at once, 8 bytes for each row and number. Folds are those
 // of a [datasets.HashKFold], which Splitter has to be, or nil for DefaultFolds of them.
 //
-// Candidates that learn by passes ([estimator.PassEstimator]) are learned side by side on one reading, as many as the
-// memory has room for: Memory, or half of what there is. Where nothing has been learned before a pass, its sums are
-// made once for each fold and added up to those of the training rows, which costs no more than one fit; and candidates
-// that differ in parameters that do not affect the statistics of a pass have the same sums. So a grid over the penalties of a ridge
-// regression on random features costs a product Z'Z for each setting of the features, and two readings. Behind a step
-// that learns from the rows the features of every fold are their own, and each of its candidates costs as many fits
-// as there are folds.
+// Candidates that learn by passes ([estimator.PassEstimator]) share each pass, as many as fit in
+// Memory, or half of the available memory. If a pass does not depend on earlier ones, its sums are
+// computed once per fold and combined to those of the training rows, at the cost of one fit.
+// Candidates that differ only in parameters that do not affect the statistics of a pass share its
+// sums. A grid over the penalties of ridge regression on random features thus costs one product Z'Z
+// for each setting of the features, and two passes. After a step that learns from the rows, each
+// fold has its own features, and each candidate costs one fit per fold.
 //
-// Others have to be an [estimator.BlockEstimator], and are fitted one by one, each on readings of its own.
+// Other estimators must be an [estimator.BlockEstimator]; they are fitted sequentially, each with
+// its own passes.
 //
 // Scores are those of Run with the same folds, up to the order of additions. There is none for tasks without targets. A
 // [Halving] cannot have rows for its resource.
@@ -186,8 +187,7 @@ func (r *stream) refit(ctx context.Context, spec estimator.Estimator) (estimator
 // refuse refuses none: fits take turns where there is little memory.
 func (r *stream) refuse([]candidate) error { return nil }
 
-// shares returns none: the journal need not tell, for the fits to come do.
-// passGroup is candidates that share sums, and what they have learned so far on each fold.
+// passGroup is a group of candidates that share sums, with their state on each fold.
 type passGroup struct {
 	members []int
 	spec    estimator.PassEstimator
@@ -204,7 +204,7 @@ func (r *stream) newGroup(spec estimator.PassEstimator) *passGroup {
 	}}
 }
 
-// fit learns candidates side by side, as many as there is memory for.
+// fit fits candidates concurrently, as many as fit in memory.
 func (r *stream) fit(ctx context.Context) error {
 	groups, alone := r.groupCandidates(ctx)
 	limit := r.search.Memory
@@ -277,7 +277,7 @@ type fitted struct {
 	predictions     estimator.Prediction
 }
 
-// fitGroups learns groups of candidates side by side, and scores them.
+// fitGroups fits groups of candidates concurrently and scores them.
 func (r *stream) fitGroups(ctx context.Context, groups []*passGroup) error {
 	began := time.Now()
 	var all []*fitted
@@ -420,7 +420,7 @@ func cloneArchive(a *model.Archive) *model.Archive {
 	return out
 }
 
-// advance goes on with the passes that there have to be yet, and returns the models of those that are done.
+// advance runs the next passes and returns the models that are complete.
 func (r *stream) advance(ctx context.Context, g *passGroup) (still []*passGroup, models []*fitted, err error) {
 	if len(g.members) > 1 {
 		return r.splitGroup(ctx, g)
@@ -447,8 +447,8 @@ func (r *stream) advance(ctx context.Context, g *passGroup) (still []*passGroup,
 	return still, models, nil
 }
 
-// splitGroup goes on with each candidate of a group by itself behind the first sums of their estimator, and together
-// before: what comes behind them may look at what tells the candidates apart.
+// splitGroup continues with separate candidates once their passes depend on the parameters in which
+// they differ.
 func (r *stream) splitGroup(ctx context.Context, g *passGroup) (still []*passGroup, models []*fitted, err error) {
 	if step, ok := g.train[0].(interface{ OfStep() bool }); ok && step.OfStep() {
 		for f, last := range g.train {
@@ -480,7 +480,7 @@ func (r *stream) splitGroup(ctx context.Context, g *passGroup) (still []*passGro
 	return still, models, nil
 }
 
-// fitSeparately fits a candidate to each fold by readings of its own.
+// fitSeparately fits a candidate to each fold with its own passes.
 func (r *stream) fitSeparately(ctx context.Context, c int) error {
 	var all []*fitted
 	for f := range r.folds {
@@ -495,8 +495,8 @@ func (r *stream) fitSeparately(ctx context.Context, c int) error {
 	return r.scoreAll(ctx, all)
 }
 
-// scoreAll scores models on the rows that their folds hold out, as many candidates on one reading as there is memory
-// for what they say.
+// scoreAll scores models on the test rows of their folds, as many candidates per pass as fit in
+// memory.
 func (r *stream) scoreAll(ctx context.Context, all []*fitted) error {
 	slices.SortStableFunc(all, func(a, b *fitted) int {
 		return slices.Compare([]int{a.candidate, a.fold}, []int{b.candidate, b.fold})

@@ -52,7 +52,8 @@ func (p fittedCut) Predict(ctx context.Context, X mat.Matrix) ([]float64, error)
 	return out, ctx.Err()
 }
 
-// fittedRightmost also says how far to the right a row is, from a border that the number of clusters moves.
+// fittedRightmost also scores how far to the right of a border a row is; the number of clusters
+// moves the border.
 type fittedRightmost struct{ fittedCut }
 
 func (fittedRightmost) Outputs() estimator.Outputs {
@@ -70,7 +71,7 @@ func (p fittedRightmost) PredictFull(ctx context.Context, X mat.Matrix, _ estima
 	return out, err
 }
 
-// rightmost is a cut that tells anomalies.
+// rightmost is a cut that detects anomalies.
 type rightmost struct{ cut }
 
 func (s *rightmost) Params(l *param.List) { s.cut.Params(l) }
@@ -83,7 +84,7 @@ func (s rightmost) Fit(ctx context.Context, data datasets.Set) (estimator.Predic
 	return fittedRightmost{fitted.(fittedCut)}, nil
 }
 
-// clouds are two round clouds side by side, and which of them each row is of. The second column is of another size.
+// clouds returns two adjacent round clouds with their labels. The second column has another scale.
 func clouds(n int) datasets.Set {
 	rng := rand.New(rand.NewPCG(3, 4))
 	data := datasets.Set{X: mat.NewDense(n, 2, nil), Y: make([]float64, n)}
@@ -123,7 +124,7 @@ func TestSearchClusters(t *testing.T) {
 	}
 }
 
-// Targets in another order change no clusters, and no score that does not look at them.
+// Permuted targets change neither the clusters nor the scores that ignore targets.
 func TestSearchClustersIgnoresTargets(t *testing.T) {
 	data := clouds(100)
 	search := clusterSearch()
@@ -182,7 +183,7 @@ func TestSearchAnomalies(t *testing.T) {
 	}
 }
 
-// What cannot be scored is refused before anything is fitted, with what is wanted.
+// A search that cannot be scored is rejected before any fit, with what it requires.
 func TestSearchTargetlessRefusals(t *testing.T) {
 	data := clouds(40)
 	three := data
