@@ -27,7 +27,7 @@ func TestNoModelIsAFailure(t *testing.T) {
 // One row leaves nothing to learn from when it is left out.
 func TestLeaveOneOutNeedsTwoRows(t *testing.T) {
 	folds, err := LeaveOneOut{}.Split(datasets.Set{X: mat.NewDense(1, 1, nil), Y: []float64{1}})
-	if err == nil || !strings.Contains(err.Error(), "needs two rows, there are 1") {
+	if err == nil || !strings.Contains(err.Error(), "leave-one-out requires at least two rows, got 1") {
 		t.Errorf("%v and the error %v", folds, err)
 	}
 }
