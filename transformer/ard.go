@@ -23,31 +23,32 @@ import (
 //
 //	y_j = s_j·x_j
 //
-// The scales are those that give the targets the greatest evidence under a gaussian process on random Fourier
-// features of the kernel, with a noise and an amplitude that are learned too. An input that tells nothing about the
-// targets gets a scale near 0. The step stands before a map such as rff: with the same kernel and gamma: 1 that map
-// is of the kernel which the evidence chose. It also serves binning, nystroem and kernel_ridge, whose kernels are
-// functions of the same scaled differences.
+// The scales maximize the evidence of the targets under a Gaussian process on random Fourier
+// features of the kernel, with learned noise and amplitude. An irrelevant input gets a scale near
+// 0. Place the step before a map such as rff: with the same kernel and gamma: 1, that map
+// approximates the selected kernel. It also serves binning, nystroem and kernel_ridge, whose
+// kernels are functions of the same scaled differences.
 //
 // Targets are needed: one, several, or classes, which are learned as codes ±1, one output for each class. Inputs are
 // standardised while scales are learned, so that their units do not matter, and so are targets; the scales that come
 // out are for the inputs as they are. With Groups "origin" the columns that one column was encoded to share a scale.
 // Objective "press" learns by the leave-one-out error of ridge regression instead of the evidence.
 //
-// The scales are learned from a sample of the rows, in which every class has its share. Every row has the same chance:
-// sample weights do not matter, but for rows of weight 0, which are left out. A descent in the logarithms of all
-// scales starts with the same scale for every input, and each of its steps sees other draws of the features: on one
-// list of draws it may lose inputs that matter only together. Its steps are shared by so many restarts, each but the
-// first from the best point so far with small scales raised to where they started. Of 32 inputs, 4 of which make
-// y = sin(5·x₀x₁) + cos(4(x₂ + x₃)) + noise, 3000 rows, uniform on (−1, 1), show the four.
+// The scales are learned from a sample of the rows that represents every class. Rows are sampled
+// uniformly: sample weights are ignored, except that rows of weight 0 are excluded. Gradient
+// descent in the logarithms of the scales starts with equal scales, and each step redraws the
+// features: with fixed draws it may lose inputs that matter only jointly. The steps are divided
+// among the restarts; each but the first starts from the best point so far with small scales reset
+// to the initial one. Example: of 32 inputs, four determine y = sin(5·x₀x₁) + cos(4(x₂ + x₃)) +
+// noise; 3,000 rows, uniform on (−1, 1), identify the four.
 //
 // What comes out for an input is a power of its learned scale, or Floor where that is more, as a part of the
 // greatest. All scales are then multiplied by one number, so that their mean square is that of the learned ones.
 //
-// Shapes: n×d → n×d; sparse rows stay sparse. Cost of a step of the fit, with n rows and D features: 3·n·D² + D³ +
-// 2·n·d·D flops in single precision and D³/3 in double precision, or 3·n²·D + n³ and n³/3 where rows are fewer than
-// features; for press 6·n·D², or n³ more. Memory: 6·n·D + 78·d·D bytes, for press 10·n·D. The rows are read twice: to
-// look at them, and to take the sample.
+// Shapes: n×d → n×d; sparse rows stay sparse. Cost of a step of the fit, with n rows and D
+// features: 3·n·D² + D³ + 2·n·d·D flops in float32 and D³/3 in float64, or 3·n²·D + n³ and n³/3 if
+// there are fewer rows than features; press needs 6·n·D² or n³ more. Memory: 6·n·D + 78·d·D bytes,
+// for press 10·n·D. A fit makes two passes: one to check the rows, one to sample them.
 //
 // Sources: Neal, "Bayesian learning for neural networks", 1996; Rasmussen and Williams, "Gaussian processes for
 // machine learning", 2006, chapter 5; Lázaro-Gredilla et al., "Sparse spectrum gaussian process regression", JMLR
@@ -112,7 +113,7 @@ func (s ARD) Sample(ctx context.Context, data datasets.Source) ([]int, error) {
 	return sample.Rows(ctx, sampled("ard", data), s.Rows, s.Seed)
 }
 
-// FitSource is Fit over a source, which it reads twice: to look at the rows, and to take the sample.
+// FitSource is Fit over a source, in two passes: one to check the rows, one to sample them.
 func (s ARD) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	if err := checkNumericSpec("ard", s, data.Schema()); err != nil {
 		return nil, err
@@ -200,8 +201,8 @@ func (s ARD) Cost(shape datasets.Shape) datasets.Cost {
 	case s.Objective == "press":
 		products += 3 * n * D * order
 	}
-	// Flops of products count for half of one: they are in single precision. The rest is as if it were flops of
-	// others: factors and inverses are slow ones, sines and what is read from memory take as long as so many.
+	// Float32 products count half. Factorizations, inverses and sines are slower than products; the
+	// constants convert them.
 	step := products/2 + 1.5*order*order*order + 300*order*order + 100*n*D
 	cost := scalerCost(0, shape)
 	cost.CheapToRecompute = false
@@ -211,7 +212,7 @@ func (s ARD) Cost(shape datasets.Shape) datasets.Cost {
 	return cost
 }
 
-// FittedARD is what [ARD] is fitted to.
+// FittedARD is a fitted [ARD].
 type FittedARD struct {
 	learned          []float64 // scale of each standardised input, 0 where it is constant
 	deviation        []float64 // what standardises it, 0 where it is constant

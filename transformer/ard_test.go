@@ -52,7 +52,7 @@ func fitARD(t *testing.T, s ARD, data datasets.Set) *FittedARD {
 	return mustFit(t, s, data).(*FittedARD)
 }
 
-// Inputs that tell nothing get scales near 0, whatever the kernel, the objective and the units.
+// Irrelevant inputs get scales near 0, for any kernel, objective and units.
 func TestARDFindsTheInputsThatMatter(t *testing.T) {
 	data := waves(600, 8)
 	for _, kernel := range []string{"gaussian", "laplacian", "matern"} {
@@ -358,7 +358,7 @@ type sampler interface {
 	Sample(ctx context.Context, data datasets.Source) ([]int, error)
 }
 
-// What a step learns depends on the targets of the rows that it says it learns from, and on those of no others.
+// The fit depends on the targets of the sampled rows only.
 func TestSample(t *testing.T) {
 	data := waves(400, 3)
 	for name, spec := range map[string]sampler{

@@ -109,7 +109,8 @@ func BenchmarkScalers(b *testing.B) {
 	}
 }
 
-// BenchmarkKernels maps rows by four kernels of the same draws, from one projection and one by one.
+// BenchmarkKernels maps rows by four kernels of the same draws, with a shared projection and
+// separately.
 func BenchmarkKernels(b *testing.B) {
 	ctx := context.Background()
 	for _, d := range []int{54, 784} {

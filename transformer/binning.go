@@ -39,15 +39,15 @@ import (
 //
 // twice differentiable. It suits few inputs: the variance of z(x)'z(x) is ((10/7)^d − 1)/P.
 //
-// With many inputs, hardly any two rows share a bin of all of them. Inputs = k makes each grid look at k inputs
-// only, a set S that it draws; then the kernel is an ANOVA kernel, the mean of the kernels of all sets of
-// k inputs,
+// With many inputs, few pairs of rows share a bin of all of them. Inputs = k draws a set S of k
+// inputs for each grid; the kernel is then an ANOVA kernel, the mean of the kernels over all sets
+// of k inputs,
 //
 //	k(x − y) = Σ_S P(S) Π_{i∈S} Π_{j∈i} k_j(x_j − y_j),   P(S) in proportion to Π_{i∈S} w_i
 //
-// which adds up interactions of at most k inputs, as trees of depth k do. An input i is a column j of the data: the
-// columns that a step such as onehot has made of one column ([datasets.Column].Origin) are one input and are drawn
-// together; every other column is one by itself. Where there are no more than k inputs, grids look at all of them.
+// which contains interactions of at most k inputs, as trees of depth k do. The columns that a step
+// such as onehot derived from one column ([datasets.Column].EncodedFrom) are one input and are
+// drawn together; any other column is an input. With at most k inputs, grids use all of them.
 //
 // The weights w are all 1, or, with InputWeights scales, w_i² = Σ_{j∈i} (γ_j · standard deviation of column j as it
 // comes in)²: an input that a learned scale has all but removed is drawn as rarely. An input of weight 0 is never
@@ -55,37 +55,36 @@ import (
 // A seed's first grids have the same sets whatever their number; for another k, γ for each input or spread, they are
 // others.
 //
-// Shapes: n×d → n×(bins), sparse, rows of at most P column numbers and one shared value: 4 bytes for
-// each row and grid. The bins of grid 0 come first, then those of grid 1, so that columns ascend and
-// the map of the first grids of a seed consists of the first columns of a map with more, up to the
-// factor sqrt(P₁/P₂). With exact columns, a dictionary made in Fit holds the bins that at least
-// MinCount training rows fall into; other bins contribute nothing. With N hashed columns there is no
-// dictionary: each grid's bins are hashed into its N/P columns, and the fit looks at the number of
-// columns only, unless Gamma is a rule.
+// Shapes: n×d → n×(bins), sparse; a row has at most P column indices and one shared value, 4 bytes
+// for each grid. The bins of grid 0 come first, then those of grid 1, so a map with fewer grids of
+// the same seed is a prefix of the columns, up to the factor sqrt(P₁/P₂). With exact columns, Fit
+// builds a dictionary of the bins with at least MinCount training rows; other bins contribute
+// nothing. With N hashed columns there is no dictionary: the bins of each grid are hashed into N/P
+// columns, and the fit depends on the number of columns only, unless Gamma is a rule.
 //
 // A bin is known by a 64-bit hash of its coordinates: Σ_j a_j·bin_j mod 2⁶⁴ with random odd a_j, then
 // mixed. Two bins of a grid are taken for one with a probability of at most 2^(t−63), where 2^t is
 // the largest power of two that divides all differences of their coordinates: for 10⁵ bins, less
 // than one chance in 10⁸ that any two are.
 //
-// Cost: about 4·n·k·P operations, where grids look at k columns, all or some (of columns that most rows have 0 in,
-// only what is not 0 counts), and a look-up for each row and grid; 24·k·P bytes for the grids, 8·n·d more for grids
-// of a few inputs, and 20 bytes for each bin in the dictionary. FitTransform does both for the price of one.
+// Cost: about 4·n·k·P operations for grids over k columns (only nonzero entries count in columns
+// that are mostly 0), and a lookup for each row and grid. Memory: 24·k·P bytes for the grids, 8·n·d
+// more for grids of a few inputs, and 20 bytes for each bin of the dictionary. FitTransform
+// computes both at the cost of one.
 //
 // Source: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007,
 // algorithm 2; weighted bins: Kapralov, Nouri, Razenshteyn, Velingker and Zandieh, "Scaling up kernel
 // ridge regression via locality sensitive hashing", AISTATS 2020, with another f.
 //
-// Fit returns an error for a categorical column, a missing or infinite value, one so large that its
-// bin cannot be numbered, no rows, a list of γ that is not as long as there are columns, fewer columns than
-// a grid is to look at, and where no bin has enough rows.
+// Errors: a categorical column, a missing or infinite value, a value too large for a bin number, no
+// rows, a list of γ of the wrong length, fewer columns than Inputs, no bin with enough rows.
 type Binning struct {
 	Kernel       string     // one of those above, or custom
 	Gamma        Gamma      // γ
 	Grids        int        // P
 	Columns      BinColumns // exact or hashed
 	MinCount     int        // training rows that a bin needs; 1 for hashed columns
-	Inputs       int        // k, how many inputs each grid looks at, columns of one origin being one; 0 for all
+	Inputs       int        // k, the number of inputs of each grid; 0 means all
 	InputWeights string     // how these are drawn: uniform or scales
 	Seed         uint64
 	Custom       *CustomPitch // with Kernel "custom", a pitch law of your own
@@ -100,7 +99,7 @@ type CustomPitch struct {
 	Exact func(delta float64) float64
 }
 
-// BinColumns says how bins get their columns: [ExactColumns] or [HashedColumns].
+// BinColumns selects how bins are assigned to columns: [ExactColumns] or [HashedColumns].
 type BinColumns struct {
 	exact  bool
 	hashed int
@@ -136,7 +135,7 @@ func (c *BinColumns) Get() any {
 	return c.hashed
 }
 
-// Constraint says what Set takes.
+// Constraint describes the values that Set accepts.
 func (c *BinColumns) Constraint() string { return "exact, or a number of hashed columns ≥ grids" }
 
 // Check reports what is neither.
@@ -181,7 +180,7 @@ func (s *Binning) Params(l *param.List) {
 	})
 }
 
-// pitchKernel is the kernel of a [Binning] as a parameter that can say why a kernel has no bins.
+// pitchKernel is the kernel of a [Binning] as a parameter that explains why a kernel has no bins.
 type pitchKernel struct {
 	name   *string
 	custom *CustomPitch
@@ -264,8 +263,8 @@ func (s Binning) Fit(ctx context.Context, data datasets.Set) (Transformer, error
 	return fitFinite(ctx, "binning", s, data)
 }
 
-// FitSource is Fit over a source, which it reads once for exact columns, and once more each where γ is
-// found by a rule and where inputs are drawn by their scales.
+// FitSource is Fit over a source. It makes one pass for exact columns, one more for a rule for γ,
+// and one more for inputs drawn by their scales.
 func (s Binning) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	if err := checkNumericSpec("binning", s, data.Schema()); err != nil {
 		return nil, err
@@ -314,8 +313,8 @@ func tooSmooth(columns int) error {
 	return fmt.Errorf("transformer: binning: the smooth kernel of %d columns, wanted at most %d", columns, bins.MostSmooth)
 }
 
-// sets returns the law of the inputs that grids look at, nil for all, and makes γ suit so many where a rule has found
-// it.
+// sets returns the distribution of the inputs of grids, nil for all inputs, and adapts a γ found by
+// a rule to their number.
 func (s Binning) sets(ctx context.Context, gamma []float64, data datasets.Source) (*bins.Subsets, error) {
 	group, inputs := byOrigin(data.Schema(), len(gamma))
 	if s.Inputs == 0 || s.Inputs >= inputs {
@@ -369,8 +368,8 @@ func (s Binning) FeatureBytes(rows, _ int) int64 {
 	return int64(rows) * (8 + each*int64(s.Grids))
 }
 
-// FitTransform is Fit, then Transform of the same rows, which finds each row's bins only once: the
-// dictionary of a grid, while it is made, tells which bin each row is in.
+// FitTransform is Fit followed by Transform of the same rows. It computes the bins of each row
+// once: building the dictionary of a grid also assigns the rows.
 func (s Binning) FitTransform(ctx context.Context, data datasets.Set) (Transformer, mat.Matrix, error) {
 	if !s.Columns.exact {
 		t, err := s.Fit(ctx, data)
@@ -437,11 +436,11 @@ func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
 	return c
 }
 
-// FittedBinning is what [Binning] is fitted to.
+// FittedBinning is a fitted [Binning].
 type FittedBinning struct {
 	kernelName string
 	kernel     spectral.Kernel // of that name
-	sets       *bins.Subsets   // law of the inputs that grids look at; nil for all
+	sets       *bins.Subsets   // distribution of the inputs of grids; nil means all inputs
 	bins       bins.Map
 }
 
@@ -501,15 +500,15 @@ func (f *FittedBinning) GridColumns(grid int) (first, end int) {
 	return f.bins.First[grid], f.bins.First[grid+1]
 }
 
-// Inputs returns the columns of the inputs that a grid looks at, ascending.
+// Inputs returns the columns of a grid, ascending.
 func (f *FittedBinning) Inputs(grid int) []int {
 	list := f.bins.Columns(grid)
 	slices.Sort(list)
 	return list
 }
 
-// InputWeights returns for each column the weight that grids draw its input by, the largest being 1; nil where they
-// look at all.
+// InputWeights returns for each column the weight with which grids draw its input, scaled to a
+// maximum of 1; nil if grids use all inputs.
 func (f *FittedBinning) InputWeights() []float64 {
 	if f.sets == nil {
 		return nil
@@ -534,7 +533,7 @@ func (f *FittedBinning) Kernel(x, y []float64) (float64, error) {
 	return kernelOf("binning", f.mean(), f.bins.Gamma, x, y)
 }
 
-// mean returns the kernel, where grids look at a few inputs the mean of those of all sets.
+// mean returns the kernel: for grids of a few inputs, the mean of the kernels over all sets.
 func (f *FittedBinning) mean() spectral.Kernel {
 	k := f.kernel
 	if f.sets == nil || k.Exact == nil {
@@ -559,8 +558,8 @@ func (f *FittedBinning) KernelMatrix(ctx context.Context, X, Y mat.Matrix) (*mat
 	return kernelMatrix(ctx, "binning", f.mean(), f.bins.Gamma, X, Y)
 }
 
-// WithGrids returns the nested map of the first grids, at most as many as there are: its columns
-// are the first of this map's, up to scale. Hashed columns stay as many for each grid.
+// WithGrids returns the nested map of the first grids, at most all: its columns are the first of
+// this map, up to scale. The number of hashed columns per grid stays the same.
 func (f *FittedBinning) WithGrids(grids int) (*FittedBinning, error) {
 	if grids < 1 || grids > f.bins.Grids {
 		return nil, fmt.Errorf("transformer: binning: got %d grids, wanted a number from 1 to %d", grids, f.bins.Grids)
@@ -591,8 +590,8 @@ func (f *FittedBinning) State(s *model.State) {
 	}
 }
 
-// stateOfSets carries what grids of a few inputs have besides: there are fewer pitches than grids and columns make.
-// The input of each column is carried where there are fewer inputs than columns.
+// stateOfSets serializes the additional state of grids over a few inputs: the pitches, and the
+// input of each column if there are fewer inputs than columns.
 func (f *FittedBinning) stateOfSets(s *model.State) {
 	m := &f.bins
 	d := len(m.Gamma)

@@ -36,8 +36,8 @@ type gridFamily struct {
 	members []FamilyMember
 }
 
-// FitFamily fits the map with the most grids. A member is what Fit makes to the bit, but for the
-// smooth kernel, whose values are rounded once more.
+// FitFamily fits the map with the most grids. Members equal separate fits bit for bit, except for
+// the smooth kernel, whose values are rounded once more.
 func (s Binning) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (Family, error) {
 	if err := checkFamily("binning", s, specs); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (s Binning) FamilyMembers(shape datasets.Shape, specs []Fitter) []FamilyMem
 	return members
 }
 
-// Members says how much of the wide map each spec has.
+// Members returns the part of the wide map that each spec uses.
 func (f *gridFamily) Members() []FamilyMember { return slices.Clone(f.members) }
 
 // Widths returns the number of bins in all grids.

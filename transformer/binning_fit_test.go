@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Rows of many tiles, with columns that are mostly 0, are binned alike: fitted and mapped at once or
-// one after the other, dense or sparse, in a batch or one by one, on any number of cores.
+// Rows of many tiles with mostly zero columns have the same bins: fitted and mapped jointly or in
+// sequence, dense or sparse, in batches or row by row, on any number of cores.
 func TestBinningAtOnce(t *testing.T) {
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(8, 9))

@@ -37,7 +37,7 @@ func (s Dense) FitSource(ctx context.Context, data datasets.Source) (Transformer
 	return &FittedDense{width: width}, nil
 }
 
-// FittedDense is what [Dense] is fitted to.
+// FittedDense is a fitted [Dense].
 type FittedDense struct{ width int }
 
 // Transform returns X itself where it is a *mat.Dense, else a dense copy.

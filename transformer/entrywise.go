@@ -81,7 +81,7 @@ func (e entrywise) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix
 	return ctxerr.Check(ctx)
 }
 
-// writeAll writes all rows, so many at once.
+// writeAll writes all rows, in tiles of the given number.
 func (e entrywise) writeAll(ctx context.Context, dst *mat.Dense, X mat.Matrix, rows int) {
 	kern.Parallel(dst.RawMatrix().Rows, rows, func(lo, hi int) {
 		if ctx.Err() == nil {

@@ -47,7 +47,7 @@ func classes(n int, last float64) datasets.Set {
 	return datasets.Set{X: mat.NewDense(n, 2, nil), Y: y, Schema: datasets.Schema{Targets: []datasets.Column{target}}}
 }
 
-// What a spec literal or its data can have wrong is refused by an error that says what was wanted.
+// Invalid specs and data are rejected with the requirement.
 func TestFitRefuses(t *testing.T) {
 	numbers := datasets.Set{X: mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 7})}
 	names := datasets.Set{X: mat.NewDense(3, 1, []float64{0, 1, 1}), Schema: levelled("a", "b")}
@@ -182,7 +182,7 @@ func TestRFFRefusesOverflow(t *testing.T) {
 	}
 }
 
-// A kernel of which only draws are known says so when it is asked for its values.
+// A kernel known only by its draws returns an error when its values are requested.
 func TestKernelsThatAreNotKnown(t *testing.T) {
 	s := rffWith(func(s *RFF) {
 		s.Kernel, s.Custom, s.Gamma = "custom", &CustomKernel{Frequency: func(_ *rand.Rand, omega []float64) { omega[0] = 1 }}, FixedGamma(1)

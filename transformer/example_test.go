@@ -126,7 +126,7 @@ func ExampleNystroem() {
 		log.Fatal(err)
 	}
 
-	// Inner products of the features are the kernel, but for what 30 rows do not tell of the others.
+	// Inner products of the features are the kernel, up to directions that the 30 rows do not span.
 	var G mat.Dense
 	G.Mul(Z, Z.T())
 	K, err := fitted.(*transformer.FittedNystroem).KernelMatrix(ctx, data.X, data.X)

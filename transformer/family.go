@@ -17,7 +17,7 @@ import (
 // only, as the width of a kernel, the kernel, the number of features or of grids, and make their maps
 // from the same draws. A search over such parameters makes the maps of a family together.
 //
-// The law: a member's features are, to rounding, those that its spec makes when it is fitted by itself.
+// Invariant: the features of a member equal those of a separate fit of its spec, up to rounding.
 type FamilyFitter interface {
 	Fitter
 	// Related reports whether other's map is of the receiver's family. Where it holds it holds the other
@@ -26,8 +26,8 @@ type FamilyFitter interface {
 	// FitFamily fits specs that are related to the receiver to the same data. It fails where any of
 	// them does.
 	FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (Family, error)
-	// FamilyMembers tells beforehand how the maps of the specs will be related, by guesses where widths depend on the
-	// rows.
+	// FamilyMembers predicts how the maps of the specs will be related, with estimates where widths
+	// depend on the rows.
 	FamilyMembers(shape datasets.Shape, specs []Fitter) []FamilyMember
 }
 
@@ -38,7 +38,7 @@ type FamilyFitter interface {
 // Dense features are made a tile of rows at a time, for estimators that learn from the tiles of many
 // maps together. Sparse ones are made once for all rows, and members get their leading columns.
 type Family interface {
-	// Members says, for each spec, which map its own is a part of.
+	// Members returns, for each spec, the map that contains its map.
 	Members() []FamilyMember
 	// Widths returns the numbers of features of the wide maps.
 	Widths() []int

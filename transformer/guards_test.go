@@ -99,7 +99,7 @@ func TestFamiliesRefuseStrangers(t *testing.T) {
 	}
 }
 
-// A map says at once what is wrong with the rows and with the matrix that its features are written into.
+// A map reports all errors of the rows and of the destination matrix at once.
 func TestMapsSayAllThatIsWrong(t *testing.T) {
 	ctx := context.Background()
 	X := mat.NewDense(3, 2, []float64{1, 2, 0.5, 1, 3, 1})

@@ -36,7 +36,7 @@ import (
 type Impute struct {
 	Strategy  string // mean, median, most_frequent or constant
 	Fill      Fill   // of strategy constant
-	Indicator bool   // add columns that tell where values were missing
+	Indicator bool   // add columns that indicate missing values
 }
 
 // NewImpute returns the spec with strategy mean, and 0 for a constant.
@@ -75,7 +75,7 @@ func (f *Fill) Get() any {
 	return f.Number
 }
 
-// Constraint says what Set takes.
+// Constraint describes the values that Set accepts.
 func (f *Fill) Constraint() string { return "a number, or the name of a level" }
 
 // Check reports a number that is not finite.
@@ -345,7 +345,7 @@ func eachMissing(X mat.Matrix, i int, f func(j int)) {
 	}
 }
 
-// FittedImpute is what [Impute] is fitted to.
+// FittedImpute is a fitted [Impute].
 type FittedImpute struct {
 	fill       []float64
 	indicators []int  // columns that have one

@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// The errors of nested maps are those of each map by itself, as large as their variance says in the
-// mean over seeds, and below the bound.
+// The errors of nested maps equal those of separate maps, agree with their variance on average over
+// seeds, and are below the bound.
 func TestKernelErrors(t *testing.T) {
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(9, 1))

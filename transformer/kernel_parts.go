@@ -100,7 +100,7 @@ func (p *KernelParts) Get() any {
 	return list
 }
 
-// Constraint says what Set takes.
+// Constraint describes the values that Set accepts.
 func (p *KernelParts) Constraint() string {
 	return "a list of kernels, as {kernel: gaussian, gamma: 1.0, weight: 1.0}, with nu or alpha where they have one"
 }
@@ -115,7 +115,7 @@ func (p *KernelParts) Check() error {
 	return nil
 }
 
-// problem says what is wrong with a part, "" for nothing.
+// problem describes an invalid part, "" if it is valid.
 func (k KernelPart) problem() string {
 	if !slices.Contains(spectral.FourierKernels, k.Kernel) {
 		return fmt.Sprintf("kernel is %q, wanted %s", k.Kernel, suggest.Alternatives(spectral.FourierKernels))

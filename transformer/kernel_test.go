@@ -21,7 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// kernelled is what both random maps can tell about their kernel.
+// kernelled is the kernel interface of both random maps.
 type kernelled interface {
 	Transformer
 	Kernel(x, y []float64) (float64, error)
@@ -145,7 +145,7 @@ func TestRFFApproximatesItsKernel(t *testing.T) {
 	}
 }
 
-// One γ for each column is the kernel of columns scaled one by one.
+// One γ per column is the kernel of separately scaled columns.
 func TestRFFWithGammaPerColumn(t *testing.T) {
 	for _, name := range spectral.FourierKernels {
 		s := NewRFF()
@@ -270,8 +270,8 @@ func TestBinningApproximatesItsKernel(t *testing.T) {
 	}
 }
 
-// Grids of a few inputs have the mean of the kernels of all sets of so many, by brute force over the sets. Inputs are
-// drawn in proportion to γ times their standard deviation where scales say so.
+// Grids of k inputs have the mean of the kernels over all sets of k inputs (brute force). With
+// scales, inputs are drawn in proportion to γ times their standard deviation.
 func TestBinningOfAFewInputsApproximatesItsKernel(t *testing.T) {
 	if !exhaustive.Tests() {
 		t.Skip("many draws")
@@ -327,8 +327,8 @@ func TestBinningOfAFewInputsApproximatesItsKernel(t *testing.T) {
 	}
 }
 
-// Inputs that are constant, or that a scale has removed, are not looked at; γ by a rule suits so many inputs as a
-// grid looks at; a number of inputs that is that of all is all of them.
+// Constant and removed inputs are never drawn; a rule for γ uses the number of inputs of a grid;
+// Inputs equal to the number of inputs means all.
 func TestInputsOfGrids(t *testing.T) {
 	X := uniform(300, 6)
 	for i := range 300 {
@@ -398,7 +398,7 @@ func TestRFFWithGamma(t *testing.T) {
 	}
 }
 
-// Weighted bins have the variance at one point that theory says, and suit few inputs.
+// Weighted bins have the theoretical variance at one point, for few inputs.
 func TestSmoothBins(t *testing.T) {
 	spec := NewBinning()
 	spec.Kernel, spec.Grids, spec.Gamma = "smooth", 20000, FixedGamma(1)

@@ -20,12 +20,12 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// Nystroem maps rows to what a kernel says of them and some training rows, the landmarks l_1, …, l_m:
+// Nystroem maps rows to their kernel values with m training rows, the landmarks l_1, …, l_m:
 //
 //	z(x) = L⁻¹·[k(l_1, x), …, k(l_m, x)],   L·L' = [k(l_i, l_j)],  L lower triangular
 //
-// so that z(x)'z(y) = k(x, l)·k(l, l)⁻¹·k(l, y), which is k(x, y) wherever x or y is a landmark and never more than k
-// says of the landmarks elsewhere. The kernels are those of [RFF]:
+// so that z(x)'z(y) = k(x, l)·k(l, l)⁻¹·k(l, y), which equals k(x, y) if x or y is a landmark. The
+// kernels are those of [RFF]:
 //
 //	kernel              k(Δ)
 //	gaussian            exp(−γ‖Δ‖₂²)
@@ -35,9 +35,10 @@ import (
 //	matern              Matérn(ν, ℓ = 1/γ)
 //	rational_quadratic  (1 + γ‖Δ‖₂²/α)^−α
 //
-// Landmarks are chosen uniformly, or by randomly pivoted Cholesky (rpcholesky): one after the other, each with the
-// probability of what those before leave of k(x, x), which is far better where most of the kernel lies in few directions
-// or rows lie in clusters. It looks at up to 20,000 of the rows, drawn by the seed.
+// Landmarks are selected uniformly, or by randomly pivoted Cholesky (rpcholesky): sequentially,
+// with probabilities proportional to the residual of k(x, x). This is much better if most of the
+// kernel lies in few directions or rows form clusters. It uses up to 20,000 rows, drawn by the
+// seed.
 //
 // L is the Cholesky factor, instead of the symmetric root of k(l, l) that scikit-learn's Nystroem takes; both have the
 // same inner products, so that a linear model with a penalty on the squared weights predicts the same. With L, maps
@@ -98,7 +99,7 @@ func (s Nystroem) Fit(ctx context.Context, data datasets.Set) (Transformer, erro
 	return fitFinite(ctx, "nystroem", s, data)
 }
 
-// FitSource is Fit over a source, which it reads once for the landmarks, and once more where γ is found by a rule.
+// FitSource is Fit over a source, in one pass for the landmarks and one more for a rule for γ.
 func (s Nystroem) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	if err := checkSpec("nystroem", s); err != nil {
 		return nil, err
@@ -142,7 +143,7 @@ func (s Nystroem) sample(ctx context.Context, data datasets.Source) (mat.Matrix,
 	return sample.Rows(), nil
 }
 
-// fitted makes the map of a sample, and says which rows of it are its landmarks.
+// fitted returns the map of a sample and the indices of its landmarks.
 func (s Nystroem) fitted(ctx context.Context, data datasets.Source, rows mat.Matrix) (*FittedNystroem, []int, error) {
 	f := &FittedNystroem{kernelName: s.Kernel, nu: s.Nu, alpha: s.Alpha}
 	f.name()
@@ -191,7 +192,7 @@ func (s Nystroem) Cost(shape datasets.Shape) datasets.Cost {
 	return c
 }
 
-// FittedNystroem is what [Nystroem] is fitted to.
+// FittedNystroem is a fitted [Nystroem].
 type FittedNystroem struct {
 	kernelName string
 	nu, alpha  float64
@@ -260,8 +261,8 @@ func (f *FittedNystroem) KernelMatrix(ctx context.Context, X, Y mat.Matrix) (*ma
 	return kernelMatrix(ctx, "nystroem", f.kernel.Spectral(), f.kernel.Factors(f.gamma), X, Y)
 }
 
-// WithLandmarks returns the nested map of the first landmarks, at most as many as there are: its columns are the first of
-// this map's.
+// WithLandmarks returns the nested map of the first landmarks, at most all: its columns are the
+// first of this map.
 func (f *FittedNystroem) WithLandmarks(m int) (*FittedNystroem, error) {
 	if m < 1 || m > f.OutputWidth() {
 		return nil, fmt.Errorf("transformer: nystroem: got %d landmarks, wanted a number from 1 to %d", m, f.OutputWidth())

@@ -123,7 +123,7 @@ func (s Nystroem) FamilyMembers(shape datasets.Shape, specs []Fitter) []FamilyMe
 	return members
 }
 
-// Members says which map each spec has, and how many of its columns.
+// Members returns the map of each spec and its number of columns.
 func (f *landmarkFamily) Members() []FamilyMember { return slices.Clone(f.members) }
 
 // Widths returns the numbers of landmarks of the wide maps.

@@ -165,7 +165,7 @@ func eachCode(ctx context.Context, step string, X mat.Matrix, first int, levels 
 	return nil
 }
 
-// FittedOneHot is what [OneHot] is fitted to.
+// FittedOneHot is a fitted [OneHot].
 type FittedOneHot struct {
 	levels []int // of each input
 	first  []int // level c of input j is number first[j]+c
@@ -260,8 +260,8 @@ func (f *FittedOneHot) State(s *model.State) {
 	s.Require(total == len(f.column) && f.width > 0 && int64(f.width) <= math.MaxUint32, "levels and columns do not fit")
 }
 
-// Cost returns the cost of counting and writing. The width is that of all levels of the schema; which of
-// them have rows enough only Fit can tell.
+// Cost returns the cost of counting and writing. The width is that of all categories of the schema;
+// Fit may drop rare ones.
 func (s OneHot) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, width := float64(shape.Rows), float64(shape.Cols), 0
 	for _, c := range shape.Columns {

@@ -17,8 +17,8 @@ import (
 // Ordinal turns categorical columns into numeric ones that hold the number of the level, 0 for the
 // first of the schema: for levels that have an order, and for trees.
 //
-// Shapes: n×d → n×d, dense. A missing value stays missing. A level that the schema does not know
-// ([datasets.Unknown]) becomes −1, a missing value, or an error, as Unknown says.
+// Shapes: n×d → n×d, dense. Missing values stay missing. Unknown determines whether a category that
+// is not in the schema ([datasets.Unknown]) becomes −1, a missing value, or an error.
 //
 // Cost: one pass over the rows, which are only checked. Fit returns an error for a numeric column,
 // for a number that is not the code of a level, and for no rows.
@@ -58,7 +58,7 @@ func (s Ordinal) Finish(ctx context.Context, last datasets.Pass) (Transformer, e
 	return &FittedOrdinal{levels: c.levels, unknown: s.Unknown}, nil
 }
 
-// FittedOrdinal is what [Ordinal] is fitted to.
+// FittedOrdinal is a fitted [Ordinal].
 type FittedOrdinal struct {
 	levels  []int
 	unknown string

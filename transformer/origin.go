@@ -2,8 +2,8 @@ package transformer
 
 import "github.com/bochner-ml/bochner/datasets"
 
-// byOrigin numbers the inputs that d columns are: those of one origin are one input, every other column is one by
-// itself. It returns the input of each column and how many inputs there are.
+// byOrigin groups columns into inputs: columns encoded from one column are one input, any other
+// column is one. It returns the input of each column and the number of inputs.
 func byOrigin(schema datasets.Schema, d int) (group []int, inputs int) {
 	group = make([]int, d)
 	of := map[string]int{}

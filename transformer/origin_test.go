@@ -74,8 +74,8 @@ func originOf(t *testing.T, columns []int) (inputs []int) {
 	return inputs
 }
 
-// The columns of one origin are one input: grids look at all of them or none, by one weight, and the map's kernel is
-// the mean over all sets of inputs, by brute force.
+// Columns encoded from one column are one input: grids use all of them or none, with one weight,
+// and the kernel is the mean over all sets of inputs (brute force).
 func TestBinningOfOriginsApproximatesItsKernel(t *testing.T) {
 	if !exhaustive.Tests() {
 		t.Skip("many draws")
@@ -197,8 +197,8 @@ func TestWaysToBinOrigins(t *testing.T) {
 	}
 }
 
-// Rows without a schema, and inputs of one column each, are drawn as they ever were, and their files have no more in
-// them; grids that are to look at no fewer inputs than there are look at all columns; γ by a rule counts inputs.
+// Without a schema, and with one column per input, draws and files do not change; grids with Inputs
+// ≥ the number of inputs use all columns; rules for γ count inputs.
 func TestColumnsWithoutOrigins(t *testing.T) {
 	data := encoded(200)
 	for name, spec := range few() {

@@ -36,7 +36,7 @@ func (RFF) Requirements() []datasets.Requirement { return complete }
 // Demands asks for complete numeric columns.
 func (SoftmaxFeatures) Requirements() []datasets.Requirement { return complete }
 
-// Demands asks for complete numeric columns, as many as a grid looks at.
+// Requirements declares complete numeric columns, at least Inputs of them.
 func (s Binning) Requirements() []datasets.Requirement {
 	if s.Inputs == 0 {
 		return complete
@@ -103,7 +103,7 @@ func (Robust) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { 
 // Forecast promises the same columns, missing values included.
 func (Quantile) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return scaled(in) }
 
-// scaled says no more of a column without any value, which has been refused.
+// scaled marks columns as scaled, except for columns without values, which are reported separately.
 func scaled(in datasets.InferredSchema) datasets.InferredSchema {
 	return in.Each(func(c *datasets.InferredColumn) {
 		if c.Empty {

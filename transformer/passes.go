@@ -16,10 +16,9 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// PassFitter is a Fitter that learns by passes over blocks of rows. Its [datasets.Pass] can be added to
-// block by block, merged with what other machines have learned from other rows, and written to a file:
-// whoever learns on as rows come, learns on several machines, or wants to go on after a crash profits.
-// A pipeline of PassFitters is one itself.
+// PassFitter is a Fitter that learns by passes over blocks of rows. Its [datasets.Pass] adds
+// blocks, merges the states of other workers, and can be saved. This enables incremental learning,
+// distributed fits and resuming after a crash. A pipeline of PassFitters is a PassFitter.
 type PassFitter interface {
 	Fitter
 	// Start returns the first pass over rows of these columns. It has no rows yet.
@@ -86,7 +85,7 @@ func finished[T inputSums](ctx context.Context, step string, spec any, last data
 	return in.sums.(T), in, nil
 }
 
-// Add adds the rows of a block, whose inputs it looks at.
+// Add adds the rows of a block and checks their inputs.
 func (i *inputs) Add(ctx context.Context, first int, block datasets.Set) error {
 	X, err := checkInputs(i.step, block, i.schema, i.cols, first, i.missing)
 	if err != nil {
@@ -158,5 +157,5 @@ func (noSums) merge(inputSums) error                      { return nil }
 func (noSums) next(context.Context) (inputSums, error)    { return nil, nil }
 func (noSums) state(*model.State)                         {}
 
-// errOtherRows says that a pass has not read the rows of the one before.
+// errOtherRows reports that two passes read different rows.
 var errOtherRows = errors.New("these are not the rows of the pass before: their number or values differ")

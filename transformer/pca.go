@@ -45,7 +45,7 @@ type PCA struct {
 // NewPCA returns the spec that keeps all components and does not whiten.
 func NewPCA() PCA { return PCA{Components: AllComponents} }
 
-// Components says how many components to keep: a number ([KeepComponents]), as many as explain a
+// Components is the number of components to keep: a number ([KeepComponents]), as many as explain a
 // fraction of the variance ([KeepVariance]), or all ([AllComponents]).
 type Components struct {
 	all      bool
@@ -92,7 +92,7 @@ func (c *Components) Get() any {
 	return c.count
 }
 
-// Constraint says what Set takes.
+// Constraint describes the values that Set accepts.
 func (c *Components) Constraint() string {
 	return "an integer ≥ 1, a fraction between 0 and 1 of the variance, or all"
 }
@@ -316,8 +316,8 @@ func (s PCA) keep(variance []float64, total float64, rank, exist int) (int, erro
 	return rank, nil
 }
 
-// turn makes the entry of largest size positive; of several, which rounding does not tell apart, the
-// first: of two standardized columns the entries are all of one size.
+// turn makes the largest entry positive; of several equal up to rounding, the first: the entries of
+// two standardized columns have equal size.
 func turn(v []float64) {
 	const alike = 1 - 1e-6
 	largest := 0.0
@@ -339,11 +339,11 @@ func (s PCA) Cost(shape datasets.Shape) datasets.Cost {
 	if s.Components.count > 0 {
 		k, width = float64(s.Components.count), s.Components.count
 	}
-	const product, eigen = 780, 30 // measured: flops of reading an entry again and again, and of d³ for the eigenvectors
+	const product, eigen = 780, 30 // measured: flops per repeated read of an entry, and the factor of d³ for the eigenvectors
 	return datasets.Cost{Flops: n*d*(d+product) + eigen*d*d*d + 2*n*d*k, Bytes: int64(32*d*d + 8*float64(shape.RowsInMemory())*k), OutputWidth: width, WidthEstimated: s.Components.count == 0}
 }
 
-// FittedPCA is what [PCA] is fitted to.
+// FittedPCA is a fitted [PCA].
 type FittedPCA struct {
 	mean       []float64
 	components *mat.Dense // d×k, a direction in each column

@@ -76,8 +76,8 @@ func (s Quantile) Start(ctx context.Context, schema datasets.Schema, cols int) (
 	})
 }
 
-// probabilities returns those of the quantiles of so many rows, in numpy's arithmetic: equal
-// quantiles must be found equal.
+// probabilities returns the quantile levels for a number of rows, in NumPy's arithmetic, so that
+// equal quantiles are equal.
 func (s Quantile) probabilities(rows int) []float64 {
 	out := make([]float64, min(s.Quantiles, max(rows, 1)))
 	step := 1 / float64(max(1, len(out)-1))
@@ -141,7 +141,7 @@ func (s Quantile) FinishFit(learned Transformer) (Transformer, error) {
 
 // Cost returns the cost of some passes of selection, and of looking the quantiles up.
 func (s Quantile) Cost(shape datasets.Shape) datasets.Cost {
-	const searchFlops = 330 // of a look at a quantile, measured
+	const searchFlops = 330 // cost of a quantile lookup, measured
 	quantiles := min(s.Quantiles, max(shape.Rows, 1))
 	look := searchFlops * math.Log2(float64(quantiles))
 	c := scalerCost(selectedFlops+look, shape)
@@ -150,7 +150,7 @@ func (s Quantile) Cost(shape datasets.Shape) datasets.Cost {
 	return c
 }
 
-// FittedQuantile is what [Quantile] is fitted to.
+// FittedQuantile is a fitted [Quantile].
 type FittedQuantile struct {
 	normal    bool
 	quantiles int // of each column

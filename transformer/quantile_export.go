@@ -8,9 +8,9 @@ import (
 	"github.com/bochner-ml/bochner/graph"
 )
 
-// Export adds to g the ranks of the rows: a look for the quantiles around each value, and the line between them. The
-// normal law is made of polynomials, and of the rank from above where it is over ½, so that single precision has digits
-// there too: that is right to about 1e-10, for the step itself takes a rank near 1 from 1.
+// Export adds the ranks of the rows to g: a search for the quantiles around each value, and linear
+// interpolation. The normal quantile function is a polynomial, evaluated at the upper rank above ½,
+// so that float32 has digits there too; it is accurate to about 1e-10.
 func (f *FittedQuantile) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	share, above := f.exportShares(g, rows)
 	if !f.normal {

@@ -32,11 +32,11 @@ type quantiles struct {
 	selections []*selection
 }
 
-// quantilePlan says how quantiles are searched.
+// quantilePlan contains the parameters of the quantile search.
 type quantilePlan struct {
 	width  int                      // columns
 	most   int                      // quantiles of a column, at most
-	ofRows func(rows int) []float64 // the probabilities, ascending, for so many rows
+	ofRows func(rows int) []float64 // the ascending probabilities for a number of rows
 	memory int                      // for the selections of a group of columns
 	buf    buf                      // for that of a column
 }
@@ -59,7 +59,7 @@ func (p quantilePlan) together() int {
 	return min(p.width, max(1, p.memory/p.eachBytes()))
 }
 
-// bytes is the memory of the selections at once, for so many rows.
+// bytes returns the memory of the concurrent selections for a number of rows.
 func (p quantilePlan) bytes(rows int) int64 {
 	if rows <= p.buf.kept {
 		return 8 * int64(rows) * int64(p.together())

@@ -30,7 +30,7 @@ type selection struct {
 	cells   []cell   // counts of them, span by span
 }
 
-// room is what a selection may take.
+// buf contains the memory limits of a selection.
 type buf struct {
 	cells int // but for two for each span
 	kept  int // keys
@@ -126,7 +126,7 @@ func (s *selection) spill() {
 	}
 }
 
-// divide gives the spans their cells: half of the room by their numbers of keys, half in equal parts.
+// divide assigns cells to the spans: half of the capacity by their numbers of keys, half equally.
 func (s *selection) divide() {
 	total, end := float64(max(1, s.within)), 0
 	for k := range s.spans {
@@ -189,7 +189,7 @@ func (s *selection) seen() uint64 {
 	return n
 }
 
-// narrowed returns the selection that the next pass goes on with, or that has found all, of count keys. The ranks
+// narrowed returns the selection for the next pass, or a complete one, for count keys. The ranks
 // ascend.
 func (s *selection) narrowed(count uint64, ranks []uint64) (*selection, error) {
 	n := &selection{buf: s.buf, count: count, values: slices.Clone(s.values)}
@@ -310,7 +310,7 @@ func stateOfSelections(s *model.State, list []*selection, probabilities []float6
 	s.Require(len(low) == 0 && len(kept) == 0 && len(values) == 0 && len(cells) == 0, "the selections have numbers too many")
 }
 
-// check requires what was read of a selection for so many ranks to be one.
+// check validates the state of a selection for a number of ranks.
 func (s *selection) check(state *model.State, ranks int) {
 	if s.counting() {
 		state.Require(len(s.spans) == 1 && s.spans[0] == span{high: math.MaxUint64} && len(s.values) == 0, "a selection does not begin with all keys")

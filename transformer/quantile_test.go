@@ -57,8 +57,8 @@ func TestQuantileIsThatOfScikitLearn(t *testing.T) {
 	}
 }
 
-// Selections that have no room for their values are the same however rows are cut into parts, and survive a
-// file and damage to it.
+// Selections with limited capacity do not depend on the partition of the rows, and survive
+// serialization and damage.
 func TestSelectionsInParts(t *testing.T) {
 	probabilities := []float64{0, 0.1, 0.3, 0.5, 0.9, 1}
 	X := awkward(150)

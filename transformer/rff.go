@@ -67,10 +67,11 @@ import (
 // kernel draws for each frequency: a search over these kernels projects the rows once. Those of
 // laplacian and cauchy have a draw of their own for each input.
 //
-// Shapes: n×d → n×D, dense; the input may be sparse and stays so. Cost: 2·n·d·m flops (nnz instead
-// of n·d for sparse rows) and n·D cosines; 20·d·m bytes for the frequencies. Structured: 3·n·m·log₂w flops, 36
-// bytes for each frequency, m rounded up to blocks; that is faster from some 150 inputs on, where D ≥ 2w. Orthogonal draws
-// take 4·d²·m flops at the fit. Unless Gamma is a rule, the fit looks at the number of columns only.
+// Shapes: n×d → n×D, dense; sparse input is supported. Cost: 2·n·d·m flops (nnz instead of n·d for
+// sparse rows) and n·D cosines; 20·d·m bytes for the frequencies. Structured draws: 3·n·m·log₂w
+// flops and 36 bytes per frequency, with m rounded up to blocks; they are faster from about 150
+// inputs on if D ≥ 2w. Orthogonal draws take 4·d²·m flops in the fit. Unless Gamma is a rule, the
+// fit depends on the number of columns only.
 //
 // Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007,
 // algorithm 1; Sutherland and Schneider, "On the error of random Fourier features", UAI 2015, for
@@ -221,7 +222,7 @@ func (s RFF) Cost(shape datasets.Shape) datasets.Cost {
 		CheapToRecompute: s.Draw == "structured" || shape.Entries() <= soonProjected}
 }
 
-// FittedRFF is what [RFF] is fitted to.
+// FittedRFF is a fitted [RFF].
 type FittedRFF struct {
 	kernelName string
 	nu, alpha  float64
@@ -334,8 +335,8 @@ func (f *FittedRFF) WithGamma(gamma ...float64) (*FittedRFF, error) {
 	return &out, out.finish(f.features.Draws)
 }
 
-// WithFeatures returns the nested map of the first features, at most as many as there are: its
-// columns are the first of this map's, up to scale.
+// WithFeatures returns the nested map of the first features, at most all: its columns are the first
+// of this map, up to scale.
 func (f *FittedRFF) WithFeatures(features int) (*FittedRFF, error) {
 	m := features
 	if f.features.Paired {

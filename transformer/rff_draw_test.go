@@ -121,7 +121,7 @@ func TestErrorsOfEveryDrawFallWithFeatures(t *testing.T) {
 	}
 }
 
-// What a kernel cannot be drawn by is told before anything is drawn, with all else that is wrong.
+// Draws that a kernel does not support are rejected before drawing, with all other errors.
 func TestDrawsThatDoNotSuit(t *testing.T) {
 	of := func(kernel, draw string, parts ...KernelPart) RFF {
 		s := NewRFF()

@@ -20,7 +20,7 @@ type fourierFamily struct {
 	features *fourier.Family // of the maps
 }
 
-// Members says, for each spec, which map its own is a part of.
+// Members returns, for each spec, the map that contains its map.
 func (f *fourierFamily) Members() []FamilyMember { return slices.Clone(f.members) }
 
 // Fitted returns nil: the fit maps no rows.
@@ -222,8 +222,8 @@ func (f *fourierFamily) Each(ctx context.Context, X mat.Matrix, which []int, yie
 	return f.features.Each(ctx, X, which, yield)
 }
 
-// EachSingle maps the rows in single precision, by each map for itself: of frequencies that are scaled before they are
-// rounded come the features of the fit, to the last bit, and the products with the rows are few beside the sums.
+// EachFloat32 maps the rows in float32, separately for each map: frequencies are scaled before they
+// are rounded, so the features equal those of a separate fit bit for bit.
 func (f *fourierFamily) EachFloat32(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error {
 	return eachSingle(ctx, f.maps, X, which, yield)
 }

@@ -43,10 +43,10 @@ import (
 // learned from as a ±1 code, one code for two classes; numeric targets are standardised before, so that several
 // count alike. Weights do not matter, but rows of weight 0 are left out.
 //
-// The factor c is such that γ = 1 of the same kernel behind the map is the kernel of the machine: its width
-// is Bandwidth times the median distance of two mapped rows. Power ½, the usual one, makes M the metric of
-// the kernel, for (x−y)'M(x−y) is then the squared distance; ¼ is more careful, and 0 means the one of the two
-// that predicts better, in each round anew.
+// The factor c makes γ = 1 of the same kernel after the map the kernel of the machine: its width is
+// Bandwidth times the median distance of two mapped rows. With power ½, the usual one, M is the
+// metric of the kernel: (x−y)'M(x−y) is the squared distance. Power ¼ is more conservative; 0
+// selects the better one in each round.
 //
 // Full, M learns directions, what comes out is dense, and a map that is the power of M's diagonal alone is
 // taken where it predicts better; Diagonal, it learns a scale for each input, and sparse rows stay sparse. Before,
@@ -88,7 +88,7 @@ type Bandwidth struct{ times float64 }
 // LearnBandwidth tries widths from an eighth of the median distance to eight times as much.
 var LearnBandwidth = Bandwidth{}
 
-// FixedBandwidth is so many times the median distance.
+// FixedBandwidth returns a bandwidth of times the median distance.
 func FixedBandwidth(times float64) Bandwidth { return Bandwidth{times: times} }
 
 // Set takes a positive number, or auto.
@@ -121,7 +121,7 @@ func (b *Bandwidth) Get() any {
 	return b.times
 }
 
-// Constraint says what Set takes.
+// Constraint describes the values that Set accepts.
 func (b *Bandwidth) Constraint() string { return "a number > 0, or auto" }
 
 // Check reports a number that is not positive.
@@ -244,7 +244,7 @@ func (s RFM) Cost(shape datasets.Shape) datasets.Cost {
 	return c
 }
 
-// FittedRFM is what [RFM] is fitted to.
+// FittedRFM is a fitted [RFM].
 type FittedRFM struct {
 	matrix *mat.Dense // d×d and symmetric, or d×1 of scales
 	outer  *mat.Dense // M, of trace 1, d×d, or its diagonal, d×1

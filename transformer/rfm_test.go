@@ -120,7 +120,8 @@ func TestRFMOfSparseRows(t *testing.T) {
 	}
 }
 
-// A fixed bandwidth is the width of the kernel; auto is the one that predicts best, which noise does not tell.
+// A fixed bandwidth is the width of the kernel; auto selects the best one, which noise does not
+// change.
 func TestRFMBandwidth(t *testing.T) {
 	data := bent(300, 5)
 	narrow := mustFit(t, rfmWith(func(s *RFM) { s.Bandwidth, s.Rounds = FixedBandwidth(0.5), 1 }), data).(*FittedRFM)

@@ -65,7 +65,7 @@ func checkSpec(step string, spec any) error {
 	return nil
 }
 
-// failed says that err is of a step, unless it is the context's; nil stays nil.
+// failed adds the name of a step to err, unless it is the error of the context; nil stays nil.
 func failed(ctx context.Context, step string, err error) error {
 	if err == nil {
 		return nil
@@ -101,8 +101,8 @@ func fold(ctx context.Context, step string, src datasets.Source, missing bool, a
 	return rows, nil
 }
 
-// checkRows returns X as a *mat.Dense or *sparse.CSR, or says why a step fitted to width columns
-// cannot take it.
+// checkRows returns X as a *mat.Dense or *sparse.CSR, or an error if a step fitted to width columns
+// cannot use it.
 func checkRows(step string, X mat.Matrix, width int) (mat.Matrix, error) {
 	var rows, cols int
 	switch m := X.(type) {
@@ -233,7 +233,7 @@ func rowsOf(X mat.Matrix) int {
 	return n
 }
 
-// tileRows is how many rows are mapped between two looks at the context.
+// tileRows is the number of rows mapped between two checks of the context.
 const tileRows = 2048
 
 // eachTile calls f for the rows of a matrix, tile by tile, until ctx is done.

@@ -16,14 +16,14 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Scale multiplies every column by a factor of its own, which says how much the column counts in the distances
-// that the maps after it see: 0 takes it out.
+// Scale multiplies each column by a factor, its weight in the distances of the maps after it: 0
+// removes the column.
 //
 //	y_j = f_j · x_j
 //
-// Shapes: n×d → n×d. Missing values stay missing, sparse rows stay sparse. Factors that are listed or named can be
-// searched one by one: the path factors.age is that of age, factors.* stands for all in the grid of a
-// document. Columns should be of one spread before, as [Standardize] or [Quantile] makes them.
+// Shapes: n×d → n×d. Missing values stay missing, sparse rows stay sparse. Listed or named factors
+// can be searched individually: the path factors.age is that of age, and factors.* in the grid of
+// an experiment file means all. Standardize the columns first ([Standardize] or [Quantile]).
 //
 // Cost: one multiplication for each entry. Fit returns an error for a categorical column, a list that is not as long
 // as there are columns, a name that no column has, no rows, and an infinite value; Transform does where a product
@@ -103,7 +103,7 @@ func (f *Factors) Get() any {
 	return list
 }
 
-// Constraint says what Set takes.
+// Constraint describes the values that Set accepts.
 func (f *Factors) Constraint() string {
 	return "a number ≥ 0, a list of them (one for each column), or a map of column name to a number ≥ 0"
 }
@@ -174,7 +174,7 @@ func (s Scale) FitSource(ctx context.Context, data datasets.Source) (Transformer
 // Cost returns the cost of one product for each entry.
 func (s Scale) Cost(shape datasets.Shape) datasets.Cost { return scalerCost(0, shape) }
 
-// Demands asks for numeric columns, as many as there are factors, or one of each name.
+// Requirements declares numeric columns: as many as there are factors, or one for each name.
 func (s Scale) Requirements() []datasets.Requirement {
 	out := []datasets.Requirement{{Constraint: datasets.Numbers}}
 	if n := len(s.Factors.list); n > 1 {
@@ -189,7 +189,7 @@ func (s Scale) Requirements() []datasets.Requirement {
 // Forecast promises the same columns, missing values included.
 func (s Scale) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return in.AsNumbers() }
 
-// FittedScale is what [Scale] is fitted to.
+// FittedScale is a fitted [Scale].
 type FittedScale struct{ factors []float64 }
 
 // Factors returns what each column is multiplied by.

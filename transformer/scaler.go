@@ -20,10 +20,10 @@ import (
 //
 //	y_j = (x_j − center_j) / scale_j + low
 //
-// clipped to an interval where MinMax says so. The shape n×d stays, a missing value stays missing,
-// and a sparse matrix stays sparse; one whose zeros would not stay zero is refused with an error.
-// The scale of a column that is constant in training is +Inf: the column becomes low whatever comes
-// later, for a model can have learned nothing from it.
+// clipped to an interval by MinMax. The shape stays n×d, missing values stay missing, and sparse
+// matrices stay sparse; a sparse matrix whose zeros would change is an error. The scale of a column
+// that is constant in training is +Inf: the column becomes constant, because a model cannot have
+// learned from it.
 type FittedScaler struct {
 	step          string
 	center, scale []float64
@@ -213,7 +213,7 @@ const (
 	movedFlops    = 100
 )
 
-// scalerCost is that of a fit of so many flops for each entry, and of mapping the rows.
+// scalerCost returns the cost of a fit with the given flops per entry, and of mapping the rows.
 func scalerCost(fit float64, shape datasets.Shape) datasets.Cost {
 	d := float64(shape.Cols)
 	flops := (fit + movedFlops) * d * float64(shape.Rows)

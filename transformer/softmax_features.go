@@ -29,13 +29,14 @@ import (
 // rows of one length it is the gaussian kernel of γ/2 times a constant. All features are positive. It is the kernel
 // of attention, for which package attention is made.
 //
-// The variance of z(x)'z(y) is exp(2γ·x'y)·(exp(γ‖x + y‖²) − 1)/m for iid draws: rows should not be long, γ‖x‖² not much
-// above 1. Orthogonal draws, in blocks of as many as there are columns, have a smaller one. Maps of one seed are nested:
-// the first features of a wide map are the narrow map, up to the factor sqrt(m₁/m₂).
+// The variance of z(x)'z(y) is exp(2γ·x'y)·(exp(γ‖x + y‖²) − 1)/m for independent draws, so γ‖x‖²
+// should not be much above 1. Orthogonal draws, in blocks of the number of columns, reduce it. Maps
+// of one seed are nested: the first features of a wide map are the narrow map, up to the factor
+// sqrt(m₁/m₂).
 //
-// Shapes: n×d → n×m, dense and positive; the input may be sparse and stays so. Cost: 2·n·d·m flops (nnz instead of n·d
-// for sparse rows) and n·m exponentials, 4·d²·m flops for orthogonal draws; 20·d·m bytes for them. Unless Gamma is a
-// rule, the fit looks at the number of columns only.
+// Shapes: n×d → n×m, dense and positive; sparse input is supported. Cost: 2·n·d·m flops (nnz
+// instead of n·d for sparse rows) and n·m exponentials, 4·d²·m flops for orthogonal draws; 20·d·m
+// bytes for the draws. Unless Gamma is a rule, the fit depends on the number of columns only.
 //
 // Source: Choromanski et al., "Rethinking attention with Performers", ICLR 2021.
 //
@@ -108,7 +109,7 @@ func (s SoftmaxFeatures) Cost(shape datasets.Shape) datasets.Cost {
 	return cost
 }
 
-// FittedSoftmaxFeatures is what [SoftmaxFeatures] is fitted to.
+// FittedSoftmaxFeatures is a fitted [SoftmaxFeatures].
 type FittedSoftmaxFeatures struct {
 	gamma    []float64 // d
 	features softmax.Map
@@ -153,7 +154,7 @@ func (f *FittedSoftmaxFeatures) TransformSingle(ctx context.Context, dst *single
 	return locateOverflow(ctx, f.features.Float32.Transform(ctx, design.ViewFloat32(dst), X))
 }
 
-// locateOverflow says in which row a feature is too large.
+// locateOverflow finds the row in which a feature overflows.
 func locateOverflow(ctx context.Context, err error) error {
 	if large := (*softmax.OverflowError)(nil); errors.As(err, &large) {
 		err = &datasets.RowError{Row: large.Row, Err: err}
@@ -198,8 +199,8 @@ func (f *FittedSoftmaxFeatures) Kernel(x, y []float64) (float64, error) {
 	return 0, fmt.Errorf("transformer: softmax_features: the kernel is exp(%g), which is no number", product)
 }
 
-// WithFeatures returns the nested map of the first features, at most as many as there are: its columns are the first of
-// this map's, up to scale.
+// WithFeatures returns the nested map of the first features, at most all: its columns are the first
+// of this map, up to scale.
 func (f *FittedSoftmaxFeatures) WithFeatures(features int) (*FittedSoftmaxFeatures, error) {
 	if features < 1 || features > f.OutputWidth() {
 		return nil, fmt.Errorf("transformer: softmax_features: got %d features, wanted a number from 1 to %d", features, f.OutputWidth())

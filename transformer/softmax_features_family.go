@@ -94,7 +94,7 @@ func (s SoftmaxFeatures) FamilyMembers(_ datasets.Shape, specs []Fitter) []Famil
 	return members
 }
 
-// Members says, for each spec, which map its own is a part of.
+// Members returns, for each spec, the map that contains its map.
 func (f *softmaxFamily) Members() []FamilyMember { return slices.Clone(f.members) }
 
 // Widths returns the numbers of features of the wide maps.

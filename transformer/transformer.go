@@ -22,12 +22,11 @@
 //	rfm              [RFM]          how the targets change       the inputs, mapped linearly
 //	dense            [Dense]        the number of columns        the inputs, zeros stored
 //
-// Every spec of this package also implements [BlockFitter], and its Fit is a FitSource over the
-// rows in memory: what is learned is a fold over blocks of rows. Those that learn from rows are
-// also a [PassFitter], ard, rff, softmax_features, binning and nystroem apart, whose sample, rules for γ, bins and landmarks only FitSource learns: their
-// fold is open to whoever drives it, learns on from later rows, and merges what was learned elsewhere.
-// Every fitted type is a model.Stateful, and so can be written to a file, a [Sized] and a [Describer], and a
-// graph.StepExporter, of which that of binning only refuses.
+// Every spec of this package implements [BlockFitter]; Fit is FitSource over the rows in memory.
+// Specs that learn from rows also implement [PassFitter], except ard, rff, softmax_features,
+// binning and nystroem, whose samples, rules for γ, bins and landmarks require FitSource. Every
+// fitted type implements model.Stateful, [Sized], [Describer] and graph.StepExporter; the export of
+// binning is always an error.
 //
 // A NaN is a missing value, which impute fills, the scalers and encoders pass on, and ard, pca, rff,
 // softmax_features, binning and nystroem refuse by row and column. Sample weights are not looked at: a step describes the inputs,
@@ -112,8 +111,8 @@ type Sized interface {
 	OutputWidth() int
 }
 
-// Describer is a Transformer that can tell what the columns are that come out of it, given what
-// went in. A transformer that cannot makes numeric columns without names.
+// Describer is a Transformer that describes its output columns, given the input columns. The output
+// of other transformers is unnamed numeric columns.
 type Describer interface {
 	OutputSchema(in datasets.Schema) datasets.Schema
 }

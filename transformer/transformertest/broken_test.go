@@ -43,7 +43,8 @@ func holds(l law, spec transformer.Fitter, o Options) *record {
 	return r
 }
 
-// double is a step that doubles its inputs and keeps all laws, unless it is told to break one.
+// double is a step that doubles its inputs and satisfies all invariants, except for the one it is
+// configured to break.
 type double struct {
 	breaks string
 	calls  *int // of Fit, for the ways to break a law that need a memory
@@ -168,7 +169,7 @@ func (f family) Each(ctx context.Context, X mat.Matrix, which []int, yield func(
 	return ctx.Err()
 }
 
-// The law of families looks at all that a search relies on.
+// The check of families finds each violation that a search relies on.
 func TestFamilyLawFinds(t *testing.T) {
 	for _, what := range []string{"the last", "width", "relation", "cancelling", "no such map", "fitted rows", "twice"} {
 		spec := double{breaks: "member is lone fit: " + what, calls: new(int)}
@@ -210,7 +211,7 @@ func (s double) FinishFit(learned transformer.Transformer) (transformer.Transfor
 	return derived, nil
 }
 
-// The law of deriving looks at all that a search relies on.
+// The check of two-stage fits finds each violation that a search relies on.
 func TestDeriveLawFinds(t *testing.T) {
 	for _, what := range []string{"another type", "another learner", "nil", "strange", "state", "what was learned", "an error"} {
 		spec := double{breaks: "derived is fitted: " + what, calls: new(int)}

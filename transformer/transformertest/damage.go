@@ -30,7 +30,7 @@ func try(t reporter, a *model.Archive, zero transformer.Transformer, data datase
 		return
 	}
 	if sized, ok := zero.(transformer.Sized); ok && sized.OutputWidth() > 1<<20 {
-		return // honest, and too wide to look at entry by entry
+		return // too wide to check entry by entry
 	}
 	Z, err := zero.Transform(context.Background(), data.X)
 	if err == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// derivedIsFitted: a search learns once for candidates with equal learners, and takes what it derives for what
-// each is fitted to.
+// derivedIsFitted: a search runs the first stage once for candidates with equal first stages, and
+// uses the finished fits.
 func derivedIsFitted(s *suite) {
 	d, ok := s.spec.(transformer.TwoStageFitter)
 	if !ok {

@@ -12,8 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
-// exportsWhatItComputes: what a step says that it computes is what it computes, for rows that it has not seen, also
-// where values are missing, unknown or far off. Rows that the step refuses are left out: a graph has no errors.
+// exportsWhatItComputes: the exported graph computes the same as the step for unseen rows, also
+// with missing, unknown and extreme values. Rows that the step rejects are skipped, because a graph
+// has no errors.
 func exportsWhatItComputes(s *suite) {
 	f := s.fit(s.Data)
 	step, ok := f.(graph.StepExporter)
@@ -53,8 +54,8 @@ func exportsWhatItComputes(s *suite) {
 	}
 }
 
-// unseen returns rows like those of the data: entries from different rows, moved a little where they are numbers, some
-// of them far off, and some missing or unknown.
+// unseen returns rows like those of the data: entries from different rows, numbers perturbed, some
+// extreme, missing or unknown.
 func (s *suite) unseen(n int) *mat.Dense {
 	rng := rand.New(rand.NewPCG(11, 12))
 	rows, d := s.Data.X.Dims()

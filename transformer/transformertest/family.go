@@ -19,7 +19,7 @@ func (stranger) Fit(context.Context, datasets.Set) (transformer.Transformer, err
 	return nil, errors.New("a stranger was fitted")
 }
 
-// memberIsLoneFit: a search takes the features of a family's members for those of fits by themselves.
+// memberIsLoneFit: a search uses the features of family members in place of those of separate fits.
 func memberIsLoneFit(s *suite) {
 	f, ok := s.spec.(transformer.FamilyFitter)
 	if !ok || !f.SameFamily(s.spec) {
@@ -67,8 +67,8 @@ func memberIsLoneFit(s *suite) {
 	}
 }
 
-// singleMembers holds the features in single precision of members that are whole maps to those of fits by themselves, bit
-// for bit: others are some columns of a wide map, rounded before they are scaled.
+// singleMembers compares the float32 features of members that are whole maps with separate fits,
+// bit for bit: other members are columns of a wide map, rounded before scaling.
 func (s *suite) singleMembers(family transformer.Family, specs []transformer.Fitter) {
 	s.Helper()
 	f, ok := family.(interface {

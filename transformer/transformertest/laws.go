@@ -263,7 +263,7 @@ func stopsWhenCancelled(s *suite) {
 	})
 }
 
-// refusesBadData: what cannot be used is refused with an error that says where it is.
+// refusesBadData: invalid data is rejected with an error that locates it.
 func refusesBadData(s *suite) {
 	f := s.fit(s.Data)
 	ctx := context.Background()
@@ -342,7 +342,7 @@ func treatsWeights(s *suite) {
 	s.equal(got, s.transform(s.fit(s.Data), s.Data.X), 0, "weights do not matter, unless Options.Weighted says so")
 }
 
-// rowlessFitsAreAlike: a fit that does not look at rows is shared between folds.
+// rowlessFitsAreAlike: folds share a fit that does not depend on the rows.
 func rowlessFitsAreAlike(s *suite) {
 	r, ok := s.spec.(transformer.DataIndependent)
 	if !ok || !r.IsDataIndependent() {
@@ -395,8 +395,7 @@ func comesBackFromFile(s *suite) {
 	}
 }
 
-// survivesDamagedFile: whatever a file says, reading it ends in an error or in a map that does not
-// panic.
+// survivesDamagedFile: reading a damaged file returns an error or a map that does not panic.
 func survivesDamagedFile(s *suite) {
 	s.takesLong()
 	a := s.record(s.fit(s.Data))

@@ -7,8 +7,8 @@
 //		})
 //	}
 //
-// Every law is a subtest with a name of its own, and says in its failure what depends on it. With -short the
-// laws of damaged files are left out.
+// Every invariant is a subtest with its own name, whose failure explains what depends on it. With
+// -short, tests of damaged files are skipped.
 package transformertest
 
 import (
@@ -24,8 +24,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Options tell the suite what kind of transformer it has before it. The zero value is that of a
-// transformer of numeric columns that takes sparse rows and refuses missing values.
+// Options describe the transformer under test. The zero value describes a transformer of numeric
+// columns that supports sparse rows and rejects missing values.
 type Options struct {
 	// Data to fit and map; left out, 60 rows of 5 numeric columns, one of them constant and two
 	// mostly zero. It has more than 8 rows.
@@ -33,11 +33,11 @@ type Options struct {
 	// Zero returns the zero value that a model file is read into; left out, the laws of saving are
 	// not checked.
 	Zero func() transformer.Transformer
-	// Missing says that missing values (NaN) are taken.
+	// Missing reports that missing values (NaN) are supported.
 	Missing bool
-	// DenseOnly says that sparse rows are refused.
+	// DenseOnly reports that sparse rows are rejected.
 	DenseOnly bool
-	// Weighted says that sample weights matter; else they must not.
+	// Weighted reports that sample weights matter; otherwise they must not.
 	Weighted bool
 	// Related are specs of the same feature family, for a [transformer.FamilyFitter].
 	Related []transformer.Fitter
@@ -49,7 +49,7 @@ type Options struct {
 	// ExportTolerance is how far what a [graph.StepExporter] exports may be from what it computes, relative to numbers
 	// over 1; left out, 1e-12.
 	ExportTolerance float64
-	// Unexported says that its Export is an error that says why.
+	// Unexported reports that Export returns an error with the reason.
 	Unexported bool
 }
 
