@@ -63,7 +63,7 @@ func TestSweepLearnsScalesOnce(t *testing.T) {
 	}
 }
 
-// A pipeline says which inputs matter to a step by the names that they have there, wherever the step is.
+// Relevance names the inputs of a step, wherever the step is.
 func TestRelevanceByName(t *testing.T) {
 	data := amounts(people(200, 8))
 	shared := scales()

@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// bayes is ridge that knows how sure it is.
+// bayes is ridge regression with standard deviations.
 type bayes struct{ ridge estimator.Ridge }
 
 func (s bayes) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {

@@ -31,18 +31,19 @@ var _ share.BatchFitter = Pipeline{}
 //     by the widest map, as that with the most grids, and narrower ones are its leading columns;
 //   - other estimators behind the same steps are left to their own FitBatch where they have one.
 //
-// What would exceed the memory of the pipeline is not shared but done for each candidate by itself.
-// Features that candidates share as a family are in double precision, whatever theirs is; ridge's in single
-// precision whose rounding would show are fitted by themselves, in their own.
+// Sharing that would exceed the memory of the pipeline is replaced by separate fits. Features that
+// candidates share as a family are float64, whatever the precision of the candidates; float32 ridge
+// fits whose rounding would be visible are fitted separately in their own precision.
 //
-// It returns the names of what was shared: "prefix" where fitted steps or what they learned, "features" where
-// mapped rows, "projection" where one product with the rows served several candidates or folds, "grids" where the
-// widest map of a family served narrower ones, and what the estimators shared. Folds and groups of
-// candidates go in parallel as far as memory allows; what is yielded does not depend on that, only the
-// order is. The work is divided as if all were wanted, and what nothing wanted needs is left out.
+// It returns the names of what was shared: "prefix" for fitted steps or their first stages,
+// "features" for mapped rows, "projection" for a product with the rows that several candidates or
+// folds used, "grids" for the widest map of a family, and what the estimators shared. Folds and
+// groups of candidates run concurrently as far as memory allows; this changes the order of the
+// results only. The work is divided as if all fits were included, and what none of them needs is
+// omitted.
 //
-// Leaving one out maps the rows once for all candidates with the same steps, which learn nothing from the
-// rows, and leaves the rest to the estimators; the mapped rows stay in memory.
+// Leave-one-out maps the rows once for all candidates with the same steps, which must not learn
+// from the rows, and leaves the rest to the estimators; the mapped rows stay in memory.
 func (p Pipeline) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	if err := b.Data.Check(); err != nil {
 		return nil, place.Here(err)
@@ -63,8 +64,8 @@ func (p Pipeline) FitBatch(ctx context.Context, b share.Batch) (shared []string,
 // errMapped is the error of a batch on related maps, which are made by steps.
 var errMapped = errors.New("a pipeline takes rows as they are, and makes related maps of them itself")
 
-// PlanBatch takes batches on rows as they are, and leaving one out where the estimator does and no step
-// learns from the rows. Steps and estimators that do not tell what they hold are taken for free.
+// PlanBatch accepts batches over rows, and leave-one-out if the estimator supports it and no step
+// learns from the rows. Steps and estimators that declare no cost count as free.
 func (p Pipeline) PlanBatch(b share.Batch) (bytes int64, err error) {
 	if b.HasMaps() {
 		return 0, place.Here(errMapped)
@@ -143,8 +144,7 @@ func predictAll(ctx context.Context, fitted estimator.Predictor, X mat.Matrix) (
 	return estimator.Predict(ctx, fitted, X, estimator.Request{})
 }
 
-// checkLeaveOneOut says why none of the pipelines can predict each row by the model of all the
-// others, and nil where one can.
+// checkLeaveOneOut returns an error if none of the pipelines supports leave-one-out.
 func checkLeaveOneOut(candidates []sweep.Candidate) error {
 	var first error
 	for _, c := range candidates {

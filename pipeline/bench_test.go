@@ -46,7 +46,7 @@ func BenchmarkRidgePipeline(b *testing.B) {
 	}
 }
 
-// BenchmarkSweep searches 3 γ × 4 C on 3 folds behind a fitted prefix, against fitting one by one.
+// BenchmarkSweep searches 3 γ × 4 C on 3 folds after a fitted prefix, compared with separate fits.
 func BenchmarkSweep(b *testing.B) {
 	data := people(2000, 52)
 	folds := thirds(2000)

@@ -62,8 +62,8 @@ func routeChain(steps []Step, in datasets.InferredSchema, child func(i int, in d
 
 var _ Composite = Chain{}
 
-// Fit fits each step to the rows mapped by those before it, which are cached in memory up to
-// [DefaultMemory] and mapped afresh for each reading above.
+// Fit fits each step to the rows mapped by the previous ones. Mapped rows are cached in memory up
+// to [DefaultMemory], and recomputed in each pass above it.
 func (c Chain) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
 	if err := c.check(); err != nil {
 		return nil, place.Here(err)
@@ -314,8 +314,8 @@ func requireNames(s *model.State, names []string) {
 	}
 }
 
-// requireWidth holds what a part says of its inputs to the columns that come to it. A part that says
-// nothing finds out when it is tried.
+// requireWidth checks the declared input width of a part against the number of columns. Other parts
+// fail when they are tried.
 func requireWidth(s *model.State, fit any, cols int) {
 	if p, ok := fit.(inputSized); ok && s.Restoring() && s.Err() == nil {
 		if w := p.InputWidth(); w != cols {
@@ -324,7 +324,7 @@ func requireWidth(s *model.State, fit any, cols int) {
 	}
 }
 
-// keepStep keeps a step, to which so many columns come, and the kind it is of.
+// keepStep serializes a step, its input width and its kind.
 func keepStep(st *model.State, s *rows.Step, cols int) {
 	st.Int("width", &s.Width)
 	st.Bool("dense", &s.Dense)
@@ -346,7 +346,6 @@ func keepStep(st *model.State, s *rows.Step, cols int) {
 	}
 }
 
-// DefaultMemory is how many bytes of mapped rows a fit caches where nothing else is said: 100,000
-// rows of 2048 features, and of twice as many in single precision. Reading them from memory takes a
-// fraction of the time that mapping them again does.
+// DefaultMemory is the default limit of mapped rows that a fit caches, in bytes: 100,000 rows of
+// 2,048 float64 features. Reading them takes a fraction of the time of mapping them again.
 const DefaultMemory = 2 << 30

@@ -15,9 +15,9 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Columns is the spec of a step that treats groups of columns each in its own way and puts the
-// results side by side, in the order of the groups and then, if they pass, the columns of no group.
-// Columns may be in several groups. Dense and sparse results are joined as [Union] joins them.
+// Columns is the spec of a step that processes groups of columns separately and concatenates the
+// results: the groups in order, then, with Remainder, the columns of no group. Columns may be in
+// several groups. Dense and sparse results are joined as in [Union].
 type Columns struct {
 	Groups    []Group
 	Remainder string // what becomes of the columns of no group: "drop" or "passthrough"
@@ -26,9 +26,9 @@ type Columns struct {
 // Group is columns and what is done with them.
 type Group struct {
 	Name string // in paths and messages; "" stands for a kind that Select names, or "group1" …
-	// Select says which columns, by any of: a column's name; numeric or categorical, for all
-	// columns of that kind; a pattern with *, ? and [a-z] for the whole name; or a regular
-	// expression between slashes, /^cap/, for a part of it. A column's name comes first.
+	// Select contains column names; numeric or categorical for all columns of that kind; patterns
+	// with *, ? and [a-z] for whole names; or regular expressions between slashes, /^cap/, for
+	// parts of names. Column names take precedence.
 	Select []string
 	Steps  []Step // one after the other; none passes the columns on
 }
@@ -87,7 +87,7 @@ func (c Columns) Route(in datasets.InferredSchema, child func(i int, in datasets
 	taken := make([]bool, len(in.Columns))
 	var parts []datasets.InferredSchema
 	for i, g := range c.Groups {
-		index, _ := g.foreseen(in) // the group says what is wrong with it
+		index, _ := g.foreseen(in) // the group reports its own errors
 		for _, j := range index {
 			taken[j] = true
 		}

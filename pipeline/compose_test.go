@@ -174,8 +174,8 @@ func TestColumnsSelect(t *testing.T) {
 	}
 }
 
-// Groups stand side by side in their order; what no group takes is dropped, or passes at the end;
-// sparse rows give what dense ones do.
+// The outputs of groups are concatenated in order; columns of no group are dropped, or appended;
+// sparse and dense rows give the same result.
 func TestColumnsJoin(t *testing.T) {
 	data := people(50, 5)
 	spec := pipeline.NewColumns(
@@ -359,8 +359,8 @@ func (c counted) Blocks(ctx context.Context, yield func(datasets.Set) error) err
 	return err
 }
 
-// Whatever is kept or mapped afresh, the fit is the same; from a source, rows are read a few times
-// and never gathered.
+// The fit does not depend on caching; from a source, rows are read in a few passes and never
+// collected.
 func TestFitsAgree(t *testing.T) {
 	data := amounts(people(6000, 8))
 	for _, e := range []estimator.Estimator{estimator.NewRidge(), estimator.NewLogistic()} {
@@ -431,7 +431,7 @@ func (g *growing) Blocks(ctx context.Context, yield func(datasets.Set) error) er
 	return err
 }
 
-// cut is a set as a source of blocks of so many rows.
+// cut is a set as a source of blocks with a fixed number of rows.
 type cut struct {
 	datasets.Set
 	rows int

@@ -15,10 +15,10 @@ import (
 // own. By it YAML documents, their JSON schema and reference, [Pipeline.CheckContent] and pictures
 // reach what is inside.
 //
-// The rest is as for any step: Params declares the paths of parameters, with [DeclareSteps] those of
-// the children; Fit checks them by [CheckChildren]; and the fitted value keeps fitted children in a
-// model file by [KeepTransformer]. A [Chain] of one child fits that child in memory, from a stream or by
-// passes, whether it needs rows or not, and tells its cost.
+// Otherwise it is like any step: Params declares the parameter paths, with [DeclareSteps] those of
+// the children; Fit checks them by [CheckChildren]; and the fitted value serializes fitted children
+// with [KeepTransformer]. A [Chain] of one child fits that child in memory, from a stream or by
+// passes, and returns its cost.
 type Composite interface {
 	transformer.Fitter
 	// Holds describes what the step holds, and how that stands in a document.
@@ -28,20 +28,21 @@ type Composite interface {
 	// WithChildren returns the same step with other children, which shares no list with the receiver. Where children
 	// are not of a Kind of their own they may be of any type: a search puts steps there that have learned for several.
 	WithChildren(children []Step) transformer.Fitter
-	// Route says what is known of the columns that come out where in goes in. Child does so for
-	// child i, and takes note of what that refuses. The error is what the step itself refuses.
+	// Route infers the output columns for the input columns in. Call child for child i; it records
+	// the errors of that child. The error is that of the step itself.
 	Route(in datasets.InferredSchema, child func(i int, in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error)
 }
 
-// ChildrenSpec describes the list of children of a [Composite]. In a document the list stands below Key,
-// beside the parameters of the step, or, where these have their defaults, in place of both.
+// ChildrenSpec describes the list of children of a [Composite]. In a document the list is below
+// Key, next to the parameters of the step, or replaces both if these have their defaults.
 type ChildrenSpec struct {
 	Key   string   // of the list: "parts"
 	What  string   // one of them: "part"
 	Doc   string   // what they are, for the reference
 	None  string   // what it means that there are none: "passes the columns on"; "" where there must be some
 	Taken []string // names that none of them may have
-	// Parallel says that they stand side by side rather than one after the other.
+	// Parallel means that children get the same rows; otherwise each gets the output of the
+	// previous one.
 	Parallel bool
 	// Kind is what each of them is, with its defaults; nil stands for any registered step.
 	Kind  Member
@@ -71,7 +72,7 @@ func DeclareSteps(l *param.List, steps []Step) {
 	}
 }
 
-// CheckChildren reports children of c, and of these, that are nil, and names that cannot be told apart.
+// CheckChildren reports nil children and duplicate names in c and in its children.
 func CheckChildren(c Composite) error {
 	h := c.Holds()
 	if err := checkSteps(h.What, c.Children()); err != nil {
@@ -93,7 +94,7 @@ func CheckChildren(c Composite) error {
 	return nil
 }
 
-// checkSteps reports steps that are nil and names that cannot be told apart.
+// checkSteps reports nil steps and duplicate names.
 func checkSteps(what string, steps []Step) error {
 	var names []string
 	for i, s := range steps {

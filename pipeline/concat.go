@@ -20,8 +20,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// concatenation is fitted maps of the same rows, whose outputs stand side by side: what [FittedUnion] and
-// [FittedColumns] have in common.
+// concatenation contains fitted maps of the same rows whose outputs are concatenated: the common
+// part of [FittedUnion] and [FittedColumns].
 //
 // What comes out is dense where every part is dense, and sparse where every part is sparse, with
 // the one shared value kept where the parts have the same. Of dense and sparse parts together the
@@ -184,7 +184,7 @@ func (c *concatenation) workspace() *workspace {
 	return new(workspace)
 }
 
-// join puts sparse blocks of n rows side by side, each times its part's scale.
+// join concatenates sparse blocks of n rows by column, each multiplied by the scale of its part.
 func (c *concatenation) join(n int, blocks []*sparse.CSR) (mat.Matrix, error) {
 	nnz, shared, common := 0, true, 0.0
 	for i, b := range blocks {

@@ -13,13 +13,12 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 )
 
-// A pipeline learns on where its model does.
+// A pipeline supports incremental learning if its model does.
 var _ estimator.IncrementalEstimator = Pipeline{}
 
-// Continue learns on from a fitted pipeline: its fitted steps stay as they are and map the new rows, which have
-// the columns and codes of those before, and the model goes on from what it has come to. The pipeline is the
-// one that was fitted, but for the number of epochs of its model. The result is a [*FittedPipeline]; previous
-// stays as it is.
+// PartialFit updates a fitted pipeline: its fitted steps map the new rows, which have the same
+// columns and codes, and the model continues its training. The pipeline must equal the fitted one,
+// except for the number of epochs. The result is a [*FittedPipeline]; previous is not modified.
 func (p Pipeline) PartialFit(ctx context.Context, previous estimator.Predictor, data datasets.Source) (estimator.Predictor, error) {
 	if err := p.Continues(previous); err != nil {
 		return nil, err
@@ -39,7 +38,7 @@ func (p Pipeline) PartialFit(ctx context.Context, previous estimator.Predictor, 
 	return &FittedPipeline{spec: p.clone().thawed(), chain: f.chain, in: f.in, precision: f.precision, name: f.name, model: fitted}, nil
 }
 
-// Continues reports why the pipeline does not learn on from a fitted one, before there are rows.
+// Continues returns an error if the pipeline cannot update a fitted one, before there are rows.
 func (p Pipeline) Continues(previous estimator.Predictor) error {
 	if err := p.check(); err != nil {
 		return place.Here(err)
@@ -57,9 +56,9 @@ func (p Pipeline) Continues(previous estimator.Predictor) error {
 	return nil
 }
 
-// errCannotContinue returns the error of a model that does not learn on from a fitted one, with what works
-// instead. A pass takes in rows later only where the model is learned in a single pass: the passes of an
-// iterative solver, which have StartFrom, all read the same rows.
+// errCannotContinue returns the error of a model without incremental learning, with the
+// alternatives. A saved pass accepts further rows only if the model is learned in a single pass:
+// all passes of an iterative solver (StartFrom) read the same rows.
 func errCannotContinue(spec estimator.Estimator) error {
 	reason, remedy := "does not go on from a fitted model", "fit it to all rows, or use sgd_classifier or sgd_regressor"
 	_, iterative := spec.(interface {
@@ -71,7 +70,7 @@ func errCannotContinue(spec estimator.Estimator) error {
 	return fmt.Errorf("%w: %s %s; %s", estimator.ErrNoPartialFit, specName(spec), reason, remedy)
 }
 
-// differences says in which parameters a pipeline is not the one that was fitted.
+// differences returns the parameters in which a pipeline differs from the fitted one.
 func (p Pipeline) differences(fitted Pipeline) (out []string) {
 	if now, then := p.String(), fitted.String(); now != then {
 		return []string{fmt.Sprintf("it is %s, and the model's %s", now, then)}

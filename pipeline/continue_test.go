@@ -22,7 +22,7 @@ func stepping(loss string) estimator.SGDClassifier {
 	return s
 }
 
-// output is all that a model says about rows.
+// output returns all outputs of a model for rows.
 func output(t *testing.T, p estimator.Predictor, data datasets.Set) []float64 {
 	t.Helper()
 	all, err := estimator.Predict(context.Background(), p, data.X, estimator.Request{})
@@ -39,15 +39,15 @@ func output(t *testing.T, p estimator.Predictor, data datasets.Set) []float64 {
 	return out
 }
 
-// Learning on from the first rows with the others is one reading of all of them, behind steps that need no
-// rows; a model that was in a file in between goes on as the one in memory.
+// Incremental learning of the remaining rows equals one pass over all rows, after steps that are
+// independent of the data; a model that was saved in between continues as the one in memory.
 func TestContinueIsOneReadingOfAllRows(t *testing.T) {
 	ctx := context.Background()
 	bins := transformer.NewBinning()
 	bins.Gamma, bins.Grids, bins.Columns = transformer.FixedGamma(0.5), 20, transformer.HashedColumns(400)
 	regress := estimator.NewSGDRegressor()
 	regress.Epochs, regress.Shuffle = 1, false
-	auto := stepping("hinge") // which looks at the first rows, all of the first part
+	auto := stepping("hinge") // its scale is measured on the first rows, all of them in the first part
 	auto.LearningRate, auto.Eta0 = "auto", 0
 	small := stepping("hinge")
 	small.Eta0 = 1e-5
@@ -148,7 +148,7 @@ func loaded(t *testing.T, p estimator.Predictor) estimator.Predictor {
 	return m.Predictor
 }
 
-// Fitted steps stay: what is learned on sees the new rows as the old ones.
+// Fitted steps stay the same: new rows are mapped as the old ones.
 func TestContinueKeepsTheSteps(t *testing.T) {
 	ctx := context.Background()
 	spec := pipeline.Steps(encoder()).Then(stepping("hinge"))

@@ -23,9 +23,9 @@ func (u Union) Cost(shape datasets.Shape) datasets.Cost {
 	return sum
 }
 
-// Cost adds up the groups, whose columns the shape tells. Where it does not know them, the width of a
-// group is a guess: one column for each name, and the columns left over in equal parts for kinds and
-// patterns.
+// Cost adds the costs of the groups, whose columns the shape determines. If they are unknown, the
+// width of a group is an estimate: one column for each name, and equal parts of the remaining
+// columns for kinds and patterns.
 func (c Columns) Cost(shape datasets.Shape) datasets.Cost {
 	groups, rest := c.divide(shape)
 	sum := datasets.Cost{CheapToRecompute: true}
@@ -51,7 +51,7 @@ func (c Columns) divide(shape datasets.Shape) (groups []datasets.Shape, rest int
 		schema := datasets.Schema{Columns: shape.Columns}
 		taken := make([]bool, shape.Cols)
 		for i, g := range c.Groups {
-			index, _ := g.find(schema, shape.Cols) // a fit says what is wrong with it
+			index, _ := g.find(schema, shape.Cols) // the fit reports the error
 			groups[i] = shape
 			groups[i].Cols, groups[i].Columns = len(index), pick.Schema(schema, index).Columns
 			for _, j := range index {
@@ -81,7 +81,7 @@ func (c Columns) divide(shape datasets.Shape) (groups []datasets.Shape, rest int
 	return groups, left
 }
 
-// names says whether every term of the selection is a name, as far as its looks tell.
+// names reports whether every term of the selection looks like a name.
 func (g Group) names() bool {
 	for _, term := range g.Select {
 		if looksOpen(term) {

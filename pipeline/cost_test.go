@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// What a composite says it costs, and how wide it becomes, is the sum of its parts.
+// The cost and the width of a composite are the sums over its parts.
 func TestCostAddsUp(t *testing.T) {
 	wide, narrow := fourier(64), fourier(16)
 	chain := pipeline.NewChain(mirror{}, wide).Cost(datasets.Shape{Rows: 1000, Cols: 8})
@@ -81,8 +81,8 @@ func TestWideFeaturesAreNotStored(t *testing.T) {
 	}
 }
 
-// What a fit takes counts features that are kept, and not those that are made in tiles: neither for one reading nor for many
-// that do not fit the pipeline's memory.
+// The memory of a fit includes cached features, but not those computed in tiles, for one pass or
+// for many that exceed the memory of the pipeline.
 func TestCostCountsFeaturesThatAreKept(t *testing.T) {
 	const features = 20_000
 	shape := datasets.Shape{Rows: 100_000, Cols: 8, Outputs: 1}

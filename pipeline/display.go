@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/svg"
 )
 
-// SVG returns the pipeline as a diagram, which a notebook shows by itself: the steps from left to
-// right with their parameters, what is done side by side one above the other.
+// SVG returns a diagram of the pipeline: the steps from left to right with their parameters,
+// parallel parts stacked. Notebooks display it.
 func (p Pipeline) SVG() string {
 	return svg.Diagram(svg.Box{Title: "pipeline", Parts: p.boxes()})
 }
@@ -67,7 +67,7 @@ func settings(spec any) []string {
 	return out
 }
 
-// HTML returns the facts of the fitted pipeline, which a notebook shows by itself.
+// HTML returns a table of the fitted pipeline. Notebooks display it.
 func (p *FittedPipeline) HTML() string {
 	name, _ := p.Model()
 	return svg.NameValueTable(append([][2]string{{"model", name}}, p.Facts()...))

@@ -113,7 +113,7 @@ func ExampleColumns() {
 	// ⎣60   3   0   1⎦
 }
 
-// Features of two kernels side by side approximate the weighted sum of the kernels.
+// Concatenated features of two kernels approximate the weighted sum of the kernels.
 func ExampleUnion() {
 	smooth, sharp := transformer.NewRFF(), transformer.NewRFF()
 	smooth.Kernel, smooth.Gamma, smooth.Features = "gaussian", transformer.FixedGamma(0.5), 20000

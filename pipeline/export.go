@@ -15,8 +15,8 @@ var (
 	_ graph.ModelExporter = (*FittedPipeline)(nil)
 )
 
-// Export adds to g what the steps make of rows, in double precision also where the pipeline maps them in single. The
-// error tells of all steps that cannot be exported: it is a [graph.StepErrors].
+// Export adds the output of the steps for the rows to g, in double precision also for float32
+// pipelines. The error is a [graph.StepErrors] of all steps that cannot be exported.
 func (c *FittedChain) Export(g *graph.Graph, in graph.Value) (graph.Value, error) {
 	var errs []error
 	for _, s := range c.steps {
@@ -26,7 +26,7 @@ func (c *FittedChain) Export(g *graph.Graph, in graph.Value) (graph.Value, error
 	return in, graph.Join(errs...)
 }
 
-// Export adds to g what every part makes of its columns, side by side.
+// Export adds the concatenated outputs of all parts to g.
 func (c *concatenation) Export(g *graph.Graph, in graph.Value) (graph.Value, error) {
 	var errs []error
 	var outs []graph.Value
@@ -69,8 +69,8 @@ func exportStep(g *graph.Graph, s *rows.Step, in graph.Value) (graph.Value, erro
 	return out, graph.WithPath(s.Name, err)
 }
 
-// ExportModel adds to g what the pipeline predicts for rows. The error tells of all steps and models that cannot be
-// exported: it is a [graph.StepErrors].
+// ExportModel adds the predictions of the pipeline for the rows to g. The error is a
+// [graph.StepErrors] of all steps and models that cannot be exported.
 func (p *FittedPipeline) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	if w := g.Width(rows); w != p.chain.cols {
 		return graph.Prediction{}, fmt.Errorf("%d columns at fit, %d now", p.chain.cols, w)

@@ -15,12 +15,12 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// mirror is a step that turns signs, counts its fits, and is as wide as it is told.
+// mirror is a step that changes signs, counts its fits, and has a given width.
 type mirror struct {
 	Factor float64
 	Fail   string        // what to fail with
 	Fits   *atomic.Int64 // counts fits
-	Rowed  bool          // whether it looks at rows
+	Rowed  bool          // whether its fit depends on the rows
 	Seen   *[]string     // names of the columns it was fitted to
 }
 
@@ -95,7 +95,7 @@ func (c constant) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
 // The rows and steps of the tests of pipelines and of model files.
 var people, amounts, numbers, encoder, fourier = samples.People, samples.Amounts, samples.Numbers, samples.Encoder, samples.Fourier
 
-// The kinds of models there can be, beside those of package estimator.
+// Further kinds of models, in addition to those of package estimator.
 type (
 	multi            struct{ constant }
 	classifier       struct{ constant }
@@ -120,7 +120,7 @@ func fullOf(X mat.Matrix, cols int, v float64) *mat.Dense {
 // has is what a model can do.
 type has struct{ classifies, probable, multi, reports bool }
 
-// hasOf tells what a model can do.
+// hasOf returns the capabilities of a model.
 func hasOf(p estimator.Predictor) has {
 	outputs := estimator.OutputsOf(p).Has
 	return has{classifies: outputs.Has(estimator.Scores), probable: outputs.Has(estimator.Probabilities),

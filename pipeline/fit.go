@@ -12,9 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 )
 
-// Fit fits the steps one after the other and the estimator to what comes out of them. The result is a
-// [*FittedPipeline]; what the fitted estimator can do besides, [estimator.As] finds in it. No step sees the
-// targets where the estimator learns without them.
+// Fit fits the steps in order, and the estimator to their output. The result is a [*FittedPipeline]
+// with all outputs of the fitted estimator. Unsupervised estimators hide the targets from all
+// steps.
 func (p Pipeline) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	if err := p.check(); err != nil {
 		return nil, place.Here(err)
@@ -88,11 +88,10 @@ func (p Pipeline) checkMemory(shape datasets.Shape) error {
 	return place.At("step", p.path(), memory.Check(rows.CostOf(p.Estimator, shape.After(mapped)).Bytes))
 }
 
-// EstimatorReadsOnce reports whether the estimator reads what comes out of the last step just once,
-// when the pipeline is fitted to n×cols inputs; n is −1 where that is unknown. Its features are then
-// mapped as it reads them and never stored; those of any other estimator are cached where they fit into
-// memory, because reading them again would map them again: in single precision where they are many and the estimator is a
-// estimators that learn by rounded rows.
+// EstimatorReadsOnce reports whether the estimator makes a single pass over the output of the last
+// step, for a fit to n×cols inputs; n is −1 if unknown. Its features are then computed during the
+// pass and never stored. For other estimators they are cached if they fit in memory, in float32 if
+// there are many and the estimator supports it.
 func (p Pipeline) EstimatorReadsOnce(n, cols int) bool {
 	if _, ok := p.Estimator.(estimator.BlockEstimator); !ok {
 		return false
@@ -100,8 +99,7 @@ func (p Pipeline) EstimatorReadsOnce(n, cols int) bool {
 	return rows.CostOf(p.Estimator, datasets.Shape{Rows: n, Cols: max(p.widthAfter(n, cols), 1)}).Passes == 1
 }
 
-// widthAfter is the width that comes out of the steps as far as they can tell before they are
-// fitted.
+// widthAfter returns the output width of the steps, as far as it is known before the fit.
 func (p Pipeline) widthAfter(rows, cols int) int {
 	return (Chain{Steps: p.Steps}).Cost(datasets.Shape{Rows: rows, Cols: cols}).OutputWidth
 }

@@ -48,7 +48,7 @@ func (p *FittedPipeline) Model() (name string, fitted estimator.Predictor) { ret
 // InputSchema returns the schema of the rows the pipeline was fitted to.
 func (p *FittedPipeline) InputSchema() datasets.Schema { return p.in }
 
-// Precision returns [Float64] or [Float32], as the pipeline said.
+// Precision returns the precision of the pipeline, [Float64] or [Float32].
 func (p *FittedPipeline) Precision() string { return p.precision }
 
 // InputWidth returns the number of columns that go in.
@@ -165,8 +165,8 @@ func (p *FittedPipeline) mapBlock(ctx context.Context, X mat.Matrix, lo, hi int,
 	return err
 }
 
-// diagnose maps X, which begins at row lo, once more to see what made err, and returns err with the
-// row and the column where that is a value of X or of what a step made of it.
+// diagnose maps X, which begins at row lo, again to locate the cause of err, and returns err with
+// the row and the column of the offending value.
 func (p *FittedPipeline) diagnose(ctx context.Context, err error, X mat.Matrix, lo int) error {
 	schema := p.in
 	for _, s := range p.chain.steps {
@@ -179,7 +179,7 @@ func (p *FittedPipeline) diagnose(ctx context.Context, err error, X mat.Matrix, 
 	return rows.Explain(err, datasets.Set{X: X}, schema, lo)
 }
 
-// put copies what the model says about the rows from lo on. The first block to come makes the room.
+// put copies the outputs of a block that begins at row lo. The first block allocates the result.
 func (r *results) put(lo int, block estimator.Prediction) {
 	from, fromMatrices := block.Parts()
 	r.mu.Lock()
@@ -201,7 +201,7 @@ func (r *results) put(lo int, block estimator.Prediction) {
 	}
 }
 
-// roomOf returns whole, or room for so many rows where it has none and the block has numbers.
+// roomOf returns whole, or allocates it for the given rows if it is nil and the block has values.
 func roomOf(whole, block []float64, rows int) []float64 {
 	if whole == nil && block != nil {
 		return make([]float64, rows)

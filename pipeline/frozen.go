@@ -9,9 +9,9 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Frozen is a step that was fitted before: fitting it returns Fitted, whatever the rows are, and costs nothing. A
-// fitted pipeline has Spec in its place, so that it is written, read and inspected as one whose steps were
-// all fitted together. It serves who fits several pipelines that begin alike, and knows that the rows are the same.
+// Frozen is a fitted step: its fit returns Fitted for any rows, at no cost. A fitted pipeline
+// contains Spec in its place, so that it is saved and inspected like any other. Use it to share a
+// fitted prefix among pipelines that are fitted to the same rows.
 type Frozen struct {
 	Spec   transformer.Fitter
 	Fitted transformer.Transformer

@@ -126,7 +126,7 @@ func TestRegisteredStepsObeyTheLaws(t *testing.T) {
 			o.Zero = func() transformer.Transformer { return e.Fitted().(transformer.Transformer) }
 			t.Run(e.Name, func(t *testing.T) { transformertest.Run(t, spec.(transformer.Fitter), o) })
 		case isModel:
-			if strings.HasPrefix(e.Name, "kernel_ridge") || e.Name == "rff_network" { // the rules for gamma look at all rows alike, whatever their weights
+			if strings.HasPrefix(e.Name, "kernel_ridge") || e.Name == "rff_network" { // rules for gamma ignore weights
 				var err error
 				if spec, err = param.With(spec, param.Setting{Path: "gamma", Value: 0.1}); err != nil {
 					t.Fatal(err)
@@ -151,8 +151,8 @@ func TestRegisteredStepsObeyTheLaws(t *testing.T) {
 	}
 }
 
-// What the registry says of each step is complete: a sentence, parameters that are declared and
-// valid, a fitted type that can be kept.
+// The registry entries are complete: a sentence, declared and valid parameters, a serializable
+// fitted type.
 func TestRegistryIsComplete(t *testing.T) {
 	for _, e := range pipeline.Registered() {
 		if e.Doc == "" || strings.HasSuffix(e.Doc, ".") {

@@ -23,8 +23,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// A struct literal with fields left out is refused, alone and in a pipeline, with every fault and
-// the constructor that has the defaults.
+// A struct literal with missing fields is rejected, alone and in a pipeline, with all errors and
+// the constructor that sets the defaults.
 func TestLiteralsAreSentToTheirConstructors(t *testing.T) {
 	data := numbers(40, 43)
 	for _, c := range []struct {

@@ -20,5 +20,6 @@ func checkNames(what string, names []string) error {
 	return nil
 }
 
-// ValidName says whether name, of letters, digits, _ and -, can stand in a path and in a file's name.
+// ValidName reports whether a name of letters, digits, _ and - can be part of a path and of a file
+// name.
 func ValidName(name string) bool { return suggest.ValidName(name) }

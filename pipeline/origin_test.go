@@ -14,10 +14,10 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// originSpy is a binning step that tells what its grids look at.
+// originSpy is a binning step that records the inputs of its grids.
 type originSpy struct {
 	Binning transformer.Binning
-	Seen    *[][]int // written under spying, for folds are fitted side by side
+	Seen    *[][]int // written concurrently by the folds, under spying
 }
 
 var spying sync.Mutex

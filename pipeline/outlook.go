@@ -11,11 +11,10 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// CheckKinds looks, by the schema of the rows alone, whether a step or the estimator would be given
-// columns of a kind that it does not take, or a group of columns would select none. The error is
-// [param.FieldErrors], each with the path of its step. Steps say themselves what they take and leave:
-// [datasets.Requirer], [datasets.SchemaInferrer], [Composite]. What comes out of one that does not is not
-// known, and nothing behind it is looked at.
+// CheckKinds checks, by the schema alone, whether a step or the estimator gets columns of an
+// unsupported kind, and whether a group of columns is empty. The error is [param.FieldErrors] with
+// the paths of the steps. Steps declare what they require and output: [datasets.Requirer],
+// [datasets.SchemaInferrer], [Composite]. After a step that declares no output, nothing is checked.
 func (p Pipeline) CheckKinds(schema datasets.Schema) error {
 	return p.CheckContent(schema, nil)
 }
@@ -38,8 +37,8 @@ func (f *forecast) pipeline(p Pipeline, in datasets.InferredSchema, path string)
 	f.model(p.Estimator, out, join(path, p.path()), p.path())
 }
 
-// model looks at what an estimator refuses, and what those refuse that it holds: they get the rows that
-// it gets, unless it has demands of its own to make.
+// model checks the requirements of an estimator and of its inner estimators, which get the same
+// rows unless the outer one declares requirements.
 func (f *forecast) model(spec estimator.Estimator, in datasets.InferredSchema, path, name string) {
 	if p, ok := spec.(Pipeline); ok {
 		f.pipeline(p, in, path)
@@ -134,7 +133,7 @@ func (f *forecast) demands(spec any, in datasets.InferredSchema, path, name stri
 	}
 }
 
-// refusal says which columns do not meet a demand of the step called name.
+// refusal returns the error of the columns that violate a requirement of the named step.
 func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f param.FieldError, refused bool) {
 	if d.Constraint == datasets.Categories && len(in.Columns) == 0 {
 		return param.FieldError{Problem: "the columns are numbers already, and " + name + " takes categorical ones"}, true
@@ -183,7 +182,8 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 	return f, true
 }
 
-// unnamed says that no column has the name that is demanded, where all columns are known.
+// unnamed returns the error of a required column name that does not exist, if all columns are
+// known.
 func unnamed(d datasets.Requirement, in datasets.InferredSchema, name string) (f param.FieldError, refused bool) {
 	var names []string
 	for _, c := range in.Columns {

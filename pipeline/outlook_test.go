@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// What a step cannot take is told from the schema alone, with the step's path.
+// Violations of requirements follow from the schema alone, with the path of the step.
 func TestCheckKinds(t *testing.T) {
 	schema := datasets.Schema{Columns: []datasets.Column{
 		{Name: "age"}, {Name: "sex", Kind: datasets.Categorical, Categories: []string{"f", "m"}},
@@ -26,7 +26,7 @@ func TestCheckKinds(t *testing.T) {
 	words := group("w", "categorical", frequent, transformer.NewOneHot())
 	for name, c := range map[string]struct {
 		steps []transformer.Fitter
-		path  string // of the fault; "" for none
+		path  string // of the error; "" for none
 	}{
 		"nothing before":   {nil, "ridge"},
 		"a map":            {[]transformer.Fitter{transformer.NewRFF()}, "rff"},

@@ -20,8 +20,9 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// cells is a sparse map of one's own: for each column the cell of width Step that a value is in, of so
-// many Cells, times Weight. Maps of one Seed are of one family, with a wide map for each Step.
+// cells is a custom sparse map: for each column, the cell of width Step (of Cells cells) that
+// contains the value, times Weight. Maps with the same Seed are one family, with a wide map for
+// each Step.
 type cells struct {
 	Cells  int
 	Step   float64
@@ -141,8 +142,8 @@ func (f fittedCells) Transform(_ context.Context, X mat.Matrix) (mat.Matrix, err
 	return sparse.New(n, f.Cells, indptr, indices, values)
 }
 
-// A sparse family of one's own maps the rows once for each wide map, before any model, and predicts as
-// fits by themselves; where the family fails, each candidate is fitted by itself.
+// A custom sparse family maps the rows once for each wide map, and predicts as separate fits; if
+// the family fails, candidates are fitted separately.
 func TestOwnSparseFamily(t *testing.T) {
 	data := numbers(120, 70)
 	for _, broken := range []string{"", "fit", "members", "width"} {

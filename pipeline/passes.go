@@ -151,7 +151,8 @@ func noPasses(spec any) error {
 	return fmt.Errorf("%w: %s needs all rows at once, or to be given what it would learn from them", datasets.ErrNoPasses, specName(spec))
 }
 
-// beginStep begins what f learns from rows with so many columns: a pass, or, where it needs no rows, all of it.
+// beginStep begins the fit of f to rows with the given number of columns: a pass, or the fitted
+// value if it does not depend on rows.
 func beginStep(ctx context.Context, f transformer.Fitter, schema datasets.Schema, cols int) (transformer.Transformer, datasets.Pass, error) {
 	if p, ok := f.(transformer.PassFitter); ok {
 		begun, err := p.Start(ctx, schema, cols)
@@ -192,7 +193,7 @@ type chainSums struct {
 	pipeline *Pipeline // whose steps they are; nil for a chain
 	in       datasets.Schema
 	cols     int
-	single   bool // whether the last step's features are wanted in single precision
+	single   bool // whether the features of the last step are float32
 
 	fits   []transformer.Transformer // of the first steps, not changed any more
 	sample mat.Matrix                // the first row, nil before there is one
@@ -209,7 +210,7 @@ type finishedChain struct {
 	predictor estimator.Predictor // of a pipeline
 }
 
-// open goes on behind the fitted steps to the next one that needs rows.
+// open continues to the next step that depends on rows.
 func (c *chainSums) open(ctx context.Context) error {
 	for len(c.fits) < len(c.steps) {
 		chain, schema, err := c.chain(ctx, c.fits)
@@ -375,7 +376,7 @@ func digest(v model.Stateful) (sum [sha256.Size]byte, err error) {
 	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
-// Next goes on with the next pass, the next step that needs rows, or the estimator.
+// Next begins the next pass: of the next step that depends on rows, or of the estimator.
 func (c *chainSums) Next(ctx context.Context) (pass.Sums, error) {
 	if c.pass == nil || c.done != nil {
 		return nil, ctxerr.Check(ctx)
@@ -431,7 +432,7 @@ func precisionOf(p *Pipeline) string {
 	return p.Precision
 }
 
-// finish returns what comes out, after Next has said that the pass is the last.
+// finish returns the result after the last pass.
 func (c *chainSums) finish(ctx context.Context) (*finishedChain, error) {
 	if c.done == nil {
 		if err := c.complete(ctx, c.fits); err != nil {

@@ -71,7 +71,7 @@ func (c Columns) Finish(ctx context.Context, last datasets.Pass) (transformer.Tr
 	return fitted, nil
 }
 
-// parallelSums are the sums of parts that stand side by side, each in a pass of its own until it is fitted.
+// parallelSums are the sums of parallel parts, each with its own passes until it is fitted.
 type parallelSums struct {
 	what  string // they are: parts or groups
 	specs []transformer.Fitter
@@ -165,7 +165,7 @@ func (p *parallelSums) Merge(ctx context.Context, other pass.Sums) error {
 	return nil
 }
 
-// Next goes on with the next pass of every part that has one.
+// Next begins the next pass of every unfinished part.
 func (p *parallelSums) Next(ctx context.Context) (pass.Sums, error) {
 	if p.done != nil {
 		return nil, ctxerr.Check(ctx)
@@ -193,7 +193,7 @@ func (p *parallelSums) Next(ctx context.Context) (pass.Sums, error) {
 	return nil, p.complete(ctx, next.fits)
 }
 
-// complete puts the fitted parts side by side.
+// complete concatenates the fitted parts.
 func (p *parallelSums) complete(ctx context.Context, fits []transformer.Transformer) error {
 	a := &concatenation{cols: p.cols}
 	samples := make([]mat.Matrix, len(fits))
@@ -213,7 +213,7 @@ func (p *parallelSums) complete(ctx context.Context, fits []transformer.Transfor
 	return nil
 }
 
-// finish returns what comes out, after Next has said that the pass is the last.
+// finish returns the result after the last pass.
 func (p *parallelSums) finish(ctx context.Context) (*concatenation, error) {
 	if p.done == nil {
 		if _, err := p.Next(ctx); err != nil {

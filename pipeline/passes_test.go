@@ -15,8 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Pipelines of every form that learn by passes, driven by hand, say what FitSource of the same blocks says,
-// to the bit.
+// Pipelines of all forms that learn by passes predict the same bits as FitSource of the same
+// blocks.
 func TestPassesGiveTheBitsOfFitSource(t *testing.T) {
 	single := pipeline.Steps(encoder(), fourier(30)).Then(estimator.NewRidge())
 	single.Precision = pipeline.Float32
@@ -80,7 +80,7 @@ func TestPassesNameWhatHasNone(t *testing.T) {
 	}
 }
 
-// What is wrong with a row is said as by a fit: with the step, and the row of the part.
+// Errors of passes name the step and the row, as those of a fit.
 func TestPassesSayWhichRow(t *testing.T) {
 	ctx, data := context.Background(), numbers(50, 2)
 	data.X.(*mat.Dense).Set(33, 1, -1e9)
@@ -103,7 +103,7 @@ func TestPassesSayWhichRow(t *testing.T) {
 	}
 }
 
-// Parts are merged behind the same fitted steps only: one that has gone on by itself has its own.
+// Only parts with the same fitted steps can be merged: a part that continued alone has its own.
 func TestPassesAreMergedBehindTheSameSteps(t *testing.T) {
 	ctx, data := context.Background(), numbers(100, 2)
 	spec := pipeline.Steps(transformer.NewStandardize()).Then(estimator.NewRidge())

@@ -1,5 +1,5 @@
-// Package pipeline puts steps together: one after the other ([Chain]), side by side ([Union]),
-// group of columns by group ([Columns]), and before a model ([Pipeline]).
+// Package pipeline combines steps: sequentially ([Chain]), in parallel ([Union]), by groups of
+// columns ([Columns]), and with a model ([Pipeline]).
 //
 // Each of them is a spec like any other: a [Chain], a [Union] and a [Columns] is a step, a
 // [Pipeline] is an estimator, and their parameters are those of their parts, by path:
@@ -7,14 +7,13 @@
 //	p := pipeline.Steps(transformer.NewStandardize(), transformer.NewRFF()).Then(estimator.NewRidge())
 //	wider, err := p.With(param.Setting{Path: "rff.features", Value: 2000})
 //
-// The names of steps come from the registry ([Register], [Registered]). Package pipeline/yaml reads a
-// pipeline from a YAML document with every fault at once and writes it, and pipeline/modelfile keeps a
-// fitted one with the schema of its inputs. A step of your own that holds others is a [Composite].
+// Step names come from the registry ([Register], [Registered]). Package pipeline/yaml reads and
+// writes pipelines as YAML and reports all errors at once; pipeline/modelfile saves fitted
+// pipelines with their schema. Custom steps with children implement [Composite].
 //
-// Narrow features are cached in memory between steps; the features of the last step, which may be
-// much wider than the data, are handed to a model that reads them once in tiles that are made
-// afresh, so that n×D numbers are never stored. A pipeline whose precision is [Float32] makes them
-// in single precision.
+// Narrow features are cached in memory between steps. The output of the last step, which may be
+// much wider than the data, is computed tile by tile for models that make one pass, so n×D numbers
+// are never stored. With precision [Float32] features are float32.
 package pipeline
 
 import (
@@ -35,8 +34,8 @@ type Pipeline struct {
 	Steps     []Step
 	Estimator estimator.Estimator
 	Name      string // of the estimator in paths; "" stands for the name it is registered under
-	// Memory is how many bytes of mapped rows a fit may cache; 0 stands for [DefaultMemory]. What
-	// does not fit is mapped afresh at each reading, so results do not depend on it beyond rounding.
+	// Memory limits the mapped rows that a fit caches, in bytes; 0 means [DefaultMemory]. Rows that
+	// do not fit are mapped in each pass, so results do not depend on it beyond rounding.
 	Memory int64
 	// Precision is that of the features that the last step makes and the estimator reads, where they
 	// are dense: "float64", for which "" stands too, or "float32". In single precision they take half
@@ -73,7 +72,7 @@ func (p Pipeline) clone() Pipeline {
 	return p
 }
 
-// Task returns what the estimator says that it is for, [datasets.AnyTask] where it does not say.
+// Task returns the task of the estimator, [datasets.AnyTask] if it declares none.
 func (p Pipeline) Task() datasets.Task { return share.TaskOf(p.Estimator) }
 
 // path is the estimator's name in parameter paths.

@@ -115,8 +115,8 @@ func TestPrecisionIsChecked(t *testing.T) {
 	}
 }
 
-// From memory, where the features are kept or made afresh, and from a stream comes the same model to
-// the bit; and a model that is loaded predicts the same bits, a single row without garbage.
+// Fits from memory, with cached or recomputed features, and from a stream give the same bits; a
+// loaded model predicts the same bits, a single row without allocation.
 func TestSingleModelsAreTheSameByAnyWay(t *testing.T) {
 	data := people(3000, 7)
 	p := inSingle(estimator.NewLogistic(), encoder(), fourier(60))

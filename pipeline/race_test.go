@@ -2,5 +2,5 @@
 
 package pipeline_test
 
-// underRace says that pools drop what is put into them at random, so that allocations cannot be counted.
+// underRace disables allocation counts: under the race detector pools drop items at random.
 const underRace = true

@@ -19,11 +19,11 @@ type Entry struct {
 	Doc  string // what it does, in a sentence
 	// New returns the spec with its defaults, a [transformer.Fitter] or an [estimator.Estimator].
 	New func() any
-	// Fitted returns an empty value of the type the spec is fitted to, for reading a model file.
+	// Fitted returns an empty value of the fitted type, for reading a model file.
 	Fitted func() model.Stateful
 }
 
-// IsEstimator says whether the entry is an estimator, which can only be the last step.
+// IsEstimator reports whether the entry is an estimator, which can only be the last step.
 func (e Entry) IsEstimator() bool {
 	_, ok := e.New().(estimator.Estimator)
 	return ok
@@ -110,7 +110,7 @@ func EntryOf(spec any) (e Entry, ok bool) {
 	return Lookup(name)
 }
 
-// EntryFor is EntryOf with an error that says what to do where there is none.
+// EntryFor is EntryOf with an error that explains how to register the type.
 func EntryFor(spec any) (Entry, error) {
 	e, ok := EntryOf(spec)
 	if !ok {

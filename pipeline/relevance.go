@@ -51,8 +51,8 @@ func (c *concatenation) Each(in datasets.Schema, yield func(name string, fitted 
 	}
 }
 
-// Supervised reports whether the spec of a step, or of one that it holds, learns from the targets, as far as its
-// fitted type tells by a method Relevance.
+// Supervised reports whether the spec of a step, or one of its children, learns from the targets,
+// according to the method Relevance of its fitted type.
 func Supervised(spec any) bool {
 	if own, ok := EntryOf(spec); ok {
 		if _, relevant := any(own.Fitted()).(relevant); relevant {

@@ -8,8 +8,9 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// Restore returns the fitted pipeline of a spec from what model.Record has kept of it. Missing are the
-// texts that stand for a missing value in its inputs. It fails where the state is not of that spec.
+// Restore returns the fitted pipeline of a spec from the state written by model.Record. missing
+// lists the strings that denote missing values in its inputs. It returns an error if the state does
+// not match the spec.
 func Restore(spec Pipeline, missing []string, state *model.Archive) (*FittedPipeline, error) {
 	p := &FittedPipeline{}
 	if err := model.Restore(state, p); err != nil {

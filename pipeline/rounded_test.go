@@ -47,8 +47,8 @@ func allocating(t *testing.T, p pipeline.Pipeline, data datasets.Set) (estimator
 	return fitted, int64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// Many features are cached in single precision for a model that learns by them, which takes half the memory, and it
-// ends where it would on the features themselves, whether there is room for those or for none, on any number of cores.
+// Many features are cached in float32 for a model that supports it, in half the memory, with the
+// same result, with and without sufficient memory, on any number of cores.
 func TestFeaturesAreRoundedOnTheWay(t *testing.T) {
 	if !exhaustive.Tests() {
 		t.Skip("the features are many")
@@ -143,8 +143,8 @@ func TestTransformedTargetsKeepRoundedFeatures(t *testing.T) {
 	}
 }
 
-// A search rounds many features on the way too, of problems that are solved together and of paths, and scores what
-// fitting each candidate by itself does.
+// A search also rounds many features, for joint problems and paths, and has the scores of separate
+// fits.
 func TestSearchesRoundOnTheWay(t *testing.T) {
 	if !exhaustive.Tests() {
 		t.Skip("the features are many")

@@ -15,12 +15,12 @@ import (
 // selection is the parameter select of a [Group]: one term, or a list of them.
 type selection struct{ terms *[]string }
 
-// Constraint says what a term is.
+// Constraint describes a valid term.
 func (s *selection) Constraint() string {
 	return "a name, kind or pattern of columns, or a list of them"
 }
 
-// Set takes a string or a list of texts.
+// Set accepts a string or a list of strings.
 func (s *selection) Set(plain any) error {
 	list, isList := plain.([]any)
 	if !isList {
@@ -112,7 +112,7 @@ func selector(term string) (accept func(name string, kind datasets.Kind) bool, e
 	return func(name string, _ datasets.Kind) bool { ok, _ := path.Match(term, name); return ok }, nil
 }
 
-// looksOpen says whether term, unless it is a column's name, may stand for several columns.
+// looksOpen reports whether a term that is not a column name may select several columns.
 func looksOpen(term string) bool {
 	return isKind(term) || isRegexp(term) || strings.ContainsAny(term, "*?[")
 }
@@ -121,7 +121,7 @@ func isRegexp(term string) bool {
 	return len(term) > 1 && strings.HasPrefix(term, "/") && strings.HasSuffix(term, "/")
 }
 
-// noColumn says that term selects nothing and what there is to select.
+// noColumn returns the error of a term that selects nothing, with the available columns.
 func noColumn(term string, schema datasets.Schema, cols int) error {
 	const most = 30
 	names := make([]string, cols)

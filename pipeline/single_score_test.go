@@ -31,9 +31,9 @@ func waves(n int) datasets.Set {
 	return datasets.Set{X: x, Y: y}
 }
 
-// What a search scores in single precision is what is fitted: each candidate of a family, of several
-// numbers of features, kernels and penalties down to where rounding decides, predicts what its own fit
-// does, and says the same of it. Only by its own precision would that not be so at the least penalties.
+// A float32 search scores what is fitted: each candidate of a family, over numbers of features,
+// kernels and penalties down to the rounding limit, predicts as its own fit. Float32 features of
+// the family would differ at the smallest penalties.
 func TestSearchScoresWhatIsFittedInSinglePrecision(t *testing.T) {
 	data := waves(900)
 	classes := data

@@ -42,8 +42,8 @@ func (s stopper) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error
 	return X, s.call(ctx)
 }
 
-// A sweep that is cancelled during any call of a step says so, and hands over nothing that comes of it,
-// whatever is shared between settings.
+// A sweep canceled during any call of a step returns the cancellation and delivers no result
+// affected by it, whatever is shared.
 func TestSweepStopsAnywhere(t *testing.T) {
 	data := numbers(60, 3)
 	bins := transformer.NewBinning()

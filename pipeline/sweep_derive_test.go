@@ -239,7 +239,7 @@ func (d dealt) Fit(ctx context.Context, data datasets.Set) (transformer.Transfor
 	return columns.Fit(ctx, data)
 }
 
-// Parts of a composite are not taken to learn from the same rows because they stand side by side.
+// Parallel parts of a composite are not assumed to learn from the same rows.
 func TestSweepDerivesFromTheSamePart(t *testing.T) {
 	data, folds := numbers(150, 12), thirds(150)
 	parts := []pipeline.Step{{Name: "a", Fitter: scales()}, {Name: "b", Fitter: scales()}}
@@ -391,7 +391,7 @@ func TestSweepDividesTheTimeOfLearning(t *testing.T) {
 	}
 }
 
-// alone is what a candidate predicts that is fitted by itself.
+// alone returns the prediction of a separately fitted candidate.
 func alone(t *testing.T, e estimator.Estimator, data datasets.Set, fold datasets.Fold) estimator.Prediction {
 	t.Helper()
 	p, err := e.Fit(ctx, data.Select(fold.Train))
@@ -428,7 +428,8 @@ func TestSweepDerivesPrefixes(t *testing.T) {
 	}
 }
 
-// halfway is a step whose learner or derivation fails, where its own fit does not or says something else.
+// halfway is a step whose first or second stage fails while its own fit succeeds, or fails
+// differently.
 type halfway struct {
 	mirror
 	Learns bool
@@ -446,7 +447,7 @@ func (h halfway) FinishFit(transformer.Transformer) (transformer.Transformer, er
 	return nil, errors.New("it cannot be derived")
 }
 
-// A candidate whose learner cannot be fitted, or that cannot be derived, is fitted by itself.
+// A candidate whose first stage cannot be fitted or finished is fitted separately.
 func TestSweepFitsWhatCannotBeDerived(t *testing.T) {
 	data, folds := numbers(90, 31), thirds(90)
 	for name, h := range map[string]halfway{"no learner": {}, "no derivation": {Learns: true}} {
@@ -497,7 +498,7 @@ func TestSweepRefusesBehindDerivedSteps(t *testing.T) {
 	}
 }
 
-// embedding is an ard that fits in another way, and has said nothing of what is derived.
+// embedding is an ard with a different fit that declares no first stage of its own.
 type embedding struct{ transformer.ARD }
 
 func (embedding) Fit(_ context.Context, data datasets.Set) (transformer.Transformer, error) {

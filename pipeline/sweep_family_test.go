@@ -140,7 +140,7 @@ func TestFamilySweepIsTheNaiveSearch(t *testing.T) {
 		got, shared := sweep(t, sweeper, data, folds, settings)
 		naive(t, data, folds, settings, got, 1e-8)
 		if !slices.Contains(shared, "alpha") || len(steps) == 1 && len(folds) > 1 && !slices.Contains(shared, "folds") {
-			// A rule for γ is found anew on each fold, and then folds are not shared.
+			// A rule for γ is evaluated on each fold, so folds share no features.
 			if !slices.ContainsFunc(settings, func(s estimator.Estimator) bool {
 				return !s.(pipeline.Pipeline).Steps[len(steps)-1].Fitter.(transformer.RFF).IsDataIndependent()
 			}) {
@@ -200,8 +200,7 @@ func TestFamilySweepYieldsErrors(t *testing.T) {
 	}
 }
 
-// However few settings and folds are wanted, and however little memory there is for sums, what comes
-// out is the same bits.
+// The bits do not depend on how few settings and folds are included, or on the memory for sums.
 func TestResumeGivesTheSameBits(t *testing.T) {
 	data := numbers(150, 52)
 	folds := thirds(150)
@@ -251,8 +250,8 @@ func TestResumeGivesTheSameBits(t *testing.T) {
 	}
 }
 
-// Newton's method along a path of C and D has the solutions that it has from zero, in memory or
-// mapping afresh, on every fold.
+// Newton's method along a path of C and D has the same solutions as from zero, cached or
+// recomputed, on every fold.
 func TestNewtonFamilySweepIsTheNaiveSearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(41, 4))
 	for trial := range 10 {
@@ -321,8 +320,9 @@ func TestFamilySweepOfMapsOfSeveralWidths(t *testing.T) {
 	naive(t, data, thirds(160), settings, got, 1e-8)
 }
 
-// Ridges that share sums, bands and refinements have the same bits on any number of cores, in either precision, and in double
-// they are those of fits by themselves, with small penalties of an ill-conditioned map among them.
+// Ridge fits that share sums, bands and refinements have the same bits on any number of cores, in
+// both precisions; in float64 they equal separate fits, also for small penalties of an
+// ill-conditioned map.
 func TestFamilySweepOfManyPenalties(t *testing.T) {
 	const n, width = 1300, 400 // for a band of these penalties
 	data, folds := numbers(n, 55), thirds(n)

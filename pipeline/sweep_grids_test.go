@@ -49,7 +49,7 @@ func TestGridsShareAsTheNaiveSearch(t *testing.T) {
 	}
 }
 
-// A narrow map that has no bin with enough rows fails as it does by itself, and others do not.
+// A narrow map without populated bins fails as in a separate fit, and others succeed.
 func TestGridsThatShareYieldErrors(t *testing.T) {
 	data := numbers(90, 62)
 	binning := transformer.NewBinning()

@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// A search over kernels whose maps are rescalings of the same draws projects the rows once and gives
-// the predictions of the naive search; a kernel that draws for each input stands beside it.
+// A search over kernels whose maps are rescalings of the same draws projects the rows once and
+// predicts as the naive search; a kernel with separate draws is fitted next to it.
 func TestKernelsAreACheapAxis(t *testing.T) {
 	rng := rand.New(rand.NewPCG(50, 5))
 	for trial := range 6 {

@@ -233,7 +233,8 @@ func agree(t *testing.T, what string, got, want estimator.Prediction, rounded bo
 	close(t, what, got.Scores, want.Scores, 1e-6)
 }
 
-// Each distinct prefix is fitted once for each fold, and once for all where no step looks at rows.
+// Each distinct prefix is fitted once per fold, and once for all folds if it does not depend on
+// rows.
 func TestSweepFitsPrefixesOnce(t *testing.T) {
 	data := numbers(90, 31)
 	folds := thirds(90)
@@ -266,7 +267,7 @@ func TestSweepIsTheSameOnOneCore(t *testing.T) {
 	}
 }
 
-// A setting that cannot be fitted is yielded with its error, for every fold, and the others go on.
+// A setting that cannot be fitted yields its error for every fold, and the others continue.
 func TestSweepYieldsErrors(t *testing.T) {
 	data := amounts(people(90, 33))
 	base := pipeline.Steps(encoder()).Then(estimator.NewRidge())
@@ -363,8 +364,7 @@ func TestSweepOfRandomSettings(t *testing.T) {
 	}
 }
 
-// crowd is an estimator that counts how many of its fits go on at once. A fit waits a while for
-// others to join it.
+// crowd is an estimator that counts its concurrent fits. A fit waits for others to join it.
 type crowd struct {
 	Weight        float64
 	running, most *atomic.Int64
@@ -386,7 +386,7 @@ func (c crowd) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor,
 	return mean{}.Fit(ctx, data)
 }
 
-// Where two tasks would not fit into memory side by side, they come one after the other.
+// Tasks that do not fit in memory together run sequentially.
 func TestSweepHoldsWhatMemoryAllows(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	data := numbers(300, 3)

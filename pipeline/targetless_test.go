@@ -62,8 +62,8 @@ func (untargeting) Fit(ctx context.Context, data datasets.Set) (transformer.Tran
 	return transformer.NewStandardize().Fit(ctx, data)
 }
 
-// A pipeline shows none of its steps the targets where its model learns without, however it is fitted, and says all
-// that the model says of rows as they come to the pipeline.
+// A pipeline hides the targets from its steps if its model is unsupervised, for any kind of fit,
+// and has all outputs of the model.
 func TestTargetlessFits(t *testing.T) {
 	data := numbers(40, 1)
 	if data.Y == nil {
@@ -139,7 +139,7 @@ func TestTargetlessRefusesTaughtSteps(t *testing.T) {
 	}
 }
 
-// What a wrapper makes of a model without targets is not known, and that there is one within is told.
+// The output of a wrapper of an unsupervised model is unknown, but the inner model is reported.
 func TestForetellTargetless(t *testing.T) {
 	if got := pipeline.InferCapabilities(pipeline.Steps().Then(lonely{})); got.Task() != datasets.Anomaly {
 		t.Errorf("foretold %+v", got)

@@ -15,8 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Union is the spec of maps of the same rows side by side, itself a step. The inner product of two
-// rows is the weighted sum of those of the parts,
+// Union is the spec of parallel maps of the same rows whose outputs are concatenated; it is a step
+// itself. The inner product of two rows is the weighted sum of those of the parts,
 //
 //	z(x)'z(y) = Σ_p w_p z_p(x)'z_p(y),
 //
@@ -71,7 +71,7 @@ func concatColumns(parts []datasets.InferredSchema) datasets.InferredSchema {
 	return out
 }
 
-// Route goes through every part and puts the results side by side.
+// Route infers the output of every part and concatenates them.
 func (u Union) Route(in datasets.InferredSchema, child func(i int, in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
 	parts := make([]datasets.InferredSchema, len(u.Parts))
 	for i := range parts {
@@ -141,7 +141,7 @@ func (u Union) split() ([]*part, []transformer.Fitter, error) {
 // FitsWithoutRows reports whether that holds for every part.
 func (u Union) IsDataIndependent() bool { return rows.FitWithoutRows(named(u.Parts)) }
 
-// FittedUnion is fitted maps side by side.
+// FittedUnion is a fitted [Union].
 type FittedUnion struct{ concatenation }
 
 // Len returns the number of parts.

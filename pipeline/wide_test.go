@@ -75,7 +75,7 @@ func TestRidgeOnWideMapsWhateverIsKept(t *testing.T) {
 	}
 }
 
-// The work of making features that do not fit into the memory of a pipeline is planned for every reading.
+// The cost of features that do not fit in the memory of a pipeline is planned for every pass.
 func TestPlanOfFeaturesThatAreMadeAgain(t *testing.T) {
 	rff, ridge := transformer.NewRFF(), estimator.NewRidge()
 	rff.Features, rff.Gamma = 32768, transformer.FixedGamma(0.01)

@@ -12,11 +12,11 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Within lists what a spec holds of which a document says what it is: an [estimator.Estimator] or a
-// [transformer.Fitter] in a field that [param.List.Child] declares, as of a model that wraps another one.
-// In a document it stands below the name of the child: a step, or a list of steps, which is a [Pipeline] or
-// a [Chain]. Of [meta.Members] there stands a mapping from the name of each to such. The children of a
-// [Composite] stand in its list instead.
+// Within lists the inner specs of a spec: an [estimator.Estimator] or a [transformer.Fitter] in a
+// field that [param.List.Child] declares, as in a wrapper. In a document the inner spec is below
+// the name of the child: a step, or a list of steps, which is a [Pipeline] or a [Chain]; for
+// [meta.Members] a mapping from names to such. The children of a [Composite] are in its list
+// instead.
 func Within(spec any) []param.Child {
 	switch spec.(type) {
 	case Composite, Member, Pipeline:
@@ -52,7 +52,7 @@ func modelsWithin(spec any) (out []meta.Member) {
 // Capabilities is what is known of the predictions of a model before it is fitted.
 type Capabilities struct {
 	Unknown       bool // whether nothing is
-	Classes       bool // whether it predicts classes; else it predicts numbers, or does what Targetless says
+	Classes       bool // whether it predicts classes; otherwise numbers, or as Targetless declares
 	Probabilities bool
 	Std           bool          // whether it knows its standard deviation
 	Intervals     bool          // whether it knows intervals, or sets of classes
@@ -72,8 +72,8 @@ func (f Capabilities) Task() datasets.Task {
 	return datasets.Regression
 }
 
-// InferCapabilities says what a model will predict: the outputs of the type of its fitted value, or, if it holds other models,
-// those of these. A spec that is an [estimator.TaskProvider] says itself what it is for.
+// InferCapabilities returns the outputs of a future fit: those of the fitted type, or of the inner
+// models. An [estimator.TaskProvider] declares its task.
 func InferCapabilities(spec estimator.Estimator) Capabilities {
 	if p, ok := spec.(Pipeline); ok {
 		return InferCapabilities(p.Estimator)

@@ -13,10 +13,9 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/internal/pick"
 )
 
-// Align returns data as the model wants it: columns matched by name and put into the model's order,
-// levels of categorical columns and classes recoded, a level that the model does not know as
-// [datasets.Unknown]. A column that is missing, too many or of another kind is an error that names
-// it. Data whose columns have no names must have as many as the model.
+// Align returns data in the form of the model: columns matched by name and reordered, categories
+// and classes recoded, unknown categories as [datasets.Unknown]. Missing, extra, and columns of
+// another kind are errors. Unnamed data must have the number of columns of the model.
 func (m *Model) Align(data datasets.Set) (datasets.Set, error) {
 	in := data.Schema
 	want := m.Schema.Columns

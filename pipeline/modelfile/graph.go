@@ -26,9 +26,9 @@ import (
 //	lower, upper    as the targets       regressions with intervals: ends of the level of the fit, else of
 //	                                     estimator.DefaultLevel
 //
-// Everything is computed in double precision, also where the pipeline has precision float32. Rows that the model refuses,
-// for a missing value no step fills in, say, have NaN or numbers without a meaning. The error names every step and model
-// that cannot be exported, with the reason: it wraps a [graph.StepErrors].
+// All values are computed in float64, also for float32 pipelines. Rows that the model rejects, for
+// example because of a missing value without imputation, give NaN or undefined numbers. The error
+// wraps a [graph.StepErrors] of all steps and models that cannot be exported.
 func (m *Model) Graph() (*graph.Graph, error) {
 	fitted := pipeline.Find(m.Predictor)
 	if fitted == nil {
@@ -53,7 +53,7 @@ func (m *Model) Graph() (*graph.Graph, error) {
 	return g, nil
 }
 
-// graphInputs returns so many columns.
+// graphInputs returns the inputs of the graph.
 func (m *Model) graphInputs(cols int) []graph.Input {
 	missing := m.Schema.Missing
 	if missing == nil {

@@ -147,7 +147,7 @@ type chosen struct{ estimator.Predictor }
 
 func (c chosen) Unwrap() (within estimator.Predictor, sameRows bool) { return c.Predictor, true }
 
-// moved predicts by another model for other rows, and does not say so to graphs.
+// moved predicts with another model for other rows, and has no export.
 type moved struct{ estimator.Predictor }
 
 func (m moved) Unwrap() (within estimator.Predictor, sameRows bool) { return m.Predictor, false }
@@ -187,8 +187,8 @@ func TestModelsWithinAreNamed(t *testing.T) {
 	}
 }
 
-// refusals are the registered steps and models that cannot be exported, with their reasons; docs/custom-steps.md
-// tells of them.
+// refusals are the registered steps and models that cannot be exported, with their reasons, as in
+// docs/custom-steps.md.
 var refusals = map[string]string{
 	"binning": "bins are found by hashes of 64 bits, which exports have no operation for; use rff or nystroem with kernel: laplacian, bochner auto --exportable, or serve the model file itself",
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// gaps makes some values of rows missing, some levels unknown, and some numbers far off.
+// gaps makes some values missing, some categories unknown, and some numbers extreme.
 func gaps(data datasets.Set, seed uint64) datasets.Set {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	X := mat.DenseCopyOf(data.X)
@@ -168,7 +168,7 @@ func TestTheInputsOfAGraphAreThoseOfTheSchema(t *testing.T) {
 	}
 }
 
-// odd is a step of somebody else's that does not say what it computes.
+// odd is a third-party step without export.
 type odd struct{ transformer.Dense }
 
 type oddFit struct{ transformer.Transformer }

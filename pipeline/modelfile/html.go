@@ -9,8 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// HTML returns the facts of the model and the diagram of its pipeline, which a notebook shows by
-// itself.
+// HTML returns a table of the model and the diagram of its pipeline. Notebooks display it.
 func (m *Model) HTML() string {
 	facts := [][2]string{{"name", m.Name}, {"task", string(m.Task)}}
 	if p := pipeline.Find(m.Predictor); p != nil {

@@ -140,7 +140,7 @@ func TestManyUnnamedColumns(t *testing.T) {
 	}
 }
 
-// What is not finite, or is no hash of a bin, or says of the model what it is not, is refused.
+// Non-finite values, invalid hashes and false claims about the model are rejected.
 func TestSmuggledValuesAreRefused(t *testing.T) {
 	data := numbers(60, 52)
 	bins := transformer.NewBinning()

@@ -67,7 +67,7 @@ func fittedPipeline(p estimator.Predictor) *pipeline.FittedPipeline {
 	}
 }
 
-// taskOf says what the model behind the steps is for.
+// taskOf returns the task of the model.
 func taskOf(p *pipeline.FittedPipeline) datasets.Task {
 	if task := share.TaskOf(p.Spec()); task.Unsupervised() {
 		return task
@@ -126,7 +126,7 @@ func (m *Model) Write(w io.Writer) error {
 // maxProfile is how many bytes the profile may have: those of a thousand columns.
 const maxProfile = 1 << 20
 
-// profileText writes the profile, of which a file holds as many columns as there is room for, as it can be read.
+// profileText encodes the profile with as many columns as fit, and checks that it can be decoded.
 func (m *Model) profileText(fitted *pipeline.FittedPipeline) (string, error) {
 	if m.Profile == nil {
 		return "", nil
@@ -210,7 +210,7 @@ func restore(h model.Header, state *model.Archive) (*Model, error) {
 	return m, m.try()
 }
 
-// agrees reports what the model says of itself that is not so of its fitted pipeline.
+// agrees returns an error if the fields of the model contradict its fitted pipeline.
 func (m *Model) agrees(fitted *pipeline.FittedPipeline) error {
 	task := taskOf(fitted)
 	switch in := fitted.InputSchema(); {
@@ -242,7 +242,7 @@ func (m *Model) try() error {
 	return nil
 }
 
-// zeros is a row of so many zeros, which take no memory.
+// zeros is a row of zeros that takes no memory.
 type zeros int
 
 // Dims returns 1 and the number of columns.

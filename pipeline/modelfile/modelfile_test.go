@@ -278,7 +278,7 @@ func TestAlignRefuses(t *testing.T) {
 	}
 }
 
-// A model file that says something impossible is refused, whatever it is.
+// A model file with an impossible claim is rejected.
 func TestLoadRefuses(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "m")

@@ -69,10 +69,10 @@ type RowPrediction struct {
 	Class         string             `json:"class,omitempty"`         // name of the class; "" in regression
 	Probabilities map[string]float64 `json:"probabilities,omitempty"` // by class; nil where the model has none
 	Scores        map[string]float64 `json:"scores,omitempty"`        // by class, of a classifier without probabilities; of two classes that of the second
-	Std           *float64           `json:"std,omitempty"`           // standard deviation of a new observation; nil where the model does not tell
+	Std           *float64           `json:"std,omitempty"`           // standard deviation of a new observation; nil if unavailable
 	Lower         *float64           `json:"lower,omitempty"`         // ends of an interval that a new observation is to lie in
 	Upper         *float64           `json:"upper,omitempty"`
-	AnomalyScore  *float64           `json:"anomaly_score,omitempty"` // how unlike the others the row is; nil where the model does not tell
+	AnomalyScore  *float64           `json:"anomaly_score,omitempty"` // anomaly score; nil if unavailable
 	Targets       map[string]float64 `json:"targets,omitempty"`       // by name, where there are several; Value, Std, Lower and Upper are of the first
 	TargetsStd    map[string]float64 `json:"targets_std,omitempty"`
 	TargetsLower  map[string]float64 `json:"targets_lower,omitempty"`
@@ -111,7 +111,7 @@ func rowPrediction(output estimator.Prediction, i int, classes []string, targets
 	return out
 }
 
-// classes fills in what is said of the classes.
+// classes sets the class and the probabilities of row i.
 func (p *RowPrediction) classes(output estimator.Prediction, i int, classes []string) {
 	switch {
 	case output.Probabilities != nil:
@@ -164,5 +164,5 @@ func (p RowPrediction) String() string {
 	return digits(p.Value, 6)
 }
 
-// digits writes a number with so many digits.
+// digits formats a number with n significant digits.
 func digits(v float64, n int) string { return strconv.FormatFloat(v, 'g', n, 64) }

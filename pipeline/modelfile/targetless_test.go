@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// A model that learned without a target may name one that scores it, and reads back as it was; of rows by name it says
-// numbers, and no class of that target.
+// An unsupervised model may name a target that scores it, and round-trips; predictions of named
+// rows are numbers, not classes of that target.
 func TestTargetlessModels(t *testing.T) {
 	data := rings()
 	kmeans, oneClass := cluster.NewKMeans(), anomaly.NewOneClass()

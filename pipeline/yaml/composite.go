@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// body splits what stands below a step that holds others: either the bare list, or a mapping in
-// which the list stands under its key beside parameters of the step's own.
+// body splits the value of a step with children: either the list alone, or a mapping with the list
+// under its key and the parameters of the step.
 func (d *decoder) body(c pipeline.Composite, key, node *tree.Node, where string) (list *tree.Node, own []yamlnode.Pair) {
 	h, bare := c.Holds(), len(d.known(c)) == 0
 	if node != nil && node.Kind == tree.SequenceNode {

@@ -14,11 +14,10 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// Decode reads a pipeline, a list of steps of which the last is an estimator, and returns every
-// fault it has.
+// Decode reads a pipeline, a list of steps that ends in an estimator, and returns all errors.
 //
-// A step is a name, or a name with its parameters; a key name beside it tells two steps of one name
-// apart. Steps of columns, union and steps hold steps themselves:
+// A step is a name, or a name with its parameters; the additional key name distinguishes two steps
+// of one kind. The steps columns, union and steps contain steps:
 //
 //   - columns:
 //   - {select: numeric, steps: [{impute: {strategy: median}}, standardize]}
@@ -51,7 +50,7 @@ func Decode(node *tree.Node, from Origin) (pipeline.Pipeline, param.FieldErrors)
 	return p, d.errs
 }
 
-// Unmarshal is Decode of the text of a document. Its faults are the error.
+// Unmarshal is Decode of the text of a document; its errors are joined.
 func Unmarshal(text []byte, from Origin) (pipeline.Pipeline, error) {
 	var node tree.Node
 	if err := tree.Unmarshal(text, &node); err != nil {

@@ -108,7 +108,7 @@ func TestSeedsAreDerived(t *testing.T) {
 	}
 }
 
-// Every fault is told at once, with its place, what was found and what was wanted.
+// All errors are reported at once, with position, value and constraint.
 func TestDecodeFaults(t *testing.T) {
 	const transformers, estimators = "columns, union, steps, impute", "ridge, ridge_classifier, logistic, svm, svr"
 	for _, c := range []struct{ text, want string }{
@@ -211,7 +211,7 @@ type writer struct{ *rand.Rand }
 
 func (r writer) pipeline() pipeline.Pipeline { return r.nested(2) }
 
-// nested is a pipeline whose model may hold others, so many levels deep.
+// nested returns a pipeline of wrappers nested to a depth.
 func (r writer) nested(depth int) pipeline.Pipeline {
 	p := pipeline.Pipeline{Steps: r.steps(r.IntN(4), 2), Estimator: r.model(depth)}
 	for p.CheckTargets() != nil { // a step learns from targets, and the model has none
@@ -373,7 +373,7 @@ func TestLoadWriteLoadIsIdentity(t *testing.T) {
 	}
 }
 
-// mean is an estimator that nobody has registered.
+// mean is an unregistered estimator.
 type mean struct{}
 
 func (mean) Fit(context.Context, datasets.Set) (estimator.Predictor, error) { return nil, nil }

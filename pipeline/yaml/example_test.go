@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/yaml"
 )
 
-// A document with faults is answered with all of them.
+// All errors of a document are reported.
 func ExampleDecode() {
 	const text = `
 - standardise

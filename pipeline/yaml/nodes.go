@@ -26,8 +26,8 @@ func (d *decoder) problem(node *tree.Node, path string, f param.FieldError) {
 	d.errs = append(d.errs, f)
 }
 
-// resolve returns the tree with its aliases written out, or nil and a fault where that has no
-// bounds.
+// resolve returns the tree with its aliases expanded, or nil and an error if the expansion is
+// unbounded.
 func (d *decoder) resolve(node *tree.Node) *tree.Node {
 	if node == nil {
 		return nil
@@ -70,7 +70,7 @@ func (d *decoder) pairs(node *tree.Node, path string) []yamlnode.Pair {
 	return yamlnode.Pairs(node, path, d.problem)
 }
 
-// unreadable says why a value is no plain value, "" where it is one.
+// unreadable returns why a value is not plain, "" if it is.
 func unreadable(node *tree.Node) string {
 	if node.Kind == tree.ScalarNode && !strings.HasPrefix(node.Tag, "!!") {
 		return fmt.Sprintf("the tag %s; a value is a number, true, false, a string or a list", clip(node.Tag))

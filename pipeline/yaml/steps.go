@@ -66,7 +66,7 @@ func (d *decoder) specAt(h head, where, within string) any {
 	}
 	errs := len(d.errs)
 	if spec = d.within(spec, h.node, given, where, within); len(d.errs) > errs {
-		return spec // of what it lacks that has been told
+		return spec // of missing values already reported
 	}
 	return d.finish(spec, h.node, given, where, within)
 }

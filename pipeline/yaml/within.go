@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// childOf returns what spec holds under a name, of the kind that a document says.
+// childOf returns the child of spec with the given name.
 func childOf(spec any, name string) (param.Child, bool) {
 	for _, c := range pipeline.Within(spec) {
 		if c.Name == name {
@@ -40,7 +40,7 @@ func (d *decoder) within(spec any, key *tree.Node, given map[string]*tree.Node, 
 				read = d.members
 			}
 			if child = read(c, node, path, inside); child == nil {
-				continue // and that has been told
+				continue // already reported
 			}
 		case c.Optional && (c.Spec == nil || pipeline.HoldsMembers(c)):
 			continue
@@ -70,7 +70,7 @@ func wantedOf(c param.Child) string {
 	return "a step, or a list of steps"
 }
 
-// members reads a mapping of names to estimators; nil where there is a fault.
+// members reads a mapping of names to estimators; nil after an error.
 func (d *decoder) members(c param.Child, node *tree.Node, where, within string) any {
 	if node.Kind != tree.MappingNode || len(node.Content) == 0 {
 		d.problem(node, where, param.FieldError{Value: yamlnode.Plain(node), Constraint: wantedOf(c)})
@@ -96,7 +96,7 @@ func (d *decoder) members(c param.Child, node *tree.Node, where, within string) 
 	return out
 }
 
-// child reads a step, or a list of them; nil where there is a fault.
+// child reads a step or a list of steps; nil after an error.
 func (d *decoder) child(c param.Child, node *tree.Node, where, within string) any {
 	errs := len(d.errs)
 	var child any

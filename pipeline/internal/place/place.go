@@ -1,4 +1,4 @@
-// Package place says where in a pipeline an error happened.
+// Package place adds the location in a pipeline to errors.
 package place
 
 import (
@@ -26,9 +26,8 @@ func (e *Error) Error() string {
 // Unwrap returns what happened.
 func (e *Error) Unwrap() error { return e.Err }
 
-// At says that err happened at the named part; a cancellation stays as it is. Names of parts within
-// parts become one place. What happened to a step before, whose rows the part was reading, stays
-// with that step.
+// At adds the named part to err; cancellations are unchanged. Nested names become one path. An
+// error of an upstream step, whose rows the part was reading, keeps the location of that step.
 func At(what, name string, err error) error {
 	if err == nil || ctxerr.Is(err) {
 		return err
@@ -47,7 +46,7 @@ func At(what, name string, err error) error {
 	return &Error{Place: place, Err: err}
 }
 
-// Here says that err is the pipeline's own.
+// Here marks err as an error of the pipeline itself.
 func Here(err error) error {
 	var inner *Error
 	if err == nil || ctxerr.Is(err) || errors.As(err, &inner) && inner == err {
@@ -56,7 +55,7 @@ func Here(err error) error {
 	return &Error{Err: err}
 }
 
-// Upstream marks an error as one of a step whose rows a later one was reading.
+// Upstream marks an error as one of an upstream step.
 func Upstream(err error) error {
 	var inner *Error
 	if errors.As(err, &inner) && inner == err {

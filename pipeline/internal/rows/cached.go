@@ -83,7 +83,7 @@ func TakesSparse(step transformer.Fitter) bool {
 	return ok && s.TakesSparse()
 }
 
-// Rows are cached sparse where, by a sample, at most one entry of so many is not 0.
+// Rows are cached sparse if at most this fraction of a sample is nonzero.
 const (
 	thinness   = 5
 	thinSample = 256

@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 )
 
-// Explain says which row of all, and which column by name, holds the missing or infinite value that
-// made err; a step sees a block without its place and its names. The block begins at row first.
+// Explain adds to err the row in the whole data and the column name of a missing or infinite value;
+// a step sees a block without its position and names. The block begins at row first.
 func Explain(err error, block datasets.Set, schema datasets.Schema, first int) error {
 	X := block.X
 	n, d := X.Dims()

@@ -6,7 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// Cache says what is done with rows that a step has mapped.
+// Cache selects how the mapped rows of a step are cached.
 type Cache int
 
 const (
@@ -14,13 +14,14 @@ const (
 	Afresh Cache = iota
 	// Cached rows are mapped once.
 	Cached
-	// Rounded rows are mapped whenever they are read, and cached in single precision beside: see [datasets.Float32Source].
+	// Rounded maps rows in every pass and also caches them in float32, see
+	// [datasets.Float32Source].
 	Rounded
 )
 
-// Rounds reports whether features of a step of some cost, made of rows of a shape, are better cached in single
-// precision and made again where they must be right. So are many, which a model would have to wait for, if their step says
-// that they are soon made, or if there is not enough memory for them otherwise.
+// Rounds reports whether to cache features of the given cost in float32 and recompute them where
+// float64 is required. This applies to many features if they are cheap to compute, or if float64
+// features do not fit in memory.
 func Rounds(cost datasets.Cost, shape datasets.Shape, memory int64) bool {
 	const many = 32 << 20 // bytes, beyond which caches of processors do not hold them
 	mapped := shape.After(cost)
@@ -41,8 +42,8 @@ var _ datasets.Float32Source = rounded{}
 
 func (r rounded) Float32() datasets.Source { return r.single }
 
-// rounded returns rows in memory as they come out of a fitted step, whose features in single precision are cached where
-// there is room, else mapped whenever they are read.
+// rounded returns the in-memory output of a fitted step, whose float32 features are cached if they
+// fit, else recomputed in each pass.
 func (r Rows) rounded(ctx context.Context, s *Step) (datasets.Source, error) {
 	exact := Mapped(r.Source(), s).(mapped)
 	single := *s

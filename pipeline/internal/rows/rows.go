@@ -15,17 +15,16 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Rows are the training rows at one place of a chain: in memory, or mapped afresh whenever they are
-// read.
+// Rows are the training rows at one position of a chain: in memory, or mapped in each pass.
 type Rows struct {
 	Set     datasets.Set
 	src     datasets.Source // instead of Set
 	sample  mat.Matrix      // the first row
 	memory  int64           // bytes that mapped rows may take
-	Float32 bool            // whether the last step's features are wanted in single precision
+	Float32 bool            // whether the features of the last step are float32
 }
 
-// Of returns rows in memory, of which those that steps make may take so many bytes.
+// Of returns rows in memory; the output of steps may take memory bytes.
 func Of(set datasets.Set, memory int64) (Rows, error) {
 	if err := set.Check(); err != nil {
 		return Rows{}, err
@@ -83,9 +82,9 @@ func (r Rows) Fit(ctx context.Context, f transformer.Fitter) (transformer.Transf
 	return f.Fit(ctx, set)
 }
 
-// through returns the rows mapped by a fitted step: in memory where the rows are in memory, are to be cached
-// and there is room, else lazily. They go to next, nil for an estimator. It fills in what the
-// step's width is.
+// through returns the rows mapped by a fitted step: in memory if the rows are in memory, caching is
+// selected and they fit, else lazily. next is the consumer, nil for an estimator. It sets the width
+// of the step.
 func (r Rows) through(ctx context.Context, s *Step, cache Cache, next transformer.Fitter) (Rows, error) {
 	sample, err := s.Learn(ctx, r.sample)
 	if err != nil {
@@ -110,8 +109,8 @@ func (r Rows) through(ctx context.Context, s *Step, cache Cache, next transforme
 	return out, err
 }
 
-// FitThrough fits a step and returns the rows mapped by it, as Fit and through do, at once where the
-// step can do that and there is room: then they are cached, having been made.
+// FitThrough fits a step and returns the mapped rows, as Fit and through do, in one operation if
+// the step supports it and the result fits in memory; the result is then cached.
 func (r Rows) FitThrough(ctx context.Context, f transformer.Fitter, s *Step, cache Cache, next transformer.Fitter) (Rows, error) {
 	var err error
 	both, ok := f.(transformer.FitTransformer)

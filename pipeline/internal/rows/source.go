@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 )
 
-// firstRows returns a copy of the first rows of src, at most so many and within a block.
+// firstRows returns a copy of the first rows of src, at most most of them and within a block.
 func firstRows(ctx context.Context, src datasets.Source, most int) (datasets.Set, error) {
 	enough := errors.New("enough")
 	var first datasets.Set
@@ -39,7 +39,7 @@ func firstRows(ctx context.Context, src datasets.Source, most int) (datasets.Set
 type peeked struct {
 	datasets.Source
 	first datasets.Set
-	total atomic.Int64 // rows of a whole reading, 0 before the first
+	total atomic.Int64 // rows of a whole pass; 0 before the first
 }
 
 func peek(ctx context.Context, src datasets.Source) (*peeked, error) {

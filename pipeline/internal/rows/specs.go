@@ -15,7 +15,7 @@ type Spec struct {
 	Fitter transformer.Fitter
 }
 
-// FitWithoutRows reports whether none of the steps looks at the rows.
+// FitWithoutRows reports whether no step depends on the rows.
 func FitWithoutRows(specs []Spec) bool {
 	for _, s := range specs {
 		if r, ok := s.Fitter.(transformer.DataIndependent); !ok || !r.IsDataIndependent() {
@@ -25,8 +25,8 @@ func FitWithoutRows(specs []Spec) bool {
 	return true
 }
 
-// FitSteps fits the steps one after the other and returns them, and the rows as they come out of the
-// last. The rows mapped by step i are cached as cache(i) says, where there is room.
+// FitSteps fits the steps in order and returns them with the output of the last. cache(i) selects
+// how the output of step i is cached if it fits in memory.
 func FitSteps(ctx context.Context, specs []Spec, r Rows, cache func(i int) Cache) ([]*Step, Rows, error) {
 	var fitted []*Step
 	for i, s := range specs {
@@ -47,7 +47,8 @@ func FitSteps(ctx context.Context, specs []Spec, r Rows, cache func(i int) Cache
 	return fitted, r, nil
 }
 
-// CostOf asks spec what it costs; one that cannot tell is taken for free and as wide as its input.
+// CostOf returns the declared cost of a spec; without one, the spec is free and keeps the width of
+// its input.
 func CostOf(spec any, shape datasets.Shape) datasets.Cost {
 	if c, ok := spec.(datasets.CostEstimator); ok {
 		return c.Cost(shape)

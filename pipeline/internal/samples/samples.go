@@ -52,7 +52,7 @@ func Encoder() pipeline.Columns {
 	)
 }
 
-// Fourier is a map with so many random features.
+// Fourier returns a map with the given number of random features.
 func Fourier(features int) transformer.RFF {
 	s := transformer.NewRFF()
 	s.Features, s.Gamma, s.Seed = features, transformer.FixedGamma(0.2), 5

@@ -14,9 +14,10 @@ import (
 // Children is what is inside a step that holds steps.
 type Children struct {
 	Parts []rows.Spec
-	// Parallel says that the parts stand concurrently rather than one after the other.
+	// Parallel means that the parts get the same rows; otherwise each gets the output of the
+	// previous one.
 	Parallel bool
-	// Fixed says that the parts are of a kind of their own, in whose place no other step can stand.
+	// Fixed means that parts cannot be replaced by other steps.
 	Fixed bool
 	// With returns the step with specs in the place of the first of its parts, and without the others.
 	With func(specs []transformer.Fitter) transformer.Fitter
@@ -37,7 +38,8 @@ func (l sharedStage) same(other sharedStage) bool {
 	return l.sparse == other.sparse && reflect.DeepEqual(l.spec, other.spec) && reflect.DeepEqual(l.before, other.before)
 }
 
-// sharedStageOf returns the spec of what a step learns, nil where it cannot be derived from that or looks at no rows.
+// sharedStageOf returns the first stage of a step, nil if there is none or it does not depend on
+// the rows.
 func sharedStageOf(step transformer.Fitter) transformer.Fitter {
 	spec := firstStageOf(step)
 	if r, ok := spec.(transformer.DataIndependent); ok && r.IsDataIndependent() {
@@ -46,8 +48,8 @@ func sharedStageOf(step transformer.Fitter) transformer.Fitter {
 	return spec
 }
 
-// firstStageOf returns a step without what is only made of what it learns, nil where it does not say what that is. A type
-// that embeds a step, and fits in another way, says it of what it embeds, which is not it.
+// firstStageOf returns the first stage of a step, nil if it has none. A type that embeds a step but
+// fits differently inherits the method, which then does not apply.
 func firstStageOf(step transformer.Fitter) transformer.Fitter {
 	if d, ok := step.(transformer.TwoStageFitter); ok {
 		if spec := d.FirstStage(); sameType(spec, step) {
@@ -138,8 +140,8 @@ func (g *group) sharedStages() (out []*fittedStage) {
 	return out
 }
 
-// deriveStep returns a step in which those are derived that have learned for several, and how it shifts the time of so
-// many candidates that are fitted with it.
+// deriveStep returns a step whose fit finishes the shared first stages, and the adjustment of the
+// times of the candidates that share them.
 func (s *sweep) deriveStep(step transformer.Fitter, from []*fittedStage, candidates int) (transformer.Fitter, *timeShift) {
 	late := &timeShift{candidates: candidates}
 	out, _ := s.replace(step, nil, func(l sharedStage, step transformer.Fitter, whole func() transformer.Fitter) transformer.Fitter {
@@ -159,8 +161,8 @@ type timeShift struct {
 	seconds    float64
 }
 
-// derivedStep is a step that is derived from what has learned for several. Where that cannot be, the step is fitted, which
-// says what is wrong.
+// derivedStep finishes the fit of a shared first stage. If that is impossible, the step is fitted,
+// which reports the error.
 type derivedStep struct {
 	sweep *sweep
 	step  transformer.TwoStageFitter
@@ -208,5 +210,5 @@ func (d derivedStep) learn(fit func(spec transformer.Fitter) (transformer.Transf
 // Cost is that of the step, by whose width and memory a fit decides what it caches.
 func (d derivedStep) Cost(shape datasets.Shape) datasets.Cost { return rows.CostOf(d.step, shape) }
 
-// TakesSparse says what the step says.
+// TakesSparse returns the property of the step.
 func (d derivedStep) TakesSparse() bool { return rows.TakesSparse(d.step) }

@@ -10,7 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// descend fits the step of b to the rows, which depth steps have mapped, and goes on.
+// descend fits the step of b to the rows, which depth steps have mapped, and continues with its
+// children.
 func (s *sweep) descend(ctx context.Context, b *node, d foldRows, depth int) {
 	if !s.wants(b.candidates, d.fold) {
 		return
@@ -60,7 +61,7 @@ func (s *sweep) sparseFamily(ctx context.Context, family []*node, d foldRows, de
 	}
 	start := time.Now()
 	maps, err := s.fitFamily(ctx, family, d)
-	if err != nil || maps == nil { // each says for itself what is wrong, or does with less memory
+	if err != nil || maps == nil { // each candidate reports its own error, or needs less memory
 		for _, b := range family {
 			s.descend(ctx, b, d, depth)
 		}
@@ -97,7 +98,7 @@ func (s *sweep) member(ctx context.Context, b *node, m transformer.FamilyMember,
 	s.continueBelow(ctx, b, part, depth)
 }
 
-// deliverError says that the step of b failed.
+// deliverError reports the failure of the step of b to all its candidates.
 func (s *sweep) deliverError(ctx context.Context, b *node, d foldRows, err error) {
 	for _, i := range b.candidates {
 		s.deliver(ctx, i, d.fold, share.Outcome{Err: d.set.Locate(place.At("step", b.step.Name, err), 0)})

@@ -77,8 +77,8 @@ func familyBytes(family []*node, shape datasets.Shape) int64 {
 	return int64(12 * float64(shape.Rows) * shape.After(rows.CostOf(step.Fitter, shape)).Entries())
 }
 
-// Bytes returns about how many bytes Run holds at once in addition to the rows. Steps and estimators that do not tell what they
-// hold are taken for free.
+// Bytes returns the approximate memory of Run in addition to the rows. Steps and estimators without
+// a cost count as free.
 func Bytes(job Job) int64 {
 	s := newSweep(job)
 	most := int64(0)

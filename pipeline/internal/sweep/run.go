@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 )
 
-// Run fits every candidate that is wanted on every fold, or, with OneOut, to all rows but each. It returns
-// the names of what was shared and the first error of Yield.
+// Run fits every included candidate on every fold, or with leave-one-out. It returns the names of
+// what was shared, and the first error of Yield.
 func Run(parent context.Context, job Job) (shared []string, err error) {
 	if err := checkFolds(job.Folds, job.Data.Rows()); err != nil {
 		return nil, place.Here(err)

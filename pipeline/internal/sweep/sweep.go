@@ -21,13 +21,13 @@
 //	        sums of products of nested widths, penalties and folds          one pass                columns, alpha, folds
 //	        paths of penalties, kernel values, leaving one out              one pass                features, rows
 //
-// What would exceed the bound of memory is not shared but done for each candidate by itself (unshared.go). What a
-// candidate predicts has the same bits whichever other candidates are fitted with it.
+// Sharing that would exceed the memory bound is replaced by separate fits (unshared.go). The bits
+// of a prediction do not depend on the other candidates.
 //
-// The files: run.go divides the work into tasks; tree.go, group.go and family.go tell what belongs together; descent.go
-// goes down the tree of a fold; derive.go, tiles.go and wide.go share what steps learn and make; batch.go and leave_one_out.go
-// leave estimators to their own FitBatch, whose numbers come from internal/batch; fold.go maps and predicts the rows of a
-// fold; memory.go bounds it all.
+// The files: run.go divides the work into tasks; tree.go, group.go and family.go find common work;
+// descent.go walks the tree of a fold; derive.go, tiles.go and wide.go share first stages and
+// features; batch.go and leave_one_out.go call the FitBatch of estimators, implemented in
+// internal/batch; fold.go maps and predicts the rows of a fold; memory.go bounds the memory.
 package sweep
 
 import (
@@ -50,13 +50,13 @@ type Candidate struct {
 	Steps     []rows.Spec
 	Name      string // of the estimator
 	Estimator estimator.Estimator
-	Float32   bool  // whether the features of its last step are wanted in float32
+	Float32   bool  // whether the features of its last step are float32
 	Err       error // why it cannot be fitted
 }
 
 // Job is candidates to be fitted on the folds of some rows.
 type Job struct {
-	// Batch has the rows, their folds, what is wanted, and where outcomes go.
+	// Batch contains the rows, their folds, the included fits, and the callback for outcomes.
 	share.Batch
 	Pipelines []Candidate // instead of the candidates of Batch
 	Memory    int64       // bytes that mapped rows may take
@@ -65,7 +65,7 @@ type Job struct {
 	Fit func(ctx context.Context, candidate, done int, next transformer.Fitter, data datasets.Set) (estimator.Predictor, error)
 	// Children returns what is inside a step, false where that holds none.
 	Inside func(step transformer.Fitter) (Children, bool)
-	// Predict returns all that a predictor says.
+	// Predict returns all requested outputs of a predictor.
 	Predict func(ctx context.Context, fitted estimator.Predictor, X mat.Matrix) (estimator.Prediction, error)
 }
 
@@ -101,8 +101,8 @@ func parallel(ctx context.Context, workers, n int, f func(i int)) {
 	others.Wait()
 }
 
-// deliver hands a result to the caller, one at a time, and ends the sweep where the caller wants that.
-// What a cancelled candidate says is of no interest.
+// deliver passes a result to the caller, one at a time, and ends the sweep on its error. Results of
+// canceled candidates are discarded.
 func (s *sweep) deliver(ctx context.Context, candidate, fold int, out share.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,12 +122,12 @@ func (s *sweep) share(names ...string) {
 	}
 }
 
-// wants reports whether any of the candidates is wanted on fold f.
+// wants reports whether any of the candidates is included on fold f.
 func (s *sweep) wants(candidates []int, f int) bool {
 	return slices.ContainsFunc(candidates, func(i int) bool { return s.Includes(i, f) })
 }
 
-// wantsAny reports whether any of the candidates is wanted on any fold.
+// wantsAny reports whether any of the candidates is included on any fold.
 func (s *sweep) wantsAny(candidates []int) bool {
 	for f := range s.Folds {
 		if s.wants(candidates, f) {

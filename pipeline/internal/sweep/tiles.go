@@ -64,7 +64,7 @@ type familyRows struct {
 func (s *sweep) family(ctx context.Context, family []*node, at familyRows) {
 	candidates := members(family)
 	maps, err := family[0].step.Fitter.(transformer.FamilyFitter).FitFamily(ctx, at.learn, specs(family))
-	if err != nil { // each candidate says for itself what is wrong
+	if err != nil { // each candidate reports its own error
 		for _, i := range candidates {
 			for f := range at.folds {
 				if s.Includes(i, at.first+f) && ctx.Err() == nil {
@@ -105,8 +105,8 @@ func mapsOf(family transformer.Family) share.Maps {
 	return denseMaps{family}
 }
 
-// singleFamily is a family of dense maps that makes features in float32 too: those that each wide map makes by
-// itself, so that a search in float32 scores what is fitted.
+// singleFamily is a family of dense maps that also computes float32 features, equal to those of
+// each wide map, so that a float32 search scores what is fitted.
 type singleFamily interface {
 	transformer.Family
 	EachSingle(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error
@@ -141,7 +141,7 @@ func (m denseMaps) Each(ctx context.Context, X mat.Matrix, which []int, yield fu
 	})
 }
 
-// placed says that err happened at the named step, unless it says already where.
+// placed adds the name of the step to err, unless it has a location.
 func placed(step string, err error) error {
 	if _, ok := err.(*place.Error); ok {
 		return err
