@@ -46,8 +46,8 @@ func around(t *testing.T, classes bool, pipeline, search string, more ...Overrid
 	return r, m
 }
 
-// A search over a penalty behind a transform shares as plain ridge does, leaves one out as it does, and its
-// scores are of prices: the error is that of the model which it saved, on rows that it has not seen.
+// A search over a penalty below a target transformation shares work and supports leave-one-out as
+// plain ridge does. Its scores are in original units: those of the saved model on held-out rows.
 func TestSearchWithinTarget(t *testing.T) {
 	const grid = `{grid: {rff.gamma: [0.05, 0.2], %salpha: [0.01, 0.1, 1]}, score: r2, folds: 4}`
 	plain, _ := around(t, false, "{rff: {features: 60}}\n- ridge", fmt.Sprintf(grid, "ridge."))
@@ -97,8 +97,8 @@ func TestSearchWithinCalibrated(t *testing.T) {
 	}
 }
 
-// A threshold is found where few rows are positive, its score is searched over, and results, model file and predictions
-// have it: the file of predictions says the second class where its probability is above.
+// A threshold is tuned for few positive rows, its score is searched over, and result, model file
+// and predictions contain it: predictions are the second class where its probability exceeds it.
 func TestThresholdOfAnExperiment(t *testing.T) {
 	t.Chdir(t.TempDir())
 	rng, rows := rand.New(rand.NewPCG(5, 6)), "a,b,price\n"
@@ -150,7 +150,7 @@ func TestThresholdOfAnExperiment(t *testing.T) {
 	}
 }
 
-// What is wrong with a threshold is told at once, before anything is fitted.
+// All errors of a threshold are reported before any fit.
 func TestThresholdFaults(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", prices(160, true))
@@ -204,7 +204,8 @@ func TestEnsembleOfAnExperiment(t *testing.T) {
 	}
 }
 
-// Models around others are planned, and what is wrong within is told with its path before anything is fitted.
+// Wrappers are planned, and errors of inner estimators are reported with their paths before any
+// fit.
 func TestPlanAround(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", prices(160, true)+",0.5,low\n")

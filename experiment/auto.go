@@ -301,7 +301,7 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	o := auto.NewOptions()
 	o.Budget = time.Duration(options.Minutes * float64(time.Minute))
 	if spent := time.Since(out.started); o.Budget > 2*spent {
-		o.Budget -= spent // reading is part of it
+		o.Budget -= spent // including the time of reading
 	}
 	o.Budget = time.Duration(searchShare * float64(o.Budget))
 	o.Candidates, o.Score, o.Seed, o.Stop = options.Candidates, options.Score, data.spec.Seed, options.Stop

@@ -166,8 +166,8 @@ func TestAutoHeldOut(t *testing.T) {
 	}
 }
 
-// The same call again goes on from the journal, another one is refused unless it is forced, and a search that is
-// stopped writes everything.
+// A repeated call resumes from the journal, a different one is rejected without force, and a
+// stopped search writes all outputs.
 func TestAutoAgain(t *testing.T) {
 	t.Chdir(t.TempDir())
 	houses(t, "houses.csv", 120, nil)
@@ -216,8 +216,8 @@ func TestAutoAgain(t *testing.T) {
 	}
 }
 
-// An experiment file brings its data, weights and groups, and its cleaning, along; test rows may have a file of
-// their own; the task may be said.
+// auto uses the data, weights, groups and cleaning of an experiment file; test rows may have their
+// own file; the task may be given.
 func TestAutoOf(t *testing.T) {
 	t.Chdir(t.TempDir())
 	houses(t, "houses.csv", 100, nil)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A model that a simple one beats says so first: in the result, in the file and on the page. One
-// that beats them says nothing.
+// If a simpler model is better, the result, the file and the page state it first; otherwise they do
+// not mention it.
 func TestSimplerModelIsBetter(t *testing.T) {
 	t.Chdir(t.TempDir())
 	rng := rand.New(rand.NewPCG(8, 9))

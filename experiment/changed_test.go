@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
-// A file that is replaced or changed between two readings, or in the middle of one, is an error that
-// names it, whatever its format.
+// A file that changes between two passes, or within one, is an error that names it, for every
+// format.
 func TestChangedFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var plain, pairs strings.Builder

@@ -50,7 +50,7 @@ func compareFolds(runs []finished, c *result.Comparison) error {
 	return nil
 }
 
-// otherFolds says why two searches have not scored on the same folds of the same rows, "" where they have.
+// otherFolds returns why two searches have different folds or rows, "" if they are equal.
 func otherFolds(first, other finished) string {
 	for _, r := range []finished{first, other} {
 		if r.Auto != nil {

@@ -15,13 +15,13 @@ import (
 	"github.com/bochner-ml/bochner/internal/experiment/predictions"
 )
 
-// pairing is a run read beside the first one.
+// pairing is a run paired with the reference run.
 type pairing struct {
 	onlyFirst, only int              // rows that only one gets right
 	errors          []compare.Paired // of each target
 }
 
-// compareRows reads the predictions of the test rows beside each other and tests their differences.
+// compareRows pairs the predictions of the test rows and tests their differences.
 func compareRows(ctx context.Context, runs []finished, c *result.Comparison, wrong *IncomparableRunsError) error {
 	if c.TestRows == 0 {
 		c.Notes = append(c.Notes, "There are no test rows. Scores of the rows that a model has learned from say little about new ones.")
@@ -47,7 +47,7 @@ func compareRows(ctx context.Context, runs []finished, c *result.Comparison, wro
 	return b.test(c)
 }
 
-// beside is the predictions of some runs for the same rows.
+// rowComparison reads the predictions of several runs for the same rows.
 type rowComparison struct {
 	runs    []finished
 	classes bool
@@ -145,7 +145,7 @@ func (b *rowComparison) next(k, n int) *predictions.Record {
 	return nil
 }
 
-// add adds a row of each run to what is known of it beside the first.
+// add adds a row of each run to the paired statistics.
 func (b *rowComparison) add(rows []*predictions.Record) {
 	first := rows[0]
 	if first == nil {
@@ -174,7 +174,7 @@ func (b *rowComparison) add(rows []*predictions.Record) {
 	}
 }
 
-// other says what makes two rows not the same, nil where they are.
+// other returns an error if two rows differ, else nil.
 func (b *rowComparison) other(k int, first, row *predictions.Record) error {
 	switch at := b.files[k]; {
 	case row.Row != first.Row:
@@ -219,7 +219,7 @@ func (b *rowComparison) numbers(k int, first, row *predictions.Record) error {
 	return nil
 }
 
-// list writes the truths of a row.
+// list formats the true values of a row.
 func list(values []string) string {
 	if len(values) == 1 {
 		return strconv.Quote(values[0])

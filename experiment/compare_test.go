@@ -24,7 +24,7 @@ func runIn(t *testing.T, dir, document string, overrides ...Override) Result {
 	return execute(t, spec(t, document, append(overrides, set("output.dir", dir))...))
 }
 
-// columnsOf reads the truths and predictions of a run.
+// columnsOf returns the true values and predictions of a run.
 func columnsOf(t *testing.T, dir string) (truth, got []string) {
 	t.Helper()
 	rows, err := csv.NewReader(strings.NewReader(text(t, dir+"/predictions.csv"))).ReadAll()

@@ -35,7 +35,7 @@ func day(text string, lo, hi int, ok func(line string) bool) string {
 	return out
 }
 
-// on is a run that learns on from a model.
+// on runs incremental learning from a model.
 func on(t *testing.T, text, model string, force bool, overrides ...Override) (Result, error) {
 	t.Helper()
 	put(t, "spec.yaml", text)
@@ -46,8 +46,8 @@ func on(t *testing.T, text, model string, force bool, overrides ...Override) (Re
 	return Run(context.Background(), s, Options{Continue: model, Force: force})
 }
 
-// A model learns on from new rows by its own schema: with one class only, fewer categories and other columns'
-// order. The new one says which it was, and is what the old one makes of the rows in Go.
+// A model is updated with new rows by its own schema: with one class only, fewer categories and
+// another column order. The result names the previous model, and equals PartialFit in Go.
 func TestRunLearnsOn(t *testing.T) {
 	t.Chdir(t.TempDir())
 	all := complete(400, class)
@@ -96,7 +96,7 @@ func TestRunLearnsOn(t *testing.T) {
 	}
 }
 
-// A stream learns on as rows in memory do, where these are not shuffled.
+// Incremental learning of a stream equals that of unshuffled rows in memory.
 func TestStreamLearnsOn(t *testing.T) {
 	t.Chdir(t.TempDir())
 	all := complete(400, quantity)

@@ -158,7 +158,7 @@ func TestQueriesAgain(t *testing.T) {
 // A database that keeps no snapshot and changes while a run reads it has no results.
 func TestQueriesOfRowsThatChange(t *testing.T) {
 	db := flats(t)
-	change(t, db, "pragma journal_mode = wal") // who reads keeps nobody from writing
+	change(t, db, "pragma journal_mode = wal") // readers do not block writers
 	s := spec(t, asked+learned)
 	changed := false
 	o := Options{Progress: func(phase string, done, _ int) {
@@ -180,7 +180,7 @@ func asEarlier(err error, to **ExistingRunError) (is bool) {
 	return is
 }
 
-// What is wrong with a database and its queries is said at its place, and never with a password.
+// Errors of databases and queries have positions and never contain a password.
 func TestFaultsOfQueries(t *testing.T) {
 	flats(t)
 	t.Setenv("WITHOUT_DRIVER", "postgres://me:geheim@127.0.0.1/x")

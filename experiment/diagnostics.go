@@ -21,7 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// What a report may take where nobody has asked for the part: some seconds at most.
+// Limits of a report by default: a few seconds.
 const (
 	maxLearning   = 2e7    // rows × features
 	maxImportance = 2.5e10 // products
@@ -39,8 +39,8 @@ type examination struct {
 	found     *Result
 }
 
-// examine looks at what the model said of the test rows, or of the training rows where there are no others, and what more
-// there is to see of it. Where a part of that fails the run does not: the part is left out, and findings say why. The time
+// examine computes the diagnostics of the predictions of the test rows, or else of the training
+// rows. If a part fails, it is omitted and the findings name the reason; the run succeeds. The time
 // until limits all of it, unless it is zero.
 func examine(ctx context.Context, data *loaded, f fitted, v evaluated, until time.Time, o Options, out *outputs) error {
 	began := time.Now()
@@ -93,13 +93,13 @@ func (e examination) guard(ctx context.Context, part func(context.Context) error
 // errNoTime is the cause of a part that the end of the budget has cut.
 var errNoTime = errors.New("out of time")
 
-// skip says that a part is left out.
+// skip records that a part is omitted.
 func (e examination) skip(part string, why error) {
 	e.found.Skipped = append(e.found.Skipped, fmt.Sprintf("%s: %v", part, why))
 }
 
-// sampled returns at most so many rows of a source, evenly spread over it, of which there are as many as the run has met: a file
-// that stays where it is does not say.
+// sampled returns at most the given number of rows, evenly spaced. met is the number of rows that
+// the run counted; a file does not declare it.
 func sampled(ctx context.Context, source datasets.Source, met, most int) (datasets.Set, error) {
 	n, _ := source.Dims()
 	if n < 0 {

@@ -53,7 +53,7 @@ search:
 	// result.json
 }
 
-// Everything that is wrong with a file is reported at once, each fault with its place.
+// All errors of a file are reported at once, with positions.
 func ExampleParse() {
 	text := `data: {dataset: iriss}
 pipeline:

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A run does not replace the results of another one unless it is told to, and says what differs.
+// A run does not overwrite different results without force, and reports the differences.
 func TestEarlierRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", complete(60, class))
@@ -31,7 +31,7 @@ func TestEarlierRun(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		set  []Override
-		want []string // what differs; none goes on
+		want []string // differences; none for a run that resumes
 	}{
 		"the same":          {nil, nil},
 		"another name":      {[]Override{set("name", "other")}, nil},
@@ -71,7 +71,7 @@ func TestEarlierRun(t *testing.T) {
 	}
 }
 
-// sameWords says whether two lists have the same members.
+// sameWords reports whether two lists have the same elements.
 func sameWords(a, b []string) bool {
 	count := func(list []string) map[string]int {
 		m := map[string]int{}
@@ -83,8 +83,8 @@ func sameWords(a, b []string) bool {
 	return reflect.DeepEqual(count(a), count(b))
 }
 
-// Neither a run nor a search by auto replaces the results of the other unless it is told to, and
-// then none of the other's files stay.
+// Neither run nor auto overwrites the results of the other without force; with force, no file of
+// the other remains.
 func TestRunAndAutoInOneFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
 	ctx := context.Background()
@@ -104,7 +104,7 @@ func TestRunAndAutoInOneFolder(t *testing.T) {
 		}
 		return names
 	}
-	for range 2 { // the second one goes on with the first
+	for range 2 { // the second run resumes the first
 		if err := search(false); err != nil {
 			t.Fatal(err)
 		}

@@ -202,8 +202,8 @@ func column(t *testing.T, path string, j int) []string {
 	return out
 }
 
-// The task follows from the target: texts and few integers are classes, and only the latter is
-// worth a notice.
+// The task follows from the target: strings and few integers are classes; only integers cause a
+// note.
 func TestTaskFromTarget(t *testing.T) {
 	t.Chdir(t.TempDir())
 	cases := []struct {
@@ -418,7 +418,7 @@ func TestFailureLeavesEarlierOutputs(t *testing.T) {
 	}
 }
 
-// Several targets are learned at once and written side by side.
+// Several targets are learned jointly and written as columns.
 func TestSeveralTargets(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(100, quantity))

@@ -85,8 +85,8 @@ func wave(rows int) string {
 	return text
 }
 
-// A search along the factors of all inputs finds those that make the target, takes the others out, and has a
-// better score than one scale for all; the plan says the most that it may take.
+// A coordinate search over the factors of all inputs finds the relevant ones, removes the others,
+// and scores better than a common scale; the plan has an upper bound.
 func TestSearchOfFactorsAlongTheAxes(t *testing.T) {
 	ctx := context.Background()
 	t.Chdir(t.TempDir())
@@ -143,7 +143,7 @@ search: {grid: {scale.factors.*: [0, 0.3, 1, 2]}, folds: 3, strategy: coordinate
 	}
 }
 
-// Leaving one out goes along the axes, too, of a grid that is too large to be tried.
+// A coordinate search with leave-one-out works on a grid that is too large to enumerate.
 func TestLeavingOneOutAlongTheAxes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	s := spec(t, `

@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Any text is a spec or a list of faults, each with a message; a spec survives writing and loading.
+// Any text is a spec or a list of errors with messages; a spec round-trips.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		everything,
@@ -63,7 +63,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A draft of anything is a file that can be read: its faults are those of the rows, not of its YAML.
+// A draft of any data is a file that can be parsed: its errors concern the rows, not its YAML.
 func FuzzDraft(f *testing.F) {
 	for _, c := range drafts {
 		f.Add([]byte(c.text[:min(len(c.text), 400)]))

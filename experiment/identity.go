@@ -54,7 +54,7 @@ func digestsOf(ctx context.Context, spec Spec) (sum digests, err error) {
 	return sum, nil
 }
 
-// filesNow returns what the system says of the data files.
+// filesNow returns the file information of the data files.
 func filesNow(s Spec) (map[string]fs.FileInfo, error) {
 	out := map[string]fs.FileInfo{}
 	for _, paths := range []reader.Paths{s.Data.Train, s.Data.Test} {
@@ -106,7 +106,7 @@ func unchangedDatabase(ctx context.Context, s Spec, before digests) error {
 	return nil
 }
 
-// continued is the flag that names the model that a run learns on from.
+// continued is the flag that names the model to update.
 const continued = "--continue"
 
 // otherFiles lists the files that two runs have read which are not the same, by the beginnings of their digests.

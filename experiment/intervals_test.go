@@ -103,8 +103,9 @@ func checkIntervals(t *testing.T, r Result, method string) {
 	}
 }
 
-// A section of the file is all that it takes: for every method and with a search, in memory and streamed, the columns, the
-// result, the model file, its evaluation and its predictions say the same; and the candidates of a search know nothing of it.
+// Intervals need only their section of the file: for every method, with and without a search, in
+// memory and streamed, the columns, the result, the model file, its evaluation and its predictions
+// agree; the candidates of a search are unaffected.
 func TestIntervalsOfARun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", waves(500))
@@ -167,7 +168,7 @@ func firstColumns(text string) string {
 	return strings.Join(out, ",")
 }
 
-// same holds that the model file predicts what the run did, and says how.
+// same checks that the model file predicts what the run did, with the method.
 func same(t *testing.T, method string) {
 	t.Helper()
 	ctx := context.Background()
@@ -261,7 +262,7 @@ func TestSetsOfARun(t *testing.T) {
 	}
 }
 
-// What does not go together is said before any row is learned from, with its place.
+// Incompatible settings are reported with positions before any row is learned.
 func TestIntervalsFaults(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", waves(60))
@@ -271,7 +272,7 @@ func TestIntervalsFaults(t *testing.T) {
 		"intervals: {method: normal}":                     "standard deviations, got ridge",
 		"intervals: {normalize: true, method: jackknife}": "intervals",
 		"intervals: {method: split}\nprecision: float32":  "remove precision: float32 or use another method",
-		"intervals: {method: jackknife, level: 0.99}":     "", // of 60 rows, which only reading them tells
+		"intervals: {method: jackknife, level: 0.99}":     "", // depends on the 60 rows, known after reading
 		"search: {score: coverage}":                       "search.score: coverage requires intervals; ridge does not return them",
 		"search: {score: nlpd}":                           "search.score: nlpd requires standard deviations; ridge does not return them",
 		"intervals: split":                                "intervals",
@@ -309,7 +310,7 @@ func TestIntervalsFaults(t *testing.T) {
 	}
 }
 
-// A step with intervals is one like any other: a search can go through its model, and score by what it says of itself.
+// A step with intervals is like any other: a search can tune its model, and score by its intervals.
 func TestIntervalsInASearch(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", waves(300))

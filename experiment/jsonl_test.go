@@ -41,8 +41,8 @@ func asJSON(t *testing.T, text, missing string) string {
 	return b.String()
 }
 
-// A run on JSON lines writes what a run on the same rows as CSV writes; its model predicts the same for either, from
-// files and from standard input, whose format its first lines tell.
+// A run on JSON Lines writes the same as a run on the same rows in CSV; its model predicts the same
+// for both, from files and from standard input, whose format is detected.
 func TestJSONLines(t *testing.T) {
 	t.Chdir(t.TempDir())
 	rows, test := sample(400, class), sample(90, class)

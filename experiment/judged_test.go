@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/experiment/result"
 )
 
-// Of very many rows that stay in their file, 2²⁰ are scored, evenly spread; what is said of rows names them by their number
-// in the file, and the description is of all of them. Rows in memory are all scored.
+// Of very many rows in a file, 2²⁰ are scored, evenly spaced; rows are identified by their number
+// in the file, and the profile describes all of them. Rows in memory are all scored.
 func TestManyRowsInAFile(t *testing.T) {
 	const n = maxJudgedInFile + maxJudgedInFile/2
 	dir := t.TempDir()

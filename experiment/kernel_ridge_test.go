@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A file, settings beside it, a search that leaves one out, a plan, the model and what inspect says: kernel ridge regression is
-// a model like the others, and one that keeps its rows.
+// Kernel ridge regression supports settings, leave-one-out searches, plans, model files and
+// inspect; its model stores its rows.
 func TestKernelRidgeFromFileToModel(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const text = "data: {dataset: iris}\npipeline: [{kernel_ridge_classifier: {gamma: 0.5}}]\noutput: {dir: out}\n" +

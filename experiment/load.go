@@ -21,11 +21,11 @@ type loaded struct {
 	*dataload.Parts
 	spec   Spec           // with the database that answers, and the schema of the model before
 	shape  datasets.Shape // of the training rows
-	before *opened        // the model to learn on from, nil for none
+	before *opened        // the model to update; nil for none
 	end    func() error   // of the database
 }
 
-// load opens the outputs, reads the data and notes what there is to say about it.
+// load opens the outputs, reads the data and records notes about it.
 func load(ctx context.Context, spec Spec, o Options, out *outputs) (data *loaded, err error) {
 	began := time.Now()
 	o.Progress.report("load", 0, 0)
@@ -76,15 +76,15 @@ func load(ctx context.Context, spec Spec, o Options, out *outputs) (data *loaded
 		return nil, err
 	}
 	_, bytes := memoryOfFit(finalPipeline(spec, spec.Pipeline, data.shape, data.Streamed), data.shape, found.Rows)
-	if err := checkMemory(bytes, memory.Available(), data.Streamed, false); err != nil { // a search looks at its candidates
+	if err := checkMemory(bytes, memory.Available(), data.Streamed, false); err != nil { // a search checks its candidates
 		return nil, err
 	}
 	found.Seconds.Load = time.Since(began).Seconds()
 	return data, nil
 }
 
-// openBefore opens the model to learn on from, whose schema the data of the experiment gets. It returns an error if the
-// pipeline of the experiment does not learn on from it.
+// openBefore opens the model to update, whose schema applies to the data of the experiment. It
+// returns an error if the pipeline of the experiment cannot update it.
 func openBefore(ctx context.Context, spec *Spec, path string) (*opened, *result.InitialModel, error) {
 	if spec.Search != nil {
 		return nil, nil, errors.New("experiment: a search does not support incremental learning; use --no-search")
@@ -134,7 +134,7 @@ func read(ctx context.Context, s Spec, o Options) (*dataload.Parts, error) {
 		return nil, err
 	}
 	p.Streamed = s.Data.Dataset == "" && dataload.Streams(s, p.Train)
-	memory := s.Data.Dataset == "" && !p.Streamed // not in memory already, and wanted there
+	memory := s.Data.Dataset == "" && !p.Streamed // not in memory yet, and needed in memory
 	report := func(done, total int) { o.Progress.report("load", done, total) }
 	if memory {
 		if p.Train, err = dataload.Gather(ctx, p.Train, report); err != nil {

@@ -30,14 +30,14 @@ type tracker struct {
 	wait    waiting
 	started time.Time // of the run
 
-	goesOn func() bool   // no longer says on the tracker that the run is stopped when its context ends; false where it has
-	killed chan struct{} // closed when that is said
+	goesOn func() bool   // cancels the watch, which marks the run as killed when its context ends; false if it already has
+	killed chan struct{} // closed after the run is marked
 }
 
 // waiting is how long a run waits for its tracker.
 type waiting struct {
 	begin, log, end time.Duration
-	killed          time.Duration // to say that a run was stopped: Ctrl-C ends the command within a second
+	killed          time.Duration // for marking a run as killed: Ctrl-C ends the command within a second
 	perByte         time.Duration // of a file
 }
 
@@ -69,8 +69,8 @@ func startTracker(ctx context.Context, spec Spec, found *Result, started time.Ti
 	return t, nil
 }
 
-// watch says that the run is stopped as soon as its context ends: what the run does then may take the rest of the second in
-// which the command is gone.
+// watch marks the run as killed when its context ends, because the process may end before the run
+// does.
 func (t *tracker) watch(ctx context.Context) {
 	t.killed = make(chan struct{})
 	t.goesOn = context.AfterFunc(ctx, func() {
@@ -81,8 +81,8 @@ func (t *tracker) watch(ctx context.Context) {
 	})
 }
 
-// within does something that the tracker is to do by then. The first time that it fails, a warning says so and what that
-// means; a run that is stopped warns of nothing.
+// within runs a request of the tracker with a time limit. The first failure causes a warning with
+// its meaning; a canceled run has no warnings.
 func (t *tracker) within(ctx context.Context, limit time.Duration, meaning string, do func(ctx context.Context) error) {
 	timed, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %v", limit))
 	defer cancel()
@@ -94,7 +94,7 @@ func (t *tracker) within(ctx context.Context, limit time.Duration, meaning strin
 	}
 }
 
-// userName is who runs this, as the system says.
+// userName returns the name of the current user.
 func userName() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username
@@ -102,7 +102,7 @@ func userName() string {
 	return ""
 }
 
-// tagsOf returns tags that say where a run comes from.
+// tagsOf returns the tags for the origin of a run.
 func tagsOf(spec Spec, found Result) map[string]string {
 	out := map[string]string{
 		"bochner.version": found.Versions.Bochner, "bochner.go": found.Versions.Go, "bochner.seed": strconv.FormatUint(spec.Seed, 10),
@@ -142,7 +142,7 @@ func stepsOf(p pipeline.Pipeline) map[string]string {
 	return out
 }
 
-// addParam adds a value, texts as they are and others as YAML has them.
+// addParam adds a value: strings unchanged, others as YAML.
 func addParam(to map[string]string, path string, value any) {
 	text, is := value.(string)
 	if !is {
@@ -236,8 +236,8 @@ func chosen(s *result.Search) *result.CandidateResult {
 	return nil
 }
 
-// maxCandidates is how many candidates have runs of their own within that of the search, as scikit-learn's searches have
-// where MLflow logs them by itself. All of them are in cv_results.csv.
+// maxCandidates is the number of candidates logged as child runs, as in MLflow's autologging of
+// scikit-learn searches. All candidates are in cv_results.csv.
 const maxCandidates = 5
 
 // logCandidates logs the best candidates as runs within the run.
@@ -266,7 +266,7 @@ func (t *tracker) logCandidates(ctx context.Context, s *result.Search) error {
 	return nil
 }
 
-// end says how the run has ended, with what was wrong where it failed.
+// end reports the end of the run, with the error if it failed.
 func (t *tracker) end(ctx context.Context, err error) {
 	if t == nil {
 		return
@@ -289,7 +289,7 @@ func (t *tracker) end(ctx context.Context, err error) {
 	})
 }
 
-// sizeOf is how many bytes a file has, 0 where it cannot be told.
+// sizeOf returns the size of a file, 0 if unknown.
 func sizeOf(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {

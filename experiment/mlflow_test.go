@@ -116,7 +116,8 @@ func TestExperimentOfTheAddress(t *testing.T) {
 	}
 }
 
-// A run whose tracker fails, at any request, is the run without one, and says in a warning what is not logged.
+// A run whose tracker fails at any request equals a run without tracking, with a warning of what is
+// not logged.
 func TestTrackerFailures(t *testing.T) {
 	server, s := tracking(t)
 	plain := s
@@ -146,7 +147,7 @@ func TestTrackerFailures(t *testing.T) {
 		switch begun := broken.Runs(); {
 		case len(begun) == 0 && count != at+1:
 			t.Errorf("request %d fails, and %d more are made", at, count-at-1)
-		case len(begun) > 0 && at < all-1 && (begun[0].Status != "FINISHED" || count != at+2): // its end is said all the same
+		case len(begun) > 0 && at < all-1 && (begun[0].Status != "FINISHED" || count != at+2): // the end is reported nevertheless
 			t.Errorf("request %d fails, and %d more are made; the run is %s", at, count-at-1, begun[0].Status)
 		}
 		broken.Close()
@@ -219,7 +220,7 @@ func TestEndsOfRuns(t *testing.T) {
 	}
 }
 
-// What is wrong with the address is said before any work, where it stands, and never with a password.
+// Errors of the address are reported before any work, with position and without password.
 func TestFaultsOfTheAddress(t *testing.T) {
 	_, s := tracking(t)
 	_, err := Parse(context.Background(), "spec.yaml", []byte(strings.Replace(tracked, "{dir: out}", `{dir: out, mlflow: "http://ann:secret@host"}`, 1)))

@@ -154,7 +154,7 @@ func (m *opened) readAs(file reader.Files, names []string, o Options) (reader.Fi
 		known = slices.Clone(m.Schema.Missing)
 	}
 	if len(known) == 0 && len(o.Missing) > 0 {
-		known = reader.Strings{"NaN", "nan"} // as a reader has it that is told nothing
+		known = reader.Strings{"NaN", "nan"} // as without read settings
 	}
 	file.CSV.Missing = append(known, o.Missing...)
 	if o.Header != nil {

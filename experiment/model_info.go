@@ -24,7 +24,7 @@ func membersOf(m estimator.Predictor) (out []result.MemberWeight) {
 	return out
 }
 
-// surenessOf returns what a model says of itself, nil where that is nothing.
+// surenessOf returns the uncertainty outputs of a model, nil without any.
 func surenessOf(m estimator.Predictor) *result.Uncertainty {
 	var intervals *meta.FittedIntervals
 	var sets *meta.FittedSets
@@ -51,7 +51,7 @@ func isSure(m estimator.Predictor) bool {
 	return false
 }
 
-// judged adds what rows with a truth tell of it.
+// judgeSureness adds the evaluation on labeled rows.
 func judgeSureness(s *result.Uncertainty, v predictions.Verdict) error {
 	if s == nil || v.Rows == 0 {
 		return nil
@@ -86,7 +86,7 @@ func thresholdOf(m estimator.Predictor) *result.Threshold {
 	return &result.Threshold{Value: c.Value, Usual: c.Usual, Score: c.Score, Best: c.Best, AtUsual: c.AtUsual, At: c.At, Scores: c.Scores}
 }
 
-// relevanceOf returns what the steps and the model of a fitted pipeline say of their inputs.
+// relevanceOf returns the relevance of the inputs of the steps and of the model.
 func relevanceOf(p *pipeline.FittedPipeline) (out []result.Relevance) {
 	for _, r := range p.Relevance() {
 		step := result.Relevance{Step: r.Step}
@@ -104,7 +104,7 @@ func relevanceOf(p *pipeline.FittedPipeline) (out []result.Relevance) {
 	return out
 }
 
-// positiveOf names the class that scores of two classes speak of; clusters are not told apart like that.
+// positiveOf returns the positive class of two; clusters have none.
 func positiveOf(task datasets.Task, schema datasets.Schema) string {
 	if task == datasets.Clustering {
 		return ""

@@ -45,7 +45,7 @@ output: {dir: out}
 	}
 }
 
-// predicted returns what a model says of rows.
+// predicted returns the predictions of a model for rows.
 func predicted(t *testing.T, data string, o Options) string {
 	t.Helper()
 	var b strings.Builder
@@ -254,11 +254,11 @@ func TestRowsThatComeOnce(t *testing.T) {
 	}
 }
 
-// endless is a CSV that does not end before it is told to.
+// endless is a CSV stream that ends on request.
 type endless struct {
 	lines, most int
 	rest        []byte
-	read        atomic.Int64 // lines, for who looks from elsewhere
+	read        atomic.Int64 // lines, for concurrent readers
 }
 
 func (e *endless) Read(b []byte) (int, error) {
@@ -324,12 +324,12 @@ func TestPipesAreNotHeld(t *testing.T) {
 	}
 }
 
-// silent is an input that never says anything.
+// silent is an input that never delivers data.
 type silent struct{ until chan struct{} }
 
 func (s silent) Read([]byte) (int, error) { <-s.until; return 0, io.EOF }
 
-// Who waits for rows that do not come can be interrupted.
+// Waiting for input can be interrupted.
 func TestWaitingForRowsEnds(t *testing.T) {
 	modelOf(t, class, "")
 	in := silent{make(chan struct{})}
@@ -375,8 +375,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// Columns of the rows are matched by name; what does not fit is said at once, and what training did
-// not have among the levels is a level that no column of onehot stands for.
+// Columns are matched by name; mismatches are reported at once, and a category that training did
+// not have is unknown: onehot has no column for it.
 func TestColumnsOfNewRows(t *testing.T) {
 	modelOf(t, class, ", drop: [w, g]")
 	put(t, "plain.csv", "a,b,c\n1,2,red\n3,,green\n")
@@ -515,8 +515,8 @@ func mustLoad(t *testing.T) estimator.Predictor {
 	return m.Predictor
 }
 
-// A model of a matrix without names takes columns in their order, of whatever names, if they are as
-// many; it cannot be scored, for nobody knows the target.
+// A model of an unnamed matrix accepts columns in order, with any names, if their number agrees; it
+// cannot be evaluated, because the target is unknown.
 func TestModelsOfPlainMatrices(t *testing.T) {
 	t.Chdir(t.TempDir())
 	x := mat.NewDense(30, 2, nil)

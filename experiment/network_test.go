@@ -2,7 +2,7 @@ package experiment
 
 import "testing"
 
-// What inspect says of a trained network has its inputs by name, those that matter first.
+// inspect lists the inputs of a trained network by relevance.
 func TestNetworkSaysWhichInputsMatter(t *testing.T) {
 	t.Chdir(t.TempDir())
 	execute(t, spec(t, "data: {dataset: iris}\npipeline: [standardize, {rff_network: {features: 20, epochs: 30}}]\noutput: {dir: out}\n"))

@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// A pipe as a data file is refused at once: nobody waits for somebody to write into it.
+// A pipe as a data file is rejected immediately, without waiting for a writer.
 func TestPipes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := syscall.Mkfifo("rows.csv", 0o600); err != nil {

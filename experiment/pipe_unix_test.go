@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A named pipe is read once and written as it is; a run says that it wants a file, and does not wait.
+// predict reads a named pipe once; run requires a file, and does not wait.
 func TestNamedPipes(t *testing.T) {
 	modelOf(t, class, ", drop: [w, g]")
 	for _, name := range []string{"in.csv", "out.csv", "silent"} {

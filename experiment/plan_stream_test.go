@@ -47,8 +47,8 @@ output: {dir: out}
 	}
 }
 
-// Candidates on a file that stays where it is share their sums, but not behind a step that cannot learn by passes: every one is
-// fitted by itself, and reads the file for itself.
+// Candidates on a streamed file share their sums, except after a step that cannot learn by passes:
+// those are fitted separately with their own passes.
 func TestPlannedSearchOfAStreamSharesWhatItCan(t *testing.T) {
 	dir := t.TempDir()
 	text := "a,b,y\n"

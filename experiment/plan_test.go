@@ -57,7 +57,7 @@ func TestExtrapolated(t *testing.T) {
 	}
 }
 
-// A plan of a search halved by rows looks at folds that leave out rows.
+// A plan of halving by rows uses folds with fewer rows.
 func TestPlanOfAFamilyInHalves(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(240, class))
@@ -102,7 +102,7 @@ func TestPlanOfManyClasses(t *testing.T) {
 	}
 }
 
-// What a run says of every row for every class takes memory, too.
+// Predictions of every row for every class are part of the memory of a plan.
 func TestPlanOfPredictions(t *testing.T) {
 	shape := datasets.Shape{Rows: 1_000_000, Cols: 3, Outputs: 100_000}
 	_, bytes := memoryOfFit(pipeline.Steps().Then(estimator.NewRidgeClassifier()), shape, result.Rows{Train: 1_000_000})

@@ -48,7 +48,7 @@ func timeSamples(ctx context.Context, spec Spec, parts *dataload.Parts, all, can
 		began := time.Now()
 		together, err := tryOut(limited, spec, parts.Task, set, candidates)
 		if err != nil {
-			break // a run says what is wrong with the rows, if it is wrong with all
+			break // a run reports the error if it applies to all rows
 		}
 		shared = together
 		took := time.Since(began)
@@ -77,7 +77,7 @@ func totalSeconds(samples []PlanSample, spec Spec, parts *dataload.Parts, all, c
 // extrapolated returns the time for the given number of rows.
 func extrapolated(samples []PlanSample, rows int) float64 {
 	last, power := samples[len(samples)-1], 1.0
-	if k := len(samples); k > 2 { // the first fit of a program is slower than others, and two times say little
+	if k := len(samples); k > 2 { // the first fit of a program is slower, so use it only with fewer than three samples
 		from := max(1, k-3) // the power grows with the rows
 		x, y := make([]float64, k-from), make([]float64, k-from)
 		for i, s := range samples[from:] {

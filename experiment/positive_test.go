@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Scores of two classes say which of them they speak of, wherever they are.
+// Scores of two classes name the positive class, everywhere.
 func TestPositive(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", complete(90, func(i int) string { return []string{"no", "yes", "yes"}[i*i%7%3] }))

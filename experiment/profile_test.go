@@ -62,7 +62,7 @@ func TestRunsDescribeTheirRows(t *testing.T) {
 	}
 }
 
-// Evaluating says how rows differ from those that the model has learned from, be there a target or none.
+// evaluate reports drift relative to the training rows, with and without a target.
 func TestEvaluateComparesRows(t *testing.T) {
 	modelOf(t, class, "")
 	same, err := Evaluate(context.Background(), "model", "rows.csv", Options{})

@@ -61,7 +61,7 @@ func TestWatchResumed(t *testing.T) {
 	}
 }
 
-// A run tells of its search.
+// A run reports the progress of its search.
 func TestRunTellsOfItsSearch(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", measured(200))

@@ -72,8 +72,8 @@ func TestReportAskedFor(t *testing.T) {
 	}
 }
 
-// Of files that stay where they are reports look at as few rows as of rows in memory, also where test rows have a file of their own,
-// which does not say how many it has.
+// Reports of streamed files sample as many rows as those of rows in memory, also with a test file
+// of unknown length.
 func TestReportsOfStreamsTakeSamples(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", measured(300))

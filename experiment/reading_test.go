@@ -130,7 +130,7 @@ func TestRowsOfPredictions(t *testing.T) {
 	}
 }
 
-// What is wrong with the new keys is told with its place.
+// Errors of the keys for reading have positions.
 func TestFaultsOfReading(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "sales.csv", latin1(sales(140)))

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A model says of which version of this module it is, in whatever program the module is built; a folder in the place of a
-// release is none, so that one commit gives one model file with the command and with a module beside it.
+// A model records the version of this module, in any program that contains the module; a replaced
+// directory has none, so that one commit gives one model file in the command and in other modules.
 func TestVersionIn(t *testing.T) {
 	revision := []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}}
 	dependency := func(replace *debug.Module) []*debug.Module {
@@ -35,7 +35,7 @@ func TestVersionIn(t *testing.T) {
 	}
 }
 
-// A version that the linker was told goes before all others.
+// A version set by the linker takes precedence.
 func TestReleaseByTheLinker(t *testing.T) {
 	release = "v1.2.3"
 	defer func() { release = "" }()

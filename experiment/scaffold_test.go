@@ -39,7 +39,7 @@ var drafts = []struct {
 	name, text string
 	lines      []string
 	not        []string
-	remark     string // part of what is told
+	remark     string // part of the report
 }{
 	{
 		name:  "a number of the row, sorted with the class",
@@ -255,7 +255,7 @@ var drafts = []struct {
 	},
 }
 
-// A draft says what was seen of the rows, from the first to the last, is valid and can be run.
+// A draft describes all rows, is valid and can be run.
 func TestDrafts(t *testing.T) {
 	for _, c := range drafts {
 		t.Run(c.name, func(t *testing.T) {
@@ -300,7 +300,7 @@ func TestDrafts(t *testing.T) {
 	}
 }
 
-// What a look at the first rows would miss: the class and the gap come after 150,000 others.
+// The class and the missing value follow after 150,000 other rows.
 func TestDraftOfALongFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", rowsOf("a,y", 200_000, func(i int) string {

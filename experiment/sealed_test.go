@@ -381,7 +381,7 @@ func forgeArray(parts map[string][]byte, e map[string]any, c *chooser) {
 		}
 		e["shape"] = shape
 		if c.of(2) == 0 {
-			return // the file says another
+			return // the file contradicts itself
 		}
 	case 1: // fewer, or more, numbers
 		if len(shape) == 1 {
@@ -445,12 +445,12 @@ func allocated() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// maxFor is how many bytes reading a file of that size, and predicting a few rows, may take in all.
-// The constant is for the widths that a file may claim without holding as many numbers.
+// maxFor bounds the memory of reading a file of the given size and predicting a few rows. The
+// constant covers widths that a file may claim without containing as many numbers.
 func maxFor(size int) uint64 { return 300<<20 + 200*uint64(size) }
 
-// readSealed reads a file that says anything and does with the model what users do. A model that
-// loads shows itself, can be saved and read again, and predicts finite numbers or returns an error.
+// readSealed reads arbitrary bytes as a model file and uses the model. A model that loads can be
+// displayed, saved and read again, and predicts finite numbers or returns an error.
 func readSealed(t testing.TB, file []byte, dir string) (loaded bool) {
 	t.Helper()
 	before := allocated()

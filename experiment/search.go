@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// summary is what result.json says of a search.
+// summary is the search section of result.json.
 func summary(found *gridsearch.Result) *result.Search {
 	out := &result.Search{
 		Candidates: len(found.Candidates), Folds: found.Folds, Fits: found.Fits, Score: found.Score, Best: candidate(found.Best()),
@@ -46,7 +46,8 @@ func planOfSearch(spec Spec, train datasets.Set, task datasets.Task) (p gridsear
 	return p, ofHalving(err)
 }
 
-// ofHalving gives a fault of the rounds, which only the number of rows shows, its place in the file.
+// ofHalving adds the position in the file to an error of halving, which depends on the number of
+// rows.
 func ofHalving(err error) error {
 	var f param.FieldError
 	if !errors.As(err, &f) || !strings.HasPrefix(f.Path, "strategy.") {
@@ -56,13 +57,13 @@ func ofHalving(err error) error {
 	return fmt.Errorf("experiment: %w", f)
 }
 
-// journalKey tells a search from those of other specs and data, which do not share its journal.
+// journalKey identifies a search by its spec and data.
 func journalKey(spec Spec, data digests) string {
 	spec.Output, spec.Intervals = config.Output{}, nil // candidates have none
 	spec.Report = config.NewReport()
 	if spec.Search != nil {
 		search := *spec.Search
-		search.Budget = 0 // more time goes on with the same search
+		search.Budget = 0 // more time continues the same search
 		spec.Search = &search
 	}
 	text, err := spec.Encode("spec.yaml")

@@ -22,7 +22,7 @@ func Try(ctx context.Context, spec Spec, o Options, i, n int) (journal []byte, e
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	spec.Output = config.Output{Dir: dir} // who merges the shards logs the run
+	spec.Output = config.Output{Dir: dir} // the merging host logs the run
 	out := newOutputs(spec, o, false)
 	defer func() { _, err = out.end(ctx, err) }()
 	data, err := load(ctx, spec, o, out)

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
 )
 
-// divide writes a CSV text as so many files in a folder, each with the header.
+// divide writes CSV text as several files in a directory, each with the header.
 func divide(t *testing.T, folder, text string, parts int) {
 	t.Helper()
 	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n")+"\n", "\n")
@@ -159,7 +159,7 @@ func TestSeveralFilesChange(t *testing.T) {
 	}
 }
 
-// What a run writes says where its files are, seen from there.
+// The files of a run contain relative paths to its data.
 func TestSeveralFilesInSpecs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	divide(t, "deep/parts", sample(60, class), 3)

@@ -60,7 +60,7 @@ func parse(ctx context.Context, file string, text []byte, o LoadOptions) (Spec, 
 		d.Spec.Data.Known = m.known()
 	}
 	if d.Spec.Data.ReadOnce(d.Spec.Data.TrainAndTest()) && d.Err() != nil {
-		return Spec{}, d.Err() // nobody need send the rows
+		return Spec{}, d.Err() // before any data is read
 	}
 	if err := d.Spec.Data.Spool(ctx, d.Spec.Data.TrainAndTest(), o.Input); ctx.Err() != nil {
 		return Spec{}, ctxerr.Check(ctx)

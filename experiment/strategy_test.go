@@ -126,7 +126,7 @@ func TestRandomCandidatesOfAFineGrid(t *testing.T) {
 	}
 }
 
-// An empty value on the command line takes away what the file says.
+// An empty value on the command line removes the value of the file.
 func TestUnset(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(90, class))

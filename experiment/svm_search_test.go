@@ -46,8 +46,8 @@ func numbers(t *testing.T, name string, rows int) datasets.Set {
 	return datasets.Set{X: x, Y: set.Y[:rows], Schema: datasets.Schema{Targets: set.Schema.Targets}}
 }
 
-// A search walks a path along C from solution to solution; every score is that of a pipeline fitted
-// by itself, and none is worse than a constant's by more than chance.
+// A search computes a regularization path along C; every score equals that of a separate fit, and
+// none is significantly worse than a constant.
 func TestSearchOfSVMsIsThatOfLoneFits(t *testing.T) {
 	hinge, tube := estimator.NewSVM(), estimator.NewSVR()
 	hinge.Loss, hinge.Tol, hinge.MaxIter = "hinge", 1e-9, 20_000
@@ -104,7 +104,7 @@ func withC(model estimator.Estimator, C float64) estimator.Estimator {
 	panic(fmt.Sprintf("%T", model))
 }
 
-// loneScores fits a pipeline to every fold by itself.
+// loneScores fits a pipeline to every fold separately.
 func loneScores(t *testing.T, model estimator.Estimator, score string, data datasets.Set, splitter datasets.Splitter) []float64 {
 	t.Helper()
 	ctx := context.Background()

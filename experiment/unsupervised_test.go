@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
 )
 
-// groups is a CSV of n rows around two places, which kind says, with kinds in another order where shuffled.
+// groups is a CSV of n rows in two clusters, labeled by kind, with permuted kinds if shuffled.
 func groups(n int, kinds []string, shuffled bool) string {
 	rng := rand.New(rand.NewPCG(1, 2))
 	order := make([]int, n)
@@ -181,7 +181,7 @@ func TestClusteringTestRows(t *testing.T) {
 	}
 }
 
-// A target that tells nothing is no target.
+// A constant target is no target.
 func TestClusteringOfOneKind(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", groups(40, []string{"same"}, false))
@@ -203,7 +203,7 @@ func TestClusteringLeavesRowsOut(t *testing.T) {
 	}
 }
 
-// What a document wants that only a target tells is said at its place, with the rows not read.
+// Keys that require a target are reported with positions, before the rows are read.
 func TestTargetlessComplaints(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", bare(groups(40, []string{"left", "right"}, false)))
@@ -251,7 +251,7 @@ func odd(n int) string {
 	return text
 }
 
-// A run that looks for anomalies says how unlike the others each row is, and scores that where it is known.
+// Anomaly detection writes the score of each row, and evaluates it if labels exist.
 func TestAnomaly(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", odd(200))
@@ -382,7 +382,7 @@ func TestTargetlessDrafts(t *testing.T) {
 	}
 }
 
-// Auto says that it does not choose such models, of options and of a file.
+// auto rejects unsupervised tasks, from options and from a file.
 func TestAutoRefusesTargetless(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", groups(40, []string{"left", "right"}, false))

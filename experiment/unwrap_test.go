@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// What a fault of a file comes of can be asked for.
+// The cause of a file error can be unwrapped.
 func TestFaultsOfFilesUnwrap(t *testing.T) {
 	dir := t.TempDir()
 	parse := func(rows string) error {

@@ -8,9 +8,9 @@ import (
 	"github.com/bochner-ml/bochner/experiment/result"
 )
 
-// release is the version that builders give who have the sources without git and without a module proxy, as packagers
-// of distributions do: -ldflags "-X github.com/bochner-ml/bochner/experiment.release=v0.1.0". All others leave it
-// alone: the Go command records the version of the module, which is the tag in git.
+// release is the version set by builds without git and without a module proxy, such as those of
+// distributions: -ldflags "-X github.com/bochner-ml/bochner/experiment.release=v0.1.0". In other
+// builds the Go command records the module version.
 var release string
 
 // Version returns the versions of the running program, as its build recorded them. Of this module that is a tag such

@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// crossCheck looks at keys that must fit together.
+// crossCheck checks keys that depend on each other.
 func crossCheck(d *decoder) {
 	data := &d.spec.Data
 	clash := func(a, b, why string) {
@@ -48,7 +48,7 @@ func crossCheck(d *decoder) {
 		d.problem(at, "data.csv.thousands", param.FieldError{Value: c.Thousands, Constraint: "different from data.csv.decimal"})
 	}
 	if address := d.spec.Output.MLflow; address != "" {
-		if _, err := mlflow.ParseAddress(address); err != nil { // said without the value, for that may hold a password
+		if _, err := mlflow.ParseAddress(address); err != nil { // without the value, which may contain a password
 			d.errs = append(d.errs, d.spec.Locate("output.mlflow", param.FieldError{Problem: err.Error()}))
 		}
 	}
@@ -124,7 +124,7 @@ func checkSQL(d *decoder, clash func(a, b, why string)) {
 	}
 }
 
-// checkTask looks whether estimator and score are for the task, where the file says what it is.
+// checkTask checks that estimator and score support the task, if the file declares it.
 func checkTask(d *decoder) {
 	task := datasets.Task(d.spec.Data.Task)
 	if task != "auto" {
@@ -177,7 +177,7 @@ func checkSearch(d *decoder) {
 	}
 }
 
-// checkStrategy looks at how the grid is searched.
+// checkStrategy checks the search strategy.
 func checkStrategy(d *decoder) {
 	s := d.spec.Search
 	exact := s.CV.Kind == "loo" || s.CV.Kind == "gcv"

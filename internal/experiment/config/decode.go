@@ -14,7 +14,8 @@ import (
 	pipeyaml "github.com/bochner-ml/bochner/pipeline/yaml"
 )
 
-// Document is a decoded experiment file with its faults. Callers that check the data add to Faults.
+// Document is a decoded experiment file with its errors. Callers that check the data append to
+// Errors.
 type Document struct {
 	Spec   Spec // as far as valid
 	Steps  bool // whether the pipeline is valid
@@ -35,10 +36,10 @@ func Decode(file string, text []byte, overrides ...Override) *Document {
 	return &Document{Spec: d.spec, Steps: d.steps, Errors: d.errs, file: file}
 }
 
-// Owns reports whether a fault belongs to the document or an override rather than to the rows.
+// Owns reports whether an error belongs to the document or an override rather than to the rows.
 func (d *Document) Owns(f param.FieldError) bool { return f.File == d.file || f.File == source }
 
-// Err returns the unique faults in the order of their positions, those of the document first, or
+// Err returns the unique errors in the order of their positions, those of the document first, or
 // nil.
 func (d *Document) Err() error {
 	group := func(f param.FieldError) int {

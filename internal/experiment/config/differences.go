@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/yamlnode"
 )
 
-// Values are those of a document by their paths, defaults among them: what says what a run comes to.
-// Names, places of files, the time a search may take and what is looked at afterwards are not among them.
+// Values are the values of a document by path, including defaults, that affect the results of a
+// run. Names, paths, the time limit of a search and report settings are excluded.
 type Values []setting
 
 // setting is one value.
@@ -28,7 +28,7 @@ func ValuesOf(file string, text []byte) (Values, error) {
 	}
 	s := d.spec
 	s.Name, s.Output, s.Data.Train, s.Data.Test, s.Data.SQL = "", Output{}, nil, nil, SQL{} // the rows count, not where they are
-	s.Report = NewReport()                                                                  // looks at what was made
+	s.Report = NewReport()                                                                  // affects the report only
 	if s.Search != nil {
 		s.Search.Budget = 0
 	}

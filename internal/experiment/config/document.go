@@ -61,12 +61,12 @@ func (s Spec) File() string {
 // Given reports whether the file or an override sets the value at a path.
 func (s Spec) Given(path string) bool { return s.places != nil && s.places.at[path] != nil }
 
-// Locate adds a path and its position in the file to a fault.
+// Locate adds a path and its position in the file to an error.
 func (s Spec) Locate(path string, f param.FieldError) param.FieldError {
 	return s.places.problem(path, f)
 }
 
-// Unplaced returns the spec without positions, so that its faults have no line.
+// Unplaced returns the spec without positions, so that its errors have no line.
 func (s Spec) Unplaced() Spec {
 	s.places = nil
 	return s

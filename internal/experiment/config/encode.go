@@ -135,7 +135,7 @@ func (s Spec) section(path string) *yaml.Node {
 	return out
 }
 
-// implied says whether a value need not be written: it is said elsewhere, or by leaving it out.
+// implied reports whether a value can be omitted because it follows from others or is the default.
 func (s Spec) implied(p param.Param) bool {
 	is := func(section string) bool { return strings.HasPrefix(p.Path, section) }
 	switch {

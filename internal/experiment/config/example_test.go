@@ -6,7 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 )
 
-// A document is read and complained of without a look at the data that it names.
+// A document is checked without reading its data.
 func ExampleDecode() {
 	read := config.Decode("prices.yaml", []byte("data: {train: rows.csv, traget: price}\npipeline: [{rff: {gamma: -1}}, ridge]\n"))
 	fmt.Println(read.Err())

@@ -114,8 +114,8 @@ func (d *decoder) axisValues(node *yaml.Node, path string) (values []any, nodes 
 // maxPoints bounds an axis; a grid that is larger is a mistake.
 const maxPoints = 10000
 
-// spaced returns points from..to, evenly spaced or evenly in the logarithm, ends included, or what
-// was wanted instead.
+// spaced returns points from..to, evenly spaced or evenly in the logarithm, ends included, or the
+// violated constraint.
 func spaced(kind string, plain any) (points []any, want string) {
 	list, _ := plain.([]any)
 	if len(list) != 3 {

@@ -61,5 +61,5 @@ func (p *places) step(path string) *yaml.Node {
 	return p.steps
 }
 
-// source is the file name of overrides in faults.
+// source is the file name of overrides in errors.
 const source = "--set"

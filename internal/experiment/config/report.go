@@ -2,7 +2,7 @@ package config
 
 import "github.com/bochner-ml/bochner/param"
 
-// Report says what is looked at of the model that was made, beside its scores, and written as a page.
+// Report configures the diagnostics of the fitted model and the HTML page.
 type Report struct {
 	HTML       bool
 	Importance Importance

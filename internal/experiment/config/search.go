@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// GridSearch returns the configured search. groups tells whether the rows have groups.
+// GridSearch returns the configured search. grouped reports whether the rows have groups.
 func (s Spec) GridSearch(grouped bool, task datasets.Task) gridsearch.Search {
 	search := gridsearch.NewSearch(s.Pipeline, s.Search.Grid...)
 	search.Score, search.Refit = string(s.Search.Score), gridsearch.Refit(s.Search.Refit)

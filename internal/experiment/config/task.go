@@ -149,7 +149,7 @@ func input(does pipeline.Capabilities) metrics.Input {
 	return in
 }
 
-// otherTask returns a fault if the estimator does not support the task.
+// otherTask returns an error if the estimator does not support the task.
 func otherTask(s Spec, task datasets.Task) (f param.FieldError, wrong bool) {
 	own, known := pipeline.EntryOf(s.Pipeline.Estimator)
 	does := pipeline.InferCapabilities(s.Pipeline.Estimator)

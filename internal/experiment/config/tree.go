@@ -21,7 +21,7 @@ import (
 // MaxBytes is the maximum size of an experiment file.
 const MaxBytes = 1 << 20
 
-// tree is a YAML document being read, with its faults.
+// tree is a YAML document being read, with its errors.
 type tree struct {
 	file     string
 	errs     param.FieldErrors
@@ -54,7 +54,7 @@ func (t *tree) parse(text []byte) *yaml.Node {
 // yamlMessage matches the line number in a message of the YAML parser.
 var yamlMessage = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
-// syntax converts an error of the YAML parser to a fault with a position.
+// syntax converts an error of the YAML parser to a positioned error.
 func (t *tree) syntax(text []byte, err error) {
 	if errors.Is(err, io.EOF) {
 		t.errs = append(t.errs, param.FieldError{File: t.file, Line: 1, Column: 1, Problem: "the file is empty: an experiment needs the keys data and pipeline"})
