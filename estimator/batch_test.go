@@ -140,8 +140,9 @@ func TestRidgeBatchIsTheNaiveSearch(t *testing.T) {
 	}
 }
 
-// A fold that holds nearly all the weight, duplicated and constant columns, a column that only the
-// test rows have, and alpha 0: what subtraction would get wrong is added up anew.
+// Degenerate folds: one fold with nearly all the weight, duplicated and constant columns, a column
+// that only the test rows have, and alpha 0. Sums that subtraction would make inaccurate are
+// recomputed.
 func TestRidgeBatchOfDegenerateFolds(t *testing.T) {
 	const n = 40
 	x, _, y, weights := noisy(32, n, 6)

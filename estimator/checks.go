@@ -44,8 +44,7 @@ func checkMemory(spec datasets.CostEstimator, shape datasets.Shape) error {
 // errTooLarge is that of predictions that are not finite, of inputs that are.
 var errTooLarge = fmt.Errorf("estimator: %w", ErrTooLarge)
 
-// ErrTooLarge is, behind the package that says so, the error of rows of which a model can predict nothing, since their
-// numericComplete are too large.
+// ErrTooLarge is wrapped by the error of rows whose values are too large for a prediction.
 var ErrTooLarge = errors.New("the inputs are too large to predict from")
 
 // checkInputs returns rows to predict for as the products take them, and an error where they have not the width of

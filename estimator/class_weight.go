@@ -72,12 +72,12 @@ func (c *ClassWeight) Get() any {
 	return out
 }
 
-// Constraint says what Set takes.
+// Constraint describes the values that Set accepts.
 func (c *ClassWeight) Constraint() string {
 	return "none, balanced, or a map of class name to a weight ≥ 0"
 }
 
-// Check says what is wrong with the weights.
+// Check returns an error if the weights are invalid.
 func (c *ClassWeight) Check() error {
 	if c.Balanced && c.Weights != nil {
 		return fmt.Errorf("balanced or weights, not both")

@@ -79,7 +79,7 @@ func TestKernelRidgeObeysTheLaws(t *testing.T) {
 		for _, intercept := range []bool{true, false} {
 			s := estimator.NewKernelRidge()
 			s.Solver, s.Tol, s.Rank, s.Intercept, s.Alpha = solver, 1e-11, 20, intercept, 0.1
-			s.Gamma = kernel.FixedGamma(0.1) // a rule looks at all rows alike
+			s.Gamma = kernel.FixedGamma(0.1) // a rule ignores weights
 			estimatortest.Run(t, s, estimatortest.Options{Origin: !intercept})
 		}
 	}
@@ -102,7 +102,7 @@ func TestRFFNetworkObeysTheLaws(t *testing.T) {
 		for _, layers := range []int{1, 2} {
 			s := estimator.NewRFFNetwork()
 			s.Layers, s.Features, s.Epochs, s.Batch, s.ClassWeight.Balanced = layers, 20, 6, 16, classes == 3
-			s.Gamma = kernel.FixedGamma(0.1) // a rule looks at all rows alike
+			s.Gamma = kernel.FixedGamma(0.1) // a rule ignores weights
 			// Rows are held out, and single precision shows in what training ends with.
 			estimatortest.Run(t, s, estimatortest.Options{Classes: classes, Folds: true, Tolerance: 1e-3})
 		}

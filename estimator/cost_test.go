@@ -59,7 +59,7 @@ func TestFitRefusesWhatMemoryCannotHold(t *testing.T) {
 	}
 }
 
-// What a cost says that a fit holds covers the weights, their vectors and the numbers of each row.
+// The declared cost of a fit covers the weights, their vectors and the numbers of each row.
 func TestCostKnowsOutputs(t *testing.T) {
 	shape := datasets.Shape{Rows: 100_000, Cols: 1000, Outputs: 20_000}
 	for _, spec := range []datasets.CostEstimator{estimator.NewLogistic(), estimator.NewSVM(), estimator.NewRidgeClassifier(), estimator.NewRidge()} {

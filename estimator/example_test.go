@@ -67,7 +67,7 @@ func ExampleRidge_LeaveOneOut() {
 	// best: 0.01
 }
 
-// A posterior knows how sure it is: less so far from the data.
+// A posterior quantifies its uncertainty, which grows away from the data.
 func ExampleRidge_FitPosterior() {
 	spec := estimator.NewRidge()
 	spec.Alpha = 0.1
@@ -158,7 +158,7 @@ func ExampleKernelRidge() {
 	// [0.61 -0.75]
 }
 
-// A model supports incremental learning from new rows without those before: it goes on from its weights.
+// A model supports incremental learning from new rows only: it continues from its weights.
 func ExampleSGDClassifier() {
 	ctx := context.Background()
 	spec := estimator.NewSGDClassifier()

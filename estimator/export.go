@@ -15,8 +15,8 @@ var (
 	_ graph.ModelExporter = (*FittedSGDProbabilistic)(nil)
 )
 
-// Export adds to g what p predicts for rows: all that [Predict] says of them. P, or what it merely holds, as the result
-// of a search does, has to be a [graph.ModelExporter].
+// Export adds all outputs of p (see [Predict]) for the rows to g. The predictor, or the one that it
+// wraps, as the result of a search does, must be a [graph.ModelExporter].
 func Export(g *graph.Graph, p Predictor, rows graph.Value) (graph.Prediction, error) {
 	none := graph.Prediction{}
 	e, ok := p.(graph.ModelExporter)

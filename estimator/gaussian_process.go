@@ -17,8 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// GaussianProcess predicts numbers and how far off they may be: a gaussian process whose covariance is a kernel's,
-// by random Fourier features z of it. A target is
+// GaussianProcess predicts numbers with their uncertainty: a Gaussian process whose covariance is a
+// kernel, approximated by random Fourier features z. A target is
 //
 //	y = b + f(x) + e,  f = z(x)'w,  w ~ N(0, amplitude·I),  e ~ N(0, noise)
 //
@@ -39,15 +39,17 @@ import (
 //	noise      the variance of the noise, unless Noise is a number
 //	amplitude  the variance of the function, unless Amplitude is a number
 //
-// Gamma is where its descent starts; with scales a rule looks at standardized inputs. gamma and scales are learned from
-// a sample of at most Rows rows; a kernel linear has none. Where the sample is at most 1,000 dense rows and the kernel
-// one of ‖x − x'‖₂ (gaussian, exponential, matern, rational_quadratic), that is by the exact kernel: by L-BFGS from the
-// scales of Gamma, a third of them and twice them, at most Steps steps each. Else it is by Steps of Adam, on up to 600
-// features that are others in each step, as transformer.ARD does; and so it is, too, where the features of the model find
-// more than twice the noise of the exact kernel in the sample, or Noise is a number: then what has the greater evidence
-// on them counts. Noise and amplitude are then those of the greatest evidence of all rows on the features of the model:
-// the ratio is a root in one dimension, for X'SX in tridiagonal form.
-// Where it is not named, auto is the variance of the targets for the amplitude, and a tenth of it for the noise.
+// The optimization starts at Gamma; with scales, a rule uses standardized inputs. gamma and scales
+// are learned from a sample of at most Rows rows; the linear kernel has none. For at most 1,000
+// dense rows and a kernel of ‖x − x'‖₂ (gaussian, exponential, matern, rational_quadratic), the
+// exact kernel is used: L-BFGS from the scales of Gamma, a third of them and twice them, with at
+// most Steps steps each. Otherwise, Steps steps of Adam on up to 600 features, redrawn in each
+// step, as in transformer.ARD. These also run if the features of the model imply more than twice
+// the noise of the exact kernel on the sample, or if Noise is a number; the solution with more
+// evidence on them is used. Noise and amplitude then maximize the evidence of all rows on the
+// features of the model: their ratio is the root of a scalar equation, with X'SX in tridiagonal
+// form. If not optimized, auto means the variance of the targets for the amplitude, and a tenth of
+// it for the noise.
 //
 // Several targets share kernel and features. Where both noise and amplitude are learned, target t has its own, of a
 // common ratio: noise_t = ỹ_t'S(ỹ_t − Z̃w_t)/N with N = Σs − 1, Σs without an intercept; its deviation is the root of
@@ -137,7 +139,7 @@ func (s *GaussianProcess) Params(l *param.List) {
 	})
 }
 
-// learns reports whether the evidence chooses what the name says.
+// learns reports whether the named parameter is optimized.
 func (s GaussianProcess) learns(name string) bool { return slices.Contains(s.Optimize, name) }
 
 // learnsKernel reports whether the evidence chooses γ.
@@ -252,8 +254,9 @@ func (s GaussianProcess) Cost(shape datasets.Shape) datasets.Cost {
 	m, d := float64(s.learningFeatures()), float64(shape.Cols)
 	order := min(some, m)
 	if _, ok := s.exactKernel(); ok && some <= exactMost && shape.NonZeros == 0 {
-		// Evaluations from a start, to which few parameters come soon, and what their factors and inverses take beside products as
-		// large, being small: a part of it one core does alone. What they learn is mostly carried by the features of the model, which then learn nothing.
+		// Number of starts; evaluations per start with few parameters; cost of small factorizations
+		// and inverses relative to large products; fraction of it on a single core. The features of
+		// the model usually confirm the result and then learn nothing.
 		const starts, soon, small, alone = 3, 16, 2.5, 0.3
 		evaluations := float64(s.Steps)
 		if !s.learns("scales") {

@@ -18,7 +18,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// FittedGaussianProcess is a fitted [GaussianProcess]: the weights of its features, and how sure these are.
+// FittedGaussianProcess is a fitted [GaussianProcess]: the weights of its features with their
+// covariance.
 type FittedGaussianProcess struct {
 	processFunction
 	noise, amplitude []float64 // of each target

@@ -27,7 +27,7 @@ const (
 	carried       = 2    // times the noise of the kernel itself: the most that features have which carry what it has learned
 )
 
-// learningFeatures is how many features gamma or scales are learned on.
+// learningFeatures returns the number of features on which gamma or scales are learned.
 func (s GaussianProcess) learningFeatures() int { return min(s.Features, learningMost) }
 
 // learnedWidths is γ of each input, and how it was found.
@@ -194,7 +194,7 @@ func (s GaussianProcess) likelihood(ctx context.Context, l widthLesson, gamma []
 		return leastsquares.Variances{}, err
 	}
 	v, _, _, err := sums.moments.MaximizeEvidence(ctx, l.given())
-	if err != nil { // the model that follows says it, if it has the same fault
+	if err != nil { // the fit that follows reports it if it has the same error
 		return leastsquares.Variances{Noise: []float64{math.Inf(1)}, LogEvidence: math.Inf(-1)}, ctxerr.Check(ctx)
 	}
 	return v, nil

@@ -149,7 +149,7 @@ func TestGaussianProcessNearsTheExactOne(t *testing.T) {
 	}
 }
 
-// Hyper-parameters that rows were drawn with are found again, and intervals cover what they say.
+// Hyperparameters of simulated rows are recovered, and intervals have nominal coverage.
 func TestGaussianProcessRecoversItsLaw(t *testing.T) {
 	gamma := []float64{4, 0.5, 1e-6}
 	const noise, amplitude = 0.04, 2.0
@@ -309,7 +309,7 @@ func TestGaussianProcessOfSeveralTargets(t *testing.T) {
 	}
 }
 
-// What cannot be learned from, and what cannot be wanted, is said.
+// Unusable data and invalid options are errors.
 func TestGaussianProcessRefuses(t *testing.T) {
 	data := drawnProcess(8, 30, []float64{1}, 0.1, 1, 0)
 	flat := datasets.Set{X: data.X, Y: make([]float64, 30)}
@@ -344,8 +344,9 @@ func TestGaussianProcessRefuses(t *testing.T) {
 	}
 }
 
-// Scales of few dense rows are learned by the exact kernel, so that they do not depend on how many features there are;
-// those of many rows, and of a kernel that is not one of ‖x − x'‖₂, are learned on features.
+// Scales of few dense rows are learned by the exact kernel, independently of the number of
+// features; those of many rows, and of kernels that are not functions of ‖x − x'‖₂, are learned on
+// features.
 func TestGaussianProcessLearnsByTheExactKernel(t *testing.T) {
 	data := drawnProcess(9, 1010, []float64{3, 0.3}, 0.05, 1, 5)
 	for _, c := range []struct {
@@ -375,8 +376,8 @@ func TestGaussianProcessLearnsByTheExactKernel(t *testing.T) {
 	}
 }
 
-// Where a model has too few features for what the exact kernel has learned, scales that were learned on features have more
-// evidence, and count.
+// If a model has too few features for what the exact kernel learned, scales learned on features
+// have more evidence and are used.
 func TestGaussianProcessOfTooFewFeatures(t *testing.T) {
 	if !exhaustive.Tests() {
 		t.Skip("fits 1,500 features by their evidence")
@@ -393,8 +394,8 @@ func TestGaussianProcessOfTooFewFeatures(t *testing.T) {
 	}
 }
 
-// Rows that are repeated with their targets make the evidence endless, which is said; huge, tiny and constant inputs have
-// the γ of the same rows of scale 1.
+// Duplicated rows make the evidence unbounded, which is an error; huge, tiny and constant inputs
+// give the γ of the same rows at scale 1.
 func TestGaussianProcessOfOddRows(t *testing.T) {
 	ctx := context.Background()
 	data := drawnProcess(10, 60, []float64{2, 2}, 0.1, 1, 0)

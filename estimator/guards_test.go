@@ -86,8 +86,7 @@ func (p pieces) Blocks(_ context.Context, yield func(datasets.Set) error) error 
 	return nil
 }
 
-// Blocks that do not go with each other, or whose parts do not, are an error that says which, of every
-// model; so is a stream without rows.
+// Inconsistent blocks are an error of every model that names the mismatch; so is an empty stream.
 func TestBlocksThatDoNotFit(t *testing.T) {
 	rows := func(n, d int) *mat.Dense {
 		X := mat.NewDense(n, d, nil)

@@ -32,7 +32,7 @@ import (
 //	matern              Matérn(ν = Nu, ℓ = 1/γ)
 //	rational_quadratic  (1 + γ‖Δ‖₂²/a)^−a, a = Shape
 //
-// Solver says how:
+// Solver selects the algorithm:
 //   - cholesky factorises the n×n matrix: n³/3 flops, n² numbers held;
 //   - cg goes by conjugate gradients with kernel values made in tiles: it holds as many of these, in single
 //     precision, as a third of the memory takes, and makes the others again for each step. Preconditioner

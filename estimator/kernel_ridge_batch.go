@@ -15,11 +15,12 @@ var (
 	_ share.BatchFitter = KernelRidgeClassifier{}
 )
 
-// FitBatch solves for all Alphas of a kernel on a fold together, as many right-hand sides of one matrix, whose values are
-// read once for all of them: few rows with a factor in float32 for each Alpha, refined in float64, many
-// with tiles and one factor of low rank. Each is solved to its own Tol, so that what is predicted agrees with a fit by
-// itself to that. Candidates that differ in the kernel or in Gamma share the distances of a fold's rows where there are some 30
-// columns or more, or the distance is not the Euclidean one, up to 10,000 rows.
+// FitBatch solves for all Alphas of a kernel on a fold jointly, as right-hand sides of one matrix
+// whose values are read once: small problems with a float32 factorization for each Alpha, refined
+// in float64; large ones by tiles with one low-rank factorization. Each system is solved to its own
+// Tol, so predictions agree with a separate fit to that tolerance. Candidates that differ in the
+// kernel or in Gamma share the distances of the rows of a fold, for at least about 30 columns or
+// non-Euclidean distances, up to 10,000 rows.
 //
 // Leave-one-out is exact: with the solution a and M = (K + Alpha·S⁻¹)⁻¹, the intercept projected out,
 //

@@ -132,7 +132,8 @@ func (f *kernelModel) Dual() *mat.Dense {
 // Intercept returns a copy of the intercepts, one for each output; zeros where there is none.
 func (f *kernelModel) Intercept() []float64 { return slices.Clone(f.m.Intercept) }
 
-// Report says how the fit went. Its Gradient is the residual relative to the spread of the targets.
+// Report returns the report of the fit. Its Gradient is the residual relative to the standard
+// deviation of the targets.
 func (f *kernelModel) Report() Report {
 	r := Report(f.m.Report)
 	r.Warnings = slices.Clone(r.Warnings)
@@ -204,7 +205,7 @@ func rowsState(s *model.State, X *mat.Matrix) {
 	}
 }
 
-// checkKernelModel says what is wrong with a model that was read.
+// checkKernelModel returns an error if a deserialized model is invalid.
 func checkKernelModel(m *kernelridge.Model, dual *mat.Dense) error {
 	n, d := m.X.Dims()
 	positive := append([]float64{m.Nu, m.Shape}, m.Gamma...)

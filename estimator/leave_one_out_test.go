@@ -45,8 +45,8 @@ func withOwnColumn(data datasets.Set) datasets.Set {
 	return data
 }
 
-// Leaving a row out is fitting without it in extended precision, for any shape, condition and penalty:
-// to 1e-6 of the largest error, or there is an error that says why not.
+// Leave-one-out predictions equal fits without the row in extended precision, for any shape,
+// condition and penalty, to 1e-6 of the largest error; otherwise there is an error with the reason.
 func TestLeaveOneOutEqualsExactRefits(t *testing.T) {
 	for name, c := range map[string]struct {
 		data    datasets.Set

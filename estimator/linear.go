@@ -159,7 +159,7 @@ func (l *linear) Coef() *mat.Dense { return mat.DenseCopyOf(l.coef) }
 // Intercept returns a copy of the intercepts, one for each output; zeros where there is none.
 func (l *linear) Intercept() []float64 { return slices.Clone(l.intercept) }
 
-// Report says how the fit went.
+// Report returns the report of the fit.
 func (l *linear) Report() Report {
 	r := l.report
 	r.Warnings = slices.Clone(r.Warnings)
@@ -209,8 +209,8 @@ func (l *linear) scores(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
 	return out, nil
 }
 
-// score writes X·coefᵀ + intercept to dst, rows × outputs. A row's scores do not depend, to the
-// bit, on the rows beside it; a single row is scored without goroutines or garbage.
+// score writes X·coefᵀ + intercept to dst, rows × outputs. The scores of a row do not depend on the
+// other rows, bit for bit; a single row is scored without goroutines or allocation.
 func (l *linear) score(ctx context.Context, dst []float64, X mat.Matrix) error {
 	n, d := X.Dims()
 	if err := ctxerr.Check(ctx); err != nil {

@@ -35,8 +35,8 @@ import (
 // each class). The first step, from 0, is a ridge regression. No
 // n×d array is made and sparse rows stay sparse; a stream is read once for each pass.
 //
-// It stops when the norm of the gradient is at most Tol times that at 0 and the objective, as far as
-// the preconditioner can tell, within Tol of its least value.
+// It stops when the norm of the gradient is at most Tol times that at 0, and the objective is
+// within Tol of its minimum by the estimate of the preconditioner.
 //
 // Solver dual, for two classes only (more go by newton), goes by coordinate descent on the dual with all rows in memory, and
 // stops when the duality gap is at most Tol of the objective (Yu, Huang & Lin, Machine Learning 2011).

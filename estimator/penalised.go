@@ -38,7 +38,7 @@ func byNewton(solver, loss string, wide bool) bool {
 	return solver == "newton" || solver == "auto" && strings.HasPrefix(loss, "squared_") && !wide
 }
 
-// smoothEnough says why newton cannot minimise a loss.
+// smoothEnough returns an error if newton cannot minimize a loss.
 func smoothEnough(solver, loss string) error {
 	if solver == "newton" && !strings.HasPrefix(loss, "squared_") {
 		return fmt.Errorf("auto or dual, for newton needs a squared loss")

@@ -13,11 +13,11 @@ var (
 	_ share.BatchFitter = Logistic{}
 )
 
-// FitBatch on rows as they are prepares the training rows of a fold once for all candidates that are solved
-// by coordinate descent, and walks those that differ in C from the smallest to the largest: a solution is
-// where the next one begins. Each is solved to its own Tol, so that what is predicted agrees with a fit by
-// itself to that tolerance. Candidates for newton are fitted individually. Folds go in parallel. A path
-// is walked from its beginning, whatever is wanted of it.
+// FitBatch over rows prepares the training rows of a fold once for all candidates solved by
+// coordinate descent, and follows C from the smallest to the largest with warm starts
+// (regularization path). Each is solved to its own Tol, so predictions agree with a separate fit to
+// that tolerance. Candidates for newton are fitted separately. Folds run concurrently. A path
+// always starts at its beginning, whatever is included.
 //
 // On related maps it shares as [Logistic.FitBatch] does, for losses that go by newton.
 func (s SVM) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
@@ -35,12 +35,12 @@ func (s SVM) PlanBatch(b share.Batch) (int64, error) {
 
 // FitBatch on rows as they are shares work as [SVM.FitBatch] does.
 //
-// On related maps it maps the rows once for all candidates on a map and walks, for each fold, from few
-// features to many and from small C to large: a solution is where the next one begins, with zeros for
-// features that are new. Every problem is solved to its own tolerance, relative to the gradient at 0 as in
-// Fit, so that results agree with those of Fit to that tolerance. A path is always walked from its
-// beginning: where a solution begins does not depend on what is wanted. Rows of all folds are read where
-// they are; none are copied. Folds go in parallel.
+// On related maps it maps the rows once for all candidates of a map. For each fold, it proceeds
+// from few features to many and from small C to large, with warm starts and zeros for new features.
+// Every problem is solved to its own tolerance, relative to the gradient at 0 as in Fit, so that
+// results agree with those of Fit to that tolerance. A path always starts at its beginning, so
+// results do not depend on what is included. The rows of folds are not copied. Folds run
+// concurrently.
 func (s Logistic) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	specs, err := specsOf[Logistic](b, "logistic")
 	if err != nil {
@@ -66,7 +66,7 @@ func (s SVR) FitBatch(ctx context.Context, b share.Batch) (shared []string, err 
 // PlanBatch takes a batch on rows as they are.
 func (s SVR) PlanBatch(b share.Batch) (int64, error) { return pathBytes(b, false) }
 
-// fitPenalised is FitBatch of candidates of one type; mapped says that it may be on related maps.
+// fitPenalised is FitBatch of candidates of one type; mapped allows related maps.
 func fitPenalised[S penalised](ctx context.Context, b share.Batch, specs []S, mapped bool) ([]string, error) {
 	list := make([]batch.PenalizedLoss, len(specs))
 	for i, s := range specs {

@@ -178,8 +178,8 @@ func (m *shortColumns) EachFloat32(_ context.Context, X mat.Matrix, _ []int, yie
 	return yield(0, single.Copy(X))
 }
 
-// Candidates in float32 are fitted on shared sums of its features down to alphas for which these have to be made
-// in double, and none by itself.
+// Float32 candidates are fitted on shared sums of the features, down to alphas that require float64
+// features, and none separately.
 func TestRidgeFamilyOfSinglePrecisionFitsNoneAlone(t *testing.T) {
 	data := powers(500, 12)
 	folds := []datasets.Fold{{Train: upTo(0, 400), Test: upTo(400, 500)}, {Train: upTo(100, 500), Test: upTo(0, 100)}}

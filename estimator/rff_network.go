@@ -24,14 +24,15 @@ import (
 //
 //	z = sqrt(2/D)·cos(Wᵀx + b),  W = diag(s)·U,  f(x) = Vᵀz + c
 //
-// is a network of one layer. Each further layer takes the features of the one before as its inputs and draws its
-// frequencies for inputs of norm 1. Train names what is learned beside V and c, in every layer: the frequencies U, the
-// phases b, and in the first layer the scales s, one for each input, which start as γ has it. A scale is shared by all
-// features, so that inputs which tell nothing fade soon. With nothing named the features stay those of the draw.
+// is a network of one layer. Each further layer has the features of the previous one as inputs, and
+// frequencies drawn for inputs of norm 1. Train selects what is trained in addition to V and c, in
+// every layer: the frequencies U, the phases b, and in the first layer the scales s, one for each
+// input, initialized by γ. All features share a scale, so irrelevant inputs vanish quickly. Without
+// Train the features stay fixed.
 //
-// The target of the data says what is learned. A target of classes makes a classifier with probabilities, f being one
-// score for two classes and one for each class where there are more; anything else a regression, of one or several
-// targets. With row weights r it makes
+// The target determines the task. Classes make a classifier with probabilities, with one score f
+// for two classes and one per class for more; other targets make a regression with one or several
+// outputs. With row weights r it minimizes
 //
 //	Σ r_i·l(y_i, f(x_i)) + Alpha·‖V‖²
 //
@@ -45,15 +46,16 @@ import (
 // quarter of the rate; after the third time it ends. The best weights are kept. Ending after Epochs instead is reported as
 // a warning. With ValidationFraction 0 it is judged by the objective on the rows that it learns from.
 //
-// Inputs are best standardized before. What comes out depends on the order of the rows, on the seed, and on Gamma less
-// than a fixed map does. Few rows, rows with much noise, and targets that only a product of inputs tells about are not
-// for it: ridge or kernel_ridge behind ard are better there.
+// Standardize the inputs. The result depends on the order of the rows, on the seed, and on Gamma
+// less than a fixed map does. For few or noisy rows, and for targets that depend only on products
+// of inputs, ridge or kernel_ridge after ard are better.
 //
-// Cost of an epoch: n·D·(4d + 6(L−1)·D) flops in float32, and n·L·D sines and cosines; 34·d·D bytes for the
-// weights of a layer. All rows are held in memory. Fit returns an error for a categorical column, a missing or infinite
-// value, no rows, a list of γ that is not as long as there are columns, and [ErrDiverged] where LearningRate is too large.
-// Where the inputs tell nothing, every row is predicted the mean, or the shares of the classes, and a warning says so.
-// [FittedRFFNetwork.Relevance] says which inputs matter.
+// Cost of an epoch: n·D·(4d + 6(L−1)·D) flops in float32, and n·L·D sines and cosines; 34·d·D bytes
+// for the weights of a layer. All rows are stored in memory. Errors: a categorical column, a
+// missing or infinite value, no rows, a list of γ of the wrong length, and [ErrDiverged] if
+// LearningRate is too large. If the inputs are uninformative, all predictions are the mean, or the
+// class frequencies, with a warning. [FittedRFFNetwork.Relevance] returns the relevance of the
+// inputs.
 //
 // Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007; Kingma and Ba, "Adam: a method
 // for stochastic optimization", ICLR 2015.
@@ -302,7 +304,7 @@ func (s RFFNetwork) plain(ctx context.Context, X mat.Matrix) (network.Spec, erro
 	return out, err
 }
 
-// sized is all of that which does not look at rows.
+// sized returns the part of the spec that is independent of the rows.
 func (s RFFNetwork) sized() network.Spec {
 	return network.Spec{Layers: s.Layers, Features: s.Features, TrainScales: slices.Contains(s.Train, "scales"),
 		TrainFrequencies: slices.Contains(s.Train, "frequencies"), TrainPhases: slices.Contains(s.Train, "phases"),

@@ -85,8 +85,8 @@ func (f *FittedRFFNetwork) Intercept() []float64 { return slices.Clone(f.m.Inter
 // prediction, and of a model whose file is from before there was a relevance.
 func (f *FittedRFFNetwork) Relevance() []float64 { return slices.Clone(f.m.Relevance) }
 
-// Report says how training went. Its Iterations are epochs, and its Objective is a mean over the rows that it learned
-// from, with targets of variance 1.
+// Report returns the report of the training. Its Iterations are epochs, and its Objective is a mean
+// over the training rows, with targets of variance 1.
 func (f *FittedRFFNetwork) Report() Report {
 	r := f.m.Report
 	out := Report{Solver: "adam", Iterations: r.Epochs, Converged: r.Plateau, Objective: r.Objective}
@@ -152,7 +152,7 @@ func (f *FittedRFFNetwork) State(s *model.State) {
 	f.m, f.classes = m, classes
 }
 
-// checkNetwork says what is wrong with a network that was read.
+// checkNetwork returns an error if a deserialized network is invalid.
 func checkNetwork(m *network.Model, classes int) error {
 	width := 0
 	for l, y := range m.Layers {

@@ -35,7 +35,7 @@ func fittedNetwork(t *testing.T, s RFFNetwork, data datasets.Set) *FittedRFFNetw
 	return p.(*FittedRFFNetwork)
 }
 
-// What the target is says what the network is, and what is found in it.
+// The target determines the task and the outputs of the network.
 func TestNetworkIsWhatItsTargetIs(t *testing.T) {
 	numbers := stopRows(60, 3, false)
 	classes := signed(60, 3)
@@ -129,7 +129,7 @@ func TestNetworkStartsAsTheDraw(t *testing.T) {
 	}
 }
 
-// The report says when training was not done, and when it found nothing.
+// The report states when training was not finished, and when it found nothing.
 func TestNetworkReports(t *testing.T) {
 	data := stopRows(200, 3, false)
 	s := smallNetwork()
@@ -155,7 +155,7 @@ func TestNetworkReports(t *testing.T) {
 	}
 }
 
-// What cannot be trained is an error that says why, and so are parameters that mean nothing.
+// Data that cannot be trained on are an error with the reason, and so are invalid parameters.
 func TestNetworkRefuses(t *testing.T) {
 	data := stopRows(60, 3, false)
 	wild := smallNetwork()

@@ -19,7 +19,7 @@ import (
 // independently for each target; the intercept b is not penalized. n×d inputs and n×t targets give t×d
 // coefficients.
 //
-// Solver says how:
+// Solver selects the algorithm:
 //   - cholesky adds up the d×d matrix X'SX block by block, in one pass over the data, and
 //     factorises it: nd² + d³/3 flops, d² numbers in memory, however many rows there are; an
 //     ill-conditioned solution is refined by a few passes more;
@@ -32,11 +32,11 @@ import (
 //     cholesky up to 8192 columns where the rows turn out to want more steps than it is worth; dual where
 //     there are fewer rows than columns, else cholesky.
 //
-// For dense rows, 1024 or more of them with 1024 columns or more, and Alpha > 0, cg is preconditioned by Nyström's
-// approximation of X'SX from at most 1024 of its columns. Its steps read features in float32, which a
-// pipeline maps again for each or keeps where its memory has room; what they leave of the residual is then asked of the rows in
-// double precision, until the predictions are right to Tol of the spread of the targets. So the solution is that of the
-// rows as they are. The Gradient of the report is a bound on how far off the predictions are.
+// For dense data with at least 1,024 rows and columns and Alpha > 0, cg is preconditioned by a
+// Nyström approximation of X'SX from at most 1,024 of its columns. Its steps use float32 features,
+// recomputed in each pass or cached if memory suffices; iterative refinement with float64 residuals
+// follows, until the predictions are accurate to Tol of the standard deviation of the targets. The
+// Gradient of the report bounds the error of the predictions.
 //
 // Where Alpha is 0 and columns depend on each other the solution of least norm is taken, and the
 // report warns. The targets are Y or Targets of the data. (Hoerl & Kennard, Technometrics 1970.)

@@ -35,8 +35,8 @@ func binnedRows(n int) datasets.Set {
 	return datasets.Set{X: X, Y: y}
 }
 
-// Candidates on sparse rows that differ in alpha only go by one path of conjugate gradients, which finds what each
-// finds by itself; another tolerance goes by itself, and so does alpha 0.
+// Candidates on sparse rows that differ in alpha only share one path of conjugate gradients, with
+// the results of separate fits; candidates with another tolerance and with alpha 0 are separate.
 func TestAlphasOfSparseRowsAreTheNaiveSearch(t *testing.T) {
 	data := binnedRows(120)
 	classes := data

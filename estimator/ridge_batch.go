@@ -40,18 +40,18 @@ var (
 // Leave-one-out costs nd² for all candidates that differ in Alpha only and nd² + d³/3 flops for each,
 // by [Ridge.LeaveOneOut].
 //
-// Up to 8192 columns candidates share sums where one by itself, with solver auto, would go by cg.
+// Up to 8,192 columns, candidates share sums even if separate fits with solver auto would use cg.
 //
-// On sparse rows that would go by the solver cg, fewer rows than columns or features of binning, candidates that differ
-// in Alpha only are solved for together in the dual form: all of them take steps by the same products with the kernel of
-// the rows, as many as the least Alpha needs, 2·nnz flops each for every output. Other candidates that would not go by
-// the solver cholesky are fitted individually.
+// On sparse rows for which the solver would be cg (fewer rows than columns, or binning features),
+// candidates that differ in Alpha only are solved jointly in the dual form: they share the products
+// with the kernel of the rows, as many as the smallest Alpha requires, at 2·nnz flops for every
+// output. Other candidates that do not use cholesky are fitted separately.
 func (s Ridge) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	list, err := ridges(b)
 	if err != nil {
 		return nil, err
 	}
-	for i := range list { // each says for itself that the targets are no numbers
+	for i := range list { // each reports that the targets are not numeric
 		list[i].Independent = rejectClassTarget(b.Data.Schema, "ridge") != nil
 	}
 	return fitRidges(ctx, b, "ridge", list, func(m linear, _ []string) Predictor { return &FittedLinear{m} })
@@ -145,8 +145,8 @@ func (s RidgeClassifier) PlanBatch(b share.Batch) (int64, error) {
 var someClasses = datasets.Set{Y: []float64{}, Schema: datasets.Schema{
 	Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"0", "1"}}}}}
 
-// ridgesBytes looks at the candidates only where there are folds: without them the question is whether the
-// estimator takes such a batch, and it is asked of every candidate.
+// ridgesBytes checks the candidates only if there are folds: without folds the question is whether
+// the estimator supports such a batch, and every candidate is asked.
 func ridgesBytes(b share.Batch, s Ridge, of func(share.Batch) ([]batch.Ridge, error)) (int64, error) {
 	if b.HasMaps() && s.Solver != "auto" && s.Solver != "cholesky" {
 		return 0, share.ErrNoSharedMaps
@@ -156,7 +156,7 @@ func ridgesBytes(b share.Batch, s Ridge, of func(share.Batch) ([]batch.Ridge, er
 	}
 	list, err := of(b)
 	switch {
-	case err != nil: // the fit says it
+	case err != nil: // the fit reports it
 		return 0, nil
 	case b.LeaveOneOut:
 		return batch.RidgesLeaveOneOutBytes(b.Shape, list), nil

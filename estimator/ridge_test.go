@@ -18,8 +18,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// What leave-one-out says of a row is what a fit without that row predicts, for tall and wide data,
-// with weights and several targets, with an intercept and without.
+// The leave-one-out prediction of a row equals that of a fit without the row, for tall and wide
+// data, with weights and several targets, with and without intercept.
 func TestLeaveOneOutIsFittingWithoutTheRow(t *testing.T) {
 	for _, shape := range [][2]int{{14, 3}, {9, 15}} {
 		for _, intercept := range []bool{true, false} {
@@ -87,8 +87,8 @@ func leaveOneOut(t *testing.T, s estimator.Ridge, data datasets.Set) {
 	}
 }
 
-// With alpha 0 and columns that depend on each other there are many solutions; the one of least
-// norm is taken, whichever way it is found, and the report says so.
+// With alpha 0 and dependent columns, every solver returns the solution of minimum norm, and the
+// report states the rank deficiency.
 func TestRidgeOfSingularDataTakesTheLeastNorm(t *testing.T) {
 	x := mat.NewDense(6, 3, []float64{1, 2, 2, 2, 1, 1, 3, 5, 5, 4, 0, 0, 5, 3, 3, 6, 1, 1}) // columns 1 and 2 are equal
 	y := []float64{1, 3, 2, 5, 4, 7}
@@ -110,7 +110,7 @@ func TestRidgeOfSingularDataTakesTheLeastNorm(t *testing.T) {
 	}
 }
 
-// A column that never changes tells nothing; an intercept makes it superfluous.
+// A constant column is irrelevant; the intercept makes it redundant.
 func TestRidgeIgnoresConstantColumns(t *testing.T) {
 	x, _, y, _ := noisy(4, 30, 3)
 	wide := mat.NewDense(30, 4, nil)
@@ -309,8 +309,7 @@ func (c counted) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 	})
 }
 
-// Reading a stream may mean mapping its rows again: ridge reads it once, after a look at its first
-// block.
+// A pass over a stream may map its rows: ridge makes one pass, after reading the first block.
 func TestRidgeReadsAStreamOnce(t *testing.T) {
 	const n = 5 * rowblock.Size
 	x, codes, y, weights := noisy(2, n, 3)
@@ -393,7 +392,7 @@ func TestAChangingSourceIsRefused(t *testing.T) {
 	}
 }
 
-// A posterior can be saved, and what a damaged file says is refused or harmless.
+// A posterior can be saved, and damaged files are rejected or harmless.
 func TestPosteriorState(t *testing.T) {
 	x, _, y, weights := noisy(8, 30, 3)
 	ctx := context.Background()

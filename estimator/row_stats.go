@@ -17,8 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// counts are what a first pass says of the rows for those that follow: how many there are, of what form,
-// and the weight of each class.
+// counts are the results of a first pass over the rows: their number, their form, and the weight of
+// each class.
 type counts struct {
 	named   []string // the classes, where the schema lists them
 	numbers bool     // whether the targets are no classes
@@ -110,8 +110,8 @@ func (c *counts) merge(o *counts) {
 	kern.Axpy(1, o.mass, c.mass[:len(o.mass)])
 }
 
-// factors returns the factor of each class on the weights of its rows, nil for ones. It fails where there
-// are no two classes to be told apart.
+// factors returns the weight factor of each class, nil for ones. It returns an error if there are
+// fewer than two classes.
 func (c *counts) factors(by ClassWeight) ([]float64, error) {
 	switch total := kern.Sum(c.mass); {
 	case c.rows > 0 && total == 0:

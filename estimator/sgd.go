@@ -87,7 +87,7 @@ func epochParams(l *param.List, epochs, batch *int, tol *float64, shuffle, stop 
 	l.Seed(seed, "seed", "seed of the order of the rows and of those held out")
 }
 
-// alphaOf says what alpha is wanted.
+// alphaOf declares the parameter alpha.
 func alphaOf(l *param.List, rate *string, alpha *float64) {
 	l.Check("alpha", func() error {
 		if *rate == "optimal" && *alpha == 0 {
@@ -112,7 +112,7 @@ func (d descending) plan(r *design.Rows, outputs int) sgd.Plan {
 	return p
 }
 
-// fitOf says how the learner is driven.
+// fitOf returns the settings of the solver.
 func (d descending) fitOf() sgd.Fit {
 	f := sgd.Fit{Epochs: d.epochs, Patience: d.patience, Tol: d.tol, Shuffle: d.shuffle, Seed: d.seed, CheckDivergence: true}
 	if d.stop {
@@ -121,7 +121,7 @@ func (d descending) fitOf() sgd.Fit {
 	return f
 }
 
-// wrong says what it is that failed.
+// wrong adds the name of the estimator to an error.
 func (d descending) wrong(ctx context.Context, err error) error {
 	if ended := ctxerr.Check(ctx); ended != nil {
 		return ended
@@ -250,7 +250,7 @@ func (d descending) descend(ctx context.Context, r *design.Rows, f sgd.Fit, c *c
 	return out, nil
 }
 
-// learnable reports rows that nothing can be learned from; known says whether they have been counted.
+// learnable reports unusable rows; known states whether they have been counted.
 func (c *counts) learnable(known bool) error {
 	if !known {
 		return nil
@@ -282,14 +282,14 @@ type descended struct {
 	classes []string // of a classification
 }
 
-// onward is what the next step needs to know beside the model.
+// onward is the state for incremental learning in addition to the model.
 type onward struct {
 	progress sgd.Progress
 	mass     []float64 // weight of each class so far, or of all rows
 	rows     int       // so far
 }
 
-// RowsLearned returns how many rows it was fitted to and has learned on from since.
+// RowsLearned returns the number of rows learned so far, including incremental learning.
 func (o *onward) RowsLearned() int { return o.rows }
 
 // state carries what comes behind that of the model.
@@ -324,7 +324,7 @@ func (d descending) continued(ctx context.Context, from *descended, classes []st
 	return out, nil
 }
 
-// goesOn returns the rows to go on with, or why the model does not.
+// goesOn returns the rows for incremental learning, or an error if the model does not support them.
 func (d descending) goesOn(ctx context.Context, from *descended, classes []string, data datasets.Source) (*design.Rows, error) {
 	if err := specs.CheckFit(d.spec); err != nil {
 		return nil, err

@@ -20,9 +20,9 @@ import (
 //
 //	1/n·Σ s_i·loss(t_i(w'x_i + b)) + Alpha·((1−ρ)·½‖w‖² + ρ·‖w‖₁)
 //
-// where Loss is hinge, max(0, 1−m); squared_hinge, its square; log_loss, log(1+exp(−m)); modified_huber, the
-// squared hinge that goes on along its tangent below −1; or perceptron, max(0, −m). More than two classes are
-// learned one against the rest, all together in the products of each minibatch.
+// where Loss is hinge, max(0, 1−m); squared_hinge, its square; log_loss, log(1+exp(−m));
+// modified_huber, the squared hinge continued by its tangent below −1; or perceptron, max(0, −m).
+// More than two classes are learned one-vs-rest, jointly in the products of each minibatch.
 //
 // What log_loss and modified_huber are fitted to knows probabilities, (1+exp(−score))⁻¹ and (score+1)/2 within
 // 0 and 1; of several classes they are divided by their sum. All else is as for an SGDRegressor.
@@ -102,7 +102,7 @@ func (s SGDClassifier) Fit(ctx context.Context, data datasets.Set) (Predictor, e
 	return s.fitted(d), nil
 }
 
-// FitSource learns from a stream, which is read once for each epoch, and once more before where class_weight is
+// FitSource learns from a stream, with one pass per epoch, and one more before if class_weight is
 // balanced or the schema lists no classes.
 func (s SGDClassifier) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
 	d, err := s.steps().fitSource(ctx, data)

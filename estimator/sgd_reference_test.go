@@ -79,7 +79,7 @@ func (r referenceRows) set(target string) datasets.Set {
 	return out
 }
 
-// sgdOf returns the spec of a loss, with no more epochs than said.
+// sgdOf returns the spec of a loss with few epochs.
 func sgdOf(loss, penalty, rate string, set func(c *estimator.SGDClassifier, r *estimator.SGDRegressor)) estimator.Estimator {
 	c, r := estimator.NewSGDClassifier(), estimator.NewSGDRegressor()
 	c.Loss, c.Penalty, c.LearningRate = loss, penalty, rate

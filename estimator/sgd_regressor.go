@@ -15,17 +15,17 @@ import (
 //
 //	1/n·Σ s_i·loss(w'x_i + b, y_i) + Alpha·((1−ρ)·½‖w‖² + ρ·‖w‖₁)
 //
-// where Loss is squared_error, ½r² of a residual r; huber, which goes on along its tangent behind Epsilon;
-// epsilon_insensitive, max(0, |r|−Epsilon); or squared_epsilon_insensitive, its square. ρ is 0 for Penalty l2,
-// 1 for l1 and L1Ratio for elasticnet; the intercept b is not penalized.
+// where Loss is squared_error, ½r² of a residual r; huber, continued by its tangent beyond Epsilon;
+// epsilon_insensitive, max(0, |r|−Epsilon); or squared_epsilon_insensitive, its square. ρ is 0 for
+// Penalty l2, 1 for l1 and L1Ratio for elasticnet; the intercept b is not penalized.
 //
-// It steps along the gradient of Batch rows at a time, and costs O(n·d) for each of at most Epochs readings of
-// the rows; a stream is never in memory as a whole. What LearningRate, Average and the others mean is in the
-// parameters' own words; names that scikit-learn has mean what they mean there, and with Batch 1 and without
-// Shuffle the steps are the same ones. LearningRate auto, the default, begins at the mean of the targets (the
-// median, for losses of sizes), steps about the mean of the first rows' inputs, chooses the first step by the
-// largest curvature of their mean loss, and cuts it for rows that are far larger: it needs no eta0. Steps get
-// far only where inputs are of like size, so put standardize or another scale before.
+// It takes steps along the gradient of Batch rows and costs O(n·d) for each of at most Epochs
+// passes over the rows; streams are not stored. The parameters have the meaning of those in
+// scikit-learn with the same names; with Batch 1 and without Shuffle the steps are equal.
+// LearningRate auto, the default, needs no eta0: it starts at the mean of the targets (the median
+// for absolute losses), centers by the mean of the first rows, selects the first step by the
+// largest curvature of their mean loss, and reduces it for much larger rows. Steps are effective
+// only for inputs of similar scale, so standardize first.
 //
 // Rows in memory are shuffled as a whole before each epoch, those of a stream in windows of some thousands.
 // The order of rows matters to the steps, so that weight 2 is a step of twice the length and not the row

@@ -128,8 +128,8 @@ func (s *Smoother) InputWidth() int {
 	return len(s.mean)
 }
 
-// Weights returns l_i(x), for each row of X those of all rows of the fit: so many numbers that it is better asked
-// for a few rows at a time.
+// Weights returns l_i(x), for each row of X the weights of all training rows: pass few rows at a
+// time.
 func (s *Smoother) Weights(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
 	if s.kernel != nil {
 		return s.kernel.scores(ctx, X)

@@ -86,7 +86,7 @@ func nearlySingular(data datasets.Set) datasets.Set {
 	return data
 }
 
-// A batch that is stopped hands over nothing that comes of stopping, and says that it was stopped.
+// A canceled batch delivers nothing that results from the cancellation, and returns it.
 func TestBatchesStop(t *testing.T) {
 	data := stopRows(90, 40, false)
 	classes := stopRows(90, 40, false)

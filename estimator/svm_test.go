@@ -109,7 +109,8 @@ func TestLogisticByTheDualIsNewtons(t *testing.T) {
 	}
 }
 
-// A batch by the dual walks a path, and predicts what fits by themselves do; a part of it has the same bits.
+// A batch of dual solvers follows a path and predicts as separate fits; a part of it has the same
+// bits.
 func TestDualSweepIsTheNaiveSearch(t *testing.T) {
 	data := binsOfNoMeaning(t)
 	folds := append(foldsOf(data.Rows(), 3), datasets.Fold{Train: []int{0, 40}, Test: []int{1}}) // empty rows

@@ -54,7 +54,7 @@ func (v *Variance) Get() any {
 	return v.value
 }
 
-// Constraint says what Set takes.
+// Constraint describes the values that Set accepts.
 func (v *Variance) Constraint() string { return "auto, or a number > 0" }
 
 // Check reports what is neither.

@@ -2,8 +2,9 @@ package estimator
 
 import "github.com/bochner-ml/bochner/model"
 
-// Wrapper is a [Predictor] that predicts by an inner model: a fitted pipeline, the result of a search, a calibrated
-// model. [As] finds the inner model. If it has outputs besides values, the wrapper is a [FullPredictor] itself.
+// Wrapper is a [Predictor] that wraps an inner model: a fitted pipeline, the result of a search, a
+// calibrated model. [As] finds the inner model. If it has outputs in addition to values, the
+// wrapper is a [FullPredictor] itself.
 type Wrapper interface {
 	Predictor
 	// Unwrap returns the inner model, and whether it takes the same rows as the wrapper.

@@ -47,7 +47,7 @@ func TestGolden(t *testing.T) {
 		t.Errorf("offset %v, want %v", f.Rho()*scale, expect.Offset)
 	}
 	train, _ := f.PredictFull(context.Background(), Z, estimator.Request{})
-	outside, border := 0, 0 // of rows on the border, rounding tells on which side they are
+	outside, border := 0, 0 // rounding decides about rows on the border
 	for _, v := range train.Anomaly {
 		if v*scale > 1e-4 {
 			outside++

@@ -158,7 +158,7 @@ var (
 	_ model.Stateful          = (*FittedOneClass)(nil)
 )
 
-// Predict returns 1 for each row of X that is unlike the others, else 0.
+// Predict returns 1 for each anomalous row of X, else 0.
 func (f *FittedOneClass) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	out, err := f.PredictFull(ctx, X, estimator.Request{})
 	return out.Values, err
@@ -224,7 +224,7 @@ func (f *FittedOneClass) Weights() []float64 { return slices.Clone(f.weights) }
 // Rho returns ρ.
 func (f *FittedOneClass) Rho() float64 { return f.rho }
 
-// Report says how the fit went.
+// Report returns the report of the fit.
 func (f *FittedOneClass) Report() estimator.Report {
 	r := f.report
 	r.Warnings = slices.Clone(r.Warnings)

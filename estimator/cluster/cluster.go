@@ -27,7 +27,7 @@ import (
 // numbers is what the models here ask for: complete numeric columns.
 var numbers = []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.NoMissing}}
 
-// opened returns the rows that a spec is fitted to, after a look at the spec and at the memory that the fit takes.
+// opened checks the spec and the memory of the fit, and returns the training rows.
 func opened(ctx context.Context, spec datasets.CostEstimator, open func() (*design.Rows, error)) (*design.Rows, error) {
 	if err := specs.CheckFit(spec); err != nil {
 		return nil, err

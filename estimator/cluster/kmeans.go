@@ -27,14 +27,15 @@ import (
 // move, squared and all together, by at most Tol times the mean variance of the columns. A centre without rows goes to
 // the row that is farthest from its own.
 //
-// The first pass takes a sample of the rows, which holds every different row where there are at most 16384 of up to
-// 512 columns. The first centers are drawn from it, by greedy k-means++ or evenly (Init random), Restarts times; each
-// start runs to its end on the sample, and the best goes on with all rows. The sample depends on what is in the
-// rows and not on their order.
+// The first pass samples the rows; the sample contains every distinct row if there are at most
+// 16,384 of up to 512 columns. Initial centers are drawn from it, by greedy k-means++ or uniformly
+// (Init random), Restarts times; each start runs to convergence on the sample, and the best
+// continues on all rows. The sample depends on the set of rows, not on their order.
 //
-// With Batch > 0 the centers move after every that many rows instead, each to the mean of all rows that have been
-// nearest to it so far, until a pass improves the mean squared distance by less than Tol of it. Rows in memory come
-// in an order drawn anew for each pass, those of a stream as they lie in it: where these are sorted, take Batch 0.
+// With Batch > 0 (mini-batch k-means) each center moves after that many rows to the mean of all
+// rows assigned to it so far, until a pass improves the mean squared distance by a fraction of less
+// than Tol. Rows in memory are shuffled in each pass, those of a stream are not: use Batch 0 for
+// sorted streams.
 //
 // X is n×d, dense, in float32 or sparse. A pass costs at most 2·n·d·Clusters flops. For rows in memory a row is
 // compared with all centers only where bounds on its distances leave its centre open, which changes no assignment. Memory is that of
@@ -171,8 +172,8 @@ type centred struct {
 	report estimator.Report
 }
 
-// Report says how the fit went; its Objective is the inertia of k-means, its Gradient the residual of singular vectors
-// where there are some.
+// Report returns the report of the fit; its Objective is the inertia of k-means, its Gradient the
+// residual of the singular vectors, if any.
 func (f *centred) Report() estimator.Report {
 	r := f.report
 	r.Warnings = slices.Clone(r.Warnings)

@@ -71,7 +71,7 @@ func (s Spectral) Cost(shape datasets.Shape) datasets.Cost {
 	flops := entry * steps * n * shape.Entries() * (k + 4)
 	means := s.means()
 	means.MaxIter = 20                                                        // about as many passes as groups that hang together take
-	divided := means.Cost(datasets.Shape{Rows: shape.Rows, Cols: s.Clusters}) // of rows that nobody counts
+	divided := means.Cost(datasets.Shape{Rows: shape.Rows, Cols: s.Clusters}) // the rows are not counted
 	return datasets.Cost{Flops: flops + divided.Flops, Bytes: design.Float64Bytes(singular.WorkspaceFloats(s.Clusters, shape.Rows, shape.Cols) + 3*n*k)}
 }
 

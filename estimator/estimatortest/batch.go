@@ -21,9 +21,9 @@ type batchFitter interface {
 	share.BatchFitter
 }
 
-// batch holds a BatchFitter to what it promises: an outcome for every candidate and fold that is wanted
-// and for no other, each once; what a fit by itself predicts; the same bits whatever else is wanted; and
-// an end with the first error of Yield.
+// batch checks a BatchFitter: one outcome for each included candidate and fold and for no other;
+// the predictions of separate fits; the same bits for any included subset; and an end at the first
+// error of Yield.
 func (s *suite) batch(t testing.TB) {
 	fitter, ok := s.spec.(batchFitter)
 	if !ok {
@@ -127,7 +127,7 @@ func unlikeMapped(fitter batchFitter, b share.Batch, tolerance float64) error {
 	return checkYieldError(fitter, b)
 }
 
-// twoMaps is two maps of so many columns: the rows as they are, and twice them.
+// twoMaps is two maps of the given width: the rows, and twice the rows.
 type twoMaps int
 
 func (d twoMaps) Widths() []int { return []int{int(d), int(d)} }
@@ -217,7 +217,7 @@ func collectOutcomes(fitter batchFitter, b share.Batch) (map[[2]int]share.Outcom
 	return got, nil
 }
 
-// compareFit returns how an outcome differs from a fit to the fold by itself.
+// compareFit returns how an outcome differs from a separate fit to the fold.
 func compareFit(spec estimator.Estimator, data datasets.Set, fold datasets.Fold, out share.Outcome, tolerance float64) error {
 	lone, failed := spec.Fit(context.Background(), data.Select(fold.Train))
 	if failed != nil || out.Err != nil {
@@ -259,7 +259,7 @@ func equalMatrices(a, b *mat.Dense) bool {
 	return slices.Equal(a.RawMatrix().Data, b.RawMatrix().Data)
 }
 
-// checkYieldError reports a batch that goes on after Yield has had enough, or hides that it had.
+// checkYieldError reports a batch that continues after an error of Yield, or that hides it.
 func checkYieldError(fitter batchFitter, b share.Batch) error {
 	enough, calls := errors.New("enough"), 0
 	b.Yield = func(int, int, share.Outcome) error { calls++; return enough }

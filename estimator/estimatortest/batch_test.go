@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/share"
 )
 
-// mean predicts the mean of the targets. Its batches have the named fault.
+// mean predicts the mean of the targets. Its batches have the named defect.
 type mean struct{ problem string }
 
 func (s mean) Fit(_ context.Context, data datasets.Set) (estimator.Predictor, error) {
@@ -94,7 +94,7 @@ func TestBatchLaw(t *testing.T) {
 	}
 }
 
-// shifty is mean whose predictions differ a little with what is wanted.
+// shifty is mean with predictions that depend slightly on the included fits.
 type shifty struct{ mean }
 
 func (s shifty) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {

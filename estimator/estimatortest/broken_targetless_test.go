@@ -11,7 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 )
 
-// halves tells rows whose first input is above the mean, of training rows of positive weight. It breaks one law, or none.
+// halves detects rows whose first input exceeds the mean of the training rows of positive weight.
+// It violates one invariant, or none.
 type halves struct {
 	breaks string
 	task   datasets.Task
@@ -57,7 +58,7 @@ func (h halvesFit) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
 	return out, nil
 }
 
-// halvesScored says by how much.
+// halvesScored adds anomaly scores.
 type halvesScored struct{ halvesFit }
 
 func (h halvesScored) Outputs() estimator.Outputs {

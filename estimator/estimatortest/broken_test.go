@@ -487,7 +487,7 @@ func TestLawOfExportingFindsEachFault(t *testing.T) {
 	}
 }
 
-// What a law asks beside its first question is asked as well.
+// Secondary checks of an invariant are made as well.
 func TestLawsFindMore(t *testing.T) {
 	for _, c := range []struct {
 		law  string

@@ -6,13 +6,14 @@
 //		estimatortest.Run(t, estimator.NewRidge(), estimatortest.Options{})
 //	}
 //
-// Each law is one function, whose comment says what it asks and why. Laws about optional interfaces
-// are held only where the spec or its fit implements them. Fits that should agree are compared by
-// what they predict, to Options.Tolerance: give a spec that solves to a tighter tolerance than that.
-// With -short the laws of damaged files are left out.
+// Each invariant is one function, whose comment states it with its reason. Invariants of optional
+// interfaces are checked only if the spec or its fit implements them. Fits that should agree are
+// compared by their predictions, to Options.Tolerance: use a spec that solves to a tighter
+// tolerance. With -short, tests of damaged files are skipped.
 //
-// A spec that says by estimator.TaskProvider that its task is clustering or anomaly learns without targets: the rows are then
-// three groups far from each other, of 45, 30 and 15 rows, and laws of their own take the place of those about targets.
+// A spec that declares the task clustering or anomaly (estimator.TaskProvider) is unsupervised: the
+// rows are then three well separated groups of 45, 30 and 15 rows, and separate invariants replace
+// those of targets.
 package estimatortest
 
 import (
@@ -29,19 +30,20 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 )
 
-// Options says what kind of estimator is tested.
+// Options describe the estimator under test.
 type Options struct {
 	Classes  int  // number of classes of the data; 0 for a regression
 	Origin   bool // whether the model has no intercept, so that moving the data changes it
 	Positive bool // whether all inputs must be ≥ 0
 	Amounts  bool // whether the targets of a regression must be > 0
-	// Folds says that fitting divides the rows into folds, or leaves each out, to see how models do on rows
-	// that they have not seen: then the order of rows matters, and a row twice is not its weight doubled.
+	// Folds reports that a fit uses folds or leave-one-out predictions: the order of rows then
+	// matters, and a duplicated row differs from a doubled weight.
 	Folds bool
-	// Minibatches says that a fit takes steps on a few rows at a time, and not all the way: what it comes to
-	// depends on the order of the rows and on where their origin is, and a row twice is not its weight doubled.
+	// Minibatches reports that a fit takes stochastic steps without convergence: the result depends
+	// on the order and the origin of the rows, and a duplicated row differs from a doubled weight.
 	Minibatches bool
-	// Decides says that the model may predict another class than the most probable one, as mistakes of some are worse.
+	// Decides reports that the model may predict another class than the most probable one, because
+	// of costs.
 	Decides   bool
 	Tolerance float64 // relative difference of predictions of fits that should agree; 0 means 1e-6
 	Rounding  float64 // likewise of one model for the same rows in another form; 0 means 1e-12

@@ -15,7 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// exports: the prediction of a model that it computes is what it predicts, for out-of-fold rows, some of them far off.
+// exports: the exported graph predicts the same as the model, for held-out rows, some of them
+// extreme.
 func (s *suite) exports(t testing.TB) {
 	p := s.fit(t, s.data)
 	if !saysWhatItComputes(p) {

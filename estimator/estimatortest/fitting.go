@@ -63,7 +63,7 @@ func (s *suite) exceptFolds(t testing.TB) {
 	}
 }
 
-// weightIsCount: a weight says how often a row was seen.
+// weightIsCount: a weight is the number of copies of a row.
 func (s *suite) weightIsCount(t testing.TB) {
 	s.exceptFolds(t)
 	data := s.weighted()

@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// learner returns the spec as one that learns by passes, or skips. A spec that says at Start that it does
-// not, such as one whose solver needs all rows, is not held to the laws of those that do.
+// learner returns the spec as one that learns by passes, or skips. A spec whose Start returns an
+// error, for example because its solver needs all rows, is exempt.
 func (s *suite) learner(t testing.TB) passtest.Learner[estimator.Predictor] {
 	t.Helper()
 	spec, ok := s.spec.(estimator.PassEstimator)

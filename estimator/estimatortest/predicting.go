@@ -428,7 +428,7 @@ func shortened(a model.Array) model.Array {
 	return model.Array{Shape: shape, Floats: a.Floats[:size(shape)]}
 }
 
-// badInputs: a prediction for what cannot be predicted is an error that says where it is.
+// badInputs: invalid inputs of a prediction are an error that locates them.
 func (s *suite) badInputs(t testing.TB) {
 	p := s.fit(t, s.data)
 	with := func(v float64) *mat.Dense {

@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// badData: data that nothing can be learned from are an error that says what and where, found
-// before any harm is done, never a panic and never a model of NaNs.
+// badData: unusable training data are an error with its cause and position, reported early; never a
+// panic, never a model of NaNs.
 func (s *suite) badData(t testing.TB) {
 	type refusal struct {
 		name string

@@ -68,7 +68,7 @@ func (s *suite) numbered(t testing.TB) {
 	}
 }
 
-// scale: without targets nothing tells how long an inch is, where all inputs are measured in it.
+// scale: without targets the unit of the inputs is arbitrary, if all inputs share it.
 func (s *suite) scale(t testing.TB) {
 	s.withoutTargets(t)
 	want, err := s.fit(t, s.data).Predict(context.Background(), s.probe)

@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 )
 
-// zeros predicts 0. Its fit and its predictions look at their context twice; those that are deaf make
-// do with what there is when they find it cancelled the second time.
+// zeros predicts 0. Its fit and its predictions check their context twice; the deaf ones ignore a
+// cancellation at the second check.
 type zeros struct{ deafFit, deafPredict bool }
 
 func look(ctx context.Context, deaf bool) error {

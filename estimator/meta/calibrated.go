@@ -60,7 +60,7 @@ func (s Calibrated) folding(int) int { return s.Folds }
 
 func (Calibrated) suits(*design.Labels) error { return nil }
 
-// Cost is that of the model for each fold, or for what computes leave-one-out predictions, and once more.
+// Cost returns the cost of one fit per fold, or of leave-one-out predictions, and of the final fit.
 func (s Calibrated) Cost(shape datasets.Shape) datasets.Cost { return scoreBasedCost(s, shape) }
 
 // FitBatch shares, within each fold, what the inner estimators share between candidates and folds.

@@ -15,7 +15,7 @@ import (
 
 var errNoScores = errors.New("the model within has no scores of classes")
 
-// calibratedScores is the map from scores of so many classes to probabilities.
+// calibratedScores is the map from the scores of the classes to probabilities.
 type calibratedScores struct {
 	calibration.Map
 	classes int

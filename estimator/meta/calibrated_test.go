@@ -132,7 +132,7 @@ func weakClassifier() estimator.RidgeClassifier {
 	return s
 }
 
-// Leave-one-out says the same as so many folds as there are rows.
+// Leave-one-out equals n folds.
 func TestCalibratedLeavesOneOut(t *testing.T) {
 	data := overlapping(4, 60)
 	probe := overlapping(5, 20).X

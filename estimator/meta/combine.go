@@ -24,7 +24,7 @@ func outputs(p estimator.Prediction, probable bool) (list []float64, width int) 
 	return p.Values, 1
 }
 
-// combined is the weighted sum of what members say.
+// combined returns the weighted sum of the predictions of the members.
 func combined(all []estimator.Prediction, weights, sizes []float64, classes int) (estimator.Prediction, error) {
 	probable := classes > 0 && sizes == nil
 	for k, p := range all {

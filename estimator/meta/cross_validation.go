@@ -17,10 +17,10 @@ type crossValidation struct {
 	seed    uint64
 }
 
-// noFolds is the number of folds where no scores of rows that a model has not seen are wanted.
+// noFolds is the number of folds if no out-of-fold scores are needed.
 const noFolds = -1
 
-// count returns the number of folds where no row is left out by itself.
+// count returns the number of folds, except for leave-one-out.
 func (v crossValidation) count() int {
 	if v.folds == 0 {
 		return 5
@@ -120,7 +120,7 @@ func (v crossValidation) folded(data datasets.Set, rows, part []int, count int) 
 	return slices.DeleteFunc(folds, func(f datasets.Fold) bool { return len(f.Test) == 0 || len(f.Train) == 0 })
 }
 
-// evenFolds are folds of so many even parts of rows, to tell the cost of real ones.
+// evenFolds returns folds of equal size, for cost estimates.
 func evenFolds(rows []int, count int) []datasets.Fold {
 	out := make([]datasets.Fold, count)
 	for f := range out {

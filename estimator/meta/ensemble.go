@@ -27,16 +27,16 @@ import (
 // members have them; else scores, each brought to the size by which it is nearest to codes ±1. All
 // classes share the weights.
 //
-// The weights sum to 1 unless SumToOne is false, which lets a regression shrink; members that add nothing
-// have weight 0 and predict no more. Weights of rows count. With Weights "equal" all members count alike,
-// with "given" as Given says, weights of values, of probabilities or of scores as they are, which need not sum to 1.
-// No folds are made then.
+// The weights sum to 1 unless SumToOne is false, which allows shrinkage of a regression; useless
+// members have weight 0 and are not evaluated. Sample weights are used. Weights "equal" and "given"
+// (see Given) combine values, probabilities or scores without folds; given weights need not sum to
+// 1.
 //
-// What members say of rows that they had not seen comes from Folds folds, drawn by Seed, or by class, or by
-// group where the rows have groups. With Folds 0 it is the exact leave-one-out prediction where all members
-// have one, as ridge has behind steps that do not learn from rows, else from 5 folds. It costs Folds + 1 fits
-// of every member, which share what candidates and folds share in a search. (Wolpert, Neural Networks 1992;
-// Breiman, Machine Learning 1996.)
+// Out-of-fold predictions of the members use Folds folds, drawn by Seed, stratified by class, or by
+// group if the rows have groups. Folds 0 means exact leave-one-out predictions if all members
+// support them, as ridge does after steps that do not learn from rows, else 5 folds. The cost is
+// Folds + 1 fits of every member, which share work as candidates and folds of a search do.
+// (Wolpert, Neural Networks 1992; Breiman, Machine Learning 1996.)
 type Ensemble struct {
 	Estimator estimator.Estimator
 	Seeds     int
@@ -57,7 +57,7 @@ func NewEnsemble(members ...Member) Ensemble {
 	return Ensemble{Members: members, Weights: "stacked", SumToOne: true}
 }
 
-// NewSeedEnsemble returns the spec of so many copies of one model that differ in their random draws.
+// NewSeedEnsemble returns the spec of copies of one model with different seeds.
 func NewSeedEnsemble(inner estimator.Estimator, seeds int) Ensemble {
 	s := NewEnsemble()
 	s.Estimator, s.Seeds = specs.ByValue(inner), seeds
@@ -113,7 +113,7 @@ func (s *Ensemble) checkGiven() error {
 	return nil
 }
 
-// fixed returns the weights of so many members whose weights are not to be found.
+// fixed returns the weights of the members if they are not learned.
 func (s Ensemble) fixed(members int) []float64 {
 	if s.Weights == "given" {
 		return s.Given

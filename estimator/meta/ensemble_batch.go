@@ -161,7 +161,7 @@ next:
 	}
 }
 
-// mean is what ensemble e says where its weights are not to be found.
+// mean returns the prediction of ensemble e with fixed weights.
 func (f flatBatch) mean(e, fold int, of []int, found map[[2]int]*share.Outcome) share.Outcome {
 	out, all := share.Outcome{}, make([]estimator.Prediction, len(f.memberIndex[e]))
 	weights := f.Candidates[e].Estimator.(Ensemble).fixed(len(all))
@@ -181,7 +181,7 @@ func (f flatBatch) mean(e, fold int, of []int, found map[[2]int]*share.Outcome) 
 	return out
 }
 
-// classCount is how many classes the members of an ensemble tell apart, 0 for a regression.
+// classCount returns the number of classes of a prediction, 0 for a regression.
 func classCount(p estimator.Prediction) int {
 	switch {
 	case p.Probabilities != nil:
@@ -259,7 +259,7 @@ func (f flatBatch) predict(ctx context.Context, v crossValidation, fold int) (fo
 	return found, shared, nil
 }
 
-// stackedOutcome is what ensemble e says of the test rows of a fold.
+// stackedOutcome returns the prediction of ensemble e for the test rows of a fold.
 func (f flatBatch) stackedOutcome(ctx context.Context, e int, train datasets.Set, found []outOfFold) (out share.Outcome) {
 	spec := f.Candidates[e].Estimator.(Ensemble)
 	mine, last := make([]outOfFold, len(f.memberIndex[e])), make([]estimator.Prediction, len(f.memberIndex[e]))

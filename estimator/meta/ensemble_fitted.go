@@ -63,7 +63,8 @@ func (f *FittedEnsemble) Predict(ctx context.Context, X mat.Matrix) ([]float64, 
 // Outputs returns those that all members have, but no standard deviations, intervals and sets.
 func (f *FittedEnsemble) Outputs() estimator.Outputs { return f.outputs }
 
-// PredictFull returns the weighted sum of what the members say of each row of X. Those of weight 0 are not asked.
+// PredictFull returns the weighted sum of the predictions of the members for each row of X. Members
+// of weight 0 are not evaluated.
 func (f *FittedEnsemble) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction, error) {
 	all, weights := make([]estimator.Prediction, len(f.members)), make([]float64, len(f.members))
 	for k, m := range f.members {
@@ -79,7 +80,7 @@ func (f *FittedEnsemble) PredictFull(ctx context.Context, X mat.Matrix, _ estima
 	return out, Ensemble{}.named(err)
 }
 
-// Report says how the fits of all members went.
+// Report returns the combined report of the fits of all members.
 func (f *FittedEnsemble) Report() estimator.Report {
 	out := estimator.Report{Solver: "ensemble", Converged: true}
 	for _, m := range f.members {

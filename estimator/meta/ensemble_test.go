@@ -67,8 +67,8 @@ func weightsOf(f *meta.FittedEnsemble) (out []float64) {
 	return out
 }
 
-// The weights are those that a look at every pair of weights finds best on predictions made by hand: row by row
-// for leave-one-out, fold by fold for folds.
+// The weights equal those of an exhaustive search over pairs of weights, on given predictions: row
+// by row for leave-one-out, fold by fold for folds.
 func TestStackingFindsTheBestWeights(t *testing.T) {
 	if !exhaustive.Tests() {
 		t.Skip("many fits")

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator/meta"
 )
 
-// Prices grow by a factor with each room, and so do their errors: the logarithm is what is linear.
+// Prices grow by a factor with each room, and so do their errors, so the logarithm is linear.
 func ExampleTarget() {
 	rooms := mat.NewDense(5, 1, []float64{1, 2, 3, 4, 5})
 	prices := datasets.Set{X: rooms, Y: []float64{100, 200, 400, 800, 1600}}
@@ -30,7 +30,7 @@ func ExampleTarget() {
 	// Output: six rooms: 3200
 }
 
-// A support vector machine has scores; two folds of these flowers say what they mean.
+// A support vector machine has scores; calibration on two folds converts them to probabilities.
 func ExampleCalibrated() {
 	petals := datasets.Set{ // length and width in cm
 		X: mat.NewDense(6, 2, []float64{4.7, 1.4, 4.5, 1.5, 4.0, 1.3, 6.0, 2.5, 5.9, 2.1, 5.1, 1.9}),
@@ -99,8 +99,8 @@ func ExampleIntervals() {
 	// nine of ten between 29.0 and 30.1
 }
 
-// Few parcels are lost, and a lost one costs ten times as much as a look at one that is not: it is taken for lost
-// long before that is likelier than not.
+// Few parcels are lost, and a lost one costs ten times as much as an inspection: the threshold for
+// "lost" is far below ½.
 func ExampleThreshold() {
 	days, lost := mat.NewDense(40, 1, nil), make([]float64, 40)
 	for i := range lost {

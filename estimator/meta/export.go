@@ -68,7 +68,7 @@ func (f *FittedCalibrated) ExportModel(g *graph.Graph, rows graph.Value) (graph.
 	return out, nil
 }
 
-// ExportModel adds to g class and scores, and what else the inner estimator says.
+// ExportModel adds class and scores, and the other outputs of the inner estimator, to g.
 func (f *FittedThreshold) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	out, err := exportWithin(g, f.inner, rows)
 	if err != nil {
@@ -145,7 +145,7 @@ func (d decision) exportExpected(g *graph.Graph, pred graph.Prediction) (graph.V
 	return g.Affine(pred.Probabilities, g.Matrix(costs), g.Row(never)), nil
 }
 
-// ExportModel adds to g what the inner estimator says, with sets of the level of the fit.
+// ExportModel adds the outputs of the inner estimator to g, with sets of the level of the fit.
 func (f *FittedSets) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	out, err := exportWithin(g, f.inner, rows)
 	if err != nil {
@@ -174,8 +174,9 @@ func (f *FittedSets) ExportModel(g *graph.Graph, rows graph.Value) (graph.Predic
 	return out, nil
 }
 
-// ExportModel adds to g what the inner estimator says, with intervals of the level of the fit. Those of jackknife_plus take
-// all training rows, and some hundred operations to find numbers by their rank.
+// ExportModel adds the outputs of the inner estimator to g, with intervals of the level of the fit.
+// Those of jackknife_plus contain all training rows, and some hundred operations for order
+// statistics.
 func (f *FittedIntervals) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	out, err := exportWithin(g, f.inner, rows)
 	switch {
@@ -232,7 +233,7 @@ func (f *FittedIntervals) exportPlus(g *graph.Graph, rows, centres graph.Value, 
 	return g.Concat(lowers...), g.Concat(uppers...)
 }
 
-// ExportModel adds to g the weighted sum of what the members say. Those of weight 0 are left out.
+// ExportModel adds the weighted sum of the outputs of the members to g, without those of weight 0.
 func (f *FittedEnsemble) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	var pred []graph.Prediction
 	var weights []float64

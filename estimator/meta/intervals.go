@@ -23,10 +23,10 @@ type linearSmoother interface {
 
 var _ = []linearSmoother{estimator.Ridge{}, estimator.KernelRidge{}}
 
-// Intervals says of each prediction how far off it may be: an interval in which the target lies, or a set of
-// classes, with the probability Level. All but normal ask nothing of the model and nothing of the law of the rows
-// but that new ones come as those of the fit did (are exchangeable with them). The probability is one over all
-// rows, not one for each kind of rows. Which of
+// Intervals adds an interval that contains the target, or a set of classes, with the probability
+// Level. Except for normal, the methods require nothing of the model, and of the distribution of
+// the rows only that new rows are exchangeable with those of the fit. The coverage is marginal, not
+// conditional on groups of rows. Method is one of
 //
 //	jackknife_plus  ends by the models of all rows but one: the k-th smallest of f₋ᵢ(x) + |r_i| and the likewise
 //	                largest of f₋ᵢ(x) − |r_i|, r_i = y_i − f₋ᵢ(x_i), k = ⌈Level·(n+1)⌉
@@ -49,8 +49,8 @@ var _ = []linearSmoother{estimator.Ridge{}, estimator.KernelRidge{}}
 // Of classes it gives the least ambiguous sets, always by split: those classes whose probability, or score, is at
 // least the one that the k-th worst true class of the share had, and always the best one. Nothing in it is random.
 //
-// A search over the parameters of the model fits each candidate by itself; the section intervals of an experiment
-// leaves the search as it is, and puts Intervals around the best.
+// A search over the parameters of the model fits each candidate separately; the section intervals
+// of an experiment file applies Intervals to the best candidate only.
 //
 // Weights of rows are those of the fit; in ranks every row counts alike, but a row of weight 0 not at all. Rows with groups
 // are split by groups, and refused by the jackknife. Several targets have intervals of their own, each of
@@ -127,9 +127,9 @@ func (s Intervals) Cost(shape datasets.Shape) datasets.Cost {
 	return cost
 }
 
-// FitSource is Fit over a stream. Around a model that does without all rows at once, normal reads them as that does, and
-// split holds what rows have beside their inputs; the rows are gathered for another model, for the jackknife, and for
-// classes that the schema does not name.
+// FitSource is Fit over a stream. Around a model that learns from streams, normal streams the rows,
+// and split stores what rows have in addition to their inputs; the rows are collected in memory for
+// other models, for the jackknife, and for classes that the schema does not name.
 func (s Intervals) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
 	if err := checkModel(s, s.Estimator); err != nil {
 		return nil, s.named(err)
@@ -163,7 +163,8 @@ func (s Intervals) fitSource(ctx context.Context, data datasets.Source) (estimat
 // Task returns the task of the inner estimator.
 func (s Intervals) Task() datasets.Task { return share.TaskOf(s.Estimator) }
 
-// Fit fits the model and learns from it how far off it is; the result is a [*FittedIntervals] or a [*FittedSets].
+// Fit fits the model and its conformal scores; the result is a [*FittedIntervals] or a
+// [*FittedSets].
 func (s Intervals) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	out, err := s.fit(ctx, data)
 	return out, s.named(err)

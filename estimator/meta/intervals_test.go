@@ -408,8 +408,8 @@ func (k knows) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Reques
 	return out, err
 }
 
-// normal says what the model knows of itself; normalized residuals make intervals that are as wide, in proportion,
-// and as likely to be right.
+// normal uses the standard deviations of the model; normalized residuals make intervals of
+// proportional width with equal coverage.
 func TestIntervalsOfStandardDeviations(t *testing.T) {
 	data, test := wave(6, 400, 3, 1), wave(7, 50, 3, 1)
 	plain, err := estimator.Predict(context.Background(), fitted(t, known{estimator.NewRidge()}, data), test.X, estimator.Request{})
@@ -438,7 +438,7 @@ func TestIntervalsOfStandardDeviations(t *testing.T) {
 	}
 }
 
-// both says of two targets how far off it is.
+// both predicts two targets with standard deviations.
 type both struct{}
 
 func (both) Fit(context.Context, datasets.Set) (estimator.Predictor, error) { return both{}, nil }
@@ -491,7 +491,7 @@ func TestIntervalsOfDeviationsOfSeveralTargets(t *testing.T) {
 	}
 }
 
-// What cannot be done is said, with what to do instead.
+// Unsupported combinations are errors with the alternative.
 func TestIntervalsRefuse(t *testing.T) {
 	few, many, classes := wave(1, 8, 3, 1), wave(1, 60, 3, 1), overlapping(1, 60)
 	grouped := many
@@ -553,7 +553,7 @@ func TestIntervalsAreSaved(t *testing.T) {
 	}
 }
 
-// everything is all that a model says.
+// everything returns all outputs of a model.
 func everything(t *testing.T, p estimator.Predictor, X mat.Matrix) []any {
 	t.Helper()
 	all, err := estimator.Predict(context.Background(), p, X, estimator.Request{})

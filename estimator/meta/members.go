@@ -33,7 +33,7 @@ func (m *Members) Params(l *param.List) {
 	}
 }
 
-// Check reports members that are nil, and names that cannot be told apart or stand in a path.
+// Check reports nil members, and duplicate or invalid names.
 func (m Members) Check() error {
 	names := map[string]bool{}
 	for i, one := range m {

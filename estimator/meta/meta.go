@@ -46,7 +46,7 @@ func checkModel(spec any, inner estimator.Estimator) error {
 	return specs.CheckFit(spec)
 }
 
-// wrapError says which wrapper failed; nil stays nil.
+// wrapError adds the name of the wrapper; nil stays nil.
 func wrapError(wrapper string, err error) error {
 	if err == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator/meta"
 )
 
-// A network, of which only the data tell what it is, can be within every wrapper.
+// A network, whose task only the data determine, works in every wrapper.
 func TestWrappersHoldNetworks(t *testing.T) {
 	const n = 120
 	X, y, codes := mat.NewDense(n, 2, nil), make([]float64, n), make([]float64, n)

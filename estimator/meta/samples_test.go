@@ -70,7 +70,7 @@ func amounts(n, targets int) datasets.Set {
 	return datasets.Set{X: X, Targets: Y}
 }
 
-// overlapping is rows of two classes of which the inputs tell only so much.
+// overlapping returns rows of two overlapping classes.
 func overlapping(seed uint64, n int) datasets.Set {
 	rng := rand.New(rand.NewPCG(seed, 9))
 	X, y := mat.NewDense(n, 4, nil), make([]float64, n)

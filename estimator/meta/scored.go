@@ -19,9 +19,10 @@ type scoreBased interface {
 	estimator.Estimator
 	named(err error) error
 	within() estimator.Estimator
-	// folding returns the folds that scores of so many classes are from, noFolds where none are needed.
+	// folding returns the folds for the out-of-fold scores of the given number of classes, noFolds
+	// if none are needed.
 	folding(classes int) int
-	// suits says why classes are none for it.
+	// suits returns an error if the classes are unsuitable.
 	suits(labels *design.Labels) error
 	learn(ctx context.Context, found outOfFold, labels *design.Labels) (scoreMap, error)
 }

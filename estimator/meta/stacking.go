@@ -39,14 +39,14 @@ func stack(ctx context.Context, predictions []estimator.Prediction, data dataset
 	return stacked{weights: sums.Weights(sumToOne), sizes: sizes}, nil
 }
 
-// truth is what members should say.
+// truth contains the values that members should predict.
 type truth struct {
 	y        []float64 // rows × width: targets, codes ±1, or 1 for the class of the row and 0 for others
 	width    int
 	probable bool
 }
 
-// truthOf returns what members should say of the rows of data.
+// truthOf returns the true values of the rows of data.
 func truthOf(data datasets.Set, classes int, probable bool) (t truth, err error) {
 	if classes == 0 {
 		t.y, t.width, err = design.BlockTargets(0, data)
@@ -70,7 +70,7 @@ func truthOf(data datasets.Set, classes int, probable bool) (t truth, err error)
 	return t, nil
 }
 
-// sums adds up the rows that all members say something of.
+// sums accumulates the statistics of the rows that all members predict.
 func (t truth) sums(ctx context.Context, predictions []estimator.Prediction, given []float64) (*stacking.Sums, error) {
 	pred, err := t.lists(predictions)
 	if err != nil {
@@ -113,7 +113,7 @@ func (t truth) sums(ctx context.Context, predictions []estimator.Prediction, giv
 	return sums, nil
 }
 
-// lists are the numbers that members say, rows × width each.
+// lists returns the outputs of the members, rows × width each.
 func (t truth) lists(predictions []estimator.Prediction) ([][]float64, error) {
 	n := len(t.y) / t.width
 	lists := make([][]float64, len(predictions))

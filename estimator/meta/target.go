@@ -18,9 +18,9 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Target fits a regression to transformed targets z = t(y) and turns its predictions back: for amounts whose
-// errors grow with them, such as prices and counts, or that have long tails. Several targets are transformed
-// each by itself.
+// Target fits a regression to transformed targets z = t(y) and applies the inverse transformation
+// to its predictions: for positive amounts with proportional errors or long tails, such as prices
+// and counts. Several targets are transformed independently.
 //
 //	log          z = ln y             targets > 0
 //	signed_log   z = ±ln(1 + |y|)     any number; for y ≥ 0 this is log(1 + y)
@@ -251,7 +251,7 @@ func (f *FittedTarget) Predict(ctx context.Context, X mat.Matrix) ([]float64, er
 // Outputs returns those of the inner estimator.
 func (f *FittedTarget) Outputs() estimator.Outputs { return estimator.OutputsOf(f.inner) }
 
-// PredictFull returns what the model says of each row of X, turned back.
+// PredictFull returns the outputs of the model for each row of X in the original units.
 func (f *FittedTarget) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
 	if want.Outputs != 0 { // the way back of a deviation depends on its mean
 		want.Outputs |= estimator.Values | estimator.Targets

@@ -146,7 +146,7 @@ func (Target) modelOf(c share.Candidate) estimator.Estimator {
 	return c.Estimator.(Target).Estimator
 }
 
-// checkLeaveOneOut says why a spec cannot be left one row out.
+// checkLeaveOneOut returns an error if a spec does not support leave-one-out.
 func (s Target) checkLeaveOneOut(gcv bool) error {
 	switch {
 	case s.learns() || s.Smear:

@@ -101,7 +101,7 @@ func TestSmearPredictsTheMean(t *testing.T) {
 	}
 }
 
-// normal says that every new observation is normal about the first input.
+// normal predicts a normal distribution around the first input.
 type normal struct{ std float64 }
 
 func (n normal) Fit(context.Context, datasets.Set) (estimator.Predictor, error) { return n, nil }

@@ -22,15 +22,15 @@ import (
 // the most probable one: for classes of which one is rare, and for mistakes of which one is worse. The model is fitted
 // to all rows, and stays as it is.
 //
-// Of two classes the second is predicted where its probability, or the score of a model without, is above a threshold t
-// instead of ½, or 0. It is the one that is best on out-of-fold rows: by Score, any metric of predicted
-// classes, or by the mean cost of a row where Costs say what mistakes cost. All t that divide these rows otherwise are
-// compared, O(n log n); of those as good the one nearest to the usual threshold is taken. The score there is a little
-// better than on new rows, for t was chosen by it.
+// Of two classes the second is predicted if its probability (or score, without probabilities)
+// exceeds a threshold t instead of ½ (or 0). t is optimal on out-of-fold rows: for Score, any
+// metric of predicted classes, or for the mean cost of a row with Costs. All distinct t are
+// compared in O(n log n); ties go to the t nearest to the default. The score at t is slightly
+// optimistic, because it was selected.
 //
-// Of more classes there is no threshold: with Costs and a model that knows probabilities the class of the least
-// expected cost is predicted, argmin_j Σ_i p_i·cost_ij, and nothing is learned besides the model. Costs then are as
-// right as the probabilities are: see [Calibrated].
+// More than two classes have no threshold: with Costs and probabilities the class of minimum
+// expected cost is predicted, argmin_j Σ_i p_i·cost_ij, and only the model is fitted. Expected
+// costs require calibrated probabilities, see [Calibrated].
 //
 // Probabilities stay those of the model. Scores are made such that the largest is the prediction: the probability or the
 // score less t of two classes, minus the expected costs of more. A class without training rows is never predicted.
@@ -63,7 +63,7 @@ func (s *Threshold) Params(l *param.List) {
 	l.Child("estimator", &s.Estimator)
 }
 
-// checkScore says why a threshold cannot be chosen by the score.
+// checkScore returns an error if the score cannot select a threshold.
 func (s *Threshold) checkScore() error {
 	if s.Score == "auto" {
 		return nil
@@ -108,10 +108,11 @@ func (s Threshold) folding(classes int) int {
 	return s.Folds
 }
 
-// CheckClasses says, as [param.FieldErrors] below the paths score and cost, why it cannot decide between classes of these names.
+// CheckClasses returns an error, as [param.FieldErrors] below the paths score and cost, if the spec
+// does not support these classes.
 func (s Threshold) CheckClasses(classes []string) error { return s.errs(len(classes), classes).Err() }
 
-// errs says why it cannot decide between so many classes that rows have, of those that have names.
+// errs returns the errors for the number of classes present and the class names.
 func (s Threshold) errs(present int, classes []string) (errs param.FieldErrors) {
 	switch {
 	case present <= 2:
@@ -125,7 +126,7 @@ func (s Threshold) errs(present int, classes []string) (errs param.FieldErrors) 
 	return append(errs, s.Costs.strangers(classes)...)
 }
 
-// suits says why it cannot decide between the classes that rows have.
+// suits returns an error if the spec does not support the classes of the rows.
 func (s Threshold) suits(l *design.Labels) error {
 	present := presentOf(l)
 	if len(present) < 2 {
@@ -164,8 +165,8 @@ func presentOf(l *design.Labels) (present []int) {
 	return present
 }
 
-// Cost is that of the model for each fold, or for what computes leave-one-out predictions, and once more; of more than two classes
-// that of the model.
+// Cost returns the cost of one fit per fold, or of leave-one-out predictions, and of the final fit;
+// for more than two classes that of the model.
 func (s Threshold) Cost(shape datasets.Shape) datasets.Cost { return scoreBasedCost(s, shape) }
 
 // FitBatch shares, within each fold, what the inner estimators share between candidates and folds.

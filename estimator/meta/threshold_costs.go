@@ -130,12 +130,12 @@ func (c *Costs) Get() any {
 	return out
 }
 
-// Constraint says what Set takes.
+// Constraint describes the values that Set accepts.
 func (c *Costs) Constraint() string {
 	return "none, false_positive and false_negative with a cost ≥ 0 each, or a map of class name to a map of predicted class to a cost ≥ 0"
 }
 
-// Check says what is wrong with the costs.
+// Check returns an error if the costs are invalid.
 func (c *Costs) Check() error {
 	var wrong []string
 	add := func(what string, cost float64) {

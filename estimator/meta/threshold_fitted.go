@@ -15,7 +15,7 @@ import (
 // Cutoff is the threshold of a [Threshold], and how good others would have been: scores of out-of-fold rows.
 type Cutoff struct {
 	Value   float64 // what is above is of the second class
-	Usual   float64 // threshold of the model by itself: ½ of probabilities, 0 of scores
+	Usual   float64 // default threshold of the model: ½ of probabilities, 0 of scores
 	Score   string  // metric, or "cost"
 	Best    float64 // at Value
 	AtUsual float64 // at Usual
@@ -178,9 +178,9 @@ func (f *FittedThreshold) Outputs() estimator.Outputs {
 	return out
 }
 
-// PredictFull returns class and scores of each row of X, and what else the inner estimator says. The score is the
-// probability of the second of two classes, or its score, less the threshold; of more classes minus the expected cost of
-// each.
+// PredictFull returns class and scores of each row of X, and the other outputs of the inner
+// estimator. The score is the probability or score of the second of two classes minus the
+// threshold; for more classes the negated expected cost of each.
 func (f *FittedThreshold) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
 	if want.Outputs != 0 {
 		want.Outputs |= estimator.Values | estimator.Scores | estimator.Probabilities

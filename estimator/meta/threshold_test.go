@@ -116,7 +116,8 @@ func notSeen(t *testing.T, of estimator.Estimator, data datasets.Set) (scores []
 	return scores
 }
 
-// No threshold at all is better on out-of-fold rows, by any metric of predicted classes and by costs; the score that is said is the one there, and so are those of the curve.
+// No other threshold is better on out-of-fold rows, for any metric of predicted classes and for
+// costs; the reported score is the one there, as are those of the curve.
 func TestThresholdIsTheBestOfAll(t *testing.T) {
 	data := rare(1, 140)
 	var names []string
