@@ -156,7 +156,7 @@ func TestLastFitEndsInTime(t *testing.T) {
 	const name = "zscores exact exponential kernel_ridge"
 	o := NewOptions()
 	o.Budget, o.Recipes = time.Hour, []string{name}
-	data := noise(4500, 2) // more than are factorised
+	data := noise(4500, 2) // more than are factorized
 	r, err := newRun(data, o)
 	if err != nil {
 		t.Fatal(err)

@@ -38,10 +38,10 @@ func BenchmarkLogisticFitClasses(b *testing.B) {
 func letters(n int) datasets.Set {
 	const cols, classes, groups = 16, 26, 4
 	rng := rand.New(rand.NewPCG(26, 16))
-	centres := mat.NewDense(classes*groups, cols, nil)
+	centers := mat.NewDense(classes*groups, cols, nil)
 	for g := range classes * groups {
 		for j := range cols {
-			centres.Set(g, j, rng.NormFloat64())
+			centers.Set(g, j, rng.NormFloat64())
 		}
 	}
 	x, y := mat.NewDense(n, cols, nil), make([]float64, n)
@@ -49,7 +49,7 @@ func letters(n int) datasets.Set {
 		g := rng.IntN(classes * groups)
 		y[i] = float64(g / groups)
 		for j := range cols {
-			x.Set(i, j, centres.At(g, j)+0.6*rng.NormFloat64())
+			x.Set(i, j, centers.At(g, j)+0.6*rng.NormFloat64())
 		}
 	}
 	return datasets.Set{X: x, Y: y}

@@ -16,8 +16,8 @@ type Roles struct {
 	Suffix      string          // suffix to trim from the values of the target, as the "." in "<=50K."
 	Passthrough []string        // columns to copy as strings to Set.Passthrough, whatever their role; "" is a missing value
 
-	// Unlabelled allows rows without a valid target, for prediction; the target is then NaN.
-	Unlabelled bool
+	// Unlabeled allows rows without a valid target, for prediction; the target is then NaN.
+	Unlabeled bool
 
 	// DropMissingTarget skips rows without a target, which are an error otherwise.
 	DropMissingTarget bool

@@ -129,7 +129,7 @@ func (s GaussianProcess) learnExactly(ctx context.Context, k *pairwise.Kernel, l
 	return w, nil
 }
 
-// widthLesson takes a sample and standardises it.
+// widthLesson takes a sample and standardizes it.
 func (s GaussianProcess) widthLesson(ctx context.Context, k spectral.Kernel, src datasets.Source) (widthLesson, error) {
 	from := sample.From{Name: "sample", Source: src, Check: finiteInputs, Common: !s.learnsNoise() || !s.learnsAmplitude()}
 	taken, err := sample.Take(ctx, from, s.Rows, s.Seed)
@@ -141,7 +141,7 @@ func (s GaussianProcess) widthLesson(ctx context.Context, k spectral.Kernel, src
 	for j := range each {
 		each[j] = j
 	}
-	X, deviation, err := sample.Standardised(ctx, taken.X, each, src.Schema())
+	X, deviation, err := sample.Standardized(ctx, taken.X, each, src.Schema())
 	if err != nil {
 		return widthLesson{}, err
 	}
@@ -229,10 +229,10 @@ func (s GaussianProcess) descendExactly(ctx context.Context, k *pairwise.Kernel,
 }
 
 // start returns the scale that each standardized input starts from.
-func (s GaussianProcess) start(ctx context.Context, k spectral.Kernel, given, standardised mat.Matrix, deviation []float64) ([]float64, error) {
+func (s GaussianProcess) start(ctx context.Context, k spectral.Kernel, given, standardized mat.Matrix, deviation []float64) ([]float64, error) {
 	X, own := given, s.Gamma.Rule() != "" && s.learns("scales")
 	if own {
-		X = standardised
+		X = standardized
 	}
 	gamma, err := k.ResolveGammaOf(ctx, s.Gamma, X, s.Seed)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // KernelRidge is ridge regression with a kernel k, exact: what [Ridge] on random features of the kernel comes
-// near to. With row weights s it minimises
+// near to. With row weights s it minimizes
 //
 //	Σ s_i (y_i − f(x_i))² + Alpha·‖f‖²,  f(x) = Σ a_i k(x, x_i) + b,  ‖f‖² = a'Ka
 //
@@ -33,7 +33,7 @@ import (
 //	rational_quadratic  (1 + γ‖Δ‖₂²/a)^−a, a = Shape
 //
 // Solver selects the algorithm:
-//   - cholesky factorises the n×n matrix: n³/3 flops, n² numbers held;
+//   - cholesky factorizes the n×n matrix: n³/3 flops, n² numbers held;
 //   - cg goes by conjugate gradients with kernel values made in tiles: it holds as many of these, in single
 //     precision, as a third of the memory takes, and makes the others again for each step. Preconditioner
 //     rpcholesky is the approximation of K by Rank of its columns, those of rows that randomly pivoted
@@ -84,7 +84,7 @@ func (s *KernelRidge) Params(l *param.List) {
 	kernelSolverParams(l, &s.Solver, &s.Preconditioner, &s.Rank, &s.Tol, &s.MaxIter, &s.Seed)
 }
 
-// kernelParams declares what kernel ridge regression and its classifier minimise.
+// kernelParams declares what kernel ridge regression and its classifier minimize.
 func kernelParams(l *param.List, name *string, gamma *kernel.Gamma, alpha, nu, shape *float64, intercept *bool) {
 	l.Choice(name, "kernel", "kernel", spectral.FourierKernels...)
 	l.Value(gamma, "gamma", "width parameter of the kernel, the larger the narrower")

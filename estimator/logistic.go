@@ -19,7 +19,7 @@ import (
 )
 
 // Logistic is logistic regression with a penalty on the squared weights. With row weights s it
-// minimises
+// minimizes
 //
 //	C·Σ s_i·log(1 + exp(−t_i(w'x_i + b))) + ½‖w‖²,  t_i = ±1
 //
@@ -69,7 +69,7 @@ func (s *Logistic) Params(l *param.List) {
 	l.Complexity("C", param.LessPenalty)
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
-	penalisedSolverParams(l, &s.Solver, &s.Tol, &s.MaxIter)
+	penalizedSolverParams(l, &s.Solver, &s.Tol, &s.MaxIter)
 }
 
 // Fit learns from data in memory; the result is a [*FittedLogistic].
@@ -99,7 +99,7 @@ func (s Logistic) plain() batch.PenalizedLoss {
 		Descent:     s.descent, Newton: s.newton}
 }
 
-// newton is what Newton's method is to minimise.
+// newton is what Newton's method is to minimize.
 func (s Logistic) newton(l *design.Labels) newton.Task { return newton.Logistic(l, s.Intercept, s.Tol) }
 
 // Cost estimates a fit to rows of a shape.

@@ -92,7 +92,7 @@ func optimal(t *testing.T, w []float64, b float64, f func(w []float64, b float64
 	}
 }
 
-func TestSVMReachesTheOptimumOfTheUnpenalisedIntercept(t *testing.T) {
+func TestSVMReachesTheOptimumOfTheUnpenalizedIntercept(t *testing.T) {
 	for _, name := range []string{"hinge", "squared_hinge"} {
 		for seed := range uint64(4) {
 			x, y, _, weights := noisy(seed, 80, 3)
@@ -116,7 +116,7 @@ func TestSVMReachesTheOptimumOfTheUnpenalisedIntercept(t *testing.T) {
 	}
 }
 
-func TestSVRReachesTheOptimumOfTheUnpenalisedIntercept(t *testing.T) {
+func TestSVRReachesTheOptimumOfTheUnpenalizedIntercept(t *testing.T) {
 	for _, name := range []string{"epsilon_insensitive", "squared_epsilon_insensitive"} {
 		for seed := range uint64(4) {
 			x, _, y, weights := noisy(seed, 80, 3)

@@ -32,7 +32,7 @@ func powers(n, d int) datasets.Set {
 	return datasets.Set{X: x, Y: y}
 }
 
-// byQR returns the predictions of ridge regression with an intercept by an orthogonal factorisation
+// byQR returns the predictions of ridge regression with an intercept by an orthogonal factorization
 // of the centered rows with √alpha·I below.
 func byQR(t *testing.T, data datasets.Set, alpha float64) []float64 {
 	t.Helper()
@@ -80,7 +80,7 @@ func worst(got, want []float64) float64 {
 	return most
 }
 
-// A system of condition 1e12 is solved as an orthogonal factorisation of the rows solves it, which
+// A system of condition 1e12 is solved as an orthogonal factorization of the rows solves it, which
 // the sums of products alone do not give.
 func TestRidgeRefinesIllConditioned(t *testing.T) {
 	const alpha = 1e-9

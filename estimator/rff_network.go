@@ -219,7 +219,7 @@ func (s RFFNetwork) classes(ctx context.Context, r *design.Rows) (*lesson, error
 	return out, nil
 }
 
-// take takes the rows of positive weight, and standardises targets that are numbers.
+// take takes the rows of positive weight, and standardizes targets that are numbers.
 func (t *lesson) take(X mat.Matrix) error {
 	var chosen []int
 	for i, w := range t.Weights {

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Ridge is linear regression with a penalty on the squared weights. With row weights s it minimises
+// Ridge is linear regression with a penalty on the squared weights. With row weights s it minimizes
 //
 //	Σ s_i (y_i − w'x_i − b)² + Alpha·‖w‖²
 //
@@ -21,9 +21,9 @@ import (
 //
 // Solver selects the algorithm:
 //   - cholesky adds up the d×d matrix X'SX block by block, in one pass over the data, and
-//     factorises it: nd² + d³/3 flops, d² numbers in memory, however many rows there are; an
+//     factorizes it: nd² + d³/3 flops, d² numbers in memory, however many rows there are; an
 //     ill-conditioned solution is refined by a few passes more;
-//   - dual factorises the n×n matrix XX' instead: n²d + n³/3 flops, all rows in memory;
+//   - dual factorizes the n×n matrix XX' instead: n²d + n³/3 flops, all rows in memory;
 //   - cg goes by conjugate gradients, one pass over the data for each step, and neither forms a
 //     matrix nor makes sparse rows dense; where Alpha > 0 it stops when the predictions are right to
 //     100·Tol of the spread of the targets, and warns where MaxIter steps do not get there;

@@ -97,7 +97,7 @@ func alphaOf(l *param.List, rate *string, alpha *float64) {
 	})
 }
 
-// plan is what the steps minimise on rows of that form.
+// plan is what the steps minimize on rows of that form.
 func (d descending) plan(r *design.Rows, outputs int) sgd.Plan {
 	p := sgd.Plan{Loss: d.loss, Cols: r.Cols, Outputs: outputs, Storage: sgd.StorageOf(r), Alpha: d.alpha, Rate: d.rate, Eta0: d.eta0, PowerT: d.powerT,
 		Average: d.average, AverageFrom: d.averageFrom, Batch: d.batch, Intercept: d.intercept}

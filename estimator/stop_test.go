@@ -29,7 +29,7 @@ func stopRows(n, d int, singular bool) datasets.Set {
 	return datasets.Set{X: X, Y: y}
 }
 
-// What is no fit and no prediction of a model, and fits whose factorisations have several blocks,
+// What is no fit and no prediction of a model, and fits whose factorizations have several blocks,
 // stop at any moment too.
 func TestLongWorkStops(t *testing.T) {
 	long, wide := stopRows(150, 70, false), stopRows(70, 150, false)

@@ -12,16 +12,16 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// SVM is the linear support vector machine. With row weights s it minimises
+// SVM is the linear support vector machine. With row weights s it minimizes
 //
 //	C·Σ s_i·h(t_i(w'x_i + b)) + ½‖w‖²,  t_i = ±1
 //
 // for two classes, where Loss hinge is h(m) = max(0, 1−m) and squared_hinge its square; for more,
-// once for each class against the rest. The intercept b is not penalized (LIBLINEAR penalises it).
+// once for each class against the rest. The intercept b is not penalized (LIBLINEAR penalizes it).
 //
 // Solver newton takes truncated Newton steps over blocks of rows, and stops, as [Logistic] does. It
 // needs the squared hinge. Solver dual goes by coordinate descent on the dual, with all rows in
-// memory: the intercept is penalized about a centre that follows it, so that the objective only falls.
+// memory: the intercept is penalized about a center that follows it, so that the objective only falls.
 // Where rows are of at most 2048 columns and C so large that the descent is slow, interior point
 // steps take over. It stops when the duality gap, taken over all rows with the best intercept there is
 // for the weights, is at most Tol of the objective, and returns the best of what it has looked at, no
@@ -60,7 +60,7 @@ func (s *SVM) Params(l *param.List) {
 	l.Choice(&s.Loss, "loss", "of a margin m: max(0, 1−m), or its square", "squared_hinge", "hinge")
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
-	penalisedSolverParams(l, &s.Solver, &s.Tol, &s.MaxIter)
+	penalizedSolverParams(l, &s.Solver, &s.Tol, &s.MaxIter)
 	l.Check("solver", func() error { return smoothEnough(s.Solver, s.Loss) })
 }
 
@@ -94,7 +94,7 @@ func (s SVM) plain() batch.PenalizedLoss {
 		Descent: s.descent, Newton: s.newton}
 }
 
-// newton is what Newton's method is to minimise.
+// newton is what Newton's method is to minimize.
 func (s SVM) newton(l *design.Labels) newton.Task { return newton.SquaredHinge(l, s.Intercept, s.Tol) }
 
 // descent is what coordinate descent is to solve.

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// SVR is linear support vector regression. With row weights s it minimises
+// SVR is linear support vector regression. With row weights s it minimizes
 //
 //	C·Σ s_i·h(y_i − w'x_i − b) + ½‖w‖²
 //
@@ -51,7 +51,7 @@ func (s *SVR) Params(l *param.List) {
 	l.Complexity("epsilon", param.MorePenalty)
 	l.Choice(&s.Loss, "loss", "of a residual r: max(0, |r|−epsilon), or its square", "epsilon_insensitive", "squared_epsilon_insensitive")
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
-	penalisedSolverParams(l, &s.Solver, &s.Tol, &s.MaxIter)
+	penalizedSolverParams(l, &s.Solver, &s.Tol, &s.MaxIter)
 	l.Check("solver", func() error { return smoothEnough(s.Solver, s.Loss) })
 }
 
@@ -81,7 +81,7 @@ func (s SVR) plain() batch.PenalizedLoss {
 		Descent: s.descent, Newton: s.newton}
 }
 
-// newton is what Newton's method is to minimise, where the loss is squared.
+// newton is what Newton's method is to minimize, where the loss is squared.
 func (s SVR) newton(l *design.Labels) newton.Task {
 	return newton.SquaredEpsilonInsensitive(l, s.Epsilon, s.Intercept, s.tubeBar(l))
 }

@@ -109,10 +109,10 @@ func TestEvaluateComparesRows(t *testing.T) {
 // Rows that were grouped without a target are compared, too.
 func TestClustersCompareRows(t *testing.T) {
 	t.Chdir(t.TempDir())
-	labelled := groups(120, []string{"left", "right"}, false)
-	put(t, "rows.csv", labelled)
-	put(t, "bare.csv", bare(labelled))
-	put(t, "half.csv", strings.Join(strings.SplitAfter(bare(labelled), "\n")[:61], ""))
+	labeled := groups(120, []string{"left", "right"}, false)
+	put(t, "rows.csv", labeled)
+	put(t, "bare.csv", bare(labeled))
+	put(t, "half.csv", strings.Join(strings.SplitAfter(bare(labeled), "\n")[:61], ""))
 	execute(t, spec(t, clustering))
 	for path, want := range map[string]int{"rows.csv": 0, "bare.csv": 0, "half.csv": 2} {
 		e, err := Evaluate(context.Background(), "out/model.bochner", path, Options{})

@@ -46,13 +46,13 @@ func people(n int) (all, numbers datasets.Set) {
 	X, Z, y := mat.NewDense(n, 4, nil), mat.NewDense(n, 2, nil), make([]float64, n)
 	for i := range n {
 		age, gain := rng.NormFloat64(), rng.ExpFloat64()
-		colour, size := float64(rng.IntN(3)), float64(rng.IntN(2))
-		y[i] = float64(min(2, int(math.Abs(age)+gain/2+colour/3)))
+		color, size := float64(rng.IntN(3)), float64(rng.IntN(2))
+		y[i] = float64(min(2, int(math.Abs(age)+gain/2+color/3)))
 		Z.SetRow(i, []float64{age, gain})
 		if i%7 == 3 {
 			gain = math.NaN()
 		}
-		X.SetRow(i, []float64{age, colour, gain, size})
+		X.SetRow(i, []float64{age, color, gain, size})
 	}
 	target := []datasets.Column{{Name: "rich", Kind: datasets.Categorical, Categories: []string{"no", "so so", "yes"}}}
 	all = datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: target, Columns: []datasets.Column{{Name: "age"},

@@ -54,9 +54,9 @@ const clustering = "data: {train: rows.csv, target: kind}\npipeline: [standardiz
 // same again, whether rows have the target or not.
 func TestClustering(t *testing.T) {
 	t.Chdir(t.TempDir())
-	labelled := groups(120, []string{"left", "right"}, false)
-	put(t, "rows.csv", labelled)
-	put(t, "bare.csv", bare(labelled))
+	labeled := groups(120, []string{"left", "right"}, false)
+	put(t, "rows.csv", labeled)
+	put(t, "bare.csv", bare(labeled))
 	r := execute(t, spec(t, clustering))
 	if r.Task != "clustering" || r.Positive != "" || !reflect.DeepEqual(r.Clusters, &result.ClusterSizes{Train: []int{60, 60}}) {
 		t.Errorf("task %q, positive %q, clusters %v", r.Task, r.Positive, r.Clusters)
@@ -102,9 +102,9 @@ func TestClustering(t *testing.T) {
 // clusters are the same to the bit.
 func TestClusteringIgnoresTarget(t *testing.T) {
 	t.Chdir(t.TempDir())
-	labelled := groups(150, []string{"left", "right"}, false)
-	put(t, "rows.csv", labelled)
-	put(t, "bare.csv", bare(labelled))
+	labeled := groups(150, []string{"left", "right"}, false)
+	put(t, "rows.csv", labeled)
+	put(t, "bare.csv", bare(labeled))
 	put(t, "shuffled.csv", groups(150, []string{"left", "right"}, true))
 	want := execute(t, spec(t, clustering))
 	clusters := below(t, "out/predictions.csv", 2)

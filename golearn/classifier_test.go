@@ -178,14 +178,14 @@ func shuffled(t *testing.T, rng *rand.Rand, data datasets.Set) *base.DenseInstan
 	X := mat.NewDense(n, d, nil)
 	out := datasets.Set{X: X, Y: slices.Clone(data.Y)}
 	for j, from := range rng.Perm(d) {
-		c, code := relabelled(rng, data.Schema.Columns[from])
+		c, code := relabeled(rng, data.Schema.Columns[from])
 		out.Schema.Columns = append(out.Schema.Columns, c)
 		for i := range n {
 			X.Set(i, j, code(data.X.At(i, from)))
 		}
 	}
 	if data.Y != nil {
-		c, code := relabelled(rng, data.Schema.Targets[0])
+		c, code := relabeled(rng, data.Schema.Targets[0])
 		out.Schema.Targets = []datasets.Column{c}
 		for i := range out.Y {
 			out.Y[i] = code(out.Y[i])
@@ -198,8 +198,8 @@ func shuffled(t *testing.T, rng *rand.Rand, data datasets.Set) *base.DenseInstan
 	return grid
 }
 
-// relabelled returns a column with its levels in a random order, and what its codes become.
-func relabelled(rng *rand.Rand, c datasets.Column) (datasets.Column, func(v float64) float64) {
+// relabeled returns a column with its levels in a random order, and what its codes become.
+func relabeled(rng *rand.Rand, c datasets.Column) (datasets.Column, func(v float64) float64) {
 	if c.Kind != datasets.Categorical {
 		return c, func(v float64) float64 { return v }
 	}

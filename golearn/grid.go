@@ -211,11 +211,11 @@ func (c *cell) code(v uint64) (float64, error) {
 type group struct {
 	storage []byte
 	size    int            // bytes of a row
-	runs    []attributeRun // floats that stay neighbours
+	runs    []attributeRun // floats that stay neighbors
 	singles []cell         // categories and bits
 }
 
-// attributeRun is floats that are neighbours in a row of the group and in one of the output.
+// attributeRun is floats that are neighbors in a row of the group and in one of the output.
 type attributeRun struct {
 	from, column, length int // the byte in the row, the column it goes to, how many
 	to                   []float64
@@ -266,7 +266,7 @@ func sortedNames(groups map[string]base.AttributeGroup) []string {
 	return names
 }
 
-// add puts a cell into the group, floats to their neighbour where they have one.
+// add puts a cell into the group, floats to their neighbor where they have one.
 func (g *group) add(c cell) {
 	if c.kind != float {
 		g.singles = append(g.singles, c)

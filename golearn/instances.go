@@ -96,7 +96,7 @@ func codeStrings(data datasets.Set, j int) []string {
 	return names
 }
 
-// addAttributes adds the attributes to out, in groups that keep their order: numbers that are neighbours share
+// addAttributes adds the attributes to out, in groups that keep their order: numbers that are neighbors share
 // one, and every categorical column has its own, because golearn wants the attributes of a group to
 // have the same values.
 func addAttributes(out *base.DenseInstances, rows int, inputs, targets []datasets.Column) error {
@@ -141,7 +141,7 @@ func newAttribute(c datasets.Column) base.Attribute {
 	return a
 }
 
-// attributeWriter is the storage of a group of instances, row after row: neighbouring columns of the inputs or
+// attributeWriter is the storage of a group of instances, row after row: neighboring columns of the inputs or
 // of the targets.
 type attributeWriter struct {
 	storage []byte

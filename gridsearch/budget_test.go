@@ -247,7 +247,7 @@ func TestCancelEndsABatch(t *testing.T) {
 	}
 }
 
-// A search that is cancelled before it begins does nothing, also where nothing is left to do.
+// A search that is canceled before it begins does nothing, also where nothing is left to do.
 func TestCancelBeforeTheFirstFit(t *testing.T) {
 	s := lineSearch(nil)
 	s.Refit = RefitNone

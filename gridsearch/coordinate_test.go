@@ -114,7 +114,7 @@ func TestCoordinateAgainstTheWholeGrid(t *testing.T) {
 		if r.Fits != 2*len(r.Candidates) || r.Model == nil || len(r.Candidates) >= len(whole.Candidates) {
 			t.Errorf("%s: %d fits of %d candidates", name, r.Fits, len(r.Candidates))
 		}
-		for k := range c.Grid { // no neighbour along an axis is better
+		for k := range c.Grid { // no neighbor along an axis is better
 			for _, w := range whole.Candidates {
 				others := 0
 				for i := range w.Settings {

@@ -60,7 +60,7 @@ func (s fourierRidge) Fit(ctx context.Context, data datasets.Set) (estimator.Pre
 	for i := range n {
 		y.SetVec(i, y.AtVec(i)-mean)
 	}
-	// Least squares of the centred rows with √α·I below them, by QR: no squared condition number.
+	// Least squares of the centered rows with √α·I below them, by QR: no squared condition number.
 	rows := mat.NewDense(n+D, D, nil)
 	rows.Slice(0, n, 0, D).(*mat.Dense).Copy(z)
 	for j := range D {

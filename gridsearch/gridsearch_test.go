@@ -334,7 +334,7 @@ func TestMemoryBound(t *testing.T) {
 	}
 }
 
-// A cancelled search returns the context's error soon and leaves nothing running.
+// A canceled search returns the context's error soon and leaves nothing running.
 func TestCancel(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for _, workers := range []int{1, 4} {

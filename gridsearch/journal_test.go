@@ -75,7 +75,7 @@ func TestResumeFromEveryByte(t *testing.T) {
 	}
 }
 
-// A search cancelled midway keeps what was finished, and only the rest is fitted later.
+// A search canceled midway keeps what was finished, and only the rest is fitted later.
 func TestResumeAfterCancel(t *testing.T) {
 	data := quantities(40)
 	want := table(mustRun(t, lineSearch(nil), data))

@@ -19,7 +19,7 @@ import (
 // have: so several machines do one search. [MergeJournals] makes one journal of theirs, with which Run has nothing
 // left to do but to choose and to refit; its result is that of one machine, bit for bit but for the times.
 //
-// Shards are neighbours in the grid, which have most in common: whole candidates, or, where there are more shards
+// Shards are neighbors in the grid, which have most in common: whole candidates, or, where there are more shards
 // than candidates, some folds of one. What candidates in different shards have in common is made in each of them:
 // order the axes so that the one whose values cost most comes first, and have as many shards as it has values. A
 // budget of time is not looked at.

@@ -254,17 +254,17 @@ func (g clusterGroups) centers() (*mat.Dense, []float64) {
 			to[j].add(g.weight(i) * v)
 		}
 	}
-	centres := mat.NewDense(len(g.weights), d, nil)
+	centers := mat.NewDense(len(g.weights), d, nil)
 	for c, w := range g.weights {
 		for j := range d {
-			centres.Set(c, j, sums[c*d+j].value()/w)
+			centers.Set(c, j, sums[c*d+j].value()/w)
 		}
 	}
 	distances := make([]float64, n)
 	for i := range n {
-		distances[i] = euclidean(design.Row(X, i, buffer), centres.RawRowView(g.cluster[i]))
+		distances[i] = euclidean(design.Row(X, i, buffer), centers.RawRowView(g.cluster[i]))
 	}
-	return centres, distances
+	return centers, distances
 }
 
 // euclidean returns ‖x − y‖₂.
@@ -281,11 +281,11 @@ func calinskiHarabasz(in Input) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	centres, distances := g.centers()
-	k, d := centres.Dims()
+	centers, distances := g.centers()
+	k, d := centers.Dims()
 	middle := make([]sum, d)
 	for c, w := range g.weights {
-		for j, v := range centres.RawRowView(c) {
+		for j, v := range centers.RawRowView(c) {
 			middle[j].add(w * v / g.total)
 		}
 	}
@@ -295,7 +295,7 @@ func calinskiHarabasz(in Input) (float64, error) {
 	}
 	var between, within sum
 	for c, w := range g.weights {
-		r := euclidean(centres.RawRowView(c), mean)
+		r := euclidean(centers.RawRowView(c), mean)
 		between.add(w * r * r)
 	}
 	for i, r := range distances {
@@ -312,12 +312,12 @@ func daviesBouldin(in Input) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	centres, distances := g.centers()
+	centers, distances := g.centers()
 	var size float64 // scale of the centers: closer centers than its rounding error coincide
-	for _, v := range centres.RawMatrix().Data {
+	for _, v := range centers.RawMatrix().Data {
 		size = max(size, math.Abs(v))
 	}
-	_, d := centres.Dims()
+	_, d := centers.Dims()
 	rounding := size * math.Sqrt(float64(d)) * 0x1p-48
 	spread := make([]sum, len(g.weights))
 	for i, r := range distances {
@@ -328,7 +328,7 @@ func daviesBouldin(in Input) (float64, error) {
 	for a := range spread {
 		worst := 0.0
 		for b := range spread {
-			if r := euclidean(centres.RawRowView(a), centres.RawRowView(b)); a != b && r > rounding {
+			if r := euclidean(centers.RawRowView(a), centers.RawRowView(b)); a != b && r > rounding {
 				worst = max(worst, (spread[a].value()+spread[b].value())/r)
 			}
 		}

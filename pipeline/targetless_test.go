@@ -82,13 +82,13 @@ func TestTargetlessFits(t *testing.T) {
 		t.Error(err)
 	}
 	search := gridsearch.NewSearch(p, gridsearch.Axis{Path: "lonely.limit", Values: []any{0.0, 1.0}})
-	labelled := data
-	labelled.Y = make([]float64, data.Rows())
-	for i := range labelled.Y {
-		labelled.Y[i] = float64(i % 2)
+	labeled := data
+	labeled.Y = make([]float64, data.Rows())
+	for i := range labeled.Y {
+		labeled.Y[i] = float64(i % 2)
 	}
-	labelled.Schema.Targets = nil
-	if _, err := search.Run(ctx, labelled); err != nil {
+	labeled.Schema.Targets = nil
+	if _, err := search.Run(ctx, labeled); err != nil {
 		t.Error(err)
 	}
 	other := p

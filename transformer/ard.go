@@ -30,7 +30,7 @@ import (
 // kernels are functions of the same scaled differences.
 //
 // Targets are needed: one, several, or classes, which are learned as codes ±1, one output for each class. Inputs are
-// standardised while scales are learned, so that their units do not matter, and so are targets; the scales that come
+// standardized while scales are learned, so that their units do not matter, and so are targets; the scales that come
 // out are for the inputs as they are. With Groups "origin" the columns that one column was encoded to share a scale.
 // Objective "press" learns by the leave-one-out error of ridge regression instead of the evidence.
 //
@@ -64,7 +64,7 @@ type ARD struct {
 	Rows      int     // of the sample
 	Steps     int     // of the descent
 	Restarts  int     // that share the steps, the first start included
-	Floor     float64 // least scale of a standardised input, as a part of the greatest
+	Floor     float64 // least scale of a standardized input, as a part of the greatest
 	Power     float64 // of the scales learned
 	Objective string  // evidence or press
 	Groups    string  // none or origin
@@ -125,7 +125,7 @@ func (s ARD) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	_, d := rows.X.Dims()
 	f := &FittedARD{learned: make([]float64, d)}
 	group := s.groups(data.Schema(), d)
-	if rows.X, f.deviation, err = sample.Standardised(ctx, rows.X, group, data.Schema()); err != nil {
+	if rows.X, f.deviation, err = sample.Standardized(ctx, rows.X, group, data.Schema()); err != nil {
 		return nil, failed(ctx, "ard", err)
 	}
 	learned, err := s.learn(ctx, rows, group)
@@ -156,7 +156,7 @@ func (s ARD) groups(schema datasets.Schema, d int) []int {
 // ardLists is how many lists of frequencies the steps of ard see in turn.
 const ardLists = 8
 
-// learn learns the scales of standardised inputs.
+// learn learns the scales of standardized inputs.
 func (s ARD) learn(ctx context.Context, rows sample.Sample, group []int) (evidence.Result, error) {
 	n, d := rows.X.Dims()
 	if err := memory.Check(s.bytes(float64(n), float64(d))); err != nil {
@@ -214,8 +214,8 @@ func (s ARD) Cost(shape datasets.Shape) datasets.Cost {
 
 // FittedARD is a fitted [ARD].
 type FittedARD struct {
-	learned          []float64 // scale of each standardised input, 0 where it is constant
-	deviation        []float64 // what standardises it, 0 where it is constant
+	learned          []float64 // scale of each standardized input, 0 where it is constant
+	deviation        []float64 // what standardizes it, 0 where it is constant
 	scales           []float64 // of the inputs as they are
 	noise, amplitude float64
 }

@@ -82,7 +82,7 @@ func TestARDGradientOfEveryKernel(t *testing.T) {
 		}
 		for _, n := range []int{15, 70} {
 			data := waves(n, d)
-			X, _, err := sample.Standardised(ctx, data.X, []int{0, 1, 2, 3}, data.Schema)
+			X, _, err := sample.Standardized(ctx, data.X, []int{0, 1, 2, 3}, data.Schema)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -53,7 +53,7 @@ func TestFitRefuses(t *testing.T) {
 	names := datasets.Set{X: mat.NewDense(3, 1, []float64{0, 1, 1}), Schema: levelled("a", "b")}
 	gone := datasets.Set{X: mat.NewDense(2, 2, []float64{1, math.NaN(), 3, math.NaN()})}
 	equalRows := datasets.Set{X: mat.NewDense(3, 2, []float64{1, 2, 1, 2, 1, 2})}
-	centredSparse := datasets.Set{X: sparse.FromDense(numbers.X)}
+	centeredSparse := datasets.Set{X: sparse.FromDense(numbers.X)}
 	for name, c := range map[string]struct {
 		spec Fitter
 		data datasets.Set
@@ -142,8 +142,8 @@ func TestFitRefuses(t *testing.T) {
 		"a factor too many":         {Scale{Factors: FixedFactors(1, 2, 3)}, numbers, "factors has 3 numbers, the data 2 columns"},
 		"a factor of no column":     {Scale{Factors: NamedFactors(map[string]float64{"age": 2})}, numbers, "factors has one of column age, which the data has not"},
 		"factors of names":          {NewScale(), names, "column c is categorical, wanted numeric"},
-		"sparse rows centred":       {NewStandardize(), centredSparse, "set mean: false"},
-		"sparse rows to an end":     {NewMinMax(), centredSparse, "put a dense step before"},
+		"sparse rows centred":       {NewStandardize(), centeredSparse, "set mean: false"},
+		"sparse rows to an end":     {NewMinMax(), centeredSparse, "put a dense step before"},
 		"weights of another length": {NewStandardize(), datasets.Set{X: numbers.X, Weights: []float64{1}}, "Weights must have 3 rows"},
 		"another schema":            {NewStandardize(), datasets.Set{X: numbers.X, Schema: names.Schema}, "X must have 1 columns"},
 	} {

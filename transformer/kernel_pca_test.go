@@ -16,7 +16,7 @@ import (
 )
 
 // Principal components of random features are kernel principal components: the leading eigenvalues come near to those
-// of the exact kernel matrix, centred, and the nearer the more features there are.
+// of the exact kernel matrix, centered, and the nearer the more features there are.
 func TestKernelPCA(t *testing.T) {
 	const n, gamma, keep = 150, 0.5, 4
 	rng := rand.New(rand.NewPCG(3, 9))

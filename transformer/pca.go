@@ -30,7 +30,7 @@ import (
 // error. It is scikit-learn's PCA with the covariance_eigh solver.
 //
 // Cost: two passes over the rows, n·d² flops for the covariance, about 7·d³ for its eigenvectors and
-// 2·d² for each that is kept; 32·d² bytes, whatever n is. Sparse rows are centred a tile at a time and
+// 2·d² for each that is kept; 32·d² bytes, whatever n is. Sparse rows are centered a tile at a time and
 // never stored dense.
 // Source: Pearson, "On lines and planes of closest fit", Phil. Mag. 2(11), 1901.
 //
@@ -175,9 +175,9 @@ func (p *pcaSums) add(ctx context.Context, first int, X mat.Matrix) error {
 		if len(p.tile) < (hi-lo)*d {
 			p.tile = make([]float64, (hi-lo)*d)
 		}
-		centred := kern.Dense(hi-lo, d, d, p.tile)
-		centre(centred, X, lo, p.mean)
-		if err := kern.Gram(ctx, gram, centred, nil); err != nil {
+		centered := kern.Dense(hi-lo, d, d, p.tile)
+		center(centered, X, lo, p.mean)
+		if err := kern.Gram(ctx, gram, centered, nil); err != nil {
 			return err
 		}
 	}
@@ -243,8 +243,8 @@ func (p *pcaSums) state(s *model.State) {
 	s.Require(p.rows >= 2, "there are less than two rows")
 }
 
-// centre writes the rows of X from lo on, less mean, into dst.
-func centre(dst kern.View[float64], X mat.Matrix, lo int, mean []float64) {
+// center writes the rows of X from lo on, less mean, into dst.
+func center(dst kern.View[float64], X mat.Matrix, lo int, mean []float64) {
 	for i := range dst.Rows {
 		to := dst.Row(i)
 		copy(to, design.Row(X, lo+i, to))
@@ -389,9 +389,9 @@ func (f *FittedPCA) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matri
 	}
 	tile := make([]float64, min(n, tileRows)*d)
 	return eachTile(ctx, n, func(lo, hi int) {
-		centred := kern.Dense(hi-lo, d, d, tile)
-		centre(centred, X, lo, f.mean)
-		kern.Mul(design.View(dst).Slice(lo, hi, 0, f.project.RawMatrix().Cols), centred, design.View(f.project), false)
+		centered := kern.Dense(hi-lo, d, d, tile)
+		center(centered, X, lo, f.mean)
+		kern.Mul(design.View(dst).Slice(lo, hi, 0, f.project.RawMatrix().Cols), centered, design.View(f.project), false)
 	})
 }
 

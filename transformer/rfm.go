@@ -40,7 +40,7 @@ import (
 // theirs. One row in five, at most 2000, is never fitted to: map, penalty and width of the kernel in a round
 // are those that predict these rows best, and rounds end where they are predicted worse than in the round
 // before, whose map is kept, or hardly better. Where no round is better than none, the map is a plain scaling. A class is
-// learned from as a ±1 code, one code for two classes; numeric targets are standardised before, so that several
+// learned from as a ±1 code, one code for two classes; numeric targets are standardized before, so that several
 // count alike. Weights do not matter, but rows of weight 0 are left out.
 //
 // The factor c makes γ = 1 of the same kernel after the map the kernel of the machine: its width is

@@ -17,7 +17,7 @@ import (
 // too, where scikit-learn lets x_j − mean_j pass. A year that is 2023 in all training rows would
 // otherwise move the rows of 2024 away from all that a kernel has seen.
 //
-// Sparse rows stay sparse, for which Mean must be false: where centring would turn zeros into other
+// Sparse rows stay sparse, for which Mean must be false: where centering would turn zeros into other
 // numbers, Fit returns an error.
 //
 // Cost: one pass over the rows, 6 flops for each entry; memory 3·d numbers. Sums follow Chan,

@@ -45,7 +45,7 @@ func prepare(folder string) ([]string, error) {
 // table is a CSV file with numbers, texts, missing values, weights, groups and classes.
 func table(rows int) []byte {
 	rng := rand.New(rand.NewPCG(1, 1))
-	colours := []string{"red", "green", "blue", "grey", "rare"}
+	colors := []string{"red", "green", "blue", "grey", "rare"}
 	var b bytes.Buffer
 	fmt.Fprintln(&b, "length,width,depth,age,colour,shop,weight,group,many,two")
 	for i := range rows {
@@ -68,7 +68,7 @@ func table(rows int) []byte {
 		if signal > 0.5 {
 			two = "yes"
 		}
-		fmt.Fprintf(&b, "%s,shop%d,%.2f,g%d,%s,%s\n", colours[c], shop, 0.5+rng.Float64(), i%31, class, two)
+		fmt.Fprintf(&b, "%s,shop%d,%.2f,g%d,%s,%s\n", colors[c], shop, 0.5+rng.Float64(), i%31, class, two)
 	}
 	return b.Bytes()
 }

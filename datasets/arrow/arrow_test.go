@@ -240,7 +240,7 @@ func TestErrors(t *testing.T) {
 
 func one(whole []byte) fs.FS { return fstest.MapFS{"x": {Data: whole}} }
 
-// Whatever the cores, the rows are the same; a reading that is cancelled says so.
+// Whatever the cores, the rows are the same; a reading that is canceled says so.
 func TestCores(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	var first datasets.Set

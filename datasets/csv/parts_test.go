@@ -214,7 +214,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 			} else {
 				read++
 			}
-			known.Unlabelled = r.IntN(3) == 0
+			known.Unlabeled = r.IntN(3) == 0
 			want = outcomeOf(inOrder, known, 0)
 			if got := outcomeOf(whole, known, 0); !reflect.DeepEqual(got, want) {
 				t.Fatalf("seed %d, %+v\n%q\nwith a schema, in parts: %+v\nin order: %+v", seed, known, content, got, want)

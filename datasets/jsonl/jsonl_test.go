@@ -269,7 +269,7 @@ func TestFaults(t *testing.T) {
 		t.Error(err)
 	}
 	// Rows with a schema may have other keys, and lack some.
-	o := jsonl.Options{Roles: datasets.Roles{Schema: schema, IgnoreExtra: true, Unlabelled: true}}
+	o := jsonl.Options{Roles: datasets.Roles{Schema: schema, IgnoreExtra: true, Unlabeled: true}}
 	if set, err := jsonl.Read(ctx, strings.NewReader(`{"z":{},"k":"y"}`), o); err != nil || !math.IsNaN(set.X.At(0, 0)) || set.X.At(0, 1) != datasets.Unknown || !math.IsNaN(set.Y[0]) {
 		t.Error(set, err)
 	}

@@ -240,7 +240,7 @@ func TestErrors(t *testing.T) {
 }
 
 // Rows without a target are told all at once where nobody has learned from them.
-func TestUnlabelled(t *testing.T) {
+func TestUnlabeled(t *testing.T) {
 	roles := mixed
 	roles.Passthrough = nil
 	src, err := npy.Open(ctx, "testdata/rows.npy", npy.Options{Roles: roles})
@@ -256,7 +256,7 @@ func TestUnlabelled(t *testing.T) {
 	if want := "testdata/rows.npy: row 0: column city: the target is missing; set missing_target: drop to skip such rows; also in row 1, 3, 4, 5, 7, 8, 11, 14, 15, 16, 19 and 71 more"; fmt.Sprint(err) != want {
 		t.Errorf("%v\nwanted %s", err, want)
 	}
-	roles.Unlabelled = true
+	roles.Unlabeled = true
 	set, err := npy.ReadFile(ctx, "testdata/rows.npy", npy.Options{Roles: roles})
 	if err != nil || !math.IsNaN(set.Y[0]) || set.Y[2] != 1 {
 		t.Errorf("%v, %v", err, set.Y[:3])

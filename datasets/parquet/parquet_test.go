@@ -192,7 +192,7 @@ func TestWithoutInputs(t *testing.T) {
 	}
 }
 
-// Whatever the cores, the rows are the same; a reading that is cancelled says so.
+// Whatever the cores, the rows are the same; a reading that is canceled says so.
 func TestCores(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	var first datasets.Set

@@ -30,7 +30,7 @@ var checks = []check{
 }
 
 // Run holds src to every law, each in a subtest: it can be read again, says its size, stops at an error
-// and when it is cancelled, lets two readers work at once, reads the same through Prefetch and Subset, and
+// and when it is canceled, lets two readers work at once, reads the same through Prefetch and Subset, and
 // a survey of it finds what is in its blocks.
 func Run(t *testing.T, src datasets.Source) {
 	t.Helper()

@@ -30,14 +30,14 @@ import (
 // Options say how a file is written and what its labels are. The zero value reads columns that count
 // from 1 and labels that are numbers to be predicted.
 type Options struct {
-	Width      int              // number of columns; 0 is as many as the file has, or Schema names
-	ZeroBased  bool             // whether columns count from 0
-	Task       datasets.Task    // Classification makes classes of the labels
-	Positive   []string         // labels that are class 1; all others are class 0, "rest"
-	Schema     *datasets.Schema // of other rows, those trained on, whose classes the labels are
-	Unlabelled bool             // whether a label may be none of those classes: it is NaN then
-	MaxRecord  int              // bytes that a line may have; 0 is 16 MiB
-	FS         fs.FS            // where the file is; nil is the machine's own file system
+	Width     int              // number of columns; 0 is as many as the file has, or Schema names
+	ZeroBased bool             // whether columns count from 0
+	Task      datasets.Task    // Classification makes classes of the labels
+	Positive  []string         // labels that are class 1; all others are class 0, "rest"
+	Schema    *datasets.Schema // of other rows, those trained on, whose classes the labels are
+	Unlabeled bool             // whether a label may be none of those classes: it is NaN then
+	MaxRecord int              // bytes that a line may have; 0 is 16 MiB
+	FS        fs.FS            // where the file is; nil is the machine's own file system
 }
 
 // Target is the name of the label in a schema.
@@ -249,7 +249,7 @@ func (s *source) class(r *row) (float64, error) {
 	if !ok {
 		code = s.other
 	}
-	if code == datasets.Unknown && s.o.Unlabelled {
+	if code == datasets.Unknown && s.o.Unlabeled {
 		return math.NaN(), nil
 	}
 	if code == datasets.Unknown {

@@ -250,16 +250,16 @@ func TestSchemaNeedsNoLook(t *testing.T) {
 	schema := datasets.Schema{Targets: []datasets.Column{{Name: "label", Kind: datasets.Categorical, Categories: []string{"-1", "1"}}}}
 	files := fstest.MapFS{"rows.svm": {Data: []byte("1 1:2\n0 2:1\n")}, "wrong.svm": {Data: []byte("1 1:2\n1 2:x\n")}, "none.svm": {Data: []byte("# none\n")}}
 	for _, test := range []struct {
-		file       string
-		unlabelled bool
-		want, err  string
+		file      string
+		unlabeled bool
+		want, err string
 	}{
 		{"rows.svm", true, "[1 NaN]", ""},
 		{"rows.svm", false, "", "rows.svm:2: class 0 is not among those of the schema: -1, 1"},
 		{"wrong.svm", true, "", `wrong.svm:2: column 2: "x" is not a number`},
 		{"none.svm", true, "", "none.svm: no rows"},
 	} {
-		src, err := svmlight.Open(context.Background(), test.file, svmlight.Options{Width: 2, Schema: &schema, Unlabelled: test.unlabelled, FS: files})
+		src, err := svmlight.Open(context.Background(), test.file, svmlight.Options{Width: 2, Schema: &schema, Unlabeled: test.unlabeled, FS: files})
 		if err != nil {
 			t.Errorf("%s is read already: %v", test.file, err)
 			continue

@@ -44,7 +44,7 @@ func Moons(rows int, noise float64, seed uint64) (datasets.Set, error) {
 	})
 }
 
-// Circles draws two circles around one centre, rows×2, one for each class; radius is that of the
+// Circles draws two circles around one center, rows×2, one for each class; radius is that of the
 // inner one, between 0 and 1:
 //
 //	t = 2π·U[0, 1],  x = r·(cos t, sin t) + noise·N,  r = 1 for class 0 and radius for class 1
@@ -65,17 +65,17 @@ func Circles(rows int, radius, noise float64, seed uint64) (datasets.Set, error)
 
 // Blobs draws round clouds, rows×cols, one for each of classes classes:
 //
-//	x = c + spread·N,  where the centre c of each class is U[−10, 10] in every column
+//	x = c + spread·N,  where the center c of each class is U[−10, 10] in every column
 func Blobs(rows, cols, classes int, spread float64, seed uint64) (datasets.Set, error) {
 	if cols < 1 || classes < 1 {
 		return datasets.Set{}, fmt.Errorf("synthetic: blobs: %d columns and %d classes, wanted at least one of each", cols, classes)
 	}
-	centres := mat.NewDense(classes, cols, nil)
-	rng := rand.New(rand.NewPCG(seed, centreStream))
-	centres.Apply(func(int, int, float64) float64 { return 20*rng.Float64() - 10 }, centres)
+	centers := mat.NewDense(classes, cols, nil)
+	rng := rand.New(rand.NewPCG(seed, centerStream))
+	centers.Apply(func(int, int, float64) float64 { return 20*rng.Float64() - 10 }, centers)
 	return draw("blobs", rows, cols, spread, classes, seed, func(x []float64, rng *rand.Rand) float64 {
 		class := rng.IntN(classes)
-		copy(x, centres.RawRowView(class))
+		copy(x, centers.RawRowView(class))
 		return float64(class)
 	})
 }
@@ -101,7 +101,7 @@ func Friedman1(rows, cols int, noise float64, seed uint64) (datasets.Set, error)
 }
 
 // Checkerboard draws points on a board of squares×squares unit squares, rows×2, whose class is the
-// square's colour:
+// square's color:
 //
 //	x = squares·U[0, 1],  class = (⌊x₀⌋ + ⌊x₁⌋) mod 2
 func Checkerboard(rows, squares int, seed uint64) (datasets.Set, error) {
@@ -118,7 +118,7 @@ func Checkerboard(rows, squares int, seed uint64) (datasets.Set, error) {
 const (
 	rowStream uint64 = iota + 101
 	noiseStream
-	centreStream
+	centerStream
 )
 
 // draw calls row for every row of X, which it fills and whose target it returns, and adds noise to

@@ -103,7 +103,7 @@ func TestFormulas(t *testing.T) {
 	})
 }
 
-// TestBlobs: a class's rows lie around one centre with the spread asked for.
+// TestBlobs: a class's rows lie around one center with the spread asked for.
 func TestBlobs(t *testing.T) {
 	const n, classes = 6000, 3
 	set, err := synthetic.Blobs(n, 4, classes, 2, 1)

@@ -171,7 +171,7 @@ func (f *partFn) ProcessElement(ctx context.Context, shard int, round Round) (St
 	return out, writeFile(ctx, out.Name, part.Write)
 }
 
-// keyFn puts neighbours together.
+// keyFn puts neighbors together.
 type keyFn struct{}
 
 // ProcessElement returns a state with the number of its group.

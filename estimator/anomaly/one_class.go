@@ -21,7 +21,7 @@ import (
 )
 
 // OneClass is the linear one-class support vector machine: the plane w'z = ρ that keeps most rows z on one side, as far
-// from the origin as can be. With row weights s it minimises
+// from the origin as can be. With row weights s it minimizes
 //
 //	½‖w‖² − ρ + Σ s_i·max(0, ρ − w'z_i) / (Nu·Σ s_i)
 //

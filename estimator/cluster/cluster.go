@@ -1,6 +1,6 @@
 // Package cluster finds groups of rows without targets.
 //
-//	kmeans    [KMeans]    *[FittedKMeans]    rows around centres
+//	kmeans    [KMeans]    *[FittedKMeans]    rows around centers
 //	spectral  [Spectral]  *[FittedSpectral]  rows that hang together, by random features of a kernel
 //
 // The specs are estimators of the task clustering: Fit ignores the targets of the data, which may be

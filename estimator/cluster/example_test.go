@@ -24,16 +24,16 @@ func ExampleKMeans() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	centres := model.(*cluster.FittedKMeans).Centres()
+	centers := model.(*cluster.FittedKMeans).Centers()
 	numbers, err := model.Predict(context.Background(), mat.NewDense(2, 1, []float64{0, 20}))
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(centres.At(0, 0), centres.At(1, 0), numbers)
+	fmt.Println(centers.At(0, 0), centers.At(1, 0), numbers)
 	// Output: 10 1.5 [1 0]
 }
 
-// Two circles, one inside the other, have the same centre: by their random bins they fall apart.
+// Two circles, one inside the other, have the same center: by their random bins they fall apart.
 func ExampleSpectral() {
 	circles, err := synthetic.Circles(300, 0.4, 0.04, 1)
 	if err != nil {

@@ -2,7 +2,7 @@ package cluster
 
 import "github.com/bochner-ml/bochner/graph"
 
-// ExportModel adds to g the number of the nearest centre.
+// ExportModel adds to g the number of the nearest center.
 func (f *FittedKMeans) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	return graph.Prediction{Values: f.m.Export(g, rows)}, nil
 }

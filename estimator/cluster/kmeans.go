@@ -19,12 +19,12 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// KMeans divides rows into groups around centers c. With row weights s it minimises the inertia
+// KMeans divides rows into groups around centers c. With row weights s it minimizes the inertia
 //
 //	Σ s_i · min_c ‖x_i − c‖²
 //
-// by Lloyd's passes: every row goes to its nearest centre, every centre to the mean of its rows, until the centers
-// move, squared and all together, by at most Tol times the mean variance of the columns. A centre without rows goes to
+// by Lloyd's passes: every row goes to its nearest center, every center to the mean of its rows, until the centers
+// move, squared and all together, by at most Tol times the mean variance of the columns. A center without rows goes to
 // the row that is farthest from its own.
 //
 // The first pass samples the rows; the sample contains every distinct row if there are at most
@@ -38,7 +38,7 @@ import (
 // sorted streams.
 //
 // X is n×d, dense, in float32 or sparse. A pass costs at most 2·n·d·Clusters flops. For rows in memory a row is
-// compared with all centers only where bounds on its distances leave its centre open, which changes no assignment. Memory is that of
+// compared with all centers only where bounds on its distances leave its center open, which changes no assignment. Memory is that of
 // the centers and of the sample; with Batch 0, rows in memory take 20 bytes more each.
 //
 // Fit ignores targets. It returns an error for a categorical column, a missing or infinite value, a weight that is no
@@ -80,13 +80,13 @@ func (KMeans) Requirements() []datasets.Requirement { return numbers }
 // Cost estimates a fit to rows of a shape.
 func (s KMeans) Cost(shape datasets.Shape) datasets.Cost {
 	// Passes of each start over the sample and of the best one over all rows, and flops of a row in one, of an entry, and of that
-	// for each centre. The first centers take a distance of each row to each of some rows.
-	const passes, last, row, entry, centre, distance = 32, 10, 1500, 115, 1.5, 16
+	// for each center. The first centers take a distance of each row to each of some rows.
+	const passes, last, row, entry, center, distance = 32, 10, 1500, 115, 1.5, 16
 	k, n, starts := float64(s.Clusters), float64(shape.Rows), float64(s.Restarts)
 	sample := min(n, float64(kmeans.SampledRows(s.plain(), shape.Cols)))
 	most := float64(s.MaxIter)
 	read := starts*min(passes, most)*sample + min(last, most)*n
-	iterated := (row + (entry+centre*k)*shape.Entries()) * read
+	iterated := (row + (entry+center*k)*shape.Entries()) * read
 	first := distance * starts * k * (3 + math.Log2(k)) * sample * shape.Entries()
 	return datasets.Cost{Flops: iterated + first, Bytes: design.Float64Bytes(6*k*float64(shape.Cols)+2.5*n) + design.Float64Bytes(3*min(n, float64(sample))*shape.Entries())}
 }
@@ -160,28 +160,28 @@ func (s KMeans) fitted(m *kmeans.Model) *FittedKMeans {
 	if !m.Converged {
 		r.Warnings = []string{fmt.Sprintf("the centres were still moving after %d readings of the rows; raise max_iter or tol", m.Iterations)}
 	}
-	return &FittedKMeans{centred{m, r}}
+	return &FittedKMeans{centered{m, r}}
 }
 
 // FittedKMeans is the centers of groups of rows: what [KMeans] returns. Cluster 0 is the one of the most rows.
-type FittedKMeans struct{ centred }
+type FittedKMeans struct{ centered }
 
 // centered is centers, and how the fit of them went.
-type centred struct {
+type centered struct {
 	m      *kmeans.Model
 	report estimator.Report
 }
 
 // Report returns the report of the fit; its Objective is the inertia of k-means, its Gradient the
 // residual of the singular vectors, if any.
-func (f *centred) Report() estimator.Report {
+func (f *centered) Report() estimator.Report {
 	r := f.report
 	r.Warnings = slices.Clone(r.Warnings)
 	return r
 }
 
-// assign returns the number of the nearest centre for each row of X, which is nil for no rows.
-func (f *centred) assign(ctx context.Context, X mat.Matrix) ([]float64, error) {
+// assign returns the number of the nearest center for each row of X, which is nil for no rows.
+func (f *centered) assign(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	if X == nil {
 		return []float64{}, nil
 	}
@@ -193,7 +193,7 @@ func (f *centred) assign(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	return out, nil
 }
 
-// Predict returns the number of the nearest centre for each row of X.
+// Predict returns the number of the nearest center for each row of X.
 func (f *FittedKMeans) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	X, err := prepared(ctx, X, f.InputWidth())
 	if err != nil {
@@ -202,9 +202,9 @@ func (f *FittedKMeans) Predict(ctx context.Context, X mat.Matrix) ([]float64, er
 	return f.assign(ctx, X)
 }
 
-// Centres returns a copy of the centers, clusters × inputs.
-func (f *FittedKMeans) Centres() *mat.Dense {
-	return mat.NewDense(f.m.Clusters, f.m.Cols, slices.Clone(f.m.Centres))
+// Centers returns a copy of the centers, clusters × inputs.
+func (f *FittedKMeans) Centers() *mat.Dense {
+	return mat.NewDense(f.m.Clusters, f.m.Cols, slices.Clone(f.m.Centers))
 }
 
 // Inertia returns the weighted sum of the squared distances of the training rows to their centers.
@@ -223,29 +223,29 @@ func (f *FittedKMeans) State(s *model.State) {
 	if f.m == nil || s.Restoring() {
 		f.m = &kmeans.Model{}
 	}
-	centresState(s, f.m)
+	centersState(s, f.m)
 	f.report.State(s.Child("report"))
 }
 
-// centresState keeps the centers of a model.
-func centresState(s *model.State, m *kmeans.Model) {
-	var centres *mat.Dense
+// centersState keeps the centers of a model.
+func centersState(s *model.State, m *kmeans.Model) {
+	var centers *mat.Dense
 	if !s.Restoring() && m.Clusters > 0 {
-		centres = mat.NewDense(m.Clusters, m.Cols, m.Centres)
+		centers = mat.NewDense(m.Clusters, m.Cols, m.Centers)
 	}
-	s.Matrix("centres", &centres)
+	s.Matrix("centres", &centers)
 	s.Floats("mass", &m.Mass)
 	s.Float("inertia", &m.Inertia)
 	if !s.Restoring() || s.Err() != nil {
 		return
 	}
-	if centres == nil {
+	if centers == nil {
 		s.Fail("there are no centres")
 		return
 	}
-	m.Clusters, m.Cols = centres.Dims()
-	m.Centres = design.DenseData(centres)
-	for _, v := range m.Centres {
+	m.Clusters, m.Cols = centers.Dims()
+	m.Centers = design.DenseData(centers)
+	for _, v := range m.Centers {
 		if v-v != 0 {
 			s.Fail("a centre is not finite")
 			return

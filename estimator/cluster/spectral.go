@@ -28,7 +28,7 @@ import (
 // scales their rows to length 1 and divides these by [KMeans]. The n×n graph is never made: a step of the block
 // Krylov method that finds the vectors reads the rows once, twice where there are fewer rows than features, and costs
 // some 4·(Clusters + 4) flops for each entry that is not 0. A new row is brought among the others by the same projection, z'V/σ scaled to length 1; one that shares no
-// feature with the training rows goes to the cluster whose centre is shortest. A row of weight 2 is the row twice.
+// feature with the training rows goes to the cluster whose center is shortest. A row of weight 2 is the row twice.
 //
 // Features whose products are kernel values near those of a positive kernel will do, those of rff among them where they
 // are many; a row whose degree is not above 0 is an error that names it, and so are a categorical column, a missing or infinite
@@ -153,7 +153,7 @@ func (s Spectral) means() KMeans {
 type FittedSpectral struct {
 	project *mat.Dense // inputs × clusters, V/σ
 	values  []float64  // eigenvalues of the graph, σ²
-	centred
+	centered
 }
 
 // embed writes the projection of each row of X, of length 1, to dst, rows × clusters.
@@ -239,7 +239,7 @@ func (f *FittedSpectral) State(s *model.State) {
 	}
 	s.Matrix("project", &f.project)
 	s.Floats("values", &f.values)
-	centresState(s.Child("kmeans"), f.m)
+	centersState(s.Child("kmeans"), f.m)
 	f.report.State(s.Child("report"))
 	if !s.Restoring() || s.Err() != nil {
 		return

@@ -78,7 +78,7 @@ var laws = []law{
 	{"a higher level holds more", (*suite).nested},
 	{"a model that exports computes what it exports", (*suite).exports},
 	{"concurrent use", (*suite).concurrent},
-	{"cancellation", (*suite).cancelled},
+	{"cancellation", (*suite).canceled},
 	{"a model without targets looks at none", (*suite).targetless},
 	{"clusters are numbered, anomalies flagged", (*suite).numbered},
 	{"the scale of all inputs does not matter to a model without targets", (*suite).scale},

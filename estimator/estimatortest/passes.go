@@ -70,7 +70,7 @@ func (s *suite) strangers(t testing.TB) {
 	}
 }
 
-// passesStop: a pass is heard to be cancelled like a fit.
+// passesStop: a pass is heard to be canceled like a fit.
 func (s *suite) passesStop(t testing.TB) {
 	if err := s.learner(t).Stops(s.data); err != nil {
 		t.Error(err)

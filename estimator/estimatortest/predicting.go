@@ -243,8 +243,8 @@ func (s *suite) concurrent(t testing.TB) {
 	}
 }
 
-// cancelled: a call cancelled at any moment ends with the context's error, and with nothing else.
-func (s *suite) cancelled(t testing.TB) {
+// canceled: a call canceled at any moment ends with the context's error, and with nothing else.
+func (s *suite) canceled(t testing.TB) {
 	for what, err := range unstoppable(s.spec, s.data, s.probe) {
 		t.Errorf("%s: %v", what, err)
 	}
@@ -290,7 +290,7 @@ func unstoppable(spec estimator.Estimator, data datasets.Set, probe mat.Matrix) 
 	return out
 }
 
-// leaving is a stream whose reader is cancelled after some rows.
+// leaving is a stream whose reader is canceled after some rows.
 type leaving struct {
 	stream
 	cancel context.CancelFunc

@@ -43,12 +43,12 @@ func (f *FittedTarget) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pred
 		}
 		return g.Concat(columns...)
 	}
-	centres := pred.PointPredictions()
+	centers := pred.PointPredictions()
 	inverse := func(j int, from graph.Value) graph.Value { return f.learned[j].ExportInverse(g, from) }
-	out := g.Regression(each(centres, func(j int, from graph.Value) graph.Value { return f.learned[j].ExportValue(g, from) }))
+	out := g.Regression(each(centers, func(j int, from graph.Value) graph.Value { return f.learned[j].ExportValue(g, from) }))
 	out.Lower, out.Upper = each(pred.Lower, inverse), each(pred.Upper, inverse)
 	out.Std = each(pred.Std, func(j int, std graph.Value) graph.Value {
-		return f.learned[j].ExportDeviation(g, exportColumn(g, centres, j), std)
+		return f.learned[j].ExportDeviation(g, exportColumn(g, centers, j), std)
 	})
 	return out, nil
 }
@@ -216,7 +216,7 @@ func (f *FittedIntervals) ExportModel(g *graph.Graph, rows graph.Value) (graph.P
 }
 
 // exportPlus adds to g the ends of intervals of the jackknife+, of which k is the rank of the upper one.
-func (f *FittedIntervals) exportPlus(g *graph.Graph, rows, centres graph.Value, k int) (lower, upper graph.Value) {
+func (f *FittedIntervals) exportPlus(g *graph.Graph, rows, centers graph.Value, k int) (lower, upper graph.Value) {
 	weights := f.smoother.Export(g, rows)
 	n, t := f.residuals.Dims()
 	var lowers, uppers []graph.Value
@@ -226,7 +226,7 @@ func (f *FittedIntervals) exportPlus(g *graph.Graph, rows, centres graph.Value, 
 		for i, r := range residuals {
 			sizes[i] = math.Abs(r)
 		}
-		without := g.Sub(exportColumn(g, centres, j), g.Mul(weights, g.Row(residuals)))
+		without := g.Sub(exportColumn(g, centers, j), g.Mul(weights, g.Row(residuals)))
 		lowers = append(lowers, g.KthSmallest(g.Sub(without, g.Row(sizes)), n+1-k))
 		uppers = append(uppers, g.KthSmallest(g.Add(without, g.Row(sizes)), k))
 	}

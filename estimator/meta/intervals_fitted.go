@@ -79,17 +79,17 @@ func (f *FittedIntervals) predict(ctx context.Context, X mat.Matrix, want estima
 		return pred.WithNormalIntervals(level), nil
 	}
 	pred.LowerTargets, pred.UpperTargets = nil, nil
-	centres := pred.Targets
+	centers := pred.Targets
 	if n := len(pred.Values); pred.Targets == nil && n > 0 {
-		centres = mat.NewDense(n, 1, pred.Values)
+		centers = mat.NewDense(n, 1, pred.Values)
 	}
-	if centres == nil || centres.IsEmpty() {
-		if pred.Lower, pred.Upper = []float64{}, []float64{}; centres != nil {
+	if centers == nil || centers.IsEmpty() {
+		if pred.Lower, pred.Upper = []float64{}, []float64{}; centers != nil {
 			pred.LowerTargets, pred.UpperTargets = &mat.Dense{}, &mat.Dense{}
 		}
 		return pred, nil
 	}
-	n, t := centres.Dims()
+	n, t := centers.Dims()
 	if t != f.residuals.RawMatrix().Cols {
 		return none, fmt.Errorf("the model was fitted with %d targets, got %d", f.residuals.RawMatrix().Cols, t)
 	}
@@ -98,7 +98,7 @@ func (f *FittedIntervals) predict(ctx context.Context, X mat.Matrix, want estima
 	if f.method == "jackknife_plus" {
 		write = f.jackknifePlus
 	}
-	if err := write(ctx, X, level, centres, pred.Std, lower, upper); err != nil {
+	if err := write(ctx, X, level, centers, pred.Std, lower, upper); err != nil {
 		return none, err
 	}
 	if pred.Lower, pred.Upper = mat.Col(nil, 0, lower), mat.Col(nil, 0, upper); pred.Targets != nil {
@@ -121,7 +121,7 @@ func (f *FittedIntervals) jackknives(level float64) ([]*conformal.Jackknife, err
 }
 
 // symmetric writes the intervals center ± quantile, times the standard deviation if normalized.
-func (f *FittedIntervals) symmetric(_ context.Context, _ mat.Matrix, level float64, centres *mat.Dense, std []float64, lower, upper *mat.Dense) error {
+func (f *FittedIntervals) symmetric(_ context.Context, _ mat.Matrix, level float64, centers *mat.Dense, std []float64, lower, upper *mat.Dense) error {
 	all, err := f.jackknives(level)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (f *FittedIntervals) symmetric(_ context.Context, _ mat.Matrix, level float
 	if f.normalized && len(std) == 0 {
 		return errNoStd
 	}
-	n, _ := centres.Dims()
+	n, _ := centers.Dims()
 	for j, one := range all {
 		reach := one.Get()
 		for i := range n {
@@ -137,8 +137,8 @@ func (f *FittedIntervals) symmetric(_ context.Context, _ mat.Matrix, level float
 			if f.normalized {
 				off *= std[i]
 			}
-			lower.Set(i, j, centres.At(i, j)-off)
-			upper.Set(i, j, centres.At(i, j)+off)
+			lower.Set(i, j, centers.At(i, j)-off)
+			upper.Set(i, j, centers.At(i, j)+off)
 		}
 	}
 	return nil
@@ -148,12 +148,12 @@ func (f *FittedIntervals) symmetric(_ context.Context, _ mat.Matrix, level float
 const maxWeightsAtOnce = 1 << 19
 
 // jackknifePlus writes jackknife+ intervals, one tile of rows at a time.
-func (f *FittedIntervals) jackknifePlus(ctx context.Context, X mat.Matrix, level float64, centres *mat.Dense, _ []float64, lower, upper *mat.Dense) error {
+func (f *FittedIntervals) jackknifePlus(ctx context.Context, X mat.Matrix, level float64, centers *mat.Dense, _ []float64, lower, upper *mat.Dense) error {
 	all, err := f.jackknives(level)
 	if err != nil {
 		return err
 	}
-	n, _ := centres.Dims()
+	n, _ := centers.Dims()
 	tile := max(8, maxWeightsAtOnce/f.smoother.Rows())
 	for lo := 0; lo < n; lo += tile {
 		hi := min(lo+tile, n)
@@ -166,7 +166,7 @@ func (f *FittedIntervals) jackknifePlus(ctx context.Context, X mat.Matrix, level
 				return err
 			}
 			for j, one := range all {
-				a, b := one.Plus(centres.At(i, j), weights.RawRowView(i-lo))
+				a, b := one.Plus(centers.At(i, j), weights.RawRowView(i-lo))
 				lower.Set(i, j, a)
 				upper.Set(i, j, b)
 			}

@@ -100,12 +100,12 @@ func down(y float64) float64   { return height/2 - y/3.2*(height/2-margin/2) }
 func at(x, y float64) string   { return fmt.Sprintf("%.1f,%.1f", across(x), down(y)) }
 
 // line draws a function.
-func line(s *strings.Builder, X *mat.Dense, y []float64, colour string, wide float64) {
+func line(s *strings.Builder, X *mat.Dense, y []float64, color string, wide float64) {
 	points := make([]string, len(y))
 	for i, v := range y {
 		points[i] = at(X.At(i, 0), v)
 	}
-	fmt.Fprintf(s, `<polyline points="%s" fill="none" stroke="%s" stroke-width="%g"/>`+"\n", strings.Join(points, " "), colour, wide)
+	fmt.Fprintf(s, `<polyline points="%s" fill="none" stroke="%s" stroke-width="%g"/>`+"\n", strings.Join(points, " "), color, wide)
 }
 
 // axes draws ticks and says what is what.
@@ -116,9 +116,9 @@ func axes(s *strings.Builder) {
 	for y := -3; y <= 3; y++ {
 		fmt.Fprintf(s, `<text x="%d" y="%.1f" text-anchor="end" fill="#555">%d</text>`+"\n", margin-8, down(float64(y))+4, y)
 	}
-	for i, what := range []struct{ text, colour string }{
+	for i, what := range []struct{ text, color string }{
 		{"mean", "#114477"}, {"mean ± 2 deviations of a new observation", "#cfe1f3"}, {"four functions drawn", "#7aa6cf"}, {"rows", "#cc5522"}} {
 		fmt.Fprintf(s, `<rect x="%d" y="%d" width="10" height="10" fill="%s"/><text x="%d" y="%d" fill="#333">%s</text>`+"\n",
-			margin+170, 8+15*i, what.colour, margin+185, 17+15*i, what.text)
+			margin+170, 8+15*i, what.color, margin+185, 17+15*i, what.text)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Expectile is linear regression of an expectile: it minimises
+// Expectile is linear regression of an expectile: it minimizes
 //
 //	Σ s_i·ω_i·(y_i − w'x_i − b)² + Alpha·‖w‖²,  ω_i = 2·Tau where y_i is above what is predicted, else 2·(1 − Tau),
 //

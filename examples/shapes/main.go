@@ -95,7 +95,7 @@ func draw(ctx context.Context, rows int) (string, error) {
 	return svg.FixTextLengths(b.String()), nil
 }
 
-// points draws the rows into a square, coloured by their clusters.
+// points draws the rows into a square, colored by their clusters.
 func points(b *strings.Builder, data datasets.Set, numbers []float64, left, top, side float64) {
 	low, high := [2]float64{data.X.At(0, 0), data.X.At(0, 1)}, [2]float64{data.X.At(0, 0), data.X.At(0, 1)}
 	for i := range data.Rows() {

@@ -15,7 +15,7 @@ import (
 // machines, each fitted to a part of them.
 type exact struct {
 	kernel *pairwise.Kernel
-	y      kern.View[float64] // of the rows that are fitted to, centred
+	y      kern.View[float64] // of the rows that are fitted to, centered
 	part   int                // rows, at most, of a machine
 }
 
@@ -84,7 +84,7 @@ func lowerOf[T kern.Float](ctx context.Context, K kern.View[T], rows pairwise.Ro
 const stripe = 1024
 
 // addSlopes adds the products of the gradients of kernel sums at x to p.
-func addSlopes(ctx context.Context, p *products, x, centres pairwise.Rows[float32], k *pairwise.Kernel, weights kern.View[float32]) error {
+func addSlopes(ctx context.Context, p *products, x, centers pairwise.Rows[float32], k *pairwise.Kernel, weights kern.View[float32]) error {
 	d, t := x.Inputs(), weights.Cols
 	size := max(1, min(stripe, x.Len(), 1<<25/(d*t)))
 	G := newView[float32](size*t, d)
@@ -94,7 +94,7 @@ func addSlopes(ctx context.Context, p *products, x, centres pairwise.Rows[float3
 		for c := range of {
 			of[c] = G.Slice(c*b, (c+1)*b, 0, d)
 		}
-		if err := pairwise.Gradients(ctx, of, x.Slice(lo, lo+b), centres, k, equal(d, 1), weights); err != nil {
+		if err := pairwise.Gradients(ctx, of, x.Slice(lo, lo+b), centers, k, equal(d, 1), weights); err != nil {
 			return err
 		}
 		if err := p.add(ctx, G.Slice(0, b*t, 0, d)); err != nil {

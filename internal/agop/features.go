@@ -14,7 +14,7 @@ import (
 
 // features is ridge regression on random Fourier features of the kernel.
 type features struct {
-	y     kern.View[float64] // of the rows that are fitted to, centred
+	y     kern.View[float64] // of the rows that are fitted to, centered
 	omega kern.View[float32] // d×m, for γ = 1
 }
 

@@ -120,14 +120,14 @@ func (l *learner) maps(ctx context.Context, p *products) ([]metric, error) {
 	return maps, err
 }
 
-// begin centres inputs and targets on the rows that are fitted to, and makes the machine.
+// begin centers inputs and targets on the rows that are fitted to, and makes the machine.
 func (l *learner) begin(ctx context.Context) (err error) {
 	n, d := l.data.X.Dims()
 	l.data.X = mat.DenseCopyOf(l.data.X)
-	centre(view(l.data.X, 0, n), l.data.Held)
+	center(view(l.data.X, 0, n), l.data.Held)
 	y := newView[float64](l.data.Y.Rows, l.data.Y.Cols)
 	copy(y.Data, l.data.Y.Data)
-	centre(y, l.data.Held)
+	center(y, l.data.Held)
 	l.judge = newJudge(l.Kernel, y, l.data.Held, l.Bandwidth > 0)
 	if l.at = first; l.Bandwidth > 0 {
 		l.at.width = l.Bandwidth
@@ -141,8 +141,8 @@ func (l *learner) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-// centre subtracts from each column its mean from row first on.
-func centre(X kern.View[float64], first int) {
+// center subtracts from each column its mean from row first on.
+func center(X kern.View[float64], first int) {
 	mean := make([]float64, X.Cols)
 	for i := first; i < X.Rows; i++ {
 		for j, v := range X.Row(i) {

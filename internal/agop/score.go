@@ -34,7 +34,7 @@ const (
 type judge struct {
 	kernel *pairwise.Kernel
 	held   int
-	y      kern.View[float64] // n×t, centred
+	y      kern.View[float64] // n×t, centered
 	fixed  bool               // whether the width is not to be chosen
 
 	// of the machine that is looked at

@@ -119,7 +119,7 @@ func Logistic(v float64) float64 {
 }
 
 // Isotonic returns the rising step function from score to the share of positive rows that is nearest to
-// these in least squares, by pooling neighbours that fall (Ayer et al. 1955): values at knots in rising
+// these in least squares, by pooling neighbors that fall (Ayer et al. 1955): values at knots in rising
 // order, between which [monotone.Interpolate] goes on straight lines.
 func Isotonic(score []float64, positive []bool, weights []float64) (knots, values []float64) {
 	blocks := pooled(grouped(score, positive, weights))
@@ -159,7 +159,7 @@ func grouped(score []float64, positive []bool, weights []float64) (out []block) 
 	return out
 }
 
-// pooled joins neighbours until their values rise.
+// pooled joins neighbors until their values rise.
 func pooled(blocks []block) (out []block) {
 	for _, b := range blocks {
 		for len(out) > 0 && out[len(out)-1].mean >= b.mean {

@@ -1,5 +1,5 @@
 // Package canceltest holds computations, in tests, to the law of cancelling: whenever the context is
-// cancelled, whoever looks at it after that returns its error and nothing half-made.
+// canceled, whoever looks at it after that returns its error and nothing half-made.
 //
 // No clock is needed for that: a context that counts how often it was looked at can end at any look.
 package canceltest
@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/exhaustive"
 )
 
-// Context is cancelled by a look at it, that is a call of Err, after some others.
+// Context is canceled by a look at it, that is a call of Err, after some others.
 type Context struct {
 	context.Context
 	cancel context.CancelCauseFunc
@@ -25,7 +25,7 @@ type Context struct {
 // errStop is the cause of the cancellation.
 var errStop = errors.New("stop here")
 
-// After returns a context that is cancelled after some looks.
+// After returns a context that is canceled after some looks.
 func After(looks int) *Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	return &Context{Context: ctx, cancel: cancel, left: int64(looks)}
@@ -42,7 +42,7 @@ func (c *Context) Err() error {
 // Looks returns how often the context was looked at.
 func (c *Context) Looks() int { return int(c.looks.Load()) }
 
-// Check runs a computation once undisturbed, then again and again, cancelled at its first look, its
+// Check runs a computation once undisturbed, then again and again, canceled at its first look, its
 // second, and so on to its last; of many looks it takes some from beginning to end. run reports
 // whether it returned a result. Check returns what breaks the law: a result or another error than
 // context.Canceled with its cause in spite of the cancelling, an error without it, or no look at all.
@@ -58,7 +58,7 @@ func Check(run func(ctx context.Context) (result bool, err error)) error {
 	case looks == 0:
 		return errors.New("it never looks at its context")
 	}
-	most := exhaustive.Of(8, 40) // looks at which one run each is cancelled
+	most := exhaustive.Of(8, 40) // looks at which one run each is canceled
 	for i := range min(looks, most) {
 		k := i
 		if looks > most {

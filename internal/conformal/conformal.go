@@ -105,15 +105,15 @@ func (j *Jackknife) Get() float64 {
 	return Select(j.upper, j.rank)
 }
 
-// Plus returns the ends of the interval of the jackknife+ where f(x) is centre and f₋ᵢ(x) = f(x) − l_i·r_i:
+// Plus returns the ends of the interval of the jackknife+ where f(x) is center and f₋ᵢ(x) = f(x) − l_i·r_i:
 //
 //	[(n+1−k)-th smallest of f₋ᵢ(x) − |r_i|,  k-th smallest of f₋ᵢ(x) + |r_i|]
 //
 // With k = ⌈(1−α)(n+1)⌉ a new target is in it with a probability of at least 1 − 2α, and nearly 1 − α where the
 // model changes little with a row. (Barber, Candès, Ramdas & Tibshirani, Annals of Statistics 2021.)
-func (j *Jackknife) Plus(centre float64, l []float64) (lower, upper float64) {
+func (j *Jackknife) Plus(center float64, l []float64) (lower, upper float64) {
 	for i, r := range j.Residuals {
-		without, off := centre-l[i]*r, math.Abs(r)
+		without, off := center-l[i]*r, math.Abs(r)
 		j.lower[i], j.upper[i] = without-off, without+off
 	}
 	n := len(j.Residuals)

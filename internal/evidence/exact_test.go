@@ -218,7 +218,7 @@ func starts() []Point {
 	return []Point{p.Start(0.5), p.Start(0.5 / 3), p.Start(1)}
 }
 
-// What is learned has the noise of the rows, no neighbour has more evidence, and scales that are learned on features have less.
+// What is learned has the noise of the rows, no neighbor has more evidence, and scales that are learned on features have less.
 func TestExactLearns(t *testing.T) {
 	ctx := context.Background()
 	x, y := smooth(1, 200, 2)
@@ -336,7 +336,7 @@ func TestExactOfAnyNumberOfCores(t *testing.T) {
 	}
 }
 
-// A descent that is cancelled returns nothing but that.
+// A descent that is canceled returns nothing but that.
 func TestExactStops(t *testing.T) {
 	x, y := smooth(5, 150, 1)
 	e := Exact{X: x, Y: y, Kernel: exactKernel(t, "gaussian", 0, 0), Intercept: true}
@@ -349,7 +349,7 @@ func TestExactStops(t *testing.T) {
 }
 
 // A valley with a bend has its minimum found, inside of a box and at its edge, and where part of the box is out of bounds.
-func TestMinimise(t *testing.T) {
+func TestMinimize(t *testing.T) {
 	ctx := context.Background()
 	valley := func(_ context.Context, x, g []float64) (float64, error) {
 		bend := x[1] - x[0]*x[0]

@@ -132,7 +132,7 @@ var Allowed = map[string][]string{
 	"internal/monotone": {"graph", "model"},
 	"internal/stacking": {"internal/solve"},
 
-	// Models that learn without targets, and below them the numbers: centres, singular vectors, the plane of a
+	// Models that learn without targets, and below them the numbers: centers, singular vectors, the plane of a
 	// single class.
 	"estimator/cluster": {"graph", "estimator", "datasets", "datasets/pass", "param", "model", "internal/kmeans", "internal/singular", "internal/design", "internal/kern", "internal/memory"},
 	"estimator/anomaly": {"graph", "estimator", "datasets", "param", "model", "internal/oneclass", "internal/design", "internal/kern", "internal/memory"},

@@ -107,7 +107,7 @@ func TestBandSaysWhatItCannot(t *testing.T) {
 	stopped, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := NewBand(stopped, Dense(n, n, n, a)); err != context.Canceled {
-		t.Errorf("cancelled, it returns %v", err)
+		t.Errorf("canceled, it returns %v", err)
 	}
 }
 

@@ -104,15 +104,15 @@ func differencesPortable[T Float](c, a, b View[T], products bool) {
 //	for j:  row[j] = (norm + norms[j]) − 2·row[j]
 //
 // It reports whether a distance is below part·(norm + norms[j]), that is, whether most digits
-// cancelled.
-func SquaredDistances[T Float](row []T, norm T, norms []T, part T) (cancelled bool) {
+// canceled.
+func SquaredDistances[T Float](row []T, norm T, norms []T, part T) (canceled bool) {
 	if len(norms) != len(row) {
 		panic("kern: SquaredDistances of different lengths")
 	}
 	constants := [3]T{2, part, norm}
 	for n := asmLength[T](len(row)); n > 0; n = asmLength[T](len(row)) {
 		if squaresAsm(&constants[0], &norms[0], &row[0], n) {
-			cancelled = true
+			canceled = true
 		}
 		norms, row = norms[n:], row[n:]
 	}
@@ -120,10 +120,10 @@ func SquaredDistances[T Float](row []T, norm T, norms []T, part T) (cancelled bo
 		sum := norm + other
 		row[j] = sum - 2*row[j]
 		if row[j] < part*sum {
-			cancelled = true
+			canceled = true
 		}
 	}
-	return cancelled
+	return canceled
 }
 
 // NegSqrt computes dst[i] = −sqrt(scale·x[i]). dst may be x.

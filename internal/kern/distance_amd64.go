@@ -31,7 +31,7 @@ func cauchyAVX512F64(panels int, depth int, a *float64, b *float64, c *float64, 
 // and returns other than 0 where some of these are below part·(norm + norms[j]).
 //
 //go:noescape
-func squaresAVX512F64(constants *float64, norms *float64, row *float64, n int) (cancelled int)
+func squaresAVX512F64(constants *float64, norms *float64, row *float64, n int) (canceled int)
 
 // rootsAVX512F64 computes dst[i] = −sqrt(scale·x[i]) for i < n, n a multiple of 8.
 //
@@ -65,7 +65,7 @@ func cauchyAVX512F32(panels int, depth int, a *float32, b *float32, c *float32, 
 // and returns other than 0 where some of these are below part·(norm + norms[j]).
 //
 //go:noescape
-func squaresAVX512F32(constants *float32, norms *float32, row *float32, n int) (cancelled int)
+func squaresAVX512F32(constants *float32, norms *float32, row *float32, n int) (canceled int)
 
 // rootsAVX512F32 computes dst[i] = −sqrt(scale·x[i]) for i < n, n a multiple of 16.
 //
@@ -99,7 +99,7 @@ func cauchyAVX2F64(panels int, depth int, a *float64, b *float64, c *float64, cR
 // and returns other than 0 where some of these are below part·(norm + norms[j]).
 //
 //go:noescape
-func squaresAVX2F64(constants *float64, norms *float64, row *float64, n int) (cancelled int)
+func squaresAVX2F64(constants *float64, norms *float64, row *float64, n int) (canceled int)
 
 // rootsAVX2F64 computes dst[i] = −sqrt(scale·x[i]) for i < n, n a multiple of 4.
 //
@@ -133,7 +133,7 @@ func cauchyAVX2F32(panels int, depth int, a *float32, b *float32, c *float32, cR
 // and returns other than 0 where some of these are below part·(norm + norms[j]).
 //
 //go:noescape
-func squaresAVX2F32(constants *float32, norms *float32, row *float32, n int) (cancelled int)
+func squaresAVX2F32(constants *float32, norms *float32, row *float32, n int) (canceled int)
 
 // rootsAVX2F32 computes dst[i] = −sqrt(scale·x[i]) for i < n, n a multiple of 8.
 //

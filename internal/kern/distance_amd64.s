@@ -356,7 +356,7 @@ panel_done:
 	VZEROUPPER
 	RET
 
-// func squaresAVX512F64(constants *float64, norms *float64, row *float64, n int) (cancelled int)
+// func squaresAVX512F64(constants *float64, norms *float64, row *float64, n int) (canceled int)
 // Requires: AVX, AVX512F
 TEXT ·squaresAVX512F64(SB), NOSPLIT, $0-40
 	MOVQ         constants+0(FP), AX
@@ -386,7 +386,7 @@ by1:
 	JMP          by1
 
 by1_done:
-	MOVQ AX, cancelled+32(FP)
+	MOVQ AX, canceled+32(FP)
 	VZEROUPPER
 	RET
 
@@ -768,7 +768,7 @@ panel_done:
 	VZEROUPPER
 	RET
 
-// func squaresAVX512F32(constants *float32, norms *float32, row *float32, n int) (cancelled int)
+// func squaresAVX512F32(constants *float32, norms *float32, row *float32, n int) (canceled int)
 // Requires: AVX, AVX512F
 TEXT ·squaresAVX512F32(SB), NOSPLIT, $0-40
 	MOVQ         constants+0(FP), AX
@@ -798,7 +798,7 @@ by1:
 	JMP          by1
 
 by1_done:
-	MOVQ AX, cancelled+32(FP)
+	MOVQ AX, canceled+32(FP)
 	VZEROUPPER
 	RET
 
@@ -1002,7 +1002,7 @@ panel_done:
 	VZEROUPPER
 	RET
 
-// func squaresAVX2F64(constants *float64, norms *float64, row *float64, n int) (cancelled int)
+// func squaresAVX2F64(constants *float64, norms *float64, row *float64, n int) (canceled int)
 // Requires: AVX, FMA3
 TEXT ·squaresAVX2F64(SB), NOSPLIT, $0-40
 	MOVQ         constants+0(FP), AX
@@ -1032,7 +1032,7 @@ by1:
 	JMP          by1
 
 by1_done:
-	MOVQ AX, cancelled+32(FP)
+	MOVQ AX, canceled+32(FP)
 	VZEROUPPER
 	RET
 
@@ -1236,7 +1236,7 @@ panel_done:
 	VZEROUPPER
 	RET
 
-// func squaresAVX2F32(constants *float32, norms *float32, row *float32, n int) (cancelled int)
+// func squaresAVX2F32(constants *float32, norms *float32, row *float32, n int) (canceled int)
 // Requires: AVX, FMA3
 TEXT ·squaresAVX2F32(SB), NOSPLIT, $0-40
 	MOVQ         constants+0(FP), AX
@@ -1266,7 +1266,7 @@ by1:
 	JMP          by1
 
 by1_done:
-	MOVQ AX, cancelled+32(FP)
+	MOVQ AX, canceled+32(FP)
 	VZEROUPPER
 	RET
 

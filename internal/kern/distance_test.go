@@ -71,18 +71,18 @@ func testSquares[T Float](t *testing.T) {
 	for n := range 70 {
 		norms, row, roots := make([]T, n), make([]T, n), make([]T, n)
 		for near := range 2 * n {
-			want, cancelled := make([]T, n), false
+			want, canceled := make([]T, n), false
 			for j := range n {
 				norms[j], row[j] = T(1+rng.Float64()), T(rng.Float64()-0.5)
 				if j == near {
 					row[j] = (3 + norms[j]) / 2 * (1 - 1e-5)
 				}
 				want[j] = (3 + norms[j]) - 2*row[j]
-				cancelled = cancelled || want[j] < 1e-3*(3+norms[j])
+				canceled = canceled || want[j] < 1e-3*(3+norms[j])
 			}
 			got := SquaredDistances(row, 3, norms, 1e-3)
-			if got != cancelled || got != (near < n) {
-				t.Fatalf("n %d: cancelled is %t with element %d", n, got, near)
+			if got != canceled || got != (near < n) {
+				t.Fatalf("n %d: canceled is %t with element %d", n, got, near)
 			}
 			NegSqrt(roots, 2, row)
 			for j, v := range row {

@@ -32,7 +32,7 @@ var ErrNoConvergence = errors.New("the eigenvalues did not converge")
 // Sorensen 1989), and the eigenvalues are computed by implicit QL (Dubrulle, Martin & Wilkinson
 // 1968).
 func NewEigen(ctx context.Context, a View[float64], vectors bool) (*Eigen, error) {
-	e, diagonal, offDiagonal, unit, err := tridiagonalised(ctx, a)
+	e, diagonal, offDiagonal, unit, err := tridiagonalized(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -61,9 +61,9 @@ func NewEigen(ctx context.Context, a View[float64], vectors bool) (*Eigen, error
 	return e, nil
 }
 
-// tridiagonalised returns the reflections of the tridiagonal form, its diagonal and off-diagonal,
+// tridiagonalized returns the reflections of the tridiagonal form, its diagonal and off-diagonal,
 // and their common scale.
-func tridiagonalised(ctx context.Context, a View[float64]) (e *Eigen, diagonal, offDiagonal []float64, unit float64, err error) {
+func tridiagonalized(ctx context.Context, a View[float64]) (e *Eigen, diagonal, offDiagonal []float64, unit float64, err error) {
 	if a.Rows != a.Cols || a.ColStride != 1 {
 		panic("kern: Eigen of a matrix that is not square in row-major order")
 	}
@@ -89,7 +89,7 @@ type Tridiagonal struct {
 // NewTridiagonal reduces a symmetric A, given by its lower triangle, and retains its memory. Cost
 // 4n³/3 flops, half of them memory-bound. Once ctx is done it returns ctxerr.Check(ctx).
 func NewTridiagonal(ctx context.Context, a View[float64]) (*Tridiagonal, error) {
-	e, diagonal, offDiagonal, unit, err := tridiagonalised(ctx, a)
+	e, diagonal, offDiagonal, unit, err := tridiagonalized(ctx, a)
 	if err != nil {
 		return nil, err
 	}

@@ -135,7 +135,7 @@ func (f *Factor) entry(i, j int) float64 {
 //	y_i − ŷ₋ᵢ = a_i / M_ii,  M = (K + ridge)⁻¹, with an intercept M = (K + ridge)⁻¹ − uu'/1'u, u = (K + ridge)⁻¹1
 //
 // Cost: rows³ flops.
-func (f *Factor) LeaveOneOut(ctx context.Context, a []float64, columns int, centred bool) (residual, slack []float64, err error) {
+func (f *Factor) LeaveOneOut(ctx context.Context, a []float64, columns int, centered bool) (residual, slack []float64, err error) {
 	n := f.lower.Rows
 	if f.regularized {
 		return nil, nil, errRounding
@@ -144,7 +144,7 @@ func (f *Factor) LeaveOneOut(ctx context.Context, a []float64, columns int, cent
 	if err != nil {
 		return nil, nil, err
 	}
-	if centred {
+	if centered {
 		u := make([]float64, n)
 		for i := range u {
 			u[i] = 1

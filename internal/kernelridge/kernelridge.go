@@ -36,7 +36,7 @@ type System struct {
 	rows      int
 	ridge     []float64
 	alphas    []float64
-	centred   bool
+	centered  bool
 	product32 *product[float32] // nil if only float64 is used
 	product64 *product[float64]
 }
@@ -53,8 +53,8 @@ func DiagonalPenalty(n int, alpha float64, weights []float64) []float64 {
 }
 
 // NewSystem returns a system with α = 1 that caches tiles up to memory bytes.
-func NewSystem(k Kernel, ridge []float64, centred bool, memory int64) *System {
-	return &System{rows: k.Rows(), ridge: ridge, alphas: []float64{1}, centred: centred,
+func NewSystem(k Kernel, ridge []float64, centered bool, memory int64) *System {
+	return &System{rows: k.Rows(), ridge: ridge, alphas: []float64{1}, centered: centered,
 		product32: newProduct(k.Rows(), memory, k.TileFloat32), product64: newProduct(k.Rows(), 0, k.Tile)}
 }
 
@@ -201,7 +201,7 @@ type solver struct {
 // start computes the residual at x.
 func (c *solver) start(p Preconditioner) error {
 	c.precond = p
-	if c.centred {
+	if c.centered {
 		c.border = slices.Repeat([]float64{1}, c.rows*len(c.alphas))
 		if err := p.Solve(c.ctx, c.border, len(c.alphas)); err != nil {
 			return err
@@ -219,7 +219,7 @@ func (c *solver) start(p Preconditioner) error {
 
 // projectSum moves the columns of v along M⁻¹1 so that they sum to 0.
 func (c *solver) projectSum(v []float64) {
-	if !c.centred {
+	if !c.centered {
 		return
 	}
 	groups := len(c.alphas)
@@ -262,7 +262,7 @@ func (c *solver) residual() error {
 
 // subtractMean subtracts the means of the columns of r if centered, and returns them.
 func (c *solver) subtractMean() []float64 {
-	if !c.centred {
+	if !c.centered {
 		return make([]float64, c.columns)
 	}
 	mean := columnSums(c.r, c.columns)

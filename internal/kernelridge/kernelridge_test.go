@@ -69,10 +69,10 @@ func leading(k plain, rank int) kern.View[float64] {
 }
 
 // bordered solves the system of one right side densely, and returns the intercept too.
-func bordered(k plain, ridge, y []float64, columns int, centred bool) (*mat.Dense, []float64) {
+func bordered(k plain, ridge, y []float64, columns int, centered bool) (*mat.Dense, []float64) {
 	n := k.Rows()
 	size := n
-	if centred {
+	if centered {
 		size++
 	}
 	a, b := mat.NewDense(size, size, nil), mat.NewDense(size, columns, nil)
@@ -81,7 +81,7 @@ func bordered(k plain, ridge, y []float64, columns int, centred bool) (*mat.Dens
 			a.Set(i, j, k.At(i, j))
 		}
 		a.Set(i, i, a.At(i, i)+ridge[i])
-		if centred {
+		if centered {
 			a.Set(i, n, 1)
 			a.Set(n, i, 1)
 		}
@@ -94,7 +94,7 @@ func bordered(k plain, ridge, y []float64, columns int, centred bool) (*mat.Dens
 		panic(err)
 	}
 	intercept := make([]float64, columns)
-	if centred {
+	if centered {
 		copy(intercept, x.RawRowView(n))
 	}
 	return mat.DenseCopyOf(x.Slice(0, n, 0, columns)), intercept
@@ -139,11 +139,11 @@ func differ(t *testing.T, what string, got, want []float64, tolerance float64) {
 func TestSolveIsTheDenseSolution(t *testing.T) {
 	for _, n := range []int{2, 7, 512, 600} {
 		for _, columns := range []int{1, 3} {
-			for _, centred := range []bool{false, true} {
+			for _, centered := range []bool{false, true} {
 				k := gaussian(n, 0.5)
 				weights, y := problem(n, columns)
 				ridge := DiagonalPenalty(n, 0.1, weights)
-				want, intercept := bordered(k, ridge, y, columns, centred)
+				want, intercept := bordered(k, ridge, y, columns, centered)
 				factor, err := NewFactor(ctx, ridge, func() (kern.View[float64], error) { return FullMatrix(ctx, k) })
 				if err != nil {
 					t.Fatal(err)
@@ -153,7 +153,7 @@ func TestSolveIsTheDenseSolution(t *testing.T) {
 					t.Fatal(err)
 				}
 				for name, p := range map[string]Preconditioner{"factor": factor, "low rank": low, "diagonal": Diagonal(ridge, one)} {
-					s := NewSystem(k, ridge, centred, 3*tileRows*tileRows*4)
+					s := NewSystem(k, ridge, centered, 3*tileRows*tileRows*4)
 					x := make([]float64, len(y))
 					r, err := s.Solve(ctx, p, x, y, columns, 1e-11, 2000)
 					if err != nil || !r.Converged {
@@ -337,14 +337,14 @@ func TestLeaveOneOutIsToLeaveOutEach(t *testing.T) {
 	const n, columns = 40, 2
 	k := gaussian(n, 0.4)
 	weights, y := problem(n, columns)
-	for _, centred := range []bool{false, true} {
+	for _, centered := range []bool{false, true} {
 		ridge := DiagonalPenalty(n, 0.05, weights)
 		f, err := NewFactor(ctx, ridge, func() (kern.View[float64], error) { return FullMatrix(ctx, k) })
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, _ := bordered(k, ridge, y, columns, centred)
-		residual, _, err := f.LeaveOneOut(ctx, a.RawMatrix().Data, columns, centred)
+		a, _ := bordered(k, ridge, y, columns, centered)
+		residual, _, err := f.LeaveOneOut(ctx, a.RawMatrix().Data, columns, centered)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -365,7 +365,7 @@ func TestLeaveOneOutIsToLeaveOutEach(t *testing.T) {
 				left = append(left, ridge[at(i)])
 				targets = append(targets, y[at(i)*columns:(at(i)+1)*columns]...)
 			}
-			b, intercept := bordered(plain{rest}, left, targets, columns, centred)
+			b, intercept := bordered(plain{rest}, left, targets, columns, centered)
 			for c := range columns {
 				sum := intercept[c]
 				for i := range n - 1 {

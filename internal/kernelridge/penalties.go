@@ -138,7 +138,7 @@ func (b *penaltyBatch) solve(first int) (Result, error) {
 			clear(y[at : at+b.targets])
 		}
 	}
-	s := &System{rows: len(b.rowIndex), ridge: b.inverse, alphas: b.alphas, centred: b.spec.Intercept, product64: &product[float64]{rows: len(b.rowIndex), full: whole}}
+	s := &System{rows: len(b.rowIndex), ridge: b.inverse, alphas: b.alphas, centered: b.spec.Intercept, product64: &product[float64]{rows: len(b.rowIndex), full: whole}}
 	result, err := s.Solve(b.ctx, p, b.x, y, columns, b.spec.Tol, maxFactorSteps)
 	for g, f := range p {
 		if f.Rows == 0 && err == nil {

@@ -54,13 +54,13 @@ func (s Spec) SmootherWeights(ctx context.Context, r *design.Rows) (*Smoother, e
 }
 
 // projectedInverse returns M and v of [Smoother].
-func (f *Factor) projectedInverse(ctx context.Context, centred bool) (inverse, share []float64, err error) {
+func (f *Factor) projectedInverse(ctx context.Context, centered bool) (inverse, share []float64, err error) {
 	n := f.lower.Rows
 	inverse, share = make([]float64, n*n), make([]float64, n)
 	for i := range n {
 		inverse[i*n+i] = 1
 	}
-	if err := f.Solve(ctx, inverse, n); err != nil || !centred {
+	if err := f.Solve(ctx, inverse, n); err != nil || !centered {
 		return inverse, share, err
 	}
 	u := make([]float64, n)

@@ -6,34 +6,34 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// bounds are what is known of rows in memory since they were last compared with all centres.
+// bounds are what is known of rows in memory since they were last compared with all centers.
 type bounds struct {
-	centre []int32   // rows: the nearest one; −1 before anything is known
+	center []int32   // rows: the nearest one; −1 before anything is known
 	upper  []float64 // rows: at least the distance to it
 	lower  []float64 // rows: at most that to any other
-	moved  []float64 // centres: how far they went since, nil before the first pass
+	moved  []float64 // centers: how far they went since, nil before the first pass
 	most   [2]float64
-	which  int       // the centre that went farthest, most[0]; another went most[1]
-	half   []float64 // centres: half the distance to the next centre
-	reach  []float64 // centres: distance from their middle
+	which  int       // the center that went farthest, most[0]; another went most[1]
+	half   []float64 // centers: half the distance to the next center
+	reach  []float64 // centers: distance from their middle
 	widest float64   // the largest of these
 }
 
 func newBounds(n int) *bounds {
-	b := &bounds{centre: make([]int32, n), upper: make([]float64, n), lower: make([]float64, n)}
-	for i := range b.centre {
-		b.centre[i] = -1
+	b := &bounds{center: make([]int32, n), upper: make([]float64, n), lower: make([]float64, n)}
+	for i := range b.center {
+		b.center[i] = -1
 	}
 	return b
 }
 
-// follow tells the bounds where the centres have gone.
+// follow tells the bounds where the centers have gone.
 func (b *bounds) follow(from, to *nearest) {
 	b.moved, b.most, b.which = make([]float64, to.k), [2]float64{}, 0
 	b.widest = 0
 	b.half, b.reach = make([]float64, to.k), make([]float64, to.k)
 	for c := range to.k {
-		m := apart(from.centre(c), to.centre(c)) * (1 + 1e-9)
+		m := apart(from.center(c), to.center(c)) * (1 + 1e-9)
 		b.moved[c] = m
 		if m > b.most[0] {
 			b.most, b.which = [2]float64{m, b.most[0]}, c
@@ -46,15 +46,15 @@ func (b *bounds) follow(from, to *nearest) {
 	}
 	for c := range to.k {
 		for e := range c {
-			h := apart(to.centre(c), to.centre(e)) / 2 * (1 - 1e-9)
+			h := apart(to.center(c), to.center(e)) / 2 * (1 - 1e-9)
 			b.half[c], b.half[e] = min(b.half[c], h), min(b.half[e], h)
 		}
 	}
 }
 
-// stays moves the bounds of a row and reports whether its centre must still be the nearest by products.
+// stays moves the bounds of a row and reports whether its center must still be the nearest by products.
 func (b *bounds) stays(i int, v *nearest) bool {
-	c := b.centre[i]
+	c := b.center[i]
 	if c < 0 || b.moved == nil {
 		return false
 	}
@@ -71,7 +71,7 @@ func (b *bounds) stays(i int, v *nearest) bool {
 
 // learn takes in what a comparison found.
 func (b *bounds) learn(i int, f finding) {
-	b.centre[i] = int32(f.centre)
+	b.center[i] = int32(f.center)
 	b.upper[i], b.lower[i] = math.Sqrt(f.first+f.off)*(1+1e-12), root(f.other-f.off)*(1-1e-12)
 }
 
@@ -86,23 +86,23 @@ func apartSquared(x, y []float64) float64 {
 	return s
 }
 
-// assign writes the nearest centre of the rows lo to hi of a block, whose first is row at of the rows in memory, and
+// assign writes the nearest center of the rows lo to hi of a block, whose first is row at of the rows in memory, and
 // their squared distances where these are wanted.
-func (v *nearest) assign(r rows, lo, hi int, b *bounds, at int, centre []int32, distance []float64) {
+func (v *nearest) assign(r rows, lo, hi int, b *bounds, at int, center []int32, distance []float64) {
 	kern.Parallel(hi-lo, v.tile(), func(from, to int) {
 		var want []int
 		if b != nil {
 			want = make([]int, 0, to-from)
 			for i := lo + from; i < lo+to; i++ {
 				if b.stays(at+i, v) {
-					centre[i-lo] = b.centre[at+i]
+					center[i-lo] = b.center[at+i]
 				} else {
 					want = append(want, i)
 				}
 			}
 		}
 		v.each(r, lo+from, lo+to, want, func(i int, f finding) {
-			centre[i-lo] = int32(f.centre)
+			center[i-lo] = int32(f.center)
 			if b != nil {
 				b.learn(at+i, f)
 			}

@@ -6,10 +6,10 @@ import (
 	"github.com/bochner-ml/bochner/graph"
 )
 
-// Export adds to g the number of the nearest centre of rows: that of the largest 2x'c − ‖c‖², all less the middle of the
-// centres.
+// Export adds to g the number of the nearest center of rows: that of the largest 2x'c − ‖c‖², all less the middle of the
+// centers.
 func (m *Model) Export(g *graph.Graph, rows graph.Value) graph.Value {
-	near := newNearest(m.Centres, m.Cols)
+	near := newNearest(m.Centers, m.Cols)
 	twice := mat.NewDense(near.d, near.k, nil)
 	twice.Scale(2, mat.NewDense(near.k, near.d, near.less).T())
 	products := g.MatMul(g.Sub(rows, g.Row(near.middle)), g.Matrix(twice))

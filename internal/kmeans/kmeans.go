@@ -1,12 +1,12 @@
-// Package kmeans finds centres of groups of rows: seeding, Lloyd's passes, minibatches. Numbers in, numbers out.
+// Package kmeans finds centers of groups of rows: seeding, Lloyd's passes, minibatches. Numbers in, numbers out.
 //
 // A fit looks at a sample of the rows first (all different rows, where there are not too many), chooses the best of
 // several starts on it, and goes on with Lloyd's passes over all rows. The sample depends on what is in the rows and
 // not on their order, a row that occurs twice weighs twice, and the sums of a pass are added in the order of the rows:
-// the same rows give the same bits on any number of cores, and the same centres in any order and in any parts.
+// the same rows give the same bits on any number of cores, and the same centers in any order and in any parts.
 //
-// Which centre is nearest is told by products of matrices, some hundred rows at a time. For rows in memory the bounds
-// of Hamerly (SDM 2010) leave out rows whose centre cannot have changed; they are widened by the rounding of the
+// Which center is nearest is told by products of matrices, some hundred rows at a time. For rows in memory the bounds
+// of Hamerly (SDM 2010) leave out rows whose center cannot have changed; they are widened by the rounding of the
 // products, so that every row is where the products alone would have put it.
 package kmeans
 
@@ -27,9 +27,9 @@ import (
 type Spec struct {
 	Clusters int
 	Restarts int
-	Random   bool    // whether the first centres are rows drawn evenly, not by k-means++
+	Random   bool    // whether the first centers are rows drawn evenly, not by k-means++
 	MaxIter  int     // most passes over all rows
-	Tol      float64 // squared movement of the centres at which to stop, relative to the mean variance of the columns
+	Tol      float64 // squared movement of the centers at which to stop, relative to the mean variance of the columns
 	Batch    int     // rows of a minibatch, 0 for none
 	Seed     uint64
 }
@@ -37,14 +37,14 @@ type Spec struct {
 // Model is what was found. Cluster 0 is the largest.
 type Model struct {
 	Clusters, Cols int
-	Centres        []float64 // clusters × cols
+	Centers        []float64 // clusters × cols
 	Mass           []float64 // clusters: weight of their rows
-	Inertia        float64   // Σ weight·‖row − centre‖²
+	Inertia        float64   // Σ weight·‖row − center‖²
 	Iterations     int       // passes over all rows
 	Converged      bool
 }
 
-// Fit finds the centres of all rows.
+// Fit finds the centers of all rows.
 func (s Spec) Fit(ctx context.Context, r *design.Rows) (*Model, error) {
 	sums := NewSums(s, r.Cols)
 	if err := sums.read(ctx, r); err != nil {
@@ -60,12 +60,12 @@ func (s Spec) Fit(ctx context.Context, r *design.Rows) (*Model, error) {
 	return lloyd(ctx, r, next)
 }
 
-// From is Fit from given centres, clusters × cols; a shift of at most tolerance, squared, ends it.
-func (s Spec) From(ctx context.Context, r *design.Rows, centres []float64, tolerance float64) (*Model, error) {
-	return lloyd(ctx, r, &Sums{spec: s, cols: r.Cols, turn: 1, stop: tolerance, near: newNearest(centres, r.Cols), found: newFound(s.Clusters, r.Cols)})
+// From is Fit from given centers, clusters × cols; a shift of at most tolerance, squared, ends it.
+func (s Spec) From(ctx context.Context, r *design.Rows, centers []float64, tolerance float64) (*Model, error) {
+	return lloyd(ctx, r, &Sums{spec: s, cols: r.Cols, turn: 1, stop: tolerance, near: newNearest(centers, r.Cols), found: newFound(s.Clusters, r.Cols)})
 }
 
-// lloyd makes passes until the centres stay where they are.
+// lloyd makes passes until the centers stay where they are.
 func lloyd(ctx context.Context, r *design.Rows, sums *Sums) (*Model, error) {
 	if r.Set != nil {
 		sums.bounds = newBounds(r.N)
@@ -104,23 +104,23 @@ func (m *Model) ordered() *Model {
 	for c := range order {
 		order[c] = c
 	}
-	centre := func(c int) []float64 { return m.Centres[c*m.Cols : (c+1)*m.Cols] }
+	center := func(c int) []float64 { return m.Centers[c*m.Cols : (c+1)*m.Cols] }
 	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(m.Mass[b], m.Mass[a]), slices.Compare(centre(a), centre(b)))
+		return cmp.Or(cmp.Compare(m.Mass[b], m.Mass[a]), slices.Compare(center(a), center(b)))
 	})
 	out := *m
-	out.Centres, out.Mass = nil, nil
+	out.Centers, out.Mass = nil, nil
 	for _, c := range order {
-		out.Centres = append(out.Centres, centre(c)...)
+		out.Centers = append(out.Centers, center(c)...)
 		out.Mass = append(out.Mass, m.Mass[c])
 	}
 	return &out
 }
 
-// Assign writes the number of the nearest centre of each row of X, a *mat.Dense, *single.Dense or *sparse.CSR.
+// Assign writes the number of the nearest center of each row of X, a *mat.Dense, *single.Dense or *sparse.CSR.
 func (m *Model) Assign(ctx context.Context, dst []float64, X any) error {
 	n := len(dst)
-	near := newNearest(m.Centres, m.Cols)
+	near := newNearest(m.Centers, m.Cols)
 	rows := rowsOf(X)
 	if rows.csr != nil {
 		near.forSparse()
@@ -131,7 +131,7 @@ func (m *Model) Assign(ctx context.Context, dst []float64, X any) error {
 		}
 		hi := min(lo+atOnce, n)
 		kern.Parallel(hi-lo, near.tile(), func(from, to int) {
-			near.each(rows, lo+from, lo+to, nil, func(i int, f finding) { dst[i] = float64(f.centre) })
+			near.each(rows, lo+from, lo+to, nil, func(i int, f finding) { dst[i] = float64(f.center) })
 		})
 	}
 	return ctxerr.Check(ctx)

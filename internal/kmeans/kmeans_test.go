@@ -17,13 +17,13 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// blobs draws rows around some centres, closer than they are wide.
+// blobs draws rows around some centers, closer than they are wide.
 func blobs(seed uint64, n, d, k int) *mat.Dense {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	centres := mat.NewDense(k, d, nil)
-	centres.Apply(func(int, int, float64) float64 { return 3 * rng.NormFloat64() }, centres)
+	centers := mat.NewDense(k, d, nil)
+	centers.Apply(func(int, int, float64) float64 { return 3 * rng.NormFloat64() }, centers)
 	X := mat.NewDense(n, d, nil)
-	X.Apply(func(i, j int, _ float64) float64 { return centres.At(i%k, j) + rng.NormFloat64() }, X)
+	X.Apply(func(i, j int, _ float64) float64 { return centers.At(i%k, j) + rng.NormFloat64() }, X)
 	return X
 }
 
@@ -40,7 +40,7 @@ func TestGolden(t *testing.T) {
 	var input struct{ X, Init [][]float64 }
 	var expect struct {
 		Labels  []float64
-		Centres [][]float64
+		Centers [][]float64
 		Inertia float64
 	}
 	golden.Load(t, "kmeans", &input, &expect)
@@ -56,10 +56,10 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, c := range labels { // our clusters stand in the order of their sizes
-		want := expect.Centres[int(expect.Labels[i])]
+		want := expect.Centers[int(expect.Labels[i])]
 		for j, v := range want {
-			if got := m.Centres[int(c)*d+j]; math.Abs(got-v) > 1e-12*max(1, math.Abs(v)) {
-				t.Fatalf("row %d: centre %v, want %v", i, m.Centres[int(c)*d:(int(c)+1)*d], want)
+			if got := m.Centers[int(c)*d+j]; math.Abs(got-v) > 1e-12*max(1, math.Abs(v)) {
+				t.Fatalf("row %d: centre %v, want %v", i, m.Centers[int(c)*d:(int(c)+1)*d], want)
 			}
 		}
 	}
@@ -69,9 +69,9 @@ func TestGolden(t *testing.T) {
 }
 
 // plainLloyd makes passes in the slowest obvious way.
-func plainLloyd(X *mat.Dense, weights, centres []float64, passes int) (_ []float64, inertia float64) {
+func plainLloyd(X *mat.Dense, weights, centers []float64, passes int) (_ []float64, inertia float64) {
 	n, d := X.Dims()
-	k := len(centres) / d
+	k := len(centers) / d
 	for range passes {
 		sums, mass := make([]float64, k*d), make([]float64, k)
 		inertia = 0
@@ -79,7 +79,7 @@ func plainLloyd(X *mat.Dense, weights, centres []float64, passes int) (_ []float
 			row, best := X.RawRowView(i), 0
 			least := math.Inf(1)
 			for c := range k {
-				if s := apartSquared(row, centres[c*d:(c+1)*d]); s < least {
+				if s := apartSquared(row, centers[c*d:(c+1)*d]); s < least {
 					best, least = c, s
 				}
 			}
@@ -92,12 +92,12 @@ func plainLloyd(X *mat.Dense, weights, centres []float64, passes int) (_ []float
 		for c := range k {
 			for j := range d {
 				if mass[c] > 0 {
-					centres[c*d+j] = sums[c*d+j] / mass[c]
+					centers[c*d+j] = sums[c*d+j] / mass[c]
 				}
 			}
 		}
 	}
-	return centres, inertia
+	return centers, inertia
 }
 
 // Bounds leave every row where plain passes put it, for dense, sparse and float32 rows, with weights.
@@ -129,7 +129,7 @@ func TestBruteForce(t *testing.T) {
 					sums.near.forSparse()
 				}
 				sums.near.assign(rowsOf(A), 0, n, nil, 0, exact, nil)
-				if !slices.Equal(exact, sums.bounds.centre) {
+				if !slices.Equal(exact, sums.bounds.center) {
 					t.Fatalf("%s: pass %d: a row is elsewhere than the nearest centre", name, sums.turn)
 				}
 				for i := range n {
@@ -159,7 +159,7 @@ func TestBruteForce(t *testing.T) {
 	}
 }
 
-// Bounds leave out most comparisons once the centres are near their places.
+// Bounds leave out most comparisons once the centers are near their places.
 func TestBoundsLeaveOut(t *testing.T) {
 	ctx := context.Background()
 	n, d, k := 4000, 4, 5
@@ -218,7 +218,7 @@ func TestCores(t *testing.T) {
 	}
 	one := fit(1)
 	for _, cores := range []int{2, 5} {
-		if m := fit(cores); !slices.Equal(m.Centres, one.Centres) || m.Inertia != one.Inertia {
+		if m := fit(cores); !slices.Equal(m.Centers, one.Centers) || m.Inertia != one.Inertia {
 			t.Errorf("%d cores give other bits", cores)
 		}
 	}

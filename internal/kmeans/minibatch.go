@@ -9,14 +9,14 @@ import (
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
-// minibatches moves the centres after every few rows (Sculley, WWW 2010): each to the mean of all rows that have been
+// minibatches moves the centers after every few rows (Sculley, WWW 2010): each to the mean of all rows that have been
 // nearest to it so far. Rows in memory come in an order drawn anew for each pass, those of a stream as they come.
 func (s Spec) minibatches(ctx context.Context, r *design.Rows, first *Sums) (*Model, error) {
-	centres, variance, err := first.sample.seed(ctx)
+	centers, variance, err := first.sample.seed(ctx)
 	if err != nil {
 		return nil, err
 	}
-	b := &batches{spec: s, cols: r.Cols, centres: centres, mass: make([]float64, s.Clusters)}
+	b := &batches{spec: s, cols: r.Cols, centers: centers, mass: make([]float64, s.Clusters)}
 	before, passes, converged := -1.0, 0, false
 	for ; passes < s.MaxIter && !converged; passes++ {
 		b.inertia, b.seen = 0, 0
@@ -27,12 +27,12 @@ func (s Spec) minibatches(ctx context.Context, r *design.Rows, first *Sums) (*Mo
 		converged = before >= 0 && before-mean <= s.Tol*(mean+variance)
 		before = mean
 	}
-	// The last reading tells how far the rows are from the centres, which it does not move.
-	last := &Sums{spec: s, cols: r.Cols, turn: 1, near: newNearest(b.centres, r.Cols), found: newFound(s.Clusters, r.Cols)}
+	// The last reading tells how far the rows are from the centers, which it does not move.
+	last := &Sums{spec: s, cols: r.Cols, turn: 1, near: newNearest(b.centers, r.Cols), found: newFound(s.Clusters, r.Cols)}
 	if err := last.read(ctx, r); err != nil {
 		return nil, err
 	}
-	m := &Model{Clusters: s.Clusters, Cols: r.Cols, Centres: b.centres, Mass: last.found.mass, Inertia: last.found.inertia, Iterations: passes, Converged: converged}
+	m := &Model{Clusters: s.Clusters, Cols: r.Cols, Centers: b.centers, Mass: last.found.mass, Inertia: last.found.inertia, Iterations: passes, Converged: converged}
 	return m.ordered(), nil
 }
 
@@ -40,9 +40,9 @@ func (s Spec) minibatches(ctx context.Context, r *design.Rows, first *Sums) (*Mo
 type batches struct {
 	spec    Spec
 	cols    int
-	centres []float64
-	mass    []float64 // of the rows that have been nearest to each centre
-	inertia float64   // of the rows of this pass, before the centres were moved to them
+	centers []float64
+	mass    []float64 // of the rows that have been nearest to each center
+	inertia float64   // of the rows of this pass, before the centers were moved to them
 	seen    float64   // their weight
 }
 
@@ -70,9 +70,9 @@ func (b *batches) pass(ctx context.Context, r *design.Rows, turn int) error {
 	return nil
 }
 
-// take moves the centres to the rows of a minibatch.
+// take moves the centers to the rows of a minibatch.
 func (b *batches) take(ctx context.Context, first int, block datasets.Set) error {
-	s := &Sums{spec: b.spec, cols: b.cols, turn: 1, near: newNearest(b.centres, b.cols), found: newFound(b.spec.Clusters, b.cols)}
+	s := &Sums{spec: b.spec, cols: b.cols, turn: 1, near: newNearest(b.centers, b.cols), found: newFound(b.spec.Clusters, b.cols)}
 	if err := s.Add(ctx, first, block); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (b *batches) take(ctx context.Context, first int, block datasets.Set) error
 			continue
 		}
 		b.mass[c] += w
-		to := b.centres[c*b.cols : (c+1)*b.cols]
+		to := b.centers[c*b.cols : (c+1)*b.cols]
 		for j, v := range f.shift[c*b.cols : (c+1)*b.cols] {
 			to[j] += v / b.mass[c]
 		}

@@ -11,26 +11,26 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// nearest tells the centre that is nearest to a row, and the second one.
+// nearest tells the center that is nearest to a row, and the second one.
 type nearest struct {
 	k, d    int
-	centres []float64 // k×d
-	middle  []float64 // of the centres: dense rows are compared less it, so that a far origin costs no digits
-	less    []float64 // k×d, centres less the middle
+	centers []float64 // k×d
+	middle  []float64 // of the centers: dense rows are compared less it, so that a far origin costs no digits
+	less    []float64 // k×d, centers less the middle
 	norms   []float64 // ‖less‖²
-	columns []float64 // d×k, of the centres, for sparse rows; made when first needed
-	plain   []float64 // ‖centre‖², for these
+	columns []float64 // d×k, of the centers, for sparse rows; made when first needed
+	plain   []float64 // ‖center‖², for these
 }
 
-func newNearest(centres []float64, d int) *nearest {
-	k := len(centres) / d
-	v := &nearest{k: k, d: d, centres: centres, middle: make([]float64, d), less: make([]float64, k*d), norms: make([]float64, k)}
+func newNearest(centers []float64, d int) *nearest {
+	k := len(centers) / d
+	v := &nearest{k: k, d: d, centers: centers, middle: make([]float64, d), less: make([]float64, k*d), norms: make([]float64, k)}
 	for c := range k {
-		kern.Axpy(1/float64(k), v.centre(c), v.middle)
+		kern.Axpy(1/float64(k), v.center(c), v.middle)
 	}
 	for c := range k {
 		row := v.less[c*d : (c+1)*d]
-		for j, x := range v.centre(c) {
+		for j, x := range v.center(c) {
 			row[j] = x - v.middle[j]
 		}
 		v.norms[c] = kern.Dot(row, row)
@@ -38,26 +38,26 @@ func newNearest(centres []float64, d int) *nearest {
 	return v
 }
 
-func (v *nearest) centre(c int) []float64 { return v.centres[c*v.d : (c+1)*v.d] }
+func (v *nearest) center(c int) []float64 { return v.centers[c*v.d : (c+1)*v.d] }
 
 // forSparse makes what sparse rows are multiplied with.
 func (v *nearest) forSparse() {
-	v.columns, v.plain = make([]float64, len(v.centres)), make([]float64, v.k)
+	v.columns, v.plain = make([]float64, len(v.centers)), make([]float64, v.k)
 	for c := range v.k {
-		v.plain[c] = kern.Dot(v.centre(c), v.centre(c))
-		for j, x := range v.centre(c) {
+		v.plain[c] = kern.Dot(v.center(c), v.center(c))
+		for j, x := range v.center(c) {
 			v.columns[j*v.k+c] = x
 		}
 	}
 }
 
-// tile is the number of rows that are compared with all centres at once.
+// tile is the number of rows that are compared with all centers at once.
 func (v *nearest) tile() int { return max(16, min(256, 1<<16/max(v.d, v.k))) }
 
-// finding is what is known of a row: its nearest centre, the squared distances to that and to the next one, and
+// finding is what is known of a row: its nearest center, the squared distances to that and to the next one, and
 // how far rounding may have put them off.
 type finding struct {
-	centre       int
+	center       int
 	first, other float64
 	off          float64
 }
@@ -129,7 +129,7 @@ func (v *nearest) each(r rows, lo, hi int, want []int, f func(i int, found findi
 	}
 }
 
-// judge compares the products of a row with all centres.
+// judge compares the products of a row with all centers.
 func (v *nearest) judge(products []float64, norm float64, norms []float64) finding {
 	f := finding{first: math.Inf(1), other: math.Inf(1)}
 	largest := 0.0
@@ -138,7 +138,7 @@ func (v *nearest) judge(products []float64, norm float64, norms []float64) findi
 		largest = max(largest, norms[c])
 		switch {
 		case s < f.first:
-			f.centre, f.first, f.other = c, s, f.first
+			f.center, f.first, f.other = c, s, f.first
 		case s < f.other:
 			f.other = s
 		}
@@ -148,9 +148,9 @@ func (v *nearest) judge(products []float64, norm float64, norms []float64) findi
 	return f
 }
 
-// rounding bounds the error of a squared distance of a row and a centre of such squared norms.
-func (v *nearest) rounding(row, centre float64) float64 {
-	return 4 * float64(v.d+8) * 0x1p-53 * (row + centre)
+// rounding bounds the error of a squared distance of a row and a center of such squared norms.
+func (v *nearest) rounding(row, center float64) float64 {
+	return 4 * float64(v.d+8) * 0x1p-53 * (row + center)
 }
 
 // norm returns the squared norm of a sparse row.

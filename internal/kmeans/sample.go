@@ -94,7 +94,7 @@ func (r rows) key(i int, seed uint64, buffer []float64) uint64 {
 	if bad {
 		return broken
 	}
-	return spectral.Scramble(sum+spectral.Scramble(seed+uint64(spectral.Centres))) &^ 1
+	return spectral.Scramble(sum+spectral.Scramble(seed+uint64(spectral.Centers))) &^ 1
 }
 
 // entries calls f for the entries of a row.
@@ -198,8 +198,8 @@ func (s *sample) set() datasets.Set {
 	return datasets.Set{X: X, Weights: weights}
 }
 
-// seed returns centres to begin with, the best of some starts on the sample, and the mean variance of the columns.
-func (s *sample) seed(ctx context.Context) (centres []float64, variance float64, err error) {
+// seed returns centers to begin with, the best of some starts on the sample, and the mean variance of the columns.
+func (s *sample) seed(ctx context.Context) (centers []float64, variance float64, err error) {
 	s.compact()
 	if len(s.rows) < s.spec.Clusters {
 		return nil, 0, errFewRows(len(s.rows), s.spec.Clusters)
@@ -228,7 +228,7 @@ func (s *sample) seed(ctx context.Context) (centres []float64, variance float64,
 			best = m
 		}
 	}
-	return best.Centres, variance, nil
+	return best.Centers, variance, nil
 }
 
 // meanVariance returns the mean over columns of the variance of the weighted rows.

@@ -12,17 +12,17 @@ import (
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
-// first returns the centres that a start begins with: rows drawn evenly by weight, or by greedy k-means++ (Arthur &
+// first returns the centers that a start begins with: rows drawn evenly by weight, or by greedy k-means++ (Arthur &
 // Vassilvitskii, SODA 2007): each next one is drawn by its squared distance to those before, some times over, and the
-// one after which the rows are nearest to their centres is kept.
+// one after which the rows are nearest to their centers is kept.
 func (s Spec) first(ctx context.Context, r rows, weights []float64, d, start int) ([]float64, error) {
 	n := len(weights)
 	rng := spectral.NewStream()
-	rng.At(s.Seed, spectral.Centres, start)
+	rng.At(s.Seed, spectral.Centers, start)
 	chance := slices.Clone(weights)
 	distance := slices.Repeat([]float64{math.Inf(1)}, n)
 	trials := 2 + bits.Len(uint(s.Clusters))
-	centres := make([]float64, 0, s.Clusters*d)
+	centers := make([]float64, 0, s.Clusters*d)
 	taken := make([]bool, n)
 	row := make([]float64, d)
 	for c := range s.Clusters {
@@ -50,7 +50,7 @@ func (s Spec) first(ctx context.Context, r rows, weights []float64, d, start int
 		}
 		taken[best] = true
 		r.writeAny(row, best)
-		centres, distance = append(centres, row...), bestDistance
+		centers, distance = append(centers, row...), bestDistance
 		for i, w := range weights {
 			if chance[i] = w * distance[i]; s.Random {
 				chance[i] = w
@@ -60,7 +60,7 @@ func (s Spec) first(ctx context.Context, r rows, weights []float64, d, start int
 			}
 		}
 	}
-	return centres, nil
+	return centers, nil
 }
 
 // draw returns a row by its chance, or, where none has any, one that is not taken.

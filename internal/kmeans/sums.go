@@ -14,14 +14,14 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// Sums are what one pass adds up: the first a sample of the rows, each other one the rows nearest to each centre. They
+// Sums are what one pass adds up: the first a sample of the rows, each other one the rows nearest to each center. They
 // are a [pass.Sums].
 type Sums struct {
 	spec   Spec
 	cols   int
 	turn   int     // 0 for the pass of the sample
 	sample *sample // in that pass
-	stop   float64 // squared shift of all centres at which to stop
+	stop   float64 // squared shift of all centers at which to stop
 	near   *nearest
 	found  *found
 	bounds *bounds // of rows in memory
@@ -30,11 +30,11 @@ type Sums struct {
 // NewSums returns the sums of the first pass.
 func NewSums(s Spec, cols int) *Sums { return &Sums{spec: s, cols: cols, sample: newSample(s, cols)} }
 
-// found is what a pass knows of the rows nearest to each centre.
+// found is what a pass knows of the rows nearest to each center.
 type found struct {
 	k, d    int
 	mass    []float64
-	shift   []float64 // k×d, Σ weight·(row − centre) of dense rows
+	shift   []float64 // k×d, Σ weight·(row − center) of dense rows
 	plain   []float64 // k×d, Σ weight·row of sparse rows, and their mass; nil where there are none
 	thin    []float64
 	inertia float64
@@ -80,12 +80,12 @@ func (f *found) add(v *nearest, r rows, lo, hi int, weights []float64, b *bounds
 		v.forSparse()
 	}
 	n := hi - lo
-	centre := make([]int32, n)
+	center := make([]int32, n)
 	hold := design.Borrow[float64](n)
 	defer hold.Release()
 	distance := hold.Data
-	v.assign(r, lo, hi, b, first, centre, distance)
-	lists := byCentre(centre, f.k)
+	v.assign(r, lo, hi, b, first, center, distance)
+	lists := byCenter(center, f.k)
 	if r.csr != nil && f.plain == nil {
 		f.plain, f.thin = make([]float64, f.k*f.d), make([]float64, f.k)
 	}
@@ -99,32 +99,32 @@ func (f *found) add(v *nearest, r rows, lo, hi int, weights []float64, b *bounds
 		f.inertia += v
 	}
 	if b == nil {
-		f.farthest(r, lo, centre, distance, weights)
+		f.farthest(r, lo, center, distance, weights)
 	}
 }
 
-// byCentre lists the rows of each centre.
-func byCentre(centre []int32, k int) [][]int32 {
+// byCenter lists the rows of each center.
+func byCenter(center []int32, k int) [][]int32 {
 	counts := make([]int, k+1)
-	for _, c := range centre {
+	for _, c := range center {
 		counts[c+1]++
 	}
 	for c := range k {
 		counts[c+1] += counts[c]
 	}
-	all, lists := make([]int32, len(centre)), make([][]int32, k)
+	all, lists := make([]int32, len(center)), make([][]int32, k)
 	for c := range lists {
 		lists[c] = all[counts[c]:counts[c]:counts[c+1]]
 	}
-	for i, c := range centre {
+	for i, c := range center {
 		lists[c] = append(lists[c], int32(i))
 	}
 	return lists
 }
 
-// addTo adds the rows that are nearest to centre c and returns the sum of their squared distances.
+// addTo adds the rows that are nearest to center c and returns the sum of their squared distances.
 func (f *found) addTo(v *nearest, c int, r rows, lo int, list []int32, weights []float64) (inertia float64) {
-	middle, shift := v.centre(c), f.shift[c*f.d:(c+1)*f.d]
+	middle, shift := v.center(c), f.shift[c*f.d:(c+1)*f.d]
 	hold := design.Borrow[float64](f.d)
 	defer hold.Release()
 	for _, at := range list {
@@ -164,10 +164,10 @@ func (f *found) addTo(v *nearest, c int, r rows, lo int, list []int32, weights [
 	return inertia
 }
 
-// farthest keeps the row of each centre that is farthest from it, for clusters that turn out empty.
-func (f *found) farthest(r rows, lo int, centre []int32, distance, weights []float64) {
+// farthest keeps the row of each center that is farthest from it, for clusters that turn out empty.
+func (f *found) farthest(r rows, lo int, center []int32, distance, weights []float64) {
 	best := slices.Repeat([]int{-1}, f.k)
-	for i, c := range centre {
+	for i, c := range center {
 		if distance[i] > f.far[c] && (weights == nil || weights[lo+i] > 0) {
 			f.far[c], best[c] = distance[i], i
 		}
@@ -185,7 +185,7 @@ func (f *found) fold(v *nearest) {
 		return
 	}
 	for c, w := range f.thin {
-		for j, m := range v.centre(c) {
+		for j, m := range v.center(c) {
 			f.shift[c*f.d+j] += f.plain[c*f.d+j] - w*m
 		}
 	}
@@ -196,7 +196,7 @@ func (f *found) fold(v *nearest) {
 func (s *Sums) Merge(_ context.Context, other pass.Sums) error {
 	o, ok := other.(*Sums)
 	switch {
-	case !ok || o.turn != s.turn || s.turn > 0 && !slices.Equal(o.near.centres, s.near.centres):
+	case !ok || o.turn != s.turn || s.turn > 0 && !slices.Equal(o.near.centers, s.near.centers):
 		return errors.New("these are not the rows of the pass before")
 	case s.turn == 0:
 		s.sample.merge(o.sample)
@@ -217,15 +217,15 @@ func (s *Sums) Merge(_ context.Context, other pass.Sums) error {
 	return nil
 }
 
-// moved returns the centres of the rows that the pass has found nearest to each, how far they have moved (squared,
+// moved returns the centers of the rows that the pass has found nearest to each, how far they have moved (squared,
 // all together), and the inertia about them.
-func (s *Sums) moved() (centres []float64, shift, inertia float64) {
+func (s *Sums) moved() (centers []float64, shift, inertia float64) {
 	f := s.found
 	f.fold(s.near)
-	centres, inertia = slices.Clone(s.near.centres), f.inertia
+	centers, inertia = slices.Clone(s.near.centers), f.inertia
 	far := slices.Clone(f.far)
 	for c, w := range f.mass {
-		to := centres[c*f.d : (c+1)*f.d]
+		to := centers[c*f.d : (c+1)*f.d]
 		if w > 0 {
 			for j, v := range f.shift[c*f.d : (c+1)*f.d] {
 				v /= w
@@ -235,11 +235,11 @@ func (s *Sums) moved() (centres []float64, shift, inertia float64) {
 			}
 		} else if from := kern.ArgMax(far); far[from] > 0 {
 			copy(to, f.row[from*f.d:(from+1)*f.d])
-			shift += apartSquared(to, s.near.centre(c))
+			shift += apartSquared(to, s.near.center(c))
 			far[from] = 0
 		}
 	}
-	return centres, shift, max(inertia, 0)
+	return centers, shift, max(inertia, 0)
 }
 
 // Next returns the sums of the next pass.
@@ -254,18 +254,18 @@ func (s *Sums) Next(ctx context.Context) (pass.Sums, error) {
 func (s *Sums) next(ctx context.Context) (*Sums, error) {
 	next := &Sums{spec: s.spec, cols: s.cols, turn: s.turn + 1, stop: s.stop, found: newFound(s.spec.Clusters, s.cols)}
 	if s.turn == 0 {
-		centres, variance, err := s.sample.seed(ctx)
+		centers, variance, err := s.sample.seed(ctx)
 		if err != nil {
 			return nil, err
 		}
-		next.near, next.stop = newNearest(centres, s.cols), s.spec.Tol*variance
+		next.near, next.stop = newNearest(centers, s.cols), s.spec.Tol*variance
 		return next, nil
 	}
-	centres, shift, _ := s.moved()
+	centers, shift, _ := s.moved()
 	if shift <= s.stop || s.turn >= s.spec.MaxIter {
 		return nil, ctxerr.Check(ctx)
 	}
-	next.near = newNearest(centres, s.cols)
+	next.near = newNearest(centers, s.cols)
 	if next.bounds = s.bounds; next.bounds != nil {
 		next.bounds.follow(s.near, next.near)
 	}
@@ -277,8 +277,8 @@ func (s *Sums) Model() (*Model, error) {
 	if s.turn == 0 {
 		return nil, errors.New("the pass is not the last: Next returns the one that has to read the rows again")
 	}
-	centres, shift, inertia := s.moved()
-	m := &Model{Clusters: s.spec.Clusters, Cols: s.cols, Centres: centres, Mass: slices.Clone(s.found.mass), Inertia: inertia,
+	centers, shift, inertia := s.moved()
+	m := &Model{Clusters: s.spec.Clusters, Cols: s.cols, Centers: centers, Mass: slices.Clone(s.found.mass), Inertia: inertia,
 		Iterations: s.turn, Converged: shift <= s.stop}
 	return m.ordered(), nil
 }
@@ -304,8 +304,8 @@ func (s *Sums) State(st *model.State) {
 		s.turn, s.sample, s.near, s.found = turn, nil, newNearest(make([]float64, k*d), d), newFound(k, d)
 	}
 	s.found.fold(s.near)
-	centres := s.near.centres
-	pass.Floats(st, "centres", &centres, k*d, pass.Finite)
+	centers := s.near.centers
+	pass.Floats(st, "centres", &centers, k*d, pass.Finite)
 	st.Float("stop", &s.stop)
 	st.Require(s.stop >= 0, "the movement at which to stop is negative")
 	f := s.found
@@ -316,6 +316,6 @@ func (s *Sums) State(st *model.State) {
 	pass.Floats(st, "far", &f.far, k, pass.NonNegative)
 	pass.Floats(st, "row", &f.row, k*d, pass.Finite)
 	if st.Restoring() && st.Err() == nil {
-		s.near = newNearest(centres, d)
+		s.near = newNearest(centers, d)
 	}
 }

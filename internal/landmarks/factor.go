@@ -12,7 +12,7 @@ import (
 // factorBlock is the number of landmarks that are looked at together.
 const factorBlock = 64
 
-// factoring is a Cholesky factorisation that leaves out rows that depend on the ones before.
+// factoring is a Cholesky factorization that leaves out rows that depend on the ones before.
 type factoring struct {
 	k      *pairwise.Kernel
 	rows   pairwise.Rows[float64]

@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
-// Partial is a partial Cholesky factorisation of the kernel matrix K of some rows: K ≈ F·F', exact at the pivots.
+// Partial is a partial Cholesky factorization of the kernel matrix K of some rows: K ≈ F·F', exact at the pivots.
 type Partial[T kern.Float] struct {
 	Pivots []int        // numbers of the rows chosen, in their order
 	F      kern.View[T] // rows × pivots; F at the pivots is their Cholesky factor

@@ -22,12 +22,12 @@ func clusters(n, d int, seed uint64) *mat.Dense {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	X := mat.NewDense(n, d, nil)
 	for i := range n {
-		centre := 0.0
+		center := 0.0
 		if i%20 == 0 {
-			centre = 3 * float64(1+i/20%5)
+			center = 3 * float64(1+i/20%5)
 		}
 		for j := range d {
-			X.Set(i, j, centre+0.3*rng.NormFloat64())
+			X.Set(i, j, center+0.3*rng.NormFloat64())
 		}
 	}
 	return X

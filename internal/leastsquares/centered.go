@@ -291,8 +291,8 @@ func (c *centeredRows) interceptVector(factor float64) []float64 {
 
 // liftNullspace adds τ·uuᵀ to the lower triangle of the kernel of centered rows and returns τ, the
 // trace. Centering makes u a null vector of the kernel and orthogonal to every centered target.
-func (c *centeredRows) liftNullspace(kernel []float64, centred bool) (tau float64) {
-	if !centred {
+func (c *centeredRows) liftNullspace(kernel []float64, centered bool) (tau float64) {
+	if !centered {
 		return 0
 	}
 	tau = trace(kernel, c.n)

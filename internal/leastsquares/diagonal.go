@@ -106,7 +106,7 @@ func (m *diagonalMoments) addDense(x kern.View[float64], weighted, weights []flo
 }
 
 // centeredDiagonal returns the diagonal of the centered Gram matrix.
-func (m *diagonalMoments) centredDiagonal() []float64 {
+func (m *diagonalMoments) centeredDiagonal() []float64 {
 	out := slices.Clone(m.diagonal)
 	if m.centered {
 		for j, s := range m.sum {

@@ -84,9 +84,9 @@ func (d *centeredRows) sumSquares() []float64 {
 }
 
 // refactor returns the factor of kernel + alpha·I by shifted Cholesky QR, nil if singular.
-func (d *centeredRows) refactor(ctx context.Context, kernel []float64, alpha float64, centred bool) (*Factor, error) {
+func (d *centeredRows) refactor(ctx context.Context, kernel []float64, alpha float64, centered bool) (*Factor, error) {
 	kernel = slices.Clone(kernel)
-	tau := d.liftNullspace(kernel, centred)
+	tau := d.liftNullspace(kernel, centered)
 	return shiftedCholeskyQR(ctx, kernel, d.n, alpha, d.columnTiles(ctx, tau))
 }
 

@@ -12,7 +12,7 @@ import (
 
 // evidenceOf returns the evidence of rows with three inputs and two targets, and a reference from
 // the covariance of the targets.
-func evidenceOf(t *testing.T, centred bool) (*Moments, *evidence, func(noise []float64, amplitude []float64) float64) {
+func evidenceOf(t *testing.T, centered bool) (*Moments, *evidence, func(noise []float64, amplitude []float64) float64) {
 	t.Helper()
 	const n, d = 30, 3
 	rng := rand.New(rand.NewPCG(4, 4))
@@ -23,7 +23,7 @@ func evidenceOf(t *testing.T, centred bool) (*Moments, *evidence, func(noise []f
 		}
 		y[2*i], y[2*i+1] = 2+x.At(i, 0)+0.3*rng.NormFloat64(), 5*x.At(i, 1)-x.At(i, 2)+rng.NormFloat64()
 	}
-	m := NewMoments(d, 2, centred)
+	m := NewMoments(d, 2, centered)
 	if err := m.Add(context.Background(), x, y, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func evidenceOf(t *testing.T, centred bool) (*Moments, *evidence, func(noise []f
 			}
 			rows, square := float64(n), mat.Dot(target, &a)
 			value += f.LogDet() / 2
-			if centred { // the flat prior integrates the intercept out
+			if centered { // the flat prior integrates the intercept out
 				if err := f.SolveVecTo(&b, ones); err != nil {
 					t.Fatal(err)
 				}
@@ -77,8 +77,8 @@ func evidenceOf(t *testing.T, centred bool) (*Moments, *evidence, func(noise []f
 // vanishes at the maximum, with any known variance.
 func TestEvidenceOfVariances(t *testing.T) {
 	ctx := context.Background()
-	for _, centred := range []bool{true, false} {
-		m, e, slow := evidenceOf(t, centred)
+	for _, centered := range []bool{true, false} {
+		m, e, slow := evidenceOf(t, centered)
 		for _, g := range []KnownVariances{{}, {Noise: 0.4}, {Amplitude: 3}, {Noise: 0.4, Amplitude: 3}} {
 			v, fitted, _, err := m.MaximizeEvidence(ctx, g)
 			if err != nil {
@@ -87,14 +87,14 @@ func TestEvidenceOfVariances(t *testing.T) {
 			if g.Noise > 0 && g.Amplitude > 0 { // not tridiagonalized
 				a, _ := e.evaluate(v.Ratio)
 				if want := -e.negLog(a, g); math.Abs(v.LogEvidence-want) > 1e-12*math.Abs(want) {
-					t.Errorf("centred %v: log evidence %v, by the tridiagonal form %v", centred, v.LogEvidence, want)
+					t.Errorf("centred %v: log evidence %v, by the tridiagonal form %v", centered, v.LogEvidence, want)
 				}
 			}
 			if want, _, err := m.Weights(ctx, v.Ratio); err != nil || !slices.Equal(want.Weights, fitted.Weights) {
-				t.Errorf("centred %v, given %+v: weights %v, want %v", centred, g, fitted.Weights, want.Weights)
+				t.Errorf("centred %v, given %+v: weights %v, want %v", centered, g, fitted.Weights, want.Weights)
 			}
 			if want := slow(v.Noise, v.Amplitude); math.Abs(v.LogEvidence-want) > 1e-9*math.Abs(want) {
-				t.Errorf("centred %v, given %+v: log evidence %v, want %v", centred, g, v.LogEvidence, want)
+				t.Errorf("centred %v, given %+v: log evidence %v, want %v", centered, g, v.LogEvidence, want)
 			}
 			if g.Noise > 0 && v.Noise[1] != g.Noise || g.Amplitude > 0 && math.Abs(v.Amplitude[1]-g.Amplitude) > 1e-12 {
 				t.Errorf("given %+v became %+v", g, v)
@@ -113,7 +113,7 @@ func TestEvidenceOfVariances(t *testing.T) {
 				const h = 1e-4
 				u := math.Log(ratio)
 				if want := (value(u+h) - value(u-h)) / (2 * h); math.Abs(slope-want) > 1e-5*(1+math.Abs(want)) {
-					t.Errorf("centred %v, given %+v, ratio %v: derivative %v, by differences %v", centred, g, ratio, slope, want)
+					t.Errorf("centred %v, given %+v, ratio %v: derivative %v, by differences %v", centered, g, ratio, slope, want)
 				}
 			}
 			if g.Noise > 0 && g.Amplitude > 0 {
@@ -129,13 +129,13 @@ func TestEvidenceOfVariances(t *testing.T) {
 					}
 				}
 				if slow(noise, amplitude) >= v.LogEvidence {
-					t.Errorf("centred %v, given %+v: the evidence is not the greatest", centred, g)
+					t.Errorf("centred %v, given %+v: the evidence is not the greatest", centered, g)
 				}
 				for k := range noise { // along the common ratio
 					noise[k], amplitude[k] = v.Noise[k]*factor, v.Amplitude[k]*factor
 				}
 				if g == (KnownVariances{}) && slow(noise, amplitude) >= v.LogEvidence {
-					t.Errorf("centred %v: the evidence is not the greatest along the ratio", centred)
+					t.Errorf("centred %v: the evidence is not the greatest along the ratio", centered)
 				}
 			}
 		}

@@ -63,7 +63,7 @@ func (p *Problem) cg(ctx context.Context) (solve.Linear, error) {
 	if err != nil {
 		return solve.Linear{}, err
 	}
-	c := &ridgeCG{Problem: &cached, ctx: ctx, m: m, mean: m.Mean(), diagonal: m.centredDiagonal()}
+	c := &ridgeCG{Problem: &cached, ctx: ctx, m: m, mean: m.Mean(), diagonal: m.centeredDiagonal()}
 	w, report, err := c.solveWithinBudget()
 	if err != nil {
 		return solve.Linear{}, err

@@ -38,8 +38,8 @@ type Moments struct {
 }
 
 // NewMoments returns moments without rows.
-func NewMoments(cols, targets int, centred bool) *Moments {
-	return &Moments{Cols: cols, targets: targets, centered: centred,
+func NewMoments(cols, targets int, centered bool) *Moments {
+	return &Moments{Cols: cols, targets: targets, centered: centered,
 		targetShift: make([]float64, targets), sum: make([]float64, cols), targetSum: make([]float64, targets),
 		Gram: kern.MakeLarge[float64](cols * cols), cross: make([]float64, cols*targets), squares: make([]float64, targets)}
 }

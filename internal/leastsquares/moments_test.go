@@ -84,7 +84,7 @@ func TestMomentsMergeAndSubtract(t *testing.T) {
 
 // Centering is accurate for columns far from 0: the solution agrees with that of rows moved to the
 // origin.
-func TestMomentsCentreCarefully(t *testing.T) {
+func TestMomentsCenterCarefully(t *testing.T) {
 	x, y, w := far(2, 80)
 	near := mat.DenseCopyOf(x)
 	for i := range 80 {

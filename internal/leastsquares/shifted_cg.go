@@ -230,7 +230,7 @@ func (s *shiftedCG) checkSolution(k *rowKernel, a int) (x []float64, report solv
 // diagonal only.
 type rowKernel struct {
 	n, targets       int
-	centred          bool
+	centered         bool
 	weights          []float64 // s
 	total            float64
 	singletonSquares []float64 // by row, Σ x² over columns with one entry
@@ -250,8 +250,8 @@ const (
 	minPartEntries = 1 << 16
 )
 
-func newRowKernel(d *centeredRows, centred bool) *rowKernel {
-	k := &rowKernel{n: d.n, targets: d.targets, centred: centred, weights: d.weights, total: d.total, singletonSquares: make([]float64, d.n), scale: 1}
+func newRowKernel(d *centeredRows, centered bool) *rowKernel {
+	k := &rowKernel{n: d.n, targets: d.targets, centered: centered, weights: d.weights, total: d.total, singletonSquares: make([]float64, d.n), scale: 1}
 	shared, isShared := d.sparse.Shared()
 	if isShared {
 		k.scale = shared * shared
@@ -326,7 +326,7 @@ func (k *rowKernel) apply(dst, v []float64) {
 			k.in[i*t+j] = root * v[j*k.n+i]
 		}
 	}
-	if k.centred {
+	if k.centered {
 		for j, sum := range columnSums(k.in, t) {
 			for i, s := range k.weights {
 				k.in[i*t+j] -= s * sum / k.total
@@ -353,7 +353,7 @@ func (k *rowKernel) apply(dst, v []float64) {
 	for i, s := range k.weights {
 		root := math.Sqrt(s)
 		for j, m := range mean {
-			if !k.centred {
+			if !k.centered {
 				m = 0
 			}
 			dst[j*k.n+i] = root * (out[i*t+j] - m)

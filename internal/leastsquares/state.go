@@ -36,9 +36,9 @@ func (m *Moments) state(s *model.State) {
 }
 
 // State serializes moments with the given form.
-func (m *Moments) State(s *model.State, centred bool, targets int) {
+func (m *Moments) State(s *model.State, centered bool, targets int) {
 	m.state(s)
-	s.Require(m.centered == centred && m.targets == targets, "the moments do not match")
+	s.Require(m.centered == centered && m.targets == targets, "the moments do not match")
 }
 
 // Rows returns the number of rows added.

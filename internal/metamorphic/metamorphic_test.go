@@ -405,7 +405,7 @@ func turned(set datasets.Set, order []int) datasets.Set {
 	return set
 }
 
-// asSparse gives the rows as sparse ones, to pipelines that take these and do not centre.
+// asSparse gives the rows as sparse ones, to pipelines that take these and do not center.
 func asSparse(t *testing.T, w *world) []float64 {
 	if len(w.pipe.Steps) > 0 {
 		first, err := param.Get(w.pipe, w.pipe.Steps[0].Name+".mean")

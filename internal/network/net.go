@@ -18,7 +18,7 @@ type net[T kern.Float] struct {
 	layers    []layer[T]
 	head      kern.View[T] // q×D
 	intercept []T          // q
-	centre    []T          // d, what is subtracted from the inputs
+	center    []T          // d, what is subtracted from the inputs
 	weights   []T
 	slope     []T // of the objective by the weights
 	trained   []part
@@ -53,9 +53,9 @@ func (y *layer[T]) fixed() bool { return !y.trainU && !y.trainB && !y.trainS }
 func (y *layer[T]) turns() bool { return y.trainU || y.trainS }
 
 // newNet draws a net whose head is 0.
-func newNet[T kern.Float](ctx context.Context, s Spec, centre []float64, outputs int) (*net[T], error) {
-	d, D := len(centre), s.Features
-	n := &net[T]{centre: rounded[T](centre)}
+func newNet[T kern.Float](ctx context.Context, s Spec, center []float64, outputs int) (*net[T], error) {
+	d, D := len(center), s.Features
+	n := &net[T]{center: rounded[T](center)}
 	size := D*outputs + outputs
 	for l := range s.Layers {
 		y := layer[T]{in: d, out: D, factor: s.Scales, trainU: s.TrainFrequencies, trainB: s.TrainPhases, trainS: s.TrainScales && l == 0}
@@ -168,7 +168,7 @@ func (n *net[T]) layersNow() []Layer {
 			for k, w := range y.w.Row(j) {
 				W.Set(j, k, float64(w))
 				if l == 0 {
-					B[k] -= float64(n.centre[j]) * float64(w)
+					B[k] -= float64(n.center[j]) * float64(w)
 				}
 			}
 		}

@@ -21,7 +21,7 @@ func (n *net[T]) forward(ctx context.Context, b *minibatch[T]) error {
 		offset := y.phase
 		if l == 0 && b.entries != nil {
 			kern.SparseMul(angles, *b.entries, y.w, false)
-			kern.MulVecT(b.offset, y.w, n.centre, false)
+			kern.MulVecT(b.offset, y.w, n.center, false)
 			for k, v := range y.phase {
 				b.offset[k] = v - b.offset[k]
 			}
@@ -142,7 +142,7 @@ func (n *net[T]) layerSlope(ctx context.Context, b *minibatch[T], l int) error {
 	}
 	if l == 0 && b.entries != nil {
 		kern.SparseMulT(y.by, *b.entries, angles, false)
-		for j, v := range n.centre {
+		for j, v := range n.center {
 			kern.Axpy(-v, sums, y.by.Row(j))
 		}
 	} else {

@@ -10,7 +10,7 @@ import (
 
 // rows are what is learned from, in T.
 type rows[T kern.Float] struct {
-	x       kern.View[T]    // n×d, less the centre
+	x       kern.View[T]    // n×d, less the center
 	entries *kern.Sparse[T] // instead, of sparse rows, as they are
 	y       []T             // n×q
 	weight  []T             // n, of mean 1
@@ -19,7 +19,7 @@ type rows[T kern.Float] struct {
 }
 
 // newRows rounds the rows.
-func newRows[T kern.Float](data Data, centre []float64) *rows[T] {
+func newRows[T kern.Float](data Data, center []float64) *rows[T] {
 	n, d := data.X.Dims()
 	r := &rows[T]{y: rounded[T](data.Y), weight: make([]T, n), q: data.Outputs, d: d, loss: data.Loss}
 	total := kern.Sum(data.Weights)
@@ -40,7 +40,7 @@ func newRows[T kern.Float](data Data, centre []float64) *rows[T] {
 		for i := lo; i < hi; i++ {
 			to := r.x.Row(i)
 			for j, v := range m.RawRowView(i) {
-				to[j] = T(v - centre[j])
+				to[j] = T(v - center[j])
 			}
 		}
 	})

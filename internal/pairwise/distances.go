@@ -38,8 +38,8 @@ func Distances[T kern.Float](dst kern.View[T], x, y Rows[T], metric Metric) {
 	}
 }
 
-// cancelled is the part of ‖x‖² + ‖y‖² below which a squared distance has lost too many digits.
-func cancelled[T kern.Float]() T {
+// canceled is the part of ‖x‖² + ‖y‖² below which a squared distance has lost too many digits.
+func canceled[T kern.Float]() T {
 	if unsafe.Sizeof(T(0)) == 8 {
 		return 1e-5
 	}
@@ -48,7 +48,7 @@ func cancelled[T kern.Float]() T {
 
 // fromProducts turns products of row i of x with the rows of y into squared distances.
 func fromProducts[T kern.Float](row []T, x *Rows[T], i int, y *Rows[T]) {
-	norm, part := x.norms[i], cancelled[T]()
+	norm, part := x.norms[i], canceled[T]()
 	if !kern.SquaredDistances(row, norm, y.norms, part) {
 		return
 	}

@@ -16,8 +16,8 @@ import (
 // else of differences, input by input, as the other distances are. The values are those of [Matrix] to some roundings
 // of the largest squared norm in the frame, under a Matérn kernel without a closed form to about 1e-11.
 func (k *Kernel) Export(g *graph.Graph, rows graph.Value, f Frame, points mat.Matrix) graph.Value {
-	if f.Centre != nil {
-		rows = g.Sub(rows, g.Row(f.Centre))
+	if f.Center != nil {
+		rows = g.Sub(rows, g.Row(f.Center))
 	}
 	rows = g.Mul(rows, g.Row(f.Factor))
 	m, d := points.Dims()

@@ -2,7 +2,7 @@
 // of two sets of rows, tile by tile. Whatever works with the kernel itself instead of random features is built on
 // it: landmarks, kernel ridge regression, feature machines with an exact kernel.
 //
-// A [Frame] makes inputs comparable: it subtracts a centre and multiplies by a factor. [Rows] are rows prepared in
+// A [Frame] makes inputs comparable: it subtracts a center and multiplies by a factor. [Rows] are rows prepared in
 // a frame, in float64 or float32, with their squared norms. [Distances] makes a tile of distances of two sets of
 // them, and [Values] or [Slopes] turn a tile of distances into one of kernel values or derivatives, in place. A distance knows nothing of the kernel but its [Metric], and nothing of γ where the frame was made for
 // γ = 1, so that one tile of distances serves many kernels and γ ([Kernel.Scale]). [Matrix], [Multiply] and
@@ -11,9 +11,9 @@
 // # Accuracy
 //
 // Squared distances are ‖x‖² + ‖y‖² − 2x'y, all products at once. Where that cancels, because two rows are close to
-// each other and far from the centre, the distance is made again from the differences; equal rows have the
+// each other and far from the center, the distance is made again from the differences; equal rows have the
 // distance 0 exactly. A squared distance is right to about 1e-10 of itself in float64 and 1e-4 in float32 at worst,
-// to a few roundings where rows are as far from each other as from the centre. Kernel values of float32 rows
+// to a few roundings where rows are as far from each other as from the center. Kernel values of float32 rows
 // are within 1e-5 of the exact ones for inputs whose digits float32 holds.
 //
 // Every value depends on its two rows alone, not on the tile or on the number of cores.
@@ -30,13 +30,13 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Frame makes inputs comparable: x becomes Factor ∘ (x − Centre).
+// Frame makes inputs comparable: x becomes Factor ∘ (x − Center).
 type Frame struct {
 	Factor []float64 // one for each input
-	Centre []float64 // one for each input, or nil for zeros
+	Center []float64 // one for each input, or nil for zeros
 }
 
-// FrameOf returns the frame of the given factors that is centred on the rows of X. Sparse rows are not centred,
+// FrameOf returns the frame of the given factors that is centered on the rows of X. Sparse rows are not centered,
 // which would fill them.
 func FrameOf(factor []float64, X mat.Matrix) Frame {
 	f := Frame{Factor: factor}
@@ -44,11 +44,11 @@ func FrameOf(factor []float64, X mat.Matrix) Frame {
 	if _, ok := X.(*sparse.CSR); ok || n == 0 {
 		return f
 	}
-	f.Centre = make([]float64, d)
+	f.Center = make([]float64, d)
 	buffer := make([]float64, d)
 	for i := range n {
 		for j, v := range design.Row(X, i, buffer) {
-			f.Centre[j] += v / float64(n)
+			f.Center[j] += v / float64(n)
 		}
 	}
 	return f
@@ -60,14 +60,14 @@ func Limit[T kern.Float](f Frame) float64 {
 	if _, ok := any(T(0)).(float32); ok {
 		largest = math.MaxFloat32
 	}
-	reach, centre := 1.0, 0.0
+	reach, center := 1.0, 0.0
 	for j, g := range f.Factor {
 		reach = max(reach, g)
-		if f.Centre != nil {
-			centre = max(centre, math.Abs(f.Centre[j]))
+		if f.Center != nil {
+			center = max(center, math.Abs(f.Center[j]))
 		}
 	}
-	return max(0, math.Sqrt(largest/8)/math.Sqrt(float64(len(f.Factor)+1))/reach-centre)
+	return max(0, math.Sqrt(largest/8)/math.Sqrt(float64(len(f.Factor)+1))/reach-center)
 }
 
 // Rows are rows prepared for comparing with others of the same frame. A copy shares their memory.
@@ -105,7 +105,7 @@ func (r *Rows[T]) Prepare(f Frame, X mat.Matrix, lo, hi int) {
 	r.n, r.d = hi-lo, d
 	r.norms = grown(&r.buf.norms, r.n)
 	m, ok := X.(*sparse.CSR)
-	if r.isSparse = ok && f.Centre == nil; r.isSparse {
+	if r.isSparse = ok && f.Center == nil; r.isSparse {
 		r.compress(f, design.SparseView(m), lo, hi)
 		return
 	}
@@ -123,14 +123,14 @@ func (r *Rows[T]) Prepare(f Frame, X mat.Matrix, lo, hi int) {
 
 // enter writes a row in the frame to dst.
 func enter[T kern.Float](f Frame, dst []T, x []float64) {
-	if f.Centre == nil {
+	if f.Center == nil {
 		for j, g := range f.Factor {
 			dst[j] = T(g * x[j])
 		}
 		return
 	}
 	for j, g := range f.Factor {
-		dst[j] = T(g * (x[j] - f.Centre[j]))
+		dst[j] = T(g * (x[j] - f.Center[j]))
 	}
 }
 

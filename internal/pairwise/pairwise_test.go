@@ -72,7 +72,7 @@ func largestError[T kern.Float](t *testing.T, k *Kernel, want *mat.Dense, A, B m
 	factor := k.Factors(factors(d))
 	frame := FrameOf(factor, A)
 	if _, ok := B.(*sparse.CSR); ok {
-		frame.Centre = nil
+		frame.Center = nil
 	}
 	x, y := NewRows[T](frame, A), NewRows[T](frame, B)
 	dst := kern.Dense(n, m, m, make([]T, n*m))
@@ -145,8 +145,8 @@ func testEqual[T kern.Float](t *testing.T, x Rows[T], metric Metric) {
 	}
 }
 
-// A centre makes distances of rows that are far from 0 as exact as of others.
-func TestCentre(t *testing.T) {
+// A center makes distances of rows that are far from 0 as exact as of others.
+func TestCenter(t *testing.T) {
 	X := sample(60, 8, 3)
 	far := mat.DenseCopyOf(X)
 	far.Apply(func(_, _ int, v float64) float64 { return v + 4096 }, far)

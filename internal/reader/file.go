@@ -113,7 +113,7 @@ func (f Files) open(ctx context.Context, paths []string, roles datasets.Roles) (
 	case "svmlight":
 		return svmlight.OpenFiles(ctx, list, svmlight.Options{
 			Width: f.SVMLight.Features, ZeroBased: f.SVMLight.ZeroBased,
-			Task: roles.Task, Positive: roles.Positive, Schema: roles.Schema, Unlabelled: roles.Unlabelled, FS: f.FS,
+			Task: roles.Task, Positive: roles.Positive, Schema: roles.Schema, Unlabeled: roles.Unlabeled, FS: f.FS,
 		})
 	case "arff":
 		return arff.OpenFiles(ctx, list, arff.Options{Roles: roles, FS: f.FS})

@@ -50,7 +50,7 @@ func (f Files) OpenMatching(ctx context.Context, paths []string, like MatchOptio
 	}
 	roles := f.Roles(nil)
 	roles.Task, roles.Kinds, roles.Target, roles.Schema = datasets.AnyTask, nil, nil, &like.Schema
-	roles.Drop, roles.Passthrough, roles.Unlabelled = slices.Clone(f.Drop), like.Keep, !like.Scored
+	roles.Drop, roles.Passthrough, roles.Unlabeled = slices.Clone(f.Drop), like.Keep, !like.Scored
 	for _, role := range []*string{&roles.Weight, &roles.Group} {
 		if !like.Scored {
 			roles.Drop = append(roles.Drop, *role)

@@ -64,7 +64,7 @@ func TestEncodeTextsAsRead(t *testing.T) {
 	const more = "size,code,name,sold,price\n 7.25 ,2,old,2024-03-01,high\n1e3,9,ancient,,none\n?,,?,1.3.2024,\n"
 	o := flatOptions()
 	o.FS = fstest.MapFS{"more.csv": {Data: []byte(more)}}
-	o.Kinds, o.Target, o.Schema, o.Unlabelled = nil, nil, &learned.Schema, true
+	o.Kinds, o.Target, o.Schema, o.Unlabeled = nil, nil, &learned.Schema, true
 	want, err := csv.ReadFile(context.Background(), "more.csv", o)
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,7 @@
 // Package sample takes some rows of a source with their targets as numbers, for what learns from a sample how the
 // inputs matter. Numbers in, numbers out.
 //
-// [Take] draws the rows, [Rows] says which they are, and [Standardised] gives their inputs one scale.
+// [Take] draws the rows, [Rows] says which they are, and [Standardized] gives their inputs one scale.
 package sample
 
 import (

@@ -25,7 +25,7 @@ type Rows interface {
 
 // Dual is the problem
 //
-//	minimise over w, b:  ½‖w‖² + Σ_i L_i(w'x_i + b),
+//	minimize over w, b:  ½‖w‖² + Σ_i L_i(w'x_i + b),
 //	L_i(z) = max over low_i ≤ β ≤ high_i of  β(target_i − z) − Epsilon·|β| − ½·diagonal_i·β²
 //
 // It covers the hinge and epsilon-insensitive losses. Classification has targets y = ±1 and Epsilon

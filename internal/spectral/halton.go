@@ -7,7 +7,7 @@ import "math"
 // (a_r·digit + b_r) mod p, with random a_r ≠ 0 and b_r of its own for each base and each r.
 //
 // Each place of each point alone is uniform, so that means over points are unbiased. A point depends on the seed and
-// its number alone. The scrambling breaks up the lines on which the points of neighbouring large primes lie.
+// its number alone. The scrambling breaks up the lines on which the points of neighboring large primes lie.
 // Cost of a place: log_p i steps.
 //
 // Sources: Halton, "On the efficiency of certain quasi-random sequences of points", 1960; Matoušek, "On the

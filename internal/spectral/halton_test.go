@@ -47,7 +47,7 @@ func TestHaltonFillsIntervals(t *testing.T) {
 	}
 }
 
-// Points of large bases are not on few lines, as unscrambled ones are: neighbouring places are uncorrelated over seeds.
+// Points of large bases are not on few lines, as unscrambled ones are: neighboring places are uncorrelated over seeds.
 func TestHaltonPlacesAreUncorrelated(t *testing.T) {
 	const places, n, seeds = 200, 60, 300
 	sum, square := 0.0, 0.0

@@ -17,7 +17,7 @@ const (
 	Landmarks
 	Pivots
 	RowOrders // of stochastic gradient descent
-	Centres
+	Centers
 	Minibatches
 	Vectors
 	HeldOut

@@ -19,7 +19,7 @@ type Plot struct {
 // Series is points, joined by a line or not.
 type Series struct {
 	Name      string // in the legend; "" for none
-	Color     int    // formatTick of a colour, see Colors
+	Color     int    // formatTick of a color, see Colors
 	X, Y      []float64
 	Low, High []float64 // ends of whiskers; nil for none
 
@@ -31,7 +31,7 @@ type Series struct {
 // (after Okabe and Ito, and Tol).
 var Colors = [...]string{"#0072b2", "#d55e00", "#009e73", "#aa4499", "#7b8694"}
 
-// Reference is the number of the colour of what is there to compare with.
+// Reference is the number of the color of what is there to compare with.
 const Reference = len(Colors) - 1
 
 const (

@@ -61,7 +61,7 @@ const (
 	end    = "end"
 )
 
-// textStyle is how a string looks: a class, which a page may give a colour of its own, and the colour without one.
+// textStyle is how a string looks: a class, which a page may give a color of its own, and the color without one.
 type textStyle struct{ class, color, more string }
 
 var (

@@ -16,7 +16,7 @@ type Cut struct {
 	TrueNegative, FalsePositive, FalseNegative, TruePositive float64
 }
 
-// Cuts returns the ways of dividing n scores, rising: a threshold in the middle between each two that are neighbours,
+// Cuts returns the ways of dividing n scores, rising: a threshold in the middle between each two that are neighbors,
 // and one beyond either end. Of thresholds that divide alike the usual one stands for all where it is among them, so
 // that it is always one of the cuts. Ends of bounded scores, low and high, are half way to the bound, and
 // missing where a score is on it; those of others are half the range of the scores away. All scores are finite,

@@ -95,8 +95,8 @@ func TestThinned(t *testing.T) {
 	}
 }
 
-// Neighbours that have no number between them are still divided.
-func TestCutBetweenNeighbours(t *testing.T) {
+// Neighbors that have no number between them are still divided.
+func TestCutBetweenNeighbors(t *testing.T) {
 	a := 0.25
 	b := math.Nextafter(a, 1)
 	for _, c := range Cuts([]float64{b, a}, []bool{true, false}, []float64{1, 1}, 0, 1, 0.9) {

@@ -130,9 +130,9 @@ func TestClassifiersAroundClassifiersAreGraphed(t *testing.T) {
 func TestModelsWithoutTargetsAreGraphed(t *testing.T) {
 	train, other := gaps(samples.People(160, 1), 2), gaps(samples.People(300, 3), 4)
 	train.Y, train.Schema.Targets = nil, nil
-	centres := cluster.NewKMeans()
-	centres.Clusters = 4
-	graphed(t, encoded(centres), train, other, 0)
+	centers := cluster.NewKMeans()
+	centers.Clusters = 4
+	graphed(t, encoded(centers), train, other, 0)
 	parts := cluster.NewSpectral()
 	parts.Clusters = 3
 	positive := transformer.MinMax{High: 1, Clip: true}

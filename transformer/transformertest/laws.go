@@ -131,7 +131,7 @@ func blocksAreOneSet(s *suite) {
 	}
 }
 
-// rowIsRowOfBatch: a row is mapped without looking at its neighbours, else serving one row would
+// rowIsRowOfBatch: a row is mapped without looking at its neighbors, else serving one row would
 // differ from training.
 func rowIsRowOfBatch(s *suite) {
 	f := s.fit(s.Data)
@@ -230,8 +230,8 @@ func worksConcurrently(s *suite) {
 	}
 }
 
-// stopsWhenCancelled: a call cancelled at any moment returns an error that matches ctx.Err() and nothing half-made.
-func stopsWhenCancelled(s *suite) {
+// stopsWhenCanceled: a call canceled at any moment returns an error that matches ctx.Err() and nothing half-made.
+func stopsWhenCanceled(s *suite) {
 	check := func(what string, run func(ctx context.Context) (result bool, err error)) {
 		s.Helper()
 		if err := canceltest.Check(canceltest.WithoutCause(run)); err != nil {

@@ -69,7 +69,7 @@ func mergesItsOwn(s *suite) {
 	}
 }
 
-// passesStop: a pass is heard to be cancelled like a fit.
+// passesStop: a pass is heard to be canceled like a fit.
 func passesStop(s *suite) {
 	if err := s.learner().Stops(s.Data); err != nil {
 		s.Errorf("%v", err)

@@ -74,7 +74,7 @@ var laws = []law{
 	{"derived is fitted", derivedIsFitted},
 	{"exports what it computes", exportsWhatItComputes},
 	{"works concurrently", worksConcurrently},
-	{"stops when cancelled", stopsWhenCancelled},
+	{"stops when cancelled", stopsWhenCanceled},
 	{"refuses bad data", refusesBadData},
 	{"refuses rows of another width", refusesAnotherWidth},
 	{"treats weights as it says", treatsWeights},

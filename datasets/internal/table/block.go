@@ -257,13 +257,13 @@ func (s *source) parseOther(j int, c *cell, field []byte) (float64, error) {
 	return 0, nil
 }
 
-// parseTarget returns the target in a field, NaN if it is invalid and Unlabelled is set.
+// parseTarget returns the target in a field, NaN if it is invalid and Unlabeled is set.
 func (s *source) parseTarget(c *cell, field []byte) (float64, error) {
 	if c.codes == nil {
 		if v, ok := s.layout.notation.Number(field); ok {
 			return v, nil
 		}
-		if !s.layout.roles.Unlabelled {
+		if !s.layout.roles.Unlabeled {
 			return 0, fmt.Errorf("%q is not a number", field)
 		}
 		return math.NaN(), nil
@@ -272,7 +272,7 @@ func (s *source) parseTarget(c *cell, field []byte) (float64, error) {
 	switch {
 	case v != datasets.Unknown:
 		return v, nil
-	case s.layout.roles.Unlabelled:
+	case s.layout.roles.Unlabeled:
 		return math.NaN(), nil
 	}
 	return 0, fmt.Errorf("class must be one of the schema (%s), got %q", joinNames(s.schema.Targets[c.at].Categories), field)

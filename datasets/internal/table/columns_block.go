@@ -111,7 +111,7 @@ func (b *columnBatch) checkRows(n int, missing *block) (int, error) {
 	if without := s.skipped[first:last]; len(without) > 0 {
 		n = b.dropRows(n, without)
 	}
-	for i := 0; i < n && !s.layout.roles.Unlabelled; i++ {
+	for i := 0; i < n && !s.layout.roles.Unlabeled; i++ {
 		for k, j := range s.layout.targets {
 			if math.IsNaN(b.y[k][at+i]) {
 				missing.addUnlabeled(b.fileRow(i)+1, j)

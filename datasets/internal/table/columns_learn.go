@@ -123,7 +123,7 @@ func (s *columnSource) observe(f *columnReader, o *destination, first, rows int,
 		case math.IsNaN(v):
 			c.values++
 			s.observeMissing(o, row, c)
-		case o.use != target || !s.layout.roles.Unlabelled:
+		case o.use != target || !s.layout.roles.Unlabeled:
 			c.addError(row, row+1, infiniteValue)
 		}
 	}
@@ -185,8 +185,8 @@ func (s *columnSource) observeStrings(f *columnReader, o *destination, first, ro
 	}
 }
 
-// findUnlabelled finds the rows without a target.
-func (s *columnSource) findUnlabelled(ctx context.Context) error {
+// findUnlabeled finds the rows without a target.
+func (s *columnSource) findUnlabeled(ctx context.Context) error {
 	l := s.layout
 	feeds := s.columnReaders(func(j int) bool { return l.use[j] == target }, false)
 	for _, f := range feeds {

@@ -212,7 +212,7 @@ func (s *columnSource) checkFinite(o *destination, first int, values []float64) 
 		if v-v == 0 || v != v {
 			continue
 		}
-		if o.use == target && s.layout.roles.Unlabelled {
+		if o.use == target && s.layout.roles.Unlabeled {
 			values[i] = math.NaN()
 			continue
 		}

@@ -32,7 +32,7 @@ func OpenColumns(ctx context.Context, r Columnar, roles datasets.Roles) (dataset
 	s.rows = s.form.Rows
 	s.missing = missingStrings(roles.Schema)
 	if roles.DropMissingTarget && len(s.layout.targets) > 0 {
-		if err := s.findUnlabelled(ctx); err != nil {
+		if err := s.findUnlabeled(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -372,7 +372,7 @@ var errNoTarget = errors.New("the target is missing")
 // checkRequired returns an error if a target, weight or group is missing, or a weight is invalid.
 func (l *layout) checkRequired(j int, field []byte) error {
 	switch {
-	case field == nil && l.use[j] == target && l.roles.Unlabelled:
+	case field == nil && l.use[j] == target && l.roles.Unlabeled:
 		return nil
 	case field == nil && l.use[j] == target:
 		return fmt.Errorf("%w; set missing_target: drop to skip such rows", errNoTarget)

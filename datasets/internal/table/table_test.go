@@ -157,7 +157,7 @@ func TestRowsWithoutATarget(t *testing.T) {
 	schema := &datasets.Schema{Columns: []datasets.Column{{Name: "a"}}, Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}
 	rows := [][]string{{"1", "yes"}, {"2", ""}, {"3", "no"}, {"4", "perhaps"}}
 	r := records{Form{Name: "f", Columns: columns("a", "y")}, rows}
-	src, err := Open(context.Background(), r, datasets.Roles{Schema: schema, Unlabelled: true})
+	src, err := Open(context.Background(), r, datasets.Roles{Schema: schema, Unlabeled: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func parseEight(b []byte, i int) (v uint64, n int) {
 	word := binary.LittleEndian.Uint64(b[i:i+8]) ^ 0x3030303030303030
 	n = bits.TrailingZeros64((word+0x7676767676767676|word)&0x8080808080808080) >> 3
 	word <<= 64 - 8*n
-	// Neighbours are joined to pairs, pairs to fours, fours to all.
+	// Neighbors are joined to pairs, pairs to fours, fours to all.
 	word = word*10 + word>>8
 	return (word&0x000000ff000000ff*(100+1000000<<32) + word>>16&0x000000ff000000ff*(1+10000<<32)) >> 32, n
 }

@@ -6,7 +6,7 @@
 //	files := store.Schemes{"azblob": bucket.New(blob.DefaultURLMux().OpenBucketURL, nil)}
 //
 // The name of a file is SCHEME://BUCKET/KEY?OPTIONS, where the options are those of gocloud.dev for the scheme. A
-// file appears when its upload is completed; who fails or is cancelled before that ends the upload.
+// file appears when its upload is completed; who fails or is canceled before that ends the upload.
 package bucket
 
 import (

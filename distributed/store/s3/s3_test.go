@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/distributed/store/storetest"
 )
 
-// A server that speaks S3 obeys the laws, and no upload that has failed or was cancelled is left on it.
+// A server that speaks S3 obeys the laws, and no upload that has failed or was canceled is left on it.
 func TestLaws(t *testing.T) {
 	name := storetest.S3(t)
 	s := New()

@@ -35,7 +35,7 @@ func Laws(t *testing.T, s store.Store, place func(t *testing.T) func(path string
 		{"a file that is not there", Missing},
 		{"a write that fails leaves what was there", Failed},
 		{"a file is not there before it is whole", Whole},
-		{"a context that ends", Cancelled},
+		{"a context that ends", Canceled},
 		{"two writers of one file", Together},
 		{"files of one folder by how they begin", Listed},
 		{"a star", Starred},
@@ -204,8 +204,8 @@ func Whole(t *testing.T, s store.Store, name func(string) string) {
 	lists(t, s, name(""), file)
 }
 
-// Cancelled: a call whose context ends returns its error and has changed nothing.
-func Cancelled(t *testing.T, s store.Store, name func(string) string) {
+// Canceled: a call whose context ends returns its error and has changed nothing.
+func Canceled(t *testing.T, s store.Store, name func(string) string) {
 	put(t, s, name("old.state"), content(20, 7))
 	put(t, s, name("large.state"), content(large, 8))
 	ended, end := context.WithCancel(t.Context())

@@ -78,13 +78,13 @@ type Plot struct {
 }
 
 type series struct {
-	name   string
-	x, y   []float64
-	shade  []float64 // of points, nil for a curve
-	colour string
+	name  string
+	x, y  []float64
+	shade []float64 // of points, nil for a curve
+	color string
 }
 
-var colours = []string{"#1d4e89", "#d1495b", "#2a9d8f", "#e9a03b", "#6a4c93"}
+var colors = []string{"#1d4e89", "#d1495b", "#2a9d8f", "#e9a03b", "#6a4c93"}
 
 // NewPlot returns an empty plot.
 func NewPlot(title string) *Plot { return &Plot{title: title} }
@@ -92,11 +92,11 @@ func NewPlot(title string) *Plot { return &Plot{title: title} }
 // Curve adds a curve through the points and returns the plot. What lies beyond the shorter of x and y
 // is left out.
 func (p *Plot) Curve(name string, x, y []float64) *Plot {
-	p.series = append(p.series, series{name: name, x: x, y: y, colour: colours[len(p.series)%len(colours)]})
+	p.series = append(p.series, series{name: name, x: x, y: y, color: colors[len(p.series)%len(colors)]})
 	return p
 }
 
-// Points adds points, coloured from blue to red by shade, and returns the plot.
+// Points adds points, colored from blue to red by shade, and returns the plot.
 func (p *Plot) Points(x, y, shade []float64) *Plot {
 	p.series = append(p.series, series{x: x, y: y, shade: shade})
 	return p
@@ -129,11 +129,11 @@ func (p *Plot) SVG() string {
 			}
 			continue
 		}
-		out.WriteString(`<polyline fill="none" stroke-width="1.6" stroke="` + s.colour + `" points="`)
+		out.WriteString(`<polyline fill="none" stroke-width="1.6" stroke="` + s.color + `" points="`)
 		for i := range min(len(s.x), len(s.y)) {
 			fmt.Fprintf(&out, "%.1f,%.1f ", px(s.x[i]), py(s.y[i]))
 		}
-		fmt.Fprintf(&out, `"/><text x="%.0f" y="%.1f" text-anchor="end" fill="%s">%s</text>`, width-20, at+12, s.colour, html.EscapeString(s.name))
+		fmt.Fprintf(&out, `"/><text x="%.0f" y="%.1f" text-anchor="end" fill="%s">%s</text>`, width-20, at+12, s.color, html.EscapeString(s.name))
 		at += 16
 	}
 	return out.String() + "</svg>"

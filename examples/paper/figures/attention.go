@@ -23,15 +23,15 @@ import (
 func topics(length, width int, deviation float64, seed uint64) (q, k, v []float32) {
 	const topics = 16
 	rng := rand.New(rand.NewPCG(seed, 31))
-	centres, meanings := make([]float64, topics*width), make([]float64, topics*width)
-	for i := range centres {
-		centres[i], meanings[i] = rng.NormFloat64(), rng.NormFloat64()
+	centers, meanings := make([]float64, topics*width), make([]float64, topics*width)
+	for i := range centers {
+		centers[i], meanings[i] = rng.NormFloat64(), rng.NormFloat64()
 	}
 	scale := math.Sqrt(deviation / 2)
 	for range length {
 		t := rng.IntN(topics) * width
 		for j := range width {
-			c := centres[t+j]
+			c := centers[t+j]
 			q = append(q, float32(scale*(c+rng.NormFloat64())))
 			k = append(k, float32(scale*(c+rng.NormFloat64())))
 			v = append(v, float32(meanings[t+j]+rng.NormFloat64()))
@@ -109,8 +109,8 @@ func errorsOfAttention(ctx context.Context, name string) error {
 				points = append(points, plotter.XY{X: float64(m), Y: math.Sqrt(square)})
 				fmt.Printf("deviation %g, %s, m = %d: %.4f\n", deviation, draw, m, math.Sqrt(square))
 			}
-			colour := map[string]color.Color{"iid": orange, "orthogonal": blue}[draw]
-			if err := curve(p, draw, colour, false, points); err != nil {
+			color := map[string]color.Color{"iid": orange, "orthogonal": blue}[draw]
+			if err := curve(p, draw, color, false, points); err != nil {
 				return err
 			}
 		}
@@ -168,9 +168,9 @@ func timesOfAttention(ctx context.Context, name string) error {
 				points = append(points, plotter.XY{X: float64(length), Y: seconds})
 				fmt.Printf("causal %t, %s, length %d: %.5f s\n", causal, kind, length, seconds)
 			}
-			colour := map[string]color.Color{"exact": orange, "linear": blue}[kind]
+			color := map[string]color.Color{"exact": orange, "linear": blue}[kind]
 			label := map[string]string{"exact": "exact", "linear": fmt.Sprintf("linear, m = %d", m)}[kind]
-			if err := curve(p, label, colour, false, points); err != nil {
+			if err := curve(p, label, color, false, points); err != nil {
 				return err
 			}
 		}

@@ -62,7 +62,7 @@ func (s Spec) CheckTask(task datasets.Task, classes int) param.FieldErrors {
 
 // checkUnscored reports settings that require a target in an unsupervised task without one.
 func checkUnscored(s Spec, task datasets.Task, add func(path string, f param.FieldError)) {
-	if !task.Unsupervised() || len(s.Data.Target) > 0 || s.Data.Dataset != "" || s.Data.labelled() {
+	if !task.Unsupervised() || len(s.Data.Target) > 0 || s.Data.Dataset != "" || s.Data.labeled() {
 		return
 	}
 	const none = "no target is named"
@@ -91,8 +91,8 @@ func checkUnscored(s Spec, task datasets.Task, add func(path string, f param.Fie
 	}
 }
 
-// labelled reports whether the format of the files includes targets.
-func (s Data) labelled() bool {
+// labeled reports whether the format of the files includes targets.
+func (s Data) labeled() bool {
 	return s.Format == "svmlight" || s.Format == "auto" && slices.ContainsFunc(s.Train, func(path string) bool { return reader.FormatOf(path) == "svmlight" })
 }
 

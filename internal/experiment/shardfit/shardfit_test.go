@@ -34,14 +34,14 @@ func table(t testing.TB, dir string, n int) string {
 	b.WriteString("a,b,c,colour,quantity,class\n")
 	for range n {
 		a, z, c := rng.NormFloat64(), 3*rng.NormFloat64(), rng.ExpFloat64()
-		colour := []string{"red", "green", "blue"}[rng.IntN(3)]
+		color := []string{"red", "green", "blue"}[rng.IntN(3)]
 		y := math.Sin(2*a) + 0.3*z + 0.1*rng.NormFloat64()
 		class := []string{"no", "yes"}[int(math.Round(1/(1+math.Exp(-3*y+1))))]
 		second := fmt.Sprintf("%.6g", z)
 		if rng.IntN(50) == 0 {
 			second = ""
 		}
-		fmt.Fprintf(&b, "%.6g,%s,%.6g,%s,%.6g,%s\n", a, second, c, colour, y, class)
+		fmt.Fprintf(&b, "%.6g,%s,%.6g,%s,%.6g,%s\n", a, second, c, color, y, class)
 	}
 	path := filepath.Join(dir, "rows.csv")
 	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {

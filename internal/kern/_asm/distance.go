@@ -93,7 +93,7 @@ func (t target) multiplySquare(d, sum, constant reg.VecPhysical) {
 // squares writes squared distances from products.
 func (t target) squares() {
 	f, name := t.float(), t.name("squares")
-	TEXT(name, NOSPLIT, fmt.Sprintf("func(constants, norms, row *%s, n int) (cancelled int)", f))
+	TEXT(name, NOSPLIT, fmt.Sprintf("func(constants, norms, row *%s, n int) (canceled int)", f))
 	Doc(fmt.Sprintf("%s computes, n a multiple of %d and constants 2, part and norm,", name, t.lanes()), "",
 		"\tfor j < n:  row[j] = (norm + norms[j]) − 2·row[j]", "",
 		"and returns other than 0 where some of these are below part·(norm + norms[j]).")

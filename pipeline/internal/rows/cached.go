@@ -25,7 +25,7 @@ func BytesOf(sample mat.Matrix) int64 {
 	return 8 * int64(w)
 }
 
-// MapAll maps all rows of X; dense features block by block, so that a cancelled fit ends soon.
+// MapAll maps all rows of X; dense features block by block, so that a canceled fit ends soon.
 func MapAll(ctx context.Context, s *Step, X mat.Matrix) (mat.Matrix, error) {
 	n, _ := X.Dims()
 	if !s.Dense {

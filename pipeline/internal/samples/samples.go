@@ -18,11 +18,11 @@ func People(n int, seed uint64) datasets.Set {
 	rng := rand.New(rand.NewPCG(seed, 9))
 	X, y := mat.NewDense(n, 4, nil), make([]float64, n)
 	for i := range n {
-		age, hours, colour, cap := rng.NormFloat64()*10+40, rng.Float64()*60, float64(rng.IntN(3)), rng.ExpFloat64()
-		if age*hours/1500+colour/2+cap/3+rng.NormFloat64()/4 > 1.6 {
+		age, hours, color, cap := rng.NormFloat64()*10+40, rng.Float64()*60, float64(rng.IntN(3)), rng.ExpFloat64()
+		if age*hours/1500+color/2+cap/3+rng.NormFloat64()/4 > 1.6 {
 			y[i] = 1
 		}
-		X.SetRow(i, []float64{age, hours, colour, cap})
+		X.SetRow(i, []float64{age, hours, color, cap})
 	}
 	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{
 		Columns: []datasets.Column{{Name: "age"}, {Name: "hours"}, {Name: "colour", Kind: datasets.Categorical, Categories: []string{"blue", "green", "red"}}, {Name: "cap-gain"}},
@@ -36,7 +36,7 @@ func Amounts(data datasets.Set) datasets.Set {
 	return data
 }
 
-// Numbers are people whose colour and target are numbers too.
+// Numbers are people whose color and target are numbers too.
 func Numbers(n int, seed uint64) datasets.Set {
 	data := Amounts(People(n, seed))
 	data.Schema.Columns = slices.Clone(data.Schema.Columns)

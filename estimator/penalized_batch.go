@@ -25,7 +25,7 @@ func (s SVM) FitBatch(ctx context.Context, b share.Batch) (shared []string, err 
 	if err != nil {
 		return nil, err
 	}
-	return fitPenalised(ctx, b, specs, true)
+	return fitPenalized(ctx, b, specs, true)
 }
 
 // PlanBatch takes a batch on rows as they are, and one on related maps where the solver is newton.
@@ -46,7 +46,7 @@ func (s Logistic) FitBatch(ctx context.Context, b share.Batch) (shared []string,
 	if err != nil {
 		return nil, err
 	}
-	return fitPenalised(ctx, b, specs, true)
+	return fitPenalized(ctx, b, specs, true)
 }
 
 // PlanBatch is [SVM.PlanBatch].
@@ -60,14 +60,14 @@ func (s SVR) FitBatch(ctx context.Context, b share.Batch) (shared []string, err 
 	if err != nil {
 		return nil, err
 	}
-	return fitPenalised(ctx, b, specs, false)
+	return fitPenalized(ctx, b, specs, false)
 }
 
 // PlanBatch takes a batch on rows as they are.
 func (s SVR) PlanBatch(b share.Batch) (int64, error) { return pathBytes(b, false) }
 
-// fitPenalised is FitBatch of candidates of one type; mapped allows related maps.
-func fitPenalised[S penalised](ctx context.Context, b share.Batch, specs []S, mapped bool) ([]string, error) {
+// fitPenalized is FitBatch of candidates of one type; mapped allows related maps.
+func fitPenalized[S penalized](ctx context.Context, b share.Batch, specs []S, mapped bool) ([]string, error) {
 	list := make([]batch.PenalizedLoss, len(specs))
 	for i, s := range specs {
 		list[i] = s.plain()

@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// penalized is a spec that minimises C times a loss, and a penalty: [Logistic], [SVM] and [SVR].
-type penalised interface {
+// penalized is a spec that minimizes C times a loss, and a penalty: [Logistic], [SVM] and [SVR].
+type penalized interface {
 	Estimator
 	datasets.CostEstimator
 	name() string
@@ -25,8 +25,8 @@ type penalised interface {
 	fitted(m linear, classes []string) Predictor
 }
 
-// penalisedSolverParams declares how a penalized spec is solved.
-func penalisedSolverParams(l *param.List, solver *string, tol *float64, maxIter *int) {
+// penalizedSolverParams declares how a penalized spec is solved.
+func penalizedSolverParams(l *param.List, solver *string, tol *float64, maxIter *int) {
 	l.Choice(solver, "solver", "how to solve", "auto", "newton", "dual")
 	l.Float(tol, "tol", "gradient or duality gap, relative, at which to stop", param.Positive)
 	l.Int(maxIter, "max_iter", "most Newton steps, or passes of coordinate descent", param.AtLeast(1))
@@ -55,7 +55,7 @@ func marginCost(solver, loss string, shape datasets.Shape) datasets.Cost {
 }
 
 // fitSet is Fit of a penalized spec.
-func fitSet(ctx context.Context, s penalised, data datasets.Set) (Predictor, error) {
+func fitSet(ctx context.Context, s penalized, data datasets.Set) (Predictor, error) {
 	r, err := design.FromSet(data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: %s: %w", s.name(), err)
@@ -64,7 +64,7 @@ func fitSet(ctx context.Context, s penalised, data datasets.Set) (Predictor, err
 }
 
 // fitSource is FitSource of a penalized spec.
-func fitSource(ctx context.Context, s penalised, data datasets.Source) (Predictor, error) {
+func fitSource(ctx context.Context, s penalized, data datasets.Source) (Predictor, error) {
 	r, err := design.FromSource(ctx, data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: %s: %w", s.name(), err)
@@ -72,12 +72,12 @@ func fitSource(ctx context.Context, s penalised, data datasets.Source) (Predicto
 	return fitRows(ctx, s, r)
 }
 
-func fitRows(ctx context.Context, s penalised, r *design.Rows) (Predictor, error) {
+func fitRows(ctx context.Context, s penalized, r *design.Rows) (Predictor, error) {
 	err := specs.CheckFit(s)
 	var model solve.Linear
 	var classes []string
 	if err == nil {
-		model, classes, err = solvePenalised(ctx, s, r)
+		model, classes, err = solvePenalized(ctx, s, r)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("estimator: %s: %w", s.name(), err)
@@ -85,8 +85,8 @@ func fitRows(ctx context.Context, s penalised, r *design.Rows) (Predictor, error
 	return s.fitted(newLinear(model), classes), nil
 }
 
-// solvePenalised goes by coordinate descent or by Newton's method.
-func solvePenalised(ctx context.Context, s penalised, r *design.Rows) (solve.Linear, []string, error) {
+// solvePenalized goes by coordinate descent or by Newton's method.
+func solvePenalized(ctx context.Context, s penalized, r *design.Rows) (solve.Linear, []string, error) {
 	p := s.plain()
 	l, err := p.Labels(ctx, r)
 	if err == nil {

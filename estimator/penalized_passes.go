@@ -38,10 +38,10 @@ func (n newtonSums) state(s *model.State) { n.State(s) }
 
 // passing is a penalized spec that learns by passes of Newton's method.
 type passing interface {
-	penalised
+	penalized
 	// solver returns the way it goes, the loss and, of classes, their weights.
 	solver() (solver, loss string, by ClassWeight, numbers bool)
-	// task is what is minimised where each class has one row of its weight.
+	// task is what is minimized where each class has one row of its weight.
 	task(l *design.Labels) newton.Task
 }
 
