@@ -69,7 +69,7 @@ func ExampleFit() {
 	fmt.Println(err)
 	// Output:
 	// columns → rff → logistic
-	// center 4
+	// centre 4
 	// pipeline: row 0, column room: the model has no such column; it has size, rooms, built, furnished, rent
 	// row 0, column size: must be a number, got "large"
 	// row 0, column rooms: no value; a missing one is nil

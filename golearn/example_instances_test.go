@@ -27,6 +27,6 @@ func ExampleFromGrid() {
 	fmt.Println(data.Schema.Classes(), data.Y)
 	// Output:
 	// length numeric [] 2
-	// color categorical [red yellow] 1
+	// colour categorical [red yellow] 1
 	// [apple banana] [0 1 0]
 }

@@ -106,8 +106,8 @@ func ExampleColumns() {
 	// Output:
 	// age
 	// rooms
-	// color=blue
-	// color=red
+	// colour=blue
+	// colour=red
 	// ⎡20   1   1   0⎤
 	// ⎢40   2   0   1⎥
 	// ⎣60   3   0   1⎦

@@ -118,6 +118,9 @@ func baselineLabel(name string) string {
 	return name
 }
 
+// tile is a number that the page shows in large type, with its label.
+type tile struct{ Label, Value string }
+
 // tiles returns the main score of the model and of the baselines, and the number of rows they are computed on.
 func tiles(r result.Result) (out []tile) {
 	scores, rows, part := evaluatedScores(r)

@@ -29,9 +29,6 @@ type page struct {
 	Footer   string
 }
 
-// tile is a number that the page shows in large type, with its label.
-type tile struct{ Label, Value string }
-
 // section is a part of the page with a heading.
 type section struct {
 	ID, Title string

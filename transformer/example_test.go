@@ -158,7 +158,7 @@ func ExampleOneHot() {
 	fmt.Println(out.Name(0), out.Name(1))
 	fmt.Println(mat.Formatted(Z))
 	// Output:
-	// color=red color=blue
+	// colour=red colour=blue
 	// ⎡0  1⎤
 	// ⎣0  0⎦
 }

@@ -40,7 +40,7 @@ func TestGolden(t *testing.T) {
 	var input struct{ X, Init [][]float64 }
 	var expect struct {
 		Labels  []float64
-		Centers [][]float64
+		Centers [][]float64 `json:"centres"`
 		Inertia float64
 	}
 	golden.Load(t, "kmeans", &input, &expect)

@@ -25,7 +25,7 @@ func ExampleDecode() {
 		fmt.Println(f)
 	}
 	// Output:
-	// rings.yaml:2:3: pipeline[0]: no step is called "standardize" (did you mean standardize?)
+	// rings.yaml:2:3: pipeline[0]: no step is called "standardise" (did you mean standardize?)
 	// rings.yaml:3:16: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, got -1
 	// rings.yaml:3:20: pipeline.rff.feature: no parameter is called "feature" (did you mean features?)
 }
