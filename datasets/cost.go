@@ -14,7 +14,7 @@ type Cost struct {
 	WidthEstimated   bool    // whether OutputWidth is an estimate
 	NonZeros         float64 // nonzeros per row of a sparse output; 0 for a dense output
 	CheapToRecompute bool    // whether recomputing the features of a step costs less than a fit saves that reads them in float32; see [Float32Source]
-	Passes           int     // passes over the rows, without reading the first block; 0 if several or unknown
+	Passes           int     // passes over the rows, excluding the first block; 0 if several or unknown
 }
 
 // Add returns the sum of the operations and the maximum of the memory.

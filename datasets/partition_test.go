@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
-// The folds of a set by hash are those that Of says, and as large as chance has it: chi-squared with 6 degrees of
-// freedom is above 22.5 once in a thousand times.
+// The hash folds of a set agree with Of, and have random sizes: chi-squared with 6 degrees of
+// freedom exceeds 22.5 with probability 0.001.
 func TestHashKFold(t *testing.T) {
 	s := datasets.HashKFold{Folds: 7, Seed: 3}
 	folds, err := s.Split(randomSet(7000))
@@ -53,7 +53,7 @@ func TestHashKFold(t *testing.T) {
 	}
 }
 
-// Parts have the rows that of says, in their order, however the source cuts them.
+// Parts have the rows that of selects, in order, for any blocks of the source.
 func TestPartition(t *testing.T) {
 	set := randomSet(9000)
 	fold := datasets.HashKFold{Folds: 3}

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// counting counts rows, in so many passes.
+// counting counts rows, in a number of passes.
 type counting struct{ rows, left int }
 
 func (c *counting) Add(_ context.Context, block Set) error { c.rows += block.Rows(); return nil }
@@ -24,7 +24,7 @@ func (c *counting) Next(context.Context) (Pass, error) {
 	return &counting{left: c.left - 1}, nil
 }
 
-// fickle is a source that has another number of rows at each reading.
+// fickle is a source with another number of rows in each pass.
 type fickle struct {
 	Set
 	rows []int

@@ -103,7 +103,7 @@ func (s Set) Source() Source { return setSource{s} }
 
 type setSource struct{ set Set }
 
-// Set returns the rows. It tells internal/rowsource that src is a Set.
+// Set returns the rows. internal/rowsource uses it to recognize a Set.
 func (s setSource) Set() Set { return s.set }
 
 func (s setSource) Schema() Schema         { return s.set.Schema }

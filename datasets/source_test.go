@@ -24,7 +24,7 @@ import (
 type chunks struct {
 	set  datasets.Set
 	step int
-	rows int // as Dims tells
+	rows int // as returned by Dims
 }
 
 func (c chunks) Schema() datasets.Schema { return c.set.Schema }
@@ -182,7 +182,7 @@ func TestPrefetchReadsAhead(t *testing.T) {
 	}
 }
 
-// watched tells when its second block is read.
+// watched signals when its second block is read.
 type watched struct {
 	chunks
 	second chan struct{}

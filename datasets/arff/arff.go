@@ -37,10 +37,10 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 	return source(ctx, text.NewFile(o.FS, path), path, o)
 }
 
-// OpenFiles returns the rows of several files, one after the other, as [Open] returns those of one file that has
-// them all. The files have the same attributes, in any order; the levels of a nominal one are those of the first file,
-// then those that others add. A file without rows says nothing unless none has any. [rowfile.List] lists the files
-// of a folder or a pattern.
+// OpenFiles returns the rows of several files in sequence, as [Open] does for one file with all
+// rows. The files have the same attributes, in any order; the categories of a nominal one are those
+// of the first file, then the additional ones of the others. [rowfile.List] lists the files of a
+// directory or a pattern.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
 	r, err := table.OpenAll(paths, func(path string) (table.Reader, error) {
 		f, err := open(text.NewFile(o.FS, path), path, o)
@@ -64,9 +64,9 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 	return datasets.ReadAll(ctx, src)
 }
 
-// Read returns the rows of a string, gzip'd or not. It holds all of the text until it has the rows, because
-// a reading of the text for the schema comes before the one for the rows. Errors call the text by the
-// name of r, where that has one as an os.File has, else "input".
+// Read returns the rows of a text, optionally gzip-compressed. It stores the text until it has the
+// rows, because it makes one pass for the schema and one for the rows. Errors name the text by the
+// name of r, if it has one as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 	held, name, err := text.Buffer(ctx, r)
 	if err != nil {
@@ -144,7 +144,7 @@ func open(t *text.File, path string, o Options) (*file, error) {
 	return f, nil
 }
 
-// checkStrings reports a string attribute that nobody has said what to do with.
+// checkStrings reports string attributes without a role.
 func (f *file) checkStrings(stringColumns []int) error {
 	for _, j := range stringColumns {
 		c := f.form.Columns[j]
@@ -238,7 +238,7 @@ type invalid struct{ column int }
 
 func (invalid) Error() string { return "this is not utf-8, in which ARFF files are read" }
 
-// next returns the next line that says something.
+// next returns the next line that is not empty or a comment.
 func (h *header) next() ([]byte, error) {
 	for {
 		h.line++

@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/arff"
 )
 
-// From any reader come the rows, and the complaints, that come from a file with the same bytes.
+// Any reader gives the same rows and errors as a file with the same bytes.
 func TestReadFromReader(t *testing.T) {
 	ctx := context.Background()
 	shown := func(s datasets.Set, err error) string {

@@ -2,16 +2,16 @@
 // stream of blocks with [Open], whatever their size, or into memory with [ReadFile] or, from any
 // io.Reader, [Read]. [OpenRecords] and [ReadRecords] take record batches that a program has in memory.
 //
-// A column of rows is a column of the schema: numbers of any size, with a sign or without, and decimals, whole
-// numbers beyond 2^53 and decimals rounded to the nearest float64 as in a file of text, but not in their
-// names where they are categories; truths; texts, with a dictionary or without; dates and times, which
-// Roles.Dates takes apart, those with a zone by their time in UTC. A list of one size, say v, of numbers is the
-// columns v_0, v_1, … Other lists, maps, structures, unions, durations and times of day are no columns;
-// Roles.Drop leaves them out. A null, NaN, an empty text and "NaN" are missing values. Batches may be packed by
-// lz4 or zstd.
+// Columns of the schema correspond to columns of rows: signed and unsigned integers, floats and
+// decimals (values beyond 2^53 and decimals are rounded to the nearest float64, but keep their
+// names as categories); Booleans; strings, with and without dictionary; dates and times, which
+// Roles.Dates splits, those with a zone in UTC. A fixed-size list v of numbers is the columns v_0,
+// v_1, … Other lists, maps, structs, unions, durations and times of day are unsupported; drop them
+// with Roles.Drop. Null, NaN, the empty string and "NaN" are missing values. Batches may be
+// compressed by lz4 or zstd.
 //
-// A batch of records is held at a time. How many rows a file has is known without reading any, those of a stream once
-// all have been read.
+// One record batch is in memory at a time. The number of rows of a file is known without reading
+// any, that of a stream after reading all.
 //
 // Format: https://arrow.apache.org/docs/format/Columnar.html
 package arrow
@@ -46,9 +46,9 @@ type Options struct {
 	FS fs.FS // where the file is; nil is the machine's own file system
 }
 
-// Open returns the rows of the file at path, in the format of files or of streams, as a source that reads the
-// file anew for every pass. Without Options.Schema it reads the columns of texts once, to learn their
-// categories, and the target, weights and groups to check them.
+// Open returns the rows of the file at path, in file or stream format, as a source that reads the
+// file in every pass. Without Options.Schema it makes one pass over the string columns to learn
+// their categories, and over the target, weights and groups to check them.
 func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
 	return OpenFiles(ctx, []string{path}, o)
 }

@@ -203,7 +203,7 @@ func must(b []byte, err error) []byte {
 	return b
 }
 
-// What is wrong is said with the file, the batch and the column.
+// Errors name the file, the batch and the column.
 func TestErrors(t *testing.T) {
 	stream, file := must(os.ReadFile("testdata/stream.arrows")), must(os.ReadFile("testdata/file.arrow"))
 	damaged := must(os.ReadFile("testdata/zstd.arrow"))
@@ -240,7 +240,7 @@ func TestErrors(t *testing.T) {
 
 func one(whole []byte) fs.FS { return fstest.MapFS{"x": {Data: whole}} }
 
-// Whatever the cores, the rows are the same; a reading that is canceled says so.
+// The rows do not depend on the number of cores; a canceled pass returns the cancellation.
 func TestCores(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	var first datasets.Set
@@ -270,7 +270,8 @@ func TestCores(t *testing.T) {
 	}
 }
 
-// FuzzOpen holds that bytes are either refused or have the rows that they say, in a file and through a pipe.
+// FuzzOpen checks that bytes are either rejected or have the declared rows, in a file and through a
+// pipe.
 func FuzzOpen(f *testing.F) {
 	names, err := filepath.Glob("testdata/*.*r*")
 	if err != nil {
@@ -300,7 +301,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// Bytes that are damaged anywhere are refused, or have the rows that they say; no size that they claim ends the process.
+// Damaged bytes are rejected, or have the declared rows; no declared size ends the process.
 func TestDamaged(t *testing.T) {
 	names, err := filepath.Glob("testdata/*.*r*")
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/bochner-ml/bochner/datasets/internal/arrays"
 )
 
-// What a message says of itself is checked before it is decoded: a list of a few bytes can claim to be long, and the
-// decoder allocates what it claims.
+// Message metadata are checked before they are decoded: a list of a few bytes can claim a large
+// length, which the decoder would allocate.
 //
 // Format: https://github.com/apache/arrow/tree/main/format (Message.fbs, Schema.fbs, File.fbs)
 
-// maxMessage bounds the bytes of what a message says of itself.
+// maxMessage bounds the bytes of message metadata.
 const maxMessage = 1 << 28
 
 var errInconsistent = errors.New("a message does not go together")
@@ -26,7 +26,7 @@ var errInconsistent = errors.New("a message does not go together")
 // table is a table of a message.
 type table struct{ flatbuffers.Table }
 
-// list returns where a list with elements of so many bytes begins, and how long it is.
+// list returns the start and the length of a list with elements of the given width.
 func (t *table) list(field flatbuffers.VOffsetT, width int) (at flatbuffers.UOffsetT, n int) {
 	o := flatbuffers.UOffsetT(t.Offset(field))
 	if o == 0 {
@@ -72,7 +72,7 @@ func (t *table) checkFields(field, metadata flatbuffers.VOffsetT, depth int, cou
 
 func (t *table) checkSchema() { t.checkFields(6, 8, 0, new(int)) }
 
-// message is what a message says of itself.
+// message is the metadata of a message.
 type message struct {
 	kind byte
 	rows int64
@@ -210,7 +210,7 @@ func (c *checkedReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// next reads what the next message says of itself.
+// next reads the metadata of the next message.
 func (c *checkedReader) next() error {
 	head := make([]byte, 4, 8)
 	if _, err := io.ReadFull(c.in, head); err == io.EOF {

@@ -1,7 +1,7 @@
 // Package builtin holds small real data sets, so that examples run on a machine with no network.
 //
-// They are unchanged copies from the UCI Machine Learning Repository, under CC BY 4.0; [About] says
-// whom to credit.
+// They are unchanged copies from the UCI Machine Learning Repository, under CC BY 4.0; [About] has
+// the attributions.
 package builtin
 
 import (

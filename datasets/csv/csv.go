@@ -34,7 +34,7 @@ type Options struct {
 	Columns   []string // names of the columns, instead of the header's
 	Delimiter string   // one character, or "space" for runs of blanks; "" is a tab in .tsv files, else a comma
 	Comment   string   // prefix of lines to skip
-	Missing   []string // fields that denote a missing value, besides the empty one; nil means those of Schema, else "NaN" and "nan"
+	Missing   []string // strings that denote a missing value, in addition to the empty one; nil means those of Schema, else "NaN" and "nan"
 	Skip      int      // lines to skip at the beginning
 	Encoding  string   // utf-8 (also ""), latin-1, windows-1252 or utf-16
 	Decimal   string   // decimal mark of numbers: a point (also "") or a comma
@@ -52,10 +52,10 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 	return source(ctx, text.NewFile(o.FS, path), path, o)
 }
 
-// OpenFiles returns the rows of several files, one after the other, as [Open] returns those of one file that has
-// them all: kinds and categories are those of all rows. Each file is written as the options say, with a header of its
-// own unless they say otherwise; the files have the same columns, in any order where a header names them. One that is
-// empty has no rows. A folder or a pattern has to be listed before.
+// OpenFiles returns the rows of several files in sequence, as [Open] does for one file with all
+// rows: kinds and categories are those of all rows. Each file has the format of the options, with
+// its own header by default; the files have the same columns, in any order if there are headers.
+// Empty files have no rows. Expand directories and patterns first.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
 	r, err := table.OpenAll(paths, func(path string) (table.Reader, error) { return open(text.NewFile(o.FS, path), path, o) })
 	if err != nil {
@@ -74,9 +74,9 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 	return datasets.ReadAll(ctx, src)
 }
 
-// Read returns the rows of a string, gzip'd or not. It holds all of the text until it has the rows, because
-// a reading of the text for the schema comes before the one for the rows. Errors call the text by the
-// name of r, where that has one as an os.File has, else "input".
+// Read returns the rows of a text, optionally gzip-compressed. It stores the text until it has the
+// rows, because it makes one pass for the schema and one for the rows. Errors name the text by the
+// name of r, if it has one as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 	held, name, err := text.Buffer(ctx, r)
 	if err != nil {

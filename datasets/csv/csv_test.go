@@ -513,7 +513,7 @@ func compare(t *testing.T, text, comment string) {
 	}
 }
 
-// TestStandard compares random texts over the bytes that matter with encoding/csv.
+// TestStandard compares random text over the relevant bytes with encoding/csv.
 func TestStandard(t *testing.T) {
 	if !exhaustive.Tests() {
 		t.Skip("large files")
@@ -627,8 +627,7 @@ func TestMissingMarkersTravelWithTheSchema(t *testing.T) {
 	}
 }
 
-// Columns that a schema lacks are an error, or left out where the options say so; one that is missing
-// stays an error.
+// Columns that a schema lacks are an error, or ignored by option; a missing one is always an error.
 func TestIgnoreExtra(t *testing.T) {
 	train, err := read("a,b,y\n1,u,2\n3,v,4\n", csv.Options{Roles: target("y")})
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/bochner-ml/bochner/datasets/internal/text"
 )
 
-// A part is so many bytes, as far as records allow: enough that handing it over costs little, few enough that
-// several with their numbers stay in a core's cache. The first ones are small, for small files. Tests have them
-// smaller.
+// Size of a part, rounded to whole records: large enough to amortize the handover, small enough
+// that several with their numbers fit in the cache of a core. The first parts are small, for small
+// files. Tests use smaller ones.
 var (
 	smallPart = 64 << 10
 	fullPart  = 512 << 10
@@ -28,7 +28,7 @@ type parts struct {
 	file  *file
 	r     io.Reader
 	rest  []byte // what was read behind the last part; in the memory of that
-	err   error  // what ended the reading of r
+	err   error  // why reading r ended
 	size  int    // of the next part
 	bytes int64  // that were cut off
 	done  bool
@@ -108,7 +108,7 @@ func (p *parts) Next(used table.Part) (table.Part, error) {
 	}
 }
 
-// fill reads until the part has so many bytes.
+// fill reads until the part has size bytes.
 func (p *parts) fill(t *part, size int) {
 	t.buf = slices.Grow(t.buf, max(size-len(t.buf), 0))
 	for p.err == nil && len(t.buf) < size {
@@ -118,7 +118,7 @@ func (p *parts) fill(t *part, size int) {
 	}
 }
 
-// Read reads on behind what was cut, until what ended the reading.
+// Read continues after the last part, until reading ends.
 func (p *parts) Read(b []byte) (n int, err error) {
 	if p.err != nil {
 		return 0, p.err

@@ -226,7 +226,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 	}
 }
 
-// A text whose reading fails is read up to there.
+// Text before a read error is scanned.
 func TestPartsOfABrokenText(t *testing.T) {
 	defer func(small, full int) { smallPart, fullPart = small, full }(smallPart, fullPart)
 	smallPart, fullPart = 8, 16
@@ -264,7 +264,7 @@ type broken struct {
 
 func (b broken) Read(p []byte) (int, error) { return b.r.Read(p) }
 
-// Numbers are told with the fields that they are, and the fields are those of a scanner that knows of none.
+// Fields marked as numbers are those that a scanner without marks returns.
 func TestNumbersOfFields(t *testing.T) {
 	numbers, others := 0, 0
 	for seed := range uint64(2000) {

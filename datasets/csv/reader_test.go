@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/csv"
 )
 
-// From any reader come the rows, and the complaints, that come from a file with the same bytes.
+// Any reader gives the same rows and errors as a file with the same bytes.
 func TestReadFromReader(t *testing.T) {
 	ctx := context.Background()
 	shown := func(s datasets.Set, err error) string {
@@ -29,7 +29,7 @@ func TestReadFromReader(t *testing.T) {
 		return fmt.Sprintf("%v %v %v", mat.Formatted(s.X), s.Y, s.Schema)
 	}
 	for _, text := range []string{
-		"a,b,y\n1,red,2\n,blue,3\n", // texts after numbers are read once more
+		"a,b,y\n1,red,2\n,blue,3\n", // strings after numbers need another pass
 		"a,y\n1,no\n2,yes\nx,no\n",
 		"a,y\n1,2,wrong\n",
 		"wrong,wrong\n1,2\n",

@@ -9,10 +9,9 @@ import (
 	"io"
 )
 
-// Scan calls yield with every record of the file at path in turn, the header among them, until the
-// first error, which it returns. It asks nothing of the records: they may differ in their number of
-// fields. A missing value is nil; fields are valid until yield returns. Of the options those count that
-// say how the file is written.
+// Scan calls yield with every record of the file at path, including the header, until the first
+// error, which it returns. Records may differ in their number of fields. A missing value is nil;
+// fields are valid until yield returns. Only the format options are used.
 func Scan(ctx context.Context, path string, o Options, yield func(line int, fields [][]byte) error) error {
 	f := &file{path: path, text: text.NewFile(o.FS, path), o: o}
 	var err error

@@ -77,7 +77,7 @@ func (s *scanner) next() error {
 	}
 }
 
-// tooLong is the error at a record that begins with b and goes on.
+// tooLong returns the error of a record that begins with b and exceeds the limit.
 func (s *scanner) tooLong(b []byte) error {
 	if bytes.Count(b, quote)%2 == 1 {
 		return fmt.Errorf("%w: more than %d bytes; is a quote left open?", text.ErrTooLong, s.bound)

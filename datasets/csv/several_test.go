@@ -21,7 +21,8 @@ type parts struct {
 	rows   [][]string
 }
 
-// draw returns rows of columns of all kinds: in some numbers come before texts, or texts before numbers.
+// draw returns rows with columns of all kinds, some with numbers before strings, or strings before
+// numbers.
 func draw(rng *rand.Rand) parts {
 	p := parts{header: []string{"number", "level", "late", "early", "gap", "group", "weight", "y"}}
 	n := 1 + rng.IntN(300)
@@ -103,7 +104,7 @@ func TestSeveralFiles(t *testing.T) {
 		one, oneErr := csv.Open(ctx, whole, o)
 		all, allErr := csv.OpenFiles(ctx, paths, o)
 		if oneErr != nil || allErr != nil {
-			// A text among numbers: the same complaint, of another place.
+			// A string among numbers: the same error at another position.
 			if oneErr == nil || allErr == nil {
 				t.Fatalf("seed %d: one file: %v; several: %v", seed, oneErr, allErr)
 			}
@@ -159,7 +160,7 @@ func TestSeveralFilesLaws(t *testing.T) {
 	sourcetest.Run(t, src)
 }
 
-// What is wrong with one of several files is said with its name and its line.
+// Errors in one of several files have its name and line.
 func TestSeveralFilesFaults(t *testing.T) {
 	t.Chdir(t.TempDir())
 	files := map[string]string{
@@ -200,7 +201,7 @@ func TestSeveralFilesFaults(t *testing.T) {
 			t.Errorf("%v: %v\nwanted %s", c.paths, err, c.want)
 		}
 	}
-	// Where the first value is missing is said of the file that has it.
+	// The first missing value is reported with its file.
 	if err := os.WriteFile("gap.csv", []byte("k,y,x\nred,no,\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// Write writes data with a header: the inputs, then the target or targets, then columns "weight" and
-// "group" where data has them. Categories are written by name, a missing or unknown one as an empty
-// field, numbers so that reading them again gives the same bits.
+// Write writes data with a header: the inputs, the target or targets, and columns "weight" and
+// "group" if data has them. Categories are written by name, missing and unknown ones as empty
+// fields; numbers round-trip to the same bits.
 func Write(w io.Writer, data datasets.Set) error {
 	out := csv.NewWriter(w)
 	var record []string

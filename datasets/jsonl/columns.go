@@ -163,7 +163,7 @@ func (c *columns) scan(ctx context.Context, files []*file, o *Options) error {
 	return c.declare(shapes, o)
 }
 
-// errFirst ends a look behind the first row.
+// errFirst stops a scan after the first row.
 var errFirst = errors.New("the first row is enough")
 
 // readOnce reports whether the file can be read just once.
@@ -195,10 +195,11 @@ func (s *columnValues) observe(c *columns, f *file, line int, kind jsonscan.Kind
 	}
 }
 
-// numberThreshold is the share of numbers from which on a string in a column is taken for a fault, as in a CSV file.
+// numberThreshold is the fraction of numbers above which a string in a column is an error, as in a
+// CSV file.
 const numberThreshold = 0.9
 
-// declare says of what kind the columns are, as far as JSON does.
+// declare sets the kinds of the columns, as far as JSON determines them.
 func (c *columns) declare(shapes []columnValues, o *Options) error {
 	c.learned = true
 	var wrong []error

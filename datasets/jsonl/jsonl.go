@@ -1,11 +1,12 @@
 // Package jsonl reads JSON lines, one object on each line: as a stream of blocks with [Open], whatever their
 // size, or into memory with [ReadFile] or, from any io.Reader, [Read].
 //
-// The keys of the objects are the columns, in the order in which they come first; an object without a key has a
-// missing value there, and so have null, NaN, the empty text and the texts in Options.Missing. A column of numbers is
-// numeric, one of texts is categorical, whatever the texts are: "01234" is no number. A column of truths has the
-// numbers 0 and 1, and as a target the classes false and true. In a column of numbers and texts all values are texts,
-// as in a CSV file. Numbers are those of package strconv, to the last bit.
+// The keys of the objects are the columns, in the order of their first occurrence; an object
+// without a key has a missing value, as have null, NaN, the empty string and the strings in
+// Options.Missing. A column of numbers is numeric, one of strings is categorical: "01234" is not a
+// number. A column of Booleans has the numbers 0 and 1, and as a target the classes false and true.
+// In a column of numbers and strings all values are strings, as in a CSV file. Numbers are parsed
+// as by strconv, to the last bit.
 //
 // A first look finds the keys and what their values are, a pass learns the categories; with a schema neither is needed.
 // What is no value of a table, an object or an array, is an error at its line and key, and so is a key that is there
@@ -31,7 +32,7 @@ import (
 type Options struct {
 	datasets.Roles
 
-	Missing   []string // strings that denote a missing value, besides the empty one; nil means those of Schema, else "NaN" and "nan"
+	Missing   []string // strings that denote a missing value, in addition to the empty one; nil means those of Schema, else "NaN" and "nan"
 	MaxRecord int      // bytes that a line may have; 0 is 16 MiB
 	FS        fs.FS    // where the file is; nil is the machine's own file system
 }
@@ -65,9 +66,9 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 	return datasets.ReadAll(ctx, src)
 }
 
-// Read returns the rows of a string, gzip'd or not. It holds all of the text until it has the rows, because
-// readings of the text for the columns and the schema come before the one for the rows. Errors call the text by the
-// name of r, where that has one as an os.File has, else "input".
+// Read returns the rows of a text, optionally gzip-compressed. It stores the text until it has the
+// rows, because it makes passes for the columns and the schema before the one for the rows. Errors
+// name the text by the name of r, if it has one as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 	held, name, err := text.Buffer(ctx, r)
 	if err != nil {
@@ -156,7 +157,7 @@ func (f *file) lines(ctx context.Context, yield func(line int, b []byte) error) 
 	}
 }
 
-// lineError puts an error at a line, unless it has a place or is somebody else's.
+// lineError adds a line to an error without a position of this package.
 func (f *file) lineError(line int, err error) error {
 	switch e := err.(type) {
 	case misplaced:

@@ -160,7 +160,7 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// What the values of a key are says what its column is.
+// The values of a key determine the kind of its column.
 func TestKinds(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -213,7 +213,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// What is wrong is said with its line, and its letter or its key.
+// Errors have the line, and the position or the key.
 func TestFaults(t *testing.T) {
 	schema := &datasets.Schema{Columns: []datasets.Column{{Name: "a"}, {Name: "k", Kind: datasets.Categorical, Categories: []string{"x"}}}, Targets: []datasets.Column{{Name: "y"}}}
 	many := strings.Repeat(`{"a":1}`+"\n", 19) + `{"a":"n/a"}` + "\n"

@@ -138,14 +138,14 @@ func (c *cursor) Decode(k int, v *table.Values) error {
 	return nil
 }
 
-// elements are values in a row of bytes, so many bytes apart.
+// elements is a strided view of values in bytes.
 type elements struct {
 	f    *field
 	step int
 	data []byte
 }
 
-// numbers writes numbers and truths.
+// numbers writes numbers and Booleans.
 func (e elements) numbers(out []float64) {
 	data, step, order := e.data, e.step, e.f.order
 	if order == binary.LittleEndian && e.f.kind == 'f' && e.f.size == 8 { // what nearly all are
@@ -209,7 +209,7 @@ func (e elements) numbers(out []float64) {
 	}
 }
 
-// strings writes the codes of texts, or of numbers, truths and times as texts.
+// strings writes the codes of strings, or of numbers, Booleans and times formatted as strings.
 func (e elements) strings(out []int32, d *table.Dictionary) {
 	var buffer []byte
 	for i := range out {
@@ -277,7 +277,7 @@ func (f *field) integer(element []byte) int64 {
 	return int64(v<<shift) >> shift
 }
 
-// unit is a unit of time: so many of it make a second, or it has so many seconds; or it is of months.
+// unit is a unit of time: a fraction or a multiple of a second, or months.
 type unit struct {
 	parts, seconds int64
 	months         int64

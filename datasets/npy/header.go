@@ -246,7 +246,7 @@ func (f *field) columnType() table.Type {
 	return table.Unsupported
 }
 
-// literal reads a value as Python writes it: texts, integers, truths, lists and tuples, dictionaries.
+// literal parses Python literals: strings, integers, Booleans, lists, tuples and dictionaries.
 type literal struct{ rest string }
 
 // maxDepth bounds how deep values are in others.

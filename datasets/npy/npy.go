@@ -2,19 +2,20 @@
 // name; as a stream of blocks with [Open], whatever their size, or into memory with [ReadFile] or, from any
 // io.Reader, [Read].
 //
-// The first axis of an array is that of the rows. A .npy file of one axis is a column called x0, of two
-// axes the columns x0, x1, … Of a .npz file every array of one axis is a column called as the array is;
-// of two axes the array X is the columns x0, x1, …, and another one, say Z, the columns Z_0, Z_1, … They
-// stand in the order of the file, but for an array called y or Y, which comes last, where readers of files
-// expect a target that nobody names. An array that has not as many rows as X, or else as the first one,
-// is no column; data.drop leaves it out. The fields of a structured array are columns of their names.
+// The first axis of an array is that of the rows. A .npy file with one axis is the column x0, with
+// two axes the columns x0, x1, … In a .npz file each array with one axis is a column with the name
+// of the array; the array X with two axes is the columns x0, x1, …, and any other, such as Z, the
+// columns Z_0, Z_1, … Columns are in the order of the file, except that y or Y is last, the default
+// position of the target. An array with another number of rows than X, or else than the first one,
+// is unsupported; drop it with data.drop. The fields of a structured array are columns with their
+// names.
 //
-// Numbers may be floats, integers with a sign or without, of any size up to 64 bits and either byte order,
-// and truths; integers beyond 2^53 are rounded to the nearest float64, as in a file of text, but
-// not in their names where they are categories. NaN is a missing value. Texts (U, S) are categories, and so
-// are an empty text and "NaN" missing ones; dates and times (M8) are taken apart by Roles.Dates. Versions 1
-// to 3 of the format, and both orders of axes, are read: one in Fortran's order only from a file that can
-// be read at any place. Complex numbers, objects and whatever else are no columns.
+// Numbers may be floats, signed and unsigned integers of up to 64 bits in either byte order, and
+// Booleans; integers beyond 2^53 are rounded to the nearest float64, but keep their names as
+// categories. NaN is a missing value. Strings (U, S) are categories, with the empty string and
+// "NaN" as missing values; Roles.Dates splits dates and times (M8). Format versions 1 to 3 and both
+// axis orders are supported; Fortran order requires a seekable file. Complex numbers, objects and
+// other types are unsupported.
 //
 // Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 package npy
@@ -100,7 +101,7 @@ func open(of *steady.File) (table.Columnar, error) {
 
 func (f *file) ColumnForm() table.ColumnForm { return f.form }
 
-// rows is how many there are: as many as X has, or else the first array that has any.
+// rows returns the number of rows: of X, or else of the first array.
 func (f *file) rows() int {
 	out := -1
 	for _, m := range f.arrays {

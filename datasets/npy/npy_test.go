@@ -160,7 +160,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// What is wrong is said with the file, the column and a way out.
+// Errors name the file, the column and a remedy.
 func TestErrors(t *testing.T) {
 	valid, err := os.ReadFile("testdata/plain.npy")
 	if err != nil {
@@ -239,7 +239,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Rows without a target are told all at once where nobody has learned from them.
+// Rows without a target are reported together before anything is learned.
 func TestUnlabeled(t *testing.T) {
 	roles := mixed
 	roles.Passthrough = nil

@@ -66,7 +66,8 @@ func TestSeveralFiles(t *testing.T) {
 	}
 }
 
-// Columns go by name. Texts in one file make a column of texts; a type that goes with none is an error.
+// Columns are matched by name. Strings in one file make a categorical column; an incompatible type
+// is an error.
 func TestSeveralTypes(t *testing.T) {
 	a := fields(t, "a.npy", "[('k', '<f8'), ('n', '<i4')]", 2, 3.5, int32(1), 4.0, int32(2))
 	b := fields(t, "b.npy", "[('n', '|b1'), ('k', '|S3')]", 2, true, []byte("red"), false, []byte("4\x00\x00"))

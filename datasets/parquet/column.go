@@ -48,7 +48,7 @@ type pageState struct {
 	code int32
 }
 
-// decode reads the next values of a group, as many as there are rows.
+// decode reads the next values of a group, up to the given number of rows.
 func (c *column) decode(r *pq.Reader, group, rows int, v *table.Values) (err error) {
 	if group != c.group {
 		c.close()
@@ -134,7 +134,7 @@ func (c *column) close() {
 
 var errEnd = errors.New("damaged: its pages end before its values")
 
-// decodeStrings finds the codes of texts, page after page, as long as their bytes are there.
+// decodeStrings reads the codes of strings, page by page, while their bytes are valid.
 func (c *column) decodeStrings(r *pq.ByteArrayColumnChunkReader, rows int, v *table.Values) error {
 	before := c.words
 	if c.words = c.words.Reuse(); c.words != before {
@@ -239,7 +239,7 @@ func (c *column) array(n int, values []byte, err error) (arrow.Array, error) {
 	return array.MakeFromData(data), nil
 }
 
-// micros returns times of 96 bits in microseconds since 1970; nanoseconds have no room for all of them.
+// micros converts 96-bit times to microseconds since 1970; int64 nanoseconds would overflow.
 func micros(times []parquet.Int96) []byte {
 	out := make([]int64, len(times))
 	for i, t := range times {

@@ -53,7 +53,7 @@ func checkTail(b *steady.Bytes) error {
 	return nil
 }
 
-// readFooter reads what the file says of itself.
+// readFooter reads the metadata of the file.
 func readFooter(b *steady.Bytes) (m *metadata.FileMetaData, err error) {
 	defer arrays.Recover(&err)
 	if err := checkTail(b); err != nil {
@@ -81,7 +81,7 @@ func check(m *metadata.FileMetaData, size int64) error {
 		}
 		for j := range g.NumColumns() {
 			if n == 0 {
-				break // where it would be nobody knows
+				break // its position is unknown
 			}
 			if err := checkChunk(g, j, size); err != nil {
 				return fmt.Errorf("row group %d: column %s: %w", k, m.Schema.Column(j).Path(), err)
@@ -94,7 +94,7 @@ func check(m *metadata.FileMetaData, size int64) error {
 	return nil
 }
 
-// checkChunk checks what the footer says of a column in a row group.
+// checkChunk checks the metadata of a column in a row group.
 func checkChunk(g *metadata.RowGroupMetaData, j int, size int64) error {
 	c, err := g.ColumnChunk(j)
 	if err != nil {

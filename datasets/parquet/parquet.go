@@ -2,16 +2,16 @@
 // into memory with [ReadFile] or, from any
 // io.Reader, [Read].
 //
-// A column of rows is a column at the top of the schema that is neither repeated nor made of others: numbers
-// of any size, with a sign or without, and decimals, integers beyond 2^53 and decimals rounded to the
-// nearest float64 as in a file of text, but not in their names where they are categories; truths; texts,
-// with a dictionary or without; dates and times, which Roles.Dates takes apart, those with a zone by their
-// time in UTC. Lists, maps, structures and times of day are no columns; Roles.Drop leaves them out. A null, NaN,
-// an empty text and "NaN" are missing values. Pages may be packed by snappy, zstd, gzip, brotli or lz4
-// (raw). Check sums of pages are not compared.
+// Columns of the schema are top-level columns that are neither repeated nor nested: signed and
+// unsigned integers, floats and decimals (values beyond 2^53 and decimals are rounded to the
+// nearest float64, but keep their names as categories); Booleans; strings, with and without
+// dictionary; dates and times, which Roles.Dates splits, those with a zone in UTC. Lists, maps,
+// structs and times of day are unsupported; drop them with Roles.Drop. Null, NaN, the empty string
+// and "NaN" are missing values. Pages may be compressed by snappy, zstd, gzip, brotli or lz4 (raw).
+// Page checksums are not verified.
 //
-// Only the columns in use are read, page by page and several at once, so that memory does not grow with the
-// rows or the row groups of a file. The number of rows is known without reading any.
+// Only used columns are read, page by page and concurrently, so memory does not grow with the rows
+// or the row groups of a file. The number of rows is known without reading any.
 //
 // Format: https://parquet.apache.org/docs/file-format/
 package parquet
@@ -49,10 +49,10 @@ type Options struct {
 	FS fs.FS // where the file is; nil is the machine's own file system
 }
 
-// Open returns the rows of the file at path as a source that reads the file again for every pass and stores
-// a few pages of each column and a few blocks of rows. Without Options.Schema it reads the columns of texts
-// once, to learn their categories, and the target, weights and groups to check them. The file is one that can be
-// read at any place.
+// Open returns the rows of the file at path as a source that reads the file in every pass and
+// buffers a few pages of each column and a few blocks of rows. Without Options.Schema it makes one
+// pass over the string columns to learn their categories, and over the target, weights and groups
+// to check them. The file must be seekable.
 func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
 	return OpenFiles(ctx, []string{path}, o)
 }

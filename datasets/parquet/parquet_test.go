@@ -99,7 +99,7 @@ func gather(t testing.TB, src datasets.Source) datasets.Set {
 	return set
 }
 
-// What is wrong is said with the file, the column and a way out.
+// Errors name the file, the column and a remedy.
 func TestErrors(t *testing.T) {
 	whole, err := os.ReadFile("testdata/snappy.parquet")
 	if err != nil {
@@ -192,7 +192,7 @@ func TestWithoutInputs(t *testing.T) {
 	}
 }
 
-// Whatever the cores, the rows are the same; a reading that is canceled says so.
+// The rows do not depend on the number of cores; a canceled pass returns the cancellation.
 func TestCores(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	var first datasets.Set
@@ -219,7 +219,7 @@ func TestCores(t *testing.T) {
 	}
 }
 
-// FuzzOpen holds that a file is either refused or has the rows that it says.
+// FuzzOpen checks that a file is either rejected or has the declared rows.
 func FuzzOpen(f *testing.F) {
 	names, err := filepath.Glob("testdata/*.parquet")
 	if err != nil {

@@ -48,7 +48,7 @@ func rows() datasets.Set {
 	return set
 }
 
-// tape is the rows as blocks of ten, all in the same arrays, and breaks the law it is told to.
+// tape returns the rows as blocks of ten, all in the same arrays, and violates the given invariant.
 type tape struct {
 	set    datasets.Set
 	breaks string

@@ -29,9 +29,9 @@ var checks = []check{
 	{"cancel", testCancel},
 }
 
-// Run holds src to every law, each in a subtest: it can be read again, says its size, stops at an error
-// and when it is canceled, lets two readers work at once, reads the same through Prefetch and Subset, and
-// a survey of it finds what is in its blocks.
+// Run checks every invariant of src, each in a subtest: it can be read repeatedly and by two
+// concurrent readers, declares its size, stops at errors and cancellation, is unchanged by Prefetch
+// and Subset, and its content scan agrees with its blocks.
 func Run(t *testing.T, src datasets.Source) {
 	t.Helper()
 	all := gather(t, src)
@@ -43,7 +43,7 @@ func Run(t *testing.T, src datasets.Source) {
 	}
 }
 
-// testSize: what a source says of its rows before the first is read is so.
+// testSize: the declared number of rows is correct.
 func testSize(t testing.TB, src datasets.Source, all datasets.Set) {
 	rows, cols := src.Dims()
 	if cols != all.Cols() || rows >= 0 && rows != all.Rows() {
@@ -83,7 +83,7 @@ func testConcurrent(t testing.TB, src datasets.Source, all datasets.Set) {
 
 var errStop = errors.New("stop")
 
-// testStop: the error of whoever reads ends the pass and is returned as it is.
+// testStop: an error of the reader ends the pass and is returned unchanged.
 func testStop(t testing.TB, src datasets.Source, _ datasets.Set) {
 	for _, s := range []datasets.Source{src, rowsource.Prefetch(src)} {
 		calls := 0
@@ -106,7 +106,7 @@ func testCancel(t testing.TB, src datasets.Source, _ datasets.Set) {
 	}
 }
 
-// testContent: what a source knows of its columns is what a reading of its blocks shows.
+// testContent: the content scan of a source agrees with its blocks.
 func testContent(t testing.TB, src datasets.Source, all datasets.Set) {
 	got, err := datasets.ScanContent(context.Background(), src)
 	if err != nil {

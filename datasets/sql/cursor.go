@@ -265,7 +265,7 @@ func (f *columnScanner) Scan(src any) error {
 type cell struct {
 	table.ColumnRequest
 	zoned   bool // whether times have a zone
-	labels  bool // whether numbers are truths, as in SQLite
+	labels  bool // whether numbers are Booleans, as in SQLite
 	numbers []float64
 	seconds []int64
 	codes   []int32
@@ -306,7 +306,7 @@ func (c *cell) put(src any) error {
 // add takes a value into the sum.
 func (c *cell) add(v uint64) { c.sum = bits.RotateLeft64((c.sum^v)*0x9e3779b97f4a7c15, 29) }
 
-// seed is that of the sums of texts.
+// seed is the seed of the hashes of strings.
 var seed = maphash.MakeSeed()
 
 func (c *cell) putString(src any) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// Transactional says whether the database keeps the snapshot, so that what others write is not seen.
+// Transactional reports whether the database isolates the snapshot from concurrent writes.
 func (s *Snapshot) Transactional() bool { return s.tx != nil }
 
 // Digest returns the SHA-256 sum, in hexadecimal letters, of the rows of queries in their order: of what their columns
@@ -73,7 +73,7 @@ func (s *rowHash) Scan(src any) error {
 	if src != nil {
 		text, err := appendString(s.buf, src, true)
 		if err != nil {
-			text = fmt.Append(s.buf, src) // of a column that nobody can read
+			text = fmt.Append(s.buf, src) // of an unsupported column
 		}
 		s.buf, length = text, uint64(len(text)-8)
 	}

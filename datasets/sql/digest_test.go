@@ -8,8 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets/sql"
 )
 
-// The sum is that of names and texts with their lengths in front, the same in every database, and another one for
-// another order of the rows, or another place of a missing value.
+// The digest is that of names and strings with their lengths, equal for every database, and
+// different for another row order or another position of a missing value.
 func TestDigest(t *testing.T) {
 	length := func(n byte) string { return string([]byte{n, 0, 0, 0, 0, 0, 0, 0}) }
 	const missing = "\xff\xff\xff\xff\xff\xff\xff\xff"

@@ -4,11 +4,11 @@
 //	db, err := sql.Open("pgx", os.Getenv("DATABASE_URL")) // of package database/sql
 //	src, err := rows.Open(ctx, db, "select rent, area, city from flats order by id", nil, rows.Options{…})
 //
-// Columns have the types that the database says: numbers are numeric, truths too, but for the target, where they are
-// classes; texts are categorical; dates and times are taken apart by Roles.Dates, those with a zone in UTC. NULL is a
-// missing value, and so are NaN, the empty text and "NaN". Where the database does not say the type of a column, as
-// SQLite does not for what is computed, its values do, in a pass of their own. Objects, arrays, bytes and whatever else
-// are no columns, unless nobody wants them.
+// Columns have the types that the database declares: numbers are numeric; Booleans are numeric,
+// except that a Boolean target is a class; strings are categorical; Roles.Dates splits dates and
+// times, those with a zone in UTC. NULL, NaN, the empty string and "NaN" are missing values. If the
+// database declares no type, as SQLite for computed columns, the values determine it, in a separate
+// pass. Objects, arrays, bytes and other types are unsupported, unless they are dropped.
 //
 // Every pass runs the query again, and holds a few thousand rows. So that all passes see the same rows they read one
 // [Snapshot] where the database has it. Where it has none, or the query leaves the order of its rows to the database, a
@@ -40,9 +40,9 @@ type Query struct {
 	Name string // what its rows are called in errors; "" is the beginning of the text
 }
 
-// Open returns the rows of a query as a source. It reads them from a [Snapshot] that ends with ctx, which therefore has
-// to last as long as the source is read. Without Options.Schema it runs the query once or twice, for types that the
-// database does not say and to learn the schema.
+// Open returns the rows of a query as a source. It reads them from a [Snapshot] that ends with ctx,
+// so ctx must outlive the source. Without Options.Schema it runs the query once or twice to
+// determine undeclared types and the schema.
 func Open(ctx context.Context, db *sql.DB, query string, args []any, o Options) (datasets.Source, error) {
 	s, err := Take(ctx, db)
 	if err != nil {

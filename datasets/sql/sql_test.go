@@ -171,7 +171,8 @@ func TestSameAsCSV(t *testing.T) {
 	}
 }
 
-// What a query computes has a type by its values where the database tells none; truths are classes as a target.
+// The type of a computed column follows from its values if the database declares none; Booleans are
+// classes as a target.
 func TestTypes(t *testing.T) {
 	for name, d := range dialects {
 		t.Run(name, func(t *testing.T) {
@@ -206,7 +207,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// What is wrong is said with the query, its row and its column.
+// Errors name the query, the row and the column.
 func TestFaults(t *testing.T) {
 	for name, d := range dialects {
 		t.Run(name, func(t *testing.T) {

@@ -26,7 +26,7 @@ var types = func() map[string]table.Type {
 	return out
 }()
 
-// typeOf returns the type of a column that the database gives that name, false where it tells nothing.
+// typeOf returns the type for a name that the database declares, false if it is unknown.
 func typeOf(name string) (table.Type, bool) {
 	name, _, _ = strings.Cut(strings.ToUpper(name), "(")
 	name = strings.Join(strings.Fields(name), "_")

@@ -63,7 +63,7 @@ func TestSeveralFiles(t *testing.T) {
 	sourcetest.Run(t, src)
 }
 
-// What is wrong with one of several files is said with its name and its line.
+// Errors in one of several files have its name and line.
 func TestSeveralFilesFaults(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "a.svm", "1 1:2\n2 3:4\n")

@@ -27,10 +27,10 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Options say how a file is written and what its labels are. The zero value reads columns that count
-// from 1 and labels that are numbers to be predicted.
+// Options describe the format of a file and its labels. The zero value reads columns numbered from
+// 1 and numeric targets.
 type Options struct {
-	Width     int              // number of columns; 0 is as many as the file has, or Schema names
+	Width     int              // number of columns; 0 means that of the file, or of Schema
 	ZeroBased bool             // whether columns count from 0
 	Task      datasets.Task    // Classification makes classes of the labels
 	Positive  []string         // labels that are class 1; all others are class 0, "rest"
@@ -105,9 +105,9 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 	return datasets.ReadAll(ctx, src)
 }
 
-// Read returns the rows of a string, gzip'd or not. It holds all of the text until it has the rows, because
-// a reading of the text for its width and classes comes before the one for the rows. Errors call the text
-// by the name of r, where that has one as an os.File has, else "input".
+// Read returns the rows of a text, optionally gzip-compressed. It stores the text until it has the
+// rows, because it makes one pass for the width and classes and one for the rows. Errors name the
+// text by the name of r, if it has one as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 	held, name, err := text.Buffer(ctx, r)
 	if err != nil {
@@ -125,7 +125,7 @@ type source struct {
 	path       string // of the files
 	files      []file
 	o          Options
-	rows, cols int // rows is -1 where nobody has counted
+	rows, cols int // rows is −1 if unknown
 	schema     datasets.Schema
 	codes      map[float64]float64 // class of each label; nil for numbers
 	other      float64             // class of the labels that codes has not
@@ -229,8 +229,8 @@ func (s *source) code(classes []string) error {
 	return nil
 }
 
-// Survey finds a value in every column of every row, as the first reading has, and looks at the
-// classes where they are those of other rows.
+// ScanContent returns a value for every column, from the first pass, and checks the classes against
+// those of a given schema.
 func (s *source) ScanContent(ctx context.Context) ([]datasets.ColumnContent, error) {
 	if s.o.Schema != nil && s.codes != nil {
 		if err := s.each(ctx, func(r *row) error { _, err := s.class(r); return err }); err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Write writes data in the format that [Read] reads, so that reading it again gives the same bits.
-// Of o it heeds ZeroBased. A class is written by its name if all names are numbers, else by its
-// code; a row without target gets the label 0. Weights and several targets
-// have no place in the format and are an error.
+// Write writes data in the format of [Read], so that reading it gives the same bits. Of the options
+// only ZeroBased is used. A class is written by its name if all names are numbers, else by its
+// code; a row without target has the label 0. Weights and several targets are an error, because the
+// format does not support them.
 func Write(w io.Writer, data datasets.Set, o Options) error {
 	if data.Weights != nil || data.Targets != nil {
 		return errors.New("svmlight: no place for weights or several targets")

@@ -1,7 +1,7 @@
 // Package synthetic draws data sets of known law: to learn with, to test with and to measure on.
 //
-// Rows are independent, and the same for the same seed. Below, U[a, b] is uniform and N standard
-// normal; classes have equal chances unless it says otherwise.
+// Rows are independent, and equal for equal seeds. Below, U[a, b] is uniform and N standard normal;
+// classes are equally likely unless stated otherwise.
 package synthetic
 
 import (

@@ -44,7 +44,7 @@ func write(file *os.File, name string, fill func(w *bufio.Writer) error) (err er
 	return nil
 }
 
-// Same says whether two paths lead to one file.
+// Same reports whether two paths refer to one file.
 func Same(a, b string) bool {
 	one, err := os.Stat(a)
 	if err != nil {
@@ -169,8 +169,8 @@ func Tell(err error) error {
 	return err
 }
 
-// OpenNow opens a file to read it, and says what it is. It does not wait for the writer of a pipe: callers
-// that read regular files only look at the mode.
+// OpenNow opens a file for reading and returns its information. It does not wait for the writer of
+// a pipe: callers that require regular files check the mode.
 func OpenNow(path string) (*os.File, fs.FileInfo, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

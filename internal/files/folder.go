@@ -47,8 +47,8 @@ func NewFolder(dir string, outputs ...string) (*Folder, error) {
 	return f, nil
 }
 
-// open makes the folder of what is unfinished. It is not there while a search goes on, for nobody
-// would remove it if the search is killed.
+// open creates the directory of unfinished files. It does not exist during a search, because
+// nothing would remove it after a kill.
 func (f *Folder) open() (err error) {
 	if f.waiting, err = os.MkdirTemp(f.dir, Unfinished); err != nil {
 		return fmt.Errorf("files: output.dir: %s: %w", f.dir, Reason(err))
@@ -63,7 +63,7 @@ func (f *Folder) close() {
 	}
 }
 
-// Write makes an output, by what fill writes, or makes it anew.
+// Write creates or replaces an output with the content that fill writes.
 func (f *Folder) Write(name string, fill func(w *bufio.Writer) error) error {
 	if f.waiting == "" {
 		if err := f.open(); err != nil {

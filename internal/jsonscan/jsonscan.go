@@ -1,5 +1,5 @@
-// Package jsonscan reads JSON in one go, without a tree of it, and says of what is wrong where it is: the rows of requests and
-// the lines of files.
+// Package jsonscan parses JSON in one pass, without building a tree, and locates errors: for rows
+// of requests and lines of files.
 package jsonscan
 
 import (
@@ -23,20 +23,20 @@ type JSON struct {
 	depth   int
 }
 
-// Error is a place where a document is no JSON, or another one than is wanted. Nothing behind it is read.
+// Error is the position of invalid or unexpected JSON. Nothing after it is read.
 type Error struct {
 	At    int    // byte, from 0
 	Whole string // what the document is called
 	What  string
 }
 
-// Error says what is wrong, and at which byte.
+// Error returns the message with the byte offset.
 func (e Error) Error() string { return fmt.Sprintf("byte %d of the %s: %s", e.At, e.Whole, e.What) }
 
 // Wrong is an error at the byte at hand.
 func (s *JSON) Wrong(what string) error { return Error{s.i, s.Whole, what} }
 
-// Begin begins the reading of a document.
+// Begin starts parsing a document.
 func (s *JSON) Begin(document []byte) error {
 	s.b, s.i, s.depth, s.scratch = document, 0, 0, s.scratch[:0]
 	if utf8.Valid(document) {
@@ -51,7 +51,7 @@ func (s *JSON) Begin(document []byte) error {
 	}
 }
 
-// Forget lets go of the document, and returns how many bytes are kept for the texts of the next one.
+// Forget releases the document, and returns the size of the string buffer kept for the next one.
 func (s *JSON) Forget() int {
 	s.b, s.i = nil, 0
 	return cap(s.scratch)
@@ -77,7 +77,7 @@ func (s *JSON) Constraint(what string) error {
 	return s.Wrong("must be " + what + ", got " + strconv.QuoteRune(r))
 }
 
-// Next goes on to what is no blank and returns it, 0 at the end.
+// Next advances to the next non-blank byte and returns it, 0 at the end.
 func (s *JSON) Next() byte {
 	for s.i < len(s.b) {
 		switch c := s.b[s.i]; c {
@@ -227,7 +227,7 @@ func (s *JSON) Value() (Kind, []byte, error) {
 	return 0, nil, s.Constraint("a value")
 }
 
-// Skip reads a value that nobody wants.
+// Skip skips a value.
 func (s *JSON) Skip() error {
 	switch s.Next() {
 	case '{':

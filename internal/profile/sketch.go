@@ -13,9 +13,9 @@ type countRuns struct {
 	count     []int
 }
 
-// sketch counts values by their leading bits: all bits for few distinct values, else as many as
-// keep the number of counts below the limit. The number of bits depends on the set of values only,
-// so that the result does not depend on their order or division into parts.
+// sketch counts values by their leading bits: all bits for few distinct values, else the number of
+// bits that keeps the counts below the limit. The number of bits depends on the set of values only,
+// so the result does not depend on their order or partition.
 type sketch struct {
 	countRuns
 	most        int

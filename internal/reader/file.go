@@ -20,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowfile"
 )
 
-// Stat says what a file is, which has to be one that can be read again.
+// Stat returns the information of a file, which must support repeated reads.
 func (f Files) Stat(path string) (fs.FileInfo, error) {
 	if f.FS == nil {
 		return rowfile.Stat(path)
@@ -40,7 +40,8 @@ func (f Files) OpenBytes(path string) (io.ReadCloser, error) {
 	return f.FS.Open(path)
 }
 
-// List returns the files that paths name, as [rowfile.List] does. They are in one format, as far as their names tell.
+// List returns the files that paths name, as [rowfile.List] does, and checks that their names imply
+// one format.
 func (f Files) List(paths []string) ([]string, error) {
 	files, err := rowfile.List(f.FS, paths...)
 	if err != nil {
@@ -158,8 +159,8 @@ func (f Files) CSVOptions(format string, roles datasets.Roles) csv.Options {
 	return o
 }
 
-// Header returns the names of the columns of files without reading their rows, none where columns have
-// no names. Dates have become their parts.
+// Header returns the column names of files without reading their rows, none if the columns are
+// unnamed. Dates are replaced by their parts.
 func (f Files) Header(ctx context.Context, paths []string) ([]string, error) {
 	if f.IsSVMLight(paths) {
 		return nil, nil
@@ -175,7 +176,7 @@ func (f Files) Header(ctx context.Context, paths []string) ([]string, error) {
 	return f.Dates.Columns(names), nil
 }
 
-// Roles says what the columns of a file with that header are for.
+// Roles returns the roles of the columns of a file with the given header.
 func (f Files) Roles(names []string) datasets.Roles {
 	r := datasets.Roles{Weight: f.Weight, Group: f.Group, Drop: f.Drop, Positive: f.Positive, Suffix: f.Suffix,
 		DropMissingTarget: f.MissingTarget == "drop", Dates: f.Dates}
@@ -218,7 +219,7 @@ func (f Files) FormatOf(paths []string) (string, error) {
 	return format, nil
 }
 
-// FormatName returns the format of a file as far as its name tells, or as what came once has shown; "" where neither does.
+// FormatName returns the format of a file by its name, or by the start of a stream; "" if unknown.
 func (f Files) FormatName(path string) string {
 	if s, ok := f.FS.(*Spool); ok && s.held[path] != nil && FormatOf(path) == "" {
 		return s.held[path].format
@@ -232,15 +233,15 @@ func (f Files) IsSVMLight(paths []string) bool {
 	return format == "svmlight"
 }
 
-// WithFormatOf returns the section for other files, whose ending tells more of their format than that of
-// the rows before.
+// WithFormatOf returns the options for other files, whose extension takes precedence over the
+// format of earlier rows.
 func (f Files) WithFormatOf(paths []string) Files {
 	if f.Queries != nil {
 		return f
 	}
 	files, err := f.List(paths)
 	if err != nil || len(files) == 0 {
-		return f // which opening them says
+		return f // opening them reports it
 	}
 	if format := FormatOf(files[0]); format != "" && !(format == "csv" && f.Format == "tsv") {
 		f.Format = "auto"

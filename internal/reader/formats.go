@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// formats are those that rows may be written in, and the endings that tell them.
+// formats are the supported formats with their file extensions.
 var formats = []struct {
 	name    string
 	endings []string
@@ -40,8 +40,8 @@ func Extensions() []string {
 	return out
 }
 
-// FormatOf returns the format that the ending of a file's name tells, or that of the folder of a file without one, as in
-// rows.csv/part-00000; "" for none. A .gz behind it tells nothing.
+// FormatOf returns the format by the extension of a file, or of its directory for a file without
+// one, as in rows.csv/part-00000; "" if unknown. A final .gz is ignored.
 func FormatOf(path string) string {
 	name := strings.TrimSuffix(strings.ToLower(filepath.ToSlash(path)), ".gz")
 	if filepath.Ext(name) == "" {

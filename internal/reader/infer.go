@@ -10,15 +10,15 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
-// Inferred is what the rows have told that the options do not say.
+// Inferred contains the options that were inferred from the rows.
 type Inferred struct {
 	Target  string // the last column, where no target is given; "" otherwise
 	Classes int    // number of values of a target of integers that is taken for classes; 0 otherwise
 }
 
-// OpenInferred opens rows to learn from. Where no target is given it is the last column, and a target of
-// at most [MaxInferred] different integers has classes unless a task is given. subset says that
-// columns to drop may be missing.
+// OpenInferred opens training rows. Without a target it uses the last column, and a target of at
+// most [MaxInferred] different integers is a class unless a task is given. With subset, columns to
+// drop may be missing.
 func (f Files) OpenInferred(ctx context.Context, paths []string, subset bool) (datasets.Source, Inferred, error) {
 	var found Inferred
 	names, err := f.Header(ctx, paths)

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/suggest"
 )
 
-// OpenMatching says how rows go with others, which came before.
+// MatchOptions describe how rows are matched with earlier ones.
 type MatchOptions struct {
 	Schema datasets.Schema
 	Cols   int
@@ -22,9 +22,9 @@ type MatchOptions struct {
 	Keep       []string
 }
 
-// OpenMatching opens rows that have the columns of others. Columns that training had beside the inputs
-// may be there or not, except for the target where it is needed. Where it is not, the weights and
-// groups are not either.
+// OpenMatching opens rows with the columns of earlier ones. Additional columns of training are
+// optional, except for the target if it is required; without a target, weights and groups are
+// optional.
 func (f Files) OpenMatching(ctx context.Context, paths []string, like MatchOptions) (datasets.Source, error) {
 	if !like.Scored || like.Targetless {
 		var err error

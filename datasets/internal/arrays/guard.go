@@ -9,14 +9,15 @@ import (
 	"github.com/bochner-ml/bochner/internal/memory"
 )
 
-// MemoryLimit allocates memory for what a file says of its sizes, and panics with memory.ErrTooLarge, which [Recover] makes
-// an error, before there is too much of it: a few bytes can stand for a page of gigabytes.
+// MemoryLimit tracks memory for sizes that a file declares, and panics with memory.ErrTooLarge,
+// which [Recover] converts to an error, before too much is allocated: a few bytes can declare a
+// page of gigabytes.
 type MemoryLimit struct {
 	arrow.GoAllocator
 	held atomic.Int64 // bytes of large pieces
 }
 
-// A piece of largePiece bytes counts as memory that is held, and again as the texts that it has.
+// A page of largePiece bytes counts as allocated memory, and again for its strings.
 const (
 	largePiece = 4 << 20
 	perByte    = 3

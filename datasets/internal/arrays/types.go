@@ -71,7 +71,7 @@ type ColumnPath struct {
 // maxElements bounds the columns that a list of one size becomes.
 const maxElements = 1 << 16
 
-// Columns lists the columns of rows in a schema. A list of one size, say v, of numbers is the columns v_0, v_1, …
+// Columns lists the columns of a schema. A fixed-size list v of numbers is the columns v_0, v_1, …
 func Columns(s *arrow.Schema) (typed []table.TypedColumn, places []ColumnPath) {
 	for k, f := range s.Fields() {
 		if l, ok := storage(f.Type).(*arrow.FixedSizeListType); ok && l.Len() > 0 && l.Len() <= maxElements {

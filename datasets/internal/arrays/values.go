@@ -21,7 +21,7 @@ type Decoder struct {
 	As   table.Type
 	Name string
 
-	words  *table.Dictionary // of texts without a dictionary of their own
+	words  *table.Dictionary // of strings without a dictionary
 	buffer []byte
 
 	of      arrow.ArrayData // the values of the dictionary at hand, and what they are
@@ -30,7 +30,7 @@ type Decoder struct {
 	strs    *table.Dictionary
 }
 
-// Decode writes the values of an array, as many as there is room for.
+// Decode writes the values of an array, up to the capacity of v.
 func (d *Decoder) Decode(a arrow.Array, v *table.Values) error {
 	a = storageArray(a)
 	if c, ok := a.(*array.Dictionary); ok {
@@ -327,8 +327,8 @@ func (d *Decoder) updateDictionary(values arrow.Array) error {
 	return nil
 }
 
-// addStrings reads the texts of a dictionary. One that begins as the one before, as where values have been added to
-// it, is the same one.
+// addStrings reads the strings of a dictionary. A dictionary that extends the previous one reuses
+// it.
 func (d *Decoder) addStrings(values arrow.Array) {
 	for i := range values.Len() {
 		if d.buffer = d.buffer[:0]; values.IsValid(i) { // a missing value is an empty text

@@ -196,5 +196,5 @@ func (b *Bytes) Close() error {
 	return b.file.Close()
 }
 
-// Peek returns the next n bytes, fewer where there are fewer, without reading on.
+// Peek returns the next n bytes, or fewer at the end, without consuming them.
 func (b *Bytes) Peek(n int) ([]byte, error) { return b.in.Peek(n) }

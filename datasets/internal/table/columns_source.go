@@ -168,8 +168,8 @@ func (s *columnSource) UnsupportedColumns() []rowsource.UnsupportedColumn {
 	return out
 }
 
-// missingStrings returns the strings that denote a missing value, besides the empty one: those of
-// the schema or the default.
+// missingStrings returns the strings that denote a missing value, in addition to the empty one:
+// those of the schema or the default.
 func missingStrings(s *datasets.Schema) []string {
 	if s != nil && s.Missing != nil {
 		return s.Missing

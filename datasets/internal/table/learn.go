@@ -174,7 +174,7 @@ type partStats struct {
 	rows  *block
 }
 
-// partHints tell workers which columns are categorical and whether rows are stored.
+// partHints inform workers which columns are categorical and whether rows are stored.
 type partHints struct {
 	sync.Mutex
 	collect []bool

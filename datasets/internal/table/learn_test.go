@@ -12,7 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// parts cuts records into consecutive parts, learns each by itself, and merges them in a random tree.
+// parts splits records into consecutive parts, learns each independently, and merges them in a
+// random tree.
 type parts struct {
 	random *rand.Rand
 	begin  func() *SchemaLearner // of no records
@@ -76,8 +77,8 @@ var columnsOf = []func(r *rand.Rand, i int) string{
 	},
 }
 
-// Any parts of the records, merged in any tree, have learned what one reading has: the schema, the spots of
-// what is missing, and each fault with its line.
+// Parts of the records, merged in any tree, learn the same as one pass: the schema, the positions
+// of missing values, and each error with its line.
 func TestMergedParts(t *testing.T) {
 	schemas, faulty, late := 0, 0, 0
 	for seed := range uint64(1000) {
@@ -147,7 +148,7 @@ func TestMergedParts(t *testing.T) {
 	}
 }
 
-// finish makes the schema, after another reading where one is needed.
+// finish returns the schema, after another pass if one is needed.
 func finish(l *SchemaLearner, read func(l *SchemaLearner) *SchemaLearner) (datasets.Schema, error) {
 	if l.err(nil) == nil && len(l.Deferred()) > 0 {
 		l = read(l.SecondPass())
@@ -191,7 +192,8 @@ func TestMergedLevels(t *testing.T) {
 	}
 }
 
-// Files are learned one by one: rows go on, lines begin anew, and a fault is told with its file.
+// Files are learned in sequence: row numbers continue, line numbers restart, and errors name the
+// file.
 func TestMergedFiles(t *testing.T) {
 	ctx := context.Background()
 	roles := datasets.Roles{Target: []string{"b"}, Task: datasets.Regression}

@@ -61,7 +61,8 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestMostlyNumbers: below nine tenths of numbers a column is text, from there on a string is a fault.
+// TestMostlyNumbers: with fewer than nine tenths of numbers a column is categorical, otherwise a
+// string is an error.
 func TestMostlyNumbers(t *testing.T) {
 	for strs := 1; strs <= 4; strs++ {
 		r := records{form: Form{Name: "f", Columns: columns("a")}}
@@ -213,7 +214,7 @@ func TestTargetsThatAreNotRead(t *testing.T) {
 	}
 }
 
-// A kept column is there as text beside what else it is, in whatever part of the rows.
+// A passthrough column is available as strings in addition to its role, in any part of the rows.
 func TestKeptColumns(t *testing.T) {
 	schema := &datasets.Schema{Columns: []datasets.Column{{Name: "a"}}}
 	r := records{form: Form{Name: "f", Columns: columns("id", "a")}}

@@ -12,8 +12,8 @@ import (
 // Encodings are the names of the encodings that Decode knows.
 var Encodings = []string{"utf-8", "latin-1", "windows-1252", "utf-16"}
 
-// invalidByte stands for what is no letter in its encoding. UTF-8 never has this byte, so that whoever
-// checks the text finds it in its place.
+// invalidByte replaces invalid characters. It never occurs in UTF-8, so that validation finds its
+// position.
 const invalidByte = 0xff
 
 // Decode returns the text of r, which is in the encoding of that name ("" is utf-8), as UTF-8. What is
@@ -36,8 +36,8 @@ func Decode(r io.Reader, encoding string) (io.Reader, error) {
 	return bufio.NewReaderSize(&decoder{src: src, next: next}, 64<<10), nil
 }
 
-// decoder turns one letter after the other into UTF-8. It is read through a buffer, so that there is
-// always room for a whole letter.
+// decoder converts characters to UTF-8. It is read through a buffer with capacity for a whole
+// character.
 type decoder struct {
 	src  *bufio.Reader
 	next func(src *bufio.Reader) (rune, error) // -1 where there is no such letter

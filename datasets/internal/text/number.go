@@ -102,7 +102,7 @@ func parseShort(b []byte, i int, sign uint64) (f float64, n int) {
 	return parseScaled(b, i, mantissa, count, exponent, sign)
 }
 
-// parseScaled is Leading of a number whose mantissa, of so many digits, ends at b[i].
+// parseScaled is Leading for a number whose mantissa of count digits ends at b[i].
 func parseScaled(b []byte, i int, mantissa uint64, count, exponent int, sign uint64) (f float64, n int) {
 	if count == 0 || count > 19 {
 		return 0, 0

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A named pipe is refused before anybody waits for its writer.
+// A named pipe is rejected without waiting for its writer.
 func TestNamedPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.csv")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

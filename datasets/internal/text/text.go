@@ -165,7 +165,7 @@ type stream struct {
 	io.Reader
 	closers []io.Closer
 	file    countingReader
-	size    int64 // of the file; 0 where it does not say
+	size    int64 // of the file; 0 if unknown
 	packed  bool
 }
 
