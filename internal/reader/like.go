@@ -79,7 +79,7 @@ func (f Files) OpenMatching(ctx context.Context, paths []string, like MatchOptio
 		return nil, err
 	}
 	if f.IsSVMLight(paths) && len(like.Schema.Targets) == 0 {
-		source = rowsource.DropTargets(source) // labels that nobody asked for
+		source = rowsource.DropTargets(source) // the labels are not needed
 	}
 	if _, cols := source.Dims(); cols != like.Cols {
 		return nil, fmt.Errorf("%s: %d columns, wanted %d", Paths(paths), cols, like.Cols)
@@ -87,8 +87,9 @@ func (f Files) OpenMatching(ctx context.Context, paths []string, like MatchOptio
 	return source, nil
 }
 
-// passthroughColumns are the columns that rows of JSON may have. Those given are in the first row or, where the rows can be read
-// more than once, in any; others may come, and a target that is not among them is left out where nobody needs it.
+// passthroughColumns returns the columns that JSON rows may have: those of the first row or, if the
+// rows can be read repeatedly, of all rows. Further columns may follow; a missing target is omitted
+// if it is optional.
 func (f Files) passthroughColumns(names []string, like *MatchOptions) ([]string, error) {
 	_, once := f.FS.(*Stream)
 	for role, list := range map[string]*[]string{"drop": &like.Drop, "keep": &like.Keep} {

@@ -22,17 +22,17 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Files says how files of rows are written, and which roles their columns have. The zero value is not
-// usable; [NewFiles] has the defaults.
+// Files describes the format of files and the roles of their columns. Use [NewFiles]; the zero
+// value is not valid.
 type Files struct {
-	Format   string // one of [Formats], or auto for the one that names and first lines tell
+	Format   string // one of [Formats], or auto to detect it by name and first lines
 	CSV      CSV
 	SVMLight SVMLight
 
 	Target   Strings // columns to predict; none for the last one
 	Positive Strings // values of the target that are the class of interest
 	Suffix   string  // text behind each value of the target that does not belong to it
-	Task     string  // a [datasets.Task], or auto for the one that the target tells
+	Task     string  // a [datasets.Task], or auto to infer it from the target
 	Weight   string
 	Group    string
 	Drop     []string
@@ -56,7 +56,7 @@ func NewFiles() Files {
 	return Files{Format: "auto", CSV: newCSV(), Task: "auto", MissingTarget: "error"}
 }
 
-// CSV says how a CSV or TSV file is written.
+// CSV describes a CSV or TSV file.
 type CSV struct {
 	Header    Header
 	Columns   []string
@@ -93,7 +93,7 @@ func (s CSV) IsDefault() bool {
 		s.Encoding == "utf-8" && s.Decimal == "." && s.Thousands == "none"
 }
 
-// SVMLight says how an svmlight file is written.
+// SVMLight describes an svmlight file.
 type SVMLight struct {
 	Features  int
 	ZeroBased bool

@@ -17,11 +17,11 @@ import (
 	"github.com/bochner-ml/bochner/internal/files"
 )
 
-// sniffBytes is how much of a file is looked at to tell how it is written.
+// sniffBytes is the number of bytes read to detect the format of a file.
 const sniffBytes = 1 << 16
 
-// Sniff sets how files are written, as far as the first lines of the first one tell that has any: the format
-// where the ending does not, what separates fields, whether there is a header, and whether letters have two bytes.
+// Sniff detects from the first non-empty file: the format if the extension does not determine it,
+// the field separator, whether there is a header, and two-byte encodings.
 func (s *Files) Sniff(paths []string) error {
 	f := *s
 	list, err := f.List(paths)
@@ -235,7 +235,7 @@ func divides(lines []string, delimiter string) bool {
 	return false
 }
 
-// fields divides a line, quotes respected as far as a look needs.
+// fields splits a line; it handles quotes as far as detection needs.
 func fields(row, delimiter string) []string {
 	row = strings.TrimRight(row, "\r")
 	cut := delimiter[0]

@@ -123,7 +123,7 @@ func (s *Stream) spool(name string) (*spooledFile, error) {
 	return h, h.guess()
 }
 
-// toFile goes on in a temporary file.
+// toFile continues in a temporary file.
 func (h *spooledFile) toFile(first *bytes.Buffer, in io.Reader) error {
 	file, err := temporary(filepath.Join(os.TempDir(), fmt.Sprintf("bochner-rows-%d-%d", os.Getpid(), h.came.UnixNano())))
 	if err != nil {
@@ -152,7 +152,7 @@ func (s *Spool) Open(name string) (fs.File, error) {
 	return os.Open(name)
 }
 
-// Stat says what a file is.
+// Stat returns the information of a file.
 func (s *Spool) Stat(name string) (fs.FileInfo, error) {
 	if h := s.held[DisplayName(name)]; h != nil {
 		return openSpooled{of: h}, nil

@@ -10,8 +10,8 @@ import (
 	"testing/iotest"
 )
 
-// What comes once is read as often as a file is, at any place and by several at once, from memory or from a temporary
-// file that nobody finds.
+// A spooled stream can be read repeatedly, at any position and concurrently, from memory or from an
+// unlinked temporary file.
 func TestSpool(t *testing.T) {
 	text := strings.Repeat("a,b\n1,2\n", 5000)
 	for _, most := range []int64{1 << 20, 100} {

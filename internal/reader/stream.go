@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// ReadOnce says whether what is at the path can be read just once: standard input, a pipe, a device.
+// ReadOnce reports whether the path can be read only once: standard input, a pipe, a device.
 func ReadOnce(path string) bool {
 	if isDescriptor(path) {
 		return true
@@ -21,8 +21,8 @@ func ReadOnce(path string) bool {
 	return err == nil && !info.IsDir() && !info.Mode().IsRegular()
 }
 
-// isDescriptor reports whether what is at the path is handed to the process when it starts, so that somebody is there to send
-// it: standard input, and what a shell makes of <(…).
+// isDescriptor reports whether the path is a descriptor that the process inherits, so a writer
+// exists: standard input, or <(…) of a shell.
 func isDescriptor(path string) bool {
 	return path == StandardInput || path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/")
 }
@@ -35,7 +35,7 @@ type Stream struct {
 	parts  chan part
 	done   chan struct{}
 	buffer []byte
-	err    error // that ended the reading, behind the buffer
+	err    error // read error, after the buffer
 	last   bool  // whether the next pass is the last one
 	passed bool  // whether it has begun
 }
@@ -78,7 +78,7 @@ func (s *Stream) pump(open func() (io.ReadCloser, error)) {
 	}
 }
 
-// send hands a part over, if anybody still wants it.
+// send passes on a part, unless the reader has closed.
 func (s *Stream) send(p part) bool {
 	select {
 	case s.parts <- p:
@@ -88,10 +88,10 @@ func (s *Stream) send(p part) bool {
 	}
 }
 
-// Close ends the reading.
+// Close stops reading.
 func (s *Stream) Close() { close(s.done) }
 
-// LastPass says that the next pass is the last one, which leaves nothing in the buffer.
+// LastPass declares the next pass the last one, which empties the buffer.
 func (s *Stream) LastPass() { s.last = true }
 
 // Open begins a pass.

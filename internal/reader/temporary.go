@@ -4,7 +4,7 @@ package reader
 
 import "os"
 
-// temporary makes a file that nobody else sees, and that is gone once it is closed, or the process has ended.
+// temporary creates an unlinked file that disappears when it is closed or the process ends.
 func temporary(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Header says whether the first row of a CSV file names the columns.
+// Header selects whether the first row of a CSV file contains the column names.
 type Header struct {
 	Auto  bool // look whether columns are named elsewhere
 	Given bool // unless Auto
@@ -89,7 +89,7 @@ type Paths []string
 // StandardInput is the path of rows that come from there.
 const StandardInput = "-"
 
-// Set takes a string or a list of texts.
+// Set accepts a string or a list of strings.
 func (p *Paths) Set(plain any) error {
 	list, ok := plain.([]any)
 	if !ok {
@@ -119,7 +119,7 @@ func (p *Paths) Constraint() string {
 // Check returns nil.
 func (p *Paths) Check() error { return nil }
 
-// String names one path, and says how many there are beside.
+// String returns one path and the number of further paths.
 func (p Paths) String() string {
 	switch len(p) {
 	case 0:
@@ -203,7 +203,7 @@ func (d *Dates) Set(plain any) error {
 	return out.Check()
 }
 
-// parseDate reads what is said of one column.
+// parseDate parses the options of one date column.
 func parseDate(output any) (date datasets.Date, ok bool) {
 	date.Parts = datasets.DateParts
 	given, ok := output.(map[string]any)

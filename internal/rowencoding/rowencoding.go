@@ -153,8 +153,9 @@ func (c *Coding) Inputs() (out []*Field) {
 	return out
 }
 
-// Code writes the value of a field that a string stands for into the columns of a row. A missing value is NaN, and a
-// category that training did not have is [datasets.Unknown]. For an invalid text it returns what was wanted.
+// Code writes the value that a string denotes into the columns of a row. A missing value is NaN,
+// and a category that training did not have is [datasets.Unknown]. For an invalid string it returns
+// the constraint.
 func (c *Coding) Code(row []float64, f *Field, text []byte) (want string) {
 	switch {
 	case c.Missing[string(text)]:

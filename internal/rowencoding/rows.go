@@ -95,7 +95,7 @@ func (c *Coding) encode(i int, row map[string]any, x, y []float64, errs *rowerro
 	}
 }
 
-// put writes the value of a field into a row, or returns what was wanted.
+// put writes the value of a field into a row, or returns the violated constraint.
 func (c *Coding) put(row []float64, f *Field, v any) (want string) {
 	switch v := v.(type) {
 	case nil:

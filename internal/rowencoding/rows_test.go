@@ -57,8 +57,8 @@ func same(a, b mat.Matrix) bool {
 	return true
 }
 
-// Rows of named texts become what a file with these texts becomes, categories and targets that training
-// did not have included.
+// Named rows are encoded as a file with the same strings, including categories and targets that
+// training did not have.
 func TestEncodeTextsAsRead(t *testing.T) {
 	learned := readFlats(t)
 	const more = "size,code,name,sold,price\n 7.25 ,2,old,2024-03-01,high\n1e3,9,ancient,,none\n?,,?,1.3.2024,\n"
@@ -134,7 +134,7 @@ func TestEncodeTypes(t *testing.T) {
 	}
 }
 
-// All faults are told at once, with row and column, the same one of several rows once.
+// All errors are reported at once, with row and column; an error of several rows is listed once.
 func TestEncodeFaults(t *testing.T) {
 	s := readFlats(t).Schema
 	set, err := encode(s, []map[string]any{

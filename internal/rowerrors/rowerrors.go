@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	maxListed   = 20   // faults in an error
-	maxExamined = 1000 // faults after which the search ends
+	maxListed   = 20   // errors in a message
+	maxExamined = 1000 // errors after which the search ends
 	maxQuoted   = 40   // bytes of a quoted value
 )
 
-// Error is the text of all faults of a request.
+// Error contains all errors of a request.
 type Error string
 
 // Error returns the text.
 func (e Error) Error() string { return string(e) }
 
-// List is a list of faults in which the same fault of several rows is listed once. The zero value is empty.
+// List is a list of errors that lists an error of several rows once. The zero value is empty.
 type List struct {
 	errs []problem
 	seen int
@@ -33,13 +33,13 @@ type problem struct {
 	row    int    // -1 for none
 	column string // "" for none
 	text   string
-	more   int // further rows with the fault
+	more   int // further rows with the error
 }
 
-// Add adds a fault that does not concern a row.
+// Add adds an error that does not concern a row.
 func (l *List) Add(format string, args ...any) { l.At(-1, "", format, args...) }
 
-// At adds a fault of a row, -1 for none, and a column, "" for none.
+// At adds an error of a row, -1 for none, and a column, "" for none.
 func (l *List) At(row int, column, format string, args ...any) {
 	if l.seen++; l.seen > maxExamined {
 		return
@@ -58,13 +58,14 @@ func (l *List) At(row int, column, format string, args ...any) {
 	l.errs = append(l.errs, problem{row: row, column: column, text: text})
 }
 
-// Empty reports whether the list has no fault.
+// Empty reports whether the list has no error.
 func (l *List) Empty() bool { return len(l.errs) == 0 }
 
-// Enough reports whether the list has so many faults that the search can end.
+// Enough reports whether the list has enough errors to stop the search.
 func (l *List) Enough() bool { return l.seen >= maxExamined }
 
-// Join returns the error at which reading ended, with the faults before it if it is one of JSON, or [List.Err] for nil.
+// Join returns the error at which parsing ended, after the earlier errors if it is a JSON error;
+// for nil it returns [List.Err].
 func (l *List) Join(err error) error {
 	if err == nil {
 		return l.Err()
@@ -76,7 +77,7 @@ func (l *List) Join(err error) error {
 	return err
 }
 
-// Err returns all faults as one [Error], or nil if there is none.
+// Err returns all errors as one [Error], or nil if there is none.
 func (l *List) Err() error {
 	if l.Empty() {
 		return nil
@@ -91,7 +92,7 @@ func (l *List) Err() error {
 	return Error(strings.Join(strs, "; "))
 }
 
-// RowErrors returns all faults as one error that joins a [datasets.RowError] for each, or nil if there is none.
+// RowErrors joins a [datasets.RowError] for each error, or returns nil if there is none.
 func (l *List) RowErrors() error {
 	var errs []error
 	for _, f := range l.errs {
@@ -103,7 +104,7 @@ func (l *List) RowErrors() error {
 	return errors.Join(errs...)
 }
 
-// rest describes the faults that are not listed.
+// rest describes the errors that are not listed.
 func (l *List) rest() string {
 	switch {
 	case l.Enough():
@@ -114,7 +115,7 @@ func (l *List) rest() string {
 	return ""
 }
 
-// String returns the fault with its place, such as: row 3, column "age": the reason.
+// String returns the error with its position, such as: row 3, column "age": the reason.
 func (f problem) String() string {
 	text := f.text
 	switch {
@@ -128,7 +129,7 @@ func (f problem) String() string {
 	return text + f.others()
 }
 
-// others describes the further rows with the fault.
+// others describes the further rows with the error.
 func (f problem) others() string {
 	switch f.more {
 	case 0:

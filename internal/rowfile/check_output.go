@@ -6,7 +6,7 @@ import "github.com/bochner-ml/bochner/internal/files"
 // directories, compared after resolving links.
 func CheckOutput(out string, inputs ...string) error {
 	for _, in := range inputs {
-		found, _ := List(nil, in) // reading the inputs reports their errors
+		found, _ := List(nil, in) // opening the inputs reports their errors
 		if err := files.CheckOutput(out, found...); err != nil {
 			return err
 		}

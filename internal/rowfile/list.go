@@ -120,7 +120,7 @@ func filesIn(fsys fs.FS, folder string) ([]string, error) {
 // IsPattern reports whether a path has letters that make it a pattern of [Files].
 func IsPattern(path string) bool { return strings.ContainsAny(path, "*?[") }
 
-// sameDirectory reports whether what a pattern has found is written beside the rows, or is in a folder that is.
+// sameDirectory reports whether a match of a pattern is in the directory of the rows or below.
 func sameDirectory(name, pattern string) bool {
 	want := strings.Split(filepath.ToSlash(pattern), "/")
 	for k, part := range strings.Split(filepath.ToSlash(name), "/") {
@@ -131,7 +131,7 @@ func sameDirectory(name, pattern string) bool {
 	return false
 }
 
-// hidden reports whether a name is one that programs give to what they write beside the rows.
+// hidden reports whether programs use such a name for additional files.
 func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") }
 
 func statIn(fsys fs.FS, name string) (fs.FileInfo, error) {

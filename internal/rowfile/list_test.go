@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowfile"
 )
 
-// Files of a pattern or a folder come in the order of their names, numbers as such, and without what programs
-// write beside the rows; the machine's files and those of any file system alike.
+// Files of a pattern or a directory are in natural order, without hidden files, on the local and
+// any other file system.
 func TestFiles(t *testing.T) {
 	names := []string{"parts/part-10.csv", "parts/part-2.csv", "parts/part-1.csv", "parts/_SUCCESS", "parts/.part-1.csv.crc", "b.csv", "a.csv", "_own.csv",
 		"spark.csv/part-00000", "spark.csv/part-00001", "deep/year=2024/x.csv", "deep/year=2023/x.csv", "deep/_tmp/x.csv", "odd[1].csv", "none/_SUCCESS"}
@@ -53,7 +53,7 @@ func TestFiles(t *testing.T) {
 			if own {
 				paths, err = rowfile.List(nil, strings.Fields(given)...)
 			} else if given == "parts/" || given == "[" {
-				continue // not a path of package fs; a file system may say so in its own words
+				continue // not an fs.FS path; the error text depends on the file system
 			} else {
 				paths, err = rowfile.List(memory, strings.Fields(given)...)
 			}

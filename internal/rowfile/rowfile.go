@@ -1,4 +1,4 @@
-// Package rowfile finds the files of rows, and tells whether they can be read in several passes.
+// Package rowfile finds the files of rows, and reports whether they can be read in several passes.
 package rowfile
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// Stat returns what the system says of a file of rows, without waiting for anybody to write into it. A
-// folder, pipe or device is an error, for rows are read more than once.
+// Stat returns the information of a data file without waiting for a writer. A directory, pipe or
+// device is an error, because rows are read several times.
 func Stat(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -38,8 +38,8 @@ func CheckRegular(path string, info fs.FileInfo) error {
 	return &datasets.LineError{File: path, Err: fmt.Errorf("not a regular file but %s, and rows are read more than once; write them into a file before", what)}
 }
 
-// SameFile says whether what the system says of a file is what it said before: the same file, as large
-// and as old. A file that is not the machine's own is known by size and time alone.
+// SameFile reports whether two results of Stat describe the same unchanged file, by identity, size
+// and time. Files of other file systems are compared by size and time only.
 func SameFile(before, now fs.FileInfo) bool {
 	same := before.Size() == now.Size() && before.ModTime().Equal(now.ModTime())
 	if os.SameFile(before, before) { // it is one of the machine
