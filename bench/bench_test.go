@@ -3,9 +3,9 @@
 //	go test -run '^$' -bench . -short ./bench                                small sizes, seconds
 //	go test -run '^$' -bench 'RidgeFit/n=100000' -benchtime 1x ./bench       one at its full size
 //
-// The full size, 100,000 rows of 54 columns to 2048 features, is left out with -short. Every fit and
-// map is there in double and in single precision, f64 and f32. Folder compare runs them beside
-// scikit-learn and writes the table of docs/performance.md.
+// -short skips the full size, 100,000 rows of 54 columns to 2,048 features. Every fit and map is
+// measured in float64 and float32. bench/compare compares them with scikit-learn and writes the
+// table of docs/performance.md.
 package bench_test
 
 import (

@@ -13,9 +13,9 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// BenchmarkBinningSVM tells forest cover type 2 from the others by random binning features and a
-// linear support vector machine: 80,000 rows to train on and the rest, 12,962, to count errors on. Binned rows
-// are column numbers, so there is no other precision.
+// BenchmarkBinningSVM separates forest cover type 2 from the others by random binning features and
+// a linear SVM: 80,000 training rows and 12,962 test rows. Binned rows are column indices, so there
+// is no other precision.
 func BenchmarkBinningSVM(b *testing.B) {
 	all := []int{50, 400}
 	if testing.Short() {

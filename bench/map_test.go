@@ -14,9 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// BenchmarkTransform maps rows to Fourier features in a fresh matrix: with the peers' map, and as
-// paired with the one that pipelines have unless told otherwise, which needs half the frequencies.
-// Tiles are the peers' map into memory that is used again, as fits and predictions do it.
+// BenchmarkTransform maps rows to Fourier features in a new matrix: with independent phases, as the
+// baselines do, and with the paired default, which needs half the frequencies. Tiles reuse the
+// destination, as fits and predictions do.
 func BenchmarkTransform(b *testing.B) {
 	for _, form := range []string{"phase", "paired", "tiles"} {
 		b.Run(form, func(b *testing.B) {

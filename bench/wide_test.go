@@ -16,12 +16,14 @@ func wideSizes() []size {
 	return []size{{20_000, 16384}, {20_000, 32768}, {100_000, 16384}, {100_000, 32768}}
 }
 
-// BenchmarkRidgeFitWide fits ridge regression on so many features that it goes by preconditioned conjugate gradients.
+// BenchmarkRidgeFitWide fits ridge regression to enough features for preconditioned conjugate
+// gradients.
 func BenchmarkRidgeFitWide(b *testing.B) {
 	benchmarkWide(b, regression, estimator.NewRidge())
 }
 
-// BenchmarkRidgeClassifierFitWide is that for ten classes, whose codes have one preconditioner and share each reading.
+// BenchmarkRidgeClassifierFitWide is the same with ten classes, which share the preconditioner and
+// the passes.
 func BenchmarkRidgeClassifierFitWide(b *testing.B) {
 	benchmarkWide(b, tenths, estimator.NewRidgeClassifier())
 }

@@ -1,5 +1,5 @@
-// Package docs_test keeps the pages true to the code: quotes are quotes, links lead somewhere, the
-// reference is what the declarations say, and the experiments shown are valid.
+// Package docs_test checks the pages against the code: quoted code, links, the reference, and the
+// validity of experiments.
 package docs_test
 
 import (
@@ -192,10 +192,10 @@ func TestReference(t *testing.T) {
 
 var block = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// The experiments shown, and their parts, are read without complaint, but for files that a reader
-// is to have. Those with steps of examples/ownstep are that folder's business.
+// The quoted experiments and their parts are valid, except for files that the reader provides.
+// Those with steps of examples/ownstep are tested there.
 func TestExperiments(t *testing.T) {
-	t.Setenv("DATABASE_URL", "postgres://reader@localhost/rents") // which nobody asks
+	t.Setenv("DATABASE_URL", "postgres://reader@localhost/rents") // no query is made
 	seen := 0
 	for page, text := range pages(t) {
 		for _, m := range block.FindAllStringSubmatch(text, -1) {
@@ -212,7 +212,7 @@ func TestExperiments(t *testing.T) {
 	}
 }
 
-// The example files are read without complaint, those whose data are not in the repository too.
+// The example files are valid, including those whose data are not in the repository.
 func TestExampleFiles(t *testing.T) {
 	files, err := filepath.Glob("../examples/*/*.yaml")
 	if err != nil || len(files) < 5 {
@@ -255,7 +255,7 @@ func whole(part string) string {
 	return part
 }
 
-// A text of a picture has the length that it has room for, whatever font shows it.
+// Text in figures has a fixed length for any font.
 func TestPicturesDoNotDependOnFonts(t *testing.T) {
 	files, err := filepath.Glob("*.svg")
 	if err != nil || len(files) < 8 {

@@ -1,13 +1,13 @@
-// Command columns measures how fast rows are read from files of typed columns, and from the same rows as CSV, beside
-// pyarrow and polars:
+// Command columns compares the time to read typed columns and CSV with the same rows with pyarrow
+// and polars:
 //
 //	go run ./bench/columns -python python3
 //
-// The rows have 14 floats, of which 4 are in single precision, 3 integers, 2 columns of texts and a target. The sides
-// take turns, -pairs times, each in a process of its own. Ours opens the file, with the look at the texts and the target
-// that this takes, and reads all rows as blocks: row after row, the texts as codes. pyarrow reads batch after batch, polars
-// the whole file; neither turns columns into rows. It prints processor time, of which other programs on the machine take
-// nothing, the time on the clock, which means something on a quiet machine only, and the most memory held.
+// The rows have 14 floats (4 of them float32), 3 integers, 2 string columns and a target. The
+// programs run interleaved, -pairs times, each in its own process. Bochner opens the file, which
+// includes a pass over strings and target, and reads all rows as blocks, strings as codes. pyarrow
+// reads by batches, polars the whole file; neither converts columns to rows. It prints CPU seconds,
+// wall time (meaningful on an idle host only) and peak memory.
 package main
 
 import (
@@ -30,7 +30,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/parquet"
 )
 
-// outcome is what a side says of itself.
+// outcome is the output of a program.
 type outcome struct {
 	Side      string
 	Rows      int

@@ -22,9 +22,8 @@ type pair struct {
 	skipped       string
 }
 
-// pairs measures the benchmarks of some works with the code of a commit and with that of the working tree, one right
-// after the other, and the other first in every second turn, so that a machine that becomes slower does so for both.
-// It prints a line for each that says whether it has changed.
+// pairs measures benchmarks at a commit and in the working tree, interleaved in alternating order,
+// so that drift of the host affects both. It prints for each whether it changed.
 func pairs(ctx context.Context, o options, works []work) error {
 	folder, err := os.MkdirTemp("", "bochner-against")
 	if err != nil {
@@ -107,12 +106,13 @@ func (p *pair) ratios() []float64 {
 	return out
 }
 
-// sureness is how sure an interval is meant to be.
+// sureness is the confidence level of intervals.
 const sureness = 0.95
 
-// interval returns the ends of an interval around the median of a law, given numbers drawn from it, ascending, and how
-// sure it is: the k-th and the k-th last, which hold the median between them with the probability
-// 1 − 2·P(Binomial(n, ½) < k), whatever the law. Of fewer than six numbers it is all of them, and less sure.
+// interval returns a nonparametric confidence interval of the median of a distribution, given a
+// sorted sample, and its level: the k-th and the k-th last value contain the median with
+// probability 1 − 2·P(Binomial(n, ½) < k). With fewer than six values it is their range, at a lower
+// level.
 func interval(sorted []float64) (low, high, sure float64) {
 	n := len(sorted)
 	outside, term := 0.0, math.Pow(0.5, float64(n)) // P(< k) and P(= k), from k = 0 on
@@ -136,7 +136,7 @@ func median(sorted []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// changed says what the interval of the ratios tells: a change of less than a fiftieth is none that matters.
+// changed states what the interval of the ratios means: changes below 2 % are negligible.
 func changed(low, high float64) string {
 	const little = 1.02
 	switch {

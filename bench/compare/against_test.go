@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The interval is wide enough, and no wider than it must be: over many draws of a skewed law the median lies in it as
-// often as it says.
+// The interval has its nominal coverage and is not conservative: checked over many draws of a
+// skewed distribution.
 func TestIntervalHoldsTheMedianAsOftenAsItSays(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{3, 6, 7, 12, 25} {

@@ -48,7 +48,7 @@ func TestWorksAreBenchmarks(t *testing.T) {
 	}
 }
 
-// A target is met, missed or unknown, and a miss says what.
+// A target is met, missed or unknown; a miss has its reason.
 func TestVerdict(t *testing.T) {
 	fast, slow := sample{seconds: 1, peak: 100}, sample{seconds: 10, peak: 400}
 	w := work{goals: []goal{faster(2.5, 4.5), memory(300)}}

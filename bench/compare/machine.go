@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// describe says on which machine and with which programs the table is made.
+// describe returns the host and the program versions of the table.
 func describe(ctx context.Context, o options) (string, error) {
 	words := fmt.Sprintf("%s, %d cores, %d threads used, %s/%s; %s", processor(), runtime.NumCPU(), o.threads,
 		runtime.GOOS, runtime.GOARCH, runtime.Version())

@@ -146,7 +146,7 @@ func parse() (options, error) {
 	return o, nil
 }
 
-// choose returns the works called by name, or all, and whether the kernels are wanted.
+// choose returns the named benchmarks, or all, and whether the kernels are included.
 func choose(all []work, only []string) (chosen []work, kernels bool, err error) {
 	if len(only) == 0 {
 		return all, true, nil

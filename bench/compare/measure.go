@@ -16,7 +16,7 @@ import (
 type sample struct {
 	name    string // of the Go benchmark
 	seconds float64
-	peak    float64            // MiB, 0 where the system does not tell
+	peak    float64            // MiB; 0 if unknown
 	metrics map[string]float64 // of the best run
 	skipped string             // why there is none
 }
@@ -189,7 +189,7 @@ type testRun struct {
 	text    string
 }
 
-// reason is what a benchmark that was skipped said.
+// reason matches the message of a skipped benchmark.
 var reason = regexp.MustCompile(`(?m)^\s+\S+\.go:\d+: (.*)$`)
 
 // goTest runs the benchmarks called b.name and those below it, in a process of their own.

@@ -109,7 +109,7 @@ func writeTable(place page.Place, machine string, rows []row) error {
 	})
 }
 
-// dated says beside the machine when the kernels' table was measured on it.
+// dated returns the host and the date of the kernel table.
 func dated(machine, table string) string {
 	return fmt.Sprintf("%s Measured %s.\n\n%s\n", machine, time.Now().Format("2006-01-02 15:04"), table)
 }

@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// peakMiB is 0: the system does not tell.
+// peakMiB is 0: the system does not report it.
 func peakMiB(*os.ProcessState) float64 { return 0 }

@@ -30,7 +30,7 @@ var readCSV string
 //go:embed peer_versions.py
 var versions string
 
-// checkPeer says what to install where the peer's side cannot run.
+// checkPeer returns what to install if the baseline cannot run.
 func checkPeer(ctx context.Context, o options) error {
 	if o.peer == "none" {
 		return nil

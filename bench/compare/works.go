@@ -11,8 +11,8 @@ type work struct {
 	name, what string
 	peer       string  // the word for it that the peer's script knows, "csv" for pandas, "" where the peer has no such thing
 	f64, f32   []bench // usually one
-	optimum    string  // benchmark that tells how far above the optimum fits end, "" for none
-	once       bool    // whatever -repeat says
+	optimum    string  // benchmark that reports the distance from the optimum, "" for none
+	once       bool    // independent of -repeat
 	fits       float64 // of the peer for each of ours, where it does another number of them; 0 for 1
 	limit      string  // the target in words
 	goals      []goal
@@ -203,7 +203,7 @@ func every(samples []sample, check func(s sample) (holds, known bool)) (holds, k
 	return holds, known
 }
 
-// verdict says whether the target is met, and what is missed otherwise.
+// verdict returns whether the target is met, else what is missed.
 func (w work) verdict(r result) string {
 	if r.failed {
 		return "**failed**"

@@ -1,13 +1,12 @@
-// Command kernelridge measures kernel ridge regression beside LIBSVM's regression with the same kernel, as scikit-learn's SVR
-// has it, on rows of one law:
+// Command kernelridge compares kernel ridge regression with LIBSVM's regression (scikit-learn's
+// SVR) with the same kernel, on synthetic rows:
 //
 //	go run ./bench/kernelridge -python python3
 //
-// The sides take turns, -pairs times, each in a process of its own with the same number of threads, of which LIBSVM uses
-// one. It prints processor time, of which other programs on the machine take nothing, and the time on the clock, which
-// means something on a quiet machine only: of the whole process on our side, of the fit alone on the other. Ours ends at
-// the exact solution, to the residual that it prints; the other at LIBSVM's default tolerance. Both are scored on rows that
-// they have not seen, so that neither is fast by being bad.
+// The programs run interleaved, -pairs times, each in its own process with the same number of
+// threads, of which LIBSVM uses one. It prints CPU seconds and wall time (meaningful on an idle
+// host only): of the whole process for Bochner, of the fit only for LIBSVM. Bochner solves to the
+// residual that it prints, LIBSVM to its default tolerance. Both are scored on test rows.
 //
 // γ and α are by default those with the best score of LIBSVM, of γ = 1/64, 1/32, 1/16 and α = 1, 0.1, 0.01 with 4,000 rows
 // to learn from: R² 0.989 there and 0.988 here, where γ = 1/16 is as good.
@@ -44,7 +43,7 @@ type task struct {
 	Threads      int
 }
 
-// outcome is what a side says of itself.
+// outcome is the output of a program.
 type outcome struct {
 	Peer     string
 	CPU      float64 `json:"cpu_seconds"`
@@ -112,7 +111,7 @@ func (t task) compare(ctx context.Context, pairs int, python string) error {
 	return nil
 }
 
-// run runs a side and returns what it says; times that it does not tell are those of its process.
+// run runs a program and returns its output; missing times are those of its process.
 func run(ctx context.Context, threads int, name string, args ...string) (out outcome, err error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stderr = os.Stderr

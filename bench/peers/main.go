@@ -1,5 +1,6 @@
-// Command peers fits LightGBM's boosting and linear trees, and liblinear on random features, beside pipelines of this module, on
-// the same rows and with the same threads, and writes into bench/results/peers.md in which time each gets to which score:
+// Command peers compares pipelines of this module with LightGBM's boosting and linear trees, and
+// liblinear on random features, on the same rows and threads, and writes times and scores to
+// bench/results/peers.md:
 //
 //	go run ./bench/peers -python python3               three sets, about five minutes
 //	go run ./bench/peers -python python3 -only drawn   one of drawn, covtype and protein; printed only

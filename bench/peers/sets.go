@@ -84,7 +84,7 @@ func protein(ctx context.Context) (train, test datasets.Set, err error) {
 	return read(ctx, "uci_regression/protein-tertiary-structure.txt.gz", "x9", "space")
 }
 
-// read reads a file of numbers of the folder beside the checkout. A fifth of its rows, by chance, is for testing.
+// read reads a numeric file of the data directory. A random fifth of its rows is the test set.
 func read(ctx context.Context, path, target, delimiter string) (train, test datasets.Set, err error) {
 	const data = "../shared/data/"
 	if _, err := os.Stat(data + path); err != nil {

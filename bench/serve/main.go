@@ -1,14 +1,15 @@
-// Command serve loads a server of a model with requests for one row each, as many clients do, and says how many are
-// answered and how fast:
+// Command serve measures throughput and latency of a model server under single-row requests of
+// concurrent clients:
 //
 //	go build -o /tmp/bochner ./cmd/bochner
 //	go run ./bench/serve -bochner /tmp/bochner             # 64 connections, each asking as soon as it has its answer
 //	go run ./bench/serve -bochner /tmp/bochner -rate 30000 # so many a second, whether they are answered or not
 //	go run ./bench/serve -bochner /tmp/bochner -soak -seconds 120
 //
-// It fits the model, of 10 columns and 1024 random features, and starts the command with it. With -soak the model file is
-// replaced again and again, sometimes by a damaged one, and clients break off in the midst of a request; at the end the server
-// is told to end while it is asked. Then nothing may be lost and nothing be left.
+// It fits a model with 10 columns and 1,024 random features, and starts the server. With -soak the
+// model file is replaced repeatedly, sometimes by a damaged one, and clients disconnect during
+// requests; finally the server is stopped under load. No request may be lost and no resource
+// leaked.
 package main
 
 import (
@@ -428,7 +429,7 @@ func (l *load) disturb(dir, file string, until time.Time) error {
 	return os.WriteFile(file, strs[0], 0o644)
 }
 
-// end tells the server to end while it is asked, and says what was lost.
+// end stops the server under load and reports lost requests.
 func (l *load) end() error {
 	l.reset()
 	go func() {

@@ -127,8 +127,8 @@ func unzip(out map[string][]byte, content []byte) error {
 
 var number = regexp.MustCompile(`[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?`)
 
-// difference tells the largest relative difference of the numbers where everything else is the same,
-// and otherwise the first place.
+// difference returns the largest relative difference of numbers if all else is equal, otherwise the
+// first differing position.
 func difference(name string, a, b []byte) string {
 	var x, y []float64
 	if strings.HasSuffix(name, ".npy") {

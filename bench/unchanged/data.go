@@ -42,7 +42,7 @@ func prepare(folder string) ([]string, error) {
 	return out, nil
 }
 
-// table is a CSV file with numbers, texts, missing values, weights, groups and classes.
+// table returns a CSV file with numbers, strings, missing values, weights, groups and classes.
 func table(rows int) []byte {
 	rng := rand.New(rand.NewPCG(1, 1))
 	colors := []string{"red", "green", "blue", "grey", "rare"}

@@ -7,8 +7,8 @@
 //	go run ./bench/unchanged -against v0.1    … against another commit
 //	go run ./bench/unchanged -only ridge      the experiments whose names contain a word
 //
-// The data are written by the program, from a seed. Times, memory, versions and dates are left out of
-// the comparison. Where numbers differ, the largest relative difference is told. It ends with 1 when
+// The program generates the data from a seed. Times, memory, versions and dates are excluded from
+// the comparison. The largest relative difference of numbers is reported. The exit code is 1 if
 // anything differs.
 package main
 

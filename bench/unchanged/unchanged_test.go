@@ -55,7 +55,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// One number in one place is enough to be told, with its size.
+// A single differing number is reported with its size.
 func TestCompareTellsWhatDiffers(t *testing.T) {
 	old := map[string][]byte{"predictions.csv": []byte("row,prediction\n0,1.5\n1,2.5\n")}
 	for _, c := range []struct{ now, want string }{

@@ -3,10 +3,10 @@
 //
 //	go run ./bench/versions v0.1.0      keeps the files of a version; a commit will do, too
 //
-// It builds the command as it is at the commit, in a clone of its own, lets it run the experiments of the folder
-// experiments, and writes testdata/VERSION.zip, the version being the one that the build has recorded: of a commit
-// without a tag the pseudo-version of Go modules. What the version does not know yet it refuses, and that is told.
-// The test of this package reads all that is kept.
+// It builds the command at the commit in a separate clone, runs the experiments of the folder
+// experiments, and writes testdata/VERSION.zip, where VERSION is the recorded version: of a commit
+// without a tag, the pseudo-version of Go modules. Experiments that the version does not support
+// are reported. The test of this package reads all archives.
 package main
 
 import (

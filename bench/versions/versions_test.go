@@ -158,7 +158,7 @@ func TestSameTable(t *testing.T) {
 	}
 }
 
-// unpack writes an archive's files beside the rows into a folder.
+// unpack extracts an archive into a directory with the data.
 func unpack(t *testing.T, archive string) string {
 	t.Helper()
 	r, err := zip.OpenReader(archive)
@@ -203,7 +203,7 @@ func sameTable(then, now []byte, tolerance float64) error {
 	return nil
 }
 
-// same says whether two fields are the same text or nearly the same number.
+// same reports whether two fields are equal strings or nearly equal numbers.
 func same(then, now string, tolerance float64) bool {
 	if then == now {
 		return true

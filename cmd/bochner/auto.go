@@ -70,7 +70,7 @@ func (c autoCommand) Run(s *session) error {
 	return nil
 }
 
-// endings are what is said of why a search ended.
+// endings describe the reasons for which a search ended.
 var endings = map[string]string{
 	"budget":    "budget exhausted",
 	"converged": "more rows and wider maps gained nothing",

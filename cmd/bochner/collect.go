@@ -9,15 +9,15 @@ import (
 	limits "github.com/bochner-ml/bochner/internal/memory"
 )
 
-// A command that is over at once collects no garbage: until the first look at the heap there may be this much of it, in
-// percent of the 4 MiB from which on Go collects.
+// Short commands skip garbage collection: until the first check, the heap may grow by this
+// percentage of the 4 MiB at which Go starts to collect.
 const firstGarbage = 400
 
-// lookAfter is the time between looks at the heap.
+// lookAfter is the interval between checks of the heap.
 const lookAfter = 100 * time.Millisecond
 
-// collectOften makes the garbage collector thrifty once the heap is large, as [memory.LargeHeap] says, and leaves it out at
-// the start, unless GOGC says how often it is to run.
+// collectOften lowers GOGC once the heap is large ([memory.LargeHeap]), and disables collection at
+// the start, unless GOGC is set.
 func collectOften() {
 	if os.Getenv("GOGC") != "" {
 		return

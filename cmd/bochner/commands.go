@@ -99,13 +99,13 @@ func (c validateCommand) Run(s *session) error {
 	return err
 }
 
-// verdict is what validate says as JSON.
+// verdict is the JSON output of validate.
 type verdict struct {
 	Valid  bool      `json:"valid"`
 	Errors []problem `json:"faults"`
 }
 
-// problem is one complaint.
+// problem is an error in the output of validate.
 type problem struct {
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
@@ -162,7 +162,7 @@ func (runCommand) Help() string {
 	return "Writes spec.yaml, result.json, cv_results.csv, predictions.csv and model.bochner into output.dir. An interrupted run resumes. Results of a different experiment or of different data are overwritten with --force only.\n\nExample: bochner run adult.yaml --set rff.gamma=0.1 --set output.dir=runs/wide"
 }
 
-// open reads the experiment, its rows by the schema of the model that learns on.
+// open reads the experiment; the schema of a model to update applies to its rows.
 func (c runCommand) open(s *session) (experiment.Spec, error) {
 	if c.Continue != "" {
 		return experiment.LoadWith(s.ctx, c.Spec, experiment.LoadOptions{Continue: c.Continue, Overrides: c.overrides()})
@@ -403,7 +403,7 @@ func (s *session) print(v any) error {
 	return err
 }
 
-// warn tells a person, at once, of what goes wrong beside the work.
+// warn prints a warning immediately.
 func (s *session) warn(text string) {
 	if s.clear != nil {
 		s.clear()
@@ -411,7 +411,7 @@ func (s *session) warn(text string) {
 	fmt.Fprintf(s.err, "bochner: warning: %s\n", text)
 }
 
-// printf tells a person what happened.
+// printf prints a message for a person.
 func (s *session) printf(format string, args ...any) {
 	if !s.quiet {
 		fmt.Fprintf(s.out, format, args...)

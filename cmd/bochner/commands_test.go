@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A command that is called has the help, and the complaints, that it has among all commands.
+// A single command has the same help and errors as among all commands.
 func TestCommandsAlone(t *testing.T) {
 	output := func(c any, args ...string) (text string) {
 		var out strings.Builder

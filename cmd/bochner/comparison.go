@@ -128,7 +128,7 @@ func showTests(out io.Writer, c experiment.Comparison, where string, tests []res
 	}
 }
 
-// verdictOfTest says in a sentence what a test comes to.
+// verdictOfTest returns the conclusion of a test as a sentence.
 func verdictOfTest(c experiment.Comparison, t result.TestResult) string {
 	of := ""
 	if t.Target != "" {

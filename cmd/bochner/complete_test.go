@@ -141,7 +141,7 @@ func TestShellsComplete(t *testing.T) {
 	}
 }
 
-// help tells what --help tells.
+// help returns the output of --help.
 func TestHelpCommand(t *testing.T) {
 	for _, name := range []string{"", "run", "predict", "completion"} {
 		want, _ := call(t, success, name+" --help")

@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/postgrestest"
 )
 
-// Rows of PostgreSQL, asked by the URL in a variable, give what the same rows in files give, and no file and no line says
-// the password.
+// Rows of PostgreSQL, with the URL in a variable, give the same results as files, and no output
+// contains the password.
 func TestRunOfPostgres(t *testing.T) {
 	at, err := url.Parse(postgrestest.URL(t))
 	if err != nil {

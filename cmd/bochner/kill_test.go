@@ -44,8 +44,8 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	return c
 }
 
-// Whenever a run is killed, and however often: what it has put in place is whole, and the run that ends has
-// the result, to the bit, of one that nobody disturbed, and leaves nothing else behind.
+// A run killed at any time, any number of times, leaves complete files only, and the final run has
+// the result of an undisturbed one, bit for bit, and no other files.
 func TestKilledRunsGoOn(t *testing.T) {
 	kills, most := 30, 50*time.Second
 	if !exhaustive.Tests() {

@@ -1,5 +1,5 @@
-// Command bochner runs experiments with kernel machines by random features: one YAML file says what
-// to read, what to fit, what to search and where to put the results.
+// Command bochner runs experiments with kernel machines by random features. One YAML file describes
+// the data, the model, the search and the output.
 //
 //	bochner init rows.csv        # writes a commented experiment file for the data
 //	bochner run rows.yaml        # reads, searches, fits, tests, saves
@@ -97,7 +97,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], shownOn(os.Stdout), shownOn(os.Stderr)))
 }
 
-// echo is how long after a signal the same one is not taken for a second wish: who sends it to a process and to its
+// echo is the time in which a repeated signal is ignored: a sender that signals a process and its
 // group, as timeout does, sends it twice.
 const echo = 200 * time.Millisecond
 
@@ -122,7 +122,7 @@ func grace(args []string) time.Duration {
 	return 900 * time.Millisecond
 }
 
-// interrupted is what is said of a command that was stopped. Only a run goes on where it was.
+// interrupted returns the message of a canceled command. Only run resumes.
 func interrupted(args []string) string {
 	if name := called(args); name == "run" || name == "auto" {
 		return "interrupted; run again to resume"
@@ -130,8 +130,8 @@ func interrupted(args []string) string {
 	return "interrupted"
 }
 
-// only returns c as the parser is to see it where the command of that name is called: without the other commands, whose
-// flags take longer to set out than a row to predict. Who asks for help, or for a command that is not there, sees all of c.
+// only returns c for the parser with the named command alone: parsing the flags of all commands
+// takes longer than predicting a row. For help or an unknown command it returns c.
 func (c *commands) only(name string) any {
 	fields, found := reflect.VisibleFields(reflect.TypeOf(*c)), false
 	for i, f := range fields {
@@ -232,7 +232,7 @@ func joinNegative(args []string) []string {
 	return out
 }
 
-// heard is a writer that remembers the first error, so that output which nobody got is no success.
+// heard is a writer that stores the first error, so that lost output is not a success.
 type heard struct {
 	w   io.Writer
 	err error

@@ -36,7 +36,7 @@ func has(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// The way of a user: a draft of an experiment, a look at what it costs, a run, and predictions.
+// A user drafts an experiment, plans it, runs it, and predicts.
 func TestFromRowsToPredictions(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", rows(120))
@@ -172,8 +172,8 @@ func TestHelp(t *testing.T) {
 	has(t, out, "bochner ", "go1.")
 }
 
-// Auto finds a model, says what it decided and found, and writes an experiment that makes the model again. When it
-// is interrupted it writes all of it for the best so far, which is a success.
+// auto finds a model, prints its decisions and findings, and writes an experiment that reproduces
+// the model. An interruption writes the best model so far, which is a success.
 func TestAuto(t *testing.T) {
 	workplace(t)
 	out, _ := call(t, success, "auto rows.csv --target y --candidates 10 -o found")
@@ -220,8 +220,8 @@ type heardBy func(text string)
 
 func (w heardBy) Write(p []byte) (int, error) { w(string(p)); return len(p), nil }
 
-// An interrupted run says how to go on, exits with 1, and leaves the fits it has done; the next one
-// takes them up and finds the same.
+// An interrupted run prints how to resume, exits with 1, and leaves its finished fits; the next run
+// resumes them with the same result.
 func TestInterruptAndResume(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", rows(400))
@@ -281,7 +281,7 @@ func (c *cutter) Write(p []byte) (int, error) {
 	return c.Builder.Write(p)
 }
 
-// Runs side by side, on the terminal, as JSON and as a page.
+// Runs are compared on the terminal, as JSON and as a page.
 func TestCompare(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", rows(120))
@@ -348,7 +348,8 @@ func TestProgressLines(t *testing.T) {
 	has(t, b.String(), "search\nsearch 10/100\n", "search 100/100\nrefit\n")
 }
 
-// The line of a search says what is best so far, within the width of the terminal, and makes room for what follows.
+// The progress line of a search shows the best candidate so far within the width of the terminal,
+// and clears itself.
 func TestSearchLine(t *testing.T) {
 	s := experiment.SearchProgress{Fits: 30, Of: 60, Candidates: 10, Metric: "r2", Best: 0.87654, Folds: 3, Settings: "rff.gamma=0.1", Rate: 2.5, Left: 12 * time.Second, Memory: 1 << 20}
 	width := 200
@@ -435,7 +436,7 @@ func TestNoSearchAndDrop(t *testing.T) {
 	call(t, success, "evaluate model.bochner true.csv --drop d")
 }
 
-// Only a run goes on where it was: of other commands nothing is promised.
+// Only a run resumes: the message of other commands promises nothing.
 func TestInterruptedPrediction(t *testing.T) {
 	t.Chdir(workplace(t))
 	ctx, cancel := context.WithCancel(context.Background())

@@ -169,7 +169,7 @@ func (p *page) flags() {
 	}
 }
 
-// seeAlso names the pages above, below and beside this one.
+// seeAlso names the related pages.
 func (p *page) seeAlso() {
 	p.section("SEE ALSO")
 	around := p.node.Children

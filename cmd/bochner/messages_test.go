@@ -21,11 +21,11 @@ import (
 
 var update = flag.Bool("update", false, "write what commands say now into testdata/messages.txt")
 
-// messageCase is a wrong input and the command that meets it. What it says is in
-// testdata/messages.txt under the name.
+// messageCase is an invalid input and its command. The message is in testdata/messages.txt under
+// the name.
 type messageCase struct {
 	name  string
-	files map[string]string // beside those of workplace
+	files map[string]string // in addition to those of workplace
 	args  string            // fields of the command line; "spec.yaml" is in files
 	code  int
 	setup func(t *testing.T)
@@ -274,7 +274,7 @@ func numeric(model string) string {
 	return "pipeline: [{columns: [{select: numeric, steps: [standardize]}]}, " + model + "]\n"
 }
 
-// given is a complaint of validate about rows.
+// given is an error of validate about rows.
 func given(name, rows, more string) messageCase {
 	c := data(name, "bad.csv", rows, more)
 	c.args = "validate spec.yaml"
@@ -454,7 +454,7 @@ var modelMessages = []messageCase{
 // workbook begins as an .xlsx file does.
 const workbook = "PK\x03\x04\x14\x00\x06\x00\x08\x00\x00\x00!\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x13\x00\x00\x00[Content_Types].xml"
 
-// fullDisk has no room for a file.
+// fullDisk rejects writes to a file.
 func fullDisk(name string) func(t *testing.T) {
 	return func(t *testing.T) {
 		if runtime.GOOS != "linux" {
@@ -511,7 +511,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// meet runs the command and returns what it says.
+// meet runs the command and returns its message.
 func (c messageCase) meet(t *testing.T, home string) string {
 	dir := t.TempDir()
 	copyFolder(t, home, dir)
@@ -642,7 +642,7 @@ func reindex(t *testing.T, file []byte, f func(doc []byte) []byte) []byte {
 	return append(out, prefix+hex.EncodeToString(sum[:])...)
 }
 
-// readMessages reads what commands are to say, by name.
+// readMessages reads the expected messages by name.
 func readMessages(t *testing.T, path string) map[string]string {
 	out := map[string]string{}
 	if *update {

@@ -65,7 +65,7 @@ func content(t *testing.T, path string) string {
 	return string(text)
 }
 
-// prepare makes the files that the pages tell their reader to have.
+// prepare creates the files that the pages assume.
 func prepare(t *testing.T, root string) {
 	t.Helper()
 	if err := os.Symlink(filepath.Join(root, "examples"), "examples"); err != nil {
@@ -137,8 +137,8 @@ func (p *quotedPage) holds(first int, indent, command string) {
 	}
 }
 
-// compare reports whether all lines agree, puts those that do in place of what was printed, and says
-// which do not.
+// compare reports whether all lines agree, keeps the quoted lines that do, and returns those that
+// do not.
 func (p *quotedPage) compare(what string, got, want []string) bool {
 	same := len(got) == len(want)
 	for i := range min(len(got), len(want)) {
@@ -217,8 +217,8 @@ var (
 	blanks  = regexp.MustCompile(` +`)
 )
 
-// agree says whether two lines are the same but for what the machine decides, and but for one in the
-// last digit of their figures. Integers are the same.
+// agree reports whether two lines are equal up to host-dependent values and one unit in the last
+// digit of decimals. Integers must be equal.
 func agree(got, want string) bool {
 	plain := func(line string) string {
 		return blanks.ReplaceAllString(machine.ReplaceAllString(line, "…"), " ")

@@ -14,9 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/experiment"
 )
 
-// progress draws how a run goes on: a bar on a terminal, a line now and then elsewhere, nothing
-// when it is to be quiet. A search on a terminal has a line of its own, which says what is best so far.
-// The function returned ends it.
+// progress shows the progress of a run: a bar on a terminal, occasional lines elsewhere, nothing if
+// quiet. A search on a terminal has its own line with the best candidate so far. The returned
+// function ends it.
 func (s *session) progress() (experiment.Progress, func(experiment.SearchProgress), func()) {
 	if s.quiet {
 		return nil, nil, func() {}
@@ -53,7 +53,7 @@ func (b *bars) draw(phase string, done, total int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.live && phase == "search" {
-		return // which says more
+		return // which has more detail
 	}
 	b.wipe()
 	if phase != b.phase || total != b.total {
@@ -69,14 +69,14 @@ func (b *bars) draw(phase string, done, total int) {
 			progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionSetWidth(30),
 			progressbar.OptionShowCount(),
-			progressbar.OptionSetSpinnerChangeInterval(0), // or a bar goes on when its phase is over
+			progressbar.OptionSetSpinnerChangeInterval(0), // otherwise the bar continues after its phase
 			progressbar.OptionClearOnFinish(),
 		)
 	}
 	b.bar.Set(done)
 }
 
-// search draws the line of a search: how far it is, what is best so far, how long it goes on.
+// search draws the line of a search: progress, best candidate, remaining time.
 func (b *bars) search(s experiment.SearchProgress) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -130,7 +130,7 @@ func bestWords(s experiment.SearchProgress) string {
 	return fmt.Sprintf("best %s %s on %d folds", s.Metric, short(s.Best), s.Folds)
 }
 
-// searchWords say how far a search is, the most important first.
+// searchWords returns the parts of the progress line of a search, the most important first.
 func searchWords(s experiment.SearchProgress) []string {
 	words := []string{fmt.Sprintf("%d/%d fits", s.Fits, s.Of)}
 	if best := bestWords(s); best != "" {
@@ -163,7 +163,7 @@ type lines struct {
 	words string // of a search
 }
 
-// search notes what there is to say of a search, for the next line.
+// search stores the progress of a search for the next line.
 func (l *lines) search(s experiment.SearchProgress) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -121,7 +121,7 @@ func (l listeners) close() {
 	}
 }
 
-// listen begins to listen, and says where.
+// listen opens the listeners and prints their addresses.
 func (c serveCommand) listen(s *session) (l listeners, err error) {
 	if l.http, err = net.Listen("tcp", c.Addr); err != nil {
 		return l, err

@@ -57,7 +57,8 @@ func serving(t *testing.T, args ...string) (c *exec.Cmd, url string, log *string
 	return c, url, log
 }
 
-// The command serves a model until it is told to end, says where and when it is ready, and ends with code 0.
+// The command serves a model until it is stopped, prints its address and when it is ready, and
+// exits with code 0.
 func TestServe(t *testing.T) {
 	t.Chdir(t.TempDir())
 	line(t)

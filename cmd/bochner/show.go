@@ -81,7 +81,7 @@ func showSimpler(out io.Writer, r experiment.Result) {
 	}
 }
 
-// showFiles says what was written, and where the run is logged.
+// showFiles prints the written files and the tracking address of the run.
 func showFiles(out io.Writer, r experiment.Result) {
 	fmt.Fprintf(out, "\nwritten: %s\n", strings.Join(r.Files, " "))
 	if r.MLflow != nil {
@@ -131,7 +131,7 @@ func showMembers(out io.Writer, members []result.MemberWeight) {
 	t.Flush()
 }
 
-// showScores prints a row for each metric, of those parts of the rows that have scores, and of simple models beside them.
+// showScores prints a row for each metric, with the scored parts of the rows and simple models.
 func showScores(out io.Writer, train, test map[string]float64, simple ...result.Baseline) {
 	t := columns(out)
 	fmt.Fprint(t, "score")
@@ -167,7 +167,7 @@ func showScores(out io.Writer, train, test map[string]float64, simple ...result.
 	t.Flush()
 }
 
-// showFindings prints what was taken for what, or how far off predictions are, and which inputs matter.
+// showFindings prints confusions or errors, and important inputs.
 func showFindings(out io.Writer, f result.Findings) {
 	on := ""
 	if f.On == "train" {
@@ -241,7 +241,7 @@ func showClasses(out io.Writer, f result.Findings, on string) {
 	}
 }
 
-// showSureness prints how a model says how sure it is, and whether it is right on rows that it was tested on.
+// showSureness prints the uncertainty output of a model and its coverage on test rows.
 func showSureness(out io.Writer, s result.Uncertainty) {
 	what := "intervals"
 	if s.Size != nil {
@@ -260,12 +260,12 @@ func showSureness(out io.Writer, s result.Uncertainty) {
 	fmt.Fprintln(out)
 }
 
-// cutoff says where a model decides, and what that is worth.
+// cutoff describes the decision threshold and its score.
 func cutoff(c result.Threshold) string {
 	return fmt.Sprintf("%s by %s: %s out of fold, %s at %s", short(c.Value), c.Score, short(c.Best), short(c.AtUsual), short(c.Usual))
 }
 
-// showPositive names the class that scores of two classes speak of.
+// showPositive names the positive class.
 func showPositive(out io.Writer, class string) {
 	if class != "" {
 		fmt.Fprintf(out, "positive class: %s\n", class)

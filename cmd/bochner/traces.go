@@ -37,7 +37,7 @@ func traced(ctx context.Context, h http.Handler, url, version string) (http.Hand
 	end := func() {
 		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer stop()
-		provider.Shutdown(ctx) // who does not take them has no traces
+		provider.Shutdown(ctx) // a rejecting collector has no traces
 	}
 	return h, end, nil
 }

@@ -79,5 +79,5 @@ func (c helpCommand) Run(k *kong.Kong) error {
 	return call.PrintUsage(false)
 }
 
-// wrongUse is an error of who has called the command.
+// wrongUse is an error in the usage of a command.
 type wrongUse struct{ error }

@@ -1,5 +1,5 @@
-// Package canceltest holds computations, in tests, to the law of cancelling: whenever the context is
-// canceled, whoever looks at it after that returns its error and nothing half-made.
+// Package canceltest checks cancellation in tests: after the context is canceled, the next check of
+// it ends the computation with its error and without a partial result.
 //
 // No clock is needed for that: a context that counts how often it was looked at can end at any look.
 package canceltest
@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/exhaustive"
 )
 
-// Context is canceled by a look at it, that is a call of Err, after some others.
+// Context is canceled at a given check, a call of Err.
 type Context struct {
 	context.Context
 	cancel context.CancelCauseFunc
@@ -42,10 +42,10 @@ func (c *Context) Err() error {
 // Looks returns how often the context was looked at.
 func (c *Context) Looks() int { return int(c.looks.Load()) }
 
-// Check runs a computation once undisturbed, then again and again, canceled at its first look, its
-// second, and so on to its last; of many looks it takes some from beginning to end. run reports
-// whether it returned a result. Check returns what breaks the law: a result or another error than
-// context.Canceled with its cause in spite of the cancelling, an error without it, or no look at all.
+// Check runs a computation once undisturbed, then canceled at its first check, its second, and so
+// on; of many checks it samples some. run reports whether it returned a result. Check returns a
+// violation: a result or another error than context.Canceled with its cause despite the
+// cancellation, an error without it, or no check at all.
 func Check(run func(ctx context.Context) (result bool, err error)) error {
 	whole := After(math.MaxInt)
 	result, err := run(whole)
@@ -58,7 +58,7 @@ func Check(run func(ctx context.Context) (result bool, err error)) error {
 	case looks == 0:
 		return errors.New("it never looks at its context")
 	}
-	most := exhaustive.Of(8, 40) // looks at which one run each is canceled
+	most := exhaustive.Of(8, 40) // checks at which a run is canceled
 	for i := range min(looks, most) {
 		k := i
 		if looks > most {

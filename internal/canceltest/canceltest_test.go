@@ -29,7 +29,7 @@ func TestCheck(t *testing.T) {
 			}
 			for range 10 {
 				if ctx.Err() != nil {
-					break // and goes on with what there is
+					break // and continues with partial data
 				}
 			}
 			return true, nil

@@ -1,4 +1,4 @@
-// Package exhaustive says whether tests are to take all cases. By default they take a representative
+// Package exhaustive selects whether tests run all cases. By default they run a representative
 // part, so that `go test ./...` ends in minutes:
 //
 //	BOCHNER_TESTS=all go test ./...
@@ -10,16 +10,16 @@ import (
 	"testing"
 )
 
-// Tests reports whether all cases are wanted.
+// Tests reports whether all cases are selected.
 func Tests() bool { return os.Getenv("BOCHNER_TESTS") == "all" && !testing.Short() }
 
-// Case reports whether a test takes a case: where all cases are wanted any, else those that represent
-// them.
+// Case reports whether a test runs a case: any if all cases are selected, else the representative
+// ones.
 func Case(name string, representative ...string) bool {
 	return Tests() || slices.Contains(representative, name)
 }
 
-// Of returns all where all cases are wanted, else some.
+// Of returns all if all cases are selected, else some.
 func Of(some, all int) int {
 	if Tests() {
 		return all

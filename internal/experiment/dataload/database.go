@@ -28,7 +28,7 @@ var drivers = map[string]struct{ name, from string }{
 // patience is how long a database may take to answer at all.
 const patience = 20 * time.Second
 
-// Addressed looks whether the section says where a database is that this program has a driver for. It does not ask it.
+// Addressed checks the address and the driver of a database, without connecting.
 func Addressed(s config.SQL) error {
 	_, _, err := addressed(s)
 	return err
@@ -115,7 +115,7 @@ func checkRole(ctx context.Context, db *sql.DB) error {
 	return fmt.Errorf("the role %q is a member of %q, which can access files and programs of the server; use a read-only role or pass --allow-superuser", user, role)
 }
 
-// unreachable says in a line why a database does not answer, without a password.
+// unreachable returns on one line why a database does not respond, without a password.
 func unreachable(source string, err error) error {
 	why, _, _ := strings.Cut(err.Error(), "\n")
 	var at *net.OpError

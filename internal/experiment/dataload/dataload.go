@@ -3,8 +3,7 @@
 //
 //	parts, err := rows.Open(ctx, spec)
 //
-// Rows that can be read just once, and the way in which files are written that nobody describes, are
-// looked at here, too.
+// The package also handles rows that can be read only once, and detects undeclared file formats.
 package dataload
 
 import (
@@ -99,8 +98,8 @@ func openBuiltin(ctx context.Context, data config.Data) (train, test datasets.So
 	return trainSet.Source(), test, nil
 }
 
-// openTrain opens the training rows. A target of few integers becomes one of classes, if the
-// spec does not say otherwise.
+// openTrain opens the training rows. A target of few integers becomes a class, unless the spec
+// states otherwise.
 func (p *Parts) openTrain(ctx context.Context, f reader.Files, known *config.Known, from reader.Paths, tested bool) error {
 	var err error
 	if known != nil {
@@ -118,7 +117,7 @@ func (p *Parts) openTrain(ctx context.Context, f reader.Files, known *config.Kno
 	return err
 }
 
-// Prefetch reads the blocks ahead of whoever asks for them.
+// Prefetch reads blocks ahead of the consumer.
 func (p *Parts) Prefetch() {
 	p.Train = rowsource.Prefetch(p.Train)
 	if p.Test != nil {

@@ -17,7 +17,7 @@ func decoded(t *testing.T, text string) config.Spec {
 	return d.Spec
 }
 
-// sized is a source that says it has many rows.
+// sized is a source that declares many rows.
 type sized struct {
 	datasets.Source
 	rows, cols int
@@ -25,7 +25,7 @@ type sized struct {
 
 func (s sized) Dims() (rows, cols int) { return s.rows, s.cols }
 
-// Rows stay in the file when they are many and the model reads them once, or when the spec says so.
+// Rows are streamed if they are many and the model makes one pass, or if the spec requires it.
 func TestWhenRowsAreStreamed(t *testing.T) {
 	t.Chdir(t.TempDir())
 	few, many := sized{rows: 1000, cols: 10}, sized{rows: 10_000_000, cols: 20}

@@ -23,8 +23,8 @@ func ErrorOf(ctx context.Context, spec config.Spec, path string, err error) erro
 	return FieldErrors(spec, path, err)
 }
 
-// FieldErrors returns what is wrong with files of rows: each fault at its line, or where the spec names the
-// file.
+// FieldErrors returns the errors of data files: each with its line, or with the position of the
+// file name in the spec.
 func FieldErrors(spec config.Spec, path string, err error) param.FieldErrors {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		var out param.FieldErrors

@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/suggest"
 )
 
-// Piece is what a look at some of the rows has found: those of a file, or of a partition.
+// Piece contains the inferred columns of a part of the rows: a file, or a partition.
 type Piece struct {
 	Rows    int
 	Cols    int
@@ -24,8 +24,8 @@ type Piece struct {
 	Content []datasets.ColumnContent
 }
 
-// Look opens the file at a path, which has some of the rows of the data, to learn what its columns are. Columns named
-// are categorical whatever they have here. What only all rows tell is left for [Together].
+// Look infers the columns of a file that has a part of the rows. The named columns are categorical
+// regardless of their values. [Together] completes what depends on all rows.
 func Look(ctx context.Context, f reader.Files, path string, categorical []string) (Piece, error) {
 	names, err := f.Header(ctx, []string{path})
 	if err != nil {
@@ -134,7 +134,7 @@ func (p *Piece) order(as datasets.Schema) error {
 	return nil
 }
 
-// joined is one column of all pieces, and whether some of them have numbers in it and others texts.
+// joined merges a column of all pieces, and reports whether some have numbers and others strings.
 func joined(f reader.Files, pieces []Piece, column func(k int) datasets.Column) (out datasets.Column, mixed bool, err error) {
 	out = datasets.Column{Name: column(0).Name}
 	numbers, strs := 0, 0

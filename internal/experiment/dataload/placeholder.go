@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
-// Outline returns what a splitter looks at, with a stand-in for the inputs. Targets and groups are
-// read where they are wanted, or where the source does not know how many rows it has.
+// Outline returns the set for a splitter, with a placeholder for the inputs. It reads targets and
+// groups if required, or if the source does not declare its number of rows.
 func Outline(ctx context.Context, source datasets.Source, want bool) (datasets.Set, error) {
 	n, d := source.Dims()
 	out := datasets.Set{Schema: source.Schema(), X: blank{n, d}}
@@ -71,10 +71,10 @@ func (b blank) At(i, j int) float64 { return 0 }
 
 func (b blank) T() mat.Matrix { return mat.Transpose{Matrix: b} }
 
-// Finite spares [datasets.Set.Check] to look at every zero.
+// Finite spares [datasets.Set.Check] a scan of all zeros.
 func (b blank) Finite() bool { return true }
 
-// SparseOutline returns a stand-in for so many sparse rows that have so many entries.
+// SparseOutline returns a placeholder for sparse rows with the given number of entries.
 func SparseOutline(rows, cols, entries int) mat.Matrix {
 	return sparseBlank{blank{rows, cols}, entries}
 }
@@ -94,7 +94,7 @@ type Matrix struct {
 	data []float64
 }
 
-// Add appends the rows of m, into room for so many in all; nil has none.
+// Add appends the rows of m; an empty matrix allocates the given capacity.
 func (t *Matrix) Add(m *mat.Dense, capacity int) {
 	if m == nil || m.IsEmpty() {
 		return

@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
-// Streams says whether the rows stay in the file: when they are asked to, when they would take too
-// much memory, or when they would take much and the model reads them just once.
+// Streams reports whether the rows are streamed: if required, if they would use too much memory, or
+// if they would use much and the model makes one pass.
 func Streams(s config.Spec, train datasets.Source) bool {
 	switch {
 	case s.Data.Stream == "always":
@@ -46,8 +46,8 @@ func Entries(s config.Spec, rows, cols int) (entries int, sparse bool) {
 	return int(min(f.Bytes(s.Data.Train)/text, int64(rows)*int64(cols))), true
 }
 
-// keeps is how many bytes of rows are kept when a file is read for its columns: as many as are taken into memory anyway,
-// where its size lets one hope that it has no more.
+// keeps returns the bytes of rows to cache while a file is read for its schema: as many as fit in
+// memory, if the size of the file permits.
 func keeps(s config.Spec) int64 {
 	if s.Data.Stream == "always" {
 		return 0
@@ -65,7 +65,7 @@ func keeps(s config.Spec) int64 {
 	return reader.MaxInMemory
 }
 
-// Gather reads a source into memory, unless it is there, and tells how many rows it has so far.
+// Gather reads a source into memory, unless it is there, and reports its progress.
 func Gather(ctx context.Context, source datasets.Source, report func(done, total int)) (datasets.Source, error) {
 	n, _ := source.Dims()
 	if set, ok := rowsource.InMemory(source); ok {
@@ -79,7 +79,7 @@ func Gather(ctx context.Context, source datasets.Source, report func(done, total
 	return set.Source(), nil
 }
 
-// reported is a source that tells how many rows it has handed out.
+// reported is a source that reports its progress.
 type reported struct {
 	datasets.Source
 	report func(rows int)

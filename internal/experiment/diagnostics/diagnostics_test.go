@@ -118,7 +118,7 @@ func TestJudgedNumbers(t *testing.T) {
 	}
 }
 
-// Rows without a truth, or of one class, make no findings and no fault.
+// Rows without labels, or of one class, give no findings and no error.
 func TestNothingToJudge(t *testing.T) {
 	for _, got := range []metrics.Input{{}, {YPred: []float64{1, 2}}} {
 		for _, task := range []datasets.Task{datasets.Regression, datasets.Classification, datasets.Anomaly, datasets.Clustering} {

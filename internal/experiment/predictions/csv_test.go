@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 )
 
-// What a model says of how sure it is conflicts with the prediction, for each target by itself; a set stands last, its
-// names quoted where a CSV wants that.
+// Column names of uncertainty outputs may conflict with targets; each target has its own; the set
+// is last, with quoted names where CSV requires it.
 func TestColumnsOfHowSure(t *testing.T) {
 	numbers := datasets.Schema{Targets: []datasets.Column{{Name: "y"}}}
 	two := datasets.Schema{Targets: []datasets.Column{{Name: "y"}, {Name: "z, too"}}}

@@ -1,4 +1,4 @@
-// Package scaffold writes a commented experiment file for data that nobody has described yet.
+// Package scaffold writes a commented experiment file for undescribed data.
 //
 //	text, err := draft.Experiment(ctx, "adult.csv", draft.Options{Target: "income"})
 //
@@ -25,7 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Options say more about the data of a draft.
+// Options describe the data of a draft.
 type Options struct {
 	Target string // column to predict; the last one when empty, but none for a task that needs none
 	Task   string // what to learn; "" goes by the target
@@ -35,14 +35,14 @@ type Options struct {
 	More  []string  // further files of rows, behind the first
 	Input io.Reader // what the path "-" stands for; nil is standard input
 
-	// Remark, unless it is nil, is told what is wrong with the data or doubtful. The draft says the
-	// same in comments.
+	// Remark, unless nil, receives problems and doubts about the data. The draft contains them as
+	// comments.
 	Remark func(text string)
 }
 
-// Experiment returns a commented experiment file for a data file, from a look at all of its rows: the kinds
-// of the columns, missing values, what the target may be, and a pipeline and a search that suit them.
-// What it doubts is in the comments; a file that can be read at all has a draft.
+// Experiment returns a commented experiment file for a data file, from a pass over all rows: kinds
+// of columns, missing values, a target, and a matching pipeline and search. Doubts are in comments;
+// any readable file has a draft.
 func Experiment(ctx context.Context, path string, o Options) ([]byte, error) {
 	text, _, err := experiment(ctx, path, o)
 	return text, err
@@ -141,7 +141,7 @@ func (d *draft) refuse(c *opinion) {
 	}
 }
 
-// decideGoal tells classes from a quantity.
+// decideGoal decides between classification and regression.
 func (d *draft) decideGoal() error {
 	p, g := d.goal.column, &d.goal
 	g.rows = p.values()
@@ -184,7 +184,7 @@ func (d *draft) decideGoal() error {
 	return nil
 }
 
-// doubtGoal says what is odd about the target.
+// doubtGoal adds doubts about the target.
 func (d *draft) doubtGoal() {
 	g := &d.goal
 	printf := func(format string, args ...any) { g.doubts = append(g.doubts, fmt.Sprintf(format, args...)) }
@@ -330,7 +330,7 @@ func (d *draft) shares() string {
 	return strings.Join(words, ", ")
 }
 
-// dialect says how the file is written, where that is not what is usual.
+// dialect writes the format of the file, if it is not the default.
 func (d *draft) dialect() {
 	if d.data.Format != "auto" {
 		d.line("  format: %s", d.data.Format)
@@ -410,7 +410,7 @@ func (d *draft) drops() {
 	}
 }
 
-// kinds says of which kind columns are whose values do not tell.
+// kinds writes the kinds of columns whose values are ambiguous.
 func (d *draft) kinds() {
 	begun := false
 	for _, c := range d.inputs {
@@ -476,7 +476,7 @@ func (d *draft) runName() string {
 	}, Name(d.paths))
 }
 
-// Spec returns what the draft of a data file says, as a spec that stands in no file.
+// Spec returns the draft for a data file as a spec without a file.
 func Spec(ctx context.Context, path string, o Options) (config.Spec, error) {
 	o.File = "" // the data are named as they are here
 	text, where, err := experiment(ctx, path, o)

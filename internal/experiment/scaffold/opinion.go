@@ -29,7 +29,7 @@ const sameValue = "the same value in every row"
 type opinion struct {
 	*profile
 	use   use
-	why   string   // of a column that is dropped, or of a kind that its values do not tell
+	why   string   // of a dropped column, or of an ambiguous kind
 	doubt string   // what may be wrong with it
 	words []string // that stand for a missing value in it
 	date  datasets.Date
@@ -38,8 +38,8 @@ type opinion struct {
 // values is how many rows have one.
 func (p *profile) values() int { return p.rows - p.missing }
 
-// judge says what to make of a column. Its numbers are in the notation of that number, and a category needs so
-// many rows to be of use.
+// judge decides the role of a column. notation is the number format, minCount the rows that a
+// category needs.
 func (p *profile) judge(notation, minCount int) opinion {
 	v := opinion{profile: p}
 	if p.unfit != "" {
@@ -71,7 +71,7 @@ func about(t tally) string {
 	return fmt.Sprint(t.distinct())
 }
 
-// kindOf tells numbers, categories and dates apart.
+// kindOf decides between numbers, categories and dates.
 func (p *profile) kindOf(v *opinion, notation int) {
 	values, numbers := p.values(), p.numbers[notation]
 	switch {
@@ -99,10 +99,10 @@ func (p *profile) coded() bool {
 
 func (p *profile) distinctTexts() int { return len(p.strs) }
 
-// maxWords is how many different texts may be taken for missing values.
+// maxWords is the number of distinct strings that may denote missing values.
 const maxWords = 8
 
-// strange settles what becomes of a few texts among numbers.
+// strange decides about a few strings among numbers.
 func (p *profile) strange(v *opinion, strs int) {
 	first, seen := "", 0
 	for word, at := range p.strs {
@@ -145,7 +145,7 @@ func (p *profile) dated(v *opinion) bool {
 		return false
 	}
 	if dateOrders[best] != "" && p.dates[1].count == p.dates[2].count {
-		// Nothing tells which is which: 1/3/2024 is read as it is in most files with slashes.
+		// The order is ambiguous: 1/3/2024 is read as in most files with slashes.
 		if best = 1; strings.Contains(d.text, "/") {
 			best = 2
 		}
@@ -159,7 +159,7 @@ func (p *profile) dated(v *opinion) bool {
 	return true
 }
 
-// written doubts texts that are numbers in a notation that is not the file's.
+// written adds a doubt about strings that are numbers in another format.
 func (p *profile) written(v *opinion) {
 	alike, example := 0, ""
 	all, _ := p.tally.all()
@@ -182,8 +182,8 @@ var (
 	timeName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)year|month|week|day|date|hour|minute|time`) })
 )
 
-// identifier drops a column that tells rows apart instead of saying something about them: such a
-// number may stand in the order of the classes, and later rows have others.
+// identifier drops a column of unique identifiers: their order may correlate with the classes, and
+// later rows have others.
 func (p *profile) identifier(v *opinion) {
 	values, distinct := p.values(), p.tally.distinct()
 	whole := v.use == numeric && p.whole.count == values
@@ -217,7 +217,8 @@ func (p *profile) monotone() bool {
 	return n > 1 && (p.rising == n-1 || p.falling == n-1)
 }
 
-// calendar reports whether a column counts time: it may rise from row to row and still say something.
+// calendar reports whether a column counts time, which may increase from row to row and still be
+// informative.
 func (p *profile) calendar() bool {
 	return timeName().MatchString(p.name) || p.whole.low >= 1800 && p.whole.high <= 2100 && p.values() <= 300
 }

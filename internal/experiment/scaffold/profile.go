@@ -11,11 +11,11 @@ import (
 	"github.com/bochner-ml/bochner/internal/reader"
 )
 
-// profile is what a look at all values of a column has seen, in memory that does not grow with them.
+// profile contains the statistics of a column, collected in one pass with bounded memory.
 type profile struct {
 	name     string
 	nameless bool // whether the header has no name for it
-	declared bool // whether the file says of what kind it is
+	declared bool // whether the file declares its kind
 	kind     datasets.Kind
 	unfit    string // why the file's type of it makes it no input; "" for nothing
 
@@ -37,7 +37,7 @@ type profile struct {
 // text is where a string stands first, and how often.
 type text struct{ line, count int }
 
-// maxTexts is how many different texts among numbers are remembered.
+// maxTexts is the number of distinct strings among numbers that are stored.
 const maxTexts = 32
 
 // see takes note of one value; nil is a missing one.

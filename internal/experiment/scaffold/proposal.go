@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// counted is the columns of each kind that are left, what is missing in those of numbers, and how
-// many inputs the map will have, roughly: as many as the variance of all of them together.
+// counted contains the remaining columns by kind, their missing values, and the approximate number
+// of inputs of the map (their total variance).
 type counted struct {
 	numeric, categorical int
 	incomplete           []string
@@ -203,7 +203,7 @@ func (d *draft) scoreClasses(p *proposal) {
 	}
 }
 
-// clusters are how many there may be: as many as the target has classes, or so many to try.
+// clusters returns the number of clusters: that of the target classes, or values to try.
 func (d *draft) clusters() (first int, grid []int) {
 	first, grid = 3, []int{2, 3, 4, 5, 6, 8, 10}
 	if k := len(d.goal.classes); k > 1 && k <= 50 {

@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// survey is a look at all rows of a file.
+// survey is a pass over all rows of a file.
 type survey struct {
 	data    config.Data // how the file is written
 	columns []profile
@@ -36,7 +36,7 @@ type survey struct {
 	squares float64   // sum of all squares
 }
 
-// surveyOf looks at files that are written as data says.
+// surveyOf scans files with the options of data.
 func surveyOf(ctx context.Context, data config.Data) (*survey, error) {
 	file := dataload.Files(data)
 	format, err := file.FormatOf(data.Train)
@@ -79,7 +79,7 @@ func surveyOf(ctx context.Context, data config.Data) (*survey, error) {
 // maxValues bounds the different values that are counted, over all columns.
 const maxValues = 1 << 19
 
-// scan looks at the records of CSV files.
+// scan scans the records of CSV files.
 func (s *survey) scan(ctx context.Context, paths []string, format string) error {
 	o := dataload.Files(s.data).CSVOptions(format, datasets.Roles{})
 	o.Missing = []string{} // what stands for a missing value is to be found out
@@ -209,8 +209,8 @@ func (s *survey) present(field []byte) []byte {
 	return nil
 }
 
-// words returns what csv.missing has to say, with more words: nothing where only NaN occurs, which is
-// a missing value anyway.
+// words returns the value of csv.missing with additional strings: nothing if only NaN occurs, which
+// is a missing value by default.
 func (s *survey) words(more []string) reader.Strings {
 	out := append(slices.Clone(s.missing), more...)
 	if !slices.ContainsFunc(out, func(word string) bool { return word != "NaN" && word != "nan" }) {
@@ -220,7 +220,7 @@ func (s *survey) words(more []string) reader.Strings {
 	return slices.Compact(out)
 }
 
-// read looks at the rows of a file in a format that says what its columns are.
+// read scans the rows of a file with typed columns.
 func (s *survey) read(ctx context.Context) error {
 	spec := config.New()
 	spec.Data = s.data
@@ -261,8 +261,7 @@ func (s *survey) read(ctx context.Context) error {
 	return err
 }
 
-// leaveOut leaves out the columns that are no inputs as they are, by their types in the file, and returns what they
-// look like: times as texts.
+// leaveOut excludes columns of unsupported types, and returns their profiles: times as strings.
 func (s *survey) leaveOut(ctx context.Context, data *config.Data) ([]profile, error) {
 	file := dataload.Files(*data)
 	if file.IsSVMLight(data.Train) {
@@ -297,7 +296,7 @@ func (s *survey) leaveOut(ctx context.Context, data *config.Data) ([]profile, er
 	return out, s.takeTimes(ctx, file, names[0], times, out)
 }
 
-// takeTimes looks at columns of times as texts. Beside them there is a column of another kind.
+// takeTimes profiles columns of times as strings, next to a column of another kind.
 func (s *survey) takeTimes(ctx context.Context, file reader.Files, column datasets.Column, times []string, profiles []profile) error {
 	if len(times) == 0 {
 		return nil
@@ -322,7 +321,7 @@ func (s *survey) takeTimes(ctx context.Context, file reader.Files, column datase
 	})
 }
 
-// take looks at the values of a dense block as texts.
+// take profiles the values of a dense block as strings.
 func (s *survey) take(all []datasets.Column, block datasets.Set) {
 	if s.columns == nil {
 		s.columns = make([]profile, len(all))
@@ -429,8 +428,8 @@ func (s *survey) notation() int {
 				gain += p.numbers[k]
 			}
 		}
-		// Of 1,234 alone nobody knows what it is: between commas it stands in quotes, as people write
-		// thousands; between other marks it is taken for a decimal.
+		// 1,234 alone is ambiguous: between commas it is quoted, as people write thousands; with
+		// other delimiters it is read as a decimal.
 		if gain > most || gain == most && gain > 0 && reader.Notations[k].Thousands == "," && s.data.CSV.Delimiter == "" {
 			best, most = k, gain
 		}

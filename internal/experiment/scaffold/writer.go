@@ -43,7 +43,7 @@ func (g goal) largest() int {
 
 func (d *draft) line(format string, args ...any) { fmt.Fprintf(&d.b, format+"\n", args...) }
 
-// doubt writes a comment that is worth a look, and tells it.
+// doubt writes a comment about a problem, and reports it.
 func (d *draft) doubt(indent, format string, args ...any) {
 	text := oneLine(fmt.Sprintf(format, args...))
 	d.line("%s# ! %s", indent, text)

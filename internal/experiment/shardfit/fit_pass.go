@@ -78,7 +78,7 @@ func learnShare(ctx context.Context, s *State, share distributed.Share, in input
 	return nil
 }
 
-// reported is a source that tells how many rows it has handed out.
+// reported is a source that reports its progress.
 type reported struct {
 	datasets.Source
 	report func(rows int)

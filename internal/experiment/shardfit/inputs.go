@@ -44,7 +44,7 @@ func filesOf(s *State) ([]input, error) {
 	return out, nil
 }
 
-// open says how a file is read, and how it is called. The function returned ends the reading.
+// open opens a file with its name for messages. The last function returned closes it.
 func open(ctx context.Context, s *State, path string, o Options) (file reader.Files, name string, last func(), end func(), err error) {
 	file, name, last, end = s.spec.Data.Files, path, func() {}, func() {}
 	if reader.ReadOnce(path) {
