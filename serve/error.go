@@ -37,7 +37,7 @@ func (e *Error) RetryAfterSeconds() string {
 	return strconv.Itoa(int((e.RetryAfter + time.Second - 1) / time.Second))
 }
 
-// retryDelay is the delay that rejected clients are told.
+// retryDelay is the delay reported to rejected clients.
 const retryDelay = time.Second
 
 // newError returns an [*Error] with a formatted message.

@@ -182,7 +182,7 @@ func TestMemoryOfRequests(t *testing.T) {
 	first := make(chan reply)
 	go func() { first <- do(s, httptest.NewRequest("POST", "/v1/models/nrent:predict", reader)) }()
 	short := `{"rows":[` + strings.Repeat(`{"a":1,"b":2,"c":3},`, 2499) + `{"a":1,"b":2,"c":3}]}`
-	until(t, func() bool { // it has room for all that has come
+	until(t, func() bool { // the buffer has capacity for all received data
 		_, rest, _ := strings.Cut(ask(s, "GET", "/metrics", "").body, "\nbochner_request_memory_bytes ")
 		value, _, _ := strings.Cut(rest, "\n")
 		held, err := strconv.ParseFloat(value, 64)

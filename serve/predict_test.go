@@ -73,7 +73,7 @@ func TestPredictAnswersWhatTheModelSays(t *testing.T) {
 				t.Fatalf("%s: %s", name, got.body)
 			}
 			for i := range want {
-				if len(want[i].Set) == 0 { // which JSON does not tell from none
+				if len(want[i].Set) == 0 { // JSON does not distinguish it from none
 					want[i].Set, answer.Predictions[i].Set = nil, nil
 				}
 				if !reflect.DeepEqual(answer.Predictions[i], want[i]) {

@@ -1,10 +1,9 @@
-// Package golden finds the reference cases and real data sets that lie beside a checkout, for tests.
+// Package golden locates the reference cases and real data sets next to a checkout, for tests.
 //
-// The folder ../shared, seen from the module's root, is not part of the module. A test that needs
-// it is skipped, with a message that says so, where it is absent. The gate, .ci/run, skips nothing
-// where there is such a folder: it sets BOCHNER_REFERENCE to the name of a file. What is absent is
-// then a failure, and the names of the reference cases that tests look for are written to that file,
-// so that the gate can tell which of them nobody looked for.
+// The directory ../shared, relative to the module root, is not part of the module. Tests that need
+// it are skipped with a message if it is absent. The gate, .ci/run, sets BOCHNER_REFERENCE to a
+// file name if the directory exists. Missing data are then failures, and the names of the requested
+// reference cases are written to that file, so that the gate finds cases that no test reads.
 package golden
 
 import (

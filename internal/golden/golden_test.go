@@ -12,8 +12,7 @@ import (
 
 var read = flag.String("read", "", "the file to which tests have written the names of the cases that they read")
 
-// Every reference case is read by a test or waits for its capability: a new one that nobody reads is
-// found.
+// Every reference case is read by a test or listed as pending; a new unread case is found.
 func TestEveryCaseIsRead(t *testing.T) {
 	if *read == "" {
 		t.Skip("which cases are read is known after all tests only: see .ci/run")

@@ -1,5 +1,5 @@
-// Package importrules holds which room of the house may import which, as data, and a test that fails on
-// an arrow the data do not have. A new arrow is a decision: make it here, in the change that needs it.
+// Package importrules lists the allowed imports of each package, and tests that the code has no
+// others. Add a new import here, in the change that needs it.
 package importrules
 
 // Module is the module's path.
@@ -123,7 +123,7 @@ var Allowed = map[string][]string{
 	"transformer":          {"graph", "datasets", "kernel", "sparse", "single", "param", "model", "internal/spectral", "internal/fourier", "internal/softmax", "internal/bins", "internal/evidence", "internal/sample", "internal/agop", "internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks"},
 	"estimator":            {"internal/share", "graph", "internal/sgd", "datasets", "kernel", "internal/network", "internal/kernelridge", "internal/pairwise", "internal/spectral", "internal/fourier", "internal/evidence", "internal/sample", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "datasets/pass", "internal/conformal"},
 	"pipeline":             {"internal/share", "graph", "pipeline/internal/...", "transformer", "estimator", "estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "datasets/pass"},
-	"internal/metricinput": {"estimator", "metrics", "datasets"}, // what is known of rows beside what a model said
+	"internal/metricinput": {"estimator", "metrics", "datasets"}, // what is known of rows in addition to predictions
 	"gridsearch":           {"internal/share", "datasets/pass", "model", "internal/metricinput", "estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory", "internal/journal"},
 
 	// Estimators that are made of other estimators, whatever these are, and below them the numbers: transforms
@@ -151,14 +151,14 @@ var Allowed = map[string][]string{
 	"internal/yamlnode":         {"param"}, // nodes of YAML documents
 	"pipeline/yaml":             {"internal/yamlnode", "pipeline", "transformer", "estimator", "estimator/meta", "param", "internal/paramkind"},
 
-	// Laws as conformance suites, for anybody's types.
+	// Invariants as conformance suites for any implementation.
 	"datasets/sourcetest":         {"datasets"},
 	"transformer/transformertest": {"graph", "transformer", "datasets", "sparse", "single", "param", "model", "internal/canceltest", "internal/passtest", "internal/snapshot"},
 	"estimator/estimatortest":     {"internal/share", "graph", "estimator", "datasets", "sparse", "param", "model", "internal/canceltest", "internal/passtest", "internal/snapshot"},
 
 	"internal/preprocessing": {"pipeline", "transformer", "datasets"}, // steps that make numbers of columns, for proposals
 
-	// The search that chooses pipelines by itself.
+	// Automatic model search.
 	"auto": {"internal/share", "internal/preprocessing", "pipeline", "gridsearch", "transformer", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/metricinput", "internal/kern", "internal/solve", "internal/stacking"},
 
 	// What models know: which inputs matter, what rows look like.
@@ -199,7 +199,7 @@ var Allowed = map[string][]string{
 
 	"cmd/bochner": {"internal/jsonfloat", "internal/rowfile", "internal/experiment/scaffold", "param", "datasets/builtin", "internal/reader", "internal/files", "serve", "serve/grpc", "serve/ui", "distributed/store/...", "distributed/store", "experiment", "internal/experiment/config", "internal/experiment/shardfit", "experiment/result", "internal/profile", "model", "graph", "internal/memory"},
 
-	// The front door, at the root of the module.
+	// The entry point, at the root of the module.
 	".": {"internal/preprocessing", "internal/reader", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "internal/profile"},
 
 	// Runs the benchmarks, and the peers', as programs.
@@ -207,7 +207,7 @@ var Allowed = map[string][]string{
 	"bench/internal/page": {}, // places of tables on a page
 	"bench/compare":       {"bench/internal/page", "bench/internal/tree"},
 
-	// Measures one model beside a peer's.
+	// Measures one model and a baseline.
 	"bench/serve":       {"pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets"},
 	"bench/columns":     {"datasets", "datasets/arrow", "datasets/csv", "datasets/parquet"},
 	"bench/kernelridge": {"estimator", "kernel", "datasets", "metrics"},
@@ -228,8 +228,7 @@ var Allowed = map[string][]string{
 	"internal/licenses": {},
 }
 
-// Outside lists, for packages of other modules that are not for everybody, the rooms that may import
-// them.
+// Outside lists, for restricted packages of other modules, the packages that may import them.
 var Outside = map[string][]string{
 	"github.com/jackc/pgx/v5/stdlib":                 {"cmd/bochner"},
 	"modernc.org/sqlite":                             {"cmd/bochner"},

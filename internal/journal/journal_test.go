@@ -146,7 +146,7 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// The sum of many short rows takes the room of a short row, not of a long one, for each.
+// The checksum of many short rows uses the memory of short rows.
 func TestSumOfShortRowsTakesLittleRoom(t *testing.T) {
 	const rows = 10_000
 	X := mat.NewDense(rows, 3, nil)

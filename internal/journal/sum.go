@@ -101,8 +101,8 @@ func Spec(w io.Writer, spec any, leftOut ...string) {
 	}
 }
 
-// identify writes the types of a spec and of all its parts, with their packages' whole paths, and
-// their texts, such as which columns a group selects. The numbers are parameters.
+// identify writes the types of a spec and of its parts, with full package paths, and their strings,
+// such as the columns of a group. Numbers are parameters.
 func identify(w io.Writer, v reflect.Value) {
 	if !v.IsValid() {
 		return

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// grants are the sentences by which licences that the house takes are known, with spaces for all that is between
-// words. Each of them asks no more than that its text goes along.
+// grants are the sentences that identify accepted licenses, with single spaces between words. None
+// of them requires more than including its text.
 var grants = []struct{ name, sentence string }{
 	{"Apache-2.0", "apache license version 2 0"},
 	{"MIT", "permission is hereby granted free of charge to any person obtaining a copy of this software and associated documentation files"},
@@ -20,14 +20,14 @@ var grants = []struct{ name, sentence string }{
 	{"public domain", "dedicated to the public domain"},
 }
 
-// refused are words of licences that ask for more, or of texts that take back what another grants.
+// refused are words of licenses with further requirements, or of texts that revoke a grant.
 var refused = []string{
 	"gnu general public", "gnu lesser", "gnu affero", "gnu library general", "mozilla public license", "eclipse public license",
 	"common development and distribution", "server side public", "business source license", "commons clause", "creative commons attribution noncommercial",
 	"elastic license", "for non commercial",
 }
 
-// decided are files that somebody has read: what they speak of concerns nothing that is in the command.
+// decided are reviewed files: they do not concern the contents of the command.
 var decided = map[string]string{
 	"modernc.org/sqlite LICENSE-3RD-PARTY.md": "what is linked has MIT, BSD or the public domain, as its first section says; the MPL is that of a module which is in the graph only",
 }
@@ -56,8 +56,8 @@ func kinds(text string) (out []string) {
 	return out
 }
 
-// errs returns which modules have no licence at their root that the house takes, and which texts ask for more than
-// it gives.
+// errs returns the modules without an accepted license at their root, and the texts with further
+// requirements.
 func errs(modules []module) error {
 	var out []error
 	for _, m := range modules {

@@ -5,7 +5,7 @@
 //	go run ./internal/licenses -list          # only a line for each module
 //	go run ./internal/licenses -tags gs       # of a build with more in it
 //
-// It ends with 1 where a licence is not one of those that the house takes.
+// The exit code is 1 if a license is not accepted.
 package main
 
 import (
@@ -51,7 +51,7 @@ type module struct {
 	strs          map[string]string // of the licences and notices, by their files in the module
 }
 
-// built returns the modules of the command and Go itself, with their texts, in the order of their names.
+// built returns the modules of the command and Go itself, with their license texts, sorted by name.
 func built(ctx context.Context, tags string) ([]module, error) {
 	found := map[string]module{}
 	for _, system := range systems {
@@ -93,7 +93,7 @@ func built(ctx context.Context, tags string) ([]module, error) {
 	return append([]module{library}, slices.SortedFunc(maps.Values(found), func(a, b module) int { return strings.Compare(a.name, b.name) })...), nil
 }
 
-// licence is the name of a file that says how others may be used; that of a picture is none of the code's.
+// licence matches the names of license files; licenses of pictures are not those of the code.
 var licence = regexp.MustCompile(`(?i)^(licen[sc]e|copying|notice|copyright|patents)([-_.][^.]*)?(\.(txt|md))?$`)
 
 // gather reads the files of a folder whose names match, if there is such a folder.
@@ -128,7 +128,7 @@ func (m module) licences() (out []string) {
 	return slices.Compact(out)
 }
 
-// write writes the modules and, once each, the texts that they have.
+// write writes the modules and each distinct text once.
 func write(w io.Writer, modules []module) error {
 	fmt.Fprintln(w, "The command bochner is built from these modules, each under its own licence. The texts follow.")
 	fmt.Fprintln(w)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Everything that the command is built from has a licence that the house takes, with its text.
+// All modules of the command have an accepted license with its text.
 func TestLicences(t *testing.T) {
 	if _, err := os.ReadFile("../../go.sum"); err != nil { // so that a change of modules runs the test again
 		t.Fatal(err)
@@ -30,7 +30,7 @@ func TestLicences(t *testing.T) {
 	}
 }
 
-// What the house does not take is seen, and so is a module that says nothing.
+// Licenses that are not accepted are found, and so are modules without one.
 func TestFaults(t *testing.T) {
 	const mit = "Permission is hereby granted, free of charge, to any person obtaining a copy of this\nsoftware and associated documentation files (the \"Software\")"
 	for want, strs := range map[string]map[string]string{

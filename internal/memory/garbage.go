@@ -14,11 +14,11 @@ const (
 	LargeGarbage = 25
 )
 
-// program is what the process of a command holds beside its data.
+// program is the memory of the command without its data.
 const program = 35 << 20
 
-// Most returns the most that the process of a command may hold whose data take so many bytes: the program itself, and what the
-// collector has not yet come to, by GOGC where that is set.
+// Most returns an upper bound of the memory of a command whose data take the given bytes: with the
+// program itself and uncollected garbage, by GOGC if it is set.
 func Most(bytes int64) int64 {
 	live := float64(bytes)
 	most := max(2*min(live, LargeHeap), live*(1+LargeGarbage/100.0))

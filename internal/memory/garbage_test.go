@@ -2,7 +2,8 @@ package memory
 
 import "testing"
 
-// As much garbage as data may lie in a small heap, a quarter in a large one, and as much as GOGC says where that is set.
+// Garbage may equal the data in a small heap, a quarter of them in a large one, and the percentage
+// of GOGC if it is set.
 func TestMostCountsGarbage(t *testing.T) {
 	t.Setenv("GOGC", "")
 	for _, c := range []struct{ bytes, most int64 }{{0, program}, {100 << 20, 200<<20 + program}, {300 << 20, 512<<20 + program}, {1000 << 20, 1250<<20 + program}} {

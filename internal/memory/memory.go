@@ -1,4 +1,4 @@
-// Package memory says how much memory there is, and refuses what cannot be had.
+// Package memory measures the available memory, and rejects work that exceeds it.
 package memory
 
 import (
@@ -9,7 +9,7 @@ import (
 	"runtime/debug"
 )
 
-// modestMemory is what a machine is taken to have that does not tell.
+// modestMemory is assumed if the memory of the host is unknown.
 const modestMemory = 4 << 30
 
 // Available returns the bytes that a run may take: what the host, the control groups of the process,
@@ -28,8 +28,8 @@ func Available() int64 {
 // plenty is what every machine has: below that nothing is asked.
 const plenty = 64 << 20
 
-// Check refuses work that would hold so many bytes at once where fewer are available, before they are
-// asked for: a program that asks for more than there is dies, and cannot say why.
+// Check returns an error if work of the given size exceeds the available memory. Call it before
+// allocating: a process that exceeds the memory is killed without a message.
 func Check(bytes int64) error {
 	if bytes <= plenty {
 		return nil

@@ -32,7 +32,7 @@ type Start struct {
 	Experiment string // made where it is not there; that of the address comes first
 	Name       string
 	Parent     string // identifier of the run that this one is a part of, "" for none
-	User       string // who runs it, "" where nobody knows
+	User       string // user, "" if unknown
 	Time       time.Time
 }
 
@@ -124,7 +124,7 @@ type Refusal struct {
 	Message string // the server's, or the beginning of what came instead
 }
 
-// Error says what the server said.
+// Error returns the message of the server.
 func (r *Refusal) Error() string {
 	text := fmt.Sprintf("%d %s", r.Status, http.StatusText(r.Status))
 	if r.Message != "" {
@@ -139,7 +139,7 @@ func (r *Refusal) Error() string {
 	return text
 }
 
-// named says what was asked and where.
+// named adds the request and the server to an error.
 func (c *Client) named(what string, err error) error {
 	what, _, _ = strings.Cut(what, "?")
 	return fmt.Errorf("mlflow: %s: %s: %w", c.address.Server, what, err)
@@ -170,7 +170,8 @@ func (c *Client) call(ctx context.Context, method, what string, body map[string]
 // maxAnswer is how many bytes of an answer are read.
 const maxAnswer = 1 << 20
 
-// send sends a request and returns the answer's text. Size is that of the body, −1 where it tells itself.
+// send sends a request and returns the text of the response. size is that of the body, −1 if the
+// body knows it.
 func (c *Client) send(ctx context.Context, method, path string, body io.Reader, size int64, kind string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.address.Server+path, body)
 	if err != nil {
@@ -215,7 +216,7 @@ func reason(ctx context.Context, err error) error {
 	return err
 }
 
-// refusal is what an answer other than success says.
+// refusal returns the error of an unsuccessful response.
 func refusal(status int, text []byte) *Refusal {
 	var output struct {
 		Code    string `json:"error_code"`

@@ -6,8 +6,9 @@
 //	err = run.Upload(ctx, "model.bochner", "runs/wide/model.bochner")
 //	err = run.End(ctx, mlflow.Finished)
 //
-// Every call ends with its context. Nothing is tried twice, and no redirection is followed: it could lead the
-// credentials elsewhere. The package knows nothing of experiments; what is logged of one, package experiment says.
+// Every call ends with its context. There are no retries and no redirects, which could leak the
+// credentials. The package is independent of experiments; package experiment decides what is
+// logged.
 //
 // Source: the REST interface of MLflow, https://mlflow.org/docs/latest/rest-api.html.
 package mlflow
@@ -20,16 +21,16 @@ import (
 	"strings"
 )
 
-// Address is a tracking server and, where the address says so, an experiment on it.
+// Address is a tracking server, optionally with the name of an experiment.
 type Address struct {
 	Server     string // http://HOST, with a port and a path where there are some
 	Experiment string // "" for none
 }
 
-// Wanted says what an address looks like.
+// Wanted describes a valid address.
 const Wanted = "http://HOST:PORT or https://HOST, with ?experiment=NAME where the experiment is to have another name"
 
-// ParseAddress reads an address. What is wrong with it is said without the address, for that may hold a password.
+// ParseAddress parses an address. Its errors do not contain the address, which may have a password.
 func ParseAddress(text string) (Address, error) {
 	u, err := url.Parse(text)
 	switch {
@@ -83,7 +84,7 @@ type Status string
 const (
 	Finished Status = "FINISHED"
 	Failed   Status = "FAILED"
-	Killed   Status = "KILLED" // by who started it
+	Killed   Status = "KILLED" // by the user
 )
 
 // Entries are what is logged at once.

@@ -39,7 +39,7 @@ func client(t *testing.T, text string, c mlflow.Credentials) *mlflow.Client {
 	return mlflow.NewClient(address, c)
 }
 
-// An address has a server and perhaps an experiment, and what is wrong is said without the address.
+// An address has a server and optionally an experiment; errors do not contain it.
 func TestAddress(t *testing.T) {
 	for text, want := range map[string]mlflow.Address{
 		"http://localhost:5000":                        {Server: "http://localhost:5000"},
@@ -222,7 +222,8 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// Files go through the server or not at all: what it says about where they are is not believed.
+// Files are uploaded through the server or not at all: other locations that it reports are not
+// used.
 func TestFilesElsewhere(t *testing.T) {
 	for where, want := range map[string]string{
 		"s3://bucket/1?secret=x":        `keeps them at "s3://bucket/1" and does not pass them on`,

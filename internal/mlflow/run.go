@@ -75,7 +75,7 @@ type pair struct {
 	Value string `json:"value"`
 }
 
-// pairs are those of a map, in the order of their keys, their values of at most so many bytes.
+// pairs returns the entries of a map by key, with values truncated to a number of bytes.
 func pairs(m map[string]string, most int) []pair {
 	out := []pair{}
 	for _, k := range slices.Sorted(maps.Keys(m)) {
@@ -90,7 +90,7 @@ var unfit = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^
 // key is one that MLflow takes.
 func key(text string) string { return cut(unfit().ReplaceAllString(text, "_"), maxKey) }
 
-// short is a string of at most so many bytes, with a sign where it has been cut.
+// short truncates a string to a number of bytes, with an ellipsis.
 func short(text string, most int) string {
 	const sign = "…"
 	if len(text) <= most {
@@ -99,7 +99,7 @@ func short(text string, most int) string {
 	return cut(text, most-len(sign)) + sign
 }
 
-// cut is the beginning of a string, of at most so many bytes and whole letters.
+// cut returns the longest prefix of whole characters within a number of bytes.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -110,8 +110,8 @@ func cut(text string, most int) string {
 	return text[:most]
 }
 
-// Upload puts the file at path among the run's files, under a name that may have folders. The server has to pass files on,
-// as `mlflow server` does unless it is told not to: where it keeps them elsewhere that is an error.
+// Upload stores the file at path among the artifacts of the run; the name may have directories. The
+// server must proxy artifacts, as `mlflow server` does by default; otherwise it returns an error.
 func (r *Run) Upload(ctx context.Context, name, file string) error {
 	base, err := r.proxied()
 	if err != nil {
@@ -147,7 +147,7 @@ func (r *Run) proxied() (string, error) {
 	return folder, nil
 }
 
-// End says how the run has ended, now.
+// End reports the end of the run with the current time.
 func (r *Run) End(ctx context.Context, status Status) error {
 	return r.client.call(ctx, http.MethodPost, "runs/update", map[string]any{"run_id": r.ID, "status": status, "end_time": time.Now().UnixMilli()}, nil)
 }

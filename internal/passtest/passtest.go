@@ -1,6 +1,6 @@
-// Package passtest holds the laws of learning by passes, for the suites of transformers and of
-// estimators: rows may be cut into parts anywhere, a pass goes to a file and back at any moment, only
-// passes that were begun alike are merged, and whoever cancels is heard.
+// Package passtest has the invariants of learning by passes, for the suites of transformers and
+// estimators: rows may be partitioned anywhere, a pass can be serialized at any time, only passes
+// with the same start are merged, and cancellation is observed.
 package passtest
 
 import (
@@ -21,7 +21,7 @@ import (
 // Start begins the first pass of a spec.
 type Start func(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error)
 
-// Learner is a spec that learns by passes. T is what it is fitted to.
+// Learner is a spec that learns by passes. T is its fitted type.
 type Learner[T any] struct {
 	Start  Start
 	Finish func(ctx context.Context, last datasets.Pass) (T, error)
@@ -80,7 +80,7 @@ func (l Learner[T]) Parts(data datasets.Set, whole []float64, tolerance float64)
 	return nil
 }
 
-// differ says where two lists differ by more than the tolerance.
+// differ returns the first position at which two lists differ by more than the tolerance.
 func differ(got, want []float64, tolerance float64) string {
 	if len(got) != len(want) {
 		return fmt.Sprintf("%d numbers, wanted %d", len(got), len(want))
@@ -256,8 +256,8 @@ func (l Learner[T]) fromFile(data datasets.Set, file []byte) (datasets.Pass, err
 	return p, nil
 }
 
-// Strangers checks that nothing is merged with, read into, or finished from a pass that was begun in another
-// way: by another spec, over other columns, or by somebody else.
+// Strangers checks that a pass rejects merging, reading and finishing with passes of another spec,
+// of other columns, or of another type.
 func (l Learner[T]) Strangers(data, wider datasets.Set) error {
 	ctx := context.Background()
 	own := func() (datasets.Pass, error) {
@@ -355,7 +355,7 @@ func (l Learner[T]) failed(data datasets.Set) (datasets.Pass, error) {
 	return p, nil
 }
 
-// stranger is somebody else's pass.
+// stranger is a foreign pass.
 type stranger struct{}
 
 func (stranger) Add(context.Context, datasets.Set) error     { return nil }
@@ -425,8 +425,8 @@ func (l Learner[T]) last(data datasets.Set) (datasets.Pass, error) {
 	return datasets.Scan(context.Background(), p, data.Source())
 }
 
-// Damage checks that a damaged file of a pass, the first or the last one, is refused, or goes on without a
-// panic.
+// Damage checks that a damaged file of the first or the last pass is rejected, or continues without
+// a panic.
 func (l Learner[T]) Damage(data datasets.Set) error {
 	last, err := l.last(data)
 	if err != nil {
@@ -462,7 +462,7 @@ func (l Learner[T]) Damage(data datasets.Set) error {
 	return nil
 }
 
-// survives reads a damaged pass and goes on with it.
+// survives reads a damaged pass and continues with it.
 func (l Learner[T]) survives(data datasets.Set, a *model.Archive) (problem error) {
 	defer func() {
 		if r := recover(); r != nil {

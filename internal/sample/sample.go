@@ -1,7 +1,8 @@
 // Package sample takes some rows of a source with their targets as numbers, for what learns from a sample how the
 // inputs matter. Numbers in, numbers out.
 //
-// [Take] draws the rows, [Rows] says which they are, and [Standardized] gives their inputs one scale.
+// [Take] draws the rows, [Rows] returns their indices, and [Standardized] standardizes their
+// inputs.
 package sample
 
 import (
@@ -28,7 +29,7 @@ type Sample struct {
 
 // From is what is sampled, and by whom.
 type From struct {
-	Name   string // who samples, before what is wrong
+	Name   string // name of the caller, for errors
 	Source datasets.Source
 	// Check refuses inputs that are not finite numbers.
 	Check func(first int, block datasets.Set) error
@@ -36,9 +37,9 @@ type From struct {
 	Common bool
 }
 
-// Take draws rows of a source, at most so many, and of every class as many as its share. Each row has the same
-// chance, but for those of weight 0, which have none. What is drawn depends on the seed and on the rows, and not on
-// how they are cut into blocks.
+// Take draws at most most rows of a source, stratified by class. Rows are drawn uniformly, except
+// for those of weight 0, which are excluded. The sample depends on the seed and on the rows, not on
+// the blocks.
 func Take(ctx context.Context, from From, most int, seed uint64) (Sample, error) {
 	t, err := newTaker(ctx, from, most)
 	if err != nil {
@@ -66,7 +67,7 @@ func Rows(ctx context.Context, from From, most int, seed uint64) (out []int, err
 	return out, err
 }
 
-// newTaker looks at the rows.
+// newTaker scans the rows.
 func newTaker(ctx context.Context, from From, most int) (*taker, error) {
 	t := &taker{From: from, classes: from.Source.Schema().Classes()}
 	t.count = make([]int, max(len(t.classes), 1))
@@ -139,7 +140,8 @@ func (t *taker) rows(first int, block datasets.Set, yield func(i, class int)) er
 	return nil
 }
 
-// share divides the rows wanted among the classes by their number, and gives at least one to a class with rows.
+// share divides the sample among the classes by their frequencies, with at least one row for each
+// class that has rows.
 func (t *taker) share(most int) {
 	total := 0
 	for _, n := range t.count {
@@ -161,8 +163,7 @@ func (t *taker) share(most int) {
 	}
 }
 
-// pick hands the rows wanted of each class to yield, block by block: each next row is one of them with the chance that
-// it is one of those left to take.
+// pick passes the sampled rows of each class to yield, block by block, by sequential sampling.
 func (t *taker) pick(ctx context.Context, seed uint64, yield func(first int, block datasets.Set, list []int)) error {
 	left, want := append([]int{}, t.count...), append([]int{}, t.want...)
 	streams := make([]spectral.Stream, len(left))

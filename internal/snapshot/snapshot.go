@@ -1,5 +1,5 @@
-// Package snapshot tells, in tests, whether a value has changed: it hashes the value and everything
-// that it points to, unexported fields included.
+// Package snapshot detects changes of a value in tests: it hashes the value and everything it
+// points to, including unexported fields.
 package snapshot
 
 import (

@@ -167,8 +167,8 @@ func Of(value any) *yaml.Node {
 	return out
 }
 
-// number writes a float so that reading it gives the same bits, and every reader of YAML takes it for
-// a float: with a point, also before an exponent.
+// number formats a float so that it round-trips, and every YAML reader parses it as a float: with a
+// decimal point, also before an exponent.
 func number(v float64) string {
 	switch {
 	case math.IsNaN(v):

@@ -104,8 +104,8 @@ func checkRows(ctx context.Context, s *State) error {
 	return errs.Err()
 }
 
-// checkTask returns an error if the task is not given and rows of that schema do not show it. Some
-// of the rows do not tell whether a numeric target stands for classes.
+// checkTask returns an error if the task is neither given nor determined by the schema: a part of
+// the rows does not show whether a numeric target contains classes.
 func checkTask(s *State, schema datasets.Schema) error {
 	if s.spec.Task() != datasets.AnyTask || len(schema.Targets) == 0 || len(schema.Classes()) > 0 {
 		return nil

@@ -103,7 +103,7 @@ pipeline:
 `,
 }
 
-// load writes an experiment beside its rows and reads it.
+// load writes an experiment next to its data and reads it.
 func load(t testing.TB, dir, text string, set ...config.Override) config.Spec {
 	t.Helper()
 	path := filepath.Join(dir, "shards.yaml")
@@ -137,8 +137,8 @@ func through(t testing.TB, s *shardfit.State) *shardfit.State {
 	return read
 }
 
-// fitted does a whole job in so many shards, whose states are files that are merged in a random order, and returns
-// the file of the model and how many passes it took. Each part is told of its rows by options.
+// fitted runs a job in n shards, whose state files are merged in random order, and returns the
+// model file and the number of passes. options sets the options of each shard.
 func fitted(t testing.TB, spec config.Spec, n int, options func(o *shardfit.Options)) (*modelfile.Model, []byte, int) {
 	t.Helper()
 	ctx, rng := context.Background(), rand.New(rand.NewPCG(1, uint64(n)))
@@ -215,7 +215,7 @@ func TestOneModel(t *testing.T) {
 			}
 			tolerance := 1e-10
 			if name == "logistic" {
-				tolerance = 1e-3 // the solver ends where its tolerance says
+				tolerance = 1e-3 // the solver stops at its tolerance
 			}
 			same(t, m, own, tolerance)
 			if own.Profile.Rows != m.Profile.Rows || own.Task != m.Task || fmt.Sprint(own.Schema) != fmt.Sprint(m.Schema) {
@@ -391,7 +391,7 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
-// A state that another version has written is refused, and so is one that does not say which.
+// A state of another version, or without one, is rejected.
 func TestStateOfAnotherVersion(t *testing.T) {
 	dir := t.TempDir()
 	table(t, dir, 30)
@@ -419,7 +419,7 @@ func TestStateOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// What a job cannot do of a file is said before any row is read, all of it.
+// Unsupported settings of a job are all reported before any row is read.
 func TestFaults(t *testing.T) {
 	dir := t.TempDir()
 	for text, want := range map[string][]string{

@@ -20,8 +20,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Document checks the data files of a configuration and adds the errors to its faults. It reads the
-// headers, and all rows if the files are small or all is set.
+// Document checks the data files of a configuration and adds the errors. It reads the headers, and
+// all rows if the files are small or all is set.
 func Document(ctx context.Context, d *config.Document, all bool) {
 	h := &heads{d}
 	switch {
@@ -155,7 +155,7 @@ func (d *heads) dataset() {
 	d.place("data.dataset", f)
 }
 
-// place adds a fault of a value in the file or of an override.
+// place adds an error of a value in the file or of an override.
 func (d *heads) place(path string, f param.FieldError) {
 	d.Errors = append(d.Errors, d.Spec.Locate(path, f))
 }
@@ -210,7 +210,7 @@ func (d *heads) openable(path string, paths []string) bool {
 	return !wrong && !d.file().IsSVMLight(paths)
 }
 
-// unopenable returns the fault of a file that is unreadable, or empty and the only one.
+// unopenable returns the error of a file that is unreadable, or empty and the only one.
 func (d *heads) unopenable(file string, only bool) (f param.FieldError, wrong bool) {
 	info, err := d.file().Stat(file)
 	var at *datasets.LineError

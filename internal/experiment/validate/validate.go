@@ -31,8 +31,8 @@ func (c *checking) add(path string, f param.FieldError) {
 	c.errs = append(c.errs, c.spec.Locate(path, f))
 }
 
-// Rows checks the column kinds, missing values and task of opened rows. It adds invalid input to
-// the faults; the returned error is a failure to read.
+// Rows checks the column kinds, missing values and task of opened rows. It returns invalid input as
+// field errors; the other error is a failure to read.
 func Rows(ctx context.Context, s config.Spec, p *dataload.Parts) (param.FieldErrors, error) {
 	c := &checking{spec: s, task: p.Task}
 	classes := p.Train.Schema().Classes()

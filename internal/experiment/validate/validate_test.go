@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 )
 
-// What is wrong with the data is said where the document names them: on its line, or of the override.
+// Errors of the data have the position of the file name in the document, or name the override.
 func TestPlacesOfFaults(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("rows.csv", []byte("a,b,y\n1,2,no\n3,4,yes\n5,6,no\n"), 0o644); err != nil {

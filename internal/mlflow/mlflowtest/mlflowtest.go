@@ -1,5 +1,5 @@
-// Package mlflowtest is a tracking server for tests: it takes what MLflow takes and refuses what that refuses, as far as
-// package mlflow speaks to it. A program that logs to MLflow's own server is tried by internal/mlflow/check.sh.
+// Package mlflowtest is a tracking server for tests, with the requests that package mlflow makes.
+// internal/mlflow/check.sh tests against MLflow's own server.
 package mlflowtest
 
 import (
@@ -19,7 +19,7 @@ type Server struct {
 	URL string
 	// Instead answers in the server's place where it returns true.
 	Instead func(w http.ResponseWriter, r *http.Request) bool
-	// Artifacts is where the server says that files are; "" for itself.
+	// Artifacts is the artifact location that the server reports; "" for itself.
 	Artifacts string
 
 	mu            sync.Mutex
