@@ -7,14 +7,14 @@
 //	result, err := auto.Fit(ctx, train, options)
 //	predicted, err := result.Model.Predict(ctx, X)
 //
-// What is tried are recipes ([Recipes]): a representation of the inputs × a map × a model. [Fit] goes in
-// rounds. The first one tries every recipe on few rows with narrow maps, over a coarse grid of the kernel's
-// γ and the penalty; the better ones go on to the next round, which has more rows, wider maps and a finer
-// grid around the best of the last one. A grid whose best point lies on its edge is extended. All recipes of
-// a representation begin from the same rows, which are cleaned once; what a representation learns from targets
-// it learns once, from rows that no fold tests on, or, of few rows, from the training rows of each fold. The
-// candidates of a recipe are fitted together, folds and all, so that they share what they have in common, and
-// recipes side by side, one on each core. From the first second on there is a model, the best so far.
+// Fit evaluates recipes ([Recipes]): a representation of the inputs × a map × a model, in rounds.
+// The first round evaluates every recipe on few rows with narrow maps, over a coarse grid of the
+// kernel's γ and the penalty. The better ones proceed to the next round with more rows, wider maps
+// and a finer grid around the best point. A grid whose best point is on its edge is extended. All
+// recipes of a representation share the cleaned rows. What a representation learns from targets, it
+// learns once, from rows that no fold tests on, or, of few rows, from the training rows of each
+// fold. The candidates of a recipe are fitted together and share work; recipes run concurrently,
+// one per core. From the first second on there is a best model so far.
 //
 // Fit sees the rows that it is given and no others: hold out rows to test on before. The score of the
 // chosen model over the folds is that of the best of many, and a little flattering.
@@ -35,7 +35,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// Options say how long to search, and for what. Make them with [NewOptions].
+// Options of a search. Use [NewOptions].
 type Options struct {
 	// Budget is the time that all of it may take. What is begun is expected to end within it, by the time
 	// that the work before has taken.
@@ -58,12 +58,12 @@ type Options struct {
 	// Exportable leaves out the recipes whose models have no export as ONNX, Go or Python.
 	Exportable bool
 
-	// Journal is the path of a file in which every trial is noted as it ends, "" for none. The same search
-	// takes the trials in it as done and goes on, with a whole budget of its own.
+	// Journal is the path of a file that records each finished trial; "" means none. The same
+	// search resumes from it with a new budget.
 	Journal string
 
 	Memory   int64           // bound of the bytes that fits hold, 0 for what is available
-	Progress func(Progress)  // called as the search goes on, never twice at the same time; nil for no calls
+	Progress func(Progress)  // called during the search, never concurrently; nil means no calls
 	Stop     <-chan struct{} // closed, ends the search with the best model so far; nil for never
 }
 
@@ -80,7 +80,7 @@ const (
 	PhaseEnsemble Phase = "ensemble"
 )
 
-// Progress says how far a search is.
+// Progress describes the progress of a search.
 type Progress struct {
 	Phase      Phase         // current phase
 	Tried      int           // candidates
@@ -101,7 +101,7 @@ type Result struct {
 
 	Leaderboard    Leaderboard // all candidates, the best first
 	Rounds         []Round
-	InputRelevance []Input // what the model's scales say about the inputs, the largest first; nil where none are learned
+	InputRelevance []Input // relevance of the inputs by the scales of the model, in descending order; nil if no scales are learned
 
 	Tried      int        // candidates
 	Resumed    int        // of these, taken from the journal

@@ -31,7 +31,7 @@ func waves(n, d int, seed uint64) datasets.Set {
 	return datasets.Set{X: X, Y: y}
 }
 
-// classes turns the target of rows into so many classes of equal size, more or less.
+// classes discretizes the target into k classes of about equal size.
 func classes(data datasets.Set, k int) datasets.Set {
 	y := make([]float64, len(data.Y))
 	for i, v := range data.Y {
@@ -43,7 +43,7 @@ func classes(data datasets.Set, k int) datasets.Set {
 	return data
 }
 
-// counted returns the options of a search over so many candidates of a few recipes.
+// counted returns the options of a search over the given number of candidates of a few recipes.
 func counted(candidates int) auto.Options {
 	o := auto.NewOptions()
 	o.Candidates = candidates
@@ -179,7 +179,7 @@ func TestJournal(t *testing.T) {
 	}
 }
 
-// A search that is told to stop returns the best model so far.
+// A stopped search returns the best model so far.
 func TestStop(t *testing.T) {
 	data := waves(200, 3, 1)
 	for _, after := range []int{1, 20, 40} {
@@ -272,7 +272,7 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// Everything that is wrong with options and rows is an error that says so.
+// Invalid options and rows are errors with their reasons.
 func TestFaults(t *testing.T) {
 	good := waves(60, 2, 1)
 	constant := waves(60, 2, 1)

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// The plan of the time, in shares of the budget unless it says otherwise.
+// Schedule of the search, in fractions of the budget unless stated otherwise.
 const (
 	maxLast     = 0.45 // that the last fit of one recipe may take, for it to be tried
 	maxWidth    = 0.7  // that is kept for wider and wider maps, where these are what is lacking
@@ -49,8 +49,8 @@ func (r *run) left() float64 { return (r.options.Budget - time.Since(r.began)).S
 // lastMoment is when a last fit is given up, in seconds since the search began: somewhat after the budget has ended.
 func (r *run) lastMoment() float64 { return overrun * r.options.Budget.Seconds() }
 
-// until is a context that ends when the search is stopped and, where there is a model already, so many seconds after
-// the search began.
+// until returns a context that ends when the search is stopped and, if there is a model already, at
+// the given time after the start of the search.
 func (r *run) until(ctx context.Context, end float64) (context.Context, context.CancelFunc) {
 	deadline := func() {}
 	if r.timed() && r.incumbent != nil {
@@ -79,9 +79,9 @@ func (r *run) stopped() bool {
 	}
 }
 
-// Shares of a fit that a further penalty takes on a map that is there already: of ridge regression on sparse rows, whose
-// iterations serve all penalties, of an exact kernel, whose values do, and of Newton's method on dense features, whose
-// readings serve all penalties and folds.
+// Cost of an additional penalty on an existing map, as a fraction of a fit: of ridge regression on
+// sparse rows, whose iterations serve all penalties; of an exact kernel, whose values do; and of
+// Newton's method on dense features, whose passes serve all penalties and folds.
 const sparseFurther, exactFurther, newtonFurther = 0.1, 0.2, 0.15
 
 // trialWork returns about how many operations the fits of points of one recipe to rows of a shape take. Only ratios
@@ -101,7 +101,7 @@ func (r *run) trialWork(points []point, list []pipeline.Pipeline, shape datasets
 		first := !mapped[at]
 		mapped[at] = true
 		switch ridge := kind.iterates; {
-		case ridge && !kind.sparse() && first: // one reading of the rows for all folds
+		case ridge && !kind.sparse() && first: // one pass over the rows for all folds
 			sum += list[i].Cost(shape).Flops
 		case ridge && !kind.sparse():
 			width := float64(cmp.Or(kind.sizeOf(p.size), shape.Cols))
@@ -121,8 +121,8 @@ func (r *run) trialWork(points []point, list []pipeline.Pipeline, shape datasets
 	return sum
 }
 
-// expected is how long a trial of points of one recipe on so many rows will take, by how long those before took,
-// what its representation has to learn for it included.
+// expected returns the estimated time of a trial of points of one recipe on the given rows, by the
+// times of earlier trials, including the learning of its representation.
 func (r *run) expected(ctx context.Context, rows int, points []point) (float64, error) {
 	list := make([]pipeline.Pipeline, len(points))
 	for i, p := range points {
@@ -177,7 +177,7 @@ func (r *run) foreseen(ctx context.Context, p representation, rows, effort int) 
 	return cleaned, work * r.paceOf(p.learn.name), nil
 }
 
-// costOf is what fitting a step takes, 0 where it does not say.
+// costOf returns the cost of fitting a step, 0 if undeclared.
 func costOf(step transformer.Fitter, shape datasets.Shape) float64 {
 	if c, ok := step.(datasets.CostEstimator); ok {
 		return c.Cost(shape).Flops
@@ -195,9 +195,10 @@ func (r *run) expectedFit(ctx context.Context, p point) (float64, error) {
 	return learning*r.paceOf(kind.learn.name) + r.expectedRest(kind, rest), err
 }
 
-// expectedRest is how long all else but learning will take of a fit to all rows, by the last fit of its kind, or by a pace
-// between that of its trials, which are smaller, and that of products of matrices. What a dense map takes more than in the last
-// fit goes at a pace nearer to that of the fit: of that, reading the rows was a part, which takes no more.
+// expectedRest estimates the time of a fit to all rows without representation learning: by the last
+// fit of its kind, or by a throughput between that of its smaller trials and that of matrix
+// products. The additional work of a wider map is estimated by a throughput closer to that of the
+// fit, because its constant part, reading the rows, does not grow.
 func (r *run) expectedRest(k recipe, flops float64) float64 {
 	between := func(own float64) float64 { return math.Sqrt(own * r.paceOf(everything)) }
 	own, ok := r.paceKnown(fitOf(k))
@@ -216,7 +217,7 @@ func (r *run) expectedRest(k recipe, flops float64) float64 {
 	return flops * own
 }
 
-// fitWork is what a fit to so many rows is estimated to take: what it learns, and all else.
+// fitWork estimates the work of a fit to the given rows: of learning, and of the rest.
 func (r *run) fitWork(ctx context.Context, p point, rows int) (learning, rest float64, err error) {
 	kind := r.table[p.recipe]
 	whole, err := r.pipelineOf(ctx, p)

@@ -19,15 +19,15 @@ import (
 const (
 	maxMembers    = 6
 	maxEven       = 10   // that count the same,
-	evenBelow     = 3000 // so many rows with classes
+	evenBelow     = 3000 // rows with classes
 	maxConcurrent = 40   // candidates among which members are looked for
 	minWeight     = 0.03 // of a member that is of use
 	crossedParts  = 5    // of the rows, by which weights are judged
 	worthEnsemble = 0.02 // standard errors of the leader that an ensemble has to gain
-	alikeTo       = 0.5  // standard errors of the leader, within which others are as good as it is, for all that few rows say
+	alikeTo       = 0.5  // members within this number of standard errors of the leader are considered equal
 )
 
-// ensemble is members that together do better than the leader, by what they said of rows they had not seen.
+// ensemble is a set of members that together score better than the leader on out-of-fold rows.
 type ensemble struct {
 	members []scored
 	weights []float64 // of their values, probabilities or scores
@@ -46,7 +46,7 @@ func (r *run) combine(members []scored) (ensemble, bool) {
 		c.even = r.even()
 		w, shares := c.weights(func(int) bool { return true })
 		least := minWeight
-		if len(members) > maxMembers && !c.even { // one by one, for each changes the weights of the others
+		if len(members) > maxMembers && !c.even { // sequentially, because each removal changes the weights of the others
 			least = max(least, 1.001*slices.Min(shares))
 		}
 		kept := slices.Clone(members)[:0]
@@ -106,13 +106,15 @@ func (r *run) competitors() []scored {
 	return out[:min(len(out), maxConcurrent)]
 }
 
-// speaksOfTheSame reports whether what a candidate said was kept, of the rows that the leader speaks of.
+// speaksOfTheSame reports whether the out-of-fold predictions of a candidate are stored and cover
+// the rows of the leader.
 func (r *run) speaksOfTheSame(s scored) bool {
 	return r.leader.output != nil && s.on == r.leader.on && s.output != nil && len(s.output)/s.outputs == len(r.leader.output)/r.leader.outputs
 }
 
-// crossing is what members say of rows, each as rows × width numbers, beside the truth: values, probabilities
-// where all have them, or else scores beside codes ±1, as [meta.Ensemble] combines them.
+// crossing contains the out-of-fold outputs of the members, each rows × width, with the true
+// values: values, probabilities if all have them, else scores with codes ±1, combined as in
+// [meta.Ensemble].
 type crossing struct {
 	output   [][]float64
 	truth    []float64
@@ -121,7 +123,7 @@ type crossing struct {
 	probable bool
 	scores   bool
 	even     bool   // whether all members count the same
-	known    []bool // rows that all members speak of
+	known    []bool // rows that all members predict
 	weight   []float64
 }
 
@@ -160,7 +162,8 @@ func (r *run) crossingOf(members []scored) crossing {
 	return c
 }
 
-// column is what a member says. Where others have scores, so have probabilities: their logarithms.
+// column returns the output of a member. Where others have scores, probabilities are replaced by
+// their logarithms.
 func (c crossing) column(m scored, probabilities bool) []float64 {
 	out := make([]float64, c.rows*c.width)
 	for i := range c.rows {
@@ -184,8 +187,8 @@ func (c crossing) column(m scored, probabilities bool) []float64 {
 // logOf is the logarithm of a probability, which may be 0.
 func logOf(p float32) float64 { return math.Log(max(float64(p), 1e-12)) }
 
-// weights are those of least squared error over the rows in question, and shares what they are where all say
-// numbers of one size.
+// weights returns the least-squares weights over the selected rows, and shares, their values for
+// outputs of equal scale.
 func (c crossing) weights(in func(row int) bool) (weights, shares []float64) {
 	m := len(c.output)
 	sums, output := stacking.NewSums(m), make([]float64, m)
@@ -342,7 +345,7 @@ func (r *run) mapsOf(e ensemble) bool {
 	return slices.ContainsFunc(e.members, func(m scored) bool { return r.table[m.recipe].sizeOf(m.size) > 0 })
 }
 
-// widened is a member's point with a map so many times as wide, as far as there are rows for it.
+// widened returns the point of a member with a map wider by a factor, as far as the rows permit.
 func (r *run) widened(m scored, times int) point {
 	p := m.point
 	if r.table[p.recipe].sizeOf(p.size) > 0 {
@@ -362,7 +365,7 @@ func (r *run) expectedMembers(ctx context.Context, e ensemble, wider int) (sum f
 	return sum, nil
 }
 
-// fitMembers fits an ensemble to all rows, with maps so many times as wide as those that were scored.
+// fitMembers fits an ensemble to all rows, with maps wider by a factor than those scored.
 func (r *run) fitMembers(ctx context.Context, e ensemble, wider int) error {
 	r.report(PhaseEnsemble)
 	limited, cancel := r.until(ctx, r.lastMoment())

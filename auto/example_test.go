@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/auto"
 )
 
-// A model for rows that nobody has described, chosen among recipes by cross-validation.
+// A model for undescribed rows, selected among recipes by cross-validation.
 func ExampleFit() {
 	train, test := waves(150, 2, 1), waves(150, 2, 2)
 

@@ -95,7 +95,7 @@ func (n *notes) write(key string, out []scored) error {
 	return n.journal.Write(one)
 }
 
-// trialKey tells a trial from others of the same search.
+// trialKey identifies a trial within a search.
 func trialKey(rows int, list []pipeline.Pipeline) string {
 	return journal.Sum(func(h hash.Hash) {
 		fmt.Fprintln(h, rows)

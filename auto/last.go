@@ -16,7 +16,7 @@ func (r *run) keepModel(ctx context.Context) error {
 	}
 	if in := r.incumbent; in.rows == r.data.Rows() {
 		if own := r.best[in.recipe]; !r.before(s, in.scored) || s.recipe != in.recipe && r.before(own, s) {
-			return nil // what its recipe does on as many rows says that it is the better one
+			return nil // the scores of its recipe on as many rows are better
 		}
 	}
 	if !r.timed() {
@@ -129,8 +129,8 @@ func (r *run) fitLeader(ctx context.Context) error {
 	}
 }
 
-// widestAtOnce is the widest map for which there is time, where a fit that took a quarter of it at least says how long it will
-// take, or a smaller part where the rest is products of matrices, else the size of the map that was scored.
+// widestAtOnce returns the widest map that fits in the time left, if an earlier fit of sufficient
+// size predicts its time; else the size of the scored map.
 func (r *run) widestAtOnce(ctx context.Context, s scored, size int) (int, error) {
 	known := 4.0
 	if r.narrow(s) {
@@ -150,8 +150,8 @@ func (r *run) widestAtOnce(ctx context.Context, s scored, size int) (int, error)
 	return wide, nil
 }
 
-// widen fits the model so far once more with the widest map for which there is time. How long one takes that is not much wider
-// is known from the fit before.
+// widen refits the current model with the widest map that fits in the time left. The previous fit
+// predicts the time of one that is not much wider.
 func (r *run) widen(ctx context.Context) error {
 	in := r.incumbent
 	p := in.point
@@ -191,8 +191,8 @@ func (r *run) widest(ctx context.Context, p point, limit float64) (int, error) {
 	return p.size, nil
 }
 
-// narrow reports whether a candidate has a dense map with few features beside so many rows: what it lacks is width, more than a finer
-// grid or others beside it.
+// narrow reports whether a candidate has a dense map with few features relative to the rows: it
+// benefits more from width than from a finer grid or an ensemble.
 func (r *run) narrow(s scored) bool {
 	const rows = 16 // for each feature
 	kind := r.table[s.recipe]

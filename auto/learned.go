@@ -39,7 +39,7 @@ func (r *run) learned(model estimator.Predictor) []Input {
 	return nil
 }
 
-// inputsOf names what the first step that has learned it says of its columns.
+// inputsOf returns the relevance of the columns by the first step that learned it.
 func inputsOf(fitted *pipeline.FittedPipeline, schema datasets.Schema, cols int) []Input {
 	chain := fitted.Chain()
 	for i := range chain.Len() {

@@ -2,7 +2,7 @@ package auto
 
 import "sync"
 
-// pace is how long a kind of work has taken, beside what it was estimated to be.
+// pace is the ratio of measured time to estimated work of a kind of work.
 type pace struct{ seconds, flops float64 }
 
 // everything is the kind of work of which nothing else is known.

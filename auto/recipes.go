@@ -76,7 +76,7 @@ type mapping struct {
 	rule   string // kernel whose rule "scale" γ is counted from; "" for no γ
 	half   bool   // whether γ multiplies distances, and not their squares
 	size   string // parameter that is its size
-	part   int    // of the size of a round, as one part of so many
+	part   int    // fraction of the size of a round
 	inputs int    // columns, at least, that make it worth a try
 	rows   int    // that it is tried on, at most; 0 for any number
 	from   int    // rows, at least, for ridge regression: with fewer the exact kernel is cheaper
@@ -110,7 +110,7 @@ type head struct {
 	probabilities bool    // whether its models have probabilities
 	exact         bool    // whether it has a kernel of its own, and
 	loose         float64 // the tolerance of its iterations then
-	target        string  // what it is fitted to instead of the targets, as meta.Target calls it; "" for themselves
+	target        string  // transformation of the targets, as in meta.Target; "" for none
 	iterates      bool    // whether a loose tolerance is of use to it
 	steps         int     // how many times what is foreseen it may take on a dense map, as long as nothing else is known
 	penalty       string  // parameter that is its penalty
@@ -223,7 +223,7 @@ func (r recipe) tolerance() float64 {
 func (r recipe) penalties() (low, high, floor, most int) {
 	h := r.head
 	if r.sparse() && h.name == "svm" {
-		const low, most = -4, 2 // of so many features every row is on its side at last, and a larger C only takes longer
+		const low, most = -4, 2 // with that many features the rows become separable, and a larger C only takes longer
 		return low, most, h.floor, most
 	}
 	if r.mapping.least == 0 || !h.iterates {

@@ -30,7 +30,7 @@ type entrant struct {
 	gammas, gammaStep, penalties, penaltyStep int
 }
 
-// allRounds goes on while the budget lasts and something is gained.
+// allRounds runs rounds while the budget lasts and the score improves.
 func (r *run) allRounds(ctx context.Context) error {
 	want := level{min(firstRows, r.data.Rows()), r.sizeWithin(firstSize), 0}
 	field := r.all()
@@ -68,8 +68,8 @@ func (r *run) allRounds(ctx context.Context) error {
 	}
 }
 
-// withLeader takes back what a round with more rows than before has said where its time was over before the leader was tried in
-// it, and those that were do no better than the leader did on fewer rows.
+// withLeader restores the previous leader if the time of a round with more rows ended before the
+// leader was evaluated in it, and no evaluated candidate beats its previous score.
 func (r *run) withLeader(before scored, best map[int]scored) {
 	missed := r.best[before.recipe].on < r.leader.on && r.leader.on > before.on
 	if r.timed() && missed && !r.metric.Better(r.leader.mean, before.mean) {
@@ -115,16 +115,16 @@ func (r *run) nextLevel(ctx context.Context, field []entrant, want level, round 
 	return at, until, ok, err
 }
 
-// levelWithin returns the level that is wanted of a round, or one nearer to that of the round before, at which there
-// is time to try the first of the field, or one that is hardly worse, with others beside it, and whether there is one.
-// Where the best could not come along, more rows would only compare the others. Once all rows are in, the best has been tried
-// on them, and others may follow.
+// levelWithin returns the requested level of a round, or the nearest lower one, at which the leader
+// or an equally good entrant, and some others, can be evaluated in the time left; ok is false if
+// there is none. Without the leader, more rows would only compare the others. Once all rows are
+// used and the leader is evaluated, others may follow.
 func (r *run) levelWithin(ctx context.Context, field []entrant, want level, round int, until float64) (level, bool, error) {
 	buf := until - r.spent()
 	if round == 0 || !r.timed() {
 		return want, buf > 0, nil
 	}
-	const first, share, worth = 6, 0.4, 1.5 // so many times the rows of the round before are worth another one
+	const first, share, worth = 6, 0.4, 1.5 // a round with this factor more rows is worthwhile
 	last := r.last
 	between := int(math.Sqrt(float64(want.rows) * float64(last.rows)))
 	for _, l := range []level{want, {want.rows, want.size, last.effort}, {want.rows, last.size, last.effort}, {between, want.size, want.effort},
@@ -147,7 +147,7 @@ func (r *run) levelWithin(ctx context.Context, field []entrant, want level, roun
 	return want, false, nil
 }
 
-// sizeWithin bounds the size of a map by what so many rows can make use of.
+// sizeWithin bounds the size of a map by the number of rows.
 func (r *run) sizeWithin(size int) int {
 	most := maxSize
 	if !r.timed() {
@@ -195,7 +195,7 @@ func (r *run) coarse(recipe, gamma int) entrant {
 }
 
 const (
-	minNext     = 8 // recipes of a round that go on, at least, where they can all be of use in the end;
+	minNext     = 8 // minimum number of recipes promoted per round, if all can be used in the end;
 	minPromoted = 6 // where there are many rows to come
 	maxOfMap    = 3 // of these with one map and model, and
 	maxOfInput  = 4 // with one representation: an ensemble lives of members that differ
@@ -248,7 +248,7 @@ func (r *run) next(field []entrant, round int) []entrant {
 	if r.timed() && r.last.rows >= heldOutFrom {
 		return out
 	}
-	for i, k := range r.table { // what there was no room for, now that there are no more rows to go on to
+	for i, k := range r.table { // recipes that did not fit before, once all rows are in use
 		if _, known := r.best[i]; !known && !k.late {
 			out = append(out, r.coarse(i, 0))
 		}
@@ -297,7 +297,8 @@ func (r *run) round(ctx context.Context, field []entrant, at level, round int, u
 	return entered, err
 }
 
-// tryAll tries part of a field of so many, and extends the grids of all that were tried, which it returns.
+// tryAll evaluates a part of the field, and extends the grids of all evaluated entrants, which it
+// returns.
 func (r *run) tryAll(ctx context.Context, part, entered []entrant, field int, at level, round int, until float64) ([]entrant, error) {
 	done := len(entered)
 	err := r.sideBySide(ctx, len(part), at, round, func(i int) ([]point, error) {
@@ -357,8 +358,8 @@ func (r *run) sideBySide(ctx context.Context, n int, at level, round int, points
 	return failed
 }
 
-// beyond returns the points behind the edge of a grid on which the best of an entrant lies, where it may be the best
-// of all and there is room.
+// beyond returns the points beyond the edge of a grid on which the best point of an entrant lies,
+// if it may be the best of all and time is left.
 func (r *run) beyond(ctx context.Context, e entrant, leader scored, at level, round int, until float64) ([]point, error) {
 	best, ok := r.best[e.recipe]
 	if !ok || best.on != min(at.rows, r.data.Rows()) || best.round != round || !r.near(best, leader, 2) {
@@ -394,9 +395,9 @@ var narrowings = [][2]int{{2, 2}, {1, 2}, {1, 1}, {1, 0}, {0, 0}}
 // narrowingsExact are those of recipes with an exact kernel, of which several penalties cost little more than one.
 var narrowingsExact = [][2]int{{2, 2}, {1, 2}, {1, 1}, {0, 1}, {0, 0}}
 
-// afforded returns the points of an entrant for which there is room: its grid, or one that is coarser, of a
-// representation that learns as much as the round wants, or less. None where even that takes too much. One of several
-// that are still to come may take a few times its share of what is left, and one that leads them more.
+// afforded returns the points of an entrant that fit in the time left: its grid, or a coarser one,
+// with a representation of the requested or a lower effort; none if even that does not fit. An
+// entrant may use a multiple of its share of the time left, the leader more.
 func (r *run) afforded(ctx context.Context, e entrant, at level, until float64, leads bool, toCome int) ([]point, error) {
 	if ok, err := r.fitsAll(ctx, e); !ok {
 		return nil, err
@@ -455,8 +456,8 @@ func (r *run) takes(ctx context.Context, points []point, at level) (float64, err
 	return took, err
 }
 
-// growth is how many times as long a recipe takes for each row of so many as it did of the last round's: iterations on sparse rows
-// of a map grow with the rows, and at the same time each meets more columns.
+// growth returns the factor by which the time per row of a recipe grows from the last round: on
+// sparse maps, iterations grow with the rows, and each involves more columns.
 func (r *run) growth(k recipe, rows int) float64 {
 	if !k.sparse() || r.last.rows == 0 || rows <= r.last.rows {
 		return 1
@@ -484,7 +485,7 @@ type place struct {
 	on int
 }
 
-// unseen returns the points that were not tried on so many rows, each once.
+// unseen returns the distinct points that were not evaluated on the given rows.
 func (r *run) unseen(points []point, on int) []point {
 	return slices.DeleteFunc(unique(points), func(p point) bool { return r.seen[place{p, on}] })
 }

@@ -168,8 +168,8 @@ func (r *sample) withoutLessons(folds []datasets.Fold, n int) {
 	}
 }
 
-// foldsOf is how many folds rows are divided into, and how many times: few rows in several ways, for a score
-// of few rows says little.
+// foldsOf returns the number of folds and of repetitions: small data are split repeatedly, because
+// their scores are noisy.
 func foldsOf(rows int) (folds, times int) {
 	switch {
 	case rows < 60:
@@ -184,7 +184,7 @@ func foldsOf(rows int) (folds, times int) {
 	return 3, 1
 }
 
-// timesDivided is how many times so many rows are divided into folds.
+// timesDivided returns the number of repetitions of cross-validation.
 func (r *sample) timesDivided(rows int) int {
 	if r.options.TimeOrdered {
 		return 1
@@ -193,8 +193,8 @@ func (r *sample) timesDivided(rows int) int {
 	return times
 }
 
-// Of so many rows only a part is tested on, about heldOut rows but no more than a quarter: that says as much as folds do of
-// fewer rows, for one fit. Of a round that has not all rows yet, of fewer.
+// Large data are tested on a single held-out part, about heldOut rows but at most a quarter: its
+// precision equals that of folds of fewer rows at the cost of one fit. Rounds on subsets use fewer.
 const (
 	heldOutFrom   = 10_000
 	sortedOutFrom = 6000

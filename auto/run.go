@@ -31,7 +31,7 @@ type run struct {
 	began time.Time
 
 	views views
-	mu    sync.Mutex         // guards all that follows, while recipes are tried side by side
+	mu    sync.Mutex         // guards all following fields, while recipes run concurrently
 	bases map[string]float64 // γ by the rule
 
 	log        []scored
@@ -153,7 +153,8 @@ const largeRows = 5000
 // what they gain over others a wider map gains in less time.
 const maxSteps = 20_000
 
-// slow reports whether the model of a recipe takes too long of so many rows, or classes, and another one does about as well.
+// slow reports whether the model of a recipe is too slow for the rows or classes, and a similar one
+// is available.
 func (r *run) slow(k recipe) bool {
 	many := r.data.Rows() > maxSteps
 	switch k.head.name {
@@ -295,14 +296,15 @@ func (r *run) takeIn(out []scored) {
 	}
 }
 
-// refit fits a candidate to the first rows of the order, all where there are no more, as the model so far. Its
-// map has another size where that is wanted.
+// refit fits a candidate to the first rows of the order (all if there are fewer) and stores it as
+// the current model, with a map of another size if requested.
 func (r *run) refit(ctx context.Context, s scored, size, rows int) error {
 	last := r.lastMoment()
 	return r.refitUntil(ctx, s, size, rows, last-forTheRest*r.options.Budget.Seconds(), last)
 }
 
-// refitUntil is refit whose iterations end late and which is given up until so many seconds after the search began.
+// refitUntil is refit with a soft deadline for the iterations and a hard deadline, both in seconds
+// from the start of the search.
 func (r *run) refitUntil(ctx context.Context, s scored, size, rows int, late, until float64) error {
 	p := s.point
 	p.size = size
@@ -395,7 +397,7 @@ func orEnded(ctx context.Context, err error) error {
 	return err
 }
 
-// report tells how far the search is.
+// report passes the progress to the callback.
 func (r *run) report(phase Phase) {
 	if r.options.Progress == nil {
 		return

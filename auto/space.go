@@ -16,7 +16,8 @@ type space struct {
 // mapped reports whether a point's recipe has a γ.
 func (r *space) mapped(p point) bool { return r.table[p.recipe].rule != "" }
 
-// around returns the points of a grid about one: γ and penalty so many steps to either side.
+// around returns the grid points around p, with the given numbers and sizes of steps in γ and the
+// penalty.
 func (r *space) around(p point, gammas, gammaStep, penalties, penaltyStep int) []point {
 	if !r.mapped(p) {
 		gammas = 0

@@ -171,7 +171,8 @@ func (r *run) score(ctx context.Context, t *trial) (out []scored, err error) {
 	return out, nil
 }
 
-// scorePart searches over a list of pipelines on the folds of a part, and notes what they say and how they do.
+// scorePart evaluates a list of pipelines on the folds of a part, and stores their predictions and
+// scores.
 func (r *run) scorePart(ctx context.Context, part seen, list []pipeline.Pipeline, out []scored, output [][]estimator.Prediction) error {
 	numbers := make([]any, len(list))
 	for i := range numbers {
@@ -204,8 +205,8 @@ func (r *run) scorePart(ctx context.Context, part seen, list []pipeline.Pipeline
 	return nil
 }
 
-// meanAndError returns the mean of the scores of folds and the standard error of it, NaN where a fold has no
-// score. Rows that were divided into folds several times say no more than once of other rows.
+// meanAndError returns the mean of the fold scores and its standard error, NaN if a fold has no
+// score. Repetitions do not add independent rows.
 func meanAndError(folds []float64, times int) (mean, err float64) {
 	n := float64(len(folds))
 	for _, v := range folds {
@@ -241,8 +242,8 @@ func (r *run) kept(out []scored) []int {
 	return order[:min(len(order), few)]
 }
 
-// together puts the predictions of the folds into the order of the rows. What several folds say of a row
-// is averaged.
+// together arranges the predictions of the folds in the order of the rows, and averages several
+// predictions of a row.
 func together(output []estimator.Prediction, folds []datasets.Fold, rows int) ([]float32, int) {
 	outputs := 0
 	var sums []float64
@@ -269,7 +270,7 @@ func together(output []estimator.Prediction, folds []datasets.Fold, rows int) ([
 	return out, outputs
 }
 
-// outputsOf returns what a model says of rows as numbers to be averaged, nil where it says nothing.
+// outputsOf returns the numeric outputs of a model, nil if there are none.
 func outputsOf(p estimator.Prediction) mat.Matrix {
 	switch {
 	case p.Probabilities != nil:

@@ -94,7 +94,8 @@ func TestHeldOut(t *testing.T) {
 	}
 }
 
-// A trial that takes much longer than was foreseen is given up, its kind of work is known to be slow, and the search goes on.
+// A trial that takes much longer than expected is canceled, its kind of work is recorded as slow,
+// and the search continues.
 func TestTooLong(t *testing.T) {
 	o := NewOptions()
 	o.Budget = seconds(0.001)
@@ -316,7 +317,7 @@ func TestEvenEnsemble(t *testing.T) {
 		}
 		for k, m := range found.members {
 			first := found.weights[0] * (1 + float64(found.members[0].recipe))
-			if got := found.weights[k] * (1 + float64(m.recipe)); math.Abs(got/first-1) > 0.02 { // beside the sizes of what they say
+			if got := found.weights[k] * (1 + float64(m.recipe)); math.Abs(got/first-1) > 0.02 { // up to the scale of the outputs
 				t.Errorf("member %d counts %g, the first %g", k, got, first)
 			}
 		}
@@ -441,7 +442,7 @@ func TestWithLeader(t *testing.T) {
 	}
 }
 
-// The widest map is found by doubling and then by a half; a map is narrow beside many rows.
+// The widest map is found by doubling, then by halves; narrow depends on the rows.
 func TestWidest(t *testing.T) {
 	r, err := newRun(noise(40_000, 3), NewOptions())
 	if err != nil {

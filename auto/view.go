@@ -14,9 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// view is the first rows of the order as a representation has them, cleaned and seen by what it has learned, so
-// that all recipes of the representation begin from there. Cleaning looks at all rows, for it does not see their
-// targets. What learns from targets sees no row that it is judged on, see [run.lessons].
+// view contains the first rows of the order, cleaned and transformed by a representation, shared by
+// all its recipes. Cleaning uses all rows without their targets. What learns from targets excludes
+// the rows it is tested on, see [run.lessons].
 type view struct {
 	parts []seen
 	bytes int64
@@ -29,7 +29,7 @@ type seen struct {
 	numbers []int // of these folds, among all
 }
 
-// viewKey tells a view from others.
+// viewKey identifies a view.
 type viewKey struct {
 	representation string
 	rows, effort   int
@@ -45,8 +45,8 @@ type views struct {
 	bytes   int64
 }
 
-// making is what is made by the first who asks for it, while others wait. What was not made because a context had
-// ended is made when it is asked for again.
+// making is a value computed by the first caller while others wait. If the context ends, the next
+// caller computes it again.
 type making[T any] struct {
 	mu    sync.Mutex
 	made  atomic.Bool
@@ -77,7 +77,7 @@ func newViews() views {
 		learned: map[viewKey]*making[[]transformer.Transformer]{}}
 }
 
-// shrink forgets all views where they are too many. Nobody may be at work on one.
+// shrink drops all views if there are too many. No view may be in use.
 func (v *views) shrink() {
 	if v.bytes > maxViews {
 		v.made, v.bytes = map[viewKey]*making[*view]{}, 0
@@ -200,7 +200,7 @@ func (r *run) fittedSteps(ctx context.Context, p representation, effort int) (pi
 	return append(steps, pipeline.Step{Fitter: pipeline.Frozen{Spec: learn, Fitted: learned[0]}}), nil
 }
 
-// unlearned is the representation before it learns, which is one by itself.
+// unlearned returns the representation without its learned part.
 func (p representation) unlearned() representation {
 	at := slices.IndexFunc(representations, func(q representation) bool { return q.learn.name == "" && q.scale.name == p.scale.name })
 	return representations[at]
@@ -251,8 +251,8 @@ func (r *run) learnedView(ctx context.Context, p representation, rows, effort in
 	return out, nil
 }
 
-// learnedKey tells what a representation learns from what it learns otherwise: where rows are kept for it, it
-// makes no difference which rows are judged on.
+// learnedKey identifies the learned part of a representation: if rows are reserved for it, it does
+// not depend on the folds.
 func (r *run) learnedKey(p representation, rows, effort int) viewKey {
 	if r.lessonRows != nil {
 		rows = 0

@@ -196,7 +196,7 @@ func TestExportableRecipes(t *testing.T) {
 	}
 }
 
-// What could not be made because a context had ended is made for the next who asks; what fails otherwise fails once.
+// A computation whose context ended is repeated by the next caller; any other failure is final.
 func TestMakingAgain(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -309,11 +309,11 @@ func TestKubernetes(t *testing.T) {
 	})
 }
 
-// cluster is a folder that is taken for a Kubernetes cluster: it runs the containers of a Job when that is applied, as
-// the Job says, whose image is a program here, and keeps the Job with its status in a file.
+// cluster emulates a Kubernetes cluster in a directory: it runs the containers of an applied Job,
+// with a local program as the image, and stores the Job with its status in a file.
 type cluster struct{ folder string }
 
-// job is what of a Job is in use here. What another manifest has beside that is refused.
+// job contains the fields of a Job in use. Other fields are rejected.
 type job struct {
 	APIVersion string `yaml:"apiVersion"`
 	Kind       string
@@ -447,7 +447,7 @@ func (c cluster) apply(manifest io.Reader) error {
 	return os.WriteFile(c.path(j.Metadata.Name), content, 0o666)
 }
 
-// run runs the pods of a Job, as its policies say.
+// run runs the pods of a Job according to its policies.
 func (c cluster) run(j job) status {
 	indexes, tries, s := 1, 1+j.Spec.BackoffLimit, status{Condition: "Complete"}
 	if j.Spec.CompletionMode == "Indexed" {

@@ -25,7 +25,7 @@ func TestOutside(t *testing.T) {
 	if err != nil || len(files) < 8 {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
-	for _, file := range files { // reading them tells the cache of tests that they matter
+	for _, file := range files { // the test cache depends on files that are read
 		if strings.HasSuffix(file, ".go") {
 			publicOnly(t, file)
 		} else if info, err := os.Stat(file); err == nil && !info.IsDir() {
@@ -45,7 +45,7 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// publicOnly fails on an import that the compiler would refuse anybody else.
+// publicOnly fails on an import of an internal package.
 func publicOnly(t *testing.T, file string) {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)

@@ -12,13 +12,15 @@
 //	shards ─▶ part ─▶ by 16 ─▶ merge ─▶ by 16 ─▶ merge ─▶ finish ─▶ model of the pass ─┐
 //	shards ─▶ part ◀── side input ─────────────────────────────────────────────────────┘
 //
-// Tasks write what they find to a store, a folder or a URL that all machines reach, and pass on its name: sums are
-// never elements of Beam's collections. A name says the experiment, the pass, the shards and what they began from, and
-// the same work writes the same bytes under it. So a bundle that is done twice, half done and done again, or done by
-// two machines at once changes nothing, and whoever runs the pipeline again goes on from what is in the store.
+// Tasks write their states to a store, a directory or a URL that all hosts can access, and pass on
+// names: sums are never elements of Beam's collections. A name contains the experiment, the pass,
+// the shards and their initial state, and equal work writes equal bytes. A bundle that is repeated,
+// or run on two hosts, therefore changes nothing, and a new run of the pipeline resumes from the
+// store.
 //
-// Beam's graphs do not loop, so that a [Job] says how many passes there may be; those that are not needed hand on
-// the model. The model has the bits of `bochner shard` with the same rows, for any number of shards.
+// Beam's graphs have no loops, so a [Job] declares the maximum number of passes; unneeded ones pass
+// on the model. The model has the same bits as that of `bochner shard` on the same rows, for any
+// number of shards.
 package beamjob
 
 import (
@@ -59,7 +61,7 @@ type Job struct {
 	Shards int      // into how many the rows are cut
 	Store  string   // folder or URL that all machines reach, where states and the model are kept
 	Model  string   // name of the model to write; "" is model.bochner in Store
-	Passes int      // how many passes over the rows there may be, the look at the columns among them
+	Passes int      // maximum number of passes over the rows, including the schema pass
 }
 
 // copies is how often every part is done. Tests do what runners do that do a bundle again.
@@ -79,8 +81,8 @@ type State struct {
 	Round Round // that they began from
 }
 
-// ErrPasses is of a fit that wants more passes than [Job.Passes]. What is done is in the store, and the same
-// job with more of them goes on there.
+// ErrPasses is the error of a fit that needs more passes than [Job.Passes]. The finished passes are
+// in the store, and the same job with more passes resumes.
 var ErrPasses = errors.New("more passes over the rows are wanted than the job allows")
 
 // Fit adds the fit of a job to a pipeline. It returns a collection of one element, the name of the model, or panics
@@ -240,7 +242,7 @@ func (f *finishFn) ProcessElement(ctx context.Context, all State) (Round, error)
 	return round, writeFile(ctx, round.From, out.Model.Write)
 }
 
-// doneFn says where the model is.
+// doneFn outputs the name of the model.
 type doneFn struct{ Passes int }
 
 // ProcessElement returns its name.
@@ -252,7 +254,7 @@ func (f *doneFn) ProcessElement(ctx context.Context, last Round) (string, error)
 	return last.From, nil
 }
 
-// there reports whether somebody has written a state before. Files are whole or absent; one that is damaged is made
+// there reports whether a state exists. Files are complete or absent; a damaged one is computed
 // again.
 func there(ctx context.Context, name string) bool {
 	_, err := readState(ctx, name)

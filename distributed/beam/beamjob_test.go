@@ -151,8 +151,8 @@ output: {dir: FOLDER}
 	}
 }
 
-// A task that fails when it has written, or before, ends the pipeline on a runner that does nothing again, as prism is.
-// Whoever runs it again gets the model, and nothing that was done is done again.
+// A task that fails before or after writing ends the pipeline on a runner without retries, such as
+// prism. A second run yields the model without repeating finished tasks.
 func TestGoesOn(t *testing.T) {
 	j := rows(t)
 	want := verbs(t, j)
@@ -189,13 +189,14 @@ func TestGoesOn(t *testing.T) {
 	if !bytes.Equal(got, want) {
 		t.Error("another model than that of the verbs")
 	}
-	// 5 passes of 20 parts, 2 + 1 merges and a finish; what broke off beside what failed may have been done twice.
+	// 5 passes of 20 parts, 2 + 1 merges and a finish; canceled concurrent tasks may have run
+	// twice.
 	if n := written.Load(); n < 5*24 || n > 5*24+8 {
 		t.Errorf("%d files were written, want about %d", n, 5*24)
 	}
 }
 
-// Too few passes are an error that says so, and more go on with what is there.
+// Too few passes are an error that states it, and a run with more resumes.
 func TestPasses(t *testing.T) {
 	j := rows(t)
 	j.Passes = 2
@@ -212,7 +213,7 @@ func TestPasses(t *testing.T) {
 	}
 }
 
-// What is wrong with a job is said before there is a pipeline.
+// Errors of a job are reported before a pipeline is built.
 func TestCheck(t *testing.T) {
 	j := rows(t)
 	for want, wrong := range map[string]func(j *Job){

@@ -16,9 +16,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/files"
 )
 
-// Local is the store of paths and of file:// URLs. A file is written under a temporary name beside its own, which
-// begins with a dot, and renamed when all of it is on the disk. What is no file, such as a pipe or /dev/stdout, is
-// written to as it is.
+// Local is the store of paths and of file:// URLs. A file is written under a temporary name in the
+// same directory, with a leading dot, and renamed when complete on disk. Pipes and devices such as
+// /dev/stdout are written directly.
 type Local struct{}
 
 // path is the path of a name.
@@ -47,7 +47,7 @@ func (Local) path(name string) (string, error) {
 	return filepath.FromSlash(path), nil
 }
 
-// reason leaves out the operation and the path of a file error: the name is said by us.
+// reason removes operation and path from a file error: the caller adds the name.
 func reason(name string, err error) error {
 	var at *fs.PathError
 	var link *os.LinkError

@@ -6,12 +6,12 @@
 //	names, err := store.Expand(ctx, files, []string{"s3://bucket/job/pass1/*"})
 //	r, err := files.Read(ctx, names[0])
 //
-// [Local] has paths and file:// URLs. Package distributed/store/blob has the object stores of clouds, with what
-// these need of other modules; who does not name it does not build it.
+// [Local] supports paths and file:// URLs. Package distributed/store/blob supports cloud object
+// stores; programs that do not import it do not build its dependencies.
 //
-// Every [Store] obeys the same laws, which package storetest holds: a file is there in full or not at all, for
-// whoever looks, whenever that is; who writes one that is there replaces it; two that write the same one at the
-// same time leave that of one of them; and a call whose context ends leaves what was there before.
+// Every [Store] has the same invariants, which package storetest checks: a file exists completely
+// or not at all; writing an existing file replaces it; concurrent writes leave one of the contents;
+// and a canceled call leaves the previous content.
 package store
 
 import (
@@ -24,8 +24,8 @@ import (
 	"strings"
 )
 
-// Store reads and writes files by name. It may be used by many goroutines. Errors name the file, and say nothing
-// that is secret.
+// Store reads and writes files by name. It is safe for concurrent use. Errors contain the name, but
+// no secrets.
 type Store interface {
 	// Read opens a file. The error is fs.ErrNotExist where there is none. An error of the network shows in the
 	// reader as one, never as an early end.
@@ -128,7 +128,7 @@ func Expand(ctx context.Context, s Store, names []string) ([]string, error) {
 	return all, nil
 }
 
-// Shown is a name as messages may say it: a URL without its query, and without whoever stands before an @.
+// Shown returns a name for messages: a URL without query and user information.
 func Shown(name string) string {
 	scheme, rest, _ := strings.Cut(name, "://")
 	if Scheme(name) == "" {

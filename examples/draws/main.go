@@ -35,8 +35,8 @@ type panel struct {
 	spec transformer.RFF
 }
 
-// errorAt is the error of a draw with D features, the root mean square over seeds and pairs of rows, beside what
-// theory says of independent draws.
+// errorAt is the error of a draw with D features, the root mean square over seeds and pairs of
+// rows, with the theoretical value of independent draws.
 type errorAt struct {
 	picture, panel, draw string
 	features             int
@@ -55,7 +55,7 @@ var (
 		"draws-kernels": "Error of z(x)'z(y) against the kernel, by kernel (wine, 13 inputs)",
 		"draws-inputs":  "Error of z(x)'z(y) against the gaussian kernel, by number of inputs (normal rows)",
 	}
-	// styles are those of the draws, then of what theory says.
+	// styles are those of the draws, and of the theoretical values.
 	styles = []svg.Series{
 		{Name: "iid", Line: true}, {Name: "orthogonal", Color: 2, Line: true, Dots: true}, {Name: "qmc", Color: 1, Line: true}, {Name: "structured", Color: 3, Line: true},
 		{Name: "iid by theory", Line: true, Dashed: true}, {Name: "bound on the largest error, 95 %", Color: svg.Reference, Line: true, Dashed: true},

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The pictures of the pages are those of the numbers beside this program, and the numbers are what it measures: one
-// panel and one draw of each are measured again, with fewer seeds and features.
+// The figures of the pages show the stored numbers, and the program reproduces them: one panel and
+// one draw of each are measured again, with fewer seeds and features.
 func TestPicturesShowWhatIsMeasured(t *testing.T) {
 	list, err := read("errors.csv")
 	if err != nil {

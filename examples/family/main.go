@@ -1,18 +1,18 @@
-// Command family puts each of the models and draws beside what others have for the same purpose, on the
-// same rows, and writes the table of docs/benchmarks.md:
+// Command family compares the models and draws with alternatives of other libraries, on the same
+// rows, and writes the table of docs/benchmarks.md:
 //
 //	go run ./examples/family -data FOLDER                      everything: some minutes
 //	go run ./examples/family -data FOLDER -only kmeans,sgd     these rows of the table
 //
-// The folder holds the data files that sets.go names, gzip'd or not. Ours are the experiment files beside
-// this program, which "bochner run" can run as well. The peers run in Python, see peers.py and
-// requirements.txt; without -python the table has ours only:
+// The directory contains the data files named in sets.go, optionally gzip-compressed. Our methods
+// are the experiment files next to this program, which "bochner run" can run as well. The baselines
+// run in Python, see peers.py and requirements.txt; without -python the table omits them:
 //
 //	python3 -m venv VENV && VENV/bin/pip install -r examples/family/requirements.txt
 //	go run ./examples/family -data FOLDER -python VENV/bin/python
 //
-// Every method is a process of its own, one at a time. What it costs is processor time: of ours all of
-// it, of a peer what it takes to learn and to predict, without its start and reading.
+// Every method is a separate process, run sequentially. Its cost is CPU seconds: of the whole
+// process for ours, of fit and prediction for a baseline.
 package main
 
 import (

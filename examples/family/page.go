@@ -61,7 +61,7 @@ func (s scores) of(o outcome) string {
 	return ": " + strings.Join(parts, ", ")
 }
 
-// words is the name of a metric as people say it.
+// words returns the display name of a metric.
 func words(metric string) string {
 	if metric == "root_mean_squared_error" {
 		return "RMSE"

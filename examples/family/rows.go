@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// comparison is a row of the table: one of our capabilities beside what others have for it.
+// comparison is a row of the table: a capability and its alternatives.
 type comparison struct {
 	name, about string
 	set, rows   string // what it is measured on, and in words

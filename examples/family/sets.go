@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/synthetic"
 )
 
-// set reads rows to learn from and to test on, or only the former: then it says what share is to test on.
+// set reads training and test rows, or only training rows and the test fraction.
 type set struct {
 	read func(ctx context.Context, folder string) (data, test datasets.Set, err error)
 	test float64
@@ -99,7 +99,7 @@ func readConnections(ctx context.Context, folder string) (data, test datasets.Se
 	return data, test, nil
 }
 
-// everyOf returns at most so many of the rows, at equal distances.
+// everyOf returns at most most of the rows, evenly spaced.
 func everyOf(rows []int, most int) []int {
 	out := make([]int, 0, most)
 	step := max(1, float64(len(rows))/float64(most))

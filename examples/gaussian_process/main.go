@@ -108,7 +108,7 @@ func line(s *strings.Builder, X *mat.Dense, y []float64, color string, wide floa
 	fmt.Fprintf(s, `<polyline points="%s" fill="none" stroke="%s" stroke-width="%g"/>`+"\n", strings.Join(points, " "), color, wide)
 }
 
-// axes draws ticks and says what is what.
+// axes draws ticks and labels.
 func axes(s *strings.Builder) {
 	for x := -4; x <= 4; x++ {
 		fmt.Fprintf(s, `<text x="%.1f" y="%d" text-anchor="middle" fill="#555">%d</text>`+"\n", across(float64(x)), height-6, x)

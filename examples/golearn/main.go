@@ -30,7 +30,7 @@ func main() {
 	check(adult(os.Stdout, folder))
 }
 
-// iris cross-validates by golearn, which deals the rows into folds at random, anew on every run.
+// iris cross-validates with golearn, whose folds are random in every run.
 func iris(out io.Writer, folder string) error {
 	flowers, err := read(filepath.Join(folder, "iris.csv.gz"), "sepal_length,sepal_width,petal_length,petal_width,species\n")
 	if err != nil {

@@ -1,10 +1,12 @@
-// Intrusions tells attacks on a network without having seen any: random Fourier features and a one-class SVM learn what
-// normal connections of the KDD Cup 99 are like, and score the connections of its test set, of which 81 % are attacks.
+// Intrusions detects network attacks without attack examples: random Fourier features and a
+// one-class SVM learn normal connections of KDD Cup 99, and score its test set, in which 81 % are
+// attacks.
 //
 //	go run ./examples/intrusions -data FOLDER
 //	go run ./examples/intrusions -data FOLDER -rows runs/intrusions   # and the rows for peers.py
 //
-// The folder holds kddcup.data_10_percent.gz and corrected.gz; examples/paper/README.md says where to get them.
+// The directory contains kddcup.data_10_percent.gz and corrected.gz; examples/paper/README.md has
+// the sources.
 package main
 
 import (
@@ -83,8 +85,8 @@ func run(ctx context.Context, folder, rows string, features int, gamma, nu float
 	return nil
 }
 
-// read returns the normal rows to learn from and all rows of the test set, whose truth is 1 for an attack, with
-// numbers on logarithmic scales from 0 to 1 and texts as columns of 0 and 1.
+// read returns the normal training rows and all test rows, labeled 1 for an attack, with numbers on
+// logarithmic scales from 0 to 1 and one-hot encoded strings.
 func read(ctx context.Context, folder string) (train, test datasets.Set, err error) {
 	o := csv.Options{NoHeader: true, Roles: datasets.Roles{Target: []string{"-1"}, Positive: []string{"normal."}}}
 	if train, err = csv.ReadFile(ctx, filepath.Join(folder, "kddcup.data_10_percent.gz"), o); err != nil {

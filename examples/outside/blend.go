@@ -22,8 +22,8 @@ import (
 //
 //	z(x) = Σ_p w_p·z_p(x).
 //
-// Where the maps are random, drawn by themselves, and of mean 0, products of two of them vanish in the mean,
-// so that z(x)'z(y) is about Σ w_p²·k_p(x, y): the kernel of a pipeline.Union in the width of one part.
+// If the maps are random, independent and of mean 0, cross products vanish in expectation, so that
+// z(x)'z(y) ≈ Σ w_p²·k_p(x, y): the kernel of a pipeline.Union with the width of one part.
 //
 // Shapes: n×d → n×D, dense. Cost: that of the parts.
 type Blend struct {
@@ -203,7 +203,8 @@ func (b Blend) Finish(ctx context.Context, last datasets.Pass) (transformer.Tran
 	return b.fitted(ctx, parts)
 }
 
-// blendSums are the passes of the parts. A part that is done keeps its last pass while others go on.
+// blendSums are the passes of the parts. A finished part stores its last pass until the others
+// finish.
 type blendSums struct {
 	spec  Blend
 	parts []partSums
@@ -243,7 +244,7 @@ func (b *blendSums) Merge(ctx context.Context, other pass.Sums) error {
 	return nil
 }
 
-// Next goes on with the parts that have a next pass.
+// Next begins the next pass of each unfinished part.
 func (b *blendSums) Next(ctx context.Context) (pass.Sums, error) {
 	next, left := &blendSums{spec: b.spec, parts: slices.Clone(b.parts)}, false
 	for i, part := range b.parts {
@@ -275,7 +276,7 @@ func (b *blendSums) State(s *model.State) {
 	}
 }
 
-// FittedBlend is what [Blend] is fitted to: immutable, safe for concurrent use.
+// FittedBlend is a fitted [Blend].
 type FittedBlend struct {
 	names   []string
 	weights []float64
@@ -313,7 +314,7 @@ func (f *FittedBlend) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 	return out, nil
 }
 
-// Export says what the step computes, and names every part that does not say so.
+// Export adds the step to g, and reports every part without export.
 func (f *FittedBlend) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	var sum graph.Value
 	var errs []error

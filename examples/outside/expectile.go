@@ -45,7 +45,7 @@ func (s *Expectile) Params(l *param.List) {
 	l.Int(&s.MaxIter, "max_iter", "passes over the rows at most", param.AtLeast(1))
 }
 
-// Cost tells the work of a fit, a few passes of it.
+// Cost returns the work of a fit of a few passes.
 func (s Expectile) Cost(shape datasets.Shape) datasets.Cost {
 	d := float64(shape.Cols + 1)
 	cost := datasets.Cost{Flops: 5 * float64(shape.Rows) * d * d, Bytes: int64(16 * d * d)}
@@ -268,7 +268,7 @@ func (q *squares) State(s *model.State) {
 	s.Require(pass.NonNegative(q.targets), "a sum of squares is no number from 0")
 }
 
-// FittedExpectile is what [Expectile] is fitted to: immutable, safe for concurrent use.
+// FittedExpectile is a fitted [Expectile].
 type FittedExpectile struct {
 	weights   []float64
 	intercept float64
@@ -323,13 +323,13 @@ func (f *FittedExpectile) PredictFull(ctx context.Context, X mat.Matrix, _ estim
 	return out, nil
 }
 
-// ExportModel says what the model computes: the expectile, and a deviation that is the same for every row.
+// ExportModel adds the model to g: the expectile, and a constant standard deviation.
 func (f *FittedExpectile) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	value := g.Affine(rows, g.Matrix(mat.NewVecDense(len(f.weights), f.weights)), g.Scalar(f.intercept))
 	return graph.Prediction{Values: value, Std: g.Add(g.Mul(value, g.Scalar(0)), g.Scalar(f.spread))}, nil
 }
 
-// Report says how many passes there were.
+// Report returns the number of passes.
 func (f *FittedExpectile) Report() estimator.Report {
 	r := estimator.Report{Solver: "irls", Iterations: f.passes, Converged: f.converged}
 	if !f.converged {

@@ -55,7 +55,7 @@ func TestExpectileLaws(t *testing.T) {
 	}
 }
 
-// A wrapper of a model of one's own, of a model of the house, and of a pipeline.
+// A wrapper of a custom model, of a built-in model, and of a pipeline.
 func TestTrimmedLaws(t *testing.T) {
 	logistic := estimator.NewLogistic()
 	logistic.Tol = 1e-10

@@ -1,5 +1,5 @@
-// Package outside is a module of its own beside Bochner, as one that anybody else writes: it imports what
-// is public and nothing else, for the compiler refuses it the rest. It has one of each kind of part:
+// Package outside is a separate module, as a third party would write it: it imports public packages
+// only. It has one part of each kind:
 //
 //	[Polynomial]  random features of the polynomial kernel, a feature family
 //	[Blend]       a step that holds other steps, and adds their features up

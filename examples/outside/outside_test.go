@@ -50,7 +50,7 @@ func read(t *testing.T, text string) pipeline.Pipeline {
 	return p
 }
 
-// differ says where two lists differ by more than a tolerance.
+// differ returns where two lists differ by more than a tolerance.
 func differ(got, want []float64, tolerance float64) string {
 	if len(got) != len(want) {
 		return fmt.Sprintf("%d numbers, wanted %d", len(got), len(want))
@@ -256,7 +256,7 @@ func TestYAML(t *testing.T) {
 	}
 }
 
-// What a part refuses is told before a fit, by its path, through a composite and by the model.
+// Requirements of a part are checked before a fit, with its path, in a composite and by the model.
 func TestContent(t *testing.T) {
 	data := curve(20)
 	data.X.(*mat.Dense).Set(3, 1, math.NaN())
@@ -332,8 +332,8 @@ func TestPassesOfAPipeline(t *testing.T) {
 	}
 }
 
-// A search over widths and scales projects the rows once for all, before ridge, and scores every candidate as a fit by
-// itself.
+// A search over widths and scales projects the rows once, before ridge, and scores every candidate
+// as a separate fit.
 func TestSearchShares(t *testing.T) {
 	ctx, data := context.Background(), curve(120)
 	for _, model := range []string{"ridge", "expectile"} {

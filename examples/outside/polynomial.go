@@ -52,7 +52,7 @@ func (s *Polynomial) Params(l *param.List) {
 // learning by passes needs none for it.
 func (Polynomial) IsDataIndependent() bool { return true }
 
-// Cost tells the work and the width.
+// Cost returns the work and the width.
 func (s Polynomial) Cost(shape datasets.Shape) datasets.Cost {
 	numbers := float64(shape.Cols) * float64(s.Features) * float64(s.Degree)
 	return datasets.Cost{Flops: 2 * float64(shape.Rows) * numbers, Bytes: int64(8 * numbers), OutputWidth: s.Features}
@@ -76,7 +76,7 @@ func (s Polynomial) Fit(ctx context.Context, data datasets.Set) (transformer.Tra
 	return s.FitSource(ctx, data.Source())
 }
 
-// FitSource looks at the number of columns only.
+// FitSource depends on the number of columns only.
 func (s Polynomial) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
 	f, err := s.draw(ctx, data)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s Polynomial) draw(ctx context.Context, data datasets.Source) (*FittedPoly
 	return f, nil
 }
 
-// FittedPolynomial is what [Polynomial] is fitted to: immutable, safe for concurrent use.
+// FittedPolynomial is a fitted [Polynomial].
 type FittedPolynomial struct {
 	degree int
 	scale  float64
@@ -185,7 +185,7 @@ func (f *FittedPolynomial) project(ctx context.Context, X mat.Matrix, yield func
 	return ctx.Err()
 }
 
-// features makes the features of a row, as many as z has, of its products.
+// features computes the features of a row from its products.
 func (f *FittedPolynomial) features(z, products []float64, scale float64) {
 	root, norm := math.Sqrt(scale), 1/math.Sqrt(float64(len(z)))
 	for j := range z {
@@ -196,8 +196,7 @@ func (f *FittedPolynomial) features(z, products []float64, scale float64) {
 	}
 }
 
-// Export says what the step computes, so that it is a part of what is written for other programs: a product of Degree
-// columns for each feature.
+// Export adds a product of Degree columns for each feature to g.
 func (f *FittedPolynomial) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	products := g.MatMul(rows, g.Matrix(f.signs))
 	factors := g.Add(g.Mul(products, g.Scalar(math.Sqrt(f.scale))), g.Row(f.shift))

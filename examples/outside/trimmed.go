@@ -37,7 +37,7 @@ func (s *Trimmed) Params(l *param.List) {
 	l.Child("model", &s.Model)
 }
 
-// Cost is that of the model, once and once more for each round.
+// Cost returns the cost of one fit of the model per round, and of the first.
 func (s Trimmed) Cost(shape datasets.Shape) datasets.Cost {
 	c, ok := s.Model.(datasets.CostEstimator)
 	if !ok {
@@ -202,7 +202,7 @@ func (r reweighted) Blocks(ctx context.Context, yield func(block datasets.Set) e
 	})
 }
 
-// FittedTrimmed is what [Trimmed] is fitted to: the model of the last round. It has the outputs of that model.
+// FittedTrimmed is a fitted [Trimmed]: the model of the last round, with the outputs of that model.
 type FittedTrimmed struct{ model estimator.Predictor }
 
 // Predict returns what the model predicts.
@@ -224,7 +224,7 @@ func (f *FittedTrimmed) Unwrap() (within estimator.Predictor, sameRows bool) { r
 // State keeps the model.
 func (f *FittedTrimmed) State(s *model.State) { pipeline.KeepPredictor(s.Child("model"), &f.model) }
 
-// ExportModel says that the model computes it.
+// ExportModel exports the inner model.
 func (f *FittedTrimmed) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	out, err := estimator.Export(g, f.model, rows)
 	return out, graph.WithPath("model", err)

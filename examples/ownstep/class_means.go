@@ -104,7 +104,7 @@ func classesOf(data datasets.Set) ([]string, error) {
 	return classes, nil
 }
 
-// FittedClassMeans is what [ClassMeans] is fitted to: a classifier, immutable and safe for concurrent use.
+// FittedClassMeans is a fitted [ClassMeans]: a classifier.
 type FittedClassMeans struct {
 	classes []string
 	means   *mat.Dense // classes × d
@@ -170,7 +170,7 @@ func (f *FittedClassMeans) scores(ctx context.Context, X mat.Matrix) (*mat.Dense
 	return out, nil
 }
 
-// ExportModel says what Predict and Decision compute: the largest of x'm_c − ½‖m_c‖² − ½‖x‖².
+// ExportModel adds the class of the largest score x'm_c − ½‖m_c‖² − ½‖x‖², and the scores, to g.
 func (f *FittedClassMeans) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	half := make([]float64, len(f.weight))
 	for class, w := range f.weight {
@@ -186,8 +186,8 @@ func (f *FittedClassMeans) ExportModel(g *graph.Graph, rows graph.Value) (graph.
 	return g.ClassFromScores(g.Sub(scores, g.Mul(g.RowSum(g.Square(rows)), g.Scalar(0.5)))), nil
 }
 
-// State is what a model file keeps. Require says what must hold of any file, however damaged, so
-// that Predict cannot go wrong.
+// State serializes the fitted parameters. Require validates a possibly damaged file, so that
+// Predict cannot fail.
 func (f *FittedClassMeans) State(s *model.State) {
 	s.Strings("classes", &f.classes)
 	s.Matrix("means", &f.means)

@@ -41,8 +41,8 @@ func register() error {
 	)
 }
 
-// wines tells three growers of wine apart by class means in the space of random features. The
-// bochner command would refuse this file, for it does not know the steps of this folder.
+// wines separates three wine growers by class means in the space of random features. The bochner
+// command rejects this file, because it does not know the steps of this directory.
 const wines = `
 name: ownstep
 seed: 5

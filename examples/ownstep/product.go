@@ -69,7 +69,7 @@ func (p Product) IsDataIndependent() bool {
 	return true
 }
 
-// Cost tells the width, where every part tells its own.
+// Cost returns the width, if every part declares its width.
 func (p Product) Cost(shape datasets.Shape) datasets.Cost {
 	out := datasets.Cost{OutputWidth: 1}
 	for _, part := range p.Parts {
@@ -127,7 +127,7 @@ func (p Product) fit(ctx context.Context, fit func(part transformer.Fitter) (tra
 	return f, nil
 }
 
-// FittedProduct is what [Product] is fitted to: immutable, safe for concurrent use.
+// FittedProduct is a fitted [Product].
 type FittedProduct struct {
 	scale float64
 	names []string

@@ -5,8 +5,8 @@
 //
 //	files := store.Schemes{"azblob": bucket.New(blob.DefaultURLMux().OpenBucketURL, nil)}
 //
-// The name of a file is SCHEME://BUCKET/KEY?OPTIONS, where the options are those of gocloud.dev for the scheme. A
-// file appears when its upload is completed; who fails or is canceled before that ends the upload.
+// The name of a file is SCHEME://BUCKET/KEY?OPTIONS, with the options of gocloud.dev for the
+// scheme. A file appears when its upload is complete; failures and cancellation abort the upload.
 package bucket
 
 import (
@@ -39,8 +39,8 @@ type Store struct {
 	buckets map[string]*blob.Bucket
 }
 
-// New makes a store of the buckets that open opens. What is wrong with one is told as explain puts it, whose errors
-// wrap the one given; nil leaves it as it is.
+// New returns a store of the buckets that open opens. explain converts their errors, and must wrap
+// them; nil keeps them unchanged.
 func New(open Open, explain func(error) error) *Store {
 	if explain == nil {
 		explain = func(err error) error { return err }
@@ -60,7 +60,7 @@ func (s *Store) Close() error {
 	return errors.Join(all...)
 }
 
-// place is what a name says: a bucket, and what lies in it.
+// place is a parsed name: a bucket and a key.
 type place struct {
 	name   string // for messages
 	url    url.URL
@@ -115,7 +115,7 @@ type missing struct{ what string }
 func (m missing) Error() string { return m.what }
 func (missing) Unwrap() error   { return fs.ErrNotExist }
 
-// wrong says what is wrong with a place.
+// wrong converts an error of a place.
 func (p *place) wrong(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctxerr.Check(ctx)
@@ -147,7 +147,7 @@ func (s *Store) Read(ctx context.Context, name string) (io.ReadCloser, error) {
 	return &reader{r, p, ctx}, nil
 }
 
-// reader says what is wrong with its place.
+// reader converts the errors of its place.
 type reader struct {
 	*blob.Reader
 	place *place
@@ -196,7 +196,7 @@ func (s *Store) Write(ctx context.Context, name string, fill func(w io.Writer) e
 	return nil
 }
 
-// writer says what is wrong with its place.
+// writer converts the errors of its place.
 type writer struct {
 	w     io.Writer
 	place *place

@@ -1,8 +1,8 @@
 // Package gs is the store of gs://BUCKET/KEY URLs, those of Google's Cloud Storage.
 //
-// Credentials are found as Google's own programs find them: the file that GOOGLE_APPLICATION_CREDENTIALS names, that
-// of gcloud, the account of the pod or the machine. The option anonymous=true behind a question mark is for buckets
-// that anybody may read; the others are those of gocloud.dev/blob/gcsblob.
+// Credentials are found as by Google's programs: the file named by GOOGLE_APPLICATION_CREDENTIALS,
+// that of gcloud, the account of the pod or host. The option anonymous=true after a question mark
+// is for public buckets; the others are those of gocloud.dev/blob/gcsblob.
 //
 // It brings gRPC and all that belongs to it, which is more than the rest of the command: bochner has gs:// where it is
 // built with -tags gs.

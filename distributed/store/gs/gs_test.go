@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/distributed/store/storetest"
 )
 
-// A server that speaks as Google's does obeys the laws.
+// A Google-compatible server satisfies the invariants.
 func TestLaws(t *testing.T) {
 	storetest.GS(t)
 	s := New()

@@ -1,4 +1,4 @@
-// Package s3 is the store of s3://BUCKET/KEY URLs: those of Amazon's S3, and of every server that speaks as it does.
+// Package s3 is the store of s3://BUCKET/KEY URLs, for Amazon S3 and compatible servers.
 //
 // Credentials and the region are found as Amazon's own programs find them: AWS_ACCESS_KEY_ID and
 // AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_PROFILE and ~/.aws, the role of the pod, the task or the machine. Options
@@ -65,7 +65,7 @@ type explained struct {
 func (e explained) Error() string { return e.text }
 func (e explained) Unwrap() error { return e.err }
 
-// explain says what the server has answered, or what there was no request without.
+// explain returns the response of the server, or the reason why there was no request.
 func explain(err error) error {
 	var answer smithy.APIError
 	var request *url.Error
@@ -84,7 +84,7 @@ func explain(err error) error {
 	return err
 }
 
-// usual sets an option that is not said, under no other name either.
+// usual sets an option unless it or an alias is set.
 func usual(q url.Values, key, value string, others ...string) {
 	for _, one := range append(others, key) {
 		if q.Has(one) {

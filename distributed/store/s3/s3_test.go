@@ -14,7 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/distributed/store/storetest"
 )
 
-// A server that speaks S3 obeys the laws, and no upload that has failed or was canceled is left on it.
+// An S3-compatible server satisfies the invariants, without leftover uploads after failures and
+// cancellation.
 func TestLaws(t *testing.T) {
 	name := storetest.S3(t)
 	s := New()
@@ -92,7 +93,7 @@ func TestFaults(t *testing.T) {
 	problem("s3://bucket/1.state", "1.state: no region: set AWS_REGION")
 }
 
-// Nobody listens: an error after a few tries.
+// Without a server, there is an error after a few retries.
 func TestUnreachable(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "x")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "x")

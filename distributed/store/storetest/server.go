@@ -54,8 +54,8 @@ func S3(t *testing.T) func(path string) string {
 	}
 }
 
-// GS starts a server of Google's Cloud Storage on this machine, which ends with the test and has a bucket "bucket",
-// and says so in the environment. Where there is none the test is skipped.
+// GS starts a Google Cloud Storage server on this host until the end of the test, with the bucket
+// "bucket", and sets the environment for it. The test is skipped if no server is installed.
 func GS(t *testing.T) {
 	program := os.Getenv(GSServer)
 	if program == "" {
@@ -103,7 +103,7 @@ func serve(t *testing.T, address string, environment []string, program string, a
 	t.Fatalf("%s does not listen on %s", program, address)
 }
 
-// free is an address of this machine on which nobody listens.
+// free returns a local address without a listener.
 func free(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

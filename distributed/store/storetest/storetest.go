@@ -1,4 +1,4 @@
-// Package storetest holds the laws of stores, for anybody's:
+// Package storetest checks the invariants of any store:
 //
 //	func TestLaws(t *testing.T) {
 //		storetest.Laws(t, store.Local{}, func(t *testing.T) func(string) string {
@@ -121,8 +121,8 @@ func Written(t *testing.T, s store.Store, name func(string) string) {
 	}
 }
 
-// Replaced: the last one who writes is who is read, also where that is less. Who has begun to read has the old one
-// or the new one, or an error, never some of both.
+// Replaced: a read returns the last write, also if it is shorter. A concurrent read returns the old
+// or the new content, or an error, never a mixture.
 func Replaced(t *testing.T, s store.Store, name func(string) string) {
 	file, old, next := name("1.state"), content(large, 1), content(1000, 2)
 	put(t, s, file, old)
@@ -287,7 +287,8 @@ func lists(t *testing.T, s store.Store, prefix string, want ...string) {
 	}
 }
 
-// Listed: a list has the files of one folder that begin as is wanted, in order, by names that can be read.
+// Listed: a list contains the files of one directory with the given prefix, sorted, by readable
+// names.
 func Listed(t *testing.T, s store.Store, name func(string) string) {
 	for k, path := range []string{"p/10.state", "p/1.state", "p/2 b.state", "p/.hidden", "p/below/3.state", "pp.state"} {
 		put(t, s, name(path), content(5, byte(k)))

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Picture is matrices side by side, which shows itself in a notebook.
+// Picture shows matrices in a row; notebooks display it.
 type Picture struct{ image image.Image }
 
 // PNG returns the picture as a file.
@@ -33,8 +33,8 @@ const (
 	border = 12
 )
 
-// Matrices draws matrices side by side in shades from low, white, to high, black. An entry is a
-// square of pixels; of more than 4096 rows or columns the first ones are drawn.
+// Matrices draws matrices in a row, in shades from low (white) to high (black). An entry is a
+// square of pixels; at most 4,096 rows and columns are drawn.
 func Matrices(low, high float64, matrices ...mat.Matrix) Picture {
 	var parts []*image.Gray
 	width, height := border, 0
