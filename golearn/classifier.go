@@ -124,7 +124,7 @@ func (c *Classifier) Predict(grid base.FixedDataGrid) (base.FixedDataGrid, error
 	return out, nil
 }
 
-// toInstances makes the instances of what was said about the rows of grid.
+// toInstances converts predictions for the rows of grid to instances.
 func (c *Classifier) toInstances(grid base.FixedDataGrid, reported estimator.Prediction) (*base.DenseInstances, error) {
 	out := base.NewDenseInstances()
 	var specs []base.AttributeSpec
@@ -209,7 +209,7 @@ func (c *Classifier) Save(path string) error {
 	return c.model.Save(path)
 }
 
-// checkSavable says why the model cannot be written to a file.
+// checkSavable returns an error if the model cannot be saved.
 func (c *Classifier) checkSavable() error {
 	if c.model == nil {
 		return fmt.Errorf("golearn: nothing to save: %w", ErrNotFitted)

@@ -97,7 +97,7 @@ func (f *FittedFilter) find(filtered []base.FilteredAttribute) error {
 			}
 			passes = false
 			o := output{from: j, old: a.Old, new: a.New, column: columnOf(a.New)}
-			if a.Old == a.New { // golearn's way to say that an attribute stays
+			if a.Old == a.New { // golearn's convention for an unchanged attribute
 				o = output{from: j, column: c}
 			} else if err := o.learn(f.filter, c); err != nil {
 				return fmt.Errorf("golearn: filter: column %s: %w", c.Name, err)

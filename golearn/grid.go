@@ -58,7 +58,7 @@ type table struct {
 	attributes []attribute
 }
 
-// attribute is an attribute of a grid, with what reading it takes.
+// attribute is an attribute of a grid, with its reader.
 type attribute struct {
 	base.Attribute
 	spec  base.AttributeSpec

@@ -233,7 +233,7 @@ func targetsOf(data datasets.Set, i int, buffer []float64) []float64 {
 	return buffer
 }
 
-// check says why golearn cannot hold the value v of a column.
+// check returns an error if golearn cannot represent the value v of a column.
 func check(c datasets.Column, v float64) error {
 	switch {
 	case v != v:

@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// Line is a fitted value: what it consists of is said once, for writing and for reading.
+// Line is a fitted value: State declares its fields once, for writing and for reading.
 type Line struct {
 	slope     []float64
 	intercept float64

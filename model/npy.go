@@ -12,8 +12,8 @@ import (
 	"unsafe"
 )
 
-// The .npy format of numpy, version 1.0: a magic word, a line of text that says type, order and
-// shape, and the numbers. https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+// The .npy format of NumPy, version 1.0: a magic string, a text header with type, order and shape,
+// and the data. https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 const npyMagic = "\x93NUMPY\x01\x00"
 
 // npyHeader returns what comes before the numbers; its length is a multiple of 64.

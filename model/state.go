@@ -153,7 +153,7 @@ func (s *State) Bool(name string, p *bool) { scalar(s, name, p) }
 // String is a string of the state.
 func (s *State) String(name string, p *string) { scalar(s, name, p) }
 
-// Strings is a list of texts of the state.
+// Strings is a list of strings of the state.
 func (s *State) Strings(name string, p *[]string) { scalar(s, name, p) }
 
 // Int is an integer of the state, of at most 2^53 in size.
@@ -207,7 +207,7 @@ func (s *State) Float(name string, p *float64) {
 	}
 }
 
-// array returns array name while reading, checked to have the given number of dimensions.
+// array returns array name on reading, checked to have the given number of dimensions.
 func (s *State) array(name string, dims int) (Array, bool) {
 	a, ok := s.archive.Arrays[s.prefix+name]
 	if !ok {

@@ -45,7 +45,7 @@ func (n named) Check() error {
 	return nil
 }
 
-// A path goes on to an element of a list or a map, which is replaced in a copy; the others stay.
+// A path may end in an element of a list or a map, which is replaced in a copy.
 func TestElementsOfAParameter(t *testing.T) {
 	spec := table{List: []float64{3, 4}, Named: map[string]any{"b": 2.0, "a.c": 1.0}, Size: 5}
 	for path, want := range map[string]any{"list.1": 4.0, "named.b": 2.0, "named.a.c": 1.0} {

@@ -226,7 +226,7 @@ func TestWithChangesNothing(t *testing.T) {
 	}
 }
 
-// Every setting that cannot be is told, with its path and what is wanted.
+// All invalid settings are reported with their paths and constraints.
 func TestWithFaults(t *testing.T) {
 	for _, c := range []struct {
 		path  string
@@ -279,7 +279,7 @@ func TestWithFaults(t *testing.T) {
 	}
 }
 
-// Check tells everything that is out of range, in parts too, one fault for each parameter.
+// Check reports everything out of range, including parts, with one error per parameter.
 func TestCheck(t *testing.T) {
 	if err := Check(newRack()); err != nil {
 		t.Errorf("a good spec: %v", err)
@@ -407,7 +407,7 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// What a fault comes of is found in it, and in faults.
+// The cause of a field error, and of a list of them, can be unwrapped.
 func TestFaultsUnwrap(t *testing.T) {
 	cause := errors.New("the cause")
 	var err error = FieldErrors{{Problem: "another"}, {Path: "a", Problem: "a problem", Err: cause}}

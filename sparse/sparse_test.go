@@ -37,7 +37,7 @@ func ones(t *testing.T, m *sparse.CSR, value float64) *sparse.CSR {
 	return out
 }
 
-// TestDense: a CSR has the entries of the dense matrix it was made of, every way of reading it.
+// TestDense: a CSR has the entries of its dense matrix, by every method of access.
 func TestDense(t *testing.T) {
 	want := random(17, 9, 1)
 	want.SetRow(4, make([]float64, 9))

@@ -107,7 +107,7 @@ func TestFaultsInAProduct(t *testing.T) {
 	}
 }
 
-// What a part of a composite refuses is told before a fit, by its path.
+// Requirements of a part of a composite are checked before a fit, with its path.
 func TestColumnsOfAProduct(t *testing.T) {
 	schema := datasets.Schema{Columns: []datasets.Column{{Name: "age"}, {Name: "sex", Kind: datasets.Categorical, Categories: []string{"f", "m"}}}}
 	err := pipeline.Steps(NewProduct(transformer.NewMinMax(), transformer.NewDense())).Then(estimator.NewRidge()).CheckKinds(schema)

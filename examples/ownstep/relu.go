@@ -43,7 +43,7 @@ func (s *ReLU) Params(l *param.List) {
 // FitsWithoutRows reports that only the number of columns is learned.
 func (ReLU) IsDataIndependent() bool { return true }
 
-// Cost tells the width and the work.
+// Cost returns the width and the work.
 func (s ReLU) Cost(shape datasets.Shape) datasets.Cost {
 	return datasets.Cost{Flops: 2 * float64(shape.Rows) * float64(shape.Cols) * float64(s.Features), OutputWidth: s.Features,
 		Bytes: 8 * int64(shape.Cols) * int64(s.Features)}
@@ -57,7 +57,7 @@ func (s ReLU) Fit(ctx context.Context, data datasets.Set) (transformer.Transform
 	return s.FitSource(ctx, data.Source())
 }
 
-// FitSource looks at the number of columns only.
+// FitSource depends on the number of columns only.
 func (s ReLU) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
 	f, err := s.draw(ctx, data)
 	if err != nil {
@@ -146,7 +146,7 @@ func (f reluFamily) Each(ctx context.Context, X mat.Matrix, which []int, yield f
 	return nil
 }
 
-// FittedReLU is what [ReLU] is fitted to: immutable, safe for concurrent use.
+// FittedReLU is a fitted [ReLU].
 type FittedReLU struct {
 	weights *mat.Dense // d×D
 }

@@ -46,7 +46,7 @@ func TestReLUKernel(t *testing.T) {
 	}
 }
 
-// A search over the width of a map of one's own shares the projection, and predicts as fits by themselves.
+// A search over the width of a custom map shares the projection, and predicts as separate fits.
 func TestReLUSharesInASearch(t *testing.T) {
 	ctx := context.Background()
 	X, y := mat.NewDense(90, 3, nil), make([]float64, 90)

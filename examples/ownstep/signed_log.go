@@ -73,7 +73,7 @@ func (s SignedLog) FitSource(ctx context.Context, data datasets.Source) (transfo
 	return &FittedSignedLog{factor}, nil
 }
 
-// FittedSignedLog is what [SignedLog] is fitted to: immutable, safe for concurrent use.
+// FittedSignedLog is a fitted [SignedLog].
 type FittedSignedLog struct {
 	factor []float64 // Strength/s_j
 }
@@ -109,17 +109,17 @@ func (f *FittedSignedLog) Transform(ctx context.Context, X mat.Matrix) (mat.Matr
 // OutputWidth returns the number of columns, that of the input.
 func (f *FittedSignedLog) OutputWidth() int { return len(f.factor) }
 
-// OutputSchema says that the columns keep their names.
+// OutputSchema keeps the column names.
 func (f *FittedSignedLog) OutputSchema(in datasets.Schema) datasets.Schema { return in }
 
-// Export says what Transform computes, by the operations of a graph: for ONNX, Go and Python.
+// Export adds Transform to g, for ONNX, Go and Python.
 func (f *FittedSignedLog) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	size := g.Log1p(g.Mul(g.Abs(rows), g.Row(f.factor)))
 	return g.Where(g.Less(rows, g.Scalar(0)), g.Neg(size), size), nil
 }
 
-// State is what a model file keeps. Require says what must hold of any file, however damaged, so
-// that Transform cannot go wrong.
+// State serializes the fitted parameters. Require validates a possibly damaged file, so that
+// Transform cannot fail.
 func (f *FittedSignedLog) State(s *model.State) {
 	s.Floats("factor", &f.factor)
 	ok := len(f.factor) > 0

@@ -1,5 +1,5 @@
-// Command paper repeats table 1 of Rahimi and Recht, "Random features for large-scale kernel
-// machines" (NIPS 2007), from the experiment files beside it, and writes docs/paper.md.
+// Command paper reproduces table 1 of Rahimi and Recht, "Random features for large-scale kernel
+// machines" (NIPS 2007), from the experiment files in its directory, and writes docs/paper.md.
 //
 //	go run ./examples/paper -data FOLDER [-only 'covtype*'] [-sklearn] [-out docs/paper.md]
 //
@@ -72,7 +72,7 @@ type memo struct {
 	only bool // nothing is made that is not kept
 }
 
-// errNotKept says that a run is not in the log, where nothing else is wanted.
+// errNotKept is the error of a run that is missing in the log, if nothing is to be run.
 var errNotKept = errors.New("not in the log")
 
 type memory struct {

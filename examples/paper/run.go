@@ -138,7 +138,7 @@ func (t *table) choose(ctx context.Context, file, key string, set []string) ([]s
 	return chosen, nil
 }
 
-// locate returns the overrides that say where the data are.
+// locate returns the overrides for the locations of the data.
 func (t *table) locate(l line) ([]string, error) {
 	var set []string
 	for path, name := range map[string]string{"data.train": l.train, "data.test": l.test} {

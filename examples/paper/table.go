@@ -67,7 +67,7 @@ func machine(p int) line {
 	return l
 }
 
-// key tells runs apart.
+// key identifies a run.
 func (l line) key(seed int) string { return fmt.Sprint(l.file, " ", l.set, " ", seed) }
 
 func (l line) name() string { return strings.TrimSpace(l.file + " " + strings.Join(l.set, " ")) }
@@ -90,7 +90,7 @@ type table struct {
 	memo               memo
 }
 
-// page runs everything and returns what docs/paper.md says.
+// page runs everything and returns the content of docs/paper.md.
 func (t *table) page(ctx context.Context) (string, error) {
 	if t.ways {
 		return t.choices(ctx)

@@ -1,6 +1,6 @@
 package main
 
-// What the page says around its tables.
+// Text of the page around its tables.
 const (
 	opening = `# The paper's table
 

@@ -1,5 +1,5 @@
-// Shapes clusters two moons and two circles by k-means and by spectral clustering on binning features, says how near
-// both come to the truth, and draws them.
+// Shapes clusters two moons and two circles by k-means and by spectral clustering on binning
+// features, prints the adjusted Rand index of both, and draws them.
 //
 //	go run ./examples/shapes -out docs/shapes.svg
 package main

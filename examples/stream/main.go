@@ -35,11 +35,12 @@ const (
 	block  = 4096
 )
 
-// endless is rows that are drawn afresh at each reading, from the seed of each block: nothing is kept.
+// endless is a stream of rows that are drawn in each pass from the seed of each block, without
+// storing any.
 type endless struct {
 	first  uint64
 	rows   int
-	passes *int // how often they were read from the beginning, nil for nobody asks
+	passes *int // counts passes; nil for no count
 }
 
 func (e endless) Schema() datasets.Schema {

@@ -15,13 +15,14 @@ import (
 	"github.com/bochner-ml/bochner/metrics"
 )
 
-// Sets of fewer than smallRows rows are split at least smallSplits times: one split of them says little.
+// Sets of fewer than smallRows rows are split at least smallSplits times, because one split is
+// noisy.
 const (
 	smallRows   = 2000
 	smallSplits = 5
 )
 
-// splits returns how many splits a set of so many rows has.
+// splits returns the number of splits of a set.
 func splits(rows, seeds int) int {
 	if rows < smallRows {
 		return max(seeds, smallSplits)

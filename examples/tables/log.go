@@ -22,7 +22,7 @@ func (c conditions) String() string {
 	return fmt.Sprintf("%s; threads: %d; minutes of a search: %v", c.Machine, c.Threads, c.Minutes)
 }
 
-// which tells results apart.
+// which identifies a result.
 type which struct {
 	Set    string `json:"set"`
 	Split  int    `json:"split"` // from 1

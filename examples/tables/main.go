@@ -11,10 +11,10 @@
 //	python3 -m venv VENV && VENV/bin/pip install -r examples/tables/requirements.txt
 //	go run ./examples/tables -data FOLDER -python VENV/bin/python
 //
-// Every method gets the same rows, as CSV files, in a process of its own, one at a time, and what it
-// predicts is scored here. A result is written to a file when it is there, so that the same command
-// goes on after an interruption. -again NAMES measures these methods anew. The page has all sets that
-// the file has results of, and the peers that -peers names.
+// Every method gets the same rows as CSV files, in a separate process, run sequentially, and its
+// predictions are scored here. Finished results are written to a file, so the same command resumes
+// after an interruption. -again NAMES measures these methods again. The page has all sets with
+// results in the file, and the baselines that -peers names.
 package main
 
 import (

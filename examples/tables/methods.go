@@ -27,7 +27,7 @@ type method struct {
 
 const oursName = "bochner"
 
-// peers are those of peers.py, in the order of the page, with what the page says of them.
+// peers are the baselines of peers.py, in the order of the page, with their descriptions.
 var peers = []struct{ name, about string }{
 	{"catboost", "CatBoost with its defaults"},
 	{"lightgbm", "LightGBM, random search by cross-validation for the same time"},
@@ -123,7 +123,8 @@ func findOurs(ctx context.Context, o options, scratch string) (method, error) {
 	}}, nil
 }
 
-// output runs a command with so many threads, 0 for as many as it likes, and returns what it prints.
+// output runs a command with the given number of threads, 0 for its default, and returns its
+// output.
 func output(ctx context.Context, threads int, name string, args ...string) ([]byte, error) {
 	c := exec.CommandContext(ctx, name, args...)
 	var stdout, stderr bytes.Buffer
@@ -143,7 +144,7 @@ func output(ctx context.Context, threads int, name string, args ...string) ([]by
 	return stdout.Bytes(), nil
 }
 
-// lastLines returns the end of what a command has said.
+// lastLines returns the end of an output.
 func lastLines(text string) string {
 	const most = 3
 	lines := strings.Split(strings.TrimSpace(text), "\n")

@@ -54,7 +54,7 @@ func (s summary) names() []string {
 	return out
 }
 
-// head writes the head of a table whose first columns are texts.
+// head writes the head of a table whose first columns are strings.
 func head(w *strings.Builder, strs, numbers []string) {
 	fmt.Fprintf(w, "| %s |\n%s%s|\n", strings.Join(append(slices.Clone(strs), numbers...), " | "),
 		strings.Repeat("|---", len(strs)), strings.Repeat("|---:", len(numbers)))

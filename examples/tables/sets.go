@@ -69,16 +69,16 @@ func file(folder, name string) (string, error) {
 	return "", fmt.Errorf("%s and %[1]s.gz: %w", path, fs.ErrNotExist)
 }
 
-// writing says how a file of text is written.
+// writing describes the format of a text file.
 type writing struct {
 	columns   []string // nil where a header names them
 	target    string
 	delimiter string
 	class     []string // categories of the target that are class 1
-	absent    []string // texts that stand for a missing value
+	absent    []string // strings that denote a missing value
 }
 
-// plain is a file of so many inputs with the target behind them and no header.
+// plain describes a file without header, with the target after the inputs.
 func plain(inputs int) writing {
 	return writing{columns: append(numbered(inputs), "y"), target: "y"}
 }

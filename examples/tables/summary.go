@@ -153,7 +153,7 @@ func (r *row) ranks() {
 	}
 }
 
-// best returns the least loss of the cells and whose it is; -1 where nobody has any.
+// best returns the smallest loss of the cells and its index; −1 if there is none.
 func best(cells []cell) (loss float64, at int) {
 	loss, at = math.Inf(1), -1
 	for k, c := range cells {
@@ -164,7 +164,7 @@ func best(cells []cell) (loss float64, at int) {
 	return loss, at
 }
 
-// behind says whether a loss is behind the best one by so much that it counts.
+// behind reports whether a loss is significantly behind the best one.
 func behind(loss, best float64) bool { return loss > behindBy*best }
 
 // stand counts the whole sets for each method.

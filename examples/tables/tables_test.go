@@ -256,7 +256,7 @@ func given(set, method, task string, losses ...float64) []result {
 	return out
 }
 
-// The page of given results: ranks, means, who is behind, and what is left out.
+// The page of given results: ranks, means, significant losses, and omissions.
 func TestPage(t *testing.T) {
 	results := slices.Concat(
 		given("pima", oursName, "classification", 0.20, 0.22), given("pima", "catboost", "classification", 0.20, 0.20), given("pima", "svm", "classification", 0.3, 0.1),
@@ -335,7 +335,7 @@ func TestWritePage(t *testing.T) {
 	}
 }
 
-// All that is wrong with the flags is said at once.
+// All errors of the flags are reported at once.
 func TestParse(t *testing.T) {
 	o, err := parse([]string{"-data", "folder", "-sets", "yacht,pima", "-peers", "none", "-again", oursName})
 	if err != nil || !slices.Equal(o.sets, []string{"yacht", "pima"}) || o.peers != nil || !slices.Equal(o.again, []string{oursName}) {

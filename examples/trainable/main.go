@@ -1,5 +1,5 @@
-// Command trainable measures random Fourier features that are trained beside fixed ones of as many features, and writes
-// the table of docs/trainable-features.md:
+// Command trainable compares trained random Fourier features with fixed ones of the same number,
+// and writes the table of docs/trainable-features.md:
 //
 //	go run ./examples/trainable -data FOLDER -python python3
 //	go run ./examples/trainable -data FOLDER -python python3 -only kin8nm,sums    these rows of the table
@@ -131,7 +131,7 @@ func irrelevant(f func(x []float64) float64) datasets.Set {
 	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "y"}}}}
 }
 
-// sums has parts that each input but two has by itself; of products no input by itself tells anything.
+// sums is additive in all inputs but two; in products, single inputs are uninformative.
 func sums(x []float64) float64     { return math.Sin(3*x[0]) + x[1]*x[2] + math.Abs(x[3]) }
 func products(x []float64) float64 { return math.Sin(5*x[0]*x[1]) + math.Cos(4*(x[2]+x[3])) }
 

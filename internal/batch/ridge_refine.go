@@ -43,8 +43,8 @@ type gradients struct {
 	of      []*gradientBlock // by fold, nil if no model needs refinement
 }
 
-// gradientBlock is the gradients of the rough models of some folds, which are added up in one product: more columns than a
-// few cost little beside the copies of the rows that a product makes.
+// gradientBlock contains the gradients of the inaccurate models of some folds, accumulated in one
+// product: a few more columns cost little compared with packing the rows.
 type gradientBlock struct {
 	columns []gradientColumn
 	sums    *leastsquares.Gradient
@@ -121,7 +121,7 @@ func (s *mappedRidges) addGradient(g *ridgeGroup, r *gradients) error {
 	return nil
 }
 
-// trained says of each column of a block whether its fold trains on a part.
+// trained returns for each column of a block whether its fold trains on a part.
 func (s *mappedRidges) trained(b *gradientBlock, part, targets int) (list []bool) {
 	for _, c := range b.columns {
 		list = append(list, slices.Repeat([]bool{slices.Contains(s.trains[c.fold], part)}, targets)...)
@@ -140,8 +140,8 @@ func repeated(y []float64, t, times int) []float64 {
 	return out
 }
 
-// pack returns the weights of the models of a block side by side, with zeros for columns that they do not have, and their
-// offsets.
+// pack returns the concatenated weights of the models of a block, with zeros for missing columns,
+// and their offsets.
 func (b *gradientBlock) pack(g *ridgeGroup, targets int) (weights, offsets []float64) {
 	k := len(b.columns) * targets
 	weights = make([]float64, g.width*k)

@@ -31,7 +31,7 @@ func (s *smoothed) solve() (a, b float64) {
 		if !(slope < 0) || math.IsInf(slope, 0) {
 			break
 		}
-		if -slope <= 1e-12*value { // so near that a whole step is right to rounding, which no search could tell
+		if -slope <= 1e-12*value { // so close that a full step is accurate up to rounding, which a line search cannot resolve
 			return a + da, b + db
 		}
 		step := 1.0
@@ -118,9 +118,9 @@ func Logistic(v float64) float64 {
 	return e / (1 + e)
 }
 
-// Isotonic returns the rising step function from score to the share of positive rows that is nearest to
-// these in least squares, by pooling neighbors that fall (Ayer et al. 1955): values at knots in rising
-// order, between which [monotone.Interpolate] goes on straight lines.
+// Isotonic returns the isotonic regression of the positive fraction on the score by the
+// pool-adjacent-violators algorithm (Ayer et al. 1955): values at ascending knots, between which
+// [monotone.Interpolate] interpolates linearly.
 func Isotonic(score []float64, positive []bool, weights []float64) (knots, values []float64) {
 	blocks := pooled(grouped(score, positive, weights))
 	for _, b := range blocks {

@@ -80,7 +80,7 @@ func TestSigmoidIsTheOptimum(t *testing.T) {
 	}
 }
 
-// A few looks at the rows are enough, where rounding hides the last of the way too.
+// A few passes suffice, also if rounding dominates the last steps.
 func TestSigmoidEnds(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -95,7 +95,7 @@ func TestSigmoidEnds(t *testing.T) {
 	}
 }
 
-// A weight counts as so many rows; rows of weight 0 are not there.
+// A weight is a number of copies; rows of weight 0 are ignored.
 func TestWeightsAreCounts(t *testing.T) {
 	score, positive, weights := sample(150)
 	var often []float64
@@ -130,7 +130,7 @@ func TestWeightsAreCounts(t *testing.T) {
 	}
 }
 
-// What has no optimum ends all the same: one score for all rows, classes that the scores tell apart.
+// Degenerate problems terminate: a constant score, and separable classes.
 func TestNothingToLearn(t *testing.T) {
 	a, b := Sigmoid([]float64{2, 2, 2}, []bool{true, false, true}, nil)
 	if p := Logistic(-(a*2 + b)); !(p > 0.4 && p < 0.8) {

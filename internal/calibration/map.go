@@ -23,7 +23,7 @@ type Map struct {
 	beta    float64 // of temperature
 }
 
-// Outputs returns how many scores there are of so many classes: one of two, else one of each.
+// Outputs returns the number of scores: one for two classes, else one per class.
 func Outputs(classes int) int {
 	if classes == 2 {
 		return 1
@@ -129,7 +129,7 @@ func (m Map) spread(p, score []float64) {
 	}
 }
 
-// State keeps the map for so many classes.
+// State serializes the map for the given number of classes.
 func (m *Map) State(s *model.State, classes int) {
 	absent := make([]float64, len(m.absent))
 	for c, a := range m.absent {

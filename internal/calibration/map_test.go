@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// scored is scores of rows of so many classes that depend on them.
+// scored returns informative scores of rows with the given number of classes.
 func scored(n, classes int) (scores []float64, class []int) {
 	rng := rand.New(rand.NewPCG(6, 1))
 	outputs := Outputs(classes)
@@ -26,8 +26,8 @@ func scored(n, classes int) (scores []float64, class []int) {
 	return scores, class
 }
 
-// Probabilities sum to 1, absent classes have none, and of two classes the calibrated score says which is more
-// probable.
+// Probabilities sum to 1, those of absent classes are 0, and for two classes the calibrated score
+// ranks them.
 func TestMapGivesProbabilities(t *testing.T) {
 	for _, method := range Methods {
 		for _, classes := range []int{2, 3, 5} {

@@ -1,7 +1,6 @@
 package conformal
 
-// Outputs is how many numbers a model says of each row about so many classes, of which it knows the
-// probabilities or only scores.
+// Outputs returns the number of outputs per row of a classifier, with probabilities or only scores.
 func Outputs(classes int, probabilities bool) int {
 	if classes == 2 && !probabilities {
 		return 1
@@ -9,9 +8,9 @@ func Outputs(classes int, probabilities bool) int {
 	return classes
 }
 
-// Strangeness returns how little a class fits what a model says of a row: minus its probability or score, of two
-// classes with a single score s, positive for the second, s and −s. It is that of the least ambiguous
-// sets. (Sadinle, Lei & Wasserman, JASA 2019.)
+// Strangeness returns the nonconformity score of a class: its negated probability or decision
+// score; with a single score s of two classes, s for the first and −s for the second. It yields the
+// least ambiguous sets. (Sadinle, Lei and Wasserman, JASA 2019.)
 func Strangeness(output []float64, class int) float64 {
 	if len(output) > 1 {
 		return -output[class]

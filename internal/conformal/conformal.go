@@ -1,5 +1,5 @@
-// Package conformal makes intervals and sets that a new target lies in with a probability that is known
-// whatever the law of the rows is, as long as new rows come as the old ones did: numbers in, numbers out.
+// Package conformal computes prediction intervals and sets with distribution-free coverage, for
+// rows that are exchangeable with those of the calibration.
 //
 // All of it rests on ranks. Of n+1 exchangeable numbers the last is at most the k-th smallest of the others,
 // k = ⌈level·(n+1)⌉, with a probability of level or more. [Rank] returns k, and an error where n is too
@@ -84,7 +84,7 @@ func median(a, b, c float64) float64 { return max(min(a, b), min(max(a, b), c)) 
 type Jackknife struct {
 	Residuals    []float64
 	rank         int
-	lower, upper []float64 // room
+	lower, upper []float64 // workspace
 }
 
 // NewJackknife prepares for intervals at a level. It keeps residuals.

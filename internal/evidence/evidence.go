@@ -79,13 +79,13 @@ type Objective[T kern.Float] struct {
 	order   int // of K or A, whichever is smaller
 
 	scaled kern.View[T] // d×m, scaled frequencies
-	z      kern.View[T] // n×D, features; beside or below them further factors of the slope
+	z      kern.View[T] // n×D, features; additional factors of the slope to the right or below
 	angles kern.View[T] // n×m, angles of sparse rows, then derivatives by the angles
 	gradW  kern.View[T] // d×m, Xᵀ·angles
 
 	factored kern.View[float64] // Gram matrix, then the Cholesky factor of K or A
 	root     kern.View[T]       // inverse of the Cholesky factor
-	inverse  kern.View[T]       // of K or A; beside or below it further factors of the slope
+	inverse  kern.View[T]       // inverse of K or A; additional factors of the slope to the right or below
 	alpha, b kern.View[float64] // q×n, K⁻¹y, and q×D, ZᵀK⁻¹y
 	system   system[T]
 

@@ -212,13 +212,14 @@ func smooth(seed uint64, n, q int) (x, y *mat.Dense) {
 	return x, y
 }
 
-// starts are three points, as who learns takes them.
+// starts returns three initial points, as fits use them.
 func starts() []Point {
 	p := Problem{Group: []int{0, 1, 2}}
 	return []Point{p.Start(0.5), p.Start(0.5 / 3), p.Start(1)}
 }
 
-// What is learned has the noise of the rows, no neighbor has more evidence, and scales that are learned on features have less.
+// The fit recovers the noise of the rows and is a local maximum; scales learned on features have
+// less evidence.
 func TestExactLearns(t *testing.T) {
 	ctx := context.Background()
 	x, y := smooth(1, 200, 2)
@@ -287,7 +288,7 @@ func TestExactKeepsWhatIsGiven(t *testing.T) {
 		}
 		noise := g.Noise
 		if g.Amplitude > 0 {
-			noise = max(noise, minRatio*g.Amplitude) // as little as the factor can tell
+			noise = max(noise, minRatio*g.Amplitude) // the smallest value that the factorization resolves
 		}
 		if g.Noise > 0 && !close(l.Noise/noise, 1, 1e-9) || g.Amplitude > 0 && !close(l.Amplitude/g.Amplitude, 1, 1e-12) || l.AtMinNoise {
 			t.Errorf("noise %v and amplitude %v given: learned %+v", g.Noise, g.Amplitude, l)
@@ -295,7 +296,8 @@ func TestExactKeepsWhatIsGiven(t *testing.T) {
 	}
 }
 
-// Rows that are repeated with their targets have an evidence without end: the noise stays at the least, and that is said.
+// Duplicated rows with targets have unbounded evidence: the noise stays at its minimum, and the
+// report states it.
 func TestExactOfRepeatedRows(t *testing.T) {
 	x, y := smooth(3, 30, 1)
 	two, targets := mat.NewDense(60, 3, nil), mat.NewDense(60, 1, nil)
@@ -305,7 +307,7 @@ func TestExactOfRepeatedRows(t *testing.T) {
 	if err != nil || !l.AtMinNoise || !kern.AllFinite(append(l.Scales, l.Noise, l.Amplitude, l.Value)) {
 		t.Errorf("learned %+v (%v)", l, err)
 	}
-	// A target without variance, beside another, is no trouble.
+	// A constant target next to another one is valid.
 	targets = mat.NewDense(30, 2, nil)
 	for i := range 30 {
 		targets.Set(i, 0, y.At(i, 0))

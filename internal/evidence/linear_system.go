@@ -116,8 +116,8 @@ func (o primal[T]) looFactors(ctx context.Context, noise, amplitude float64) (le
 	return o.z, o.inverse.Slice(0, o.D+2*o.q, 0, o.D), nil
 }
 
-// dual solves with K = aZZᵀ + σ²I, n×n. α is stored beside its inverse, b and others below the
-// features.
+// dual solves with K = aZZᵀ + σ²I, n×n. α is stored to the right of its inverse, b and others below
+// the features.
 type dual[T kern.Float] struct{ *Objective[T] }
 
 func (o dual[T]) factor(ctx context.Context, noise, amplitude float64) (ok bool, logDet, free float64, err error) {
@@ -148,8 +148,8 @@ func (o dual[T]) factor(ctx context.Context, noise, amplitude float64) (ok bool,
 	return true, logDet, float64(o.n) - noise*trace, nil
 }
 
-// solve overwrites the rows of x with K⁻¹x. It copies them beside the inverse, and their products
-// with the features below these.
+// solve overwrites the rows of x with K⁻¹x. It uses the space to the right of the inverse, and that
+// below the features for their products.
 func (o dual[T]) solve(ctx context.Context, x kern.View[float64], at int) error {
 	if err := kern.SolveCholesky(ctx, o.factored, x.T()); err != nil {
 		return err

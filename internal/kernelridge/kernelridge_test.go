@@ -270,7 +270,7 @@ func (w watched) Tile(dst kern.View[float64], i, j int) {
 	w.plain.Tile(dst, i, j)
 }
 
-// A residual that shows in single precision is not computed in double, and is what it is said to be.
+// A residual that float32 resolves is not computed in float64, and is accurate.
 func TestResidualInSinglePrecision(t *testing.T) {
 	const n, columns = 700, 2
 	_, y := problem(n, columns)

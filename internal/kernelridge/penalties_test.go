@@ -42,8 +42,8 @@ func someSpecs(solver string) []Spec {
 	return out
 }
 
-// Penalties that are solved for together have the solutions that each has by itself, the smallest too, which is lost in
-// single precision.
+// Jointly solved penalties have the solutions of separate fits, including the smallest, which
+// exceeds float32.
 func TestSolveAllIsToSolveEach(t *testing.T) {
 	for _, solver := range []string{"cholesky", "cg"} {
 		for _, targets := range []int{1, 3} {
@@ -124,7 +124,7 @@ func TestSolveAllByFactorsInSinglePrecision(t *testing.T) {
 	}
 }
 
-// The rank grows as the penalty falls, within bounds, and is fixed where it is said.
+// The rank grows as the penalty decreases, within bounds, and is fixed if given.
 func TestRankFollowsThePenalty(t *testing.T) {
 	const rows = 3000
 	last := 0
@@ -195,7 +195,7 @@ func TestSharedDistancesMakeTheSameValues(t *testing.T) {
 	}
 }
 
-// A preconditioner in single precision is that in double precision, nearly, and both are the inverse of what they say.
+// The float32 preconditioner approximates the float64 one, and both are accurate inverses.
 func TestLowRankIsTheInverse(t *testing.T) {
 	const n, rank, columns = 700, 60, 3
 	k := gaussian(n, 0.5)

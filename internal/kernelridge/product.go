@@ -100,7 +100,7 @@ func (p *product[T]) rowBuffer(i int) []T {
 	return kern.MakeLarge[T](n * tileSize)
 }
 
-// tile returns a tile, computed in room if it is to be cached, otherwise in spare.
+// tile returns a tile, computed in buf if it is cached, otherwise in spare.
 func (p *product[T]) tile(i, j int, buf, spare []T) kern.View[T] {
 	lo, hi := p.bounds(i)
 	left, end := p.bounds(j)

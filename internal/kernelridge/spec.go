@@ -70,9 +70,9 @@ const (
 	valueFlops  = 100 // kernel value in float64, without the products of its distance
 	checkShare  = 1.6 // ratio for a kernel value and the products with it
 	singleShare = 1.2 // ratio for a float32 kernel value written to new memory
-	entryFlops  = 16  // reading a tile entry for one column
+	entryFlops  = 16  // cost of accessing a tile entry for one column
 	panelFlops  = 30  // for several columns, with packing for both directions
-	factorFlops = 22  // reading an entry of the float32 low-rank factor
+	factorFlops = 22  // cost of accessing an entry of the float32 low-rank factor
 	pivotFlops  = 1.8 // factor of rows·rank² for pivots and Gram matrix
 	doubleShare = 1.6 // ratio of the last two in float64
 	solveFlops  = 60  // of an entry of a factor in single precision, in all that is done to a solution

@@ -13,8 +13,8 @@ import (
 
 // SolveAlphas solves (X̃X̃ᵀ + alpha·I)a = ỹ on sparse rows in memory for all alpha > 0 by shifted
 // CG, and returns the weights X̃ᵀa. CG residuals for all alphas are collinear, so that one product
-// per step serves all; the total cost is that of the smallest alpha. Models are nil if not wanted
-// or not converged. The set of wanted alphas does not affect results. (Frommer and Maass, "Fast
+// per step serves all; the total cost is that of the smallest alpha. Models are nil if excluded or
+// not converged. The set of included alphas does not affect results. (Frommer and Maass, "Fast
 // CG-based methods for Tikhonov–Phillips regularization", SIAM Journal on Scientific Computing,
 // 1999.)
 func (p *Problem) SolveAlphas(ctx context.Context, alphas []float64, want []bool) ([]*solve.Linear, error) {

@@ -176,8 +176,8 @@ func (t *Transform) Deviation(z, std float64) float64 {
 	return math.Sqrt(max(square-mean*mean, 0))
 }
 
-// spread returns the numbers that occur, in rising order, with their shares of the weight, or so many
-// quantiles at equal steps where there are more.
+// spread returns the distinct numbers in ascending order with their fractions of the weight, or
+// evenly spaced quantiles if there are too many.
 func spread(list, weights []float64) (values, shares []float64) {
 	order, total := ranked(list, weights)
 	for _, i := range order {

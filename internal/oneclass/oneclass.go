@@ -20,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Task says what to find.
+// Task contains the parameters of the problem.
 type Task struct {
 	Nu      float64
 	Tol     float64 // duality gap relative to the objective at which to stop

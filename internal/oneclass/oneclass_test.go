@@ -126,7 +126,8 @@ func TestKindsAndWeights(t *testing.T) {
 	}
 }
 
-// Rows on all sides of the origin have no plane before them, which is said and not computed for ever.
+// Rows on all sides of the origin have no separating plane, which is reported after finitely many
+// steps.
 func TestFlat(t *testing.T) {
 	X := features(500, 4)
 	X.Apply(func(i, _ int, v float64) float64 { return v * float64(1-i%2*2) }, X)

@@ -288,7 +288,7 @@ func (l *Learner) penalty(weights []float64) float64 {
 	return sum
 }
 
-// resize returns a slice of n elements, reusing room if it is large enough.
+// resize returns a slice of n elements, reusing buf if it is large enough.
 func resize[T any](buf []T, n int) []T {
 	if cap(buf) < n {
 		return make([]T, n)

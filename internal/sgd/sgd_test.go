@@ -180,8 +180,8 @@ func TestFormsCutsAndCores(t *testing.T) {
 	}
 }
 
-// Sums that are kept beside scaled weights are those of the weights step by step, also where the scale runs
-// out.
+// Averages accumulated with scaled weights equal those of the explicit weights, also if the scale
+// underflows.
 func TestAverageIsThatOfTheSteps(t *testing.T) {
 	for _, from := range []int{0, 1, 5} {
 		data := made(200, 3, 0)
@@ -213,7 +213,7 @@ func TestAverageIsThatOfTheSteps(t *testing.T) {
 	}
 }
 
-// A learner that goes on from what another one came to takes the same steps.
+// A resumed fit takes the same steps.
 func TestResume(t *testing.T) {
 	for _, form := range []string{"dense", "sparse"} {
 		data := made(400, 6, 3)
@@ -250,7 +250,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A step makes no garbage once there is room.
+// Steps do not allocate after the first.
 func TestStepsMakeNoGarbage(t *testing.T) {
 	for _, outputs := range []int{1, 4} {
 		data := made(64, 30, outputs)
@@ -326,7 +326,7 @@ func TestLargeRowsLate(t *testing.T) {
 
 // The weights are those of the best epoch by the rows held out, and the rows held out are not learned from.
 func TestEarlyStopping(t *testing.T) {
-	data := made(300, 200, 0) // so many inputs that it learns the rows by heart
+	data := made(300, 200, 0) // so many inputs that it interpolates the rows
 	r, err := design.FromSet(data)
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// OverflowError says that a feature of a row is too large.
+// OverflowError reports that a feature of a row is too large.
 type OverflowError struct {
 	Row            int
 	Exponent, Most float64 // of the feature, and of the largest that is possible
@@ -23,7 +23,7 @@ func (e *OverflowError) Error() string {
 	return fmt.Sprintf("a feature is exp(%.4g), at most exp(%.4g) is possible here; take a smaller gamma, or scale the inputs before", e.Exponent, e.Most)
 }
 
-// tileRows is how many rows are mapped between two looks at the context.
+// tileRows is the number of rows mapped between two checks of the context.
 const tileRows = 2048
 
 // Transform writes the features of the rows of X, a *mat.Dense or *sparse.CSR with no number beyond the limit, to dst. The

@@ -1,4 +1,4 @@
-// Package softmax maps rows to positive random features of the softmax kernel, exp(x'y): numbers in, numbers out.
+// Package softmax maps rows to positive random features of the softmax kernel, exp(x'y).
 //
 //	z(x) = m^−½·[exp(ω₁'u − ‖u‖²/2), …, exp(ω_m'u − ‖u‖²/2)],   u = factor ∘ x,   ω ~ N(0, I)
 //
@@ -9,8 +9,9 @@
 //
 // which grows with the norms of the rows as nothing else does. A feature is at most m^−½·exp(‖ω‖²/2), whatever x is.
 //
-// [Draw] draws normal numbers, [New] makes a [Map] of them, in either precision; a [Family] is many maps of the same
-// draws. [Rounded.Exponents] are the exponents alone, for those who divide by a sum of features and can shift them before.
+// [Draw] draws normal numbers, [New] makes a [Map] of them, in either precision; a [Family]
+// contains several maps of the same draws. [Rounded.Exponents] computes the exponents only, for
+// callers that normalize by a sum of features and can shift them first.
 //
 // Source: Choromanski et al., "Rethinking attention with Performers", ICLR 2021, lemma 1 and section 2.4.
 package softmax
@@ -133,8 +134,9 @@ func (f *Rounded[T]) Inputs() int { return f.omega.Rows - 1 }
 // log returns the logarithm of sqrt(m).
 func (f *Rounded[T]) log() T { return T(math.Log(float64(f.omega.Cols)) / 2) }
 
-// Exponents writes ω'u − ‖u‖²/2 of the rows of x to dst, rows × m; without norms it writes ω'u alone, which differs by a
-// number that all features of a row share. scratch has room for rows × (d+1) numbers. No number in x is beyond the limit.
+// Exponents writes ω'u − ‖u‖²/2 of the rows of x to dst, rows × m; without norms it writes ω'u,
+// which differs by a constant in each row. scratch has rows × (d+1) elements. No number in x
+// exceeds the limit.
 func (f *Rounded[T]) Exponents(dst, x kern.View[T], norms bool, scratch []T) {
 	d := f.Inputs()
 	longer := kern.Dense(x.Rows, d+1, d+1, scratch)

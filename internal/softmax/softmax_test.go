@@ -318,7 +318,7 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
-// Canceled at any look at its context, a map or a draw returns the context's error.
+// A map or a draw that is canceled at any check of its context returns the error of the context.
 func TestCancelling(t *testing.T) {
 	X := rowsOf(2*tileRows, 3, 0.5)
 	f := mapOf(t, "iid", 1, 8, []float64{1, 1, 1})

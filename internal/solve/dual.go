@@ -349,7 +349,7 @@ func (d *descent) sweep() {
 	}
 }
 
-// stays is the part of the reading of a row where β_i stays what it is.
+// stays is the fraction of the cost of a row that remains if β_i does not change.
 const stays = 0.4
 
 // descend minimizes over β_i by soft thresholding and clipping of β_i − gradient/curvature. It

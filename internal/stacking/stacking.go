@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// Sums are the sums of products of what m models say, a, and of what is true, b.
+// Sums are the second moments of the outputs a of m models and of the true values b.
 type Sums struct {
 	m    int
 	G, c []float64 // Σ w·aa', Σ w·ab
@@ -21,7 +21,7 @@ func NewSums(models int) *Sums {
 	return &Sums{m: models, G: make([]float64, models*models), c: make([]float64, models)}
 }
 
-// Add adds what each model says of one number, and what is true, with a weight.
+// Add adds the outputs of the models for one number, and its true value, with a weight.
 func (s *Sums) Add(weight float64, output []float64, truth float64) {
 	for j, v := range output {
 		s.c[j] += weight * v * truth
@@ -39,7 +39,8 @@ func (s *Sums) Finite() bool {
 	return total-total == 0
 }
 
-// Sizes returns the factor ≥ 0 by which what each model says is nearest to what is true.
+// Sizes returns for each model the factor ≥ 0 that scales its outputs to the true values by least
+// squares.
 func (s *Sums) Sizes() []float64 {
 	sizes := make([]float64, s.m)
 	for k := range sizes {
@@ -50,7 +51,7 @@ func (s *Sums) Sizes() []float64 {
 	return sizes
 }
 
-// Scale multiplies what each model has said by a factor.
+// Scale multiplies the outputs of each model by a factor.
 func (s *Sums) Scale(factors []float64) {
 	for j := range s.m {
 		s.c[j] *= factors[j]

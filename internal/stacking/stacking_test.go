@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// sample is what three models say of rows, and the truth: the third says twice the truth and the noise of the
-// others.
+// sample returns the outputs of three models and the true values: the third is twice the truth with
+// the noise of the others.
 func sample(n int) (got [][3]float64, truth []float64) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range n {
@@ -74,7 +74,7 @@ func TestWeightsOfRowsCount(t *testing.T) {
 	}
 }
 
-// Brought to its size, each model alone has weight 1; and one that says the contrary of what is true has none.
+// After scaling, each single model has weight 1; an anticorrelated one has weight 0.
 func TestSizes(t *testing.T) {
 	got, truth := sample(200)
 	for i := range got {
@@ -93,7 +93,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// Where every model says the contrary of what is true, nothing would be the best; weights that sum to 1 are.
+// If all models are anticorrelated, the optimum without constraint is 0; weights that sum to 1
+// exist nevertheless.
 func TestWeightsAreNeverAllNothing(t *testing.T) {
 	got, truth := sample(50)
 	for i := range truth {

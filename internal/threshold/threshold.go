@@ -1,8 +1,8 @@
-// Package threshold finds where to cut the scores of two classes: numbers in, numbers out.
+// Package threshold finds optimal thresholds of binary scores.
 //
-// A row is taken for positive where its score is above the threshold. [Cuts] has a threshold for each way in which
-// scores can be divided so, with what is on either side; whatever can be said of a threshold follows from these four
-// numbers, so that all of them are judged after one sort.
+// A row is classified as positive if its score exceeds the threshold. [Cuts] has a threshold for
+// each partition of the scores, with the confusion counts; every criterion depends on these four
+// numbers, so all thresholds are evaluated after one sort.
 package threshold
 
 import (
@@ -130,7 +130,8 @@ func Usual(cuts []Cut, usual float64) int {
 	return slices.IndexFunc(cuts, func(c Cut) bool { return c.At == usual })
 }
 
-// Thinned returns at most so many numbers below n, 2 or more, evenly spread, rising, with the first and the last and those in keep.
+// Thinned returns at most most ≥ 2 ascending numbers below n, evenly spaced, with the first, the
+// last and those in keep.
 func Thinned(n, most int, keep ...int) []int {
 	var out []int
 	if n <= most {

@@ -17,9 +17,9 @@ import (
 	"github.com/bochner-ml/bochner/attention"
 )
 
-// topics returns queries, keys and values of a sequence whose positions are of one of 16 topics: their queries and keys
-// are a direction of the topic and noise, so that their products, divided by sqrt(width), have the standard deviation
-// that is wanted; their values are those of the topic, and noise.
+// topics returns queries, keys and values of a sequence whose positions have one of 16 topics:
+// queries and keys are a direction of the topic plus noise, scaled so that their products, divided
+// by sqrt(width), have the given standard deviation; values are those of the topic plus noise.
 func topics(length, width int, deviation float64, seed uint64) (q, k, v []float32) {
 	const topics = 16
 	rng := rand.New(rand.NewPCG(seed, 31))
@@ -57,7 +57,7 @@ func bare(p *plot.Plot, x, y []float64) {
 	p.Title.Padding = vg.Points(6)
 }
 
-// saveRow writes plots beside each other as name.svg and name.png, each with all that belongs to it in its own part.
+// saveRow writes plots in a row as name.svg and name.png.
 func saveRow(name string, width, height vg.Length, row []*plot.Plot) error {
 	svg := vgsvg.New(width, height)
 	img := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(144))
@@ -84,7 +84,7 @@ func errorsOfAttention(ctx context.Context, name string) error {
 		p.X.Label.Text = "features m"
 		p.Y.Label.Text = "relative error"
 		bare(p, []float64{16, 64, 256, 1024, 4096}, []float64{0.01, 0.03, 0.1, 0.3, 1})
-		p.Y.Min, p.Y.Max = 0.005, 20 // with room for the legend
+		p.Y.Min, p.Y.Max = 0.005, 20 // with space for the legend
 		p.Legend.Top = true
 		q, k, v := topics(length, width, deviation, 1)
 		exact, err := attention.ExactFloat32(ctx, shape, q, k, v)
@@ -174,7 +174,7 @@ func timesOfAttention(ctx context.Context, name string) error {
 				return err
 			}
 		}
-		p.Y.Min, p.Y.Max = 0.0001, 100 // with room for the legend
+		p.Y.Min, p.Y.Max = 0.0001, 100 // with space for the legend
 		row = append(row, p)
 	}
 	return saveRow(name, vg.Points(640), vg.Points(300), row)

@@ -96,7 +96,7 @@ func curve(p *plot.Plot, name string, c color.Color, dashed bool, points plotter
 	return nil
 }
 
-// logarithmic makes both axes so, with marks where they are wanted, or at powers of ten.
+// logarithmic makes both axes logarithmic, with the given ticks, or ticks at powers of ten.
 func logarithmic(p *plot.Plot, x, y []float64) {
 	p.Legend.Padding = vg.Points(3)
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
@@ -135,7 +135,7 @@ func save(name string, width, height vg.Length, rows [][]*plot.Plot) error {
 	return write(name+".png", vgimg.PngCanvas{Canvas: img})
 }
 
-// writeSVG writes a picture whose texts are as long with any font.
+// writeSVG writes a figure whose text has a fixed length for any font.
 func writeSVG(path string, picture io.WriterTo) error {
 	var text bytes.Buffer
 	if _, err := picture.WriteTo(&text); err != nil {
