@@ -43,7 +43,7 @@ func packed(text string) string {
 	return b.String()
 }
 
-// A file is read whatever its format, which its name or its first lines tell.
+// A file is read in any format, detected by its name or its first lines.
 func TestLoad(t *testing.T) {
 	const comma = "a,b,y\n1,red,2.5\n2,blue,3.5\n"
 	for _, c := range []struct {

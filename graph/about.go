@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Metadata is what a file that is written of a graph says of the model beside what it computes.
+// Metadata describes the model of an exported file.
 type Metadata struct {
 	Name    string // of the model; may be empty
 	Task    string // such as classification; may be empty
 	Version string // of the program that writes
 }
 
-// Artifact says what is in a file that a graph was written to.
+// Artifact describes an exported file.
 type Artifact struct {
 	Inputs  []IOSpec `json:"inputs"`
 	Outputs []IOSpec `json:"outputs"`
@@ -20,7 +20,7 @@ type Artifact struct {
 	Data    []byte   `json:"-"` // of the file of matrices next to the source; nil for none
 }
 
-// IOSpec is an input or an output of what was written, as who calls it sees it.
+// IOSpec is an input or an output of an exported file, as its callers see it.
 type IOSpec struct {
 	Name  string `json:"name"`
 	Type  string `json:"type"`            // in the words of the format, such as double or [2]float64
@@ -30,8 +30,8 @@ type IOSpec struct {
 // String returns name, type and shape.
 func (p IOSpec) String() string { return strings.TrimSpace(p.Name + " " + p.Type + " " + p.Shape) }
 
-// UseCounts returns for each node how often its value is wanted, by outputs and by nodes whose own value is: 0 for one that
-// writers leave out.
+// UseCounts returns for each node the number of uses of its value, by outputs and by used nodes: 0
+// for a node that writers omit.
 func (g *Graph) UseCounts() []int {
 	uses := make([]int, len(g.nodes))
 	for _, o := range g.outputs {
@@ -48,7 +48,8 @@ func (g *Graph) UseCounts() []int {
 	return uses
 }
 
-// Check reports what keeps a graph from being written: the first fault of what was added, or that it tells nothing.
+// Check returns an error if a graph cannot be exported: the first error of its construction, or the
+// lack of outputs.
 func (g *Graph) Check() error {
 	if err := g.Err(); err != nil {
 		return err

@@ -57,8 +57,8 @@ func (f StepErrors) Unwrap() []error {
 	return out
 }
 
-// WithPath says that what is wrong is so of the part of that name. The faults of parts within it become its own, with its name
-// before theirs. Nothing wrong stays nothing.
+// WithPath adds the name of a part to an error. The paths of nested errors are extended. nil stays
+// nil.
 func WithPath(name string, err error) error {
 	if err == nil {
 		return nil
@@ -77,7 +77,7 @@ func WithPath(name string, err error) error {
 	return out
 }
 
-// Join returns the faults of several parts as one error, nil where there is none.
+// Join returns the errors of several parts as one error, nil if there is none.
 func Join(errs ...error) error {
 	var out StepErrors
 	for _, err := range errs {

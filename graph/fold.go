@@ -55,7 +55,8 @@ func (g *Graph) fold(v Value, w Node) (Value, Node, bool) {
 	return Value{}, Node{}, false
 }
 
-// rows returns a matrix of so many rows, to which those of n are added where to says, times what it says.
+// rows returns a matrix with count rows, to which the rows of n are added at the indices and with
+// the factors that to returns.
 func (n Node) rows(count int, to func(row int) (int, float64)) Node {
 	out := Node{Op: ops.Constant, Rows: count, Width: n.Width, Data: make([]float64, count*n.Width)}
 	for j := range n.Rows {

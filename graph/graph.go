@@ -1,22 +1,24 @@
 // Package graph holds what a fitted pipeline computes as a graph of a few operations on matrices, which other
 // programs can run: package graph/onnx writes it as an ONNX model, graph/golang and graph/python as source text.
 //
-// Every [Value] of a graph is a matrix of as many rows as come in, and of a fixed number of columns, its width; or a
-// constant, a matrix that does not depend on the rows. Numbers are float64. An operation maps each row by itself.
-// A fitted step that can say what it computes is a [StepExporter], a fitted model a [ModelExporter]: both are given a
-// [Graph] to which they add operations.
+// Every [Value] of a graph is a matrix with as many rows as the input and a fixed number of
+// columns, its width; or a constant, a matrix that does not depend on the rows. Numbers are
+// float64. Operations map each row independently. An exportable fitted step is a [StepExporter], an
+// exportable fitted model a [ModelExporter]: both add operations to a [Graph].
 //
 //	func (f *FittedStandardize) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 //		return g.Div(g.Sub(rows, g.Row(f.mean)), g.Row(f.sd)), nil
 //	}
 //
-// Beside the operations there are some that are made of them: [Graph.PiecewiseLinear] and [Graph.TakeAlong] by tables, [Graph.Smooth] for
-// functions that there is no operation for, [Graph.KthSmallest] by rank, [Graph.ClassFromScores] and others for what a [Prediction] has.
-// What does not fit together is kept by the graph, which then takes nothing more, and told by [Graph.Err]. A step or model
-// that cannot be exported is a [StepError], with its path in those that hold it.
+// Composite operations are built from these: [Graph.PiecewiseLinear] and [Graph.TakeAlong] by
+// tables, [Graph.ChebyshevApprox] for smooth functions without an operation, [Graph.KthSmallest]
+// for order statistics, [Graph.ClassFromScores] and others for the outputs of a [Prediction]. The
+// first inconsistency is stored; later additions are ignored, and [Graph.Err] returns it. A step or
+// model that cannot be exported is a [StepError] with its path.
 //
-// A graph has no errors: a row that the step or model refuses, because a value is missing, say, becomes NaN or a number
-// without a meaning. What the outputs of a fitted pipeline are called, modelfile.Model.Graph tells.
+// A graph has no errors: a row that the step or model rejects, for example because of a missing
+// value, yields NaN or an undefined number. modelfile.Model.Graph documents the outputs of a fitted
+// pipeline.
 //
 // [Graph.Run] computes a graph plainly, and is the reference of what the writers write.
 //
@@ -35,14 +37,14 @@ import (
 	"github.com/bochner-ml/bochner/graph/internal/ops"
 )
 
-// StepExporter is a fitted step that can say what it computes.
+// StepExporter is a fitted step that can be exported.
 type StepExporter interface {
-	// Export adds to g what the step makes of rows, and returns it. What cannot be said by the operations of a graph
-	// is an error that says why.
+	// Export adds the step to g and returns its output. An error states what cannot be expressed by
+	// graph operations.
 	Export(g *Graph, rows Value) (Value, error)
 }
 
-// ModelExporter is a fitted model that can say what it predicts.
+// ModelExporter is a fitted model that can be exported.
 type ModelExporter interface {
 	// ExportModel adds to g what the model predicts for rows, and returns it.
 	ExportModel(g *Graph, rows Value) (Prediction, error)
@@ -59,16 +61,16 @@ func (v Value) None() bool { return v.number == 0 }
 // Index returns the number of the node that makes the value, from 0 on.
 func (v Value) Index() int { return v.number - 1 }
 
-// Input is a column of the rows that come in. A categorical one comes as the code of its level, datasets.Unknown for
-// any other, NaN where it is missing; writers whose rows have texts look them up.
+// Input is a column of the input rows. A categorical one contains category codes, datasets.Unknown
+// for unknown categories, NaN for missing values; writers with string inputs look up the codes.
 type Input struct {
 	Name        string
 	Categorical bool
 	Categories  []string
-	Missing     []string // texts of a categorical one that stand for a missing value, beside the empty text
+	Missing     []string // strings of a categorical column that denote a missing value, in addition to the empty string
 }
 
-// Output is something that the graph tells of each row.
+// Output is a named result for each row.
 type Output struct {
 	Name  string // such as probabilities
 	Value Value
@@ -79,7 +81,7 @@ type Node struct {
 	Op      ops.Op
 	In      []Value   // what it takes, in order
 	Width   int       // number of columns
-	Rows    int       // of a [ops.Constant]; 0 stands for as many as come in
+	Rows    int       // of an [ops.Constant]; 0 means the number of input rows
 	Data    []float64 // of a [ops.Constant], row by row
 	Columns []int     // of [ops.Columns]
 }
@@ -129,10 +131,10 @@ func (g *Graph) Width(v Value) int {
 	return g.nodes[v.Index()].Width
 }
 
-// Outputs returns what the graph tells of each row, in the order in which it was said.
+// Outputs returns the outputs in the order of their declaration.
 func (g *Graph) Outputs() []Output { return g.outputs }
 
-// Output says that a value is told under a name.
+// Output declares a value as an output with a name.
 func (g *Graph) Output(name string, v Value) {
 	switch {
 	case g.err != nil:
@@ -152,10 +154,10 @@ func (g *Graph) Output(name string, v Value) {
 // Classes returns the names of the classes of the output "label", in the order of their codes; nil where there are none.
 func (g *Graph) Classes() []string { return g.classes }
 
-// SetClasses says what the classes are called.
+// SetClasses sets the class names.
 func (g *Graph) SetClasses(names []string) { g.classes = slices.Clone(names) }
 
-// Err returns the first fault of what was added, nil where all of it fits together.
+// Err returns the first error of the construction, nil if the graph is consistent.
 func (g *Graph) Err() error {
 	if g.err != nil {
 		return fmt.Errorf("graph: %w", g.err)
@@ -184,7 +186,7 @@ func (g *Graph) add(n Node) Value {
 	return Value{len(g.nodes)}
 }
 
-// Row returns a constant of one row, which stands beside every row that comes in.
+// Row returns a constant of one row, which is broadcast to all rows.
 func (g *Graph) Row(values []float64) Value {
 	return g.constantOf(1, len(values), slices.Clone(values))
 }
@@ -212,7 +214,7 @@ func (g *Graph) constantOf(rows, cols int, data []float64) Value {
 		return g.fail(fmt.Errorf("a constant of %d rows and %d columns", rows, cols))
 	}
 	key := ""
-	if len(data) == 1 { // numbers such as 1 are wanted often
+	if len(data) == 1 { // numbers such as 1 are used often
 		key = fmt.Sprintf("%x", data[0])
 		if v, ok := g.shared[key]; ok {
 			return v
@@ -255,7 +257,7 @@ func (g *Graph) checkRows(v Value) error {
 	return nil
 }
 
-// Concat returns values side by side.
+// Concat concatenates values by column.
 func (g *Graph) Concat(values ...Value) Value {
 	if g.err != nil {
 		return Value{}
@@ -326,8 +328,8 @@ func (g *Graph) reduce(op ops.Op, v Value) Value {
 	return v
 }
 
-// combine adds an operation on the entries of several values that lie at the same place. A value of one column stands
-// beside all columns of the others, a constant of one row beside all rows.
+// combine adds an elementwise operation on several values. A value of one column is broadcast to
+// all columns, a constant of one row to all rows.
 func (g *Graph) combine(op ops.Op, values ...Value) Value {
 	if g.err != nil {
 		return Value{}

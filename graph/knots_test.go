@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/graph"
 )
 
-// table runs a graph of so many inputs on rows and returns its only output.
+// table runs a graph on rows and returns its only output.
 func table(t *testing.T, rows *mat.Dense, build func(g *graph.Graph, v graph.Value) graph.Value) *mat.Dense {
 	t.Helper()
 	_, d := rows.Dims()

@@ -9,7 +9,7 @@ type Prediction struct {
 	Std           Value // width 1, or one column for each target
 	Lower, Upper  Value // ends of intervals, width 1, or one column for each target
 	Sets          Value // one column for each class: 1 for those of a set that the class is to be in, else 0
-	Anomaly       Value // width 1: how unlike the others a row is
+	Anomaly       Value // width 1: anomaly score
 }
 
 // Regression returns the prediction of a regression, one column for each target.

@@ -102,7 +102,7 @@ func (n Node) runEntries(row []float64, i int, in []*mat.Dense) {
 	}
 }
 
-// rowOf returns which of so many rows a number names.
+// rowOf converts a number to a row index.
 func rowOf(v float64, rows int) int {
 	if v != v {
 		return 0

@@ -11,9 +11,9 @@ import (
 // smoothTerms is how many coefficients a polynomial of [Graph.Smooth] has.
 const smoothTerms = 13
 
-// Smooth returns f of each entry of v, an f for which there is no operation: a polynomial in each of so many pieces of
-// equal length from lo to hi, which goes through f at the Chebyshev points. What is beyond lo or hi is taken for these.
-// Where f is analytic and the pieces are short beside what it varies over, the error is that of some roundings.
+// ChebyshevApprox approximates f of each entry of v, for an f without an operation: by a polynomial
+// in each of pieces equal intervals from lo to hi, interpolated at the Chebyshev points. Values
+// beyond lo or hi are clipped. For analytic f and short intervals the error is a few roundings.
 func (g *Graph) ChebyshevApprox(v Value, lo, hi float64, pieces int, f func(float64) float64) Value {
 	if g.err != nil {
 		return Value{}

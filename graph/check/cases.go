@@ -18,7 +18,7 @@ var opsets = map[string]int{"minmax": 13, "robust": 18, "scale": 21}
 // refused are models that cannot be exported.
 var refused = map[string]bool{"binning": true, "binning_hashed": true}
 
-// numbers are the usual first steps: numbers filled and scaled, texts to columns.
+// numbers are the usual first steps: imputation, scaling and one-hot encoding.
 const numbers = `
 - columns:
     - {name: numeric, select: numeric, steps: [{impute: {strategy: median}}, standardize]}

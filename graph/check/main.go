@@ -50,7 +50,7 @@ type outcome struct {
 	Outputs map[string][]any `json:"outputs"` // what Bochner predicts, by the names of the graph
 }
 
-// column is an input with its values: numbers, texts, and nil for what is missing.
+// column is an input with its values: numbers, strings, and nil for a missing value.
 type column struct {
 	Name   string `json:"name"`
 	Texts  bool   `json:"texts"`
@@ -97,7 +97,7 @@ func named(text, word string) bool {
 	return false
 }
 
-// export fits a model, writes it in every way, and says what it predicts.
+// export fits a model, exports it in every format, and returns its predictions.
 func (c oneCase) export(ctx context.Context, dir string) (outcome, error) {
 	out := outcome{Name: c.name}
 	spec, err := yaml.Unmarshal([]byte(c.pipeline), yaml.Origin{Path: c.name})
@@ -160,7 +160,8 @@ func (c oneCase) write(dir string, g *graph.Graph) error {
 	})
 }
 
-// reported returns what is predicted under the names of the graph's outputs, which has to tell all of it.
+// reported returns the predictions under the names of the outputs of the graph, which must be
+// complete.
 func reported(g *graph.Graph, output estimator.Prediction) (map[string][]any, error) {
 	all := map[string]mat.Matrix{}
 	add := func(name string, values []float64, m *mat.Dense) {

@@ -78,7 +78,8 @@ func drawn(kind string, n int) datasets.Set {
 	return set
 }
 
-// unusual puts into rows what training did not have: unknown texts, more that is missing, numbers beyond the others.
+// unusual adds to the rows what training did not have: unknown strings, more missing values,
+// extreme numbers.
 func unusual(set datasets.Set) {
 	X := set.X.(*mat.Dense)
 	for i := range set.Rows() {
@@ -93,7 +94,7 @@ func unusual(set datasets.Set) {
 	}
 }
 
-// columns returns rows as those who use a model have them.
+// columns returns rows as users of a model have them.
 func columns(set datasets.Set) []column {
 	out := make([]column, len(set.Schema.Columns))
 	for j, c := range set.Schema.Columns {

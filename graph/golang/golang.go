@@ -27,7 +27,7 @@ import (
 	"github.com/bochner-ml/bochner/graph"
 )
 
-// Options say how a graph is written.
+// Options of the export.
 type Options struct {
 	graph.Metadata
 	Package string // name of the package; that of the model where it is empty
@@ -59,7 +59,7 @@ func (o Options) Name() string {
 	return name
 }
 
-// Write writes the graph, formatted as gofmt does, and says what it has written.
+// Write writes the graph as gofmt-formatted Go, and returns its description.
 func Write(w io.Writer, g *graph.Graph, o Options) (graph.Artifact, error) {
 	if err := o.Check(); err != nil {
 		return graph.Artifact{}, err

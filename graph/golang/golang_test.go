@@ -29,10 +29,10 @@ func drawn(r *rand.Rand, rows, cols int) *mat.Dense {
 	return m
 }
 
-// kinds are the levels of the texts of the graph below.
+// kinds are the categories of the string column of the graph below.
 var kinds = []string{"a", "b \"c\""}
 
-// every returns a graph with each of the operations, of three columns of numbers and one of texts.
+// every returns a graph with each operation, of three numeric columns and one of strings.
 func every() *graph.Graph {
 	r := rand.New(rand.NewPCG(1, 2))
 	g := graph.New([]graph.Input{{Name: "first column"}, {Name: "2nd"}, {Name: "first_column"}, {Name: "kind", Categorical: true, Categories: kinds, Missing: []string{"?"}}})
@@ -57,7 +57,7 @@ func every() *graph.Graph {
 	return g
 }
 
-// large returns a graph of so many constants that they are packed, of columns without names.
+// large returns a graph with enough constants to be packed, and unnamed columns.
 func large() *graph.Graph {
 	r := rand.New(rand.NewPCG(3, 4))
 	g := graph.New(make([]graph.Input, 70))
@@ -67,7 +67,7 @@ func large() *graph.Graph {
 	return g
 }
 
-// rows returns rows with missing values and unknown texts.
+// rows returns rows with missing values and unknown strings.
 func rows(g *graph.Graph) *mat.Dense {
 	last := len(g.Inputs()) - 1
 	X := drawn(rand.New(rand.NewPCG(5, 6)), 40, last+1)

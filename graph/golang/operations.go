@@ -42,8 +42,8 @@ func (x *writer) predict() {
 	x.printf("\treturn out\n}\n")
 }
 
-// choose says which values are written where they are used: those of operations on entries that one other such
-// operation uses, entry by entry.
+// choose selects the values that are inlined: results of elementwise operations with a single
+// elementwise use.
 func (x *writer) choose() {
 	user := make([]int, len(x.names))
 	for i, n := range x.g.Nodes() {
@@ -160,7 +160,7 @@ func (x *writer) columns(name string, n graph.Node) {
 	x.printf("\t}\n")
 }
 
-// reduce writes what looks at all entries of a row at once.
+// reduce writes operations over all entries of a row.
 func (x *writer) reduce(name string, n graph.Node) {
 	v := n.In[0].Index()
 	list := x.names[v] + "[:]"
@@ -254,7 +254,7 @@ var expressions = map[ops.Op]string{
 // infix are those that are written with an operator between or before, which need brackets within others.
 var infix = map[ops.Op]bool{ops.Add: true, ops.Sub: true, ops.Mul: true, ops.Div: true, ops.Neg: true, ops.Sigmoid: true}
 
-// labels are those that tell whether something is so.
+// labels are the operations with Boolean results.
 var labels = map[ops.Op]string{
 	ops.Less: "%s < %s", ops.LessEqual: "%s <= %s", ops.Equal: "%s == %s", ops.IsNaN: "math.IsNaN(%s)",
 }
@@ -351,7 +351,8 @@ func (x *writer) matrix(i int) bool {
 	})
 }
 
-// unpack writes the matrices as texts or to a file, and the function that reads them when the program starts.
+// unpack writes the matrices as strings or to a file, and the function that reads them at program
+// start.
 func (x *writer) unpack(packed []int) {
 	if x.o.Data != "" {
 		for _, i := range packed {

@@ -55,7 +55,7 @@ func oneLine(text string) string {
 	}, text)
 }
 
-// strs reports whether a column comes as texts.
+// strs reports whether a column has string values.
 func strs(in graph.Input) bool { return in.Categorical && len(in.Categories) > 0 }
 
 // head chooses the names of the fields of a row: none where no column has a name of its own and all are numbers.

@@ -45,7 +45,7 @@ var precisions = []string{"float32", "float64", "float32-only"}
 // mlOpset is the opset of the operators of ai.onnx.ml, of which LabelEncoder is used.
 const mlOpset = 2
 
-// Options say how a graph is written.
+// Options of the export.
 type Options struct {
 	graph.Metadata
 	Precision string // of numbers: float32 (also ""), float64 or float32-only
@@ -79,12 +79,12 @@ func (o Options) Whole() Options {
 // most is how many bytes a file may have: protocol buffers end at 2 GB.
 const most = math.MaxInt32
 
-// Write writes the graph, and says what it has written.
+// Write writes the graph as ONNX, and returns its description.
 func Write(w io.Writer, g *graph.Graph, o Options) (graph.Artifact, error) {
 	return write(w, g, o, most)
 }
 
-// write is Write of no more than so many bytes.
+// write is Write with a size limit.
 func write(w io.Writer, g *graph.Graph, o Options, most int) (graph.Artifact, error) {
 	if err := errors.Join(o.Check(), g.Check()); err != nil {
 		return graph.Artifact{}, err
@@ -150,7 +150,7 @@ func irOf(opset int) int64 {
 	return 10
 }
 
-// head is what the file says of itself.
+// head returns the metadata of the file.
 func (x *writer) head() message {
 	var m message
 	m.number(modelIR, irOf(x.o.Opset))
@@ -209,10 +209,10 @@ func (x *writer) metadata() [][2]string {
 	}
 }
 
-// categorical reports whether a graph has columns of texts, for which each column is an input of its own.
+// categorical reports whether a graph has string columns; then each column is a separate input.
 func categorical(g *graph.Graph) bool {
 	return slices.ContainsFunc(g.Inputs(), strs)
 }
 
-// strs reports whether a column comes as texts.
+// strs reports whether a column has string values.
 func strs(in graph.Input) bool { return in.Categorical && len(in.Categories) > 0 }

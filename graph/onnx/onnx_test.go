@@ -45,7 +45,7 @@ func fields(t *testing.T, m []byte) (out []field) {
 	return out
 }
 
-// named returns the texts at the end of a path of fields, in order.
+// named returns the strings at the end of a path of fields, in order.
 func named(t *testing.T, m []byte, path ...int) (out []string) {
 	t.Helper()
 	for _, f := range fields(t, m) {

@@ -17,7 +17,7 @@ var operators = map[ops.Op]string{
 	ops.RowSum: "ReduceSum", ops.RowMax: "ReduceMax", ops.ArgMax: "ArgMax", ops.Softmax: "Softmax",
 }
 
-// truth reports whether an operation tells whether something is so, which in ONNX is a boolean.
+// truth reports whether the result of an operation is a Boolean in ONNX.
 func truth(op ops.Op) bool {
 	return op == ops.Less || op == ops.LessEqual || op == ops.Equal || op == ops.IsNaN
 }
@@ -25,7 +25,7 @@ func truth(op ops.Op) bool {
 // node makes the operators of one node of the graph.
 func (x *writer) node(i int, n graph.Node) {
 	if n.Op == ops.Constant {
-		return // made where it is wanted
+		return // created at its use
 	}
 	if n.Op == ops.Columns && x.columns != nil && n.In[0] == x.g.Input() {
 		x.pickInputs(i, n)

@@ -12,7 +12,7 @@ type message []byte
 // The ways in which the value of a field is written.
 const (
 	varint    = 0
-	delimited = 2 // a length, and so many bytes
+	delimited = 2 // a length, and that many bytes
 	fixed32   = 5
 )
 
@@ -40,17 +40,17 @@ func (m *message) inside(field int, other message) {
 	*m = append(*m, other...)
 }
 
-// length begins a field whose so many bytes follow.
+// length begins a field of n bytes.
 func (m *message) length(field, n int) {
 	m.tag(field, delimited)
 	*m = binary.AppendUvarint(*m, uint64(n))
 }
 
-// tensor is a constant of the file. Its numbers are turned into bytes as they are written, so that a large model is not
-// in memory once more.
+// tensor is a constant of the file. Its numbers are converted while they are written, so a large
+// model is not copied in memory.
 type tensor struct {
 	head message   // all but the numbers
-	data []float64 // nil where head says it all
+	data []float64 // nil if head is complete
 	size int       // bytes of a number
 }
 

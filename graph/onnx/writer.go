@@ -26,7 +26,7 @@ type writer struct {
 	trueValues []string          // booleans, of comparisons
 	wholes     []string          // int64, of numbers of columns
 	columns    []string          // of the rows that come in, one for each column; nil where they come as one
-	reported   []string          // the name of the output that a value is told under
+	reported   []string          // the name of the output of each value
 	kinds      []kind            // what a value is computed in
 	comes      kind              // what inputs and outputs are
 	scalars    map[string]string
@@ -67,7 +67,7 @@ func newWriter(g *graph.Graph, o Options) *writer {
 	return x
 }
 
-// chooseKinds says what values are computed in.
+// chooseKinds selects the data types of the values.
 func (x *writer) chooseKinds() {
 	nodes := x.g.Nodes()
 	for i := range nodes {
@@ -165,7 +165,7 @@ func (x *writer) fresh(word string, number int) string {
 	return name
 }
 
-// inputs makes the inputs, and of columns of texts their codes.
+// inputs writes the inputs, and the encoding of string columns.
 func (x *writer) inputs() {
 	if x.columns == nil {
 		x.numbers[x.comes][0] = "X"
@@ -189,7 +189,7 @@ type port struct {
 	width int    // columns, 0 where rows are the only dimension
 }
 
-// as returns the port as it is told.
+// as returns the port as an IOSpec.
 func (p port) as() graph.IOSpec {
 	if p.width == 0 {
 		return graph.IOSpec{Name: p.name, Type: p.kind, Shape: "[N]"}
@@ -202,7 +202,7 @@ func (x *writer) input(t port, doc string) {
 	x.graph.inside(graphInput, x.value(t, doc))
 }
 
-// codes returns the tensor of the codes of a column of texts.
+// codes returns the tensor of the codes of a string column.
 func (x *writer) codes(name string, j int, in graph.Input) string {
 	keys := attribute("keys_strings", attrIsStrings)
 	values := attribute("values_floats", attrIsFloats)
@@ -251,8 +251,8 @@ func (x *writer) output(name string, o graph.Output) error {
 	return nil
 }
 
-// label makes the names of classes of their codes, and returns what type they are: int64 where all of them are whole
-// numbers, or where the classes have no names, else string.
+// label converts class codes to names, and returns their type: int64 if all names are integers or
+// the classes are unnamed, else string.
 func (x *writer) label(name string, i int) string {
 	flat := name
 	if len(x.g.Classes()) > 0 {
@@ -283,7 +283,7 @@ func (x *writer) label(name string, i int) string {
 	return kind
 }
 
-// wholeNumbers returns the numbers that texts are, nil where one is none.
+// wholeNumbers parses integers, nil if one is invalid.
 func wholeNumbers(words []string) []int64 {
 	out := make([]int64, len(words))
 	for k, text := range words {
@@ -406,7 +406,7 @@ func jsonOf(list []string) string {
 		return ""
 	}
 	text, err := json.Marshal(list)
-	if err != nil { // texts are never refused
+	if err != nil { // strings are always valid
 		return ""
 	}
 	return string(text)

@@ -4,10 +4,11 @@
 //	…
 //	written, err := python.Write(w, g, python.Options{})
 //
-// The module has predict(rows), predict_proba(rows) where the model knows probabilities, decision_function(rows) where
-// it has scores of classes, and outputs(rows), all that the graph tells, by name. Rows are a list of dicts, columns by
-// name (a dict, or a DataFrame), or a 2-D array. It computes in float64, block by block; what NumPy adds up in another
-// order differs from [graph.Graph.Run] by rounding.
+// The module has predict(rows); predict_proba(rows) for models with probabilities;
+// decision_function(rows) for class scores; and outputs(rows), all outputs by name. Rows are a list
+// of dicts, columns by name (a dict, or a DataFrame), or a 2-D array. It computes in float64, block
+// by block; the summation order of NumPy differs from that of [graph.Graph.Run], with rounding
+// differences.
 package python
 
 import (
@@ -28,7 +29,7 @@ import (
 	"github.com/bochner-ml/bochner/graph/internal/ops"
 )
 
-// Options say how a graph is written.
+// Options of the export.
 type Options struct {
 	graph.Metadata
 	Data string // name of the file next to the module for the matrices of a large model; "" for base64 in the module
@@ -39,7 +40,7 @@ type Options struct {
 //go:embed rows.py
 var rows string
 
-// Write writes the graph, and says what it has written.
+// Write writes the graph as Python, and returns its description.
 func Write(w io.Writer, g *graph.Graph, o Options) (graph.Artifact, error) {
 	if err := g.Check(); err != nil {
 		return graph.Artifact{}, err
@@ -89,7 +90,7 @@ func quoted(v any) string {
 	return out.String()
 }
 
-// head writes what the module says of itself, and the columns.
+// head writes the docstring of the module, and the columns.
 func (x *writer) head() {
 	title := "A model"
 	if x.o.Name != "" {
@@ -238,7 +239,7 @@ func (x *writer) expression(i int, n graph.Node) string {
 	return fmt.Sprintf(expressions[n.Op], args...)
 }
 
-// labels are operations that tell whether something is so.
+// labels are the operations with Boolean results.
 var labels = map[ops.Op]string{
 	ops.Less: "(%s < %s)", ops.LessEqual: "(%s <= %s)", ops.Equal: "(%s == %s)", ops.IsNaN: "np.isnan(%s)",
 }

@@ -222,7 +222,7 @@ func TestLearnOnAnyNumberOfCores(t *testing.T) {
 	}
 }
 
-// Canceled at any look at its context, Learn returns the context's error.
+// Learn canceled at any check of its context returns the error of the context.
 func TestLearnStops(t *testing.T) {
 	rows := drawn(60, 3, func(x []float64) float64 { return x[0] })
 	for i, o := range machines("gaussian", 20, 20) {

@@ -2,8 +2,8 @@ package agop
 
 import "math"
 
-// Cost returns about how many flops, as fast as those of products of large matrices in float64, and how many bytes
-// Learn takes for so many rows, inputs and targets, in as many rounds as there may be.
+// Cost returns the approximate GEMM flops in float64 and the bytes of Learn, for the maximum number
+// of rounds.
 func (o Options) Cost(rows, held, inputs, targets float64) (flops, bytes float64) {
 	n, h, d := rows, held, inputs
 	// A map is judged by some factors and some kernels, and once a round by larger ones, which are too small for

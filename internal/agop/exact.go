@@ -44,8 +44,8 @@ func (e *exact) slopes(ctx context.Context, p *products, u *mat.Dense, alpha flo
 	return nil
 }
 
-// fit returns the weights of the rows, with a larger penalty where the rounding of float32 asks for it. K is
-// room for their kernel.
+// fit returns the weights of the rows, with a larger penalty if float32 rounding requires it. K is
+// the workspace of their kernel.
 func (e *exact) fit(ctx context.Context, K kern.View[float32], rows pairwise.Rows[float32], y kern.View[float64], alpha float64) (kern.View[float32], error) {
 	size := rows.Len()
 	weights := newView[float32](size, y.Cols)

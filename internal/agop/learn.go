@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/pairwise"
 )
 
-// Options say what to learn, and by what.
+// Options of the learner.
 type Options struct {
 	Kernel    *pairwise.Kernel
 	Bandwidth float64 // times the median distance of two mapped rows: the width of the kernel; 0 for the one that predicts best
@@ -27,7 +27,7 @@ type Options struct {
 type Rows struct {
 	X    *mat.Dense         // n×d
 	Y    kern.View[float64] // n×t
-	Held int                // the first so many are predicted, never fitted to
+	Held int                // the first Held rows are predicted, never fitted
 }
 
 // Result is the map of the round whose machine predicts the held rows best.
@@ -157,7 +157,7 @@ func center(X kern.View[float64], first int) {
 // enough is the part of an error that the next round must come below, for another one to follow it.
 const enough = 0.995
 
-// note keeps the map of a round that is better than the one before, and reports whether to go on.
+// note stores the map of a round that improves the loss, and reports whether to continue.
 func (l *learner) note(round int, loss float64, a metric, learned *products) bool {
 	out, before := l.out, math.Inf(1)
 	if round > 0 {
@@ -198,11 +198,11 @@ func (l *learner) choose(ctx context.Context, maps []metric) (a metric, loss flo
 	return a, loss, err
 }
 
-// sampled is the number of rows whose distances tell the width of the kernel.
+// sampled is the number of rows whose distances determine the width of the kernel.
 const sampled = 256
 
-// mapped scales the map to where the kernel of γ = 1 is as wide as the median distance, and returns the mapped
-// rows that the judge looks at.
+// mapped scales the map so that the width of the kernel of γ = 1 is the median distance, and
+// returns the mapped rows for the evaluation.
 func (l *learner) mapped(ctx context.Context, a metric) (*mat.Dense, error) {
 	n, d := l.data.X.Dims()
 	held := l.data.Held

@@ -10,12 +10,12 @@ import (
 	"github.com/bochner-ml/bochner/internal/pairwise"
 )
 
-// scored is how many rows, at most, the machine is fitted to whose errors are compared, and searched the number of
-// those that tell which map, penalty and width to compare. Their arithmetic is float64: what wide kernels and small
-// penalties lose to float32 would count as an error of the map.
+// scored is the maximum number of rows of the machines whose errors are compared; searched is the
+// number of rows that preselect map, penalty and width. They use float64: float32 errors of wide
+// kernels and small penalties would be attributed to the map.
 const scored, searched = 1500, 750
 
-// setting is what a machine has beside the map.
+// setting contains the parameters of a machine besides its map.
 type setting struct {
 	alpha float64 // penalty
 	width float64 // of the kernel, in median distances

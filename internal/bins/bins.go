@@ -3,14 +3,16 @@
 //
 //	bin of x in a grid:  round((x_j − u_j)/δ_j), j = 1..d,   δ_j ~ p,  u_j ~ U[0, δ_j)
 //
-// with pitches δ from the measure of a kernel, so that two rows share a bin with the probability k(x − y). Where a
-// grid looks at a few inputs only, a set of them that it draws from a law ([Subsets]), j is a column of one of these,
-// and the probability is the mean of the kernels of all sets. An input is a column, or a group of columns.
+// with pitches δ from the measure of a kernel, so that two rows share a bin with probability k(x −
+// y). If a grid uses a random set of a few inputs ([Subsets]), j ranges over their columns, and the
+// probability is the mean of the kernels over all sets. An input is a column, or a group of
+// columns.
 //
-// A [Map] is the grids with the columns of their bins. [Draw] lays the grids; [Map.Number] gives the bins that
-// rows were counted in ([Counts]) their columns, [Map.NumberRows] those of rows in memory, and tells their columns at
-// once; [Map.Transform] maps rows. A bin is known by a hash of its coordinates ([Map.hash], in tile.go), a
-// dictionary of bins is a table of them (table.go). Bins of smooth kernels have weights (smooth.go).
+// A [Map] is the grids with the columns of their bins. [Draw] draws the grids; [Map.Number] numbers
+// the bins of counted rows ([Counts]), [Map.NumberRows] those of rows in memory, and returns their
+// columns at once; [Map.Transform] maps rows. A bin is identified by a hash of its coordinates
+// ([Map.hash], in tile.go); a dictionary of bins is a hash table (table.go). Bins of smooth kernels
+// have weights (smooth.go).
 //
 // Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007, algorithm 2; Kapralov,
 // Nouri, Razenshteyn, Velingker and Zandieh, "Scaling up kernel ridge regression via locality sensitive hashing",
@@ -34,16 +36,16 @@ type Map struct {
 	Hashed      int       // columns in all, 0 for exact ones
 	Smooth      bool      // whether bins are weighted
 	Gamma       []float64 // d
-	Inputs      []int     // P×k, the inputs that each grid looks at, ascending; nil for all columns
+	Inputs      []int     // P×k, the ascending inputs of each grid; nil for all columns
 	Group       []int     // d, the input that each column belongs to; nil where every column is one
-	Base        []float64 // reciprocals of the pitches for γ = 1, one for each column that a grid looks at
+	Base        []float64 // reciprocals of the pitches for γ = 1, one for each column of a grid
 	Shift       []float64 // as many, in units of the pitch
 	Multipliers []uint64  // d, of the hash
 	First       []int     // column of each grid's first bin, and the number of columns at the end
 	Limit       float64   // inputs up to which a bin can be numbered
 
 	starts  []int     // P+1, where each grid's pitches begin
-	columns []int     // the column of each pitch; nil where grids look at all
+	columns []int     // the column of each pitch; nil if grids use all columns
 	tables  []table   // a dictionary for each grid, for exact columns
 	inverse []float64 // of each pitch, γ·Base
 	origin  []uint64  // hash sum of the bin of zero in each grid

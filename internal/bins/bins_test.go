@@ -31,7 +31,8 @@ func drawn(t *testing.T, name string, few *Subsets, hashed int) (Map, *mat.Dense
 	return m, X
 }
 
-// grouped is sets of so many of three inputs, of which the second has two columns that are apart.
+// grouped returns the distribution of sets of three inputs, the second of which has two separate
+// columns.
 func grouped(size int) *Subsets {
 	s := NewSubsets([]float64{1, 2, 1}, size)
 	s.Group = []int{1, 0, 1, 2}
@@ -63,8 +64,8 @@ func same(t *testing.T, what string, got, want *sparse.CSR) {
 	}
 }
 
-// Bins are numbered alike however rows come: at once, block by block, dense or sparse; and a map made anew of what it
-// shows maps alike.
+// Bin numbers do not depend on the form of the rows: all at once, in blocks, dense or sparse; a
+// deserialized map is equal.
 func TestWaysToNumberBins(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
@@ -95,7 +96,7 @@ func TestWaysToNumberBins(t *testing.T) {
 		}
 		same(t, "block by block", transformed(t, &m, X), want)
 		same(t, "sparse", transformed(t, &m, thin), want)
-		few := want.Slice(40, 43) // hashed one by one
+		few := want.Slice(40, 43) // hashed individually
 		same(t, "few rows", transformed(t, &m, X.Slice(40, 43, 0, 4)), few)
 		same(t, "few sparse rows", transformed(t, &m, thin.Slice(40, 43)), few)
 		again := Map{Grids: m.Grids, Smooth: m.Smooth, Gamma: m.Gamma, Inputs: m.Inputs, Group: m.Group, Base: m.Base, Shift: m.Shift, Multipliers: m.Multipliers, First: m.First}
@@ -166,7 +167,7 @@ func hashedColumns(t *testing.T, few *Subsets) {
 	}
 }
 
-// A grid that looks at a few inputs has the bins of one that is laid over these alone.
+// A grid of a few inputs has the bins of a grid over these columns only.
 func TestGridsOfAFewInputs(t *testing.T) {
 	m, X := drawn(t, "laplacian", NewSubsets([]float64{1, 2, 1, 1}, 2), 19<<24)
 	Z := transformed(t, &m, X)
@@ -231,8 +232,7 @@ func TestGridsOfInputsOfSeveralColumns(t *testing.T) {
 	}
 }
 
-// A table knows its hashes as a map of the language does, numbered by how many rows they have and then by
-// themselves.
+// The table agrees with a Go map, numbered by the number of rows, then by hash.
 func TestTableAgainstMap(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	var pool []uint64

@@ -2,7 +2,7 @@ package bins
 
 import "errors"
 
-// membersOf returns the columns of each of so many inputs, ascending; nil where every column is an input.
+// membersOf returns the ascending columns of each input; nil if every column is an input.
 func membersOf(group []int, inputs int) [][]int {
 	if group == nil {
 		return nil
@@ -82,7 +82,7 @@ func (m *Map) column(k int) int {
 	return m.columns[k]
 }
 
-// Columns returns the columns that a grid looks at, input by input.
+// Columns returns the columns of a grid, input by input.
 func (m *Map) Columns(grid int) []int {
 	lo, hi := m.span(grid)
 	list := make([]int, hi-lo)
@@ -92,7 +92,7 @@ func (m *Map) Columns(grid int) []int {
 	return list
 }
 
-// Most returns how many columns the grid has that looks at the most.
+// Most returns the maximum number of columns of a grid.
 func (m *Map) Most() (most int) {
 	for p := range m.Grids {
 		lo, hi := m.span(p)

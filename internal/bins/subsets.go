@@ -9,9 +9,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/memory"
 )
 
-// Subsets is a law of sets of k inputs: the chance of a set is proportional to the product of its inputs'
-// weights. It is the law of inputs that are drawn one by one, each with a chance of its own that grows with
-// its weight, given that k are drawn; so sums over all sets are products of polynomials, and are done in k·d steps.
+// Subsets is a distribution of sets of k inputs: the probability of a set is proportional to the
+// product of its weights (conditional Poisson sampling: independent draws, given that k are drawn).
+// Sums over all sets are coefficients of polynomial products, computed in k·d steps.
 //
 // (Chen, Dempster and Liu, "Weighted finite population sampling to maximize entropy", Biometrika, 1994.)
 type Subsets struct {
@@ -19,7 +19,7 @@ type Subsets struct {
 
 	weights []float64
 	inputs  []int     // of a positive weight
-	chances []float64 // of each of them, when they are drawn one by one
+	chances []float64 // inclusion probabilities of independent draws
 	k       int
 }
 

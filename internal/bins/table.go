@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// table holds the bins of one grid by their hashes: open addressing with linear probing, a bin's
-// place given by the leading bits of its hash, which is already mixed. Twelve bytes for an entry, so
-// that a look-up mostly meets one cache line. While it counts, bins are numbered as they come.
+// table stores the bins of one grid by their hashes: open addressing with linear probing, indexed
+// by the leading bits of the already mixed hash. An entry has twelve bytes, so most lookups touch
+// one cache line. While counting, bins are numbered in order of appearance.
 type table struct {
 	entries []entry // with empty ones among them; none where bins is 0
 	bins    int
@@ -42,8 +42,8 @@ func (t *table) slot(h uint64) *entry {
 	}
 }
 
-// touch loads the places of the hashes, which lie anywhere in memory. The loads do not wait for each
-// other, as those of look-ups one by one do; the look-ups that follow find all in the cache.
+// touch loads the entries of the hashes, which are scattered in memory. These independent loads
+// overlap, unlike those of sequential lookups, which then hit the cache.
 //
 //go:noinline
 func (t *table) touch(hashes []uint64) (all uint32) {
@@ -108,11 +108,10 @@ func (t *table) resize(slots int) {
 	}
 }
 
-// settle returns the table of the bins with at least so many rows, and what number each bin of t has
-// there. They are numbered by the size of their counts, those of 2^k rows and more before those of
-// fewer, and within a size in the order of their hashes, whatever the order of rows was. So the few
-// bins that most rows fall into are next to each other, and so are their weights in a linear model,
-// which then stay in the cache.
+// settle returns the table of the bins with at least the given number of rows, and the new number
+// of each bin of t. Bins are ordered by the power of two of their counts, descending, and then by
+// hash, independently of the order of rows. Frequent bins are adjacent, and so are their weights in
+// a linear model, which improves cache use.
 func (t *table) settle(least uint32) (settled table, numbers []uint32) {
 	const sizes = 33
 	var first [sizes + 1]int
@@ -163,7 +162,7 @@ func (t *table) settle(least uint32) (settled table, numbers []uint32) {
 	return settled, numbers
 }
 
-// reserve makes t an empty table for so many bins.
+// reserve makes t an empty table with capacity for the given number of bins.
 func (t *table) reserve(bins int) {
 	*t = table{bins: bins}
 	if bins > 0 {
@@ -198,7 +197,7 @@ func (t *table) of(hashes []uint64) bool {
 	return true
 }
 
-// slotWithin is slot, or nil where that is farther than so many entries from where it should be.
+// slotWithin is slot, or nil if the displacement exceeds a limit.
 func (t *table) slotWithin(h uint64, farthest int) *entry {
 	place, _ := bits.Mul64(h, uint64(len(t.entries)))
 	for at := range min(farthest, len(t.entries)) {

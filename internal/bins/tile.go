@@ -9,21 +9,19 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// tile is rows as binning reads them, once for each grid: columns that most rows have 0 in, as
-// those of one-hot encoded inputs, as lists of what is not 0, the others row by row. So a grid costs
-// a few operations for an entry that is not 0, and none for one that is. For grids that look at a few columns
-// each, the others are stored column by column, so that a grid costs nothing for a column that it does not
-// look at.
+// tile stores rows for binning: mostly-zero columns, such as one-hot encoded inputs, as lists of
+// nonzero entries, others by rows. A grid costs a few operations per nonzero entry. For grids of a
+// few columns the dense columns are stored by column, so that unused ones cost nothing.
 type tile struct {
 	rows, stride int
-	full         []int     // columns stored row by row, or one by one
+	full         []int     // columns stored by row or by column
 	data         []float64 // rows×full, a row every stride numbers; or full×rows
 	own, turned  []float64 // memory for data that is copied, row by row and column by column
 	rare         []int     // the other columns that are not 0 everywhere
 	ends         []int     // of each rare column in the lists
 	at           []int32   // rows of the entries of rare columns
 	values       []float64
-	place        []int // of each column, where columns are stored one by one: among the full ones, from -2 down among the rare, or nowhere
+	place        []int // index of each column, in column storage: among the dense ones, from −2 down among the sparse ones, or none
 }
 
 // nowhere is the place of a column that is 0 in all rows of a tile.
@@ -35,7 +33,7 @@ const tileRows = 2048
 // hashRows is how many rows one piece of work bins.
 const hashRows = 256
 
-// binRows is how many rows are binned between two looks at the context.
+// binRows is the number of rows binned between two checks of the context.
 const binRows = 1 << 13
 
 // work is what one goroutine works with.
@@ -47,7 +45,7 @@ type work struct {
 
 var workPool = sync.Pool{New: func() any { return new(work) }}
 
-// rarely is the share of entries that are not 0, one of so many, up to which a column is rare.
+// rarely is the reciprocal of the maximum fraction of nonzero entries of a sparse column.
 const rarely = 6
 
 var tilePool = sync.Pool{New: func() any { return new(tile) }}
@@ -60,7 +58,7 @@ func (t *tile) read(m *Map, X mat.Matrix, lo, hi int) {
 	}
 }
 
-// turn stores the full ones of d columns one by one.
+// turn stores the dense ones of d columns by column.
 func (t *tile) turn(d int) {
 	width := len(t.full)
 	if need := t.rows * width; cap(t.turned) < need {
@@ -213,7 +211,7 @@ func (m *Map) hash(w *work, t *tile, p int) []uint64 {
 	return hashes
 }
 
-// hashFew is hash for a grid that looks at a few inputs.
+// hashFew is hash for a grid of a few inputs.
 func (m *Map) hashFew(hashes []uint64, t *tile, p int) {
 	start := m.origin[p]
 	lo, hi := m.span(p)

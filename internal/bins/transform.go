@@ -46,7 +46,7 @@ func (m *Map) Features(ctx context.Context, X mat.Matrix, columns []uint32) (*sp
 	return sparse.NewShared(n, m.Width(), indptr, columns, 1/math.Sqrt(float64(m.Grids)))
 }
 
-// smallBlock is the number of rows that are hashed one by one.
+// smallBlock is the number of rows that are hashed individually.
 const smallBlock = 8
 
 // fill writes the columns of rows lo to hi, notThere for bins without one, a row after the other.

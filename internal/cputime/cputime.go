@@ -1,5 +1,5 @@
-// Package cputime is the clock of benchmarks: how long the processors have worked for this program. Unlike the time on the
-// wall it does not count what other programs on a busy machine take.
+// Package cputime measures the CPU time of this process for benchmarks. Unlike wall time it
+// excludes other programs.
 package cputime
 
 import "time"
@@ -7,8 +7,8 @@ import "time"
 // began is when the program did.
 var began = time.Now()
 
-// Time is the processor time of this process, in all its threads, and the time since its start where the system does not
-// tell it.
+// Time returns the CPU time of all threads of this process, or the time since its start if
+// unavailable.
 func Time() time.Duration {
 	if used, ok := used(); ok {
 		return used

@@ -116,7 +116,7 @@ func (r *Rows) ReadLabels(ctx context.Context) (*Labels, error) {
 	switch {
 	case r.Set != nil:
 		err = addBlock(0, *r.Set)
-	case r.Float32Rows != nil: // reading float32 inputs is cheaper
+	case r.Float32Rows != nil: // float32 inputs are cheaper to read
 		err = r.Float32Rows.Each(ctx, addBlock)
 	default:
 		err = r.Each(ctx, addBlock)

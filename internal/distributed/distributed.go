@@ -12,9 +12,9 @@
 //	   sends  01 2         │    sends  3 45         │    sends 6
 //	merged:   ((01)(23))((45)6)
 //
-// Workers are somebody else's: this package knows of none, it reads and merges. Package internal/experiment/shardfit makes the
-// three verbs of `bochner shard` of it, for experiment files, and folder distributed/spark, distributed/beam,
-// distributed/kubernetes and distributed/slurm run these on many machines.
+// The package is independent of the workers: it merges states. Package internal/experiment/shardfit
+// implements `bochner shard` with it, and distributed/spark, distributed/beam,
+// distributed/kubernetes and distributed/slurm run these commands on several hosts.
 package distributed
 
 import (
@@ -37,8 +37,7 @@ import (
 // lost to merging, more would leave small data to a few workers.
 const Leaf = 8192
 
-// Pieces says how many rows each piece of the data has: each file, or each partition. No leaf goes over the end of
-// one.
+// Pieces contains the number of rows of each file or partition. No leaf spans two of them.
 type Pieces []int
 
 // Leaves returns how many leaves all pieces have.
@@ -137,10 +136,10 @@ type Tree struct {
 	problem error
 }
 
-// node is that of leaves index·2^level on, 2^level of them or as many as are left.
+// node covers the leaves from index·2^level, up to 2^level of them.
 type node struct{ level, index int }
 
-// New returns a tree over so many leaves that covers none.
+// New returns an empty tree over the given number of leaves.
 func New(leaves int, begin Begin) *Tree {
 	return &Tree{leaves: leaves, begin: begin, nodes: map[node]datasets.Pass{}}
 }
@@ -228,7 +227,7 @@ func (t *Tree) insert(ctx context.Context, at node, pass datasets.Pass) error {
 // ErrTwice is of rows that have been counted already.
 var ErrTwice = errors.New("these rows have been counted already")
 
-// Merge takes in what other leaves have taught. The other tree is part of this one then, and of no use by itself.
+// Merge adds the leaves of the other tree, which must not be used afterwards.
 func (t *Tree) Merge(ctx context.Context, other *Tree) error {
 	switch {
 	case t.problem != nil:
@@ -298,7 +297,7 @@ func (t *Tree) Missing() (runs [][2]int) {
 	return runs
 }
 
-// Whole returns the pass that has learned from all leaves, whose Next says whether they have to be read again.
+// Whole returns the pass over all leaves; its Next reports whether another pass is needed.
 func (t *Tree) Whole() (datasets.Pass, error) {
 	if t.problem != nil {
 		return nil, t.problem

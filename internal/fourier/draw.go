@@ -162,7 +162,7 @@ type points struct {
 	sequence *spectral.Halton
 	d        int
 	buf      []float64
-	at       int // the point in room, -1 for none
+	at       int // index in the buffer, −1 for none
 }
 
 func newPoints(seed uint64, d, uniforms int) *points {

@@ -4,14 +4,13 @@ package ops
 // Op is what a node of a graph does.
 type Op string
 
-// The operations. Those of two values combine entries at the same place, where one column stands beside many and a
-// constant of one row beside all rows. Comparisons are 1 where they hold and 0 where they do not, NaN with anything
-// among the latter.
+// The operations. Binary ones are elementwise, with broadcasting of a single column and of a
+// constant of one row. Comparisons are 1 if true, else 0, also for NaN.
 const (
 	Rows     Op = "rows"     // what comes in
 	Constant Op = "constant" // a matrix
 	Columns  Op = "columns"  // some columns
-	Concat   Op = "concat"   // values side by side
+	Concat   Op = "concat"   // concatenation by column
 	MatMul   Op = "matmul"   // rows by a constant
 	Lookup   Op = "lookup"   // rows of a constant by their numbers; of one with one column, an entry for each number
 
