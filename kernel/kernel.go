@@ -88,7 +88,7 @@ func (g *Gamma) Get() any {
 	return list
 }
 
-// Constraint says what Set takes.
+// Constraint describes the values that Set accepts.
 func (g *Gamma) Constraint() string {
 	return "a number > 0, a list of them (one for each column), scale or median"
 }

@@ -20,13 +20,13 @@ import (
 
 const (
 	model = "testdata/adult.bochner"
-	rows  = "testdata/rows.csv" // some values missing, some categories that nobody knows
+	rows  = "testdata/rows.csv" // some values missing, some categories unknown
 )
 
 // tolerance is how far a probability may be off.
 const tolerance = 1e-9
 
-// got is what scikit-learn says of the rows.
+// got is the output of scikit-learn for the rows.
 type got struct {
 	Labels        []string
 	Probabilities [][]float64
@@ -118,7 +118,7 @@ func TestPredictionsOfNamedRows(t *testing.T) {
 	}
 }
 
-// The file says where it is from, what its columns are and what it predicts, and is scored like any other.
+// The file declares its origin, columns and outputs, and can be evaluated like any other.
 func TestInspectAndEvaluate(t *testing.T) {
 	m, err := experiment.Inspect(model)
 	if err != nil {

@@ -3,11 +3,12 @@
 //	paired:  z(x) = sqrt(1/m)·[cos ω₁'x, sin ω₁'x, …, cos ω_m'x, sin ω_m'x],   D = 2m
 //	phase:   z(x) = sqrt(2/D)·[cos(ω₁'x + b₁), …, cos(ω_D'x + b_D)],  b ~ U[0, 2π)
 //
-// with frequencies ω from the spectral measure of a kernel: numbers in, numbers out.
+// with frequencies ω from the spectral measure of a kernel.
 //
-// [Draw] makes [Draws], the frequencies for γ = 1, and [Law.Draw] draws them otherwise than independently; [Draws.Map] is the [Map] that some γ makes of them, in either
-// precision; a [Family] is many maps of the same draws, whose projections of the rows are made once. [Map.Errors] says
-// how far inner products of features are from the kernel.
+// [Draw] makes [Draws], independent frequencies for γ = 1, and [Law.Draw] other draws; [Draws.Map]
+// returns the [Map] for a γ, in either precision; a [Family] contains several maps of the same
+// draws, which share the projections of the rows. [Map.Errors] returns the error of the kernel
+// approximation.
 //
 // Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007, algorithm 1;
 // Sutherland and Schneider, "On the error of random Fourier features", UAI 2015.

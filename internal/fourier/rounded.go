@@ -182,7 +182,7 @@ func roundRows[T kern.Float](dst kern.View[T], x kern.View[float64], lo, hi int)
 	}
 }
 
-// tileRows is how many rows are mapped between two looks at the context.
+// tileRows is the number of rows mapped between two checks of the context.
 const tileRows = 2048
 
 // sparseRows is the number of sparse rows of one piece of work.

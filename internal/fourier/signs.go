@@ -38,8 +38,8 @@ const minWidth = 64
 // widthOf returns w for d inputs.
 func widthOf(d int) int { return max(minWidth, 1<<bits.Len(uint(d-1))) }
 
-// SignsOf returns the signs of m frequencies of d inputs from their bits; it fails where these are not as many as
-// there must be.
+// SignsOf returns the signs of m frequencies of d inputs from their bits; ok is false if the number
+// of bits is wrong.
 func SignsOf(d, m int, bits []uint64) (*Signs, bool) {
 	if d < 1 || m < 1 || d > 64*len(bits) {
 		return nil, false

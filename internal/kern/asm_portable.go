@@ -2,7 +2,7 @@
 
 package kern
 
-// available lists the instruction sets of this machine: here, none to speak of.
+// available lists the instruction sets of this machine; here there are none.
 func available() []instructions { return []instructions{portable} }
 
 // Nothing below is called where portable is the set.

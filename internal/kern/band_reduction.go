@@ -21,7 +21,7 @@ type reduction struct {
 	three, y View[float64]
 }
 
-// newReduction copies the lower triangle of a to room, whose rest is workspace.
+// newReduction copies the lower triangle of a to buf, whose rest is workspace.
 func newReduction(a View[float64], buf []float64) *reduction {
 	order := roundUp(a.Rows, bandWidth)
 	r := &reduction{blocking: blockingOf[float64](), order: order, small: buf[:3*blockSize], x: buf[3*blockSize:][:order*order],

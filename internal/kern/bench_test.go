@@ -268,7 +268,7 @@ func BenchmarkEigen(b *testing.B) {
 	}
 }
 
-// BenchmarkMulRows makes a product that nobody keeps, as the slope of the evidence.
+// BenchmarkMulRows computes a product that is not stored, as for the slope of the evidence.
 func BenchmarkMulRows(b *testing.B) {
 	const n, d = 3000, 601
 	r := newRand(1)

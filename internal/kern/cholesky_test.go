@@ -30,7 +30,7 @@ func testCholeskyOfEveryOrder[T Float](t *testing.T) {
 	for n := 1; n <= 200; n += 1 + n/60 {
 		a := Dense(n, n, n+3, make([]T, n*(n+3)))
 		Gram(forever, a, z.Slice(0, 210, 0, n), nil)
-		for i := range n { // nobody may look above the diagonal
+		for i := range n { // entries above the diagonal must not be read
 			for j := i + 1; j < n; j++ {
 				a.Set(i, j, T(math.NaN()))
 			}
@@ -84,7 +84,7 @@ func TestCholeskyOfNearlyEqualColumns(t *testing.T) {
 	each(t, testCholeskyOfNearlyEqualColumns[float64], testCholeskyOfNearlyEqualColumns[float32])
 }
 
-// The first bad pivot is told wherever it is, and whatever is wrong.
+// The first bad pivot is reported wherever it is, for every kind of defect.
 func testCholeskyNamesTheFirstBadPivot(t *testing.T) {
 	const n = 330
 	good := gramOf(newRand(33), n, n+20, 1)
@@ -129,12 +129,12 @@ func TestCholeskyDoesNotDependOnCores(t *testing.T) {
 	each(t, testCholeskyDoesNotDependOnCores[float64], testCholeskyDoesNotDependOnCores[float32])
 }
 
-// Matrices that have no room in panels are halved first.
+// Matrices that exceed the panels are halved first.
 func TestCholeskyOfLargeMatrices(t *testing.T) {
 	most := int(math.Sqrt(cholPanels / 8))
 	for _, n := range []int{most - 1, most + 1, most + 300} {
 		r := newRand(35)
-		a := Dense(n, n, n, make([]float64, n*n)) // of small numbers beside a diagonal
+		a := Dense(n, n, n, make([]float64, n*n)) // with small entries off the diagonal
 		for i := range n {
 			for j := range i {
 				a.Set(i, j, r.NormFloat64())

@@ -137,7 +137,7 @@ func rescaled(a View[float64]) (unit float64, ok bool) {
 const eigenPanel = 32
 
 // tridiagonal reduces the matrix in reflectors to QᵀAQ and returns its diagonal and off-diagonal,
-// where beside[k] is entry (k, k+1).
+// where offDiagonal[k] is entry (k, k+1).
 func (e *Eigen) tridiagonal(ctx context.Context) (diagonal, offDiagonal []float64, err error) {
 	a := e.reflectors
 	n := a.Rows

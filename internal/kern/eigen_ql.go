@@ -109,7 +109,7 @@ func rotate(x, y []float64, c, s float64) {
 func (t *rotations) row(i int) []float64 { return t.rows[i*t.n : (i+1)*t.n] }
 
 // implicitQL overwrites diagonal with the eigenvalues of a tridiagonal matrix, unordered, and
-// overwrites beside. If t is not nil, its rows become the eigenvectors.
+// overwrites offDiagonal. If t is not nil, its rows become the eigenvectors.
 func implicitQL(ctx context.Context, diagonal, offDiagonal []float64, t *rotations) error {
 	const epsilon, most = 0x1p-52, 100 // maximum steps per eigenvalue
 	n := len(diagonal)

@@ -6,12 +6,10 @@ import "unsafe"
 //
 //	dst[i,j] = scale·cos(Σ_k x[i,k]·w[k,j] + b[j])
 //
-// X is n × d with any strides, W is d × m, b has m elements or is nil for
-// zeros, dst is n × m, row-major. A row's features are the same bits whatever
-// rows stand beside it. A few rows take a path of their own, without
-// goroutines or garbage, that reads W once and in place, for which its rows
-// should be contiguous. Cost 2nmd flops and nm cosines; the angles never leave
-// the first-level cache.
+// X is n × d with any strides, W is d × m, b has m elements or is nil for zeros, dst is n × m,
+// row-major. The features of a row do not depend on the other rows, bit for bit. A few rows are
+// processed without goroutines and allocation, in one pass over W in place, whose rows should be
+// contiguous. Cost: 2nmd flops and nm cosines; the angles stay in the first-level cache.
 func CosMap[T Float](dst, x, w View[T], b []T, scale T) {
 	if b != nil && len(b) != w.Cols {
 		panic("kern: CosMap needs one phase per frequency")

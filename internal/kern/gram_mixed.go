@@ -129,7 +129,7 @@ func (g *mixedGram) take(sums []float64, i, to, j, last int, back bool) {
 	}
 }
 
-// widenOnto adds rows of so many sums to rows of dst, which begin stride apart.
+// widenOnto adds rows of float32 sums to rows of dst, which begin stride apart.
 func widenOnto(dst []float64, stride int, sums []float32, width, rows int) {
 	if isa != portable {
 		widenAsm(&dst[0], stride, &sums[0], rows)

@@ -15,7 +15,7 @@ type span[T Float] struct {
 	packed            []T // panels: [panel][element][column of the panel]
 }
 
-// maxSeparateVectors is the number of vectors up to which they are multiplied one by one, since a
+// maxSeparateVectors is the number of vectors up to which they are multiplied separately, because a
 // panel would consist mostly of zeros.
 const maxSeparateVectors = 2
 
@@ -265,7 +265,7 @@ func (f *FusedPass[T]) Add(a View[T]) {
 	}
 }
 
-// Sums returns the sums, k × d, for reading or clearing. Elements beyond the width of a vector are
+// Sums returns the sums, k × d, to be read or cleared. Elements beyond the width of a vector are
 // undefined.
 func (f *FusedPass[T]) Sums() View[T] {
 	return Dense(f.v.w.Rows, f.v.w.Cols, f.width, f.sums)

@@ -21,7 +21,7 @@ func TestNarrowPass(t *testing.T) {
 	})
 }
 
-// Vectors of fewer elements have the products with those, and nothing is added up wrongly beside them.
+// Vectors with fewer elements have the correct products, and do not affect others.
 func TestNarrowPassOfWidths(t *testing.T) {
 	eachSet(t, func(t *testing.T) {
 		for _, widths := range [][]int{{300, 64}, {300, 300, 299, 5, 1}, {260, 250, 250, 128, 128, 65, 64, 3}, {100, 0, 0}, {130, 66, 1, 1, 1, 1, 1, 1, 1},

@@ -20,7 +20,7 @@ func tilesAVX512F64(panels int, depth int, a *float64, b *float64, c *float64, c
 //go:noescape
 func acrossAVX512F64(panels int, depth int, a *float64, b *float64, c *float64, cRow int, how int)
 
-// eliminateAVX512F64 takes the product of a row with so many columns from y:
+// eliminateAVX512F64 subtracts the product of a row with depth columns from y:
 //
 //	for j < 48:  y[j] = (y[j] − Σ_{k<depth} x[k·xStep]·w[k·wRow+j])·factor
 //
@@ -51,7 +51,7 @@ func tilesAVX512F32(panels int, depth int, a *float32, b *float32, c *float32, c
 //go:noescape
 func acrossAVX512F32(panels int, depth int, a *float32, b *float32, c *float32, cRow int, how int)
 
-// eliminateAVX512F32 takes the product of a row with so many columns from y:
+// eliminateAVX512F32 subtracts the product of a row with depth columns from y:
 //
 //	for j < 96:  y[j] = (y[j] − Σ_{k<depth} x[k·xStep]·w[k·wRow+j])·factor
 //
@@ -82,7 +82,7 @@ func tilesAVX2F64(panels int, depth int, a *float64, b *float64, c *float64, cRo
 //go:noescape
 func acrossAVX2F64(panels int, depth int, a *float64, b *float64, c *float64, cRow int, how int)
 
-// eliminateAVX2F64 takes the product of a row with so many columns from y:
+// eliminateAVX2F64 subtracts the product of a row with depth columns from y:
 //
 //	for j < 16:  y[j] = (y[j] − Σ_{k<depth} x[k·xStep]·w[k·wRow+j])·factor
 //
@@ -113,7 +113,7 @@ func tilesAVX2F32(panels int, depth int, a *float32, b *float32, c *float32, cRo
 //go:noescape
 func acrossAVX2F32(panels int, depth int, a *float32, b *float32, c *float32, cRow int, how int)
 
-// eliminateAVX2F32 takes the product of a row with so many columns from y:
+// eliminateAVX2F32 subtracts the product of a row with depth columns from y:
 //
 //	for j < 32:  y[j] = (y[j] − Σ_{k<depth} x[k·xStep]·w[k·wRow+j])·factor
 //

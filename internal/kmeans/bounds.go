@@ -27,7 +27,7 @@ func newBounds(n int) *bounds {
 	return b
 }
 
-// follow tells the bounds where the centers have gone.
+// follow updates the bounds after the centers have moved.
 func (b *bounds) follow(from, to *nearest) {
 	b.moved, b.most, b.which = make([]float64, to.k), [2]float64{}, 0
 	b.widest = 0
@@ -86,8 +86,8 @@ func apartSquared(x, y []float64) float64 {
 	return s
 }
 
-// assign writes the nearest center of the rows lo to hi of a block, whose first is row at of the rows in memory, and
-// their squared distances where these are wanted.
+// assign writes the nearest center of the rows lo to hi of a block, whose first is row at of the
+// rows in memory, and optionally their squared distances.
 func (v *nearest) assign(r rows, lo, hi int, b *bounds, at int, center []int32, distance []float64) {
 	kern.Parallel(hi-lo, v.tile(), func(from, to int) {
 		var want []int

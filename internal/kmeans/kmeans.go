@@ -1,13 +1,14 @@
 // Package kmeans finds centers of groups of rows: seeding, Lloyd's passes, minibatches. Numbers in, numbers out.
 //
-// A fit looks at a sample of the rows first (all different rows, where there are not too many), chooses the best of
-// several starts on it, and goes on with Lloyd's passes over all rows. The sample depends on what is in the rows and
-// not on their order, a row that occurs twice weighs twice, and the sums of a pass are added in the order of the rows:
-// the same rows give the same bits on any number of cores, and the same centers in any order and in any parts.
+// A fit samples the rows (all distinct rows, if there are few), selects the best of several starts
+// on the sample, and continues with Lloyd's iterations on all rows. The sample depends on the set
+// of rows, not on their order; duplicated rows have double weight; the sums of a pass are
+// accumulated in the order of the rows. The same rows give the same bits on any number of cores,
+// and the same centers for any order and partition.
 //
-// Which center is nearest is told by products of matrices, some hundred rows at a time. For rows in memory the bounds
-// of Hamerly (SDM 2010) leave out rows whose center cannot have changed; they are widened by the rounding of the
-// products, so that every row is where the products alone would have put it.
+// Nearest centers are computed by matrix products over some hundred rows. For rows in memory,
+// Hamerly's bounds (SDM 2010) skip rows whose center cannot have changed; the bounds account for
+// rounding, so every row has the center that the products alone would give.
 package kmeans
 
 import (
@@ -23,7 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// Spec says what to find.
+// Spec contains the parameters.
 type Spec struct {
 	Clusters int
 	Restarts int
@@ -75,7 +76,7 @@ func lloyd(ctx context.Context, r *design.Rows, sums *Sums) (*Model, error) {
 			return nil, err
 		}
 		if sums.bounds != nil && slices.Contains(sums.found.mass, 0) {
-			// An empty cluster takes the farthest row, which the bounds do not tell.
+			// An empty cluster takes the farthest row, which the bounds do not determine.
 			sums.found, sums.bounds = newFound(sums.spec.Clusters, sums.cols), nil
 			continue
 		}
@@ -137,10 +138,10 @@ func (m *Model) Assign(ctx context.Context, dst []float64, X any) error {
 	return ctxerr.Check(ctx)
 }
 
-// atOnce is the number of rows between two looks at the context.
+// atOnce is the number of rows between two checks of the context.
 const atOnce = 2048
 
-// errFewRows says that there are not as many different rows as clusters.
+// errFewRows reports that there are fewer distinct rows than clusters.
 func errFewRows(different, clusters int) error {
 	return fmt.Errorf("%d different rows (of weight > 0), wanted at least %d for as many clusters", different, clusters)
 }

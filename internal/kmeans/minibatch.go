@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
-// minibatches moves the centers after every few rows (Sculley, WWW 2010): each to the mean of all rows that have been
-// nearest to it so far. Rows in memory come in an order drawn anew for each pass, those of a stream as they come.
+// minibatches moves the centers after every few rows (Sculley, WWW 2010): each to the mean of all
+// rows assigned to it so far. Rows in memory are shuffled in each pass, those of a stream are not.
 func (s Spec) minibatches(ctx context.Context, r *design.Rows, first *Sums) (*Model, error) {
 	centers, variance, err := first.sample.seed(ctx)
 	if err != nil {
@@ -27,7 +27,7 @@ func (s Spec) minibatches(ctx context.Context, r *design.Rows, first *Sums) (*Mo
 		converged = before >= 0 && before-mean <= s.Tol*(mean+variance)
 		before = mean
 	}
-	// The last reading tells how far the rows are from the centers, which it does not move.
+	// The last pass computes the distances without moving the centers.
 	last := &Sums{spec: s, cols: r.Cols, turn: 1, near: newNearest(b.centers, r.Cols), found: newFound(s.Clusters, r.Cols)}
 	if err := last.read(ctx, r); err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// nearest tells the center that is nearest to a row, and the second one.
+// nearest finds the two nearest centers of a row.
 type nearest struct {
 	k, d    int
 	centers []float64 // k×d
@@ -82,7 +82,7 @@ func rowsOf(X any) rows {
 	panic("kmeans: rows of an unknown kind")
 }
 
-// each calls f for the rows from lo to hi, or for those of them that wanted names (in rising order).
+// each calls f for the rows from lo to hi, or for those of them that are in want (ascending).
 func (v *nearest) each(r rows, lo, hi int, want []int, f func(i int, found finding)) {
 	count := hi - lo
 	if want != nil {

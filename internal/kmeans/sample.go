@@ -35,7 +35,7 @@ type sampled struct {
 	values  []float64
 }
 
-// mostSampled is the number of rows of a sample, of rows of up to so many columns.
+// Maximum number of sampled rows, and of columns for it.
 const (
 	maxSampled  = 1 << 14
 	sampledCols = 1 << 9
@@ -304,5 +304,5 @@ func (s *sample) fits(keys []uint64, weights []float64, starts []int, columns []
 	return true
 }
 
-// SampledRows is how many rows of so many columns a fit samples at most.
+// SampledRows returns the maximum number of rows that a fit samples, for a number of columns.
 func SampledRows(s Spec, cols int) int { return newSample(s, cols).most }

@@ -1,8 +1,8 @@
-// Package landmarks works with the kernel of all rows through some of them, the landmarks: numbers in, numbers out.
+// Package landmarks approximates the kernel of all rows by some of them, the landmarks (Nyström
+// method).
 //
-// A [Sample] takes rows at random from blocks, [Pivoted] chooses rows one after the other where the ones before say
-// least (randomly pivoted Cholesky), and a [Map] turns rows into features whose inner products are the kernel as far
-// as the landmarks know it,
+// A [Sample] draws rows uniformly from blocks, [Pivoted] selects rows by randomly pivoted Cholesky,
+// and a [Map] turns rows into features whose inner products approximate the kernel,
 //
 //	z(x) = L⁻¹·k(landmarks, x),   L·L' = k(landmarks, landmarks),   z(x)'z(y) = k(x, L)·k(L, L)⁻¹·k(L, y).
 //

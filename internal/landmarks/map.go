@@ -15,7 +15,7 @@ import (
 
 // Map turns rows into features by landmarks. It is immutable and safe for concurrent use.
 type Map struct {
-	Landmarks mat.Matrix // m×d, none of which the ones before tell all about
+	Landmarks mat.Matrix // m×d, linearly independent in feature space
 	Factor    []float64  // L, m×m, zeros above its diagonal
 
 	kernel  *pairwise.Kernel

@@ -22,8 +22,8 @@ type Partial[T kern.Float] struct {
 	Rest   float64      // trace of K − F·F'
 }
 
-// proposals is the number of pivots proposed at a time. It does not depend on how many are wanted, so that the first
-// pivots of many are those of few.
+// proposals is the number of pivots proposed at a time. It is constant, so that the first pivots of
+// a long sequence equal those of a short one.
 const proposals = 128
 
 // Pivoted chooses up to most pivots for the kernel of x, whose frame is that of the kernel and its γ: each with the

@@ -18,7 +18,7 @@ type Sample struct {
 	size  int
 	key   uint64
 	seen  int
-	rows  []sampled // up to twice as many as wanted
+	rows  []sampled // up to twice the sample size
 	limit uint64    // of draws that may be in the sample
 }
 

@@ -35,7 +35,7 @@ func (f *Map) Stored() Stored {
 	return s
 }
 
-// Map returns the map that a file has kept, or says why it is none.
+// Map returns the serialized map, or an error if it is invalid.
 func (s Stored) Map(k *pairwise.Kernel, factors []float64) (*Map, error) {
 	var rows mat.Matrix
 	switch {

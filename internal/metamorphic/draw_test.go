@@ -83,7 +83,7 @@ type drawing struct {
 }
 
 // rows draws the data: numbers of unequal scale, a column that is mostly zero, one far from zero,
-// texts as codes, missing values, weights.
+// strings as codes, missing values, weights.
 func (d *drawing) rows() {
 	n := 60 + d.IntN(240)
 	d.numbers = 1 + d.IntN(6)
@@ -211,7 +211,7 @@ func (d *drawing) steps() {
 	b.WriteString(d.features())
 	model := d.model()
 	d.single = d.IntN(4) == 0
-	if strings.Contains(model, "gaussian_process") { // what it learns may make the noise less than single precision tells
+	if strings.Contains(model, "gaussian_process") { // optimization may reduce the noise below the float32 resolution
 		d.single = false
 	}
 	b.WriteString(d.wrapped(model))
@@ -267,7 +267,7 @@ func (d *drawing) wrapped(model string) string {
 	return fmt.Sprintf("- target: {transform: %s, estimator: %s}\n", pick(d.Rand, "sqrt", "signed_log", "standardize", "quantile"), inner)
 }
 
-// intervals puts the model into one that says how far off it may be.
+// intervals wraps the model to predict intervals.
 func (d *drawing) intervals(own *rand.Rand, model string) string {
 	kind, inner, _ := strings.Cut(strings.TrimPrefix(strings.TrimSuffix(model, "\n"), "- "), ": ")
 	path := &d.axes[len(d.axes)-1].Path

@@ -45,9 +45,9 @@ var flat = map[string]struct {
 	"rfm":              {"number", "[standardize, {rfm: {rows: 500, rounds: 1}}, ridge]", 0, 20_000},
 }
 
-// A fit to a stream holds as much for three times the rows as for the rows, but for those numbers: what is held besides may
-// be two bytes more for each row, or an eightieth of the inputs. It is looked at before the last block of each pass,
-// and when the model is there.
+// The memory of a fit to a stream does not grow with the rows, except for the declared numbers:
+// three times the rows may use two more bytes per row, or an eightieth of the inputs. It is
+// measured before the last block of each pass, and at the end.
 func TestStreamsAreFlat(t *testing.T) {
 	for name, c := range flat {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestStreamsAreFlat(t *testing.T) {
 	}
 }
 
-// What is said not to be flat is held, so that the test above would see it.
+// Models that store rows are detected, so the test above is effective.
 func TestHeldRowsAreSeen(t *testing.T) {
 	const few = 5_000
 	const dual = "[standardize, {svm: {loss: hinge, max_iter: 3}}]"
@@ -74,7 +74,7 @@ func TestHeldRowsAreSeen(t *testing.T) {
 	}
 }
 
-// heldBy returns the most bytes that a fit to so many rows held beyond those before it.
+// heldBy returns the peak memory of a fit in addition to that before it.
 func heldBy(t *testing.T, target, text string, rows int) int64 {
 	t.Helper()
 	var node yaml.Node

@@ -36,8 +36,8 @@ var (
 // way is another way to the same predictions.
 type way struct {
 	name string
-	// do returns what the model says of the test rows when the work is done this way, nil where the
-	// way is not open to this case.
+	// do returns the predictions for the test rows when the work is done this way, nil if it does
+	// not apply.
 	do func(*testing.T, *world) []float64
 	// exact ways give the same bits, others agree to the rounding of the case.
 	exact bool
@@ -63,7 +63,7 @@ var ways = []way{
 // components of either sign, steps into a bound.
 var found = []uint64{37, 72, 143, 312}
 
-// A pipeline says the same however the work is done.
+// A pipeline predicts the same for every way of working.
 func TestEveryWayAgrees(t *testing.T) {
 	if *only != 0 {
 		hold(t, *only)
@@ -162,8 +162,8 @@ func answers(t *testing.T, p estimator.Predictor, X mat.Matrix) []float64 {
 	return numbers(got)
 }
 
-// numbers are row by row scores, targets or values, then how sure the model is of them, and at last what is decided by
-// these: the set of classes, or whether the row is an anomaly.
+// numbers returns, row by row, scores, targets or values, then their uncertainty, and finally the
+// decision: the set of classes, or whether the row is an anomaly.
 func numbers(got estimator.Prediction) (out []float64) {
 	main := got.Scores
 	if main == nil {
@@ -270,9 +270,8 @@ func fromSource(t *testing.T, w *world, src datasets.Source) []float64 {
 	return answers(t, p, w.test.X)
 }
 
-// inParts learns from three parts of the rows by themselves, in each pass, and merges what they have
-// learned; the pass of one part, and what the parts of a later pass are begun by, go through files. The
-// way is open to pipelines that learn by passes.
+// inParts learns from three parts of the rows separately, in each pass, and merges the states; some
+// states are serialized. It applies to pipelines that learn by passes.
 func inParts(t *testing.T, w *world) []float64 {
 	p, err := mergedParts(w)
 	if errors.Is(err, datasets.ErrNoPasses) {
@@ -422,8 +421,8 @@ func asSparse(t *testing.T, w *world) []float64 {
 	return fitted(t, w, w.pipe, train, test.X)
 }
 
-// searched fits many candidates at once, of which some make the way for others, and compares each
-// with a fit by itself; it returns what there was before, for nothing else to compare.
+// searched fits many candidates together and compares each with a separate fit; it returns the
+// reference.
 func searched(t *testing.T, w *world) []float64 {
 	if len(w.axes) == 0 {
 		return nil

@@ -18,9 +18,10 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// A search of ridges on random features ends in a model that predicts what the best candidate does, fitted by itself, and has
-// the same scores and the same bits wherever the search was stopped, and on any number of cores; of penalties down to where it
-// has to be refined, and of fewer features than the widest map has.
+// A search of ridge regression on random features ends in a model that predicts as a separate fit
+// of the best candidate, with the same scores and bits wherever the search was interrupted, and on
+// any number of cores; for penalties down to those that require refinement, and for fewer features
+// than the widest map.
 func TestSearchOfRidgesEndsAlike(t *testing.T) {
 	ctx := context.Background()
 	data, err := synthetic.Friedman1(900, 6, 0.1, 3)
@@ -78,7 +79,7 @@ func TestSearchOfRidgesEndsAlike(t *testing.T) {
 			if !slices.Equal(one, whole) {
 				t.Error("on one core it ends in other bits")
 			}
-			s.RefitEstimator = func(best estimator.Estimator) estimator.Estimator { return best } // fitted by itself
+			s.RefitEstimator = func(best estimator.Estimator) estimator.Estimator { return best } // fitted separately
 			far, spread := 0.0, 0.0
 			for i, v := range run()[:data.Rows()] {
 				far, spread = max(far, math.Abs(v-whole[i])), max(spread, math.Abs(v))

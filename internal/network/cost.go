@@ -8,7 +8,7 @@ import (
 // What things cost, in flops of a product of large matrices in double precision, by processor time.
 const (
 	usualEpochs  = 60  // that a training takes
-	featureFlops = 100 // of a feature of a row, beside its products: sine, cosine, and reading and writing them
+	featureFlops = 100 // of a feature of a row, in addition to its products: sine, cosine, and memory access
 	outputFlops  = 70  // of a feature for each output but the first
 	rowFlops     = 10_000
 	stepFlops    = 40 // of a weight in a step

@@ -52,8 +52,8 @@ func eachTile(ctx context.Context, maps []fourier.Map, X mat.Matrix, yield func(
 	return nil
 }
 
-// Scores writes the outputs of the rows of X, a *mat.Dense or *sparse.CSR, to dst, rows × outputs. Those of a row are
-// the same bits whatever rows stand beside it.
+// Scores writes the outputs of the rows of X, a *mat.Dense or *sparse.CSR, to dst, rows × outputs.
+// Those of a row do not depend on the other rows, bit for bit.
 func (m *Model) Scores(ctx context.Context, dst []float64, X mat.Matrix) error {
 	q := len(m.Intercept)
 	return eachTile(ctx, m.maps, X, func(first int, z *mat.Dense) error {

@@ -14,9 +14,9 @@
 // feature has a frequency of its own and a phase, which the paired map does not have: there the head turns the phase
 // of each pair, so that a phase would be no parameter, and D features would have D/2 frequencies.
 //
-// [Spec] says how to train, [Data] what there is to learn from, and [Spec.Fit] returns a [Model]. Rows are learned from
-// in single precision, which costs half as much, and predicted in double. How much each input matters is told once, by the
-// gradients of the trained outputs at some rows.
+// [Spec] has the parameters, [Data] the rows, and [Spec.Fit] returns a [Model]. Training uses
+// float32, at half the cost, and prediction float64. The relevance of the inputs is computed once,
+// from the gradients of the trained outputs at some rows.
 //
 // Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007, for the draw; Kingma and
 // Ba, "Adam: a method for stochastic optimization", ICLR 2015.
@@ -41,7 +41,7 @@ const (
 	Softmax
 )
 
-// Spec says how a network is built and trained.
+// Spec contains the parameters of a network and its training.
 type Spec struct {
 	Kernel   spectral.Kernel
 	Scales   []float64 // d, of the inputs of the first layer: [spectral.Kernel.Factors] of γ
@@ -52,8 +52,8 @@ type Spec struct {
 
 	Alpha    float64
 	Rate     float64 // of the first steps
-	Epochs   int     // most readings of the training rows
-	Batch    int     // rows of a minibatch; 0 for as many as suit the rows
+	Epochs   int     // maximum number of passes over the training rows
+	Batch    int     // rows of a minibatch; 0 selects it by the rows
 	HeldOut  float64 // part of the rows that training is judged by; 0 for none
 	Patience int     // epochs without progress after which the rate falls
 	Seed     uint64
@@ -85,7 +85,7 @@ type Model struct {
 	maps      []fourier.Map
 }
 
-// Report says how training went.
+// Report describes the training.
 type Report struct {
 	Epochs    int
 	Best      int     // epoch whose weights were kept, 0 for the start

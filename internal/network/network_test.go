@@ -316,8 +316,8 @@ func TestDiverged(t *testing.T) {
 	}
 }
 
-// Of targets that no input tells anything about, the start is kept, which is the mean or the shares of the classes: also
-// where a large penalty, or long steps, end above it.
+// For targets independent of the inputs the initial model is returned, the mean or the class
+// frequencies, also if a large penalty or long steps end above it.
 func TestNothingToLearn(t *testing.T) {
 	for _, loss := range []Loss{Squares, Logistic} {
 		for _, c := range []struct{ alpha, rate, held float64 }{{0.3, 0.03, 0.5}, {1e4, 0.03, 0}, {1e6, 0.03, 0.1}, {1e3, 0.3, 0.5}, {0, 0.003, 0.5}} {

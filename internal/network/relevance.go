@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
-// relevanceRows is from how many rows at most it is told how much inputs matter.
+// relevanceRows is the maximum number of rows for the relevance of inputs.
 const relevanceRows = 512
 
 // relevance returns how much each input matters: by how much the outputs change where the input changes by its standard

@@ -73,7 +73,7 @@ func TestRelevanceAgainstDifferences(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.Report.Best == 0 { // nothing to tell
+		if m.Report.Best == 0 { // there is no relevance
 			t.Fatalf("%+v: nothing was learned", c)
 		}
 		for j, want := range bySlopes(t, m, data) {

@@ -47,7 +47,7 @@ func newRows[T kern.Float](data Data, center []float64) *rows[T] {
 	return r
 }
 
-// minibatch is some rows and what a net makes of them; room that is used again.
+// minibatch contains some rows with their activations; it is reused.
 type minibatch[T kern.Float] struct {
 	rows    int
 	x       kern.View[T]
@@ -60,7 +60,7 @@ type minibatch[T kern.Float] struct {
 	out     []T            // rows×q: outputs, then derivatives by them
 }
 
-// newMinibatch returns room for so many rows.
+// newMinibatch allocates a minibatch of the given size.
 func newMinibatch[T kern.Float](n *net[T], r *rows[T], most int) *minibatch[T] {
 	D := n.head.Cols
 	b := &minibatch[T]{y: make([]T, most*r.q), weight: make([]T, most), out: make([]T, most*r.q)}

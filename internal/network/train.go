@@ -16,8 +16,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
-// After Patience epochs without progress, which is a loss lower by this part, training goes back to the best weights
-// and on from there with this part of the rate, so many times, and then it ends.
+// After Patience epochs without a relative improvement of the loss by this amount, training
+// restores the best weights and continues with this fraction of the rate, at most this number of
+// times.
 const (
 	progress = 1e-3
 	fall     = 0.25
@@ -49,7 +50,7 @@ type training[T kern.Float] struct {
 	net         *net[T]
 	train, held []int
 	order       []int           // train, in the order of an epoch
-	batch, tile *minibatch[T]   // room for an epoch, and for a look at the loss
+	batch, tile *minibatch[T]   // workspace of an epoch and of the loss
 	total       float64         // Σ r
 	moments     *design.Moments // of the inputs
 	report      Report
@@ -175,7 +176,7 @@ func (t *training[T]) run(ctx context.Context) error {
 			t.back(best)
 		}
 	}
-	if t.report.Best > 0 { // else the last weights tell whether training ran away
+	if t.report.Best > 0 { // otherwise the last weights show whether training diverged
 		t.back(best)
 	}
 	loss, err := t.lossOf(ctx, t.train)

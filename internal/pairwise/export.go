@@ -110,8 +110,8 @@ func (k *Kernel) export(g *graph.Graph, s graph.Value) graph.Value {
 	return g.Div(one, s) // cauchyKernel
 }
 
-// exportMatern takes a Matérn function as one of the logarithm of the squared distance: pieces are short beside what it
-// varies over near 0 as well as far away.
+// exportMatern approximates a Matérn function of the logarithm of the squared distance: intervals
+// are short relative to its variation near 0 and far away.
 func (k *Kernel) exportMatern(g *graph.Graph, s graph.Value) graph.Value {
 	const length = math.Ln2 / 4
 	value := func(log float64) float64 { return spectral.Matern(k.parameter, math.Exp(log/2), 1.0/8) }

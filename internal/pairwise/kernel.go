@@ -85,7 +85,7 @@ func Values[T kern.Float](k *Kernel, scale float64, tile kern.View[T]) {
 	}
 }
 
-// values turns a row of distances into kernel values; room is as long.
+// values turns a row of distances into kernel values; buffer has the same length.
 func values[T kern.Float](k *Kernel, scale T, row, buffer []T) {
 	switch k.shape {
 	case gaussian, laplacian:
@@ -156,7 +156,7 @@ func Slopes[T kern.Float](k *Kernel, tile kern.View[T]) {
 	}
 }
 
-// slopes turns a row of distances into derivatives; room is as long.
+// slopes turns a row of distances into derivatives; buffer has the same length.
 func slopes[T kern.Float](k *Kernel, row, buffer []T) {
 	switch k.shape {
 	case gaussian, laplacian:

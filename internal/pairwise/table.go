@@ -20,7 +20,7 @@ type table struct {
 }
 
 const (
-	partBits   = 2 // of the mantissa of a squared distance tell the part
+	partBits   = 2 // mantissa bits of a squared distance that select the interval
 	tableParts = 1 << partBits
 	tableTerms = 11
 	tableLeast = 1e-11 // z = sqrt(2νs) below which the exact function is not smooth, but rounded to 1

@@ -59,7 +59,7 @@ func as(args ...string) *exec.Cmd {
 	return exec.Command(args[0], args[1:]...)
 }
 
-// start starts the server, or says why it cannot.
+// start starts the server, or returns why it cannot.
 func start() (why string) {
 	initdb, err := program("initdb")
 	if err != nil {
@@ -126,7 +126,7 @@ func start() (why string) {
 	return "it does not answer"
 }
 
-// log is what a program has said so far.
+// log collects the output of a program.
 type log struct {
 	sync.Mutex
 	text bytes.Buffer

@@ -49,7 +49,7 @@ func TestUniformNumbersMakeTheKernel(t *testing.T) {
 	}
 }
 
-// mean returns the mean of f over a grid of so many steps in each of one or two dimensions.
+// mean returns the mean of f over a grid with steps points in each of one or two dimensions.
 func mean(steps, dims int, f func(u []float64) float64) float64 {
 	sum, u := 0.0, make([]float64, dims)
 	inner := 1

@@ -118,7 +118,7 @@ func middle(a, b float64) float64 {
 	return b
 }
 
-// sampleSize is the number of rows whose distances a sample tells.
+// sampleSize is the number of rows whose distances are sampled.
 const sampleSize = 512
 
 // sample is some of the rows that were added, all where there are few: Vitter's algorithm R (1985).

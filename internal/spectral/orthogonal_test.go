@@ -91,7 +91,7 @@ func TestOrthogonalNumbersAreNormal(t *testing.T) {
 	}
 }
 
-// Canceled at any look at its context, it returns the context's error.
+// Canceled at any check of its context, it returns the error of the context.
 func TestOrthogonalStops(t *testing.T) {
 	err := canceltest.Check(func(ctx context.Context) (bool, error) {
 		got, err := Orthogonal(ctx, 1, 100, 150)

@@ -51,7 +51,7 @@ type Kernel struct {
 	Uniforms    int
 	// Pitch draws the reciprocal of a pitch of k_1's grids, finite and not negative.
 	Pitch func(rng *rand.Rand) float64
-	// Smooth says that entries are bumps of the place in the bin.
+	// Smooth means that entries are smooth functions of the position in the bin.
 	Smooth bool
 }
 

@@ -9,7 +9,7 @@ import (
 // Bars is a picture of numbers by name, from the top down, with their spread.
 type Bars struct {
 	Title   string
-	AltText string // what the picture shows, for who does not see it; the title without it
+	AltText string // description for screen readers; the title if empty
 	XLabel  string // what the numbers are
 	Names   []string
 	Values  []float64

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// NameValueTable returns an HTML table of names and values, without those that have nothing to say.
+// NameValueTable returns an HTML table of names and values, without empty values.
 func NameValueTable(facts [][2]string) string {
 	var out strings.Builder
 	for _, f := range facts {
@@ -18,7 +18,7 @@ func NameValueTable(facts [][2]string) string {
 	return "<table>" + out.String() + "</table>"
 }
 
-// FormatValue returns a value as a picture has room for it: numbers with six digits.
+// FormatValue formats a value for a figure: numbers with six digits.
 func FormatValue(v any) string {
 	if f, ok := v.(float64); ok {
 		return strconv.FormatFloat(f, 'g', 6, 64)

@@ -11,7 +11,7 @@ import (
 // Plot is a picture of points and lines over two axes.
 type Plot struct {
 	Title   string
-	AltText string // what the picture shows, for who does not see it; the title without it
+	AltText string // description for screen readers; the title if empty
 	X, Y    Axis
 	Series  []Series
 }
@@ -115,7 +115,7 @@ func finiteValues(values []float64) (out []float64) {
 	return out
 }
 
-// plotArea is the room between the axes.
+// plotArea is the area between the axes.
 type plotArea struct {
 	x, y                     scale
 	left, top, right, bottom float64
@@ -125,7 +125,7 @@ func (f plotArea) place(x, y float64) (px, py float64) {
 	return f.left + f.x.position(x)*(f.right-f.left), f.bottom - f.y.position(y)*(f.bottom-f.top-6)
 }
 
-// grid draws the lines at the ticks, and what stands beside them as far as there is room.
+// grid draws the grid lines at the ticks, and the tick labels that fit.
 func (f plotArea) grid(out *strings.Builder) {
 	for _, t := range f.y.ticks {
 		_, y := f.place(math.Pow(10, f.x.low), t)
@@ -175,7 +175,7 @@ func (f plotArea) series(out *strings.Builder, s Series) {
 				continue
 			}
 			if pen == "L" && k < len(s.X)-1 && math.Abs(x-lastX)+math.Abs(y-lastY) < 0.4 {
-				continue // nobody would see it
+				continue // invisible
 			}
 			fmt.Fprintf(out, "%s%.1f %.1f", pen, x, y)
 			pen, lastX, lastY = "L", x, y

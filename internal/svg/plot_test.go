@@ -38,7 +38,7 @@ type box struct {
 	left, top, right, bottom float64
 }
 
-// strs returns what the texts of a drawing take up.
+// strs returns the boxes of the labels of a drawing.
 func (d drawing) strs() (out []box) {
 	for _, x := range d.Texts {
 		left := x.X - map[string]float64{"middle": x.Length / 2, "end": x.Length}[x.Anchor]
@@ -72,7 +72,7 @@ func (d drawing) apart(t *testing.T, boxes ...box) {
 	}
 }
 
-// The texts of plots keep apart and inside the picture, whatever they are and wherever the numbers lie.
+// The labels of plots do not overlap and stay inside the picture, for any text and numbers.
 func TestTextsOfPlotsKeepApart(t *testing.T) {
 	long := "a name that is much longer than there is room for, whatever the picture is"
 	for name, ends := range map[string][2]float64{"shares": {0, 1}, "large": {-3e7, 2e9}, "small": {1e-9, 3e-8}, "one value": {5, 5}, "near": {1.0001, 1.0002}} {
@@ -103,7 +103,7 @@ func TestTextsOfPlotsKeepApart(t *testing.T) {
 	read(t, Bars{Title: "nothing matters", Names: []string{"a"}, Values: []float64{0}, Labels: []string{"0"}}.SVG()).apart(t)
 }
 
-// A point stands where its numbers say.
+// Points have the correct positions.
 func TestPlotPlaces(t *testing.T) {
 	p := Plot{X: Axis{Low: 0, High: 10}, Y: Axis{Log: true, Low: 1, High: 100}, Series: []Series{{X: []float64{0, 5, 10}, Y: []float64{1, 10, 100}, Line: true}}}
 	picture := p.SVG()
@@ -135,7 +135,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// Plots of a grid stand side by side in rows as tall as their tallest plot.
+// Plots of a grid are arranged in rows as tall as their tallest plot.
 func TestGrid(t *testing.T) {
 	p := Plot{Title: "one", Series: []Series{{X: []float64{0, 1}, Y: []float64{0, 1}, Dots: true}}}
 	var d struct {

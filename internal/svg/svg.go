@@ -11,7 +11,7 @@ import (
 
 const (
 	line = 17.0
-	gap  = 26.0 // between boxes, with room for an arrow
+	gap  = 26.0 // between boxes, with space for an arrow
 	edge = 10.0
 )
 
@@ -20,8 +20,8 @@ type Box struct {
 	Title string
 	Lines []string
 	Parts []Box
-	// Stacked says that the parts stand side by side in the flow of data, one above the other in the
-	// picture; else they follow each other, with arrows.
+	// Stacked means that the parts are parallel in the flow of data and drawn one above the other;
+	// otherwise they are in sequence, with arrows.
 	Stacked bool
 
 	width, height float64
@@ -113,10 +113,10 @@ type Table struct {
 	RowLabel, ColumnLabel string // what the rows and the columns are
 	Rows, Columns         []string
 	Values                [][]float64 // NaN for an empty cell
-	Labels                [][]string  // what the cells say
+	Labels                [][]string  // labels of the cells
 	Row, Column           int         // of the cell with a frame; Row -1 for none
 	Reverse               bool        // whether the least is the darkest
-	AltText               string      // what the picture shows, for who does not see it; the title without it
+	AltText               string      // description for screen readers; the title if empty
 }
 
 // HeatMap returns the picture of a table.

@@ -20,7 +20,7 @@ type scale struct {
 	ticks     []float64
 }
 
-// newScale spans values; around them it leaves a little room.
+// newScale returns a scale over the values with a margin.
 func newScale(a Axis, values []float64) scale {
 	s := scale{Axis: a, low: math.Inf(1), high: math.Inf(-1)}
 	for _, v := range values {

@@ -4,8 +4,8 @@
 //	go run ./install                    # for the user
 //	go run ./install -prefix /path/env  # for one Python environment
 //
-// The kernel is the released source of gophernotes, repaired where repairs.go says, with the bindings
-// of this module beside it.
+// The kernel is the released source of gophernotes, with the fixes in repairs.go and the bindings
+// of this module.
 package main
 
 import (
@@ -107,8 +107,7 @@ func download() (string, error) {
 	return got.Dir, nil
 }
 
-// build compiles the repaired source with the bindings beside it, in a folder of this module that is gone
-// afterwards.
+// build compiles the fixed source with the bindings, in a temporary directory of this module.
 func build(source, binary string) error {
 	folder, err := os.MkdirTemp(".", "kernel-")
 	if err != nil {

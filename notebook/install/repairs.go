@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// addition is the file that is put beside the kernel's source; repairs call what it declares.
+// addition is a file added to the source of the kernel; repairs call its declarations.
 //
 //go:embed addition.go.txt
 var addition string
@@ -17,8 +17,8 @@ var addition string
 type repair struct{ file, from, to string }
 
 var repairs = []repair{
-	// The kernel is to look at the value where the type of an expression is an interface: a model as
-	// Fit returns it, an estimator.Predictor, would not be shown otherwise.
+	// The kernel must inspect the value if the type of an expression is an interface; otherwise a
+	// model returned by Fit, an estimator.Predictor, would not be displayed.
 	{"display.go", "if kernel == nil || typ == nil {\n\t\t// try all", "if kernel == nil || typ == nil || typ.Kind() == reflect.Interface {\n\t\t// try all"},
 	// show.Value shows at once, not only as the last value of a cell.
 	{"kernel.go", "displayPlace.Set(xreflect.ValueOf(receipt.PublishDisplayData))", "displayPlace.Set(xreflect.ValueOf(receipt.PublishDisplayData))\n\tbindings.Show = kernel.showIn(receipt)"},
