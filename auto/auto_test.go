@@ -291,7 +291,7 @@ func TestFaults(t *testing.T) {
 			[]string{"candidates", "accuracy", "zscores gaussian ridge"}},
 		{"no budget", good, func(o *auto.Options) { o.Candidates, o.Budget = 0, 0 }, []string{"budget"}},
 		{"other task", good, func(o *auto.Options) { o.Score = "accuracy" }, []string{"classification"}},
-		{"few rows", waves(10, 2, 1), nil, []string{"10 rows", "20"}},
+		{"few rows", waves(10, 2, 1), nil, []string{"at least 20 rows", "got 10"}},
 		{"no targets", datasets.Set{X: good.X}, nil, []string{"no targets"}},
 		{"constant", constant, nil, []string{"the same in every row"}},
 		{"recipe of another task", good, func(o *auto.Options) { o.Recipes = []string{"zscores linear logistic"} }, []string{"recipes"}},

@@ -252,7 +252,7 @@ func (r *run) crossed(c crossing) (float64, error) {
 		}
 	}
 	if len(in.YTrue) == 0 {
-		return 0, errors.New("no row that all speak of")
+		return 0, errors.New("no row has predictions of all members")
 	}
 	c.judged(&in, together)
 	return r.metric.Score(in)

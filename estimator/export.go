@@ -23,7 +23,7 @@ func Export(g *graph.Graph, p Predictor, rows graph.Value) (graph.Prediction, er
 	if !ok {
 		within, same := holds(p)
 		if !same {
-			return none, fmt.Errorf("a %T does not say what it computes, for it has no ExportModel", p)
+			return none, fmt.Errorf("%T cannot be exported: it has no method ExportModel", p)
 		}
 		return Export(g, within, rows)
 	}

@@ -190,7 +190,7 @@ func (s GaussianProcess) solve(ctx context.Context, sums *processSums) (*FittedG
 	case v.AtLowerBound:
 		f.report.Warnings = append(f.report.Warnings, fmt.Sprintf("the evidence grows as the noise falls to 0: it was left at %.3g of the amplitude", v.Ratio))
 	case v.AtUpperBound:
-		f.report.Warnings = append(f.report.Warnings, "the evidence finds nothing in the inputs that tells the targets")
+		f.report.Warnings = append(f.report.Warnings, "by the evidence, the inputs are irrelevant for the targets")
 	}
 	return f, nil
 }

@@ -212,7 +212,7 @@ func TestRidgeFamilyOfSinglePrecisionFitsNoneAlone(t *testing.T) {
 			}
 			for i, v := range want.Values {
 				if e := math.Abs(one.Prediction.Values[i] - v); e > 1e-3*(1+math.Abs(v)) {
-					return fmt.Errorf("%+v, fold %d, row %d: %v, wanted %v", f.Candidates[k], fold, i, one.Prediction.Values[i], v)
+					return fmt.Errorf("%+v, fold %d, row %d: got %v, want %v", f.Candidates[k], fold, i, one.Prediction.Values[i], v)
 				}
 			}
 			return one.Err

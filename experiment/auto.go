@@ -132,7 +132,7 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, report func(strin
 			return spec, errors.New("experiment: cannot combine target, format, task or test with an experiment file; set them in the file")
 		}
 		if len(o.ExtraFiles) > 0 {
-			return spec, errors.New("experiment: " + path + ": an experiment file says which rows there are; " + o.ExtraFiles[0] + " is one more")
+			return spec, errors.New("experiment: " + path + ": an experiment file names its data; " + o.ExtraFiles[0] + " is one more")
 		}
 		if spec, err = LoadWith(ctx, path, LoadOptions{Input: o.Input}); err == nil && spec.Task().Unsupervised() {
 			return spec, errors.New("experiment: " + path + ": " + unsupervisedAuto(spec.Task()))
@@ -216,7 +216,7 @@ func (o AutoOptions) errs() param.FieldErrors {
 // unsupervisedAuto returns the error of an unsupervised task.
 func unsupervisedAuto(task datasets.Task) string {
 	return fmt.Sprintf("auto compares models by what they predict of a target, and %s has none to predict; "+
-		"bochner init --task %s writes an experiment file to go on from", task, task)
+		"bochner init --task %s writes an experiment file", task, task)
 }
 
 // maxMinutes is one year.

@@ -24,7 +24,7 @@ type pairing struct {
 // compareRows pairs the predictions of the test rows and tests their differences.
 func compareRows(ctx context.Context, runs []finished, c *result.Comparison, wrong *IncomparableRunsError) error {
 	if c.TestRows == 0 {
-		c.Notes = append(c.Notes, "There are no test rows. Scores of the rows that a model has learned from say little about new ones.")
+		c.Notes = append(c.Notes, "There are no test rows. Training scores are optimistic.")
 		return nil
 	}
 	b := &rowComparison{runs: runs, classes: c.Task == string(datasets.Classification), wrong: wrong}

@@ -73,7 +73,7 @@ func checkMemory(bytes, available int64, streamed, searched bool) error {
 	way := "take fewer features"
 	switch {
 	case !streamed && searched:
-		way = "take fewer features, or leave out the search and say data.stream: always"
+		way = "use fewer features, or remove the search and set data.stream: always"
 	case !streamed:
 		way = "use fewer features or data.stream: always"
 	}

@@ -228,11 +228,11 @@ func TestFaultsOfTheAddress(t *testing.T) {
 		t.Errorf("a password: %v", err)
 	}
 	_, err = Parse(context.Background(), "spec.yaml", []byte(tracked), set("output.mlflow", "ftp://host"))
-	if err == nil || !strings.Contains(err.Error(), `output.mlflow: its scheme is "ftp"`) {
+	if err == nil || !strings.Contains(err.Error(), `output.mlflow: scheme must be that of http://HOST:PORT or https://HOST, with ?experiment=NAME where the experiment is to have another name, got "ftp"`) {
 		t.Errorf("another scheme: %v", err)
 	}
 	s.Output.MLflow = "http://"
-	if _, err = Run(context.Background(), s, Options{Force: true}); err == nil || !strings.Contains(err.Error(), "output.mlflow: it names no host") {
+	if _, err = Run(context.Background(), s, Options{Force: true}); err == nil || !strings.Contains(err.Error(), "with ?experiment=NAME where the experiment is to have another name, got no host") {
 		t.Errorf("a spec made in Go: %v", err)
 	}
 	if _, err = Auto(context.Background(), "rows.csv", AutoOptions{Candidates: 1, MLflow: "http://secret@host"}); err == nil || !strings.Contains(err.Error(), "mlflow: a user stands in the URL") {

@@ -395,7 +395,7 @@ func TestColumnsOfNewRows(t *testing.T) {
 		"a,b,c,d,e\n1,2,x,4,5": `bad.csv: column "d", "e" is not in the schema; drop it`,
 		"a,b,d\n1,2,3\n":       `bad.csv: missing column "c"; column "d" is not in the schema`,
 		"a,b,c,b\n1,2,3,4\n":   `bad.csv:1: columns 2 and 4 are both called "b"`,
-		"a,b,c\n1,2\n":         "bad.csv:2: 2 fields, wanted 3",
+		"a,b,c\n1,2\n":         "bad.csv:2: number of fields must be 3, got 2",
 		"a,b,c\n1,2,x\nx,1,y":  `bad.csv:3: column a: "x" is not a number`,
 	} {
 		put(t, "bad.csv", text)
@@ -537,7 +537,7 @@ func TestModelsOfPlainMatrices(t *testing.T) {
 	predicted(t, "dash.csv", Options{Missing: []string{"-"}})
 	put(t, "three.csv", "u,v,y\n3,1,3\n")
 	_, err := Predict(context.Background(), "model", "three.csv", io.Discard, Options{})
-	if want := "three.csv: 3 columns, wanted 2"; err == nil || err.Error() != want {
+	if want := "three.csv: number of columns must be 2, got 3"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	predicted(t, "three.csv", Options{Drop: []string{"y"}})

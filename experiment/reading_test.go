@@ -141,7 +141,7 @@ func TestFaultsOfReading(t *testing.T) {
 		{"order: dmy", "order: ymd", `order must be dmy or mdy, got "ymd"`},
 		{"weekday", "century", `part must be one of year, month, day, weekday, hour, got "century"`},
 		{"missing_target: drop", "missing_target: ignore", "data.missing_target"},
-		{"latin-1", "utf-8", "sales.csv:1:15: this is not utf-8; csv.encoding says what the file is in"},
+		{"latin-1", "utf-8", "sales.csv:1:15: must be utf-8; set csv.encoding to one of latin-1, windows-1252, utf-16"},
 	} {
 		text := strings.Replace(salesSpec, c.old, c.new, 1)
 		if _, err := Parse(context.Background(), "spec.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -121,12 +121,12 @@ var drafts = []struct {
 	{
 		name:  "one class",
 		text:  rowsOf("a,y", 60, func(i int) string { return fmt.Sprintf("%d,x", i*7%13) }),
-		lines: []string{"  # ! The target: there is one class only, x: nothing to tell apart; name another target."}, remark: "one class only",
+		lines: []string{"  # ! The target: there is one class only, x: nothing to learn; name another target."}, remark: "one class only",
 	},
 	{
 		name:  "rows of other lengths",
 		text:  after(rowsOf("a,b,y", 60, func(i int) string { return fmt.Sprintf("%d,%d,%s", i*7%13, i%5, yesNo[i%2]) }), 9, "1,2"),
-		lines: []string{"# ! line 9 has 2 fields, wanted 3, and 1 rows are like that; a run refuses them"}, remark: "line 9 has 2 fields",
+		lines: []string{"# ! line 9 must have 3 fields, got 2, and 1 rows are like that; a run refuses them"}, remark: "line 9 must have 3 fields, got 2",
 	},
 	{
 		name:   "a quote that is left open",
@@ -162,7 +162,7 @@ var drafts = []struct {
 	{
 		name:  "units",
 		text:  rowsOf("a,y", 60, func(i int) string { return fmt.Sprintf("$%d.%d0,%d.25", 1+i%12, i%3, i) }),
-		lines: []string{"  # ! Column a: its texts look like numbers, such as $1.00; write them without units and thousands separators to use them as numbers."},
+		lines: []string{"  # ! Column a: its strings look like numbers, such as $1.00; write them without units and thousands separators to use them as numbers."},
 	},
 	{
 		name:  "Latin-1",
@@ -205,7 +205,7 @@ var drafts = []struct {
 	{
 		name:  "dates of which nobody knows",
 		text:  rowsOf("when,y", 60, func(i int) string { return fmt.Sprintf("%d/%d/2024,%d.5", 1+i%12, 1+i*7%12, i) }),
-		lines: []string{"    # ! Column when: 1/1/2024 may be the day or the month first, and nothing in the file tells; order is dmy or mdy.", "    when: {order: mdy, parts: [month, day, weekday]}"},
+		lines: []string{"    # ! Column when: 1/1/2024 is ambiguous: the day or the month may be first; order is dmy or mdy.", "    when: {order: mdy, parts: [month, day, weekday]}"},
 	},
 	{
 		name:  "dates with full stops, and one missing in words",
@@ -220,7 +220,7 @@ var drafts = []struct {
 	{
 		name:  "two classes far from equal",
 		text:  rowsOf("a,y", 200, func(i int) string { return fmt.Sprintf("%d,%s", i*7%13, yesNo[i%20/19]) }),
-		lines: []string{"  score: roc_auc # always the larger class would be right in 95.0 % of the rows: accuracy tells little"},
+		lines: []string{"  score: roc_auc # the larger class has 95.0 % of the rows, so accuracy is uninformative"},
 	},
 	{
 		name:  "three classes far from equal",

@@ -69,7 +69,7 @@ func TestDraftOfTypedColumns(t *testing.T) {
 	for path, expected := range map[string][]string{
 		"../datasets/parquet/testdata/snappy.parquet": {"target: income", "sold: [year, month, day, weekday]", "seen: [year, month, day, weekday, hour]"},
 		"../datasets/arrow/testdata/nested.arrow":     {`target: "y"`, "- list # it is of type list", "- span # it is of type duration"},
-		"../datasets/npy/testdata/stored.npz":         {`target: "y"`, "- names # the array has 3 rows, wanted 50"},
+		"../datasets/npy/testdata/stored.npz":         {`target: "y"`, "- names # array must have 50 rows, got 3"},
 	} {
 		text, err := scaffold.Experiment(context.Background(), path, scaffold.Options{File: "../spec.yaml"})
 		if err != nil {

@@ -318,7 +318,7 @@ func TestAnomalyLearnedFromUsualRows(t *testing.T) {
 		t.Errorf("usual rows alone have scores %v, warnings %q", r.Train, r.Warnings)
 	}
 	r = execute(t, spec(t, anomalies, set("data.test", "test.csv"), set("data.positive", "od"), set("output.dir", "typo")))
-	if len(r.Test) != 0 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "test: no row is known for an anomaly") || !strings.Contains(r.Warnings[0], "data.positive") {
+	if len(r.Test) != 0 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "test: no row is labeled as an anomaly") || !strings.Contains(r.Warnings[0], "data.positive") {
 		t.Errorf("anomalies that are nowhere have scores %v, warnings %q", r.Test, r.Warnings)
 	}
 	unnamed := spec(t, anomalies, set("data.test", "test.csv"), set("output.dir", "unnamed"))

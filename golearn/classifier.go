@@ -250,7 +250,7 @@ func (c *Classifier) Load(path string) error {
 
 func (c *Classifier) setModel(m *modelfile.Model) error {
 	if len(m.Schema.Targets) == 0 {
-		return fmt.Errorf("golearn: the model does not say what it predicts")
+		return fmt.Errorf("golearn: the task of the model is unknown")
 	}
 	if c.model = m; c.spec == nil {
 		c.spec = m.Spec()

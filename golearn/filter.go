@@ -238,7 +238,7 @@ func (f *FittedFilter) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Ma
 		return fmt.Errorf("golearn: filter: no tile to write into")
 	}
 	if rows, cols := dst.Dims(); rows != n || cols != len(f.outputs) {
-		return fmt.Errorf("golearn: filter: a tile of %d×%d, wanted %d×%d", rows, cols, n, len(f.outputs))
+		return fmt.Errorf("golearn: filter: tile must be %[3]d×%[4]d, got %[1]d×%[2]d", rows, cols, n, len(f.outputs))
 	}
 	return recoverAs("filter", func() error {
 		for i := range n {

@@ -186,7 +186,7 @@ func (c *cell) decode(bytes []byte) (float64, error) {
 		want = 1
 	}
 	if len(bytes) != want {
-		return 0, fmt.Errorf("a value of %d bytes, wanted %d", len(bytes), want)
+		return 0, fmt.Errorf("value must have %[2]d bytes, got %[1]d", len(bytes), want)
 	}
 	switch c.kind {
 	case float:

@@ -18,7 +18,7 @@ func (g *Graph) Run(X mat.Matrix) (map[string]*mat.Dense, error) {
 	}
 	n, d := X.Dims()
 	if d != len(g.inputs) {
-		return nil, fmt.Errorf("graph: rows of %d columns, wanted %d", d, len(g.inputs))
+		return nil, fmt.Errorf("graph: rows must have %[2]d columns, got %[1]d", d, len(g.inputs))
 	}
 	if n == 0 {
 		return nil, fmt.Errorf("graph: there are no rows")

@@ -205,7 +205,7 @@ func TestJournalOfAWholeSweep(t *testing.T) {
 // A journal of another search is rejected with the difference.
 func TestJournalOfAnotherSearch(t *testing.T) {
 	const other = "it is of another search, which differs in "
-	const rest = "; remove it to start anew"
+	const rest = "; remove it to start again"
 	for name, c := range map[string]struct {
 		change func(s *Search, data *datasets.Set)
 		want   string
@@ -265,7 +265,7 @@ func TestDamagedJournal(t *testing.T) {
 		{strings.Repeat("x", 5000) + "\n", foreign},
 		{string(journal.Seal([]byte("{}"))), foreign},
 		{lines[0][:len(lines[0])-10] + "\n", foreign},
-		{string(journal.Seal([]byte(strings.Replace(lines[0][:len(lines[0])-10], `"version":2`, `"version":3`, 1)))), "it has version 3 of the format, wanted 2; remove it to start anew"},
+		{string(journal.Seal([]byte(strings.Replace(lines[0][:len(lines[0])-10], `"version":2`, `"version":3`, 1)))), "format version must be 2, got 3; remove the file to start again"},
 		{strings.Replace(string(whole), `"candidate":0`, `"candidate":1`, 1), "line 2 is damaged: its checksum is wrong; remove the file to start again"},
 		{second(`{"candidate":6,"fold":0,"scores":[1,1]}`), stray},
 		{second(`{"candidate":0,"fold":2,"scores":[1,1]}`), stray},

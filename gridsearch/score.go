@@ -105,12 +105,11 @@ func checkUnsupervised(data datasets.Set, task datasets.Task, list []metrics.Met
 	for _, m := range list {
 		switch {
 		case m.IsSupervised() && data.Y == nil && task == datasets.Anomaly:
-			return data, fmt.Errorf("score %s compares with rows of which it is known whether they are anomalies, and the data has no targets that say so; "+
-				"without them one setting cannot be told from another", m.Name)
+			return data, fmt.Errorf("score %s requires labels of anomalies, but the data has no targets", m.Name)
 		case m.IsSupervised() && data.Y == nil:
-			return data, fmt.Errorf("score %s compares with classes of the rows, and the data has no targets; silhouette does without", m.Name)
+			return data, fmt.Errorf("score %s requires classes, but the data has no targets; use silhouette", m.Name)
 		case !m.IsSupervised() && metrics.Standardize(data.Slice(0, 1)) == nil:
-			return data, fmt.Errorf("score %s looks at distances of numbers, and no column of the rows is numeric", m.Name)
+			return data, fmt.Errorf("score %s requires numeric columns", m.Name)
 		}
 	}
 	if data.Y == nil {
@@ -203,7 +202,7 @@ func withClasses(data datasets.Set) (datasets.Set, error) {
 	classes := 2
 	for i, y := range data.Y {
 		if y != math.Trunc(y) || y < 0 || y >= maxClasses {
-			return data, data.Locate(&datasets.RowError{Row: i, Err: fmt.Errorf("target %v, wanted a class code 0, 1, …", y)}, 0)
+			return data, data.Locate(&datasets.RowError{Row: i, Err: fmt.Errorf("target must be a class code 0, 1, …, got %v", y)}, 0)
 		}
 		classes = max(classes, int(y)+1)
 	}

@@ -88,10 +88,10 @@ func (s Search) prepareStream(ctx context.Context, src datasets.Source) (*stream
 		return nil, fmt.Errorf("folds of %T need rows in memory; a stream has those of a datasets.HashKFold", f)
 	}
 	if r.hash.Folds < 2 {
-		return nil, fmt.Errorf("%d folds, wanted 2 or more", r.hash.Folds)
+		return nil, fmt.Errorf("number of folds must be 2 or more, got %d", r.hash.Folds)
 	}
 	if own := share.TaskOf(s.Estimator); own.Unsupervised() {
-		return nil, fmt.Errorf("candidates for %s are scored by looks at all rows, which a stream does not hold", own)
+		return nil, fmt.Errorf("candidates for %s are scored on all rows in memory; streams are not supported", own)
 	}
 	truth, err := r.readTargets(ctx)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s Search) prepareStream(ctx context.Context, src datasets.Source) (*stream
 		r.scorer.truth = append(r.scorer.truth, metricinput.FromSet(known, list[0].Task))
 	}
 	if m := slices.IndexFunc(list, func(m metrics.Metric) bool { return m.Requires == metrics.PredictionsAndRows }); m >= 0 {
-		return nil, fmt.Errorf("score %s looks at the rows, which a stream does not hold", list[m].Name)
+		return nil, fmt.Errorf("score %s requires the rows in memory; streams are not supported", list[m].Name)
 	}
 	return r, nil
 }

@@ -200,11 +200,11 @@ func TestSearchTargetlessRefusals(t *testing.T) {
 		data   datasets.Set
 		want   string
 	}{
-		{"anomalies without a truth", unlike, data.WithoutTargets(), "score roc_auc compares with rows of which it is known whether they are anomalies"},
+		{"anomalies without a truth", unlike, data.WithoutTargets(), "score roc_auc requires labels of anomalies, but the data has no targets"},
 		{"three kinds of anomalies", unlike, three, "anomalies are scored by two classes, of which the second is theirs, and the target has 3"},
-		{"clusters without a truth", byTruth, data.WithoutTargets(), "normalized_mutual_info compares with classes of the rows, and the data has no targets; silhouette does without"},
+		{"clusters without a truth", byTruth, data.WithoutTargets(), "normalized_mutual_info requires classes, but the data has no targets; use silhouette"},
 		{"a score of classes", byClass, data, "score: accuracy is for classification, the estimator for clustering"},
-		{"no numbers", clusterSearch(), words, "silhouette looks at distances of numbers, and no column of the rows is numeric"},
+		{"no numbers", clusterSearch(), words, "silhouette requires numeric columns"},
 	} {
 		if _, err := c.search.Run(context.Background(), c.data); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.name, err)

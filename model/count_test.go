@@ -53,7 +53,7 @@ func TestTextsHaveBounds(t *testing.T) {
 	if err := model.Write(&b, model.Header{}, a); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := model.Read(bytes.NewReader(b.Bytes()), int64(b.Len())); !errors.Is(err, model.ErrDamaged) || !strings.Contains(err.Error(), "deep is not a list of texts") {
+	if _, _, err := model.Read(bytes.NewReader(b.Bytes()), int64(b.Len())); !errors.Is(err, model.ErrDamaged) || !strings.Contains(err.Error(), "deep must be a list of strings") {
 		t.Errorf("lists in lists: %v", err)
 	}
 	if err := model.Write(&b, model.Header{Spec: strings.Repeat("[", 5<<20)}, &model.Archive{}); err == nil || !strings.Contains(err.Error(), "got 5242880") {

@@ -416,7 +416,7 @@ func plainScalar(text []byte) (any, error) {
 	}
 	var list []*string
 	if err := json.Unmarshal(text, &list); err != nil || slices.Contains(list, nil) {
-		return nil, errors.New("is not a list of texts")
+		return nil, errors.New("must be a list of strings")
 	}
 	out := make([]string, len(list))
 	for i, element := range list {

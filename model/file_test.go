@@ -183,7 +183,7 @@ func TestForgedFiles(t *testing.T) {
 		{"a scalar that is none", "a is no scalar", func(z *zip.Writer) {
 			put(z, "model.json", `{"format":1,"state":{"a":{}},"arrays":[]}`, zip.Store)
 		}},
-		{"a list that is none", "not a list of texts", func(z *zip.Writer) {
+		{"a list that is none", "must be a list of strings", func(z *zip.Writer) {
 			put(z, "model.json", `{"format":1,"state":{"a":[1]},"arrays":[]}`, zip.Store)
 		}},
 		{"missing array", "1 arrays are listed, the file has 0", func(z *zip.Writer) { put(z, "model.json", doc(two), zip.Store) }},
@@ -216,11 +216,11 @@ func TestForgedFiles(t *testing.T) {
 			put(z, "model.json", doc(`{"name":"x","type":"<i8","shape":[2]}`), zip.Store)
 			put(z, "x.npy", npy.String(), zip.Store)
 		}},
-		{"objects", "wanted <f8", func(z *zip.Writer) {
+		{"objects", "type must be <f8, <i8 or <u4, got", func(z *zip.Writer) {
 			put(z, "model.json", doc(`{"name":"x","type":"|O","shape":[2]}`), zip.Store)
 			put(z, "x.npy", npy.String(), zip.Store)
 		}},
-		{"no dimensions", "0 dimensions", func(z *zip.Writer) {
+		{"no dimensions", "it has 0 dimensions", func(z *zip.Writer) {
 			put(z, "model.json", doc(`{"name":"x","type":"<f8","shape":[]}`), zip.Store)
 			put(z, "x.npy", npy.String(), zip.Store)
 		}},
@@ -252,17 +252,17 @@ func TestRestoreFaults(t *testing.T) {
 		harm func(a *Archive)
 	}{
 		{"model: flag is missing", func(a *Archive) { delete(a.Scalars, "flag") }},
-		{"model: flag is 1, wanted a bool", func(a *Archive) { a.Scalars["flag"] = 1.0 }},
-		{"model: count is 0.5, wanted an integer", func(a *Archive) { a.Scalars["count"] = 0.5 }},
+		{"model: flag must be a bool, got 1", func(a *Archive) { a.Scalars["flag"] = 1.0 }},
+		{"model: count must be an integer, got 0.5", func(a *Archive) { a.Scalars["count"] = 0.5 }},
 		{"model: part: array list is missing", func(a *Archive) { delete(a.Arrays, "part/list") }},
-		{"model: part: array list has 2 dimensions, wanted 1", func(a *Archive) {
+		{"model: part: array list must have 1 dimensions, got 2", func(a *Archive) {
 			a.Arrays["part/list"] = Array{Shape: []int{1, 1}, Floats: []float64{1}}
 		}},
 		{"model: part: array ints does not hold int64", func(a *Archive) { a.Arrays["part/ints"] = a.Arrays["part/list"] }},
 		{"model: part: array list does not hold float64", func(a *Archive) { a.Arrays["part/list"] = a.Arrays["part/ints"] }},
 		{"model: part: array cols does not hold uint32", func(a *Archive) { a.Arrays["part/cols"] = a.Arrays["part/list"] }},
 		{"model: part: index: sparse: row 0: columns must be below 3, got 8", func(a *Archive) { a.Scalars["part/index/cols"] = 3.0 }},
-		{"model: number has 4 numbers, wanted one", func(a *Archive) { a.Arrays["number"] = a.Arrays["part/list"] }},
+		{"model: number must have one number, got 4", func(a *Archive) { a.Arrays["number"] = a.Arrays["part/list"] }},
 	} {
 		a, err := Record(newSample(t))
 		if err != nil {
@@ -315,7 +315,7 @@ func TestWriteRefuses(t *testing.T) {
 		{"model: metrics must be finite, got NaN", Header{Metrics: map[string]float64{"m": math.NaN()}}, Archive{}},
 		{"3 numbers for the shape [2]", Header{}, Archive{Arrays: map[string]Array{"x": {Shape: []int{2}, Floats: make([]float64, 3)}}}},
 		{"several kinds", Header{}, Archive{Arrays: map[string]Array{"x": {Shape: []int{0}, Floats: []float64{}, Ints: []int64{}}}}},
-		{"0 dimensions", Header{}, Archive{Arrays: map[string]Array{"x": {Floats: []float64{1}}}}},
+		{"number of dimensions must be 1 to 8, got 0", Header{}, Archive{Arrays: map[string]Array{"x": {Floats: []float64{1}}}}},
 	} {
 		if err := Write(io.Discard, c.h, &c.a); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want %q", err, c.want)

@@ -84,7 +84,7 @@ func (a Array) check() error {
 		return errors.New("it has several kinds of numbers")
 	}
 	if len(a.Shape) == 0 || len(a.Shape) > maxDims {
-		return fmt.Errorf("it has %d dimensions, wanted 1 to %d", len(a.Shape), maxDims)
+		return fmt.Errorf("number of dimensions must be 1 to %[2]d, got %[1]d", len(a.Shape), maxDims)
 	}
 	n, err := count(a.Shape, math.MaxInt64/16)
 	if err == nil && n != int64(held) {
@@ -130,7 +130,7 @@ func writeNpy(w io.Writer, a Array) error {
 func readNpy(r io.Reader, size int64, kind string, shape []int) (Array, error) {
 	item := itemSize(kind)
 	if item == 0 {
-		return Array{}, fmt.Errorf("numbers of type %q, wanted <f8, <i8 or <u4", kind)
+		return Array{}, fmt.Errorf("type must be <f8, <i8 or <u4, got %q", kind)
 	}
 	n, err := count(shape, size/item)
 	if err != nil {

@@ -141,7 +141,7 @@ func scalar[T any](s *State, name string, p *T) {
 	case !present:
 		s.Fail("%s is missing", name)
 	case !ok:
-		s.Fail("%s is %v, wanted a %T", name, found, *p)
+		s.Fail("%[1]s must be a %[3]T, got %[2]v", name, found, *p)
 	default:
 		*p = v
 	}
@@ -162,7 +162,7 @@ func (s *State) Int(name string, p *int) {
 	scalar(s, name, &v)
 	if s.pass && s.Err() == nil {
 		if v != math.Trunc(v) || math.Abs(v) > 1<<53 {
-			s.Fail("%s is %v, wanted an integer", name, v)
+			s.Fail("%s must be an integer, got %v", name, v)
 			return
 		}
 		*p = int(v)
@@ -200,7 +200,7 @@ func (s *State) Float(name string, p *float64) {
 	s.Floats(name, &list)
 	if s.pass && s.Err() == nil {
 		if len(list) != 1 {
-			s.Fail("%s has %d numbers, wanted one", name, len(list))
+			s.Fail("%s must have one number, got %d", name, len(list))
 			return
 		}
 		*p = list[0]
@@ -215,7 +215,7 @@ func (s *State) array(name string, dims int) (Array, bool) {
 		return a, false
 	}
 	if len(a.Shape) != dims {
-		s.Fail("array %s has %d dimensions, wanted %d", name, len(a.Shape), dims)
+		s.Fail("array %[1]s must have %[3]d dimensions, got %[2]d", name, len(a.Shape), dims)
 		return a, false
 	}
 	return a, true

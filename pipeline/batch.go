@@ -90,7 +90,7 @@ func (p Pipeline) job(b share.Batch) (sweep.Job, error) {
 	for i, c := range b.Candidates {
 		spec, ok := c.Estimator.(Pipeline)
 		if !ok {
-			return job, fmt.Errorf("candidate %d is a %T, wanted a Pipeline", i, c.Estimator)
+			return job, fmt.Errorf("candidate %d must be a Pipeline, got %T", i, c.Estimator)
 		}
 		specs[i] = spec
 		job.Pipelines = append(job.Pipelines, sweep.Candidate{Steps: named(spec.Steps), Name: spec.path(), Estimator: spec.Estimator,

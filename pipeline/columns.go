@@ -265,7 +265,7 @@ var (
 // find returns the numbers of the group's columns, each once, term by term.
 func (g Group) find(schema datasets.Schema, cols int) ([]int, error) {
 	if len(g.Select) == 0 {
-		return nil, errors.New("it selects nothing: wanted names, kinds or patterns of columns")
+		return nil, errors.New("select must have names, kinds or patterns of columns, got none")
 	}
 	var index []int
 	for _, term := range g.Select {

@@ -45,13 +45,13 @@ func (p Pipeline) Continues(previous estimator.Predictor) error {
 	}
 	f := Find(previous)
 	if f == nil {
-		return place.Here(fmt.Errorf("a %T is no fitted pipeline to learn on from", previous))
+		return place.Here(fmt.Errorf("incremental learning requires a fitted pipeline, got %T", previous))
 	}
 	if _, ok := p.Estimator.(estimator.IncrementalEstimator); !ok {
 		return place.At("step", p.path(), errCannotContinue(p.Estimator))
 	}
 	if other := p.differences(f.spec); len(other) > 0 {
-		return place.Here(errors.New("only the pipeline that was fitted learns on, but for its epochs: " + strings.Join(other, "; ")))
+		return place.Here(errors.New("incremental learning requires the pipeline of the model, except for epochs: " + strings.Join(other, "; ")))
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func (p Pipeline) Continues(previous estimator.Predictor) error {
 // alternatives. A saved pass accepts further rows only if the model is learned in a single pass:
 // all passes of an iterative solver (StartFrom) read the same rows.
 func errCannotContinue(spec estimator.Estimator) error {
-	reason, remedy := "does not go on from a fitted model", "fit it to all rows, or use sgd_classifier or sgd_regressor"
+	reason, remedy := "does not support incremental learning", "fit it to all rows, or use sgd_classifier or sgd_regressor"
 	_, iterative := spec.(interface {
 		StartFrom(ctx context.Context, from estimator.Predictor, schema datasets.Schema, cols int) (datasets.Pass, error)
 	})

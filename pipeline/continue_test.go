@@ -199,10 +199,10 @@ func TestContinueRefuses(t *testing.T) {
 		want []string
 	}{
 		{pipeline.Steps(fourier(30)).Then(estimator.NewRidge()), ridge, data, []string{"ridge learns from sums", "keep its pass"}},
-		{kernel, fitted, data, []string{"kernel_ridge does not go on", all}},
-		{pipeline.Steps(fourier(30)).Then(estimator.NewLogistic()), fitted, data, []string{"logistic does not go on", all}},
-		{pipeline.Steps(fourier(30)).Then(estimator.NewSVR()), fitted, data, []string{"svr does not go on", all}},
-		{pipeline.Steps(fourier(40)).Then(other), fitted, data, []string{"but for its epochs", "rff.features is 40, and the model's 30", "sgd_regressor.alpha is 0.5, and the model's 0.0001"}},
+		{kernel, fitted, data, []string{"kernel_ridge does not support incremental learning; fit it to all rows, or use sgd_classifier or sgd_regressor", all}},
+		{pipeline.Steps(fourier(30)).Then(estimator.NewLogistic()), fitted, data, []string{"logistic does not support incremental learning; fit it to all rows, or use sgd_classifier or sgd_regressor", all}},
+		{pipeline.Steps(fourier(30)).Then(estimator.NewSVR()), fitted, data, []string{"svr does not support incremental learning; fit it to all rows, or use sgd_classifier or sgd_regressor", all}},
+		{pipeline.Steps(fourier(40)).Then(other), fitted, data, []string{"incremental learning requires the pipeline of the model, except for epochs: ", "rff.features is 40, and the model's 30", "sgd_regressor.alpha is 0.5, and the model's 0.0001"}},
 		{pipeline.Steps().Then(amounts), fitted, data, []string{"it is sgd_regressor, and the model's rff → sgd_regressor"}},
 		{spec, fitted, renamed, []string{"column", "must be as in the fit (numeric", "named other"}},
 	} {

@@ -53,7 +53,7 @@ func exportStep(g *graph.Graph, s *rows.Step, in graph.Value) (graph.Value, erro
 	if g.Err() != nil { // of a step before
 		return in, nil
 	}
-	out, err := in, fmt.Errorf("a %T does not say what it computes, for it has no Export", s.Fitted)
+	out, err := in, fmt.Errorf("%T cannot be exported: it has no method Export", s.Fitted)
 	if e, ok := s.Fitted.(graph.StepExporter); ok {
 		out, err = e.Export(g, in)
 	}

@@ -11,7 +11,7 @@ import (
 func checkNames(what string, names []string) error {
 	for i, name := range names {
 		if !ValidName(name) {
-			return fmt.Errorf("%s %d: name %s, wanted letters, digits, _ and -", what, i+1, strconv.Quote(name))
+			return fmt.Errorf("%s %d: name must be letters, digits, _ and -, got %s", what, i+1, strconv.Quote(name))
 		}
 		if slices.Contains(names[:i], name) {
 			return fmt.Errorf("two %ss are called %q: give one of them another name", what, name)

@@ -314,7 +314,7 @@ func (c *chainSums) Add(ctx context.Context, first int, block datasets.Set) erro
 // checkBlock refuses a block of another width.
 func checkBlock(block datasets.Set, cols, first int) error {
 	if now := block.Cols(); now != cols {
-		return place.Here(fmt.Errorf("row %d: %d columns, wanted %d", first, now, cols))
+		return place.Here(fmt.Errorf("row %[1]d: number of columns must be %[3]d, got %[2]d", first, now, cols))
 	}
 	return nil
 }

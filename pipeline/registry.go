@@ -56,7 +56,7 @@ func Register(e Entry) error {
 		return fmt.Errorf("pipeline: register %s: %w", e.Name, err)
 	}
 	if fitted == nil {
-		return fmt.Errorf("pipeline: register %s: Fitted returns nil, wanted an empty fitted value", e.Name)
+		return fmt.Errorf("pipeline: register %s: Fitted must return an empty fitted value, got nil", e.Name)
 	}
 	registry.Lock()
 	defer registry.Unlock()

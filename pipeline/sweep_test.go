@@ -306,7 +306,7 @@ func TestSweepRefuses(t *testing.T) {
 		settings []estimator.Estimator
 		want     string
 	}{
-		{thirds(30), []estimator.Estimator{mean{}}, "pipeline: candidate 0 is a pipeline_test.mean, wanted a Pipeline"},
+		{thirds(30), []estimator.Estimator{mean{}}, "pipeline: candidate 0 must be a Pipeline, got pipeline_test.mean"},
 		{[]datasets.Fold{{Train: []int{0}, Test: []int{30}}}, nil, "pipeline: fold 0 has row 30 of 30"},
 		{[]datasets.Fold{{Train: []int{0}}}, nil, "pipeline: fold 0 has 1 rows to train on and 0 to test on"},
 	} {

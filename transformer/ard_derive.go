@@ -28,5 +28,5 @@ func (s ARD) FinishFit(learned Transformer) (Transformer, error) {
 
 // notLearned is the error of Derive for what another step was fitted to.
 func notLearned(step string, learned Transformer) error {
-	return fmt.Errorf("transformer: %s: it cannot be derived from a %T, wanted what its learner was fitted to", step, learned)
+	return fmt.Errorf("transformer: %s: first stage must be a fitted step of the same type, got %T", step, learned)
 }

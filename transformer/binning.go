@@ -163,7 +163,7 @@ func (s *Binning) Params(l *param.List) {
 	l.Value(&s.Columns, "columns", "exact: a column for each bin seen in training; or a number of columns to hash into")
 	l.Int(&s.MinCount, "min_count", "training rows that a bin needs to get a column", param.AtLeast(1))
 	l.Complexity("min_count", param.FewerUnits)
-	l.Value(inputCount{&s.Inputs}, "inputs", "how many inputs each grid looks at, a set that it draws: few of many add up low interactions; the columns that one column was encoded to are one input")
+	l.Value(inputCount{&s.Inputs}, "inputs", "number of inputs of each grid, drawn at random; a small number models low-order interactions; the columns that one column was encoded to are one input")
 	l.Choice(&s.InputWeights, "input_weights", "with a number of inputs, how they are drawn: all alike, or in proportion to gamma times their standard deviation", "uniform", "scales")
 	l.Seed(&s.Seed, "seed", "seed of the draws")
 	l.Check("columns", func() error {
@@ -291,7 +291,7 @@ func (s Binning) lay(ctx context.Context, data datasets.Source) (*FittedBinning,
 		return nil, err
 	}
 	if s.Inputs > len(gamma) {
-		return nil, fmt.Errorf("transformer: binning: grids of %d inputs wanted, the data has %d columns", s.Inputs, len(gamma))
+		return nil, fmt.Errorf("transformer: binning: inputs must be at most the number of columns %[2]d, got %[1]d", s.Inputs, len(gamma))
 	}
 	if f.sets, err = s.sets(ctx, gamma, data); err != nil {
 		return nil, err
@@ -310,7 +310,7 @@ func (s Binning) lay(ctx context.Context, data datasets.Source) (*FittedBinning,
 }
 
 func tooSmooth(columns int) error {
-	return fmt.Errorf("transformer: binning: the smooth kernel of %d columns, wanted at most %d", columns, bins.MostSmooth)
+	return fmt.Errorf("transformer: binning: the smooth kernel must have at most %[2]d columns, got %[1]d", columns, bins.MostSmooth)
 }
 
 // sets returns the distribution of the inputs of grids, nil for all inputs, and adapts a γ found by
@@ -562,7 +562,7 @@ func (f *FittedBinning) KernelMatrix(ctx context.Context, X, Y mat.Matrix) (*mat
 // this map, up to scale. The number of hashed columns per grid stays the same.
 func (f *FittedBinning) WithGrids(grids int) (*FittedBinning, error) {
 	if grids < 1 || grids > f.bins.Grids {
-		return nil, fmt.Errorf("transformer: binning: got %d grids, wanted a number from 1 to %d", grids, f.bins.Grids)
+		return nil, fmt.Errorf("transformer: binning: number of grids must be from 1 to %[2]d, got %[1]d", grids, f.bins.Grids)
 	}
 	out := *f
 	var err error

@@ -28,9 +28,9 @@ func EffectiveDimension(ctx context.Context, K mat.Matrix, alpha float64) (float
 	n, cols := K.Dims()
 	switch {
 	case n != cols || n == 0:
-		return 0, fmt.Errorf("transformer: effective dimension of a %d×%d matrix, wanted a square one", n, cols)
+		return 0, fmt.Errorf("transformer: effective dimension: matrix must be square, got %d×%d", n, cols)
 	case !(alpha > 0) || math.IsInf(alpha, 0):
-		return 0, fmt.Errorf("transformer: effective dimension: alpha is %v, wanted a number > 0", alpha)
+		return 0, fmt.Errorf("transformer: effective dimension: alpha must be a number > 0, got %v", alpha)
 	}
 	lower := kern.Dense(n, n, n, make([]float64, n*n))
 	for i := range n {
@@ -40,7 +40,7 @@ func EffectiveDimension(ctx context.Context, K mat.Matrix, alpha float64) (float
 		for j := range i + 1 {
 			v := K.At(i, j)
 			if scale := max(math.Abs(K.At(i, i)), math.Abs(K.At(j, j))); !(math.Abs(v-K.At(j, i)) <= 1e-8*scale) {
-				return 0, fmt.Errorf("transformer: effective dimension: %v in row %d, column %d and %v across from it, wanted a symmetric matrix of finite numbers", v, i, j, K.At(j, i))
+				return 0, fmt.Errorf("transformer: effective dimension: matrix must be symmetric and finite, got %v in row %d, column %d and %v in the transposed position", v, i, j, K.At(j, i))
 			}
 			lower.Set(i, j, v)
 		}

@@ -33,7 +33,7 @@ func (f *FittedRFF) KernelErrors(ctx context.Context, X mat.Matrix, features []i
 			return nil, err
 		}
 		if k > 0 && D <= features[k-1] {
-			return nil, fmt.Errorf("transformer: rff: numbers of features %v, wanted ascending ones", features)
+			return nil, fmt.Errorf("transformer: rff: numbers of features must ascend, got %v", features)
 		}
 	}
 	X, err := checkRows("rff", X, len(f.gamma))

@@ -118,7 +118,7 @@ func (p *KernelParts) Check() error {
 // problem describes an invalid part, "" if it is valid.
 func (k KernelPart) problem() string {
 	if !slices.Contains(spectral.FourierKernels, k.Kernel) {
-		return fmt.Sprintf("kernel is %q, wanted %s", k.Kernel, suggest.Alternatives(spectral.FourierKernels))
+		return fmt.Sprintf("kernel must be %[2]s, got %[1]q", k.Kernel, suggest.Alternatives(spectral.FourierKernels))
 	}
 	numbers := map[string]float64{"gamma": k.Gamma, "weight": k.Weight}
 	switch k.Kernel {
@@ -129,7 +129,7 @@ func (k KernelPart) problem() string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(numbers)) {
 		if !param.Positive.Contains(numbers[name]) {
-			return fmt.Sprintf("%s is %v, wanted a number > 0", name, numbers[name])
+			return fmt.Sprintf("%s must be a number > 0, got %v", name, numbers[name])
 		}
 	}
 	return ""

@@ -88,7 +88,7 @@ func (s *Nystroem) Params(l *param.List) {
 	l.Seed(&s.Seed, "seed", "seed of the choice")
 	l.Check("landmarks", func() error {
 		if s.Choose == "rpcholesky" && s.Landmarks > pivotedRows {
-			return fmt.Errorf("at most %d with rpcholesky, which looks at so many rows", pivotedRows)
+			return fmt.Errorf("at most %d with rpcholesky, which samples this number of rows", pivotedRows)
 		}
 		return nil
 	})
@@ -265,7 +265,7 @@ func (f *FittedNystroem) KernelMatrix(ctx context.Context, X, Y mat.Matrix) (*ma
 // first of this map.
 func (f *FittedNystroem) WithLandmarks(m int) (*FittedNystroem, error) {
 	if m < 1 || m > f.OutputWidth() {
-		return nil, fmt.Errorf("transformer: nystroem: got %d landmarks, wanted a number from 1 to %d", m, f.OutputWidth())
+		return nil, fmt.Errorf("transformer: nystroem: number of landmarks must be from 1 to %[2]d, got %[1]d", m, f.OutputWidth())
 	}
 	out := *f
 	out.features = f.features.First(m)

@@ -42,7 +42,7 @@ func (s Binning) Requirements() []datasets.Requirement {
 		return complete
 	}
 	return append(slices.Clip(complete), datasets.Requirement{Constraint: datasets.ManyColumns, Columns: s.Inputs,
-		Reason: fmt.Sprintf("looks at %d in each grid", s.Inputs)})
+		Reason: fmt.Sprintf("uses %d in each grid", s.Inputs)})
 }
 
 // Demands asks for complete numeric columns, and for targets.

@@ -202,7 +202,7 @@ func (p *pcaSums) next(context.Context) (inputSums, error) {
 	}
 	m := p.means.total
 	if m.Count[0] < 2 {
-		return nil, errors.New("one row has no variance, wanted two rows or more")
+		return nil, errors.New("must have at least 2 rows, got 1")
 	}
 	d := len(m.Mean)
 	return &pcaSums{rows: int(m.Count[0]), mean: slices.Clone(m.Mean), sums: make([]float64, d*d)}, nil
@@ -301,7 +301,7 @@ func (s PCA) keep(variance []float64, total float64, rank, exist int) (int, erro
 	case c.all:
 		return rank, nil
 	case c.count > exist:
-		return 0, fmt.Errorf("transformer: pca: %d components wanted, the training rows have %d", c.count, exist)
+		return 0, fmt.Errorf("transformer: pca: components must be at most %[2]d, the rank of the training rows, got %[1]d", c.count, exist)
 	case c.count > rank && s.Whiten:
 		return 0, fmt.Errorf("transformer: pca: %d components cannot be whitened, only %d of them vary", c.count, rank)
 	case c.count > 0:

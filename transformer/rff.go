@@ -343,7 +343,7 @@ func (f *FittedRFF) WithFeatures(features int) (*FittedRFF, error) {
 		m /= 2
 	}
 	if m < 1 || features > f.OutputWidth() || f.features.Paired && features%2 != 0 {
-		return nil, fmt.Errorf("transformer: rff: got %d features, wanted a number up to %d, even for the paired map", features, f.OutputWidth())
+		return nil, fmt.Errorf("transformer: rff: number of features must be at most %[2]d, and even for the paired map, got %[1]d", features, f.OutputWidth())
 	}
 	out := *f
 	out.features = f.features.First(m)

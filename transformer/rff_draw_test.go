@@ -145,8 +145,8 @@ func TestDrawsThatDoNotSuit(t *testing.T) {
 		{of("product", "qmc", rough, rough), []string{`draw: must be iid for kernel: product`}},
 		{of("mixture", "orthogonal", rough), []string{`iid or qmc for kernel: mixture`}},
 		{of("mixture", "iid"), []string{`of: must be at least one kernel for kernel: mixture`}},
-		{of("product", "iid", wrong), []string{"of: must be a list of kernels, as {kernel: gaussian, gamma: 1.0, weight: 1.0}, with nu or alpha where they have one, got [map[gamma:1 kernel:matern nu:-1 weight:1]] (element 0: nu is -1", `element 0: nu is -1, wanted a number > 0`}},
-		{of("product", "iid", NewKernelPart("mixture", 1)), []string{`element 0: kernel is "mixture", wanted gaussian`}},
+		{of("product", "iid", wrong), []string{"of: must be a list of kernels, as {kernel: gaussian, gamma: 1.0, weight: 1.0}, with nu or alpha where they have one, got [map[gamma:1 kernel:matern nu:-1 weight:1]] (element 0: nu must be a number > 0, got -1)", `element 0: nu must be a number > 0, got -1`}},
+		{of("product", "iid", NewKernelPart("mixture", 1)), []string{`element 0: kernel must be gaussian, laplacian, cauchy, exponential, matern or rational_quadratic, got "mixture"`}},
 		{bad, []string{"features: must be an even number for the paired map, got 3", `draw: must be iid or qmc for kernel: laplacian, which is no mixture of gaussian kernels, got "orthogonal"`}},
 		{of("gaussian", "sobol"), []string{`draw: must be iid, orthogonal, qmc or structured`}},
 	} {

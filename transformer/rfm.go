@@ -196,7 +196,7 @@ func (s RFM) Sample(ctx context.Context, data datasets.Source) ([]int, error) {
 func (s RFM) learn(ctx context.Context, taken sample.Sample) (*agop.Result, error) {
 	n, d := taken.X.Dims()
 	if n < minLearned {
-		return nil, fmt.Errorf("%d rows, wanted %d or more", n, minLearned)
+		return nil, fmt.Errorf("number of rows must be %[2]d or more, got %[1]d", n, minLearned)
 	}
 	if err := memory.Check(5 * 8 * int64(n) * int64(d)); err != nil {
 		return nil, fmt.Errorf("%d rows of %d columns: %w; set rows lower", n, d, err)

@@ -180,10 +180,10 @@ func findEntry(X mat.Matrix, limit float64, missing bool) (row, column int, valu
 // checkTile reports a matrix to write into, a *mat.Dense or *single.Dense, that is not there or not of a size.
 func checkTile(step string, dst mat.Matrix, rows, width int) error {
 	if dst == (*mat.Dense)(nil) || dst == (*single.Dense)(nil) {
-		return fmt.Errorf("transformer: %s: no matrix to write into, wanted %d×%d", step, rows, width)
+		return fmt.Errorf("transformer: %[1]s: destination must be %[2]d×%[3]d, got nil", step, rows, width)
 	}
 	if n, d := dst.Dims(); n != rows || d != width {
-		return fmt.Errorf("transformer: %s: a %d×%d matrix to write into, wanted %d×%d", step, n, d, rows, width)
+		return fmt.Errorf("transformer: %[1]s: destination must be %[4]d×%[5]d, got %[2]d×%[3]d", step, n, d, rows, width)
 	}
 	return nil
 }

@@ -187,7 +187,7 @@ func checkNumericSpec(step string, spec any, schema datasets.Schema) error {
 func checkNumeric(step string, schema datasets.Schema) error {
 	for j, c := range schema.Columns {
 		if c.Kind != datasets.Numeric {
-			return fmt.Errorf("transformer: %s: column %s is %v, wanted numeric; encode it before with onehot or ordinal", step, schema.Name(j), c.Kind)
+			return fmt.Errorf("transformer: %s: column %s must be numeric, got %v; encode it before with onehot or ordinal", step, schema.Name(j), c.Kind)
 		}
 	}
 	return nil

@@ -203,7 +203,7 @@ func (f *FittedSoftmaxFeatures) Kernel(x, y []float64) (float64, error) {
 // of this map, up to scale.
 func (f *FittedSoftmaxFeatures) WithFeatures(features int) (*FittedSoftmaxFeatures, error) {
 	if features < 1 || features > f.OutputWidth() {
-		return nil, fmt.Errorf("transformer: softmax_features: got %d features, wanted a number from 1 to %d", features, f.OutputWidth())
+		return nil, fmt.Errorf("transformer: softmax_features: number of features must be from 1 to %[2]d, got %[1]d", features, f.OutputWidth())
 	}
 	return &FittedSoftmaxFeatures{f.gamma, f.features.First(features)}, nil
 }

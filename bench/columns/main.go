@@ -90,7 +90,7 @@ func compare(ctx context.Context, rows, pairs int, python string) error {
 				}
 				var o outcome
 				if err := json.Unmarshal(text, &o); err != nil || o.Rows != rows {
-					return fmt.Errorf("%s printed %q, wanted %d rows", side[0], text, rows)
+					return fmt.Errorf("%[1]s must print %[3]d rows, got %[2]q", side[0], text, rows)
 				}
 				if o.CPU == 0 {
 					o.CPU = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()

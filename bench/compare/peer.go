@@ -113,7 +113,7 @@ func (r *runner) pythonLines(ctx context.Context, args ...string) ([]peerLine, e
 	for scanner.Scan() {
 		var l peerLine
 		if err := json.Unmarshal(scanner.Bytes(), &l); err != nil || l.Seconds <= 0 {
-			return nil, fmt.Errorf("the peer printed %q, wanted a JSON line with seconds", scanner.Text())
+			return nil, fmt.Errorf("the baseline must print a JSON line with seconds, got %q", scanner.Text())
 		}
 		fmt.Fprintf(os.Stderr, "  %-40s %8.4g s %6.0f MiB\n", l.Peer+" "+l.Work+" "+l.Dtype, l.Seconds, l.Peak)
 		lines = append(lines, l)

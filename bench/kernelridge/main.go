@@ -124,7 +124,7 @@ func run(ctx context.Context, threads int, name string, args ...string) (out out
 	}
 	took := time.Since(began)
 	if err := json.Unmarshal(text, &out); err != nil {
-		return out, fmt.Errorf("%s printed %q, wanted a JSON object", name, text)
+		return out, fmt.Errorf("%s must print a JSON object, got %q", name, text)
 	}
 	if out.CPU == 0 {
 		out.CPU, out.Clock = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), took.Seconds()

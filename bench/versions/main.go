@@ -144,7 +144,7 @@ func rowsOf(experiment string) (string, error) {
 	first, _, _ := strings.Cut(experiment, "-")
 	found, err := fs.Glob(given, "rows/"+first+".new.*")
 	if err == nil && len(found) != 1 {
-		err = fmt.Errorf("%s: %d files of new rows, wanted 1", experiment, len(found))
+		err = fmt.Errorf("%s: number of prediction files must be 1, got %d", experiment, len(found))
 	}
 	if err != nil {
 		return "", err

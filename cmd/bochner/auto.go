@@ -74,7 +74,7 @@ func (c autoCommand) Run(s *session) error {
 var endings = map[string]string{
 	"budget":    "budget exhausted",
 	"converged": "more rows and wider maps gained nothing",
-	"stopped":   "it was stopped; run again to go on",
+	"stopped":   "it was stopped; run it again to resume",
 }
 
 // showAuto prints what a search over pipelines found.

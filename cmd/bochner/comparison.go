@@ -137,14 +137,14 @@ func verdictOfTest(c experiment.Comparison, t result.TestResult) string {
 	if c.Score != "" && c.Score != t.Score {
 		of = " by " + strings.ReplaceAll(t.Score, "_", " ") + of
 	}
-	subject := c.Runs[t.Run].Label + " is"
+	label := c.Runs[t.Run].Label
 	switch {
 	case !t.Differs():
-		return subject + of + " no significant difference"
+		return label + ": no significant difference" + of
 	case t.Better():
-		return subject + " better" + of
+		return label + " is significantly better" + of
 	}
-	return subject + " worse" + of
+	return label + " is significantly worse" + of
 }
 
 // chosenPaths are the axes of the searches.

@@ -352,7 +352,7 @@ func showPlan(out io.Writer, p experiment.Plan) {
 	if p.Stream {
 		fmt.Fprintln(t, "rows\tstreamed from the file")
 	} else {
-		fmt.Fprintln(t, "reading\tinto memory")
+		fmt.Fprintln(t, "data\tread into memory")
 	}
 	if p.Folds > 0 {
 		most := ""

@@ -198,7 +198,7 @@ func (f *file) check(r *row) error {
 		return fmt.Errorf("a weight here and none in the first row")
 	}
 	if !r.sparse && len(r.Fields) != len(f.levels) {
-		return fmt.Errorf("%d values, wanted %d", len(r.Fields), len(f.levels))
+		return fmt.Errorf("number of values must be %[2]d, got %[1]d", len(r.Fields), len(f.levels))
 	}
 	for k, field := range r.Fields {
 		j := k
@@ -294,7 +294,7 @@ func (h *header) read() error {
 			}
 			return nil
 		default:
-			return h.lineError(fmt.Errorf("%q, wanted @relation, @attribute or @data", word))
+			return h.lineError(fmt.Errorf("must be @relation, @attribute or @data, got %q", word))
 		}
 	}
 }
@@ -328,7 +328,7 @@ func (h *header) attribute(x *lexer) error {
 		c.Declared = false
 		h.stringColumns = append(h.stringColumns, len(h.columns))
 	default:
-		return fmt.Errorf("attribute %q: type %q, wanted numeric, real, integer, string or levels in braces", c.Name, kind)
+		return fmt.Errorf("attribute %q: type must be numeric, real, integer, string or levels in braces, got %q", c.Name, kind)
 	}
 	h.columns = append(h.columns, c)
 	return nil

@@ -188,7 +188,7 @@ func (r *row) pairs() error {
 			return fmt.Errorf("%q is not an attribute number", word)
 		}
 		if n := len(r.Columns); n > 0 && r.Columns[n-1] >= j {
-			return fmt.Errorf("attribute %d follows attribute %d, wanted ascending ones", j, r.Columns[n-1])
+			return fmt.Errorf("attribute indices must ascend, got %d after %d", j, r.Columns[n-1])
 		}
 		if err := r.value(); err != nil {
 			return err

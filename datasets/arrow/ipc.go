@@ -90,7 +90,7 @@ func (o *ipcReader) openStream(file bool) error {
 	r, err := ipc.NewReader(in, ipc.WithAllocator(&arrays.MemoryLimit{}))
 	switch {
 	case err != nil && file:
-		return errors.New("a file of which only its end tells what is in it, wanted a regular file that is not packed, or a stream")
+		return errors.New("file format must be read from the end: use a regular uncompressed file, or the stream format")
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
 	case err != nil:

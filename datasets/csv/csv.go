@@ -175,7 +175,7 @@ func (f *file) records(ctx context.Context, s *scanner, yield func(r *table.Reco
 	var rec table.Record
 	return f.scan(ctx, s, func(line int, fields [][]byte) error {
 		if len(fields) != len(f.columns) {
-			return f.lineError(line, fmt.Errorf("%d fields, wanted %d", len(fields), len(f.columns)))
+			return f.lineError(line, fmt.Errorf("number of fields must be %[2]d, got %[1]d", len(fields), len(f.columns)))
 		}
 		rec.Line, rec.Fields, rec.Numbers = line, fields, s.numbers
 		return yield(&rec)
@@ -208,7 +208,7 @@ func (f *file) encodingMessage() string {
 		encoding = text.Encodings[0]
 	}
 	others := slices.DeleteFunc(slices.Clone(text.Encodings), func(name string) bool { return name == encoding })
-	return fmt.Sprintf("this is not %s; csv.encoding says what the file is in: %s", encoding, strings.Join(others, ", "))
+	return fmt.Sprintf("must be %s; set csv.encoding to one of %s", encoding, strings.Join(others, ", "))
 }
 
 // start opens the file and skips its first lines.

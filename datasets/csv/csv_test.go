@@ -243,9 +243,9 @@ func TestBadInput(t *testing.T) {
 		{"", csv.Options{}, "f.csv: empty file"},
 		{"\n \n", csv.Options{}, "f.csv: empty file"},
 		{"a,b\n", csv.Options{}, "f.csv: no rows"},
-		{"a,b\n1,2\n3\n", csv.Options{}, "f.csv:3: 1 fields, wanted 2"},
-		{"a,b\n1,2\n\n3,4,5\n", csv.Options{}, "f.csv:4: 3 fields, wanted 2"},
-		{"a,b\n\"1\n\n\",2\n3\n", csv.Options{}, "f.csv:5: 1 fields, wanted 2"},
+		{"a,b\n1,2\n3\n", csv.Options{}, "f.csv:3: number of fields must be 2, got 1"},
+		{"a,b\n1,2\n\n3,4,5\n", csv.Options{}, "f.csv:4: number of fields must be 2, got 3"},
+		{"a,b\n\"1\n\n\",2\n3\n", csv.Options{}, "f.csv:5: number of fields must be 2, got 1"},
 		{"a,a\n1,2\n", csv.Options{}, `f.csv:1: columns 1 and 2 are both called "a"`},
 		{"a,b\n1,2\n", csv.Options{Columns: []string{"p", "p"}}, `f.csv: columns 1 and 2 are both called "p"`},
 		{"1,2\n", csv.Options{NoHeader: true, Columns: []string{"p"}}, `f.csv:1: must have 1 fields as Options.Columns, got 2`},
@@ -282,13 +282,13 @@ func TestBadInput(t *testing.T) {
 		{"a\n1\n", csv.Options{Skip: -1}, `f.csv: skip and max_record must be ≥ 0`},
 		{"a\n1\n", csv.Options{Skip: 5}, `f.csv: empty file`},
 		{"\x1f\x8bgarbage", csv.Options{}, `f.csv: unexpected EOF`},
-		{"a,b\n1,caf\u00e9 caf\xe9\n", csv.Options{}, `f.csv:2:11: column b: this is not utf-8; csv.encoding says what the file is in: latin-1, windows-1252, utf-16`},
-		{"a,caf\xe9\n1,2\n", csv.Options{}, `f.csv:1:6: this is not utf-8; csv.encoding says what the file is in: latin-1, windows-1252, utf-16`},
-		{"a,b\r\n1,\"x\r\n\u00e9\xe9\"\n", csv.Options{}, `f.csv:3:2: column b: this is not utf-8; csv.encoding says what the file is in: latin-1, windows-1252, utf-16`},
+		{"a,b\n1,caf\u00e9 caf\xe9\n", csv.Options{}, `f.csv:2:11: column b: must be utf-8; set csv.encoding to one of latin-1, windows-1252, utf-16`},
+		{"a,caf\xe9\n1,2\n", csv.Options{}, `f.csv:1:6: must be utf-8; set csv.encoding to one of latin-1, windows-1252, utf-16`},
+		{"a,b\r\n1,\"x\r\n\u00e9\xe9\"\n", csv.Options{}, `f.csv:3:2: column b: must be utf-8; set csv.encoding to one of latin-1, windows-1252, utf-16`},
 		{"\xff\xfea\x00\n\x001\x00", csv.Options{}, `f.csv:1: NUL byte; is this a text file? csv.encoding: utf-16 reads one of two bytes a letter`},
-		{"a\nx\ny\x81\n", csv.Options{Encoding: "windows-1252"}, `f.csv:3:2: column a: this is not windows-1252; csv.encoding says what the file is in: utf-8, latin-1, utf-16`},
-		{"\xff\xfea\x00\n\x001\x00\n\x00\x00\xdc\n\x00", csv.Options{Encoding: "utf-16"}, `f.csv:3:1: column a: this is not utf-16; csv.encoding says what the file is in: utf-8, latin-1, windows-1252`},
-		{"a\n1\n", csv.Options{Encoding: "ebcdic"}, `f.csv: encoding "ebcdic", wanted utf-8, latin-1, windows-1252, utf-16`},
+		{"a\nx\ny\x81\n", csv.Options{Encoding: "windows-1252"}, `f.csv:3:2: column a: must be windows-1252; set csv.encoding to one of utf-8, latin-1, utf-16`},
+		{"\xff\xfea\x00\n\x001\x00\n\x00\x00\xdc\n\x00", csv.Options{Encoding: "utf-16"}, `f.csv:3:1: column a: must be utf-16; set csv.encoding to one of utf-8, latin-1, windows-1252`},
+		{"a\n1\n", csv.Options{Encoding: "ebcdic"}, `f.csv: encoding must be utf-8, latin-1, windows-1252, utf-16, got "ebcdic"`},
 		{"a\n1\n", csv.Options{Decimal: ";"}, `f.csv: decimal must be a point or a comma, got ";"`},
 		{"a\n1\n", csv.Options{Thousands: "_"}, `f.csv: thousands must be , . ' or "space", got "_"`},
 		{"a\n1\n", csv.Options{Decimal: ",", Thousands: ","}, `f.csv: decimal and thousands must differ, got ','`},
@@ -306,7 +306,7 @@ func TestBadInput(t *testing.T) {
 	if _, err := csv.ReadFile(context.Background(), "no/such.csv", csv.Options{}); err == nil || err.Error() != "open no/such.csv: no such file or directory" {
 		t.Errorf("error %v for a file that is not there", err)
 	}
-	if _, err := csv.ReadFile(context.Background(), ".", csv.Options{}); err == nil || err.Error() != ".: a folder, wanted a file" {
+	if _, err := csv.ReadFile(context.Background(), ".", csv.Options{}); err == nil || err.Error() != ".: must be a file, got a folder" {
 		t.Errorf("error %v for a directory", err)
 	}
 }

@@ -234,11 +234,11 @@ func (c *columns) declare(shapes []columnValues, o *Options) error {
 }
 
 // errEmptyKey is an object with the key "".
-var errEmptyKey = errors.New("a key without letters, wanted the name of a column")
+var errEmptyKey = errors.New("key must not be empty")
 
 // errTableName is a value that no table has.
 func errTableName(name string) error {
-	return fmt.Errorf("column %s: an object or an array, wanted a number, a string, true, false or null; data.drop leaves the column out", name)
+	return fmt.Errorf("column %s: must be a number, a string, true, false or null, got an object or an array; data.drop leaves the column out", name)
 }
 
 // record is a table.Record that lines are read into.

@@ -49,7 +49,7 @@ func readHeader(r io.Reader) (header, error) {
 	fixed := make([]byte, len(magic)+2)
 	if _, err := io.ReadFull(r, fixed); err != nil || string(fixed[:len(magic)]) != magic {
 		if string(fixed[:2]) == "PK" {
-			return h, errors.New("an archive is read from its end, wanted a regular file that is not packed")
+			return h, errors.New("archive must be a regular uncompressed file: it is read from its end")
 		}
 		if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			err = errors.New("not an array as numpy writes it: it does not begin with \\x93NUMPY")
@@ -63,7 +63,7 @@ func readHeader(r io.Reader) (header, error) {
 	case 2, 3:
 		size = 4
 	default:
-		return h, fmt.Errorf("version %d of the format, wanted 1 to 3", version)
+		return h, fmt.Errorf("format version must be 1 to 3, got %d", version)
 	}
 	var counted [4]byte
 	if _, err := io.ReadFull(r, counted[:size]); err != nil {
@@ -71,7 +71,7 @@ func readHeader(r io.Reader) (header, error) {
 	}
 	length = int(binary.LittleEndian.Uint32(counted[:]))
 	if length > maxHeader {
-		return h, fmt.Errorf("a header of %d bytes, wanted at most %d", length, maxHeader)
+		return h, fmt.Errorf("header must have at most %[2]d bytes, got %[1]d", length, maxHeader)
 	}
 	text := make([]byte, length)
 	if _, err := io.ReadFull(r, text); err != nil {
@@ -93,7 +93,7 @@ func (h *header) parse(text string) error {
 		return errors.New("its header is damaged: it is no dictionary")
 	}
 	if h.fortran, ok = all["fortran_order"].(bool); !ok {
-		return errors.New("its header is damaged: it does not say in which order the axes are")
+		return errors.New("damaged header: missing axis order")
 	}
 	shape, ok := all["shape"].([]any)
 	if !ok {

@@ -61,7 +61,7 @@ func (f *file) listArchive(b *steady.Bytes) error {
 		return f.arrayError("", fmt.Errorf("the archive is damaged: %w", err))
 	}
 	if len(z.File) > maxArrays {
-		return f.arrayError("", fmt.Errorf("%d arrays, wanted at most %d", len(z.File), maxArrays))
+		return f.arrayError("", fmt.Errorf("number of arrays must be at most %[2]d, got %[1]d", len(z.File), maxArrays))
 	}
 	for _, e := range z.File {
 		name, is := strings.CutSuffix(e.Name, ".npy")
@@ -169,7 +169,7 @@ func (m *member) readerAt(b *steady.Bytes) (io.ReaderAt, error) {
 		return io.NewSectionReader(b.At, m.offset, size), nil
 	}
 	if m.entry == "" {
-		return nil, errors.New("the array is in Fortran's order, column after column, wanted a regular file that is not packed")
+		return nil, errors.New("array in Fortran order must be in a regular uncompressed file")
 	}
 	r, end, err := m.reader(b)
 	if err != nil {

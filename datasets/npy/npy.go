@@ -120,13 +120,13 @@ func (f *file) describe(k int) {
 	m := &f.arrays[k]
 	h := &m.head
 	if m.why == "" && (len(h.shape) == 0 || len(h.shape) > 2) {
-		m.why = fmt.Sprintf("the array has %d axes, wanted one or two", len(h.shape))
+		m.why = fmt.Sprintf("array must have one or two axes, got %d", len(h.shape))
 	}
 	if m.why == "" && h.shape[0] != f.form.Rows {
-		m.why = fmt.Sprintf("the array has %d rows, wanted %d", h.shape[0], f.form.Rows)
+		m.why = fmt.Sprintf("array must have %[2]d rows, got %[1]d", h.shape[0], f.form.Rows)
 	}
 	if m.why == "" && len(h.shape) == 2 && h.named() {
-		m.why = "the array has fields and two axes, wanted one of them"
+		m.why = "array must not have both fields and two axes"
 	}
 	if m.why == "" && h.item == 0 {
 		m.why = "its elements have no bytes"

@@ -205,23 +205,23 @@ func TestErrors(t *testing.T) {
 		{"infinite.npy", datasets.Roles{}, "infinite.npy: row 1: column x0: value must be finite; exclude the column with data.drop"},
 		{"norows.npy", datasets.Roles{}, "norows.npy: no rows"},
 		{"claim.npy", datasets.Roles{}, "claim.npy: column x0: the array has 1000000000 columns and no rows; data.drop leaves the column out"},
-		{"cube.npy", datasets.Roles{}, "cube.npy: column x0: the array has 3 axes, wanted one or two; data.drop leaves the column out"},
-		{"void.npy", datasets.Roles{}, "void.npy: column x0 is of type |V8, wanted numbers, truths, texts or times; data.drop leaves the column out"},
+		{"cube.npy", datasets.Roles{}, "cube.npy: column x0: array must have one or two axes, got 3; data.drop leaves the column out"},
+		{"void.npy", datasets.Roles{}, "void.npy: column x0 must have numbers, Booleans, strings or times, got type |V8; data.drop leaves the column out"},
 		{"nested.npy", datasets.Roles{}, `nested.npy: field "a" is itself an array or a structure; write it as columns of its own`},
 		{"weights.npy", datasets.Roles{Weight: "w", Target: []string{"y"}}, "weights.npy: row 0: column w: weight must be a number ≥ 0, got -1 (and 1 more in this column)\n" +
 			"weights.npy: row 0: column y: the target is missing; set missing_target: drop to skip such rows (and 1 more in this column)"},
 		{"pipe.npz", datasets.Roles{}, "pipe.npz: the archive is damaged: zip: not a valid zip file"},
-		{"testdata/complex.npy", datasets.Roles{}, "testdata/complex.npy: column x0 is of type <c16, wanted numbers, truths, texts or times; data.drop leaves the column out\n" +
-			"testdata/complex.npy: column x1 is of type <c16, wanted numbers, truths, texts or times; data.drop leaves the column out\n" +
-			"testdata/complex.npy: column x2 is of type <c16, wanted numbers, truths, texts or times; data.drop leaves the column out"},
+		{"testdata/complex.npy", datasets.Roles{}, "testdata/complex.npy: column x0 must have numbers, Booleans, strings or times, got type <c16; data.drop leaves the column out\n" +
+			"testdata/complex.npy: column x1 must have numbers, Booleans, strings or times, got type <c16; data.drop leaves the column out\n" +
+			"testdata/complex.npy: column x2 must have numbers, Booleans, strings or times, got type <c16; data.drop leaves the column out"},
 		{"testdata/objects.npy", datasets.Roles{}, "testdata/objects.npy: column x0: it has objects of Python, which only Python reads; save it with a type of numbers or texts; data.drop leaves the column out"},
-		{"testdata/stored.npz", datasets.Roles{Target: []string{"y"}}, "testdata/stored.npz: column names: the array has 3 rows, wanted 50; data.drop leaves the column out"},
+		{"testdata/stored.npz", datasets.Roles{Target: []string{"y"}}, "testdata/stored.npz: column names: array must have 50 rows, got 3; data.drop leaves the column out"},
 		{"testdata/rows.npy", datasets.Roles{Drop: []string{"seen"}}, "testdata/rows.npy: column sold has times, of type <M8[D]; data.dates takes them apart into numbers, data.drop leaves the column out"},
-		{"testdata/rows.npy", datasets.Roles{Weight: "city", Drop: []string{"sold", "seen"}}, "testdata/rows.npy: column city has texts, of type <U8, wanted weights, which are numbers"},
+		{"testdata/rows.npy", datasets.Roles{Weight: "city", Drop: []string{"sold", "seen"}}, "testdata/rows.npy: column city must have numeric weights, got type <U8"},
 		{"testdata/rows.npy", datasets.Roles{Group: "city", Drop: []string{"sold", "seen"}}, "testdata/rows.npy: row 0: column city: the group is missing (and 82 more in this column)"},
 		{"testdata/rows.npy", datasets.Roles{Kinds: map[string]datasets.Kind{"letter": datasets.Numeric}, Drop: []string{"sold", "seen"}}, `testdata/rows.npy: row 0: column letter: "a" is not a number`},
 		{"testdata/rows.npy", datasets.Roles{Dates: map[string]datasets.Date{"city": {}, "big": {}, "gone": {}}},
-			"testdata/rows.npy: dates: column big is of type >f8, wanted dates or texts\n" +
+			"testdata/rows.npy: dates: column big must have dates or strings, got type >f8\n" +
 				`testdata/rows.npy: dates: no column "gone"; there are big, single, half, count, small, unsigned, truth, city, letter, sold, seen, id and 2 more`},
 		{"testdata/rows.npy", datasets.Roles{Dates: map[string]datasets.Date{"city": {}}, Drop: []string{"sold", "seen"}}, `testdata/rows.npy: row 2: column city_year: must be a date such as 2024-03-31 or 31.3.2024 (for 31/3/2024 set order: dmy, for 3/31/2024 order: mdy), got "Zürich"`},
 	} {
@@ -287,7 +287,7 @@ func TestCores(t *testing.T) {
 		first := 0
 		err = src.Blocks(ctx, func(b datasets.Set) error {
 			if want := min(rowblock.Size, n-first); b.Rows() != want {
-				return fmt.Errorf("a block of %d rows, wanted %d", b.Rows(), want)
+				return fmt.Errorf("must be %[2]d, got a block of %[1]d rows", b.Rows(), want)
 			}
 			for i := range b.Rows() {
 				for j := range d {

@@ -120,7 +120,7 @@ func (c *column) open(r *pq.Reader) error {
 		return err
 	}
 	if c.chunk, err = r.RowGroup(c.group).Column(c.index); err != nil {
-		return fmt.Errorf("it is packed by %s, wanted snappy, zstd, gzip, brotli, lz4 (raw) or nothing: %w", chunk.Compression(), err)
+		return fmt.Errorf("compression must be snappy, zstd, gzip, brotli, lz4 (raw) or none, got %[1]s: %[2]w", chunk.Compression(), err)
 	}
 	return nil
 }
@@ -255,7 +255,7 @@ func convert[T ~[]byte](c *column, values []T) (arrow.Array, error) {
 		b := array.NewDecimal256Builder(c.mem, t)
 		for _, v := range values {
 			if len(v) == 0 || len(v) > 32 {
-				return nil, fmt.Errorf("a decimal of %d bytes, wanted 1 to 32", len(v))
+				return nil, fmt.Errorf("decimal must have 1 to 32 bytes, got %d", len(v))
 			}
 			b.Append(bigEndian(v))
 		}

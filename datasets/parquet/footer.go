@@ -28,7 +28,7 @@ var errNotParquet = errors.New("not a file of Parquet: it does not end with PAR1
 // checkTail checks that the bytes end as a file of Parquet does.
 func checkTail(b *steady.Bytes) error {
 	if b.At == nil {
-		return errors.New("it is read from its end, column by column, wanted a regular file that is not packed; through a pipe comes the stream format of Arrow")
+		return errors.New("must be a regular uncompressed file: it is read from its end; use the stream format of Arrow for pipes")
 	}
 	var tail [8]byte
 	if b.Size < 12 {
@@ -74,7 +74,7 @@ func check(m *metadata.FileMetaData, size int64) error {
 		g := m.RowGroup(k)
 		n := g.NumRows()
 		if n < 0 || n > math.MaxInt64/4-rows {
-			return fmt.Errorf("damaged: row group %d says it has %d rows", k, n)
+			return fmt.Errorf("damaged: row group %d declares %d rows", k, n)
 		}
 		if rows += n; g.NumColumns() != m.NumColumns() {
 			return fmt.Errorf("damaged: row group %d has %d columns, the schema has %d", k, g.NumColumns(), m.NumColumns())
@@ -89,7 +89,7 @@ func check(m *metadata.FileMetaData, size int64) error {
 		}
 	}
 	if rows != m.NumRows {
-		return fmt.Errorf("damaged: the footer says that there are %d rows, the row groups %d", m.NumRows, rows)
+		return fmt.Errorf("damaged: the footer declares %d rows, the row groups %d", m.NumRows, rows)
 	}
 	return nil
 }

@@ -125,10 +125,10 @@ func TestErrors(t *testing.T) {
 		{"footer.parquet", datasets.Roles{}, fmt.Sprintf("footer.parquet: damaged: a footer of 2147483647 bytes in a file of %d", len(whole))},
 		{"damaged.parquet", datasets.Roles{Drop: []string{"sold", "seen", "zoned"}}, "damaged.parquet: row group 0: column double: damaged: "},
 		{"testdata/empty.parquet", datasets.Roles{Drop: []string{"sold", "seen", "zoned"}}, "testdata/empty.parquet: no rows"},
-		{"testdata/nested.parquet", datasets.Roles{}, "testdata/nested.parquet: column list is of type list, wanted numbers, truths, texts or times; data.drop leaves the column out\n" +
-			"testdata/nested.parquet: column structure is of type structure, wanted numbers, truths, texts or times; data.drop leaves the column out\n" +
-			"testdata/nested.parquet: column clock is of type time of day, wanted numbers, truths, texts or times; data.drop leaves the column out\n" +
-			"testdata/nested.parquet: column raw is of type fixed-size binary, wanted numbers, truths, texts or times; data.drop leaves the column out"},
+		{"testdata/nested.parquet", datasets.Roles{}, "testdata/nested.parquet: column list must have numbers, Booleans, strings or times, got type list; data.drop leaves the column out\n" +
+			"testdata/nested.parquet: column structure must have numbers, Booleans, strings or times, got type structure; data.drop leaves the column out\n" +
+			"testdata/nested.parquet: column clock must have numbers, Booleans, strings or times, got type time of day; data.drop leaves the column out\n" +
+			"testdata/nested.parquet: column raw must have numbers, Booleans, strings or times, got type fixed-size binary; data.drop leaves the column out"},
 		{"testdata/brotli.parquet", datasets.Roles{}, ""},
 		{"testdata/nested.parquet", datasets.Roles{Drop: nested, Target: []string{"y"}}, ""},
 		{"testdata/snappy.parquet", datasets.Roles{}, "testdata/snappy.parquet: column sold has times, of type date; data.dates takes them apart into numbers, data.drop leaves the column out\n" +

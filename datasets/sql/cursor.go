@@ -377,7 +377,7 @@ func secondsOf(src any) (int64, error) {
 		if t, ok := (datasets.Date{}).Parse([]byte(v)); ok {
 			return t.Unix(), nil
 		}
-		return 0, fmt.Errorf("%q is not a date, wanted one such as 2024-03-31", v)
+		return 0, fmt.Errorf("must be a date such as 2024-03-31, got %q", v)
 	}
 	return 0, unsupportedValue(src, "a time")
 }
@@ -405,5 +405,5 @@ func appendString(dst []byte, src any, zoned bool) ([]byte, error) {
 }
 
 func unsupportedValue(src any, want string) error {
-	return fmt.Errorf("the driver returns a %T, wanted %s", src, want)
+	return fmt.Errorf("the driver must return %[2]s, got %[1]T", src, want)
 }

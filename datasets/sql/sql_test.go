@@ -253,7 +253,7 @@ func TestFaults(t *testing.T) {
 	if _, err := sql.Read(ctx, db, "select a from odd", nil, sql.Options{}); err == nil || err.Error() != `select a from odd: row 2: column a: "three" is not a number` {
 		t.Error(err)
 	}
-	if _, err := sql.Read(ctx, db, "select * from odd", nil, sql.Options{}); err == nil || err.Error() != `select * from odd: column b is of type BLOB, wanted numbers, truths, texts or times; data.drop leaves the column out` {
+	if _, err := sql.Read(ctx, db, "select * from odd", nil, sql.Options{}); err == nil || err.Error() != `select * from odd: column b must have numbers, Booleans, strings or times, got type BLOB; data.drop leaves the column out` {
 		t.Error(err)
 	}
 	if set, err := sql.Read(ctx, db, "select * from odd where a < 3", nil, sql.Options{Roles: datasets.Roles{Drop: []string{"b"}}}); err != nil || set.Rows() != 2 {

@@ -23,7 +23,7 @@ func (s *source) parse(r *row, b []byte) error {
 		case bytes.IndexByte(word, ',') >= 0:
 			return fmt.Errorf("label %q: several labels for one row are not supported", word)
 		case bytes.IndexByte(word, ':') >= 0:
-			return fmt.Errorf("%q, wanted a label first", word)
+			return fmt.Errorf("must be a label first, got %q", word)
 		}
 		return fmt.Errorf("label %q is not a number", word)
 	}
@@ -33,12 +33,12 @@ func (s *source) parse(r *row, b []byte) error {
 		word, b = cut(b)
 		colon := bytes.IndexByte(word, ':')
 		if colon < 0 {
-			return fmt.Errorf("%q, wanted column:value", word)
+			return fmt.Errorf("must be column:value, got %q", word)
 		}
 		if string(word[:colon]) == "qid" && len(r.columns) == 0 && !r.grouped {
 			group, err := strconv.Atoi(string(word[colon+1:]))
 			if err != nil {
-				return fmt.Errorf("%q, wanted qid: and an integer", word)
+				return fmt.Errorf("must be qid: and an integer, got %q", word)
 			}
 			r.grouped, r.group = true, group
 			continue
@@ -68,7 +68,7 @@ func (s *source) entry(r *row, column, value []byte) error {
 		return fmt.Errorf("column %s of %d, which count from %d", column, s.cols, first)
 	}
 	if n := len(r.columns); n > 0 && int(r.columns[n-1]) >= j {
-		return fmt.Errorf("column %d follows column %d, wanted ascending ones", j+first, int(r.columns[n-1])+first)
+		return fmt.Errorf("column indices must ascend, got %d after %d", j+first, int(r.columns[n-1])+first)
 	}
 	v, ok := text.Number(value)
 	if !ok {

@@ -50,7 +50,7 @@ func Moons(rows int, noise float64, seed uint64) (datasets.Set, error) {
 //	t = 2π·U[0, 1],  x = r·(cos t, sin t) + noise·N,  r = 1 for class 0 and radius for class 1
 func Circles(rows int, radius, noise float64, seed uint64) (datasets.Set, error) {
 	if !(radius > 0 && radius < 1) {
-		return datasets.Set{}, fmt.Errorf("synthetic: circles: inner radius %v, wanted a number between 0 and 1", radius)
+		return datasets.Set{}, fmt.Errorf("synthetic: circles: inner radius must be a number between 0 and 1, got %v", radius)
 	}
 	return draw("circles", rows, 2, noise, 2, seed, func(x []float64, rng *rand.Rand) float64 {
 		class := rng.IntN(2)
@@ -68,7 +68,7 @@ func Circles(rows int, radius, noise float64, seed uint64) (datasets.Set, error)
 //	x = c + spread·N,  where the center c of each class is U[−10, 10] in every column
 func Blobs(rows, cols, classes int, spread float64, seed uint64) (datasets.Set, error) {
 	if cols < 1 || classes < 1 {
-		return datasets.Set{}, fmt.Errorf("synthetic: blobs: %d columns and %d classes, wanted at least one of each", cols, classes)
+		return datasets.Set{}, fmt.Errorf("synthetic: blobs: numbers of columns and classes must be at least 1, got %d and %d", cols, classes)
 	}
 	centers := mat.NewDense(classes, cols, nil)
 	rng := rand.New(rand.NewPCG(seed, centerStream))
@@ -86,7 +86,7 @@ func Blobs(rows, cols, classes int, spread float64, seed uint64) (datasets.Set, 
 //	y = 10·sin(π·x₀·x₁) + 20·(x₂ − ½)² + 10·x₃ + 5·x₄ + noise·N
 func Friedman1(rows, cols int, noise float64, seed uint64) (datasets.Set, error) {
 	if cols < 5 {
-		return datasets.Set{}, fmt.Errorf("synthetic: friedman1: %d columns, wanted at least 5", cols)
+		return datasets.Set{}, fmt.Errorf("synthetic: friedman1: number of columns must be at least 5, got %d", cols)
 	}
 	if err := checkNoise("friedman1", noise); err != nil {
 		return datasets.Set{}, err
@@ -106,7 +106,7 @@ func Friedman1(rows, cols int, noise float64, seed uint64) (datasets.Set, error)
 //	x = squares·U[0, 1],  class = (⌊x₀⌋ + ⌊x₁⌋) mod 2
 func Checkerboard(rows, squares int, seed uint64) (datasets.Set, error) {
 	if squares < 1 {
-		return datasets.Set{}, fmt.Errorf("synthetic: checkerboard: %d squares, wanted at least 1", squares)
+		return datasets.Set{}, fmt.Errorf("synthetic: checkerboard: number of squares must be at least 1, got %d", squares)
 	}
 	return draw("checkerboard", rows, 2, 0, 2, seed, func(x []float64, rng *rand.Rand) float64 {
 		x[0], x[1] = float64(squares)*rng.Float64(), float64(squares)*rng.Float64()
@@ -125,7 +125,7 @@ const (
 // the inputs. Noise has a stream of its own, so that other noise leaves the points beneath alone.
 func draw(name string, rows, cols int, noise float64, classes int, seed uint64, row func(x []float64, rng *rand.Rand) float64) (datasets.Set, error) {
 	if rows < 1 {
-		return datasets.Set{}, fmt.Errorf("synthetic: %s: %d rows, wanted at least 1", name, rows)
+		return datasets.Set{}, fmt.Errorf("synthetic: %s: number of rows must be at least 1, got %d", name, rows)
 	}
 	if err := checkNoise(name, noise); err != nil {
 		return datasets.Set{}, err
@@ -148,7 +148,7 @@ func draw(name string, rows, cols int, noise float64, classes int, seed uint64, 
 
 func checkNoise(name string, noise float64) error {
 	if !(noise >= 0) || math.IsInf(noise, 0) {
-		return fmt.Errorf("synthetic: %s: noise %v, wanted a number ≥ 0", name, noise)
+		return fmt.Errorf("synthetic: %s: noise must be a number ≥ 0, got %v", name, noise)
 	}
 	return nil
 }

@@ -135,14 +135,14 @@ func TestErrors(t *testing.T) {
 		err  error
 		want string
 	}{
-		{try(synthetic.Moons(0, .1, 1)), "synthetic: moons: 0 rows, wanted at least 1"},
-		{try(synthetic.Moons(5, -1, 1)), "synthetic: moons: noise -1, wanted a number ≥ 0"},
-		{try(synthetic.SCurve(5, math.NaN(), 1)), "synthetic: s_curve: noise NaN, wanted a number ≥ 0"},
-		{try(synthetic.Circles(5, 1, 0, 1)), "synthetic: circles: inner radius 1, wanted a number between 0 and 1"},
-		{try(synthetic.Blobs(5, 0, 2, 1, 1)), "synthetic: blobs: 0 columns and 2 classes, wanted at least one of each"},
-		{try(synthetic.Friedman1(5, 4, 1, 1)), "synthetic: friedman1: 4 columns, wanted at least 5"},
-		{try(synthetic.Friedman1(5, 5, math.Inf(1), 1)), "synthetic: friedman1: noise +Inf, wanted a number ≥ 0"},
-		{try(synthetic.Checkerboard(5, 0, 1)), "synthetic: checkerboard: 0 squares, wanted at least 1"},
+		{try(synthetic.Moons(0, .1, 1)), "synthetic: moons: number of rows must be at least 1, got 0"},
+		{try(synthetic.Moons(5, -1, 1)), "synthetic: moons: noise must be a number ≥ 0, got -1"},
+		{try(synthetic.SCurve(5, math.NaN(), 1)), "synthetic: s_curve: noise must be a number ≥ 0, got NaN"},
+		{try(synthetic.Circles(5, 1, 0, 1)), "synthetic: circles: inner radius must be a number between 0 and 1, got 1"},
+		{try(synthetic.Blobs(5, 0, 2, 1, 1)), "synthetic: blobs: numbers of columns and classes must be at least 1, got 0 and 2"},
+		{try(synthetic.Friedman1(5, 4, 1, 1)), "synthetic: friedman1: number of columns must be at least 5, got 4"},
+		{try(synthetic.Friedman1(5, 5, math.Inf(1), 1)), "synthetic: friedman1: noise must be a number ≥ 0, got +Inf"},
+		{try(synthetic.Checkerboard(5, 0, 1)), "synthetic: checkerboard: number of squares must be at least 1, got 0"},
 	} {
 		if c.err == nil || c.err.Error() != c.want {
 			t.Errorf("error %v, want %s", c.err, c.want)

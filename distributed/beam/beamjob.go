@@ -83,7 +83,7 @@ type State struct {
 
 // ErrPasses is the error of a fit that needs more passes than [Job.Passes]. The finished passes are
 // in the store, and the same job with more passes resumes.
-var ErrPasses = errors.New("more passes over the rows are wanted than the job allows")
+var ErrPasses = errors.New("the fit requires more passes than the job allows")
 
 // Fit adds the fit of a job to a pipeline. It returns a collection of one element, the name of the model, or panics
 // where the job cannot be done, as Beam's own transforms do: call [Job.Check] before.

@@ -117,7 +117,7 @@ func (s OneClass) fit(ctx context.Context, data datasets.Set) (*FittedOneClass, 
 		return nil, design.NonFiniteError(0, data)
 	}
 	if !p.Converged {
-		f.report.Warnings = append(f.report.Warnings, fmt.Sprintf("the duality gap is still %.2g of the objective after %d readings of the rows; raise max_iter or tol", p.Gap, p.Iterations))
+		f.report.Warnings = append(f.report.Warnings, fmt.Sprintf("the duality gap is still %.2g of the objective after %d passes over the rows; raise max_iter or tol", p.Gap, p.Iterations))
 	}
 	if p.Flat {
 		f.report.Warnings = append(f.report.Warnings, "the origin lies among the rows, so that no plane parts them from it; put rff or nystroem before one_class")

@@ -158,7 +158,7 @@ func (s KMeans) fitted(m *kmeans.Model) *FittedKMeans {
 		r.Solver = "minibatch"
 	}
 	if !m.Converged {
-		r.Warnings = []string{fmt.Sprintf("the centres were still moving after %d readings of the rows; raise max_iter or tol", m.Iterations)}
+		r.Warnings = []string{fmt.Sprintf("the centers had not converged after %d passes over the rows; raise max_iter or tol", m.Iterations)}
 	}
 	return &FittedKMeans{centered{m, r}}
 }

@@ -45,7 +45,7 @@ func combined(all []estimator.Prediction, weights, sizes []float64, classes int)
 			sum, width = make([]float64, len(list)), columns
 		}
 		if len(list) != len(sum) || columns != width {
-			return estimator.Prediction{}, errors.New("members say different numbers of things")
+			return estimator.Prediction{}, errors.New("members have different numbers of outputs")
 		}
 		for i, v := range list {
 			sum[i] += w * v

@@ -88,7 +88,10 @@ func (s *Ensemble) checkParts() error {
 	case s.Estimator == nil && s.Seeds > 0:
 		return param.FieldError{Problem: "seeds requires estimator", Hint: "set estimator, or remove seeds"}
 	case s.Estimator == nil:
-		return s.Members.Check()
+		if err := s.Members.Check(); err != nil {
+			return param.FieldError{Problem: err.Error()}
+		}
+		return nil
 	case s.Seeds < 2:
 		return errors.New("an integer ≥ 2 with estimator")
 	case len(seedsOf(s.Estimator)) == 0:

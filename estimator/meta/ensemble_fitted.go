@@ -37,7 +37,7 @@ func (f *FittedEnsemble) look() error {
 	for _, m := range f.members {
 		one := estimator.OutputsOf(m.Predictor)
 		if !slices.Equal(one.Classes, classes) {
-			return fmt.Errorf("%s tells apart the classes %q, and %s %q", first.Name, classes, m.Name, one.Classes)
+			return fmt.Errorf("members must have the same classes, got %s with %q and %s with %q", first.Name, classes, m.Name, one.Classes)
 		}
 		has &= one.Has
 	}

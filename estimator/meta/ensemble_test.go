@@ -218,7 +218,7 @@ func TestCombineIsFitWithoutFitting(t *testing.T) {
 		t.Error(err)
 	}
 	crossed[0].Values = crossed[0].Values[:50]
-	if _, err := meta.NewEnsemble().Combine(context.Background(), data, members, crossed); err == nil || !strings.Contains(err.Error(), "member 1 says something of 50 rows, there are 60") {
+	if _, err := meta.NewEnsemble().Combine(context.Background(), data, members, crossed); err == nil || !strings.Contains(err.Error(), "member 1 predicts 50 rows of 60") {
 		t.Error(err)
 	}
 	equal := meta.NewEnsemble()
@@ -283,7 +283,7 @@ func TestEnsembleRefuses(t *testing.T) {
 		{meta.NewSeedEnsemble(ridge, 3), "estimator has no random seed"},
 		{meta.NewSeedEnsemble(fourier(1, ridge), 1), "must be an integer ≥ 2 with estimator, got 1"},
 		{meta.NewEnsemble(meta.Member{Name: "a", Estimator: ridge}, meta.Member{Name: "a", Estimator: ridge}), "two members are called a"},
-		{meta.NewEnsemble(meta.Member{Name: "a.b", Estimator: ridge}), `name "a.b"`},
+		{meta.NewEnsemble(meta.Member{Name: "a.b", Estimator: ridge}), `member 1: name must be letters, digits, _ and -, got "a.b"`},
 		{ensemble(nil), "member a has no spec"},
 		{ensemble(ridge, target("quantile", nil)), "b: estimator: target: estimator is missing"},
 	} {

@@ -39,7 +39,7 @@ func (m Members) Check() error {
 	for i, one := range m {
 		switch {
 		case !suggest.ValidName(one.Name):
-			return fmt.Errorf("member %d: name %q, wanted letters, digits, _ and -", i+1, one.Name)
+			return fmt.Errorf("member %d: name must be letters, digits, _ and -, got %q", i+1, one.Name)
 		case names[one.Name]:
 			return fmt.Errorf("two members are called %s", one.Name)
 		case one.Estimator == nil:

@@ -178,7 +178,7 @@ func (p *outOfFold) take(found []share.Outcome, folds []datasets.Fold, at []int,
 			continue
 		}
 		if len(o.Values) != len(folds[f].Test) {
-			p.err = errors.New("a model within says nothing of some rows")
+			p.err = errors.New("the inner model has no prediction for some rows")
 			continue
 		}
 		if p.Values == nil {

@@ -92,7 +92,7 @@ func (t truth) sums(ctx context.Context, predictions []estimator.Prediction, giv
 		}
 	}
 	if rows == 0 {
-		return nil, errors.New("there is no row that every member says something of without having seen it")
+		return nil, errors.New("no row has out-of-fold predictions of all members")
 	}
 	precisions := stacking.Precisions(t.y, t.width, weights)
 	sums, a := stacking.NewSums(len(pred)), make([]float64, len(pred))
@@ -120,10 +120,10 @@ func (t truth) lists(predictions []estimator.Prediction) ([][]float64, error) {
 	for k, p := range predictions {
 		list, width := outputs(p, t.probable)
 		if len(p.Values) != n {
-			return nil, fmt.Errorf("member %d says something of %d rows, there are %d", k+1, len(p.Values), n)
+			return nil, fmt.Errorf("member %d predicts %d rows of %d", k+1, len(p.Values), n)
 		}
 		if width != t.width || len(list) != n*width {
-			return nil, fmt.Errorf("member %d says %d numbers of each row, wanted %d", k+1, width, t.width)
+			return nil, fmt.Errorf("member %[1]d must have %[3]d outputs per row, got %[2]d", k+1, width, t.width)
 		}
 		lists[k] = list
 	}

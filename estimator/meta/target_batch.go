@@ -152,7 +152,7 @@ func (s Target) checkLeaveOneOut(gcv bool) error {
 	case s.learns() || s.Smear:
 		return errors.New("what it learns from the targets would be another without each row; use k folds")
 	case gcv:
-		return errors.New("generalised cross-validation speaks of errors in transformed targets; use loo or k folds")
+		return errors.New("generalized cross-validation scores transformed targets; use loo or k-fold cross-validation")
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func newSquares(s Expectile, schema datasets.Schema, d int) *squares {
 // Add adds the rows of a block.
 func (q *squares) Add(ctx context.Context, first int, block datasets.Set) error {
 	if block.Cols() != q.d {
-		return fmt.Errorf("expectile: row %d: %d columns, wanted %d", first, block.Cols(), q.d)
+		return fmt.Errorf("expectile: row %[1]d: number of columns must be %[3]d, got %[2]d", first, block.Cols(), q.d)
 	}
 	if block.Schema = q.schema; block.Y == nil {
 		return errors.New("expectile: the rows have no targets")

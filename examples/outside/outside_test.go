@@ -53,11 +53,11 @@ func read(t *testing.T, text string) pipeline.Pipeline {
 // differ returns where two lists differ by more than a tolerance.
 func differ(got, want []float64, tolerance float64) string {
 	if len(got) != len(want) {
-		return fmt.Sprintf("%d numbers, wanted %d", len(got), len(want))
+		return fmt.Sprintf("number of numbers must be %[2]d, got %[1]d", len(got), len(want))
 	}
 	for i, v := range got {
 		if !(math.Abs(v-want[i]) <= tolerance*max(1, math.Abs(want[i]))) {
-			return fmt.Sprintf("number %d is %v, wanted %v", i, v, want[i])
+			return fmt.Sprintf("number %[1]d must be %[3]v, got %[2]v", i, v, want[i])
 		}
 	}
 	return ""

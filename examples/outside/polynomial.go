@@ -148,7 +148,7 @@ func (f *FittedPolynomial) TransformTo(ctx context.Context, dst *mat.Dense, X ma
 		return errors.New("polynomial: no matrix")
 	}
 	if r, c := dst.Dims(); r != rowsOf(X) || c != f.OutputWidth() {
-		return fmt.Errorf("polynomial: a tile of %d×%d, wanted a row for each row and %d columns", r, c, f.OutputWidth())
+		return fmt.Errorf("polynomial: tile must have one row per input row and %[3]d columns, got %[1]d×%[2]d", r, c, f.OutputWidth())
 	}
 	return f.project(ctx, X, func(i int, products []float64) {
 		f.features(dst.RawRowView(i), products, f.scale)

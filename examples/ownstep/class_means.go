@@ -95,7 +95,7 @@ func classesOf(data datasets.Set) ([]string, error) {
 	var classes []string
 	for i, y := range data.Y {
 		if y != math.Trunc(y) || y < 0 || y > 1e6 {
-			return nil, fmt.Errorf("row %d: target %v, wanted a class code 0, 1, …", i, y)
+			return nil, fmt.Errorf("row %d: target must be a class code 0, 1, …, got %v", i, y)
 		}
 		for float64(len(classes)) <= y {
 			classes = append(classes, strconv.Itoa(len(classes)))

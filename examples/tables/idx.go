@@ -33,7 +33,7 @@ func images(folder, pixels, digits string) (datasets.Set, error) {
 	Y := make([]float64, len(labels))
 	for i, digit := range labels {
 		if digit > 9 {
-			return datasets.Set{}, fmt.Errorf("%s: label %d is %d, wanted a digit", digits, i, digit)
+			return datasets.Set{}, fmt.Errorf("%s: label %d must be a digit, got %d", digits, i, digit)
 		}
 		Y[i] = float64(digit)
 	}
@@ -70,7 +70,7 @@ func readIDX(folder, name string) (shape []int, values []byte, err error) {
 	}
 	values = text[4+4*len(shape):]
 	if size != len(values) {
-		return nil, nil, fmt.Errorf("%s has %d values, wanted %v", path, len(values), shape)
+		return nil, nil, fmt.Errorf("%[1]s must have %[3]v values, got %[2]d", path, len(values), shape)
 	}
 	return shape, values, nil
 }

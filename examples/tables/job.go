@@ -116,7 +116,7 @@ func (j job) predictions(ctx context.Context, path string) ([]float64, error) {
 		return nil
 	})
 	if err == nil && rows != j.test.Rows() {
-		err = fmt.Errorf("%s has %d predictions, wanted %d", path, rows, j.test.Rows())
+		err = fmt.Errorf("%[1]s must have %[3]d predictions, got %[2]d", path, rows, j.test.Rows())
 	}
 	return out, err
 }

@@ -94,7 +94,7 @@ func (s summary) absent() []string {
 
 func (s summary) writeLosses(w *strings.Builder) {
 	fmt.Fprintf(w, "## Every set\n\n%s", `Wrong test rows, or 1 − R², in per cent: mean ± standard deviation over the splits, and the rank. The best
-is bold. The last column says how far ours is behind the best peer (▼, ▼▼ for more than 5 %), or ahead of it.
+is bold. The last column is the difference of ours to the best baseline (▼, ▼▼ for more than 5 %), or ahead of it.
 
 `)
 	head(w, []string{"set", "measure"}, slices.Concat([]string{"rows", "tested", "inputs", "splits"}, s.names(), []string{"ours"}))

@@ -177,7 +177,7 @@ func TestFailures(t *testing.T) {
 		"it broke":                         breaks,
 		"took longer than 1ms":             waits,
 		"is missing the column prediction": writes("row,truth\n1,yes\n"),
-		"has 1 predictions, wanted 40":     writes("prediction\nyes\n"),
+		"must have 40 predictions, got 1":  writes("prediction\nyes\n"),
 		`"maybe" is no class; there are [`: writes("prediction\nmaybe\n"),
 	} {
 		l := reopen(t, filepath.Join(t.TempDir(), "results.jsonl"))

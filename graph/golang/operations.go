@@ -15,7 +15,7 @@ import (
 
 // predict writes the function that predicts: a statement or a loop for each value that has a variable.
 func (x *writer) predict() {
-	x.printf("\n// Predict returns what the model says of a row. It allocates nothing, and many goroutines may call it at once.\nfunc Predict(row Row) Prediction {\n")
+	x.printf("\n// Predict returns the prediction of the model for a row. It does not allocate, and is safe for concurrent use.\nfunc Predict(row Row) Prediction {\n")
 	x.choose()
 	for i, n := range x.g.Nodes() {
 		if x.uses[i] > 0 && !x.inside[i] && n.Op != ops.Constant {

@@ -193,7 +193,7 @@ func (x *writer) prediction() {
 		}
 		x.printf("}\n")
 	}
-	x.printf("\n// Prediction is what the model says of a row.\ntype Prediction struct {\n")
+	x.printf("\n// Prediction is the prediction of the model for a row.\ntype Prediction struct {\n")
 	var names []string
 	for _, o := range x.g.Outputs() {
 		name, kind := unused(exported(o.Name), names), x.kindOf(o)

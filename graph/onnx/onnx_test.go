@@ -172,12 +172,12 @@ func TestFaults(t *testing.T) {
 		g *graph.Graph
 		o Options
 	}{
-		"precision \"float16\", wanted one of float32, float64, float32-only": {classifier(), Options{Precision: "float16"}},
-		"opset 12, wanted one from 13 to 21":                                  {classifier(), Options{Opset: 12}},
-		"the model has the number 1e+300, which float32 does not reach":       {large, Options{}},
-		"two columns are called a":                                            {twice, Options{}},
-		"the output label has 2 columns, wanted 1":                            {wide, Options{}},
-		"it has no output":                                                    {graph.New(make([]graph.Input, 1)), Options{}},
+		"precision must be one of float32, float64, float32-only, got \"float16\"": {classifier(), Options{Precision: "float16"}},
+		"opset must be from 13 to 21, got 12":                                  {classifier(), Options{Opset: 12}},
+		"the model has the number 1e+300, which float32 does not reach":            {large, Options{}},
+		"two columns are called a":                                                 {twice, Options{}},
+		"output label must have 1 column, got 2":                            {wide, Options{}},
+		"it has no output": {graph.New(make([]graph.Input, 1)), Options{}},
 	} {
 		var b bytes.Buffer
 		if _, err := Write(&b, c.g, c.o); err == nil || !strings.Contains(err.Error(), want) {

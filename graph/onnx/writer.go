@@ -240,7 +240,7 @@ func (x *writer) output(name string, o graph.Output) error {
 	switch {
 	case o.Name == "label":
 		if t.width != 1 {
-			return fmt.Errorf("the output label has %d columns, wanted 1", t.width)
+			return fmt.Errorf("output label must have 1 column, got %d", t.width)
 		}
 		t.kind, t.width = x.label(name, i), 0
 	case x.number(i, x.comes) != name:

@@ -130,7 +130,7 @@ func (x *writer) head() {
 	}
 	x.printf("COLUMNS = %s\n", quoted(x.columns))
 	x.printf("CLASSES = %s\n", quoted(append([]string{}, x.g.Classes()...)))
-	x.printf("\n# Codes of the texts of categorical columns, and the texts that stand for a missing value beside the empty one.\n_CODES = {\n")
+	x.printf("\n# Codes of the categories, and the strings that denote a missing value in addition to the empty one.\n_CODES = {\n")
 	for j, name := range x.columns {
 		if levels[name] != nil {
 			x.printf("    %s: {", quoted(name))

@@ -89,7 +89,7 @@ func Draw(ctx context.Context, k spectral.Kernel, seed uint64, gamma []float64, 
 		for range each {
 			inverse := k.Pitch(rng.Rand)
 			if !spectral.Finite(inverse) || inverse < 0 {
-				return m, fmt.Errorf("pitch %v drawn for grid %d, wanted a number > 0", 1/inverse, p)
+				return m, fmt.Errorf("drawn pitch must be > 0, got %v for grid %d", 1/inverse, p)
 			}
 			m.Base, m.Shift = append(m.Base, inverse), append(m.Shift, rng.Float64())
 		}

@@ -39,7 +39,7 @@ func Check(level float64) error {
 	if level > 0 && level < 1 {
 		return nil
 	}
-	return fmt.Errorf("level %v, wanted a number between 0 and 1", level)
+	return fmt.Errorf("level must be a number between 0 and 1, got %v", level)
 }
 
 // Deviations returns how many standard deviations on both sides of its mean a normal number is within with the

@@ -237,7 +237,7 @@ func (t *Tree) Merge(ctx context.Context, other *Tree) error {
 	case other.problem != nil:
 		return other.problem
 	case other.leaves != t.leaves:
-		return fmt.Errorf("distributed: a tree over %d leaves, wanted %d", other.leaves, t.leaves)
+		return fmt.Errorf("distributed: tree must have %[2]d leaves, got %[1]d", other.leaves, t.leaves)
 	}
 	for _, pair := range [][2]*Tree{{t, other}, {other, t}} {
 		for at := range pair[0].nodes {

@@ -142,7 +142,7 @@ func HeadOf(content []byte, kind string) (head Head, err error) {
 // matches reports in what the search of another head differs.
 func (h Head) matches(theirs Head) error {
 	if theirs.Version != h.Version {
-		return fmt.Errorf("it has version %d of the format, wanted %d; remove it to start anew", theirs.Version, h.Version)
+		return fmt.Errorf("format version must be %[2]d, got %[1]d; remove the file to start again", theirs.Version, h.Version)
 	}
 	var differ []string
 	for _, name := range slices.Sorted(maps.Keys(h.Sums)) {
@@ -151,7 +151,7 @@ func (h Head) matches(theirs Head) error {
 		}
 	}
 	if len(differ) > 0 {
-		return fmt.Errorf("%w, which differs in %s; remove it to start anew", ErrOther, strings.Join(differ, ", "))
+		return fmt.Errorf("%w, which differs in %s; remove it to start again", ErrOther, strings.Join(differ, ", "))
 	}
 	return nil
 }

@@ -143,7 +143,7 @@ const atOnce = 2048
 
 // errFewRows reports that there are fewer distinct rows than clusters.
 func errFewRows(different, clusters int) error {
-	return fmt.Errorf("%d different rows (of weight > 0), wanted at least %d for as many clusters", different, clusters)
+	return fmt.Errorf("number of distinct rows of positive weight must be at least %[2]d, the number of clusters, got %[1]d", different, clusters)
 }
 
 // square returns x².

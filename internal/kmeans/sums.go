@@ -53,7 +53,7 @@ func (s *Sums) Add(ctx context.Context, first int, block datasets.Set) error {
 		return err
 	}
 	if block.Cols() != s.cols {
-		return fmt.Errorf("row %d: %d columns, wanted %d", first, block.Cols(), s.cols)
+		return fmt.Errorf("row %[1]d: number of columns must be %[3]d, got %[2]d", first, block.Cols(), s.cols)
 	}
 	r := rowsOf(design.Native(block.X))
 	for lo := 0; lo < block.Rows(); lo += atOnce {

@@ -35,7 +35,7 @@ func Check(bytes int64) error {
 		return nil
 	}
 	if there := Available(); bytes > there {
-		return fmt.Errorf("%w: about %s are wanted and %s are available", ErrTooLarge, Size(bytes), Size(there))
+		return fmt.Errorf("%w: needs about %s, %s available", ErrTooLarge, Size(bytes), Size(there))
 	}
 	return nil
 }

@@ -35,24 +35,24 @@ func ParseAddress(text string) (Address, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return Address{}, errors.New("it is no URL, wanted " + Wanted)
+		return Address{}, errors.New("must be " + Wanted + ", got no URL")
 	case u.Scheme != "http" && u.Scheme != "https":
-		return Address{}, fmt.Errorf("its scheme is %q, wanted %s; `mlflow server` answers there for a folder or a database", u.Scheme, Wanted)
+		return Address{}, fmt.Errorf("scheme must be that of %[2]s, got %[1]q; `mlflow server` answers there for a folder or a database", u.Scheme, Wanted)
 	case u.User != nil:
 		return Address{}, errors.New("a user stands in the URL: set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, in the environment instead")
 	case u.Host == "" || u.Hostname() == "":
-		return Address{}, errors.New("it names no host, wanted " + Wanted)
+		return Address{}, errors.New("must be " + Wanted + ", got no host")
 	case u.Fragment != "":
-		return Address{}, errors.New("it has a part behind #, wanted " + Wanted)
+		return Address{}, errors.New("must be " + Wanted + ", got a fragment after #")
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return Address{}, errors.New("what is behind its ? cannot be read, wanted " + Wanted)
+		return Address{}, errors.New("must be " + Wanted + ", got an invalid query after ?")
 	}
 	names := query["experiment"]
 	delete(query, "experiment")
 	if len(query) > 0 || len(names) > 1 || len(names) == 1 && strings.TrimSpace(names[0]) == "" {
-		return Address{}, errors.New("behind its ? is more or less than the name of an experiment, wanted " + Wanted)
+		return Address{}, errors.New("must be " + Wanted + ", got another query after ?")
 	}
 	out := Address{Server: u.Scheme + "://" + u.Host + strings.TrimRight(u.EscapedPath(), "/")}
 	if len(names) == 1 {

@@ -51,19 +51,19 @@ func TestAddress(t *testing.T) {
 		}
 	}
 	for text, word := range map[string]string{
-		"":                                      "its scheme",
-		"localhost:5000":                        "its scheme",
-		"sqlite:///secret.db":                   "its scheme",
-		"databricks":                            "its scheme",
+		"":                                      "scheme must be",
+		"localhost:5000":                        "scheme must be",
+		"sqlite:///secret.db":                   "scheme must be",
+		"databricks":                            "scheme must be",
 		"http://":                               "no host",
 		"http://:5000":                          "no host",
 		"http://ann:secret@host":                "MLFLOW_TRACKING_USERNAME",
 		"http://secret@host":                    "MLFLOW_TRACKING_USERNAME",
-		"http://host?experiment=":               "behind its ?",
-		"http://host?experiment=a&experiment=b": "behind its ?",
-		"http://host?token=secret":              "behind its ?",
-		"http://host?a=%zz":                     "behind its ?",
-		"http://host#secret":                    "behind #",
+		"http://host?experiment=":               "query after ?",
+		"http://host?experiment=a&experiment=b": "query after ?",
+		"http://host?token=secret":              "query after ?",
+		"http://host?a=%zz":                     "query after ?",
+		"http://host#secret":                    "fragment after #",
 		"http://host:se cret":                   "no URL",
 	} {
 		_, err := mlflow.ParseAddress(text)

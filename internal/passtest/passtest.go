@@ -83,7 +83,7 @@ func (l Learner[T]) Parts(data datasets.Set, whole []float64, tolerance float64)
 // differ returns the first position at which two lists differ by more than the tolerance.
 func differ(got, want []float64, tolerance float64) string {
 	if len(got) != len(want) {
-		return fmt.Sprintf("%d numbers, wanted %d", len(got), len(want))
+		return fmt.Sprintf("length must be %[2]d, got %[1]d", len(got), len(want))
 	}
 	size := 1.0
 	for _, v := range want {
@@ -93,7 +93,7 @@ func differ(got, want []float64, tolerance float64) string {
 	}
 	for i, g := range got {
 		if w := want[i]; g != w && !(math.Abs(g-w) <= tolerance*size) && (g == g || w == w) {
-			return fmt.Sprintf("number %d is %.17g, wanted %.17g", i, g, w)
+			return fmt.Sprintf("number %[1]d must be %[3].17g, got %[2].17g", i, g, w)
 		}
 	}
 	return ""

@@ -213,7 +213,7 @@ func (f Files) FormatOf(paths []string) (string, error) {
 	format := ""
 	for _, path := range files {
 		if format = f.FormatName(path); format == "" {
-			return "", fmt.Errorf("%s: no format is known by that ending; say data.format: %s", path, FormatNames())
+			return "", fmt.Errorf("%s: unknown file extension; set data.format to one of %s", path, FormatNames())
 		}
 	}
 	return format, nil

@@ -82,7 +82,7 @@ func (f Files) OpenMatching(ctx context.Context, paths []string, like MatchOptio
 		source = rowsource.DropTargets(source) // the labels are not needed
 	}
 	if _, cols := source.Dims(); cols != like.Cols {
-		return nil, fmt.Errorf("%s: %d columns, wanted %d", Paths(paths), cols, like.Cols)
+		return nil, fmt.Errorf("%[1]s: number of columns must be %[3]d, got %[2]d", Paths(paths), cols, like.Cols)
 	}
 	return source, nil
 }

@@ -72,8 +72,8 @@ type CSV struct {
 // Params declares the keys of the section.
 func (s *CSV) Params(l *param.List) {
 	l.Value(&s.Header, "header", "Whether the first row names the columns. auto: it does, unless `columns` does.")
-	l.Names(&s.Columns, "columns", "Names of the columns, when the file has no header or others are wanted.")
-	l.Value(&s.Missing, "missing", "Texts that stand for a missing value, beside an empty field.")
+	l.Names(&s.Columns, "columns", "Names of the columns, instead of those of the header.")
+	l.Value(&s.Missing, "missing", "Strings that denote a missing value, in addition to the empty field.")
 	l.String(&s.Comment, "comment", "Lines that begin with this are left out.")
 	l.String(&s.Delimiter, "delimiter", "What separates fields: one character, tab, or space for runs of blanks. A comma when left out, a tab for .tsv.")
 	l.Int(&s.Skip, "skip", "Lines to leave out at the beginning.", param.AtLeast(0))

@@ -78,7 +78,7 @@ func (t *Strings) Get() any {
 }
 
 // Constraint describes the values that Set accepts.
-func (t *Strings) Constraint() string { return "a string or a list of texts" }
+func (t *Strings) Constraint() string { return "a string or a list of strings" }
 
 // Check returns nil.
 func (t *Strings) Check() error { return nil }

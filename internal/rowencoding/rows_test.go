@@ -166,7 +166,7 @@ row 3, column size: must be a number, got "inf"`
 	for i := range 60 {
 		many = append(many, map[string]any{"size": strings.Repeat("x", i+1), "code": nil, "name": nil, "sold": nil})
 	}
-	if _, err = encode(s, many); err == nil || strings.Count(err.Error(), "\n") != 20 || !strings.HasSuffix(err.Error(), "\nand 40 more faults") {
+	if _, err = encode(s, many); err == nil || strings.Count(err.Error(), "\n") != 20 || !strings.HasSuffix(err.Error(), "\nand 40 more errors") {
 		t.Errorf("of 60 faults: %v", err)
 	}
 }

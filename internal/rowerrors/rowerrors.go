@@ -110,7 +110,7 @@ func (l *List) rest() string {
 	case l.Enough():
 		return "and more"
 	case l.more > 0:
-		return fmt.Sprintf("and %d more faults", l.more)
+		return fmt.Sprintf("and %d more errors", l.more)
 	}
 	return ""
 }

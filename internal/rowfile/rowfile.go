@@ -27,7 +27,7 @@ func CheckRegular(path string, info fs.FileInfo) error {
 	case mode.IsRegular():
 		return nil
 	case mode.IsDir():
-		return &datasets.LineError{File: path, Err: errors.New("a folder, wanted a file")}
+		return &datasets.LineError{File: path, Err: errors.New("must be a file, got a folder")}
 	case mode&fs.ModeNamedPipe != 0:
 		what = "a pipe"
 	case mode&fs.ModeSocket != 0:

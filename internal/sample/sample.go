@@ -215,7 +215,7 @@ func (t *taker) draw(ctx context.Context, seed uint64) (datasets.Set, error) {
 		return datasets.Set{}, fmt.Errorf("%s: %w", t.Name, err)
 	}
 	if all.Rows() < 2 {
-		return datasets.Set{}, fmt.Errorf("%s: %d row to learn from, wanted two or more", t.Name, all.Rows())
+		return datasets.Set{}, fmt.Errorf("%s: number of training rows must be two or more, got %d", t.Name, all.Rows())
 	}
 	order := spectral.NewStream()
 	order.At(seed, spectral.SampledRows, 0)

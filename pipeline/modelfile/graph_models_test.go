@@ -161,7 +161,7 @@ func TestAModelThatIsMerelyKeptIsFound(t *testing.T) {
 		t.Error(err)
 	}
 	g := graph.New(make([]graph.Input, 4))
-	want := "a modelfile_test.moved does not say what it computes, for it has no ExportModel"
+	want := "modelfile_test.moved cannot be exported: it has no method ExportModel"
 	if _, err := estimator.Export(g, moved{fitted}, g.Input()); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %q", err, want)
 	}

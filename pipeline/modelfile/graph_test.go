@@ -201,7 +201,7 @@ func TestEveryStepThatCannotBeExportedIsNamed(t *testing.T) {
 		t.Fatal("a graph of steps that cannot be exported")
 	}
 	for _, want := range []string{
-		"pipeline: steps columns.some.odd and last: they cannot be exported: a modelfile_test.oddFit does not say what it computes, for it has no Export; ",
+		"pipeline: steps columns.some.odd and last: they cannot be exported: modelfile_test.oddFit cannot be exported: it has no method Export; ",
 		"step columns.others.union.binning: it cannot be exported: bins are found by hashes of 64 bits, which exports have no operation for; use rff or nystroem",
 	} {
 		if !strings.Contains(err.Error(), want) {

@@ -72,7 +72,7 @@ func TestBadRequests(t *testing.T) {
 		{"column without input", with(func(m *inference.ModelInferRequest) {
 			m.Inputs[0] = &input{Name: "a", Datatype: "FP64", Shape: []int64{1}, Contents: &contents{Fp64Contents: []float64{1}}}
 		}), codes.InvalidArgument, `column "b": has no input; column "c": has no input`},
-		{"many faults", with(func(m *inference.ModelInferRequest) { m.Inputs = many }), codes.InvalidArgument, "an input has no name; and 10 more faults"},
+		{"many faults", with(func(m *inference.ModelInferRequest) { m.Inputs = many }), codes.InvalidArgument, "an input has no name; and 10 more errors"},
 		{"no shape", shape(), codes.InvalidArgument, `input "X": shape must be [rows, 3], got []`},
 		{"negative shape", shape(-1, 3), codes.InvalidArgument, `input "X": shape must be [rows, 3], got [-1 3]`},
 		{"shape of too much", shape(1<<62, 3), codes.ResourceExhausted, `number of rows: must be at most 100, got 4611686018427387904; split the request`},

@@ -20,7 +20,7 @@ func derivedIsFitted(s *suite) {
 	}
 	learner := d.FirstStage()
 	if reflect.TypeOf(learner) != reflect.TypeOf(s.spec) {
-		s.Fatalf("the learner of a %T is a %T, wanted the same type", s.spec, learner)
+		s.Fatalf("the first stage of a %T must have the same type, got %T", s.spec, learner)
 	}
 	if again := learner.(transformer.TwoStageFitter).FirstStage(); !reflect.DeepEqual(again, learner) {
 		s.Error("the learner's learner is another: no search would find that they learn the same")

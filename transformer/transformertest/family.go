@@ -127,7 +127,7 @@ func (s *suite) ofMembers(family transformer.Family, specs []transformer.Fitter,
 	n, _ := X.Dims()
 	err := family.Each(context.Background(), X, which, func(i int, Z mat.Matrix) error {
 		if r, c := Z.Dims(); i < 0 || i >= len(widths) || seen[i] || r != n || c != widths[i] {
-			return fmt.Errorf("map %d makes %d×%d features, wanted once for each map, as wide as Widths says", i, r, c)
+			return fmt.Errorf("map %d must be yielded once with its declared width, got %d×%d features", i, r, c)
 		}
 		seen[i] = true
 		if made := family.Fitted(i); made != nil {

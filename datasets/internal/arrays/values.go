@@ -275,7 +275,7 @@ func (d *Decoder) decodeCodes(a *array.Dictionary, v *table.Values) error {
 // codes writes the codes of a dictionary of n values, -1 for missing ones.
 func codes(a *array.Dictionary, out []int32, n int) error {
 	if n > math.MaxInt32 {
-		return fmt.Errorf("%d values, wanted at most %d", n, math.MaxInt32)
+		return fmt.Errorf("number of values must be at most %[2]d, got %[1]d", n, math.MaxInt32)
 	}
 	indices, fast := a.Indices().(*array.Int32)
 	if fast {

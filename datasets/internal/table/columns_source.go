@@ -94,7 +94,7 @@ func (s *columnSource) textForm(dates map[string]datasets.Date) (Form, error) {
 			continue
 		}
 		if c.Type != Times && c.Type != Strings {
-			errs = append(errs, fmt.Errorf("%s: dates: column %s is of type %s, wanted dates or texts", out.Name, c.Name, c.TypeName))
+			errs = append(errs, fmt.Errorf("%s: dates: column %s must have dates or strings, got type %s", out.Name, c.Name, c.TypeName))
 			continue
 		}
 		for i, name := range date.Names(c.Name) {
@@ -139,11 +139,11 @@ func (s *columnSource) checkTypes() error {
 		case c.Type == Unsupported && c.Reason != "":
 			errs = append(errs, fmt.Errorf("%s: column %s: %s%s", l.file, c.Name, c.Reason, way))
 		case c.Type == Unsupported:
-			errs = append(errs, fmt.Errorf("%s: column %s is of type %s, wanted numbers, truths, texts or times%s", l.file, c.Name, c.TypeName, way))
+			errs = append(errs, fmt.Errorf("%s: column %s must have numbers, Booleans, strings or times, got type %s%s", l.file, c.Name, c.TypeName, way))
 		case c.Type == Times && o.date == nil && (u == input || u == target || u == weight):
 			errs = append(errs, fmt.Errorf("%s: column %s has times, of type %s; data.dates takes them apart into numbers, data.drop leaves the column out", l.file, c.Name, c.TypeName))
 		case c.Type == Strings && u == weight:
-			errs = append(errs, fmt.Errorf("%s: column %s has texts, of type %s, wanted weights, which are numbers", l.file, c.Name, c.TypeName))
+			errs = append(errs, fmt.Errorf("%s: column %s must have numeric weights, got type %s", l.file, c.Name, c.TypeName))
 		}
 		if u == target && c.Type == Booleans && len(l.targets) == 1 {
 			l.columns[j].Kind = datasets.Categorical

@@ -31,7 +31,7 @@ func Decode(r io.Reader, encoding string) (io.Reader, error) {
 	case "utf-16":
 		next = nextUTF16(byteOrder(src))
 	default:
-		return nil, fmt.Errorf("encoding %q, wanted %s", encoding, strings.Join(Encodings, ", "))
+		return nil, fmt.Errorf("encoding must be %[2]s, got %[1]q", encoding, strings.Join(Encodings, ", "))
 	}
 	return bufio.NewReaderSize(&decoder{src: src, next: next}, 64<<10), nil
 }

@@ -109,9 +109,9 @@ func (s *Data) Params(l *param.List) {
 	l.Choice(&s.Task, "task", "What to learn. auto: what the model learns without a target, if it does; else texts are classes, and so are at most 10 different integers; other numbers are a quantity. clustering: groups of rows. anomaly: which rows are unlike the others.", "auto", "classification", "regression", "clustering", "anomaly")
 	l.Choice(&s.MissingTarget, "missing_target", "What becomes of a row without a value of the target: it is an error, or the row is left out.", "error", "drop")
 	l.String(&s.Weight, "weight", "Column of sample weights ≥ 0, which is no input.")
-	l.String(&s.Group, "group", "Column that says which rows belong together, for grouped folds; no input.")
+	l.String(&s.Group, "group", "Column of group labels for grouped folds; not an input.")
 	l.Names(&s.Drop, "drop", "Columns that are no inputs.")
-	l.Value(&s.Kinds, "kinds", "Kinds of columns where the values do not tell, such as codes that are written as numbers: {zip: categorical}.")
+	l.Value(&s.Kinds, "kinds", "Kinds of columns whose values are ambiguous, such as numeric codes: {zip: categorical}.")
 	l.Value(&s.Dates, "dates", "Columns of dates. The parts of each, numbers in columns such as sold_year and sold_month, take its place: {sold: [year, month, weekday]}, or {sold: {order: dmy, parts: [year, month]}} where the day comes first, mdy where the month does.")
 	l.Choice(&s.Stream, "stream", "Whether to read the file block by block instead of holding it in memory. auto: when it is large; with a search, when half of the memory does not hold it.", "auto", "always", "never")
 }

@@ -240,7 +240,7 @@ func stepSchema(e pipeline.Entry) *property {
 		}
 	}
 	out.Properties.add(e.Name, parameters)
-	out.Properties.add("name", &property{Type: "string", Description: "Name of the step in paths, to tell two of a kind apart."})
+	out.Properties.add("name", &property{Type: "string", Description: "Name of the step in paths, to distinguish two steps of one kind."})
 	return out
 }
 

@@ -76,7 +76,7 @@ func (s Spec) CheckStreamed(task datasets.Task) (errs param.FieldErrors) {
 		add("search.halving", "rounds with some of the rows need rows in memory")
 	}
 	if task.Unsupervised() {
-		add("search", "candidates for "+string(task)+" are scored by looks at rows in memory")
+		add("search", "candidates for "+string(task)+" are scored on rows in memory")
 	}
 	return errs
 }

@@ -66,7 +66,7 @@ func checkUnscored(s Spec, task datasets.Task, add func(path string, f param.Fie
 		return
 	}
 	const none = "no target is named"
-	hint := "data.target names the column that tells, of which nothing is learned"
+	hint := "data.target names the column with labels, which is used for scores only"
 	if s.Data.Split.Stratify {
 		add("data.split.stratify", param.FieldError{Problem: "stratification requires a target; " + none})
 	}
@@ -178,7 +178,7 @@ var deeds = map[datasets.Task]string{
 	datasets.Regression:     "predicts numbers",
 	datasets.Classification: "predicts classes",
 	datasets.Clustering:     "finds clusters",
-	datasets.Anomaly:        "tells rows unlike the others",
+	datasets.Anomaly:        "detects anomalies",
 }
 
 // Problem returns the message of an error without its package prefix.

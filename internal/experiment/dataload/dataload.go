@@ -112,7 +112,7 @@ func (p *Parts) openTrain(ctx context.Context, f reader.Files, known *config.Kno
 		p.Warnings = append(p.Warnings, fmt.Sprintf("data.target is not given: the last column, %s, is taken", found.Target))
 	}
 	if found.Classes > 0 {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("data.task is not given: the target has %d different values, all integers, and is taken for classes; task: regression says otherwise", found.Classes))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("data.task is not given: the target has %d different values, all integers, and is treated as classes; set task: regression otherwise", found.Classes))
 	}
 	return err
 }

@@ -192,11 +192,11 @@ func (d *draft) doubtGoal() {
 	case g.rows == 0:
 		printf("no row has a value of it: name another target")
 	case len(g.classes) == 1:
-		printf("there is one class only, %s: nothing to tell apart; name another target", printable(g.classes[0].name))
+		printf("there is one class only, %s: nothing to learn; name another target", printable(g.classes[0].name))
 	case g.column != nil && g.classes == nil && len(g.column.tally.counts) == 1:
 		printf("it is the same in every row: nothing to learn; name another target")
 	case g.rows >= 20 && 2*len(g.classes) > g.rows:
-		printf("%d different texts in %d rows are hardly classes; is it the right target?", len(g.classes), g.rows)
+		printf("%d distinct strings in %d rows are unlikely to be classes; is it the right target?", len(g.classes), g.rows)
 	}
 	if p := g.column; p != nil && p.declared && g.rows < d.rows {
 		g.rows = d.rows

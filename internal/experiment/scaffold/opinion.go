@@ -58,7 +58,7 @@ func (p *profile) judge(notation, minCount int) opinion {
 	}
 	p.identifier(&v)
 	if v.use == categorical && p.tally.top() < minCount && p.rows >= 20 {
-		v.use, v.why = dropped, fmt.Sprintf("%s different texts, none of them in %d rows", about(p.tally), minCount)
+		v.use, v.why = dropped, fmt.Sprintf("%s distinct strings, none of them in %d rows", about(p.tally), minCount)
 	}
 	return v
 }
@@ -149,7 +149,7 @@ func (p *profile) dated(v *opinion) bool {
 		if best = 1; strings.Contains(d.text, "/") {
 			best = 2
 		}
-		v.doubt = fmt.Sprintf("%s may be the day or the month first, and nothing in the file tells; order is dmy or mdy", d.text)
+		v.doubt = fmt.Sprintf("%s is ambiguous: the day or the month may be first; order is dmy or mdy", d.text)
 	}
 	v.date = datasets.Date{Order: dateOrders[best], Parts: p.dates[best].parts()}
 	if v.use, v.words = dates, others; len(v.date.Parts) == 0 {
@@ -171,7 +171,7 @@ func (p *profile) written(v *opinion) {
 		}
 	}
 	if len(all) >= 10 && 10*alike >= 9*len(all) {
-		v.doubt = fmt.Sprintf("its texts look like numbers, such as %s; write them without units and thousands separators to use them as numbers", printable(example))
+		v.doubt = fmt.Sprintf("its strings look like numbers, such as %s; write them without units and thousands separators to use them as numbers", printable(example))
 	}
 }
 

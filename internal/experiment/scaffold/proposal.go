@@ -188,7 +188,7 @@ func (d *draft) scoreClasses(p *proposal) {
 	share := float64(d.goal.largest()) / float64(max(d.goal.rows, 1))
 	switch p.score = metricinput.DefaultMetric(datasets.Classification, counts); {
 	case p.score == "roc_auc":
-		p.score = fmt.Sprintf("roc_auc # always the larger class would be right in %.1f %% of the rows: accuracy tells little", 100*share)
+		p.score = fmt.Sprintf("roc_auc # the larger class has %.1f %% of the rows, so accuracy is uninformative", 100*share)
 	case p.score == "balanced_accuracy":
 		p.score = "balanced_accuracy # the classes are far from equal: the mean of their recalls counts each the same"
 		p.balance = ", class_weight: balanced"
@@ -234,7 +234,7 @@ func (d *draft) untaughtSearch() {
 	_, grid := d.clusters()
 	switch {
 	case d.task == datasets.Anomaly && !known:
-		d.line("# No search: without a target one setting cannot be told from another.")
+		d.line("# No search: without a target, settings cannot be compared.")
 		return
 	case d.rows < 20 || d.task == datasets.Clustering && len(grid) < 2:
 		d.line("# No search: %d rows are too few to choose parameters by.", d.rows)

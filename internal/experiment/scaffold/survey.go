@@ -107,7 +107,7 @@ func (s *survey) scan(ctx context.Context, paths []string, format string) error 
 			}
 			if len(fields) != len(s.columns) {
 				if ragged++; ragged == 1 {
-					firstRagged = fmt.Sprintf("line %d has %d fields, wanted %d", line, len(fields), len(s.columns))
+					firstRagged = fmt.Sprintf("line %[1]d must have %[3]d fields, got %[2]d", line, len(fields), len(s.columns))
 					if len(paths) > 1 {
 						firstRagged += " (" + path + ")"
 					}
@@ -153,7 +153,7 @@ func orderOf(names, fields []string, header bool) ([]int, error) {
 	}
 	for j, name := range names {
 		if order[j] = slices.Index(fields, name); order[j] < 0 || len(fields) != len(names) {
-			return nil, fmt.Errorf("the header names the columns %s, wanted %s", suggest.List(fields), suggest.List(names))
+			return nil, fmt.Errorf("header must be %[2]s, got %[1]s", suggest.List(fields), suggest.List(names))
 		}
 	}
 	return order, nil
@@ -288,7 +288,7 @@ func (s *survey) leaveOut(ctx context.Context, data *config.Data) ([]profile, er
 		names = slices.DeleteFunc(names, func(n datasets.Column) bool { return n.Name == c.Column })
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("%s: no column is one of numbers or texts", data.Train[0])
+		return nil, fmt.Errorf("%s: must have a column of numbers or strings", data.Train[0])
 	}
 	if len(data.Target) == 0 && !datasets.Task(data.Task).Unsupervised() {
 		data.Target = reader.Strings{names[len(names)-1].Name}

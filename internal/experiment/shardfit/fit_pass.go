@@ -27,7 +27,7 @@ func learn(ctx context.Context, s *State, o Options) error {
 	s.tree = distributed.New(sizes.Leaves(), begin)
 	if o.Data != "" {
 		if o.Shards != len(sizes) {
-			return fmt.Errorf("shardfit: the look at the columns was of %d shards with rows of their own, now they are %d", len(sizes), o.Shards)
+			return fmt.Errorf("shardfit: the number of shards must be that of the schema pass, %d, got %d", len(sizes), o.Shards)
 		}
 		for _, share := range sizes.Piece(o.Shard) {
 			if err := learnShare(ctx, s, share, input{o.Shard, o.Data}, o); err != nil {

@@ -56,7 +56,7 @@ func lookAt(ctx context.Context, s *State, in input, o Options) (piece, error) {
 func endLook(ctx context.Context, s *State, next *State) (*Outcome, error) {
 	for k, p := range s.pieces {
 		if p.index != k {
-			return nil, fmt.Errorf("shardfit: nobody has looked at file %d of the data", k)
+			return nil, fmt.Errorf("shardfit: the schema pass lacks file %d of the data", k)
 		}
 	}
 	pieces := make([]dataload.Piece, len(s.pieces))

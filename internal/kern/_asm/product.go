@@ -230,7 +230,7 @@ func (t target) eliminate() {
 	width := columns * t.lanes()
 	f := t.float()
 	TEXT(t.name("eliminate"), NOSPLIT, fmt.Sprintf("func(depth int, x *%s, xStep int, w *%s, wRow int, y *%s, factor %s)", f, f, f, f))
-	Doc(t.name("eliminate")+" takes the product of a row with so many columns from y:", "",
+	Doc(t.name("eliminate")+" subtracts the product of a row with depth columns from y:", "",
 		fmt.Sprintf("\tfor j < %d:  y[j] = (y[j] − Σ_{k<depth} x[k·xStep]·w[k·wRow+j])·factor", width))
 	Pragma("noescape")
 	t.rowSums(columns)

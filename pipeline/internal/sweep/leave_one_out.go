@@ -17,7 +17,7 @@ import (
 func (p Candidate) CanLeaveOneOut() error {
 	fitter, ok := p.Estimator.(share.BatchFitter)
 	if !ok {
-		return place.At("step", p.Name, fmt.Errorf("%T cannot leave one out, as ridge, kernel_ridge and their classifiers can; use k folds", p.Estimator))
+		return place.At("step", p.Name, fmt.Errorf("%T does not support leave-one-out; use ridge, kernel_ridge or their classifiers, or k-fold cross-validation", p.Estimator))
 	}
 	if _, err := fitter.PlanBatch(share.Batch{LeaveOneOut: true, Candidates: share.Candidates(p.Estimator)}); err != nil {
 		return place.At("step", p.Name, err)
@@ -39,7 +39,7 @@ func (s *sweep) runLeaveOneOut(ctx context.Context) {
 			err = candidate.CanLeaveOneOut()
 		}
 		if need := s.bytes(candidate); err == nil && need > s.Memory {
-			err = place.Here(fmt.Errorf("leave one out holds %d bytes of features, %d are allowed; use k folds or allow more", need, s.Memory))
+			err = place.Here(fmt.Errorf("leave-one-out needs %d bytes of features, memory allows %d; use k-fold cross-validation or increase memory", need, s.Memory))
 		}
 		if err != nil {
 			s.deliver(ctx, i, 0, share.Outcome{Err: err})
