@@ -73,7 +73,7 @@ func TestExportFaults(t *testing.T) {
 		"precision, opset and columns require the format onnx, got go": {"model", "m.go", ExportOptions{Opset: 17}},
 		"package requires the format go, got python":                   {"model", "m.py", ExportOptions{Package: "m"}},
 		"\"my model\" is no name of a package":                         {"model", "m.go", ExportOptions{Package: "my model"}},
-		"opset must be from 13 to 21, got 3":                       {"model", "m.onnx", ExportOptions{Opset: 3}},
+		"opset must be from 13 to 21, got 3":                           {"model", "m.onnx", ExportOptions{Opset: 3}},
 		"cannot write model: it is an input; take another name":        {"model", "model", ExportOptions{To: "onnx"}},
 		"folder.py: it is a folder":                                    {"model", "folder.py", ExportOptions{}},
 		"rows.csv is a text file, such as CSV or YAML":                 {"rows.csv", "m.py", ExportOptions{}},

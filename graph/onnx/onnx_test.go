@@ -173,11 +173,11 @@ func TestFaults(t *testing.T) {
 		o Options
 	}{
 		"precision must be one of float32, float64, float32-only, got \"float16\"": {classifier(), Options{Precision: "float16"}},
-		"opset must be from 13 to 21, got 12":                                  {classifier(), Options{Opset: 12}},
+		"opset must be from 13 to 21, got 12":                                      {classifier(), Options{Opset: 12}},
 		"the model has the number 1e+300, which float32 does not reach":            {large, Options{}},
 		"two columns are called a":                                                 {twice, Options{}},
-		"output label must have 1 column, got 2":                            {wide, Options{}},
-		"it has no output": {graph.New(make([]graph.Input, 1)), Options{}},
+		"output label must have 1 column, got 2":                                   {wide, Options{}},
+		"it has no output":                                                         {graph.New(make([]graph.Input, 1)), Options{}},
 	} {
 		var b bytes.Buffer
 		if _, err := Write(&b, c.g, c.o); err == nil || !strings.Contains(err.Error(), want) {
