@@ -132,7 +132,8 @@ func modelOf(ctx context.Context, fitted estimator.Predictor, data datasets.Set)
 // groups.
 //
 // [gridsearch.Search] offers other scores and folds, a time budget, a journal for resuming, and progress.
-func Search(ctx context.Context, machine pipeline.Pipeline, data datasets.Set, axes ...gridsearch.Axis) (*modelfile.Model, *gridsearch.Result, error) {
+func Search(ctx context.Context, machine pipeline.Pipeline, data datasets.Set,
+	axes ...gridsearch.Axis) (*modelfile.Model, *gridsearch.Result, error) {
 	search := gridsearch.NewSearch(machine, axes...)
 	switch {
 	case data.Groups != nil:

@@ -67,7 +67,8 @@ func TestLoad(t *testing.T) {
 		}
 	}
 	path := write(t, "rows.csv", comma)
-	if _, err := bochner.Load(ctx, path, "z"); err == nil || !strings.Contains(err.Error(), `no column "z"; there are a, b, y`) {
+	if _, err := bochner.Load(ctx, path, "z"); err == nil || !strings.Contains(err.Error(),
+		`no column "z"; there are a, b, y`) {
 		t.Errorf("a target that is not there: %v", err)
 	}
 	if _, err := bochner.Load(ctx, path+".not", ""); err == nil || !strings.Contains(err.Error(), "no such file") {
@@ -78,7 +79,8 @@ func TestLoad(t *testing.T) {
 // The proposed pipeline suits the columns and the target, and can be fitted, of dense and sparse rows
 // with columns of either kind.
 func TestKernelMachine(t *testing.T) {
-	numeric, categorical := datasets.Column{Name: "a"}, datasets.Column{Name: "b", Kind: datasets.Categorical, Categories: []string{"u", "v"}}
+	numeric, categorical := datasets.Column{Name: "a"}, datasets.Column{Name: "b", Kind: datasets.Categorical,
+		Categories: []string{"u", "v"}}
 	other := categorical
 	other.Name = "a"
 	dense := mat.NewDense(4, 2, []float64{0, 0, 1, 1, 1, 0, 0, 1})
@@ -98,8 +100,10 @@ func TestKernelMachine(t *testing.T) {
 		{rare, nil, "rff"},
 		{rare, []datasets.Column{numeric, categorical}, "columns → rff"},
 	} {
-		for _, target := range []datasets.Column{{Name: "y"}, {Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}} {
-			data := datasets.Set{X: c.X, Y: []float64{0, 1, 1, 0}, Schema: datasets.Schema{Columns: c.columns, Targets: []datasets.Column{target}}}
+		for _, target := range []datasets.Column{{Name: "y"}, {Name: "y", Kind: datasets.Categorical,
+			Categories: []string{"no", "yes"}}} {
+			data := datasets.Set{X: c.X, Y: []float64{0, 1, 1, 0}, Schema: datasets.Schema{Columns: c.columns,
+				Targets: []datasets.Column{target}}}
 			machine, want := bochner.KernelMachine(data), c.want+" → ridge"
 			if target.Kind == datasets.Categorical {
 				want = c.want + " → logistic"
@@ -181,7 +185,8 @@ func TestCodesWithoutSchema(t *testing.T) {
 	if want := "impute → standardize → rff → logistic"; machine.String() != want {
 		t.Errorf("%s, want %s", machine, want)
 	}
-	for _, model := range []estimator.Estimator{machine.Estimator, estimator.NewSVM(), meta.NewCalibrated(estimator.NewSVM())} {
+	for _, model := range []estimator.Estimator{machine.Estimator, estimator.NewSVM(),
+		meta.NewCalibrated(estimator.NewSVM())} {
 		machine.Estimator = model
 		_, found, err := bochner.Search(ctx, machine, data, gridsearch.Axis{Path: "rff.gamma", Values: []any{0.1, 1.0}})
 		if err != nil || found.Score != "accuracy" || found.Best().Mean < 0.9 {

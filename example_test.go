@@ -60,12 +60,14 @@ func ExampleFit() {
 	check(err)
 	model, err := bochner.Fit(ctx, machine, flats)
 	check(err)
-	districts, err := model.PredictRows(ctx, []map[string]any{{"size": 40, "rooms": 1, "built": 1910, "furnished": "no", "rent": 950}})
+	districts, err := model.PredictRows(ctx, []map[string]any{{"size": 40, "rooms": 1, "built": 1910, "furnished": "no",
+		"rent": 950}})
 	check(err)
 	fmt.Println(machine)
 	fmt.Println(districts[0].Class, len(districts[0].Probabilities))
 
-	_, err = model.PredictRows(ctx, []map[string]any{{"size": "large", "room": 1, "built": 1910, "furnished": "no", "rent": 950}})
+	_, err = model.PredictRows(ctx, []map[string]any{{"size": "large", "room": 1, "built": 1910, "furnished": "no",
+		"rent": 950}})
 	fmt.Println(err)
 	// Output:
 	// columns → rff → logistic

@@ -44,9 +44,13 @@ type Options struct {
 	// the same, bit for bit, on any number of cores.
 	Candidates int
 
-	Score       string // metric to choose by; "" stands for r2, or of classes for accuracy, roc_auc or balanced_accuracy by their shares
-	Seed        uint64 // of all random draws
-	TimeOrdered bool   // whether the rows are in the order of time: every fold is tested on rows after those it learns from
+	// metric to choose by; "" stands for r2, or of classes for accuracy, roc_auc or
+	// balanced_accuracy by their shares
+	Score string
+	Seed  uint64 // of all random draws
+	// whether the rows are in the order of time: every fold is tested on rows after those it learns
+	// from
+	TimeOrdered bool
 
 	// Preprocessing makes numbers of the columns, without missing values. A representation takes the place of
 	// every standardize in it. Nil stands for medians for what is missing among numbers, z-scores, and a column of
@@ -99,9 +103,11 @@ type Result struct {
 	Score           string // the metric that decides
 	GreaterIsBetter bool   // of that metric
 
-	Leaderboard    Leaderboard // all candidates, the best first
-	Rounds         []Round
-	InputRelevance []Input // relevance of the inputs by the scales of the model, in descending order; nil if no scales are learned
+	Leaderboard Leaderboard // all candidates, the best first
+	Rounds      []Round
+	// relevance of the inputs by the scales of the model, in descending order; nil if no scales are
+	// learned
+	InputRelevance []Input
 
 	Tried      int        // candidates
 	Resumed    int        // of these, taken from the journal
@@ -145,7 +151,8 @@ func (o Options) Check() error {
 		errs = append(errs, param.FieldError{Path: "candidates", Value: o.Candidates, Constraint: "an integer, 0 or more"})
 	}
 	if o.Candidates == 0 && o.Budget <= 0 {
-		errs = append(errs, param.FieldError{Path: "budget", Value: o.Budget.String(), Constraint: "a time, or a number of candidates"})
+		errs = append(errs, param.FieldError{Path: "budget", Value: o.Budget.String(),
+			Constraint: "a time, or a number of candidates"})
 	}
 	if o.Score != "" {
 		m, err := metrics.ByName(o.Score)
@@ -153,12 +160,14 @@ func (o Options) Check() error {
 		case err != nil:
 			errs = append(errs, param.FieldError{Path: "score", Problem: err.Error(), Err: err})
 		case m.Requires == metrics.StdDevs, m.Requires == metrics.Intervals, m.Requires == metrics.PredictionSets:
-			errs = append(errs, param.FieldError{Path: "score", Problem: fmt.Sprintf("%s needs %s, which no model here gives", m.Name, m.Requires), Hint: "take another score"})
+			errs = append(errs, param.FieldError{Path: "score", Problem: fmt.Sprintf("%s needs %s, which no model here gives",
+				m.Name, m.Requires), Hint: "take another score"})
 		}
 	}
 	for _, name := range o.Recipes {
 		if !known(name) {
-			errs = append(errs, param.FieldError{Path: "only", Value: name, Constraint: "the name of a recipe", Hint: "did you mean " + suggest.Nearest(name, Recipes()) + "?"})
+			errs = append(errs, param.FieldError{Path: "only", Value: name, Constraint: "the name of a recipe",
+				Hint: "did you mean " + suggest.Nearest(name, Recipes()) + "?"})
 		}
 	}
 	return errs.Err()

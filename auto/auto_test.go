@@ -78,7 +78,8 @@ func TestFit(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, least := score(test.Y, predicted, k), []float64{2: 0.8, 3: 0.7, 0: 0.8}[k]; got < least {
-			t.Errorf("%d classes: score %.3f on new rows, want at least %.2f; chosen %s %s", k, got, least, result.Chosen.Recipe, result.Chosen.Parameters())
+			t.Errorf("%d classes: score %.3f on new rows, want at least %.2f; chosen %s %s", k, got, least, result.Chosen.Recipe,
+				result.Chosen.Parameters())
 		}
 		if result.Tried > 50 || result.Tried < 30 {
 			t.Errorf("%d candidates tried, of 50", result.Tried)
@@ -294,7 +295,8 @@ func TestFaults(t *testing.T) {
 		{"few rows", waves(10, 2, 1), nil, []string{"at least 20 rows", "got 10"}},
 		{"no targets", datasets.Set{X: good.X}, nil, []string{"no targets"}},
 		{"constant", constant, nil, []string{"the same in every row"}},
-		{"recipe of another task", good, func(o *auto.Options) { o.Recipes = []string{"zscores linear logistic"} }, []string{"recipes"}},
+		{"recipe of another task", good, func(o *auto.Options) { o.Recipes = []string{"zscores linear logistic"} },
+			[]string{"recipes"}},
 	}
 	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) {

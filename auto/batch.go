@@ -65,7 +65,10 @@ func unwrapped(b share.Batch) share.Batch {
 // fewer returns a batch in which folds with the same training rows are one fold. What is predicted for its test rows is
 // handed on part by part.
 func fewer(b share.Batch) share.Batch {
-	first := slices.IndexFunc(b.Folds, func(f datasets.Fold) bool { return len(f.Train) == 0 || &f.Train[0] != &b.Folds[0].Train[0] })
+	first := slices.IndexFunc(b.Folds, func(f datasets.Fold) bool {
+		return len(f.Train) == 0 ||
+			&f.Train[0] != &b.Folds[0].Train[0]
+	})
 	if len(b.Folds) < 2 || first >= 0 {
 		return b
 	}
@@ -121,6 +124,7 @@ func ofRows(p estimator.Prediction, all, some []int) estimator.Prediction {
 		}
 		return rowblock.Select(m, at).(*mat.Dense)
 	}
-	return estimator.Prediction{Values: list(p.Values), Std: list(p.Std), Targets: table(p.Targets), Scores: table(p.Scores),
+	return estimator.Prediction{Values: list(p.Values), Std: list(p.Std), Targets: table(p.Targets),
+		Scores:     table(p.Scores),
 		StdTargets: table(p.StdTargets), Probabilities: table(p.Probabilities)}
 }

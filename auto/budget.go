@@ -19,22 +19,28 @@ const (
 	maxMember   = 0.1  // that the last fit of a member of an ensemble may take, for time to be kept for it,
 	maxTogether = 0.3  // and those of the leader and all members
 
-	exactShare = 0.9  // of the time that is left, that a last fit with an exact kernel may take, of which much is known beforehand,
+	// of the time that is left, that a last fit with an exact kernel may take, of which much is
+	// known beforehand,
+	exactShare = 0.9
 	lastShare  = 0.6  // one with a map,
 	widerShare = 0.6  // and one more with a wider map, or that of an ensemble
 	againShare = 0.95 // or with one that is a little wider: where that takes too long there is a model already,
 	keepShare  = 0.05 // and one after a round, so that there is a model,
 	keepLimit  = 0.08 // which is given up after so much of it
 
-	minTry     = 0.03 // of the budget, for which one more last fit is worth a try
-	forTheRest = 0.06 // of the budget, for what comes behind the iterations of a last fit, which end so much before it is given up
+	minTry = 0.03 // of the budget, for which one more last fit is worth a try
+	// of the budget, for what comes behind the iterations of a last fit, which end so much before
+	// it is given up
+	forTheRest = 0.06
 	overrun    = 1.05 // when a last fit is given up
 	patience   = 3    // times as long as was foreseen is waited for a trial,
 	minWait    = 0.08 // but so much of the budget at least,
 	firstWait  = 0.5  // or so much for the first model, without which the search has no result
 	tooLong    = 2    // times as long as it was waited for it is what was given up thought to take
 	prudence   = 1.5  // times as long as it was with fewer rows a trial is thought to take: iterations are more
-	optimism   = 0.5  // of the time of products of matrices of as many flops is what work of which nothing is known is thought to take
+	// of the time of products of matrices of as many flops is what work of which nothing is known
+	// is thought to take
+	optimism = 0.5
 )
 
 // roundEnds are the shares of the budget by which the rounds are over. The rest is for the last fit.
@@ -86,7 +92,8 @@ const sparseFurther, exactFurther, newtonFurther = 0.1, 0.2, 0.15
 
 // trialWork returns about how many operations the fits of points of one recipe to rows of a shape take. Only ratios
 // between trials of one kind count: [run.trialPace] is measured.
-func (r *run) trialWork(points []point, list []pipeline.Pipeline, shape datasets.Shape, folds []datasets.Fold) (sum float64) {
+func (r *run) trialWork(points []point, list []pipeline.Pipeline, shape datasets.Shape,
+	folds []datasets.Fold) (sum float64) {
 	kind := r.table[points[0].recipe]
 	fold, fits := shape, 0.0
 	for k, f := range folds {
@@ -263,7 +270,8 @@ func (r *run) learnPace(t trial) {
 	r.notePace(kindOf(r.table[t.points[0].recipe]), work, took)
 }
 
-// measureSpeed makes a first guess of the pace, by products of matrices: the best so far, for others may be at work as well.
+// measureSpeed makes a first guess of the pace, by products of matrices: the best so far, for
+// others may be at work as well.
 func (r *run) measureSpeed() {
 	if !r.timed() {
 		return

@@ -34,9 +34,10 @@ type ensemble struct {
 	score   float64
 }
 
-// combine looks whether several recipes together do better than the leader. Weights are judged on rows that
-// they were not found by. Of few rows with classes, the best of many candidates leads by a row or two, which is chance: those
-// that are as good as the leader then count the same: together they need not do better on these rows, but as well.
+// combine looks whether several recipes together do better than the leader. Weights are judged on
+// rows that they were not found by. Of few rows with classes, the best of many candidates leads by
+// a row or two, which is chance: those that are as good as the leader then count the same: together
+// they need not do better on these rows, but as well.
 func (r *run) combine(members []scored) (ensemble, bool) {
 	if r.even() {
 		members = slices.DeleteFunc(slices.Clone(members), func(m scored) bool { return !r.near(m, r.leader, alikeTo) })
@@ -89,8 +90,8 @@ func (r *run) bestOfRecipes() []scored {
 	return out[:min(len(out), maxEven)]
 }
 
-// competitors returns the candidates among which members are looked for, the best first: of quantities several of a recipe, for kernels
-// of several widths make up for each other.
+// competitors returns the candidates among which members are looked for, the best first: of
+// quantities several of a recipe, for kernels of several widths make up for each other.
 func (r *run) competitors() []scored {
 	if r.classes > 0 {
 		return r.bestOfRecipes()
@@ -109,7 +110,8 @@ func (r *run) competitors() []scored {
 // speaksOfTheSame reports whether the out-of-fold predictions of a candidate are stored and cover
 // the rows of the leader.
 func (r *run) speaksOfTheSame(s scored) bool {
-	return r.leader.output != nil && s.on == r.leader.on && s.output != nil && len(s.output)/s.outputs == len(r.leader.output)/r.leader.outputs
+	return r.leader.output != nil && s.on == r.leader.on && s.output != nil &&
+		len(s.output)/s.outputs == len(r.leader.output)/r.leader.outputs
 }
 
 // crossing contains the out-of-fold outputs of the members, each rows × width, with the true
@@ -131,7 +133,8 @@ func (r *run) crossingOf(members []scored) crossing {
 	data := r.part(r.leader.on)
 	n := data.Rows()
 	c := crossing{rows: n, width: 1, known: make([]bool, n), weight: data.Weights}
-	c.probable = r.classes > 0 && !slices.ContainsFunc(members, func(m scored) bool { return !r.table[m.recipe].probabilities })
+	c.probable = r.classes > 0 && !slices.ContainsFunc(members,
+		func(m scored) bool { return !r.table[m.recipe].probabilities })
 	c.scores = r.classes > 0 && !c.probable
 	if r.classes > 2 || c.probable {
 		c.width = r.classes
@@ -315,8 +318,8 @@ func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
 	return true, err
 }
 
-// combineInTime looks for members that do better together and can be fitted in the time that is left: where they cannot, the slowest
-// is left out and others take its place.
+// combineInTime looks for members that do better together and can be fitted in the time that is
+// left: where they cannot, the slowest is left out and others take its place.
 func (r *run) combineInTime(ctx context.Context, members []scored) (ensemble, bool, error) {
 	for {
 		found, ok := r.combine(members)
@@ -411,6 +414,7 @@ func (r *run) alone(ctx context.Context, err error) error {
 	if errors.Is(err, errEnded) || ctx.Err() != nil {
 		return err
 	}
-	r.warnings = append(r.warnings, fmt.Sprintf("an ensemble would do better over the folds, but cannot be fitted: %v", err))
+	r.warnings = append(r.warnings, fmt.Sprintf("an ensemble would do better over the folds, but cannot be fitted: %v",
+		err))
 	return nil
 }

@@ -22,7 +22,8 @@ func TestEnsemble(t *testing.T) {
 	}
 	o := auto.NewOptions()
 	o.Candidates = 70
-	o.Recipes = []string{"zscores gaussian ridge", "zscores exponential ridge", "zscores binning ridge", "unit gaussian ridge"}
+	o.Recipes = []string{"zscores gaussian ridge", "zscores exponential ridge", "zscores binning ridge",
+		"unit gaussian ridge"}
 	result := fit(t, data, o)
 	if !strings.HasPrefix(result.Chosen.Recipe, "ensemble of ") {
 		t.Fatalf("chosen: %s", result.Chosen.Recipe)

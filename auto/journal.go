@@ -83,7 +83,8 @@ func (n *notes) find(key string, points, folds int) (out []scored, ok bool) {
 func (n *notes) write(key string, out []scored) error {
 	one := note{Trial: key}
 	for _, s := range out {
-		c := noteScore{Mean: journal.Number(s.mean), Std: journal.Number(s.std), Seconds: s.seconds, Failed: s.failed, Outputs: s.outputs}
+		c := noteScore{Mean: journal.Number(s.mean), Std: journal.Number(s.std), Seconds: s.seconds, Failed: s.failed,
+			Outputs: s.outputs}
 		for _, v := range s.folds {
 			c.Folds = append(c.Folds, journal.Number(v))
 		}

@@ -65,14 +65,16 @@ func (r *run) bestWithin(ctx context.Context, limitMap, limitExact float64) (s s
 	return scored{}, 0, nil
 }
 
-// quickerOf is the best candidate of a recipe with an exact kernel that is hardly worse than its best one and can be fitted within
-// the limit: one with a larger penalty, of which iterations take fewer. Its folds are nil where there is none.
+// quickerOf is the best candidate of a recipe with an exact kernel that is hardly worse than its
+// best one and can be fitted within the limit: one with a larger penalty, of which iterations take
+// fewer. Its folds are nil where there is none.
 func (r *run) quickerOf(ctx context.Context, best scored, limit float64) (out scored, err error) {
 	if !r.table[best.recipe].mapping.exact {
 		return out, nil
 	}
 	for _, s := range r.log {
-		if s.recipe != best.recipe || s.on != best.on || math.IsNaN(s.mean) || !r.near(s, best, 2) || out.folds != nil && !r.before(s, out) {
+		if s.recipe != best.recipe || s.on != best.on || math.IsNaN(s.mean) || !r.near(s, best, 2) || out.folds != nil &&
+			!r.before(s, out) {
 			continue
 		}
 		took, err := r.expectedFit(ctx, s.point)
@@ -168,8 +170,8 @@ func (r *run) widen(ctx context.Context) error {
 	return r.refit(ctx, in.scored, size, r.data.Rows())
 }
 
-// widest is the largest size of a point's map, doubled time and again and then more by a half, with which a fit to all rows is
-// expected to take no longer than the limit: its own size at least.
+// widest is the largest size of a point's map, doubled time and again and then more by a half, with
+// which a fit to all rows is expected to take no longer than the limit: its own size at least.
 func (r *run) widest(ctx context.Context, p point, limit float64) (int, error) {
 	if !r.timed() || r.table[p.recipe].sizeOf(p.size) == 0 {
 		return p.size, nil

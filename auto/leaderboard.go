@@ -111,7 +111,8 @@ func (r *run) leaderboard() Leaderboard {
 // seconds, chosen and failed. Parameters are written as on a command line, apart by blanks.
 func (l Leaderboard) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	out.Write([]string{"rank", "recipe", "parameters", "score", "std_error", "rows", "features", "seconds", "chosen", "failed"})
+	out.Write([]string{"rank", "recipe", "parameters", "score", "std_error", "rows", "features", "seconds", "chosen",
+		"failed"})
 	for _, e := range l {
 		out.Write([]string{
 			strconv.Itoa(e.Rank), e.Recipe, e.Parameters(), number(e.Score), number(e.StdError), strconv.Itoa(e.Rows),

@@ -73,7 +73,8 @@ func (r *paces) lastFit(k recipe) pace {
 	return r.fitBefore[kindOf(k)]
 }
 
-// noteSpeed takes in how many flops of products of matrices take a second: the most so far, for others may be at work as well.
+// noteSpeed takes in how many flops of products of matrices take a second: the most so far, for
+// others may be at work as well.
 func (r *paces) noteSpeed(speed float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -122,7 +122,8 @@ func (r *run) onView(ctx context.Context, p point) (pipeline.Pipeline, error) {
 		if kind.mapping.exact {
 			own = append(append(own, kind.step.settings...), width)
 		} else {
-			step, err := kind.step.fitter(width, param.Setting{Path: kind.mapping.size, Value: kind.sizeOf(p.size)}, r.seeded("map"))
+			step, err := kind.step.fitter(width, param.Setting{Path: kind.mapping.size, Value: kind.sizeOf(p.size)},
+				r.seeded("map"))
 			if err != nil {
 				return pipeline.Pipeline{}, err
 			}

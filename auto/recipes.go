@@ -149,7 +149,8 @@ var representations = []representation{
 	{name: "scales", learn: scales(), effort: scalesEffort, family: "scales", scaled: true, dense: true},
 	{name: "ranks", scale: of("quantile"), dense: true},
 	{name: "machine", learn: of("rfm"), effort: machineEffort, scaled: true, dense: true},
-	{name: "ranked scales", scale: of("quantile"), learn: scales(), effort: scalesEffort, family: "ranked", scaled: true, dense: true},
+	{name: "ranked scales", scale: of("quantile"), learn: scales(), effort: scalesEffort, family: "ranked", scaled: true,
+		dense: true},
 	{name: "root scales", learn: scales("power", 0.5), effort: scalesEffort, family: "scales", scaled: true, dense: true},
 	{name: "unit", scale: of("minmax"), dense: true},
 	{name: "raw", scale: of("standardize", "std", false), dense: true, alike: true},
@@ -157,20 +158,28 @@ var representations = []representation{
 
 var mappings = []mapping{
 	{name: "gaussian", step: of("rff", "kernel", "gaussian"), from: 1500, rule: "gaussian", size: "features", part: 1},
-	{name: "gaussian landmarks", step: of("nystroem", "kernel", "gaussian"), from: 1500, rule: "gaussian", size: "landmarks", part: 2},
-	{name: "exponential", step: of("rff", "kernel", "exponential"), from: 1500, rule: "exponential", half: true, size: "features", part: 1},
-	{name: "exact exponential", step: of("", "kernel", "exponential"), rule: "exponential", half: true, rows: 100_000, exact: true},
+	{name: "gaussian landmarks", step: of("nystroem", "kernel", "gaussian"), from: 1500, rule: "gaussian",
+		size: "landmarks", part: 2},
+	{name: "exponential", step: of("rff", "kernel", "exponential"), from: 1500, rule: "exponential", half: true,
+		size: "features", part: 1},
+	{name: "exact exponential", step: of("", "kernel", "exponential"), rule: "exponential", half: true, rows: 100_000,
+		exact: true},
 	{name: "exact gaussian", step: of("", "kernel", "gaussian"), rule: "gaussian", rows: 100_000, exact: true},
 	{name: "binning", step: of("binning"), rule: "laplacian", half: true, size: "grids", part: 4, loose: 1e-4, least: -4},
-	{name: "few", step: of("binning", "inputs", 4, "input_weights", "scales"), rule: "laplacian", half: true, size: "grids", part: 4, inputs: 8, loose: 1e-4, least: -4},
-	{name: "exact laplacian", step: of("", "kernel", "laplacian"), rule: "laplacian", half: true, rows: 100_000, exact: true},
-	{name: "landmarks", step: of("nystroem", "kernel", "exponential"), from: 1500, rule: "exponential", half: true, size: "landmarks", part: 2},
+	{name: "few", step: of("binning", "inputs", 4, "input_weights", "scales"), rule: "laplacian", half: true,
+		size: "grids", part: 4, inputs: 8, loose: 1e-4, least: -4},
+	{name: "exact laplacian", step: of("", "kernel", "laplacian"), rule: "laplacian", half: true, rows: 100_000,
+		exact: true},
+	{name: "landmarks", step: of("nystroem", "kernel", "exponential"), from: 1500, rule: "exponential", half: true,
+		size: "landmarks", part: 2},
 	{name: "linear", plain: true},
 }
 
 var (
-	ridge       = head{name: "ridge", task: datasets.Regression, model: of("ridge"), penalty: "alpha", low: -24, high: 8, floor: -48, most: 24, iterates: true}
-	kernelRidge = head{name: "kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, loose: 1e-3}
+	ridge = head{name: "ridge", task: datasets.Regression, model: of("ridge"), penalty: "alpha", low: -24, high: 8,
+		floor: -48, most: 24, iterates: true}
+	kernelRidge = head{name: "kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha",
+		low: -16, high: 4, floor: -32, most: 16, exact: true, loose: 1e-3}
 )
 
 // on is the head fitted to transformed targets.
@@ -181,10 +190,14 @@ func (h head) on(target string) head {
 
 var heads = []head{
 	ridge, kernelRidge, ridge.on("log"), kernelRidge.on("log"), ridge.on("sqrt"), kernelRidge.on("sqrt"),
-	{name: "ridge_classifier", task: datasets.Classification, model: of("ridge_classifier"), penalty: "alpha", low: -20, high: 8, floor: -40, most: 24, iterates: true},
-	{name: "kernel_ridge_classifier", task: datasets.Classification, model: of("kernel_ridge_classifier"), penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, loose: 1e-2},
-	{name: "logistic", task: datasets.Classification, model: of("logistic"), penalty: "C", low: -8, high: 12, floor: -16, most: 24, late: true, probabilities: true, steps: 8},
-	{name: "svm", task: datasets.Classification, model: of("svm"), penalty: "C", low: -8, high: 8, floor: -16, most: 20, late: true, steps: 8},
+	{name: "ridge_classifier", task: datasets.Classification, model: of("ridge_classifier"), penalty: "alpha", low: -20,
+		high: 8, floor: -40, most: 24, iterates: true},
+	{name: "kernel_ridge_classifier", task: datasets.Classification, model: of("kernel_ridge_classifier"),
+		penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, loose: 1e-2},
+	{name: "logistic", task: datasets.Classification, model: of("logistic"), penalty: "C", low: -8, high: 12, floor: -16,
+		most: 24, late: true, probabilities: true, steps: 8},
+	{name: "svm", task: datasets.Classification, model: of("svm"), penalty: "C", low: -8, high: 8, floor: -16, most: 20,
+		late: true, steps: 8},
 }
 
 // table lists all recipes of a task, those first that a small budget should try: the first

@@ -101,9 +101,11 @@ func (r *run) spent() float64 {
 	return float64(r.claimed)
 }
 
-// nextLevel returns the level of a round and when the round is over, and whether there is one. A leader with an exact kernel makes no
-// use of what is left for the last fit, as a wider map would: the round may then have the time of later ones.
-func (r *run) nextLevel(ctx context.Context, field []entrant, want level, round int) (at level, until float64, ok bool, err error) {
+// nextLevel returns the level of a round and when the round is over, and whether there is one. A
+// leader with an exact kernel makes no use of what is left for the last fit, as a wider map would:
+// the round may then have the time of later ones.
+func (r *run) nextLevel(ctx context.Context, field []entrant, want level, round int) (at level, until float64, ok bool,
+	err error) {
 	last := round
 	if r.timed() && round > 0 && r.table[r.leader.recipe].mapping.exact {
 		last = max(round, len(roundEnds)-1)
@@ -119,7 +121,8 @@ func (r *run) nextLevel(ctx context.Context, field []entrant, want level, round 
 // or an equally good entrant, and some others, can be evaluated in the time left; ok is false if
 // there is none. Without the leader, more rows would only compare the others. Once all rows are
 // used and the leader is evaluated, others may follow.
-func (r *run) levelWithin(ctx context.Context, field []entrant, want level, round int, until float64) (level, bool, error) {
+func (r *run) levelWithin(ctx context.Context, field []entrant, want level, round int, until float64) (level, bool,
+	error) {
 	buf := until - r.spent()
 	if round == 0 || !r.timed() {
 		return want, buf > 0, nil
@@ -127,7 +130,8 @@ func (r *run) levelWithin(ctx context.Context, field []entrant, want level, roun
 	const first, share, worth = 6, 0.4, 1.5 // a round with this factor more rows is worthwhile
 	last := r.last
 	between := int(math.Sqrt(float64(want.rows) * float64(last.rows)))
-	for _, l := range []level{want, {want.rows, want.size, last.effort}, {want.rows, last.size, last.effort}, {between, want.size, want.effort},
+	for _, l := range []level{want, {want.rows, want.size, last.effort}, {want.rows, last.size, last.effort},
+		{between, want.size, want.effort},
 		{between, last.size, last.effort}, {last.rows, want.size, want.effort}, {last.rows, want.size, last.effort}} {
 		few := l.rows < r.data.Rows() && l.size <= last.size && float64(l.rows) < worth*float64(last.rows)
 		if round > 1 && (l == last || few) {
@@ -135,7 +139,8 @@ func (r *run) levelWithin(ctx context.Context, field []entrant, want level, roun
 		}
 		for i, e := range field[:min(first, len(field))] {
 			best, known := r.best[e.recipe]
-			if similar := known && best.on == r.leader.on && r.near(best, r.leader, 1); i > 0 && !similar && last.rows < r.data.Rows() {
+			if similar := known && best.on == r.leader.on && r.near(best, r.leader, 1); i > 0 && !similar &&
+				last.rows < r.data.Rows() {
 				continue
 			}
 			took, err := r.expected(ctx, l.rows, []point{r.at(e, l)})
@@ -170,7 +175,8 @@ func (r *run) settled(before scored, at level, round int) bool {
 		return true
 	}
 	gained := math.Abs(r.leader.mean - before.mean)
-	return round >= 2 && before.on >= r.data.Rows() && (!r.metric.Better(r.leader.mean, before.mean) || gained < 0.05*r.leader.std)
+	return round >= 2 && before.on >= r.data.Rows() && (!r.metric.Better(r.leader.mean, before.mean) ||
+		gained < 0.05*r.leader.std)
 }
 
 // all returns every recipe that is not late, over a coarse grid.
@@ -187,7 +193,8 @@ func (r *run) all() []entrant {
 // coarse is a recipe with a coarse grid about a place of γ.
 func (r *run) coarse(recipe, gamma int) entrant {
 	low, high, _, _ := r.table[recipe].penalties()
-	e := entrant{point{recipe: recipe, gamma: gamma, penalty: (low + high) / 2}, coarseGammas, coarseGamma, 2, (high - low) / 4}
+	e := entrant{point{recipe: recipe, gamma: gamma, penalty: (low + high) / 2}, coarseGammas, coarseGamma, 2,
+		(high - low) / 4}
 	if r.table[recipe].mapping.exact && r.data.Rows() >= learnedOnce { // each takes a factor of the whole matrix
 		e.gammas, e.penalties = 1, 1
 	}
@@ -256,8 +263,9 @@ func (r *run) next(field []entrant, round int) []entrant {
 	return out
 }
 
-// fallenBehind returns the best of the recipes that were tried on fewer rows than the last round had and are not in a field, the
-// best first: with all rows one of them may lead after all, or be of use to an ensemble.
+// fallenBehind returns the best of the recipes that were tried on fewer rows than the last round
+// had and are not in a field, the best first: with all rows one of them may lead after all, or be
+// of use to an ensemble.
 func (r *run) fallenBehind(field []entrant) []entrant {
 	var behind []scored
 	for recipe, s := range r.best {
@@ -273,10 +281,11 @@ func (r *run) fallenBehind(field []entrant) []entrant {
 	return out
 }
 
-// round tries a field, the best first, until it is over, and extends the grids on whose edge
-// the best lies, of recipes that may be the best: those of the leaders before the others are tried. It returns those that
-// were tried.
-func (r *run) round(ctx context.Context, field []entrant, at level, round int, until float64) (entered []entrant, err error) {
+// round tries a field, the best first, until it is over, and extends the grids on whose edge the
+// best lies, of recipes that may be the best: those of the leaders before the others are tried. It
+// returns those that were tried.
+func (r *run) round(ctx context.Context, field []entrant, at level, round int, until float64) (entered []entrant,
+	err error) {
 	began, before := time.Now(), r.tried
 	r.views.shrink()
 	first := 0
@@ -299,7 +308,8 @@ func (r *run) round(ctx context.Context, field []entrant, at level, round int, u
 
 // tryAll evaluates a part of the field, and extends the grids of all evaluated entrants, which it
 // returns.
-func (r *run) tryAll(ctx context.Context, part, entered []entrant, field int, at level, round int, until float64) ([]entrant, error) {
+func (r *run) tryAll(ctx context.Context, part, entered []entrant, field int, at level, round int,
+	until float64) ([]entrant, error) {
 	done := len(entered)
 	err := r.sideBySide(ctx, len(part), at, round, func(i int) ([]point, error) {
 		points, err := r.afforded(ctx, part[i], at, until, round > 0 && done == 0, field-done-i)
@@ -360,7 +370,8 @@ func (r *run) sideBySide(ctx context.Context, n int, at level, round int, points
 
 // beyond returns the points beyond the edge of a grid on which the best point of an entrant lies,
 // if it may be the best of all and time is left.
-func (r *run) beyond(ctx context.Context, e entrant, leader scored, at level, round int, until float64) ([]point, error) {
+func (r *run) beyond(ctx context.Context, e entrant, leader scored, at level, round int, until float64) ([]point,
+	error) {
 	best, ok := r.best[e.recipe]
 	if !ok || best.on != min(at.rows, r.data.Rows()) || best.round != round || !r.near(best, leader, 2) {
 		return nil, nil
@@ -398,7 +409,8 @@ var narrowingsExact = [][2]int{{2, 2}, {1, 2}, {1, 1}, {0, 1}, {0, 0}}
 // afforded returns the points of an entrant that fit in the time left: its grid, or a coarser one,
 // with a representation of the requested or a lower effort; none if even that does not fit. An
 // entrant may use a multiple of its share of the time left, the leader more.
-func (r *run) afforded(ctx context.Context, e entrant, at level, until float64, leads bool, toCome int) ([]point, error) {
+func (r *run) afforded(ctx context.Context, e entrant, at level, until float64, leads bool, toCome int) ([]point,
+	error) {
 	if ok, err := r.fitsAll(ctx, e); !ok {
 		return nil, err
 	}
@@ -422,7 +434,8 @@ func (r *run) afforded(ctx context.Context, e entrant, at level, until float64, 
 	}
 	for {
 		for _, few := range sizes {
-			points := r.unseen(r.around(r.at(e, at), min(e.gammas, few[0]), e.gammaStep, min(e.penalties, few[1]), e.penaltyStep), r.part(at.rows).Rows())
+			points := r.unseen(r.around(r.at(e, at), min(e.gammas, few[0]), e.gammaStep, min(e.penalties, few[1]),
+				e.penaltyStep), r.part(at.rows).Rows())
 			took, err := r.takes(ctx, points, at)
 			if err != nil || took <= buf {
 				return points, err
@@ -520,8 +533,9 @@ func (r *run) setReserve(ctx context.Context) error {
 	return err
 }
 
-// fitsAll reports whether a fit of a recipe to all rows, with a map of no more than the first size and a large penalty, is
-// expected to end in time. One that is not could only win a place that it cannot take.
+// fitsAll reports whether a fit of a recipe to all rows, with a map of no more than the first size
+// and a large penalty, is expected to end in time. One that is not could only win a place that it
+// cannot take.
 func (r *run) fitsAll(ctx context.Context, e entrant) (bool, error) {
 	if !r.timed() {
 		return true, nil

@@ -20,15 +20,18 @@ type sample struct {
 	classes int // 0 for a quantity
 	order   []int
 
-	mu         sync.Mutex // guards taken and folds
-	taken      datasets.Set
-	folds      map[int][]datasets.Fold // by the number of rows
-	lessonRows []int                   // that representations learn from and no fold tests on; nil where every fold learns from its own
+	mu    sync.Mutex // guards taken and folds
+	taken datasets.Set
+	folds map[int][]datasets.Fold // by the number of rows
+	// that representations learn from and no fold tests on; nil where every fold learns from its
+	// own
+	lessonRows []int
 }
 
-// orderRows puts the rows in the order in which rounds take them: the first n are those of a round with n
-// rows. Rows in the order of time come last first. Groups stay together. Of classes, the first rows have the shares that
-// all rows have, but for the first few of each class, which come before.
+// orderRows puts the rows in the order in which rounds take them: the first n are those of a round
+// with n rows. Rows in the order of time come last first. Groups stay together. Of classes, the
+// first rows have the shares that all rows have, but for the first few of each class, which come
+// before.
 func (r *sample) orderRows() {
 	n := r.data.Rows()
 	r.order = make([]int, n)
@@ -309,8 +312,8 @@ func (r *sample) checkRows() error {
 	return nil
 }
 
-// inOrder are the representations in the order in which they are tried: the columns as they are first where they are of one
-// kind, as the pixels of a picture, and else not at all.
+// inOrder are the representations in the order in which they are tried: the columns as they are
+// first where they are of one kind, as the pixels of a picture, and else not at all.
 func (r *sample) inOrder() []representation {
 	at := slices.IndexFunc(representations, func(p representation) bool { return p.alike })
 	others := slices.Delete(slices.Clone(representations), at, at+1)
@@ -358,8 +361,9 @@ func (r *sample) columnsAlike() bool {
 	return float64(alike) >= share*float64(d)
 }
 
-// tail is the transform of the target behind which a long tail of large values may be easier to predict: the logarithm of positive
-// ones, the root where there are zeros; "" where there is no such tail.
+// tail is the transform of the target behind which a long tail of large values may be easier to
+// predict: the logarithm of positive ones, the root where there are zeros; "" where there is no
+// such tail.
 func (r *sample) tail() string {
 	sorted := slices.Sorted(slices.Values(r.data.Y))
 	n := len(sorted)

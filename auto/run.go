@@ -70,7 +70,8 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 	r := &run{
 		sample: sample{options: o, data: data, classes: len(data.Schema.Classes()), folds: map[int][]datasets.Fold{}},
 		paces:  paces{pace: map[string]pace{}, fitBefore: map[string]pace{}},
-		began:  time.Now(), stopReason: StoppedByBudget, bases: map[string]float64{}, best: map[int]scored{}, seen: map[place]bool{}, views: newViews(),
+		began:  time.Now(), stopReason: StoppedByBudget, bases: map[string]float64{}, best: map[int]scored{},
+		seen: map[place]bool{}, views: newViews(),
 	}
 	if err := r.checkRows(); err != nil {
 		return nil, err
@@ -102,8 +103,9 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 		return nil, err
 	}
 	if r.interpolates() {
-		r.warnings = append(r.warnings, "each target is close to that of the row before, and folds of shuffled rows interpolate between them: "+
-			"their scores do not hold for rows that come later; if the rows are in the order of time, take folds in that order (search.cv: {kind: time} of an experiment file)")
+		r.warnings = append(r.warnings,
+			"each target is close to that of the row before, and folds of shuffled rows interpolate between them: "+
+				"their scores do not hold for rows that come later; if the rows are in the order of time, take folds in that order (search.cv: {kind: time} of an experiment file)")
 	}
 	r.orderRows()
 	return r, r.findLessons()
@@ -149,8 +151,8 @@ func (r *run) chooseTable(task datasets.Task) error {
 // machine.
 const largeRows = 5000
 
-// maxSteps is up to how many rows Newton's method is tried for several classes, and ridge regression on sparse rows of a map:
-// what they gain over others a wider map gains in less time.
+// maxSteps is up to how many rows Newton's method is tried for several classes, and ridge
+// regression on sparse rows of a map: what they gain over others a wider map gains in less time.
 const maxSteps = 20_000
 
 // slow reports whether the model of a recipe is too slow for the rows or classes, and a similar one
@@ -346,7 +348,8 @@ func tooCoarse(model estimator.Predictor) bool {
 	return estimator.As(model, &reporter) && reporter.Report().Solver == "cg" && reporter.Report().Gradient > most
 }
 
-// withSteps notes in the spec of a point how many steps its exact kernel's iterations made, where there was no time for all.
+// withSteps notes in the spec of a point how many steps its exact kernel's iterations made, where
+// there was no time for all.
 func (r *run) withSteps(spec pipeline.Pipeline, p point, model estimator.Predictor) (pipeline.Pipeline, error) {
 	var reporter estimator.Reporter
 	kind := r.table[p.recipe]
@@ -357,8 +360,9 @@ func (r *run) withSteps(spec pipeline.Pipeline, p point, model estimator.Predict
 		param.Setting{Path: kind.modelPath() + ".max_iter", Value: reporter.Report().Iterations})
 }
 
-// lastOf is the spec of a point for the last fit, and the same with what is fitted already in its place. Wide dense maps
-// are made in single precision, which takes half the time and makes no difference to scores.
+// lastOf is the spec of a point for the last fit, and the same with what is fitted already in its
+// place. Wide dense maps are made in single precision, which takes half the time and makes no
+// difference to scores.
 func (r *run) lastOf(ctx context.Context, p point) (spec, fitting pipeline.Pipeline, err error) {
 	if spec, fitting, err = r.wholeOf(ctx, p); err != nil {
 		return spec, fitting, err
@@ -418,8 +422,9 @@ func (r *run) report(phase Phase) {
 func (r *run) result() *Result {
 	in := r.incumbent
 	out := &Result{
-		Pipeline: in.spec, Model: in.model, Chosen: r.entryAs(in.scored, in.size), Score: r.metric.Name, GreaterIsBetter: r.metric.GreaterIsBetter,
-		Leaderboard: r.leaderboard(), Rounds: r.rounds, Tried: r.tried, Resumed: r.resumed, Rows: in.rows,
+		Pipeline: in.spec, Model: in.model, Chosen: r.entryAs(in.scored, in.size), Score: r.metric.Name,
+		GreaterIsBetter: r.metric.GreaterIsBetter,
+		Leaderboard:     r.leaderboard(), Rounds: r.rounds, Tried: r.tried, Resumed: r.resumed, Rows: in.rows,
 		Seconds: time.Since(r.began).Seconds(), StopReason: r.stopReason, Warnings: r.warnings,
 	}
 	out.Pipeline.Memory = 0

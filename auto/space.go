@@ -46,13 +46,15 @@ func (r *space) allowed(p point) bool {
 func (r *space) behindEdge(tried map[point]bool, best point, gammaStep, penaltyStep int) []point {
 	seen := func(q point) bool { return tried[q] }
 	var out []point
-	for _, move := range []point{{gamma: gammaStep}, {gamma: -gammaStep}, {penalty: penaltyStep}, {penalty: -penaltyStep}} {
+	for _, move := range []point{{gamma: gammaStep}, {gamma: -gammaStep}, {penalty: penaltyStep},
+		{penalty: -penaltyStep}} {
 		if move.gamma != 0 && !r.mapped(best) {
 			continue
 		}
 		edge := true
 		for q := range tried {
-			if q.recipe == best.recipe && (move.gamma != 0 && (q.gamma-best.gamma)*move.gamma > 0 || move.penalty != 0 && (q.penalty-best.penalty)*move.penalty > 0) {
+			if q.recipe == best.recipe && (move.gamma != 0 && (q.gamma-best.gamma)*move.gamma > 0 || move.penalty != 0 &&
+				(q.penalty-best.penalty)*move.penalty > 0) {
 				edge = false
 			}
 		}
@@ -79,8 +81,8 @@ func (r *space) behindEdge(tried map[point]bool, best point, gammaStep, penaltyS
 	return unique(out)
 }
 
-// compare puts the better score first, and candidates without a score last. Of equals of a recipe the one with the stronger
-// penalty is first: it takes the fewer iterations and digits.
+// compare puts the better score first, and candidates without a score last. Of equals of a recipe
+// the one with the stronger penalty is first: it takes the fewer iterations and digits.
 func (r *space) compare(a, b scored) int {
 	switch {
 	case math.IsNaN(a.mean) || math.IsNaN(b.mean):
@@ -124,8 +126,8 @@ func (r *space) near(s, leader scored, times float64) bool {
 	return s.mean <= leader.mean+margin
 }
 
-// bestOf returns the number of the best, of those that are as good the one that comes first among all candidates; -1 where
-// none has a score.
+// bestOf returns the number of the best, of those that are as good the one that comes first among
+// all candidates; -1 where none has a score.
 func (r *space) bestOf(out []scored) int {
 	best := -1
 	for i, s := range out {

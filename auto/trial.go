@@ -154,7 +154,8 @@ func (r *run) score(ctx context.Context, t *trial) (out []scored, err error) {
 		err := r.scorePart(ctx, part, t.list, out, output)
 		if err != nil && outer.Err() == nil {
 			t.took, t.late = tooLong*limit.Seconds(), true
-			return failures(t.points, len(t.folds), fmt.Errorf("given up after %.3g s, which was more than foreseen", limit.Seconds())), nil
+			return failures(t.points, len(t.folds), fmt.Errorf("given up after %.3g s, which was more than foreseen",
+				limit.Seconds())), nil
 		}
 		if err != nil {
 			return nil, err
@@ -173,7 +174,8 @@ func (r *run) score(ctx context.Context, t *trial) (out []scored, err error) {
 
 // scorePart evaluates a list of pipelines on the folds of a part, and stores their predictions and
 // scores.
-func (r *run) scorePart(ctx context.Context, part seen, list []pipeline.Pipeline, out []scored, output [][]estimator.Prediction) error {
+func (r *run) scorePart(ctx context.Context, part seen, list []pipeline.Pipeline, out []scored,
+	output [][]estimator.Prediction) error {
 	numbers := make([]any, len(list))
 	for i := range numbers {
 		numbers[i] = i
@@ -182,7 +184,8 @@ func (r *run) scorePart(ctx context.Context, part seen, list []pipeline.Pipeline
 		output[candidate][part.numbers[fold]] = estimator.Prediction(out.Prediction)
 	}}
 	search := gridsearch.NewSearch(spec, gridsearch.Axis{Path: "at", Values: numbers})
-	search.Splitter, search.Score, search.Refit, search.Memory = fixed(part.folds), r.metric.Name, gridsearch.RefitNone, r.options.Memory
+	search.Splitter, search.Score, search.Refit, search.Memory = fixed(part.folds), r.metric.Name, gridsearch.RefitNone,
+		r.options.Memory
 	search.Progress = func(gridsearch.Progress) { r.report(PhaseSearch) }
 	result, err := search.Run(ctx, part.data)
 	if ctx.Err() != nil {
@@ -222,13 +225,14 @@ func meanAndError(folds []float64, times int) (mean, err float64) {
 func failures(points []point, folds int, err error) []scored {
 	out := make([]scored, len(points))
 	for i := range out {
-		out[i] = scored{folds: slices.Repeat([]float64{math.NaN()}, folds), mean: math.NaN(), std: math.NaN(), failed: err.Error()}
+		out[i] = scored{folds: slices.Repeat([]float64{math.NaN()}, folds), mean: math.NaN(), std: math.NaN(),
+			failed: err.Error()}
 	}
 	return out
 }
 
-// kept are the numbers of the candidates of a trial whose predictions are kept, to be members of an ensemble: the best one, of
-// quantities the best few.
+// kept are the numbers of the candidates of a trial whose predictions are kept, to be members of an
+// ensemble: the best one, of quantities the best few.
 func (r *run) kept(out []scored) []int {
 	const few = 4
 	if r.classes > 0 {

@@ -28,8 +28,8 @@ func (c counting) Fit(ctx context.Context, data datasets.Set) (estimator.Predict
 	return estimator.NewRidge().Fit(ctx, data)
 }
 
-// Of many rows one part is held out, in parts of its own: there is one fit for all of them, and each row is predicted as that
-// fit does.
+// Of many rows one part is held out, in parts of its own: there is one fit for all of them, and
+// each row is predicted as that fit does.
 func TestHeldOut(t *testing.T) {
 	ctx := context.Background()
 	data := noise(heldOutFrom+100, 2)
@@ -107,7 +107,8 @@ func TestTooLong(t *testing.T) {
 	r.pace[everything] = pace{1e-9, 1e12}
 	before := r.paceOf(kindOf(r.table[0]))
 	p := point{recipe: 0, size: 512}
-	if out, err := r.try(context.Background(), 2000, 0, []point{p}); err != nil || !math.IsNaN(out[0].mean) || out[0].failed == "" {
+	if out, err := r.try(context.Background(), 2000, 0, []point{p}); err != nil || !math.IsNaN(out[0].mean) ||
+		out[0].failed == "" {
 		t.Fatalf("not given up: %+v, %v", out, err)
 	}
 	if after := r.paceOf(kindOf(r.table[0])); after < 1e3*before {
@@ -151,8 +152,8 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// A last fit with an exact kernel that would take too long ends with the steps that it has made, and its spec makes the same
-// model again.
+// A last fit with an exact kernel that would take too long ends with the steps that it has made,
+// and its spec makes the same model again.
 func TestLastFitEndsInTime(t *testing.T) {
 	const name = "zscores exact exponential kernel_ridge"
 	o := NewOptions()
@@ -242,7 +243,8 @@ func TestFallenBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.last = level{rows: 100}
-	for recipe, s := range []scored{{on: 100, mean: 0.9}, {on: 50, mean: 0.5}, {on: 100, mean: 0.8}, {on: 50, mean: 0.7}, {on: 20, mean: 0.99}} {
+	for recipe, s := range []scored{{on: 100, mean: 0.9}, {on: 50, mean: 0.5}, {on: 100, mean: 0.8}, {on: 50, mean: 0.7},
+		{on: 20, mean: 0.99}} {
 		s.recipe = recipe
 		r.best[recipe] = s
 	}
@@ -273,8 +275,8 @@ func TestEquals(t *testing.T) {
 	}
 }
 
-// Of few rows with classes, the recipes that are hardly worse than the leader go together and count the same, whether or
-// not they do better; of more rows only where they do.
+// Of few rows with classes, the recipes that are hardly worse than the leader go together and count
+// the same, whether or not they do better; of more rows only where they do.
 func TestEvenEnsemble(t *testing.T) {
 	for _, c := range []struct {
 		rows    int
@@ -290,12 +292,14 @@ func TestEvenEnsemble(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out []scored
-		for _, mean := range []float64{0.9, 0.896, 0.894, 0.89} { // the others are wrong where the leader is, and in more rows
+		// the others are wrong where the leader is, and in more rows
+		for _, mean := range []float64{0.9, 0.896, 0.894, 0.89} {
 			recipe := slices.IndexFunc(r.table, func(k recipe) bool {
 				taken := slices.ContainsFunc(out, func(s scored) bool { return r.table[s.recipe].String() == k.String() })
 				return k.head.name == "ridge_classifier" && !taken
 			})
-			s := scored{point: point{recipe: recipe}, on: c.rows, mean: mean, std: 0.013, folds: []float64{mean}, output: make([]float32, c.rows), outputs: 1}
+			s := scored{point: point{recipe: recipe}, on: c.rows, mean: mean, std: 0.013, folds: []float64{mean},
+				output: make([]float32, c.rows), outputs: 1}
 			for i, y := range data.Y {
 				s.output[i] = float32(2*y-1) * (1 + float32(recipe))
 				if float64(i) >= mean*float64(c.rows) {
@@ -317,7 +321,8 @@ func TestEvenEnsemble(t *testing.T) {
 		}
 		for k, m := range found.members {
 			first := found.weights[0] * (1 + float64(found.members[0].recipe))
-			if got := found.weights[k] * (1 + float64(m.recipe)); math.Abs(got/first-1) > 0.02 { // up to the scale of the outputs
+			// up to the scale of the outputs
+			if got := found.weights[k] * (1 + float64(m.recipe)); math.Abs(got/first-1) > 0.02 {
 				t.Errorf("member %d counts %g, the first %g", k, got, first)
 			}
 		}
@@ -345,7 +350,8 @@ func TestWorseEnsemble(t *testing.T) {
 		if k.head.name != "ridge_classifier" || len(out) == 2 {
 			continue
 		}
-		s := scored{point: point{recipe: recipe}, on: n, mean: 0.9, std: 0.013, folds: []float64{0.9}, output: make([]float32, n), outputs: 1}
+		s := scored{point: point{recipe: recipe}, on: n, mean: 0.9, std: 0.013, folds: []float64{0.9},
+			output: make([]float32, n), outputs: 1}
 		for i, y := range data.Y { // each is wrong in other rows, by more than the other one is right
 			s.output[i] = float32(2*y - 1)
 			if i/60 == len(out) {
@@ -360,8 +366,8 @@ func TestWorseEnsemble(t *testing.T) {
 	}
 }
 
-// Of quantities no more than six candidates are members, those that count the most, several of one recipe where that helps; they
-// are together better than each.
+// Of quantities no more than six candidates are members, those that count the most, several of one
+// recipe where that helps; they are together better than each.
 func TestMembers(t *testing.T) {
 	data := noise(400, 2)
 	r, err := newRun(data, NewOptions())
@@ -371,7 +377,8 @@ func TestMembers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var out []scored
 	for k := range 9 {
-		s := scored{point: point{recipe: k / 3, gamma: k}, on: 400, mean: 0.8 - 0.001*float64(k), std: 0.01, folds: []float64{0.8}, output: make([]float32, 400), outputs: 1}
+		s := scored{point: point{recipe: k / 3, gamma: k}, on: 400, mean: 0.8 - 0.001*float64(k), std: 0.01,
+			folds: []float64{0.8}, output: make([]float32, 400), outputs: 1}
 		for i, y := range data.Y {
 			s.output[i] = float32(y + (0.4+0.05*float64(k))*rng.NormFloat64())
 		}
@@ -417,7 +424,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// A round that was over before the leader was tried in it does not change the lead, unless others do better than it did.
+// A round that was over before the leader was tried in it does not change the lead, unless others
+// do better than it did.
 func TestWithLeader(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -449,7 +457,8 @@ func TestWidest(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.measureSpeed()
-	p := point{recipe: slices.IndexFunc(r.table, func(k recipe) bool { return k.String() == "zscores gaussian ridge" }), size: 512}
+	p := point{recipe: slices.IndexFunc(r.table, func(k recipe) bool { return k.String() == "zscores gaussian ridge" }),
+		size: 512}
 	took := map[int]float64{}
 	for _, size := range []int{512, 768, 1024} {
 		wider := p
@@ -458,7 +467,8 @@ func TestWidest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for limit, want := range map[float64]int{took[1024]: 1024, (took[768] + took[1024]) / 2: 768, (took[512] + took[768]) / 2: 512} {
+	for limit, want := range map[float64]int{took[1024]: 1024, (took[768] + took[1024]) / 2: 768,
+		(took[512] + took[768]) / 2: 512} {
 		if got, err := r.widest(context.Background(), p, limit); got != want || err != nil {
 			t.Errorf("%d within %g s, want %d: %v", got, limit, want, err)
 		}
@@ -476,7 +486,8 @@ func TestErrorOfRepeatedFolds(t *testing.T) {
 	folds := []float64{0.8, 0.9, 0.7, 0.8, 0.8}
 	mean, once := meanAndError(folds, 1)
 	again, twice := meanAndError(slices.Concat(folds, folds), 2)
-	if math.Abs(mean-0.8) > 1e-12 || math.Abs(again-0.8) > 1e-12 || math.Abs(once-math.Sqrt(0.02/25)) > 1e-12 || math.Abs(once-twice) > 1e-12 {
+	if math.Abs(mean-0.8) > 1e-12 || math.Abs(again-0.8) > 1e-12 || math.Abs(once-math.Sqrt(0.02/25)) > 1e-12 ||
+		math.Abs(once-twice) > 1e-12 {
 		t.Errorf("%g ± %g, divided twice %g ± %g", mean, once, again, twice)
 	}
 	r, err := newRun(noise(100, 2), NewOptions())
@@ -506,7 +517,8 @@ func TestStrongerPenalty(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		equals := []scored{{point: point{penalty: 2}, mean: 0.9}, {point: point{penalty: 3}, mean: 0.9}, {point: point{penalty: 1}, mean: 0.9}, {point: point{penalty: 5}, mean: 0.8}}
+		equals := []scored{{point: point{penalty: 2}, mean: 0.9}, {point: point{penalty: 3}, mean: 0.9},
+			{point: point{penalty: 1}, mean: 0.9}, {point: point{penalty: 5}, mean: 0.8}}
 		if got := equals[r.bestOf(equals)].penalty; got != c.want {
 			t.Errorf("%s: penalty %d, want %d", c.head, got, c.want)
 		}

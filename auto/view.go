@@ -159,17 +159,18 @@ func (r *run) clean(ctx context.Context, p representation, rows datasets.Set) (d
 
 // cleaner is what cleans the rows of a representation, fitted to all.
 func (r *run) cleaner(ctx context.Context, p representation) (*pipeline.FittedChain, error) {
-	return under(&r.views.mu, r.views.clean, viewKey{representation: p.scale.name}).get(ctx, func() (*pipeline.FittedChain, error) {
-		steps, err := r.cleaned(p)
-		if err != nil || len(steps) == 0 {
-			return &pipeline.FittedChain{}, err
-		}
-		fitted, err := pipeline.Chain{Steps: steps}.Fit(ctx, r.data)
-		if err != nil {
-			return nil, err
-		}
-		return fitted.(*pipeline.FittedChain), nil
-	})
+	return under(&r.views.mu, r.views.clean, viewKey{representation: p.scale.name}).get(ctx,
+		func() (*pipeline.FittedChain, error) {
+			steps, err := r.cleaned(p)
+			if err != nil || len(steps) == 0 {
+				return &pipeline.FittedChain{}, err
+			}
+			fitted, err := pipeline.Chain{Steps: steps}.Fit(ctx, r.data)
+			if err != nil {
+				return nil, err
+			}
+			return fitted.(*pipeline.FittedChain), nil
+		})
 }
 
 // fittedSteps are the steps of a representation, fitted to all rows already, or now.
@@ -193,7 +194,8 @@ func (r *run) fittedSteps(ctx context.Context, p representation, effort int) (pi
 	if err != nil {
 		return nil, err
 	}
-	learned, err := r.learnFrom(ctx, viewKey{p.familyName(), 0, effort}, p, learn, func() ([]datasets.Set, error) { return r.allRows(ctx, p) })
+	learned, err := r.learnFrom(ctx, viewKey{p.familyName(), 0, effort}, p, learn,
+		func() ([]datasets.Set, error) { return r.allRows(ctx, p) })
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +204,10 @@ func (r *run) fittedSteps(ctx context.Context, p representation, effort int) (pi
 
 // unlearned returns the representation without its learned part.
 func (p representation) unlearned() representation {
-	at := slices.IndexFunc(representations, func(q representation) bool { return q.learn.name == "" && q.scale.name == p.scale.name })
+	at := slices.IndexFunc(representations, func(q representation) bool {
+		return q.learn.name == "" &&
+			q.scale.name == p.scale.name
+	})
 	return representations[at]
 }
 
@@ -216,7 +221,8 @@ func (p representation) familyName() string {
 
 // learner is the step by which a representation learns.
 func (r *run) learner(p representation, effort int) (transformer.Fitter, error) {
-	return p.learn.fitter(append(slices.Clone(p.effort[effort]), param.Setting{Path: "rows", Value: r.lessonCount()}, r.seeded("learn"))...)
+	return p.learn.fitter(append(slices.Clone(p.effort[effort]), param.Setting{Path: "rows", Value: r.lessonCount()},
+		r.seeded("learn"))...)
 }
 
 // learnedView lets a representation learn from the lessons, once for all folds, or from the training rows of each
@@ -231,7 +237,8 @@ func (r *run) learnedView(ctx context.Context, p representation, rows, effort in
 	if err != nil {
 		return nil, err
 	}
-	fitted, err := r.learnFrom(ctx, r.learnedKey(p, rows, effort), p, learn, func() ([]datasets.Set, error) { return r.lessons(ctx, p, whole) })
+	fitted, err := r.learnFrom(ctx, r.learnedKey(p, rows, effort), p, learn,
+		func() ([]datasets.Set, error) { return r.lessons(ctx, p, whole) })
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +287,8 @@ func (r *run) allRows(ctx context.Context, p representation) ([]datasets.Set, er
 }
 
 // learnFrom fits a step to each of its lessons, or makes it of what one of its family has learned.
-func (r *run) learnFrom(ctx context.Context, key viewKey, p representation, step transformer.Fitter, lessons func() ([]datasets.Set, error)) ([]transformer.Transformer, error) {
+func (r *run) learnFrom(ctx context.Context, key viewKey, p representation, step transformer.Fitter,
+	lessons func() ([]datasets.Set, error)) ([]transformer.Transformer, error) {
 	derived, derives := step.(transformer.TwoStageFitter)
 	learner := step
 	if derives {

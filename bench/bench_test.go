@@ -27,7 +27,8 @@ import (
 )
 
 var (
-	optimum = flag.Bool("optimum", false, "solve logistic and SVM to a tight tolerance too, and report how far above that the fits end")
+	optimum = flag.Bool("optimum", false,
+		"solve logistic and SVM to a tight tolerance too, and report how far above that the fits end")
 	scratch = flag.String("scratch", "", "folder to keep CSV files in; none for one that is removed")
 )
 

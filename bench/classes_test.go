@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// BenchmarkLogisticFitClasses fits logistic regression with a large C for as many classes as there are letters, each of a few
-// groups of rows that overlap with those of other classes.
+// BenchmarkLogisticFitClasses fits logistic regression with a large C for as many classes as there
+// are letters, each of a few groups of rows that overlap with those of other classes.
 func BenchmarkLogisticFitClasses(b *testing.B) {
 	rows, features := 15_000, 1000
 	if testing.Short() {

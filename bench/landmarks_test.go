@@ -14,9 +14,10 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// BenchmarkNystroem maps tiles of 2048 rows by landmarks and adds up their Gram matrix, as a fit of a ridge does for all
-// rows. It reports how much more processor time the best tile takes than its flops take in a product of large matrices of
-// the same precision: map/flops, Gram/flops and both/flops, which should be below 1.5 for 4,000 landmarks.
+// BenchmarkNystroem maps tiles of 2048 rows by landmarks and adds up their Gram matrix, as a fit of
+// a ridge does for all rows. It reports how much more processor time the best tile takes than its
+// flops take in a product of large matrices of the same precision: map/flops, Gram/flops and
+// both/flops, which should be below 1.5 for 4,000 landmarks.
 //
 //	go test -run '^$' -bench Nystroem -benchtime 5x ./bench
 func BenchmarkNystroem(b *testing.B) {

@@ -29,7 +29,8 @@ func BenchmarkTransform(b *testing.B) {
 const tileRows = 2048
 
 // inTiles calls mapTo for one tile of rows after the other.
-func inTiles[M mat.Matrix](tile M, slice func(tile M, rows int) M, X *mat.Dense, mapTo func(dst M, X mat.Matrix) error) error {
+func inTiles[M mat.Matrix](tile M, slice func(tile M, rows int) M, X *mat.Dense,
+	mapTo func(dst M, X mat.Matrix) error) error {
 	n, _ := X.Dims()
 	for lo := 0; lo < n; lo += tileRows {
 		rows := min(tileRows, n-lo)

@@ -193,7 +193,8 @@ func (b *Buffer) check(block Set) error {
 		_, targetCols = block.Targets.Dims()
 	}
 	if (block.Y == nil) != (b.y == nil) || (block.Weights == nil) != (b.weights == nil) ||
-		(block.Groups == nil) != (b.groups == nil) || (block.Passthrough == nil) != (b.passthrough == nil) || targetCols != b.targetCols {
+		(block.Groups == nil) != (b.groups == nil) || (block.Passthrough == nil) != (b.passthrough == nil) ||
+		targetCols != b.targetCols {
 		return errors.New("datasets: all blocks must have the same of targets, weights, groups and passthrough columns")
 	}
 	if _, ok := block.X.(*sparse.CSR); ok != b.sparse {

@@ -8,13 +8,15 @@ type CostEstimator interface {
 
 // Cost is an estimated cost. A fit must not branch on small differences of Flops.
 type Cost struct {
-	Flops            float64 // approximate floating-point operations
-	Bytes            int64   // peak memory; of a step including its output rows that are stored
-	OutputWidth      int     // columns of the output of a transformer; -1 if unknown
-	WidthEstimated   bool    // whether OutputWidth is an estimate
-	NonZeros         float64 // nonzeros per row of a sparse output; 0 for a dense output
-	CheapToRecompute bool    // whether recomputing the features of a step costs less than a fit saves that reads them in float32; see [Float32Source]
-	Passes           int     // passes over the rows, excluding the first block; 0 if several or unknown
+	Flops          float64 // approximate floating-point operations
+	Bytes          int64   // peak memory; of a step including its output rows that are stored
+	OutputWidth    int     // columns of the output of a transformer; -1 if unknown
+	WidthEstimated bool    // whether OutputWidth is an estimate
+	NonZeros       float64 // nonzeros per row of a sparse output; 0 for a dense output
+	// whether recomputing the features of a step costs less than a fit saves that reads them in
+	// float32; see [Float32Source]
+	CheapToRecompute bool
+	Passes           int // passes over the rows, excluding the first block; 0 if several or unknown
 }
 
 // Add returns the sum of the operations and the maximum of the memory.

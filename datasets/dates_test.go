@@ -52,10 +52,12 @@ func TestDate(t *testing.T) {
 			t.Errorf("%s %q is %v %v, want %v", c.order, c.text, got, ok, c.want)
 		}
 	}
-	if got := (datasets.Date{Parts: []string{"hour", "day"}}).Names("when"); !slices.Equal(got, []string{"when_hour", "when_day"}) {
+	if got := (datasets.Date{Parts: []string{"hour", "day"}}).Names("when"); !slices.Equal(got,
+		[]string{"when_hour", "when_day"}) {
 		t.Errorf("the columns are %v", got)
 	}
-	for _, d := range []datasets.Date{{Order: "ymd"}, {Parts: []string{}}, {Parts: []string{"century"}}, {Parts: []string{"day", "day"}}} {
+	for _, d := range []datasets.Date{{Order: "ymd"}, {Parts: []string{}}, {Parts: []string{"century"}},
+		{Parts: []string{"day", "day"}}} {
 		if d.Check() == nil {
 			t.Errorf("%+v passes", d)
 		}

@@ -60,10 +60,11 @@ func TestPartition(t *testing.T) {
 	of := func(row int) int { return fold.Of(row) - 1 }
 	for _, step := range []int{1, 700, 2048, 9000} {
 		got := make([][]datasets.Set, 2)
-		err := rowsource.Partition(context.Background(), chunks{set, step, 9000}, 2, of, func(part int, block datasets.Set) error {
-			got[part] = append(got[part], block.Select(rowsUpTo(block.Rows())))
-			return nil
-		})
+		err := rowsource.Partition(context.Background(), chunks{set, step, 9000}, 2, of,
+			func(part int, block datasets.Set) error {
+				got[part] = append(got[part], block.Select(rowsUpTo(block.Rows())))
+				return nil
+			})
 		if err != nil {
 			t.Fatal(err)
 		}

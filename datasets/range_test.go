@@ -14,7 +14,8 @@ import (
 // nothing but where it begins and how long its runs are.
 func TestRange(t *testing.T) {
 	set := randomSet(5000)
-	for _, c := range []struct{ lo, hi, run int }{{0, 5000, 1000}, {0, 5001, 3000}, {1234, 4321, 700}, {4999, 9000, 1}, {0, 0, 5}, {5000, 6000, 5}} {
+	for _, c := range []struct{ lo, hi, run int }{{0, 5000, 1000}, {0, 5001, 3000}, {1234, 4321, 700}, {4999, 9000, 1},
+		{0, 0, 5}, {5000, 6000, 5}} {
 		hi := min(c.hi, 5000)
 		var sizes []int
 		for _, step := range []int{1, 7, 1000, 2048, 5000} {

@@ -6,15 +6,16 @@ import "fmt"
 // "x0", "x1", … without a header. A name that no column has may be a column index, negative from
 // the end: "-1" is the last column.
 type Roles struct {
-	Target      []string        // columns to predict: one, several numeric ones, or none
-	Weight      string          // sample weights
-	Group       string          // groups, numbered in order of their values; with a Schema in order of appearance
-	Drop        []string        // columns to omit
-	Kinds       map[string]Kind // kinds of columns, instead of inferred ones
-	Task        Task            // task, instead of the inferred one
-	Positive    []string        // categories of the target that form class 1; all others form class 0, "rest"
-	Suffix      string          // suffix to trim from the values of the target, as the "." in "<=50K."
-	Passthrough []string        // columns to copy as strings to Set.Passthrough, whatever their role; "" is a missing value
+	Target   []string        // columns to predict: one, several numeric ones, or none
+	Weight   string          // sample weights
+	Group    string          // groups, numbered in order of their values; with a Schema in order of appearance
+	Drop     []string        // columns to omit
+	Kinds    map[string]Kind // kinds of columns, instead of inferred ones
+	Task     Task            // task, instead of the inferred one
+	Positive []string        // categories of the target that form class 1; all others form class 0, "rest"
+	Suffix   string          // suffix to trim from the values of the target, as the "." in "<=50K."
+	// columns to copy as strings to Set.Passthrough, whatever their role; "" is a missing value
+	Passthrough []string
 
 	// Unlabeled allows rows without a valid target, for prediction; the target is then NaN.
 	Unlabeled bool

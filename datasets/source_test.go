@@ -88,7 +88,8 @@ func sets(n int) map[string]datasets.Set {
 	view := datasets.Set{X: wide.Slice(0, n, 1, 4), Y: dense.Y}
 	narrow := datasets.Set{X: single.Copy(dense.X), Y: dense.Y}
 	odd := datasets.Set{X: mat.DenseCopyOf(dense.X).T().T(), Weights: dense.Weights}
-	return map[string]datasets.Set{"dense": dense, "sparse": some, "shared": shared, "view": view, "single": narrow, "other": odd}
+	return map[string]datasets.Set{"dense": dense, "sparse": some, "shared": shared, "view": view, "single": narrow,
+		"other": odd}
 }
 
 func TestSources(t *testing.T) {
@@ -143,7 +144,8 @@ func TestStack(t *testing.T) {
 		{datasets.Set{}, datasets.Set{}, "datasets: nothing to learn from"},
 		{all["dense"], datasets.Set{X: mat.NewDense(1, 2, nil)}, "datasets: all blocks must have 3 columns, got 2"},
 		{all["dense"], all["view"], "datasets: all blocks must have the same of targets, weights, groups and passthrough columns"},
-		{datasets.Set{X: all["dense"].X}, datasets.Set{X: all["sparse"].X}, "datasets: all blocks must be sparse or all dense"},
+		{datasets.Set{X: all["dense"].X}, datasets.Set{X: all["sparse"].X},
+			"datasets: all blocks must be sparse or all dense"},
 	} {
 		if _, err := datasets.Concat(c.a, c.b); err == nil || err.Error() != c.want {
 			t.Errorf("error %v, want %s", err, c.want)
@@ -228,7 +230,8 @@ func TestSubsetErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := datasets.ReadAll(context.Background(), sub); err == nil || err.Error() != "datasets: row number must be from 0 to 9, got 10" {
+	if _, err := datasets.ReadAll(context.Background(), sub); err == nil ||
+		err.Error() != "datasets: row number must be from 0 to 9, got 10" {
 		t.Errorf("error %v for a row behind the end", err)
 	}
 }
@@ -247,15 +250,19 @@ func TestCheck(t *testing.T) {
 		{datasets.Set{X: fine, Weights: []float64{1}}, "datasets: Weights must have 2 rows as X, got 1"},
 		{datasets.Set{X: fine, Groups: []int{1}}, "datasets: Groups must have 2 rows as X, got 1"},
 		{datasets.Set{X: fine, Targets: mat.NewDense(3, 1, nil)}, "datasets: Targets must have 2 rows as X, got 3"},
-		{datasets.Set{X: fine, Targets: mat.NewDense(2, 1, []float64{0, math.NaN()})}, "datasets: row 1: target 0 must be finite, got NaN"},
+		{datasets.Set{X: fine, Targets: mat.NewDense(2, 1, []float64{0, math.NaN()})},
+			"datasets: row 1: target 0 must be finite, got NaN"},
 		{datasets.Set{X: fine, Y: []float64{0, math.Inf(1)}}, "datasets: row 1: target must be finite, got +Inf"},
-		{datasets.Set{X: fine, Y: []float64{0, 2}, Schema: classes}, "datasets: row 1: target must be a class code from 0 to 1, got 2"},
-		{datasets.Set{X: fine, Y: []float64{0.5, 0}, Schema: classes}, "datasets: row 0: target must be a class code from 0 to 1, got 0.5"},
+		{datasets.Set{X: fine, Y: []float64{0, 2}, Schema: classes},
+			"datasets: row 1: target must be a class code from 0 to 1, got 2"},
+		{datasets.Set{X: fine, Y: []float64{0.5, 0}, Schema: classes},
+			"datasets: row 0: target must be a class code from 0 to 1, got 0.5"},
 		{datasets.Set{X: fine, Weights: []float64{1, -1}}, "datasets: row 1: weight must be ≥ 0, got -1"},
 		{datasets.Set{X: fine, Weights: []float64{0, 0}}, "datasets: weights must not all be 0"},
 		{datasets.Set{X: inf}, "datasets: row 1, column x0: infinite value"},
 		{datasets.Set{X: sparse.FromDense(inf)}, "datasets: row 1, column x0: infinite value"},
-		{datasets.Set{X: fine, Schema: datasets.Schema{Columns: make([]datasets.Column, 2)}}, "datasets: X must have 2 columns as the schema, got 1"},
+		{datasets.Set{X: fine, Schema: datasets.Schema{Columns: make([]datasets.Column, 2)}},
+			"datasets: X must have 2 columns as the schema, got 1"},
 	} {
 		if err := c.set.Check(); c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
 			t.Errorf("error %v, want %s", err, c.want)
@@ -286,7 +293,8 @@ func TestGatherMemory(t *testing.T) {
 }
 
 func TestTaskCheck(t *testing.T) {
-	for _, k := range []datasets.Task{datasets.AnyTask, datasets.Regression, datasets.Classification, datasets.Clustering, datasets.Anomaly} {
+	for _, k := range []datasets.Task{datasets.AnyTask, datasets.Regression, datasets.Classification, datasets.Clustering,
+		datasets.Anomaly} {
 		if err := k.Check(); err != nil {
 			t.Error(err)
 		}
@@ -344,8 +352,10 @@ func TestCheckBlock(t *testing.T) {
 
 // Rows without their targets have all else, whether in memory or block by block; what was there stays.
 func TestWithoutTargets(t *testing.T) {
-	schema := datasets.Schema{Columns: []datasets.Column{{Name: "x"}}, Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}}
-	set := datasets.Set{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Y: []float64{0, 1, 0}, Weights: []float64{1, 2, 3}, Schema: schema}
+	schema := datasets.Schema{Columns: []datasets.Column{{Name: "x"}},
+		Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}}
+	set := datasets.Set{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Y: []float64{0, 1, 0}, Weights: []float64{1, 2, 3},
+		Schema: schema}
 	rows := []int{0, 2}
 	some, err := rowsource.Subset(set.Source(), rows)
 	if err != nil {

@@ -157,7 +157,8 @@ func (s TimeSeriesSplit) Split(data Set) ([]Fold, error) {
 	test := n / (s.Folds + 1)
 	start := n - s.Folds*test
 	if test == 0 || start-s.Gap <= 0 {
-		return nil, fmt.Errorf("datasets: too few rows (%d) for %d folds in order of time with a gap of %d", n, s.Folds, s.Gap)
+		return nil, fmt.Errorf("datasets: too few rows (%d) for %d folds in order of time with a gap of %d", n, s.Folds,
+			s.Gap)
 	}
 	rows := ascending(n)
 	out := make([]Fold, s.Folds)

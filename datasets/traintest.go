@@ -84,7 +84,8 @@ func (s TrainTest) pools(data Set) ([]samplingPool, error) {
 		pools := make([]samplingPool, len(classes))
 		for k, c := range classes {
 			if len(c.rows) < 2 {
-				return nil, fmt.Errorf("datasets: class %q must have at least 2 rows for a stratified split, got %d", c.name, len(c.rows))
+				return nil, fmt.Errorf("datasets: class %q must have at least 2 rows for a stratified split, got %d", c.name,
+					len(c.rows))
 			}
 			pools[k].members = singletons(c.rows)
 		}

@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// workplace makes a folder, which it returns, with the command, rows.csv, rows.yaml and the model that the verbs make of
-// them in three shards, alone.bochner; bin is before all else in PATH.
+// workplace makes a folder, which it returns, with the command, rows.csv, rows.yaml and the model
+// that the verbs make of them in three shards, alone.bochner; bin is before all else in PATH.
 func workplace(t *testing.T) string {
 	if !exhaustive.Tests() {
 		t.Skip("builds the command")
@@ -61,7 +61,8 @@ func workplace(t *testing.T) string {
 		fmt.Fprintf(rows, "%.4f,%.4f,%c,%.4f\n", a, b, 'u'+c, a*b+float64(c%2)+random.NormFloat64()/10)
 	}
 	put(t, filepath.Join(dir, "rows.csv"), rows.String())
-	put(t, filepath.Join(dir, "rows.yaml"), "data: {train: "+filepath.Join(dir, "rows.csv")+", target: y, task: regression}\npipeline:\n"+
+	put(t, filepath.Join(dir, "rows.yaml"), "data: {train: "+filepath.Join(dir, "rows.csv")+
+		", target: y, task: regression}\npipeline:\n"+
 		"  - columns: [{select: numeric, steps: [standardize]}, {select: categorical, steps: [onehot]}]\n"+
 		"  - rff: {features: 50, gamma: 0.3}\n  - ridge: {alpha: 1}\n")
 	put(t, filepath.Join(dir, "alone.sh"), `set -eu
@@ -170,8 +171,8 @@ for task in $(seq 0 "${last:-0}"); do
 done
 `
 
-// On Slurm: the model of the verbs, with a part that fails twice, a job that is submitted again after one that fails for
-// good, and states in a bucket.
+// On Slurm: the model of the verbs, with a part that fails twice, a job that is submitted again
+// after one that fails for good, and states in a bucket.
 func TestSlurm(t *testing.T) {
 	dir := workplace(t)
 	fold := script(t, "slurm/shard.sh")
@@ -214,7 +215,8 @@ func TestSlurm(t *testing.T) {
 		t.Error(out)
 	}
 	same(t, dir, filepath.Join(dir, "three.bochner"))
-	if log, _ := os.ReadFile(filepath.Join(dir, "three/logs/pass-0-0.log")); !strings.Contains(string(log), "pass-0/0.state is there") {
+	if log, _ := os.ReadFile(filepath.Join(dir, "three/logs/pass-0-0.log")); !strings.Contains(string(log),
+		"pass-0/0.state is there") {
 		t.Errorf("shard 0 was done again: %s", log)
 	}
 
@@ -224,7 +226,8 @@ func TestSlurm(t *testing.T) {
 		t.Errorf("%d tries of what is used wrongly", len(tries))
 	}
 
-	if out, err := shell(t, dir, fold, "rows.yaml"); err == nil || !strings.Contains(out, "usage: sh shard.sh EXPERIMENT SHARDS FOLDER MODEL") {
+	if out, err := shell(t, dir, fold, "rows.yaml"); err == nil ||
+		!strings.Contains(out, "usage: sh shard.sh EXPERIMENT SHARDS FOLDER MODEL") {
 		t.Error(out, err)
 	}
 
@@ -283,7 +286,8 @@ func TestKubernetes(t *testing.T) {
 
 	flaky(t, dir, "1", 1, 4)
 	three := filepath.Join(dir, "three")
-	if out, err := submit(three, "three"); err == nil || !strings.Contains(out, "three-fit-0 has failed") || !strings.Contains(out, "shards that failed: 1") || !strings.Contains(out, "flaky: no") {
+	if out, err := submit(three, "three"); err == nil || !strings.Contains(out, "three-fit-0 has failed") ||
+		!strings.Contains(out, "shards that failed: 1") || !strings.Contains(out, "flaky: no") {
 		t.Errorf("%v: %s", err, out)
 	}
 	if out, err := submit(three, "three"); err != nil {
@@ -292,7 +296,8 @@ func TestKubernetes(t *testing.T) {
 	same(t, dir, three+"/model.bochner")
 
 	flaky(t, dir, "1", 2, 1) // wrong use
-	if out, err := submit(filepath.Join(dir, "four"), "four"); err == nil || !strings.Contains(out, "four-fit-0 has failed") {
+	if out, err := submit(filepath.Join(dir, "four"), "four"); err == nil ||
+		!strings.Contains(out, "four-fit-0 has failed") {
 		t.Errorf("%v: %s", err, out)
 	}
 	if tries, _ := os.ReadFile(filepath.Join(dir, "tries")); len(tries) != 1 {
@@ -390,7 +395,8 @@ func (c cluster) kubectl(args []string) error {
 		fmt.Printf("%s has failed: %s; shards that failed: %s\n", name, s.Message, s.FailedIndexes)
 	case line == "delete job "+name+" --wait":
 		return os.Remove(c.path(name))
-	case line == "get pods --selector=batch.kubernetes.io/job-name="+name+" --field-selector=status.phase=Succeeded -o name":
+	case line == "get pods --selector=batch.kubernetes.io/job-name="+name+
+		" --field-selector=status.phase=Succeeded -o name":
 		fmt.Printf("pod/%s\n", name)
 	case strings.HasPrefix(line, "logs pod/"):
 		if content, err = os.ReadFile(c.path(strings.TrimPrefix(line, "logs pod/"))); err == nil {
@@ -434,7 +440,8 @@ func (c cluster) apply(manifest io.Reader) error {
 	if err := yaml.Unmarshal(text, &j); err != nil {
 		return err
 	}
-	if j.APIVersion != "batch/v1" || j.Kind != "Job" || j.Spec.Template.Spec.RestartPolicy != "Never" || len(j.Spec.Template.Spec.Containers) != 1 ||
+	if j.APIVersion != "batch/v1" || j.Kind != "Job" || j.Spec.Template.Spec.RestartPolicy != "Never" ||
+		len(j.Spec.Template.Spec.Containers) != 1 ||
 		!maps.Equal(j.Metadata.Labels, j.Spec.Template.Metadata.Labels) || bytes.Contains(text, []byte("\n    ${")) {
 		return fmt.Errorf("%s", text)
 	}

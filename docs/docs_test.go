@@ -147,7 +147,8 @@ func TestContributingNamesPackages(t *testing.T) {
 
 // The lists of what there is name every step and model.
 func TestListsNameEveryStep(t *testing.T) {
-	for page, list := range map[string]string{"docs/which-model.md": "## Steps and models", "docs/coming-from-scikit-learn.md": "## Steps and models"} {
+	for page, list := range map[string]string{"docs/which-model.md": "## Steps and models",
+		"docs/coming-from-scikit-learn.md": "## Steps and models"} {
 		_, text, found := strings.Cut(pages(t)[page], list)
 		if !found {
 			t.Fatalf("%s has no part %q", page, list)
@@ -250,7 +251,8 @@ func whole(part string) string {
 		part += "\ndata: {train: rows.csv}\n" // a reader's own
 	}
 	if !has("pipeline") {
-		part += "\npipeline: [standardize, rff, " + map[bool]string{true: "logistic", false: "ridge"}[strings.Contains(part, "logistic.") || strings.Contains(part, "dataset: wine")] + "]\n"
+		part += "\npipeline: [standardize, rff, " + map[bool]string{true: "logistic",
+			false: "ridge"}[strings.Contains(part, "logistic.") || strings.Contains(part, "dataset: wine")] + "]\n"
 	}
 	return part
 }

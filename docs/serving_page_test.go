@@ -25,7 +25,8 @@ var (
 // What serving.md shows a server answer is what it answers.
 func TestServingAnswers(t *testing.T) {
 	dir := t.TempDir()
-	spec, err := experiment.Load(t.Context(), "../examples/power/linear.yaml", experiment.Override{Path: "output.dir", Value: dir})
+	spec, err := experiment.Load(t.Context(), "../examples/power/linear.yaml",
+		experiment.Override{Path: "output.dir", Value: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

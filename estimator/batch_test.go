@@ -23,7 +23,8 @@ import (
 // outcomes is what a batch yields, by candidate and fold.
 type outcomes map[[2]int]share.Outcome
 
-func fitBatch(t *testing.T, data datasets.Set, folds []datasets.Fold, specs []estimator.Estimator) (outcomes, []string) {
+func fitBatch(t *testing.T, data datasets.Set, folds []datasets.Fold, specs []estimator.Estimator) (outcomes,
+	[]string) {
 	t.Helper()
 	out := outcomes{}
 	shared, err := specs[0].(share.BatchFitter).FitBatch(context.Background(), batch(data, folds, specs,
@@ -43,7 +44,8 @@ func fitBatch(t *testing.T, data datasets.Set, folds []datasets.Fold, specs []es
 	return out, shared
 }
 
-func batch(data datasets.Set, folds []datasets.Fold, specs []estimator.Estimator, yield func(candidate, fold int, out share.Outcome) error) share.Batch {
+func batch(data datasets.Set, folds []datasets.Fold, specs []estimator.Estimator,
+	yield func(candidate, fold int, out share.Outcome) error) share.Batch {
 	return share.Batch{Data: data, Folds: folds, Candidates: share.Candidates(specs...), Yield: yield}
 }
 
@@ -76,7 +78,8 @@ func equalsNaive(t *testing.T, data datasets.Set, folds []datasets.Fold, specs [
 			} else {
 				near(t, what, one.Scores.RawMatrix().Data, want.Scores.RawMatrix().Data, 1e-8)
 			}
-			near(t, what+": objective", []float64{one.Report.Objective}, []float64{p.(estimator.Reporter).Report().Objective}, 1e-6)
+			near(t, what+": objective", []float64{one.Report.Objective}, []float64{p.(estimator.Reporter).Report().Objective},
+				1e-6)
 		}
 	}
 }
@@ -123,7 +126,8 @@ func TestRidgeBatchIsTheNaiveSearch(t *testing.T) {
 	specs := ridges(1e-6, 0.1, 30)
 	specs[3] = func() estimator.Ridge { s := specs[3].(estimator.Ridge); s.Solver = "dual"; return s }()
 	specs[5] = estimator.Ridge{Alpha: -3}
-	folds := append(foldsOf(n, 5), datasets.Fold{Train: foldsOf(n, 2)[0].Test[:30], Test: []int{1, 5}}) // some rows in neither
+	// some rows in neither
+	folds := append(foldsOf(n, 5), datasets.Fold{Train: foldsOf(n, 2)[0].Test[:30], Test: []int{1, 5}})
 	for _, c := range []struct {
 		data   datasets.Set
 		shared []string
@@ -221,8 +225,9 @@ func TestRidgeBatchEndsWithTheFirstErrorOfYield(t *testing.T) {
 	x, _, y, _ := noisy(35, 30, 2)
 	enough := errors.New("enough")
 	calls := 0
-	_, err := estimator.NewRidge().FitBatch(context.Background(), batch(datasets.Set{X: x, Y: y}, foldsOf(30, 3), ridges(1, 2),
-		func(candidate, fold int, one share.Outcome) error { calls++; return enough }))
+	_, err := estimator.NewRidge().FitBatch(context.Background(),
+		batch(datasets.Set{X: x, Y: y}, foldsOf(30, 3), ridges(1, 2),
+			func(candidate, fold int, one share.Outcome) error { calls++; return enough }))
 	if err != enough || calls != 1 {
 		t.Errorf("%v after %d calls", err, calls)
 	}

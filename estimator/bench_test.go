@@ -145,7 +145,8 @@ func BenchmarkBinned(b *testing.B) {
 	for _, s := range []struct {
 		name string
 		spec estimator.Estimator
-	}{{"ridge_classifier", estimator.NewRidgeClassifier()}, {"logistic", estimator.NewLogistic()}, {"squared_hinge", estimator.NewSVM()}, {"hinge", hinge}} {
+	}{{"ridge_classifier", estimator.NewRidgeClassifier()}, {"logistic", estimator.NewLogistic()},
+		{"squared_hinge", estimator.NewSVM()}, {"hinge", hinge}} {
 		b.Run(s.name, func(b *testing.B) {
 			for b.Loop() {
 				p, err := s.spec.Fit(context.Background(), data)
@@ -193,7 +194,8 @@ func BenchmarkRidgeBatch(b *testing.B) {
 	}
 	folds := foldsOf(20_000, 5)
 	for b.Loop() {
-		_, err := estimator.NewRidge().FitBatch(context.Background(), batch(data, folds, specs, func(candidate, fold int, one share.Outcome) error { return one.Err }))
+		_, err := estimator.NewRidge().FitBatch(context.Background(),
+			batch(data, folds, specs, func(candidate, fold int, one share.Outcome) error { return one.Err }))
 		if err != nil {
 			b.Fatal(err)
 		}

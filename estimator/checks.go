@@ -17,9 +17,11 @@ import (
 // rejectClassTarget refuses targets that are the codes of classes: a regression on them would take the
 // classes for amounts.
 func rejectClassTarget(schema datasets.Schema, name string) error {
-	instead := map[string]string{"ridge": "ridge_classifier (estimator.NewRidgeClassifier)", "svr": "svm (estimator.NewSVM)",
-		"sgd_regressor": "sgd_classifier (estimator.NewSGDClassifier)",
-		"kernel_ridge":  "kernel_ridge_classifier (estimator.NewKernelRidgeClassifier)", "gaussian_process": "kernel_ridge_classifier (estimator.NewKernelRidgeClassifier)"}[name]
+	instead := map[string]string{"ridge": "ridge_classifier (estimator.NewRidgeClassifier)",
+		"svr":              "svm (estimator.NewSVM)",
+		"sgd_regressor":    "sgd_classifier (estimator.NewSGDClassifier)",
+		"kernel_ridge":     "kernel_ridge_classifier (estimator.NewKernelRidgeClassifier)",
+		"gaussian_process": "kernel_ridge_classifier (estimator.NewKernelRidgeClassifier)"}[name]
 	for _, c := range schema.Targets {
 		if c.Kind == datasets.Categorical {
 			return fmt.Errorf("the target %s has classes, and %s is for numbers; %s is for classes", c.Name, name, instead)
@@ -64,7 +66,8 @@ func checkInputs(ctx context.Context, X mat.Matrix, width int) (mat.Matrix, erro
 }
 
 // scoresOf returns what score writes for the rows of X, rows × outputs.
-func scoresOf(ctx context.Context, X mat.Matrix, width, outputs int, score func(ctx context.Context, dst []float64, X mat.Matrix) error) (*mat.Dense, error) {
+func scoresOf(ctx context.Context, X mat.Matrix, width, outputs int,
+	score func(ctx context.Context, dst []float64, X mat.Matrix) error) (*mat.Dense, error) {
 	n, _ := X.Dims()
 	if n == 0 {
 		if err := ctxerr.Check(ctx); err != nil {

@@ -118,5 +118,8 @@ func TestGaussianProcessObeysTheLaws(t *testing.T) {
 	s.Noise, s.Intercept, s.Kernel = estimator.Variance{}, true, "linear"
 	t.Run("linear", func(t *testing.T) { estimatortest.Run(t, s, estimatortest.Options{}) })
 	s.Kernel, s.Optimize, s.Steps = "gaussian", []string{"scales", "noise", "amplitude"}, 15
-	t.Run("scales learned", func(t *testing.T) { estimatortest.Run(t, s, estimatortest.Options{Folds: true, Tolerance: 1e-4}) })
+	t.Run("scales learned", func(t *testing.T) {
+		estimatortest.Run(t, s,
+			estimatortest.Options{Folds: true, Tolerance: 1e-4})
+	})
 }

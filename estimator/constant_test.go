@@ -52,7 +52,8 @@ func TestRidgeFamilyGivesConstantColumnsNoWeight(t *testing.T) {
 		}
 		data.X.(*mat.Dense).Set(i, 1, v)
 	}
-	folds := []datasets.Fold{{Train: numbered(0, 200), Test: numbered(200, 300)}, {Train: numbered(100, 300), Test: numbered(0, 100)}}
+	folds := []datasets.Fold{{Train: numbered(0, 200), Test: numbered(200, 300)},
+		{Train: numbered(100, 300), Test: numbered(0, 100)}}
 	f := share.Batch{Data: data, Folds: folds, Maps: columnsAsTheyAre(3), Memory: 1 << 30}
 	for _, alpha := range []float64{1e-15, 1e-12, 1e-9} {
 		s := NewRidge()

@@ -34,7 +34,8 @@ func wideTarget(t *testing.T, columns, classes int) datasets.Set {
 	for i := range levels {
 		levels[i] = fmt.Sprint(i)
 	}
-	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: levels}}}}
+	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "class",
+		Kind: datasets.Categorical, Categories: levels}}}}
 }
 
 // A model of more weights than memory holds is refused before they are asked for, however it is solved.
@@ -42,12 +43,14 @@ func TestFitRefusesWhatMemoryCannotHold(t *testing.T) {
 	data := wideTarget(t, 1<<24, 1_000_000) // 10¹⁴ bytes of weights
 	hinge := estimator.NewSVM()
 	hinge.Loss = "hinge"
-	for _, spec := range []estimator.Estimator{estimator.NewLogistic(), estimator.NewSVM(), hinge, estimator.NewRidgeClassifier()} {
+	for _, spec := range []estimator.Estimator{estimator.NewLogistic(), estimator.NewSVM(), hinge,
+		estimator.NewRidgeClassifier()} {
 		_, err := spec.Fit(context.Background(), data)
 		if !errors.Is(err, memory.ErrTooLarge) {
 			t.Errorf("%T: %v", spec, err)
 		}
-		if _, err := spec.(estimator.BlockEstimator).FitSource(context.Background(), data.Source()); !errors.Is(err, memory.ErrTooLarge) {
+		if _, err := spec.(estimator.BlockEstimator).FitSource(context.Background(), data.Source()); !errors.Is(err,
+			memory.ErrTooLarge) {
 			t.Errorf("%T of a source: %v", spec, err)
 		}
 	}
@@ -62,7 +65,8 @@ func TestFitRefusesWhatMemoryCannotHold(t *testing.T) {
 // The declared cost of a fit covers the weights, their vectors and the numbers of each row.
 func TestCostKnowsOutputs(t *testing.T) {
 	shape := datasets.Shape{Rows: 100_000, Cols: 1000, Outputs: 20_000}
-	for _, spec := range []datasets.CostEstimator{estimator.NewLogistic(), estimator.NewSVM(), estimator.NewRidgeClassifier(), estimator.NewRidge()} {
+	for _, spec := range []datasets.CostEstimator{estimator.NewLogistic(), estimator.NewSVM(),
+		estimator.NewRidgeClassifier(), estimator.NewRidge()} {
 		if cost := spec.Cost(shape); cost.Bytes < 8*1000*20_000 || cost.OutputWidth != 20_000 {
 			t.Errorf("%T: %+v", spec, cost)
 		}
@@ -99,7 +103,8 @@ func TestCostOfLogisticIsThatOfItsSolver(t *testing.T) {
 	}
 }
 
-// One width that is learned by the exact kernel comes to its end soon from each of three starts, however many steps are allowed.
+// One width that is learned by the exact kernel comes to its end soon from each of three starts,
+// however many steps are allowed.
 func TestCostOfAWidthIsThatOfSomeEvaluations(t *testing.T) {
 	data := drawnProcess(9, 200, []float64{3, 0.3}, 0.05, 1, 5)
 	s := estimator.NewGaussianProcess()

@@ -90,13 +90,15 @@ func TestAFitThatIsNotFiniteIsAnError(t *testing.T) {
 			t.Errorf("%T: %v", s, err)
 		}
 	}
-	folds := []datasets.Fold{{Train: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}, Test: []int{20}}}
-	_, err := hinge.FitBatch(context.Background(), share.Batch{Data: data, Folds: folds, Candidates: share.Candidates(huge, hinge), Yield: func(candidate, _ int, one share.Outcome) error {
-		if failed := errors.Is(one.Err, ErrDiverged); failed != (candidate == 0) || candidate == 1 && one.Err != nil {
-			t.Errorf("candidate %d: %v", candidate, one.Err)
-		}
-		return nil
-	}})
+	folds := []datasets.Fold{{Train: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19},
+		Test: []int{20}}}
+	_, err := hinge.FitBatch(context.Background(), share.Batch{Data: data, Folds: folds,
+		Candidates: share.Candidates(huge, hinge), Yield: func(candidate, _ int, one share.Outcome) error {
+			if failed := errors.Is(one.Err, ErrDiverged); failed != (candidate == 0) || candidate == 1 && one.Err != nil {
+				t.Errorf("candidate %d: %v", candidate, one.Err)
+			}
+			return nil
+		}})
 	if err != nil {
 		t.Error(err)
 	}
@@ -104,7 +106,8 @@ func TestAFitThatIsNotFiniteIsAnError(t *testing.T) {
 
 // The bar is the trivial model's objective, to the tolerance.
 func TestBar(t *testing.T) {
-	l := &design.Labels{Y: []float64{0, 1, 1, 1, 0, 1}, Weights: []float64{1, 2, 0, 0.5, 3, 1}, Classes: []string{"a", "b"}}
+	l := &design.Labels{Y: []float64{0, 1, 1, 1, 0, 1}, Weights: []float64{1, 2, 0, 0.5, 3, 1},
+		Classes: []string{"a", "b"}}
 	l.Absent = make([]bool, 2)
 	for _, intercept := range []bool{true, false} {
 		svm, logistic, tube := NewSVM(), NewLogistic(), NewSVR()
@@ -115,7 +118,8 @@ func TestBar(t *testing.T) {
 		for name, c := range map[string]struct {
 			task descent.Task
 			bar  float64
-		}{"svm": {svm.descent(l), svm.newton(l).ObjectiveBound}, "logistic": {logistic.descent(l), logistic.newton(l).ObjectiveBound}, "svr": {tube.descent(l), tube.tubeBar(l)}} {
+		}{"svm": {svm.descent(l), svm.newton(l).ObjectiveBound}, "logistic": {logistic.descent(l),
+			logistic.newton(l).ObjectiveBound}, "svr": {tube.descent(l), tube.tubeBar(l)}} {
 			if want := c.task.Trivial(0); c.bar < want || c.bar > want+2e-5 {
 				t.Errorf("%s, intercept %v: %v, want %v", name, intercept, c.bar, want)
 			}

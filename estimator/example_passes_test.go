@@ -112,7 +112,8 @@ func ExampleLogistic_StartFrom() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	p, err := estimator.Predict(ctx, fitted, mat.NewDense(1, 2, []float64{5.6, 2.2}), estimator.Request{Outputs: estimator.Probabilities})
+	p, err := estimator.Predict(ctx, fitted, mat.NewDense(1, 2, []float64{5.6, 2.2}),
+		estimator.Request{Outputs: estimator.Probabilities})
 	if err != nil {
 		log.Fatal(err)
 	}

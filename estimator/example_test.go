@@ -26,7 +26,8 @@ var petals = datasets.Set{
 	Y: []float64{0, 0, 0, 1, 1, 1},
 	Schema: datasets.Schema{
 		Columns: []datasets.Column{{Name: "length"}, {Name: "width"}},
-		Targets: []datasets.Column{{Name: "species", Kind: datasets.Categorical, Categories: []string{"versicolor", "virginica"}}},
+		Targets: []datasets.Column{{Name: "species", Kind: datasets.Categorical,
+			Categories: []string{"versicolor", "virginica"}}},
 	},
 }
 
@@ -91,7 +92,8 @@ func ExampleLogistic() {
 		log.Fatal(err)
 	}
 	model := fitted.(*estimator.FittedLogistic)
-	out, err := model.PredictFull(context.Background(), mat.NewDense(1, 2, []float64{5.6, 2.2}), estimator.Request{Outputs: estimator.Probabilities})
+	out, err := model.PredictFull(context.Background(), mat.NewDense(1, 2, []float64{5.6, 2.2}),
+		estimator.Request{Outputs: estimator.Probabilities})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -261,7 +263,8 @@ func ExampleGaussianProcess() {
 }
 
 func ExampleClassWeight() {
-	spec, err := param.With(estimator.NewRidgeClassifier(), param.Setting{Path: "class_weight", Value: map[string]any{"virginica": 2}})
+	spec, err := param.With(estimator.NewRidgeClassifier(), param.Setting{Path: "class_weight",
+		Value: map[string]any{"virginica": 2}})
 	if err != nil {
 		log.Fatal(err)
 	}

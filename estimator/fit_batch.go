@@ -16,7 +16,8 @@ import (
 
 // plainBatch returns b as a batch of package internal/batch, without Yield and FitOne.
 func plainBatch(b share.Batch) batch.Batch {
-	out := batch.Batch{Data: b.Data, Folds: b.Folds, GCV: b.GCV, Memory: b.MemoryLimit(), Include: b.Includes, Features: make([]batch.Features, len(b.Candidates))}
+	out := batch.Batch{Data: b.Data, Folds: b.Folds, GCV: b.GCV, Memory: b.MemoryLimit(), Include: b.Includes,
+		Features: make([]batch.Features, len(b.Candidates))}
 	if b.Maps != nil {
 		out.Maps = b.Maps
 	}

@@ -102,7 +102,8 @@ const linearKernel = "linear"
 
 // Params declares the hyper-parameters.
 func (s *GaussianProcess) Params(l *param.List) {
-	l.Choice(&s.Kernel, "kernel", "covariance of the function; linear takes the inputs as features", append(slices.Clip(spectral.FourierKernels), linearKernel)...)
+	l.Choice(&s.Kernel, "kernel", "covariance of the function; linear takes the inputs as features",
+		append(slices.Clip(spectral.FourierKernels), linearKernel)...)
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, from which learning starts")
 	l.Complexity("gamma", param.Rougher)
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
@@ -195,7 +196,8 @@ func (s GaussianProcess) fit(ctx context.Context, r *design.Rows, src datasets.S
 	return f, nil
 }
 
-func (s GaussianProcess) fitted(ctx context.Context, r *design.Rows, src datasets.Source) (*FittedGaussianProcess, error) {
+func (s GaussianProcess) fitted(ctx context.Context, r *design.Rows, src datasets.Source) (*FittedGaussianProcess,
+	error) {
 	if err := specs.CheckFit(s); err != nil {
 		return nil, err
 	}
@@ -270,6 +272,7 @@ func (s GaussianProcess) Cost(shape datasets.Shape) datasets.Cost {
 		step := 1.5*some*m*order + some*shape.Entries()*m + 1.5*order*order*order + 300*order*order + 100*some*m
 		cost.Flops += step * float64(s.Steps+1)
 	}
-	cost.Bytes = int64(min(8*numbers+8*exactly+6*some*m+24*order*order+(14+8*learningLists)*d*m+24*some*d, math.MaxInt64/2))
+	cost.Bytes = int64(min(8*numbers+8*exactly+6*some*m+24*order*order+(14+8*learningLists)*d*m+24*some*d,
+		math.MaxInt64/2))
 	return cost
 }

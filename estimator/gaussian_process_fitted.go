@@ -92,8 +92,9 @@ func (f *FittedGaussianProcess) PredictFull(ctx context.Context, X mat.Matrix, w
 	return Prediction{Values: mat.Col(nil, 0, mean), Targets: mean, Std: mat.Col(nil, 0, std), StdTargets: std}, nil
 }
 
-// Sample returns the values at the rows of X, rows × n, of n functions drawn from the posterior of the first target. The
-// functions of a seed are the same in every call, also where n is larger. They have no noise.
+// Sample returns the values at the rows of X, rows × n, of n functions drawn from the posterior of
+// the first target. The functions of a seed are the same in every call, also where n is larger.
+// They have no noise.
 func (f *FittedGaussianProcess) Sample(ctx context.Context, X mat.Matrix, n int, seed uint64) (*mat.Dense, error) {
 	functions, err := f.SampleFunctions(ctx, 0, n, seed)
 	if err != nil {
@@ -103,13 +104,15 @@ func (f *FittedGaussianProcess) Sample(ctx context.Context, X mat.Matrix, n int,
 	return all.Targets, err
 }
 
-// SampleFunctions returns n functions drawn from the posterior of a target, which can then be evaluated anywhere: their
-// targets are the functions. Weights are drawn, w ~ N(ŵ, noise·A⁻¹), and the level at the mean of the features,
-// N(ȳ, noise/Σs) with an intercept, so that their law at any rows is exactly that of the model. Function i depends on the
-// seed and on i. Cost D² flops each.
-func (f *FittedGaussianProcess) SampleFunctions(ctx context.Context, target, n int, seed uint64) (*SampledFunctions, error) {
+// SampleFunctions returns n functions drawn from the posterior of a target, which can then be
+// evaluated anywhere: their targets are the functions. Weights are drawn, w ~ N(ŵ, noise·A⁻¹), and
+// the level at the mean of the features, N(ȳ, noise/Σs) with an intercept, so that their law at any
+// rows is exactly that of the model. Function i depends on the seed and on i. Cost D² flops each.
+func (f *FittedGaussianProcess) SampleFunctions(ctx context.Context, target, n int, seed uint64) (*SampledFunctions,
+	error) {
 	if target < 0 || target >= f.outputs() {
-		return nil, fmt.Errorf("estimator: gaussian_process: target: must be an integer from 0 to %[2]d, got %[1]d", target, f.outputs()-1)
+		return nil, fmt.Errorf("estimator: gaussian_process: target: must be an integer from 0 to %[2]d, got %[1]d", target,
+			f.outputs()-1)
 	}
 	if n < 1 {
 		return nil, fmt.Errorf("estimator: gaussian_process: n: must be an integer ≥ 1, got %d", n)
@@ -236,7 +239,8 @@ func (f *processFunction) InputWidth() int {
 
 // String describes the model in a line.
 func (f *processFunction) String() string {
-	return fmt.Sprintf("gaussian process on %d features of a %s kernel, %d inputs and %d outputs", f.features.outputWidth(), f.features.name, f.InputWidth(), f.outputs())
+	return fmt.Sprintf("gaussian process on %d features of a %s kernel, %d inputs and %d outputs",
+		f.features.outputWidth(), f.features.name, f.InputWidth(), f.outputs())
 }
 
 // kernelFeatures are the features of a kernel, or the inputs themselves.
@@ -285,8 +289,10 @@ func (k *kernelFeatures) state(s *model.State) {
 	}
 	kernel, known := spectral.FourierKernel(k.name, k.nu, k.shape)
 	s.Require(known, "the kernel is not known")
-	s.Require(draws.Base != nil && len(k.gamma) > 0 && draws.Base.RawMatrix().Rows == len(k.gamma), "frequencies and gamma do not fit")
-	s.Require(!slices.ContainsFunc(append([]float64{k.nu, k.shape}, k.gamma...), func(v float64) bool { return !param.Positive.Contains(v) }), "gamma, nu and shape are not all positive")
+	s.Require(draws.Base != nil && len(k.gamma) > 0 && draws.Base.RawMatrix().Rows == len(k.gamma),
+		"frequencies and gamma do not fit")
+	s.Require(!slices.ContainsFunc(append([]float64{k.nu, k.shape}, k.gamma...),
+		func(v float64) bool { return !param.Positive.Contains(v) }), "gamma, nu and shape are not all positive")
 	if s.Err() != nil {
 		return
 	}
@@ -318,7 +324,8 @@ func (f *FittedGaussianProcess) State(s *model.State) {
 		return
 	}
 	D, t := f.features.outputWidth(), f.outputs()
-	s.Require(f.lower != nil && f.coef.RawMatrix().Cols == D && len(f.mean) == D && f.lower.RawMatrix().Rows == D && f.lower.RawMatrix().Cols == D,
+	s.Require(f.lower != nil && f.coef.RawMatrix().Cols == D && len(f.mean) == D && f.lower.RawMatrix().Rows == D &&
+		f.lower.RawMatrix().Cols == D,
 		"the parts of the gaussian process differ in width")
 	s.Require(len(f.noise) == t && len(f.amplitude) == t, "noise and amplitude are not those of the targets")
 	s.Require(len(relevance) == 0 || len(relevance) == f.InputWidth(), "the relevance is not that of the inputs")
@@ -328,8 +335,11 @@ func (f *FittedGaussianProcess) State(s *model.State) {
 	for i := range D {
 		s.Require(f.lower.At(i, i) > 0, "the factor of the gaussian process is singular")
 	}
-	s.Require(!slices.ContainsFunc(append(slices.Clone(f.noise), f.amplitude...), func(v float64) bool { return !param.Positive.Contains(v) }), "noise and amplitude are not all positive")
-	s.Require(f.weight >= 0 && kern.AllFinite([]float64{f.weight, f.evidence}) && kern.AllFinite(relevance) && kern.AllFinite(f.mean) && kern.AllFinite(f.lower.RawMatrix().Data), "the gaussian process has numbers that are not finite")
+	s.Require(!slices.ContainsFunc(append(slices.Clone(f.noise), f.amplitude...),
+		func(v float64) bool { return !param.Positive.Contains(v) }), "noise and amplitude are not all positive")
+	s.Require(f.weight >= 0 && kern.AllFinite([]float64{f.weight, f.evidence}) && kern.AllFinite(relevance) &&
+		kern.AllFinite(f.mean) && kern.AllFinite(f.lower.RawMatrix().Data),
+		"the gaussian process has numbers that are not finite")
 	if f.relevance = nil; len(relevance) > 0 {
 		f.relevance = relevance
 	}

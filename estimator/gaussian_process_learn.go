@@ -24,7 +24,9 @@ const (
 	learningLists = 8    // lists of frequencies that the steps see in turn
 	learningMost  = 600  // features of a list
 	exactMost     = 1000 // rows that are learned from with the kernel itself
-	carried       = 2    // times the noise of the kernel itself: the most that features have which carry what it has learned
+	// times the noise of the kernel itself: the most that features have which carry what it has
+	// learned
+	carried = 2
 )
 
 // learningFeatures returns the number of features on which gamma or scales are learned.
@@ -39,7 +41,8 @@ type learnedWidths struct {
 }
 
 // features returns the map of the model, and what was learned for it.
-func (s GaussianProcess) features(ctx context.Context, r *design.Rows, src datasets.Source) (*kernelFeatures, learnedWidths, error) {
+func (s GaussianProcess) features(ctx context.Context, r *design.Rows, src datasets.Source) (*kernelFeatures,
+	learnedWidths, error) {
 	if s.Kernel == linearKernel {
 		return &kernelFeatures{name: s.Kernel, width: r.Cols}, learnedWidths{}, nil
 	}
@@ -182,9 +185,10 @@ func (l widthLesson) given() (g leastsquares.KnownVariances) {
 	return g
 }
 
-// likelihood returns noise, amplitude and evidence of the sample on the features of the model with a γ. Where they cannot
-// be found there is nothing but noise.
-func (s GaussianProcess) likelihood(ctx context.Context, l widthLesson, gamma []float64) (leastsquares.Variances, error) {
+// likelihood returns noise, amplitude and evidence of the sample on the features of the model with
+// a γ. Where they cannot be found there is nothing but noise.
+func (s GaussianProcess) likelihood(ctx context.Context, l widthLesson, gamma []float64) (leastsquares.Variances,
+	error) {
 	features, err := s.draw(ctx, l.kernel, gamma)
 	if err != nil {
 		return leastsquares.Variances{}, err
@@ -208,10 +212,12 @@ func (s GaussianProcess) exactKernel() (*pairwise.Kernel, bool) {
 
 // descendExactly learns scales with the kernel itself, from three starts: of few rows the evidence has more than one
 // maximum.
-func (s GaussianProcess) descendExactly(ctx context.Context, k *pairwise.Kernel, l widthLesson) (evidence.Result, error) {
+func (s GaussianProcess) descendExactly(ctx context.Context, k *pairwise.Kernel, l widthLesson) (evidence.Result,
+	error) {
 	g := l.given()
-	e := evidence.Exact{X: mat.DenseCopyOf(l.problem.X), Y: l.problem.Y, Kernel: k, Group: l.problem.Group, Intercept: s.Intercept,
-		Noise: g.Noise, Amplitude: g.Amplitude}
+	e := evidence.Exact{X: mat.DenseCopyOf(l.problem.X), Y: l.problem.Y, Kernel: k, Group: l.problem.Group,
+		Intercept: s.Intercept,
+		Noise:     g.Noise, Amplitude: g.Amplitude}
 	n, _ := e.X.Dims()
 	for i := range n {
 		for j, f := range l.factor {
@@ -229,7 +235,8 @@ func (s GaussianProcess) descendExactly(ctx context.Context, k *pairwise.Kernel,
 }
 
 // start returns the scale that each standardized input starts from.
-func (s GaussianProcess) start(ctx context.Context, k spectral.Kernel, given, standardized mat.Matrix, deviation []float64) ([]float64, error) {
+func (s GaussianProcess) start(ctx context.Context, k spectral.Kernel, given, standardized mat.Matrix,
+	deviation []float64) ([]float64, error) {
 	X, own := given, s.Gamma.Rule() != "" && s.learns("scales")
 	if own {
 		X = standardized

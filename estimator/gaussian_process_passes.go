@@ -102,7 +102,8 @@ func (p *processSums) state(s *model.State) {
 	empty := p.moments == nil
 	s.Bool("empty", &empty)
 	s.Int("targets", &p.targets)
-	if s.Require(p.targets >= 0 && p.targets <= 1<<20 && empty == (p.targets == 0), "the targets do not fit"); s.Err() != nil {
+	if s.Require(p.targets >= 0 && p.targets <= 1<<20 && empty == (p.targets == 0),
+		"the targets do not fit"); s.Err() != nil {
 		return
 	}
 	if s.Restoring() {
@@ -116,8 +117,8 @@ func (p *processSums) state(s *model.State) {
 	}
 }
 
-// Start begins the pass of sums, where γ is given and not learned. More rows can be added to it at any time, as to that of
-// [Ridge]; noise and amplitude are learned from the sums.
+// Start begins the pass of sums, where γ is given and not learned. More rows can be added to it at
+// any time, as to that of [Ridge]; noise and amplitude are learned from the sums.
 func (s GaussianProcess) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	sums, err := s.begin(ctx, schema, cols)
 	if err != nil {
@@ -141,7 +142,8 @@ func (s GaussianProcess) begin(ctx context.Context, schema datasets.Schema, cols
 		return sums, nil
 	}
 	if s.learnsKernel() || s.Gamma.Rule() != "" {
-		return nil, fmt.Errorf("%w: gamma is learned from rows; give numbers, and optimize: [noise, amplitude]", datasets.ErrNoPasses)
+		return nil, fmt.Errorf("%w: gamma is learned from rows; give numbers, and optimize: [noise, amplitude]",
+			datasets.ErrNoPasses)
 	}
 	k, _ := spectral.FourierKernel(s.Kernel, s.Nu, s.Shape)
 	gamma, err := s.Gamma.Resolve(cols, nil)
@@ -173,7 +175,8 @@ func (s GaussianProcess) solve(ctx context.Context, sums *processSums) (*FittedG
 	m := sums.moments
 	var given leastsquares.KnownVariances
 	given.Noise, given.Amplitude = s.given(m.Variance())
-	if t := m.ConstantTarget(); t >= 0 && (given.Noise == 0 || given.Amplitude == 0 || m.Variance() == 0 && s.Noise.Fixed()*s.Amplitude.Fixed() == 0) {
+	if t := m.ConstantTarget(); t >= 0 && (given.Noise == 0 || given.Amplitude == 0 || m.Variance() == 0 &&
+		s.Noise.Fixed()*s.Amplitude.Fixed() == 0) {
 		return nil, fmt.Errorf("target %d is constant: there is nothing to learn noise and amplitude from; give them as numbers", t)
 	}
 	v, fitted, factor, err := m.MaximizeEvidence(ctx, given)
@@ -181,14 +184,16 @@ func (s GaussianProcess) solve(ctx context.Context, sums *processSums) (*FittedG
 		return nil, err
 	}
 	f := &FittedGaussianProcess{processFunction: processFunction{features: sums.features, linear: newLinear(fitted)},
-		noise: v.Noise, amplitude: v.Amplitude, evidence: v.LogEvidence, mean: m.Mean(), lower: mat.NewDense(m.Cols, m.Cols, factor.Lower)}
+		noise: v.Noise, amplitude: v.Amplitude, evidence: v.LogEvidence, mean: m.Mean(),
+		lower: mat.NewDense(m.Cols, m.Cols, factor.Lower)}
 	if s.Intercept {
 		f.weight = m.Weight
 	}
 	f.report.Objective = -v.LogEvidence
 	switch {
 	case v.AtLowerBound:
-		f.report.Warnings = append(f.report.Warnings, fmt.Sprintf("the evidence grows as the noise falls to 0: it was left at %.3g of the amplitude", v.Ratio))
+		f.report.Warnings = append(f.report.Warnings,
+			fmt.Sprintf("the evidence grows as the noise falls to 0: it was left at %.3g of the amplitude", v.Ratio))
 	case v.AtUpperBound:
 		f.report.Warnings = append(f.report.Warnings, "by the evidence, the inputs are irrelevant for the targets")
 	}

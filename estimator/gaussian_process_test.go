@@ -69,7 +69,8 @@ func factored(K *mat.Dense, diagonal float64) *mat.Cholesky {
 }
 
 // exactProcess returns mean, deviation and covariance of the function at the rows of probe, by the kernel itself.
-func exactProcess(data datasets.Set, probe *mat.Dense, gamma []float64, noise, amplitude float64) (mean, std []float64, posterior *mat.Dense) {
+func exactProcess(data datasets.Set, probe *mat.Dense, gamma []float64, noise, amplitude float64) (mean, std []float64,
+	posterior *mat.Dense) {
 	X := data.X.(*mat.Dense)
 	c := factored(covariance(X, X, gamma, amplitude), noise)
 	across := covariance(probe, X, gamma, amplitude)
@@ -317,17 +318,22 @@ func TestGaussianProcessRefuses(t *testing.T) {
 		change func(s *estimator.GaussianProcess)
 		data   datasets.Set
 	}{
-		"did you mean scales?":               {func(s *estimator.GaussianProcess) { s.Optimize = []string{"scale"} }, data},
-		"an even number":                     {func(s *estimator.GaussianProcess) { s.Features = 7 }, data},
-		"auto, or a number > 0":              {func(s *estimator.GaussianProcess) { s.Noise = estimator.FixedVariance(-1) }, data},
-		"gamma must have 1":                  {func(s *estimator.GaussianProcess) { s.Gamma = kernel.FixedGamma(1, 2, 3) }, data},
-		"the targets are constant":           {func(*estimator.GaussianProcess) {}, flat},
-		"target 0 is constant":               {func(s *estimator.GaussianProcess) { s.Optimize = []string{"noise"} }, flat},
-		"is too small relative to amplitude": {func(s *estimator.GaussianProcess) { *s = process(1e-9, 60, 1e-300, 1) }, data},
-		"start from NewGaussianProcess()":    {func(s *estimator.GaussianProcess) { *s = estimator.GaussianProcess{} }, data},
-		"every input is constant":            {func(*estimator.GaussianProcess) {}, datasets.Set{X: mat.NewDense(30, 2, nil), Y: data.Y}},
+		"did you mean scales?": {func(s *estimator.GaussianProcess) { s.Optimize = []string{"scale"} }, data},
+		"an even number":       {func(s *estimator.GaussianProcess) { s.Features = 7 }, data},
+		"auto, or a number > 0": {func(s *estimator.GaussianProcess) { s.Noise = estimator.FixedVariance(-1) },
+			data},
+		"gamma must have 1": {func(s *estimator.GaussianProcess) { s.Gamma = kernel.FixedGamma(1, 2, 3) },
+			data},
+		"the targets are constant": {func(*estimator.GaussianProcess) {}, flat},
+		"target 0 is constant":     {func(s *estimator.GaussianProcess) { s.Optimize = []string{"noise"} }, flat},
+		"is too small relative to amplitude": {func(s *estimator.GaussianProcess) { *s = process(1e-9, 60, 1e-300, 1) },
+			data},
+		"start from NewGaussianProcess()": {func(s *estimator.GaussianProcess) { *s = estimator.GaussianProcess{} }, data},
+		"every input is constant": {func(*estimator.GaussianProcess) {},
+			datasets.Set{X: mat.NewDense(30, 2, nil), Y: data.Y}},
 		"kernel_ridge_classifier": {func(*estimator.GaussianProcess) {}, datasets.Set{X: data.X, Y: flat.Y,
-			Schema: datasets.Schema{Targets: []datasets.Column{{Name: "c", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}}}},
+			Schema: datasets.Schema{Targets: []datasets.Column{{Name: "c", Kind: datasets.Categorical,
+				Categories: []string{"a", "b"}}}}}},
 	} {
 		s := estimator.NewGaussianProcess()
 		s.Features = 40
@@ -336,7 +342,8 @@ func TestGaussianProcessRefuses(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	for plain, ok := range map[any]bool{"auto": true, 0.5: true, 3: true, 0: false, -1.0: false, "Auto": false, true: false} {
+	for plain, ok := range map[any]bool{"auto": true, 0.5: true, 3: true, 0: false, -1.0: false, "Auto": false,
+		true: false} {
 		var v estimator.Variance
 		if err := v.Set(plain); (err == nil) != ok {
 			t.Errorf("noise %v: %v", plain, err)
@@ -353,7 +360,8 @@ func TestGaussianProcessLearnsByTheExactKernel(t *testing.T) {
 		name  string
 		rows  int
 		exact bool
-	}{{"gaussian", 200, true}, {"rational_quadratic", 200, true}, {"laplacian", 200, false}, {"cauchy", 200, false}, {"gaussian", 1010, false}} {
+	}{{"gaussian", 200, true}, {"rational_quadratic", 200, true}, {"laplacian", 200, false}, {"cauchy", 200, false},
+		{"gaussian", 1010, false}} {
 		var found [][]float64
 		for _, features := range []int{300, 400} {
 			s := estimator.NewGaussianProcess()
@@ -371,7 +379,8 @@ func TestGaussianProcessLearnsByTheExactKernel(t *testing.T) {
 	s := estimator.NewGaussianProcess()
 	s.Features, s.Rows, s.Steps = 100, 300, 50
 	f := fitProcess(t, s, data)
-	if g := f.Gamma(); math.Abs(math.Log(g[0]/3)) > 0.5 || math.Abs(math.Log(g[1]/0.3)) > 0.7 || f.Report().Iterations < 10 || f.Report().Iterations > 150 {
+	if g := f.Gamma(); math.Abs(math.Log(g[0]/3)) > 0.5 || math.Abs(math.Log(g[1]/0.3)) > 0.7 ||
+		f.Report().Iterations < 10 || f.Report().Iterations > 150 {
 		t.Errorf("γ %v after %d steps, drawn with 3 and 0.3", g, f.Report().Iterations)
 	}
 }
@@ -390,7 +399,8 @@ func TestGaussianProcessOfTooFewFeatures(t *testing.T) {
 	few := fitProcess(t, s, data)
 	s.Optimize, s.Gamma = []string{"noise", "amplitude"}, kernel.FixedGamma(many.Gamma()...)
 	if taken := fitProcess(t, s, data); few.LogMarginalLikelihood() <= taken.LogMarginalLikelihood()+1 {
-		t.Errorf("log evidence %v on 30 features, with the γ of 1500 %v", few.LogMarginalLikelihood(), taken.LogMarginalLikelihood())
+		t.Errorf("log evidence %v on 30 features, with the γ of 1500 %v", few.LogMarginalLikelihood(),
+			taken.LogMarginalLikelihood())
 	}
 }
 

@@ -91,7 +91,8 @@ func ridgeCase(t *testing.T, name, solver string) {
 	golden.Load(t, name, &in, &want)
 	s := estimator.NewRidge()
 	s.Alpha, s.Intercept, s.Solver, s.Tol = in.Alpha, in.Intercept, solver, 1e-12
-	f := fit(t, s, datasets.Set{X: matrix(in.X), Targets: matrix(in.Y), Weights: in.SampleWeight}).(*estimator.FittedLinear)
+	f := fit(t, s, datasets.Set{X: matrix(in.X), Targets: matrix(in.Y),
+		Weights: in.SampleWeight}).(*estimator.FittedLinear)
 	near(t, "coef", f.Coef().RawMatrix().Data, flat(want.Coef), 1e-8)
 	near(t, "intercept", f.Intercept(), want.Intercept, 1e-8)
 	got, err := f.PredictFull(context.Background(), matrix(in.XTest), estimator.Request{})
@@ -218,7 +219,8 @@ func svmCase(t *testing.T, name string) {
 	if in.Loss == "hinge" {
 		s.Tol, coef, objective = 1e-8, 1e-4, 1e-8
 	}
-	for k, X := range []mat.Matrix{matrix(in.X), sparse.FromDense(matrix(in.X)), matrix(in.X), sparse.FromDense(matrix(in.X))} {
+	for k, X := range []mat.Matrix{matrix(in.X), sparse.FromDense(matrix(in.X)), matrix(in.X),
+		sparse.FromDense(matrix(in.X))} {
 		s.Solver = []string{"auto", "auto", "dual", "dual"}[k]
 		f := fit(t, s, datasets.Set{X: X, Y: in.Y}).(*estimator.FittedLinearClassifier)
 		near(t, "coef", f.Coef().RawMatrix().Data, want.Coef, coef)
@@ -254,7 +256,8 @@ func svrCase(t *testing.T, loss string) {
 	if loss == "epsilon_insensitive" {
 		s.Tol, coef, objective = 1e-8, 1e-4, 1e-8
 	}
-	for k, X := range []mat.Matrix{matrix(in.X), sparse.FromDense(matrix(in.X)), matrix(in.X), sparse.FromDense(matrix(in.X))} {
+	for k, X := range []mat.Matrix{matrix(in.X), sparse.FromDense(matrix(in.X)), matrix(in.X),
+		sparse.FromDense(matrix(in.X))} {
 		s.Solver = []string{"auto", "auto", "dual", "dual"}[k]
 		f := fit(t, s, datasets.Set{X: X, Y: in.Y}).(*estimator.FittedLinear)
 		near(t, "coef", f.Coef().RawMatrix().Data, want.Coef, coef)
@@ -290,7 +293,8 @@ func TestSVRWithAnInterceptEqualsReference(t *testing.T) {
 				f := fit(t, s, datasets.Set{X: X, Y: in.Y}).(*estimator.FittedLinear)
 				near(t, "objective", []float64{f.Report().Objective}, []float64{want.Objective}, 1e-6)
 				near(t, "coef", f.Coef().RawMatrix().Data, want.Coef, 1e-3)
-				at := objectiveAt(matrix(in.X), in.Y, ones(len(in.Y)), f.Coef().RawRowView(0), f.Intercept()[0], in.C, tube(in.Epsilon))
+				at := objectiveAt(matrix(in.X), in.Y, ones(len(in.Y)), f.Coef().RawRowView(0), f.Intercept()[0], in.C,
+					tube(in.Epsilon))
 				near(t, "objective of the model", []float64{at}, []float64{want.Objective}, 1e-6)
 			}
 		})
@@ -353,7 +357,8 @@ func TestLeaveOneOutEqualsReference(t *testing.T) {
 
 // Fewer rows than columns, solved in 60 digits: one call, and the search's own for leave-one-out.
 func TestWideLeaveOneOutEqualsReference(t *testing.T) {
-	for name, off := range map[string]float64{"ridge_loo_wide_0.01": 1e-8, "ridge_loo_wide_1e-06": 1e-8, "ridge_loo_wide_1e-09": 1e-8} {
+	for name, off := range map[string]float64{"ridge_loo_wide_0.01": 1e-8, "ridge_loo_wide_1e-06": 1e-8,
+		"ridge_loo_wide_1e-09": 1e-8} {
 		t.Run(name, func(t *testing.T) {
 			var in struct {
 				X     [][]float64
@@ -377,12 +382,13 @@ func TestWideLeaveOneOutEqualsReference(t *testing.T) {
 			near(t, "residual", residuals(func(i int) float64 { return got.Predictions[0].At(i, 0) }), want.Residuals, off)
 			s := estimator.NewRidge()
 			s.Alpha = in.Alpha
-			_, err = s.FitBatch(context.Background(), loo(data, []estimator.Estimator{s}, false, func(_ int, one share.Outcome) error {
-				if one.Err == nil {
-					near(t, "residual in a search", residuals(func(i int) float64 { return one.Values[i] }), want.Residuals, off)
-				}
-				return one.Err
-			}))
+			_, err = s.FitBatch(context.Background(), loo(data, []estimator.Estimator{s}, false,
+				func(_ int, one share.Outcome) error {
+					if one.Err == nil {
+						near(t, "residual in a search", residuals(func(i int) float64 { return one.Values[i] }), want.Residuals, off)
+					}
+					return one.Err
+				}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -416,7 +422,8 @@ func TestGaussianProcessEqualsReference(t *testing.T) {
 	}
 	near(t, "mean", all.Values, want.Mean, 1e-6)
 	near(t, "std", all.Std, want.Std, 1e-6)
-	near(t, "log marginal likelihood", []float64{p.(*estimator.FittedGaussianProcess).LogMarginalLikelihood()}, []float64{want.Evidence}, 1e-8)
+	near(t, "log marginal likelihood", []float64{p.(*estimator.FittedGaussianProcess).LogMarginalLikelihood()},
+		[]float64{want.Evidence}, 1e-8)
 }
 
 func TestPosteriorEqualsReference(t *testing.T) {

@@ -96,7 +96,8 @@ func TestBlocksThatDoNotFit(t *testing.T) {
 		return X
 	}
 	good := datasets.Set{X: rows(4, 2), Y: []float64{0, 1, 0, 1}}
-	one := []BlockEstimator{NewRidge(), Ridge{Alpha: 1, Solver: "cg", Tol: 1e-8, MaxIter: 10}, NewLogistic(), NewSVM(), NewSVR()}
+	one := []BlockEstimator{NewRidge(), Ridge{Alpha: 1, Solver: "cg", Tol: 1e-8, MaxIter: 10}, NewLogistic(), NewSVM(),
+		NewSVR()}
 	two := one[:2]
 	for _, c := range []struct {
 		what   string
@@ -105,10 +106,12 @@ func TestBlocksThatDoNotFit(t *testing.T) {
 		want   string
 	}{
 		{"another width", one, []datasets.Set{good, {X: rows(4, 3), Y: good.Y}}, "row 4: must have 2 columns, got 3"},
-		{"too few weights", one, []datasets.Set{good, {X: rows(4, 2), Y: good.Y, Weights: []float64{1}}}, "rows from 4: 1 weights for 4 rows"},
+		{"too few weights", one, []datasets.Set{good, {X: rows(4, 2), Y: good.Y, Weights: []float64{1}}},
+			"rows from 4: 1 weights for 4 rows"},
 		{"too few targets", one, []datasets.Set{good, {X: rows(4, 2), Y: []float64{1}}}, "rows from 4: 1 targets for 4 rows"},
 		{"several targets", one[2:], []datasets.Set{{X: rows(4, 2), Targets: rows(4, 2)}}, "must have one target, got 2"},
-		{"another number of targets", two, []datasets.Set{good, {X: rows(4, 2), Targets: rows(4, 2)}}, "rows from 4: must have 1 targets, got 2"},
+		{"another number of targets", two, []datasets.Set{good, {X: rows(4, 2), Targets: rows(4, 2)}},
+			"rows from 4: must have 1 targets, got 2"},
 		{"no rows", one, nil, "no rows"},
 	} {
 		for _, e := range c.models {
@@ -118,13 +121,15 @@ func TestBlocksThatDoNotFit(t *testing.T) {
 			}
 		}
 	}
-	if p, err := NewRidge().FitSource(context.Background(), pieces{0, nil}); err == nil || !strings.Contains(err.Error(), "columns") {
+	if p, err := NewRidge().FitSource(context.Background(), pieces{0, nil}); err == nil ||
+		!strings.Contains(err.Error(), "columns") {
 		t.Errorf("no columns: %v and the error %v", p, err)
 	}
 	short := datasets.Set{X: rows(4, 2), Targets: rows(3, 2)}
 	fails(t, "too few rows of targets", NewRidge(), short, "4 rows in X, 3 in Targets")
 	coded := good
-	coded.Schema.Columns = []datasets.Column{{Name: "size"}, {Name: "colour", Kind: datasets.Categorical, Categories: []string{"red", "blue"}}}
+	coded.Schema.Columns = []datasets.Column{{Name: "size"}, {Name: "colour", Kind: datasets.Categorical,
+		Categories: []string{"red", "blue"}}}
 	for _, e := range one {
 		fails(t, "codes of levels", e.(Estimator), coded, "column colour must be numeric, got categorical")
 	}
@@ -145,7 +150,8 @@ func TestNothingInfiniteComesOut(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "too large to predict from") || values != nil {
 		t.Errorf("%v and the error %v", values, err)
 	}
-	if m, err := solve.NewLinear([]float64{1, math.Inf(1)}, []float64{0}, solve.Report{}); err == nil || !strings.Contains(err.Error(), "not finite") {
+	if m, err := solve.NewLinear([]float64{1, math.Inf(1)}, []float64{0}, solve.Report{}); err == nil ||
+		!strings.Contains(err.Error(), "not finite") {
 		t.Errorf("%v and the error %v", m, err)
 	}
 }
@@ -185,15 +191,18 @@ func TestPosteriorAndLeaveOneOutRefuse(t *testing.T) {
 	ridge := NewRidge()
 	for _, c := range []struct{ alpha, noise float64 }{{0, 1}, {1, 0}, {1, math.NaN()}, {1, math.Inf(1)}} {
 		ridge.Alpha = c.alpha
-		if p, err := ridge.FitPosterior(context.Background(), data, c.noise); err == nil || !strings.Contains(err.Error(), "must be numbers > 0") || p != nil {
+		if p, err := ridge.FitPosterior(context.Background(), data, c.noise); err == nil ||
+			!strings.Contains(err.Error(), "must be numbers > 0") || p != nil {
 			t.Errorf("%+v: %v and the error %v", c, p, err)
 		}
 	}
 	several := datasets.Set{X: data.X, Targets: mat.DenseCopyOf(data.X)}
-	if p, err := NewRidge().FitPosterior(context.Background(), several, 1); err == nil || !strings.Contains(err.Error(), "must have one target, got 2") {
+	if p, err := NewRidge().FitPosterior(context.Background(), several, 1); err == nil ||
+		!strings.Contains(err.Error(), "must have one target, got 2") {
 		t.Errorf("%v and the error %v", p, err)
 	}
-	if out, err := NewRidge().LeaveOneOut(context.Background(), data, nil); err == nil || !strings.Contains(err.Error(), "no alphas") {
+	if out, err := NewRidge().LeaveOneOut(context.Background(), data, nil); err == nil ||
+		!strings.Contains(err.Error(), "no alphas") {
 		t.Errorf("%v and the error %v", out, err)
 	}
 	both := ClassWeight{Balanced: true, Weights: map[string]float64{"0": 1}}

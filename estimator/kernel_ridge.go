@@ -97,7 +97,8 @@ func kernelParams(l *param.List, name *string, gamma *kernel.Gamma, alpha, nu, s
 }
 
 // kernelSolverParams declares how both are solved.
-func kernelSolverParams(l *param.List, solver, preconditioner *string, rank *int, tol *float64, maxIter *int, seed *uint64) {
+func kernelSolverParams(l *param.List, solver, preconditioner *string, rank *int, tol *float64, maxIter *int,
+	seed *uint64) {
 	l.Choice(solver, "solver", "how to solve", "auto", "cholesky", "cg")
 	l.Choice(preconditioner, "preconditioner", "what makes cg take few steps", "rpcholesky", "none")
 	l.Int(rank, "rank", "rank of the preconditioner, 0 for one that grows with the rows", param.Between(0, 1<<20))

@@ -67,7 +67,8 @@ func kernelRidgeClassifiers(b share.Batch) ([]batch.KernelRidge, error) {
 	specs, err := specsOf[KernelRidgeClassifier](b, "kernel_ridge_classifier")
 	list := make([]batch.KernelRidge, len(specs))
 	for i, s := range specs {
-		list[i] = batch.KernelRidge{Spec: s.regression().plain(), Key: fmt.Sprint(s.regression().key(), s.ClassWeight.Get()), Invalid: param.Check(s),
+		list[i] = batch.KernelRidge{Spec: s.regression().plain(), Key: fmt.Sprint(s.regression().key(), s.ClassWeight.Get()),
+			Invalid:     param.Check(s),
 			Independent: s.ClassWeight.Balanced || len(b.Data.Schema.Classes()) == 0, Labels: s.coded}
 	}
 	return list, err
@@ -80,7 +81,8 @@ func (s KernelRidge) key() string {
 }
 
 // fitKernelRidges is FitBatch; fitted is a model that passes scores on.
-func fitKernelRidges(ctx context.Context, b share.Batch, name string, list []batch.KernelRidge, fitted func(linear, []string) Predictor) ([]string, error) {
+func fitKernelRidges(ctx context.Context, b share.Batch, name string, list []batch.KernelRidge,
+	fitted func(linear, []string) Predictor) ([]string, error) {
 	fit := batch.FitKernelRidges
 	switch {
 	case b.LeaveOneOut:

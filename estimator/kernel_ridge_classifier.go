@@ -34,8 +34,9 @@ type KernelRidgeClassifier struct {
 // NewKernelRidgeClassifier returns a KernelRidgeClassifier with what [NewKernelRidge] has.
 func NewKernelRidgeClassifier() KernelRidgeClassifier {
 	r := NewKernelRidge()
-	return KernelRidgeClassifier{Kernel: r.Kernel, Gamma: r.Gamma, Alpha: r.Alpha, Nu: r.Nu, Shape: r.Shape, Intercept: r.Intercept,
-		Solver: r.Solver, Preconditioner: r.Preconditioner, Tol: r.Tol, MaxIter: r.MaxIter}
+	return KernelRidgeClassifier{Kernel: r.Kernel, Gamma: r.Gamma, Alpha: r.Alpha, Nu: r.Nu, Shape: r.Shape,
+		Intercept: r.Intercept,
+		Solver:    r.Solver, Preconditioner: r.Preconditioner, Tol: r.Tol, MaxIter: r.MaxIter}
 }
 
 var (
@@ -92,7 +93,8 @@ func (s KernelRidgeClassifier) coded(ctx context.Context, r *design.Rows) (kerne
 		return kernelridge.Data{}, err
 	}
 	t := l.Outputs()
-	return kernelridge.Data{Rows: r, Y: l.Signs(make([]float64, r.N*t), 0), Targets: t, Weights: l.Weights, Classes: l.Classes}, nil
+	return kernelridge.Data{Rows: r, Y: l.Signs(make([]float64, r.N*t), 0), Targets: t, Weights: l.Weights,
+		Classes: l.Classes}, nil
 }
 
 // Way is the solver for n rows: that of the spec, or what auto takes.

@@ -145,7 +145,8 @@ func (f *kernelModel) InputWidth() int { return len(f.m.Gamma) }
 
 // String describes the model in a line.
 func (f *kernelModel) String() string {
-	return fmt.Sprintf("%s kernel at %d rows of %d inputs, %d outputs, by %s", f.m.Kernel, f.Rows(), f.InputWidth(), len(f.m.Intercept), f.m.Report.Solver)
+	return fmt.Sprintf("%s kernel at %d rows of %d inputs, %d outputs, by %s", f.m.Kernel, f.Rows(), f.InputWidth(),
+		len(f.m.Intercept), f.m.Report.Solver)
 }
 
 // scores returns the outputs of each row of X.

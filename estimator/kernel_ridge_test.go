@@ -92,7 +92,8 @@ func absolute(m mat.Matrix) *mat.Dense {
 	return &out
 }
 
-func predictTargets(t *testing.T, spec estimator.Estimator, data datasets.Set, query mat.Matrix) (*mat.Dense, estimator.Report) {
+func predictTargets(t *testing.T, spec estimator.Estimator, data datasets.Set, query mat.Matrix) (*mat.Dense,
+	estimator.Report) {
 	t.Helper()
 	fitted, err := spec.Fit(context.Background(), data)
 	if err != nil {
@@ -157,13 +158,15 @@ func TestKernelRidgeIsThatOfScikitLearn(t *testing.T) {
 	}
 	for _, c := range file.Cases {
 		s := estimator.NewKernelRidge()
-		s.Kernel, s.Nu, s.Shape, s.Gamma, s.Alpha, s.Intercept = c.Kernel, c.Nu, c.Shape, kernel.FixedGamma(c.Gamma), c.Alpha, false
+		s.Kernel, s.Nu, s.Shape, s.Gamma, s.Alpha, s.Intercept = c.Kernel, c.Nu, c.Shape, kernel.FixedGamma(c.Gamma), c.Alpha,
+			false
 		data := datasets.Set{X: matrixOf(file.X), Targets: matrixOf(file.Y)}
 		if c.Weighted {
 			data.Weights = file.Weights
 		}
 		got, _ := predictTargets(t, s, data, matrixOf(file.Query))
-		nearly(t, fmt.Sprintf("%s, nu %v, alpha %v, weighted %v", c.Kernel, c.Nu, c.Alpha, c.Weighted), got, matrixOf(c.Predictions), 1e-10)
+		nearly(t, fmt.Sprintf("%s, nu %v, alpha %v, weighted %v", c.Kernel, c.Nu, c.Alpha, c.Weighted), got,
+			matrixOf(c.Predictions), 1e-10)
 	}
 }
 
@@ -175,7 +178,8 @@ func matrixOf(rows [][]float64) *mat.Dense {
 	return out
 }
 
-// The columns of a factor of the kernel matrix are features whose ridge regression it is, intercept and weights included.
+// The columns of a factor of the kernel matrix are features whose ridge regression it is, intercept
+// and weights included.
 func TestKernelRidgeIsRidgeOnTheKernelsFeatures(t *testing.T) {
 	data := smooth(80, 3)
 	k, _ := spectral.FourierKernel("exponential", 0, 0)
@@ -278,7 +282,8 @@ func TestKernelRidgeGCV(t *testing.T) {
 	for i := range all {
 		all[i] = i
 	}
-	_, err := s.FitBatch(context.Background(), share.Batch{Data: data, Folds: []datasets.Fold{{Train: all, Test: all}}, LeaveOneOut: true, GCV: true,
+	_, err := s.FitBatch(context.Background(), share.Batch{Data: data, Folds: []datasets.Fold{{Train: all, Test: all}},
+		LeaveOneOut: true, GCV: true,
 		Candidates: share.Candidates(s), Yield: func(_, _ int, o share.Outcome) error { out = o; return o.Err }})
 	if err != nil {
 		t.Fatal(err)

@@ -131,8 +131,9 @@ type linear struct {
 	report    Report
 }
 
-// shorten fills in what follows from the coefficients. Those of an output whose largest is far from 1, as where targets are
-// in a small or a large unit, are divided by a power of two, so that none is infinite in float32 and few are zero.
+// shorten fills in what follows from the coefficients. Those of an output whose largest is far from
+// 1, as where targets are in a small or a large unit, are divided by a power of two, so that none
+// is infinite in float32 and few are zero.
 func (l *linear) shorten() {
 	const far = 64 // powers of two
 	k, d := l.coef.Dims()
@@ -174,7 +175,8 @@ func (l *linear) outputs() int { return len(l.intercept) }
 func (l *linear) state(s *model.State) {
 	s.Matrix("coef", &l.coef)
 	s.Floats("intercept", &l.intercept)
-	s.Require(l.coef != nil && kern.AllFinite(l.intercept) && kern.AllFinite(l.coef.RawMatrix().Data), "coefficients are missing or not finite")
+	s.Require(l.coef != nil && kern.AllFinite(l.intercept) && kern.AllFinite(l.coef.RawMatrix().Data),
+		"coefficients are missing or not finite")
 	s.Require(l.coef != nil && len(l.intercept) == l.coef.RawMatrix().Rows, "coefficients and intercept differ in length")
 	reportState(s.Child("report"), &l.report)
 	if s.Restoring() && s.Err() == nil {
@@ -217,7 +219,8 @@ func (l *linear) score(ctx context.Context, dst []float64, X mat.Matrix) error {
 		return err
 	}
 	if d != l.coef.RawMatrix().Cols && n > 0 {
-		return fmt.Errorf("estimator: X has %[2]d columns, but the model was fitted with %[1]d columns", l.coef.RawMatrix().Cols, d)
+		return fmt.Errorf("estimator: X has %[2]d columns, but the model was fitted with %[1]d columns",
+			l.coef.RawMatrix().Cols, d)
 	}
 	if n > 0 {
 		X = design.Native(X)

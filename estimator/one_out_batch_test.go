@@ -35,7 +35,8 @@ func TestSweepOneOutIsFittingWithoutEachRow(t *testing.T) {
 		for i := range classes {
 			classes[i] = float64(i % 3)
 		}
-		schema := datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}}}}
+		schema := datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical,
+			Categories: []string{"a", "b", "c"}}}}
 		a, b := estimator.NewRidge(), estimator.NewRidge()
 		b.Alpha = 0.2
 		c := estimator.NewRidgeClassifier()
@@ -49,7 +50,8 @@ func TestSweepOneOutIsFittingWithoutEachRow(t *testing.T) {
 		} {
 			got := map[int]share.Outcome{}
 			fitter := job.specs[0].(share.BatchFitter)
-			_, err := fitter.FitBatch(ctx, loo(job.data, job.specs, false, func(k int, one share.Outcome) error { got[k] = one; return nil }))
+			_, err := fitter.FitBatch(ctx, loo(job.data, job.specs, false,
+				func(k int, one share.Outcome) error { got[k] = one; return nil }))
 			if err != nil || len(got) != len(job.specs) {
 				t.Fatalf("%s: %d results, %v", what, len(got), err)
 			}
@@ -88,16 +90,17 @@ func TestSweepOneOutByGCV(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.FitBatch(ctx, loo(datasets.Set{X: x, Y: y}, []estimator.Estimator{s}, true, func(_ int, one share.Outcome) error {
-		mse := 0.0
-		for i, v := range one.Values {
-			mse += (v - y[i]) * (v - y[i]) / n
-		}
-		if math.Abs(mse-path.GCV[0]) > 1e-10*mse {
-			t.Errorf("mean squared error %v, GCV %v", mse, path.GCV[0])
-		}
-		return nil
-	}))
+	_, err = s.FitBatch(ctx, loo(datasets.Set{X: x, Y: y}, []estimator.Estimator{s}, true,
+		func(_ int, one share.Outcome) error {
+			mse := 0.0
+			for i, v := range one.Values {
+				mse += (v - y[i]) * (v - y[i]) / n
+			}
+			if math.Abs(mse-path.GCV[0]) > 1e-10*mse {
+				t.Errorf("mean squared error %v, GCV %v", mse, path.GCV[0])
+			}
+			return nil
+		}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,26 +112,29 @@ func TestSweepOneOutYieldsErrors(t *testing.T) {
 	y := []float64{1, 2, 3, 3, 2, 1}
 	specs := ridges(0, 1)
 	failed := 0
-	_, err := estimator.NewRidge().FitBatch(context.Background(), loo(datasets.Set{X: x, Y: y}, specs, false, func(k int, one share.Outcome) error {
-		if (one.Err != nil) != (k < 2) {
-			t.Errorf("candidate %d: %v", k, one.Err)
-		}
-		if one.Err != nil {
-			failed++
-		}
-		return nil
-	}))
+	_, err := estimator.NewRidge().FitBatch(context.Background(),
+		loo(datasets.Set{X: x, Y: y}, specs, false, func(k int, one share.Outcome) error {
+			if (one.Err != nil) != (k < 2) {
+				t.Errorf("candidate %d: %v", k, one.Err)
+			}
+			if one.Err != nil {
+				failed++
+			}
+			return nil
+		}))
 	if err != nil || failed != 2 {
 		t.Errorf("%d failed, %v", failed, err)
 	}
 }
 
 // loo is a batch that computes leave-one-out predictions.
-func loo(data datasets.Set, specs []estimator.Estimator, gcv bool, yield func(candidate int, out share.Outcome) error) share.Batch {
+func loo(data datasets.Set, specs []estimator.Estimator, gcv bool,
+	yield func(candidate int, out share.Outcome) error) share.Batch {
 	all := make([]int, data.Rows())
 	for i := range all {
 		all[i] = i
 	}
-	return share.Batch{Data: data, Folds: []datasets.Fold{{Train: all, Test: all}}, Candidates: share.Candidates(specs...), LeaveOneOut: true, GCV: gcv,
+	return share.Batch{Data: data, Folds: []datasets.Fold{{Train: all, Test: all}}, Candidates: share.Candidates(specs...),
+		LeaveOneOut: true, GCV: gcv,
 		Yield: func(k, _ int, out share.Outcome) error { return yield(k, out) }}
 }

@@ -182,8 +182,10 @@ func TestFitsDoNotDependOnTheNumberOfCores(t *testing.T) {
 		name string
 		spec estimator.Estimator
 		data datasets.Set
-	}{{"ridge", estimator.NewRidge(), data}, {"logistic", estimator.NewLogistic(), classes}, {"softmax", estimator.NewLogistic(), three},
-		{"svm", estimator.NewSVM(), three}, {"hinge", hinge, three}, {"svr", estimator.NewSVR(), data.Slice(0, 500)}, {"svr of a large C", interior, data.Slice(0, 1500)},
+	}{{"ridge", estimator.NewRidge(), data}, {"logistic", estimator.NewLogistic(), classes},
+		{"softmax", estimator.NewLogistic(), three},
+		{"svm", estimator.NewSVM(), three}, {"hinge", hinge, three}, {"svr", estimator.NewSVR(), data.Slice(0, 500)},
+		{"svr of a large C", interior, data.Slice(0, 1500)},
 		{"binned logistic", estimator.NewLogistic(), index}, {"binned cg", cg, index}} {
 		var first []float64
 		for _, cores := range []int{1, 2, 5} {
@@ -214,7 +216,8 @@ func TestSinglePrecisionRowsAreTheRowsRounded(t *testing.T) {
 	hinge.Loss, svr.Loss, cg.Solver, dual.Solver = "hinge", "squared_epsilon_insensitive", "cg", "dual"
 	logistic, svm := estimator.NewLogistic(), estimator.NewSVM()
 	logistic.Tol, svm.Tol, svr.Tol = 1e-6, 1e-6, 1e-6
-	for k, s := range []estimator.Estimator{estimator.NewRidge(), cg, dual, svr, estimator.NewRidgeClassifier(), logistic, svm, hinge} {
+	for k, s := range []estimator.Estimator{estimator.NewRidge(), cg, dual, svr, estimator.NewRidgeClassifier(), logistic,
+		svm, hinge} {
 		target := codes
 		if k < 4 {
 			target = y
@@ -247,7 +250,8 @@ func TestSinglePrecisionRowsAreTheRowsRounded(t *testing.T) {
 	bad := single.Copy(x)
 	bad.Row(3)[2] = float32(math.NaN())
 	for _, s := range []estimator.Estimator{estimator.NewRidge(), estimator.NewLogistic(), hinge} {
-		if _, err := s.Fit(ctx, datasets.Set{X: bad, Y: codes}); err == nil || !strings.Contains(err.Error(), "row 3, column x2") {
+		if _, err := s.Fit(ctx, datasets.Set{X: bad, Y: codes}); err == nil ||
+			!strings.Contains(err.Error(), "row 3, column x2") {
 			t.Errorf("%T: %v", s, err)
 		}
 	}

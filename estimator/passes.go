@@ -55,12 +55,14 @@ type passState struct {
 }
 
 // newPass returns the first pass of an estimator.
-func newPass(ctx context.Context, name string, spec any, schema datasets.Schema, cols int, sums rowSums) (datasets.Pass, error) {
+func newPass(ctx context.Context, name string, spec any, schema datasets.Schema, cols int, sums rowSums) (datasets.Pass,
+	error) {
 	return newPassWithMark(ctx, name, spec, "", schema, cols, sums)
 }
 
 // newPassWithMark is newPass with an additional identity of the pass.
-func newPassWithMark(ctx context.Context, name string, spec any, mark string, schema datasets.Schema, cols int, sums rowSums) (datasets.Pass, error) {
+func newPassWithMark(ctx context.Context, name string, spec any, mark string, schema datasets.Schema, cols int,
+	sums rowSums) (datasets.Pass, error) {
 	if len(schema.Columns) != 0 && len(schema.Columns) != cols {
 		return nil, fmt.Errorf("%s: the schema names %d columns, the rows have %d", name, len(schema.Columns), cols)
 	}
@@ -70,7 +72,8 @@ func newPassWithMark(ctx context.Context, name string, spec any, mark string, sc
 	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
-	return pass.Begin(pass.Config{Name: name, Spec: spec, Mark: mark, Schema: schema, Cols: cols}, &passState{name: name, schema: schema, cols: cols, sums: sums}), nil
+	return pass.Begin(pass.Config{Name: name, Spec: spec, Mark: mark, Schema: schema, Cols: cols},
+		&passState{name: name, schema: schema, cols: cols, sums: sums}), nil
 }
 
 // finishedSums returns the sums of the last pass.
@@ -132,7 +135,8 @@ func (l *passState) State(s *model.State) { l.sums.state(s) }
 // errDifferentRows reports a pass over other rows than the previous one.
 var errDifferentRows = errors.New("these are not the rows of the pass before")
 
-// StatisticsSpec returns the spec with the default Alpha: specs that differ in Alpha only have the same sums of products.
+// StatisticsSpec returns the spec with the default Alpha: specs that differ in Alpha only have the
+// same sums of products.
 func (s Ridge) StatisticsSpec() Estimator {
 	s.Alpha = NewRidge().Alpha
 	return s

@@ -45,7 +45,10 @@ func passesOf(t *testing.T, spec PassEstimator, src datasets.Source) (int, datas
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := src.Blocks(context.Background(), func(block datasets.Set) error { return p.Add(context.Background(), block) }); err != nil {
+		if err := src.Blocks(context.Background(), func(block datasets.Set) error {
+			return p.Add(context.Background(),
+				block)
+		}); err != nil {
 			t.Fatal(err)
 		}
 		var next datasets.Pass
@@ -104,7 +107,8 @@ func TestRidgeRefinesByPasses(t *testing.T) {
 				t.Fatal(err)
 			}
 			w, b, r := solutionOf(t, got)
-			if ww, wb, wr := solutionOf(t, fitted); !reflect.DeepEqual(w, ww) || !reflect.DeepEqual(b, wb) || !reflect.DeepEqual(r, wr) {
+			if ww, wb, wr := solutionOf(t, fitted); !reflect.DeepEqual(w, ww) || !reflect.DeepEqual(b, wb) ||
+				!reflect.DeepEqual(r, wr) {
 				t.Errorf("by hand %v %v %+v, Fit gives %v %v %+v", w[:3], b, r, ww[:3], wb, wr)
 			}
 			whole, err := fitted.Predict(context.Background(), c.data.X)

@@ -67,14 +67,16 @@ func (s SVR) task(l *design.Labels) newton.Task {
 
 // startPasses begins the pass that counts, behind which Newton's method begins, at the weights of from where
 // that is not nil.
-func startPasses(ctx context.Context, s passing, from Predictor, schema datasets.Schema, cols int) (datasets.Pass, error) {
+func startPasses(ctx context.Context, s passing, from Predictor, schema datasets.Schema, cols int) (datasets.Pass,
+	error) {
 	name := "estimator: " + s.name()
 	if err := specs.CheckFit(s); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	solver, loss, _, numbers := s.solver()
 	if !strings.HasPrefix(loss, "squared_") || solver == "dual" {
-		return nil, fmt.Errorf("%s: %w: coordinate descent needs all rows at once; a squared loss goes by solver: newton", name, datasets.ErrNoPasses)
+		return nil, fmt.Errorf("%s: %w: coordinate descent needs all rows at once; a squared loss goes by solver: newton",
+			name, datasets.ErrNoPasses)
 	}
 	if numbers {
 		if err := rejectClassTarget(schema, s.name()); err != nil {
@@ -92,7 +94,10 @@ func startPasses(ctx context.Context, s passing, from Predictor, schema datasets
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	sums := &counted{counts: newCounts(schema, numbers), begin: func(c *counts) (rowSums, error) { return newtonPasses(s, cols, begun, c) }}
+	sums := &counted{counts: newCounts(schema, numbers), begin: func(c *counts) (rowSums,
+		error) {
+		return newtonPasses(s, cols, begun, c)
+	}}
 	return newPassWithMark(ctx, name, s, begun.mark(), schema, cols, sums)
 }
 
@@ -115,7 +120,8 @@ func newtonPasses(s passing, cols int, from *beginning, c *counts) (rowSums, err
 		}
 	}
 	task := s.task(l)
-	plan := newton.IncrementalOptions{Cols: cols, Rows: c.rows, Sparse: c.sparse, Float32: c.single, Tol: p.Tol, MaxIter: p.MaxIter}
+	plan := newton.IncrementalOptions{Cols: cols, Rows: c.rows, Sparse: c.sparse, Float32: c.single, Tol: p.Tol,
+		MaxIter: p.MaxIter}
 	if plan.InitialWeights, err = from.variables(c, task.Outputs, cols, p.Intercept); err != nil {
 		return nil, err
 	}
@@ -131,7 +137,8 @@ func newtonPasses(s passing, cols int, from *beginning, c *counts) (rowSums, err
 }
 
 // weighedBlock returns the targets of a block, by codes where these are classes, and its weights times factor.
-func weighedBlock(first int, block datasets.Set, c *counts, codes, factors []float64, factor float64) (y, weights []float64, err error) {
+func weighedBlock(first int, block datasets.Set, c *counts, codes, factors []float64, factor float64) (y,
+	weights []float64, err error) {
 	given, err := design.BlockWeights(first, block)
 	if err != nil {
 		return nil, nil, err
@@ -153,7 +160,8 @@ func weighedBlock(first int, block datasets.Set, c *counts, codes, factors []flo
 			continue
 		}
 		if err := c.checkCode(t); err != nil || int(t) >= len(codes) {
-			return nil, nil, block.Locate(&datasets.RowError{Row: first + i, Err: fmt.Errorf("target: must be a class code from 0 to %[2]d, got %[1]v", t, len(codes)-1)}, first)
+			return nil, nil, block.Locate(&datasets.RowError{Row: first + i,
+				Err: fmt.Errorf("target: must be a class code from 0 to %[2]d, got %[1]v", t, len(codes)-1)}, first)
 		}
 		y[i] = codes[int(t)]
 		if factors != nil {
@@ -248,7 +256,8 @@ func (s Logistic) Start(ctx context.Context, schema datasets.Schema, cols int) (
 
 // StartFrom is Start with a fitted model whose weights the method begins at: where rows are added to those
 // that it was fitted to, that saves passes. What is reached is the same, to Tol.
-func (s Logistic) StartFrom(ctx context.Context, from Predictor, schema datasets.Schema, cols int) (datasets.Pass, error) {
+func (s Logistic) StartFrom(ctx context.Context, from Predictor, schema datasets.Schema, cols int) (datasets.Pass,
+	error) {
 	return startPasses(ctx, s, from, schema, cols)
 }
 

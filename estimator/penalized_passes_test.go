@@ -66,7 +66,8 @@ func TestNewtonByPassesGivesTheBitsOfAFit(t *testing.T) {
 				t.Fatal(err)
 			}
 			w, b, r := solutionOf(t, got)
-			if ww, wb, wr := solutionOf(t, want); !reflect.DeepEqual(w, ww) || !reflect.DeepEqual(b, wb) || !reflect.DeepEqual(r, wr) {
+			if ww, wb, wr := solutionOf(t, want); !reflect.DeepEqual(w, ww) || !reflect.DeepEqual(b, wb) ||
+				!reflect.DeepEqual(r, wr) {
 				t.Errorf("by passes %v %v %+v, a fit gives %v %v %+v", w[:3], b, r, ww[:3], wb, wr)
 			}
 		})
@@ -80,7 +81,8 @@ func TestStartFromAModelSavesPasses(t *testing.T) {
 	for _, spec := range []interface {
 		PassEstimator
 		StartFrom(ctx context.Context, from Predictor, schema datasets.Schema, cols int) (datasets.Pass, error)
-	}{Logistic{C: 5, Intercept: true, Solver: "newton", Tol: 1e-9, MaxIter: 100}, SVM{C: 5, Loss: "squared_hinge", Intercept: true, Solver: "auto", Tol: 1e-9, MaxIter: 100}} {
+	}{Logistic{C: 5, Intercept: true, Solver: "newton", Tol: 1e-9, MaxIter: 100},
+		SVM{C: 5, Loss: "squared_hinge", Intercept: true, Solver: "auto", Tol: 1e-9, MaxIter: 100}} {
 		before, err := spec.Fit(ctx, all.Slice(0, 2900))
 		if err != nil {
 			t.Fatal(err)
@@ -90,14 +92,18 @@ func TestStartFromAModelSavesPasses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		warm, last := passesOf(t, startedFrom{spec, func() (datasets.Pass, error) { return spec.StartFrom(ctx, before, all.Schema, 12) }}, all.Source())
+		warm, last := passesOf(t, startedFrom{spec, func() (datasets.Pass,
+			error) {
+			return spec.StartFrom(ctx, before, all.Schema, 12)
+		}}, all.Source())
 		got, err := spec.Finish(ctx, last)
 		if err != nil {
 			t.Fatal(err)
 		}
 		w, b, _ := solutionOf(t, got)
 		ww, wb, _ := solutionOf(t, from)
-		if !mat.EqualApprox(mat.NewVecDense(len(w), w), mat.NewVecDense(len(w), ww), 1e-6) || !mat.EqualApprox(mat.NewVecDense(len(b), b), mat.NewVecDense(len(b), wb), 1e-6) {
+		if !mat.EqualApprox(mat.NewVecDense(len(w), w), mat.NewVecDense(len(w), ww), 1e-6) ||
+			!mat.EqualApprox(mat.NewVecDense(len(b), b), mat.NewVecDense(len(b), wb), 1e-6) {
 			t.Errorf("%T: from a model %v %v, from zeros %v %v", spec, w[:3], b, ww[:3], wb)
 		}
 		if t.Logf("%T: %d passes, %d from a model", spec, cold, warm); warm >= cold {

@@ -90,8 +90,9 @@ func (s Ridge) posterior(ctx context.Context, data datasets.Source, noise float6
 	if err != nil {
 		return nil, err
 	}
-	return &Posterior{linear: newLinear(out.Linear), noise: noise, evidence: out.Evidence, mean: out.Mean, weight: out.Weight,
-		lower: mat.NewDense(m.Cols, m.Cols, out.Lower)}, nil
+	return &Posterior{linear: newLinear(out.Linear), noise: noise, evidence: out.Evidence, mean: out.Mean,
+		weight: out.Weight,
+		lower:  mat.NewDense(m.Cols, m.Cols, out.Lower)}, nil
 }
 
 // LogMarginalLikelihood returns the log density of the training targets, all unknowns integrated
@@ -133,9 +134,10 @@ func (p *Posterior) PredictFull(ctx context.Context, X mat.Matrix, want Request)
 	return Prediction{Values: mean, Std: std}, nil
 }
 
-// unexplained writes 1 + 1/weight + x̃'(LL')⁻¹x̃ of each row x of X to dst: the variance of a new observation in parts of
-// the noise. Without a weight there is no intercept.
-func unexplained(ctx context.Context, dst []float64, X mat.Matrix, mean []float64, weight float64, lower *mat.Dense) error {
+// unexplained writes 1 + 1/weight + x̃'(LL')⁻¹x̃ of each row x of X to dst: the variance of a new
+// observation in parts of the noise. Without a weight there is no intercept.
+func unexplained(ctx context.Context, dst []float64, X mat.Matrix, mean []float64, weight float64,
+	lower *mat.Dense) error {
 	n, d := X.Dims()
 	const tile = 256
 	hold := design.Borrow[float64](min(tile, n) * d)
@@ -176,7 +178,8 @@ func (p *Posterior) State(s *model.State) {
 		return
 	}
 	d := p.coef.RawMatrix().Cols
-	s.Require(p.outputs() == 1 && len(p.mean) == d && p.lower != nil && p.lower.RawMatrix().Rows == d && p.lower.RawMatrix().Cols == d,
+	s.Require(p.outputs() == 1 && len(p.mean) == d && p.lower != nil && p.lower.RawMatrix().Rows == d &&
+		p.lower.RawMatrix().Cols == d,
 		"the parts of the posterior differ in width")
 	if s.Err() != nil {
 		return
@@ -185,5 +188,6 @@ func (p *Posterior) State(s *model.State) {
 	for i := range d {
 		s.Require(p.lower.At(i, i) > 0, "the factor of the posterior is singular")
 	}
-	s.Require(p.noise > 0 && kern.AllFinite([]float64{p.noise, p.weight, p.evidence}) && kern.AllFinite(p.mean) && kern.AllFinite(p.lower.RawMatrix().Data), "the posterior has numbers that are not finite")
+	s.Require(p.noise > 0 && kern.AllFinite([]float64{p.noise, p.weight, p.evidence}) && kern.AllFinite(p.mean) &&
+		kern.AllFinite(p.lower.RawMatrix().Data), "the posterior has numbers that are not finite")
 }

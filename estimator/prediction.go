@@ -59,17 +59,21 @@ const DefaultLevel = 0.9
 // Prediction holds the outputs of a model for rows; outputs that were not requested, or that the model does not have,
 // are nil.
 type Prediction struct {
-	Values        []float64  // rows: targets, the first of several, or class codes
-	Targets       *mat.Dense // rows × targets
-	Scores        *mat.Dense // rows × classes, the largest is the prediction; one column, positive for the second class, for two classes
+	Values  []float64  // rows: targets, the first of several, or class codes
+	Targets *mat.Dense // rows × targets
+	// rows × classes, the largest is the prediction; one column, positive for the second class, for
+	// two classes
+	Scores        *mat.Dense
 	Probabilities *mat.Dense // rows × classes
 	Std           []float64  // rows: standard deviation of a new observation
 	Lower, Upper  []float64  // rows: ends of an interval that contains a new observation with the probability level
 	// The same for several targets, rows × targets.
 	StdTargets, LowerTargets, UpperTargets *mat.Dense
 
-	Sets    *mat.Dense // rows × classes: 1 for each class of a set that contains the class with the probability level, else 0
-	Anomaly []float64  // rows: anomaly score, positive for rows that are predicted to be anomalies
+	// rows × classes: 1 for each class of a set that contains the class with the probability level,
+	// else 0
+	Sets    *mat.Dense
+	Anomaly []float64 // rows: anomaly score, positive for rows that are predicted to be anomalies
 }
 
 // OutputsOf returns the outputs of p: those of a [FullPredictor], else values only. A model with standard deviations
@@ -227,7 +231,8 @@ func predictTargets(targets *mat.Dense, err error) (Prediction, error) {
 
 // predictClasses returns the prediction of a classifier from its scores, and from its probabilities where
 // probabilities is not nil and they are requested.
-func predictClasses(scores *mat.Dense, err error, want Request, probabilities func(scores *mat.Dense) *mat.Dense) (Prediction, error) {
+func predictClasses(scores *mat.Dense, err error, want Request,
+	probabilities func(scores *mat.Dense) *mat.Dense) (Prediction, error) {
 	if err != nil {
 		return Prediction{}, err
 	}

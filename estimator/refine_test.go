@@ -173,7 +173,8 @@ type shortColumns struct {
 	tiles int // in float32
 }
 
-func (m *shortColumns) EachFloat32(_ context.Context, X mat.Matrix, _ []int, yield func(int, *single.Dense) error) error {
+func (m *shortColumns) EachFloat32(_ context.Context, X mat.Matrix, _ []int,
+	yield func(int, *single.Dense) error) error {
 	m.tiles++
 	return yield(0, single.Copy(X))
 }

@@ -29,4 +29,5 @@ func (KernelRidgeClassifier) Requirements() []datasets.Requirement { return nume
 // Requirements declares that all inputs must be numeric and have no missing values.
 func (RFFNetwork) Requirements() []datasets.Requirement { return numericComplete }
 
-var _ = []datasets.Requirer{GaussianProcess{}, Ridge{}, RidgeClassifier{}, Logistic{}, SVM{}, SVR{}, KernelRidge{}, KernelRidgeClassifier{}, RFFNetwork{}}
+var _ = []datasets.Requirer{GaussianProcess{}, Ridge{}, RidgeClassifier{}, Logistic{}, SVM{}, SVR{}, KernelRidge{},
+	KernelRidgeClassifier{}, RFFNetwork{}}

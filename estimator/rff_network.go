@@ -41,10 +41,11 @@ import (
 // minibatches of Batch rows, or of 64 and down to 8 of few rows where Batch is 0, in float32; LearningRate is that
 // of the first ones, as a change of an angle.
 //
-// It is judged by a part of the rows, ValidationFraction, which the seed holds out, of every class as much. Where their
-// loss has not fallen by a thousandth for Patience epochs, training goes back to the best weights and on from there at a
-// quarter of the rate; after the third time it ends. The best weights are kept. Ending after Epochs instead is reported as
-// a warning. With ValidationFraction 0 it is judged by the objective on the rows that it learns from.
+// It is judged by a part of the rows, ValidationFraction, which the seed holds out, of every class
+// as much. Where their loss has not fallen by a thousandth for Patience epochs, training goes back
+// to the best weights and on from there at a quarter of the rate; after the third time it ends. The
+// best weights are kept. Ending after Epochs instead is reported as a warning. With
+// ValidationFraction 0 it is judged by the objective on the rows that it learns from.
 //
 // Standardize the inputs. The result depends on the order of the rows, on the seed, and on Gamma
 // less than a fixed map does. For few or noisy rows, and for targets that depend only on products
@@ -57,8 +58,8 @@ import (
 // class frequencies, with a warning. [FittedRFFNetwork.Relevance] returns the relevance of the
 // inputs.
 //
-// Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007; Kingma and Ba, "Adam: a method
-// for stochastic optimization", ICLR 2015.
+// Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007; Kingma
+// and Ba, "Adam: a method for stochastic optimization", ICLR 2015.
 type RFFNetwork struct {
 	Kernel             string
 	Gamma              kernel.Gamma
@@ -80,10 +81,11 @@ type RFFNetwork struct {
 // trainable is what Train may name.
 var trainable = []string{"scales", "frequencies", "phases"}
 
-// NewRFFNetwork returns the spec of one layer of 300 features of the gaussian kernel, γ by [kernel.GammaScale], in which
-// all is trained.
+// NewRFFNetwork returns the spec of one layer of 300 features of the gaussian kernel, γ by
+// [kernel.GammaScale], in which all is trained.
 func NewRFFNetwork() RFFNetwork {
-	return RFFNetwork{Kernel: "gaussian", Gamma: kernel.GammaScale, Nu: 1.5, Shape: 1, Layers: 1, Features: 300, Train: slices.Clone(trainable),
+	return RFFNetwork{Kernel: "gaussian", Gamma: kernel.GammaScale, Nu: 1.5, Shape: 1, Layers: 1, Features: 300,
+		Train: slices.Clone(trainable),
 		Alpha: 1, LearningRate: 0.03, Epochs: 200, ValidationFraction: 0.1, Patience: 8}
 }
 
@@ -124,7 +126,8 @@ func (s *RFFNetwork) Params(l *param.List) {
 	l.Float(&s.LearningRate, "learning_rate", "length of the first steps", param.Positive)
 	l.Int(&s.Epochs, "epochs", "maximum number of passes over the rows", param.AtLeast(1))
 	l.Int(&s.Batch, "batch", "rows of a minibatch, 0 for up to 64, fewer of few rows", param.AtLeast(0))
-	l.Float(&s.ValidationFraction, "validation_fraction", "part of the rows that training is judged by", param.Between(0, 0.9))
+	l.Float(&s.ValidationFraction, "validation_fraction", "part of the rows that training is judged by",
+		param.Between(0, 0.9))
 	l.Int(&s.Patience, "patience", "epochs without progress after which the learning rate falls", param.AtLeast(1))
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
 	l.Seed(&s.Seed, "seed", "seed of the draw, the rows held out and the minibatches")
@@ -205,7 +208,8 @@ func (s RFFNetwork) classes(ctx context.Context, r *design.Rows) (*lesson, error
 		return nil, err
 	}
 	q := l.Outputs()
-	out := &lesson{Data: network.Data{Y: make([]float64, r.N*q), Outputs: q, Weights: l.Weights, Loss: network.Softmax}, names: l.Classes}
+	out := &lesson{Data: network.Data{Y: make([]float64, r.N*q), Outputs: q, Weights: l.Weights, Loss: network.Softmax},
+		names: l.Classes}
 	for i, y := range l.Y {
 		out.Class = append(out.Class, int(y))
 		if q > 1 {
@@ -308,7 +312,8 @@ func (s RFFNetwork) plain(ctx context.Context, X mat.Matrix) (network.Spec, erro
 func (s RFFNetwork) sized() network.Spec {
 	return network.Spec{Layers: s.Layers, Features: s.Features, TrainScales: slices.Contains(s.Train, "scales"),
 		TrainFrequencies: slices.Contains(s.Train, "frequencies"), TrainPhases: slices.Contains(s.Train, "phases"),
-		Alpha: s.Alpha, Rate: s.LearningRate, Epochs: s.Epochs, Batch: s.Batch, HeldOut: s.ValidationFraction, Patience: s.Patience, Seed: s.Seed}
+		Alpha: s.Alpha, Rate: s.LearningRate, Epochs: s.Epochs, Batch: s.Batch, HeldOut: s.ValidationFraction,
+		Patience: s.Patience, Seed: s.Seed}
 }
 
 // Cost estimates a fit to rows of a shape.

@@ -48,9 +48,10 @@ func (f *FittedRFFNetwork) Outputs() Outputs {
 
 // PredictFull returns every target, or class, scores and probabilities, of each row of X.
 func (f *FittedRFFNetwork) PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error) {
-	scores, err := scoresOf(ctx, X, f.InputWidth(), len(f.m.Intercept), func(ctx context.Context, dst []float64, X mat.Matrix) error {
-		return f.m.Scores(ctx, dst, design.ToFloat64(X))
-	})
+	scores, err := scoresOf(ctx, X, f.InputWidth(), len(f.m.Intercept),
+		func(ctx context.Context, dst []float64, X mat.Matrix) error {
+			return f.m.Scores(ctx, dst, design.ToFloat64(X))
+		})
 	if len(f.classes) == 0 {
 		return predictTargets(scores, err)
 	}
@@ -91,7 +92,9 @@ func (f *FittedRFFNetwork) Report() Report {
 	r := f.m.Report
 	out := Report{Solver: "adam", Iterations: r.Epochs, Converged: r.Plateau, Objective: r.Objective}
 	if !r.Plateau {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("rff_network: training ended after %d epochs before the loss did not fall any more; raise epochs", r.Epochs))
+		out.Warnings = append(out.Warnings,
+			fmt.Sprintf("rff_network: training ended after %d epochs before the loss did not fall any more; raise epochs",
+				r.Epochs))
 	}
 	if r.Best == 0 {
 		out.Warnings = append(out.Warnings, "rff_network: no epoch made the loss smaller: every row gets the same prediction")
@@ -103,7 +106,8 @@ func (f *FittedRFFNetwork) Report() Report {
 func (f *FittedRFFNetwork) String() string {
 	m := f.m
 	_, D := m.Head.Dims()
-	return fmt.Sprintf("%d layer(s) of %d trained features of %d inputs, %d outputs, best after %d of %d epochs", len(m.Layers), D, f.InputWidth(),
+	return fmt.Sprintf("%d layer(s) of %d trained features of %d inputs, %d outputs, best after %d of %d epochs",
+		len(m.Layers), D, f.InputWidth(),
 		len(m.Intercept), m.Report.Best, m.Report.Epochs)
 }
 

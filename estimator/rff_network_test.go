@@ -39,7 +39,8 @@ func fittedNetwork(t *testing.T, s RFFNetwork, data datasets.Set) *FittedRFFNetw
 func TestNetworkIsWhatItsTargetIs(t *testing.T) {
 	numbers := stopRows(60, 3, false)
 	classes := signed(60, 3)
-	classes.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
+	classes.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical,
+		Categories: []string{"no", "yes"}}}
 	for what, c := range map[string]struct {
 		data    datasets.Set
 		classes []string
@@ -135,11 +136,13 @@ func TestNetworkReports(t *testing.T) {
 	s := smallNetwork()
 	s.Epochs = 2
 	r := fittedNetwork(t, s, data).Report()
-	if r.Converged || r.Iterations != 2 || r.Solver != "adam" || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "raise epochs") {
+	if r.Converged || r.Iterations != 2 || r.Solver != "adam" || len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "raise epochs") {
 		t.Errorf("%+v", r)
 	}
 	s.Epochs = 2000
-	if r = fittedNetwork(t, s, data).Report(); !r.Converged || r.Iterations >= 2000 || len(r.Warnings) != 0 || !(r.Objective < 1) {
+	if r = fittedNetwork(t, s, data).Report(); !r.Converged || r.Iterations >= 2000 || len(r.Warnings) != 0 ||
+		!(r.Objective < 1) {
 		t.Errorf("%+v", r)
 	}
 	for i := range data.Y {
@@ -165,7 +168,8 @@ func TestNetworkRefuses(t *testing.T) {
 		t.Errorf("%v, %v", p, err)
 	}
 	other, twice, half, list := smallNetwork(), smallNetwork(), smallNetwork(), smallNetwork()
-	other.Train, twice.Train, half.ValidationFraction, list.Gamma = []string{"head"}, []string{"phases", "phases"}, 0.95, kernel.FixedGamma(1, 2)
+	other.Train, twice.Train, half.ValidationFraction, list.Gamma = []string{"head"}, []string{"phases", "phases"}, 0.95,
+		kernel.FixedGamma(1, 2)
 	fails(t, "another name", other, data, "train", "scales, frequencies and phases")
 	fails(t, "a name twice", twice, data, "train", "once")
 	fails(t, "nothing to learn from", half, data, "validation_fraction")
@@ -189,7 +193,8 @@ func TestNetworkRefuses(t *testing.T) {
 // A file whose layers, classes or outputs do not fit is refused.
 func TestNetworkRefusesDamage(t *testing.T) {
 	classes := signed(60, 3)
-	classes.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
+	classes.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical,
+		Categories: []string{"no", "yes"}}}
 	s := smallNetwork()
 	s.Layers = 2
 	f := fittedNetwork(t, s, classes)
@@ -216,15 +221,16 @@ func TestNetworkRefusesDamage(t *testing.T) {
 	}
 }
 
-// The relevance of the inputs goes through a file, one of before there was a relevance has none, and one of another length
-// is refused.
+// The relevance of the inputs goes through a file, one of before there was a relevance has none,
+// and one of another length is refused.
 func TestNetworkRelevanceInAFile(t *testing.T) {
 	data := stopRows(200, 3, false)
 	s := smallNetwork()
 	s.Epochs = 60
 	f := fittedNetwork(t, s, data)
 	var relevant interface{ Relevance() []float64 }
-	if !As(f, &relevant) || len(relevant.Relevance()) != 3 || slices.Max(relevant.Relevance()) != 1 || slices.Min(relevant.Relevance()) <= 0 {
+	if !As(f, &relevant) || len(relevant.Relevance()) != 3 || slices.Max(relevant.Relevance()) != 1 ||
+		slices.Min(relevant.Relevance()) <= 0 {
 		t.Fatalf("relevance %v", f.Relevance())
 	}
 	for what, c := range map[string]struct {
@@ -282,7 +288,8 @@ func TestNetworkOfManyClasses(t *testing.T) {
 			data.Y[i] = 3
 		}
 	}
-	data.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: []string{"a", "b", "c", "d"}}}
+	data.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical,
+		Categories: []string{"a", "b", "c", "d"}}}
 	s := smallNetwork()
 	s.Epochs = 100
 	mean := func(s RFFNetwork) (right float64, mass []float64) {

@@ -40,7 +40,8 @@ func binnedRows(n int) datasets.Set {
 func TestAlphasOfSparseRowsAreTheNaiveSearch(t *testing.T) {
 	data := binnedRows(120)
 	classes := data
-	classes.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}}}
+	classes.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical,
+		Categories: []string{"a", "b", "c"}}}
 	weighted := data
 	weighted.Weights = make([]float64, 120)
 	several := data

@@ -25,17 +25,19 @@ var (
 // the weight, or what is left is singular, its sums are added up from its rows, as they are where folds
 // overlap.
 //
-// On related maps there is one pass over the rows for the sums and one for the predictions. The rows are
-// cut into parts such that each fold trains on some of the parts; the Gram matrix of every part is made
-// once for each map, nD² flops in all, and that of a fold's training rows is the sum of its parts', so that
-// nothing cancels. Candidates with fewer columns have a leading block of it. Each Alpha then takes D³/3
-// flops, and 2nD for predictions, which all candidates of a fold make in one product from features mapped
-// once. No n×D matrix is stored. One factor for each Alpha is the cheaper way for lists of some forty: to
-// bring the matrix to tridiagonal form, from where every Alpha is cheap, takes as long as 40 to 80 factors
-// (measured). Candidates whose systems are so ill-conditioned that the order of summation would show are
-// refined together, a pass over the rows for all of them. Where squared errors are all that is asked for, they are made of the
-// Gram matrix of the test rows, D² flops for each candidate and no pass, but for those in which rounding could show. One whose system is singular to working
-// precision, or of features in float32 whose rounding shows in predictions, is fitted individually.
+// On related maps there is one pass over the rows for the sums and one for the predictions. The
+// rows are cut into parts such that each fold trains on some of the parts; the Gram matrix of every
+// part is made once for each map, nD² flops in all, and that of a fold's training rows is the sum
+// of its parts', so that nothing cancels. Candidates with fewer columns have a leading block of it.
+// Each Alpha then takes D³/3 flops, and 2nD for predictions, which all candidates of a fold make in
+// one product from features mapped once. No n×D matrix is stored. One factor for each Alpha is the
+// cheaper way for lists of some forty: to bring the matrix to tridiagonal form, from where every
+// Alpha is cheap, takes as long as 40 to 80 factors (measured). Candidates whose systems are so
+// ill-conditioned that the order of summation would show are refined together, a pass over the rows
+// for all of them. Where squared errors are all that is asked for, they are made of the Gram matrix
+// of the test rows, D² flops for each candidate and no pass, but for those in which rounding could
+// show. One whose system is singular to working precision, or of features in float32 whose rounding
+// shows in predictions, is fitted individually.
 //
 // Leave-one-out costs nd² for all candidates that differ in Alpha only and nd² + d³/3 flops for each,
 // by [Ridge.LeaveOneOut].
@@ -71,7 +73,8 @@ func (s RidgeClassifier) FitBatch(ctx context.Context, b share.Batch) (shared []
 }
 
 // fitRidges is FitBatch of candidates that are ridge regressions.
-func fitRidges(ctx context.Context, b share.Batch, name string, list []batch.Ridge, fitted func(linear, []string) Predictor) ([]string, error) {
+func fitRidges(ctx context.Context, b share.Batch, name string, list []batch.Ridge,
+	fitted func(linear, []string) Predictor) ([]string, error) {
 	fit := batch.FitRidges
 	switch {
 	case b.LeaveOneOut:
@@ -101,7 +104,8 @@ func ridgeClassifiers(b share.Batch, data datasets.Set) ([]batch.Ridge, error) {
 	specs, err := specsOf[RidgeClassifier](b, "ridge_classifier")
 	list := make([]batch.Ridge, len(specs))
 	for i, s := range specs {
-		list[i] = batch.Ridge{Ridge: leastsquares.Ridge(s.ridge()), Key: fmt.Sprint(s.Intercept, s.ClassWeight.Get()), Invalid: param.Check(s),
+		list[i] = batch.Ridge{Ridge: leastsquares.Ridge(s.ridge()), Key: fmt.Sprint(s.Intercept, s.ClassWeight.Get()),
+			Invalid:     param.Check(s),
 			Independent: s.ClassWeight.Balanced || len(classes) == 0 || data.Y == nil,
 			Problem: func(rows *design.Rows) (*leastsquares.Problem, error) {
 				p, _, err := s.coded(rows, classes)
@@ -138,7 +142,10 @@ func (s RidgeClassifier) PlanBatch(b share.Batch) (int64, error) {
 	case b.LeaveOneOut && s.ClassWeight.Balanced:
 		return 0, batch.ErrLOOClassWeights
 	}
-	return ridgesBytes(b, s.ridge(), func(b share.Batch) ([]batch.Ridge, error) { return ridgeClassifiers(b, someClasses) })
+	return ridgesBytes(b, s.ridge(), func(b share.Batch) ([]batch.Ridge,
+		error) {
+		return ridgeClassifiers(b, someClasses)
+	})
 }
 
 // someClasses stands for the classes of data that is not there yet.

@@ -102,7 +102,8 @@ func (s RidgeClassifier) solve(ctx context.Context, r *design.Rows) (solve.Linea
 }
 
 // solveOnce makes codes and weights of each block as it comes.
-func (s RidgeClassifier) solveOnce(ctx context.Context, r *design.Rows, classes []string) (solve.Linear, []string, error) {
+func (s RidgeClassifier) solveOnce(ctx context.Context, r *design.Rows, classes []string) (solve.Linear, []string,
+	error) {
 	if err := checkMemory(s, r.Shape(r.N, r.Schema.Outputs())); err != nil {
 		return solve.Linear{}, nil, err
 	}

@@ -41,9 +41,10 @@ func (s RidgeClassifier) sums(cols int, c *counts) (*ridgeSums, error) {
 	return out, nil
 }
 
-// codedBlocks returns the ±1 codes of the classes of a block, and the weights of its rows, which it adds to the mass of each
-// class unless that is nil.
-func codedBlocks(classes []string, factors, mass []float64) func(first int, block datasets.Set) ([]float64, int, []float64, error) {
+// codedBlocks returns the ±1 codes of the classes of a block, and the weights of its rows, which it
+// adds to the mass of each class unless that is nil.
+func codedBlocks(classes []string, factors, mass []float64) func(first int, block datasets.Set) ([]float64, int,
+	[]float64, error) {
 	return func(first int, block datasets.Set) ([]float64, int, []float64, error) {
 		given, err := design.BlockWeights(first, block)
 		if err != nil {

@@ -74,7 +74,8 @@ func (s Ridge) checkPasses(name string, spec any, schema datasets.Schema, cols i
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if way := leastsquares.Ridge(s).SolverFor(-1, cols, false); way != "cholesky" {
-		return fmt.Errorf("%s: %w: solver %s goes by %s for %d columns, which needs all rows at once; set solver: cholesky", name, datasets.ErrNoPasses, s.Solver, way, cols)
+		return fmt.Errorf("%s: %w: solver %s goes by %s for %d columns, which needs all rows at once; set solver: cholesky",
+			name, datasets.ErrNoPasses, s.Solver, way, cols)
 	}
 	shape := datasets.Shape{Rows: 0, Cols: cols, Outputs: schema.Outputs(), Columns: schema.Columns}
 	if err := checkMemory(Ridge{Alpha: s.Alpha, Intercept: s.Intercept, Solver: "cholesky"}, shape); err != nil {
@@ -94,7 +95,8 @@ func (s Ridge) Start(ctx context.Context, schema datasets.Schema, cols int) (dat
 	if err := rejectClassTarget(schema, "ridge"); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return newPass(ctx, name, s, schema, cols, &ridgeSums{Sums: leastsquares.NewSums(leastsquares.Ridge(s), cols, design.BlockTargetsAndWeights)})
+	return newPass(ctx, name, s, schema, cols, &ridgeSums{Sums: leastsquares.NewSums(leastsquares.Ridge(s), cols,
+		design.BlockTargetsAndWeights)})
 }
 
 // Finish returns the [*FittedLinear] that solves for the sums.

@@ -66,7 +66,8 @@ func leaveOneOut(t *testing.T, s estimator.Ridge, data datasets.Set) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			near(t, fmt.Sprintf("alpha %v, row %d", alpha, i), got.Predictions[k].RawRowView(i), want.Targets.RawRowView(0), 1e-7)
+			near(t, fmt.Sprintf("alpha %v, row %d", alpha, i), got.Predictions[k].RawRowView(i), want.Targets.RawRowView(0),
+				1e-7)
 			w := 1.0
 			if data.Weights != nil {
 				w = data.Weights[i]
@@ -101,7 +102,8 @@ func TestRidgeOfSingularDataTakesTheLeastNorm(t *testing.T) {
 			if math.Abs(w[1]-w[2]) > 1e-9*math.Abs(w[1]) {
 				t.Errorf("%s: coefficients %v, want the last two equal", solver, w)
 			}
-			if solver != "cg" && (len(f.Report().Warnings) != 1 || !strings.Contains(f.Report().Warnings[0], "singular (rank 2")) {
+			if solver != "cg" && (len(f.Report().Warnings) != 1 || !strings.Contains(f.Report().Warnings[0],
+				"singular (rank 2")) {
 				t.Errorf("%s: warnings %q", solver, f.Report().Warnings)
 			}
 			s.Solver, s.Alpha = "cholesky", 1e-9
@@ -122,7 +124,8 @@ func TestRidgeIgnoresConstantColumns(t *testing.T) {
 		s := estimator.NewRidge()
 		s.Alpha = alpha
 		w := fit(t, s, datasets.Set{X: wide, Y: y}).(*estimator.FittedLinear).Coef().RawRowView(0)
-		near(t, "coefficients", w[:3], fit(t, s, datasets.Set{X: x, Y: y}).(*estimator.FittedLinear).Coef().RawRowView(0), 1e-9)
+		near(t, "coefficients", w[:3], fit(t, s, datasets.Set{X: x, Y: y}).(*estimator.FittedLinear).Coef().RawRowView(0),
+			1e-9)
 		if math.Abs(w[3]) > 1e-9 {
 			t.Errorf("alpha %v: the constant column has coefficient %g", alpha, w[3])
 		}
@@ -147,7 +150,8 @@ func TestRidgeOfWideSparseRows(t *testing.T) {
 		t.Fatalf("took %s", f.Report().Solver)
 	}
 	s.Solver = "dual"
-	near(t, "coef", f.Coef().RawMatrix().Data, fit(t, s, datasets.Set{X: x, Y: y}).(*estimator.FittedLinear).Coef().RawMatrix().Data, 1e-8)
+	near(t, "coef", f.Coef().RawMatrix().Data, fit(t, s, datasets.Set{X: x,
+		Y: y}).(*estimator.FittedLinear).Coef().RawMatrix().Data, 1e-8)
 }
 
 // The evidence is the density of the targets under their n×n covariance, written down plainly.
@@ -195,7 +199,8 @@ func TestPosteriorAgainstTheCovarianceOfTheTargets(t *testing.T) {
 	if p, err = s.FitPosterior(context.Background(), data, noise); err != nil {
 		t.Fatal(err)
 	}
-	near(t, "evidence with an intercept", []float64{p.LogMarginalLikelihood()}, []float64{logDensity(covariance(v)) + math.Log(2*math.Pi*v)/2}, 1e-6)
+	near(t, "evidence with an intercept", []float64{p.LogMarginalLikelihood()},
+		[]float64{logDensity(covariance(v)) + math.Log(2*math.Pi*v)/2}, 1e-6)
 	mean, std, err := predictStd(context.Background(), p, x)
 	if err != nil {
 		t.Fatal(err)
@@ -232,7 +237,8 @@ func TestClassWeight(t *testing.T) {
 		}
 	}
 	x, y, _, _ := noisy(3, 60, 3)
-	data := datasets.Set{X: x, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}}
+	data := datasets.Set{X: x, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical,
+		Categories: []string{"no", "yes"}}}}}
 	s := estimator.NewLogistic()
 	s.Tol = 1e-10
 	s.ClassWeight.Weights = map[string]float64{"yes": 3}
@@ -241,9 +247,11 @@ func TestClassWeight(t *testing.T) {
 	for _, v := range y {
 		data.Weights = append(data.Weights, 1+2*v)
 	}
-	near(t, "coef", byClass.Coef().RawMatrix().Data, fit(t, s, data).(*estimator.FittedLogistic).Coef().RawMatrix().Data, 1e-8)
+	near(t, "coef", byClass.Coef().RawMatrix().Data, fit(t, s, data).(*estimator.FittedLogistic).Coef().RawMatrix().Data,
+		1e-8)
 	s.ClassWeight.Weights = map[string]float64{"yse": 3}
-	if _, err := s.Fit(context.Background(), data); err == nil || !strings.Contains(err.Error(), `no class "yse" (did you mean yes?)`) {
+	if _, err := s.Fit(context.Background(), data); err == nil ||
+		!strings.Contains(err.Error(), `no class "yse" (did you mean yes?)`) {
 		t.Errorf("an unknown class: %v", err)
 	}
 }
@@ -380,7 +388,8 @@ func TestAChangingSourceIsRefused(t *testing.T) {
 	x, codes, _, _ := noisy(41, 100, 3)
 	cg, balanced, hinge := estimator.NewRidge(), estimator.NewRidgeClassifier(), estimator.NewSVM()
 	cg.Solver, balanced.ClassWeight.Balanced, hinge.Loss = "cg", true, "hinge"
-	for _, s := range []estimator.BlockEstimator{cg, balanced, hinge, estimator.NewLogistic(), estimator.NewSVM(), estimator.NewSVR()} {
+	for _, s := range []estimator.BlockEstimator{cg, balanced, hinge, estimator.NewLogistic(), estimator.NewSVM(),
+		estimator.NewSVR()} {
 		data := datasets.Set{X: x, Y: codes}
 		for _, change := range []int{-30, 30} {
 			rows := 60
@@ -423,7 +432,8 @@ func TestPosteriorState(t *testing.T) {
 	near(t, "evidence", []float64{q.LogMarginalLikelihood()}, []float64{p.LogMarginalLikelihood()}, 0)
 	refused := 0
 	for name := range archive().Arrays {
-		for _, harm := range []model.Array{{Shape: []int{2, 2}, Floats: []float64{1, 2, 3, 4}}, {Shape: []int{1}, Floats: []float64{math.NaN()}}, {Shape: []int{0}}} {
+		for _, harm := range []model.Array{{Shape: []int{2, 2}, Floats: []float64{1, 2, 3, 4}},
+			{Shape: []int{1}, Floats: []float64{math.NaN()}}, {Shape: []int{0}}} {
 			a := archive()
 			a.Arrays[name] = harm
 			var q estimator.Posterior
@@ -444,7 +454,8 @@ func TestRidgeClassifierOfTargetsInAMatrix(t *testing.T) {
 	x, codes, _, _ := noisy(2, 50, 3)
 	schema := datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}
 	column := datasets.Set{X: x, Targets: mat.NewDense(50, 1, codes), Schema: schema}
-	want := fit(t, estimator.NewRidgeClassifier(), datasets.Set{X: x, Y: codes, Schema: schema}).(*estimator.FittedLinearClassifier)
+	want := fit(t, estimator.NewRidgeClassifier(), datasets.Set{X: x, Y: codes,
+		Schema: schema}).(*estimator.FittedLinearClassifier)
 	p, err := estimator.NewRidgeClassifier().FitSource(context.Background(), counted{column.Source(), new(int)})
 	if err != nil {
 		t.Fatal(err)
@@ -452,8 +463,10 @@ func TestRidgeClassifierOfTargetsInAMatrix(t *testing.T) {
 	near(t, "coef", p.(*estimator.FittedLinearClassifier).Coef().RawMatrix().Data, want.Coef().RawMatrix().Data, 1e-12)
 	got, _ := fitBatch(t, column, foldsOf(50, 5), []estimator.Estimator{estimator.NewRidgeClassifier()})
 	equalsNaive(t, column, foldsOf(50, 5), []estimator.Estimator{estimator.NewRidgeClassifier()}, got)
-	for _, fold := range []datasets.Fold{{Train: []int{1}}, {Train: []int{0, 50}, Test: []int{1}}, {Train: []int{0}, Test: []int{-1}}} {
-		_, err := estimator.NewRidge().FitBatch(context.Background(), batch(column, []datasets.Fold{fold}, ridges(1), func(int, int, share.Outcome) error { return nil }))
+	for _, fold := range []datasets.Fold{{Train: []int{1}}, {Train: []int{0, 50}, Test: []int{1}},
+		{Train: []int{0}, Test: []int{-1}}} {
+		_, err := estimator.NewRidge().FitBatch(context.Background(),
+			batch(column, []datasets.Fold{fold}, ridges(1), func(int, int, share.Outcome) error { return nil }))
 		if err == nil || !strings.Contains(err.Error(), "fold 0") {
 			t.Errorf("%v: %v", fold, err)
 		}

@@ -158,7 +158,8 @@ func (c *counts) state(s *model.State) {
 	s.Bool("sparse", &c.sparse)
 	s.Bool("single", &c.single)
 	s.Int("classes", &n)
-	s.Require(c.rows >= 0 && n >= 0 && n <= design.MaxClasses && (len(c.named) == 0 && !c.numbers || n == len(c.mass)), "the classes are others")
+	s.Require(c.rows >= 0 && n >= 0 && n <= design.MaxClasses && (len(c.named) == 0 && !c.numbers || n == len(c.mass)),
+		"the classes are others")
 	if s.Err() == nil {
 		pass.Floats(s, "mass", &c.mass, n, pass.NonNegative)
 	}

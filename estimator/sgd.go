@@ -17,16 +17,17 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// IncrementalEstimator is the spec of a model that can resume training from a fitted one: from what that one has come to, as if
-// the new rows had come behind its own. Rows that both have seen count twice.
+// IncrementalEstimator is the spec of a model that can resume training from a fitted one: from what
+// that one has come to, as if the new rows had come behind its own. Rows that both have seen count
+// twice.
 type IncrementalEstimator interface {
 	// Continue goes once over new rows and returns another model; previous stays as it is. The rows have the
 	// columns of those before, and codes of the same classes.
 	PartialFit(ctx context.Context, previous Predictor, data datasets.Source) (Predictor, error)
 }
 
-// ErrNoPartialFit is in the chain of the error of a spec that does not learn incrementally as it stands, as a pipeline whose
-// model is none that does.
+// ErrNoPartialFit is in the chain of the error of a spec that does not learn incrementally as it
+// stands, as a pipeline whose model is none that does.
 var ErrNoPartialFit = errors.New("does not support incremental learning")
 
 // descending is a spec that goes by stochastic gradient descent, in terms of what both have.
@@ -53,7 +54,8 @@ type descending struct {
 
 // stepParams declares how the steps are taken.
 func stepParams(l *param.List, penalty *string, alpha, l1Ratio *float64, intercept *bool) {
-	l.Choice(penalty, "penalty", "l2: half the squared weights; l1: their sizes; elasticnet: both; none", "l2", "l1", "elasticnet", "none")
+	l.Choice(penalty, "penalty", "l2: half the squared weights; l1: their sizes; elasticnet: both; none", "l2", "l1",
+		"elasticnet", "none")
 	l.Float(alpha, "alpha", "weight of the penalty against the mean loss; steps of rates auto and optimal shrink by it, too", param.AtLeast(0))
 	l.Complexity("alpha", param.MorePenalty)
 	l.Float(l1Ratio, "l1_ratio", "share of l1 in elasticnet", param.Between(0, 1))
@@ -62,11 +64,14 @@ func stepParams(l *param.List, penalty *string, alpha, l1Ratio *float64, interce
 
 // rateParams declares the sizes of the steps.
 func rateParams(l *param.List, rate *string, eta0, powerT *float64, average *bool, averageFrom *int) {
-	l.Choice(rate, "learning_rate", "size of step t. auto: η·(1+alpha·η·t)^−0.75, η by the first rows; optimal: 1/(alpha·(t0+t)); invscaling: eta0/t^power_t; constant: eta0; adaptive: eta0, a fifth whenever the loss falls no more", "auto", "optimal", "invscaling", "constant", "adaptive")
+	l.Choice(rate, "learning_rate",
+		"size of step t. auto: η·(1+alpha·η·t)^−0.75, η by the first rows; optimal: 1/(alpha·(t0+t)); invscaling: eta0/t^power_t; constant: eta0; adaptive: eta0, a fifth whenever the loss falls no more", "auto", "optimal", "invscaling", "constant", "adaptive")
 	l.Float(eta0, "eta0", "first step; 0, for auto only: by the first rows", param.AtLeast(0))
 	l.Float(powerT, "power_t", "power of invscaling", param.AtLeast(0))
 	l.Bool(average, "average", "whether the model is the mean of the weights of the steps, and not the last ones")
-	l.Int(averageFrom, "average_from", "first step of the mean; 0: all steps, step t counting t times, so that the beginning is soon forgotten", param.AtLeast(0))
+	l.Int(averageFrom, "average_from",
+		"first step of the mean; 0: all steps, step t counting t times, so that the beginning is soon forgotten",
+		param.AtLeast(0))
 	l.Check("eta0", func() error {
 		if *rate != "auto" && *rate != "optimal" && *eta0 == 0 {
 			return fmt.Errorf("a number > 0 with learning_rate: %s, such as 0.01", *rate)
@@ -76,14 +81,17 @@ func rateParams(l *param.List, rate *string, eta0, powerT *float64, average *boo
 }
 
 // epochParams declares how rows are read, and when that ends.
-func epochParams(l *param.List, epochs, batch *int, tol *float64, shuffle, stop *bool, validation *float64, patience *int, seed *uint64) {
+func epochParams(l *param.List, epochs, batch *int, tol *float64, shuffle, stop *bool, validation *float64,
+	patience *int, seed *uint64) {
 	l.Int(epochs, "epochs", "most times that the rows are read", param.AtLeast(1))
 	l.Float(tol, "tol", "an epoch gains nothing whose loss is not lower than the best by so much of the loss without weights; 0: all epochs are made", param.AtLeast(0))
 	l.Int(patience, "n_iter_no_change", "epochs that gain nothing after which it ends", param.AtLeast(1))
 	l.Int(batch, "batch", "rows of a step", param.AtLeast(1))
 	l.Bool(shuffle, "shuffle", "whether rows come in random order in each epoch: all in memory, of a stream some thousands at a time")
-	l.Bool(stop, "early_stopping", "whether rows are held out, by whose loss it ends; the weights are those of the best epoch")
-	l.Float(validation, "validation_fraction", "share of the rows that are held out, at most some thousands", param.Range{High: 1, LowOpen: true, HighOpen: true})
+	l.Bool(stop, "early_stopping",
+		"whether rows are held out, by whose loss it ends; the weights are those of the best epoch")
+	l.Float(validation, "validation_fraction", "share of the rows that are held out, at most some thousands",
+		param.Range{High: 1, LowOpen: true, HighOpen: true})
 	l.Seed(seed, "seed", "seed of the order of the rows and of those held out")
 }
 
@@ -99,7 +107,8 @@ func alphaOf(l *param.List, rate *string, alpha *float64) {
 
 // plan is what the steps minimize on rows of that form.
 func (d descending) plan(r *design.Rows, outputs int) sgd.Plan {
-	p := sgd.Plan{Loss: d.loss, Cols: r.Cols, Outputs: outputs, Storage: sgd.StorageOf(r), Alpha: d.alpha, Rate: d.rate, Eta0: d.eta0, PowerT: d.powerT,
+	p := sgd.Plan{Loss: d.loss, Cols: r.Cols, Outputs: outputs, Storage: sgd.StorageOf(r), Alpha: d.alpha, Rate: d.rate,
+		Eta0: d.eta0, PowerT: d.powerT,
 		Average: d.average, AverageFrom: d.averageFrom, Batch: d.batch, Intercept: d.intercept}
 	switch d.penalty {
 	case "l2":
@@ -114,7 +123,8 @@ func (d descending) plan(r *design.Rows, outputs int) sgd.Plan {
 
 // fitOf returns the settings of the solver.
 func (d descending) fitOf() sgd.Fit {
-	f := sgd.Fit{Epochs: d.epochs, Patience: d.patience, Tol: d.tol, Shuffle: d.shuffle, Seed: d.seed, CheckDivergence: true}
+	f := sgd.Fit{Epochs: d.epochs, Patience: d.patience, Tol: d.tol, Shuffle: d.shuffle, Seed: d.seed,
+		CheckDivergence: true}
 	if d.stop {
 		f.ValidationShare = d.validation
 	}
@@ -163,7 +173,8 @@ func (d descending) fit(ctx context.Context, r *design.Rows) (*descended, error)
 }
 
 // learn goes over rows: from the beginning, or on from what there is.
-func (d descending) learn(ctx context.Context, r *design.Rows, f sgd.Fit, c *counts, from *descended) (*descended, error) {
+func (d descending) learn(ctx context.Context, r *design.Rows, f sgd.Fit, c *counts, from *descended) (*descended,
+	error) {
 	ahead := r.Set != nil || !c.numbers && (d.by.Balanced || len(c.named) == 0) // counted before the first step
 	if ahead {
 		n := c.rows
@@ -194,7 +205,8 @@ func (d descending) learn(ctx context.Context, r *design.Rows, f sgd.Fit, c *cou
 }
 
 // descend takes the steps, counting rows in the first epoch where that was not done before.
-func (d descending) descend(ctx context.Context, r *design.Rows, f sgd.Fit, c *counts, from *descended, factors []float64, outputs int, ahead bool) (*descended, error) {
+func (d descending) descend(ctx context.Context, r *design.Rows, f sgd.Fit, c *counts, from *descended,
+	factors []float64, outputs int, ahead bool) (*descended, error) {
 	counting := !ahead
 	f.Block = func(first int, block datasets.Set) (y, weights []float64, err error) {
 		if counting {
@@ -309,7 +321,8 @@ func (o *onward) state(s *model.State, l *linear) {
 }
 
 // continued goes once over new rows.
-func (d descending) continued(ctx context.Context, from *descended, classes []string, data datasets.Source) (*descended, error) {
+func (d descending) continued(ctx context.Context, from *descended, classes []string, data datasets.Source) (*descended,
+	error) {
 	r, err := d.goesOn(ctx, from, classes, data)
 	if err != nil {
 		return nil, d.wrong(ctx, err)
@@ -325,7 +338,8 @@ func (d descending) continued(ctx context.Context, from *descended, classes []st
 }
 
 // goesOn returns the rows for incremental learning, or an error if the model does not support them.
-func (d descending) goesOn(ctx context.Context, from *descended, classes []string, data datasets.Source) (*design.Rows, error) {
+func (d descending) goesOn(ctx context.Context, from *descended, classes []string, data datasets.Source) (*design.Rows,
+	error) {
 	if err := specs.CheckFit(d.spec); err != nil {
 		return nil, err
 	}
@@ -357,15 +371,17 @@ func (d descending) cost(shape datasets.Shape) datasets.Cost {
 	if d.everywhere {
 		output = steppingFlops
 	}
-	cost := datasets.Cost{Flops: float64(min(d.epochs, usualEpochs)) * float64(shape.Rows) * (rowFlops + shape.Entries()*(entryFlops+output*(k-1))), Bytes: design.Float64Bytes(numbers), OutputWidth: max(shape.Outputs, 1)}
+	cost := datasets.Cost{Flops: float64(min(d.epochs,
+		usualEpochs)) * float64(shape.Rows) * (rowFlops + shape.Entries()*(entryFlops+output*(k-1))),
+		Bytes: design.Float64Bytes(numbers), OutputWidth: max(shape.Outputs, 1)}
 	if d.epochs == 1 && !d.by.Balanced {
 		cost.Passes = 1
 	}
 	return cost
 }
 
-// What was measured: the epochs that a fit takes where more are allowed, and what a row and each of its entries cost in one,
-// in flops of a product of large matrices.
+// What was measured: the epochs that a fit takes where more are allowed, and what a row and each of
+// its entries cost in one, in flops of a product of large matrices.
 const (
 	usualEpochs   = 30
 	rowFlops      = 10_000

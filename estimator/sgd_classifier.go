@@ -52,8 +52,10 @@ type SGDClassifier struct {
 // rows whose weights are averaged, over at most 100 epochs.
 func NewSGDClassifier() SGDClassifier {
 	r := NewSGDRegressor()
-	return SGDClassifier{Loss: "hinge", Penalty: r.Penalty, Alpha: r.Alpha, L1Ratio: r.L1Ratio, Intercept: r.Intercept, LearningRate: r.LearningRate, PowerT: 0.5,
-		Average: r.Average, Epochs: r.Epochs, Tol: r.Tol, NoChange: r.NoChange, Batch: r.Batch, Shuffle: r.Shuffle, ValidationFraction: r.ValidationFraction}
+	return SGDClassifier{Loss: "hinge", Penalty: r.Penalty, Alpha: r.Alpha, L1Ratio: r.L1Ratio, Intercept: r.Intercept,
+		LearningRate: r.LearningRate, PowerT: 0.5,
+		Average: r.Average, Epochs: r.Epochs, Tol: r.Tol, NoChange: r.NoChange, Batch: r.Batch, Shuffle: r.Shuffle,
+		ValidationFraction: r.ValidationFraction}
 }
 
 var (
@@ -87,8 +89,10 @@ func (s SGDClassifier) steps() descending {
 	case "perceptron":
 		loss = sgd.Perceptron()
 	}
-	return descending{name: "sgd_classifier", spec: s, loss: loss, everywhere: s.Loss == "log_loss", penalty: s.Penalty, alpha: s.Alpha, l1Ratio: s.L1Ratio, intercept: s.Intercept, by: s.ClassWeight,
-		rate: s.LearningRate, eta0: s.Eta0, powerT: s.PowerT, average: s.Average, averageFrom: s.AverageFrom, epochs: s.Epochs, batch: s.Batch, tol: s.Tol,
+	return descending{name: "sgd_classifier", spec: s, loss: loss, everywhere: s.Loss == "log_loss", penalty: s.Penalty,
+		alpha: s.Alpha, l1Ratio: s.L1Ratio, intercept: s.Intercept, by: s.ClassWeight,
+		rate: s.LearningRate, eta0: s.Eta0, powerT: s.PowerT, average: s.Average, averageFrom: s.AverageFrom,
+		epochs: s.Epochs, batch: s.Batch, tol: s.Tol,
 		shuffle: s.Shuffle, stop: s.EarlyStopping, validation: s.ValidationFraction, patience: s.NoChange, seed: s.Seed}
 }
 

@@ -70,7 +70,8 @@ func (r referenceRows) set(target string) datasets.Set {
 	for i, row := range r.X {
 		X.SetRow(i, row)
 	}
-	out := datasets.Set{X: X, Y: r.Number, Weights: r.Weights, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "y"}}}}
+	out := datasets.Set{X: X, Y: r.Number, Weights: r.Weights,
+		Schema: datasets.Schema{Targets: []datasets.Column{{Name: "y"}}}}
 	levels := map[string][]string{"two": {"0", "1"}, "three": {"0", "1", "2"}}[target]
 	if levels != nil {
 		out.Y = map[string][]float64{"two": r.Two, "three": r.Three}[target]
@@ -80,7 +81,8 @@ func (r referenceRows) set(target string) datasets.Set {
 }
 
 // sgdOf returns the spec of a loss with few epochs.
-func sgdOf(loss, penalty, rate string, set func(c *estimator.SGDClassifier, r *estimator.SGDRegressor)) estimator.Estimator {
+func sgdOf(loss, penalty, rate string, set func(c *estimator.SGDClassifier,
+	r *estimator.SGDRegressor)) estimator.Estimator {
 	c, r := estimator.NewSGDClassifier(), estimator.NewSGDRegressor()
 	c.Loss, c.Penalty, c.LearningRate = loss, penalty, rate
 	r.Loss, r.Penalty, r.LearningRate = loss, penalty, rate

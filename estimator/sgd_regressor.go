@@ -27,11 +27,11 @@ import (
 // largest curvature of their mean loss, and reduces it for much larger rows. Steps are effective
 // only for inputs of similar scale, so standardize first.
 //
-// Rows in memory are shuffled as a whole before each epoch, those of a stream in windows of some thousands.
-// The order of rows matters to the steps, so that weight 2 is a step of twice the length and not the row
-// twice, and models of parts of the rows do not merge to the model of all: there is no [PassEstimator] here.
-// Instead a fitted model supports incremental learning ([IncrementalEstimator]): it knows its last and its averaged weights and the number
-// of its steps.
+// Rows in memory are shuffled as a whole before each epoch, those of a stream in windows of some
+// thousands. The order of rows matters to the steps, so that weight 2 is a step of twice the length
+// and not the row twice, and models of parts of the rows do not merge to the model of all: there is
+// no [PassEstimator] here. Instead a fitted model supports incremental learning
+// ([IncrementalEstimator]): it knows its last and its averaged weights and the number of its steps.
 //
 // Scores that are not finite, and an objective that ends above twice that of no weights, are [ErrDiverged]; not
 // having converged is in the report. (Polyak & Juditsky, SIAM J. Control 1992; Bottou, COMPSTAT 2010; Xu,
@@ -61,7 +61,8 @@ type SGDRegressor struct {
 // NewSGDRegressor returns an SGDRegressor of the squared error with an l2 penalty of alpha 1e-4, in steps of
 // 32 rows whose weights are averaged, over at most 100 epochs.
 func NewSGDRegressor() SGDRegressor {
-	return SGDRegressor{Loss: "squared_error", Epsilon: 0.1, Penalty: "l2", Alpha: 1e-4, L1Ratio: 0.15, Intercept: true, LearningRate: "auto", PowerT: 0.25,
+	return SGDRegressor{Loss: "squared_error", Epsilon: 0.1, Penalty: "l2", Alpha: 1e-4, L1Ratio: 0.15, Intercept: true,
+		LearningRate: "auto", PowerT: 0.25,
 		Average: true, Epochs: 100, Tol: 1e-3, NoChange: 5, Batch: 32, Shuffle: true, ValidationFraction: 0.1}
 }
 
@@ -76,7 +77,8 @@ var (
 // Params declares the hyper-parameters.
 func (s *SGDRegressor) Params(l *param.List) {
 	l.Choice(&s.Loss, "loss", "squared_error: half the squared residual; huber: beyond epsilon along its tangent; epsilon_insensitive: max(0, |r|−epsilon), or its square", "squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
-	l.Float(&s.Epsilon, "epsilon", "of a residual: where huber becomes linear, and up to which the other two cost nothing", param.AtLeast(0))
+	l.Float(&s.Epsilon, "epsilon", "of a residual: where huber becomes linear, and up to which the other two cost nothing",
+		param.AtLeast(0))
 	stepParams(l, &s.Penalty, &s.Alpha, &s.L1Ratio, &s.Intercept)
 	rateParams(l, &s.LearningRate, &s.Eta0, &s.PowerT, &s.Average, &s.AverageFrom)
 	epochParams(l, &s.Epochs, &s.Batch, &s.Tol, &s.Shuffle, &s.EarlyStopping, &s.ValidationFraction, &s.NoChange, &s.Seed)
@@ -94,8 +96,10 @@ func (s SGDRegressor) steps() descending {
 	case "squared_epsilon_insensitive":
 		loss = sgd.SquaredEpsilonInsensitive(s.Epsilon)
 	}
-	return descending{name: "sgd_regressor", spec: s, loss: loss, penalty: s.Penalty, alpha: s.Alpha, l1Ratio: s.L1Ratio, intercept: s.Intercept,
-		rate: s.LearningRate, eta0: s.Eta0, powerT: s.PowerT, average: s.Average, averageFrom: s.AverageFrom, epochs: s.Epochs, batch: s.Batch, tol: s.Tol,
+	return descending{name: "sgd_regressor", spec: s, loss: loss, penalty: s.Penalty, alpha: s.Alpha, l1Ratio: s.L1Ratio,
+		intercept: s.Intercept,
+		rate:      s.LearningRate, eta0: s.Eta0, powerT: s.PowerT, average: s.Average, averageFrom: s.AverageFrom,
+		epochs: s.Epochs, batch: s.Batch, tol: s.Tol,
 		shuffle: s.Shuffle, stop: s.EarlyStopping, validation: s.ValidationFraction, patience: s.NoChange, seed: s.Seed}
 }
 

@@ -8,7 +8,8 @@ import (
 )
 
 func TestSGDClassifierObeysTheLaws(t *testing.T) {
-	for loss, classes := range map[string]int{"hinge": 3, "squared_hinge": 2, "log_loss": 3, "modified_huber": 2, "perceptron": 2} {
+	for loss, classes := range map[string]int{"hinge": 3, "squared_hinge": 2, "log_loss": 3, "modified_huber": 2,
+		"perceptron": 2} {
 		s := estimator.NewSGDClassifier()
 		s.Loss, s.ClassWeight.Balanced, s.EarlyStopping = loss, loss == "log_loss", loss == "modified_huber"
 		s.Seed = 3

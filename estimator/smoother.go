@@ -63,7 +63,8 @@ func (s Ridge) smooth(ctx context.Context, data datasets.Set) (*Smoother, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Smoother{residuals: rowsOf(found.Residuals, len(found.Rows)), v: rowsOf(found.V, len(found.Rows)), mean: found.Mean, share: found.MeanWeights}, nil
+	return &Smoother{residuals: rowsOf(found.Residuals, len(found.Rows)), v: rowsOf(found.V, len(found.Rows)),
+		mean: found.Mean, share: found.MeanWeights}, nil
 }
 
 // rowsOf is the matrix of n rows with these numbers.
@@ -73,7 +74,8 @@ func rowsOf(list []float64, rows int) *mat.Dense { return mat.NewDense(rows, len
 func (s Ridge) SmootherCost(shape datasets.Shape) datasets.Cost {
 	n, d := float64(shape.Rows), float64(shape.Cols)
 	few, many := min(n, d), max(n, d)
-	return datasets.Cost{Flops: 3*many*few*few + few*few*few/3 + 2*n*d*few, Bytes: design.Float64Bytes(n*d + 2*few*few), OutputWidth: max(shape.Outputs, 1)}
+	return datasets.Cost{Flops: 3*many*few*few + few*few*few/3 + 2*n*d*few, Bytes: design.Float64Bytes(n*d + 2*few*few),
+		OutputWidth: max(shape.Outputs, 1)}
 }
 
 // Smooth returns the weights by which the targets add up to predictions. It goes by cholesky whatever the
@@ -181,7 +183,8 @@ func (s *Smoother) State(m *model.State) {
 	byKernel := s.kernel != nil
 	m.Bool("kernel", &byKernel)
 	m.Matrix("residuals", &s.residuals)
-	m.Require(s.residuals != nil && !s.residuals.IsEmpty() && kern.AllFinite(s.residuals.RawMatrix().Data), "residuals are missing or not finite")
+	m.Require(s.residuals != nil && !s.residuals.IsEmpty() && kern.AllFinite(s.residuals.RawMatrix().Data),
+		"residuals are missing or not finite")
 	if m.Err() != nil {
 		return
 	}
@@ -196,6 +199,8 @@ func (s *Smoother) State(m *model.State) {
 	m.Matrix("weights", &s.v)
 	m.Floats("mean", &s.mean)
 	m.Floats("share", &s.share)
-	m.Require(s.v != nil && len(s.mean) == s.v.RawMatrix().Cols && len(s.share) == s.Rows() && s.v.RawMatrix().Rows == s.Rows(), "weights and residuals differ in size")
-	m.Require(m.Err() != nil || kern.AllFinite(s.v.RawMatrix().Data) && kern.AllFinite(slices.Concat(s.mean, s.share)), "weights are not finite")
+	m.Require(s.v != nil && len(s.mean) == s.v.RawMatrix().Cols && len(s.share) == s.Rows() &&
+		s.v.RawMatrix().Rows == s.Rows(), "weights and residuals differ in size")
+	m.Require(m.Err() != nil || kern.AllFinite(s.v.RawMatrix().Data) && kern.AllFinite(slices.Concat(s.mean, s.share)),
+		"weights are not finite")
 }

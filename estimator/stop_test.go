@@ -57,9 +57,10 @@ func TestLongWorkStops(t *testing.T) {
 		"dual, sparse":   fit(Ridge{Alpha: 1, Intercept: true, Solver: "dual", Tol: 1, MaxIter: 1}, scattered),
 		"singular":       fit(Ridge{Intercept: true, Solver: "cholesky", Tol: 1, MaxIter: 1}, stopRows(150, 70, true)),
 		"singular, dual": fit(Ridge{Intercept: true, Solver: "dual", Tol: 1, MaxIter: 1}, stopRows(150, 70, true)),
-		"refined":        fit(Ridge{Alpha: 1e-9, Intercept: true, Solver: "cholesky", Tol: 1, MaxIter: 1}, nearlySingular(long)),
-		"leave one out":  leave(long),
-		"of wide rows":   leave(wide),
+		"refined": fit(Ridge{Alpha: 1e-9, Intercept: true, Solver: "cholesky", Tol: 1, MaxIter: 1},
+			nearlySingular(long)),
+		"leave one out": leave(long),
+		"of wide rows":  leave(wide),
 		"FitPosterior": func(ctx context.Context) (bool, error) {
 			p, err := NewRidge().FitPosterior(ctx, long, 1)
 			return p != nil, err
@@ -113,7 +114,8 @@ func TestBatchesStop(t *testing.T) {
 		fitter share.BatchFitter
 		specs  []Estimator
 	}{
-		"ridge":    {data, ridge, []Estimator{Ridge{Alpha: 1, Intercept: true, Solver: "cholesky"}, Ridge{Alpha: 2, Intercept: true, Solver: "cholesky"}}},
+		"ridge": {data, ridge, []Estimator{Ridge{Alpha: 1, Intercept: true, Solver: "cholesky"},
+			Ridge{Alpha: 2, Intercept: true, Solver: "cholesky"}}},
 		"svm":      {classes, svm, []Estimator{svm}},
 		"logistic": {classes, logistic, []Estimator{logistic}},
 	} {
@@ -124,12 +126,13 @@ func TestBatchesStop(t *testing.T) {
 			}
 		}
 		err := canceltest.Check(func(ctx context.Context) (bool, error) {
-			_, err := c.fitter.FitBatch(ctx, share.Batch{Data: c.data, Folds: folds, Candidates: share.Candidates(c.specs...), Yield: func(candidate, fold int, one share.Outcome) error {
-				if one.Err != nil {
-					t.Errorf("%s: candidate %d on fold %d was handed over with the error %v", name, candidate, fold, one.Err)
-				}
-				return nil
-			}})
+			_, err := c.fitter.FitBatch(ctx, share.Batch{Data: c.data, Folds: folds, Candidates: share.Candidates(c.specs...),
+				Yield: func(candidate, fold int, one share.Outcome) error {
+					if one.Err != nil {
+						t.Errorf("%s: candidate %d on fold %d was handed over with the error %v", name, candidate, fold, one.Err)
+					}
+					return nil
+				}})
 			return err == nil, err
 		})
 		if err != nil {

@@ -83,7 +83,8 @@ func (s SVM) fitted(m linear, classes []string) Predictor {
 
 // plain is the spec as internal/batch takes it.
 func (s SVM) plain() batch.PenalizedLoss {
-	return batch.PenalizedLoss{Key: fmt.Sprint(s.Loss, s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Get()), C: s.C, Tol: s.Tol, MaxIter: s.MaxIter,
+	return batch.PenalizedLoss{Key: fmt.Sprint(s.Loss, s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Get()), C: s.C,
+		Tol: s.Tol, MaxIter: s.MaxIter,
 		Intercept: s.Intercept, Invalid: param.Check(s),
 		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
 			return r.ReadClasses(ctx, s.ClassWeight.factors)

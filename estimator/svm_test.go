@@ -30,7 +30,8 @@ func TestSVMOnWideSparseRows(t *testing.T) {
 			return report(t, s, data)
 		}
 		auto, newton := fit("auto"), fit("newton")
-		if auto.Solver != "dual coordinate descent" || newton.Solver != "newton-cg" || !auto.Converged || auto.Gap > 1e-6 || auto.Iterations > 200 {
+		if auto.Solver != "dual coordinate descent" || newton.Solver != "newton-cg" || !auto.Converged || auto.Gap > 1e-6 ||
+			auto.Iterations > 200 {
 			t.Errorf("intercept %v: auto %+v, newton %+v", intercept, auto, newton)
 		}
 		if math.Abs(auto.Objective-newton.Objective) > 1e-5*newton.Objective {
@@ -70,11 +71,12 @@ func binsOfNoMeaning(t *testing.T) datasets.Set {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}}
+	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical,
+		Categories: []string{"no", "yes"}}}}}
 }
 
-// Logistic regression by the dual finds newton's optimum, with weights, on sparse rows of one value or of several and on
-// dense ones, and auto takes it where rows are wide and sparse.
+// Logistic regression by the dual finds newton's optimum, with weights, on sparse rows of one value
+// or of several and on dense ones, and auto takes it where rows are wide and sparse.
 func TestLogisticByTheDualIsNewtons(t *testing.T) {
 	shared := binsOfNoMeaning(t)
 	rng := rand.New(rand.NewPCG(6, 9))
@@ -86,14 +88,16 @@ func TestLogisticByTheDualIsNewtons(t *testing.T) {
 	several, dense := weighted, weighted
 	several.X = sparse.FromDense(mat.DenseCopyOf(shared.X))
 	dense.X = mat.DenseCopyOf(shared.X.(*sparse.CSR).Slice(0, shared.Rows()))
-	for name, data := range map[string]datasets.Set{"shared": shared, "weighted": weighted, "several": several, "dense": dense} {
+	for name, data := range map[string]datasets.Set{"shared": shared, "weighted": weighted, "several": several,
+		"dense": dense} {
 		for _, C := range []float64{0.01, 1, 100} {
 			s := estimator.NewLogistic()
 			s.C, s.Tol, s.MaxIter, s.Solver = C, 1e-8, 20_000, "newton"
 			newton := report(t, s, data)
 			s.Solver = "dual"
 			dual := report(t, s, data)
-			if dual.Solver != "dual coordinate descent" || !dual.Converged || dual.Gap > 1e-8 || math.Abs(dual.Objective-newton.Objective) > 1e-6*newton.Objective {
+			if dual.Solver != "dual coordinate descent" || !dual.Converged || dual.Gap > 1e-8 ||
+				math.Abs(dual.Objective-newton.Objective) > 1e-6*newton.Objective {
 				t.Errorf("%s, C %v: %+v, newton %+v", name, C, dual, newton)
 			}
 			s.Solver = "auto"
@@ -104,7 +108,8 @@ func TestLogisticByTheDualIsNewtons(t *testing.T) {
 	}
 	s := estimator.NewLogistic()
 	s.Solver = "dual"
-	if three := report(t, s, datasets.Set{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Y: []float64{0, 1, 2}}); three.Solver != "newton-cg" {
+	if three := report(t, s, datasets.Set{X: mat.NewDense(3, 1, []float64{1, 2, 3}),
+		Y: []float64{0, 1, 2}}); three.Solver != "newton-cg" {
 		t.Errorf("three classes by %s", three.Solver)
 	}
 }
@@ -154,8 +159,10 @@ func TestDualSweepIsTheNaiveSearch(t *testing.T) {
 				}
 				continue
 			}
-			near(t, fmt.Sprint(name, at, " objective"), []float64{one.Report.Objective}, []float64{fitted.(estimator.Reporter).Report().Objective}, 2e-9)
-			want, err := estimator.Predict(context.Background(), fitted, rowblock.Select(data.X, folds[at[1]].Test), estimator.Request{})
+			near(t, fmt.Sprint(name, at, " objective"), []float64{one.Report.Objective},
+				[]float64{fitted.(estimator.Reporter).Report().Objective}, 2e-9)
+			want, err := estimator.Predict(context.Background(), fitted, rowblock.Select(data.X, folds[at[1]].Test),
+				estimator.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -165,14 +172,15 @@ func TestDualSweepIsTheNaiveSearch(t *testing.T) {
 				near(t, fmt.Sprint(name, at), one.Values, want.Values, 1e-3)
 			}
 		}
-		_, err := specs[0].(share.BatchFitter).FitBatch(context.Background(), share.Batch{Data: data, Folds: folds, Candidates: share.Candidates(specs...),
-			Include: func(s, f int) bool { return s == 2 && f == 1 },
-			Yield: func(s, f int, one share.Outcome) error {
-				if s != 2 || f != 1 || !reflect.DeepEqual(one.Prediction, got[[2]int{2, 1}].Prediction) {
-					t.Errorf("%s: candidate %d on fold %d is not what it was with all", name, s, f)
-				}
-				return nil
-			}})
+		_, err := specs[0].(share.BatchFitter).FitBatch(context.Background(),
+			share.Batch{Data: data, Folds: folds, Candidates: share.Candidates(specs...),
+				Include: func(s, f int) bool { return s == 2 && f == 1 },
+				Yield: func(s, f int, one share.Outcome) error {
+					if s != 2 || f != 1 || !reflect.DeepEqual(one.Prediction, got[[2]int{2, 1}].Prediction) {
+						t.Errorf("%s: candidate %d on fold %d is not what it was with all", name, s, f)
+					}
+					return nil
+				}})
 		if err != nil {
 			t.Error(err)
 		}

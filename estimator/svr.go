@@ -49,7 +49,8 @@ func (s *SVR) Params(l *param.List) {
 	l.Complexity("C", param.LessPenalty)
 	l.Float(&s.Epsilon, "epsilon", "residuals of up to this size cost nothing", param.AtLeast(0))
 	l.Complexity("epsilon", param.MorePenalty)
-	l.Choice(&s.Loss, "loss", "of a residual r: max(0, |r|−epsilon), or its square", "epsilon_insensitive", "squared_epsilon_insensitive")
+	l.Choice(&s.Loss, "loss", "of a residual r: max(0, |r|−epsilon), or its square", "epsilon_insensitive",
+		"squared_epsilon_insensitive")
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
 	penalizedSolverParams(l, &s.Solver, &s.Tol, &s.MaxIter)
 	l.Check("solver", func() error { return smoothEnough(s.Solver, s.Loss) })
@@ -72,7 +73,8 @@ func (s SVR) fitted(m linear, _ []string) Predictor { return &FittedLinear{m} }
 
 // plain is the spec as internal/batch takes it.
 func (s SVR) plain() batch.PenalizedLoss {
-	return batch.PenalizedLoss{Key: fmt.Sprint(s.Loss, s.Epsilon, s.Intercept, s.Tol, s.MaxIter), C: s.C, Tol: s.Tol, MaxIter: s.MaxIter,
+	return batch.PenalizedLoss{Key: fmt.Sprint(s.Loss, s.Epsilon, s.Intercept, s.Tol, s.MaxIter), C: s.C, Tol: s.Tol,
+		MaxIter:   s.MaxIter,
 		Intercept: s.Intercept, Invalid: param.Check(s),
 		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) { return readNumbers(ctx, r, "svr") },
 		UsesDescent: func(r *design.Rows, _ *design.Labels) bool {
@@ -88,7 +90,8 @@ func (s SVR) newton(l *design.Labels) newton.Task {
 
 // descent is what coordinate descent is to solve.
 func (s SVR) descent(l *design.Labels) descent.Task {
-	return descent.EpsilonInsensitive(l, s.C, s.Epsilon, s.Loss == "squared_epsilon_insensitive", s.Intercept, s.Tol, s.MaxIter)
+	return descent.EpsilonInsensitive(l, s.C, s.Epsilon, s.Loss == "squared_epsilon_insensitive", s.Intercept, s.Tol,
+		s.MaxIter)
 }
 
 // Cost estimates a fit to rows of a shape.

@@ -51,23 +51,27 @@ func around(t *testing.T, classes bool, pipeline, search string, more ...Overrid
 func TestSearchWithinTarget(t *testing.T) {
 	const grid = `{grid: {rff.gamma: [0.05, 0.2], %salpha: [0.01, 0.1, 1]}, score: r2, folds: 4}`
 	plain, _ := around(t, false, "{rff: {features: 60}}\n- ridge", fmt.Sprintf(grid, "ridge."))
-	behind, m := around(t, false, "{rff: {features: 60}}\n- target: {transform: log, estimator: ridge}", fmt.Sprintf(grid, "target.estimator."))
+	behind, m := around(t, false, "{rff: {features: 60}}\n- target: {transform: log, estimator: ridge}",
+		fmt.Sprintf(grid, "target.estimator."))
 	if !slices.Equal(plain.Search.Shared, behind.Search.Shared) || len(plain.Search.Shared) < 3 {
 		t.Errorf("shared %v, by ridge %v", behind.Search.Shared, plain.Search.Shared)
 	}
-	if best := behind.Search.Best; best.Mean < plain.Search.Best.Mean+0.005 || math.Abs(best.Mean-behind.Test["r2"]) > 0.15 || best.Params["target.estimator.alpha"] == nil {
+	if best := behind.Search.Best; best.Mean < plain.Search.Best.Mean+0.005 ||
+		math.Abs(best.Mean-behind.Test["r2"]) > 0.15 || best.Params["target.estimator.alpha"] == nil {
 		t.Errorf("best %+v, on test rows %v, without the transform %v", best, behind.Test, plain.Search.Best.Mean)
 	}
 	if !strings.Contains(m.Spec, "target:") || !strings.Contains(m.Spec, "ridge:") {
 		t.Error(m.Spec)
 	}
 	for _, transform := range []string{"quantile", "standardize"} {
-		other, _ := around(t, false, "{rff: {features: 60}}\n- target: {transform: "+transform+", estimator: ridge}", fmt.Sprintf(grid, "target.estimator."))
+		other, _ := around(t, false, "{rff: {features: 60}}\n- target: {transform: "+transform+", estimator: ridge}",
+			fmt.Sprintf(grid, "target.estimator."))
 		if !slices.Contains(other.Search.Shared, "alpha") {
 			t.Errorf("%s: shared %v", transform, other.Search.Shared)
 		}
 	}
-	loo, _ := around(t, false, "target: {estimator: [{rff: {features: 60, gamma: 0.1}}, ridge]}", `{grid: {target.estimator.ridge.alpha: [0.01, 0.1, 1]}, score: r2, cv: {kind: loo}}`)
+	loo, _ := around(t, false, "target: {estimator: [{rff: {features: 60, gamma: 0.1}}, ridge]}",
+		`{grid: {target.estimator.ridge.alpha: [0.01, 0.1, 1]}, score: r2, cv: {kind: loo}}`)
 	if math.Abs(loo.Search.Best.Mean-loo.Test["r2"]) > 0.15 {
 		t.Errorf("left one out: %+v, on test rows %v", loo.Search.Best, loo.Test)
 	}
@@ -78,7 +82,8 @@ func TestSearchWithinTarget(t *testing.T) {
 func TestSearchWithinCalibrated(t *testing.T) {
 	r, _ := around(t, true, "{rff: {features: 40}}\n- calibrated: {folds: 3, estimator: ridge_classifier}",
 		`{grid: {rff.gamma: [0.05, 0.2], calibrated.estimator.alpha: [0.1, 1], calibrated.method: [sigmoid, temperature]}, score: log_loss, folds: 3}`)
-	if r.Test["log_loss"] > 0.5 || !slices.Contains(r.Search.Shared, "alpha") || !slices.Contains(r.Search.Shared, "projection") {
+	if r.Test["log_loss"] > 0.5 || !slices.Contains(r.Search.Shared, "alpha") ||
+		!slices.Contains(r.Search.Shared, "projection") {
 		t.Errorf("log loss %v, shared %v", r.Test["log_loss"], r.Search.Shared)
 	}
 	file, err := os.Open("runs/spec/predictions.csv")
@@ -104,7 +109,8 @@ func TestThresholdOfAnExperiment(t *testing.T) {
 	rng, rows := rand.New(rand.NewPCG(5, 6)), "a,b,price\n"
 	for range 1000 {
 		u, v := rng.NormFloat64(), rng.NormFloat64()
-		rows += fmt.Sprintf("%.4f,%.4f,%s\n", u, v, map[bool]string{true: "high", false: "low"}[rng.Float64() < 1/(1+math.Exp(3-u-v))])
+		rows += fmt.Sprintf("%.4f,%.4f,%s\n", u, v, map[bool]string{true: "high",
+			false: "low"}[rng.Float64() < 1/(1+math.Exp(3-u-v))])
 	}
 	put(t, "rows.csv", rows)
 	const text = "seed: 3\ndata: {train: rows.csv, target: price, positive: high, split: {test: 0.4}}\npipeline:\n- threshold: {score: f1, folds: 4, estimator: logistic}\n"
@@ -114,7 +120,8 @@ func TestThresholdOfAnExperiment(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := r.Threshold
-	if c == nil || c.Score != "f1" || c.Usual != 0.5 || c.Value == 0.5 || c.Best < c.AtUsual+0.02 || len(c.At) != len(c.Scores) || len(c.At) > 100 || math.Abs(c.Best-r.Test["f1"]) > 0.12 {
+	if c == nil || c.Score != "f1" || c.Usual != 0.5 || c.Value == 0.5 || c.Best < c.AtUsual+0.02 ||
+		len(c.At) != len(c.Scores) || len(c.At) > 100 || math.Abs(c.Best-r.Test["f1"]) > 0.12 {
 		t.Fatalf("threshold %+v, on test rows %v", c, r.Test)
 	}
 	if m.Threshold == nil || fmt.Sprint(*m.Threshold) != fmt.Sprint(*c) || !strings.Contains(m.Spec, "threshold:") {
@@ -139,12 +146,14 @@ func TestThresholdOfAnExperiment(t *testing.T) {
 			t.Fatalf("%v, %v: threshold %v", got[0], row, c.Value)
 		}
 	}
-	searched := execute(t, spec(t, text+"search: {grid: {threshold.score: [f1, accuracy], threshold.estimator.C: [0.1, 1]}, score: f1, folds: 3}\n",
+	searched := execute(t, spec(t, text+
+		"search: {grid: {threshold.score: [f1, accuracy], threshold.estimator.C: [0.1, 1]}, score: f1, folds: 3}\n",
 		Override{Path: "pipeline.threshold.folds", Value: "3"}))
 	if searched.Search.Candidates != 4 || searched.Threshold == nil {
 		t.Errorf("%+v", searched.Search)
 	}
-	costs := execute(t, spec(t, text, Override{Path: "pipeline.threshold.score", Value: "auto"}, Override{Path: "pipeline.threshold.cost", Value: "{high: {rest: 4}}"}))
+	costs := execute(t, spec(t, text, Override{Path: "pipeline.threshold.score", Value: "auto"},
+		Override{Path: "pipeline.threshold.cost", Value: "{high: {rest: 4}}"}))
 	if c := costs.Threshold; c == nil || c.Score != "cost" || c.Value > 0.4 || c.Best > c.AtUsual {
 		t.Errorf("threshold %+v of costs", c)
 	}
@@ -160,14 +169,25 @@ func TestThresholdFaults(t *testing.T) {
 		data, threshold string
 		want            []string
 	}{
-		{"rows.csv, target: price", "{score: roc_auc, folds: 1, estimator: logistic}", []string{"pipeline.threshold.score: roc_auc reads decision scores", "pipeline.threshold.folds: must be 0, or an integer ≥ 2, got 1"}},
-		{"rows.csv, target: price", "{score: f2, estimator: logistic}", []string{"must be auto, or a metric of predicted classes: accuracy", "did you mean f1?"}},
-		{"rows.csv, target: price", "{score: f1, cost: {false_positive: 2}, estimator: logistic}", []string{"both are given"}},
-		{"rows.csv, target: price", "{cost: {false_positive: -2, false_negative: -1}, estimator: logistic}", []string{"false_negative is -1; false_positive is -2"}},
-		{"rows.csv, target: price", "{cost: {low: {hgh: 2}}, estimator: ridge}", []string{"spec.yaml:3:", `pipeline.threshold.cost: there is no class "hgh" (did you mean high?)`, "pipeline.threshold.estimator: threshold requires a classifier, got a regressor"}},
-		{"three.csv, target: kind", "{estimator: logistic}", []string{"pipeline.threshold.score: a threshold is between two classes, and here are 3"}},
-		{"three.csv, target: kind", "{cost: {false_negative: 2}, estimator: svm}", []string{"pipeline.threshold.cost: false_positive and false_negative are of two classes", "pipeline.threshold.estimator: expected costs require probabilities"}},
-		{"numbers.csv, target: price", "{estimator: logistic}", []string{"threshold predicts classes, but the task is regression"}},
+		{"rows.csv, target: price", "{score: roc_auc, folds: 1, estimator: logistic}",
+			[]string{"pipeline.threshold.score: roc_auc reads decision scores",
+				"pipeline.threshold.folds: must be 0, or an integer ≥ 2, got 1"}},
+		{"rows.csv, target: price", "{score: f2, estimator: logistic}",
+			[]string{"must be auto, or a metric of predicted classes: accuracy", "did you mean f1?"}},
+		{"rows.csv, target: price", "{score: f1, cost: {false_positive: 2}, estimator: logistic}",
+			[]string{"both are given"}},
+		{"rows.csv, target: price", "{cost: {false_positive: -2, false_negative: -1}, estimator: logistic}",
+			[]string{"false_negative is -1; false_positive is -2"}},
+		{"rows.csv, target: price", "{cost: {low: {hgh: 2}}, estimator: ridge}",
+			[]string{"spec.yaml:3:", `pipeline.threshold.cost: there is no class "hgh" (did you mean high?)`,
+				"pipeline.threshold.estimator: threshold requires a classifier, got a regressor"}},
+		{"three.csv, target: kind", "{estimator: logistic}",
+			[]string{"pipeline.threshold.score: a threshold is between two classes, and here are 3"}},
+		{"three.csv, target: kind", "{cost: {false_negative: 2}, estimator: svm}",
+			[]string{"pipeline.threshold.cost: false_positive and false_negative are of two classes",
+				"pipeline.threshold.estimator: expected costs require probabilities"}},
+		{"numbers.csv, target: price", "{estimator: logistic}",
+			[]string{"threshold predicts classes, but the task is regression"}},
 	} {
 		put(t, "spec.yaml", "data: {train: "+c.data+"}\npipeline:\n- threshold: "+c.threshold+"\n")
 		err := Validate(context.Background(), "spec.yaml")
@@ -186,7 +206,8 @@ func TestEnsembleOfAnExperiment(t *testing.T) {
       fourier: [{rff: {features: 40, gamma: 0.1}}, {ridge: {alpha: 0.1}}]
       prices: {target: {estimator: [{rff: {features: 40, gamma: 0.1}}, ridge]}}
       line: ridge`
-	r, m := around(t, false, members, `{grid: {ensemble.members.fourier.ridge.alpha: [0.1, 1], ensemble.members.prices.estimator.rff.gamma: [0.05, 0.2]}, score: r2, folds: 3}`,
+	r, m := around(t, false, members,
+		`{grid: {ensemble.members.fourier.ridge.alpha: [0.1, 1], ensemble.members.prices.estimator.rff.gamma: [0.05, 0.2]}, score: r2, folds: 3}`,
 		Override{Path: "pipeline.ensemble.members.line.alpha", Value: "3"})
 	sum := 0.0
 	for k, name := range []string{"fourier", "prices", "line"} {
@@ -198,8 +219,10 @@ func TestEnsembleOfAnExperiment(t *testing.T) {
 	if math.Abs(sum-1) > 1e-9 || r.Test["r2"] < 0.8 || !strings.Contains(m.Spec, "alpha: 3.0") {
 		t.Errorf("weights %+v, scores %v, spec\n%s", r.Members, r.Test, m.Spec)
 	}
-	seeds, _ := around(t, false, "ensemble: {seeds: 3, estimator: [{rff: {features: 40, gamma: 0.1}}, ridge]}", `{grid: {ensemble.seeds: [2, 4], ensemble.estimator.ridge.alpha: [0.1, 1]}, score: r2, folds: 3}`)
-	if len(seeds.Members) < 2 || seeds.Members[0].Weight != 1/float64(len(seeds.Members)) || !slices.Contains(seeds.Search.Shared, "alpha") {
+	seeds, _ := around(t, false, "ensemble: {seeds: 3, estimator: [{rff: {features: 40, gamma: 0.1}}, ridge]}",
+		`{grid: {ensemble.seeds: [2, 4], ensemble.estimator.ridge.alpha: [0.1, 1]}, score: r2, folds: 3}`)
+	if len(seeds.Members) < 2 || seeds.Members[0].Weight != 1/float64(len(seeds.Members)) ||
+		!slices.Contains(seeds.Search.Shared, "alpha") {
 		t.Errorf("%+v, shared %v", seeds.Members, seeds.Search.Shared)
 	}
 }
@@ -213,7 +236,8 @@ func TestPlanAround(t *testing.T) {
 		text := "data: {train: rows.csv, target: price}\npipeline:\n- " + pipeline + "\n"
 		return NewPlan(context.Background(), spec(t, text))
 	}
-	for _, model := range []string{"svm", "calibrated: {folds: 5, estimator: svm}", "threshold: {folds: 5, estimator: svm}"} {
+	for _, model := range []string{"svm", "calibrated: {folds: 5, estimator: svm}",
+		"threshold: {folds: 5, estimator: svm}"} {
 		if p, err := plan("impute\n- rff\n- " + model); err != nil || !(p.Seconds > 0) {
 			t.Errorf("%s: %+v, %v", model, p, err)
 		}

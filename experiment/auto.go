@@ -132,14 +132,16 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, report func(strin
 			return spec, errors.New("experiment: cannot combine target, format, task or test with an experiment file; set them in the file")
 		}
 		if len(o.ExtraFiles) > 0 {
-			return spec, errors.New("experiment: " + path + ": an experiment file names its data; " + o.ExtraFiles[0] + " is one more")
+			return spec, errors.New("experiment: " + path + ": an experiment file names its data; " + o.ExtraFiles[0] +
+				" is one more")
 		}
 		if spec, err = LoadWith(ctx, path, LoadOptions{Input: o.Input}); err == nil && spec.Task().Unsupervised() {
 			return spec, errors.New("experiment: " + path + ": " + unsupervisedAuto(spec.Task()))
 		}
 		spec.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	} else {
-		spec, err = scaffold.Spec(ctx, path, scaffold.Options{Target: o.Target, Format: o.Format, Remark: report, More: o.ExtraFiles, Input: o.Input})
+		spec, err = scaffold.Spec(ctx, path, scaffold.Options{Target: o.Target, Format: o.Format, Remark: report,
+			More: o.ExtraFiles, Input: o.Input})
 	}
 	if err != nil {
 		return spec, err
@@ -174,7 +176,8 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, report func(strin
 }
 
 // cleaners are the registered names of preprocessing steps.
-var cleaners = []string{"columns", "steps", "impute", "standardize", "minmax", "robust", "quantile", "onehot", "ordinal", "pca", "dense"}
+var cleaners = []string{"columns", "steps", "impute", "standardize", "minmax", "robust", "quantile", "onehot",
+	"ordinal", "pca", "dense"}
 
 // cleaning returns the leading preprocessing steps of a pipeline.
 func cleaning(steps []pipeline.Step) []pipeline.Step {
@@ -203,7 +206,8 @@ func (o AutoOptions) errs() param.FieldErrors {
 		errs = append(errs, param.FieldError{Path: "candidates", Value: o.Candidates, Constraint: "an integer ≥ 0"})
 	}
 	if o.Candidates == 0 && !(o.Minutes > 0 && o.Minutes <= maxMinutes) {
-		errs = append(errs, param.FieldError{Path: "minutes", Value: o.Minutes, Constraint: fmt.Sprintf("a number > 0 and ≤ %d", maxMinutes)})
+		errs = append(errs, param.FieldError{Path: "minutes", Value: o.Minutes,
+			Constraint: fmt.Sprintf("a number > 0 and ≤ %d", maxMinutes)})
 	}
 	if o.Score != "" {
 		if _, err := metrics.ByName(o.Score); err != nil {
@@ -287,13 +291,15 @@ func checkExistingAuto(spec Spec, force bool) error {
 	}
 	var noFile *fs.PathError
 	if !errors.As(err, &noFile) {
-		return fmt.Errorf("experiment: %s contains results of a different run; use --force to overwrite it, or --out DIR", dir)
+		return fmt.Errorf("experiment: %s contains results of a different run; use --force to overwrite it, or --out DIR",
+			dir)
 	}
 	return nil
 }
 
 // choose runs package auto on the training rows.
-func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs) (f fitted, found *auto.Result, err error) {
+func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs) (f fitted, found *auto.Result,
+	err error) {
 	set, err := datasets.ReadAll(ctx, data.Train)
 	if err != nil {
 		return f, nil, err
@@ -365,7 +371,8 @@ func (o AutoOptions) untilStopped(ctx context.Context, delay time.Duration) (con
 }
 
 // saveChosen saves the model, its experiment file and a result without scores.
-func saveChosen(ctx context.Context, data *loaded, f fitted, found *auto.Result, again Spec, o AutoOptions, out *outputs) error {
+func saveChosen(ctx context.Context, data *loaded, f fitted, found *auto.Result, again Spec, o AutoOptions,
+	out *outputs) error {
 	if err := writeLeaderboard(found, o, out); err != nil {
 		return err
 	}
@@ -405,13 +412,15 @@ func evaluateChosen(ctx context.Context, data *loaded, f fitted, o AutoOptions, 
 
 // autoSummary converts the outcome of the search for result.json.
 func autoSummary(f *auto.Result, known []string) *result.Auto {
-	out := &result.Auto{Score: f.Score, Recipe: f.Chosen.Recipe, Params: map[string]any{}, Mean: f.Chosen.Score, StdError: f.Chosen.StdError,
+	out := &result.Auto{Score: f.Score, Recipe: f.Chosen.Recipe, Params: map[string]any{}, Mean: f.Chosen.Score,
+		StdError:   f.Chosen.StdError,
 		Candidates: f.Tried, Resumed: f.Resumed, Ended: string(f.StopReason), Rounds: []result.AutoRound{}, Decided: known}
 	for _, s := range f.Chosen.Settings {
 		out.Params[s.Path] = s.Value
 	}
 	for _, r := range f.Rounds {
-		out.Rounds = append(out.Rounds, result.AutoRound{Rows: r.Rows, Folds: r.Folds, Size: r.Size, Recipes: r.Recipes, Candidates: r.Candidates, Best: r.Best.Recipe, Mean: r.Best.Score, Seconds: r.Seconds})
+		out.Rounds = append(out.Rounds, result.AutoRound{Rows: r.Rows, Folds: r.Folds, Size: r.Size, Recipes: r.Recipes,
+			Candidates: r.Candidates, Best: r.Best.Recipe, Mean: r.Best.Score, Seconds: r.Seconds})
 	}
 	for _, in := range f.InputRelevance {
 		out.Inputs = append(out.Inputs, struct {

@@ -29,7 +29,8 @@ func houses(t *testing.T, path string, n int, change func(i int, fields []string
 	for i := range n {
 		area, age, town := rng.Float64()*2, rng.Float64()*50, rng.IntN(3)
 		price := math.Sin(3*area) + age/50 + float64(town) + 0.1*rng.NormFloat64()
-		fields := []string{fmt.Sprintf("%.3f", area), fmt.Sprintf("%.2f", age), []string{"a", "b", "c"}[town], fmt.Sprintf("%.4f", price)}
+		fields := []string{fmt.Sprintf("%.3f", area), fmt.Sprintf("%.2f", age), []string{"a", "b", "c"}[town],
+			fmt.Sprintf("%.4f", price)}
 		if i%17 == 0 {
 			fields[1] = ""
 		}
@@ -59,19 +60,23 @@ func TestAuto(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.Profile == nil || result.Profile.Rows != result.Rows.Train || len(result.Profile.Columns) != result.Features {
+	if result.Profile == nil || result.Profile.Rows != result.Rows.Train ||
+		len(result.Profile.Columns) != result.Features {
 		t.Errorf("%d rows and %d inputs are described as %+v", result.Rows.Train, result.Features, result.Profile)
 	}
 	dir := filepath.Join("runs", "houses")
-	for _, name := range []string{"experiment.yaml", "model.bochner", "result.json", "predictions.csv", "leaderboard.csv", "auto.journal"} {
+	for _, name := range []string{"experiment.yaml", "model.bochner", "result.json", "predictions.csv", "leaderboard.csv",
+		"auto.journal"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
 		}
 	}
-	if result.Rows.Train != 96 || result.Rows.Test != 24 || result.Test["r2"] < 0.4 || result.Auto.Candidates > 12 || result.Auto.Candidates < 6 {
+	if result.Rows.Train != 96 || result.Rows.Test != 24 || result.Test["r2"] < 0.4 || result.Auto.Candidates > 12 ||
+		result.Auto.Candidates < 6 {
 		t.Errorf("%+v, test %v", result.Rows, result.Test)
 	}
-	if all := strings.Join(reported, "\n"); !strings.Contains(all, "24 held out") || !strings.Contains(all, "price: regression") {
+	if all := strings.Join(reported, "\n"); !strings.Contains(all, "24 held out") ||
+		!strings.Contains(all, "price: regression") {
 		t.Errorf("told:\n%s", all)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "result.json"))
@@ -87,7 +92,8 @@ func TestAuto(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(bytes.NewReader(board)).ReadAll()
-	if err != nil || len(rows) != 1+result.Auto.Candidates || strings.Join(rows[0], " ") != "rank recipe parameters score std_error rows features seconds chosen failed" {
+	if err != nil || len(rows) != 1+result.Auto.Candidates || strings.Join(rows[0],
+		" ") != "rank recipe parameters score std_error rows features seconds chosen failed" {
 		t.Errorf("%d lines in the leaderboard, %v, %v", len(rows), rows[0], err)
 	}
 	again(t, dir)
@@ -148,7 +154,8 @@ func TestAutoHeldOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first.Auto.Mean != second.Auto.Mean || first.Auto.Recipe != second.Auto.Recipe || fmt.Sprint(first.Train) != fmt.Sprint(second.Train) {
+	if first.Auto.Mean != second.Auto.Mean || first.Auto.Recipe != second.Auto.Recipe ||
+		fmt.Sprint(first.Train) != fmt.Sprint(second.Train) {
 		t.Errorf("%+v\n%+v", first.Auto, second.Auto)
 	}
 	if fmt.Sprint(first.Test) == fmt.Sprint(second.Test) {
@@ -157,7 +164,8 @@ func TestAutoHeldOut(t *testing.T) {
 	houses(t, "new.csv", 40, nil)
 	var got [2]bytes.Buffer
 	for k, dir := range []string{"first", "second"} {
-		if _, err := experiment.Predict(context.Background(), filepath.Join(dir, "model.bochner"), "new.csv", &got[k], experiment.Options{}); err != nil {
+		if _, err := experiment.Predict(context.Background(), filepath.Join(dir, "model.bochner"), "new.csv", &got[k],
+			experiment.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -199,7 +207,8 @@ func TestAutoAgain(t *testing.T) {
 	}
 	other := few("out")
 	other.Seed = 7
-	if _, err := experiment.Auto(context.Background(), "houses.csv", other); err == nil || !strings.Contains(err.Error(), "--force") {
+	if _, err := experiment.Auto(context.Background(), "houses.csv", other); err == nil ||
+		!strings.Contains(err.Error(), "--force") {
 		t.Errorf("another seed: %v", err)
 	}
 	other.Force = true
@@ -240,12 +249,14 @@ pipeline: [{impute: {strategy: mean}}, minmax, {rff: {gamma: scale, features: 10
 	}
 	o = few("test")
 	o.Test = "more.csv"
-	if result, err = experiment.Auto(context.Background(), "houses.csv", o); err != nil || result.Rows.Train != 100 || result.Rows.Test != 50 {
+	if result, err = experiment.Auto(context.Background(), "houses.csv", o); err != nil || result.Rows.Train != 100 ||
+		result.Rows.Test != 50 {
 		t.Errorf("%+v, %v", result.Rows, err)
 	}
 	o = few("classes")
 	o.Target, o.Task, o.Score = "town", "classification", "log_loss"
-	if result, err = experiment.Auto(context.Background(), "houses.csv", o); err != nil || result.Auto.Score != "log_loss" {
+	if result, err = experiment.Auto(context.Background(), "houses.csv", o); err != nil ||
+		result.Auto.Score != "log_loss" {
 		t.Errorf("%+v, %v", result.Auto, err)
 	}
 }
@@ -343,7 +354,8 @@ func TestAutoRareClass(t *testing.T) {
 	if found, err = experiment.Auto(context.Background(), "rare.csv", o); err != nil {
 		t.Fatal(err)
 	}
-	if all := strings.Join(found.Warnings, "\n"); !strings.Contains(all, "never predicted") || !strings.Contains(all, "yes") {
+	if all := strings.Join(found.Warnings, "\n"); !strings.Contains(all, "never predicted") ||
+		!strings.Contains(all, "yes") {
 		t.Errorf("warnings %q", all)
 	}
 }

@@ -23,12 +23,15 @@ func TestSimplerModelIsBetter(t *testing.T) {
 		rare += fmt.Sprintf("%.4f,%.4f,%s\n", a, b, class)
 	}
 	for _, c := range []struct{ name, rows, pipeline, want string }{
-		{"linear model", linear, "[standardize, {rff: {features: 6, gamma: 10}}, ridge]", "a linear model is better than this model: r2 "},
-		{"most frequent class", rare, "[standardize, {rff: {features: 200, gamma: 100}}, {svm: {C: 1000}}]", "always predicting the most frequent class is better than this model: "},
+		{"linear model", linear, "[standardize, {rff: {features: 6, gamma: 10}}, ridge]",
+			"a linear model is better than this model: r2 "},
+		{"most frequent class", rare, "[standardize, {rff: {features: 200, gamma: 100}}, {svm: {C: 1000}}]",
+			"always predicting the most frequent class is better than this model: "},
 		{"none", both, "[standardize, {rff: {features: 50, gamma: 1}}, ridge]", ""},
 	} {
 		put(t, "rows.csv", c.rows)
-		r := execute(t, spec(t, "data: {train: rows.csv, target: y, split: {test: 0.3}}\npipeline: "+c.pipeline+"\noutput: {dir: out}\n"))
+		r := execute(t, spec(t, "data: {train: rows.csv, target: y, split: {test: 0.3}}\npipeline: "+c.pipeline+
+			"\noutput: {dir: out}\n"))
 		if !strings.HasPrefix(r.Simpler, c.want) || c.want == "" && r.Simpler != "" {
 			t.Errorf("%s: %q, want %q", c.name, r.Simpler, c.want)
 		}

@@ -30,11 +30,18 @@ func TestChangedFiles(t *testing.T) {
 		text string
 		open func(path string) (datasets.Source, error)
 	}{
-		"f.csv": {"a,b\n" + plain.String(), func(path string) (datasets.Source, error) { return csv.Open(ctx, path, csv.Options{}) }},
-		"f.svm": {pairs.String(), func(path string) (datasets.Source, error) { return svmlight.Open(ctx, path, svmlight.Options{}) }},
-		"f.arff": {"@relation r\n@attribute a numeric\n@attribute b numeric\n@data\n" + plain.String(), func(path string) (datasets.Source, error) {
-			return arff.Open(ctx, path, arff.Options{})
+		"f.csv": {"a,b\n" + plain.String(), func(path string) (datasets.Source,
+			error) {
+			return csv.Open(ctx, path, csv.Options{})
 		}},
+		"f.svm": {pairs.String(), func(path string) (datasets.Source,
+			error) {
+			return svmlight.Open(ctx, path, svmlight.Options{})
+		}},
+		"f.arff": {"@relation r\n@attribute a numeric\n@attribute b numeric\n@data\n" + plain.String(),
+			func(path string) (datasets.Source, error) {
+				return arff.Open(ctx, path, arff.Options{})
+			}},
 	}
 	other := func(text string) string { return strings.Replace(text, "1000", "2000", 1) } // of the same length
 	changes := map[string]func(t *testing.T, name, text string){

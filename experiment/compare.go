@@ -74,7 +74,8 @@ func Compare(ctx context.Context, score string, folders ...string) (Comparison, 
 		}
 	}
 	if len(c.OnTestRows) > 0 && c.Score != "" && !slices.Contains(testedBy[c.OnTestRows[0].Score], c.Score) {
-		c.Notes = append(c.Notes, fmt.Sprintf("The tests on the test rows are of %s, not of %s.", c.OnTestRows[0].Score, c.Score))
+		c.Notes = append(c.Notes, fmt.Sprintf("The tests on the test rows are of %s, not of %s.", c.OnTestRows[0].Score,
+			c.Score))
 	}
 	return c, nil
 }
@@ -112,7 +113,8 @@ func compareScores(c *Comparison, score string) error {
 	case c.TestRows == 0: // scores of training rows name no winner
 		return nil
 	case len(searched) > 1:
-		c.Notes = append(c.Notes, "The searches used different scores, "+strings.Join(searched, " and ")+"; choose one with --score.")
+		c.Notes = append(c.Notes, "The searches used different scores, "+strings.Join(searched, " and ")+
+			"; choose one with --score.")
 		return nil
 	case len(searched) == 0 || !slices.Contains(common, searched[0]):
 		return nil
@@ -133,10 +135,14 @@ func compareScores(c *Comparison, score string) error {
 	}
 	c.Score = score
 	ahead := c.Runs[best].Label + " is ahead"
-	if !slices.ContainsFunc(c.Runs, func(r result.RunSummary) bool { return m.Better(of(c.Runs[best])[score], of(r)[score]) }) {
+	if !slices.ContainsFunc(c.Runs, func(r result.RunSummary) bool {
+		return m.Better(of(c.Runs[best])[score],
+			of(r)[score])
+	}) {
 		ahead = "no run is ahead"
 	}
-	c.Outcome = fmt.Sprintf("By %s%s %s on the %s: %s.", strings.ReplaceAll(score, "_", " "), from, ahead, part, strings.Join(values, ", "))
+	c.Outcome = fmt.Sprintf("By %s%s %s on the %s: %s.", strings.ReplaceAll(score, "_", " "), from, ahead, part,
+		strings.Join(values, ", "))
 	return nil
 }
 

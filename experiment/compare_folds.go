@@ -21,7 +21,8 @@ func compareFolds(runs []finished, c *result.Comparison) error {
 		var a, b []float64
 		if why == "" {
 			a, b = chosenFolds(first.Search), chosenFolds(other.Search)
-			if len(a) != len(b) || len(a) != first.Search.Folds || slices.ContainsFunc(slices.Concat(a, b), func(v float64) bool { return math.IsNaN(v) }) {
+			if len(a) != len(b) || len(a) != first.Search.Folds || slices.ContainsFunc(slices.Concat(a, b),
+				func(v float64) bool { return math.IsNaN(v) }) {
 				why = "cv_results.csv does not have all of their scores"
 			}
 		}
@@ -42,7 +43,8 @@ func compareFolds(runs []finished, c *result.Comparison) error {
 		if err != nil {
 			return fmt.Errorf("experiment: %s and %s: %w", first.folder, other.folder, err)
 		}
-		c.OnFolds = append(c.OnFolds, result.TestResult{Run: k + 1, Score: first.Search.Score, GreaterIsBetter: metric.GreaterIsBetter, Pairs: len(a), Test: t})
+		c.OnFolds = append(c.OnFolds, result.TestResult{Run: k + 1, Score: first.Search.Score,
+			GreaterIsBetter: metric.GreaterIsBetter, Pairs: len(a), Test: t})
 	}
 	if len(c.OnFolds) > 0 {
 		c.Notes = append(c.Notes, "Scores on folds are those of the candidates that were chosen by them, which flatters the search that tried more.")
@@ -68,7 +70,9 @@ func otherFolds(first, other finished) string {
 		return "they are of other files"
 	case !slices.Equal(a.Data.Target, b.Data.Target):
 		return "only one names its target"
-	case first.Rows.Train != other.Rows.Train || a.Data.CSV.Skip != b.Data.CSV.Skip || a.Data.CSV.Comment != b.Data.CSV.Comment || a.Data.Split != b.Data.Split || a.Data.MissingTarget != b.Data.MissingTarget:
+	case first.Rows.Train != other.Rows.Train || a.Data.CSV.Skip != b.Data.CSV.Skip ||
+		a.Data.CSV.Comment != b.Data.CSV.Comment || a.Data.Split != b.Data.Split ||
+		a.Data.MissingTarget != b.Data.MissingTarget:
 		return "they are of other rows"
 	case a.Search.CV != b.Search.CV || first.Search.Folds != other.Search.Folds || a.Data.Group != b.Data.Group:
 		return "they are made in other ways"

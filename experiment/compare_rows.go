@@ -83,7 +83,8 @@ func (b *rowComparison) open() {
 		switch other := b.runs[k+1].folder; {
 		case f == nil || first == nil:
 		case !slices.Equal(f.Targets, first.Targets):
-			b.fail(k+1, fmt.Errorf("%s/predictions.csv: targets %q differ from %[4]q of %[3]s", other, f.Targets, b.runs[0].folder, first.Targets))
+			b.fail(k+1, fmt.Errorf("%s/predictions.csv: targets %q differ from %[4]q of %[3]s", other, f.Targets,
+				b.runs[0].folder, first.Targets))
 		case f.Truth != first.Truth:
 			b.fail(k+1, fmt.Errorf("%s/predictions.csv: only one of it and %s has true values", other, b.runs[0].folder))
 		default:
@@ -182,9 +183,11 @@ func (b *rowComparison) other(k int, first, row *predictions.Record) error {
 		if then, now := b.runs[0].spec.Seed, b.runs[k].spec.Seed; then != now {
 			seeds = fmt.Sprintf("; the seeds are %d and %d", now, then)
 		}
-		return at.Errorf("other test rows: this is row %d, that of %s is row %d%s", row.Row, b.runs[0].folder, first.Row, seeds)
+		return at.Errorf("other test rows: this is row %d, that of %s is row %d%s", row.Row, b.runs[0].folder, first.Row,
+			seeds)
 	case !slices.Equal(row.Truth, first.Truth):
-		return at.Errorf("other truths: that of row %d is %s, in %s it is %s", row.Row, list(row.Truth), b.runs[0].folder, list(first.Truth))
+		return at.Errorf("other truths: that of row %d is %s, in %s it is %s", row.Row, list(row.Truth), b.runs[0].folder,
+			list(first.Truth))
 	}
 	return nil
 }
@@ -236,7 +239,8 @@ func (b *rowComparison) test(c *result.Comparison) error {
 			if err != nil {
 				return fmt.Errorf("experiment: %w", err)
 			}
-			c.OnTestRows = append(c.OnTestRows, result.TestResult{Run: k, Score: "accuracy", GreaterIsBetter: true, Pairs: b.paired, Test: t, OnlyFirst: p.onlyFirst, Only: p.only})
+			c.OnTestRows = append(c.OnTestRows, result.TestResult{Run: k, Score: "accuracy", GreaterIsBetter: true,
+				Pairs: b.paired, Test: t, OnlyFirst: p.onlyFirst, Only: p.only})
 			continue
 		}
 		for at, target := range b.targets {
@@ -244,7 +248,8 @@ func (b *rowComparison) test(c *result.Comparison) error {
 			if err != nil {
 				return fmt.Errorf("experiment: %s and %s: %w", b.runs[0].folder, b.runs[k].folder, err)
 			}
-			c.OnTestRows = append(c.OnTestRows, result.TestResult{Run: k, Score: "squared_error", Target: target, Pairs: p.errors[at].Rows(), Test: t})
+			c.OnTestRows = append(c.OnTestRows, result.TestResult{Run: k, Score: "squared_error", Target: target,
+				Pairs: p.errors[at].Rows(), Test: t})
 		}
 	}
 	return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 )
 
-// IncomparableRunsError is the error of runs that cannot be compared: their folders are not whole, or they have been tested on
-// other rows, or asked for something else.
+// IncomparableRunsError is the error of runs that cannot be compared: their folders are not whole,
+// or they have been tested on other rows, or asked for something else.
 type IncomparableRunsError struct{ Problems []string }
 
 // Error lists all that is wrong.
@@ -36,7 +36,8 @@ func readRuns(folders []string, wrong *IncomparableRunsError) (runs []finished) 
 		wrong.add("must be at least two runs, got %d", len(folders))
 	}
 	for k, folder := range folders {
-		if slices.ContainsFunc(folders[:k], func(other string) bool { return filepath.Clean(other) == filepath.Clean(folder) }) {
+		if slices.ContainsFunc(folders[:k],
+			func(other string) bool { return filepath.Clean(other) == filepath.Clean(folder) }) {
 			wrong.add("%s is named twice", folder)
 			continue
 		}
@@ -115,9 +116,11 @@ func sameQuestion(first, other finished, wrong *IncomparableRunsError) bool {
 		}
 		wrong.add("%s has no test rows, %s has %d", without.folder, with.folder, with.Rows.Test)
 	case first.Rows.Test == 0 && first.SHA256.Train != other.SHA256.Train:
-		wrong.add("%s has learned from other data than %s (SHA-256 %s and %s), and neither has test rows", other.folder, first.folder, start(other.SHA256.Train), start(first.SHA256.Train))
+		wrong.add("%s has learned from other data than %s (SHA-256 %s and %s), and neither has test rows", other.folder,
+			first.folder, start(other.SHA256.Train), start(first.SHA256.Train))
 	case first.Rows.Test > 0 && then != now:
-		wrong.add("%s: %s has other contents than that of %s (SHA-256 %s and %s)", other.folder, what, first.folder, start(now), start(then))
+		wrong.add("%s: %s has other contents than that of %s (SHA-256 %s and %s)", other.folder, what, first.folder,
+			start(now), start(then))
 	case first.Rows.Test != other.Rows.Test:
 		wrong.add("%s has %d test rows, %s has %d", other.folder, other.Rows.Test, first.folder, first.Rows.Test)
 	}

@@ -34,7 +34,8 @@ func TestCompareByTheScoreOfTheSearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Score != "balanced_accuracy" || !strings.HasPrefix(c.Outcome, "By balanced accuracy, the score of the search, one is ahead on the test rows: one 0.") {
+	if c.Score != "balanced_accuracy" || !strings.HasPrefix(c.Outcome,
+		"By balanced accuracy, the score of the search, one is ahead on the test rows: one 0.") {
 		t.Errorf("%q by %s", c.Outcome, c.Score)
 	}
 	if notes := strings.Join(c.Notes, "\n"); !strings.Contains(notes, "are of accuracy, not of balanced_accuracy") {
@@ -44,7 +45,8 @@ func TestCompareByTheScoreOfTheSearch(t *testing.T) {
 	if err != nil || !strings.HasPrefix(c.Outcome, "By accuracy two is ahead on the test rows: one 0.") {
 		t.Errorf("%q (%v)", c.Outcome, err)
 	}
-	if _, err := Compare(ctx, "log_loss", "one", "two"); err == nil || !strings.Contains(err.Error(), "score must be one that all runs have (accuracy, balanced_accuracy, ") {
+	if _, err := Compare(ctx, "log_loss", "one", "two"); err == nil ||
+		!strings.Contains(err.Error(), "score must be one that all runs have (accuracy, balanced_accuracy, ") {
 		t.Error(err)
 	}
 	found, err := Auto(ctx, "rows.csv", AutoOptions{Candidates: 3, Score: "balanced_accuracy", Dir: "auto", Minutes: 5})
@@ -59,10 +61,12 @@ func TestCompareByTheScoreOfTheSearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	score, mean, _, ok := c.Runs[0].Chosen()
-	if _, second, _, _ := c.Runs[1].Chosen(); !ok || score != "balanced_accuracy" || mean != found.Auto.Mean || second != again.Auto.Mean {
+	if _, second, _, _ := c.Runs[1].Chosen(); !ok || score != "balanced_accuracy" || mean != found.Auto.Mean ||
+		second != again.Auto.Mean {
 		t.Errorf("%s %v of auto, want that of %+v", score, mean, found.Auto)
 	}
-	if notes := strings.Join(c.Notes, "\n"); c.Score != score || strings.Contains(notes, "has no search") || !strings.Contains(notes, "is that of auto") {
+	if notes := strings.Join(c.Notes, "\n"); c.Score != score || strings.Contains(notes, "has no search") ||
+		!strings.Contains(notes, "is that of auto") {
 		t.Errorf("%q, %q", c.Outcome, notes)
 	}
 }

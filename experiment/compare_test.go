@@ -48,14 +48,16 @@ func TestCompareNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Task != "regression" || c.TestRows != 90 || len(c.Runs) != 3 || c.Runs[1].Label != "b" || c.Runs[2].Folder != "runs/c" || c.Runs[0].Test["r2"] != a.Test["r2"] {
+	if c.Task != "regression" || c.TestRows != 90 || len(c.Runs) != 3 || c.Runs[1].Label != "b" ||
+		c.Runs[2].Folder != "runs/c" || c.Runs[0].Test["r2"] != a.Test["r2"] {
 		t.Errorf("%+v", c)
 	}
 	differ := map[string]string{}
 	for _, s := range c.Differences {
 		differ[s.Path] = strings.Join(s.Values, " ")
 	}
-	if len(differ) != 3 || differ["pipeline.rff.features"] != "20 6 20" || differ["search"] != "given given none" || differ["data.stream"] != "auto auto always" {
+	if len(differ) != 3 || differ["pipeline.rff.features"] != "20 6 20" || differ["search"] != "given given none" ||
+		differ["data.stream"] != "auto auto always" {
 		t.Errorf("%v", differ)
 	}
 	truth, first := columnsOf(t, "runs/a")
@@ -76,14 +78,19 @@ func TestCompareNumbers(t *testing.T) {
 		const quantile = 1.9869787 // scipy.stats.t.ppf(0.975, 89)
 		half := quantile * math.Sqrt(sum2/89/90)
 		got := c.OnTestRows[k]
-		if got.Run != k+1 || got.Score != "squared_error" || got.GreaterIsBetter || got.Pairs != 90 || math.Abs(got.Difference-mean) > 1e-12 || math.Abs(got.Low-(mean-half)) > 1e-6 || math.Abs(got.High-(mean+half)) > 1e-6 {
+		if got.Run != k+1 || got.Score != "squared_error" || got.GreaterIsBetter || got.Pairs != 90 ||
+			math.Abs(got.Difference-mean) > 1e-12 || math.Abs(got.Low-(mean-half)) > 1e-6 ||
+			math.Abs(got.High-(mean+half)) > 1e-6 {
 			t.Errorf("%s: %+v, want %v ± %v", dir, got, mean, half)
 		}
 	}
-	if one, two := c.OnTestRows[0], c.OnTestRows[1]; math.Min(one.Holm, two.Holm) != 2*math.Min(one.P, two.P) || !one.Differs() || one.Better() {
+	if one, two := c.OnTestRows[0], c.OnTestRows[1]; math.Min(one.Holm, two.Holm) != 2*math.Min(one.P, two.P) ||
+		!one.Differs() || one.Better() {
 		t.Errorf("%+v", c.OnTestRows)
 	}
-	if len(c.OnFolds) != 1 || c.OnFolds[0].Run != 1 || c.OnFolds[0].Score != "r2" || c.OnFolds[0].Pairs != 4 || c.OnFolds[0].Holm != c.OnFolds[0].P || math.Abs(c.OnFolds[0].Difference-(b.Search.Best.Mean-a.Search.Best.Mean)) > 1e-12 {
+	if len(c.OnFolds) != 1 || c.OnFolds[0].Run != 1 || c.OnFolds[0].Score != "r2" || c.OnFolds[0].Pairs != 4 ||
+		c.OnFolds[0].Holm != c.OnFolds[0].P ||
+		math.Abs(c.OnFolds[0].Difference-(b.Search.Best.Mean-a.Search.Best.Mean)) > 1e-12 {
 		t.Errorf("%+v", c.OnFolds)
 	}
 	if len(c.Notes) != 2 || c.Notes[0] != "The folds of a and c are not tested: c has no search." {
@@ -119,7 +126,8 @@ func TestCompareClasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := c.OnTestRows[0]; onlyFirst+only == 0 || got.OnlyFirst != onlyFirst || got.Only != only || got.Test != want || c.Runs[1].Label != "two/run" {
+	if got := c.OnTestRows[0]; onlyFirst+only == 0 || got.OnlyFirst != onlyFirst || got.Only != only || got.Test != want ||
+		c.Runs[1].Label != "two/run" {
 		t.Errorf("%+v, want %d and %d", got, onlyFirst, only)
 	}
 	if got := c.OnTestRows[1]; got.P != 1 || got.Difference != 0 || got.Differs() || got.Better() {
@@ -137,11 +145,12 @@ func TestCompareUntested(t *testing.T) {
 	whole := set("data.split.test", "0")
 	runIn(t, "a", comparedNumbers, whole)
 	for why, with := range map[string][]Override{
-		"they are made in other ways":                                      {set("search.folds", "3")},
-		"they are drawn by other seeds":                                    {set("seed", "7")},
-		"only one names its target":                                        {set("data.target", "[]")},
-		"one is scored by r2, the other by mae":                            {set("search.score", "mae")},
-		"halving scores on parts of them":                                  {set("search.halving.min_resources", "30"), set("search.halving.factor", "2")},
+		"they are made in other ways":           {set("search.folds", "3")},
+		"they are drawn by other seeds":         {set("seed", "7")},
+		"only one names its target":             {set("data.target", "[]")},
+		"one is scored by r2, the other by mae": {set("search.score", "mae")},
+		"halving scores on parts of them": {set("search.halving.min_resources", "30"),
+			set("search.halving.factor", "2")},
 		"cv_results.csv does not have all of their scores":                 nil,
 		"folds in the order of time have more and more rows to learn from": {set("search.cv.kind", "time")},
 	} {
@@ -152,7 +161,8 @@ func TestCompareUntested(t *testing.T) {
 			runIn(t, first, comparedNumbers, whole, with[0])
 			with = append(with, set("rff.features", "10"))
 		}
-		r, err := Run(context.Background(), spec(t, comparedNumbers, append(with, whole, set("output.dir", dir))...), Options{Force: true})
+		r, err := Run(context.Background(), spec(t, comparedNumbers, append(with, whole, set("output.dir", dir))...),
+			Options{Force: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,14 +232,20 @@ func TestIncomparable(t *testing.T) {
 		}
 	}
 	for folders, message := range map[string][]string{
-		"a":                       {"must be at least two runs, got 1"},
-		"a ./a nowhere json spec": {"./a is named twice", "nowhere is not the directory of a finished run", "json/result.json: unexpected EOF", "spec/spec.yaml is missing"},
-		"a more whole less":       {"more: the training file, which its test rows are from, has other contents", "whole has no test rows, a has 60", "less has 40 test rows, a has 60"},
-		"a seed":                  {"seed/predictions.csv:2: other test rows: this is row", "the seeds are 8 and 0"},
-		"a target odd weight":     {"target: the target is a, that of a is y", "odd: the task is classification, that of a is regression", "weight: the column of weights is b, that of a is none"},
-		"odd even":                {"even: "},
-		"a gone cut long quote":   {"gone/predictions.csv is missing", "cut/predictions.csv must have the 60 rows of result.json, got 10", "long/predictions.csv:62: there are more rows than the 60", "quote/predictions.csv: record on line 6"},
-		"a truth unsaid":          {"truth/predictions.csv:6: other truths: that of row " + row[0] + " is \"7\"", "unsaid/predictions.csv:6: row " + row[0] + " has no prediction"},
+		"a": {"must be at least two runs, got 1"},
+		"a ./a nowhere json spec": {"./a is named twice", "nowhere is not the directory of a finished run",
+			"json/result.json: unexpected EOF", "spec/spec.yaml is missing"},
+		"a more whole less": {"more: the training file, which its test rows are from, has other contents",
+			"whole has no test rows, a has 60", "less has 40 test rows, a has 60"},
+		"a seed": {"seed/predictions.csv:2: other test rows: this is row", "the seeds are 8 and 0"},
+		"a target odd weight": {"target: the target is a, that of a is y",
+			"odd: the task is classification, that of a is regression", "weight: the column of weights is b, that of a is none"},
+		"odd even": {"even: "},
+		"a gone cut long quote": {"gone/predictions.csv is missing",
+			"cut/predictions.csv must have the 60 rows of result.json, got 10",
+			"long/predictions.csv:62: there are more rows than the 60", "quote/predictions.csv: record on line 6"},
+		"a truth unsaid": {"truth/predictions.csv:6: other truths: that of row " + row[0] + " is \"7\"",
+			"unsaid/predictions.csv:6: row " + row[0] + " has no prediction"},
 	} {
 		c, err := Compare(context.Background(), "", strings.Fields(folders)...)
 		var wrong *IncomparableRunsError
@@ -237,7 +253,8 @@ func TestIncomparable(t *testing.T) {
 			t.Errorf("%s: %v", folders, err)
 			continue
 		}
-		if folders != "odd even" && len(wrong.Problems) != len(message) && !strings.HasPrefix(folders, "a target") && !strings.HasPrefix(folders, "a seed") {
+		if folders != "odd even" && len(wrong.Problems) != len(message) && !strings.HasPrefix(folders, "a target") &&
+			!strings.HasPrefix(folders, "a seed") {
 			t.Errorf("%s: %q", folders, wrong.Problems)
 		}
 		for _, s := range message {

@@ -52,13 +52,20 @@ func TestRunLearnsOn(t *testing.T) {
 	t.Chdir(t.TempDir())
 	all := complete(400, class)
 	put(t, "first.csv", day(all, 0, 200, nil))
-	put(t, "second.csv", day(all, 200, 400, func(line string) bool { return strings.Contains(line, "yes") && !strings.Contains(line, "blue") }))
+	put(t, "second.csv", day(all, 200, 400, func(line string) bool {
+		return strings.Contains(line, "yes") &&
+			!strings.Contains(line, "blue")
+	}))
 	execute(t, spec(t, daily))
-	r, err := on(t, daily, "first/model.bochner", false, set("data.train", "second.csv"), set("output.dir", "second"), set("pipeline.sgd_classifier.epochs", "3"))
+	r, err := on(t, daily, "first/model.bochner", false, set("data.train", "second.csv"), set("output.dir", "second"),
+		set("pipeline.sgd_classifier.epochs", "3"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := strings.Count(day(all, 200, 400, func(line string) bool { return strings.Contains(line, "yes") && !strings.Contains(line, "blue") }), "\n") - 1
+	rows := strings.Count(day(all, 200, 400, func(line string) bool {
+		return strings.Contains(line, "yes") &&
+			!strings.Contains(line, "blue")
+	}), "\n") - 1
 	sum, err := os.ReadFile("second/result.json")
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +74,8 @@ func TestRunLearnsOn(t *testing.T) {
 	if err := json.Unmarshal(sum, &kept); err != nil || kept.Before == nil || *kept.Before != *r.Before {
 		t.Fatalf("result.json: %+v, %v", kept.Before, err)
 	}
-	if b := r.Before; b.Model != "first/model.bochner" || b.Name != "daily" || len(b.SHA256) != 64 || b.Rows != 200+rows || r.Rows.Train != rows {
+	if b := r.Before; b.Model != "first/model.bochner" || b.Name != "daily" || len(b.SHA256) != 64 || b.Rows != 200+rows ||
+		r.Rows.Train != rows {
 		t.Errorf("%+v, %d rows of %d", b, r.Rows.Train, rows)
 	}
 	second, err := modelfile.Load("second/model.bochner")
@@ -90,7 +98,8 @@ func TestRunLearnsOn(t *testing.T) {
 		t.Errorf("%+v, %v", again.Before, err)
 	}
 	var early *ExistingRunError
-	if _, err = on(t, daily, "second/model.bochner", false, set("data.train", "second.csv"), set("output.dir", "second"), set("pipeline.sgd_classifier.epochs", "3")); !errors.As(err, &early) ||
+	if _, err = on(t, daily, "second/model.bochner", false, set("data.train", "second.csv"), set("output.dir", "second"),
+		set("pipeline.sgd_classifier.epochs", "3")); !errors.As(err, &early) ||
 		len(early.Differences) != 1 || !strings.Contains(early.Differences[0], "--continue: another model") {
 		t.Errorf("%v", err)
 	}
@@ -106,7 +115,8 @@ func TestStreamLearnsOn(t *testing.T) {
 	execute(t, spec(t, text))
 	var scores []float64
 	for _, stream := range []string{"always", "never"} {
-		r, err := on(t, text, "first/model.bochner", true, set("data.train", "second.csv"), set("data.stream", stream), set("output.dir", stream))
+		r, err := on(t, text, "first/model.bochner", true, set("data.train", "second.csv"), set("data.stream", stream),
+			set("output.dir", stream))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,8 +145,10 @@ func TestLearningOnRefuses(t *testing.T) {
 		{daily, "none.bochner", nil, "none.bochner"},
 		{daily, first, []Override{set("rff.gamma", "0.4")}, "rff.gamma is 0.4, and the model's 0.3"},
 		{daily, first, []Override{set("seed", "9")}, "seed is"},
-		{daily, "ridge/model.bochner", nil, "it is columns → rff → sgd_classifier, and the model's columns → rff → ridge_classifier"},
-		{ridge, "ridge/model.bochner", nil, "ridge_classifier learns from sums over its rows, which a fitted model does not keep"},
+		{daily, "ridge/model.bochner", nil,
+			"it is columns → rff → sgd_classifier, and the model's columns → rff → ridge_classifier"},
+		{ridge, "ridge/model.bochner", nil,
+			"ridge_classifier learns from sums over its rows, which a fitted model does not keep"},
 		{daily + "search: {grid: {rff.gamma: [0.3]}}\n", first, nil, "a search does not support incremental learning"},
 		{daily, first, []Override{set("data.train", "odd.csv")}, "perhaps"},
 		{daily, first, []Override{set("data.train", "narrow.csv")}, "a"},

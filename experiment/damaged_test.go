@@ -83,7 +83,8 @@ func withClasses(n int) string {
 	b.WriteString("a,b,y\n")
 	for i := range n {
 		x := math.Sin(float64(i * i))
-		fmt.Fprintf(&b, "%.3f,%s,%s\n", x, []string{"1", "2", "4"}[i%3], map[bool]string{true: "yes", false: "no"}[x+math.Cos(float64(i)) > 0])
+		fmt.Fprintf(&b, "%.3f,%s,%s\n", x, []string{"1", "2", "4"}[i%3],
+			map[bool]string{true: "yes", false: "no"}[x+math.Cos(float64(i)) > 0])
 	}
 	return b.String()
 }

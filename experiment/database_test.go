@@ -146,7 +146,8 @@ func TestQueriesAgain(t *testing.T) {
 	}
 	change(t, db, "update flats set rent = rent + 1 where id = 7")
 	var earlier *ExistingRunError
-	if _, err := Run(ctx, s, Options{}); !asEarlier(err, &earlier) || len(earlier.Differences) != 1 || !strings.HasPrefix(earlier.Differences[0], "data.train: other contents") {
+	if _, err := Run(ctx, s, Options{}); !asEarlier(err, &earlier) || len(earlier.Differences) != 1 ||
+		!strings.HasPrefix(earlier.Differences[0], "data.train: other contents") {
 		t.Error(err)
 	}
 	p, err := NewPlan(ctx, s)
@@ -192,24 +193,37 @@ func TestFaultsOfQueries(t *testing.T) {
 		wants string
 	}{
 		{[]Override{set("data.sql.url", "$UNSET")}, "--set: data.sql.url: the environment variable UNSET is not set"},
-		{[]Override{set("data.sql.url", "${WITHOUT_DRIVER}")}, `--set: data.sql.url: this program has no driver for postgres; import _ "github.com/jackc/pgx/v5/stdlib"`},
-		{[]Override{set("data.sql.url", "$UNREADABLE")}, "--set: data.sql.url: the URL in $UNREADABLE must be postgres://USER@HOST/NAME"},
-		{[]Override{set("data.sql.url", "$UNKNOWN")}, "--set: data.sql.url: the URL in $UNKNOWN: scheme must be one of postgres, postgresql, sqlite, got mysql"},
-		{[]Override{set("data.sql.url", "postgres://me:geheim@127.0.0.1/x")}, "--set: data.sql.url: the URL must not contain a password; store it in an environment variable and use $NAME"},
-		{[]Override{set("data.sql.url", "postgres://127.0.0.1/x?user=me&password=geheim")}, "--set: data.sql.url: the URL must not contain a password; store it in an environment variable and use $NAME"},
+		{[]Override{set("data.sql.url", "${WITHOUT_DRIVER}")},
+			`--set: data.sql.url: this program has no driver for postgres; import _ "github.com/jackc/pgx/v5/stdlib"`},
+		{[]Override{set("data.sql.url", "$UNREADABLE")},
+			"--set: data.sql.url: the URL in $UNREADABLE must be postgres://USER@HOST/NAME"},
+		{[]Override{set("data.sql.url", "$UNKNOWN")},
+			"--set: data.sql.url: the URL in $UNKNOWN: scheme must be one of postgres, postgresql, sqlite, got mysql"},
+		{[]Override{set("data.sql.url", "postgres://me:geheim@127.0.0.1/x")},
+			"--set: data.sql.url: the URL must not contain a password; store it in an environment variable and use $NAME"},
+		{[]Override{set("data.sql.url", "postgres://127.0.0.1/x?user=me&password=geheim")},
+			"--set: data.sql.url: the URL must not contain a password; store it in an environment variable and use $NAME"},
 		{[]Override{set("data.sql.url", "[postgres://me:geheim@127.0.0.1/x]")}, "--set: data.sql.url: must be a string"},
-		{[]Override{set("data.sql.url", "$not a name")}, "--set: data.sql.url: the URL must be postgres://USER@HOST/NAME, sqlite:PATH, or $NAME for the URL that an environment variable holds"},
-		{[]Override{set("data.sql.url", "sqlite:///flats.db")}, "--set: data.sql.url: the URL must be sqlite:PATH, got no path"},
+		{[]Override{set("data.sql.url", "$not a name")},
+			"--set: data.sql.url: the URL must be postgres://USER@HOST/NAME, sqlite:PATH, or $NAME for the URL that an environment variable holds"},
+		{[]Override{set("data.sql.url", "sqlite:///flats.db")},
+			"--set: data.sql.url: the URL must be sqlite:PATH, got no path"},
 		{[]Override{set("data.sql.url", "sqlite:none.db")}, "--set: data.sql.url: none.db: no such file or directory"},
 		{[]Override{set("data.sql.train", "selec rent")}, "--set: data.sql.train: must be one SELECT, or WITH … SELECT"},
-		{[]Override{set("data.sql.train", "select rent rent rent")}, `--set: data.sql.train: select rent rent rent: SQL logic error: near "rent": syntax error (1)`},
-		{[]Override{set("data.sql.test", "delete from flats returning rent, area, city")}, "--set: data.sql.test: must be one SELECT, or WITH … SELECT"},
-		{[]Override{set("data.sql.test", "select rent, area from flats")}, `--set: data.sql.test: the query to test on: missing column "city" of the query to train on`},
-		{[]Override{set("data.target", "rant")}, `--set: data.target: no column "rant" in the query to train on (did you mean rent?)`},
+		{[]Override{set("data.sql.train", "select rent rent rent")},
+			`--set: data.sql.train: select rent rent rent: SQL logic error: near "rent": syntax error (1)`},
+		{[]Override{set("data.sql.test", "delete from flats returning rent, area, city")},
+			"--set: data.sql.test: must be one SELECT, or WITH … SELECT"},
+		{[]Override{set("data.sql.test", "select rent, area from flats")},
+			`--set: data.sql.test: the query to test on: missing column "city" of the query to train on`},
+		{[]Override{set("data.target", "rant")},
+			`--set: data.target: no column "rant" in the query to train on (did you mean rent?)`},
 		{[]Override{set("data.sql.train", "''")}, "--set: data.sql.train: must not be empty"},
 		{[]Override{set("data.sql.train", "null")}, "spec.yaml:2:3: data.sql.train: missing: must be a query"},
-		{[]Override{set("data.train", "train.csv")}, "spec.yaml:2:3: data.sql: conflicts with data.train; remove one of the two"},
-		{[]Override{set("data.dataset", "iris")}, "spec.yaml:2:3: data.sql: conflicts with data.dataset; remove one of the two"},
+		{[]Override{set("data.train", "train.csv")},
+			"spec.yaml:2:3: data.sql: conflicts with data.train; remove one of the two"},
+		{[]Override{set("data.dataset", "iris")},
+			"spec.yaml:2:3: data.sql: conflicts with data.dataset; remove one of the two"},
 		{[]Override{set("data.format", "csv")}, "data.format: conflicts with data.sql; it applies to files only"},
 	} {
 		put(t, "spec.yaml", asked+learned)
@@ -222,7 +236,8 @@ func TestFaultsOfQueries(t *testing.T) {
 		}
 	}
 	put(t, "spec.yaml", "data: {sql: 'postgres://me:geheim@127.0.0.1/x'}\n"+learned)
-	if err := Validate(context.Background(), "spec.yaml"); err == nil || strings.Contains(err.Error(), "geheim") || !strings.Contains(err.Error(), "spec.yaml:1:13: data.sql: must be a mapping") {
+	if err := Validate(context.Background(), "spec.yaml"); err == nil || strings.Contains(err.Error(), "geheim") ||
+		!strings.Contains(err.Error(), "spec.yaml:1:13: data.sql: must be a mapping") {
 		t.Error(err)
 	}
 	s := spec(t, asked+learned).Unplaced()

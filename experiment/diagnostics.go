@@ -196,7 +196,8 @@ func (e examination) simpler() (string, error) {
 		if best.Name != "linear model" {
 			name = "always predicting the " + best.Name
 		}
-		return fmt.Sprintf("%s is better than this model: %s %.4g against %.4g on the %s rows", name, strings.ReplaceAll(m.Name, "_", " "), best.Scores[m.Name], value, part), nil
+		return fmt.Sprintf("%s is better than this model: %s %.4g against %.4g on the %s rows", name,
+			strings.ReplaceAll(m.Name, "_", " "), best.Scores[m.Name], value, part), nil
 	}
 	return "", nil
 }
@@ -211,7 +212,8 @@ func (e examination) importance(ctx context.Context) error {
 	_, products := e.widths(fitted.Spec())
 	rows := importanceRows(products, inputs, repeats, e.rareRows())
 	if rows < minInspected && !e.data.spec.Given("report.importance.repeats") {
-		e.skip("importance of inputs", fmt.Errorf("too expensive with %d inputs; set report.importance.repeats: %d to compute it", inputs, repeats))
+		e.skip("importance of inputs",
+			fmt.Errorf("too expensive with %d inputs; set report.importance.repeats: %d to compute it", inputs, repeats))
 		return nil
 	}
 	some, err := sampled(ctx, e.evaluated.on, e.met(), max(rows, minInspected))
@@ -222,7 +224,8 @@ func (e examination) importance(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := inspection.Permutation(ctx, e.model, some, inspection.Options{Metric: score.Name, Repeats: repeats, Rows: some.Rows(), Seed: e.data.spec.Seed})
+	found, err := inspection.Permutation(ctx, e.model, some, inspection.Options{Metric: score.Name, Repeats: repeats,
+		Rows: some.Rows(), Seed: e.data.spec.Seed})
 	if err != nil {
 		return err
 	}
@@ -290,7 +293,8 @@ func (e examination) widths(p pipeline.Pipeline) (features, products float64) {
 // learning makes models of fewer rows.
 func (e examination) learning(ctx context.Context) error {
 	points, fitted := e.data.spec.Report.Learning.Points, pipeline.Find(e.model)
-	if points < 2 || fitted == nil || e.data.Test == nil || e.data.Streamed || e.data.Task.Unsupervised() || e.data.before != nil {
+	if points < 2 || fitted == nil || e.data.Test == nil || e.data.Streamed || e.data.Task.Unsupervised() ||
+		e.data.before != nil {
 		return nil
 	}
 	spec := fitted.Spec()
@@ -323,29 +327,31 @@ func (e examination) learning(ctx context.Context) error {
 		}
 		return value, err
 	}
-	e.found.LearningCurve, err = diagnostics.Learning(ctx, spec, e.model, train, points, e.data.spec.Seed, func(ctx context.Context, model estimator.Predictor, learned datasets.Set) (own, unseen float64, err error) {
-		some, err := sampled(ctx, learned.Source(), learned.Rows(), maxJudged)
-		if err == nil {
-			own, err = judge(ctx, model, some.Source())
-		}
-		if err == nil {
-			unseen, err = judge(ctx, model, others.Source())
-		}
-		return own, unseen, err
-	})
+	e.found.LearningCurve, err = diagnostics.Learning(ctx, spec, e.model, train, points, e.data.spec.Seed,
+		func(ctx context.Context, model estimator.Predictor, learned datasets.Set) (own, unseen float64, err error) {
+			some, err := sampled(ctx, learned.Source(), learned.Rows(), maxJudged)
+			if err == nil {
+				own, err = judge(ctx, model, some.Source())
+			}
+			if err == nil {
+				unseen, err = judge(ctx, model, others.Source())
+			}
+			return own, unseen, err
+		})
 	if e.found.LearningCurve != nil {
 		e.found.LearningCurve.Score = score.Name
 	}
 	return err
 }
 
-// score is the metric that the model is looked at by: that of the search, or else the first of its task; of two classes the
-// area under ROC, for where one of them is rare accuracy hardly moves.
+// score is the metric that the model is looked at by: that of the search, or else the first of its
+// task; of two classes the area under ROC, for where one of them is rare accuracy hardly moves.
 func (e examination) score() (metrics.Metric, error) {
 	if e.fitted.score != "" {
 		return metrics.ByName(e.fitted.score)
 	}
-	if e.data.Task == datasets.Classification && len(e.evaluated.on.Schema().Classes()) == 2 && estimator.OutputsOf(e.model).Has.Has(estimator.Scores) {
+	if e.data.Task == datasets.Classification && len(e.evaluated.on.Schema().Classes()) == 2 &&
+		estimator.OutputsOf(e.model).Has.Has(estimator.Scores) {
 		return metrics.ByName("roc_auc")
 	}
 	return metrics.ForTask(e.data.Task, len(e.evaluated.on.Schema().Classes()))[0], nil

@@ -78,7 +78,8 @@ func evaluateTrain(ctx context.Context, data *loaded, f fitted, o Options, out *
 		e.Verdict, err = predict(ctx, data, f, train, o, out) // what was found is in the rows themselves
 	} else {
 		n, _ := train.Dims()
-		e.Verdict, err = predictions.Judge(ctx, f.model, data.Task, train, nil, func(done int) { o.Progress.report("evaluate", done, max(n, 0)) })
+		e.Verdict, err = predictions.Judge(ctx, f.model, data.Task, train, nil,
+			func(done int) { o.Progress.report("evaluate", done, max(n, 0)) })
 	}
 	if err != nil {
 		return err
@@ -185,14 +186,16 @@ func score(v predictions.Verdict, part string, f fitted, out *outputs) (map[stri
 }
 
 // predict writes the predictions of rows.
-func predict(ctx context.Context, data *loaded, f fitted, source datasets.Source, o Options, out *outputs) (v predictions.Verdict, err error) {
+func predict(ctx context.Context, data *loaded, f fitted, source datasets.Source, o Options,
+	out *outputs) (v predictions.Verdict, err error) {
 	err = out.folder.Write("predictions.csv", func(w *bufio.Writer) error {
 		p := predictions.NewWriter(w, data.Task, source.Schema(), len(source.Schema().Targets) > 0)
 		if data.Numbers != nil {
 			p.Numbers = func(k int) int { return data.Numbers[k] }
 		}
 		n, _ := source.Dims()
-		v, err = predictions.Judge(ctx, f.model, data.Task, source, p.Block, func(done int) { o.Progress.report("evaluate", done, max(n, 0)) })
+		v, err = predictions.Judge(ctx, f.model, data.Task, source, p.Block,
+			func(done int) { o.Progress.report("evaluate", done, max(n, 0)) })
 		return err
 	})
 	return v, err

@@ -77,7 +77,8 @@ func ExampleCompare() {
 	defer os.RemoveAll(dir)
 	ctx := context.Background()
 	var runs []string
-	for name, pipeline := range map[string]string{"linear": "[standardize, ridge_classifier]", "rff": "[standardize, {rff: {gamma: 0.1, features: 200}}, ridge_classifier]"} {
+	for name, pipeline := range map[string]string{"linear": "[standardize, ridge_classifier]",
+		"rff": "[standardize, {rff: {gamma: 0.1, features: 200}}, ridge_classifier]"} {
 		text := "data: {dataset: iris, split: {test: 0.3, stratify: true}}\npipeline: " + pipeline
 		folder := filepath.Join(dir, name)
 		spec, err := experiment.Parse(ctx, "iris.yaml", []byte(text), experiment.Override{Path: "output.dir", Value: folder})
@@ -95,7 +96,8 @@ func ExampleCompare() {
 		log.Fatal(err)
 	}
 	t := found.OnTestRows[0]
-	fmt.Printf("%s and %s: %d rows that only the first gets right, %d that only the second does\n", found.Runs[0].Label, found.Runs[1].Label, t.OnlyFirst, t.Only)
+	fmt.Printf("%s and %s: %d rows that only the first gets right, %d that only the second does\n", found.Runs[0].Label,
+		found.Runs[1].Label, t.OnlyFirst, t.Only)
 	fmt.Printf("%s: p %.3f\n", t.Method, t.P)
 	// Output:
 	// linear and rff: 0 rows that only the first gets right, 6 that only the second does

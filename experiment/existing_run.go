@@ -20,7 +20,8 @@ import (
 // runOutputs are all files that [Run] may write, autoOutputs those of [Auto].
 var (
 	runOutputs  = []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", files.ModelName, "report.html"}
-	autoOutputs = []string{"experiment.yaml", "result.json", "leaderboard.csv", "predictions.csv", files.ModelName, "report.html"}
+	autoOutputs = []string{"experiment.yaml", "result.json", "leaderboard.csv", "predictions.csv", files.ModelName,
+		"report.html"}
 )
 
 // autoJournal is the name of the journal of [Auto].
@@ -121,7 +122,8 @@ func checkOutputs(spec Spec, outputs []string, force bool) error {
 		}
 	}
 	if len(foreign) > 0 && !force {
-		return fmt.Errorf("experiment: cannot overwrite %s: not written by a run; use --force or another output directory", strings.Join(foreign, ", "))
+		return fmt.Errorf("experiment: cannot overwrite %s: not written by a run; use --force or another output directory",
+			strings.Join(foreign, ", "))
 	}
 	return nil
 }

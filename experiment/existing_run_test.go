@@ -57,7 +57,8 @@ func TestEarlierRun(t *testing.T) {
 	before := model()
 	put(t, "rows.csv", complete(61, class))
 	var earlier *ExistingRunError
-	if err := run(Options{}); !errors.As(err, &earlier) || len(earlier.Differences) != 1 || !strings.HasPrefix(earlier.Differences[0], "data.train: other contents") {
+	if err := run(Options{}); !errors.As(err, &earlier) || len(earlier.Differences) != 1 ||
+		!strings.HasPrefix(earlier.Differences[0], "data.train: other contents") {
 		t.Errorf("other data: %v", err)
 	}
 	if !bytes.Equal(before, model()) {

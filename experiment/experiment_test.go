@@ -111,15 +111,19 @@ search:
 
 // placeless is a spec that does not know on which lines its values stand.
 func placeless(s Spec) Spec {
-	return Spec{Name: s.Name, Seed: s.Seed, Data: s.Data, Pipeline: s.Pipeline, Search: s.Search, Intervals: s.Intervals, Output: s.Output}
+	return Spec{Name: s.Name, Seed: s.Seed, Data: s.Data, Pipeline: s.Pipeline, Search: s.Search, Intervals: s.Intervals,
+		Output: s.Output}
 }
 
 // Loading what was written gives the same spec, wherever it was written to.
 func TestEncodeThenLoadIsIdentity(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(60, class))
-	for _, text := range []string{everything, "data: {train: rows.csv, target: y, drop: [b, c]}\npipeline: [{rff: {gamma: scale}}, {svm: {loss: hinge}}]\n", "data: {dataset: iris}\npipeline: [logistic]\nsearch: {}\n",
-		"data: {dataset: iris}\npipeline: [logistic]\nsearch: {budget: 1h30m}\n", "data: {dataset: iris}\npipeline: [logistic]\nintervals: {level: 0.95}\n",
+	for _, text := range []string{everything,
+		"data: {train: rows.csv, target: y, drop: [b, c]}\npipeline: [{rff: {gamma: scale}}, {svm: {loss: hinge}}]\n",
+		"data: {dataset: iris}\npipeline: [logistic]\nsearch: {}\n",
+		"data: {dataset: iris}\npipeline: [logistic]\nsearch: {budget: 1h30m}\n",
+		"data: {dataset: iris}\npipeline: [logistic]\nintervals: {level: 0.95}\n",
 		"data: {dataset: iris}\npipeline: [{intervals: {calibration: 0.5, estimator: [standardize, logistic]}}]\n"} {
 		s := spec(t, text)
 		for _, file := range []string{"spec.yaml", "runs/deep/spec.yaml"} {
@@ -151,7 +155,8 @@ func TestOverrides(t *testing.T) {
 	put(t, "rows.csv", complete(60, class))
 	const text = "data: {train: rows.csv, target: y, drop: [c]}\npipeline: [{rff: {gamma: 1}}, logistic]\n"
 	want := spec(t, "seed: 9\ndata: {train: rows.csv, target: y, drop: [a, c]}\npipeline: [{rff: {gamma: 0.5}}, {logistic: {C: 3}}]\nsearch: {folds: 4, grid: {rff.features: {lin: [10, 30, 3]}}}\n")
-	got := spec(t, text, set("seed", "9"), set("data.drop", "[a, c]"), set("rff.gamma", "0.5"), set("pipeline.logistic.C", "3"),
+	got := spec(t, text, set("seed", "9"), set("data.drop", "[a, c]"), set("rff.gamma", "0.5"),
+		set("pipeline.logistic.C", "3"),
 		set("search.cv.folds", "4"), set("search.grid.rff.features", "{lin: [10, 30, 3]}"))
 	if !reflect.DeepEqual(placeless(want), placeless(got)) {
 		t.Errorf("wanted\n%+v\ngot\n%+v", want, got)
@@ -220,7 +225,8 @@ func TestTaskFromTarget(t *testing.T) {
 	}
 	for _, c := range cases {
 		put(t, "rows.csv", sample(60, c.target))
-		s := spec(t, "data: {train: rows.csv, target: y, csv: {missing: '?'}, drop: [c, g, w]}\npipeline: [impute, "+c.model+"]\n")
+		s := spec(t, "data: {train: rows.csv, target: y, csv: {missing: '?'}, drop: [c, g, w]}\npipeline: [impute, "+c.model+
+			"]\n")
 		r := execute(t, s)
 		noticed := strings.Contains(strings.Join(r.Warnings, "\n"), "data.task is not given")
 		if r.Task != c.task || noticed != c.notice {
@@ -303,9 +309,12 @@ func TestResultFile(t *testing.T) {
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"name", "task", "rows.train", "rows.test", "features_in", "search.candidates", "search.folds", "search.fits", "search.score",
-		"search.best.params", "search.best.mean", "search.best.std", "search.on_grid_edge", "search.shared", "train.accuracy", "test.accuracy", "test.log_loss",
-		"test.roc_auc", "test.balanced_accuracy", "seconds.load", "seconds.search", "seconds.refit", "seconds.evaluate", "seconds.total", "peak_memory_bytes",
+	for _, path := range []string{"name", "task", "rows.train", "rows.test", "features_in", "search.candidates",
+		"search.folds", "search.fits", "search.score",
+		"search.best.params", "search.best.mean", "search.best.std", "search.on_grid_edge", "search.shared", "train.accuracy",
+		"test.accuracy", "test.log_loss",
+		"test.roc_auc", "test.balanced_accuracy", "seconds.load", "seconds.search", "seconds.refit", "seconds.evaluate",
+		"seconds.total", "peak_memory_bytes",
 		"versions.bochner", "versions.go", "seed", "data_sha256.train", "warnings"} {
 		at := any(got)
 		for _, key := range strings.Split(path, ".") {
@@ -336,10 +345,12 @@ func TestPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := execute(t, s)
-	if p.Candidates != r.Search.Candidates || p.Folds != r.Search.Folds || p.Fits != r.Search.Fits+1 || p.Rows != r.Rows || p.Features != r.Features || p.Task != r.Task {
+	if p.Candidates != r.Search.Candidates || p.Folds != r.Search.Folds || p.Fits != r.Search.Fits+1 || p.Rows != r.Rows ||
+		p.Features != r.Features || p.Task != r.Task {
 		t.Errorf("planned %+v, done %+v %+v", p, r, r.Search)
 	}
-	if len(p.Samples) == 0 || p.Bytes <= 0 || p.Seconds <= 0 || len(p.Steps) != 4 || p.Steps[2].Width != 30 || p.Steps[3].Name != "ridge" {
+	if len(p.Samples) == 0 || p.Bytes <= 0 || p.Seconds <= 0 || len(p.Steps) != 4 || p.Steps[2].Width != 30 ||
+		p.Steps[3].Name != "ridge" {
 		t.Errorf("the plan is %+v", p)
 	}
 	if err := p.Refusal(); err != nil {
@@ -366,7 +377,8 @@ func TestDraftRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := Parse(context.Background(), "specs/draft.yaml", text, set("rff.features", "10"), set("search.folds", "2"), set("search.random", "8"))
+		s, err := Parse(context.Background(), "specs/draft.yaml", text, set("rff.features", "10"), set("search.folds", "2"),
+			set("search.random", "8"))
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
@@ -430,7 +442,8 @@ func TestSeveralTargets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(string(text), "row,truth_y,prediction_y,truth_w,prediction_w\n") || strings.Count(string(text), "\n") != 21 {
+	if !strings.HasPrefix(string(text), "row,truth_y,prediction_y,truth_w,prediction_w\n") ||
+		strings.Count(string(text), "\n") != 21 {
 		t.Errorf("predictions.csv is\n%s", text)
 	}
 }
@@ -512,7 +525,8 @@ func TestOverrideOfFolds(t *testing.T) {
 	if s := spec(t, text, set("search", "")); s.Search != nil {
 		t.Errorf("a search that is taken away is %+v", s.Search)
 	}
-	grid := spec(t, text, set("search.grid", "{logistic.C: [1, 2], logistic.tol: [0.1]}"), set("search.grid.logistic.tol", "")).Search.Grid
+	grid := spec(t, text, set("search.grid", "{logistic.C: [1, 2], logistic.tol: [0.1]}"),
+		set("search.grid.logistic.tol", "")).Search.Grid
 	if len(grid) != 1 || grid[0].Path != "logistic.C" {
 		t.Errorf("the grid is %v", grid)
 	}

@@ -104,7 +104,8 @@ func (o ExportOptions) Check(out string) error {
 	if to != "go" && o.Package != "" {
 		errs = append(errs, fmt.Errorf("experiment: package requires the format go, got %s", to))
 	}
-	return errors.Join(append(errs, golang.Options{Package: o.Package}.Check(), onnx.Options{Precision: o.Precision, Opset: o.Opset}.Check())...)
+	return errors.Join(append(errs, golang.Options{Package: o.Package}.Check(),
+		onnx.Options{Precision: o.Precision, Opset: o.Opset}.Check())...)
 }
 
 // Export converts a model file to an ONNX model, a Go file or a Python module, written atomically.
@@ -167,8 +168,9 @@ func exportTo(ctx context.Context, model, out, data string, w io.Writer, o Expor
 	output.To, _ = o.target(out)
 	large := output.To != "onnx" && constantBytes(g) > maxInline
 	if large && data == "" {
-		output.Warnings = append(output.Warnings, fmt.Sprintf("the source has some %d MiB, which takes long to compile or import; "+
-			"write it to a file (-o FILE), which leaves the numbers to another one, or write ONNX", constantBytes(g)*4/3>>20))
+		output.Warnings = append(output.Warnings,
+			fmt.Sprintf("the source has some %d MiB, which takes long to compile or import; "+
+				"write it to a file (-o FILE), which leaves the numbers to another one, or write ONNX", constantBytes(g)*4/3>>20))
 	}
 	embedded := ""
 	if large && data != "" {

@@ -39,7 +39,8 @@ output: {dir: ` + t.TempDir() + `}
 			t.Errorf("search %+v, error %v", result.Search, err)
 		}
 	}
-	spec, err := Parse(ctx, "spec.yaml", text("{petal_width: 3}"), Override{Path: "pipeline.scale.factors.petal_width", Value: "0.25"})
+	spec, err := Parse(ctx, "spec.yaml", text("{petal_width: 3}"),
+		Override{Path: "pipeline.scale.factors.petal_width", Value: "0.25"})
 	if got := fmt.Sprint(spec.Pipeline.Steps[1].Fitter); err != nil || !strings.Contains(got, "0.25") {
 		t.Errorf("step %s, error %v", got, err)
 	}
@@ -61,7 +62,8 @@ func TestFactorsBehindNewColumns(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(60, class))
 	for _, factors := range []string{"[1, 1, 1, 1, 1]", "{a: 2, 'c=blue': 3}"} {
-		_, err := Parse(context.Background(), "spec.yaml", []byte(`data: {train: rows.csv, target: y, drop: [g], csv: {missing: '?'}}
+		_, err := Parse(context.Background(), "spec.yaml",
+			[]byte(`data: {train: rows.csv, target: y, drop: [g], csv: {missing: '?'}}
 pipeline: [{columns: [{select: numeric, steps: [impute]}, {select: categorical, steps: [onehot]}]}, {scale: {factors: `+factors+`}}, logistic]
 `))
 		if err != nil {
@@ -135,10 +137,12 @@ search: {grid: {scale.factors.*: [0, 0.3, 1, 2]}, folds: 3, strategy: coordinate
 		t.Errorf("again %+v, %v", again.Search, err)
 	}
 	resolved, err := s.Encode("spec.yaml")
-	if err != nil || !strings.Contains(string(resolved), "strategy: coordinate") || !strings.Contains(string(resolved), "rounds: 3") {
+	if err != nil || !strings.Contains(string(resolved), "strategy: coordinate") ||
+		!strings.Contains(string(resolved), "rounds: 3") {
 		t.Errorf("%s, %v", resolved, err)
 	}
-	if plain, err := spec(t, text, set("search.strategy", "grid")).Encode("spec.yaml"); err != nil || strings.Contains(string(plain), "strategy") || strings.Contains(string(plain), "rounds") {
+	if plain, err := spec(t, text, set("search.strategy", "grid")).Encode("spec.yaml"); err != nil ||
+		strings.Contains(string(plain), "strategy") || strings.Contains(string(plain), "rounds") {
 		t.Errorf("%s, %v", plain, err)
 	}
 }

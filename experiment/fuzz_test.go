@@ -92,7 +92,8 @@ func FuzzDraft(f *testing.F) {
 				t.Fatal(err)
 			}
 			for _, problem := range errs {
-				if problem.File != path && !strings.HasPrefix(problem.Path, "data") && !strings.HasPrefix(problem.Path, "pipeline") {
+				if problem.File != path && !strings.HasPrefix(problem.Path, "data") &&
+					!strings.HasPrefix(problem.Path, "pipeline") {
 					t.Fatalf("%v\n%s", err, text)
 				}
 			}

@@ -28,9 +28,11 @@ func TestStandardInput(t *testing.T) {
 	}
 	execute(t, s)
 	want := written(t, "out/predictions.csv")
-	for path, names := range map[string][]string{"data.train": {"rows.csv", "rows.jsonl", "rows.tsv"}, "data.test": {"test.csv"}} {
+	for path, names := range map[string][]string{"data.train": {"rows.csv", "rows.jsonl", "rows.tsv"},
+		"data.test": {"test.csv"}} {
 		for _, name := range names {
-			o := LoadOptions{Overrides: []Override{set(path, "-"), set("output.dir", "again")}, Input: strings.NewReader(written(t, name)), All: true}
+			o := LoadOptions{Overrides: []Override{set(path, "-"), set("output.dir", "again")},
+				Input: strings.NewReader(written(t, name)), All: true}
 			s, err := LoadWith(ctx, "spec.yaml", o)
 			if err != nil {
 				t.Errorf("%s from %s: %v", path, name, err)
@@ -53,7 +55,8 @@ func TestStandardInput(t *testing.T) {
 		rows + "1,2\n":                          "standard input:302: number of fields must be 6, got 2",
 		"{\"a\":1,\"y\":\"no\"}\n{\"a\":[1]}\n": "standard input:2: column a: must be a number, a string, true, false or null, got an object or an array; data.drop leaves the column out",
 	} {
-		_, err := LoadWith(ctx, "spec.yaml", LoadOptions{Overrides: []Override{set("data.train", "-"), set("data.test", "null"), set("data.drop", "[]")}, Input: strings.NewReader(input)})
+		_, err := LoadWith(ctx, "spec.yaml", LoadOptions{Overrides: []Override{set("data.train", "-"),
+			set("data.test", "null"), set("data.drop", "[]")}, Input: strings.NewReader(input)})
 		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), "--set: ", "spec.yaml:2:8: "), wrong) {
 			t.Errorf("%.30q: %v, want %s", input, err, wrong)
 		}
@@ -64,11 +67,13 @@ func TestStandardInput(t *testing.T) {
 		t.Skip(err)
 	}
 	defer silent.Close()
-	if _, err := LoadWith(ctx, "spec.yaml", LoadOptions{Overrides: []Override{set("data.train", "-"), set("logistic.C", "-1")}, Input: silent}); err == nil {
+	if _, err := LoadWith(ctx, "spec.yaml", LoadOptions{Overrides: []Override{set("data.train", "-"),
+		set("logistic.C", "-1")}, Input: silent}); err == nil {
 		t.Error("no fault")
 	}
 	draft, err := scaffold.Experiment(ctx, "-", scaffold.Options{Target: "y", Input: strings.NewReader(rows)})
-	if err != nil || !strings.Contains(string(draft), "train: '-'") || !strings.Contains(string(draft), "on standard input: 300 rows") || !strings.Contains(string(draft), "name: rows\n") {
+	if err != nil || !strings.Contains(string(draft), "train: '-'") ||
+		!strings.Contains(string(draft), "on standard input: 300 rows") || !strings.Contains(string(draft), "name: rows\n") {
 		t.Errorf("%v\n%s", err, draft)
 	}
 	found, err := Auto(ctx, "-", AutoOptions{Target: "y", Input: strings.NewReader(rows), Candidates: 2, Dir: "found"})
@@ -105,7 +110,8 @@ func TestInputAtAnyPlace(t *testing.T) {
 		if _, err := Predict(ctx, "out/model.bochner", name, &want, Options{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Predict(ctx, "out/model.bochner", "-", &got, Options{Input: strings.NewReader(written(t, name))}); err != nil || got.String() != want.String() {
+		if _, err := Predict(ctx, "out/model.bochner", "-", &got, Options{Input: strings.NewReader(written(t,
+			name))}); err != nil || got.String() != want.String() {
 			t.Errorf("%s: %v\n%.200s", name, err, fmt.Sprint(got.String()))
 		}
 	}

@@ -25,7 +25,8 @@ func waves(n int) string {
 	for range n {
 		u, v := rng.NormFloat64(), rng.NormFloat64()
 		y := math.Sin(u) + v + 0.3*rng.NormFloat64()
-		fmt.Fprintf(&b, "%.4f,%.4f,%.4f,%.4f,%s\n", u, v, y, 10*u+rng.NormFloat64(), []string{"low", "mid|dle", "high"}[min(2, max(0, int(y+1.5+0.4*rng.NormFloat64())))])
+		fmt.Fprintf(&b, "%.4f,%.4f,%.4f,%.4f,%s\n", u, v, y, 10*u+rng.NormFloat64(),
+			[]string{"low", "mid|dle", "high"}[min(2, max(0, int(y+1.5+0.4*rng.NormFloat64())))])
 	}
 	return b.String()
 }
@@ -87,7 +88,8 @@ func checkIntervals(t *testing.T, r Result, method string) {
 		}
 	}
 	i := r.Intervals
-	if i == nil || i.Method != method || i.Level != 0.9 || i.Size != nil || math.Abs(*i.Coverage-inside) > 1e-12 || math.Abs(*i.Width-width) > 1e-9 {
+	if i == nil || i.Method != method || i.Level != 0.9 || i.Size != nil || math.Abs(*i.Coverage-inside) > 1e-12 ||
+		math.Abs(*i.Width-width) > 1e-9 {
 		t.Fatalf("%+v, and the file has coverage %v and width %v", i, inside, width)
 	}
 	if inside < 0.8 || inside > 0.99 || width > 3 {
@@ -98,7 +100,8 @@ func checkIntervals(t *testing.T, r Result, method string) {
 		t.Fatal(err)
 	}
 	var kept struct{ Intervals map[string]any }
-	if err := json.Unmarshal(text, &kept); err != nil || kept.Intervals["coverage"] != *i.Coverage || kept.Intervals["width"] != *i.Width || kept.Intervals["level"] != 0.9 || kept.Intervals["method"] != method {
+	if err := json.Unmarshal(text, &kept); err != nil || kept.Intervals["coverage"] != *i.Coverage ||
+		kept.Intervals["width"] != *i.Width || kept.Intervals["level"] != 0.9 || kept.Intervals["method"] != method {
 		t.Errorf("result.json has %v, %v", kept.Intervals, err)
 	}
 }
@@ -122,7 +125,8 @@ func TestIntervalsOfARun(t *testing.T) {
 		{"intervals: {level: 0.9}", "search: {grid: {ridge.alpha: [0.01, 0.1]}, folds: 3}", "jackknife_plus"},
 		{"intervals: {method: split}", "search: {grid: {ridge.alpha: [0.01, 0.1]}, folds: 3}", "split"},
 		{"intervals: {method: split}", "search: {grid: {ridge.alpha: [0.01, 0.1]}, folds: 3, strategy: coordinate}", "split"},
-		{"intervals: {method: jackknife}", "search: {grid: {ridge.alpha: [0.01, 0.1]}, folds: 3, halving: {min_resources: 100}}", "jackknife"},
+		{"intervals: {method: jackknife}",
+			"search: {grid: {ridge.alpha: [0.01, 0.1]}, folds: 3, halving: {min_resources: 100}}", "jackknife"},
 		{"intervals: {method: jackknife_plus}", "precision: float32", "jackknife_plus"},
 	} {
 		r := execute(t, spec(t, waving+c.section+"\n"+c.more+"\n"))
@@ -140,15 +144,18 @@ func TestIntervalsOfARun(t *testing.T) {
 	}
 	streamed := spec(t, waving+"intervals: {}\n", set("data.stream", "always"))
 	checkIntervals(t, execute(t, streamed), "jackknife_plus")
-	learned := spec(t, strings.ReplaceAll(waving, "rff: {features", "ard: {features: 20, steps: 2}\n  - rff: {features")+"intervals: {}\n")
+	learned := spec(t, strings.ReplaceAll(waving, "rff: {features", "ard: {features: 20, steps: 2}\n  - rff: {features")+
+		"intervals: {}\n")
 	checkIntervals(t, execute(t, learned), "split") // for ard has seen the targets
 	if m, err := Inspect("runs/spec/model.bochner"); err != nil || len(m.Relevance) != 1 || m.Relevance[0].Step != "ard" {
 		t.Errorf("relevance behind intervals: %+v, %v", m.Relevance, err)
 	}
-	if p, err := NewPlan(context.Background(), learned); err != nil || len(p.Steps) != 4 || p.Steps[2].Width != 60 || p.Steps[3].Name != "ridge" {
+	if p, err := NewPlan(context.Background(), learned); err != nil || len(p.Steps) != 4 || p.Steps[2].Width != 60 ||
+		p.Steps[3].Name != "ridge" {
 		t.Errorf("plan of split: %+v, %v", p.Steps, err)
 	}
-	grouped := spec(t, waving+"intervals: {}\n", set("data.group", "kind"), set("data.drop", "[z]"), set("data.split.test", "0"))
+	grouped := spec(t, waving+"intervals: {}\n", set("data.group", "kind"), set("data.drop", "[z]"),
+		set("data.split.test", "0"))
 	if r := execute(t, grouped); r.Intervals.Method != "split" {
 		t.Errorf("%+v of groups", r.Intervals)
 	}
@@ -176,7 +183,8 @@ func same(t *testing.T, method string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Intervals == nil || m.Intervals.Method != method || m.Intervals.Coverage != nil || !strings.Contains(m.Spec, "intervals: {method: "+method+", level: 0.9") {
+	if m.Intervals == nil || m.Intervals.Method != method || m.Intervals.Coverage != nil ||
+		!strings.Contains(m.Spec, "intervals: {method: "+method+", level: 0.9") {
 		t.Errorf("inspect has %+v\n%s", m.Intervals, m.Spec)
 	}
 	if _, err := PredictFile(ctx, "runs/spec/model.bochner", "rows.csv", "all.csv", Options{}); err != nil {
@@ -202,14 +210,17 @@ func TestIntervalsOfSeveralTargets(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", waves(400))
 	for _, method := range []string{"jackknife_plus", "split"} {
-		r := execute(t, spec(t, waving, set("data.target", "[y, z]"), set("data.drop", "[kind]"), set("intervals.method", method)))
+		r := execute(t, spec(t, waving, set("data.target", "[y, z]"), set("data.drop", "[kind]"),
+			set("intervals.method", method)))
 		got := table(t, "runs/spec/predictions.csv")
-		if want := strings.Split("row,truth_y,prediction_y,lower_y,upper_y,truth_z,prediction_z,lower_z,upper_z", ","); !slices.Equal(got[""], want) {
+		if want := strings.Split("row,truth_y,prediction_y,lower_y,upper_y,truth_z,prediction_z,lower_z,upper_z",
+			","); !slices.Equal(got[""], want) {
 			t.Fatalf("columns %v", got[""])
 		}
 		inside, width := 0.0, 0.0
 		for _, name := range []string{"y", "z"} {
-			y, lower, upper := numbersOf(t, got["truth_"+name]), numbersOf(t, got["lower_"+name]), numbersOf(t, got["upper_"+name])
+			y, lower, upper := numbersOf(t, got["truth_"+name]), numbersOf(t, got["lower_"+name]),
+				numbersOf(t, got["upper_"+name])
 			for i := range y {
 				width += (upper[i] - lower[i]) / float64(2*len(y))
 				if lower[i] <= y[i] && y[i] <= upper[i] {
@@ -249,7 +260,8 @@ func TestSetsOfARun(t *testing.T) {
 			}
 		}
 		i := r.Intervals
-		if i == nil || i.Method != "split" || i.Width != nil || math.Abs(*i.Coverage-inside) > 1e-9 || math.Abs(*i.Size-size) > 1e-9 {
+		if i == nil || i.Method != "split" || i.Width != nil || math.Abs(*i.Coverage-inside) > 1e-9 ||
+			math.Abs(*i.Size-size) > 1e-9 {
 			t.Fatalf("%s: %+v, the file has %v, %v", model, i, inside, size)
 		}
 		if inside < 0.9 || size <= 1 || size > 2.5 {
@@ -285,16 +297,19 @@ func TestIntervalsFaults(t *testing.T) {
 	for _, c := range []struct{ path, value, want string }{
 		{"intervals.method", "jackknife_plus", "must be split or auto for classes"},
 	} {
-		_, err := Parse(context.Background(), "spec.yaml", []byte(strings.ReplaceAll(waving, "ridge: {alpha: 0.1}", "logistic")), set("data.target", "kind"), set("data.drop", "[y, z]"), set(c.path, c.value))
+		_, err := Parse(context.Background(), "spec.yaml", []byte(strings.ReplaceAll(waving, "ridge: {alpha: 0.1}",
+			"logistic")), set("data.target", "kind"), set("data.drop", "[y, z]"), set(c.path, c.value))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.value, err, c.want)
 		}
 	}
 	ends := strings.ReplaceAll(waving, "ridge: {alpha: 0.1}", "intervals: {estimator: ridge}")
-	if _, err := Parse(context.Background(), "spec.yaml", []byte(ends+"intervals: {}\n")); err == nil || !strings.Contains(err.Error(), "already ends with intervals") {
+	if _, err := Parse(context.Background(), "spec.yaml", []byte(ends+"intervals: {}\n")); err == nil ||
+		!strings.Contains(err.Error(), "already ends with intervals") {
 		t.Errorf("intervals around intervals: %v", err)
 	}
-	if _, err := Parse(context.Background(), "spec.yaml", []byte(strings.ReplaceAll(waving, "ridge: {alpha: 0.1}", "svr")), set("intervals.method", "jackknife")); err == nil || !strings.Contains(err.Error(), "use split") {
+	if _, err := Parse(context.Background(), "spec.yaml", []byte(strings.ReplaceAll(waving, "ridge: {alpha: 0.1}", "svr")),
+		set("intervals.method", "jackknife")); err == nil || !strings.Contains(err.Error(), "use split") {
 		t.Errorf("jackknife of svr: %v", err)
 	}
 	few := spec(t, waving+"intervals: {level: 0.99}\n")
@@ -315,7 +330,8 @@ func TestIntervalsInASearch(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", waves(300))
 	text := strings.ReplaceAll(waving, "ridge: {alpha: 0.1}", "intervals: {estimator: ridge}")
-	r := execute(t, spec(t, text+"search: {grid: {intervals.estimator.alpha: [0.1, 1000]}, folds: 3, score: mean_width}\n"))
+	r := execute(t, spec(t, text+
+		"search: {grid: {intervals.estimator.alpha: [0.1, 1000]}, folds: 3, score: mean_width}\n"))
 	if r.Search.Best.Params["intervals.estimator.alpha"] != 0.1 || r.Search.Best.Mean < 0.5 || r.Search.Best.Mean > 3 {
 		t.Errorf("%+v", r.Search.Best)
 	}

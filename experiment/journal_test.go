@@ -24,7 +24,8 @@ func TestJournalKnowsTheSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	group := func(column string) transformer.Fitter {
-		return pipeline.NewColumns(pipeline.Group{Name: "g", Select: []string{column}, Steps: pipeline.Steps(transformer.NewStandardize())})
+		return pipeline.NewColumns(pipeline.Group{Name: "g", Select: []string{column},
+			Steps: pipeline.Steps(transformer.NewStandardize())})
 	}
 	for name, c := range map[string]struct{ first, second transformer.Fitter }{
 		"namesakes": {one.Log{}, two.Log{}},
@@ -40,7 +41,8 @@ func TestJournalKnowsTheSteps(t *testing.T) {
 		if _, err := run(c.first); err != nil {
 			t.Fatal(err)
 		}
-		if r, err := run(c.second); err == nil || !strings.Contains(err.Error(), "another search, which differs in estimator") {
+		if r, err := run(c.second); err == nil || !strings.Contains(err.Error(),
+			"another search, which differs in estimator") {
 			t.Errorf("%s: the journal was taken up, %v, %v", name, r, err)
 		}
 		if r, err := run(c.first); err != nil || r.Resumed != 4 {

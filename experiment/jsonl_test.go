@@ -51,11 +51,14 @@ func TestJSONLines(t *testing.T) {
 	put(t, "test.csv", test)
 	put(t, "test.ndjson", asJSON(t, test, "?"))
 	text := func(format string) string {
-		return "name: same\ndata: {train: rows." + format + ", target: y, weight: w, group: g, csv: {missing: '?'}, test: test." + map[string]string{"csv": "csv", "jsonl": "ndjson"}[format] +
+		return "name: same\ndata: {train: rows." + format +
+			", target: y, weight: w, group: g, csv: {missing: '?'}, test: test." + map[string]string{"csv": "csv",
+			"jsonl": "ndjson"}[format] +
 			"}\npipeline: [{columns: [{select: numeric, steps: [{impute: {}}, standardize]}, {select: categorical, steps: [onehot]}]}, logistic]\noutput: {dir: " + format + "}\n"
 	}
 	one, other := execute(t, spec(t, text("csv"))), execute(t, spec(t, text("jsonl")))
-	if written(t, "csv/predictions.csv") != written(t, "jsonl/predictions.csv") || fmt.Sprint(one.Test) != fmt.Sprint(other.Test) {
+	if written(t, "csv/predictions.csv") != written(t, "jsonl/predictions.csv") ||
+		fmt.Sprint(one.Test) != fmt.Sprint(other.Test) {
 		t.Error("other predictions")
 	}
 	ctx := context.Background()
@@ -80,7 +83,8 @@ func TestJSONLines(t *testing.T) {
 				t.Fatal(err)
 			}
 			if with.data == "-" {
-				with.o.Input = strings.NewReader(map[bool]string{true: blind, false: written(t, "test.ndjson")}[strings.Contains(name, "without")])
+				with.o.Input = strings.NewReader(map[bool]string{true: blind,
+					false: written(t, "test.ndjson")}[strings.Contains(name, "without")])
 			}
 			if _, err := Predict(ctx, model, with.data, &got, with.o); err != nil {
 				t.Errorf("%s, %s: %v", name, model, err)
@@ -89,7 +93,8 @@ func TestJSONLines(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Evaluate(ctx, "csv/model.bochner", "blind.jsonl", Options{}); err == nil || !strings.Contains(err.Error(), "blind.jsonl:1: column y: the target is missing") {
+	if _, err := Evaluate(ctx, "csv/model.bochner", "blind.jsonl", Options{}); err == nil ||
+		!strings.Contains(err.Error(), "blind.jsonl:1: column y: the target is missing") {
 		t.Error(err)
 	}
 	for _, c := range []struct {
@@ -99,15 +104,18 @@ func TestJSONLines(t *testing.T) {
 		{Options{Keep: []string{"nope"}}, `keep: no column "nope"; there are`},
 		{Options{Drop: []string{"nope"}}, `drop: no column "nope"; there are`},
 	} {
-		if _, err := Predict(ctx, "csv/model.bochner", "test.ndjson", &bytes.Buffer{}, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Predict(ctx, "csv/model.bochner", "test.ndjson", &bytes.Buffer{}, c.o); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
 	put(t, "more.jsonl", `{"a":1,"b":2,"c":"red","note":"new"}`)
-	if _, err := Predict(ctx, "csv/model.bochner", "more.jsonl", &bytes.Buffer{}, Options{}); err == nil || !strings.Contains(err.Error(), `column "note" is not in the schema; drop it`) {
+	if _, err := Predict(ctx, "csv/model.bochner", "more.jsonl", &bytes.Buffer{}, Options{}); err == nil ||
+		!strings.Contains(err.Error(), `column "note" is not in the schema; drop it`) {
 		t.Error(err)
 	}
-	if n, err := Predict(ctx, "csv/model.bochner", "more.jsonl", &bytes.Buffer{}, Options{Drop: []string{"note"}}); err != nil || n != 1 {
+	if n, err := Predict(ctx, "csv/model.bochner", "more.jsonl", &bytes.Buffer{},
+		Options{Drop: []string{"note"}}); err != nil || n != 1 {
 		t.Error(n, err)
 	}
 	draft, err := scaffold.Experiment(ctx, "rows.jsonl", scaffold.Options{Target: "y"})

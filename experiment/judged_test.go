@@ -48,11 +48,13 @@ output: {dir: %s/%s}
 		return r
 	}
 	whole := run("never")
-	if whole.Rows != (result.Rows{Train: n}) || math.Abs(whole.Train["root_mean_squared_error"]-0.5*math.Sqrt(2.0/3)) > 1e-6 {
+	if whole.Rows != (result.Rows{Train: n}) ||
+		math.Abs(whole.Train["root_mean_squared_error"]-0.5*math.Sqrt(2.0/3)) > 1e-6 {
 		t.Errorf("in memory: %+v, %v", whole.Rows, whole.Train)
 	}
 	some := run("always")
-	if some.Rows != (result.Rows{Train: n, Judged: maxJudgedInFile}) || math.Abs(some.Train["root_mean_squared_error"]-0.5) > 1e-6 {
+	if some.Rows != (result.Rows{Train: n, Judged: maxJudgedInFile}) ||
+		math.Abs(some.Train["root_mean_squared_error"]-0.5) > 1e-6 {
 		t.Errorf("in the file: %+v, %v", some.Rows, some.Train)
 	}
 	for _, row := range some.Errors[0].Sample {

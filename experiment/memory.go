@@ -29,7 +29,8 @@ func memoryOfFit(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) (
 		if c, ok := step.(datasets.CostEstimator); ok {
 			cost = c.Cost(at)
 		}
-		steps = append(steps, PlanStep{Name: cmp.Or(name, own.Name, fmt.Sprintf("%T", step)), Width: cost.OutputWidth, Guess: cost.WidthEstimated, Bytes: cost.Bytes})
+		steps = append(steps, PlanStep{Name: cmp.Or(name, own.Name, fmt.Sprintf("%T", step)), Width: cost.OutputWidth,
+			Guess: cost.WidthEstimated, Bytes: cost.Bytes})
 		at = at.After(cost)
 	}
 	shown := p
@@ -46,7 +47,8 @@ func memoryOfFit(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) (
 		at.Streamed = kept
 	}
 	add(shown.Name, shown.Estimator)
-	scores := 2 * 8 * float64(max(count.Train, count.Test)) * float64(max(shape.Outputs, 1)) // and probabilities, of all rows
+	// and probabilities, of all rows
+	scores := 2 * 8 * float64(max(count.Train, count.Test)) * float64(max(shape.Outputs, 1))
 	return steps, max(p.Cost(shape).Bytes, int64(scores))
 }
 
@@ -60,7 +62,8 @@ type tooLarge struct {
 }
 
 func (e tooLarge) Error() string {
-	return fmt.Sprintf("experiment: insufficient memory: needs about %.1f GB, %.1f GB available; %s", float64(e.bytes)/1e9, float64(e.available)/1e9, e.way)
+	return fmt.Sprintf("experiment: insufficient memory: needs about %.1f GB, %.1f GB available; %s", float64(e.bytes)/1e9,
+		float64(e.available)/1e9, e.way)
 }
 
 func (e tooLarge) Unwrap() error { return ErrTooLarge }

@@ -41,10 +41,13 @@ type waiting struct {
 	perByte         time.Duration // of a file
 }
 
-var patience = waiting{begin: 30 * time.Second, log: time.Minute, end: 10 * time.Second, killed: 700 * time.Millisecond, perByte: time.Microsecond}
+var patience = waiting{begin: 30 * time.Second, log: time.Minute, end: 10 * time.Second, killed: 700 * time.Millisecond,
+	perByte: time.Microsecond}
 
-// startTracker begins the run on the tracker of its spec, nil if there is none or if it does not answer, and notes where.
-func startTracker(ctx context.Context, spec Spec, found *Result, started time.Time, warn func(text string)) (*tracker, error) {
+// startTracker begins the run on the tracker of its spec, nil if there is none or if it does not
+// answer, and notes where.
+func startTracker(ctx context.Context, spec Spec, found *Result, started time.Time, warn func(text string)) (*tracker,
+	error) {
 	if spec.Output.MLflow == "" {
 		return nil, nil
 	}
@@ -105,7 +108,8 @@ func userName() string {
 // tagsOf returns the tags for the origin of a run.
 func tagsOf(spec Spec, found Result) map[string]string {
 	out := map[string]string{
-		"bochner.version": found.Versions.Bochner, "bochner.go": found.Versions.Go, "bochner.seed": strconv.FormatUint(spec.Seed, 10),
+		"bochner.version": found.Versions.Bochner, "bochner.go": found.Versions.Go,
+		"bochner.seed":              strconv.FormatUint(spec.Seed, 10),
 		"bochner.data_sha256.train": found.SHA256.Train, "bochner.data_sha256.test": found.SHA256.Test,
 	}
 	if dir, err := filepath.Abs(spec.Output.Dir); err == nil {
@@ -115,8 +119,8 @@ func tagsOf(spec Spec, found Result) map[string]string {
 	return out
 }
 
-// paramsOf are the keys of an experiment file by their paths, but for those of the steps, which a search chooses, and for what
-// becomes of the results. Keys without a value are left out.
+// paramsOf are the keys of an experiment file by their paths, but for those of the steps, which a
+// search chooses, and for what becomes of the results. Keys without a value are left out.
 func paramsOf(s Spec) map[string]string {
 	out := map[string]string{}
 	for _, p := range param.All(s) {
@@ -179,7 +183,8 @@ func (t *tracker) log(ctx context.Context, found Result, model estimator.Predict
 	}
 }
 
-// metricsOf are the numbers of a result. Scores of rows have their names below train and test, those of the folds below cv.
+// metricsOf are the numbers of a result. Scores of rows have their names below train and test,
+// those of the folds below cv.
 func metricsOf(r Result) (out []mlflow.Metric) {
 	add := func(key string, value float64) { out = append(out, mlflow.Metric{Key: key, Value: value}) }
 	for part, scores := range map[string]map[string]float64{"train": r.Train, "test": r.Test} {
@@ -199,7 +204,8 @@ func metricsOf(r Result) (out []mlflow.Metric) {
 		add("cv/"+a.Score+"_std_error", a.StdError)
 	}
 	if i := r.Intervals; i != nil {
-		for key, v := range map[string]*float64{"intervals/coverage": i.Coverage, "intervals/width": i.Width, "intervals/size": i.Size} {
+		for key, v := range map[string]*float64{"intervals/coverage": i.Coverage, "intervals/width": i.Width,
+			"intervals/size": i.Size} {
 			if v != nil {
 				add(key, *v)
 			}
@@ -208,7 +214,8 @@ func metricsOf(r Result) (out []mlflow.Metric) {
 	add("rows/train", float64(r.Rows.Train))
 	add("rows/test", float64(r.Rows.Test))
 	seconds := r.Seconds
-	for key, v := range map[string]float64{"load": seconds.Load, "search": seconds.Search, "refit": seconds.Refit, "evaluate": seconds.Evaluate, "report": seconds.Report, "total": seconds.Total} {
+	for key, v := range map[string]float64{"load": seconds.Load, "search": seconds.Search, "refit": seconds.Refit,
+		"evaluate": seconds.Evaluate, "report": seconds.Report, "total": seconds.Total} {
 		add("seconds/"+key, v)
 	}
 	if r.Memory > 0 {
@@ -228,7 +235,8 @@ func foldsOf(score string, folds []float64) (out []mlflow.Metric) {
 // chosen returns the candidate that the search chose.
 func chosen(s *result.Search) *result.CandidateResult {
 	same := func(t result.CandidateResult) bool {
-		return t.Mean == s.Best.Mean && maps.EqualFunc(t.Params, s.Best.Params, func(a, b any) bool { return fmt.Sprint(a) == fmt.Sprint(b) })
+		return t.Mean == s.Best.Mean && maps.EqualFunc(t.Params, s.Best.Params,
+			func(a, b any) bool { return fmt.Sprint(a) == fmt.Sprint(b) })
 	}
 	if i := slices.IndexFunc(s.All, same); i >= 0 {
 		return &s.All[i]
@@ -242,7 +250,10 @@ const maxCandidates = 5
 
 // logCandidates logs the best candidates as runs within the run.
 func (t *tracker) logCandidates(ctx context.Context, s *result.Search) error {
-	best := slices.DeleteFunc(slices.Clone(s.All), func(c result.CandidateResult) bool { return c.Failed != "" || math.IsNaN(c.Mean) || len(c.Params) == 0 })
+	best := slices.DeleteFunc(slices.Clone(s.All), func(c result.CandidateResult) bool {
+		return c.Failed != "" ||
+			math.IsNaN(c.Mean) || len(c.Params) == 0
+	})
 	slices.SortStableFunc(best, func(a, b result.CandidateResult) int { return a.Rank - b.Rank })
 	for _, c := range best[:min(len(best), maxCandidates)] {
 		params, words := map[string]string{}, []string{}

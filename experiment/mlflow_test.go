@@ -52,9 +52,12 @@ func TestARunIsLogged(t *testing.T) {
 		t.Errorf("the run is %s of %s, %s", run.Name, run.Experiment, run.Status)
 	}
 	for key, want := range map[string]string{
-		"pipeline": "impute → standardize → rff → logistic", "rff.gamma": fmt.Sprint(r.Search.Best.Params["rff.gamma"]), "rff.features": "10",
-		"logistic.C": config.Flow(r.Search.Best.Params["logistic.C"]), "impute.strategy": "mean", "seed": "5", "precision": "float64",
-		"data.train": "rows.csv", "data.split.test": "0.25", "data.drop": "[c, w, g]", "search.cv.folds": "3", "search.grid.rff.gamma": "[0.1, 1]",
+		"pipeline": "impute → standardize → rff → logistic", "rff.gamma": fmt.Sprint(r.Search.Best.Params["rff.gamma"]),
+		"rff.features": "10",
+		"logistic.C":   config.Flow(r.Search.Best.Params["logistic.C"]), "impute.strategy": "mean", "seed": "5",
+		"precision":  "float64",
+		"data.train": "rows.csv", "data.split.test": "0.25", "data.drop": "[c, w, g]", "search.cv.folds": "3",
+		"search.grid.rff.gamma": "[0.1, 1]",
 	} {
 		if run.Params[key] != want {
 			t.Errorf("parameter %s is %q, want %q", key, run.Params[key], want)
@@ -65,7 +68,8 @@ func TestARunIsLogged(t *testing.T) {
 			t.Errorf("parameter %s is logged", key)
 		}
 	}
-	want := map[string]float64{"cv/accuracy": r.Search.Best.Mean, "cv/accuracy_std": r.Search.Best.Std, "rows/train": 90, "rows/test": 30, "seconds/search": r.Seconds.Search}
+	want := map[string]float64{"cv/accuracy": r.Search.Best.Mean, "cv/accuracy_std": r.Search.Best.Std, "rows/train": 90,
+		"rows/test": 30, "seconds/search": r.Seconds.Search}
 	for name, v := range r.Test {
 		want["test/"+name] = v
 	}
@@ -84,7 +88,8 @@ func TestARunIsLogged(t *testing.T) {
 	if r.MLflow == nil || r.MLflow.Run != run.ID || r.MLflow.URL != server.URL+"/#/experiments/1/runs/"+run.ID {
 		t.Errorf("the run is said to be logged at %+v", r.MLflow)
 	}
-	if run.Tags["bochner.data_sha256.train"] != r.SHA256.Train || run.Tags["bochner.seed"] != "5" || run.Tags["bochner.task"] != "classification" {
+	if run.Tags["bochner.data_sha256.train"] != r.SHA256.Train || run.Tags["bochner.seed"] != "5" ||
+		run.Tags["bochner.task"] != "classification" {
 		t.Errorf("tags %v", run.Tags)
 	}
 	for _, name := range runOutputs {
@@ -94,7 +99,8 @@ func TestARunIsLogged(t *testing.T) {
 		}
 	}
 	for i, child := range runs[1:] {
-		if child.Tags["mlflow.parentRunId"] != run.ID || child.Status != "FINISHED" || len(child.Metrics["cv/accuracy_fold"]) != 3 || len(child.Params) != 2 {
+		if child.Tags["mlflow.parentRunId"] != run.ID || child.Status != "FINISHED" ||
+			len(child.Metrics["cv/accuracy_fold"]) != 3 || len(child.Params) != 2 {
 			t.Errorf("candidate %d: %+v", i, child)
 		}
 		if i > 0 && child.Metrics["cv/accuracy"][0] > runs[i].Metrics["cv/accuracy"][0] {
@@ -137,27 +143,32 @@ func TestTrackerFailures(t *testing.T) {
 		}
 		s.Output.MLflow = broken.URL
 		var known []string
-		r, err := Run(context.Background(), s, Options{Force: true, OnWarning: func(text string) { known = append(known, text) }})
+		r, err := Run(context.Background(), s, Options{Force: true,
+			OnWarning: func(text string) { known = append(known, text) }})
 		if err != nil {
 			t.Fatalf("request %d: %v", at, err)
 		}
-		if len(r.Warnings) != 1 || !slices.Equal(known, r.Warnings) || !strings.Contains(r.Warnings[0], "500 Internal Server Error: out of order: ") {
+		if len(r.Warnings) != 1 || !slices.Equal(known, r.Warnings) ||
+			!strings.Contains(r.Warnings[0], "500 Internal Server Error: out of order: ") {
 			t.Errorf("request %d: warnings %q, told %q", at, r.Warnings, known)
 		}
 		switch begun := broken.Runs(); {
 		case len(begun) == 0 && count != at+1:
 			t.Errorf("request %d fails, and %d more are made", at, count-at-1)
-		case len(begun) > 0 && at < all-1 && (begun[0].Status != "FINISHED" || count != at+2): // the end is reported nevertheless
+		// the end is reported nevertheless
+		case len(begun) > 0 && at < all-1 && (begun[0].Status != "FINISHED" || count != at+2):
 			t.Errorf("request %d fails, and %d more are made; the run is %s", at, count-at-1, begun[0].Status)
 		}
 		broken.Close()
 		got[r.Warnings[0][strings.LastIndex(r.Warnings[0], ": ")+2:]] = true
 		text, err := os.ReadFile("out/result.json")
-		if end := at == all-1; err != nil || strings.Contains(string(text), "out of order") == end { // which is after the files are in place
+		// which is after the files are in place
+		if end := at == all-1; err != nil || strings.Contains(string(text), "out of order") == end {
 			t.Errorf("request %d: result.json has the warning: %v, %v", at, !end, err)
 		}
 		r.Seconds, r.Memory, r.Warnings = want.Seconds, want.Memory, want.Warnings
-		if fmt.Sprint(r.Test, r.Train, r.Search.Best, r.Files) != fmt.Sprint(want.Test, want.Train, want.Search.Best, want.Files) {
+		if fmt.Sprint(r.Test, r.Train, r.Search.Best, r.Files) != fmt.Sprint(want.Test, want.Train, want.Search.Best,
+			want.Files) {
 			t.Errorf("request %d: the run finds something else", at)
 		}
 	}
@@ -181,7 +192,8 @@ func TestTrackerWithoutAnswer(t *testing.T) {
 		}
 		return true
 	}
-	if r := execute(t, s); len(r.Warnings) != 1 || !strings.HasSuffix(r.Warnings[0], "get-by-name: no answer within 30ms: the run is not logged") || r.MLflow != nil {
+	if r := execute(t, s); len(r.Warnings) != 1 || !strings.HasSuffix(r.Warnings[0],
+		"get-by-name: no answer within 30ms: the run is not logged") || r.MLflow != nil {
 		t.Errorf("no answer: %q", r.Warnings)
 	}
 	s.Output.MLflow = "http://127.0.0.1:1"
@@ -200,7 +212,8 @@ func TestEndsOfRuns(t *testing.T) {
 	if err == nil {
 		t.Fatal("infinite numbers are learned from")
 	}
-	if run := server.Runs()[0]; run.Status != "FAILED" || run.Tags["bochner.error"] != err.Error() || len(run.Metrics)+len(run.Files) > 0 {
+	if run := server.Runs()[0]; run.Status != "FAILED" || run.Tags["bochner.error"] != err.Error() ||
+		len(run.Metrics)+len(run.Files) > 0 {
 		t.Errorf("a run that failed is %+v", run)
 	}
 	for _, phase := range []string{"search", "evaluate", "write"} {
@@ -223,19 +236,24 @@ func TestEndsOfRuns(t *testing.T) {
 // Errors of the address are reported before any work, with position and without password.
 func TestFaultsOfTheAddress(t *testing.T) {
 	_, s := tracking(t)
-	_, err := Parse(context.Background(), "spec.yaml", []byte(strings.Replace(tracked, "{dir: out}", `{dir: out, mlflow: "http://ann:secret@host"}`, 1)))
-	if err == nil || !strings.Contains(err.Error(), "spec.yaml:9:") || !strings.Contains(err.Error(), "output.mlflow: a user stands in the URL") || strings.Contains(err.Error(), "secret") {
+	_, err := Parse(context.Background(), "spec.yaml", []byte(strings.Replace(tracked, "{dir: out}",
+		`{dir: out, mlflow: "http://ann:secret@host"}`, 1)))
+	if err == nil || !strings.Contains(err.Error(), "spec.yaml:9:") ||
+		!strings.Contains(err.Error(), "output.mlflow: a user stands in the URL") || strings.Contains(err.Error(), "secret") {
 		t.Errorf("a password: %v", err)
 	}
 	_, err = Parse(context.Background(), "spec.yaml", []byte(tracked), set("output.mlflow", "ftp://host"))
-	if err == nil || !strings.Contains(err.Error(), `output.mlflow: scheme must be that of http://HOST:PORT or https://HOST, with ?experiment=NAME where the experiment is to have another name, got "ftp"`) {
+	if err == nil || !strings.Contains(err.Error(),
+		`output.mlflow: scheme must be that of http://HOST:PORT or https://HOST, with ?experiment=NAME where the experiment is to have another name, got "ftp"`) {
 		t.Errorf("another scheme: %v", err)
 	}
 	s.Output.MLflow = "http://"
-	if _, err = Run(context.Background(), s, Options{Force: true}); err == nil || !strings.Contains(err.Error(), "with ?experiment=NAME where the experiment is to have another name, got no host") {
+	if _, err = Run(context.Background(), s, Options{Force: true}); err == nil ||
+		!strings.Contains(err.Error(), "with ?experiment=NAME where the experiment is to have another name, got no host") {
 		t.Errorf("a spec made in Go: %v", err)
 	}
-	if _, err = Auto(context.Background(), "rows.csv", AutoOptions{Candidates: 1, MLflow: "http://secret@host"}); err == nil || !strings.Contains(err.Error(), "mlflow: a user stands in the URL") {
+	if _, err = Auto(context.Background(), "rows.csv", AutoOptions{Candidates: 1,
+		MLflow: "http://secret@host"}); err == nil || !strings.Contains(err.Error(), "mlflow: a user stands in the URL") {
 		t.Errorf("auto: %v", err)
 	}
 }
@@ -243,12 +261,14 @@ func TestFaultsOfTheAddress(t *testing.T) {
 // What auto finds is logged as what a run finds, with its leaderboard.
 func TestAutoIsLogged(t *testing.T) {
 	server, _ := tracking(t)
-	r, err := Auto(context.Background(), "rows.csv", AutoOptions{Candidates: 2, Dir: "found", Target: "y", MLflow: server.URL})
+	r, err := Auto(context.Background(), "rows.csv", AutoOptions{Candidates: 2, Dir: "found", Target: "y",
+		MLflow: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
 	run := server.Runs()[0]
-	if len(server.Runs()) != 1 || run.Status != "FINISHED" || run.Name != "rows" || len(run.Metrics["cv/accuracy"]) != 1 || run.Metrics["cv/accuracy"][0] != r.Auto.Mean {
+	if len(server.Runs()) != 1 || run.Status != "FINISHED" || run.Name != "rows" || len(run.Metrics["cv/accuracy"]) != 1 ||
+		run.Metrics["cv/accuracy"][0] != r.Auto.Mean {
 		t.Errorf("logged %+v", run)
 	}
 	for _, name := range autoOutputs {

@@ -115,7 +115,8 @@ func (m *opened) rows(ctx context.Context, path string, scored bool, o Options) 
 	var s *reader.Stream
 	if at := slices.IndexFunc(names, reader.ReadOnce); at >= 0 {
 		if len(names) > 1 {
-			return nil, nil, fmt.Errorf("experiment: %s is a stream and must be the only input, got %d inputs", names[at], len(names))
+			return nil, nil, fmt.Errorf("experiment: %s is a stream and must be the only input, got %d inputs", names[at],
+				len(names))
 		}
 		if s = reader.NewStream(ctx, path, o.Input); path == reader.StandardInput {
 			names[0] = "standard input"
@@ -134,7 +135,8 @@ func (m *opened) rows(ctx context.Context, path string, scored bool, o Options) 
 		}
 		s = nil
 	}
-	like := reader.MatchOptions{Schema: m.Schema, Cols: pipeline.Find(m.Predictor).InputWidth(), Scored: scored, Targetless: m.Task.Unsupervised(), Drop: o.Drop, Keep: o.Keep}
+	like := reader.MatchOptions{Schema: m.Schema, Cols: pipeline.Find(m.Predictor).InputWidth(), Scored: scored,
+		Targetless: m.Task.Unsupervised(), Drop: o.Drop, Keep: o.Keep}
 	source, err := file.OpenMatching(ctx, names, like)
 	if err != nil {
 		end()
@@ -211,11 +213,13 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 		}
 		return compared.Add(ctx, block)
 	}
-	v, err := predictions.Judge(ctx, m.Predictor, m.Task, source, look, func(done int) { o.Progress.report("evaluate", done, 0) })
+	v, err := predictions.Judge(ctx, m.Predictor, m.Task, source, look,
+		func(done int) { o.Progress.report("evaluate", done, 0) })
 	if err != nil {
 		return Evaluation{}, m.explain(ctx, err, source, data)
 	}
-	out := Evaluation{Name: m.Name, Task: string(m.Task), Positive: positiveOf(m.Task, m.Schema), Rows: v.Rows, Warnings: []string{}}
+	out := Evaluation{Name: m.Name, Task: string(m.Task), Positive: positiveOf(m.Task, m.Schema), Rows: v.Rows,
+		Warnings: []string{}}
 	var warnings []string
 	out.Scores, warnings, err = v.Score()
 	switch m.Task {
@@ -229,7 +233,8 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 	if err != nil {
 		return out, err
 	}
-	if err := diagnostics.Judged(&out.Findings, v.Input(), m.Task, m.Schema, func(row int) int { return row }); err != nil {
+	if err := diagnostics.Judged(&out.Findings, v.Input(), m.Task, m.Schema,
+		func(row int) int { return row }); err != nil {
 		return out, err
 	}
 	if compared != nil {
@@ -331,9 +336,12 @@ func Inspect(path string) (Model, error) {
 		return Model{}, err
 	}
 	out := Model{
-		Name: m.Name, Task: string(m.Task), Classes: m.Schema.Classes(), Positive: positiveOf(m.Task, m.Schema), Metrics: m.Metrics,
-		Versions: result.Versions{Bochner: m.Versions["bochner"], Go: m.Versions["go"], ScikitLearn: m.Versions["scikit-learn"]}, Precision: m.Spec().Precision,
-		Profile: m.Profile, Members: membersOf(m.Predictor), Intervals: surenessOf(m.Predictor), Threshold: thresholdOf(m.Predictor),
+		Name: m.Name, Task: string(m.Task), Classes: m.Schema.Classes(), Positive: positiveOf(m.Task, m.Schema),
+		Metrics: m.Metrics,
+		Versions: result.Versions{Bochner: m.Versions["bochner"], Go: m.Versions["go"],
+			ScikitLearn: m.Versions["scikit-learn"]}, Precision: m.Spec().Precision,
+		Profile: m.Profile, Members: membersOf(m.Predictor), Intervals: surenessOf(m.Predictor),
+		Threshold: thresholdOf(m.Predictor),
 	}
 	for j := range m.Schema.Columns {
 		c := m.Schema.Columns[j]

@@ -63,7 +63,8 @@ func judgeSureness(s *result.Uncertainty, v predictions.Verdict) error {
 	for _, one := range []struct {
 		to   **float64
 		from []string
-	}{{&s.Coverage, []string{"coverage", "set_coverage"}}, {&s.Width, []string{"mean_width"}}, {&s.Size, []string{"mean_set_size"}}} {
+	}{{&s.Coverage, []string{"coverage", "set_coverage"}}, {&s.Width, []string{"mean_width"}},
+		{&s.Size, []string{"mean_set_size"}}} {
 		for _, name := range one.from {
 			if value, ok := found[name]; ok {
 				*one.to = &value
@@ -83,7 +84,8 @@ func thresholdOf(m estimator.Predictor) *result.Threshold {
 	if !ok {
 		return nil
 	}
-	return &result.Threshold{Value: c.Value, Usual: c.Usual, Score: c.Score, Best: c.Best, AtUsual: c.AtUsual, At: c.At, Scores: c.Scores}
+	return &result.Threshold{Value: c.Value, Usual: c.Usual, Score: c.Score, Best: c.Best, AtUsual: c.AtUsual, At: c.At,
+		Scores: c.Scores}
 }
 
 // relevanceOf returns the relevance of the inputs of the steps and of the model.

@@ -101,10 +101,12 @@ func TestFolderOfARunIsItsModel(t *testing.T) {
 		t.Error(err)
 	}
 	const refused = "cannot write out/model.bochner: it is an input"
-	if _, err := Export(ctx, "out", "out/model.bochner", ExportOptions{To: "go"}); err == nil || !strings.Contains(err.Error(), refused) {
+	if _, err := Export(ctx, "out", "out/model.bochner", ExportOptions{To: "go"}); err == nil ||
+		!strings.Contains(err.Error(), refused) {
 		t.Errorf("the model is replaced: %v", err)
 	}
-	if _, err := PredictFile(ctx, "out", "rows.csv", "out/model.bochner", Options{}); err == nil || !strings.Contains(err.Error(), refused) {
+	if _, err := PredictFile(ctx, "out", "rows.csv", "out/model.bochner", Options{}); err == nil ||
+		!strings.Contains(err.Error(), refused) {
 		t.Errorf("the model is replaced: %v", err)
 	}
 }
@@ -138,7 +140,8 @@ func TestPredictNeedsNoTarget(t *testing.T) {
 			}
 		}
 		put(t, "none.csv", without(sample(120, target), 3, 4, 5))
-		if got := predicted(t, "none.csv", Options{}); strings.Contains(got, "truth") || fmt.Sprint(cut(t, got, "prediction")) != fmt.Sprint(want) {
+		if got := predicted(t, "none.csv", Options{}); strings.Contains(got, "truth") ||
+			fmt.Sprint(cut(t, got, "prediction")) != fmt.Sprint(want) {
 			t.Error("without the column it predicts\n" + got)
 		}
 	}
@@ -183,10 +186,12 @@ func TestEvaluateSaysWhichRowsLackTheTarget(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 	put(t, "none.csv", without(sample(9, class), 5))
-	if _, err = Evaluate(context.Background(), "model", "none.csv", Options{}); err == nil || !strings.Contains(err.Error(), `target: no column "y"`) {
+	if _, err = Evaluate(context.Background(), "model", "none.csv", Options{}); err == nil ||
+		!strings.Contains(err.Error(), `target: no column "y"`) {
 		t.Error(err)
 	}
-	if _, err = Evaluate(context.Background(), "model", "rows.csv", Options{Drop: []string{"y"}}); err == nil || !strings.Contains(err.Error(), `"y" is already the dropped one`) {
+	if _, err = Evaluate(context.Background(), "model", "rows.csv", Options{Drop: []string{"y"}}); err == nil ||
+		!strings.Contains(err.Error(), `"y" is already the dropped one`) {
 		t.Error(err)
 	}
 }
@@ -244,7 +249,8 @@ func TestRowsThatComeOnce(t *testing.T) {
 	if err != nil || e.Rows != 120 {
 		t.Errorf("%+v, %v", e, err)
 	}
-	_, err = Evaluate(context.Background(), "model", "-", Options{Input: strings.NewReader(strings.Replace(text, "\n40,", "\nforty,", 1) + "x,1,red,1,1,no\n")})
+	_, err = Evaluate(context.Background(), "model", "-", Options{Input: strings.NewReader(strings.Replace(text, "\n40,",
+		"\nforty,", 1) + "x,1,red,1,1,no\n")})
 	if err == nil || err.Error() != `standard input:122: column a: "x" is not a number` {
 		t.Error(err)
 	}
@@ -278,8 +284,8 @@ func (e *endless) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// ahead looks how far the input is before the output, and what is held when half of it is written and later: the least of
-// several looks, as blocks come and go.
+// ahead looks how far the input is before the output, and what is held when half of it is written
+// and later: the least of several looks, as blocks come and go.
 type ahead struct {
 	in            *endless
 	written, most int
@@ -350,13 +356,15 @@ func TestKeep(t *testing.T) {
 	modelOf(t, class, ", drop: [w, g]")
 	put(t, "new.csv", "id,c,g,b,w,a\n\"7,\"\"x\"\"\",red,u,?,1,2\n é ,blue,v,1.5,1,\n")
 	got := predicted(t, "new.csv", Options{Keep: []string{"id", "g", "c", "b"}})
-	for _, want := range []string{"row,id,g,c,b,prediction,probability_no,probability_yes\n0,\"7,\"\"x\"\"\",u,red,,", "\n1,é,v,blue,1.5,"} {
+	for _, want := range []string{"row,id,g,c,b,prediction,probability_no,probability_yes\n0,\"7,\"\"x\"\"\",u,red,,",
+		"\n1,é,v,blue,1.5,"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
 	put(t, "many.csv", sample(5000, class))
-	if ids := cut(t, predicted(t, "many.csv", Options{Keep: []string{"g"}}), "g"); len(ids) != 5000 || ids[4999] != "1249" || ids[4] != "1" {
+	if ids := cut(t, predicted(t, "many.csv", Options{Keep: []string{"g"}}), "g"); len(ids) != 5000 ||
+		ids[4999] != "1249" || ids[4] != "1" {
 		t.Errorf("%d ids, %v …", len(ids), ids[:5])
 	}
 	for keep, want := range map[string]string{
@@ -399,7 +407,8 @@ func TestColumnsOfNewRows(t *testing.T) {
 		"a,b,c\n1,2,x\nx,1,y":  `bad.csv:3: column a: "x" is not a number`,
 	} {
 		put(t, "bad.csv", text)
-		if _, err := Predict(context.Background(), "model", "bad.csv", io.Discard, Options{}); err == nil || err.Error() != want {
+		if _, err := Predict(context.Background(), "model", "bad.csv", io.Discard, Options{}); err == nil ||
+			err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -444,7 +453,8 @@ func TestPredictionsAreWholeLines(t *testing.T) {
 		if err := os.Link(out, "link"); err != nil {
 			t.Skip(err)
 		}
-		if _, err := PredictFile(context.Background(), "model", "bad.csv", "link", Options{}); err == nil || !strings.Contains(err.Error(), "take another name") {
+		if _, err := PredictFile(context.Background(), "model", "bad.csv", "link", Options{}); err == nil ||
+			!strings.Contains(err.Error(), "take another name") {
 			t.Error(err)
 		}
 		os.Remove("link")
@@ -454,9 +464,11 @@ func TestPredictionsAreWholeLines(t *testing.T) {
 // saved fits a pipeline to rows and saves it as a program would that knows no experiments.
 func saved(t *testing.T, rows datasets.Set) {
 	t.Helper()
-	p := pipeline.Steps(transformer.NewImpute(), transformer.NewStandardize(), transformer.NewRFF()).Then(estimator.NewRidge())
+	p := pipeline.Steps(transformer.NewImpute(), transformer.NewStandardize(),
+		transformer.NewRFF()).Then(estimator.NewRidge())
 	if len(rows.Schema.Classes()) > 0 {
-		p = pipeline.Steps(transformer.NewImpute(), transformer.NewStandardize(), transformer.NewRFF()).Then(estimator.NewLogistic())
+		p = pipeline.Steps(transformer.NewImpute(), transformer.NewStandardize(),
+			transformer.NewRFF()).Then(estimator.NewLogistic())
 	}
 	fitted, err := p.Fit(context.Background(), rows)
 	if err != nil {
@@ -494,14 +506,16 @@ func TestModelsOfPrograms(t *testing.T) {
 		}
 	}
 	put(t, "na.csv", strings.ReplaceAll(sample(120, class), "?", "NA"))
-	if _, err := Predict(context.Background(), "model", "na.csv", io.Discard, others); err == nil || err.Error() != `na.csv:5: column b: "NA" is not a number; if it denotes a missing value, add it to missing` {
+	if _, err := Predict(context.Background(), "model", "na.csv", io.Discard, others); err == nil ||
+		err.Error() != `na.csv:5: column b: "NA" is not a number; if it denotes a missing value, add it to missing` {
 		t.Error(err)
 	}
 	others.Missing = []string{"NA"}
 	if got := predicted(t, "na.csv", others); got != output {
 		t.Error("a marker of these rows changes the predictions")
 	}
-	if e, err := Evaluate(context.Background(), "model", "rows.csv", others); err != nil || e.Task != "classification" || e.Scores["accuracy"] == 0 {
+	if e, err := Evaluate(context.Background(), "model", "rows.csv", others); err != nil || e.Task != "classification" ||
+		e.Scores["accuracy"] == 0 {
 		t.Errorf("%+v, %v", e, err)
 	}
 }
@@ -541,7 +555,8 @@ func TestModelsOfPlainMatrices(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 	predicted(t, "three.csv", Options{Drop: []string{"y"}})
-	if _, err := Evaluate(context.Background(), "model", "two.csv", Options{}); err == nil || !strings.Contains(err.Error(), "has no target name") {
+	if _, err := Evaluate(context.Background(), "model", "two.csv", Options{}); err == nil ||
+		!strings.Contains(err.Error(), "has no target name") {
 		t.Error(err)
 	}
 }
@@ -566,7 +581,8 @@ func TestPredictSparseRows(t *testing.T) {
 		t.Errorf("without labels it predicts\n%s", got)
 	}
 	for _, o := range []Options{{Drop: []string{"1"}}, {Keep: []string{"1"}}} {
-		if _, err := Predict(context.Background(), "model", "rows.svm", io.Discard, o); err == nil || !strings.Contains(err.Error(), "no names by which") {
+		if _, err := Predict(context.Background(), "model", "rows.svm", io.Discard, o); err == nil ||
+			!strings.Contains(err.Error(), "no names by which") {
 			t.Error(err)
 		}
 	}
@@ -584,7 +600,8 @@ func TestNoHeaderAndNoTarget(t *testing.T) {
 		put(t, "rows.csv", with.String())
 		put(t, "new.csv", without.String())
 		names := map[bool][]string{true: {"y", "id", "a", "b"}, false: {"x0", "x1", "x2", "x3"}}[strings.Contains(csv, "y")]
-		execute(t, spec(t, "data: {train: rows.csv, csv: "+csv+", target: "+names[0]+", drop: ["+names[1]+"]}\npipeline: [standardize, {rff: {features: 20}}, logistic]\noutput: {dir: out}\n"))
+		execute(t, spec(t, "data: {train: rows.csv, csv: "+csv+", target: "+names[0]+", drop: ["+names[1]+
+			"]}\npipeline: [standardize, {rff: {features: 20}}, logistic]\noutput: {dir: out}\n"))
 		if err := os.Rename("out/model.bochner", "model"); err != nil {
 			t.Fatal(err)
 		}
@@ -595,7 +612,8 @@ func TestNoHeaderAndNoTarget(t *testing.T) {
 		}
 		yes := true
 		put(t, "named.csv", strings.Join([]string{names[1], names[2], names[3]}, ",")+"\n"+without.String())
-		if got := predicted(t, "named.csv", Options{Header: &yes}); fmt.Sprint(cut(t, got, "prediction")) != fmt.Sprint(want) {
+		if got := predicted(t, "named.csv", Options{Header: &yes}); fmt.Sprint(cut(t, got,
+			"prediction")) != fmt.Sprint(want) {
 			t.Errorf("%s: with a header it predicts\n%.200s", csv, got)
 		}
 		put(t, "short.csv", "1,2\n")

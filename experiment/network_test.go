@@ -11,7 +11,8 @@ func TestNetworkSaysWhichInputsMatter(t *testing.T) {
 		t.Fatalf("%+v, %v", m.Relevance, err)
 	}
 	inputs := m.Relevance[0].Inputs
-	if len(inputs) != 4 || inputs[0].Relevance != 1 || inputs[0].Name[:5] != "petal" || inputs[1].Name[:5] != "petal" || inputs[3].Relevance <= 0 {
+	if len(inputs) != 4 || inputs[0].Relevance != 1 || inputs[0].Name[:5] != "petal" || inputs[1].Name[:5] != "petal" ||
+		inputs[3].Relevance <= 0 {
 		t.Errorf("%+v", inputs)
 	}
 }

@@ -35,7 +35,8 @@ func TestPipes(t *testing.T) {
 	if _, err := Run(context.Background(), s, Options{}); err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("a run: %v", err)
 	}
-	if _, err := scaffold.Experiment(context.Background(), "rows.csv", scaffold.Options{}); err == nil || !strings.HasSuffix(err.Error(), want) {
+	if _, err := scaffold.Experiment(context.Background(), "rows.csv", scaffold.Options{}); err == nil ||
+		!strings.HasSuffix(err.Error(), want) {
 		t.Errorf("a draft: %v", err)
 	}
 }

@@ -61,8 +61,10 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		return Plan{}, err
 	}
 	p := Plan{
-		Name: spec.Name, Task: string(parts.Task), Rows: count, Features: train.Cols(), Stream: dataload.Streams(spec, parts.Train),
-		Candidates: 1, Fits: 1, Available: memory.Available(), Shared: []string{}, Warnings: append([]string{}, parts.Warnings...),
+		Name: spec.Name, Task: string(parts.Task), Rows: count, Features: train.Cols(),
+		Stream:     dataload.Streams(spec, parts.Train),
+		Candidates: 1, Fits: 1, Available: memory.Available(), Shared: []string{},
+		Warnings: append([]string{}, parts.Warnings...),
 	}
 	if err := checkLevel(spec, train.Shape()); err != nil {
 		return Plan{}, err
@@ -117,7 +119,8 @@ func byPasses(ctx context.Context, p pipeline.Pipeline, source datasets.Source) 
 }
 
 // outlines returns a placeholder with the shape of the training rows, and the numbers of rows.
-func outlines(ctx context.Context, spec Spec, parts *dataload.Parts) (train datasets.Set, count result.Rows, err error) {
+func outlines(ctx context.Context, spec Spec, parts *dataload.Parts) (train datasets.Set, count result.Rows,
+	err error) {
 	if train, err = dataload.Outline(ctx, parts.Train, spec.Search != nil); err != nil {
 		return train, count, err
 	}

@@ -21,13 +21,14 @@ func TestPlanOfEverySearch(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(240, class))
 	for name, more := range map[string][]Override{
-		"one fit":       {set("search", "")},
-		"streamed":      {set("search", ""), set("data.stream", "always")},
-		"a grid":        nil,
-		"random":        {set("search.random", "4")},
-		"a budget":      {set("search.budget", "1m")},
-		"halving":       {set("search.halving.min_resources", "20")},
-		"all of it":     {set("search.random", "5"), set("search.budget", "1m"), set("search.halving.min_resources", "10"), set("search.halving.resource", "rff.features")},
+		"one fit":  {set("search", "")},
+		"streamed": {set("search", ""), set("data.stream", "always")},
+		"a grid":   nil,
+		"random":   {set("search.random", "4")},
+		"a budget": {set("search.budget", "1m")},
+		"halving":  {set("search.halving.min_resources", "20")},
+		"all of it": {set("search.random", "5"), set("search.budget", "1m"), set("search.halving.min_resources", "10"),
+			set("search.halving.resource", "rff.features")},
 		"leave one out": {set("search.folds", "7")},
 	} {
 		p, err := NewPlan(context.Background(), spec(t, halved, more...))
@@ -88,7 +89,8 @@ func TestPlanOfManyClasses(t *testing.T) {
 			if err != nil || !errors.Is(p.Refusal(), ErrTooLarge) || p.Bytes < 8*3000*30_000_000 {
 				t.Fatalf("%s: %d bytes, %v", model, p.Bytes, err)
 			}
-			if _, err := Run(context.Background(), s, Options{}); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "insufficient memory") {
+			if _, err := Run(context.Background(), s, Options{}); !errors.Is(err, ErrTooLarge) ||
+				!strings.Contains(err.Error(), "insufficient memory") {
 				t.Errorf("%s: the run says %v", model, err)
 			}
 			set, err := openSet(t, s)

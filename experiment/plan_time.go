@@ -36,7 +36,8 @@ var errEnough = errors.New("enough rows")
 
 // timeSamples measures the search and the final fit on samples of doubling size, and returns the
 // shared work of the candidates. It returns no samples if the smallest cannot be fitted in time.
-func timeSamples(ctx context.Context, spec Spec, parts *dataload.Parts, all, candidates int) (samples []PlanSample, shared []string, err error) {
+func timeSamples(ctx context.Context, spec Spec, parts *dataload.Parts, all, candidates int) (samples []PlanSample,
+	shared []string, err error) {
 	limited, cancel := context.WithTimeout(ctx, sampleLimit)
 	defer cancel()
 	for n := firstSample; ; n *= 2 {
@@ -62,7 +63,8 @@ func timeSamples(ctx context.Context, spec Spec, parts *dataload.Parts, all, can
 
 // totalSeconds extrapolates the time of the last sample to all rows by a power law, and adds the
 // passes over the file. It excludes the report.
-func totalSeconds(samples []PlanSample, spec Spec, parts *dataload.Parts, all, candidates int, opening time.Duration) float64 {
+func totalSeconds(samples []PlanSample, spec Spec, parts *dataload.Parts, all, candidates int,
+	opening time.Duration) float64 {
 	seconds := extrapolated(samples, all) * max(1, float64(candidates)/maxSampleGrid)
 	if spec.Search != nil && spec.Search.Budget > 0 {
 		seconds = min(seconds, time.Duration(spec.Search.Budget).Seconds())
@@ -91,7 +93,8 @@ func extrapolated(samples []PlanSample, rows int) float64 {
 
 // tryOut runs the search, the fit and the predictions on a sample. It draws a random subset of many
 // candidates. It returns their shared work.
-func tryOut(ctx context.Context, spec Spec, task datasets.Task, set datasets.Set, candidates int) (shared []string, err error) {
+func tryOut(ctx context.Context, spec Spec, task datasets.Task, set datasets.Set, candidates int) (shared []string,
+	err error) {
 	var model estimator.Predictor
 	if spec.Search == nil {
 		model, err = finalPipeline(spec, spec.Pipeline, set.Shape(), false).Fit(ctx, set)

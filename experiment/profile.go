@@ -37,7 +37,8 @@ func constantWarnings(p profile.Profile) (warnings []string) {
 		warnings = append(warnings, fmt.Sprintf("the target %s has %s, so that the model can only predict it; name another target with data.target, or give more rows", suggest.List(names), in))
 	}
 	if names := constants(p.Columns); len(names) > 0 {
-		warnings = append(warnings, "the same in all training rows, so that nothing is learned from them: "+suggest.List(names))
+		warnings = append(warnings, "the same in all training rows, so that nothing is learned from them: "+
+			suggest.List(names))
 	}
 	return warnings
 }
@@ -45,7 +46,8 @@ func constantWarnings(p profile.Profile) (warnings []string) {
 // constants returns the names of the columns that have one value in all rows.
 func constants(columns []profile.Column) (names []string) {
 	for _, c := range columns {
-		same := c.Kind == "numeric" && c.Min == c.Max || c.Kind == "categorical" && len(c.Categories) == 1 && c.OtherCategories == 0
+		same := c.Kind == "numeric" && c.Min == c.Max || c.Kind == "categorical" && len(c.Categories) == 1 &&
+			c.OtherCategories == 0
 		if same && c.Missing == 0 {
 			names = append(names, c.Name)
 		}

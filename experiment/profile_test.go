@@ -26,8 +26,8 @@ pipeline:
 output: {dir: out}
 `
 
-// A run describes the rows that it has learned from, in memory, from a stream and where it holds some out, in its result
-// and in its model file.
+// A run describes the rows that it has learned from, in memory, from a stream and where it holds
+// some out, in its result and in its model file.
 func TestRunsDescribeTheirRows(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(300, class))
@@ -66,7 +66,8 @@ func TestRunsDescribeTheirRows(t *testing.T) {
 func TestEvaluateComparesRows(t *testing.T) {
 	modelOf(t, class, "")
 	same, err := Evaluate(context.Background(), "model", "rows.csv", Options{})
-	if err != nil || same.Drift == nil || len(same.Drift.Drifted()) != 0 || same.Drift.Rows != 120 || same.Drift.TrainingRows != 120 {
+	if err != nil || same.Drift == nil || len(same.Drift.Drifted()) != 0 || same.Drift.Rows != 120 ||
+		same.Drift.TrainingRows != 120 {
 		t.Fatalf("the same rows: %+v (%v)", same.Drift, err)
 	}
 	text, err := os.ReadFile("rows.csv")
@@ -100,7 +101,8 @@ func TestEvaluateComparesRows(t *testing.T) {
 		if found["a"].OutOfRange != 1 || found["b"].Missing != 1 || found["c"].Unknown != 0.5 || len(found) < 3 {
 			t.Errorf("%s: %+v", path, e.Drift)
 		}
-		if got := strings.Join(e.Warnings, "\n"); !strings.Contains(got, `column "b" is missing in all rows`) || !strings.Contains(got, `column "c" has unknown categories in 50 % of the rows`) {
+		if got := strings.Join(e.Warnings, "\n"); !strings.Contains(got, `column "b" is missing in all rows`) ||
+			!strings.Contains(got, `column "c" has unknown categories in 50 % of the rows`) {
 			t.Error(got)
 		}
 	}
@@ -133,8 +135,10 @@ func TestProfilesInModelFiles(t *testing.T) {
 	if err != nil || h.Profile == "" {
 		t.Fatal(h.Profile, err)
 	}
-	for text, wrong := range map[string]bool{"": false, h.Profile: false, "{}": true, "no": true, h.Profile + h.Profile: true,
-		strings.Replace(h.Profile, `"rows":120`, `"rows":-1`, 1): true, strings.Replace(h.Profile, `"name":"a"`, `"name":"z"`, 1): true} {
+	for text, wrong := range map[string]bool{"": false, h.Profile: false, "{}": true, "no": true,
+		h.Profile + h.Profile: true,
+		strings.Replace(h.Profile, `"rows":120`, `"rows":-1`, 1):  true,
+		strings.Replace(h.Profile, `"name":"a"`, `"name":"z"`, 1): true} {
 		h.Profile = text
 		if err := model.WriteFile("changed", h, a); err != nil {
 			t.Fatal(err)
@@ -163,7 +167,10 @@ func TestConstantTarget(t *testing.T) {
 		put(t, "train.csv", "a,y\n"+rows)
 		s := spec(t, "data: {train: train.csv, target: y, task: regression, missing_target: drop}\npipeline: [standardize, ridge]\noutput: {dir: out}\n")
 		found, err := Run(context.Background(), s, Options{Force: true})
-		if err != nil || !slices.ContainsFunc(found.Warnings, func(w string) bool { return strings.Contains(w, want+", so that") }) {
+		if err != nil || !slices.ContainsFunc(found.Warnings, func(w string) bool {
+			return strings.Contains(w,
+				want+", so that")
+		}) {
 			t.Errorf("%v, warnings %q, want %q", err, found.Warnings, want)
 		}
 	}

@@ -56,7 +56,8 @@ func (w *watch) see(p gridsearch.Progress) {
 			w.round = w.now()
 		}
 	}
-	s.Fits, s.Of, s.Candidates, s.Metric, s.Folds, s.Best, s.Settings = p.Done, p.Total, p.Scored, p.Metric, p.Folds, p.Best, p.Settings
+	s.Fits, s.Of, s.Candidates, s.Metric, s.Folds, s.Best, s.Settings = p.Done, p.Total, p.Scored, p.Metric, p.Folds,
+		p.Best, p.Settings
 	w.at = w.now()
 	w.printf()
 }

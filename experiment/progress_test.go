@@ -24,7 +24,8 @@ func TestWatch(t *testing.T) {
 	}
 	for done := 1; done <= 100; done++ {
 		clock = clock.Add(time.Second)
-		w.see(gridsearch.Progress{Done: done, Total: 100, Scored: done / 5, Folds: 5, Best: 0.5, Settings: "a=1", Metric: "r2"})
+		w.see(gridsearch.Progress{Done: done, Total: 100, Scored: done / 5, Folds: 5, Best: 0.5, Settings: "a=1",
+			Metric: "r2"})
 		whole := (last.Elapsed + last.Left).Seconds()
 		if math.Abs(whole-100) > 1e-6 {
 			t.Fatalf("after %d fits the whole is to take %v s", done, whole)
@@ -66,12 +67,16 @@ func TestRunTellsOfItsSearch(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", measured(200))
 	var all []SearchProgress
-	r, err := Run(context.Background(), spec(t, reported), Options{Searching: func(s SearchProgress) { all = append(all, s) }})
+	r, err := Run(context.Background(), spec(t, reported), Options{Searching: func(s SearchProgress) {
+		all = append(all,
+			s)
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	last := all[len(all)-1]
-	if last.Fits != 24 || last.Of != 24 || last.Candidates != 8 || last.Metric != "r2" || math.Abs(last.Best-r.Search.Best.Mean) > 1e-12 || last.Settings == "" || last.Folds != 3 {
+	if last.Fits != 24 || last.Of != 24 || last.Candidates != 8 || last.Metric != "r2" ||
+		math.Abs(last.Best-r.Search.Best.Mean) > 1e-12 || last.Settings == "" || last.Folds != 3 {
 		t.Errorf("%+v, best %+v", last, r.Search.Best)
 	}
 }

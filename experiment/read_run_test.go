@@ -27,7 +27,8 @@ func TestReportOfAFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(read.Search.All) != 8 || read.Search.All[3].Params["rff.features"] != 20 || len(read.Search.All[0].Folds) != 3 || read.Spec != text(t, "out/spec.yaml") {
+	if len(read.Search.All) != 8 || read.Search.All[3].Params["rff.features"] != 20 ||
+		len(read.Search.All[0].Folds) != 3 || read.Spec != text(t, "out/spec.yaml") {
 		t.Errorf("%+v", read.Search.All)
 	}
 	if err := os.Remove("out/report.html"); err != nil {
@@ -37,7 +38,8 @@ func TestReportOfAFolder(t *testing.T) {
 	if err != nil || path != "out/report.html" || text(t, "out/report.html") != written {
 		t.Errorf("the page made again from %s is another one: %v", path, err)
 	}
-	for _, words := range []string{"rff.gamma", "features 20", "Learning curve", "Permutation importance", "Partial dependence on a", "linear model", "alpha"} {
+	for _, words := range []string{"rff.gamma", "features 20", "Learning curve", "Permutation importance",
+		"Partial dependence on a", "linear model", "alpha"} {
 		if !strings.Contains(written, words) {
 			t.Errorf("the page does not say %q", words)
 		}
@@ -48,7 +50,8 @@ func TestReportOfAFolder(t *testing.T) {
 func TestReportAskedFor(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", measured(300))
-	r := execute(t, spec(t, reported, set("report.html", "false"), set("report.importance.repeats", "0"), set("report.learning_curve.points", "0")))
+	r := execute(t, spec(t, reported, set("report.html", "false"), set("report.importance.repeats", "0"),
+		set("report.learning_curve.points", "0")))
 	if r.Importance != nil || r.LearningCurve != nil || r.Effects != nil || len(r.Baselines) != 2 {
 		t.Errorf("%+v", r.Findings)
 	}
@@ -59,7 +62,8 @@ func TestReportAskedFor(t *testing.T) {
 	if len(r.LearningCurve.Rows) != 3 || r.LearningCurve.Rows[2] != 210 || r.On != "test" {
 		t.Errorf("%+v", r.LearningCurve)
 	}
-	if _, err := Report("nowhere"); err == nil || !strings.Contains(err.Error(), "nowhere is not the directory of a finished run: no result.json") {
+	if _, err := Report("nowhere"); err == nil || !strings.Contains(err.Error(),
+		"nowhere is not the directory of a finished run: no result.json") {
 		t.Error(err)
 	}
 	put(t, "out/cv_results.csv", "a,b\n1,2\n")
@@ -79,7 +83,8 @@ func TestReportsOfStreamsTakeSamples(t *testing.T) {
 	put(t, "rows.csv", measured(300))
 	put(t, "more.csv", measured(2500))
 	for _, stream := range []string{"always", "never"} {
-		document := "data: {train: rows.csv, test: more.csv, target: y, stream: " + stream + "}\npipeline: [standardize, ridge]\noutput: {dir: out}\n"
+		document := "data: {train: rows.csv, test: more.csv, target: y, stream: " + stream +
+			"}\npipeline: [standardize, ridge]\noutput: {dir: out}\n"
 		r, err := Run(context.Background(), spec(t, document), Options{Force: true})
 		if err != nil {
 			t.Fatal(err)

@@ -23,7 +23,8 @@ func sales(n int) string {
 		if i%7 == 4 {
 			price = ""
 		}
-		fmt.Fprintf(&b, "%s;%d/%d/2023 10:30;1.%03d,5;%s\n", []string{"Köln", "München", "Ulm"}[i%3], 1+i%28, 1+i%12, i, price)
+		fmt.Fprintf(&b, "%s;%d/%d/2023 10:30;1.%03d,5;%s\n", []string{"Köln", "München", "Ulm"}[i%3], 1+i%28, 1+i%12, i,
+			price)
 	}
 	return b.String()
 }
@@ -77,7 +78,8 @@ func TestRunOfAFileFromElsewhere(t *testing.T) {
 	if r.Test["r2"] < 0.8 {
 		t.Errorf("r2 is %v", r.Test["r2"])
 	}
-	if text := strings.Join(r.Warnings, "\n"); !strings.Contains(text, "sales.csv: 20 of 140 rows have no target and are left out") {
+	if text := strings.Join(r.Warnings, "\n"); !strings.Contains(text,
+		"sales.csv: 20 of 140 rows have no target and are left out") {
 		t.Errorf("the warnings are %q", text)
 	}
 	m, err := Inspect("out/model.bochner")
@@ -144,7 +146,8 @@ func TestFaultsOfReading(t *testing.T) {
 		{"latin-1", "utf-8", "sales.csv:1:15: must be utf-8; set csv.encoding to one of latin-1, windows-1252, utf-16"},
 	} {
 		text := strings.Replace(salesSpec, c.old, c.new, 1)
-		if _, err := Parse(context.Background(), "spec.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Parse(context.Background(), "spec.yaml", []byte(text)); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.new, err, c.want)
 		}
 	}

@@ -13,21 +13,29 @@ import (
 func TestVersionIn(t *testing.T) {
 	revision := []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}}
 	dependency := func(replace *debug.Module) []*debug.Module {
-		return []*debug.Module{{Path: "example.org/other", Version: "v9.0.0"}, {Path: module, Version: "v0.0.0", Replace: replace}}
+		return []*debug.Module{{Path: "example.org/other", Version: "v9.0.0"},
+			{Path: module, Version: "v0.0.0", Replace: replace}}
 	}
 	for name, c := range map[string]struct {
 		info *debug.BuildInfo
 		want string
 	}{
-		"nothing is recorded":             {nil, "devel"},
-		"the command, released":           {&debug.BuildInfo{Main: debug.Module{Path: module, Version: "v1.2.3"}, Settings: revision}, "v1.2.3"},
-		"the command, without git":        {&debug.BuildInfo{Main: debug.Module{Path: module, Version: "(devel)"}}, "devel"},
-		"the command, in a checkout":      {&debug.BuildInfo{Main: debug.Module{Path: module, Version: "(devel)"}, Settings: revision}, "devel-0123456789ab"},
-		"a module beside it":              {&debug.BuildInfo{Main: debug.Module{Path: module + "/distributed/beam"}, Deps: dependency(&debug.Module{Path: "../.."}), Settings: revision}, "devel-0123456789ab"},
-		"a module beside it, without git": {&debug.BuildInfo{Main: debug.Module{Path: module + "/distributed/beam"}, Deps: dependency(&debug.Module{Path: "../..", Version: "(devel)"})}, "devel"},
-		"a program with a release":        {&debug.BuildInfo{Main: debug.Module{Path: "example.org/program"}, Deps: dependency(nil), Settings: revision}, "v0.0.0"},
-		"a program with a folder":         {&debug.BuildInfo{Main: debug.Module{Path: "example.org/program"}, Deps: dependency(&debug.Module{Path: "../bochner"}), Settings: revision}, "devel"},
-		"a program with a fork":           {&debug.BuildInfo{Main: debug.Module{Path: "example.org/program"}, Deps: dependency(&debug.Module{Path: "example.org/fork", Version: "v1.2.4"})}, "v1.2.4"},
+		"nothing is recorded": {nil, "devel"},
+		"the command, released": {&debug.BuildInfo{Main: debug.Module{Path: module, Version: "v1.2.3"},
+			Settings: revision}, "v1.2.3"},
+		"the command, without git": {&debug.BuildInfo{Main: debug.Module{Path: module, Version: "(devel)"}}, "devel"},
+		"the command, in a checkout": {&debug.BuildInfo{Main: debug.Module{Path: module, Version: "(devel)"},
+			Settings: revision}, "devel-0123456789ab"},
+		"a module beside it": {&debug.BuildInfo{Main: debug.Module{Path: module + "/distributed/beam"},
+			Deps: dependency(&debug.Module{Path: "../.."}), Settings: revision}, "devel-0123456789ab"},
+		"a module beside it, without git": {&debug.BuildInfo{Main: debug.Module{Path: module + "/distributed/beam"},
+			Deps: dependency(&debug.Module{Path: "../..", Version: "(devel)"})}, "devel"},
+		"a program with a release": {&debug.BuildInfo{Main: debug.Module{Path: "example.org/program"},
+			Deps: dependency(nil), Settings: revision}, "v0.0.0"},
+		"a program with a folder": {&debug.BuildInfo{Main: debug.Module{Path: "example.org/program"},
+			Deps: dependency(&debug.Module{Path: "../bochner"}), Settings: revision}, "devel"},
+		"a program with a fork": {&debug.BuildInfo{Main: debug.Module{Path: "example.org/program"},
+			Deps: dependency(&debug.Module{Path: "example.org/fork", Version: "v1.2.4"})}, "v1.2.4"},
 	} {
 		if got := versionIn(c.info); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -62,11 +70,16 @@ func TestResultsOfHugeTargets(t *testing.T) {
 		rows  string
 		model string
 	}{
-		"one of 1e80":    {rows(func(i int, y float64) float64 { return map[bool]float64{true: 1e80, false: y}[i == 60] }), "ridge"},
-		"one of 1e154":   {rows(func(i int, y float64) float64 { return map[bool]float64{true: 1e154, false: y}[i == 60] }), "kernel_ridge"},
-		"intervals":      {rows(func(i int, y float64) float64 { return map[bool]float64{true: 1e154, false: y}[i == 60] }), "intervals: {estimator: ridge}"},
-		"all of 1e307":   {rows(func(i int, _ float64) float64 { return float64(i%2*2-1) * float64(i%13+1) * 1e306 }), "intervals: {estimator: ridge}"},
-		"a searched one": {rows(func(i int, y float64) float64 { return map[bool]float64{true: 1e154, false: y}[i == 60] }), "ridge\nsearch: {grid: {ridge.alpha: [1.0, 10.0]}, folds: 3}"},
+		"one of 1e80": {rows(func(i int, y float64) float64 { return map[bool]float64{true: 1e80, false: y}[i == 60] }),
+			"ridge"},
+		"one of 1e154": {rows(func(i int, y float64) float64 { return map[bool]float64{true: 1e154, false: y}[i == 60] }),
+			"kernel_ridge"},
+		"intervals": {rows(func(i int, y float64) float64 { return map[bool]float64{true: 1e154, false: y}[i == 60] }),
+			"intervals: {estimator: ridge}"},
+		"all of 1e307": {rows(func(i int, _ float64) float64 { return float64(i%2*2-1) * float64(i%13+1) * 1e306 }),
+			"intervals: {estimator: ridge}"},
+		"a searched one": {rows(func(i int, y float64) float64 { return map[bool]float64{true: 1e154, false: y}[i == 60] }),
+			"ridge\nsearch: {grid: {ridge.alpha: [1.0, 10.0]}, folds: 3}"},
 	} {
 		put(t, "rows.csv", c.rows)
 		s := spec(t, "data: {train: rows.csv, target: y, split: {test: 0.3}}\npipeline:\n- standardize\n- "+c.model+"\n")

@@ -31,7 +31,8 @@ func TestRowsOfTheFile(t *testing.T) {
 			"a search":  {set("search.grid.logistic.C", "[1, 2]")},
 		} {
 			_, err := Run(context.Background(), spec(t, text, append(more, set("seed", seed))...), Options{Force: true})
-			if want := fmt.Sprintf("row %d, column x0: 1e+308 is too large", bad); err == nil || !strings.Contains(err.Error(), want) {
+			if want := fmt.Sprintf("row %d, column x0: 1e+308 is too large", bad); err == nil ||
+				!strings.Contains(err.Error(), want) {
 				t.Errorf("%s, seed %s: %v, want %s", name, seed, err, want)
 			} else {
 				seen[err.Error()] = true

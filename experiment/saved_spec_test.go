@@ -28,7 +28,8 @@ func TestSavedSpecIsWhatWasFitted(t *testing.T) {
 	rff.Features, rff.Gamma = 32, transformer.FixedGamma(1e-6)
 	base := pipeline.Steps(pipeline.NewUnion(rff)).Then(estimator.NewLogistic())
 	search := gridsearch.NewSearch(base,
-		gridsearch.Axis{Path: "union.rff.gamma", Values: []any{1e-6, "scale"}}, gridsearch.Axis{Path: "logistic.C", Values: []any{1e-6, 10.0}})
+		gridsearch.Axis{Path: "union.rff.gamma", Values: []any{1e-6, "scale"}},
+		gridsearch.Axis{Path: "logistic.C", Values: []any{1e-6, 10.0}})
 	fitted, err := search.Fit(ctx, data)
 	if err != nil {
 		t.Fatal(err)

@@ -47,8 +47,11 @@ var drafts = []struct {
 		lines: []string{"  drop:", "    - id # counts the rows"}, remark: "Column id is dropped: counts the rows.",
 	},
 	{
-		name:  "a number of the row without its name and in no order",
-		text:  rowsOf("ref,a,y", 200, func(i int) string { return fmt.Sprintf("%d,%d,%s", 1+shuffled(i, 200), i*7%13, yesNo[i/100]) }),
+		name: "a number of the row without its name and in no order",
+		text: rowsOf("ref,a,y", 200, func(i int) string {
+			return fmt.Sprintf("%d,%d,%s", 1+shuffled(i, 200), i*7%13,
+				yesNo[i/100])
+		}),
 		lines: []string{"    - ref # a number of the row: almost none occurs twice"},
 	},
 	{
@@ -57,13 +60,19 @@ var drafts = []struct {
 		lines: []string{"    - x0 # counts the rows"},
 	},
 	{
-		name:  "customers with several rows each",
-		text:  rowsOf("customer_id,a,y", 400, func(i int) string { return fmt.Sprintf("%d,%d,%s", 100+i%80*31, i*7%13, yesNo[i%3/2]) }),
+		name: "customers with several rows each",
+		text: rowsOf("customer_id,a,y", 400, func(i int) string {
+			return fmt.Sprintf("%d,%d,%s", 100+i%80*31, i*7%13,
+				yesNo[i%3/2])
+		}),
 		lines: []string{"    - customer_id # called like an identifier, 80 different values; `group: customer_id` instead keeps the rows of one together"},
 	},
 	{
-		name:  "shops with many rows each",
-		text:  rowsOf("shop_id,a,y", 400, func(i int) string { return fmt.Sprintf("%d,%d,%s", 10+i%7, i*7%13, yesNo[i%3/2]) }),
+		name: "shops with many rows each",
+		text: rowsOf("shop_id,a,y", 400, func(i int) string {
+			return fmt.Sprintf("%d,%d,%s", 10+i%7, i*7%13,
+				yesNo[i%3/2])
+		}),
 		lines: []string{"  kinds:", "    shop_id: categorical # called like an identifier: its numbers are names"},
 	},
 	{
@@ -100,33 +109,46 @@ var drafts = []struct {
 		text: rowsOf("a,y", 4000, func(i int) string {
 			return fmt.Sprintf("%s,%s", []string{fmt.Sprint(i * 7 % 13), ""}[i/3999], yesNo[i/3000])
 		}),
-		lines: []string{"  task: classification # 2 classes: no 75.0 %, yes 25.0 %", "  split: {test: 0.2, stratify: true} # or  test: FILE", "# Missing values in a (1).", "  - impute: {strategy: median}"},
+		lines: []string{"  task: classification # 2 classes: no 75.0 %, yes 25.0 %",
+			"  split: {test: 0.2, stratify: true} # or  test: FILE", "# Missing values in a (1).",
+			"  - impute: {strategy: median}"},
 	},
 	{
-		name:  "a target that is missing in some rows",
-		text:  rowsOf("a,y", 60, func(i int) string { return fmt.Sprintf("%d,%s", i*7%13, []string{"no", "yes", "?"}[i%12/5]) }),
-		lines: []string{"  missing_target: drop # 10 of 60 rows have no value of it", "  csv: {missing: '?'}", "  task: classification # 2 classes: no 50.0 %, yes 50.0 %"},
+		name: "a target that is missing in some rows",
+		text: rowsOf("a,y", 60, func(i int) string {
+			return fmt.Sprintf("%d,%s", i*7%13,
+				[]string{"no", "yes", "?"}[i%12/5])
+		}),
+		lines: []string{"  missing_target: drop # 10 of 60 rows have no value of it", "  csv: {missing: '?'}",
+			"  task: classification # 2 classes: no 50.0 %, yes 50.0 %"},
 	},
 	{
-		name:   "one bad value of the target",
-		text:   after(rowsOf("a,y", 60, func(i int) string { return fmt.Sprintf("%d,%d.5", i*7%13, i) }), 17, "3,unknown"),
-		lines:  []string{"  missing_target: drop # 1 of 60 rows have no value of it", "  csv: {missing: unknown}", "  task: regression", `  # ! The target: 1 of 60 values are no numbers, such as "unknown" on line 17; they are taken for missing values.`},
+		name: "one bad value of the target",
+		text: after(rowsOf("a,y", 60, func(i int) string { return fmt.Sprintf("%d,%d.5", i*7%13, i) }), 17, "3,unknown"),
+		lines: []string{"  missing_target: drop # 1 of 60 rows have no value of it", "  csv: {missing: unknown}",
+			"  task: regression", `  # ! The target: 1 of 60 values are no numbers, such as "unknown" on line 17; they are taken for missing values.`},
 		remark: `such as "unknown" on line 17`,
 	},
 	{
-		name:  "a few words among numbers",
-		text:  after(after(rowsOf("a,y", 60, func(i int) string { return fmt.Sprintf("%d.5,%s", i*7%13, yesNo[i%2]) }), 20, "n/a,no"), 30, "-,no"),
-		lines: []string{"  csv: {missing: ['-', n/a]}", `  # ! Column a: 2 of 60 values are no numbers, such as "n/a" on line 20; they are taken for missing values.`, "# Missing values in a (2)."},
+		name: "a few words among numbers",
+		text: after(after(rowsOf("a,y", 60, func(i int) string { return fmt.Sprintf("%d.5,%s", i*7%13, yesNo[i%2]) }), 20,
+			"n/a,no"), 30, "-,no"),
+		lines: []string{"  csv: {missing: ['-', n/a]}",
+			`  # ! Column a: 2 of 60 values are no numbers, such as "n/a" on line 20; they are taken for missing values.`,
+			"# Missing values in a (2)."},
 	},
 	{
-		name:  "one class",
-		text:  rowsOf("a,y", 60, func(i int) string { return fmt.Sprintf("%d,x", i*7%13) }),
-		lines: []string{"  # ! The target: there is one class only, x: nothing to learn; name another target."}, remark: "one class only",
+		name:   "one class",
+		text:   rowsOf("a,y", 60, func(i int) string { return fmt.Sprintf("%d,x", i*7%13) }),
+		lines:  []string{"  # ! The target: there is one class only, x: nothing to learn; name another target."},
+		remark: "one class only",
 	},
 	{
-		name:  "rows of other lengths",
-		text:  after(rowsOf("a,b,y", 60, func(i int) string { return fmt.Sprintf("%d,%d,%s", i*7%13, i%5, yesNo[i%2]) }), 9, "1,2"),
-		lines: []string{"# ! line 9 must have 3 fields, got 2, and 1 rows are like that; a run refuses them"}, remark: "line 9 must have 3 fields, got 2",
+		name: "rows of other lengths",
+		text: after(rowsOf("a,b,y", 60, func(i int) string { return fmt.Sprintf("%d,%d,%s", i*7%13, i%5, yesNo[i%2]) }), 9,
+			"1,2"),
+		lines:  []string{"# ! line 9 must have 3 fields, got 2, and 1 rows are like that; a run refuses them"},
+		remark: "line 9 must have 3 fields, got 2",
 	},
 	{
 		name:   "a quote that is left open",
@@ -165,8 +187,11 @@ var drafts = []struct {
 		lines: []string{"  # ! Column a: its strings look like numbers, such as $1.00; write them without units and thousands separators to use them as numbers."},
 	},
 	{
-		name:  "Latin-1",
-		text:  latin1(rowsOf("größe,y", 60, func(i int) string { return fmt.Sprintf("%s,%s", []string{"groß", "klein"}[i%2], yesNo[i%3/2]) })),
+		name: "Latin-1",
+		text: latin1(rowsOf("größe,y", 60, func(i int) string {
+			return fmt.Sprintf("%s,%s", []string{"groß", "klein"}[i%2],
+				yesNo[i%3/2])
+		})),
 		lines: []string{"  csv: {encoding: latin-1}"},
 	},
 	{
@@ -177,8 +202,11 @@ var drafts = []struct {
 		lines: []string{"  csv: {encoding: latin-1}"},
 	},
 	{
-		name:  "Windows",
-		text:  rowsOf("a,y", 60, func(i int) string { return fmt.Sprintf("%s,%s", []string{"5 \x80", "klein"}[i%2], yesNo[i%3/2]) }),
+		name: "Windows",
+		text: rowsOf("a,y", 60, func(i int) string {
+			return fmt.Sprintf("%s,%s", []string{"5 \x80", "klein"}[i%2],
+				yesNo[i%3/2])
+		}),
 		lines: []string{"  csv: {encoding: windows-1252}"},
 	},
 	{
@@ -187,8 +215,11 @@ var drafts = []struct {
 		lines: []string{"  csv: {delimiter: ;, encoding: utf-16, decimal: ','}"},
 	},
 	{
-		name:  "dates that begin with the year",
-		text:  rowsOf("when,y", 60, func(i int) string { return fmt.Sprintf("2024-%02d-%02dT%02d:00:00,%d.5", 1+i%12, 1+i%28, i%24, i) }),
+		name: "dates that begin with the year",
+		text: rowsOf("when,y", 60, func(i int) string {
+			return fmt.Sprintf("2024-%02d-%02dT%02d:00:00,%d.5", 1+i%12, 1+i%28,
+				i%24, i)
+		}),
 		lines: []string{"  dates: # columns whose parts become numbers", "    when: [month, day, weekday, hour]"},
 		not:   []string{"order"},
 	},
@@ -203,18 +234,23 @@ var drafts = []struct {
 		lines: []string{"    when: {order: mdy, parts: [month, day, weekday]}"}, not: []string{"# !"},
 	},
 	{
-		name:  "dates of which nobody knows",
-		text:  rowsOf("when,y", 60, func(i int) string { return fmt.Sprintf("%d/%d/2024,%d.5", 1+i%12, 1+i*7%12, i) }),
-		lines: []string{"    # ! Column when: 1/1/2024 is ambiguous: the day or the month may be first; order is dmy or mdy.", "    when: {order: mdy, parts: [month, day, weekday]}"},
+		name: "dates of which nobody knows",
+		text: rowsOf("when,y", 60, func(i int) string { return fmt.Sprintf("%d/%d/2024,%d.5", 1+i%12, 1+i*7%12, i) }),
+		lines: []string{"    # ! Column when: 1/1/2024 is ambiguous: the day or the month may be first; order is dmy or mdy.",
+			"    when: {order: mdy, parts: [month, day, weekday]}"},
 	},
 	{
-		name:  "dates with full stops, and one missing in words",
-		text:  after(rowsOf("when,y", 60, func(i int) string { return fmt.Sprintf("%d.%d.2024,%d.5", 1+i%28, 1+i%12, i) }), 9, "never,2.5"),
+		name: "dates with full stops, and one missing in words",
+		text: after(rowsOf("when,y", 60, func(i int) string { return fmt.Sprintf("%d.%d.2024,%d.5", 1+i%28, 1+i%12, i) }), 9,
+			"never,2.5"),
 		lines: []string{"    when: [month, day, weekday]", "  csv: {missing: never}", "# Missing values in when (1)."},
 	},
 	{
-		name:  "zip codes",
-		text:  rowsOf("zip,a,y", 200, func(i int) string { return fmt.Sprintf("%05d,%d,%s", 1000+i%9*1001, i*7%13, yesNo[i%2]) }),
+		name: "zip codes",
+		text: rowsOf("zip,a,y", 200, func(i int) string {
+			return fmt.Sprintf("%05d,%d,%s", 1000+i%9*1001, i*7%13,
+				yesNo[i%2])
+		}),
 		lines: []string{"    zip: categorical # codes of 5 digits, some with zeros in front"},
 	},
 	{
@@ -223,15 +259,20 @@ var drafts = []struct {
 		lines: []string{"  score: roc_auc # the larger class has 95.0 % of the rows, so accuracy is uninformative"},
 	},
 	{
-		name:  "three classes far from equal",
-		text:  rowsOf("a,y", 300, func(i int) string { return fmt.Sprintf("%d,%s", i*7%13, []string{"a", "b", "c"}[(i%30+2)/30+i%60/59]) }),
-		lines: []string{"  - logistic: {C: 1.0, class_weight: balanced}", "  score: balanced_accuracy # the classes are far from equal: the mean of their recalls counts each the same"},
+		name: "three classes far from equal",
+		text: rowsOf("a,y", 300, func(i int) string {
+			return fmt.Sprintf("%d,%s", i*7%13,
+				[]string{"a", "b", "c"}[(i%30+2)/30+i%60/59])
+		}),
+		lines: []string{"  - logistic: {C: 1.0, class_weight: balanced}",
+			"  score: balanced_accuracy # the classes are far from equal: the mean of their recalls counts each the same"},
 	},
 	{
-		name:  "three rows",
-		text:  "a,y\n1,2.5\n2,3.5\n3,1.5\n",
-		lines: []string{"  # With so few rows none are set aside to test on.", "# No search: 3 rows are too few to choose parameters by."},
-		not:   []string{"split", "\nsearch:", "drop:"},
+		name: "three rows",
+		text: "a,y\n1,2.5\n2,3.5\n3,1.5\n",
+		lines: []string{"  # With so few rows none are set aside to test on.",
+			"# No search: 3 rows are too few to choose parameters by."},
+		not: []string{"split", "\nsearch:", "drop:"},
 	},
 	{
 		name:  "three rows of classes",
@@ -262,7 +303,8 @@ func TestDrafts(t *testing.T) {
 			t.Chdir(t.TempDir())
 			put(t, "rows.csv", c.text)
 			var remarks []string
-			text, err := scaffold.Experiment(context.Background(), "rows.csv", scaffold.Options{Remark: func(text string) { remarks = append(remarks, text) }})
+			text, err := scaffold.Experiment(context.Background(), "rows.csv",
+				scaffold.Options{Remark: func(text string) { remarks = append(remarks, text) }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -313,7 +355,8 @@ func TestDraftOfALongFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"2 classes: no 75.0 %, yes 25.0 %", "stratify: true", "# Missing values in a (25000).", "impute"} {
+	for _, want := range []string{"2 classes: no 75.0 %, yes 25.0 %", "stratify: true", "# Missing values in a (25000).",
+		"impute"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -331,7 +374,8 @@ func TestDraftOfARFF(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"    - id # ", "  missing_target: drop # 20 of 60 rows have no value of it", "no 50.0 %, yes 50.0 %"} {
+	for _, want := range []string{"    - id # ", "  missing_target: drop # 20 of 60 rows have no value of it",
+		"no 50.0 %, yes 50.0 %"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -356,7 +400,8 @@ func TestNoDraft(t *testing.T) {
 		{"empty.csv", "", "no rows"},
 		{"good.csv", "z", `target: no column "z"; there are a, y`},
 	} {
-		if _, err := scaffold.Experiment(context.Background(), c.path, scaffold.Options{Target: c.target}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := scaffold.Experiment(context.Background(), c.path, scaffold.Options{Target: c.target}); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.path, err, c.want)
 		}
 	}
@@ -421,7 +466,9 @@ func TestDraftOfOddNames(t *testing.T) {
 		"dates": {rowsOf(long+",y", 60, func(i int) string {
 			return fmt.Sprintf("2024-%02d-%02d,%d", 1+i%12, 1+i%28, i)
 		}), "? " + long[:50]},
-		"constant": {"x," + strings.TrimSuffix(numbered(constant), ",") + ",y\n" + strings.Repeat("1,"+strings.Repeat("5,", 40_000)+"2\n7,"+strings.Repeat("5,", 40_000)+"4\n", 3), "40000 columns have the same value in every row"},
+		"constant": {"x," + strings.TrimSuffix(numbered(constant), ",") + ",y\n" +
+			strings.Repeat("1,"+strings.Repeat("5,", 40_000)+"2\n7,"+strings.Repeat("5,", 40_000)+"4\n", 3),
+			"40000 columns have the same value in every row"},
 	} {
 		put(t, "rows.csv", c.text)
 		text, err := scaffold.Experiment(ctx, "rows.csv", scaffold.Options{})

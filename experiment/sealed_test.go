@@ -58,7 +58,8 @@ func people(n int) (all, numbers datasets.Set) {
 	all = datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: target, Columns: []datasets.Column{{Name: "age"},
 		{Name: "colour", Kind: datasets.Categorical, Categories: []string{"blue", "green", "red"}}, {Name: "gain"},
 		{Name: "size", Kind: datasets.Categorical, Categories: []string{"S", "M"}}}}}
-	return all, datasets.Set{X: Z, Y: y, Schema: datasets.Schema{Targets: target, Columns: []datasets.Column{{Name: "age"}, {Name: "gain"}}}}
+	return all, datasets.Set{X: Z, Y: y, Schema: datasets.Schema{Targets: target,
+		Columns: []datasets.Column{{Name: "age"}, {Name: "gain"}}}}
 }
 
 // sealedModels are files of models that hold every registered step and estimator, in every form.
@@ -69,7 +70,8 @@ func sealedModels(t testing.TB) map[string][]byte {
 	for i, y := range twoClasses.Y {
 		twoClasses.Y[i] = min(y, 1)
 	}
-	twoClasses.Schema.Targets = []datasets.Column{{Name: "rich", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
+	twoClasses.Schema.Targets = []datasets.Column{{Name: "rich", Kind: datasets.Categorical,
+		Categories: []string{"no", "yes"}}}
 	amounts.Schema.Targets = []datasets.Column{{Name: "amount"}}
 	several.Y, several.Targets = nil, mat.NewDense(48, 2, slices.Concat(numbers.Y, numbers.Y))
 	several.Schema.Targets = []datasets.Column{{Name: "a"}, {Name: "b"}}
@@ -81,7 +83,8 @@ func sealedModels(t testing.TB) map[string][]byte {
 	phase := rff
 	phase.Map, phase.Kernel = "phase", "rational_quadratic"
 	structured := phase
-	structured.Draw, structured.Kernel, structured.Of = "structured", "mixture", transformer.KernelParts{transformer.NewKernelPart("gaussian", 1), transformer.NewKernelPart("exponential", 2)}
+	structured.Draw, structured.Kernel, structured.Of = "structured", "mixture",
+		transformer.KernelParts{transformer.NewKernelPart("gaussian", 1), transformer.NewKernelPart("exponential", 2)}
 	bins, hashed := transformer.NewBinning(), transformer.NewBinning()
 	bins.Grids, hashed.Grids, hashed.Columns, hashed.Kernel = 3, 4, transformer.HashedColumns(12), "smooth"
 	few := bins
@@ -95,14 +98,16 @@ func sealedModels(t testing.TB) map[string][]byte {
 	group := func(columns string, steps ...transformer.Fitter) pipeline.Group {
 		return pipeline.Group{Select: strings.Fields(columns), Steps: pipeline.Steps(steps...)}
 	}
-	groups := pipeline.NewColumns(group("age", transformer.NewRobust()), group("gain", imputed, transformer.NewMinMax()), group("categorical", transformer.NewOneHot()))
+	groups := pipeline.NewColumns(group("age", transformer.NewRobust()), group("gain", imputed, transformer.NewMinMax()),
+		group("categorical", transformer.NewOneHot()))
 	groups.Remainder = "passthrough"
 	levels := pipeline.NewColumns(group("categorical", transformer.NewOrdinal()), group("age"))
 	pca := transformer.NewPCA()
 	pca.Whiten = true
 	ranks, isotonic := meta.NewTarget(estimator.NewRidge()), meta.NewCalibrated(estimator.NewRidgeClassifier())
 	ranks.Transform, ranks.Smear, isotonic.Method = "quantile", true, "isotonic"
-	scales, outer, diagonal, landmarks := transformer.NewARD(), transformer.NewRFM(), transformer.NewRFM(), transformer.NewNystroem()
+	scales, outer, diagonal, landmarks := transformer.NewARD(), transformer.NewRFM(), transformer.NewRFM(),
+		transformer.NewNystroem()
 	scales.Features, scales.Steps, scales.Restarts, landmarks.Landmarks = 8, 3, 1, 5
 	outer.Rounds, diagonal.Rounds, diagonal.Diagonal = 1, 1, true
 	sure := func(method string, of estimator.Estimator) meta.Intervals {
@@ -125,15 +130,18 @@ func sealedModels(t testing.TB) map[string][]byte {
 		p    pipeline.Pipeline
 		data datasets.Set
 	}{
-		"groups":            {pipeline.Steps(groups, pipeline.NewChain(pca, phase)).Then(estimator.NewLogistic()), all},
-		"levels":            {pipeline.Steps(levels, mixed).Then(estimator.NewRidgeClassifier()), all},
-		"binary":            {pipeline.Steps(bins).Then(estimator.NewLogistic()), twoClasses},
-		"classes":           {pipeline.Steps(rff).Then(estimator.NewSVM()), numbers},
-		"hashed":            {pipeline.Steps(pipeline.Union{Parts: []pipeline.Step{{Name: "a", Fitter: hashed}, {Name: "b", Fitter: bins}}}).Then(estimator.NewRidge()), amounts},
-		"several":           {pipeline.Steps(pipeline.NewColumns(group("age", phase))).Then(estimator.NewRidge()), several},
-		"single":            {narrow, amounts},
-		"thin":              {pipeline.Steps(transformer.NewDense(), pipeline.NewColumns(group("x1"))).Then(estimator.NewSVM()), thin},
-		"ranks":             {pipeline.Steps(transformer.NewQuantile(), transformer.NewScale(), few).Then(estimator.NewRidge()), amounts},
+		"groups":  {pipeline.Steps(groups, pipeline.NewChain(pca, phase)).Then(estimator.NewLogistic()), all},
+		"levels":  {pipeline.Steps(levels, mixed).Then(estimator.NewRidgeClassifier()), all},
+		"binary":  {pipeline.Steps(bins).Then(estimator.NewLogistic()), twoClasses},
+		"classes": {pipeline.Steps(rff).Then(estimator.NewSVM()), numbers},
+		"hashed": {pipeline.Steps(pipeline.Union{Parts: []pipeline.Step{{Name: "a", Fitter: hashed},
+			{Name: "b", Fitter: bins}}}).Then(estimator.NewRidge()), amounts},
+		"several": {pipeline.Steps(pipeline.NewColumns(group("age", phase))).Then(estimator.NewRidge()), several},
+		"single":  {narrow, amounts},
+		"thin": {pipeline.Steps(transformer.NewDense(),
+			pipeline.NewColumns(group("x1"))).Then(estimator.NewSVM()), thin},
+		"ranks": {pipeline.Steps(transformer.NewQuantile(), transformer.NewScale(),
+			few).Then(estimator.NewRidge()), amounts},
 		"learned":           {pipeline.Steps(scales, diagonal, landmarks).Then(estimator.NewKernelRidge()), amounts},
 		"turned":            {pipeline.Steps(outer).Then(estimator.NewKernelRidgeClassifier()), numbers},
 		"process":           {pipeline.Steps(transformer.NewStandardize()).Then(process), amounts},
@@ -145,21 +153,25 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"cut":               {pipeline.Steps(rff).Then(meta.NewThreshold(estimator.NewLogistic())), twoClasses},
 		"cut scores":        {pipeline.Steps(rff).Then(meta.NewThreshold(estimator.NewRidgeClassifier())), twoClasses},
 		"costs":             {pipeline.Steps(rff).Then(costly), numbers},
-		"members":           {pipeline.Steps().Then(meta.NewEnsemble(meta.Member{Name: "a", Estimator: pipeline.Steps(rff).Then(estimator.NewLogistic())}, meta.Member{Name: "b", Estimator: estimator.NewSVM()})), twoClasses},
-		"angles":            {pipeline.Steps(positive).Then(estimator.NewRidge()), amounts},
-		"onward":            {pipeline.Steps(rff).Then(onward), twoClasses},
-		"hinges":            {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(estimator.NewSGDClassifier()), numbers},
-		"fallen":            {pipeline.Steps(bins).Then(averaged), amounts},
-		"trained":           {pipeline.Steps().Then(trained), several},
-		"told":              {pipeline.Steps().Then(trained), numbers},
-		"sure":              {pipeline.Steps(rff).Then(sure("jackknife_plus", estimator.NewRidge())), several},
-		"kernels":           {pipeline.Steps().Then(sure("jackknife_plus", estimator.NewKernelRidge())), amounts},
-		"split":             {pipeline.Steps().Then(sure("split", pipeline.Steps(rff).Then(estimator.NewRidge()))), amounts},
-		"sets":              {pipeline.Steps(rff).Then(sure("split", estimator.NewLogistic())), numbers},
-		"centres":           {pipeline.Steps(rff).Then(cluster.NewKMeans()), numbers},
-		"graph":             {pipeline.Steps(bins).Then(cluster.Spectral{Clusters: 2, Restarts: 1, Tol: 1e-3, MaxIter: 50}), numbers},
-		"unlike":            {pipeline.Steps(rff).Then(anomaly.NewOneClass()), numbers},
-		"mixed":             {pipeline.Steps(structured).Then(estimator.NewRidge()), amounts},
+		"members": {pipeline.Steps().Then(meta.NewEnsemble(meta.Member{Name: "a",
+			Estimator: pipeline.Steps(rff).Then(estimator.NewLogistic())},
+			meta.Member{Name: "b", Estimator: estimator.NewSVM()})), twoClasses},
+		"angles": {pipeline.Steps(positive).Then(estimator.NewRidge()), amounts},
+		"onward": {pipeline.Steps(rff).Then(onward), twoClasses},
+		"hinges": {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(estimator.NewSGDClassifier()),
+			numbers},
+		"fallen":  {pipeline.Steps(bins).Then(averaged), amounts},
+		"trained": {pipeline.Steps().Then(trained), several},
+		"told":    {pipeline.Steps().Then(trained), numbers},
+		"sure":    {pipeline.Steps(rff).Then(sure("jackknife_plus", estimator.NewRidge())), several},
+		"kernels": {pipeline.Steps().Then(sure("jackknife_plus", estimator.NewKernelRidge())), amounts},
+		"split":   {pipeline.Steps().Then(sure("split", pipeline.Steps(rff).Then(estimator.NewRidge()))), amounts},
+		"sets":    {pipeline.Steps(rff).Then(sure("split", estimator.NewLogistic())), numbers},
+		"centres": {pipeline.Steps(rff).Then(cluster.NewKMeans()), numbers},
+		"graph": {pipeline.Steps(bins).Then(cluster.Spectral{Clusters: 2, Restarts: 1, Tol: 1e-3, MaxIter: 50}),
+			numbers},
+		"unlike": {pipeline.Steps(rff).Then(anomaly.NewOneClass()), numbers},
+		"mixed":  {pipeline.Steps(structured).Then(estimator.NewRidge()), amounts},
 	} {
 		fitted, err := c.p.Fit(context.Background(), c.data)
 		if err != nil {
@@ -308,11 +320,13 @@ func forgeIndex(index map[string]any, c *chooser) {
 	}
 	switch v := p.get().(type) {
 	case float64:
-		p.set([]float64{0, 1, -1, 2, v + 1, v - 1, 2 * v, 0.5, 7, 1000, 1 << 20, 1 << 31, 1<<32 - 1, 1 << 32, 1e12, 1 << 53, 1e300, -1e300}[c.of(18)])
+		p.set([]float64{0, 1, -1, 2, v + 1, v - 1, 2 * v, 0.5, 7, 1000, 1 << 20, 1 << 31, 1<<32 - 1, 1 << 32, 1e12, 1 << 53,
+			1e300, -1e300}[c.of(18)])
 	case bool:
 		p.set(!v)
 	case string:
-		words := []string{"", "a/b", "phase", "paired", "custom", "gaussian", "laplacian", "smooth", "float32", "numeric", "categorical", "missing", "- ridge\n", v + v}
+		words := []string{"", "a/b", "phase", "paired", "custom", "gaussian", "laplacian", "smooth", "float32", "numeric",
+			"categorical", "missing", "- ridge\n", v + v}
 		for _, e := range pipeline.Registered() {
 			words = append(words, e.Name)
 		}
@@ -429,7 +443,8 @@ func forgeNumber(data []byte, item int, c *chooser) {
 		binary.LittleEndian.PutUint32(at, []uint32{0, 1, 2, math.MaxUint32, 1 << 31}[c.of(5)])
 		return
 	}
-	floats := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, -1, 1, 0.5, 1e300, -1e300, 1e-300, math.MaxFloat64, 1 << 40, 5e-324}
+	floats := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, -1, 1, 0.5, 1e300, -1e300, 1e-300, math.MaxFloat64,
+		1 << 40, 5e-324}
 	ints := []uint64{0, 1, math.MaxUint64, 2, 1 << 31, 1 << 40, math.MaxInt64, 1 << 63}
 	if k := c.of(len(floats) + len(ints)); k < len(floats) {
 		binary.LittleEndian.PutUint64(at, math.Float64bits(floats[k]))
@@ -479,7 +494,8 @@ func readSealed(t testing.TB, file []byte, dir string) (loaded bool) {
 		t.Errorf("what was saved again cannot be read: %v", err)
 	}
 	all, numbers := people(5)
-	for _, data := range []datasets.Set{all, numbers, {X: numbers.X}, {X: sparse.FromDense(numbers.X)}, {X: mat.NewDense(1, 3, nil)}} {
+	for _, data := range []datasets.Set{all, numbers, {X: numbers.X}, {X: sparse.FromDense(numbers.X)},
+		{X: mat.NewDense(1, 3, nil)}} {
 		if aligned, err := m.Align(data); err == nil {
 			predictsFinite(t, m.Predictor, aligned.X)
 		}

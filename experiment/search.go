@@ -18,16 +18,20 @@ import (
 // summary is the search section of result.json.
 func summary(found *gridsearch.Result) *result.Search {
 	out := &result.Search{
-		Candidates: len(found.Candidates), Folds: found.Folds, Fits: found.Fits, Score: found.Score, Best: candidate(found.Best()),
-		OnGridEdge: append([]string{}, found.OnGridEdge...), Shared: append([]string{}, found.Shared...), Unreached: found.Unreached,
+		Candidates: len(found.Candidates), Folds: found.Folds, Fits: found.Fits, Score: found.Score,
+		Best:       candidate(found.Best()),
+		OnGridEdge: append([]string{}, found.OnGridEdge...), Shared: append([]string{}, found.Shared...),
+		Unreached: found.Unreached,
 	}
 	slices.Sort(out.Shared) // the sweeps of a search that was resumed end in another order
 	for _, round := range found.Rounds {
-		out.Rounds = append(out.Rounds, result.Round{Resource: round.Resource, Candidates: len(round.Candidates), Best: candidate(round.Best())})
+		out.Rounds = append(out.Rounds, result.Round{Resource: round.Resource, Candidates: len(round.Candidates),
+			Best: candidate(round.Best())})
 		out.Candidates = max(out.Candidates, len(round.Candidates))
 	}
 	for _, c := range found.Candidates {
-		out.All = append(out.All, result.CandidateResult{Candidate: candidate(c), Folds: c.Folds, Rank: c.Rank, Seconds: c.Seconds, Failed: c.Failed})
+		out.All = append(out.All, result.CandidateResult{Candidate: candidate(c), Folds: c.Folds, Rank: c.Rank,
+			Seconds: c.Seconds, Failed: c.Failed})
 	}
 	return out
 }

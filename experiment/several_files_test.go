@@ -19,7 +19,8 @@ func divide(t *testing.T, folder, text string, parts int) {
 	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n")+"\n", "\n")
 	head, rest := lines[0], lines[1:len(lines)-1]
 	for k := range parts {
-		put(t, fmt.Sprintf("%s/part-%d.csv", folder, k+1), head+strings.Join(rest[k*len(rest)/parts:(k+1)*len(rest)/parts], ""))
+		put(t, fmt.Sprintf("%s/part-%d.csv", folder, k+1), head+strings.Join(rest[k*len(rest)/parts:(k+1)*len(rest)/parts],
+			""))
 	}
 }
 
@@ -53,18 +54,23 @@ func TestSeveralFiles(t *testing.T) {
 		list[k] = fmt.Sprintf("parts/part-%d.csv", k+1)
 	}
 	const pipeline = "pipeline: [{columns: [{select: numeric, steps: [{impute: {}}, standardize]}, {select: categorical, steps: [onehot]}]}, {rff: {features: 30}}, logistic]\noutput: {dir: out}\n"
-	for _, how := range []string{"stream: always, test: %s", "stream: never, test: %s", "stream: always, split: {test: 0.3}", "stream: never, split: {test: 0.3}"} {
+	for _, how := range []string{"stream: always, test: %s", "stream: never, test: %s",
+		"stream: always, split: {test: 0.3}", "stream: never, split: {test: 0.3}"} {
 		text := func(train, test string) string {
-			return "name: same\nseed: 1\ndata: {train: " + train + ", target: y, weight: w, group: g, csv: {missing: '?'}, " + strings.ReplaceAll(how, "%s", test) + "}\n" + pipeline
+			return "name: same\nseed: 1\ndata: {train: " + train + ", target: y, weight: w, group: g, csv: {missing: '?'}, " +
+				strings.ReplaceAll(how, "%s", test) + "}\n" + pipeline
 		}
 		one := execute(t, spec(t, text("rows.csv", "test.csv")))
 		want := written(t, "out/predictions.csv", "out/model.bochner")
-		for train, test := range map[string]string{`"parts/*.csv"`: "tests", "parts": "[tests/part-1.csv, tests/part-2.csv, tests/part-3.csv]", "[" + strings.Join(list, ", ") + "]": `"tests/part-?.csv"`} {
+		for train, test := range map[string]string{`"parts/*.csv"`: "tests",
+			"parts":                              "[tests/part-1.csv, tests/part-2.csv, tests/part-3.csv]",
+			"[" + strings.Join(list, ", ") + "]": `"tests/part-?.csv"`} {
 			several := execute(t, spec(t, text(train, test)))
 			if written(t, "out/predictions.csv", "out/model.bochner") != want {
 				t.Errorf("%s, %s: another model or other predictions", train, how)
 			}
-			if several.Rows != one.Rows || fmt.Sprint(several.Test) != fmt.Sprint(one.Test) || len(several.SHA256.Train) != 64 || several.SHA256.Train == one.SHA256.Train {
+			if several.Rows != one.Rows || fmt.Sprint(several.Test) != fmt.Sprint(one.Test) || len(several.SHA256.Train) != 64 ||
+				several.SHA256.Train == one.SHA256.Train {
 				t.Errorf("%+v, want %+v", several, one)
 			}
 		}
@@ -79,9 +85,11 @@ func TestSeveralFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for data, more := range map[string][]string{"tests": nil, "tests/*.csv": nil, "tests/part-1.csv": {"tests/part-2.csv", "tests/part-3.csv"}} {
+	for data, more := range map[string][]string{"tests": nil, "tests/*.csv": nil,
+		"tests/part-1.csv": {"tests/part-2.csv", "tests/part-3.csv"}} {
 		var got bytes.Buffer
-		if _, err := Predict(ctx, model, data, &got, Options{ExtraFiles: more, Keep: []string{"c"}}); err != nil || got.String() != want.String() {
+		if _, err := Predict(ctx, model, data, &got, Options{ExtraFiles: more, Keep: []string{"c"}}); err != nil ||
+			got.String() != want.String() {
 			t.Errorf("%s: other predictions, %v", data, err)
 		}
 		again, err := Evaluate(ctx, model, data, Options{ExtraFiles: more})
@@ -89,10 +97,12 @@ func TestSeveralFiles(t *testing.T) {
 			t.Errorf("%s: %v, %v; wanted %v", data, again.Scores, err, scores.Scores)
 		}
 	}
-	if _, err := PredictFile(ctx, model, "tests", "tests/part-2.csv", Options{}); err == nil || !strings.Contains(err.Error(), "cannot write tests/part-2.csv: it is an input") {
+	if _, err := PredictFile(ctx, model, "tests", "tests/part-2.csv", Options{}); err == nil ||
+		!strings.Contains(err.Error(), "cannot write tests/part-2.csv: it is an input") {
 		t.Error(err)
 	}
-	if _, err := Predict(ctx, model, "tests/part-1.csv", &want, Options{ExtraFiles: []string{"-"}}); err == nil || !strings.Contains(err.Error(), "- is a stream and must be the only input, got 2 inputs") {
+	if _, err := Predict(ctx, model, "tests/part-1.csv", &want, Options{ExtraFiles: []string{"-"}}); err == nil ||
+		!strings.Contains(err.Error(), "- is a stream and must be the only input, got 2 inputs") {
 		t.Error(err)
 	}
 }
@@ -147,14 +157,16 @@ func TestSeveralFilesChange(t *testing.T) {
 		t.Error(err)
 	}
 	put(t, "parts/part-9.csv", "a,b,c,w,g,y\n")
-	if err := unchanged(s, before); !errors.Is(err, datasets.ErrChanged) || !strings.Contains(err.Error(), "parts/part-9.csv") {
+	if err := unchanged(s, before); !errors.Is(err, datasets.ErrChanged) ||
+		!strings.Contains(err.Error(), "parts/part-9.csv") {
 		t.Error(err)
 	}
 	os.Remove("parts/part-9.csv")
 	if err := os.Rename("parts/part-2.csv", "kept.csv"); err != nil {
 		t.Fatal(err)
 	}
-	if err := unchanged(s, before); !errors.Is(err, datasets.ErrChanged) || !strings.Contains(err.Error(), "parts/part-2.csv") {
+	if err := unchanged(s, before); !errors.Is(err, datasets.ErrChanged) ||
+		!strings.Contains(err.Error(), "parts/part-2.csv") {
 		t.Error(err)
 	}
 }
@@ -173,14 +185,16 @@ func TestSeveralFilesInSpecs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if second := execute(t, again); second.SHA256 != first.SHA256 || written(t, "again/model.bochner") != written(t, "out/model.bochner") {
+	if second := execute(t, again); second.SHA256 != first.SHA256 ||
+		written(t, "again/model.bochner") != written(t, "out/model.bochner") {
 		t.Error("another run")
 	}
 	text, err := os.ReadFile("out/spec.yaml")
 	if err != nil || !strings.Contains(string(text), `train: [../deep/parts/part-1.csv, '../deep/parts/part-[23].csv']`) {
 		t.Errorf("%v\n%s", err, text)
 	}
-	if s, err = Load(context.Background(), "deep/spec.yaml", set("data.train", "*/part-?.csv"), set("data.test", "parts")); err != nil || len(s.Data.Train) != 1 || s.Data.Train[0] != "deep/*/part-?.csv" {
+	if s, err = Load(context.Background(), "deep/spec.yaml", set("data.train", "*/part-?.csv"),
+		set("data.test", "parts")); err != nil || len(s.Data.Train) != 1 || s.Data.Train[0] != "deep/*/part-?.csv" {
 		t.Error(s.Data.Train, err)
 	}
 }
@@ -195,7 +209,8 @@ func TestSeveralFilesDraft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for data, more := range map[string][]string{"parts": nil, "parts/*.csv": nil, "parts/part-1.csv": {"parts/part-2.csv", "parts/part-3.csv", "parts/part-4.csv"}} {
+	for data, more := range map[string][]string{"parts": nil, "parts/*.csv": nil,
+		"parts/part-1.csv": {"parts/part-2.csv", "parts/part-3.csv", "parts/part-4.csv"}} {
 		got, err := scaffold.Experiment(context.Background(), data, scaffold.Options{More: more})
 		if err != nil {
 			t.Fatal(err)
@@ -214,7 +229,8 @@ func TestSeveralFilesDraft(t *testing.T) {
 	if got, want := scaffold.Name([]string{"data/2024-*.csv"}), "data"; got != want {
 		t.Error(got)
 	}
-	if got := scaffold.Name([]string{"part-*.csv.gz"}) + scaffold.Name([]string{"*.csv"}) + scaffold.Name([]string{"a.csv", "b.csv"}) + scaffold.Name([]string{"x.csv/part-0"}); got != "partrowsapart-0" {
+	if got := scaffold.Name([]string{"part-*.csv.gz"}) + scaffold.Name([]string{"*.csv"}) + scaffold.Name([]string{"a.csv",
+		"b.csv"}) + scaffold.Name([]string{"x.csv/part-0"}); got != "partrowsapart-0" {
 		t.Error(got)
 	}
 }

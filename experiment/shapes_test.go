@@ -54,7 +54,8 @@ func TestShapesAreFound(t *testing.T) {
 		{"round", -0.1, 0.6},
 	} {
 		ctx := context.Background()
-		spec, err := experiment.Load(ctx, "../examples/shapes/"+c.file+".yaml", experiment.Override{Path: "output.dir", Value: t.TempDir()})
+		spec, err := experiment.Load(ctx, "../examples/shapes/"+c.file+".yaml",
+			experiment.Override{Path: "output.dir", Value: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}

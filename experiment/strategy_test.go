@@ -36,13 +36,15 @@ func TestHalving(t *testing.T) {
 		candidates := 9
 		fits := 0
 		for k, round := range r.Search.Rounds {
-			if k >= len(want) || round.Resource != want[k] || round.Candidates != candidates || round.Best.Mean < 0.5 || len(round.Best.Params) != 2 {
+			if k >= len(want) || round.Resource != want[k] || round.Candidates != candidates || round.Best.Mean < 0.5 ||
+				len(round.Best.Params) != 2 {
 				t.Errorf("%s: round %d is %+v, want %v of %v", resource, k, round, candidates, want)
 			}
 			fits += 3 * candidates
 			candidates = (candidates + 2) / 3
 		}
-		if len(r.Search.Rounds) != len(want) || r.Search.Candidates != 9 || r.Search.Fits != fits || p.Fits != fits+1 || p.Candidates != 9 {
+		if len(r.Search.Rounds) != len(want) || r.Search.Candidates != 9 || r.Search.Fits != fits || p.Fits != fits+1 ||
+			p.Candidates != 9 {
 			t.Errorf("%s: %d rounds of %d, %+v, planned %+v", resource, len(r.Search.Rounds), len(want), r.Search, p)
 		}
 		if left, _ := filepath.Glob("runs/spec/*journal*"); len(left) > 0 {
@@ -96,13 +98,16 @@ func TestBudgetOfHalving(t *testing.T) {
 	if !errors.Is(err, gridsearch.ErrBudget) {
 		t.Fatalf("within a nanosecond: %v", err)
 	}
-	if got := execute(t, spec(t, halved, least, set("search.budget", "1h"))).Search; !reflect.DeepEqual(untimed(got), untimed(want)) {
+	if got := execute(t, spec(t, halved, least, set("search.budget", "1h"))).Search; !reflect.DeepEqual(untimed(got),
+		untimed(want)) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if p, err := NewPlan(context.Background(), spec(t, halved, least, set("search.budget", "1ns"))); err != nil || p.Fits < 30 {
+	if p, err := NewPlan(context.Background(), spec(t, halved, least, set("search.budget", "1ns"))); err != nil ||
+		p.Fits < 30 {
 		t.Errorf("planned %+v, %v", p, err)
 	}
-	_, err = Run(context.Background(), spec(t, halved, least, set("search.halving.max_resources", "1000000000")), Options{Force: true})
+	_, err = Run(context.Background(), spec(t, halved, least, set("search.halving.max_resources", "1000000000")),
+		Options{Force: true})
 	if err == nil || err.Error() != "experiment: search.halving.max_resources: must be at most 160, the rows that a fold trains on, got 1000000000" {
 		t.Errorf("more than there are: %v", err)
 	}
@@ -117,7 +122,8 @@ func TestRandomCandidatesOfAFineGrid(t *testing.T) {
 		axes = append(axes, path+": {log: [1e-3, 1e-1, 200]}")
 	}
 	grid := set("search.grid", "{"+strings.Join(axes, ", ")+"}")
-	if _, err := Parse(context.Background(), "spec.yaml", []byte(halved), grid); err == nil || !strings.Contains(err.Error(), "use search.random to sample the grid") {
+	if _, err := Parse(context.Background(), "spec.yaml", []byte(halved), grid); err == nil ||
+		!strings.Contains(err.Error(), "use search.random to sample the grid") {
 		t.Errorf("all of them: %v", err)
 	}
 	r := execute(t, spec(t, halved, grid, set("search.random", "4")))
@@ -135,7 +141,8 @@ func TestUnset(t *testing.T) {
 	text = strings.Replace(text, "features: 40", "features: 40, seed: 3, gamma: 2", 1)
 	const split = "data.split"
 	s := spec(t, text, set(split, ""), set("data.test", "more.csv"), set("data.weight", ""), set("rff.features", ""),
-		set("rff.gamma", "null"), set("rff.seed", ""), set("data.csv", ""), set("data.csv.missing", "'?'"), set("search.halving", ""), set("search.folds", ""))
+		set("rff.gamma", "null"), set("rff.seed", ""), set("data.csv", ""), set("data.csv.missing", "'?'"),
+		set("search.halving", ""), set("search.folds", ""))
 	want := spec(t, "seed: 5\ndata: {train: rows.csv, test: more.csv, target: y, drop: [c, g], csv: {missing: '?'}}\n"+
 		"pipeline: [impute, standardize, rff, logistic]\nsearch: {grid: {logistic.C: [0.1, 1, 10], rff.gamma: [0.01, 0.1, 1]}}\n")
 	got, err := s.Encode("spec.yaml")
@@ -148,8 +155,11 @@ func TestUnset(t *testing.T) {
 	if s := spec(t, text, set("search", ""), set("search.random", ""), set("search.halving", "")); s.Search != nil {
 		t.Error("a search that is not there has begun")
 	}
-	for path, want := range map[string]string{"data": "data: must have train, sql or dataset", "data.train": "data: must have train, sql or dataset", "pipeline": "cannot replace a list of steps", "data.splt": "data.splt"} {
-		if _, err := Parse(context.Background(), "spec.yaml", []byte(text), set(path, "")); err == nil || !strings.Contains(err.Error(), want) {
+	for path, want := range map[string]string{"data": "data: must have train, sql or dataset",
+		"data.train": "data: must have train, sql or dataset", "pipeline": "cannot replace a list of steps",
+		"data.splt": "data.splt"} {
+		if _, err := Parse(context.Background(), "spec.yaml", []byte(text), set(path, "")); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("without %s: %v", path, err)
 		}
 	}

@@ -77,7 +77,8 @@ func TestStreamedSearch(t *testing.T) {
 				if err := os.WriteFile(path, []byte(strings.TrimSpace(c.text)+"\n"), 0o644); err != nil {
 					t.Fatal(err)
 				}
-				spec, err := Load(context.Background(), path, Override{Path: "data.stream", Value: stream}, Override{Path: "output.dir", Value: filepath.Join(dir, stream)})
+				spec, err := Load(context.Background(), path, Override{Path: "data.stream", Value: stream},
+					Override{Path: "output.dir", Value: filepath.Join(dir, stream)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -88,12 +89,14 @@ func TestStreamedSearch(t *testing.T) {
 				return found
 			}
 			want, got := run("never"), run("always")
-			if len(got.Search.All) != len(want.Search.All) || fmt.Sprint(got.Search.Best.Params) != fmt.Sprint(want.Search.Best.Params) || got.Search.Fits != want.Search.Fits {
+			if len(got.Search.All) != len(want.Search.All) ||
+				fmt.Sprint(got.Search.Best.Params) != fmt.Sprint(want.Search.Best.Params) || got.Search.Fits != want.Search.Fits {
 				t.Fatalf("%+v, in memory %+v", got.Search, want.Search)
 			}
 			for k, one := range got.Search.All {
 				for f, score := range one.Folds {
-					if other := want.Search.All[k].Folds[f]; math.IsNaN(score) || math.Abs(score-other) > c.tolerance*(1+math.Abs(other)) {
+					if other := want.Search.All[k].Folds[f]; math.IsNaN(score) ||
+						math.Abs(score-other) > c.tolerance*(1+math.Abs(other)) {
 						t.Errorf("candidate %d, fold %d: %v, in memory %v (%s)", k, f, score, other, one.Failed)
 					}
 				}

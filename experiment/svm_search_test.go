@@ -70,7 +70,8 @@ func TestSearchOfSVMsIsThatOfLoneFits(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			spec := pipeline.Steps(transformer.NewStandardize()).Then(c.model)
 			search := gridsearch.NewSearch(spec, gridsearch.Axis{Path: c.path, Values: sizesOfC})
-			search.Splitter, search.Score, search.Refit = datasets.KFold{Folds: 3, Shuffle: true, Seed: 5}, c.score, gridsearch.RefitNone
+			search.Splitter, search.Score, search.Refit = datasets.KFold{Folds: 3, Shuffle: true, Seed: 5}, c.score,
+				gridsearch.RefitNone
 			result, err := search.Run(context.Background(), c.data)
 			if err != nil {
 				t.Fatal(err)
@@ -105,7 +106,8 @@ func withC(model estimator.Estimator, C float64) estimator.Estimator {
 }
 
 // loneScores fits a pipeline to every fold separately.
-func loneScores(t *testing.T, model estimator.Estimator, score string, data datasets.Set, splitter datasets.Splitter) []float64 {
+func loneScores(t *testing.T, model estimator.Estimator, score string, data datasets.Set,
+	splitter datasets.Splitter) []float64 {
 	t.Helper()
 	ctx := context.Background()
 	folds, err := splitter.Split(data)

@@ -18,7 +18,8 @@ func TestTypedFormats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := map[string]string{"csv": "parquet/testdata/rows.csv", "parquet": "parquet/testdata/zstd.parquet", "arrow": "arrow/testdata/file.arrow", "stream": "arrow/testdata/stream.arrows"}
+	files := map[string]string{"csv": "parquet/testdata/rows.csv", "parquet": "parquet/testdata/zstd.parquet",
+		"arrow": "arrow/testdata/file.arrow", "stream": "arrow/testdata/stream.arrows"}
 	t.Chdir(t.TempDir())
 	const rest = `, target: income, weight: weight, drop: [uint64, unique, nothing], dates: {sold: [year, month], seen: [year], zoned: [hour]}, split: {test: 0.25}}
 pipeline:
@@ -34,7 +35,8 @@ pipeline:
 	}
 	for name, path := range files {
 		for _, stream := range []string{"never", "always"} {
-			execute(t, spec(t, "data: {train: "+filepath.Join(folder, path)+rest, set("output.dir", name+stream), set("data.stream", stream)))
+			execute(t, spec(t, "data: {train: "+filepath.Join(folder, path)+rest, set("output.dir", name+stream),
+				set("data.stream", stream)))
 		}
 	}
 	for name := range files {
@@ -47,7 +49,8 @@ pipeline:
 	want := ""
 	for _, name := range []string{"csv", "parquet", "arrow", "stream"} {
 		var out bytes.Buffer
-		if _, err := Predict(context.Background(), "csvnever/model.bochner", filepath.Join(folder, files[name]), &out, Options{}); err != nil {
+		if _, err := Predict(context.Background(), "csvnever/model.bochner", filepath.Join(folder, files[name]), &out,
+			Options{}); err != nil {
 			t.Fatal(name, err)
 		}
 		if want == "" {
@@ -59,7 +62,8 @@ pipeline:
 	}
 	var out bytes.Buffer
 	input := strings.NewReader(read(filepath.Join(folder, files["stream"])))
-	if _, err := Predict(context.Background(), "csvnever/model.bochner", "-", &out, Options{Input: input}); err != nil || out.String() != want {
+	if _, err := Predict(context.Background(), "csvnever/model.bochner", "-", &out, Options{Input: input}); err != nil ||
+		out.String() != want {
 		t.Errorf("from standard input: %v, %d bytes, want %d", err, out.Len(), len(want))
 	}
 }
@@ -67,9 +71,11 @@ pipeline:
 // A draft names the columns of a typed file that are no inputs, and takes times apart.
 func TestDraftOfTypedColumns(t *testing.T) {
 	for path, expected := range map[string][]string{
-		"../datasets/parquet/testdata/snappy.parquet": {"target: income", "sold: [year, month, day, weekday]", "seen: [year, month, day, weekday, hour]"},
-		"../datasets/arrow/testdata/nested.arrow":     {`target: "y"`, "- list # it is of type list", "- span # it is of type duration"},
-		"../datasets/npy/testdata/stored.npz":         {`target: "y"`, "- names # array must have 50 rows, got 3"},
+		"../datasets/parquet/testdata/snappy.parquet": {"target: income", "sold: [year, month, day, weekday]",
+			"seen: [year, month, day, weekday, hour]"},
+		"../datasets/arrow/testdata/nested.arrow": {`target: "y"`, "- list # it is of type list",
+			"- span # it is of type duration"},
+		"../datasets/npy/testdata/stored.npz": {`target: "y"`, "- names # array must have 50 rows, got 3"},
 	} {
 		text, err := scaffold.Experiment(context.Background(), path, scaffold.Options{File: "../spec.yaml"})
 		if err != nil {

@@ -58,7 +58,8 @@ func TestClustering(t *testing.T) {
 	put(t, "rows.csv", labeled)
 	put(t, "bare.csv", bare(labeled))
 	r := execute(t, spec(t, clustering))
-	if r.Task != "clustering" || r.Positive != "" || !reflect.DeepEqual(r.Clusters, &result.ClusterSizes{Train: []int{60, 60}}) {
+	if r.Task != "clustering" || r.Positive != "" || !reflect.DeepEqual(r.Clusters,
+		&result.ClusterSizes{Train: []int{60, 60}}) {
 		t.Errorf("task %q, positive %q, clusters %v", r.Task, r.Positive, r.Clusters)
 	}
 	if r.Train["adjusted_rand"] != 1 || r.Train["normalized_mutual_info"] != 1 || !(r.Train["silhouette"] > 0.7) {
@@ -75,7 +76,8 @@ func TestClustering(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(e.Scores) != scores || e.Scores["silhouette"] != r.Train["silhouette"] || !slices.Equal(e.Clusters, []int{60, 60}) || e.Rows != 120 {
+		if len(e.Scores) != scores || e.Scores["silhouette"] != r.Train["silhouette"] ||
+			!slices.Equal(e.Clusters, []int{60, 60}) || e.Rows != 120 {
 			t.Errorf("%s: %+v", file, e)
 		}
 		if _, err := PredictFile(context.Background(), "out/model.bochner", file, "again.csv", Options{}); err != nil {
@@ -93,7 +95,8 @@ func TestClustering(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Task != "clustering" || !slices.Equal(m.Targets, []string{"kind"}) || m.Positive != "" || m.Metrics["train.silhouette"] != r.Train["silhouette"] {
+	if m.Task != "clustering" || !slices.Equal(m.Targets, []string{"kind"}) || m.Positive != "" ||
+		m.Metrics["train.silhouette"] != r.Train["silhouette"] {
 		t.Errorf("inspected %+v", m)
 	}
 }
@@ -176,7 +179,8 @@ func TestClusteringTestRows(t *testing.T) {
 	if !slices.Equal(sizes, []int{0, 20}) || len(below(t, "out/predictions.csv", 0)) != 20 {
 		t.Errorf("clusters %v", r.Clusters)
 	}
-	if _, there := r.Test["silhouette"]; there || !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, "test: silhouette: undefined") }) {
+	if _, there := r.Test["silhouette"]; there || !slices.ContainsFunc(r.Warnings,
+		func(w string) bool { return strings.HasPrefix(w, "test: silhouette: undefined") }) {
 		t.Errorf("scores of one cluster: %v, %q", r.Test, r.Warnings)
 	}
 }
@@ -186,7 +190,8 @@ func TestClusteringOfOneKind(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", groups(40, []string{"same"}, false))
 	r := execute(t, spec(t, clustering))
-	if _, there := r.Train["adjusted_rand"]; there || !slices.Contains(r.Warnings, "the target, kind, is the same in every row: it scores nothing") {
+	if _, there := r.Train["adjusted_rand"]; there || !slices.Contains(r.Warnings,
+		"the target, kind, is the same in every row: it scores nothing") {
 		t.Errorf("scores %v, warnings %q", r.Train, r.Warnings)
 	}
 }
@@ -213,20 +218,34 @@ func TestTargetlessComplaints(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"data: {train: rows.csv, task: clustering}\npipeline: [standardize, ridge]\n",
 			"spec.yaml:2:1: pipeline: ridge predicts numbers, but the task is clustering; use kmeans or spectral"},
-		{"data: {train: kinds.csv, task: regression}" + steps, "spec.yaml:2:1: pipeline: kmeans finds clusters, but the task is regression; use ridge"},
-		{"data: {train: rows.csv}\npipeline: [ard, kmeans]\n", "spec.yaml:2:12: pipeline.ard: ard learns from targets, and kmeans, which is for clustering, learns without (leave it out)"},
-		{"data: {train: rows.csv, target: kind}" + steps, `spec.yaml:1:25: data.target: no column "kind" in rows.csv (columns: a, b)`},
-		{"data: {train: kinds.csv, target: [a, kind]}" + steps, "data.target: must be at most one column for the task clustering, got \"a, kind\""},
-		{"data: {train: rows.csv, positive: left}" + steps, "spec.yaml:1:25: data.positive: requires a target; no target is named"},
-		{"data: {train: rows.csv, split: {test: 0.2, stratify: true}}" + steps, "data.split.stratify: stratification requires a target; no target is named"},
-		{"data: {train: rows.csv}" + steps + "search: {cv: {kind: stratified}}\n", "search.cv.kind: stratification requires a target; no target is named"},
-		{"data: {train: rows.csv}" + steps + "search: {score: v_measure}\n", "search.score: v_measure requires a target; no target is named"},
-		{"data: {train: rows.csv}" + steps + "search: {score: accuracy}\n", "search.score: accuracy requires the task classification, got clustering"},
-		{"data: {train: kinds.csv, target: kind}\npipeline: [standardize, logistic]\nsearch: {score: silhouette}\n", "search.score: silhouette requires the task clustering, got classification"},
-		{"data: {train: rows.csv}\npipeline: [one_class]\nsearch: {}\n", "spec.yaml:3:1: search: a search for anomalies requires labeled rows; no target is named"},
-		{"data: {train: kinds.csv, target: kind}\npipeline: [one_class]\n", "data.target: the target of anomaly detection must have known anomalies, got column kind with 3 values, a, b, c (list the anomalies in data.positive)"},
-		{"data: {train: kinds.csv}\npipeline: [{ensemble: {estimator: kmeans, seeds: 2}}]\n", "pipeline: ensemble is made of models that learn from a target, and one of them finds clusters"},
-		{"data: {train: words.csv}\npipeline: [onehot, kmeans]\nsearch: {}\n", "spec.yaml:3:1: search: silhouette requires numeric columns"},
+		{"data: {train: kinds.csv, task: regression}" + steps,
+			"spec.yaml:2:1: pipeline: kmeans finds clusters, but the task is regression; use ridge"},
+		{"data: {train: rows.csv}\npipeline: [ard, kmeans]\n",
+			"spec.yaml:2:12: pipeline.ard: ard learns from targets, and kmeans, which is for clustering, learns without (leave it out)"},
+		{"data: {train: rows.csv, target: kind}" + steps,
+			`spec.yaml:1:25: data.target: no column "kind" in rows.csv (columns: a, b)`},
+		{"data: {train: kinds.csv, target: [a, kind]}" + steps,
+			"data.target: must be at most one column for the task clustering, got \"a, kind\""},
+		{"data: {train: rows.csv, positive: left}" + steps,
+			"spec.yaml:1:25: data.positive: requires a target; no target is named"},
+		{"data: {train: rows.csv, split: {test: 0.2, stratify: true}}" + steps,
+			"data.split.stratify: stratification requires a target; no target is named"},
+		{"data: {train: rows.csv}" + steps + "search: {cv: {kind: stratified}}\n",
+			"search.cv.kind: stratification requires a target; no target is named"},
+		{"data: {train: rows.csv}" + steps + "search: {score: v_measure}\n",
+			"search.score: v_measure requires a target; no target is named"},
+		{"data: {train: rows.csv}" + steps + "search: {score: accuracy}\n",
+			"search.score: accuracy requires the task classification, got clustering"},
+		{"data: {train: kinds.csv, target: kind}\npipeline: [standardize, logistic]\nsearch: {score: silhouette}\n",
+			"search.score: silhouette requires the task clustering, got classification"},
+		{"data: {train: rows.csv}\npipeline: [one_class]\nsearch: {}\n",
+			"spec.yaml:3:1: search: a search for anomalies requires labeled rows; no target is named"},
+		{"data: {train: kinds.csv, target: kind}\npipeline: [one_class]\n",
+			"data.target: the target of anomaly detection must have known anomalies, got column kind with 3 values, a, b, c (list the anomalies in data.positive)"},
+		{"data: {train: kinds.csv}\npipeline: [{ensemble: {estimator: kmeans, seeds: 2}}]\n",
+			"pipeline: ensemble is made of models that learn from a target, and one of them finds clusters"},
+		{"data: {train: words.csv}\npipeline: [onehot, kmeans]\nsearch: {}\n",
+			"spec.yaml:3:1: search: silhouette requires numeric columns"},
 	} {
 		_, err := Parse(context.Background(), "spec.yaml", []byte(c.text))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -257,7 +276,8 @@ func TestAnomaly(t *testing.T) {
 	put(t, "rows.csv", odd(200))
 	put(t, "bare.csv", bare(odd(200)))
 	r := execute(t, spec(t, anomalies))
-	if r.Task != "anomaly" || r.Positive != "odd" || r.Anomalies == nil || !(r.Anomalies.Train > 0.02 && r.Anomalies.Train < 0.2) || r.Clusters != nil {
+	if r.Task != "anomaly" || r.Positive != "odd" || r.Anomalies == nil ||
+		!(r.Anomalies.Train > 0.02 && r.Anomalies.Train < 0.2) || r.Clusters != nil {
 		t.Errorf("task %q, positive %q, anomalies %+v", r.Task, r.Positive, r.Anomalies)
 	}
 	if !(r.Train["roc_auc"] > 0.9) || !(r.Train["average_precision"] > 0.5) {
@@ -267,10 +287,12 @@ func TestAnomaly(t *testing.T) {
 	if head != "row,truth,prediction,anomaly_score" {
 		t.Errorf("predictions are %s", head)
 	}
-	truth, got, scores := below(t, "out/predictions.csv", 1), below(t, "out/predictions.csv", 2), below(t, "out/predictions.csv", 3)
+	truth, got, scores := below(t, "out/predictions.csv", 1), below(t, "out/predictions.csv", 2),
+		below(t, "out/predictions.csv", 3)
 	share := 0.0
 	for i := range got {
-		if score := parsed(t, scores[i]); (got[i] == "1") != (score > 0) || got[i] != "0" && got[i] != "1" || truth[i] != "odd" && truth[i] != "rest" {
+		if score := parsed(t, scores[i]); (got[i] == "1") != (score > 0) || got[i] != "0" && got[i] != "1" ||
+			truth[i] != "odd" && truth[i] != "rest" {
 			t.Fatalf("row %d of %s: %s, score %s", i, truth[i], got[i], scores[i])
 		}
 		if got[i] == "1" {
@@ -284,7 +306,8 @@ func TestAnomaly(t *testing.T) {
 	if err != nil || len(e.Scores) != 0 || *e.Anomalies != r.Anomalies.Train {
 		t.Errorf("without a target: %+v, %v", e, err)
 	}
-	if e, err = Evaluate(context.Background(), "out/model.bochner", "rows.csv", Options{}); err != nil || e.Scores["roc_auc"] != r.Train["roc_auc"] || e.Positive != "odd" {
+	if e, err = Evaluate(context.Background(), "out/model.bochner", "rows.csv", Options{}); err != nil ||
+		e.Scores["roc_auc"] != r.Train["roc_auc"] || e.Positive != "odd" {
 		t.Errorf("with a target: %+v, %v", e, err)
 	}
 	if _, err := PredictFile(context.Background(), "out/model.bochner", "bare.csv", "again.csv", Options{}); err != nil {
@@ -294,7 +317,8 @@ func TestAnomaly(t *testing.T) {
 		t.Error("the model in the file has other scores than the run")
 	}
 	var written map[string]any
-	if err := json.Unmarshal([]byte(text(t, "out/result.json")), &written); err != nil || written["anomalies"].(map[string]any)["train"] != r.Anomalies.Train {
+	if err := json.Unmarshal([]byte(text(t, "out/result.json")), &written); err != nil ||
+		written["anomalies"].(map[string]any)["train"] != r.Anomalies.Train {
 		t.Errorf("result.json has %v: %v", written["anomalies"], err)
 	}
 }
@@ -318,12 +342,14 @@ func TestAnomalyLearnedFromUsualRows(t *testing.T) {
 		t.Errorf("usual rows alone have scores %v, warnings %q", r.Train, r.Warnings)
 	}
 	r = execute(t, spec(t, anomalies, set("data.test", "test.csv"), set("data.positive", "od"), set("output.dir", "typo")))
-	if len(r.Test) != 0 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "test: no row is labeled as an anomaly") || !strings.Contains(r.Warnings[0], "data.positive") {
+	if len(r.Test) != 0 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0],
+		"test: no row is labeled as an anomaly") || !strings.Contains(r.Warnings[0], "data.positive") {
 		t.Errorf("anomalies that are nowhere have scores %v, warnings %q", r.Test, r.Warnings)
 	}
 	unnamed := spec(t, anomalies, set("data.test", "test.csv"), set("output.dir", "unnamed"))
 	unnamed.Data.Positive = nil
-	if _, err := Run(context.Background(), unnamed, Options{}); err == nil || !strings.Contains(err.Error(), "list the anomalies of the test rows in data.positive") {
+	if _, err := Run(context.Background(), unnamed, Options{}); err == nil ||
+		!strings.Contains(err.Error(), "list the anomalies of the test rows in data.positive") {
 		t.Errorf("a class that training rows do not have: %v", err)
 	}
 }
@@ -332,9 +358,12 @@ func TestAnomalyLearnedFromUsualRows(t *testing.T) {
 func TestAnomalySearch(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", odd(200))
-	r := execute(t, spec(t, anomalies+"search: {grid: {rff.gamma: [0.01, 0.5], one_class.nu: [0.05, 0.2]}, cv: {folds: 3}}\n"))
-	_, err := Parse(context.Background(), "spec.yaml", []byte(anomalies+"search: {cv: {folds: 3}}\n"), set("data.positive", "od"))
-	if err == nil || !strings.Contains(err.Error(), "search: a search for anomalies requires labeled anomalies") || !strings.Contains(err.Error(), "list the anomalies in data.positive") {
+	r := execute(t, spec(t, anomalies+
+		"search: {grid: {rff.gamma: [0.01, 0.5], one_class.nu: [0.05, 0.2]}, cv: {folds: 3}}\n"))
+	_, err := Parse(context.Background(), "spec.yaml", []byte(anomalies+"search: {cv: {folds: 3}}\n"),
+		set("data.positive", "od"))
+	if err == nil || !strings.Contains(err.Error(), "search: a search for anomalies requires labeled anomalies") ||
+		!strings.Contains(err.Error(), "list the anomalies in data.positive") {
 		t.Errorf("a search that knows of no anomaly: %v", err)
 	}
 	if r.Search.Score != "roc_auc" || !(r.Search.Best.Mean > 0.9) || r.Search.Candidates != 4 {
@@ -354,11 +383,14 @@ func TestTargetlessDrafts(t *testing.T) {
 		o    scaffold.Options
 		want []string
 	}{
-		{"bare.csv", scaffold.Options{Task: "clustering"}, []string{"kmeans.clusters: [2, 3, 4, 5, 6, 8, 10]", "score: silhouette"}},
+		{"bare.csv", scaffold.Options{Task: "clustering"}, []string{"kmeans.clusters: [2, 3, 4, 5, 6, 8, 10]",
+			"score: silhouette"}},
 		{"words.csv", scaffold.Options{Task: "clustering"}, []string{"select: categorical", "kmeans"}},
-		{"kinds.csv", scaffold.Options{Task: "clustering", Target: "kind"}, []string{"target: kind", "kmeans: {clusters: 2}", "score: adjusted_rand"}},
+		{"kinds.csv", scaffold.Options{Task: "clustering", Target: "kind"},
+			[]string{"target: kind", "kmeans: {clusters: 2}", "score: adjusted_rand"}},
 		{"bare.csv", scaffold.Options{Task: "anomaly"}, []string{"one_class", "# No search: without a target"}},
-		{"odd.csv", scaffold.Options{Task: "anomaly", Target: "kind"}, []string{"positive: odd", "stratify: true", "score: roc_auc"}},
+		{"odd.csv", scaffold.Options{Task: "anomaly", Target: "kind"},
+			[]string{"positive: odd", "stratify: true", "score: roc_auc"}},
 		{"kinds.csv", scaffold.Options{Task: "classification"}, []string{"task: classification", "logistic"}},
 		{"bare.csv", scaffold.Options{Task: "regression"}, []string{"target: b", "task: regression"}},
 	} {
@@ -377,7 +409,8 @@ func TestTargetlessDrafts(t *testing.T) {
 			execute(t, spec(t, string(text)))
 		}
 	}
-	if _, err := scaffold.Experiment(context.Background(), "bare.csv", scaffold.Options{Task: "ranking"}); err == nil || !strings.Contains(err.Error(), "ranking") {
+	if _, err := scaffold.Experiment(context.Background(), "bare.csv", scaffold.Options{Task: "ranking"}); err == nil ||
+		!strings.Contains(err.Error(), "ranking") {
 		t.Errorf("an unknown task: %v", err)
 	}
 }

@@ -23,7 +23,8 @@ func TestFaultsOfFilesUnwrap(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, err := Parse(context.Background(), filepath.Join(dir, "e.yaml"), []byte("data: {train: rows.csv}\npipeline: [ridge]\n"))
+		_, err := Parse(context.Background(), filepath.Join(dir, "e.yaml"),
+			[]byte("data: {train: rows.csv}\npipeline: [ridge]\n"))
 		return err
 	}
 	var errs param.FieldErrors
@@ -31,7 +32,8 @@ func TestFaultsOfFilesUnwrap(t *testing.T) {
 		t.Errorf("of a file that is not there: %v", err)
 	}
 	var at *datasets.LineError
-	if err := parse("a,\xff,y\n1,2,3\n"); !errors.As(err, &errs) || !errors.Is(err, csv.ErrEncoding) || !errors.As(err, &at) || at.Line != 1 {
+	if err := parse("a,\xff,y\n1,2,3\n"); !errors.As(err, &errs) || !errors.Is(err, csv.ErrEncoding) ||
+		!errors.As(err, &at) || at.Line != 1 {
 		t.Errorf("of a file in another encoding: %v", err)
 	}
 }

@@ -23,8 +23,9 @@ func Version() result.Versions {
 	return result.Versions{Bochner: versionIn(info), Go: runtime.Version()}
 }
 
-// versionIn finds this module's version in what the build of a program recorded, which is nil where it recorded nothing.
-// A module that a program replaces by a folder has no version, whatever the program requires.
+// versionIn finds this module's version in what the build of a program recorded, which is nil where
+// it recorded nothing. A module that a program replaces by a folder has no version, whatever the
+// program requires.
 func versionIn(info *debug.BuildInfo) string {
 	version := ""
 	if info == nil {

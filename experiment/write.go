@@ -16,7 +16,10 @@ import (
 
 // writeModel writes the model and the experiment file under the given name.
 func writeModel(data *loaded, model estimator.Predictor, name string, spec Spec, out *outputs) error {
-	if err := out.folder.Write(files.ModelName, func(w *bufio.Writer) error { return saveModel(w, data, model, out.result) }); err != nil {
+	if err := out.folder.Write(files.ModelName, func(w *bufio.Writer) error {
+		return saveModel(w, data, model,
+			out.result)
+	}); err != nil {
 		return err
 	}
 	resolved, err := spec.Encode(filepath.Join(data.spec.Output.Dir, name))

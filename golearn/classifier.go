@@ -169,7 +169,8 @@ func classAttribute(grid base.FixedDataGrid, target datasets.Column) base.Attrib
 			}
 		case *base.CategoricalAttribute:
 			known := a.GetValues()
-			if target.Kind == datasets.Categorical && !slices.ContainsFunc(target.Categories, func(level string) bool { return !slices.Contains(known, level) }) {
+			if target.Kind == datasets.Categorical && !slices.ContainsFunc(target.Categories,
+				func(level string) bool { return !slices.Contains(known, level) }) {
 				return a
 			}
 		}

@@ -214,8 +214,10 @@ func relabeled(rng *rand.Rand, c datasets.Column) (datasets.Column, func(v float
 func TestPredictMatchesNames(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	data := datasets.Set{X: mat.NewDense(90, 3, nil), Y: make([]float64, 90), Schema: datasets.Schema{
-		Columns: []datasets.Column{{Name: "a"}, {Name: "b"}, {Name: "word", Kind: datasets.Categorical, Categories: []string{"x", "y", "z"}}},
-		Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: []string{"low", "middle", "high"}}},
+		Columns: []datasets.Column{{Name: "a"}, {Name: "b"}, {Name: "word", Kind: datasets.Categorical,
+			Categories: []string{"x", "y", "z"}}},
+		Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical,
+			Categories: []string{"low", "middle", "high"}}},
 	}}
 	for i := range 90 {
 		data.X.(*mat.Dense).SetRow(i, []float64{rng.NormFloat64(), rng.NormFloat64(), float64(i % 3)})
@@ -386,7 +388,8 @@ func TestOtherSpecs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 30 {
-			if d := base.UnpackBytesToFloat(message.Get(have, i)) - base.UnpackBytesToFloat(grid.Get(want, i)); math.Abs(d) > 1e-6 {
+			if d := base.UnpackBytesToFloat(message.Get(have, i)) - base.UnpackBytesToFloat(grid.Get(want,
+				i)); math.Abs(d) > 1e-6 {
 				t.Fatalf("%s, row %d: off by %v", a.GetName(), i, d)
 			}
 		}
@@ -404,7 +407,8 @@ func TestSeveralClassAttributes(t *testing.T) {
 	if err := errors.Join(two.AddClassAttribute(word), two.AddClassAttribute(number), two.Extend(1)); err != nil {
 		t.Fatal(err)
 	}
-	if err := NewClassifier(machine()).Fit(two); err == nil || !strings.Contains(err.Error(), "of which word is categorical") {
+	if err := NewClassifier(machine()).Fit(two); err == nil || !strings.Contains(err.Error(),
+		"of which word is categorical") {
 		t.Errorf("error %v, want one that names the categorical class attribute", err)
 	}
 }

@@ -85,7 +85,8 @@ func (f *FittedFilter) find(filtered []base.FilteredAttribute) error {
 		return fmt.Errorf("golearn: filter: it makes nothing; was it trained?")
 	}
 	for _, a := range filtered {
-		if !slices.ContainsFunc(f.columns, func(c datasets.Column) bool { return c.Name == a.Old.GetName() }) && a.Old != a.New {
+		if !slices.ContainsFunc(f.columns, func(c datasets.Column) bool { return c.Name == a.Old.GetName() }) &&
+			a.Old != a.New {
 			return fmt.Errorf("golearn: filter: the data have no column %s", a.Old.GetName())
 		}
 	}

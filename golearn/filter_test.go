@@ -28,7 +28,8 @@ func mixed(t testing.TB) (datasets.Set, *base.DenseInstances) {
 			{Name: "a"}, {Name: "word", Kind: datasets.Categorical, Categories: []string{"x", "y", "z"}},
 			{Name: "b"}, {Name: "yes", Kind: datasets.Categorical, Categories: []string{"no", "yes"}},
 		},
-		Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: []string{"low", "middle", "high"}}},
+		Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical,
+			Categories: []string{"low", "middle", "high"}}},
 	}}
 	for i := range 60 {
 		data.X.(*mat.Dense).SetRow(i, []float64{rng.NormFloat64(), float64(rng.IntN(3)), rng.Float64(), float64(rng.IntN(2))})
@@ -184,7 +185,8 @@ func TestFilterBeyondBins(t *testing.T) {
 func TestFilterInPipeline(t *testing.T) {
 	_, grid := mixed(t)
 	spec := pipeline.Steps().Then(estimator.NewLogistic())
-	spec.Steps = []pipeline.Step{{Name: "words", Fitter: NewFilter(trained(t, filters.NewFloatConvertFilter(), grid, "word", "yes"))}}
+	spec.Steps = []pipeline.Step{{Name: "words", Fitter: NewFilter(trained(t, filters.NewFloatConvertFilter(), grid,
+		"word", "yes"))}}
 	c := NewClassifier(spec)
 	if err := c.Fit(grid); err != nil {
 		t.Fatal(err)
@@ -199,7 +201,8 @@ func TestFilterInPipeline(t *testing.T) {
 	if _, err := os.Stat(path); err == nil {
 		t.Error("a refused model left a file")
 	}
-	deep := NewClassifier(pipeline.Steps(pipeline.Columns{Remainder: "passthrough", Groups: []pipeline.Group{{Select: []string{"word", "yes"}, Steps: spec.Steps}}}).Then(estimator.NewLogistic()))
+	deep := NewClassifier(pipeline.Steps(pipeline.Columns{Remainder: "passthrough",
+		Groups: []pipeline.Group{{Select: []string{"word", "yes"}, Steps: spec.Steps}}}).Then(estimator.NewLogistic()))
 	if err := deep.Fit(grid); err != nil {
 		t.Fatal(err)
 	}

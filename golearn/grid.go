@@ -101,7 +101,8 @@ func open(grid base.FixedDataGrid) (table, error) {
 func (t table) set(inputs, classes []attribute) (datasets.Set, error) {
 	var out datasets.Set
 	if t.rows == 0 || len(inputs) == 0 {
-		return out, fmt.Errorf("golearn: %w: %d rows, %d attributes that are no class", datasets.ErrEmpty, t.rows, len(inputs))
+		return out, fmt.Errorf("golearn: %w: %d rows, %d attributes that are no class", datasets.ErrEmpty, t.rows,
+			len(inputs))
 	}
 	X := mat.NewDense(t.rows, len(inputs), nil)
 	out.X = X

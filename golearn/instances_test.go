@@ -36,7 +36,8 @@ func random(rng *rand.Rand, rows, cols int) datasets.Set {
 	}
 	switch rng.IntN(5) {
 	case 0:
-		out.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}}}
+		out.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical,
+			Categories: []string{"a", "b", "c"}}}
 		out.Y = make([]float64, rows)
 		for i := range out.Y {
 			out.Y[i] = float64(rng.IntN(3))
@@ -247,7 +248,8 @@ func TestBinaryAndFiltered(t *testing.T) {
 	if err := filter.Train(); err != nil {
 		t.Fatal(err)
 	}
-	for name, grid := range map[string]base.FixedDataGrid{"stored": in, "filtered": base.NewLazilyFilteredInstances(in, filter)} {
+	for name, grid := range map[string]base.FixedDataGrid{"stored": in,
+		"filtered": base.NewLazilyFilteredInstances(in, filter)} {
 		got, err := FromGrid(grid)
 		if err != nil {
 			t.Fatal(name, err)
@@ -264,7 +266,8 @@ func TestBinaryAndFiltered(t *testing.T) {
 // What cannot be held on the other side, and what is no proper grid, is refused by name.
 func TestRefusals(t *testing.T) {
 	ok := datasets.Set{X: mat.NewDense(2, 2, []float64{1, 0, 2, 1}), Y: []float64{0, 1}, Schema: datasets.Schema{
-		Columns: []datasets.Column{{Name: "age"}, {Name: "work", Kind: datasets.Categorical, Categories: []string{"yes", "no"}}},
+		Columns: []datasets.Column{{Name: "age"}, {Name: "work", Kind: datasets.Categorical,
+			Categories: []string{"yes", "no"}}},
 	}}
 	with := func(change func(*datasets.Set)) datasets.Set {
 		s := ok
@@ -274,11 +277,14 @@ func TestRefusals(t *testing.T) {
 	}
 	nan := ok.Y[0] / ok.Y[0]
 	for want, set := range map[string]datasets.Set{
-		"row 1, column age: missing value":                 with(func(s *datasets.Set) { s.X.(*mat.Dense).Set(1, 0, nan) }),
-		"row 0, column work: a level that the schema does": with(func(s *datasets.Set) { s.X.(*mat.Dense).Set(0, 1, datasets.Unknown) }),
-		"code 2 of a categorical column with 2 levels":     with(func(s *datasets.Set) { s.X.(*mat.Dense).Set(0, 1, 2) }),
-		"no weights and no groups":                         with(func(s *datasets.Set) { s.Weights = []float64{1, 2} }),
-		`two columns are called "work"`:                    with(func(s *datasets.Set) { s.Schema.Columns[0].Name = "work" }),
+		"row 1, column age: missing value": with(func(s *datasets.Set) { s.X.(*mat.Dense).Set(1, 0, nan) }),
+		"row 0, column work: a level that the schema does": with(func(s *datasets.Set) {
+			s.X.(*mat.Dense).Set(0, 1,
+				datasets.Unknown)
+		}),
+		"code 2 of a categorical column with 2 levels": with(func(s *datasets.Set) { s.X.(*mat.Dense).Set(0, 1, 2) }),
+		"no weights and no groups":                     with(func(s *datasets.Set) { s.Weights = []float64{1, 2} }),
+		`two columns are called "work"`:                with(func(s *datasets.Set) { s.Schema.Columns[0].Name = "work" }),
 	} {
 		if _, err := ToInstances(set); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

@@ -39,7 +39,8 @@ func TestPredictionsAreMadeOfScoresAndTargets(t *testing.T) {
 		t.Error("targets are those of several, values of one")
 	}
 	two, three := g.ClassFromScores(first), g.ClassFromScores(g.Input())
-	for name, v := range map[string]graph.Value{"first": several.Values, "two": two.Values, "three": three.Values, "of two": g.Logistic(two.Scores), "of three": g.Logistic(three.Scores)} {
+	for name, v := range map[string]graph.Value{"first": several.Values, "two": two.Values, "three": three.Values,
+		"of two": g.Logistic(two.Scores), "of three": g.Logistic(three.Scores)} {
 		g.Output(name, v)
 	}
 	out, err := g.Run(mat.NewDense(3, 3, []float64{-1, 0, 2, 0, 0, 0, 3, 1, 3}))

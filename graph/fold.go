@@ -6,10 +6,11 @@ import (
 	"github.com/bochner-ml/bochner/graph/internal/ops"
 )
 
-// Simplified returns a graph that computes the same in fewer operations, up to rounding: what multiplies columns by constants
-// or puts them into another order, and then goes into a product with a matrix and nowhere else, becomes part of the
-// matrix. Features of a random map come in pairs of cosine and sine and are scaled; in front of a linear model neither
-// needs to be done row by row.
+// Simplified returns a graph that computes the same in fewer operations, up to rounding: what
+// multiplies columns by constants or puts them into another order, and then goes into a product
+// with a matrix and nowhere else, becomes part of the matrix. Features of a random map come in
+// pairs of cosine and sine and are scaled; in front of a linear model neither needs to be done row
+// by row.
 func (g *Graph) Simplified() *Graph {
 	out := *g
 	out.nodes = slices.Clone(g.nodes)

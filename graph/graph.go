@@ -151,7 +151,8 @@ func (g *Graph) Output(name string, v Value) {
 	}
 }
 
-// Classes returns the names of the classes of the output "label", in the order of their codes; nil where there are none.
+// Classes returns the names of the classes of the output "label", in the order of their codes; nil
+// where there are none.
 func (g *Graph) Classes() []string { return g.classes }
 
 // SetClasses sets the class names.

@@ -19,7 +19,8 @@ func TestAGraphComputesWhatItsOperationsSay(t *testing.T) {
 	z := g.Affine(filled, g.Matrix(mat.NewDense(2, 3, []float64{1, 2, 3, 4, 5, 6})), g.Row([]float64{0.5, 0, -0.5}))
 	g.Output("z", z)
 	g.Output("best", g.ArgMax(z))
-	g.Output("looked", g.Lookup(g.Matrix(mat.NewDense(2, 2, []float64{10, 11, 20, 21})), g.Less(g.Scalar(2), g.Columns(filled, []int{0}))))
+	g.Output("looked", g.Lookup(g.Matrix(mat.NewDense(2, 2, []float64{10, 11, 20, 21})),
+		g.Less(g.Scalar(2), g.Columns(filled, []int{0}))))
 	g.Output("each", g.Lookup(g.Matrix(mat.NewDense(3, 1, []float64{10, 20, 30})), g.Sub(rows, g.Scalar(1))))
 	g.Output("p", g.Softmax(z))
 	out, err := g.Run(mat.NewDense(2, 2, []float64{1, 2, math.NaN(), -1}))
@@ -43,14 +44,24 @@ func TestAGraphComputesWhatItsOperationsSay(t *testing.T) {
 
 func TestOperationsThatDoNotFitAreFaults(t *testing.T) {
 	for want, build := range map[string]func(g *graph.Graph){
-		"add: values of 2 and 3 columns":           func(g *graph.Graph) { g.Add(g.Input(), g.Row([]float64{1, 2, 3})) },
-		"a constant of 3 rows":                     func(g *graph.Graph) { g.Mul(g.Input(), g.Matrix(mat.NewDense(3, 2, nil))) },
-		"matmul: 2 columns by what is not":         func(g *graph.Graph) { g.MatMul(g.Input(), g.Matrix(mat.NewDense(3, 2, nil))) },
-		"columns: there is no column 2 of 2":       func(g *graph.Graph) { g.Columns(g.Input(), []int{2}) },
-		"exp: it is a constant":                    func(g *graph.Graph) { g.Exp(g.Scalar(1)) },
-		"add: of constants only":                   func(g *graph.Graph) { g.Add(g.Scalar(1), g.Scalar(2)) },
-		"neg: it is no value of this graph":        func(g *graph.Graph) { g.Neg(graph.Value{}) },
-		"two outputs are called a":                 func(g *graph.Graph) { g.Output("a", g.Input()); g.Output("a", g.Input()) },
+		"add: values of 2 and 3 columns": func(g *graph.Graph) { g.Add(g.Input(), g.Row([]float64{1, 2, 3})) },
+		"a constant of 3 rows": func(g *graph.Graph) {
+			g.Mul(g.Input(),
+				g.Matrix(mat.NewDense(3, 2, nil)))
+		},
+		"matmul: 2 columns by what is not": func(g *graph.Graph) {
+			g.MatMul(g.Input(),
+				g.Matrix(mat.NewDense(3, 2, nil)))
+		},
+		"columns: there is no column 2 of 2": func(g *graph.Graph) { g.Columns(g.Input(), []int{2}) },
+		"exp: it is a constant":              func(g *graph.Graph) { g.Exp(g.Scalar(1)) },
+		"add: of constants only":             func(g *graph.Graph) { g.Add(g.Scalar(1), g.Scalar(2)) },
+		"neg: it is no value of this graph":  func(g *graph.Graph) { g.Neg(graph.Value{}) },
+		"two outputs are called a": func(g *graph.Graph) {
+			g.Output("a", g.Input())
+			g.Output("a",
+				g.Input())
+		},
 		"lookup: wanted a constant and an index":   func(g *graph.Graph) { g.Lookup(g.Row([]float64{1, 2}), g.Input()) },
 		"columns: none is named":                   func(g *graph.Graph) { g.Columns(g.Input(), nil) },
 		"a constant of 1 rows and 0 columns":       func(g *graph.Graph) { g.Row(nil) },
@@ -125,7 +136,9 @@ func TestAFoldedGraphComputesTheSameInFewerOperations(t *testing.T) {
 		}
 		return n
 	}
-	if count(g, ops.Columns) != 2 || count(folded, ops.Columns) != 1 || count(g, ops.Mul) != 4 || count(folded, ops.Mul) != 1 {
-		t.Errorf("%d choices of columns are left of %d, %d products of %d", count(folded, ops.Columns), count(g, ops.Columns), count(folded, ops.Mul), count(g, ops.Mul))
+	if count(g, ops.Columns) != 2 || count(folded, ops.Columns) != 1 || count(g, ops.Mul) != 4 ||
+		count(folded, ops.Mul) != 1 {
+		t.Errorf("%d choices of columns are left of %d, %d products of %d", count(folded, ops.Columns), count(g, ops.Columns),
+			count(folded, ops.Mul), count(g, ops.Mul))
 	}
 }

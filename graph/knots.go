@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// SearchSorted returns for each entry of v how many knots of its column are less than it, found by halving. There is a list
-// of rising numbers for each column, or one for all. Of NaN it is 0.
+// SearchSorted returns for each entry of v how many knots of its column are less than it, found by
+// halving. There is a list of rising numbers for each column, or one for all. Of NaN it is 0.
 func (g *Graph) SearchSorted(v Value, knots [][]float64) Value {
 	if !g.lists("below", v, knots) {
 		return Value{}
@@ -56,8 +56,9 @@ func (g *Graph) TakeAlong(index Value, lists [][]float64) Value {
 	return g.Lookup(table, index)
 }
 
-// PiecewiseLinear returns for each entry of v the value on straight lines between the knots of its column, which rise, and beyond
-// them that of the first or the last. There are lists of knots and values for each column, or one for all.
+// PiecewiseLinear returns for each entry of v the value on straight lines between the knots of its
+// column, which rise, and beyond them that of the first or the last. There are lists of knots and
+// values for each column, or one for all.
 func (g *Graph) PiecewiseLinear(v Value, knots, values [][]float64) Value {
 	if !g.lists("lines", v, knots) {
 		return Value{}
@@ -83,8 +84,9 @@ func (g *Graph) PiecewiseLinear(v Value, knots, values [][]float64) Value {
 	return g.Add(g.TakeAlong(k, from), g.Mul(g.TakeAlong(k, rise), part))
 }
 
-// KthSmallest returns the k-th smallest entry of each row, from 1: the range that it is in is halved until nothing else is.
-// Entries that differ by less than 1e-18 of the range of their row may be taken for each other.
+// KthSmallest returns the k-th smallest entry of each row, from 1: the range that it is in is
+// halved until nothing else is. Entries that differ by less than 1e-18 of the range of their row
+// may be taken for each other.
 func (g *Graph) KthSmallest(v Value, k int) Value {
 	if g.err == nil && (k < 1 || k > g.Width(v)) {
 		return g.fail(fmt.Errorf("smallest: number %d of %d columns", k, g.Width(v)))
@@ -100,7 +102,8 @@ func (g *Graph) KthSmallest(v Value, k int) Value {
 	return g.RowMax(g.Where(g.LessEqual(v, hi), v, least))
 }
 
-// lists reports whether there is a list of some numbers for each column of v, or one for all, and fails where there is not.
+// lists reports whether there is a list of some numbers for each column of v, or one for all, and
+// fails where there is not.
 func (g *Graph) lists(what string, v Value, lists [][]float64) bool {
 	if g.err != nil {
 		return false

@@ -66,7 +66,10 @@ func TestLinesRunThroughTheirKnots(t *testing.T) {
 			t.Errorf("at %v: %v and %v, want %v and 3", rows.At(i, 0), got.At(i, 0), got.At(i, 1), want)
 		}
 	}
-	one := table(t, rows, func(g *graph.Graph, v graph.Value) graph.Value { return g.PiecewiseLinear(v, knots[:1], values[:1]) })
+	one := table(t, rows, func(g *graph.Graph, v graph.Value) graph.Value {
+		return g.PiecewiseLinear(v, knots[:1],
+			values[:1])
+	})
 	if one.At(4, 0) != got.At(4, 0) || one.At(1, 1) != 0 {
 		t.Errorf("one list for all: %v", mat.Formatted(one))
 	}
@@ -81,7 +84,10 @@ func TestPiecesOfPolynomialsAreTheFunction(t *testing.T) {
 	for i := range 500 {
 		rows.SetRow(i, []float64{20 * (rng.Float64() - 0.5), 20 * (rng.Float64() - 0.5)})
 	}
-	got := table(t, rows, func(g *graph.Graph, v graph.Value) graph.Value { return g.ChebyshevApprox(v, -9, 9, 72, math.Erf) })
+	got := table(t, rows, func(g *graph.Graph, v graph.Value) graph.Value {
+		return g.ChebyshevApprox(v, -9, 9, 72,
+			math.Erf)
+	})
 	for i := range 500 {
 		for j := range 2 {
 			if want := math.Erf(min(max(rows.At(i, j), -9), 9)); math.Abs(got.At(i, j)-want) > 1e-14 {
@@ -136,13 +142,31 @@ func TestLog1pKeepsDigits(t *testing.T) {
 
 func TestListsThatDoNotFitAreFaults(t *testing.T) {
 	for want, build := range map[string]func(g *graph.Graph){
-		"graph: below: 3 lists for 2 columns":                    func(g *graph.Graph) { g.SearchSorted(g.Input(), [][]float64{{1}, {1}, {1}}) },
-		"graph: pick: the list of column 1 is empty":             func(g *graph.Graph) { g.TakeAlong(g.Input(), [][]float64{{1}, {}}) },
-		"graph: lines: it is a constant, not of the rows":        func(g *graph.Graph) { g.PiecewiseLinear(g.Scalar(1), nil, nil) },
-		"graph: lines: column 1 has not as many values as knots": func(g *graph.Graph) { g.PiecewiseLinear(g.Input(), [][]float64{{1}, {1, 2}}, [][]float64{{1}, {1}}) },
-		"graph: smooth: 0 pieces from 0 to 1":                    func(g *graph.Graph) { g.ChebyshevApprox(g.Input(), 0, 1, 0, math.Sin) },
-		"graph: smallest: number 3 of 2 columns":                 func(g *graph.Graph) { g.KthSmallest(g.Input(), 3) },
-		"graph: smooth: the function is not finite":              func(g *graph.Graph) { g.ChebyshevApprox(g.Input(), -1, 1, 4, math.Log) },
+		"graph: below: 3 lists for 2 columns": func(g *graph.Graph) {
+			g.SearchSorted(g.Input(),
+				[][]float64{{1}, {1}, {1}})
+		},
+		"graph: pick: the list of column 1 is empty": func(g *graph.Graph) {
+			g.TakeAlong(g.Input(),
+				[][]float64{{1}, {}})
+		},
+		"graph: lines: it is a constant, not of the rows": func(g *graph.Graph) {
+			g.PiecewiseLinear(g.Scalar(1), nil,
+				nil)
+		},
+		"graph: lines: column 1 has not as many values as knots": func(g *graph.Graph) {
+			g.PiecewiseLinear(g.Input(),
+				[][]float64{{1}, {1, 2}}, [][]float64{{1}, {1}})
+		},
+		"graph: smooth: 0 pieces from 0 to 1": func(g *graph.Graph) {
+			g.ChebyshevApprox(g.Input(), 0, 1, 0,
+				math.Sin)
+		},
+		"graph: smallest: number 3 of 2 columns": func(g *graph.Graph) { g.KthSmallest(g.Input(), 3) },
+		"graph: smooth: the function is not finite": func(g *graph.Graph) {
+			g.ChebyshevApprox(g.Input(), -1, 1,
+				4, math.Log)
+		},
 	} {
 		g := graph.New(make([]graph.Input, 2))
 		build(g)

@@ -28,8 +28,8 @@ func (p Prediction) PointPredictions() Value {
 	return p.Targets
 }
 
-// ClassFromScores returns the prediction of a classifier by its scores: the class of the largest, or, of one column, the
-// second class where it is above 0, else the first.
+// ClassFromScores returns the prediction of a classifier by its scores: the class of the largest,
+// or, of one column, the second class where it is above 0, else the first.
 func (g *Graph) ClassFromScores(scores Value) Prediction {
 	if g.Width(scores) == 1 {
 		return Prediction{Values: g.Less(g.Scalar(0), scores), Scores: scores}

@@ -32,7 +32,8 @@ func (r *run) evaluateUntilDeadline(parent context.Context) error {
 	for i := range r.outcomes {
 		for k := range r.outcomes[i] {
 			if o := &r.outcomes[i][k]; !o.done {
-				*o = outcome{scores: slices.Repeat([]float64{math.NaN()}, len(r.scorer.metrics)), failed: errTimedOut.Error(), timedOut: true}
+				*o = outcome{scores: slices.Repeat([]float64{math.NaN()}, len(r.scorer.metrics)), failed: errTimedOut.Error(),
+					timedOut: true}
 				r.timedOut = true
 			}
 		}
@@ -72,7 +73,8 @@ func (r *run) noCandidateError(candidates []Candidate) error {
 	}
 	far := fmt.Sprintf("%d of %d fits are done", r.done, r.total())
 	if failed > 0 {
-		far += fmt.Sprintf(", and %d candidates failed, the first, %s: %s", failed, candidates[first], candidates[first].Failed)
+		far += fmt.Sprintf(", and %d candidates failed, the first, %s: %s", failed, candidates[first],
+			candidates[first].Failed)
 	}
 	if r.journal != nil {
 		far += "; the journal has them, and another run resumes from it"

@@ -46,11 +46,13 @@ func TestBudget(t *testing.T) {
 		if took := time.Since(began); took != time.Minute {
 			t.Errorf("it took %v", took)
 		}
-		if r.Unreached != 36-7 || r.Best().Rank != 1 || r.BestIndex > 1 || r.Model == nil || !strings.Contains(strings.Join(r.Warnings, ";"), "the budget of 1m0s ended before 29 of 36 fits") {
+		if r.Unreached != 36-7 || r.Best().Rank != 1 || r.BestIndex > 1 || r.Model == nil ||
+			!strings.Contains(strings.Join(r.Warnings, ";"), "the budget of 1m0s ended before 29 of 36 fits") {
 			t.Errorf("%d not reached; best %s; %q", r.Unreached, r.Best(), r.Warnings)
 		}
 		for i, c := range r.Candidates {
-			if reached := c.Failed == ""; reached != (i < 2) || !reached && !strings.Contains(c.Failed, "not reached within the time budget") {
+			if reached := c.Failed == ""; reached != (i < 2) || !reached &&
+				!strings.Contains(c.Failed, "not reached within the time budget") {
 				t.Errorf("candidate %d: %q", i, c.Failed)
 			}
 		}
@@ -67,7 +69,8 @@ func TestBudgetBeforeTheFirstCandidate(t *testing.T) {
 	inTime(t, func(t *testing.T, _ time.Time) {
 		s := lateSearch(t, 2)
 		_, err := s.Run(context.Background(), data)
-		if !errors.Is(err, ErrBudget) || !strings.Contains(err.Error(), "2 of 36 fits are done; the journal has them, and another run resumes from it; increase the budget") {
+		if !errors.Is(err, ErrBudget) || !strings.Contains(err.Error(),
+			"2 of 36 fits are done; the journal has them, and another run resumes from it; increase the budget") {
 			t.Errorf("error is %v", err)
 		}
 		s.Estimator = lineSearch(nil).Estimator
@@ -77,7 +80,8 @@ func TestBudgetBeforeTheFirstCandidate(t *testing.T) {
 		s = lateSearch(t, 4) // a candidate that fails, and a fold of one that does not
 		s.Grid[0] = Axis{Path: "mode", Values: []any{"fail", "fit"}}
 		s.Grid = s.Grid[:1]
-		if _, err := s.Run(context.Background(), data); !errors.Is(err, ErrBudget) || !strings.Contains(err.Error(), "and 1 candidates failed, the first, mode=fail: fold 0: line: told to fail") {
+		if _, err := s.Run(context.Background(), data); !errors.Is(err, ErrBudget) ||
+			!strings.Contains(err.Error(), "and 1 candidates failed, the first, mode=fail: fold 0: line: told to fail") {
 			t.Errorf("error is %v", err)
 		}
 	})
@@ -164,11 +168,13 @@ func TestBudgetOfAHalving(t *testing.T) {
 				t.Errorf("%d rounds, %d unreached, best %v", len(r.Rounds), r.Unreached, r.Best())
 			}
 			warnings := strings.Join(r.Warnings, "; ")
-			if !strings.Contains(warnings, "the budget of 1m0s ended") || !strings.Contains(warnings, "the scores of the best candidate are those with rows") {
+			if !strings.Contains(warnings, "the budget of 1m0s ended") ||
+				!strings.Contains(warnings, "the scores of the best candidate are those with rows") {
 				t.Errorf("warnings are %q", warnings)
 			}
 			s.Estimator = lineSearch(nil).Estimator
-			if again := mustRun(t, s, data); len(again.Rounds) != 3 || again.Resumed != hangAfter || table(again) != table(whole) {
+			if again := mustRun(t, s, data); len(again.Rounds) != 3 || again.Resumed != hangAfter ||
+				table(again) != table(whole) {
 				t.Errorf("another run resumes %d fits in %d rounds", again.Resumed, len(again.Rounds))
 			}
 		})
@@ -294,7 +300,8 @@ func TestBrokenSearchStaysBroken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.evaluate(context.Background()); err == nil || !strings.Contains(err.Error(), "which the model does not give") || r.done != 0 {
+	if err := r.evaluate(context.Background()); err == nil || !strings.Contains(err.Error(),
+		"which the model does not give") || r.done != 0 {
 		t.Errorf("%v, %d done", err, r.done)
 	}
 }

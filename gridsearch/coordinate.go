@@ -51,12 +51,14 @@ type coordinateRun struct {
 
 // begin checks all axis values and some corners of the grid, and sets the start.
 func (c Coordinate) begin(s Search, grid axes, _ int) (proposer, param.FieldErrors) {
-	w := &coordinateRun{Coordinate: c, search: s, grid: grid, visited: map[string]bool{}, best: math.NaN(), previousBest: math.NaN()}
+	w := &coordinateRun{Coordinate: c, search: s, grid: grid, visited: map[string]bool{}, best: math.NaN(),
+		previousBest: math.NaN()}
 	for _, values := range grid {
 		w.perRound += len(values) - 1
 	}
 	if w.perRound >= MaxCandidates {
-		return nil, param.FieldErrors{{Path: "grid", Problem: fmt.Sprintf("the axes have more than %d values", MaxCandidates)}}
+		return nil, param.FieldErrors{{Path: "grid", Problem: fmt.Sprintf("the axes have more than %d values",
+			MaxCandidates)}}
 	}
 	w.current = w.start()
 	w.maxLeft = w.perRound
@@ -155,5 +157,6 @@ func (w *coordinateRun) cut(*run) string {
 	if len(w.grid) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the budget ended at axis %s in round %d of at most %d", w.search.Grid[w.axis-1].Path, w.round+1, w.Rounds)
+	return fmt.Sprintf("the budget ended at axis %s in round %d of at most %d", w.search.Grid[w.axis-1].Path, w.round+1,
+		w.Rounds)
 }

@@ -105,7 +105,10 @@ func TestCoordinateAgainstTheWholeGrid(t *testing.T) {
 		}
 		at := -1
 		for _, one := range r.Candidates {
-			next := slices.IndexFunc(whole.Candidates, func(w Candidate) bool { return reflect.DeepEqual(w.Settings, one.Settings) })
+			next := slices.IndexFunc(whole.Candidates, func(w Candidate) bool {
+				return reflect.DeepEqual(w.Settings,
+					one.Settings)
+			})
 			if next <= at || !reflect.DeepEqual(whole.Candidates[next].Folds, one.Folds) {
 				t.Errorf("%s: %s is number %d of the grid, after %d", name, one, next, at)
 			}
@@ -204,7 +207,8 @@ func TestCoordinateBudget(t *testing.T) {
 	c.Workers, c.Budget = 1, 300*time.Millisecond
 	c.Journal = filepath.Join(t.TempDir(), "journal")
 	r := mustRun(t, c, data)
-	if r.Unreached == 0 || r.Unreached > 10 || r.Model == nil || r.Best().Failed != "" || !strings.Contains(strings.Join(r.Warnings, "\n"), "the budget ended at axis x1 in round 1 of at most 3") {
+	if r.Unreached == 0 || r.Unreached > 10 || r.Model == nil || r.Best().Failed != "" ||
+		!strings.Contains(strings.Join(r.Warnings, "\n"), "the budget ended at axis x1 in round 1 of at most 3") {
 		t.Errorf("%d of %d fits unreached, warnings %q", r.Unreached, r.Fits, r.Warnings)
 	}
 	c.Budget = time.Hour
@@ -229,12 +233,14 @@ func TestCoordinateProgress(t *testing.T) {
 	c.Progress = func(p Progress) { reported = append(reported, p) }
 	r := mustRun(t, c, data)
 	first, last := reported[0], reported[len(reported)-1]
-	if first.Candidate != -1 || first.Done != 0 || first.Total != 2*(1+3*20) || last.Done != r.Fits || last.Total != r.Fits || len(reported) != r.Fits+2 {
+	if first.Candidate != -1 || first.Done != 0 || first.Total != 2*(1+3*20) || last.Done != r.Fits ||
+		last.Total != r.Fits || len(reported) != r.Fits+2 {
 		t.Errorf("%d reports of %d fits, from %+v to %+v", len(reported), r.Fits, first, last)
 	}
 	for i := range reported[1:] {
 		p := reported[i+1]
-		if p.Total > reported[i].Total || p.Done != min(i+1, r.Fits) || p.Candidate >= len(r.Candidates) || p.Done == p.Total && i+2 < len(reported) {
+		if p.Total > reported[i].Total || p.Done != min(i+1, r.Fits) || p.Candidate >= len(r.Candidates) ||
+			p.Done == p.Total && i+2 < len(reported) {
 			t.Errorf("%+v after %+v", p, reported[i])
 		}
 	}
@@ -253,12 +259,14 @@ func TestCoordinateFailures(t *testing.T) {
 		t.Errorf("the best is %s", r.Best())
 	}
 	c, data = bowlSearch(func([]float64) float64 { return -1 }, nil)
-	if _, err := c.Run(context.Background(), data); err == nil || !strings.Contains(err.Error(), "every candidate failed") {
+	if _, err := c.Run(context.Background(), data); err == nil ||
+		!strings.Contains(err.Error(), "every candidate failed") {
 		t.Errorf("all fail, and the error is %v", err)
 	}
 	s := lineSearch(nil) // of which one corner is refused, which no axis through the start has
 	s.Grid = []Axis{{Path: "shrink", Values: []any{0.5, 1.0, 7.0}}, {Path: "shift", Values: []any{0, 7}}}
-	if _, err := alongAxes(s).Run(context.Background(), quantities(30)); err == nil || !strings.Contains(err.Error(), "anything but 7") {
+	if _, err := alongAxes(s).Run(context.Background(), quantities(30)); err == nil ||
+		!strings.Contains(err.Error(), "anything but 7") {
 		t.Errorf("the error is %v", err)
 	}
 	s = lineSearch(nil)
@@ -266,7 +274,8 @@ func TestCoordinateFailures(t *testing.T) {
 	s.Grid[0].Path = "shrnk"
 	s.Strategy = Coordinate{}
 	if _, err := s.Run(context.Background(), quantities(30)); err == nil ||
-		!strings.Contains(err.Error(), "did you mean shrink") || !strings.Contains(err.Error(), "rounds: must be an integer from 1 to 1000, got 0") || !strings.Contains(err.Error(), "random: ") {
+		!strings.Contains(err.Error(), "did you mean shrink") || !strings.Contains(err.Error(),
+		"rounds: must be an integer from 1 to 1000, got 0") || !strings.Contains(err.Error(), "random: ") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -275,10 +284,12 @@ func TestCoordinateFailures(t *testing.T) {
 // a search.
 func TestCoordinateOfRidge(t *testing.T) {
 	data := quantities(60)
-	s := NewSearch(estimator.NewRidge(), Axis{Path: "alpha", Values: Log(1e-3, 1e3, 9)}, Axis{Path: "intercept", Values: []any{true, false}})
+	s := NewSearch(estimator.NewRidge(), Axis{Path: "alpha", Values: Log(1e-3, 1e3, 9)},
+		Axis{Path: "intercept", Values: []any{true, false}})
 	s.Splitter = LeaveOneOut{}
 	whole, r := mustRun(t, s, data), mustRun(t, alongAxes(s), data)
-	if !reflect.DeepEqual(r.Best().Settings, whole.Best().Settings) || r.Best().Mean != whole.Best().Mean || !slices.Contains(r.Shared, "rows") {
+	if !reflect.DeepEqual(r.Best().Settings, whole.Best().Settings) || r.Best().Mean != whole.Best().Mean ||
+		!slices.Contains(r.Shared, "rows") {
 		t.Errorf("%s, want %s; shared %q", r.Best(), whole.Best(), r.Shared)
 	}
 	s.Splitter, s.Refit = nil, RefitOneStdError

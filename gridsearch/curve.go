@@ -32,7 +32,8 @@ func (r *Result) Curve(path string) ([]CurvePoint, error) {
 				return nil, fmt.Errorf("gridsearch: %s must have numeric values, got %s", path, formatValue(s.Value))
 			}
 			if c.Failed == "" {
-				out = r.addPoint(out, CurvePoint{Value: v, Best: i, Mean: c.Mean, StdError: c.Std / math.Sqrt(float64(len(c.Folds)-1))})
+				out = r.addPoint(out, CurvePoint{Value: v, Best: i, Mean: c.Mean,
+					StdError: c.Std / math.Sqrt(float64(len(c.Folds)-1))})
 			}
 		}
 		if !slices.Contains(paths, path) {

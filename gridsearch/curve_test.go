@@ -10,7 +10,8 @@ import (
 
 // The curve of an axis has the best candidate of each of its values.
 func TestCurve(t *testing.T) {
-	s := NewSearch(estimator.NewRidge(), Axis{Path: "alpha", Values: []any{10, 0.1, 1.0}}, Axis{Path: "intercept", Values: []any{true, false}})
+	s := NewSearch(estimator.NewRidge(), Axis{Path: "alpha", Values: []any{10, 0.1, 1.0}},
+		Axis{Path: "intercept", Values: []any{true, false}})
 	s.Score, s.Splitter = "mse", datasets.KFold{Folds: 4}
 	r := mustRun(t, s, quantities(60))
 	curve, err := r.Curve("alpha")
@@ -28,7 +29,8 @@ func TestCurve(t *testing.T) {
 			}
 		}
 	}
-	for path, want := range map[string]string{"intercept": "intercept must have numeric values, got true", "beta": "axis must be one of alpha, intercept, got beta"} {
+	for path, want := range map[string]string{"intercept": "intercept must have numeric values, got true",
+		"beta": "axis must be one of alpha, intercept, got beta"} {
 		if _, err := r.Curve(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", path, err)
 		}

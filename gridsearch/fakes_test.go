@@ -237,7 +237,8 @@ func (p *fittedLogit) Outputs() estimator.Outputs {
 
 func (p *fittedLogit) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction, error) {
 	n, _ := X.Dims()
-	out := estimator.Prediction{Values: make([]float64, n), Scores: mat.NewDense(n, 1, nil), Probabilities: mat.NewDense(n, 2, nil)}
+	out := estimator.Prediction{Values: make([]float64, n), Scores: mat.NewDense(n, 1, nil),
+		Probabilities: mat.NewDense(n, 2, nil)}
 	for i := range n {
 		score := p.slope * (X.At(i, 0) - p.center)
 		if out.Scores.Set(i, 0, score); score > 0 {
@@ -274,7 +275,8 @@ func (*fittedSeveral) Outputs() estimator.Outputs {
 	return estimator.Outputs{Has: estimator.Values | estimator.Targets}
 }
 
-func (p *fittedSeveral) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction, error) {
+func (p *fittedSeveral) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction,
+	error) {
 	n, _ := X.Dims()
 	out := mat.NewDense(n, len(p.means), nil)
 	for i := range n {
@@ -310,7 +312,8 @@ func labels(rows int) datasets.Set {
 			set.Y[i] = 1
 		}
 	}
-	set.Schema.Targets = []datasets.Column{{Name: "side", Kind: datasets.Categorical, Categories: []string{"left", "right"}}}
+	set.Schema.Targets = []datasets.Column{{Name: "side", Kind: datasets.Categorical,
+		Categories: []string{"left", "right"}}}
 	return set
 }
 

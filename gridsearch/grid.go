@@ -203,7 +203,8 @@ func (s Search) candidates(grid axes, points []point, more ...param.Setting) ([]
 		if spec, ok := spec.(estimator.Estimator); ok {
 			all[i].spec = spec
 		} else if err == nil {
-			return nil, param.FieldErrors{{Path: "estimator", Problem: fmt.Sprintf("%T cannot be copied with other parameters and stay an estimator", s.Estimator)}}
+			return nil, param.FieldErrors{{Path: "estimator",
+				Problem: fmt.Sprintf("%T cannot be copied with other parameters and stay an estimator", s.Estimator)}}
 		}
 	}
 	if len(errs) > 0 {

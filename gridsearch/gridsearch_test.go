@@ -53,11 +53,13 @@ func TestTableIsThatOfNestedLoops(t *testing.T) {
 				var squared, absolute, weight float64
 				for j, v := range values {
 					e := test.Y[j] - v
-					squared, absolute, weight = squared+test.Weights[j]*e*e, absolute+test.Weights[j]*math.Abs(e), weight+test.Weights[j]
+					squared, absolute, weight = squared+test.Weights[j]*e*e, absolute+test.Weights[j]*math.Abs(e),
+						weight+test.Weights[j]
 				}
 				mse, mae = append(mse, squared/weight), append(mae, absolute/weight)
 			}
-			if !near(c.Folds, mse) || len(c.OtherScores) != 1 || c.OtherScores[0].Name != "mean_absolute_error" || !near(c.OtherScores[0].Folds, mae) {
+			if !near(c.Folds, mse) || len(c.OtherScores) != 1 || c.OtherScores[0].Name != "mean_absolute_error" ||
+				!near(c.OtherScores[0].Folds, mae) {
 				t.Fatalf("candidate %d has scores %v and %v, want %v and %v", i, c.Folds, c.OtherScores, mse, mae)
 			}
 			mean := (mse[0] + mse[1] + mse[2]) / 3
@@ -147,9 +149,11 @@ func TestScoresOfClasses(t *testing.T) {
 			p, _ := logit{slope}.Fit(context.Background(), data.Select(f.Train))
 			test := data.Select(f.Test)
 			all, _ := estimator.Predict(context.Background(), p, test.X, estimator.Request{})
-			in := metrics.Input{YTrue: test.Y, Weights: test.Weights, YPred: all.Values, Scores: all.Scores, Probabilities: all.Probabilities}
+			in := metrics.Input{YTrue: test.Y, Weights: test.Weights, YPred: all.Values, Scores: all.Scores,
+				Probabilities: all.Probabilities}
 			c := r.Candidates[i]
-			for name, got := range map[string]float64{"accuracy": c.Folds[k], "log_loss": c.OtherScores[0].Folds[k], "roc_auc": c.OtherScores[1].Folds[k]} {
+			for name, got := range map[string]float64{"accuracy": c.Folds[k], "log_loss": c.OtherScores[0].Folds[k],
+				"roc_auc": c.OtherScores[1].Folds[k]} {
 				m, _ := metrics.ByName(name)
 				if want, err := m.Score(in); err != nil || got != want {
 					t.Errorf("slope %v, fold %d: %s is %v, want %v, %v", slope, k, name, got, want, err)
@@ -182,7 +186,8 @@ func TestPredictsWhatIsRead(t *testing.T) {
 	}
 	list, _ := Search{Score: "roc_auc"}.metrics(nil)
 	s := newScorer(list, data, []datasets.Fold{{Test: []int{1, 2}}})
-	if got, err := s.predict(ctx, onlyProbabilities{p.(*fittedLogit)}, data.X); err != nil || got.Probabilities == nil || got.Scores != nil {
+	if got, err := s.predict(ctx, onlyProbabilities{p.(*fittedLogit)}, data.X); err != nil || got.Probabilities == nil ||
+		got.Scores != nil {
 		t.Errorf("of a model without scores: %+v, %v", got, err)
 	}
 }
@@ -274,10 +279,12 @@ func TestRefitNone(t *testing.T) {
 	if r.Model != nil {
 		t.Error("refitted all the same")
 	}
-	if _, err := r.Predict(context.Background(), nil); err == nil || err.Error() != "gridsearch: the search refitted no model to predict with" {
+	if _, err := r.Predict(context.Background(), nil); err == nil ||
+		err.Error() != "gridsearch: the search refitted no model to predict with" {
 		t.Errorf("Predict says %v", err)
 	}
-	if _, err := s.Fit(context.Background(), quantities(40)); err == nil || !strings.Contains(err.Error(), "refit is none") {
+	if _, err := s.Fit(context.Background(), quantities(40)); err == nil ||
+		!strings.Contains(err.Error(), "refit is none") {
 		t.Errorf("Fit says %v", err)
 	}
 }
@@ -285,10 +292,12 @@ func TestRefitNone(t *testing.T) {
 // An outer search judges what inner searches choose.
 func TestSearchesNest(t *testing.T) {
 	inner := lineSearch(nil)
-	outer := NewSearch(inner, Axis{Path: "estimator.mode", Values: []any{"fit", "fail"}}, Axis{Path: "refit", Values: []any{"best", "one_std_error"}})
+	outer := NewSearch(inner, Axis{Path: "estimator.mode", Values: []any{"fit", "fail"}},
+		Axis{Path: "refit", Values: []any{"best", "one_std_error"}})
 	outer.Splitter = datasets.KFold{Folds: 2}
 	r := mustRun(t, outer, quantities(60))
-	if r.BestIndex != 0 || r.Candidates[2].Rank != 3 || !strings.Contains(r.Candidates[2].Failed, "every candidate failed") {
+	if r.BestIndex != 0 || r.Candidates[2].Rank != 3 || !strings.Contains(r.Candidates[2].Failed,
+		"every candidate failed") {
 		t.Errorf("candidates are %+v", r.Candidates)
 	}
 }
@@ -454,7 +463,8 @@ func TestFailedCandidates(t *testing.T) {
 	}
 	s := lineSearch(nil)
 	s.Grid = []Axis{{Path: "mode", Values: []any{"fail"}}}
-	if _, err := s.Run(context.Background(), quantities(40)); err == nil || err.Error() != "gridsearch: every candidate failed; the first, mode=fail: fold 0: line: told to fail" {
+	if _, err := s.Run(context.Background(), quantities(40)); err == nil ||
+		err.Error() != "gridsearch: every candidate failed; the first, mode=fail: fold 0: line: told to fail" {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -463,7 +473,8 @@ func TestFailedCandidates(t *testing.T) {
 func TestCandidateOfOutcomes(t *testing.T) {
 	m, _ := metrics.ByName("mse")
 	r := run{scorer: &scorer{metrics: []metrics.Metric{m}}}
-	c := r.candidate(candidate{}, []outcome{{scores: []float64{1.5e308}, seconds: 1}, {scores: []float64{1.5e308}, seconds: 3}})
+	c := r.candidate(candidate{}, []outcome{{scores: []float64{1.5e308}, seconds: 1},
+		{scores: []float64{1.5e308}, seconds: 3}})
 	if c.Failed != "the mean of the scores is too large for a number" || !math.IsNaN(c.Mean) || c.Seconds != 2 {
 		t.Errorf("candidate is %+v", c)
 	}
@@ -481,14 +492,16 @@ func TestUndefinedScores(t *testing.T) {
 	s := NewSearch(logit{1}, Axis{Path: "slope", Values: []any{1, 2}})
 	s.Splitter, s.Scores = datasets.KFold{Folds: 4}, []string{"roc_auc"}
 	r := mustRun(t, s, data)
-	if c := r.Candidates[0]; c.Failed != "" || !math.IsNaN(c.OtherScores[0].Mean) || !math.IsNaN(c.OtherScores[0].Folds[3]) || math.IsNaN(c.OtherScores[0].Folds[0]) {
+	if c := r.Candidates[0]; c.Failed != "" || !math.IsNaN(c.OtherScores[0].Mean) ||
+		!math.IsNaN(c.OtherScores[0].Folds[3]) || math.IsNaN(c.OtherScores[0].Folds[0]) {
 		t.Errorf("candidate is %+v", c)
 	}
 	if want := []string{"roc_auc has no value on 2 of 8 fits"}; !slices.Equal(r.Warnings, want) {
 		t.Errorf("warnings are %q, want %q", r.Warnings, want)
 	}
 	s.Score, s.Scores = "roc_auc", nil
-	if _, err := s.Run(context.Background(), data); err == nil || !strings.Contains(err.Error(), "every candidate failed; the first, slope=1: fold 3: metrics: roc_auc: ") {
+	if _, err := s.Run(context.Background(), data); err == nil ||
+		!strings.Contains(err.Error(), "every candidate failed; the first, slope=1: fold 3: metrics: roc_auc: ") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -536,7 +549,8 @@ func TestFaults(t *testing.T) {
 		change func(s *Search, data *datasets.Set)
 		want   string
 	}{
-		"no estimator": {func(s *Search, _ *datasets.Set) { s.Estimator = nil }, "estimator: must be an estimator, got nothing"},
+		"no estimator": {func(s *Search, _ *datasets.Set) { s.Estimator = nil },
+			"estimator: must be an estimator, got nothing"},
 		"short path": {func(s *Search, _ *datasets.Set) {
 			s.Estimator = NewSearch(newLine())
 		}, "shrink: no such parameter (did you mean estimator.shrink?)"},
@@ -548,15 +562,20 @@ func TestFaults(t *testing.T) {
 		"too many": {func(s *Search, _ *datasets.Set) {
 			s.Grid = []Axis{many, {Path: "shrink", Values: Lin(0, 1999, 2000)}}
 		}, "grid: 4000000 candidates, more than the 1048576 that a search takes"},
-		"no targets":    {func(_ *Search, data *datasets.Set) { data.Y = nil }, "the data has no targets"},
-		"wrong task":    {func(_ *Search, data *datasets.Set) { *data = classes }, "score mean_squared_error is for regression, but the target has classes"},
-		"no codes":      {func(s *Search, data *datasets.Set) { s.Score = "accuracy"; data.Y[3] = 0.5 }, "row "},
-		"mixed tasks":   {func(s *Search, _ *datasets.Set) { s.Scores = []string{"accuracy"} }, "scores: accuracy is for classification, mean_squared_error for regression"},
-		"no rows":       {func(_ *Search, data *datasets.Set) { *data = datasets.Set{} }, "datasets: nothing to learn from: 0 rows, 0 columns"},
-		"unmet need":    {func(s *Search, data *datasets.Set) { *data = classes; s.Score = "log_loss" }, "score log_loss needs probabilities, which the model does not give"},
-		"too few rows":  {func(_ *Search, data *datasets.Set) { *data = data.Slice(0, 2) }, "datasets: "},
-		"no folds":      {func(s *Search, _ *datasets.Set) { s.Splitter = given{} }, "gridsearch.given made no folds"},
-		"an empty fold": {func(s *Search, _ *datasets.Set) { s.Splitter = given{{Train: []int{1}}} }, "fold 0 has 1 rows to train on and 0 to test on"},
+		"no targets": {func(_ *Search, data *datasets.Set) { data.Y = nil }, "the data has no targets"},
+		"wrong task": {func(_ *Search, data *datasets.Set) { *data = classes },
+			"score mean_squared_error is for regression, but the target has classes"},
+		"no codes": {func(s *Search, data *datasets.Set) { s.Score = "accuracy"; data.Y[3] = 0.5 }, "row "},
+		"mixed tasks": {func(s *Search, _ *datasets.Set) { s.Scores = []string{"accuracy"} },
+			"scores: accuracy is for classification, mean_squared_error for regression"},
+		"no rows": {func(_ *Search, data *datasets.Set) { *data = datasets.Set{} },
+			"datasets: nothing to learn from: 0 rows, 0 columns"},
+		"unmet need": {func(s *Search, data *datasets.Set) { *data = classes; s.Score = "log_loss" },
+			"score log_loss needs probabilities, which the model does not give"},
+		"too few rows": {func(_ *Search, data *datasets.Set) { *data = data.Slice(0, 2) }, "datasets: "},
+		"no folds":     {func(s *Search, _ *datasets.Set) { s.Splitter = given{} }, "gridsearch.given made no folds"},
+		"an empty fold": {func(s *Search, _ *datasets.Set) { s.Splitter = given{{Train: []int{1}}} },
+			"fold 0 has 1 rows to train on and 0 to test on"},
 		"rows outside": {func(s *Search, _ *datasets.Set) { s.Splitter = given{{Train: []int{30}, Test: []int{0}}} },
 			"fold 0 has rows outside the 30 of the data"},
 	} {
@@ -582,13 +601,15 @@ func TestAxes(t *testing.T) {
 		want []any
 	}{
 		{Log(1e-3, 1, 4), []any{1e-3, 1e-2, 1e-1, 1.0}},
-		{Log(1e-8, 1e8, 17), []any{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8}},
+		{Log(1e-8, 1e8, 17), []any{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6, 1e7,
+			1e8}},
 		{Log(1, 4, 3), []any{1.0, 2.0, 4.0}},
 		{Log(4, 1, 3), []any{4.0, 2.0, 1.0}},
 		{Log(1e-300, 1e300, 3), []any{1e-300, 1.0, 1e300}},
 		{Lin(0, 1, 11), []any{0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0}},
 		{Lin(-1e308, 1e308, 3), []any{-1e308, 0.0, 1e308}},
-		{Log(0, 1, 3), nil}, {Log(1, math.Inf(1), 3), nil}, {Log(1, 2, 1), nil}, {Lin(0, math.NaN(), 3), nil}, {Lin(0, 1, -1), nil},
+		{Log(0, 1, 3), nil}, {Log(1, math.Inf(1), 3), nil}, {Log(1, 2, 1), nil}, {Lin(0, math.NaN(), 3), nil},
+		{Lin(0, 1, -1), nil},
 	} {
 		if !reflect.DeepEqual(c.got, c.want) {
 			t.Errorf("got %v, want %v", c.got, c.want)
@@ -636,15 +657,22 @@ func TestOneStandardError(t *testing.T) {
 		lossy      bool // less is better
 		want       int
 	}{
-		"a larger alpha within it": {[]Axis{{Path: "alpha"}}, []Candidate{scored(5, 0.1), scored(4.5, 1), scored(4.4, 10)}, false, 1},
-		"a smaller C":              {[]Axis{{Path: "C"}}, []Candidate{scored(4.5, 0.1), scored(4.6, 1), scored(5, 10)}, false, 0},
-		"of a loss":                {[]Axis{{Path: "C"}}, []Candidate{scored(5.6, 0.1), scored(5.5, 1), scored(5, 10)}, true, 1},
-		"size before alpha":        {[]Axis{{Path: "alpha"}, {Path: "features"}}, []Candidate{scored(5, 1.0, 300), scored(5, 10.0, 300), scored(5, 0.1, 200)}, false, 2},
-		"alpha before gamma":       {[]Axis{{Path: "gamma"}, {Path: "alpha"}}, []Candidate{scored(5, 0.1, 1), scored(4.9, 0.2, 2)}, false, 1},
-		"a number before a name":   {[]Axis{{Path: "gamma"}}, []Candidate{scored(5, "scale"), scored(4.9, 100.0)}, false, 1},
-		"an unknown axis":          {[]Axis{{Path: "depth"}}, []Candidate{scored(4.9, 9), scored(5, 3), scored(4.9, 1)}, false, 1},
-		"a larger min_count":       {[]Axis{{Path: "min_count"}}, []Candidate{scored(5, 1), scored(4.9, 3)}, false, 1},
-		"equally simple":           {[]Axis{{Path: "alpha"}, {Path: "seed"}}, []Candidate{scored(5, 1, 0), scored(4.8, 2, 1), scored(4.9, 2, 2), scored(4.9, 2, 3)}, false, 2},
+		"a larger alpha within it": {[]Axis{{Path: "alpha"}}, []Candidate{scored(5, 0.1), scored(4.5, 1), scored(4.4, 10)},
+			false, 1},
+		"a smaller C": {[]Axis{{Path: "C"}}, []Candidate{scored(4.5, 0.1), scored(4.6, 1), scored(5, 10)}, false,
+			0},
+		"of a loss": {[]Axis{{Path: "C"}}, []Candidate{scored(5.6, 0.1), scored(5.5, 1), scored(5, 10)}, true,
+			1},
+		"size before alpha": {[]Axis{{Path: "alpha"}, {Path: "features"}},
+			[]Candidate{scored(5, 1.0, 300), scored(5, 10.0, 300), scored(5, 0.1, 200)}, false, 2},
+		"alpha before gamma": {[]Axis{{Path: "gamma"}, {Path: "alpha"}},
+			[]Candidate{scored(5, 0.1, 1), scored(4.9, 0.2, 2)}, false, 1},
+		"a number before a name": {[]Axis{{Path: "gamma"}}, []Candidate{scored(5, "scale"), scored(4.9, 100.0)}, false, 1},
+		"an unknown axis": {[]Axis{{Path: "depth"}}, []Candidate{scored(4.9, 9), scored(5, 3), scored(4.9, 1)},
+			false, 1},
+		"a larger min_count": {[]Axis{{Path: "min_count"}}, []Candidate{scored(5, 1), scored(4.9, 3)}, false, 1},
+		"equally simple": {[]Axis{{Path: "alpha"}, {Path: "seed"}},
+			[]Candidate{scored(5, 1, 0), scored(4.8, 2, 1), scored(4.9, 2, 2), scored(4.9, 2, 3)}, false, 2},
 	} {
 		m := metrics.Metric{GreaterIsBetter: !c.lossy}
 		rank(c.candidates, m)
@@ -666,7 +694,8 @@ func (k *knobs) Params(l *param.List) {
 	for i, p := range []struct {
 		name string
 		what param.Complexity
-	}{{"features", param.MoreUnits}, {"alpha", param.MorePenalty}, {"C", param.LessPenalty}, {"gamma", param.Rougher}, {"depth", 0}} {
+	}{{"features", param.MoreUnits}, {"alpha", param.MorePenalty}, {"C", param.LessPenalty}, {"gamma", param.Rougher},
+		{"depth", 0}} {
 		l.Float(&k.values[i], p.name, "", param.Any)
 		l.Complexity(p.name, p.what)
 	}

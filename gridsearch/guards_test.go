@@ -34,7 +34,8 @@ func TestLeaveOneOutNeedsTwoRows(t *testing.T) {
 
 // Scores of classes need codes.
 func TestClassScoresNeedCodes(t *testing.T) {
-	if _, err := withClasses(datasets.Set{X: mat.NewDense(2, 1, nil)}); err == nil || !strings.Contains(err.Error(), "class codes in Y") {
+	if _, err := withClasses(datasets.Set{X: mat.NewDense(2, 1, nil)}); err == nil ||
+		!strings.Contains(err.Error(), "class codes in Y") {
 		t.Errorf("the error is %v", err)
 	}
 }

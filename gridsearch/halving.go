@@ -34,15 +34,20 @@ func NewHalving(minResources int) Halving {
 
 // Params declares all parameters.
 func (h *Halving) Params(l *param.List) {
-	l.String(&h.Resource, "resource", "Resource that grows from round to round: rows, or the path of an integer parameter that is not an axis, such as rff.features.")
+	l.String(&h.Resource, "resource",
+		"Resource that grows from round to round: rows, or the path of an integer parameter that is not an axis, such as rff.features.")
 	l.Int(&h.MinResources, "min_resources", "Resource of the first round; 0 disables halving.", param.AtLeast(0))
-	l.Int(&h.MaxResources, "max_resources", "Resource of the last round, at most the training rows of a fold; 0 selects these, or the parameter of the pipeline.", param.AtLeast(0))
-	l.Int(&h.Factor, "factor", "Growth of the resource per round; one of this number of candidates survives a round.", param.AtLeast(2))
+	l.Int(&h.MaxResources, "max_resources",
+		"Resource of the last round, at most the training rows of a fold; 0 selects these, or the parameter of the pipeline.",
+		param.AtLeast(0))
+	l.Int(&h.Factor, "factor", "Growth of the resource per round; one of this number of candidates survives a round.",
+		param.AtLeast(2))
 }
 
 func (h Halving) begin(s Search, grid axes, limit int) (proposer, param.FieldErrors) {
 	if _, leaves := s.Splitter.(LeaveOneOut); leaves {
-		return nil, param.FieldErrors{{Path: "strategy", Problem: "halving does not support leave-one-out; use k-fold cross-validation"}}
+		return nil, param.FieldErrors{{Path: "strategy",
+			Problem: "halving does not support leave-one-out; use k-fold cross-validation"}}
 	}
 	points, number, errs := s.samplePoints(grid, limit)
 	if len(errs) > 0 {
@@ -98,7 +103,8 @@ func (w *halvingRun) next(r *run) (p proposal, ok bool, err error) {
 		}
 	}
 	candidates, errs := w.candidatesAt(w.resources)
-	return proposal{candidates: candidates, number: w.number, resource: w.resources, rows: w.Resource == "rows"}, true, errs.Err()
+	return proposal{candidates: candidates, number: w.number, resource: w.resources, rows: w.Resource == "rows"}, true,
+		errs.Err()
 }
 
 // resolveBounds checks the resources against the rows, and sets MaxResources if it is 0.
@@ -111,11 +117,13 @@ func (w *halvingRun) resolveBounds(r *run) error {
 		case w.MaxResources == 0:
 			w.MaxResources = rows
 		case w.MaxResources > rows:
-			return param.FieldError{Path: "strategy.max_resources", Value: w.MaxResources, Constraint: fmt.Sprintf("at most %d, the rows that a fold trains on", rows)}
+			return param.FieldError{Path: "strategy.max_resources", Value: w.MaxResources,
+				Constraint: fmt.Sprintf("at most %d, the rows that a fold trains on", rows)}
 		}
 	}
 	if w.MinResources < 1 || w.MaxResources < w.MinResources {
-		return fmt.Errorf("halving: min_resources must be at least 1 and at most max_resources, got %d and %d of %s", w.MinResources, w.MaxResources, w.Resource)
+		return fmt.Errorf("halving: min_resources must be at least 1 and at most max_resources, got %d and %d of %s",
+			w.MinResources, w.MaxResources, w.Resource)
 	}
 	return nil
 }
@@ -145,7 +153,8 @@ func (w *halvingRun) cut(r *run) string {
 	if r.resource == w.MaxResources {
 		return ""
 	}
-	return fmt.Sprintf("the scores of the best candidate are those with %s %d, not %d", w.Resource, r.resource, w.MaxResources)
+	return fmt.Sprintf("the scores of the best candidate are those with %s %d, not %d", w.Resource, r.resource,
+		w.MaxResources)
 }
 
 // seq returns 0 … n−1.

@@ -31,7 +31,10 @@ func TestRandomSearch(t *testing.T) {
 	}
 	at := -1
 	for _, c := range some.Candidates {
-		next := slices.IndexFunc(whole.Candidates, func(w Candidate) bool { return reflect.DeepEqual(w.Settings, c.Settings) })
+		next := slices.IndexFunc(whole.Candidates, func(w Candidate) bool {
+			return reflect.DeepEqual(w.Settings,
+				c.Settings)
+		})
 		if next <= at || !reflect.DeepEqual(whole.Candidates[next].Folds, c.Folds) {
 			t.Errorf("%s is number %d of the grid, after %d", c, next, at)
 		}
@@ -44,7 +47,8 @@ func TestRandomSearch(t *testing.T) {
 		t.Error("the candidates are not those of the seed")
 	}
 	s.Random = -1
-	if _, err := s.Run(context.Background(), data); err == nil || !strings.Contains(err.Error(), "random: must be a number of candidates ≥ 0, got -1") {
+	if _, err := s.Run(context.Background(), data); err == nil ||
+		!strings.Contains(err.Error(), "random: must be a number of candidates ≥ 0, got -1") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -90,7 +94,8 @@ func TestHalving(t *testing.T) {
 			}
 		}
 	}
-	if last := r.Rounds[2]; r.Model == nil || last.Best().String() != r.Best().String() || !reflect.DeepEqual(last.Candidates, r.Candidates) {
+	if last := r.Rounds[2]; r.Model == nil || last.Best().String() != r.Best().String() ||
+		!reflect.DeepEqual(last.Candidates, r.Candidates) {
 		t.Errorf("the best is %s", r.Best())
 	}
 	if again := mustRun(t, s, data); again.Resumed != r.Fits || table(again) != table(r) {
@@ -116,13 +121,17 @@ func TestHalvingOfAParameter(t *testing.T) {
 		h    Halving
 		want string
 	}{
-		{Halving{Resource: "max_iter", MinResources: 5, MaxResources: 4, Factor: 2}, "halving: min_resources must be at least 1 and at most max_resources, got 5 and 4 of max_iter"},
+		{Halving{Resource: "max_iter", MinResources: 5, MaxResources: 4, Factor: 2},
+			"halving: min_resources must be at least 1 and at most max_resources, got 5 and 4 of max_iter"},
 		{Halving{Resource: "rows", MinResources: 5, Factor: 1}, "factor: must be an integer ≥ 2, got 1"},
 		{Halving{Resource: "rank", MinResources: 5, MaxResources: 9, Factor: 2}, "rank"},
-		{Halving{Resource: "rows", MinResources: 5, MaxResources: 1e9, Factor: 2}, "max_resources: must be at most 64, the rows that a fold trains on, got 1000000000"},
-		{Halving{Resource: "rows", MinResources: 1e9, Factor: 2}, "halving: min_resources must be at least 1 and at most max_resources, got 1000000000 and 64 of rows"},
+		{Halving{Resource: "rows", MinResources: 5, MaxResources: 1e9, Factor: 2},
+			"max_resources: must be at most 64, the rows that a fold trains on, got 1000000000"},
+		{Halving{Resource: "rows", MinResources: 1e9, Factor: 2},
+			"halving: min_resources must be at least 1 and at most max_resources, got 1000000000 and 64 of rows"},
 		{Halving{Resource: "rows", MinResources: -5, Factor: 2}, "min_resources: must be an integer ≥ 0, got -5"},
-		{Halving{Resource: "rows", Factor: 2}, "halving: min_resources must be at least 1 and at most max_resources, got 0 and 64 of rows"},
+		{Halving{Resource: "rows", Factor: 2},
+			"halving: min_resources must be at least 1 and at most max_resources, got 0 and 64 of rows"},
 	} {
 		s.Strategy = c.h
 		if _, err := s.Run(context.Background(), labels(80)); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -151,7 +160,8 @@ func TestHalvingLooksAtTheLastRoundFirst(t *testing.T) {
 	s.Grid = s.Grid[:1]
 	s.Memory = 40_000
 	s.Strategy = Halving{Resource: "shift", MinResources: 1, MaxResources: 1000, Factor: 10}
-	if _, err := s.Run(context.Background(), quantities(60)); err == nil || !strings.Contains(err.Error(), "more memory than the bound") || p.fits > 0 {
+	if _, err := s.Run(context.Background(), quantities(60)); err == nil ||
+		!strings.Contains(err.Error(), "more memory than the bound") || p.fits > 0 {
 		t.Errorf("%v after %d fits", err, p.fits)
 	}
 }
@@ -283,7 +293,8 @@ func TestHalvingIsAnEstimator(t *testing.T) {
 	if err != nil || want.Probabilities == nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("it predicts %v, the model of the last round %v, %v", got.Values, want.Values, err)
 	}
-	outer := mustRun(t, NewSearch(search, Axis{Path: "strategy.min_resources", Values: []any{10, 20}}, Axis{Path: "estimator.tol", Values: []any{1e-3, 1e-6}}), data)
+	outer := mustRun(t, NewSearch(search, Axis{Path: "strategy.min_resources", Values: []any{10, 20}},
+		Axis{Path: "estimator.tol", Values: []any{1e-3, 1e-6}}), data)
 	if outer.Fits != 20 || outer.Best().Failed != "" {
 		t.Errorf("a search of a halving: %+v", outer)
 	}

@@ -145,7 +145,8 @@ func (r *inMemory) fitBatch(ctx context.Context, fitter share.BatchFitter) error
 		at := candidate*folds + fold
 		switch {
 		case candidate < 0 || candidate >= candidates || fold < 0 || fold >= folds:
-			r.fatal = fmt.Errorf("%T.FitBatch reported candidate %d on fold %d, of %d and %d", fitter, candidate, fold, candidates, folds)
+			r.fatal = fmt.Errorf("%T.FitBatch reported candidate %d on fold %d, of %d and %d", fitter, candidate, fold,
+				candidates, folds)
 		case seen[at]:
 			r.fatal = fmt.Errorf("%T.FitBatch reported candidate %d on fold %d twice, or unasked", fitter, candidate, fold)
 		default:

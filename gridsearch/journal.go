@@ -27,7 +27,8 @@ type entry struct {
 }
 
 func entryOf(at fitKey, o outcome) entry {
-	e := entry{Round: at.round, Candidate: &at.candidate, Fold: &at.fold, Seconds: o.seconds, Failed: o.failed, Unconverged: o.unconverged}
+	e := entry{Round: at.round, Candidate: &at.candidate, Fold: &at.fold, Seconds: o.seconds, Failed: o.failed,
+		Unconverged: o.unconverged}
 	for _, v := range o.scores {
 		e.Scores = append(e.Scores, journal.Number(v))
 	}
@@ -61,7 +62,8 @@ func (r *run) replay(line []byte) error {
 		return nil
 	}
 	at, ok := e.fitKey()
-	if !ok || at.candidate < 0 || at.candidate >= len(r.candidates)+r.proposal.left || at.fold < 0 || at.fold >= len(r.folds) || len(e.Scores) != len(r.scorer.metrics) {
+	if !ok || at.candidate < 0 || at.candidate >= len(r.candidates)+r.proposal.left || at.fold < 0 ||
+		at.fold >= len(r.folds) || len(e.Scores) != len(r.scorer.metrics) {
 		return errors.New("it is of no fit of this search")
 	}
 	out := outcome{done: true, seconds: e.Seconds, failed: e.Failed, unconverged: e.Unconverged}

@@ -27,7 +27,8 @@ import (
 func journaled(t *testing.T, p *probe) (Search, datasets.Set) {
 	spec := newLine()
 	spec.probe = p
-	s := NewSearch(spec, Axis{Path: "shrink", Values: []any{1.0 / 3, 1}}, Axis{Path: "mode", Values: []any{"fit", "fail", "stuck"}})
+	s := NewSearch(spec, Axis{Path: "shrink", Values: []any{1.0 / 3, 1}},
+		Axis{Path: "mode", Values: []any{"fit", "fail", "stuck"}})
 	s.Splitter, s.Score, s.Scores = datasets.KFold{Folds: 2}, "mse", []string{"mean_squared_log_error"}
 	s.Workers = 1
 	s.Journal = filepath.Join(t.TempDir(), "journal.jsonl")
@@ -210,18 +211,23 @@ func TestJournalOfAnotherSearch(t *testing.T) {
 		change func(s *Search, data *datasets.Set)
 		want   string
 	}{
-		"target":    {func(_ *Search, data *datasets.Set) { data.Y[3] += 1e-15 * data.Y[3] }, other + "data" + rest},
-		"input":     {func(_ *Search, data *datasets.Set) { data.X.(*mat.Dense).Set(19, 1, 0) }, other + "data" + rest},
-		"weights":   {func(_ *Search, data *datasets.Set) { data.Weights = nil }, other + "data" + rest},
-		"groups":    {func(_ *Search, data *datasets.Set) { data.Groups = make([]int, 20) }, other + "data" + rest},
-		"name":      {func(_ *Search, data *datasets.Set) { data.Schema.Targets = []datasets.Column{{Name: "y"}} }, other + "data" + rest},
-		"folds":     {func(s *Search, _ *datasets.Set) { s.Splitter = datasets.KFold{Folds: 2, Shuffle: true} }, other + "folds" + rest},
-		"values":    {func(s *Search, _ *datasets.Set) { s.Grid[0].Values = []any{0.5, 1} }, other + "grid" + rest},
-		"order":     {func(s *Search, _ *datasets.Set) { slices.Reverse(s.Grid) }, other + "grid" + rest},
-		"spec":      {func(s *Search, _ *datasets.Set) { s.Estimator = line{Shrink: 1, Mode: "fit", Shift: 1} }, other + "estimator" + rest},
-		"type":      {func(s *Search, _ *datasets.Set) { s.Estimator = batching{line: newLine()} }, other + "estimator" + rest},
-		"scores":    {func(s *Search, _ *datasets.Set) { s.Scores = nil }, other + "scores" + rest},
-		"two parts": {func(s *Search, data *datasets.Set) { s.Scores, data.Weights = nil, nil }, other + "data, scores" + rest},
+		"target":  {func(_ *Search, data *datasets.Set) { data.Y[3] += 1e-15 * data.Y[3] }, other + "data" + rest},
+		"input":   {func(_ *Search, data *datasets.Set) { data.X.(*mat.Dense).Set(19, 1, 0) }, other + "data" + rest},
+		"weights": {func(_ *Search, data *datasets.Set) { data.Weights = nil }, other + "data" + rest},
+		"groups":  {func(_ *Search, data *datasets.Set) { data.Groups = make([]int, 20) }, other + "data" + rest},
+		"name": {func(_ *Search, data *datasets.Set) { data.Schema.Targets = []datasets.Column{{Name: "y"}} },
+			other + "data" + rest},
+		"folds": {func(s *Search, _ *datasets.Set) { s.Splitter = datasets.KFold{Folds: 2, Shuffle: true} },
+			other + "folds" + rest},
+		"values": {func(s *Search, _ *datasets.Set) { s.Grid[0].Values = []any{0.5, 1} }, other + "grid" + rest},
+		"order":  {func(s *Search, _ *datasets.Set) { slices.Reverse(s.Grid) }, other + "grid" + rest},
+		"spec": {func(s *Search, _ *datasets.Set) { s.Estimator = line{Shrink: 1, Mode: "fit", Shift: 1} },
+			other + "estimator" + rest},
+		"type": {func(s *Search, _ *datasets.Set) { s.Estimator = batching{line: newLine()} },
+			other + "estimator" + rest},
+		"scores": {func(s *Search, _ *datasets.Set) { s.Scores = nil }, other + "scores" + rest},
+		"two parts": {func(s *Search, data *datasets.Set) { s.Scores, data.Weights = nil, nil },
+			other + "data, scores" + rest},
 	} {
 		s, data := journaled(t, nil)
 		mustRun(t, s, data)
@@ -265,15 +271,19 @@ func TestDamagedJournal(t *testing.T) {
 		{strings.Repeat("x", 5000) + "\n", foreign},
 		{string(journal.Seal([]byte("{}"))), foreign},
 		{lines[0][:len(lines[0])-10] + "\n", foreign},
-		{string(journal.Seal([]byte(strings.Replace(lines[0][:len(lines[0])-10], `"version":2`, `"version":3`, 1)))), "format version must be 2, got 3; remove the file to start again"},
-		{strings.Replace(string(whole), `"candidate":0`, `"candidate":1`, 1), "line 2 is damaged: its checksum is wrong; remove the file to start again"},
+		{string(journal.Seal([]byte(strings.Replace(lines[0][:len(lines[0])-10], `"version":2`, `"version":3`, 1)))),
+			"format version must be 2, got 3; remove the file to start again"},
+		{strings.Replace(string(whole), `"candidate":0`, `"candidate":1`, 1),
+			"line 2 is damaged: its checksum is wrong; remove the file to start again"},
 		{second(`{"candidate":6,"fold":0,"scores":[1,1]}`), stray},
 		{second(`{"candidate":0,"fold":2,"scores":[1,1]}`), stray},
 		{second(`{"candidate":-1,"fold":0,"scores":[1,1]}`), stray},
 		{second(`{"candidate":0,"fold":0,"scores":[1]}`), stray},
 		{second(`{"candidate":0,"scores":[1,1]}`), stray},
-		{second(`{"candidate":0,"fold":0,"scores":[null,1]}`), "line 2 is damaged: a fit has either a score or a failure; remove the file to start again"},
-		{second(`{"candidate":0,"fold":0,"scores":[1,1],"more":1}`), "line 2 is damaged: json: unknown field \"more\"; remove the file to start again"},
+		{second(`{"candidate":0,"fold":0,"scores":[null,1]}`),
+			"line 2 is damaged: a fit has either a score or a failure; remove the file to start again"},
+		{second(`{"candidate":0,"fold":0,"scores":[1,1],"more":1}`),
+			"line 2 is damaged: json: unknown field \"more\"; remove the file to start again"},
 		{second(`{"candidate":0,`), "line 2 is damaged: unexpected EOF; remove the file to start again"},
 		{second("\x00\x00"), "line 2 is damaged: invalid character '\\x00' looking for beginning of value; remove the file to start again"},
 	} {

@@ -102,11 +102,14 @@ func (s Search) samplePoints(a axes, maxPoints int) (some []point, total int, er
 	random := s.Random > 0 && float64(s.Random) < size
 	switch {
 	case random && s.Random > MaxCandidates:
-		return nil, 0, param.FieldErrors{{Path: "random", Value: s.Random, Constraint: fmt.Sprintf("at most the %d candidates that a search takes", MaxCandidates)}}
+		return nil, 0, param.FieldErrors{{Path: "random", Value: s.Random,
+			Constraint: fmt.Sprintf("at most the %d candidates that a search takes", MaxCandidates)}}
 	case random:
 		return evenlySpaced(a.draw(s.Random, s.Seed), maxPoints), s.Random, nil
 	case size > MaxCandidates:
-		return nil, 0, param.FieldErrors{{Path: "grid", Problem: fmt.Sprintf("%.0f candidates, more than the %d that a search takes; random tries some of them", size, MaxCandidates)}}
+		return nil, 0, param.FieldErrors{{Path: "grid",
+			Problem: fmt.Sprintf("%.0f candidates, more than the %d that a search takes; random tries some of them", size,
+				MaxCandidates)}}
 	}
 	if int(size) <= maxPoints {
 		return a.all(), int(size), nil

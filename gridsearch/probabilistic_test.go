@@ -27,8 +27,8 @@ func (s noisy) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor,
 	return ridge.FitPosterior(ctx, data, s.Noise)
 }
 
-// A search by the predictive density finds the noise that there is, which no score of the predictions knows of; those by
-// coverage and width see the intervals of level 0.9.
+// A search by the predictive density finds the noise that there is, which no score of the
+// predictions knows of; those by coverage and width see the intervals of level 0.9.
 func TestSearchByWhatAModelSaysOfItself(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	data := datasets.Set{X: mat.NewDense(200, 2, nil), Y: make([]float64, 200)}
@@ -55,21 +55,24 @@ func TestSearchByWhatAModelSaysOfItself(t *testing.T) {
 			t.Errorf("nlpd %v, that of the noise is %v", best.Mean, 0.5*math.Log(2*math.Pi*0.25)+0.5)
 		}
 		for _, other := range best.OtherScores {
-			if width := 2 * 1.645 * 0.5; other.Name == "coverage" && math.Abs(other.Mean-0.9) > 0.06 || other.Name == "mean_width" && math.Abs(other.Mean-width) > 0.05*width {
+			if width := 2 * 1.645 * 0.5; other.Name == "coverage" && math.Abs(other.Mean-0.9) > 0.06 ||
+				other.Name == "mean_width" && math.Abs(other.Mean-width) > 0.05*width {
 				t.Errorf("%s %v", other.Name, other.Mean)
 			}
 		}
 	}
 	s := NewSearch(estimator.NewRidge(), Axis{Path: "alpha", Values: []any{1.0}})
 	s.Score = "nlpd"
-	if _, err := s.Run(context.Background(), data); err == nil || !strings.Contains(err.Error(), "nlpd needs standard deviations, which the model does not give") {
+	if _, err := s.Run(context.Background(), data); err == nil ||
+		!strings.Contains(err.Error(), "nlpd needs standard deviations, which the model does not give") {
 		t.Errorf("nlpd of ridge: %v", err)
 	}
 }
 
 // What is fitted to all rows may be another thing than the candidates, which are scored without it.
 func TestLastTakesThePlaceOfTheBest(t *testing.T) {
-	data := datasets.Set{X: mat.NewDense(12, 1, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}), Y: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}}
+	data := datasets.Set{X: mat.NewDense(12, 1, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}),
+		Y: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}}
 	s := NewSearch(estimator.NewRidge(), Axis{Path: "alpha", Values: []any{0.001, 1000.0}})
 	s.RefitEstimator = func(best estimator.Estimator) estimator.Estimator {
 		if best.(estimator.Ridge).Alpha != 0.001 {

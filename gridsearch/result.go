@@ -91,7 +91,8 @@ func (c Candidate) String() string {
 // was scored, the one before it counts.
 func (r *run) result() (*Result, error) {
 	decides := r.scorer.metrics[0]
-	out := &Result{Score: decides.Name, GreaterIsBetter: decides.GreaterIsBetter, Folds: len(r.folds), Shared: r.shared, Resumed: r.resumed}
+	out := &Result{Score: decides.Name, GreaterIsBetter: decides.GreaterIsBetter, Folds: len(r.folds), Shared: r.shared,
+		Resumed: r.resumed}
 	if r.search.task(r.scorer.metrics) != datasets.Clustering {
 		out.Positive = metrics.PositiveClass(r.data.Schema.Classes())
 	}
@@ -245,7 +246,8 @@ func (r *run) addWarnings(out *Result, top int) {
 		}
 	}
 	if failed > 0 {
-		add("%d of %d candidates failed; the first, %s: %s", failed, len(out.Candidates), out.Candidates[first], out.Candidates[first].Failed)
+		add("%d of %d candidates failed; the first, %s: %s", failed, len(out.Candidates), out.Candidates[first],
+			out.Candidates[first].Failed)
 	}
 	if unconverged > 0 {
 		add("%d of %d fits did not converge", unconverged, r.total())

@@ -386,7 +386,8 @@ func (l *leader) update(r *run, candidate int) {
 		l.scored++
 	}
 	mean := sum / float64(folds)
-	if finite(mean) && (l.settings == "" || folds > l.folds || folds == l.folds && r.scorer.metrics[0].Better(mean, l.best)) {
+	if finite(mean) && (l.settings == "" || folds > l.folds || folds == l.folds &&
+		r.scorer.metrics[0].Better(mean, l.best)) {
 		l.folds, l.best, l.settings = folds, mean, Candidate{Settings: r.candidates[candidate].settings}.String()
 	}
 }

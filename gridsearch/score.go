@@ -31,10 +31,12 @@ func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.FieldErrors
 		case err != nil:
 			errs = append(errs, param.FieldError{Path: path, Problem: err.Error(), Err: err})
 		case own.Unsupervised() && !m.SupportsTask(own):
-			errs = append(errs, param.FieldError{Path: path, Problem: fmt.Sprintf("%s is for %s, the estimator for %s", m.Name, m.Task, own)})
+			errs = append(errs, param.FieldError{Path: path, Problem: fmt.Sprintf("%s is for %s, the estimator for %s", m.Name,
+				m.Task, own)})
 		case slices.ContainsFunc(out, func(o metrics.Metric) bool { return o.Name == m.Name }):
 		case len(out) > 0 && out[0].Task != m.Task && !own.Unsupervised():
-			errs = append(errs, param.FieldError{Path: path, Problem: fmt.Sprintf("%s is for %s, %s for %s", m.Name, m.Task, out[0].Name, out[0].Task)})
+			errs = append(errs, param.FieldError{Path: path, Problem: fmt.Sprintf("%s is for %s, %s for %s", m.Name, m.Task,
+				out[0].Name, out[0].Task)})
 		default:
 			out = append(out, m)
 		}
@@ -62,8 +64,8 @@ func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.FieldErrors
 	return out, errs
 }
 
-// defaultUnsupervisedScore names the metric that decides between models that learn without a target, where none is named:
-// one that compares with the targets, where there are any.
+// defaultUnsupervisedScore names the metric that decides between models that learn without a
+// target, where none is named: one that compares with the targets, where there are any.
 func defaultUnsupervisedScore(task datasets.Task, targets bool) string {
 	switch {
 	case task == datasets.Anomaly:
@@ -187,7 +189,8 @@ func (s *scorer) score(fold int, out share.Outcome) (scores []float64, failed, f
 
 // predict returns the outputs of p that the metrics read.
 func (s *scorer) predict(ctx context.Context, p estimator.Predictor, X mat.Matrix) (estimator.Prediction, error) {
-	return estimator.Predict(ctx, p, X, metricinput.RequiredOutputs(s.metrics, s.truth[0].YTrueTargets != nil, estimator.OutputsOf(p).Has))
+	return estimator.Predict(ctx, p, X, metricinput.RequiredOutputs(s.metrics, s.truth[0].YTrueTargets != nil,
+		estimator.OutputsOf(p).Has))
 }
 
 // withClasses names the classes of class codes "0" to "k-1" where the schema has none, so that every
@@ -202,7 +205,8 @@ func withClasses(data datasets.Set) (datasets.Set, error) {
 	classes := 2
 	for i, y := range data.Y {
 		if y != math.Trunc(y) || y < 0 || y >= maxClasses {
-			return data, data.Locate(&datasets.RowError{Row: i, Err: fmt.Errorf("target must be a class code 0, 1, …, got %v", y)}, 0)
+			return data, data.Locate(&datasets.RowError{Row: i, Err: fmt.Errorf("target must be a class code 0, 1, …, got %v",
+				y)}, 0)
 		}
 		classes = max(classes, int(y)+1)
 	}

@@ -31,7 +31,8 @@ func (s Search) RunShard(ctx context.Context, data datasets.Set, i, n int) error
 		return errors.New("gridsearch: a shard of a search leaves its scores in a journal, and there is none")
 	}
 	if s.Strategy != nil {
-		return fmt.Errorf("gridsearch: the rounds of %T depend on the scores of all candidates, which a shard does not know", s.Strategy)
+		return fmt.Errorf("gridsearch: the rounds of %T depend on the scores of all candidates, which a shard does not know",
+			s.Strategy)
 	}
 	s.Budget = 0
 	r, err := s.prepare(data, MaxCandidates)

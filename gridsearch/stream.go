@@ -39,9 +39,10 @@ type stream struct {
 	foldRows []int // of each fold
 }
 
-// RunSource is Run on rows that stay where they are: it reads them through several times and holds none of their inputs,
-// but their targets and the predictions of some candidates at once, 8 bytes for each row and number. Folds are those
-// of a [datasets.HashKFold], which Splitter has to be, or nil for DefaultFolds of them.
+// RunSource is Run on rows that stay where they are: it reads them through several times and holds
+// none of their inputs, but their targets and the predictions of some candidates at once, 8 bytes
+// for each row and number. Folds are those of a [datasets.HashKFold], which Splitter has to be, or
+// nil for DefaultFolds of them.
 //
 // Candidates that learn by passes ([estimator.PassEstimator]) share each pass, as many as fit in
 // Memory, or half of the available memory. If a pass does not depend on earlier ones, its sums are
@@ -107,7 +108,8 @@ func (s Search) prepareStream(ctx context.Context, src datasets.Source) (*stream
 	for _, known := range truth {
 		r.scorer.truth = append(r.scorer.truth, metricinput.FromSet(known, list[0].Task))
 	}
-	if m := slices.IndexFunc(list, func(m metrics.Metric) bool { return m.Requires == metrics.PredictionsAndRows }); m >= 0 {
+	if m := slices.IndexFunc(list,
+		func(m metrics.Metric) bool { return m.Requires == metrics.PredictionsAndRows }); m >= 0 {
 		return nil, fmt.Errorf("score %s requires the rows in memory; streams are not supported", list[m].Name)
 	}
 	return r, nil
@@ -177,7 +179,8 @@ func (r *stream) shape(schema datasets.Schema) datasets.Shape {
 	for _, n := range r.foldRows {
 		all += n
 	}
-	return datasets.Shape{Rows: all - slices.Min(r.foldRows), Cols: cols, Outputs: schema.Outputs(), Columns: schema.Columns}
+	return datasets.Shape{Rows: all - slices.Min(r.foldRows), Cols: cols, Outputs: schema.Outputs(),
+		Columns: schema.Columns}
 }
 
 func (r *stream) refit(ctx context.Context, spec estimator.Estimator) (estimator.Predictor, error) {
@@ -376,8 +379,9 @@ func (g *passGroup) add(ctx context.Context, fold int, block datasets.Set) error
 	return nil
 }
 
-// combineFolds makes the passes over training rows of those over rows that are held out, where these are what there is: each
-// begins as an empty one, and takes in those of the other folds in their order.
+// combineFolds makes the passes over training rows of those over rows that are held out, where
+// these are what there is: each begins as an empty one, and takes in those of the other folds in
+// their order.
 func (g *passGroup) combineFolds(ctx context.Context) error {
 	if g.heldOut == nil {
 		return nil
@@ -414,7 +418,8 @@ func (g *passGroup) combineFolds(ctx context.Context) error {
 func cloneArchive(a *model.Archive) *model.Archive {
 	out := &model.Archive{Scalars: a.Scalars, Arrays: make(map[string]model.Array, len(a.Arrays))}
 	for name, array := range a.Arrays {
-		array.Floats, array.Ints, array.Uint32s = slices.Clone(array.Floats), slices.Clone(array.Ints), slices.Clone(array.Uint32s)
+		array.Floats, array.Ints, array.Uint32s = slices.Clone(array.Floats), slices.Clone(array.Ints),
+			slices.Clone(array.Uint32s)
 		out.Arrays[name] = array
 	}
 	return out

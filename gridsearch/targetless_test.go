@@ -60,7 +60,8 @@ func (fittedRightmost) Outputs() estimator.Outputs {
 	return estimator.Outputs{Has: estimator.AnomalyScores}
 }
 
-func (p fittedRightmost) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction, err error) {
+func (p fittedRightmost) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction,
+	err error) {
 	out.Values, err = p.Predict(ctx, X)
 	out.Anomaly = mat.Col(nil, 0, X)
 	for i := range out.Anomaly {
@@ -175,7 +176,8 @@ func TestSearchAnomalies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Score != "roc_auc" || r.Best().String() != "clusters=2" || r.Best().Mean != 1 || r.Candidates[0].Mean != 0 || r.Positive != "1" {
+	if r.Score != "roc_auc" || r.Best().String() != "clusters=2" || r.Best().Mean != 1 || r.Candidates[0].Mean != 0 ||
+		r.Positive != "1" {
 		t.Errorf("best by %s is %s with %v, positive %q", r.Score, r.Best(), r.Best().Mean, r.Positive)
 	}
 	if f1 := r.Best().OtherScores[1]; f1.Mean != 1 {
@@ -190,7 +192,8 @@ func TestSearchTargetlessRefusals(t *testing.T) {
 	three.Y = slices.Clone(data.Y)
 	three.Y[0] = 2
 	words := data.WithoutTargets()
-	words.Schema.Columns = []datasets.Column{{Name: "a", Kind: datasets.Categorical}, {Name: "b", Kind: datasets.Categorical}}
+	words.Schema.Columns = []datasets.Column{{Name: "a", Kind: datasets.Categorical},
+		{Name: "b", Kind: datasets.Categorical}}
 	unlike := NewSearch(rightmost{cut{2, string(datasets.Anomaly)}}, Axis{Path: "clusters", Values: []any{2, 3}})
 	byTruth, byClass := clusterSearch(), clusterSearch()
 	byTruth.Score, byClass.Score = "nmi", "accuracy"
@@ -200,9 +203,12 @@ func TestSearchTargetlessRefusals(t *testing.T) {
 		data   datasets.Set
 		want   string
 	}{
-		{"anomalies without a truth", unlike, data.WithoutTargets(), "score roc_auc requires labels of anomalies, but the data has no targets"},
-		{"three kinds of anomalies", unlike, three, "anomalies are scored by two classes, of which the second is theirs, and the target has 3"},
-		{"clusters without a truth", byTruth, data.WithoutTargets(), "normalized_mutual_info requires classes, but the data has no targets; use silhouette"},
+		{"anomalies without a truth", unlike, data.WithoutTargets(),
+			"score roc_auc requires labels of anomalies, but the data has no targets"},
+		{"three kinds of anomalies", unlike, three,
+			"anomalies are scored by two classes, of which the second is theirs, and the target has 3"},
+		{"clusters without a truth", byTruth, data.WithoutTargets(),
+			"normalized_mutual_info requires classes, but the data has no targets; use silhouette"},
 		{"a score of classes", byClass, data, "score: accuracy is for classification, the estimator for clustering"},
 		{"no numbers", clusterSearch(), words, "silhouette requires numeric columns"},
 	} {

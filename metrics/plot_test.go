@@ -16,7 +16,8 @@ func TestConfusionMatrixPicture(t *testing.T) {
 		t.Fatal(err)
 	}
 	picture := m.SVG()
-	for word, times := range map[string]int{"&lt;=50K": 2, ">1<": 1, ">2<": 2, ">0<": 1, `fill-opacity="1.000"`: 1, "#d1495b": 0} {
+	for word, times := range map[string]int{"&lt;=50K": 2, ">1<": 1, ">2<": 2, ">0<": 1, `fill-opacity="1.000"`: 1,
+		"#d1495b": 0} {
 		if n := strings.Count(picture, word); n != times {
 			t.Errorf("%q occurs %d times, want %d: %s", word, n, times, picture)
 		}

@@ -29,7 +29,8 @@ func TestCountIsHeldToTheState(t *testing.T) {
 		{hollow{width: 0}, ""},
 		{hollow{width: model.UncheckedCount}, ""},
 		{hollow{width: model.UncheckedCount + 90, held: make([]float64, 100)}, ""},
-		{hollow{width: model.UncheckedCount + 200, held: make([]float64, 100)}, "width must be at most the size of the state, got 1048776 for 101 numbers"},
+		{hollow{width: model.UncheckedCount + 200, held: make([]float64, 100)},
+			"width must be at most the size of the state, got 1048776 for 101 numbers"},
 		{hollow{width: -1}, "width must be at most the size of the state, got -1 for 1 numbers"},
 	} {
 		_, err := model.Record(&c.h)
@@ -53,10 +54,12 @@ func TestTextsHaveBounds(t *testing.T) {
 	if err := model.Write(&b, model.Header{}, a); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := model.Read(bytes.NewReader(b.Bytes()), int64(b.Len())); !errors.Is(err, model.ErrDamaged) || !strings.Contains(err.Error(), "deep must be a list of strings") {
+	if _, _, err := model.Read(bytes.NewReader(b.Bytes()), int64(b.Len())); !errors.Is(err, model.ErrDamaged) ||
+		!strings.Contains(err.Error(), "deep must be a list of strings") {
 		t.Errorf("lists in lists: %v", err)
 	}
-	if err := model.Write(&b, model.Header{Spec: strings.Repeat("[", 5<<20)}, &model.Archive{}); err == nil || !strings.Contains(err.Error(), "got 5242880") {
+	if err := model.Write(&b, model.Header{Spec: strings.Repeat("[", 5<<20)}, &model.Archive{}); err == nil ||
+		!strings.Contains(err.Error(), "got 5242880") {
 		t.Errorf("a spec of 5 MB: %v", err)
 	}
 }
@@ -72,7 +75,8 @@ func TestEmptyListsHaveBounds(t *testing.T) {
 	if err := model.Write(&b, model.Header{}, &model.Archive{Scalars: map[string]any{"many": many}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := model.Read(bytes.NewReader(b.Bytes()), int64(b.Len())); !errors.Is(err, model.ErrDamaged) || !strings.Contains(err.Error(), "lists and objects in") {
+	if _, _, err := model.Read(bytes.NewReader(b.Bytes()), int64(b.Len())); !errors.Is(err, model.ErrDamaged) ||
+		!strings.Contains(err.Error(), "lists and objects in") {
 		t.Error(err)
 	}
 	b.Reset()

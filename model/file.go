@@ -26,10 +26,11 @@ const format = 1
 
 // Header describes the model in a model file.
 type Header struct {
-	Name     string             `json:"name,omitempty"`
-	Task     string             `json:"task,omitempty"`     // "classification" or "regression"
-	Spec     string             `json:"spec"`               // the pipeline, as YAML
-	Reading  string             `json:"reading,omitempty"`  // how to read files of rows, in the notation of the program that wrote the file
+	Name string `json:"name,omitempty"`
+	Task string `json:"task,omitempty"` // "classification" or "regression"
+	Spec string `json:"spec"`           // the pipeline, as YAML
+	// how to read files of rows, in the notation of the program that wrote the file
+	Reading  string             `json:"reading,omitempty"`
 	Columns  []Column           `json:"columns,omitempty"`  // columns of the inputs; empty if unnamed
 	Targets  []Column           `json:"targets,omitempty"`  // columns of the targets
 	Classes  []string           `json:"classes,omitempty"`  // names of the classes by code
@@ -291,7 +292,8 @@ func verifyChecksum(r io.ReaderAt, size int64) error {
 		return errors.New("it is cut off, or was changed: no checksum at its end")
 	}
 	hash := sha256.New()
-	if _, err := io.CopyBuffer(hash, io.NewSectionReader(r, 0, body), make([]byte, max(1, min(body, chunkBytes)))); err != nil {
+	if _, err := io.CopyBuffer(hash, io.NewSectionReader(r, 0, body),
+		make([]byte, max(1, min(body, chunkBytes)))); err != nil {
 		return err
 	}
 	if sealPrefix+hex.EncodeToString(hash.Sum(nil)) != string(found) {

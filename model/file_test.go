@@ -61,7 +61,8 @@ func newSample(t testing.TB) *sample {
 	}
 	return &sample{
 		Flag: true, Text: "Grüße, \"x\"", Words: []string{"a", "", "ñ\n"}, Count: -7, Number: math.Copysign(0, -1),
-		List: []float64{1.5, math.NaN(), math.Inf(-1), math.SmallestNonzeroFloat64}, Ints: []int{math.MinInt64, -1, math.MaxInt64},
+		List: []float64{1.5, math.NaN(), math.Inf(-1), math.SmallestNonzeroFloat64},
+		Ints: []int{math.MinInt64, -1, math.MaxInt64},
 		Cols: []uint32{0, math.MaxUint32}, Hashes: []uint64{math.MaxUint64, 3},
 		Matrix: mat.NewDense(2, 3, []float64{1, 2, 3, 4, 5, 6}),
 		Sparse: sparse.FromDense(mat.NewDense(2, 2, []float64{0, 1, math.Pi, 0})), Index: index,
@@ -186,7 +187,10 @@ func TestForgedFiles(t *testing.T) {
 		{"a list that is none", "must be a list of strings", func(z *zip.Writer) {
 			put(z, "model.json", `{"format":1,"state":{"a":[1]},"arrays":[]}`, zip.Store)
 		}},
-		{"missing array", "1 arrays are listed, the file has 0", func(z *zip.Writer) { put(z, "model.json", doc(two), zip.Store) }},
+		{"missing array", "1 arrays are listed, the file has 0", func(z *zip.Writer) {
+			put(z, "model.json", doc(two),
+				zip.Store)
+		}},
 		{"another array", "array x is missing", func(z *zip.Writer) {
 			put(z, "model.json", doc(two), zip.Store)
 			put(z, "y.npy", npy.String(), zip.Store)
@@ -261,7 +265,8 @@ func TestRestoreFaults(t *testing.T) {
 		{"model: part: array ints does not hold int64", func(a *Archive) { a.Arrays["part/ints"] = a.Arrays["part/list"] }},
 		{"model: part: array list does not hold float64", func(a *Archive) { a.Arrays["part/list"] = a.Arrays["part/ints"] }},
 		{"model: part: array cols does not hold uint32", func(a *Archive) { a.Arrays["part/cols"] = a.Arrays["part/list"] }},
-		{"model: part: index: sparse: row 0: columns must be below 3, got 8", func(a *Archive) { a.Scalars["part/index/cols"] = 3.0 }},
+		{"model: part: index: sparse: row 0: columns must be below 3, got 8",
+			func(a *Archive) { a.Scalars["part/index/cols"] = 3.0 }},
 		{"model: number must have one number, got 4", func(a *Archive) { a.Arrays["number"] = a.Arrays["part/list"] }},
 	} {
 		a, err := Record(newSample(t))
@@ -270,7 +275,8 @@ func TestRestoreFaults(t *testing.T) {
 		}
 		c.harm(a)
 		var v sample
-		if err := Restore(a, &v); err == nil || !strings.HasSuffix(err.Error(), strings.TrimPrefix(c.want, "model: ")) || !strings.HasPrefix(err.Error(), "model: ") {
+		if err := Restore(a, &v); err == nil || !strings.HasSuffix(err.Error(), strings.TrimPrefix(c.want, "model: ")) ||
+			!strings.HasPrefix(err.Error(), "model: ") {
 			t.Errorf("error %v, want %s", err, c.want)
 		}
 	}
@@ -313,9 +319,12 @@ func TestWriteRefuses(t *testing.T) {
 		{"string must be UTF-8", Header{Columns: []Column{{Name: "\xff"}}}, Archive{}},
 		{"string must be UTF-8", Header{}, Archive{Scalars: map[string]any{"a": []string{"\xff"}}}},
 		{"model: metrics must be finite, got NaN", Header{Metrics: map[string]float64{"m": math.NaN()}}, Archive{}},
-		{"3 numbers for the shape [2]", Header{}, Archive{Arrays: map[string]Array{"x": {Shape: []int{2}, Floats: make([]float64, 3)}}}},
-		{"several kinds", Header{}, Archive{Arrays: map[string]Array{"x": {Shape: []int{0}, Floats: []float64{}, Ints: []int64{}}}}},
-		{"number of dimensions must be 1 to 8, got 0", Header{}, Archive{Arrays: map[string]Array{"x": {Floats: []float64{1}}}}},
+		{"3 numbers for the shape [2]", Header{}, Archive{Arrays: map[string]Array{"x": {Shape: []int{2},
+			Floats: make([]float64, 3)}}}},
+		{"several kinds", Header{}, Archive{Arrays: map[string]Array{"x": {Shape: []int{0}, Floats: []float64{},
+			Ints: []int64{}}}}},
+		{"number of dimensions must be 1 to 8, got 0", Header{},
+			Archive{Arrays: map[string]Array{"x": {Floats: []float64{1}}}}},
 	} {
 		if err := Write(io.Discard, c.h, &c.a); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want %q", err, c.want)
@@ -350,7 +359,8 @@ func TestFullDisk(t *testing.T) {
 	}
 	dir := t.TempDir()
 	lost := filepath.Join(dir, "no", "m")
-	if err := WriteFile(lost, header, a); !errors.Is(err, os.ErrNotExist) || err.Error() != "files: writing "+lost+": no such file or directory" {
+	if err := WriteFile(lost, header, a); !errors.Is(err, os.ErrNotExist) ||
+		err.Error() != "files: writing "+lost+": no such file or directory" {
 		t.Errorf("a folder that is not there: error %v", err)
 	}
 	taken := filepath.Join(dir, "folder")

@@ -147,7 +147,8 @@ func readNpy(r io.Reader, size int64, kind string, shape []int) (Array, error) {
 	}
 	head := npyHeader(a)
 	if int64(len(head))+n*item != size {
-		return Array{}, fmt.Errorf("it has %d bytes, %v numbers of type %s would have %d", size, shape, kind, int64(len(head))+n*item)
+		return Array{}, fmt.Errorf("it has %d bytes, %v numbers of type %s would have %d", size, shape, kind,
+			int64(len(head))+n*item)
 	}
 	found := make([]byte, len(head))
 	if _, err := io.ReadFull(r, found); err != nil {

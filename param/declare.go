@@ -82,7 +82,8 @@ func (l *List) Choice(p *string, name, doc string, options ...string) {
 		return errConstraint
 	}
 	l.add(&entry{
-		Param: Param{Name: name, Doc: doc, Kind: paramkind.Choice, Options: options, Constraint: suggest.Alternatives(options)},
+		Param: Param{Name: name, Doc: doc, Kind: paramkind.Choice, Options: options,
+			Constraint: suggest.Alternatives(options)},
 		set: func(plain any) error {
 			v, ok := plain.(string)
 			if !ok {
@@ -276,15 +277,16 @@ func Children(spec any) []Child {
 	_, l := open(spec)
 	out := make([]Child, len(l.children))
 	for i, c := range l.children {
-		out[i] = Child{Name: c.name, Type: c.field.Type(), Spec: c.field.Interface(), Optional: c.optional, with: func(child any) (any, error) {
-			result, l := open(spec)
-			field, v := l.children[i].field, reflect.ValueOf(child)
-			if !v.IsValid() || !v.Type().AssignableTo(field.Type()) {
-				return nil, fmt.Errorf("param: %s must be a %s, got a %T", c.name, field.Type(), child)
-			}
-			field.Set(v)
-			return result(), nil
-		}}
+		out[i] = Child{Name: c.name, Type: c.field.Type(), Spec: c.field.Interface(), Optional: c.optional,
+			with: func(child any) (any, error) {
+				result, l := open(spec)
+				field, v := l.children[i].field, reflect.ValueOf(child)
+				if !v.IsValid() || !v.Type().AssignableTo(field.Type()) {
+					return nil, fmt.Errorf("param: %s must be a %s, got a %T", c.name, field.Type(), child)
+				}
+				field.Set(v)
+				return result(), nil
+			}}
 	}
 	return out
 }

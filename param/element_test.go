@@ -53,7 +53,8 @@ func TestElementsOfAParameter(t *testing.T) {
 			t.Errorf("%s is %v, error %v", path, got, err)
 		}
 	}
-	changed, err := param.Replace(spec, param.Setting{Path: "list.0", Value: 7}, param.Setting{Path: "named.a.c", Value: 9.0},
+	changed, err := param.Replace(spec, param.Setting{Path: "list.0", Value: 7},
+		param.Setting{Path: "named.a.c", Value: 9.0},
 		param.Setting{Path: "list.1", Value: 8.0})
 	if err != nil || fmt.Sprint(changed) != "{[7 8] map[a.c:9 b:2] 5}" || fmt.Sprint(spec) != "{[3 4] map[a.c:1 b:2] 5}" {
 		t.Errorf("%v of %v, error %v", changed, spec, err)
@@ -67,10 +68,12 @@ func TestElementsOfAParameter(t *testing.T) {
 		}
 	}
 	var errs param.FieldErrors
-	if _, err := param.With(spec, param.Setting{Path: "list.0", Value: -1.0}, param.Setting{Path: "named.b", Value: -1.0}); !errors.As(err, &errs) || len(errs) != 2 || errs[0].Path != "list.0" {
+	if _, err := param.With(spec, param.Setting{Path: "list.0", Value: -1.0},
+		param.Setting{Path: "named.b", Value: -1.0}); !errors.As(err, &errs) || len(errs) != 2 || errs[0].Path != "list.0" {
 		t.Errorf("error %v", err)
 	}
-	for path, want := range map[string][]string{"list": {"list.0", "list.1"}, "named": {"named.a.c", "named.b"}, "size": nil} {
+	for path, want := range map[string][]string{"list": {"list.0", "list.1"}, "named": {"named.a.c", "named.b"},
+		"size": nil} {
 		if got, err := specs.Elements(spec, path); err != nil || !slices.Equal(got, want) {
 			t.Errorf("the elements of %s are %v, error %v", path, got, err)
 		}

@@ -82,7 +82,8 @@ func (r *ratio) Check() error {
 }
 
 func newDial() dial {
-	return dial{Gamma: 1, Width: 10, Label: "x", Mode: "paired", Weights: []float64{1, 2}, Columns: []string{"a"}, Scale: ratio{auto: true}, hidden: 7}
+	return dial{Gamma: 1, Width: 10, Label: "x", Mode: "paired", Weights: []float64{1, 2}, Columns: []string{"a"},
+		Scale: ratio{auto: true}, hidden: 7}
 }
 
 // rack holds specs in a slice and behind an interface, as composites do.
@@ -107,7 +108,8 @@ func (s *rack) Params(l *List) {
 }
 
 func newRack() rack {
-	return rack{Title: "t", Slots: []slot{{"a", newDial()}, {"b", newDial()}}, Last: rack{Slots: []slot{{"deep", newDial()}}}}
+	return rack{Title: "t", Slots: []slot{{"a", newDial()}, {"b", newDial()}},
+		Last: rack{Slots: []slot{{"deep", newDial()}}}}
 }
 
 var dialNames = []string{"gamma", "width", "on", "label", "mode", "seed", "weights", "columns", "scale"}
@@ -137,7 +139,8 @@ func TestAllListsEveryParameter(t *testing.T) {
 	} {
 		got := all[i]
 		if got.Kind != want.Kind || got.Constraint != want.Constraint || !reflect.DeepEqual(got.Value, want.Value) {
-			t.Errorf("%s: kind %s, want %q, value %v; wanted %s, %q, %v", got.Path, got.Kind, got.Constraint, got.Value, want.Kind, want.Constraint, want.Value)
+			t.Errorf("%s: kind %s, want %q, value %v; wanted %s, %q, %v", got.Path, got.Kind, got.Constraint, got.Value,
+				want.Kind, want.Constraint, want.Value)
 		}
 	}
 	if !slices.Equal(all[4].Options, []string{"paired", "phase"}) {
@@ -152,7 +155,8 @@ func TestPathsNest(t *testing.T) {
 	for _, p := range All(&r) {
 		paths = append(paths, p.Path)
 	}
-	if len(paths) != 1+2*9+1+9 || paths[1] != "a.gamma" || !slices.Contains(paths, "last.deep.columns") || !slices.Contains(paths, "last.title") {
+	if len(paths) != 1+2*9+1+9 || paths[1] != "a.gamma" || !slices.Contains(paths, "last.deep.columns") ||
+		!slices.Contains(paths, "last.title") {
 		t.Errorf("paths %v", paths)
 	}
 	v, err := Get(r, "last.deep.width")
@@ -178,7 +182,8 @@ func TestReplace(t *testing.T) {
 		t.Errorf("of nothing: %v, %v", got, err)
 	}
 	var errs FieldErrors
-	if got, err := Replace(newRack(), Setting{"a.gamma", -1.0}); !errors.As(err, &errs) || !reflect.DeepEqual(got, rack{}) {
+	if got, err := Replace(newRack(), Setting{"a.gamma", -1.0}); !errors.As(err, &errs) ||
+		!reflect.DeepEqual(got, rack{}) {
 		t.Errorf("a fault: %+v, %v", got, err)
 	}
 }
@@ -189,7 +194,8 @@ func TestWithChangesNothing(t *testing.T) {
 	before := newRack()
 	settings := []Setting{
 		{"a.gamma", 3.0}, {"a.width", 5}, {"a.weights", []any{4.0, 0}}, {"a.columns", []any{"p", "q"}},
-		{"last.deep.gamma", 9}, {"last.title", "new"}, {"title", "top"}, {"b.scale", 2.5}, {"b.mode", "phase"}, {"b.on", true}, {"b.seed", uint64(1) << 63},
+		{"last.deep.gamma", 9}, {"last.title", "new"}, {"title", "top"}, {"b.scale", 2.5}, {"b.mode", "phase"},
+		{"b.on", true}, {"b.seed", uint64(1) << 63},
 	}
 	out, err := With(r, settings...)
 	if err != nil {
@@ -200,7 +206,8 @@ func TestWithChangesNothing(t *testing.T) {
 	}
 	got := out.(rack)
 	a := got.Slots[0].spec.(dial)
-	if a.Gamma != 3 || a.Width != 5 || !slices.Equal(a.Weights, []float64{4, 0}) || !slices.Equal(a.Columns, []string{"p", "q"}) || a.hidden != 7 {
+	if a.Gamma != 3 || a.Width != 5 || !slices.Equal(a.Weights, []float64{4, 0}) ||
+		!slices.Equal(a.Columns, []string{"p", "q"}) || a.hidden != 7 {
 		t.Errorf("a is %+v", a)
 	}
 	b := got.Slots[1].spec.(dial)
@@ -211,7 +218,8 @@ func TestWithChangesNothing(t *testing.T) {
 	if deep.Gamma != 9 || got.Last.(rack).Title != "new" || got.Title != "top" {
 		t.Errorf("last is %+v", got.Last)
 	}
-	if p, err := With(&r, Setting{"a.gamma", 2.0}); err != nil || p.(*rack).Slots[0].spec.(dial).Gamma != 2 || r.Slots[0].spec.(dial).Gamma != 1 {
+	if p, err := With(&r, Setting{"a.gamma", 2.0}); err != nil || p.(*rack).Slots[0].spec.(dial).Gamma != 2 ||
+		r.Slots[0].spec.(dial).Gamma != 1 {
 		t.Errorf("with a pointer: %+v, %v", p, err)
 	}
 	for _, s := range settings { // every value is what Get returns, and Set takes it again
@@ -310,11 +318,13 @@ func TestCheck(t *testing.T) {
 
 // An integer written as a float is one, and a number may be written as a whole one.
 func TestNumbersOfEitherForm(t *testing.T) {
-	out, err := With(newDial(), Setting{"width", 1e2}, Setting{"gamma", 2}, Setting{"seed", 3.0}, Setting{"weights", []any{1, uint64(2)}})
+	out, err := With(newDial(), Setting{"width", 1e2}, Setting{"gamma", 2}, Setting{"seed", 3.0},
+		Setting{"weights", []any{1, uint64(2)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := out.(dial); got.Width != 100 || got.Gamma != 2 || got.Seed != 3 || !slices.Equal(got.Weights, []float64{1, 2}) {
+	if got := out.(dial); got.Width != 100 || got.Gamma != 2 || got.Seed != 3 ||
+		!slices.Equal(got.Weights, []float64{1, 2}) {
 		t.Errorf("%+v", got)
 	}
 	if v, _ := Get(dial{Seed: math.MaxUint64}, "seed"); v != uint64(math.MaxUint64) {
@@ -360,11 +370,14 @@ func TestFaultReads(t *testing.T) {
 		f    FieldError
 		want string
 	}{
-		{FieldError{File: "a.yaml", Line: 3, Column: 7, Path: "pipeline.rff.gamma", Value: -1, Constraint: "a number > 0"}, "a.yaml:3:7: pipeline.rff.gamma: must be a number > 0, got -1"},
-		{FieldError{Line: 3, Column: 7, Path: "x", Problem: "unknown key", Hint: "did you mean y?"}, "3:7: x: unknown key (did you mean y?)"},
+		{FieldError{File: "a.yaml", Line: 3, Column: 7, Path: "pipeline.rff.gamma", Value: -1, Constraint: "a number > 0"},
+			"a.yaml:3:7: pipeline.rff.gamma: must be a number > 0, got -1"},
+		{FieldError{Line: 3, Column: 7, Path: "x", Problem: "unknown key", Hint: "did you mean y?"},
+			"3:7: x: unknown key (did you mean y?)"},
 		{FieldError{File: "a.yaml", Problem: "the file is empty"}, "a.yaml: the file is empty"},
 		{FieldError{Path: "x", Value: nil, Constraint: "a string"}, "x: must be a string, got nothing"},
-		{FieldError{Path: "x", Value: strings.Repeat("é", 100), Constraint: "a number"}, "x: must be a number, got \"" + strings.Repeat("é", 77) + "…\""},
+		{FieldError{Path: "x", Value: strings.Repeat("é", 100), Constraint: "a number"},
+			"x: must be a number, got \"" + strings.Repeat("é", 77) + "…\""},
 	} {
 		if got := c.f.Error(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)

@@ -73,7 +73,8 @@ func (r Range) describe() string {
 	case low && high && !r.LowOpen && !r.HighOpen:
 		return " from " + format(r.Low) + " to " + format(r.High)
 	case low && high:
-		return " with " + format(r.Low) + sign(" <", " ≤", r.LowOpen) + " it" + sign(" < ", " ≤ ", r.HighOpen) + format(r.High)
+		return " with " + format(r.Low) + sign(" <", " ≤", r.LowOpen) + " it" + sign(" < ", " ≤ ",
+			r.HighOpen) + format(r.High)
 	case low:
 		return sign(" > ", " ≥ ", r.LowOpen) + format(r.Low)
 	case high:

@@ -36,11 +36,13 @@ func (c countedARD) Fit(ctx context.Context, data datasets.Set) (transformer.Tra
 func TestSweepLearnsScalesOnce(t *testing.T) {
 	data, folds, fits := numbers(150, 12), thirds(150), new(atomic.Int64)
 	base := pipeline.Steps(countedARD{scales(), fits}, fourier(24)).Then(estimator.NewRidge())
-	settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.5, 1.0, 2.0}}, param.Setting{Path: "rff.features", Value: []any{12, 24}},
+	settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.5, 1.0, 2.0}},
+		param.Setting{Path: "rff.features", Value: []any{12, 24}},
 		param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})
 	got, _ := sweep(t, base, data, folds, settings)
 	if n := fits.Load(); n != int64(len(folds)) {
-		t.Errorf("%d candidates on %d folds: the scales were learned %d times, want once for each fold", len(settings), len(folds), n)
+		t.Errorf("%d candidates on %d folds: the scales were learned %d times, want once for each fold", len(settings),
+			len(folds), n)
 	}
 	for k, outcome := range got {
 		if outcome.Err != nil {
@@ -82,12 +84,14 @@ func TestRelevanceByName(t *testing.T) {
 		t.Errorf("relevance %v, want the columns of colour alike", v)
 	}
 	inside := pipeline.NewUnion(transformer.NewStandardize(), pipeline.NewChain(scales(), fourier(6)))
-	groups := pipeline.NewColumns(pipeline.Group{Name: "some", Select: []string{"hours", "cap-gain"}, Steps: pipeline.Steps(inside)})
+	groups := pipeline.NewColumns(pipeline.Group{Name: "some", Select: []string{"hours", "cap-gain"},
+		Steps: pipeline.Steps(inside)})
 	if f, err = pipeline.Steps(groups).Then(estimator.NewRidge()).Fit(ctx, data); err != nil {
 		t.Fatal(err)
 	}
 	r = pipeline.Find(f).Relevance()
-	if len(r) != 1 || r[0].Step != "columns.some.union.steps.ard" || !slices.Equal(r[0].Columns, []string{"hours", "cap-gain"}) {
+	if len(r) != 1 || r[0].Step != "columns.some.union.steps.ard" ||
+		!slices.Equal(r[0].Columns, []string{"hours", "cap-gain"}) {
 		t.Errorf("relevance %+v of a step inside others", r)
 	}
 }

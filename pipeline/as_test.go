@@ -61,10 +61,12 @@ func TestAsLooksThroughWrappers(t *testing.T) {
 	if err != nil || err2 != nil || !slices.Equal(all.Std, want.Std) || !slices.Equal(all.Values, want.Values) {
 		t.Errorf("%v, %v: the outputs are not those of the model within", err, err2)
 	}
-	if reportOf(found).Solver != "cholesky" || as[*estimator.Posterior](found) == nil || as[*pipeline.FittedPipeline](found) != inside {
+	if reportOf(found).Solver != "cholesky" || as[*estimator.Posterior](found) == nil ||
+		as[*pipeline.FittedPipeline](found) != inside {
 		t.Error("the report, the posterior or the pipeline is not found")
 	}
-	if estimator.OutputsOf(found).Classes != nil || estimator.OutputsOf(nil).Has != estimator.Values || estimator.As(nil, new(*estimator.Posterior)) {
+	if estimator.OutputsOf(found).Classes != nil || estimator.OutputsOf(nil).Has != estimator.Values ||
+		estimator.As(nil, new(*estimator.Posterior)) {
 		t.Error("a regression, or nothing, has other outputs than it has")
 	}
 }

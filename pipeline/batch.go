@@ -93,8 +93,9 @@ func (p Pipeline) job(b share.Batch) (sweep.Job, error) {
 			return job, fmt.Errorf("candidate %d must be a Pipeline, got %T", i, c.Estimator)
 		}
 		specs[i] = spec
-		job.Pipelines = append(job.Pipelines, sweep.Candidate{Steps: named(spec.Steps), Name: spec.path(), Estimator: spec.Estimator,
-			Float32: spec.Precision == Float32, Err: spec.check()})
+		job.Pipelines = append(job.Pipelines, sweep.Candidate{Steps: named(spec.Steps), Name: spec.path(),
+			Estimator: spec.Estimator,
+			Float32:   spec.Precision == Float32, Err: spec.check()})
 	}
 	rest := func(candidate, done int) Pipeline {
 		spec := specs[candidate]
@@ -102,7 +103,8 @@ func (p Pipeline) job(b share.Batch) (sweep.Job, error) {
 		return spec
 	}
 	job.Inside = inside
-	job.Fit = func(ctx context.Context, candidate, done int, next transformer.Fitter, data datasets.Set) (estimator.Predictor, error) {
+	job.Fit = func(ctx context.Context, candidate, done int, next transformer.Fitter,
+		data datasets.Set) (estimator.Predictor, error) {
 		spec := rest(candidate, done)
 		if next != nil {
 			spec.Steps = append([]Step{{Name: spec.Steps[0].Path(), Fitter: next}}, spec.Steps[1:]...)

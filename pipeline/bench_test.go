@@ -54,7 +54,8 @@ func BenchmarkSweep(b *testing.B) {
 	var settings []estimator.Estimator
 	for _, gamma := range []float64{0.05, 0.1, 0.2} {
 		for _, c := range []float64{0.1, 1, 10, 100} {
-			s, err := param.With(base, param.Setting{Path: "rff.gamma", Value: gamma}, param.Setting{Path: "logistic.C", Value: c})
+			s, err := param.With(base, param.Setting{Path: "rff.gamma", Value: gamma},
+				param.Setting{Path: "logistic.C", Value: c})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -63,7 +64,10 @@ func BenchmarkSweep(b *testing.B) {
 	}
 	b.Run("shared", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := fitAll(ctx, base, data, folds, settings, func(int, int, share.Outcome) error { return nil }); err != nil {
+			if _, err := fitAll(ctx, base, data, folds, settings, func(int, int,
+				share.Outcome) error {
+				return nil
+			}); err != nil {
 				b.Fatal(err)
 			}
 		}

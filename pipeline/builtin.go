@@ -40,7 +40,8 @@ func builtin() []Entry {
 		{"rff", "random Fourier features of a shift-invariant kernel",
 			func() any { return transformer.NewRFF() }, func() model.Stateful { return &transformer.FittedRFF{} }},
 		{"softmax_features", "positive random features of the softmax kernel, exp(γ·x'y)",
-			func() any { return transformer.NewSoftmaxFeatures() }, func() model.Stateful { return &transformer.FittedSoftmaxFeatures{} }},
+			func() any { return transformer.NewSoftmaxFeatures() },
+			func() model.Stateful { return &transformer.FittedSoftmaxFeatures{} }},
 		{"binning", "random binning features: the cells of randomly shifted grids",
 			func() any { return transformer.NewBinning() }, func() model.Stateful { return &transformer.FittedBinning{} }},
 		{"nystroem", "the kernel of rows and landmarks, which are some of the training rows",
@@ -55,7 +56,8 @@ func builtin() []Entry {
 		{"ridge", "linear regression with a penalty on the squared weights",
 			func() any { return estimator.NewRidge() }, func() model.Stateful { return &estimator.FittedLinear{} }},
 		{"ridge_classifier", "ridge regression on class codes ±1",
-			func() any { return estimator.NewRidgeClassifier() }, func() model.Stateful { return &estimator.FittedLinearClassifier{} }},
+			func() any { return estimator.NewRidgeClassifier() },
+			func() model.Stateful { return &estimator.FittedLinearClassifier{} }},
 		{"logistic", "logistic regression, binary or multinomial",
 			func() any { return estimator.NewLogistic() }, func() model.Stateful { return &estimator.FittedLogistic{} }},
 		{"svm", "linear support vector machine",
@@ -65,9 +67,11 @@ func builtin() []Entry {
 		{"kernel_ridge", "ridge regression with an exact kernel",
 			func() any { return estimator.NewKernelRidge() }, func() model.Stateful { return &estimator.FittedKernelRidge{} }},
 		{"kernel_ridge_classifier", "ridge regression with an exact kernel on class codes ±1",
-			func() any { return estimator.NewKernelRidgeClassifier() }, func() model.Stateful { return &estimator.FittedKernelRidgeClassifier{} }},
+			func() any { return estimator.NewKernelRidgeClassifier() },
+			func() model.Stateful { return &estimator.FittedKernelRidgeClassifier{} }},
 		{"sgd_classifier", "linear classifier by stochastic gradient descent, with incremental learning",
-			func() any { return estimator.NewSGDClassifier() }, func() model.Stateful { return &estimator.FittedSGDClassifier{} }},
+			func() any { return estimator.NewSGDClassifier() },
+			func() model.Stateful { return &estimator.FittedSGDClassifier{} }},
 		{"sgd_regressor", "linear regression by stochastic gradient descent, with incremental learning",
 			func() any { return estimator.NewSGDRegressor() }, func() model.Stateful { return &estimator.FittedSGDRegressor{} }},
 
@@ -80,7 +84,8 @@ func builtin() []Entry {
 		{"rff_network", "random Fourier features whose frequencies are trained, for numbers or classes",
 			func() any { return estimator.NewRFFNetwork() }, func() model.Stateful { return &estimator.FittedRFFNetwork{} }},
 		{"gaussian_process", "Gaussian process regression on random Fourier features, with learned kernel and uncertainty",
-			func() any { return estimator.NewGaussianProcess() }, func() model.Stateful { return &estimator.FittedGaussianProcess{} }},
+			func() any { return estimator.NewGaussianProcess() },
+			func() model.Stateful { return &estimator.FittedGaussianProcess{} }},
 
 		{"target", "a regression on transformed targets, whose predictions are turned back",
 			func() any { return meta.NewTarget(nil) }, func() model.Stateful { return &meta.FittedTarget{} }},
@@ -102,7 +107,8 @@ func init() {
 	if err := model.RegisterKind("intervals.sets", func() model.Stateful { return &meta.FittedSets{} }); err != nil {
 		panic(err)
 	}
-	if err := model.RegisterKind("sgd_probabilistic", func() model.Stateful { return &estimator.FittedSGDProbabilistic{} }); err != nil {
+	if err := model.RegisterKind("sgd_probabilistic",
+		func() model.Stateful { return &estimator.FittedSGDProbabilistic{} }); err != nil {
 		panic(err)
 	}
 	for _, e := range builtin() {

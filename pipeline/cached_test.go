@@ -20,7 +20,8 @@ func hot(n int) datasets.Set {
 		levels[i] = string(rune('a' + i))
 	}
 	data := datasets.Set{X: mat.NewDense(n, 3, nil), Y: make([]float64, n), Schema: datasets.Schema{
-		Columns: []datasets.Column{{Name: "x"}, {Name: "u", Kind: datasets.Categorical, Categories: levels}, {Name: "v", Kind: datasets.Categorical, Categories: levels}},
+		Columns: []datasets.Column{{Name: "x"}, {Name: "u", Kind: datasets.Categorical, Categories: levels},
+			{Name: "v", Kind: datasets.Categorical, Categories: levels}},
 		Targets: []datasets.Column{{Name: "y"}}}}
 	for i := range n {
 		u, v := (7*i)%20, (i*i/3)%20
@@ -58,7 +59,8 @@ func TestThinRowsAreCachedSparse(t *testing.T) {
 	if _, isSparse := Z.(*sparse.CSR); isSparse {
 		t.Error("the fitted step makes sparse rows")
 	}
-	settings := grid(t, p, param.Setting{Path: "rff.gamma", Value: []any{0.2, 0.7}}, param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})
+	settings := grid(t, p, param.Setting{Path: "rff.gamma", Value: []any{0.2, 0.7}},
+		param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})
 	folds := thirds(600)
 	got, _ := sweep(t, p, data, folds, settings)
 	naive(t, data, folds, settings, got, 1e-8)

@@ -39,7 +39,8 @@ func (c *Chain) Params(l *param.List) {
 
 // Holds describes the steps.
 func (Chain) Holds() ChildrenSpec {
-	return ChildrenSpec{Key: "steps", What: "step", Doc: "the steps, one after the other", None: "passes the rows on as they are"}
+	return ChildrenSpec{Key: "steps", What: "step", Doc: "the steps, one after the other",
+		None: "passes the rows on as they are"}
 }
 
 // Children returns the steps.
@@ -49,11 +50,13 @@ func (c Chain) Children() []Step { return c.Steps }
 func (c Chain) WithChildren(steps []Step) transformer.Fitter { return Chain{Steps: steps} }
 
 // Route goes through one step after the other.
-func (c Chain) Route(in datasets.InferredSchema, child func(i int, in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
+func (c Chain) Route(in datasets.InferredSchema, child func(i int,
+	in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
 	return routeChain(c.Steps, in, child), nil
 }
 
-func routeChain(steps []Step, in datasets.InferredSchema, child func(i int, in datasets.InferredSchema) datasets.InferredSchema) datasets.InferredSchema {
+func routeChain(steps []Step, in datasets.InferredSchema, child func(i int,
+	in datasets.InferredSchema) datasets.InferredSchema) datasets.InferredSchema {
 	for i := range steps {
 		in = child(i, in)
 	}

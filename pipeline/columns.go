@@ -52,7 +52,8 @@ func (c *Columns) Params(l *param.List) {
 
 // Holds describes the groups.
 func (Columns) Holds() ChildrenSpec {
-	return ChildrenSpec{Key: "groups", What: "group", Doc: "the groups; a column may be in several", Taken: []string{"remainder"}, Parallel: true,
+	return ChildrenSpec{Key: "groups", What: "group", Doc: "the groups; a column may be in several",
+		Taken: []string{"remainder"}, Parallel: true,
 		Kind: Group{}, Named: "the kind that it selects, or group1, group2, …"}
 }
 
@@ -80,7 +81,8 @@ func (c Columns) WithChildren(children []Step) transformer.Fitter {
 }
 
 // Route goes through every group, and past them with the rest.
-func (c Columns) Route(in datasets.InferredSchema, child func(i int, in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
+func (c Columns) Route(in datasets.InferredSchema, child func(i int,
+	in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
 	if !in.Named {
 		return datasets.InferredSchema{Unknown: true}, nil
 	}
@@ -109,7 +111,8 @@ var (
 
 // Params declares the selection, and the parameters of the steps.
 func (g *Group) Params(l *param.List) {
-	l.Value(&selection{&g.Select}, "select", "columns by name, kind (numeric or categorical), pattern with * and ?, or regular expression between slashes")
+	l.Value(&selection{&g.Select}, "select",
+		"columns by name, kind (numeric or categorical), pattern with * and ?, or regular expression between slashes")
 	g.Steps = slices.Clone(g.Steps)
 	DeclareSteps(l, g.Steps)
 }
@@ -127,7 +130,9 @@ func (g Group) NameAt(i int) string {
 
 // Holds describes the steps.
 func (Group) Holds() ChildrenSpec {
-	return ChildrenSpec{Key: "steps", What: "step", Doc: "what is done with the columns, one after the other; none passes them on", None: "passes the columns on as they are"}
+	return ChildrenSpec{Key: "steps", What: "step",
+		Doc:  "what is done with the columns, one after the other; none passes them on",
+		None: "passes the columns on as they are"}
 }
 
 // Children returns the steps.
@@ -140,7 +145,8 @@ func (g Group) WithChildren(steps []Step) transformer.Fitter {
 }
 
 // Route goes through the steps with the columns that the group selects.
-func (g Group) Route(in datasets.InferredSchema, child func(i int, in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
+func (g Group) Route(in datasets.InferredSchema, child func(i int,
+	in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
 	index, err := g.foreseen(in)
 	if err != nil {
 		return datasets.InferredSchema{}, err
@@ -186,7 +192,8 @@ func (c Columns) FitSource(ctx context.Context, data datasets.Source) (transform
 	return c.fit(ctx, r, data.Schema(), cols)
 }
 
-func (c Columns) fit(ctx context.Context, r rows.Rows, schema datasets.Schema, cols int) (transformer.Transformer, error) {
+func (c Columns) fit(ctx context.Context, r rows.Rows, schema datasets.Schema, cols int) (transformer.Transformer,
+	error) {
 	parts, specs, err := c.split(schema, cols)
 	if err != nil {
 		return nil, err

@@ -80,11 +80,13 @@ func TestUnionWeighs(t *testing.T) {
 	}
 	close(t, "union", Z, want, 1e-14)
 	f := fit(t, u, data).(*pipeline.FittedUnion)
-	if name, _, scale := f.Part(1); name != "rff" || scale != 0.5 || f.Len() != 2 || f.InputWidth() != 4 || f.OutputWidth() != 12 {
+	if name, _, scale := f.Part(1); name != "rff" || scale != 0.5 || f.Len() != 2 || f.InputWidth() != 4 ||
+		f.OutputWidth() != 12 {
 		t.Errorf("part %s of %d is multiplied by %v; %d → %d", name, f.Len(), scale, f.InputWidth(), f.OutputWidth())
 	}
 	u.Weights = []float64{1}
-	if _, err := u.Fit(ctx, data); err == nil || !strings.HasPrefix(err.Error(), "pipeline: weights: must be 2 numbers, one for each part, got") {
+	if _, err := u.Fit(ctx, data); err == nil || !strings.HasPrefix(err.Error(),
+		"pipeline: weights: must be 2 numbers, one for each part, got") {
 		t.Errorf("one weight for two parts: %v", err)
 	}
 }
@@ -146,7 +148,8 @@ func TestColumnsSelect(t *testing.T) {
 		{[]string{"cap*", "numeric"}, []string{"cap-gain", "age", "hours"}},
 	} {
 		seen = nil
-		spec := pipeline.NewColumns(pipeline.Group{Name: "g", Select: c.terms, Steps: []pipeline.Step{{Name: "m", Fitter: mirror{Factor: 1, Seen: &seen}}}})
+		spec := pipeline.NewColumns(pipeline.Group{Name: "g", Select: c.terms,
+			Steps: []pipeline.Step{{Name: "m", Fitter: mirror{Factor: 1, Seen: &seen}}}})
 		for range 2 { // from memory, then from a source
 			f := fit(t, spec, data)
 			if !slices.Equal(seen, c.want) {
@@ -196,7 +199,8 @@ func TestColumnsJoin(t *testing.T) {
 	for _, c := range out.Columns {
 		names = append(names, c.Name)
 	}
-	if !slices.Equal(names, []string{"late_0", "late_1", "colour", "hours"}) || out.Columns[2].Kind != datasets.Categorical || out.Targets[0].Name != "rich" {
+	if !slices.Equal(names, []string{"late_0", "late_1", "colour", "hours"}) ||
+		out.Columns[2].Kind != datasets.Categorical || out.Targets[0].Name != "rich" {
 		t.Errorf("schema %+v", out)
 	}
 	spec.Remainder = "drop"
@@ -214,12 +218,17 @@ func TestCompositesRefuse(t *testing.T) {
 		spec transformer.Fitter
 		want string
 	}{
-		{pipeline.NewColumns(group("", "salaries")), `pipeline: group "group1": no column matches "salaries"; the columns are age, hours, colour, cap-gain`},
-		{pipeline.NewColumns(group("", "hour")), `pipeline: group "group1": no column matches "hour" (did you mean hours?); the columns are age, hours, colour, cap-gain`},
-		{pipeline.NewColumns(group("", "/(/")), "pipeline: group \"group1\": select /(/: error parsing regexp: missing closing ): `(`"},
+		{pipeline.NewColumns(group("", "salaries")),
+			`pipeline: group "group1": no column matches "salaries"; the columns are age, hours, colour, cap-gain`},
+		{pipeline.NewColumns(group("", "hour")),
+			`pipeline: group "group1": no column matches "hour" (did you mean hours?); the columns are age, hours, colour, cap-gain`},
+		{pipeline.NewColumns(group("", "/(/")),
+			"pipeline: group \"group1\": select /(/: error parsing regexp: missing closing ): `(`"},
 		{pipeline.NewColumns(group("", "[a")), `pipeline: group "group1": select [a: syntax error in pattern`},
-		{pipeline.NewColumns(group("")), `pipeline: group "group1": select must have names, kinds or patterns of columns, got none`},
-		{pipeline.NewColumns(group("a", "age"), group("a", "hours")), `pipeline: two groups are called "a": give one of them another name`},
+		{pipeline.NewColumns(group("")),
+			`pipeline: group "group1": select must have names, kinds or patterns of columns, got none`},
+		{pipeline.NewColumns(group("a", "age"), group("a", "hours")),
+			`pipeline: two groups are called "a": give one of them another name`},
 		{pipeline.NewColumns(group("remainder", "age")), "pipeline: no group can be called remainder"},
 		{pipeline.NewColumns(group("a.b", "age")), `pipeline: group 1: name must be letters, digits, _ and -, got "a.b"`},
 		{pipeline.NewColumns(), "pipeline: no columns are taken and the rest is dropped"},
@@ -229,7 +238,8 @@ func TestCompositesRefuse(t *testing.T) {
 		{pipeline.NewUnion(nil), "pipeline: part 1 has no spec"},
 		{pipeline.NewUnion(fail), `pipeline: part "mirror": no luck`},
 		{pipeline.NewChain(mirror{}, fail), `pipeline: two steps are called "mirror": give one of them another name`},
-		{pipeline.NewChain(pipeline.NewColumns(pipeline.Group{Name: "g", Select: []string{"age"}, Steps: pipeline.Steps(fail)})), `pipeline: step "columns": group "g": step "mirror": no luck`},
+		{pipeline.NewChain(pipeline.NewColumns(pipeline.Group{Name: "g", Select: []string{"age"},
+			Steps: pipeline.Steps(fail)})), `pipeline: step "columns": group "g": step "mirror": no luck`},
 		{pipeline.NewChain(transformer.RFF{}), "pipeline: rff.kernel: "},
 	} {
 		_, err := c.spec.Fit(ctx, data)
@@ -242,7 +252,8 @@ func TestCompositesRefuse(t *testing.T) {
 		}
 	}
 	f := fit(t, pipeline.NewChain(pipeline.NewChain(mirror{})), data)
-	if _, err := f.Transform(ctx, mat.NewDense(3, 7, nil)); err == nil || err.Error() != "pipeline: 4 columns at fit, 7 now" {
+	if _, err := f.Transform(ctx, mat.NewDense(3, 7, nil)); err == nil ||
+		err.Error() != "pipeline: 4 columns at fit, 7 now" {
 		t.Errorf("another width: %v", err)
 	}
 }
@@ -250,19 +261,23 @@ func TestCompositesRefuse(t *testing.T) {
 // A pipeline is an estimator whose parameters are those of its parts, by path.
 func TestPipelineParameters(t *testing.T) {
 	p := pipeline.Pipeline{
-		Steps:     []pipeline.Step{{Fitter: encoder()}, {Name: "wide", Fitter: fourier(10)}, {Name: "both", Fitter: pipeline.NewUnion(fourier(4), mirror{})}},
+		Steps: []pipeline.Step{{Fitter: encoder()}, {Name: "wide", Fitter: fourier(10)},
+			{Name: "both", Fitter: pipeline.NewUnion(fourier(4), mirror{})}},
 		Estimator: estimator.NewRidge(),
 	}
 	var paths []string
 	for _, q := range param.All(p) {
 		paths = append(paths, q.Path)
 	}
-	for _, want := range []string{"columns.remainder", "columns.numeric.impute.strategy", "columns.group2.onehot.min_count", "wide.gamma", "both.weights", "both.rff.seed", "both.mirror.factor", "ridge.alpha"} {
+	for _, want := range []string{"columns.remainder", "columns.numeric.impute.strategy",
+		"columns.group2.onehot.min_count", "wide.gamma", "both.weights", "both.rff.seed", "both.mirror.factor",
+		"ridge.alpha"} {
 		if !slices.Contains(paths, want) {
 			t.Errorf("there is no %s in %v", want, paths)
 		}
 	}
-	out, err := param.With(p, param.Setting{Path: "columns.numeric.impute.strategy", Value: "median"}, param.Setting{Path: "ridge.alpha", Value: 7.0}, param.Setting{Path: "both.rff.features", Value: 6})
+	out, err := param.With(p, param.Setting{Path: "columns.numeric.impute.strategy", Value: "median"},
+		param.Setting{Path: "ridge.alpha", Value: 7.0}, param.Setting{Path: "both.rff.features", Value: 6})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +316,8 @@ func TestPipelineForwards(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inner, _ := c.e.Fit(ctx, datasets.Set{X: transform(t, pipeline.Find(f).Chain(), data.X), Y: data.Y, Schema: data.Schema.WithColumns(nil)})
+		inner, _ := c.e.Fit(ctx, datasets.Set{X: transform(t, pipeline.Find(f).Chain(), data.X), Y: data.Y,
+			Schema: data.Schema.WithColumns(nil)})
 		var r estimator.Reporter
 		got := hasOf(f)
 		estimator.As(f, &r)
@@ -313,14 +329,16 @@ func TestPipelineForwards(t *testing.T) {
 		}
 		all, err := pipeline.Find(f).PredictFull(ctx, data.X, estimator.Request{})
 		one, err2 := estimator.Predict(ctx, f, data.X, estimator.Request{})
-		if err != nil || err2 != nil || !slices.Equal(all.Values, one.Values) || (all.Scores == nil) != (one.Scores == nil) || (all.Probabilities == nil) != (one.Probabilities == nil) || (all.Targets == nil) != (one.Targets == nil) {
+		if err != nil || err2 != nil || !slices.Equal(all.Values, one.Values) || (all.Scores == nil) != (one.Scores == nil) ||
+			(all.Probabilities == nil) != (one.Probabilities == nil) || (all.Targets == nil) != (one.Targets == nil) {
 			t.Errorf("%T: all at once is not one by one (%v, %v)", c.e, err, err2)
 		}
 		if classes := estimator.OutputsOf(f).Classes; got.classifies && !slices.Equal(classes, []string{"no", "yes"}) {
 			t.Errorf("%T: classes %v", c.e, classes)
 		}
 	}
-	for _, m := range []estimator.Predictor{constant(0), multi{}, classifier{}, probabilistic{}, reporter{}, multiReporter{}, decisive{}, decisiveProbable{}} {
+	for _, m := range []estimator.Predictor{constant(0), multi{}, classifier{}, probabilistic{}, reporter{},
+		multiReporter{}, decisive{}, decisiveProbable{}} {
 		f, err := pipeline.Steps(mirror{Factor: 1}).Then(ready{m}).Fit(ctx, numbers(9, 1))
 		if err != nil {
 			t.Fatal(err)
@@ -408,7 +426,8 @@ func TestChangedSource(t *testing.T) {
 		}
 	}
 	other := &growing{Source: cut{people(2500, 12), 1000}, next: cut{people(2500, 13), 800}}
-	if _, err := p.FitSource(ctx, other); err == nil || !strings.HasSuffix(err.Error(), "the data changed while they were being read") {
+	if _, err := p.FitSource(ctx, other); err == nil || !strings.HasSuffix(err.Error(),
+		"the data changed while they were being read") {
 		t.Errorf("as many rows, which come in other blocks: %v", err)
 	}
 	empty := datasets.Set{X: &mat.Dense{}}
@@ -461,9 +480,11 @@ func TestPipelineRefuses(t *testing.T) {
 		{pipeline.Pipeline{}, data, "pipeline: no estimator"},
 		{pipeline.Steps(fourier(0)).Then(estimator.NewRidge()), data, "pipeline: rff.features: must be an integer"},
 		{pipeline.Steps().Then(estimator.Ridge{}), data, "pipeline: ridge.solver: "},
-		{pipeline.Pipeline{Steps: []pipeline.Step{{Name: "x", Fitter: mirror{}}}, Estimator: mean{}, Name: "x"}, data, `pipeline: two steps are called "x"`},
+		{pipeline.Pipeline{Steps: []pipeline.Step{{Name: "x", Fitter: mirror{}}}, Estimator: mean{}, Name: "x"}, data,
+			`pipeline: two steps are called "x"`},
 		{pipeline.Steps(mirror{Fail: "no luck"}).Then(mean{}), data, `pipeline: step "mirror": no luck`},
-		{pipeline.Steps(fourier(10)).Then(estimator.NewRidge()), holes, `pipeline: step "rff": transformer: rff: row 70, column hours: missing value; fit with an impute step before, or fill it in`},
+		{pipeline.Steps(fourier(10)).Then(estimator.NewRidge()), holes,
+			`pipeline: step "rff": transformer: rff: row 70, column hours: missing value; fit with an impute step before, or fill it in`},
 		{pipeline.Steps().Then(estimator.NewRidge()), datasets.Set{}, "pipeline: datasets: nothing to learn from"},
 	} {
 		_, err := c.p.Fit(ctx, c.data)
@@ -477,14 +498,17 @@ func TestPipelineRefuses(t *testing.T) {
 	}
 	big := numbers(5000, 10)
 	big.X.(*mat.Dense).Set(4321, 3, math.Inf(1))
-	if _, err := f.Predict(ctx, big.X); err == nil || err.Error() != `pipeline: step "rff": row 4321, column cap-gain: infinite value` {
+	if _, err := f.Predict(ctx, big.X); err == nil ||
+		err.Error() != `pipeline: step "rff": row 4321, column cap-gain: infinite value` {
 		t.Errorf("an infinite value: %v", err)
 	}
 	big.X.(*mat.Dense).Set(4321, 3, math.NaN())
-	if _, err := f.Predict(ctx, big.X); !errors.Is(err, datasets.ErrMissing) || !strings.Contains(err.Error(), "row 4321, column cap-gain") {
+	if _, err := f.Predict(ctx, big.X); !errors.Is(err, datasets.ErrMissing) ||
+		!strings.Contains(err.Error(), "row 4321, column cap-gain") {
 		t.Errorf("a missing value: %v", err)
 	}
-	if _, err := f.Predict(ctx, mat.NewDense(1, 3, nil)); err == nil || err.Error() != "pipeline: 4 columns at fit, 3 now" {
+	if _, err := f.Predict(ctx, mat.NewDense(1, 3, nil)); err == nil ||
+		err.Error() != "pipeline: 4 columns at fit, 3 now" {
 		t.Errorf("another width: %v", err)
 	}
 	done, cancel := context.WithCancel(ctx)
@@ -492,7 +516,8 @@ func TestPipelineRefuses(t *testing.T) {
 	if _, err := f.Predict(done, big.X); err != context.Canceled {
 		t.Errorf("cancelled: %v", err)
 	}
-	if _, err := pipeline.Steps(fourier(10)).Then(estimator.NewRidge()).Fit(done, data); !errors.Is(err, context.Canceled) {
+	if _, err := pipeline.Steps(fourier(10)).Then(estimator.NewRidge()).Fit(done, data); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }

@@ -30,7 +30,8 @@ type Composite interface {
 	WithChildren(children []Step) transformer.Fitter
 	// Route infers the output columns for the input columns in. Call child for child i; it records
 	// the errors of that child. The error is that of the step itself.
-	Route(in datasets.InferredSchema, child func(i int, in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error)
+	Route(in datasets.InferredSchema, child func(i int,
+		in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error)
 }
 
 // ChildrenSpec describes the list of children of a [Composite]. In a document the list is below

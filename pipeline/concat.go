@@ -296,7 +296,8 @@ func distinct(list []int) bool {
 }
 
 // fitParts fits every spec to the columns it takes.
-func fitParts(ctx context.Context, what string, r rows.Rows, cols int, parts []*part, specs []transformer.Fitter) (*concatenation, error) {
+func fitParts(ctx context.Context, what string, r rows.Rows, cols int, parts []*part,
+	specs []transformer.Fitter) (*concatenation, error) {
 	c := &concatenation{cols: cols, parts: parts}
 	samples := make([]mat.Matrix, len(parts))
 	for i, p := range parts {

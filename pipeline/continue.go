@@ -19,7 +19,8 @@ var _ estimator.IncrementalEstimator = Pipeline{}
 // PartialFit updates a fitted pipeline: its fitted steps map the new rows, which have the same
 // columns and codes, and the model continues its training. The pipeline must equal the fitted one,
 // except for the number of epochs. The result is a [*FittedPipeline]; previous is not modified.
-func (p Pipeline) PartialFit(ctx context.Context, previous estimator.Predictor, data datasets.Source) (estimator.Predictor, error) {
+func (p Pipeline) PartialFit(ctx context.Context, previous estimator.Predictor,
+	data datasets.Source) (estimator.Predictor, error) {
 	if err := p.Continues(previous); err != nil {
 		return nil, err
 	}
@@ -35,7 +36,8 @@ func (p Pipeline) PartialFit(ctx context.Context, previous estimator.Predictor, 
 	if err != nil {
 		return nil, place.At("step", p.path(), err)
 	}
-	return &FittedPipeline{spec: p.clone().thawed(), chain: f.chain, in: f.in, precision: f.precision, name: f.name, model: fitted}, nil
+	return &FittedPipeline{spec: p.clone().thawed(), chain: f.chain, in: f.in, precision: f.precision, name: f.name,
+		model: fitted}, nil
 }
 
 // Continues returns an error if the pipeline cannot update a fitted one, before there are rows.
@@ -51,7 +53,8 @@ func (p Pipeline) Continues(previous estimator.Predictor) error {
 		return place.At("step", p.path(), errCannotContinue(p.Estimator))
 	}
 	if other := p.differences(f.spec); len(other) > 0 {
-		return place.Here(errors.New("incremental learning requires the pipeline of the model, except for epochs: " + strings.Join(other, "; ")))
+		return place.Here(errors.New("incremental learning requires the pipeline of the model, except for epochs: " +
+			strings.Join(other, "; ")))
 	}
 	return nil
 }
@@ -65,7 +68,8 @@ func errCannotContinue(spec estimator.Estimator) error {
 		StartFrom(ctx context.Context, from estimator.Predictor, schema datasets.Schema, cols int) (datasets.Pass, error)
 	})
 	if _, sums := spec.(estimator.PassEstimator); sums && !iterative {
-		reason, remedy = "learns from sums over its rows, which a fitted model does not keep", "keep its pass to add rows to, or fit it to all rows"
+		reason, remedy = "learns from sums over its rows, which a fitted model does not keep",
+			"keep its pass to add rows to, or fit it to all rows"
 	}
 	return fmt.Errorf("%w: %s %s; %s", estimator.ErrNoPartialFit, specName(spec), reason, remedy)
 }

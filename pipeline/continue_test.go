@@ -18,7 +18,8 @@ import (
 // stepping returns a classifier that reads rows once, in their order.
 func stepping(loss string) estimator.SGDClassifier {
 	s := estimator.NewSGDClassifier()
-	s.Loss, s.Epochs, s.Shuffle, s.Penalty, s.LearningRate, s.Eta0, s.Alpha = loss, 1, false, "elasticnet", "invscaling", 0.5, 0.01
+	s.Loss, s.Epochs, s.Shuffle, s.Penalty, s.LearningRate, s.Eta0, s.Alpha = loss, 1, false, "elasticnet", "invscaling",
+		0.5, 0.01
 	return s
 }
 
@@ -59,7 +60,8 @@ func TestContinueIsOneReadingOfAllRows(t *testing.T) {
 			y[i] = float64(int(math.Abs(data.X.At(i, 0))) % 3)
 		}
 		data.Y = y
-		data.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}}}
+		data.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical,
+			Categories: []string{"a", "b", "c"}}}
 		return data
 	}
 	for name, c := range map[string]struct {
@@ -198,11 +200,17 @@ func TestContinueRefuses(t *testing.T) {
 		data datasets.Set
 		want []string
 	}{
-		{pipeline.Steps(fourier(30)).Then(estimator.NewRidge()), ridge, data, []string{"ridge learns from sums", "keep its pass"}},
+		{pipeline.Steps(fourier(30)).Then(estimator.NewRidge()), ridge, data,
+			[]string{"ridge learns from sums", "keep its pass"}},
 		{kernel, fitted, data, []string{"kernel_ridge does not support incremental learning; fit it to all rows, or use sgd_classifier or sgd_regressor", all}},
-		{pipeline.Steps(fourier(30)).Then(estimator.NewLogistic()), fitted, data, []string{"logistic does not support incremental learning; fit it to all rows, or use sgd_classifier or sgd_regressor", all}},
-		{pipeline.Steps(fourier(30)).Then(estimator.NewSVR()), fitted, data, []string{"svr does not support incremental learning; fit it to all rows, or use sgd_classifier or sgd_regressor", all}},
-		{pipeline.Steps(fourier(40)).Then(other), fitted, data, []string{"incremental learning requires the pipeline of the model, except for epochs: ", "rff.features is 40, and the model's 30", "sgd_regressor.alpha is 0.5, and the model's 0.0001"}},
+		{pipeline.Steps(fourier(30)).Then(estimator.NewLogistic()), fitted, data,
+			[]string{"logistic does not support incremental learning; fit it to all rows, or use sgd_classifier or sgd_regressor", all}},
+		{pipeline.Steps(fourier(30)).Then(estimator.NewSVR()), fitted, data,
+			[]string{"svr does not support incremental learning; fit it to all rows, or use sgd_classifier or sgd_regressor",
+				all}},
+		{pipeline.Steps(fourier(40)).Then(other), fitted, data,
+			[]string{"incremental learning requires the pipeline of the model, except for epochs: ",
+				"rff.features is 40, and the model's 30", "sgd_regressor.alpha is 0.5, and the model's 0.0001"}},
 		{pipeline.Steps().Then(amounts), fitted, data, []string{"it is sgd_regressor, and the model's rff → sgd_regressor"}},
 		{spec, fitted, renamed, []string{"column", "must be as in the fit (numeric", "named other"}},
 	} {

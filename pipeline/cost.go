@@ -91,8 +91,9 @@ func (g Group) names() bool {
 	return true
 }
 
-// Cost adds up the steps and the estimator, and the mapped rows where they are kept: for an estimator that needs all at once,
-// and for one that reads them more than once, where they fit the pipeline's memory. In single precision the last step and the estimator take less.
+// Cost adds up the steps and the estimator, and the mapped rows where they are kept: for an
+// estimator that needs all at once, and for one that reads them more than once, where they fit the
+// pipeline's memory. In single precision the last step and the estimator take less.
 func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
 	const single = 0.6 // measured
 	sum, tiles, last := p.mapping(shape)
@@ -131,8 +132,9 @@ func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
 	return sum
 }
 
-// mapping is what the steps take, with the memory of those before the last. Of the last one it returns the memory, which is
-// that of a stream, as it maps blocks of rows when the estimator reads them, and the work.
+// mapping is what the steps take, with the memory of those before the last. Of the last one it
+// returns the memory, which is that of a stream, as it maps blocks of rows when the estimator reads
+// them, and the work.
 func (p Pipeline) mapping(shape datasets.Shape) (sum datasets.Cost, tiles int64, last datasets.Cost) {
 	sum = Chain{Steps: p.Steps}.Cost(shape)
 	n := len(p.Steps)
@@ -147,7 +149,8 @@ func (p Pipeline) mapping(shape datasets.Shape) (sum datasets.Cost, tiles int64,
 	return sum, of.Bytes, datasets.Cost{Flops: of.Flops}
 }
 
-// rounds reports whether the features of the last step are cached in single precision for the estimator, and made again.
+// rounds reports whether the features of the last step are cached in single precision for the
+// estimator, and made again.
 func (p Pipeline) rounds(shape datasets.Shape) bool {
 	last := len(p.Steps) - 1
 	if last < 0 || !p.learnsRounded(shape.Rows, shape.Cols) {
@@ -158,6 +161,8 @@ func (p Pipeline) rounds(shape datasets.Shape) bool {
 }
 
 func addParallel(a, b datasets.Cost) datasets.Cost {
-	return datasets.Cost{Flops: a.Flops + b.Flops, Bytes: a.Bytes + b.Bytes, OutputWidth: a.OutputWidth + max(b.OutputWidth, 0),
-		WidthEstimated: a.WidthEstimated || b.WidthEstimated || b.OutputWidth < 0, NonZeros: a.NonZeros + b.NonZeros, CheapToRecompute: a.CheapToRecompute && b.CheapToRecompute}
+	return datasets.Cost{Flops: a.Flops + b.Flops, Bytes: a.Bytes + b.Bytes,
+		OutputWidth:    a.OutputWidth + max(b.OutputWidth, 0),
+		WidthEstimated: a.WidthEstimated || b.WidthEstimated || b.OutputWidth < 0, NonZeros: a.NonZeros + b.NonZeros,
+		CheapToRecompute: a.CheapToRecompute && b.CheapToRecompute}
 }

@@ -15,25 +15,30 @@ import (
 func TestCostAddsUp(t *testing.T) {
 	wide, narrow := fourier(64), fourier(16)
 	chain := pipeline.NewChain(mirror{}, wide).Cost(datasets.Shape{Rows: 1000, Cols: 8})
-	if own := wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}); chain.OutputWidth != 64 || chain.Flops != own.Flops || chain.Bytes != own.Bytes {
+	if own := wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}); chain.OutputWidth != 64 || chain.Flops != own.Flops ||
+		chain.Bytes != own.Bytes {
 		t.Errorf("a chain costs %+v, its one dear step %+v", chain, own)
 	}
 	union := pipeline.NewUnion(wide, narrow).Cost(datasets.Shape{Rows: 1000, Cols: 8})
-	if want := wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}).Flops + narrow.Cost(datasets.Shape{Rows: 1000, Cols: 8}).Flops; union.OutputWidth != 80 || union.Flops != want {
+	if want := wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}).Flops + narrow.Cost(datasets.Shape{Rows: 1000,
+		Cols: 8}).Flops; union.OutputWidth != 80 || union.Flops != want {
 		t.Errorf("a union costs %+v, want %v flops and 80 columns", union, want)
 	}
 	group := func(terms ...string) pipeline.Group {
 		return pipeline.Group{Select: terms, Steps: pipeline.Steps(wide)}
 	}
 	named := pipeline.NewColumns(group("a", "b"), group("c"))
-	if cost := named.Cost(datasets.Shape{Rows: 1000, Cols: 8}); cost.OutputWidth != 128 || cost.Flops < wide.Cost(datasets.Shape{Rows: 1000, Cols: 2}).Flops+wide.Cost(datasets.Shape{Rows: 1000, Cols: 1}).Flops {
+	if cost := named.Cost(datasets.Shape{Rows: 1000, Cols: 8}); cost.OutputWidth != 128 ||
+		cost.Flops < wide.Cost(datasets.Shape{Rows: 1000, Cols: 2}).Flops+wide.Cost(datasets.Shape{Rows: 1000,
+			Cols: 1}).Flops {
 		t.Errorf("columns by name cost %+v", cost)
 	}
 	named.Remainder = "passthrough"
 	if cost := named.Cost(datasets.Shape{Rows: 1000, Cols: 8}); cost.OutputWidth != 128+5 {
 		t.Errorf("with the rest they are %d wide", cost.OutputWidth)
 	}
-	if cost := pipeline.NewColumns(group("numeric")).Cost(datasets.Shape{Rows: 1000, Cols: 8}); !cost.WidthEstimated || cost.OutputWidth != 64 || cost.Flops < wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}).Flops {
+	if cost := pipeline.NewColumns(group("numeric")).Cost(datasets.Shape{Rows: 1000, Cols: 8}); !cost.WidthEstimated ||
+		cost.OutputWidth != 64 || cost.Flops < wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}).Flops {
 		t.Errorf("columns by kind cost %+v", cost)
 	}
 	behind := pipeline.NewChain(pipeline.NewColumns(group("numeric")), transformer.NewStandardize())
@@ -46,7 +51,8 @@ func TestCostAddsUp(t *testing.T) {
 	}
 	p := pipeline.Steps(wide).Then(estimator.NewRidge())
 	sum := p.Cost(datasets.Shape{Rows: 1000, Cols: 8})
-	if want := wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}).Flops + estimator.NewRidge().Cost(datasets.Shape{Rows: 1000, Cols: 64}).Flops; sum.Flops != want {
+	if want := wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}).Flops + estimator.NewRidge().Cost(datasets.Shape{Rows: 1000,
+		Cols: 64}).Flops; sum.Flops != want {
 		t.Errorf("a pipeline costs %+v, want %v flops", sum, want)
 	}
 }
@@ -89,7 +95,8 @@ func TestCostCountsFeaturesThatAreKept(t *testing.T) {
 	wide := transformer.NewRFF()
 	wide.Features = features
 	kept := int64(4 * features * shape.Rows) // in single precision
-	for name, model := range map[string]estimator.Estimator{"ridge": estimator.NewRidge(), "logistic": estimator.NewLogistic()} {
+	for name, model := range map[string]estimator.Estimator{"ridge": estimator.NewRidge(),
+		"logistic": estimator.NewLogistic()} {
 		p := pipeline.Steps(wide).Then(model)
 		if bytes := p.Cost(shape).Bytes; bytes >= kept {
 			t.Errorf("%s in 2 GiB takes %d bytes, its features do not fit", name, bytes)
@@ -122,12 +129,14 @@ func TestSweepBytes(t *testing.T) {
 func TestSweepBytesOfSomeRows(t *testing.T) {
 	fold := datasets.Fold{Train: []int{700, 900, 901, 990}, Test: []int{10, 20}}
 	for name, model := range map[string]estimator.Estimator{
-		"ridge": estimator.NewRidge(), "ridge_classifier": estimator.NewRidgeClassifier(), "logistic": estimator.NewLogistic(),
+		"ridge": estimator.NewRidge(), "ridge_classifier": estimator.NewRidgeClassifier(),
+		"logistic": estimator.NewLogistic(),
 	} {
 		for _, steps := range [][]transformer.Fitter{{fourier(8)}, {transformer.NewStandardize(), fourier(8)}} {
 			base := pipeline.Steps(steps...).Then(model)
 			settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.2}})
-			if bytes := plannedBytes(base, datasets.Shape{Rows: 6, Cols: 4}, []datasets.Fold{fold, fold}, settings); bytes <= 0 || bytes > 1<<30 {
+			if bytes := plannedBytes(base, datasets.Shape{Rows: 6, Cols: 4}, []datasets.Fold{fold, fold},
+				settings); bytes <= 0 || bytes > 1<<30 {
 				t.Errorf("%s: %d bytes", name, bytes)
 			}
 		}
@@ -144,7 +153,8 @@ func TestCostOfKnownColumns(t *testing.T) {
 	}
 	several := data.Shape()
 	several.Outputs = 1000
-	for _, model := range []estimator.Estimator{estimator.NewLogistic(), estimator.NewSVM(), estimator.NewRidgeClassifier(), estimator.NewRidge()} {
+	for _, model := range []estimator.Estimator{estimator.NewLogistic(), estimator.NewSVM(),
+		estimator.NewRidgeClassifier(), estimator.NewRidge()} {
 		p := pipeline.Steps(encoder(), fourier(64)).Then(model)
 		if one, many := p.Cost(data.Shape()), p.Cost(several); many.Bytes < one.Bytes+8*1000*64 || many.Flops < 2*one.Flops {
 			t.Errorf("%T: %+v for one output, %+v for 1000", model, one, many)

@@ -82,7 +82,9 @@ func (p *FittedPipeline) Facts() [][2]string {
 			name, _ := c.Step(i)
 			names = append(names, name)
 		}
-		out = append(out, [2]string{"steps", strings.Join(names, " → ")}, [2]string{"features", strconv.Itoa(c.OutputWidth())})
+		out = append(out, [2]string{"steps", strings.Join(names, " → ")},
+			[2]string{"features", strconv.Itoa(c.OutputWidth())})
 	}
-	return append(out, [2]string{"precision", p.Precision()}, [2]string{"classes", strings.Join(p.InputSchema().Classes(), ", ")})
+	return append(out, [2]string{"precision", p.Precision()}, [2]string{"classes",
+		strings.Join(p.InputSchema().Classes(), ", ")})
 }

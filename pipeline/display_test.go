@@ -18,17 +18,22 @@ import (
 // The pictures are well-formed and name every step, every parameter that a step has, and the model.
 func TestPictures(t *testing.T) {
 	p := Steps(
-		NewColumns(Group{Name: "a<b", Select: []string{"numeric"}, Steps: Steps(transformer.NewImpute(), transformer.NewStandardize())}),
+		NewColumns(Group{Name: "a<b", Select: []string{"numeric"},
+			Steps: Steps(transformer.NewImpute(), transformer.NewStandardize())}),
 		NewUnion(transformer.NewRFF(), transformer.NewBinning())).Then(estimator.NewLogistic())
-	wellFormed(t, p.SVG(), "columns", "a&lt;b", "impute", "strategy", "standardize", "union", "rff", "gamma", "binning", "grids", "logistic", "C 1")
+	wellFormed(t, p.SVG(), "columns", "a&lt;b", "impute", "strategy", "standardize", "union", "rff", "gamma", "binning",
+		"grids", "logistic", "C 1")
 
 	step := NewColumns(Group{Select: []string{"numeric"}}) // within a model too
-	wellFormed(t, Steps().Then(meta.NewEnsemble(meta.Member{Name: "rough", Estimator: Steps(step, transformer.NewRFF()).Then(estimator.NewSVM())},
+	wellFormed(t, Steps().Then(meta.NewEnsemble(meta.Member{Name: "rough",
+		Estimator: Steps(step, transformer.NewRFF()).Then(estimator.NewSVM())},
 		meta.Member{Name: "fine", Estimator: meta.NewCalibrated(estimator.NewRidgeClassifier())})).SVG(),
-		"ensemble", "sum_to_one", "rough", "columns", "rff", "svm", "fine: calibrated", "estimator: ridge_classifier", "alpha 1")
+		"ensemble", "sum_to_one", "rough", "columns", "rff", "svm", "fine: calibrated", "estimator: ridge_classifier",
+		"alpha 1")
 
 	data := datasets.Set{X: mat.NewDense(4, 1, []float64{1, 2, 3, 4}), Y: []float64{0, 0, 1, 1}, Schema: datasets.Schema{
-		Columns: []datasets.Column{{Name: "x"}}, Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: []string{"low", "high"}}}}}
+		Columns: []datasets.Column{{Name: "x"}}, Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical,
+			Categories: []string{"low", "high"}}}}}
 	spec := Steps(transformer.NewStandardize()).Then(estimator.NewLogistic())
 	fitted, err := spec.Fit(context.Background(), data)
 	if err != nil {

@@ -93,7 +93,8 @@ func (c constant) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
 }
 
 // The rows and steps of the tests of pipelines and of model files.
-var people, amounts, numbers, encoder, fourier = samples.People, samples.Amounts, samples.Numbers, samples.Encoder, samples.Fourier
+var people, amounts, numbers, encoder, fourier = samples.People, samples.Amounts, samples.Numbers, samples.Encoder,
+	samples.Fourier
 
 // Further kinds of models, in addition to those of package estimator.
 type (
@@ -151,7 +152,8 @@ func (p probabilistic) Outputs() estimator.Outputs {
 	return out
 }
 
-func (p probabilistic) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
+func (p probabilistic) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction,
+	error) {
 	out, err := p.classifier.PredictFull(ctx, X, want)
 	out.Probabilities = fullOf(X, 2, 0.5)
 	return out, err

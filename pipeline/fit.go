@@ -48,7 +48,8 @@ func (p Pipeline) FitSource(ctx context.Context, data datasets.Source) (estimato
 		return nil, place.Here(err)
 	}
 	n, cols := data.Dims()
-	if err := p.checkMemory(datasets.Shape{Rows: max(n, 0), Cols: cols, Outputs: data.Schema().Outputs(), Columns: data.Schema().Columns}); err != nil {
+	if err := p.checkMemory(datasets.Shape{Rows: max(n, 0), Cols: cols, Outputs: data.Schema().Outputs(),
+		Columns: data.Schema().Columns}); err != nil {
 		return nil, err
 	}
 	r.Float32 = p.Precision == Float32
@@ -75,7 +76,8 @@ func (p Pipeline) fit(ctx context.Context, r rows.Rows, in datasets.Schema, cols
 	if err != nil {
 		return nil, place.At("step", p.path(), err)
 	}
-	return &FittedPipeline{spec: p.clone().thawed(), chain: &FittedChain{cols: cols, steps: steps}, in: in, precision: cmp.Or(p.Precision, Float64), name: p.path(), model: fitted}, nil
+	return &FittedPipeline{spec: p.clone().thawed(), chain: &FittedChain{cols: cols, steps: steps}, in: in,
+		precision: cmp.Or(p.Precision, Float64), name: p.path(), model: fitted}, nil
 }
 
 // checkMemory refuses an estimator that would hold more memory than there is, before the steps are fitted, where
@@ -104,8 +106,9 @@ func (p Pipeline) widthAfter(rows, cols int) int {
 	return (Chain{Steps: p.Steps}).Cost(datasets.Shape{Rows: rows, Cols: cols}).OutputWidth
 }
 
-// learnsRounded reports whether the estimator learns of a [datasets.Float32Source] source mostly by its rows in single precision,
-// and is no less accurate for it. The pipeline then caches these, and makes the rows themselves again where they are read.
+// learnsRounded reports whether the estimator learns of a [datasets.Float32Source] source mostly by
+// its rows in single precision, and is no less accurate for it. The pipeline then caches these, and
+// makes the rows themselves again where they are read.
 func (p Pipeline) learnsRounded(n, cols int) bool {
 	e, ok := p.Estimator.(interface{ LearnsRounded(datasets.Shape) bool })
 	return ok && e.LearnsRounded(datasets.Shape{Rows: n, Cols: max(p.widthAfter(n, cols), 1)})

@@ -108,7 +108,8 @@ func (p *FittedPipeline) PredictSet(ctx context.Context, data datasets.Set) ([]f
 func (p *FittedPipeline) Outputs() estimator.Outputs { return estimator.OutputsOf(p.model) }
 
 // PredictFull returns the requested outputs of the model for the rows of X. It maps each row once.
-func (p *FittedPipeline) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
+func (p *FittedPipeline) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction,
+	error) {
 	var out results
 	err := p.each(ctx, X, &out, func(Z mat.Matrix) (estimator.Prediction, error) {
 		return estimator.Predict(ctx, p.model, Z, want)
@@ -127,7 +128,8 @@ type results struct {
 }
 
 // each predicts all rows of X, block by block, into out.
-func (p *FittedPipeline) each(ctx context.Context, X mat.Matrix, out *results, predict func(Z mat.Matrix) (estimator.Prediction, error)) error {
+func (p *FittedPipeline) each(ctx context.Context, X mat.Matrix, out *results,
+	predict func(Z mat.Matrix) (estimator.Prediction, error)) error {
 	if X == nil {
 		return place.Here(errors.New("no matrix"))
 	}
@@ -146,7 +148,8 @@ func (p *FittedPipeline) each(ctx context.Context, X mat.Matrix, out *results, p
 }
 
 // mapBlock hands rows lo to hi of X, mapped into tiles, to use.
-func (p *FittedPipeline) mapBlock(ctx context.Context, X mat.Matrix, lo, hi int, use func(lo int, Z mat.Matrix) error) error {
+func (p *FittedPipeline) mapBlock(ctx context.Context, X mat.Matrix, lo, hi int,
+	use func(lo int, Z mat.Matrix) error) error {
 	if _, cols := X.Dims(); cols != p.chain.cols {
 		return place.Here(fmt.Errorf("%d columns at fit, %d now", p.chain.cols, cols))
 	}

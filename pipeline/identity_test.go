@@ -26,7 +26,8 @@ func register(t *testing.T, name string, spec any, fitted func() model.Stateful)
 	if _, known := pipeline.Lookup(name); known {
 		return
 	}
-	if err := pipeline.Register(pipeline.Entry{Name: name, Doc: "a step of tests", New: func() any { return spec }, Fitted: fitted}); err != nil {
+	if err := pipeline.Register(pipeline.Entry{Name: name, Doc: "a step of tests", New: func() any { return spec },
+		Fitted: fitted}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -63,10 +64,12 @@ func TestOwnStepsCanBeSaved(t *testing.T) {
 	}
 	m := &modelfile.Model{Schema: data.Schema, Predictor: f}
 	if _, known := pipeline.Lookup("mirror"); !known { // the registry lives as long as the process
-		if err := m.Write(&bytes.Buffer{}); err == nil || !strings.HasPrefix(err.Error(), "pipeline: github.com/bochner-ml/bochner/pipeline_test.mirror is not registered") {
+		if err := m.Write(&bytes.Buffer{}); err == nil || !strings.HasPrefix(err.Error(),
+			"pipeline: github.com/bochner-ml/bochner/pipeline_test.mirror is not registered") {
 			t.Errorf("saved all the same: %v", err)
 		}
-		err := pipeline.Register(pipeline.Entry{Name: "mirror", Doc: "turns signs", New: func() any { return mirror{Factor: -1} }, Fitted: func() model.Stateful { return &fittedMirror{} }})
+		err := pipeline.Register(pipeline.Entry{Name: "mirror", Doc: "turns signs",
+			New: func() any { return mirror{Factor: -1} }, Fitted: func() model.Stateful { return &fittedMirror{} }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,14 +96,16 @@ func TestTypesOfOneNameAreTwo(t *testing.T) {
 	if _, known := pipeline.Lookup("log_one"); !known {
 		var b bytes.Buffer
 		err := fit(one.Log{}).Write(&b)
-		want := "pipeline: " + stepsPath + "one/steps.Log is not registered: give it a name with pipeline.Register before it is written or read"
+		want := "pipeline: " + stepsPath +
+			"one/steps.Log is not registered: give it a name with pipeline.Register before it is written or read"
 		if err == nil || err.Error() != want || b.Len() > 0 {
 			t.Errorf("%v, %d bytes written, want %s", err, b.Len(), want)
 		}
 	}
 	register(t, "log_one", one.Log{}, func() model.Stateful { return &one.FittedLog{} })
 	if _, known := pipeline.Lookup("log_two"); !known {
-		if err := write(two.Log{}); err == nil || !strings.Contains(err.Error(), stepsPath+"two/steps.Log is not registered") {
+		if err := write(two.Log{}); err == nil || !strings.Contains(err.Error(),
+			stepsPath+"two/steps.Log is not registered") {
 			t.Errorf("saved as its namesake: %v", err)
 		}
 		if _, known := pipeline.EntryOf(two.Log{}); known {
@@ -138,7 +143,8 @@ func TestForeignNamesakes(t *testing.T) {
 	if svg := p.SVG(); !strings.Contains(svg, ">steps_rff<") || strings.Contains(svg, ">rff<") {
 		t.Errorf("the diagram shows it as another: %s", svg)
 	}
-	if _, err := yaml.Encode(p); err == nil || !strings.Contains(err.Error(), stepsPath+"one/steps.RFF is not registered") {
+	if _, err := yaml.Encode(p); err == nil || !strings.Contains(err.Error(),
+		stepsPath+"one/steps.RFF is not registered") {
 		t.Errorf("written as a document: %v", err)
 	}
 }
@@ -153,7 +159,8 @@ func TestNothingIsRegisteredTwice(t *testing.T) {
 		want string
 	}{
 		{"log_one", one.RFF{}, "pipeline: register log_one: the name is taken by " + stepsPath + "one/steps.Log"},
-		{"log_again", one.Log{}, "pipeline: register log_again: the type " + stepsPath + "one/steps.Log is registered already, as log_one"},
+		{"log_again", one.Log{}, "pipeline: register log_again: the type " + stepsPath +
+			"one/steps.Log is registered already, as log_one"},
 	} {
 		err := pipeline.Register(pipeline.Entry{Name: c.name, New: func() any { return c.spec }, Fitted: fitted})
 		if err == nil || err.Error() != c.want {

@@ -40,7 +40,8 @@ func TestCompositesObeyTheLaws(t *testing.T) {
 	group := func(name string, terms []string, steps ...transformer.Fitter) pipeline.Group {
 		return pipeline.Group{Name: name, Select: terms, Steps: pipeline.Steps(steps...)}
 	}
-	passing := pipeline.NewColumns(group("tall", []string{"height"}, transformer.NewImpute(), rff(6)), group("r", []string{"rare*"}, flat))
+	passing := pipeline.NewColumns(group("tall", []string{"height"}, transformer.NewImpute(), rff(6)),
+		group("r", []string{"rare*"}, flat))
 	passing.Remainder = "passthrough"
 	weighted := pipeline.NewUnion(rff(4), bins())
 	weighted.Weights = []float64{0.25, 2}
@@ -55,8 +56,10 @@ func TestCompositesObeyTheLaws(t *testing.T) {
 		"empty chain":       {pipeline.NewChain(), o{Zero: chain, Missing: true}},
 		"union":             {pipeline.NewUnion(rff(4), flat), o{Zero: union}},
 		"weighted union":    {weighted, o{Zero: union, Unexported: true}},
-		"sparse union":      {pipeline.Union{Parts: []pipeline.Step{{Name: "a", Fitter: bins()}, {Name: "b", Fitter: bins()}}}, o{Zero: union, Unexported: true}},
-		"columns":           {pipeline.NewColumns(group("", []string{"width", "height"}, transformer.NewStandardize()), group("", []string{"constant", "rare"})), o{Zero: columns, Missing: true, DenseOnly: true}},
+		"sparse union": {pipeline.Union{Parts: []pipeline.Step{{Name: "a", Fitter: bins()},
+			{Name: "b", Fitter: bins()}}}, o{Zero: union, Unexported: true}},
+		"columns": {pipeline.NewColumns(group("", []string{"width", "height"}, transformer.NewStandardize()),
+			group("", []string{"constant", "rare"})), o{Zero: columns, Missing: true, DenseOnly: true}},
 		"columns that pass": {passing, o{Zero: columns, Missing: true}},
 	} {
 		c.o.Tolerance = 1e-8
@@ -74,10 +77,11 @@ func TestPipelinesObeyTheLaws(t *testing.T) {
 		spec pipeline.Pipeline
 		o    estimatortest.Options
 	}{
-		"ridge":            {pipeline.Steps(rff).Then(estimator.NewRidge()), estimatortest.Options{Origin: true}},
-		"nothing before":   {pipeline.Steps().Then(estimator.NewRidge()), estimatortest.Options{}},
-		"ridge classifier": {pipeline.Steps(rff).Then(estimator.NewRidgeClassifier()), estimatortest.Options{Origin: true, Classes: 3}},
-		"logistic":         {pipeline.Steps(rff).Then(logistic), estimatortest.Options{Origin: true, Classes: 2}},
+		"ridge":          {pipeline.Steps(rff).Then(estimator.NewRidge()), estimatortest.Options{Origin: true}},
+		"nothing before": {pipeline.Steps().Then(estimator.NewRidge()), estimatortest.Options{}},
+		"ridge classifier": {pipeline.Steps(rff).Then(estimator.NewRidgeClassifier()),
+			estimatortest.Options{Origin: true, Classes: 3}},
+		"logistic": {pipeline.Steps(rff).Then(logistic), estimatortest.Options{Origin: true, Classes: 2}},
 	} {
 		t.Run(name, func(t *testing.T) { estimatortest.Run(t, c.spec, c.o) })
 	}
@@ -101,20 +105,28 @@ func TestRegisteredStepsObeyTheLaws(t *testing.T) {
 	type to = transformertest.Options
 	type eo = estimatortest.Options
 	steps := map[string]to{
-		"impute": {Missing: true}, "standardize": {Missing: true, DenseOnly: true}, "minmax": {Missing: true, DenseOnly: true},
-		"robust": {Missing: true, DenseOnly: true}, "quantile": {Missing: true, DenseOnly: true}, "scale": {Missing: true}, "onehot": {Missing: true, Data: levels()}, "ordinal": {Missing: true, Data: levels()},
-		"dense": {Missing: true}, "pca": {Tolerance: 1e-7}, "ard": {}, "steps": {Missing: true}, "rff": {}, "softmax_features": {}, "binning": {Unexported: true}, "nystroem": {ExportTolerance: 1e-10, Tolerance: 1e-6, Float32Tolerance: 5e-3}, "rfm": {},
+		"impute": {Missing: true}, "standardize": {Missing: true, DenseOnly: true},
+		"minmax": {Missing: true, DenseOnly: true},
+		"robust": {Missing: true, DenseOnly: true}, "quantile": {Missing: true, DenseOnly: true}, "scale": {Missing: true},
+		"onehot": {Missing: true, Data: levels()}, "ordinal": {Missing: true, Data: levels()},
+		"dense": {Missing: true}, "pca": {Tolerance: 1e-7}, "ard": {}, "steps": {Missing: true}, "rff": {},
+		"softmax_features": {}, "binning": {Unexported: true}, "nystroem": {ExportTolerance: 1e-10, Tolerance: 1e-6,
+			Float32Tolerance: 5e-3}, "rfm": {},
 	}
 	models := map[string]eo{"ridge": {}, "ridge_classifier": {Classes: 3}, "logistic": {Classes: 2, Tolerance: 0.05},
-		"svm": {Classes: 2, Tolerance: 0.05}, "svr": {Tolerance: 0.05}, "kernel_ridge": {}, "kernel_ridge_classifier": {Classes: 3},
-		"sgd_classifier": {Classes: 3, Minibatches: true}, "sgd_regressor": {Minibatches: true},
-		"kmeans": {}, "spectral": {Origin: true, Positive: true}, "one_class": {Origin: true, Positive: true, Tolerance: 0.05},
+		"svm": {Classes: 2, Tolerance: 0.05}, "svr": {Tolerance: 0.05}, "kernel_ridge": {},
+		"kernel_ridge_classifier": {Classes: 3},
+		"sgd_classifier":          {Classes: 3, Minibatches: true}, "sgd_regressor": {Minibatches: true},
+		"kmeans": {}, "spectral": {Origin: true, Positive: true}, "one_class": {Origin: true, Positive: true,
+			Tolerance: 0.05},
 		"rff_network":      {Folds: true, Tolerance: 0.05},
 		"gaussian_process": {Folds: true, Tolerance: 1e-4}}
-	elsewhere := []string{"columns", "union", "target", "calibrated", "threshold", "intervals", "ensemble", // nothing without parts
+	// nothing without parts
+	elsewhere := []string{"columns", "union", "target", "calibrated", "threshold", "intervals", "ensemble",
 		"mirror", "log_one", "log_two"} // steps of these tests
 	for _, e := range pipeline.Registered() {
-		if !exhaustive.Case(e.Name, "standardize", "onehot", "rff", "ridge", "svm", "kmeans") && !slices.Contains(elsewhere, e.Name) {
+		if !exhaustive.Case(e.Name, "standardize", "onehot", "rff", "ridge", "svm", "kmeans") &&
+			!slices.Contains(elsewhere, e.Name) {
 			continue
 		}
 		spec := e.New()
@@ -140,7 +152,8 @@ func TestRegisteredStepsObeyTheLaws(t *testing.T) {
 			}
 			if e.Name == "gaussian_process" { // more features than rows explain rows that are there twice without noise
 				var err error
-				if spec, err = param.With(spec, param.Setting{Path: "features", Value: 30}, param.Setting{Path: "steps", Value: 10}); err != nil {
+				if spec, err = param.With(spec, param.Setting{Path: "features", Value: 30},
+					param.Setting{Path: "steps", Value: 10}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -173,8 +186,11 @@ func TestRegistryIsComplete(t *testing.T) {
 			t.Errorf("%s has no fitted value", e.Name)
 		}
 	}
-	for _, name := range []string{"impute", "standardize", "minmax", "robust", "quantile", "scale", "onehot", "ordinal", "pca", "ard", "columns", "union",
-		"rff", "softmax_features", "binning", "nystroem", "rfm", "ridge", "ridge_classifier", "logistic", "svm", "svr", "kernel_ridge", "kernel_ridge_classifier", "sgd_classifier", "sgd_regressor", "kmeans", "spectral", "one_class", "rff_network", "gaussian_process", "target", "calibrated", "threshold", "intervals", "ensemble"} {
+	for _, name := range []string{"impute", "standardize", "minmax", "robust", "quantile", "scale", "onehot", "ordinal",
+		"pca", "ard", "columns", "union",
+		"rff", "softmax_features", "binning", "nystroem", "rfm", "ridge", "ridge_classifier", "logistic", "svm", "svr",
+		"kernel_ridge", "kernel_ridge_classifier", "sgd_classifier", "sgd_regressor", "kmeans", "spectral", "one_class",
+		"rff_network", "gaussian_process", "target", "calibrated", "threshold", "intervals", "ensemble"} {
 		if _, ok := pipeline.Lookup(name); !ok {
 			t.Errorf("%s is not registered", name)
 		}
@@ -189,10 +205,13 @@ func TestRegisterRefuses(t *testing.T) {
 	}{
 		{pipeline.Entry{Name: "a b", New: func() any { return mirror{} }, Fitted: fitted}, `register "a b": wanted a name`},
 		{pipeline.Entry{Name: "thing", Fitted: fitted}, "wanted a name"},
-		{pipeline.Entry{Name: "thing", New: func() any { return 3 }, Fitted: fitted}, "int is neither a transformer nor an estimator"},
-		{pipeline.Entry{Name: "rff", New: func() any { return mirror{} }, Fitted: fitted}, "the name is taken by github.com/bochner-ml/bochner/transformer.RFF"},
+		{pipeline.Entry{Name: "thing", New: func() any { return 3 }, Fitted: fitted},
+			"int is neither a transformer nor an estimator"},
+		{pipeline.Entry{Name: "rff", New: func() any { return mirror{} }, Fitted: fitted},
+			"the name is taken by github.com/bochner-ml/bochner/transformer.RFF"},
 		{pipeline.Entry{Name: "name", New: func() any { return mirror{} }, Fitted: fitted}, "the name is taken"},
-		{pipeline.Entry{Name: "thing", New: func() any { return transformer.NewRFF() }, Fitted: fitted}, "the type github.com/bochner-ml/bochner/transformer.RFF is registered already, as rff"},
+		{pipeline.Entry{Name: "thing", New: func() any { return transformer.NewRFF() }, Fitted: fitted},
+			"the type github.com/bochner-ml/bochner/transformer.RFF is registered already, as rff"},
 	} {
 		if err := pipeline.Register(c.e); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want %q", err, c.want)

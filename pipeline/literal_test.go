@@ -31,23 +31,33 @@ func TestLiteralsAreSentToTheirConstructors(t *testing.T) {
 		fit  func() error
 		want []string
 	}{
-		{func() error { _, err := transformer.RFF{}.Fit(ctx, data); return err }, []string{"features: must be an integer from 1 to 67108864, got 0", "(start from NewRFF())", `map: must be paired or phase, got ""`}},
-		{func() error { _, err := transformer.Binning{Grids: 3}.Fit(ctx, data); return err }, []string{"(start from NewBinning())"}},
-		{func() error { _, err := transformer.Nystroem{}.Fit(ctx, data); return err }, []string{"landmarks: must be an integer from 1 to 1048576, got 0", "(start from NewNystroem())"}},
+		{func() error { _, err := transformer.RFF{}.Fit(ctx, data); return err },
+			[]string{"features: must be an integer from 1 to 67108864, got 0", "(start from NewRFF())",
+				`map: must be paired or phase, got ""`}},
+		{func() error { _, err := transformer.Binning{Grids: 3}.Fit(ctx, data); return err },
+			[]string{"(start from NewBinning())"}},
+		{func() error { _, err := transformer.Nystroem{}.Fit(ctx, data); return err },
+			[]string{"landmarks: must be an integer from 1 to 1048576, got 0", "(start from NewNystroem())"}},
 		{func() error { _, err := transformer.PCA{}.Fit(ctx, data); return err }, []string{"(start from NewPCA())"}},
 		{func() error { _, err := transformer.Impute{}.Fit(ctx, data); return err }, []string{"(start from NewImpute())"}},
-		{func() error { _, err := estimator.Logistic{C: 1}.Fit(ctx, data); return err }, []string{"max_iter: must be an integer ≥ 1, got 0", "(start from NewLogistic())"}},
-		{func() error { _, err := estimator.SVM{}.Fit(ctx, data); return err }, []string{"C: must be a number > 0, got 0", "(start from NewSVM())"}},
-		{func() error { _, err := estimator.Ridge{Alpha: 1}.Fit(ctx, data); return err }, []string{`solver: must be auto, cholesky, dual or cg, got ""`, "(start from NewRidge())"}},
-		{func() error { _, err := estimator.RidgeClassifier{}.Fit(ctx, data); return err }, []string{"(start from NewRidgeClassifier())"}},
+		{func() error { _, err := estimator.Logistic{C: 1}.Fit(ctx, data); return err },
+			[]string{"max_iter: must be an integer ≥ 1, got 0", "(start from NewLogistic())"}},
+		{func() error { _, err := estimator.SVM{}.Fit(ctx, data); return err },
+			[]string{"C: must be a number > 0, got 0", "(start from NewSVM())"}},
+		{func() error { _, err := estimator.Ridge{Alpha: 1}.Fit(ctx, data); return err },
+			[]string{`solver: must be auto, cholesky, dual or cg, got ""`, "(start from NewRidge())"}},
+		{func() error { _, err := estimator.RidgeClassifier{}.Fit(ctx, data); return err },
+			[]string{"(start from NewRidgeClassifier())"}},
 		{func() error { _, err := estimator.SVR{}.Fit(ctx, data); return err }, []string{"(start from NewSVR())"}},
-		{func() error { _, err := transformer.Standardize{}.Fit(ctx, data); return err }, []string{"mean", "must be true, unless std is", "(start from NewStandardize())"}},
+		{func() error { _, err := transformer.Standardize{}.Fit(ctx, data); return err },
+			[]string{"mean", "must be true, unless std is", "(start from NewStandardize())"}},
 		{func() error { _, err := transformer.Robust{}.Fit(ctx, data); return err }, []string{"(start from NewRobust())"}},
 		{func() error { _, err := transformer.MinMax{}.Fit(ctx, data); return err }, []string{"(start from NewMinMax())"}},
 		{func() error {
 			_, err := pipeline.Steps(pipeline.NewUnion(transformer.RFF{})).Then(estimator.Logistic{C: 1}).Fit(ctx, data)
 			return err
-		}, []string{"union.rff.features: must be an integer from 1 to 67108864, got 0", "(start from NewRFF())", "logistic.tol: must be a number > 0, got 0", "(start from NewLogistic())"}},
+		}, []string{"union.rff.features: must be an integer from 1 to 67108864, got 0", "(start from NewRFF())",
+			"logistic.tol: must be a number > 0, got 0", "(start from NewLogistic())"}},
 	} {
 		err := c.fit()
 		for _, want := range c.want {
@@ -117,7 +127,8 @@ type grade int16
 // by type and value.
 func TestNumbersOfEverySize(t *testing.T) {
 	p := pipeline.Steps(transformer.NewRFF()).Then(estimator.NewRidge())
-	for _, v := range []any{int8(8), int16(8), int32(8), int64(8), uint(8), uint8(8), uint16(8), uint32(8), uint64(8), float32(8), 8.0, grade(8)} {
+	for _, v := range []any{int8(8), int16(8), int32(8), int64(8), uint(8), uint8(8), uint16(8), uint32(8), uint64(8),
+		float32(8), 8.0, grade(8)} {
 		q, err := param.With(p, param.Setting{Path: "rff.features", Value: v}, param.Setting{Path: "ridge.alpha", Value: v},
 			param.Setting{Path: "rff.gamma", Value: v}, param.Setting{Path: "rff.seed", Value: v})
 		if err != nil {
@@ -131,9 +142,11 @@ func TestNumbersOfEverySize(t *testing.T) {
 		}
 	}
 	data := numbers(40, 45)
-	s := gridsearch.NewSearch(p, gridsearch.Axis{Path: "rff.features", Values: []any{int64(4), uint8(8)}}, gridsearch.Axis{Path: "rff.gamma", Values: []any{[]float64{1, 2, 3, 4}, float32(0.5)}})
+	s := gridsearch.NewSearch(p, gridsearch.Axis{Path: "rff.features", Values: []any{int64(4), uint8(8)}},
+		gridsearch.Axis{Path: "rff.gamma", Values: []any{[]float64{1, 2, 3, 4}, float32(0.5)}})
 	s.Splitter = datasets.KFold{Folds: 2}
-	if r, err := s.Run(ctx, data); err != nil || r.Candidates[3].Failed != "" || r.Candidates[3].String() != "rff.features=8 rff.gamma=0.5" {
+	if r, err := s.Run(ctx, data); err != nil || r.Candidates[3].Failed != "" ||
+		r.Candidates[3].String() != "rff.features=8 rff.gamma=0.5" {
 		t.Errorf("%v", err)
 	}
 	for v, want := range map[any]string{
@@ -143,7 +156,8 @@ func TestNumbersOfEverySize(t *testing.T) {
 		float32(2.5):       "must be an integer",
 		"8":                `must be an integer`,
 	} {
-		if _, err := param.With(p, param.Setting{Path: "rff.features", Value: v}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := param.With(p, param.Setting{Path: "rff.features", Value: v}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -158,7 +172,8 @@ func TestPointersToSpecs(t *testing.T) {
 	for _, pair := range [][2]pipeline.Pipeline{
 		{pipeline.Steps(&rff).Then(&ridge), pipeline.Steps(rff).Then(ridge)},
 		{pipeline.Steps(&binning).Then(&ridge), pipeline.Steps(binning).Then(ridge)},
-		{pipeline.Steps(pipeline.NewUnion(&nystroem, &rff)).Then(meta.NewTarget(&ridge)), pipeline.Steps(pipeline.NewUnion(nystroem, rff)).Then(meta.NewTarget(ridge))},
+		{pipeline.Steps(pipeline.NewUnion(&nystroem, &rff)).Then(meta.NewTarget(&ridge)),
+			pipeline.Steps(pipeline.NewUnion(nystroem, rff)).Then(meta.NewTarget(ridge))},
 	} {
 		if got, want := pair[0].String(), pair[1].String(); got != want {
 			t.Errorf("%s, want %s", got, want)
@@ -194,7 +209,8 @@ func TestPointersToSpecs(t *testing.T) {
 		}
 	}
 	for want, spec := range map[string]estimator.Estimator{
-		"estimator: must be estimator.Ridge": &ridge, "estimator: must be a spec, got a nil *estimator.Ridge": (*estimator.Ridge)(nil),
+		"estimator: must be estimator.Ridge":                    &ridge,
+		"estimator: must be a spec, got a nil *estimator.Ridge": (*estimator.Ridge)(nil),
 	} {
 		if _, err := (gridsearch.Search{Estimator: spec}).Run(ctx, data); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
@@ -240,13 +256,16 @@ func TestReceiversAndMethods(t *testing.T) {
 	const want = "Params of pipeline_test.byValue must have a pointer receiver"
 	_, with := param.With(byValue{}, param.Setting{Path: "alpha", Value: 2.0})
 	_, fit := pipeline.Steps().Then(byValue{}).Fit(ctx, data)
-	registered := pipeline.Register(pipeline.Entry{Name: "byvalue", New: func() any { return byValue{} }, Fitted: func() model.Stateful { return &estimator.FittedLinear{} }})
-	for what, err := range map[string]error{"With": with, "Check": param.Check(byValue{}), "Fit": fit, "Register": registered} {
+	registered := pipeline.Register(pipeline.Entry{Name: "byvalue", New: func() any { return byValue{} },
+		Fitted: func() model.Stateful { return &estimator.FittedLinear{} }})
+	for what, err := range map[string]error{"With": with, "Check": param.Check(byValue{}), "Fit": fit,
+		"Register": registered} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", what, err, want)
 		}
 	}
-	err := pipeline.Register(pipeline.Entry{Name: "lost", New: func() any { return mean{} }, Fitted: func() model.Stateful { return &lost{} }})
+	err := pipeline.Register(pipeline.Entry{Name: "lost", New: func() any { return mean{} },
+		Fitted: func() model.Stateful { return &lost{} }})
 	if err == nil || !strings.Contains(err.Error(), "State of *pipeline_test.lost must have a pointer receiver") {
 		t.Error(err)
 	}

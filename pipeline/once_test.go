@@ -49,7 +49,8 @@ func (m scoredModel) Predict(ctx context.Context, X mat.Matrix) ([]float64, erro
 	return out.Values, err
 }
 
-func (m scoredModel) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
+func (m scoredModel) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction,
+	error) {
 	n, _ := X.Dims()
 	m.spec.rows.Add(int64(n))
 	out, err := m.FullPredictor.PredictFull(ctx, X, want)

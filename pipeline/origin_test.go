@@ -61,18 +61,22 @@ func TestOriginsReachBinning(t *testing.T) {
 	few.Gamma, few.Grids, few.Inputs, few.Seed = transformer.FixedGamma(0.5), 30, 1, 3
 	spy := originSpy{few, &seen}
 	for name, before := range map[string]pipeline.Sequence{
-		"columns":  pipeline.Steps(encoder()),
-		"scalers":  pipeline.Steps(encoder(), transformer.NewDense(), transformer.NewStandardize(), transformer.NewQuantile(), transformer.NewRobust(), transformer.NewMinMax(), factors),
-		"scales":   pipeline.Steps(encoder(), shared),
-		"steps":    pipeline.Steps(pipeline.NewChain(pipeline.NewChain(encoder(), transformer.NewDense()), shared)),
-		"selected": pipeline.Steps(encoder(), pipeline.NewChain(pipeline.NewColumns(pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewStandardize())}))),
+		"columns": pipeline.Steps(encoder()),
+		"scalers": pipeline.Steps(encoder(), transformer.NewDense(), transformer.NewStandardize(), transformer.NewQuantile(),
+			transformer.NewRobust(), transformer.NewMinMax(), factors),
+		"scales": pipeline.Steps(encoder(), shared),
+		"steps":  pipeline.Steps(pipeline.NewChain(pipeline.NewChain(encoder(), transformer.NewDense()), shared)),
+		"selected": pipeline.Steps(encoder(),
+			pipeline.NewChain(pipeline.NewColumns(pipeline.Group{Select: []string{"numeric"},
+				Steps: pipeline.Steps(transformer.NewStandardize())}))),
 	} {
 		p := append(slices.Clone(before), pipeline.Steps(spy)...).Then(estimator.NewRidge())
 		for way, fit := range map[string]func() error{
 			"memory": func() error { _, err := p.Fit(ctx, data); return err },
 			"stream": func() error { _, err := p.FitSource(ctx, shortBlocks{data}); return err },
 			"search": func() error {
-				settings := grid(t, p, param.Setting{Path: p.Steps[len(p.Steps)-1].Path() + ".gamma", Value: []any{0.5, 0.7}}, param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})
+				settings := grid(t, p, param.Setting{Path: p.Steps[len(p.Steps)-1].Path() + ".gamma", Value: []any{0.5, 0.7}},
+					param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})
 				got, _ := sweep(t, p, data, thirds(150), settings)
 				for _, o := range got {
 					if o.Err != nil {
@@ -109,7 +113,8 @@ func TestOriginsInAFamily(t *testing.T) {
 	ridge := estimator.NewRidgeClassifier()
 	ridge.Tol = 1e-10
 	base := pipeline.Steps(encoder(), binning).Then(ridge)
-	settings := grid(t, base, param.Setting{Path: "binning.grids", Value: []any{8, 40}}, param.Setting{Path: "ridge_classifier.alpha", Value: []any{0.1, 1.0}})
+	settings := grid(t, base, param.Setting{Path: "binning.grids", Value: []any{8, 40}},
+		param.Setting{Path: "ridge_classifier.alpha", Value: []any{0.1, 1.0}})
 	folds := thirds(160)
 	got, shared := sweep(t, base, data, folds, settings)
 	if !slices.Contains(shared, "grids") {

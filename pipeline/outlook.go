@@ -65,7 +65,9 @@ func (p Pipeline) CheckTargets() error {
 	}
 	var errs param.FieldErrors
 	for _, path := range taught(p.Steps, "") {
-		errs = append(errs, param.FieldError{Path: path, Problem: fmt.Sprintf("%s learns from targets, and %s, which is for %s, learns without", path[strings.LastIndexByte(path, '.')+1:], p.path(), task),
+		errs = append(errs, param.FieldError{Path: path,
+			Problem: fmt.Sprintf("%s learns from targets, and %s, which is for %s, learns without",
+				path[strings.LastIndexByte(path, '.')+1:], p.path(), task),
 			Hint: "leave it out"})
 	}
 	return errs.Err()
@@ -75,7 +77,8 @@ func (p Pipeline) CheckTargets() error {
 func taught(steps []Step, path string) (out []string) {
 	for i, s := range steps {
 		at := join(path, ChildName(s, i))
-		if d, ok := s.Fitter.(datasets.Requirer); ok && slices.ContainsFunc(d.Requirements(), func(d datasets.Requirement) bool { return d.Constraint == datasets.Targets }) {
+		if d, ok := s.Fitter.(datasets.Requirer); ok && slices.ContainsFunc(d.Requirements(),
+			func(d datasets.Requirement) bool { return d.Constraint == datasets.Targets }) {
 			out = append(out, at)
 		}
 		if c, ok := s.Fitter.(Composite); ok {
@@ -139,7 +142,8 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 		return param.FieldError{Problem: "the columns are numbers already, and " + name + " takes categorical ones"}, true
 	}
 	if n := len(in.Columns); d.Constraint == datasets.ManyColumns && n > 0 && !in.More && n < d.Columns {
-		return param.FieldError{Problem: fmt.Sprintf("%d columns come to it, and %s %s", n, name, d.Reason), Hint: d.Hint}, true
+		return param.FieldError{Problem: fmt.Sprintf("%d columns come to it, and %s %s", n, name, d.Reason), Hint: d.Hint},
+			true
 	}
 	if d.Constraint == datasets.NamedColumn {
 		return unnamed(d, in, name)

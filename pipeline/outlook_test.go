@@ -28,13 +28,16 @@ func TestCheckKinds(t *testing.T) {
 		steps []transformer.Fitter
 		path  string // of the error; "" for none
 	}{
-		"nothing before":   {nil, "ridge"},
-		"a map":            {[]transformer.Fitter{transformer.NewRFF()}, "rff"},
-		"numbers only":     {[]transformer.Fitter{pipeline.NewColumns(group("n", "numeric"))}, ""},
-		"both encoded":     {[]transformer.Fitter{pipeline.NewColumns(group("n", "numeric"), words), transformer.NewRFF()}, ""},
-		"not encoded":      {[]transformer.Fitter{pipeline.NewColumns(group("n", "numeric"), group("w", "sex", frequent))}, "ridge"},
-		"passed on":        {[]transformer.Fitter{passed, transformer.NewRFF()}, "rff"},
-		"within a group":   {[]transformer.Fitter{pipeline.NewColumns(group("all", "*", transformer.NewMinMax()))}, "columns.all.minmax"},
+		"nothing before": {nil, "ridge"},
+		"a map":          {[]transformer.Fitter{transformer.NewRFF()}, "rff"},
+		"numbers only":   {[]transformer.Fitter{pipeline.NewColumns(group("n", "numeric"))}, ""},
+		"both encoded": {[]transformer.Fitter{pipeline.NewColumns(group("n", "numeric"), words), transformer.NewRFF()},
+			""},
+		"not encoded": {[]transformer.Fitter{pipeline.NewColumns(group("n", "numeric"), group("w", "sex", frequent))},
+			"ridge"},
+		"passed on": {[]transformer.Fitter{passed, transformer.NewRFF()}, "rff"},
+		"within a group": {[]transformer.Fitter{pipeline.NewColumns(group("all", "*", transformer.NewMinMax()))},
+			"columns.all.minmax"},
 		"a mean":           {[]transformer.Fitter{transformer.NewImpute()}, "impute"},
 		"levels of both":   {[]transformer.Fitter{transformer.NewOneHot()}, "onehot"},
 		"levels of maps":   {[]transformer.Fitter{pipeline.NewColumns(words), transformer.NewOrdinal()}, "ordinal"},

@@ -102,7 +102,8 @@ func (f cellFamily) Widths() (out []int) {
 	return out
 }
 
-func (f cellFamily) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error {
+func (f cellFamily) Each(ctx context.Context, X mat.Matrix, which []int,
+	yield func(which int, Z mat.Matrix) error) error {
 	for _, i := range which {
 		w := f.wide[i]
 		if f.broken == "width" {
@@ -149,8 +150,10 @@ func TestOwnSparseFamily(t *testing.T) {
 	for _, broken := range []string{"", "fit", "members", "width"} {
 		for _, model := range []estimator.Estimator{estimator.NewRidge(), mean{}} {
 			count := new(atomic.Int64)
-			base := pipeline.Steps(transformer.NewStandardize(), cells{Cells: 2, Step: 0.2, Maps: count, Broken: broken}).Then(model)
-			settings := grid(t, base, param.Setting{Path: "cells.cells", Value: []any{2, 9, 5}}, param.Setting{Path: "cells.step", Value: []any{0.2, 0.3}})
+			base := pipeline.Steps(transformer.NewStandardize(), cells{Cells: 2, Step: 0.2, Maps: count,
+				Broken: broken}).Then(model)
+			settings := grid(t, base, param.Setting{Path: "cells.cells", Value: []any{2, 9, 5}},
+				param.Setting{Path: "cells.step", Value: []any{0.2, 0.3}})
 			got, shared := sweep(t, base, data, thirds(120), settings)
 			maps := count.Load()
 			if slices.Contains(shared, "cells") != (broken == "" || broken == "width") {

@@ -45,7 +45,8 @@ func (p Pipeline) Start(ctx context.Context, schema datasets.Schema, cols int) (
 		return nil, err
 	}
 	p = p.clone()
-	return beginSums(ctx, p, schema, cols, &chainSums{steps: p.Steps, pipeline: &p, in: schema, cols: cols, single: p.Precision == Float32})
+	return beginSums(ctx, p, schema, cols, &chainSums{steps: p.Steps, pipeline: &p, in: schema, cols: cols,
+		single: p.Precision == Float32})
 }
 
 // Finish returns what [Pipeline.Fit] does.
@@ -148,12 +149,14 @@ func learnsByPasses(f transformer.Fitter) error {
 }
 
 func noPasses(spec any) error {
-	return fmt.Errorf("%w: %s needs all rows at once, or to be given what it would learn from them", datasets.ErrNoPasses, specName(spec))
+	return fmt.Errorf("%w: %s needs all rows at once, or to be given what it would learn from them", datasets.ErrNoPasses,
+		specName(spec))
 }
 
 // beginStep begins the fit of f to rows with the given number of columns: a pass, or the fitted
 // value if it does not depend on rows.
-func beginStep(ctx context.Context, f transformer.Fitter, schema datasets.Schema, cols int) (transformer.Transformer, datasets.Pass, error) {
+func beginStep(ctx context.Context, f transformer.Fitter, schema datasets.Schema, cols int) (transformer.Transformer,
+	datasets.Pass, error) {
 	if p, ok := f.(transformer.PassFitter); ok {
 		begun, err := p.Start(ctx, schema, cols)
 		return nil, begun, err
@@ -381,7 +384,8 @@ func (c *chainSums) Next(ctx context.Context) (pass.Sums, error) {
 	if c.pass == nil || c.done != nil {
 		return nil, ctxerr.Check(ctx)
 	}
-	next := &chainSums{steps: c.steps, pipeline: c.pipeline, in: c.in, cols: c.cols, single: c.single, fits: c.fits, sample: c.sample}
+	next := &chainSums{steps: c.steps, pipeline: c.pipeline, in: c.in, cols: c.cols, single: c.single, fits: c.fits,
+		sample: c.sample}
 	begun, err := c.pass.Next(ctx)
 	if err != nil {
 		return nil, place.At("step", c.now(), err)
@@ -419,7 +423,8 @@ func (c *chainSums) complete(ctx context.Context, fits []transformer.Transformer
 		if err != nil {
 			return place.At("step", p.path(), err)
 		}
-		done.predictor = &FittedPipeline{spec: p.clone(), chain: chain, in: c.in, precision: precisionOf(p), name: p.path(), model: fitted}
+		done.predictor = &FittedPipeline{spec: p.clone(), chain: chain, in: c.in, precision: precisionOf(p), name: p.path(),
+			model: fitted}
 	}
 	c.done = done
 	return nil
@@ -522,8 +527,8 @@ func stateOfRow(s *model.State, row *mat.Matrix) {
 	}
 }
 
-// StatisticsSpec returns the pipeline with the parameters of its estimator that do not affect the statistics of a pass at
-// their defaults.
+// StatisticsSpec returns the pipeline with the parameters of its estimator that do not affect the
+// statistics of a pass at their defaults.
 func (p Pipeline) StatisticsSpec() estimator.Estimator {
 	if s, ok := p.Estimator.(interface{ StatisticsSpec() estimator.Estimator }); ok {
 		p = p.clone()

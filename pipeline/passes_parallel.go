@@ -53,7 +53,8 @@ func (c Columns) Start(ctx context.Context, schema datasets.Schema, cols int) (d
 	if err != nil {
 		return nil, err
 	}
-	return beginSums(ctx, c, schema, cols, &parallelSums{what: "group", specs: specs, parts: parts, in: schema, cols: cols})
+	return beginSums(ctx, c, schema, cols, &parallelSums{what: "group", specs: specs, parts: parts, in: schema,
+		cols: cols})
 }
 
 // Finish returns the [*FittedColumns].

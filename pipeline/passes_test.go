@@ -29,9 +29,10 @@ func TestPassesGiveTheBitsOfFitSource(t *testing.T) {
 		spec pipeline.Pipeline
 		data datasets.Set
 	}{
-		"encoded":        {pipeline.Steps(encoder(), fourier(30)).Then(estimator.NewRidge()), amounts(people(5000, 1))},
-		"single":         {single, amounts(people(5000, 1))},
-		"many passes":    {pipeline.Steps(transformer.NewRobust(), transformer.NewQuantile(), whitened).Then(estimator.NewRidge()), numbers(300, 2)},
+		"encoded": {pipeline.Steps(encoder(), fourier(30)).Then(estimator.NewRidge()), amounts(people(5000, 1))},
+		"single":  {single, amounts(people(5000, 1))},
+		"many passes": {pipeline.Steps(transformer.NewRobust(), transformer.NewQuantile(),
+			whitened).Then(estimator.NewRidge()), numbers(300, 2)},
 		"side by side":   {pipeline.Steps(side, transformer.NewStandardize()).Then(estimator.NewRidge()), numbers(300, 2)},
 		"nothing before": {pipeline.Steps().Then(estimator.NewRidge()), numbers(300, 2)},
 		"origins":        {pipeline.Steps(encoder(), few).Then(estimator.NewRidge()), amounts(people(300, 4))},
@@ -70,7 +71,8 @@ func TestPassesNameWhatHasNone(t *testing.T) {
 		want string
 	}{
 		{pipeline.Steps(transformer.NewStandardize(), pipeline.NewUnion(scaled)).Then(estimator.NewRidge()), `part "rff"`},
-		{pipeline.Steps(pipeline.NewColumns(pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(scaled)})).Then(estimator.NewRidge()), `group "numeric": step "rff"`},
+		{pipeline.Steps(pipeline.NewColumns(pipeline.Group{Select: []string{"numeric"},
+			Steps: pipeline.Steps(scaled)})).Then(estimator.NewRidge()), `group "numeric": step "rff"`},
 		{pipeline.Steps(transformer.NewStandardize()).Then(mean{}), `step "mean"`},
 	} {
 		_, err := c.spec.Start(context.Background(), datasets.Schema{}, 3)
@@ -123,7 +125,8 @@ func TestPassesAreMergedBehindTheSameSteps(t *testing.T) {
 		}
 		return p
 	}
-	if err := part(0, 50).Merge(ctx, part(50, 100)); err == nil || !strings.Contains(err.Error(), `step "standardize": the rows were not mapped by the same fitted steps`) {
+	if err := part(0, 50).Merge(ctx, part(50, 100)); err == nil ||
+		!strings.Contains(err.Error(), `step "standardize": the rows were not mapped by the same fitted steps`) {
 		t.Errorf("error %v", err)
 	}
 	if err := part(0, 50).Merge(ctx, part(0, 50)); err != nil {

@@ -180,7 +180,8 @@ func TestOneSingleRowMakesNoGarbage(t *testing.T) {
 		t.Skip("the race detector empties pools at random")
 	}
 	data := numbers(300, 50)
-	f, err := inSingle(estimator.NewRidge(), transformer.NewImpute(), transformer.NewStandardize(), fourier(256)).Fit(ctx, data)
+	f, err := inSingle(estimator.NewRidge(), transformer.NewImpute(), transformer.NewStandardize(), fourier(256)).Fit(ctx,
+		data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +197,8 @@ func TestSinglePrecisionScoresOnRealData(t *testing.T) {
 	rff.Features, rff.Seed = 256, 1
 	near := func(t *testing.T, model estimator.Estimator, train, test datasets.Set, steps ...transformer.Fitter) {
 		t.Helper()
-		double, narrow := score(t, pipeline.Steps(steps...).Then(model), train, test), score(t, inSingle(model, steps...), train, test)
+		double, narrow := score(t, pipeline.Steps(steps...).Then(model), train, test),
+			score(t, inSingle(model, steps...), train, test)
 		if math.Abs(double-narrow) > 0.002 || !(double > 0.5) {
 			t.Errorf("%T: score %.5f in double, %.5f in single precision", model, double, narrow)
 		}
@@ -210,9 +212,11 @@ func TestSinglePrecisionScoresOnRealData(t *testing.T) {
 		gamma := rff
 		gamma.Gamma = transformer.FixedGamma(0.05)
 		encode := pipeline.NewColumns(
-			pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewImpute(), transformer.NewStandardize())},
+			pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewImpute(),
+				transformer.NewStandardize())},
 			pipeline.Group{Select: []string{"categorical"}, Steps: pipeline.Steps(transformer.NewOneHot())})
-		for _, model := range []estimator.Estimator{estimator.NewRidgeClassifier(), estimator.NewLogistic(), estimator.NewSVM()} {
+		for _, model := range []estimator.Estimator{estimator.NewRidgeClassifier(), estimator.NewLogistic(),
+			estimator.NewSVM()} {
 			near(t, model, train, test, encode, gamma)
 		}
 	})
@@ -226,11 +230,13 @@ func TestSinglePrecisionScoresOnRealData(t *testing.T) {
 		}
 		gamma := rff
 		gamma.Gamma = transformer.FixedGamma(0.02)
-		near(t, estimator.NewRidgeClassifier(), data.Slice(0, 6000), data.Slice(6000, 12000), transformer.NewStandardize(), gamma)
+		near(t, estimator.NewRidgeClassifier(), data.Slice(0, 6000), data.Slice(6000, 12000), transformer.NewStandardize(),
+			gamma)
 		near(t, estimator.NewLogistic(), data.Slice(0, 4000), data.Slice(6000, 12000), transformer.NewStandardize(), gamma)
 	})
 	t.Run("cpu_act", func(t *testing.T) {
-		data, err := arff.ReadFile(ctx, golden.Path(t, "data", "cpu_act", "cpu_act.arff.gz"), arff.Options{Roles: datasets.Roles{Target: []string{"-1"}}})
+		data, err := arff.ReadFile(ctx, golden.Path(t, "data", "cpu_act", "cpu_act.arff.gz"),
+			arff.Options{Roles: datasets.Roles{Target: []string{"-1"}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -280,7 +286,8 @@ func TestSweepInSinglePrecision(t *testing.T) {
 	var settings []estimator.Estimator
 	for _, gamma := range []float64{0.1, 0.2} {
 		for _, alpha := range []float64{0.1, 10} {
-			s, err := param.With(base, param.Setting{Path: "rff.gamma", Value: gamma}, param.Setting{Path: "ridge_classifier.alpha", Value: alpha})
+			s, err := param.With(base, param.Setting{Path: "rff.gamma", Value: gamma},
+				param.Setting{Path: "ridge_classifier.alpha", Value: alpha})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -61,7 +61,8 @@ func Register(e Entry) error {
 	registry.Lock()
 	defer registry.Unlock()
 	if slices.Contains(reserved, e.Name) {
-		return fmt.Errorf("pipeline: register %s: the name is taken: it means something else in documents or model files", e.Name)
+		return fmt.Errorf("pipeline: register %s: the name is taken: it means something else in documents or model files",
+			e.Name)
 	}
 	for _, o := range registry.entries {
 		if o.Name == e.Name {
@@ -145,7 +146,8 @@ func typeName(v any) string {
 
 // unregistered is the error of a spec that the registry does not know.
 func unregistered(v any) error {
-	return fmt.Errorf("%s is not registered: give it a name with pipeline.Register before it is written or read", typeName(v))
+	return fmt.Errorf("%s is not registered: give it a name with pipeline.Register before it is written or read",
+		typeName(v))
 }
 
 // KeepTransformer keeps a fitted step behind the interface in a model file, with the name that its type

@@ -37,7 +37,8 @@ var (
 )
 
 // Each calls yield with every step.
-func (c *FittedChain) Each(in datasets.Schema, yield func(name string, fitted transformer.Transformer, in datasets.Schema)) {
+func (c *FittedChain) Each(in datasets.Schema, yield func(name string, fitted transformer.Transformer,
+	in datasets.Schema)) {
 	for _, s := range c.steps {
 		yield(s.Name, s.Fitted, in)
 		in = rows.Describe(s.Fitted, in)
@@ -45,7 +46,8 @@ func (c *FittedChain) Each(in datasets.Schema, yield func(name string, fitted tr
 }
 
 // Each calls yield with every part.
-func (c *concatenation) Each(in datasets.Schema, yield func(name string, fitted transformer.Transformer, in datasets.Schema)) {
+func (c *concatenation) Each(in datasets.Schema, yield func(name string, fitted transformer.Transformer,
+	in datasets.Schema)) {
 	for _, p := range c.parts {
 		yield(p.Name, p.Fitted, pick.Schema(in, p.index))
 	}
@@ -74,8 +76,8 @@ func Supervised(spec any) bool {
 	return false
 }
 
-// Relevance returns how much the inputs of every step with a method Relevance matter, in the order of the steps, and then
-// those of the model if it has one.
+// Relevance returns how much the inputs of every step with a method Relevance matter, in the order
+// of the steps, and then those of the model if it has one.
 func (p *FittedPipeline) Relevance() []Relevance {
 	var out []Relevance
 	var look func(path string, fitted transformer.Transformer, in datasets.Schema)

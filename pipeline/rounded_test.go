@@ -161,7 +161,8 @@ func TestSearchesRoundOnTheWay(t *testing.T) {
 		logistic := estimator.NewLogistic()
 		logistic.Tol = 1e-9
 		base := pipeline.Steps(transformer.NewStandardize(), fourier(width)).Then(logistic)
-		settings := grid(t, base, param.Setting{Path: "rff.features", Value: []any{32, width}}, param.Setting{Path: "logistic.C", Value: []any{0.1, 1.0}})
+		settings := grid(t, base, param.Setting{Path: "rff.features", Value: []any{32, width}},
+			param.Setting{Path: "logistic.C", Value: []any{0.1, 1.0}})
 		got, _ := sweep(t, base, data, folds, settings)
 		for i, s := range settings {
 			alone, err := s.Fit(ctx, data.Select(folds[0].Train))
@@ -172,7 +173,8 @@ func TestSearchesRoundOnTheWay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			agree(t, fmt.Sprintf("%d classes, setting %d", classes, i), estimator.Prediction(got[key{i, 0}].Prediction), want, true)
+			agree(t, fmt.Sprintf("%d classes, setting %d", classes, i), estimator.Prediction(got[key{i, 0}].Prediction), want,
+				true)
 		}
 	}
 }

@@ -43,7 +43,8 @@ func TestSearchScoresWhatIsFittedInSinglePrecision(t *testing.T) {
 			classes.Y[i] = 1
 		}
 	}
-	classes.Schema = datasets.Schema{Columns: make([]datasets.Column, 3), Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"low", "high"}}}}
+	classes.Schema = datasets.Schema{Columns: make([]datasets.Column, 3),
+		Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"low", "high"}}}}
 	rff := transformer.NewRFF()
 	rff.Gamma = transformer.FixedGamma(0.3)
 	for path, c := range map[string]struct {
@@ -51,40 +52,44 @@ func TestSearchScoresWhatIsFittedInSinglePrecision(t *testing.T) {
 		data  datasets.Set
 	}{"ridge": {estimator.NewRidge(), data}, "ridge_classifier": {estimator.NewRidgeClassifier(), classes}} {
 		settings := grid(t, inSingle(c.model, rff),
-			param.Setting{Path: "rff.kernel", Value: []any{"gaussian", "matern"}}, param.Setting{Path: "rff.features", Value: []any{40, 200}},
+			param.Setting{Path: "rff.kernel", Value: []any{"gaussian", "matern"}},
+			param.Setting{Path: "rff.features", Value: []any{40, 200}},
 			param.Setting{Path: path + ".alpha", Value: []any{1e-12, 1e-10, 1e-8, 1e-7, 1e-5, 1e-2, 1.0}})
 		warned, seen := 0, 0
 		folds := []datasets.Fold{{Train: count(0, 600), Test: count(600, 900)}}
-		names, err := fitAll(ctx, settings[0].(pipeline.Pipeline), c.data, folds, settings, func(k, _ int, outcome share.Outcome) error {
-			if outcome.Err != nil {
-				return outcome.Err
-			}
-			fitted, err := settings[k].Fit(ctx, c.data.Select(folds[0].Train))
-			if err != nil {
-				return err
-			}
-			want, err := estimator.Predict(ctx, fitted, rowblock.Select(c.data.X, folds[0].Test), estimator.Request{})
-			if err != nil {
-				return err
-			}
-			got, own := outcome.Values, want.Values
-			if want.Scores != nil {
-				got, own = outcome.Scores.RawMatrix().Data, want.Scores.RawMatrix().Data
-			}
-			if off := 1 - rSquared(got, own); off > 1e-6 {
-				t.Errorf("%s, setting %d: the search's predictions are off those of the fit by %.2g of their spread", path, k, math.Sqrt(off))
-			}
-			report := reportOf(fitted)
-			if len(report.Warnings) > 0 {
-				warned++
-			}
-			if !slices.Equal(outcome.Report.Warnings, report.Warnings) {
-				t.Errorf("%s, setting %d: the search says %v, the fit %v", path, k, outcome.Report.Warnings, report.Warnings)
-			}
-			seen++
-			return nil
-		})
-		if err != nil || seen != len(settings) || warned == 0 || warned > len(settings)/4 || !slices.Contains(names, "alpha") {
+		names, err := fitAll(ctx, settings[0].(pipeline.Pipeline), c.data, folds, settings,
+			func(k, _ int, outcome share.Outcome) error {
+				if outcome.Err != nil {
+					return outcome.Err
+				}
+				fitted, err := settings[k].Fit(ctx, c.data.Select(folds[0].Train))
+				if err != nil {
+					return err
+				}
+				want, err := estimator.Predict(ctx, fitted, rowblock.Select(c.data.X, folds[0].Test), estimator.Request{})
+				if err != nil {
+					return err
+				}
+				got, own := outcome.Values, want.Values
+				if want.Scores != nil {
+					got, own = outcome.Scores.RawMatrix().Data, want.Scores.RawMatrix().Data
+				}
+				if off := 1 - rSquared(got, own); off > 1e-6 {
+					t.Errorf("%s, setting %d: the search's predictions are off those of the fit by %.2g of their spread", path, k,
+						math.Sqrt(off))
+				}
+				report := reportOf(fitted)
+				if len(report.Warnings) > 0 {
+					warned++
+				}
+				if !slices.Equal(outcome.Report.Warnings, report.Warnings) {
+					t.Errorf("%s, setting %d: the search says %v, the fit %v", path, k, outcome.Report.Warnings, report.Warnings)
+				}
+				seen++
+				return nil
+			})
+		if err != nil || seen != len(settings) || warned == 0 || warned > len(settings)/4 ||
+			!slices.Contains(names, "alpha") {
 			t.Errorf("%s: %d settings seen, %d with warnings, shared %v, %v", path, seen, warned, names, err)
 		}
 	}
@@ -114,7 +119,8 @@ func TestSearchInSinglePrecisionIsOfTheSameFeatures(t *testing.T) {
 					t.Fatal(err)
 				}
 				if off := 1 - rSquared(got[key{k, f}].Values, want.Values); !(off <= 1e-8) {
-					t.Errorf("setting %d on fold %d: predictions are off those of the fit by %.2g of their spread", k, f, math.Sqrt(off))
+					t.Errorf("setting %d on fold %d: predictions are off those of the fit by %.2g of their spread", k, f,
+						math.Sqrt(off))
 				}
 			}
 		}

@@ -53,22 +53,28 @@ func TestSweepStopsAnywhere(t *testing.T) {
 		model estimator.Estimator
 		axes  []param.Setting
 	}{
-		"family":  {fourier(8), estimator.NewRidgeClassifier(), []param.Setting{{Path: "rff.gamma", Value: []any{0.1, 0.2}}, {Path: "ridge_classifier.alpha", Value: []any{1.0, 2.0}}}},
-		"newton":  {fourier(8), exactLogistic(), []param.Setting{{Path: "rff.gamma", Value: []any{0.1, 0.2}}, {Path: "logistic.C", Value: []any{1.0, 2.0}}}},
-		"grids":   {bins, estimator.NewSVM(), []param.Setting{{Path: "binning.grids", Value: []any{4, 8}}, {Path: "svm.C", Value: []any{1.0, 2.0}}}},
-		"one map": {transformer.NewStandardize(), estimator.NewRidgeClassifier(), []param.Setting{{Path: "ridge_classifier.alpha", Value: []any{1.0, 2.0}}}},
+		"family": {fourier(8), estimator.NewRidgeClassifier(), []param.Setting{{Path: "rff.gamma", Value: []any{0.1, 0.2}},
+			{Path: "ridge_classifier.alpha", Value: []any{1.0, 2.0}}}},
+		"newton": {fourier(8), exactLogistic(), []param.Setting{{Path: "rff.gamma", Value: []any{0.1, 0.2}},
+			{Path: "logistic.C", Value: []any{1.0, 2.0}}}},
+		"grids": {bins, estimator.NewSVM(), []param.Setting{{Path: "binning.grids", Value: []any{4, 8}},
+			{Path: "svm.C", Value: []any{1.0, 2.0}}}},
+		"one map": {transformer.NewStandardize(), estimator.NewRidgeClassifier(),
+			[]param.Setting{{Path: "ridge_classifier.alpha", Value: []any{1.0, 2.0}}}},
 	} {
 		run := func(at int64) (calls int64) {
 			stopped, cancel := context.WithCancel(ctx)
 			defer cancel()
 			first := stopper{calls: new(atomic.Int64), at: at, cancel: cancel}
 			base := pipeline.Steps(first, c.step).Then(c.model)
-			_, err := fitAll(stopped, base, data, thirds(60), grid(t, base, c.axes...), func(setting, fold int, outcome share.Outcome) error {
-				if outcome.Err != nil {
-					t.Errorf("%s, cancelled in call %d: setting %d on fold %d is handed over with the error %v", name, at, setting, fold, outcome.Err)
-				}
-				return nil
-			})
+			_, err := fitAll(stopped, base, data, thirds(60), grid(t, base, c.axes...),
+				func(setting, fold int, outcome share.Outcome) error {
+					if outcome.Err != nil {
+						t.Errorf("%s, cancelled in call %d: setting %d on fold %d is handed over with the error %v", name, at, setting,
+							fold, outcome.Err)
+					}
+					return nil
+				})
 			if calls = first.calls.Load(); calls > at && err != context.Canceled || calls <= at && err != nil {
 				t.Errorf("%s, cancelled in call %d of %d: %v", name, at, calls, err)
 			}

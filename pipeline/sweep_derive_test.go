@@ -58,19 +58,24 @@ func TestSweepDerives(t *testing.T) {
 	scaling := pipeline.Step{Name: "ard", Fitter: countedARD{scales(), fits}}
 	ranking := pipeline.Step{Name: "quantile", Fitter: countedQuantile{transformer.NewQuantile(), fits}}
 	powers := []param.Setting{{Path: "ard.power", Value: o{0.5, 1.0, 2.0}}, {Path: "ard.floor", Value: o{0.0, 0.1}}}
-	single := pipeline.Pipeline{Steps: []pipeline.Step{scaling}, Estimator: estimator.NewRidge(), Precision: pipeline.Float32}
+	single := pipeline.Pipeline{Steps: []pipeline.Step{scaling}, Estimator: estimator.NewRidge(),
+		Precision: pipeline.Float32}
 	for name, c := range map[string]struct {
 		base pipeline.Pipeline
 		axes []param.Setting
 		fits int // for each fold
 	}{
-		"before a map":                  {pipeline.Pipeline{Steps: []pipeline.Step{scaling, {Fitter: fourier(24)}}, Estimator: estimator.NewRidge()}, powers, 1},
-		"the last step":                 {pipeline.Pipeline{Steps: []pipeline.Step{scaling}, Estimator: estimator.NewRidge()}, powers, 1},
-		"single precision":              {single, powers, 1},
-		"single precision before a map": {pipeline.Pipeline{Steps: []pipeline.Step{scaling, {Fitter: fourier(24)}}, Estimator: estimator.NewRidge(), Precision: pipeline.Float32}, powers, 1},
+		"before a map": {pipeline.Pipeline{Steps: []pipeline.Step{scaling, {Fitter: fourier(24)}},
+			Estimator: estimator.NewRidge()}, powers, 1},
+		"the last step": {pipeline.Pipeline{Steps: []pipeline.Step{scaling}, Estimator: estimator.NewRidge()},
+			powers, 1},
+		"single precision": {single, powers, 1},
+		"single precision before a map": {pipeline.Pipeline{Steps: []pipeline.Step{scaling, {Fitter: fourier(24)}},
+			Estimator: estimator.NewRidge(), Precision: pipeline.Float32}, powers, 1},
 		"of two learners": {pipeline.Pipeline{Steps: []pipeline.Step{scaling}, Estimator: estimator.NewRidge()},
 			append([]param.Setting{{Path: "ard.steps", Value: o{3, 5}}}, powers...), 2},
-		"of equal steps": {pipeline.Pipeline{Steps: []pipeline.Step{scaling, {Name: "again", Fitter: countedARD{scales(), fits}}}, Estimator: estimator.NewRidge()},
+		"of equal steps": {pipeline.Pipeline{Steps: []pipeline.Step{scaling,
+			{Name: "again", Fitter: countedARD{scales(), fits}}}, Estimator: estimator.NewRidge()},
 			[]param.Setting{{Path: "ard.power", Value: o{0.5, 2.0}}, {Path: "ridge.alpha", Value: o{0.1, 1.0}}}, 1 + 2},
 		"of two steps": {pipeline.Pipeline{Steps: []pipeline.Step{ranking, scaling}, Estimator: estimator.NewRidge()},
 			append([]param.Setting{{Path: "quantile.output", Value: o{"uniform", "normal"}}}, powers...), 1 + 2},
@@ -82,7 +87,8 @@ func TestSweepDerives(t *testing.T) {
 				fits.Store(0)
 				got, shared := sweep(t, c.base, data, folds, settings)
 				want := int64(c.fits * len(folds))
-				if strings.HasSuffix(name, "steps") && memory == 1 { // the rows are not shared, and so the second step learns from each
+				// the rows are not shared, and so the second step learns from each
+				if strings.HasSuffix(name, "steps") && memory == 1 {
 					want = int64((1 + len(settings)) * len(folds))
 				}
 				if n := fits.Load(); n != want {
@@ -95,7 +101,8 @@ func TestSweepDerives(t *testing.T) {
 					if outcome.Err != nil {
 						t.Fatal(outcome.Err)
 					}
-					if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
+					if want := alone(t, settings[k.setting], data,
+						folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
 						t.Fatalf("memory %d: candidate %d on fold %d predicts something else than alone", memory, k.setting, k.fold)
 					}
 				}
@@ -118,17 +125,20 @@ func TestSweepDerivesInside(t *testing.T) {
 	data, folds, fits := people(150, 12), thirds(150), new(atomic.Int64)
 	scaling := pipeline.Step{Name: "ard", Fitter: countedARD{scales(), fits}}
 	ranking := pipeline.Step{Name: "quantile", Fitter: countedQuantile{transformer.NewQuantile(), fits}}
-	impute, standardize, onehot := pipeline.Step{Fitter: transformer.NewImpute()}, pipeline.Step{Fitter: transformer.NewStandardize()}, pipeline.Step{Fitter: transformer.NewOneHot()}
+	impute, standardize, onehot := pipeline.Step{Fitter: transformer.NewImpute()},
+		pipeline.Step{Fitter: transformer.NewStandardize()}, pipeline.Step{Fitter: transformer.NewOneHot()}
 	strs := pipeline.Group{Name: "texts", Select: []string{"categorical"}, Steps: []pipeline.Step{onehot}}
 	columns := func(steps ...pipeline.Step) pipeline.Step {
-		return pipeline.Step{Name: "columns", Fitter: pipeline.NewColumns(pipeline.Group{Name: "n", Select: []string{"numeric"}, Steps: append([]pipeline.Step{impute}, steps...)}, strs)}
+		return pipeline.Step{Name: "columns", Fitter: pipeline.NewColumns(pipeline.Group{Name: "n",
+			Select: []string{"numeric"}, Steps: append([]pipeline.Step{impute}, steps...)}, strs)}
 	}
 	chain := func(steps ...pipeline.Step) pipeline.Step {
 		return pipeline.Step{Name: "chain", Fitter: pipeline.Chain{Steps: steps}}
 	}
 	fourier := pipeline.Step{Name: "rff", Fitter: fourier(24)}
 	axes := func(at string, more ...param.Setting) []param.Setting {
-		return append(more, param.Setting{Path: at + "ard.power", Value: o{0.5, 2.0}}, param.Setting{Path: at + "ard.floor", Value: o{0.0, 0.1}})
+		return append(more, param.Setting{Path: at + "ard.power", Value: o{0.5, 2.0}},
+			param.Setting{Path: at + "ard.floor", Value: o{0.0, 0.1}})
 	}
 	for name, c := range map[string]struct {
 		steps []pipeline.Step
@@ -137,15 +147,21 @@ func TestSweepDerivesInside(t *testing.T) {
 	}{
 		"a group before a map": {[]pipeline.Step{columns(standardize, scaling), fourier}, axes("columns.n."), 1},
 		"a group at the end":   {[]pipeline.Step{columns(scaling)}, axes("columns.n."), 1},
-		"with its map":         {[]pipeline.Step{columns(scaling, fourier)}, axes("columns.n.", param.Setting{Path: "columns.n.rff.gamma", Value: o{0.5, 1.0}}), 1},
-		"with several models":  {[]pipeline.Step{columns(scaling)}, axes("columns.n.", param.Setting{Path: "ridge.alpha", Value: o{0.5, 1.0}}), 1},
+		"with its map": {[]pipeline.Step{columns(scaling, fourier)},
+			axes("columns.n.", param.Setting{Path: "columns.n.rff.gamma", Value: o{0.5, 1.0}}), 1},
+		"with several models": {[]pipeline.Step{columns(scaling)},
+			axes("columns.n.", param.Setting{Path: "ridge.alpha", Value: o{0.5, 1.0}}), 1},
 		"one behind another": {[]pipeline.Step{columns(ranking, scaling)},
 			axes("columns.n.", param.Setting{Path: "columns.n.quantile.output", Value: o{"uniform", "normal"}}), 1 + 2},
-		"behind what differs": {[]pipeline.Step{columns(scaling)}, axes("columns.n.", param.Setting{Path: "columns.n.impute.strategy", Value: o{"mean", "median"}}), 2},
-		"two learners":        {[]pipeline.Step{columns(scaling)}, axes("columns.n.", param.Setting{Path: "columns.n.ard.steps", Value: o{3, 5}}), 2},
-		"two parts": {[]pipeline.Step{columns(), {Name: "union", Fitter: pipeline.Union{Parts: []pipeline.Step{chain(scaling, fourier), ranking}}}},
+		"behind what differs": {[]pipeline.Step{columns(scaling)},
+			axes("columns.n.", param.Setting{Path: "columns.n.impute.strategy", Value: o{"mean", "median"}}), 2},
+		"two learners": {[]pipeline.Step{columns(scaling)},
+			axes("columns.n.", param.Setting{Path: "columns.n.ard.steps", Value: o{3, 5}}), 2},
+		"two parts": {[]pipeline.Step{columns(), {Name: "union", Fitter: pipeline.Union{Parts: []pipeline.Step{chain(scaling,
+			fourier), ranking}}}},
 			axes("union.chain.", param.Setting{Path: "union.quantile.output", Value: o{"uniform", "normal"}}), 2},
-		"deep": {[]pipeline.Step{columns(chain(standardize, pipeline.Step{Name: "union", Fitter: pipeline.NewUnion(chained{pipeline.Chain{Steps: []pipeline.Step{scaling}}})}))},
+		"deep": {[]pipeline.Step{columns(chain(standardize, pipeline.Step{Name: "union",
+			Fitter: pipeline.NewUnion(chained{pipeline.Chain{Steps: []pipeline.Step{scaling}}})}))},
 			axes("columns.n.chain.union.chained."), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -170,7 +186,8 @@ func TestSweepDerivesInside(t *testing.T) {
 					if outcome.Err != nil {
 						t.Fatal(outcome.Err)
 					}
-					agree(t, fmt.Sprintf("memory %d: candidate %d on fold %d", memory, k.setting, k.fold), estimator.Prediction(outcome.Prediction), alone(t, settings[k.setting], data, folds[k.fold]), true)
+					agree(t, fmt.Sprintf("memory %d: candidate %d on fold %d", memory, k.setting, k.fold),
+						estimator.Prediction(outcome.Prediction), alone(t, settings[k.setting], data, folds[k.fold]), true)
 				}
 			}
 		})
@@ -182,7 +199,8 @@ func TestSweepDerivesFromTheSameColumns(t *testing.T) {
 	data, folds, fits := numbers(150, 12), thirds(150), new(atomic.Int64)
 	var settings []estimator.Estimator
 	for _, name := range []string{"age", "hours"} {
-		group := pipeline.Group{Name: "n", Select: []string{name}, Steps: []pipeline.Step{{Name: "ard", Fitter: countedARD{scales(), fits}}}}
+		group := pipeline.Group{Name: "n", Select: []string{name},
+			Steps: []pipeline.Step{{Name: "ard", Fitter: countedARD{scales(), fits}}}}
 		base := pipeline.Steps(pipeline.NewColumns(group)).Then(estimator.NewRidge())
 		settings = append(settings, grid(t, base, param.Setting{Path: "columns.n.ard.power", Value: []any{0.5, 2.0}})...)
 	}
@@ -191,7 +209,8 @@ func TestSweepDerivesFromTheSameColumns(t *testing.T) {
 		t.Errorf("%d fits on 3 folds, want one for each column", n)
 	}
 	for k, outcome := range got {
-		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
+		if want := alone(t, settings[k.setting], data,
+			folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
 			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)
 		}
 	}
@@ -216,7 +235,8 @@ func TestSweepDerivesFromAnyInCommon(t *testing.T) {
 		t.Errorf("%d fits on 3 folds, want two for each part", n)
 	}
 	for k, outcome := range got {
-		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
+		if want := alone(t, settings[k.setting], data,
+			folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
 			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)
 		}
 	}
@@ -233,7 +253,8 @@ func (d dealt) WithChildren(parts []pipeline.Step) transformer.Fitter {
 func (d dealt) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
 	var columns pipeline.Columns
 	for i, part := range d.Parts {
-		columns.Groups = append(columns.Groups, pipeline.Group{Name: part.Path(), Select: []string{data.Schema.Name(i)}, Steps: []pipeline.Step{part}})
+		columns.Groups = append(columns.Groups, pipeline.Group{Name: part.Path(), Select: []string{data.Schema.Name(i)},
+			Steps: []pipeline.Step{part}})
 	}
 	columns.Remainder = "drop"
 	return columns.Fit(ctx, data)
@@ -243,11 +264,14 @@ func (d dealt) Fit(ctx context.Context, data datasets.Set) (transformer.Transfor
 func TestSweepDerivesFromTheSamePart(t *testing.T) {
 	data, folds := numbers(150, 12), thirds(150)
 	parts := []pipeline.Step{{Name: "a", Fitter: scales()}, {Name: "b", Fitter: scales()}}
-	base := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "dealt", Fitter: dealt{pipeline.Union{Parts: parts}}}}, Estimator: estimator.NewRidge()}
-	settings := grid(t, base, param.Setting{Path: "dealt.a.power", Value: []any{0.5, 2.0}}, param.Setting{Path: "dealt.b.power", Value: []any{0.5, 2.0}})
+	base := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "dealt", Fitter: dealt{pipeline.Union{Parts: parts}}}},
+		Estimator: estimator.NewRidge()}
+	settings := grid(t, base, param.Setting{Path: "dealt.a.power", Value: []any{0.5, 2.0}},
+		param.Setting{Path: "dealt.b.power", Value: []any{0.5, 2.0}})
 	got, _ := sweep(t, base, data, folds, settings)
 	for k, outcome := range got {
-		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
+		if want := alone(t, settings[k.setting], data,
+			folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
 			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)
 		}
 	}
@@ -303,8 +327,10 @@ func TestSweepDerivesACompositeAndItsParts(t *testing.T) {
 	data, folds, fits := numbers(150, 12), thirds(150), new(atomic.Int64)
 	first := pipeline.Step{Name: "first", Fitter: mirror{Factor: 2, Rowed: true, Fits: new(atomic.Int64)}}
 	steps := pipeline.Chain{Steps: []pipeline.Step{first, {Name: "ard", Fitter: countedARD{scales(), fits}}}}
-	base := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "s", Fitter: stretched{chained{steps}, 1}}}, Estimator: estimator.NewRidge()}
-	settings := grid(t, base, param.Setting{Path: "s.factor", Value: []any{0.5, 1.0, 3.0}}, param.Setting{Path: "s.ard.power", Value: []any{0.5, 2.0}})
+	base := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "s", Fitter: stretched{chained{steps}, 1}}},
+		Estimator: estimator.NewRidge()}
+	settings := grid(t, base, param.Setting{Path: "s.factor", Value: []any{0.5, 1.0, 3.0}},
+		param.Setting{Path: "s.ard.power", Value: []any{0.5, 2.0}})
 	got, _ := sweep(t, base, data, folds, settings)
 	if n := fits.Load(); n != 3 {
 		t.Errorf("%d fits on 3 folds, want one for each", n)
@@ -313,7 +339,8 @@ func TestSweepDerivesACompositeAndItsParts(t *testing.T) {
 		t.Errorf("%d fits of the first step on 3 folds, want one for each power", n)
 	}
 	for k, outcome := range got {
-		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
+		if want := alone(t, settings[k.setting], data,
+			folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
 			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)
 		}
 	}
@@ -329,11 +356,13 @@ func (disguised) Fit(_ context.Context, data datasets.Set) (transformer.Transfor
 // A type that embeds a composite is not taken for what it embeds.
 func TestSweepDoesNotDeriveInsideWhatIsEmbedded(t *testing.T) {
 	data, folds := numbers(90, 31), thirds(90)
-	base := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "disguised", Fitter: disguised{pipeline.NewChain(scales())}}}, Estimator: estimator.NewRidge()}
+	base := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "disguised", Fitter: disguised{pipeline.NewChain(scales())}}},
+		Estimator: estimator.NewRidge()}
 	settings := grid(t, base, param.Setting{Path: "disguised.ard.power", Value: []any{1.0, 2.0}})
 	got, _ := sweep(t, base, data, folds, settings)
 	for k, outcome := range got {
-		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
+		if want := alone(t, settings[k.setting], data,
+			folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
 			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)
 		}
 	}
@@ -368,7 +397,8 @@ func (s slow) FinishFit(learned transformer.Transformer) (transformer.Transforme
 // The time of what is learned for several candidates is divided among them.
 func TestSweepDividesTheTimeOfLearning(t *testing.T) {
 	step := pipeline.Step{Name: "slow", Fitter: slow{mirror: mirror{Factor: 1, Rowed: true}}}
-	for _, steps := range [][]pipeline.Step{{step}, {{Name: "slow", Fitter: chained{pipeline.Chain{Steps: []pipeline.Step{step}}}}}} {
+	for _, steps := range [][]pipeline.Step{{step}, {{Name: "slow",
+		Fitter: chained{pipeline.Chain{Steps: []pipeline.Step{step}}}}}} {
 		path := "slow.made"
 		if len(steps) > 0 && reflect.TypeOf(steps[0].Fitter) == reflect.TypeFor[chained]() {
 			path = "slow.slow.made"
@@ -384,7 +414,8 @@ func TestSweepDividesTheTimeOfLearning(t *testing.T) {
 					want = 3600.0/4 + 60.0/2
 				}
 				if outcome.Err != nil || math.Abs(outcome.Seconds-want) > 1e-6 {
-					t.Errorf("%s: candidate %d on fold %d took %v s (%v), want %v", path, k.setting, k.fold, outcome.Seconds, outcome.Err, want)
+					t.Errorf("%s: candidate %d on fold %d took %v s (%v), want %v", path, k.setting, k.fold, outcome.Seconds,
+						outcome.Err, want)
 				}
 			}
 		})
@@ -409,9 +440,11 @@ func alone(t *testing.T, e estimator.Estimator, data datasets.Set, fold datasets
 // is fitted to these.
 func TestSweepDerivesPrefixes(t *testing.T) {
 	data, folds, fits := numbers(150, 12), thirds(150), new(atomic.Int64)
-	base := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "ard", Fitter: countedARD{scales(), fits}}, {Fitter: transformer.NewStandardize()}, {Fitter: fourier(24)}},
+	base := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "ard", Fitter: countedARD{scales(), fits}},
+		{Fitter: transformer.NewStandardize()}, {Fitter: fourier(24)}},
 		Estimator: exactLogistic()}
-	settings := grid(t, base, param.Setting{Path: "ard.power", Value: []any{0.5, 2.0}}, param.Setting{Path: "rff.gamma", Value: []any{0.5, 1.0}},
+	settings := grid(t, base, param.Setting{Path: "ard.power", Value: []any{0.5, 2.0}},
+		param.Setting{Path: "rff.gamma", Value: []any{0.5, 1.0}},
 		param.Setting{Path: "logistic.C", Value: []any{0.1, 1.0}})
 	got, shared := sweep(t, base, data, folds, settings)
 	if n := fits.Load(); n != 3 {
@@ -424,7 +457,8 @@ func TestSweepDerivesPrefixes(t *testing.T) {
 		if outcome.Err != nil {
 			t.Fatal(outcome.Err)
 		}
-		agree(t, fmt.Sprintf("candidate %d on fold %d", k.setting, k.fold), estimator.Prediction(outcome.Prediction), alone(t, settings[k.setting], data, folds[k.fold]), true)
+		agree(t, fmt.Sprintf("candidate %d on fold %d", k.setting, k.fold), estimator.Prediction(outcome.Prediction),
+			alone(t, settings[k.setting], data, folds[k.fold]), true)
 	}
 }
 
@@ -460,7 +494,8 @@ func TestSweepFitsWhatCannotBeDerived(t *testing.T) {
 			t.Errorf("%s: %d fits, want that of the learner and those of two candidates for each fold", name, n)
 		}
 		for k, outcome := range got {
-			if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
+			if want := alone(t, settings[k.setting], data,
+				folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
 				t.Errorf("%s: candidate %d on fold %d: %v", name, k.setting, k.fold, outcome.Err)
 			}
 		}
@@ -508,14 +543,16 @@ func (embedding) Fit(_ context.Context, data datasets.Set) (transformer.Transfor
 // A type that embeds a step is not learned as what it embeds.
 func TestSweepDoesNotDeriveFromWhatIsEmbedded(t *testing.T) {
 	data, folds := numbers(90, 31), thirds(90)
-	base := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "ard", Fitter: embedding{scales()}}}, Estimator: estimator.NewRidge()}
+	base := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "ard", Fitter: embedding{scales()}}},
+		Estimator: estimator.NewRidge()}
 	settings := grid(t, base, param.Setting{Path: "ard.power", Value: []any{1.0, 2.0}})
 	got, shared := sweep(t, base, data, folds, settings)
 	if len(withoutInner(shared)) > 0 {
 		t.Errorf("shared %v", shared)
 	}
 	for k, outcome := range got {
-		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
+		if want := alone(t, settings[k.setting], data,
+			folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
 			t.Errorf("candidate %d on fold %d: %v", k.setting, k.fold, outcome.Err)
 		}
 	}

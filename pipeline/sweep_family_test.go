@@ -22,7 +22,8 @@ import (
 
 // naive fits every setting on every fold and compares what a sweep gave, relative to the spread of
 // the predictions.
-func naive(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator, got map[key]share.Outcome, tolerance float64) {
+func naive(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
+	got map[key]share.Outcome, tolerance float64) {
 	t.Helper()
 	if len(got) != len(folds)*len(settings) {
 		t.Fatalf("%d results for %d settings and %d folds", len(got), len(settings), len(folds))
@@ -66,7 +67,8 @@ func naive(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []es
 			}
 			equal("values", outcome.Values, want.Values)
 			before := reportOf(p)
-			if outcome.Report.Solver != before.Solver || math.Abs(outcome.Report.Objective-before.Objective) > 1e-6*(1e-3+before.Objective) {
+			if outcome.Report.Solver != before.Solver ||
+				math.Abs(outcome.Report.Objective-before.Objective) > 1e-6*(1e-3+before.Objective) {
 				t.Errorf("setting %d on fold %d: %+v, want %+v", i, f, outcome.Report, before)
 			}
 		}
@@ -168,7 +170,8 @@ func TestFamilySweepOfDegenerateFolds(t *testing.T) {
 	}
 	base := pipeline.Steps(fourier(64)).Then(estimator.NewRidge())
 	settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{1e-9, 0.1, 1.0}},
-		param.Setting{Path: "rff.features", Value: []any{16, 64, 200}}, param.Setting{Path: "ridge.alpha", Value: []any{0.0, 1e-12, 1e-3, 1e3}})
+		param.Setting{Path: "rff.features", Value: []any{16, 64, 200}},
+		param.Setting{Path: "ridge.alpha", Value: []any{0.0, 1e-12, 1e-3, 1e3}})
 	got, _ := sweep(t, base, data, thirds(n), settings)
 	naive(t, data, thirds(n), settings, got, 1e-8)
 }
@@ -192,7 +195,8 @@ func TestFamilySweepOfRowsTwice(t *testing.T) {
 func TestFamilySweepYieldsErrors(t *testing.T) {
 	data := numbers(60, 51)
 	base := pipeline.Steps(fourier(8)).Then(estimator.NewRidge())
-	settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, []any{0.1, 0.2}}}, param.Setting{Path: "ridge.alpha", Value: []any{1.0, 2.0}})
+	settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, []any{0.1, 0.2}}},
+		param.Setting{Path: "ridge.alpha", Value: []any{1.0, 2.0}})
 	got, _ := sweep(t, base, data, thirds(60), settings)
 	naive(t, data, thirds(60), settings, got, 1e-8)
 	if got[key{2, 1}].Err == nil {
@@ -244,7 +248,8 @@ func TestResumeGivesTheSameBits(t *testing.T) {
 			}
 			got, _ := sweep(t, small, data, folds, settings)
 			for k := range whole {
-				agree(t, fmt.Sprint(k, " in ", memory), estimator.Prediction(got[k].Prediction), estimator.Prediction(whole[k].Prediction), true)
+				agree(t, fmt.Sprint(k, " in ", memory), estimator.Prediction(got[k].Prediction),
+					estimator.Prediction(whole[k].Prediction), true)
 			}
 		}
 	}
@@ -258,7 +263,8 @@ func TestNewtonFamilySweepIsTheNaiveSearch(t *testing.T) {
 		const n = 150
 		data := numbers(n, uint64(60+trial))
 		classes := 2 + trial%2
-		data.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}[:classes]}}
+		data.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical,
+			Categories: []string{"a", "b", "c"}[:classes]}}
 		for i := range data.Y {
 			data.Y[i] = float64(int(math.Abs(data.X.At(i, 0)/7+data.X.At(i, 3))) % classes)
 		}
@@ -283,8 +289,10 @@ func TestNewtonFamilySweepIsTheNaiveSearch(t *testing.T) {
 		if trial > 6 {
 			base.Memory = 10_000
 		}
-		settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.01, 0.2}}, param.Setting{Path: "rff.features", Value: []any{24, 8}},
-			param.Setting{Path: name + ".class_weight", Value: []any{"none", "balanced"}[:1+trial%2]}, param.Setting{Path: name + ".C", Value: []any{1.0, 0.1, 10.0}})
+		settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.01, 0.2}},
+			param.Setting{Path: "rff.features", Value: []any{24, 8}},
+			param.Setting{Path: name + ".class_weight", Value: []any{"none", "balanced"}[:1+trial%2]},
+			param.Setting{Path: name + ".C", Value: []any{1.0, 0.1, 10.0}})
 		folds := randomFolds(t, rng, data)
 		got, shared := sweep(t, base, data, folds, settings)
 		if !slices.Contains(shared, "features") {
@@ -299,7 +307,8 @@ func TestFamilySweepOfSinglePrecision(t *testing.T) {
 	data := numbers(160, 53)
 	base := pipeline.Steps(transformer.NewStandardize(), fourier(16)).Then(estimator.NewRidge())
 	base.Precision = pipeline.Float32
-	settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.2}}, param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})
+	settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.2}},
+		param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})
 	got, _ := sweep(t, base, data, thirds(160), settings)
 	naive(t, data, thirds(160), settings, got, 1e-4)
 }
@@ -314,7 +323,8 @@ func TestFamilySweepOfMapsOfSeveralWidths(t *testing.T) {
 		features int
 	}{{0.1, 8}, {0.2, 24}, {0.3, 12}} {
 		settings = append(settings, grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{s.gamma}},
-			param.Setting{Path: "rff.features", Value: []any{s.features}}, param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})...)
+			param.Setting{Path: "rff.features", Value: []any{s.features}},
+			param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})...)
 	}
 	got, _ := sweep(t, base, data, thirds(160), settings)
 	naive(t, data, thirds(160), settings, got, 1e-8)
@@ -333,7 +343,8 @@ func TestFamilySweepOfManyPenalties(t *testing.T) {
 	}
 	for _, precision := range []string{pipeline.Float64, pipeline.Float32} {
 		base.Precision = precision
-		settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{1e-3, 0.3}}, param.Setting{Path: "ridge.alpha", Value: alphas})
+		settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{1e-3, 0.3}},
+			param.Setting{Path: "ridge.alpha", Value: alphas})
 		many, shared := sweep(t, base, data, folds, settings)
 		if !slices.Contains(shared, "alpha") || !slices.Contains(shared, "folds") {
 			t.Errorf("%s: shared %q only", precision, shared)

@@ -42,7 +42,8 @@ func TestGoldenFamilySweep(t *testing.T) {
 	}}
 	var settings []estimator.Estimator
 	for _, c := range expect.Candidates {
-		s, err := param.With(pipeline.Steps(rff).Then(estimator.NewRidge()), param.Setting{Path: "rff.gamma", Value: math.Sqrt(2 * c.Gamma)},
+		s, err := param.With(pipeline.Steps(rff).Then(estimator.NewRidge()),
+			param.Setting{Path: "rff.gamma", Value: math.Sqrt(2 * c.Gamma)},
 			param.Setting{Path: "rff.features", Value: 2 * c.Frequencies}, param.Setting{Path: "ridge.alpha", Value: c.Alpha})
 		if err != nil {
 			t.Fatal(err)

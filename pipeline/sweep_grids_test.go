@@ -35,7 +35,8 @@ func TestGridsShareAsTheNaiveSearch(t *testing.T) {
 		}
 		gammas := []any{0.3, 0.8, "scale"}[rng.IntN(2):]
 		grids := []any{2, 12, 5, 30}[rng.IntN(2):]
-		settings := grid(t, base, param.Setting{Path: "binning.gamma", Value: gammas}, param.Setting{Path: "binning.grids", Value: grids}, last)
+		settings := grid(t, base, param.Setting{Path: "binning.gamma", Value: gammas},
+			param.Setting{Path: "binning.grids", Value: grids}, last)
 		rng.Shuffle(len(settings), func(i, j int) { settings[i], settings[j] = settings[j], settings[i] })
 		if rng.IntN(3) == 0 {
 			base.Memory = 30_000
@@ -83,7 +84,8 @@ func TestGridsThatShareResume(t *testing.T) {
 	data := numbers(120, 63)
 	ridge := estimator.NewRidge()
 	base := pipeline.Steps(transformer.NewMinMax(), transformer.NewBinning()).Then(ridge)
-	settings := grid(t, base, param.Setting{Path: "binning.grids", Value: []any{4, 16}}, param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})
+	settings := grid(t, base, param.Setting{Path: "binning.grids", Value: []any{4, 16}},
+		param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})
 	folds := thirds(120)
 	want, _ := sweep(t, base, data, folds, settings)
 	expected := func(setting, fold int) bool { return (setting+fold)%3 == 0 }
@@ -107,7 +109,8 @@ func TestGridsThatShareResume(t *testing.T) {
 func TestGridsAreShared(t *testing.T) {
 	data := numbers(120, 64)
 	base := pipeline.Steps(transformer.NewMinMax(), transformer.NewBinning()).Then(estimator.NewRidge())
-	settings := grid(t, base, param.Setting{Path: "binning.grids", Value: []any{50, 100, 400}}, param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})
+	settings := grid(t, base, param.Setting{Path: "binning.grids", Value: []any{50, 100, 400}},
+		param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})
 	_, shared := sweep(t, base, data, thirds(120), settings)
 	for _, name := range []string{"features", "grids", "prefix"} {
 		if !slices.Contains(shared, name) {

@@ -26,7 +26,8 @@ func TestKernelsAreACheapAxis(t *testing.T) {
 			steps = []transformer.Fitter{transformer.NewStandardize(), rff}
 		}
 		settings := grid(t, pipeline.Steps(steps...).Then(estimator.NewRidge()),
-			param.Setting{Path: "rff.kernel", Value: []any{"gaussian", "matern", "rational_quadratic", "exponential", "laplacian"}[rng.IntN(2):]},
+			param.Setting{Path: "rff.kernel", Value: []any{"gaussian", "matern", "rational_quadratic", "exponential",
+				"laplacian"}[rng.IntN(2):]},
 			param.Setting{Path: "rff.nu", Value: []any{0.5, 2.5}},
 			param.Setting{Path: "rff.gamma", Value: []any{0.05, "scale"}[:1+rng.IntN(2)]},
 			param.Setting{Path: "rff.features", Value: []any{8, 24}},

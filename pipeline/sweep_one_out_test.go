@@ -22,7 +22,8 @@ func TestSearchLeavesOneOut(t *testing.T) {
 	data := numbers(n, 60)
 	data.Schema.Targets = nil
 	base := pipeline.Steps(fourier(8)).Then(estimator.NewRidge())
-	search := gridsearch.NewSearch(base, gridsearch.Axis{Path: "rff.gamma", Values: []any{1e-3, 1e-2}}, gridsearch.Axis{Path: "ridge.alpha", Values: []any{0.1, 1.0}})
+	search := gridsearch.NewSearch(base, gridsearch.Axis{Path: "rff.gamma", Values: []any{1e-3, 1e-2}},
+		gridsearch.Axis{Path: "ridge.alpha", Values: []any{0.1, 1.0}})
 	search.Splitter, search.Score = gridsearch.LeaveOneOut{}, "mean_squared_error"
 	result, err := search.Run(ctx, data)
 	if err != nil {
@@ -61,8 +62,10 @@ func TestSearchRefusesToLeaveOneOut(t *testing.T) {
 		spec estimator.Estimator
 		want string
 	}{
-		{pipeline.Steps(transformer.NewStandardize(), fourier(8)).Then(estimator.NewRidgeClassifier()), `gridsearch: pipeline: step "standardize": it learns from the rows`},
-		{pipeline.Steps(fourier(8)).Then(estimator.NewLogistic()), `gridsearch: pipeline: step "logistic": leave-one-out is supported by ridge`},
+		{pipeline.Steps(transformer.NewStandardize(), fourier(8)).Then(estimator.NewRidgeClassifier()),
+			`gridsearch: pipeline: step "standardize": it learns from the rows`},
+		{pipeline.Steps(fourier(8)).Then(estimator.NewLogistic()),
+			`gridsearch: pipeline: step "logistic": leave-one-out is supported by ridge`},
 		{estimator.NewLogistic(), "gridsearch: leave-one-out is supported by ridge"},
 	} {
 		search := gridsearch.NewSearch(c.spec)
@@ -77,7 +80,8 @@ func TestSearchRefusesToLeaveOneOut(t *testing.T) {
 func TestSearchLeavesOneOutWhereTheGridFixesGamma(t *testing.T) {
 	wide := fourier(8)
 	wide.Gamma = transformer.GammaScale
-	search := gridsearch.NewSearch(pipeline.Steps(wide).Then(estimator.NewRidge()), gridsearch.Axis{Path: "rff.gamma", Values: []any{"scale", 0.01, 0.1}})
+	search := gridsearch.NewSearch(pipeline.Steps(wide).Then(estimator.NewRidge()),
+		gridsearch.Axis{Path: "rff.gamma", Values: []any{"scale", 0.01, 0.1}})
 	search.Splitter = gridsearch.LeaveOneOut{}
 	data := amounts(numbers(30, 61))
 	found, err := search.Run(ctx, data)
@@ -106,7 +110,8 @@ func count(from, to int) (list []int) {
 func TestSearchWithinABudget(t *testing.T) {
 	data := numbers(80, 62)
 	search := gridsearch.NewSearch(pipeline.Steps(fourier(16)).Then(estimator.NewRidgeClassifier()),
-		gridsearch.Axis{Path: "rff.gamma", Values: []any{1e-3, 1e-2, 1e-1}}, gridsearch.Axis{Path: "ridge_classifier.alpha", Values: []any{0.1, 1.0, 10.0}})
+		gridsearch.Axis{Path: "rff.gamma", Values: []any{1e-3, 1e-2, 1e-1}},
+		gridsearch.Axis{Path: "ridge_classifier.alpha", Values: []any{0.1, 1.0, 10.0}})
 	search.Score = "auc"
 	whole, err := search.Run(ctx, data)
 	if err != nil {

@@ -84,19 +84,23 @@ func takesMaps(e estimator.Estimator) bool {
 }
 
 // fitAll fits all candidates on all folds as one batch.
-func fitAll(ctx context.Context, s share.BatchFitter, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
+func fitAll(ctx context.Context, s share.BatchFitter, data datasets.Set, folds []datasets.Fold,
+	settings []estimator.Estimator,
 	yield func(setting, fold int, out share.Outcome) error) ([]string, error) {
 	return fitWanted(ctx, s, data, folds, settings, nil, yield)
 }
 
 // fitWanted is fitAll of some of them.
-func fitWanted(ctx context.Context, s share.BatchFitter, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
+func fitWanted(ctx context.Context, s share.BatchFitter, data datasets.Set, folds []datasets.Fold,
+	settings []estimator.Estimator,
 	want func(setting, fold int) bool, yield func(setting, fold int, out share.Outcome) error) ([]string, error) {
-	return s.FitBatch(ctx, share.Batch{Data: data, Folds: folds, Candidates: share.Candidates(settings...), Include: want, Yield: yield})
+	return s.FitBatch(ctx, share.Batch{Data: data, Folds: folds, Candidates: share.Candidates(settings...), Include: want,
+		Yield: yield})
 }
 
 // plannedBytes is the memory that fitAll is expected to hold.
-func plannedBytes(s share.BatchFitter, shape datasets.Shape, folds []datasets.Fold, settings []estimator.Estimator) int64 {
+func plannedBytes(s share.BatchFitter, shape datasets.Shape, folds []datasets.Fold,
+	settings []estimator.Estimator) int64 {
 	bytes, err := s.PlanBatch(share.Batch{Shape: shape, Folds: folds, Candidates: share.Candidates(settings...)})
 	if err != nil {
 		panic(err)
@@ -104,7 +108,8 @@ func plannedBytes(s share.BatchFitter, shape datasets.Shape, folds []datasets.Fo
 	return bytes
 }
 
-func sweep(t *testing.T, s share.BatchFitter, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator) (map[key]share.Outcome, []string) {
+func sweep(t *testing.T, s share.BatchFitter, data datasets.Set, folds []datasets.Fold,
+	settings []estimator.Estimator) (map[key]share.Outcome, []string) {
 	t.Helper()
 	got := map[key]share.Outcome{}
 	shared, err := fitAll(ctx, s, data, folds, settings, func(setting, fold int, outcome share.Outcome) error {
@@ -121,7 +126,8 @@ func sweep(t *testing.T, s share.BatchFitter, data datasets.Set, folds []dataset
 	return got, shared
 }
 
-// What a sweep yields is what fitting each setting on each fold gives, whatever is shared and however little memory there is.
+// What a sweep yields is what fitting each setting on each fold gives, whatever is shared and
+// however little memory there is.
 func TestSweepIsTheNaiveSearch(t *testing.T) {
 	data := people(330, 30)
 	plain := numbers(330, 30)
@@ -139,12 +145,15 @@ func TestSweepIsTheNaiveSearch(t *testing.T) {
 		shared []string
 	}{
 		"fitted prefix": {data, pipeline.Steps(encoder(), fourier(12)).Then(exactLogistic()), []param.Setting{
-			{Path: "columns.numeric.impute.strategy", Value: o{"mean", "median"}}, {Path: "rff.gamma", Value: o{0.1, 0.5}}, {Path: "logistic.C", Value: o{0.1, 1.0, 10.0}}}, []string{"features", "prefix"}},
+			{Path: "columns.numeric.impute.strategy", Value: o{"mean", "median"}}, {Path: "rff.gamma", Value: o{0.1, 0.5}},
+			{Path: "logistic.C", Value: o{0.1, 1.0, 10.0}}}, []string{"features", "prefix"}},
 		"weights": {weighted, pipeline.Steps(encoder(), fourier(12)).Then(estimator.NewRidgeClassifier()), []param.Setting{
-			{Path: "rff.gamma", Value: o{0.1, "scale"}}, {Path: "ridge_classifier.alpha", Value: o{0.1, 1.0}}}, []string{"features", "prefix"}},
+			{Path: "rff.gamma", Value: o{0.1, "scale"}}, {Path: "ridge_classifier.alpha", Value: o{0.1, 1.0}}},
+			[]string{"features", "prefix"}},
 		"steps without rows": {plain, pipeline.Steps(fourier(12)).Then(exactSVM()), []param.Setting{
 			{Path: "rff.gamma", Value: o{1e-4, 1e-3}}, {Path: "svm.C", Value: o{0.1, 1.0}}}, []string{"features"}},
-		"no steps": {plain, pipeline.Steps().Then(estimator.NewRidge()), []param.Setting{{Path: "ridge.alpha", Value: o{1e-2, 1.0, 1e2}}}, nil},
+		"no steps": {plain, pipeline.Steps().Then(estimator.NewRidge()),
+			[]param.Setting{{Path: "ridge.alpha", Value: o{1e-2, 1.0, 1e2}}}, nil},
 		"nothing in common": {amounts(data), pipeline.Steps(encoder()).Then(estimator.NewRidge()), []param.Setting{
 			{Path: "columns.numeric.impute.strategy", Value: o{"mean", "median"}}}, nil},
 	} {
@@ -157,7 +166,8 @@ func TestSweepIsTheNaiveSearch(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if want[key{i, f}], err = estimator.Predict(ctx, p, rowblock.Select(c.data.X, fold.Test), estimator.Request{}); err != nil {
+					if want[key{i, f}], err = estimator.Predict(ctx, p, rowblock.Select(c.data.X, fold.Test),
+						estimator.Request{}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -183,7 +193,8 @@ func TestSweepIsTheNaiveSearch(t *testing.T) {
 					if outcome.Err != nil || outcome.Seconds <= 0 {
 						t.Fatalf("setting %d on fold %d: %v, %v s", k.setting, k.fold, outcome.Err, outcome.Seconds)
 					}
-					agree(t, fmt.Sprintf("memory %d, setting %d on fold %d", memory, k.setting, k.fold), estimator.Prediction(outcome.Prediction), w, mapped || memory != 0)
+					agree(t, fmt.Sprintf("memory %d, setting %d on fold %d", memory, k.setting, k.fold),
+						estimator.Prediction(outcome.Prediction), w, mapped || memory != 0)
 				}
 			}
 		})
@@ -223,7 +234,8 @@ func agree(t *testing.T, what string, got, want estimator.Prediction, rounded bo
 		}
 		return
 	}
-	if (got.Scores == nil) != (want.Scores == nil) || (got.Probabilities == nil) != (want.Probabilities == nil) || (got.Targets == nil) != (want.Targets == nil) {
+	if (got.Scores == nil) != (want.Scores == nil) || (got.Probabilities == nil) != (want.Probabilities == nil) ||
+		(got.Targets == nil) != (want.Targets == nil) {
 		t.Fatalf("%s: the prediction has other parts", what)
 	}
 	if got.Scores == nil {
@@ -244,7 +256,8 @@ func TestSweepFitsPrefixesOnce(t *testing.T) {
 	}{{true, 2 * 3}, {false, 2}} {
 		fits := new(atomic.Int64)
 		base := pipeline.Steps(mirror{Factor: 1, Fits: fits, Rowed: c.rowed}).Then(estimator.NewRidge())
-		settings := grid(t, base, param.Setting{Path: "mirror.factor", Value: []any{1.0, 2.0}}, param.Setting{Path: "ridge.alpha", Value: []any{1.0, 2.0, 3.0, 4.0}})
+		settings := grid(t, base, param.Setting{Path: "mirror.factor", Value: []any{1.0, 2.0}},
+			param.Setting{Path: "ridge.alpha", Value: []any{1.0, 2.0, 3.0, 4.0}})
 		sweep(t, base, data, folds, settings)
 		if got := fits.Load(); got != c.want {
 			t.Errorf("8 settings on 3 folds, looking at rows %v: %d fits, want %d", c.rowed, got, c.want)
@@ -256,7 +269,8 @@ func TestSweepFitsPrefixesOnce(t *testing.T) {
 func TestSweepIsTheSameOnOneCore(t *testing.T) {
 	data := people(200, 32)
 	base := pipeline.Steps(encoder(), fourier(20)).Then(estimator.NewLogistic())
-	settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.3}}, param.Setting{Path: "rff.features", Value: []any{8, 20}}, param.Setting{Path: "logistic.C", Value: []any{0.1, 1.0}})
+	settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.3}},
+		param.Setting{Path: "rff.features", Value: []any{8, 20}}, param.Setting{Path: "logistic.C", Value: []any{0.1, 1.0}})
 	many, _ := sweep(t, base, data, thirds(200), settings)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	one, _ := sweep(t, base, data, thirds(200), settings)
@@ -281,12 +295,14 @@ func TestSweepYieldsErrors(t *testing.T) {
 	for _, i := range folds[0].Train {
 		one.Y[i] = 1
 	}
-	got, _ := sweep(t, base, one, folds, []estimator.Estimator{base, broken, broken, bad, late, pipeline.Steps(encoder()).Then(logistic)})
+	got, _ := sweep(t, base, one, folds, []estimator.Estimator{base, broken, broken, bad, late,
+		pipeline.Steps(encoder()).Then(logistic)})
 	for f := range folds {
 		if err := got[key{0, f}].Err; err != nil {
 			t.Errorf("a sound setting: %v", err)
 		}
-		for i, want := range map[int]string{1: `pipeline: step "mirror": no luck`, 2: `pipeline: step "mirror": no luck`, 3: "pipeline: rff.features: ", 4: `pipeline: two steps are called "mirror"`} {
+		for i, want := range map[int]string{1: `pipeline: step "mirror": no luck`, 2: `pipeline: step "mirror": no luck`,
+			3: "pipeline: rff.features: ", 4: `pipeline: two steps are called "mirror"`} {
 			if err := got[key{i, f}].Err; err == nil || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("setting %d on fold %d: %v, want %s", i, f, err, want)
 			}
@@ -317,13 +333,22 @@ func TestSweepRefuses(t *testing.T) {
 	enough := errors.New("enough")
 	yields := 0
 	settings := slices.Repeat([]estimator.Estimator{base}, 20)
-	_, err := fitAll(ctx, base, data, thirds(30), settings, func(int, int, share.Outcome) error { yields++; return enough })
+	_, err := fitAll(ctx, base, data, thirds(30), settings, func(int, int,
+		share.Outcome) error {
+		yields++
+		return enough
+	})
 	if err != enough || yields != 1 {
 		t.Errorf("after %d results: %v", yields, err)
 	}
 	stopped, cancel := context.WithCancel(ctx)
 	yields = 0
-	_, err = fitAll(stopped, base, data, thirds(30), settings, func(int, int, share.Outcome) error { yields++; cancel(); return nil })
+	_, err = fitAll(stopped, base, data, thirds(30), settings, func(int, int,
+		share.Outcome) error {
+		yields++
+		cancel()
+		return nil
+	})
 	if err != context.Canceled || yields != 1 {
 		t.Errorf("cancelled after %d results: %v", yields, err)
 	}
@@ -340,7 +365,8 @@ func TestSweepOfRandomSettings(t *testing.T) {
 		for range 1 + rng.IntN(8) {
 			s, err := param.With(base,
 				param.Setting{Path: "columns.numeric.impute.strategy", Value: []string{"mean", "median"}[rng.IntN(2)]},
-				param.Setting{Path: "rff.features", Value: 4 + 2*rng.IntN(2)}, param.Setting{Path: "logistic.C", Value: float64(1 + rng.IntN(3))})
+				param.Setting{Path: "rff.features", Value: 4 + 2*rng.IntN(2)},
+				param.Setting{Path: "logistic.C", Value: float64(1 + rng.IntN(3))})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -36,7 +36,8 @@ func (lonely) Outputs() estimator.Outputs {
 	return estimator.Outputs{Has: estimator.Values | estimator.AnomalyScores}
 }
 
-func (s lonely) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction, err error) {
+func (s lonely) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction,
+	err error) {
 	out.Anomaly = mat.Col(nil, 0, X)
 	out.Values = make([]float64, len(out.Anomaly))
 	for i := range out.Anomaly {
@@ -93,7 +94,8 @@ func TestTargetlessFits(t *testing.T) {
 	}
 	other := p
 	other.Estimator = lonely{Limit: 1}
-	b := share.Batch{Data: data, Shape: data.Shape(), Folds: []datasets.Fold{{Train: []int{0, 1, 2, 3}, Test: []int{4, 5}}}, Candidates: share.Candidates(p, other)}
+	b := share.Batch{Data: data, Shape: data.Shape(), Folds: []datasets.Fold{{Train: []int{0, 1, 2, 3},
+		Test: []int{4, 5}}}, Candidates: share.Candidates(p, other)}
 	b.Include = func(int, int) bool { return true }
 	b.Yield = func(_, _ int, out share.Outcome) error { return out.Err }
 	if _, err := p.FitBatch(ctx, b); err != nil {
@@ -116,7 +118,8 @@ func TestTargetlessFits(t *testing.T) {
 			t.Fatalf("row %d: %v and %v with %v, want %v", i, scores[i], all.Anomaly[i], all.Values[i], want)
 		}
 	}
-	if none, err := estimator.Predict(ctx, fitted, &mat.Dense{}, estimator.Request{}); err != nil || none.Anomaly == nil || len(none.Anomaly) > 0 {
+	if none, err := estimator.Predict(ctx, fitted, &mat.Dense{}, estimator.Request{}); err != nil || none.Anomaly == nil ||
+		len(none.Anomaly) > 0 {
 		t.Errorf("of no rows: %v %v", none.Anomaly, err)
 	}
 }
@@ -124,14 +127,16 @@ func TestTargetlessFits(t *testing.T) {
 // A step that learns from targets is refused before a model that learns without, wherever it stands, and is taken
 // before one that does not.
 func TestTargetlessRefusesTaughtSteps(t *testing.T) {
-	steps := pipeline.Steps(transformer.NewStandardize(), transformer.NewRFM(), pipeline.NewUnion(transformer.NewARD(), transformer.NewRFF()))
+	steps := pipeline.Steps(transformer.NewStandardize(), transformer.NewRFM(),
+		pipeline.NewUnion(transformer.NewARD(), transformer.NewRFF()))
 	err := steps.Then(lonely{}).CheckTargets()
 	want := "rfm: rfm learns from targets, and lonely, which is for anomaly, learns without (leave it out)\n" +
 		"union.ard: ard learns from targets, and lonely, which is for anomaly, learns without (leave it out)"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
-	if _, err := steps.Then(lonely{}).Fit(ctx, numbers(40, 1)); err == nil || !strings.Contains(err.Error(), "rfm learns from targets") {
+	if _, err := steps.Then(lonely{}).Fit(ctx, numbers(40, 1)); err == nil ||
+		!strings.Contains(err.Error(), "rfm learns from targets") {
 		t.Errorf("fitted: %v", err)
 	}
 	if err := steps.Then(estimator.NewRidge()).CheckTargets(); err != nil {
@@ -149,7 +154,8 @@ func TestForetellTargetless(t *testing.T) {
 		"threshold":  meta.NewThreshold(lonely{}),
 		"calibrated": meta.NewCalibrated(pipeline.Steps(transformer.NewRFF()).Then(lonely{})),
 	} {
-		if got := pipeline.InferCapabilities(spec); !got.Unknown || got.Targetless != datasets.Anomaly || got.Task() != datasets.AnyTask {
+		if got := pipeline.InferCapabilities(spec); !got.Unknown || got.Targetless != datasets.Anomaly ||
+			got.Task() != datasets.AnyTask {
 			t.Errorf("%s: foretold %+v", name, got)
 		}
 	}

@@ -72,7 +72,8 @@ func concatColumns(parts []datasets.InferredSchema) datasets.InferredSchema {
 }
 
 // Route infers the output of every part and concatenates them.
-func (u Union) Route(in datasets.InferredSchema, child func(i int, in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
+func (u Union) Route(in datasets.InferredSchema, child func(i int,
+	in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
 	parts := make([]datasets.InferredSchema, len(u.Parts))
 	for i := range parts {
 		parts[i] = child(i, in)

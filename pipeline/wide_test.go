@@ -67,7 +67,8 @@ func TestRidgeOnWideMapsWhateverIsKept(t *testing.T) {
 				}
 				_, model := pipeline.Find(fitted).Model()
 				report := model.(estimator.Reporter).Report()
-				if off > 5*tolerance || !report.Converged || report.Solver != "cg" || report.Gradient > 1e-8 { // the spread is about 5
+				// the spread is about 5
+				if off > 5*tolerance || !report.Converged || report.Solver != "cg" || report.Gradient > 1e-8 {
 					t.Errorf("%s, %s, stream %v: off by %.2g; %+v", precision, name, stream, off, report)
 				}
 			}

@@ -24,7 +24,8 @@ func Within(spec any) []param.Child {
 	}
 	var out []param.Child
 	for _, c := range param.Children(spec) {
-		if c.Type == reflect.TypeFor[estimator.Estimator]() || c.Type == reflect.TypeFor[transformer.Fitter]() || HoldsMembers(c) {
+		if c.Type == reflect.TypeFor[estimator.Estimator]() || c.Type == reflect.TypeFor[transformer.Fitter]() ||
+			HoldsMembers(c) {
 			out = append(out, c)
 		}
 	}
@@ -54,9 +55,11 @@ type Capabilities struct {
 	Unknown       bool // whether nothing is
 	Classes       bool // whether it predicts classes; otherwise numbers, or as Targetless declares
 	Probabilities bool
-	Std           bool          // whether it knows its standard deviation
-	Intervals     bool          // whether it knows intervals, or sets of classes
-	Targetless    datasets.Task // clustering or anomaly, where it learns without a target, else ""; of a wrapper what a model within does, and nothing else is known
+	Std           bool // whether it knows its standard deviation
+	Intervals     bool // whether it knows intervals, or sets of classes
+	// clustering or anomaly, where it learns without a target, else ""; of a wrapper what a model
+	// within does, and nothing else is known
+	Targetless datasets.Task
 }
 
 // Task returns what the model is for, [datasets.AnyTask] where nothing is known.
@@ -96,12 +99,15 @@ func InferCapabilities(spec estimator.Estimator) Capabilities {
 	if full, ok := any(e.Fitted()).(estimator.FullPredictor); ok {
 		has = full.Outputs().Has
 	}
-	classes, probable, intervals := has.Has(estimator.Scores), has.Has(estimator.Probabilities), has.Has(estimator.Intervals)
+	classes, probable, intervals := has.Has(estimator.Scores), has.Has(estimator.Probabilities),
+		has.Has(estimator.Intervals)
 	switch {
 	case len(models) == 0 || classes && probable:
-		return Capabilities{Unknown: classes && has.Has(estimator.Targets), Classes: classes, Probabilities: probable, Std: has.Has(estimator.Std), Intervals: intervals}
+		return Capabilities{Unknown: classes && has.Has(estimator.Targets), Classes: classes, Probabilities: probable,
+			Std: has.Has(estimator.Std), Intervals: intervals}
 	case classes: // probabilities are those of the models within
-		probable = !slices.ContainsFunc(models, func(m meta.Member) bool { return !InferCapabilities(m.Estimator).Probabilities })
+		probable = !slices.ContainsFunc(models,
+			func(m meta.Member) bool { return !InferCapabilities(m.Estimator).Probabilities })
 		return Capabilities{Classes: true, Probabilities: probable, Intervals: intervals}
 	case task != datasets.AnyTask:
 		return Capabilities{Classes: task == datasets.Classification}

@@ -57,15 +57,18 @@ func testSummary(c result.Comparison, t result.TestResult) string {
 	switch {
 	case t.Score == "accuracy" && t.Only+t.OnlyFirst > 0 && run.Test != nil:
 		write = func(v float64) string { return strings.Replace(strconv.FormatFloat(100*v, 'f', 2, 64), "-", "−", 1) }
-		differ = fmt.Sprintf("%s the accuracy of %s is %s and that of %s %s: difference in percentage points", where, run.Label, formatPercent(run.Test["accuracy"]), first.Label, formatPercent(first.Test["accuracy"]))
+		differ = fmt.Sprintf("%s the accuracy of %s is %s and that of %s %s: difference in percentage points", where,
+			run.Label, formatPercent(run.Test["accuracy"]), first.Label, formatPercent(first.Test["accuracy"]))
 	case t.Score == "squared_error" && t.Target != "":
-		differ = fmt.Sprintf("%s, mean squared error of %s: difference between %s and %s", where, t.Target, run.Label, first.Label)
+		differ = fmt.Sprintf("%s, mean squared error of %s: difference between %s and %s", where, t.Target, run.Label,
+			first.Label)
 	case t.Score == "squared_error":
 		differ = fmt.Sprintf("%s, mean squared error: difference between %s and %s", where, run.Label, first.Label)
 	case len(c.OnTestRows) > 0:
 		differ = fmt.Sprintf("%s, accuracy: difference between %s and %s", where, run.Label, first.Label)
 	default:
-		differ = fmt.Sprintf("On %d cross-validation folds, %s: difference between %s and %s", t.Pairs, metricLabel(t.Score), run.Label, first.Label)
+		differ = fmt.Sprintf("On %d cross-validation folds, %s: difference between %s and %s", t.Pairs, metricLabel(t.Score),
+			run.Label, first.Label)
 	}
 	verdict := "The difference is not significant"
 	if t.Differs() {
@@ -78,7 +81,8 @@ func testSummary(c result.Comparison, t result.TestResult) string {
 			verdict = run.Label + " is significantly worse" + by
 		}
 	}
-	return fmt.Sprintf("%s: %s (%[5]g\u00a0%% confidence interval %[3]s to %[4]s). %[6]s (p %[7]s).", differ, write(t.Difference), write(t.Low), write(t.High), 100*compare.Level, verdict, probability(t.Holm))
+	return fmt.Sprintf("%s: %s (%[5]g\u00a0%% confidence interval %[3]s to %[4]s). %[6]s (p %[7]s).", differ,
+		write(t.Difference), write(t.Low), write(t.High), 100*compare.Level, verdict, probability(t.Holm))
 }
 
 // probability formats a p-value.
@@ -154,7 +158,9 @@ func significance(c result.Comparison) (s section) {
 			continue
 		}
 		s.Figures = append(s.Figures, differences(c, list.on, list.tests)...)
-		t := table{Caption: fmt.Sprintf("Difference of %s on the %s, relative to %s", metricLabel(list.tests[0].Score), list.on, c.Runs[0].Label), Head: []string{"run", "difference", fmt.Sprintf("%g\u00a0%% interval", 100*compare.Level), "p", "Holm's p"}}
+		t := table{Caption: fmt.Sprintf("Difference of %s on the %s, relative to %s", metricLabel(list.tests[0].Score),
+			list.on, c.Runs[0].Label), Head: []string{"run", "difference", fmt.Sprintf("%g\u00a0%% interval", 100*compare.Level),
+			"p", "Holm's p"}}
 		counted := list.tests[0].Score == "accuracy" && list.on == "test rows"
 		if counted {
 			t.Head = append(t.Head, "only it correct", "only "+truncate(c.Runs[0].Label)+" correct")
@@ -165,7 +171,8 @@ func significance(c result.Comparison) (s section) {
 			if one.Target != "" {
 				name += ", " + one.Target
 			}
-			row := []string{name, formatNumber(one.Difference), formatNumber(one.Low) + " to " + formatNumber(one.High), probability(one.P), probability(one.Holm)}
+			row := []string{name, formatNumber(one.Difference), formatNumber(one.Low) + " to " + formatNumber(one.High),
+				probability(one.P), probability(one.Holm)}
 			if counted {
 				row = append(row, formatCount(float64(one.Only)), formatCount(float64(one.OnlyFirst)))
 			}
@@ -188,7 +195,10 @@ func significance(c result.Comparison) (s section) {
 func differences(c result.Comparison, on string, tests []result.TestResult) (out []figure) {
 	for at := range tests {
 		one := tests[at]
-		if slices.ContainsFunc(tests[:at], func(t result.TestResult) bool { return t.Score == one.Score && t.Target == one.Target }) {
+		if slices.ContainsFunc(tests[:at], func(t result.TestResult) bool {
+			return t.Score == one.Score &&
+				t.Target == one.Target
+		}) {
 			continue
 		}
 		name := metricLabel(one.Score)
@@ -209,9 +219,11 @@ func differences(c result.Comparison, on string, tests []result.TestResult) (out
 			s.X, s.Y = append(s.X, float64(len(x.Labels))), append(s.Y, t.Difference)
 			s.Low, s.High = append(s.Low, t.Low), append(s.High, t.High)
 			x.Labels = append(x.Labels, truncate(c.Runs[t.Run].Label))
-			descriptions = append(descriptions, fmt.Sprintf("%s %s (%s to %s)", c.Runs[t.Run].Label, formatNumber(t.Difference), formatNumber(t.Low), formatNumber(t.High)))
+			descriptions = append(descriptions, fmt.Sprintf("%s %s (%s to %s)", c.Runs[t.Run].Label, formatNumber(t.Difference),
+				formatNumber(t.Low), formatNumber(t.High)))
 		}
-		none := svg.Series{Name: truncate(c.Runs[0].Label), Color: svg.Reference, X: []float64{-0.5, float64(len(x.Labels)) - 0.5}, Y: []float64{0, 0}, Line: true, Dashed: true}
+		none := svg.Series{Name: truncate(c.Runs[0].Label), Color: svg.Reference,
+			X: []float64{-0.5, float64(len(x.Labels)) - 0.5}, Y: []float64{0, 0}, Line: true, Dashed: true}
 		p := svg.Plot{Title: title, X: x, Y: svg.Axis{Name: name}, Series: []svg.Series{s, none}}
 		p.AltText = fmt.Sprintf("%s in %s relative to %s: %s", title, name, c.Runs[0].Label, strings.Join(descriptions, "; "))
 		out = append(out, figure{Title: title, SVG: trustedSVG(p.SVG())})

@@ -34,7 +34,8 @@ func confusionPlot(c result.Confusion) template.HTML {
 			}
 		}
 		t.Values, t.Labels = append(t.Values, shares), append(t.Labels, labels)
-		descriptions = append(descriptions, fmt.Sprintf("%s rows of %s: %s correct", formatCount(total), c.Classes[i], formatPercent(shares[i])))
+		descriptions = append(descriptions, fmt.Sprintf("%s rows of %s: %s correct", formatCount(total), c.Classes[i],
+			formatPercent(shares[i])))
 	}
 	for _, name := range c.Classes {
 		t.Rows, t.Columns = append(t.Rows, truncate(name)), append(t.Columns, truncate(name))
@@ -63,7 +64,8 @@ func rocPlot(title, x, y string, list []result.Curve, diagonal bool) template.HT
 		descriptions = append(descriptions, name)
 	}
 	if diagonal {
-		p.Series = append(p.Series, svg.Series{Name: "chance", Color: svg.Reference, X: []float64{0, 1}, Y: []float64{0, 1}, Line: true, Dashed: true})
+		p.Series = append(p.Series, svg.Series{Name: "chance", Color: svg.Reference, X: []float64{0, 1}, Y: []float64{0, 1},
+			Line: true, Dashed: true})
 	}
 	p.AltText = title + ": " + strings.Join(descriptions, "; ")
 	return trustedSVG(p.SVG())
@@ -74,14 +76,16 @@ func thresholdPlot(t result.Threshold) template.HTML {
 	low, high := slices.Min(t.Scores), slices.Max(t.Scores)
 	p.Series = []svg.Series{
 		{Name: metricLabel(t.Score) + " on out-of-fold rows", X: t.At, Y: t.Scores, Line: true},
-		{Name: "selected: " + formatNumber(t.Value), Color: 1, X: []float64{t.Value, t.Value}, Y: []float64{low, high}, Line: true, Dashed: true},
+		{Name: "selected: " + formatNumber(t.Value), Color: 1, X: []float64{t.Value, t.Value}, Y: []float64{low, high},
+			Line: true, Dashed: true},
 	}
 	p.AltText = fmt.Sprintf("%s by decision threshold; selected threshold %s", metricLabel(t.Score), formatNumber(t.Value))
 	return trustedSVG(p.SVG())
 }
 
 func calibrationPlot(list []result.Calibration) template.HTML {
-	p := svg.Plot{Title: "Calibration", X: svg.Axis{Name: "predicted probability", High: 1}, Y: svg.Axis{Name: "observed frequency", High: 1}}
+	p := svg.Plot{Title: "Calibration", X: svg.Axis{Name: "predicted probability", High: 1},
+		Y: svg.Axis{Name: "observed frequency", High: 1}}
 	var descriptions []string
 	for k, c := range list[:min(len(list), svg.Reference)] {
 		s := svg.Series{Name: truncate(c.Class), Color: k, X: c.Predicted, Y: c.Observed, Line: true, Dots: true}
@@ -94,7 +98,8 @@ func calibrationPlot(list []result.Calibration) template.HTML {
 		p.Series = append(p.Series, s)
 		descriptions = append(descriptions, fmt.Sprintf("%s: calibration error %s", c.Class, formatPercent(c.Error)))
 	}
-	p.Series = append(p.Series, svg.Series{Name: "perfect calibration", Color: svg.Reference, X: []float64{0, 1}, Y: []float64{0, 1}, Line: true, Dashed: true})
+	p.Series = append(p.Series, svg.Series{Name: "perfect calibration", Color: svg.Reference, X: []float64{0, 1},
+		Y: []float64{0, 1}, Line: true, Dashed: true})
 	p.AltText = "Calibration: " + strings.Join(descriptions, "; ")
 	return trustedSVG(p.SVG())
 }
@@ -106,9 +111,11 @@ func predictedPlot(e result.Errors, of string) template.HTML {
 	}
 	low, high := slices.Min(actual), slices.Max(actual)
 	return trustedSVG(svg.Plot{
-		Title: "Predicted and true values" + of, AltText: fmt.Sprintf("Predicted against true values of %s, from %s to %s", e.Target, formatNumber(low), formatNumber(high)),
+		Title: "Predicted and true values" + of, AltText: fmt.Sprintf("Predicted against true values of %s, from %s to %s",
+			e.Target, formatNumber(low), formatNumber(high)),
 		X: svg.Axis{Name: "true " + e.Target}, Y: svg.Axis{Name: "predicted"},
-		Series: []svg.Series{{X: actual, Y: predicted, Dots: true}, {Name: "perfect", Color: svg.Reference, X: []float64{low, high}, Y: []float64{low, high}, Line: true, Dashed: true}},
+		Series: []svg.Series{{X: actual, Y: predicted, Dots: true},
+			{Name: "perfect", Color: svg.Reference, X: []float64{low, high}, Y: []float64{low, high}, Line: true, Dashed: true}},
 	}.SVG())
 }
 
@@ -118,9 +125,12 @@ func residualPlot(e result.Errors, of string) template.HTML {
 		predicted, residual = append(predicted, r.Predicted), append(residual, r.Predicted-r.Truth)
 	}
 	return trustedSVG(svg.Plot{
-		Title: "Residuals" + of, AltText: fmt.Sprintf("Residuals of %s against predictions; mean %s", e.Target, formatNumber(e.Mean)),
+		Title: "Residuals" + of, AltText: fmt.Sprintf("Residuals of %s against predictions; mean %s", e.Target,
+			formatNumber(e.Mean)),
 		X: svg.Axis{Name: "predicted " + e.Target}, Y: svg.Axis{Name: "predicted − true"},
-		Series: []svg.Series{{X: predicted, Y: residual, Dots: true}, {Color: svg.Reference, X: []float64{slices.Min(predicted), slices.Max(predicted)}, Y: []float64{0, 0}, Line: true, Dashed: true}},
+		Series: []svg.Series{{X: predicted, Y: residual, Dots: true},
+			{Color: svg.Reference, X: []float64{slices.Min(predicted), slices.Max(predicted)}, Y: []float64{0, 0}, Line: true,
+				Dashed: true}},
 	}.SVG())
 }
 
@@ -165,8 +175,10 @@ func learningCurvePlot(l result.LearningCurve, altText string) template.HTML {
 		rows[k] = float64(n)
 	}
 	return trustedSVG(svg.Plot{
-		Title: "Learning curve", AltText: altText, X: svg.Axis{Name: "training rows", Log: true}, Y: svg.Axis{Name: metricLabel(l.Score)},
-		Series: []svg.Series{{Name: "test rows", X: rows, Y: l.Scores, Line: true, Dots: true}, {Name: "training rows", Color: svg.Reference, X: rows, Y: l.Train, Line: true, Dots: true, Dashed: true}},
+		Title: "Learning curve", AltText: altText, X: svg.Axis{Name: "training rows", Log: true},
+		Y: svg.Axis{Name: metricLabel(l.Score)},
+		Series: []svg.Series{{Name: "test rows", X: rows, Y: l.Scores, Line: true, Dots: true},
+			{Name: "training rows", Color: svg.Reference, X: rows, Y: l.Train, Line: true, Dots: true, Dashed: true}},
 	}.SVG())
 }
 
@@ -271,7 +283,8 @@ func heatMaps(f *result.Search, axes []string) (out []figure) {
 			if len(rows) > maxValues || len(columns) > maxValues || len(rows)*len(columns) < 4 {
 				continue
 			}
-			t := svg.Table{Title: "Best " + metricLabel(f.Score), RowLabel: axes[a], ColumnLabel: axes[b], Rows: rows, Columns: columns, Row: -1, Reverse: !wins(1, 0)}
+			t := svg.Table{Title: "Best " + metricLabel(f.Score), RowLabel: axes[a], ColumnLabel: axes[b], Rows: rows,
+				Columns: columns, Row: -1, Reverse: !wins(1, 0)}
 			for range rows {
 				t.Values = append(t.Values, slices.Repeat([]float64{math.NaN()}, len(columns)))
 				t.Labels = append(t.Labels, make([]string, len(columns)))
@@ -282,9 +295,12 @@ func heatMaps(f *result.Search, axes []string) (out []figure) {
 					t.Values[i][j], t.Labels[i][j] = c.Mean, formatNumber(c.Mean)
 				}
 			}
-			t.Row, t.Column = slices.Index(rows, formatValue(f.Best.Params[axes[a]])), slices.Index(columns, formatValue(f.Best.Params[axes[b]]))
-			t.AltText = fmt.Sprintf("Best %s by %s and %s; the frame marks the selected candidate, %s and %s", metricLabel(f.Score), axes[a], axes[b], formatValue(f.Best.Params[axes[a]]), formatValue(f.Best.Params[axes[b]]))
-			out = append(out, figure{Title: axes[a] + " and " + axes[b], SVG: trustedSVG(svg.HeatMap(t)), Wide: len(columns) > 5})
+			t.Row, t.Column = slices.Index(rows, formatValue(f.Best.Params[axes[a]])),
+				slices.Index(columns, formatValue(f.Best.Params[axes[b]]))
+			t.AltText = fmt.Sprintf("Best %s by %s and %s; the frame marks the selected candidate, %s and %s",
+				metricLabel(f.Score), axes[a], axes[b], formatValue(f.Best.Params[axes[a]]), formatValue(f.Best.Params[axes[b]]))
+			out = append(out, figure{Title: axes[a] + " and " + axes[b], SVG: trustedSVG(svg.HeatMap(t)),
+				Wide: len(columns) > 5})
 		}
 	}
 	return out
@@ -328,12 +344,15 @@ func plateauPlot(f *result.Search, axis string) (template.HTML, string) {
 	for first > 0 && !wins(limit, s.Y[first-1]) {
 		first--
 	}
-	text := fmt.Sprintf("For %s of %s or more, the score is within one standard error of the best.", axis, formatValue(s.X[first]))
+	text := fmt.Sprintf("For %s of %s or more, the score is within one standard error of the best.", axis,
+		formatValue(s.X[first]))
 	if first == len(s.X)-1 {
 		text = fmt.Sprintf("The largest %s, %s, improves on the next smaller value by more than one standard error: a larger value may help.", axis, formatValue(s.X[first]))
 	}
-	p := svg.Plot{Title: "Score by " + axis, AltText: text, X: x, Y: svg.Axis{Name: metricLabel(f.Score)}, Series: []svg.Series{s,
-		{Name: "one standard error from the best", Color: svg.Reference, X: []float64{s.X[0], s.X[len(s.X)-1]}, Y: []float64{limit, limit}, Line: true, Dashed: true}}}
+	p := svg.Plot{Title: "Score by " + axis, AltText: text, X: x, Y: svg.Axis{Name: metricLabel(f.Score)},
+		Series: []svg.Series{s,
+			{Name: "one standard error from the best", Color: svg.Reference, X: []float64{s.X[0], s.X[len(s.X)-1]},
+				Y: []float64{limit, limit}, Line: true, Dashed: true}}}
 	return trustedSVG(p.SVG()), text
 }
 

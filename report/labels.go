@@ -89,8 +89,10 @@ func formatValue(v any) string {
 
 // metricLabels are display names of metrics.
 var metricLabels = map[string]string{
-	"r2": "R²", "root_mean_squared_error": "root mean squared error", "mean_absolute_error": "mean absolute error", "relative_rmse": "RMSE relative to the mean",
-	"roc_auc": "area under ROC", "roc_auc_ovr": "area under ROC", "log_loss": "log loss", "balanced_accuracy": "balanced accuracy", "f1_macro": "F1, mean over classes", "f1": "F1",
+	"r2": "R²", "root_mean_squared_error": "root mean squared error", "mean_absolute_error": "mean absolute error",
+	"relative_rmse": "RMSE relative to the mean",
+	"roc_auc":       "area under ROC", "roc_auc_ovr": "area under ROC", "log_loss": "log loss",
+	"balanced_accuracy": "balanced accuracy", "f1_macro": "F1, mean over classes", "f1": "F1",
 	"average_precision": "average precision", "nlpd": "negative log predictive density",
 }
 
@@ -158,7 +160,8 @@ func summary(r result.Result) (out []string) {
 		}
 	case "regression":
 		if i := r.Intervals; i != nil && i.Coverage != nil && i.Width != nil {
-			out = append(out, fmt.Sprintf("%s prediction intervals: coverage %s, mean width %s.", formatPercent(i.Level), formatPercent(*i.Coverage), formatNumber(*i.Width)))
+			out = append(out, fmt.Sprintf("%s prediction intervals: coverage %s, mean width %s.", formatPercent(i.Level),
+				formatPercent(*i.Coverage), formatNumber(*i.Width)))
 		}
 	case "clustering":
 		if c := r.Clusters; c != nil {

@@ -78,7 +78,8 @@ func (p Page) String() string { return p.text }
 // HTML returns an iframe that contains the page, which isolates its style from that of the
 // notebook.
 func (p Page) HTML() string {
-	return `<iframe title="report" style="width:100%;height:48rem;border:1px solid #ccc" srcdoc="` + html.EscapeString(p.text) + `"></iframe>`
+	return `<iframe title="report" style="width:100%;height:48rem;border:1px solid #ccc" srcdoc="` +
+		html.EscapeString(p.text) + `"></iframe>`
 }
 
 // WriteTo writes the HTML document.

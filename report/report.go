@@ -46,7 +46,8 @@ func pageOf(r result.Result) page {
 	if p.Title == "" {
 		p.Title = "a run"
 	}
-	p.Footer = fmt.Sprintf("bochner %s, %s; seed %d; total time %s", r.Versions.Bochner, r.Versions.Go, r.Seed, formatSeconds(r.Seconds.Total))
+	p.Footer = fmt.Sprintf("bochner %s, %s; seed %d; total time %s", r.Versions.Bochner, r.Versions.Go, r.Seed,
+		formatSeconds(r.Seconds.Total))
 	if r.Memory > 0 {
 		p.Footer += fmt.Sprintf(", peak memory %.0f MiB", float64(r.Memory)/(1<<20))
 	}
@@ -55,7 +56,8 @@ func pageOf(r result.Result) page {
 
 // sections returns the sections that are not empty.
 func sections(r result.Result) (out []section) {
-	for _, one := range []func(result.Result) section{scoreSection, classSection, errorSection, uncertaintySection, clusters, inputSection, searchSection, curvesSection, dataSection, pipelineSection} {
+	for _, one := range []func(result.Result) section{scoreSection, classSection, errorSection, uncertaintySection,
+		clusters, inputSection, searchSection, curvesSection, dataSection, pipelineSection} {
 		s := one(r)
 		if len(s.Text)+len(s.Figures)+len(s.Tables) > 0 {
 			s.ID = strings.ReplaceAll(strings.ToLower(s.Title), " ", "-")

@@ -56,14 +56,16 @@ func scoreSection(r result.Result) (s section) {
 		s.Text = append(s.Text, fmt.Sprintf("Cross-validation of the selected candidate, %d folds: %s %s ± %s (standard deviation).", f.Folds, metricLabel(f.Score), formatNumber(f.Best.Mean), formatStdDev(f.Best.Std)))
 	}
 	if a := r.Auto; a != nil {
-		s.Text = append(s.Text, fmt.Sprintf("Cross-validation of %s: %s %s ± %s (standard error).", a.Recipe, metricLabel(a.Score), formatNumber(a.Mean), formatStdDev(a.StdError)))
+		s.Text = append(s.Text, fmt.Sprintf("Cross-validation of %s: %s %s ± %s (standard error).", a.Recipe,
+			metricLabel(a.Score), formatNumber(a.Mean), formatStdDev(a.StdError)))
 	}
 	if r.Positive != "" {
 		s.Text = append(s.Text, fmt.Sprintf("The positive class is %s.", r.Positive))
 	}
 	if t := r.Threshold; t != nil {
 		s.Text = append(s.Text, fmt.Sprintf("Rows with a score of at least %s are classified as %s. The threshold maximizes %s: %s on out-of-fold rows, %s at the default threshold %s.",
-			formatNumber(t.Value), r.Positive, metricLabel(t.Score), formatNumber(t.Best), formatNumber(t.AtUsual), formatNumber(t.Usual)))
+			formatNumber(t.Value), r.Positive, metricLabel(t.Score), formatNumber(t.Best), formatNumber(t.AtUsual),
+			formatNumber(t.Usual)))
 	}
 	s.Sources = resultLinks("test", "train", "baselines")
 	return s
@@ -82,7 +84,8 @@ func classSection(r result.Result) (s section) {
 		title, x, y string
 		curves      []result.Curve
 		roc         bool
-	}{{"ROC", "false positive rate", "true positive rate", r.ROC, true}, {"Precision and recall", "recall", "precision", r.PrecisionRecall, false}} {
+	}{{"ROC", "false positive rate", "true positive rate", r.ROC, true},
+		{"Precision and recall", "recall", "precision", r.PrecisionRecall, false}} {
 		if len(c.curves) > 0 {
 			s.Figures = append(s.Figures, figure{Title: c.title, SVG: rocPlot(c.title, c.x, c.y, c.curves, c.roc)})
 		}
@@ -97,7 +100,8 @@ func classSection(r result.Result) (s section) {
 	}
 	t := table{Caption: "Scores by class", Head: []string{"class", "precision", "recall", "F1", "rows"}}
 	for _, c := range r.PerClass {
-		t.Rows = append(t.Rows, []string{c.Name, formatScore(c.Precision), formatScore(c.Recall), formatScore(c.F1), formatCount(c.Support)})
+		t.Rows = append(t.Rows, []string{c.Name, formatScore(c.Precision), formatScore(c.Recall), formatScore(c.F1),
+			formatCount(c.Support)})
 	}
 	s.Tables = append(s.Tables, t)
 	s.Sources = resultLinks("confusion", "per_class", "roc", "precision_recall")
@@ -145,10 +149,13 @@ func errorSection(r result.Result) (s section) {
 		if len(r.Errors) > 1 {
 			of = " of " + e.Target
 		}
-		s.Figures = append(s.Figures, figure{Title: "Predicted and true values" + of, SVG: predictedPlot(e, of)}, figure{Title: "Residuals" + of, SVG: residualPlot(e, of)}, figure{Title: "Absolute errors" + of, SVG: errorPlot(e, of)})
+		s.Figures = append(s.Figures, figure{Title: "Predicted and true values" + of, SVG: predictedPlot(e, of)},
+			figure{Title: "Residuals" + of, SVG: residualPlot(e, of)},
+			figure{Title: "Absolute errors" + of, SVG: errorPlot(e, of)})
 		t := table{Caption: "Largest errors" + of, Head: []string{"row", "true", "predicted", "error"}}
 		for _, w := range e.Worst {
-			t.Rows = append(t.Rows, []string{fmt.Sprint(w.Number), formatNumber(w.Truth), formatNumber(w.Predicted), formatNumber(w.Predicted - w.Truth)})
+			t.Rows = append(t.Rows, []string{fmt.Sprint(w.Number), formatNumber(w.Truth), formatNumber(w.Predicted),
+				formatNumber(w.Predicted - w.Truth)})
 		}
 		s.Tables = append(s.Tables, t)
 		median, quantile95 := 0.0, 0.0
@@ -160,7 +167,8 @@ func errorSection(r result.Result) (s section) {
 				quantile95 = q.Error
 			}
 		}
-		s.Text = append(s.Text, fmt.Sprintf("Absolute error%s: median %s, 95 %% quantile %s, mean %s. Mean error (bias): %s.", of, formatNumber(median), formatNumber(quantile95), formatNumber(e.Absolute), formatNumber(e.Mean)))
+		s.Text = append(s.Text, fmt.Sprintf("Absolute error%s: median %s, 95 %% quantile %s, mean %s. Mean error (bias): %s.",
+			of, formatNumber(median), formatNumber(quantile95), formatNumber(e.Absolute), formatNumber(e.Mean)))
 	}
 	s.Sources = resultLinks("errors")
 	return s
@@ -243,9 +251,12 @@ func inputSection(r result.Result) (s section) {
 func searchSection(r result.Result) (s section) {
 	s.Title = "Search"
 	if a := r.Auto; a != nil {
-		t := table{Caption: "Rounds", Head: []string{"rows", "size", "recipes", "candidates", metricLabel(a.Score), "best", "s"}}
+		t := table{Caption: "Rounds", Head: []string{"rows", "size", "recipes", "candidates", metricLabel(a.Score), "best",
+			"s"}}
 		for _, round := range a.Rounds {
-			t.Rows = append(t.Rows, []string{formatCount(float64(round.Rows)), formatCount(float64(round.Size)), fmt.Sprint(round.Recipes), fmt.Sprint(round.Candidates), formatNumber(round.Mean), round.Best, formatStdDev(round.Seconds)})
+			t.Rows = append(t.Rows, []string{formatCount(float64(round.Rows)), formatCount(float64(round.Size)),
+				fmt.Sprint(round.Recipes), fmt.Sprint(round.Candidates), formatNumber(round.Mean), round.Best,
+				formatStdDev(round.Seconds)})
 		}
 		s.Tables = append(s.Tables, t)
 		s.Text = append(s.Text, fmt.Sprintf("%d candidates were evaluated; %s was selected.", a.Candidates, a.Recipe))
@@ -257,17 +268,20 @@ func searchSection(r result.Result) (s section) {
 		return s
 	}
 	s.Sources = append(resultLinks("search"), link{"cv_results.csv", "cv_results.csv"})
-	s.Text = append(s.Text, fmt.Sprintf("%d candidates on %d folds, %d fits, by %s: %s.", f.Candidates, f.Folds, f.Fits, metricLabel(f.Score), formatSeconds(r.Seconds.Search)))
+	s.Text = append(s.Text, fmt.Sprintf("%d candidates on %d folds, %d fits, by %s: %s.", f.Candidates, f.Folds, f.Fits,
+		metricLabel(f.Score), formatSeconds(r.Seconds.Search)))
 	if len(f.Shared) > 0 {
 		s.Text = append(s.Text, "Shared between candidates: "+strings.Join(f.Shared, ", ")+".")
 	}
 	if len(f.OnGridEdge) > 0 {
-		s.Text = append(s.Text, "The best value of "+strings.Join(f.OnGridEdge, ", ")+" is at the edge of the grid: a wider grid may improve the score.")
+		s.Text = append(s.Text, "The best value of "+strings.Join(f.OnGridEdge, ", ")+
+			" is at the edge of the grid: a wider grid may improve the score.")
 	}
 	if len(f.Rounds) > 1 {
 		t := table{Caption: "Successive halving", Head: []string{"resource", "candidates", "best", "±"}}
 		for _, round := range f.Rounds {
-			t.Rows = append(t.Rows, []string{formatCount(float64(round.Resource)), fmt.Sprint(round.Candidates), formatNumber(round.Best.Mean), formatStdDev(round.Best.Std)})
+			t.Rows = append(t.Rows, []string{formatCount(float64(round.Resource)), fmt.Sprint(round.Candidates),
+				formatNumber(round.Best.Mean), formatStdDev(round.Best.Std)})
 		}
 		s.Tables = append(s.Tables, t)
 		s.Text = append(s.Text, "Figures show the last round.")
@@ -275,7 +289,8 @@ func searchSection(r result.Result) (s section) {
 	axes := variedParams(f.All)
 	s.Figures = append(s.Figures, scorePlots(f, axes)...)
 	s.Figures = append(s.Figures, heatMaps(f, axes)...)
-	t := table{Caption: "Best candidates", Head: append([]string{"rank"}, append(slices.Clone(axes), "mean", "±", "s per fit")...)}
+	t := table{Caption: "Best candidates", Head: append([]string{"rank"},
+		append(slices.Clone(axes), "mean", "±", "s per fit")...)}
 	for _, c := range topCandidates(f.All, 10) {
 		row := []string{fmt.Sprint(c.Rank)}
 		for _, a := range axes {
@@ -366,7 +381,8 @@ func learningCurveText(l result.LearningCurve) string {
 		half, full = 1-half, 1-full
 	}
 	gain := (half - full) / math.Abs(half)
-	text := fmt.Sprintf("With half of the rows, %s is %s; with all rows, %s", metricLabel(l.Score), formatNumber(l.Scores[n-2]), formatNumber(l.Scores[n-1]))
+	text := fmt.Sprintf("With half of the rows, %s is %s; with all rows, %s", metricLabel(l.Score),
+		formatNumber(l.Scores[n-2]), formatNumber(l.Scores[n-1]))
 	switch {
 	case !(gain > 0.005):
 		return text + ". More rows are unlikely to help."
@@ -379,7 +395,8 @@ func learningCurveText(l result.LearningCurve) string {
 // dataSection describes the rows.
 func dataSection(r result.Result) (s section) {
 	s.Title = "Data"
-	s.Text = []string{fmt.Sprintf("%s training rows, %s test rows, %d inputs.", formatCount(float64(r.Rows.Train)), formatCount(float64(r.Rows.Test)), r.Features)}
+	s.Text = []string{fmt.Sprintf("%s training rows, %s test rows, %d inputs.", formatCount(float64(r.Rows.Train)),
+		formatCount(float64(r.Rows.Test)), r.Features)}
 	if n := r.Rows.Judged; n > 0 {
 		s.Text = append(s.Text, fmt.Sprintf("Training scores use a sample of %s rows.", formatCount(float64(n))))
 	}
@@ -401,9 +418,11 @@ func dataSection(r result.Result) (s section) {
 		s.Sources = resultLinks("profile")
 	}
 	if d := r.Drift; d != nil {
-		t := table{Caption: "Inputs of the test rows that differ from the training rows", Head: []string{"input", "missing", "missing in training", "unknown", "out of range", "PSI"}}
+		t := table{Caption: "Inputs of the test rows that differ from the training rows",
+			Head: []string{"input", "missing", "missing in training", "unknown", "out of range", "PSI"}}
 		for _, i := range d.Drifted() {
-			t.Rows = append(t.Rows, []string{i.Name, formatPercent(i.Missing), formatPercent(i.MissingTraining), formatPercent(i.Unknown), formatPercent(i.OutOfRange), formatNumber(i.PSI)})
+			t.Rows = append(t.Rows, []string{i.Name, formatPercent(i.Missing), formatPercent(i.MissingTraining),
+				formatPercent(i.Unknown), formatPercent(i.OutOfRange), formatNumber(i.PSI)})
 		}
 		if len(t.Rows) > 0 {
 			s.Tables, s.Sources = append(s.Tables, t), append(s.Sources, resultLinks("drift")...)

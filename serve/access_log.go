@@ -30,7 +30,8 @@ func (s *Server) Observe(ctx context.Context, a protocol.AccessRecord) {
 		level = slog.LevelError
 	}
 	s.options.AccessLog.LogAttrs(ctx, level, "request",
-		slog.String("request", a.RequestID), slog.String("remote", a.RemoteAddr), slog.String("method", a.Method), slog.String("path", a.Path[:min(len(a.Path), 256)]),
+		slog.String("request", a.RequestID), slog.String("remote", a.RemoteAddr), slog.String("method", a.Method),
+		slog.String("path", a.Path[:min(len(a.Path), 256)]),
 		slog.String("route", a.Route), slog.String("model", a.Model), status, slog.Int("rows", a.Rows),
 		slog.Int("bytes", a.Bytes), slog.Float64("seconds", took.Seconds()))
 }
@@ -38,6 +39,7 @@ func (s *Server) Observe(ctx context.Context, a protocol.AccessRecord) {
 // ReportPanic logs and counts a recovered panic and returns the error for the client.
 func (s *Server) ReportPanic(request string, value any) *Error {
 	s.metrics.panics.Inc()
-	s.options.Logger.Error("panic while handling a request", "request", request, "panic", fmt.Sprint(value), "stack", string(debug.Stack()))
+	s.options.Logger.Error("panic while handling a request", "request", request, "panic", fmt.Sprint(value), "stack",
+		string(debug.Stack()))
 	return newError(protocol.Internal, "internal server error; see the server log for request %s", request)
 }

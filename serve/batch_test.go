@@ -92,7 +92,8 @@ func TestBadRowAmongOthers(t *testing.T) {
 		bodies = append(bodies, `{"rows":[{"a":`+value+`,"b":1,"c":2}]}`)
 	}
 	atOnce(t, s, "m", bodies, func(i int, got reply) {
-		if i%4 > 0 && got.code != 200 || i%4 == 0 && (got.code != 400 || !strings.Contains(got.body, "row 0, column a: missing value")) {
+		if i%4 > 0 && got.code != 200 || i%4 == 0 && (got.code != 400 ||
+			!strings.Contains(got.body, "row 0, column a: missing value")) {
 			t.Errorf("%s: %d %s", bodies[i], got.code, got.body)
 		}
 	})

@@ -36,7 +36,8 @@ func wide(b *testing.B) *modelfile.Model {
 	}
 	rff := transformer.NewRFF()
 	rff.Features = 1024
-	f, err := pipeline.Steps(transformer.NewImpute(), transformer.NewStandardize(), rff).Then(estimator.NewRidge()).Fit(ctx, datasets.Set{X: X, Y: y, Schema: schema})
+	f, err := pipeline.Steps(transformer.NewImpute(), transformer.NewStandardize(),
+		rff).Then(estimator.NewRidge()).Fit(ctx, datasets.Set{X: X, Y: y, Schema: schema})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -18,7 +18,8 @@ import (
 // handlePost handles a request with a body of one of the given types: it reads the body, waits for
 // a slot, and sends what work writes to c.out. Work calls release before it waits for another
 // request.
-func (c *call) handlePost(work func(ctx context.Context, m *Model, leave func()) (kind []string, err error), types ...string) error {
+func (c *call) handlePost(work func(ctx context.Context, m *Model, leave func()) (kind []string, err error),
+	types ...string) error {
 	m, err := c.find()
 	if err != nil {
 		return err
@@ -57,11 +58,13 @@ func (c *call) checkBody(types ...string) error {
 		kind, params, err := mime.ParseMediaType(given)
 		charset := params["charset"]
 		if err != nil || !slices.Contains(types, kind) || charset != "" && !strings.EqualFold(charset, "utf-8") {
-			return newError(protocol.UnsupportedMediaType, "content type: must be %s in UTF-8, got %q", strings.Join(types, " or "), rowerrors.Clip(given))
+			return newError(protocol.UnsupportedMediaType, "content type: must be %s in UTF-8, got %q",
+				strings.Join(types, " or "), rowerrors.Clip(given))
 		}
 	}
 	if given := h.Get("Content-Encoding"); given != "" && given != "gzip" && given != "identity" {
-		return newError(protocol.UnsupportedMediaType, "content encoding: must be gzip or none, got %q", rowerrors.Clip(given))
+		return newError(protocol.UnsupportedMediaType, "content encoding: must be gzip or none, got %q",
+			rowerrors.Clip(given))
 	}
 	if c.r.ContentLength > c.server.options.Limits.MaxBodyBytes {
 		return c.bodyTooLarge()
@@ -70,7 +73,8 @@ func (c *call) checkBody(types ...string) error {
 }
 
 func (c *call) bodyTooLarge() error {
-	return newError(protocol.TooLarge, "body size: must be at most %d bytes; split the request", c.server.options.Limits.MaxBodyBytes)
+	return newError(protocol.TooLarge, "body size: must be at most %d bytes; split the request",
+		c.server.options.Limits.MaxBodyBytes)
 }
 
 // minBufferBytes is the initial capacity of the body buffer, in bytes.

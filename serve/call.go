@@ -58,8 +58,10 @@ func (c *call) reset(s *Server, w http.ResponseWriter, r *http.Request, to route
 // recycle returns the call to the pool unless its buffers are large.
 func (c *call) recycle() {
 	stringBytes := c.scan.Forget()
-	kept := call{body: c.body[:0], out: c.out[:0], reader: rowReader{fieldNumbers: c.reader.fieldNumbers, x: c.reader.x[:0]}, scan: c.scan}
-	if cap(kept.body) > maxPooledBytes || cap(kept.out) > maxPooledBytes || cap(kept.reader.x) > maxPooledBytes/8 || cap(kept.reader.fieldNumbers) > maxPooledBytes/8 || stringBytes > maxPooledBytes {
+	kept := call{body: c.body[:0], out: c.out[:0], reader: rowReader{fieldNumbers: c.reader.fieldNumbers,
+		x: c.reader.x[:0]}, scan: c.scan}
+	if cap(kept.body) > maxPooledBytes || cap(kept.out) > maxPooledBytes || cap(kept.reader.x) > maxPooledBytes/8 ||
+		cap(kept.reader.fieldNumbers) > maxPooledBytes/8 || stringBytes > maxPooledBytes {
 		return
 	}
 	*c = kept

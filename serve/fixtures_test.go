@@ -77,7 +77,8 @@ func steps(schema datasets.Schema) []transformer.Fitter {
 		return []transformer.Fitter{transformer.NewImpute(), transformer.NewStandardize(), rff}
 	}
 	return []transformer.Fitter{pipeline.NewColumns(
-		pipeline.Group{Name: "numeric", Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewImpute(), transformer.NewStandardize())},
+		pipeline.Group{Name: "numeric", Select: []string{"numeric"},
+			Steps: pipeline.Steps(transformer.NewImpute(), transformer.NewStandardize())},
 		pipeline.Group{Name: "categorical", Select: []string{"categorical"}, Steps: pipeline.Steps(transformer.NewOneHot())},
 	), rff}
 }

@@ -20,9 +20,11 @@ func FuzzBodies(f *testing.F) {
 	f.Add(`{"rows":[`+good+`]}`, "")
 	f.Add(x(`"shape":[1,3],"datatype":"FP32","data":[1,[2],3]`), "")
 	f.Add(x(`"shape":[1,3],"datatype":"UINT8","parameters":{"binary_data_size":3}`), "abc")
-	f.Add(`{"inputs":[{"name":"city","shape":[1],"datatype":"BYTES","parameters":{"binary_data_size":6}}]}`, "\x02\x00\x00\x00ab")
+	f.Add(`{"inputs":[{"name":"city","shape":[1],"datatype":"BYTES","parameters":{"binary_data_size":6}}]}`,
+		"\x02\x00\x00\x00ab")
 	f.Fuzz(func(t *testing.T, body, binary string) {
-		for _, path := range []string{"/v1/models/chance:predict", "/v1/models/nrent:predict", infer, "/v2/models/chance/infer"} {
+		for _, path := range []string{"/v1/models/chance:predict", "/v1/models/nrent:predict", infer,
+			"/v2/models/chance/infer"} {
 			sent, header := body, []string{"Content-Type", "application/json"}
 			if binary != "" && strings.HasSuffix(path, "infer") {
 				sent, header = body+binary, append(header, "Inference-Header-Content-Length", strconv.Itoa(len(body)))

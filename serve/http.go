@@ -107,7 +107,8 @@ func (c *call) check() error {
 	if method == "" {
 		method, allowed = http.MethodGet, "GET, HEAD"
 	}
-	if c.route.mounted || c.route.name == noRoute.name || c.r.Method == method || method == http.MethodGet && c.r.Method == http.MethodHead {
+	if c.route.mounted || c.route.name == noRoute.name || c.r.Method == method || method == http.MethodGet &&
+		c.r.Method == http.MethodHead {
 		return nil
 	}
 	c.w.Header().Set("Allow", allowed)

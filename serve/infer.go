@@ -54,7 +54,8 @@ func (a *Admission) Infer(ctx context.Context, r *protocol.InferRequest) (*proto
 func (s *Server) Predict(ctx context.Context, m *Model, rows []float64) (p estimator.Prediction, err error) {
 	n := len(rows) / max(m.Encoding.Width, 1)
 	if n > s.options.Limits.MaxRows {
-		return p, newError(protocol.TooLarge, "number of rows: must be at most %d; split the request", s.options.Limits.MaxRows)
+		return p, newError(protocol.TooLarge, "number of rows: must be at most %d; split the request",
+			s.options.Limits.MaxRows)
 	}
 	ctx, leave, err := s.limiter.acquire(ctx)
 	if err != nil {
@@ -73,7 +74,8 @@ func (s *Server) Predict(ctx context.Context, m *Model, rows []float64) (p estim
 }
 
 // infer handles a request that holds a slot. It calls leave before it waits for another request.
-func (a *Admission) infer(ctx context.Context, m *Model, r *protocol.InferRequest, leave func()) (*protocol.InferResponse, error) {
+func (a *Admission) infer(ctx context.Context, m *Model, r *protocol.InferRequest,
+	leave func()) (*protocol.InferResponse, error) {
 	specs, err := m.outputTensors.selected(r.Outputs)
 	if err != nil {
 		return nil, err
@@ -102,7 +104,8 @@ func (a *Admission) infer(ctx context.Context, m *Model, r *protocol.InferReques
 }
 
 // predict reserves memory for the response, predicts n rows and counts them.
-func (a *Admission) predict(ctx context.Context, m *Model, rows []float64, n int, leave func()) (estimator.Prediction, error) {
+func (a *Admission) predict(ctx context.Context, m *Model, rows []float64, n int, leave func()) (estimator.Prediction,
+	error) {
 	if err := a.Reserve(int64(n) * m.outputTensors.bytes()); err != nil {
 		return estimator.Prediction{}, err
 	}

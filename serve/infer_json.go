@@ -32,31 +32,32 @@ const maxTensors = 1 << 16
 // read parses the request.
 func (r *inferReader) read() error {
 	var keys keySet
-	err := r.Object(`an object such as {"inputs": [{"name": …, "shape": …, "datatype": …, "data": …}]}`, func(key []byte) error {
-		if err := keys.add(r.JSON, key); err != nil {
-			return err
-		}
-		switch string(key) {
-		case "id":
-			return r.readString("id", &r.request.ID)
-		case "model_name": // sent by the KServe client
-			return r.readString("model_name", &r.request.Model)
-		case "model_version":
-			return r.readString("model_version", &r.request.Version)
-		case "parameters":
-			return r.parameters("the request", func(name string, kind jsonscan.Kind, v []byte) {
-				if name == "binary_data_output" {
-					r.binaryOutput = r.boolParameter(name, kind, v)
-				}
-			})
-		case "inputs":
-			return r.Array("an array of inputs", func(int) error { return r.input() })
-		case "outputs":
-			return r.Array("an array of outputs", func(int) error { return r.output() })
-		}
-		r.errs.Add("key: must be id, parameters, inputs or outputs, got %s", rowerrors.Quote(key))
-		return r.Skip()
-	})
+	err := r.Object(`an object such as {"inputs": [{"name": …, "shape": …, "datatype": …, "data": …}]}`,
+		func(key []byte) error {
+			if err := keys.add(r.JSON, key); err != nil {
+				return err
+			}
+			switch string(key) {
+			case "id":
+				return r.readString("id", &r.request.ID)
+			case "model_name": // sent by the KServe client
+				return r.readString("model_name", &r.request.Model)
+			case "model_version":
+				return r.readString("model_version", &r.request.Version)
+			case "parameters":
+				return r.parameters("the request", func(name string, kind jsonscan.Kind, v []byte) {
+					if name == "binary_data_output" {
+						r.binaryOutput = r.boolParameter(name, kind, v)
+					}
+				})
+			case "inputs":
+				return r.Array("an array of inputs", func(int) error { return r.input() })
+			case "outputs":
+				return r.Array("an array of outputs", func(int) error { return r.output() })
+			}
+			r.errs.Add("key: must be id, parameters, inputs or outputs, got %s", rowerrors.Quote(key))
+			return r.Skip()
+		})
 	if err == nil {
 		err = r.End()
 	}
@@ -195,7 +196,8 @@ func (r *inferReader) input() error {
 				}
 			})
 		}
-		r.errs.Add("input %q: key must be name, shape, datatype, data or parameters, got %s", rowerrors.Clip(t.Name), rowerrors.Quote(key))
+		r.errs.Add("input %q: key must be name, shape, datatype, data or parameters, got %s", rowerrors.Clip(t.Name),
+			rowerrors.Quote(key))
 		return r.Skip()
 	})
 	if err != nil {
@@ -253,7 +255,8 @@ func (r *inferReader) readData(t *protocol.Tensor, data int, size int64) error {
 	case t.Shape == nil:
 		r.errs.Add("input %q has no shape", rowerrors.Clip(t.Name))
 	case !t.Datatype.Known():
-		r.errs.Add("input %q: datatype must be %s, got %q", rowerrors.Clip(t.Name), protocol.DatatypeNames, rowerrors.Clip(string(t.Datatype)))
+		r.errs.Add("input %q: datatype must be %s, got %q", rowerrors.Clip(t.Name), protocol.DatatypeNames,
+			rowerrors.Clip(string(t.Datatype)))
 	case err != nil:
 		r.errs.Add("%v", err)
 	case data >= 0 && size >= 0:
@@ -278,7 +281,8 @@ func (r *inferReader) readJSONData(t *protocol.Tensor, n, at int) error {
 	r.Go(at)
 	defer r.Go(end)
 	if most := (end - at + 1) / 2; n > most { // an element and a comma take at least two bytes
-		r.errs.Add("input %q: data must have %d elements for shape %v, got fewer", rowerrors.Clip(t.Name), n, t.ClippedShape())
+		r.errs.Add("input %q: data must have %d elements for shape %v, got fewer", rowerrors.Clip(t.Name), n,
+			t.ClippedShape())
 		return nil
 	}
 	if err := r.memory.reserve(24 * int64(n)); err != nil {
@@ -304,7 +308,8 @@ func (r *inferReader) elements(t *protocol.Tensor, n int) error {
 		}
 		i := len(t.Numbers) + len(t.Strings)
 		if i == n {
-			r.errs.Add("input %q: data must have %d elements for shape %v, got more", rowerrors.Clip(t.Name), n, t.ClippedShape())
+			r.errs.Add("input %q: data must have %d elements for shape %v, got more", rowerrors.Clip(t.Name), n,
+				t.ClippedShape())
 			t.Numbers, t.Strings = t.Numbers[:0], t.Strings[:0]
 			return r.Wrong("too many elements")
 		}
@@ -334,7 +339,8 @@ func (r *inferReader) element(t *protocol.Tensor, i int, kind jsonscan.Kind, v [
 		if x, finite := parseNumber(v); finite {
 			return x
 		}
-		r.errs.Add("input %q: element %d must be a number of magnitude at most 1.8e308, got %s", rowerrors.Clip(t.Name), i, rowerrors.Clip(v))
+		r.errs.Add("input %q: element %d must be a number of magnitude at most 1.8e308, got %s", rowerrors.Clip(t.Name), i,
+			rowerrors.Clip(v))
 		return 0
 	}
 	r.errs.Add("input %q: element %d must be a number, got %s", rowerrors.Clip(t.Name), i, kind)

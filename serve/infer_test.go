@@ -118,7 +118,8 @@ func TestInferAnswersWhatTheModelSays(t *testing.T) {
 		data := rows(m.Schema, 7, rng)
 		want := outputsOf(t, m, data)
 		for _, column := range []bool{false, true} {
-			answer, err := inferDirect(s, &protocol.InferRequest{Model: name, Version: "1", ID: "x", Inputs: tensorsOf(data, column)})
+			answer, err := inferDirect(s, &protocol.InferRequest{Model: name, Version: "1", ID: "x",
+				Inputs: tensorsOf(data, column)})
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -140,7 +141,8 @@ func TestInferAnswersWhatTheModelSays(t *testing.T) {
 					body, length := inferBody(tensorsOf(data, column), binaryIn, binaryOut)
 					header := []string{"Content-Type", "application/json"}
 					if binaryIn {
-						header = []string{"Content-Type", "application/octet-stream", "Inference-Header-Content-Length", strconv.Itoa(length)}
+						header = []string{"Content-Type", "application/octet-stream", "Inference-Header-Content-Length",
+							strconv.Itoa(length)}
 					}
 					got := ask(s, "POST", "/v2/models/"+name+"/infer", body, header...)
 					compare(t, fmt.Sprintf("%s, binary %v %v", name, binaryIn, binaryOut), parseInfer(t, got), want)
@@ -186,7 +188,8 @@ func inferBody(inputs []protocol.Tensor, binaryIn, binaryOut bool) (body string,
 		}
 		list = append(list, input)
 	}
-	text, err := json.Marshal(map[string]any{"inputs": list, "parameters": map[string]any{"binary_data_output": binaryOut, "other": 1}})
+	text, err := json.Marshal(map[string]any{"inputs": list, "parameters": map[string]any{"binary_data_output": binaryOut,
+		"other": 1}})
 	if err != nil {
 		panic(err)
 	}
@@ -281,7 +284,8 @@ func TestInferTakesAMatrix(t *testing.T) {
 		check := func(what string, got reply) {
 			t.Helper()
 			out := parseInfer(t, got)
-			if len(out) != 1 || out[0].Name != "value" || !slices.Equal(out[0].Shape, []int64{2}) || out[0].Numbers[0] != want[0].Value || out[0].Numbers[1] != want[1].Value {
+			if len(out) != 1 || out[0].Name != "value" || !slices.Equal(out[0].Shape, []int64{2}) ||
+				out[0].Numbers[0] != want[0].Value || out[0].Numbers[1] != want[1].Value {
 				t.Errorf("%s %s: %s, want %v", c.datatype, what, got.body, want)
 			}
 		}
@@ -289,10 +293,12 @@ func TestInferTakesAMatrix(t *testing.T) {
 		check("as JSON", ask(s, "POST", "/v2/models/nrent/infer", body))
 		if c.raw != nil {
 			head := fmt.Sprintf(`{"inputs":[{"name":"X","shape":[2,3],"datatype":"%s","parameters":{"binary_data_size":%d}}],"outputs":[{"name":"value","parameters":{"binary_data":true}}]}`, c.datatype, len(c.raw))
-			check("as bytes", ask(s, "POST", "/v2/models/nrent/infer", head+string(c.raw), "Inference-Header-Content-Length", strconv.Itoa(len(head))))
+			check("as bytes", ask(s, "POST", "/v2/models/nrent/infer", head+string(c.raw), "Inference-Header-Content-Length",
+				strconv.Itoa(len(head))))
 		}
 	}
-	for _, d := range []protocol.Datatype{protocol.Uint8, protocol.Uint16, protocol.Uint32, protocol.Uint64, protocol.Bool} {
+	for _, d := range []protocol.Datatype{protocol.Uint8, protocol.Uint16, protocol.Uint32, protocol.Uint64,
+		protocol.Bool} {
 		body := fmt.Sprintf(`{"id":"\u00e4","inputs":[{"name":"X","shape":[1,3],"datatype":"%s","data":[1,0,1]}]}`, d)
 		want, err := fitted()["nrent"].PredictRows(ctx, []map[string]any{{"a": 1, "b": 0, "c": 1}})
 		if err != nil {
@@ -315,13 +321,16 @@ func TestInferCodesAsRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, age := range []string{`"datatype":"FP64","data":[null,2]`, `"datatype":"INT32","data":[null,2]`, `"datatype":"BYTES","data":["NA","2.0"]`} {
-		body := `{"inputs":[{"name":"age","shape":[2],` + age + `},{"name":"city","shape":[2,1],"datatype":"BYTES","data":["?","unheard of"]},
+	for _, age := range []string{`"datatype":"FP64","data":[null,2]`, `"datatype":"INT32","data":[null,2]`,
+		`"datatype":"BYTES","data":["NA","2.0"]`} {
+		body := `{"inputs":[{"name":"age","shape":[2],` + age +
+			`},{"name":"city","shape":[2,1],"datatype":"BYTES","data":["?","unheard of"]},
 			{"name":"zip","shape":[2],"datatype":"INT64","data":[20,7]},{"name":"member","shape":[2],"datatype":"BOOL","data":[true,false]},
 			{"name":"sold","shape":[2],"datatype":"BYTES","data":["2003-05-17",""]},{"name":"size","shape":[2],"datatype":"BYTES","data":["4",null]}],
 			"outputs":[{"name":"probabilities"}]}`
 		out := parseInfer(t, ask(s, "POST", "/v2/models/chance/infer", body))
-		if len(out) != 1 || len(out[0].Numbers) != 4 || out[0].Numbers[1] != want[0].Probabilities[`y"es`] || out[0].Numbers[3] != want[1].Probabilities[`y"es`] {
+		if len(out) != 1 || len(out[0].Numbers) != 4 || out[0].Numbers[1] != want[0].Probabilities[`y"es`] ||
+			out[0].Numbers[3] != want[1].Probabilities[`y"es`] {
 			t.Errorf("%s: %+v, want %+v", age, out, want)
 		}
 	}

@@ -33,13 +33,15 @@ func (c inputs) specs() (out []protocol.TensorSpec) {
 // isMatrix reports whether the only input is the matrix of all columns.
 func (c inputs) isMatrix(tensors []protocol.Tensor) bool {
 	_, column := c.Find([]byte(matrixInput))
-	return len(tensors) == 1 && tensors[0].Name == matrixInput && c.Numeric && !column && tensors[0].Datatype != protocol.Bytes
+	return len(tensors) == 1 && tensors[0].Name == matrixInput && c.Numeric && !column &&
+		tensors[0].Datatype != protocol.Bytes
 }
 
 // describeExpected describes the valid inputs, for messages.
 func (c inputs) describeExpected() string {
 	if c.Numeric {
-		return fmt.Sprintf("one tensor %s of shape [rows, %d], or a tensor of shape [rows] or [rows, 1] for each column: %s", matrixInput, c.Width, c.Names())
+		return fmt.Sprintf("one tensor %s of shape [rows, %d], or a tensor of shape [rows] or [rows, 1] for each column: %s",
+			matrixInput, c.Width, c.Names())
 	}
 	return "a tensor of shape [rows] or [rows, 1] for each column: " + c.Names()
 }

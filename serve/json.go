@@ -9,7 +9,8 @@ import (
 
 // parseNumber parses a JSON number and reports whether it is finite.
 func parseNumber(text []byte) (float64, bool) {
-	v, err := strconv.ParseFloat(unsafe.String(unsafe.SliceData(text), len(text)), 64) // ParseFloat does not retain the string
+	// ParseFloat does not retain the string
+	v, err := strconv.ParseFloat(unsafe.String(unsafe.SliceData(text), len(text)), 64)
 	return v, err == nil && !math.IsInf(v, 0)
 }
 

@@ -25,14 +25,17 @@ type Limits struct {
 // withDefaults replaces zeros by the defaults.
 func (l Limits) withDefaults() Limits {
 	return Limits{
-		MaxBodyBytes: cmp.Or(l.MaxBodyBytes, 8<<20), MaxRows: cmp.Or(l.MaxRows, 10_000), Timeout: cmp.Or(l.Timeout, 10*time.Second),
-		MaxConcurrent: cmp.Or(l.MaxConcurrent, 2*runtime.GOMAXPROCS(0)), MaxQueued: cmp.Or(l.MaxQueued, 256), MaxMemoryBytes: cmp.Or(l.MaxMemoryBytes, 256<<20),
+		MaxBodyBytes: cmp.Or(l.MaxBodyBytes, 8<<20), MaxRows: cmp.Or(l.MaxRows, 10_000),
+		Timeout:       cmp.Or(l.Timeout, 10*time.Second),
+		MaxConcurrent: cmp.Or(l.MaxConcurrent, 2*runtime.GOMAXPROCS(0)), MaxQueued: cmp.Or(l.MaxQueued, 256),
+		MaxMemoryBytes: cmp.Or(l.MaxMemoryBytes, 256<<20),
 	}
 }
 
 // check rejects negative limits.
 func (l Limits) check() error {
-	if l.MaxBodyBytes < 0 || l.MaxRows < 0 || l.Timeout < 0 || l.MaxConcurrent < 0 || l.MaxQueued < 0 || l.MaxMemoryBytes < 0 {
+	if l.MaxBodyBytes < 0 || l.MaxRows < 0 || l.Timeout < 0 || l.MaxConcurrent < 0 || l.MaxQueued < 0 ||
+		l.MaxMemoryBytes < 0 {
 		return errors.New("serve: limits must be ≥ 0; 0 selects the default")
 	}
 	return nil
@@ -112,7 +115,8 @@ func (r *reservation) reserve(bytes int64) error {
 	}
 	if r.limiter.memory.Add(bytes) > r.limiter.limits.MaxMemoryBytes {
 		r.limiter.memory.Add(-bytes)
-		return r.limiter.reject(&Error{Code: protocol.ResourceExhausted, Message: "other requests have the server's memory for requests; ask again later", RetryAfter: retryDelay})
+		return r.limiter.reject(&Error{Code: protocol.ResourceExhausted,
+			Message: "other requests have the server's memory for requests; ask again later", RetryAfter: retryDelay})
 	}
 	r.bytes += bytes
 	return nil

@@ -114,12 +114,14 @@ func TestTooManyRequestsAreTurnedAway(t *testing.T) {
 	})
 	for _, path := range []string{"/v1/models/m:predict", "/v2/models/m/infer"} {
 		got := ask(s, "POST", path, "this is not read")
-		if got.code != http.StatusTooManyRequests || got.header.Get("Retry-After") != "1" || !strings.Contains(got.body, "too many queued requests") {
+		if got.code != http.StatusTooManyRequests || got.header.Get("Retry-After") != "1" ||
+			!strings.Contains(got.body, "too many queued requests") {
 			t.Errorf("%s: %d %s", path, got.code, got.body)
 		}
 	}
 	var full *serve.Error
-	if _, err := inferDirect(s, &protocol.InferRequest{Model: "m"}); !errors.As(err, &full) || full.Code != protocol.ResourceExhausted || full.Code.GRPC() != 8 {
+	if _, err := inferDirect(s, &protocol.InferRequest{Model: "m"}); !errors.As(err, &full) ||
+		full.Code != protocol.ResourceExhausted || full.Code.GRPC() != 8 {
 		t.Errorf("%v", err)
 	}
 	if got := ask(s, "GET", "/v2/health/ready", ""); got.code != 200 {
@@ -136,7 +138,9 @@ func TestTooManyRequestsAreTurnedAway(t *testing.T) {
 		t.Errorf("%d of 5 were answered", answered.Load())
 	}
 	metrics := ask(s, "GET", "/metrics", "").body
-	for _, want := range []string{`bochner_rejected_total{reason="exhausted"} 3`, `bochner_requests_total{code="429",model="m",route="infer"} 1`, `bochner_rows_total{model="m"} 5`, "bochner_requests_waiting 0\n", "bochner_requests_in_flight 0\n"} {
+	for _, want := range []string{`bochner_rejected_total{reason="exhausted"} 3`,
+		`bochner_requests_total{code="429",model="m",route="infer"} 1`, `bochner_rows_total{model="m"} 5`,
+		"bochner_requests_waiting 0\n", "bochner_requests_in_flight 0\n"} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("the metrics have no %s", want)
 		}
@@ -156,7 +160,8 @@ func TestTimeOfRequests(t *testing.T) {
 		r := <-codes
 		got[r.code] = r.body
 	}
-	if !strings.Contains(got[504], "exceeded the server's timeout") || len(got) == 2 && !strings.Contains(got[503], "timed out in the queue") {
+	if !strings.Contains(got[504], "exceeded the server's timeout") || len(got) == 2 &&
+		!strings.Contains(got[503], "timed out in the queue") {
 		t.Error(got)
 	}
 	gone, cancel := context.WithCancel(ctx)
@@ -171,10 +176,13 @@ func TestTimeOfRequests(t *testing.T) {
 func TestMemoryOfRequests(t *testing.T) {
 	s := started(t, serve.Options{Limits: serve.Limits{MaxMemoryBytes: 500_000, MaxBodyBytes: 1 << 20}})
 	long := `{"rows":[` + strings.Repeat(`{"a":1,"b":2,"c":3},`, 12000) + `{"a":1,"b":2,"c":3}]}`
-	if got := ask(s, "POST", "/v1/models/nrent:predict", long); got.code != 413 || !strings.Contains(got.body, "request memory: must be at most") {
+	if got := ask(s, "POST", "/v1/models/nrent:predict", long); got.code != 413 ||
+		!strings.Contains(got.body, "request memory: must be at most") {
 		t.Errorf("%d %s", got.code, got.body)
 	}
-	if got := ask(s, "POST", "/v2/models/nrent/infer", `{"inputs":[{"name":"X","shape":[9000,3],"datatype":"INT8","data":[`+strings.Repeat("0,", 26999)+`0]}]}`); got.code != 413 {
+	if got := ask(s, "POST", "/v2/models/nrent/infer",
+		`{"inputs":[{"name":"X","shape":[9000,3],"datatype":"INT8","data":[`+strings.Repeat("0,", 26999)+
+			`0]}]}`); got.code != 413 {
 		t.Errorf("%d %s", got.code, got.body)
 	}
 	reader, writer := io.Pipe() // a body of which most does not come
@@ -188,7 +196,8 @@ func TestMemoryOfRequests(t *testing.T) {
 		held, err := strconv.ParseFloat(value, 64)
 		return err == nil && held >= 200_000
 	})
-	if got := ask(s, "POST", "/v1/models/nrent:predict", short); got.code != 429 || !strings.Contains(got.body, "other requests have the server's memory") {
+	if got := ask(s, "POST", "/v1/models/nrent:predict", short); got.code != 429 ||
+		!strings.Contains(got.body, "other requests have the server's memory") {
 		t.Errorf("%d %s", got.code, got.body)
 	}
 	writer.CloseWithError(io.ErrUnexpectedEOF)
@@ -222,8 +231,10 @@ func TestFaultsOfModels(t *testing.T) {
 		code int
 		text string
 	}{
-		"0": {200, `[{"value":0}]`}, "1": {500, "internal server error; see the server log for request mine"}, "2": {500, "out of order"},
-		"3": {400, "row 0: the prediction is not finite"}, "4": {400, "row 0, column x0: too large"}, "5": {200, `[{"value":5}]`},
+		"0": {200, `[{"value":0}]`}, "1": {500, "internal server error; see the server log for request mine"},
+		"2": {500, "out of order"},
+		"3": {400, "row 0: the prediction is not finite"}, "4": {400, "row 0, column x0: too large"},
+		"5": {200, `[{"value":5}]`},
 	} {
 		got := ask(s, "POST", "/v1/models/m:predict", `{"rows":[{"x0":`+value+`}]}`, "X-Request-Id", "mine")
 		if got.code != want.code || !strings.Contains(got.body, want.text) {
@@ -231,12 +242,14 @@ func TestFaultsOfModels(t *testing.T) {
 		}
 	}
 	metrics := ask(s, "GET", "/metrics", "").body
-	for _, want := range []string{"bochner_panics_total 1\n", "bochner_requests_in_flight 0\n", "bochner_request_memory_bytes 0\n"} {
+	for _, want := range []string{"bochner_panics_total 1\n", "bochner_requests_in_flight 0\n",
+		"bochner_request_memory_bytes 0\n"} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("the metrics have no %s", want)
 		}
 	}
-	if text := log.String(); !strings.Contains(text, `panic=broken`) || !strings.Contains(text, "limits_test.go") || !strings.Contains(text, "request=mine") {
+	if text := log.String(); !strings.Contains(text, `panic=broken`) || !strings.Contains(text, "limits_test.go") ||
+		!strings.Contains(text, "request=mine") {
 		t.Error(text)
 	}
 }
@@ -257,7 +270,8 @@ func TestAccessLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		id := got.header.Get("X-Request-Id")
-		if line.Request != id || line.Route != "predict" || line.Model != "m" || line.Method != "POST" || line.Path != "/v1/models/m:predict" || line.Status != 200 || line.Rows != 1 || line.Seconds <= 0 {
+		if line.Request != id || line.Route != "predict" || line.Model != "m" || line.Method != "POST" ||
+			line.Path != "/v1/models/m:predict" || line.Status != 200 || line.Rows != 1 || line.Seconds <= 0 {
 			t.Errorf("%s", log.String())
 		}
 		if given == "order-7" != (id == given) || id == "" {
@@ -373,7 +387,8 @@ func TestEndHasALimit(t *testing.T) {
 	}()
 	until(t, func() bool { return m.at.Load() == 1 })
 	end()
-	if err := <-ended; err == nil || !strings.Contains(err.Error(), "1 requests not completed within the shutdown timeout of 20ms") {
+	if err := <-ended; err == nil || !strings.Contains(err.Error(),
+		"1 requests not completed within the shutdown timeout of 20ms") {
 		t.Errorf("error %v", err)
 	}
 	if err := <-lost; err == nil {

@@ -35,14 +35,16 @@ const maxHeaderBytes = 16 << 10
 // withDefaults replaces zeros by the defaults.
 func (o ListenOptions) withDefaults() ListenOptions {
 	o.MaxConnections = cmp.Or(o.MaxConnections, 1024)
-	o.ReadHeaderTimeout, o.ReadTimeout, o.WriteTimeout = cmp.Or(o.ReadHeaderTimeout, 5*time.Second), cmp.Or(o.ReadTimeout, 30*time.Second), cmp.Or(o.WriteTimeout, time.Minute)
+	o.ReadHeaderTimeout, o.ReadTimeout, o.WriteTimeout = cmp.Or(o.ReadHeaderTimeout, 5*time.Second),
+		cmp.Or(o.ReadTimeout, 30*time.Second), cmp.Or(o.WriteTimeout, time.Minute)
 	o.IdleTimeout, o.ShutdownTimeout = cmp.Or(o.IdleTimeout, 2*time.Minute), cmp.Or(o.ShutdownTimeout, 30*time.Second)
 	return o
 }
 
 // check rejects invalid options.
 func (o ListenOptions) check() error {
-	if o.MaxConnections < 0 || o.ReadHeaderTimeout < 0 || o.ReadTimeout < 0 || o.WriteTimeout < 0 || o.IdleTimeout < 0 || o.DrainDelay < 0 || o.ShutdownTimeout < 0 {
+	if o.MaxConnections < 0 || o.ReadHeaderTimeout < 0 || o.ReadTimeout < 0 || o.WriteTimeout < 0 || o.IdleTimeout < 0 ||
+		o.DrainDelay < 0 || o.ShutdownTimeout < 0 {
 		return errors.New("serve: durations and MaxConnections must be ≥ 0")
 	}
 	if (o.CertFile == "") != (o.KeyFile == "") {
@@ -55,7 +57,8 @@ func (o ListenOptions) check() error {
 // not ready for o.DrainDelay, and pending requests have o.ShutdownTimeout to complete. Open
 // receives the options with defaults and the TLS configuration, nil without a certificate; name is
 // the ALPN protocol.
-func (s *Server) Run(ctx context.Context, o ListenOptions, name string, open func(o ListenOptions, config *tls.Config) protocol.Transport) error {
+func (s *Server) Run(ctx context.Context, o ListenOptions, name string,
+	open func(o ListenOptions, config *tls.Config) protocol.Transport) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -90,7 +93,8 @@ func (s *Server) Run(ctx context.Context, o ListenOptions, name string, open fun
 	grace, stop := context.WithTimeout(context.Background(), o.ShutdownTimeout)
 	defer stop()
 	if err := p.Shutdown(grace); err != nil {
-		return fmt.Errorf("serve: %d requests not completed within the shutdown timeout of %v", s.limiter.admitted.Load(), o.ShutdownTimeout)
+		return fmt.Errorf("serve: %d requests not completed within the shutdown timeout of %v", s.limiter.admitted.Load(),
+			o.ShutdownTimeout)
 	}
 	s.options.Logger.Info("server stopped", "protocol", name)
 	return nil
@@ -102,8 +106,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, o ListenOptions) err
 	defer l.Close()
 	return s.Run(ctx, o, "http/1.1", func(o ListenOptions, config *tls.Config) protocol.Transport {
 		p := &httpProtocol{limited: newListener(l, o.MaxConnections), Server: http.Server{
-			Handler: o.Handler, ReadHeaderTimeout: o.ReadHeaderTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
-			MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(s.options.Logger.Handler(), slog.LevelWarn), Protocols: new(http.Protocols),
+			Handler: o.Handler, ReadHeaderTimeout: o.ReadHeaderTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout,
+			IdleTimeout:    o.IdleTimeout,
+			MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(s.options.Logger.Handler(), slog.LevelWarn),
+			Protocols: new(http.Protocols),
 		}}
 		p.Protocols.SetHTTP1(true)
 		if p.Handler == nil {

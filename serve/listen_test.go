@@ -27,7 +27,8 @@ func certify(t *testing.T, dir, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	about := x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, NotAfter: time.Now().Add(time.Hour)}
+	about := x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
+		NotAfter: time.Now().Add(time.Hour)}
 	cert, err := x509.CreateCertificate(rand.Reader, &about, &about, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +53,8 @@ func TestTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := listen(t, s, serve.ListenOptions{CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key")})
+	addr := listen(t, s, serve.ListenOptions{CertFile: filepath.Join(dir, "tls.crt"),
+		KeyFile: filepath.Join(dir, "tls.key")})
 	name := func() string {
 		t.Helper()
 		c, err := tls.Dial("tcp", addr, &tls.Config{InsecureSkipVerify: true})
@@ -190,7 +192,8 @@ func TestWaitingConnectionsAreAnswered(t *testing.T) {
 
 // Shutdown ends in time although all connection slots are in use.
 func TestEndWithoutSlots(t *testing.T) {
-	addr, stop, done := begin(t, started(t, serve.Options{}), serve.ListenOptions{MaxConnections: 1, ShutdownTimeout: 50 * time.Millisecond})
+	addr, stop, done := begin(t, started(t, serve.Options{}), serve.ListenOptions{MaxConnections: 1,
+		ShutdownTimeout: 50 * time.Millisecond})
 	for range 3 {
 		c, err := net.Dial("tcp", addr)
 		if err != nil {

@@ -46,21 +46,28 @@ func newServerMetrics(version string, g *limiter, ready func() error) *serverMet
 			Namespace: "bochner", Name: "request_seconds", Help: "Time from the request's head to its answer, by route.",
 			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"route"}),
-		rows:       counter("rows_total", "Rows predicted, by model.", "model"),
-		rejections: counter("rejected_total", "Requests turned away because there were too many (exhausted) or the server ended (unavailable).", "reason"),
-		panics:     prometheus.NewCounter(prometheus.CounterOpts(name("panics_total", "Requests in which the program failed."))),
-		loads:      counter("model_loads_total", "Tries to load a model file, by what became of them: loaded or failed.", "model", "version", "result"),
-		loadTime:   gauge("model_load_seconds", "Time that the last try to load the model took.", "model", "version"),
-		loadedAt:   gauge("model_loaded_timestamp_seconds", "When the model that is served was loaded.", "model", "version"),
-		fileValid:  gauge("model_file_good", "1 if the model file could be loaded as it is now, else 0: then the model before is served, if there was one.", "model", "version"),
+		rows: counter("rows_total", "Rows predicted, by model.", "model"),
+		rejections: counter("rejected_total",
+			"Requests turned away because there were too many (exhausted) or the server ended (unavailable).", "reason"),
+		panics: prometheus.NewCounter(prometheus.CounterOpts(name("panics_total",
+			"Requests in which the program failed."))),
+		loads: counter("model_loads_total", "Tries to load a model file, by what became of them: loaded or failed.",
+			"model", "version", "result"),
+		loadTime: gauge("model_load_seconds", "Time that the last try to load the model took.", "model", "version"),
+		loadedAt: gauge("model_loaded_timestamp_seconds", "When the model that is served was loaded.", "model", "version"),
+		fileValid: gauge("model_file_good",
+			"1 if the model file could be loaded as it is now, else 0: then the model before is served, if there was one.",
+			"model", "version"),
 	}
 	build := gauge("build_info", "1, with the versions of the program and of Go.", "version", "go")
 	build.WithLabelValues(version, runtime.Version()).Set(1)
 	c.collectors = []prometheus.Collector{
 		c.requests, c.seconds, c.rows, c.rejections, c.panics, c.loads, c.loadTime, c.loadedAt, c.fileValid, build,
-		now("requests_in_flight", "Requests that have come and are not answered.", func() float64 { return float64(g.admitted.Load()) }),
+		now("requests_in_flight", "Requests that have come and are not answered.",
+			func() float64 { return float64(g.admitted.Load()) }),
 		now("requests_waiting", "Requests that wait for their turn.", func() float64 { return float64(g.queue.Queued()) }),
-		now("request_memory_bytes", "Memory that bodies, rows and answers of requests have.", func() float64 { return float64(g.memory.Load()) }),
+		now("request_memory_bytes", "Memory that bodies, rows and answers of requests have.",
+			func() float64 { return float64(g.memory.Load()) }),
 		now("ready", "1 if the server is ready, else 0.", func() float64 {
 			if ready() != nil {
 				return 0

@@ -43,10 +43,12 @@ func newModel(name, version string, file *modelfile.Model) (*Model, error) {
 		return nil, fmt.Errorf("serve: cannot decode the data section: %w", err)
 	}
 	ignored := slices.Concat([]string(data.Target), []string{data.Weight, data.Group}, data.Drop)
-	m := &Model{Name: name, Version: version, LoadedAt: time.Now(), File: file, Encoding: rowencoding.New(file.Schema, p.InputWidth(), data.CSV.Missing, data.Dates, ignored...)}
+	m := &Model{Name: name, Version: version, LoadedAt: time.Now(), File: file,
+		Encoding: rowencoding.New(file.Schema, p.InputWidth(), data.CSV.Missing, data.Dates, ignored...)}
 	m.Encoding.Index()
 	m.Classes = estimator.OutputsOf(file.Predictor).Classes
-	if m.empty, err = estimator.Predict(context.Background(), file.Predictor, &mat.Dense{}, estimator.Request{}); err != nil {
+	if m.empty, err = estimator.Predict(context.Background(), file.Predictor, &mat.Dense{},
+		estimator.Request{}); err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}
 	m.outputTensors = newOutputs(m.empty, file.Task, m.Classes, len(file.Schema.Targets))
@@ -92,7 +94,8 @@ func (m *Model) predict(ctx context.Context, rows []float64, n int, wait func())
 		return p, err
 	}
 	if i := nonFiniteRow(p); i >= 0 {
-		return p, newError(protocol.InvalidArgument, "row %d: the prediction is not finite; the input values are too large", i)
+		return p, newError(protocol.InvalidArgument, "row %d: the prediction is not finite; the input values are too large",
+			i)
 	}
 	for i, v := range p.Values {
 		if m.Classes != nil && !(v >= 0 && v < float64(len(m.Classes))) {

@@ -108,9 +108,11 @@ func (m *models) find(name, version string) (*Model, error) {
 		reason = src.versions[version].reason()
 	}
 	if reason != "" {
-		return nil, &Error{Code: protocol.Unavailable, Message: fmt.Sprintf("model %q is not loaded: %s", name, reason), RetryAfter: retryDelay}
+		return nil, &Error{Code: protocol.Unavailable, Message: fmt.Sprintf("model %q is not loaded: %s", name, reason),
+			RetryAfter: retryDelay}
 	}
-	return nil, newError(protocol.NotFound, "model %q has no version %q; available: %s", name, rowerrors.Clip(version), strings.Join(v.names, ", "))
+	return nil, newError(protocol.NotFound, "model %q has no version %q; available: %s", name, rowerrors.Clip(version),
+		strings.Join(v.names, ", "))
 }
 
 // add serves a model of the program.

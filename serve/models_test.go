@@ -61,10 +61,12 @@ func TestNamesAndVersions(t *testing.T) {
 		}
 	}
 	s := opened(t, flat, "other="+flat, folder+"/")
-	if predictFlat(t, s, "flat") != predictFlat(t, s, "other") || predictFlat(t, s, "flat") != predictFlat(t, s, "houses/versions/beta") {
+	if predictFlat(t, s, "flat") != predictFlat(t, s, "other") ||
+		predictFlat(t, s, "flat") != predictFlat(t, s, "houses/versions/beta") {
 		t.Error("one model says two things")
 	}
-	if predictFlat(t, s, "houses") != predictFlat(t, s, "houses/versions/10") || predictFlat(t, s, "houses") == predictFlat(t, s, "houses/versions/9") {
+	if predictFlat(t, s, "houses") != predictFlat(t, s, "houses/versions/10") ||
+		predictFlat(t, s, "houses") == predictFlat(t, s, "houses/versions/9") {
 		t.Error("the latest version is not the one of the greatest number")
 	}
 	if got := ask(s, "GET", "/v2/models/houses", ""); !strings.Contains(got.body, `"versions":["beta","9","10"]`) {
@@ -80,7 +82,8 @@ func TestNamesAndVersions(t *testing.T) {
 	if err := json.Unmarshal([]byte(ask(s, "GET", "/v1/models", "").body), &list); err != nil {
 		t.Fatal(err)
 	}
-	if text := fmt.Sprint(len(list.Models), list.Models[2].Name, list.Models[2].Version, list.Models[2].Task, list.Models[2].Ready, len(list.Models[2].Versions)); text != "3houses10regressiontrue 3" {
+	if text := fmt.Sprint(len(list.Models), list.Models[2].Name, list.Models[2].Version, list.Models[2].Task,
+		list.Models[2].Ready, len(list.Models[2].Versions)); text != "3houses10regressiontrue 3" {
 		t.Error(text)
 	}
 }
@@ -97,7 +100,8 @@ func TestModelsThatThereAreNot(t *testing.T) {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
-		`limits must be ≥ 0`, `ReloadInterval must be ≥ 0`, `model "gone": stat gone.bochner: no such file`, `duplicate model name flat; use NAME=PATH`,
+		`limits must be ≥ 0`, `ReloadInterval must be ≥ 0`, `model "gone": stat gone.bochner: no such file`,
+		`duplicate model name flat; use NAME=PATH`,
 		`got "a/b"; use NAME=PATH`, `got ""; use NAME=PATH`, `contains no file such as 1.bochner`, `token: no such file`,
 	} {
 		if !strings.Contains(err.Error(), want) {
@@ -155,10 +159,12 @@ func TestReload(t *testing.T) {
 		if predictFlat(t, s, "flat") != before || s.Ready() != nil {
 			t.Error("a damaged file ends the model")
 		}
-		if got := ask(s, "GET", "/v1/models", "").body; !strings.Contains(got, `"ready":true`) || !strings.Contains(got, `"error":"file is damaged"`) {
+		if got := ask(s, "GET", "/v1/models", "").body; !strings.Contains(got, `"ready":true`) ||
+			!strings.Contains(got, `"error":"file is damaged"`) {
 			t.Error(got)
 		}
-		if got := ask(s, "GET", "/metrics", "").body; !strings.Contains(got, `bochner_model_file_good{model="flat",version="1"} 0`) {
+		if got := ask(s, "GET", "/metrics", "").body; !strings.Contains(got,
+			`bochner_model_file_good{model="flat",version="1"} 0`) {
 			t.Error("the metrics do not tell of a damaged file")
 		}
 	}
@@ -175,7 +181,9 @@ func TestReload(t *testing.T) {
 	if after := predictFlat(t, s, "flat"); after == before || !strings.Contains(after, "probabilities") {
 		t.Errorf("the new model does not answer: %s", after)
 	}
-	if got := ask(s, "GET", "/metrics", "").body; !strings.Contains(got, `bochner_model_file_good{model="flat",version="1"} 1`) || !strings.Contains(got, `bochner_model_loads_total{model="flat",result="loaded",version="1"} 2`) {
+	if got := ask(s, "GET", "/metrics", "").body; !strings.Contains(got,
+		`bochner_model_file_good{model="flat",version="1"} 1`) || !strings.Contains(got,
+		`bochner_model_loads_total{model="flat",result="loaded",version="1"} 2`) {
 		t.Error("the metrics do not tell of the new model")
 	}
 	close(stop)
@@ -196,7 +204,8 @@ func TestVersionsComeAndGo(t *testing.T) {
 	if _, none := s.Model("m", "2"); err == nil || predictFlat(t, s, "m") != one || s.Ready() != nil || none == nil {
 		t.Errorf("a damaged version: %v", err)
 	}
-	if got := ask(s, "POST", "/v1/models/m/versions/2:predict", row); got.code != 503 || !strings.Contains(got.body, "file is damaged") || got.header.Get("Retry-After") == "" {
+	if got := ask(s, "POST", "/v1/models/m/versions/2:predict", row); got.code != 503 ||
+		!strings.Contains(got.body, "file is damaged") || got.header.Get("Retry-After") == "" {
 		t.Errorf("%d %s", got.code, got.body)
 	}
 	save(t, dir, "2.bochner", "nchance")
@@ -253,7 +262,8 @@ func TestReadiness(t *testing.T) {
 		t.Error("a damaged file is loaded")
 	}
 	ready(503, `"error":"model \"broken\", version 1: file is damaged"`)
-	if got := ask(s, "GET", "/v2/models/broken/ready", ""); got.code != 503 || got.body != `{"name":"broken","ready":false}` {
+	if got := ask(s, "GET", "/v2/models/broken/ready", ""); got.code != 503 ||
+		got.body != `{"name":"broken","ready":false}` {
 		t.Errorf("%d %s", got.code, got.body)
 	}
 	if got := ask(s, "GET", "/v2/models/flat/ready", ""); got.code != 200 {
@@ -276,7 +286,8 @@ func TestReadiness(t *testing.T) {
 		t.Errorf("after the end: %d %s", got.code, got.body)
 	}
 	var none *serve.Error
-	if _, err := inferDirect(s, &protocol.InferRequest{Model: "flat"}); !errors.As(err, &none) || none.Code != protocol.Unavailable || none.Code.GRPC() != 14 {
+	if _, err := inferDirect(s, &protocol.InferRequest{Model: "flat"}); !errors.As(err, &none) ||
+		none.Code != protocol.Unavailable || none.Code.GRPC() != 14 {
 		t.Errorf("after the end: %v", err)
 	}
 }
@@ -306,7 +317,8 @@ func TestTokenIsReadAgain(t *testing.T) {
 			t.Errorf("%s wants a token", path)
 		}
 	}
-	if got := ask(s, "GET", "/v2", ""); got.code != http.StatusUnauthorized || got.header.Get("WWW-Authenticate") != "Bearer" {
+	if got := ask(s, "GET", "/v2", ""); got.code != http.StatusUnauthorized ||
+		got.header.Get("WWW-Authenticate") != "Bearer" {
 		t.Errorf("%d %v", got.code, got.header)
 	}
 }

@@ -78,7 +78,8 @@ func (o outputs) selected(names []string) ([]protocol.TensorSpec, error) {
 		return o.specs, nil
 	}
 	if len(names) > 2*len(o.specs) {
-		return nil, newError(protocol.InvalidArgument, "number of outputs: must be at most %d, got %d; available: %s", 2*len(o.specs), len(names), strings.Join(o.names(), ", "))
+		return nil, newError(protocol.InvalidArgument, "number of outputs: must be at most %d, got %d; available: %s",
+			2*len(o.specs), len(names), strings.Join(o.names(), ", "))
 	}
 	var f rowerrors.List
 	var out []protocol.TensorSpec
@@ -114,8 +115,10 @@ func (o outputs) tensor(spec protocol.TensorSpec, p estimator.Prediction, n int)
 		vector []float64
 		matrix *mat.Dense
 	}{
-		{"label", p.Values, nil}, {"value", p.Values, p.Targets}, {"probabilities", nil, p.Probabilities}, {"scores", nil, p.Scores}, {"std", p.Std, p.StdTargets},
-		{"lower", p.Lower, p.LowerTargets}, {"upper", p.Upper, p.UpperTargets}, {"set", nil, p.Sets}, {"anomaly_score", p.Anomaly, nil},
+		{"label", p.Values, nil}, {"value", p.Values, p.Targets}, {"probabilities", nil, p.Probabilities},
+		{"scores", nil, p.Scores}, {"std", p.Std, p.StdTargets},
+		{"lower", p.Lower, p.LowerTargets}, {"upper", p.Upper, p.UpperTargets}, {"set", nil, p.Sets},
+		{"anomaly_score", p.Anomaly, nil},
 	} {
 		if part.name != spec.Name {
 			continue

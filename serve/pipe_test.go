@@ -45,7 +45,8 @@ func TestPipeIsNoModel(t *testing.T) {
 func TestTokenHasAnEnd(t *testing.T) {
 	large := filepath.Join(t.TempDir(), "token")
 	write(t, large, strings.Repeat("x", 5000))
-	for path, want := range map[string]string{"/dev/zero": "/dev/zero: must be a regular file", large: "must have at most 4096 bytes"} {
+	for path, want := range map[string]string{"/dev/zero": "/dev/zero: must be a regular file",
+		large: "must have at most 4096 bytes"} {
 		if _, err := serve.New(serve.Options{TokenFile: path}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", path, err)
 		}

@@ -87,7 +87,8 @@ func TestPredictAnswersWhatTheModelSays(t *testing.T) {
 // All JSON notations of numbers and strings are accepted.
 func TestPredictReadsAllOfJSON(t *testing.T) {
 	s := started(t, serve.Options{})
-	plain := ask(s, "POST", "/v1/models/chance:predict", `{"rows":[{"age":1.5,"city":"naïve","zip":"20","member":"True","sold_year":2001,"sold_month":2,"size":-300}]}`)
+	plain := ask(s, "POST", "/v1/models/chance:predict",
+		`{"rows":[{"age":1.5,"city":"naïve","zip":"20","member":"True","sold_year":2001,"sold_month":2,"size":-300}]}`)
 	if plain.code != 200 {
 		t.Fatal(plain.body)
 	}
@@ -122,7 +123,8 @@ func TestRowsAreReadAsInTraining(t *testing.T) {
 			t.Errorf("%s: %s, want %s", body, got.body, want.body)
 		}
 	}
-	if got := ask(s, "POST", "/v1/models/rent:predict", row(`"sold":"2003-05-04"`, `"NA"`)); got.code != 400 || !strings.Contains(got.body, `must be a number, got \"NA\"`) {
+	if got := ask(s, "POST", "/v1/models/rent:predict", row(`"sold":"2003-05-04"`, `"NA"`)); got.code != 400 ||
+		!strings.Contains(got.body, `must be a number, got \"NA\"`) {
 		t.Errorf("a string that this model does not take for missing: %s", got.body)
 	}
 }

@@ -69,7 +69,8 @@ func (a *predictionEncoder) appendRow(out []byte, p estimator.Prediction, i int)
 	for _, list := range [...]struct {
 		key    string
 		values *mat.Dense
-	}{{`,"targets":{`, p.Targets}, {`,"targets_std":{`, p.StdTargets}, {`,"targets_lower":{`, p.LowerTargets}, {`,"targets_upper":{`, p.UpperTargets}} {
+	}{{`,"targets":{`, p.Targets}, {`,"targets_std":{`, p.StdTargets}, {`,"targets_lower":{`, p.LowerTargets},
+		{`,"targets_upper":{`, p.UpperTargets}} {
 		if a.targetKeys != nil && list.values != nil {
 			out = appendNamed(out, list.key, a.targetKeys, list.values.RawRowView(i))
 		}

@@ -72,7 +72,8 @@ func (r *rowReader) row() error {
 	x := r.x[from:]
 	clear(r.fieldNumbers)
 	r.lastField = -1
-	if err := r.Object("a row: an object of values by the names of their columns", func(key []byte) error { return r.cell(key, x) }); err != nil {
+	if err := r.Object("a row: an object of values by the names of their columns",
+		func(key []byte) error { return r.cell(key, x) }); err != nil {
 		return err
 	}
 	for j := range x {

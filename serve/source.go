@@ -70,7 +70,8 @@ func newSource(arg string) (*source, error) {
 // validateName rejects names that cannot be part of a URL path.
 func validateName(name string) error {
 	bad := func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("/:=?#%\\", r) }
-	if name == "" || name == "." || name == ".." || len(name) > 128 || !utf8.ValidString(name) || strings.ContainsFunc(name, bad) {
+	if name == "" || name == "." || name == ".." || len(name) > 128 || !utf8.ValidString(name) ||
+		strings.ContainsFunc(name, bad) {
 		return fmt.Errorf("name: must not be empty or contain white space or / : = ? # %% \\, got %q; use NAME=PATH", name)
 	}
 	return nil
@@ -96,7 +97,8 @@ func (s *source) scanFiles(initial bool) error {
 		}
 		found[version] = true
 		if s.versions[version] == nil {
-			s.versions[version] = &versionFile{name: s.name, version: version, path: filepath.Join(s.path, e.Name()), initial: initial}
+			s.versions[version] = &versionFile{name: s.name, version: version, path: filepath.Join(s.path, e.Name()),
+				initial: initial}
 		}
 	}
 	if len(found) > 0 { // an empty directory may be an unmounted volume

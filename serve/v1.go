@@ -18,7 +18,8 @@ func predictRows(c *call) error {
 			return nil, err
 		}
 		r := &c.reader
-		*r = rowReader{JSON: &c.scan, Coding: m.Encoding, maxRows: c.server.options.Limits.MaxRows, fieldNumbers: r.fieldNumbers, x: r.x[:0]}
+		*r = rowReader{JSON: &c.scan, Coding: m.Encoding, maxRows: c.server.options.Limits.MaxRows,
+			fieldNumbers: r.fieldNumbers, x: r.x[:0]}
 		if err := r.read(); err != nil {
 			return nil, err
 		}

@@ -22,7 +22,8 @@ func serveReady(c *call) error {
 
 // serverMetadata returns the server metadata.
 func serverMetadata(c *call) error {
-	return c.sendValue(http.StatusOK, map[string]any{"name": protocol.Platform, "version": c.server.options.Version, "extensions": []string{"binary_tensor_data"}})
+	return c.sendValue(http.StatusOK, map[string]any{"name": protocol.Platform, "version": c.server.options.Version,
+		"extensions": []string{"binary_tensor_data"}})
 }
 
 // modelReady reports whether a version of a model is loaded.
@@ -73,7 +74,9 @@ func inferTensors(c *call) error {
 		if len(given) > 0 {
 			n, err := strconv.ParseUint(given[0], 10, 31)
 			if err != nil || len(given) > 1 || int(n) > len(c.body) {
-				return nil, newError(protocol.InvalidArgument, "header %s: must be the number of bytes of JSON at the start of the body, at most %d, got %q", lengthHeader, len(c.body), rowerrors.Clip(given[0]))
+				return nil, newError(protocol.InvalidArgument,
+					"header %s: must be the number of bytes of JSON at the start of the body, at most %d, got %q", lengthHeader,
+					len(c.body), rowerrors.Clip(given[0]))
 			}
 			head = int(n)
 		}
@@ -85,7 +88,8 @@ func inferTensors(c *call) error {
 			return nil, err
 		}
 		if q := &r.request; q.Model != "" && q.Model != m.Name || q.Version != "" && q.Version != m.Version {
-			return nil, newError(protocol.InvalidArgument, "the body names model %q, version %q, but the path names model %q, version %q",
+			return nil, newError(protocol.InvalidArgument,
+				"the body names model %q, version %q, but the path names model %q, version %q",
 				rowerrors.Clip(q.Model), rowerrors.Clip(q.Version), m.Name, m.Version)
 		}
 		answer, err := c.infer(ctx, m, &r.request, leave)

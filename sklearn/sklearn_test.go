@@ -1,5 +1,6 @@
-// Package sklearn_test reads a model file that bochner_sklearn.py has made of a pipeline of scikit-learn, as a program does
-// that has nothing of Python: `python check.py … --keep` writes the files of testdata. check.sh compares many pipelines.
+// Package sklearn_test reads a model file that bochner_sklearn.py has made of a pipeline of
+// scikit-learn, as a program does that has nothing of Python: `python check.py … --keep` writes the
+// files of testdata. check.sh compares many pipelines.
 package sklearn_test
 
 import (
@@ -58,7 +59,8 @@ func readCSV(t *testing.T, text []byte) [][]string {
 func TestPredictions(t *testing.T) {
 	want := readSaid(t)
 	var out bytes.Buffer
-	if n, err := experiment.Predict(context.Background(), model, rows, &out, experiment.Options{}); err != nil || n != len(want.Labels) {
+	if n, err := experiment.Predict(context.Background(), model, rows, &out, experiment.Options{}); err != nil ||
+		n != len(want.Labels) {
 		t.Fatalf("%d rows: %v", n, err)
 	}
 	lines := readCSV(t, out.Bytes())
@@ -124,7 +126,8 @@ func TestInspectAndEvaluate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Versions.ScikitLearn == "" || m.Targets[0] != "income" || len(m.Columns) != 13 || m.Columns[1].Kind != "categorical" || len(m.Columns[1].Levels) == 0 {
+	if m.Versions.ScikitLearn == "" || m.Targets[0] != "income" || len(m.Columns) != 13 ||
+		m.Columns[1].Kind != "categorical" || len(m.Columns[1].Levels) == 0 {
 		t.Errorf("the model is %+v", m)
 	}
 	want := readSaid(t)
@@ -151,7 +154,8 @@ func TestImports(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := map[string]bool{"numpy": true, "sklearn": true, "joblib": true}
-	for _, name := range []string{"argparse", "csv", "hashlib", "io", "json", "math", "os", "re", "struct", "sys", "tempfile", "warnings", "zipfile"} {
+	for _, name := range []string{"argparse", "csv", "hashlib", "io", "json", "math", "os", "re", "struct", "sys",
+		"tempfile", "warnings", "zipfile"} {
 		known[name] = true
 	}
 	_, text, _ = bytes.Cut(text[3:], []byte(`"""`)) // behind what the module says of itself

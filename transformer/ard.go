@@ -86,10 +86,12 @@ func (s *ARD) Params(l *param.List) {
 	l.Complexity("features", param.MoreUnits)
 	l.Int(&s.Rows, "rows", "rows of the sample that scales are learned from", param.AtLeast(2))
 	l.Int(&s.Steps, "steps", "steps of the descent", param.AtLeast(1))
-	l.Int(&s.Restarts, "restarts", "times that the descent starts, each but the first from the best point with small scales raised; they share the steps", param.Between(1, 100))
+	l.Int(&s.Restarts, "restarts",
+		"times that the descent starts, each but the first from the best point with small scales raised; they share the steps", param.Between(1, 100))
 	l.Float(&s.Floor, "floor", "least scale of a standardised input, as a part of the greatest", param.Between(0, 1))
 	l.Float(&s.Power, "power", "power of the scales, which keeps the distances of rows in the mean", param.Between(0, 4))
-	l.Choice(&s.Objective, "objective", "what scales are learned by: the evidence, or the leave-one-out error", "evidence", "press")
+	l.Choice(&s.Objective, "objective", "what scales are learned by: the evidence, or the leave-one-out error", "evidence",
+		"press")
 	l.Choice(&s.Groups, "groups", "whether columns that one column was encoded to share a scale", "none", "origin")
 	l.Seed(&s.Seed, "seed", "seed of the sample and of the draws")
 	l.Check("features", func() error {
@@ -299,7 +301,8 @@ func (f *FittedARD) State(s *model.State) {
 		return
 	}
 	d := len(f.learned)
-	s.Require(d > 0 && len(f.deviation) == d && len(f.scales) == d, "learned, deviation and scales differ in length, or are empty")
+	s.Require(d > 0 && len(f.deviation) == d && len(f.scales) == d,
+		"learned, deviation and scales differ in length, or are empty")
 	s.Require(allFinite(f.learned, f.deviation, f.scales, []float64{f.noise, f.amplitude}), "a scale is not finite")
 	if s.Err() != nil {
 		return

@@ -105,7 +105,8 @@ func TestARDGradientOfEveryKernel(t *testing.T) {
 					}
 					want := (8*(at(h)-at(-h)) - (at(2*h) - at(-2*h))) / (12 * h)
 					if math.Abs(gradient[j]-want) > 1e-5*max(1, math.Abs(want)) {
-						t.Errorf("%s, %d rows, leave one out %v: derivative %d is %v, by differences %v", name, n, p.LeaveOneOut, j, gradient[j], want)
+						t.Errorf("%s, %d rows, leave one out %v: derivative %d is %v, by differences %v", name, n, p.LeaveOneOut, j,
+							gradient[j], want)
 					}
 				}
 			}
@@ -149,7 +150,8 @@ func TestARDOfClassesAndTargets(t *testing.T) {
 		}
 	}
 	for k := 2; k <= 3; k++ {
-		classes.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}[:k]}}
+		classes.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical,
+			Categories: []string{"a", "b", "c"}[:k]}}
 		if k == 2 {
 			for i := range classes.Y {
 				classes.Y[i] = min(classes.Y[i], 1)
@@ -203,7 +205,8 @@ func TestARDLeavesOutRowsOfWeightZero(t *testing.T) {
 		weighted.Weights[i] = float64(i)
 		list = append(list, i)
 	}
-	if got, want := fitARD(t, spec, weighted).Scales(), fitARD(t, spec, data.Select(list)).Scales(); !slices.Equal(got, want) {
+	if got, want := fitARD(t, spec, weighted).Scales(), fitARD(t, spec, data.Select(list)).Scales(); !slices.Equal(got,
+		want) {
 		t.Errorf("scales %v, without the rows %v", got, want)
 	}
 }
@@ -256,7 +259,8 @@ func TestARDPowerAndFloor(t *testing.T) {
 		unit := func(j int) float64 { return f.scales[j] * f.deviation[j] }
 		for j := range f.scales {
 			want := max(math.Pow(plain.learned[j]/slices.Max(plain.learned), c.power), c.floor)
-			if got := unit(j) / unit(0) * max(math.Pow(plain.learned[0]/slices.Max(plain.learned), c.power), c.floor); math.Abs(got-want) > 1e-9 {
+			if got := unit(j) / unit(0) * max(math.Pow(plain.learned[0]/slices.Max(plain.learned), c.power),
+				c.floor); math.Abs(got-want) > 1e-9 {
 				t.Errorf("%+v: scale %d is %v of the greatest, want %v", c, j, got, want)
 			}
 		}
@@ -301,36 +305,46 @@ func TestARDRefuses(t *testing.T) {
 		change(&out)
 		return out
 	}
-	classes := datasets.Schema{Targets: []datasets.Column{{Name: "c", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}}
+	classes := datasets.Schema{Targets: []datasets.Column{{Name: "c", Kind: datasets.Categorical,
+		Categories: []string{"a", "b"}}}}
 	for name, c := range map[string]struct {
 		spec ARD
 		data datasets.Set
 		want string
 	}{
-		"no targets":        {NewARD(), with(func(d *datasets.Set) { d.Y = nil }), "ard: the data have no targets"},
-		"constant targets":  {NewARD(), with(func(d *datasets.Set) { clear(d.Y) }), "ard: the targets are constant"},
-		"one class":         {NewARD(), with(func(d *datasets.Set) { clear(d.Y); d.Schema = classes }), "ard: the targets are constant"},
-		"no class code":     {NewARD(), with(func(d *datasets.Set) { d.Schema = classes }), "class code"},
-		"constant inputs":   {NewARD(), with(func(d *datasets.Set) { d.X = mat.NewDense(20, 2, nil) }), "ard: every input is constant"},
-		"one row":           {NewARD(), data.Slice(0, 1), "ard: number of training rows must be two or more, got 1"},
-		"missing":           {NewARD(), with(func(d *datasets.Set) { d.X.(*mat.Dense).Set(3, 1, math.NaN()) }), "row 3, column x1: missing value; fit with an impute step before, or fill it in"},
-		"targets overflow":  {NewARD(), with(func(d *datasets.Set) { d.Y[0] = 1e308 }), "range of the targets overflows"},
-		"inputs overflow":   {NewARD(), with(func(d *datasets.Set) { d.X.(*mat.Dense).Set(3, 1, 1e308) }), "its range overflows"},
-		"categories":        {NewARD(), with(func(d *datasets.Set) { d.X, d.Schema = categoricalColumn(20) }), "column c must be numeric, got categorical"},
-		"odd features":      {smallARD(func(s *ARD) { s.Features = 3 }), data, "features: must be an even number"},
-		"misspelt":          {smallARD(func(s *ARD) { s.Objective = "evidense" }), data, "did you mean evidence?"},
-		"all weights are 0": {NewARD(), with(func(d *datasets.Set) { d.Weights = make([]float64, 20) }), "weights must not all be 0"},
-		"zero ARD":          {ARD{}, data, `kernel: must be gaussian, laplacian, cauchy, exponential, matern or rational_quadratic, got ""`},
+		"no targets":       {NewARD(), with(func(d *datasets.Set) { d.Y = nil }), "ard: the data have no targets"},
+		"constant targets": {NewARD(), with(func(d *datasets.Set) { clear(d.Y) }), "ard: the targets are constant"},
+		"one class": {NewARD(), with(func(d *datasets.Set) { clear(d.Y); d.Schema = classes }),
+			"ard: the targets are constant"},
+		"no class code": {NewARD(), with(func(d *datasets.Set) { d.Schema = classes }), "class code"},
+		"constant inputs": {NewARD(), with(func(d *datasets.Set) { d.X = mat.NewDense(20, 2, nil) }),
+			"ard: every input is constant"},
+		"one row": {NewARD(), data.Slice(0, 1), "ard: number of training rows must be two or more, got 1"},
+		"missing": {NewARD(), with(func(d *datasets.Set) { d.X.(*mat.Dense).Set(3, 1, math.NaN()) }),
+			"row 3, column x1: missing value; fit with an impute step before, or fill it in"},
+		"targets overflow": {NewARD(), with(func(d *datasets.Set) { d.Y[0] = 1e308 }), "range of the targets overflows"},
+		"inputs overflow": {NewARD(), with(func(d *datasets.Set) { d.X.(*mat.Dense).Set(3, 1, 1e308) }),
+			"its range overflows"},
+		"categories": {NewARD(), with(func(d *datasets.Set) { d.X, d.Schema = categoricalColumn(20) }),
+			"column c must be numeric, got categorical"},
+		"odd features": {smallARD(func(s *ARD) { s.Features = 3 }), data, "features: must be an even number"},
+		"misspelt":     {smallARD(func(s *ARD) { s.Objective = "evidense" }), data, "did you mean evidence?"},
+		"all weights are 0": {NewARD(), with(func(d *datasets.Set) { d.Weights = make([]float64, 20) }),
+			"weights must not all be 0"},
+		"zero ARD": {ARD{}, data,
+			`kernel: must be gaussian, laplacian, cauchy, exponential, matern or rational_quadratic, got ""`},
 	} {
 		f, err := c.spec.Fit(context.Background(), c.data)
-		if err == nil || f != nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "transformer: ") {
+		if err == nil || f != nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.HasPrefix(err.Error(), "transformer: ") {
 			t.Errorf("%s: %v and the error %v, want one with %q", name, f, err, c.want)
 		}
 	}
 }
 
 func categoricalColumn(n int) (mat.Matrix, datasets.Schema) {
-	return mat.NewDense(n, 1, nil), datasets.Schema{Columns: []datasets.Column{{Name: "c", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}}
+	return mat.NewDense(n, 1, nil), datasets.Schema{Columns: []datasets.Column{{Name: "c", Kind: datasets.Categorical,
+		Categories: []string{"a", "b"}}}}
 }
 
 func ExampleARD_inputs() {

@@ -94,7 +94,8 @@ func BenchmarkFewInputs(b *testing.B) {
 // BenchmarkScalers fits and maps dense rows.
 func BenchmarkScalers(b *testing.B) {
 	X := uniform(100_000, 54)
-	for name, spec := range map[string]Fitter{"standardize": NewStandardize(), "minmax": NewMinMax(), "robust": NewRobust(), "quantile": NewQuantile(), "impute median": Impute{Strategy: "median"}, "pca": NewPCA()} {
+	for name, spec := range map[string]Fitter{"standardize": NewStandardize(), "minmax": NewMinMax(),
+		"robust": NewRobust(), "quantile": NewQuantile(), "impute median": Impute{Strategy: "median"}, "pca": NewPCA()} {
 		f := mustFit(b, spec, datasets.Set{X: X})
 		b.Run("fit/"+name, func(b *testing.B) {
 			for b.Loop() {

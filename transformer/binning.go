@@ -149,7 +149,8 @@ func (c *BinColumns) Check() error {
 // NewBinning returns the spec of 100 grids of the laplacian kernel with exact columns, γ by
 // [GammaScale].
 func NewBinning() Binning {
-	return Binning{Kernel: "laplacian", Gamma: GammaScale, Grids: 100, Columns: ExactColumns, MinCount: 1, InputWeights: "uniform"}
+	return Binning{Kernel: "laplacian", Gamma: GammaScale, Grids: 100, Columns: ExactColumns, MinCount: 1,
+		InputWeights: "uniform"}
 }
 
 // Params declares kernel, gamma, grids, columns, min_count, inputs, input_weights and seed. Custom has no plain
@@ -163,8 +164,11 @@ func (s *Binning) Params(l *param.List) {
 	l.Value(&s.Columns, "columns", "exact: a column for each bin seen in training; or a number of columns to hash into")
 	l.Int(&s.MinCount, "min_count", "training rows that a bin needs to get a column", param.AtLeast(1))
 	l.Complexity("min_count", param.FewerUnits)
-	l.Value(inputCount{&s.Inputs}, "inputs", "number of inputs of each grid, drawn at random; a small number models low-order interactions; the columns that one column was encoded to are one input")
-	l.Choice(&s.InputWeights, "input_weights", "with a number of inputs, how they are drawn: all alike, or in proportion to gamma times their standard deviation", "uniform", "scales")
+	l.Value(inputCount{&s.Inputs}, "inputs",
+		"number of inputs of each grid, drawn at random; a small number models low-order interactions; the columns that one column was encoded to are one input")
+	l.Choice(&s.InputWeights, "input_weights",
+		"with a number of inputs, how they are drawn: all alike, or in proportion to gamma times their standard deviation",
+		"uniform", "scales")
 	l.Seed(&s.Seed, "seed", "seed of the draws")
 	l.Check("columns", func() error {
 		if !s.Columns.exact && s.Columns.hashed < s.Grids {
@@ -206,7 +210,8 @@ func (k pitchKernel) Check() error {
 	case k.custom != nil || slices.Contains(spectral.BinningKernels, *k.name):
 		return nil
 	case *k.name == "gaussian":
-		return param.FieldError{Constraint: k.Constraint(), Hint: "the gaussian kernel has no random bins, because it is not convex at 0; use rff for it"}
+		return param.FieldError{Constraint: k.Constraint(),
+			Hint: "the gaussian kernel has no random bins, because it is not convex at 0; use rff for it"}
 	case slices.Contains(spectral.FourierKernels, *k.name):
 		return param.FieldError{Constraint: k.Constraint(), Hint: "use rff for the " + *k.name + " kernel"}
 	}
@@ -291,7 +296,8 @@ func (s Binning) lay(ctx context.Context, data datasets.Source) (*FittedBinning,
 		return nil, err
 	}
 	if s.Inputs > len(gamma) {
-		return nil, fmt.Errorf("transformer: binning: inputs must be at most the number of columns %[2]d, got %[1]d", s.Inputs, len(gamma))
+		return nil, fmt.Errorf("transformer: binning: inputs must be at most the number of columns %[2]d, got %[1]d",
+			s.Inputs, len(gamma))
 	}
 	if f.sets, err = s.sets(ctx, gamma, data); err != nil {
 		return nil, err
@@ -310,7 +316,8 @@ func (s Binning) lay(ctx context.Context, data datasets.Source) (*FittedBinning,
 }
 
 func tooSmooth(columns int) error {
-	return fmt.Errorf("transformer: binning: the smooth kernel must have at most %[2]d columns, got %[1]d", columns, bins.MostSmooth)
+	return fmt.Errorf("transformer: binning: the smooth kernel must have at most %[2]d columns, got %[1]d", columns,
+		bins.MostSmooth)
 }
 
 // sets returns the distribution of the inputs of grids, nil for all inputs, and adapts a γ found by
@@ -407,8 +414,8 @@ func (s Binning) FitTransform(ctx context.Context, data datasets.Set) (Transform
 	return f, Z, nil
 }
 
-// What a row takes in a grid, in flops of a product of large matrices: to find its bin in the dictionary, which waits for
-// memory, and to number its coordinates, each.
+// What a row takes in a grid, in flops of a product of large matrices: to find its bin in the
+// dictionary, which waits for memory, and to number its coordinates, each.
 const (
 	binFlops   = 1200
 	inputFlops = 27
@@ -431,7 +438,8 @@ func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
 
 	if s.Columns.exact {
 		c.OutputWidth, c.WidthEstimated = int(min(max(n, 4)*p/4, math.MaxUint32, math.MaxInt)), true // four rows in a bin
-		c.Bytes += int64(20 * float64(c.OutputWidth))                                                // of the bins, in a stream as well
+		// of the bins, in a stream as well
+		c.Bytes += int64(20 * float64(c.OutputWidth))
 	}
 	return c
 }
@@ -562,7 +570,8 @@ func (f *FittedBinning) KernelMatrix(ctx context.Context, X, Y mat.Matrix) (*mat
 // this map, up to scale. The number of hashed columns per grid stays the same.
 func (f *FittedBinning) WithGrids(grids int) (*FittedBinning, error) {
 	if grids < 1 || grids > f.bins.Grids {
-		return nil, fmt.Errorf("transformer: binning: number of grids must be from 1 to %[2]d, got %[1]d", grids, f.bins.Grids)
+		return nil, fmt.Errorf("transformer: binning: number of grids must be from 1 to %[2]d, got %[1]d", grids,
+			f.bins.Grids)
 	}
 	out := *f
 	var err error
@@ -611,7 +620,8 @@ func (f *FittedBinning) stateOfSets(s *model.State) {
 		return
 	}
 	k := len(m.Inputs) / m.Grids
-	s.Require(k > 0 && len(m.Inputs) == m.Grids*k && len(weights) <= d && (len(weights) == d || len(m.Group) == d), "inputs and grids do not fit")
+	s.Require(k > 0 && len(m.Inputs) == m.Grids*k && len(weights) <= d && (len(weights) == d || len(m.Group) == d),
+		"inputs and grids do not fit")
 	for j, v := range weights {
 		s.Require(v >= 0 && v <= 1, fmt.Sprintf("input %d has no weight", j))
 	}
@@ -633,10 +643,12 @@ func (f *FittedBinning) restore(s *model.State, hashes []uint64) {
 	m := &f.bins
 	d := len(m.Gamma)
 	s.Require(f.name(nil), "the kernel is not known")
-	s.Require(d > 0 && m.Grids > 0 && m.Grids <= len(m.Base) && len(m.Shift) == len(m.Base) && len(m.Multipliers) == d, "grids and columns do not fit")
+	s.Require(d > 0 && m.Grids > 0 && m.Grids <= len(m.Base) && len(m.Shift) == len(m.Base) && len(m.Multipliers) == d,
+		"grids and columns do not fit")
 	s.Require(f.sets != nil || d > 0 && len(m.Base)/d == m.Grids && len(m.Base)%d == 0, "grids and columns do not fit")
 	s.Require(allFinite(m.Gamma, m.Base, m.Shift), "the grids are not finite")
-	s.Require(m.Hashed == 0 || m.Hashed >= m.Grids && int64(m.Hashed) < math.MaxUint32, "the number of columns does not fit")
+	s.Require(m.Hashed == 0 || m.Hashed >= m.Grids && int64(m.Hashed) < math.MaxUint32,
+		"the number of columns does not fit")
 	if s.Err() != nil {
 		return
 	}
@@ -648,7 +660,8 @@ func (f *FittedBinning) restore(s *model.State, hashes []uint64) {
 	}
 	if m.Hashed == 0 {
 		s.Require(len(m.First) == m.Grids+1 && m.First[0] == 0 && slices.IsSorted(m.First) &&
-			m.First[m.Grids] == len(hashes) && len(hashes) > 0 && int64(len(hashes)) < math.MaxUint32 && !slices.Contains(hashes, 0), "bins and grids do not fit")
+			m.First[m.Grids] == len(hashes) && len(hashes) > 0 && int64(len(hashes)) < math.MaxUint32 &&
+			!slices.Contains(hashes, 0), "bins and grids do not fit")
 	}
 	if s.Err() != nil {
 		return

@@ -109,7 +109,8 @@ func (f *gridFamily) Fitted(int) mat.Matrix { return f.rows }
 func (f *gridFamily) Shared() []string { return []string{"grids"} }
 
 // Each maps the rows of X by the map with the most grids.
-func (f *gridFamily) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error {
+func (f *gridFamily) Each(ctx context.Context, X mat.Matrix, which []int,
+	yield func(which int, Z mat.Matrix) error) error {
 	for _, i := range which {
 		Z, err := f.wide.Transform(ctx, X)
 		if err == nil {

@@ -23,7 +23,8 @@ func TestFirstGridsAreTheNarrowMap(t *testing.T) {
 	for _, kernel := range []string{"laplacian", "triangular", "smooth"} {
 		for least, inputs := range map[int]int{1: 0, 4: 0, 2: 2} {
 			spec := NewBinning()
-			spec.Kernel, spec.Gamma, spec.MinCount, spec.Inputs, spec.InputWeights = kernel, FixedGamma(3), least, inputs, "scales"
+			spec.Kernel, spec.Gamma, spec.MinCount, spec.Inputs, spec.InputWeights = kernel, FixedGamma(3), least, inputs,
+				"scales"
 			var specs []Fitter
 			for _, spec.Grids = range []int{1, 23, 5} {
 				specs = append(specs, spec)

@@ -32,7 +32,8 @@ func TestBinningAtOnce(t *testing.T) {
 	for _, kernel := range []string{"laplacian", "smooth"} {
 		for least, inputs := range map[int]int{1: 0, 3: 0, 2: 4} {
 			spec := NewBinning()
-			spec.Kernel, spec.Gamma, spec.Grids, spec.MinCount, spec.Inputs, spec.Seed = kernel, FixedGamma(1.5), 35, least, inputs, 4
+			spec.Kernel, spec.Gamma, spec.Grids, spec.MinCount, spec.Inputs, spec.Seed = kernel, FixedGamma(1.5), 35, least,
+				inputs, 4
 			fit := mustFit(t, spec, datasets.Set{X: X})
 			want := mustTransform(t, fit, X)
 			for _, cores := range []int{1, 4} {

@@ -96,7 +96,8 @@ func TestQuantilesAgainstSorting(t *testing.T) {
 							high := min(low+1, len(values)-1)
 							want := values[low] + (values[high]-values[low])*(at-float64(low))
 							if math.Abs(got[j][k]-want) > 1e-12*math.Abs(want) {
-								t.Errorf("%s, n=%d, short of memory %t: quantile %v of column %d is %v, want %v", form, n, short, p, j, got[j][k], want)
+								t.Errorf("%s, n=%d, short of memory %t: quantile %v of column %d is %v, want %v", form, n, short, p, j,
+									got[j][k], want)
 							}
 						}
 					}
@@ -127,7 +128,8 @@ func TestStandardizeAgainstTwoPasses(t *testing.T) {
 			if j == 3 {
 				sd = math.Inf(1)
 			}
-			if math.Abs(f.Center()[j]-mean) > 1e-13*max(1, math.Abs(mean)) || f.Scale()[j] != sd && math.Abs(f.Scale()[j]-sd) > 1e-9*sd {
+			if math.Abs(f.Center()[j]-mean) > 1e-13*max(1, math.Abs(mean)) || f.Scale()[j] != sd &&
+				math.Abs(f.Scale()[j]-sd) > 1e-9*sd {
 				t.Errorf("column %d: mean %v and scale %v, want %v and %v", j, f.Center()[j], f.Scale()[j], mean, sd)
 			}
 		}
@@ -213,17 +215,20 @@ func TestImputeAddsALevel(t *testing.T) {
 	X := mat.NewDense(4, 1, []float64{0, 1, math.NaN(), datasets.Unknown})
 	schema := levelled("a", "b")
 	for level, want := range map[string]float64{"b": 1, "none": 2} {
-		f := mustFit(t, Impute{Strategy: "constant", Fill: Fill{Level: level}}, datasets.Set{X: X, Schema: schema}).(*FittedImpute)
+		f := mustFit(t, Impute{Strategy: "constant", Fill: Fill{Level: level}},
+			datasets.Set{X: X, Schema: schema}).(*FittedImpute)
 		equal(t, mustTransform(t, f, X), mat.NewDense(4, 1, []float64{0, 1, want, datasets.Unknown}), 0)
 		out := f.OutputSchema(schema).Columns[0]
-		if out.Kind != datasets.Categorical || !slices.Contains(out.Categories, level) || len(out.Categories) != max(2, int(want)+1) {
+		if out.Kind != datasets.Categorical || !slices.Contains(out.Categories, level) ||
+			len(out.Categories) != max(2, int(want)+1) {
 			t.Errorf("the levels became %v", out.Categories)
 		}
 	}
 	if len(schema.Columns[0].Categories) != 2 {
 		t.Error("the schema given was changed")
 	}
-	f := mustFit(t, Impute{Strategy: "most_frequent"}, datasets.Set{X: mat.NewDense(5, 1, []float64{-1, -1, -1, 1, math.NaN()}), Schema: schema}).(*FittedImpute)
+	f := mustFit(t, Impute{Strategy: "most_frequent"}, datasets.Set{X: mat.NewDense(5, 1,
+		[]float64{-1, -1, -1, 1, math.NaN()}), Schema: schema}).(*FittedImpute)
 	if f.Fill()[0] != 1 {
 		t.Errorf("the most frequent level is %v, want 1: an unknown level is none", f.Fill()[0])
 	}
@@ -344,11 +349,13 @@ func TestGammaRulesAgainstBruteForce(t *testing.T) {
 		sort.Float64s(d)
 		return (d[(len(d)-1)/2] + d[len(d)/2]) / 2
 	}
-	scale := map[string]float64{"gaussian": 1 / (4 * variance), "rational_quadratic": 1 / (4 * variance), "laplacian": 1 / (4 * math.Sqrt(variance)),
-		"cauchy": 1 / math.Sqrt(4*variance), "exponential": 1 / math.Sqrt(4*variance), "matern": 1 / math.Sqrt(4*variance)}
+	scale := map[string]float64{"gaussian": 1 / (4 * variance), "rational_quadratic": 1 / (4 * variance),
+		"laplacian": 1 / (4 * math.Sqrt(variance)),
+		"cauchy":    1 / math.Sqrt(4*variance), "exponential": 1 / math.Sqrt(4*variance), "matern": 1 / math.Sqrt(4*variance)}
 	l1, l2 := median(1), median(2)
-	middle := map[string]float64{"gaussian": 1 / (2 * l2 * l2), "rational_quadratic": 1 / (2 * l2 * l2), "laplacian": 1 / l1,
-		"cauchy": 1 / l2, "exponential": 1 / l2, "matern": 1 / l2}
+	middle := map[string]float64{"gaussian": 1 / (2 * l2 * l2), "rational_quadratic": 1 / (2 * l2 * l2),
+		"laplacian": 1 / l1,
+		"cauchy":    1 / l2, "exponential": 1 / l2, "matern": 1 / l2}
 	for _, name := range spectral.FourierKernels {
 		for _, data := range []mat.Matrix{X, sparse.FromDense(X)} {
 			s := NewRFF()

@@ -38,7 +38,8 @@ func counts() datasets.Set {
 	for i := range 60 {
 		X.SetRow(i, []float64{float64(max(0, rng.IntN(9)-5)), max(0, rng.NormFloat64()), float64(rng.IntN(3))})
 	}
-	return datasets.Set{X: X, Schema: datasets.Schema{Columns: []datasets.Column{{Name: "calls"}, {Name: "hours"}, {Name: "visits"}}}}
+	return datasets.Set{X: X, Schema: datasets.Schema{Columns: []datasets.Column{{Name: "calls"}, {Name: "hours"},
+		{Name: "visits"}}}}
 }
 
 // A case is a spec of this package and what the suite must know about it.
@@ -63,34 +64,49 @@ func conformanceCases() map[string]conformanceCase {
 
 	type o = transformertest.Options
 	cases := map[string]conformanceCase{
-		"standardize":              {transformer.NewStandardize(), o{Zero: scaler, Missing: true, DenseOnly: true}},
-		"standardize mean=false":   {transformer.Standardize{Std: true}, o{Zero: scaler, Missing: true}},
-		"minmax":                   {transformer.NewMinMax(), o{Zero: scaler, Missing: true, DenseOnly: true}},
-		"minmax clip":              {transformer.MinMax{Low: -1, High: 2, Clip: true}, o{Zero: scaler, Missing: true, DenseOnly: true}},
-		"robust":                   {transformer.NewRobust(), o{Zero: scaler, Missing: true, DenseOnly: true}},
-		"robust median=false":      {transformer.Robust{IQR: true}, o{Zero: scaler, Missing: true}},
-		"quantile":                 {transformer.NewQuantile(), o{Zero: quantile, Missing: true, DenseOnly: true}},
-		"quantile normal":          {transformer.Quantile{Quantiles: 7, Output: "normal"}, o{Zero: quantile, Missing: true, DenseOnly: true}},
-		"quantile normal, counts":  {transformer.Quantile{Quantiles: 7, Output: "normal"}, o{Zero: quantile, Missing: true, DenseOnly: true, Data: counts()}},
-		"quantile of sparse rows":  {transformer.NewQuantile(), o{Zero: quantile, Missing: true, Data: counts()}},
-		"scale":                    {transformer.NewScale(), o{Zero: scale, Missing: true}},
-		"scale each":               {transformer.Scale{Factors: transformer.FixedFactors(1, 0, 2, 0.5, 1e9)}, o{Zero: scale, Missing: true}},
-		"scale by name":            {transformer.Scale{Factors: transformer.NamedFactors(map[string]float64{"hours": 3, "visits": 0})}, o{Zero: scale, Missing: true, Data: counts()}},
-		"impute mean":              {transformer.NewImpute(), o{Zero: impute, Missing: true}},
-		"impute median":            {transformer.Impute{Strategy: "median", Indicator: true}, o{Zero: impute, Missing: true}},
-		"impute most_frequent":     {transformer.Impute{Strategy: "most_frequent", Indicator: true}, o{Zero: impute, Missing: true, Data: categorical()}},
-		"impute constant":          {transformer.Impute{Strategy: "constant", Fill: transformer.Fill{Number: 7}}, o{Zero: impute, Missing: true}},
-		"impute constant category": {transformer.Impute{Strategy: "constant", Fill: transformer.Fill{Level: "none"}}, o{Zero: impute, Missing: true, Data: categorical()}},
-		"onehot":                   {transformer.NewOneHot(), o{Zero: onehot, Missing: true, Data: categorical()}},
-		"onehot min_count":         {transformer.OneHot{MinCount: 13}, o{Zero: onehot, Missing: true, Data: categorical()}},
-		"ordinal code":             {transformer.Ordinal{Unknown: "code"}, o{Zero: ordinal, Missing: true, Data: categorical()}},
-		"ordinal missing":          {transformer.Ordinal{Unknown: "missing"}, o{Zero: ordinal, Missing: true, Data: categorical()}},
-		"pca":                      {transformer.NewPCA(), o{Zero: pca, Tolerance: 1e-7}},
-		"pca whiten":               {transformer.PCA{Components: transformer.KeepVariance(0.9), Whiten: true}, o{Zero: pca, Tolerance: 1e-7}},
-		"dense":                    {transformer.NewDense(), o{Zero: dense, Missing: true}},
-		"rfm":                      {transformer.NewRFM(), o{Zero: rfm, Data: curved()}},
-		"rfm diagonal":             {transformer.RFM{Kernel: "laplacian", Rounds: 2, Diagonal: true, Power: 1, Bandwidth: transformer.FixedBandwidth(2), Solve: "exact", Features: 2, Rows: 40, Part: 20, Nu: 1, Alpha: 1}, o{Zero: rfm, Data: curved()}},
-		"rfm features":             {transformer.RFM{Kernel: "gaussian", Rounds: 2, Power: 0.5, Bandwidth: transformer.LearnBandwidth, Solve: "features", Features: 30, Rows: 50, Part: 20, Nu: 1, Alpha: 1}, o{Zero: rfm, Data: curved()}},
+		"standardize":            {transformer.NewStandardize(), o{Zero: scaler, Missing: true, DenseOnly: true}},
+		"standardize mean=false": {transformer.Standardize{Std: true}, o{Zero: scaler, Missing: true}},
+		"minmax":                 {transformer.NewMinMax(), o{Zero: scaler, Missing: true, DenseOnly: true}},
+		"minmax clip": {transformer.MinMax{Low: -1, High: 2, Clip: true},
+			o{Zero: scaler, Missing: true, DenseOnly: true}},
+		"robust":              {transformer.NewRobust(), o{Zero: scaler, Missing: true, DenseOnly: true}},
+		"robust median=false": {transformer.Robust{IQR: true}, o{Zero: scaler, Missing: true}},
+		"quantile":            {transformer.NewQuantile(), o{Zero: quantile, Missing: true, DenseOnly: true}},
+		"quantile normal": {transformer.Quantile{Quantiles: 7, Output: "normal"},
+			o{Zero: quantile, Missing: true, DenseOnly: true}},
+		"quantile normal, counts": {transformer.Quantile{Quantiles: 7, Output: "normal"},
+			o{Zero: quantile, Missing: true, DenseOnly: true, Data: counts()}},
+		"quantile of sparse rows": {transformer.NewQuantile(), o{Zero: quantile, Missing: true, Data: counts()}},
+		"scale":                   {transformer.NewScale(), o{Zero: scale, Missing: true}},
+		"scale each": {transformer.Scale{Factors: transformer.FixedFactors(1, 0, 2, 0.5, 1e9)},
+			o{Zero: scale, Missing: true}},
+		"scale by name": {transformer.Scale{Factors: transformer.NamedFactors(map[string]float64{"hours": 3,
+			"visits": 0})}, o{Zero: scale, Missing: true, Data: counts()}},
+		"impute mean":   {transformer.NewImpute(), o{Zero: impute, Missing: true}},
+		"impute median": {transformer.Impute{Strategy: "median", Indicator: true}, o{Zero: impute, Missing: true}},
+		"impute most_frequent": {transformer.Impute{Strategy: "most_frequent", Indicator: true},
+			o{Zero: impute, Missing: true, Data: categorical()}},
+		"impute constant": {transformer.Impute{Strategy: "constant", Fill: transformer.Fill{Number: 7}},
+			o{Zero: impute, Missing: true}},
+		"impute constant category": {transformer.Impute{Strategy: "constant", Fill: transformer.Fill{Level: "none"}},
+			o{Zero: impute, Missing: true, Data: categorical()}},
+		"onehot":           {transformer.NewOneHot(), o{Zero: onehot, Missing: true, Data: categorical()}},
+		"onehot min_count": {transformer.OneHot{MinCount: 13}, o{Zero: onehot, Missing: true, Data: categorical()}},
+		"ordinal code": {transformer.Ordinal{Unknown: "code"},
+			o{Zero: ordinal, Missing: true, Data: categorical()}},
+		"ordinal missing": {transformer.Ordinal{Unknown: "missing"},
+			o{Zero: ordinal, Missing: true, Data: categorical()}},
+		"pca": {transformer.NewPCA(), o{Zero: pca, Tolerance: 1e-7}},
+		"pca whiten": {transformer.PCA{Components: transformer.KeepVariance(0.9), Whiten: true},
+			o{Zero: pca, Tolerance: 1e-7}},
+		"dense": {transformer.NewDense(), o{Zero: dense, Missing: true}},
+		"rfm":   {transformer.NewRFM(), o{Zero: rfm, Data: curved()}},
+		"rfm diagonal": {transformer.RFM{Kernel: "laplacian", Rounds: 2, Diagonal: true, Power: 1,
+			Bandwidth: transformer.FixedBandwidth(2), Solve: "exact", Features: 2, Rows: 40, Part: 20, Nu: 1, Alpha: 1},
+			o{Zero: rfm, Data: curved()}},
+		"rfm features": {transformer.RFM{Kernel: "gaussian", Rounds: 2, Power: 0.5,
+			Bandwidth: transformer.LearnBandwidth, Solve: "features", Features: 30, Rows: 50, Part: 20, Nu: 1, Alpha: 1},
+			o{Zero: rfm, Data: curved()}},
 	}
 	ard := func() transformer.Transformer { return new(transformer.FittedARD) }
 	for _, kernel := range []string{"gaussian", "laplacian", "matern"} {
@@ -136,16 +152,20 @@ func conformanceCases() map[string]conformanceCase {
 	for _, kernel := range spectral.FourierKernels {
 		s := transformer.NewNystroem()
 		s.Kernel, s.Landmarks, s.Seed = kernel, 24, 5
-		cases["nystroem "+kernel] = conformanceCase{s, o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6, Float32Tolerance: 5e-3, Related: relatedLandmarks(s)}}
+		cases["nystroem "+kernel] = conformanceCase{s, o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6,
+			Float32Tolerance: 5e-3, Related: relatedLandmarks(s)}}
 		s.Gamma = transformer.FixedGamma(1, 0.1, 2, 3, 0.5)
-		cases["nystroem fixed "+kernel] = conformanceCase{s, o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6, Float32Tolerance: 5e-3, Related: relatedLandmarks(s)}}
+		cases["nystroem fixed "+kernel] = conformanceCase{s, o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6,
+			Float32Tolerance: 5e-3, Related: relatedLandmarks(s)}}
 		s.Gamma, s.Choose = transformer.GammaMedian, "rpcholesky"
-		cases["nystroem rpcholesky "+kernel] = conformanceCase{s, o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6, Float32Tolerance: 5e-3, Related: relatedLandmarks(s)}}
+		cases["nystroem rpcholesky "+kernel] = conformanceCase{s, o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6,
+			Float32Tolerance: 5e-3, Related: relatedLandmarks(s)}}
 	}
 	for _, nu := range []float64{0.5, 0.8, 1, 2.5, 7} { // of which two have a closed form
 		s := transformer.NewNystroem()
 		s.Kernel, s.Landmarks, s.Seed, s.Nu = "matern", 12, 5, nu
-		cases[fmt.Sprintf("nystroem matern %v", nu)] = conformanceCase{s, o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6, Float32Tolerance: 5e-3}}
+		cases[fmt.Sprintf("nystroem matern %v", nu)] = conformanceCase{s,
+			o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6, Float32Tolerance: 5e-3}}
 	}
 	for _, kernel := range []string{"laplacian", "hyperbolic", "triangular", "smooth"} {
 		s := transformer.NewBinning()
@@ -158,7 +178,8 @@ func conformanceCases() map[string]conformanceCase {
 		s.Inputs = 2
 		cases["binning hashed, 2 inputs "+kernel] = conformanceCase{s, o{Unexported: true, Zero: binning}}
 		s.Columns, s.InputWeights = transformer.ExactColumns, "scales"
-		cases["binning of 2 inputs "+kernel] = conformanceCase{s, o{Unexported: true, Zero: binning, Related: relatedGrids(s)}}
+		cases["binning of 2 inputs "+kernel] = conformanceCase{s, o{Unexported: true, Zero: binning,
+			Related: relatedGrids(s)}}
 	}
 	return cases
 }
@@ -189,7 +210,8 @@ func relatedSoftmax(s transformer.SoftmaxFeatures) []transformer.Fitter {
 	return []transformer.Fitter{wide, narrow, other}
 }
 
-// relatedLandmarks are specs of the family of s with other numbers of landmarks, and where these are uniform other kernels.
+// relatedLandmarks are specs of the family of s with other numbers of landmarks, and where these
+// are uniform other kernels.
 func relatedLandmarks(s transformer.Nystroem) []transformer.Fitter {
 	many, few, other := s, s, s
 	many.Landmarks, few.Landmarks = 40, 5
@@ -209,7 +231,8 @@ func relatedGrids(s transformer.Binning) []transformer.Fitter {
 
 func TestEverySpecKeepsTheLaws(t *testing.T) {
 	for name, c := range conformanceCases() {
-		if exhaustive.Case(name, "standardize", "minmax", "quantile", "scale", "impute median", "onehot", "ordinal code", "pca", "dense", "rfm") {
+		if exhaustive.Case(name, "standardize", "minmax", "quantile", "scale", "impute median", "onehot", "ordinal code",
+			"pca", "dense", "rfm") {
 			t.Run(name, func(t *testing.T) { transformertest.Run(t, c.spec, c.Options) })
 		}
 	}

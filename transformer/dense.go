@@ -84,5 +84,6 @@ func (f *FittedDense) State(s *model.State) {
 // Cost returns the memory of the dense rows.
 func (s Dense) Cost(shape datasets.Shape) datasets.Cost {
 	n, d := float64(shape.Rows), float64(shape.Cols)
-	return datasets.Cost{Flops: n * d, Bytes: int64(8 * float64(shape.RowsInMemory()) * d), OutputWidth: shape.Cols, CheapToRecompute: true}
+	return datasets.Cost{Flops: n * d, Bytes: int64(8 * float64(shape.RowsInMemory()) * d), OutputWidth: shape.Cols,
+		CheapToRecompute: true}
 }

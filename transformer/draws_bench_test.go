@@ -13,13 +13,17 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// BenchmarkStructured maps rows by a dense projection and by a structured one in turn, and reports the processor time of
-// each for a feature, and the median of their ratios: above 1 the structured one is faster.
+// BenchmarkStructured maps rows by a dense projection and by a structured one in turn, and reports
+// the processor time of each for a feature, and the median of their ratios: above 1 the structured
+// one is faster.
 func BenchmarkStructured(b *testing.B) {
 	for _, d := range []int{16, 32, 64, 128, 256, 512, 784, 1024, 2048, 4096} {
 		for _, D := range []int{512, 2048, 8192} {
 			for _, precision := range []string{"float64", "float32"} {
-				b.Run(fmt.Sprintf("d=%d/D=%d/%s", d, D, precision), func(b *testing.B) { compareDraws(b, d, D, precision == "float32") })
+				b.Run(fmt.Sprintf("d=%d/D=%d/%s", d, D, precision), func(b *testing.B) {
+					compareDraws(b, d, D,
+						precision == "float32")
+				})
 			}
 		}
 	}
@@ -54,7 +58,8 @@ func compareDraws(b *testing.B, d, D int, narrow bool) {
 			dense, fast, ratio = append(dense, a/rows/float64(D)), append(fast, c/rows/float64(D)), append(ratio, a/c)
 		}
 	}
-	for name, list := range map[string][]float64{"dense-cpu-ns/feature": dense, "structured-cpu-ns/feature": fast, "dense/structured": ratio} {
+	for name, list := range map[string][]float64{"dense-cpu-ns/feature": dense, "structured-cpu-ns/feature": fast,
+		"dense/structured": ratio} {
 		slices.Sort(list)
 		b.ReportMetric(list[len(list)/2], name)
 	}

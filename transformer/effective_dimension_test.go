@@ -40,7 +40,8 @@ func TestEffectiveDimension(t *testing.T) {
 	for name, c := range map[string]struct {
 		k    *mat.Dense
 		want float64
-	}{"linear": {&k, mat.Trace(&hat)}, "no two rows alike": {identity, n / (1 + alpha)}, "all rows alike": {ones, n / (n + alpha)}} {
+	}{"linear": {&k, mat.Trace(&hat)}, "no two rows alike": {identity, n / (1 + alpha)},
+		"all rows alike": {ones, n / (n + alpha)}} {
 		got, err := EffectiveDimension(t.Context(), c.k, alpha)
 		if err != nil || math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %v, %v, want %v", name, got, err, c.want)

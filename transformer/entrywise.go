@@ -39,7 +39,8 @@ func (f *factors) keepsZeros(datasets.Schema) error { return nil }
 
 // products returns the map that multiplies the columns by factors.
 func products(step string, list *[]float64, limit float64, missing bool) entrywise {
-	return entrywise{step: step, width: len(*list), limit: limit / max(1, slices.Max(*list)), missing: missing, of: (*factors)(list)}
+	return entrywise{step: step, width: len(*list), limit: limit / max(1, slices.Max(*list)), missing: missing,
+		of: (*factors)(list)}
 }
 
 // perEntry returns the map of entries of any size that may be missing.

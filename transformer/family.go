@@ -54,7 +54,8 @@ type Family interface {
 }
 
 // eachSingle does it for maps that work in single precision.
-func eachSingle[M SingleTransformer](ctx context.Context, maps []M, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error {
+func eachSingle[M SingleTransformer](ctx context.Context, maps []M, X mat.Matrix, which []int,
+	yield func(which int, Z *single.Dense) error) error {
 	n, _ := X.Dims()
 	most := 0
 	for _, i := range which {

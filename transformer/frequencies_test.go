@@ -34,7 +34,8 @@ func TestFrequenciesMakeTheFeatures(t *testing.T) {
 	squares := 0.0
 	for j := range 6 {
 		angle := mat.Dot(omega.ColView(j), X.RowView(0))
-		squares += math.Pow(Z.At(0, 2*j)*math.Sqrt(6)-math.Cos(angle), 2) + math.Pow(Z.At(0, 2*j+1)*math.Sqrt(6)-math.Sin(angle), 2)
+		squares += math.Pow(Z.At(0, 2*j)*math.Sqrt(6)-math.Cos(angle),
+			2) + math.Pow(Z.At(0, 2*j+1)*math.Sqrt(6)-math.Sin(angle), 2)
 	}
 	if squares > 1e-20 {
 		t.Errorf("the features are not those of the frequencies: %v", mat.Formatted(Z))

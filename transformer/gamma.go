@@ -27,7 +27,8 @@ var (
 func FixedGamma(values ...float64) Gamma { return kernel.FixedGamma(values...) }
 
 // resolveGamma returns γ for each column of the source, which it reads for a rule only.
-func resolveGamma(ctx context.Context, g Gamma, step string, k spectral.Kernel, src datasets.Source, seed uint64) ([]float64, error) {
+func resolveGamma(ctx context.Context, g Gamma, step string, k spectral.Kernel, src datasets.Source,
+	seed uint64) ([]float64, error) {
 	width, err := widthOf(ctx, step, src)
 	if err != nil {
 		return nil, err
@@ -48,7 +49,8 @@ func resolveGamma(ctx context.Context, g Gamma, step string, k spectral.Kernel, 
 
 // requireGamma requires every γ that was read to be a number above 0.
 func requireGamma(s *model.State, gamma []float64) {
-	s.Require(!slices.ContainsFunc(gamma, func(g float64) bool { return !param.Positive.Contains(g) }), "a gamma is not a number above 0")
+	s.Require(!slices.ContainsFunc(gamma, func(g float64) bool { return !param.Positive.Contains(g) }),
+		"a gamma is not a number above 0")
 }
 
 // requireShape requires the parameter of a kernel that was read, where it has one, to be a number above 0.

@@ -66,7 +66,8 @@ func equal(t testing.TB, got, want mat.Matrix, tolerance float64) {
 }
 
 func TestScalersAgainstReference(t *testing.T) {
-	for name, spec := range map[string]Fitter{"standard_scaler": NewStandardize(), "minmax_scaler": NewMinMax(), "robust_scaler": NewRobust()} {
+	for name, spec := range map[string]Fitter{"standard_scaler": NewStandardize(), "minmax_scaler": NewMinMax(),
+		"robust_scaler": NewRobust()} {
 		t.Run(name, func(t *testing.T) {
 			var in struct {
 				X     [][]*float64
@@ -114,7 +115,8 @@ func TestOneHotAgainstReference(t *testing.T) {
 	golden.Load(t, "onehot", &in, &want)
 	schema := datasets.Schema{}
 	for j, levels := range want.Categories {
-		schema.Columns = append(schema.Columns, datasets.Column{Name: []string{"colour", "size"}[j], Kind: datasets.Categorical, Categories: levels})
+		schema.Columns = append(schema.Columns, datasets.Column{Name: []string{"colour", "size"}[j],
+			Kind: datasets.Categorical, Categories: levels})
 	}
 	code := func(rows [][]string) *mat.Dense {
 		X := mat.NewDense(len(rows), 2, nil)
@@ -186,7 +188,8 @@ func TestPCAAgainstReference(t *testing.T) {
 		Transform [][]*float64 `json:"transform_abs"`
 	}
 	golden.Load(t, "pca_whiten", &in, &want)
-	f := mustFit(t, PCA{Components: KeepComponents(in.Components), Whiten: true}, datasets.Set{X: denseOf(in.X)}).(*FittedPCA)
+	f := mustFit(t, PCA{Components: KeepComponents(in.Components), Whiten: true},
+		datasets.Set{X: denseOf(in.X)}).(*FittedPCA)
 	got := mustTransform(t, f, denseOf(want.XTest)).(*mat.Dense)
 	got.Apply(func(_, _ int, v float64) float64 { return math.Abs(v) }, got)
 	equal(t, got, denseOf(want.Transform), 1e-9)

@@ -52,7 +52,8 @@ func TestFitSourceLooksAtWhatIsClaimed(t *testing.T) {
 // Numbers whose squares overflow have no covariance.
 func TestPCARefusesOverflow(t *testing.T) {
 	X := mat.NewDense(3, 2, []float64{1e160, 1, -1e160, 2, 1e160, 3})
-	if f, err := NewPCA().Fit(context.Background(), datasets.Set{X: X}); err == nil || !strings.Contains(err.Error(), "the variance overflows") {
+	if f, err := NewPCA().Fit(context.Background(), datasets.Set{X: X}); err == nil ||
+		!strings.Contains(err.Error(), "the variance overflows") {
 		t.Errorf("%v and the error %v", f, err)
 	}
 }
@@ -62,7 +63,8 @@ func TestCustomKernelsNeedTheirFunctions(t *testing.T) {
 	binning := NewBinning()
 	binning.Kernel, binning.Custom = "custom", &CustomPitch{}
 	data := datasets.Set{X: mat.NewDense(3, 1, []float64{1, 2, 3})}
-	if f, err := binning.Fit(context.Background(), data); err == nil || !strings.Contains(err.Error(), "custom, with a Pitch function") {
+	if f, err := binning.Fit(context.Background(), data); err == nil ||
+		!strings.Contains(err.Error(), "custom, with a Pitch function") {
 		t.Errorf("%v and the error %v", f, err)
 	}
 	rff := NewRFF()
@@ -76,7 +78,8 @@ func TestCustomKernelsNeedTheirFunctions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if list, err := fitted.(*FittedRFF).KernelErrors(context.Background(), data.X, []int{4}); !errors.Is(err, errNoKernel) {
+	if list, err := fitted.(*FittedRFF).KernelErrors(context.Background(), data.X, []int{4}); !errors.Is(err,
+		errNoKernel) {
 		t.Errorf("%v and the error %v", list, err)
 	}
 }
@@ -86,7 +89,8 @@ func TestFamiliesRefuseStrangers(t *testing.T) {
 	ctx := context.Background()
 	data := datasets.Set{X: mat.NewDense(3, 1, []float64{1, 2, 3})}
 	for _, fitter := range []FamilyFitter{NewRFF(), NewBinning(), NewNystroem()} {
-		for want, specs := range map[string][]Fitter{"a family of no specs": nil, "spec 1 is not of the family": {fitter, NewPCA()}} {
+		for want, specs := range map[string][]Fitter{"a family of no specs": nil,
+			"spec 1 is not of the family": {fitter, NewPCA()}} {
 			if f, err := fitter.FitFamily(ctx, data, specs); err == nil || f != nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v and the error %v, want %q", f, err, want)
 			}
@@ -94,7 +98,8 @@ func TestFamiliesRefuseStrangers(t *testing.T) {
 	}
 	rare := NewBinning()
 	rare.MinCount = 4
-	if f, err := rare.FitFamily(ctx, data, []Fitter{rare, rare}); err == nil || !strings.Contains(err.Error(), "no bin has min_count = 4 rows") {
+	if f, err := rare.FitFamily(ctx, data, []Fitter{rare, rare}); err == nil ||
+		!strings.Contains(err.Error(), "no bin has min_count = 4 rows") {
 		t.Errorf("%v and the error %v", f, err)
 	}
 }
@@ -118,7 +123,8 @@ func TestMapsSayAllThatIsWrong(t *testing.T) {
 			", got nil":              f.TransformSingle(ctx, nil, X),
 			"destination must be 3×|, got 5×1|row 1, column": f.TransformTo(ctx, mat.NewDense(5, 1, nil), bad),
 			"destination must be 3×|, got 5×2|row 1, column": f.TransformSingle(ctx, single.New(5, 2, nil), bad),
-			"2 columns at fit, 3 now":                        f.TransformTo(ctx, mat.NewDense(3, 4, nil), mat.NewDense(3, 3, nil)),
+			"2 columns at fit, 3 now": f.TransformTo(ctx, mat.NewDense(3, 4, nil),
+				mat.NewDense(3, 3, nil)),
 		} {
 			for part := range strings.SplitSeq(want, "|") {
 				if err == nil || !strings.Contains(err.Error(), "transformer: "+name) || !strings.Contains(err.Error(), part) {

@@ -179,7 +179,8 @@ func (s Impute) checkColumn(schema datasets.Schema, j int) error {
 	case !categorical && s.Fill.Level != "":
 		problem = fmt.Sprintf("is numeric, and fill is the text %q", s.Fill.Level)
 	case categorical && s.Fill.Level == "" && !isCode(s.Fill.Number, len(c.Categories)):
-		problem = fmt.Sprintf("is categorical, and fill is %g; use the name of a level, or a code from 0 to %d", s.Fill.Number, len(c.Categories)-1)
+		problem = fmt.Sprintf("is categorical, and fill is %g; use the name of a level, or a code from 0 to %d",
+			s.Fill.Number, len(c.Categories)-1)
 	}
 	if problem != "" {
 		return fmt.Errorf("transformer: impute: column %s %s", schema.Name(j), problem)

@@ -30,7 +30,8 @@ func kernelOf(step string, k spectral.Kernel, factor, x, y []float64) (float64, 
 }
 
 // kernelMatrix returns k of every row of X and every row of Y, inputs scaled by factor.
-func kernelMatrix(ctx context.Context, step string, k spectral.Kernel, factor []float64, X, Y mat.Matrix) (*mat.Dense, error) {
+func kernelMatrix(ctx context.Context, step string, k spectral.Kernel, factor []float64, X, Y mat.Matrix) (*mat.Dense,
+	error) {
 	if k.Exact == nil {
 		return nil, fmt.Errorf("transformer: %s: %w", step, errNoKernel)
 	}

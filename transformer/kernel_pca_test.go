@@ -59,7 +59,8 @@ func TestKernelPCA(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for k, v := range p.(*transformer.FittedPCA).ExplainedVariance() { // of the features; the kernel's eigenvalue is n − 1 times that
+		// of the features; the kernel's eigenvalue is n − 1 times that
+		for k, v := range p.(*transformer.FittedPCA).ExplainedVariance() {
 			worst = max(worst, math.Abs(v*(n-1)/exact[n-1-k]-1))
 		}
 		return worst

@@ -29,7 +29,8 @@ type kernelled interface {
 
 // estimate returns the mean and variance of z(x)'z(y), and of the mean its standard error, over
 // maps of many seeds.
-func estimate(t *testing.T, seeds int, x, y []float64, fit func(seed uint64, X *mat.Dense) Transformer) (mean, variance, standardError float64) {
+func estimate(t *testing.T, seeds int, x, y []float64, fit func(seed uint64, X *mat.Dense) Transformer) (mean, variance,
+	standardError float64) {
 	t.Helper()
 	X := mat.NewDense(2, len(x), append(append([]float64{}, x...), y...))
 	sum, square := 0.0, 0.0
@@ -353,11 +354,13 @@ func TestInputsOfGrids(t *testing.T) {
 		spec.Inputs = 6
 		equal(t, mustTransform(t, mustFit(t, spec, datasets.Set{X: X}), X), mustTransform(t, all, X), 0)
 		spec.Inputs = 2
-		if got, want := mustFit(t, spec, datasets.Set{X: X}).(*FittedBinning).Gamma()[0], 3*all.Gamma()[0]; math.Abs(got-want) > 1e-12*want {
+		if got, want := mustFit(t, spec, datasets.Set{X: X}).(*FittedBinning).Gamma()[0],
+			3*all.Gamma()[0]; math.Abs(got-want) > 1e-12*want {
 			t.Errorf("%v: γ of 2 of 6 inputs is %v, want %v", rule, got, want)
 		}
 	}
-	if all := mustFit(t, NewBinning(), datasets.Set{X: X}).(*FittedBinning); all.InputWeights() != nil || len(all.Inputs(3)) != 6 {
+	if all := mustFit(t, NewBinning(), datasets.Set{X: X}).(*FittedBinning); all.InputWeights() != nil ||
+		len(all.Inputs(3)) != 6 {
 		t.Errorf("grids of all inputs look at %v, by the weights %v", all.Inputs(3), all.InputWeights())
 	}
 }
@@ -402,7 +405,8 @@ func TestRFFWithGamma(t *testing.T) {
 func TestSmoothBins(t *testing.T) {
 	spec := NewBinning()
 	spec.Kernel, spec.Grids, spec.Gamma = "smooth", 20000, FixedGamma(1)
-	z := mustTransform(t, mustFit(t, spec, datasets.Set{X: mat.NewDense(1, 3, []float64{3, 1, 4})}), mat.NewDense(1, 3, []float64{3, 1, 4})).(*sparse.CSR)
+	z := mustTransform(t, mustFit(t, spec, datasets.Set{X: mat.NewDense(1, 3, []float64{3, 1, 4})}),
+		mat.NewDense(1, 3, []float64{3, 1, 4})).(*sparse.CSR)
 	mean, square := 0.0, 0.0
 	_, values := z.Row(0)
 	for _, v := range values {
@@ -413,7 +417,8 @@ func TestSmoothBins(t *testing.T) {
 		t.Errorf("z(x)'z(x) is %v of mean square %v for each grid, want 1 and %v", mean, square, want)
 	}
 	wide := mat.NewDense(1, bins.MostSmooth+1, nil)
-	if _, err := spec.Fit(context.Background(), datasets.Set{X: wide}); err == nil || !strings.Contains(err.Error(), "at most 1000") {
+	if _, err := spec.Fit(context.Background(), datasets.Set{X: wide}); err == nil ||
+		!strings.Contains(err.Error(), "at most 1000") {
 		t.Errorf("too many columns: %v", err)
 	}
 }
@@ -527,7 +532,9 @@ func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 	pivots := NewNystroem()
 	pivots.Choose, pivots.Landmarks = "rpcholesky", 200
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for name, spec := range map[string]Fitter{"rff": rff, "binning": binning, "nystroem": NewNystroem(), "nystroem rpcholesky": pivots, "pca": NewPCA(), "standardize": NewStandardize(), "robust": NewRobust(), "quantile": NewQuantile(), "scale": NewScale()} {
+	for name, spec := range map[string]Fitter{"rff": rff, "binning": binning, "nystroem": NewNystroem(),
+		"nystroem rpcholesky": pivots, "pca": NewPCA(), "standardize": NewStandardize(), "robust": NewRobust(),
+		"quantile": NewQuantile(), "scale": NewScale()} {
 		var results []mat.Matrix
 		for _, cores := range []int{1, 4} {
 			runtime.GOMAXPROCS(cores)

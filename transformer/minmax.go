@@ -74,7 +74,8 @@ func (s MinMax) Finish(ctx context.Context, last datasets.Pass) (Transformer, er
 	if err := checkCounts("minmax", r.count, in.schema); err != nil {
 		return nil, err
 	}
-	f := &FittedScaler{step: "minmax", center: slices.Clone(r.least), scale: make([]float64, len(r.least)), low: s.Low, high: s.High, clip: s.Clip}
+	f := &FittedScaler{step: "minmax", center: slices.Clone(r.least), scale: make([]float64, len(r.least)), low: s.Low,
+		high: s.High, clip: s.Clip}
 	for j := range r.least {
 		f.scale[j] = scaleOf((r.most[j] - r.least[j]) / (s.High - s.Low))
 	}

@@ -40,11 +40,12 @@ import (
 // kernel lies in few directions or rows form clusters. It uses up to 20,000 rows, drawn by the
 // seed.
 //
-// L is the Cholesky factor, instead of the symmetric root of k(l, l) that scikit-learn's Nystroem takes; both have the
-// same inner products, so that a linear model with a penalty on the squared weights predicts the same. With L, maps
-// are nested: the first columns are the map of the first landmarks, and few landmarks of a seed are the first of many. A
-// landmark of which the ones before leave less than 1e-7, as of one that occurs twice, is left out: there are then fewer
-// columns than landmarks asked for, as there are where the training rows are fewer.
+// L is the Cholesky factor, instead of the symmetric root of k(l, l) that scikit-learn's Nystroem
+// takes; both have the same inner products, so that a linear model with a penalty on the squared
+// weights predicts the same. With L, maps are nested: the first columns are the map of the first
+// landmarks, and few landmarks of a seed are the first of many. A landmark of which the ones before
+// leave less than 1e-7, as of one that occurs twice, is left out: there are then fewer columns than
+// landmarks asked for, as there are where the training rows are fewer.
 //
 // Shapes: n×d → n×m, dense; the input may be sparse and stays so. Cost: n·(2·d·m + m²) flops and n·m values of the
 // kernel, m³/3 flops for L, and for rpcholesky up to 20,000·m² flops and 80,000·m bytes; 12·m² bytes for L. A search
@@ -53,9 +54,9 @@ import (
 // Sources: Williams and Seeger, "Using the Nyström method to speed up kernel machines", NIPS 2001; Chen, Epperly, Tropp
 // and Webber, "Randomly pivoted Cholesky", arXiv 2207.06503.
 //
-// Fit returns an error for a categorical column, a missing or infinite value, no rows, a list of γ that is not as long as
-// there are columns, and landmarks that do not fit into memory. Transform returns one for values so large that
-// distances would overflow.
+// Fit returns an error for a categorical column, a missing or infinite value, no rows, a list of γ
+// that is not as long as there are columns, and landmarks that do not fit into memory. Transform
+// returns one for values so large that distances would overflow.
 type Nystroem struct {
 	Kernel    string  // one of those above
 	Gamma     Gamma   // γ
@@ -230,8 +231,8 @@ func (f *FittedNystroem) TransformSingle(ctx context.Context, dst *single.Dense,
 	return f.features.Float32(ctx, design.ViewFloat32(dst), X)
 }
 
-// Export adds to g the features of the rows: kernel values of all landmarks times the inverse of L, whose entries may be
-// large, so that it has some digits fewer than solving with L.
+// Export adds to g the features of the rows: kernel values of all landmarks times the inverse of L,
+// whose entries may be large, so that it has some digits fewer than solving with L.
 func (f *FittedNystroem) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	return f.features.Export(g, rows)
 }
@@ -265,7 +266,8 @@ func (f *FittedNystroem) KernelMatrix(ctx context.Context, X, Y mat.Matrix) (*ma
 // first of this map.
 func (f *FittedNystroem) WithLandmarks(m int) (*FittedNystroem, error) {
 	if m < 1 || m > f.OutputWidth() {
-		return nil, fmt.Errorf("transformer: nystroem: number of landmarks must be from 1 to %[2]d, got %[1]d", m, f.OutputWidth())
+		return nil, fmt.Errorf("transformer: nystroem: number of landmarks must be from 1 to %[2]d, got %[1]d", m,
+			f.OutputWidth())
 	}
 	out := *f
 	out.features = f.features.First(m)

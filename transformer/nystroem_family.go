@@ -50,8 +50,8 @@ func (s Nystroem) mapping() mapping {
 	return m
 }
 
-// wideMaps returns a spec for each kernel and γ, with as many landmarks as the most of the specs with these, and which of
-// them each spec belongs to.
+// wideMaps returns a spec for each kernel and γ, with as many landmarks as the most of the specs
+// with these, and which of them each spec belongs to.
 func wideMaps(specs []Fitter) (wide []Nystroem, of []int) {
 	for _, spec := range specs {
 		own := spec.(Nystroem)
@@ -144,7 +144,8 @@ func (f *landmarkFamily) Shared() []string {
 }
 
 // Each maps the rows of X by some of the wide maps.
-func (f *landmarkFamily) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error {
+func (f *landmarkFamily) Each(ctx context.Context, X mat.Matrix, which []int,
+	yield func(which int, Z mat.Matrix) error) error {
 	X, err := checkRows("nystroem", X, f.features.Inputs())
 	if err != nil {
 		return err

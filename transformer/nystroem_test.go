@@ -110,8 +110,8 @@ func TestLandmarkFamilyTellsWhatItShares(t *testing.T) {
 	}
 }
 
-// The error of the kernel falls with the number of landmarks, and pivots serve better than uniform ones where few directions
-// hold most of it.
+// The error of the kernel falls with the number of landmarks, and pivots serve better than uniform
+// ones where few directions hold most of it.
 func TestErrorOfLandmarks(t *testing.T) {
 	data, sizes := cluttered(1500), []int{20, 80, 320}
 	of := func(choose string, m int) float64 {
@@ -175,7 +175,8 @@ func TestLandmarksThatDoNotFit(t *testing.T) {
 	if _, err := s.FitSource(context.Background(), claim{-1, 5}); err == nil {
 		t.Error("2⁴⁰ numbers fit")
 	}
-	if c := s.Cost(datasets.Shape{Rows: 1 << 30, Cols: 5}); c.Bytes < 8<<40 || c.OutputWidth != 1<<20 || math.IsInf(c.Flops, 0) {
+	if c := s.Cost(datasets.Shape{Rows: 1 << 30, Cols: 5}); c.Bytes < 8<<40 || c.OutputWidth != 1<<20 ||
+		math.IsInf(c.Flops, 0) {
 		t.Errorf("they cost %+v", c)
 	}
 }

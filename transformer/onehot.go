@@ -144,7 +144,8 @@ const missingCode = -2
 
 // eachCode calls f with the code of every entry of X, [datasets.Unknown] and missingCode included.
 // The row number in an error counts from first.
-func eachCode(ctx context.Context, step string, X mat.Matrix, first int, levels []int, schema datasets.Schema, f func(i, j, code int)) error {
+func eachCode(ctx context.Context, step string, X mat.Matrix, first int, levels []int, schema datasets.Schema,
+	f func(i, j, code int)) error {
 	n, _ := X.Dims()
 	buffer := make([]float64, len(levels))
 	for i := range n {
@@ -158,7 +159,8 @@ func eachCode(ctx context.Context, step string, X mat.Matrix, first int, levels 
 			case v == datasets.Unknown || isCode(v, levels[j]):
 				f(i, j, int(v))
 			default:
-				return fmt.Errorf("transformer: %s: %w", step, &datasets.RowError{Row: first + i, Column: schema.Name(j), Err: fmt.Errorf("%v is not the code of one of %d levels", v, levels[j])})
+				return fmt.Errorf("transformer: %s: %w", step, &datasets.RowError{Row: first + i, Column: schema.Name(j),
+					Err: fmt.Errorf("%v is not the code of one of %d levels", v, levels[j])})
 			}
 		}
 	}
@@ -267,7 +269,8 @@ func (s OneHot) Cost(shape datasets.Shape) datasets.Cost {
 	for _, c := range shape.Columns {
 		width += len(c.Categories)
 	}
-	cost := datasets.Cost{Flops: 4 * n * d, Bytes: int64((4*d+8)*float64(shape.RowsInMemory()) + 24*float64(width)), OutputWidth: width, WidthEstimated: true}
+	cost := datasets.Cost{Flops: 4 * n * d, Bytes: int64((4*d+8)*float64(shape.RowsInMemory()) + 24*float64(width)),
+		OutputWidth: width, WidthEstimated: true}
 	if width == 0 {
 		cost.OutputWidth = -1
 	}

@@ -31,7 +31,8 @@ func NewOrdinal() Ordinal { return Ordinal{Unknown: "error"} }
 
 // Params declares unknown.
 func (s *Ordinal) Params(l *param.List) {
-	l.Choice(&s.Unknown, "unknown", "what an unknown level becomes: -1, a missing value, or an error", "code", "missing", "error")
+	l.Choice(&s.Unknown, "unknown", "what an unknown level becomes: -1, a missing value, or an error", "code", "missing",
+		"error")
 }
 
 // Fit learns the number of levels; it returns a [*FittedOrdinal].
@@ -91,7 +92,8 @@ func (f *FittedOrdinal) TransformTo(ctx context.Context, dst *mat.Dense, X mat.M
 		dst.RawRowView(i)[j] = v
 	})
 	if err == nil && unknown >= 0 && f.unknown == "error" {
-		err = fmt.Errorf("transformer: ordinal: %w", &datasets.RowError{Row: unknown, Err: errors.New("a level that training did not know; set unknown: code or missing to allow it")})
+		err = fmt.Errorf("transformer: ordinal: %w", &datasets.RowError{Row: unknown,
+			Err: errors.New("a level that training did not know; set unknown: code or missing to allow it")})
 	}
 	return err
 }

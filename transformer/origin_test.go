@@ -176,7 +176,8 @@ func TestWaysToBinOrigins(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			same(t, first(family.Fitted(0), family.Members()[0]), mustTransform(t, mustFit(t, narrow, data), data.X), spec.Kernel == "smooth")
+			same(t, first(family.Fitted(0), family.Members()[0]), mustTransform(t, mustFit(t, narrow, data), data.X),
+				spec.Kernel == "smooth")
 			archive, err := model.Record(fit)
 			if err != nil {
 				t.Fatal(err)
@@ -187,7 +188,8 @@ func TestWaysToBinOrigins(t *testing.T) {
 			}
 			same(t, mustTransform(t, again, data.X), want, false)
 			a, _ := fit.Kernel(data.X.(*mat.Dense).RawRowView(0), data.X.(*mat.Dense).RawRowView(1))
-			if b, err := again.Kernel(data.X.(*mat.Dense).RawRowView(0), data.X.(*mat.Dense).RawRowView(1)); err != nil || a != b {
+			if b, err := again.Kernel(data.X.(*mat.Dense).RawRowView(0), data.X.(*mat.Dense).RawRowView(1)); err != nil ||
+				a != b {
 				t.Errorf("the kernel is %v after a file, %v before, error %v", b, a, err)
 			}
 			if _, there := archive.Arrays["input_of_column"]; !there {

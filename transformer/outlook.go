@@ -128,7 +128,8 @@ func (s Ordinal) Requirements() []datasets.Requirement {
 	if s.Unknown != "error" {
 		return categories
 	}
-	return []datasets.Requirement{{Constraint: datasets.Categories}, {Constraint: datasets.KnownCategories, Hint: "unknown: code or missing allows it"}}
+	return []datasets.Requirement{{Constraint: datasets.Categories},
+		{Constraint: datasets.KnownCategories, Hint: "unknown: code or missing allows it"}}
 }
 
 // Forecast promises numbers; a level that training has not may become a missing value.

@@ -84,14 +84,20 @@ func TestParametersRefuse(t *testing.T) {
 		{NewRFF(), "gamma", "wide", `gamma: must be a number > 0`},
 		{NewRFF(), "gamma", true, "gamma: must be a number > 0, a list of them (one for each column), scale or median, got true"},
 		{NewRFF(), "gamma", nil, "gamma: must be a number > 0, a list of them (one for each column), scale or median, got nothing"},
-		{NewRFF(), "gamma", []any{}, "gamma: must be a number > 0, a list of them (one for each column), scale or median, got []"},
-		{NewRFF(), "gamma", []any{1.0, "scale"}, "gamma: must be a number > 0, a list of them (one for each column), scale or median, got [1 scale]"},
-		{NewRFF(), "gamma", []any{1.0, -1.0}, "gamma: must be a number > 0, a list of them (one for each column), scale or median, got [1 -1]"},
+		{NewRFF(), "gamma", []any{},
+			"gamma: must be a number > 0, a list of them (one for each column), scale or median, got []"},
+		{NewRFF(), "gamma", []any{1.0, "scale"},
+			"gamma: must be a number > 0, a list of them (one for each column), scale or median, got [1 scale]"},
+		{NewRFF(), "gamma", []any{1.0, -1.0},
+			"gamma: must be a number > 0, a list of them (one for each column), scale or median, got [1 -1]"},
 		{NewRFF(), "map", "pared", "did you mean paired?"},
 		{NewPCA(), "components", 0, "components: must be an integer ≥ 1, a fraction between 0 and 1 of the variance, or all"},
-		{NewPCA(), "components", 1.5, "components: must be an integer ≥ 1, a fraction between 0 and 1 of the variance, or all, got 1.5"},
-		{NewPCA(), "components", "none", `components: must be an integer ≥ 1, a fraction between 0 and 1 of the variance, or all, got "none"`},
-		{NewPCA(), "components", []any{1}, "components: must be an integer ≥ 1, a fraction between 0 and 1 of the variance, or all, got [1]"},
+		{NewPCA(), "components", 1.5,
+			"components: must be an integer ≥ 1, a fraction between 0 and 1 of the variance, or all, got 1.5"},
+		{NewPCA(), "components", "none",
+			`components: must be an integer ≥ 1, a fraction between 0 and 1 of the variance, or all, got "none"`},
+		{NewPCA(), "components", []any{1},
+			"components: must be an integer ≥ 1, a fraction between 0 and 1 of the variance, or all, got [1]"},
 		{NewBinning(), "columns", "hashed", `columns: must be exact`},
 		{NewBinning(), "columns", 0, "columns: must be exact, or a number of hashed columns ≥ grids, got 0"},
 		{NewBinning(), "columns", 1.5, "columns: must be exact, or a number of hashed columns ≥ grids, got 1.5"},
@@ -132,7 +138,8 @@ func TestGammaKeepsItsNumbers(t *testing.T) {
 func TestScalerRefusesSparseRowsItWouldFill(t *testing.T) {
 	X := mat.NewDense(3, 1, []float64{1, 0, 5})
 	f := mustFit(t, NewStandardize(), datasets.Set{X: X})
-	if _, err := f.Transform(context.Background(), sparse.FromDense(X)); err == nil || !strings.Contains(err.Error(), "column x0 of sparse input: zero would become -0.9258") {
+	if _, err := f.Transform(context.Background(), sparse.FromDense(X)); err == nil ||
+		!strings.Contains(err.Error(), "column x0 of sparse input: zero would become -0.9258") {
 		t.Errorf("error is %v", err)
 	}
 	minmax := mustFit(t, NewMinMax(), datasets.Set{X: sparse.FromDense(X)})

@@ -61,12 +61,14 @@ type inputs struct {
 }
 
 // begin returns the first pass of a step.
-func begin(ctx context.Context, step string, spec any, schema datasets.Schema, cols int, missing bool, sums func() inputSums) (datasets.Pass, error) {
+func begin(ctx context.Context, step string, spec any, schema datasets.Schema, cols int, missing bool,
+	sums func() inputSums) (datasets.Pass, error) {
 	if err := checkSpec(step, spec); err != nil {
 		return nil, err
 	}
 	if len(schema.Columns) != 0 && len(schema.Columns) != cols {
-		return nil, fmt.Errorf("transformer: %s: the schema names %d columns, the rows have %d", step, len(schema.Columns), cols)
+		return nil, fmt.Errorf("transformer: %s: the schema names %d columns, the rows have %d", step, len(schema.Columns),
+			cols)
 	}
 	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
@@ -76,7 +78,8 @@ func begin(ctx context.Context, step string, spec any, schema datasets.Schema, c
 }
 
 // finished returns the sums of a last pass.
-func finished[T inputSums](ctx context.Context, step string, spec any, last datasets.Pass) (sums T, in *inputs, err error) {
+func finished[T inputSums](ctx context.Context, step string, spec any, last datasets.Pass) (sums T, in *inputs,
+	err error) {
 	all, _, err := pass.Last(ctx, "transformer: "+step, spec, last)
 	if err != nil {
 		return sums, nil, err
@@ -129,7 +132,8 @@ func (i *inputs) State(s *model.State) {
 
 // checkInputs returns the inputs of a block that begins at row first as a *mat.Dense or *sparse.CSR of
 // finite numbers, missing values apart where the step takes them.
-func checkInputs(step string, block datasets.Set, schema datasets.Schema, width, first int, missing bool) (mat.Matrix, error) {
+func checkInputs(step string, block datasets.Set, schema datasets.Schema, width, first int, missing bool) (mat.Matrix,
+	error) {
 	X, err := checkRows(step, block.X, width)
 	if err != nil {
 		return nil, err

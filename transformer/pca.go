@@ -301,7 +301,8 @@ func (s PCA) keep(variance []float64, total float64, rank, exist int) (int, erro
 	case c.all:
 		return rank, nil
 	case c.count > exist:
-		return 0, fmt.Errorf("transformer: pca: components must be at most %[2]d, the rank of the training rows, got %[1]d", c.count, exist)
+		return 0, fmt.Errorf("transformer: pca: components must be at most %[2]d, the rank of the training rows, got %[1]d",
+			c.count, exist)
 	case c.count > rank && s.Whiten:
 		return 0, fmt.Errorf("transformer: pca: %d components cannot be whitened, only %d of them vary", c.count, rank)
 	case c.count > 0:
@@ -339,8 +340,10 @@ func (s PCA) Cost(shape datasets.Shape) datasets.Cost {
 	if s.Components.count > 0 {
 		k, width = float64(s.Components.count), s.Components.count
 	}
-	const product, eigen = 780, 30 // measured: flops per repeated read of an entry, and the factor of d³ for the eigenvectors
-	return datasets.Cost{Flops: n*d*(d+product) + eigen*d*d*d + 2*n*d*k, Bytes: int64(32*d*d + 8*float64(shape.RowsInMemory())*k), OutputWidth: width, WidthEstimated: s.Components.count == 0}
+	// measured: flops per repeated read of an entry, and the factor of d³ for the eigenvectors
+	const product, eigen = 780, 30
+	return datasets.Cost{Flops: n*d*(d+product) + eigen*d*d*d + 2*n*d*k,
+		Bytes: int64(32*d*d + 8*float64(shape.RowsInMemory())*k), OutputWidth: width, WidthEstimated: s.Components.count == 0}
 }
 
 // FittedPCA is a fitted [PCA].
@@ -442,7 +445,8 @@ func (f *FittedPCA) State(s *model.State) {
 	}
 	d, k := f.components.Dims()
 	s.Require(len(f.mean) == d && len(f.variance) == k, "mean, components and variance do not fit")
-	s.Require(allFinite(f.mean, f.variance, f.components.RawMatrix().Data) && f.total > 0 && finite(f.total), "mean, components or variance are not finite")
+	s.Require(allFinite(f.mean, f.variance, f.components.RawMatrix().Data) && f.total > 0 && finite(f.total),
+		"mean, components or variance are not finite")
 	if s.Err() != nil {
 		return
 	}

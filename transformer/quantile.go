@@ -53,7 +53,8 @@ func NewQuantile() Quantile { return Quantile{Quantiles: 1000, Output: "uniform"
 
 // Params declares quantiles and output.
 func (s *Quantile) Params(l *param.List) {
-	l.Int(&s.Quantiles, "quantiles", "how many quantiles of a column are learned, at most the number of rows", param.Between(2, maxQuantiles))
+	l.Int(&s.Quantiles, "quantiles", "how many quantiles of a column are learned, at most the number of rows",
+		param.Between(2, maxQuantiles))
 	l.Choice(&s.Output, "output", "law that the outputs follow", "uniform", "normal")
 }
 

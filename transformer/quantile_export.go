@@ -23,12 +23,13 @@ func (f *FittedQuantile) Export(g *graph.Graph, rows graph.Value) (graph.Value, 
 	// Φ⁻¹ of a tail is analytic in r = sqrt(−log(tail)).
 	quantile := func(r float64) float64 { return mathext.NormalQuantile(math.Exp(-r * r)) }
 	const pieces = 24
-	y := g.ChebyshevApprox(g.Sqrt(g.Neg(g.Log(tail))), math.Sqrt(math.Ln2), math.Sqrt(-math.Log(minShare/2)), pieces, quantile)
+	y := g.ChebyshevApprox(g.Sqrt(g.Neg(g.Log(tail))), math.Sqrt(math.Ln2), math.Sqrt(-math.Log(minShare/2)), pieces,
+		quantile)
 	return g.Where(upper, g.Neg(y), y), nil
 }
 
-// exportShares returns F of every column, and for the normal law 1 − F: it counts the quantiles below a value, and has for each count the line
-// that the value is on.
+// exportShares returns F of every column, and for the normal law 1 − F: it counts the quantiles
+// below a value, and has for each count the line that the value is on.
 func (f *FittedQuantile) exportShares(g *graph.Graph, rows graph.Value) (share, above graph.Value) {
 	scale := 1.0 // ½ where the distance of two values overflows
 	for _, r := range f.columns {
@@ -76,7 +77,8 @@ type rankingLines struct{ values, at, start, gap, from, rise [][]float64 }
 // add adds those of a column.
 func (l *rankingLines) add(r ranking, scale float64) {
 	last := len(r.values) - 1
-	values, at, start, gap, from, rise := []float64{r.values[0]}, []float64{0}, []float64{0}, []float64{1}, []float64{0}, []float64{0}
+	values, at, start, gap, from, rise := []float64{r.values[0]}, []float64{0}, []float64{0}, []float64{1}, []float64{0},
+		[]float64{0}
 	for k := 1; k <= last; k++ {
 		a, b := scale*r.values[k-1], scale*r.values[k]
 		values, at = append(values, r.values[k]), append(at, (r.below[k]+r.above[k])/2)

@@ -274,22 +274,26 @@ func stateOfSelections(s *model.State, list []*selection, probabilities []float6
 			cells = append(cells, c.count, c.low, c.high)
 		}
 	}
-	for name, p := range map[string]*[]uint64{"low": &low, "high": &high, "before": &before, "count": &count, "total": &total, "kept": &kept, "cells": &cells} {
+	for name, p := range map[string]*[]uint64{"low": &low, "high": &high, "before": &before, "count": &count,
+		"total": &total, "kept": &kept, "cells": &cells} {
 		s.Uint64s(name, p)
 	}
-	for name, p := range map[string]*[]int{"keeping": &keeping, "spans": &spans, "kept_lengths": &lengths, "values_lengths": &found} {
+	for name, p := range map[string]*[]int{"keeping": &keeping, "spans": &spans, "kept_lengths": &lengths,
+		"values_lengths": &found} {
 		pass.Ints(s, name, p, len(list), 0)
 	}
 	s.Floats("values", &values)
 	if !s.Restoring() || s.Err() != nil {
 		return
 	}
-	s.Require(len(total) == len(list) && len(high) == len(low) && len(before) == len(low) && len(count) == len(low), "the selections differ in length")
+	s.Require(len(total) == len(list) && len(high) == len(low) && len(before) == len(low) && len(count) == len(low),
+		"the selections differ in length")
 	for k, f := range list {
 		if s.Err() != nil {
 			return
 		}
-		s.Require(spans[k] <= len(low) && lengths[k] <= len(kept) && found[k] <= len(values) && total[k] <= 1<<53, "a selection has fewer numbers than it says")
+		s.Require(spans[k] <= len(low) && lengths[k] <= len(kept) && found[k] <= len(values) && total[k] <= 1<<53,
+			"a selection has fewer numbers than it says")
 		if s.Err() != nil {
 			return
 		}
@@ -307,23 +311,27 @@ func stateOfSelections(s *model.State, list []*selection, probabilities []float6
 			cells = f.readCells(s, cells)
 		}
 	}
-	s.Require(len(low) == 0 && len(kept) == 0 && len(values) == 0 && len(cells) == 0, "the selections have numbers too many")
+	s.Require(len(low) == 0 && len(kept) == 0 && len(values) == 0 && len(cells) == 0,
+		"the selections have numbers too many")
 }
 
 // check validates the state of a selection for a number of ranks.
 func (s *selection) check(state *model.State, ranks int) {
 	if s.counting() {
-		state.Require(len(s.spans) == 1 && s.spans[0] == span{high: math.MaxUint64} && len(s.values) == 0, "a selection does not begin with all keys")
+		state.Require(len(s.spans) == 1 && s.spans[0] == span{high: math.MaxUint64} && len(s.values) == 0,
+			"a selection does not begin with all keys")
 	} else {
 		state.Require(len(s.values) == ranks && len(s.spans) <= ranks, "a selection is not for its ranks")
 	}
 	end := uint64(0)
 	for k, p := range s.spans {
 		state.Require(p.low < p.high && (k == 0 || p.low > s.spans[k-1].high), "the spans of a selection do not ascend")
-		state.Require(p.before >= end && p.before <= s.count && p.count <= s.count-p.before && (p.count > 0 || s.counting()), "a span has more numbers than there are")
+		state.Require(p.before >= end && p.before <= s.count && p.count <= s.count-p.before && (p.count > 0 || s.counting()),
+			"a span has more numbers than there are")
 		end = p.before + p.count
 	}
-	state.Require(uint64(len(s.kept)) <= s.maxKept()+1 && (s.keeping || len(s.kept) == 0), "more values would be kept than are few")
+	state.Require(uint64(len(s.kept)) <= s.maxKept()+1 && (s.keeping || len(s.kept) == 0),
+		"more values would be kept than are few")
 }
 
 // readCells takes the counts of a selection from the front of a list, and returns the others.

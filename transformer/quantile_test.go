@@ -48,7 +48,8 @@ func TestQuantileIsThatOfScikitLearn(t *testing.T) {
 		t.Fatalf("%d cases, error %v", len(file.Cases), err)
 	}
 	for _, c := range file.Cases {
-		f := mustFit(t, Quantile{Quantiles: c.Quantiles, Output: c.Output}, datasets.Set{X: matrixOf(c.Train)}).(*FittedQuantile)
+		f := mustFit(t, Quantile{Quantiles: c.Quantiles, Output: c.Output},
+			datasets.Set{X: matrixOf(c.Train)}).(*FittedQuantile)
 		learned := matrixOf(c.Learned)
 		for j := range f.columns {
 			equal(t, mat.NewDense(1, len(f.Quantiles(j)), f.Quantiles(j)), learned.Slice(j, j+1, 0, len(c.Learned[j])), 1e-12)

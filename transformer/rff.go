@@ -209,8 +209,8 @@ func (s RFF) frequencies() int {
 	return s.Features
 }
 
-// soonProjected is of how many entries of a row a feature is made again sooner than passes of Newton's method read it in double
-// precision; it was measured.
+// soonProjected is of how many entries of a row a feature is made again sooner than passes of
+// Newton's method read it in double precision; it was measured.
 const soonProjected = 60
 
 // Cost returns the cost of mapping the rows and the memory of frequencies and features.
@@ -218,7 +218,8 @@ func (s RFF) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, m, D := float64(shape.Rows), float64(shape.Cols), float64(s.frequencies()), float64(s.Features)
 	const cosine = 90 // to write it and to read it, too
 	project, bytes := s.law().Cost(shape.Entries(), d, m)
-	return datasets.Cost{Flops: n * (project + cosine*D), Bytes: int64(bytes + 8*float64(shape.RowsInMemory())*D), OutputWidth: s.Features,
+	return datasets.Cost{Flops: n * (project + cosine*D), Bytes: int64(bytes + 8*float64(shape.RowsInMemory())*D),
+		OutputWidth:      s.Features,
 		CheapToRecompute: s.Draw == "structured" || shape.Entries() <= soonProjected}
 }
 
@@ -390,7 +391,8 @@ func (f *FittedRFF) State(s *model.State) {
 	s.Require(draws.Base == nil || allFinite(draws.Base.RawMatrix().Data), "frequencies are not finite")
 	requireGamma(s, f.gamma)
 	s.Require(allFinite(draws.Phase), "phases are not finite")
-	s.Require(!slices.ContainsFunc(draws.Phase, func(b float64) bool { return b < 0 || b > 2*math.Pi }), "a phase is not an angle")
+	s.Require(!slices.ContainsFunc(draws.Phase, func(b float64) bool { return b < 0 || b > 2*math.Pi }),
+		"a phase is not an angle")
 	requireShape(s, f.kernelName, f.nu, f.alpha)
 	if s.Err() != nil {
 		return

@@ -23,7 +23,8 @@ func drawnMaps() map[string]RFF {
 	rough := KernelParts{NewKernelPart("laplacian", 0.4), NewKernelPart("gaussian", 1)}
 	specs := map[string]RFF{}
 	for _, draw := range fourier.Laws {
-		for _, kernel := range append(slices.Clone(spectral.FourierKernels), "mixture", "product", "rough mixture", "rough product") {
+		for _, kernel := range append(slices.Clone(spectral.FourierKernels), "mixture", "product", "rough mixture",
+			"rough product") {
 			s := NewRFF()
 			s.Kernel, s.Draw, s.Features, s.Gamma, s.Of = kernel, draw, 128, FixedGamma(0.8), smooth
 			if of, ok := strings.CutPrefix(kernel, "rough "); ok {
@@ -69,8 +70,8 @@ func TestEveryDrawApproximatesItsKernel(t *testing.T) {
 	}
 }
 
-// The variance of z(x)'z(y) at moderate distances, in parts of that of independent draws, for the gaussian kernel, and the
-// error in the mean that structured draws have.
+// The variance of z(x)'z(y) at moderate distances, in parts of that of independent draws, for the
+// gaussian kernel, and the error in the mean that structured draws have.
 func TestDrawsLowerTheVariance(t *testing.T) {
 	const seeds = 400
 	p := pairs[3]
@@ -139,15 +140,19 @@ func TestDrawsThatDoNotSuit(t *testing.T) {
 		spec RFF
 		want []string
 	}{
-		{of("laplacian", "orthogonal"), []string{`draw: must be iid or qmc for kernel: laplacian, which is no mixture of gaussian kernels`}},
+		{of("laplacian", "orthogonal"),
+			[]string{`draw: must be iid or qmc for kernel: laplacian, which is no mixture of gaussian kernels`}},
 		{of("cauchy", "structured"), []string{`draw: must be iid or qmc for kernel: cauchy`}},
 		{own, []string{`draw: must be iid for kernel: custom, whose distribution`}},
 		{of("product", "qmc", rough, rough), []string{`draw: must be iid for kernel: product`}},
 		{of("mixture", "orthogonal", rough), []string{`iid or qmc for kernel: mixture`}},
 		{of("mixture", "iid"), []string{`of: must be at least one kernel for kernel: mixture`}},
-		{of("product", "iid", wrong), []string{"of: must be a list of kernels, as {kernel: gaussian, gamma: 1.0, weight: 1.0}, with nu or alpha where they have one, got [map[gamma:1 kernel:matern nu:-1 weight:1]] (element 0: nu must be a number > 0, got -1)", `element 0: nu must be a number > 0, got -1`}},
-		{of("product", "iid", NewKernelPart("mixture", 1)), []string{`element 0: kernel must be gaussian, laplacian, cauchy, exponential, matern or rational_quadratic, got "mixture"`}},
-		{bad, []string{"features: must be an even number for the paired map, got 3", `draw: must be iid or qmc for kernel: laplacian, which is no mixture of gaussian kernels, got "orthogonal"`}},
+		{of("product", "iid", wrong),
+			[]string{"of: must be a list of kernels, as {kernel: gaussian, gamma: 1.0, weight: 1.0}, with nu or alpha where they have one, got [map[gamma:1 kernel:matern nu:-1 weight:1]] (element 0: nu must be a number > 0, got -1)", `element 0: nu must be a number > 0, got -1`}},
+		{of("product", "iid", NewKernelPart("mixture", 1)),
+			[]string{`element 0: kernel must be gaussian, laplacian, cauchy, exponential, matern or rational_quadratic, got "mixture"`}},
+		{bad, []string{"features: must be an even number for the paired map, got 3",
+			`draw: must be iid or qmc for kernel: laplacian, which is no mixture of gaussian kernels, got "orthogonal"`}},
 		{of("gaussian", "sobol"), []string{`draw: must be iid, orthogonal, qmc or structured`}},
 	} {
 		f, err := c.spec.Fit(context.Background(), datasets.Set{X: uniform(4, 2)})
@@ -163,8 +168,10 @@ func TestDrawsThatDoNotSuit(t *testing.T) {
 func TestKernelPartsByPath(t *testing.T) {
 	s := NewRFF()
 	s.Kernel = "mixture"
-	list := []any{map[string]any{"kernel": "gaussian", "gamma": 2}, map[string]any{"kernel": "matern", "nu": 0.5, "weight": 3.0}}
-	s, err := param.Replace(s, param.Setting{Path: "of", Value: list}, param.Setting{Path: "of.0.weight", Value: 7}, param.Setting{Path: "of.1.nu", Value: 2.5})
+	list := []any{map[string]any{"kernel": "gaussian", "gamma": 2},
+		map[string]any{"kernel": "matern", "nu": 0.5, "weight": 3.0}}
+	s, err := param.Replace(s, param.Setting{Path: "of", Value: list}, param.Setting{Path: "of.0.weight", Value: 7},
+		param.Setting{Path: "of.1.nu", Value: 2.5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,12 +184,15 @@ func TestKernelPartsByPath(t *testing.T) {
 		"gaussian": "a list of kernels",
 		"gama":     "",
 	} {
-		if _, err := param.With(s, param.Setting{Path: "of", Value: wrong}); err == nil || !strings.Contains(err.Error(), printf) {
+		if _, err := param.With(s, param.Setting{Path: "of", Value: wrong}); err == nil ||
+			!strings.Contains(err.Error(), printf) {
 			t.Errorf("%v: %v", wrong, err)
 		}
 	}
-	for name, part := range map[string]any{"did you mean gamma?": map[string]any{"gama": 1}, "gamma is x": map[string]any{"gamma": "x"}, "element 0 is 3": 3} {
-		if _, err := param.With(s, param.Setting{Path: "of", Value: []any{part}}); err == nil || !strings.Contains(err.Error(), name) {
+	for name, part := range map[string]any{"did you mean gamma?": map[string]any{"gama": 1},
+		"gamma is x": map[string]any{"gamma": "x"}, "element 0 is 3": 3} {
+		if _, err := param.With(s, param.Setting{Path: "of", Value: []any{part}}); err == nil ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("%v: %v, want %q", part, err, name)
 		}
 	}

@@ -211,7 +211,8 @@ func (f *fourierFamily) Widths() []int {
 
 // Each maps the rows of X by some of the wide maps and calls yield with the features of each, in a
 // matrix that the next one reuses.
-func (f *fourierFamily) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error {
+func (f *fourierFamily) Each(ctx context.Context, X mat.Matrix, which []int,
+	yield func(which int, Z mat.Matrix) error) error {
 	X, err := checkRows("rff", X, len(f.maps[0].gamma))
 	if err != nil {
 		return err
@@ -224,6 +225,7 @@ func (f *fourierFamily) Each(ctx context.Context, X mat.Matrix, which []int, yie
 
 // EachFloat32 maps the rows in float32, separately for each map: frequencies are scaled before they
 // are rounded, so the features equal those of a separate fit bit for bit.
-func (f *fourierFamily) EachFloat32(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error {
+func (f *fourierFamily) EachFloat32(ctx context.Context, X mat.Matrix, which []int,
+	yield func(which int, Z *single.Dense) error) error {
 	return eachSingle(ctx, f.maps, X, which, yield)
 }

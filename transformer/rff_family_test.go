@@ -21,7 +21,8 @@ func TestKernelsShareAProjection(t *testing.T) {
 	for at := range 2 * len(fourier.Laws) {
 		draw, form := fourier.Laws[at/2], []string{"paired", "phase"}[at%2]
 		var specs []Fitter
-		for i, kernel := range []string{"gaussian", "exponential", "matern", "matern", "rational_quadratic", "rational_quadratic", "matern", "mixture", "product"} {
+		for i, kernel := range []string{"gaussian", "exponential", "matern", "matern", "rational_quadratic",
+			"rational_quadratic", "matern", "mixture", "product"} {
 			s := NewRFF()
 			s.Kernel, s.Map, s.Features, s.Gamma, s.Seed, s.Draw = kernel, form, 40, FixedGamma(0.4), 5, draw
 			switch i {
@@ -47,7 +48,8 @@ func TestKernelsShareAProjection(t *testing.T) {
 		which := []int{0, 1, 2, 3, 4, 5, 6, 7, 8}
 		err = family.Each(ctx, data.X, which, func(i int, Z mat.Matrix) error {
 			seen++
-			want := mustTransform(t, mustFit(t, specs[slices.IndexFunc(family.Members(), func(m FamilyMember) bool { return m.Map == i })], data), data.X)
+			want := mustTransform(t, mustFit(t, specs[slices.IndexFunc(family.Members(),
+				func(m FamilyMember) bool { return m.Map == i })], data), data.X)
 			if !mat.EqualApprox(Z, want, 1e-12) {
 				t.Errorf("%s: map %d is not that of its spec", draw, i)
 			}
@@ -117,7 +119,8 @@ func TestRelated(t *testing.T) {
 	rough.Of = KernelParts{NewKernelPart("laplacian", 1)}
 	other := mixture
 	other.Of = KernelParts{NewKernelPart("laplacian", 2)}
-	if !mixture.SameFamily(of("matern")) || rough.SameFamily(mixture) || rough.SameFamily(other) || !rough.SameFamily(rough) {
+	if !mixture.SameFamily(of("matern")) || rough.SameFamily(mixture) || rough.SameFamily(other) ||
+		!rough.SameFamily(rough) {
 		t.Error("mixtures of gaussian kernels are related to each other, any other kernel to itself")
 	}
 }

@@ -33,15 +33,16 @@ import (
 // machine: f is fitted to the inputs, then to the inputs mapped by its own M, and so on for some rounds.
 // Steps behind it that know distances only, such as [RFF], then see those that matter.
 //
-// f is a kernel ridge regression with the exact kernel (Solve exact) or one on random Fourier features of
-// it (Solve features), which is for smooth kernels only: the gradients of features of exponential, laplacian and
-// cauchy are mostly noise. A random sample of at most Rows rows is learned from, of every class its share. Where
-// these are more than Part, several exact machines are fitted, each to a part of the rows, and M is the mean of
-// theirs. One row in five, at most 2000, is never fitted to: map, penalty and width of the kernel in a round
-// are those that predict these rows best, and rounds end where they are predicted worse than in the round
-// before, whose map is kept, or hardly better. Where no round is better than none, the map is a plain scaling. A class is
-// learned from as a ±1 code, one code for two classes; numeric targets are standardized before, so that several
-// count alike. Weights do not matter, but rows of weight 0 are left out.
+// f is a kernel ridge regression with the exact kernel (Solve exact) or one on random Fourier
+// features of it (Solve features), which is for smooth kernels only: the gradients of features of
+// exponential, laplacian and cauchy are mostly noise. A random sample of at most Rows rows is
+// learned from, of every class its share. Where these are more than Part, several exact machines
+// are fitted, each to a part of the rows, and M is the mean of theirs. One row in five, at most
+// 2000, is never fitted to: map, penalty and width of the kernel in a round are those that predict
+// these rows best, and rounds end where they are predicted worse than in the round before, whose
+// map is kept, or hardly better. Where no round is better than none, the map is a plain scaling. A
+// class is learned from as a ±1 code, one code for two classes; numeric targets are standardized
+// before, so that several count alike. Weights do not matter, but rows of weight 0 are left out.
 //
 // The factor c makes γ = 1 of the same kernel after the map the kernel of the machine: its width is
 // Bandwidth times the median distance of two mapped rows. With power ½, the usual one, M is the
@@ -78,7 +79,8 @@ type RFM struct {
 
 // NewRFM returns the spec of a full map learned in 4 rounds at most with the exponential kernel.
 func NewRFM() RFM {
-	return RFM{Kernel: "exponential", Rounds: 4, Bandwidth: LearnBandwidth, Solve: "exact", Features: 1000, Rows: 20000, Part: 10000, Nu: 1.5, Alpha: 1}
+	return RFM{Kernel: "exponential", Rounds: 4, Bandwidth: LearnBandwidth, Solve: "exact", Features: 1000, Rows: 20000,
+		Part: 10000, Nu: 1.5, Alpha: 1}
 }
 
 // Bandwidth is the width of a kernel in median distances of two rows: a number ([FixedBandwidth]), or the
@@ -143,13 +145,16 @@ func (s *RFM) Params(l *param.List) {
 	l.Choice(&s.Kernel, "kernel", "kernel of the machine whose gradients are averaged", spectral.FourierKernels...)
 	l.Int(&s.Rounds, "rounds", "how often the map is learned at most", param.Between(1, 100))
 	l.Bool(&s.Diagonal, "diagonal", "a scale for each input instead of a full matrix; sparse rows stay sparse")
-	l.Float(&s.Power, "power", "power of M by which inputs are multiplied, 0 for the one that predicts best", param.AtLeast(0))
-	l.Value(&s.Bandwidth, "bandwidth", "width of the kernel in median distances of two rows, or auto for the one that predicts best")
+	l.Float(&s.Power, "power", "power of M by which inputs are multiplied, 0 for the one that predicts best",
+		param.AtLeast(0))
+	l.Value(&s.Bandwidth, "bandwidth",
+		"width of the kernel in median distances of two rows, or auto for the one that predicts best")
 	l.Choice(&s.Solve, "solve", "with the exact kernel, or with random Fourier features of it", "exact", "features")
 	l.Int(&s.Features, "features", "how many features, for solve: features", param.Between(2, maxFeatures))
 	l.Complexity("features", param.MoreUnits)
 	l.Int(&s.Rows, "rows", "rows, at most, that are learned from", param.Between(minLearned, math.MaxInt32))
-	l.Int(&s.Part, "part", "rows, at most, that one exact machine is fitted to: more have several machines", param.Between(minLearned, math.MaxInt32))
+	l.Int(&s.Part, "part", "rows, at most, that one exact machine is fitted to: more have several machines",
+		param.Between(minLearned, math.MaxInt32))
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
 	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
 	l.Seed(&s.Seed, "seed", "seed of the rows' order and of the features")
@@ -205,14 +210,16 @@ func (s RFM) learn(ctx context.Context, taken sample.Sample) (*agop.Result, erro
 		taken.X = m.Dense()
 	}
 	_, outputs := taken.Y.Dims()
-	rows := agop.Rows{X: taken.X.(*mat.Dense), Y: kern.Dense(n, outputs, outputs, design.DenseData(taken.Y)), Held: held(n)}
+	rows := agop.Rows{X: taken.X.(*mat.Dense), Y: kern.Dense(n, outputs, outputs, design.DenseData(taken.Y)),
+		Held: held(n)}
 	return agop.Learn(ctx, s.options(), rows)
 }
 
 // options returns how to learn.
 func (s RFM) options() agop.Options {
 	k, _ := pairwise.NewKernel(s.Kernel, s.Nu, s.Alpha)
-	o := agop.Options{Kernel: k, Bandwidth: s.Bandwidth.times, Power: s.Power, Rounds: s.Rounds, Diagonal: s.Diagonal, Part: s.Part, Seed: s.Seed}
+	o := agop.Options{Kernel: k, Bandwidth: s.Bandwidth.times, Power: s.Power, Rounds: s.Rounds, Diagonal: s.Diagonal,
+		Part: s.Part, Seed: s.Seed}
 	if s.Solve == "features" {
 		o.Features = s.Features
 	}
@@ -381,5 +388,6 @@ func (f *FittedRFM) State(s *model.State) {
 	s.Require(k == d || k == 1, "the map is neither square nor a column")
 	s.Require(rows == d && cols == k, "map and products do not fit")
 	s.Require(0 <= f.round && f.round < len(f.errors), "the round is none of those there were")
-	s.Require(allFinite(f.matrix.RawMatrix().Data, f.outer.RawMatrix().Data, f.errors), "map, products or errors are not finite")
+	s.Require(allFinite(f.matrix.RawMatrix().Data, f.outer.RawMatrix().Data, f.errors),
+		"map, products or errors are not finite")
 }

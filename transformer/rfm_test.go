@@ -42,7 +42,8 @@ func TestRFMOfAllKindsOfTargets(t *testing.T) {
 	several.Y = nil
 	two.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}
 	three.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}}}
-	for name, data := range map[string]datasets.Set{"numbers": numbers, "two classes": two, "three classes": three, "two targets": several} {
+	for name, data := range map[string]datasets.Set{"numbers": numbers, "two classes": two, "three classes": three,
+		"two targets": several} {
 		for _, diagonal := range []bool{false, true} {
 			f := mustFit(t, rfmWith(func(s *RFM) { s.Diagonal = diagonal }), data).(*FittedRFM)
 			r, A := f.Relevance(), f.Matrix()
@@ -72,7 +73,8 @@ func TestRFMBeforeFeatures(t *testing.T) {
 	behind := mustFit(t, features, mapped)
 	features.Gamma = GammaMedian
 	plain := mustFit(t, features, train)
-	with := leastSquares(t, mustTransform(t, behind, mapped.X), train.Y, mustTransform(t, behind, mustTransform(t, f, test.X)), test.Y)
+	with := leastSquares(t, mustTransform(t, behind, mapped.X), train.Y,
+		mustTransform(t, behind, mustTransform(t, f, test.X)), test.Y)
 	without := leastSquares(t, mustTransform(t, plain, train.X), train.Y, mustTransform(t, plain, test.X), test.Y)
 	if !(with < 0.2*without) {
 		t.Errorf("mean squared error %.4f behind the map, %.4f of the inputs themselves", with, without)
@@ -128,7 +130,8 @@ func TestRFMBandwidth(t *testing.T) {
 	wide := mustFit(t, rfmWith(func(s *RFM) { s.Bandwidth, s.Rounds = FixedBandwidth(5), 1 }), data).(*FittedRFM)
 	chosen := mustFit(t, rfmWith(func(s *RFM) { s.Rounds = 1 }), data).(*FittedRFM)
 	if !(wide.Matrix().At(1, 1) < 0.3*narrow.Matrix().At(1, 1)) {
-		t.Errorf("input 1 is stretched by %v for ten times the width, before %v", wide.Matrix().At(1, 1), narrow.Matrix().At(1, 1))
+		t.Errorf("input 1 is stretched by %v for ten times the width, before %v", wide.Matrix().At(1, 1),
+			narrow.Matrix().At(1, 1))
 	}
 	for _, fixed := range []*FittedRFM{narrow, wide} {
 		if chosen.Errors()[0] > 1.001*fixed.Errors()[0] {
@@ -202,7 +205,8 @@ func TestRFMOfExtremeDistances(t *testing.T) {
 			spec RFM
 			X    *mat.Dense
 		}{"a small bandwidth": {small, X}, "large inputs": {large, huge}} {
-			if _, err := c.spec.Fit(context.Background(), datasets.Set{X: c.X, Y: y}); err == nil || !strings.Contains(err.Error(), "not finite") {
+			if _, err := c.spec.Fit(context.Background(), datasets.Set{X: c.X, Y: y}); err == nil ||
+				!strings.Contains(err.Error(), "not finite") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

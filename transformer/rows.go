@@ -75,7 +75,8 @@ func failed(ctx context.Context, step string, err error) error {
 
 // fold hands the inputs of every block of src to add, as a *mat.Dense or *sparse.CSR of finite
 // numbers (missing values apart, where the step takes them), and returns how many rows there were.
-func fold(ctx context.Context, step string, src datasets.Source, missing bool, add func(first int, X mat.Matrix) error) (rows int, err error) {
+func fold(ctx context.Context, step string, src datasets.Source, missing bool,
+	add func(first int, X mat.Matrix) error) (rows int, err error) {
 	_, width := src.Dims()
 	err = src.Blocks(ctx, func(block datasets.Set) error {
 		if err := ctxerr.Check(ctx); err != nil {
@@ -144,7 +145,8 @@ func checkEntries(step string, X mat.Matrix, schema datasets.Schema, first int, 
 	case math.IsInf(v, 0):
 		problem = errors.New("infinite value")
 	}
-	return fmt.Errorf("transformer: %s: %w", step, &datasets.RowError{Row: first + i, Column: schema.Name(j), Err: problem})
+	return fmt.Errorf("transformer: %s: %w", step, &datasets.RowError{Row: first + i, Column: schema.Name(j),
+		Err: problem})
 }
 
 // findEntry returns the first entry that checkEntries reports, row -1 where there is none.

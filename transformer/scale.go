@@ -178,7 +178,8 @@ func (s Scale) Cost(shape datasets.Shape) datasets.Cost { return scalerCost(0, s
 func (s Scale) Requirements() []datasets.Requirement {
 	out := []datasets.Requirement{{Constraint: datasets.Numbers}}
 	if n := len(s.Factors.list); n > 1 {
-		out = append(out, datasets.Requirement{Constraint: datasets.ManyColumns, Columns: n, Reason: fmt.Sprintf("has %d factors", n)})
+		out = append(out, datasets.Requirement{Constraint: datasets.ManyColumns, Columns: n,
+			Reason: fmt.Sprintf("has %d factors", n)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Factors.named)) {
 		out = append(out, datasets.Requirement{Constraint: datasets.NamedColumn, Name: name, Reason: "has a factor of it"})

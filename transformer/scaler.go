@@ -32,7 +32,8 @@ type FittedScaler struct {
 }
 
 // beginScaler returns the first pass of a scaler, which takes numeric columns.
-func beginScaler(ctx context.Context, step string, spec any, schema datasets.Schema, cols int, sums func() inputSums) (datasets.Pass, error) {
+func beginScaler(ctx context.Context, step string, spec any, schema datasets.Schema, cols int,
+	sums func() inputSums) (datasets.Pass, error) {
 	if err := checkNumericSpec(step, spec, schema); err != nil {
 		return nil, err
 	}
@@ -154,7 +155,8 @@ func (f *FittedScaler) State(s *model.State) {
 	s.Bool("clip", &f.clip)
 	s.Require(len(f.center) > 0 && len(f.center) == len(f.scale), "center and scale differ in length, or are empty")
 	s.Require(allFinite(f.center, []float64{f.low, f.high}), "center and ends are not finite numbers")
-	s.Require(!slices.ContainsFunc(f.scale, func(v float64) bool { return v != v || v == 0 || math.IsInf(v, -1) }), "a scale is 0, −Inf or not a number")
+	s.Require(!slices.ContainsFunc(f.scale, func(v float64) bool { return v != v || v == 0 || math.IsInf(v, -1) }),
+		"a scale is 0, −Inf or not a number")
 }
 
 // asNumeric returns a schema of the same columns, all numeric.
@@ -187,7 +189,8 @@ func checkNumericSpec(step string, spec any, schema datasets.Schema) error {
 func checkNumeric(step string, schema datasets.Schema) error {
 	for j, c := range schema.Columns {
 		if c.Kind != datasets.Numeric {
-			return fmt.Errorf("transformer: %s: column %s must be numeric, got %v; encode it before with onehot or ordinal", step, schema.Name(j), c.Kind)
+			return fmt.Errorf("transformer: %s: column %s must be numeric, got %v; encode it before with onehot or ordinal",
+				step, schema.Name(j), c.Kind)
 		}
 	}
 	return nil
@@ -217,7 +220,8 @@ const (
 func scalerCost(fit float64, shape datasets.Shape) datasets.Cost {
 	d := float64(shape.Cols)
 	flops := (fit + movedFlops) * d * float64(shape.Rows)
-	return datasets.Cost{Flops: flops, Bytes: int64(8*float64(shape.RowsInMemory())*d + 24*d), OutputWidth: shape.Cols, NonZeros: shape.NonZeros, CheapToRecompute: true}
+	return datasets.Cost{Flops: flops, Bytes: int64(8*float64(shape.RowsInMemory())*d + 24*d), OutputWidth: shape.Cols,
+		NonZeros: shape.NonZeros, CheapToRecompute: true}
 }
 
 // anyOf returns an error if neither of two flags of a scaler is set, which would do nothing.

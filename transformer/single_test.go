@@ -68,7 +68,8 @@ func TestSingleFeaturesRefuse(t *testing.T) {
 	spec.Features, spec.Gamma = 4, FixedGamma(1)
 	f := mustFit(t, spec, datasets.Set{X: uniform(3, 2)}).(*FittedRFF)
 	dst := single.New(1, 4, nil)
-	if err := f.TransformSingle(ctx, dst, mat.NewDense(1, 2, []float64{math.NaN(), 0})); !errors.Is(err, datasets.ErrMissing) {
+	if err := f.TransformSingle(ctx, dst, mat.NewDense(1, 2, []float64{math.NaN(), 0})); !errors.Is(err,
+		datasets.ErrMissing) {
 		t.Errorf("a missing value: %v", err)
 	}
 	for what, err := range map[string]error{
@@ -94,7 +95,8 @@ func TestSingleFeaturesRefuse(t *testing.T) {
 func TestOneSingleRowMakesNoGarbage(t *testing.T) {
 	ctx := context.Background()
 	X := uniform(3, 20)
-	f := mustFit(t, RFF{Kernel: "gaussian", Gamma: FixedGamma(1), Features: 256, Map: "phase", Draw: "iid", Nu: 1, Alpha: 1}, datasets.Set{X: X}).(*FittedRFF)
+	f := mustFit(t, RFF{Kernel: "gaussian", Gamma: FixedGamma(1), Features: 256, Map: "phase", Draw: "iid", Nu: 1,
+		Alpha: 1}, datasets.Set{X: X}).(*FittedRFF)
 	var row mat.Matrix = mat.NewDense(1, 20, nil)
 	double, narrow := mat.NewDense(1, 256, nil), single.New(1, 256, nil)
 	if n := testing.AllocsPerRun(100, func() { f.TransformTo(ctx, double, row) }); n > 0 {

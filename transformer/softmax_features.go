@@ -40,9 +40,9 @@ import (
 //
 // Source: Choromanski et al., "Rethinking attention with Performers", ICLR 2021.
 //
-// Fit returns an error for a categorical column, a missing or infinite value, no rows, and a list of γ that is not as
-// long as there are columns. Transform returns one that names the row where a feature would be so large that sums of its
-// squares overflow; what is too small becomes 0.
+// Fit returns an error for a categorical column, a missing or infinite value, no rows, and a list
+// of γ that is not as long as there are columns. Transform returns one that names the row where a
+// feature would be so large that sums of its squares overflow; what is too small becomes 0.
 type SoftmaxFeatures struct {
 	Gamma    Gamma  // γ
 	Features int    // m
@@ -102,7 +102,9 @@ func (s SoftmaxFeatures) Cost(shape datasets.Shape) datasets.Cost {
 		exponential   = 16
 		soonExponents = 157 // as soonProjected
 	)
-	cost := datasets.Cost{Flops: n * m * (2*shape.Entries() + exponential), Bytes: int64(20*d*m + 8*float64(shape.RowsInMemory())*m), OutputWidth: s.Features, CheapToRecompute: shape.Entries() <= soonExponents}
+	cost := datasets.Cost{Flops: n * m * (2*shape.Entries() + exponential),
+		Bytes: int64(20*d*m + 8*float64(shape.RowsInMemory())*m), OutputWidth: s.Features,
+		CheapToRecompute: shape.Entries() <= soonExponents}
 	if s.Draw == "orthogonal" {
 		cost.Flops += 4 * d * d * m
 	}
@@ -203,7 +205,8 @@ func (f *FittedSoftmaxFeatures) Kernel(x, y []float64) (float64, error) {
 // of this map, up to scale.
 func (f *FittedSoftmaxFeatures) WithFeatures(features int) (*FittedSoftmaxFeatures, error) {
 	if features < 1 || features > f.OutputWidth() {
-		return nil, fmt.Errorf("transformer: softmax_features: number of features must be from 1 to %[2]d, got %[1]d", features, f.OutputWidth())
+		return nil, fmt.Errorf("transformer: softmax_features: number of features must be from 1 to %[2]d, got %[1]d",
+			features, f.OutputWidth())
 	}
 	return &FittedSoftmaxFeatures{f.gamma, f.features.First(features)}, nil
 }

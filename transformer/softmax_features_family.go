@@ -29,8 +29,8 @@ func (s SoftmaxFeatures) SameFamily(other Fitter) bool {
 	return ok && s.Draw == o.Draw && s.Seed == o.Seed
 }
 
-// wideSoftmax returns a spec for each γ, as wide as the widest of the specs with it, and which of them each spec belongs
-// to.
+// wideSoftmax returns a spec for each γ, as wide as the widest of the specs with it, and which of
+// them each spec belongs to.
 func wideSoftmax(specs []Fitter) (wide []SoftmaxFeatures, of []int) {
 	for _, spec := range specs {
 		own := spec.(SoftmaxFeatures)
@@ -75,7 +75,8 @@ func (s SoftmaxFeatures) FitFamily(ctx context.Context, data datasets.Set, specs
 	}
 	for i, spec := range specs {
 		width := spec.(SoftmaxFeatures).Features
-		f.members = append(f.members, FamilyMember{Map: of[i], Width: width, Scale: math.Sqrt(float64(wide[of[i]].Features) / float64(width))})
+		f.members = append(f.members, FamilyMember{Map: of[i], Width: width,
+			Scale: math.Sqrt(float64(wide[of[i]].Features) / float64(width))})
 	}
 	if f.features, err = softmax.NewFamily(maps, normal); err != nil {
 		return nil, failed(ctx, "softmax_features", err)
@@ -119,7 +120,8 @@ func (f *softmaxFamily) Shared() []string {
 
 // Each maps the rows of X by some of the wide maps and calls yield with the features of each, in a matrix that the next
 // one reuses.
-func (f *softmaxFamily) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error {
+func (f *softmaxFamily) Each(ctx context.Context, X mat.Matrix, which []int,
+	yield func(which int, Z mat.Matrix) error) error {
 	X, err := checkRows("softmax_features", X, f.maps[0].InputWidth())
 	if err != nil {
 		return err
@@ -139,6 +141,7 @@ func (f *softmaxFamily) Each(ctx context.Context, X mat.Matrix, which []int, yie
 }
 
 // EachSingle maps the rows in single precision, by each map for itself.
-func (f *softmaxFamily) EachFloat32(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error {
+func (f *softmaxFamily) EachFloat32(ctx context.Context, X mat.Matrix, which []int,
+	yield func(which int, Z *single.Dense) error) error {
 	return eachSingle(ctx, f.maps, X, which, yield)
 }

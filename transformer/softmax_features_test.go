@@ -103,7 +103,8 @@ func TestSoftmaxFeaturesNeverOverflow(t *testing.T) {
 			each = err
 		}
 		for _, err := range []error{err, each} {
-			if row := (*datasets.RowError)(nil); !errors.As(err, &row) || row.Row != 1 || !strings.Contains(err.Error(), "softmax_features: ") {
+			if row := (*datasets.RowError)(nil); !errors.As(err, &row) || row.Row != 1 ||
+				!strings.Contains(err.Error(), "softmax_features: ") {
 				t.Errorf("d = %d: the error is %v", d, err)
 			}
 		}

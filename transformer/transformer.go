@@ -28,10 +28,10 @@
 // fitted type implements model.Stateful, [Sized], [Describer] and graph.StepExporter; the export of
 // binning is always an error.
 //
-// A NaN is a missing value, which impute fills, the scalers and encoders pass on, and ard, pca, rff,
-// softmax_features, binning and nystroem refuse by row and column. Sample weights are not looked at: a step describes the inputs,
-// weights belong to the loss. Sparse rows are never made dense, except by [Dense] and, a tile at a
-// time, by [PCA].
+// A NaN is a missing value, which impute fills, the scalers and encoders pass on, and ard, pca,
+// rff, softmax_features, binning and nystroem refuse by row and column. Sample weights are not
+// looked at: a step describes the inputs, weights belong to the loss. Sparse rows are never made
+// dense, except by [Dense] and, a tile at a time, by [PCA].
 //
 // Package transformertest holds the laws of transformers as a suite that any [Fitter] can be run
 // through.
@@ -138,7 +138,8 @@ var (
 		fitted
 		DenseTransformer
 	}{(*FittedScaler)(nil), (*FittedQuantile)(nil), (*FittedScale)(nil), (*FittedARD)(nil), (*FittedRFM)(nil),
-		(*FittedPCA)(nil), (*FittedImpute)(nil), (*FittedOrdinal)(nil), (*FittedRFF)(nil), (*FittedSoftmaxFeatures)(nil), (*FittedNystroem)(nil)}
+		(*FittedPCA)(nil), (*FittedImpute)(nil), (*FittedOrdinal)(nil), (*FittedRFF)(nil), (*FittedSoftmaxFeatures)(nil),
+		(*FittedNystroem)(nil)}
 	_ = []SingleTransformer{(*FittedRFF)(nil), (*FittedSoftmaxFeatures)(nil), (*FittedNystroem)(nil)}
 	_ = []TwoStageFitter{ARD{}, Quantile{}}
 	_ = []DataIndependent{RFF{}, SoftmaxFeatures{}, Binning{}, Scale{}, Dense{}}
@@ -147,7 +148,8 @@ var (
 		datasets.Requirer
 		datasets.SchemaInferrer
 		datasets.CostEstimator
-	}{ARD{}, RFM{}, PCA{}, RFF{}, SoftmaxFeatures{}, Binning{}, Nystroem{}, Standardize{}, MinMax{}, Robust{}, Quantile{}, Scale{}, OneHot{}, Ordinal{}, Impute{}}
+	}{ARD{}, RFM{}, PCA{}, RFF{}, SoftmaxFeatures{}, Binning{}, Nystroem{}, Standardize{}, MinMax{}, Robust{}, Quantile{},
+		Scale{}, OneHot{}, Ordinal{}, Impute{}}
 	_ datasets.SchemaInferrer = Dense{}
 	_ datasets.CostEstimator  = Dense{}
 )

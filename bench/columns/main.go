@@ -71,7 +71,8 @@ func compare(ctx context.Context, rows, pairs int, python string) error {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	if out, err := exec.CommandContext(ctx, python, "-c", peer, "write", folder, strconv.Itoa(rows)).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, python, "-c", peer, "write", folder,
+		strconv.Itoa(rows)).CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
 	for _, name := range []string{"snappy.parquet", "zstd.parquet", "plain.arrow", "rows.csv"} {
@@ -82,7 +83,8 @@ func compare(ctx context.Context, rows, pairs int, python string) error {
 		}
 		fmt.Printf("%s: %d rows, %d MB\n", name, rows, info.Size()>>20)
 		for range pairs {
-			for _, side := range [][]string{{self, "-own", path}, {python, "-c", peer, "pyarrow", path}, {python, "-c", peer, "polars", path}} {
+			for _, side := range [][]string{{self, "-own", path}, {python, "-c", peer, "pyarrow", path},
+				{python, "-c", peer, "polars", path}} {
 				cmd := exec.CommandContext(ctx, side[0], side[1:]...)
 				text, err := cmd.Output()
 				if err != nil {

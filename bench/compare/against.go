@@ -36,7 +36,8 @@ func pairs(ctx context.Context, o options, works []work) error {
 	}
 	sides := [2]*runner{}
 	for k, root := range []string{files, "."} {
-		sides[k] = &runner{options: o, folder: folder, root: root, binary: filepath.Join(folder, fmt.Sprintf("bench%d.test.exe", k))}
+		sides[k] = &runner{options: o, folder: folder, root: root,
+			binary: filepath.Join(folder, fmt.Sprintf("bench%d.test.exe", k))}
 		if err := sides[k].build(ctx); err != nil {
 			return err
 		}
@@ -157,7 +158,8 @@ func againstHead(o options, before, after string) string {
 		sizes = "small sizes"
 	}
 	return fmt.Sprintf("Before is %s, after %s; %s, %d turns each, %d threads.\n\n"+
-		"| benchmark | before: s, MiB | after: s, MiB | after / before | between | |\n|---|---|---|---|---|---|\n", before, after, sizes, o.repeat, o.threads)
+		"| benchmark | before: s, MiB | after: s, MiB | after / before | between | |\n|---|---|---|---|---|---|\n", before,
+		after, sizes, o.repeat, o.threads)
 }
 
 // row is the line of a benchmark.

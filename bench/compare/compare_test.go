@@ -15,7 +15,8 @@ func TestParseLine(t *testing.T) {
 	if !ok || s.name != "BenchmarkLoadCSV/n=5000/one-2" || s.seconds != 0.025821328 || s.metrics["MB/s"] != 118.85 {
 		t.Errorf("got %+v, %v", s, ok)
 	}
-	for _, line := range []string{"", "PASS", "BenchmarkTransform", "BenchmarkTransform/phase/n=5000/D=256/f32", "goos: linux a b"} {
+	for _, line := range []string{"", "PASS", "BenchmarkTransform", "BenchmarkTransform/phase/n=5000/D=256/f32",
+		"goos: linux a b"} {
 		if s, ok := parseLine(line); ok {
 			t.Errorf("%q is no result, got %+v", line, s)
 		}
@@ -98,7 +99,8 @@ func TestWriteTable(t *testing.T) {
 		if got := parseTable(string(text)); !reflect.DeepEqual(got, step.stand) {
 			t.Errorf("on %s: got %v, want %v", step.machine, got, step.stand)
 		}
-		if !strings.HasPrefix(string(text), "before\n") || !strings.HasSuffix(string(text), "\nafter\n") || !strings.Contains(string(text), step.machine) {
+		if !strings.HasPrefix(string(text), "before\n") || !strings.HasSuffix(string(text), "\nafter\n") ||
+			!strings.Contains(string(text), step.machine) {
 			t.Errorf("on %s the page is\n%s", step.machine, text)
 		}
 	}

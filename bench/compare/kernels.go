@@ -60,7 +60,8 @@ func rate(s sample) float64 { return s.metrics["GFLOP/s"] + s.metrics["G/s"] }
 // kernelTable has a row for each kernel, its rate on one core and on several. The share of the peak is
 // by processor time, so that other programs on the machine do not count.
 func kernelTable(one, several map[string]sample, cores int) string {
-	out := fmt.Sprintf("| kernel | one core | share of its peak | %d cores | ratio | target | met? |\n%s|\n", cores, strings.Repeat("|---", 7))
+	out := fmt.Sprintf("| kernel | one core | share of its peak | %d cores | ratio | target | met? |\n%s|\n", cores,
+		strings.Repeat("|---", 7))
 	for _, name := range slices.Sorted(maps.Keys(one)) {
 		s, many := one[name], several[name]
 		word, _ := strings.CutPrefix(name, "Benchmark")

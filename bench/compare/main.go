@@ -123,8 +123,10 @@ func (r *runner) compare(ctx context.Context, machine string, works []work) erro
 
 func parse() (options, error) {
 	var o options
-	only := flag.String("only", "", "comma-separated rows to measure: "+strings.Join(append(names(works(false)), kernelsName), ", "))
-	flag.IntVar(&o.repeat, "repeat", 0, "times that the sides take turns; 2 beside the peer, 6 with -against unless told otherwise")
+	only := flag.String("only", "", "comma-separated rows to measure: "+
+		strings.Join(append(names(works(false)), kernelsName), ", "))
+	flag.IntVar(&o.repeat, "repeat", 0,
+		"times that the sides take turns; 2 beside the peer, 6 with -against unless told otherwise")
 	flag.StringVar(&o.against, "against", "", "commit to compare the working tree with, in place of the peer")
 	flag.IntVar(&o.threads, "threads", runtime.NumCPU(), "threads of either side")
 	flag.BoolVar(&o.quick, "quick", false, "small sizes, and nothing is written")

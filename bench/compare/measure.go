@@ -77,7 +77,8 @@ func newRunner(ctx context.Context, o options) (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{options: o, folder: folder, binary: filepath.Join(folder, "bench.test.exe"), done: map[string][]peerLine{}}
+	r := &runner{options: o, folder: folder, binary: filepath.Join(folder, "bench.test.exe"),
+		done: map[string][]peerLine{}}
 	if err := r.build(ctx); err != nil {
 		r.close()
 		return nil, err

@@ -11,7 +11,8 @@ import (
 // row is a line of the table.
 type row struct{ cells []string }
 
-var header = row{[]string{"what a user does", "peer: s, MiB", "Bochner f64: s, MiB", "f32: s, MiB", "ratio f64 / f32", "target", "met?", "measured"}}
+var header = row{[]string{"what a user does", "peer: s, MiB", "Bochner f64: s, MiB", "f32: s, MiB", "ratio f64 / f32",
+	"target", "met?", "measured"}}
 
 // row puts what is known of a work into cells.
 func (w work) row(r result) row {
@@ -33,7 +34,8 @@ func (w work) row(r result) row {
 	if len(r.above) > 1 {
 		single += fmt.Sprintf("; %.1g above", r.above[1]/1e6)
 	}
-	return row{[]string{w.what, peer, ours, single, ratios(r), w.limit, w.verdict(r), time.Now().Format("2006-01-02 15:04")}}
+	return row{[]string{w.what, peer, ours, single, ratios(r), w.limit, w.verdict(r),
+		time.Now().Format("2006-01-02 15:04")}}
 }
 
 func ratios(r result) string {
@@ -95,7 +97,8 @@ func table(rows []row) string {
 // places returns the place of the main table in file and that of the table of kernels.
 func places(file string) (table, kernels page.Place) {
 	const command = "go run ./bench/compare"
-	return page.Place{File: file, Command: command}, page.Place{File: "bench/results/kernels.md", Command: command + " -only kernels"}
+	return page.Place{File: file, Command: command}, page.Place{File: "bench/results/kernels.md",
+		Command: command + " -only kernels"}
 }
 
 // writeTable puts the rows into the page. Rows that it has and that are not among them stay, if they
@@ -122,7 +125,8 @@ func parseTable(text string) []row {
 		if !strings.HasPrefix(line, "| ") {
 			continue
 		}
-		if r := (row{strings.Split(strings.Trim(line, "| "), " | ")}); len(r.cells) == len(header.cells) && r.cells[0] != header.cells[0] {
+		if r := (row{strings.Split(strings.Trim(line, "| "), " | ")}); len(r.cells) == len(header.cells) &&
+			r.cells[0] != header.cells[0] {
 			out = append(out, r)
 		}
 	}

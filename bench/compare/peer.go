@@ -40,10 +40,12 @@ func checkPeer(ctx context.Context, o options) error {
 		return fmt.Errorf("the peer's side is not there: %w; name its script with -peer%s", err, otherwise)
 	}
 	if _, err := exec.LookPath(o.python); err != nil {
-		return fmt.Errorf("%s is not there: install Python 3 and then scikit-learn and pandas, or name one with -python%s", o.python, otherwise)
+		return fmt.Errorf("%s is not there: install Python 3 and then scikit-learn and pandas, or name one with -python%s",
+			o.python, otherwise)
 	}
 	if out, err := exec.CommandContext(ctx, o.python, "-c", "import sklearn").CombinedOutput(); err != nil {
-		return fmt.Errorf("%s has no scikit-learn: %s -m pip install scikit-learn pandas%s\n%s", o.python, o.python, otherwise, out)
+		return fmt.Errorf("%s has no scikit-learn: %s -m pip install scikit-learn pandas%s\n%s", o.python, o.python,
+			otherwise, out)
 	}
 	return nil
 }

@@ -9,13 +9,15 @@ import (
 // work is a row of the table: something that a user does, on either side.
 type work struct {
 	name, what string
-	peer       string  // the word for it that the peer's script knows, "csv" for pandas, "" where the peer has no such thing
-	f64, f32   []bench // usually one
-	optimum    string  // benchmark that reports the distance from the optimum, "" for none
-	once       bool    // independent of -repeat
-	fits       float64 // of the peer for each of ours, where it does another number of them; 0 for 1
-	limit      string  // the target in words
-	goals      []goal
+	// the word for it that the peer's script knows, "csv" for pandas, "" where the peer has no such
+	// thing
+	peer     string
+	f64, f32 []bench // usually one
+	optimum  string  // benchmark that reports the distance from the optimum, "" for none
+	once     bool    // independent of -repeat
+	fits     float64 // of the peer for each of ours, where it does another number of them; 0 for 1
+	limit    string  // the target in words
+	goals    []goal
 }
 
 // bench is a Go benchmark by its full name.
@@ -82,7 +84,8 @@ func works(quick bool) []work {
 			name: "binning", what: "random binning + SVM, covtype subset, P=50 / 400",
 			f64:   []bench{{name: "BinningSVM/P=50"}, {name: "BinningSVM/P=400"}},
 			limit: "≤ 8.8 % error in 2 s, ≤ 7.5 % in 12 s",
-			goals: []goal{{"P=50 misses 8.8 % in 2 s", errorWithin(0, 8.8, 2)}, {"P=400 misses 7.5 % in 12 s", errorWithin(1, 7.5, 12)}},
+			goals: []goal{{"P=50 misses 8.8 % in 2 s", errorWithin(0, 8.8, 2)},
+				{"P=400 misses 7.5 % in 12 s", errorWithin(1, 7.5, 12)}},
 		},
 	})
 	if quick {
@@ -165,7 +168,10 @@ func within(seconds float64) goal {
 // memory asks for a peak in MiB.
 func memory(mib float64) goal {
 	return goal{"too much memory", func(r result) (bool, bool) {
-		return every(slices.Concat(r.f64, r.f32), func(s sample) (bool, bool) { return s.peak <= mib, s.known() && s.peak > 0 })
+		return every(slices.Concat(r.f64, r.f32), func(s sample) (bool, bool) {
+			return s.peak <= mib, s.known() &&
+				s.peak > 0
+		})
 	}}
 }
 

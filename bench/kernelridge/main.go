@@ -8,8 +8,9 @@
 // host only): of the whole process for Bochner, of the fit only for LIBSVM. Bochner solves to the
 // residual that it prints, LIBSVM to its default tolerance. Both are scored on test rows.
 //
-// γ and α are by default those with the best score of LIBSVM, of γ = 1/64, 1/32, 1/16 and α = 1, 0.1, 0.01 with 4,000 rows
-// to learn from: R² 0.989 there and 0.988 here, where γ = 1/16 is as good.
+// γ and α are by default those with the best score of LIBSVM, of γ = 1/64, 1/32, 1/16 and α = 1,
+// 0.1, 0.01 with 4,000 rows to learn from: R² 0.989 there and 0.988 here, where γ = 1/16 is as
+// good.
 package main
 
 import (
@@ -89,7 +90,8 @@ func (t task) compare(ctx context.Context, pairs int, python string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d rows × %d inputs, gaussian kernel, γ %g, α %g, C %g, %d threads\n", t.Rows, t.Inputs, t.Gamma, t.Alpha, 1/t.Alpha, t.Threads)
+	fmt.Printf("%d rows × %d inputs, gaussian kernel, γ %g, α %g, C %g, %d threads\n", t.Rows, t.Inputs, t.Gamma, t.Alpha,
+		1/t.Alpha, t.Threads)
 	for range pairs {
 		ours, err := run(ctx, t.Threads, self, "-own", "-rows", strconv.Itoa(t.Rows), "-inputs", strconv.Itoa(t.Inputs),
 			"-gamma", fmt.Sprint(t.Gamma), "-alpha", fmt.Sprint(t.Alpha), "-threads", strconv.Itoa(t.Threads))

@@ -81,7 +81,8 @@ func run() error {
 		output = versions
 		text.WriteString(s.table(list))
 	}
-	machine := fmt.Sprintf("%d threads, %s/%s; %s, %s; %s.\n\n", runtime.GOMAXPROCS(0), runtime.GOOS, runtime.GOARCH, runtime.Version(), output, time.Now().Format("2006-01-02 15:04"))
+	machine := fmt.Sprintf("%d threads, %s/%s; %s, %s; %s.\n\n", runtime.GOMAXPROCS(0), runtime.GOOS, runtime.GOARCH,
+		runtime.Version(), output, time.Now().Format("2006-01-02 15:04"))
 	fmt.Print(machine, text.String())
 	if *only != "" {
 		return nil
@@ -108,15 +109,18 @@ func (s set) compare(ctx context.Context, python string) (list []fitted, version
 		return nil, "", err
 	}
 	defer os.RemoveAll(folder)
-	if err := errors.Join(save(filepath.Join(folder, "train"), train), save(filepath.Join(folder, "test"), test)); err != nil {
+	if err := errors.Join(save(filepath.Join(folder, "train"), train),
+		save(filepath.Join(folder, "test"), test)); err != nil {
 		return nil, "", err
 	}
-	cmd := exec.CommandContext(ctx, python, "-W", "ignore", "-c", script, fmt.Sprint(runtime.GOMAXPROCS(0)), folder, string(s.task), fmt.Sprint(train.Cols()+1), fmt.Sprint(s.gamma), fmt.Sprint(s.features))
+	cmd := exec.CommandContext(ctx, python, "-W", "ignore", "-c", script, fmt.Sprint(runtime.GOMAXPROCS(0)), folder,
+		string(s.task), fmt.Sprint(train.Cols()+1), fmt.Sprint(s.gamma), fmt.Sprint(s.features))
 	var problem bytes.Buffer
 	cmd.Stderr = &problem
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, "", errors.Join(ctx.Err(), fmt.Errorf("%s, which needs scikit-learn and LightGBM: %w\n%s", python, err, problem.Bytes()))
+		return nil, "", errors.Join(ctx.Err(), fmt.Errorf("%s, which needs scikit-learn and LightGBM: %w\n%s", python, err,
+			problem.Bytes()))
 	}
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
 		var l struct {

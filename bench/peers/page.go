@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// table has a line for each fit: how long it took, how well it predicts, and how long the other side takes to predict as well.
+// table has a line for each fit: how long it took, how well it predicts, and how long the other
+// side takes to predict as well.
 func (s set) table(list []fitted) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:\n\n| model | s | score | the other side, as good, s |\n|---|---|---|---|\n", s.what)
@@ -25,7 +26,8 @@ func asGood(list []fitted, f fitted) string {
 	digits := func(score float64) float64 { return math.Round(1e4 * score) }
 	best := -1
 	for k, other := range list {
-		if other.ours != f.ours && digits(other.Score) >= digits(f.Score) && (best < 0 || other.Seconds < list[best].Seconds) {
+		if other.ours != f.ours && digits(other.Score) >= digits(f.Score) &&
+			(best < 0 || other.Seconds < list[best].Seconds) {
 			best = k
 		}
 	}

@@ -27,11 +27,15 @@ type set struct {
 type model struct{ name, yaml string }
 
 var sets = []set{
-	{name: "drawn", what: "100,000 rows of 54 normal columns, y = sin x₀ + x₁x₂ + 0.1·ε, and 20,000 to test; R²", task: datasets.Regression,
+	{name: "drawn", what: "100,000 rows of 54 normal columns, y = sin x₀ + x₁x₂ + 0.1·ε, and 20,000 to test; R²",
+		task: datasets.Regression,
 		rows: drawn, models: fourier("ridge: {alpha: 0.1}", 0.01, 500, 1000, 2048), gamma: 0.01, features: 500},
-	{name: "covtype", what: "74,370 rows of Forest Cover, class 2 against the others, and 18,592 to test; accuracy", task: datasets.Classification,
-		rows: covtype, models: append(fourier("logistic: {C: 10}", 0.1, 500, 1000, 2048), bins(50), bins(200)), gamma: 0.1, features: 500},
-	{name: "protein", what: "36,584 rows of protein structures, 9 columns, and 9,146 to test; R²", task: datasets.Regression,
+	{name: "covtype", what: "74,370 rows of Forest Cover, class 2 against the others, and 18,592 to test; accuracy",
+		task: datasets.Classification,
+		rows: covtype, models: append(fourier("logistic: {C: 10}", 0.1, 500, 1000, 2048), bins(50), bins(200)), gamma: 0.1,
+		features: 500},
+	{name: "protein", what: "36,584 rows of protein structures, 9 columns, and 9,146 to test; R²",
+		task: datasets.Regression,
 		rows: protein, models: fourier("ridge: {alpha: 0.1}", 0.5, 500, 1000, 2048), gamma: 0.5, features: 500},
 }
 
@@ -39,13 +43,15 @@ var sets = []set{
 func fourier(last string, gamma float64, widths ...int) (out []model) {
 	kind, _, _ := strings.Cut(last, ":")
 	for _, d := range widths {
-		out = append(out, model{fmt.Sprintf("rff of %d, %s", d, kind), fmt.Sprintf("- standardize\n- rff: {gamma: %v, features: %d}\n- %s", gamma, d, last)})
+		out = append(out, model{fmt.Sprintf("rff of %d, %s", d, kind),
+			fmt.Sprintf("- standardize\n- rff: {gamma: %v, features: %d}\n- %s", gamma, d, last)})
 	}
 	return out
 }
 
 func bins(grids int) model {
-	return model{fmt.Sprintf("binning of %d, svm", grids), fmt.Sprintf("- minmax\n- binning: {gamma: 8, grids: %d}\n- svm: {C: 1, loss: hinge, tol: 0.01}", grids)}
+	return model{fmt.Sprintf("binning of %d, svm", grids),
+		fmt.Sprintf("- minmax\n- binning: {gamma: 8, grids: %d}\n- svm: {C: 1, loss: hinge, tol: 0.01}", grids)}
 }
 
 // drawn are the rows of the fits in the table of package bench/compare.
@@ -90,7 +96,8 @@ func read(ctx context.Context, path, target, delimiter string) (train, test data
 	if _, err := os.Stat(data + path); err != nil {
 		return train, test, fmt.Errorf("the rows are read from a file beside the checkout: %w", err)
 	}
-	all, err := csv.ReadFile(ctx, data+path, csv.Options{Roles: datasets.Roles{Target: []string{target}, Task: datasets.Regression}, Delimiter: delimiter, NoHeader: true})
+	all, err := csv.ReadFile(ctx, data+path, csv.Options{Roles: datasets.Roles{Target: []string{target},
+		Task: datasets.Regression}, Delimiter: delimiter, NoHeader: true})
 	if err != nil {
 		return train, test, err
 	}

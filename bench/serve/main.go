@@ -99,7 +99,8 @@ type server struct {
 
 // start runs the command with the model in a file.
 func start(file string) (*server, error) {
-	args := append([]string{"serve", "m=" + file, "--addr", "127.0.0.1:0", "--period", "200ms", "--drain", "1s"}, strings.Fields(*arguments)...)
+	args := append([]string{"serve", "m=" + file, "--addr", "127.0.0.1:0", "--period", "200ms", "--drain", "1s"},
+		strings.Fields(*arguments)...)
 	s := &server{Cmd: exec.Command(*command, args...), log: new(strings.Builder)}
 	out, err := s.StdoutPipe()
 	if err != nil {
@@ -184,7 +185,8 @@ func run() error {
 	l.clients(until, *rate)
 	l.report(time.Since(begin))
 	cpu = s.metric("process_cpu_seconds_total") - cpu
-	fmt.Printf("the server took %.1f s of processor time, %.0f µs a request, and %.0f MiB at most\n", cpu, 1e6*cpu/float64(l.answers()), <-memory/(1<<20))
+	fmt.Printf("the server took %.1f s of processor time, %.0f µs a request, and %.0f MiB at most\n", cpu,
+		1e6*cpu/float64(l.answers()), <-memory/(1<<20))
 	if !*soak {
 		return nil
 	}
@@ -192,8 +194,10 @@ func run() error {
 		return err
 	}
 	time.Sleep(300 * time.Millisecond)
-	fmt.Printf("goroutines before %v, after %v; in flight %v; request memory %v; loads %v; panics %v\n", goroutines, s.metric("go_goroutines"),
-		s.metric("bochner_requests_in_flight"), s.metric("bochner_request_memory_bytes"), s.metric("bochner_model_loads_total"), s.metric("bochner_panics_total"))
+	fmt.Printf("goroutines before %v, after %v; in flight %v; request memory %v; loads %v; panics %v\n", goroutines,
+		s.metric("go_goroutines"),
+		s.metric("bochner_requests_in_flight"), s.metric("bochner_request_memory_bytes"),
+		s.metric("bochner_model_loads_total"), s.metric("bochner_panics_total"))
 	return l.end()
 }
 
@@ -371,11 +375,13 @@ func (l *load) report(took time.Duration) {
 		slices.Sort(list)
 		return fmt.Sprintf("%.2f", list[min(len(list)-1, int(share*float64(len(list))))].Seconds()*1e3)
 	}
-	fmt.Printf("%d connections, %d rows a request, %d features, %s, %.0f s", *connections, *rows, *features, *protocol, took.Seconds())
+	fmt.Printf("%d connections, %d rows a request, %d features, %s, %.0f s", *connections, *rows, *features, *protocol,
+		took.Seconds())
 	if *rate > 0 {
 		fmt.Printf(", %.0f requests a second are due", *rate)
 	}
-	fmt.Printf("\n%.0f predictions a second; ms: p50 %s, p90 %s, p99 %s, p99.9 %s, most %s\n", float64(len(l.took)**rows)/took.Seconds(),
+	fmt.Printf("\n%.0f predictions a second; ms: p50 %s, p90 %s, p99 %s, p99.9 %s, most %s\n",
+		float64(len(l.took)**rows)/took.Seconds(),
 		at(l.took, .5), at(l.took, .9), at(l.took, .99), at(l.took, .999), at(l.took, 1))
 	if *rate > 0 {
 		fmt.Printf("from when they were due: p50 %s, p99 %s\n", at(l.late, .5), at(l.late, .99))

@@ -18,7 +18,8 @@ func prepare(folder string) ([]string, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, err
 	}
-	for name, content := range map[string][]byte{"table.csv": table(700), "numbers.csv": columns(600), "words.svm": words(500)} {
+	for name, content := range map[string][]byte{"table.csv": table(700), "numbers.csv": columns(600),
+		"words.svm": words(500)} {
 		if err := os.WriteFile(filepath.Join(folder, name), content, 0o644); err != nil {
 			return nil, err
 		}

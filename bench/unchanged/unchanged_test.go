@@ -21,7 +21,8 @@ func written(t *testing.T, name string, set ...experiment.Override) map[string][
 		t.Fatal(err)
 	}
 	out := filepath.Join(folder, "out")
-	spec, err := experiment.Load(context.Background(), filepath.Join(folder, name+".yaml"), append(set, experiment.Override{Path: "output.dir", Value: out})...)
+	spec, err := experiment.Load(context.Background(), filepath.Join(folder, name+".yaml"),
+		append(set, experiment.Override{Path: "output.dir", Value: out})...)
 	if err != nil {
 		t.Fatal(err)
 	}

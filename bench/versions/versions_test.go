@@ -51,7 +51,8 @@ func TestEarlierVersions(t *testing.T) {
 					t.Fatal(err)
 				}
 				var now bytes.Buffer
-				if _, err := experiment.Predict(context.Background(), model, filepath.Join(work, rows), &now, experiment.Options{}); err != nil {
+				if _, err := experiment.Predict(context.Background(), model, filepath.Join(work, rows), &now,
+					experiment.Options{}); err != nil {
 					t.Errorf("%s: %v", name, err)
 					continue
 				}
@@ -111,7 +112,8 @@ func TestExperimentsMeanTheSame(t *testing.T) {
 func runAgain(t *testing.T, work, file, name string) []byte {
 	t.Helper()
 	ctx, out := context.Background(), filepath.Join(work, "again", name)
-	spec, err := experiment.Load(ctx, file, experiment.Override{Path: "output.dir", Value: out}, experiment.Override{Path: "report.html", Value: "false"})
+	spec, err := experiment.Load(ctx, file, experiment.Override{Path: "output.dir", Value: out},
+		experiment.Override{Path: "report.html", Value: "false"})
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -123,7 +125,8 @@ func runAgain(t *testing.T, work, file, name string) []byte {
 		t.Fatal(err)
 	}
 	var now bytes.Buffer
-	if _, err := experiment.Predict(ctx, filepath.Join(out, "model.bochner"), filepath.Join(work, rows), &now, experiment.Options{}); err != nil {
+	if _, err := experiment.Predict(ctx, filepath.Join(out, "model.bochner"), filepath.Join(work, rows), &now,
+		experiment.Options{}); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
 	return now.Bytes()

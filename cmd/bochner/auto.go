@@ -51,7 +51,8 @@ func (c autoCommand) Run(s *session) error {
 	// The session's end ends the search, and not what is done with the best model so far.
 	found, err := experiment.Auto(context.WithoutCancel(s.ctx), c.Data[0], experiment.AutoOptions{
 		ExtraFiles: c.Data[1:],
-		Target:     c.Target, Format: c.Format, Test: c.Test, Task: c.Task, Score: c.Score, Minutes: c.Minutes, Candidates: c.Candidates,
+		Target:     c.Target, Format: c.Format, Test: c.Test, Task: c.Task, Score: c.Score, Minutes: c.Minutes,
+		Candidates: c.Candidates,
 		Exportable: c.Exportable,
 		Seed:       c.Seed, Dir: c.Out, Force: c.Force, Progress: progress, OnDecision: report, Stop: s.ctx.Done(),
 		MLflow: c.MLflow, OnWarning: s.warn,
@@ -84,7 +85,8 @@ func showAuto(out io.Writer, r experiment.Result) {
 	t := columns(out)
 	fmt.Fprintf(t, "rows\tsize\trecipes\tcandidates\tbest\t%s\n", a.Score)
 	for _, round := range a.Rounds {
-		fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%s\t%s\n", round.Rows, round.Size, round.Recipes, round.Candidates, round.Best, short(round.Mean))
+		fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%s\t%s\n", round.Rows, round.Size, round.Recipes, round.Candidates, round.Best,
+			short(round.Mean))
 	}
 	t.Flush()
 	fmt.Fprintf(out, "\n%d candidates in all", a.Candidates)
@@ -95,7 +97,8 @@ func showAuto(out io.Writer, r experiment.Result) {
 	if len(a.Params) > 0 { // an ensemble has members instead
 		with = ", with"
 	}
-	fmt.Fprintf(out, "; %s\nchosen: %s, %s %s ± %s over the folds%s\n", endings[a.Ended], a.Recipe, a.Score, short(a.Mean), short(a.StdError), with)
+	fmt.Fprintf(out, "; %s\nchosen: %s, %s %s ± %s over the folds%s\n", endings[a.Ended], a.Recipe, a.Score, short(a.Mean),
+		short(a.StdError), with)
 	t = columns(out)
 	for _, path := range slices.Sorted(maps.Keys(a.Params)) {
 		fmt.Fprintf(t, "  %s\t%v\n", path, a.Params[path])
@@ -110,7 +113,8 @@ func showAuto(out io.Writer, r experiment.Result) {
 	for _, w := range r.Warnings {
 		fmt.Fprintf(out, "warning: %s\n", w)
 	}
-	fmt.Fprintf(out, "\n%.1f s, of which load %.1f, search %.1f, evaluate %.1f, report %.1f", r.Seconds.Total, r.Seconds.Load, r.Seconds.Search, r.Seconds.Evaluate, r.Seconds.Report)
+	fmt.Fprintf(out, "\n%.1f s, of which load %.1f, search %.1f, evaluate %.1f, report %.1f", r.Seconds.Total,
+		r.Seconds.Load, r.Seconds.Search, r.Seconds.Evaluate, r.Seconds.Report)
 	if r.Memory > 0 {
 		fmt.Fprintf(out, "; peak memory %s", bytesText(r.Memory))
 	}

@@ -53,7 +53,8 @@ func (c initCommand) Run(s *session) error {
 	}
 	remarks := []string{}
 	remark := func(text string) { remarks = append(remarks, text) }
-	draft, err := scaffold.Experiment(s.ctx, c.Data[0], scaffold.Options{Target: c.Target, Task: c.Task, Format: c.Format, File: out, Remark: remark, More: c.Data[1:]})
+	draft, err := scaffold.Experiment(s.ctx, c.Data[0], scaffold.Options{Target: c.Target, Task: c.Task, Format: c.Format,
+		File: out, Remark: remark, More: c.Data[1:]})
 	if err != nil {
 		return err
 	}
@@ -176,7 +177,8 @@ func (c runCommand) Run(s *session) error {
 		return err
 	}
 	progress, searching, end := s.progress()
-	result, err := experiment.Run(s.ctx, spec, experiment.Options{Progress: progress, Searching: searching, Force: c.Force, Continue: c.Continue, OnWarning: s.warn})
+	result, err := experiment.Run(s.ctx, spec, experiment.Options{Progress: progress, Searching: searching, Force: c.Force,
+		Continue: c.Continue, OnWarning: s.warn})
 	end()
 	if err != nil {
 		return err
@@ -202,7 +204,8 @@ type rowsFlags struct {
 }
 
 func (f rowsFlags) options() experiment.Options {
-	return experiment.Options{Format: f.Format, Delimiter: f.Delimiter, Header: f.Header, Missing: f.Missing, Drop: f.Drop, ExtraFiles: f.Rows[1:]}
+	return experiment.Options{Format: f.Format, Delimiter: f.Delimiter, Header: f.Header, Missing: f.Missing, Drop: f.Drop,
+		ExtraFiles: f.Rows[1:]}
 }
 
 type evaluateCommand struct{ rowsFlags }

@@ -112,7 +112,8 @@ func showTests(out io.Writer, c experiment.Comparison, where string, tests []res
 		if one.Target != "" {
 			name += " of " + one.Target
 		}
-		fmt.Fprintf(t, "%s\t%s\t%+.4g\t%+.3g to %+.3g\t%.2g", c.Runs[one.Run].Label, name, one.Difference, one.Low, one.High, one.P)
+		fmt.Fprintf(t, "%s\t%s\t%+.4g\t%+.3g to %+.3g\t%.2g", c.Runs[one.Run].Label, name, one.Difference, one.Low, one.High,
+			one.P)
 		if len(tests) > 1 {
 			fmt.Fprintf(t, "\t%.2g", one.Holm)
 		}

@@ -102,7 +102,8 @@ func TestCompletionScripts(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "script")
 			put(t, file, out)
 			if name == "powershell" {
-				shell(t, "pwsh", "$e = $null; [System.Management.Automation.Language.Parser]::ParseFile('"+file+"', [ref]$null, [ref]$e) | Out-Null; if ($e) { $e; exit 1 }", "-NoProfile", "-Command")
+				shell(t, "pwsh", "$e = $null; [System.Management.Automation.Language.Parser]::ParseFile('"+file+
+					"', [ref]$null, [ref]$e) | Out-Null; if ($e) { $e; exit 1 }", "-NoProfile", "-Command")
 				return
 			}
 			if got := shell(t, name, file, "-n"); got != "" {
@@ -157,10 +158,12 @@ func TestVersion(t *testing.T) {
 	has(t, out, "bochner ", "go1.")
 	out, _ = call(t, success, "version --json")
 	var v version
-	if err := json.Unmarshal([]byte(out), &v); err != nil || v.Bochner == "" || v.Go == "" || !strings.Contains(v.Platform, "/") {
+	if err := json.Unmarshal([]byte(out), &v); err != nil || v.Bochner == "" || v.Go == "" ||
+		!strings.Contains(v.Platform, "/") {
 		t.Errorf("%+v, %v", v, err)
 	}
-	built := versionOf(&debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.time", Value: "2026-01-02T03:04:05Z"}, {Key: "vcs.modified", Value: "true"}}})
+	built := versionOf(&debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"},
+		{Key: "vcs.time", Value: "2026-01-02T03:04:05Z"}, {Key: "vcs.modified", Value: "true"}}})
 	if built.Revision != "abc" || built.Time != "2026-01-02T03:04:05Z" || !built.Modified {
 		t.Errorf("%+v", built)
 	}

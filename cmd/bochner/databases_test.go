@@ -39,7 +39,8 @@ func TestRunOfPostgres(t *testing.T) {
 		fmt.Fprintf(&csv, "%v,%d,%s,%d\n", rent, area, city, map[bool]int{true: 1}[lift])
 	}
 	for _, text := range []string{"create table flats (id int primary key, rent float8, area int, city text, lift boolean)", "insert into flats values " + strings.Join(values, ", "),
-		"create role reader login", "grant select on flats to reader", "create role writer login in role pg_write_server_files"} {
+		"create role reader login", "grant select on flats to reader",
+		"create role writer login in role pg_write_server_files"} {
 		if _, err := db.Exec(text); err != nil {
 			t.Fatal(err)
 		}
@@ -50,9 +51,13 @@ func TestRunOfPostgres(t *testing.T) {
 	put(t, "asked.yaml", asked)
 	put(t, "files.yaml", "data:\n  train: rows.csv\n"+rest)
 	got := ""
-	for _, args := range []string{"validate asked.yaml", "plan asked.yaml", "run asked.yaml --set output.dir=asked", "run asked.yaml --set output.dir=asked", "run asked.yaml --set output.dir=asked --set data.stream=always --force", "run asked.yaml --set output.dir=asked --force",
-		"inspect asked/model.bochner", "evaluate asked/model.bochner rows.csv", "validate asked/spec.yaml", "auto asked.yaml --candidates 2 --out found",
-		"shard fit asked.yaml --shard 0/2 -o 0.state", "shard fit asked.yaml --shard 1/2 -o 1.state", "shard finish 0.state 1.state -o folded.bochner"} {
+	for _, args := range []string{"validate asked.yaml", "plan asked.yaml", "run asked.yaml --set output.dir=asked",
+		"run asked.yaml --set output.dir=asked", "run asked.yaml --set output.dir=asked --set data.stream=always --force",
+		"run asked.yaml --set output.dir=asked --force",
+		"inspect asked/model.bochner", "evaluate asked/model.bochner rows.csv", "validate asked/spec.yaml",
+		"auto asked.yaml --candidates 2 --out found",
+		"shard fit asked.yaml --shard 0/2 -o 0.state", "shard fit asked.yaml --shard 1/2 -o 1.state",
+		"shard finish 0.state 1.state -o folded.bochner"} {
 		out, errs := call(t, success, args)
 		got += out + errs
 	}
@@ -87,8 +92,10 @@ func TestRunOfPostgres(t *testing.T) {
 	}
 	t.Setenv("FLATS", superuser)
 	call(t, success, "validate asked.yaml --allow-superuser")
-	for _, query := range []string{"copy flats to program 'touch harmed'", "do $$begin delete from flats; end$$", "select 1; delete from flats", "with x as (delete from flats returning rent, area, city) select * from x"} {
-		put(t, "attack.yaml", strings.Replace(asked, "select rent, area, city, lift from flats order by id", strings.ReplaceAll(query, "'", "''"), 1))
+	for _, query := range []string{"copy flats to program 'touch harmed'", "do $$begin delete from flats; end$$",
+		"select 1; delete from flats", "with x as (delete from flats returning rent, area, city) select * from x"} {
+		put(t, "attack.yaml", strings.Replace(asked, "select rent, area, city, lift from flats order by id",
+			strings.ReplaceAll(query, "'", "''"), 1))
 		_, errs = call(t, failure, "validate attack.yaml --allow-superuser")
 		has(t, errs, "attack.yaml:2:22: data.sql.train: must ")
 	}
@@ -139,11 +146,13 @@ func TestQueriesOfSQLiteOnlyRead(t *testing.T) {
 	}
 	defer db.Close()
 	put(t, "rows.db", "")
-	for _, text := range []string{"attach 'file:other.db?mode=rwc' as other", "vacuum into 'other.db'", "create temp table t (a)", "pragma query_only = 0"} {
+	for _, text := range []string{"attach 'file:other.db?mode=rwc' as other", "vacuum into 'other.db'",
+		"create temp table t (a)", "pragma query_only = 0"} {
 		if _, err := db.Exec(text); err == nil || !strings.Contains(err.Error(), "authoriz") {
 			t.Errorf("%s: %v, want an error of the authorizer", text, err)
 		}
-		put(t, "attack.yaml", "data: {sql: {url: 'sqlite:rows.db', train: \""+text+"; select 1 as a, 2 as y\"}, target: y}\npipeline: [ridge]\nname: x\n")
+		put(t, "attack.yaml", "data: {sql: {url: 'sqlite:rows.db', train: \""+text+
+			"; select 1 as a, 2 as y\"}, target: y}\npipeline: [ridge]\nname: x\n")
 		_, errs := call(t, failure, "validate attack.yaml")
 		has(t, errs, "attack.yaml:1:37: data.sql.train: must be one statement")
 	}

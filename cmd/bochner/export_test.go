@@ -32,7 +32,8 @@ func TestExport(t *testing.T) {
 	}
 	out, _ = call(t, success, "export --json runs/rows/model.bochner --precision float64 --opset 18 -o m.onnx")
 	var got experiment.Exported
-	if err := json.Unmarshal([]byte(out), &got); err != nil || got.Opset != 18 || got.Precision != "float64" || got.Outputs[1].Type != "double" {
+	if err := json.Unmarshal([]byte(out), &got); err != nil || got.Opset != 18 || got.Precision != "float64" ||
+		got.Outputs[1].Type != "double" {
 		t.Errorf("it says %s: %v", out, err)
 	}
 	for args, want := range map[string]string{

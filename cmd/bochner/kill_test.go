@@ -123,7 +123,8 @@ func writing(while, most time.Duration) {
 func contents(t *testing.T, dir string) map[string]any {
 	t.Helper()
 	out := map[string]any{}
-	for _, name := range []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", "model.bochner", "report.html"} {
+	for _, name := range []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", "model.bochner",
+		"report.html"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if os.IsNotExist(err) {
 			continue

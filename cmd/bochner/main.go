@@ -159,7 +159,8 @@ func parserOf(c any, out, err io.Writer) (*kong.Kong, error) {
 		kong.Exit(func(code int) { panic(exit(code)) }),
 		kong.Vars{
 			"version": "bochner " + versions.Bochner + " " + versions.Go,
-			"formats": reader.FormatNames(), "formatlist": strings.Join(reader.Formats(), ","), "endings": strings.Join(reader.Extensions(), " "),
+			"formats": reader.FormatNames(), "formatlist": strings.Join(reader.Formats(), ","),
+			"endings": strings.Join(reader.Extensions(), " "),
 		},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
@@ -223,7 +224,8 @@ func joinNegative(args []string) []string {
 	var out []string
 	for i, arg := range args {
 		_, err := strconv.ParseFloat(arg, 64)
-		if err == nil && strings.HasPrefix(arg, "-") && i > 0 && strings.HasPrefix(args[i-1], "--") && !strings.Contains(args[i-1], "=") {
+		if err == nil && strings.HasPrefix(arg, "-") && i > 0 && strings.HasPrefix(args[i-1], "--") &&
+			!strings.Contains(args[i-1], "=") {
 			out[len(out)-1] += "=" + arg
 			continue
 		}
@@ -274,4 +276,5 @@ func trimPackage(err error) string {
 }
 
 // packageNames are the prefixes that trimPackage removes.
-var packageNames = []string{"serve", "shardfit", "distributed", "experiment", "auto", "gridsearch", "pipeline", "model", "datasets", "files", "graph", "onnx", "golang", "python"}
+var packageNames = []string{"serve", "shardfit", "distributed", "experiment", "auto", "gridsearch", "pipeline", "model",
+	"datasets", "files", "graph", "onnx", "golang", "python"}

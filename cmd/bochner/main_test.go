@@ -49,7 +49,8 @@ func TestFromRowsToPredictions(t *testing.T) {
 	out, errs := call(t, success, "run rows.yaml --set rff.features=20")
 	has(t, out, "112 candidates × 5 folds: log_loss", "balanced_accuracy", "written: runs/rows/predictions.csv")
 	has(t, errs, "load\n", "search\n", "refit\n", "evaluate\n")
-	for _, name := range []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", "model.bochner", "report.html"} {
+	for _, name := range []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", "model.bochner",
+		"report.html"} {
 		if _, err := os.Stat("runs/rows/" + name); err != nil {
 			t.Error(err)
 		}
@@ -130,7 +131,8 @@ func TestQuietAndJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &result); err != nil {
 		t.Fatal(err)
 	}
-	if result.Rows.Train != 30 || result.Rows.Test != 10 || result.Features != 3 || result.Task != "classification" || result.Test["accuracy"] <= 0 {
+	if result.Rows.Train != 30 || result.Rows.Test != 10 || result.Features != 3 || result.Task != "classification" ||
+		result.Test["accuracy"] <= 0 {
 		t.Errorf("the result is %+v", result)
 	}
 	onDisk, err := os.ReadFile("made/result.json")
@@ -140,7 +142,8 @@ func TestQuietAndJSON(t *testing.T) {
 	if string(onDisk) != out {
 		t.Error("result.json is not what --json prints")
 	}
-	for _, args := range []string{"plan good.yaml", "inspect model.bochner", "evaluate model.bochner rows.csv", "datasets", "validate good.yaml", "schema", "init rows.csv -o new.yaml", "predict model.bochner rows.csv -o p.csv"} {
+	for _, args := range []string{"plan good.yaml", "inspect model.bochner", "evaluate model.bochner rows.csv", "datasets",
+		"validate good.yaml", "schema", "init rows.csv -o new.yaml", "predict model.bochner rows.csv -o p.csv"} {
 		out, _ := call(t, success, "--json --quiet "+args)
 		if !json.Valid([]byte(out)) {
 			t.Errorf("%s: not JSON: %s", args, out)
@@ -159,7 +162,8 @@ func TestQuietAndJSON(t *testing.T) {
 
 // Every command has help with an example, on standard output and with exit code 0.
 func TestHelp(t *testing.T) {
-	for _, name := range []string{"auto", "init", "validate", "plan", "run", "evaluate", "predict", "inspect", "schema", "datasets", "help", "version", "completion", "man"} {
+	for _, name := range []string{"auto", "init", "validate", "plan", "run", "evaluate", "predict", "inspect", "schema",
+		"datasets", "help", "version", "completion", "man"} {
 		out, errs := call(t, success, name+" --help")
 		has(t, out, "Usage: bochner "+name, "Example: bochner "+name)
 		if errs != "" {
@@ -177,24 +181,27 @@ func TestHelp(t *testing.T) {
 func TestAuto(t *testing.T) {
 	workplace(t)
 	out, _ := call(t, success, "auto rows.csv --target y --candidates 10 -o found")
-	has(t, out, "target y: classification, classes no, yes\n", "8 held out, which no choice sees\n", "cleaned by columns (standardize; onehot)\n", " candidates in all; ", "chosen: ", "written: found/predictions.csv")
+	has(t, out, "target y: classification, classes no, yes\n", "8 held out, which no choice sees\n",
+		"cleaned by columns (standardize; onehot)\n", " candidates in all; ", "chosen: ", "written: found/predictions.csv")
 	call(t, success, "--quiet run found/experiment.yaml")
 	if one, two := content(t, "found/predictions.csv"), content(t, "found/again/predictions.csv"); one != two {
 		t.Error("the experiment makes another model")
 	}
 	out, _ = call(t, success, "--json --quiet auto rows.csv --target y --candidates 10 -o found")
 	var result experiment.Result
-	if err := json.Unmarshal([]byte(out), &result); err != nil || result.Auto == nil || result.Auto.Resumed == 0 || result.Auto.Resumed != result.Auto.Candidates {
+	if err := json.Unmarshal([]byte(out), &result); err != nil || result.Auto == nil || result.Auto.Resumed == 0 ||
+		result.Auto.Resumed != result.Auto.Candidates {
 		t.Errorf("%v: %s", err, out)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var cut, errs bytes.Buffer
-	code := run(ctx, strings.Fields("auto rows.csv --target y --candidates 100000 -o cut"), &cut, heardBy(func(text string) {
-		if strings.HasPrefix(text, "refit") { // the first model is about to be there
-			time.AfterFunc(time.Second, cancel)
-		}
-		errs.WriteString(text)
-	}))
+	code := run(ctx, strings.Fields("auto rows.csv --target y --candidates 100000 -o cut"), &cut,
+		heardBy(func(text string) {
+			if strings.HasPrefix(text, "refit") { // the first model is about to be there
+				time.AfterFunc(time.Second, cancel)
+			}
+			errs.WriteString(text)
+		}))
 	if code != success && !strings.Contains(errs.String(), "stopped before there was a first model") {
 		t.Fatalf("code %d: %s", code, errs.String())
 	}
@@ -290,14 +297,17 @@ func TestCompare(t *testing.T) {
 	call(t, success, "run --quiet spec.yaml --set output.dir=runs/b --set rff.features=4")
 	call(t, success, "run --quiet spec.yaml --set output.dir=runs/c --no-search")
 	out, _ := call(t, success, "compare runs/a runs/b runs/c --html page.html")
-	has(t, out, "3 runs, classification, 60 test rows", "pipeline.rff.features", "test: accuracy", "on the test rows, against a", "Holm's p", "McNemar", "on the folds, against a", "corrected resampled t", "note: The folds of a and c are not tested: c has no search.", "page.html written")
+	has(t, out, "3 runs, classification, 60 test rows", "pipeline.rff.features", "test: accuracy",
+		"on the test rows, against a", "Holm's p", "McNemar", "on the folds, against a", "corrected resampled t",
+		"note: The folds of a and c are not tested: c has no search.", "page.html written")
 	page, err := os.ReadFile("page.html")
 	if err != nil || !strings.Contains(string(page), "<h1>a, b and c</h1>") {
 		t.Errorf("the page is %q, %v", page, err)
 	}
 	out, _ = call(t, success, "compare --json runs/a runs/b")
 	var found experiment.Comparison
-	if err := json.Unmarshal([]byte(out), &found); err != nil || len(found.Runs) != 2 || found.OnTestRows[0].Pairs != 60 || len(found.OnFolds) != 1 {
+	if err := json.Unmarshal([]byte(out), &found); err != nil || len(found.Runs) != 2 || found.OnTestRows[0].Pairs != 60 ||
+		len(found.OnFolds) != 1 {
 		t.Errorf("%v: %s", err, out)
 	}
 	call(t, misuse, "compare")
@@ -351,7 +361,8 @@ func TestProgressLines(t *testing.T) {
 // The progress line of a search shows the best candidate so far within the width of the terminal,
 // and clears itself.
 func TestSearchLine(t *testing.T) {
-	s := experiment.SearchProgress{Fits: 30, Of: 60, Candidates: 10, Metric: "r2", Best: 0.87654, Folds: 3, Settings: "rff.gamma=0.1", Rate: 2.5, Left: 12 * time.Second, Memory: 1 << 20}
+	s := experiment.SearchProgress{Fits: 30, Of: 60, Candidates: 10, Metric: "r2", Best: 0.87654, Folds: 3,
+		Settings: "rff.gamma=0.1", Rate: 2.5, Left: 12 * time.Second, Memory: 1 << 20}
 	width := 200
 	for _, bold := range []bool{false, true} {
 		var b strings.Builder
@@ -361,7 +372,8 @@ func TestSearchLine(t *testing.T) {
 		if bold {
 			want = "\x1b[1m" + want + "\x1b[0m"
 		}
-		if got, want := b.String(), "\r\x1b[Ksearch ██████████░░░░░░░░░░ 30/60 fits · "+want+" · 12 s left · rff.gamma=0.1 · 2.5 candidates/s · 1.0 MiB"; got != want {
+		if got, want := b.String(), "\r\x1b[Ksearch ██████████░░░░░░░░░░ 30/60 fits · "+want+
+			" · 12 s left · rff.gamma=0.1 · 2.5 candidates/s · 1.0 MiB"; got != want {
 			t.Errorf("%q\nwanted\n%q", got, want)
 		}
 		out.draw("search", 31, 60)
@@ -393,14 +405,17 @@ func TestOutputThatNobodyGets(t *testing.T) {
 	t.Chdir(workplace(t))
 	for _, args := range []string{
 		"validate good.yaml", "plan good.yaml", "run good.yaml", "inspect model.bochner", "evaluate model.bochner rows.csv",
-		"predict model.bochner rows.csv", "init rows.csv -o -", "schema", "datasets", "--json datasets", "help", "help run", "--help", "version", "--version", "completion fish",
+		"predict model.bochner rows.csv", "init rows.csv -o -", "schema", "datasets", "--json datasets", "help", "help run",
+		"--help", "version", "--version", "completion fish",
 	} {
 		var errs strings.Builder
-		if code := run(context.Background(), strings.Fields("--quiet "+args), full{}, &errs); args != "validate good.yaml" && args != "run good.yaml" && code != failure {
+		if code := run(context.Background(), strings.Fields("--quiet "+args), full{}, &errs); args != "validate good.yaml" &&
+			args != "run good.yaml" && code != failure {
 			t.Errorf("%s: exit code %d, want %d", args, code, failure)
 		}
 		errs.Reset()
-		if code := run(context.Background(), strings.Fields(args), full{}, &errs); code != failure || !strings.HasSuffix(errs.String(), "bochner: no space left on device\n") {
+		if code := run(context.Background(), strings.Fields(args), full{}, &errs); code != failure ||
+			!strings.HasSuffix(errs.String(), "bochner: no space left on device\n") {
 			t.Errorf("%s: exit code %d, want %d, and it says %q", args, code, failure, errs.String())
 		}
 	}
@@ -447,7 +462,8 @@ func TestInterruptedPrediction(t *testing.T) {
 		"--quiet run good.yaml":                           "bochner: interrupted; run again to resume\n",
 	} {
 		var out, errs strings.Builder
-		if code := run(ctx, strings.Fields(args), &out, &errs); code != failure || errs.String() != want || out.String() != "" {
+		if code := run(ctx, strings.Fields(args), &out, &errs); code != failure || errs.String() != want ||
+			out.String() != "" {
 			t.Errorf("%s: exit code %d, %q, %q", args, code, out.String(), errs.String())
 		}
 	}

@@ -63,7 +63,8 @@ func TestManual(t *testing.T) {
 			has(t, text, ".SH EXAMPLES\n.RS 4\n.nf\n")
 		}
 		for i, line := range strings.Split(text, "\n") {
-			if strings.HasPrefix(line, ".") && !request.MatchString(line) || strings.HasPrefix(line, "'") || strings.Contains(escape.ReplaceAllString(line, ""), `\`) {
+			if strings.HasPrefix(line, ".") && !request.MatchString(line) || strings.HasPrefix(line, "'") ||
+				strings.Contains(escape.ReplaceAllString(line, ""), `\`) {
 				t.Errorf("%s:%d: man does not know %q", node.FullPath(), i+1, line)
 			}
 		}
@@ -118,7 +119,8 @@ func TestAllIsCompleted(t *testing.T) {
 				if !slices.Contains(offered("--"), "--"+f.Name) {
 					t.Errorf("%s: no --%s", node.FullPath(), f.Name)
 				}
-				if slices.Contains([]string{"FILE", "FOLDER", "MODEL", "STATE"}, f.PlaceHolder) && !slices.Contains(offered("--"+f.Name+"="), anyFiles) {
+				if slices.Contains([]string{"FILE", "FOLDER", "MODEL", "STATE"}, f.PlaceHolder) &&
+					!slices.Contains(offered("--"+f.Name+"="), anyFiles) {
 					t.Errorf("%s --%s: no files", node.FullPath(), f.Name)
 				}
 			}

@@ -56,11 +56,13 @@ func about(name, section, text string) messageCase {
 
 // data tests a message about rows, met by a run.
 func data(name, file, rows, more string) messageCase {
-	spec := "data: {train: " + file + ", target: y" + more + "}\npipeline: [{columns: [{select: numeric, steps: [standardize]}]}, logistic]\noutput: {dir: out}\n"
+	spec := "data: {train: " + file + ", target: y" + more +
+		"}\npipeline: [{columns: [{select: numeric, steps: [standardize]}]}, logistic]\noutput: {dir: out}\n"
 	if strings.HasSuffix(file, ".svm") {
 		spec = strings.Replace(spec, ", target: y", "", 1)
 	}
-	return messageCase{name: name, files: map[string]string{"spec.yaml": spec, file: rows}, args: "run --quiet spec.yaml", code: failure}
+	return messageCase{name: name, files: map[string]string{"spec.yaml": spec, file: rows}, args: "run --quiet spec.yaml",
+		code: failure}
 }
 
 // rows is a good file: two numbers, a string, and a class.
@@ -115,17 +117,23 @@ var configMessages = []messageCase{
 	validate("no data", "pipeline: [logistic]\n"),
 	validate("no pipeline", "data: {train: rows.csv, target: y}\n"),
 	validate("a list as a section", "data: [rows.csv]\npipeline: [logistic]\n"),
-	validate("aliases that grow", "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]\ne: [*d, *d, *d, *d, *d, *d, *d, *d, *d, *d]\n"),
+	validate("aliases that grow",
+		"a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]\ne: [*d, *d, *d, *d, *d, *d, *d, *d, *d, *d]\n"),
 	validate("an alias of itself", "data: &d {train: *d}\npipeline: [logistic]\n"),
 	validate("a name that is no text", "name: [a]\ndata: {train: rows.csv, target: y}\npipeline: [logistic]\n"),
-	validate("intervals that are none", "data: {train: rows.csv, target: y}\npipeline: [logistic]\nintervals: {method: jackknif, level: 90, widht: 1}\n"),
-	validate("intervals of another task", "data: {train: rows.csv, target: y}\npipeline: [logistic]\nintervals: {method: jackknife_plus}\n"),
+	validate("intervals that are none",
+		"data: {train: rows.csv, target: y}\npipeline: [logistic]\nintervals: {method: jackknif, level: 90, widht: 1}\n"),
+	validate("intervals of another task",
+		"data: {train: rows.csv, target: y}\npipeline: [logistic]\nintervals: {method: jackknife_plus}\n"),
 	validate("intervals as a list", "data: {train: rows.csv, target: y}\npipeline: [logistic]\nintervals: [split]\n"),
-	validate("a threshold by a score that reads scores", "data: {train: rows.csv, target: y}\npipeline: [{threshold: {score: roc_auc, cost: {false_positive: -1, false_negativ: 2}, estimator: logistic}}]\n"),
-	validate("a threshold by two things", "data: {train: rows.csv, target: y}\npipeline: [{threshold: {score: f1, cost: {false_positive: 2}, estimator: logistic}}]\n"),
+	validate("a threshold by a score that reads scores",
+		"data: {train: rows.csv, target: y}\npipeline: [{threshold: {score: roc_auc, cost: {false_positive: -1, false_negativ: 2}, estimator: logistic}}]\n"),
+	validate("a threshold by two things",
+		"data: {train: rows.csv, target: y}\npipeline: [{threshold: {score: f1, cost: {false_positive: 2}, estimator: logistic}}]\n"),
 	validate("a negative seed", "seed: -1\ndata: {train: rows.csv, target: y}\npipeline: [logistic]\n"),
 	validate("a seed in words", "seed: lucky\ndata: {train: rows.csv, target: y}\npipeline: [logistic]\n"),
-	validate("several faults at once", "sed: 1\ndata:\n  train: nothing.csv\n  csv: {hedaer: true}\npipeline:\n  - rff: {gamma: 0, features: 0}\n  - logistc\nsearch: {folds: 1, score: acuracy}\n"),
+	validate("several faults at once",
+		"sed: 1\ndata:\n  train: nothing.csv\n  csv: {hedaer: true}\npipeline:\n  - rff: {gamma: 0, features: 0}\n  - logistc\nsearch: {folds: 1, score: acuracy}\n"),
 
 	about("no file and no dataset", "data", "data: {target: y}"),
 	about("a file and a dataset", "data", "data: {train: rows.csv, dataset: iris}"),
@@ -137,10 +145,13 @@ var configMessages = []messageCase{
 	about("an empty data file", "data", "data: {train: empty.csv, target: y}"),
 	about("an unknown ending", "data", "data: {train: rows.xlsx, target: y}"),
 	about("an unknown format", "data", "data: {train: rows.csv, format: excel}"),
-	about("a file and a query", "data", "data: {train: rows.csv, sql: {url: 'sqlite:rows.db', train: select y from rows}}"),
-	about("a password in the file", "data", "data: {sql: {url: 'postgres://me:secret@localhost/flats', train: select y from rows}}"),
+	about("a file and a query", "data",
+		"data: {train: rows.csv, sql: {url: 'sqlite:rows.db', train: select y from rows}}"),
+	about("a password in the file", "data",
+		"data: {sql: {url: 'postgres://me:secret@localhost/flats', train: select y from rows}}"),
 	about("an environment variable that is not set", "data", "data: {sql: {url: $NOT_SET, train: select y from rows}}"),
-	about("an unknown kind of database", "data", "data: {sql: {url: 'oracle://localhost/flats', train: select y from rows}}"),
+	about("an unknown kind of database", "data",
+		"data: {sql: {url: 'oracle://localhost/flats', train: select y from rows}}"),
 	about("a database that is not there", "data", "data: {sql: {url: 'sqlite:none.db', train: select y from rows}}"),
 	about("a database without a query", "data", "data: {sql: {url: 'postgres://localhost/flats'}}"),
 	about("an unknown dataset", "data", "data: {dataset: irs}"),
@@ -151,12 +162,14 @@ var configMessages = []messageCase{
 	about("test file and split", "data", "data: {train: rows.csv, target: y, test: rows.csv, split: {test: 0.2}}"),
 	about("a share above one", "data", "data: {train: rows.csv, target: y, split: {test: 1.5}}"),
 	about("a test file with other columns", "data", "data: {train: rows.csv, target: y, test: other.csv}"),
-	about("stratified quantities", "data", "data: {train: rows.csv, target: a, task: regression, split: {test: 0.2, stratify: true}}"),
+	about("stratified quantities", "data",
+		"data: {train: rows.csv, target: a, task: regression, split: {test: 0.2, stratify: true}}"),
 	about("stratified groups", "data", "data: {train: rows.csv, target: y, group: c, split: {test: 0.2, stratify: true}}"),
 	about("a wide delimiter", "data", "data: {train: rows.csv, target: y, csv: {delimiter: '||'}}"),
 	about("a header in doubt", "data", "data: {train: rows.csv, target: y, csv: {header: maybe}}"),
 	about("too few column names", "data", "data: {train: rows.csv, target: y, csv: {columns: [a, b, y]}}"),
-	about("dropping what neither file has", "data", "data: {train: rows.csv, target: y, test: other.csv, drop: [c, d, e]}"),
+	about("dropping what neither file has", "data",
+		"data: {train: rows.csv, target: y, test: other.csv, drop: [c, d, e]}"),
 	about("an unknown kind", "data", "data: {train: rows.csv, target: y, kinds: {a: number}}"),
 	about("an unknown task", "data", "data: {train: rows.csv, target: y, task: ranking}"),
 
@@ -174,7 +187,8 @@ var configMessages = []messageCase{
 	about("an unknown kernel", "pipeline", "pipeline: [{rff: {kernel: gausian}}, logistic]"),
 	about("one quantile", "pipeline", "pipeline: [{quantile: {quantiles: 1, output: gaussian}}, logistic]"),
 	about("half an input", "pipeline", "pipeline: [{binning: {inputs: 1.5, input_weights: scale}}, logistic]"),
-	about("more inputs than columns", "pipeline", "pipeline: [{columns: [{select: numeric, steps: [{binning: {inputs: 9}}]}]}, logistic]"),
+	about("more inputs than columns", "pipeline",
+		"pipeline: [{columns: [{select: numeric, steps: [{binning: {inputs: 9}}]}]}, logistic]"),
 	about("two steps of one name", "pipeline", "pipeline: [{rff: {gamma: 1}}, {rff: {gamma: 2}}, logistic]"),
 	about("a parameter not indented", "pipeline", "pipeline:\n  - rff:\n    gamma: 1\n  - logistic"),
 	about("candidates in a step", "pipeline", "pipeline: [{logistic: {C: [1, 10]}}]"),
@@ -201,7 +215,8 @@ var configMessages = []messageCase{
 	about("a value twice", "search", "search: {grid: {logistic.C: [1, 10, 1.0]}}"),
 	about("an axis twice", "search", "search: {grid: {logistic.C: [1], logistic.C: [2]}}"),
 	about("a list as a grid", "search", "search: {grid: [logistic.C]}"),
-	about("too many candidates", "search", "search: {grid: {rff.gamma: {log: [1, 2, 5000]}, logistic.C: {log: [1, 2, 5000]}}}"),
+	about("too many candidates", "search",
+		"search: {grid: {rff.gamma: {log: [1, 2, 5000]}, logistic.C: {log: [1, 2, 5000]}}}"),
 	about("one fold", "search", "search: {folds: 1}"),
 	about("folds twice", "search", "search: {folds: 3, cv: {folds: 4}}"),
 	about("an unknown score", "search", "search: {score: acuracy}"),
@@ -216,7 +231,8 @@ var configMessages = []messageCase{
 	about("halving downwards", "search", "search: {halving: {min_resources: 100, max_resources: 10}}"),
 	about("halving of a word", "search", "search: {halving: {min_resources: 10, resource: rff.kernel}}"),
 	about("halving of what there is not", "search", "search: {halving: {min_resources: 10, resource: rff.feature}}"),
-	about("halving of an axis", "search", "search: {grid: {rff.features: [10, 20]}, halving: {min_resources: 10, resource: rff.features}}"),
+	about("halving of an axis", "search",
+		"search: {grid: {rff.features: [10, 20]}, halving: {min_resources: 10, resource: rff.features}}"),
 	about("halving without folds", "search", "search: {cv: {kind: loo}, halving: {min_resources: 10}}"),
 	about("rounds over a grid", "search", "search: {rounds: 2}"),
 	about("no round along the axes", "search", "search: {strategy: coordinate, rounds: 0}"),
@@ -228,28 +244,39 @@ var configMessages = []messageCase{
 
 	about("probabilities that the model has not", "pipeline", numeric("svm")+"search: {score: log_loss}"),
 	about("a score of two classes for three", "data", "data: {dataset: iris}\nsearch: {score: f1}"),
-	about("a score of numbers for classes, which are not named", "data", "data: {train: rows.csv, target: y}\nsearch: {score: r2}"),
+	about("a score of numbers for classes, which are not named", "data",
+		"data: {train: rows.csv, target: y}\nsearch: {score: r2}"),
 	about("a score of classes for numbers", "pipeline", numeric("ridge")+"search: {score: f1}\n#"),
 	about("classes for a regression", "data", "data: {train: rows.csv, target: y, task: regression}"),
 	about("more folds than a class has rows", "search", "search: {folds: 21}"),
 	about("more folds than rows", "search", "search: {cv: {kind: kfold, folds: 50}}"),
-	about("more folds than groups", "data", "data: {train: rows.csv, target: y, task: classification, group: c}\nsearch: {folds: 3}"),
+	about("more folds than groups", "data",
+		"data: {train: rows.csv, target: y, task: classification, group: c}\nsearch: {folds: 3}"),
 	about("leaving one out of a logistic regression", "search", "search: {cv: {kind: loo}}"),
 	about("halving from more rows than there are", "search", "search: {halving: {min_resources: 1000}}"),
-	about("faults of every kind at once", "data", "data: {train: gaps.csv, target: y, task: classification, test: stray.csv}\nsearch: {folds: 30, score: r2}"),
+	about("faults of every kind at once", "data",
+		"data: {train: gaps.csv, target: y, task: classification, test: stray.csv}\nsearch: {folds: 30, score: r2}"),
 
-	validate("a model for clusters and another task", "data: {train: rows.csv, target: y, task: classification}\n"+numeric("kmeans")),
+	validate("a model for clusters and another task", "data: {train: rows.csv, target: y, task: classification}\n"+
+		numeric("kmeans")),
 	validate("another model for clusters", "data: {train: rows.csv, task: clustering}\n"+numeric("logistic")),
-	validate("a model for clusters and the task of anomalies", "data: {train: rows.csv, task: anomaly}\n"+numeric("kmeans")),
+	validate("a model for clusters and the task of anomalies", "data: {train: rows.csv, task: anomaly}\n"+
+		numeric("kmeans")),
 	validate("a step that learns from targets before clusters", "data: {train: rows.csv}\n"+numeric("ard, kmeans")),
-	validate("clusters in an ensemble", "data: {train: rows.csv, target: y}\n"+numeric("{ensemble: {estimator: kmeans, seeds: 3}}")),
+	validate("clusters in an ensemble", "data: {train: rows.csv, target: y}\n"+
+		numeric("{ensemble: {estimator: kmeans, seeds: 3}}")),
 	validate("clusters scored by several targets", "data: {train: rows.csv, target: [a, b]}\n"+numeric("kmeans")),
 	validate("clusters scored by a target that is not there", "data: {train: rows.csv, target: z}\n"+numeric("kmeans")),
-	validate("clusters scored by a target that is not named", "data: {train: rows.csv, split: {test: 0.5, stratify: true}}\n"+numeric("kmeans")+"search: {grid: {kmeans.clusters: [2, 3]}, cv: {kind: stratified}, score: nmi}\n"),
-	validate("clusters scored as classes", "data: {train: rows.csv, target: y}\n"+numeric("kmeans")+"search: {score: accuracy}\n"),
-	validate("leaving one row out of clusters", "data: {train: rows.csv, target: y}\n"+numeric("kmeans")+"search: {cv: {kind: loo}}\n"),
+	validate("clusters scored by a target that is not named",
+		"data: {train: rows.csv, split: {test: 0.5, stratify: true}}\n"+numeric("kmeans")+
+			"search: {grid: {kmeans.clusters: [2, 3]}, cv: {kind: stratified}, score: nmi}\n"),
+	validate("clusters scored as classes", "data: {train: rows.csv, target: y}\n"+numeric("kmeans")+
+		"search: {score: accuracy}\n"),
+	validate("leaving one row out of clusters", "data: {train: rows.csv, target: y}\n"+numeric("kmeans")+
+		"search: {cv: {kind: loo}}\n"),
 	validate("clusters of texts", "data: {train: rows.csv}\npipeline: [standardize, kmeans]\n"),
-	validate("anomalies searched for without a target", "data: {train: rows.csv, positive: y}\n"+numeric("one_class")+"search: {grid: {one_class.nu: [0.1, 0.2]}}\n"),
+	validate("anomalies searched for without a target", "data: {train: rows.csv, positive: y}\n"+numeric("one_class")+
+		"search: {grid: {one_class.nu: [0.1, 0.2]}}\n"),
 	validate("anomalies of many kinds", "data: {train: rows.csv, target: a}\n"+numeric("one_class")),
 
 	{name: "no such spec", args: "validate nowhere.yaml", code: failure},
@@ -287,24 +314,32 @@ var dataMessages = []messageCase{
 	given("a column without values", gone(rows(40), 1), ""),
 	given("values missing in two columns", with(with(rows(40), 4, "1,,red,no"), 5, ",2,red,no"), ""),
 	given("weights that are missing or negative", with(with(rows(40), 4, "1,-2,red,no"), 5, "1,,red,no"), ", weight: b"),
-	given("weights of nothing", strings.NewReplacer("0.0", "0", "0.5", "0", "1.0", "0", "1.5", "0", "2.0", "0", "2.5", "0", "3.0", "0", "3.5", "0", "4.0", "0", "4.5", "0", "5.0", "0").Replace(rows(40)), ", weight: b"),
+	given("weights of nothing", strings.NewReplacer("0.0", "0", "0.5", "0", "1.0", "0", "1.5", "0", "2.0", "0", "2.5", "0",
+		"3.0", "0", "3.5", "0", "4.0", "0", "4.5", "0", "5.0", "0").Replace(rows(40)), ", weight: b"),
 	given("a group that is missing", with(rows(40), 4, "1,2,,no"), ", group: c"),
-	given("faults in several columns", with(with(with(rows(40), 4, "one,2,red,no"), 6, "1,two,red,no"), 9, "1,2,red,"), ""),
+	given("faults in several columns", with(with(with(rows(40), 4, "one,2,red,no"), 6, "1,two,red,no"), 9, "1,2,red,"),
+		""),
 	given("a class of one row, stratified", with(rows(40), 4, "1,2,red,perhaps"), ", split: {test: 0.5, stratify: true}"),
-	{name: "a test file with faults", args: "validate good.yaml --set data.test=bad.csv", code: failure, files: map[string]string{"bad.csv": with(with(with(rows(40), 4, "1,2,red,perhaps"), 6, "1,two,red,no"), 7, "1,,red,no")}},
-	{name: "a test file without the target", args: "validate good.yaml --set data.test=bad.csv", code: failure, files: map[string]string{"bad.csv": "a,b,c\n1,2,red\n"}},
-	{name: "a level that training did not have", args: "validate ordinal.yaml", code: failure, files: map[string]string{"test.csv": with(rows(40), 4, "1,2,blue,no"),
-		"ordinal.yaml": "data: {train: rows.csv, target: y, test: test.csv}\npipeline: [{columns: [{select: numeric, steps: [standardize]}, {select: c, steps: [ordinal]}]}, logistic]\n"}},
-	{name: "results of a different run", args: "run --quiet good.yaml --set rff.features=12 --set data.split.test=0.5", code: failure, setup: func(t *testing.T) {
-		var out, errs strings.Builder
-		if code := run(context.Background(), []string{"run", "--quiet", "good.yaml"}, &out, &errs); code != success {
-			t.Fatalf("exit code %d: %s", code, errs.String())
-		}
-	}},
+	{name: "a test file with faults", args: "validate good.yaml --set data.test=bad.csv", code: failure,
+		files: map[string]string{"bad.csv": with(with(with(rows(40), 4, "1,2,red,perhaps"), 6, "1,two,red,no"), 7,
+			"1,,red,no")}},
+	{name: "a test file without the target", args: "validate good.yaml --set data.test=bad.csv", code: failure,
+		files: map[string]string{"bad.csv": "a,b,c\n1,2,red\n"}},
+	{name: "a level that training did not have", args: "validate ordinal.yaml", code: failure,
+		files: map[string]string{"test.csv": with(rows(40), 4, "1,2,blue,no"),
+			"ordinal.yaml": "data: {train: rows.csv, target: y, test: test.csv}\npipeline: [{columns: [{select: numeric, steps: [standardize]}, {select: c, steps: [ordinal]}]}, logistic]\n"}},
+	{name: "results of a different run", args: "run --quiet good.yaml --set rff.features=12 --set data.split.test=0.5",
+		code: failure, setup: func(t *testing.T) {
+			var out, errs strings.Builder
+			if code := run(context.Background(), []string{"run", "--quiet", "good.yaml"}, &out, &errs); code != success {
+				t.Fatalf("exit code %d: %s", code, errs.String())
+			}
+		}},
 	data("a ragged row", "bad.csv", with(rows(40), 4, "1,2,red"), ""),
 	data("a string among numbers", "bad.csv", with(rows(40), 4, "1,two,red,no"), ""),
 	data("no value for the target", "bad.csv", with(rows(40), 4, "1,2,red,"), ""),
-	data("NaN for the target", "bad.csv", strings.NewReplacer(",yes", ",1.5", ",no", ",2.5").Replace(with(rows(40), 4, "1,2,red,nan")), ""),
+	data("NaN for the target", "bad.csv", strings.NewReplacer(",yes", ",1.5", ",no",
+		",2.5").Replace(with(rows(40), 4, "1,2,red,nan")), ""),
 	data("one class", "bad.csv", strings.ReplaceAll(rows(40), "yes", "no"), ""),
 	data("a header alone", "bad.csv", "a,b,c,y\n", ""),
 	data("a value missing", "bad.csv", with(rows(40), 4, "1,,red,no"), ""),
@@ -313,20 +348,26 @@ var dataMessages = []messageCase{
 	data("two columns of one name", "bad.csv", with(rows(40), 1, "a,a,c,y"), ""),
 	data("a quote left open", "bad.csv", with(rows(40), 4, `1,2,"red,no`), ""),
 	data("quantities for classes", "bad.csv", strings.NewReplacer(",yes", ",1.5", ",no", ",2.5").Replace(rows(40)), ""),
-	{name: "texts as numbers", args: "run --quiet plain.yaml", code: failure, files: map[string]string{"plain.yaml": "data: {train: rows.csv, target: y}\npipeline: [logistic]\noutput: {dir: out}\n"}},
+	{name: "texts as numbers", args: "run --quiet plain.yaml", code: failure,
+		files: map[string]string{"plain.yaml": "data: {train: rows.csv, target: y}\npipeline: [logistic]\noutput: {dir: out}\n"}},
 	data("too few rows to split", "bad.csv", rows(1), ", split: {test: 0.5}"),
 	data("a bad pair", "bad.svm", "1 1:2 2:x\n-1 1:3\n", ""),
 	data("pairs out of order", "bad.svm", "1 2:1 1:2\n-1 1:3\n", ""),
-	data("an unknown attribute type", "bad.arff", "@relation r\n@attribute a colour\n@attribute y {no,yes}\n@data\n1,no\n", ""),
-	data("a level that is not declared", "bad.arff", "@relation r\n@attribute a numeric\n@attribute y {no,yes}\n@data\n1,no\n2,perhaps\n", ""),
+	data("an unknown attribute type", "bad.arff", "@relation r\n@attribute a colour\n@attribute y {no,yes}\n@data\n1,no\n",
+		""),
+	data("a level that is not declared", "bad.arff",
+		"@relation r\n@attribute a numeric\n@attribute y {no,yes}\n@data\n1,no\n2,perhaps\n", ""),
 	data("a gzip cut off", "bad.csv.gz", packed(rows(4000))[:500], ""),
 	{name: "fewer rows than folds", args: "run --quiet good.yaml --set search.folds=30", code: failure},
-	{name: "a score for the other task, inferred", args: "run --quiet good.yaml --set data.task=auto --set search.score=r2", code: failure},
+	{name: "a score for the other task, inferred",
+		args: "run --quiet good.yaml --set data.task=auto --set search.score=r2", code: failure},
 	{name: "a class that training did not have", args: "run --quiet good.yaml --set data.test=stranger.csv", code: failure,
 		files: map[string]string{"stranger.csv": with(rows(40), 4, "1,2,red,perhaps")}},
 	{name: "output below a file", args: "run --quiet good.yaml --set output.dir=rows.csv/out", code: failure},
-	{name: "a plan for more memory than there is", args: "plan --quiet good.yaml --set rff.features=500000", code: failure, setup: littleMemory},
-	{name: "a run with more memory than there is", args: "run --quiet good.yaml --set rff.features=500000", code: failure, setup: littleMemory},
+	{name: "a plan for more memory than there is", args: "plan --quiet good.yaml --set rff.features=500000", code: failure,
+		setup: littleMemory},
+	{name: "a run with more memory than there is", args: "run --quiet good.yaml --set rff.features=500000", code: failure,
+		setup: littleMemory},
 }
 
 // littleMemory leaves 100 MiB.
@@ -337,9 +378,12 @@ func littleMemory(t *testing.T) {
 
 // compared makes runs that cannot be compared: on other rows, for another target, and with damaged predictions.
 func compared(t *testing.T) {
-	for _, args := range []string{"seed=0 --set output.dir=runs/a", "seed=1 --set output.dir=runs/b", "data.target=c --set output.dir=runs/c", "seed=0 --set output.dir=runs/d"} {
+	for _, args := range []string{"seed=0 --set output.dir=runs/a", "seed=1 --set output.dir=runs/b",
+		"data.target=c --set output.dir=runs/c", "seed=0 --set output.dir=runs/d"} {
 		var out, errs strings.Builder
-		if code := run(context.Background(), strings.Fields("run --quiet good.yaml --set report.html=false --set data.split.test=0.5 --set "+args), &out, &errs); code != success {
+		if code := run(context.Background(),
+			strings.Fields("run --quiet good.yaml --set report.html=false --set data.split.test=0.5 --set "+args), &out,
+			&errs); code != success {
 			t.Fatalf("exit code %d: %s", code, errs.String())
 		}
 	}
@@ -352,15 +396,22 @@ var modelMessages = []messageCase{
 	{name: "runs of other questions", args: "compare runs/a runs/b runs/c runs/d", code: failure, setup: compared},
 	{name: "no such model", args: "inspect gone.bochner", code: failure},
 	{name: "a string as a model", args: "inspect rows.csv", code: failure},
-	{name: "a JSON array as a model", args: "predict list.json rows.csv", code: failure, files: map[string]string{"list.json": "[{\"a\": 1}]\n"}},
-	{name: "a workbook as a model", args: "export book.xlsx -o m.onnx", code: failure, files: map[string]string{"book.xlsx": workbook}},
+	{name: "a JSON array as a model", args: "predict list.json rows.csv", code: failure,
+		files: map[string]string{"list.json": "[{\"a\": 1}]\n"}},
+	{name: "a workbook as a model", args: "export book.xlsx -o m.onnx", code: failure,
+		files: map[string]string{"book.xlsx": workbook}},
 	{name: "a folder without a model", args: "evaluate --quiet folder rows.csv", code: failure},
-	{name: "rows as a workbook", args: "predict model.bochner book.xlsx", code: failure, files: map[string]string{"book.xlsx": workbook}},
-	{name: "rows as a workbook called CSV", args: "run --quiet good.yaml --set data.train=book.csv", code: failure, files: map[string]string{"book.csv": workbook}},
-	{name: "rows as a JSON array", args: "auto --quiet list.json", code: failure, files: map[string]string{"list.json": "[\n {\"a\": 1},\n {\"a\": 2}\n]\n"}},
+	{name: "rows as a workbook", args: "predict model.bochner book.xlsx", code: failure,
+		files: map[string]string{"book.xlsx": workbook}},
+	{name: "rows as a workbook called CSV", args: "run --quiet good.yaml --set data.train=book.csv", code: failure,
+		files: map[string]string{"book.csv": workbook}},
+	{name: "rows as a JSON array", args: "auto --quiet list.json", code: failure,
+		files: map[string]string{"list.json": "[\n {\"a\": 1},\n {\"a\": 2}\n]\n"}},
 	{name: "a model as rows", args: "init model.bochner -o new.yaml", code: failure},
-	{name: "an empty field where training had none", args: "predict model.bochner hole.csv", code: failure, files: map[string]string{"hole.csv": "a,b,c\n1,2,red\n\n1,,red\n"}},
-	{name: "an empty field to evaluate", args: "evaluate --quiet model.bochner hole.csv", code: failure, files: map[string]string{"hole.csv": "a,b,c,y\n1,2,red,no\n1,,red,yes\n"}},
+	{name: "an empty field where training had none", args: "predict model.bochner hole.csv", code: failure,
+		files: map[string]string{"hole.csv": "a,b,c\n1,2,red\n\n1,,red\n"}},
+	{name: "an empty field to evaluate", args: "evaluate --quiet model.bochner hole.csv", code: failure,
+		files: map[string]string{"hole.csv": "a,b,c,y\n1,2,red,no\n1,,red,yes\n"}},
 	{name: "an empty model", args: "inspect empty.csv", code: failure},
 	{name: "a model cut off", args: "predict cut.bochner rows.csv", code: failure, setup: func(t *testing.T) {
 		change(t, "cut.bochner", func(b []byte) []byte { return b[:len(b)/2] })
@@ -370,85 +421,128 @@ var modelMessages = []messageCase{
 	}},
 	{name: "a model from the future", args: "predict future.bochner rows.csv", code: failure, setup: func(t *testing.T) {
 		change(t, "future.bochner", func(b []byte) []byte {
-			return reindex(t, b, func(doc []byte) []byte { return bytes.Replace(doc, []byte(`"format": 1`), []byte(`"format": 99`), 1) })
-		})
-	}},
-	{name: "a model with an unknown step", args: "predict forest.bochner rows.csv", code: failure, setup: func(t *testing.T) {
-		change(t, "forest.bochner", func(b []byte) []byte {
 			return reindex(t, b, func(doc []byte) []byte {
-				return bytes.Replace(doc, []byte(`"logistic/kind": "logistic"`), []byte(`"logistic/kind": "forest"`), 1)
+				return bytes.Replace(doc, []byte(`"format": 1`),
+					[]byte(`"format": 99`), 1)
 			})
 		})
 	}},
+	{name: "a model with an unknown step", args: "predict forest.bochner rows.csv", code: failure,
+		setup: func(t *testing.T) {
+			change(t, "forest.bochner", func(b []byte) []byte {
+				return reindex(t, b, func(doc []byte) []byte {
+					return bytes.Replace(doc, []byte(`"logistic/kind": "logistic"`), []byte(`"logistic/kind": "forest"`), 1)
+				})
+			})
+		}},
 	{name: "rows that do not exist", args: "predict model.bochner gone.csv", code: failure},
-	{name: "a missing column", args: "predict model.bochner short.csv", code: failure, files: map[string]string{"short.csv": "a,y\n1,no\n"}},
-	{name: "an extra column", args: "predict model.bochner wide.csv", code: failure, files: map[string]string{"wide.csv": "a,b,c,d\n1,2,red,4\n"}},
-	{name: "dropping another column", args: "predict model.bochner wide.csv --drop e", code: failure, files: map[string]string{"wide.csv": "a,b,c,d\n1,2,red,4\n"}},
-	{name: "dropping what the model needs", args: "predict model.bochner wide.csv --drop d --drop a", code: failure, files: map[string]string{"wide.csv": "a,b,c,d\n1,2,red,4\n"}},
-	{name: "a string where the model has numbers", args: "predict model.bochner text.csv", code: failure, files: map[string]string{"text.csv": "a,b,c\n1,2,red\n1,two,red\n"}},
-	{name: "rows without a target to evaluate", args: "evaluate --quiet model.bochner blind.csv", code: failure, files: map[string]string{"blind.csv": "a,b,c\n1,2,red\n"}},
-	{name: "a class the model does not know", args: "evaluate --quiet model.bochner stranger.csv", code: failure, files: map[string]string{"stranger.csv": "a,b,c,y\n1,2,red,perhaps\n"}},
-	{name: "rows that lack the target to evaluate", args: "evaluate --quiet model.bochner some.csv", code: failure, files: map[string]string{"some.csv": "a,b,c,y\n1,2,red,\n1,2,red,yes\n\n1,2,red,\n1,2,red,\n"}},
+	{name: "a missing column", args: "predict model.bochner short.csv", code: failure,
+		files: map[string]string{"short.csv": "a,y\n1,no\n"}},
+	{name: "an extra column", args: "predict model.bochner wide.csv", code: failure,
+		files: map[string]string{"wide.csv": "a,b,c,d\n1,2,red,4\n"}},
+	{name: "dropping another column", args: "predict model.bochner wide.csv --drop e", code: failure,
+		files: map[string]string{"wide.csv": "a,b,c,d\n1,2,red,4\n"}},
+	{name: "dropping what the model needs", args: "predict model.bochner wide.csv --drop d --drop a", code: failure,
+		files: map[string]string{"wide.csv": "a,b,c,d\n1,2,red,4\n"}},
+	{name: "a string where the model has numbers", args: "predict model.bochner text.csv", code: failure,
+		files: map[string]string{"text.csv": "a,b,c\n1,2,red\n1,two,red\n"}},
+	{name: "rows without a target to evaluate", args: "evaluate --quiet model.bochner blind.csv", code: failure,
+		files: map[string]string{"blind.csv": "a,b,c\n1,2,red\n"}},
+	{name: "a class the model does not know", args: "evaluate --quiet model.bochner stranger.csv", code: failure,
+		files: map[string]string{"stranger.csv": "a,b,c,y\n1,2,red,perhaps\n"}},
+	{name: "rows that lack the target to evaluate", args: "evaluate --quiet model.bochner some.csv", code: failure,
+		files: map[string]string{"some.csv": "a,b,c,y\n1,2,red,\n1,2,red,yes\n\n1,2,red,\n1,2,red,\n"}},
 	{name: "evaluating without the target", args: "evaluate --quiet model.bochner rows.csv --drop y", code: failure},
 	{name: "keeping a column that is not there", args: "predict model.bochner rows.csv --keep id", code: failure},
-	{name: "keeping a column called as one of the output", args: "predict model.bochner own.csv --keep row", code: failure, files: map[string]string{"own.csv": "row,a,b,c\n7,1,2,red\n"}},
-	{name: "a marker that the model does not know", args: "predict model.bochner marked.csv", code: failure, files: map[string]string{"marked.csv": "a,b,c\n1,NA,red\n"}},
+	{name: "keeping a column called as one of the output", args: "predict model.bochner own.csv --keep row", code: failure,
+		files: map[string]string{"own.csv": "row,a,b,c\n7,1,2,red\n"}},
+	{name: "a marker that the model does not know", args: "predict model.bochner marked.csv", code: failure,
+		files: map[string]string{"marked.csv": "a,b,c\n1,NA,red\n"}},
 	{name: "a delimiter of two characters", args: "predict model.bochner rows.csv --delimiter ;;", code: failure},
 	{name: "rows of another format", args: "predict model.bochner rows.csv --format arff", code: failure},
-	{name: "rows without a header", args: "predict model.bochner bare.csv --no-header", code: failure, files: map[string]string{"bare.csv": "1,2,red\n"}},
-	{name: "several columns missing and more", args: "predict model.bochner other.csv", code: failure, files: map[string]string{"other.csv": "b,d,e\n1,2,3\n"}},
+	{name: "rows without a header", args: "predict model.bochner bare.csv --no-header", code: failure,
+		files: map[string]string{"bare.csv": "1,2,red\n"}},
+	{name: "several columns missing and more", args: "predict model.bochner other.csv", code: failure,
+		files: map[string]string{"other.csv": "b,d,e\n1,2,3\n"}},
 	{name: "predictions over their rows", args: "predict --quiet model.bochner rows.csv -o rows.csv", code: failure},
-	{name: "predictions over their model", args: "predict --quiet model.bochner rows.csv -o ./model.bochner", code: failure},
+	{name: "predictions over their model", args: "predict --quiet model.bochner rows.csv -o ./model.bochner",
+		code: failure},
 	{name: "a folder that does not exist", args: "predict --quiet model.bochner rows.csv -o nowhere/p.csv", code: failure},
 	{name: "a folder as the output", args: "predict --quiet model.bochner rows.csv -o folder", code: failure},
 	{name: "an output without a name", args: "predict --quiet model.bochner rows.csv --out=", code: failure},
-	{name: "a full disk", args: "predict --quiet model.bochner rows.csv -o p.csv", code: failure, setup: fullDisk("p.csv")},
-	{name: "init by force on a full disk", args: "init rows.csv --force -o new.yaml", code: failure, setup: fullDisk("new.yaml")},
+	{name: "a full disk", args: "predict --quiet model.bochner rows.csv -o p.csv", code: failure,
+		setup: fullDisk("p.csv")},
+	{name: "init by force on a full disk", args: "init rows.csv --force -o new.yaml", code: failure,
+		setup: fullDisk("new.yaml")},
 	{name: "init of nothing", args: "init gone.csv", code: failure},
 	{name: "init over a file", args: "init rows.csv -o good.yaml", code: failure},
 	{name: "init with an unknown format", args: "init rows.csv --format excel -o -", code: failure},
 	{name: "init with the wrong format", args: "init rows.csv --format arff -o -", code: failure},
 	{name: "init with an unknown target", args: "init rows.csv -o new.yaml --target z", code: failure},
-	{name: "more clusters than rows", args: "run --quiet many.yaml", code: failure, files: map[string]string{"many.yaml": "data: {train: rows.csv, drop: [c, y]}\npipeline: [{kmeans: {clusters: 50}}]\noutput: {dir: out}\n"}},
-	{name: "a single row in two clusters", args: "run --quiet many.yaml", code: failure, files: map[string]string{"one.csv": "a,b\n1,2\n", "many.yaml": "data: {train: one.csv}\npipeline: [{kmeans: {clusters: 2}}]\noutput: {dir: out}\n"}},
-	{name: "clusters of rows with missing values", args: "run --quiet many.yaml", code: failure, files: map[string]string{"gaps2.csv": "a,b\n1,2\n,3\n4,5\n", "many.yaml": "data: {train: gaps2.csv}\npipeline: [{kmeans: {clusters: 2}}]\noutput: {dir: out}\n"}},
-	{name: "init for an unknown column that scores", args: "init rows.csv -o new.yaml --task clustering --target z", code: failure},
+	{name: "more clusters than rows", args: "run --quiet many.yaml", code: failure,
+		files: map[string]string{"many.yaml": "data: {train: rows.csv, drop: [c, y]}\npipeline: [{kmeans: {clusters: 50}}]\noutput: {dir: out}\n"}},
+	{name: "a single row in two clusters", args: "run --quiet many.yaml", code: failure,
+		files: map[string]string{"one.csv": "a,b\n1,2\n",
+			"many.yaml": "data: {train: one.csv}\npipeline: [{kmeans: {clusters: 2}}]\noutput: {dir: out}\n"}},
+	{name: "clusters of rows with missing values", args: "run --quiet many.yaml", code: failure,
+		files: map[string]string{"gaps2.csv": "a,b\n1,2\n,3\n4,5\n",
+			"many.yaml": "data: {train: gaps2.csv}\npipeline: [{kmeans: {clusters: 2}}]\noutput: {dir: out}\n"}},
+	{name: "init for an unknown column that scores", args: "init rows.csv -o new.yaml --task clustering --target z",
+		code: failure},
 	{name: "auto of clusters", args: "auto --quiet rows.csv --task clustering", code: failure},
 	{name: "auto of nothing", args: "auto --quiet gone.csv", code: failure},
 	{name: "auto with an unknown target", args: "auto --quiet rows.csv --target z", code: failure},
-	{name: "auto without time and for an unknown score", args: "auto --quiet rows.csv --target y --minutes 0 --score acuracy", code: failure},
+	{name: "auto without time and for an unknown score",
+		args: "auto --quiet rows.csv --target y --minutes 0 --score acuracy", code: failure},
 	{name: "auto for a score of intervals", args: "auto --quiet rows.csv --target y --score mean_width", code: failure},
-	{name: "auto with fewer candidates than none", args: "auto --quiet rows.csv --target y --candidates=-1", code: failure},
-	{name: "auto for a score of the other task", args: "auto --quiet rows.csv --target y --score r2 -o made", code: failure},
-	{name: "auto of few rows", args: "auto --quiet few.csv -o made", code: failure, files: map[string]string{"few.csv": rows(12)}},
-	{name: "auto of one class", args: "auto --quiet one.csv -o made", code: failure, files: map[string]string{"one.csv": strings.ReplaceAll(rows(40), "yes", "no")}},
+	{name: "auto with fewer candidates than none", args: "auto --quiet rows.csv --target y --candidates=-1",
+		code: failure},
+	{name: "auto for a score of the other task", args: "auto --quiet rows.csv --target y --score r2 -o made",
+		code: failure},
+	{name: "auto of few rows", args: "auto --quiet few.csv -o made", code: failure,
+		files: map[string]string{"few.csv": rows(12)}},
+	{name: "auto of one class", args: "auto --quiet one.csv -o made", code: failure,
+		files: map[string]string{"one.csv": strings.ReplaceAll(rows(40), "yes", "no")}},
 	{name: "auto with test rows that are not there", args: "auto --quiet rows.csv --test gone.csv", code: failure},
-	{name: "auto with test rows of other columns", args: "auto --quiet rows.csv --test other.csv -o made", code: failure, files: map[string]string{"other.csv": "b,d,y\n1,2,no\n"}},
+	{name: "auto with test rows of other columns", args: "auto --quiet rows.csv --test other.csv -o made", code: failure,
+		files: map[string]string{"other.csv": "b,d,y\n1,2,no\n"}},
 	{name: "auto of an experiment with a target", args: "auto --quiet good.yaml --target y", code: failure},
-	{name: "auto into the results of a run", args: "auto --quiet rows.csv --target y -o folder", code: failure, files: map[string]string{"folder/result.json": `{"versions": {"bochner": "devel"}}`}},
-	{name: "a run into the results of auto", args: "run --quiet good.yaml --set output.dir=folder", code: failure, files: map[string]string{"folder/result.json": `{"versions": {"bochner": "devel"}, "auto": {}}`}},
-	{name: "outputs over files of others", args: "run --quiet good.yaml --set output.dir=folder", code: failure, files: map[string]string{"folder/report.html": "mine", "folder/spec.yaml": "mine"}},
-	{name: "auto over files of others", args: "auto --quiet rows.csv -o folder", code: failure, files: map[string]string{"folder/leaderboard.csv": "mine"}},
-	{name: "outputs over the rows", args: "run --quiet good.yaml --set output.dir=. --set data.train=predictions.csv --force", code: failure, setup: func(t *testing.T) {
-		if err := os.Link("rows.csv", "predictions.csv"); err != nil {
-			t.Skip(err)
-		}
-	}},
-	{name: "outputs over the experiment", args: "run --quiet spec.yaml --set output.dir=. --force", code: failure, setup: func(t *testing.T) {
-		if err := os.Symlink("good.yaml", "spec.yaml"); err != nil {
-			t.Skip(err)
-		}
-	}},
-	{name: "auto over its rows", args: "auto --quiet leaderboard.csv --target y -o . --force", code: failure, setup: func(t *testing.T) {
-		if err := os.Rename("rows.csv", "leaderboard.csv"); err != nil {
-			t.Fatal(err)
-		}
-	}},
+	{name: "auto into the results of a run", args: "auto --quiet rows.csv --target y -o folder", code: failure,
+		files: map[string]string{"folder/result.json": `{"versions": {"bochner": "devel"}}`}},
+	{name: "a run into the results of auto", args: "run --quiet good.yaml --set output.dir=folder", code: failure,
+		files: map[string]string{"folder/result.json": `{"versions": {"bochner": "devel"}, "auto": {}}`}},
+	{name: "outputs over files of others", args: "run --quiet good.yaml --set output.dir=folder", code: failure,
+		files: map[string]string{"folder/report.html": "mine", "folder/spec.yaml": "mine"}},
+	{name: "auto over files of others", args: "auto --quiet rows.csv -o folder", code: failure,
+		files: map[string]string{"folder/leaderboard.csv": "mine"}},
+	{name: "outputs over the rows",
+		args: "run --quiet good.yaml --set output.dir=. --set data.train=predictions.csv --force", code: failure,
+		setup: func(t *testing.T) {
+			if err := os.Link("rows.csv", "predictions.csv"); err != nil {
+				t.Skip(err)
+			}
+		}},
+	{name: "outputs over the experiment", args: "run --quiet spec.yaml --set output.dir=. --force", code: failure,
+		setup: func(t *testing.T) {
+			if err := os.Symlink("good.yaml", "spec.yaml"); err != nil {
+				t.Skip(err)
+			}
+		}},
+	{name: "auto over its rows", args: "auto --quiet leaderboard.csv --target y -o . --force", code: failure,
+		setup: func(t *testing.T) {
+			if err := os.Rename("rows.csv", "leaderboard.csv"); err != nil {
+				t.Fatal(err)
+			}
+		}},
 	{name: "a draft over its rows", args: "init rows.csv -o rows.csv --force", code: failure},
-	{name: "a state over the experiment", args: "shard fit fold.yaml --shard 0/1 -o fold.yaml", code: failure, files: map[string]string{"fold.yaml": "data: {train: rows.csv, target: y}\npipeline: [logistic]\n"}},
-	{name: "a state over the rows", args: "shard fit fold.yaml --shard 0/1 -o file://rows.csv", code: failure, files: map[string]string{"fold.yaml": "data: {train: rows.csv, target: y}\npipeline: [logistic]\n"}},
-	{name: "a merge over a state", args: "shard merge a.state -o a.state", code: failure, files: map[string]string{"a.state": ""}},
-	{name: "a model over a state", args: "shard finish a.state -o a.state", code: failure, files: map[string]string{"a.state": ""}},
+	{name: "a state over the experiment", args: "shard fit fold.yaml --shard 0/1 -o fold.yaml", code: failure,
+		files: map[string]string{"fold.yaml": "data: {train: rows.csv, target: y}\npipeline: [logistic]\n"}},
+	{name: "a state over the rows", args: "shard fit fold.yaml --shard 0/1 -o file://rows.csv", code: failure,
+		files: map[string]string{"fold.yaml": "data: {train: rows.csv, target: y}\npipeline: [logistic]\n"}},
+	{name: "a merge over a state", args: "shard merge a.state -o a.state", code: failure,
+		files: map[string]string{"a.state": ""}},
+	{name: "a model over a state", args: "shard finish a.state -o a.state", code: failure,
+		files: map[string]string{"a.state": ""}},
 }
 
 // workbook begins as an .xlsx file does.

@@ -18,7 +18,8 @@ import (
 )
 
 // quotedPages are those that show what commands print.
-var quotedPages = []string{"README.md", "docs/getting-started.md", "docs/experiment-file.md", "docs/custom-steps.md", "docs/evaluating-runs.md", "examples/README.md"}
+var quotedPages = []string{"README.md", "docs/getting-started.md", "docs/experiment-file.md", "docs/custom-steps.md",
+	"docs/evaluating-runs.md", "examples/README.md"}
 
 // Every command that a page shows prints what the page shows. Seconds, memory and versions may
 // differ, and the last digit of a figure, which is not the same on every kind of processor. With
@@ -111,7 +112,8 @@ func (p *quotedPage) holds(first int, indent, command string) {
 	last := first
 	for last < len(p.lines) {
 		line := p.lines[last]
-		if _, _, next := prompt(line); next || strings.HasPrefix(line, "```") || line != "" && !strings.HasPrefix(line, indent) {
+		if _, _, next := prompt(line); next || strings.HasPrefix(line, "```") || line != "" &&
+			!strings.HasPrefix(line, indent) {
 			break
 		}
 		last++
@@ -149,7 +151,8 @@ func (p *quotedPage) compare(what string, got, want []string) bool {
 		}
 	}
 	if !same && !*update {
-		p.t.Errorf("%s prints\n%s\nthe page shows\n%s\n(go test ./cmd/bochner -run TestPages -update writes it)", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		p.t.Errorf("%s prints\n%s\nthe page shows\n%s\n(go test ./cmd/bochner -run TestPages -update writes it)", what,
+			strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	return same
 }
@@ -265,9 +268,11 @@ func TestAgree(t *testing.T) {
 		{"r2  0.9453 ± 0.00215", "r2 0.9454 ± 0.00215", true},
 		{"r2  0.9453", "r2  0.9455", false},
 		{"12 candidates", "13 candidates", false},
-		{"2.5 s, of which load 0.0, search 2.3; at most 132.7 MiB of memory", "9.1 s, of which load 0.4, search 8.3; at most 1.2 GiB of memory", true},
+		{"2.5 s, of which load 0.0, search 2.3; at most 132.7 MiB of memory",
+			"9.1 s, of which load 0.4, search 8.3; at most 1.2 GiB of memory", true},
 		{"rff.gamma    0.8", "rff.gamma  0.1", false},
-		{"time  an estimate: 3 s without the report, extrapolated from 0.6 s for 2000 rows", "time  an estimate: 9 s without the report, extrapolated from 0.5 s for 500 rows", true},
+		{"time  an estimate: 3 s without the report, extrapolated from 0.6 s for 2000 rows",
+			"time  an estimate: 9 s without the report, extrapolated from 0.5 s for 500 rows", true},
 		{"0,481.31711174588565", "0,481.31711174601", true},
 		{"0,481.3172", "0,481.31711174588565", true},
 		{"0,481.3192", "0,481.31711174588565", false},

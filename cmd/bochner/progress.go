@@ -88,7 +88,8 @@ func (b *bars) search(s experiment.SearchProgress) {
 	words := searchWords(s)
 	const blocks = 20
 	full := blocks * s.Fits / max(s.Of, 1)
-	line := harmless(fmt.Sprintf("search %s%s %s", strings.Repeat("█", full), strings.Repeat("░", blocks-full), strings.Join(words, " · ")))
+	line := harmless(fmt.Sprintf("search %s%s %s", strings.Repeat("█", full), strings.Repeat("░", blocks-full),
+		strings.Join(words, " · ")))
 	if runes := []rune(line); len(runes) >= b.width() {
 		line = string(runes[:max(0, b.width()-2)]) + "…"
 	}

@@ -57,7 +57,8 @@ Example: bochner serve runs/adult/model.bochner --ui
 Example: bochner serve adult=runs/adult/model.bochner rents/ --addr :8443 --tls-cert tls.crt --tls-key tls.key --token-file token --drain 5s`
 }
 
-// servingGarbage is how much garbage there may be, in percent of what is in use, while that is little: see collectOften.
+// servingGarbage is how much garbage there may be, in percent of what is in use, while that is
+// little: see collectOften.
 const servingGarbage = 400
 
 func (c serveCommand) Run(s *session) error {
@@ -66,8 +67,10 @@ func (c serveCommand) Run(s *session) error {
 	}
 	log := slog.New(slog.NewTextHandler(s.err, nil))
 	o := serve.Options{
-		Models: c.Models, ReloadInterval: c.Period, TokenFile: c.TokenFile, Logger: log, Version: experiment.Version().Bochner,
-		Limits: serve.Limits{MaxBodyBytes: c.MaxBody, MaxRows: c.MaxRows, Timeout: c.Timeout, MaxConcurrent: c.Working, MaxQueued: c.Waiting, MaxMemoryBytes: c.Memory},
+		Models: c.Models, ReloadInterval: c.Period, TokenFile: c.TokenFile, Logger: log,
+		Version: experiment.Version().Bochner,
+		Limits: serve.Limits{MaxBodyBytes: c.MaxBody, MaxRows: c.MaxRows, Timeout: c.Timeout, MaxConcurrent: c.Working,
+			MaxQueued: c.Waiting, MaxMemoryBytes: c.Memory},
 	}
 	switch c.AccessLog {
 	case "text":
@@ -147,7 +150,8 @@ func (c serveCommand) listen(s *session) (l listeners, err error) {
 func (c serveCommand) answer(ctx context.Context, models *serve.Server, handler http.Handler, l listeners) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	o := serve.ListenOptions{Handler: handler, MaxConnections: c.Connections, DrainDelay: c.Drain, ShutdownTimeout: c.Grace, CertFile: c.TLSCert, KeyFile: c.TLSKey, Reflection: c.GRPCReflection}
+	o := serve.ListenOptions{Handler: handler, MaxConnections: c.Connections, DrainDelay: c.Drain,
+		ShutdownTimeout: c.Grace, CertFile: c.TLSCert, KeyFile: c.TLSKey, Reflection: c.GRPCReflection}
 	other := make(chan error, 1)
 	go func() {
 		if l.grpc == nil {

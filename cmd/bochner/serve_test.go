@@ -70,7 +70,8 @@ func TestServe(t *testing.T) {
 		}
 		text, err := io.ReadAll(answer.Body)
 		answer.Body.Close()
-		if err != nil || answer.StatusCode != 200 || !strings.HasPrefix(string(text), `{"model":"line","version":"1","predictions":[{"value":`) {
+		if err != nil || answer.StatusCode != 200 || !strings.HasPrefix(string(text),
+			`{"model":"line","version":"1","predictions":[{"value":`) {
 			t.Errorf("%s, %v", text, err)
 		}
 		if err := c.Process.Signal(end); err != nil {
@@ -102,7 +103,8 @@ func TestServeGRPC(t *testing.T) {
 	}
 	defer l.Close()
 	var out, errs strings.Builder
-	if code := run(t.Context(), []string{"serve", "line.bochner", "--addr", "127.0.0.1:0", "--grpc-addr", l.Addr().String()}, &out, &errs); code != failure || !strings.Contains(errs.String(), "address already in use") {
+	if code := run(t.Context(), []string{"serve", "line.bochner", "--addr", "127.0.0.1:0", "--grpc-addr",
+		l.Addr().String()}, &out, &errs); code != failure || !strings.Contains(errs.String(), "address already in use") {
 		t.Errorf("code %d, %s", code, errs.String())
 	}
 }
@@ -178,7 +180,8 @@ func TestServeTraces(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if !bytes.Contains(sent, trace[:]) || !bytes.Contains(sent, []byte("predict")) || !bytes.Contains(sent, []byte("service.name")) || bytes.Contains(sent, []byte("health")) {
+	if !bytes.Contains(sent, trace[:]) || !bytes.Contains(sent, []byte("predict")) ||
+		!bytes.Contains(sent, []byte("service.name")) || bytes.Contains(sent, []byte("health")) {
 		t.Errorf("the collector got %q", sent)
 	}
 }
@@ -195,7 +198,8 @@ func TestServePages(t *testing.T) {
 		}
 		text, err := io.ReadAll(answer.Body)
 		answer.Body.Close()
-		if got := err == nil && answer.StatusCode == 200 && strings.Contains(string(text), `<h2 id="result-title">Prediction</h2>`); got != (args != nil) {
+		if got := err == nil && answer.StatusCode == 200 && strings.Contains(string(text),
+			`<h2 id="result-title">Prediction</h2>`); got != (args != nil) {
 			t.Errorf("%v: %d %s", args, answer.StatusCode, text)
 		}
 		if err := c.Process.Signal(syscall.SIGTERM); err != nil {

@@ -111,7 +111,8 @@ func (c shardFitCommand) Run(s *session) error {
 		return err
 	}
 	if s.json {
-		return s.print(map[string]any{"file": c.Out, "shard": c.Shard.index, "shards": c.Shard.of, "pass": state.Pass(), "rows": rows})
+		return s.print(map[string]any{"file": c.Out, "shard": c.Shard.index, "shards": c.Shard.of, "pass": state.Pass(),
+			"rows": rows})
 	}
 	if spec.Search != nil {
 		s.printf("%s written: shard %d of %d of the search, %d fits\n", c.Out, c.Shard.index, c.Shard.of, rows)
@@ -222,20 +223,24 @@ func (c shardFinishCommand) Run(s *session) error {
 		return err
 	}
 	if s.json {
-		return s.print(map[string]any{"file": c.Out, "done": out.Model != nil, "pass": out.Pass, "rows": out.Rows, "learns": out.Learns, "warnings": append([]string{}, out.Warnings...)})
+		return s.print(map[string]any{"file": c.Out, "done": out.Model != nil, "pass": out.Pass, "rows": out.Rows,
+			"learns": out.Learns, "warnings": append([]string{}, out.Warnings...)})
 	}
 	for _, text := range out.Warnings {
 		s.printf("warning: %s\n", text)
 	}
 	switch {
 	case out.Result != nil:
-		s.printf("%s written: best model of %d candidates; the outputs of the run are in %s\n", c.Out, out.Result.Search.Candidates, filepath.Dir(out.Result.Files[0]))
+		s.printf("%s written: best model of %d candidates; the outputs of the run are in %s\n", c.Out,
+			out.Result.Search.Candidates, filepath.Dir(out.Result.Files[0]))
 	case out.Model != nil:
 		s.printf("%s written: final model, %s over %d rows\n", c.Out, passes(out.Pass), out.Rows)
 	case len(out.Again) > 0:
-		s.printf("%s written: %s not numeric in all shards; repeat pass 0 with shard fit --from %s\n", c.Out, columnsAre(out.Again), c.Out)
+		s.printf("%s written: %s not numeric in all shards; repeat pass 0 with shard fit --from %s\n", c.Out,
+			columnsAre(out.Again), c.Out)
 	default:
-		s.printf("%s written: %s complete; continue with shard fit --from %s: pass %d fits %s\n", c.Out, passName(out.Pass), c.Out, out.Next.Pass(), out.Learns)
+		s.printf("%s written: %s complete; continue with shard fit --from %s: pass %d fits %s\n", c.Out, passName(out.Pass),
+			c.Out, out.Next.Pass(), out.Learns)
 	}
 	return nil
 }

@@ -17,7 +17,8 @@ import (
 // showResult prints what a run found.
 func showResult(out io.Writer, r experiment.Result) {
 	showSimpler(out, r)
-	fmt.Fprintf(out, "%s: %s, %d training rows, %d test rows, %d inputs\n", r.Name, r.Task, r.Rows.Train, r.Rows.Test, r.Features)
+	fmt.Fprintf(out, "%s: %s, %d training rows, %d test rows, %d inputs\n", r.Name, r.Task, r.Rows.Train, r.Rows.Test,
+		r.Features)
 	if b := r.Before; b != nil {
 		fmt.Fprintf(out, "continued from %s, %d training rows in total\n", b.Model, b.Rows)
 	}
@@ -32,7 +33,8 @@ func showResult(out io.Writer, r experiment.Result) {
 		if rounds := len(s.Rounds); rounds > 0 {
 			candidates += fmt.Sprintf(" in %d rounds, the last of %d", rounds, s.Rounds[rounds-1].Candidates)
 		}
-		fmt.Fprintf(out, "\n%s × %d folds: %s %s ± %s%s\n", candidates, s.Folds, s.Score, short(s.Best.Mean), short(s.Best.Std), with)
+		fmt.Fprintf(out, "\n%s × %d folds: %s %s ± %s%s\n", candidates, s.Folds, s.Score, short(s.Best.Mean),
+			short(s.Best.Std), with)
 		t := columns(out)
 		for _, path := range slices.Sorted(maps.Keys(s.Best.Params)) {
 			fmt.Fprintf(t, "  %s\t%v\n", path, s.Best.Params[path])
@@ -67,7 +69,8 @@ func showResult(out io.Writer, r experiment.Result) {
 		}
 		fmt.Fprintf(out, "warning: %s\n", w)
 	}
-	fmt.Fprintf(out, "\n%.1f s, of which load %.1f, search %.1f, refit %.1f, evaluate %.1f, report %.1f", r.Seconds.Total, r.Seconds.Load, r.Seconds.Search, r.Seconds.Refit, r.Seconds.Evaluate, r.Seconds.Report)
+	fmt.Fprintf(out, "\n%.1f s, of which load %.1f, search %.1f, refit %.1f, evaluate %.1f, report %.1f", r.Seconds.Total,
+		r.Seconds.Load, r.Seconds.Search, r.Seconds.Refit, r.Seconds.Evaluate, r.Seconds.Report)
 	if r.Memory > 0 {
 		fmt.Fprintf(out, "; peak memory %s", bytesText(r.Memory))
 	}
@@ -209,7 +212,8 @@ func showFindings(out io.Writer, f result.Findings) {
 	}
 }
 
-// showClasses prints the confusion matrix with the scores of each class; of many classes the latter, of those found worst.
+// showClasses prints the confusion matrix with the scores of each class; of many classes the
+// latter, of those found worst.
 func showClasses(out io.Writer, f result.Findings, on string) {
 	const matrix, most = 8, 10
 	t := columns(out)
@@ -262,7 +266,8 @@ func showSureness(out io.Writer, s result.Uncertainty) {
 
 // cutoff describes the decision threshold and its score.
 func cutoff(c result.Threshold) string {
-	return fmt.Sprintf("%s by %s: %s out of fold, %s at %s", short(c.Value), c.Score, short(c.Best), short(c.AtUsual), short(c.Usual))
+	return fmt.Sprintf("%s by %s: %s out of fold, %s at %s", short(c.Value), c.Score, short(c.Best), short(c.AtUsual),
+		short(c.Usual))
 }
 
 // showPositive names the positive class.
@@ -316,7 +321,8 @@ func showDrift(out io.Writer, d profile.Drift) {
 		if i.Kind == "numeric" {
 			unknown, outside = "–", percent(i.OutOfRange)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%.2f\n", i.Name, percent(i.Missing), percent(i.MissingTraining), unknown, outside, i.PSI)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%.2f\n", i.Name, percent(i.Missing), percent(i.MissingTraining), unknown, outside,
+			i.PSI)
 	}
 	t.Flush()
 	if more := len(inputs) - most; more > 0 {
@@ -366,7 +372,8 @@ func showPlan(out io.Writer, p experiment.Plan) {
 	}
 	if n := len(p.Samples); n > 0 {
 		last := p.Samples[n-1]
-		fmt.Fprintf(t, "time\tabout %s without the report, extrapolated from %.2g s for %d rows\n", duration(p.Seconds), last.Seconds, last.Rows)
+		fmt.Fprintf(t, "time\tabout %s without the report, extrapolated from %.2g s for %d rows\n", duration(p.Seconds),
+			last.Seconds, last.Rows)
 	}
 	fmt.Fprintf(t, "memory\tabout %s", bytesText(p.Bytes))
 	if p.Available > 0 {

@@ -14,7 +14,8 @@ func TestTerminalShowsControls(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := &terminal{File: file}
-	for _, text := range []string{"plain é ☃ 👩\u200d🔬\n\ttab\n", "\x1b]0;title\a \x1b[2J", "back\r", "\u009b1m", "\u202eabc\u2066", "\xff half \xe2\x98", "\x83 whole"} {
+	for _, text := range []string{"plain é ☃ 👩\u200d🔬\n\ttab\n", "\x1b]0;title\a \x1b[2J", "back\r", "\u009b1m",
+		"\u202eabc\u2066", "\xff half \xe2\x98", "\x83 whole"} {
 		if n, err := out.Write([]byte(text)); n != len(text) || err != nil {
 			t.Fatal(n, err)
 		}

@@ -23,7 +23,8 @@ func traced(ctx context.Context, h http.Handler, url, version string) (http.Hand
 	if err != nil {
 		return nil, nil, fmt.Errorf("traces: %w", err)
 	}
-	about := resource.NewSchemaless(attribute.String("service.name", "bochner"), attribute.String("service.version", version))
+	about := resource.NewSchemaless(attribute.String("service.name", "bochner"),
+		attribute.String("service.version", version))
 	provider := trace.NewTracerProvider(trace.WithBatcher(out), trace.WithResource(about))
 	want := func(r *http.Request) bool {
 		switch serve.RouteName(r) {
@@ -32,8 +33,12 @@ func traced(ctx context.Context, h http.Handler, url, version string) (http.Hand
 		}
 		return true
 	}
-	h = otelhttp.NewHandler(h, "bochner", otelhttp.WithTracerProvider(provider), otelhttp.WithPropagators(propagation.TraceContext{}),
-		otelhttp.WithFilter(want), otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return serve.RouteName(r) }))
+	h = otelhttp.NewHandler(h, "bochner", otelhttp.WithTracerProvider(provider),
+		otelhttp.WithPropagators(propagation.TraceContext{}),
+		otelhttp.WithFilter(want), otelhttp.WithSpanNameFormatter(func(_ string,
+			r *http.Request) string {
+			return serve.RouteName(r)
+		}))
 	end := func() {
 		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer stop()

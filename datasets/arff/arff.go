@@ -116,7 +116,8 @@ func open(t *text.File, path string, o Options) (*file, error) {
 		}
 		for _, level := range c.Categories {
 			if f.levels[j][level] {
-				return nil, &datasets.LineError{File: path, Line: c.Line, Err: fmt.Errorf("attribute %q lists level %q twice", c.Name, level)}
+				return nil, &datasets.LineError{File: path, Line: c.Line,
+					Err: fmt.Errorf("attribute %q lists level %q twice", c.Name, level)}
 			}
 			f.levels[j][level] = true
 		}
@@ -138,7 +139,8 @@ func open(t *text.File, path string, o Options) (*file, error) {
 	f.form.Sparse, f.form.Weighted = r.sparse, r.weighted
 	for _, j := range h.stringColumns {
 		if r.sparse && !slices.Contains(o.Drop, h.columns[j].Name) {
-			return nil, &datasets.LineError{File: path, Line: h.columns[j].Line, Err: fmt.Errorf("attribute %q is a string, which sparse rows do not go with; drop it", h.columns[j].Name)}
+			return nil, &datasets.LineError{File: path, Line: h.columns[j].Line,
+				Err: fmt.Errorf("attribute %q is a string, which sparse rows do not go with; drop it", h.columns[j].Name)}
 		}
 	}
 	return f, nil
@@ -149,8 +151,10 @@ func (f *file) checkStrings(stringColumns []int) error {
 	for _, j := range stringColumns {
 		c := f.form.Columns[j]
 		_, known := f.o.Kinds[c.Name]
-		if !known && !slices.Contains(f.o.Drop, c.Name) && !slices.Contains(f.o.Target, c.Name) && f.o.Group != c.Name && f.o.Schema == nil {
-			return &datasets.LineError{File: f.path, Line: c.Line, Err: fmt.Errorf("attribute %q is a string; drop it, or write kinds: {%s: categorical}", c.Name, c.Name)}
+		if !known && !slices.Contains(f.o.Drop, c.Name) && !slices.Contains(f.o.Target, c.Name) && f.o.Group != c.Name &&
+			f.o.Schema == nil {
+			return &datasets.LineError{File: f.path, Line: c.Line,
+				Err: fmt.Errorf("attribute %q is a string; drop it, or write kinds: {%s: categorical}", c.Name, c.Name)}
 		}
 	}
 	return nil
@@ -328,7 +332,8 @@ func (h *header) attribute(x *lexer) error {
 		c.Declared = false
 		h.stringColumns = append(h.stringColumns, len(h.columns))
 	default:
-		return fmt.Errorf("attribute %q: type must be numeric, real, integer, string or levels in braces, got %q", c.Name, kind)
+		return fmt.Errorf("attribute %q: type must be numeric, real, integer, string or levels in braces, got %q", c.Name,
+			kind)
 	}
 	h.columns = append(h.columns, c)
 	return nil

@@ -61,7 +61,8 @@ func TestRead(t *testing.T) {
 const sparseHeader = "@relation r\n@attribute a numeric\n@attribute b {u,v,w}\n@attribute c numeric\n@attribute y {no,yes}\n@data\n"
 
 func TestSparse(t *testing.T) {
-	set, err := read(sparseHeader+"{0 1.5, 1 w, 3 yes}, {2.5}\n{ }\n{1 ?,2 0,3 no} , { 0.5 }\n", arff.Options{Roles: target("y")})
+	set, err := read(sparseHeader+"{0 1.5, 1 w, 3 yes}, {2.5}\n{ }\n{1 ?,2 0,3 no} , { 0.5 }\n",
+		arff.Options{Roles: target("y")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,11 +75,13 @@ func TestSparse(t *testing.T) {
 		t.Errorf("%T, want a sparse matrix of 3 entries", set.X)
 	}
 	// The same rows by the schema of a file whose levels are in another order.
-	other, err := read(strings.Replace(sparseHeader, "{no,yes}", "{yes,no}", 1)+"{0 1}\n{3 no}\n", arff.Options{Roles: datasets.Roles{Schema: &set.Schema}})
+	other, err := read(strings.Replace(sparseHeader, "{no,yes}", "{yes,no}", 1)+"{0 1}\n{3 no}\n",
+		arff.Options{Roles: datasets.Roles{Schema: &set.Schema}})
 	if err != nil || other.Y[0] != 1 || other.Y[1] != 0 {
 		t.Errorf("targets %v, %v; a level left out is the first of its own file", other.Y, err)
 	}
-	_, err = read(strings.Replace(sparseHeader, "{u,v,w}", "{v,u,w}", 1)+"{0 1}\n", arff.Options{Roles: datasets.Roles{Schema: &set.Schema}})
+	_, err = read(strings.Replace(sparseHeader, "{u,v,w}", "{v,u,w}", 1)+"{0 1}\n",
+		arff.Options{Roles: datasets.Roles{Schema: &set.Schema}})
 	if want := `f.arff: column b: sparse rows omit category "v", the first in the file, which is not the first in the schema`; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
@@ -94,7 +97,8 @@ func TestSparseRoles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sourcetest.Equal(t, set, datasets.Set{X: mat.NewDense(3, 1, []float64{5, 6, 0}), Weights: []float64{4, 0, 12}, Groups: []int{0, 1, 0}})
+	sourcetest.Equal(t, set, datasets.Set{X: mat.NewDense(3, 1, []float64{5, 6, 0}), Weights: []float64{4, 0, 12},
+		Groups: []int{0, 1, 0}})
 }
 
 func TestWeights(t *testing.T) {
@@ -118,16 +122,24 @@ func TestBadInput(t *testing.T) {
 		{"@relation r\n@data\n", arff.Options{}, "f.arff:2: @data before any @attribute"},
 		{"a,b\n1,2\n", arff.Options{}, `f.arff:1: must be @relation, @attribute or @data, got "a"`},
 		{"@attribute\n", arff.Options{}, "f.arff:1: @attribute without a name"},
-		{"@attribute a\n", arff.Options{}, `f.arff:1: attribute "a": type must be numeric, real, integer, string or levels in braces, got ""`},
-		{"@attribute a date 'yyyy'\n", arff.Options{}, `f.arff:1: attribute "a": type must be numeric, real, integer, string or levels in braces, got "date"`},
+		{"@attribute a\n", arff.Options{},
+			`f.arff:1: attribute "a": type must be numeric, real, integer, string or levels in braces, got ""`},
+		{"@attribute a date 'yyyy'\n", arff.Options{},
+			`f.arff:1: attribute "a": type must be numeric, real, integer, string or levels in braces, got "date"`},
 		{"@attribute 'a real\n", arff.Options{}, "f.arff:1: ' is never closed"},
-		{"@attribute a {u,v\n", arff.Options{}, `f.arff:1: attribute "a": levels in braces end without }, or there is an empty one`},
-		{"@attribute a {u,,v}\n", arff.Options{}, `f.arff:1: attribute "a": levels in braces end without }, or there is an empty one`},
+		{"@attribute a {u,v\n", arff.Options{},
+			`f.arff:1: attribute "a": levels in braces end without }, or there is an empty one`},
+		{"@attribute a {u,,v}\n", arff.Options{},
+			`f.arff:1: attribute "a": levels in braces end without }, or there is an empty one`},
 		{"@attribute a {}\n", arff.Options{}, `f.arff:1: attribute "a": no levels in braces`},
 		{"@attribute a {u,v,u}\n@data\n", arff.Options{}, `f.arff:1: attribute "a" lists level "u" twice`},
-		{"@attribute a real\n@attribute a real\n@data\n1,2\n", arff.Options{}, `f.arff:2: columns 1 and 2 are both called "a"`},
-		{"@attribute a string\n@data\nx\n", arff.Options{}, `f.arff:1: attribute "a" is a string; drop it, or write kinds: {a: categorical}`},
-		{"@attribute a string\n@attribute b real\n@data\n{1 2}\n", arff.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"a": datasets.Categorical}}}, `f.arff:1: attribute "a" is a string, which sparse rows do not go with; drop it`},
+		{"@attribute a real\n@attribute a real\n@data\n1,2\n", arff.Options{},
+			`f.arff:2: columns 1 and 2 are both called "a"`},
+		{"@attribute a string\n@data\nx\n", arff.Options{},
+			`f.arff:1: attribute "a" is a string; drop it, or write kinds: {a: categorical}`},
+		{"@attribute a string\n@attribute b real\n@data\n{1 2}\n",
+			arff.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"a": datasets.Categorical}}},
+			`f.arff:1: attribute "a" is a string, which sparse rows do not go with; drop it`},
 		{head, arff.Options{}, "f.arff: no rows"},
 		{head + "1,u\n1\n", arff.Options{}, "f.arff:5: number of values must be 2, got 1"},
 		{head + "1,u,3\n", arff.Options{}, "f.arff:4: number of values must be 2, got 3"},
@@ -145,11 +157,14 @@ func TestBadInput(t *testing.T) {
 		{head + "{0 1, 0 2}\n", arff.Options{}, "f.arff:4: attribute indices must ascend, got 0 after 0"},
 		{head + "{2 1}\n", arff.Options{}, "f.arff:4: attribute number 2 of 2, which count from 0"},
 		{head + "{x 1}\n", arff.Options{}, `f.arff:4: "x" is not an attribute number`},
-		{"@attribute a real\n@attribute b {u,\u00e9\xe9}\n@data\n1,u\n", arff.Options{}, "f.arff:2:18: this is not utf-8, in which ARFF files are read"},
+		{"@attribute a real\n@attribute b {u,\u00e9\xe9}\n@data\n1,u\n", arff.Options{},
+			"f.arff:2:18: this is not utf-8, in which ARFF files are read"},
 		{head + "1,u\x00\n", arff.Options{}, "f.arff:4: NUL byte; is this a text file?"},
-		{head + "1,?\n", arff.Options{Roles: target("b")}, "f.arff:4: column b: the target is missing; set missing_target: drop to skip such rows"},
+		{head + "1,?\n", arff.Options{Roles: target("b")},
+			"f.arff:4: column b: the target is missing; set missing_target: drop to skip such rows"},
 		{head + "1,u\n", arff.Options{Roles: target("c")}, `f.arff: target: no column "c"; there are a, b`},
-		{head + "1," + strings.Repeat(" ", 99) + "u\n", arff.Options{MaxRecord: 50}, "f.arff:4: line too long: more than 50 bytes"},
+		{head + "1," + strings.Repeat(" ", 99) + "u\n", arff.Options{MaxRecord: 50},
+			"f.arff:4: line too long: more than 50 bytes"},
 	} {
 		if _, err := read(c.text, c.o); err == nil || err.Error() != c.want {
 			t.Errorf("%.80q:\n got %v\nwant %s", c.text, err, c.want)
@@ -243,7 +258,8 @@ func ExampleRead() {
 sunny, 85, no
 rainy, ?, yes
 `)}}
-	set, err := arff.ReadFile(context.Background(), "play.arff", arff.Options{Roles: datasets.Roles{Target: []string{"play"}}, FS: files})
+	set, err := arff.ReadFile(context.Background(), "play.arff",
+		arff.Options{Roles: datasets.Roles{Target: []string{"play"}}, FS: files})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -47,12 +47,14 @@ func TestReadFromReader(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := shown(arff.Read(ctx, f, arff.Options{Roles: datasets.Roles{Target: []string{"y"}}})) // whose errors name the file
+			// whose errors name the file
+			got := shown(arff.Read(ctx, f, arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}))
 			f.Close()
 			if got != want {
 				t.Errorf("from an open file:\n%s\nwanted:\n%s", got, want)
 			}
-			got = shown(arff.Read(ctx, iotest.OneByteReader(strings.NewReader(whole)), arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}))
+			got = shown(arff.Read(ctx, iotest.OneByteReader(strings.NewReader(whole)),
+				arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}))
 			if want = strings.ReplaceAll(want, path, "input"); got != want {
 				t.Errorf("byte by byte:\n%s\nwanted:\n%s", got, want)
 			}
@@ -66,15 +68,20 @@ func TestReadFromReader(t *testing.T) {
 // A reader that fails, that is none, and a context that has ended are errors.
 func TestReadFromBadReader(t *testing.T) {
 	broken := errors.New("broken")
-	if _, err := arff.Read(context.Background(), iotest.ErrReader(broken), arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}); !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "input: ") {
+	if _, err := arff.Read(context.Background(), iotest.ErrReader(broken),
+		arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}); !errors.Is(err, broken) ||
+		!strings.HasPrefix(err.Error(), "input: ") {
 		t.Errorf("a reader that fails: %v", err)
 	}
-	if _, err := arff.Read(context.Background(), nil, arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}); err == nil || err.Error() != "input: there is no reader" {
+	if _, err := arff.Read(context.Background(), nil,
+		arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}); err == nil ||
+		err.Error() != "input: there is no reader" {
 		t.Errorf("no reader: %v", err)
 	}
 	ended, end := context.WithCancel(context.Background())
 	end()
-	if _, err := arff.Read(ended, strings.NewReader("1"), arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}); !errors.Is(err, context.Canceled) {
+	if _, err := arff.Read(ended, strings.NewReader("1"),
+		arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that has ended: %v", err)
 	}
 }

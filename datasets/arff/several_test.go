@@ -34,7 +34,8 @@ func TestSeveralFiles(t *testing.T) {
 	}
 	ctx := context.Background()
 	o := arff.Options{Roles: datasets.Roles{Target: []string{"y"}}}
-	for whole, paths := range map[string][]string{"all.arff": {"none.arff", "a.arff", "b.arff"}, "sparseall.arff": {"sparse.arff", "none.arff", "sparse2.arff"}} {
+	for whole, paths := range map[string][]string{"all.arff": {"none.arff", "a.arff", "b.arff"},
+		"sparseall.arff": {"sparse.arff", "none.arff", "sparse2.arff"}} {
 		src, err := arff.OpenFiles(ctx, paths, o)
 		if err != nil {
 			t.Fatal(err)
@@ -63,10 +64,12 @@ func TestSeveralFiles(t *testing.T) {
 			t.Errorf("%s: %v, want %s", other, err, want)
 		}
 	}
-	if _, err := arff.OpenFiles(ctx, []string{"sparse.arff", "sparse3.arff"}, o); err == nil || err.Error() != `sparse3.arff:3: column k: sparse rows omit category "blue", the first in the file, which is not the first in sparse.arff` {
+	if _, err := arff.OpenFiles(ctx, []string{"sparse.arff", "sparse3.arff"}, o); err == nil ||
+		err.Error() != `sparse3.arff:3: column k: sparse rows omit category "blue", the first in the file, which is not the first in sparse.arff` {
 		t.Error(err)
 	}
-	if _, err := arff.OpenFiles(ctx, []string{"none.arff", "none.arff"}, o); err == nil || err.Error() != "none.arff: no rows" {
+	if _, err := arff.OpenFiles(ctx, []string{"none.arff", "none.arff"}, o); err == nil ||
+		err.Error() != "none.arff: no rows" {
 		t.Error(err)
 	}
 }

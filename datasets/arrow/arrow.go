@@ -34,7 +34,8 @@ import (
 )
 
 func init() {
-	formats.Register("arrow", func(ctx context.Context, fsys fs.FS, paths []string, roles datasets.Roles) (datasets.Source, error) {
+	formats.Register("arrow", func(ctx context.Context, fsys fs.FS, paths []string, roles datasets.Roles) (datasets.Source,
+		error) {
 		return OpenFiles(ctx, paths, Options{Roles: roles, FS: fsys})
 	})
 }
@@ -134,7 +135,8 @@ func (f *file) Read(_ context.Context, requests []columnar.ColumnRequest) (colum
 	}
 	c := &cursor{file: f, batches: b, number: -1}
 	for _, w := range requests {
-		c.decoders = append(c.decoders, &arrays.Decoder{ColumnPath: f.places[w.Column], As: w.As, Name: f.form.Columns[w.Column].Name})
+		c.decoders = append(c.decoders, &arrays.Decoder{ColumnPath: f.places[w.Column], As: w.As,
+			Name: f.form.Columns[w.Column].Name})
 	}
 	return c, nil
 }

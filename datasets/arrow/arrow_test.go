@@ -31,8 +31,9 @@ var ctx = context.Background()
 
 // files are those of testdata that have the rows of the CSV file, with the columns that they lack.
 var files = map[string][]string{
-	"file.arrow": nil, "stream.arrows": nil, "zstd.arrow": nil, "lz4.arrows": nil, "replaced.arrows": nil, "deltas.arrows": nil,
-	"polars.arrow": {"nothing", "half"}, "polars.arrows": {"nothing", "half"}, "pandas.feather": {"half"},
+	"file.arrow": nil, "stream.arrows": nil, "zstd.arrow": nil, "lz4.arrows": nil, "replaced.arrows": nil,
+	"deltas.arrows": nil,
+	"polars.arrow":  {"nothing", "half"}, "polars.arrows": {"nothing", "half"}, "pandas.feather": {"half"},
 }
 
 // roles use every column, in every way.
@@ -41,7 +42,8 @@ func roles(drop []string) datasets.Roles {
 	for _, name := range drop {
 		delete(dates, name)
 	}
-	return datasets.Roles{Target: []string{"income"}, Weight: "weight", Group: "uint64", Passthrough: []string{"uint64", "unique", "coded", "money", "int64"}, Dates: dates,
+	return datasets.Roles{Target: []string{"income"}, Weight: "weight", Group: "uint64",
+		Passthrough: []string{"uint64", "unique", "coded", "money", "int64"}, Dates: dates,
 		Kinds: map[string]datasets.Kind{"int8": datasets.Categorical}}
 }
 
@@ -50,11 +52,14 @@ func roles(drop []string) datasets.Roles {
 func TestSameAsCSV(t *testing.T) {
 	for name, lacks := range files {
 		for what, roles := range map[string]datasets.Roles{
-			"all":      roles(lacks),
-			"quantity": {Target: []string{"cents"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}, Passthrough: []string{"sold", "int32"}},
-			"several":  {Target: []string{"double", "uint16"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}, Group: "unique"},
-			"positive": {Target: []string{"word"}, Positive: []string{"Bern", "a, b"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}},
-			"classes":  {Target: []string{"int8"}, Task: datasets.Classification, Drop: []string{"sold", "seen", "zoned"}},
+			"all": roles(lacks),
+			"quantity": {Target: []string{"cents"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"},
+				Passthrough: []string{"sold", "int32"}},
+			"several": {Target: []string{"double", "uint16"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"},
+				Group: "unique"},
+			"positive": {Target: []string{"word"}, Positive: []string{"Bern", "a, b"}, DropMissingTarget: true,
+				Drop: []string{"sold", "seen", "zoned"}},
+			"classes": {Target: []string{"int8"}, Task: datasets.Classification, Drop: []string{"sold", "seen", "zoned"}},
 		} {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				of := roles
@@ -74,7 +79,8 @@ func TestSameAsCSV(t *testing.T) {
 				}
 				for what, fsys := range map[string]fs.FS{"file": nil, "pipe": pipe(whole), "gzip": packed(t, whole)} {
 					if name == "polars.arrow" && what != "file" { // which is no stream with a footer
-						if _, err := arrow.Open(ctx, path, arrow.Options{FS: fsys}); err == nil || !strings.Contains(err.Error(), "must be read from the end") {
+						if _, err := arrow.Open(ctx, path, arrow.Options{FS: fsys}); err == nil ||
+							!strings.Contains(err.Error(), "must be read from the end") {
 							t.Errorf("%s: %v", what, err)
 						}
 						continue
@@ -86,7 +92,8 @@ func TestSameAsCSV(t *testing.T) {
 					if a, b := got.Schema(), want.Schema(); !reflect.DeepEqual(a, b) {
 						t.Errorf("%s: schema\n%v, want\n%v", what, a, b)
 					}
-					if a, b := got.(rowsource.FilteredSource).SkippedRows(), want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
+					if a, b := got.(rowsource.FilteredSource).SkippedRows(),
+						want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
 						t.Errorf("%s: rows left out: %v, want %v", what, a, b)
 					}
 					sourcetest.Equal(t, gather(t, got), gather(t, want))
@@ -157,7 +164,8 @@ func gather(t testing.TB, src datasets.Source) datasets.Set {
 func TestNested(t *testing.T) {
 	drop := []string{"list", "map", "structure", "union", "dense", "runs", "clock", "span", "fixed"}
 	for what, fsys := range map[string]fs.FS{"file": nil, "pipe": pipe(must(os.ReadFile("testdata/nested.arrow")))} {
-		src, err := arrow.Open(ctx, "testdata/nested.arrow", arrow.Options{FS: fsys, Roles: datasets.Roles{Target: []string{"y"}, Drop: drop}})
+		src, err := arrow.Open(ctx, "testdata/nested.arrow", arrow.Options{FS: fsys,
+			Roles: datasets.Roles{Target: []string{"y"}, Drop: drop}})
 		if err != nil {
 			t.Fatal(what, err)
 		}
@@ -226,7 +234,8 @@ func TestErrors(t *testing.T) {
 		{"nothing in a pipe", nil, func(b []byte) fs.FS { return pipe(b) }, "x: not a file nor a stream of Arrow"},
 		{"damaged", damaged, one, "x: batch "},
 		{"empty", must(os.ReadFile("testdata/empty.arrows")), one, "x: no rows"},
-		{"empty in a pipe", must(os.ReadFile("testdata/empty.arrows")), func(b []byte) fs.FS { return pipe(b) }, "x: no rows"},
+		{"empty in a pipe", must(os.ReadFile("testdata/empty.arrows")), func(b []byte) fs.FS { return pipe(b) },
+			"x: no rows"},
 	} {
 		src, err := arrow.Open(ctx, "x", arrow.Options{Roles: drop, FS: c.fsys(c.whole)})
 		if err == nil {
@@ -282,8 +291,10 @@ func FuzzOpen(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, whole []byte) {
 		for _, fsys := range []fs.FS{one(whole), pipe(whole)} {
-			src, err := arrow.Open(ctx, "x", arrow.Options{FS: fsys, Roles: datasets.Roles{IgnoreExtra: true, Schema: &datasets.Schema{Columns: []datasets.Column{
-				{Name: "double"}, {Name: "word", Kind: datasets.Categorical}, {Name: "coded", Kind: datasets.Categorical}, {Name: "truth"}, {Name: "cents"}}}}})
+			src, err := arrow.Open(ctx, "x", arrow.Options{FS: fsys, Roles: datasets.Roles{IgnoreExtra: true,
+				Schema: &datasets.Schema{Columns: []datasets.Column{
+					{Name: "double"}, {Name: "word", Kind: datasets.Categorical}, {Name: "coded", Kind: datasets.Categorical},
+					{Name: "truth"}, {Name: "cents"}}}}})
 			if err != nil {
 				continue
 			}
@@ -318,8 +329,9 @@ func TestDamaged(t *testing.T) {
 			}
 		}
 		for _, fsys := range []fs.FS{one(whole), pipe(whole)} {
-			src, err := arrow.Open(ctx, "x", arrow.Options{FS: fsys, Roles: datasets.Roles{IgnoreExtra: true, Schema: &datasets.Schema{
-				Columns: []datasets.Column{{Name: "double"}, {Name: "word", Kind: datasets.Categorical}, {Name: "truth"}}}}})
+			src, err := arrow.Open(ctx, "x", arrow.Options{FS: fsys, Roles: datasets.Roles{IgnoreExtra: true,
+				Schema: &datasets.Schema{
+					Columns: []datasets.Column{{Name: "double"}, {Name: "word", Kind: datasets.Categorical}, {Name: "truth"}}}}})
 			if err != nil {
 				continue
 			}
@@ -349,7 +361,8 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	sourcetest.Equal(t, got, want)
-	if _, err := arrow.Read(ctx, strings.NewReader("a,b"), o); err == nil || !strings.HasPrefix(err.Error(), "input: not a") {
+	if _, err := arrow.Read(ctx, strings.NewReader("a,b"), o); err == nil ||
+		!strings.HasPrefix(err.Error(), "input: not a") {
 		t.Errorf("from a string: %v", err)
 	}
 	if _, err := arrow.Read(ctx, nil, o); err == nil || err.Error() != "input: there is no reader" {
@@ -359,11 +372,14 @@ func TestRead(t *testing.T) {
 
 // A column without a name is called by its number, as in CSV; testdata/nameless.arrow has one behind a.
 func TestColumnWithoutName(t *testing.T) {
-	set, err := arrow.ReadFile(ctx, "testdata/nameless.arrow", arrow.Options{Roles: datasets.Roles{Target: []string{"x1"}}})
+	set, err := arrow.ReadFile(ctx, "testdata/nameless.arrow",
+		arrow.Options{Roles: datasets.Roles{Target: []string{"x1"}}})
 	if err != nil || set.Schema.Targets[0].Name != "x1" || set.Y[2] != 7 {
 		t.Errorf("%v: %v", set.Schema, err)
 	}
-	if _, err := arrow.ReadFile(ctx, "testdata/nameless.arrow", arrow.Options{Roles: datasets.Roles{Target: []string{""}}}); err == nil || !strings.Contains(err.Error(), `no column ""; there are a, x1`) {
+	if _, err := arrow.ReadFile(ctx, "testdata/nameless.arrow",
+		arrow.Options{Roles: datasets.Roles{Target: []string{""}}}); err == nil ||
+		!strings.Contains(err.Error(), `no column ""; there are a, x1`) {
 		t.Error(err)
 	}
 }

@@ -35,12 +35,14 @@ func ExampleRead() {
 
 // Rows of record batches that a program has, here with one column of numbers and one of classes.
 func ExampleOpenRecords() {
-	schema := aa.NewSchema([]aa.Field{{Name: "x", Type: aa.PrimitiveTypes.Float64}, {Name: "y", Type: aa.BinaryTypes.String}}, nil)
+	schema := aa.NewSchema([]aa.Field{{Name: "x", Type: aa.PrimitiveTypes.Float64},
+		{Name: "y", Type: aa.BinaryTypes.String}}, nil)
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	b.Field(0).(*array.Float64Builder).AppendValues([]float64{1, 2, 3}, nil)
 	b.Field(1).(*array.StringBuilder).AppendValues([]string{"no", "yes", "no"}, nil)
 
-	rows, err := arrow.OpenRecords(context.Background(), []aa.RecordBatch{b.NewRecordBatch()}, arrow.Options{Roles: datasets.Roles{Target: []string{"y"}}})
+	rows, err := arrow.OpenRecords(context.Background(), []aa.RecordBatch{b.NewRecordBatch()},
+		arrow.Options{Roles: datasets.Roles{Target: []string{"y"}}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -60,7 +60,8 @@ func TestRecords(t *testing.T) {
 // What is wrong with records is an error.
 func TestRecordErrors(t *testing.T) {
 	one, other := numbers("a", 1), numbers("b", 2)
-	for want, batches := range map[string][]aa.RecordBatch{"there is no batch": nil, "batch 1 has the schema": {one, other}} {
+	for want, batches := range map[string][]aa.RecordBatch{"there is no batch": nil,
+		"batch 1 has the schema": {one, other}} {
 		if _, err := arrow.OpenRecords(ctx, batches, arrow.Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
@@ -70,14 +71,16 @@ func TestRecordErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := arrow.ReadRecords(ctx, r, arrow.Options{}); err == nil || !strings.HasPrefix(err.Error(), "records: batch 2: ") {
+	if _, err := arrow.ReadRecords(ctx, r, arrow.Options{}); err == nil ||
+		!strings.HasPrefix(err.Error(), "records: batch 2: ") {
 		t.Error(err)
 	}
 }
 
 // numbers is a batch of one column.
 func numbers(name string, values ...float64) aa.RecordBatch {
-	b := array.NewRecordBuilder(memory.DefaultAllocator, aa.NewSchema([]aa.Field{{Name: name, Type: aa.PrimitiveTypes.Float64}}, nil))
+	b := array.NewRecordBuilder(memory.DefaultAllocator, aa.NewSchema([]aa.Field{{Name: name,
+		Type: aa.PrimitiveTypes.Float64}}, nil))
 	b.Field(0).(*array.Float64Builder).AppendValues(values, nil)
 	return b.NewRecordBatch()
 }

@@ -53,8 +53,9 @@ var sets = []set{
 		train: "data/adult.data.gz", test: "data/adult.test.gz",
 		csv: &csv.Options{
 			NoHeader: true, Comment: "|", Missing: []string{"?"},
-			Columns: []string{"age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation", "relationship", "race", "sex", "capital_gain", "capital_loss", "hours_per_week", "native_country", "income"},
-			Roles:   datasets.Roles{Suffix: "."},
+			Columns: []string{"age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation",
+				"relationship", "race", "sex", "capital_gain", "capital_loss", "hours_per_week", "native_country", "income"},
+			Roles: datasets.Roles{Suffix: "."},
 		},
 	},
 	{
@@ -62,10 +63,12 @@ var sets = []set{
 			Name: "iris", Title: "Iris flowers",
 			Doc:   "Length and width, in cm, of the sepals and petals of 50 flowers of each of three species of iris. Predict the species.",
 			Train: 150, Columns: 4, Target: "species", Task: datasets.Classification,
-			Attribution: "Fisher, R. A. (1936). Iris. UCI Machine Learning Repository. https://doi.org/10.24432/C56C76", License: license,
+			Attribution: "Fisher, R. A. (1936). Iris. UCI Machine Learning Repository. https://doi.org/10.24432/C56C76",
+			License:     license,
 		},
 		train: "data/iris.csv.gz",
-		csv:   &csv.Options{NoHeader: true, Columns: []string{"sepal_length", "sepal_width", "petal_length", "petal_width", "species"}},
+		csv: &csv.Options{NoHeader: true, Columns: []string{"sepal_length", "sepal_width", "petal_length", "petal_width",
+			"species"}},
 	},
 	{
 		Info: Info{
@@ -84,7 +87,8 @@ var sets = []set{
 			Attribution: "Aeberhard, S. and Forina, M. (1992). Wine. UCI Machine Learning Repository. https://doi.org/10.24432/C5PC7J", License: license,
 		},
 		train: "data/wine.csv.gz",
-		csv: &csv.Options{NoHeader: true, Columns: []string{"alcohol", "malic_acid", "ash", "alcalinity_of_ash", "magnesium", "total_phenols", "flavanoids", "nonflavanoid_phenols",
+		csv: &csv.Options{NoHeader: true, Columns: []string{"alcohol", "malic_acid", "ash", "alcalinity_of_ash", "magnesium",
+			"total_phenols", "flavanoids", "nonflavanoid_phenols",
 			"proanthocyanins", "color_intensity", "hue", "od280_od315", "proline", "class"}},
 	},
 }

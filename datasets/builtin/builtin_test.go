@@ -23,7 +23,8 @@ func TestLoad(t *testing.T) {
 				t.Fatal(err)
 			}
 			if train.Rows() != about.Train || test.Rows() != about.Test || train.Cols() != about.Columns {
-				t.Errorf("%d + %d rows, %d columns; described as %d + %d, %d", train.Rows(), test.Rows(), train.Cols(), about.Train, about.Test, about.Columns)
+				t.Errorf("%d + %d rows, %d columns; described as %d + %d, %d", train.Rows(), test.Rows(), train.Cols(), about.Train,
+					about.Test, about.Columns)
 			}
 			if err := train.Check(); err != nil {
 				t.Error(err)
@@ -84,12 +85,14 @@ func counts(s datasets.Set) []int {
 }
 
 func TestRoles(t *testing.T) {
-	train, test, err := builtin.Read(context.Background(), "adult", datasets.Roles{Weight: "fnlwgt", Drop: []string{"education"}})
+	train, test, err := builtin.Read(context.Background(), "adult",
+		datasets.Roles{Weight: "fnlwgt", Drop: []string{"education"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if train.Cols() != 12 || test.Cols() != 12 || train.Weights[0] != 77516 || test.Weights[0] != 226802 {
-		t.Errorf("%d columns, first weights %v and %v; wanted 12, 77516, 226802", train.Cols(), train.Weights[0], test.Weights[0])
+		t.Errorf("%d columns, first weights %v and %v; wanted 12, 77516, 226802", train.Cols(), train.Weights[0],
+			test.Weights[0])
 	}
 }
 
@@ -103,8 +106,9 @@ func TestUnknown(t *testing.T) {
 // The hashes are those of the files as they were taken over.
 func TestSHA256(t *testing.T) {
 	for name, want := range map[string][2]string{
-		"adult": {"c7a2b4716a97f930123e0baf879188d701e798172631a654fc703d4b082907f3", "8a2c1bffa6e7ce5abfa43881ae5e87c4311ebc2b3cd526c9c40a43f19f06f799"},
-		"iris":  {"986f1ced51b9cd3082fe93847d88b2f762bdd6653810d1df1a0b9415bf26246f"},
+		"adult": {"c7a2b4716a97f930123e0baf879188d701e798172631a654fc703d4b082907f3",
+			"8a2c1bffa6e7ce5abfa43881ae5e87c4311ebc2b3cd526c9c40a43f19f06f799"},
+		"iris": {"986f1ced51b9cd3082fe93847d88b2f762bdd6653810d1df1a0b9415bf26246f"},
 	} {
 		train, test, err := builtin.SHA256(name)
 		if err != nil || train != want[0] || test != want[1] {

@@ -34,15 +34,17 @@ type Options struct {
 	Columns   []string // names of the columns, instead of the header's
 	Delimiter string   // one character, or "space" for runs of blanks; "" is a tab in .tsv files, else a comma
 	Comment   string   // prefix of lines to skip
-	Missing   []string // strings that denote a missing value, in addition to the empty one; nil means those of Schema, else "NaN" and "nan"
-	Skip      int      // lines to skip at the beginning
-	Encoding  string   // utf-8 (also ""), latin-1, windows-1252 or utf-16
-	Decimal   string   // decimal mark of numbers: a point (also "") or a comma
-	Thousands string   // one of , . ' or "space" between thousands; "" for nothing
-	KeepSpace bool     // whether to retain blanks around fields
-	MaxRecord int      // maximum bytes of a record; 0 means 16 MiB
-	Hold      int64    // maximum bytes of rows that the first pass stores, so that they are not read again
-	FS        fs.FS    // file system; nil is that of the host
+	// strings that denote a missing value, in addition to the empty one; nil means those of Schema,
+	// else "NaN" and "nan"
+	Missing   []string
+	Skip      int    // lines to skip at the beginning
+	Encoding  string // utf-8 (also ""), latin-1, windows-1252 or utf-16
+	Decimal   string // decimal mark of numbers: a point (also "") or a comma
+	Thousands string // one of , . ' or "space" between thousands; "" for nothing
+	KeepSpace bool   // whether to retain blanks around fields
+	MaxRecord int    // maximum bytes of a record; 0 means 16 MiB
+	Hold      int64  // maximum bytes of rows that the first pass stores, so that they are not read again
+	FS        fs.FS  // file system; nil is that of the host
 }
 
 // Open returns the rows of the file at path, gzip'd or not, as a source that reads the file again for
@@ -57,7 +59,10 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 // its own header by default; the files have the same columns, in any order if there are headers.
 // Empty files have no rows. Expand directories and patterns first.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
-	r, err := table.OpenAll(paths, func(path string) (table.Reader, error) { return open(text.NewFile(o.FS, path), path, o) })
+	r, err := table.OpenAll(paths, func(path string) (table.Reader,
+		error) {
+		return open(text.NewFile(o.FS, path), path, o)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +145,8 @@ func open(t *text.File, path string, o Options) (*file, error) {
 		}
 	}
 	if len(names) != len(s.fields) {
-		return nil, f.lineError(s.line, fmt.Errorf("must have %d fields as Options.Columns, got %d", len(names), len(s.fields)))
+		return nil, f.lineError(s.line, fmt.Errorf("must have %d fields as Options.Columns, got %d", len(names),
+			len(s.fields)))
 	}
 	for _, name := range names {
 		c := table.Column{Name: name}
@@ -188,7 +194,8 @@ func (f *file) lineError(line int, err error) error {
 		if bad.field >= 0 && bad.field < len(f.columns) {
 			column = "column " + f.columns[bad.field].Name + ": "
 		}
-		return &datasets.LineError{File: f.path, Line: bad.line, Column: bad.column, Err: encodingError(column + f.encodingMessage())}
+		return &datasets.LineError{File: f.path, Line: bad.line, Column: bad.column,
+			Err: encodingError(column + f.encodingMessage())}
 	}
 	return &datasets.LineError{File: f.path, Line: line, Err: err}
 }

@@ -49,27 +49,39 @@ func TestRead(t *testing.T) {
 		{"blanks", " a , b \n 1 ,\t2\n", csv.Options{}, "a b", []float64{1, 2}, nil},
 		{"quotes", "\"a,1\",\"b\"\"2\"\n\"1\", \"2\" \n", csv.Options{}, "a,1 b\"2", []float64{1, 2}, nil},
 		{"newline in quotes", "a\n\"x\r\ny\"\n\"x\ny\"\n", csv.Options{}, "a:x\ny", []float64{0, 0}, nil},
-		{"levels", "a,b\nx,10\ny,9\nx,10\n", csv.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"b": datasets.Categorical}}}, "a:x|y b:9|10", []float64{0, 1, 1, 0, 0, 1}, nil},
+		{"levels", "a,b\nx,10\ny,9\nx,10\n",
+			csv.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"b": datasets.Categorical}}}, "a:x|y b:9|10",
+			[]float64{0, 1, 1, 0, 0, 1}, nil},
 		{"text after numbers", "a\n1\n2\nx\n", csv.Options{}, "a:1|2|x", []float64{0, 1, 2}, nil},
 		{"missing", "a,b\n,NaN\n1,x\nnan,\n", csv.Options{}, "a b:x", []float64{nan, nan, 1, 0, nan, nan}, nil},
-		{"own markers", "a,b\n?,NA\n1,NaN\n", csv.Options{Missing: []string{"?", "NA"}}, "a b:NaN", []float64{nan, nan, 1, 0}, nil},
-		{"comments and blank lines", "# c\na,b\n\n#x\n1,2\n  \n3,4#\n", csv.Options{Comment: "#", Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"b": datasets.Categorical}}}, "a b:2|4#", []float64{1, 0, 3, 1}, nil},
+		{"own markers", "a,b\n?,NA\n1,NaN\n", csv.Options{Missing: []string{"?", "NA"}}, "a b:NaN", []float64{nan, nan, 1, 0},
+			nil},
+		{"comments and blank lines", "# c\na,b\n\n#x\n1,2\n  \n3,4#\n",
+			csv.Options{Comment: "#", Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"b": datasets.Categorical}}},
+			"a b:2|4#", []float64{1, 0, 3, 1}, nil},
 		{"long comment prefix", "//\n/a\n/1\n", csv.Options{Comment: "//"}, "/a:/1", []float64{0}, nil},
 		{"skip", "garbage \"\n\na\n1\n", csv.Options{Skip: 2}, "a", []float64{1}, nil},
 		{"no header", "1,2\n3,4\n", csv.Options{NoHeader: true}, "x0 x1", []float64{1, 2, 3, 4}, nil},
-		{"columns named", "1,2\n3,4\n", csv.Options{NoHeader: true, Columns: []string{"p", "q"}}, "p q", []float64{1, 2, 3, 4}, nil},
+		{"columns named", "1,2\n3,4\n", csv.Options{NoHeader: true, Columns: []string{"p", "q"}}, "p q",
+			[]float64{1, 2, 3, 4}, nil},
 		{"header renamed", "a,b\n3,4\n", csv.Options{Columns: []string{"p", "q"}}, "p q", []float64{3, 4}, nil},
 		{"nameless column", ",b\n3,4\n", csv.Options{}, "x0 b", []float64{3, 4}, nil},
 		{"semicolons", "a;b\n1;2,5\n", csv.Options{Delimiter: ";"}, "a b:2,5", []float64{1, 0}, nil},
 		{"tabs", "a\tb\n1\t \n", csv.Options{Delimiter: "tab"}, "a b", []float64{1, nan}, nil},
-		{"runs of blanks", " a  b\t\n1 \t2  \r\n\n 3 4\n", csv.Options{Delimiter: "space"}, "a b", []float64{1, 2, 3, 4}, nil},
+		{"runs of blanks", " a  b\t\n1 \t2  \r\n\n 3 4\n", csv.Options{Delimiter: "space"}, "a b", []float64{1, 2, 3, 4},
+			nil},
 		{"blanks kept", "a\n x\nx\n", csv.Options{KeepSpace: true}, "a: x|x", []float64{0, 1}, nil},
-		{"numbers", "a\n+1\n-.5\n2.\n1e3\n1E-2\n00012\n123456789012345678901234567890\n5e-324\n-0\n", csv.Options{}, "a", []float64{1, -.5, 2, 1000, .01, 12, 123456789012345678901234567890, 5e-324, math.Copysign(0, -1)}, nil},
+		{"numbers", "a\n+1\n-.5\n2.\n1e3\n1E-2\n00012\n123456789012345678901234567890\n5e-324\n-0\n", csv.Options{}, "a",
+			[]float64{1, -.5, 2, 1000, .01, 12, 123456789012345678901234567890, 5e-324, math.Copysign(0, -1)}, nil},
 		{"target", "a,y\n1,no\n2,yes\n", csv.Options{Roles: target("y")}, "a", []float64{1, 2}, []float64{0, 1}},
-		{"target by number", "1,7\n2,5\n", csv.Options{NoHeader: true, Roles: target("-1")}, "x0", []float64{1, 2}, []float64{7, 5}},
-		{"classes of numbers", "y,a\n10,1\n9,2\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Task: datasets.Classification}}, "a", []float64{1, 2}, []float64{1, 0}},
-		{"one against the rest", "y,a\nu,1\nv,2\nw,3\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Positive: []string{"w", "u"}}}, "a", []float64{1, 2, 3}, []float64{1, 0, 1}},
-		{"suffix", "y,a\nu.,1\nv,2\nu,3\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Suffix: "."}}, "a", []float64{1, 2, 3}, []float64{0, 1, 0}},
+		{"target by number", "1,7\n2,5\n", csv.Options{NoHeader: true, Roles: target("-1")}, "x0", []float64{1, 2},
+			[]float64{7, 5}},
+		{"classes of numbers", "y,a\n10,1\n9,2\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"},
+			Task: datasets.Classification}}, "a", []float64{1, 2}, []float64{1, 0}},
+		{"one against the rest", "y,a\nu,1\nv,2\nw,3\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"},
+			Positive: []string{"w", "u"}}}, "a", []float64{1, 2, 3}, []float64{1, 0, 1}},
+		{"suffix", "y,a\nu.,1\nv,2\nu,3\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Suffix: "."}}, "a",
+			[]float64{1, 2, 3}, []float64{0, 1, 0}},
 		{"dropped", "a,b,c\n1,x,2\n", csv.Options{Roles: datasets.Roles{Drop: []string{"b"}}}, "a c", []float64{1, 2}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -99,11 +111,13 @@ func describe(columns []datasets.Column) string {
 }
 
 func TestRoles(t *testing.T) {
-	set, err := read("g,w,a,u,v\nx,1,5,7,8\ny,0.5,6,9,10\nx,2,7,11,12\n", csv.Options{Roles: datasets.Roles{Target: []string{"v", "u"}, Weight: "w", Group: "g"}})
+	set, err := read("g,w,a,u,v\nx,1,5,7,8\ny,0.5,6,9,10\nx,2,7,11,12\n",
+		csv.Options{Roles: datasets.Roles{Target: []string{"v", "u"}, Weight: "w", Group: "g"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	sourcetest.Equal(t, set, datasets.Set{X: mat.NewDense(3, 1, []float64{5, 6, 7}), Targets: mat.NewDense(3, 2, []float64{8, 7, 10, 9, 12, 11}), Weights: []float64{1, .5, 2}, Groups: []int{0, 1, 0}})
+	sourcetest.Equal(t, set, datasets.Set{X: mat.NewDense(3, 1, []float64{5, 6, 7}),
+		Targets: mat.NewDense(3, 2, []float64{8, 7, 10, 9, 12, 11}), Weights: []float64{1, .5, 2}, Groups: []int{0, 1, 0}})
 }
 
 // TestSchema: new rows are coded as the training rows were.
@@ -159,7 +173,8 @@ func TestEncodingsAndNotations(t *testing.T) {
 		little.WriteString(string([]byte{byte(c), byte(c >> 8)}))
 		big.WriteString(string([]byte{byte(c >> 8), byte(c)}))
 	}
-	for encoding, text := range map[string]string{"": german, "utf-8": "\ufeff" + german, "latin-1": latin, "windows-1252": latin, "utf-16": little.String()} {
+	for encoding, text := range map[string]string{"": german, "utf-8": "\ufeff" + german, "latin-1": latin,
+		"windows-1252": latin, "utf-16": little.String()} {
 		o := csv.Options{Roles: target("y"), Delimiter: ";", Encoding: encoding, Decimal: ",", Thousands: "."}
 		got, err := read(text, o)
 		if err != nil {
@@ -248,65 +263,98 @@ func TestBadInput(t *testing.T) {
 		{"a,b\n\"1\n\n\",2\n3\n", csv.Options{}, "f.csv:5: number of fields must be 2, got 1"},
 		{"a,a\n1,2\n", csv.Options{}, `f.csv:1: columns 1 and 2 are both called "a"`},
 		{"a,b\n1,2\n", csv.Options{Columns: []string{"p", "p"}}, `f.csv: columns 1 and 2 are both called "p"`},
-		{"1,2\n", csv.Options{NoHeader: true, Columns: []string{"p"}}, `f.csv:1: must have 1 fields as Options.Columns, got 2`},
+		{"1,2\n", csv.Options{NoHeader: true, Columns: []string{"p"}},
+			`f.csv:1: must have 1 fields as Options.Columns, got 2`},
 		{"a\n\"x\n", csv.Options{}, `f.csv:2: quoted field is never closed`},
 		{"a\nb\"x\n", csv.Options{}, `f.csv:2: " inside of a field that does not begin with one`},
 		{"a\n\"b\"x\n", csv.Options{}, `f.csv:2: text behind the closing " of a field`},
-		{"a\n1\n2\x003\n", csv.Options{}, "f.csv:3: NUL byte; is this a text file? csv.encoding: utf-16 reads one of two bytes a letter"},
-		{"a\n1\n\"2\x00\"\n", csv.Options{}, "f.csv:3: NUL byte; is this a text file? csv.encoding: utf-16 reads one of two bytes a letter"},
-		{"a\n" + strings.Repeat("1", 2000) + "\n", csv.Options{MaxRecord: 1000}, "f.csv:2: line too long: more than 1000 bytes"},
-		{"a\n\"" + strings.Repeat("1\n", 1<<20), csv.Options{MaxRecord: 1 << 20}, "f.csv:2: line too long: more than 1048576 bytes; is a quote left open?"},
+		{"a\n1\n2\x003\n", csv.Options{},
+			"f.csv:3: NUL byte; is this a text file? csv.encoding: utf-16 reads one of two bytes a letter"},
+		{"a\n1\n\"2\x00\"\n", csv.Options{},
+			"f.csv:3: NUL byte; is this a text file? csv.encoding: utf-16 reads one of two bytes a letter"},
+		{"a\n" + strings.Repeat("1", 2000) + "\n", csv.Options{MaxRecord: 1000},
+			"f.csv:2: line too long: more than 1000 bytes"},
+		{"a\n\"" + strings.Repeat("1\n", 1<<20), csv.Options{MaxRecord: 1 << 20},
+			"f.csv:2: line too long: more than 1048576 bytes; is a quote left open?"},
 		{mostly, csv.Options{}, `f.csv:20: column a: "n/a" is not a number, though 90 % of the values are; if it denotes a missing value, add it to missing; if the column is text, set kinds: {a: categorical}`},
-		{"a\n1\nx\n", csv.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"a": datasets.Numeric}}}, `f.csv:3: column a: "x" is not a number`},
-		{"a\n1\n1e999\n" + strings.Repeat("1\n", 10), csv.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"a": datasets.Numeric}}}, `f.csv:3: column a: "1e999" is not a number`},
-		{"a,y\n1,\n", csv.Options{Roles: target("y")}, "f.csv:2: column y: the target is missing; set missing_target: drop to skip such rows"},
-		{"a,y\n1,NaN\n", csv.Options{Roles: target("y")}, "f.csv:2: column y: the target is missing; set missing_target: drop to skip such rows"},
-		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Task: datasets.Regression}}, `f.csv:2: column y: "x" is not a number, and the task is regression`},
+		{"a\n1\nx\n", csv.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"a": datasets.Numeric}}},
+			`f.csv:3: column a: "x" is not a number`},
+		{"a\n1\n1e999\n" + strings.Repeat("1\n", 10),
+			csv.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"a": datasets.Numeric}}},
+			`f.csv:3: column a: "1e999" is not a number`},
+		{"a,y\n1,\n", csv.Options{Roles: target("y")},
+			"f.csv:2: column y: the target is missing; set missing_target: drop to skip such rows"},
+		{"a,y\n1,NaN\n", csv.Options{Roles: target("y")},
+			"f.csv:2: column y: the target is missing; set missing_target: drop to skip such rows"},
+		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Task: datasets.Regression}},
+			`f.csv:2: column y: "x" is not a number, and the task is regression`},
 		{"a,y\n1,x\n", csv.Options{Roles: target("z")}, `f.csv: target: no column "z"; there are a, y`},
 		{"a,y\n1,x\n", csv.Options{Roles: target("2")}, `f.csv: target: no column "2"; there are a, y`},
 		{"a,y\n1,x\n", csv.Options{Roles: target("y", "y")}, `f.csv: target: column "y" is already the target`},
-		{"a,y,b\n1,x,2\n", csv.Options{Roles: target("a", "y")}, `f.csv: target "y" is categorical; several targets must be numeric`},
-		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Positive: []string{"z"}}}, `f.csv: positive: target "y" has no category "z"; it has x`},
+		{"a,y,b\n1,x,2\n", csv.Options{Roles: target("a", "y")},
+			`f.csv: target "y" is categorical; several targets must be numeric`},
+		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Positive: []string{"z"}}},
+			`f.csv: positive: target "y" has no category "z"; it has x`},
 		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Positive: []string{"z"}}}, `f.csv: positive: there is no target`},
-		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Positive: []string{"x"}, Task: datasets.Regression}}, `f.csv: positive: makes classes of the target, and the task is regression`},
+		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Positive: []string{"x"},
+			Task: datasets.Regression}}, `f.csv: positive: makes classes of the target, and the task is regression`},
 		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Drop: []string{"b"}}}, `f.csv: drop: no column "b"; there are a, y`},
-		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Drop: []string{"a"}, Target: []string{"a"}}}, `f.csv: target: column "a" is already the dropped one`},
-		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Drop: []string{"a", "y"}}}, `f.csv: no column is left to learn from`},
-		{"a,w\n1,-1\n", csv.Options{Roles: datasets.Roles{Weight: "w"}}, `f.csv:2: column w: weight must be a number ≥ 0, got "-1"`},
-		{"a,w\n1,x\n", csv.Options{Roles: datasets.Roles{Weight: "w"}}, `f.csv:2: column w: weight must be a number ≥ 0, got "x"`},
+		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Drop: []string{"a"}, Target: []string{"a"}}},
+			`f.csv: target: column "a" is already the dropped one`},
+		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Drop: []string{"a", "y"}}},
+			`f.csv: no column is left to learn from`},
+		{"a,w\n1,-1\n", csv.Options{Roles: datasets.Roles{Weight: "w"}},
+			`f.csv:2: column w: weight must be a number ≥ 0, got "-1"`},
+		{"a,w\n1,x\n", csv.Options{Roles: datasets.Roles{Weight: "w"}},
+			`f.csv:2: column w: weight must be a number ≥ 0, got "x"`},
 		{"a,w\n1,\n", csv.Options{Roles: datasets.Roles{Weight: "w"}}, `f.csv:2: column w: the weight is missing`},
 		{"a,g\n1,\n", csv.Options{Roles: datasets.Roles{Group: "g"}}, `f.csv:2: column g: the group is missing`},
-		{"a\n1\n", csv.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"b": 0}}}, `f.csv: kinds: no column "b"; there are a`},
+		{"a\n1\n", csv.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"b": 0}}},
+			`f.csv: kinds: no column "b"; there are a`},
 		{"a\n1\n", csv.Options{Delimiter: "ab"}, `f.csv: delimiter must be one character, "tab" or "space", got "ab"`},
 		{"a\n1\n", csv.Options{Comment: "#\n"}, `f.csv: comment must not contain a line break, got "#\n"`},
 		{"a\n1\n", csv.Options{Skip: -1}, `f.csv: skip and max_record must be ≥ 0`},
 		{"a\n1\n", csv.Options{Skip: 5}, `f.csv: empty file`},
 		{"\x1f\x8bgarbage", csv.Options{}, `f.csv: unexpected EOF`},
-		{"a,b\n1,caf\u00e9 caf\xe9\n", csv.Options{}, `f.csv:2:11: column b: must be utf-8; set csv.encoding to one of latin-1, windows-1252, utf-16`},
-		{"a,caf\xe9\n1,2\n", csv.Options{}, `f.csv:1:6: must be utf-8; set csv.encoding to one of latin-1, windows-1252, utf-16`},
-		{"a,b\r\n1,\"x\r\n\u00e9\xe9\"\n", csv.Options{}, `f.csv:3:2: column b: must be utf-8; set csv.encoding to one of latin-1, windows-1252, utf-16`},
-		{"\xff\xfea\x00\n\x001\x00", csv.Options{}, `f.csv:1: NUL byte; is this a text file? csv.encoding: utf-16 reads one of two bytes a letter`},
-		{"a\nx\ny\x81\n", csv.Options{Encoding: "windows-1252"}, `f.csv:3:2: column a: must be windows-1252; set csv.encoding to one of utf-8, latin-1, utf-16`},
-		{"\xff\xfea\x00\n\x001\x00\n\x00\x00\xdc\n\x00", csv.Options{Encoding: "utf-16"}, `f.csv:3:1: column a: must be utf-16; set csv.encoding to one of utf-8, latin-1, windows-1252`},
-		{"a\n1\n", csv.Options{Encoding: "ebcdic"}, `f.csv: encoding must be utf-8, latin-1, windows-1252, utf-16, got "ebcdic"`},
+		{"a,b\n1,caf\u00e9 caf\xe9\n", csv.Options{},
+			`f.csv:2:11: column b: must be utf-8; set csv.encoding to one of latin-1, windows-1252, utf-16`},
+		{"a,caf\xe9\n1,2\n", csv.Options{},
+			`f.csv:1:6: must be utf-8; set csv.encoding to one of latin-1, windows-1252, utf-16`},
+		{"a,b\r\n1,\"x\r\n\u00e9\xe9\"\n", csv.Options{},
+			`f.csv:3:2: column b: must be utf-8; set csv.encoding to one of latin-1, windows-1252, utf-16`},
+		{"\xff\xfea\x00\n\x001\x00", csv.Options{},
+			`f.csv:1: NUL byte; is this a text file? csv.encoding: utf-16 reads one of two bytes a letter`},
+		{"a\nx\ny\x81\n", csv.Options{Encoding: "windows-1252"},
+			`f.csv:3:2: column a: must be windows-1252; set csv.encoding to one of utf-8, latin-1, utf-16`},
+		{"\xff\xfea\x00\n\x001\x00\n\x00\x00\xdc\n\x00", csv.Options{Encoding: "utf-16"},
+			`f.csv:3:1: column a: must be utf-16; set csv.encoding to one of utf-8, latin-1, windows-1252`},
+		{"a\n1\n", csv.Options{Encoding: "ebcdic"},
+			`f.csv: encoding must be utf-8, latin-1, windows-1252, utf-16, got "ebcdic"`},
 		{"a\n1\n", csv.Options{Decimal: ";"}, `f.csv: decimal must be a point or a comma, got ";"`},
 		{"a\n1\n", csv.Options{Thousands: "_"}, `f.csv: thousands must be , . ' or "space", got "_"`},
 		{"a\n1\n", csv.Options{Decimal: ",", Thousands: ","}, `f.csv: decimal and thousands must differ, got ','`},
-		{"a,y\n1,\n2,\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, DropMissingTarget: true}}, `f.csv: column y: the target is missing in all 2 rows`},
-		{"a,d\n1,2024-03-32\n", csv.Options{Roles: dated(datasets.Date{})}, `f.csv:2: column d: must be a date such as 2024-03-31 or 31.3.2024 (for 31/3/2024 set order: dmy, for 3/31/2024 order: mdy), got "2024-03-32"`},
-		{"a,d\n1,13/3/2024\n", csv.Options{Roles: dated(datasets.Date{Order: "mdy"})}, `f.csv:2: column d: must be a date such as 2024-03-31 or 3/31/2024, got "13/3/2024"`},
-		{"a,d\n1,3/13/2024\n", csv.Options{Roles: dated(datasets.Date{Order: "dmy"})}, `f.csv:2: column d: must be a date such as 2024-03-31 or 31/3/2024, got "3/13/2024"`},
+		{"a,y\n1,\n2,\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, DropMissingTarget: true}},
+			`f.csv: column y: the target is missing in all 2 rows`},
+		{"a,d\n1,2024-03-32\n", csv.Options{Roles: dated(datasets.Date{})},
+			`f.csv:2: column d: must be a date such as 2024-03-31 or 31.3.2024 (for 31/3/2024 set order: dmy, for 3/31/2024 order: mdy), got "2024-03-32"`},
+		{"a,d\n1,13/3/2024\n", csv.Options{Roles: dated(datasets.Date{Order: "mdy"})},
+			`f.csv:2: column d: must be a date such as 2024-03-31 or 3/31/2024, got "13/3/2024"`},
+		{"a,d\n1,3/13/2024\n", csv.Options{Roles: dated(datasets.Date{Order: "dmy"})},
+			`f.csv:2: column d: must be a date such as 2024-03-31 or 31/3/2024, got "3/13/2024"`},
 		{"a,b\n1,2\n", csv.Options{Roles: dated(datasets.Date{})}, `f.csv: dates: no column "d"; there are a, b`},
-		{"a,d\n1,2\n", csv.Options{Roles: dated(datasets.Date{Order: "ymd"})}, `f.csv: dates: column d: order must be dmy or mdy, got "ymd"`},
+		{"a,d\n1,2\n", csv.Options{Roles: dated(datasets.Date{Order: "ymd"})},
+			`f.csv: dates: column d: order must be dmy or mdy, got "ymd"`},
 	} {
 		if _, err := read(c.text, c.o); err == nil || err.Error() != c.want {
 			t.Errorf("%.60q:\n got %v\nwant %s", c.text, err, c.want)
 		}
 	}
-	if _, err := csv.ReadFile(context.Background(), "no/such.csv", csv.Options{}); err == nil || err.Error() != "open no/such.csv: no such file or directory" {
+	if _, err := csv.ReadFile(context.Background(), "no/such.csv", csv.Options{}); err == nil ||
+		err.Error() != "open no/such.csv: no such file or directory" {
 		t.Errorf("error %v for a file that is not there", err)
 	}
-	if _, err := csv.ReadFile(context.Background(), ".", csv.Options{}); err == nil || err.Error() != ".: must be a file, got a folder" {
+	if _, err := csv.ReadFile(context.Background(), ".", csv.Options{}); err == nil ||
+		err.Error() != ".: must be a file, got a folder" {
 		t.Errorf("error %v for a directory", err)
 	}
 }
@@ -337,7 +385,8 @@ func TestSources(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("a,b,y,w,g\n")
 	for range 5000 {
-		fmt.Fprintf(&b, "%v,%q,%d,%v,%c\n", rng.NormFloat64(), "level "+string(rune('a'+rng.IntN(5))), rng.IntN(3), rng.Float64(), 'p'+rune(rng.IntN(3)))
+		fmt.Fprintf(&b, "%v,%q,%d,%v,%c\n", rng.NormFloat64(), "level "+string(rune('a'+rng.IntN(5))), rng.IntN(3),
+			rng.Float64(), 'p'+rune(rng.IntN(3)))
 	}
 	o := csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Weight: "w", Group: "g", Task: datasets.Classification}}
 	o.FS = fstest.MapFS{"f.csv": {Data: []byte(b.String())}}
@@ -370,7 +419,8 @@ func TestFileChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	files["f.csv"] = &fstest.MapFile{Data: []byte("a\n1\n \n")} // as large as before
-	if _, err := datasets.ReadAll(context.Background(), src); err == nil || err.Error() != "f.csv: the file has changed: it had 2 rows in the first pass, now 1" {
+	if _, err := datasets.ReadAll(context.Background(), src); err == nil ||
+		err.Error() != "f.csv: the file has changed: it had 2 rows in the first pass, now 1" {
 		t.Error(err)
 	}
 }
@@ -401,7 +451,8 @@ func TestWindow(t *testing.T) {
 
 // TestAdult reads the official files with their oddities.
 func TestAdult(t *testing.T) {
-	o := csv.Options{NoHeader: true, Comment: "|", Missing: []string{"?"}, Roles: datasets.Roles{Target: []string{"-1"}, Suffix: "."}}
+	o := csv.Options{NoHeader: true, Comment: "|", Missing: []string{"?"},
+		Roles: datasets.Roles{Target: []string{"-1"}, Suffix: "."}}
 	train, err := csv.ReadFile(context.Background(), golden.Path(t, "data/adult/adult.data.gz"), o)
 	if err != nil {
 		t.Fatal(err)
@@ -424,7 +475,8 @@ func TestAdult(t *testing.T) {
 				}
 			}
 		}
-		if err := c.set.Check(); err != nil || c.set.Rows() != c.rows || c.set.Cols() != 14 || missing != c.missing || positive != c.positive {
+		if err := c.set.Check(); err != nil || c.set.Rows() != c.rows || c.set.Cols() != 14 || missing != c.missing ||
+			positive != c.positive {
 			t.Errorf("%d rows, %d columns, %d missing, %d positive, %v", c.set.Rows(), c.set.Cols(), missing, positive, err)
 		}
 	}
@@ -441,7 +493,8 @@ func TestWrite(t *testing.T) {
 	if err := csv.Write(&b, set); err != nil {
 		t.Fatal(err)
 	}
-	again, err := read(b.String(), csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Weight: "weight", Group: "group"}})
+	again, err := read(b.String(), csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Weight: "weight",
+		Group: "group"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -531,7 +584,8 @@ func TestStandard(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, text := range []string{"a,b\n1,2\n", "\ufeffa\r\n\"x\"\"\r\n\"\r\n", "# c\n\n1,NaN\n", "\"a\nb", "a\"b\n", "1 2  3\n4 5 6\n", "a\n1\n1\n1\n1\n1\n1\n1\n1\n1\nx\n", "\x1f\x8b\x08\x00"} {
+	for _, text := range []string{"a,b\n1,2\n", "\ufeffa\r\n\"x\"\"\r\n\"\r\n", "# c\n\n1,NaN\n", "\"a\nb", "a\"b\n",
+		"1 2  3\n4 5 6\n", "a\n1\n1\n1\n1\n1\n1\n1\n1\n1\nx\n", "\x1f\x8b\x08\x00"} {
 		f.Add(text, uint16(0), "y")
 		f.Add(text, uint16(3), "-1")
 		f.Add(text, uint16(13), "0")
@@ -542,7 +596,8 @@ func FuzzRead(f *testing.F) {
 	f.Add("a,y\n1,\n2,caf\xe9\n", uint16(1<<10|1<<8), "y")
 	f.Fuzz(func(t *testing.T, text string, options uint16, name string) {
 		if !utf8.ValidString(text) { // encoding/csv takes it as it is
-		} else if !strings.ContainsRune(text, 0) && !strings.HasPrefix(text, "\x1f\x8b") && strings.Count(text, "\ufeff") == 0 {
+		} else if !strings.ContainsRune(text, 0) && !strings.HasPrefix(text, "\x1f\x8b") &&
+			strings.Count(text, "\ufeff") == 0 {
 			compare(t, text, "")
 			compare(t, text, "#")
 		}
@@ -577,7 +632,8 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("read, but %v", err)
 		}
 		for _, c := range append(set.Schema.Columns, set.Schema.Targets...) {
-			if bad := slices.IndexFunc(append(c.Categories, c.Name), func(word string) bool { return !utf8.ValidString(word) }); bad >= 0 {
+			if bad := slices.IndexFunc(append(c.Categories, c.Name),
+				func(word string) bool { return !utf8.ValidString(word) }); bad >= 0 {
 				t.Fatalf("column %q has words that are not UTF-8: %q", c.Name, c.Categories)
 			}
 		}
@@ -617,11 +673,13 @@ func TestMissingMarkersTravelWithTheSchema(t *testing.T) {
 	if err != nil || !slices.Equal(train.Schema.Missing, []string{"?", "-"}) {
 		t.Fatal(train.Schema.Missing, err)
 	}
-	rows, err := csv.ReadFile(context.Background(), "new.csv", csv.Options{Roles: datasets.Roles{Schema: &train.Schema}, FS: files})
+	rows, err := csv.ReadFile(context.Background(), "new.csv", csv.Options{Roles: datasets.Roles{Schema: &train.Schema},
+		FS: files})
 	if err != nil || !math.IsNaN(rows.X.At(0, 0)) || !math.IsNaN(rows.X.At(0, 1)) {
 		t.Errorf("%v, %v", rows.X, err)
 	}
-	_, err = csv.ReadFile(context.Background(), "new.csv", csv.Options{Roles: datasets.Roles{Schema: &train.Schema}, Missing: []string{"?"}, FS: files})
+	_, err = csv.ReadFile(context.Background(), "new.csv", csv.Options{Roles: datasets.Roles{Schema: &train.Schema},
+		Missing: []string{"?"}, FS: files})
 	if err == nil || err.Error() != `new.csv:2: column b: "-" is not a number; if it denotes a missing value, add it to missing` {
 		t.Errorf("options beside the schema: %v", err)
 	}
@@ -635,7 +693,8 @@ func TestIgnoreExtra(t *testing.T) {
 	}
 	const more = "note,b,id,a\n?!,v,7,5\n,w,8,\n"
 	roles := datasets.Roles{Schema: &train.Schema}
-	if _, err := read(more, csv.Options{Roles: roles}); err == nil || err.Error() != `f.csv: column "note", "id" is not in the schema; drop it` {
+	if _, err := read(more, csv.Options{Roles: roles}); err == nil ||
+		err.Error() != `f.csv: column "note", "id" is not in the schema; drop it` {
 		t.Errorf("without IgnoreExtra: %v", err)
 	}
 	roles.IgnoreExtra = true
@@ -643,7 +702,8 @@ func TestIgnoreExtra(t *testing.T) {
 	if err != nil || fmt.Sprint(mat.DenseCopyOf(got.X).RawMatrix().Data) != "[5 1 NaN -1]" {
 		t.Errorf("with IgnoreExtra: %v, %v", got.X, err)
 	}
-	if _, err := read("note,b\n1,v\n", csv.Options{Roles: roles}); err == nil || err.Error() != `f.csv: missing column "a"` {
+	if _, err := read("note,b\n1,v\n", csv.Options{Roles: roles}); err == nil ||
+		err.Error() != `f.csv: missing column "a"` {
 		t.Errorf("a missing column: %v", err)
 	}
 }

@@ -29,10 +29,13 @@ func TestRealFiles(t *testing.T) {
 	}{
 		{"census_house/574_house_16H.tsv.gz", csv.Options{Roles: datasets.Roles{Target: []string{"target"}}}, 22784, 16, 0},
 		{"covtype_subset/covtype_random92962.data.gz", csv.Options{NoHeader: true, Roles: classes}, 92962, 54, 7},
-		{"usps/zip.test.gz", csv.Options{NoHeader: true, Delimiter: "space", Roles: datasets.Roles{Target: []string{"0"}, Task: datasets.Classification}}, 2007, 256, 10},
+		{"usps/zip.test.gz", csv.Options{NoHeader: true, Delimiter: "space",
+			Roles: datasets.Roles{Target: []string{"0"}, Task: datasets.Classification}}, 2007, 256, 10},
 		{"uci_regression/yacht.txt.gz", csv.Options{NoHeader: true, Delimiter: "space", Roles: last}, 308, 6, 0},
-		{"uci_regression/protein-tertiary-structure.txt.gz", csv.Options{NoHeader: true, Delimiter: "space", Roles: last}, 45730, 9, 0},
-		{"small/breast-cancer-wisconsin.csv.gz", csv.Options{NoHeader: true, Missing: []string{"?"}, Roles: classes}, 699, 9, 2},
+		{"uci_regression/protein-tertiary-structure.txt.gz", csv.Options{NoHeader: true, Delimiter: "space", Roles: last},
+			45730, 9, 0},
+		{"small/breast-cancer-wisconsin.csv.gz", csv.Options{NoHeader: true, Missing: []string{"?"}, Roles: classes}, 699, 9,
+			2},
 		{"small/sonar.csv.gz", csv.Options{NoHeader: true, Roles: last}, 208, 60, 2},
 	} {
 		t.Run(c.path, func(t *testing.T) {
@@ -90,7 +93,8 @@ type long struct{ size int64 }
 
 func (l long) Open(string) (fs.File, error) {
 	const line = "1.25,-3.5,0.125,17\n"
-	return &longFile{io.LimitReader(io.MultiReader(strings.NewReader("a,b,c,d\n"), &again{line: line}), l.size/int64(len(line))*int64(len(line))+8)}, nil
+	return &longFile{io.LimitReader(io.MultiReader(strings.NewReader("a,b,c,d\n"), &again{line: line}),
+		l.size/int64(len(line))*int64(len(line))+8)}, nil
 }
 
 type longFile struct{ io.Reader }

@@ -119,7 +119,8 @@ func someText(r *rand.Rand) (string, Options) {
 		for j := range width {
 			field := kinds[of[j]]()
 			if i == wrong && j == 1 {
-				field = pick(`un"quoted`, `"not closed`, `"closed"behind`, "a"+comma+"b", "\xff", "\x00", strings.Repeat("long", 20), `"`+strings.Repeat("long\n", 20)+`"`)
+				field = pick(`un"quoted`, `"not closed`, `"closed"behind`, "a"+comma+"b", "\xff", "\x00",
+					strings.Repeat("long", 20), `"`+strings.Repeat("long\n", 20)+`"`)
 			}
 			if comma == " " && field == "" {
 				field = "0"

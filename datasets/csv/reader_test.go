@@ -49,12 +49,14 @@ func TestReadFromReader(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := shown(csv.Read(ctx, f, csv.Options{Roles: datasets.Roles{Target: []string{"-1"}}})) // whose errors name the file
+			// whose errors name the file
+			got := shown(csv.Read(ctx, f, csv.Options{Roles: datasets.Roles{Target: []string{"-1"}}}))
 			f.Close()
 			if got != want {
 				t.Errorf("from an open file:\n%s\nwanted:\n%s", got, want)
 			}
-			got = shown(csv.Read(ctx, iotest.OneByteReader(strings.NewReader(whole)), csv.Options{Roles: datasets.Roles{Target: []string{"-1"}}}))
+			got = shown(csv.Read(ctx, iotest.OneByteReader(strings.NewReader(whole)),
+				csv.Options{Roles: datasets.Roles{Target: []string{"-1"}}}))
 			if want = strings.ReplaceAll(want, path, "input"); got != want {
 				t.Errorf("byte by byte:\n%s\nwanted:\n%s", got, want)
 			}
@@ -68,15 +70,20 @@ func TestReadFromReader(t *testing.T) {
 // A reader that fails, that is none, and a context that has ended are errors.
 func TestReadFromBadReader(t *testing.T) {
 	broken := errors.New("broken")
-	if _, err := csv.Read(context.Background(), iotest.ErrReader(broken), csv.Options{Roles: datasets.Roles{Target: []string{"-1"}}}); !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "input: ") {
+	if _, err := csv.Read(context.Background(), iotest.ErrReader(broken),
+		csv.Options{Roles: datasets.Roles{Target: []string{"-1"}}}); !errors.Is(err, broken) ||
+		!strings.HasPrefix(err.Error(), "input: ") {
 		t.Errorf("a reader that fails: %v", err)
 	}
-	if _, err := csv.Read(context.Background(), nil, csv.Options{Roles: datasets.Roles{Target: []string{"-1"}}}); err == nil || err.Error() != "input: there is no reader" {
+	if _, err := csv.Read(context.Background(), nil,
+		csv.Options{Roles: datasets.Roles{Target: []string{"-1"}}}); err == nil ||
+		err.Error() != "input: there is no reader" {
 		t.Errorf("no reader: %v", err)
 	}
 	ended, end := context.WithCancel(context.Background())
 	end()
-	if _, err := csv.Read(ended, strings.NewReader("1"), csv.Options{Roles: datasets.Roles{Target: []string{"-1"}}}); !errors.Is(err, context.Canceled) {
+	if _, err := csv.Read(ended, strings.NewReader("1"),
+		csv.Options{Roles: datasets.Roles{Target: []string{"-1"}}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that has ended: %v", err)
 	}
 }

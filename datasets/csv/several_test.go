@@ -38,7 +38,8 @@ func draw(rng *rand.Rand) parts {
 		if rng.IntN(3) == 0 {
 			gap = fmt.Sprint(rng.NormFloat64())
 		}
-		p.rows = append(p.rows, []string{fmt.Sprint(rng.NormFloat64()), fmt.Sprintf("level %d", rng.IntN(20)), late, early, gap,
+		p.rows = append(p.rows, []string{fmt.Sprint(rng.NormFloat64()), fmt.Sprintf("level %d", rng.IntN(20)), late, early,
+			gap,
 			fmt.Sprintf("g%d", rng.IntN(9)), fmt.Sprint(rng.IntN(3) + 1), []string{"no", "yes"}[min(i, rng.IntN(2))]})
 	}
 	return p
@@ -100,7 +101,8 @@ func TestSeveralFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		paths = slices.Insert(paths, rng.IntN(len(paths)+1), empty)
-		o := csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Weight: "weight", Group: "group", Passthrough: []string{"level", "gap"}}}
+		o := csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Weight: "weight", Group: "group",
+			Passthrough: []string{"level", "gap"}}}
 		one, oneErr := csv.Open(ctx, whole, o)
 		all, allErr := csv.OpenFiles(ctx, paths, o)
 		if oneErr != nil || allErr != nil {
@@ -131,7 +133,11 @@ func sameSource(t *testing.T, got, want datasets.Source) {
 		if sets[k], err = datasets.ReadAll(context.Background(), src); err != nil {
 			t.Fatal(err)
 		}
-		if err := src.Blocks(context.Background(), func(b datasets.Set) error { sizes[k] = append(sizes[k], b.Rows()); return nil }); err != nil {
+		if err := src.Blocks(context.Background(), func(b datasets.Set) error {
+			sizes[k] = append(sizes[k],
+				b.Rows())
+			return nil
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -151,9 +157,11 @@ func TestSeveralFilesLaws(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string
 	for k := range 7 {
-		paths = append(paths, p.write(t, filepath.Join(dir, fmt.Sprintf("part-%d.csv", k)), k*len(p.rows)/7, (k+1)*len(p.rows)/7, rng.Perm(len(p.header))))
+		paths = append(paths, p.write(t, filepath.Join(dir, fmt.Sprintf("part-%d.csv", k)), k*len(p.rows)/7,
+			(k+1)*len(p.rows)/7, rng.Perm(len(p.header))))
 	}
-	src, err := csv.OpenFiles(context.Background(), paths, csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Kinds: map[string]datasets.Kind{"late": datasets.Categorical, "early": datasets.Categorical}}})
+	src, err := csv.OpenFiles(context.Background(), paths, csv.Options{Roles: datasets.Roles{Target: []string{"y"},
+		Kinds: map[string]datasets.Kind{"late": datasets.Categorical, "early": datasets.Categorical}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,8 +173,10 @@ func TestSeveralFilesFaults(t *testing.T) {
 	t.Chdir(t.TempDir())
 	files := map[string]string{
 		"a.csv": "x,k,y\n1,red,no\n2,blue,yes\n", "b.csv": "y,x,k\nno,3,red\n", "c.csv": "x,k,y\n4,red,no\nfive,red,no\n",
-		"short.csv": "x,y\n1,no\n", "other.csv": "x,z,y\n1,2,no\n", "cut.csv": "x,k,y\n1,red\n", "twice.csv": "x,x,y\n1,2,no\n",
-		"lacks.csv": "x,k,y\n1,red,no\n1,red,\n2,red,\n", "lacks2.csv": "y,k,x\n,red,1\n", "empty.csv": "", "header.csv": "x,k,y\n", "latin.csv": "x,k,y\n1,caf\xe9,no\n",
+		"short.csv": "x,y\n1,no\n", "other.csv": "x,z,y\n1,2,no\n", "cut.csv": "x,k,y\n1,red\n",
+		"twice.csv": "x,x,y\n1,2,no\n",
+		"lacks.csv": "x,k,y\n1,red,no\n1,red,\n2,red,\n", "lacks2.csv": "y,k,x\n,red,1\n", "empty.csv": "",
+		"header.csv": "x,k,y\n", "latin.csv": "x,k,y\n1,caf\xe9,no\n",
 	}
 	for name, text := range files {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
@@ -181,12 +191,18 @@ func TestSeveralFilesFaults(t *testing.T) {
 	}{
 		{[]string{"a.csv", "short.csv"}, csv.Options{}, `short.csv: missing column "k", which a.csv has`},
 		{[]string{"short.csv", "a.csv"}, csv.Options{}, `a.csv: column "k", which short.csv has not`},
-		{[]string{"a.csv", "b.csv", "other.csv", "short.csv"}, csv.Options{}, "other.csv: missing column \"k\", which a.csv has; column \"z\", which a.csv has not\nshort.csv: missing column \"k\", which a.csv has"},
+		{[]string{"a.csv", "b.csv", "other.csv", "short.csv"}, csv.Options{},
+			"other.csv: missing column \"k\", which a.csv has; column \"z\", which a.csv has not\nshort.csv: missing column \"k\", which a.csv has"},
 		{[]string{"a.csv", "cut.csv"}, csv.Options{}, `cut.csv:2: number of fields must be 3, got 2`},
 		{[]string{"a.csv", "twice.csv"}, csv.Options{}, `twice.csv:1: columns 1 and 2 are both called "x"`},
-		{[]string{"a.csv", "b.csv", "c.csv"}, csv.Options{Roles: datasets.Roles{Kinds: numeric}}, `c.csv:3: column x: "five" is not a number`},
-		{[]string{"a.csv", "latin.csv"}, csv.Options{}, `latin.csv:2:6: column k: must be utf-8; set csv.encoding to one of latin-1, windows-1252, utf-16`},
-		{[]string{"a.csv", "lacks.csv", "lacks2.csv"}, csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Schema: &datasets.Schema{Columns: []datasets.Column{{Name: "x"}, {Name: "k", Kind: datasets.Categorical, Categories: []string{"red", "blue"}}}, Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}}},
+		{[]string{"a.csv", "b.csv", "c.csv"}, csv.Options{Roles: datasets.Roles{Kinds: numeric}},
+			`c.csv:3: column x: "five" is not a number`},
+		{[]string{"a.csv", "latin.csv"}, csv.Options{},
+			`latin.csv:2:6: column k: must be utf-8; set csv.encoding to one of latin-1, windows-1252, utf-16`},
+		{[]string{"a.csv", "lacks.csv", "lacks2.csv"}, csv.Options{Roles: datasets.Roles{Target: []string{"y"},
+			Schema: &datasets.Schema{Columns: []datasets.Column{{Name: "x"},
+				{Name: "k", Kind: datasets.Categorical, Categories: []string{"red", "blue"}}},
+				Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}}},
 			"lacks.csv:3: column y: the target is missing; set missing_target: drop to skip such rows; also in line 4, lacks2.csv:2"},
 		{[]string{"empty.csv", "empty.csv"}, csv.Options{}, "empty.csv: empty file"},
 		{[]string{"header.csv", "empty.csv", "header.csv"}, csv.Options{}, "header.csv and 1 more: no rows"},
@@ -210,7 +226,8 @@ func TestSeveralFilesFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	content, err := datasets.ScanContent(context.Background(), src)
-	if err != nil || content[0].Missing == nil || content[0].Missing.String() != "gap.csv:2" || content[0].Missing.Row != 3 {
+	if err != nil || content[0].Missing == nil || content[0].Missing.String() != "gap.csv:2" ||
+		content[0].Missing.Row != 3 {
 		t.Errorf("%v, %v", content[0].Missing, err)
 	}
 }

@@ -57,7 +57,8 @@ func columnsOf(ctx context.Context, files []*file, o *Options) (*columns, error)
 		c.fromSchema(o)
 	}
 	for _, name := range o.Drop {
-		if k := c.find(name); k >= 0 && !slices.ContainsFunc(o.Passthrough, func(kept string) bool { return c.find(kept) == k }) {
+		if k := c.find(name); k >= 0 && !slices.ContainsFunc(o.Passthrough,
+			func(kept string) bool { return c.find(kept) == k }) {
 			c.dropped[k] = true
 		}
 	}

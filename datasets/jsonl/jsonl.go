@@ -32,9 +32,11 @@ import (
 type Options struct {
 	datasets.Roles
 
-	Missing   []string // strings that denote a missing value, in addition to the empty one; nil means those of Schema, else "NaN" and "nan"
-	MaxRecord int      // bytes that a line may have; 0 is 16 MiB
-	FS        fs.FS    // where the file is; nil is the machine's own file system
+	// strings that denote a missing value, in addition to the empty one; nil means those of Schema,
+	// else "NaN" and "nan"
+	Missing   []string
+	MaxRecord int   // bytes that a line may have; 0 is 16 MiB
+	FS        fs.FS // where the file is; nil is the machine's own file system
 }
 
 // Open returns the rows of the file at path, gzip'd or not, as a source that reads the file again for

@@ -41,8 +41,10 @@ func both(rng *rand.Rand, n int) (asCSV, asJSON string) {
 	c.WriteString(strings.Join(names, ",") + "\n")
 	words := []string{"red", "green", `say "no"`, "naïve", "日本", "tab\tin", "a/b", `back\slash`, "null", "💡"}
 	for i := range n {
-		values := []any{rng.NormFloat64() * math.Pow(10, float64(rng.IntN(40)-20)), words[rng.IntN(len(words))], rng.IntN(1000), fmt.Sprintf("g%d", rng.IntN(20)),
-			1 + rng.IntN(3), fmt.Sprintf("2024-%02d-%02d", 1+rng.IntN(12), 1+rng.IntN(28)), []string{"no", "yes"}[min(i, rng.IntN(2))]}
+		values := []any{rng.NormFloat64() * math.Pow(10, float64(rng.IntN(40)-20)), words[rng.IntN(len(words))],
+			rng.IntN(1000), fmt.Sprintf("g%d", rng.IntN(20)),
+			1 + rng.IntN(3), fmt.Sprintf("2024-%02d-%02d", 1+rng.IntN(12), 1+rng.IntN(28)),
+			[]string{"no", "yes"}[min(i, rng.IntN(2))]}
 		var fields, pairs []string
 		for k, v := range values {
 			if i > 0 && k < 3 && rng.IntN(9) == 0 {
@@ -110,16 +112,20 @@ func TestSameAsCSV(t *testing.T) {
 	write(t, "none.jsonl", "\n")
 	dates := map[string]datasets.Date{"sold": {}}
 	for what, roles := range map[string]datasets.Roles{
-		"all":      {Target: []string{"y"}, Weight: "weight", Group: "group", Dates: dates, Passthrough: []string{"word", "count"}},
-		"positive": {Target: []string{"word"}, Positive: []string{"red", "日本"}, DropMissingTarget: true, Drop: []string{"sold"}},
-		"numbers":  {Target: []string{"quantity", "count"}, DropMissingTarget: true, Dates: dates},
-		"kinds":    {Target: []string{"y"}, Kinds: map[string]datasets.Kind{"count": datasets.Categorical}, Drop: []string{"group"}},
+		"all": {Target: []string{"y"}, Weight: "weight", Group: "group", Dates: dates,
+			Passthrough: []string{"word", "count"}},
+		"positive": {Target: []string{"word"}, Positive: []string{"red", "日本"}, DropMissingTarget: true,
+			Drop: []string{"sold"}},
+		"numbers": {Target: []string{"quantity", "count"}, DropMissingTarget: true, Dates: dates},
+		"kinds": {Target: []string{"y"}, Kinds: map[string]datasets.Kind{"count": datasets.Categorical},
+			Drop: []string{"group"}},
 	} {
 		want, err := csv.Open(ctx, "rows.csv", csv.Options{Roles: roles})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, paths := range [][]string{{"rows.jsonl"}, {"part-0.jsonl", "none.jsonl", "part-1.jsonl", "part-2.jsonl", "part-3.jsonl", "part-4.jsonl"}} {
+		for _, paths := range [][]string{{"rows.jsonl"}, {"part-0.jsonl", "none.jsonl", "part-1.jsonl", "part-2.jsonl",
+			"part-3.jsonl", "part-4.jsonl"}} {
 			got, err := jsonl.OpenFiles(ctx, paths, jsonl.Options{Roles: roles})
 			if err != nil {
 				t.Fatalf("%s: %v", what, err)
@@ -173,16 +179,22 @@ func TestKinds(t *testing.T) {
 		{`{"a":true}` + "\n" + `{"a":false}` + "\n{\"a\":null}", datasets.Roles{}, "a numeric: 1 0 NaN"},
 		{`{"a":true}` + "\n" + `{"a":3}`, datasets.Roles{}, "a numeric: 1 3"},
 		{`{"a":true}` + "\n" + `{"a":"x"}` + "\n{\"a\":3}", datasets.Roles{}, "a [3 true x]: 1 2 0"},
-		{`{"a":true}` + "\n" + `{"a":false}`, datasets.Roles{Kinds: map[string]datasets.Kind{"a": datasets.Categorical}}, "a [false true]: 1 0"},
-		{`{"a":"1"}` + "\n" + `{"a":" 2.50"}`, datasets.Roles{Kinds: map[string]datasets.Kind{"a": datasets.Numeric}}, "a numeric: 1 2.5"},
+		{`{"a":true}` + "\n" + `{"a":false}`, datasets.Roles{Kinds: map[string]datasets.Kind{"a": datasets.Categorical}},
+			"a [false true]: 1 0"},
+		{`{"a":"1"}` + "\n" + `{"a":" 2.50"}`, datasets.Roles{Kinds: map[string]datasets.Kind{"a": datasets.Numeric}},
+			"a numeric: 1 2.5"},
 		{`{"a":null}` + "\n" + `{"b":1}`, datasets.Roles{}, "a numeric: NaN NaN; b numeric: NaN 1"},
 		{`{"a":1,"t":{"deep":[1,{}]}}`, datasets.Roles{Drop: []string{"t"}}, "a numeric: 1"},
-		{`{"a":1,"t":true}` + "\n" + `{"a":2,"t":false}`, datasets.Roles{Target: []string{"t"}}, "a numeric: 1 2; [false true]: 1 0"},
-		{`{"t":true,"a":1}` + "\n" + `{"a":2,"t":false}`, datasets.Roles{Target: []string{"0"}}, "a numeric: 1 2; [false true]: 1 0"},
+		{`{"a":1,"t":true}` + "\n" + `{"a":2,"t":false}`, datasets.Roles{Target: []string{"t"}},
+			"a numeric: 1 2; [false true]: 1 0"},
+		{`{"t":true,"a":1}` + "\n" + `{"a":2,"t":false}`, datasets.Roles{Target: []string{"0"}},
+			"a numeric: 1 2; [false true]: 1 0"},
 		{`{"a":1,"t":"1"}` + "\n" + `{"a":2,"t":"0"}`, datasets.Roles{Target: []string{"-1"}}, "a numeric: 1 2; [0 1]: 1 0"},
-		{`{"a":1,"t":"1"}` + "\n" + `{"a":2,"t":"0"}`, datasets.Roles{Target: []string{"-1"}, Task: datasets.Regression}, "a numeric: 1 2; numeric: 1 0"},
+		{`{"a":1,"t":"1"}` + "\n" + `{"a":2,"t":"0"}`, datasets.Roles{Target: []string{"-1"}, Task: datasets.Regression},
+			"a numeric: 1 2; numeric: 1 0"},
 		{`{"a":"NaN"}` + "\n" + `{"a":"nan"}` + "\n" + `{"a":-0.0}`, datasets.Roles{}, "a numeric: NaN NaN -0"},
-		{`{"a":1e-400}` + "\n" + `{"a":12345678901234567890123}` + "\n" + `{"a":0.1e+2}`, datasets.Roles{}, "a numeric: 0 1.2345678901234568e+22 10"},
+		{`{"a":1e-400}` + "\n" + `{"a":12345678901234567890123}` + "\n" + `{"a":0.1e+2}`, datasets.Roles{},
+			"a numeric: 0 1.2345678901234568e+22 10"},
 	} {
 		set, err := jsonl.Read(ctx, strings.NewReader(c.text), jsonl.Options{Roles: c.o})
 		if err != nil {
@@ -215,7 +227,8 @@ func TestKinds(t *testing.T) {
 
 // Errors have the line, and the position or the key.
 func TestFaults(t *testing.T) {
-	schema := &datasets.Schema{Columns: []datasets.Column{{Name: "a"}, {Name: "k", Kind: datasets.Categorical, Categories: []string{"x"}}}, Targets: []datasets.Column{{Name: "y"}}}
+	schema := &datasets.Schema{Columns: []datasets.Column{{Name: "a"},
+		{Name: "k", Kind: datasets.Categorical, Categories: []string{"x"}}}, Targets: []datasets.Column{{Name: "y"}}}
 	many := strings.Repeat(`{"a":1}`+"\n", 19) + `{"a":"n/a"}` + "\n"
 	for _, c := range []struct {
 		text string
@@ -237,11 +250,14 @@ func TestFaults(t *testing.T) {
 		{`{"a":-}`, jsonl.Options{}, `input:1:7: must be a digit, got '}'`},
 		{`{"a":1.}`, jsonl.Options{}, `input:1:8: must be a digit, got '}'`},
 		{`{"a":1e}`, jsonl.Options{}, `input:1:8: must be a digit, got '}'`},
-		{`{"a":-Infinity}`, jsonl.Options{}, `input:1:6: must be a number, got -Infinity, which is not JSON (use null for a missing value)`},
-		{`{"a":1e400}`, jsonl.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"a": datasets.Numeric}}}, `input:1: column a: "1e400" is not a number`},
+		{`{"a":-Infinity}`, jsonl.Options{},
+			`input:1:6: must be a number, got -Infinity, which is not JSON (use null for a missing value)`},
+		{`{"a":1e400}`, jsonl.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"a": datasets.Numeric}}},
+			`input:1: column a: "1e400" is not a number`},
 		{`{"a":"\x"}`, jsonl.Options{}, `input:1:8: must be one of " \ / b f n r t u behind the backslash, got 'x'`},
 		{`{"a":"\u12g4"}`, jsonl.Options{}, `input:1:11: must be a hexadecimal digit, got 'g'`},
-		{"{\"a\":\"tab\there\"}", jsonl.Options{}, `input:1:10: must be an escape such as \n or \u0000 for a letter that does not show, got '\t'`},
+		{"{\"a\":\"tab\there\"}", jsonl.Options{},
+			`input:1:10: must be an escape such as \n or \u0000 for a letter that does not show, got '\t'`},
 		{`{"a":"open}`, jsonl.Options{}, `input:1:12: must be the " at the end of a string, got the end of the line`},
 		{`{"a":[1,2`, jsonl.Options{}, `input:1:10: must be a comma or ], got the end of the line`},
 		{`{"a":[1,2}`, jsonl.Options{}, `input:1:10: must be a comma or ], got '}'`},
@@ -249,14 +265,20 @@ func TestFaults(t *testing.T) {
 		{"{\"a\":\"caf\xe9\"}", jsonl.Options{}, `input:1:10: this is not UTF-8`},
 		{`{"":1}`, jsonl.Options{}, `input:1: key must not be empty`},
 		{"{\"a\":1}\n{\"a\":1,\"b\":2,\"a\":3}", jsonl.Options{}, `input:2: key "a" is there twice`},
-		{"{\"a\":1}\n{\"a\":[1],\"b\":{}}\n{\"a\":{}}", jsonl.Options{}, "input:2: column a: must be a number, a string, true, false or null, got an object or an array; data.drop leaves the column out\n" +
-			"input:2: column b: must be a number, a string, true, false or null, got an object or an array; data.drop leaves the column out"},
+		{"{\"a\":1}\n{\"a\":[1],\"b\":{}}\n{\"a\":{}}", jsonl.Options{},
+			"input:2: column a: must be a number, a string, true, false or null, got an object or an array; data.drop leaves the column out\n" +
+				"input:2: column b: must be a number, a string, true, false or null, got an object or an array; data.drop leaves the column out"},
 		{many, jsonl.Options{}, `input:20: column a: "n/a" is not a number, though 95 % of the values are; if it denotes a missing value, add it to missing; if the column is text, set kinds: {a: categorical}`},
-		{`{"a":1,"y":2}`, jsonl.Options{Roles: datasets.Roles{Target: []string{"z"}}}, `input: target: no column "z"; there are a, y`},
-		{"{\"a\":1,\"k\":\"x\",\"y\":2}\n{\"a\":1,\"z\":1}", jsonl.Options{Roles: datasets.Roles{Schema: schema}}, `input:2: column "z" is not in the schema; drop it`},
-		{`{"a":1,"k":"x"}`, jsonl.Options{Roles: datasets.Roles{Schema: schema}}, `input:1: column y: the target is missing; set missing_target: drop to skip such rows`},
-		{`{"a":"one","k":"x","y":1}`, jsonl.Options{Roles: datasets.Roles{Schema: schema}}, `input:1: column a: "one" is not a number`},
-		{`{"a":[],"k":"x","y":1}`, jsonl.Options{Roles: datasets.Roles{Schema: schema}}, `input:1: column a: must be a number, a string, true, false or null, got an object or an array; data.drop leaves the column out`},
+		{`{"a":1,"y":2}`, jsonl.Options{Roles: datasets.Roles{Target: []string{"z"}}},
+			`input: target: no column "z"; there are a, y`},
+		{"{\"a\":1,\"k\":\"x\",\"y\":2}\n{\"a\":1,\"z\":1}", jsonl.Options{Roles: datasets.Roles{Schema: schema}},
+			`input:2: column "z" is not in the schema; drop it`},
+		{`{"a":1,"k":"x"}`, jsonl.Options{Roles: datasets.Roles{Schema: schema}},
+			`input:1: column y: the target is missing; set missing_target: drop to skip such rows`},
+		{`{"a":"one","k":"x","y":1}`, jsonl.Options{Roles: datasets.Roles{Schema: schema}},
+			`input:1: column a: "one" is not a number`},
+		{`{"a":[],"k":"x","y":1}`, jsonl.Options{Roles: datasets.Roles{Schema: schema}},
+			`input:1: column a: must be a number, a string, true, false or null, got an object or an array; data.drop leaves the column out`},
 		{`{"a":1}`, jsonl.Options{MaxRecord: 3}, `input:1: line too long: more than 3 bytes`},
 		{`{"a":1}`, jsonl.Options{MaxRecord: -3}, `input: a bound on records is not negative`},
 	} {
@@ -265,12 +287,14 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s: %v\nwanted %s", c.text, err, c.want)
 		}
 	}
-	if set, err := jsonl.Read(ctx, strings.NewReader(many), jsonl.Options{Missing: []string{"n/a"}}); err != nil || !math.IsNaN(set.X.At(19, 0)) {
+	if set, err := jsonl.Read(ctx, strings.NewReader(many), jsonl.Options{Missing: []string{"n/a"}}); err != nil ||
+		!math.IsNaN(set.X.At(19, 0)) {
 		t.Error(err)
 	}
 	// Rows with a schema may have other keys, and lack some.
 	o := jsonl.Options{Roles: datasets.Roles{Schema: schema, IgnoreExtra: true, Unlabeled: true}}
-	if set, err := jsonl.Read(ctx, strings.NewReader(`{"z":{},"k":"y"}`), o); err != nil || !math.IsNaN(set.X.At(0, 0)) || set.X.At(0, 1) != datasets.Unknown || !math.IsNaN(set.Y[0]) {
+	if set, err := jsonl.Read(ctx, strings.NewReader(`{"z":{},"k":"y"}`), o); err != nil || !math.IsNaN(set.X.At(0, 0)) ||
+		set.X.At(0, 1) != datasets.Unknown || !math.IsNaN(set.Y[0]) {
 		t.Error(set, err)
 	}
 	if _, err := jsonl.OpenFiles(ctx, nil, jsonl.Options{}); err == nil {
@@ -315,7 +339,8 @@ func TestFiles(t *testing.T) {
 // FuzzRead: whatever the text is there are rows or an error, and rows are what package encoding/json reads.
 func FuzzRead(f *testing.F) {
 	_, text := both(rand.New(rand.NewPCG(7, 8)), 20)
-	for _, s := range []string{text, `{"a":1}`, `{"a":"1","b":true,"c":null}`, `{"a":"\u00e4\ud83d\ude00\ud800"}`, `{"a":[1,{"b":"}"}]}`, "{\"a\":1e5}\n\n{\"b\":-0.5}\n", `{"a":NaN}`} {
+	for _, s := range []string{text, `{"a":1}`, `{"a":"1","b":true,"c":null}`, `{"a":"\u00e4\ud83d\ude00\ud800"}`,
+		`{"a":[1,{"b":"}"}]}`, "{\"a\":1e5}\n\n{\"b\":-0.5}\n", `{"a":NaN}`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -40,7 +40,8 @@ func (f *file) Read(_ context.Context, requests []table.ColumnRequest) (table.Cu
 	if err != nil {
 		return nil, err
 	}
-	c := &cursor{file: f, bytes: b, requests: requests, dictionaries: make([]*table.Dictionary, len(requests)), streams: make([]*stream, len(f.arrays))}
+	c := &cursor{file: f, bytes: b, requests: requests, dictionaries: make([]*table.Dictionary, len(requests)),
+		streams: make([]*stream, len(f.arrays))}
 	for _, w := range requests {
 		k := f.columns[w.Column].array
 		if c.streams[k] != nil {
@@ -285,7 +286,8 @@ type unit struct {
 }
 
 var units = map[string]unit{
-	"Y": {months: 12, day: true}, "M": {months: 1, day: true}, "W": {seconds: 7 * 86400, day: true}, "D": {seconds: 86400, day: true},
+	"Y": {months: 12, day: true}, "M": {months: 1, day: true}, "W": {seconds: 7 * 86400, day: true},
+	"D": {seconds: 86400, day: true},
 	"h": {seconds: 3600}, "m": {seconds: 60}, "s": {seconds: 1},
 	"ms": {parts: 1e3}, "us": {parts: 1e6}, "ns": {parts: 1e9},
 }

@@ -221,7 +221,8 @@ func parseType(descr string) (field, error) {
 		if digits > 0 {
 			f.count, err = strconv.Atoi(unit[:digits])
 		}
-		if _, known := units[f.unit]; err != nil || timed && !closed || f.count < 1 || f.count > 1<<20 || !known || f.size != 8 {
+		if _, known := units[f.unit]; err != nil || timed && !closed || f.count < 1 || f.count > 1<<20 || !known ||
+			f.size != 8 {
 			f.kind = 0
 		}
 	}

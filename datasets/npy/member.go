@@ -43,7 +43,8 @@ func (f *file) list(b *steady.Bytes) error {
 	}
 	m := member{head: h, offset: int64(h.length)}
 	if size, _ := h.size(); b.Size >= 0 && b.Size < m.offset+size {
-		return f.arrayError("", fmt.Errorf("%w: %d bytes, the array of shape %v and type %s takes %d", errTruncated, b.Size, h.shape, h.descr, m.offset+size))
+		return f.arrayError("", fmt.Errorf("%w: %d bytes, the array of shape %v and type %s takes %d", errTruncated, b.Size,
+			h.shape, h.descr, m.offset+size))
 	}
 	f.arrays = []member{m}
 	return nil
@@ -104,7 +105,8 @@ func (m *member) readHeader(e *zip.File, file int64) error {
 		return err
 	}
 	if want := uint64(size) + uint64(m.head.length); e.UncompressedSize64 != want {
-		return fmt.Errorf("%w: %d bytes, the array of shape %v and type %s takes %d", errTruncated, e.UncompressedSize64, m.head.shape, m.head.descr, want)
+		return fmt.Errorf("%w: %d bytes, the array of shape %v and type %s takes %d", errTruncated, e.UncompressedSize64,
+			m.head.shape, m.head.descr, want)
 	}
 	if e.Method != zip.Store {
 		return nil

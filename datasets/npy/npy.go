@@ -58,8 +58,9 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 	return format.ReadFile(ctx, o.FS, path, o.Roles)
 }
 
-// Read returns the rows of an array or an archive that comes from r, all of which it holds until it has the rows. Errors
-// call it by the name of r, where that has one as an os.File has, else "input".
+// Read returns the rows of an array or an archive that comes from r, all of which it holds until it
+// has the rows. Errors call it by the name of r, where that has one as an os.File has, else
+// "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 	return format.Read(ctx, r, o.Roles)
 }
@@ -140,7 +141,8 @@ func (f *file) describe(k int) {
 		width = h.shape[1]
 	}
 	if f.form.Rows == 0 && width > maxEmpty {
-		f.add(column{array: k}, table.TypedColumn{Name: cmp.Or(m.name, "x0"), TypeName: h.descr, Reason: fmt.Sprintf("the array has %d columns and no rows", width)})
+		f.add(column{array: k}, table.TypedColumn{Name: cmp.Or(m.name, "x0"), TypeName: h.descr,
+			Reason: fmt.Sprintf("the array has %d columns and no rows", width)})
 		return
 	}
 	for i, field := range h.fields {

@@ -38,9 +38,11 @@ func TestSameAsCSV(t *testing.T) {
 	mixed := mixed
 	mixed.Passthrough = []string{"id", "city"} // dates have become their parts
 	for name, roles := range map[string]datasets.Roles{
-		"all":         mixed,
-		"a quantity":  {Target: []string{"single"}, Drop: []string{"sold", "seen", "id"}, Kinds: map[string]datasets.Kind{"small": datasets.Categorical}},
-		"positive":    {Target: []string{"city"}, Positive: []string{"Bern", "東京"}, DropMissingTarget: true, Drop: []string{"sold", "seen"}, Passthrough: []string{"sold"}, Group: "letter"},
+		"all": mixed,
+		"a quantity": {Target: []string{"single"}, Drop: []string{"sold", "seen", "id"},
+			Kinds: map[string]datasets.Kind{"small": datasets.Categorical}},
+		"positive": {Target: []string{"city"}, Positive: []string{"Bern", "東京"}, DropMissingTarget: true,
+			Drop: []string{"sold", "seen"}, Passthrough: []string{"sold"}, Group: "letter"},
 		"several":     {Target: []string{"big", "half"}, DropMissingTarget: true, Drop: []string{"sold", "seen"}},
 		"no target":   {Drop: []string{"sold", "seen", "income"}},
 		"a number":    {Target: []string{"small"}, Task: datasets.Classification, Drop: []string{"sold", "seen"}},
@@ -58,7 +60,8 @@ func TestSameAsCSV(t *testing.T) {
 			if a, b := got.Schema(), want.Schema(); !reflect.DeepEqual(a, b) {
 				t.Errorf("schema\n%v, want\n%v", a, b)
 			}
-			if a, b := got.(rowsource.FilteredSource).SkippedRows(), want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
+			if a, b := got.(rowsource.FilteredSource).SkippedRows(),
+				want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
 				t.Errorf("rows left out: %v, want %v", a, b)
 			}
 			sourcetest.Equal(t, gather(t, got), gather(t, want))
@@ -137,7 +140,8 @@ func TestArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := src.Schema(); s.Targets[0].Name != "y" || fmt.Sprint(s.Targets[0].Categories) != "[0 1 2]" || len(s.Columns) != 3 || s.Columns[0].Name != "x0" {
+	if s := src.Schema(); s.Targets[0].Name != "y" || fmt.Sprint(s.Targets[0].Categories) != "[0 1 2]" ||
+		len(s.Columns) != 3 || s.Columns[0].Name != "x0" {
 		t.Errorf("schema %v", s)
 	}
 	plain, err := npy.ReadFile(ctx, "testdata/plain.npy", npy.Options{})
@@ -151,11 +155,13 @@ func TestArchive(t *testing.T) {
 	plain.Y, plain.Weights = set.Y, set.Weights
 	sourcetest.Equal(t, set, plain)
 	sourcetest.Run(t, src)
-	packed, err := npy.ReadFile(ctx, "testdata/packed.npz", npy.Options{Roles: datasets.Roles{Target: []string{"y"}, Drop: []string{"x0", "x1", "x2"}}})
+	packed, err := npy.ReadFile(ctx, "testdata/packed.npz", npy.Options{Roles: datasets.Roles{Target: []string{"y"},
+		Drop: []string{"x0", "x1", "x2"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if packed.Schema.Name(1) != "Z_1" || packed.X.At(7, 1) != float64(float32(plain.X.At(7, 1))) || packed.Y[7] != set.Y[7] {
+	if packed.Schema.Name(1) != "Z_1" || packed.X.At(7, 1) != float64(float32(plain.X.At(7, 1))) ||
+		packed.Y[7] != set.Y[7] {
 		t.Errorf("%v, %v, %v", packed.Schema, packed.X.At(7, 1), packed.Y[7])
 	}
 }
@@ -189,41 +195,58 @@ func TestErrors(t *testing.T) {
 		"cube.npy":     {Data: with("'<f8'", "1,1,1", floats(1))},
 		"void.npy":     {Data: with("'|V8'", "1", floats(1))},
 		"nested.npy":   {Data: with("[('a', [('b', '<f8')])]", "1", floats(1))},
-		"weights.npy":  {Data: with("[('a', '<f8'), ('w', '<f8'), ('y', '<f8')]", "2", floats(1, -1, math.NaN(), 2, math.NaN(), math.NaN()))},
-		"pipe.npz":     {Data: []byte("PK\x03\x04 and no more than that")},
+		"weights.npy": {Data: with("[('a', '<f8'), ('w', '<f8'), ('y', '<f8')]", "2",
+			floats(1, -1, math.NaN(), 2, math.NaN(), math.NaN()))},
+		"pipe.npz": {Data: []byte("PK\x03\x04 and no more than that")},
 	}
 	for _, c := range []struct {
 		path  string
 		roles datasets.Roles
 		want  string
 	}{
-		{"cut.npy", datasets.Roles{}, "cut.npy: the file is cut off: 1000 bytes, the array of shape [50 3] and type <f8 takes 1328"},
+		{"cut.npy", datasets.Roles{},
+			"cut.npy: the file is cut off: 1000 bytes, the array of shape [50 3] and type <f8 takes 1328"},
 		{"other.npy", datasets.Roles{}, `other.npy: not an array as numpy writes it: it does not begin with \x93NUMPY`},
 		{"empty.npy", datasets.Roles{}, `empty.npy: not an array as numpy writes it: it does not begin with \x93NUMPY`},
-		{"huge.npy", datasets.Roles{}, "huge.npy: the file is cut off: 79 bytes, the array of shape [1000000000000] and type <f8 takes 8000000000079"},
+		{"huge.npy", datasets.Roles{},
+			"huge.npy: the file is cut off: 79 bytes, the array of shape [1000000000000] and type <f8 takes 8000000000079"},
 		{"wrong.npy", datasets.Roles{}, "wrong.npy: its shape [4611686018427387904 4] is larger than any file"},
-		{"infinite.npy", datasets.Roles{}, "infinite.npy: row 1: column x0: value must be finite; exclude the column with data.drop"},
+		{"infinite.npy", datasets.Roles{},
+			"infinite.npy: row 1: column x0: value must be finite; exclude the column with data.drop"},
 		{"norows.npy", datasets.Roles{}, "norows.npy: no rows"},
-		{"claim.npy", datasets.Roles{}, "claim.npy: column x0: the array has 1000000000 columns and no rows; data.drop leaves the column out"},
-		{"cube.npy", datasets.Roles{}, "cube.npy: column x0: array must have one or two axes, got 3; data.drop leaves the column out"},
-		{"void.npy", datasets.Roles{}, "void.npy: column x0 must have numbers, Booleans, strings or times, got type |V8; data.drop leaves the column out"},
-		{"nested.npy", datasets.Roles{}, `nested.npy: field "a" is itself an array or a structure; write it as columns of its own`},
-		{"weights.npy", datasets.Roles{Weight: "w", Target: []string{"y"}}, "weights.npy: row 0: column w: weight must be a number ≥ 0, got -1 (and 1 more in this column)\n" +
-			"weights.npy: row 0: column y: the target is missing; set missing_target: drop to skip such rows (and 1 more in this column)"},
+		{"claim.npy", datasets.Roles{},
+			"claim.npy: column x0: the array has 1000000000 columns and no rows; data.drop leaves the column out"},
+		{"cube.npy", datasets.Roles{},
+			"cube.npy: column x0: array must have one or two axes, got 3; data.drop leaves the column out"},
+		{"void.npy", datasets.Roles{},
+			"void.npy: column x0 must have numbers, Booleans, strings or times, got type |V8; data.drop leaves the column out"},
+		{"nested.npy", datasets.Roles{},
+			`nested.npy: field "a" is itself an array or a structure; write it as columns of its own`},
+		{"weights.npy", datasets.Roles{Weight: "w", Target: []string{"y"}},
+			"weights.npy: row 0: column w: weight must be a number ≥ 0, got -1 (and 1 more in this column)\n" +
+				"weights.npy: row 0: column y: the target is missing; set missing_target: drop to skip such rows (and 1 more in this column)"},
 		{"pipe.npz", datasets.Roles{}, "pipe.npz: the archive is damaged: zip: not a valid zip file"},
-		{"testdata/complex.npy", datasets.Roles{}, "testdata/complex.npy: column x0 must have numbers, Booleans, strings or times, got type <c16; data.drop leaves the column out\n" +
-			"testdata/complex.npy: column x1 must have numbers, Booleans, strings or times, got type <c16; data.drop leaves the column out\n" +
-			"testdata/complex.npy: column x2 must have numbers, Booleans, strings or times, got type <c16; data.drop leaves the column out"},
-		{"testdata/objects.npy", datasets.Roles{}, "testdata/objects.npy: column x0: it has objects of Python, which only Python reads; save it with a type of numbers or texts; data.drop leaves the column out"},
-		{"testdata/stored.npz", datasets.Roles{Target: []string{"y"}}, "testdata/stored.npz: column names: array must have 50 rows, got 3; data.drop leaves the column out"},
-		{"testdata/rows.npy", datasets.Roles{Drop: []string{"seen"}}, "testdata/rows.npy: column sold has times, of type <M8[D]; data.dates takes them apart into numbers, data.drop leaves the column out"},
-		{"testdata/rows.npy", datasets.Roles{Weight: "city", Drop: []string{"sold", "seen"}}, "testdata/rows.npy: column city must have numeric weights, got type <U8"},
-		{"testdata/rows.npy", datasets.Roles{Group: "city", Drop: []string{"sold", "seen"}}, "testdata/rows.npy: row 0: column city: the group is missing (and 82 more in this column)"},
-		{"testdata/rows.npy", datasets.Roles{Kinds: map[string]datasets.Kind{"letter": datasets.Numeric}, Drop: []string{"sold", "seen"}}, `testdata/rows.npy: row 0: column letter: "a" is not a number`},
+		{"testdata/complex.npy", datasets.Roles{},
+			"testdata/complex.npy: column x0 must have numbers, Booleans, strings or times, got type <c16; data.drop leaves the column out\n" +
+				"testdata/complex.npy: column x1 must have numbers, Booleans, strings or times, got type <c16; data.drop leaves the column out\n" +
+				"testdata/complex.npy: column x2 must have numbers, Booleans, strings or times, got type <c16; data.drop leaves the column out"},
+		{"testdata/objects.npy", datasets.Roles{},
+			"testdata/objects.npy: column x0: it has objects of Python, which only Python reads; save it with a type of numbers or texts; data.drop leaves the column out"},
+		{"testdata/stored.npz", datasets.Roles{Target: []string{"y"}},
+			"testdata/stored.npz: column names: array must have 50 rows, got 3; data.drop leaves the column out"},
+		{"testdata/rows.npy", datasets.Roles{Drop: []string{"seen"}},
+			"testdata/rows.npy: column sold has times, of type <M8[D]; data.dates takes them apart into numbers, data.drop leaves the column out"},
+		{"testdata/rows.npy", datasets.Roles{Weight: "city", Drop: []string{"sold", "seen"}},
+			"testdata/rows.npy: column city must have numeric weights, got type <U8"},
+		{"testdata/rows.npy", datasets.Roles{Group: "city", Drop: []string{"sold", "seen"}},
+			"testdata/rows.npy: row 0: column city: the group is missing (and 82 more in this column)"},
+		{"testdata/rows.npy", datasets.Roles{Kinds: map[string]datasets.Kind{"letter": datasets.Numeric},
+			Drop: []string{"sold", "seen"}}, `testdata/rows.npy: row 0: column letter: "a" is not a number`},
 		{"testdata/rows.npy", datasets.Roles{Dates: map[string]datasets.Date{"city": {}, "big": {}, "gone": {}}},
 			"testdata/rows.npy: dates: column big must have dates or strings, got type >f8\n" +
 				`testdata/rows.npy: dates: no column "gone"; there are big, single, half, count, small, unsigned, truth, city, letter, sold, seen, id and 2 more`},
-		{"testdata/rows.npy", datasets.Roles{Dates: map[string]datasets.Date{"city": {}}, Drop: []string{"sold", "seen"}}, `testdata/rows.npy: row 2: column city_year: must be a date such as 2024-03-31 or 31.3.2024 (for 31/3/2024 set order: dmy, for 3/31/2024 order: mdy), got "Zürich"`},
+		{"testdata/rows.npy", datasets.Roles{Dates: map[string]datasets.Date{"city": {}}, Drop: []string{"sold", "seen"}},
+			`testdata/rows.npy: row 2: column city_year: must be a date such as 2024-03-31 or 31.3.2024 (for 31/3/2024 set order: dmy, for 3/31/2024 order: mdy), got "Zürich"`},
 	} {
 		o := npy.Options{Roles: c.roles}
 		if !strings.HasPrefix(c.path, "testdata") {
@@ -249,7 +272,8 @@ func TestUnlabeled(t *testing.T) {
 	}
 	schema := src.Schema()
 	other := schema
-	other.Targets = []datasets.Column{{Name: "city", Kind: datasets.Categorical, Categories: []string{"Bern", "Zürich", "東京"}}}
+	other.Targets = []datasets.Column{{Name: "city", Kind: datasets.Categorical,
+		Categories: []string{"Bern", "Zürich", "東京"}}}
 	roles = datasets.Roles{Schema: &other, Target: []string{"city"}, Dates: roles.Dates, IgnoreExtra: true}
 	other.Columns = schema.Columns[:3]
 	_, err = npy.ReadFile(ctx, "testdata/rows.npy", npy.Options{Roles: roles})
@@ -379,7 +403,8 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	sourcetest.Equal(t, got, want)
-	if _, err := npy.Read(ctx, strings.NewReader("a,b"), o); err == nil || !strings.HasPrefix(err.Error(), "input: not a") {
+	if _, err := npy.Read(ctx, strings.NewReader("a,b"), o); err == nil ||
+		!strings.HasPrefix(err.Error(), "input: not a") {
 		t.Errorf("from a string: %v", err)
 	}
 	if _, err := npy.Read(ctx, nil, o); err == nil || err.Error() != "input: there is no reader" {

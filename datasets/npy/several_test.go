@@ -41,23 +41,27 @@ func TestSeveralFiles(t *testing.T) {
 	mixed := mixed
 	mixed.Passthrough = []string{"id", "city"}
 	for name, roles := range map[string]datasets.Roles{
-		"all":      mixed,
-		"positive": {Target: []string{"city"}, Positive: []string{"Bern", "東京"}, DropMissingTarget: true, Drop: []string{"sold", "seen"}, Passthrough: []string{"sold"}, Group: "letter"},
-		"several":  {Target: []string{"big", "half"}, DropMissingTarget: true, Drop: []string{"sold", "seen"}},
+		"all": mixed,
+		"positive": {Target: []string{"city"}, Positive: []string{"Bern", "東京"}, DropMissingTarget: true,
+			Drop: []string{"sold", "seen"}, Passthrough: []string{"sold"}, Group: "letter"},
+		"several": {Target: []string{"big", "half"}, DropMissingTarget: true, Drop: []string{"sold", "seen"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want, err := csv.OpenFiles(ctx, []string{"testdata/rows.csv", "testdata/rows.csv", "testdata/rows.csv"}, csv.Options{Roles: roles})
+			want, err := csv.OpenFiles(ctx, []string{"testdata/rows.csv", "testdata/rows.csv", "testdata/rows.csv"},
+				csv.Options{Roles: roles})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := npy.OpenFiles(ctx, []string{"testdata/rows.npy", "testdata/rows.npy", "testdata/rows.npy"}, npy.Options{Roles: roles})
+			got, err := npy.OpenFiles(ctx, []string{"testdata/rows.npy", "testdata/rows.npy", "testdata/rows.npy"},
+				npy.Options{Roles: roles})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if a, b := got.Schema(), want.Schema(); !reflect.DeepEqual(a, b) {
 				t.Errorf("schema\n%v, want\n%v", a, b)
 			}
-			if a, b := got.(rowsource.FilteredSource).SkippedRows(), want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
+			if a, b := got.(rowsource.FilteredSource).SkippedRows(),
+				want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
 				t.Errorf("rows left out: %v, want %v", a, b)
 			}
 			sourcetest.Equal(t, gather(t, got), gather(t, want))
@@ -77,7 +81,8 @@ func TestSeveralTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := gather(t, src)
-	want := []datasets.Column{{Name: "k", Kind: datasets.Categorical, Categories: []string{"3.5", "4", "red"}}, {Name: "n"}}
+	want := []datasets.Column{{Name: "k", Kind: datasets.Categorical, Categories: []string{"3.5", "4", "red"}},
+		{Name: "n"}}
 	if !reflect.DeepEqual(src.Schema().Columns, want) {
 		t.Errorf("%+v", src.Schema().Columns)
 	}
@@ -89,10 +94,12 @@ func TestSeveralTypes(t *testing.T) {
 	times := fields(t, "times.npy", "[('k', '<M8[s]'), ('n', '<i4')]", 1, int64(0), int32(1))
 	other := fields(t, "other.npy", "[('k', '<f8')]", 1, 3.5)
 	name := filepath.Base
-	if _, err := npy.OpenFiles(ctx, []string{a, times}, npy.Options{}); err == nil || !strings.Contains(err.Error(), "times.npy: column k is of type") {
+	if _, err := npy.OpenFiles(ctx, []string{a, times}, npy.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "times.npy: column k is of type") {
 		t.Error(err)
 	}
-	if _, err := npy.OpenFiles(ctx, []string{a, other}, npy.Options{}); err == nil || !strings.HasSuffix(err.Error(), name(other)+`: missing column "n", which `+a+" has") {
+	if _, err := npy.OpenFiles(ctx, []string{a, other}, npy.Options{}); err == nil ||
+		!strings.HasSuffix(err.Error(), name(other)+`: missing column "n", which `+a+" has") {
 		t.Error(err)
 	}
 	bad := fields(t, "bad.npy", "[('k', '<f8'), ('n', '|S2')]", 2, 3.5, []byte("1\x00"), 4.0, []byte("xy"))

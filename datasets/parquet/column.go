@@ -120,7 +120,8 @@ func (c *column) open(r *pq.Reader) error {
 		return err
 	}
 	if c.chunk, err = r.RowGroup(c.group).Column(c.index); err != nil {
-		return fmt.Errorf("compression must be snappy, zstd, gzip, brotli, lz4 (raw) or none, got %[1]s: %[2]w", chunk.Compression(), err)
+		return fmt.Errorf("compression must be snappy, zstd, gzip, brotli, lz4 (raw) or none, got %[1]s: %[2]w",
+			chunk.Compression(), err)
 	}
 	return nil
 }
@@ -270,7 +271,8 @@ func convert[T ~[]byte](c *column, values []T) (arrow.Array, error) {
 	b := array.NewBinaryBuilder(c.mem, arrow.BinaryTypes.Binary)
 	for _, v := range values {
 		if c.uuid {
-			v = fmt.Appendf(nil, "%x-%x-%x-%x-%x", []byte(v[:4]), []byte(v[4:6]), []byte(v[6:8]), []byte(v[8:10]), []byte(v[10:]))
+			v = fmt.Appendf(nil, "%x-%x-%x-%x-%x", []byte(v[:4]), []byte(v[4:6]), []byte(v[6:8]), []byte(v[8:10]),
+				[]byte(v[10:]))
 		}
 		b.Append(v)
 	}

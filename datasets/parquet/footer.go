@@ -193,7 +193,8 @@ func arrowType(c *schema.Column) arrow.DataType {
 		return arrow.FixedWidthTypes.Time64ns
 	case schema.TimestampLogicalType:
 		t := arrow.TimestampType{Unit: map[schema.TimeUnitType]arrow.TimeUnit{
-			schema.TimeUnitMillis: arrow.Millisecond, schema.TimeUnitMicros: arrow.Microsecond, schema.TimeUnitNanos: arrow.Nanosecond}[l.TimeUnit()]}
+			schema.TimeUnitMillis: arrow.Millisecond, schema.TimeUnitMicros: arrow.Microsecond,
+			schema.TimeUnitNanos: arrow.Nanosecond}[l.TimeUnit()]}
 		if l.IsAdjustedToUTC() {
 			t.TimeZone = "UTC"
 		}
@@ -202,7 +203,8 @@ func arrowType(c *schema.Column) arrow.DataType {
 		return arrow.FixedWidthTypes.Float16
 	case schema.IntLogicalType:
 		if whole && !l.IsSigned() {
-			return map[parquet.Type]arrow.DataType{parquet.Types.Int32: arrow.PrimitiveTypes.Uint32, parquet.Types.Int64: arrow.PrimitiveTypes.Uint64}[physical]
+			return map[parquet.Type]arrow.DataType{parquet.Types.Int32: arrow.PrimitiveTypes.Uint32,
+				parquet.Types.Int64: arrow.PrimitiveTypes.Uint64}[physical]
 		}
 	}
 	switch physical {

@@ -37,7 +37,8 @@ import (
 )
 
 func init() {
-	formats.Register("parquet", func(ctx context.Context, fsys fs.FS, paths []string, roles datasets.Roles) (datasets.Source, error) {
+	formats.Register("parquet", func(ctx context.Context, fsys fs.FS, paths []string,
+		roles datasets.Roles) (datasets.Source, error) {
 		return OpenFiles(ctx, paths, Options{Roles: roles, FS: fsys})
 	})
 }
@@ -141,7 +142,8 @@ func (f *file) Read(_ context.Context, requests []table.ColumnRequest) (table.Cu
 	}
 	c := &cursor{file: f, bytes: b, reader: r}
 	for _, w := range requests {
-		c.columns = append(c.columns, &column{leaf: f.leaves[w.Column], name: f.form.Columns[w.Column].Name, decoder: arrays.Decoder{As: w.As}, group: -1, mem: props.Allocator()})
+		c.columns = append(c.columns, &column{leaf: f.leaves[w.Column], name: f.form.Columns[w.Column].Name,
+			decoder: arrays.Decoder{As: w.As}, group: -1, mem: props.Allocator()})
 	}
 	return c, nil
 }

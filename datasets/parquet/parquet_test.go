@@ -37,7 +37,8 @@ func roles(drop []string) datasets.Roles {
 	for _, name := range drop {
 		delete(dates, name)
 	}
-	return datasets.Roles{Target: []string{"income"}, Weight: "weight", Group: "uint64", Passthrough: []string{"uint64", "unique", "coded", "money", "int64"}, Dates: dates,
+	return datasets.Roles{Target: []string{"income"}, Weight: "weight", Group: "uint64",
+		Passthrough: []string{"uint64", "unique", "coded", "money", "int64"}, Dates: dates,
 		Kinds: map[string]datasets.Kind{"int8": datasets.Categorical}}
 }
 
@@ -45,11 +46,14 @@ func roles(drop []string) datasets.Roles {
 func TestSameAsCSV(t *testing.T) {
 	for name, lacks := range files {
 		for what, roles := range map[string]datasets.Roles{
-			"all":      roles(lacks),
-			"quantity": {Target: []string{"cents"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}, Passthrough: []string{"sold", "int32"}},
-			"several":  {Target: []string{"double", "uint16"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}, Group: "unique"},
-			"positive": {Target: []string{"word"}, Positive: []string{"Bern", "a, b"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}},
-			"classes":  {Target: []string{"int8"}, Task: datasets.Classification, Drop: []string{"sold", "seen", "zoned"}},
+			"all": roles(lacks),
+			"quantity": {Target: []string{"cents"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"},
+				Passthrough: []string{"sold", "int32"}},
+			"several": {Target: []string{"double", "uint16"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"},
+				Group: "unique"},
+			"positive": {Target: []string{"word"}, Positive: []string{"Bern", "a, b"}, DropMissingTarget: true,
+				Drop: []string{"sold", "seen", "zoned"}},
+			"classes": {Target: []string{"int8"}, Task: datasets.Classification, Drop: []string{"sold", "seen", "zoned"}},
 		} {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				of := roles
@@ -72,7 +76,8 @@ func TestSameAsCSV(t *testing.T) {
 				if a, b := got.Schema(), want.Schema(); !reflect.DeepEqual(a, b) {
 					t.Errorf("schema\n%v, want\n%v", a, b)
 				}
-				if a, b := got.(rowsource.FilteredSource).SkippedRows(), want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
+				if a, b := got.(rowsource.FilteredSource).SkippedRows(),
+					want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
 					t.Errorf("rows left out: %v, want %v", a, b)
 				}
 				sourcetest.Equal(t, gather(t, got), gather(t, want))
@@ -122,19 +127,25 @@ func TestErrors(t *testing.T) {
 		{"cut.parquet", datasets.Roles{}, "cut.parquet: the file is cut off: it begins as Parquet does, and does not end so"},
 		{"other.parquet", datasets.Roles{}, "other.parquet: not a file of Parquet: it does not end with PAR1"},
 		{"none.parquet", datasets.Roles{}, "none.parquet: not a file of Parquet: it does not end with PAR1"},
-		{"footer.parquet", datasets.Roles{}, fmt.Sprintf("footer.parquet: damaged: a footer of 2147483647 bytes in a file of %d", len(whole))},
-		{"damaged.parquet", datasets.Roles{Drop: []string{"sold", "seen", "zoned"}}, "damaged.parquet: row group 0: column double: damaged: "},
-		{"testdata/empty.parquet", datasets.Roles{Drop: []string{"sold", "seen", "zoned"}}, "testdata/empty.parquet: no rows"},
-		{"testdata/nested.parquet", datasets.Roles{}, "testdata/nested.parquet: column list must have numbers, Booleans, strings or times, got type list; data.drop leaves the column out\n" +
-			"testdata/nested.parquet: column structure must have numbers, Booleans, strings or times, got type structure; data.drop leaves the column out\n" +
-			"testdata/nested.parquet: column clock must have numbers, Booleans, strings or times, got type time of day; data.drop leaves the column out\n" +
-			"testdata/nested.parquet: column raw must have numbers, Booleans, strings or times, got type fixed-size binary; data.drop leaves the column out"},
+		{"footer.parquet", datasets.Roles{},
+			fmt.Sprintf("footer.parquet: damaged: a footer of 2147483647 bytes in a file of %d", len(whole))},
+		{"damaged.parquet", datasets.Roles{Drop: []string{"sold", "seen", "zoned"}},
+			"damaged.parquet: row group 0: column double: damaged: "},
+		{"testdata/empty.parquet", datasets.Roles{Drop: []string{"sold", "seen", "zoned"}},
+			"testdata/empty.parquet: no rows"},
+		{"testdata/nested.parquet", datasets.Roles{},
+			"testdata/nested.parquet: column list must have numbers, Booleans, strings or times, got type list; data.drop leaves the column out\n" +
+				"testdata/nested.parquet: column structure must have numbers, Booleans, strings or times, got type structure; data.drop leaves the column out\n" +
+				"testdata/nested.parquet: column clock must have numbers, Booleans, strings or times, got type time of day; data.drop leaves the column out\n" +
+				"testdata/nested.parquet: column raw must have numbers, Booleans, strings or times, got type fixed-size binary; data.drop leaves the column out"},
 		{"testdata/brotli.parquet", datasets.Roles{}, ""},
 		{"testdata/nested.parquet", datasets.Roles{Drop: nested, Target: []string{"y"}}, ""},
-		{"testdata/snappy.parquet", datasets.Roles{}, "testdata/snappy.parquet: column sold has times, of type date; data.dates takes them apart into numbers, data.drop leaves the column out\n" +
-			"testdata/snappy.parquet: column seen has times, of type timestamp; data.dates takes them apart into numbers, data.drop leaves the column out\n" +
-			"testdata/snappy.parquet: column zoned has times, of type timestamp; data.dates takes them apart into numbers, data.drop leaves the column out"},
-		{"testdata/snappy.parquet", datasets.Roles{Drop: []string{"sold", "seen", "zoned"}, Target: []string{"double"}}, "testdata/snappy.parquet: row 3: column double: the target is missing; set missing_target: drop to skip such rows (and 24 more in this column)"},
+		{"testdata/snappy.parquet", datasets.Roles{},
+			"testdata/snappy.parquet: column sold has times, of type date; data.dates takes them apart into numbers, data.drop leaves the column out\n" +
+				"testdata/snappy.parquet: column seen has times, of type timestamp; data.dates takes them apart into numbers, data.drop leaves the column out\n" +
+				"testdata/snappy.parquet: column zoned has times, of type timestamp; data.dates takes them apart into numbers, data.drop leaves the column out"},
+		{"testdata/snappy.parquet", datasets.Roles{Drop: []string{"sold", "seen", "zoned"}, Target: []string{"double"}},
+			"testdata/snappy.parquet: row 3: column double: the target is missing; set missing_target: drop to skip such rows (and 24 more in this column)"},
 	} {
 		o := parquet.Options{Roles: c.roles}
 		if !strings.HasPrefix(c.path, "testdata") {
@@ -157,7 +168,8 @@ func TestPushdown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	full, err := parquet.ReadFile(ctx, "testdata/plain.parquet", parquet.Options{Roles: datasets.Roles{Drop: []string{"sold", "seen", "zoned"}}})
+	full, err := parquet.ReadFile(ctx, "testdata/plain.parquet",
+		parquet.Options{Roles: datasets.Roles{Drop: []string{"sold", "seen", "zoned"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +178,8 @@ func TestPushdown(t *testing.T) {
 	for i := 4; i < 5000; i++ { // pages of other columns
 		whole[i] = 0xff
 	}
-	src, err := parquet.Open(ctx, "x.parquet", parquet.Options{FS: fstest.MapFS{"x.parquet": {Data: whole}}, Roles: datasets.Roles{Schema: &schema, IgnoreExtra: true}})
+	src, err := parquet.Open(ctx, "x.parquet", parquet.Options{FS: fstest.MapFS{"x.parquet": {Data: whole}},
+		Roles: datasets.Roles{Schema: &schema, IgnoreExtra: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +247,8 @@ func FuzzOpen(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, whole []byte) {
 		src, err := parquet.Open(ctx, "x", parquet.Options{FS: fstest.MapFS{"x": {Data: whole}}, Roles: datasets.Roles{
-			IgnoreExtra: true, Schema: &datasets.Schema{Columns: []datasets.Column{{Name: "double"}, {Name: "word", Kind: datasets.Categorical}, {Name: "truth"}, {Name: "cents"}, {Name: "half"}}},
+			IgnoreExtra: true, Schema: &datasets.Schema{Columns: []datasets.Column{{Name: "double"},
+				{Name: "word", Kind: datasets.Categorical}, {Name: "truth"}, {Name: "cents"}, {Name: "half"}}},
 		}})
 		if err != nil {
 			return
@@ -269,7 +283,8 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	sourcetest.Equal(t, got, want)
-	if _, err := parquet.Read(ctx, strings.NewReader("a,b"), o); err == nil || !strings.HasPrefix(err.Error(), "input: not a") {
+	if _, err := parquet.Read(ctx, strings.NewReader("a,b"), o); err == nil ||
+		!strings.HasPrefix(err.Error(), "input: not a") {
 		t.Errorf("from a string: %v", err)
 	}
 	if _, err := parquet.Read(ctx, nil, o); err == nil || err.Error() != "input: there is no reader" {
@@ -279,11 +294,14 @@ func TestRead(t *testing.T) {
 
 // A column without a name is called by its number, as in CSV; testdata/nameless.parquet has one behind a.
 func TestColumnWithoutName(t *testing.T) {
-	set, err := parquet.ReadFile(ctx, "testdata/nameless.parquet", parquet.Options{Roles: datasets.Roles{Target: []string{"x1"}}})
+	set, err := parquet.ReadFile(ctx, "testdata/nameless.parquet",
+		parquet.Options{Roles: datasets.Roles{Target: []string{"x1"}}})
 	if err != nil || set.Schema.Targets[0].Name != "x1" || set.Y[2] != 7 {
 		t.Errorf("%v: %v", set.Schema, err)
 	}
-	if _, err := parquet.ReadFile(ctx, "testdata/nameless.parquet", parquet.Options{Roles: datasets.Roles{Target: []string{""}}}); err == nil || !strings.Contains(err.Error(), `no column ""; there are a, x1`) {
+	if _, err := parquet.ReadFile(ctx, "testdata/nameless.parquet",
+		parquet.Options{Roles: datasets.Roles{Target: []string{""}}}); err == nil ||
+		!strings.Contains(err.Error(), `no column ""; there are a, x1`) {
 		t.Error(err)
 	}
 }

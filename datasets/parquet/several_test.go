@@ -14,30 +14,36 @@ import (
 // Rows in several files, each packed in another way, are those of one file that has them all.
 func TestSeveralFiles(t *testing.T) {
 	for what, roles := range map[string]datasets.Roles{
-		"all":      roles(nil),
-		"several":  {Target: []string{"double", "uint16"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}, Group: "unique"},
-		"positive": {Target: []string{"word"}, Positive: []string{"Bern", "a, b"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}},
+		"all": roles(nil),
+		"several": {Target: []string{"double", "uint16"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"},
+			Group: "unique"},
+		"positive": {Target: []string{"word"}, Positive: []string{"Bern", "a, b"}, DropMissingTarget: true,
+			Drop: []string{"sold", "seen", "zoned"}},
 	} {
 		t.Run(what, func(t *testing.T) {
-			got, err := parquet.OpenFiles(ctx, []string{"testdata/plain.parquet", "testdata/zstd.parquet", "testdata/gzip.parquet"}, parquet.Options{Roles: roles})
+			got, err := parquet.OpenFiles(ctx, []string{"testdata/plain.parquet", "testdata/zstd.parquet",
+				"testdata/gzip.parquet"}, parquet.Options{Roles: roles})
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := csv.OpenFiles(ctx, []string{"testdata/rows.csv", "testdata/rows.csv", "testdata/rows.csv"}, csv.Options{Roles: roles})
+			want, err := csv.OpenFiles(ctx, []string{"testdata/rows.csv", "testdata/rows.csv", "testdata/rows.csv"},
+				csv.Options{Roles: roles})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if a, b := got.Schema(), want.Schema(); !reflect.DeepEqual(a, b) {
 				t.Errorf("schema\n%v, want\n%v", a, b)
 			}
-			if a, b := got.(rowsource.FilteredSource).SkippedRows(), want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
+			if a, b := got.(rowsource.FilteredSource).SkippedRows(),
+				want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
 				t.Errorf("rows left out: %v, want %v", a, b)
 			}
 			sourcetest.Equal(t, gather(t, got), gather(t, want))
 			sourcetest.Run(t, got)
 		})
 	}
-	if _, err := parquet.OpenFiles(ctx, []string{"testdata/plain.parquet", "testdata/nested.parquet"}, parquet.Options{}); err == nil {
+	if _, err := parquet.OpenFiles(ctx, []string{"testdata/plain.parquet", "testdata/nested.parquet"},
+		parquet.Options{}); err == nil {
 		t.Error("files of other columns are read as one")
 	}
 }

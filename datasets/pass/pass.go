@@ -78,7 +78,8 @@ func Last(ctx context.Context, name string, spec any, last datasets.Pass) (Sums,
 	case err != nil:
 		return nil, Config{}, err
 	case next != nil:
-		return nil, Config{}, errorf(name, "pass %d is not the last: Next returns the one that has to read the rows again", p.number)
+		return nil, Config{}, errorf(name, "pass %d is not the last: Next returns the one that has to read the rows again",
+			p.number)
 	}
 	return p.sums, p.config, nil
 }
@@ -217,7 +218,9 @@ func (p *Pass) next(ctx context.Context) (Sums, error) {
 		return nil, errorf(p.config.Name, "%w: %d rows, %d columns", datasets.ErrEmpty, p.rows, p.config.Cols)
 	}
 	if p.want > 0 && p.rows != p.want {
-		return nil, errorf(p.config.Name, "pass %d must read the %d rows of the pass before, got %d; to add rows, start again with all rows", p.number+1, p.want, p.rows)
+		return nil, errorf(p.config.Name,
+			"pass %d must read the %d rows of the pass before, got %d; to add rows, start again with all rows", p.number+1,
+			p.want, p.rows)
 	}
 	return p.sums.Next(ctx)
 }
@@ -245,7 +248,8 @@ func (p *Pass) State(s *model.State) {
 	s.Int("before", &p.want)
 	s.Int("rows", &p.rows)
 	s.Int("added", &p.own)
-	s.Require(p.number >= 1 && p.want >= 0 && p.rows >= p.own && p.own >= 0, "numbers of the pass and of its rows are inconsistent")
+	s.Require(p.number >= 1 && p.want >= 0 && p.rows >= p.own && p.own >= 0,
+		"numbers of the pass and of its rows are inconsistent")
 	if s.Err() == nil {
 		p.sums.State(s.Child("sums"))
 	}

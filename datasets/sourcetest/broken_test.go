@@ -80,7 +80,8 @@ func (s tape) Blocks(ctx context.Context, yield func(block datasets.Set) error) 
 		x = s.shared
 	}
 	last := s.set.Rows()
-	if s.breaks == "subset" && *s.passes > 2 || s.breaks == "prefetch" && ctx.Done() != nil { // the last block is forgotten
+	// the last block is forgotten
+	if s.breaks == "subset" && *s.passes > 2 || s.breaks == "prefetch" && ctx.Done() != nil {
 		last -= 10
 	}
 	for lo := 0; lo < last; lo += 10 {

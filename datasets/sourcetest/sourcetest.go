@@ -124,7 +124,8 @@ func testContent(t testing.TB, src datasets.Source, all datasets.Set) {
 		if got[j].Empty != want[j].Empty {
 			t.Errorf("column %s: the survey says empty %v, the blocks %v", name, got[j].Empty, want[j].Empty)
 		}
-		for what, spots := range map[string][2]*datasets.Position{"a missing value": {got[j].Missing, want[j].Missing}, "an unknown category": {got[j].Unknown, want[j].Unknown}} {
+		for what, spots := range map[string][2]*datasets.Position{"a missing value": {got[j].Missing, want[j].Missing},
+			"an unknown category": {got[j].Unknown, want[j].Unknown}} {
 			if (spots[0] == nil) != (spots[1] == nil) || spots[0] != nil && spots[0].Row != spots[1].Row {
 				t.Errorf("column %s: the survey finds %s at %v, the blocks have it at %v", name, what, spots[0], spots[1])
 			}

@@ -31,7 +31,8 @@ type query struct {
 
 // open asks the database for the columns of a query.
 func (s *Snapshot) open(ctx context.Context, of Query, o *Options) (*query, error) {
-	q := &query{Query: of, of: s, form: table.ColumnForm{Name: of.name(), Rows: -1}, seen: map[table.ColumnRequest]uint64{}}
+	q := &query{Query: of, of: s, form: table.ColumnForm{Name: of.name(), Rows: -1},
+		seen: map[table.ColumnRequest]uint64{}}
 	rows, end, err := q.run(ctx)
 	if err != nil {
 		return nil, err
@@ -148,7 +149,8 @@ func (q *query) cursor(ctx context.Context, want []table.ColumnRequest) (*cursor
 	if err != nil {
 		return nil, err
 	}
-	c := &cursor{of: q, ctx: ctx, rows: rows, end: end, cells: make([]cell, len(want)), dest: make([]any, len(q.form.Columns))}
+	c := &cursor{of: q, ctx: ctx, rows: rows, end: end, cells: make([]cell, len(want)),
+		dest: make([]any, len(q.form.Columns))}
 	columns := make([]columnScanner, len(q.form.Columns))
 	for j := range columns {
 		c.dest[j] = &columns[j]

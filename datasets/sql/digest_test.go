@@ -41,8 +41,10 @@ func TestDigest(t *testing.T) {
 					t.Errorf("%s: %s, %v, want %s: %v", query, got, err, want, same)
 				}
 			}
-			one, err := s.Digest(ctx, sql.Query{Text: "select k, w from summed where id = 1"}, sql.Query{Text: "select k, w from summed where id = 2"})
-			if again, err2 := s.Digest(ctx, sql.Query{Text: "select k, w from summed where id = 1"}, sql.Query{Text: "select k, w from summed where id = 2"}); err != nil || err2 != nil || one != again || one == want {
+			one, err := s.Digest(ctx, sql.Query{Text: "select k, w from summed where id = 1"},
+				sql.Query{Text: "select k, w from summed where id = 2"})
+			if again, err2 := s.Digest(ctx, sql.Query{Text: "select k, w from summed where id = 1"},
+				sql.Query{Text: "select k, w from summed where id = 2"}); err != nil || err2 != nil || one != again || one == want {
 				t.Error(one, again, err, err2)
 			}
 			if _, err := s.Digest(ctx, sql.Query{Text: "select none from summed"}); err == nil {

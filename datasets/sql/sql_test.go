@@ -34,10 +34,13 @@ var dialects = map[string]struct {
 	types map[string]string // in the words of the database
 }{
 	"sqlite": {func(t testing.TB) *stdsql.DB {
-		return open(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "rows.db")+"?_pragma=journal_mode(wal)&_pragma=busy_timeout(10000)")
-	}, map[string]string{"float": "REAL", "whole": "INTEGER", "text": "TEXT", "truth": "BOOLEAN", "day": "DATE", "time": "DATETIME", "exact": "NUMERIC(10,2)"}},
+		return open(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "rows.db")+
+			"?_pragma=journal_mode(wal)&_pragma=busy_timeout(10000)")
+	}, map[string]string{"float": "REAL", "whole": "INTEGER", "text": "TEXT", "truth": "BOOLEAN", "day": "DATE",
+		"time": "DATETIME", "exact": "NUMERIC(10,2)"}},
 	"postgres": {func(t testing.TB) *stdsql.DB { return open(t, "pgx", postgrestest.URL(t)) },
-		map[string]string{"float": "double precision", "whole": "bigint", "text": "text", "truth": "boolean", "day": "date", "time": "timestamp", "exact": "numeric(10,2)"}},
+		map[string]string{"float": "double precision", "whole": "bigint", "text": "text", "truth": "boolean", "day": "date",
+			"time": "timestamp", "exact": "numeric(10,2)"}},
 }
 
 func open(t testing.TB, driver, dsn string) *stdsql.DB {
@@ -75,9 +78,12 @@ func fill(t testing.TB, db *stdsql.DB, types map[string]string, n int) (asCSV st
 		built := time.Date(1900+rng.IntN(120), time.Month(1+rng.IntN(12)), 1+rng.IntN(28), 0, 0, 0, 0, time.UTC)
 		seen := built.Add(time.Duration(rng.IntN(1e6)) * time.Minute)
 		city := []string{"Bern", "Genève", "007", "東京", "a, b"}[rng.IntN(5)]
-		row := []any{i, area, fmt.Sprintf("%d.%02d", rng.IntN(1000), rng.IntN(100)), city, rng.IntN(2) == 0, built, seen, float64(1 + rng.IntN(3)), rng.IntN(40), []string{"no", "yes"}[min(i, rng.IntN(2))]}
-		fields := []string{fmt.Sprint(i), fmt.Sprint(area), row[2].(string), `"` + city + `"`, map[bool]string{false: "0", true: "1"}[row[4].(bool)],
-			built.Format(time.DateOnly), seen.Format("2006-01-02T15:04:05"), fmt.Sprint(row[7]), fmt.Sprint(row[8]), row[9].(string)}
+		row := []any{i, area, fmt.Sprintf("%d.%02d", rng.IntN(1000), rng.IntN(100)), city, rng.IntN(2) == 0, built, seen,
+			float64(1 + rng.IntN(3)), rng.IntN(40), []string{"no", "yes"}[min(i, rng.IntN(2))]}
+		fields := []string{fmt.Sprint(i), fmt.Sprint(area), row[2].(string), `"` + city + `"`,
+			map[bool]string{false: "0", true: "1"}[row[4].(bool)],
+			built.Format(time.DateOnly), seen.Format("2006-01-02T15:04:05"), fmt.Sprint(row[7]), fmt.Sprint(row[8]),
+			row[9].(string)}
 		for j := 1; j < 7; j++ {
 			if i > 5 && rng.IntN(9) == 0 {
 				row[j], fields[j] = nil, ""
@@ -114,10 +120,13 @@ func TestSameAsCSV(t *testing.T) {
 			}
 			dates := map[string]datasets.Date{"built": {}, "seen": {Parts: []string{"year", "hour", "weekday"}}}
 			for what, roles := range map[string]datasets.Roles{
-				"all":      {Target: []string{"y"}, Weight: "weight", Group: "street", Dates: dates, Passthrough: []string{"id", "city"}, Drop: []string{"id"}},
-				"positive": {Target: []string{"city"}, Positive: []string{"007", "東京"}, DropMissingTarget: true, Drop: []string{"built", "seen"}},
-				"numbers":  {Target: []string{"area", "price"}, DropMissingTarget: true, Dates: dates},
-				"kinds":    {Target: []string{"y"}, Kinds: map[string]datasets.Kind{"street": datasets.Categorical}, Drop: []string{"built", "seen"}},
+				"all": {Target: []string{"y"}, Weight: "weight", Group: "street", Dates: dates,
+					Passthrough: []string{"id", "city"}, Drop: []string{"id"}},
+				"positive": {Target: []string{"city"}, Positive: []string{"007", "東京"}, DropMissingTarget: true,
+					Drop: []string{"built", "seen"}},
+				"numbers": {Target: []string{"area", "price"}, DropMissingTarget: true, Dates: dates},
+				"kinds": {Target: []string{"y"}, Kinds: map[string]datasets.Kind{"street": datasets.Categorical},
+					Drop: []string{"built", "seen"}},
 			} {
 				o := csv.Options{Roles: roles}
 				o.Kinds = map[string]datasets.Kind{"city": datasets.Categorical}
@@ -136,7 +145,8 @@ func TestSameAsCSV(t *testing.T) {
 					t.Errorf("%s: schema\n%v, want\n%v", what, a, b)
 				}
 				sourcetest.Equal(t, gather(t, got), gather(t, want))
-				if a, b := got.(rowsource.FilteredSource).SkippedRows(), want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
+				if a, b := got.(rowsource.FilteredSource).SkippedRows(),
+					want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
 					t.Errorf("%s: rows left out: %v, want %v", what, a, b)
 				}
 				schema := want.Schema()
@@ -157,7 +167,8 @@ func TestSameAsCSV(t *testing.T) {
 			}
 			defer s.Close()
 			roles := datasets.Roles{Target: []string{"y"}, Drop: []string{"built", "seen"}}
-			parts, err := s.Open(ctx, sql.Options{Roles: roles}, sql.Query{Text: "select * from flats where id < $1 order by id", Args: []any{1234}},
+			parts, err := s.Open(ctx, sql.Options{Roles: roles}, sql.Query{Text: "select * from flats where id < $1 order by id",
+				Args: []any{1234}},
 				sql.Query{Text: "select y, area, price, balcony, city, weight, street, id, built, seen from flats where id >= $1 order by id", Args: []any{1234}})
 			if err != nil {
 				t.Fatal(err)
@@ -180,12 +191,16 @@ func TestTypes(t *testing.T) {
 			do(t, db, "drop table if exists small")
 			do(t, db, "create table small (k "+d.types["whole"]+", flag "+d.types["truth"]+", word "+d.types["text"]+")")
 			do(t, db, "insert into small values (1, true, '10'), (2, false, 'x'), (3, null, ''), (4, true, null)")
-			set, err := sql.Read(ctx, db, "select k*2 as double, k/2.0 as half, word || '!' as loud, word, flag, flag as y from small where k <> 3 order by k", nil, sql.Options{Roles: datasets.Roles{Target: []string{"y"}}})
+			set, err := sql.Read(ctx, db,
+				"select k*2 as double, k/2.0 as half, word || '!' as loud, word, flag, flag as y from small where k <> 3 order by k", nil, sql.Options{Roles: datasets.Roles{Target: []string{"y"}}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := []datasets.Column{{Name: "double"}, {Name: "half"}, {Name: "loud", Kind: datasets.Categorical, Categories: []string{"10!", "x!"}}, {Name: "word", Kind: datasets.Categorical, Categories: []string{"10", "x"}}, {Name: "flag"}}
-			if !reflect.DeepEqual(set.Schema.Columns, want) || !reflect.DeepEqual(set.Schema.Classes(), []string{"false", "true"}) {
+			want := []datasets.Column{{Name: "double"}, {Name: "half"},
+				{Name: "loud", Kind: datasets.Categorical, Categories: []string{"10!", "x!"}},
+				{Name: "word", Kind: datasets.Categorical, Categories: []string{"10", "x"}}, {Name: "flag"}}
+			if !reflect.DeepEqual(set.Schema.Columns, want) || !reflect.DeepEqual(set.Schema.Classes(),
+				[]string{"false", "true"}) {
 				t.Errorf("%+v, classes %q", set.Schema.Columns, set.Schema.Classes())
 			}
 			nan := math.NaN()
@@ -200,7 +215,8 @@ func TestTypes(t *testing.T) {
 				t.Error(set.Y)
 			}
 			// The empty text is a missing value, as it is in a file.
-			if set, err = sql.Read(ctx, db, "select word from small order by k", nil, sql.Options{}); err != nil || !math.IsNaN(set.X.At(2, 0)) || !math.IsNaN(set.X.At(3, 0)) {
+			if set, err = sql.Read(ctx, db, "select word from small order by k", nil, sql.Options{}); err != nil ||
+				!math.IsNaN(set.X.At(2, 0)) || !math.IsNaN(set.X.At(3, 0)) {
 				t.Error(set, err)
 			}
 		})
@@ -220,13 +236,20 @@ func TestFaults(t *testing.T) {
 			}{
 				{"select nope from flats", datasets.Roles{}, "nope"},
 				{"select * from nowhere", datasets.Roles{}, "nowhere"},
-				{"select area, area from flats", datasets.Roles{}, `select area, area from flats: columns 1 and 2 are both called "area"`},
-				{"select area from flats", datasets.Roles{Target: []string{"y"}}, `select area from flats: target: no column "y"; there are area`},
-				{"select area, built from flats", datasets.Roles{}, "select area, built from flats: column built has times, of type DATE; data.dates takes them apart into numbers, data.drop leaves the column out"},
-				{"select area, y from flats where 1 = 0", datasets.Roles{Target: []string{"y"}}, "select area, y from flats where 1 = 0: no rows"},
+				{"select area, area from flats", datasets.Roles{},
+					`select area, area from flats: columns 1 and 2 are both called "area"`},
+				{"select area from flats", datasets.Roles{Target: []string{"y"}},
+					`select area from flats: target: no column "y"; there are area`},
+				{"select area, built from flats", datasets.Roles{},
+					"select area, built from flats: column built has times, of type DATE; data.dates takes them apart into numbers, data.drop leaves the column out"},
+				{"select area, y from flats where 1 = 0", datasets.Roles{Target: []string{"y"}},
+					"select area, y from flats where 1 = 0: no rows"},
 				{"select area, city from flats order by id", datasets.Roles{Target: []string{"city"}}, "row "},
-				{"select area, city, weight - 2 as w from flats where city is not null order by id", datasets.Roles{Target: []string{"city"}, Weight: "w"}, "select area, city, weight - 2 as w from flats where city is …: row 1: column w: weight must be a number ≥ 0, got -1 (and 15 more in this column)"},
-				{"select area, price, city, balcony, street, weight, y, id from flats where nowhere = 1", datasets.Roles{}, "select area, price, city, balcony, street, weight, y, id fro…: "},
+				{"select area, city, weight - 2 as w from flats where city is not null order by id",
+					datasets.Roles{Target: []string{"city"}, Weight: "w"},
+					"select area, city, weight - 2 as w from flats where city is …: row 1: column w: weight must be a number ≥ 0, got -1 (and 15 more in this column)"},
+				{"select area, price, city, balcony, street, weight, y, id from flats where nowhere = 1", datasets.Roles{},
+					"select area, price, city, balcony, street, weight, y, id fro…: "},
 			} {
 				_, err := sql.Read(ctx, db, c.query, nil, sql.Options{Roles: c.o})
 				if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -239,7 +262,8 @@ func TestFaults(t *testing.T) {
 				t.Error(err)
 			}
 			err := canceltest.Check(func(ctx context.Context) (bool, error) {
-				set, err := sql.Read(ctx, db, "select area, y from flats order by id", nil, sql.Options{Roles: datasets.Roles{Target: []string{"y"}}})
+				set, err := sql.Read(ctx, db, "select area, y from flats order by id", nil,
+					sql.Options{Roles: datasets.Roles{Target: []string{"y"}}})
 				return set.Rows() > 0, err
 			})
 			if err != nil {
@@ -250,13 +274,16 @@ func TestFaults(t *testing.T) {
 	db := dialects["sqlite"].open(t)
 	do(t, db, "create table odd (a INTEGER, b BLOB)")
 	do(t, db, "insert into odd values (1, x'00'), (2, x'01'), ('three', x'02')")
-	if _, err := sql.Read(ctx, db, "select a from odd", nil, sql.Options{}); err == nil || err.Error() != `select a from odd: row 2: column a: "three" is not a number` {
+	if _, err := sql.Read(ctx, db, "select a from odd", nil, sql.Options{}); err == nil ||
+		err.Error() != `select a from odd: row 2: column a: "three" is not a number` {
 		t.Error(err)
 	}
-	if _, err := sql.Read(ctx, db, "select * from odd", nil, sql.Options{}); err == nil || err.Error() != `select * from odd: column b must have numbers, Booleans, strings or times, got type BLOB; data.drop leaves the column out` {
+	if _, err := sql.Read(ctx, db, "select * from odd", nil, sql.Options{}); err == nil ||
+		err.Error() != `select * from odd: column b must have numbers, Booleans, strings or times, got type BLOB; data.drop leaves the column out` {
 		t.Error(err)
 	}
-	if set, err := sql.Read(ctx, db, "select * from odd where a < 3", nil, sql.Options{Roles: datasets.Roles{Drop: []string{"b"}}}); err != nil || set.Rows() != 2 {
+	if set, err := sql.Read(ctx, db, "select * from odd where a < 3", nil,
+		sql.Options{Roles: datasets.Roles{Drop: []string{"b"}}}); err != nil || set.Rows() != 2 {
 		t.Error(set, err)
 	}
 }
@@ -305,7 +332,8 @@ func TestChanges(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := datasets.ReadAll(ctx, src); err == nil || !strings.HasPrefix(err.Error(), "flats: the snapshot has ended: ") {
+		if _, err := datasets.ReadAll(ctx, src); err == nil || !strings.HasPrefix(err.Error(),
+			"flats: the snapshot has ended: ") {
 			t.Error(err)
 		}
 		if err := s.Close(); err != nil {
@@ -320,7 +348,8 @@ func BenchmarkRead(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			db := d.open(b)
 			fill(b, db, d.types, 20_000)
-			src, err := sql.Open(ctx, db, "select * from flats order by id", nil, sql.Options{Roles: datasets.Roles{Target: []string{"y"}, Dates: map[string]datasets.Date{"built": {}, "seen": {}}}})
+			src, err := sql.Open(ctx, db, "select * from flats order by id", nil,
+				sql.Options{Roles: datasets.Roles{Target: []string{"y"}, Dates: map[string]datasets.Date{"built": {}, "seen": {}}}})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -52,7 +52,8 @@ func TestReadFromReader(t *testing.T) {
 			if got != want {
 				t.Errorf("from an open file:\n%s\nwanted:\n%s", got, want)
 			}
-			got = shown(svmlight.Read(ctx, iotest.OneByteReader(strings.NewReader(whole)), svmlight.Options{Task: datasets.Classification}))
+			got = shown(svmlight.Read(ctx, iotest.OneByteReader(strings.NewReader(whole)),
+				svmlight.Options{Task: datasets.Classification}))
 			if want = strings.ReplaceAll(want, path, "input"); got != want {
 				t.Errorf("byte by byte:\n%s\nwanted:\n%s", got, want)
 			}
@@ -66,15 +67,19 @@ func TestReadFromReader(t *testing.T) {
 // A reader that fails, that is none, and a context that has ended are errors.
 func TestReadFromBadReader(t *testing.T) {
 	broken := errors.New("broken")
-	if _, err := svmlight.Read(context.Background(), iotest.ErrReader(broken), svmlight.Options{Task: datasets.Classification}); !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "input: ") {
+	if _, err := svmlight.Read(context.Background(), iotest.ErrReader(broken),
+		svmlight.Options{Task: datasets.Classification}); !errors.Is(err, broken) ||
+		!strings.HasPrefix(err.Error(), "input: ") {
 		t.Errorf("a reader that fails: %v", err)
 	}
-	if _, err := svmlight.Read(context.Background(), nil, svmlight.Options{Task: datasets.Classification}); err == nil || err.Error() != "input: there is no reader" {
+	if _, err := svmlight.Read(context.Background(), nil, svmlight.Options{Task: datasets.Classification}); err == nil ||
+		err.Error() != "input: there is no reader" {
 		t.Errorf("no reader: %v", err)
 	}
 	ended, end := context.WithCancel(context.Background())
 	end()
-	if _, err := svmlight.Read(ended, strings.NewReader("1"), svmlight.Options{Task: datasets.Classification}); !errors.Is(err, context.Canceled) {
+	if _, err := svmlight.Read(ended, strings.NewReader("1"),
+		svmlight.Options{Task: datasets.Classification}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that has ended: %v", err)
 	}
 }

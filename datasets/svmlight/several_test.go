@@ -70,15 +70,18 @@ func TestSeveralFilesFaults(t *testing.T) {
 	write(t, "b.svm", "1 1:2\n2 x:4\n")
 	write(t, "grouped.svm", "1 qid:3 1:2\n")
 	write(t, "empty.svm", "")
-	known := &datasets.Schema{Targets: []datasets.Column{{Name: "label", Kind: datasets.Categorical, Categories: []string{"1"}}}}
+	known := &datasets.Schema{Targets: []datasets.Column{{Name: "label", Kind: datasets.Categorical,
+		Categories: []string{"1"}}}}
 	for _, c := range []struct {
 		paths []string
 		o     svmlight.Options
 		want  string
 	}{
 		{[]string{"a.svm", "b.svm"}, svmlight.Options{}, `b.svm:2: "x" is not a column number`},
-		{[]string{"a.svm", "empty.svm", "grouped.svm"}, svmlight.Options{}, "grouped.svm:1: some rows have a qid and others have none"},
-		{[]string{"empty.svm", "a.svm"}, svmlight.Options{Width: 3, Schema: known}, "a.svm:2: class 2 is not among those of the schema: 1"},
+		{[]string{"a.svm", "empty.svm", "grouped.svm"}, svmlight.Options{},
+			"grouped.svm:1: some rows have a qid and others have none"},
+		{[]string{"empty.svm", "a.svm"}, svmlight.Options{Width: 3, Schema: known},
+			"a.svm:2: class 2 is not among those of the schema: 1"},
 		{[]string{"empty.svm", "empty.svm"}, svmlight.Options{}, "empty.svm and 1 more: no rows"},
 		{[]string{"empty.svm"}, svmlight.Options{}, "empty.svm: empty file"},
 		{nil, svmlight.Options{}, "no files are named"},

@@ -253,7 +253,8 @@ func (s *source) class(r *row) (float64, error) {
 		return math.NaN(), nil
 	}
 	if code == datasets.Unknown {
-		return 0, r.fieldError(fmt.Errorf("class %s is not among those of the schema: %s", number(r.label), strings.Join(s.schema.Classes(), ", ")))
+		return 0, r.fieldError(fmt.Errorf("class %s is not among those of the schema: %s", number(r.label),
+			strings.Join(s.schema.Classes(), ", ")))
 	}
 	return code, nil
 }

@@ -31,7 +31,8 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := mat.NewDense(3, 3, []float64{.5, 0, -20, 0, 0, 0, 0, 0, 1})
-	if !mat.Equal(set.X, want) || !slices.Equal(set.Y, []float64{1, -1, 3.5}) || !slices.Equal(set.Groups, []int{7, 7, 9}) {
+	if !mat.Equal(set.X, want) || !slices.Equal(set.Y, []float64{1, -1, 3.5}) ||
+		!slices.Equal(set.Groups, []int{7, 7, 9}) {
 		t.Errorf("read %v %v %v", mat.Formatted(set.X), set.Y, set.Groups)
 	}
 	if nnz := set.X.(*sparse.CSR).NNZ(); nnz != 3 {
@@ -53,7 +54,8 @@ func TestClasses(t *testing.T) {
 		t.Errorf("test rows %v, %d columns, %v", test.Y, test.Cols(), err)
 	}
 	one, err := read(text, svmlight.Options{Positive: []string{"10"}})
-	if err != nil || !slices.Equal(one.Schema.Classes(), []string{"rest", "10"}) || !slices.Equal(one.Y, []float64{1, 0, 0, 1}) {
+	if err != nil || !slices.Equal(one.Schema.Classes(), []string{"rest", "10"}) ||
+		!slices.Equal(one.Y, []float64{1, 0, 0, 1}) {
 		t.Errorf("one against the rest: %q %v %v", one.Schema.Classes(), one.Y, err)
 	}
 }
@@ -65,7 +67,8 @@ func TestA9A(t *testing.T) {
 		rows, nnz int
 		positive  int
 	}{{"a9a.gz", 32561, 451592, 7841}, {"a9a.t.gz", 16281, 225731, 3846}} {
-		set, err := svmlight.ReadFile(context.Background(), golden.Path(t, "data/a9a", c.file), svmlight.Options{Width: 123, Task: datasets.Classification})
+		set, err := svmlight.ReadFile(context.Background(), golden.Path(t, "data/a9a", c.file),
+			svmlight.Options{Width: 123, Task: datasets.Classification})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,8 +77,10 @@ func TestA9A(t *testing.T) {
 		for _, y := range set.Y {
 			positive += int(y)
 		}
-		if _, ok := X.Shared(); !ok || set.Rows() != c.rows || set.Cols() != 123 || X.NNZ() != c.nnz || positive != c.positive {
-			t.Errorf("%s: %d rows, %d columns, %d entries, %d positive, one value: %v", c.file, set.Rows(), set.Cols(), X.NNZ(), positive, ok)
+		if _, ok := X.Shared(); !ok || set.Rows() != c.rows || set.Cols() != 123 || X.NNZ() != c.nnz ||
+			positive != c.positive {
+			t.Errorf("%s: %d rows, %d columns, %d entries, %d positive, one value: %v", c.file, set.Rows(), set.Cols(), X.NNZ(),
+				positive, ok)
 		}
 		roundTrip(t, set)
 	}
@@ -120,19 +125,23 @@ func TestWrite(t *testing.T) {
 	roundTrip(t, set)
 	X.Set(3, 4, math.NaN())
 	set.X = X
-	if err := svmlight.Write(&bytes.Buffer{}, set, svmlight.Options{}); err == nil || err.Error() != "svmlight: row 3, column x4: NaN cannot be written" {
+	if err := svmlight.Write(&bytes.Buffer{}, set, svmlight.Options{}); err == nil ||
+		err.Error() != "svmlight: row 3, column x4: NaN cannot be written" {
 		t.Errorf("error %v for a missing value", err)
 	}
 	set.Weights = make([]float64, 50)
-	if err := svmlight.Write(&bytes.Buffer{}, set, svmlight.Options{}); err == nil || err.Error() != "svmlight: no place for weights or several targets" {
+	if err := svmlight.Write(&bytes.Buffer{}, set, svmlight.Options{}); err == nil ||
+		err.Error() != "svmlight: no place for weights or several targets" {
 		t.Errorf("error %v for weights", err)
 	}
 }
 
 // TestBadInput compares the messages a user sees.
 func TestBadInput(t *testing.T) {
-	schema := &datasets.Schema{Targets: []datasets.Column{{Name: "label", Kind: datasets.Categorical, Categories: []string{"-1", "1"}}}}
-	strs := &datasets.Schema{Targets: []datasets.Column{{Name: "label", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}
+	schema := &datasets.Schema{Targets: []datasets.Column{{Name: "label", Kind: datasets.Categorical,
+		Categories: []string{"-1", "1"}}}}
+	strs := &datasets.Schema{Targets: []datasets.Column{{Name: "label", Kind: datasets.Categorical,
+		Categories: []string{"no", "yes"}}}}
 	for _, c := range []struct {
 		text string
 		o    svmlight.Options
@@ -149,7 +158,8 @@ func TestBadInput(t *testing.T) {
 		{"1 a:2\n", svmlight.Options{}, `f.svm:1: "a" is not a column number`},
 		{"1 -1:2\n", svmlight.Options{}, `f.svm:1: "-1" is not a column number`},
 		{"1 99999999999999999999:2\n", svmlight.Options{}, `f.svm:1: "99999999999999999999" is not a column number`},
-		{"1 0:2\n", svmlight.Options{}, "f.svm:1: column 0, though columns count from 1; set zero_based if they count from 0"},
+		{"1 0:2\n", svmlight.Options{},
+			"f.svm:1: column 0, though columns count from 1; set zero_based if they count from 0"},
 		{"1 1:2 1:3\n", svmlight.Options{}, "f.svm:1: column indices must ascend, got 1 after 1"},
 		{"1 2:2 1:3\n", svmlight.Options{}, "f.svm:1: column indices must ascend, got 1 after 2"},
 		{"1 1:\n", svmlight.Options{}, `f.svm:1: column 1: "" is not a number`},
@@ -162,19 +172,23 @@ func TestBadInput(t *testing.T) {
 		{"1 qid:1 1:1\n1 1:1\n", svmlight.Options{}, "f.svm:2: some rows have a qid and others have none"},
 		{"1 1:1\n1 qid:3 1:1\n", svmlight.Options{}, "f.svm:2: some rows have a qid and others have none"},
 		{"1\x00 1:1\n", svmlight.Options{}, "f.svm:1: NUL byte; is this a text file?"},
-		{"1 1:1\n2 1:1\n", svmlight.Options{Schema: schema, Width: 1}, "f.svm:2: class 2 is not among those of the schema: -1, 1"},
+		{"1 1:1\n2 1:1\n", svmlight.Options{Schema: schema, Width: 1},
+			"f.svm:2: class 2 is not among those of the schema: -1, 1"},
 		{"1 1:1\n", svmlight.Options{Schema: strs, Width: 1}, `f.svm: the schema has class "no", labels are numbers`},
 		{"1 1:1\n", svmlight.Options{Schema: schema}, "f.svm: the schema names no columns; give the width"},
 		{"1 1:1\n", svmlight.Options{Positive: []string{"2"}}, `f.svm: positive: no label "2"`},
-		{"1 1:1\n", svmlight.Options{Positive: []string{"1"}, Task: datasets.Regression}, "f.svm: positive: makes classes of the label, and the task is regression"},
+		{"1 1:1\n", svmlight.Options{Positive: []string{"1"}, Task: datasets.Regression},
+			"f.svm: positive: makes classes of the label, and the task is regression"},
 		{"1 1:1\n", svmlight.Options{Width: -1}, "f.svm: a width and a bound on records are not negative"},
-		{"1 " + strings.Repeat(" ", 1000) + "1:1\n", svmlight.Options{MaxRecord: 100}, "f.svm:1: line too long: more than 100 bytes"},
+		{"1 " + strings.Repeat(" ", 1000) + "1:1\n", svmlight.Options{MaxRecord: 100},
+			"f.svm:1: line too long: more than 100 bytes"},
 	} {
 		if _, err := read(c.text, c.o); err == nil || err.Error() != c.want {
 			t.Errorf("%.40q:\n got %v\nwant %s", c.text, err, c.want)
 		}
 	}
-	if _, err := svmlight.ReadFile(context.Background(), "no/such/file.svm", svmlight.Options{}); err == nil || err.Error() != "open no/such/file.svm: no such file or directory" {
+	if _, err := svmlight.ReadFile(context.Background(), "no/such/file.svm", svmlight.Options{}); err == nil ||
+		err.Error() != "open no/such/file.svm: no such file or directory" {
 		t.Errorf("error %v for a file that is not there", err)
 	}
 }
@@ -197,7 +211,8 @@ func ExampleWrite() {
 
 // FuzzRead holds that a file is either refused or can be written and read again.
 func FuzzRead(f *testing.F) {
-	for _, text := range []string{"1 1:2 3:4\n-1 2:1e-3\n", "# c\n+1 qid:3 1:.5 # x\r\n", "0 0:1\n1 2:3\n", "1,2 1:1\n", "1\n2 5:0\n", "1 1:1e400\n", "\x1f\x8b\x08"} {
+	for _, text := range []string{"1 1:2 3:4\n-1 2:1e-3\n", "# c\n+1 qid:3 1:.5 # x\r\n", "0 0:1\n1 2:3\n", "1,2 1:1\n",
+		"1\n2 5:0\n", "1 1:1e400\n", "\x1f\x8b\x08"} {
 		f.Add([]byte(text), true, false)
 		f.Add([]byte(text), false, true)
 	}
@@ -223,7 +238,8 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			t.Fatalf("wrote %q, then %v", b.String(), err)
 		}
-		if !slices.Equal(again.Y, set.Y) || !slices.Equal(again.Groups, set.Groups) || !sameEntries(again.X.(*sparse.CSR), set.X.(*sparse.CSR)) {
+		if !slices.Equal(again.Y, set.Y) || !slices.Equal(again.Groups, set.Groups) ||
+			!sameEntries(again.X.(*sparse.CSR), set.X.(*sparse.CSR)) {
 			t.Fatalf("wrote %q, which reads differently", b.String())
 		}
 	})
@@ -247,8 +263,10 @@ func rows(m *sparse.CSR) int { n, _ := m.Dims(); return n }
 // With a schema the file is read when its rows are asked for and not before; a label that is no class
 // of the schema is an error, or NaN in rows to predict.
 func TestSchemaNeedsNoLook(t *testing.T) {
-	schema := datasets.Schema{Targets: []datasets.Column{{Name: "label", Kind: datasets.Categorical, Categories: []string{"-1", "1"}}}}
-	files := fstest.MapFS{"rows.svm": {Data: []byte("1 1:2\n0 2:1\n")}, "wrong.svm": {Data: []byte("1 1:2\n1 2:x\n")}, "none.svm": {Data: []byte("# none\n")}}
+	schema := datasets.Schema{Targets: []datasets.Column{{Name: "label", Kind: datasets.Categorical,
+		Categories: []string{"-1", "1"}}}}
+	files := fstest.MapFS{"rows.svm": {Data: []byte("1 1:2\n0 2:1\n")}, "wrong.svm": {Data: []byte("1 1:2\n1 2:x\n")},
+		"none.svm": {Data: []byte("# none\n")}}
 	for _, test := range []struct {
 		file      string
 		unlabeled bool
@@ -259,13 +277,15 @@ func TestSchemaNeedsNoLook(t *testing.T) {
 		{"wrong.svm", true, "", `wrong.svm:2: column 2: "x" is not a number`},
 		{"none.svm", true, "", "none.svm: no rows"},
 	} {
-		src, err := svmlight.Open(context.Background(), test.file, svmlight.Options{Width: 2, Schema: &schema, Unlabeled: test.unlabeled, FS: files})
+		src, err := svmlight.Open(context.Background(), test.file,
+			svmlight.Options{Width: 2, Schema: &schema, Unlabeled: test.unlabeled, FS: files})
 		if err != nil {
 			t.Errorf("%s is read already: %v", test.file, err)
 			continue
 		}
 		set, err := datasets.ReadAll(context.Background(), src)
-		if test.err == "" && (err != nil || fmt.Sprint(set.Y) != test.want) || test.err != "" && (err == nil || err.Error() != test.err) {
+		if test.err == "" && (err != nil || fmt.Sprint(set.Y) != test.want) || test.err != "" &&
+			(err == nil || err.Error() != test.err) {
 			t.Errorf("%s: %v, %v", test.file, set.Y, err)
 		}
 	}

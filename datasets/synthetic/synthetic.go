@@ -123,7 +123,8 @@ const (
 
 // draw calls row for every row of X, which it fills and whose target it returns, and adds noise to
 // the inputs. Noise has a stream of its own, so that other noise leaves the points beneath alone.
-func draw(name string, rows, cols int, noise float64, classes int, seed uint64, row func(x []float64, rng *rand.Rand) float64) (datasets.Set, error) {
+func draw(name string, rows, cols int, noise float64, classes int, seed uint64,
+	row func(x []float64, rng *rand.Rand) float64) (datasets.Set, error) {
 	if rows < 1 {
 		return datasets.Set{}, fmt.Errorf("synthetic: %s: number of rows must be at least 1, got %d", name, rows)
 	}

@@ -5,9 +5,9 @@
 //	model := beamjob.Fit(s, beamjob.Job{Spec: text, File: "gs://rows/adult.yaml", Shards: 64, Store: "gs://jobs/adult", Passes: 10})
 //	err := beamx.Run(ctx, p)
 //
-// It is the verbs of package internal/experiment/shardfit as a graph. A pass over the rows is a stage of one element for each shard,
-// stages that merge [Fan] states into one until one is left, and a stage that finishes; the next pass waits for the
-// name of what that has written:
+// It is the verbs of package internal/experiment/shardfit as a graph. A pass over the rows is a
+// stage of one element for each shard, stages that merge [Fan] states into one until one is left,
+// and a stage that finishes; the next pass waits for the name of what that has written:
 //
 //	shards ─▶ part ─▶ by 16 ─▶ merge ─▶ by 16 ─▶ merge ─▶ finish ─▶ model of the pass ─┐
 //	shards ─▶ part ◀── side input ─────────────────────────────────────────────────────┘
@@ -189,7 +189,10 @@ func (f *mergeFn) ProcessElement(ctx context.Context, group int, next func(*Stat
 		list = append(list, s)
 	}
 	// A runner may hand on what a bundle has made before it was done again.
-	slices.SortFunc(list, func(a, b State) int { return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(list, func(a, b State) int {
+		return cmp.Or(cmp.Compare(a.Index, b.Index),
+			cmp.Compare(a.Name, b.Name))
+	})
 	list = slices.Compact(list)
 	names := sha256.New()
 	for _, s := range list {
@@ -248,7 +251,8 @@ type doneFn struct{ Passes int }
 // ProcessElement returns its name.
 func (f *doneFn) ProcessElement(ctx context.Context, last Round) (string, error) {
 	if !last.Done {
-		return "", fmt.Errorf("beamjob: %w: %d; what is done is in the store, and the job goes on there with more", ErrPasses, f.Passes)
+		return "", fmt.Errorf("beamjob: %w: %d; what is done is in the store, and the job goes on there with more", ErrPasses,
+			f.Passes)
 	}
 	log.Infof(ctx, "bochner: %s is the model, after %d passes", last.From, last.Pass)
 	return last.From, nil

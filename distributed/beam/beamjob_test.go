@@ -40,12 +40,14 @@ func rows(t *testing.T) Job {
 	b.WriteString("a,b,colour,y\n")
 	for range 40_000 {
 		a, z := rng.NormFloat64(), rng.NormFloat64()
-		fmt.Fprintf(&b, "%.6f,%.6f,%s,%.6f\n", a, z, []string{"red", "green", "blue"}[rng.IntN(3)], math.Sin(a*z)+0.1*rng.NormFloat64())
+		fmt.Fprintf(&b, "%.6f,%.6f,%s,%.6f\n", a, z, []string{"red", "green", "blue"}[rng.IntN(3)],
+			math.Sin(a*z)+0.1*rng.NormFloat64())
 	}
 	if err := os.WriteFile(filepath.Join(dir, "rows.csv"), []byte(b.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return Job{Spec: spec, File: filepath.Join(dir, "rows.yaml"), Shards: 20, Store: filepath.Join(dir, "store"), Passes: 6}
+	return Job{Spec: spec, File: filepath.Join(dir, "rows.yaml"), Shards: 20, Store: filepath.Join(dir, "store"),
+		Passes: 6}
 }
 
 // run fits a job on prism and returns the model file.

@@ -69,7 +69,8 @@ func (s Schemes) of(name string) (Store, error) {
 			known = append(known, key+"://")
 		}
 	}
-	return nil, fmt.Errorf("%s: no %s:// here, only %s and %s", Shown(name), scheme, strings.Join(known[:len(known)-1], ", "), known[len(known)-1])
+	return nil, fmt.Errorf("%s: no %s:// here, only %s and %s", Shown(name), scheme,
+		strings.Join(known[:len(known)-1], ", "), known[len(known)-1])
 }
 
 // Read opens a file by the store of its scheme.

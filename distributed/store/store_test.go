@@ -78,10 +78,13 @@ func TestFaults(t *testing.T) {
 		{"folder", "folder: it is a folder", "files: writing folder: it is a folder"},
 		{"gone/", "gone/: no such file or directory", "gone/: it is a folder"},
 		{"file/1.state", "file/1.state: not a directory", "files: writing file/1.state: not a directory"},
-		{"gs://me:secret@bucket/1.state?key=secret", "gs://bucket/1.state: no gs:// here, only paths, file:// and s3://", "gs://bucket/1.state: no gs:// here, only paths, file:// and s3://"},
-		{"file://other/1.state", "file://other/1.state: files are those of this machine: file:///other/1.state", "file://other/1.state: files are those of this machine: file:///other/1.state"},
+		{"gs://me:secret@bucket/1.state?key=secret", "gs://bucket/1.state: no gs:// here, only paths, file:// and s3://",
+			"gs://bucket/1.state: no gs:// here, only paths, file:// and s3://"},
+		{"file://other/1.state", "file://other/1.state: files are those of this machine: file:///other/1.state",
+			"file://other/1.state: files are those of this machine: file:///other/1.state"},
 		{"file:///a%zz", "file:///a%zz: no URL; write % as %25", "file:///a%zz: no URL; write % as %25"},
-		{"file:///a?b", "file:///a: the path ends at the ? or the #; write %3F or %23", "file:///a: the path ends at the ? or the #; write %3F or %23"},
+		{"file:///a?b", "file:///a: the path ends at the ? or the #; write %3F or %23",
+			"file:///a: the path ends at the ? or the #; write %3F or %23"},
 		{"file://", "file://: a file without a name", "file://: a file without a name"},
 	} {
 		if r, err := files.Read(t.Context(), c.name); err == nil || err.Error() != c.read {

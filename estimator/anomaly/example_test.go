@@ -29,7 +29,8 @@ func ExampleOneClass() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	p, err := estimator.Predict(context.Background(), model, mat.NewDense(3, 2, []float64{0, 0, 1, -1, 6, 6}), estimator.Request{})
+	p, err := estimator.Predict(context.Background(), model, mat.NewDense(3, 2, []float64{0, 0, 1, -1, 6, 6}),
+		estimator.Request{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -34,7 +34,8 @@ func TestGolden(t *testing.T) {
 	}
 	f := p.(*FittedOneClass)
 	scale := input.Nu * float64(n)
-	out, err := f.PredictFull(context.Background(), mat.NewDense(len(input.Test), d, slices.Concat(input.Test...)), estimator.Request{})
+	out, err := f.PredictFull(context.Background(), mat.NewDense(len(input.Test), d, slices.Concat(input.Test...)),
+		estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}

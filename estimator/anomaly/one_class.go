@@ -25,14 +25,15 @@ import (
 //
 //	½‖w‖² − ρ + Σ s_i·max(0, ρ − w'z_i) / (Nu·Σ s_i)
 //
-// At most the share Nu of the training rows lies outside, and at least that share outside or on the plane. Behind rff or
-// nystroem it is the one-class SVM of their kernel; rows that are no features of a kernel have no reason to lie to one
-// side of the origin. A decision of scikit-learn's OneClassSVM is Nu·n times w'z − ρ.
+// At most the share Nu of the training rows lies outside, and at least that share outside or on the
+// plane. Behind rff or nystroem it is the one-class SVM of their kernel; rows that are no features
+// of a kernel have no reason to lie to one side of the origin. A decision of scikit-learn's
+// OneClassSVM is Nu·n times w'z − ρ.
 //
-// It solves the dual with the rows in memory, for up to a thousand rows at a time that have most to gain, until the duality
-// gap is at most Tol of ½‖w‖², and warns where MaxIter passes over the rows do not get there. Rows are n×d, dense,
-// in float32 or sparse; a pass costs 2·n·d flops, and the products of the thousand rows up to 2²¹·d. A stream
-// is gathered.
+// It solves the dual with the rows in memory, for up to a thousand rows at a time that have most to
+// gain, until the duality gap is at most Tol of ½‖w‖², and warns where MaxIter passes over the rows
+// do not get there. Rows are n×d, dense, in float32 or sparse; a pass costs 2·n·d flops, and the
+// products of the thousand rows up to 2²¹·d. A stream is gathered.
 //
 // Fit ignores targets. It returns an error for a categorical column, a missing or infinite value, weights that are not
 // numbers ≥ 0 or all 0, and no rows. (Schölkopf, Platt, Shawe-Taylor, Smola & Williamson, Neural Computation 2001.)
@@ -73,7 +74,8 @@ func (OneClass) Cost(shape datasets.Shape) datasets.Cost {
 	const entry = 650 // flops that an entry of the rows takes in all steps, measured
 	working := min(float64(shape.Rows), 1<<10)
 	flops := entry * float64(shape.Rows) * shape.Entries()
-	return datasets.Cost{Flops: flops, Bytes: design.Float64Bytes(5*float64(shape.Rows) + 2*float64(shape.Cols) + working*(working+float64(shape.Cols)))}
+	return datasets.Cost{Flops: flops,
+		Bytes: design.Float64Bytes(5*float64(shape.Rows) + 2*float64(shape.Cols) + working*(working+float64(shape.Cols)))}
 }
 
 // Fit learns the plane; the result is a [*FittedOneClass].
@@ -112,15 +114,19 @@ func (s OneClass) fit(ctx context.Context, data datasets.Set) (*FittedOneClass, 
 		return nil, err
 	}
 	f := &FittedOneClass{weights: p.W, rho: p.Rho,
-		report: estimator.Report{Solver: "dual", Iterations: p.Iterations, Converged: p.Converged, Gap: p.Gap, Objective: p.Objective}}
+		report: estimator.Report{Solver: "dual", Iterations: p.Iterations, Converged: p.Converged, Gap: p.Gap,
+			Objective: p.Objective}}
 	if !kern.AllFinite(append(slices.Clone(p.W), p.Rho)) {
 		return nil, design.NonFiniteError(0, data)
 	}
 	if !p.Converged {
-		f.report.Warnings = append(f.report.Warnings, fmt.Sprintf("the duality gap is still %.2g of the objective after %d passes over the rows; raise max_iter or tol", p.Gap, p.Iterations))
+		f.report.Warnings = append(f.report.Warnings,
+			fmt.Sprintf("the duality gap is still %.2g of the objective after %d passes over the rows; raise max_iter or tol",
+				p.Gap, p.Iterations))
 	}
 	if p.Flat {
-		f.report.Warnings = append(f.report.Warnings, "the origin lies among the rows, so that no plane parts them from it; put rff or nystroem before one_class")
+		f.report.Warnings = append(f.report.Warnings,
+			"the origin lies among the rows, so that no plane parts them from it; put rff or nystroem before one_class")
 	}
 	return f, nil
 }
@@ -170,7 +176,8 @@ func (f *FittedOneClass) Outputs() estimator.Outputs {
 }
 
 // PredictFull returns the anomaly score ρ − w'z of each row of X, and 1 where it is positive, else 0.
-func (f *FittedOneClass) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction, err error) {
+func (f *FittedOneClass) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction,
+	err error) {
 	if out.Anomaly, err = f.scores(ctx, X); err != nil {
 		return out, err
 	}

@@ -37,13 +37,15 @@ import (
 // than Tol. Rows in memory are shuffled in each pass, those of a stream are not: use Batch 0 for
 // sorted streams.
 //
-// X is n×d, dense, in float32 or sparse. A pass costs at most 2·n·d·Clusters flops. For rows in memory a row is
-// compared with all centers only where bounds on its distances leave its center open, which changes no assignment. Memory is that of
-// the centers and of the sample; with Batch 0, rows in memory take 20 bytes more each.
+// X is n×d, dense, in float32 or sparse. A pass costs at most 2·n·d·Clusters flops. For rows in
+// memory a row is compared with all centers only where bounds on its distances leave its center
+// open, which changes no assignment. Memory is that of the centers and of the sample; with Batch 0,
+// rows in memory take 20 bytes more each.
 //
-// Fit ignores targets. It returns an error for a categorical column, a missing or infinite value, a weight that is no
-// number ≥ 0, and less different rows than clusters. (Lloyd 1957; Arthur & Vassilvitskii, SODA 2007, for k-means++; Hamerly,
-// SDM 2010, for the bounds; Sculley, WWW 2010, for minibatches.)
+// Fit ignores targets. It returns an error for a categorical column, a missing or infinite value, a
+// weight that is no number ≥ 0, and less different rows than clusters. (Lloyd 1957; Arthur &
+// Vassilvitskii, SODA 2007, for k-means++; Hamerly, SDM 2010, for the bounds; Sculley, WWW 2010,
+// for minibatches.)
 type KMeans struct {
 	Clusters int
 	Restarts int
@@ -66,7 +68,8 @@ func (s *KMeans) Params(l *param.List) {
 	l.Int(&s.Restarts, "restarts", "starts, of which the best is taken", param.Between(1, 10_000))
 	l.Choice(&s.Init, "init", "how the first centres are chosen among the rows", "kmeans++", "random")
 	l.Int(&s.MaxIter, "max_iter", "maximum number of passes over the rows", param.AtLeast(1))
-	l.Float(&s.Tol, "tol", "squared movement of the centres, relative to the variance of the inputs, at which to stop", param.AtLeast(0))
+	l.Float(&s.Tol, "tol", "squared movement of the centres, relative to the variance of the inputs, at which to stop",
+		param.AtLeast(0))
 	l.Int(&s.Batch, "batch", "rows of a minibatch, 0 for all rows at once", param.AtLeast(0))
 	l.Seed(&s.Seed, "seed", "seed of the first centres and of the minibatches")
 }
@@ -79,8 +82,9 @@ func (KMeans) Requirements() []datasets.Requirement { return numbers }
 
 // Cost estimates a fit to rows of a shape.
 func (s KMeans) Cost(shape datasets.Shape) datasets.Cost {
-	// Passes of each start over the sample and of the best one over all rows, and flops of a row in one, of an entry, and of that
-	// for each center. The first centers take a distance of each row to each of some rows.
+	// Passes of each start over the sample and of the best one over all rows, and flops of a row in
+	// one, of an entry, and of that for each center. The first centers take a distance of each row
+	// to each of some rows.
 	const passes, last, row, entry, center, distance = 32, 10, 1500, 115, 1.5, 16
 	k, n, starts := float64(s.Clusters), float64(shape.Rows), float64(s.Restarts)
 	sample := min(n, float64(kmeans.SampledRows(s.plain(), shape.Cols)))
@@ -88,11 +92,14 @@ func (s KMeans) Cost(shape datasets.Shape) datasets.Cost {
 	read := starts*min(passes, most)*sample + min(last, most)*n
 	iterated := (row + (entry+center*k)*shape.Entries()) * read
 	first := distance * starts * k * (3 + math.Log2(k)) * sample * shape.Entries()
-	return datasets.Cost{Flops: iterated + first, Bytes: design.Float64Bytes(6*k*float64(shape.Cols)+2.5*n) + design.Float64Bytes(3*min(n, float64(sample))*shape.Entries())}
+	return datasets.Cost{Flops: iterated + first,
+		Bytes: design.Float64Bytes(6*k*float64(shape.Cols)+2.5*n) + design.Float64Bytes(3*min(n,
+			float64(sample))*shape.Entries())}
 }
 
 func (s KMeans) plain() kmeans.Spec {
-	return kmeans.Spec{Clusters: s.Clusters, Restarts: s.Restarts, Random: s.Init == "random", MaxIter: s.MaxIter, Tol: s.Tol, Batch: s.Batch, Seed: s.Seed}
+	return kmeans.Spec{Clusters: s.Clusters, Restarts: s.Restarts, Random: s.Init == "random", MaxIter: s.MaxIter,
+		Tol: s.Tol, Batch: s.Batch, Seed: s.Seed}
 }
 
 // Fit finds the centers; the result is a [*FittedKMeans].
@@ -136,7 +143,8 @@ func (s KMeans) Start(ctx context.Context, schema datasets.Schema, cols int) (da
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", kmeansName, err)
 	}
-	return pass.Begin(pass.Config{Name: kmeansName, Spec: s, Schema: schema, Cols: cols}, kmeans.NewSums(s.plain(), cols)), nil
+	return pass.Begin(pass.Config{Name: kmeansName, Spec: s, Schema: schema, Cols: cols}, kmeans.NewSums(s.plain(), cols)),
+		nil
 }
 
 // Finish returns the [*FittedKMeans] of the last pass.

@@ -25,15 +25,19 @@ import (
 //
 //	z_i/√d_i
 //
-// scales their rows to length 1 and divides these by [KMeans]. The n×n graph is never made: a step of the block
-// Krylov method that finds the vectors reads the rows once, twice where there are fewer rows than features, and costs
-// some 4·(Clusters + 4) flops for each entry that is not 0. A new row is brought among the others by the same projection, z'V/σ scaled to length 1; one that shares no
-// feature with the training rows goes to the cluster whose center is shortest. A row of weight 2 is the row twice.
+// scales their rows to length 1 and divides these by [KMeans]. The n×n graph is never made: a step
+// of the block Krylov method that finds the vectors reads the rows once, twice where there are
+// fewer rows than features, and costs some 4·(Clusters + 4) flops for each entry that is not 0. A
+// new row is brought among the others by the same projection, z'V/σ scaled to length 1; one that
+// shares no feature with the training rows goes to the cluster whose center is shortest. A row of
+// weight 2 is the row twice.
 //
-// Features whose products are kernel values near those of a positive kernel will do, those of rff among them where they
-// are many; a row whose degree is not above 0 is an error that names it, and so are a categorical column, a missing or infinite
-// value, and features of less rank than there are clusters. Memory is that of 8 to 40·(Clusters + 4) vectors of
-// min(n, D) numbers, and of n × Clusters and D × (Clusters + 5). Fit ignores targets. (Wu, Chen, Yen, Xu, Xia & Aggarwal, KDD 2018; Ng, Jordan & Weiss, NIPS 2001.)
+// Features whose products are kernel values near those of a positive kernel will do, those of rff
+// among them where they are many; a row whose degree is not above 0 is an error that names it, and
+// so are a categorical column, a missing or infinite value, and features of less rank than there
+// are clusters. Memory is that of 8 to 40·(Clusters + 4) vectors of min(n, D) numbers, and of n ×
+// Clusters and D × (Clusters + 5). Fit ignores targets. (Wu, Chen, Yen, Xu, Xia & Aggarwal, KDD
+// 2018; Ng, Jordan & Weiss, NIPS 2001.)
 type Spectral struct {
 	Clusters int
 	Restarts int
@@ -50,7 +54,8 @@ func NewSpectral() Spectral { return Spectral{Clusters: 8, Restarts: 4, Tol: 1e-
 func (s *Spectral) Params(l *param.List) {
 	l.Int(&s.Clusters, "clusters", "number of clusters", param.Between(1, 1<<20))
 	l.Complexity("clusters", param.MoreUnits)
-	l.Int(&s.Restarts, "restarts", "starts of k-means in the singular vectors, of which the best is taken", param.Between(1, 10_000))
+	l.Int(&s.Restarts, "restarts", "starts of k-means in the singular vectors, of which the best is taken",
+		param.Between(1, 10_000))
 	l.Float(&s.Tol, "tol", "residual of the singular vectors at which to stop", param.Positive)
 	l.Int(&s.MaxIter, "max_iter", "most steps of the method that finds the singular vectors", param.AtLeast(1))
 	l.Seed(&s.Seed, "seed", "seed of the first vectors and of k-means")
@@ -64,15 +69,17 @@ func (Spectral) Requirements() []datasets.Requirement { return numbers }
 
 // Cost estimates a fit to rows of a shape.
 func (s Spectral) Cost(shape datasets.Shape) datasets.Cost {
-	// Flops of an entry for a vector in a step, and how many of these there are. That depends on how far the groups are apart:
-	// rows without groups took twice as many.
+	// Flops of an entry for a vector in a step, and how many of these there are. That depends on
+	// how far the groups are apart: rows without groups took twice as many.
 	const entry, steps = 80, 70
 	n, k := float64(shape.Rows), float64(s.Clusters)
 	flops := entry * steps * n * shape.Entries() * (k + 4)
 	means := s.means()
-	means.MaxIter = 20                                                        // about as many passes as groups that hang together take
+	// about as many passes as groups that hang together take
+	means.MaxIter = 20
 	divided := means.Cost(datasets.Shape{Rows: shape.Rows, Cols: s.Clusters}) // the rows are not counted
-	return datasets.Cost{Flops: flops + divided.Flops, Bytes: design.Float64Bytes(singular.WorkspaceFloats(s.Clusters, shape.Rows, shape.Cols) + 3*n*k)}
+	return datasets.Cost{Flops: flops + divided.Flops, Bytes: design.Float64Bytes(singular.WorkspaceFloats(s.Clusters,
+		shape.Rows, shape.Cols) + 3*n*k)}
 }
 
 // Fit finds the clusters; the result is a [*FittedSpectral].
@@ -80,7 +87,8 @@ func (s Spectral) Fit(ctx context.Context, data datasets.Set) (estimator.Predict
 	return s.wrapped(ctx, func() (*design.Rows, error) { return design.FromSet(data) })
 }
 
-// FitSource is Fit over a stream, which is read once or twice for each step; sparse rows are cached where they are not too many.
+// FitSource is Fit over a stream, which is read once or twice for each step; sparse rows are cached
+// where they are not too many.
 func (s Spectral) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
 	return s.wrapped(ctx, func() (*design.Rows, error) { return design.FromSource(ctx, data) })
 }
@@ -111,7 +119,8 @@ func (s Spectral) fit(ctx context.Context, open func() (*design.Rows, error)) (*
 	if err := s.divide(ctx, f, r); err != nil {
 		return nil, err
 	}
-	f.report = estimator.Report{Solver: "block-krylov", Iterations: v.Iterations, Converged: v.Converged, Gradient: v.Residual, Objective: f.m.Inertia}
+	f.report = estimator.Report{Solver: "block-krylov", Iterations: v.Iterations, Converged: v.Converged,
+		Gradient: v.Residual, Objective: f.m.Inertia}
 	if !v.Converged {
 		f.report.Warnings = []string{fmt.Sprintf("the residual of the singular vectors is still %.2g after %d steps; raise max_iter or tol", v.Residual, v.Iterations)}
 	}
@@ -248,6 +257,7 @@ func (f *FittedSpectral) State(s *model.State) {
 		s.Fail("there is no projection")
 		return
 	}
-	s.Require(f.m.Cols == f.width() && f.m.Clusters == f.width() && len(f.values) == f.width(), "the centres do not fit the projection")
+	s.Require(f.m.Cols == f.width() && f.m.Clusters == f.width() && len(f.values) == f.width(),
+		"the centres do not fit the projection")
 	s.Require(kern.AllFinite(design.DenseData(f.project)), "the projection is not of finite numbers")
 }

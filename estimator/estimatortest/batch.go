@@ -62,7 +62,8 @@ func compareBatch(fitter batchFitter, data datasets.Set, tolerance float64) erro
 		return fmt.Errorf("some of it: %w", err)
 	}
 	for at, out := range part {
-		if !slices.Equal(out.Values, whole[at].Values) || !equalMatrices(out.Scores, whole[at].Scores) || !equalMatrices(out.Targets, whole[at].Targets) {
+		if !slices.Equal(out.Values, whole[at].Values) || !equalMatrices(out.Scores, whole[at].Scores) ||
+			!equalMatrices(out.Targets, whole[at].Targets) {
 			return fmt.Errorf("candidate %d on fold %d is another where others are not wanted", at[0], at[1])
 		}
 	}
@@ -150,7 +151,8 @@ func (s *suite) leaveOneOut(t testing.TB) {
 		t.Skip("fits no batches")
 	}
 	data := s.sample(3, 24)
-	if _, err := fitter.PlanBatch(share.Batch{Shape: data.Shape(), LeaveOneOut: true, Candidates: share.Candidates(s.spec)}); err != nil {
+	if _, err := fitter.PlanBatch(share.Batch{Shape: data.Shape(), LeaveOneOut: true,
+		Candidates: share.Candidates(s.spec)}); err != nil {
 		t.Skip("leaves none out: ", err)
 	}
 	if err := compareLeaveOneOut(fitter, data, s.Tolerance); err != nil {
@@ -164,8 +166,9 @@ func compareLeaveOneOut(fitter batchFitter, data datasets.Set, tolerance float64
 	for i := range all {
 		all[i] = i
 	}
-	got, err := collectOutcomes(fitter, share.Batch{Data: data, Shape: data.Shape(), LeaveOneOut: true, Candidates: share.Candidates(fitter),
-		Folds: []datasets.Fold{{Train: all, Test: all}}})
+	got, err := collectOutcomes(fitter, share.Batch{Data: data, Shape: data.Shape(), LeaveOneOut: true,
+		Candidates: share.Candidates(fitter),
+		Folds:      []datasets.Fold{{Train: all, Test: all}}})
 	if err != nil {
 		return err
 	}
@@ -218,7 +221,8 @@ func collectOutcomes(fitter batchFitter, b share.Batch) (map[[2]int]share.Outcom
 }
 
 // compareFit returns how an outcome differs from a separate fit to the fold.
-func compareFit(spec estimator.Estimator, data datasets.Set, fold datasets.Fold, out share.Outcome, tolerance float64) error {
+func compareFit(spec estimator.Estimator, data datasets.Set, fold datasets.Fold, out share.Outcome,
+	tolerance float64) error {
 	lone, failed := spec.Fit(context.Background(), data.Select(fold.Train))
 	if failed != nil || out.Err != nil {
 		if failed != nil && out.Err != nil {

@@ -89,7 +89,8 @@ func TestBatchLaw(t *testing.T) {
 			t.Errorf("%q: %v, want %q", problem, err, want)
 		}
 	}
-	if err := compareBatch(shifty{}, data, 1); err == nil || !strings.Contains(err.Error(), "is another where others are not wanted") {
+	if err := compareBatch(shifty{}, data, 1); err == nil || !strings.Contains(err.Error(),
+		"is another where others are not wanted") {
 		t.Errorf("outcomes that depend on others: %v", err)
 	}
 }
@@ -116,11 +117,13 @@ func (s shifty) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 // candidates on related maps.
 func TestOtherBatchLaws(t *testing.T) {
 	data := (&suite{}).sample(1, 24)
-	if err := compareLeaveOneOut(mean{}, data, 1e-9); err == nil || !strings.Contains(err.Error(), "without row 0: prediction 0 is 0") {
+	if err := compareLeaveOneOut(mean{}, data, 1e-9); err == nil ||
+		!strings.Contains(err.Error(), "without row 0: prediction 0 is 0") {
 		t.Errorf("zeros: %v", err)
 	}
 	b := share.Batch{Data: data, Maps: twoMaps(5), Candidates: []share.Candidate{{Estimator: mean{}, Width: 5, Scale: 1}}}
-	if err := unlikeMapped(mean{}, b, 1e-9); err == nil || !strings.Contains(err.Error(), "no outcome of candidate 0 on fold 1") {
+	if err := unlikeMapped(mean{}, b, 1e-9); err == nil || !strings.Contains(err.Error(),
+		"no outcome of candidate 0 on fold 1") {
 		t.Errorf("one of many: %v", err)
 	}
 	b.FitOne = nil

@@ -65,7 +65,8 @@ func (h halvesScored) Outputs() estimator.Outputs {
 	return estimator.Outputs{Has: estimator.Values | estimator.AnomalyScores}
 }
 
-func (h halvesScored) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction, err error) {
+func (h halvesScored) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction,
+	err error) {
 	out.Values, err = h.Predict(ctx, X)
 	out.Anomaly = make([]float64, len(out.Values))
 	for i := range out.Anomaly {
@@ -78,7 +79,8 @@ func (h halvesScored) PredictFull(ctx context.Context, X mat.Matrix, _ estimator
 
 // The laws of models without targets pass what keeps them and fail what breaks them.
 func TestLawsWithoutTargets(t *testing.T) {
-	names := []string{"a model without targets looks at none", "clusters are numbered, anomalies flagged", "the scale of all inputs does not matter to a model without targets"}
+	names := []string{"a model without targets looks at none", "clusters are numbered, anomalies flagged",
+		"the scale of all inputs does not matter to a model without targets"}
 	for _, task := range []datasets.Task{datasets.Clustering, datasets.Anomaly} {
 		for _, name := range names {
 			l := laws[slices.IndexFunc(laws, func(l law) bool { return l.name == name })]

@@ -338,7 +338,8 @@ func (s clipped) Fit(ctx context.Context, data datasets.Set) (estimator.Predicto
 	return s.Ridge.Fit(ctx, data)
 }
 
-func (p *bentFit) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (out estimator.Prediction, err error) {
+func (p *bentFit) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (out estimator.Prediction,
+	err error) {
 	if out.Scores, err = p.scores(ctx, X); err == nil {
 		out.Values, err = p.Predict(ctx, X)
 	}
@@ -382,7 +383,8 @@ func (p sureFit) Outputs() estimator.Outputs {
 	return estimator.Outputs{Has: estimator.Values | estimator.Intervals}
 }
 
-func (p sureFit) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (out estimator.Prediction, err error) {
+func (p sureFit) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (out estimator.Prediction,
+	err error) {
 	out.Values, err = p.Predict(ctx, X)
 	level := want.Level
 	if p.turned {
@@ -419,7 +421,8 @@ func (p crowdedFit) Outputs() estimator.Outputs {
 	return out
 }
 
-func (p crowdedFit) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
+func (p crowdedFit) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction,
+	error) {
 	out, err := p.FullPredictor.PredictFull(ctx, X, want)
 	n, _ := X.Dims()
 	classes := len(p.Outputs().Classes)
@@ -471,7 +474,8 @@ func (p vagueFit) ExportModel(g *graph.Graph, rows graph.Value) (graph.Predictio
 }
 
 func TestLawOfExportingFindsEachFault(t *testing.T) {
-	law := laws[slices.IndexFunc(laws, func(l law) bool { return l.name == "a model that exports computes what it exports" })]
+	law := laws[slices.IndexFunc(laws,
+		func(l law) bool { return l.name == "a model that exports computes what it exports" })]
 	for _, way := range []string{"off", "more", "nothing", "refusal", "fault"} {
 		if n := holds(law, vague{estimator.NewRidge(), way}, Options{}); !n.failed {
 			t.Errorf("%s: a model that breaks the law passes", way)
@@ -495,10 +499,13 @@ func TestLawsFindMore(t *testing.T) {
 		bad  estimator.Estimator
 		o    Options
 	}{
-		{"moving the inputs or targets moves the predictions", estimator.NewRidge(), clipped{estimator.NewRidge()}, Options{}},
-		{"bad data are refused by name", estimator.NewRidgeClassifier(), hasty{estimator.NewRidgeClassifier()}, Options{Classes: 2}},
+		{"moving the inputs or targets moves the predictions", estimator.NewRidge(), clipped{estimator.NewRidge()},
+			Options{}},
+		{"bad data are refused by name", estimator.NewRidgeClassifier(), hasty{estimator.NewRidgeClassifier()},
+			Options{Classes: 2}},
 		{"a higher level holds more", sure{Ridge: estimator.NewRidge()}, sure{estimator.NewRidge(), true}, Options{}},
-		{"a higher level holds more", crowded{RidgeClassifier: estimator.NewRidgeClassifier()}, crowded{estimator.NewRidgeClassifier(), true}, Options{Classes: 3}},
+		{"a higher level holds more", crowded{RidgeClassifier: estimator.NewRidgeClassifier()},
+			crowded{estimator.NewRidgeClassifier(), true}, Options{Classes: 3}},
 	} {
 		i := slices.IndexFunc(laws, func(l law) bool { return l.name == c.law })
 		if n := holds(laws[i], c.good, c.o); n.failed || n.skipped {

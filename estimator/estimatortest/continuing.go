@@ -75,7 +75,8 @@ func (s *suite) refusesToContinue(t testing.TB, c estimator.IncrementalEstimator
 	try("more columns", wide, "5", "6")
 	if s.Classes > 0 {
 		levels := []string{"stranger"}
-		other.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: append(levels, s.data.Schema.Classes()[1:]...)}}
+		other.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical,
+			Categories: append(levels, s.data.Schema.Classes()[1:]...)}}
 		try("other classes", other)
 	}
 	ended, cancel := context.WithCancel(context.Background())

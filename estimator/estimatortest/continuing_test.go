@@ -16,7 +16,8 @@ type swayed struct {
 	breaks string
 }
 
-func (s swayed) PartialFit(ctx context.Context, previous estimator.Predictor, data datasets.Source) (estimator.Predictor, error) {
+func (s swayed) PartialFit(ctx context.Context, previous estimator.Predictor,
+	data datasets.Source) (estimator.Predictor, error) {
 	switch s.breaks {
 	case "it learns nothing":
 		return previous, ctx.Err()
@@ -48,7 +49,8 @@ func TestLawsOfLearningOnFindWhatBreaksThem(t *testing.T) {
 	of := func(name string) law {
 		return laws[slices.IndexFunc(laws, func(l law) bool { return l.name == name })]
 	}
-	on, damaged := of("learning on makes another model, from a file too"), of("a damaged model is refused, or learns on without a panic")
+	on, damaged := of("learning on makes another model, from a file too"),
+		of("a damaged model is refused, or learns on without a panic")
 	for _, l := range []law{on, damaged} {
 		if n := holds(l, spec, o); n.failed || n.skipped {
 			t.Errorf("%s: a model that keeps the law fails or is skipped", l.name)
@@ -57,7 +59,8 @@ func TestLawsOfLearningOnFindWhatBreaksThem(t *testing.T) {
 			t.Errorf("%s: asked of a model that does not learn on", l.name)
 		}
 	}
-	for breaks, l := range map[string]law{"it learns nothing": on, "it forgets": on, "it cannot be stopped": on, "it changes the model before": on, "it panics": damaged} {
+	for breaks, l := range map[string]law{"it learns nothing": on, "it forgets": on, "it cannot be stopped": on,
+		"it changes the model before": on, "it panics": damaged} {
 		if n := holds(l, swayed{spec, breaks}, o); !n.failed {
 			t.Errorf("%s: passes", breaks)
 		}

@@ -234,7 +234,8 @@ func numbersOf(all estimator.Prediction) (out []float64) {
 		out = append(out, all.Values...)
 	}
 	out = append(append(out, all.Lower...), all.Upper...)
-	for _, m := range []*mat.Dense{all.Scores, all.Probabilities, all.Targets, all.LowerTargets, all.UpperTargets, all.Sets} {
+	for _, m := range []*mat.Dense{all.Scores, all.Probabilities, all.Targets, all.LowerTargets, all.UpperTargets,
+		all.Sets} {
 		out = append(out, all.Anomaly...)
 		if m != nil {
 			out = append(out, m.RawMatrix().Data...)

@@ -31,7 +31,8 @@ func (s *suite) exports(t testing.TB) {
 	pred, err := estimator.Export(g, p, g.Input())
 	if err != nil {
 		var errs graph.StepErrors
-		if s.Unexported != "" && errors.As(graph.Join(err), &errs) && slices.ContainsFunc(errs, func(f graph.StepError) bool { return f.Err.Error() == s.Unexported }) {
+		if s.Unexported != "" && errors.As(graph.Join(err), &errs) &&
+			slices.ContainsFunc(errs, func(f graph.StepError) bool { return f.Err.Error() == s.Unexported }) {
 			return
 		}
 		t.Fatalf("it cannot be exported: %v", err)
@@ -67,7 +68,8 @@ type exported struct {
 }
 
 // sameExport compares all that a prediction has.
-func (s *suite) sameExport(t testing.TB, g *graph.Graph, pred graph.Prediction, want estimator.Prediction, rows *mat.Dense) {
+func (s *suite) sameExport(t testing.TB, g *graph.Graph, pred graph.Prediction, want estimator.Prediction,
+	rows *mat.Dense) {
 	n, _ := rows.Dims()
 	column := func(list []float64) *mat.Dense {
 		if list == nil {
@@ -82,9 +84,11 @@ func (s *suite) sameExport(t testing.TB, g *graph.Graph, pred graph.Prediction, 
 		return column(first)
 	}
 	all := []exported{
-		{"values", pred.Values, column(want.Values)}, {"scores", pred.Scores, want.Scores}, {"probabilities", pred.Probabilities, want.Probabilities},
+		{"values", pred.Values, column(want.Values)}, {"scores", pred.Scores, want.Scores},
+		{"probabilities", pred.Probabilities, want.Probabilities},
 		{"std", pred.Std, several(want.StdTargets, want.Std)}, {"lower", pred.Lower, several(want.LowerTargets, want.Lower)},
-		{"upper", pred.Upper, several(want.UpperTargets, want.Upper)}, {"sets", pred.Sets, want.Sets}, {"anomaly scores", pred.Anomaly, column(want.Anomaly)},
+		{"upper", pred.Upper, several(want.UpperTargets, want.Upper)}, {"sets", pred.Sets, want.Sets},
+		{"anomaly scores", pred.Anomaly, column(want.Anomaly)},
 	}
 	if want.Targets != nil && want.Targets.RawMatrix().Cols > 1 {
 		all = append(all, exported{"targets", pred.Targets, want.Targets})

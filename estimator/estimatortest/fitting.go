@@ -92,7 +92,8 @@ func (s *suite) weightZero(t testing.TB) {
 			data.X.(*mat.Dense).Set(i, 1, 1000) // what it holds does not matter
 		}
 	}
-	agree(t, "weight 0", answers(t, s.fit(t, data), s.probe), answers(t, s.fit(t, data.Select(rows)), s.probe), s.Tolerance)
+	agree(t, "weight 0", answers(t, s.fit(t, data), s.probe), answers(t, s.fit(t, data.Select(rows)), s.probe),
+		s.Tolerance)
 }
 
 // rowOrder: rows are a set; their order is an accident.
@@ -134,7 +135,8 @@ func (s *suite) classOrder(t testing.TB) {
 
 func (s *suite) decision(t testing.TB, data datasets.Set) *mat.Dense {
 	t.Helper()
-	out, err := estimator.Predict(context.Background(), s.fit(t, data), s.probe, estimator.Request{Outputs: estimator.Scores})
+	out, err := estimator.Predict(context.Background(), s.fit(t, data), s.probe,
+		estimator.Request{Outputs: estimator.Scores})
 	if err != nil || out.Scores == nil {
 		t.Fatalf("scores of a classification: %v, %v", out.Scores, err)
 	}
@@ -221,7 +223,8 @@ func (s *suite) anyMatrix(t testing.TB) {
 
 	wide := mat.NewDense(s.probe.RawMatrix().Rows, 9, nil)
 	wide.Slice(0, wide.RawMatrix().Rows, 2, 7).(*mat.Dense).Copy(s.probe)
-	agree(t, "part of a wider matrix", answers(t, p, wide.Slice(0, wide.RawMatrix().Rows, 2, 7)), answers(t, p, s.probe), s.Rounding)
+	agree(t, "part of a wider matrix", answers(t, p, wide.Slice(0, wide.RawMatrix().Rows, 2, 7)), answers(t, p, s.probe),
+		s.Rounding)
 }
 
 // stream hands out blocks of uneven size in arrays that it overwrites afterwards, as readers of
@@ -266,7 +269,8 @@ func (s *suite) blocks(t testing.TB) {
 	want := answers(t, s.fit(t, s.weighted()), s.probe)
 	thin := s.weighted()
 	thin.X = sparse.FromDense(thin.X)
-	for name, src := range map[string]datasets.Source{"stream": stream{s.weighted()}, "set": s.weighted().Source(), "sparse stream": stream{thin}} {
+	for name, src := range map[string]datasets.Source{"stream": stream{s.weighted()}, "set": s.weighted().Source(),
+		"sparse stream": stream{thin}} {
 		p, err := e.FitSource(context.Background(), src)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -61,7 +61,8 @@ func (s *suite) strangers(t testing.TB) {
 	X := mat.NewDense(n, d+1, nil)
 	X.Slice(0, n, 0, d).(*mat.Dense).Copy(s.data.X)
 	wider.X = X
-	wider.Schema.Columns = append(append([]datasets.Column(nil), s.data.Schema.Columns...), datasets.Column{Name: "one more"})
+	wider.Schema.Columns = append(append([]datasets.Column(nil), s.data.Schema.Columns...),
+		datasets.Column{Name: "one more"})
 	if err := l.Strangers(s.data, wider); err != nil {
 		t.Error(err)
 	}

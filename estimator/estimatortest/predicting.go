@@ -41,7 +41,8 @@ func (s *suite) oneRow(t testing.TB) {
 			if one.Values[0] != batch.Values[i] || batch.Anomaly != nil && one.Anomaly[0] != batch.Anomaly[i] {
 				t.Fatalf("row %d: %v alone, %v in the batch", i, one.Values[0], batch.Values[i])
 			}
-			for _, pair := range [][2]*mat.Dense{{one.Scores, batch.Scores}, {one.Probabilities, batch.Probabilities}, {one.Targets, batch.Targets}} {
+			for _, pair := range [][2]*mat.Dense{{one.Scores, batch.Scores}, {one.Probabilities, batch.Probabilities},
+				{one.Targets, batch.Targets}} {
 				if pair[0] != nil && !slices.Equal(pair[0].RawRowView(0), pair[1].RawRowView(i)) {
 					t.Fatalf("row %d: %v alone, %v in the batch", i, pair[0].RawRowView(0), pair[1].RawRowView(i))
 				}
@@ -58,7 +59,8 @@ func (s *suite) noRows(t testing.TB) {
 		t.Fatalf("%v, %v", values, err)
 	}
 	if full, ok := p.(estimator.FullPredictor); ok {
-		if out, err := full.PredictFull(context.Background(), &mat.Dense{}, estimator.Request{}); err != nil || len(out.Values) != 0 {
+		if out, err := full.PredictFull(context.Background(), &mat.Dense{}, estimator.Request{}); err != nil ||
+			len(out.Values) != 0 {
 			t.Fatalf("%v, %v", out, err)
 		}
 	}
@@ -118,7 +120,8 @@ func (s *suite) nested(t testing.TB) {
 	var before [][2]float64
 	var within *mat.Dense
 	for _, level := range []float64{0.3, 0.5, 0.8} {
-		all, err := estimator.Predict(context.Background(), p, s.probe, estimator.Request{Outputs: estimator.Intervals | estimator.Sets, Level: level})
+		all, err := estimator.Predict(context.Background(), p, s.probe,
+			estimator.Request{Outputs: estimator.Intervals | estimator.Sets, Level: level})
 		if hasIntervals {
 			lower, upper := all.Lower, all.Upper
 			if err != nil || len(lower) != n || len(upper) != n {
@@ -285,7 +288,8 @@ func unstoppable(spec estimator.Estimator, data datasets.Set, probe mat.Matrix) 
 	})
 	check("estimator.Predict", func(ctx context.Context) (bool, error) {
 		all, err := estimator.Predict(ctx, p, probe, estimator.Request{})
-		return all.Values != nil || all.Scores != nil || all.Targets != nil || all.Probabilities != nil || all.Anomaly != nil, err
+		return all.Values != nil || all.Scores != nil || all.Targets != nil || all.Probabilities != nil || all.Anomaly != nil,
+			err
 	})
 	return out
 }

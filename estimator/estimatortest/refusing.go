@@ -31,12 +31,14 @@ func (s *suite) badData(t testing.TB) {
 			d.X.(*mat.Dense).Set(7, 1, math.NaN())
 			d.X = sparse.FromDense(d.X)
 		}, []string{"row 7", "width", "missing"}},
-		{"no rows", func(d *datasets.Set) { *d = datasets.Set{X: &mat.Dense{}, Schema: d.Schema} }, []string{"nothing to learn from"}},
+		{"no rows", func(d *datasets.Set) { *d = datasets.Set{X: &mat.Dense{}, Schema: d.Schema} },
+			[]string{"nothing to learn from"}},
 		{"no inputs", func(d *datasets.Set) { d.X = nil }, []string{"nothing to learn from"}},
 		{"too few targets", func(d *datasets.Set) { d.Y = d.Y[:80] }, []string{"90", "80"}},
 		{"too few weights", func(d *datasets.Set) { d.Weights = make([]float64, 3) }, []string{"90", "3"}},
 		{"a negative weight", func(d *datasets.Set) { d.Weights = weights(90, -1) }, []string{"row 9", "weight", "-1"}},
-		{"a missing weight", func(d *datasets.Set) { d.Weights = weights(90, math.NaN()) }, []string{"row 9", "weight", "NaN"}},
+		{"a missing weight", func(d *datasets.Set) { d.Weights = weights(90, math.NaN()) },
+			[]string{"row 9", "weight", "NaN"}},
 		{"all weights 0", func(d *datasets.Set) { d.Weights = make([]float64, 90) }, []string{"weight", "0"}},
 	}
 	if s.task == "" {
@@ -72,7 +74,8 @@ func (s *suite) badData(t testing.TB) {
 		_, err := s.spec.Fit(context.Background(), data)
 		mentions(t, c.name, err, c.want...)
 		e, ok := s.spec.(estimator.BlockEstimator)
-		if !ok || data.X == nil || data.Rows() == 0 || len(data.Y) != data.Rows() && data.Y != nil || len(data.Weights) != data.Rows() && data.Weights != nil {
+		if !ok || data.X == nil || data.Rows() == 0 || len(data.Y) != data.Rows() && data.Y != nil ||
+			len(data.Weights) != data.Rows() && data.Weights != nil {
 			continue
 		}
 		_, err = e.FitSource(context.Background(), stream{data})

@@ -24,7 +24,8 @@ func (s *suite) withoutTargets(t testing.TB) {
 func (s *suite) targetless(t testing.TB) {
 	s.withoutTargets(t)
 	want := answers(t, s.fit(t, s.data), s.probe)
-	for name, y := range map[string][]float64{"no targets": nil, "other targets": make([]float64, s.data.Rows()), "missing targets": slices.Repeat([]float64{math.NaN()}, s.data.Rows())} {
+	for name, y := range map[string][]float64{"no targets": nil, "other targets": make([]float64, s.data.Rows()),
+		"missing targets": slices.Repeat([]float64{math.NaN()}, s.data.Rows())} {
 		data := copied(s.data)
 		if data.Y = y; y == nil {
 			data.Schema.Targets = nil
@@ -40,7 +41,8 @@ func (s *suite) targetless(t testing.TB) {
 	}
 }
 
-// numbered: clusters have the numbers from 0 on, each of which some training row has; an anomaly is 1 and has a score above 0.
+// numbered: clusters have the numbers from 0 on, each of which some training row has; an anomaly is
+// 1 and has a score above 0.
 func (s *suite) numbered(t testing.TB) {
 	s.withoutTargets(t)
 	p := s.fit(t, s.data)
@@ -59,7 +61,8 @@ func (s *suite) numbered(t testing.TB) {
 		return
 	}
 	if len(all.Anomaly) != len(all.Values) {
-		t.Fatalf("%d scores of anomalies for %d rows: is the fit an estimator.AnomalyScorer?", len(all.Anomaly), len(all.Values))
+		t.Fatalf("%d scores of anomalies for %d rows: is the fit an estimator.AnomalyScorer?", len(all.Anomaly),
+			len(all.Values))
 	}
 	for i, v := range all.Values {
 		if (v == 1) != (all.Anomaly[i] > 0) {

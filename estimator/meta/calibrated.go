@@ -80,7 +80,8 @@ func (s Calibrated) Fit(ctx context.Context, data datasets.Set) (estimator.Predi
 	if err != nil {
 		return nil, s.named(err)
 	}
-	return &FittedCalibrated{wrapper: wrapper{data.Cols(), fitted}, classes: classes, learned: learned.(calibratedScores).Map}, nil
+	return &FittedCalibrated{wrapper: wrapper{data.Cols(), fitted}, classes: classes,
+		learned: learned.(calibratedScores).Map}, nil
 }
 
 // labelsOf returns class and weight of every row, or what is wrong with them.
@@ -93,7 +94,8 @@ func labelsOf(ctx context.Context, data datasets.Set) (*design.Labels, error) {
 			return nil, fmt.Errorf("the target %s is a number, and probabilities are of classes", c.Name)
 		}
 	}
-	own := datasets.Set{X: mat.NewDense(data.Rows(), 1, nil), Y: data.Y, Targets: data.Targets, Weights: data.Weights, Schema: datasets.Schema{Targets: data.Schema.Targets}}
+	own := datasets.Set{X: mat.NewDense(data.Rows(), 1, nil), Y: data.Y, Targets: data.Targets, Weights: data.Weights,
+		Schema: datasets.Schema{Targets: data.Schema.Targets}}
 	r, err := design.FromSet(own)
 	if err != nil {
 		return nil, err
@@ -112,12 +114,14 @@ type FittedCalibrated struct {
 
 // Outputs returns values, scores and probabilities.
 func (f *FittedCalibrated) Outputs() estimator.Outputs {
-	return estimator.Outputs{Has: estimator.Values | estimator.Scores | estimator.Probabilities, Classes: slices.Clone(f.classes)}
+	return estimator.Outputs{Has: estimator.Values | estimator.Scores | estimator.Probabilities,
+		Classes: slices.Clone(f.classes)}
 }
 
 // PredictFull returns class, scores and probabilities of each row of X. The score is the log odds of the second of two
 // classes, or the probabilities of more.
-func (f *FittedCalibrated) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction, error) {
+func (f *FittedCalibrated) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction,
+	error) {
 	scores, err := estimator.Predict(ctx, f.inner, X, estimator.Request{Outputs: estimator.Scores})
 	if err != nil {
 		return scores, Calibrated{}.named(err)

@@ -51,7 +51,8 @@ func (s Calibrated) learn(_ context.Context, found outOfFold, labels *design.Lab
 	if rows == 0 {
 		return nil, errors.New("no row has a score of a model that has not seen it")
 	}
-	return calibratedScores{calibration.Learn(s.Method, design.DenseData(found.Scores), class, weights, absent), classes}, nil
+	return calibratedScores{calibration.Learn(s.Method, design.DenseData(found.Scores), class, weights, absent), classes},
+		nil
 }
 
 // read returns classes, scores and probabilities.
@@ -67,7 +68,8 @@ func (m calibratedScores) read(pred estimator.Prediction) (estimator.Prediction,
 	if width != calibration.Outputs(classes) {
 		return estimator.Prediction{}, fmt.Errorf("%d scores of %d classes", width, classes)
 	}
-	out := estimator.Prediction{Values: make([]float64, n), Scores: mat.DenseCopyOf(scores), Probabilities: mat.NewDense(n, classes, nil)}
+	out := estimator.Prediction{Values: make([]float64, n), Scores: mat.DenseCopyOf(scores),
+		Probabilities: mat.NewDense(n, classes, nil)}
 	for i := range n {
 		m.Calibrate(out.Probabilities.RawRowView(i), out.Scores.RawRowView(i))
 		out.Values[i] = classOf(out.Scores.RawRowView(i))

@@ -28,7 +28,8 @@ func TestCalibratedObeysTheLaws(t *testing.T) {
 		for _, classes := range []int{2, 3} {
 			for _, folds := range []int{0, 4} {
 				t.Run(method, func(t *testing.T) {
-					estimatortest.Run(t, calibrated(method, folds, estimator.NewRidgeClassifier()), estimatortest.Options{Classes: classes, Folds: true})
+					estimatortest.Run(t, calibrated(method, folds, estimator.NewRidgeClassifier()),
+						estimatortest.Options{Classes: classes, Folds: true})
 				})
 			}
 		}
@@ -85,7 +86,8 @@ func TestCalibratedIsThatOfScikitLearn(t *testing.T) {
 		if c.Method != "isotonic" {
 			tolerance = 2e-4 // where the search of scikit-learn ends
 		}
-		alike(t, fmt.Sprintln(c.Classes, c.Method, c.Weighted), got.RawMatrix().Data, slices.Concat(c.Probabilities...), tolerance)
+		alike(t, fmt.Sprintln(c.Classes, c.Method, c.Weighted), got.RawMatrix().Data, slices.Concat(c.Probabilities...),
+			tolerance)
 	}
 }
 
@@ -104,7 +106,8 @@ func TestCalibratedProbabilitiesAreTrue(t *testing.T) {
 	best := logLoss(predicted(t, estimator.NewLogistic(), train, test.X).Probabilities, test.Y)
 	for _, folds := range []int{0, 5} {
 		for _, method := range []string{"sigmoid", "isotonic", "temperature"} {
-			if got := logLoss(predicted(t, calibrated(method, folds, estimator.NewRidgeClassifier()), train, test.X).Probabilities, test.Y); got > best+0.05 {
+			if got := logLoss(predicted(t, calibrated(method, folds, estimator.NewRidgeClassifier()), train,
+				test.X).Probabilities, test.Y); got > best+0.05 {
 				t.Errorf("%s, %d folds: log loss %v, that of logistic is %v", method, folds, got, best)
 			}
 		}
@@ -136,9 +139,11 @@ func weakClassifier() estimator.RidgeClassifier {
 func TestCalibratedLeavesOneOut(t *testing.T) {
 	data := overlapping(4, 60)
 	probe := overlapping(5, 20).X
-	for _, of := range []estimator.Estimator{estimator.NewRidgeClassifier(), pipeline.Steps(wideFeatures()).Then(estimator.NewRidgeClassifier())} {
+	for _, of := range []estimator.Estimator{estimator.NewRidgeClassifier(),
+		pipeline.Steps(wideFeatures()).Then(estimator.NewRidgeClassifier())} {
 		got := predicted(t, calibrated("sigmoid", 0, of), data, probe).Probabilities.RawMatrix().Data
-		alike(t, "probabilities", got, predicted(t, calibrated("sigmoid", 60, of), data, probe).Probabilities.RawMatrix().Data, 1e-7)
+		alike(t, "probabilities", got, predicted(t, calibrated("sigmoid", 60, of), data,
+			probe).Probabilities.RawMatrix().Data, 1e-7)
 	}
 	// With groups no row may be tested by a model that has seen others of its group.
 	alone := predicted(t, calibrated("sigmoid", 5, estimator.NewRidgeClassifier()), data, probe).Probabilities
@@ -146,9 +151,11 @@ func TestCalibratedLeavesOneOut(t *testing.T) {
 	for i := range data.Groups {
 		data.Groups[i] = i % 7
 	}
-	alike(t, "groups", predicted(t, calibrated("sigmoid", 0, estimator.NewRidgeClassifier()), data, probe).Probabilities.RawMatrix().Data,
+	alike(t, "groups", predicted(t, calibrated("sigmoid", 0, estimator.NewRidgeClassifier()), data,
+		probe).Probabilities.RawMatrix().Data,
 		predicted(t, calibrated("sigmoid", 5, estimator.NewRidgeClassifier()), data, probe).Probabilities.RawMatrix().Data, 0)
-	if mat.Equal(alone, predicted(t, calibrated("sigmoid", 5, estimator.NewRidgeClassifier()), data, probe).Probabilities) {
+	if mat.Equal(alone, predicted(t, calibrated("sigmoid", 5, estimator.NewRidgeClassifier()), data,
+		probe).Probabilities) {
 		t.Error("groups change nothing")
 	}
 }
@@ -185,7 +192,8 @@ func TestCalibratedRefuses(t *testing.T) {
 		{calibrated("sigmoid", 3, nil), overlapping(1, 40), "estimator is missing"},
 		{calibrated("sigmoid", 1, estimator.NewSVM()), overlapping(1, 40), "folds: must be 0, or an integer ≥ 2, got 1"},
 		{calibrated("platt", 3, estimator.NewSVM()), overlapping(1, 40), "method"},
-		{calibrated("sigmoid", 3, target("sqrt", estimator.NewRidge())), overlapping(1, 40), "the target y has classes, and transforms are for numbers"},
+		{calibrated("sigmoid", 3, target("sqrt", estimator.NewRidge())), overlapping(1, 40),
+			"the target y has classes, and transforms are for numbers"},
 		{calibrated("sigmoid", 3, normal{}), overlapping(1, 40), "no scores of classes"},
 		{calibrated("sigmoid", 3, estimator.NewSVM()), numbers, "the target price is a number"},
 		{calibrated("sigmoid", 50, estimator.NewSVM()), overlapping(1, 40), "40 rows are fewer than the 50 folds"},

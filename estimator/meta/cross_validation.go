@@ -55,7 +55,8 @@ func (v crossValidation) split(data datasets.Set, rows []int) ([]datasets.Fold, 
 	case v.classes > 0:
 		dealByClass(part, data.Y, rows, count)
 	default:
-		folds, err := datasets.KFold{Folds: count, Shuffle: v.shuffle, Seed: v.seed}.Split(datasets.Set{X: mat.NewDense(len(rows), 1, nil)})
+		folds, err := datasets.KFold{Folds: count, Shuffle: v.shuffle,
+			Seed: v.seed}.Split(datasets.Set{X: mat.NewDense(len(rows), 1, nil)})
 		if err != nil {
 			return nil, err
 		}

@@ -66,9 +66,11 @@ func NewSeedEnsemble(inner estimator.Estimator, seeds int) Ensemble {
 
 // Params declares how members are combined, and the parameters of the estimator or of the members.
 func (s *Ensemble) Params(l *param.List) {
-	l.Int(&s.Seeds, "seeds", "number of copies of estimator with different random seeds; 0 with members", param.Between(0, 1000))
+	l.Int(&s.Seeds, "seeds", "number of copies of estimator with different random seeds; 0 with members",
+		param.Between(0, 1000))
 	l.Check("seeds", s.checkParts)
-	l.Choice(&s.Weights, "weights", "weights of the members: minimal out-of-fold error, equal, or given", "stacked", "equal", "given")
+	l.Choice(&s.Weights, "weights", "weights of the members: minimal out-of-fold error, equal, or given", "stacked",
+		"equal", "given")
 	l.Floats(&s.Given, "given", "weights in the order of the members, for weights: given", param.AtLeast(0))
 	l.Check("given", s.checkGiven)
 	l.Bool(&s.SumToOne, "sum_to_one", "whether the weights sum to 1")
@@ -244,7 +246,9 @@ func (s Ensemble) fit(ctx context.Context, data datasets.Set) (*FittedEnsemble, 
 	if classes != nil {
 		data = namedClasses(data, classes)
 	}
-	found, _, err := s.crossValidation(len(classes)).predict(ctx, share.Batch{Data: data, Shape: data.Shape(), Candidates: parts.candidates()}, allRows(data), false, make([]int, len(parts)))
+	found, _, err := s.crossValidation(len(classes)).predict(ctx,
+		share.Batch{Data: data, Shape: data.Shape(), Candidates: parts.candidates()}, allRows(data), false,
+		make([]int, len(parts)))
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +286,8 @@ func classesOf(fitted estimator.Predictor) []string { return estimator.OutputsOf
 // out-of-fold predictions of each for the rows of data, a row of which the value is NaN counting for nothing.
 // Nothing is fitted again; of the spec only Weights, Given and SumToOne matter, and the weights that members
 // have are not looked at.
-func (s Ensemble) Combine(ctx context.Context, data datasets.Set, members []FittedMember, predictions []estimator.Prediction) (*FittedEnsemble, error) {
+func (s Ensemble) Combine(ctx context.Context, data datasets.Set, members []FittedMember,
+	predictions []estimator.Prediction) (*FittedEnsemble, error) {
 	switch {
 	case len(members) == 0 || s.Weights == "stacked" && len(members) != len(predictions):
 		return nil, s.named(fmt.Errorf("%d members and predictions of %d", len(members), len(predictions)))

@@ -228,7 +228,8 @@ func (f flatBatch) stackFold(ctx context.Context, fold int) (shared []string, er
 }
 
 // predict is that of all members, by folds or without each row as each ensemble would have it alone.
-func (f flatBatch) predict(ctx context.Context, v crossValidation, fold int) (found []outOfFold, shared []string, err error) {
+func (f flatBatch) predict(ctx context.Context, v crossValidation, fold int) (found []outOfFold, shared []string,
+	err error) {
 	found = make([]outOfFold, len(f.members.Candidates))
 	var ways, sets [2][]int // members of ensembles of which all can, and others; and of which ensemble
 	for e, list := range f.memberIndex {
@@ -260,7 +261,8 @@ func (f flatBatch) predict(ctx context.Context, v crossValidation, fold int) (fo
 }
 
 // stackedOutcome returns the prediction of ensemble e for the test rows of a fold.
-func (f flatBatch) stackedOutcome(ctx context.Context, e int, train datasets.Set, found []outOfFold) (out share.Outcome) {
+func (f flatBatch) stackedOutcome(ctx context.Context, e int, train datasets.Set,
+	found []outOfFold) (out share.Outcome) {
 	spec := f.Candidates[e].Estimator.(Ensemble)
 	mine, last := make([]outOfFold, len(f.memberIndex[e])), make([]estimator.Prediction, len(f.memberIndex[e]))
 	for k, m := range f.memberIndex[e] {

@@ -37,7 +37,8 @@ func (f *FittedEnsemble) look() error {
 	for _, m := range f.members {
 		one := estimator.OutputsOf(m.Predictor)
 		if !slices.Equal(one.Classes, classes) {
-			return fmt.Errorf("members must have the same classes, got %s with %q and %s with %q", first.Name, classes, m.Name, one.Classes)
+			return fmt.Errorf("members must have the same classes, got %s with %q and %s with %q", first.Name, classes, m.Name,
+				one.Classes)
 		}
 		has &= one.Has
 	}
@@ -65,7 +66,8 @@ func (f *FittedEnsemble) Outputs() estimator.Outputs { return f.outputs }
 
 // PredictFull returns the weighted sum of the predictions of the members for each row of X. Members
 // of weight 0 are not evaluated.
-func (f *FittedEnsemble) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction, error) {
+func (f *FittedEnsemble) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction,
+	error) {
 	all, weights := make([]estimator.Prediction, len(f.members)), make([]float64, len(f.members))
 	for k, m := range f.members {
 		if weights[k] = m.Weight; m.Weight == 0 {
@@ -132,7 +134,8 @@ func (f *FittedEnsemble) read(s *model.State, names []string, weights []float64)
 		f.sizes = nil
 	}
 	s.Require(f.cols > 0, "there are no columns")
-	s.Require(len(names) > 0 && len(names) == len(weights) && (f.sizes == nil || len(f.sizes) == len(names)), "there are no members, or other weights")
+	s.Require(len(names) > 0 && len(names) == len(weights) && (f.sizes == nil || len(f.sizes) == len(names)),
+		"there are no members, or other weights")
 	sum := 0.0
 	for _, w := range slices.Concat(weights, f.sizes) {
 		s.Require(w >= 0 && !math.IsInf(w, 0), "a weight is not a number ≥ 0")

@@ -42,8 +42,10 @@ func TestEnsembleObeysTheLaws(t *testing.T) {
 		"three probabilities": {probable, estimatortest.Options{Folds: true, Classes: 3}},
 		"two scores":          {scored, estimatortest.Options{Folds: true, Classes: 2}},
 		"three scores":        {scored, estimatortest.Options{Folds: true, Classes: 3}},
-		"seeds":               {meta.NewSeedEnsemble(fourier(0.1, estimator.NewRidge()), 3), estimatortest.Options{Origin: true, Tolerance: 1e-5}},
-		"pipelines":           {ensemble(fourier(0.1, estimator.NewRidge()), estimator.NewRidge()), estimatortest.Options{Folds: true, Origin: true, Tolerance: 1e-5}},
+		"seeds": {meta.NewSeedEnsemble(fourier(0.1, estimator.NewRidge()), 3),
+			estimatortest.Options{Origin: true, Tolerance: 1e-5}},
+		"pipelines": {ensemble(fourier(0.1, estimator.NewRidge()), estimator.NewRidge()),
+			estimatortest.Options{Folds: true, Origin: true, Tolerance: 1e-5}},
 	} {
 		if exhaustive.Case(name, "leave one out", "three probabilities", "two scores", "seeds") {
 			t.Run(name, func(t *testing.T) { estimatortest.Run(t, c.spec, c.options) })
@@ -111,7 +113,8 @@ func TestStackingFindsTheBestWeights(t *testing.T) {
 				best = min(best, loss(u, v))
 			}
 		}
-		if l := loss(got[0], got[1]); l > best*(1+1e-9) || l < best*0.99 || sumToOne && math.Abs(got[0]+got[1]-1) > 1e-12 || got[0] == 0 || got[1] == 0 {
+		if l := loss(got[0], got[1]); l > best*(1+1e-9) || l < best*0.99 || sumToOne && math.Abs(got[0]+got[1]-1) > 1e-12 ||
+			got[0] == 0 || got[1] == 0 {
 			t.Errorf("weights %v with loss %v, the best on a grid is %v", got, l, best)
 		}
 	}
@@ -176,7 +179,8 @@ func TestSeedsAreCopies(t *testing.T) {
 			mean[i] += v / 3
 		}
 	}
-	alike(t, "mean", predicted(t, meta.NewSeedEnsemble(fourier(0.5, estimator.NewRidge()), 3), data, data.X).Values, mean, 1e-12)
+	alike(t, "mean", predicted(t, meta.NewSeedEnsemble(fourier(0.5, estimator.NewRidge()), 3), data, data.X).Values, mean,
+		1e-12)
 	alike(t, "the first", first, predicted(t, fourier(0.5, estimator.NewRidge()), data, data.X).Values, 0)
 	if len(seen) != 3 {
 		t.Errorf("%d different members of 3", len(seen))
@@ -198,12 +202,13 @@ func TestCombineIsFitWithoutFitting(t *testing.T) {
 	for k, s := range specs {
 		members = append(members, want.Combined()[k])
 		members[k].Weight = 0
-		_, err := s.(share.BatchFitter).FitBatch(context.Background(), share.Batch{Data: data, Shape: data.Shape(), LeaveOneOut: true,
-			Folds: []datasets.Fold{{Train: all, Test: all}}, Candidates: share.Candidates(s),
-			Yield: func(_, _ int, out share.Outcome) error {
-				crossed = append(crossed, estimator.Prediction(out.Prediction))
-				return out.Err
-			}})
+		_, err := s.(share.BatchFitter).FitBatch(context.Background(),
+			share.Batch{Data: data, Shape: data.Shape(), LeaveOneOut: true,
+				Folds: []datasets.Fold{{Train: all, Test: all}}, Candidates: share.Candidates(s),
+				Yield: func(_, _ int, out share.Outcome) error {
+					crossed = append(crossed, estimator.Prediction(out.Prediction))
+					return out.Err
+				}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +223,8 @@ func TestCombineIsFitWithoutFitting(t *testing.T) {
 		t.Error(err)
 	}
 	crossed[0].Values = crossed[0].Values[:50]
-	if _, err := meta.NewEnsemble().Combine(context.Background(), data, members, crossed); err == nil || !strings.Contains(err.Error(), "member 1 predicts 50 rows of 60") {
+	if _, err := meta.NewEnsemble().Combine(context.Background(), data, members, crossed); err == nil ||
+		!strings.Contains(err.Error(), "member 1 predicts 50 rows of 60") {
 		t.Error(err)
 	}
 	equal := meta.NewEnsemble()
@@ -282,8 +288,10 @@ func TestEnsembleRefuses(t *testing.T) {
 		{both, "both estimator and members are set"},
 		{meta.NewSeedEnsemble(ridge, 3), "estimator has no random seed"},
 		{meta.NewSeedEnsemble(fourier(1, ridge), 1), "must be an integer ≥ 2 with estimator, got 1"},
-		{meta.NewEnsemble(meta.Member{Name: "a", Estimator: ridge}, meta.Member{Name: "a", Estimator: ridge}), "two members are called a"},
-		{meta.NewEnsemble(meta.Member{Name: "a.b", Estimator: ridge}), `member 1: name must be letters, digits, _ and -, got "a.b"`},
+		{meta.NewEnsemble(meta.Member{Name: "a", Estimator: ridge}, meta.Member{Name: "a", Estimator: ridge}),
+			"two members are called a"},
+		{meta.NewEnsemble(meta.Member{Name: "a.b", Estimator: ridge}),
+			`member 1: name must be letters, digits, _ and -, got "a.b"`},
 		{ensemble(nil), "member a has no spec"},
 		{ensemble(ridge, target("quantile", nil)), "b: estimator: target: estimator is missing"},
 	} {
@@ -323,7 +331,8 @@ func TestStackingTakesTargetsAlike(t *testing.T) {
 	for i := range 200 {
 		X.SetRow(i, []float64{rng.NormFloat64(), 1000 * rng.NormFloat64()})
 	}
-	data := datasets.Set{X: X, Targets: X, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "small"}, {Name: "large"}}}}
+	data := datasets.Set{X: X, Targets: X, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "small"},
+		{Name: "large"}}}}
 	if w := weightsOf(fittedEnsemble(t, ensemble(of{0}, of{1}), data)); math.Abs(w[0]-0.5) > 0.05 {
 		t.Errorf("weights %v", w)
 	}
@@ -382,7 +391,8 @@ func TestWrappersPassOnWhatWasFittedAlone(t *testing.T) {
 	} {
 		folds, _ := datasets.KFold{Folds: 3}.Split(c.data)
 		pred := share.Outcome{Prediction: share.Prediction{Values: []float64{7}}}
-		_, err := c.spec.FitBatch(context.Background(), share.Batch{Data: c.data, Shape: c.data.Shape(), Folds: folds, Maps: columns{},
+		_, err := c.spec.FitBatch(context.Background(), share.Batch{Data: c.data, Shape: c.data.Shape(), Folds: folds,
+			Maps:       columns{},
 			Candidates: []share.Candidate{{Estimator: c.spec, Width: 2, Scale: 1}},
 			FitOne:     func(context.Context, int, int) share.Outcome { return pred },
 			Yield: func(_, _ int, out share.Outcome) error {
@@ -409,7 +419,8 @@ func TestWrappersRefuseOtherColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	state.Scalars["columns"] = 2.0
-	if err := model.Restore(state, new(meta.FittedTarget)); err == nil || !strings.Contains(err.Error(), "of other columns") {
+	if err := model.Restore(state, new(meta.FittedTarget)); err == nil ||
+		!strings.Contains(err.Error(), "of other columns") {
 		t.Error(err)
 	}
 }
@@ -429,9 +440,14 @@ func TestEnsembleOfGivenWeights(t *testing.T) {
 		what func(p estimator.Prediction) []float64
 		sum  float64 // that is divided by
 	}{
-		"values":        {weakRidge(0.1), weakRidge(300), data, func(p estimator.Prediction) []float64 { return p.Values }, 1},
-		"scores":        {classifier(0.1), classifier(300), classes, func(p estimator.Prediction) []float64 { return mat.Col(nil, 0, p.Scores) }, 1},
-		"probabilities": {logistic(0.1), logistic(100), classes, func(p estimator.Prediction) []float64 { return mat.Col(nil, 1, p.Probabilities) }, 2},
+		"values": {weakRidge(0.1), weakRidge(300), data, func(p estimator.Prediction) []float64 { return p.Values },
+			1},
+		"scores": {classifier(0.1), classifier(300), classes,
+			func(p estimator.Prediction) []float64 { return mat.Col(nil, 0, p.Scores) }, 1},
+		"probabilities": {logistic(0.1), logistic(100), classes, func(p estimator.Prediction) []float64 {
+			return mat.Col(nil,
+				1, p.Probabilities)
+		}, 2},
 	} {
 		spec := ensemble(c.a, c.b)
 		spec.Weights, spec.Given = "given", []float64{0.5, 1.5}
@@ -448,7 +464,8 @@ func TestEnsembleOfGivenWeights(t *testing.T) {
 		for k, f := range folds {
 			train, test := c.data.Select(f.Train), c.data.Select(f.Test)
 			for i, one := range []estimator.Estimator{spec, other} {
-				alike(t, name+" in a search", c.what(estimator.Prediction(out[i][k].Prediction)), c.what(predicted(t, one, train, test.X)), 1e-6)
+				alike(t, name+" in a search", c.what(estimator.Prediction(out[i][k].Prediction)),
+					c.what(predicted(t, one, train, test.X)), 1e-6)
 			}
 		}
 	}
@@ -489,10 +506,13 @@ func TestClassesOfOneRow(t *testing.T) {
 		X.SetRow(i, []float64{float64(i), float64(i * i % 7)})
 		y[i], levels[i] = float64(i), fmt.Sprint("c", i)
 	}
-	data := datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: levels}}}}
-	members := []meta.Member{{Name: "l", Estimator: estimator.NewLogistic()}, {Name: "r", Estimator: estimator.NewRidgeClassifier()}}
+	data := datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "y",
+		Kind: datasets.Categorical, Categories: levels}}}}
+	members := []meta.Member{{Name: "l", Estimator: estimator.NewLogistic()},
+		{Name: "r", Estimator: estimator.NewRidgeClassifier()}}
 	for _, spec := range []estimator.Estimator{meta.NewEnsemble(members...), meta.NewCalibrated(estimator.NewSVM())} {
-		if _, err := spec.Fit(context.Background(), data); err == nil || !strings.Contains(err.Error(), "every class needs 2 rows or more") {
+		if _, err := spec.Fit(context.Background(), data); err == nil ||
+			!strings.Contains(err.Error(), "every class needs 2 rows or more") {
 			t.Errorf("%T: %v", spec, err)
 		}
 	}

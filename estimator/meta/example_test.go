@@ -37,7 +37,8 @@ func ExampleCalibrated() {
 		Y: []float64{0, 0, 0, 1, 1, 1},
 		Schema: datasets.Schema{
 			Columns: []datasets.Column{{Name: "length"}, {Name: "width"}},
-			Targets: []datasets.Column{{Name: "species", Kind: datasets.Categorical, Categories: []string{"versicolor", "virginica"}}},
+			Targets: []datasets.Column{{Name: "species", Kind: datasets.Categorical,
+				Categories: []string{"versicolor", "virginica"}}},
 		},
 	}
 	spec := meta.NewCalibrated(estimator.NewSVM())
@@ -46,7 +47,8 @@ func ExampleCalibrated() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	all, err := estimator.Predict(context.Background(), model, mat.NewDense(1, 2, []float64{5.5, 2.2}), estimator.Request{Outputs: estimator.Probabilities})
+	all, err := estimator.Predict(context.Background(), model, mat.NewDense(1, 2, []float64{5.5, 2.2}),
+		estimator.Request{Outputs: estimator.Probabilities})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -60,7 +62,8 @@ func ExampleEnsemble() {
 	constant := estimator.NewRidge()
 	constant.Alpha = 1e12
 	spec := meta.NewEnsemble(
-		meta.Member{Name: "line", Estimator: estimator.Ridge{Alpha: 1e-6, Intercept: true, Solver: "auto", Tol: 1e-6, MaxIter: 100}},
+		meta.Member{Name: "line", Estimator: estimator.Ridge{Alpha: 1e-6, Intercept: true, Solver: "auto", Tol: 1e-6,
+			MaxIter: 100}},
 		meta.Member{Name: "constant", Estimator: constant})
 	fitted, err := spec.Fit(context.Background(), line)
 	if err != nil {
@@ -89,7 +92,8 @@ func ExampleIntervals() {
 		log.Fatal(err)
 	}
 	fmt.Printf("week 10: %.1f, between %.1f and %.1f\n", all.Values[0], all.Lower[0], all.Upper[0])
-	wider, err := estimator.Predict(context.Background(), model, mat.NewDense(1, 1, []float64{10}), estimator.Request{Outputs: estimator.Intervals, Level: 0.9})
+	wider, err := estimator.Predict(context.Background(), model, mat.NewDense(1, 1, []float64{10}),
+		estimator.Request{Outputs: estimator.Intervals, Level: 0.9})
 	if err != nil {
 		log.Fatal(err)
 	}

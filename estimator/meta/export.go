@@ -45,7 +45,10 @@ func (f *FittedTarget) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pred
 	}
 	centers := pred.PointPredictions()
 	inverse := func(j int, from graph.Value) graph.Value { return f.learned[j].ExportInverse(g, from) }
-	out := g.Regression(each(centers, func(j int, from graph.Value) graph.Value { return f.learned[j].ExportValue(g, from) }))
+	out := g.Regression(each(centers, func(j int, from graph.Value) graph.Value {
+		return f.learned[j].ExportValue(g,
+			from)
+	}))
 	out.Lower, out.Upper = each(pred.Lower, inverse), each(pred.Upper, inverse)
 	out.Std = each(pred.Std, func(j int, std graph.Value) graph.Value {
 		return f.learned[j].ExportDeviation(g, exportColumn(g, centers, j), std)
@@ -96,7 +99,8 @@ func (d decision) export(g *graph.Graph, pred graph.Prediction) (graph.Value, er
 	if d.classes == 2 {
 		return above, nil
 	}
-	times, off, never := make([]float64, d.classes), slices.Repeat([]float64{-1}, d.classes), slices.Repeat([]float64{-1}, d.classes)
+	times, off, never := make([]float64, d.classes), slices.Repeat([]float64{-1}, d.classes),
+		slices.Repeat([]float64{-1}, d.classes)
 	for k, class := range d.present {
 		times[class], off[class], never[class] = float64(2*k-1), 0, 0
 	}

@@ -52,11 +52,12 @@ var _ = []linearSmoother{estimator.Ridge{}, estimator.KernelRidge{}}
 // A search over the parameters of the model fits each candidate separately; the section intervals
 // of an experiment file applies Intervals to the best candidate only.
 //
-// Weights of rows are those of the fit; in ranks every row counts alike, but a row of weight 0 not at all. Rows with groups
-// are split by groups, and refused by the jackknife. Several targets have intervals of their own, each of
-// the Level. Too few rows for the Level are an error. The result is a [*FittedIntervals], or a [*FittedSets] where there
-// are classes. (Barber, Candès, Ramdas & Tibshirani, Annals of Statistics 2021; Lei et al., JASA 2018; Sadinle, Lei
-// & Wasserman, JASA 2019.)
+// Weights of rows are those of the fit; in ranks every row counts alike, but a row of weight 0 not
+// at all. Rows with groups are split by groups, and refused by the jackknife. Several targets have
+// intervals of their own, each of the Level. Too few rows for the Level are an error. The result is
+// a [*FittedIntervals], or a [*FittedSets] where there are classes. (Barber, Candès, Ramdas &
+// Tibshirani, Annals of Statistics 2021; Lei et al., JASA 2018; Sadinle, Lei & Wasserman, JASA
+// 2019.)
 type Intervals struct {
 	Method      string
 	Level       float64
@@ -79,7 +80,8 @@ func (s *Intervals) Params(l *param.List) {
 	between := param.Range{Low: 0, High: 1, LowOpen: true, HighOpen: true}
 	l.Choice(&s.Method, "method", "way to the intervals; of classes always split", IntervalMethods...)
 	l.Float(&s.Level, "level", "probability that a new target is in its interval, or a class in its set", between)
-	l.Float(&s.Calibration, "calibration", "share of the rows that split does not learn from, to see residuals of new rows", between)
+	l.Float(&s.Calibration, "calibration",
+		"share of the rows that split does not learn from, to see residuals of new rows", between)
 	l.Bool(&s.Normalize, "normalize", "whether split divides residuals by the model's own standard deviation")
 	l.Seed(&s.Seed, "seed", "seed of the choice of these rows")
 	l.Child("estimator", &s.Estimator)
@@ -225,7 +227,8 @@ func (s Intervals) jackknife(ctx context.Context, data datasets.Set) (estimator.
 	if err != nil {
 		return nil, err
 	}
-	out := &FittedIntervals{wrapper: wrapper{data.Cols(), fitted}, method: s.Method, level: s.Level, residuals: smoother.Residuals()}
+	out := &FittedIntervals{wrapper: wrapper{data.Cols(), fitted}, method: s.Method, level: s.Level,
+		residuals: smoother.Residuals()}
 	if s.Method == "jackknife_plus" {
 		out.smoother = smoother
 	}
@@ -240,7 +243,8 @@ func (s Intervals) CheckRows(rows int) error {
 	case "split":
 		others := int(math.Ceil(s.Calibration * float64(rows)))
 		if _, err := conformal.Rank(others, s.Level); err != nil {
-			return fmt.Errorf("%w: of %d rows split takes a share of %v; raise calibration, or lower level", err, rows, s.Calibration)
+			return fmt.Errorf("%w: of %d rows split takes a share of %v; raise calibration, or lower level", err, rows,
+				s.Calibration)
 		}
 		return nil
 	}

@@ -45,12 +45,14 @@ func (f *FittedIntervals) Outputs() estimator.Outputs {
 // PredictFull returns the requested outputs of the inner model and intervals of the requested
 // level; the default is the level of the spec. It returns an error if there are too few residuals
 // for the level.
-func (f *FittedIntervals) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
+func (f *FittedIntervals) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction,
+	error) {
 	out, err := f.predict(ctx, X, want)
 	return out, Intervals{}.named(err)
 }
 
-func (f *FittedIntervals) predict(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
+func (f *FittedIntervals) predict(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction,
+	error) {
 	none := estimator.Prediction{}
 	if !want.Wants(estimator.Intervals) {
 		return estimator.Predict(ctx, f.inner, X, want)
@@ -121,7 +123,8 @@ func (f *FittedIntervals) jackknives(level float64) ([]*conformal.Jackknife, err
 }
 
 // symmetric writes the intervals center ± quantile, times the standard deviation if normalized.
-func (f *FittedIntervals) symmetric(_ context.Context, _ mat.Matrix, level float64, centers *mat.Dense, std []float64, lower, upper *mat.Dense) error {
+func (f *FittedIntervals) symmetric(_ context.Context, _ mat.Matrix, level float64, centers *mat.Dense, std []float64,
+	lower, upper *mat.Dense) error {
 	all, err := f.jackknives(level)
 	if err != nil {
 		return err
@@ -148,7 +151,8 @@ func (f *FittedIntervals) symmetric(_ context.Context, _ mat.Matrix, level float
 const maxWeightsAtOnce = 1 << 19
 
 // jackknifePlus writes jackknife+ intervals, one tile of rows at a time.
-func (f *FittedIntervals) jackknifePlus(ctx context.Context, X mat.Matrix, level float64, centers *mat.Dense, _ []float64, lower, upper *mat.Dense) error {
+func (f *FittedIntervals) jackknifePlus(ctx context.Context, X mat.Matrix, level float64, centers *mat.Dense,
+	_ []float64, lower, upper *mat.Dense) error {
 	all, err := f.jackknives(level)
 	if err != nil {
 		return err
@@ -209,7 +213,8 @@ func (f *FittedIntervals) State(s *model.State) {
 	if s.Require(f.residuals != nil && !f.residuals.IsEmpty(), "there are no residuals"); s.Err() != nil {
 		return
 	}
-	s.Require(!slices.ContainsFunc(f.residuals.RawMatrix().Data, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }), "residuals are not finite")
+	s.Require(!slices.ContainsFunc(f.residuals.RawMatrix().Data,
+		func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }), "residuals are not finite")
 	_, err := conformal.Rank(f.residuals.RawMatrix().Rows, f.level)
 	s.Require(err == nil, "there are too few residuals")
 	targets := 1
@@ -255,7 +260,8 @@ func (f *FittedSets) Outputs() estimator.Outputs {
 // PredictFull returns the requested outputs of the inner classifier and sets of the requested
 // level; the default is the level of the spec. It returns an error if there are too few calibration
 // rows for the level.
-func (f *FittedSets) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
+func (f *FittedSets) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction,
+	error) {
 	out, err := f.predict(ctx, X, want)
 	return out, Intervals{}.named(err)
 }
@@ -323,7 +329,8 @@ func (f *FittedSets) State(s *model.State) {
 		return
 	}
 	_, err := conformal.Rank(len(f.nonconformity), f.level)
-	s.Require(err == nil && slices.IsSorted(f.nonconformity), "there are too few rows for the level, or they are out of order")
+	s.Require(err == nil && slices.IsSorted(f.nonconformity),
+		"there are too few rows for the level, or they are out of order")
 	s.Require(!slices.ContainsFunc(f.nonconformity, math.IsNaN), "a score is not a number")
 	s.Require(len(classesOf(f.inner)) == f.classes, "the model within is of other classes")
 	if s.Err() != nil {

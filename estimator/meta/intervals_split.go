@@ -51,7 +51,8 @@ var errNeedsMemory = errors.New("the rows are needed all at once")
 
 // splitSource is split for a stream. It stores targets, weights and groups; the inputs of the
 // calibration rows are read block by block.
-func (s Intervals) splitSource(ctx context.Context, of estimator.BlockEstimator, data datasets.Source) (estimator.Predictor, error) {
+func (s Intervals) splitSource(ctx context.Context, of estimator.BlockEstimator,
+	data datasets.Source) (estimator.Predictor, error) {
 	unlabeled, err := withoutInputs(ctx, data)
 	if err = cmp.Or(err, unlabeled.Check()); err != nil {
 		return nil, err
@@ -153,7 +154,8 @@ func (s Intervals) splitRows(data datasets.Set) (train, others []int, err error)
 		return nil, nil, err
 	}
 	if _, err := conformal.Rank(len(folds[0].Test), s.Level); err != nil {
-		return nil, nil, fmt.Errorf("%w: of %d rows split takes a share of %v; raise calibration, or lower level", err, len(counted), s.Calibration)
+		return nil, nil, fmt.Errorf("%w: of %d rows split takes a share of %v; raise calibration, or lower level", err,
+			len(counted), s.Calibration)
 	}
 	for _, part := range [][]int{folds[0].Train, folds[0].Test} {
 		for k, i := range part {
@@ -165,11 +167,13 @@ func (s Intervals) splitRows(data datasets.Set) (train, others []int, err error)
 
 // symmetric returns the model with intervals from the absolute residuals of the calibration rows.
 func (s Intervals) symmetric(fitted estimator.Predictor, cols int, off []float64, targets int) *FittedIntervals {
-	return &FittedIntervals{wrapper: wrapper{cols, fitted}, method: "split", level: s.Level, normalized: s.Normalize, residuals: mat.NewDense(len(off)/targets, targets, off)}
+	return &FittedIntervals{wrapper: wrapper{cols, fitted}, method: "split", level: s.Level, normalized: s.Normalize,
+		residuals: mat.NewDense(len(off)/targets, targets, off)}
 }
 
 // residuals returns the absolute residuals of each target of the calibration rows.
-func (s Intervals) residuals(ctx context.Context, fitted estimator.Predictor, others datasets.Set) (off []float64, targets int, err error) {
+func (s Intervals) residuals(ctx context.Context, fitted estimator.Predictor, others datasets.Set) (off []float64,
+	targets int, err error) {
 	want := estimator.Values | estimator.Targets
 	if s.Normalize {
 		want |= estimator.Std
@@ -220,7 +224,8 @@ var errNormalizeClasses = errors.New("normalize is for numbers, and the target h
 
 // fitSets computes the nonconformity scores of the calibration rows. If the schema has no classes,
 // they are those of all rows.
-func (s Intervals) fitSets(ctx context.Context, data datasets.Set, fitted estimator.Predictor) (estimator.Predictor, error) {
+func (s Intervals) fitSets(ctx context.Context, data datasets.Set, fitted estimator.Predictor) (estimator.Predictor,
+	error) {
 	if s.Normalize {
 		return nil, errNormalizeClasses
 	}
@@ -248,7 +253,8 @@ func (s Intervals) fitSets(ctx context.Context, data datasets.Set, fitted estima
 
 // addCalibration adds the nonconformity scores of the true classes.
 func (f *FittedSets) addCalibration(ctx context.Context, others datasets.Set) error {
-	pred, err := estimator.Predict(ctx, f.inner, others.X, estimator.Request{Outputs: estimator.Scores | estimator.Probabilities})
+	pred, err := estimator.Predict(ctx, f.inner, others.X,
+		estimator.Request{Outputs: estimator.Scores | estimator.Probabilities})
 	if err != nil {
 		return err
 	}

@@ -35,14 +35,16 @@ func TestIntervalsObeyTheLaws(t *testing.T) {
 	svr := estimator.NewSVR()
 	svr.Tol, svr.MaxIter = 1e-11, 20_000
 	for _, s := range []meta.Intervals{
-		intervals("auto", estimator.NewRidge()), intervals("jackknife", estimator.NewRidge()), intervals("jackknife_plus", kernelRidge),
+		intervals("auto", estimator.NewRidge()), intervals("jackknife", estimator.NewRidge()),
+		intervals("jackknife_plus", kernelRidge),
 		intervals("split", estimator.NewRidge()), intervals("split", svr),
 	} {
 		t.Run(s.Method, func(t *testing.T) { estimatortest.Run(t, s, estimatortest.Options{Folds: true, Tolerance: 1e-4}) })
 	}
 	for _, classes := range []int{2, 3} {
 		t.Run("sets", func(t *testing.T) {
-			estimatortest.Run(t, intervals("auto", estimator.NewRidgeClassifier()), estimatortest.Options{Folds: true, Classes: classes})
+			estimatortest.Run(t, intervals("auto", estimator.NewRidgeClassifier()),
+				estimatortest.Options{Folds: true, Classes: classes})
 		})
 		logistic := estimator.NewLogistic()
 		logistic.Tol = 1e-11
@@ -112,7 +114,8 @@ func wave(seed uint64, n, d, t int) datasets.Set {
 			X.Set(i, j, 3+rng.NormFloat64())
 		}
 		for j := range t {
-			Y.Set(i, j, float64(10*j)+math.Sin(X.At(i, 0)+float64(j))+X.At(i, d-1)+(0.2+0.3*math.Abs(X.At(i, 0)-3))*rng.NormFloat64())
+			Y.Set(i, j, float64(10*j)+math.Sin(X.At(i, 0)+float64(j))+X.At(i,
+				d-1)+(0.2+0.3*math.Abs(X.At(i, 0)-3))*rng.NormFloat64())
 		}
 	}
 	if t == 1 {
@@ -161,7 +164,8 @@ func TestJackknifePlusIsThatOfRefits(t *testing.T) {
 					data.Weights[i] = float64(i%4) / 2
 				}
 			}
-			all, err := estimator.Predict(context.Background(), fitted(t, intervals("jackknife_plus", c.of), data), test.X, estimator.Request{})
+			all, err := estimator.Predict(context.Background(), fitted(t, intervals("jackknife_plus", c.of), data), test.X,
+				estimator.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -237,7 +241,8 @@ const drawn, asked = 200, 25
 
 // coverage returns how many of all new rows have their target in the interval, or their class in the set, and the
 // standard error of that, by the spread between the problems.
-func coverage(t *testing.T, s func(seed uint64) estimator.Estimator, rows func(seed uint64, n int) datasets.Set, n int) (share, se float64) {
+func coverage(t *testing.T, s func(seed uint64) estimator.Estimator, rows func(seed uint64, n int) datasets.Set,
+	n int) (share, se float64) {
 	t.Helper()
 	var each []float64
 	for draw := range uint64(drawn) {
@@ -262,8 +267,8 @@ func coverage(t *testing.T, s func(seed uint64) estimator.Estimator, rows func(s
 	return share, math.Sqrt(se) / drawn
 }
 
-// What is promised is kept over 200 problems: the jackknife+ covers at least 1 − 2α, and is near 1 − α; split and the sets
-// cover between 1 − α and 1 − α + 1/(m+1), within what chance allows.
+// What is promised is kept over 200 problems: the jackknife+ covers at least 1 − 2α, and is near 1
+// − α; split and the sets cover between 1 − α and 1 − α + 1/(m+1), within what chance allows.
 func TestCoverageIsWhatIsPromised(t *testing.T) {
 	numbers := func(seed uint64, n int) datasets.Set { return wave(seed, n, 3, 1) }
 	classes := func(seed uint64, n int) datasets.Set { return overlapping(seed, n) }
@@ -280,9 +285,16 @@ func TestCoverageIsWhatIsPromised(t *testing.T) {
 		n         int
 		low, high float64
 	}{
-		"jackknife+":             {func(uint64) estimator.Estimator { return intervals("jackknife_plus", estimator.NewRidge()) }, numbers, 39, 0.87, 0.94},
-		"jackknife+ on features": {func(uint64) estimator.Estimator { return features(intervals("jackknife_plus", estimator.NewRidge())) }, numbers, 39, 0.87, 0.94},
-		"jackknife+ of a kernel": {func(uint64) estimator.Estimator { return intervals("jackknife_plus", kernelRidge) }, numbers, 39, 0.87, 0.95},
+		"jackknife+": {func(uint64) estimator.Estimator {
+			return intervals("jackknife_plus",
+				estimator.NewRidge())
+		}, numbers, 39, 0.87, 0.94},
+		"jackknife+ on features": {func(uint64) estimator.Estimator {
+			return features(intervals("jackknife_plus",
+				estimator.NewRidge()))
+		}, numbers, 39, 0.87, 0.94},
+		"jackknife+ of a kernel": {func(uint64) estimator.Estimator { return intervals("jackknife_plus", kernelRidge) },
+			numbers, 39, 0.87, 0.95},
 		"split": {func(seed uint64) estimator.Estimator {
 			s := intervals("split", features(estimator.NewRidge()))
 			s.Seed, s.Calibration = seed, 0.5
@@ -367,8 +379,10 @@ func TestIntervalsOfAnyLevel(t *testing.T) {
 			t.Errorf("level %v of 60 rows is taken", level)
 		}
 	}
-	sets := fitted(t, pipeline.Steps(transformer.NewStandardize()).Then(intervals("auto", estimator.NewLogistic())), overlapping(1, 200))
-	if has := estimator.OutputsOf(sets).Has; !has.Has(estimator.Sets) || has.Has(estimator.Intervals) || estimator.OutputsOf(p).Has.Has(estimator.Sets) {
+	sets := fitted(t, pipeline.Steps(transformer.NewStandardize()).Then(intervals("auto", estimator.NewLogistic())),
+		overlapping(1, 200))
+	if has := estimator.OutputsOf(sets).Has; !has.Has(estimator.Sets) || has.Has(estimator.Intervals) ||
+		estimator.OutputsOf(p).Has.Has(estimator.Sets) {
 		t.Error("a model has both intervals and sets")
 	}
 	size := 0.0
@@ -400,7 +414,8 @@ type knows struct{ estimator.Predictor }
 
 func (knows) Outputs() estimator.Outputs { return estimator.Outputs{Has: estimator.Std} }
 
-func (k knows) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction, err error) {
+func (k knows) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction,
+	err error) {
 	out.Values, err = k.Predict(ctx, X)
 	for i := range out.Values {
 		out.Std = append(out.Std, 0.2+0.3*math.Abs(X.At(i, 0)-3))
@@ -412,7 +427,8 @@ func (k knows) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Reques
 // proportional width with equal coverage.
 func TestIntervalsOfStandardDeviations(t *testing.T) {
 	data, test := wave(6, 400, 3, 1), wave(7, 50, 3, 1)
-	plain, err := estimator.Predict(context.Background(), fitted(t, known{estimator.NewRidge()}, data), test.X, estimator.Request{})
+	plain, err := estimator.Predict(context.Background(), fitted(t, known{estimator.NewRidge()}, data), test.X,
+		estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -425,14 +441,17 @@ func TestIntervalsOfStandardDeviations(t *testing.T) {
 		}
 		ratio := (all.Upper[0] - all.Lower[0]) / all.Std[0]
 		for i := range all.Lower {
-			if got := (all.Upper[i] - all.Lower[i]) / all.Std[i]; math.Abs(got-ratio) > 1e-9 || math.Abs((all.Lower[i]+all.Upper[i])/2-all.Values[i]) > 1e-9 {
+			if got := (all.Upper[i] - all.Lower[i]) / all.Std[i]; math.Abs(got-ratio) > 1e-9 ||
+				math.Abs((all.Lower[i]+all.Upper[i])/2-all.Values[i]) > 1e-9 {
 				t.Fatalf("%s: row %d has an interval of %v deviations, another one of %v", s.Method, i, got, ratio)
 			}
 			if s.Method == "normal" && (all.Lower[i] != plain.Lower[i] || all.Upper[i] != plain.Upper[i]) {
-				t.Fatalf("normal: row %d: [%v, %v], and a model with deviations has [%v, %v] by itself", i, all.Lower[i], all.Upper[i], plain.Lower[i], plain.Upper[i])
+				t.Fatalf("normal: row %d: [%v, %v], and a model with deviations has [%v, %v] by itself", i, all.Lower[i],
+					all.Upper[i], plain.Lower[i], plain.Upper[i])
 			}
 		}
-		if want := 2 * 1.6448536269514722; s.Method == "normal" && math.Abs(ratio-want) > 1e-9 || s.Method == "split" && (ratio < 2.2 || ratio > 4.5) {
+		if want := 2 * 1.6448536269514722; s.Method == "normal" && math.Abs(ratio-want) > 1e-9 || s.Method == "split" &&
+			(ratio < 2.2 || ratio > 4.5) {
 			t.Errorf("%s: intervals of %v deviations", s.Method, ratio)
 		}
 	}
@@ -454,7 +473,8 @@ func (both) Outputs() estimator.Outputs {
 
 func (both) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction, error) {
 	n, _ := X.Dims()
-	out := estimator.Prediction{Values: make([]float64, n), Std: slices.Repeat([]float64{1}, n), Targets: mat.NewDense(n, 2, nil), StdTargets: mat.NewDense(n, 2, nil)}
+	out := estimator.Prediction{Values: make([]float64, n), Std: slices.Repeat([]float64{1}, n),
+		Targets: mat.NewDense(n, 2, nil), StdTargets: mat.NewDense(n, 2, nil)}
 	for i := range n {
 		out.Targets.Set(i, 1, 5)
 		out.StdTargets.SetRow(i, []float64{1, 2})
@@ -474,15 +494,18 @@ func TestIntervalsOfDeviationsOfSeveralTargets(t *testing.T) {
 	}
 	scale := all.StdTargets.At(0, 0)
 	reach := 1.6448536269514722 * scale
-	if scale <= 0 || scale == 1 || math.Abs(all.Std[0]-scale) > 1e-9 || math.Abs(all.Lower[0]-(all.Values[0]-reach)) > 1e-9 {
+	if scale <= 0 || scale == 1 || math.Abs(all.Std[0]-scale) > 1e-9 ||
+		math.Abs(all.Lower[0]-(all.Values[0]-reach)) > 1e-9 {
 		t.Errorf("%+v", all)
 	}
 	n, _ := X.Dims()
 	for i := range n {
 		for j := range 2 {
 			f, std := all.Targets.At(i, j), all.StdTargets.At(i, j)
-			if math.Abs(all.LowerTargets.At(i, j)-(f-1.6448536269514722*std)) > 1e-9 || math.Abs(all.UpperTargets.At(i, j)-(f+1.6448536269514722*std)) > 1e-9 {
-				t.Errorf("row %d, target %d: [%v, %v] around %v ± %v", i, j, all.LowerTargets.At(i, j), all.UpperTargets.At(i, j), f, std)
+			if math.Abs(all.LowerTargets.At(i, j)-(f-1.6448536269514722*std)) > 1e-9 ||
+				math.Abs(all.UpperTargets.At(i, j)-(f+1.6448536269514722*std)) > 1e-9 {
+				t.Errorf("row %d, target %d: [%v, %v] around %v ± %v", i, j, all.LowerTargets.At(i, j), all.UpperTargets.At(i, j),
+					f, std)
 			}
 		}
 	}
@@ -510,7 +533,8 @@ func TestIntervalsRefuse(t *testing.T) {
 		data datasets.Set
 		want string
 	}{
-		{intervals("jackknife_plus", estimator.NewRidge()), few, "level 0.9 takes 9 rows with residuals or more, and there are 8"},
+		{intervals("jackknife_plus", estimator.NewRidge()), few,
+			"level 0.9 takes 9 rows with residuals or more, and there are 8"},
 		{intervals("split", estimator.NewRidge()), wave(1, 30, 3, 1), "raise calibration, or lower level"},
 		{intervals("jackknife_plus", estimator.NewSVR()), many, "use split"},
 		{intervals("jackknife", estimator.NewRidgeClassifier()), classes, "use split"},
@@ -596,14 +620,17 @@ func TestForgedIntervals(t *testing.T) {
 		forge func(a *model.Archive)
 		want  string
 	}{
-		{intervals("split", estimator.NewRidge()), numbers, func(a *model.Archive) { a.Scalars["method"] = "normal" }, "no standard deviations"},
-		{intervals("split", estimator.NewRidge()), numbers, func(a *model.Archive) { a.Scalars["normalized"] = true }, "no standard deviations"},
+		{intervals("split", estimator.NewRidge()), numbers, func(a *model.Archive) { a.Scalars["method"] = "normal" },
+			"no standard deviations"},
+		{intervals("split", estimator.NewRidge()), numbers, func(a *model.Archive) { a.Scalars["normalized"] = true },
+			"no standard deviations"},
 		{intervals("split", estimator.NewRidge()), numbers, func(a *model.Archive) {
 			r := a.Arrays["residuals"]
 			r.Shape, r.Floats = []int{r.Shape[0], 2}, append(slices.Clip(r.Floats), r.Floats...)
 			a.Arrays["residuals"] = r
 		}, "of other targets"},
-		{intervals("split", estimator.NewSVM()), classes, func(a *model.Archive) { a.Scalars["probabilities"] = true }, "other outputs"},
+		{intervals("split", estimator.NewSVM()), classes, func(a *model.Archive) { a.Scalars["probabilities"] = true },
+			"other outputs"},
 	} {
 		fitted, err := c.spec.Fit(context.Background(), c.data)
 		if err != nil {

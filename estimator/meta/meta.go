@@ -97,8 +97,10 @@ var (
 		estimator.FullPredictor
 		graph.ModelExporter
 		model.Stateful
-	}{(*FittedTarget)(nil), (*FittedCalibrated)(nil), (*FittedThreshold)(nil), (*FittedIntervals)(nil), (*FittedSets)(nil), (*FittedEnsemble)(nil)}
-	_ = []estimator.Wrapper{(*FittedTarget)(nil), (*FittedCalibrated)(nil), (*FittedThreshold)(nil), (*FittedIntervals)(nil), (*FittedSets)(nil)}
+	}{(*FittedTarget)(nil), (*FittedCalibrated)(nil), (*FittedThreshold)(nil), (*FittedIntervals)(nil), (*FittedSets)(nil),
+		(*FittedEnsemble)(nil)}
+	_ = []estimator.Wrapper{(*FittedTarget)(nil), (*FittedCalibrated)(nil), (*FittedThreshold)(nil),
+		(*FittedIntervals)(nil), (*FittedSets)(nil)}
 	_ = []estimator.BlockEstimator{Intervals{}, Target{}}
 	_ = []share.BatchFitter{Calibrated{}, Threshold{}, Target{}, Ensemble{}}
 	_ = []datasets.CostEstimator{Calibrated{}, Threshold{}, Target{}, Ensemble{}, Intervals{}}

@@ -23,7 +23,8 @@ func TestWrappersHoldNetworks(t *testing.T) {
 		}
 	}
 	amounts := datasets.Set{X: X, Y: y}
-	kinds := datasets.Set{X: X, Y: codes, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}}
+	kinds := datasets.Set{X: X, Y: codes, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "kind",
+		Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}}
 	network := estimator.NewRFFNetwork()
 	network.Features, network.Epochs = 20, 40
 	log := meta.NewTarget(network)
@@ -45,7 +46,8 @@ func TestWrappersHoldNetworks(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 			continue
 		}
-		if known := estimator.OutputsOf(p).Classes != nil; known != (c.data.Schema.Targets != nil) || known != (all.Probabilities != nil) {
+		if known := estimator.OutputsOf(p).Classes != nil; known != (c.data.Schema.Targets != nil) ||
+			known != (all.Probabilities != nil) {
 			t.Errorf("%s: a classifier: %v, with probabilities: %v", what, known, all.Probabilities != nil)
 		}
 		wrong := 0.0

@@ -36,7 +36,8 @@ func (v crossValidation) exact(candidates []share.Candidate, grouped bool) bool 
 // predict returns the out-of-fold predictions of each candidate for the training rows of a fold
 // and, with last, its outcome for the test rows. If leave-one-out fails for one candidate, for lack
 // of memory or at leverage 1, all candidates of its set use k folds.
-func (v crossValidation) predict(ctx context.Context, b share.Batch, fold datasets.Fold, last bool, set []int) (out []outOfFold, shared []string, err error) {
+func (v crossValidation) predict(ctx context.Context, b share.Batch, fold datasets.Fold, last bool,
+	set []int) (out []outOfFold, shared []string, err error) {
 	switch {
 	case !v.exact(b.Candidates, b.Data.Groups != nil):
 		return v.predictByFolds(ctx, b, fold, last)
@@ -110,7 +111,8 @@ func leaveOneOut(ctx context.Context, b share.Batch, fold datasets.Fold) (out []
 }
 
 // fitLast fits the candidates of the sets without failures to all training rows of a fold.
-func fitLast(ctx context.Context, b share.Batch, fold datasets.Fold, out []outOfFold, failed map[int]bool, set []int) error {
+func fitLast(ctx context.Context, b share.Batch, fold datasets.Fold, out []outOfFold, failed map[int]bool,
+	set []int) error {
 	b.Folds = []datasets.Fold{fold}
 	wants := b.Include
 	b.Include = func(i, _ int) bool { return !failed[set[i]] && (wants == nil || wants(i, 0)) }
@@ -124,7 +126,8 @@ func fitLast(ctx context.Context, b share.Batch, fold datasets.Fold, out []outOf
 }
 
 // predictByFolds implements predict by k-fold cross-validation.
-func (v crossValidation) predictByFolds(ctx context.Context, b share.Batch, fold datasets.Fold, last bool) (out []outOfFold, shared []string, err error) {
+func (v crossValidation) predictByFolds(ctx context.Context, b share.Batch, fold datasets.Fold,
+	last bool) (out []outOfFold, shared []string, err error) {
 	out = make([]outOfFold, len(b.Candidates))
 	folds, err := v.split(b.Data, fold.Train)
 	if err != nil {

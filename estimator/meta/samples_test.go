@@ -85,7 +85,8 @@ func overlapping(seed uint64, n int) datasets.Set {
 			y[i] = 1
 		}
 	}
-	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}}
+	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "y",
+		Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}}
 }
 
 // curve is rows of two inputs with one or two targets that are no line in them.
@@ -131,7 +132,8 @@ func alike(t *testing.T, what string, got, want []float64, tolerance float64) {
 }
 
 // together fits specs of one type to k folds, and returns what they shared and the prediction of each for each fold.
-func together(t *testing.T, data datasets.Set, k int, specs ...estimator.Estimator) (shared []string, out [][]share.Outcome) {
+func together(t *testing.T, data datasets.Set, k int, specs ...estimator.Estimator) (shared []string,
+	out [][]share.Outcome) {
 	t.Helper()
 	folds, err := datasets.KFold{Folds: k}.Split(data)
 	if err != nil {
@@ -141,9 +143,10 @@ func together(t *testing.T, data datasets.Set, k int, specs ...estimator.Estimat
 	for i := range out {
 		out[i] = make([]share.Outcome, k)
 	}
-	shared, err = specs[0].(share.BatchFitter).FitBatch(context.Background(), share.Batch{Data: data, Shape: data.Shape(), Folds: folds,
-		Candidates: share.Candidates(specs...),
-		Yield:      func(i, fold int, o share.Outcome) error { out[i][fold] = o; return nil }})
+	shared, err = specs[0].(share.BatchFitter).FitBatch(context.Background(),
+		share.Batch{Data: data, Shape: data.Shape(), Folds: folds,
+			Candidates: share.Candidates(specs...),
+			Yield:      func(i, fold int, o share.Outcome) error { out[i][fold] = o; return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,8 @@ func validation[S scoreBased](s S, labels *design.Labels) crossValidation {
 }
 
 // fitScoreBased fits the inner classifier to all rows and the map to its out-of-fold scores.
-func fitScoreBased[S scoreBased](ctx context.Context, s S, data datasets.Set) (fitted estimator.Predictor, learned scoreMap, classes []string, err error) {
+func fitScoreBased[S scoreBased](ctx context.Context, s S, data datasets.Set) (fitted estimator.Predictor,
+	learned scoreMap, classes []string, err error) {
 	of := s.within()
 	if err := checkModel(s, of); err != nil {
 		return nil, nil, nil, err
@@ -60,7 +61,8 @@ func fitScoreBased[S scoreBased](ctx context.Context, s S, data datasets.Set) (f
 	}
 	found := make([]outOfFold, 1)
 	if v := validation(s, labels); v.folds != noFolds {
-		found, _, err = v.predict(ctx, share.Batch{Data: data, Shape: data.Shape(), Candidates: share.Candidates(of)}, allRows(data), false, []int{0})
+		found, _, err = v.predict(ctx, share.Batch{Data: data, Shape: data.Shape(), Candidates: share.Candidates(of)},
+			allRows(data), false, []int{0})
 		if err == nil {
 			err = found[0].err
 		}
@@ -119,7 +121,8 @@ func fitScoreBasedFold[S scoreBased](ctx context.Context, b share.Batch) (shared
 	fold, first := b.Folds[0], b.Candidates[0].Estimator.(S)
 	labels, err := labelsOf(ctx, b.Data)
 	if err == nil { // the classes and weights of the training rows
-		own := datasets.Set{X: mat.NewDense(b.Data.Rows(), 1, nil), Y: b.Data.Y, Weights: b.Data.Weights, Schema: datasets.Schema{Targets: namedClasses(b.Data, labels.Classes).Schema.Targets}}
+		own := datasets.Set{X: mat.NewDense(b.Data.Rows(), 1, nil), Y: b.Data.Y, Weights: b.Data.Weights,
+			Schema: datasets.Schema{Targets: namedClasses(b.Data, labels.Classes).Schema.Targets}}
 		labels, err = labelsOf(ctx, own.Select(fold.Train))
 	}
 	if err != nil {
@@ -160,7 +163,8 @@ func modelsOf[S scoreBased](candidates []share.Candidate) []share.Candidate {
 }
 
 // outcomeOf returns the outcome of a candidate for the only fold of a batch.
-func outcomeOf[S scoreBased](ctx context.Context, s S, b share.Batch, candidate int, found outOfFold, labels *design.Labels) share.Outcome {
+func outcomeOf[S scoreBased](ctx context.Context, s S, b share.Batch, candidate int, found outOfFold,
+	labels *design.Labels) share.Outcome {
 	if errors.Is(found.err, errNeedsPipeline) {
 		return b.FitOne(ctx, candidate, 0)
 	}

@@ -18,7 +18,8 @@ import (
 type stacked struct{ weights, sizes []float64 }
 
 // stack finds the weights of least squared error on out-of-fold predictions of the rows of data.
-func stack(ctx context.Context, predictions []estimator.Prediction, data datasets.Set, classes int, sumToOne bool) (stacked, error) {
+func stack(ctx context.Context, predictions []estimator.Prediction, data datasets.Set, classes int,
+	sumToOne bool) (stacked, error) {
 	probable := classes > 0
 	for _, p := range predictions {
 		probable = probable && p.Probabilities != nil

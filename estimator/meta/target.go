@@ -58,8 +58,8 @@ func (s *Target) Params(l *param.List) {
 	l.Child("estimator", &s.Estimator)
 }
 
-// Cost is that of the model, and a pass more where the transform learns from the targets or the residuals do. Each target of a
-// prediction is turned back, with Smear once for each residual.
+// Cost is that of the model, and a pass more where the transform learns from the targets or the
+// residuals do. Each target of a prediction is turned back, with Smear once for each residual.
 func (s Target) Cost(shape datasets.Shape) datasets.Cost {
 	var cost datasets.Cost
 	if c, ok := s.Estimator.(datasets.CostEstimator); ok {
@@ -252,7 +252,8 @@ func (f *FittedTarget) Predict(ctx context.Context, X mat.Matrix) ([]float64, er
 func (f *FittedTarget) Outputs() estimator.Outputs { return estimator.OutputsOf(f.inner) }
 
 // PredictFull returns the outputs of the model for each row of X in the original units.
-func (f *FittedTarget) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
+func (f *FittedTarget) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction,
+	error) {
 	if want.Outputs != 0 { // the way back of a deviation depends on its mean
 		want.Outputs |= estimator.Values | estimator.Targets
 	}

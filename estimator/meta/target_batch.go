@@ -98,7 +98,8 @@ func (s Target) transformedFold(data datasets.Set, train []int) (transforms, dat
 }
 
 // fitTransformed does a batch whose targets have been transformed.
-func (s Target) fitTransformed(ctx context.Context, b share.Batch, mapped datasets.Set, learned transforms) (shared []string, err error) {
+func (s Target) fitTransformed(ctx context.Context, b share.Batch, mapped datasets.Set,
+	learned transforms) (shared []string, err error) {
 	inner := b
 	inner.Data = mapped
 	inner.Candidates = innerCandidates(b.Candidates, s.modelOf)

@@ -59,7 +59,8 @@ func TestTargetIsTheModelOnTransformedTargets(t *testing.T) {
 		alike(t, name, got.Values, mat.Col(nil, 0, want), 1e-12)
 	}
 	// With an intercept, ridge of standardized targets is ridge.
-	alike(t, "standardize", predicted(t, target("standardize", estimator.NewRidge()), data, data.X).Targets.RawMatrix().Data,
+	alike(t, "standardize", predicted(t, target("standardize", estimator.NewRidge()), data,
+		data.X).Targets.RawMatrix().Data,
 		predicted(t, estimator.NewRidge(), data, data.X).Targets.RawMatrix().Data, 1e-10)
 }
 
@@ -112,7 +113,8 @@ func (n normal) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
 
 func (normal) Outputs() estimator.Outputs { return estimator.Outputs{Has: estimator.Std} }
 
-func (n normal) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction, err error) {
+func (n normal) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction,
+	err error) {
 	out.Values = mat.Col(nil, 0, X)
 	for range out.Values {
 		out.Std = append(out.Std, n.std)
@@ -169,7 +171,8 @@ func TestLogNamesTheRow(t *testing.T) {
 	}
 }
 
-// A batch shares as that of the inner estimator does, and where it can compute leave-one-out predictions, so can the wrapper.
+// A batch shares as that of the inner estimator does, and where it can compute leave-one-out
+// predictions, so can the wrapper.
 func TestTargetSharesAsTheModelWithin(t *testing.T) {
 	data := amounts(60, 1)
 	weak, strong := estimator.NewRidge(), estimator.NewRidge()

@@ -102,12 +102,15 @@ func (m transforms) back(p estimator.Prediction) (estimator.Prediction, error) {
 	value := func(_, j int, z float64) float64 { return m[j].Value(z) }
 	inverse := func(_, j int, z float64) float64 { return m[j].Inverse(z) }
 	out := estimator.Prediction{
-		Values:       list(p.Values, 1, value),
-		Std:          list(p.Std, 1, func(i, _ int, std float64) float64 { return m[0].Deviation(p.Values[i], std) }),
-		Lower:        list(p.Lower, 1, inverse),
-		Upper:        list(p.Upper, 1, inverse),
-		Targets:      matrix(p.Targets, value),
-		StdTargets:   matrix(p.StdTargets, func(i, j int, std float64) float64 { return m[j].Deviation(p.Targets.At(i, j), std) }),
+		Values:  list(p.Values, 1, value),
+		Std:     list(p.Std, 1, func(i, _ int, std float64) float64 { return m[0].Deviation(p.Values[i], std) }),
+		Lower:   list(p.Lower, 1, inverse),
+		Upper:   list(p.Upper, 1, inverse),
+		Targets: matrix(p.Targets, value),
+		StdTargets: matrix(p.StdTargets, func(i, j int, std float64) float64 {
+			return m[j].Deviation(p.Targets.At(i, j),
+				std)
+		}),
 		LowerTargets: matrix(p.LowerTargets, inverse),
 		UpperTargets: matrix(p.UpperTargets, inverse),
 	}
@@ -121,7 +124,8 @@ func tooLarge(row int, v float64) error {
 	if v-v == 0 {
 		return nil
 	}
-	return &datasets.RowError{Row: row, Err: errors.New("the prediction, turned back from the transformed target, is too large to be a number")}
+	return &datasets.RowError{Row: row,
+		Err: errors.New("the prediction, turned back from the transformed target, is too large to be a number")}
 }
 
 // smear keeps the residuals of the fitted model on the rows that it has learned from.

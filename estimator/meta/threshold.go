@@ -32,13 +32,15 @@ import (
 // expected cost is predicted, argmin_j Σ_i p_i·cost_ij, and only the model is fitted. Expected
 // costs require calibrated probabilities, see [Calibrated].
 //
-// Probabilities stay those of the model. Scores are made such that the largest is the prediction: the probability or the
-// score less t of two classes, minus the expected costs of more. A class without training rows is never predicted.
+// Probabilities stay those of the model. Scores are made such that the largest is the prediction:
+// the probability or the score less t of two classes, minus the expected costs of more. A class
+// without training rows is never predicted.
 //
-// Scores of rows that were not seen are made as [Calibrated] makes them, by Folds folds, or, with 0, by leave-one-out
-// where that is exact and else by 5. Weights of rows count. It costs Folds + 1 fits, shared as those of Calibrated are. It is
-// scikit-learn's TunedThresholdClassifierCV, but that all rows are judged together, and not by the mean over
-// folds at 100 thresholds. (Elkan, "The foundations of cost-sensitive learning", IJCAI 2001.)
+// Scores of rows that were not seen are made as [Calibrated] makes them, by Folds folds, or, with
+// 0, by leave-one-out where that is exact and else by 5. Weights of rows count. It costs Folds + 1
+// fits, shared as those of Calibrated are. It is scikit-learn's TunedThresholdClassifierCV, but
+// that all rows are judged together, and not by the mean over folds at 100 thresholds. (Elkan, "The
+// foundations of cost-sensitive learning", IJCAI 2001.)
 //
 // Fit fails on targets that are numbers, on a class that no model has a score for which had not seen it, as one of a
 // single row, on a name of a class that there is not, and on more classes without costs or without probabilities.
@@ -77,11 +79,14 @@ func (s *Threshold) checkScore() error {
 		}
 		return f
 	case m.Task != datasets.Classification:
-		return param.FieldError{Problem: fmt.Sprintf("%s is for %s, and a threshold decides between classes", m.Name, m.Task), Hint: "take " + suggest.Alternatives(decisive())}
+		return param.FieldError{Problem: fmt.Sprintf("%s is for %s, and a threshold decides between classes", m.Name, m.Task),
+			Hint: "take " + suggest.Alternatives(decisive())}
 	case m.Requires != metrics.Predictions:
-		return param.FieldError{Problem: fmt.Sprintf("%s reads %s, which are the same for every threshold", m.Name, m.Requires), Hint: "take " + suggest.Alternatives(decisive())}
+		return param.FieldError{Problem: fmt.Sprintf("%s reads %s, which are the same for every threshold", m.Name,
+			m.Requires), Hint: "take " + suggest.Alternatives(decisive())}
 	case s.Costs.given():
-		return param.FieldError{Problem: "a threshold is chosen by a score or by costs, and both are given", Hint: "leave out one of the two"}
+		return param.FieldError{Problem: "a threshold is chosen by a score or by costs, and both are given",
+			Hint: "leave out one of the two"}
 	}
 	return nil
 }
@@ -117,11 +122,13 @@ func (s Threshold) errs(present int, classes []string) (errs param.FieldErrors) 
 	switch {
 	case present <= 2:
 	case !s.Costs.given():
-		errs = append(errs, param.FieldError{Path: "score", Problem: fmt.Sprintf("a threshold is between two classes, and here are %d", present),
-			Hint: "give cost by the names of the classes"})
+		errs = append(errs, param.FieldError{Path: "score",
+			Problem: fmt.Sprintf("a threshold is between two classes, and here are %d", present),
+			Hint:    "give cost by the names of the classes"})
 	case s.Costs.Of == nil:
-		errs = append(errs, param.FieldError{Path: "cost", Problem: fmt.Sprintf("false_positive and false_negative are of two classes, and here are %d", present),
-			Hint: "give the cost of each class by its name"})
+		errs = append(errs, param.FieldError{Path: "cost",
+			Problem: fmt.Sprintf("false_positive and false_negative are of two classes, and here are %d", present),
+			Hint:    "give the cost of each class by its name"})
 	}
 	return append(errs, s.Costs.strangers(classes)...)
 }
@@ -223,7 +230,8 @@ func (s Threshold) learn(ctx context.Context, found outOfFold, l *design.Labels)
 	}
 	for k, c := range present {
 		if mass[k == 1] == 0 {
-			return nil, fmt.Errorf("no row of class %q has a score of a model that has not seen it: it needs rows in two groups", l.Classes[c])
+			return nil, fmt.Errorf("no row of class %q has a score of a model that has not seen it: it needs rows in two groups",
+				l.Classes[c])
 		}
 	}
 	cuts := threshold.Cuts(scores, positive, weights, rule.low(), rule.high(), rule.usual())
@@ -231,7 +239,8 @@ func (s Threshold) learn(ctx context.Context, found outOfFold, l *design.Labels)
 }
 
 // chosen is the rule with the best of the cuts.
-func (s Threshold) chosen(ctx context.Context, rule decision, cuts []threshold.Cut, classes []string) (scoreMap, error) {
+func (s Threshold) chosen(ctx context.Context, rule decision, cuts []threshold.Cut, classes []string) (scoreMap,
+	error) {
 	name, greater, value, err := s.objective(rule.present, classes)
 	if err != nil {
 		return nil, err
@@ -265,7 +274,8 @@ func (s Threshold) chosen(ctx context.Context, rule decision, cuts []threshold.C
 const curvePoints = 100
 
 // objective is what a cut is judged by.
-func (s Threshold) objective(present []int, classes []string) (name string, greater bool, value func(threshold.Cut) (float64, error), err error) {
+func (s Threshold) objective(present []int, classes []string) (name string, greater bool,
+	value func(threshold.Cut) (float64, error), err error) {
 	if s.Costs.given() {
 		table, k := s.Costs.table(classes), len(classes)
 		a, b := present[0], present[1]
@@ -284,6 +294,7 @@ func (s Threshold) objective(present []int, classes []string) (name string, grea
 	}
 	truth, predicted := []float64{0, 0, 1, 1}, []float64{0, 1, 0, 1}
 	return m.Name, m.GreaterIsBetter, func(c threshold.Cut) (float64, error) { // a weight is n rows
-		return m.Score(metrics.Input{YTrue: truth, YPred: predicted, Weights: []float64{c.TrueNegative, c.FalsePositive, c.FalseNegative, c.TruePositive}, Classes: 2})
+		return m.Score(metrics.Input{YTrue: truth, YPred: predicted,
+			Weights: []float64{c.TrueNegative, c.FalsePositive, c.FalseNegative, c.TruePositive}, Classes: 2})
 	}, nil
 }

@@ -13,8 +13,9 @@ import (
 )
 
 // Costs are what predictions cost, for [Threshold]. The zero value is none. As a parameter they are
-// {false_positive: 1, false_negative: 5}, of two classes, or the cost of each class when another one is predicted, by
-// their names: {healthy: {ill: 1}, ill: {healthy: 50}}. A cost that is not named is 1 of a mistake, and 0 of what is right.
+// {false_positive: 1, false_negative: 5}, of two classes, or the cost of each class when another
+// one is predicted, by their names: {healthy: {ill: 1}, ill: {healthy: 50}}. A cost that is not
+// named is 1 of a mistake, and 0 of what is right.
 type Costs struct {
 	// FalsePositive is what it costs to take the first of two classes for the second, FalseNegative to take the
 	// second for the first.

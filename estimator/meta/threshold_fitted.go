@@ -181,7 +181,8 @@ func (f *FittedThreshold) Outputs() estimator.Outputs {
 // PredictFull returns class and scores of each row of X, and the other outputs of the inner
 // estimator. The score is the probability or score of the second of two classes minus the
 // threshold; for more classes the negated expected cost of each.
-func (f *FittedThreshold) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
+func (f *FittedThreshold) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction,
+	error) {
 	if want.Outputs != 0 {
 		want.Outputs |= estimator.Values | estimator.Scores | estimator.Probabilities
 	}
@@ -208,7 +209,8 @@ func (f *FittedThreshold) State(s *model.State) {
 	if s.Restoring() && s.Err() == nil {
 		has := estimator.OutputsOf(f.inner)
 		s.Require(len(has.Classes) == len(f.classes), "the model within is of other classes")
-		s.Require(!f.rule.probable && f.rule.costs == nil || has.Has.Has(estimator.Probabilities), "the model within knows no probabilities")
+		s.Require(!f.rule.probable && f.rule.costs == nil || has.Has.Has(estimator.Probabilities),
+			"the model within knows no probabilities")
 	}
 }
 
@@ -235,9 +237,11 @@ func (d *decision) state(s *model.State) {
 	finite := func(v float64) bool { return v-v == 0 }
 	negative := func(v float64) bool { return !(v >= 0) || math.IsInf(v, 0) }
 	s.Require(d.classes >= 2, "there are no two classes")
-	s.Require(!slices.ContainsFunc(d.present, func(k int) bool { return k < 0 || k >= d.classes }), "there is a class without a name")
+	s.Require(!slices.ContainsFunc(d.present, func(k int) bool { return k < 0 || k >= d.classes }),
+		"there is a class without a name")
 	if several {
-		s.Require(len(d.costs) == d.classes*d.classes && !slices.ContainsFunc(d.costs, negative), "costs are not those of the classes")
+		s.Require(len(d.costs) == d.classes*d.classes && !slices.ContainsFunc(d.costs, negative),
+			"costs are not those of the classes")
 		return
 	}
 	s.Require(len(d.present) == 2 && d.present[0] < d.present[1], "a threshold is between two classes")

@@ -48,8 +48,9 @@ func TestThresholdObeysTheLaws(t *testing.T) {
 	for name, spec := range map[string]meta.Threshold{
 		"balanced accuracy":       deciding("auto", 3, exactLogistic()),
 		"of scores, one left out": deciding("matthews_corrcoef", 0, estimator.NewRidgeClassifier()),
-		"costs of a matrix":       costing(meta.Costs{Of: map[string]map[string]float64{"class 0": {"class 1": 3}}}, 3, exactLogistic()),
-		"of calibrated":           deciding("auto", 3, calibrated("sigmoid", 3, estimator.NewRidgeClassifier())),
+		"costs of a matrix": costing(meta.Costs{Of: map[string]map[string]float64{"class 0": {"class 1": 3}}}, 3,
+			exactLogistic()),
+		"of calibrated": deciding("auto", 3, calibrated("sigmoid", 3, estimator.NewRidgeClassifier())),
 	} {
 		t.Run(name, func(t *testing.T) {
 			estimatortest.Run(t, spec, two)
@@ -58,7 +59,8 @@ func TestThresholdObeysTheLaws(t *testing.T) {
 	t.Run("costs of three classes", func(t *testing.T) {
 		three := two
 		three.Classes, three.Folds = 3, false // it makes none
-		estimatortest.Run(t, costing(meta.Costs{Of: map[string]map[string]float64{"class 0": {"class 1": 3, "class 2": 0.5}}}, 0, exactLogistic()), three)
+		estimatortest.Run(t, costing(meta.Costs{Of: map[string]map[string]float64{"class 0": {"class 1": 3, "class 2": 0.5}}},
+			0, exactLogistic()), three)
 	})
 }
 
@@ -97,7 +99,8 @@ func cutoff(t *testing.T, spec estimator.Estimator, data datasets.Set) meta.Cuto
 	return c
 }
 
-// notSeen returns the prediction of a model for each row that it has not seen, by five folds with the shares of the classes.
+// notSeen returns the prediction of a model for each row that it has not seen, by five folds with
+// the shares of the classes.
 func notSeen(t *testing.T, of estimator.Estimator, data datasets.Set) (scores []float64) {
 	t.Helper()
 	folds, err := datasets.StratifiedKFold{Folds: 5}.Split(data)
@@ -155,8 +158,10 @@ func TestThresholdIsTheBestOfAll(t *testing.T) {
 				return v
 			}
 			got := cutoff(t, spec, data)
-			if got.Score != name && name != "cost" || math.Abs(worth(got.Value)-got.Best) > 1e-12 || math.Abs(worth(got.Usual)-got.AtUsual) > 1e-12 {
-				t.Fatalf("%s: %v at %v, %v at %v, not %v and %v", name, got.Best, got.Value, got.AtUsual, got.Usual, worth(got.Value), worth(got.Usual))
+			if got.Score != name && name != "cost" || math.Abs(worth(got.Value)-got.Best) > 1e-12 ||
+				math.Abs(worth(got.Usual)-got.AtUsual) > 1e-12 {
+				t.Fatalf("%s: %v at %v, %v at %v, not %v and %v", name, got.Best, got.Value, got.AtUsual, got.Usual,
+					worth(got.Value), worth(got.Usual))
 			}
 			greater := m.GreaterIsBetter && name != "cost"
 			for _, s := range scores {
@@ -164,7 +169,8 @@ func TestThresholdIsTheBestOfAll(t *testing.T) {
 					t.Fatalf("%s: %v at %v is better than %v", name, v, s, got.Best)
 				}
 			}
-			if len(got.At) > 100 || !slices.IsSorted(got.At) || !slices.Contains(got.At, got.Value) || !slices.Contains(got.At, got.Usual) {
+			if len(got.At) > 100 || !slices.IsSorted(got.At) || !slices.Contains(got.At, got.Value) ||
+				!slices.Contains(got.At, got.Usual) {
 				t.Fatalf("curve %v", got.At)
 			}
 			for k, at := range got.At {
@@ -176,8 +182,8 @@ func TestThresholdIsTheBestOfAll(t *testing.T) {
 	}
 }
 
-// The threshold is the one that scikit-learn's metrics are best at on predictions that its cross-validation makes, and so are
-// the predictions.
+// The threshold is the one that scikit-learn's metrics are best at on predictions that its
+// cross-validation makes, and so are the predictions.
 func TestThresholdIsThatOfScikitLearn(t *testing.T) {
 	raw, err := os.ReadFile("testdata/threshold_sklearn.json")
 	if err != nil {
@@ -253,15 +259,16 @@ func TestThresholdOfCosts(t *testing.T) {
 	data := overlapping(8, 12_000)
 	for _, c := range []struct{ positive, negative float64 }{{1, 4}, {3, 1}, {1, 1}} {
 		want := c.positive / (c.positive + c.negative)
-		got := cutoff(t, costing(meta.Costs{FalsePositive: c.positive, FalseNegative: c.negative}, 5, estimator.NewLogistic()), data)
+		got := cutoff(t, costing(meta.Costs{FalsePositive: c.positive, FalseNegative: c.negative}, 5,
+			estimator.NewLogistic()), data)
 		if math.Abs(got.Value-want) > 0.06 {
 			t.Errorf("costs %v: threshold %v, want about %v", c, got.Value, want)
 		}
 	}
 }
 
-// The class of the least expected cost is the same whether the threshold of two classes or costs decide, and of three it is
-// the one found by hand. Probabilities stay those of the model.
+// The class of the least expected cost is the same whether the threshold of two classes or costs
+// decide, and of three it is the one found by hand. Probabilities stay those of the model.
 func TestThresholdOfExpectedCosts(t *testing.T) {
 	data := overlapping(9, 400)
 	data.Schema.Targets[0].Categories = []string{"no", "yes", "perhaps"}
@@ -271,7 +278,8 @@ func TestThresholdOfExpectedCosts(t *testing.T) {
 		}
 	}
 	costs := [][]float64{{0, 2, 1}, {5, 0, 1}, {1, 0.5, 0.25}}
-	spec := costing(meta.Costs{Of: map[string]map[string]float64{"no": {"yes": 2}, "yes": {"no": 5}, "perhaps": {"yes": 0.5, "perhaps": 0.25}}}, 0, estimator.NewLogistic())
+	spec := costing(meta.Costs{Of: map[string]map[string]float64{"no": {"yes": 2}, "yes": {"no": 5},
+		"perhaps": {"yes": 0.5, "perhaps": 0.25}}}, 0, estimator.NewLogistic())
 	got, plain := predicted(t, spec, data, data.X), predicted(t, estimator.NewLogistic(), data, data.X)
 	if !mat.Equal(got.Probabilities, plain.Probabilities) {
 		t.Fatal("the probabilities are others")
@@ -373,18 +381,24 @@ func TestThresholdRefuses(t *testing.T) {
 	}{
 		{deciding("auto", 3, nil), single, []string{"estimator is missing"}},
 		{deciding("auto", 1, logistic), single, []string{"folds: must be 0, or an integer ≥ 2, got 1"}},
-		{deciding("f2", 3, logistic), single, []string{"score: must be auto, or a metric of predicted classes: accuracy", "got \"f2\"", "did you mean f1?"}},
-		{deciding("roc_auc", 3, logistic), single, []string{"roc_auc reads decision scores or probabilities, which are the same for every threshold"}},
+		{deciding("f2", 3, logistic), single, []string{"score: must be auto, or a metric of predicted classes: accuracy",
+			"got \"f2\"", "did you mean f1?"}},
+		{deciding("roc_auc", 3, logistic), single,
+			[]string{"roc_auc reads decision scores or probabilities, which are the same for every threshold"}},
 		{deciding("r2", 3, logistic), single, []string{"r2 is for regression"}},
 		{both, single, []string{"by a score or by costs, and both are given"}},
-		{costing(byName("no", "yes", -1), 1, logistic), single, []string{`cost: must be`, `the cost of "yes" for "no" is -1`, "folds: must be 0, or an integer ≥ 2, got 1"}},
-		{costing(byName("nope", "yess", 1), 3, logistic), single, []string{`there is no class "nope"`, `there is no class "yess" (did you mean yes?)`}},
+		{costing(byName("no", "yes", -1), 1, logistic), single, []string{`cost: must be`, `the cost of "yes" for "no" is -1`,
+			"folds: must be 0, or an integer ≥ 2, got 1"}},
+		{costing(byName("nope", "yess", 1), 3, logistic), single, []string{`there is no class "nope"`,
+			`there is no class "yess" (did you mean yes?)`}},
 		{deciding("auto", 3, logistic), numbers, []string{"the target price is a number"}},
 		{deciding("auto", 3, logistic), only, []string{`must have at least two classes, got only "yes"`}},
 		{deciding("auto", 3, logistic), single, []string{`class "yes" has a single row`}},
 		{deciding("f1", 3, logistic), three, []string{"a threshold is between two classes, and here are 3", "give cost"}},
-		{costing(meta.Costs{FalsePositive: 1, FalseNegative: 2}, 3, logistic), three, []string{"false_positive and false_negative are of two classes, and here are 3"}},
-		{costing(byName("no", "yes", 2), 3, estimator.NewSVM()), three, []string{"knows no probabilities", "put calibrated around it"}},
+		{costing(meta.Costs{FalsePositive: 1, FalseNegative: 2}, 3, logistic), three,
+			[]string{"false_positive and false_negative are of two classes, and here are 3"}},
+		{costing(byName("no", "yes", 2), 3, estimator.NewSVM()), three,
+			[]string{"knows no probabilities", "put calibrated around it"}},
 		{deciding("auto", 3, normal{}), overlapping(1, 40), []string{"no scores of classes"}},
 	} {
 		_, err := c.spec.Fit(context.Background(), c.data)
@@ -414,7 +428,8 @@ func TestCosts(t *testing.T) {
 			t.Errorf("%v comes back as %v, %v", got, back, err)
 		}
 	}
-	for _, plain := range []any{3, "some", map[string]any{}, map[string]any{"false_positve": 1}, map[string]any{"false_positive": -1, "false_negative": "many"},
+	for _, plain := range []any{3, "some", map[string]any{}, map[string]any{"false_positve": 1},
+		map[string]any{"false_positive": -1, "false_negative": "many"},
 		map[string]any{"no": map[string]any{"yes": -1}}, map[string]any{"no": map[string]any{}, "false_positive": 1}} {
 		if err := new(meta.Costs).Set(plain); err == nil {
 			t.Errorf("%v is taken", plain)
@@ -425,7 +440,8 @@ func TestCosts(t *testing.T) {
 	if !errors.As(wrong, &f) || f.Hint != "false_negative is many; false_positive is -1" {
 		t.Error(wrong)
 	}
-	moved, err := param.Replace(costing(meta.Costs{FalsePositive: 1, FalseNegative: 5}, 0, estimator.NewLogistic()), param.Setting{Path: "cost.false_negative", Value: 9},
+	moved, err := param.Replace(costing(meta.Costs{FalsePositive: 1, FalseNegative: 5}, 0, estimator.NewLogistic()),
+		param.Setting{Path: "cost.false_negative", Value: 9},
 		param.Setting{Path: "estimator.C", Value: 0.5})
 	if err != nil || moved.Costs.FalseNegative != 9 {
 		t.Errorf("%+v, %v", moved.Costs, err)

@@ -48,8 +48,9 @@ var (
 	sizes = []int{16, 32, 64, 128, 256, 512, 1024, 2048, 4096}
 	// pictures are the names of the panels of each, in rows.
 	pictures = map[string][][]string{
-		"draws-kernels": {{"gaussian", "rational_quadratic", "matern"}, {"exponential", "laplacian", "cauchy"}, {"mixture", "product"}},
-		"draws-inputs":  {{"2 inputs", "8 inputs", "32 inputs"}, {"128 inputs", "512 inputs", "1024 inputs"}},
+		"draws-kernels": {{"gaussian", "rational_quadratic", "matern"}, {"exponential", "laplacian", "cauchy"},
+			{"mixture", "product"}},
+		"draws-inputs": {{"2 inputs", "8 inputs", "32 inputs"}, {"128 inputs", "512 inputs", "1024 inputs"}},
 	}
 	titles = map[string]string{
 		"draws-kernels": "Error of z(x)'z(y) against the kernel, by kernel (wine, 13 inputs)",
@@ -57,8 +58,10 @@ var (
 	}
 	// styles are those of the draws, and of the theoretical values.
 	styles = []svg.Series{
-		{Name: "iid", Line: true}, {Name: "orthogonal", Color: 2, Line: true, Dots: true}, {Name: "qmc", Color: 1, Line: true}, {Name: "structured", Color: 3, Line: true},
-		{Name: "iid by theory", Line: true, Dashed: true}, {Name: "bound on the largest error, 95 %", Color: svg.Reference, Line: true, Dashed: true},
+		{Name: "iid", Line: true}, {Name: "orthogonal", Color: 2, Line: true, Dots: true},
+		{Name: "qmc", Color: 1, Line: true}, {Name: "structured", Color: 3, Line: true},
+		{Name: "iid by theory", Line: true, Dashed: true}, {Name: "bound on the largest error, 95 %", Color: svg.Reference,
+			Line: true, Dashed: true},
 	}
 )
 
@@ -128,7 +131,8 @@ func specOf(kernel string) transformer.RFF {
 	s.Kernel, s.Gamma, s.Features = kernel, transformer.GammaMedian, sizes[len(sizes)-1]
 	switch kernel {
 	case "mixture":
-		s.Of = transformer.KernelParts{transformer.NewKernelPart("gaussian", 0.3), transformer.NewKernelPart("exponential", 1)}
+		s.Of = transformer.KernelParts{transformer.NewKernelPart("gaussian", 0.3),
+			transformer.NewKernelPart("exponential", 1)}
 	case "product":
 		s.Of = transformer.KernelParts{transformer.NewKernelPart("gaussian", 0.3), transformer.NewKernelPart("matern", 0.7)}
 	}
@@ -180,7 +184,8 @@ func measure(ctx context.Context, p panel, draw string, features []int, seeds ui
 			return nil, err
 		}
 		for k, e := range errors {
-			out[k] = errorAt{panel: p.name, draw: draw, features: e.Features, expected: e.Expected, bound: e.Bound, rms: math.Hypot(out[k].rms, e.RMS/math.Sqrt(float64(seeds)))}
+			out[k] = errorAt{panel: p.name, draw: draw, features: e.Features, expected: e.Expected, bound: e.Bound,
+				rms: math.Hypot(out[k].rms, e.RMS/math.Sqrt(float64(seeds)))}
 		}
 	}
 	return out, nil
@@ -198,7 +203,8 @@ func picture(name string, list []errorAt) string {
 	for i, titles := range pictures[name] {
 		var row []svg.Plot
 		for j, title := range titles {
-			p := svg.Plot{Title: title, X: svg.Axis{Name: "features D", Log: true}, Y: svg.Axis{Name: "root mean square error", Log: true, Low: low, High: high}, Series: slices.Clone(styles)}
+			p := svg.Plot{Title: title, X: svg.Axis{Name: "features D", Log: true},
+				Y: svg.Axis{Name: "root mean square error", Log: true, Low: low, High: high}, Series: slices.Clone(styles)}
 			for _, e := range list {
 				if e.picture != name || e.panel != title {
 					continue
@@ -237,7 +243,8 @@ func write(path string, list []errorAt) error {
 	}
 	for _, e := range list {
 		number := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
-		if err := w.Write([]string{e.picture, e.panel, e.draw, fmt.Sprint(e.features), number(e.rms), number(e.expected), number(e.bound)}); err != nil {
+		if err := w.Write([]string{e.picture, e.panel, e.draw, fmt.Sprint(e.features), number(e.rms), number(e.expected),
+			number(e.bound)}); err != nil {
 			return err
 		}
 	}

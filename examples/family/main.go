@@ -141,7 +141,8 @@ func (m measurer) output(ctx context.Context, name string, args ...string) ([]by
 	c.Stderr = &output
 	out, err := c.Output()
 	if err != nil {
-		return nil, 0, fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), errors.Join(err, ctx.Err()), output.String())
+		return nil, 0, fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), errors.Join(err, ctx.Err()),
+			output.String())
 	}
 	return out, (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds(), nil
 }

@@ -80,7 +80,8 @@ func writePage(path string, l line) error {
 	before, rest, found := strings.Cut(string(text), begin)
 	table, after, closed := strings.Cut(rest, end)
 	if !found || !closed {
-		return fmt.Errorf("%s has no place for the table, which is between %q and %q", path, strings.TrimSpace(begin), strings.TrimSpace(end))
+		return fmt.Errorf("%s has no place for the table, which is between %q and %q", path, strings.TrimSpace(begin),
+			strings.TrimSpace(end))
 	}
 	var w strings.Builder
 	w.WriteString(before + begin + head)

@@ -47,7 +47,8 @@ func names() (out []string) {
 
 var comparisons = []comparison{
 	{
-		name: "draws", about: "error of a gaussian kernel by 512 features", set: "cpu_act", rows: "cpu_act, 500 rows, 20 seeds",
+		name: "draws", about: "error of a gaussian kernel by 512 features", set: "cpu_act",
+		rows:   "cpu_act, 500 rows, 20 seeds",
 		scores: scores{"kernel_rms"},
 		ours: []ours{
 			{about: "iid", measure: "iid"}, {about: "orthogonal", measure: "orthogonal"},
@@ -56,7 +57,8 @@ var comparisons = []comparison{
 		peers: []peer{{"kernel_error", "RBFSampler"}},
 	},
 	{
-		name: "sgd", about: "stochastic gradient on 1,000 features", set: "covtype", rows: "covtype, class 2 against the rest, 74,370 rows",
+		name: "sgd", about: "stochastic gradient on 1,000 features", set: "covtype",
+		rows:   "covtype, class 2 against the rest, 74,370 rows",
 		scores: scores{"accuracy"},
 		ours:   []ours{{about: "sgd_classifier", spec: "sgd.yaml"}},
 		peers:  []peer{{"sgd", "RBFSampler, SGDClassifier"}},
@@ -64,23 +66,28 @@ var comparisons = []comparison{
 	{
 		name: "network", about: "trainable features", set: "kin8nm", rows: "kin8nm, 7,372 rows",
 		scores: scores{"r2", "root_mean_squared_error"},
-		ours:   []ours{{about: "rff_network", spec: "network.yaml"}, {about: "the same width, not trained", spec: "fixed.yaml"}},
-		peers:  []peer{{"mlp", "MLPRegressor"}},
+		ours: []ours{{about: "rff_network", spec: "network.yaml"},
+			{about: "the same width, not trained", spec: "fixed.yaml"}},
+		peers: []peer{{"mlp", "MLPRegressor"}},
 	},
 	{
-		name: "gaussian_process", about: "gaussian process, scales by the evidence", set: "concrete", rows: "concrete, 927 rows",
+		name: "gaussian_process", about: "gaussian process, scales by the evidence", set: "concrete",
+		rows:   "concrete, 927 rows",
 		scores: scores{"root_mean_squared_error", "nlpd", "coverage"},
 		ours:   []ours{{about: "gaussian_process", spec: "gaussian_process.yaml"}},
 		peers:  []peer{{"gaussian_process", "GaussianProcessRegressor"}},
 	},
 	{
-		name: "attention", about: "causal attention, 8 heads of 64, 4,096 positions", rows: "normal numbers; queries and keys half as long",
+		name: "attention", about: "causal attention, 8 heads of 64, 4,096 positions",
+		rows:   "normal numbers; queries and keys half as long",
 		scores: scores{"relative_error"},
-		ours:   []ours{{about: "linear, 256 features", measure: "linear"}, {about: "exact", measure: "exact"}, {about: "linear against exact", measure: "both"}},
-		peers:  []peer{{"attention", "numpy, exact,"}},
+		ours: []ours{{about: "linear, 256 features", measure: "linear"}, {about: "exact", measure: "exact"},
+			{about: "linear against exact", measure: "both"}},
+		peers: []peer{{"attention", "numpy, exact,"}},
 	},
 	{
-		name: "kernel_pca", about: "kernel PCA, then logistic regression on 2 components", set: "circles", rows: "two circles, 1,000 rows",
+		name: "kernel_pca", about: "kernel PCA, then logistic regression on 2 components", set: "circles",
+		rows:   "two circles, 1,000 rows",
 		scores: scores{"accuracy"},
 		ours:   []ours{{about: "rff, pca", spec: "kernel_pca.yaml"}},
 		peers:  []peer{{"kernel_pca", "KernelPCA"}},
@@ -94,17 +101,20 @@ var comparisons = []comparison{
 	{
 		name: "spectral", about: "spectral clustering", set: "moons", rows: "two moons, 1,000 rows",
 		scores: scores{"adjusted_rand"},
-		ours:   []ours{{about: "binning, spectral", spec: "spectral.yaml", train: true}, {about: "kmeans", spec: "moons_kmeans.yaml", train: true}},
-		peers:  []peer{{"spectral", "SpectralClustering"}},
+		ours: []ours{{about: "binning, spectral", spec: "spectral.yaml", train: true},
+			{about: "kmeans", spec: "moons_kmeans.yaml", train: true}},
+		peers: []peer{{"spectral", "SpectralClustering"}},
 	},
 	{
-		name: "one_class", about: "attacks as anomalies, learned from usual connections", set: "connections", rows: "kddcup99, 20,000 rows",
+		name: "one_class", about: "attacks as anomalies, learned from usual connections", set: "connections",
+		rows:   "kddcup99, 20,000 rows",
 		scores: scores{"roc_auc"},
 		ours:   []ours{{about: "rff, one_class", spec: "one_class.yaml"}},
 		peers:  []peer{{"one_class_svm", "OneClassSVM"}, {"isolation_forest", "IsolationForest"}},
 	},
 	{
-		name: "calibrated", about: "probabilities of a linear SVM on 1,000 features", set: "covtype", rows: "covtype, class 2 against the rest, 74,370 rows",
+		name: "calibrated", about: "probabilities of a linear SVM on 1,000 features", set: "covtype",
+		rows:   "covtype, class 2 against the rest, 74,370 rows",
 		scores: scores{"accuracy", "log_loss"},
 		ours:   []ours{{about: "calibrated svm", spec: "calibrated.yaml"}},
 		peers:  []peer{{"calibrated", "CalibratedClassifierCV"}},
@@ -136,7 +146,8 @@ func measurement(ctx context.Context, name string, args []string) (map[string]fl
 
 // kernelError returns the root mean square of the errors of 20 maps, at the pairs of the first 500 rows of a file.
 func kernelError(ctx context.Context, draw, path string) (map[string]float64, error) {
-	data, err := csv.ReadFile(ctx, path, csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Task: datasets.Regression}})
+	data, err := csv.ReadFile(ctx, path, csv.Options{Roles: datasets.Roles{Target: []string{"y"},
+		Task: datasets.Regression}})
 	if err != nil {
 		return nil, err
 	}

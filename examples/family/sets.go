@@ -36,7 +36,8 @@ var sets = map[string]set{
 	"connections": {readConnections, 0},
 }
 
-func fromARFF(name, target string, task datasets.Task) func(context.Context, string) (data, test datasets.Set, err error) {
+func fromARFF(name, target string, task datasets.Task) func(context.Context, string) (data, test datasets.Set,
+	err error) {
 	return func(ctx context.Context, folder string) (data, test datasets.Set, err error) {
 		path, err := file(folder, name)
 		if err != nil {
@@ -47,7 +48,8 @@ func fromARFF(name, target string, task datasets.Task) func(context.Context, str
 	}
 }
 
-func fromText(name string, o csv.Options, target string, task datasets.Task) func(context.Context, string) (data, test datasets.Set, err error) {
+func fromText(name string, o csv.Options, target string, task datasets.Task) func(context.Context, string) (data,
+	test datasets.Set, err error) {
 	o.NoHeader, o.Target, o.Task = true, []string{target}, task
 	return func(ctx context.Context, folder string) (data, test datasets.Set, err error) {
 		path, err := file(folder, name)

@@ -105,19 +105,22 @@ func line(s *strings.Builder, X *mat.Dense, y []float64, color string, wide floa
 	for i, v := range y {
 		points[i] = at(X.At(i, 0), v)
 	}
-	fmt.Fprintf(s, `<polyline points="%s" fill="none" stroke="%s" stroke-width="%g"/>`+"\n", strings.Join(points, " "), color, wide)
+	fmt.Fprintf(s, `<polyline points="%s" fill="none" stroke="%s" stroke-width="%g"/>`+"\n", strings.Join(points, " "),
+		color, wide)
 }
 
 // axes draws ticks and labels.
 func axes(s *strings.Builder) {
 	for x := -4; x <= 4; x++ {
-		fmt.Fprintf(s, `<text x="%.1f" y="%d" text-anchor="middle" fill="#555">%d</text>`+"\n", across(float64(x)), height-6, x)
+		fmt.Fprintf(s, `<text x="%.1f" y="%d" text-anchor="middle" fill="#555">%d</text>`+"\n", across(float64(x)), height-6,
+			x)
 	}
 	for y := -3; y <= 3; y++ {
 		fmt.Fprintf(s, `<text x="%d" y="%.1f" text-anchor="end" fill="#555">%d</text>`+"\n", margin-8, down(float64(y))+4, y)
 	}
 	for i, what := range []struct{ text, color string }{
-		{"mean", "#114477"}, {"mean ± 2 deviations of a new observation", "#cfe1f3"}, {"four functions drawn", "#7aa6cf"}, {"rows", "#cc5522"}} {
+		{"mean", "#114477"}, {"mean ± 2 deviations of a new observation", "#cfe1f3"}, {"four functions drawn", "#7aa6cf"},
+		{"rows", "#cc5522"}} {
 		fmt.Fprintf(s, `<rect x="%d" y="%d" width="10" height="10" fill="%s"/><text x="%d" y="%d" fill="#333">%s</text>`+"\n",
 			margin+170, 8+15*i, what.color, margin+185, 17+15*i, what.text)
 	}

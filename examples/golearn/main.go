@@ -32,7 +32,8 @@ func main() {
 
 // iris cross-validates with golearn, whose folds are random in every run.
 func iris(out io.Writer, folder string) error {
-	flowers, err := read(filepath.Join(folder, "iris.csv.gz"), "sepal_length,sepal_width,petal_length,petal_width,species\n")
+	flowers, err := read(filepath.Join(folder, "iris.csv.gz"),
+		"sepal_length,sepal_width,petal_length,petal_width,species\n")
 	if err != nil {
 		return err
 	}
@@ -76,7 +77,8 @@ func adult(out io.Writer, folder string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "adult: accuracy %.3f on the test rows\n%s", evaluation.GetAccuracy(table), evaluation.ShowConfusionMatrix(table))
+	_, err = fmt.Fprintf(out, "adult: accuracy %.3f on the test rows\n%s", evaluation.GetAccuracy(table),
+		evaluation.ShowConfusionMatrix(table))
 	return err
 }
 

@@ -61,7 +61,8 @@ func (b Blend) WithChildren(parts []pipeline.Step) transformer.Fitter {
 }
 
 // Route goes through every part; what comes out is numbers.
-func (b Blend) Route(in datasets.InferredSchema, child func(i int, in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
+func (b Blend) Route(in datasets.InferredSchema, child func(i int,
+	in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
 	out := datasets.InferredSchema{}
 	for i := range b.Parts {
 		out.Unknown = child(i, in).Unknown || out.Unknown
@@ -82,7 +83,8 @@ func (b Blend) Cost(shape datasets.Shape) datasets.Cost {
 	out := datasets.Cost{OutputWidth: -1}
 	for i, part := range b.Parts {
 		cost := pipeline.NewChain(part.Fitter).Cost(shape)
-		out.Flops, out.Bytes, out.WidthEstimated = out.Flops+cost.Flops, max(out.Bytes, cost.Bytes), out.WidthEstimated || cost.WidthEstimated
+		out.Flops, out.Bytes, out.WidthEstimated = out.Flops+cost.Flops, max(out.Bytes, cost.Bytes), out.WidthEstimated ||
+			cost.WidthEstimated
 		if i == 0 {
 			out.OutputWidth = cost.OutputWidth
 		}
@@ -104,7 +106,8 @@ func (b Blend) check() error {
 func (b Blend) chain(i int) pipeline.Chain { return pipeline.Chain{Steps: b.Parts[i : i+1]} }
 
 // fit fits every part in one of these ways.
-func (b Blend) fit(ctx context.Context, fit func(part pipeline.Chain) (transformer.Transformer, error)) (transformer.Transformer, error) {
+func (b Blend) fit(ctx context.Context, fit func(part pipeline.Chain) (transformer.Transformer,
+	error)) (transformer.Transformer, error) {
 	if err := b.check(); err != nil {
 		return nil, fmt.Errorf("blend: %w", err)
 	}
@@ -127,7 +130,8 @@ func (b Blend) fitted(ctx context.Context, parts []transformer.Transformer) (tra
 	for i, part := range b.Parts {
 		f.names = append(f.names, part.Path())
 		if have, want := f.chain(i).OutputWidth(), f.chain(0).OutputWidth(); have != want {
-			return nil, fmt.Errorf("blend: part %s makes %d columns, part %s %d: they have to be as many", f.names[0], want, f.names[i], have)
+			return nil, fmt.Errorf("blend: part %s makes %d columns, part %s %d: they have to be as many", f.names[0], want,
+				f.names[i], have)
 		}
 	}
 	if err := ctx.Err(); err != nil {
@@ -335,7 +339,8 @@ func (f *FittedBlend) State(s *model.State) {
 	s.Floats("weights", &f.weights)
 	if s.Restoring() {
 		s.Require(len(f.names) > 0 && len(f.names) == len(f.weights), "there are no parts, or other weights")
-		s.Require(!slices.ContainsFunc(f.weights, func(w float64) bool { return !(w > 0) || math.IsInf(w, 0) }), "a weight is not a number > 0")
+		s.Require(!slices.ContainsFunc(f.weights, func(w float64) bool { return !(w > 0) || math.IsInf(w, 0) }),
+			"a weight is not a number > 0")
 		if s.Err() != nil {
 			return
 		}

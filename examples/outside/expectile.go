@@ -117,7 +117,8 @@ type squares struct {
 }
 
 func newSquares(s Expectile, schema datasets.Schema, d int) *squares {
-	return &squares{spec: s, schema: schema, d: d, turn: 1, gram: make([]float64, (d+1)*(d+1)), moment: make([]float64, d+1)}
+	return &squares{spec: s, schema: schema, d: d, turn: 1, gram: make([]float64, (d+1)*(d+1)),
+		moment: make([]float64, d+1)}
 }
 
 // Add adds the rows of a block.
@@ -312,7 +313,8 @@ func (f *FittedExpectile) Outputs() estimator.Outputs {
 
 // PredictFull returns the expectile at each row of X, and the root mean square of the training residuals as the
 // standard deviation of each.
-func (f *FittedExpectile) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction, err error) {
+func (f *FittedExpectile) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction,
+	err error) {
 	if out.Values, err = f.Predict(ctx, X); err != nil {
 		return out, err
 	}
@@ -347,7 +349,8 @@ func (f *FittedExpectile) State(s *model.State) {
 	s.Bool("converged", &f.converged)
 	s.Require(len(f.weights) > 0, "there are no weights")
 	bad := func(v float64) bool { return !pass.Finite(v) }
-	s.Require(!slices.ContainsFunc(append(slices.Clone(f.weights), f.intercept), bad) && pass.NonNegative(f.spread), "a number is not finite")
+	s.Require(!slices.ContainsFunc(append(slices.Clone(f.weights), f.intercept), bad) && pass.NonNegative(f.spread),
+		"a number is not finite")
 }
 
 var (

@@ -34,7 +34,8 @@ func scaled() Blend {
 	pca := transformer.NewPCA()
 	pca.Components = transformer.KeepComponents(4)
 	b := NewBlend(pca)
-	b.Parts = append(b.Parts, pipeline.Step{Name: "random", Fitter: pipeline.NewChain(transformer.NewDense(), transformer.NewStandardize(), polynomial(4, 2, 1))})
+	b.Parts = append(b.Parts, pipeline.Step{Name: "random", Fitter: pipeline.NewChain(transformer.NewDense(),
+		transformer.NewStandardize(), polynomial(4, 2, 1))})
 	b.Weights = []float64{0.5, 2}
 	return b
 }

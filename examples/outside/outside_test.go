@@ -38,7 +38,8 @@ func curve(n int) datasets.Set {
 			y[i] += 50
 		}
 	}
-	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Columns: []datasets.Column{{Name: "a"}, {Name: "b"}}, Targets: []datasets.Column{{Name: "y"}}}}
+	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Columns: []datasets.Column{{Name: "a"}, {Name: "b"}},
+		Targets: []datasets.Column{{Name: "y"}}}}
 }
 
 func read(t *testing.T, text string) pipeline.Pipeline {
@@ -148,7 +149,8 @@ func TestTrimmed(t *testing.T) {
 		r estimator.Reporter
 		p *pipeline.FittedPipeline
 	)
-	if !estimator.As(fitted, &r) || r.Report().Solver != "irls" || !estimator.As(fitted, &p) || estimator.OutputsOf(fitted).Classes != nil {
+	if !estimator.As(fitted, &r) || r.Report().Solver != "irls" || !estimator.As(fitted, &p) ||
+		estimator.OutputsOf(fitted).Classes != nil {
 		t.Error("the report or the pipeline within is not found, or a classifier that there is not")
 	}
 	out, err := estimator.Predict(ctx, fitted, data.X, estimator.Request{})
@@ -164,11 +166,13 @@ func TestTrimmed(t *testing.T) {
 			classes.Y[i] = 1
 		}
 	}
-	classes.Schema.Targets = []datasets.Column{{Name: "sign", Kind: datasets.Categorical, Categories: []string{"minus", "plus"}}}
+	classes.Schema.Targets = []datasets.Column{{Name: "sign", Kind: datasets.Categorical,
+		Categories: []string{"minus", "plus"}}}
 	if fitted, err = spec.Fit(ctx, classes); err != nil {
 		t.Fatal(err)
 	}
-	if has := estimator.OutputsOf(fitted); !slices.Equal(has.Classes, []string{"minus", "plus"}) || !has.Has.Has(estimator.Probabilities) {
+	if has := estimator.OutputsOf(fitted); !slices.Equal(has.Classes, []string{"minus", "plus"}) ||
+		!has.Has.Has(estimator.Probabilities) {
 		t.Error("the classes or probabilities of a search within are not found")
 	}
 	state, err := model.Record(fitted.(*FittedTrimmed)) // of which the choice of the search is kept
@@ -228,7 +232,8 @@ func TestYAML(t *testing.T) {
 			t.Errorf("%s is %v, want %v (%v)", path, got, want, err)
 		}
 	}
-	for _, text := range []string{document, "[trimmed]", "[{trimmed: {model: ridge}}]", "[{trimmed: {model: {svr: {C: 2}}, share: 0}}]", "[{trimmed: {model: {trimmed: {model: ridge}}}}]"} {
+	for _, text := range []string{document, "[trimmed]", "[{trimmed: {model: ridge}}]",
+		"[{trimmed: {model: {svr: {C: 2}}, share: 0}}]", "[{trimmed: {model: {trimmed: {model: ridge}}}}]"} {
 		p := read(t, text)
 		out, err := yaml.Marshal(p)
 		if err != nil {
@@ -272,7 +277,8 @@ func TestContent(t *testing.T) {
 		"[{trimmed: {model: [polynomial, expectile]}}]": "trimmed.model.polynomial: polynomial takes no missing values",
 		"[impute, {blend: [polynomial]}, trimmed]":      "",
 	} {
-		if err := read(t, text).CheckContent(data.Schema, content); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+		if err := read(t, text).CheckContent(data.Schema, content); (err == nil) != (want == "") || err != nil &&
+			!strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
@@ -347,7 +353,8 @@ func TestSearchShares(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if wanted := model == "ridge"; slices.Contains(result.Shared, "projection") != wanted || slices.Contains(result.Shared, "alpha") != wanted {
+		if wanted := model == "ridge"; slices.Contains(result.Shared, "projection") != wanted ||
+			slices.Contains(result.Shared, "alpha") != wanted {
 			t.Errorf("%s: shared %v", model, result.Shared)
 		}
 		folds, err := search.Splitter.Split(data)
@@ -379,8 +386,10 @@ func TestSearchShares(t *testing.T) {
 // A search over the weights of a blend fits its parts once for each fold.
 func TestSearchDerives(t *testing.T) {
 	data := curve(120)
-	p := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "blend", Fitter: NewBlend(transformer.NewPCA(), transformer.NewStandardize())}}, Estimator: estimator.NewRidge()}
-	search := gridsearch.NewSearch(p, gridsearch.Axis{Path: "blend.weights", Values: []any{[]any{1.0, 1.0}, []any{1.0, 3.0}}})
+	p := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "blend",
+		Fitter: NewBlend(transformer.NewPCA(), transformer.NewStandardize())}}, Estimator: estimator.NewRidge()}
+	search := gridsearch.NewSearch(p, gridsearch.Axis{Path: "blend.weights",
+		Values: []any{[]any{1.0, 1.0}, []any{1.0, 3.0}}})
 	search.Splitter, search.Score = datasets.KFold{Folds: 3}, "rmse"
 	result, err := search.Run(context.Background(), data)
 	if err != nil || !slices.Contains(result.Shared, "prefix") {
@@ -411,7 +420,9 @@ func TestExperiment(t *testing.T) {
 	}
 	write("curve.csv", rows)
 	out := filepath.ToSlash(filepath.Join(folder, "out"))
-	spec, err := experiment.Load(ctx, write("curve.yaml", string(text)), experiment.Override{Path: "output.dir", Value: out}, experiment.Override{Path: "pipeline.trimmed.model.alpha", Value: "0.5"})
+	spec, err := experiment.Load(ctx, write("curve.yaml", string(text)),
+		experiment.Override{Path: "output.dir", Value: out}, experiment.Override{Path: "pipeline.trimmed.model.alpha",
+			Value: "0.5"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -423,7 +434,8 @@ func TestExperiment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if best := result.Search.Best.Params; best["trimmed.share"] != 0.15 || len(best) != 3 || !slices.Contains(result.Search.Shared, "features") {
+	if best := result.Search.Best.Params; best["trimmed.share"] != 0.15 || len(best) != 3 ||
+		!slices.Contains(result.Search.Shared, "features") {
 		t.Errorf("best %v, shared %v", best, result.Search.Shared)
 	}
 	saved := filepath.Join(out, "model.bochner")
@@ -432,7 +444,8 @@ func TestExperiment(t *testing.T) {
 		t.Errorf("%v, %v", m.Spec, err)
 	}
 	var predictions bytes.Buffer
-	if n, err := experiment.Predict(ctx, saved, filepath.Join(folder, "curve.csv"), &predictions, experiment.Options{}); err != nil || n != 240 {
+	if n, err := experiment.Predict(ctx, saved, filepath.Join(folder, "curve.csv"), &predictions,
+		experiment.Options{}); err != nil || n != 240 {
 		t.Errorf("%d rows predicted, %v", n, err)
 	}
 }
@@ -440,12 +453,15 @@ func TestExperiment(t *testing.T) {
 // The JSON schema and the reference know all parts, and what they hold.
 func TestSchemaAndReference(t *testing.T) {
 	schema, reference := string(experiment.JSONSchema()), experiment.Reference()
-	for _, want := range []string{"Random features of the polynomial kernel.", "Adds up the features of maps of one width.", "Linear regression of an expectile.", `"model": {`} {
+	for _, want := range []string{"Random features of the polynomial kernel.",
+		"Adds up the features of maps of one width.", "Linear regression of an expectile.", `"model": {`} {
 		if !strings.Contains(schema, want) {
 			t.Errorf("the JSON schema has no %s", want)
 		}
 	}
-	for _, want := range []string{"### `trimmed`", "| `model` | estimator, or a list of steps ending in one | `expectile` | inner estimator |", "the maps whose features are added up", "| `tau` |"} {
+	for _, want := range []string{"### `trimmed`",
+		"| `model` | estimator, or a list of steps ending in one | `expectile` | inner estimator |",
+		"the maps whose features are added up", "| `tau` |"} {
 		if !strings.Contains(reference, want) {
 			t.Errorf("the reference has no %s", want)
 		}

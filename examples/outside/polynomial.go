@@ -148,7 +148,8 @@ func (f *FittedPolynomial) TransformTo(ctx context.Context, dst *mat.Dense, X ma
 		return errors.New("polynomial: no matrix")
 	}
 	if r, c := dst.Dims(); r != rowsOf(X) || c != f.OutputWidth() {
-		return fmt.Errorf("polynomial: tile must have one row per input row and %[3]d columns, got %[1]d×%[2]d", r, c, f.OutputWidth())
+		return fmt.Errorf("polynomial: tile must have one row per input row and %[3]d columns, got %[1]d×%[2]d", r, c,
+			f.OutputWidth())
 	}
 	return f.project(ctx, X, func(i int, products []float64) {
 		f.features(dst.RawRowView(i), products, f.scale)
@@ -221,14 +222,16 @@ func (f *FittedPolynomial) State(s *model.State) {
 	s.Float("scale", &f.scale)
 	s.Matrix("signs", &f.signs)
 	s.Floats("shift", &f.shift)
-	s.Require(f.degree > 0 && f.signs != nil && f.scale > 0 && !math.IsInf(f.scale, 0), "there are no signs, or degree or scale is not above 0")
+	s.Require(f.degree > 0 && f.signs != nil && f.scale > 0 && !math.IsInf(f.scale, 0),
+		"there are no signs, or degree or scale is not above 0")
 	if s.Err() != nil {
 		return
 	}
 	_, wide := f.signs.Dims()
 	s.Require(wide == len(f.shift) && wide%f.degree == 0, "the signs are not so many as their shifts")
 	one := func(v float64) bool { return v != 1 && v != -1 }
-	s.Require(!slices.ContainsFunc(f.signs.RawMatrix().Data, one) && !slices.ContainsFunc(f.shift, one), "a sign is not 1 or -1")
+	s.Require(!slices.ContainsFunc(f.signs.RawMatrix().Data, one) && !slices.ContainsFunc(f.shift, one),
+		"a sign is not 1 or -1")
 }
 
 // SameFamily reports whether other has the same signs, more or fewer of them.
@@ -239,7 +242,8 @@ func (s Polynomial) SameFamily(other transformer.Fitter) bool {
 
 // family returns the widest map of the specs, their scales, and which leading columns of which scale's map
 // each is.
-func (s Polynomial) family(specs []transformer.Fitter) (widest Polynomial, scales []float64, members []transformer.FamilyMember, err error) {
+func (s Polynomial) family(specs []transformer.Fitter) (widest Polynomial, scales []float64,
+	members []transformer.FamilyMember, err error) {
 	widest = s
 	widest.Features = 0
 	for i, spec := range specs {
@@ -263,7 +267,8 @@ func (s Polynomial) family(specs []transformer.Fitter) (widest Polynomial, scale
 }
 
 // FitFamily draws the signs of the widest map.
-func (s Polynomial) FitFamily(ctx context.Context, data datasets.Set, specs []transformer.Fitter) (transformer.Family, error) {
+func (s Polynomial) FitFamily(ctx context.Context, data datasets.Set, specs []transformer.Fitter) (transformer.Family,
+	error) {
 	widest, scales, members, err := s.family(specs)
 	if err != nil {
 		return nil, err
@@ -299,7 +304,8 @@ func (f *polynomialFamily) Widths() []int {
 }
 
 // Each projects the rows once, and makes the features of every scale that is asked for.
-func (f *polynomialFamily) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error {
+func (f *polynomialFamily) Each(ctx context.Context, X mat.Matrix, which []int,
+	yield func(which int, Z mat.Matrix) error) error {
 	maps := make([]*mat.Dense, len(which))
 	for i := range maps {
 		maps[i] = mat.NewDense(rowsOf(X), f.wide.OutputWidth(), nil)

@@ -94,7 +94,8 @@ func (s Trimmed) FitSource(ctx context.Context, data datasets.Source) (estimator
 	})
 }
 
-func (s Trimmed) fit(ctx context.Context, data datasets.Source, fit func(weights []float64) (estimator.Predictor, error)) (estimator.Predictor, error) {
+func (s Trimmed) fit(ctx context.Context, data datasets.Source,
+	fit func(weights []float64) (estimator.Predictor, error)) (estimator.Predictor, error) {
 	fitted, err := fit(nil)
 	for range s.Rounds {
 		if err != nil {
@@ -113,7 +114,8 @@ func (s Trimmed) fit(ctx context.Context, data datasets.Source, fit func(weights
 }
 
 // look returns the weight of every row, and how wrong the model is about it.
-func look(ctx context.Context, fitted estimator.Predictor, data datasets.Source) (weights, losses []float64, err error) {
+func look(ctx context.Context, fitted estimator.Predictor, data datasets.Source) (weights, losses []float64,
+	err error) {
 	err = data.Blocks(ctx, func(block datasets.Set) error {
 		all, err := estimator.Predict(ctx, fitted, block.X, estimator.Request{})
 		if err != nil {
@@ -214,7 +216,8 @@ func (f *FittedTrimmed) Predict(ctx context.Context, X mat.Matrix) ([]float64, e
 func (f *FittedTrimmed) Outputs() estimator.Outputs { return estimator.OutputsOf(f.model) }
 
 // PredictFull returns what the model predicts.
-func (f *FittedTrimmed) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
+func (f *FittedTrimmed) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction,
+	error) {
 	return estimator.Predict(ctx, f.model, X, want)
 }
 

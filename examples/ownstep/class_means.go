@@ -32,7 +32,8 @@ func NewClassMeans() ClassMeans { return ClassMeans{} }
 
 // Params declares shrink.
 func (s *ClassMeans) Params(l *param.List) {
-	l.Float(&s.Shrink, "shrink", "share by which means are moved to that of all rows", param.Range{High: 1, HighOpen: true})
+	l.Float(&s.Shrink, "shrink", "share by which means are moved to that of all rows",
+		param.Range{High: 1, HighOpen: true})
 }
 
 // Fit adds up the rows of each class; it returns a [*FittedClassMeans].
@@ -55,7 +56,8 @@ func (s ClassMeans) fit(ctx context.Context, data datasets.Set) (*FittedClassMea
 	if err != nil {
 		return nil, err
 	}
-	f := &FittedClassMeans{classes: classes, means: mat.NewDense(len(classes), data.Cols(), nil), weight: make([]float64, len(classes))}
+	f := &FittedClassMeans{classes: classes, means: mat.NewDense(len(classes), data.Cols(), nil),
+		weight: make([]float64, len(classes))}
 	all := make([]float64, data.Cols())
 	for i := range data.Rows() {
 		if err := ctx.Err(); err != nil {
@@ -124,7 +126,8 @@ func (f *FittedClassMeans) Predict(ctx context.Context, X mat.Matrix) ([]float64
 
 // PredictFull returns the class and the scores of each row: rows × classes, or one column, positive for the second
 // class, if there are two.
-func (f *FittedClassMeans) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction, err error) {
+func (f *FittedClassMeans) PredictFull(ctx context.Context, X mat.Matrix,
+	_ estimator.Request) (out estimator.Prediction, err error) {
 	if out.Scores, err = f.scores(ctx, X); err != nil {
 		return out, err
 	}

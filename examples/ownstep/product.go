@@ -51,7 +51,8 @@ func (p Product) WithChildren(parts []pipeline.Step) transformer.Fitter {
 }
 
 // Route goes through every part; what comes out is numbers.
-func (p Product) Route(in datasets.InferredSchema, child func(i int, in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
+func (p Product) Route(in datasets.InferredSchema, child func(i int,
+	in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
 	var out datasets.InferredSchema
 	for i := range p.Parts {
 		out.Unknown = child(i, in).Unknown || out.Unknown
@@ -78,7 +79,8 @@ func (p Product) Cost(shape datasets.Shape) datasets.Cost {
 			return datasets.Cost{OutputWidth: shape.Cols, WidthEstimated: true}
 		}
 		cost := c.Cost(shape)
-		out.Flops, out.OutputWidth, out.WidthEstimated = out.Flops+cost.Flops, out.OutputWidth*cost.OutputWidth, out.WidthEstimated || cost.WidthEstimated
+		out.Flops, out.OutputWidth, out.WidthEstimated = out.Flops+cost.Flops, out.OutputWidth*cost.OutputWidth,
+			out.WidthEstimated || cost.WidthEstimated
 	}
 	out.Flops += float64(shape.Rows) * float64(out.OutputWidth)
 	return out
@@ -106,7 +108,8 @@ func (p Product) FitSource(ctx context.Context, data datasets.Source) (transform
 	})
 }
 
-func (p Product) fit(ctx context.Context, fit func(part transformer.Fitter) (transformer.Transformer, error)) (transformer.Transformer, error) {
+func (p Product) fit(ctx context.Context, fit func(part transformer.Fitter) (transformer.Transformer,
+	error)) (transformer.Transformer, error) {
 	if err := errors.Join(param.Check(p), pipeline.CheckChildren(p)); err != nil {
 		return nil, fmt.Errorf("product: %w", err)
 	}

@@ -109,9 +109,12 @@ func TestFaultsInAProduct(t *testing.T) {
 
 // Requirements of a part of a composite are checked before a fit, with its path.
 func TestColumnsOfAProduct(t *testing.T) {
-	schema := datasets.Schema{Columns: []datasets.Column{{Name: "age"}, {Name: "sex", Kind: datasets.Categorical, Categories: []string{"f", "m"}}}}
-	err := pipeline.Steps(NewProduct(transformer.NewMinMax(), transformer.NewDense())).Then(estimator.NewRidge()).CheckKinds(schema)
-	if err == nil || !strings.HasPrefix(err.Error(), "product.minmax: column sex is categorical, and minmax takes numbers") {
+	schema := datasets.Schema{Columns: []datasets.Column{{Name: "age"},
+		{Name: "sex", Kind: datasets.Categorical, Categories: []string{"f", "m"}}}}
+	err := pipeline.Steps(NewProduct(transformer.NewMinMax(),
+		transformer.NewDense())).Then(estimator.NewRidge()).CheckKinds(schema)
+	if err == nil || !strings.HasPrefix(err.Error(),
+		"product.minmax: column sex is categorical, and minmax takes numbers") {
 		t.Errorf("%v", err)
 	}
 }
@@ -152,7 +155,8 @@ func TestProductInAModelFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := streamed.Predict(ctx, data.X); err != nil || !slices.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }) {
+	if got, err := streamed.Predict(ctx, data.X); err != nil ||
+		!slices.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }) {
 		t.Errorf("from a stream it predicts otherwise (%v)", err)
 	}
 	changed := p
@@ -181,10 +185,13 @@ output: {dir: ` + filepath.ToSlash(t.TempDir()) + `}
 		t.Errorf("%+v, %v", result.Test, err)
 	}
 	schema := string(experiment.JSONSchema())
-	if at := strings.Index(schema, "Multiplies the kernels of its parts."); at < 0 || !strings.Contains(schema[at:], `"parts": {`) {
+	if at := strings.Index(schema, "Multiplies the kernels of its parts."); at < 0 ||
+		!strings.Contains(schema[at:], `"parts": {`) {
 		t.Error("the JSON schema does not know the step")
 	}
-	if r := experiment.Reference(); !strings.Contains(r, "The list of parts may be given directly below `product` if `scale` is omitted.") || !strings.Contains(r, "the maps whose kernels are multiplied") {
+	if r := experiment.Reference(); !strings.Contains(r,
+		"The list of parts may be given directly below `product` if `scale` is omitted.") ||
+		!strings.Contains(r, "the maps whose kernels are multiplied") {
 		t.Error("the reference does not describe the step")
 	}
 }

@@ -45,8 +45,9 @@ func (ReLU) IsDataIndependent() bool { return true }
 
 // Cost returns the width and the work.
 func (s ReLU) Cost(shape datasets.Shape) datasets.Cost {
-	return datasets.Cost{Flops: 2 * float64(shape.Rows) * float64(shape.Cols) * float64(s.Features), OutputWidth: s.Features,
-		Bytes: 8 * int64(shape.Cols) * int64(s.Features)}
+	return datasets.Cost{Flops: 2 * float64(shape.Rows) * float64(shape.Cols) * float64(s.Features),
+		OutputWidth: s.Features,
+		Bytes:       8 * int64(shape.Cols) * int64(s.Features)}
 }
 
 // Fit draws the weights; it returns a [*FittedReLU].
@@ -94,7 +95,8 @@ func (s ReLU) SameFamily(other transformer.Fitter) bool {
 }
 
 // FitFamily draws the weights of the widest map.
-func (s ReLU) FitFamily(ctx context.Context, data datasets.Set, specs []transformer.Fitter) (transformer.Family, error) {
+func (s ReLU) FitFamily(ctx context.Context, data datasets.Set, specs []transformer.Fitter) (transformer.Family,
+	error) {
 	widest := ReLU{Seed: s.Seed}
 	for i, spec := range specs {
 		if !s.SameFamily(spec) {
@@ -109,7 +111,8 @@ func (s ReLU) FitFamily(ctx context.Context, data datasets.Set, specs []transfor
 	f := reluFamily{wide: fitted.(*FittedReLU)}
 	for _, spec := range specs {
 		width := spec.(ReLU).Features
-		f.members = append(f.members, transformer.FamilyMember{Width: width, Scale: math.Sqrt(float64(widest.Features) / float64(width))})
+		f.members = append(f.members, transformer.FamilyMember{Width: width,
+			Scale: math.Sqrt(float64(widest.Features) / float64(width))})
 	}
 	return f, nil
 }
@@ -133,7 +136,8 @@ func (f reluFamily) Widths() []int                       { return []int{f.wide.O
 func (f reluFamily) Fitted(int) mat.Matrix               { return nil }
 func (f reluFamily) Shared() []string                    { return []string{"projection"} }
 
-func (f reluFamily) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error {
+func (f reluFamily) Each(ctx context.Context, X mat.Matrix, which []int,
+	yield func(which int, Z mat.Matrix) error) error {
 	for _, i := range which {
 		Z, err := f.wide.Transform(ctx, X)
 		if err != nil {

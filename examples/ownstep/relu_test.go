@@ -63,7 +63,8 @@ func TestReLUSharesInASearch(t *testing.T) {
 	var specs []estimator.Estimator
 	for _, features := range []int{10, 40, 25} {
 		for _, alpha := range []float64{0.1, 1} {
-			spec, err := param.With(base, param.Setting{Path: "relu.features", Value: features}, param.Setting{Path: "ridge.alpha", Value: alpha})
+			spec, err := param.With(base, param.Setting{Path: "relu.features", Value: features},
+				param.Setting{Path: "ridge.alpha", Value: alpha})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -22,17 +22,22 @@ type field struct {
 
 var fields = []field{
 	{line: line{data: "CPU", file: "cpu_act_binning", train: "cpu_act.arff"}, rows: "6,553", loss: "epsilon: 0.5, ",
-		gammas: "[0.125, 0.25, 0.5]", wide: "[0.5, 1, 2]", smooth: "[0.1, 0.2, 0.4]", alphas: "[0.01, 0.03, 0.1]", thin: "[0.00001, 0.0001, 0.001]", costs: "[10, 30, 100]"},
+		gammas: "[0.125, 0.25, 0.5]", wide: "[0.5, 1, 2]", smooth: "[0.1, 0.2, 0.4]", alphas: "[0.01, 0.03, 0.1]",
+		thin: "[0.00001, 0.0001, 0.001]", costs: "[10, 30, 100]"},
 	{line: line{data: "Census", file: "census_binning", train: "census.csv"}, rows: "18,186", loss: "epsilon: 0.1, ",
-		gammas: "[0.1, 0.2, 0.4]", wide: "[0.4, 0.8, 1.6]", smooth: "[0.005, 0.01, 0.02]", alphas: "[0.1, 0.3, 1]", thin: "[0.01, 0.1, 1]", costs: "[1, 3, 10]"},
+		gammas: "[0.1, 0.2, 0.4]", wide: "[0.4, 0.8, 1.6]", smooth: "[0.005, 0.01, 0.02]", alphas: "[0.1, 0.3, 1]",
+		thin: "[0.01, 0.1, 1]", costs: "[1, 3, 10]"},
 	{line: line{data: "Adult", file: "a9a_binning", train: "a9a", test: "a9a.t"}, rows: "32,561",
-		gammas: "[0.025, 0.05, 0.1]", smooth: "[0.005, 0.01, 0.02]", alphas: "[1, 3, 10]", thin: "[0.1, 1, 10]", costs: "[0.03, 0.1, 0.3]", many: "[0.1, 0.3, 1]"},
+		gammas: "[0.025, 0.05, 0.1]", smooth: "[0.005, 0.01, 0.02]", alphas: "[1, 3, 10]", thin: "[0.1, 1, 10]",
+		costs: "[0.03, 0.1, 0.3]", many: "[0.1, 0.3, 1]"},
 	{line: line{data: "Forest Cover", file: "covtype_svm", train: cover,
 		set: []string{"data.split.test=0.784859"}}, rows: "20,000",
-		gammas: "[0.3, 0.6, 1.2]", smooth: "[0.02, 0.08, 0.3]", alphas: "[0.1, 0.3, 1]", thin: "[0.01, 0.1, 1]", costs: "[0.3, 1, 3]", many: "[1, 3, 10]"},
+		gammas: "[0.3, 0.6, 1.2]", smooth: "[0.02, 0.08, 0.3]", alphas: "[0.1, 0.3, 1]", thin: "[0.01, 0.1, 1]",
+		costs: "[0.3, 1, 3]", many: "[1, 3, 10]"},
 	{line: line{data: "KDD Cup 99", file: "kddcup99_binning", train: kddTrain,
 		set: []string{"data.split.test=0.9"}}, rows: "49,402",
-		gammas: "[0.5, 1, 2]", smooth: "[0.1, 0.2, 0.4]", alphas: "[0.03, 0.1, 1]", thin: "[0.001, 0.01, 0.1]", costs: "[1, 3, 10]", many: "[10, 30, 100]"},
+		gammas: "[0.5, 1, 2]", smooth: "[0.1, 0.2, 0.4]", alphas: "[0.03, 0.1, 1]", thin: "[0.001, 0.01, 0.1]",
+		costs: "[1, 3, 10]", many: "[10, 30, 100]"},
 }
 
 // way is what the table has a line for: a map, an estimator, and the grid of both.
@@ -53,7 +58,8 @@ var ways = []way{
 		if f.regression() {
 			return "", ""
 		}
-		return bins("laplacian") + "  - svm: {loss: squared_hinge, tol: 0.01}\n", gamma(f.gammas) + "    svm.C: " + f.costs + "\n"
+		return bins("laplacian") + "  - svm: {loss: squared_hinge, tol: 0.01}\n",
+			gamma(f.gammas) + "    svm.C: " + f.costs + "\n"
 	}},
 	{"— logistic regression", func(f field) (string, string) {
 		if f.regression() {
@@ -76,7 +82,8 @@ var ways = []way{
 	{"Fourier ⊕ laplacian binning, least squares", func(f field) (string, string) {
 		return "  - union:\n      parts:\n        - rff: {kernel: gaussian, gamma: 1, features: 200}\n        - binning: {gamma: 1, grids: 50}\n      weights: [0.5, 0.5]\n  - " +
 				f.ridge() + ": {tol: 1.0e-3}\n",
-			"    union.rff.gamma: " + f.smooth + "\n    union.binning.gamma: " + f.gammas + "\n    " + f.ridge() + ".alpha: [" + strings.Split(f.alphas, ", ")[1] + "]\n"
+			"    union.rff.gamma: " + f.smooth + "\n    union.binning.gamma: " + f.gammas + "\n    " + f.ridge() + ".alpha: [" +
+				strings.Split(f.alphas, ", ")[1] + "]\n"
 	}},
 }
 
@@ -97,7 +104,8 @@ func gamma(list string) string { return "    binning.gamma: " + list + "\n" }
 
 // least is binning and least squares.
 func (f field) least(kernel, gammas string) (steps, grid string) {
-	return bins(kernel) + "  - " + f.ridge() + ": {tol: 1.0e-3}\n", gamma(gammas) + "    " + f.ridge() + ".alpha: " + f.alphas + "\n"
+	return bins(kernel) + "  - " + f.ridge() + ": {tol: 1.0e-3}\n",
+		gamma(gammas) + "    " + f.ridge() + ".alpha: " + f.alphas + "\n"
 }
 
 // choices compares the ways and returns the section of the page.
@@ -124,7 +132,8 @@ func (t *table) choices(ctx context.Context) (string, error) {
 			if f.file == "kddcup99_binning" {
 				decimals = 3
 			}
-			fmt.Fprintf(&out, " %.*f ± %.*f (%.2g s) |", decimals, 100*r.Search.Best.Mean, decimals, 100*r.Search.Best.Std, r.CPU)
+			fmt.Fprintf(&out, " %.*f ± %.*f (%.2g s) |", decimals, 100*r.Search.Best.Mean, decimals, 100*r.Search.Best.Std,
+				r.CPU)
 		}
 		out.WriteString("\n")
 	}
@@ -174,7 +183,8 @@ func (t *table) try(ctx context.Context, number int, w way, f field) (r run, kno
 		return r, false, nil
 	}
 	if err == nil {
-		fmt.Fprintf(os.Stderr, "%s, %s: %.3g %%, %v, %.1f s\n", f.data, w.name, 100*r.Search.Best.Mean, r.Search.Best.Params, r.CPU)
+		fmt.Fprintf(os.Stderr, "%s, %s: %.3g %%, %v, %.1f s\n", f.data, w.name, 100*r.Search.Best.Mean, r.Search.Best.Params,
+			r.CPU)
 	}
 	return r, err == nil, err
 }

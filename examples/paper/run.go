@@ -111,7 +111,8 @@ func (t *table) measure(ctx context.Context, l line) (runs []run, err error) {
 		if err != nil {
 			return runs, err
 		}
-		fmt.Fprintf(os.Stderr, "%s seed %d: %.2f %%, %.1f s to fit, %v\n", l.name(), seed, l.error(r), r.Seconds.Refit, chosen)
+		fmt.Fprintf(os.Stderr, "%s seed %d: %.2f %%, %.1f s to fit, %v\n", l.name(), seed, l.error(r), r.Seconds.Refit,
+			chosen)
 		runs = append(runs, r)
 	}
 	return runs, nil

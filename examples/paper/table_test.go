@@ -91,7 +91,8 @@ func TestPageFromMemory(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, page)
 		}
 	}
-	if mean, sd := moments([]float64{1, 2, 3}); mean != 2 || math.Abs(sd-1) > 1e-15 || median([]float64{3, 1, 2, 9}) != 2.5 {
+	if mean, sd := moments([]float64{1, 2, 3}); mean != 2 || math.Abs(sd-1) > 1e-15 ||
+		median([]float64{3, 1, 2, 9}) != 2.5 {
 		t.Errorf("mean %v, deviation %v", mean, sd)
 	}
 }

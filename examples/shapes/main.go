@@ -106,6 +106,7 @@ func points(b *strings.Builder, data datasets.Set, numbers []float64, left, top,
 	for i, c := range numbers {
 		x := (data.X.At(i, 0) - low[0]) / (high[0] - low[0]) * side
 		y := (data.X.At(i, 1) - low[1]) / (high[1] - low[1]) * side
-		fmt.Fprintf(b, `<circle cx="%.1f" cy="%.1f" r="2.5" fill="%s"/>`+"\n", left+x, top+side-y, []string{"#1b6ca8", "#d1602b"}[int(c)%2])
+		fmt.Fprintf(b, `<circle cx="%.1f" cy="%.1f" r="2.5" fill="%s"/>`+"\n", left+x, top+side-y,
+			[]string{"#1b6ca8", "#d1602b"}[int(c)%2])
 	}
 }

@@ -44,7 +44,8 @@ type endless struct {
 }
 
 func (e endless) Schema() datasets.Schema {
-	return datasets.Schema{Targets: []datasets.Column{{Name: "side", Kind: datasets.Categorical, Categories: []string{"below", "above"}}}}
+	return datasets.Schema{Targets: []datasets.Column{{Name: "side", Kind: datasets.Categorical,
+		Categories: []string{"below", "above"}}}}
 }
 
 func (e endless) Dims() (rows, cols int) { return e.rows, inputs }
@@ -133,9 +134,12 @@ func run(most, features int, model, picture string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("a million rows: %.1f CPU seconds for the products of ridge alone, %.1f to make them\n\n", 1e6*product, 1e6*pass)
-	fmt.Printf("%-16s %10s %10s %12s %9s %11s %9s\n", "model", "rows", "seconds", "CPU seconds", "readings", "memory, MB", "accuracy")
-	plot := svg.Plot{Title: fmt.Sprintf("Rows that nobody holds, D = %d", features), X: svg.Axis{Name: "rows", Log: true}, Y: svg.Axis{Name: "CPU seconds", Log: true}}
+	fmt.Printf("a million rows: %.1f CPU seconds for the products of ridge alone, %.1f to make them\n\n", 1e6*product,
+		1e6*pass)
+	fmt.Printf("%-16s %10s %10s %12s %9s %11s %9s\n", "model", "rows", "seconds", "CPU seconds", "readings", "memory, MB",
+		"accuracy")
+	plot := svg.Plot{Title: fmt.Sprintf("Rows that nobody holds, D = %d", features), X: svg.Axis{Name: "rows", Log: true},
+		Y: svg.Axis{Name: "CPU seconds", Log: true}}
 	for k, l := range some {
 		series := svg.Series{Name: l.name, Color: k, Line: true, Dots: true}
 		for n := min(100_000, most); ; n = min(10*n, most) {
@@ -162,7 +166,8 @@ func run(most, features int, model, picture string) error {
 		return nil
 	}
 	all := plot.Series[0].X
-	plot.Series = append(plot.Series, svg.Series{Name: "products of ridge", Color: svg.Reference, Line: true, Dashed: true, X: all, Y: times(product, all)})
+	plot.Series = append(plot.Series, svg.Series{Name: "products of ridge", Color: svg.Reference, Line: true, Dashed: true,
+		X: all, Y: times(product, all)})
 	return os.WriteFile(picture, []byte(plot.SVG()), 0o644)
 }
 
@@ -174,11 +179,12 @@ func times(c float64, x []float64) []float64 {
 	return out
 }
 
-// rates measures how many seconds of processors a row takes: in the product Z'Z of its features with themselves, at best,
-// and to be made.
+// rates measures how many seconds of processors a row takes: in the product Z'Z of its features
+// with themselves, at best, and to be made.
 func rates(ctx context.Context, features int) (product, pass float64, err error) {
 	const rows, tries = 8192, 5
-	z, c := kern.Dense(rows, features, features, make([]float64, rows*features)), kern.Dense(features, features, features, make([]float64, features*features))
+	z, c := kern.Dense(rows, features, features, make([]float64, rows*features)),
+		kern.Dense(features, features, features, make([]float64, features*features))
 	for i := range z.Data {
 		z.Data[i] = math.Cos(float64(i))
 	}

@@ -24,7 +24,8 @@ func images(folder, pixels, digits string) (datasets.Set, error) {
 		return datasets.Set{}, err
 	}
 	if len(count) != 1 || len(shape) < 2 || shape[0] != count[0] || count[0] == 0 {
-		return datasets.Set{}, fmt.Errorf("%s is of shape %v and %s of %v: wanted a digit for each image", pixels, shape, digits, count)
+		return datasets.Set{}, fmt.Errorf("%s is of shape %v and %s of %v: wanted a digit for each image", pixels, shape,
+			digits, count)
 	}
 	X := make([]float64, len(values))
 	for i, v := range values {
@@ -42,7 +43,8 @@ func images(folder, pixels, digits string) (datasets.Set, error) {
 	for _, name := range numbered(width) {
 		schema.Columns = append(schema.Columns, datasets.Column{Name: name})
 	}
-	schema.Targets = []datasets.Column{{Name: "digit", Kind: datasets.Categorical, Categories: strings.Split("0123456789", "")}}
+	schema.Targets = []datasets.Column{{Name: "digit", Kind: datasets.Categorical,
+		Categories: strings.Split("0123456789", "")}}
 	return datasets.Set{X: mat.NewDense(shape[0], width, X), Y: Y, Schema: schema}, nil
 }
 

@@ -146,7 +146,8 @@ func (o options) errs(args int) []error {
 		wrong("-sets names none")
 	}
 	if !(o.minutes > 0) || o.seeds < 1 || o.threads < 1 || o.limit <= 0 {
-		wrong("-minutes and -limit are greater than 0, -seeds and -threads at least 1; got %v, %v, %v and %v", o.minutes, o.limit, o.seeds, o.threads)
+		wrong("-minutes and -limit are greater than 0, -seeds and -threads at least 1; got %v, %v, %v and %v", o.minutes,
+			o.limit, o.seeds, o.threads)
 	}
 	return errs
 }

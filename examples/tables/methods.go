@@ -57,7 +57,8 @@ func findMethods(ctx context.Context, o options, scratch string) (found []method
 	}
 	out, err := output(ctx, o.threads, o.python, script, "versions")
 	if err != nil {
-		return nil, nil, fmt.Errorf("asking %s for its packages: %w; name another one with -python, or -peers none", o.python, err)
+		return nil, nil, fmt.Errorf("asking %s for its packages: %w; name another one with -python, or -peers none", o.python,
+			err)
 	}
 	var versions map[string]string
 	if err := json.Unmarshal(out, &versions); err != nil {
@@ -117,8 +118,10 @@ func findOurs(ctx context.Context, o options, scratch string) (method, error) {
 		if err := os.RemoveAll(out); err != nil { // its journal would be gone on with
 			return "", err
 		}
-		_, err := output(ctx, j.Threads, command, "auto", filepath.Join(j.folder, "train.csv"), "--test", filepath.Join(j.folder, "test.csv"),
-			"--target", j.Target, "--task", string(j.Task), "--minutes", fmt.Sprint(j.Minutes), "--seed", strconv.Itoa(j.Seed), "--out", out, "--quiet")
+		_, err := output(ctx, j.Threads, command, "auto", filepath.Join(j.folder, "train.csv"), "--test",
+			filepath.Join(j.folder, "test.csv"),
+			"--target", j.Target, "--task", string(j.Task), "--minutes", fmt.Sprint(j.Minutes), "--seed", strconv.Itoa(j.Seed),
+			"--out", out, "--quiet")
 		return filepath.Join(out, "predictions.csv"), err
 	}}, nil
 }
@@ -131,7 +134,8 @@ func output(ctx context.Context, threads int, name string, args ...string) ([]by
 	c.Stdout, c.Stderr = &stdout, &stderr
 	c.Env = os.Environ()
 	if threads > 0 {
-		for _, variable := range []string{"GOMAXPROCS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "LOKY_MAX_CPU_COUNT"} {
+		for _, variable := range []string{"GOMAXPROCS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+			"LOKY_MAX_CPU_COUNT"} {
 			c.Env = append(c.Env, variable+"="+strconv.Itoa(threads))
 		}
 	}

@@ -27,7 +27,8 @@ func writePage(path, tables string) error {
 	before, rest, found := strings.Cut(string(text), begin)
 	_, after, closed := strings.Cut(rest, end)
 	if !found || !closed {
-		return fmt.Errorf("%s has no place for the tables, which is between %q and %q", path, strings.TrimSpace(begin), strings.TrimSpace(end))
+		return fmt.Errorf("%s has no place for the tables, which is between %q and %q", path, strings.TrimSpace(begin),
+			strings.TrimSpace(end))
 	}
 	return os.WriteFile(path, []byte(before+begin+tables+end+after), 0o644)
 }
@@ -36,7 +37,8 @@ func writePage(path, tables string) error {
 func page(under conditions, results []result) string {
 	s := summarize(results)
 	var w strings.Builder
-	fmt.Fprintf(&w, "\n%s, %s; %d threads for every method, %v min for a search.\n\n", under.Machine, runtime.Version(), under.Threads, under.Minutes)
+	fmt.Fprintf(&w, "\n%s, %s; %d threads for every method, %v min for a search.\n\n", under.Machine, runtime.Version(),
+		under.Threads, under.Minutes)
 	s.writeStandings(&w)
 	s.writeLosses(&w)
 	s.writeBehind(&w)
@@ -62,7 +64,8 @@ func head(w *strings.Builder, strs, numbers []string) {
 
 func (s summary) writeStandings(w *strings.Builder) {
 	fmt.Fprintf(w, "## All sets\n\n")
-	head(w, []string{"method", "what it is", "version"}, []string{"mean rank", "first", "over 5 % behind the best", "failed", "sets"})
+	head(w, []string{"method", "what it is", "version"}, []string{"mean rank", "first", "over 5 % behind the best",
+		"failed", "sets"})
 	for _, one := range s.standings {
 		what := "bochner auto"
 		for _, p := range peers {
@@ -70,7 +73,8 @@ func (s summary) writeStandings(w *strings.Builder) {
 				what = p.about
 			}
 		}
-		fmt.Fprintf(w, "| %s | %s | %s | %.2f | %d | %d | %d | %d |\n", one.method, what, strings.Join(one.versions, "; "), one.rank, one.first, one.behind, one.failed, s.whole)
+		fmt.Fprintf(w, "| %s | %s | %s | %.2f | %d | %d | %d | %d |\n", one.method, what, strings.Join(one.versions, "; "),
+			one.rank, one.first, one.behind, one.failed, s.whole)
 	}
 	fmt.Fprintf(w, "\n%s", `Ranks go by the mean over the splits; equals share the mean of their places. A method is behind on a set
 where its mean is more than 1.05 times the best one. One that has failed on a split is last there, and behind.
@@ -93,11 +97,13 @@ func (s summary) absent() []string {
 }
 
 func (s summary) writeLosses(w *strings.Builder) {
-	fmt.Fprintf(w, "## Every set\n\n%s", `Wrong test rows, or 1 − R², in per cent: mean ± standard deviation over the splits, and the rank. The best
+	fmt.Fprintf(w, "## Every set\n\n%s",
+		`Wrong test rows, or 1 − R², in per cent: mean ± standard deviation over the splits, and the rank. The best
 is bold. The last column is the difference of ours to the best baseline (▼, ▼▼ for more than 5 %), or ahead of it.
 
 `)
-	head(w, []string{"set", "measure"}, slices.Concat([]string{"rows", "tested", "inputs", "splits"}, s.names(), []string{"ours"}))
+	head(w, []string{"set", "measure"}, slices.Concat([]string{"rows", "tested", "inputs", "splits"}, s.names(),
+		[]string{"ours"}))
 	for _, r := range s.rows {
 		measure := "error"
 		if r.task == string(datasets.Regression) {
@@ -227,7 +233,8 @@ func (s summary) writeFailures(w *strings.Builder) {
 	for _, r := range s.rows {
 		for k, c := range r.cells {
 			if c.failed != "" {
-				failures = append(failures, fmt.Sprintf("- %s, %s: %s\n", r.set, s.standings[k].method, strings.Join(strings.Fields(c.failed), " ")))
+				failures = append(failures, fmt.Sprintf("- %s, %s: %s\n", r.set, s.standings[k].method,
+					strings.Join(strings.Fields(c.failed), " ")))
 			}
 		}
 	}

@@ -25,8 +25,10 @@ type set struct {
 // sets are all of them, in the order of the page.
 var sets = []set{
 	{"adult", datasets.Classification, 0, readAdult},
-	{"banknote", datasets.Classification, 0.2, fromText("small/banknote_authentication.csv", datasets.Classification, plain(4))},
-	{"breast-cancer", datasets.Classification, 0.2, fromText("small/breast-cancer-wisconsin.csv", datasets.Classification, plain(9).missing("?"))},
+	{"banknote", datasets.Classification, 0.2, fromText("small/banknote_authentication.csv", datasets.Classification,
+		plain(4))},
+	{"breast-cancer", datasets.Classification, 0.2, fromText("small/breast-cancer-wisconsin.csv", datasets.Classification,
+		plain(9).missing("?"))},
 	{"covtype", datasets.Classification, 0.2, fromText(coverFile, datasets.Classification, plain(54))},
 	{"covtype-2", datasets.Classification, 0.2, fromText(coverFile, datasets.Classification, plain(54).positive("2"))},
 	{"ionosphere", datasets.Classification, 0.2, fromText("small/ionosphere.csv", datasets.Classification, plain(34))},
@@ -38,13 +40,17 @@ var sets = []set{
 	{"waveform", datasets.Classification, 0.2, fromARFF("small/waveform5000.arff", "class", datasets.Classification)},
 
 	{"abalone", datasets.Regression, 0.2, fromARFF("torgo_regression/abalone.arff", "Class_Rings", datasets.Regression)},
-	{"census_house", datasets.Regression, 0.2, fromText("census_house/574_house_16H.tsv", datasets.Regression, writing{target: "target", delimiter: "\t"})},
-	{"concrete", datasets.Regression, 0.1, fromText("uci_regression/concrete.txt", datasets.Regression, plain(8).blanks())},
+	{"census_house", datasets.Regression, 0.2, fromText("census_house/574_house_16H.tsv", datasets.Regression,
+		writing{target: "target", delimiter: "\t"})},
+	{"concrete", datasets.Regression, 0.1, fromText("uci_regression/concrete.txt", datasets.Regression,
+		plain(8).blanks())},
 	{"cpu_act", datasets.Regression, 0.2, fromARFF("cpu_act/cpu_act.arff", "usr", datasets.Regression)},
 	{"energy", datasets.Regression, 0.1, fromText("uci_regression/energy.txt", datasets.Regression, plain(8).blanks())},
 	{"kin8nm", datasets.Regression, 0.1, fromARFF("torgo_regression/kin8nm.arff", "y", datasets.Regression)},
-	{"power-plant", datasets.Regression, 0.1, fromText("uci_regression/power-plant.txt", datasets.Regression, plain(4).blanks())},
-	{"protein", datasets.Regression, 0.1, fromText("uci_regression/protein-tertiary-structure.txt", datasets.Regression, plain(9).blanks())},
+	{"power-plant", datasets.Regression, 0.1, fromText("uci_regression/power-plant.txt", datasets.Regression,
+		plain(4).blanks())},
+	{"protein", datasets.Regression, 0.1, fromText("uci_regression/protein-tertiary-structure.txt", datasets.Regression,
+		plain(9).blanks())},
 	{"yacht", datasets.Regression, 0.1, fromText("uci_regression/yacht.txt", datasets.Regression, plain(6).blanks())},
 }
 
@@ -124,7 +130,8 @@ func fromARFF(name, target string, task datasets.Task) reader {
 }
 
 // twoFiles reads rows to learn from and rows to test on, which are coded as the former.
-func twoFiles(ctx context.Context, folder, trainName, testName string, train, test csv.Options) (data, tests datasets.Set, err error) {
+func twoFiles(ctx context.Context, folder, trainName, testName string, train, test csv.Options) (data,
+	tests datasets.Set, err error) {
 	trainPath, err1 := file(folder, trainName)
 	testPath, err2 := file(folder, testName)
 	if err := errors.Join(err1, err2); err != nil {

@@ -63,7 +63,8 @@ func square(rows int) (set, datasets.Set) {
 			data.Y[i] = 1
 		}
 	}
-	data.Schema.Columns = []datasets.Column{{Name: "row"}, {Name: "kind", Kind: datasets.Categorical, Categories: []string{"a", "b", "c, d"}}}
+	data.Schema.Columns = []datasets.Column{{Name: "row"}, {Name: "kind", Kind: datasets.Categorical,
+		Categories: []string{"a", "b", "c, d"}}}
 	data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
 	read := func(context.Context, string) (d, test datasets.Set, err error) { return data, test, nil }
 	return set{"yacht", datasets.Classification, 0.2, read}, data
@@ -115,7 +116,8 @@ func TestPart(t *testing.T) {
 func honest(t *testing.T, name string, wrong int, jobs *int) method {
 	return method{name, name + " 1", func(ctx context.Context, j job) (string, error) {
 		*jobs++
-		test, err := csv.ReadFile(ctx, filepath.Join(j.folder, "test.csv"), csv.Options{Roles: datasets.Roles{Target: []string{j.Target}}})
+		test, err := csv.ReadFile(ctx, filepath.Join(j.folder, "test.csv"),
+			csv.Options{Roles: datasets.Roles{Target: []string{j.Target}}})
 		if err != nil {
 			return "", err
 		}
@@ -156,7 +158,8 @@ func TestMeasure(t *testing.T) {
 		t.Fatalf("%d results of %d jobs, want 5", len(l.results()), jobs)
 	}
 	for k, r := range l.results() {
-		if r.Failed != "" || r.Loss < 0.0999 || r.Loss > 0.1001 || r.Train != 160 || r.Test != 40 || r.Inputs != 2 || r.Split != k+1 || r.Threads != 2 {
+		if r.Failed != "" || r.Loss < 0.0999 || r.Loss > 0.1001 || r.Train != 160 || r.Test != 40 || r.Inputs != 2 ||
+			r.Split != k+1 || r.Threads != 2 {
 			t.Errorf("got %+v, want 4 of 40 rows wrong", r)
 		}
 	}
@@ -196,7 +199,11 @@ func TestFailures(t *testing.T) {
 	}
 	l := reopen(t, filepath.Join(t.TempDir(), "results.jsonl"))
 	ctx, cancel := context.WithCancel(t.Context())
-	cancels := method{oursName, "1", func(context.Context, job) (string, error) { cancel(); return "", errors.New("killed") }}
+	cancels := method{oursName, "1", func(context.Context, job) (string, error) {
+		cancel()
+		return "",
+			errors.New("killed")
+	}}
 	if err := newMeasurer(t, l, cancels).set(ctx, s); !errors.Is(err, context.Canceled) || len(l.results()) != 0 {
 		t.Errorf("got %v and %v, want no result of an interruption", err, l.results())
 	}
@@ -247,7 +254,8 @@ func TestResumption(t *testing.T) {
 func given(set, method, task string, losses ...float64) []result {
 	var out []result
 	for k, loss := range losses {
-		r := result{which: which{set, k + 1, method}, Version: method + " 1", Task: task, Train: 90, Test: 10, Inputs: 3, Loss: loss, RMSE: 10 * loss, Seconds: float64(k)}
+		r := result{which: which{set, k + 1, method}, Version: method + " 1", Task: task, Train: 90, Test: 10, Inputs: 3,
+			Loss: loss, RMSE: 10 * loss, Seconds: float64(k)}
 		if loss < 0 {
 			r.Loss, r.RMSE, r.Failed = 0, 0, "out of\n memory"
 		}
@@ -259,9 +267,12 @@ func given(set, method, task string, losses ...float64) []result {
 // The page of given results: ranks, means, significant losses, and omissions.
 func TestPage(t *testing.T) {
 	results := slices.Concat(
-		given("pima", oursName, "classification", 0.20, 0.22), given("pima", "catboost", "classification", 0.20, 0.20), given("pima", "svm", "classification", 0.3, 0.1),
-		given("yacht", oursName, "regression", 0.01, 0.03), given("yacht", "catboost", "regression", 0.03, 0.03), given("yacht", "svm", "regression", 0.01, -1),
-		given("usps", oursName, "classification", 0.0408), given("usps", "catboost", "classification", 0.04), given("usps", "svm", "classification", 0.05),
+		given("pima", oursName, "classification", 0.20, 0.22), given("pima", "catboost", "classification", 0.20, 0.20),
+		given("pima", "svm", "classification", 0.3, 0.1),
+		given("yacht", oursName, "regression", 0.01, 0.03), given("yacht", "catboost", "regression", 0.03, 0.03),
+		given("yacht", "svm", "regression", 0.01, -1),
+		given("usps", oursName, "classification", 0.0408), given("usps", "catboost", "classification", 0.04),
+		given("usps", "svm", "classification", 0.05),
 		given("mnist", oursName, "classification", 0.01), given("mnist", "catboost", "classification", 0.02),
 	)
 	got := page(conditions{"a machine", 2, 1.5}, results)
@@ -298,7 +309,8 @@ func TestAgainst(t *testing.T) {
 		{0.2, 0.1, "▼▼ 100.0 % behind svm"}, {0.104, 0.1, "▼ 4.0 % behind svm"}, {0.1, 0.1, "equal"}, {-1, 0.1, "▼▼ failed"},
 		{0.1, 0, "▼▼ behind svm"}, {0, 0.1, "100.0 % ahead of svm"}, {0.1, -1, "no peer"},
 	} {
-		s := summarize(append(given("pima", oursName, "classification", c.ours), given("pima", "svm", "classification", c.theirs)...))
+		s := summarize(append(given("pima", oursName, "classification", c.ours),
+			given("pima", "svm", "classification", c.theirs)...))
 		if got := s.against(s.rows[0]); got != c.want {
 			t.Errorf("%v against %v: %q, want %q", c.ours, c.theirs, got, c.want)
 		}
@@ -307,7 +319,8 @@ func TestAgainst(t *testing.T) {
 
 // A peer that is not asked for is not on the page, ours always is.
 func TestOfMethods(t *testing.T) {
-	all := slices.Concat(given("pima", oursName, "classification", 0.1), given("pima", "svm", "classification", 0.1), given("pima", "xrfm", "classification", 0.1))
+	all := slices.Concat(given("pima", oursName, "classification", 0.1), given("pima", "svm", "classification", 0.1),
+		given("pima", "xrfm", "classification", 0.1))
 	if got := ofMethods(all, []string{"svm"}); !slices.Equal(got, all[:2]) {
 		t.Errorf("got %+v", got)
 	}
@@ -338,7 +351,8 @@ func TestWritePage(t *testing.T) {
 // All errors of the flags are reported at once.
 func TestParse(t *testing.T) {
 	o, err := parse([]string{"-data", "folder", "-sets", "yacht,pima", "-peers", "none", "-again", oursName})
-	if err != nil || !slices.Equal(o.sets, []string{"yacht", "pima"}) || o.peers != nil || !slices.Equal(o.again, []string{oursName}) {
+	if err != nil || !slices.Equal(o.sets, []string{"yacht", "pima"}) || o.peers != nil ||
+		!slices.Equal(o.again, []string{oursName}) {
 		t.Errorf("got %+v, %v", o, err)
 	}
 	_, err = parse([]string{"-sets", "boats", "-peers", "oracle", "-again", "me", "-minutes", "0", "more"})

@@ -4,9 +4,9 @@
 //	go run ./examples/trainable -data FOLDER -python python3
 //	go run ./examples/trainable -data FOLDER -python python3 -only kin8nm,sums    these rows of the table
 //
-// FOLDER has the sets kin8nm and others, see sets below; the two with irrelevant inputs are drawn by the program. Without
-// -python the columns of scikit-learn stay empty. All scores are means over -draws divisions of the rows into four
-// fifths to learn from and one fifth to test on.
+// FOLDER has the sets kin8nm and others, see sets below; the two with irrelevant inputs are drawn
+// by the program. Without -python the columns of scikit-learn stay empty. All scores are means over
+// -draws divisions of the rows into four fifths to learn from and one fifth to test on.
 package main
 
 import (
@@ -46,7 +46,8 @@ func main() {
 	folder := flag.String("data", "", "folder of the data sets; without it only what the program draws is measured")
 	python := flag.String("python", "", "a Python that has scikit-learn")
 	draws := flag.Int("draws", 3, "divisions of the rows of each set")
-	only := flag.String("only", "", "names of the sets to measure, with commas between them; the other rows stay as they are")
+	only := flag.String("only", "",
+		"names of the sets to measure, with commas between them; the other rows stay as they are")
 	out := flag.String("out", "docs/trainable-features.md", "page whose table is written")
 	flag.Parse()
 	for _, s := range sets {
@@ -81,12 +82,16 @@ var sets = []set{
 	{name: "concrete", task: datasets.Regression, file: "uci_regression/concrete.txt.gz", inputs: 8},
 	{name: "housing", task: datasets.Regression, file: "uci_regression/bostonHousing.txt.gz", inputs: 13},
 	{name: "yacht", task: datasets.Regression, file: "uci_regression/yacht.txt.gz", inputs: 6},
-	{name: "sums", about: ", 4 of 24 inputs matter, most by themselves", task: datasets.Regression, draw: func() datasets.Set { return irrelevant(sums) }},
-	{name: "products", about: ", 4 of 24 inputs matter, only together", task: datasets.Regression, draw: func() datasets.Set { return irrelevant(products) }},
+	{name: "sums", about: ", 4 of 24 inputs matter, most by themselves", task: datasets.Regression,
+		draw: func() datasets.Set { return irrelevant(sums) }},
+	{name: "products", about: ", 4 of 24 inputs matter, only together", task: datasets.Regression,
+		draw: func() datasets.Set { return irrelevant(products) }},
 	{name: "adult", about: ", coded, its first rows", task: datasets.Classification, file: "a9a/a9a.gz", rows: 6000},
 	{name: "pima", task: datasets.Classification, file: "small/pima-indians-diabetes.csv.gz", inputs: 8},
-	{name: "optdigits", about: ", 10 classes", task: datasets.Classification, file: "small/optdigits.arff.gz", target: "class"},
-	{name: "waveform", about: ", 3 classes, 19 inputs are noise", task: datasets.Classification, file: "small/waveform5000.arff.gz", target: "class"},
+	{name: "optdigits", about: ", 10 classes", task: datasets.Classification, file: "small/optdigits.arff.gz",
+		target: "class"},
+	{name: "waveform", about: ", 3 classes, 19 inputs are noise", task: datasets.Classification,
+		file: "small/waveform5000.arff.gz", target: "class"},
 }
 
 func (s set) read(folder string) (datasets.Set, error) {
@@ -103,13 +108,15 @@ func (s set) read(folder string) (datasets.Set, error) {
 		first.X = mat.DenseCopyOf(first.X)
 		return first, nil
 	case s.target != "":
-		return arff.ReadFile(context.Background(), path, arff.Options{Roles: datasets.Roles{Target: []string{s.target}, Task: s.task}})
+		return arff.ReadFile(context.Background(), path, arff.Options{Roles: datasets.Roles{Target: []string{s.target},
+			Task: s.task}})
 	}
 	var names []string
 	for j := range s.inputs {
 		names = append(names, fmt.Sprint("x", j+1))
 	}
-	o := files.Options{Roles: datasets.Roles{Target: []string{"y"}, Task: s.task}, NoHeader: true, Columns: append(names, "y")}
+	o := files.Options{Roles: datasets.Roles{Target: []string{"y"}, Task: s.task}, NoHeader: true,
+		Columns: append(names, "y")}
 	if strings.HasSuffix(s.file, ".txt.gz") {
 		o.Delimiter = "space"
 	}
@@ -137,13 +144,15 @@ func products(x []float64) float64 { return math.Sin(5*x[0]*x[1]) + math.Cos(4*(
 
 // measure writes the row of a set.
 func (s set) measure(data datasets.Set, python string, draws int, page string) error {
-	metric, err := metrics.ByName(map[datasets.Task]string{datasets.Regression: "r2", datasets.Classification: "accuracy"}[s.task])
+	metric, err := metrics.ByName(map[datasets.Task]string{datasets.Regression: "r2",
+		datasets.Classification: "accuracy"}[s.task])
 	if err != nil {
 		return err
 	}
 	var scores []float64
 	for draw := range draws {
-		split := datasets.TrainTest{Test: 0.2, Shuffle: true, Stratify: s.task == datasets.Classification, Seed: uint64(draw + 1)}
+		split := datasets.TrainTest{Test: 0.2, Shuffle: true, Stratify: s.task == datasets.Classification,
+			Seed: uint64(draw + 1)}
 		train, test, err := split.Sets(data)
 		if err != nil {
 			return err
@@ -179,7 +188,8 @@ func (s set) measure(data datasets.Set, python string, draws int, page string) e
 		}
 	}
 	var row strings.Builder
-	fmt.Fprintf(&row, "| `%s`%s | %d × %d | %s |", s.name, s.about, data.Rows(), data.Cols(), strings.ReplaceAll(metric.Name, "r2", "R²"))
+	fmt.Fprintf(&row, "| `%s`%s | %d × %d | %s |", s.name, s.about, data.Rows(), data.Cols(),
+		strings.ReplaceAll(metric.Name, "r2", "R²"))
 	for k := range columns {
 		if k < len(scores) {
 			fmt.Fprintf(&row, " %.3f |", scores[k])
@@ -208,7 +218,8 @@ func (s set) write(page, row string) error {
 	before, rest, found := strings.Cut(string(text), begin)
 	table, after, closed := strings.Cut(rest, end)
 	if !found || !closed {
-		return fmt.Errorf("%s has no place for the table, which is between %q and %q", page, strings.TrimSpace(begin), strings.TrimSpace(end))
+		return fmt.Errorf("%s has no place for the table, which is between %q and %q", page, strings.TrimSpace(begin),
+			strings.TrimSpace(end))
 	}
 	var w strings.Builder
 	w.WriteString(before + begin + head)
@@ -254,8 +265,8 @@ func folded(s gridsearch.Search, seed uint64) gridsearch.Search {
 	return s
 }
 
-// script fits scikit-learn's network, the best of six by a fifth of the rows held out, and its boosting to the rows that
-// it reads.
+// script fits scikit-learn's network, the best of six by a fifth of the rows held out, and its
+// boosting to the rows that it reads.
 const script = `
 import csv, sys, warnings
 import numpy as np

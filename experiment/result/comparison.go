@@ -2,8 +2,8 @@ package result
 
 import "github.com/bochner-ml/bochner/compare"
 
-// Comparison compares two or more runs: their settings, scores, times and memory, with paired significance tests of each
-// run against the first.
+// Comparison compares two or more runs: their settings, scores, times and memory, with paired
+// significance tests of each run against the first.
 type Comparison struct {
 	Task     string       `json:"task"`
 	Positive string       `json:"positive,omitempty"` // positive class of binary metrics

@@ -5,8 +5,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/profile"
 )
 
-// Findings are the diagnostics of a model: result.json stores each under its own key. A field that does not apply to the
-// task or the model is nil. Curves and samples are thinned to the resolution of a plot.
+// Findings are the diagnostics of a model: result.json stores each under its own key. A field that
+// does not apply to the task or the model is nil. Curves and samples are thinned to the resolution
+// of a plot.
 type Findings struct {
 	// On names the rows that are diagnosed: "test", or "train" without test rows.
 	On string `json:"findings_on,omitempty"`

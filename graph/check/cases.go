@@ -32,7 +32,8 @@ func cases() []oneCase {
 	}
 	list := []oneCase{
 		{"impute_mean", regression, only("impute") + "- ridge\n"},
-		{"impute_indicator", regression, only("{impute: {strategy: constant, fill_value: 2, indicator: true}}, standardize") + "- ridge\n"},
+		{"impute_indicator", regression, only("{impute: {strategy: constant, fill_value: 2, indicator: true}}, standardize") +
+			"- ridge\n"},
 		{"impute_most_frequent", regression, "- impute: {strategy: most_frequent}\n" + numbers + "- ridge\n"},
 		{"standardize", regression, numbers + "- ridge\n"},
 		{"minmax", regression, only("impute, {minmax: {clip: true}}") + "- ridge\n"},
@@ -43,7 +44,8 @@ func cases() []oneCase {
 		{"ordinal", regression, "- columns:\n    - {select: numeric, steps: [impute]}\n    - {select: city, steps: [{ordinal: {unknown: code}}, impute]}\n    - {select: type, steps: [{ordinal: {unknown: missing}}, impute]}\n- standardize\n- ridge\n"},
 		{"dense", regression, numbers + "- dense\n- ridge\n"},
 		{"pca", regression, numbers + "- pca: {components: 3, whiten: true}\n- ridge\n"},
-		{"union", regression, numbers + "- union:\n    parts: [{rff: {features: 50}}, pca]\n    weights: [0.7, 0.3]\n- ridge\n"},
+		{"union", regression, numbers +
+			"- union:\n    parts: [{rff: {features: 50}}, pca]\n    weights: [0.7, 0.3]\n- ridge\n"},
 		{"steps", regression, numbers + "- steps: [standardize, {rff: {features: 50}}]\n- ridge\n"},
 		{"binning", regression, numbers + "- binning: {grids: 20, gamma: 0.2}\n- ridge\n"},
 		{"binning_hashed", regression, numbers + "- binning: {grids: 20, columns: 100, gamma: 0.2}\n- ridge\n"},
@@ -67,12 +69,15 @@ func cases() []oneCase {
 		{"rff_network", regression, numbers + "- rff_network: {features: 30, epochs: 5, layers: 2}\n"},
 		{"rff_network_of_classes", classes, numbers + "- rff_network: {features: 30, epochs: 5}\n"},
 		{"gaussian_process", regression, numbers + "- gaussian_process: {features: 60, steps: 5}\n"},
-		{"target_signed_log", regression, numbers + "- target: {transform: signed_log, smear: true, estimator: [{rff: {features: 60}}, ridge]}\n"},
+		{"target_signed_log", regression, numbers +
+			"- target: {transform: signed_log, smear: true, estimator: [{rff: {features: 60}}, ridge]}\n"},
 		{"target_sqrt", regression, numbers + "- target: {transform: sqrt, estimator: [{rff: {features: 60}}, ridge]}\n"},
 		{"target_quantile", regression, numbers + "- target: {transform: quantile, estimator: ridge}\n"},
 		{"calibrated_sigmoid", binary, numbers + "- rff: {features: 60}\n- calibrated: {estimator: svm}\n"},
-		{"calibrated_isotonic", classes, numbers + "- rff: {features: 60}\n- calibrated: {method: isotonic, estimator: svm}\n"},
-		{"calibrated_temperature", classes, numbers + "- rff: {features: 60}\n- calibrated: {method: temperature, estimator: logistic}\n"},
+		{"calibrated_isotonic", classes, numbers +
+			"- rff: {features: 60}\n- calibrated: {method: isotonic, estimator: svm}\n"},
+		{"calibrated_temperature", classes, numbers +
+			"- rff: {features: 60}\n- calibrated: {method: temperature, estimator: logistic}\n"},
 		{"threshold", binary, numbers + "- threshold: {score: f1, estimator: logistic}\n"},
 		{"intervals_jackknife_plus", regression, numbers + "- rff: {features: 60}\n- intervals: {estimator: ridge}\n"},
 		{"intervals_split", regression, numbers + "- rff: {features: 60}\n- intervals: {method: split, estimator: svr}\n"},
@@ -83,12 +88,14 @@ func cases() []oneCase {
 	for _, kernel := range []string{"gaussian", "laplacian", "cauchy", "exponential", "matern", "rational_quadratic"} {
 		list = append(list,
 			oneCase{"rff_" + kernel, regression, numbers + "- rff: {kernel: " + kernel + ", features: 60}\n- ridge\n"},
-			oneCase{"nystroem_" + kernel, regression, numbers + "- nystroem: {kernel: " + kernel + ", landmarks: 40}\n- ridge\n"})
+			oneCase{"nystroem_" + kernel, regression, numbers + "- nystroem: {kernel: " + kernel +
+				", landmarks: 40}\n- ridge\n"})
 	}
 	for _, more := range []string{"map: phase", "draw: orthogonal", "draw: qmc", "draw: structured",
 		"kernel: mixture, of: [{kernel: gaussian, gamma: 0.5}, {kernel: cauchy, gamma: 0.1, weight: 2}]",
 		"kernel: product, of: [{kernel: gaussian, gamma: 0.5}, {kernel: laplacian, gamma: 0.1}]"} {
-		list = append(list, oneCase{"rff_" + strings.Trim(words.FindString(more), ": ,"), regression, numbers + "- rff: {features: 64, " + more + "}\n- ridge\n"})
+		list = append(list, oneCase{"rff_" + strings.Trim(words.FindString(more), ": ,"), regression,
+			numbers + "- rff: {features: 64, " + more + "}\n- ridge\n"})
 	}
 	return list
 }

@@ -1,6 +1,7 @@
-// Command check writes a small model of every step and kind in every way in which a model is exported, with rows and
-// what Bochner predicts for them, into a folder. check.sh runs it, and compares: ONNX Runtime with the ONNX models, NumPy
-// with the modules of Python, and a Go program with the packages of Go.
+// Command check writes a small model of every step and kind in every way in which a model is
+// exported, with rows and what Bochner predicts for them, into a folder. check.sh runs it, and
+// compares: ONNX Runtime with the ONNX models, NumPy with the modules of Python, and a Go program
+// with the packages of Go.
 //
 //	go run ./graph/check FOLDER
 package main

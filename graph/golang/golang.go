@@ -5,10 +5,10 @@
 //	…
 //	err = golang.Write(w, g, golang.Options{Package: "rent"})
 //
-// The file has a struct Row with a field for each column, a struct Prediction with a field for each output, and
-// Predict, which makes the one of the other. It computes in float64, in the order of [graph.Graph.Run] of the folded
-// graph, so that on one kind of processor the numbers are the same to the bit; it allocates nothing, and many goroutines
-// may call it at once.
+// The file has a struct Row with a field for each column, a struct Prediction with a field for each
+// output, and Predict, which makes the one of the other. It computes in float64, in the order of
+// [graph.Graph.Run] of the folded graph, so that on one kind of processor the numbers are the same
+// to the bit; it allocates nothing, and many goroutines may call it at once.
 //
 // Constants are written as decimal numbers, which read back to the bit. A model of more than 65,536 of them has its
 // matrices in base64 instead, because a compiler takes half a minute for a million numbers; these are unpacked when the
@@ -107,7 +107,8 @@ type writer struct {
 
 func newWriter(g *graph.Graph, o Options) *writer {
 	n := len(g.Nodes())
-	x := &writer{g: g, o: o, names: make([]string, n), inside: make([]bool, n), uses: g.UseCounts(), needs: map[string]bool{}}
+	x := &writer{g: g, o: o, names: make([]string, n), inside: make([]bool, n), uses: g.UseCounts(),
+		needs: map[string]bool{}}
 	numbers := 0
 	for i, node := range g.Nodes() {
 		if x.uses[i] > 0 {

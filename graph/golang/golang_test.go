@@ -35,7 +35,8 @@ var kinds = []string{"a", "b \"c\""}
 // every returns a graph with each operation, of three numeric columns and one of strings.
 func every() *graph.Graph {
 	r := rand.New(rand.NewPCG(1, 2))
-	g := graph.New([]graph.Input{{Name: "first column"}, {Name: "2nd"}, {Name: "first_column"}, {Name: "kind", Categorical: true, Categories: kinds, Missing: []string{"?"}}})
+	g := graph.New([]graph.Input{{Name: "first column"}, {Name: "2nd"}, {Name: "first_column"},
+		{Name: "kind", Categorical: true, Categories: kinds, Missing: []string{"?"}}})
 	numbers := g.Columns(g.Input(), []int{0, 1, 2})
 	filled := g.Where(g.IsNaN(numbers), g.Row([]float64{-0.5, 0.25, 3}), numbers)
 	kind := g.Lookup(g.Matrix(mat.NewDense(2, 2, []float64{1, 0, 0, 1})), g.Columns(g.Input(), []int{3}))
@@ -48,8 +49,10 @@ func every() *graph.Graph {
 	g.Output("probabilities", g.Softmax(s))
 	g.Output("scores", s)
 	one := g.Columns(filled, []int{1})
-	g.Output("each", g.Concat(g.Abs(one), g.Sqrt(g.Abs(one)), g.Exp(one), g.Log(g.Abs(one)), g.Sin(one), g.Tanh(one), g.Sigmoid(one), g.Floor(one), g.Neg(one),
-		g.Less(one, g.Scalar(0)), g.Equal(one, one), g.Where(g.Less(one, g.Scalar(0)), g.Scalar(-2), one), g.RowMax(z), g.RowSum(g.Sub(z, one)), g.RowSum(one)))
+	g.Output("each", g.Concat(g.Abs(one), g.Sqrt(g.Abs(one)), g.Exp(one), g.Log(g.Abs(one)), g.Sin(one), g.Tanh(one),
+		g.Sigmoid(one), g.Floor(one), g.Neg(one),
+		g.Less(one, g.Scalar(0)), g.Equal(one, one), g.Where(g.Less(one, g.Scalar(0)), g.Scalar(-2), one), g.RowMax(z),
+		g.RowSum(g.Sub(z, one)), g.RowSum(one)))
 	g.Output("limited", g.Max(g.Min(numbers, g.Scalar(1)), g.Div(g.Floor(numbers), g.Row([]float64{1, -2, math.Inf(1)}))))
 	g.Output("picked", g.Lookup(g.Matrix(mat.NewDense(4, 1, []float64{5, 6, 7, 8})), numbers))
 	g.Output("value", g.MatMul(s, g.Matrix(drawn(r, 3, 1))))
@@ -143,7 +146,8 @@ func output(t *testing.T, g *graph.Graph, X *mat.Dense) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields := map[string]string{"label": "Label", "probabilities": "Probabilities", "scores": "Scores", "each": "Each", "limited": "Limited", "picked": "Picked",
+	fields := map[string]string{"label": "Label", "probabilities": "Probabilities", "scores": "Scores", "each": "Each",
+		"limited": "Limited", "picked": "Picked",
 		"value": "Value", "as it came": "AsItCame", "values": "Values"}
 	var out strings.Builder
 	n, _ := X.Dims()
@@ -188,7 +192,8 @@ func TestWhatIsWrittenPredictsAsTheFoldedGraphToTheBit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if embeds := name == "embedded"; embeds != (len(written.Data) == 8*(70*1000+1000*2)) || embeds && text.Len() > 10_000 {
+		if embeds := name == "embedded"; embeds != (len(written.Data) == 8*(70*1000+1000*2)) || embeds &&
+			text.Len() > 10_000 {
 			t.Errorf("%s: %d bytes of source, %d of data", name, text.Len(), len(written.Data))
 		}
 		if written.Data != nil {
@@ -221,11 +226,13 @@ func TestWhatIsWrittenPredictsAsTheFoldedGraphToTheBit(t *testing.T) {
 // Names with characters that Go allows nowhere, or that turn the direction of a line, leave none in the source.
 func TestNamesLeaveNothingUnseen(t *testing.T) {
 	const odd = "a\ufeff\u202eb\u2066"
-	g := graph.New([]graph.Input{{Name: odd}, {Name: "kind" + odd, Categorical: true, Categories: []string{odd, "c"}, Missing: []string{odd + odd}}})
+	g := graph.New([]graph.Input{{Name: odd}, {Name: "kind" + odd, Categorical: true, Categories: []string{odd, "c"},
+		Missing: []string{odd + odd}}})
 	g.SetClasses([]string{odd, "yes"})
 	g.Output("label", g.Less(g.Scalar(0), g.Columns(g.Input(), []int{0})))
 	var b bytes.Buffer
-	if _, err := golang.Write(&b, g, golang.Options{Metadata: graph.Metadata{Name: odd, Task: "classification"}}); err != nil {
+	if _, err := golang.Write(&b, g, golang.Options{Metadata: graph.Metadata{Name: odd,
+		Task: "classification"}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := format.Source(b.Bytes()); err != nil || strings.ContainsAny(b.String(), "\ufeff\u202e\u2066") {

@@ -108,7 +108,8 @@ func (x *writer) statement(i int, n graph.Node) {
 	case n.Op == ops.RowSum && x.g.Width(n.In[0]) == 1:
 		x.printf("\t%s := %s\n", name, x.at(n.In[0].Index(), "0"))
 	case n.Op == ops.RowSum:
-		x.printf("\tvar %s float64\n\tfor j := range %d {\n\t\t%s += %s\n\t}\n", name, x.g.Width(n.In[0]), name, x.at(n.In[0].Index(), "j"))
+		x.printf("\tvar %s float64\n\tfor j := range %d {\n\t\t%s += %s\n\t}\n", name, x.g.Width(n.In[0]), name,
+			x.at(n.In[0].Index(), "j"))
 	case n.Op == ops.RowMax || n.Op == ops.ArgMax || n.Op == ops.Softmax:
 		x.reduce(name, n)
 	default:
@@ -252,7 +253,8 @@ var expressions = map[ops.Op]string{
 }
 
 // infix are those that are written with an operator between or before, which need brackets within others.
-var infix = map[ops.Op]bool{ops.Add: true, ops.Sub: true, ops.Mul: true, ops.Div: true, ops.Neg: true, ops.Sigmoid: true}
+var infix = map[ops.Op]bool{ops.Add: true, ops.Sub: true, ops.Mul: true, ops.Div: true, ops.Neg: true,
+	ops.Sigmoid: true}
 
 // labels are the operations with Boolean results.
 var labels = map[ops.Op]string{

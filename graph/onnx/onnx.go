@@ -57,7 +57,8 @@ type Options struct {
 func (o Options) Check() error {
 	var errs []error
 	if o.Precision != "" && !slices.Contains(precisions, o.Precision) {
-		errs = append(errs, fmt.Errorf("onnx: precision must be one of %[2]s, got %[1]q", o.Precision, strings.Join(precisions, ", ")))
+		errs = append(errs, fmt.Errorf("onnx: precision must be one of %[2]s, got %[1]q", o.Precision,
+			strings.Join(precisions, ", ")))
 	}
 	if o.Opset != 0 && (o.Opset < firstOpset || o.Opset > lastOpset) {
 		errs = append(errs, fmt.Errorf("onnx: opset must be from %[2]d to %[3]d, got %[1]d", o.Opset, firstOpset, lastOpset))

@@ -62,7 +62,8 @@ func named(t *testing.T, m []byte, path ...int) (out []string) {
 
 // classifier returns a graph of a number, a string and two classes.
 func classifier(classes ...string) *graph.Graph {
-	g := graph.New([]graph.Input{{Name: "age"}, {Name: "city", Categorical: true, Categories: []string{"a", "b"}, Missing: []string{"?"}}})
+	g := graph.New([]graph.Input{{Name: "age"}, {Name: "city", Categorical: true, Categories: []string{"a", "b"},
+		Missing: []string{"?"}}})
 	rows := g.Input()
 	filled := g.Where(g.IsNaN(rows), g.Row([]float64{1, 0}), rows)
 	score := g.MatMul(g.Cos(filled), g.Matrix(mat.NewDense(2, 1, []float64{3, 4})))
@@ -100,10 +101,14 @@ func TestInputsAreColumnsWhereSomeAreTextsAndOneMatrixElse(t *testing.T) {
 		g *graph.Graph
 		o Options
 	}{
-		"age float [N, 1], city string [N, 1] → label string [N], probabilities float [N, 2]":         {classifier("no", "yes"), Options{}},
-		"age double [N, 1], city string [N, 1] → label int64 [N], probabilities double [N, 2]":        {classifier("1", "-2"), Options{Precision: "float64"}},
-		"X float [N, 3] → variable float [N, 2], std float [N, 1]":                                    {numbers, Options{Precision: "float32-only"}},
-		"x0 float [N, 1], x1 float [N, 1], x2 float [N, 1] → variable float [N, 2], std float [N, 1]": {numbers, Options{Columns: true}},
+		"age float [N, 1], city string [N, 1] → label string [N], probabilities float [N, 2]": {classifier("no",
+			"yes"), Options{}},
+		"age double [N, 1], city string [N, 1] → label int64 [N], probabilities double [N, 2]": {classifier("1", "-2"),
+			Options{Precision: "float64"}},
+		"X float [N, 3] → variable float [N, 2], std float [N, 1]": {numbers,
+			Options{Precision: "float32-only"}},
+		"x0 float [N, 1], x1 float [N, 1], x2 float [N, 1] → variable float [N, 2], std float [N, 1]": {numbers,
+			Options{Columns: true}},
 	} {
 		m, output := written(t, c.g, c.o)
 		if got := ports(output.Inputs) + " → " + ports(output.Outputs); got != want {
@@ -113,7 +118,8 @@ func TestInputsAreColumnsWhereSomeAreTextsAndOneMatrixElse(t *testing.T) {
 		for _, p := range append(output.Inputs, output.Outputs...) {
 			names = append(names, p.Name)
 		}
-		if got := append(named(t, m, modelGraph, graphInput, valueName), named(t, m, modelGraph, graphOutput, valueName)...); !slices.Equal(got, names) {
+		if got := append(named(t, m, modelGraph, graphInput, valueName),
+			named(t, m, modelGraph, graphOutput, valueName)...); !slices.Equal(got, names) {
 			t.Errorf("the file has %v, want %v", got, names)
 		}
 	}
@@ -172,12 +178,14 @@ func TestFaults(t *testing.T) {
 		g *graph.Graph
 		o Options
 	}{
-		"precision must be one of float32, float64, float32-only, got \"float16\"": {classifier(), Options{Precision: "float16"}},
-		"opset must be from 13 to 21, got 12":                                      {classifier(), Options{Opset: 12}},
-		"the model has the number 1e+300, which float32 does not reach":            {large, Options{}},
-		"two columns are called a":                                                 {twice, Options{}},
-		"output label must have 1 column, got 2":                                   {wide, Options{}},
-		"it has no output":                                                         {graph.New(make([]graph.Input, 1)), Options{}},
+		"precision must be one of float32, float64, float32-only, got \"float16\"": {classifier(),
+			Options{Precision: "float16"}},
+		"opset must be from 13 to 21, got 12":                           {classifier(), Options{Opset: 12}},
+		"the model has the number 1e+300, which float32 does not reach": {large, Options{}},
+		"two columns are called a":                                      {twice, Options{}},
+		"output label must have 1 column, got 2":                        {wide, Options{}},
+		"it has no output": {graph.New(make([]graph.Input, 1)),
+			Options{}},
 	} {
 		var b bytes.Buffer
 		if _, err := Write(&b, c.g, c.o); err == nil || !strings.Contains(err.Error(), want) {
@@ -197,7 +205,8 @@ func TestAFileBeyondTheLimitIsRefused(t *testing.T) {
 	g := graph.New(make([]graph.Input, 1))
 	g.Output("value", g.MatMul(g.Input(), g.Row(make([]float64, 1000))))
 	var b bytes.Buffer
-	if _, err := write(&b, g, Options{Precision: "float64"}, 8000); err == nil || !strings.Contains(err.Error(), "and the format ends at 2") || b.Len() > 0 {
+	if _, err := write(&b, g, Options{Precision: "float64"}, 8000); err == nil ||
+		!strings.Contains(err.Error(), "and the format ends at 2") || b.Len() > 0 {
 		t.Errorf("error %v, and %d bytes", err, b.Len())
 	}
 	if most != math.MaxInt32 {

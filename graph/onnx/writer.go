@@ -55,8 +55,10 @@ func (k kind) bytes() int {
 
 func newWriter(g *graph.Graph, o Options) *writer {
 	n := len(g.Nodes())
-	x := &writer{g: g, o: o, taken: map[string]bool{}, scalars: map[string]string{}, uses: g.UseCounts(), comes: typeFloat, kinds: make([]kind, n),
-		trueValues: make([]string, n), wholes: make([]string, n), reported: make([]string, n), numbers: map[kind][]string{}, tables: map[kind][]string{}}
+	x := &writer{g: g, o: o, taken: map[string]bool{}, scalars: map[string]string{}, uses: g.UseCounts(), comes: typeFloat,
+		kinds:      make([]kind, n),
+		trueValues: make([]string, n), wholes: make([]string, n), reported: make([]string, n), numbers: map[kind][]string{},
+		tables: map[kind][]string{}}
 	for _, k := range []kind{typeFloat, typeDouble} {
 		x.numbers[k], x.tables[k] = make([]string, n), make([]string, n)
 	}
@@ -169,7 +171,8 @@ func (x *writer) fresh(word string, number int) string {
 func (x *writer) inputs() {
 	if x.columns == nil {
 		x.numbers[x.comes][0] = "X"
-		x.input(port{"X", x.comes.String(), len(x.g.Inputs())}, "one column for each input, in the order of the metadata \"columns\"")
+		x.input(port{"X", x.comes.String(), len(x.g.Inputs())},
+			"one column for each input, in the order of the metadata \"columns\"")
 		return
 	}
 	for j, in := range x.g.Inputs() {

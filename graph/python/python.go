@@ -167,7 +167,8 @@ func (x *writer) block() {
 	}
 	x.printf("    return {\n")
 	for _, o := range x.g.Outputs() {
-		x.written.Outputs = append(x.written.Outputs, graph.IOSpec{Name: o.Name, Type: "array", Shape: fmt.Sprintf("[N, %d]", x.g.Width(o.Value))})
+		x.written.Outputs = append(x.written.Outputs, graph.IOSpec{Name: o.Name, Type: "array",
+			Shape: fmt.Sprintf("[N, %d]", x.g.Width(o.Value))})
 		x.printf("        %s: %s,\n", quoted(o.Name), x.strs[o.Value.Index()])
 	}
 	x.printf("    }\n\n\n")
@@ -320,8 +321,10 @@ func (x *writer) constants() {
 		}
 	}
 	if x.o.Data != "" {
-		x.printf("\n\n_NUMBERS = np.fromfile(os.path.join(os.path.dirname(os.path.abspath(__file__)), %s), \"<f8\")\n", quoted(x.o.Data))
-		x.printf("if zlib.crc32(_NUMBERS) != %d:\n    raise ValueError(%s)\n\n", crc32.ChecksumIEEE(x.data), quoted(x.o.Data+" is not the file that was written with this module"))
+		x.printf("\n\n_NUMBERS = np.fromfile(os.path.join(os.path.dirname(os.path.abspath(__file__)), %s), \"<f8\")\n",
+			quoted(x.o.Data))
+		x.printf("if zlib.crc32(_NUMBERS) != %d:\n    raise ValueError(%s)\n\n", crc32.ChecksumIEEE(x.data),
+			quoted(x.o.Data+" is not the file that was written with this module"))
 	} else {
 		x.printf("\n\ndef _read(rows, text):\n    return np.frombuffer(base64.b64decode(text), \"<f8\").reshape(rows, -1)\n\n\n")
 	}

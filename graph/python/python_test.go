@@ -18,7 +18,8 @@ import (
 
 // classifier returns a graph of a number, a string and two classes, with names that Python could trip over.
 func classifier() *graph.Graph {
-	g := graph.New([]graph.Input{{Name: "the \"age\"\n"}, {Name: "city", Categorical: true, Categories: []string{"a\\", "b\""}, Missing: []string{"?"}}})
+	g := graph.New([]graph.Input{{Name: "the \"age\"\n"}, {Name: "city", Categorical: true,
+		Categories: []string{"a\\", "b\""}, Missing: []string{"?"}}})
 	rows := g.Input()
 	filled := g.Where(g.IsNaN(rows), g.Row([]float64{1, 0}), rows)
 	score := g.MatMul(g.Cos(filled), g.Matrix(mat.NewDense(2, 1, []float64{3, 4})))
@@ -31,7 +32,8 @@ func classifier() *graph.Graph {
 func module(t *testing.T, g *graph.Graph) string {
 	t.Helper()
 	var b bytes.Buffer
-	got, err := python.Write(&b, g, python.Options{Metadata: graph.Metadata{Name: "a \"name\"", Task: "classification", Version: "v1"}})
+	got, err := python.Write(&b, g, python.Options{Metadata: graph.Metadata{Name: "a \"name\"", Task: "classification",
+		Version: "v1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +69,8 @@ func TestPythonReadsAModule(t *testing.T) {
 	if err != nil {
 		t.Skip("python3 is not installed")
 	}
-	c := exec.Command(interpreter, "-c", "import ast, sys; m = ast.parse(sys.stdin.read())\nfor n in m.body:\n  if isinstance(n, ast.Assign) and n.targets[0].id in ('COLUMNS', 'CLASSES'): print(ast.literal_eval(n.value))")
+	c := exec.Command(interpreter, "-c",
+		"import ast, sys; m = ast.parse(sys.stdin.read())\nfor n in m.body:\n  if isinstance(n, ast.Assign) and n.targets[0].id in ('COLUMNS', 'CLASSES'): print(ast.literal_eval(n.value))")
 	c.Stdin = strings.NewReader(module(t, classifier()))
 	out, err := c.CombinedOutput()
 	if want := "['the \"age\"\\n', 'city']\n['no\\u2028', 'yes\\t']\n"; err != nil || string(out) != want {
@@ -76,7 +79,8 @@ func TestPythonReadsAModule(t *testing.T) {
 }
 
 func TestAGraphWithoutOutputsIsRefused(t *testing.T) {
-	if _, err := python.Write(&bytes.Buffer{}, graph.New(make([]graph.Input, 1)), python.Options{}); err == nil || !strings.Contains(err.Error(), "it has no output") {
+	if _, err := python.Write(&bytes.Buffer{}, graph.New(make([]graph.Input, 1)), python.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "it has no output") {
 		t.Error(err)
 	}
 }
@@ -102,7 +106,8 @@ func TestNumbersInAFile(t *testing.T) {
 	if err != nil || len(written.Data) != 8*12 || binary.LittleEndian.Uint64(written.Data[8:]) != math.Float64bits(2) {
 		t.Errorf("%v, data %v", err, written.Data)
 	}
-	for _, want := range []string{"import os\nimport zlib\n", `"m.bin"), "<f8")`, fmt.Sprintf("if zlib.crc32(_NUMBERS) != %d:", crc32.ChecksumIEEE(written.Data)), "_NUMBERS[0:12].reshape(3, -1)"} {
+	for _, want := range []string{"import os\nimport zlib\n", `"m.bin"), "<f8")`,
+		fmt.Sprintf("if zlib.crc32(_NUMBERS) != %d:", crc32.ChecksumIEEE(written.Data)), "_NUMBERS[0:12].reshape(3, -1)"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

@@ -27,7 +27,8 @@ func TestFourierGradientsAgainstReference(t *testing.T) {
 	var want struct{ Gradient, Agop [][]float64 }
 	golden.Load(t, "agop", &in, &want)
 	n, d, m := len(in.X), len(in.X[0]), len(in.Normal)
-	f := Fourier[float64]{Omega: newView[float64](d, m), Weights: newView[float64](2*m, 1), Norm: 1 / math.Sqrt(float64(m))}
+	f := Fourier[float64]{Omega: newView[float64](d, m), Weights: newView[float64](2*m, 1),
+		Norm: 1 / math.Sqrt(float64(m))}
 	for k, row := range in.Normal {
 		for j, v := range row {
 			f.Omega.Set(j, k, math.Sqrt(2*in.Gamma)*v)
@@ -131,7 +132,8 @@ func TestLearnFindsADirection(t *testing.T) {
 				}
 			}
 			if r.Round == 0 || along < 0.9 || r.Errors[r.Round] > 0.5*r.Errors[0] {
-				t.Errorf("%s, %d features: %.3f of M is along the direction; errors %.3g, round %d", kernel, features, along, r.Errors, r.Round)
+				t.Errorf("%s, %d features: %.3f of M is along the direction; errors %.3g, round %d", kernel, features, along,
+					r.Errors, r.Round)
 			}
 		}
 	}
@@ -139,7 +141,8 @@ func TestLearnFindsADirection(t *testing.T) {
 
 // Of the inputs of two targets a diagonal map keeps those that either depends on.
 func TestLearnFindsInputsOfSeveralTargets(t *testing.T) {
-	rows := drawn(400, 5, func(x []float64) float64 { return math.Cos(2 * x[1]) }, func(x []float64) float64 { return x[3] })
+	rows := drawn(400, 5, func(x []float64) float64 { return math.Cos(2 * x[1]) },
+		func(x []float64) float64 { return x[3] })
 	for _, features := range []int{0, 300} {
 		o := options("gaussian")
 		o.Features, o.Diagonal = features, true
@@ -157,7 +160,8 @@ func TestLearnFindsInputsOfSeveralTargets(t *testing.T) {
 // What is learned from noise is not kept: the rows that judge have taught nothing.
 func TestNoiseTeachesNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
-	r, err := Learn(context.Background(), options("exponential"), drawn(300, 8, func([]float64) float64 { return rng.NormFloat64() }))
+	r, err := Learn(context.Background(), options("exponential"),
+		drawn(300, 8, func([]float64) float64 { return rng.NormFloat64() }))
 	if err != nil {
 		t.Fatal(err)
 	}

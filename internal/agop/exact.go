@@ -46,7 +46,8 @@ func (e *exact) slopes(ctx context.Context, p *products, u *mat.Dense, alpha flo
 
 // fit returns the weights of the rows, with a larger penalty if float32 rounding requires it. K is
 // the workspace of their kernel.
-func (e *exact) fit(ctx context.Context, K kern.View[float32], rows pairwise.Rows[float32], y kern.View[float64], alpha float64) (kern.View[float32], error) {
+func (e *exact) fit(ctx context.Context, K kern.View[float32], rows pairwise.Rows[float32], y kern.View[float64],
+	alpha float64) (kern.View[float32], error) {
 	size := rows.Len()
 	weights := newView[float32](size, y.Cols)
 	const rounding = 3e-8 // of a row of K
@@ -84,7 +85,8 @@ func lowerOf[T kern.Float](ctx context.Context, K kern.View[T], rows pairwise.Ro
 const stripe = 1024
 
 // addSlopes adds the products of the gradients of kernel sums at x to p.
-func addSlopes(ctx context.Context, p *products, x, centers pairwise.Rows[float32], k *pairwise.Kernel, weights kern.View[float32]) error {
+func addSlopes(ctx context.Context, p *products, x, centers pairwise.Rows[float32], k *pairwise.Kernel,
+	weights kern.View[float32]) error {
 	d, t := x.Inputs(), weights.Cols
 	size := max(1, min(stripe, x.Len(), 1<<25/(d*t)))
 	G := newView[float32](size*t, d)

@@ -98,7 +98,8 @@ func (f *features) fit(ctx context.Context, x kern.View[float32], alpha float64)
 
 // solve returns (gram + alpha·I)⁻¹·right, with a larger penalty where rounding asks for it: products of
 // float32 numbers have been summed.
-func (f *features) solve(ctx context.Context, gram, right kern.View[float64], alpha float64) (kern.View[float64], error) {
+func (f *features) solve(ctx context.Context, gram, right kern.View[float64], alpha float64) (kern.View[float64],
+	error) {
 	factor, w := newView[float64](gram.Rows, gram.Cols), newView[float64](right.Rows, right.Cols)
 	for ; alpha <= 1e3*float64(f.y.Rows); alpha *= alphaStep {
 		copy(factor.Data, gram.Data)

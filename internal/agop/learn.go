@@ -13,8 +13,10 @@ import (
 
 // Options of the learner.
 type Options struct {
-	Kernel    *pairwise.Kernel
-	Bandwidth float64 // times the median distance of two mapped rows: the width of the kernel; 0 for the one that predicts best
+	Kernel *pairwise.Kernel
+	// times the median distance of two mapped rows: the width of the kernel; 0 for the one that
+	// predicts best
+	Bandwidth float64
 	Power     float64 // of M; 0 for the one of ½ and ¼ that predicts best
 	Rounds    int     // maps that are learned
 	Diagonal  bool
@@ -32,12 +34,14 @@ type Rows struct {
 
 // Result is the map of the round whose machine predicts the held rows best.
 type Result struct {
-	Map      *mat.Dense // d×d and symmetric, or d×1 of factors
-	Products *mat.Dense // the M that it was made of, of trace 1, d×d or d×1; that of the first machine where no map is better
-	Errors   []float64  // mean squared errors on the held rows, of each round, that without a map first
-	Alpha    []float64  // the penalty of each round
-	Width    []float64  // the width of the kernel in each round, in median distances
-	Round    int        // 0 for none
+	Map *mat.Dense // d×d and symmetric, or d×1 of factors
+	// the M that it was made of, of trace 1, d×d or d×1; that of the first machine where no map is
+	// better
+	Products *mat.Dense
+	Errors   []float64 // mean squared errors on the held rows, of each round, that without a map first
+	Alpha    []float64 // the penalty of each round
+	Width    []float64 // the width of the kernel in each round, in median distances
+	Round    int       // 0 for none
 }
 
 // machine is a ridge regression whose gradients are looked at.
@@ -163,7 +167,8 @@ func (l *learner) note(round int, loss float64, a metric, learned *products) boo
 	if round > 0 {
 		before = out.Errors[out.Round]
 	}
-	out.Errors, out.Alpha, out.Width = append(out.Errors, loss), append(out.Alpha, l.at.alpha), append(out.Width, l.at.width)
+	out.Errors, out.Alpha, out.Width = append(out.Errors, loss), append(out.Alpha, l.at.alpha),
+		append(out.Width, l.at.width)
 	if round > 0 && !(loss < before) {
 		return false
 	}

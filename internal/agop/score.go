@@ -72,7 +72,8 @@ func (j *judge) best(ctx context.Context, u *mat.Dense, from setting) (at settin
 		return at, least, err
 	}
 	before := at.width
-	if at.width, least, err = walk(at.width, least, minWidth, maxWidth, widthStep, width); err != nil || at.width == before {
+	if at.width, least, err = walk(at.width, least, minWidth, maxWidth, widthStep, width); err != nil ||
+		at.width == before {
 		return at, least, err
 	}
 	at.alpha, least, err = walk(at.alpha, least, minAlpha, maxAlpha, alphaStep, alpha)
@@ -114,7 +115,8 @@ func (j *judge) kernels(ctx context.Context, width float64) error {
 
 // walk goes from where the error is least so far downwards, or else upwards, until it grows, and returns where
 // it is least, and how large.
-func walk(at, least, lowest, highest, step float64, errorOf func(v float64) (float64, error)) (float64, float64, error) {
+func walk(at, least, lowest, highest, step float64, errorOf func(v float64) (float64, error)) (float64, float64,
+	error) {
 	for _, factor := range []float64{1 / step, step} {
 		moved := false
 		for next := at * factor; lowest <= next && next <= highest; next *= factor {

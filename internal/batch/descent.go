@@ -89,7 +89,8 @@ func (s *descentBatch) fitFold(ctx context.Context, f int) {
 	if !slices.ContainsFunc(s.paths, func(path []int) bool { return s.lastIncluded(path, f) >= 0 }) {
 		return
 	}
-	d := &descentFold{descentBatch: s, number: f, split: &Split{design.Select(s.Data, fold.Train), rowblock.Select(s.Data.X, fold.Test)}}
+	d := &descentFold{descentBatch: s, number: f, split: &Split{design.Select(s.Data, fold.Train),
+		rowblock.Select(s.Data.X, fold.Test)}}
 	for _, path := range s.paths {
 		d.fitPath(ctx, path[:s.lastIncluded(path, f)+1])
 	}
@@ -146,7 +147,8 @@ func (d *descentFold) fitPath(ctx context.Context, path []int) {
 }
 
 // solve returns the solution of a candidate, nil if it does not use coordinate descent.
-func (d *descentFold) solve(ctx context.Context, s PenalizedLoss, from []solve.DualResult) ([]solve.DualResult, *design.Labels, error) {
+func (d *descentFold) solve(ctx context.Context, s PenalizedLoss, from []solve.DualResult) ([]solve.DualResult,
+	*design.Labels, error) {
 	if s.Invalid != nil {
 		return nil, nil, s.Invalid
 	}

@@ -191,7 +191,8 @@ func (s *kernelBatch) sharesDistances(spec kernelridge.Spec, shape datasets.Shap
 }
 
 // solve returns the models of the included members, nil with an error for failures.
-func (s *kernelBatch) solve(t *kernelridge.Training, members []int, f int) (models []*kernelridge.Model, errs []error, err error) {
+func (s *kernelBatch) solve(t *kernelridge.Training, members []int, f int) (models []*kernelridge.Model, errs []error,
+	err error) {
 	var specs []kernelridge.Spec
 	for _, i := range s.want(members, f) {
 		specs = append(specs, s.candidates[i].Spec)

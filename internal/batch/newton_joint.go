@@ -111,7 +111,8 @@ func (u *jointFit) fill(m *mappedRows, n int) {
 		for f := range u.folds {
 			for j := range u.outputs {
 				u.problems = append(u.problems, newton.Problem{Loss: loss, Y: by[f].y[j], Weights: by[f].weights[j],
-					C: u.mappedNewton.candidates[i].C, WeightFactor: u.mappedNewton.candidates[i].C * c * c, Width: u.Features[i].Width})
+					C: u.mappedNewton.candidates[i].C, WeightFactor: u.mappedNewton.candidates[i].C * c * c,
+					Width: u.Features[i].Width})
 			}
 		}
 	}
@@ -168,8 +169,9 @@ func (u *jointFit) predict(ctx context.Context, m *mappedRows, at int, a *newton
 		f, one := u.Features[i], u.mappedNewton.candidates[i]
 		solution := a.Model((k*len(u.folds)+at)*t, t, one.Tol)
 		solution.Report.Objective /= f.Scale * f.Scale
-		models[k] = model{candidate: i, width: f.Width, weights: solution.Weights, offset: solution.Intercept, report: solution.Report,
-			err: solution.Report.CheckObjective(one.C * one.Newton(l).ObjectiveBound), seconds: u.seconds}
+		models[k] = model{candidate: i, width: f.Width, weights: solution.Weights, offset: solution.Intercept,
+			report: solution.Report,
+			err:    solution.Report.CheckObjective(one.C * one.Newton(l).ObjectiveBound), seconds: u.seconds}
 	}
 	return u.score(ctx, m, models, l.Classes, fold)
 }

@@ -43,7 +43,8 @@ func FitByNewton(ctx context.Context, f Batch, list []PenalizedLoss) ([]string, 
 		for _, key := range byMap[which] {
 			path := groups[key]
 			slices.SortStableFunc(path, func(a, b int) int {
-				return cmp.Or(cmp.Compare(f.Features[a].Width, f.Features[b].Width), cmp.Compare(s.candidates[a].C, s.candidates[b].C))
+				return cmp.Or(cmp.Compare(f.Features[a].Width, f.Features[b].Width),
+					cmp.Compare(s.candidates[a].C, s.candidates[b].C))
 			})
 			paths = append(paths, path)
 			shared["features"] = shared["features"] || len(path)*len(f.Folds) > 1
@@ -153,7 +154,8 @@ func (s *mappedNewton) fitPath(ctx context.Context, m *mappedRows, members []int
 		one, f := s.candidates[i], s.Features[i]
 		models[k] = model{candidate: i, width: f.Width}
 		var model solve.Linear
-		if model, models[k].err = task.SolveScaled(ctx, m.rows(s.trains[fold], f.Width), one.C, f.Scale, one.Tol, one.MaxIter); ctx.Err() != nil {
+		if model, models[k].err = task.SolveScaled(ctx, m.rows(s.trains[fold], f.Width), one.C, f.Scale, one.Tol,
+			one.MaxIter); ctx.Err() != nil {
 			return ctxerr.Check(ctx)
 		}
 		models[k].report, models[k].offset, models[k].weights = model.Report, model.Intercept, model.Weights

@@ -101,7 +101,8 @@ func (m *mappedRows) storeFloat32(ctx context.Context, n, width int) error {
 }
 
 // mapTiles maps the listed rows tile by tile.
-func (s *mappedNewton) mapTiles(ctx context.Context, which int, list []int, yield func(first int, Z *mat.Dense) error) error {
+func (s *mappedNewton) mapTiles(ctx context.Context, which int, list []int,
+	yield func(first int, Z *mat.Dense) error) error {
 	return s.eachChunk(list, func(first int, X mat.Matrix) error {
 		return s.Maps.Each(ctx, X, []int{which}, func(_ int, Z *mat.Dense) error { return yield(first, Z) })
 	})
@@ -262,5 +263,6 @@ func (s *mappedNewton) yield(ctx context.Context, m *model, classes []string, fo
 	if m.err != nil || m.scores == nil || !kern.AllFinite(m.scores.RawMatrix().Data) {
 		return s.FitOne(ctx, m.candidate, fold, nil)
 	}
-	return s.Yield(m.candidate, fold, Result{Scores: m.scores, Classes: classes, Report: m.report, Seconds: m.seconds + seconds})
+	return s.Yield(m.candidate, fold, Result{Scores: m.scores, Classes: classes, Report: m.report,
+		Seconds: m.seconds + seconds})
 }

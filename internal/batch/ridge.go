@@ -162,7 +162,8 @@ func (s *ridgeBatch) sums(candidate Ridge, r *design.Rows) (*leastsquares.Moment
 // false for a leading block of training rows, which is as fast to sum directly.
 func (s *ridgeBatch) complementary(fold datasets.Fold) bool {
 	n := s.Data.Rows()
-	if len(fold.Train)+len(fold.Test) != n || fold.Train[0] == 0 && fold.Train[len(fold.Train)-1] == len(fold.Train)-1 && slices.IsSorted(fold.Train) {
+	if len(fold.Train)+len(fold.Test) != n || fold.Train[0] == 0 && fold.Train[len(fold.Train)-1] == len(fold.Train)-1 &&
+		slices.IsSorted(fold.Train) {
 		return false
 	}
 	seen := make([]bool, n)

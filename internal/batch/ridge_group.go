@@ -191,7 +191,8 @@ func runParallel(n int, f func(k int) error) error {
 // eachWidth calls f with the models of each width, in ascending order, and their regularization
 // path. The last path overwrites the matrix of wide. It reports whether models on that path need
 // refinement.
-func (s *mappedRidges) eachWidth(g *ridgeGroup, models []model, wide *leastsquares.Moments, f func(*leastsquares.Path, []*model)) (needed bool, err error) {
+func (s *mappedRidges) eachWidth(g *ridgeGroup, models []model, wide *leastsquares.Moments,
+	f func(*leastsquares.Path, []*model)) (needed bool, err error) {
 	byWidth := map[int][]*model{}
 	for k := range models {
 		m := &models[k]

@@ -105,7 +105,8 @@ func leaveOneOutPath(ctx context.Context, b Batch, candidates []Ridge, members [
 }
 
 // leaveOneOut returns the results for the members' alphas and the targets.
-func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, candidates []Ridge, members []int) (*leastsquares.LOOResult, []float64, error) {
+func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, candidates []Ridge,
+	members []int) (*leastsquares.LOOResult, []float64, error) {
 	p, err := s.Problem(nil)
 	if err != nil {
 		return nil, nil, err

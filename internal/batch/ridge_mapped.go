@@ -61,7 +61,8 @@ func (s *mappedRidges) plan(rows int) (single []int) {
 		})
 		if at < 0 {
 			at = len(s.groups)
-			s.groups = append(s.groups, &ridgeGroup{which: f.Map, inFloat32: f.Float32 && inSingle, models: make([][]model, len(s.Folds))})
+			s.groups = append(s.groups, &ridgeGroup{which: f.Map, inFloat32: f.Float32 && inSingle,
+				models: make([][]model, len(s.Folds))})
 		}
 		g := s.groups[at]
 		g.members, g.width = append(g.members, i), max(g.width, f.Width)
@@ -264,7 +265,8 @@ func (s *mappedRidges) noteShared(g *ridgeGroup) {
 		widths[s.Features[i].Width]++
 	}
 	most := slices.Max(slices.Collect(maps.Values(widths)))
-	for name, is := range map[string]bool{"columns": len(widths) > 1, "alpha": most > 1, "folds": len(s.Folds) > 1, "features": len(g.members) > 1} {
+	for name, is := range map[string]bool{"columns": len(widths) > 1, "alpha": most > 1, "folds": len(s.Folds) > 1,
+		"features": len(g.members) > 1} {
 		if is {
 			s.shared[name] = true
 		}

@@ -53,7 +53,8 @@ type Map struct {
 
 // Draw lays grids for a kernel of some γ, one after the other, over all columns or over sets of inputs that a law
 // has. Bins have columns only where they are hashed into a number of them above 0.
-func Draw(ctx context.Context, k spectral.Kernel, seed uint64, gamma []float64, sets *Subsets, grids, hashed int) (Map, error) {
+func Draw(ctx context.Context, k spectral.Kernel, seed uint64, gamma []float64, sets *Subsets, grids, hashed int) (Map,
+	error) {
 	d := len(gamma)
 	m := Map{Grids: grids, Hashed: hashed, Smooth: k.Smooth, Gamma: gamma}
 	var members [][]int
@@ -153,7 +154,8 @@ func (m *Map) Place(minCount int) error {
 	case width == 0:
 		return fmt.Errorf("no bin has min_count = %d rows; lower gamma or min_count", minCount)
 	case int64(width) >= math.MaxUint32:
-		return fmt.Errorf("%d bins are more than can be numbered; use fewer grids, a larger min_count or hashed columns", width)
+		return fmt.Errorf("%d bins are more than can be numbered; use fewer grids, a larger min_count or hashed columns",
+			width)
 	}
 	return nil
 }

@@ -71,7 +71,8 @@ func TestWaysToNumberBins(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		few  *Subsets
-	}{{"laplacian", nil}, {"smooth", nil}, {"laplacian", NewSubsets([]float64{1, 2, 1, 1}, 2)}, {"smooth", NewSubsets([]float64{1, 2, 1, 1}, 3)},
+	}{{"laplacian", nil}, {"smooth", nil}, {"laplacian", NewSubsets([]float64{1, 2, 1, 1}, 2)},
+		{"smooth", NewSubsets([]float64{1, 2, 1, 1}, 3)},
 		{"laplacian", grouped(1)}, {"smooth", grouped(2)}} {
 		m, X := drawn(t, c.name, c.few, 0)
 		thin := sparse.FromDense(X)
@@ -99,7 +100,8 @@ func TestWaysToNumberBins(t *testing.T) {
 		few := want.Slice(40, 43) // hashed individually
 		same(t, "few rows", transformed(t, &m, X.Slice(40, 43, 0, 4)), few)
 		same(t, "few sparse rows", transformed(t, &m, thin.Slice(40, 43)), few)
-		again := Map{Grids: m.Grids, Smooth: m.Smooth, Gamma: m.Gamma, Inputs: m.Inputs, Group: m.Group, Base: m.Base, Shift: m.Shift, Multipliers: m.Multipliers, First: m.First}
+		again := Map{Grids: m.Grids, Smooth: m.Smooth, Gamma: m.Gamma, Inputs: m.Inputs, Group: m.Group, Base: m.Base,
+			Shift: m.Shift, Multipliers: m.Multipliers, First: m.First}
 		if err := again.Restore(m.Hashes()); err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,8 @@ func sets(weights []float64, size int, f func(set []int, product float64)) {
 // Means and draws against the sum over all sets.
 func TestSubsetsAgainstAllSets(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 3))
-	for _, weights := range [][]float64{{1, 1, 1, 1, 1}, {3, 0.2, 1, 1e-3, 2, 0.7}, {1, 0, 2, 0, 5}, {1e-200, 1e200, 3, 1}} {
+	for _, weights := range [][]float64{{1, 1, 1, 1, 1}, {3, 0.2, 1, 1e-3, 2, 0.7}, {1, 0, 2, 0, 5},
+		{1e-200, 1e200, 3, 1}} {
 		for k := 1; k < len(weights); k++ {
 			s := NewSubsets(weights, k)
 			values := make([]float64, len(weights))
@@ -78,7 +79,8 @@ func TestSubsetsAtTheirEnds(t *testing.T) {
 	for _, c := range []struct {
 		weights []float64
 		k, size int
-	}{{[]float64{0, 0, 0}, 2, 2}, {[]float64{1, 0, 0, 1}, 3, 2}, {[]float64{5, 5}, 2, 2}, {make([]float64, 3000), 1500, 1500}} {
+	}{{[]float64{0, 0, 0}, 2, 2}, {[]float64{1, 0, 0, 1}, 3, 2}, {[]float64{5, 5}, 2, 2},
+		{make([]float64, 3000), 1500, 1500}} {
 		s := NewSubsets(c.weights, c.k)
 		if s.Size() != c.size {
 			t.Errorf("sets of %d of the weights %v have %d inputs, want %d", c.k, c.weights, s.Size(), c.size)

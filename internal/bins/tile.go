@@ -21,7 +21,9 @@ type tile struct {
 	ends         []int     // of each rare column in the lists
 	at           []int32   // rows of the entries of rare columns
 	values       []float64
-	place        []int // index of each column, in column storage: among the dense ones, from −2 down among the sparse ones, or none
+	// index of each column, in column storage: among the dense ones, from −2 down among the sparse
+	// ones, or none
+	place []int
 }
 
 // nowhere is the place of a column that is 0 in all rows of a tile.

@@ -209,7 +209,8 @@ func Temperature(scores []float64, classes int, class []int, weights []float64) 
 }
 
 // temperatureSlope returns the first two derivatives of the log loss by β.
-func temperatureSlope(scores []float64, classes int, class []int, weights []float64, beta float64) (slope, curve float64) {
+func temperatureSlope(scores []float64, classes int, class []int, weights []float64, beta float64) (slope,
+	curve float64) {
 	for i, c := range class {
 		w := weightOf(weights, i)
 		if w == 0 {

@@ -59,7 +59,8 @@ func sample(n int) (score []float64, positive []bool, weights []float64) {
 	rng := rand.New(rand.NewPCG(4, 2))
 	for range n {
 		v := rng.NormFloat64() * 3
-		score, positive, weights = append(score, v), append(positive, rng.Float64() < Logistic(0.7*v-0.4)), append(weights, float64(rng.IntN(3)))
+		score, positive, weights = append(score, v), append(positive, rng.Float64() < Logistic(0.7*v-0.4)),
+			append(weights, float64(rng.IntN(3)))
 	}
 	return score, positive, weights
 }
@@ -120,7 +121,8 @@ func TestWeightsAreCounts(t *testing.T) {
 	knots, values := Isotonic(score, positive, weights)
 	oftenKnots, oftenValues := Isotonic(often, which, nil)
 	for v := -9.0; v < 9; v += 0.37 {
-		if got, want := monotone.Interpolate(knots, values, v), monotone.Interpolate(oftenKnots, oftenValues, v); math.Abs(got-want) > 1e-12 {
+		if got, want := monotone.Interpolate(knots, values, v), monotone.Interpolate(oftenKnots, oftenValues,
+			v); math.Abs(got-want) > 1e-12 {
 			t.Errorf("isotonic at %v: %v by weights, %v by rows", v, got, want)
 		}
 	}

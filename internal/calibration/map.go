@@ -146,7 +146,8 @@ func (m *Map) State(s *model.State, classes int) {
 	if s.Restoring() {
 		s.Require(classes >= 2 && len(absent) == classes, "there are fewer than two classes")
 		s.Require(slices.Contains(Methods, m.method), "the method is not known")
-		s.Require(m.method != "sigmoid" || len(m.a) == outputs && len(m.b) == outputs && finite(m.a) && finite(m.b), "a sigmoid is not complete")
+		s.Require(m.method != "sigmoid" || len(m.a) == outputs && len(m.b) == outputs && finite(m.a) && finite(m.b),
+			"a sigmoid is not complete")
 		s.Require(m.method != "temperature" || m.beta >= 0 && !math.IsInf(m.beta, 0), "the temperature is not a number > 0")
 		if s.Err() != nil {
 			return
@@ -171,7 +172,8 @@ func (m *Map) State(s *model.State, classes int) {
 		one := s.Child(fmt.Sprintf("steps%d", k))
 		one.Floats("knots", &m.knots[k])
 		one.Floats("values", &m.values[k])
-		one.Require(len(m.knots[k]) > 0 && len(m.knots[k]) == len(m.values[k]) && monotone.Ascends(m.knots[k]) && shares(m.values[k]), "steps are no probabilities of rising scores")
+		one.Require(len(m.knots[k]) > 0 && len(m.knots[k]) == len(m.values[k]) && monotone.Ascends(m.knots[k]) &&
+			shares(m.values[k]), "steps are no probabilities of rising scores")
 	}
 }
 

@@ -182,7 +182,8 @@ func reportOf(results []solve.DualResult, tol float64) solve.Report {
 		report.Objective += r.Objective
 	}
 	if !report.Converged {
-		report.Warnings = []string{fmt.Sprintf("not converged after %d passes: relative duality gap %.2g, tolerance %.2g", report.Iterations, report.Gap, tol)}
+		report.Warnings = []string{fmt.Sprintf("not converged after %d passes: relative duality gap %.2g, tolerance %.2g",
+			report.Iterations, report.Gap, tol)}
 	}
 	return report
 }

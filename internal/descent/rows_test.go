@@ -39,7 +39,8 @@ func TestRowsOfEveryKind(t *testing.T) {
 			want[j] += beta[i] * v
 		}
 	}
-	for name, X := range map[string]mat.Matrix{"dense": dense, "float32": single.Copy(dense), "sparse": csr, "shared": shared} {
+	for name, X := range map[string]mat.Matrix{"dense": dense, "float32": single.Copy(dense), "sparse": csr,
+		"shared": shared} {
 		all, err := design.FromSet(datasets.Set{X: X})
 		if err != nil {
 			t.Fatal(err)

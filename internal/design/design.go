@@ -227,7 +227,8 @@ func FromSelection(data datasets.Set, list []int) *Rows {
 }
 
 // eachBlock returns an Each over n rows in memory in blocks of size rows.
-func eachBlock(n, size int, block func(lo, hi int) datasets.Set) func(ctx context.Context, yield func(int, datasets.Set) error) error {
+func eachBlock(n, size int, block func(lo, hi int) datasets.Set) func(ctx context.Context,
+	yield func(int, datasets.Set) error) error {
 	return func(ctx context.Context, yield func(int, datasets.Set) error) error {
 		for lo := 0; lo < n; lo += size {
 			if err := ctxerr.Check(ctx); err != nil {

@@ -72,7 +72,8 @@ type tiledProduct[T kern.Float] struct {
 
 func newTiledProduct[T kern.Float](w, offsets []float64, widths []int, values int) FusedProduct {
 	k := len(offsets)
-	t := &tiledProduct[T]{offsets: offsets, widths: widths, sums: Sums{make([]float64, len(w)), make([]float64, k), make([]float64, values)}}
+	t := &tiledProduct[T]{offsets: offsets, widths: widths, sums: Sums{make([]float64, len(w)), make([]float64, k),
+		make([]float64, values)}}
 	if k == 0 {
 		return t
 	}
@@ -82,7 +83,8 @@ func newTiledProduct[T kern.Float](w, offsets []float64, widths []int, values in
 	t.tileRows = vectors.TileRows()
 	for range accumulators {
 		t.passes = append(t.passes, vectors.NewPass())
-		t.accumulators = append(t.accumulators, Accumulator{make([]float64, values), make([]float64, kern.MaxTileRows), make([]float64, k), make([]float64, k*kern.MaxTileRows)})
+		t.accumulators = append(t.accumulators, Accumulator{make([]float64, values), make([]float64, kern.MaxTileRows),
+			make([]float64, k), make([]float64, k*kern.MaxTileRows)})
 	}
 	return t
 }

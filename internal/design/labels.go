@@ -23,7 +23,8 @@ func BlockWeights(first int, block datasets.Set) ([]float64, error) {
 	}
 	for i, w := range block.Weights {
 		if !(w >= 0) || math.IsInf(w, 0) {
-			return nil, block.Locate(&datasets.RowError{Row: first + i, Err: fmt.Errorf("weight must be finite and ≥ 0, got %v", w)}, first)
+			return nil, block.Locate(&datasets.RowError{Row: first + i,
+				Err: fmt.Errorf("weight must be finite and ≥ 0, got %v", w)}, first)
 		}
 	}
 	return block.Weights, nil
@@ -45,7 +46,8 @@ func BlockTargets(first int, block datasets.Set) (y []float64, count int, err er
 	}
 	for i, v := range y {
 		if v-v != 0 {
-			return nil, 0, block.Locate(&datasets.RowError{Row: first + i/count, Err: fmt.Errorf("target must be finite, got %v", v)}, first)
+			return nil, 0, block.Locate(&datasets.RowError{Row: first + i/count,
+				Err: fmt.Errorf("target must be finite, got %v", v)}, first)
 		}
 	}
 	return y, count, nil
@@ -70,7 +72,8 @@ func NonFiniteError(first int, block datasets.Set) error {
 			v := block.X.At(i, j)
 			name := block.Schema.Name(j)
 			if math.IsNaN(v) {
-				return block.Locate(&datasets.RowError{Row: first + i, Column: name, Err: fmt.Errorf("%w; add an impute step or fill in the value", datasets.ErrMissing)}, first)
+				return block.Locate(&datasets.RowError{Row: first + i, Column: name,
+					Err: fmt.Errorf("%w; add an impute step or fill in the value", datasets.ErrMissing)}, first)
 			}
 			if math.IsInf(v, 0) {
 				return block.Locate(&datasets.RowError{Row: first + i, Column: name, Err: errors.New("infinite value")}, first)
@@ -177,7 +180,8 @@ func BlockLabels(first int, block datasets.Set, classes []string) (*Labels, erro
 func (l *Labels) checkCodes(first int) error {
 	for i, y := range l.Y {
 		if y != math.Trunc(y) || y < 0 || y >= float64(len(l.Classes)) {
-			return &datasets.RowError{Row: first + i, Err: fmt.Errorf("target must be a class code from 0 to %d, got %v", len(l.Classes)-1, y)}
+			return &datasets.RowError{Row: first + i, Err: fmt.Errorf("target must be a class code from 0 to %d, got %v",
+				len(l.Classes)-1, y)}
 		}
 	}
 	return nil

@@ -63,7 +63,9 @@ func TestMoments(t *testing.T) {
 	}
 	entries := design.NewMoments(1)
 	entries.Compute(mat.NewDense(len(all), 1, all))
-	if got := whole.Pool(); got.Count[0] != entries.Count[0] || math.Abs(got.Deviation(0)-entries.Deviation(0)) > 1e-9*entries.Deviation(0) || math.Abs(got.Mean[0]-entries.Mean[0]) > 1e-9*far {
+	if got := whole.Pool(); got.Count[0] != entries.Count[0] ||
+		math.Abs(got.Deviation(0)-entries.Deviation(0)) > 1e-9*entries.Deviation(0) ||
+		math.Abs(got.Mean[0]-entries.Mean[0]) > 1e-9*far {
 		t.Errorf("all entries: %+v, want %+v", got, entries)
 	}
 }

@@ -345,7 +345,8 @@ func (t *Tree) read(s *model.State, list []node) {
 	t.nodes = map[node]datasets.Pass{}
 	next := 0
 	for k, at := range list {
-		ok := at.level >= 0 && at.level < 62 && at.index >= 0 && at.index < max(t.leaves, 1) && (at.level == 0 || 1<<(at.level-1) < t.leaves)
+		ok := at.level >= 0 && at.level < 62 && at.index >= 0 && at.index < max(t.leaves, 1) &&
+			(at.level == 0 || 1<<(at.level-1) < t.leaves)
 		s.Require(ok, "a node that the tree has not")
 		if s.Err() != nil {
 			return

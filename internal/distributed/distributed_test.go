@@ -111,7 +111,8 @@ func learned(t *testing.T, pieces distributed.Pieces, n int, rng *rand.Rand) str
 // two halves.
 func TestOneTree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, pieces := range []distributed.Pieces{{1}, {8192}, {8193}, {100_000}, {0, 5, 0, 20_000, 8192, 1}, {50_000, 50_000, 50_000}} {
+	for _, pieces := range []distributed.Pieces{{1}, {8192}, {8193}, {100_000}, {0, 5, 0, 20_000, 8192, 1},
+		{50_000, 50_000, 50_000}} {
 		want := learned(t, pieces, 1, rng)
 		for _, n := range []int{2, 3, 7, 64} {
 			if got := learned(t, pieces, n, rng); got != want {
@@ -119,7 +120,8 @@ func TestOneTree(t *testing.T) {
 			}
 		}
 	}
-	if got, want := learned(t, distributed.Pieces{20_000, 1}, 3, rng), "((0-2047 2048-4095 4096-6143 6144-8191 +8192-10239 10240-12287 12288-14335 14336-16383 )+(16384-18431 18432-19999 +0-0 ))"; got != want {
+	if got, want := learned(t, distributed.Pieces{20_000, 1}, 3, rng),
+		"((0-2047 2048-4095 4096-6143 6144-8191 +8192-10239 10240-12287 12288-14335 14336-16383 )+(16384-18431 18432-19999 +0-0 ))"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -136,7 +138,8 @@ func TestShards(t *testing.T) {
 		for i := range n {
 			before := leaf
 			for _, s := range pieces.Shard(i, n) {
-				if s.First != leaf || s.First != pieces.Before(s.Piece)+s.Begin/distributed.Leaf || s.Whole != (s.End == pieces[s.Piece]) {
+				if s.First != leaf || s.First != pieces.Before(s.Piece)+s.Begin/distributed.Leaf ||
+					s.Whole != (s.End == pieces[s.Piece]) {
 					t.Fatalf("%v in %d: %+v begins at leaf %d", pieces, n, s, leaf)
 				}
 				leaf += (s.End - s.Begin + distributed.Leaf - 1) / distributed.Leaf
@@ -226,9 +229,11 @@ func TestFaults(t *testing.T) {
 
 // A file whose nodes lie in each other, or which the tree has not, is damaged.
 func TestDamagedState(t *testing.T) {
-	for _, nodes := range [][2][]int64{{{0, 0}, {0, 0}}, {{1, 0}, {0, 1}}, {{0}, {4}}, {{9}, {0}}, {{-1}, {0}}, {{0, 0}, {1, 0}}, {{0}, {0, 1}}} {
-		a := &model.Archive{Scalars: map[string]any{"leaves": 4.0, "0/text": "", "1/text": ""}, Arrays: map[string]model.Array{
-			"levels": {Shape: []int{len(nodes[0])}, Ints: nodes[0]}, "indices": {Shape: []int{len(nodes[1])}, Ints: nodes[1]}}}
+	for _, nodes := range [][2][]int64{{{0, 0}, {0, 0}}, {{1, 0}, {0, 1}}, {{0}, {4}}, {{9}, {0}}, {{-1}, {0}},
+		{{0, 0}, {1, 0}}, {{0}, {0, 1}}} {
+		a := &model.Archive{Scalars: map[string]any{"leaves": 4.0, "0/text": "", "1/text": ""},
+			Arrays: map[string]model.Array{
+				"levels": {Shape: []int{len(nodes[0])}, Ints: nodes[0]}, "indices": {Shape: []int{len(nodes[1])}, Ints: nodes[1]}}}
 		if err := model.Restore(a, distributed.New(4, begin)); err == nil {
 			t.Errorf("%v was read", nodes)
 		}

@@ -168,7 +168,8 @@ func toPrecision[T kern.Float](m *mat.Dense) kern.View[T] {
 
 func sparseToPrecision[T kern.Float](m *sparse.CSR) *kern.Sparse[T] {
 	from := design.SparseView(m)
-	to := kern.Sparse[T]{Rows: from.Rows, Cols: from.Cols, Indptr: from.Indptr, Indices: from.Indices, Scale: T(from.Scale)}
+	to := kern.Sparse[T]{Rows: from.Rows, Cols: from.Cols, Indptr: from.Indptr, Indices: from.Indices,
+		Scale: T(from.Scale)}
 	if from.Values != nil {
 		to.Values = make([]T, len(from.Values))
 		design.Round(to.Values, from.Values)
@@ -272,7 +273,8 @@ func squares(a kern.View[float64]) (sum float64) {
 
 // scaleGradients computes the derivatives by the scales from the slope dJ/dZ = factor·left·right.
 // The slope is not stored; its rows are converted to derivatives by the angles chunk by chunk.
-func (o *Objective[T]) scaleGradients(ctx context.Context, left, right kern.View[T], factor float64, gradient []float64) error {
+func (o *Objective[T]) scaleGradients(ctx context.Context, left, right kern.View[T], factor float64,
+	gradient []float64) error {
 	err := kern.MulRows(ctx, left, right, func(first int, part kern.View[T]) {
 		for i := range part.Rows {
 			row := first + i

@@ -146,9 +146,11 @@ func TestSinglePrecision(t *testing.T) {
 			for j, g := range want {
 				length, off = math.Hypot(length, g), math.Hypot(off, g-gradient[j])
 			}
-			t.Logf("%d rows, leave one out %v: value %v off by %.2g, gradient of length %v by %.2g", n, leaveOneOut, exact, value-exact, length, off)
+			t.Logf("%d rows, leave one out %v: value %v off by %.2g, gradient of length %v by %.2g", n, leaveOneOut, exact,
+				value-exact, length, off)
 			if math.Abs(value-exact) > 5e-3*math.Abs(exact) || off > 3e-2*length {
-				t.Errorf("%d rows, leave one out %v: value %v, want %v; gradient %v, want %v", n, leaveOneOut, value, exact, gradient, want)
+				t.Errorf("%d rows, leave one out %v: value %v, want %v; gradient %v, want %v", n, leaveOneOut, value, exact,
+					gradient, want)
 			}
 		}
 	}

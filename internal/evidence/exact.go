@@ -112,7 +112,8 @@ type exact struct {
 func newExact(e Exact) *exact {
 	n, d := e.X.Dims()
 	_, q := e.Y.Dims()
-	o := &exact{Exact: e, n: n, d: d, q: q, scaled: mat.NewDense(n, d, nil), factors: make([]float64, q), sums: make([]float64, n), traces: make([]float64, n)}
+	o := &exact{Exact: e, n: n, d: d, q: q, scaled: mat.NewDense(n, d, nil), factors: make([]float64, q),
+		sums: make([]float64, n), traces: make([]float64, n)}
 	o.frame.Factor = make([]float64, d)
 	for j := range o.frame.Factor {
 		o.frame.Factor[j] = 1

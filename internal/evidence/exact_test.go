@@ -52,11 +52,16 @@ func TestExactEvidenceOfScikitLearn(t *testing.T) {
 		lengths   []float64 // derivatives by their logarithms
 		noise     float64
 	}{
-		{"gaussian", 0, 0, each, -17.925682707547324, []float64{-1.5770218833650285, 7.12743112242918, 4.799089757899705}, -3.201435352185517},
-		{"exponential", 0, 0, each, -26.08158680979677, []float64{0.26408546743146716, 3.2713006417105874, 2.392676532401906}, -0.9748769784084291},
-		{"matern", 0.5, 0, each, -26.08158680979677, []float64{0.26408546743146716, 3.2713006417105874, 2.392676532401906}, -0.9748769784084291},
-		{"matern", 1.5, 0, each, -19.523432238247814, []float64{-0.5851786571263995, 5.5954829614458, 3.7724328530968343}, -2.393217566115974},
-		{"matern", 2.5, 0, each, -17.61688714723185, []float64{-1.9883792750047509, 5.966503447622829, 3.4342133300755395}, -2.9361329966631518},
+		{"gaussian", 0, 0, each, -17.925682707547324, []float64{-1.5770218833650285, 7.12743112242918, 4.799089757899705},
+			-3.201435352185517},
+		{"exponential", 0, 0, each, -26.08158680979677, []float64{0.26408546743146716, 3.2713006417105874, 2.392676532401906},
+			-0.9748769784084291},
+		{"matern", 0.5, 0, each, -26.08158680979677, []float64{0.26408546743146716, 3.2713006417105874, 2.392676532401906},
+			-0.9748769784084291},
+		{"matern", 1.5, 0, each, -19.523432238247814, []float64{-0.5851786571263995, 5.5954829614458, 3.7724328530968343},
+			-2.393217566115974},
+		{"matern", 2.5, 0, each, -17.61688714723185, []float64{-1.9883792750047509, 5.966503447622829, 3.4342133300755395},
+			-2.9361329966631518},
 		{"rational_quadratic", 0, 1.3, []float64{0.8}, -16.8486085732576, []float64{13.569095778688022}, -3.2581877441744647},
 	} {
 		e := Exact{X: x, Y: y, Kernel: exactKernel(t, c.name, c.nu, c.alpha), Amplitude: amplitude}
@@ -138,7 +143,8 @@ func plainly(t *testing.T, e Exact, scales []float64, ratio float64) (value floa
 }
 
 // given are the ways in which noise and amplitude are given.
-var given = []Exact{{}, {Intercept: true}, {Noise: 0.2, Intercept: true}, {Amplitude: 1.4}, {Noise: 0.3, Amplitude: 2, Intercept: true}}
+var given = []Exact{{}, {Intercept: true}, {Noise: 0.2, Intercept: true}, {Amplitude: 1.4},
+	{Noise: 0.3, Amplitude: 2, Intercept: true}}
 
 // The value is that of a plain Cholesky factor, for two targets.
 func TestExactEvidencePlainly(t *testing.T) {
@@ -161,8 +167,10 @@ func TestExactEvidencePlainly(t *testing.T) {
 func TestExactGradientAgainstDifferences(t *testing.T) {
 	ctx := context.Background()
 	p, point := drawn(7, 140, 4, 1, 2)
-	for _, k := range []*pairwise.Kernel{exactKernel(t, "gaussian", 0, 0), exactKernel(t, "exponential", 0, 0), exactKernel(t, "matern", 0.8, 0),
-		exactKernel(t, "matern", 1.5, 0), exactKernel(t, "matern", 2.5, 0), exactKernel(t, "matern", 3.7, 0), exactKernel(t, "rational_quadratic", 0, 0.7)} {
+	for _, k := range []*pairwise.Kernel{exactKernel(t, "gaussian", 0, 0), exactKernel(t, "exponential", 0, 0),
+		exactKernel(t, "matern", 0.8, 0),
+		exactKernel(t, "matern", 1.5, 0), exactKernel(t, "matern", 2.5, 0), exactKernel(t, "matern", 3.7, 0),
+		exactKernel(t, "rational_quadratic", 0, 0.7)} {
 		for _, e := range given {
 			for _, group := range [][]int{nil, {0, 0, 0, 0}, {1, 0, 1, 2}} {
 				e.X, e.Y, e.Kernel, e.Group = p.X.(*mat.Dense), p.Y, k, group
@@ -229,7 +237,8 @@ func TestExactLearns(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%+v", learned)
-	if s := learned.Scales; s[0] < 2*s[1] || s[2] > 0.1*s[0] || math.Abs(learned.Noise-0.01) > 0.003 || learned.AtMinNoise || learned.Steps < 10 || learned.Steps > 300 {
+	if s := learned.Scales; s[0] < 2*s[1] || s[2] > 0.1*s[0] || math.Abs(learned.Noise-0.01) > 0.003 ||
+		learned.AtMinNoise || learned.Steps < 10 || learned.Steps > 300 {
 		t.Errorf("learned %+v", learned)
 	}
 	o := newExact(e)
@@ -290,7 +299,8 @@ func TestExactKeepsWhatIsGiven(t *testing.T) {
 		if g.Amplitude > 0 {
 			noise = max(noise, minRatio*g.Amplitude) // the smallest value that the factorization resolves
 		}
-		if g.Noise > 0 && !close(l.Noise/noise, 1, 1e-9) || g.Amplitude > 0 && !close(l.Amplitude/g.Amplitude, 1, 1e-12) || l.AtMinNoise {
+		if g.Noise > 0 && !close(l.Noise/noise, 1, 1e-9) || g.Amplitude > 0 && !close(l.Amplitude/g.Amplitude, 1, 1e-12) ||
+			l.AtMinNoise {
 			t.Errorf("noise %v and amplitude %v given: learned %+v", g.Noise, g.Amplitude, l)
 		}
 	}
@@ -303,7 +313,8 @@ func TestExactOfRepeatedRows(t *testing.T) {
 	two, targets := mat.NewDense(60, 3, nil), mat.NewDense(60, 1, nil)
 	two.Stack(x, x)
 	targets.Stack(y, y)
-	l, err := Exact{X: two, Y: targets, Kernel: exactKernel(t, "gaussian", 0, 0), Intercept: true}.Minimize(context.Background(), starts(), 100)
+	l, err := Exact{X: two, Y: targets, Kernel: exactKernel(t, "gaussian", 0, 0),
+		Intercept: true}.Minimize(context.Background(), starts(), 100)
 	if err != nil || !l.AtMinNoise || !kern.AllFinite(append(l.Scales, l.Noise, l.Amplitude, l.Value)) {
 		t.Errorf("learned %+v (%v)", l, err)
 	}
@@ -312,7 +323,8 @@ func TestExactOfRepeatedRows(t *testing.T) {
 	for i := range 30 {
 		targets.Set(i, 0, y.At(i, 0))
 	}
-	l, err = Exact{X: x, Y: targets, Kernel: exactKernel(t, "gaussian", 0, 0), Intercept: true}.Minimize(context.Background(), starts(), 100)
+	l, err = Exact{X: x, Y: targets, Kernel: exactKernel(t, "gaussian", 0, 0),
+		Intercept: true}.Minimize(context.Background(), starts(), 100)
 	if err != nil || !kern.AllFinite(append(l.Scales, l.Noise, l.Amplitude)) {
 		t.Errorf("learned %+v (%v)", l, err)
 	}
@@ -350,7 +362,8 @@ func TestExactStops(t *testing.T) {
 	}
 }
 
-// A valley with a bend has its minimum found, inside of a box and at its edge, and where part of the box is out of bounds.
+// A valley with a bend has its minimum found, inside of a box and at its edge, and where part of
+// the box is out of bounds.
 func TestMinimize(t *testing.T) {
 	ctx := context.Background()
 	valley := func(_ context.Context, x, g []float64) (float64, error) {
@@ -381,7 +394,8 @@ func TestMinimize(t *testing.T) {
 		}
 	}
 	x := []float64{-2, 1}
-	if value, taken, err := minimize(ctx, fenced, x, []float64{-9, -9}, []float64{9, 9}, 10); !math.IsInf(value, 1) || taken != 0 || err != nil {
+	if value, taken, err := minimize(ctx, fenced, x, []float64{-9, -9}, []float64{9, 9}, 10); !math.IsInf(value, 1) ||
+		taken != 0 || err != nil {
 		t.Errorf("from out of bounds: %v after %d steps (%v)", value, taken, err)
 	}
 }

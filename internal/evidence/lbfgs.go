@@ -26,8 +26,10 @@ const (
 // Sources: Liu and Nocedal, "On the limited memory BFGS method for large scale optimization",
 // Mathematical Programming 1989; Bertsekas, "Projected Newton methods for optimization problems
 // with simple constraints", SIAM Journal on Control and Optimization 1982.
-func minimize(ctx context.Context, f func(ctx context.Context, x, gradient []float64) (float64, error), x, lower, upper []float64, steps int) (float64, int, error) {
-	d := &quasiNewton{x: x, lower: lower, upper: upper, gradient: make([]float64, len(x)), trial: make([]float64, len(x)), trialGradient: make([]float64, len(x))}
+func minimize(ctx context.Context, f func(ctx context.Context, x, gradient []float64) (float64, error), x, lower,
+	upper []float64, steps int) (float64, int, error) {
+	d := &quasiNewton{x: x, lower: lower, upper: upper, gradient: make([]float64, len(x)), trial: make([]float64, len(x)),
+		trialGradient: make([]float64, len(x))}
 	value, err := f(ctx, x, d.gradient)
 	if err != nil || math.IsInf(value, 1) {
 		return value, 0, err
@@ -140,7 +142,8 @@ func (d *quasiNewton) projectFree(v []float64) []float64 {
 
 // lineSearch backtracks until the decrease is sufficient and returns the value there. If no step
 // succeeds, it returns the initial value.
-func (d *quasiNewton) lineSearch(ctx context.Context, f func(ctx context.Context, x, gradient []float64) (float64, error), value float64, direction []float64) (float64, error) {
+func (d *quasiNewton) lineSearch(ctx context.Context, f func(ctx context.Context, x, gradient []float64) (float64,
+	error), value float64, direction []float64) (float64, error) {
 	length := 1.0
 	for range maxBacktracks {
 		predictedDecrease := 0.0

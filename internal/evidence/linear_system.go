@@ -196,7 +196,8 @@ func (o dual[T]) looFactors(ctx context.Context, _, _ float64) (left, right kern
 
 // invert overwrites the lower triangle of a Gram matrix with the Cholesky factor of amplitude·G +
 // noise·I. It computes the inverse and returns the log determinant and the trace of the inverse.
-func (o *Objective[T]) invert(ctx context.Context, noise, amplitude float64) (ok bool, logDet, trace float64, err error) {
+func (o *Objective[T]) invert(ctx context.Context, noise, amplitude float64) (ok bool, logDet, trace float64,
+	err error) {
 	a := o.factored.Slice(0, o.order, 0, o.order)
 	for i := range a.Rows {
 		kern.Scale(amplitude, a.Row(i)[:i+1])

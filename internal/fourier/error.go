@@ -49,7 +49,8 @@ func (f *Map) Errors(ctx context.Context, kernel spectral.Kernel, X mat.Matrix, 
 
 // pairs returns the kernel of all pairs of rows, i > j in row-major order, and D times the mean
 // variance of their inner products.
-func (f *Map) pairs(ctx context.Context, kernel spectral.Kernel, X mat.Matrix) (exact []float64, variance float64, err error) {
+func (f *Map) pairs(ctx context.Context, kernel spectral.Kernel, X mat.Matrix) (exact []float64, variance float64,
+	err error) {
 	n, d := X.Dims()
 	x, y, delta := make([]float64, d), make([]float64, d), make([]float64, d)
 	for i := 1; i < n; i++ {

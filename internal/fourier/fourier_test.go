@@ -113,7 +113,8 @@ func TestFirstDraws(t *testing.T) {
 	for _, name := range []string{"matern", "cauchy"} {
 		few, many := drawn(t, name, 3, 4, false, factor), drawn(t, name, 3, 9, false, factor)
 		cut := many.First(4)
-		if !mat.Equal(few.Base, cut.Base) || !mat.Equal(few.Frequencies(), cut.Frequencies()) || len(cut.Phase) != 4 || cut.Width() != 4 {
+		if !mat.Equal(few.Base, cut.Base) || !mat.Equal(few.Frequencies(), cut.Frequencies()) || len(cut.Phase) != 4 ||
+			cut.Width() != 4 {
 			t.Errorf("%s: the first 4 of 9 draws are not the 4 of the seed", name)
 		}
 		gaussian := drawn(t, "gaussian", 3, 4, false, factor)
@@ -212,7 +213,8 @@ func TestFarInputsInSinglePrecision(t *testing.T) {
 						}
 						for j := range f.Width() {
 							if math.Abs(got.At(i, j)-want.At(i, j)) > 3e-5 || alone.At(0, j) != got.At(i, j) {
-								t.Fatalf("%s, paired %v, offset %g: row %d, feature %d: %v, alone %v, want %v", name, paired, offset, i, j, got.At(i, j), alone.At(0, j), want.At(i, j))
+								t.Fatalf("%s, paired %v, offset %g: row %d, feature %d: %v, alone %v, want %v", name, paired, offset, i, j,
+									got.At(i, j), alone.At(0, j), want.At(i, j))
 							}
 						}
 					}

@@ -62,7 +62,8 @@ func roundFrequencies[T kern.Float](draws Draws, factor []float64) Rounded[T] {
 	return f
 }
 
-// stripe is how many frequencies are rounded at a time: there may be a hundred million numbers in a model that is loaded.
+// stripe is how many frequencies are rounded at a time: there may be a hundred million numbers in a
+// model that is loaded.
 const stripe = 1024
 
 // largestOf returns the largest finite T.

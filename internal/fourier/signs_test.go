@@ -83,10 +83,12 @@ func TestStructuredFeatures(t *testing.T) {
 			as   *mat.Dense
 		}{"dense": {X, X}, "sparse": {sparse.FromDense(X), X}, "shared": {ones, filled}} {
 			double, single := mat.NewDense(n, f.Width(), nil), make([]float32, n*f.Width())
-			if err := f.Float64.Transform(context.Background(), kern.Dense(n, f.Width(), f.Width(), double.RawMatrix().Data), c.rows); err != nil {
+			if err := f.Float64.Transform(context.Background(), kern.Dense(n, f.Width(), f.Width(), double.RawMatrix().Data),
+				c.rows); err != nil {
 				t.Fatal(err)
 			}
-			if err := f.Float32().Transform(context.Background(), kern.Dense(n, f.Width(), f.Width(), single), c.rows); err != nil {
+			if err := f.Float32().Transform(context.Background(), kern.Dense(n, f.Width(), f.Width(), single),
+				c.rows); err != nil {
 				t.Fatal(err)
 			}
 			for i := range n {
@@ -137,7 +139,8 @@ func TestDrawsAreNested(t *testing.T) {
 	matern, _ := spectral.FourierKernel("matern", 0.7, 0)
 	sum := spectral.Sum([]spectral.Part{{Kernel: gaussian, Factor: 1, Weight: 1}, {Kernel: matern, Factor: 2, Weight: 3}})
 	for _, law := range Laws {
-		for name, k := range map[string]spectral.Kernel{"gaussian": gaussian, "laplacian": rough, "matern": matern, "sum": sum} {
+		for name, k := range map[string]spectral.Kernel{"gaussian": gaussian, "laplacian": rough, "matern": matern,
+			"sum": sum} {
 			if !Suits(law, k) {
 				continue
 			}
@@ -158,10 +161,12 @@ func TestDrawsAreNested(t *testing.T) {
 			for _, m := range []int{1, 5, 7, 64, 65} {
 				few, narrow := of(m)
 				cut := wide.First(m)
-				if !mat.Equal(narrow.Frequencies(), wide.Frequencies().Slice(0, d, 0, m)) || !mat.Equal(narrow.Frequencies(), cut.Frequencies()) || !slices.Equal(few.Phase, all.Phase[:m]) {
+				if !mat.Equal(narrow.Frequencies(), wide.Frequencies().Slice(0, d, 0, m)) ||
+					!mat.Equal(narrow.Frequencies(), cut.Frequencies()) || !slices.Equal(few.Phase, all.Phase[:m]) {
 					t.Errorf("%s %s: the first %d of %d frequencies are others than those of %d", law, name, m, most, m)
 				}
-				if few.Signs != nil && (len(few.Signs.Bits) != len(cut.Signs.Bits) || !slices.Equal(few.Signs.Bits, cut.Signs.Bits)) {
+				if few.Signs != nil && (len(few.Signs.Bits) != len(cut.Signs.Bits) ||
+					!slices.Equal(few.Signs.Bits, cut.Signs.Bits)) {
 					t.Errorf("%s: signs of the first %d frequencies of %d are not cut", law, m, most)
 				}
 			}

@@ -56,7 +56,8 @@ func unread(cases, read []string, listed map[string]string) (errs []string) {
 }
 
 func TestUnread(t *testing.T) {
-	got := unread([]string{"a", "b", "c", "d"}, []string{"a", "c", "a"}, map[string]string{"b": "soon", "c": "soon", "e": "soon"})
+	got := unread([]string{"a", "b", "c", "d"}, []string{"a", "c", "a"},
+		map[string]string{"b": "soon", "c": "soon", "e": "soon"})
 	want := []string{
 		"golden.NotYet lists e, which is no case",
 		"no test reads the case d: read it, or list it in golden.NotYet",

@@ -4,7 +4,8 @@ package importrules
 // after it declare.
 var Files = map[string][]string{
 	"experiment": {
-		"auto", "run", "search_shard", "diagnostics", "evaluate", "fit", "plan", "write", "load", "outputs", // runs and their phases
+		// runs and their phases
+		"auto", "run", "search_shard", "diagnostics", "evaluate", "fit", "plan", "write", "load", "outputs",
 		"compare", "compare_folds", "compare_rows", "compare_runs", "existing_run", "export", "spec", // outputs of runs
 		"plan_time", "final_pipeline", "search", "identity", "read_run", "mlflow", "model", "experiment", "progress",
 		"memory", "profile", "model_info", "version",

@@ -47,7 +47,8 @@ func TestFilesAreLayers(t *testing.T) {
 }
 
 // checkTypes parses the files of a package, which must be those of the order, and resolves their identifiers.
-func checkTypes(t *testing.T, fset *token.FileSet, buffer string, order []string) (*types.Package, map[*ast.Ident]types.Object) {
+func checkTypes(t *testing.T, fset *token.FileSet, buffer string, order []string) (*types.Package,
+	map[*ast.Ident]types.Object) {
 	paths, err := filepath.Glob(filepath.Join("..", "..", buffer, "*.go"))
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +70,8 @@ func checkTypes(t *testing.T, fset *token.FileSet, buffer string, order []string
 	if len(files) != len(order) {
 		t.Errorf("%s: %d files, %d in the order", buffer, len(files), len(order))
 	}
-	out, err := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", Module+"/"+buffer).Output()
+	out, err := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}",
+		Module+"/"+buffer).Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
@@ -78,7 +80,8 @@ func checkTypes(t *testing.T, fset *token.FileSet, buffer string, order []string
 		path, export, _ := strings.Cut(strings.TrimSpace(line), " ")
 		exports[path] = export
 	}
-	config := types.Config{Importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })}
+	config := types.Config{Importer: importer.ForCompiler(fset, "gc",
+		func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })}
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
 	pkg, err := config.Check(Module+"/"+buffer, fset, files, info)
 	if err != nil {

@@ -6,23 +6,27 @@ package importrules
 const Module = "github.com/bochner-ml/bochner"
 
 // Everywhere lists the packages that every package of the module may import.
-var Everywhere = []string{"internal/ctxerr", "internal/rowblock", "internal/rowsource", "internal/specs", "internal/suggest"}
+var Everywhere = []string{"internal/ctxerr", "internal/rowblock", "internal/rowsource", "internal/specs",
+	"internal/suggest"}
 
 // Allowed lists, for each package that is no test, the packages of the module it may import. A
 // package below a listed folder is allowed with it ("datasets" allows datasets/csv only to those
 // that name it or a folder above it with a trailing "/...").
 var Allowed = map[string][]string{
-	"sparse":                {},
-	"single":                {},
-	"param":                 {"internal/paramkind"},
-	"kernel":                {"param"},
-	"graph":                 {"graph/internal/ops"}, // what a fitted pipeline computes, for other programs
-	"graph/onnx":            {"graph", "graph/internal/ops"},
-	"graph/golang":          {"graph", "graph/internal/ops"},
-	"graph/python":          {"graph", "graph/internal/ops"},
-	"compare":               {},                                                                                                       // tests of one model against another
-	"metrics":               {"datasets", "param", "sparse", "internal/svg", "internal/design", "internal/kern", "internal/pairwise"}, // for the tasks; distances of rows
-	"graph/internal/ops":    {},                                                                                                       // names of operations
+	"sparse":       {},
+	"single":       {},
+	"param":        {"internal/paramkind"},
+	"kernel":       {"param"},
+	"graph":        {"graph/internal/ops"}, // what a fitted pipeline computes, for other programs
+	"graph/onnx":   {"graph", "graph/internal/ops"},
+	"graph/golang": {"graph", "graph/internal/ops"},
+	"graph/python": {"graph", "graph/internal/ops"},
+	// tests of one model against another
+	"compare": {},
+	// for the tasks; distances of rows
+	"metrics": {"datasets", "param", "sparse", "internal/svg", "internal/design", "internal/kern", "internal/pairwise"},
+	// names of operations
+	"graph/internal/ops":    {},
 	"internal/kern":         {},
 	"internal/solve":        {"internal/kern", "sparse"},
 	"internal/golden":       {},
@@ -44,10 +48,11 @@ var Allowed = map[string][]string{
 	"internal/memory":       {},
 	"internal/cputime":      {}, // the clock of benchmarks
 	"internal/journal":      {"datasets", "param"},
-	"internal/conformal":    {},                                      // residuals of rows that a model had not seen to intervals
-	"internal/calibration":  {"graph", "internal/monotone", "model"}, // scores of a classifier to probabilities
-	"internal/threshold":    {},                                      // where to cut the scores of two classes
-	"datasets/pass":         {"datasets", "model", "param"},
+	// residuals of rows that a model had not seen to intervals
+	"internal/conformal":   {},
+	"internal/calibration": {"graph", "internal/monotone", "model"}, // scores of a classifier to probabilities
+	"internal/threshold":   {},                                      // where to cut the scores of two classes
+	"datasets/pass":        {"datasets", "model", "param"},
 
 	"internal/distributed":        {"datasets", "model"}, // one fit of many workers: sums in a fixed order
 	"distributed/store":           {"internal/files"},    // files by path or URL
@@ -65,15 +70,16 @@ var Allowed = map[string][]string{
 	"model":    {"internal/files", "sparse"},
 
 	// Leaf packages, one for each outside format or origin of data.
-	"datasets/csv":       {"datasets", "datasets/internal/..."},
-	"datasets/svmlight":  {"datasets", "datasets/internal/...", "internal/memory", "sparse"},
-	"datasets/sql":       {"datasets", "datasets/internal/..."},
-	"datasets/jsonl":     {"datasets", "datasets/internal/...", "internal/jsonscan"},
-	"datasets/arff":      {"datasets", "datasets/internal/...", "sparse"},
-	"datasets/npy":       {"datasets", "datasets/internal/..."},
-	"datasets/parquet":   {"internal/formats", "datasets", "datasets/internal/..."},
-	"datasets/arrow":     {"internal/formats", "datasets", "datasets/internal/..."},
-	"internal/reader":    {"internal/rowfile", "datasets", "internal/formats", "datasets/arff", "datasets/csv", "datasets/jsonl", "datasets/npy", "datasets/svmlight", "internal/files", "param"},
+	"datasets/csv":      {"datasets", "datasets/internal/..."},
+	"datasets/svmlight": {"datasets", "datasets/internal/...", "internal/memory", "sparse"},
+	"datasets/sql":      {"datasets", "datasets/internal/..."},
+	"datasets/jsonl":    {"datasets", "datasets/internal/...", "internal/jsonscan"},
+	"datasets/arff":     {"datasets", "datasets/internal/...", "sparse"},
+	"datasets/npy":      {"datasets", "datasets/internal/..."},
+	"datasets/parquet":  {"internal/formats", "datasets", "datasets/internal/..."},
+	"datasets/arrow":    {"internal/formats", "datasets", "datasets/internal/..."},
+	"internal/reader": {"internal/rowfile", "datasets", "internal/formats", "datasets/arff", "datasets/csv",
+		"datasets/jsonl", "datasets/npy", "datasets/svmlight", "internal/files", "param"},
 	"datasets/builtin":   {"datasets", "datasets/csv", "datasets/arff"},
 	"datasets/synthetic": {"datasets"},
 
@@ -83,20 +89,26 @@ var Allowed = map[string][]string{
 	// What the readers share.
 	"datasets/internal/text":   {"internal/rowfile", "datasets"},
 	"datasets/internal/steady": {"internal/rowfile", "datasets"},
-	"internal/formats":         {"datasets"},                                   // those that programs import for themselves
+	// those that programs import for themselves
+	"internal/formats":         {"datasets"},
 	"datasets/internal/arrays": {"datasets/internal/table", "internal/memory"}, // by arrow-go
 	"datasets/internal/table":  {"datasets", "datasets/internal/steady", "datasets/internal/text", "sparse"},
 
 	// What learns: rows of any kind, and solvers on them. Numbers in, numbers out.
-	"internal/design":       {"datasets", "sparse", "single", "internal/kern"},
-	"internal/leastsquares": {"internal/design", "internal/kern", "datasets/pass", "internal/solve", "datasets", "sparse", "single", "model"},
-	"internal/newton":       {"internal/design", "internal/leastsquares", "internal/kern", "datasets/pass", "internal/solve", "datasets", "sparse", "single", "model"},
-	"internal/share":        {"internal/solve", "datasets"},
-	"internal/batch":        {"single", "internal/kernelridge", "internal/memory", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/kern", "internal/solve", "datasets"},
-	"internal/sgd":          {"internal/design", "internal/kern", "internal/solve", "internal/spectral", "datasets", "sparse", "single", "model"},
-	"internal/descent":      {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
+	"internal/design": {"datasets", "sparse", "single", "internal/kern"},
+	"internal/leastsquares": {"internal/design", "internal/kern", "datasets/pass", "internal/solve", "datasets", "sparse",
+		"single", "model"},
+	"internal/newton": {"internal/design", "internal/leastsquares", "internal/kern", "datasets/pass",
+		"internal/solve", "datasets", "sparse", "single", "model"},
+	"internal/share": {"internal/solve", "datasets"},
+	"internal/batch": {"single", "internal/kernelridge", "internal/memory", "internal/design",
+		"internal/leastsquares", "internal/newton", "internal/descent", "internal/kern", "internal/solve", "datasets"},
+	"internal/sgd": {"internal/design", "internal/kern", "internal/solve", "internal/spectral", "datasets",
+		"sparse", "single", "model"},
+	"internal/descent": {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
 
-	"internal/kernelridge": {"graph", "kernel", "datasets", "sparse", "internal/landmarks", "internal/pairwise", "internal/spectral", "internal/solve", "internal/memory", "internal/design", "internal/kern"},
+	"internal/kernelridge": {"graph", "kernel", "datasets", "sparse", "internal/landmarks", "internal/pairwise",
+		"internal/spectral", "internal/solve", "internal/memory", "internal/design", "internal/kern"},
 
 	// Random features: the kernels and what is drawn for them, and the two maps. Numbers in, numbers out.
 	"internal/spectral": {"kernel", "internal/design", "internal/kern", "sparse"},
@@ -105,61 +117,86 @@ var Allowed = map[string][]string{
 	"internal/bins":     {"internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 
 	// The kernels themselves, of all pairs of rows.
-	"internal/pairwise":  {"graph", "internal/spectral", "internal/design", "internal/kern", "sparse"},
-	"internal/landmarks": {"graph", "internal/pairwise", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
+	"internal/pairwise": {"graph", "internal/spectral", "internal/design", "internal/kern", "sparse"},
+	"internal/landmarks": {"graph", "internal/pairwise", "internal/spectral", "internal/design", "internal/kern",
+		"internal/memory", "sparse"},
 
 	// Learned scales, on the same kind of features.
 	"internal/evidence": {"internal/pairwise", "internal/design", "internal/kern", "datasets", "sparse"},
 	"internal/sample":   {"internal/design", "internal/spectral", "datasets", "sparse"}, // of rows, with their targets
 
 	// Layers of features whose frequencies are trained.
-	"internal/network": {"graph", "internal/fourier", "internal/spectral", "internal/design", "internal/solve", "internal/kern", "datasets", "sparse"},
+	"internal/network": {"graph", "internal/fourier", "internal/spectral", "internal/design", "internal/solve",
+		"internal/kern", "datasets", "sparse"},
 
 	// Maps learned from gradients, on features or with the kernels themselves.
 	"internal/agop": {"internal/pairwise", "internal/spectral", "internal/fourier", "internal/kern", "internal/memory"},
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
-	"attention":            {"internal/softmax", "internal/design", "internal/kern", "internal/memory"},
-	"transformer":          {"graph", "datasets", "kernel", "sparse", "single", "param", "model", "internal/spectral", "internal/fourier", "internal/softmax", "internal/bins", "internal/evidence", "internal/sample", "internal/agop", "internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks"},
-	"estimator":            {"internal/share", "graph", "internal/sgd", "datasets", "kernel", "internal/network", "internal/kernelridge", "internal/pairwise", "internal/spectral", "internal/fourier", "internal/evidence", "internal/sample", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "datasets/pass", "internal/conformal"},
-	"pipeline":             {"internal/share", "graph", "pipeline/internal/...", "transformer", "estimator", "estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "datasets/pass"},
+	"attention": {"internal/softmax", "internal/design", "internal/kern", "internal/memory"},
+	"transformer": {"graph", "datasets", "kernel", "sparse", "single", "param", "model", "internal/spectral",
+		"internal/fourier", "internal/softmax", "internal/bins", "internal/evidence", "internal/sample", "internal/agop",
+		"internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks"},
+	"estimator": {"internal/share", "graph", "internal/sgd", "datasets", "kernel", "internal/network",
+		"internal/kernelridge", "internal/pairwise", "internal/spectral", "internal/fourier", "internal/evidence",
+		"internal/sample", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares",
+		"internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory",
+		"datasets/pass", "internal/conformal"},
+	"pipeline": {"internal/share", "graph", "pipeline/internal/...", "transformer", "estimator",
+		"estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg",
+		"internal/memory", "datasets/pass"},
 	"internal/metricinput": {"estimator", "metrics", "datasets"}, // what is known of rows in addition to predictions
-	"gridsearch":           {"internal/share", "datasets/pass", "model", "internal/metricinput", "estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory", "internal/journal"},
+	"gridsearch": {"internal/share", "datasets/pass", "model", "internal/metricinput", "estimator", "param",
+		"metrics", "datasets", "internal/kern", "internal/svg", "internal/memory", "internal/journal"},
 
 	// Estimators that are made of other estimators, whatever these are, and below them the numbers: transforms
 	// of targets, scores to probabilities, weights.
-	"estimator/meta":    {"internal/share", "internal/paramkind", "graph", "estimator", "datasets", "param", "model", "internal/design", "internal/monotone", "internal/calibration", "internal/stacking", "internal/conformal", "internal/threshold", "metrics"}, // a threshold is chosen by a metric
+	// a threshold is chosen by a metric
+	"estimator/meta": {"internal/share", "internal/paramkind", "graph", "estimator", "datasets", "param", "model",
+		"internal/design", "internal/monotone", "internal/calibration", "internal/stacking", "internal/conformal",
+		"internal/threshold", "metrics"},
 	"internal/monotone": {"graph", "model"},
 	"internal/stacking": {"internal/solve"},
 
 	// Models that learn without targets, and below them the numbers: centers, singular vectors, the plane of a
 	// single class.
-	"estimator/cluster": {"graph", "estimator", "datasets", "datasets/pass", "param", "model", "internal/kmeans", "internal/singular", "internal/design", "internal/kern", "internal/memory"},
-	"estimator/anomaly": {"graph", "estimator", "datasets", "param", "model", "internal/oneclass", "internal/design", "internal/kern", "internal/memory"},
-	"internal/kmeans":   {"graph", "internal/design", "internal/kern", "internal/spectral", "datasets", "datasets/pass", "model", "sparse", "single"},
+	"estimator/cluster": {"graph", "estimator", "datasets", "datasets/pass", "param", "model", "internal/kmeans",
+		"internal/singular", "internal/design", "internal/kern", "internal/memory"},
+	"estimator/anomaly": {"graph", "estimator", "datasets", "param", "model", "internal/oneclass", "internal/design",
+		"internal/kern", "internal/memory"},
+	"internal/kmeans": {"graph", "internal/design", "internal/kern", "internal/spectral", "datasets", "datasets/pass",
+		"model", "sparse", "single"},
 	"internal/singular": {"internal/design", "internal/kern", "internal/spectral", "datasets", "sparse", "single"},
 	"internal/oneclass": {"internal/design", "internal/kern", "datasets", "sparse", "single"},
 
 	// Below pipeline: where an error happened, some columns of rows, the rows that a step is fitted to, and
 	// the tree of candidates of a search. Above it, documents and files.
-	"pipeline/internal/place":   {},
-	"pipeline/internal/pick":    {"datasets", "sparse"},
-	"pipeline/internal/rows":    {"pipeline/internal/place", "pipeline/internal/pick", "transformer", "estimator", "datasets", "sparse", "single", "internal/design", "internal/kern"},
-	"pipeline/internal/sweep":   {"internal/share", "pipeline/internal/place", "pipeline/internal/rows", "transformer", "estimator", "datasets", "single", "sparse"},
+	"pipeline/internal/place": {},
+	"pipeline/internal/pick":  {"datasets", "sparse"},
+	"pipeline/internal/rows": {"pipeline/internal/place", "pipeline/internal/pick", "transformer", "estimator",
+		"datasets", "sparse", "single", "internal/design", "internal/kern"},
+	"pipeline/internal/sweep": {"internal/share", "pipeline/internal/place", "pipeline/internal/rows", "transformer",
+		"estimator", "datasets", "single", "sparse"},
 	"pipeline/internal/samples": {"pipeline", "transformer", "datasets"},
-	"pipeline/modelfile":        {"internal/share", "graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "datasets", "internal/profile", "model", "internal/files", "internal/rowencoding", "internal/svg"},
-	"internal/yamlnode":         {"param"}, // nodes of YAML documents
-	"pipeline/yaml":             {"internal/yamlnode", "pipeline", "transformer", "estimator", "estimator/meta", "param", "internal/paramkind"},
+	"pipeline/modelfile": {"internal/share", "graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick",
+		"estimator", "datasets", "internal/profile", "model", "internal/files", "internal/rowencoding", "internal/svg"},
+	"internal/yamlnode": {"param"}, // nodes of YAML documents
+	"pipeline/yaml": {"internal/yamlnode", "pipeline", "transformer", "estimator", "estimator/meta", "param",
+		"internal/paramkind"},
 
 	// Invariants as conformance suites for any implementation.
-	"datasets/sourcetest":         {"datasets"},
-	"transformer/transformertest": {"graph", "transformer", "datasets", "sparse", "single", "param", "model", "internal/canceltest", "internal/passtest", "internal/snapshot"},
-	"estimator/estimatortest":     {"internal/share", "graph", "estimator", "datasets", "sparse", "param", "model", "internal/canceltest", "internal/passtest", "internal/snapshot"},
+	"datasets/sourcetest": {"datasets"},
+	"transformer/transformertest": {"graph", "transformer", "datasets", "sparse", "single", "param", "model",
+		"internal/canceltest", "internal/passtest", "internal/snapshot"},
+	"estimator/estimatortest": {"internal/share", "graph", "estimator", "datasets", "sparse", "param", "model",
+		"internal/canceltest", "internal/passtest", "internal/snapshot"},
 
 	"internal/preprocessing": {"pipeline", "transformer", "datasets"}, // steps that make numbers of columns, for proposals
 
 	// Automatic model search.
-	"auto": {"internal/share", "internal/preprocessing", "pipeline", "gridsearch", "transformer", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/metricinput", "internal/kern", "internal/solve", "internal/stacking"},
+	"auto": {"internal/share", "internal/preprocessing", "pipeline", "gridsearch", "transformer", "estimator",
+		"estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/metricinput", "internal/kern",
+		"internal/solve", "internal/stacking"},
 
 	// What models know: which inputs matter, what rows look like.
 	"inspection":       {"internal/metricinput", "estimator", "metrics", "datasets", "sparse", "single", "internal/svg"},
@@ -175,32 +212,54 @@ var Allowed = map[string][]string{
 	"report": {"experiment/result", "compare", "inspection", "internal/profile", "metrics", "internal/svg"},
 
 	// Experiments: the configuration, its data, the validation of both, the outputs; package experiment above them.
-	"experiment/result":               {"inspection", "internal/profile", "compare"},
-	"internal/experiment/config":      {"internal/share", "internal/yamlnode", "internal/reader", "internal/mlflow", "pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/paramkind"},
-	"internal/experiment/dataload":    {"internal/experiment/config", "internal/files", "datasets", "datasets/...", "metrics", "param", "internal/memory", "internal/rowfile", "internal/reader"},
-	"internal/experiment/validate":    {"internal/reader", "internal/experiment/config", "internal/files", "internal/experiment/dataload", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
-	"internal/experiment/predictions": {"internal/experiment/dataload", "internal/files", "pipeline", "estimator", "metrics", "datasets"},
-	"internal/experiment/diagnostics": {"experiment/result", "transformer", "estimator", "pipeline", "metrics", "datasets", "sparse"},
-	"internal/experiment/scaffold":    {"internal/yamlnode", "internal/preprocessing", "pipeline", "internal/reader", "internal/experiment/config", "internal/experiment/dataload", "internal/metricinput", "datasets", "datasets/csv", "sparse", "param", "internal/rowfile"},
-	"experiment":                      {"internal/jsonfloat", "internal/reader", "internal/files", "auto", "internal/mlflow", "internal/experiment/config", "internal/experiment/scaffold", "experiment/result", "internal/experiment/...", "report", "inspection", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "internal/profile", "param", "internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer", "internal/rowfile"},
-	"internal/experiment/shardfit":    {"internal/reader", "internal/files", "experiment", "gridsearch", "internal/experiment/config", "internal/experiment/...", "internal/distributed", "pipeline", "pipeline/modelfile", "estimator", "datasets", "internal/profile", "model", "param"},
+	"experiment/result": {"inspection", "internal/profile", "compare"},
+	"internal/experiment/config": {"internal/share", "internal/yamlnode", "internal/reader", "internal/mlflow",
+		"pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "param",
+		"internal/paramkind"},
+	"internal/experiment/dataload": {"internal/experiment/config", "internal/files", "datasets", "datasets/...",
+		"metrics", "param", "internal/memory", "internal/rowfile", "internal/reader"},
+	"internal/experiment/validate": {"internal/reader", "internal/experiment/config", "internal/files",
+		"internal/experiment/dataload", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
+	"internal/experiment/predictions": {"internal/experiment/dataload", "internal/files", "pipeline", "estimator",
+		"metrics", "datasets"},
+	"internal/experiment/diagnostics": {"experiment/result", "transformer", "estimator", "pipeline", "metrics", "datasets",
+		"sparse"},
+	"internal/experiment/scaffold": {"internal/yamlnode", "internal/preprocessing", "pipeline", "internal/reader",
+		"internal/experiment/config", "internal/experiment/dataload", "internal/metricinput", "datasets", "datasets/csv",
+		"sparse", "param", "internal/rowfile"},
+	"experiment": {"internal/jsonfloat", "internal/reader", "internal/files", "auto",
+		"internal/mlflow", "internal/experiment/config", "internal/experiment/scaffold", "experiment/result",
+		"internal/experiment/...", "report", "inspection", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml",
+		"gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "internal/profile", "param",
+		"internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer", "internal/rowfile"},
+	"internal/experiment/shardfit": {"internal/reader", "internal/files", "experiment", "gridsearch",
+		"internal/experiment/config", "internal/experiment/...", "internal/distributed", "pipeline", "pipeline/modelfile",
+		"estimator", "datasets", "internal/profile", "model", "param"},
 	// Rows of named values, and what is wrong with them.
 	"internal/rowencoding": {"datasets", "internal/rowerrors", "param"},
 	"internal/rowerrors":   {"datasets", "internal/jsonscan"},
 
 	// Models that answer requests.
-	"serve":                         {"internal/reader", "internal/files", "pipeline", "pipeline/modelfile", "estimator", "datasets", "model", "internal/experiment/config", "internal/jsonscan", "internal/rowencoding", "internal/rowerrors", "serve/internal/..."}, // how the rows of a model file are read
-	"serve/grpc":                    {"serve", "serve/internal/...", "internal/rowerrors", "serve/grpc/internal/inference"},
+	// how the rows of a model file are read
+	"serve": {"internal/reader", "internal/files", "pipeline", "pipeline/modelfile", "estimator", "datasets", "model",
+		"internal/experiment/config", "internal/jsonscan", "internal/rowencoding", "internal/rowerrors",
+		"serve/internal/..."},
+	"serve/grpc": {"serve", "serve/internal/...", "internal/rowerrors",
+		"serve/grpc/internal/inference"},
 	"serve/internal/protocol":       {"internal/rowerrors"},
 	"serve/internal/queue":          {},
 	"serve/grpc/internal/inference": {},
 
 	"serve/ui": {"serve", "serve/internal/protocol", "estimator", "datasets", "internal/profile", "internal/rowencoding"},
 
-	"cmd/bochner": {"internal/jsonfloat", "internal/rowfile", "internal/experiment/scaffold", "param", "datasets/builtin", "internal/reader", "internal/files", "serve", "serve/grpc", "serve/ui", "distributed/store/...", "distributed/store", "experiment", "internal/experiment/config", "internal/experiment/shardfit", "experiment/result", "internal/profile", "model", "graph", "internal/memory"},
+	"cmd/bochner": {"internal/jsonfloat", "internal/rowfile", "internal/experiment/scaffold", "param", "datasets/builtin",
+		"internal/reader", "internal/files", "serve", "serve/grpc", "serve/ui", "distributed/store/...", "distributed/store",
+		"experiment", "internal/experiment/config", "internal/experiment/shardfit", "experiment/result", "internal/profile",
+		"model", "graph", "internal/memory"},
 
 	// The entry point, at the root of the module.
-	".": {"internal/preprocessing", "internal/reader", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "internal/profile"},
+	".": {"internal/preprocessing", "internal/reader", "gridsearch", "pipeline", "pipeline/modelfile", "transformer",
+		"estimator", "datasets", "internal/profile"},
 
 	// Runs the benchmarks, and the peers', as programs.
 	"bench/internal/tree": {}, // the files of a commit
@@ -212,10 +271,12 @@ var Allowed = map[string][]string{
 	"bench/columns":     {"datasets", "datasets/arrow", "datasets/csv", "datasets/parquet"},
 	"bench/kernelridge": {"estimator", "kernel", "datasets", "metrics"},
 
-	"bench/peers": {"bench/internal/page", "datasets", "datasets/csv", "estimator", "metrics", "pipeline", "pipeline/yaml"},
+	"bench/peers": {"bench/internal/page", "datasets", "datasets/csv", "estimator", "metrics", "pipeline",
+		"pipeline/yaml"},
 
 	// Writes small models of every step in every way in which models are exported, for check.sh.
-	"graph/check": {"graph", "graph/onnx", "graph/golang", "graph/python", "pipeline", "pipeline/yaml", "pipeline/modelfile", "estimator", "datasets"},
+	"graph/check": {"graph", "graph/onnx", "graph/golang", "graph/python", "pipeline", "pipeline/yaml",
+		"pipeline/modelfile", "estimator", "datasets"},
 
 	// Its tests fit everything in every way.
 	"internal/metamorphic": {},
@@ -230,14 +291,16 @@ var Allowed = map[string][]string{
 
 // Outside lists, for restricted packages of other modules, the packages that may import them.
 var Outside = map[string][]string{
-	"github.com/jackc/pgx/v5/stdlib":                 {"cmd/bochner"},
-	"modernc.org/sqlite":                             {"cmd/bochner"},
-	"gopkg.in/yaml.v3":                               {"internal/yamlnode", "pipeline/yaml", "experiment", "internal/experiment/config"},
-	"gocloud.dev/blob":                               {"distributed/store/bucket", "distributed/store/s3", "distributed/store/gs", "cmd/bochner"},
-	"gocloud.dev/blob/s3blob":                        {"distributed/store/s3"},
-	"gocloud.dev/blob/gcsblob":                       {"distributed/store/gs"},
-	"github.com/prometheus/client_golang/prometheus": {"serve"},
-	"google.golang.org/grpc":                         {"serve/grpc"},
+	"github.com/jackc/pgx/v5/stdlib": {"cmd/bochner"},
+	"modernc.org/sqlite":             {"cmd/bochner"},
+	"gopkg.in/yaml.v3": {"internal/yamlnode", "pipeline/yaml", "experiment",
+		"internal/experiment/config"},
+	"gocloud.dev/blob": {"distributed/store/bucket", "distributed/store/s3",
+		"distributed/store/gs", "cmd/bochner"},
+	"gocloud.dev/blob/s3blob":                                         {"distributed/store/s3"},
+	"gocloud.dev/blob/gcsblob":                                        {"distributed/store/gs"},
+	"github.com/prometheus/client_golang/prometheus":                  {"serve"},
+	"google.golang.org/grpc":                                          {"serve/grpc"},
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp":   {"cmd/bochner"},
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp": {"cmd/bochner"},
 	"github.com/aws/smithy-go":                                        {"distributed/store/s3"},

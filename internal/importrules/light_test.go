@@ -9,15 +9,19 @@ import (
 // heavy are packages, and all below them, that the library does not need: they belong to the application.
 // Templates are among them because the linker then keeps every exported method of a program.
 var heavy = []string{
-	Module + "/experiment", Module + "/report", Module + "/internal/mlflow", Module + "/serve", Module + "/distributed", Module + "/graph/golang",
+	Module + "/experiment", Module + "/report", Module + "/internal/mlflow", Module + "/serve", Module + "/distributed",
+	Module + "/graph/golang",
 	"net/http", "database/sql", "text/template", "html/template", "testing",
-	"github.com/aws", "github.com/jackc", "github.com/prometheus", "modernc.org", "cloud.google.com", "gocloud.dev", "go.opentelemetry.io", "google.golang.org",
-	"github.com/apache", Module + "/datasets/parquet", Module + "/datasets/arrow", // which a program imports that reads them
+	"github.com/aws", "github.com/jackc", "github.com/prometheus", "modernc.org", "cloud.google.com", "gocloud.dev",
+	"go.opentelemetry.io", "google.golang.org",
+	// which a program imports that reads them
+	"github.com/apache", Module + "/datasets/parquet", Module + "/datasets/arrow",
 }
 
 // A program that uses the library does not build the application.
 func TestLibraryIsLight(t *testing.T) {
-	packages := []string{Module, Module + "/pipeline/modelfile", Module + "/pipeline/yaml", Module + "/gridsearch", Module + "/auto", Module + "/internal/reader"}
+	packages := []string{Module, Module + "/pipeline/modelfile", Module + "/pipeline/yaml", Module + "/gridsearch",
+		Module + "/auto", Module + "/internal/reader"}
 	for _, name := range packages {
 		out, err := exec.Command("go", "list", "-deps", name).Output()
 		if err != nil {

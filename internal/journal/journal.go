@@ -34,7 +34,8 @@ type Head struct {
 	Sums    map[string]string `json:"sums"`    // by name, of all that makes a difference to scores
 }
 
-// Number is a number whose JSON reads back bit for bit; that of NaN and of infinite numbers is null, which reads as NaN.
+// Number is a number whose JSON reads back bit for bit; that of NaN and of infinite numbers is
+// null, which reads as NaN.
 type Number float64
 
 // MarshalJSON writes the number.
@@ -63,7 +64,8 @@ var ErrOther = errors.New("it is of another search")
 // errDamaged is the error of a line whose checksum is wrong.
 var errDamaged = errors.New("its checksum is wrong")
 
-// maxHead is longer than any head, in bytes. A file whose first line is longer is not read on, for it may be of any size.
+// maxHead is longer than any head, in bytes. A file whose first line is longer is not read on, for
+// it may be of any size.
 const maxHead = 4096
 
 // Open opens the journal of a search at a path, a new one where there is none. Of one that is there, replay is given
@@ -142,7 +144,8 @@ func HeadOf(content []byte, kind string) (head Head, err error) {
 // matches reports in what the search of another head differs.
 func (h Head) matches(theirs Head) error {
 	if theirs.Version != h.Version {
-		return fmt.Errorf("format version must be %[2]d, got %[1]d; remove the file to start again", theirs.Version, h.Version)
+		return fmt.Errorf("format version must be %[2]d, got %[1]d; remove the file to start again", theirs.Version,
+			h.Version)
 	}
 	var differ []string
 	for _, name := range slices.Sorted(maps.Keys(h.Sums)) {

@@ -56,7 +56,8 @@ func TestTorn(t *testing.T) {
 			t.Fatal(err)
 		}
 		j, got, err := opened(path, head("ours"))
-		if want := []int{0, 1, 2}[:max(0, bytes.Count(whole[:size], []byte("\n"))-1)]; err != nil || !slices.Equal(got, want) {
+		if want := []int{0, 1, 2}[:max(0, bytes.Count(whole[:size], []byte("\n"))-1)]; err != nil ||
+			!slices.Equal(got, want) {
 			t.Fatalf("of %d bytes: %v, want %v: %v", size, got, want, err)
 		}
 		if err := errors.Join(j.Write(entry{9}), j.Close()); err != nil {
@@ -116,7 +117,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Sums differ where a number differs, in its sign or as NaN, where a list is divided otherwise, and with the kind of rows.
+// Sums differ where a number differs, in its sign or as NaN, where a list is divided otherwise, and
+// with the kind of rows.
 func TestSum(t *testing.T) {
 	numbers := func(lists ...[]float64) string {
 		return Sum(func(w hash.Hash) {
@@ -133,7 +135,8 @@ func TestSum(t *testing.T) {
 	seen := map[string]int{}
 	for k, sum := range []string{
 		numbers([]float64{1, 2}), numbers([]float64{1}, []float64{2}), numbers([]float64{2, 1}), numbers([]float64{0}),
-		numbers([]float64{math.Copysign(0, -1)}), numbers(nil), numbers(long), numbers(other), Sum(func(w hash.Hash) { Numbers(w, []int{1, 2}) }),
+		numbers([]float64{math.Copysign(0, -1)}), numbers(nil), numbers(long), numbers(other),
+		Sum(func(w hash.Hash) { Numbers(w, []int{1, 2}) }),
 		sum(dense), sum(dense.T()), sum(sparse.FromDense(dense)), sum(mat.NewDense(1, 4, []float64{1, 0, 0, 2})),
 	} {
 		if before, ok := seen[sum]; ok || len(sum) != 32 {
@@ -167,7 +170,8 @@ func TestNumber(t *testing.T) {
 		if err == nil {
 			err = json.Unmarshal(text, &back)
 		}
-		if finite := v-v == 0; err != nil || finite && math.Float64bits(float64(back)) != math.Float64bits(v) || !finite && !math.IsNaN(float64(back)) {
+		if finite := v-v == 0; err != nil || finite && math.Float64bits(float64(back)) != math.Float64bits(v) || !finite &&
+			!math.IsNaN(float64(back)) {
 			t.Errorf("%v is %s and then %v, %v", v, text, back, err)
 		}
 	}

@@ -26,14 +26,16 @@ type outer struct {
 func TestMarshal(t *testing.T) {
 	fresh := func() outer {
 		return outer{Name: "x", Scores: map[string]float64{"a.b": math.Inf(1), "c": 0.1}, List: []float64{1, math.NaN(), 2},
-			Parts: map[string]inner{"p": {math.Inf(-1)}}, Inner: &inner{math.Inf(1)}, Any: map[string]any{"v": math.Inf(1), "w": "x"}, inner: inner{math.NaN()}}
+			Parts: map[string]inner{"p": {math.Inf(-1)}}, Inner: &inner{math.Inf(1)},
+			Any: map[string]any{"v": math.Inf(1), "w": "x"}, inner: inner{math.NaN()}}
 	}
 	v := fresh()
 	text, lost, err := Marshal(v)
 	if err != nil || len(lost) != 6 || !strings.Contains(string(text), `"a.b": null`) {
 		t.Fatalf("%s\n%q %v", text, lost, err)
 	}
-	if !math.IsInf(v.Scores["a.b"], 1) || !math.IsInf(v.Inner.Mean, 1) || !math.IsInf(v.Any["v"].(float64), 1) || !math.IsInf(v.Parts["p"].Mean, -1) || v.List[1] == v.List[1] {
+	if !math.IsInf(v.Scores["a.b"], 1) || !math.IsInf(v.Inner.Mean, 1) || !math.IsInf(v.Any["v"].(float64), 1) ||
+		!math.IsInf(v.Parts["p"].Mean, -1) || v.List[1] == v.List[1] {
 		t.Errorf("the value has changed: %+v", v)
 	}
 	if got := Paths(lost); !strings.Contains(got, "scores.a.b") || !strings.HasSuffix(got, " and 1 more") {
@@ -43,7 +45,8 @@ func TestMarshal(t *testing.T) {
 	if err := Unmarshal(text, &back); err != nil {
 		t.Fatal(err)
 	}
-	for what, x := range map[string]float64{"a map": back.Scores["a.b"], "a list": back.List[1], "a struct of a map": back.Parts["p"].Mean, "a pointer": back.Inner.Mean, "an embedded struct": back.Mean} {
+	for what, x := range map[string]float64{"a map": back.Scores["a.b"], "a list": back.List[1],
+		"a struct of a map": back.Parts["p"].Mean, "a pointer": back.Inner.Mean, "an embedded struct": back.Mean} {
 		if x == x {
 			t.Errorf("%s: %v, want NaN", what, x)
 		}

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// JSON reads a document. Texts that it returns are parts of the document, or of memory of its own where they had escapes;
-// they are valid until the next document begins.
+// JSON reads a document. Texts that it returns are parts of the document, or of memory of its own
+// where they had escapes; they are valid until the next document begins.
 type JSON struct {
 	Whole   string // what a document is called in errors, such as "line"
 	Deepest int    // how many arrays and objects may be in each other

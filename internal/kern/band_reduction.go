@@ -24,7 +24,8 @@ type reduction struct {
 // newReduction copies the lower triangle of a to buf, whose rest is workspace.
 func newReduction(a View[float64], buf []float64) *reduction {
 	order := roundUp(a.Rows, bandWidth)
-	r := &reduction{blocking: blockingOf[float64](), order: order, small: buf[:3*blockSize], x: buf[3*blockSize:][:order*order],
+	r := &reduction{blocking: blockingOf[float64](), order: order, small: buf[:3*blockSize],
+		x:   buf[3*blockSize:][:order*order],
 		buf: buf[3*blockSize+order*order:]}
 	Parallel(order/bandWidth, 1, func(lo, _ int) {
 		for p := lo * bandWidth / r.nr; p < (lo+1)*bandWidth/r.nr; p++ {

@@ -81,7 +81,8 @@ func TestBandIsTheSameOnAnyNumberOfCores(t *testing.T) {
 		if first == nil {
 			first = band
 		}
-		if !slices.Equal(band.blocks, first.blocks) || !slices.Equal(band.vectors.Data, first.vectors.Data) || !slices.Equal(band.factors, first.factors) {
+		if !slices.Equal(band.blocks, first.blocks) || !slices.Equal(band.vectors.Data, first.vectors.Data) ||
+			!slices.Equal(band.factors, first.factors) {
 			t.Errorf("%d cores: other bits", cores)
 		}
 	})

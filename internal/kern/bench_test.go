@@ -232,7 +232,8 @@ func BenchmarkFWHT(b *testing.B) {
 func BenchmarkSparse(b *testing.B) {
 	const rows, each, cols = 20000, 100, 50000
 	r := newRand(1)
-	a := Sparse[float64]{Rows: rows, Cols: cols, Indptr: make([]int, rows+1), Indices: make([]uint32, rows*each), Scale: 0.1}
+	a := Sparse[float64]{Rows: rows, Cols: cols, Indptr: make([]int, rows+1), Indices: make([]uint32, rows*each),
+		Scale: 0.1}
 	for i := range rows {
 		a.Indptr[i+1] = (i + 1) * each
 		for p := range each { // each grid has its own columns, some of them crowded
@@ -245,8 +246,14 @@ func BenchmarkSparse(b *testing.B) {
 	b.Run("MulVecT", func(b *testing.B) { perElement(b, rows*each, func() { SparseMulVecT(x, a, y, false) }) })
 	for _, k := range []int{2, 4, 8} {
 		few, out := benchView[float64](r, cols, k), benchView[float64](r, rows, k)
-		b.Run(fmt.Sprintf("Mul%d", k), func(b *testing.B) { perElement(b, rows*each, func() { SparseMul(out, a, few, false) }) })
-		b.Run(fmt.Sprintf("MulT%d", k), func(b *testing.B) { perElement(b, rows*each, func() { SparseMulT(few, a, out, false) }) })
+		b.Run(fmt.Sprintf("Mul%d", k), func(b *testing.B) {
+			perElement(b, rows*each,
+				func() { SparseMul(out, a, few, false) })
+		})
+		b.Run(fmt.Sprintf("MulT%d", k), func(b *testing.B) {
+			perElement(b, rows*each,
+				func() { SparseMulT(few, a, out, false) })
+		})
 	}
 }
 

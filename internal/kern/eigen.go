@@ -63,7 +63,8 @@ func NewEigen(ctx context.Context, a View[float64], vectors bool) (*Eigen, error
 
 // tridiagonalized returns the reflections of the tridiagonal form, its diagonal and off-diagonal,
 // and their common scale.
-func tridiagonalized(ctx context.Context, a View[float64]) (e *Eigen, diagonal, offDiagonal []float64, unit float64, err error) {
+func tridiagonalized(ctx context.Context, a View[float64]) (e *Eigen, diagonal, offDiagonal []float64, unit float64,
+	err error) {
 	if a.Rows != a.Cols || a.ColStride != 1 {
 		panic("kern: Eigen of a matrix that is not square in row-major order")
 	}

@@ -218,10 +218,12 @@ func TestExponentialsAgainstBig(t *testing.T) {
 func testEndsOfRange[T Float](t *testing.T) {
 	ends := []float64{709.43, 709.44, 709.5, 709.71, 709.78, 709.782712893384, // the last that is finite
 		-700, -707.9, -708, -708.3, -708.39, -708.3964185322641, -708.4, -709, -720, -740, -744.44, -745, -745.133219101941}
-	beyond := map[float64]float64{709.7827128933841: math.Inf(1), 709.79: math.Inf(1), 710: math.Inf(1), 1e300: math.Inf(1), -745.14: 0, -746: 0, -1e300: 0}
+	beyond := map[float64]float64{709.7827128933841: math.Inf(1), 709.79: math.Inf(1), 710: math.Inf(1),
+		1e300: math.Inf(1), -745.14: 0, -746: 0, -1e300: 0}
 	if !is64[T]() {
 		ends = []float64{88, 88.7, 88.72, 88.7228, 88.72283, -87, -87.33, -87.34, -88, -95, -100, -103, -103.97}
-		beyond = map[float64]float64{88.72284: math.Inf(1), 88.73: math.Inf(1), 89: math.Inf(1), 1e38: math.Inf(1), -103.98: 0, -104: 0, -1e38: 0}
+		beyond = map[float64]float64{88.72284: math.Inf(1), 88.73: math.Inf(1), 89: math.Inf(1), 1e38: math.Inf(1),
+			-103.98: 0, -104: 0, -1e38: 0}
 	}
 	for _, length := range []int{1, 2, 16, 19} { // tails, and vectors
 		x, y, soft := make([]T, length), make([]T, length), make([]T, length)

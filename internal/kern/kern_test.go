@@ -213,13 +213,14 @@ func testGramMixed(t *testing.T) {
 	}
 }
 
-// A mixed Gram matrix has the bits of Gram matrices in float32 of blocks of rows, added up in float64, however its own parts
-// lie to each other, with any number of cores.
+// A mixed Gram matrix has the bits of Gram matrices in float32 of blocks of rows, added up in
+// float64, however its own parts lie to each other, with any number of cores.
 func TestGramMixedIsSumOfBlocks(t *testing.T) {
 	eachSet(t, func(t *testing.T) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 		r, depth := newRand(5), blockingOf[float32]().kc
-		for _, s := range [][2]int{{mixedDepth + 300, 7}, {2*mixedDepth + 5, 211}, {300, 2*mixedStripe + 9}, {257, blockingOf[float32]().nc + 100}} {
+		for _, s := range [][2]int{{mixedDepth + 300, 7}, {2*mixedDepth + 5, 211}, {300, 2*mixedStripe + 9},
+			{257, blockingOf[float32]().nc + 100}} {
 			n, d := s[0], s[1]
 			a, c, weights := randomView[float32](r, n, d, "rows"), randomView[float64](r, d, d, "rows"), make([]float32, n)
 			for i := range weights {
@@ -272,7 +273,8 @@ func TestMirrorLower(t *testing.T) { each(t, testMirrorLower[float64], testMirro
 // testMulRows holds that the parts are the rows of the product, each once, and f may change them.
 func testMulRows[T Float](t *testing.T) {
 	r := newRand(24)
-	for _, s := range [][3]int{{1, 1, 1}, {95, 7, 49}, {96, 512, 48}, {200, 0, 5}, {0, 3, 2}, {313, 601, 101}, {97, 1100, 25}} {
+	for _, s := range [][3]int{{1, 1, 1}, {95, 7, 49}, {96, 512, 48}, {200, 0, 5}, {0, 3, 2}, {313, 601, 101},
+		{97, 1100, 25}} {
 		for _, layout := range layouts {
 			a, b := randomView[T](r, s[0], s[1], layout), randomView[T](r, s[1], s[2], layout)
 			want := Dense(s[0], s[2], s[2], make([]T, s[0]*s[2]))
@@ -473,7 +475,8 @@ func TestMulBothWays(t *testing.T) {
 
 func testMulBothWays[T Float](t *testing.T) {
 	r := newRand(17)
-	for _, shape := range [][2]int{{0, 0}, {0, 3}, {3, 0}, {1, 1}, {4, 16}, {5, 17}, {7, 8}, {9, 77}, {64, 512}, {6, 17000}} {
+	for _, shape := range [][2]int{{0, 0}, {0, 3}, {3, 0}, {1, 1}, {4, 16}, {5, 17}, {7, 8}, {9, 77}, {64, 512},
+		{6, 17000}} {
 		m, n := shape[0], shape[1]
 		a := randomView[T](r, m, n, "padded")
 		vector := func(n int) []T { return randomView[T](r, n, 1, "rows").Data[:n] }

@@ -240,7 +240,8 @@ func (f *FusedPass[T]) Add(a View[T]) {
 	}
 	if !f.v.packed() {
 		for _, s := range f.v.spans {
-			Mul(Dense(s.vectors, s.to-s.from, f.width, f.sums[s.from:]), Dense(s.vectors, a.Rows, MaxTileRows, f.scores), a.Slice(0, a.Rows, s.from, s.to), true)
+			Mul(Dense(s.vectors, s.to-s.from, f.width, f.sums[s.from:]), Dense(s.vectors, a.Rows, MaxTileRows, f.scores),
+				a.Slice(0, a.Rows, s.from, s.to), true)
 		}
 		return
 	}

@@ -24,7 +24,8 @@ func TestNarrowPass(t *testing.T) {
 // Vectors with fewer elements have the correct products, and do not affect others.
 func TestNarrowPassOfWidths(t *testing.T) {
 	eachSet(t, func(t *testing.T) {
-		for _, widths := range [][]int{{300, 64}, {300, 300, 299, 5, 1}, {260, 250, 250, 128, 128, 65, 64, 3}, {100, 0, 0}, {130, 66, 1, 1, 1, 1, 1, 1, 1},
+		for _, widths := range [][]int{{300, 64}, {300, 300, 299, 5, 1}, {260, 250, 250, 128, 128, 65, 64, 3}, {100, 0, 0},
+			{130, 66, 1, 1, 1, 1, 1, 1, 1},
 			{1000, 1000, 1000, 1000, 1000, 750, 750, 750, 750, 750, 500, 500, 500, 500, 500, 250, 250, 250, 250, 250}} {
 			for _, n := range []int{1, 9, 128} {
 				checkNarrowPass[float64](t, len(widths), max(300, widths[0]), n, widths, 1e-12)

@@ -401,7 +401,8 @@ func copyPanels[T Float](dst, src []T, width, panels, stride, n int) {
 	_, _ = dst[panels*width*n-1], src[(n-1)*stride+panels*width-1]
 	if isa.complete() {
 		size := int(unsafe.Sizeof(T(0)))
-		packAsm(width*size, (*byte)(unsafe.Pointer(&dst[0])), (*byte)(unsafe.Pointer(&src[0])), panels, width*size*n, n, stride*size)
+		packAsm(width*size, (*byte)(unsafe.Pointer(&dst[0])), (*byte)(unsafe.Pointer(&src[0])), panels, width*size*n, n,
+			stride*size)
 		return
 	}
 	for k := range n {

@@ -116,8 +116,10 @@ func FuzzMul(f *testing.F) {
 		la, lb, lc := layouts[layout&3], layouts[layout>>2&3], layouts[layout>>4&3]
 		rows, depth, cols := int(m)%128, int(k)%128, int(n)%128
 		eachSet(t, func(t *testing.T) {
-			checkMul(t, "f64", randomView[float64](r, rows, cols, lc), randomView[float64](r, rows, depth, la), randomView[float64](r, depth, cols, lb), again)
-			checkMul(t, "f32", randomView[float32](r, rows, cols, lc), randomView[float32](r, rows, depth, la), randomView[float32](r, depth, cols, lb), again)
+			checkMul(t, "f64", randomView[float64](r, rows, cols, lc), randomView[float64](r, rows, depth, la),
+				randomView[float64](r, depth, cols, lb), again)
+			checkMul(t, "f32", randomView[float32](r, rows, cols, lc), randomView[float32](r, rows, depth, la),
+				randomView[float32](r, depth, cols, lb), again)
 		})
 	})
 }

@@ -26,7 +26,8 @@ func (m *fourierMap[T]) rescaleColumns(angles View[T], factors []T) {
 	if m.paired {
 		width *= 2
 	}
-	if m.dst.Rows != angles.Rows || m.dst.Cols != width || m.dst.ColStride != 1 || angles.ColStride != 1 || len(factors) != angles.Cols {
+	if m.dst.Rows != angles.Rows || m.dst.Cols != width || m.dst.ColStride != 1 || angles.ColStride != 1 ||
+		len(factors) != angles.Cols {
 		panic("kern: rescaled angles of shapes that do not fit")
 	}
 	nr := blockingOf[T]().nr

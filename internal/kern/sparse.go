@@ -15,7 +15,8 @@ func (a Sparse[T]) check() {
 	if len(a.Indptr) != a.Rows+1 {
 		panic("kern: sparse matrix needs one more pointer than rows")
 	}
-	if first, last := a.Indptr[0], a.Indptr[a.Rows]; first < 0 || last > len(a.Indices) || a.Values != nil && last > len(a.Values) {
+	if first, last := a.Indptr[0], a.Indptr[a.Rows]; first < 0 || last > len(a.Indices) || a.Values != nil &&
+		last > len(a.Values) {
 		panic("kern: sparse matrix points beyond its entries")
 	}
 }

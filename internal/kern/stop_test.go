@@ -37,8 +37,11 @@ func TestKernelsStop(t *testing.T) {
 			_, _, err := Cholesky(ctx, clone(system))
 			return err
 		},
-		"SolveCholesky":        func(ctx context.Context) error { return SolveCholesky(ctx, lower, clone(system)) },
-		"SolveCholesky of one": func(ctx context.Context) error { return SolveCholesky(ctx, lower, clone(system).Slice(0, n, 0, 1)) },
+		"SolveCholesky": func(ctx context.Context) error { return SolveCholesky(ctx, lower, clone(system)) },
+		"SolveCholesky of one": func(ctx context.Context) error {
+			return SolveCholesky(ctx, lower,
+				clone(system).Slice(0, n, 0, 1))
+		},
 		"NewEigen": func(ctx context.Context) error {
 			_, err := NewEigen(ctx, clone(system), true)
 			return err

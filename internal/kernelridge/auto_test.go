@@ -32,7 +32,8 @@ func TestAutoConverges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := Spec{Kernel: "gaussian", Gamma: kernel.FixedGamma(0.3), Alpha: 1e-6, Intercept: true, Solver: "auto", Preconditioner: "rpcholesky", Tol: 1e-6, MaxIter: 1000, Nu: 1.5, Shape: 1}
+	s := Spec{Kernel: "gaussian", Gamma: kernel.FixedGamma(0.3), Alpha: 1e-6, Intercept: true, Solver: "auto",
+		Preconditioner: "rpcholesky", Tol: 1e-6, MaxIter: 1000, Nu: 1.5, Shape: 1}
 	m, err := s.Fit(context.Background(), r, NumericTargets)
 	if err != nil || !m.Report.Converged || m.Report.Solver != "cholesky" || m.Report.Gradient > 1e-7 {
 		t.Errorf("%+v, %v", m.Report, err)

@@ -78,7 +78,8 @@ type cgState struct {
 func newCGState(c *solver, which precision, tol, least float64) *cgState {
 	n := len(c.y)
 	g := &cgState{solver: c, z: make([]float64, n), p: make([]float64, n), ap: make([]float64, n),
-		rz: make([]float64, c.columns), step: make([]float64, c.columns), goal: make([]float64, c.columns), active: make([]bool, c.columns)}
+		rz: make([]float64, c.columns), step: make([]float64, c.columns), goal: make([]float64, c.columns),
+		active: make([]bool, c.columns)}
 	c.norms(g.goal)
 	for j, now := range g.goal {
 		g.goal[j] = max(tol*c.initialNorms[j], least*now)

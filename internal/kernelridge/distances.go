@@ -48,7 +48,8 @@ func (t *Training) ShareDistances(all *DistanceCache) {
 		at = len(all.list)
 		f := pairwise.FrameOf(slices.Repeat([]float64{1}, d), t.rows)
 		blocks := blocksOf(t.Rows())
-		all.list = append(all.list, &distanceTiles{k.Metric, t.rowIndex, pairwise.NewRows[float64](f, t.rows), make([][]float64, blocks*(blocks+1)/2)})
+		all.list = append(all.list, &distanceTiles{k.Metric, t.rowIndex, pairwise.NewRows[float64](f, t.rows),
+			make([][]float64, blocks*(blocks+1)/2)})
 	}
 	t.points.distances, t.points.scale = all.list[at], k.Scale(t.gamma[0])
 }

@@ -135,7 +135,8 @@ func (f *Factor) entry(i, j int) float64 {
 //	y_i − ŷ₋ᵢ = a_i / M_ii,  M = (K + ridge)⁻¹, with an intercept M = (K + ridge)⁻¹ − uu'/1'u, u = (K + ridge)⁻¹1
 //
 // Cost: rows³ flops.
-func (f *Factor) LeaveOneOut(ctx context.Context, a []float64, columns int, centered bool) (residual, slack []float64, err error) {
+func (f *Factor) LeaveOneOut(ctx context.Context, a []float64, columns int, centered bool) (residual, slack []float64,
+	err error) {
 	n := f.lower.Rows
 	if f.regularized {
 		return nil, nil, errRounding
@@ -156,7 +157,8 @@ func (f *Factor) LeaveOneOut(ctx context.Context, a []float64, columns int, cent
 		for i, v := range u {
 			rest := slack[i] - v*v/sum
 			if rest <= 1e-12*slack[i] {
-				return nil, nil, fmt.Errorf("row %d has leverage 1, so its leave-one-out prediction is undefined; increase alpha", i)
+				return nil, nil, fmt.Errorf("row %d has leverage 1, so its leave-one-out prediction is undefined; increase alpha",
+					i)
 			}
 			slack[i] = rest
 		}

@@ -41,7 +41,8 @@ func fillTile[T kern.Float](p *Points, dst kern.View[T], rows pairwise.Rows[T], 
 }
 
 // fillDistances computes a tile of distances in cache-resident stripes and calls finish for each.
-func fillDistances[T kern.Float](metric pairwise.Metric, dst kern.View[T], rows pairwise.Rows[T], i, j int, finish func(part kern.View[T])) {
+func fillDistances[T kern.Float](metric pairwise.Metric, dst kern.View[T], rows pairwise.Rows[T], i, j int,
+	finish func(part kern.View[T])) {
 	right := rows.Slice(j, j+dst.Cols)
 	for lo := 0; lo < dst.Rows; lo += pairwise.TileRows {
 		hi := min(lo+pairwise.TileRows, dst.Rows)

@@ -114,9 +114,12 @@ const (
 //
 // After the soft deadline of ctx, steps only bring every column to the largest step count so far,
 // as with that count for maxIter.
-func (s *System) Solve(ctx context.Context, p Preconditioner, x, y []float64, columns int, tol float64, maxIter int) (Result, error) {
-	c := &solver{System: s, ctx: ctx, columns: columns, maxSteps: maxIter, x: x, y: y, initialNorms: make([]float64, columns), r: make([]float64, len(y)),
-		precisions: make([]precision, columns), previous: slices.Repeat([]float64{math.Inf(1)}, columns), steps: make([]int, columns)}
+func (s *System) Solve(ctx context.Context, p Preconditioner, x, y []float64, columns int, tol float64,
+	maxIter int) (Result, error) {
+	c := &solver{System: s, ctx: ctx, columns: columns, maxSteps: maxIter, x: x, y: y,
+		initialNorms: make([]float64, columns), r: make([]float64, len(y)),
+		precisions: make([]precision, columns), previous: slices.Repeat([]float64{math.Inf(1)}, columns),
+		steps: make([]int, columns)}
 	if _, exact := p.(*Factor); exact || s.product32 == nil {
 		c.precisions = slices.Repeat([]precision{inFloat64}, columns)
 	}

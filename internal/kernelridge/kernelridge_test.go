@@ -152,7 +152,8 @@ func TestSolveIsTheDenseSolution(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for name, p := range map[string]Preconditioner{"factor": factor, "low rank": low, "diagonal": Diagonal(ridge, one)} {
+				for name, p := range map[string]Preconditioner{"factor": factor, "low rank": low,
+					"diagonal": Diagonal(ridge, one)} {
 					s := NewSystem(k, ridge, centered, 3*tileRows*tileRows*4)
 					x := make([]float64, len(y))
 					r, err := s.Solve(ctx, p, x, y, columns, 1e-11, 2000)
@@ -173,7 +174,8 @@ func TestSolveGoesOnInDoublePrecision(t *testing.T) {
 	k := gaussian(300, 0.05)
 	weights, y := problem(300, 1)
 	ridge := DiagonalPenalty(300, 1e-6, weights)
-	factor, err := NewFactor(ctx, DiagonalPenalty(300, 1e-5, weights), func() (kern.View[float64], error) { return FullMatrix(ctx, k) })
+	factor, err := NewFactor(ctx, DiagonalPenalty(300, 1e-5, weights),
+		func() (kern.View[float64], error) { return FullMatrix(ctx, k) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -403,7 +405,8 @@ func TestSolveStopsWhenToldTo(t *testing.T) {
 	stopped, cancel := context.WithCancel(ctx)
 	cancel()
 	s := NewSystem(k, DiagonalPenalty(1100, 1, nil), true, 0)
-	if _, err := s.Solve(stopped, Diagonal(s.ridge, one), make([]float64, 1100), y, 1, 1e-6, 1000); err != context.Canceled {
+	if _, err := s.Solve(stopped, Diagonal(s.ridge, one), make([]float64, 1100), y, 1, 1e-6,
+		1000); err != context.Canceled {
 		t.Error(err)
 	}
 	if _, err := FullMatrix(stopped, k); err != context.Canceled {

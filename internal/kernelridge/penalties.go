@@ -67,7 +67,8 @@ func (t *Training) solveBatch(ctx context.Context, specs []Spec) ([]*Model, []er
 		switch {
 		case err != nil:
 			errs[g] = err
-		case !(own.Residual <= s.Tol) && (b.way == "cholesky" || s.Solver == "auto" && t.factorFitsMemory() && !solve.SoftDeadlinePassed(ctx)):
+		case !(own.Residual <= s.Tol) && (b.way == "cholesky" || s.Solver == "auto" && t.factorFitsMemory() &&
+			!solve.SoftDeadlinePassed(ctx)):
 			models[g], errs[g] = t.Solve(ctx, s)
 		default:
 			models[g], errs[g] = t.newModel(s, b.way, b.column(g), own)
@@ -138,7 +139,8 @@ func (b *penaltyBatch) solve(first int) (Result, error) {
 			clear(y[at : at+b.targets])
 		}
 	}
-	s := &System{rows: len(b.rowIndex), ridge: b.inverse, alphas: b.alphas, centered: b.spec.Intercept, product64: &product[float64]{rows: len(b.rowIndex), full: whole}}
+	s := &System{rows: len(b.rowIndex), ridge: b.inverse, alphas: b.alphas, centered: b.spec.Intercept,
+		product64: &product[float64]{rows: len(b.rowIndex), full: whole}}
 	result, err := s.Solve(b.ctx, p, b.x, y, columns, b.spec.Tol, maxFactorSteps)
 	for g, f := range p {
 		if f.Rows == 0 && err == nil {

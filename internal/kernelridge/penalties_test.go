@@ -36,7 +36,8 @@ func trained(t *testing.T, s Spec, n, targets int) *Training {
 func someSpecs(solver string) []Spec {
 	var out []Spec
 	for _, alpha := range []float64{1, 0.1, 1e-3, 1e-6} {
-		out = append(out, Spec{Kernel: "gaussian", Gamma: kernel.FixedGamma(0.4), Alpha: alpha, Intercept: true, Solver: solver,
+		out = append(out, Spec{Kernel: "gaussian", Gamma: kernel.FixedGamma(0.4), Alpha: alpha, Intercept: true,
+			Solver:         solver,
 			Preconditioner: "rpcholesky", Rank: 40, Tol: 1e-8, MaxIter: 3000})
 	}
 	return out
@@ -95,7 +96,8 @@ func TestSolveAllHasTheSameBits(t *testing.T) {
 				}
 				for i, v := range all[g].Dual {
 					if one[0].Dual[i] != v {
-						t.Fatalf("%s, %d targets, alpha %g: number %d is %v alone and %v with others", solver, targets, s.Alpha, i, one[0].Dual[i], v)
+						t.Fatalf("%s, %d targets, alpha %g: number %d is %v alone and %v with others", solver, targets, s.Alpha, i,
+							one[0].Dual[i], v)
 					}
 				}
 			}
@@ -129,7 +131,8 @@ func TestRankFollowsThePenalty(t *testing.T) {
 	const rows = 3000
 	last := 0
 	for _, alpha := range []float64{10, 0.1, 1e-3} {
-		s := Spec{Kernel: "gaussian", Gamma: kernel.FixedGamma(2), Alpha: alpha, Preconditioner: "rpcholesky", Tol: 1e-6, Seed: 1}
+		s := Spec{Kernel: "gaussian", Gamma: kernel.FixedGamma(2), Alpha: alpha, Preconditioner: "rpcholesky", Tol: 1e-6,
+			Seed: 1}
 		tr := trained(t, s, rows, 1)
 		if _, err := tr.preconditioner(ctx, s, []float64{alpha}); err != nil {
 			t.Fatal(err)
@@ -184,7 +187,8 @@ func TestSharedDistancesMakeTheSameValues(t *testing.T) {
 	if few.ShareDistances(all); len(all.list) != 3 {
 		t.Error("rows share the distances of others")
 	}
-	for _, s := range []Spec{{Kernel: "cauchy", Gamma: kernel.FixedGamma(1)}, {Kernel: "gaussian", Gamma: kernel.FixedGamma(1, 2)}} {
+	for _, s := range []Spec{{Kernel: "cauchy", Gamma: kernel.FixedGamma(1)},
+		{Kernel: "gaussian", Gamma: kernel.FixedGamma(1, 2)}} {
 		if s.SharesDistances(100, 50) {
 			t.Errorf("%s shares distances", s.Kernel)
 		}

@@ -162,7 +162,8 @@ func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 	}
 	n, t := float64(shape.Rows), float64(max(shape.Outputs, 1))
 	cost := datasets.Cost{Passes: 1, OutputWidth: max(shape.Outputs, 1)}
-	cost.Flops = tileEntries(n)*(s.valueCost(shape, false)+writeFlops) + choleskyShare*n*n*n/3 + checkFlops*n*n*(1+checkShares*(t-1))
+	cost.Flops = tileEntries(n)*(s.valueCost(shape,
+		false)+writeFlops) + choleskyShare*n*n*n/3 + checkFlops*n*n*(1+checkShares*(t-1))
 	cost.Bytes = design.Float64Bytes(s.rowNumbers(shape) + n*n)
 	return cost
 }
@@ -211,7 +212,8 @@ func (s Spec) cgCost(shape datasets.Shape) datasets.Cost {
 		step += (1 - part) * singleShare * values
 	}
 	return datasets.Cost{Passes: 1, OutputWidth: int(t), Bytes: s.BatchBytes(shape, 1),
-		Flops: pivotFlops*precision*n*rank*rank + n*rank*s.valueCost(shape, false) + rank*rank*rank/3 + (checks*checkShare+singleShare)*values + steps*step}
+		Flops: pivotFlops*precision*n*rank*rank + n*rank*s.valueCost(shape,
+			false) + rank*rank*rank/3 + (checks*checkShare+singleShare)*values + steps*step}
 }
 
 // LeaveOneOutBytes returns the memory of leave-one-out: a factor and the diagonal of its inverse.

@@ -41,7 +41,8 @@ func TestStepsAreThoseOfFits(t *testing.T) {
 // A forecast knows what makes a fit dearer.
 func TestCostFollowsTheSpec(t *testing.T) {
 	shape := datasets.Shape{Rows: 20_000, Cols: 8, Outputs: 1}
-	base := Spec{Kernel: "exponential", Nu: 1.5, Shape: 1, Alpha: 1, Solver: "cg", Preconditioner: "rpcholesky", Tol: 1e-4, MaxIter: 1000}
+	base := Spec{Kernel: "exponential", Nu: 1.5, Shape: 1, Alpha: 1, Solver: "cg", Preconditioner: "rpcholesky", Tol: 1e-4,
+		MaxIter: 1000}
 	cost := func(change func(s *Spec)) float64 {
 		s := base
 		change(&s)
@@ -83,7 +84,8 @@ func (s *sized) TileFloat32(dst kern.View[float32], _, _ int) {
 
 // A plan counts the entries of the tiles that are made, those above the diagonal in tiles on it too.
 func TestCostCountsTiles(t *testing.T) {
-	for rows, most := range map[int]float64{100: 1, tileRows: 1, 2 * tileRows: 1, 3*tileRows + 200: 1.04} { // the last tile is smaller
+	// the last tile is smaller
+	for rows, most := range map[int]float64{100: 1, tileRows: 1, 2 * tileRows: 1, 3*tileRows + 200: 1.04} {
 		k := &sized{rows: rows}
 		if _, err := FullMatrix(t.Context(), k); err != nil {
 			t.Fatal(err)

@@ -241,14 +241,16 @@ func (t *Training) solveByFactor(ctx context.Context, s Spec, f *Factor, ridge [
 
 // newModel returns the model of a solution.
 func (t *Training) newModel(s Spec, way string, a []float64, result Result) (*Model, error) {
-	report := solve.Report{Solver: way, Iterations: result.Iterations, Converged: result.Residual <= s.Tol, Gradient: result.Residual}
+	report := solve.Report{Solver: way, Iterations: result.Iterations, Converged: result.Residual <= s.Tol,
+		Gradient: result.Residual}
 	if !report.Converged {
 		hint := ""
 		if way == "cg" && s.Solver == "cg" && t.factorFitsMemory() {
 			hint = ", or use solver: cholesky"
 		}
-		report.Warnings = append(report.Warnings, fmt.Sprintf("%s did not converge: relative residual %.2g, tolerance %.2g, after %d iterations; increase alpha, the iterations or the rank of the preconditioner%s",
-			way, result.Residual, s.Tol, result.Iterations, hint))
+		report.Warnings = append(report.Warnings,
+			fmt.Sprintf("%s did not converge: relative residual %.2g, tolerance %.2g, after %d iterations; increase alpha, the iterations or the rank of the preconditioner%s",
+				way, result.Residual, s.Tol, result.Iterations, hint))
 	}
 	report.Objective = t.objective(a, result.Intercept, s.Alpha)
 	kern.Axpy(1, t.mean, result.Intercept)
@@ -279,7 +281,8 @@ func (t *Training) preconditioner(ctx context.Context, s Spec, alphas []float64)
 }
 
 // newLowRank computes the low-rank factor in one of the precisions.
-func newLowRank[T kern.Float](ctx context.Context, t *Training, rows pairwise.Rows[T], most int, seed uint64, enough func(int, float64) bool) (*LowRankFactor, error) {
+func newLowRank[T kern.Float](ctx context.Context, t *Training, rows pairwise.Rows[T], most int, seed uint64,
+	enough func(int, float64) bool) (*LowRankFactor, error) {
 	f, err := landmarks.PivotedUntil(ctx, rows, t.points.kernel, most, seed, enough)
 	if err != nil {
 		return nil, err
@@ -325,8 +328,9 @@ func (t *Training) model(a, intercept []float64, report solve.Report) (*Model, e
 	if !kern.AllFinite(a) || !kern.AllFinite(intercept) {
 		return nil, errors.New("the solution is not finite: the targets are too large or the penalty is too small; standardize the targets or use a larger alpha")
 	}
-	return &Model{X: t.rows, Dual: a, Intercept: intercept, Report: report, KernelParams: KernelParams{t.spec.Kernel, t.gamma, t.spec.Nu, t.spec.Shape},
-		points: &Points{kernel: t.points.kernel, frame: t.points.frame, rows64: t.points.rows64}}, nil
+	return &Model{X: t.rows, Dual: a, Intercept: intercept, Report: report,
+		KernelParams: KernelParams{t.spec.Kernel, t.gamma, t.spec.Nu, t.spec.Shape},
+		points:       &Points{kernel: t.points.kernel, frame: t.points.frame, rows64: t.points.rows64}}, nil
 }
 
 // LOOResult holds leave-one-out predictions.

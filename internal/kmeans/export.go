@@ -6,8 +6,8 @@ import (
 	"github.com/bochner-ml/bochner/graph"
 )
 
-// Export adds to g the number of the nearest center of rows: that of the largest 2x'c − ‖c‖², all less the middle of the
-// centers.
+// Export adds to g the number of the nearest center of rows: that of the largest 2x'c − ‖c‖², all
+// less the middle of the centers.
 func (m *Model) Export(g *graph.Graph, rows graph.Value) graph.Value {
 	near := newNearest(m.Centers, m.Cols)
 	twice := mat.NewDense(near.d, near.k, nil)

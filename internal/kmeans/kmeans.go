@@ -63,7 +63,8 @@ func (s Spec) Fit(ctx context.Context, r *design.Rows) (*Model, error) {
 
 // From is Fit from given centers, clusters × cols; a shift of at most tolerance, squared, ends it.
 func (s Spec) From(ctx context.Context, r *design.Rows, centers []float64, tolerance float64) (*Model, error) {
-	return lloyd(ctx, r, &Sums{spec: s, cols: r.Cols, turn: 1, stop: tolerance, near: newNearest(centers, r.Cols), found: newFound(s.Clusters, r.Cols)})
+	return lloyd(ctx, r, &Sums{spec: s, cols: r.Cols, turn: 1, stop: tolerance, near: newNearest(centers, r.Cols),
+		found: newFound(s.Clusters, r.Cols)})
 }
 
 // lloyd makes passes until the centers stay where they are.

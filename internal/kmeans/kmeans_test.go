@@ -117,7 +117,8 @@ func TestBruteForce(t *testing.T) {
 		want, _ := plainLloyd(X, weights, slices.Clone(first), passes)
 		for name, A := range map[string]mat.Matrix{"dense": X, "sparse": sparse.FromDense(X), "float32": narrow} {
 			s := Spec{Clusters: k, MaxIter: passes}
-			sums := &Sums{spec: s, cols: d, turn: 1, stop: 0, near: newNearest(first, d), found: newFound(k, d), bounds: newBounds(n)}
+			sums := &Sums{spec: s, cols: d, turn: 1, stop: 0, near: newNearest(first, d), found: newFound(k, d),
+				bounds: newBounds(n)}
 			r := rowsIn(t, A, weights)
 			left := 0
 			for {
@@ -164,7 +165,8 @@ func TestBoundsLeaveOut(t *testing.T) {
 	ctx := context.Background()
 	n, d, k := 4000, 4, 5
 	X := blobs(3, n, d, k)
-	sums := &Sums{spec: Spec{Clusters: k, MaxIter: 100}, cols: d, turn: 1, near: newNearest(slices.Clone(X.RawMatrix().Data[:k*d]), d), found: newFound(k, d), bounds: newBounds(n)}
+	sums := &Sums{spec: Spec{Clusters: k, MaxIter: 100}, cols: d, turn: 1,
+		near: newNearest(slices.Clone(X.RawMatrix().Data[:k*d]), d), found: newFound(k, d), bounds: newBounds(n)}
 	r := rowsIn(t, X, nil)
 	for {
 		if err := sums.read(ctx, r); err != nil {
@@ -266,7 +268,8 @@ func TestMinibatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	few, err := Spec{Clusters: 4, Restarts: 4, MaxIter: 30, Batch: 256, Tol: 1e-4}.Fit(context.Background(), rowsIn(t, X, nil))
+	few, err := Spec{Clusters: 4, Restarts: 4, MaxIter: 30, Batch: 256, Tol: 1e-4}.Fit(context.Background(),
+		rowsIn(t, X, nil))
 	if err != nil || few.Inertia > 1.01*all.Inertia || few.Inertia < all.Inertia*(1-1e-9) {
 		t.Errorf("inertia %v by minibatches, %v, %v by all rows", few, err, all.Inertia)
 	}

@@ -32,7 +32,8 @@ func (s Spec) minibatches(ctx context.Context, r *design.Rows, first *Sums) (*Mo
 	if err := last.read(ctx, r); err != nil {
 		return nil, err
 	}
-	m := &Model{Clusters: s.Clusters, Cols: r.Cols, Centers: b.centers, Mass: last.found.mass, Inertia: last.found.inertia, Iterations: passes, Converged: converged}
+	m := &Model{Clusters: s.Clusters, Cols: r.Cols, Centers: b.centers, Mass: last.found.mass, Inertia: last.found.inertia,
+		Iterations: passes, Converged: converged}
 	return m.ordered(), nil
 }
 
@@ -72,7 +73,8 @@ func (b *batches) pass(ctx context.Context, r *design.Rows, turn int) error {
 
 // take moves the centers to the rows of a minibatch.
 func (b *batches) take(ctx context.Context, first int, block datasets.Set) error {
-	s := &Sums{spec: b.spec, cols: b.cols, turn: 1, near: newNearest(b.centers, b.cols), found: newFound(b.spec.Clusters, b.cols)}
+	s := &Sums{spec: b.spec, cols: b.cols, turn: 1, near: newNearest(b.centers, b.cols),
+		found: newFound(b.spec.Clusters, b.cols)}
 	if err := s.Add(ctx, first, block); err != nil {
 		return err
 	}

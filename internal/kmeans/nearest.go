@@ -24,7 +24,8 @@ type nearest struct {
 
 func newNearest(centers []float64, d int) *nearest {
 	k := len(centers) / d
-	v := &nearest{k: k, d: d, centers: centers, middle: make([]float64, d), less: make([]float64, k*d), norms: make([]float64, k)}
+	v := &nearest{k: k, d: d, centers: centers, middle: make([]float64, d), less: make([]float64, k*d),
+		norms: make([]float64, k)}
 	for c := range k {
 		kern.Axpy(1/float64(k), v.center(c), v.middle)
 	}

@@ -277,7 +277,8 @@ func (s *sample) state(st *model.State) {
 	}
 	s.rows, s.limit = nil, math.MaxUint64
 	for i, key := range keys {
-		s.rows = append(s.rows, sampled{key, weights[i], columns[starts[i]:starts[i+1]:starts[i+1]], values[starts[i]:starts[i+1]:starts[i+1]]})
+		s.rows = append(s.rows, sampled{key, weights[i], columns[starts[i]:starts[i+1]:starts[i+1]],
+			values[starts[i]:starts[i+1]:starts[i+1]]})
 	}
 	if len(s.rows) == s.most {
 		s.limit = s.rows[s.most-1].key
@@ -287,7 +288,8 @@ func (s *sample) state(st *model.State) {
 // fits reports whether lists that were read are a sample.
 func (s *sample) fits(keys []uint64, weights []float64, starts []int, columns []uint32, values []float64) bool {
 	if len(keys) > s.most || len(weights) != len(keys) || len(starts) != len(keys)+1 || starts[0] != 0 ||
-		starts[len(keys)] != len(columns) || len(values) != len(columns) || !slices.IsSorted(starts) || !slices.IsSorted(keys) {
+		starts[len(keys)] != len(columns) || len(values) != len(columns) || !slices.IsSorted(starts) ||
+		!slices.IsSorted(keys) {
 		return false
 	}
 	if slices.ContainsFunc(weights, func(w float64) bool { return !pass.NonNegative(w) }) || !kern.AllFinite(values) {

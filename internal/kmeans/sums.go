@@ -43,7 +43,8 @@ type found struct {
 }
 
 func newFound(k, d int) *found {
-	return &found{k: k, d: d, mass: make([]float64, k), shift: make([]float64, k*d), far: make([]float64, k), row: make([]float64, k*d)}
+	return &found{k: k, d: d, mass: make([]float64, k), shift: make([]float64, k*d), far: make([]float64, k),
+		row: make([]float64, k*d)}
 }
 
 // Add adds a block.
@@ -278,7 +279,8 @@ func (s *Sums) Model() (*Model, error) {
 		return nil, errors.New("the pass is not the last: Next returns the one that has to read the rows again")
 	}
 	centers, shift, inertia := s.moved()
-	m := &Model{Clusters: s.spec.Clusters, Cols: s.cols, Centers: centers, Mass: slices.Clone(s.found.mass), Inertia: inertia,
+	m := &Model{Clusters: s.spec.Clusters, Cols: s.cols, Centers: centers, Mass: slices.Clone(s.found.mass),
+		Inertia:    inertia,
 		Iterations: s.turn, Converged: shift <= s.stop}
 	return m.ordered(), nil
 }

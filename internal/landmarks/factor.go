@@ -22,7 +22,8 @@ type factoring struct {
 
 // independent returns the rows of which something is left when the ones before are known, and the lower Cholesky
 // factor of their kernel matrix, row by row.
-func independent(ctx context.Context, k *pairwise.Kernel, rows pairwise.Rows[float64]) (kept []int, factor []float64, err error) {
+func independent(ctx context.Context, k *pairwise.Kernel, rows pairwise.Rows[float64]) (kept []int, factor []float64,
+	err error) {
 	m := rows.Len()
 	f := &factoring{k: k, rows: rows, factor: kern.Dense(m, m, m, make([]float64, m*m))}
 	for lo := 0; lo < m; lo += factorBlock {

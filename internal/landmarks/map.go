@@ -50,7 +50,8 @@ func Limit(factors []float64, landmarks mat.Matrix) float64 {
 
 // NewMap returns the map of landmarks, a *mat.Dense or *sparse.CSR, under a kernel whose inputs are multiplied by
 // factors, and which of the landmarks it has kept: the others are known from those before.
-func NewMap(ctx context.Context, k *pairwise.Kernel, factors []float64, landmarks mat.Matrix) (f *Map, kept []int, err error) {
+func NewMap(ctx context.Context, k *pairwise.Kernel, factors []float64, landmarks mat.Matrix) (f *Map, kept []int,
+	err error) {
 	m, d := landmarks.Dims()
 	if err := Check(m, d); err != nil {
 		return nil, nil, err

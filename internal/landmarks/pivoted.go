@@ -32,19 +32,22 @@ const proposals = 128
 // where the residuals are no more than rounding, with fewer pivots.
 //
 // Cost: n·most kernel values and n·most² flops; F takes n·most numbers.
-func Pivoted[T kern.Float](ctx context.Context, x pairwise.Rows[T], k *pairwise.Kernel, most int, seed uint64) (*Partial[T], error) {
+func Pivoted[T kern.Float](ctx context.Context, x pairwise.Rows[T], k *pairwise.Kernel, most int,
+	seed uint64) (*Partial[T], error) {
 	return PivotedUntil(ctx, x, k, most, seed, nil)
 }
 
-// PivotedUntil is [Pivoted] that stops where there are enough pivots, given their number and the trace of what is left; nil
-// for never.
-func PivotedUntil[T kern.Float](ctx context.Context, x pairwise.Rows[T], k *pairwise.Kernel, most int, seed uint64, enough func(pivots int, rest float64) bool) (*Partial[T], error) {
+// PivotedUntil is [Pivoted] that stops where there are enough pivots, given their number and the
+// trace of what is left; nil for never.
+func PivotedUntil[T kern.Float](ctx context.Context, x pairwise.Rows[T], k *pairwise.Kernel, most int, seed uint64,
+	enough func(pivots int, rest float64) bool) (*Partial[T], error) {
 	n := x.Len()
 	most = min(most, n)
 	if err := memory.Check(int64(unsafe.Sizeof(T(0))) * int64(n) * int64(most)); err != nil {
 		return nil, err
 	}
-	p := &pivoting[T]{x: x, k: k, most: most, rng: spectral.NewStream(), residual: make([]float64, n), sums: make([]float64, n)}
+	p := &pivoting[T]{x: x, k: k, most: most, rng: spectral.NewStream(), residual: make([]float64, n),
+		sums: make([]float64, n)}
 	p.F = kern.Dense(n, most, most, make([]T, n*most))
 	for i := range p.residual {
 		p.residual[i] = 1
@@ -212,9 +215,11 @@ func (p *pivoting[T]) take(ctx context.Context, taken []int, factor kern.View[T]
 	return nil
 }
 
-// Choose returns the numbers of up to most rows of X, a *mat.Dense or *sparse.CSR, that [Pivoted] takes as pivots under a
-// kernel whose inputs are multiplied by factors: in float32, or where that overflows in float64.
-func Choose(ctx context.Context, k *pairwise.Kernel, factors []float64, X mat.Matrix, most int, seed uint64) ([]int, error) {
+// Choose returns the numbers of up to most rows of X, a *mat.Dense or *sparse.CSR, that [Pivoted]
+// takes as pivots under a kernel whose inputs are multiplied by factors: in float32, or where that
+// overflows in float64.
+func Choose(ctx context.Context, k *pairwise.Kernel, factors []float64, X mat.Matrix, most int, seed uint64) ([]int,
+	error) {
 	frame := pairwise.FrameOf(factors, X)
 	if finite(X, pairwise.Limit[float32](frame)) {
 		return pivotsOf[float32](ctx, k, frame, X, most, seed)
@@ -222,7 +227,8 @@ func Choose(ctx context.Context, k *pairwise.Kernel, factors []float64, X mat.Ma
 	return pivotsOf[float64](ctx, k, frame, X, most, seed)
 }
 
-func pivotsOf[T kern.Float](ctx context.Context, k *pairwise.Kernel, frame pairwise.Frame, X mat.Matrix, most int, seed uint64) ([]int, error) {
+func pivotsOf[T kern.Float](ctx context.Context, k *pairwise.Kernel, frame pairwise.Frame, X mat.Matrix, most int,
+	seed uint64) ([]int, error) {
 	p, err := Pivoted(ctx, pairwise.NewRows[T](frame, X), k, most, seed)
 	if err != nil {
 		return nil, err

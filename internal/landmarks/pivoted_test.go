@@ -144,7 +144,8 @@ func TestPivotsOfEqualRows(t *testing.T) {
 	}
 }
 
-// Proposals and rejections make the same draw as choosing one pivot after the other, here of three rows: two near each other.
+// Proposals and rejections make the same draw as choosing one pivot after the other, here of three
+// rows: two near each other.
 func TestPivotsAreDrawnByTheirResiduals(t *testing.T) {
 	X := mat.NewDense(3, 1, []float64{0, 0.5, 2})
 	k := kernelOf(t, "exponential")

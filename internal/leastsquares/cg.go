@@ -45,7 +45,8 @@ func (c *ridgeCG) solve() (w []float64, report solve.Report, err error) {
 		}
 		visible = min(visible, 100*c.Tol*math.Sqrt(c.Alpha/(c.Alpha+sum(c.diagonal))))
 	}
-	r := &refinedCG{ridgeCG: c, precondition: c.precondDiagonal, rows: c.rows, tol: c.Tol, predictionTol: visible, goal: c.residualGoal(visible)}
+	r := &refinedCG{ridgeCG: c, precondition: c.precondDiagonal, rows: c.rows, tol: c.Tol, predictionTol: visible,
+		goal: c.residualGoal(visible)}
 	return r.solve()
 }
 
@@ -233,7 +234,9 @@ func (r *refinedCG) solve() (w []float64, report solve.Report, err error) {
 		result, err := solve.CG(r.apply, r.precondition, w, right, t, solve.StopCriteria{Tol: r.tol, MaxIter: r.MaxIter})
 		report.Iterations, report.Converged, report.Gradient = result.Iterations, result.Converged, result.Residual
 		if !report.Converged {
-			report.Warnings = append(report.Warnings, fmt.Sprintf("not converged after %d iterations: relative residual %.2g, tolerance %.2g", report.Iterations, report.Gradient, r.tol))
+			report.Warnings = append(report.Warnings,
+				fmt.Sprintf("not converged after %d iterations: relative residual %.2g, tolerance %.2g", report.Iterations,
+					report.Gradient, r.tol))
 		}
 		return w, report, err
 	}
@@ -269,7 +272,9 @@ func (r *refinedCG) solve() (w []float64, report solve.Report, err error) {
 	report.Converged, report.Gradient = worst <= 1, r.predictionTol*worst
 	report.Objective = -kern.Dot(w, right) // correction of the objective for a nonzero residual
 	if !report.Converged {
-		report.Warnings = append(report.Warnings, fmt.Sprintf("not converged after %d iterations: relative prediction error up to %.2g, tolerance %.2g", report.Iterations, report.Gradient, r.predictionTol))
+		report.Warnings = append(report.Warnings,
+			fmt.Sprintf("not converged after %d iterations: relative prediction error up to %.2g, tolerance %.2g",
+				report.Iterations, report.Gradient, r.predictionTol))
 	}
 	return w, report, nil
 }

@@ -52,7 +52,8 @@ func (p *Problem) dualSolution(ctx context.Context, d *centeredRows) (w []float6
 }
 
 // dualSingular solves with a singular kernel.
-func (p *Problem) dualSingular(ctx context.Context, d *centeredRows, kernel []float64) (w []float64, report solve.Report, err error) {
+func (p *Problem) dualSingular(ctx context.Context, d *centeredRows, kernel []float64) (w []float64,
+	report solve.Report, err error) {
 	addDiagonal(kernel, d.n, p.Alpha)
 	a := slices.Clone(d.y)
 	rank, err := minNormSolve(ctx, kernel, d.n, a, d.targets)

@@ -53,7 +53,8 @@ func (m *Moments) MaximizeEvidence(ctx context.Context, g KnownVariances) (Varia
 		if looks {
 			noise, amplitude = v.Noise[0], v.Amplitude[0]
 		}
-		return Variances{}, solve.Linear{}, nil, cmp.Or(ctxerr.Check(ctx), fmt.Errorf("noise %v is too small relative to amplitude %v", noise, amplitude))
+		return Variances{}, solve.Linear{}, nil, cmp.Or(ctxerr.Check(ctx),
+			fmt.Errorf("noise %v is too small relative to amplitude %v", noise, amplitude))
 	}
 	if !looks {
 		v = e.variances(e.fromSolution(m, v.Ratio, fitted, f), g)
@@ -119,7 +120,8 @@ func (e *evidence) tridiagonalize(ctx context.Context, m *Moments) error {
 
 // fromSolution returns the terms of J, without slopes, from the weights for a ratio.
 func (e *evidence) fromSolution(m *Moments, ratio float64, fitted solve.Linear, f *Factor) evidencePoint {
-	a := evidencePoint{ratio: ratio, logDet: f.logDeterminant() - float64(e.cols)*math.Log(ratio), rss: slices.Clone(e.sumSquares)}
+	a := evidencePoint{ratio: ratio, logDet: f.logDeterminant() - float64(e.cols)*math.Log(ratio),
+		rss: slices.Clone(e.sumSquares)}
 	for i, v := range m.rightSide() {
 		a.rss[i%e.targets] -= v * fitted.Weights[i]
 	}

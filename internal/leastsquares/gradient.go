@@ -23,7 +23,8 @@ type Gradient struct {
 
 // NewGradient returns a gradient without rows for the given number of weight vectors.
 func NewGradient(cols, columns int) *Gradient {
-	return &Gradient{cols: cols, Columns: columns, inputs: make([]float64, cols*columns), sum: make([]float64, columns), squares: make([]float64, columns)}
+	return &Gradient{cols: cols, Columns: columns, inputs: make([]float64, cols*columns), sum: make([]float64, columns),
+		squares: make([]float64, columns)}
 }
 
 // Add adds rows of X with targets y, rows × columns, which it overwrites. w is cols × columns; nil
@@ -155,7 +156,8 @@ func (g *Gradient) addChunk(X kern.View[float32], y, w, offset, weights []float6
 
 // newtonStep returns the step A⁻¹g for the weight vectors in columns [from, from+t), one per
 // target, and the relative prediction change √(gᵀA⁻¹g).
-func (g *Gradient) newtonStep(w []float64, from int, spreads, mean []float64, alpha float64, solve func([]float64)) (step []float64, size float64) {
+func (g *Gradient) newtonStep(w []float64, from int, spreads, mean []float64, alpha float64,
+	solve func([]float64)) (step []float64, size float64) {
 	right := g.rhs(w, from, len(spreads), mean, alpha)
 	step = slices.Clone(right)
 	solve(step)

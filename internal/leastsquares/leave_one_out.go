@@ -91,7 +91,8 @@ func newLOOSolver(ctx context.Context, s Ridge, data datasets.Set) (*looSolver, 
 	if err != nil {
 		return nil, err
 	}
-	l := &looSolver{ctx: ctx, rows: r, y: y, weights: weights, targets: targets, problem: NewProblem(s, r, design.BlockTargetsAndWeights)}
+	l := &looSolver{ctx: ctx, rows: r, y: y, weights: weights, targets: targets,
+		problem: NewProblem(s, r, design.BlockTargetsAndWeights)}
 	l.oneMinusH, l.residual = make([]float64, r.N), make([]float64, r.N*targets)
 	l.solve = l.solvePrimal
 	if r.N <= r.Cols || s.Intercept && r.N == r.Cols+1 {
@@ -156,7 +157,8 @@ func (l *looSolver) solvePrimal(alpha float64) (factor float64, err error) {
 	if rounding <= maxErrorShare*least {
 		return 1, nil
 	}
-	return 0, fmt.Errorf("row %d has leverage %v ± %.1g, so its leave-one-out prediction is undefined; increase alpha", row, 1-least, rounding)
+	return 0, fmt.Errorf("row %d has leverage %v ± %.1g, so its leave-one-out prediction is undefined; increase alpha",
+		row, 1-least, rounding)
 }
 
 // minOneMinusH returns the row of positive weight with the largest leverage and its 1 − h.
@@ -252,7 +254,8 @@ func (l *looSolver) solveDual(alpha float64) (factor float64, err error) {
 			return 0, fmt.Errorf("row %d has leverage 1, so its leave-one-out prediction is undefined; increase alpha", i)
 		}
 		if most := epsilon * relativeNorm(a, d.sumSquares()) * math.Sqrt(float64(n)) / l.oneMinusH[i]; most > maxErrorShare {
-			return 0, fmt.Errorf("rounding changes the prediction for row %d by %.1g relative to the targets; increase alpha", i, most)
+			return 0, fmt.Errorf("rounding changes the prediction for row %d by %.1g relative to the targets; increase alpha", i,
+				most)
 		}
 		for j := range t {
 			l.residual[i*t+j] = a[k*t+j] / math.Sqrt(d.weights[k])

@@ -119,7 +119,8 @@ func (m *Moments) addInputs(ctx context.Context, X mat.Matrix, weighted, weights
 		}
 		kern.SparseMulVecT(m.sum, design.SparseView(csr), weights, true)
 		if m.targets > 0 {
-			kern.SparseMulT(kern.Dense(d, m.targets, m.targets, m.cross), design.SparseView(csr), kern.Dense(n, m.targets, m.targets, weighted), true)
+			kern.SparseMulT(kern.Dense(d, m.targets, m.targets, m.cross), design.SparseView(csr),
+				kern.Dense(n, m.targets, m.targets, weighted), true)
 		}
 		return nil
 	}
@@ -233,7 +234,8 @@ func (m *Moments) addSums(x kern.View[float64], weighted, weights []float64) {
 	case 1:
 		kern.MulVecT(m.cross, x, weighted, true)
 	default:
-		kern.Mul(kern.Dense(d, m.targets, m.targets, m.cross), x.T(), kern.Dense(x.Rows, m.targets, m.targets, weighted), true)
+		kern.Mul(kern.Dense(d, m.targets, m.targets, m.cross), x.T(), kern.Dense(x.Rows, m.targets, m.targets, weighted),
+			true)
 	}
 }
 
@@ -352,8 +354,11 @@ func (m *Moments) SetSum(first *Moments, parts []*Moments) {
 		gram = kern.MakeLarge[float64](d * d)
 	}
 	gram = gram[:d*d]
-	*m = Moments{Cols: d, targets: t, centered: first.centered, Float32: first.Float32, shift: first.shift, targetShift: first.targetShift,
-		sum: make([]float64, d), targetSum: make([]float64, t), cross: make([]float64, d*t), squares: make([]float64, t), Gram: gram}
+	*m = Moments{Cols: d, targets: t, centered: first.centered, Float32: first.Float32, shift: first.shift,
+		targetShift: first.targetShift,
+		sum:         make([]float64, d), targetSum: make([]float64, t), cross: make([]float64, d*t),
+		squares: make([]float64, t),
+		Gram:    gram}
 	for _, part := range parts {
 		m.rows += part.rows
 		m.Weight += part.Weight

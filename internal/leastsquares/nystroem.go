@@ -63,7 +63,8 @@ type sketch struct {
 
 func newSketch(mean []float64, rank int) *sketch {
 	d := len(mean)
-	return &sketch{columns: sampleColumns(d, rank), mean: mean, sums: kern.Dense(rank, d, d, kern.MakeLarge[float32](rank * d)[:rank*d])}
+	return &sketch{columns: sampleColumns(d, rank), mean: mean,
+		sums: kern.Dense(rank, d, d, kern.MakeLarge[float32](rank * d)[:rank*d])}
 }
 
 // add adds rows of either precision; nil weights are ones.

@@ -41,7 +41,8 @@ func NewPath(ctx context.Context, wide *Moments, width int, gram []float64, alph
 	if m.shift != nil {
 		m.shift = wide.shift[:width]
 	}
-	p := &Path{ctx: ctx, cols: width, targets: wide.targets, gram: gram, constant: wide.constantColumns(width), weight: wide.Weight, float32Sums: wide.Float32, rows: wide.rows}
+	p := &Path{ctx: ctx, cols: width, targets: wide.targets, gram: gram, constant: wide.constantColumns(width),
+		weight: wide.Weight, float32Sums: wide.Float32, rows: wide.rows}
 	p.squares = wide.meanSquares(width)
 	wide.system(gram, width, 0)
 	p.trace = trace(gram, width)

@@ -52,7 +52,8 @@ func TestManyAlphasAreAsFew(t *testing.T) {
 		solved := 0
 		for k, alpha := range alphas {
 			if (got[k] == nil) != (want[k] == nil) || also[k] != rough[k] {
-				t.Errorf("%d columns, alpha %v: weights %v, rough %v, want %v and %v", width, alpha, got[k] != nil, also[k], want[k] != nil, rough[k])
+				t.Errorf("%d columns, alpha %v: weights %v, rough %v, want %v and %v", width, alpha, got[k] != nil, also[k],
+					want[k] != nil, rough[k])
 			}
 			if want[k] == nil || rough[k] {
 				continue
@@ -64,7 +65,8 @@ func TestManyAlphasAreAsFew(t *testing.T) {
 				}
 			}
 			a, b := many.Model(got[k]), few.Model(want[k])
-			if math.Abs(a.Intercept[0]-b.Intercept[0]) > 1e-9 || math.Abs(a.Report.Objective-b.Report.Objective) > 1e-9*(1+b.Report.Objective) {
+			if math.Abs(a.Intercept[0]-b.Intercept[0]) > 1e-9 ||
+				math.Abs(a.Report.Objective-b.Report.Objective) > 1e-9*(1+b.Report.Objective) {
 				t.Errorf("%d columns, alpha %v: %v and %v", width, alpha, a, b)
 			}
 			if alone, _ := onOneCore.Solve(alphas[k : k+1]); !same(alone[0], got[k]) {

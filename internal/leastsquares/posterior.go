@@ -21,7 +21,8 @@ type Posterior struct {
 // Posterior returns the posterior for the prior w ~ N(0, (noise/alpha)·I) with a flat prior of the
 // intercept. rows is the number of rows of positive weight, logWeights the sum of the logarithms of
 // their weights.
-func (m *Moments) Posterior(ctx context.Context, alpha, noise float64, rows int, logWeights float64) (*Posterior, error) {
+func (m *Moments) Posterior(ctx context.Context, alpha, noise float64, rows int, logWeights float64) (*Posterior,
+	error) {
 	fitted, f, err := m.Weights(ctx, alpha)
 	if err != nil {
 		return nil, err
@@ -54,6 +55,7 @@ func (m *Moments) Weights(ctx context.Context, alpha float64) (solve.Linear, *Fa
 		return solve.Linear{}, nil, err
 	}
 	misfit := max(0, m.totalSumSquares()-kern.Dot(w, right))
-	fitted, err := solve.NewLinear(w, intercepts(w, m.Mean(), m.targetMean()), solve.Report{Solver: "cholesky", Converged: true, Objective: misfit})
+	fitted, err := solve.NewLinear(w, intercepts(w, m.Mean(), m.targetMean()),
+		solve.Report{Solver: "cholesky", Converged: true, Objective: misfit})
 	return fitted, f, err
 }

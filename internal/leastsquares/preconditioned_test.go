@@ -217,7 +217,8 @@ func TestPreconditionedSaysWhatIsWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := m.Report; r.Converged || r.Iterations != 3 || len(r.Warnings) == 0 || !strings.Contains(r.Warnings[0], "not converged after 3 iterations") || !(r.Gradient > s.Tol) {
+	if r := m.Report; r.Converged || r.Iterations != 3 || len(r.Warnings) == 0 ||
+		!strings.Contains(r.Warnings[0], "not converged after 3 iterations") || !(r.Gradient > s.Tol) {
 		t.Errorf("after 3 iterations: %+v", r)
 	}
 	err = canceltest.Check(func(ctx context.Context) (bool, error) {
@@ -229,7 +230,8 @@ func TestPreconditionedSaysWhatIsWrong(t *testing.T) {
 		t.Error(err)
 	}
 	data.X.(*mat.Dense).Set(1100, 17, math.NaN())
-	if _, err = problemOf(t, s, src).Solve(context.Background()); err == nil || !strings.Contains(err.Error(), "row 1100") {
+	if _, err = problemOf(t, s, src).Solve(context.Background()); err == nil ||
+		!strings.Contains(err.Error(), "row 1100") {
 		t.Errorf("a missing input: %v", err)
 	}
 }
@@ -256,7 +258,8 @@ func TestPreconditionedConstantTarget(t *testing.T) {
 	for i := range data.Rows() {
 		data.Targets.Set(i, 1, 5.1)
 	}
-	m, err := problemOf(t, Ridge{Alpha: 1, Intercept: true, Solver: "cg", Tol: 1e-8, MaxIter: 100}, data.Source()).Solve(context.Background())
+	m, err := problemOf(t, Ridge{Alpha: 1, Intercept: true, Solver: "cg", Tol: 1e-8, MaxIter: 100},
+		data.Source()).Solve(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +290,8 @@ func TestWideRowsGoStepByStep(t *testing.T) {
 		if got := ridge(c.alpha).SolverFor(c.n, c.d, false); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
-		if got := ridge(c.alpha).SharedSolverFor(c.n, c.d, false); got != c.want && !(got == "cholesky" && c.d <= 8192) || got == "cg" && c.d <= 8192 {
+		if got := ridge(c.alpha).SharedSolverFor(c.n, c.d, false); got != c.want && !(got == "cholesky" && c.d <= 8192) ||
+			got == "cg" && c.d <= 8192 {
 			t.Errorf("%+v: %s beside other candidates", c, got)
 		}
 	}

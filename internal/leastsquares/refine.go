@@ -98,12 +98,14 @@ func featureRounding(w, meanSquares, spreads []float64, weight float64) float64 
 // warnFeatureRounding adds a warning about float32 feature rounding.
 func warnFeatureRounding(r *solve.Report, alpha, blur float64) {
 	if blur > featureRoundingWarn {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("alpha %v: float32 rounding of the features changes predictions by about %.1g relative to the targets; increase alpha or use precision float64", alpha, blur))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("alpha %v: float32 rounding of the features changes predictions by about %.1g relative to the targets; increase alpha or use precision float64", alpha, blur))
 	}
 }
 
 func roundingWarning(alpha, left float64) string {
-	return fmt.Sprintf("alpha %v: rounding may change predictions by %.1g relative to the targets; increase alpha", alpha, left)
+	return fmt.Sprintf("alpha %v: rounding may change predictions by %.1g relative to the targets; increase alpha", alpha,
+		left)
 }
 
 // negligible reports whether a prediction error is well below the tolerance.

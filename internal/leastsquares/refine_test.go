@@ -39,7 +39,8 @@ func TestWhatIsRefinedIsRough(t *testing.T) {
 	}
 	w := m.rightSide()
 	f.Solve(ctx, w, 1)
-	if size, left := precisionOf(false).roundingBound(w, m.sumSquares(), m.trace(), minPivot(f.Lower, d)); size < visibleTol || left > maxContraction {
+	if size, left := precisionOf(false).roundingBound(w, m.sumSquares(), m.trace(),
+		minPivot(f.Lower, d)); size < visibleTol || left > maxContraction {
 		t.Errorf("roughness %.2g leaving %.2g: not refined", size, left)
 	}
 	rows, err := design.FromSet(datasets.Set{X: x, Y: y})
@@ -84,7 +85,8 @@ func TestCoarseRowsAreSummedOnce(t *testing.T) {
 			y[i] = math.Exp(2*v) + 0.1*rng.NormFloat64()
 		}
 		read := 0
-		rows := &design.Rows{N: n, Cols: d, Float32: true, Each: func(_ context.Context, yield func(int, datasets.Set) error) error {
+		rows := &design.Rows{N: n, Cols: d, Float32: true, Each: func(_ context.Context,
+			yield func(int, datasets.Set) error) error {
 			for first := 0; first < n; first += block {
 				read += block
 				part := x.Slice(first, first+block)
@@ -109,7 +111,8 @@ func TestCoarseRowsAreSummedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(got.Weights, want.Weights) || math.Abs(got.Intercept[0]-want.Intercept[0]) > 1e-4 { // means are more accurate
+		// means are more accurate
+		if !slices.Equal(got.Weights, want.Weights) || math.Abs(got.Intercept[0]-want.Intercept[0]) > 1e-4 {
 			t.Errorf("%s: the solution is another one: %v and %v", name, got, want)
 		}
 		if saved := read - once; c.wide && saved != n-2*block || !c.wide && saved != 0 {

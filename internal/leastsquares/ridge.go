@@ -31,7 +31,8 @@ func (s Ridge) SolverFor(n, d int, isSparse bool) string {
 	switch {
 	case s.Solver != "auto":
 		return s.Solver
-	case isSparse && d > maxSparseGramColumns, s.cgIsCheaper(n, d, isSparse), d > maxGramColumns && (n < 0 || n > maxGramColumns):
+	case isSparse && d > maxSparseGramColumns, s.cgIsCheaper(n, d, isSparse), d > maxGramColumns &&
+		(n < 0 || n > maxGramColumns):
 		return "cg"
 	case n >= 0 && n < d:
 		return "dual"
@@ -85,7 +86,8 @@ func (s Ridge) stepBudget(n, d int, trace float64) float64 {
 // cgIsCheaper reports whether preconditioned CG costs less than the Gram matrix and its factor, for
 // rows of norm about 1.
 func (s Ridge) cgIsCheaper(n, d int, isSparse bool) bool {
-	return (n >= d || n > maxSharedColumns) && s.usesNystroem(n, d, isSparse) && s.estimateSteps(float64(n)) < s.stepBudget(n, d, float64(n))
+	return (n >= d || n > maxSharedColumns) && s.usesNystroem(n, d, isSparse) &&
+		s.estimateSteps(float64(n)) < s.stepBudget(n, d, float64(n))
 }
 
 // UsesFloat32 reports whether most passes over rows of a shape may use float32.

@@ -75,7 +75,8 @@ func (c *roundingCheck) merge(o *roundingCheck) { kern.Axpy(1, o.g.inputs, c.g.i
 // roundingBound bounds the relative prediction error that rounding in the sums m causes in w, and
 // the contraction factor of one refinement step with the factor f, whose smallest squared pivot is
 // least.
-func (c *roundingCheck) roundingBound(ctx context.Context, m *Moments, f *Factor, w []float64, least float64) (size, left float64) {
+func (c *roundingCheck) roundingBound(ctx context.Context, m *Moments, f *Factor, w []float64, least float64) (size,
+	left float64) {
 	matrix, right := c.solvedErrors(ctx, m, f)
 	spreads, narrowest := m.sumSquares(), math.Inf(1)
 	for _, spread := range spreads {

@@ -287,7 +287,8 @@ func TestCheckKeepsSumsOfColumnsOfAllLengths(t *testing.T) {
 		t.Errorf("predictions move by %.2g", moved)
 	}
 	r.check, r.outcome = nil, nil
-	if then, err = r.advance(ctx); err != nil || then.next == nil || then.next.stage != summing || !r.needsFloat64(ctx, n) {
+	if then, err = r.advance(ctx); err != nil || then.next == nil || then.next.stage != summing ||
+		!r.needsFloat64(ctx, n) {
 		t.Errorf("without a check sums are not made again, the test shows nothing: %v", err)
 	}
 }

@@ -106,7 +106,8 @@ type shiftPath struct {
 
 func newShiftedCG(y []float64, targets int, alphas []float64, want []bool) *shiftedCG {
 	n := len(y) / targets
-	s := &shiftedCG{n: n, y: y, alphas: alphas, minAlpha: slices.Min(alphas), steps: make([]int, len(alphas)), r: slices.Clone(y), p: slices.Clone(y)}
+	s := &shiftedCG{n: n, y: y, alphas: alphas, minAlpha: slices.Min(alphas), steps: make([]int, len(alphas)),
+		r: slices.Clone(y), p: slices.Clone(y)}
 	for a := range alphas {
 		list := make([]shiftPath, targets)
 		for j := range list {
@@ -132,7 +133,8 @@ func (s *shiftedCG) targetPart(v []float64, target int) []float64 {
 // solve iterates until every alpha has converged, at most most steps.
 func (s *shiftedCG) solve(ctx context.Context, k *rowKernel, most int) error {
 	product, targets := make([]float64, len(s.r)), len(s.r)/s.n
-	before, turned := slices.Repeat([]float64{1}, targets), make([]float64, targets) // step length and β of the previous step
+	// step length and β of the previous step
+	before, turned := slices.Repeat([]float64{1}, targets), make([]float64, targets)
 	for range most {
 		for j := range targets {
 			s.markDone(j)
@@ -251,7 +253,8 @@ const (
 )
 
 func newRowKernel(d *centeredRows, centered bool) *rowKernel {
-	k := &rowKernel{n: d.n, targets: d.targets, centered: centered, weights: d.weights, total: d.total, singletonSquares: make([]float64, d.n), scale: 1}
+	k := &rowKernel{n: d.n, targets: d.targets, centered: centered, weights: d.weights, total: d.total,
+		singletonSquares: make([]float64, d.n), scale: 1}
 	shared, isShared := d.sparse.Shared()
 	if isShared {
 		k.scale = shared * shared

@@ -318,7 +318,8 @@ func (r *Sums) startRefactoring(ctx context.Context) *passOutcome {
 
 // nextPass returns a pass over the same rows without sums.
 func (r *Sums) nextPass(stage, round int) *Sums {
-	return &Sums{Ridge: r.Ridge, cols: r.cols, block: r.block, stage: stage, round: round, widen: r.widen, sums: r.sums, float32Sums: r.float32Sums}
+	return &Sums{Ridge: r.Ridge, cols: r.cols, block: r.block, stage: stage, round: round, widen: r.widen, sums: r.sums,
+		float32Sums: r.float32Sums}
 }
 
 func (r *Sums) float64Pass() *passOutcome {
@@ -346,7 +347,8 @@ func (r *Sums) solveSingular(ctx context.Context) (*passOutcome, error) {
 	m.system(system, m.Cols, r.Alpha)
 	clearConstant(m.constantColumns(m.Cols), w, m.targets)
 	rank, err := minNormSolve(ctx, system, m.Cols, w, m.targets)
-	report := solve.Report{Solver: "eigenvectors", Converged: true, Warnings: []string{singularWarning(r.Alpha, rank, m.Cols)}}
+	report := solve.Report{Solver: "eigenvectors", Converged: true,
+		Warnings: []string{singularWarning(r.Alpha, rank, m.Cols)}}
 	return &passOutcome{w: w, report: report}, err
 }
 
@@ -438,7 +440,8 @@ func (r *Sums) State(s *model.State) {
 	s.Bool("wide", &r.widen)
 	s.Bool("empty", &empty)
 	s.Bool("twice", &twice)
-	s.Require(r.stage >= summing && r.stage <= refining && r.round >= 0 && r.round <= MaxRefinements, "the stage or round of the pass is invalid")
+	s.Require(r.stage >= summing && r.stage <= refining && r.round >= 0 && r.round <= MaxRefinements,
+		"the stage or round of the pass is invalid")
 	s.Require(r.widen == twice && (!empty || r.stage == summing), "the stage does not match its sums")
 	if s.Err() != nil {
 		return
@@ -452,7 +455,8 @@ func (r *Sums) State(s *model.State) {
 	}
 	if twice {
 		r.float32Sums = r.stateMoments(s.Child("given"), r.float32Sums)
-		s.Require(s.Err() != nil || r.float32Sums.Float32 && (empty || r.float32Sums.targets == r.sums.targets), "the float32 sums do not match")
+		s.Require(s.Err() != nil || r.float32Sums.Float32 && (empty || r.float32Sums.targets == r.sums.targets),
+			"the float32 sums do not match")
 	}
 	if r.stage == summing || s.Err() != nil {
 		return

@@ -22,8 +22,10 @@ var grants = []struct{ name, sentence string }{
 
 // refused are words of licenses with further requirements, or of texts that revoke a grant.
 var refused = []string{
-	"gnu general public", "gnu lesser", "gnu affero", "gnu library general", "mozilla public license", "eclipse public license",
-	"common development and distribution", "server side public", "business source license", "commons clause", "creative commons attribution noncommercial",
+	"gnu general public", "gnu lesser", "gnu affero", "gnu library general", "mozilla public license",
+	"eclipse public license",
+	"common development and distribution", "server side public", "business source license", "commons clause",
+	"creative commons attribution noncommercial",
 	"elastic license", "for non commercial",
 }
 
@@ -75,7 +77,8 @@ func errs(modules []module) error {
 			}
 		}
 		if !granted {
-			out = append(out, fmt.Errorf("%s %s: none of the licences that the house takes is in %q", m.name, m.version, slices.Sorted(maps.Keys(m.strs))))
+			out = append(out, fmt.Errorf("%s %s: none of the licences that the house takes is in %q", m.name, m.version,
+				slices.Sorted(maps.Keys(m.strs))))
 		}
 	}
 	return errors.Join(out...)

@@ -55,7 +55,9 @@ type module struct {
 func built(ctx context.Context, tags string) ([]module, error) {
 	found := map[string]module{}
 	for _, system := range systems {
-		c := exec.CommandContext(ctx, "go", "list", "-deps", "-tags", tags, "-f", "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}", "github.com/bochner-ml/bochner/cmd/bochner")
+		c := exec.CommandContext(ctx, "go", "list", "-deps", "-tags", tags, "-f",
+			"{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}",
+			"github.com/bochner-ml/bochner/cmd/bochner")
 		c.Env, c.Stderr = append(os.Environ(), "GOOS="+system, "GOARCH=amd64"), os.Stderr
 		out, err := c.Output()
 		if err != nil {
@@ -90,7 +92,8 @@ func built(ctx context.Context, tags string) ([]module, error) {
 	if err := library.gather(root, licence); err != nil {
 		return nil, err
 	}
-	return append([]module{library}, slices.SortedFunc(maps.Values(found), func(a, b module) int { return strings.Compare(a.name, b.name) })...), nil
+	return append([]module{library}, slices.SortedFunc(maps.Values(found),
+		func(a, b module) int { return strings.Compare(a.name, b.name) })...), nil
 }
 
 // licence matches the names of license files; licenses of pictures are not those of the code.
@@ -146,7 +149,8 @@ func write(w io.Writer, modules []module) error {
 		return strings.Compare(owners[a][0], owners[b][0])
 	})
 	for _, text := range strs {
-		if _, err := fmt.Fprintf(w, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), strings.Join(owners[text], "\n"), text); err != nil {
+		if _, err := fmt.Fprintf(w, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), strings.Join(owners[text], "\n"),
+			text); err != nil {
 			return err
 		}
 	}

@@ -6,7 +6,8 @@ import "testing"
 // of GOGC if it is set.
 func TestMostCountsGarbage(t *testing.T) {
 	t.Setenv("GOGC", "")
-	for _, c := range []struct{ bytes, most int64 }{{0, program}, {100 << 20, 200<<20 + program}, {300 << 20, 512<<20 + program}, {1000 << 20, 1250<<20 + program}} {
+	for _, c := range []struct{ bytes, most int64 }{{0, program}, {100 << 20, 200<<20 + program},
+		{300 << 20, 512<<20 + program}, {1000 << 20, 1250<<20 + program}} {
 		if got := Most(c.bytes); got != c.most {
 			t.Errorf("%d bytes: %d, want %d", c.bytes, got, c.most)
 		}

@@ -54,7 +54,8 @@ func groupsLeave(list, mounted string) int64 {
 		}
 		root, limit, used, cached := mounted, "memory.max", "memory.current", "inactive_file"
 		if fields[1] != "" {
-			root, limit, used, cached = filepath.Join(mounted, "memory"), "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
+			root, limit, used, cached = filepath.Join(mounted, "memory"), "memory.limit_in_bytes", "memory.usage_in_bytes",
+				"total_inactive_file"
 			if !slices.Contains(strings.Split(fields[1], ","), "memory") {
 				continue
 			}

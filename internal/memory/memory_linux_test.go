@@ -56,7 +56,8 @@ func TestAddressSpaceCounts(t *testing.T) {
 		return
 	}
 	const limit = 3 << 30
-	command := exec.Command("sh", "-c", "ulimit -v "+strconv.Itoa(limit>>10)+" && exec \"$0\" -test.run=TestAddressSpaceCounts", os.Args[0])
+	command := exec.Command("sh", "-c", "ulimit -v "+strconv.Itoa(limit>>10)+
+		" && exec \"$0\" -test.run=TestAddressSpaceCounts", os.Args[0])
 	command.Env = append(os.Environ(), "PRINT_AVAILABLE=1")
 	out, err := command.CombinedOutput()
 	if err != nil {

@@ -33,13 +33,16 @@ type world struct {
 	sampled     bool // a step learns from rows in an order that it draws, by their places
 	divides     bool // the model divides the rows into folds, by their order
 	frees       bool // the map's columns, or components, may come out in another order or sign
-	decided     int  // numbers at the end of the answers to a row that others decide: of a set of classes, or whether it is an anomaly
-	steady      bool // features are the same bits however the rows come
+	// numbers at the end of the answers to a row that others decide: of a set of classes, or
+	// whether it is an anomaly
+	decided int
+	steady  bool // features are the same bits however the rows come
 }
 
 func (w *world) String() string {
 	rows, cols := w.train.X.Dims()
-	return fmt.Sprintf("seed %d: %T of %d×%d, %s, weights %t\n%s", w.seed, w.train.X, rows, cols, w.task, w.train.Weights != nil, w.text)
+	return fmt.Sprintf("seed %d: %T of %d×%d, %s, weights %t\n%s", w.seed, w.train.X, rows, cols, w.task,
+		w.train.Weights != nil, w.text)
 }
 
 // draw makes a case from a seed.
@@ -106,7 +109,8 @@ func (d *drawing) rows() {
 		for k := range levels {
 			levels[k] = string(rune('a' + k))
 		}
-		schema.Columns = append(schema.Columns, datasets.Column{Name: fmt.Sprintf("w%d", j), Kind: datasets.Categorical, Categories: levels})
+		schema.Columns = append(schema.Columns, datasets.Column{Name: fmt.Sprintf("w%d", j), Kind: datasets.Categorical,
+			Categories: levels})
 	}
 	for i := range n + 40 {
 		row := x.RawRowView(i)
@@ -184,7 +188,8 @@ func (d *drawing) targets(all *datasets.Set, signal []float64) {
 func (d *drawing) steps() {
 	var b strings.Builder
 	isSparse := d.train.Schema.Columns == nil
-	scale := pick(d.Rand, "standardize", "minmax", "robust", "quantile", "{quantile: {quantiles: 20, output: normal}}", "{scale: {factors: 0.3}}", "{standardize: {mean: false}}")
+	scale := pick(d.Rand, "standardize", "minmax", "robust", "quantile", "{quantile: {quantiles: 20, output: normal}}",
+		"{scale: {factors: 0.3}}", "{standardize: {mean: false}}")
 	switch {
 	case isSparse:
 		b.WriteString(pick(d.Rand, "- dense\n", "", "- standardize: {mean: false}\n"))
@@ -218,13 +223,14 @@ func (d *drawing) steps() {
 	d.text = b.String()
 }
 
-// steadySteps draws a pipeline whose features are the same bits in whatever blocks and order the rows come: what k-means
-// starts from depends on all of them.
+// steadySteps draws a pipeline whose features are the same bits in whatever blocks and order the
+// rows come: what k-means starts from depends on all of them.
 func (d *drawing) steadySteps() {
 	d.steady = true
 	d.text = "- minmax\n"
 	if d.IntN(2) == 0 {
-		d.text += fmt.Sprintf("- rff: {gamma: %s, features: %d, map: %s}\n", pick(d.Rand, "0.3", "2"), 8+2*d.IntN(30), pick(d.Rand, "paired", "phase"))
+		d.text += fmt.Sprintf("- rff: {gamma: %s, features: %d, map: %s}\n", pick(d.Rand, "0.3", "2"), 8+2*d.IntN(30),
+			pick(d.Rand, "paired", "phase"))
 	}
 	d.text += d.model()
 }
@@ -234,7 +240,8 @@ func (d *drawing) wrapped(model string) string {
 	if d.task == "clusters" || d.task == "anomalies" {
 		return model
 	}
-	if own := rand.New(rand.NewPCG(d.seed, 5151)); own.IntN(6) == 0 && !slices.Contains(found, d.seed) { // other cases stay as they are
+	// other cases stay as they are
+	if own := rand.New(rand.NewPCG(d.seed, 5151)); own.IntN(6) == 0 && !slices.Contains(found, d.seed) {
 		return d.intervals(own, model)
 	}
 	if d.IntN(3) > 0 {
@@ -248,7 +255,8 @@ func (d *drawing) wrapped(model string) string {
 	case d.task == "two" && own.IntN(3) == 0: // by numbers of its own: what other seeds draw stays
 		d.divides = true
 		*penalty = "threshold.estimator." + name
-		return fmt.Sprintf("- threshold: {%s, folds: %d, estimator: %s}\n", pick(own, "score: f1", "score: auto", "cost: {false_negative: 3}"), pick(own, 0, 3), inner)
+		return fmt.Sprintf("- threshold: {%s, folds: %d, estimator: %s}\n",
+			pick(own, "score: f1", "score: auto", "cost: {false_negative: 3}"), pick(own, 0, 3), inner)
 	case d.IntN(3) == 0:
 		other := "{ridge: {alpha: 3}}"
 		if classes {
@@ -257,14 +265,17 @@ func (d *drawing) wrapped(model string) string {
 		weights := pick(d.Rand, "stacked", "equal")
 		d.divides = weights == "stacked"
 		*penalty = "ensemble.members.drawn." + name
-		return fmt.Sprintf("- ensemble: {weights: %s, folds: %d, members: {drawn: %s, other: %s}}\n", weights, pick(d.Rand, 0, 3), inner, other)
+		return fmt.Sprintf("- ensemble: {weights: %s, folds: %d, members: {drawn: %s, other: %s}}\n", weights,
+			pick(d.Rand, 0, 3), inner, other)
 	case classes:
 		d.divides = true
 		*penalty = "calibrated.estimator." + name
-		return fmt.Sprintf("- calibrated: {method: %s, folds: %d, estimator: %s}\n", pick(d.Rand, "sigmoid", "temperature"), pick(d.Rand, 0, 3), inner)
+		return fmt.Sprintf("- calibrated: {method: %s, folds: %d, estimator: %s}\n", pick(d.Rand, "sigmoid", "temperature"),
+			pick(d.Rand, 0, 3), inner)
 	}
 	*penalty = "target.estimator." + name
-	return fmt.Sprintf("- target: {transform: %s, estimator: %s}\n", pick(d.Rand, "sqrt", "signed_log", "standardize", "quantile"), inner)
+	return fmt.Sprintf("- target: {transform: %s, estimator: %s}\n",
+		pick(d.Rand, "sqrt", "signed_log", "standardize", "quantile"), inner)
 }
 
 // intervals wraps the model to predict intervals.
@@ -282,7 +293,8 @@ func (d *drawing) intervals(own *rand.Rand, model string) string {
 		}
 	}
 	d.divides = strings.HasPrefix(method, "split")
-	return fmt.Sprintf("- intervals: {method: %s, level: %s, estimator: {%s: %s}}\n", method, pick(own, "0.9", "0.7"), kind, inner)
+	return fmt.Sprintf("- intervals: {method: %s, level: %s, estimator: {%s: %s}}\n", method, pick(own, "0.9", "0.7"),
+		kind, inner)
 }
 
 // network draws features that are trained.
@@ -310,7 +322,8 @@ func (d *drawing) metric() string {
 	d.sampled = true
 	own := rand.New(rand.NewPCG(d.seed, 12))
 	return fmt.Sprintf("- rfm: {kernel: %s, rounds: 2, diagonal: %s, power: %s, rows: %s, part: %s}\n",
-		pick(own, "exponential", "gaussian", "laplacian"), pick(own, "false", "true"), pick(own, "0", "0.5", "1"), pick(own, "10000", "30"), pick(own, "10000", "20"))
+		pick(own, "exponential", "gaussian", "laplacian"), pick(own, "false", "true"), pick(own, "0", "0.5", "1"),
+		pick(own, "10000", "30"), pick(own, "10000", "20"))
 }
 
 // features draws the map, and the axes of a search over it.
@@ -334,20 +347,25 @@ func (d *drawing) features() string {
 	if own.IntN(3) == 0 && !slices.Contains(found, d.seed) {
 		d.axes = append(d.axes, gridsearch.Axis{Path: "map.landmarks", Values: []any{24, 10, 40}})
 		return fmt.Sprintf("- nystroem: {kernel: %s, gamma: %s, landmarks: %d, selection: %s}\n  name: map\n",
-			pick(own, "gaussian", "laplacian", "exponential", "matern"), gamma, 8+own.IntN(30), pick(own, "uniform", "rpcholesky"))
+			pick(own, "gaussian", "laplacian", "exponential", "matern"), gamma, 8+own.IntN(30),
+			pick(own, "uniform", "rpcholesky"))
 	}
 	d.axes = append(d.axes, gridsearch.Axis{Path: "map.features", Values: []any{24, 10, 40}})
 	if own.IntN(4) == 0 && !slices.Contains(found, d.seed) {
-		return fmt.Sprintf("- softmax_features: {gamma: scale, features: %d, draw: %s}\n  name: map\n", 8+own.IntN(30), pick(own, "iid", "orthogonal"))
+		return fmt.Sprintf("- softmax_features: {gamma: scale, features: %d, draw: %s}\n  name: map\n", 8+own.IntN(30),
+			pick(own, "iid", "orthogonal"))
 	}
 	kernel := pick(d.Rand, "gaussian", "gaussian", "laplacian", "cauchy", "exponential", "matern", "rational_quadratic")
 	width, form, draw := 8+2*d.IntN(30), pick(d.Rand, "paired", "phase"), "iid"
 	if own.IntN(2) == 0 && !slices.Contains(found, d.seed) {
 		draw = pick(own, "orthogonal", "qmc", "structured")
-		kernel = pick(own, "gaussian", "matern", "mixture, of: [{kernel: gaussian, gamma: 0.5}, {kernel: exponential, weight: 2}]", "product, of: [{kernel: gaussian}, {kernel: matern}]")
+		kernel = pick(own, "gaussian", "matern",
+			"mixture, of: [{kernel: gaussian, gamma: 0.5}, {kernel: exponential, weight: 2}]",
+			"product, of: [{kernel: gaussian}, {kernel: matern}]")
 		d.axes = append(d.axes, gridsearch.Axis{Path: "map.draw", Values: []any{"qmc", "iid", "structured"}})
 	}
-	return fmt.Sprintf("- rff: {kernel: %s, gamma: %s, features: %d, map: %s, draw: %s}\n  name: map\n", kernel, gamma, width, form, draw)
+	return fmt.Sprintf("- rff: {kernel: %s, gamma: %s, features: %d, map: %s, draw: %s}\n  name: map\n", kernel, gamma,
+		width, form, draw)
 }
 
 // model draws the estimator, and an axis of its penalty.
@@ -358,13 +376,15 @@ func (d *drawing) model() string {
 		axis("kmeans.clusters", 2, 3, 5)
 		batch := pick(d.Rand, 0, 0, 20)
 		d.stochastic = batch > 0 || !d.steady
-		return fmt.Sprintf("- kmeans: {clusters: %d, restarts: %d, init: %s, batch: %d}\n", 1+d.IntN(6), 1+d.IntN(4), pick(d.Rand, "kmeans++", "random"), batch)
+		return fmt.Sprintf("- kmeans: {clusters: %d, restarts: %d, init: %s, batch: %d}\n", 1+d.IntN(6), 1+d.IntN(4),
+			pick(d.Rand, "kmeans++", "random"), batch)
 	case "anomalies":
 		d.iterative = true
 		axis("one_class.nu", 0.0513, 0.2713) // shares of no integer of rows: else the border is free
 		return fmt.Sprintf("- one_class: {nu: %s, tol: 1e-10, max_iter: 10000}\n", pick(d.Rand, "0.0513", "0.1371", "0.5137"))
 	}
-	if own := rand.New(rand.NewPCG(d.seed, 5252)); own.IntN(8) == 0 && !slices.Contains(found, d.seed) { // other cases stay as they are
+	// other cases stay as they are
+	if own := rand.New(rand.NewPCG(d.seed, 5252)); own.IntN(8) == 0 && !slices.Contains(found, d.seed) {
 		weight := "none"
 		if d.task == "two" || d.task == "classes" {
 			weight = pick(own, "none", "balanced")
@@ -376,7 +396,8 @@ func (d *drawing) model() string {
 		if own := rand.New(rand.NewPCG(d.seed, 4141)); own.IntN(5) == 0 { // other cases stay as they are
 			d.stochastic = true
 			axis("sgd_regressor.alpha", 0.01, 0.1)
-			return fmt.Sprintf("- sgd_regressor: {loss: %s, batch: %d, epochs: 10}\n", pick(own, "squared_error", "huber", "epsilon_insensitive"), 1+own.IntN(60))
+			return fmt.Sprintf("- sgd_regressor: {loss: %s, batch: %d, epochs: 10}\n",
+				pick(own, "squared_error", "huber", "epsilon_insensitive"), 1+own.IntN(60))
 		}
 		switch d.IntN(4) {
 		case 1:
@@ -386,7 +407,8 @@ func (d *drawing) model() string {
 		case 0:
 			d.iterative = true
 			axis("svr.C", 0.1, 1.0)
-			return fmt.Sprintf("- svr: {loss: %s, epsilon: 0.1, tol: 1e-10, max_iter: 500}\n", pick(d.Rand, "epsilon_insensitive", "squared_epsilon_insensitive"))
+			return fmt.Sprintf("- svr: {loss: %s, epsilon: 0.1, tol: 1e-10, max_iter: 500}\n",
+				pick(d.Rand, "epsilon_insensitive", "squared_epsilon_insensitive"))
 		}
 		fallthrough
 	case "targets":
@@ -405,7 +427,8 @@ func (d *drawing) model() string {
 	if own := rand.New(rand.NewPCG(d.seed, 4141)); own.IntN(4) == 0 { // other cases stay as they are
 		d.stochastic = true
 		axis("sgd_classifier.alpha", 0.01, 0.1)
-		return fmt.Sprintf("- sgd_classifier: {loss: %s, class_weight: %s, batch: %d, epochs: 10}\n", pick(own, "hinge", "log_loss", "modified_huber"), weight, 1+own.IntN(60))
+		return fmt.Sprintf("- sgd_classifier: {loss: %s, class_weight: %s, batch: %d, epochs: 10}\n",
+			pick(own, "hinge", "log_loss", "modified_huber"), weight, 1+own.IntN(60))
 	}
 	switch d.IntN(3) {
 	case 0:
@@ -414,7 +437,8 @@ func (d *drawing) model() string {
 	case 1:
 		d.iterative = true
 		axis("svm.C", 0.1, 1.0)
-		return fmt.Sprintf("- svm: {loss: %s, class_weight: %s, tol: 1e-10, max_iter: 500}\n", pick(d.Rand, "hinge", "squared_hinge"), weight)
+		return fmt.Sprintf("- svm: {loss: %s, class_weight: %s, tol: 1e-10, max_iter: 500}\n",
+			pick(d.Rand, "hinge", "squared_hinge"), weight)
 	}
 	d.iterative = true
 	axis("logistic.C", 0.1, 1.0, 10.0)

@@ -14,8 +14,8 @@ import (
 	pipeyaml "github.com/bochner-ml/bochner/pipeline/yaml"
 )
 
-// flat are pipelines whose fit to a stream holds no rows, mapped or not, and how many numbers it holds for each row. Those
-// that learn from a sample have one of fewer rows than the fewest here.
+// flat are pipelines whose fit to a stream holds no rows, mapped or not, and how many numbers it
+// holds for each row. Those that learn from a sample have one of fewer rows than the fewest here.
 var flat = map[string]struct {
 	target, text string
 	numbers, few int
@@ -30,14 +30,18 @@ var flat = map[string]struct {
 	"sgd_regressor":    {"number", "[standardize, {sgd_regressor: {epochs: 2}}]", 0, 20_000},
 	"gaussian_process": {"number", "[standardize, {gaussian_process: {features: 30, rows: 500, steps: 2}}]", 0, 20_000},
 	"target":           {"number", "[standardize, {target: {transform: standardize, estimator: ridge}}]", 2, 20_000},
-	"intervals":        {"number", "[standardize, {rff: {features: 30}}, {intervals: {method: split, estimator: ridge}}]", 3, 20_000},
-	"sets":             {"classes", "[standardize, {rff: {features: 30}}, {intervals: {method: split, estimator: ridge_classifier}}]", 3, 20_000},
-	"kmeans":           {"none", "[standardize, {kmeans: {clusters: 3, max_iter: 3}}]", 0, 60_000},
-	"impute":           {"number", "[{impute: {strategy: median}}, ridge]", 0, 60_000},
-	"minmax, robust":   {"number", "[minmax, robust, ridge]", 0, 60_000},
-	"quantile":         {"number", "[quantile, ridge]", 0, 60_000},
-	"union":            {"number", "[{union: [standardize, {pca: {components: 2}}]}, ridge]", 0, 20_000},
-	"columns":          {"number", "[{columns: [{select: numeric, steps: [standardize]}, {name: again, select: numeric, steps: [minmax]}]}, ridge]", 0, 20_000},
+	"intervals": {"number", "[standardize, {rff: {features: 30}}, {intervals: {method: split, estimator: ridge}}]",
+		3, 20_000},
+	"sets": {"classes",
+		"[standardize, {rff: {features: 30}}, {intervals: {method: split, estimator: ridge_classifier}}]", 3, 20_000},
+	"kmeans":         {"none", "[standardize, {kmeans: {clusters: 3, max_iter: 3}}]", 0, 60_000},
+	"impute":         {"number", "[{impute: {strategy: median}}, ridge]", 0, 60_000},
+	"minmax, robust": {"number", "[minmax, robust, ridge]", 0, 60_000},
+	"quantile":       {"number", "[quantile, ridge]", 0, 60_000},
+	"union":          {"number", "[{union: [standardize, {pca: {components: 2}}]}, ridge]", 0, 20_000},
+	"columns": {"number",
+		"[{columns: [{select: numeric, steps: [standardize]}, {name: again, select: numeric, steps: [minmax]}]}, ridge]", 0,
+		20_000},
 	"gamma by a rule":  {"number", "[standardize, {rff: {features: 30, gamma: median}}, ridge]", 0, 20_000},
 	"softmax_features": {"number", "[standardize, {softmax_features: {features: 30}}, ridge]", 0, 20_000},
 	"nystroem":         {"number", "[standardize, {nystroem: {landmarks: 20}}, ridge]", 0, 20_000},
@@ -119,7 +123,8 @@ func (m *made) Schema() datasets.Schema {
 	case "none":
 		return datasets.Schema{}
 	case "classes":
-		return datasets.Schema{Targets: []datasets.Column{{Name: "c", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}
+		return datasets.Schema{Targets: []datasets.Column{{Name: "c", Kind: datasets.Categorical,
+			Categories: []string{"no", "yes"}}}}
 	case "numbers":
 		return datasets.Schema{Targets: []datasets.Column{{Name: "y"}, {Name: "z"}}}
 	}

@@ -113,7 +113,8 @@ func hold(t *testing.T, seed uint64) {
 			tol = 0
 		}
 		if i, ok := w.agree(got, want, w.test.Rows(), tol); !ok {
-			t.Fatalf("%s: prediction %d of %d is %.15g, was %.15g (tolerance %.1g)\n%s", way.name, i, len(want), got[i], want[i], tol, w)
+			t.Fatalf("%s: prediction %d of %d is %.15g, was %.15g (tolerance %.1g)\n%s", way.name, i, len(want), got[i], want[i],
+				tol, w)
 		}
 	}
 }
@@ -384,7 +385,8 @@ func columnsTurned(t *testing.T, w *world) []float64 {
 	if w.task == "clusters" || bytes.Contains([]byte(w.text), []byte("gaussian_process")) {
 		return nil
 	}
-	if w.sampled || w.axes != nil && w.axes[0].Path == "map.gamma" || len(w.train.Schema.Columns) == 0 || bytes.Contains([]byte(w.text), []byte("union")) {
+	if w.sampled || w.axes != nil && w.axes[0].Path == "map.gamma" || len(w.train.Schema.Columns) == 0 ||
+		bytes.Contains([]byte(w.text), []byte("union")) {
 		return nil
 	}
 	order := rand.New(rand.NewPCG(w.seed, 3)).Perm(w.train.Cols())
@@ -434,33 +436,36 @@ func searched(t *testing.T, w *world) []float64 {
 		return nil
 	}
 	seen := map[[2]int]bool{}
-	_, err = w.pipe.FitBatch(context.Background(), share.Batch{Data: w.train, Folds: folds, Candidates: share.Candidates(settings...), Yield: func(setting, fold int, outcome share.Outcome) error {
-		if seen[[2]int{setting, fold}] {
-			return fmt.Errorf("setting %d on fold %d comes twice", setting, fold)
-		}
-		seen[[2]int{setting, fold}] = true
-		lone, failed := settings[setting].Fit(context.Background(), w.train.Select(folds[fold].Train))
-		if (failed == nil) != (outcome.Err == nil) {
-			return fmt.Errorf("setting %d on fold %d: alone %v, in a search %v", setting, fold, failed, outcome.Err)
-		}
-		if failed != nil {
+	_, err = w.pipe.FitBatch(context.Background(), share.Batch{Data: w.train, Folds: folds,
+		Candidates: share.Candidates(settings...), Yield: func(setting, fold int, outcome share.Outcome) error {
+			if seen[[2]int{setting, fold}] {
+				return fmt.Errorf("setting %d on fold %d comes twice", setting, fold)
+			}
+			seen[[2]int{setting, fold}] = true
+			lone, failed := settings[setting].Fit(context.Background(), w.train.Select(folds[fold].Train))
+			if (failed == nil) != (outcome.Err == nil) {
+				return fmt.Errorf("setting %d on fold %d: alone %v, in a search %v", setting, fold, failed, outcome.Err)
+			}
+			if failed != nil {
+				return nil
+			}
+			if r := estimator.Reporter(nil); estimator.As(lone, &r) && !r.Report().Converged {
+				return nil
+			}
+			if w.task == "clusters" && !w.steady {
+				return nil
+			}
+			if w.stochastic && strings.Contains(w.pipe.String(), "rfm") {
+				return nil // early stopping amplifies the rounding error of a shared rfm
+			}
+			want := answers(t, lone, rowblock.Select(w.train.X, folds[fold].Test))
+			if at, ok := w.agree(numbers(estimator.Prediction(outcome.Prediction)), want, len(folds[fold].Test),
+				w.tolerance()); !ok {
+				return fmt.Errorf("setting %d on fold %d: prediction %d is %.12g, alone %.12g: %v", setting, fold, at,
+					numbers(estimator.Prediction(outcome.Prediction))[at], want[at], settings[setting])
+			}
 			return nil
-		}
-		if r := estimator.Reporter(nil); estimator.As(lone, &r) && !r.Report().Converged {
-			return nil
-		}
-		if w.task == "clusters" && !w.steady {
-			return nil
-		}
-		if w.stochastic && strings.Contains(w.pipe.String(), "rfm") {
-			return nil // early stopping amplifies the rounding error of a shared rfm
-		}
-		want := answers(t, lone, rowblock.Select(w.train.X, folds[fold].Test))
-		if at, ok := w.agree(numbers(estimator.Prediction(outcome.Prediction)), want, len(folds[fold].Test), w.tolerance()); !ok {
-			return fmt.Errorf("setting %d on fold %d: prediction %d is %.12g, alone %.12g: %v", setting, fold, at, numbers(estimator.Prediction(outcome.Prediction))[at], want[at], settings[setting])
-		}
-		return nil
-	}})
+		}})
 	if err != nil {
 		t.Error(err)
 	} else if len(seen) != len(settings)*len(folds) {

@@ -110,7 +110,8 @@ func (c *Client) findExperiment(ctx context.Context, name string) (string, error
 	case err != nil:
 		return "", err
 	case found.Experiment.Stage == "deleted":
-		return "", c.named("experiments/get-by-name", fmt.Errorf("the experiment %q is deleted there: restore it, or name another one with ?experiment=NAME", name))
+		return "", c.named("experiments/get-by-name",
+			fmt.Errorf("the experiment %q is deleted there: restore it, or name another one with ?experiment=NAME", name))
 	case found.Experiment.ID == "":
 		return "", c.named("experiments/get-by-name", errors.New("the answer names no experiment; is it an MLflow server?"))
 	}
@@ -172,7 +173,8 @@ const maxAnswer = 1 << 20
 
 // send sends a request and returns the text of the response. size is that of the body, −1 if the
 // body knows it.
-func (c *Client) send(ctx context.Context, method, path string, body io.Reader, size int64, kind string) ([]byte, error) {
+func (c *Client) send(ctx context.Context, method, path string, body io.Reader, size int64, kind string) ([]byte,
+	error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.address.Server+path, body)
 	if err != nil {
 		return nil, err

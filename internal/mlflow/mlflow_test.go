@@ -23,7 +23,8 @@ func begin(t *testing.T) (*mlflowtest.Server, *mlflow.Run) {
 	t.Helper()
 	server := mlflowtest.Start()
 	t.Cleanup(server.Close)
-	run, err := client(t, server.URL, mlflow.Credentials{}).Start(context.Background(), mlflow.Start{Experiment: "flats", Name: "one", Time: time.Now()})
+	run, err := client(t, server.URL, mlflow.Credentials{}).Start(context.Background(),
+		mlflow.Start{Experiment: "flats", Name: "one", Time: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,9 +79,10 @@ func TestLogging(t *testing.T) {
 	server, run := begin(t)
 	ctx := context.Background()
 	err := run.Log(ctx, mlflow.Entries{
-		Params:  map[string]string{"rff.gamma": "0.1", "search.grid.columns.straße.[x]": "a"},
-		Tags:    map[string]string{"bochner.seed": "7"},
-		Metrics: []mlflow.Metric{{Key: "test/f1", Value: 0.5}, {Key: "fold", Value: 2, Step: 1}, {Key: "nan", Value: math.NaN()}, {Key: "inf", Value: math.Inf(1)}},
+		Params: map[string]string{"rff.gamma": "0.1", "search.grid.columns.straße.[x]": "a"},
+		Tags:   map[string]string{"bochner.seed": "7"},
+		Metrics: []mlflow.Metric{{Key: "test/f1", Value: 0.5}, {Key: "fold", Value: 2, Step: 1},
+			{Key: "nan", Value: math.NaN()}, {Key: "inf", Value: math.Inf(1)}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -99,13 +101,16 @@ func TestLogging(t *testing.T) {
 	if err := errors.Join(part.End(ctx, mlflow.Killed), run.End(ctx, mlflow.Finished)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client(t, server.URL+"?experiment=flats", mlflow.Credentials{}).Start(ctx, mlflow.Start{Experiment: "other", Name: "two"}); err != nil {
+	if _, err := client(t, server.URL+"?experiment=flats", mlflow.Credentials{}).Start(ctx,
+		mlflow.Start{Experiment: "other", Name: "two"}); err != nil {
 		t.Fatal(err)
 	}
 	runs := server.Runs()
 	one, child := runs[0], runs[1]
-	if one.Params["rff.gamma"] != "0.1" || one.Params["search.grid.columns.straße._x_"] != "a" || one.Tags["bochner.seed"] != "7" ||
-		one.Tags["mlflow.source.name"] != "bochner" || one.Files["folder/a b%2F.txt"] != "contents" || one.Status != "FINISHED" {
+	if one.Params["rff.gamma"] != "0.1" || one.Params["search.grid.columns.straße._x_"] != "a" ||
+		one.Tags["bochner.seed"] != "7" ||
+		one.Tags["mlflow.source.name"] != "bochner" || one.Files["folder/a b%2F.txt"] != "contents" ||
+		one.Status != "FINISHED" {
 		t.Errorf("logged %+v", one)
 	}
 	if fmt.Sprint(one.Metrics) != "map[fold:[0 2] test/f1:[0.5]]" {
@@ -155,7 +160,8 @@ func TestCredentials(t *testing.T) {
 		t.Setenv("MLFLOW_TRACKING_TOKEN", set[2])
 		server := mlflowtest.Start()
 		defer server.Close()
-		if _, err := client(t, server.URL, mlflow.EnvironmentCredentials()).Start(context.Background(), mlflow.Start{Experiment: "e", Name: "n"}); err != nil {
+		if _, err := client(t, server.URL, mlflow.EnvironmentCredentials()).Start(context.Background(),
+			mlflow.Start{Experiment: "e", Name: "n"}); err != nil {
 			t.Fatal(err)
 		}
 		if sent := slices.Compact(server.Authorization()); len(sent) != 1 || sent[0] != want {
@@ -178,15 +184,19 @@ func TestFailures(t *testing.T) {
 		instead func(w http.ResponseWriter, r *http.Request) bool
 		want    string
 	}{
-		"an error of the server": {answers(500, `{"error_code": "INTERNAL_ERROR", "message": "the disk\nis full"}`), "500 Internal Server Error: the disk"},
-		"no permission":          {answers(403, "denied"), "403 Forbidden: denied; credentials are read from MLFLOW_TRACKING_USERNAME"},
-		"a page":                 {answers(200, "<html>welcome</html>"), "not the JSON of an MLflow server: <html>welcome</html>"},
-		"other JSON":             {answers(200, `{"status": "ok"}`), "is it an MLflow server?"},
-		"a list":                 {answers(200, `[1]`), "not the JSON"},
-		"nothing":                {answers(200, ""), "not the JSON"},
-		"a long answer":          {answers(200, strings.Repeat("x", 2<<20)), "not the JSON"},
-		"a redirection":          {answers(302, ""), "302 Found; name the server that it leads to"},
-		"a deleted experiment":   {answers(200, `{"experiment": {"experiment_id": "1", "lifecycle_stage": "deleted"}}`), `"e" is deleted there`},
+		"an error of the server": {answers(500, `{"error_code": "INTERNAL_ERROR", "message": "the disk\nis full"}`),
+			"500 Internal Server Error: the disk"},
+		"no permission": {answers(403, "denied"),
+			"403 Forbidden: denied; credentials are read from MLFLOW_TRACKING_USERNAME"},
+		"a page": {answers(200, "<html>welcome</html>"),
+			"not the JSON of an MLflow server: <html>welcome</html>"},
+		"other JSON":    {answers(200, `{"status": "ok"}`), "is it an MLflow server?"},
+		"a list":        {answers(200, `[1]`), "not the JSON"},
+		"nothing":       {answers(200, ""), "not the JSON"},
+		"a long answer": {answers(200, strings.Repeat("x", 2<<20)), "not the JSON"},
+		"a redirection": {answers(302, ""), "302 Found; name the server that it leads to"},
+		"a deleted experiment": {answers(200, `{"experiment": {"experiment_id": "1", "lifecycle_stage": "deleted"}}`),
+			`"e" is deleted there`},
 		"a closed connection": {func(w http.ResponseWriter, r *http.Request) bool {
 			conn, _, _ := w.(http.Hijacker).Hijack()
 			conn.Close()
@@ -195,8 +205,11 @@ func TestFailures(t *testing.T) {
 	} {
 		server := mlflowtest.Start()
 		server.Instead = c.instead
-		_, err := client(t, server.URL, mlflow.Credentials{User: "ann", Password: "secret"}).Start(context.Background(), mlflow.Start{Experiment: "e"})
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "mlflow: "+server.URL+": experiments/get-by-name: ") || strings.Contains(err.Error(), "secret") {
+		_, err := client(t, server.URL, mlflow.Credentials{User: "ann", Password: "secret"}).Start(context.Background(),
+			mlflow.Start{Experiment: "e"})
+		if err == nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.Contains(err.Error(), "mlflow: "+server.URL+": experiments/get-by-name: ") ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", name, err)
 		}
 		server.Close()
@@ -213,11 +226,13 @@ func TestNoAnswer(t *testing.T) {
 	slow := client(t, address, mlflow.Credentials{})
 	ctx, cancel := context.WithTimeoutCause(context.Background(), 20*time.Millisecond, errors.New("no answer within 20ms"))
 	defer cancel()
-	if _, err := slow.Start(ctx, mlflow.Start{Experiment: "e"}); err == nil || !strings.HasSuffix(err.Error(), "get-by-name: no answer within 20ms") {
+	if _, err := slow.Start(ctx, mlflow.Start{Experiment: "e"}); err == nil ||
+		!strings.HasSuffix(err.Error(), "get-by-name: no answer within 20ms") {
 		t.Errorf("no answer: %v", err)
 	}
 	listener.Close()
-	if _, err := slow.Start(context.Background(), mlflow.Start{Experiment: "e"}); err == nil || !strings.Contains(err.Error(), "refused") {
+	if _, err := slow.Start(context.Background(), mlflow.Start{Experiment: "e"}); err == nil ||
+		!strings.Contains(err.Error(), "refused") {
 		t.Errorf("nobody there: %v", err)
 	}
 }
@@ -237,7 +252,8 @@ func TestFilesElsewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := run.Upload(context.Background(), "x", "mlflow_test.go"); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+		if err := run.Upload(context.Background(), "x", "mlflow_test.go"); err == nil ||
+			!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", where, err)
 		}
 		server.Close()

@@ -47,8 +47,9 @@ const (
 	maxTag     = 8000
 )
 
-// Log logs entries, in as many requests as it takes. A metric that is no finite number is left out. In keys a letter that
-// MLflow does not take becomes _, and keys and values that are too long for it are cut.
+// Log logs entries, in as many requests as it takes. A metric that is no finite number is left out.
+// In keys a letter that MLflow does not take becomes _, and keys and values that are too long for
+// it are cut.
 func (r *Run) Log(ctx context.Context, e Entries) error {
 	params, tags := pairs(e.Params, maxParam), pairs(e.Tags, maxTag)
 	now := time.Now().UnixMilli()
@@ -60,7 +61,8 @@ func (r *Run) Log(ctx context.Context, e Entries) error {
 	}
 	for len(params)+len(tags)+len(metrics) > 0 {
 		p, t, m := min(len(params), maxParams), min(len(tags), maxParams), min(len(metrics), maxMetrics)
-		err := r.client.call(ctx, http.MethodPost, "runs/log-batch", map[string]any{"run_id": r.ID, "params": params[:p], "tags": tags[:t], "metrics": metrics[:m]}, nil)
+		err := r.client.call(ctx, http.MethodPost, "runs/log-batch",
+			map[string]any{"run_id": r.ID, "params": params[:p], "tags": tags[:t], "metrics": metrics[:m]}, nil)
 		if err != nil {
 			return err
 		}
@@ -127,7 +129,8 @@ func (r *Run) Upload(ctx context.Context, name, file string) error {
 		return r.client.named(name, err)
 	}
 	at := url.URL{Path: "/api/2.0/mlflow-artifacts/artifacts/" + path.Join(base, name)}
-	if _, err := r.client.send(ctx, http.MethodPut, at.EscapedPath(), f, info.Size(), "application/octet-stream"); err != nil {
+	if _, err := r.client.send(ctx, http.MethodPut, at.EscapedPath(), f, info.Size(),
+		"application/octet-stream"); err != nil {
 		return r.client.named(name, err)
 	}
 	return nil
@@ -149,5 +152,6 @@ func (r *Run) proxied() (string, error) {
 
 // End reports the end of the run with the current time.
 func (r *Run) End(ctx context.Context, status Status) error {
-	return r.client.call(ctx, http.MethodPost, "runs/update", map[string]any{"run_id": r.ID, "status": status, "end_time": time.Now().UnixMilli()}, nil)
+	return r.client.call(ctx, http.MethodPost, "runs/update", map[string]any{"run_id": r.ID, "status": status,
+		"end_time": time.Now().UnixMilli()}, nil)
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/bochner-ml/bochner/graph"
 )
 
-// ExportInverse adds to g the way back of every entry of z. What is quantile has Φ of polynomials, right to about 1e-15.
+// ExportInverse adds to g the way back of every entry of z. What is quantile has Φ of polynomials,
+// right to about 1e-15.
 func (t *Transform) ExportInverse(g *graph.Graph, z graph.Value) graph.Value {
 	switch t.kind {
 	case "log":
@@ -18,7 +19,8 @@ func (t *Transform) ExportInverse(g *graph.Graph, z graph.Value) graph.Value {
 		return g.Mul(z, g.Abs(z))
 	case "quantile":
 		const reach, pieces = 9, 72 // beyond it Φ is 0 or 1 to rounding
-		share := g.ChebyshevApprox(z, -reach, reach, pieces, func(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) })
+		share := g.ChebyshevApprox(z, -reach, reach, pieces,
+			func(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) })
 		return g.PiecewiseLinear(share, [][]float64{t.ranks}, [][]float64{t.values})
 	}
 	return g.Add(g.Mul(z, g.Scalar(t.scale)), g.Scalar(t.shift))

@@ -214,7 +214,8 @@ func (t *Transform) State(s *model.State) {
 	}
 	s.Require(slices.Contains(Kinds, t.kind), "the transform is not known")
 	s.Require(t.scale > 0 && !math.IsInf(t.scale+t.shift, 0) && !math.IsNaN(t.shift), "the scale is not a number > 0")
-	s.Require(len(t.values) == len(t.ranks) && (t.kind != "quantile" || len(t.values) > 0), "values and ranks differ in number")
+	s.Require(len(t.values) == len(t.ranks) && (t.kind != "quantile" || len(t.values) > 0),
+		"values and ranks differ in number")
 	s.Require(Ascends(t.values) && Ascends(t.ranks), "values or ranks do not rise")
 	s.Require(len(t.shares) == len(t.residuals), "residuals and their shares differ in number")
 	for _, e := range slices.Concat(t.residuals, t.shares) {

@@ -88,7 +88,8 @@ func TestLearnedTransformsAreNormal(t *testing.T) {
 
 // The deviations of a lognormal and of the square of a normal are in every book.
 func TestDeviation(t *testing.T) {
-	if got, want := Learn("log", nil, nil).Deviation(0.5, 0.3), math.Exp(0.5+0.045)*math.Sqrt(math.Expm1(0.09)); math.Abs(got-want) > 1e-12 {
+	if got, want := Learn("log", nil, nil).Deviation(0.5, 0.3),
+		math.Exp(0.5+0.045)*math.Sqrt(math.Expm1(0.09)); math.Abs(got-want) > 1e-12 {
 		t.Errorf("log: %v, want %v", got, want)
 	}
 	// Far from 0 the square is z², of deviation √(4z²s² + 2s⁴).
@@ -132,7 +133,8 @@ func TestState(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := new(Transform)
-	if err := model.Restore(archive, again); err != nil || again.Value(0.3) != one.Value(0.3) || again.Forward(2) != one.Forward(2) {
+	if err := model.Restore(archive, again); err != nil || again.Value(0.3) != one.Value(0.3) ||
+		again.Forward(2) != one.Forward(2) {
 		t.Errorf("%v: another transform comes back", err)
 	}
 	for name, damage := range map[string]func(*Transform){

@@ -16,7 +16,8 @@ const (
 
 // Cost estimates a fit to rows of a shape.
 func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
-	n, d, D, L, q := float64(shape.Rows), float64(shape.Cols), float64(s.Features), float64(s.Layers), float64(max(shape.Outputs, 1))
+	n, d, D, L, q := float64(shape.Rows), float64(shape.Cols), float64(s.Features), float64(s.Layers),
+		float64(max(shape.Outputs, 1))
 	// Products are in single precision, half as long: one there and one back, of upper layers two back.
 	products, others := 6*shape.Entries()*D+3*(L-1)*D*D, outputFlops*(q-1)*D+featureFlops*L*D+rowFlops
 	weights := d*D + (L-1)*D*D + L*D + q*D

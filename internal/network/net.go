@@ -58,7 +58,8 @@ func newNet[T kern.Float](ctx context.Context, s Spec, center []float64, outputs
 	n := &net[T]{center: rounded[T](center)}
 	size := D*outputs + outputs
 	for l := range s.Layers {
-		y := layer[T]{in: d, out: D, factor: s.Scales, trainU: s.TrainFrequencies, trainB: s.TrainPhases, trainS: s.TrainScales && l == 0}
+		y := layer[T]{in: d, out: D, factor: s.Scales, trainU: s.TrainFrequencies, trainB: s.TrainPhases,
+			trainS: s.TrainScales && l == 0}
 		if l > 0 { // the inputs have a norm of about 1
 			y.in = D
 			y.factor = s.Kernel.Factors(slices.Repeat([]float64{s.Kernel.GammaOfScale(D, math.Sqrt(1/float64(D)))}, D))

@@ -21,7 +21,8 @@ import (
 // small is a spec for d inputs.
 func small(d int) Spec {
 	k, _ := spectral.FourierKernel("gaussian", 0, 0)
-	return Spec{Kernel: k, Scales: slices.Repeat([]float64{0.7}, d), Layers: 1, Features: 12, TrainScales: true, TrainFrequencies: true, TrainPhases: true,
+	return Spec{Kernel: k, Scales: slices.Repeat([]float64{0.7}, d), Layers: 1, Features: 12, TrainScales: true,
+		TrainFrequencies: true, TrainPhases: true,
 		Alpha: 0.3, Rate: 0.03, Epochs: 30, Batch: 16, HeldOut: 0.1, Patience: 8, Seed: 5}
 }
 
@@ -143,7 +144,8 @@ func TestOnlyWhatIsNamedIsTrained(t *testing.T) {
 				for what, p := range map[string]struct {
 					at, count int
 					moves     bool
-				}{"frequencies": {y.atU, y.in * y.out, s.TrainFrequencies}, "phases": {y.atB, y.out, s.TrainPhases}, "scales": {y.atS, y.in, s.TrainScales && l == 0}} {
+				}{"frequencies": {y.atU, y.in * y.out, s.TrainFrequencies}, "phases": {y.atB, y.out, s.TrainPhases},
+					"scales": {y.atS, y.in, s.TrainScales && l == 0}} {
 					if same := slices.Equal(before[p.at:p.at+p.count], tr.net.weights[p.at:p.at+p.count]); same == p.moves {
 						t.Errorf("set %d, layer %d: are the %s the same: %v", set, l, what, same)
 					}
@@ -320,7 +322,8 @@ func TestDiverged(t *testing.T) {
 // frequencies, also if a large penalty or long steps end above it.
 func TestNothingToLearn(t *testing.T) {
 	for _, loss := range []Loss{Squares, Logistic} {
-		for _, c := range []struct{ alpha, rate, held float64 }{{0.3, 0.03, 0.5}, {1e4, 0.03, 0}, {1e6, 0.03, 0.1}, {1e3, 0.3, 0.5}, {0, 0.003, 0.5}} {
+		for _, c := range []struct{ alpha, rate, held float64 }{{0.3, 0.03, 0.5}, {1e4, 0.03, 0}, {1e6, 0.03, 0.1},
+			{1e3, 0.3, 0.5}, {0, 0.003, 0.5}} {
 			data, s := drawn(loss, 300, 4, 1), small(4)
 			s.Alpha, s.Rate, s.HeldOut = c.alpha, c.rate, c.held
 			rng := rand.New(rand.NewPCG(1, 1))

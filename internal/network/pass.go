@@ -52,7 +52,8 @@ func (n *net[T]) forward(ctx context.Context, b *minibatch[T]) error {
 	return nil
 }
 
-// backward makes the slope of a minibatch whose derivatives by the outputs are in b.out, which adds decay·V by the head.
+// backward makes the slope of a minibatch whose derivatives by the outputs are in b.out, which adds
+// decay·V by the head.
 func (n *net[T]) backward(ctx context.Context, b *minibatch[T], decay T) error {
 	D, q, last := n.head.Cols, len(n.intercept), len(n.layers)-1
 	by := kern.Dense(b.rows, q, q, b.out[:b.rows*q])

@@ -22,9 +22,10 @@ const relevanceRows = 512
 //
 //	σ_j·sqrt(Σ r·Σ_c (∂f_c/∂x_j)² / Σ r)
 //
-// as a part of the greatest. Outputs are those of targets of variance 1; of Softmax they are counted from the mean of all
-// classes, which probabilities do not depend on. It is nil where no input changes an output. The rows are a sample of
-// data.X, of no more than relevanceRows, drawn by the seed. Cost 2·q·D·(d + (L−1)·D) flops a row.
+// as a part of the greatest. Outputs are those of targets of variance 1; of Softmax they are
+// counted from the mean of all classes, which probabilities do not depend on. It is nil where no
+// input changes an output. The rows are a sample of data.X, of no more than relevanceRows, drawn by
+// the seed. Cost 2·q·D·(d + (L−1)·D) flops a row.
 func (s Spec) relevance(ctx context.Context, m *Model, data Data, deviations []float64) ([]float64, error) {
 	turned, err := m.turned()
 	if err != nil {
@@ -109,7 +110,8 @@ func (m *Model) slopes(ctx context.Context, turned []fourier.Map, X mat.Matrix) 
 }
 
 // gradients returns the derivatives by the inputs, rows × d, of a sum of the features of the last layer.
-func (m *Model) gradients(ctx context.Context, slopes []kern.View[float64], weights []float64) (kern.View[float64], error) {
+func (m *Model) gradients(ctx context.Context, slopes []kern.View[float64], weights []float64) (kern.View[float64],
+	error) {
 	n := slopes[0].Rows
 	by := kern.Dense(n, len(weights), len(weights), slices.Repeat(weights, n))
 	for l := len(slopes) - 1; l >= 0; l-- {

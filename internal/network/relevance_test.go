@@ -57,13 +57,15 @@ func bySlopes(t *testing.T, m *Model, data Data) []float64 {
 	return out
 }
 
-// The relevance is that of differences of the outputs: of each loss, of one layer and of more, of dense and of sparse rows.
+// The relevance is that of differences of the outputs: of each loss, of one layer and of more, of
+// dense and of sparse rows.
 func TestRelevanceAgainstDifferences(t *testing.T) {
 	for _, c := range []struct {
 		loss      Loss
 		q, layers int
 		thin      bool
-	}{{Squares, 1, 1, false}, {Squares, 3, 2, false}, {Logistic, 1, 1, true}, {Softmax, 4, 1, false}, {Softmax, 3, 3, true}} {
+	}{{Squares, 1, 1, false}, {Squares, 3, 2, false}, {Logistic, 1, 1, true}, {Softmax, 4, 1, false},
+		{Softmax, 3, 3, true}} {
 		data, s := drawn(c.loss, 200, 4, c.q), small(4)
 		s.Layers = c.layers
 		if c.thin {

@@ -29,8 +29,8 @@ const (
 // the penalty is large, steps end a little above it.
 const runaway = 1.5
 
-// Fit trains a network. It returns [solve.ErrDiverged] where the loss is not a number, or ends far above that of a head of
-// zeros. Where no epoch is better than that head, it is what is returned.
+// Fit trains a network. It returns [solve.ErrDiverged] where the loss is not a number, or ends far
+// above that of a head of zeros. Where no epoch is better than that head, it is what is returned.
 func (s Spec) Fit(ctx context.Context, data Data) (*Model, error) {
 	t, err := newTraining[float32](ctx, s, data)
 	if err != nil {
@@ -75,8 +75,8 @@ func newTraining[T kern.Float](ctx context.Context, s Spec, data Data) (*trainin
 	return t, nil
 }
 
-// minibatch returns how many rows a minibatch of n rows has: where it is not given up to 64, but fewer where there are so
-// few rows that an epoch would have too few steps to learn much.
+// minibatch returns how many rows a minibatch of n rows has: where it is not given up to 64, but
+// fewer where there are so few rows that an epoch would have too few steps to learn much.
 func (s Spec) minibatch(n int) int {
 	const most, least, steps = 64, 8, 48
 	if s.Batch > 0 {
@@ -159,7 +159,8 @@ func (t *training[T]) run(ctx context.Context) error {
 		case err != nil:
 			return err
 		case loss-loss != 0:
-			return fmt.Errorf("%w: the loss is %v in epoch %d; take a smaller learning_rate", solve.ErrDiverged, loss, t.report.Epochs)
+			return fmt.Errorf("%w: the loss is %v in epoch %d; take a smaller learning_rate", solve.ErrDiverged, loss,
+				t.report.Epochs)
 		case loss < least:
 			least, t.report.Best = loss, t.report.Epochs
 			copy(best, t.net.weights)
@@ -260,7 +261,8 @@ func (t *training[T]) objective(ctx context.Context) (float64, error) {
 
 // finish makes the model.
 func (t *training[T]) finish(ctx context.Context) (*Model, error) {
-	m := &Model{Layers: t.net.layersNow(), Intercept: make([]float64, t.rows.q), Head: mat.NewDense(t.rows.q, t.Features, nil), Report: t.report}
+	m := &Model{Layers: t.net.layersNow(), Intercept: make([]float64, t.rows.q),
+		Head: mat.NewDense(t.rows.q, t.Features, nil), Report: t.report}
 	for c, b := range t.net.intercept {
 		m.Intercept[c] = float64(b)
 		for k, v := range t.net.head.Row(c) {

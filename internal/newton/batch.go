@@ -83,7 +83,8 @@ func (a *Batch) setRows(evaluations, products *design.Rows) {
 func (a *Batch) Model(first, outputs int, tol float64) solve.Linear {
 	part, all, width := a.result, len(a.problems), a.problems[first].Width
 	part.Values = a.result.Values[first : first+outputs]
-	m := solve.Linear{Weights: make([]float64, width*outputs), Intercept: make([]float64, outputs), Report: newReport(part, tol)}
+	m := solve.Linear{Weights: make([]float64, width*outputs), Intercept: make([]float64, outputs),
+		Report: newReport(part, tol)}
 	for row := range width {
 		copy(m.Weights[row*outputs:(row+1)*outputs], a.x[row*all+first:])
 	}
@@ -92,7 +93,8 @@ func (a *Batch) Model(first, outputs int, tol float64) solve.Linear {
 }
 
 // pass computes out += Xᵀf(Xx) for the active problems, given by descending width.
-func (a *Batch) pass(rows *design.Rows, out, x []float64, active []int, f design.ScoreFunc, sampled func(first int, X mat.Matrix) error) (sums *design.Sums, err error) {
+func (a *Batch) pass(rows *design.Rows, out, x []float64, active []int, f design.ScoreFunc,
+	sampled func(first int, X mat.Matrix) error) (sums *design.Sums, err error) {
 	k, d, all := len(active), a.rows.Cols, len(a.problems)
 	w, offsets, widths := make([]float64, k*d), make([]float64, k), make([]int, k)
 	for q, p := range active {

@@ -42,13 +42,15 @@ func TestSamplesLeadToTheSameMinima(t *testing.T) {
 		for _, task := range []Task{Logistic(on, true, tol), SquaredHinge(on, true, tol)} {
 			for _, width := range []int{4, d} {
 				for _, C := range []float64{0.01, 3} {
-					problems = append(problems, Problem{Loss: task.SingleOutputLoss(), Y: on.Y, Weights: on.Weights, C: C, WeightFactor: C, Width: width})
+					problems = append(problems, Problem{Loss: task.SingleOutputLoss(), Y: on.Y, Weights: on.Weights, C: C,
+						WeightFactor: C, Width: width})
 					tasks = append(tasks, task)
 				}
 			}
 		}
 	}
-	for what, read := range map[string]*design.Rows{"in double precision": rows(d), "rounded": rounding(t, X)(d), "too large to be rounded": tooLarge(t, X)(d)} {
+	for what, read := range map[string]*design.Rows{"in double precision": rows(d), "rounded": rounding(t, X)(d),
+		"too large to be rounded": tooLarge(t, X)(d)} {
 		var first []float64
 		for _, cores := range []int{1, 2, 5} {
 			passes, each := 0, *read

@@ -45,7 +45,8 @@ func LogisticCost(shape datasets.Shape) datasets.Cost {
 	if shape.NonZeros == 0 && shouldCouple(n, d, k) {
 		cost.Bytes += design.Float64Bytes((1.5*k + 3) * d * d)
 		const renewals = 3 // of the class factors, included in coupledTypicalPasses
-		cost.Flops += renewals * coupledFlops(min(n, coupledRowsPerColumn*k*d), d, k) * float64(TypicalPasses) / coupledTypicalPasses
+		cost.Flops += renewals * coupledFlops(min(n, coupledRowsPerColumn*k*d), d,
+			k) * float64(TypicalPasses) / coupledTypicalPasses
 	}
 	return cost
 }

@@ -122,7 +122,8 @@ func (c *coupled) factorize(ctx context.Context) bool {
 			inverse[i*d+i] = 1
 		}
 		right := kern.Dense(d, d, d, inverse)
-		if kern.SolveLower(ctx, kern.Dense(d, d, d, lower), right) != nil || kern.GramMixed(ctx, kern.Dense(d, d, d, sum), right, nil) != nil {
+		if kern.SolveLower(ctx, kern.Dense(d, d, d, lower), right) != nil ||
+			kern.GramMixed(ctx, kern.Dense(d, d, d, sum), right, nil) != nil {
 			return false
 		}
 	}

@@ -154,7 +154,8 @@ func TestClassesApartLeadToTheSameMinimum(t *testing.T) {
 func solveByPasses(t *testing.T, task Task, X *mat.Dense, l *design.Labels) (got solve.Linear, apart bool) {
 	t.Helper()
 	n, d := X.Dims()
-	plan := IncrementalOptions{Cols: d, Rows: n, Tol: 1e-9, MaxIter: 200, Block: func(int, datasets.Set) ([]float64, []float64, error) { return l.Y, l.Weights, nil }}
+	plan := IncrementalOptions{Cols: d, Rows: n, Tol: 1e-9, MaxIter: 200,
+		Block: func(int, datasets.Set) ([]float64, []float64, error) { return l.Y, l.Weights, nil }}
 	m, err := task.Begin(context.Background(), plan)
 	for err == nil {
 		apart = apart || m.request.coupled

@@ -162,7 +162,8 @@ var errRowsChanged = errors.New("the rows differ from those of the previous pass
 func (p *IncrementalNewton) Merge(_ context.Context, o *IncrementalNewton) error {
 	p.outcome = nil
 	a, b := p.request, o.request
-	if len(p.replies) != len(o.replies) || p.plan.Rows != o.plan.Rows || a.isProduct != b.isProduct || a.renew != b.renew || a.coupled != b.coupled ||
+	if len(p.replies) != len(o.replies) || p.plan.Rows != o.plan.Rows || a.isProduct != b.isProduct ||
+		a.renew != b.renew || a.coupled != b.coupled ||
 		!slices.Equal(a.x, b.x) || !slices.Equal(a.v, b.v) || len(p.out) != len(o.out) {
 		return errRowsChanged
 	}

@@ -28,7 +28,8 @@ func (p *IncrementalNewton) State(s *model.State) {
 	s.Int("seen", &p.rowsSeen)
 	passes.Floats(s, "values", &p.values, groups, passes.Finite)
 	passes.Floats(s, "sums", &p.out, size, passes.Finite)
-	s.Require(p.rowsSeen >= 0 && prepared == (len(p.replies) > 0) && !(p.request.isProduct && p.request.renew), "the request does not match the replies")
+	s.Require(p.rowsSeen >= 0 && prepared == (len(p.replies) > 0) && !(p.request.isProduct && p.request.renew),
+		"the request does not match the replies")
 	if s.Err() != nil {
 		return
 	}
@@ -71,7 +72,8 @@ func (p *IncrementalNewton) requestMatches() bool {
 		return false
 	}
 	a, b := p.request, then.next.request
-	return a.isProduct == b.isProduct && a.renew == b.renew && a.coupled == b.coupled && len(then.next.replies) == len(p.replies) && approxEqual(a.x, b.x) && approxEqual(a.v, b.v)
+	return a.isProduct == b.isProduct && a.renew == b.renew && a.coupled == b.coupled &&
+		len(then.next.replies) == len(p.replies) && approxEqual(a.x, b.x) && approxEqual(a.v, b.v)
 }
 
 // approxEqual reports whether two slices are equal up to rounding.

@@ -14,7 +14,8 @@ func TestAnswersToOtherQuestionsAreRefused(t *testing.T) {
 	const n, d = 200, 5
 	X, l := classes(n, d, 2)
 	task := Logistic(l, true, 1e-9)
-	plan := IncrementalOptions{Cols: d, Rows: n, Tol: 1e-9, MaxIter: 100, Block: func(int, datasets.Set) ([]float64, []float64, error) { return l.Y, l.Weights, nil }}
+	plan := IncrementalOptions{Cols: d, Rows: n, Tol: 1e-9, MaxIter: 100,
+		Block: func(int, datasets.Set) ([]float64, []float64, error) { return l.Y, l.Weights, nil }}
 	m, err := task.Begin(context.Background(), plan)
 	for passes := 0; err == nil && (passes < 4 || !m.request.isProduct); passes++ {
 		carried(t, task, plan, m)
@@ -27,7 +28,8 @@ func TestAnswersToOtherQuestionsAreRefused(t *testing.T) {
 	}
 	refused := func(change func(m *IncrementalNewton)) bool {
 		other := *m
-		other.request.x, other.request.v, other.replies = slices.Clone(m.request.x), slices.Clone(m.request.v), slices.Clone(m.replies)
+		other.request.x, other.request.v, other.replies = slices.Clone(m.request.x), slices.Clone(m.request.v),
+			slices.Clone(m.replies)
 		change(&other)
 		state, err := model.Record(&other)
 		if err != nil {

@@ -21,7 +21,8 @@ const minFloat32Tol = 0.99e-4 // relative gradient attainable with float32 sums
 // minimizeMixed runs Newton from x. If float32 rows are available, it first minimizes on those and
 // then polishes with a few passes over the float64 rows. Hessian products always use the float32
 // rows, since search directions tolerate rounding. It falls back to float64 if float32 overflows.
-func minimizeMixed(ctx context.Context, p rowProblem, rows *design.Rows, x []float64, columns int, tol float64, maxIter int) (solve.NewtonResult, error) {
+func minimizeMixed(ctx context.Context, p rowProblem, rows *design.Rows, x []float64, columns int, tol float64,
+	maxIter int) (solve.NewtonResult, error) {
 	const steps = 50 // enough to converge, few if float32 does not
 	if rows.Float32Rows == nil || rows.Float32Rows.Sparse {
 		return solve.Newton(p, x, columns, nil, tol, maxIter)

@@ -72,7 +72,8 @@ func (t Task) Solve(ctx context.Context, r *design.Rows, tol float64, maxIter in
 // SolveScaled is Solve with weights multiplied by C, for features Z = scale·X of the rows X. The
 // problem on Z with C is the problem on X with C·scale², whose objective is scale² times larger.
 // The returned weights refer to X, the objective to Z.
-func (t Task) SolveScaled(ctx context.Context, r *design.Rows, C, scale, tol float64, maxIter int) (solve.Linear, error) {
+func (t Task) SolveScaled(ctx context.Context, r *design.Rows, C, scale, tol float64, maxIter int) (solve.Linear,
+	error) {
 	weights := t.weights
 	if factor := C * scale * scale; factor != 1 { // avoid a copy per row for streams
 		weights = slices.Clone(weights)
@@ -105,19 +106,20 @@ func multinomial(l *design.Labels) Task {
 		y[i] = float64(position[int(c)])
 	}
 	k := len(present)
-	return Task{Loss: softmaxLoss{k}, Outputs: k, Groups: 1, y: y, finish: func(w, b []float64, report solve.Report) (solve.Linear, error) {
-		cols := len(w) / k
-		mean := kern.Sum(b) / float64(k)
-		full, intercept := make([]float64, cols*len(l.Classes)), make([]float64, len(l.Classes))
-		for c := range intercept {
-			intercept[c] = design.AbsentIntercept
-		}
-		for at, c := range present {
-			intercept[c] = b[at] - mean
-			for i := range cols {
-				full[i*len(l.Classes)+c] = w[i*k+at]
+	return Task{Loss: softmaxLoss{k}, Outputs: k, Groups: 1, y: y,
+		finish: func(w, b []float64, report solve.Report) (solve.Linear, error) {
+			cols := len(w) / k
+			mean := kern.Sum(b) / float64(k)
+			full, intercept := make([]float64, cols*len(l.Classes)), make([]float64, len(l.Classes))
+			for c := range intercept {
+				intercept[c] = design.AbsentIntercept
 			}
-		}
-		return solve.NewLinear(full, intercept, report)
-	}}
+			for at, c := range present {
+				intercept[c] = b[at] - mean
+				for i := range cols {
+					full[i*len(l.Classes)+c] = w[i*k+at]
+				}
+			}
+			return solve.NewLinear(full, intercept, report)
+		}}
 }

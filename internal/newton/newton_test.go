@@ -19,7 +19,8 @@ import (
 func classes(n, d, k int) (*mat.Dense, *design.Labels) {
 	random := rand.New(rand.NewPCG(5, uint64(k)))
 	X := mat.NewDense(n, d, nil)
-	l := &design.Labels{Y: make([]float64, n), Weights: make([]float64, n), Classes: make([]string, k), Absent: make([]bool, k)}
+	l := &design.Labels{Y: make([]float64, n), Weights: make([]float64, n), Classes: make([]string, k),
+		Absent: make([]bool, k)}
 	for i := range n {
 		c := i % k
 		l.Y[i], l.Weights[i] = float64(c), float64(random.IntN(4))
@@ -90,7 +91,8 @@ func TestScaledIsTheTaskByItself(t *testing.T) {
 	for _, k := range []int{2, 3} {
 		X, l := classes(n, d, k)
 		rows := leading(t, X)
-		for name, task := range map[string]Task{"logistic": Logistic(l, true, exact), "hinge": SquaredHinge(l, true, exact), "no intercept": Logistic(l, false, exact), "logistic by rounded rows": Logistic(l, true, exact)} {
+		for name, task := range map[string]Task{"logistic": Logistic(l, true, exact), "hinge": SquaredHinge(l, true, exact),
+			"no intercept": Logistic(l, false, exact), "logistic by rounded rows": Logistic(l, true, exact)} {
 			read := rows
 			if name == "logistic by rounded rows" {
 				read = rounding(t, X)
@@ -102,8 +104,10 @@ func TestScaledIsTheTaskByItself(t *testing.T) {
 						t.Fatal(err)
 					}
 					want := alone(t, task, C*scale*scale, rows(width))
-					if e := off(got, want); e > 1e-6 || math.Abs(got.Report.Objective*scale*scale-want.Report.Objective) > 1e-6*want.Report.Objective {
-						t.Errorf("%s of %d classes, C %v on %d columns: off by %.2g, objective %v", name, k, C, width, e, got.Report.Objective)
+					if e := off(got, want); e > 1e-6 ||
+						math.Abs(got.Report.Objective*scale*scale-want.Report.Objective) > 1e-6*want.Report.Objective {
+						t.Errorf("%s of %d classes, C %v on %d columns: off by %.2g, objective %v", name, k, C, width, e,
+							got.Report.Objective)
 					}
 				}
 			}
@@ -126,7 +130,8 @@ func TestBatchIsEachProblemByItself(t *testing.T) {
 			for _, task := range []Task{Logistic(on, intercept, exact), SquaredHinge(on, intercept, exact)} {
 				for _, width := range []int{4, d} {
 					for _, C := range []float64{0.2, 3} {
-						problems = append(problems, Problem{Loss: task.SingleOutputLoss(), Y: on.Y, Weights: on.Weights, C: C, WeightFactor: C, Width: width})
+						problems = append(problems, Problem{Loss: task.SingleOutputLoss(), Y: on.Y, Weights: on.Weights, C: C,
+							WeightFactor: C, Width: width})
 						want = append(want, alone(t, task, C, rows(width)))
 					}
 				}
@@ -164,8 +169,9 @@ func TestRoundedRowsLeadToTheSameMinimum(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for name, task := range map[string]Task{"logistic": Logistic(l, true, exact), "no intercept": Logistic(l, false, exact),
-				"hinge": SquaredHinge(l, true, exact), "tube": SquaredEpsilonInsensitive(l, 0.4, true, math.Inf(1))} {
+			for name, task := range map[string]Task{"logistic": Logistic(l, true, exact),
+				"no intercept": Logistic(l, false, exact),
+				"hinge":        SquaredHinge(l, true, exact), "tube": SquaredEpsilonInsensitive(l, 0.4, true, math.Inf(1))} {
 				solved := func(r *design.Rows) solve.Linear {
 					m, err := task.Solve(context.Background(), r, 1e-9, 100)
 					if err != nil {
@@ -202,7 +208,8 @@ func TestGradientIsTheDerivative(t *testing.T) {
 
 func checkGradient(t *testing.T, kind string, rows *design.Rows, l *design.Labels) {
 	t.Helper()
-	for name, task := range map[string]Task{"softmax": Logistic(l, true, exact), "hinge": SquaredHinge(l, true, exact), "tube": SquaredEpsilonInsensitive(l, 0.4, true, math.Inf(1))} {
+	for name, task := range map[string]Task{"softmax": Logistic(l, true, exact), "hinge": SquaredHinge(l, true, exact),
+		"tube": SquaredEpsilonInsensitive(l, 0.4, true, math.Inf(1))} {
 		o := task.objective(context.Background(), rows, task.weights)
 		random := rand.New(rand.NewPCG(1, 1))
 		x, g := make([]float64, o.size()), make([]float64, o.size())

@@ -57,8 +57,10 @@ type objective struct {
 
 var _ solve.Problem = (*objective)(nil)
 
-func newObjective(ctx context.Context, r *design.Rows, l Loss, outputs, groups int, intercept bool, y, weights []float64) *objective {
-	o := &objective{ctx: ctx, rows: r, products: r, loss: l, outputs: outputs, groups: groups, intercept: intercept, y: y, weights: weights}
+func newObjective(ctx context.Context, r *design.Rows, l Loss, outputs, groups int, intercept bool, y,
+	weights []float64) *objective {
+	o := &objective{ctx: ctx, rows: r, products: r, loss: l, outputs: outputs, groups: groups, intercept: intercept, y: y,
+		weights: weights}
 	o.curve = make([]float64, len(y)*outputs)
 	o.pass = pass{cols: r.Cols, outputs: outputs, intercept: intercept}
 	o.planPreconditioner(len(y))
@@ -334,7 +336,8 @@ func (o *objective) setRows(evaluations, products *design.Rows) {
 
 // newReport summarizes a Newton run.
 func newReport(result solve.NewtonResult, tol float64) solve.Report {
-	report := solve.Report{Solver: "newton-cg", Iterations: result.Iterations, Converged: result.Converged, Gradient: result.Gradient,
+	report := solve.Report{Solver: "newton-cg", Iterations: result.Iterations, Converged: result.Converged,
+		Gradient:  result.Gradient,
 		Objective: kern.Sum(result.Values)}
 	if !result.Converged {
 		report.Warnings = []string{fmt.Sprintf("not converged after %d iterations: relative gradient norm %.2g, tolerance %.2g", result.Iterations, result.Gradient, tol)}

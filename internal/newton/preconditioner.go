@@ -40,7 +40,10 @@ type preconditioners struct {
 func newPreconditioners(ctx context.Context, intercept bool, problems []Problem, n, d float64) *preconditioners {
 	a := &preconditioners{ctx: ctx, intercept: intercept, problems: problems, initial: true}
 	for p, o := range problems {
-		at := slices.IndexFunc(a.list, func(l preconditioner) bool { return l.factor == o.WeightFactor && l.width == o.Width })
+		at := slices.IndexFunc(a.list, func(l preconditioner) bool {
+			return l.factor == o.WeightFactor &&
+				l.width == o.Width
+		})
 		if at < 0 {
 			at = len(a.list)
 			a.list = append(a.list, preconditioner{c: o.C, factor: o.WeightFactor, width: o.Width, stale: true})
@@ -185,7 +188,10 @@ func (a *preconditioners) addSample(first int, X mat.Matrix) error {
 		return nil
 	}
 	sampled := rowblock.Select(X, picked)
-	return a.eachSummed(func(l *preconditioner) error { return a.addTo(l, sampled, a.meanCurvature(l, first, rows, picked)) })
+	return a.eachSummed(func(l *preconditioner) error {
+		return a.addTo(l, sampled,
+			a.meanCurvature(l, first, rows, picked))
+	})
 }
 
 // addTo adds rows with the given curvatures, which it overwrites, to the sums of l.

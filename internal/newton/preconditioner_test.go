@@ -26,7 +26,8 @@ func TestPreconditionersAreMadeForCurvatures(t *testing.T) {
 	var problems []Problem
 	for _, C := range []float64{1, 2, 4, 8} {
 		for _, width := range []int{narrow, d} {
-			problems = append(problems, Problem{Loss: logisticLoss{}, Y: ones, Weights: ones, C: C, WeightFactor: C / float64(width), Width: width, curve: make([]float64, n)})
+			problems = append(problems, Problem{Loss: logisticLoss{}, Y: ones, Weights: ones, C: C,
+				WeightFactor: C / float64(width), Width: width, curve: make([]float64, n)})
 		}
 	}
 	shape := make([]float64, n) // by row, of the curvatures

@@ -22,7 +22,8 @@ func rare(n, d, k int) (*mat.Dense, *design.Labels) {
 		return m
 	}
 	at, W, X := normal(places*k, cols), normal(cols, d), normal(n, cols)
-	l := &design.Labels{Y: make([]float64, n), Weights: make([]float64, n), Classes: make([]string, k), Absent: make([]bool, k)}
+	l := &design.Labels{Y: make([]float64, n), Weights: make([]float64, n), Classes: make([]string, k),
+		Absent: make([]bool, k)}
 	for i := range n {
 		c := i
 		if i >= k {

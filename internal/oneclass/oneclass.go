@@ -54,7 +54,8 @@ func (t Task) Fit(ctx context.Context, X mat.Matrix, weights []float64) (*Plane,
 		objective, gap := s.gap()
 		half := kern.Dot(s.w, s.w) / 2
 		size := max(half, flat*s.size)
-		p := &Plane{W: s.w, Rho: s.rho(), Objective: objective, Gap: gap / size, Iterations: turn, Converged: gap <= t.Tol*size, Flat: half <= flat*s.size}
+		p := &Plane{W: s.w, Rho: s.rho(), Objective: objective, Gap: gap / size, Iterations: turn,
+			Converged: gap <= t.Tol*size, Flat: half <= flat*s.size}
 		list := s.violators()
 		if p.Converged || turn == t.MaxIter || len(list) < 2 {
 			p.Converged = p.Converged || len(list) < 2
@@ -88,7 +89,8 @@ const (
 // begin puts all weight on the rows that are least like the mean of all.
 func (t Task) begin(ctx context.Context, X mat.Matrix, weights []float64) (*state, error) {
 	n, d := X.Dims()
-	s := &state{X: X, n: n, d: d, most: make([]float64, n), alpha: make([]float64, n), g: make([]float64, n), w: make([]float64, d), order: make([]int, n)}
+	s := &state{X: X, n: n, d: d, most: make([]float64, n), alpha: make([]float64, n), g: make([]float64, n),
+		w: make([]float64, d), order: make([]int, n)}
 	s.workingCount = max(64, min(maxWorking, maxNumbers/max(d, 1)))
 	total := 0.0
 	for i := range n {
@@ -276,7 +278,8 @@ func (s *state) improve(ctx context.Context, list []int) error {
 	if err != nil {
 		return err
 	}
-	p := pairs{k: products, alpha: make([]float64, len(list)), most: make([]float64, len(list)), g: make([]float64, len(list))}
+	p := pairs{k: products, alpha: make([]float64, len(list)), most: make([]float64, len(list)),
+		g: make([]float64, len(list))}
 	for q, i := range list {
 		p.alpha[q], p.most[q], p.g[q] = s.alpha[i], s.most[i], s.g[i]
 	}

@@ -135,7 +135,8 @@ func TestFlat(t *testing.T) {
 	if err != nil || !p.Flat || !p.Converged {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if p, err = (Task{Nu: 0.1, Tol: 1e-4, MaxIter: 50}).Fit(context.Background(), features(500, 4), nil); err != nil || p.Flat {
+	if p, err = (Task{Nu: 0.1, Tol: 1e-4, MaxIter: 50}).Fit(context.Background(), features(500, 4), nil); err != nil ||
+		p.Flat {
 		t.Errorf("%+v, %v", p, err)
 	}
 }

@@ -12,9 +12,10 @@ import (
 
 // Export adds to g the kernel values of rows and the points, rows × points, in a frame that is that of k and its γ.
 //
-// Squared distances are made of norms and products where the kernel is smooth in them, so that what cancels does no harm,
-// else of differences, input by input, as the other distances are. The values are those of [Matrix] to some roundings
-// of the largest squared norm in the frame, under a Matérn kernel without a closed form to about 1e-11.
+// Squared distances are made of norms and products where the kernel is smooth in them, so that what
+// cancels does no harm, else of differences, input by input, as the other distances are. The values
+// are those of [Matrix] to some roundings of the largest squared norm in the frame, under a Matérn
+// kernel without a closed form to about 1e-11.
 func (k *Kernel) Export(g *graph.Graph, rows graph.Value, f Frame, points mat.Matrix) graph.Value {
 	if f.Center != nil {
 		rows = g.Sub(rows, g.Row(f.Center))

@@ -12,13 +12,15 @@ import (
 //
 //	dst[c][i, ·] = ∇ Σ_j alpha[j, c]·k(x_i, y_j)
 //
-// by the inputs before the frame, whose factor is factor: dst holds a matrix x.Len() × inputs for each column of alpha,
-// which is y.Len() × outputs. A term whose rows are equal adds nothing, which is the true derivative of smooth kernels and
-// the mean of the one-sided ones of the others. For the laplacian kernel the same holds for each input.
+// by the inputs before the frame, whose factor is factor: dst holds a matrix x.Len() × inputs for
+// each column of alpha, which is y.Len() × outputs. A term whose rows are equal adds nothing, which
+// is the true derivative of smooth kernels and the mean of the one-sided ones of the others. For
+// the laplacian kernel the same holds for each input.
 //
 // Kernels of ‖x − y‖₂ cost two products of the rows with those of y for each output, the others a loop over all inputs
 // of all pairs.
-func Gradients[T kern.Float](ctx context.Context, dst []kern.View[T], x, y Rows[T], k *Kernel, factor []float64, alpha kern.View[T]) error {
+func Gradients[T kern.Float](ctx context.Context, dst []kern.View[T], x, y Rows[T], k *Kernel, factor []float64,
+	alpha kern.View[T]) error {
 	if alpha.Rows != y.n || alpha.Cols != len(dst) || len(factor) != x.d {
 		panic("pairwise: Gradients of shapes that do not fit")
 	}
@@ -51,7 +53,8 @@ func (g *gradients[T]) run(ctx context.Context) {
 	size := TileRows * TileColumns
 	hold := design.Borrow[T](2*size + TileRows + g.x.d)
 	defer hold.Release()
-	slopes, weights, sums, row := hold.Data[:size], hold.Data[size:2*size], hold.Data[2*size:2*size+g.x.n], hold.Data[2*size+TileRows:]
+	slopes, weights, sums, row := hold.Data[:size], hold.Data[size:2*size], hold.Data[2*size:2*size+g.x.n],
+		hold.Data[2*size+TileRows:]
 	for _, d := range g.dst {
 		for i := range d.Rows {
 			clear(d.Row(i))

@@ -146,8 +146,9 @@ func quadratic[T kern.Float](row []T, scale T, power float64, factor T) {
 	}
 }
 
-// Slopes turns a tile of distances in a frame into the kernel's derivatives by them, in place, for a scale of 1. Where
-// there is none, at equal rows under the exponential kernel and rough Matérn ones, it is 0. The metric Cauchy has no slopes.
+// Slopes turns a tile of distances in a frame into the kernel's derivatives by them, in place, for
+// a scale of 1. Where there is none, at equal rows under the exponential kernel and rough Matérn
+// ones, it is 0. The metric Cauchy has no slopes.
 func Slopes[T kern.Float](k *Kernel, tile kern.View[T]) {
 	hold := design.Borrow[T](tile.Cols)
 	defer hold.Release()

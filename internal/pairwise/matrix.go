@@ -14,7 +14,8 @@ const (
 	TileColumns = 512
 )
 
-// Matrix writes k of row i of x and row j of y, in a frame that is that of k and its γ, to dst[i, j]. The rows of dst are contiguous.
+// Matrix writes k of row i of x and row j of y, in a frame that is that of k and its γ, to dst[i,
+// j]. The rows of dst are contiguous.
 func Matrix[T kern.Float](ctx context.Context, dst kern.View[T], x, y Rows[T], k *Kernel) error {
 	tiles(ctx, x.n, func(lo, hi int) {
 		for j := 0; j < y.n && ctx.Err() == nil; j += TileColumns {

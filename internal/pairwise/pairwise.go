@@ -2,11 +2,13 @@
 // of two sets of rows, tile by tile. Whatever works with the kernel itself instead of random features is built on
 // it: landmarks, kernel ridge regression, feature machines with an exact kernel.
 //
-// A [Frame] makes inputs comparable: it subtracts a center and multiplies by a factor. [Rows] are rows prepared in
-// a frame, in float64 or float32, with their squared norms. [Distances] makes a tile of distances of two sets of
-// them, and [Values] or [Slopes] turn a tile of distances into one of kernel values or derivatives, in place. A distance knows nothing of the kernel but its [Metric], and nothing of γ where the frame was made for
-// γ = 1, so that one tile of distances serves many kernels and γ ([Kernel.Scale]). [Matrix], [Multiply] and
-// [Gradients] do all tiles of large sets of rows on all cores.
+// A [Frame] makes inputs comparable: it subtracts a center and multiplies by a factor. [Rows] are
+// rows prepared in a frame, in float64 or float32, with their squared norms. [Distances] makes a
+// tile of distances of two sets of them, and [Values] or [Slopes] turn a tile of distances into one
+// of kernel values or derivatives, in place. A distance knows nothing of the kernel but its
+// [Metric], and nothing of γ where the frame was made for γ = 1, so that one tile of distances
+// serves many kernels and γ ([Kernel.Scale]). [Matrix], [Multiply] and [Gradients] do all tiles of
+// large sets of rows on all cores.
 //
 // # Accuracy
 //

@@ -22,8 +22,10 @@ var shapes = []struct {
 	nu, alpha float64
 }{
 	{"gaussian", 0, 0}, {"exponential", 0, 0}, {"laplacian", 0, 0}, {"cauchy", 0, 0},
-	{"matern", 0.3, 0}, {"matern", 0.5, 0}, {"matern", 1, 0}, {"matern", 1.5, 0}, {"matern", 2.5, 0}, {"matern", 3.7, 0}, {"matern", 40, 0},
-	{"rational_quadratic", 0, 0.5}, {"rational_quadratic", 0, 1}, {"rational_quadratic", 0, 2}, {"rational_quadratic", 0, 3.3},
+	{"matern", 0.3, 0}, {"matern", 0.5, 0}, {"matern", 1, 0}, {"matern", 1.5, 0}, {"matern", 2.5, 0}, {"matern", 3.7, 0},
+	{"matern", 40, 0},
+	{"rational_quadratic", 0, 0.5}, {"rational_quadratic", 0, 1}, {"rational_quadratic", 0, 2},
+	{"rational_quadratic", 0, 3.3},
 }
 
 // sample returns rows of which some are 0 in most places, some are equal and some nearly.
@@ -218,7 +220,8 @@ func TestMultiply(t *testing.T) {
 		for i := range v.Data {
 			v.Data[i] = math.Sin(float64(i))
 		}
-		got, want := kern.Dense(150, outputs, outputs, make([]float64, 150*outputs)), kern.Dense(150, outputs, outputs, make([]float64, 150*outputs))
+		got, want := kern.Dense(150, outputs, outputs, make([]float64, 150*outputs)),
+			kern.Dense(150, outputs, outputs, make([]float64, 150*outputs))
 		kern.Mul(want, matrix, v, false)
 		if err := Multiply(context.Background(), got, x, y, k, v); err != nil {
 			t.Fatal(err)
@@ -291,14 +294,16 @@ func testGradients(t *testing.T, k *Kernel, n, m, d, outputs int) {
 	}
 }
 
-func gradientsOf[T kern.Float](t *testing.T, k *Kernel, factor []float64, X, Y mat.Matrix, alpha kern.View[T]) []kern.View[T] {
+func gradientsOf[T kern.Float](t *testing.T, k *Kernel, factor []float64, X, Y mat.Matrix,
+	alpha kern.View[T]) []kern.View[T] {
 	n, d := X.Dims()
 	frame := Frame{Factor: factor}
 	var dst []kern.View[T]
 	for range alpha.Cols {
 		dst = append(dst, kern.Dense(n, d, d, make([]T, n*d)))
 	}
-	if err := Gradients(context.Background(), dst, NewRows[T](frame, X), NewRows[T](frame, Y), k, factor, alpha); err != nil {
+	if err := Gradients(context.Background(), dst, NewRows[T](frame, X), NewRows[T](frame, Y), k, factor,
+		alpha); err != nil {
 		t.Fatal(err)
 	}
 	return dst
@@ -343,7 +348,8 @@ func TestTables(t *testing.T) {
 func TestLimit(t *testing.T) {
 	X := sample(4, 3, 1)
 	frame := FrameOf([]float64{1e-3, 5, 2}, X)
-	for name, v := range map[string][2]float64{"float64": {Limit[float64](frame), math.MaxFloat64}, "float32": {Limit[float32](frame), math.MaxFloat32}} {
+	for name, v := range map[string][2]float64{"float64": {Limit[float64](frame), math.MaxFloat64},
+		"float32": {Limit[float32](frame), math.MaxFloat32}} {
 		if v[0] > math.Sqrt(v[1]) || v[0] < math.Sqrt(v[1])/100 {
 			t.Errorf("%s: limit %g", name, v[0])
 		}

@@ -45,7 +45,8 @@ type way struct {
 // where the tree of parts is the same, else up to tolerance, relative to the largest number. With -short
 // only one tree is tried.
 func (l Learner[T]) Parts(data datasets.Set, whole []float64, tolerance float64) error {
-	trees := []way{{parts: 1, size: 7}, {parts: 2, size: data.Rows()}, {parts: 3, size: 11}, {parts: 5, size: 4, deep: true}, {parts: data.Rows(), size: 1, deep: true}}
+	trees := []way{{parts: 1, size: 7}, {parts: 2, size: data.Rows()}, {parts: 3, size: 11},
+		{parts: 5, size: 4, deep: true}, {parts: data.Rows(), size: 1, deep: true}}
 	if testing.Short() {
 		trees = trees[2:3]
 	}
@@ -93,7 +94,7 @@ func differ(got, want []float64, tolerance float64) string {
 	}
 	for i, g := range got {
 		if w := want[i]; g != w && !(math.Abs(g-w) <= tolerance*size) && (g == g || w == w) {
-			return fmt.Sprintf("number %[1]d must be %[3].17g, got %[2].17g", i, g, w)
+			return fmt.Sprintf("number %[1]d must be %.17[3]g, got %.17[2]g", i, g, w)
 		}
 	}
 	return ""
@@ -511,7 +512,10 @@ func harms(whole *model.Archive) map[string]func(a *model.Archive) {
 		}
 		for _, number := range []float64{math.NaN(), math.Inf(1), -1, 0, 1, 3, 1e18, math.MaxFloat64} {
 			for _, all := range []bool{true, false} {
-				out[fmt.Sprintf("%s of %v, all %t", name, number, all)] = func(a *model.Archive) { flood(a.Arrays[name], number, all) }
+				out[fmt.Sprintf("%s of %v, all %t", name, number, all)] = func(a *model.Archive) {
+					flood(a.Arrays[name], number,
+						all)
+				}
 			}
 		}
 	}

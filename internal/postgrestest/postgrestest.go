@@ -54,7 +54,8 @@ func program(name string) (string, error) {
 // as runs a program, of root as the user postgres, for as root it refuses to run.
 func as(args ...string) *exec.Cmd {
 	if os.Getuid() == 0 {
-		args = append([]string{"setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "env", "HOME=/tmp"}, args...)
+		args = append([]string{"setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "env", "HOME=/tmp"},
+			args...)
 	}
 	return exec.Command(args[0], args[1:]...)
 }
@@ -84,7 +85,8 @@ func start() (why string) {
 		}
 	}
 	data := filepath.Join(dir, "data")
-	if out, err := as(initdb, "-D", data, "-U", "tester", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C").CombinedOutput(); err != nil {
+	if out, err := as(initdb, "-D", data, "-U", "tester", "-A", "trust", "--no-sync", "-E", "UTF8",
+		"--locale=C").CombinedOutput(); err != nil {
 		return fmt.Sprintf("initdb: %v: %s", err, out)
 	}
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -94,7 +96,8 @@ func start() (why string) {
 	port := free.Addr().(*net.TCPAddr).Port
 	free.Close()
 	var output log
-	process := as(run, "-D", data, "-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off")
+	process := as(run, "-D", data, "-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1", "-c",
+		"unix_socket_directories=", "-c", "fsync=off")
 	process.Stdout, process.Stderr = &output, &output
 	if err := process.Start(); err != nil {
 		return err.Error()

@@ -30,7 +30,8 @@ func TestSteps(t *testing.T) {
 		{Table{Rows: 1000, Numeric: 3, Categorical: 1, Missing: true, Sparse: true}, 0, 10},
 	} {
 		groups := Steps(c.table)[0].Fitter.(pipeline.Columns).Groups
-		if onehot := groups[1].Steps[0].Fitter.(transformer.OneHot); len(groups[0].Steps) != c.numbers || onehot.MinCount != c.minCount {
+		if onehot := groups[1].Steps[0].Fitter.(transformer.OneHot); len(groups[0].Steps) != c.numbers ||
+			onehot.MinCount != c.minCount {
 			t.Errorf("%+v: %v", c.table, groups)
 		}
 	}

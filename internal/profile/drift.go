@@ -27,11 +27,13 @@ type InputDrift struct {
 	Kind            string  `json:"kind"`           // numeric or categorical
 	Missing         float64 `json:"missing"`        // fraction of the rows
 	MissingTraining float64 `json:"missing_before"` // fraction of the training rows
-	Unknown         float64 `json:"unknown"`        // fraction of the rows with a category that is not in the training rows
-	OutOfRange      float64 `json:"outside"`        // fraction of the rows below the minimum or above the maximum of the training rows
-	PSI             float64 `json:"psi"`            // population stability index
-	ExpectedPSI     float64 `json:"psi_expected"`   // its expectation without drift
-	Drifted         bool    `json:"differs"`        // whether any of them is significant
+	// fraction of the rows with a category that is not in the training rows
+	Unknown float64 `json:"unknown"`
+	// fraction of the rows below the minimum or above the maximum of the training rows
+	OutOfRange  float64 `json:"outside"`
+	PSI         float64 `json:"psi"`          // population stability index
+	ExpectedPSI float64 `json:"psi_expected"` // its expectation without drift
+	Drifted     bool    `json:"differs"`      // whether any of them is significant
 }
 
 // Conventional thresholds of PSI: no shift below ModerateShift, a large shift from LargeShift.
@@ -114,7 +116,8 @@ func (c *Comparison) Drift() (Drift, error) {
 	if c.rows == 0 {
 		return Drift{}, fmt.Errorf("profile: %w", datasets.ErrEmpty)
 	}
-	out := Drift{Rows: c.rows, TrainingRows: c.then.Rows, Inputs: make([]InputDrift, len(c.inputs)), Omitted: c.then.Omitted}
+	out := Drift{Rows: c.rows, TrainingRows: c.then.Rows, Inputs: make([]InputDrift, len(c.inputs)),
+		Omitted: c.then.Omitted}
 	for j, b := range c.inputs {
 		out.Inputs[j] = b.drift(c.rows, c.then.Rows, len(c.inputs))
 	}
@@ -132,7 +135,8 @@ func (d Drift) Drifted() []InputDrift {
 func (d Drift) Warnings() (out []string) {
 	for _, i := range d.Inputs {
 		if i.Missing == 1 && i.MissingTraining < 1 {
-			out = append(out, fmt.Sprintf("column %q is missing in all rows, but had values in %s of the training rows", i.Name, percent(1-i.MissingTraining)))
+			out = append(out, fmt.Sprintf("column %q is missing in all rows, but had values in %s of the training rows", i.Name,
+				percent(1-i.MissingTraining)))
 		}
 		if i.Unknown > 0.01 {
 			out = append(out, fmt.Sprintf("column %q has unknown categories in %s of the rows", i.Name, percent(i.Unknown)))
@@ -225,7 +229,8 @@ func (b *histogram) addZeros(n int) { b.observed[b.bin(0)] += n }
 
 // drift compares m rows with n training rows, with a Bonferroni correction over the inputs.
 func (b *histogram) drift(m, n, inputs int) InputDrift {
-	out := InputDrift{Name: b.of.Name, Kind: b.of.Kind, Missing: fraction(b.observed[binMissing], m), MissingTraining: b.of.Missing}
+	out := InputDrift{Name: b.of.Name, Kind: b.of.Kind, Missing: fraction(b.observed[binMissing], m),
+		MissingTraining: b.of.Missing}
 	outside := 0
 	if b.numeric {
 		outside = b.observed[binBelow] + b.observed[binAbove]
@@ -238,8 +243,10 @@ func (b *histogram) drift(m, n, inputs int) InputDrift {
 	free := float64(bins - 1)
 	out.PSI, out.ExpectedPSI = psi, free*noise
 	chance := 0.01 / 3 / float64(inputs) // significance level of each of three tests
-	changed := psi >= ModerateShift && min(psi/noise, chiSquared(b.expected, b.observed)) > distuv.ChiSquared{K: max(free, 1)}.Quantile(1-chance)
-	out.Drifted = changed || out.Unknown > 0 || missingSignificant(b.observed[binMissing], m, b.expected[binMissing], n, chance) ||
+	changed := psi >= ModerateShift && min(psi/noise, chiSquared(b.expected, b.observed)) > distuv.ChiSquared{K: max(free,
+		1)}.Quantile(1-chance)
+	out.Drifted = changed || out.Unknown > 0 || missingSignificant(b.observed[binMissing], m, b.expected[binMissing], n,
+		chance) ||
 		len(b.of.Counts) > 0 && outOfRangeSignificant(outside, m-b.observed[binMissing], n-b.expected[binMissing], chance)
 	return out
 }
@@ -295,7 +302,8 @@ func missingSignificant(k, m, k0, n int, chance float64) bool {
 		return false
 	}
 	all := float64(k + k0)
-	first := math.Exp(logBinomial(float64(m), float64(k)) + logBinomial(float64(n), float64(k0)) - logBinomial(float64(m+n), all))
+	first := math.Exp(logBinomial(float64(m), float64(k)) + logBinomial(float64(n),
+		float64(k0)) - logBinomial(float64(m+n), all))
 	return tailProbability(first, k, min(m, k+k0), func(i float64) float64 {
 		return (all - i) * (float64(m) - i) / ((i + 1) * (float64(n) - all + i + 1))
 	}) < chance
@@ -307,7 +315,8 @@ func outOfRangeSignificant(k, m, n int, chance float64) bool {
 	if n < 2 || k < minRows || fraction(k, m)-2/float64(n+1) < minShare {
 		return false
 	}
-	first := math.Exp(logBinomial(float64(m), float64(k)) + logBeta(float64(k+2), float64(m-k+n-1)) - logBeta(2, float64(n-1)))
+	first := math.Exp(logBinomial(float64(m), float64(k)) + logBeta(float64(k+2), float64(m-k+n-1)) - logBeta(2,
+		float64(n-1)))
 	return tailProbability(first, k, m, func(i float64) float64 {
 		return (float64(m) - i) * (i + 2) / ((i + 1) * (float64(m) - i + float64(n) - 2))
 	}) < chance

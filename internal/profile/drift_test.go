@@ -25,7 +25,8 @@ func profileOf(t testing.TB, set datasets.Set) Profile {
 
 // Without drift, false alarms are rare and the mean PSI is ExpectedPSI.
 func TestNoAlarm(t *testing.T) {
-	for _, c := range []struct{ training, rows int }{{300, 30}, {5000, 30}, {30, 30}, {50, 5000}, {2000, 500}, {20_000, 20_000}} {
+	for _, c := range []struct{ training, rows int }{{300, 30}, {5000, 30}, {30, 30}, {50, 5000}, {2000, 500},
+		{20_000, 20_000}} {
 		alarms, tries, psi, expected := 0, 200, 0.0, 0.0
 		if c.rows+c.training > 10_000 {
 			tries = 20
@@ -59,12 +60,21 @@ func TestDrift(t *testing.T) {
 		column string
 		look   func(in InputDrift) bool
 	}{
-		"shifted":    {func(r []float64) { r[0]++ }, "a", func(in InputDrift) bool { return in.PSI > LargeShift && in.OutOfRange < 0.05 }},
-		"scaled":     {func(r []float64) { r[1] *= 100 }, "b", func(in InputDrift) bool { return in.PSI > LargeShift && in.OutOfRange > 0.8 }},
-		"missing":    {func(r []float64) { r[0] = math.NaN() }, "a", func(in InputDrift) bool { return in.Missing == 1 && in.PSI > LargeShift }},
-		"never 0":    {func(r []float64) { r[2] = max(r[2], 0.001) }, "often", func(in InputDrift) bool { return in.PSI > LargeShift && in.OutOfRange == 0 }},
-		"one level":  {func(r []float64) { r[3] = 1 }, "colour", func(in InputDrift) bool { return in.PSI > LargeShift }},
-		"unknown":    {func(r []float64) { r[3] = datasets.Unknown }, "colour", func(in InputDrift) bool { return in.Unknown == 1 && in.PSI > LargeShift }},
+		"shifted": {func(r []float64) { r[0]++ }, "a", func(in InputDrift) bool {
+			return in.PSI > LargeShift &&
+				in.OutOfRange < 0.05
+		}},
+		"scaled": {func(r []float64) { r[1] *= 100 }, "b", func(in InputDrift) bool {
+			return in.PSI > LargeShift &&
+				in.OutOfRange > 0.8
+		}},
+		"missing": {func(r []float64) { r[0] = math.NaN() }, "a",
+			func(in InputDrift) bool { return in.Missing == 1 && in.PSI > LargeShift }},
+		"never 0": {func(r []float64) { r[2] = max(r[2], 0.001) }, "often",
+			func(in InputDrift) bool { return in.PSI > LargeShift && in.OutOfRange == 0 }},
+		"one level": {func(r []float64) { r[3] = 1 }, "colour", func(in InputDrift) bool { return in.PSI > LargeShift }},
+		"unknown": {func(r []float64) { r[3] = datasets.Unknown }, "colour",
+			func(in InputDrift) bool { return in.Unknown == 1 && in.PSI > LargeShift }},
 		"infinities": {func(r []float64) { r[0] = math.Inf(1) }, "a", func(in InputDrift) bool { return in.Missing == 1 }},
 	} {
 		set := mixed(400, 2)
@@ -89,7 +99,8 @@ func TestDrift(t *testing.T) {
 // A small comparison, computed by hand.
 func TestCompareByHand(t *testing.T) {
 	column := func(values ...float64) datasets.Set {
-		return datasets.Set{X: mat.NewDense(len(values), 1, values), Schema: datasets.Schema{Columns: []datasets.Column{{Name: "n"}}}}
+		return datasets.Set{X: mat.NewDense(len(values), 1, values),
+			Schema: datasets.Schema{Columns: []datasets.Column{{Name: "n"}}}}
 	}
 	p := profileOf(t, column(0, 0, 0, 1))
 	d, err := Compare(ctx, p, column(0, 1, 2, math.NaN(), 0.5).Source())
@@ -103,7 +114,8 @@ func TestCompareByHand(t *testing.T) {
 		want += (is - was) * math.Log(is/was)
 	}
 	in := d.Inputs[0]
-	if math.Abs(in.PSI-want) > 1e-15 || in.Missing != 0.2 || in.OutOfRange != 0.2 || math.Abs(in.ExpectedPSI-3*(1./4+1./5)) > 1e-15 || d.Rows != 5 || d.TrainingRows != 4 || in.Drifted {
+	if math.Abs(in.PSI-want) > 1e-15 || in.Missing != 0.2 || in.OutOfRange != 0.2 ||
+		math.Abs(in.ExpectedPSI-3*(1./4+1./5)) > 1e-15 || d.Rows != 5 || d.TrainingRows != 4 || in.Drifted {
 		t.Errorf("%+v, want a PSI of %v", d, want)
 	}
 }
@@ -123,7 +135,8 @@ func TestWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.Join(d.Warnings(), "\n")
-	if !strings.HasPrefix(got, `column "a" is missing in all rows, but had values in 98 % of the training rows`) || !strings.HasSuffix(got, `column "colour" has unknown categories in 4.0 % of the rows`) {
+	if !strings.HasPrefix(got, `column "a" is missing in all rows, but had values in 98 % of the training rows`) ||
+		!strings.HasSuffix(got, `column "colour" has unknown categories in 4.0 % of the rows`) {
 		t.Error(got)
 	}
 }
@@ -160,11 +173,14 @@ func TestChance(t *testing.T) {
 	for _, c := range []struct {
 		k, m, k0, n     int
 		fisher, outside float64
-	}{{4, 30, 8, 300, 0.01651308051, 0.0002643909269}, {300, 1000, 200, 2000, 2.403058527e-41, 1.422546765e-156}, {50, 100, 0, 40, 3.38652732e-10, 7.864268999e-09}, {12, 100, 1, 900, 6.414421737e-12, 6.414421737e-12}} {
-		if !missingSignificant(c.k, c.m, c.k0, c.n, c.fisher*1.000001) || missingSignificant(c.k, c.m, c.k0, c.n, c.fisher*0.999999) {
+	}{{4, 30, 8, 300, 0.01651308051, 0.0002643909269}, {300, 1000, 200, 2000, 2.403058527e-41, 1.422546765e-156},
+		{50, 100, 0, 40, 3.38652732e-10, 7.864268999e-09}, {12, 100, 1, 900, 6.414421737e-12, 6.414421737e-12}} {
+		if !missingSignificant(c.k, c.m, c.k0, c.n, c.fisher*1.000001) ||
+			missingSignificant(c.k, c.m, c.k0, c.n, c.fisher*0.999999) {
 			t.Errorf("%d of %d after %d of %d missing: the chance is not %v", c.k, c.m, c.k0, c.n, c.fisher)
 		}
-		if !outOfRangeSignificant(c.k, c.m, c.n, c.outside*1.000001) || outOfRangeSignificant(c.k, c.m, c.n, c.outside*0.999999) {
+		if !outOfRangeSignificant(c.k, c.m, c.n, c.outside*1.000001) ||
+			outOfRangeSignificant(c.k, c.m, c.n, c.outside*0.999999) {
 			t.Errorf("%d of %d outside of %d: the chance is not %v", c.k, c.m, c.n, c.outside)
 		}
 	}
@@ -172,7 +188,8 @@ func TestChance(t *testing.T) {
 
 // Reference: scipy.stats.chi2_contingency.
 func TestHomogeneity(t *testing.T) {
-	if got, want := chiSquared([]int{120, 80, 0, 300}, []int{30, 50, 5, 15}), 102.8043956043956; math.Abs(got-want) > 1e-12*want {
+	if got, want := chiSquared([]int{120, 80, 0, 300}, []int{30, 50, 5, 15}),
+		102.8043956043956; math.Abs(got-want) > 1e-12*want {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

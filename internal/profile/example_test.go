@@ -37,7 +37,8 @@ func ExampleCompare() {
 		}
 		fmt.Printf("%v degrees warmer: %d inputs differ\n", warmer, len(drift.Drifted()))
 		for _, in := range drift.Drifted() {
-			fmt.Printf("%s: PSI %.2f, %.0f %% outside of %.0f to %.0f\n", in.Name, in.PSI, 100*in.OutOfRange, year.Columns[0].Min, year.Columns[0].Max)
+			fmt.Printf("%s: PSI %.2f, %.0f %% outside of %.0f to %.0f\n", in.Name, in.PSI, 100*in.OutOfRange,
+				year.Columns[0].Min, year.Columns[0].Max)
 		}
 	}
 	// Output:

@@ -56,7 +56,8 @@ func mixed(n int, seed uint64) datasets.Set {
 		y[i] = float64(rng.IntN(5) / 4)
 	}
 	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{
-		Columns: []datasets.Column{{Name: "a"}, {Name: "b"}, {Name: "often"}, {Name: "colour", Kind: datasets.Categorical, Categories: []string{"red", "green", "blue", "grey", "pink"}}},
+		Columns: []datasets.Column{{Name: "a"}, {Name: "b"}, {Name: "often"},
+			{Name: "colour", Kind: datasets.Categorical, Categories: []string{"red", "green", "blue", "grey", "pink"}}},
 		Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}},
 	}}
 }
@@ -87,7 +88,8 @@ func TestNumPy(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := p.Columns[0]
-		if !slices.EqualFunc(got.Quantiles, c.Quantiles, near) || !near(got.Mean, c.Mean) || got.Min != c.Min || got.Max != c.Max {
+		if !slices.EqualFunc(got.Quantiles, c.Quantiles, near) || !near(got.Mean, c.Mean) || got.Min != c.Min ||
+			got.Max != c.Max {
 			t.Errorf("column %d: %+v, want %+v", j, got, c)
 		}
 	}
@@ -112,7 +114,8 @@ func TestColumns(t *testing.T) {
 		nan, 1, 5, nan,
 	})
 	set := datasets.Set{X: X, Y: []float64{0, 0, 0, 0, 0, 0, 0, 1, 1, 1}, Schema: datasets.Schema{
-		Columns: []datasets.Column{{Name: "n"}, {Name: "c", Kind: datasets.Categorical, Categories: []string{"u", "v", "w", "never"}}, {Name: "five"}, {Name: "gone"}},
+		Columns: []datasets.Column{{Name: "n"}, {Name: "c", Kind: datasets.Categorical,
+			Categories: []string{"u", "v", "w", "never"}}, {Name: "five"}, {Name: "gone"}},
 		Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}},
 	}}
 	got, err := Of(ctx, set.Source())
@@ -120,9 +123,12 @@ func TestColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Profile{Rows: 10, Columns: []Column{
-		{Name: "n", Kind: "numeric", Missing: 0.2, Min: 1, Max: 8, Mean: 4.5, Quantiles: got.Columns[0].Quantiles, Cuts: []float64{1, 2, 3, 4, 5, 6, 7}, Counts: []int{1, 1, 1, 1, 1, 1, 1, 1}},
-		{Name: "c", Kind: "categorical", Missing: 0.1, Unknown: 0.1, Categories: []Category{{"u", 5. / 9}, {"v", 2. / 9}, {"w", 1. / 9}}, OtherCategories: 1},
-		{Name: "five", Kind: "numeric", Min: 5, Max: 5, Mean: 5, Quantiles: slices.Repeat([]float64{5}, 11), Cuts: []float64{}, Counts: []int{10}},
+		{Name: "n", Kind: "numeric", Missing: 0.2, Min: 1, Max: 8, Mean: 4.5, Quantiles: got.Columns[0].Quantiles,
+			Cuts: []float64{1, 2, 3, 4, 5, 6, 7}, Counts: []int{1, 1, 1, 1, 1, 1, 1, 1}},
+		{Name: "c", Kind: "categorical", Missing: 0.1, Unknown: 0.1,
+			Categories: []Category{{"u", 5. / 9}, {"v", 2. / 9}, {"w", 1. / 9}}, OtherCategories: 1},
+		{Name: "five", Kind: "numeric", Min: 5, Max: 5, Mean: 5, Quantiles: slices.Repeat([]float64{5}, 11),
+			Cuts: []float64{}, Counts: []int{10}},
 		{Name: "gone", Kind: "numeric", Missing: 1},
 	}, Targets: []Column{{Name: "y", Kind: "categorical", Categories: []Category{{"no", 0.7}, {"yes", 0.3}}}}}
 	if !reflect.DeepEqual(got, want) {
@@ -207,7 +213,8 @@ func TestManyNumbers(t *testing.T) {
 
 // Extreme values do not overflow.
 func TestExtremes(t *testing.T) {
-	p, err := Of(ctx, datasets.Set{X: mat.NewDense(4, 1, []float64{-math.MaxFloat64, math.MaxFloat64, math.MaxFloat64, 5e-324})}.Source())
+	p, err := Of(ctx, datasets.Set{X: mat.NewDense(4, 1, []float64{-math.MaxFloat64, math.MaxFloat64, math.MaxFloat64,
+		5e-324})}.Source())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,8 +314,10 @@ func TestMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := p.Columns[0]
-	if p.Omitted != 5 || len(p.Columns) != maxColumns || len(c.Categories) != 50 || c.OtherCategories != 20 || math.Abs(c.Other-1./6) > 1e-15 {
-		t.Errorf("%d columns, %d left out; %d levels, %d others with %v", len(p.Columns), p.Omitted, len(c.Categories), c.OtherCategories, c.Other)
+	if p.Omitted != 5 || len(p.Columns) != maxColumns || len(c.Categories) != 50 || c.OtherCategories != 20 ||
+		math.Abs(c.Other-1./6) > 1e-15 {
+		t.Errorf("%d columns, %d left out; %d levels, %d others with %v", len(p.Columns), p.Omitted, len(c.Categories),
+			c.OtherCategories, c.Other)
 	}
 	text, err := p.Encode(20_000)
 	if err != nil || len(text) > 20_000 {
@@ -334,8 +343,11 @@ func FuzzDecode(f *testing.F) {
 	if back, err := Decode(text, set.Schema, set.Cols()); err != nil || !reflect.DeepEqual(back, p) {
 		f.Fatalf("%+v (%v)\nwanted\n%+v", back, err, p)
 	}
-	for _, harm := range [][2]string{{`"rows":200`, `"rows":0`}, {`"rows":200`, `"rows":20`}, {`"missing":0`, `"missing":7`}, {`"name":"b"`, `"name":"c"`},
-		{`"counts":[`, `"counts":[1,`}, {`"counts":[`, `"counts":[-1,`}, {`"levels":[`, `"levels":[{"name":"mauve","share":0.1},`}, {`"columns":[`, `"columns":[{},`}, {`"targets"`, `"aims"`}, {`"other_levels":1`, `"other_levels":-1`}, {`"cuts":[`, `"cuts":[1e9,`}} {
+	for _, harm := range [][2]string{{`"rows":200`, `"rows":0`}, {`"rows":200`, `"rows":20`},
+		{`"missing":0`, `"missing":7`}, {`"name":"b"`, `"name":"c"`},
+		{`"counts":[`, `"counts":[1,`}, {`"counts":[`, `"counts":[-1,`},
+		{`"levels":[`, `"levels":[{"name":"mauve","share":0.1},`}, {`"columns":[`, `"columns":[{},`}, {`"targets"`, `"aims"`},
+		{`"other_levels":1`, `"other_levels":-1`}, {`"cuts":[`, `"cuts":[1e9,`}} {
 		wrong := strings.Replace(text, harm[0], harm[1], 1)
 		if wrong == text {
 			f.Errorf("there is no %s", harm[0])

@@ -124,7 +124,8 @@ func (s *sketch) absorb(o countRuns) {
 		s.droppedBits = all.bitsToDrop(s.most)
 		all.dropBits(s.droppedBits)
 	}
-	s.low, s.high, s.count = append(s.low[:0], all.low...), append(s.high[:0], all.high...), append(s.count[:0], all.count...)
+	s.low, s.high, s.count = append(s.low[:0], all.low...), append(s.high[:0], all.high...),
+		append(s.count[:0], all.count...)
 	putRuns(all)
 }
 
@@ -154,7 +155,8 @@ func (r *countRuns) dropBits(drop uint) {
 // isValid reports whether the counts are ascending and finite.
 func (s *sketch) isValid() bool {
 	for i, low := range s.low {
-		if v := fromOrderedBits(low); v-v != 0 || s.high[i] < low || s.high[i]>>s.droppedBits != low>>s.droppedBits || i > 0 && low>>s.droppedBits <= s.low[i-1]>>s.droppedBits {
+		if v := fromOrderedBits(low); v-v != 0 || s.high[i] < low || s.high[i]>>s.droppedBits != low>>s.droppedBits ||
+			i > 0 && low>>s.droppedBits <= s.low[i-1]>>s.droppedBits {
 			return false
 		}
 	}
@@ -178,7 +180,8 @@ func (s *sketch) withZeros(n int) (out mergedCounts) {
 		if low > 0 && n > 0 && (i == 0 || fromOrderedBits(s.low[i-1]) < 0) {
 			zero()
 		}
-		out.low, out.high, out.count = append(out.low, low), append(out.high, fromOrderedBits(s.high[i])), append(out.count, c)
+		out.low, out.high, out.count = append(out.low, low), append(out.high, fromOrderedBits(s.high[i])),
+			append(out.count, c)
 	}
 	if k := len(s.low); n > 0 && (k == 0 || fromOrderedBits(s.low[k-1]) < 0) {
 		zero()

@@ -212,7 +212,8 @@ func (t *columnSums) merge(o *columnSums) {
 
 // describe returns the statistics of the column.
 func (t *columnSums) describe(name string, c datasets.Column, rows int) Column {
-	out := Column{Name: name, Kind: c.Kind.String(), Missing: fraction(t.missing, rows), Unknown: fraction(t.unknown, rows)}
+	out := Column{Name: name, Kind: c.Kind.String(), Missing: fraction(t.missing, rows),
+		Unknown: fraction(t.unknown, rows)}
 	if t.categorical {
 		t.describeCategories(&out, c.Categories, rows-t.missing)
 		return out

@@ -58,7 +58,8 @@ func (f Files) List(paths []string) ([]string, error) {
 		case known < 0:
 			known = k
 		case format != f.FormatName(files[known]):
-			return nil, fmt.Errorf("%s is %s and %s is %s; files that are read as one are in one format", files[known], f.FormatName(files[known]), path, format)
+			return nil, fmt.Errorf("%s is %s and %s is %s; files that are read as one are in one format", files[known],
+				f.FormatName(files[known]), path, format)
 		}
 	}
 	return files, nil

@@ -75,11 +75,13 @@ func (s *CSV) Params(l *param.List) {
 	l.Names(&s.Columns, "columns", "Names of the columns, instead of those of the header.")
 	l.Value(&s.Missing, "missing", "Strings that denote a missing value, in addition to the empty field.")
 	l.String(&s.Comment, "comment", "Lines that begin with this are left out.")
-	l.String(&s.Delimiter, "delimiter", "What separates fields: one character, tab, or space for runs of blanks. A comma when left out, a tab for .tsv.")
+	l.String(&s.Delimiter, "delimiter",
+		"What separates fields: one character, tab, or space for runs of blanks. A comma when left out, a tab for .tsv.")
 	l.Int(&s.Skip, "skip", "Lines to leave out at the beginning.", param.AtLeast(0))
 	l.Choice(&s.Encoding, "encoding", "Encoding of the file.", "utf-8", "latin-1", "windows-1252", "utf-16")
 	l.Choice(&s.Decimal, "decimal", "Decimal mark of numbers.", ".", ",")
-	l.Choice(&s.Thousands, "thousands", "Mark that may stand between groups of three digits.", "none", ",", ".", "'", "space")
+	l.Choice(&s.Thousands, "thousands", "Mark that may stand between groups of three digits.", "none", ",", ".", "'",
+		"space")
 }
 
 // newCSV returns a section with the defaults.
@@ -89,7 +91,8 @@ func newCSV() CSV {
 
 // IsDefault reports whether all options have their defaults.
 func (s CSV) IsDefault() bool {
-	return s.Header.Auto && len(s.Columns) == 0 && len(s.Missing) == 0 && s.Comment == "" && s.Delimiter == "" && s.Skip == 0 &&
+	return s.Header.Auto && len(s.Columns) == 0 && len(s.Missing) == 0 && s.Comment == "" && s.Delimiter == "" &&
+		s.Skip == 0 &&
 		s.Encoding == "utf-8" && s.Decimal == "." && s.Thousands == "none"
 }
 

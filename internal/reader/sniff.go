@@ -152,7 +152,8 @@ func (f Files) Guess(path string) (Files, error) {
 }
 
 // magicBytes are the first bytes of the formats that are no text.
-var magicBytes = []struct{ bytes, format string }{{"\x93NUMPY", "npy"}, {"PK\x03\x04", "npz"}, {"PAR1", "parquet"}, {"ARROW1", "arrow"}, {"\xff\xff\xff\xff", "arrow"}}
+var magicBytes = []struct{ bytes, format string }{{"\x93NUMPY", "npy"}, {"PK\x03\x04", "npz"}, {"PAR1", "parquet"},
+	{"ARROW1", "arrow"}, {"\xff\xff\xff\xff", "arrow"}}
 
 // formatOfBytes returns the format that the first bytes show, "" for one of text, and an error for
 // a file that cannot be read as data.

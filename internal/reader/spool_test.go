@@ -21,7 +21,8 @@ func TestSpool(t *testing.T) {
 		t.Setenv("TMPDIR", dir)
 		f := NewFiles()
 		train := Paths{"-"}
-		if err := f.Spool(context.Background(), Paths{"-", "other.csv"}, iotest.HalfReader(strings.NewReader(text))); err != nil {
+		if err := f.Spool(context.Background(), Paths{"-", "other.csv"},
+			iotest.HalfReader(strings.NewReader(text))); err != nil {
 			t.Fatal(err)
 		}
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -66,7 +67,8 @@ func TestSpool(t *testing.T) {
 func TestSpoolFaults(t *testing.T) {
 	f, train := NewFiles(), Paths{"-"}
 	broken := errors.New("broken")
-	if err := f.Spool(context.Background(), train, iotest.ErrReader(broken)); !errors.Is(err, broken) || err.Error() != "standard input: broken" {
+	if err := f.Spool(context.Background(), train, iotest.ErrReader(broken)); !errors.Is(err, broken) ||
+		err.Error() != "standard input: broken" {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -75,7 +77,8 @@ func TestSpoolFaults(t *testing.T) {
 	if err := f.Spool(ctx, train, never); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if err := f.Spool(context.Background(), Paths{"-", "-"}, strings.NewReader("a\n1\n")); err == nil || err.Error() != "standard input is named twice, and comes once" {
+	if err := f.Spool(context.Background(), Paths{"-", "-"}, strings.NewReader("a\n1\n")); err == nil ||
+		err.Error() != "standard input is named twice, and comes once" {
 		t.Error(err)
 	}
 	t.Setenv("TMPDIR", "nowhere")

@@ -251,7 +251,8 @@ func (d *Dates) Get() any {
 
 // Constraint describes the values that Set accepts.
 func (d *Dates) Constraint() string {
-	return "names of columns, each with a list of parts or with {order: dmy or mdy, parts: a list}; parts are " + strings.Join(datasets.DateParts, ", ")
+	return "names of columns, each with a list of parts or with {order: dmy or mdy, parts: a list}; parts are " +
+		strings.Join(datasets.DateParts, ", ")
 }
 
 // Check looks for an order or a part that does not exist.

@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/suggest"
 )
 
-// Field is a named value of a row: a column of the model, a date that stands for several columns, a target, or a column of
-// the training file that is neither.
+// Field is a named value of a row: a column of the model, a date that stands for several columns, a
+// target, or a column of the training file that is neither.
 type Field struct {
 	Name    string
 	Columns []int          // of the model, by number; nil for none
@@ -52,10 +52,11 @@ type Coding struct {
 	byName  map[string]int
 }
 
-// New returns the coding of rows of the given width with a schema. Missing are the strings that stand for a missing value,
-// if they are not those of the schema; dates are the dates of the training file by name; ignored are the names of its
-// columns that were no inputs.
-func New(schema datasets.Schema, width int, missing []string, dates map[string]datasets.Date, ignored ...string) *Coding {
+// New returns the coding of rows of the given width with a schema. Missing are the strings that
+// stand for a missing value, if they are not those of the schema; dates are the dates of the
+// training file by name; ignored are the names of its columns that were no inputs.
+func New(schema datasets.Schema, width int, missing []string, dates map[string]datasets.Date,
+	ignored ...string) *Coding {
 	c := &Coding{Width: width, Missing: map[string]bool{"": true}, Numeric: true, schema: schema, byName: map[string]int{}}
 	if len(missing) == 0 {
 		missing = schema.Missing
@@ -95,7 +96,8 @@ func (c *Coding) addDates(written map[string]datasets.Date) {
 	parts := map[string][]int{}
 	for j := range c.Width {
 		f := &c.Fields[j]
-		if at := strings.LastIndexByte(f.Name, '_'); f.Kind == datasets.Numeric && at > 0 && slices.Contains(datasets.DateParts, f.Name[at+1:]) {
+		if at := strings.LastIndexByte(f.Name, '_'); f.Kind == datasets.Numeric && at > 0 &&
+			slices.Contains(datasets.DateParts, f.Name[at+1:]) {
 			parts[f.Name[:at]] = append(parts[f.Name[:at]], j)
 		}
 	}
@@ -225,7 +227,11 @@ func (f *Field) Number(text []byte, v float64) float64 {
 		if found, ok := f.numbers[v]; ok {
 			code = found
 		}
-	} else if k := slices.IndexFunc(f.Levels, func(level string) bool { w, ok := decimal(level); return ok && w == v }); k >= 0 {
+	} else if k := slices.IndexFunc(f.Levels, func(level string) bool {
+		w, ok := decimal(level)
+		return ok &&
+			w == v
+	}); k >= 0 {
 		code = float64(k)
 	}
 	return code

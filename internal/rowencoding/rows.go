@@ -134,8 +134,8 @@ func (c *Coding) put(row []float64, f *Field, v any) (want string) {
 	return "a number"
 }
 
-// plain returns a value of any type of numbers as a float64, and one of a type made of string or bool as that. Other values
-// stay as they are.
+// plain returns a value of any type of numbers as a float64, and one of a type made of string or
+// bool as that. Other values stay as they are.
 func plain(v any) any {
 	switch v.(type) {
 	case nil, json.Number:

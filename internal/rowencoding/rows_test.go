@@ -24,7 +24,8 @@ const flats = "size,code,name,sold,price\n50,1,old,2024-02-29,low\n60.5,2,new,19
 func flatOptions() csv.Options {
 	return csv.Options{
 		FS: fstest.MapFS{"flats.csv": {Data: []byte(flats)}}, Missing: []string{"?"},
-		Roles: datasets.Roles{Target: []string{"price"}, Kinds: map[string]datasets.Kind{"code": datasets.Categorical}, Dates: map[string]datasets.Date{"sold": {Parts: []string{"year", "weekday"}}}},
+		Roles: datasets.Roles{Target: []string{"price"}, Kinds: map[string]datasets.Kind{"code": datasets.Categorical},
+			Dates: map[string]datasets.Date{"sold": {Parts: []string{"year", "weekday"}}}},
 	}
 }
 
@@ -124,10 +125,12 @@ func TestEncodeTypes(t *testing.T) {
 		}
 	}
 	s.Missing = nil // the reader's own
-	if got, err := encode(s, []map[string]any{{"size": "NaN", "code": "nan", "name": "NaN", "sold": "nan"}}); err != nil || !same(got.X, want) {
+	if got, err := encode(s, []map[string]any{{"size": "NaN", "code": "nan", "name": "NaN", "sold": "nan"}}); err != nil ||
+		!same(got.X, want) {
 		t.Errorf("NaN as a missing value: %v, %v", got.X, err)
 	}
-	flags := datasets.Schema{Columns: []datasets.Column{{Name: "number"}, {Name: "level", Kind: datasets.Categorical, Categories: []string{"False", "True"}}}}
+	flags := datasets.Schema{Columns: []datasets.Column{{Name: "number"},
+		{Name: "level", Kind: datasets.Categorical, Categories: []string{"False", "True"}}}}
 	got, err := encode(flags, []map[string]any{{"number": true, "level": true}, {"number": false, "level": false}})
 	if err != nil || !same(got.X, mat.NewDense(2, 2, []float64{1, 1, 0, 0})) {
 		t.Errorf("bools became %v, %v", got.X, err)
@@ -166,14 +169,16 @@ row 3, column size: must be a number, got "inf"`
 	for i := range 60 {
 		many = append(many, map[string]any{"size": strings.Repeat("x", i+1), "code": nil, "name": nil, "sold": nil})
 	}
-	if _, err = encode(s, many); err == nil || strings.Count(err.Error(), "\n") != 20 || !strings.HasSuffix(err.Error(), "\nand 40 more errors") {
+	if _, err = encode(s, many); err == nil || strings.Count(err.Error(), "\n") != 20 ||
+		!strings.HasSuffix(err.Error(), "\nand 40 more errors") {
 		t.Errorf("of 60 faults: %v", err)
 	}
 }
 
 // A column whose name is that of a date with parts is a column, and a row without the target has none.
 func TestEncodeNames(t *testing.T) {
-	s := datasets.Schema{Columns: []datasets.Column{{Name: "sold"}, {Name: "sold_year"}}, Targets: []datasets.Column{{Name: "y"}}}
+	s := datasets.Schema{Columns: []datasets.Column{{Name: "sold"}, {Name: "sold_year"}},
+		Targets: []datasets.Column{{Name: "y"}}}
 	got, err := encode(s, []map[string]any{{"sold": 3, "sold_year": 2024}})
 	if err != nil || !same(got.X, mat.NewDense(1, 2, []float64{3, 2024})) || got.Y != nil {
 		t.Errorf("%v, %v, %v", got.X, got.Y, err)
@@ -197,7 +202,8 @@ func TestEncodeManyRows(t *testing.T) {
 	s := readFlats(t).Schema
 	var rows []map[string]any
 	for i := range 60 {
-		rows = append(rows, map[string]any{"size": i, "code": 1 + i%3, "name": []string{"old", "new", "odd", " old "}[i%4], "sold": nil})
+		rows = append(rows, map[string]any{"size": i, "code": 1 + i%3, "name": []string{"old", "new", "odd", " old "}[i%4],
+			"sold": nil})
 	}
 	all, err := encode(s, rows)
 	if err != nil {

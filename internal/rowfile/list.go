@@ -17,10 +17,11 @@ import (
 //   - a pattern such as parts/*.csv, as [path/filepath.Match] has it, unless a file is called so, or
 //   - a folder, as Spark and Hive write one: its files, part-00000 and on.
 //
-// Files of a pattern or a folder come in the order of their names, in which numbers count as such: part-2 before
-// part-10. Those whose names begin with a full stop or an underscore, such as _SUCCESS, are left out unless the
-// pattern begins so, too. Paths are taken in the order in which they are given. A pattern that nothing matches, which is an [fs.ErrNotExist], a
-// folder without files or with folders in it, and a file that is named twice are errors. A path that is a file, or
+// Files of a pattern or a folder come in the order of their names, in which numbers count as such:
+// part-2 before part-10. Those whose names begin with a full stop or an underscore, such as
+// _SUCCESS, are left out unless the pattern begins so, too. Paths are taken in the order in which
+// they are given. A pattern that nothing matches, which is an [fs.ErrNotExist], a folder without
+// files or with folders in it, and a file that is named twice are errors. A path that is a file, or
 // nothing at all, is returned as it is.
 //
 // The files are those of fsys, or of the machine's own file system where that is nil.
@@ -106,7 +107,8 @@ func filesIn(fsys fs.FS, folder string) ([]string, error) {
 		}
 		name := strings.TrimSuffix(filepath.ToSlash(folder), "/") + "/" + e.Name()
 		if info, err := statIn(fsys, name); err == nil && info.IsDir() {
-			return nil, fmt.Errorf("%s: a folder with folders in it, such as %s; name their files by a pattern such as %s/*/*", folder, e.Name(), strings.TrimSuffix(folder, "/"))
+			return nil, fmt.Errorf("%s: a folder with folders in it, such as %s; name their files by a pattern such as %s/*/*",
+				folder, e.Name(), strings.TrimSuffix(folder, "/"))
 		}
 		out = append(out, name)
 	}

@@ -13,8 +13,10 @@ import (
 // Files of a pattern or a directory are in natural order, without hidden files, on the local and
 // any other file system.
 func TestFiles(t *testing.T) {
-	names := []string{"parts/part-10.csv", "parts/part-2.csv", "parts/part-1.csv", "parts/_SUCCESS", "parts/.part-1.csv.crc", "b.csv", "a.csv", "_own.csv",
-		"spark.csv/part-00000", "spark.csv/part-00001", "deep/year=2024/x.csv", "deep/year=2023/x.csv", "deep/_tmp/x.csv", "odd[1].csv", "none/_SUCCESS"}
+	names := []string{"parts/part-10.csv", "parts/part-2.csv", "parts/part-1.csv", "parts/_SUCCESS",
+		"parts/.part-1.csv.crc", "b.csv", "a.csv", "_own.csv",
+		"spark.csv/part-00000", "spark.csv/part-00001", "deep/year=2024/x.csv", "deep/year=2023/x.csv", "deep/_tmp/x.csv",
+		"odd[1].csv", "none/_SUCCESS"}
 	dir := t.TempDir()
 	memory := fstest.MapFS{}
 	for _, name := range names {

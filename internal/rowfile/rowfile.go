@@ -35,7 +35,8 @@ func CheckRegular(path string, info fs.FileInfo) error {
 	default:
 		what = "a device"
 	}
-	return &datasets.LineError{File: path, Err: fmt.Errorf("not a regular file but %s, and rows are read more than once; write them into a file before", what)}
+	return &datasets.LineError{File: path,
+		Err: fmt.Errorf("not a regular file but %s, and rows are read more than once; write them into a file before", what)}
 }
 
 // SameFile reports whether two results of Stat describe the same unchanged file, by identity, size

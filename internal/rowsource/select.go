@@ -47,7 +47,8 @@ func (s subset) Blocks(ctx context.Context, yield func(block datasets.Set) error
 		for next < len(s.rows) && s.rows[next] < end {
 			// Append the longest run of consecutive rows that fits into the buffer.
 			from, run := next, 1
-			for next+run < len(s.rows) && s.rows[next+run] == s.rows[from]+run && s.rows[next+run] < end && buffer.Rows()+run < size {
+			for next+run < len(s.rows) && s.rows[next+run] == s.rows[from]+run && s.rows[next+run] < end &&
+				buffer.Rows()+run < size {
 				run++
 			}
 			if err := buffer.AppendRows(block, s.rows[from]-first, s.rows[from]-first+run); err != nil {
@@ -151,7 +152,8 @@ func (r rowRange) Blocks(ctx context.Context, yield func(block datasets.Set) err
 // Partition reads src once and passes the blocks of each part to yield. The function of maps a row
 // number to a part, or to −1 to skip the row. Rows of a part keep their order. Partition stores one
 // block per part.
-func Partition(ctx context.Context, src datasets.Source, parts int, of func(row int) int, yield func(part int, block datasets.Set) error) error {
+func Partition(ctx context.Context, src datasets.Source, parts int, of func(row int) int,
+	yield func(part int, block datasets.Set) error) error {
 	buffers := make([]datasets.Buffer, parts)
 	flush := func(k int) error {
 		err := yield(k, buffers[k].Set())

@@ -14,7 +14,8 @@ import (
 func TestSampleWithTargets(t *testing.T) {
 	const n = 1000
 	data := datasets.Set{X: mat.NewDense(n, 1, nil), Y: make([]float64, n)}
-	data.Schema.Targets = []datasets.Column{{Name: "c", Kind: datasets.Categorical, Categories: []string{"once", "often", "rare", "never"}}}
+	data.Schema.Targets = []datasets.Column{{Name: "c", Kind: datasets.Categorical,
+		Categories: []string{"once", "often", "rare", "never"}}}
 	for i := range n {
 		data.X.(*mat.Dense).Set(i, 0, float64(i))
 		if data.Y[i] = 1; i%10 == 3 {
@@ -25,7 +26,8 @@ func TestSampleWithTargets(t *testing.T) {
 	var parts [5]int
 	const seeds, most = 60, 100
 	for seed := range uint64(seeds) {
-		s, err := Take(context.Background(), From{Name: "test", Source: data.Source(), Check: func(int, datasets.Set) error { return nil }}, most, seed)
+		s, err := Take(context.Background(), From{Name: "test", Source: data.Source(),
+			Check: func(int, datasets.Set) error { return nil }}, most, seed)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,8 @@ const widestDense = 1 << 24
 
 // Standardized returns rows whose columns have the standard deviation 1, groups together the variance 1, and mean 0
 // where they are dense; and what the columns were divided by, 0 for one that is constant.
-func Standardized(ctx context.Context, X mat.Matrix, group []int, schema datasets.Schema) (mat.Matrix, []float64, error) {
+func Standardized(ctx context.Context, X mat.Matrix, group []int, schema datasets.Schema) (mat.Matrix, []float64,
+	error) {
 	n, d := X.Dims()
 	m, isSparse := X.(*sparse.CSR)
 	if isSparse && n*d <= widestDense {

@@ -26,7 +26,8 @@ type center struct {
 func (l *Learner) newCenter(at []float64) center {
 	k := l.Outputs
 	buf := make([]float64, 6*k)
-	return center{mean: at, meanNormSq: kern.Dot(at, at), meanCoef: buf[:k], meanDot: buf[k : 2*k], sumMeanCoef: buf[2*k : 3*k], total: buf[3*k : 4*k], part: buf[4*k : 5*k], shifted: buf[5*k:]}
+	return center{mean: at, meanNormSq: kern.Dot(at, at), meanCoef: buf[:k], meanDot: buf[k : 2*k],
+		sumMeanCoef: buf[2*k : 3*k], total: buf[3*k : 4*k], part: buf[4*k : 5*k], shifted: buf[5*k:]}
 }
 
 // stepScores returns the scores of rows for a step and resets the sums of the step.

@@ -72,7 +72,8 @@ type rowSubset struct {
 // Run trains the learner. The learner ends in the state after the last epoch, or after the best one
 // if rows are held out.
 func (f Fit) Run(ctx context.Context, r *design.Rows, l *Learner) (solve.Report, error) {
-	g := &run{Fit: f, r: r, l: l, batch: newStore(l.Storage, l.Cols), weights: make([]float64, len(l.direct)), intercept: make([]float64, l.Outputs)}
+	g := &run{Fit: f, r: r, l: l, batch: newStore(l.Storage, l.Cols), weights: make([]float64, len(l.direct)),
+		intercept: make([]float64, l.Outputs)}
 	entries := float64(l.Cols)
 	if l.Storage == Sparse {
 		entries = 1
@@ -157,7 +158,8 @@ func (g *run) epochs(ctx context.Context) (report solve.Report, err error) {
 		*g.l = *keep
 	}
 	if report.Converged = report.Converged || !waits; !report.Converged && (g.Tol > 0 || g.ValidationShare > 0) {
-		report.Warnings = append(report.Warnings, fmt.Sprintf("sgd did not converge: the loss still decreased after %d epochs; increase epochs or tol", g.Epochs))
+		report.Warnings = append(report.Warnings,
+			fmt.Sprintf("sgd did not converge: the loss still decreased after %d epochs; increase epochs or tol", g.Epochs))
 	}
 	return report, nil
 }
@@ -271,7 +273,8 @@ func (g *run) shuffled(list []int, turn int) []int {
 
 // inValidation reports whether the i-th row of positive weight is held out.
 func (g *run) inValidation(i int) bool {
-	return g.ValidationShare > 0 && float64(spectral.Scramble(g.Seed+0x9e3779b97f4a7c15*uint64(i+1))>>11)/(1<<53) < g.ValidationShare
+	return g.ValidationShare > 0 &&
+		float64(spectral.Scramble(g.Seed+0x9e3779b97f4a7c15*uint64(i+1))>>11)/(1<<53) < g.ValidationShare
 }
 
 // gather splits rows in memory into training and validation rows.
@@ -459,7 +462,8 @@ func (l *Learner) sum(y, weights []float64, score func(i, c int) float64) (sum f
 // clone returns a copy of the state that steps modify.
 func (l *Learner) clone() *Learner {
 	out := *l
-	for _, list := range []*[]float64{&out.direct, &out.intercept, &out.sumRest, &out.sumIntercept, &out.l1Applied, &out.initialIntercept, &out.meanCoef, &out.meanDot, &out.sumMeanCoef} {
+	for _, list := range []*[]float64{&out.direct, &out.intercept, &out.sumRest, &out.sumIntercept, &out.l1Applied,
+		&out.initialIntercept, &out.meanCoef, &out.meanDot, &out.sumMeanCoef} {
 		if *list != nil {
 			*list = append([]float64(nil), *list...)
 		}

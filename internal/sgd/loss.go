@@ -24,7 +24,8 @@ func Perceptron() Loss {
 
 // SquaredHinge is the square of the hinge.
 func SquaredHinge() Loss {
-	return marginLoss(2, func(m float64) float64 { return max(0, 1-m) * max(0, 1-m) }, func(m float64) float64 { return -2 * max(0, 1-m) })
+	return marginLoss(2, func(m float64) float64 { return max(0, 1-m) * max(0, 1-m) },
+		func(m float64) float64 { return -2 * max(0, 1-m) })
 }
 
 // LogLoss is log(1 + exp(−m)).

@@ -7,22 +7,24 @@ import (
 
 // Progress is the state of a learner, from which [Resume] continues. Weights are inputs × outputs.
 type Progress struct {
-	Weights, Intercept                 []float64
-	Center                             []float64 // point at which the intercepts are defined; nil for 0
-	Sum, SumIntercept                  []float64 // sums over steps, nil without averaging
-	SumCount                           float64
-	L1Total                            float64   // cumulative l1 penalty of every weight
-	L1Applied                          []float64 // minus the l1 penalty applied to each weight
-	InitialIntercept                   []float64 // initial intercepts
-	BaseRate, BaseNorm, InterceptScale float64   // rate auto: first step, its mean squared norm, and the relative step of the intercept
-	Factor                             float64   // step factor of rate adaptive
+	Weights, Intercept []float64
+	Center             []float64 // point at which the intercepts are defined; nil for 0
+	Sum, SumIntercept  []float64 // sums over steps, nil without averaging
+	SumCount           float64
+	L1Total            float64   // cumulative l1 penalty of every weight
+	L1Applied          []float64 // minus the l1 penalty applied to each weight
+	InitialIntercept   []float64 // initial intercepts
+	// rate auto: first step, its mean squared norm, and the relative step of the intercept
+	BaseRate, BaseNorm, InterceptScale float64
+	Factor                             float64 // step factor of rate adaptive
 
 	Steps, Rows, Epochs int
 }
 
 // Progress returns a copy of the state.
 func (l *Learner) Progress() Progress {
-	p := Progress{SumCount: l.sumCount, L1Total: l.l1Total, BaseRate: l.baseRate, BaseNorm: l.baseNorm, InterceptScale: l.interceptScale, Factor: l.factor, Steps: l.steps, Rows: l.rows, Epochs: l.epochs}
+	p := Progress{SumCount: l.sumCount, L1Total: l.l1Total, BaseRate: l.baseRate, BaseNorm: l.baseNorm,
+		InterceptScale: l.interceptScale, Factor: l.factor, Steps: l.steps, Rows: l.rows, Epochs: l.epochs}
 	own := append([]float64(nil), l.direct...)
 	kern.Scale(l.scale, own)
 	l.subtract(own, l.meanCoef, 1)
@@ -88,11 +90,14 @@ func (p *Progress) State(s *model.State, cols, outputs int) {
 		return
 	}
 	size, sums := cols*outputs, len(p.Sum)
-	s.Require(len(p.Weights) == size && len(p.Intercept) == outputs && len(p.InitialIntercept) == outputs, "the weights do not match the model")
+	s.Require(len(p.Weights) == size && len(p.Intercept) == outputs && len(p.InitialIntercept) == outputs,
+		"the weights do not match the model")
 	s.Require(len(p.Center) == cols || len(p.Center) == 0, "the center does not match the model")
-	s.Require(sums == size && len(p.SumIntercept) == outputs && p.SumCount > 0 || sums == 0 && len(p.SumIntercept) == 0 && p.SumCount == 0, "the sums of weights do not match the model")
+	s.Require(sums == size && len(p.SumIntercept) == outputs && p.SumCount > 0 || sums == 0 && len(p.SumIntercept) == 0 &&
+		p.SumCount == 0, "the sums of weights do not match the model")
 	s.Require(len(p.L1Applied) == size || len(p.L1Applied) == 0, "the penalties do not match the model")
-	for _, list := range [][]float64{p.Weights, p.Intercept, p.Center, p.Sum, p.SumIntercept, p.L1Applied, p.InitialIntercept} {
+	for _, list := range [][]float64{p.Weights, p.Intercept, p.Center, p.Sum, p.SumIntercept, p.L1Applied,
+		p.InitialIntercept} {
 		s.Require(kern.AllFinite(list), "a weight is not finite")
 	}
 }

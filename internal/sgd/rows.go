@@ -215,7 +215,8 @@ func (s *store) rows() Rows {
 	out := s.Rows
 	switch s.Storage {
 	case Sparse:
-		out.Sparse = kern.Sparse[float64]{Rows: len(s.indptr) - 1, Cols: s.cols, Indptr: s.indptr, Indices: s.indices, Values: s.values, Scale: 1}
+		out.Sparse = kern.Sparse[float64]{Rows: len(s.indptr) - 1, Cols: s.cols, Indptr: s.indptr, Indices: s.indices,
+			Values: s.values, Scale: 1}
 		if s.shared {
 			out.Sparse.Values, out.Sparse.Scale = nil, s.scale
 		}

@@ -66,7 +66,8 @@ type Learner struct {
 // New returns a learner with zero weights.
 func New(p Plan) *Learner {
 	size := p.Cols * p.Outputs
-	l := &Learner{Plan: p, direct: make([]float64, size), scale: 1, intercept: make([]float64, p.Outputs), initialIntercept: make([]float64, p.Outputs), factor: 1, interceptScale: 1}
+	l := &Learner{Plan: p, direct: make([]float64, size), scale: 1, intercept: make([]float64, p.Outputs),
+		initialIntercept: make([]float64, p.Outputs), factor: 1, interceptScale: 1}
 	if p.Average {
 		l.sumRest, l.sumIntercept = make([]float64, size), make([]float64, p.Outputs)
 	}
@@ -84,7 +85,8 @@ func (l *Learner) Steps() int { return l.steps }
 
 // errDiverged reports that steps diverged.
 func errDiverged(steps int) error {
-	return fmt.Errorf("%w: the scores are not finite after %d steps; standardize the inputs or decrease eta0", solve.ErrDiverged, steps)
+	return fmt.Errorf("%w: the scores are not finite after %d steps; standardize the inputs or decrease eta0",
+		solve.ErrDiverged, steps)
 }
 
 // Step makes one step on a minibatch and returns the sum of its losses before the step. If scores

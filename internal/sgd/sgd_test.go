@@ -19,8 +19,10 @@ import (
 )
 
 func losses() map[string]Loss {
-	return map[string]Loss{"hinge": Hinge(), "perceptron": Perceptron(), "squared hinge": SquaredHinge(), "log": LogLoss(), "modified huber": ModifiedHuber(),
-		"squared": SquaredError(), "huber": Huber(0.3), "tube": EpsilonInsensitive(0.3), "squared tube": SquaredEpsilonInsensitive(0.3)}
+	return map[string]Loss{"hinge": Hinge(), "perceptron": Perceptron(), "squared hinge": SquaredHinge(), "log": LogLoss(),
+		"modified huber": ModifiedHuber(),
+		"squared":        SquaredError(), "huber": Huber(0.3), "tube": EpsilonInsensitive(0.3),
+		"squared tube": SquaredEpsilonInsensitive(0.3)}
 }
 
 // Each slope is the difference quotient of its loss, away from kinks, and no second difference is above the
@@ -51,7 +53,8 @@ func TestSlopesAreDerivatives(t *testing.T) {
 
 // A step of two rows by hand: η = 0.1, l2 = 0.5.
 func TestStepByHand(t *testing.T) {
-	l := New(Plan{Loss: SquaredError(), Cols: 2, Outputs: 1, L2: 0.5, Rate: "constant", Eta0: 0.1, Batch: 2, Intercept: true})
+	l := New(Plan{Loss: SquaredError(), Cols: 2, Outputs: 1, L2: 0.5, Rate: "constant", Eta0: 0.1, Batch: 2,
+		Intercept: true})
 	copy(l.direct, []float64{1, -1})
 	l.intercept[0] = 0.5
 	x := Rows{Dense: design.View(mat.NewDense(2, 2, []float64{1, 2, 3, 1}))}
@@ -140,7 +143,8 @@ func TestFormsCutsAndCores(t *testing.T) {
 		if outputs == 3 {
 			l1 = 0 // sparse rows go without a step on all weights
 		}
-		plan := Plan{Loss: loss, Cols: 40, Outputs: outputs, L2: 0.01, L1: l1, Alpha: 0.01, Rate: "auto", Average: true, Batch: 33, Intercept: true}
+		plan := Plan{Loss: loss, Cols: 40, Outputs: outputs, L2: 0.01, L1: l1, Alpha: 0.01, Rate: "auto", Average: true,
+			Batch: 33, Intercept: true}
 		fit := Fit{Epochs: 4, Patience: 9, Shuffle: true, Seed: 7, ValidationShare: 0.1}
 		thin, short := data, data
 		thin.X, short.X = sparse.FromDense(data.X), single.Copy(data.X)
@@ -185,7 +189,8 @@ func TestFormsCutsAndCores(t *testing.T) {
 func TestAverageIsThatOfTheSteps(t *testing.T) {
 	for _, from := range []int{0, 1, 5} {
 		data := made(200, 3, 0)
-		l := New(Plan{Loss: SquaredError(), Cols: 3, Outputs: 1, L2: 3, L1: 0.01, Rate: "constant", Eta0: 0.2, Batch: 4, Intercept: true, Average: true, AverageFrom: from})
+		l := New(Plan{Loss: SquaredError(), Cols: 3, Outputs: 1, L2: 3, L1: 0.01, Rate: "constant", Eta0: 0.2, Batch: 4,
+			Intercept: true, Average: true, AverageFrom: from})
 		x := rowsOf(data.X)
 		sum, count := make([]float64, 4), 0.0
 		for lo := 0; lo < 200; lo += 4 {
@@ -224,7 +229,8 @@ func TestResume(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan := Plan{Loss: Hinge(), Cols: 6, Outputs: 3, Storage: StorageOf(r), L2: 0.01, L1: 0.01, Alpha: 0.02, Rate: "auto", Average: true, Batch: 10, Intercept: true}
+		plan := Plan{Loss: Hinge(), Cols: 6, Outputs: 3, Storage: StorageOf(r), L2: 0.01, L1: 0.01, Alpha: 0.02, Rate: "auto",
+			Average: true, Batch: 10, Intercept: true}
 		f := Fit{Epochs: 2, Patience: 9, Shuffle: true, Seed: 1, Block: given}
 		whole, parts := New(plan), New(plan)
 		if _, err := f.Run(context.Background(), r, whole); err != nil {
@@ -254,9 +260,11 @@ func TestResume(t *testing.T) {
 func TestStepsMakeNoGarbage(t *testing.T) {
 	for _, outputs := range []int{1, 4} {
 		data := made(64, 30, outputs)
-		for form, X := range map[string]mat.Matrix{"dense": data.X, "float32": single.Copy(data.X), "sparse": sparse.FromDense(data.X)} {
+		for form, X := range map[string]mat.Matrix{"dense": data.X, "float32": single.Copy(data.X),
+			"sparse": sparse.FromDense(data.X)} {
 			x := rowsOf(X)
-			l := New(Plan{Loss: SquaredHinge(), Cols: 30, Outputs: outputs, Storage: x.Storage, L2: 0.01, L1: 0.01, Alpha: 0.01, Rate: "auto", Average: true, Batch: 64, Intercept: true})
+			l := New(Plan{Loss: SquaredHinge(), Cols: 30, Outputs: outputs, Storage: x.Storage, L2: 0.01, L1: 0.01, Alpha: 0.01,
+				Rate: "auto", Average: true, Batch: 64, Intercept: true})
 			l.Prepare(x, data.Y, nil)
 			from, into, list := &rowSet{x: x, y: data.Y}, newStore(x.Storage, 30), []int{5, 3, 60, 7, 8}
 			step := func() {
@@ -297,7 +305,8 @@ func TestDivergence(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := New(Plan{Loss: SquaredError(), Cols: 5, Outputs: 1, Rate: "auto", Batch: 16, Intercept: true, Average: true})
-		report, err := Fit{Epochs: 30, Patience: 30, Shuffle: true, Block: given, CheckDivergence: true}.Run(context.Background(), r, l)
+		report, err := Fit{Epochs: 30, Patience: 30, Shuffle: true, Block: given,
+			CheckDivergence: true}.Run(context.Background(), r, l)
 		if err != nil || size == 1 && report.Objective > 0.06 {
 			t.Errorf("inputs of size %v: %v, objective %v", size, err, report.Objective)
 		}
@@ -333,7 +342,8 @@ func TestEarlyStopping(t *testing.T) {
 	}
 	run := func(epochs int, held float64) (*Learner, solve.Report) {
 		l := New(Plan{Loss: SquaredError(), Cols: 200, Outputs: 1, Rate: "auto", Batch: 4, Intercept: true})
-		report, err := Fit{Epochs: epochs, Patience: 3, Shuffle: true, Seed: 2, ValidationShare: held, Block: given}.Run(context.Background(), r, l)
+		report, err := Fit{Epochs: epochs, Patience: 3, Shuffle: true, Seed: 2, ValidationShare: held,
+			Block: given}.Run(context.Background(), r, l)
 		if err != nil {
 			t.Fatal(err)
 		}

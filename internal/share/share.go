@@ -1,9 +1,10 @@
 // Package share defines how an estimator fits many candidates on many folds together and shares the work they have in
 // common. It is the contract between searches, pipelines, meta-estimators and estimators.
 //
-// An estimator that implements [BatchFitter] receives a [Batch] and yields an [Outcome] for each candidate and fold. Any
-// other estimator is fitted to each fold individually. The package is imported by package estimator, so it refers to
-// estimators as values of type any and to their predictions as [Prediction].
+// An estimator that implements [BatchFitter] receives a [Batch] and yields an [Outcome] for each
+// candidate and fold. Any other estimator is fitted to each fold individually. The package is
+// imported by package estimator, so it refers to estimators as values of type any and to their
+// predictions as [Prediction].
 package share
 
 import (
@@ -56,8 +57,8 @@ type Batch struct {
 	Yield func(candidate, fold int, out Outcome) error
 }
 
-// Candidate is an estimator and its features: all columns of the rows if Width is 0, else the first Width columns of the
-// map with index Map, multiplied by Scale.
+// Candidate is an estimator and its features: all columns of the rows if Width is 0, else the first
+// Width columns of the map with index Map, multiplied by Scale.
 type Candidate struct {
 	Estimator  any // an estimator.Estimator
 	Map, Width int

@@ -62,7 +62,8 @@ func maxBasisBlocks(block, length int) int {
 // WorkspaceFloats returns the float64 values allocated by [Task.Find].
 func WorkspaceFloats(count, rows, cols int) float64 {
 	block, length := count+oversampling, min(rows, cols)
-	return 2*float64(maxBasisBlocks(block, length))*float64(block)*float64(length) + float64(block+1)*float64(cols) + float64(rows)
+	return 2*float64(maxBasisBlocks(block,
+		length))*float64(block)*float64(length) + float64(block+1)*float64(cols) + float64(rows)
 }
 
 // Find returns the leading vectors of rows, in several passes.
@@ -433,7 +434,8 @@ func (s *search) result(ctx context.Context, turns int, residual float64, conver
 	if rank < s.Count {
 		return nil, fmt.Errorf("the features must have rank at least %d for as many clusters, got %d", s.Count, rank)
 	}
-	v := &Vectors{Count: s.Count, Cols: s.rows.Cols, Values: s.values[:s.Count], Iterations: turns, Residual: residual, Converged: converged}
+	v := &Vectors{Count: s.Count, Cols: s.rows.Cols, Values: s.values[:s.Count], Iterations: turns, Residual: residual,
+		Converged: converged}
 	if !s.leftSide {
 		for _, one := range s.ritz[:s.Count] {
 			v.Vectors = append(v.Vectors, one...)

@@ -117,7 +117,8 @@ func TestFaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := (Task{Count: 2, Tol: 1e-6, MaxIter: 10}).Find(context.Background(), r); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := (Task{Count: 2, Tol: 1e-6, MaxIter: 10}).Find(context.Background(), r); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}

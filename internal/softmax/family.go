@@ -50,9 +50,10 @@ func (f *Family) Limit(which []int) float64 {
 	return limit
 }
 
-// Each maps the rows of X, a *mat.Dense or *sparse.CSR with no number beyond the limit, by some of the maps and calls
-// yield with the features of each, in a matrix that the next one reuses. Meant for a tile of rows: it holds a projection
-// and the features. The error is the context's, yield's, or an [OverflowError].
+// Each maps the rows of X, a *mat.Dense or *sparse.CSR with no number beyond the limit, by some of
+// the maps and calls yield with the features of each, in a matrix that the next one reuses. Meant
+// for a tile of rows: it holds a projection and the features. The error is the context's, yield's,
+// or an [OverflowError].
 func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error {
 	n, _ := X.Dims()
 	width, projected := 0, 0

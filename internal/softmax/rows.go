@@ -26,8 +26,8 @@ func (e *OverflowError) Error() string {
 // tileRows is the number of rows mapped between two checks of the context.
 const tileRows = 2048
 
-// Transform writes the features of the rows of X, a *mat.Dense or *sparse.CSR with no number beyond the limit, to dst. The
-// error is the context's or an [OverflowError].
+// Transform writes the features of the rows of X, a *mat.Dense or *sparse.CSR with no number beyond
+// the limit, to dst. The error is the context's or an [OverflowError].
 func (f *Rounded[T]) Transform(ctx context.Context, dst kern.View[T], X mat.Matrix) error {
 	d := f.Inputs()
 	for lo := 0; lo < dst.Rows; lo += tileRows {
@@ -118,7 +118,8 @@ func (f *Rounded[T]) mapSparse(dst kern.View[T], x kern.Sparse[float64], lo, hi 
 	from, to := x.Indptr[lo], x.Indptr[hi]
 	hold := design.Borrow[T](to - from)
 	defer hold.Release()
-	u := kern.Sparse[T]{Rows: hi - lo, Cols: x.Cols, Indptr: make([]int, hi-lo+1), Indices: x.Indices[from:to], Values: hold.Data, Scale: 1}
+	u := kern.Sparse[T]{Rows: hi - lo, Cols: x.Cols, Indptr: make([]int, hi-lo+1), Indices: x.Indices[from:to],
+		Values: hold.Data, Scale: 1}
 	for i, p := range x.Indptr[lo : hi+1] {
 		u.Indptr[i] = p - from
 	}

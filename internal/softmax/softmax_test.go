@@ -68,8 +68,8 @@ func feature(f *Map, x []float64, k int) float64 {
 	return math.Exp(exponent)
 }
 
-// Features are the formula's, all of them positive, for dense and sparse rows, sparse ones with one shared value, more of
-// them than a tile has, in either precision.
+// Features are the formula's, all of them positive, for dense and sparse rows, sparse ones with one
+// shared value, more of them than a tile has, in either precision.
 func TestFeaturesAreExponentials(t *testing.T) {
 	const n, d, m = tileRows + 70, 5, 37
 	f := mapOf(t, "orthogonal", 7, m, []float64{0.3, 1, 0.7, 0.5, 1.2})
@@ -96,8 +96,9 @@ func TestFeaturesAreExponentials(t *testing.T) {
 	}
 }
 
-// z(x)'z(y) is exp(u'v) in the mean, within its standard error over seeds, for either draw. Of iid draws the variance is
-// the formula's; of orthogonal ones it is smaller, with as many features as inputs and with more.
+// z(x)'z(y) is exp(u'v) in the mean, within its standard error over seeds, for either draw. Of iid
+// draws the variance is the formula's; of orthogonal ones it is smaller, with as many features as
+// inputs and with more.
 func TestProductsAreUnbiased(t *testing.T) {
 	const seeds = 20000
 	factor := []float64{0.9, 0.6}
@@ -206,7 +207,8 @@ func TestSameBitsForAnyCores(t *testing.T) {
 	}
 }
 
-// Exponents are logarithms of features, up to the number of features; without norms they differ by a number for each row.
+// Exponents are logarithms of features, up to the number of features; without norms they differ by
+// a number for each row.
 func TestExponentsAreLogarithms(t *testing.T) {
 	const n, d, m = 20, 3, 11
 	f := mapOf(t, "iid", 4, m, []float64{0.4, 0.8, 1})
@@ -272,8 +274,8 @@ func TestFamilyIsItsMaps(t *testing.T) {
 	}
 }
 
-// A feature that is too large is an error with the first such row, in a map and in a family; up to the limit of inputs no
-// exponent is infinite.
+// A feature that is too large is an error with the first such row, in a map and in a family; up to
+// the limit of inputs no exponent is infinite.
 func TestOverflow(t *testing.T) {
 	normal := mat.NewDense(1, 2, []float64{50, -1})
 	f, err := New(normal, []float64{1})
@@ -294,7 +296,8 @@ func TestOverflow(t *testing.T) {
 		"family": family.Each(background, X, []int{0, 1}, func(int, mat.Matrix) error { return nil }),
 	} {
 		large := (*OverflowError)(nil)
-		if !errors.As(err, &large) || large.Row != 200 || math.Abs(large.Exponent-1250+math.Log(2)/2) > 1e-9 || large.Most != most[float64]() {
+		if !errors.As(err, &large) || large.Row != 200 || math.Abs(large.Exponent-1250+math.Log(2)/2) > 1e-9 ||
+			large.Most != most[float64]() {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}

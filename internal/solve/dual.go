@@ -168,7 +168,8 @@ type descent struct {
 
 func newDescent(ctx context.Context, p *Dual) (*descent, error) {
 	n := p.Rows.Len()
-	d := &descent{Dual: p, ctx: ctx, w: kern.NewHuge(p.Rows.Width()), beta: make([]float64, n), curvature: make([]float64, n), scores: make([]float64, n),
+	d := &descent{Dual: p, ctx: ctx, w: kern.NewHuge(p.Rows.Width()), beta: make([]float64, n),
+		curvature: make([]float64, n), scores: make([]float64, n),
 		active: make([]int, n), shrinkable: make([]bool, n), shrinkTol: math.Inf(1), rng: rand.New(rand.NewPCG(2008, 1))}
 	for i := range n {
 		if d.canceled(i) {

@@ -225,7 +225,8 @@ func (p *interior) factorize() bool {
 				kern.Axpy(-1, p.mean, row)
 			}
 		})
-		kern.Gram(p.ctx, kern.Dense(cols, cols, cols, p.factor), kern.Dense(count, cols, cols, p.block), p.omega[first:first+count])
+		kern.Gram(p.ctx, kern.Dense(cols, cols, cols, p.factor), kern.Dense(count, cols, cols, p.block),
+			p.omega[first:first+count])
 	}
 	_, ok, err := kern.Cholesky(p.ctx, kern.Dense(cols, cols, cols, p.factor))
 	return ok && err == nil

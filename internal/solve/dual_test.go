@@ -230,7 +230,8 @@ func TestDualIsThatOfAnotherSolver(t *testing.T) {
 		if least, b := p.searchIntercept(r.W); r.Objective > least*(1+1e-9)+1e-12 {
 			t.Errorf("%s: intercept %v has %.12g, %v has %.12g", name, r.B, r.Objective, b, least)
 		}
-		if trivial, _ := p.searchIntercept(make([]float64, p.Rows.Width())); r.Trivial > trivial*(1+1e-9)+1e-12 || r.Objective > r.Trivial {
+		if trivial, _ := p.searchIntercept(make([]float64, p.Rows.Width())); r.Trivial > trivial*(1+1e-9)+1e-12 ||
+			r.Objective > r.Trivial {
 			t.Errorf("%s: objective %v, of w = 0 %v, reported %v", name, r.Objective, trivial, r.Trivial)
 		}
 		if p.Logistic {
@@ -275,7 +276,8 @@ func TestDualFromAnotherC(t *testing.T) {
 			}
 			q.WarmStart = &from
 			path, err := q.Solve(context.Background(), 1e-6, 200_000)
-			if err != nil || math.Abs(path.Objective-alone.Objective) > 2e-6*alone.Objective+1e-12 || path.Converged != alone.Converged {
+			if err != nil || math.Abs(path.Objective-alone.Objective) > 2e-6*alone.Objective+1e-12 ||
+				path.Converged != alone.Converged {
 				t.Errorf("%s, times %v: %v alone, %v from another C; %v", name, factor, alone.Objective, path.Objective, err)
 			}
 			last := path.Trivial

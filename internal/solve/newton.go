@@ -89,10 +89,11 @@ type newton struct {
 	trial, trialGradient           []float64
 	step, negGradient, precondGrad []float64 // precondGrad is M⁻¹g, negated by computeStep
 	// by column:
-	values, trialValues                   []float64
-	norms, reference, modelDecrease       []float64
-	slope, stepLengths                    []float64
-	trust, maxDecrease, predictedDecrease []float64 // decrease of the quadratic models: trusted after the last step, bound in this one, attained
+	values, trialValues             []float64
+	norms, reference, modelDecrease []float64
+	slope, stepLengths              []float64
+	// decrease of the quadratic models: trusted after the last step, bound in this one, attained
+	trust, maxDecrease, predictedDecrease []float64
 	modelScale                            []float64 // last model decrease over its estimate by M, at least 1
 	result                                NewtonResult
 }
@@ -165,7 +166,8 @@ func (n *newton) computeStep() error {
 		absTol[j] = forcing * math.Sqrt(2*n.modelDecrease[j])
 		n.maxDecrease[j] = min(n.trust[j], v)
 	}
-	r, err := CG(n.problem.Hessian, n.problem.Precondition, n.step, n.negGradient, n.columns, StopCriteria{Tol: maxForcing, AbsTol: absTol, MaxDecrease: n.maxDecrease, MaxIter: 250, PrecondRHS: n.precondGrad})
+	r, err := CG(n.problem.Hessian, n.problem.Precondition, n.step, n.negGradient, n.columns,
+		StopCriteria{Tol: maxForcing, AbsTol: absTol, MaxDecrease: n.maxDecrease, MaxIter: 250, PrecondRHS: n.precondGrad})
 	n.result.Products += r.Iterations
 	n.result.Passes += r.Iterations
 	if err != nil {

@@ -158,7 +158,8 @@ func TestCGFallsNoFurtherThanItMay(t *testing.T) {
 func TestSolversReturnTheOperatorsError(t *testing.T) {
 	broken := errors.New("broken")
 	fails := func(dst, v []float64) error { return broken }
-	if _, err := CG(fails, nil, make([]float64, 2), []float64{1, 1}, 1, StopCriteria{Tol: 1e-9, MaxIter: 5}); err != broken {
+	if _, err := CG(fails, nil, make([]float64, 2), []float64{1, 1}, 1,
+		StopCriteria{Tol: 1e-9, MaxIter: 5}); err != broken {
 		t.Errorf("CG: %v", err)
 	}
 	if _, err := Newton(&bowls{fail: broken}, make([]float64, 2), 1, nil, 1e-9, 5); err != broken {
@@ -325,7 +326,8 @@ func randomDual(rng *rand.Rand, n, d int, regression, squared, intercept bool) *
 				high = 0
 			}
 		}
-		p.Target, p.Low, p.High, p.Diagonal = append(p.Target, y), append(p.Low, low), append(p.High, high), append(p.Diagonal, diagonal)
+		p.Target, p.Low, p.High, p.Diagonal = append(p.Target, y), append(p.Low, low), append(p.High, high),
+			append(p.Diagonal, diagonal)
 	}
 	p.Rows = rows
 	if regression {
@@ -382,7 +384,8 @@ func TestDualReachesTheOptimum(t *testing.T) {
 				b += size * rng.NormFloat64()
 			}
 			if v := p.primalAt(w, b); v < at*(1-2e-8) {
-				t.Fatalf("problem %d (regression %v, squared %v, intercept %v): %.12g is not the optimum, there is %.12g", k, regression, squared, intercept, at, v)
+				t.Fatalf("problem %d (regression %v, squared %v, intercept %v): %.12g is not the optimum, there is %.12g", k,
+					regression, squared, intercept, at, v)
 			}
 		}
 		feasible(t, p, r)
@@ -439,7 +442,8 @@ func TestDualIsNotHeldUpByRowsOfZeros(t *testing.T) {
 	without.Low, without.High, without.Diagonal = p.Low[5:], p.High[5:], p.Diagonal[5:]
 	rest, err := without.Solve(context.Background(), 1e-6, 10_000)
 	if err != nil || math.Abs(rest.Objective+loss-want.Objective) > 1e-5*want.Objective {
-		t.Errorf("objective %v with rows of zeros, whose loss is %v; %v without, %v", want.Objective, loss, rest.Objective, err)
+		t.Errorf("objective %v with rows of zeros, whose loss is %v; %v without, %v", want.Objective, loss, rest.Objective,
+			err)
 	}
 }
 
@@ -494,7 +498,8 @@ func TestDualOfTheLogisticLoss(t *testing.T) {
 		p.WarmStart = &r
 		again, err := p.Solve(context.Background(), 1e-9, 100_000)
 		if err != nil || !again.Converged || again.Epochs > r.Epochs || math.Abs(again.Objective-r.Objective) > 1e-8*best {
-			t.Errorf("problem %d: from its solution %v after %d epochs, from 0 %v after %d; %v", k, again.Objective, again.Epochs, r.Objective, r.Epochs, err)
+			t.Errorf("problem %d: from its solution %v after %d epochs, from 0 %v after %d; %v", k, again.Objective,
+				again.Epochs, r.Objective, r.Epochs, err)
 		}
 	}
 }
@@ -517,7 +522,8 @@ func TestDualWithColumnsOfOneRow(t *testing.T) {
 		whole.Rows, whole.PrivateSquares = wide, nil
 		a, err := p.Solve(context.Background(), 1e-9, 100_000)
 		b, failed := whole.Solve(context.Background(), 1e-9, 100_000)
-		if err != nil || failed != nil || !a.Converged || !b.Converged || math.Abs(a.Objective-b.Objective) > 1e-8*b.Objective || math.Abs(a.B-b.B) > 1e-3 {
+		if err != nil || failed != nil || !a.Converged || !b.Converged ||
+			math.Abs(a.Objective-b.Objective) > 1e-8*b.Objective || math.Abs(a.B-b.B) > 1e-3 {
 			t.Errorf("problem %d: %v and intercept %v left out, %v and %v with them", k, a.Objective, a.B, b.Objective, b.B)
 		}
 	}
@@ -549,7 +555,8 @@ func TestCGBeginsWhereItIsTold(t *testing.T) {
 	b := []float64{1, -2, 3, 0.5, 2, -1}
 	run := func(first []float64) (x []float64, made int) {
 		x, calls = make([]float64, n), 0
-		if r, err := CG(a, half, x, b, 1, StopCriteria{Tol: 1e-10, MaxIter: 100, PrecondRHS: first}); err != nil || !r.Converged {
+		if r, err := CG(a, half, x, b, 1, StopCriteria{Tol: 1e-10, MaxIter: 100, PrecondRHS: first}); err != nil ||
+			!r.Converged {
 			t.Fatal(r, err)
 		}
 		return x, calls

@@ -14,9 +14,11 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// ResolveGamma returns γ for each of cols inputs. For a rule it reads all rows once: each calls yield with the blocks of
-// rows, *mat.Dense or *sparse.CSR. The seed draws the rows of [kernel.GammaMedian].
-func (k Kernel) ResolveGamma(ctx context.Context, g kernel.Gamma, cols int, seed uint64, each func(yield func(X mat.Matrix) error) error) ([]float64, error) {
+// ResolveGamma returns γ for each of cols inputs. For a rule it reads all rows once: each calls
+// yield with the blocks of rows, *mat.Dense or *sparse.CSR. The seed draws the rows of
+// [kernel.GammaMedian].
+func (k Kernel) ResolveGamma(ctx context.Context, g kernel.Gamma, cols int, seed uint64,
+	each func(yield func(X mat.Matrix) error) error) ([]float64, error) {
 	return g.Resolve(cols, func(rule string) (float64, error) {
 		if rule == kernel.GammaScale.Rule() {
 			total, block := design.NewMoments(cols), design.NewMoments(cols)

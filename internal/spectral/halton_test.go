@@ -63,7 +63,8 @@ func TestHaltonPlacesAreUncorrelated(t *testing.T) {
 		t.Errorf("the correlation of two large bases is %v standard errors from 0", z)
 	}
 	if rms := math.Sqrt(square / seeds); rms > 2/math.Sqrt(n) {
-		t.Errorf("the correlation of two large bases is %v in the root mean square, of random numbers %v", rms, 1/math.Sqrt(n))
+		t.Errorf("the correlation of two large bases is %v in the root mean square, of random numbers %v", rms,
+			1/math.Sqrt(n))
 	}
 }
 

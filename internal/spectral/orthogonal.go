@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// Normals returns m columns of d independent standard normal numbers, d×m, column j by the seed and j alone. An error is
-// the context's.
+// Normals returns m columns of d independent standard normal numbers, d×m, column j by the seed and
+// j alone. An error is the context's.
 func Normals(ctx context.Context, seed uint64, d, m int) (*mat.Dense, error) {
 	out, rng, column := mat.NewDense(d, m, nil), NewStream(), make([]float64, d)
 	for j := range m {

@@ -30,7 +30,8 @@ func TestOrthogonalBlocks(t *testing.T) {
 			}
 			for k := j / d * d; k < j; k++ {
 				other := mat.Col(nil, k, got)
-				if c := mat.Dot(mat.NewVecDense(d, column), mat.NewVecDense(d, other)); math.Abs(c) > 1e-14*length(column)*length(other)*float64(d) {
+				if c := mat.Dot(mat.NewVecDense(d, column), mat.NewVecDense(d,
+					other)); math.Abs(c) > 1e-14*length(column)*length(other)*float64(d) {
 					t.Errorf("d = %d: columns %d and %d have the product %v", d, k, j, c)
 				}
 			}

@@ -1,11 +1,12 @@
 // Package spectral holds shift-invariant kernels and the measures that their random features are drawn from:
 // plain functions of numbers, and streams of random numbers.
 //
-// A continuous k(x − y) with k(0) = 1 is a positive definite kernel exactly where it is the mean of cos ω'(x − y)
-// over frequencies ω of a probability measure, its spectral measure (Bochner, 1932). The features of package
-// fourier draw ω from it. A product of functions that are convex on Δ > 0 is also the mean of
-// Π max(0, 1 − |Δ_j|/δ_j) over pitches δ of the density p(δ) = δ·k″(δ): the chance that both rows fall into one bin of a
-// random grid. The features of package bins draw δ from that.
+// A continuous k(x − y) with k(0) = 1 is a positive definite kernel exactly where it is the mean of
+// cos ω'(x − y) over frequencies ω of a probability measure, its spectral measure (Bochner, 1932).
+// The features of package fourier draw ω from it. A product of functions that are convex on Δ > 0
+// is also the mean of Π max(0, 1 − |Δ_j|/δ_j) over pitches δ of the density p(δ) = δ·k″(δ): the
+// chance that both rows fall into one bin of a random grid. The features of package bins draw δ
+// from that.
 //
 // [Kernel] is one kernel with what is known of it, [FourierKernel] and [BinningKernel] find it by name, [Sum] and
 // [Times] make one of several. Widths that suit some rows are in gamma.go, streams of random numbers in stream.go,

@@ -44,14 +44,16 @@ func (b Bars) SVG() string {
 		y := top + tall*float64(k)
 		text(&out, left-6, y+15, end, plain, truncate(b.Names[k], 130))
 		from, to := place(min(v, 0)), place(max(v, 0))
-		fmt.Fprintf(&out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" class="f0" fill="%s"/>`, from, y+4, max(to-from, 0.5), tall-8, Colors[0])
+		fmt.Fprintf(&out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" class="f0" fill="%s"/>`, from, y+4,
+			max(to-from, 0.5), tall-8, Colors[0])
 		if b.Errors != nil && b.Errors[k] > 0 {
 			fmt.Fprintf(&out, `<path class="whisker" stroke="#333333" stroke-width="1.2" d="M%.1f %.1fH%.1fm0 -3v6M%.1f %.1fv6"/>`, place(v-b.Errors[k]), y+tall/2, place(v+b.Errors[k]), place(v-b.Errors[k]), y+tall/2-3)
 		}
 		text(&out, plotWidth-8, y+15, end, faint, b.Labels[k])
 	}
 	zero := place(0)
-	fmt.Fprintf(&out, `<line class="frame" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#8b95a1"/>`, zero, top, zero, top+tall*float64(len(b.Values)))
+	fmt.Fprintf(&out, `<line class="frame" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#8b95a1"/>`, zero, top, zero,
+		top+tall*float64(len(b.Values)))
 	text(&out, left, height-8, start, blue, truncate(b.XLabel, plotWidth-left))
 	return out.String() + "</svg>"
 }

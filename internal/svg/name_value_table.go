@@ -12,7 +12,8 @@ func NameValueTable(facts [][2]string) string {
 	var out strings.Builder
 	for _, f := range facts {
 		if f[1] != "" {
-			fmt.Fprintf(&out, `<tr><th style="text-align:left">%s</th><td style="text-align:left">%s</td></tr>`, html.EscapeString(f[0]), html.EscapeString(f[1]))
+			fmt.Fprintf(&out, `<tr><th style="text-align:left">%s</th><td style="text-align:left">%s</td></tr>`,
+				html.EscapeString(f[0]), html.EscapeString(f[1]))
 		}
 	}
 	return "<table>" + out.String() + "</table>"

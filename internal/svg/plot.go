@@ -51,7 +51,8 @@ func (p Plot) draw() (picture string, height float64) {
 	for _, s := range p.Series {
 		xs, ys = append(xs, s.X...), slices.Concat(ys, s.Y, s.Low, s.High)
 	}
-	f := plotArea{x: newScale(p.X, finiteValues(xs)), y: newScale(p.Y, finiteValues(ys)), top: plotTop, right: plotWidth - 12}
+	f := plotArea{x: newScale(p.X, finiteValues(xs)), y: newScale(p.Y, finiteValues(ys)), top: plotTop,
+		right: plotWidth - 12}
 	for _, t := range f.y.ticks {
 		f.left = max(f.left, textLength(f.y.label(t)))
 	}
@@ -67,7 +68,8 @@ func (p Plot) draw() (picture string, height float64) {
 	for _, s := range p.Series {
 		f.series(&out, s)
 	}
-	fmt.Fprintf(&out, `<path class="frame" d="M%.1f %.1fV%.1fH%.1f" fill="none" stroke="#8b95a1"/>`, f.left, f.top, f.bottom, f.right)
+	fmt.Fprintf(&out, `<path class="frame" d="M%.1f %.1fV%.1fH%.1f" fill="none" stroke="#8b95a1"/>`, f.left, f.top,
+		f.bottom, f.right)
 	text(&out, f.right, f.bottom+32, end, blue, truncate(p.X.Name, f.right-8))
 	if p.Y.Name != "" {
 		text(&out, f.left+4, f.top-1, start, blue, truncate(p.Y.Name, f.right-f.left))
@@ -77,7 +79,8 @@ func (p Plot) draw() (picture string, height float64) {
 		at += line
 		x := f.left
 		for _, s := range row {
-			fmt.Fprintf(&out, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="s%d" stroke="%s" stroke-width="2"%s/>`, x, at-4, x+legendSample, at-4, s.Color, Colors[s.Color], s.dash())
+			fmt.Fprintf(&out, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="s%d" stroke="%s" stroke-width="2"%s/>`, x,
+				at-4, x+legendSample, at-4, s.Color, Colors[s.Color], s.dash())
 			text(&out, x+legendSample+5, at, start, plain, s.Name)
 			x += legendSample + 5 + textLength(s.Name) + 14
 		}
@@ -132,7 +135,8 @@ func (f plotArea) grid(out *strings.Builder) {
 		if !f.x.Log {
 			_, y = f.place(f.x.low, t)
 		}
-		fmt.Fprintf(out, `<line class="grid" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#e2e6ea"/>`, f.left, y, f.right, y)
+		fmt.Fprintf(out, `<line class="grid" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#e2e6ea"/>`, f.left, y, f.right,
+			y)
 		text(out, f.left-6, y+4, end, faint, truncate(f.y.label(t), 124))
 	}
 	last := math.Inf(-1)
@@ -142,7 +146,8 @@ func (f plotArea) grid(out *strings.Builder) {
 		if f.x.Labels != nil {
 			label = truncate(label, (f.right-f.left)/float64(len(f.x.ticks))-4)
 		} else {
-			fmt.Fprintf(out, `<line class="grid" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#e2e6ea"/>`, x, f.top, x, f.bottom)
+			fmt.Fprintf(out, `<line class="grid" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#e2e6ea"/>`, x, f.top, x,
+				f.bottom)
 		}
 		half := textLength(label) / 2
 		at := min(x, plotWidth-2-half)

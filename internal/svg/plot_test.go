@@ -75,14 +75,16 @@ func (d drawing) apart(t *testing.T, boxes ...box) {
 // The labels of plots do not overlap and stay inside the picture, for any text and numbers.
 func TestTextsOfPlotsKeepApart(t *testing.T) {
 	long := "a name that is much longer than there is room for, whatever the picture is"
-	for name, ends := range map[string][2]float64{"shares": {0, 1}, "large": {-3e7, 2e9}, "small": {1e-9, 3e-8}, "one value": {5, 5}, "near": {1.0001, 1.0002}} {
+	for name, ends := range map[string][2]float64{"shares": {0, 1}, "large": {-3e7, 2e9}, "small": {1e-9, 3e-8},
+		"one value": {5, 5}, "near": {1.0001, 1.0002}} {
 		for _, log := range []bool{false, true} {
 			if log && ends[0] <= 0 {
 				continue
 			}
 			x := []float64{ends[0], (ends[0] + ends[1]) / 2, ends[1]}
 			p := Plot{Title: long, X: Axis{Name: long, Log: log}, Y: Axis{Name: long, Log: log}, Series: []Series{
-				{Name: "mean", X: x, Y: x, Low: x, High: x, Line: true, Dots: true}, {Name: long, Color: 1, X: x, Y: x, Dots: true}, {Name: "other", Color: Reference, X: x, Y: x, Line: true, Dashed: true}}}
+				{Name: "mean", X: x, Y: x, Low: x, High: x, Line: true, Dots: true}, {Name: long, Color: 1, X: x, Y: x, Dots: true},
+				{Name: "other", Color: Reference, X: x, Y: x, Line: true, Dashed: true}}}
 			d := read(t, p.SVG())
 			t.Run(fmt.Sprint(name, " log ", log), func(t *testing.T) {
 				d.apart(t)
@@ -92,27 +94,32 @@ func TestTextsOfPlotsKeepApart(t *testing.T) {
 			})
 		}
 	}
-	levels := Plot{Title: "levels", X: Axis{Labels: []string{"one", long, "two", long, long}}, Series: []Series{{X: []float64{0, 1, 2, 3, 4}, Y: []float64{1, 2, math.NaN(), 2, 0}, Dots: true}}}
+	levels := Plot{Title: "levels", X: Axis{Labels: []string{"one", long, "two", long, long}},
+		Series: []Series{{X: []float64{0, 1, 2, 3, 4}, Y: []float64{1, 2, math.NaN(), 2, 0}, Dots: true}}}
 	d := read(t, levels.SVG())
 	d.apart(t)
 	if len(d.Circles) != 4 {
 		t.Errorf("%d dots of 4", len(d.Circles))
 	}
-	bars := Bars{Title: long, XLabel: long, Names: []string{"a", long, "<&>"}, Values: []float64{0.2, -0.1, 0}, Errors: []float64{0.01, 0.02, 0}, Labels: []string{"0.2 ± 0.01", "−0.1", "0"}}
+	bars := Bars{Title: long, XLabel: long, Names: []string{"a", long, "<&>"}, Values: []float64{0.2, -0.1, 0},
+		Errors: []float64{0.01, 0.02, 0}, Labels: []string{"0.2 ± 0.01", "−0.1", "0"}}
 	read(t, bars.SVG()).apart(t)
-	read(t, Bars{Title: "nothing matters", Names: []string{"a"}, Values: []float64{0}, Labels: []string{"0"}}.SVG()).apart(t)
+	read(t, Bars{Title: "nothing matters", Names: []string{"a"}, Values: []float64{0},
+		Labels: []string{"0"}}.SVG()).apart(t)
 }
 
 // Points have the correct positions.
 func TestPlotPlaces(t *testing.T) {
-	p := Plot{X: Axis{Low: 0, High: 10}, Y: Axis{Log: true, Low: 1, High: 100}, Series: []Series{{X: []float64{0, 5, 10}, Y: []float64{1, 10, 100}, Line: true}}}
+	p := Plot{X: Axis{Low: 0, High: 10}, Y: Axis{Log: true, Low: 1, High: 100},
+		Series: []Series{{X: []float64{0, 5, 10}, Y: []float64{1, 10, 100}, Line: true}}}
 	picture := p.SVG()
 	_, path, _ := strings.Cut(picture, `stroke-linejoin="round" d="`)
 	var x, y [3]float64
 	if _, err := fmt.Sscanf(path, "M%f %fL%f %fL%f %f", &x[0], &y[0], &x[1], &y[1], &x[2], &y[2]); err != nil {
 		t.Fatal(err, path[:60])
 	}
-	if math.Abs(x[1]-(x[0]+x[2])/2) > 0.11 || math.Abs(y[1]-(y[0]+y[2])/2) > 0.11 || !(x[2]-x[0] > 200) || !(y[0]-y[2] > 100) {
+	if math.Abs(x[1]-(x[0]+x[2])/2) > 0.11 || math.Abs(y[1]-(y[0]+y[2])/2) > 0.11 || !(x[2]-x[0] > 200) ||
+		!(y[0]-y[2] > 100) {
 		t.Errorf("the points are at %v, %v", x, y)
 	}
 }
@@ -122,7 +129,8 @@ func TestTicks(t *testing.T) {
 	for _, c := range []struct {
 		low, high float64
 		want      string
-	}{{0, 1, "[0 0.2 0.4 0.6 0.8 1]"}, {-0.04, 1.04, "[0 0.2 0.4 0.6 0.8 1]"}, {3, 17, "[5 7.5 10 12.5 15]"}, {0.92, 0.961, "[0.92 0.93 0.94 0.95 0.96]"}, {-3e7, 2e9, "[0 5e+08 1e+09 1.5e+09 2e+09]"}} {
+	}{{0, 1, "[0 0.2 0.4 0.6 0.8 1]"}, {-0.04, 1.04, "[0 0.2 0.4 0.6 0.8 1]"}, {3, 17, "[5 7.5 10 12.5 15]"},
+		{0.92, 0.961, "[0.92 0.93 0.94 0.95 0.96]"}, {-3e7, 2e9, "[0 5e+08 1e+09 1.5e+09 2e+09]"}} {
 		if got := fmt.Sprint(ticks(c.low, c.high)); got != c.want {
 			t.Errorf("from %v to %v: %v, want %v", c.low, c.high, got, c.want)
 		}
@@ -151,7 +159,9 @@ func TestGrid(t *testing.T) {
 	if err := xml.Unmarshal([]byte(PlotGrid("all", [][]Plot{{p, p, p}, {p}})), &d); err != nil {
 		t.Fatal(err)
 	}
-	if len(d.Plots) != 4 || d.Width != 3*plotWidth || d.Plots[2].X != 2*plotWidth || d.Plots[3].X != 0 || d.Plots[3].Y != d.Plots[0].Y+d.Plots[0].Height || d.Height != d.Plots[3].Y+d.Plots[3].Height || len(d.Plots[3].Circles) != 2 {
+	if len(d.Plots) != 4 || d.Width != 3*plotWidth || d.Plots[2].X != 2*plotWidth || d.Plots[3].X != 0 ||
+		d.Plots[3].Y != d.Plots[0].Y+d.Plots[0].Height || d.Height != d.Plots[3].Y+d.Plots[3].Height ||
+		len(d.Plots[3].Circles) != 2 {
 		t.Errorf("%+v", d)
 	}
 }

@@ -86,7 +86,8 @@ func (b *Box) draw(out *strings.Builder, x, y float64) {
 	if len(b.Parts) > 0 {
 		class, fill = "group", "#ffffff"
 	}
-	fmt.Fprintf(out, `<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="5" fill="%s" stroke="#3b6ea5"/>`, class, x, y, b.width, b.height, fill)
+	fmt.Fprintf(out, `<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="5" fill="%s" stroke="#3b6ea5"/>`,
+		class, x, y, b.width, b.height, fill)
 	text(out, x+edge, y+line-2, start, head, b.Title)
 	for i, l := range b.Lines {
 		text(out, x+edge, y+line*float64(i+2)-2, start, plain, l)
@@ -100,7 +101,8 @@ func (b *Box) draw(out *strings.Builder, x, y float64) {
 			continue
 		}
 		if i > 0 {
-			fmt.Fprintf(out, `<path d="M%.1f %.1f h%.1f m-6 -4 l6 4 l-6 4" fill="none" stroke="#3b6ea5"/>`, px-gap+2, py+line, gap-4)
+			fmt.Fprintf(out, `<path d="M%.1f %.1f h%.1f m-6 -4 l6 4 l-6 4" fill="none" stroke="#3b6ea5"/>`, px-gap+2, py+line,
+				gap-4)
 		}
 		p.draw(out, px, py)
 		px += p.width + gap
@@ -156,7 +158,8 @@ func HeatMap(t Table) string {
 				frame = `stroke="#d1495b" stroke-width="3"`
 			}
 			x := side + cell*float64(j)
-			fmt.Fprintf(&out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" %s %s/>`, x+1.5, y+1.5, cell-3, tall-3, back, frame)
+			fmt.Fprintf(&out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" %s %s/>`, x+1.5, y+1.5, cell-3, tall-3, back,
+				frame)
 			text(&out, x+cell/2, y+tall/2+4, middle, label, t.Labels[i][j])
 		}
 	}

@@ -18,10 +18,12 @@ var (
 // plotFont is what gonum's plots write.
 const plotFont = "font-family:Liberation Sans;"
 
-// FixTextLengths gives every text of a picture that another has drawn the length that it has in Helvetica, so that it stays where
-// it is whatever font shows it, and lets fonts like that one stand in for it. For programs that take no notice of lengths
-// a string of gonum's plots, all of which begin at their place, is made to end where it ended, as in legends with their lines
-// behind the names, and a number to have its middle where it had it. Texts without a size of their own have that of the picture.
+// FixTextLengths gives every text of a picture that another has drawn the length that it has in
+// Helvetica, so that it stays where it is whatever font shows it, and lets fonts like that one
+// stand in for it. For programs that take no notice of lengths a string of gonum's plots, all of
+// which begin at their place, is made to end where it ended, as in legends with their lines behind
+// the names, and a number to have its middle where it had it. Texts without a size of their own
+// have that of the picture.
 func FixTextLengths(picture string) string {
 	whole := 12.0
 	if head := regexp.MustCompile(`<svg[^>]*>`).FindString(picture); sizeOf.MatchString(head) {
@@ -38,7 +40,8 @@ func FixTextLengths(picture string) string {
 		if strings.TrimSpace(words) == "" {
 			return element
 		}
-		if at := placeOf.FindStringSubmatch(attributes); at != nil && strings.Contains(attributes, plotFont) && !strings.Contains(attributes, "text-anchor") {
+		if at := placeOf.FindStringSubmatch(attributes); at != nil && strings.Contains(attributes, plotFont) &&
+			!strings.Contains(attributes, "text-anchor") {
 			x, _ := strconv.ParseFloat(at[1], 64)
 			anchor := end
 			if x += length; strings.Trim(words, "0123456789.−-") == "" {
@@ -46,7 +49,8 @@ func FixTextLengths(picture string) string {
 			}
 			attributes = strings.Replace(attributes, at[0], fmt.Sprintf(` x="%.5g" text-anchor="%s"`, x, anchor), 1)
 		}
-		return fmt.Sprintf(`<text%s textLength="%.1f" lengthAdjust="spacingAndGlyphs">%s</text>`, attributes, length, parts[2])
+		return fmt.Sprintf(`<text%s textLength="%.1f" lengthAdjust="spacingAndGlyphs">%s</text>`, attributes, length,
+			parts[2])
 	})
 	return strings.ReplaceAll(picture, plotFont, "font-family:'Liberation Sans',Helvetica,Arial,sans-serif;")
 }

@@ -25,8 +25,9 @@ func counts(scores []float64, positive []bool, weights []float64, t float64) Cut
 	return c
 }
 
-// Every cut counts what is on its sides, and no threshold whatever divides rows in a way that is not among the cuts, but for
-// what bounds exclude. Weights are integers, so that sums are exact in any order.
+// Every cut counts what is on its sides, and no threshold whatever divides rows in a way that is
+// not among the cuts, but for what bounds exclude. Weights are integers, so that sums are exact in
+// any order.
 func TestCutsAreAllThereAre(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	for round := range 300 {
@@ -50,7 +51,8 @@ func TestCutsAreAllThereAre(t *testing.T) {
 		}
 		cuts := Cuts(scores, positive, weights, low, high, usual)
 		for k, c := range cuts {
-			if c != counts(scores, positive, weights, c.At) || k > 0 && c.At <= cuts[k-1].At || bounded && (c.At < 0 || c.At > 1) {
+			if c != counts(scores, positive, weights, c.At) || k > 0 && c.At <= cuts[k-1].At || bounded &&
+				(c.At < 0 || c.At > 1) {
 				t.Fatalf("cut %+v of %v, want %+v", c, scores, counts(scores, positive, weights, c.At))
 			}
 		}
@@ -90,7 +92,8 @@ func TestThinned(t *testing.T) {
 		t.Error(got)
 	}
 	got := Thinned(1000, 10, 333, 7)
-	if len(got) > 10 || got[0] != 0 || got[len(got)-1] != 999 || !slices.Contains(got, 333) || !slices.Contains(got, 7) || !slices.IsSorted(got) {
+	if len(got) > 10 || got[0] != 0 || got[len(got)-1] != 999 || !slices.Contains(got, 333) || !slices.Contains(got, 7) ||
+		!slices.IsSorted(got) {
 		t.Error(got)
 	}
 }

@@ -52,8 +52,8 @@ func (e *Expander) expand(node *yaml.Node, depth int) (out, at *yaml.Node, probl
 // Pair is a key of a mapping and its value.
 type Pair struct{ Key, Value *yaml.Node }
 
-// Pairs returns the entries of the mapping at a path, the first of each key. The others are reported with their own paths,
-// keys that are no words with that of the mapping.
+// Pairs returns the entries of the mapping at a path, the first of each key. The others are
+// reported with their own paths, keys that are no words with that of the mapping.
 func Pairs(node *yaml.Node, path string, report func(key *yaml.Node, path string, f param.FieldError)) []Pair {
 	var out []Pair
 	first := map[string]int{}
@@ -64,7 +64,8 @@ func Pairs(node *yaml.Node, path string, report func(key *yaml.Node, path string
 			continue
 		}
 		if line, twice := first[key.Value]; twice {
-			report(key, Join(path, key.Value), param.FieldError{Problem: "duplicate key", Hint: fmt.Sprintf("first on line %d", line)})
+			report(key, Join(path, key.Value), param.FieldError{Problem: "duplicate key",
+				Hint: fmt.Sprintf("first on line %d", line)})
 			continue
 		}
 		first[key.Value] = key.Line

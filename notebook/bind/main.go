@@ -21,13 +21,18 @@ const ours = "github.com/bochner-ml/bochner/"
 
 var paths = []string{
 	strings.TrimSuffix(ours, "/"),
-	ours + "datasets", ours + "datasets/arff", ours + "datasets/arrow", ours + "datasets/builtin", ours + "datasets/csv", ours + "datasets/jsonl", ours + "datasets/npy", ours + "datasets/parquet",
-	ours + "attention", ours + "auto", ours + "compare", ours + "datasets/svmlight", ours + "datasets/synthetic", ours + "estimator", ours + "estimator/anomaly", ours + "estimator/cluster", ours + "estimator/meta", ours + "experiment", ours + "experiment/result", ours + "inspection", ours + "report", ours + "graph",
+	ours + "datasets", ours + "datasets/arff", ours + "datasets/arrow", ours + "datasets/builtin", ours + "datasets/csv",
+	ours + "datasets/jsonl", ours + "datasets/npy", ours + "datasets/parquet",
+	ours + "attention", ours + "auto", ours + "compare", ours + "datasets/svmlight", ours + "datasets/synthetic",
+	ours + "estimator", ours + "estimator/anomaly", ours + "estimator/cluster", ours + "estimator/meta",
+	ours + "experiment", ours + "experiment/result", ours + "inspection", ours + "report", ours + "graph",
 	ours + "golearn", ours + "gridsearch", ours + "kernel",
-	ours + "metrics", ours + "model", ours + "param", ours + "pipeline", ours + "pipeline/modelfile", ours + "pipeline/yaml", ours + "single", ours + "sparse", ours + "transformer",
+	ours + "metrics", ours + "model", ours + "param", ours + "pipeline", ours + "pipeline/modelfile",
+	ours + "pipeline/yaml", ours + "single", ours + "sparse", ours + "transformer",
 	ours + "examples/notebooks/picture",
 	"os/signal", "gonum.org/v1/gonum/mat", "gonum.org/v1/gonum/floats", "gonum.org/v1/gonum/stat",
-	"github.com/sjwhitworth/golearn/base", "github.com/sjwhitworth/golearn/evaluation", "github.com/sjwhitworth/golearn/filters",
+	"github.com/sjwhitworth/golearn/base", "github.com/sjwhitworth/golearn/evaluation",
+	"github.com/sjwhitworth/golearn/filters",
 }
 
 func main() {
@@ -177,8 +182,10 @@ func (b *binding) proxy(o *types.TypeName) bool {
 		if len(results) == 0 {
 			out, give = "", ""
 		}
-		fmt.Fprintf(&fields, "%s_ func(%s) %s\n", m.Name(), strings.Join(append([]string{"_proxy_obj_ any"}, in...), ", "), out)
-		fmt.Fprintf(&methods, "func (p *%s) %s(%s) %s { %sp.%s_(%s) }\n", name, m.Name(), strings.Join(in, ", "), out, give, m.Name(), strings.Join(append([]string{"p.Object"}, pass...), ", "))
+		fmt.Fprintf(&fields, "%s_ func(%s) %s\n", m.Name(), strings.Join(append([]string{"_proxy_obj_ any"}, in...), ", "),
+			out)
+		fmt.Fprintf(&methods, "func (p *%s) %s(%s) %s { %sp.%s_(%s) }\n", name, m.Name(), strings.Join(in, ", "), out, give,
+			m.Name(), strings.Join(append([]string{"p.Object"}, pass...), ", "))
 	}
 	fmt.Fprintf(&b.proxies, "\ntype %s struct {\nObject any\n%s}\n\n%s", name, fields.String(), methods.String())
 	return true

@@ -24,7 +24,8 @@ const module = "github.com/gopherdata/gophernotes"
 
 func main() {
 	log.SetFlags(0)
-	prefix := flag.String("prefix", "", "folder of the Python environment that is to know the kernel; the user's Jupyter folder where empty")
+	prefix := flag.String("prefix", "",
+		"folder of the Python environment that is to know the kernel; the user's Jupyter folder where empty")
 	flag.Parse()
 	folder, err := install(*prefix)
 	if err != nil {

@@ -57,7 +57,8 @@ func ExampleModel() {
 		fmt.Println(err)
 		return
 	}
-	turned := datasets.Set{X: mat.NewDense(1, 2, []float64{0.5, -1}), Schema: datasets.Schema{Columns: []datasets.Column{{Name: "north"}, {Name: "east"}}}}
+	turned := datasets.Set{X: mat.NewDense(1, 2, []float64{0.5, -1}),
+		Schema: datasets.Schema{Columns: []datasets.Column{{Name: "north"}, {Name: "east"}}}}
 	aligned, err := back.Align(turned)
 	fmt.Println(aligned.X.At(0, 0), aligned.Schema.Columns[0].Name, err)
 

@@ -74,7 +74,8 @@ func outputs(task datasets.Task, output graph.Prediction) []graph.Output {
 	var out []graph.Output
 	switch {
 	case task == datasets.Classification || task.Unsupervised():
-		out = append(out, graph.Output{Name: "label", Value: output.Values}, graph.Output{Name: "probabilities", Value: output.Probabilities})
+		out = append(out, graph.Output{Name: "label", Value: output.Values},
+			graph.Output{Name: "probabilities", Value: output.Probabilities})
 		if output.Probabilities.None() {
 			out = append(out, graph.Output{Name: "scores", Value: output.Scores})
 		}
@@ -83,6 +84,8 @@ func outputs(task datasets.Task, output graph.Prediction) []graph.Output {
 	default:
 		out = append(out, graph.Output{Name: "values", Value: output.Targets})
 	}
-	return append(out, graph.Output{Name: "sets", Value: output.Sets}, graph.Output{Name: "anomaly_score", Value: output.Anomaly},
-		graph.Output{Name: "std", Value: output.Std}, graph.Output{Name: "lower", Value: output.Lower}, graph.Output{Name: "upper", Value: output.Upper})
+	return append(out, graph.Output{Name: "sets", Value: output.Sets},
+		graph.Output{Name: "anomaly_score", Value: output.Anomaly},
+		graph.Output{Name: "std", Value: output.Std}, graph.Output{Name: "lower", Value: output.Lower},
+		graph.Output{Name: "upper", Value: output.Upper})
 }

@@ -52,7 +52,8 @@ func several(data datasets.Set) datasets.Set {
 
 // three are rows of three classes, of which the last may be without a row.
 func three(data datasets.Set, last bool) datasets.Set {
-	data.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}}}
+	data.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical,
+		Categories: []string{"a", "b", "c"}}}
 	data.Y = slices.Clone(data.Y)
 	for i := range data.Y {
 		if last && i%3 == 0 {
@@ -75,7 +76,8 @@ func TestNumbersWithDeviationsAndIntervalsAreGraphed(t *testing.T) {
 		s.Smear = true
 		graphed(t, encoded(s), two, other, 1e-11)
 	}
-	for method, of := range map[string]estimator.Estimator{"normal": process(), "jackknife": estimator.NewRidge(), "jackknife_plus": estimator.NewRidge(), "split": process()} {
+	for method, of := range map[string]estimator.Estimator{"normal": process(), "jackknife": estimator.NewRidge(),
+		"jackknife_plus": estimator.NewRidge(), "split": process()} {
 		s := meta.NewIntervals(of)
 		s.Method, s.Level = method, 0.8
 		graphed(t, encoded(s), one, other, 1e-12)
@@ -89,7 +91,8 @@ func TestNumbersWithDeviationsAndIntervalsAreGraphed(t *testing.T) {
 	graphed(t, encoded(exact), one, other, 1e-12)
 	graphed(t, encoded(network()), two, other, 1e-12)
 
-	first := meta.NewEnsemble(meta.Member{Name: "line", Estimator: estimator.NewRidge()}, meta.Member{Name: "waves", Estimator: pipeline.Steps(samples.Fourier(10)).Then(estimator.NewRidge())},
+	first := meta.NewEnsemble(meta.Member{Name: "line", Estimator: estimator.NewRidge()},
+		meta.Member{Name: "waves", Estimator: pipeline.Steps(samples.Fourier(10)).Then(estimator.NewRidge())},
 		meta.Member{Name: "unused", Estimator: estimator.NewRidge()})
 	first.Weights, first.Given = "given", []float64{0.3, 0.7, 0}
 	graphed(t, encoded(first), one, other, 1e-12)
@@ -112,7 +115,8 @@ func TestClassifiersAroundClassifiersAreGraphed(t *testing.T) {
 		graphed(t, encoded(sets), data, other, 1e-12)
 		sets.Estimator = estimator.NewLogistic()
 		graphed(t, encoded(sets), data, other, 1e-12)
-		all := meta.NewEnsemble(meta.Member{Name: "a", Estimator: estimator.NewLogistic()}, meta.Member{Name: "b", Estimator: meta.NewCalibrated(estimator.NewSVM())})
+		all := meta.NewEnsemble(meta.Member{Name: "a", Estimator: estimator.NewLogistic()},
+			meta.Member{Name: "b", Estimator: meta.NewCalibrated(estimator.NewSVM())})
 		all.Weights = "equal"
 		graphed(t, encoded(all), data, other, 1e-12)
 		all.Members[1].Estimator = estimator.NewSVM()
@@ -137,7 +141,8 @@ func TestModelsWithoutTargetsAreGraphed(t *testing.T) {
 	parts.Clusters = 3
 	positive := transformer.MinMax{High: 1, Clip: true}
 	graphed(t, encoded(parts, positive), train, other, 0)
-	if m := graphed(t, encoded(anomaly.NewOneClass(), samples.Fourier(20)), train, other, 1e-12); m.Task != datasets.Anomaly {
+	if m := graphed(t, encoded(anomaly.NewOneClass(), samples.Fourier(20)), train, other,
+		1e-12); m.Task != datasets.Anomaly {
 		t.Errorf("task %s", m.Task)
 	}
 }
@@ -174,7 +179,8 @@ func TestAModelThatIsMerelyKeptIsFound(t *testing.T) {
 func TestModelsWithinAreNamed(t *testing.T) {
 	binning := transformer.NewBinning()
 	binning.Grids = 10
-	members := meta.NewEnsemble(meta.Member{Name: "line", Estimator: estimator.NewLogistic()}, meta.Member{Name: "bins", Estimator: pipeline.Steps(binning).Then(estimator.NewLogistic())})
+	members := meta.NewEnsemble(meta.Member{Name: "line", Estimator: estimator.NewLogistic()},
+		meta.Member{Name: "bins", Estimator: pipeline.Steps(binning).Then(estimator.NewLogistic())})
 	members.Weights = "equal"
 	fitted, err := encoded(meta.NewThreshold(members)).Fit(context.Background(), samples.People(60, 1))
 	if err != nil {
@@ -193,10 +199,11 @@ var refusals = map[string]string{
 	"binning": "bins are found by hashes of 64 bits, which exports have no operation for; use rff or nystroem with kernel: laplacian, bochner auto --exportable, or serve the model file itself",
 }
 
-// Every registered step and model can be exported, or is among the refusals. That each computes what it exports, their laws
-// hold them to.
+// Every registered step and model can be exported, or is among the refusals. That each computes
+// what it exports, their laws hold them to.
 func TestEveryRegisteredStepAndModelSaysWhatItComputes(t *testing.T) {
-	kinds := []any{&meta.FittedSets{}, &estimator.FittedSGDProbabilistic{}, &pipeline.FittedPipeline{}} // what has no name in documents
+	// what has no name in documents
+	kinds := []any{&meta.FittedSets{}, &estimator.FittedSGDProbabilistic{}, &pipeline.FittedPipeline{}}
 	for _, e := range pipeline.Registered() {
 		kinds = append(kinds, e.Fitted())
 	}

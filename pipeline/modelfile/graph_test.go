@@ -69,7 +69,8 @@ func graphed(t *testing.T, p pipeline.Pipeline, data, other datasets.Set, tolera
 		}
 		return mat.NewDense(n, 1, list)
 	}
-	want := map[string]*mat.Dense{"value": column(output.Values), "std": column(output.Std), "lower": column(output.Lower), "upper": column(output.Upper), "anomaly_score": column(output.Anomaly)}
+	want := map[string]*mat.Dense{"value": column(output.Values), "std": column(output.Std), "lower": column(output.Lower),
+		"upper": column(output.Upper), "anomaly_score": column(output.Anomaly)}
 	switch {
 	case m.Task == datasets.Classification || m.Task.Unsupervised():
 		want["label"], want["value"] = want["value"], nil
@@ -89,7 +90,8 @@ func graphed(t *testing.T, p pipeline.Pipeline, data, other datasets.Set, tolera
 			alike(t, name, v, w, tolerance)
 		}
 	}
-	if len(got) != len(slices.DeleteFunc([]*mat.Dense{want["value"], want["values"], want["label"], want["probabilities"], want["scores"], want["sets"],
+	if len(got) != len(slices.DeleteFunc([]*mat.Dense{want["value"], want["values"], want["label"], want["probabilities"],
+		want["scores"], want["sets"],
 		want["std"], want["lower"], want["upper"], want["anomaly_score"]}, func(m *mat.Dense) bool { return m == nil })) {
 		t.Errorf("%d outputs: %v", len(got), g.Outputs())
 	}
@@ -99,8 +101,10 @@ func graphed(t *testing.T, p pipeline.Pipeline, data, other datasets.Set, tolera
 // alike fails where numbers differ by more than a part of those over 1.
 func alike(t *testing.T, name string, got, want *mat.Dense, tolerance float64) {
 	t.Helper()
-	if !slices.Equal([]int{got.RawMatrix().Rows, got.RawMatrix().Cols}, []int{want.RawMatrix().Rows, want.RawMatrix().Cols}) {
-		t.Errorf("output %s is %d×%d, want %d×%d", name, got.RawMatrix().Rows, got.RawMatrix().Cols, want.RawMatrix().Rows, want.RawMatrix().Cols)
+	if !slices.Equal([]int{got.RawMatrix().Rows, got.RawMatrix().Cols},
+		[]int{want.RawMatrix().Rows, want.RawMatrix().Cols}) {
+		t.Errorf("output %s is %d×%d, want %d×%d", name, got.RawMatrix().Rows, got.RawMatrix().Cols, want.RawMatrix().Rows,
+			want.RawMatrix().Cols)
 		return
 	}
 	for i := range want.RawMatrix().Rows {
@@ -116,7 +120,8 @@ func alike(t *testing.T, name string, got, want *mat.Dense, tolerance float64) {
 // encoded puts steps behind those that make numbers of people.
 func encoded(model estimator.Estimator, steps ...transformer.Fitter) pipeline.Pipeline {
 	groups := pipeline.NewColumns(
-		pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.Impute{Strategy: "median", Indicator: true}, transformer.NewQuantile())},
+		pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.Impute{Strategy: "median",
+			Indicator: true}, transformer.NewQuantile())},
 		pipeline.Group{Select: []string{"colour"}, Steps: pipeline.Steps(transformer.NewOneHot())},
 		pipeline.Group{Name: "again", Select: []string{"age"}, Steps: pipeline.Steps(transformer.NewImpute())},
 	)
@@ -126,7 +131,8 @@ func encoded(model estimator.Estimator, steps ...transformer.Fitter) pipeline.Pi
 
 func TestAGraphPredictsWhatTheModelPredicts(t *testing.T) {
 	train, other := gaps(samples.People(200, 1), 2), gaps(samples.People(300, 3), 4)
-	if m := graphed(t, encoded(estimator.NewLogistic(), samples.Fourier(40)), train, other, 1e-12); m.Task != datasets.Classification {
+	if m := graphed(t, encoded(estimator.NewLogistic(), samples.Fourier(40)), train, other,
+		1e-12); m.Task != datasets.Classification {
 		t.Errorf("task %s", m.Task)
 	}
 	graphed(t, encoded(estimator.NewSVM()), train, other, 1e-12)
@@ -148,13 +154,15 @@ func TestAGraphLooksThroughSinglePrecision(t *testing.T) {
 }
 
 func TestTheInputsOfAGraphAreThoseOfTheSchema(t *testing.T) {
-	m := graphed(t, encoded(estimator.NewLogistic()), gaps(samples.People(100, 1), 2), gaps(samples.People(300, 3), 4), 1e-12)
+	m := graphed(t, encoded(estimator.NewLogistic()), gaps(samples.People(100, 1), 2), gaps(samples.People(300, 3), 4),
+		1e-12)
 	g, err := m.Graph()
 	if err != nil {
 		t.Fatal(err)
 	}
 	in := g.Inputs()
-	if len(in) != 4 || in[0].Name != "age" || in[0].Categorical || in[3].Name != "cap-gain" || !in[2].Categorical || !slices.Equal(in[2].Categories, []string{"blue", "green", "red"}) {
+	if len(in) != 4 || in[0].Name != "age" || in[0].Categorical || in[3].Name != "cap-gain" || !in[2].Categorical ||
+		!slices.Equal(in[2].Categories, []string{"blue", "green", "red"}) {
 		t.Errorf("inputs %+v", in)
 	}
 	if !slices.Equal(g.Classes(), []string{"no", "yes"}) {
@@ -183,7 +191,8 @@ func TestEveryStepThatCannotBeExportedIsNamed(t *testing.T) {
 	binning.Grids = 10
 	groups := pipeline.NewColumns(
 		pipeline.Group{Name: "some", Select: []string{"age"}, Steps: pipeline.Steps(transformer.NewStandardize(), odd{})},
-		pipeline.Group{Name: "others", Select: []string{"hours", "cap-gain"}, Steps: pipeline.Steps(pipeline.NewUnion(samples.Fourier(4), binning))},
+		pipeline.Group{Name: "others", Select: []string{"hours", "cap-gain"},
+			Steps: pipeline.Steps(pipeline.NewUnion(samples.Fourier(4), binning))},
 	)
 	groups.Groups[0].Steps[1].Name = "odd"
 	p := pipeline.Pipeline{Steps: pipeline.Steps(groups, odd{}), Estimator: estimator.NewLogistic()}

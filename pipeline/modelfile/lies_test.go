@@ -59,13 +59,23 @@ func TestClaimsTakeNoMemory(t *testing.T) {
 		{modelOf(group), map[string]any{"steps/columns": 1e12}, "more than can be numbered"},
 		{modelOf(), map[string]any{"steps/columns": 1e9}, "4 columns at fit, 1000000000 come to it"},
 		{modelOf(transformer.NewRFF()), map[string]any{"steps/columns": 1e9}, "4 columns at fit, 1000000000 come to it"},
-		{modelOf(transformer.NewDense(), group), map[string]any{"steps/columns": 4e9, "steps/dense/width": 4e9, "steps/dense/dense/width": 4e9, "steps/columns/columns/columns": 4e9}, "width must be at most the size of the state, got 4000000000"},
-		{modelOf(hashed, group), map[string]any{"steps/binning/width": 4e9, "steps/binning/binning/hashed": 4e9, "steps/columns/columns/columns": 4e9}, ""},
-		{modelOf(pipeline.NewUnion(hashed, transformer.NewRFF()), group), map[string]any{"steps/union/union/binning/width": 4e9, "steps/union/union/binning/binning/hashed": 4e9}, "width must be at most the size of the state, got 4000001000"},
-		{modelOf(hashed), map[string]any{"steps/binning/width": 4e9, "steps/binning/binning/hashed": 4e9}, "8 columns at fit, 4000000000 come to it"},
-		{modelOf(pipeline.NewUnion(hashed)), map[string]any{"steps/union/dense": true, "steps/union/width": 4e9, "steps/union/union/binning/width": 4e9, "steps/union/union/binning/binning/hashed": 4e9}, "width must be at most the size of the state, got 4000000000"},
-		{modelOf(transformer.NewDense(), transformer.NewStandardize()), map[string]any{"steps/steps": slices.Repeat([]string{"dense"}, 100000)}, "not distinct"},
-		{modelOf(pipeline.NewUnion(hashed)), map[string]any{"steps/union/union/parts": slices.Repeat([]string{"binning"}, 100000)}, "not distinct"},
+		{modelOf(transformer.NewDense(), group), map[string]any{"steps/columns": 4e9, "steps/dense/width": 4e9,
+			"steps/dense/dense/width": 4e9, "steps/columns/columns/columns": 4e9},
+			"width must be at most the size of the state, got 4000000000"},
+		{modelOf(hashed, group), map[string]any{"steps/binning/width": 4e9, "steps/binning/binning/hashed": 4e9,
+			"steps/columns/columns/columns": 4e9}, ""},
+		{modelOf(pipeline.NewUnion(hashed, transformer.NewRFF()), group),
+			map[string]any{"steps/union/union/binning/width": 4e9, "steps/union/union/binning/binning/hashed": 4e9},
+			"width must be at most the size of the state, got 4000001000"},
+		{modelOf(hashed), map[string]any{"steps/binning/width": 4e9, "steps/binning/binning/hashed": 4e9},
+			"8 columns at fit, 4000000000 come to it"},
+		{modelOf(pipeline.NewUnion(hashed)), map[string]any{"steps/union/dense": true, "steps/union/width": 4e9,
+			"steps/union/union/binning/width": 4e9, "steps/union/union/binning/binning/hashed": 4e9},
+			"width must be at most the size of the state, got 4000000000"},
+		{modelOf(transformer.NewDense(), transformer.NewStandardize()),
+			map[string]any{"steps/steps": slices.Repeat([]string{"dense"}, 100000)}, "not distinct"},
+		{modelOf(pipeline.NewUnion(hashed)), map[string]any{"steps/union/union/parts": slices.Repeat([]string{"binning"},
+			100000)}, "not distinct"},
 	} {
 		file := sealed(t, c.m, func(_ *model.Header, a *model.Archive) {
 			for path, v := range c.set {
@@ -125,7 +135,8 @@ func TestManyUnnamedColumns(t *testing.T) {
 	}
 	data := numbers(20, 1)
 	data.X, data.Y, data.Schema.Columns = X, y, nil
-	m := fitted(t, pipeline.Steps(pipeline.NewColumns(pipeline.Group{Name: "g", Select: []string{"x1048639", "x1"}})).Then(estimator.NewRidge()), data)
+	m := fitted(t, pipeline.Steps(pipeline.NewColumns(pipeline.Group{Name: "g",
+		Select: []string{"x1048639", "x1"}})).Then(estimator.NewRidge()), data)
 	file := bytesOf(t, m)
 	back, err := modelfile.Read(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
@@ -168,13 +179,16 @@ func TestSmuggledValuesAreRefused(t *testing.T) {
 				a.Arrays[within+"binning/binning/hashes"].Ints[i] = 7
 			}
 		}, "the hashes of the bins of grid 0 are not those of bins"},
-		"task":    {func(h *model.Header, _ *model.Archive) { h.Task = "classification" }, "the task is classification, the model is for regression"},
+		"task": {func(h *model.Header, _ *model.Archive) { h.Task = "classification" },
+			"the task is classification, the model is for regression"},
 		"target":  {func(h *model.Header, _ *model.Archive) { h.Targets[0].Name = "poor" }, "the targets are not those"},
 		"columns": {func(h *model.Header, _ *model.Archive) { h.Columns[0].Name = "hours" }, "the columns are not those"},
-		"spec":    {func(h *model.Header, _ *model.Archive) { h.Spec = "- standardize\n- ridge\n" }, "its spec has the steps standardize, ridge, and fitted are union, ridge"},
+		"spec": {func(h *model.Header, _ *model.Archive) { h.Spec = "- standardize\n- ridge\n" },
+			"its spec has the steps standardize, ridge, and fitted are union, ridge"},
 	} {
 		file := sealed(t, m, c.harm)
-		if _, err := modelfile.Read(bytes.NewReader(file), int64(len(file))); !errors.Is(err, model.ErrDamaged) || !strings.Contains(err.Error(), c.want) {
+		if _, err := modelfile.Read(bytes.NewReader(file), int64(len(file))); !errors.Is(err, model.ErrDamaged) ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}

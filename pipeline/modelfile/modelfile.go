@@ -111,7 +111,8 @@ func (m *Model) Write(w io.Writer) error {
 	}
 	h := model.Header{
 		Name: m.Name, Task: string(m.Task), Spec: string(spec), Metrics: m.Metrics,
-		Reading: m.Reading, Columns: columnsOut(m.Schema.Columns), Targets: columnsOut(m.Schema.Targets), Classes: m.Schema.Classes(), Missing: m.Schema.Missing,
+		Reading: m.Reading, Columns: columnsOut(m.Schema.Columns), Targets: columnsOut(m.Schema.Targets),
+		Classes: m.Schema.Classes(), Missing: m.Schema.Missing,
 		Versions: map[string]string{"go": runtime.Version()},
 	}
 	for name, version := range m.Versions {
@@ -142,9 +143,10 @@ func (m *Model) profileText(fitted *pipeline.FittedPipeline) (string, error) {
 	return text, err
 }
 
-// Load reads the model in the file at path, or in the directory of a run at path. Steps that are not built in are to be registered
-// before. A file that is damaged, cut off, or no model file at all is refused with an error that
-// wraps [model.ErrDamaged], one from a later version with one that wraps [model.ErrNewer].
+// Load reads the model in the file at path, or in the directory of a run at path. Steps that are
+// not built in are to be registered before. A file that is damaged, cut off, or no model file at
+// all is refused with an error that wraps [model.ErrDamaged], one from a later version with one
+// that wraps [model.ErrNewer].
 func Load(path string) (*Model, error) {
 	path, err := files.Model(path)
 	if err != nil {

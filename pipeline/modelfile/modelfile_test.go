@@ -30,7 +30,8 @@ import (
 var ctx = context.Background()
 
 // The rows and steps of the tests of pipelines.
-var people, amounts, numbers, encoder, fourier = samples.People, samples.Amounts, samples.Numbers, samples.Encoder, samples.Fourier
+var people, amounts, numbers, encoder, fourier = samples.People, samples.Amounts, samples.Numbers, samples.Encoder,
+	samples.Fourier
 
 // constant is no pipeline.
 type constant float64
@@ -52,11 +53,12 @@ func specs() map[string]pipeline.Pipeline {
 	process := estimator.NewGaussianProcess()
 	process.Features, process.Steps = 12, 3
 	return map[string]pipeline.Pipeline{
-		"network":              pipeline.Steps(encoder(), transformer.NewMinMax()).Then(trained),
-		"ard":                  pipeline.Steps(encoder(), ard, fourier(8)).Then(estimator.NewRidge()),
-		"ridge":                pipeline.Steps(encoder(), fourier(16)).Then(estimator.NewRidge()),
-		"ridge classifier":     pipeline.Steps(encoder(), union).Then(estimator.NewRidgeClassifier()),
-		"logistic":             pipeline.Steps(pipeline.NewChain(encoder(), transformer.NewPCA()), fourier(16)).Then(estimator.NewLogistic()),
+		"network":          pipeline.Steps(encoder(), transformer.NewMinMax()).Then(trained),
+		"ard":              pipeline.Steps(encoder(), ard, fourier(8)).Then(estimator.NewRidge()),
+		"ridge":            pipeline.Steps(encoder(), fourier(16)).Then(estimator.NewRidge()),
+		"ridge classifier": pipeline.Steps(encoder(), union).Then(estimator.NewRidgeClassifier()),
+		"logistic": pipeline.Steps(pipeline.NewChain(encoder(), transformer.NewPCA()),
+			fourier(16)).Then(estimator.NewLogistic()),
 		"landmarks":            pipeline.Steps(encoder(), landmarks).Then(estimator.NewRidgeClassifier()),
 		"svm":                  pipeline.Steps(encoder(), bins).Then(estimator.NewSVM()),
 		"svr":                  pipeline.Steps(encoder(), transformer.NewMinMax()).Then(estimator.NewSVR()),
@@ -116,7 +118,8 @@ func TestSaveAndLoad(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if back.Name != name || back.Task != m.Task || !reflect.DeepEqual(back.Metrics, m.Metrics) || back.Versions["bochner"] != "dev" || back.Versions["go"] == "" {
+			if back.Name != name || back.Task != m.Task || !reflect.DeepEqual(back.Metrics, m.Metrics) ||
+				back.Versions["bochner"] != "dev" || back.Versions["go"] == "" {
 				t.Errorf("read back %+v", back)
 			}
 			if !reflect.DeepEqual(back.Schema, suited(p, data).Schema) || back.Spec().String() != p.String() {
@@ -181,7 +184,8 @@ func TestModelParts(t *testing.T) {
 	data := people(100, 21)
 	p := pipeline.Find(fitted(t, specs()["ridge"], data).Predictor)
 	name, inner := p.Model()
-	if _, ok := inner.(*estimator.FittedLinear); !ok || name != "ridge" || p.InputWidth() != 4 || p.Chain().Len() != 2 || !reflect.DeepEqual(p.InputSchema(), amounts(data).Schema) {
+	if _, ok := inner.(*estimator.FittedLinear); !ok || name != "ridge" || p.InputWidth() != 4 || p.Chain().Len() != 2 ||
+		!reflect.DeepEqual(p.InputSchema(), amounts(data).Schema) {
 		t.Errorf("a %T called %s on %d columns", inner, name, p.InputWidth())
 	}
 	if _, err := modelfile.New(constant(1)); err == nil {
@@ -201,7 +205,8 @@ func TestAlign(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := datasets.Set{X: mat.NewDense(200, 4, nil), Y: make([]float64, 200), Schema: datasets.Schema{
-		Columns: []datasets.Column{{Name: "colour", Kind: datasets.Categorical, Categories: []string{"red", "mauve", "blue", "green"}}, {Name: "cap-gain"}, {Name: "age"}, {Name: "hours"}},
+		Columns: []datasets.Column{{Name: "colour", Kind: datasets.Categorical,
+			Categories: []string{"red", "mauve", "blue", "green"}}, {Name: "cap-gain"}, {Name: "age"}, {Name: "hours"}},
 		Targets: []datasets.Column{{Name: "rich", Kind: datasets.Categorical, Categories: []string{"yes", "no"}}},
 	}}
 	for i := range 200 {
@@ -231,7 +236,8 @@ func TestAlign(t *testing.T) {
 	unknown := other
 	unknown.X = mat.NewDense(2, 4, []float64{1, 0, 0, 0, math.NaN(), 0, 0, 0})
 	unknown.Y = nil
-	if aligned, err = m.Align(unknown); err != nil || aligned.X.At(0, 2) != datasets.Unknown || !math.IsNaN(aligned.X.At(1, 2)) {
+	if aligned, err = m.Align(unknown); err != nil || aligned.X.At(0, 2) != datasets.Unknown ||
+		!math.IsNaN(aligned.X.At(1, 2)) {
 		t.Errorf("an unknown level is %v, a missing one %v (%v)", aligned.X.At(0, 2), aligned.X.At(1, 2), err)
 	}
 	if aligned, err = m.Align(datasets.Set{X: data.X}); err != nil || aligned.X != data.X {
@@ -267,7 +273,8 @@ func TestAlignRefuses(t *testing.T) {
 		{m, column("age", "hours", "colour"), "pipeline: missing column cap-gain"},
 		{m, column("age", "colour"), "pipeline: missing columns hours, cap-gain"},
 		{m, column("age", "hours", "colour", "cap-gain", "zip"), "pipeline: column zip the model does not know"},
-		{m, column("age", "hour", "colour", "cap-gain"), "pipeline: missing column hours; column hour the model does not know"},
+		{m, column("age", "hour", "colour", "cap-gain"),
+			"pipeline: missing column hours; column hour the model does not know"},
 		{m, wrong, "pipeline: column colour is numeric, the model has it as categorical"},
 		{m, datasets.Set{X: mat.NewDense(1, 3, nil)}, "pipeline: 3 columns, the model has 4"},
 		{class, stranger, "pipeline: row 0: the model does not know the class perhaps"},
@@ -322,14 +329,17 @@ func TestLoadRefuses(t *testing.T) {
 			h.Columns[0].Kind = "numeric"
 			a.Scalars["ridge/kind"] = "rff"
 		}), "a rff is not allowed here"},
-		{pack(func(h *model.Header, a *model.Archive) { a.Scalars["ridge/kind"] = "gbm" }), `no step "gbm" is registered in this program`},
-		{pack(func(h *model.Header, a *model.Archive) { a.Scalars["steps/columns/width"] = 7.0 }), "the width is not that of the step"},
+		{pack(func(h *model.Header, a *model.Archive) { a.Scalars["ridge/kind"] = "gbm" }),
+			`no step "gbm" is registered in this program`},
+		{pack(func(h *model.Header, a *model.Archive) { a.Scalars["steps/columns/width"] = 7.0 }),
+			"the width is not that of the step"},
 		{pack(func(h *model.Header, a *model.Archive) { a.Scalars["steps/steps"] = []string{"rff"} }), "columns at fit"},
 		{pack(func(h *model.Header, a *model.Archive) { a.Scalars["name"] = "a/b" }), "kind is missing"},
 	} {
 		write(c.file)
 		_, err := modelfile.Load(path)
-		if !errors.Is(err, model.ErrDamaged) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
+		if !errors.Is(err, model.ErrDamaged) || !strings.Contains(err.Error(), c.want) ||
+			!strings.Contains(err.Error(), path) {
 			t.Errorf("%v, want ErrDamaged, the path and %q", err, c.want)
 		}
 	}

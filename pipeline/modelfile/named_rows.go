@@ -16,17 +16,19 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// Encode returns rows of values by the name of their column, such as programs and JSON documents have them, as a set for
-// the model. Columns that had no names at fit are called x0, x1, ….
+// Encode returns rows of values by the name of their column, such as programs and JSON documents
+// have them, as a set for the model. Columns that had no names at fit are called x0, x1, ….
 //
-// Every row has a value for every column; nil is a missing one, and so are NaN, the empty string and the strings in
-// Schema.Missing. A numeric column takes any number, true and false as 1 and 0, and a string that is a number with a decimal
-// point. A categorical column takes a category, or a number or a bool that is written like one; one that the model does not
-// know becomes [datasets.Unknown]. A [time.Time], or a string with the year first, stands for the columns that
+// Every row has a value for every column; nil is a missing one, and so are NaN, the empty string
+// and the strings in Schema.Missing. A numeric column takes any number, true and false as 1 and 0,
+// and a string that is a number with a decimal point. A categorical column takes a category, or a
+// number or a bool that is written like one; one that the model does not know becomes
+// [datasets.Unknown]. A [time.Time], or a string with the year first, stands for the columns that
 // [datasets.Date] makes of a date: one called sold for sold_year and sold_month.
 //
-// Rows may also have the targets; the set then has them too, NaN where a row has none or a class that the model does not
-// know. All errors are returned as one, which joins a [datasets.RowError] for each.
+// Rows may also have the targets; the set then has them too, NaN where a row has none or a class
+// that the model does not know. All errors are returned as one, which joins a [datasets.RowError]
+// for each.
 func (m *Model) Encode(rows []map[string]any) (datasets.Set, error) {
 	p := pipeline.Find(m.Predictor)
 	if p == nil {
@@ -68,16 +70,20 @@ type RowPrediction struct {
 	Value         float64            `json:"value"`                   // the number; of a class, its code
 	Class         string             `json:"class,omitempty"`         // name of the class; "" in regression
 	Probabilities map[string]float64 `json:"probabilities,omitempty"` // by class; nil where the model has none
-	Scores        map[string]float64 `json:"scores,omitempty"`        // by class, of a classifier without probabilities; of two classes that of the second
-	Std           *float64           `json:"std,omitempty"`           // standard deviation of a new observation; nil if unavailable
-	Lower         *float64           `json:"lower,omitempty"`         // ends of an interval that a new observation is to lie in
-	Upper         *float64           `json:"upper,omitempty"`
-	AnomalyScore  *float64           `json:"anomaly_score,omitempty"` // anomaly score; nil if unavailable
-	Targets       map[string]float64 `json:"targets,omitempty"`       // by name, where there are several; Value, Std, Lower and Upper are of the first
-	TargetsStd    map[string]float64 `json:"targets_std,omitempty"`
-	TargetsLower  map[string]float64 `json:"targets_lower,omitempty"`
-	TargetsUpper  map[string]float64 `json:"targets_upper,omitempty"`
-	Set           []string           `json:"set,omitempty"` // names of the classes that a new class is to be among
+	// by class, of a classifier without probabilities; of two classes that of the second
+	Scores map[string]float64 `json:"scores,omitempty"`
+	// standard deviation of a new observation; nil if unavailable
+	Std *float64 `json:"std,omitempty"`
+	// ends of an interval that a new observation is to lie in
+	Lower        *float64 `json:"lower,omitempty"`
+	Upper        *float64 `json:"upper,omitempty"`
+	AnomalyScore *float64 `json:"anomaly_score,omitempty"` // anomaly score; nil if unavailable
+	// by name, where there are several; Value, Std, Lower and Upper are of the first
+	Targets      map[string]float64 `json:"targets,omitempty"`
+	TargetsStd   map[string]float64 `json:"targets_std,omitempty"`
+	TargetsLower map[string]float64 `json:"targets_lower,omitempty"`
+	TargetsUpper map[string]float64 `json:"targets_upper,omitempty"`
+	Set          []string           `json:"set,omitempty"` // names of the classes that a new class is to be among
 }
 
 func rowPrediction(output estimator.Prediction, i int, classes []string, targets []datasets.Column) RowPrediction {
@@ -91,7 +97,8 @@ func rowPrediction(output estimator.Prediction, i int, classes []string, targets
 	for _, one := range []struct {
 		to     **float64
 		values []float64
-	}{{&out.Std, output.Std}, {&out.Lower, output.Lower}, {&out.Upper, output.Upper}, {&out.AnomalyScore, output.Anomaly}} {
+	}{{&out.Std, output.Std}, {&out.Lower, output.Lower}, {&out.Upper, output.Upper},
+		{&out.AnomalyScore, output.Anomaly}} {
 		if one.values != nil {
 			*one.to = &one.values[i]
 		}
@@ -99,7 +106,8 @@ func rowPrediction(output estimator.Prediction, i int, classes []string, targets
 	for _, all := range []struct {
 		to     *map[string]float64
 		values *mat.Dense
-	}{{&out.Targets, output.Targets}, {&out.TargetsStd, output.StdTargets}, {&out.TargetsLower, output.LowerTargets}, {&out.TargetsUpper, output.UpperTargets}} {
+	}{{&out.Targets, output.Targets}, {&out.TargetsStd, output.StdTargets}, {&out.TargetsLower, output.LowerTargets},
+		{&out.TargetsUpper, output.UpperTargets}} {
 		if all.values == nil || len(targets) < 2 {
 			continue
 		}

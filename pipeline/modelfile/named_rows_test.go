@@ -51,13 +51,15 @@ func TestPredictRows(t *testing.T) {
 			if row.Value != want.Values[i] {
 				t.Fatalf("%s: row %d: %v, want %v", name, i, row.Value, want.Values[i])
 			}
-			if classes := m.Schema.Classes(); classes != nil && row.Class != classes[int(row.Value)] || classes == nil && row.Class != "" {
+			if classes := m.Schema.Classes(); classes != nil && row.Class != classes[int(row.Value)] || classes == nil &&
+				row.Class != "" {
 				t.Fatalf("%s: row %d: class %q for %v", name, i, row.Class, row.Value)
 			}
 			if (row.Probabilities != nil) != (want.Probabilities != nil) || row.Targets != nil {
 				t.Fatalf("%s: row %d: %+v", name, i, row)
 			}
-			if row.Probabilities != nil && (row.Probabilities["no"] != want.Probabilities.At(i, 0) || row.Probabilities["yes"] != want.Probabilities.At(i, 1)) {
+			if row.Probabilities != nil && (row.Probabilities["no"] != want.Probabilities.At(i, 0) ||
+				row.Probabilities["yes"] != want.Probabilities.At(i, 1)) {
 				t.Fatalf("%s: row %d: probabilities %v", name, i, row.Probabilities)
 			}
 		}
@@ -75,7 +77,8 @@ func TestPredictRowsWithoutNames(t *testing.T) {
 		X.SetRow(i, []float64{a, b})
 		Y.SetRow(i, []float64{a + b, a - b})
 	}
-	data := datasets.Set{X: X, Targets: Y, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "sum"}, {Name: "difference"}}}}
+	data := datasets.Set{X: X, Targets: Y, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "sum"},
+		{Name: "difference"}}}}
 	ridge := estimator.NewRidge()
 	ridge.Alpha = 0
 	f, err := pipeline.Steps(transformer.NewStandardize()).Then(ridge).Fit(ctx, data)
@@ -108,7 +111,8 @@ func TestRowPredictionShown(t *testing.T) {
 	}{
 		{modelfile.RowPrediction{Value: 2.5}, "2.5", `{"value":2.5}`},
 		{modelfile.RowPrediction{Value: 1, Class: "yes"}, "yes", `{"value":1,"class":"yes"}`},
-		{modelfile.RowPrediction{Class: "no", Probabilities: map[string]float64{"no": 0.8125, "yes": 0.1875}}, "no (0.812)", `{"value":0,"class":"no","probabilities":{"no":0.8125,"yes":0.1875}}`},
+		{modelfile.RowPrediction{Class: "no", Probabilities: map[string]float64{"no": 0.8125, "yes": 0.1875}}, "no (0.812)",
+			`{"value":0,"class":"no","probabilities":{"no":0.8125,"yes":0.1875}}`},
 	} {
 		if got := fmt.Sprint(c.p); got != c.text {
 			t.Errorf("%+v printed as %s", c.p, got)
@@ -121,7 +125,8 @@ func TestRowPredictionShown(t *testing.T) {
 
 // A Model that is none is an error.
 func TestEncodeWithoutPipeline(t *testing.T) {
-	if _, err := new(modelfile.Model).PredictRows(ctx, []map[string]any{{"x0": 1}}); err == nil || !strings.Contains(err.Error(), "no fitted pipeline") {
+	if _, err := new(modelfile.Model).PredictRows(ctx, []map[string]any{{"x0": 1}}); err == nil ||
+		!strings.Contains(err.Error(), "no fitted pipeline") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -22,7 +22,8 @@ func TestTargetlessModels(t *testing.T) {
 	data := rings()
 	kmeans, oneClass := cluster.NewKMeans(), anomaly.NewOneClass()
 	kmeans.Clusters = 2
-	for task, spec := range map[datasets.Task]estimator.Estimator{datasets.Clustering: kmeans, datasets.Anomaly: oneClass} {
+	for task, spec := range map[datasets.Task]estimator.Estimator{datasets.Clustering: kmeans,
+		datasets.Anomaly: oneClass} {
 		p, err := pipeline.Steps(transformer.NewStandardize()).Then(spec).Fit(ctx, data)
 		if err != nil {
 			t.Fatal(err)
@@ -51,7 +52,8 @@ func TestTargetlessModels(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := estimator.Predict(ctx, back.Predictor, data.X, estimator.Request{})
-		if err != nil || !slices.Equal(got.Values, want.Values) || !slices.Equal(got.Anomaly, want.Anomaly) || (task == datasets.Anomaly) != (got.Anomaly != nil) {
+		if err != nil || !slices.Equal(got.Values, want.Values) || !slices.Equal(got.Anomaly, want.Anomaly) ||
+			(task == datasets.Anomaly) != (got.Anomaly != nil) {
 			t.Errorf("%s: other predictions after loading (%v)", task, err)
 		}
 		rows, err := back.PredictRows(ctx, named(data))
@@ -59,16 +61,19 @@ func TestTargetlessModels(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, row := range rows {
-			if row.Value != want.Values[i] || row.Class != "" || (row.AnomalyScore != nil) != (task == datasets.Anomaly) || row.AnomalyScore != nil && *row.AnomalyScore != want.Anomaly[i] {
+			if row.Value != want.Values[i] || row.Class != "" || (row.AnomalyScore != nil) != (task == datasets.Anomaly) ||
+				row.AnomalyScore != nil && *row.AnomalyScore != want.Anomaly[i] {
 				t.Fatalf("%s: row %d: %+v", task, i, row)
 			}
 			word := map[bool]string{true: "unusual (", false: "usual ("}[row.Value == 1]
-			if text := row.String(); task == datasets.Clustering && text != "0" && text != "1" || task == datasets.Anomaly && !strings.HasPrefix(text, word) {
+			if text := row.String(); task == datasets.Clustering && text != "0" && text != "1" || task == datasets.Anomaly &&
+				!strings.HasPrefix(text, word) {
 				t.Fatalf("%s: row %d prints as %s", task, i, text)
 			}
 		}
 		m.Task = datasets.Regression
-		if err := m.Write(&b); err == nil || !strings.Contains(err.Error(), "the task is regression, the model is for "+string(task)) {
+		if err := m.Write(&b); err == nil || !strings.Contains(err.Error(),
+			"the task is regression, the model is for "+string(task)) {
 			t.Errorf("%s: written as a regression: %v", task, err)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 
 // body splits the value of a step with children: either the list alone, or a mapping with the list
 // under its key and the parameters of the step.
-func (d *decoder) body(c pipeline.Composite, key, node *tree.Node, where string) (list *tree.Node, own []yamlnode.Pair) {
+func (d *decoder) body(c pipeline.Composite, key, node *tree.Node, where string) (list *tree.Node,
+	own []yamlnode.Pair) {
 	h, bare := c.Holds(), len(d.known(c)) == 0
 	if node != nil && node.Kind == tree.SequenceNode {
 		return node, nil

@@ -56,10 +56,12 @@ func TestDecode(t *testing.T) {
 	onehot := transformer.NewOneHot()
 	onehot.MinCount = 20
 	laplacian := transformer.NewRFF()
-	laplacian.Kernel, laplacian.Gamma, laplacian.Features, laplacian.Seed = "laplacian", transformer.FixedGamma(0.05), 100, 7
+	laplacian.Kernel, laplacian.Gamma, laplacian.Features, laplacian.Seed = "laplacian", transformer.FixedGamma(0.05), 100,
+		7
 	smooth := transformer.NewRFF()
 	smooth.Gamma, smooth.Seed = transformer.GammaScale, pipeline.DeriveSeed(42, "union.smooth")
-	pca, err := param.With(transformer.NewPCA(), param.Setting{Path: "components", Value: 3}, param.Setting{Path: "seed", Value: pipeline.DeriveSeed(42, "union.both.pca")})
+	pca, err := param.With(transformer.NewPCA(), param.Setting{Path: "components", Value: 3},
+		param.Setting{Path: "seed", Value: pipeline.DeriveSeed(42, "union.both.pca")})
 	if err != nil {
 		if pca, err = param.With(transformer.NewPCA(), param.Setting{Path: "components", Value: 3}); err != nil {
 			t.Fatal(err)
@@ -73,7 +75,8 @@ func TestDecode(t *testing.T) {
 				pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(impute, transformer.NewStandardize())},
 				pipeline.Group{Name: "words", Select: []string{"workclass", "edu*"}, Steps: pipeline.Steps(onehot)})},
 			{Fitter: pipeline.Union{
-				Parts:   []pipeline.Step{{Fitter: laplacian}, {Name: "smooth", Fitter: smooth}, {Name: "both", Fitter: pipeline.NewChain(transformer.NewStandardize(), pca.(transformer.Fitter))}},
+				Parts: []pipeline.Step{{Fitter: laplacian}, {Name: "smooth", Fitter: smooth},
+					{Name: "both", Fitter: pipeline.NewChain(transformer.NewStandardize(), pca.(transformer.Fitter))}},
 				Weights: []float64{0.5, 1, 0}}},
 			{Fitter: transformer.NewMinMax()},
 		},
@@ -116,62 +119,96 @@ func TestDecodeFaults(t *testing.T) {
 		{"[]", "a.yaml:1:1: pipeline: must be a list of steps, the last of which is an estimator, got []"},
 		{"ridge", `a.yaml:1:1: pipeline: must be a list of steps, the last of which is an estimator, got "ridge"`},
 		{"- rff", "a.yaml:1:3: pipeline.rff: the last step is not an estimator (estimators are " + estimators},
-		{"- ridge\n- svm", "a.yaml:1:3: pipeline.ridge: an estimator can only be the last step of a pipeline (steps are " + transformers},
+		{"- ridge\n- svm", "a.yaml:1:3: pipeline.ridge: an estimator can only be the last step of a pipeline (steps are " +
+			transformers},
 		{"- 3\n- ridge", "a.yaml:1:3: pipeline[0]: must be a step: its name, or its name with parameters, got 3"},
 		{"- [rff]\n- ridge", "a.yaml:1:3: pipeline[0]: must be a step: its name, or its name with parameters, got [rff]"},
 		{"- {}\n- ridge", "a.yaml:1:3: pipeline[0]: must be a step: its name, or its name with parameters, got map[]"},
 		{"- {name: x}\n- ridge", "a.yaml:1:3: pipeline[0]: must be a step: its name, or its name with parameters, got map[name:x]"},
 		{"- RFF\n- ridge", `a.yaml:1:3: pipeline[0]: no step is called "RFF" (did you mean rff?)`},
-		{"- random_forest\n- ridge", `a.yaml:1:3: pipeline[0]: no step is called "random_forest" (there are no trees here; rff or binning`},
-		{"- rff: {n_components: 5}\n- ridge", `a.yaml:1:9: pipeline.rff.n_components: no parameter is called "n_components" (did you mean features?)`},
-		{"- fourier_transform\n- ridge", `a.yaml:1:3: pipeline[0]: no step is called "fourier_transform" (there are columns, union`},
+		{"- random_forest\n- ridge",
+			`a.yaml:1:3: pipeline[0]: no step is called "random_forest" (there are no trees here; rff or binning`},
+		{"- rff: {n_components: 5}\n- ridge",
+			`a.yaml:1:9: pipeline.rff.n_components: no parameter is called "n_components" (did you mean features?)`},
+		{"- fourier_transform\n- ridge",
+			`a.yaml:1:3: pipeline[0]: no step is called "fourier_transform" (there are columns, union`},
 		{"- rff: {gama: 1}\n- ridge", `a.yaml:1:9: pipeline.rff.gama: no parameter is called "gama" (did you mean gamma?)`},
-		{"- rff: {Gamma: 1}\n- ridge", `a.yaml:1:9: pipeline.rff.Gamma: no parameter is called "Gamma" (did you mean gamma?)`},
-		{"- rff: {gamma: -1}\n- ridge", "a.yaml:1:16: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, got -1"},
-		{"- rff: {gamma: 0}\n- ridge", "a.yaml:1:16: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, got 0"},
-		{"- rff: {gamma: .nan}\n- ridge", "a.yaml:1:16: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, got NaN"},
+		{"- rff: {Gamma: 1}\n- ridge",
+			`a.yaml:1:9: pipeline.rff.Gamma: no parameter is called "Gamma" (did you mean gamma?)`},
+		{"- rff: {gamma: -1}\n- ridge",
+			"a.yaml:1:16: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, got -1"},
+		{"- rff: {gamma: 0}\n- ridge",
+			"a.yaml:1:16: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, got 0"},
+		{"- rff: {gamma: .nan}\n- ridge",
+			"a.yaml:1:16: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, got NaN"},
 		{"- rff: {features: 0}\n- ridge", "a.yaml:1:19: pipeline.rff.features: must be an integer from 1 to 67108864, got 0"},
-		{"- rff: {features: 2.5}\n- ridge", "a.yaml:1:19: pipeline.rff.features: must be an integer from 1 to 67108864, got 2.5"},
-		{"- rff: {features: many}\n- ridge", `a.yaml:1:19: pipeline.rff.features: must be an integer from 1 to 67108864, got "many"`},
-		{"- rff: {features: [500, 1000]}\n- ridge", "a.yaml:1:19: pipeline.rff.features: must be an integer from 1 to 67108864, got [500 1000]"},
+		{"- rff: {features: 2.5}\n- ridge",
+			"a.yaml:1:19: pipeline.rff.features: must be an integer from 1 to 67108864, got 2.5"},
+		{"- rff: {features: many}\n- ridge",
+			`a.yaml:1:19: pipeline.rff.features: must be an integer from 1 to 67108864, got "many"`},
+		{"- rff: {features: [500, 1000]}\n- ridge",
+			"a.yaml:1:19: pipeline.rff.features: must be an integer from 1 to 67108864, got [500 1000]"},
 		{"- rff: {seed: -1}\n- ridge", "a.yaml:1:15: pipeline.rff.seed: must be an integer ≥ 0, got -1"},
-		{"- rff: {kernel: Gaussian}\n- ridge", `a.yaml:1:17: pipeline.rff.kernel: must be gaussian, laplacian, cauchy, exponential, matern, rational_quadratic, mixture or product, got "Gaussian" (did you mean gaussian?)`},
+		{"- rff: {kernel: Gaussian}\n- ridge",
+			`a.yaml:1:17: pipeline.rff.kernel: must be gaussian, laplacian, cauchy, exponential, matern, rational_quadratic, mixture or product, got "Gaussian" (did you mean gaussian?)`},
 		{"- rff: {gamma: 1, gamma: 2}\n- ridge", "a.yaml:1:19: pipeline.rff.gamma: duplicate key (first on line 1)"},
 		{"- rff: [1]\n- ridge", "a.yaml:1:8: pipeline.rff: must be parameters: kernel, gamma, features, map, draw, nu, alpha, of, seed, got [1]"},
 		{"- rff: wide\n- ridge", `a.yaml:1:8: pipeline.rff: must be parameters: kernel, gamma, features, map, draw, nu, alpha, of, seed, got "wide"`},
-		{"- rff: {gamma: !secret 1}\n- ridge", "a.yaml:1:16: pipeline.rff.gamma: the tag !secret; a value is a number, true, false, a string or a list"},
+		{"- rff: {gamma: !secret 1}\n- ridge",
+			"a.yaml:1:16: pipeline.rff.gamma: the tag !secret; a value is a number, true, false, a string or a list"},
 		{"- rff: {[1]: 1}\n- ridge", "a.yaml:1:9: pipeline.rff: a key that is no word"},
-		{"- rff: {gamma: 1}\n  gamma: 2\n- ridge", "a.yaml:2:3: pipeline[0].gamma: a second key in one step (gamma is a parameter of rff: indent it below)"},
-		{"- rff: {gamma: 1}\n  pca: {}\n- ridge", "a.yaml:2:3: pipeline[0].pca: a second key in one step (a step has one name; parameters stand below it)"},
+		{"- rff: {gamma: 1}\n  gamma: 2\n- ridge",
+			"a.yaml:2:3: pipeline[0].gamma: a second key in one step (gamma is a parameter of rff: indent it below)"},
+		{"- rff: {gamma: 1}\n  pca: {}\n- ridge",
+			"a.yaml:2:3: pipeline[0].pca: a second key in one step (a step has one name; parameters stand below it)"},
 		{"- rff\n- rff\n- ridge", "a.yaml:2:3: pipeline.rff: two steps are called rff (name one of them: {rff: …, name: …})"},
 		{"- {rff: , name: ridge}\n- ridge", "a.yaml:2:3: pipeline.ridge: two steps are called ridge"},
-		{"- {rff: , name: a.b}\n- ridge", `a.yaml:1:17: pipeline[0].name: must be a name of letters, digits, _ and -, got "a.b"`},
+		{"- {rff: , name: a.b}\n- ridge",
+			`a.yaml:1:17: pipeline[0].name: must be a name of letters, digits, _ and -, got "a.b"`},
 		{"- {rff: , name: 3}\n- ridge", "a.yaml:1:17: pipeline[0].name: must be a name of letters, digits, _ and -, got 3"},
 		{"- columns\n- ridge", "a.yaml:1:3: pipeline.columns: must be a list, or a mapping with groups, got nothing"},
 		{"- columns: []\n- ridge", "a.yaml:1:12: pipeline.columns: must be at least one group, got []"},
 		{"- columns: {remainder: passthrough}\n- ridge", "a.yaml:1:3: pipeline.columns.groups: missing"},
 		{"- columns: {groups: numeric}\n- ridge", `a.yaml:1:21: pipeline.columns.groups: must be a list, got "numeric"`},
-		{"- columns: {groups: [{select: a, steps: []}], remainder: keep}\n- ridge", `a.yaml:1:58: pipeline.columns.remainder: must be drop or passthrough, got "keep"`},
-		{"- columns: {group: [{select: a, steps: []}]}\n- ridge", "a.yaml:1:3: pipeline.columns.groups: missing\na.yaml:1:13: pipeline.columns.group: no parameter is called \"group\" (did you mean groups?)"},
-		{"- columns: [numeric]\n- ridge", `a.yaml:1:13: pipeline.columns[0]: must be a group: {select: …, steps: […]}, got "numeric"`},
-		{"- columns: [{steps: []}]\n- ridge", "a.yaml:1:13: pipeline.columns[0].select: missing (at least one name, kind or pattern of columns)"},
-		{"- columns: [{select: a}]\n- ridge", "a.yaml:1:13: pipeline.columns[0].steps: missing ([] passes the columns on as they are)"},
-		{"- columns: [{select: a, step: []}]\n- ridge", `a.yaml:1:13: pipeline.columns[0].steps: missing ([] passes the columns on as they are)` + "\n" + `a.yaml:1:25: pipeline.columns[0].step: no key of a group is called "step" (did you mean steps?)`},
-		{"- columns: [{select: [], steps: []}]\n- ridge", "a.yaml:1:22: pipeline.columns[0].select: must be at least one name, kind or pattern of columns, got []"},
-		{"- columns: [{select: [[a]], steps: []}]\n- ridge", "a.yaml:1:22: pipeline.columns[0].select: must be a name, kind or pattern of columns, or a list of them, got [[a]]"},
-		{"- columns: [{select: /(/, steps: []}]\n- ridge", "a.yaml:1:22: pipeline.columns[0].select: select /(/: error parsing regexp"},
-		{"- columns: [{select: a, steps: onehot}]\n- ridge", `a.yaml:1:32: pipeline.columns.group1: must be a list of steps, got "onehot"`},
-		{"- columns: [{select: a, steps: [ridge]}]\n- ridge", "a.yaml:1:33: pipeline.columns.group1.ridge: an estimator can only be the last step of a pipeline"},
-		{"- columns: [{select: numeric, steps: [{impute: {strategy: avg}}]}]\n- ridge", `a.yaml:1:59: pipeline.columns.numeric.impute.strategy: must be mean, median, most_frequent or constant, got "avg"`},
-		{"- columns: [{select: a, steps: [], name: x}, {select: b, steps: [], name: x}]\n- ridge", "a.yaml:1:46: pipeline.columns.x: two groups are called x"},
-		{"- columns: [{select: a, steps: [], name: remainder}]\n- ridge", "a.yaml:1:42: pipeline.columns[0].name: no group can be called remainder"},
+		{"- columns: {groups: [{select: a, steps: []}], remainder: keep}\n- ridge",
+			`a.yaml:1:58: pipeline.columns.remainder: must be drop or passthrough, got "keep"`},
+		{"- columns: {group: [{select: a, steps: []}]}\n- ridge",
+			"a.yaml:1:3: pipeline.columns.groups: missing\na.yaml:1:13: pipeline.columns.group: no parameter is called \"group\" (did you mean groups?)"},
+		{"- columns: [numeric]\n- ridge",
+			`a.yaml:1:13: pipeline.columns[0]: must be a group: {select: …, steps: […]}, got "numeric"`},
+		{"- columns: [{steps: []}]\n- ridge",
+			"a.yaml:1:13: pipeline.columns[0].select: missing (at least one name, kind or pattern of columns)"},
+		{"- columns: [{select: a}]\n- ridge",
+			"a.yaml:1:13: pipeline.columns[0].steps: missing ([] passes the columns on as they are)"},
+		{"- columns: [{select: a, step: []}]\n- ridge",
+			`a.yaml:1:13: pipeline.columns[0].steps: missing ([] passes the columns on as they are)` + "\n" +
+				`a.yaml:1:25: pipeline.columns[0].step: no key of a group is called "step" (did you mean steps?)`},
+		{"- columns: [{select: [], steps: []}]\n- ridge",
+			"a.yaml:1:22: pipeline.columns[0].select: must be at least one name, kind or pattern of columns, got []"},
+		{"- columns: [{select: [[a]], steps: []}]\n- ridge",
+			"a.yaml:1:22: pipeline.columns[0].select: must be a name, kind or pattern of columns, or a list of them, got [[a]]"},
+		{"- columns: [{select: /(/, steps: []}]\n- ridge",
+			"a.yaml:1:22: pipeline.columns[0].select: select /(/: error parsing regexp"},
+		{"- columns: [{select: a, steps: onehot}]\n- ridge",
+			`a.yaml:1:32: pipeline.columns.group1: must be a list of steps, got "onehot"`},
+		{"- columns: [{select: a, steps: [ridge]}]\n- ridge",
+			"a.yaml:1:33: pipeline.columns.group1.ridge: an estimator can only be the last step of a pipeline"},
+		{"- columns: [{select: numeric, steps: [{impute: {strategy: avg}}]}]\n- ridge",
+			`a.yaml:1:59: pipeline.columns.numeric.impute.strategy: must be mean, median, most_frequent or constant, got "avg"`},
+		{"- columns: [{select: a, steps: [], name: x}, {select: b, steps: [], name: x}]\n- ridge",
+			"a.yaml:1:46: pipeline.columns.x: two groups are called x"},
+		{"- columns: [{select: a, steps: [], name: remainder}]\n- ridge",
+			"a.yaml:1:42: pipeline.columns[0].name: no group can be called remainder"},
 		{"- union: {parts: [rff, rff]}\n- ridge", "a.yaml:1:24: pipeline.union.rff: two parts are called rff"},
-		{"- union: {parts: [rff], weights: [1, 2]}\n- ridge", "a.yaml:1:34: pipeline.union.weights: must be 1 numbers, one for each part, got [1 2]"},
-		{"- union: {parts: [rff], weights: [-1]}\n- ridge", "a.yaml:1:34: pipeline.union.weights: must be a list of numbers ≥ 0, got [-1] (element 0 is -1)"},
+		{"- union: {parts: [rff], weights: [1, 2]}\n- ridge",
+			"a.yaml:1:34: pipeline.union.weights: must be 1 numbers, one for each part, got [1 2]"},
+		{"- union: {parts: [rff], weights: [-1]}\n- ridge",
+			"a.yaml:1:34: pipeline.union.weights: must be a list of numbers ≥ 0, got [-1] (element 0 is -1)"},
 		{"- union: []\n- ridge", "a.yaml:1:10: pipeline.union: must be at least one part, got []"},
 		{"- steps\n- ridge", `a.yaml:1:3: pipeline.steps: must be a list of steps, got "steps"`},
 		{"- logistic: {C: 0}", "a.yaml:1:17: pipeline.logistic.C: must be a number > 0, got 0"},
-		{"- rff: {gamma: -1}\n- pcaa\n- logistic: {c: 1}", "a.yaml:1:16: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, got -1"},
+		{"- rff: {gamma: -1}\n- pcaa\n- logistic: {c: 1}",
+			"a.yaml:1:16: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, got -1"},
 		{"- &a [*a]\n- ridge", "a.yaml:1:3: pipeline: nested more than 64 deep"},
 	} {
 		_, errs := decode(t, c.text)
@@ -254,7 +291,8 @@ func (r writer) model(depth int) estimator.Estimator {
 		case 1:
 			spec.Costs = meta.Costs{FalsePositive: r.ExpFloat64(), FalseNegative: 2}
 		default:
-			spec.Costs = meta.Costs{Of: map[string]map[string]float64{"not so good": {"1": r.ExpFloat64(), "yes": 3}, "null": {}}}
+			spec.Costs = meta.Costs{Of: map[string]map[string]float64{"not so good": {"1": r.ExpFloat64(), "yes": 3},
+				"null": {}}}
 		}
 		return r.dial(spec).(estimator.Estimator)
 	case meta.Ensemble:
@@ -299,7 +337,8 @@ func (r writer) steps(n, depth int) []pipeline.Step {
 			c := pipeline.NewColumns()
 			c.Remainder = []string{"drop", "passthrough"}[r.IntN(2)]
 			for k := range 1 + r.IntN(3) {
-				c.Groups = append(c.Groups, pipeline.Group{Name: []string{"", fmt.Sprint("g", k)}[r.IntN(2)], Select: r.selection(k), Steps: r.steps(r.IntN(3), depth-1)})
+				c.Groups = append(c.Groups, pipeline.Group{Name: []string{"", fmt.Sprint("g", k)}[r.IntN(2)],
+					Select: r.selection(k), Steps: r.steps(r.IntN(3), depth-1)})
 			}
 			f = c
 		default:
@@ -311,7 +350,8 @@ func (r writer) steps(n, depth int) []pipeline.Step {
 }
 
 func (r writer) selection(k int) []string {
-	return [][]string{{"yes"}, {"3"}, {"null", "~"}, {"a b: c", "#x", "*d"}, {"/^[a-z]\\d+$/"}, {"é", "'q'", "\"q\""}}[(k+r.IntN(2)*3)%6]
+	return [][]string{{"yes"}, {"3"}, {"null", "~"}, {"a b: c", "#x", "*d"}, {"/^[a-z]\\d+$/"},
+		{"é", "'q'", "\"q\""}}[(k+r.IntN(2)*3)%6]
 }
 
 // dial gives a spec random values for its parameters, as far as they are valid.
@@ -379,7 +419,8 @@ type mean struct{}
 func (mean) Fit(context.Context, datasets.Set) (estimator.Predictor, error) { return nil, nil }
 
 func TestEncodeRefuses(t *testing.T) {
-	if _, err := yaml.Encode(pipeline.Steps().Then(mean{})); err == nil || !strings.HasPrefix(err.Error(), "pipeline: github.com/bochner-ml/bochner/pipeline/yaml_test.mean is not registered") {
+	if _, err := yaml.Encode(pipeline.Steps().Then(mean{})); err == nil ||
+		!strings.HasPrefix(err.Error(), "pipeline: github.com/bochner-ml/bochner/pipeline/yaml_test.mean is not registered") {
 		t.Errorf("a step that is not registered: %v", err)
 	}
 	if _, err := yaml.Encode(pipeline.Steps().Then(estimator.Ridge{})); err == nil {
@@ -438,8 +479,10 @@ func TestComplexities(t *testing.T) {
 		"kmeans.clusters": param.MoreUnits, "spectral.clusters": param.MoreUnits,
 		"rff.gamma": param.Rougher, "binning.gamma": param.Rougher, "nystroem.gamma": param.Rougher,
 		"softmax_features.gamma": param.Rougher, "kernel_ridge.gamma": param.Rougher,
-		"kernel_ridge_classifier.gamma": param.Rougher, "gaussian_process.gamma": param.Rougher, "rff_network.gamma": param.Rougher,
-		"ridge.alpha": param.MorePenalty, "ridge_classifier.alpha": param.MorePenalty, "kernel_ridge.alpha": param.MorePenalty,
+		"kernel_ridge_classifier.gamma": param.Rougher, "gaussian_process.gamma": param.Rougher,
+		"rff_network.gamma": param.Rougher,
+		"ridge.alpha":       param.MorePenalty, "ridge_classifier.alpha": param.MorePenalty,
+		"kernel_ridge.alpha":            param.MorePenalty,
 		"kernel_ridge_classifier.alpha": param.MorePenalty, "rff_network.alpha": param.MorePenalty,
 		"sgd_classifier.alpha": param.MorePenalty, "sgd_regressor.alpha": param.MorePenalty,
 		"gaussian_process.noise": param.MorePenalty, "svr.epsilon": param.MorePenalty,

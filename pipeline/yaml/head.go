@@ -79,7 +79,8 @@ func (d *decoder) headOfMapping(node *tree.Node, path string) (h head, ok bool) 
 		}
 	}
 	if h.node == nil {
-		d.problem(node, path, param.FieldError{Value: yamlnode.Plain(node), Constraint: "a step: its name, or its name with parameters"})
+		d.problem(node, path, param.FieldError{Value: yamlnode.Plain(node),
+			Constraint: "a step: its name, or its name with parameters"})
 		return h, false
 	}
 	if label == nil {
@@ -111,7 +112,8 @@ func (d *decoder) innerName(h *head) *yamlnode.Pair {
 
 func (d *decoder) label(p *yamlnode.Pair, path string) string {
 	if p.Value.Kind != tree.ScalarNode || p.Value.Tag != "!!str" || !pipeline.ValidName(p.Value.Value) {
-		d.problem(p.Value, yamlnode.Join(path, "name"), param.FieldError{Value: yamlnode.Plain(p.Value), Constraint: "a name of letters, digits, _ and -"})
+		d.problem(p.Value, yamlnode.Join(path, "name"), param.FieldError{Value: yamlnode.Plain(p.Value),
+			Constraint: "a name of letters, digits, _ and -"})
 		return ""
 	}
 	return p.Value.Value

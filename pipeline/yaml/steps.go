@@ -55,7 +55,8 @@ func (d *decoder) specAt(h head, where, within string) any {
 	switch {
 	case yamlnode.IsNull(h.params):
 	case h.params.Kind != tree.MappingNode:
-		d.problem(h.params, where, param.FieldError{Value: yamlnode.Plain(h.params), Constraint: "parameters: " + strings.Join(d.known(spec), ", ")})
+		d.problem(h.params, where, param.FieldError{Value: yamlnode.Plain(h.params),
+			Constraint: "parameters: " + strings.Join(d.known(spec), ", ")})
 	default:
 		for _, p := range d.pairs(h.params, where) {
 			given[p.Key.Value] = p.Value
@@ -111,7 +112,8 @@ func (d *decoder) children(h pipeline.ChildrenSpec, list *tree.Node, where, with
 			continue
 		}
 		if slices.ContainsFunc(out, func(o pipeline.Step) bool { return o.Name != "" && o.Name == child.Name }) {
-			d.problem(node, yamlnode.Join(where, child.Name), param.FieldError{Problem: fmt.Sprintf("two %ss are called %s", h.What, child.Name)})
+			d.problem(node, yamlnode.Join(where, child.Name), param.FieldError{Problem: fmt.Sprintf("two %ss are called %s",
+				h.What, child.Name)})
 		}
 		out = append(out, child)
 	}
@@ -119,7 +121,8 @@ func (d *decoder) children(h pipeline.ChildrenSpec, list *tree.Node, where, with
 }
 
 // member reads child number i, which is no step with a name of its own.
-func (d *decoder) member(h pipeline.ChildrenSpec, node *tree.Node, i int, where, within string) (child pipeline.Step, ok bool) {
+func (d *decoder) member(h pipeline.ChildrenSpec, node *tree.Node, i int, where, within string) (child pipeline.Step,
+	ok bool) {
 	path := fmt.Sprintf("%s[%d]", where, i)
 	spec := any(h.Kind)
 	inside, holds := spec.(pipeline.Composite)
@@ -144,7 +147,8 @@ func (d *decoder) member(h pipeline.ChildrenSpec, node *tree.Node, i int, where,
 		case name == "name":
 			child.Name = d.label(&pairs[k], path)
 			if slices.Contains(h.Taken, child.Name) {
-				d.problem(p.Value, yamlnode.Join(path, "name"), param.FieldError{Problem: fmt.Sprintf("no %s can be called %s", h.What, child.Name)})
+				d.problem(p.Value, yamlnode.Join(path, "name"), param.FieldError{Problem: fmt.Sprintf("no %s can be called %s",
+					h.What, child.Name)})
 			}
 		default:
 			d.unknown(p.Key, yamlnode.Join(path, name), "key of a "+h.What, append(known, "name"))
@@ -165,7 +169,8 @@ func (d *decoder) member(h pipeline.ChildrenSpec, node *tree.Node, i int, where,
 // inside reads the list of what a child holds itself.
 func (d *decoder) inside(c pipeline.Composite, list *yamlnode.Pair, where, within string) any {
 	if list.Value.Kind != tree.SequenceNode {
-		d.problem(list.Value, where, param.FieldError{Value: yamlnode.Plain(list.Value), Constraint: "a list of " + c.Holds().What + "s"})
+		d.problem(list.Value, where, param.FieldError{Value: yamlnode.Plain(list.Value),
+			Constraint: "a list of " + c.Holds().What + "s"})
 		return c
 	}
 	return c.WithChildren(d.children(c.Holds(), list.Value, where, within))

@@ -85,7 +85,8 @@ func (d *decoder) members(c param.Child, node *tree.Node, where, within string) 
 			d.problem(p.Key, where, param.FieldError{Value: one.Name, Constraint: "a name of letters, digits, _ and -"})
 			continue
 		}
-		spec, ok := d.child(one, p.Value, yamlnode.Join(where, one.Name), yamlnode.Join(within, one.Name)).(estimator.Estimator)
+		spec, ok := d.child(one, p.Value, yamlnode.Join(where, one.Name),
+			yamlnode.Join(within, one.Name)).(estimator.Estimator)
 		if ok {
 			out = append(out, meta.Member{Name: one.Name, Estimator: spec})
 		}
@@ -123,7 +124,8 @@ func (d *decoder) one(c param.Child, node *tree.Node, where, within string) any 
 		return nil
 	}
 	if h.given() != "" {
-		d.problem(node, where, param.FieldError{Problem: "a name of its own", Hint: fmt.Sprintf("in paths it is called %s", c.Name)})
+		d.problem(node, where, param.FieldError{Problem: "a name of its own",
+			Hint: fmt.Sprintf("in paths it is called %s", c.Name)})
 		return nil
 	}
 	if h.entry.IsEstimator() != holdsModel(c) {
@@ -131,7 +133,8 @@ func (d *decoder) one(c param.Child, node *tree.Node, where, within string) any 
 		if !holdsModel(c) {
 			of = isTransformer
 		}
-		d.problem(h.node, where, param.FieldError{Value: h.name, Constraint: wantedOf(c), Hint: "there are " + strings.Join(names(of), ", ")})
+		d.problem(h.node, where, param.FieldError{Value: h.name, Constraint: wantedOf(c),
+			Hint: "there are " + strings.Join(names(of), ", ")})
 		return nil
 	}
 	return d.specAt(h, where, within)

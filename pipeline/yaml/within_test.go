@@ -45,7 +45,8 @@ type fittedHollow struct{ transformer.FittedScaler }
 // by default, with a seed of its own.
 func TestWithin(t *testing.T) {
 	for _, e := range []pipeline.Entry{
-		{Name: "echo", New: func() any { return echo{Step: transformer.NewRFF(), Times: 1} }, Fitted: func() model.Stateful { return &fittedEcho{} }},
+		{Name: "echo", New: func() any { return echo{Step: transformer.NewRFF(), Times: 1} },
+			Fitted: func() model.Stateful { return &fittedEcho{} }},
 		{Name: "hollow", New: func() any { return hollow{} }, Fitted: func() model.Stateful { return &fittedHollow{} }},
 	} {
 		if err := pipeline.Register(e); err != nil {
@@ -54,9 +55,11 @@ func TestWithin(t *testing.T) {
 	}
 	for text, want := range map[string]map[string]any{
 		"[echo, ridge]": {"echo.step.seed": int(pipeline.DeriveSeed(7, "echo.step")), "echo.times": 1},
-		"[{echo: {times: 3}, name: again}, ridge]":                    {"again.step.seed": int(pipeline.DeriveSeed(7, "again.step")), "again.times": 3},
-		"[{echo: {step: {rff: {features: 4, seed: 2}}}}, ridge]":      {"echo.step.features": 4, "echo.step.seed": 2},
-		"[{echo: {step: [minmax, {rff: {features: 4}}]}}, ridge]":     {"echo.step.rff.features": 4, "echo.step.rff.seed": int(pipeline.DeriveSeed(7, "echo.step.rff"))},
+		"[{echo: {times: 3}, name: again}, ridge]": {"again.step.seed": int(pipeline.DeriveSeed(7,
+			"again.step")), "again.times": 3},
+		"[{echo: {step: {rff: {features: 4, seed: 2}}}}, ridge]": {"echo.step.features": 4, "echo.step.seed": 2},
+		"[{echo: {step: [minmax, {rff: {features: 4}}]}}, ridge]": {"echo.step.rff.features": 4,
+			"echo.step.rff.seed": int(pipeline.DeriveSeed(7, "echo.step.rff"))},
 		"[{hollow: {step: {union: [minmax, standardize]}}}, ridge]":   {"hollow.step.minmax.low": 0.0},
 		"[{union: [{echo: {step: {echo: {step: minmax}}}}]}, ridge]":  {"union.echo.step.step.low": 0.0},
 		"[{steps: [{hollow: {step: [minmax]}}], name: chain}, ridge]": {"chain.hollow.step.minmax.low": 0.0},

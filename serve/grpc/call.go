@@ -114,7 +114,8 @@ func (c *call) read(m proto.Message) error {
 		return err
 	}
 	if len(b) > maxSmallBytes {
-		return &serve.Error{Code: protocol.TooLarge, Message: fmt.Sprintf("message size: must be at most %d bytes, got %d", maxSmallBytes, len(b))}
+		return &serve.Error{Code: protocol.TooLarge, Message: fmt.Sprintf("message size: must be at most %d bytes, got %d",
+			maxSmallBytes, len(b))}
 	}
 	return decode(b, m)
 }
@@ -143,9 +144,11 @@ func (c *call) end(err error) error {
 		remote = p.Addr.String()
 	}
 	record := protocol.AccessRecord{
-		RequestID: c.requestID, RemoteAddr: remote, Method: "gRPC", Path: c.name, Route: c.method.route, Model: c.model, Status: code.String(),
-		ServerFault: code == codes.Internal || code == codes.Unavailable || code == codes.DeadlineExceeded || code == codes.Unknown,
-		Rows:        c.rows, Bytes: c.bytes, Start: c.start,
+		RequestID: c.requestID, RemoteAddr: remote, Method: "gRPC", Path: c.name, Route: c.method.route, Model: c.model,
+		Status: code.String(),
+		ServerFault: code == codes.Internal || code == codes.Unavailable || code == codes.DeadlineExceeded ||
+			code == codes.Unknown,
+		Rows: c.rows, Bytes: c.bytes, Start: c.start,
 	}
 	if failed != nil && failed.Code == protocol.Internal {
 		record.InternalError = failed.Message

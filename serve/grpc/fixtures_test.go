@@ -37,7 +37,8 @@ func fit(schema datasets.Schema, e estimator.Estimator, classes bool) *modelfile
 	if classes {
 		data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
 		steps = []transformer.Fitter{pipeline.NewColumns(
-			pipeline.Group{Name: "numeric", Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewImpute(), transformer.NewStandardize())},
+			pipeline.Group{Name: "numeric", Select: []string{"numeric"},
+				Steps: pipeline.Steps(transformer.NewImpute(), transformer.NewStandardize())},
 			pipeline.Group{Name: "categorical", Select: []string{"categorical"}, Steps: pipeline.Steps(transformer.NewOneHot())},
 		)}
 	}
@@ -68,7 +69,8 @@ func fit(schema datasets.Schema, e estimator.Estimator, classes bool) *modelfile
 
 // fitted contains the models.
 var fitted = sync.OnceValue(func() map[string]*modelfile.Model {
-	mixed := datasets.Schema{Columns: []datasets.Column{{Name: "age"}, {Name: "city", Kind: datasets.Categorical, Categories: []string{"Paris", "Oslo"}}, {Name: "size"}}}
+	mixed := datasets.Schema{Columns: []datasets.Column{{Name: "age"},
+		{Name: "city", Kind: datasets.Categorical, Categories: []string{"Paris", "Oslo"}}, {Name: "size"}}}
 	numeric := datasets.Schema{Columns: []datasets.Column{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
 	return map[string]*modelfile.Model{
 		"rent":   fit(numeric, estimator.NewRidge(), false),
@@ -112,7 +114,8 @@ func listening(t testing.TB, s *serve.Server, o serve.ListenOptions) (addr strin
 // client connects to a server.
 func client(t testing.TB, addr string, o ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
-	c, err := grpc.NewClient(addr, append([]grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}, o...)...)
+	c, err := grpc.NewClient(addr, append([]grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())},
+		o...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +136,8 @@ func call(ctx context.Context, c *grpc.ClientConn, method string, in, out proto.
 }
 
 // infer requests predictions.
-func infer(t testing.TB, c *grpc.ClientConn, in *inference.ModelInferRequest, o ...grpc.CallOption) *inference.ModelInferResponse {
+func infer(t testing.TB, c *grpc.ClientConn, in *inference.ModelInferRequest,
+	o ...grpc.CallOption) *inference.ModelInferResponse {
 	t.Helper()
 	var out inference.ModelInferResponse
 	if err := call(t.Context(), c, "ModelInfer", in, &out, o...); err != nil {
@@ -144,9 +148,11 @@ func infer(t testing.TB, c *grpc.ClientConn, in *inference.ModelInferRequest, o 
 
 // matrix is a request for the model rent.
 func matrix(values ...float64) *inference.ModelInferRequest {
-	return &inference.ModelInferRequest{ModelName: "rent", Id: "7", Inputs: []*inference.ModelInferRequest_InferInputTensor{{
-		Name: "X", Datatype: "FP64", Shape: []int64{int64(len(values) / 3), 3}, Contents: &inference.InferTensorContents{Fp64Contents: values},
-	}}}
+	return &inference.ModelInferRequest{ModelName: "rent", Id: "7",
+		Inputs: []*inference.ModelInferRequest_InferInputTensor{{
+			Name: "X", Datatype: "FP64", Shape: []int64{int64(len(values) / 3), 3},
+			Contents: &inference.InferTensorContents{Fp64Contents: values},
+		}}}
 }
 
 // until waits for a condition.
@@ -214,7 +220,8 @@ func slowly(t testing.TB, o serve.Options) (*serve.Server, slow) {
 // number is a request of one row for the model m.
 func number(v float64) *inference.ModelInferRequest {
 	return &inference.ModelInferRequest{ModelName: "m", Inputs: []*inference.ModelInferRequest_InferInputTensor{{
-		Name: "X", Datatype: "FP64", Shape: []int64{1, 1}, Contents: &inference.InferTensorContents{Fp64Contents: []float64{v}},
+		Name: "X", Datatype: "FP64", Shape: []int64{1, 1},
+		Contents: &inference.InferTensorContents{Fp64Contents: []float64{v}},
 	}}}
 }
 

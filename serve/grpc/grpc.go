@@ -94,8 +94,10 @@ func (p *transport) Close() error {
 func newGRPCServer(s *handler, o serve.ListenOptions, config *tls.Config) *grpc.Server {
 	options := []grpc.ServerOption{
 		grpc.StreamInterceptor(s.handle), grpc.UnknownServiceHandler(unknownMethod), grpc.ForceServerCodecV2(newCodec()),
-		grpc.MaxRecvMsgSize(int(s.server.Options().Limits.MaxBodyBytes)), grpc.MaxConcurrentStreams(maxStreams), grpc.MaxHeaderListSize(maxMetadataBytes),
-		grpc.InitialWindowSize(requestWindow), grpc.InitialConnWindowSize(connectionWindow), grpc.ConnectionTimeout(handshakeTimeout),
+		grpc.MaxRecvMsgSize(int(s.server.Options().Limits.MaxBodyBytes)), grpc.MaxConcurrentStreams(maxStreams),
+		grpc.MaxHeaderListSize(maxMetadataBytes),
+		grpc.InitialWindowSize(requestWindow), grpc.InitialConnWindowSize(connectionWindow),
+		grpc.ConnectionTimeout(handshakeTimeout),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: o.IdleTimeout, Time: keepaliveTime}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPingInterval, PermitWithoutStream: true}),
 	}
@@ -107,7 +109,8 @@ func newGRPCServer(s *handler, o serve.ListenOptions, config *tls.Config) *grpc.
 		d := grpc.ServiceDesc{ServiceName: service, Metadata: protoFiles[service]}
 		for name, m := range methods {
 			handle := func(_ any, stream grpc.ServerStream) error { return m.handle(stream.(*call)) }
-			d.Streams = append(d.Streams, grpc.StreamDesc{StreamName: name, Handler: handle, ServerStreams: true, ClientStreams: true})
+			d.Streams = append(d.Streams, grpc.StreamDesc{StreamName: name, Handler: handle, ServerStreams: true,
+				ClientStreams: true})
 		}
 		g.RegisterService(&d, nil)
 	}
@@ -118,9 +121,11 @@ func newGRPCServer(s *handler, o serve.ListenOptions, config *tls.Config) *grpc.
 }
 
 // handle handles a request of any service after it has checked the token.
-func (s *handler) handle(service any, stream grpc.ServerStream, about *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
+func (s *handler) handle(service any, stream grpc.ServerStream, about *grpc.StreamServerInfo,
+	handle grpc.StreamHandler) (err error) {
 	given, _ := metadata.FromIncomingContext(stream.Context())
-	c := &call{ServerStream: stream, handler: s, name: about.FullMethod, method: methodOf(about.FullMethod), start: time.Now(), requestID: protocol.RequestID(given["x-request-id"])}
+	c := &call{ServerStream: stream, handler: s, name: about.FullMethod, method: methodOf(about.FullMethod),
+		start: time.Now(), requestID: protocol.RequestID(given["x-request-id"])}
 	defer func() {
 		if value := recover(); value != nil {
 			err = s.server.ReportPanic(c.requestID, value)

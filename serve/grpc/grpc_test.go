@@ -40,23 +40,28 @@ func TestMethods(t *testing.T) {
 		name          string
 		in, out, want proto.Message
 	}{
-		{"ServerLive", &inference.ServerLiveRequest{}, &inference.ServerLiveResponse{}, &inference.ServerLiveResponse{Live: true}},
-		{"ServerReady", &inference.ServerReadyRequest{}, &inference.ServerReadyResponse{}, &inference.ServerReadyResponse{Ready: true}},
+		{"ServerLive", &inference.ServerLiveRequest{}, &inference.ServerLiveResponse{},
+			&inference.ServerLiveResponse{Live: true}},
+		{"ServerReady", &inference.ServerReadyRequest{}, &inference.ServerReadyResponse{},
+			&inference.ServerReadyResponse{Ready: true}},
 		{"ServerMetadata", &inference.ServerMetadataRequest{}, &inference.ServerMetadataResponse{},
 			&inference.ServerMetadataResponse{Name: "bochner", Version: "1.2.3", Extensions: []string{"model_repository"}}},
-		{"ModelReady", &inference.ModelReadyRequest{Name: "rent"}, &inference.ModelReadyResponse{}, &inference.ModelReadyResponse{Ready: true}},
-		{"ModelMetadata", &inference.ModelMetadataRequest{Name: "rent", Version: "1"}, &inference.ModelMetadataResponse{}, &inference.ModelMetadataResponse{
-			Name: "rent", Versions: []string{"1"}, Platform: "bochner",
-			Inputs:  []*inference.ModelMetadataResponse_TensorMetadata{{Name: "X", Datatype: "FP64", Shape: []int64{-1, 3}}},
-			Outputs: []*inference.ModelMetadataResponse_TensorMetadata{{Name: "value", Datatype: "FP64", Shape: []int64{-1}}},
-		}},
+		{"ModelReady", &inference.ModelReadyRequest{Name: "rent"}, &inference.ModelReadyResponse{},
+			&inference.ModelReadyResponse{Ready: true}},
+		{"ModelMetadata", &inference.ModelMetadataRequest{Name: "rent", Version: "1"}, &inference.ModelMetadataResponse{},
+			&inference.ModelMetadataResponse{
+				Name: "rent", Versions: []string{"1"}, Platform: "bochner",
+				Inputs:  []*inference.ModelMetadataResponse_TensorMetadata{{Name: "X", Datatype: "FP64", Shape: []int64{-1, 3}}},
+				Outputs: []*inference.ModelMetadataResponse_TensorMetadata{{Name: "value", Datatype: "FP64", Shape: []int64{-1}}},
+			}},
 	} {
 		if err := call(ctx, c, m.name, m.in, m.out); err != nil || !proto.Equal(m.out, m.want) {
 			t.Errorf("%s: %v, %v", m.name, m.out, err)
 		}
 	}
 	var list inference.RepositoryIndexResponse
-	if err := call(ctx, c, "RepositoryIndex", &inference.RepositoryIndexRequest{Ready: true}, &list); err != nil || len(list.Models) != 2 || list.Models[0].State != "READY" {
+	if err := call(ctx, c, "RepositoryIndex", &inference.RepositoryIndexRequest{Ready: true}, &list); err != nil ||
+		len(list.Models) != 2 || list.Models[0].State != "READY" {
 		t.Errorf("%v, %v", &list, err)
 	}
 }
@@ -74,7 +79,8 @@ func TestModelThatIsNotLoaded(t *testing.T) {
 	addr, _ := listening(t, s, serve.ListenOptions{})
 	c := client(t, addr)
 	var model inference.ModelReadyResponse
-	if err := call(t.Context(), c, "ModelReady", &inference.ModelReadyRequest{Name: "bad"}, &model); err != nil || model.Ready {
+	if err := call(t.Context(), c, "ModelReady", &inference.ModelReadyRequest{Name: "bad"}, &model); err != nil ||
+		model.Ready {
 		t.Errorf("%v, %v", &model, err)
 	}
 	all := inference.ServerReadyResponse{Ready: true}
@@ -82,8 +88,10 @@ func TestModelThatIsNotLoaded(t *testing.T) {
 		t.Errorf("%v, %v", &all, err)
 	}
 	var list inference.RepositoryIndexResponse
-	if err := call(t.Context(), c, "RepositoryIndex", &inference.RepositoryIndexRequest{}, &list); err != nil || len(list.Models) != 3 ||
-		list.Models[0].State != "UNAVAILABLE" || list.Models[0].Reason == "" || strings.Contains(list.Models[0].Reason, path) {
+	if err := call(t.Context(), c, "RepositoryIndex", &inference.RepositoryIndexRequest{}, &list); err != nil ||
+		len(list.Models) != 3 ||
+		list.Models[0].State != "UNAVAILABLE" || list.Models[0].Reason == "" ||
+		strings.Contains(list.Models[0].Reason, path) {
 		t.Errorf("%v, %v", &list, err)
 	}
 	state, err := grpc_health_v1.NewHealthClient(c).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{})
@@ -92,7 +100,8 @@ func TestModelThatIsNotLoaded(t *testing.T) {
 	}
 	m := matrix(1, 2, 3)
 	m.ModelName = "bad"
-	if err := call(t.Context(), c, "ModelInfer", m, &inference.ModelInferResponse{}); status.Code(err) != codes.Unavailable {
+	if err := call(t.Context(), c, "ModelInfer", m,
+		&inference.ModelInferResponse{}); status.Code(err) != codes.Unavailable {
 		t.Error(err)
 	}
 }
@@ -103,18 +112,21 @@ func TestInfer(t *testing.T) {
 	addr, _ := listening(t, s, serve.ListenOptions{})
 	c := client(t, addr)
 	values := []float64{1, 2, 3, -0.5, 1e3, 0.1}
-	want, err := inferDirect(s, &protocol.InferRequest{Model: "rent", Inputs: []protocol.Tensor{{Name: "X", Datatype: protocol.FP64, Shape: []int64{2, 3}, Numbers: values}}})
+	want, err := inferDirect(s, &protocol.InferRequest{Model: "rent",
+		Inputs: []protocol.Tensor{{Name: "X", Datatype: protocol.FP64, Shape: []int64{2, 3}, Numbers: values}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range [][]grpc.CallOption{nil, {grpc.UseCompressor(gzip.Name)}} {
 		got := infer(t, c, matrix(values...), o...)
-		if !slices.Equal(got.Outputs[0].Contents.Fp64Contents, want.Outputs[0].Numbers) || got.RawOutputContents != nil || got.Id != "7" || got.ModelName != "rent" || got.ModelVersion != "1" {
+		if !slices.Equal(got.Outputs[0].Contents.Fp64Contents, want.Outputs[0].Numbers) || got.RawOutputContents != nil ||
+			got.Id != "7" || got.ModelName != "rent" || got.ModelVersion != "1" {
 			t.Errorf("%v, want %v", got, want)
 		}
 		m := matrix(values...)
 		for _, v := range values {
-			m.RawInputContents = append(m.RawInputContents[:0], binary.LittleEndian.AppendUint64(slices.Concat(m.RawInputContents...), math.Float64bits(v)))
+			m.RawInputContents = append(m.RawInputContents[:0],
+				binary.LittleEndian.AppendUint64(slices.Concat(m.RawInputContents...), math.Float64bits(v)))
 		}
 		m.Inputs[0].Contents = nil
 		got = infer(t, c, m, o...)
@@ -128,9 +140,12 @@ func TestInfer(t *testing.T) {
 func TestContents(t *testing.T) {
 	c := asked(t, serve.Options{})
 	for datatype, contents := range map[string]*inference.InferTensorContents{
-		"BOOL": {BoolContents: []bool{true, false, true}}, "INT8": {IntContents: []int32{1, 0, 1}}, "INT16": {IntContents: []int32{1, 0, 1}}, "INT32": {IntContents: []int32{1, 0, 1}},
-		"INT64": {Int64Contents: []int64{1, 0, 1}}, "UINT8": {UintContents: []uint32{1, 0, 1}}, "UINT16": {UintContents: []uint32{1, 0, 1}}, "UINT32": {UintContents: []uint32{1, 0, 1}},
-		"UINT64": {Uint64Contents: []uint64{1, 0, 1}}, "FP32": {Fp32Contents: []float32{1, 0, 1}}, "FP64": {Fp64Contents: []float64{1, 0, 1}},
+		"BOOL": {BoolContents: []bool{true, false, true}}, "INT8": {IntContents: []int32{1, 0, 1}},
+		"INT16": {IntContents: []int32{1, 0, 1}}, "INT32": {IntContents: []int32{1, 0, 1}},
+		"INT64": {Int64Contents: []int64{1, 0, 1}}, "UINT8": {UintContents: []uint32{1, 0, 1}},
+		"UINT16": {UintContents: []uint32{1, 0, 1}}, "UINT32": {UintContents: []uint32{1, 0, 1}},
+		"UINT64": {Uint64Contents: []uint64{1, 0, 1}}, "FP32": {Fp32Contents: []float32{1, 0, 1}},
+		"FP64": {Fp64Contents: []float64{1, 0, 1}},
 	} {
 		m := matrix(1, 0, 1)
 		want := infer(t, c, m)
@@ -139,14 +154,19 @@ func TestContents(t *testing.T) {
 			t.Errorf("%s: %v, want %v", datatype, got, want)
 		}
 	}
-	tensor := func(name, datatype string, contents *inference.InferTensorContents) *inference.ModelInferRequest_InferInputTensor {
-		return &inference.ModelInferRequest_InferInputTensor{Name: name, Datatype: datatype, Shape: []int64{2}, Contents: contents}
+	tensor := func(name, datatype string,
+		contents *inference.InferTensorContents) *inference.ModelInferRequest_InferInputTensor {
+		return &inference.ModelInferRequest_InferInputTensor{Name: name, Datatype: datatype, Shape: []int64{2},
+			Contents: contents}
 	}
 	two := &inference.InferTensorContents{Fp64Contents: []float64{0.1, math.NaN()}}
-	got := infer(t, c, &inference.ModelInferRequest{ModelName: "chance", Inputs: []*inference.ModelInferRequest_InferInputTensor{
-		tensor("age", "FP64", two), tensor("size", "FP64", two), tensor("city", "BYTES", &inference.InferTensorContents{BytesContents: [][]byte{[]byte("Oslo"), nil}}),
-	}, Outputs: []*inference.ModelInferRequest_InferRequestedOutputTensor{{Name: "probabilities"}, {Name: "label"}}})
-	if len(got.Outputs) != 2 || len(got.Outputs[0].Contents.Fp64Contents) != 4 || len(got.Outputs[1].Contents.BytesContents) != 2 {
+	got := infer(t, c, &inference.ModelInferRequest{ModelName: "chance",
+		Inputs: []*inference.ModelInferRequest_InferInputTensor{
+			tensor("age", "FP64", two), tensor("size", "FP64", two), tensor("city", "BYTES",
+				&inference.InferTensorContents{BytesContents: [][]byte{[]byte("Oslo"), nil}}),
+		}, Outputs: []*inference.ModelInferRequest_InferRequestedOutputTensor{{Name: "probabilities"}, {Name: "label"}}})
+	if len(got.Outputs) != 2 || len(got.Outputs[0].Contents.Fp64Contents) != 4 ||
+		len(got.Outputs[1].Contents.BytesContents) != 2 {
 		t.Errorf("%v", got)
 	}
 }
@@ -179,7 +199,8 @@ func TestManyAtOnce(t *testing.T) {
 func idle(t *testing.T, s *serve.Server) {
 	t.Helper()
 	until(t, func() bool {
-		err := testutil.CollectAndCompare(s, strings.NewReader(`# HELP bochner_request_memory_bytes Memory that bodies, rows and answers of requests have.
+		err := testutil.CollectAndCompare(s,
+			strings.NewReader(`# HELP bochner_request_memory_bytes Memory that bodies, rows and answers of requests have.
 # TYPE bochner_request_memory_bytes gauge
 bochner_request_memory_bytes 0
 # HELP bochner_requests_in_flight Requests that have come and are not answered.
@@ -198,9 +219,11 @@ func TestToken(t *testing.T) {
 	}
 	addr, _ := listening(t, started(t, serve.Options{TokenFile: file}), serve.ListenOptions{Reflection: true})
 	c := client(t, addr)
-	for given, want := range map[string]codes.Code{"": codes.Unauthenticated, "Bearer sesam": codes.Unauthenticated, "Basic sesame": codes.Unauthenticated, "Bearer sesame": codes.OK} {
+	for given, want := range map[string]codes.Code{"": codes.Unauthenticated, "Bearer sesam": codes.Unauthenticated,
+		"Basic sesame": codes.Unauthenticated, "Bearer sesame": codes.OK} {
 		ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", given)
-		for method, in := range map[string]proto.Message{"ModelInfer": matrix(1, 2, 3), "RepositoryIndex": &inference.RepositoryIndexRequest{}} {
+		for method, in := range map[string]proto.Message{"ModelInfer": matrix(1, 2, 3),
+			"RepositoryIndex": &inference.RepositoryIndexRequest{}} {
 			out := proto.Message(&inference.ModelInferResponse{})
 			if method == "RepositoryIndex" {
 				out = &inference.RepositoryIndexResponse{}
@@ -210,10 +233,12 @@ func TestToken(t *testing.T) {
 			}
 		}
 	}
-	if err := call(t.Context(), c, "ServerLive", &inference.ServerLiveRequest{}, &inference.ServerLiveResponse{}); err != nil {
+	if err := call(t.Context(), c, "ServerLive", &inference.ServerLiveRequest{},
+		&inference.ServerLiveResponse{}); err != nil {
 		t.Error(err)
 	}
-	if _, err := grpc_health_v1.NewHealthClient(c).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: "rent"}); err != nil {
+	if _, err := grpc_health_v1.NewHealthClient(c).Check(t.Context(),
+		&grpc_health_v1.HealthCheckRequest{Service: "rent"}); err != nil {
 		t.Error(err)
 	}
 	if _, err := reflected(t, c); status.Code(err) != codes.Unauthenticated {
@@ -245,7 +270,8 @@ func TestReflection(t *testing.T) {
 	for _, want := range []bool{true, false} {
 		addr, end := listening(t, started(t, serve.Options{}), serve.ListenOptions{Reflection: want})
 		names, err := reflected(t, client(t, addr))
-		if want && (err != nil || !slices.Contains(names, "inference.GRPCInferenceService") || !slices.Contains(names, "grpc.health.v1.Health")) || !want && status.Code(err) != codes.Unimplemented {
+		if want && (err != nil || !slices.Contains(names, "inference.GRPCInferenceService") ||
+			!slices.Contains(names, "grpc.health.v1.Health")) || !want && status.Code(err) != codes.Unimplemented {
 			t.Errorf("%v: %v, %v", want, names, err)
 		}
 		if err := end(); err != nil { // though the stream is open
@@ -258,14 +284,17 @@ func TestReflection(t *testing.T) {
 func TestTLS(t *testing.T) {
 	dir := t.TempDir()
 	pool := certify(t, dir)
-	addr, _ := listening(t, started(t, serve.Options{}), serve.ListenOptions{CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key")})
-	c, err := grpc.NewClient(addr, grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: pool, ServerName: "models"})))
+	addr, _ := listening(t, started(t, serve.Options{}), serve.ListenOptions{CertFile: filepath.Join(dir, "tls.crt"),
+		KeyFile: filepath.Join(dir, "tls.key")})
+	c, err := grpc.NewClient(addr, grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: pool,
+		ServerName: "models"})))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
 	infer(t, c, matrix(1, 2, 3))
-	if err := call(t.Context(), client(t, addr), "ServerLive", &inference.ServerLiveRequest{}, &inference.ServerLiveResponse{}); status.Code(err) != codes.Unavailable {
+	if err := call(t.Context(), client(t, addr), "ServerLive", &inference.ServerLiveRequest{},
+		&inference.ServerLiveResponse{}); status.Code(err) != codes.Unavailable {
 		t.Error(err)
 	}
 }
@@ -284,7 +313,8 @@ func TestWhatIsTold(t *testing.T) {
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "x-request-id", "mine")
 	wrong := matrix(1, 2, 3)
 	wrong.ModelName = "nobody"
-	if err := call(ctx, c, "ModelInfer", wrong, &inference.ModelInferResponse{}, grpc.Header(&head)); status.Code(err) != codes.NotFound || head.Get("x-request-id")[0] != "mine" {
+	if err := call(ctx, c, "ModelInfer", wrong, &inference.ModelInferResponse{},
+		grpc.Header(&head)); status.Code(err) != codes.NotFound || head.Get("x-request-id")[0] != "mine" {
 		t.Errorf("%v, %v", err, head)
 	}
 	if err := end(); err != nil {
@@ -298,7 +328,8 @@ func TestWhatIsTold(t *testing.T) {
 			t.Errorf("wanted %s in %s", want, &log)
 		}
 	}
-	if err := testutil.CollectAndCompare(s, strings.NewReader(`# HELP bochner_requests_total Requests answered, by model, route and status.
+	if err := testutil.CollectAndCompare(s,
+		strings.NewReader(`# HELP bochner_requests_total Requests answered, by model, route and status.
 # TYPE bochner_requests_total counter
 bochner_requests_total{code="NotFound",model="",route="grpc_infer"} 1
 bochner_requests_total{code="OK",model="rent",route="grpc_infer"} 1
@@ -310,7 +341,8 @@ bochner_requests_total{code="OK",model="rent",route="grpc_infer"} 1
 // Invalid options return an error.
 func TestListeningThatCannotBe(t *testing.T) {
 	for want, o := range map[string]serve.ListenOptions{
-		"CertFile and KeyFile must be set together": {CertFile: "tls.crt"}, "must be ≥ 0": {DrainDelay: -1}, "no such file": {CertFile: "none", KeyFile: "none"},
+		"CertFile and KeyFile must be set together": {CertFile: "tls.crt"}, "must be ≥ 0": {DrainDelay: -1},
+		"no such file": {CertFile: "none", KeyFile: "none"},
 	} {
 		_, end := listening(t, started(t, serve.Options{}), o)
 		if err := end(); err == nil || !strings.Contains(err.Error(), want) {

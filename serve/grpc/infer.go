@@ -54,7 +54,8 @@ func checkParameters(f *rowerrors.List, part string, given map[string]*inference
 
 // requestOf converts a message to a request.
 func requestOf(m *inference.ModelInferRequest) (*protocol.InferRequest, error) {
-	r := &protocol.InferRequest{Model: m.ModelName, Version: m.ModelVersion, ID: m.Id, Inputs: make([]protocol.Tensor, len(m.Inputs))}
+	r := &protocol.InferRequest{Model: m.ModelName, Version: m.ModelVersion, ID: m.Id,
+		Inputs: make([]protocol.Tensor, len(m.Inputs))}
 	var f rowerrors.List
 	checkParameters(&f, "the request", m.Parameters)
 	raw := m.RawInputContents
@@ -86,9 +87,11 @@ func requestOf(m *inference.ModelInferRequest) (*protocol.InferRequest, error) {
 
 // fieldOf is the field of InferTensorContents for each datatype.
 var fieldOf = map[protocol.Datatype]string{
-	protocol.Bool: "bool_contents", protocol.Int8: "int_contents", protocol.Int16: "int_contents", protocol.Int32: "int_contents", protocol.Int64: "int64_contents",
-	protocol.Uint8: "uint_contents", protocol.Uint16: "uint_contents", protocol.Uint32: "uint_contents", protocol.Uint64: "uint64_contents",
-	protocol.FP32: "fp32_contents", protocol.FP64: "fp64_contents", protocol.Bytes: "bytes_contents",
+	protocol.Bool: "bool_contents", protocol.Int8: "int_contents", protocol.Int16: "int_contents",
+	protocol.Int32: "int_contents", protocol.Int64: "int64_contents",
+	protocol.Uint8: "uint_contents", protocol.Uint16: "uint_contents", protocol.Uint32: "uint_contents",
+	protocol.Uint64: "uint64_contents",
+	protocol.FP32:   "fp32_contents", protocol.FP64: "fp64_contents", protocol.Bytes: "bytes_contents",
 }
 
 // copyContents copies the contents of an input to a tensor.

@@ -34,7 +34,8 @@ func certify(t *testing.T, dir string) *x509.CertPool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	about := x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "models"}, DNSNames: []string{"models"}, NotAfter: time.Now().Add(time.Hour)}
+	about := x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "models"},
+		DNSNames: []string{"models"}, NotAfter: time.Now().Add(time.Hour)}
 	cert, err := x509.CreateCertificate(rand.Reader, &about, &about, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +45,8 @@ func certify(t *testing.T, dir string) *x509.CertPool {
 		t.Fatal(err)
 	}
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})
-	for name, b := range map[string][]byte{"tls.crt": text, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})} {
+	for name, b := range map[string][]byte{"tls.crt": text, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY",
+		Bytes: secret})} {
 		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -70,13 +72,15 @@ func TestTooMany(t *testing.T) {
 	until(t, func() bool { return m.at.Load() == 1 })
 	second := begin(t.Context(), c, 2)
 	until(t, func() bool {
-		return testutil.CollectAndCompare(s, strings.NewReader(`# HELP bochner_requests_waiting Requests that wait for their turn.
+		return testutil.CollectAndCompare(s,
+			strings.NewReader(`# HELP bochner_requests_waiting Requests that wait for their turn.
 # TYPE bochner_requests_waiting gauge
 bochner_requests_waiting 1
 `), "bochner_requests_waiting") == nil
 	})
 	var trailer metadata.MD
-	if err := <-begin(t.Context(), c, 3, grpc.Trailer(&trailer)); status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "too many queued requests") {
+	if err := <-begin(t.Context(), c, 3, grpc.Trailer(&trailer)); status.Code(err) != codes.ResourceExhausted ||
+		!strings.Contains(err.Error(), "too many queued requests") {
 		t.Error(err)
 	}
 	if got := trailer.Get("grpc-retry-pushback-ms"); len(got) != 1 || got[0] != "1000" {
@@ -98,7 +102,8 @@ func TestEndsOfContexts(t *testing.T) {
 	s, m := slowly(t, serve.Options{Limits: serve.Limits{Timeout: 200 * time.Millisecond}})
 	addr, _ := listening(t, s, serve.ListenOptions{})
 	c := client(t, addr)
-	if err := <-begin(t.Context(), c, 1); status.Code(err) != codes.DeadlineExceeded || !strings.Contains(err.Error(), "the server's timeout") {
+	if err := <-begin(t.Context(), c, 1); status.Code(err) != codes.DeadlineExceeded ||
+		!strings.Contains(err.Error(), "the server's timeout") {
 		t.Error(err)
 	}
 	until(t, func() bool { return m.at.Load() == 0 })
@@ -119,14 +124,17 @@ func TestEndsOfContexts(t *testing.T) {
 
 // A message that does not arrive times out and frees its slot.
 func TestMessageThatDoesNotCome(t *testing.T) {
-	s := started(t, serve.Options{Limits: serve.Limits{MaxMemoryBytes: 1 << 21, MaxBodyBytes: 1 << 20}}) // one message at a time
+	// one message at a time
+	s := started(t, serve.Options{Limits: serve.Limits{MaxMemoryBytes: 1 << 21, MaxBodyBytes: 1 << 20}})
 	addr, _ := listening(t, s, serve.ListenOptions{ReadTimeout: 50 * time.Millisecond})
 	c := client(t, addr)
-	stream, err := c.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, "/inference.GRPCInferenceService/ModelInfer")
+	stream, err := c.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true},
+		"/inference.GRPCInferenceService/ModelInfer")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := stream.RecvMsg(&inference.ModelInferResponse{}); status.Code(err) != codes.DeadlineExceeded || !strings.Contains(err.Error(), "the message did not arrive") {
+	if err := stream.RecvMsg(&inference.ModelInferResponse{}); status.Code(err) != codes.DeadlineExceeded ||
+		!strings.Contains(err.Error(), "the message did not arrive") {
 		t.Error(err)
 	}
 	infer(t, c, matrix(1, 2, 3))
@@ -139,7 +147,8 @@ func TestFault(t *testing.T) {
 	close(m.may)
 	addr, _ := listening(t, s, serve.ListenOptions{})
 	c := client(t, addr)
-	if err := <-begin(t.Context(), c, -1); status.Code(err) != codes.Internal || !strings.Contains(err.Error(), "internal server error; see the server log") {
+	if err := <-begin(t.Context(), c, -1); status.Code(err) != codes.Internal ||
+		!strings.Contains(err.Error(), "internal server error; see the server log") {
 		t.Error(err)
 	}
 	if err := <-begin(t.Context(), c, 1); err != nil {
@@ -188,7 +197,8 @@ func TestGrace(t *testing.T) {
 	addr, end := listening(t, s, serve.ListenOptions{ShutdownTimeout: 20 * time.Millisecond})
 	got := begin(t.Context(), client(t, addr), 1)
 	until(t, func() bool { return m.at.Load() == 1 })
-	if err := end(); err == nil || !strings.Contains(err.Error(), "1 requests not completed within the shutdown timeout of 20ms") {
+	if err := end(); err == nil || !strings.Contains(err.Error(),
+		"1 requests not completed within the shutdown timeout of 20ms") {
 		t.Error(err)
 	}
 	if err := <-got; err == nil {

@@ -31,7 +31,8 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 // decode decodes a message.
 func decode(b []byte, m proto.Message) error {
 	if err := proto.Unmarshal(b, m); err != nil {
-		return &serve.Error{Code: protocol.InvalidArgument, Message: "cannot decode the message as " + string(m.ProtoReflect().Descriptor().FullName())}
+		return &serve.Error{Code: protocol.InvalidArgument, Message: "cannot decode the message as " +
+			string(m.ProtoReflect().Descriptor().FullName())}
 	}
 	return nil
 }

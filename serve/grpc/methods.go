@@ -51,8 +51,9 @@ func methodOf(name string) method {
 // unknownMethod handles a request for an unknown method.
 func unknownMethod(_ any, stream grpc.ServerStream) error {
 	name := stream.(*call).name
-	return &serve.Error{Code: protocol.MethodNotAllowed, Message: fmt.Sprintf("method: must be ServerLive, ServerReady, ModelReady, ServerMetadata, ModelMetadata, ModelInfer or RepositoryIndex of %s, or a method of %s, got %q",
-		inferenceService, healthService, name[:min(len(name), 80)])}
+	return &serve.Error{Code: protocol.MethodNotAllowed,
+		Message: fmt.Sprintf("method: must be ServerLive, ServerReady, ModelReady, ServerMetadata, ModelMetadata, ModelInfer or RepositoryIndex of %s, or a method of %s, got %q",
+			inferenceService, healthService, name[:min(len(name), 80)])}
 }
 
 // live reports that the process is alive. It ignores the message.
@@ -65,7 +66,8 @@ func ready(c *call) error {
 
 // serverMetadata returns the server metadata.
 func serverMetadata(c *call) error {
-	return c.send(&inference.ServerMetadataResponse{Name: protocol.Platform, Version: c.server.Options().Version, Extensions: []string{"model_repository"}})
+	return c.send(&inference.ServerMetadataResponse{Name: protocol.Platform, Version: c.server.Options().Version,
+		Extensions: []string{"model_repository"}})
 }
 
 // modelReady reports whether a version of a model is loaded.
@@ -93,11 +95,13 @@ func modelMetadata(c *call) error {
 	}
 	list := func(specs []protocol.TensorSpec) (out []*inference.ModelMetadataResponse_TensorMetadata) {
 		for _, s := range specs {
-			out = append(out, &inference.ModelMetadataResponse_TensorMetadata{Name: s.Name, Datatype: string(s.Datatype), Shape: s.Shape(-1)})
+			out = append(out, &inference.ModelMetadataResponse_TensorMetadata{Name: s.Name, Datatype: string(s.Datatype),
+				Shape: s.Shape(-1)})
 		}
 		return out
 	}
-	return c.send(&inference.ModelMetadataResponse{Name: m.Name, Versions: c.server.Versions(m.Name), Platform: protocol.Platform, Inputs: list(m.Inputs), Outputs: list(m.Outputs)})
+	return c.send(&inference.ModelMetadataResponse{Name: m.Name, Versions: c.server.Versions(m.Name),
+		Platform: protocol.Platform, Inputs: list(m.Inputs), Outputs: list(m.Outputs)})
 }
 
 // repositoryIndex lists the models.
@@ -114,7 +118,8 @@ func repositoryIndex(c *call) error {
 				state = "UNAVAILABLE"
 			}
 			if v.Ready || !message.Ready {
-				out.Models = append(out.Models, &inference.RepositoryIndexResponse_ModelIndex{Name: m.Name, Version: v.Version, State: state, Reason: v.Error})
+				out.Models = append(out.Models, &inference.RepositoryIndexResponse_ModelIndex{Name: m.Name, Version: v.Version,
+					State: state, Reason: v.Error})
 			}
 		}
 	}

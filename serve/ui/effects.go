@@ -64,21 +64,30 @@ func outputsOf(m *serve.Model, prediction estimator.Prediction) (out []output) {
 		out = append(out, output{"the score of " + quoted(classes[class]), "score",
 			func(p estimator.Prediction, i int) float64 { return sign * p.Scores.At(i, column) }, signed})
 	case prediction.Anomaly != nil:
-		out = append(out, output{"the anomaly score", "score", func(p estimator.Prediction, i int) float64 { return p.Anomaly[i] }, signed})
+		out = append(out, output{"the anomaly score", "score", func(p estimator.Prediction,
+			i int) float64 {
+			return p.Anomaly[i]
+		}, signed})
 	case m.File.Task == datasets.Clustering:
-		out = append(out, output{name: "the cluster", unit: "cluster", value: func(p estimator.Prediction, i int) float64 { return p.Values[i] }})
+		out = append(out, output{name: "the cluster", unit: "cluster",
+			value: func(p estimator.Prediction, i int) float64 { return p.Values[i] }})
 	case prediction.Targets != nil && len(targets) > 1:
 		for k, t := range targets[:min(len(targets), maxEffectTargets)] {
-			out = append(out, output{t.Name, t.Name, func(p estimator.Prediction, i int) float64 { return p.Targets.At(i, k) }, signed})
+			out = append(out, output{t.Name, t.Name, func(p estimator.Prediction, i int) float64 { return p.Targets.At(i, k) },
+				signed})
 		}
 	default:
-		out = append(out, output{"the prediction", "effect", func(p estimator.Prediction, i int) float64 { return p.Values[i] }, signed})
+		out = append(out, output{"the prediction", "effect", func(p estimator.Prediction,
+			i int) float64 {
+			return p.Values[i]
+		}, signed})
 	}
 	return out
 }
 
 // effects returns the effects of the inputs on each output.
-func effects(ctx context.Context, s *serve.Server, m *serve.Model, f *form, row, typical []float64, prediction estimator.Prediction) []effectGroup {
+func effects(ctx context.Context, s *serve.Server, m *serve.Model, f *form, row, typical []float64,
+	prediction estimator.Prediction) []effectGroup {
 	none := func(text string) []effectGroup {
 		return []effectGroup{{Title: "Effects of the inputs", Text: []string{text}}}
 	}
@@ -177,5 +186,8 @@ func displayValue(text string) string {
 
 // isSame reports whether two rows are equal in the given columns; NaN equals NaN.
 func isSame(a, b []float64, columns []int) bool {
-	return !slices.ContainsFunc(columns, func(j int) bool { return a[j] != b[j] && !(math.IsNaN(a[j]) && math.IsNaN(b[j])) })
+	return !slices.ContainsFunc(columns, func(j int) bool {
+		return a[j] != b[j] &&
+			!(math.IsNaN(a[j]) && math.IsNaN(b[j]))
+	})
 }

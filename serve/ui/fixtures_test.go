@@ -34,7 +34,8 @@ import (
 var ctx = context.Background()
 
 // evil contains names that must be escaped.
-var evil = []string{`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onfocus='alert(1)`, `</select></style>&amp;`, `{{.}}`}
+var evil = []string{`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onfocus='alert(1)`,
+	`</select></style>&amp;`, `{{.}}`}
 
 // mixed is a schema with all kinds of columns.
 var mixed = datasets.Schema{Columns: []datasets.Column{
@@ -47,7 +48,8 @@ var mixed = datasets.Schema{Columns: []datasets.Column{
 // oddly is a schema with unusual names.
 var oddly = datasets.Schema{Columns: []datasets.Column{
 	{Name: "a b"}, {Name: "é=ß&"}, {Name: `"`}, {Name: "model"}, {Name: "version"}, {Name: evil[0]}, {Name: evil[1]},
-	{Name: evil[2], Kind: datasets.Categorical, Categories: evil}, {Name: "x[0]"}, {Name: "two\nlines"}, {Name: "100%"}, {Name: "submit"},
+	{Name: evil[2], Kind: datasets.Categorical, Categories: evil}, {Name: "x[0]"}, {Name: "two\nlines"}, {Name: "100%"},
+	{Name: "submit"},
 }}
 
 // wide returns a schema of n columns.
@@ -59,7 +61,8 @@ func wide(n int) (s datasets.Schema) {
 }
 
 // fit fits a model with the given class names, or targets without classes.
-func fit(schema datasets.Schema, e estimator.Estimator, classes []string, targets int, own ...transformer.Fitter) *modelfile.Model {
+func fit(schema datasets.Schema, e estimator.Estimator, classes []string, targets int,
+	own ...transformer.Fitter) *modelfile.Model {
 	rng := rand.New(rand.NewPCG(7, uint64(len(classes)*10+targets)))
 	n, d := 120, len(schema.Columns)
 	data := datasets.Set{X: mat.NewDense(n, d, nil), Schema: schema}

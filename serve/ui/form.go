@@ -70,7 +70,8 @@ func newForm(m *serve.Model, fields []*rowencoding.Field) *form {
 	known := m.File.Profile
 	address := 0
 	for k, field := range fields {
-		e := formField{ID: fmt.Sprintf("f%d", k), Name: field.Name, column: field, Decimal: field.Date == nil && field.Kind == datasets.Numeric}
+		e := formField{ID: fmt.Sprintf("f%d", k), Name: field.Name, column: field, Decimal: field.Date == nil &&
+			field.Kind == datasets.Numeric}
 		var columns []profile.Column
 		for _, j := range field.Columns {
 			if known != nil && j < len(known.Columns) {
@@ -224,9 +225,11 @@ func (e *formField) noteExtrapolation(columns []profile.Column, row []float64) {
 		v, valueRange := row[j], c.Max-c.Min
 		switch {
 		case v > c.Max:
-			e.Note = fmt.Sprintf("%s exceeds the training maximum of %s: the prediction is an extrapolation.", format(v), format(c.Max))
+			e.Note = fmt.Sprintf("%s exceeds the training maximum of %s: the prediction is an extrapolation.", format(v),
+				format(c.Max))
 		case v < c.Min:
-			e.Note = fmt.Sprintf("%s is below the training minimum of %s: the prediction is an extrapolation.", format(v), format(c.Min))
+			e.Note = fmt.Sprintf("%s is below the training minimum of %s: the prediction is an extrapolation.", format(v),
+				format(c.Min))
 		default:
 			continue
 		}

@@ -32,7 +32,8 @@ var pageTemplate = sync.OnceValue(func() *template.Template { return template.Mu
 // policy is a Content-Security-Policy that forbids scripts and external resources.
 var policy = func() string {
 	sum := sha256.Sum256([]byte(style))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }()
 
 // page is the data of the template.
@@ -121,7 +122,8 @@ func describeTask(m *serve.Model) []string {
 	if len(names) > 0 && !m.File.Task.Unsupervised() {
 		text += " of " + strings.Join(names, ", ")
 	}
-	return []string{text + ".", fmt.Sprintf("Version %s, loaded %s.", m.Version, m.LoadedAt.UTC().Format("2006-01-02 15:04:05 UTC"))}
+	return []string{text + ".", fmt.Sprintf("Version %s, loaded %s.", m.Version,
+		m.LoadedAt.UTC().Format("2006-01-02 15:04:05 UTC"))}
 }
 
 // versionLinks returns links to the loaded versions of a model if there are several. Version is the
@@ -147,7 +149,8 @@ func versionLinks(versions []string, m *serve.Model, version string) (out []link
 func (p *modelPage) fill(ctx context.Context, s *serve.Server, m *serve.Model, given url.Values) error {
 	fields := m.Encoding.Inputs()
 	if len(fields) > maxFields {
-		p.Note = fmt.Sprintf("The model has %s inputs; forms are limited to %d inputs. Use the HTTP interface.", count(float64(len(fields))), maxFields)
+		p.Note = fmt.Sprintf("The model has %s inputs; forms are limited to %d inputs. Use the HTTP interface.",
+			count(float64(len(fields))), maxFields)
 		return nil
 	}
 	p.Form = newForm(m, fields)

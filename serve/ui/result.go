@@ -62,7 +62,8 @@ func predict(ctx context.Context, s *serve.Server, m *serve.Model, f *form, row,
 		if prediction.Values[0] != 0 {
 			out.Text = "an anomaly"
 		}
-		out.Details = append(out.Details, fmt.Sprintf("Anomaly score %s; scores above 0 are anomalies.", number(prediction.Anomaly[0])))
+		out.Details = append(out.Details, fmt.Sprintf("Anomaly score %s; scores above 0 are anomalies.",
+			number(prediction.Anomaly[0])))
 	case m.File.Task == datasets.Clustering:
 		out.Text = fmt.Sprintf("cluster %d", int(prediction.Values[0]))
 		out.Details = append(out.Details, "Clusters are numbered from 0.")
@@ -78,7 +79,8 @@ func predict(ctx context.Context, s *serve.Server, m *serve.Model, f *form, row,
 		}
 	}
 	if len(far) > 0 {
-		out.Details = append(out.Details, "Far outside the training range in "+strings.Join(far, ", ")+": the prediction is unreliable.")
+		out.Details = append(out.Details, "Far outside the training range in "+strings.Join(far, ", ")+
+			": the prediction is unreliable.")
 	}
 	out.Effects = effects(ctx, s, m, f, row, typical, prediction)
 	return out, nil
@@ -97,7 +99,9 @@ func (r *result) classes(m *serve.Model, prediction estimator.Prediction, classe
 		}
 	case prediction.Scores != nil && len(classes) == 2:
 		v := prediction.Scores.At(0, 0)
-		r.Details = append(r.Details, fmt.Sprintf("Decision score of %s: %s; a score above 0 predicts this class. The model has no probabilities.", quoted(classes[1]), number(v)))
+		r.Details = append(r.Details,
+			fmt.Sprintf("Decision score of %s: %s; a score above 0 predicts this class. The model has no probabilities.",
+				quoted(classes[1]), number(v)))
 	case prediction.Scores != nil:
 		r.Scores = true
 		r.Details = append(r.Details, "Class with the largest decision score; the model has no probabilities.")
@@ -154,7 +158,8 @@ func (r *result) value(m *serve.Model, prediction estimator.Prediction) {
 	v := prediction.Values[0]
 	r.Text = number(v)
 	if prediction.Lower != nil {
-		r.Details = append(r.Details, fmt.Sprintf("%s interval: %s to %s", coverageLevel(m), number(prediction.Lower[0]), number(prediction.Upper[0])))
+		r.Details = append(r.Details, fmt.Sprintf("%s interval: %s to %s", coverageLevel(m), number(prediction.Lower[0]),
+			number(prediction.Upper[0])))
 	}
 	if prediction.Std != nil {
 		r.Details = append(r.Details, "standard deviation "+number(prediction.Std[0]))
@@ -170,9 +175,11 @@ func (r *result) value(m *serve.Model, prediction estimator.Prediction) {
 	}
 	percentOf := func(v float64) string { return width(100 * (v - low) / (high - low)) }
 	b := &rangePlot{Position: percentOf(v), Low: number(low), High: number(high)}
-	b.AltText = fmt.Sprintf("%s on a scale from %s to %s; training range %s to %s", number(v), b.Low, b.High, number(t.Min), number(t.Max))
+	b.AltText = fmt.Sprintf("%s on a scale from %s to %s; training range %s to %s", number(v), b.Low, b.High,
+		number(t.Min), number(t.Max))
 	if prediction.Lower != nil {
-		b.Interval, b.IntervalStart, b.IntervalWidth = true, percentOf(prediction.Lower[0]), percentOf(low+prediction.Upper[0]-prediction.Lower[0])
+		b.Interval, b.IntervalStart, b.IntervalWidth = true, percentOf(prediction.Lower[0]),
+			percentOf(low+prediction.Upper[0]-prediction.Lower[0])
 	}
 	r.Range = b
 	r.Details = append(r.Details, fmt.Sprintf("Training range: %s to %s.", number(t.Min), number(t.Max)))

@@ -72,7 +72,8 @@ func (p pages) answer(w http.ResponseWriter, r *http.Request, path string, out *
 	}
 	if !slices.Contains(methods, r.Method) {
 		w.Header().Set("Allow", strings.Join(methods, ", "))
-		return &serve.Error{Code: protocol.MethodNotAllowed, Message: "method: must be one of " + strings.Join(methods, ", ") + ", got " + r.Method}
+		return &serve.Error{Code: protocol.MethodNotAllowed, Message: "method: must be one of " + strings.Join(methods,
+			", ") + ", got " + r.Method}
 	}
 	if path == "" {
 		out.list(p.server.Status())
@@ -87,7 +88,8 @@ func (p pages) answer(w http.ResponseWriter, r *http.Request, path string, out *
 	if err != nil {
 		return err
 	}
-	out.Title, out.Model = m.Name, &modelPage{Lead: describeTask(m), Versions: versionLinks(p.server.Versions(name), m, version)}
+	out.Title, out.Model = m.Name, &modelPage{Lead: describeTask(m),
+		Versions: versionLinks(p.server.Versions(name), m, version)}
 	return out.Model.fill(r.Context(), p.server, m, given)
 }
 
@@ -95,13 +97,16 @@ func (p pages) answer(w http.ResponseWriter, r *http.Request, path string, out *
 func values(r *http.Request) (url.Values, error) {
 	text := r.URL.RawQuery
 	if r.Method == http.MethodPost {
-		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
-			return nil, &serve.Error{Code: protocol.UnsupportedMediaType, Message: "content type: must be application/x-www-form-urlencoded"}
+		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
+			kind != "application/x-www-form-urlencoded" {
+			return nil, &serve.Error{Code: protocol.UnsupportedMediaType,
+				Message: "content type: must be application/x-www-form-urlencoded"}
 		}
 		body, err := io.ReadAll(io.LimitReader(r.Body, protocol.MaxPageBytes+1))
 		switch {
 		case len(body) >= protocol.MaxPageBytes:
-			return nil, &serve.Error{Code: protocol.TooLarge, Message: fmt.Sprintf("form size: must be at most %d bytes", protocol.MaxPageBytes)}
+			return nil, &serve.Error{Code: protocol.TooLarge, Message: fmt.Sprintf("form size: must be at most %d bytes",
+				protocol.MaxPageBytes)}
 		case err != nil:
 			return nil, &serve.Error{Code: protocol.RequestTimeout, Message: "the form is incomplete"}
 		}
@@ -110,7 +115,8 @@ func values(r *http.Request) (url.Values, error) {
 	// Browsers send the end of a line as two characters.
 	out, err := url.ParseQuery(strings.NewReplacer("%0D%0A", "%0A", "%0d%0a", "%0A").Replace(text))
 	if err != nil {
-		return nil, &serve.Error{Code: protocol.InvalidArgument, Message: "cannot parse the form data: must be NAME=VALUE&NAME=VALUE"}
+		return nil, &serve.Error{Code: protocol.InvalidArgument,
+			Message: "cannot parse the form data: must be NAME=VALUE&NAME=VALUE"}
 	}
 	return out, nil
 }

@@ -43,7 +43,8 @@ func harmless(t *testing.T, r reply) []element {
 			if strings.HasPrefix(name, "on") || name == "src" || name == "style" {
 				t.Errorf("%s has %s=%q", e.Data, name, value)
 			}
-			if name == "href" && value != "data:," && !strings.HasPrefix(value, ".") && !strings.HasPrefix(value, "#") && !strings.HasPrefix(value, "?") {
+			if name == "href" && value != "data:," && !strings.HasPrefix(value, ".") && !strings.HasPrefix(value, "#") &&
+				!strings.HasPrefix(value, "?") {
 				t.Errorf("a link leads to %q", value)
 			}
 			if name == "aria-describedby" || name == "aria-labelledby" || name == "list" {
@@ -63,10 +64,13 @@ func harmless(t *testing.T, r reply) []element {
 	}
 	sum := sha256.Sum256([]byte(find(page, "style")[0].text()))
 	policy := r.header.Get("Content-Security-Policy")
-	if !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, base64.StdEncoding.EncodeToString(sum[:])) || strings.Contains(policy, "script-src") || strings.Contains(policy, "unsafe") {
+	if !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy,
+		base64.StdEncoding.EncodeToString(sum[:])) || strings.Contains(policy, "script-src") ||
+		strings.Contains(policy, "unsafe") {
 		t.Errorf("the policy is %q", policy)
 	}
-	if r.header.Get("Referrer-Policy") != "no-referrer" || r.header.Get("Cache-Control") != "no-store" || r.header.Get("Content-Type") != "text/html; charset=utf-8" {
+	if r.header.Get("Referrer-Policy") != "no-referrer" || r.header.Get("Cache-Control") != "no-store" ||
+		r.header.Get("Content-Type") != "text/html; charset=utf-8" {
 		t.Errorf("the headers are %v", r.header)
 	}
 	return page
@@ -91,7 +95,8 @@ func TestList(t *testing.T) {
 	}) {
 		t.Errorf("the list has %q", seen)
 	}
-	if r := ask(s, "GET", "/ui/three/1", ""); r.code != 200 || !strings.Contains(r.body, `<a href="./../">All models</a>`) {
+	if r := ask(s, "GET", "/ui/three/1", ""); r.code != 200 || !strings.Contains(r.body,
+		`<a href="./../">All models</a>`) {
 		t.Errorf("a version: %d %s", r.code, r.body)
 	}
 	bare, err := serve.New(serve.Options{})
@@ -127,7 +132,8 @@ func TestBrokenModelIsListed(t *testing.T) {
 		t.Fatal("it is loaded")
 	}
 	r := ask(s, "GET", "/ui/", "")
-	if page := harmless(t, r); len(find(page, "a")) != 0 || !strings.Contains(r.body, "file is damaged") || strings.Contains(r.body, dir) {
+	if page := harmless(t, r); len(find(page, "a")) != 0 || !strings.Contains(r.body, "file is damaged") ||
+		strings.Contains(r.body, dir) {
 		t.Error(r.body)
 	}
 	if r := ask(s, "GET", "/ui/bad", ""); r.code != 503 || r.header.Get("Retry-After") == "" {
@@ -143,7 +149,8 @@ func changed(t *testing.T, s *serve.Server, model string) url.Values {
 	if r.code != 200 || len(given) == 0 {
 		t.Fatalf("%s: %d, %v", model, r.code, given)
 	}
-	for name, value := range map[string]string{"age": "1.25", "city": " lead", "sold": "31/3/2004", "size m²": "-0.5", "é=ß&": "2", evil[2]: evil[4], "number 7 of many": "3"} {
+	for name, value := range map[string]string{"age": "1.25", "city": " lead", "sold": "31/3/2004", "size m²": "-0.5",
+		"é=ß&": "2", evil[2]: evil[4], "number 7 of many": "3"} {
 		if given.Has(name) {
 			given.Set(name, value)
 		}
@@ -261,7 +268,8 @@ func TestEffects(t *testing.T) {
 	if r := sent(t, s, "hundreds", changed(t, s, "hundreds")); !strings.Contains(r.body, "at most 200 inputs") {
 		t.Error("effects of 300 inputs")
 	}
-	if r := ask(s, "GET", "/ui/widest", ""); r.code != 200 || strings.Contains(r.body, "<form") || !strings.Contains(r.body, "The model has 501 inputs") {
+	if r := ask(s, "GET", "/ui/widest", ""); r.code != 200 || strings.Contains(r.body, "<form") ||
+		!strings.Contains(r.body, "The model has 501 inputs") {
 		t.Errorf("a form of 501 inputs: %d", r.code)
 	}
 }
@@ -277,7 +285,8 @@ func TestForm(t *testing.T) {
 	if given.Get("city") != "a+b&c" || !strings.HasPrefix(given.Get("sold"), "20") || len(given) != 4 {
 		t.Errorf("the typical row is %v", given)
 	}
-	for _, want := range []string{"80 % between", "most frequent: a&#43;b&amp;c", "a date such as 2024-03-31 or 31/3/2024", "Regression of y 0."} {
+	for _, want := range []string{"80 % between", "most frequent: a&#43;b&amp;c", "a date such as 2024-03-31 or 31/3/2024",
+		"Regression of y 0."} {
 		if !strings.Contains(r.body, want) {
 			t.Errorf("no %q", want)
 		}
@@ -303,16 +312,23 @@ func TestWrongForms(t *testing.T) {
 		{"GET", "rent?" + fine, "", "", 200, nil},
 		{"POST", "rent", fine, form, 200, nil},
 		{"HEAD", "rent?" + fine, "", "", 200, nil},
-		{"GET", "rent?" + strings.Replace(fine, "Oslo", "Rome", 1), "", "", 200, []string{"does not occur in the training rows"}},
+		{"GET", "rent?" + strings.Replace(fine, "Oslo", "Rome", 1), "", "", 200,
+			[]string{"does not occur in the training rows"}},
 		{"GET", "rent?" + strings.Replace(fine, "Oslo", "", 1), "", "", 200, nil},
-		{"GET", "rent?age=old&city=Oslo&sold=tomorrow&size+m%C2%B2=1,5", "", "", 400, []string{"3 values are invalid", "must be a number such as", "must be a date such as", `value="old"`, `value="1,5"`}},
+		{"GET", "rent?age=old&city=Oslo&sold=tomorrow&size+m%C2%B2=1,5", "", "", 400,
+			[]string{"3 values are invalid", "must be a number such as", "must be a date such as", `value="old"`,
+				`value="1,5"`}},
 		{"GET", "rent?age=1", "", "", 400, []string{"3 values are invalid", "missing in the request"}},
 		{"GET", "rent?age=2&" + fine, "", "", 400, []string{"given twice"}},
 		{"GET", "rent?colour=%3Cscript%3E&" + fine, "", "", 400, []string{"unknown input"}},
 		{"GET", "rent?age=1e999&city=Oslo&sold=&size+m%C2%B2=NaN", "", "", 400, []string{"2 values are invalid"}},
-		{"GET", "rent?age=1e300&city=Oslo&sold=&size+m%C2%B2=1e300", "", "", 200, []string{"exceeds the training maximum of", "Far outside the training range in age, size m²: the prediction is unreliable"}},
-		{"GET", "rent?" + strings.Replace(fine, "age=1", "age=-5", 1), "", "", 200, []string{"-5 is below the training minimum of"}},
-		{"GET", "rent?" + strings.Replace(fine, "2004", "1850", 1), "", "", 200, []string{"1850 is below the training minimum", "Far outside the training range in sold:"}},
+		{"GET", "rent?age=1e300&city=Oslo&sold=&size+m%C2%B2=1e300", "", "", 200,
+			[]string{"exceeds the training maximum of",
+				"Far outside the training range in age, size m²: the prediction is unreliable"}},
+		{"GET", "rent?" + strings.Replace(fine, "age=1", "age=-5", 1), "", "", 200,
+			[]string{"-5 is below the training minimum of"}},
+		{"GET", "rent?" + strings.Replace(fine, "2004", "1850", 1), "", "", 200,
+			[]string{"1850 is below the training minimum", "Far outside the training range in sold:"}},
 		{"GET", "rent?age=1.7e308&city=Oslo&sold=&size+m%C2%B2=-1.7e308", "", "", 400, []string{"size m²: infinite value"}},
 		{"GET", "rent?%zz", "", "", 400, []string{"cannot parse the form data"}},
 		{"GET", "rent?a=1;b=2", "", "", 400, []string{"cannot parse the form data"}},
@@ -346,7 +362,8 @@ func TestWrongForms(t *testing.T) {
 func TestNothingSentIsMarkup(t *testing.T) {
 	s := started(t, serve.Options{})
 	rng := rand.New(rand.NewPCG(1, 2))
-	parts := append([]string{"1", "", "\x00", "\xff", "é", "-1e9", "2001-02-30", "Paris", strings.Repeat("y", 300)}, evil...)
+	parts := append([]string{"1", "", "\x00", "\xff", "é", "-1e9", "2001-02-30", "Paris", strings.Repeat("y", 300)},
+		evil...)
 	for range 300 {
 		given := url.Values{}
 		for _, name := range append([]string{"age", "city", "sold", "size m²"}, evil...) {
@@ -379,7 +396,8 @@ func TestReplacedModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	r = ask(s, "GET", "/ui/rent?"+given.Encode(), "")
-	if r.code != 200 || !strings.Contains(r.body, `<a href="./rent/1">1</a>`) || !strings.Contains(r.body, `<span aria-current="page">2</span>`) {
+	if r.code != 200 || !strings.Contains(r.body, `<a href="./rent/1">1</a>`) ||
+		!strings.Contains(r.body, `<span aria-current="page">2</span>`) {
 		t.Errorf("two versions: %d %s", r.code, r.body)
 	}
 }
@@ -396,7 +414,8 @@ func TestToken(t *testing.T) {
 		path, header string
 		code         int
 	}{
-		{"/ui/", "", 401}, {"/ui/rent", basic("me:wrong"), 401}, {"/ui/rent", basic("sesame:"), 401}, {"/ui/none", "Bearer wrong", 401},
+		{"/ui/", "", 401}, {"/ui/rent", basic("me:wrong"), 401}, {"/ui/rent", basic("sesame:"), 401},
+		{"/ui/none", "Bearer wrong", 401},
 		{"/ui/", basic("me:sesame"), 200}, {"/ui/rent", basic(":sesame"), 200}, {"/ui/rent", "Bearer sesame", 200},
 		{"/v1/models", basic("me:sesame"), 401}, {"/v1/models", "Bearer sesame", 200},
 	} {
@@ -421,10 +440,13 @@ func TestLimits(t *testing.T) {
 	if r := ask(s, "GET", "/ui/rent?"+given.Encode(), ""); r.code != 200 || !strings.Contains(r.body, "at most 2") {
 		t.Errorf("effects beyond the limit of rows: %d %s", r.code, r.body)
 	}
-	if r := ask(s, "POST", "/ui/rent", given.Encode(), "Content-Type", "application/x-www-form-urlencoded"); r.code != 413 {
+	if r := ask(s, "POST", "/ui/rent", given.Encode(), "Content-Type",
+		"application/x-www-form-urlencoded"); r.code != 413 {
 		t.Errorf("a form beyond the limit of memory: %d", r.code)
 	}
-	if r := ask(s, "GET", "/metrics", ""); !strings.Contains(r.body, `bochner_requests_total{code="200",model="rent",route="ui"} 2`) || !strings.Contains(r.body, `bochner_rows_total{model="rent"} 1`) {
+	if r := ask(s, "GET", "/metrics", ""); !strings.Contains(r.body,
+		`bochner_requests_total{code="200",model="rent",route="ui"} 2`) ||
+		!strings.Contains(r.body, `bochner_rows_total{model="rent"} 1`) {
 		t.Errorf("the metrics: %s", r.body)
 	}
 	if err := s.Close(ctx); err != nil {
@@ -438,7 +460,8 @@ func TestLimits(t *testing.T) {
 // A model without imputation reports missing values as a user error.
 func TestRefusingModel(t *testing.T) {
 	s := started(t, serve.Options{})
-	if err := s.AddModel("plain", "1", fit(wide(3), estimator.NewRidge(), nil, 1, transformer.NewStandardize())); err != nil {
+	if err := s.AddModel("plain", "1", fit(wide(3), estimator.NewRidge(), nil, 1,
+		transformer.NewStandardize())); err != nil {
 		t.Fatal(err)
 	}
 	given := changed(t, s, "plain")

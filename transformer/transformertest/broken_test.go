@@ -113,7 +113,8 @@ func (s double) FamilyMembers(_ datasets.Shape, specs []transformer.Fitter) []tr
 	return make([]transformer.FamilyMember, len(specs))
 }
 
-func (s double) FitFamily(ctx context.Context, data datasets.Set, specs []transformer.Fitter) (transformer.Family, error) {
+func (s double) FitFamily(ctx context.Context, data datasets.Set, specs []transformer.Fitter) (transformer.Family,
+	error) {
 	for _, spec := range specs {
 		if _, ok := spec.(double); !ok {
 			return nil, errors.New("double: a stranger")
@@ -192,7 +193,8 @@ func (s double) FirstStage() transformer.Fitter {
 func (s double) FinishFit(learned transformer.Transformer) (transformer.Transformer, error) {
 	f, ok := learned.(*doubled)
 	switch {
-	case learned == nil && s.breaks == "derived is fitted: nil", learned != nil && !ok && s.breaks == "derived is fitted: strange":
+	case learned == nil && s.breaks == "derived is fitted: nil", learned != nil && !ok &&
+		s.breaks == "derived is fitted: strange":
 		return &doubled{Factor: 2}, nil
 	case !ok:
 		return nil, errors.New("double: derived from a stranger")
@@ -213,7 +215,8 @@ func (s double) FinishFit(learned transformer.Transformer) (transformer.Transfor
 
 // The check of two-stage fits finds each violation that a search relies on.
 func TestDeriveLawFinds(t *testing.T) {
-	for _, what := range []string{"another type", "another learner", "nil", "strange", "state", "what was learned", "an error"} {
+	for _, what := range []string{"another type", "another learner", "nil", "strange", "state", "what was learned",
+		"an error"} {
 		spec := double{breaks: "derived is fitted: " + what, calls: new(int)}
 		if r := holds(law{"", derivedIsFitted}, spec, Options{}); !r.failed {
 			t.Errorf("%s: a step that breaks the law passes", what)

@@ -68,7 +68,8 @@ func names[T any](m map[string]T) []string {
 }
 
 // numbers are those that break things.
-var numbers = []float64{0, -1, 1, 2, 3, 0.5, 1e9, -1e9, 1 << 32, 1 << 52, 1e300, -1e300, 1e-300, math.MaxFloat64, math.Inf(1), math.NaN()}
+var numbers = []float64{0, -1, 1, 2, 3, 0.5, 1e9, -1e9, 1 << 32, 1 << 52, 1e300, -1e300, 1e-300, math.MaxFloat64,
+	math.Inf(1), math.NaN()}
 
 func damageScalar(a *model.Archive, name string, rng *rand.Rand) {
 	number := numbers[rng.IntN(len(numbers))]
@@ -142,7 +143,8 @@ func copyArchive(a *model.Archive) *model.Archive {
 		out.Scalars[name] = v
 	}
 	for name, v := range a.Arrays {
-		out.Arrays[name] = model.Array{Shape: slices.Clone(v.Shape), Floats: slices.Clone(v.Floats), Ints: slices.Clone(v.Ints), Uint32s: slices.Clone(v.Uint32s)}
+		out.Arrays[name] = model.Array{Shape: slices.Clone(v.Shape), Floats: slices.Clone(v.Floats),
+			Ints: slices.Clone(v.Ints), Uint32s: slices.Clone(v.Uint32s)}
 	}
 	return out
 }

@@ -58,7 +58,8 @@ func (s *suite) derives(d transformer.TwoStageFitter, learner transformer.Fitter
 		s.Fatalf("Derive: %v", err)
 	}
 	fitted := s.fit(data)
-	s.equal(s.transform(derived, s.Data.X), s.transform(fitted, s.Data.X), 0, "Derive makes the map that Fit makes, to the bit")
+	s.equal(s.transform(derived, s.Data.X), s.transform(fitted, s.Data.X), 0,
+		"Derive makes the map that Fit makes, to the bit")
 	if !reflect.DeepEqual(stateOf(derived), stateOf(fitted)) {
 		s.Error("what is derived is kept in a file in another way than what is fitted")
 	}

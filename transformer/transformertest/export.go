@@ -47,7 +47,8 @@ func exportsWhatItComputes(s *suite) {
 			continue
 		}
 		taken++
-		s.equal(rowblock.Slice(got["features"], i, i+1), want, s.ExportTolerance, "the graph makes of a row what Transform makes of it")
+		s.equal(rowblock.Slice(got["features"], i, i+1), want, s.ExportTolerance,
+			"the graph makes of a row what Transform makes of it")
 	}
 	if taken < 20 {
 		s.Errorf("%d rows of %d are taken by the step: too few to tell", taken, rows.RawMatrix().Rows)

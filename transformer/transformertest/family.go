@@ -57,7 +57,8 @@ func memberIsLoneFit(s *suite) {
 			if err != nil {
 				s.Fatalf("Fit of member %d by itself: %v", k, err)
 			}
-			s.equal(Z, s.transform(lone, s.Data.X), s.Tolerance, fmt.Sprintf("member %d of a family is what its spec is fitted to by itself", k))
+			s.equal(Z, s.transform(lone, s.Data.X), s.Tolerance,
+				fmt.Sprintf("member %d of a family is what its spec is fitted to by itself", k))
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -78,14 +78,16 @@ func sparseIsDense(s *suite) {
 	f := s.fit(s.Data)
 	want := s.transform(f, s.Data.X)
 	s.equal(s.transform(f, X), want, s.Tolerance, "sparse rows are mapped as the same rows stored densely")
-	s.equal(s.transform(s.fit(s.with(X)), s.Data.X), want, s.Tolerance, "fitting to sparse rows gives the map of the same rows stored densely")
+	s.equal(s.transform(s.fit(s.with(X)), s.Data.X), want, s.Tolerance,
+		"fitting to sparse rows gives the map of the same rows stored densely")
 }
 
 // otherMatricesAreDense: any mat.Matrix is taken, such as a transposed view.
 func otherMatricesAreDense(s *suite) {
 	view := mat.DenseCopyOf(s.Data.X.T()).T()
 	f := s.fit(s.Data)
-	s.equal(s.transform(s.fit(s.with(view)), view), s.transform(f, s.dense()), s.Tolerance, "a matrix of another type is mapped as a dense copy of it")
+	s.equal(s.transform(s.fit(s.with(view)), view), s.transform(f, s.dense()), s.Tolerance,
+		"a matrix of another type is mapped as a dense copy of it")
 }
 
 // chunks is a source over a set in blocks of other sizes than a set's own, which lends its arrays
@@ -127,7 +129,8 @@ func blocksAreOneSet(s *suite) {
 		if err != nil {
 			s.Fatalf("FitSource in blocks of %d rows: %v", size, err)
 		}
-		s.equal(s.transform(f, s.Data.X), want, s.Tolerance, fmt.Sprintf("blocks of %d rows are learned from like all rows at once", size))
+		s.equal(s.transform(f, s.Data.X), want, s.Tolerance,
+			fmt.Sprintf("blocks of %d rows are learned from like all rows at once", size))
 	}
 }
 
@@ -197,7 +200,8 @@ func fitsAndMapsAtOnce(s *suite) {
 			s.Fatalf("FitTransform: %v", err)
 		}
 		s.equal(Z, s.transform(f, s.Data.X), 0, "FitTransform makes what Transform makes after Fit, to the bit")
-		s.equal(s.transform(fitted, s.Data.X), s.transform(f, s.Data.X), 0, "FitTransform and Fit learn the same map, to the bit")
+		s.equal(s.transform(fitted, s.Data.X), s.transform(f, s.Data.X), 0,
+			"FitTransform and Fit learn the same map, to the bit")
 	}
 	bad := s.dense()
 	bad.Set(3, 1, math.Inf(1))
@@ -310,7 +314,8 @@ func refusesAnotherWidth(s *suite) {
 	f := s.fit(s.Data)
 	n, d := s.Data.X.Dims()
 	wide := mat.NewDense(n, d+1, nil)
-	for what, X := range map[string]mat.Matrix{"wider": wide, "wider sparse": sparse.FromDense(wide), "narrower": s.dense().Slice(0, n, 0, d-1)} {
+	for what, X := range map[string]mat.Matrix{"wider": wide, "wider sparse": sparse.FromDense(wide),
+		"narrower": s.dense().Slice(0, n, 0, d-1)} {
 		if X == nil {
 			continue
 		}
@@ -336,7 +341,8 @@ func treatsWeights(s *suite) {
 	}
 	got := s.transform(s.fit(weighted), s.Data.X)
 	if s.Weighted {
-		s.equal(got, s.transform(s.fit(s.Data.Select(rows)), s.Data.X), s.Tolerance, "a row of weight 2 counts as the row twice")
+		s.equal(got, s.transform(s.fit(s.Data.Select(rows)), s.Data.X), s.Tolerance,
+			"a row of weight 2 counts as the row twice")
 		return
 	}
 	s.equal(got, s.transform(s.fit(s.Data), s.Data.X), 0, "weights do not matter, unless Options.Weighted says so")
@@ -387,7 +393,8 @@ func comesBackFromFile(s *suite) {
 	if !reflect.DeepEqual(again.Scalars, a.Scalars) || len(again.Arrays) != len(a.Arrays) {
 		s.Error("saving what was loaded gives another file")
 	}
-	if d, ok := f.(transformer.Describer); ok && !reflect.DeepEqual(d.OutputSchema(s.Data.Schema), back.(transformer.Describer).OutputSchema(s.Data.Schema)) {
+	if d, ok := f.(transformer.Describer); ok && !reflect.DeepEqual(d.OutputSchema(s.Data.Schema),
+		back.(transformer.Describer).OutputSchema(s.Data.Schema)) {
 		s.Error("OutputSchema differs after loading")
 	}
 	if d, ok := f.(transformer.Sized); ok && d.OutputWidth() != back.(transformer.Sized).OutputWidth() {

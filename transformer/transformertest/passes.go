@@ -59,7 +59,8 @@ func mergesItsOwn(s *suite) {
 	X := mat.NewDense(n, d+1, nil)
 	X.Slice(0, n, 0, d).(*mat.Dense).Copy(s.Data.X)
 	wider.X = X
-	wider.Schema.Columns = append(s.Data.Schema.Columns[:len(s.Data.Schema.Columns):len(s.Data.Schema.Columns)], s.Data.Schema.Column(0))
+	wider.Schema.Columns = append(s.Data.Schema.Columns[:len(s.Data.Schema.Columns):len(s.Data.Schema.Columns)],
+		s.Data.Schema.Column(0))
 	wider.Schema.Columns[d].Name = "one more"
 	if err := s.learner().Strangers(s.Data, wider); err != nil {
 		s.Errorf("%v", err)

@@ -1,5 +1,5 @@
-// Package page writes what programs have measured into their places on a page of the documentation. A place lies between
-// two lines that readers do not see; what stands around them is kept.
+// Package page writes what programs have measured into their places on a page of the documentation.
+// A place lies between two lines that readers do not see; what stands around them is kept.
 package page
 
 import (
@@ -30,7 +30,8 @@ func (p Place) Replace(make func(old string) string) error {
 	before, rest, found := strings.Cut(string(text), p.Begin())
 	old, after, closed := strings.Cut(rest, End)
 	if !found || !closed {
-		return fmt.Errorf("%s has no place for the table, which is between %q and %q", p.File, strings.TrimSpace(p.Begin()), End)
+		return fmt.Errorf("%s has no place for the table, which is between %q and %q", p.File, strings.TrimSpace(p.Begin()),
+			End)
 	}
 	return os.WriteFile(p.File, []byte(before+p.Begin()+make(old)+End+after), 0o644)
 }

@@ -12,7 +12,8 @@ import (
 // A text replaces the one in its place and nothing else, and a place that is not there is named.
 func TestPageIsKept(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "page.md")
-	one, two, none := page.Place{File: file, Command: "one"}, page.Place{File: file, Command: "two"}, page.Place{File: file, Command: "none"}
+	one, two, none := page.Place{File: file, Command: "one"}, page.Place{File: file, Command: "two"},
+		page.Place{File: file, Command: "none"}
 	around := "above\n" + one.Begin() + "old" + page.End + "\nbetween\n" + two.Begin() + "kept" + page.End + "\nbelow\n"
 	if err := os.WriteFile(file, []byte(around), 0o644); err != nil {
 		t.Fatal(err)

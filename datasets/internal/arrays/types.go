@@ -41,10 +41,14 @@ func storage(t arrow.DataType) arrow.DataType {
 
 // names are the types as errors name them, where they are not called as in Arrow.
 var names = map[arrow.Type]string{
-	arrow.STRING: "text", arrow.LARGE_STRING: "text", arrow.STRING_VIEW: "text", arrow.LARGE_BINARY: "binary", arrow.BINARY_VIEW: "binary",
-	arrow.DECIMAL32: "decimal", arrow.DECIMAL64: "decimal", arrow.DECIMAL256: "decimal", arrow.DATE32: "date", arrow.DATE64: "date",
-	arrow.TIME32: "time of day", arrow.TIME64: "time of day", arrow.FIXED_SIZE_BINARY: "fixed-size binary", arrow.STRUCT: "structure",
-	arrow.SPARSE_UNION: "union", arrow.DENSE_UNION: "union", arrow.LARGE_LIST: "list", arrow.LIST_VIEW: "list", arrow.LARGE_LIST_VIEW: "list",
+	arrow.STRING: "text", arrow.LARGE_STRING: "text", arrow.STRING_VIEW: "text", arrow.LARGE_BINARY: "binary",
+	arrow.BINARY_VIEW: "binary",
+	arrow.DECIMAL32:   "decimal", arrow.DECIMAL64: "decimal", arrow.DECIMAL256: "decimal", arrow.DATE32: "date",
+	arrow.DATE64: "date",
+	arrow.TIME32: "time of day", arrow.TIME64: "time of day", arrow.FIXED_SIZE_BINARY: "fixed-size binary",
+	arrow.STRUCT:       "structure",
+	arrow.SPARSE_UNION: "union", arrow.DENSE_UNION: "union", arrow.LARGE_LIST: "list", arrow.LIST_VIEW: "list",
+	arrow.LARGE_LIST_VIEW: "list",
 	arrow.FIXED_SIZE_LIST: "fixed-size list", arrow.RUN_END_ENCODED: "run-end encoded",
 }
 
@@ -60,8 +64,8 @@ func NameOf(t arrow.DataType) string {
 	return t.Name()
 }
 
-// ColumnPath is where the values of a column of rows are: in a column of the schema, or at one place of its lists of one
-// size.
+// ColumnPath is where the values of a column of rows are: in a column of the schema, or at one
+// place of its lists of one size.
 type ColumnPath struct {
 	Column  int
 	Element int
@@ -76,7 +80,8 @@ func Columns(s *arrow.Schema) (typed []table.TypedColumn, places []ColumnPath) {
 	for k, f := range s.Fields() {
 		if l, ok := storage(f.Type).(*arrow.FixedSizeListType); ok && l.Len() > 0 && l.Len() <= maxElements {
 			of := storage(l.Elem())
-			if t := TypeOf(of); (t == table.Numbers || t == table.Booleans) && of.ID() != arrow.DICTIONARY && of.ID() != arrow.NULL {
+			if t := TypeOf(of); (t == table.Numbers || t == table.Booleans) && of.ID() != arrow.DICTIONARY &&
+				of.ID() != arrow.NULL {
 				for i := range int(l.Len()) {
 					typed = append(typed, table.TypedColumn{Name: f.Name + "_" + strconv.Itoa(i), Type: t, TypeName: NameOf(l)})
 					places = append(places, ColumnPath{k, i, int(l.Len())})

@@ -133,7 +133,8 @@ func numbers(a arrow.Array, from, step int, out []float64) error {
 	return nil
 }
 
-func convert[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64, Out int32 | float64](values []T, from, step int, out []Out) {
+func convert[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64,
+	Out int32 | float64](values []T, from, step int, out []Out) {
 	for i := range out {
 		out[i] = Out(values[from+i*step])
 	}

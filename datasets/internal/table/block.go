@@ -275,7 +275,8 @@ func (s *source) parseTarget(c *cell, field []byte) (float64, error) {
 	case s.layout.roles.Unlabeled:
 		return math.NaN(), nil
 	}
-	return 0, fmt.Errorf("class must be one of the schema (%s), got %q", joinNames(s.schema.Targets[c.at].Categories), field)
+	return 0, fmt.Errorf("class must be one of the schema (%s), got %q", joinNames(s.schema.Targets[c.at].Categories),
+		field)
 }
 
 // fieldPosition is the position of a field.
@@ -328,7 +329,8 @@ func (b *block) unlabeledError() error {
 	if b.moreUnlabeled > 0 {
 		others += fmt.Sprintf(" and %d more", b.moreUnlabeled)
 	}
-	return b.layout.fieldError(first.line, first.column, "%w; set missing_target: drop to skip such rows%s", errNoTarget, others)
+	return b.layout.fieldError(first.line, first.column, "%w; set missing_target: drop to skip such rows%s", errNoTarget,
+		others)
 }
 
 // passthroughOf returns the passthrough strings of a record. A sparse record omits zeros and first

@@ -229,7 +229,8 @@ func (s *columnSource) findUnlabeled(ctx context.Context) error {
 	}
 	s.rows = p.first - len(s.skipped)
 	if s.rows == 0 && len(s.skipped) > 0 {
-		return fmt.Errorf("%s: column %s: %w in all %d rows", l.file, l.columns[l.targets[0]].Name, errNoTarget, len(s.skipped))
+		return fmt.Errorf("%s: column %s: %w in all %d rows", l.file, l.columns[l.targets[0]].Name, errNoTarget,
+			len(s.skipped))
 	}
 	return nil
 }

@@ -40,7 +40,8 @@ func (s *columnSource) pass(ctx context.Context, feeds []*columnReader) (*column
 
 // next decodes at most maxRows rows and calls use for every reader, concurrently. It returns 0 rows
 // at the end. Of several errors it returns that of the first row.
-func (p *columnPass) next(ctx context.Context, maxRows int, use func(f *columnReader, first, rows int) error) (rows int, err error) {
+func (p *columnPass) next(ctx context.Context, maxRows int, use func(f *columnReader, first, rows int) error) (rows int,
+	err error) {
 	if err := ctxerr.Check(ctx); err != nil {
 		return 0, err
 	}
@@ -139,7 +140,8 @@ type stringCache struct {
 // update adds the new strings of the dictionary.
 func (m *stringCache) update(f *columnReader, s *columnSource) *stringCache {
 	if m == nil || m.dictionary != f.values.Dictionary {
-		m = &stringCache{dictionary: f.values.Dictionary, values: make([][]float64, len(f.destinations)), errs: map[int]error{}}
+		m = &stringCache{dictionary: f.values.Dictionary, values: make([][]float64, len(f.destinations)),
+			errs: map[int]error{}}
 	}
 	for code := len(m.missing); code < len(m.dictionary.Strings); code++ {
 		t := m.dictionary.Strings[code]

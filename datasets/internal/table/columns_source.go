@@ -94,7 +94,8 @@ func (s *columnSource) textForm(dates map[string]datasets.Date) (Form, error) {
 			continue
 		}
 		if c.Type != Times && c.Type != Strings {
-			errs = append(errs, fmt.Errorf("%s: dates: column %s must have dates or strings, got type %s", out.Name, c.Name, c.TypeName))
+			errs = append(errs, fmt.Errorf("%s: dates: column %s must have dates or strings, got type %s", out.Name, c.Name,
+				c.TypeName))
 			continue
 		}
 		for i, name := range date.Names(c.Name) {
@@ -139,7 +140,8 @@ func (s *columnSource) checkTypes() error {
 		case c.Type == Unsupported && c.Reason != "":
 			errs = append(errs, fmt.Errorf("%s: column %s: %s%s", l.file, c.Name, c.Reason, way))
 		case c.Type == Unsupported:
-			errs = append(errs, fmt.Errorf("%s: column %s must have numbers, Booleans, strings or times, got type %s%s", l.file, c.Name, c.TypeName, way))
+			errs = append(errs, fmt.Errorf("%s: column %s must have numbers, Booleans, strings or times, got type %s%s", l.file,
+				c.Name, c.TypeName, way))
 		case c.Type == Times && o.date == nil && (u == input || u == target || u == weight):
 			errs = append(errs, fmt.Errorf("%s: column %s has times, of type %s; data.dates takes them apart into numbers, data.drop leaves the column out", l.file, c.Name, c.TypeName))
 		case c.Type == Strings && u == weight:
@@ -162,7 +164,8 @@ func (s *columnSource) UnsupportedColumns() []rowsource.UnsupportedColumn {
 		case c.Reason != "":
 			out = append(out, rowsource.UnsupportedColumn{Column: c.Name, Reason: c.Reason})
 		default:
-			out = append(out, rowsource.UnsupportedColumn{Column: c.Name, IsTime: c.Type == Times, Reason: "it is of type " + c.TypeName})
+			out = append(out, rowsource.UnsupportedColumn{Column: c.Name, IsTime: c.Type == Times,
+				Reason: "it is of type " + c.TypeName})
 		}
 	}
 	return out
@@ -221,7 +224,8 @@ func (s *columnSource) columnReaders(selected func(j int) bool, kept bool) []*co
 				return
 			}
 		}
-		out = append(out, &columnReader{ColumnRequest: ColumnRequest{k, as}, name: s.form.Columns[k].Name, destinations: []destination{o}})
+		out = append(out, &columnReader{ColumnRequest: ColumnRequest{k, as}, name: s.form.Columns[k].Name,
+			destinations: []destination{o}})
 	}
 	for j, u := range s.layout.use {
 		if u == dropped || !selected(j) {

@@ -13,7 +13,8 @@ import (
 type Format func(of *steady.File) (Columnar, error)
 
 // OpenFiles returns the rows of files in order; fsys nil is the file system of the host.
-func (f Format) OpenFiles(ctx context.Context, fsys fs.FS, paths []string, roles datasets.Roles) (datasets.Source, error) {
+func (f Format) OpenFiles(ctx context.Context, fsys fs.FS, paths []string, roles datasets.Roles) (datasets.Source,
+	error) {
 	c, err := OpenAllColumns(paths, func(path string) (Columnar, error) { return f(steady.New(fsys, path)) })
 	if err != nil {
 		return nil, err

@@ -20,7 +20,8 @@ func newRowCache(s *source, maxBytes int64) *rowCache {
 		return nil
 	}
 	l := s.layout
-	own := &source{layout: l, weighted: s.weighted, cells: make([]cell, len(l.columns)), implicitTargets: make([]float64, len(l.targets))}
+	own := &source{layout: l, weighted: s.weighted, cells: make([]cell, len(l.columns)),
+		implicitTargets: make([]float64, len(l.targets))}
 	own.schema.Columns = make([]datasets.Column, len(l.inputs))
 	for k, j := range l.inputs {
 		own.cells[j] = cell{use: input, at: k}

@@ -19,23 +19,25 @@ func (r *labeledReader) find(ctx context.Context) error {
 	all := &unlabeledRows{of: r}
 	var err error
 	if inner, ok := splittable(r.Reader); ok {
-		err = readParts(ctx, inner, func() partResult { return &unlabeledRows{of: r} }, func(w *partTask, before int) (lines int, err error) {
-			if w.err != nil {
-				return w.part.Records(ctx, before, all.add)
-			}
-			part := w.result.(*unlabeledRows)
-			for _, row := range part.skipped {
-				all.skipped = append(all.skipped, all.rows+row)
-			}
-			all.rows += part.rows
-			return w.lines, nil
-		})
+		err = readParts(ctx, inner, func() partResult { return &unlabeledRows{of: r} },
+			func(w *partTask, before int) (lines int, err error) {
+				if w.err != nil {
+					return w.part.Records(ctx, before, all.add)
+				}
+				part := w.result.(*unlabeledRows)
+				for _, row := range part.skipped {
+					all.skipped = append(all.skipped, all.rows+row)
+				}
+				all.rows += part.rows
+				return w.lines, nil
+			})
 	} else {
 		err = r.Reader.Records(ctx, all.add)
 	}
 	r.skipped, r.kept = all.skipped, all.rows-len(all.skipped)
 	if err == nil && r.kept == 0 && len(r.skipped) > 0 {
-		return fmt.Errorf("%s: column %s: %w in all %d rows", r.layout.file, r.layout.columns[r.layout.targets[0]].Name, errNoTarget, len(r.skipped))
+		return fmt.Errorf("%s: column %s: %w in all %d rows", r.layout.file, r.layout.columns[r.layout.targets[0]].Name,
+			errNoTarget, len(r.skipped))
 	}
 	return err
 }

@@ -150,7 +150,10 @@ func (l *SchemaLearner) read(ctx context.Context, r Reader, h *rowCache) error {
 	defer func() { l.fileEnded = true }()
 	hints := partHints{collect: make([]bool, len(l.columns))}
 	l.shareHints(&hints, h != nil)
-	return readParts(ctx, inner, func() partResult { return &partStats{SchemaLearner: l.newPart(), hints: &hints, rows: h.newBlock()} }, func(w *partTask, before int) (lines int, err error) {
+	return readParts(ctx, inner, func() partResult {
+		return &partStats{SchemaLearner: l.newPart(), hints: &hints,
+			rows: h.newBlock()}
+	}, func(w *partTask, before int) (lines int, err error) {
 		part := w.result.(*partStats)
 		lines, l.lines = w.lines, before
 		if w.err != nil || !l.canMerge(part.SchemaLearner) {
@@ -591,7 +594,8 @@ func (l *SchemaLearner) err(end error) error {
 func (c *columnStats) report(l *SchemaLearner, j int, whole bool) (first *occurrence, more int) {
 	switch {
 	case c.excess != nil && l.layout.use[j] != group:
-		over := &occurrence{c.excess.row, c.excess.line, fmt.Sprintf("must have at most %d categories; drop the column", maxCategories)}
+		over := &occurrence{c.excess.row, c.excess.line, fmt.Sprintf("must have at most %d categories; drop the column",
+			maxCategories)}
 		if c.firstErr == nil || over.row < c.firstErr.row {
 			return over, c.errCount
 		}
@@ -638,9 +642,11 @@ func (l *SchemaLearner) Schema() (s datasets.Schema, err error) {
 	case l.layout == nil:
 		return s, datasets.ErrEmpty
 	case l.previous != nil && l.previous.rows != l.rows:
-		return s, fmt.Errorf("%s: the file has changed: it had %d rows in the first pass, now %d", l.layout.file, l.previous.rows, l.rows)
+		return s, fmt.Errorf("%s: the file has changed: it had %d rows in the first pass, now %d", l.layout.file,
+			l.previous.rows, l.rows)
 	case l.previous == nil && len(late) > 0:
-		return s, fmt.Errorf("%s: column %s: text comes after numbers; read the rows again for the categories", l.layout.file, joinNames(late))
+		return s, fmt.Errorf("%s: column %s: text comes after numbers; read the rows again for the categories", l.layout.file,
+			joinNames(late))
 	}
 	s, err = l.layout.schema(l.categories)
 	s.Missing = l.form.Missing
@@ -704,8 +710,10 @@ func (l *layout) schema(levels func(j int) ([]string, bool)) (datasets.Schema, e
 		}
 		if c.Kind == datasets.Categorical && len(l.roles.Positive) > 0 {
 			for _, p := range l.roles.Positive {
-				if !slices.Contains(c.Categories, p) && l.roles.Task != datasets.Anomaly { // the training rows may contain no anomaly
-					return s, fmt.Errorf("%s: positive: target %q has no category %q; it has %s", l.file, c.Name, p, joinNames(c.Categories))
+				// the training rows may contain no anomaly
+				if !slices.Contains(c.Categories, p) && l.roles.Task != datasets.Anomaly {
+					return s, fmt.Errorf("%s: positive: target %q has no category %q; it has %s", l.file, c.Name, p,
+						joinNames(c.Categories))
 				}
 			}
 			c.Categories = positiveCategories(l.roles.Positive)

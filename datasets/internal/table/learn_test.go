@@ -231,7 +231,8 @@ func TestMergedFiles(t *testing.T) {
 		if all.Rows() != 6 || strings.Join(all.Deferred(), " ") != "a" {
 			t.Errorf("%d rows, late: %s", all.Rows(), all.Deferred())
 		}
-		if _, err := all.Schema(); err == nil || err.Error() != `g:3: column b: "many" is not a number, and the task is regression (and 1 more in this column)` {
+		if _, err := all.Schema(); err == nil ||
+			err.Error() != `g:3: column b: "many" is not a number, and the task is regression (and 1 more in this column)` {
 			t.Error(err)
 		}
 	}
@@ -246,7 +247,8 @@ func TestMergedFiles(t *testing.T) {
 		switch err := first.Merge(other); {
 		case names[0] == "b" && (err != nil || first.columns[0].strs != 1 || first.columns[1].strs != 0):
 			t.Errorf("columns in another order: %v", err)
-		case names[0] == "c" && (err == nil || err.Error() != `g: missing column "a", which f has; column "c", which f has not`):
+		case names[0] == "c" && (err == nil ||
+			err.Error() != `g: missing column "a", which f has; column "c", which f has not`):
 			t.Error(err)
 		}
 	}
@@ -257,7 +259,8 @@ func TestMergedFiles(t *testing.T) {
 
 // Levels that a file declares are those of the column, whatever the values look like.
 func TestDeclaredLevels(t *testing.T) {
-	r := records{form: Form{Name: "f", Columns: []Column{{Name: "a", Declared: true, Kind: datasets.Categorical, Categories: []string{"1", "2", "none"}}}}}
+	r := records{form: Form{Name: "f", Columns: []Column{{Name: "a", Declared: true, Kind: datasets.Categorical,
+		Categories: []string{"1", "2", "none"}}}}}
 	for range 20 {
 		r.rows = append(r.rows, []string{"1"})
 	}
@@ -271,7 +274,8 @@ func TestDeclaredLevels(t *testing.T) {
 	}
 }
 
-// learn reads the records of r once. From is what [Begin] or [SchemaLearner.SecondPass] has returned, and is left as it is.
+// learn reads the records of r once. From is what [Begin] or [SchemaLearner.SecondPass] has
+// returned, and is left as it is.
 func learn(ctx context.Context, r Reader, from *SchemaLearner) (*SchemaLearner, error) {
 	r, err := withDates(r, from.roles.Dates)
 	if err != nil {

@@ -63,7 +63,8 @@ type partTask struct {
 // readParts reads r in parts, and calls collect for every part in order. collect gets the result of
 // the part, unless its err is set, and the number of lines before; it returns the number of lines
 // of the part.
-func readParts(ctx context.Context, r Splittable, share func() partResult, take func(w *partTask, before int) (lines int, err error)) error {
+func readParts(ctx context.Context, r Splittable, share func() partResult,
+	take func(w *partTask, before int) (lines int, err error)) error {
 	ps, before, err := r.Parts(ctx)
 	if err != nil {
 		return err

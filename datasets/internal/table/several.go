@@ -74,7 +74,8 @@ type multiFile struct {
 
 // concatFiles is OpenAll for open files.
 func concatFiles(readers []Reader) (*multiFile, error) {
-	s := &multiFile{readers: readers, form: readers[0].Form(), order: make([][]int, len(readers)), before: make([]atomic.Int64, len(readers)+1)}
+	s := &multiFile{readers: readers, form: readers[0].Form(), order: make([][]int, len(readers)),
+		before: make([]atomic.Int64, len(readers)+1)}
 	s.form.Columns = slices.Clone(s.form.Columns)
 	first := s.form.Name
 	var wrong []error
@@ -89,14 +90,17 @@ func concatFiles(readers []Reader) (*multiFile, error) {
 
 // match finds the columns of the form in file k.
 func (s *multiFile) match(k int, form Form, first string) error {
-	if err := (&layout{form: form, file: form.Name, columns: form.Columns, byName: map[string]int{}}).checkNames(); err != nil {
+	if err := (&layout{form: form, file: form.Name, columns: form.Columns,
+		byName: map[string]int{}}).checkNames(); err != nil {
 		return err
 	}
 	if form.Sparse != s.form.Sparse {
-		return fmt.Errorf("%s: its rows are %s, but those of %s are not", form.Name, map[bool]string{true: "sparse", false: "dense"}[form.Sparse], first)
+		return fmt.Errorf("%s: its rows are %s, but those of %s are not", form.Name,
+			map[bool]string{true: "sparse", false: "dense"}[form.Sparse], first)
 	}
 	if form.Weighted != s.form.Weighted {
-		return fmt.Errorf("%s: all or no files must have weights, but only %s has them", form.Name, map[bool]string{true: form.Name, false: first}[form.Weighted])
+		return fmt.Errorf("%s: all or no files must have weights, but only %s has them", form.Name,
+			map[bool]string{true: form.Name, false: first}[form.Weighted])
 	}
 	order := make([]int, len(s.form.Columns))
 	var missing []string
@@ -114,7 +118,8 @@ func (s *multiFile) match(k int, form Form, first string) error {
 	}
 	switch {
 	case missing != nil && extra != nil:
-		return fmt.Errorf("%s: missing column %s, which %s has; column %s, which %s has not", form.Name, joinNames(missing), first, joinNames(extra), first)
+		return fmt.Errorf("%s: missing column %s, which %s has; column %s, which %s has not", form.Name, joinNames(missing),
+			first, joinNames(extra), first)
 	case missing != nil:
 		return fmt.Errorf("%s: missing column %s, which %s has", form.Name, joinNames(missing), first)
 	case extra != nil:
@@ -132,10 +137,13 @@ func (s *multiFile) mergeDeclared(form Form, order []int, first string) error {
 	for j, at := range order {
 		c, other := &s.form.Columns[j], form.Columns[at]
 		if c.Declared != other.Declared || c.Kind != other.Kind || (c.Categories == nil) != (other.Categories == nil) {
-			return &datasets.LineError{File: form.Name, Line: other.Line, Err: fmt.Errorf("column %s must have the same kind as in %s", c.Name, first)}
+			return &datasets.LineError{File: form.Name, Line: other.Line,
+				Err: fmt.Errorf("column %s must have the same kind as in %s", c.Name, first)}
 		}
 		if s.form.Sparse && len(c.Categories) > 0 && c.Categories[0] != other.Categories[0] {
-			return &datasets.LineError{File: form.Name, Line: other.Line, Err: fmt.Errorf("column %s: sparse rows omit category %q, the first in the file, which is not the first in %s", c.Name, other.Categories[0], first)}
+			return &datasets.LineError{File: form.Name, Line: other.Line,
+				Err: fmt.Errorf("column %s: sparse rows omit category %q, the first in the file, which is not the first in %s",
+					c.Name, other.Categories[0], first)}
 		}
 		for _, name := range other.Categories {
 			if !slices.Contains(c.Categories, name) {

@@ -34,7 +34,8 @@ type multiFileColumns struct {
 
 // concatColumnFiles is OpenAllColumns for open files.
 func concatColumnFiles(readers []Columnar) (*multiFileColumns, error) {
-	s := &multiFileColumns{readers: readers, form: readers[0].ColumnForm(), order: make([][]int, len(readers)), before: make([]atomic.Int64, len(readers)+1)}
+	s := &multiFileColumns{readers: readers, form: readers[0].ColumnForm(), order: make([][]int, len(readers)),
+		before: make([]atomic.Int64, len(readers)+1)}
 	s.form.Columns = slices.Clone(s.form.Columns)
 	s.form.Rows = 0
 	first := s.form.Name
@@ -79,7 +80,8 @@ func (s *multiFileColumns) match(k int, form ColumnForm, first string) error {
 		case is(Strings, Numbers), is(Strings, Booleans):
 			c.Type = Strings
 		default:
-			return fmt.Errorf("%s: column %s is of type %s, in %s it is of type %s", form.Name, c.Name, other.TypeName, first, c.TypeName)
+			return fmt.Errorf("%s: column %s is of type %s, in %s it is of type %s", form.Name, c.Name, other.TypeName, first,
+				c.TypeName)
 		}
 	}
 	return nil

@@ -145,7 +145,8 @@ const (
 // name.
 func arrange(form Form, roles datasets.Roles) (*layout, error) {
 	l := &layout{
-		form: form, file: form.Name, columns: form.Columns, sparse: form.Sparse, notation: form.Notation, roles: roles, suffix: []byte(roles.Suffix),
+		form: form, file: form.Name, columns: form.Columns, sparse: form.Sparse, notation: form.Notation, roles: roles,
+		suffix: []byte(roles.Suffix),
 		byName: map[string]int{}, use: make([]use, len(form.Columns)), kinds: map[int]datasets.Kind{},
 	}
 	if err := l.checkNames(); err != nil {
@@ -332,7 +333,8 @@ func (l *layout) arrangeInputs() error {
 	l.inputs = inputs
 	switch {
 	case missing != nil && extra != nil:
-		return fmt.Errorf("%s: missing column %s; column %s is not in the schema", l.file, joinMax(maxMissingNames, missing), joinNames(extra))
+		return fmt.Errorf("%s: missing column %s; column %s is not in the schema", l.file, joinMax(maxMissingNames, missing),
+			joinNames(extra))
 	case missing != nil:
 		return fmt.Errorf("%s: missing column %s", l.file, joinMax(maxMissingNames, missing))
 	case extra != nil:

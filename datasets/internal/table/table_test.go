@@ -46,9 +46,11 @@ func columns(names ...string) []Column {
 
 // TestLevels: levels are in order of letters, and in order of size where all are numbers.
 func TestLevels(t *testing.T) {
-	r := records{Form{Name: "f", Columns: columns("a", "b", "c")}, [][]string{{"10", "b", "1"}, {"9", "10", "1.0"}, {"-1", "9", "-0"}, {"", "", "0"}}}
+	r := records{Form{Name: "f", Columns: columns("a", "b", "c")},
+		[][]string{{"10", "b", "1"}, {"9", "10", "1.0"}, {"-1", "9", "-0"}, {"", "", "0"}}}
 	all := datasets.Categorical
-	src, err := Open(context.Background(), r, datasets.Roles{Kinds: map[string]datasets.Kind{"a": all, "b": all, "c": all}})
+	src, err := Open(context.Background(), r, datasets.Roles{Kinds: map[string]datasets.Kind{"a": all, "b": all,
+		"c": all}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +76,8 @@ func TestMostlyNumbers(t *testing.T) {
 		}
 		src, err := Open(context.Background(), r, datasets.Roles{})
 		if strs <= 2 {
-			if err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf(`f:%d: column a: "x" is not a number, though %d %% of the values are`, 21-strs, 100-5*strs)) {
+			if err == nil || !strings.HasPrefix(err.Error(),
+				fmt.Sprintf(`f:%d: column a: "x" is not a number, though %d %% of the values are`, 21-strs, 100-5*strs)) {
 				t.Errorf("%d texts: error %v", strs, err)
 			}
 			continue
@@ -110,7 +113,8 @@ func TestTooManyLevels(t *testing.T) {
 	}
 	l.add(&Record{Line: 7, Fields: [][]byte{[]byte("one more")}}, nil)
 	l.add(&Record{Line: 8, Fields: [][]byte{[]byte("and another")}}, nil)
-	if err := l.err(nil); err == nil || err.Error() != "f:7: column id: must have at most 1048576 categories; drop the column" {
+	if err := l.err(nil); err == nil ||
+		err.Error() != "f:7: column id: must have at most 1048576 categories; drop the column" {
 		t.Error(err)
 	}
 }
@@ -118,7 +122,8 @@ func TestTooManyLevels(t *testing.T) {
 // TestNames: a name goes before a number, and a schema's target is found by its name alone.
 func TestNames(t *testing.T) {
 	rows := [][]string{{"1", "2", "3"}, {"4", "5", "6"}}
-	src, err := Open(context.Background(), records{Form{Name: "f", Columns: columns("2", "a", "b")}, rows}, datasets.Roles{Target: []string{"2"}, Drop: []string{"-1"}})
+	src, err := Open(context.Background(), records{Form{Name: "f", Columns: columns("2", "a", "b")}, rows},
+		datasets.Roles{Target: []string{"2"}, Drop: []string{"-1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,8 +131,10 @@ func TestNames(t *testing.T) {
 	if err != nil || set.Y[0] != 1 || set.Cols() != 1 || set.X.At(0, 0) != 2 {
 		t.Errorf("target %v, inputs %v, %v", set.Y, set.X, err)
 	}
-	schema := datasets.Schema{Columns: []datasets.Column{{Name: "a"}, {Name: "b"}}, Targets: []datasets.Column{{Name: "1"}}}
-	src, err = Open(context.Background(), records{Form{Name: "f", Columns: columns("b", "a")}, [][]string{{"1", "2"}}}, datasets.Roles{Schema: &schema})
+	schema := datasets.Schema{Columns: []datasets.Column{{Name: "a"}, {Name: "b"}},
+		Targets: []datasets.Column{{Name: "1"}}}
+	src, err = Open(context.Background(), records{Form{Name: "f", Columns: columns("b", "a")}, [][]string{{"1", "2"}}},
+		datasets.Roles{Schema: &schema})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +142,8 @@ func TestNames(t *testing.T) {
 		t.Errorf("target %v, inputs %v, %v", set.Y, set.X, err)
 	}
 	schema.Columns[1].Name = "a"
-	if _, err := Open(context.Background(), records{Form{Name: "f", Columns: columns("a")}, rows}, datasets.Roles{Schema: &schema}); err == nil || err.Error() != `f: the schema has two columns called "a"` {
+	if _, err := Open(context.Background(), records{Form{Name: "f", Columns: columns("a")}, rows},
+		datasets.Roles{Schema: &schema}); err == nil || err.Error() != `f: the schema has two columns called "a"` {
 		t.Error(err)
 	}
 }
@@ -146,7 +154,8 @@ func TestManyNames(t *testing.T) {
 	for i := range 100 {
 		names = append(names, fmt.Sprint("c", i))
 	}
-	_, err := Open(context.Background(), records{Form{Name: "f", Columns: columns(names...)}, nil}, datasets.Roles{Target: []string{"y"}})
+	_, err := Open(context.Background(), records{Form{Name: "f", Columns: columns(names...)}, nil},
+		datasets.Roles{Target: []string{"y"}})
 	if want := `f: target: no column "y"; there are c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11 and 88 more`; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
@@ -155,7 +164,8 @@ func TestManyNames(t *testing.T) {
 // Rows to predict may lack their target or have one that means nothing; rows to score may not, and
 // the error lists them all, a dozen of them by line.
 func TestRowsWithoutATarget(t *testing.T) {
-	schema := &datasets.Schema{Columns: []datasets.Column{{Name: "a"}}, Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}
+	schema := &datasets.Schema{Columns: []datasets.Column{{Name: "a"}},
+		Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}
 	rows := [][]string{{"1", "yes"}, {"2", ""}, {"3", "no"}, {"4", "perhaps"}}
 	r := records{Form{Name: "f", Columns: columns("a", "y")}, rows}
 	src, err := Open(context.Background(), r, datasets.Roles{Schema: schema, Unlabeled: true})
@@ -194,7 +204,8 @@ func TestRowsWithoutATarget(t *testing.T) {
 
 // The target of a schema may be dropped, and where only some of several are there none is read.
 func TestTargetsThatAreNotRead(t *testing.T) {
-	schema := &datasets.Schema{Columns: []datasets.Column{{Name: "a"}}, Targets: []datasets.Column{{Name: "y"}, {Name: "z"}}}
+	schema := &datasets.Schema{Columns: []datasets.Column{{Name: "a"}},
+		Targets: []datasets.Column{{Name: "y"}, {Name: "z"}}}
 	for _, roles := range []datasets.Roles{{}, {Drop: []string{"y"}}, {Drop: []string{"y", "z"}}} {
 		columns := columns("a", "y", "z")
 		row := []string{"1", "2", "3"}
@@ -241,10 +252,12 @@ func TestKeptColumns(t *testing.T) {
 	if err := set.Check(); err == nil {
 		t.Error("kept texts of too few rows pass")
 	}
-	if _, err := Open(context.Background(), r, datasets.Roles{Passthrough: []string{"di"}}); err == nil || err.Error() != `f: keep: no column "di"; there are id, a` {
+	if _, err := Open(context.Background(), r, datasets.Roles{Passthrough: []string{"di"}}); err == nil ||
+		err.Error() != `f: keep: no column "di"; there are id, a` {
 		t.Error(err)
 	}
-	sparse := records{Form{Name: "f", Sparse: true, Columns: []Column{{Name: "a"}, {Name: "b", Declared: true, Kind: datasets.Categorical, Categories: []string{"u", "v"}}}}, [][]string{}}
+	sparse := records{Form{Name: "f", Sparse: true, Columns: []Column{{Name: "a"},
+		{Name: "b", Declared: true, Kind: datasets.Categorical, Categories: []string{"u", "v"}}}}, [][]string{}}
 	src, err = Open(context.Background(), sparseRecord{sparse}, datasets.Roles{Passthrough: []string{"b", "a"}})
 	if err != nil {
 		t.Fatal(err)
@@ -284,7 +297,8 @@ func TestTargetsThatScore(t *testing.T) {
 	if err != nil || strings.Join(src.Schema().Classes(), " ") != "rest 9" {
 		t.Errorf("anomalies that do not occur: %v", err)
 	}
-	if _, err = Open(ctx, r, datasets.Roles{Target: []string{"b"}, Positive: []string{"9"}, Task: datasets.Clustering}); err == nil {
+	if _, err = Open(ctx, r, datasets.Roles{Target: []string{"b"}, Positive: []string{"9"},
+		Task: datasets.Clustering}); err == nil {
 		t.Error("a positive class that does not occur was taken")
 	}
 }

@@ -28,7 +28,8 @@ func TestDecode(t *testing.T) {
 		{"utf-16", "\xff\xfea\x00\x3d\xd8", "a\xff"},
 		{"utf-16", "", ""},
 	} {
-		for name, r := range map[string]io.Reader{"whole": strings.NewReader(c.in), "bytes": iotest.OneByteReader(strings.NewReader(c.in))} {
+		for name, r := range map[string]io.Reader{"whole": strings.NewReader(c.in),
+			"bytes": iotest.OneByteReader(strings.NewReader(c.in))} {
 			decoded, err := Decode(r, c.encoding)
 			if err != nil {
 				t.Fatal(err)
@@ -44,7 +45,8 @@ func TestDecode(t *testing.T) {
 	if got, err := io.ReadAll(iotest.OneByteReader(decoded)); err != nil || string(got) != long {
 		t.Errorf("a long text comes out as %d bytes, %v", len(got), err)
 	}
-	if _, err := Decode(strings.NewReader(""), "ebcdic"); err == nil || !strings.Contains(err.Error(), "utf-8, latin-1, windows-1252, utf-16") {
+	if _, err := Decode(strings.NewReader(""), "ebcdic"); err == nil ||
+		!strings.Contains(err.Error(), "utf-8, latin-1, windows-1252, utf-16") {
 		t.Errorf("an unknown encoding: %v", err)
 	}
 }

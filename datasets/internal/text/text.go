@@ -78,7 +78,8 @@ func (f *File) Open() (io.ReadCloser, error) {
 	}
 	info, err := file.Stat()
 	in := io.ReadCloser(file)
-	if own := f.fsys != nil && err == nil && info.Mode()&fs.ModeNamedPipe != 0; !own { // whose system has pipes knows how often they can be read
+	// whose system has pipes knows how often they can be read
+	if own := f.fsys != nil && err == nil && info.Mode()&fs.ModeNamedPipe != 0; !own {
 		err, in = f.check(info, err), checkedReader{file, f}
 	}
 	if err != nil {

@@ -39,10 +39,14 @@ func check(t *testing.T, s string) {
 }
 
 func TestNumber(t *testing.T) {
-	for _, s := range []string{"", "+", ".", "-.", "e5", "1e", "1e+", "0", "-0", "1.", ".5", "+1", " 1\t", "1 2", "0x1p-2", "1_000", "inf", "nan", "-Infinity",
-		"9007199254740992", "9007199254740993", "9007199254740993.0000000000000000000001", "1e22", "1e23", "8.5e22", "1e-22", "1e-23", "123e-400", "1e400", "-1e400",
-		"2.2250738585072011e-308", "5e-324", "2e-324", "1.7976931348623157e308", "1.7976931348623159e308", "0e99999999999999999999", "1e-99999999999999999999", "1e99999999999999999999",
-		"18446744073709551616", "00000000000000000000000000000001.5", "0.000000000000000000000000000001234567890123456789", "184467440737095516160", "1--1", "1e5.", "1e5e5", "٣"} {
+	for _, s := range []string{"", "+", ".", "-.", "e5", "1e", "1e+", "0", "-0", "1.", ".5", "+1", " 1\t", "1 2", "0x1p-2",
+		"1_000", "inf", "nan", "-Infinity",
+		"9007199254740992", "9007199254740993", "9007199254740993.0000000000000000000001", "1e22", "1e23", "8.5e22", "1e-22",
+		"1e-23", "123e-400", "1e400", "-1e400",
+		"2.2250738585072011e-308", "5e-324", "2e-324", "1.7976931348623157e308", "1.7976931348623159e308",
+		"0e99999999999999999999", "1e-99999999999999999999", "1e99999999999999999999",
+		"18446744073709551616", "00000000000000000000000000000001.5", "0.000000000000000000000000000001234567890123456789",
+		"184467440737095516160", "1--1", "1e5.", "1e5e5", "٣"} {
 		check(t, s)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -114,7 +118,8 @@ func BenchmarkNumber(b *testing.B) {
 func TestLines(t *testing.T) {
 	long := strings.Repeat("x", 3<<20)
 	text := "a\r\n\n" + long + "\nlast\r"
-	for name, r := range map[string]io.Reader{"whole": strings.NewReader(text), "halves": iotest.HalfReader(strings.NewReader(text)), "with EOF": iotest.DataErrReader(strings.NewReader(text))} {
+	for name, r := range map[string]io.Reader{"whole": strings.NewReader(text),
+		"halves": iotest.HalfReader(strings.NewReader(text)), "with EOF": iotest.DataErrReader(strings.NewReader(text))} {
 		w := NewWindow(r, 0)
 		for _, want := range []string{"a", "", long, "last"} {
 			if line, err := w.Line(); err != nil || string(line) != want {

@@ -121,7 +121,8 @@ func (p *place) wrong(ctx context.Context, err error) error {
 		return ctxerr.Check(ctx)
 	}
 	code := gcerrors.Code(err)
-	for errors.Unwrap(err) != nil && strings.HasPrefix(err.Error(), "blob (") { // which has the key, and the code as a number
+	// which has the key, and the code as a number
+	for errors.Unwrap(err) != nil && strings.HasPrefix(err.Error(), "blob (") {
 		err = errors.Unwrap(err)
 	}
 	err = p.store.explain(err)

@@ -22,7 +22,8 @@ func open(context.Context, *url.URL) (*blob.Bucket, error) { return memblob.Open
 func TestLaws(t *testing.T) {
 	storetest.Laws(t, store.Schemes{"mem": bucket.New(open, nil)}, func(t *testing.T) func(string) string {
 		return func(path string) string {
-			return (&url.URL{Scheme: "mem", Host: "b", Path: "/" + path, RawQuery: "place=" + url.QueryEscape(t.Name())}).String()
+			return (&url.URL{Scheme: "mem", Host: "b", Path: "/" + path,
+				RawQuery: "place=" + url.QueryEscape(t.Name())}).String()
 		}
 	})
 }

@@ -47,10 +47,15 @@ func TestEnvironment(t *testing.T) {
 	u, _ := url.Parse(name(""))
 	t.Setenv("AWS_ENDPOINT_URL", u.Query().Get("endpoint"))
 	s := New()
-	if err := s.Write(t.Context(), "s3://bucket/a/1.state", func(w io.Writer) error { _, err := w.Write([]byte("text")); return err }); err != nil {
+	if err := s.Write(t.Context(), "s3://bucket/a/1.state", func(w io.Writer) error {
+		_,
+			err := w.Write([]byte("text"))
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
-	if names, err := s.List(t.Context(), "s3://bucket/a/"); err != nil || len(names) != 1 || names[0] != "s3://bucket/a/1.state" {
+	if names, err := s.List(t.Context(), "s3://bucket/a/"); err != nil || len(names) != 1 ||
+		names[0] != "s3://bucket/a/1.state" {
 		t.Errorf("%q, error %v", names, err)
 	}
 }
@@ -79,11 +84,13 @@ func TestFaults(t *testing.T) {
 		}
 		return err
 	}
-	if err := problem(strings.Replace(name("1.state"), "//bucket", "//gone", 1), "there is no such bucket"); !errors.Is(err, fs.ErrNotExist) {
+	if err := problem(strings.Replace(name("1.state"), "//bucket", "//gone", 1),
+		"there is no such bucket"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v, want fs.ErrNotExist", err)
 	}
 	problem(name("1.state")+"&colour=red", `1.state: unknown query parameter "colour"`)
-	problem("s3://bucket/1.state?endpoint="+url.QueryEscape("http://me:"+storetest.SecretKey+"@127.0.0.1:1"), "1.state: the endpoint is no URL, or has a password, which others can read")
+	problem("s3://bucket/1.state?endpoint="+url.QueryEscape("http://me:"+storetest.SecretKey+"@127.0.0.1:1"),
+		"1.state: the endpoint is no URL, or has a password, which others can read")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "another-"+storetest.SecretKey)
 	problem(name("1.state"), "1.state: SignatureDoesNotMatch: ")
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
@@ -98,7 +105,8 @@ func TestUnreachable(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "x")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "x")
 	_, err := New().Read(t.Context(), "s3://bucket/1.state?endpoint=http://127.0.0.1:1")
-	if err == nil || !strings.HasPrefix(err.Error(), "s3://bucket/1.state: Get ") || !strings.Contains(err.Error(), "refused") {
+	if err == nil || !strings.HasPrefix(err.Error(), "s3://bucket/1.state: Get ") ||
+		!strings.Contains(err.Error(), "refused") {
 		t.Error(err)
 	}
 }

@@ -30,7 +30,8 @@ const (
 func S3(t *testing.T) func(path string) string {
 	program := os.Getenv(S3Server)
 	if program == "" {
-		t.Skipf("no S3 server: go install github.com/versity/versitygw/cmd/versitygw@v1.8.0, and say where it is in %s", S3Server)
+		t.Skipf("no S3 server: go install github.com/versity/versitygw/cmd/versitygw@v1.8.0, and say where it is in %s",
+			S3Server)
 	}
 	dir := t.TempDir()
 	for _, folder := range []string{"files/bucket", "about"} {
@@ -67,7 +68,8 @@ func GS(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "bucket"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	serve(t, address, nil, program, "-scheme", "http", "-host", host, "-port", port, "-public-host", address, "-backend", "memory", "-data", dir, "-log-level", "error")
+	serve(t, address, nil, program, "-scheme", "http", "-host", host, "-port", port, "-public-host", address, "-backend",
+		"memory", "-data", dir, "-log-level", "error")
 	t.Setenv("STORAGE_EMULATOR_HOST", address)
 }
 

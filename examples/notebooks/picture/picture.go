@@ -112,9 +112,11 @@ func (p *Plot) SVG() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" font-family="Menlo, Consolas, monospace" font-size="12"><rect width="100%%" height="100%%" fill="#ffffff"/>`, width, height)
 	fmt.Fprintf(&out, `<text x="%.0f" y="18" font-weight="bold">%s</text>`, left, html.EscapeString(p.title))
-	fmt.Fprintf(&out, `<path d="M%.1f %.1f V%.1f H%.1f" fill="none" stroke="#888888"/>`, left, top, height-bottom, width-15)
+	fmt.Fprintf(&out, `<path d="M%.1f %.1f V%.1f H%.1f" fill="none" stroke="#888888"/>`, left, top, height-bottom,
+		width-15)
 	for _, x := range ticks(x0, x1) {
-		fmt.Fprintf(&out, `<text x="%.1f" y="%.1f" text-anchor="middle" fill="#555555">%.4g</text>`, px(x), height-bottom+16, x)
+		fmt.Fprintf(&out, `<text x="%.1f" y="%.1f" text-anchor="middle" fill="#555555">%.4g</text>`, px(x), height-bottom+16,
+			x)
 	}
 	for _, y := range ticks(y0, y1) {
 		fmt.Fprintf(&out, `<text x="%.1f" y="%.1f" text-anchor="end" fill="#555555">%.4g</text>`, left-5, py(y)+4, y)
@@ -125,7 +127,8 @@ func (p *Plot) SVG() string {
 			low, high := extent([]series{{x: s.shade}}, func(s series) []float64 { return s.x })
 			for i := range min(len(s.x), len(s.y), len(s.shade)) {
 				t := (s.shade[i] - low) / (high - low)
-				fmt.Fprintf(&out, `<circle cx="%.1f" cy="%.1f" r="2.5" fill="rgb(%.0f,70,%.0f)"/>`, px(s.x[i]), py(s.y[i]), 40+190*t, 230-190*t)
+				fmt.Fprintf(&out, `<circle cx="%.1f" cy="%.1f" r="2.5" fill="rgb(%.0f,70,%.0f)"/>`, px(s.x[i]), py(s.y[i]),
+					40+190*t, 230-190*t)
 			}
 			continue
 		}
@@ -133,7 +136,8 @@ func (p *Plot) SVG() string {
 		for i := range min(len(s.x), len(s.y)) {
 			fmt.Fprintf(&out, "%.1f,%.1f ", px(s.x[i]), py(s.y[i]))
 		}
-		fmt.Fprintf(&out, `"/><text x="%.0f" y="%.1f" text-anchor="end" fill="%s">%s</text>`, width-20, at+12, s.color, html.EscapeString(s.name))
+		fmt.Fprintf(&out, `"/><text x="%.0f" y="%.1f" text-anchor="end" fill="%s">%s</text>`, width-20, at+12, s.color,
+			html.EscapeString(s.name))
 		at += 16
 	}
 	return out.String() + "</svg>"

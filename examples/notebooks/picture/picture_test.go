@@ -17,7 +17,8 @@ func TestMatrices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []struct{ x, y, shade int }{{border, border, 255}, {border + side - 1, border, 0}, {border, border + side - 1, 127}, {border + side - 1, border + side - 1, 0}} {
+	for _, want := range []struct{ x, y, shade int }{{border, border, 255}, {border + side - 1, border, 0},
+		{border, border + side - 1, 127}, {border + side - 1, border + side - 1, 0}} {
 		if r, _, _, _ := got.At(want.x, want.y).RGBA(); int(r>>8) != want.shade {
 			t.Errorf("pixel %d, %d is %d, want %d", want.x, want.y, r>>8, want.shade)
 		}
@@ -25,7 +26,8 @@ func TestMatrices(t *testing.T) {
 }
 
 func TestPlot(t *testing.T) {
-	picture := NewPlot("a < b").Curve("one", []float64{0, 1, 2}, []float64{0, 1, 4}).Points([]float64{0, 1}, []float64{3, 3}, []float64{0, 1}).SVG()
+	picture := NewPlot("a < b").Curve("one", []float64{0, 1, 2}, []float64{0, 1, 4}).Points([]float64{0, 1},
+		[]float64{3, 3}, []float64{0, 1}).SVG()
 	d := xml.NewDecoder(strings.NewReader(picture))
 	for {
 		if _, err := d.Token(); err == io.EOF {
@@ -34,7 +36,8 @@ func TestPlot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if strings.Count(picture, "<circle") != 2 || !strings.Contains(picture, "a &lt; b") || !strings.Contains(picture, ">one<") {
+	if strings.Count(picture, "<circle") != 2 || !strings.Contains(picture, "a &lt; b") ||
+		!strings.Contains(picture, ">one<") {
 		t.Error(picture)
 	}
 }

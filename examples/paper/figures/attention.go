@@ -62,7 +62,8 @@ func saveRow(name string, width, height vg.Length, row []*plot.Plot) error {
 	svg := vgsvg.New(width, height)
 	img := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(144))
 	for _, canvas := range []vg.CanvasSizer{svg, img} {
-		tiles := draw.Tiles{Rows: 1, Cols: len(row), PadX: vg.Points(24), PadTop: vg.Points(6), PadBottom: vg.Points(6), PadLeft: vg.Points(6), PadRight: vg.Points(16)}
+		tiles := draw.Tiles{Rows: 1, Cols: len(row), PadX: vg.Points(24), PadTop: vg.Points(6), PadBottom: vg.Points(6),
+			PadLeft: vg.Points(6), PadRight: vg.Points(16)}
 		for j, p := range row {
 			p.Draw(tiles.At(draw.New(canvas), j, 0))
 		}
@@ -122,7 +123,8 @@ func errorsOfAttention(ctx context.Context, name string) error {
 		}
 		level := distance(mean, exact)
 		fmt.Printf("deviation %g, the mean of all values: %.4f\n", deviation, level)
-		if err := curve(p, "mean of all values", grey, true, plotter.XYs{{X: 16, Y: level}, {X: 4096, Y: level}}); err != nil {
+		if err := curve(p, "mean of all values", grey, true, plotter.XYs{{X: 16, Y: level},
+			{X: 4096, Y: level}}); err != nil {
 			return err
 		}
 		row = append(row, p)

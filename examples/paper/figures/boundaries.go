@@ -25,8 +25,8 @@ const (
 	gridSize      = 90 // points of an axis where scores are computed
 )
 
-// boundaries draws the decision boundary of a ridge classifier on random Fourier features with increasing D, and that of the
-// exact kernel, on two moons.
+// boundaries draws the decision boundary of a ridge classifier on random Fourier features with
+// increasing D, and that of the exact kernel, on two moons.
 func boundaries(ctx context.Context, name string) error {
 	moons, err := synthetic.Moons(200, 0.25, 3)
 	if err != nil {

@@ -39,7 +39,8 @@ func covers(ctx context.Context, path, out string) error {
 	train, test := all.Slice(0, rows), all.Slice(rows, all.Rows())
 	wrong, seconds := plot.New(), plot.New()
 	wrong.Title.Text, wrong.X.Label.Text, wrong.Y.Label.Text = "error, P = 50", "training rows", "% wrong"
-	seconds.Title.Text, seconds.X.Label.Text, seconds.Y.Label.Text = "time to fit, P = 50, all cores together", "training rows", "seconds"
+	seconds.Title.Text, seconds.X.Label.Text, seconds.Y.Label.Text = "time to fit, P = 50, all cores together",
+		"training rows", "seconds"
 	marks := []float64{2500, 5000, 10000, 20000, 40000, 80000}
 	logarithmic(wrong, marks, []float64{4, 5, 7, 10, 20, 40})
 	logarithmic(seconds, marks, []float64{0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5})
@@ -66,7 +67,8 @@ func covers(ctx context.Context, path, out string) error {
 	wrong.Legend.Top = true
 	seconds.Legend.Top, seconds.Legend.Left = true, true
 	wrong.Y.Min, wrong.Y.Max = 4, 40
-	if err := save(filepath.Join(out, "paper-rows"), 22*vg.Centimeter, 9*vg.Centimeter, [][]*plot.Plot{{wrong, seconds}}); err != nil {
+	if err := save(filepath.Join(out, "paper-rows"), 22*vg.Centimeter, 9*vg.Centimeter,
+		[][]*plot.Plot{{wrong, seconds}}); err != nil {
 		return err
 	}
 	return sizes(ctx, train, test, filepath.Join(out, "paper-grids"))

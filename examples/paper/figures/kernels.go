@@ -58,7 +58,8 @@ func points(n int) (*mat.Dense, error) {
 }
 
 // inner returns the map's matrix of inner products, and the kernel's.
-func inner(ctx context.Context, name string, size int, seed uint64, X *mat.Dense) (approximate, exact *mat.Dense, err error) {
+func inner(ctx context.Context, name string, size int, seed uint64, X *mat.Dense) (approximate, exact *mat.Dense,
+	err error) {
 	fitted, err := fits[name](size, seed).Fit(ctx, datasets.Set{X: X})
 	if err != nil {
 		return nil, nil, err

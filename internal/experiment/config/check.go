@@ -25,27 +25,32 @@ func crossCheck(d *decoder) {
 	}
 	checkSQL(d, clash)
 	if d.has("data") && len(data.Train) == 0 && data.Dataset == "" && !d.has("data.sql") {
-		d.problem(d.at["data"], "data", param.FieldError{Problem: "must have train, sql or dataset", Hint: "train: FILE, sql: {url: $NAME, train: QUERY} for a database, or dataset: NAME for built-in data"})
+		d.problem(d.at["data"], "data", param.FieldError{Problem: "must have train, sql or dataset",
+			Hint: "train: FILE, sql: {url: $NAME, train: QUERY} for a database, or dataset: NAME for built-in data"})
 	}
 	clash("data.train", "data.dataset", "remove one of the two")
 	clash("data.test", "data.dataset", "built-in data have a test part of their own or are split")
 	clash("data.test", "data.split", "remove one of the two")
 	clash("search.folds", "search.cv.folds", "remove one of the two")
 	if data.Split.Stratify && !data.Split.Shuffle {
-		d.problem(d.at["data.split.stratify"], "data.split.stratify", param.FieldError{Problem: "a stratified split requires shuffle: true"})
+		d.problem(d.at["data.split.stratify"], "data.split.stratify",
+			param.FieldError{Problem: "a stratified split requires shuffle: true"})
 	}
 	if data.Split.Stratify && data.Group != "" {
-		d.problem(d.at["data.split.stratify"], "data.split.stratify", param.FieldError{Problem: "cannot be combined with data.group; remove one of the two"})
+		d.problem(d.at["data.split.stratify"], "data.split.stratify",
+			param.FieldError{Problem: "cannot be combined with data.group; remove one of the two"})
 	}
 	if c := data.CSV.Delimiter; len(c) > 1 && c != "tab" && c != "space" {
-		d.problem(d.at["data.csv.delimiter"], "data.csv.delimiter", param.FieldError{Value: c, Constraint: "one character, tab or space"})
+		d.problem(d.at["data.csv.delimiter"], "data.csv.delimiter",
+			param.FieldError{Value: c, Constraint: "one character, tab or space"})
 	}
 	if c := data.CSV; c.Thousands == c.Decimal {
 		at := d.at["data.csv.thousands"]
 		if at == nil {
 			at = d.at["data.csv.decimal"]
 		}
-		d.problem(at, "data.csv.thousands", param.FieldError{Value: c.Thousands, Constraint: "different from data.csv.decimal"})
+		d.problem(at, "data.csv.thousands", param.FieldError{Value: c.Thousands,
+			Constraint: "different from data.csv.decimal"})
 	}
 	if address := d.spec.Output.MLflow; address != "" {
 		if _, err := mlflow.ParseAddress(address); err != nil { // without the value, which may contain a password
@@ -53,7 +58,8 @@ func crossCheck(d *decoder) {
 		}
 	}
 	if n := nested(d.spec.Pipeline.Estimator); n > maxNested {
-		d.errs = append(d.errs, d.spec.Locate("pipeline", param.FieldError{Problem: fmt.Sprintf("models must be nested at most %[2]d deep, got %[1]d", n, maxNested)}))
+		d.errs = append(d.errs, d.spec.Locate("pipeline",
+			param.FieldError{Problem: fmt.Sprintf("models must be nested at most %[2]d deep, got %[1]d", n, maxNested)}))
 	}
 	checkRoles(d)
 	checkSearch(d)
@@ -166,12 +172,14 @@ func checkSearch(d *decoder) {
 	}
 	checkStrategy(d)
 	if s.Random > gridsearch.MaxCandidates {
-		d.problem(d.at["search.random"], "search.random", param.FieldError{Value: s.Random, Constraint: fmt.Sprintf("at most %d candidates", gridsearch.MaxCandidates)})
+		d.problem(d.at["search.random"], "search.random", param.FieldError{Value: s.Random,
+			Constraint: fmt.Sprintf("at most %d candidates", gridsearch.MaxCandidates)})
 	}
 	n := 1
 	for _, a := range s.Grid {
 		if n *= len(a.Values); n > gridsearch.MaxCandidates && s.Random == 0 && !s.Coordinate() {
-			d.problem(d.at["search.grid"], "search.grid", param.FieldError{Problem: fmt.Sprintf("more than %d candidates", gridsearch.MaxCandidates), Hint: "use search.random to sample the grid"})
+			d.problem(d.at["search.grid"], "search.grid", param.FieldError{Problem: fmt.Sprintf("more than %d candidates",
+				gridsearch.MaxCandidates), Hint: "use search.random to sample the grid"})
 			return
 		}
 	}
@@ -183,7 +191,8 @@ func checkStrategy(d *decoder) {
 	exact := s.CV.Kind == "loo" || s.CV.Kind == "gcv"
 	checkCoordinate(d)
 	if d.has("search.halving") && s.Halving.MinResources == 0 && !d.has("search.halving.min_resources") {
-		d.problem(d.at["search.halving"], "search.halving.min_resources", param.FieldError{Problem: "missing", Hint: "resources of the first round, such as min_resources: 1000"})
+		d.problem(d.at["search.halving"], "search.halving.min_resources",
+			param.FieldError{Problem: "missing", Hint: "resources of the first round, such as min_resources: 1000"})
 		return
 	}
 	if s.Halving.MinResources == 0 {
@@ -200,7 +209,8 @@ func checkStrategy(d *decoder) {
 		problem("search.halving", param.FieldError{Problem: "halving requires folds, got cv.kind: " + s.CV.Kind})
 	}
 	if s.Halving.MaxResources > 0 && s.Halving.MaxResources < s.Halving.MinResources {
-		problem("search.halving.max_resources", param.FieldError{Value: s.Halving.MaxResources, Constraint: fmt.Sprintf("an integer ≥ min_resources, which is %d", s.Halving.MinResources)})
+		problem("search.halving.max_resources", param.FieldError{Value: s.Halving.MaxResources,
+			Constraint: fmt.Sprintf("an integer ≥ min_resources, which is %d", s.Halving.MinResources)})
 	}
 	checkResource(d, problem)
 }
@@ -210,11 +220,14 @@ func checkCoordinate(d *decoder) {
 	s := d.spec.Search
 	switch {
 	case !s.Coordinate() && d.has("search.rounds"):
-		d.problem(d.at["search.rounds"], "search.rounds", param.FieldError{Problem: "requires strategy: coordinate", Hint: "set it or remove rounds"})
+		d.problem(d.at["search.rounds"], "search.rounds", param.FieldError{Problem: "requires strategy: coordinate",
+			Hint: "set it or remove rounds"})
 	case s.Coordinate() && s.Random > 0:
-		d.problem(d.at["search.random"], "search.random", param.FieldError{Problem: "cannot be combined with strategy: coordinate", Hint: "remove one of the two"})
+		d.problem(d.at["search.random"], "search.random",
+			param.FieldError{Problem: "cannot be combined with strategy: coordinate", Hint: "remove one of the two"})
 	case s.Coordinate() && s.Halving.MinResources > 0:
-		d.problem(d.at["search.halving"], "search.halving", param.FieldError{Problem: "cannot be combined with strategy: coordinate", Hint: "remove one of the two"})
+		d.problem(d.at["search.halving"], "search.halving",
+			param.FieldError{Problem: "cannot be combined with strategy: coordinate", Hint: "remove one of the two"})
 	}
 }
 

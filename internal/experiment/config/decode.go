@@ -64,7 +64,8 @@ func (d *Document) Err() error {
 func DecodeData(file, text string) (Data, error) {
 	t, spec := &tree{file: file}, New()
 	if root := t.parse([]byte(text)); root != nil && text != "" {
-		spec = t.section(spec, &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{yamlnode.Of("data"), root}}, "", nil).(Spec)
+		spec = t.section(spec, &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{yamlnode.Of("data"), root}}, "",
+			nil).(Spec)
 		if err := t.errs.Err(); err != nil {
 			return Data{}, err
 		}
@@ -90,7 +91,8 @@ func (d *decoder) decode(root *yaml.Node, overrides []Override) {
 // root decodes the sections.
 func (d *decoder) root(node *yaml.Node) {
 	if node.Kind != yaml.MappingNode {
-		d.problem(node, "", param.FieldError{Value: yamlnode.Plain(node), Constraint: "a mapping with the keys data and pipeline"})
+		d.problem(node, "", param.FieldError{Value: yamlnode.Plain(node),
+			Constraint: "a mapping with the keys data and pipeline"})
 		return
 	}
 	d.mark(node, "")

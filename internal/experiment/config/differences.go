@@ -27,8 +27,9 @@ func ValuesOf(file string, text []byte) (Values, error) {
 		return nil, err
 	}
 	s := d.spec
-	s.Name, s.Output, s.Data.Train, s.Data.Test, s.Data.SQL = "", Output{}, nil, nil, SQL{} // the rows count, not where they are
-	s.Report = NewReport()                                                                  // affects the report only
+	// the rows count, not where they are
+	s.Name, s.Output, s.Data.Train, s.Data.Test, s.Data.SQL = "", Output{}, nil, nil, SQL{}
+	s.Report = NewReport() // affects the report only
 	if s.Search != nil {
 		s.Search.Budget = 0
 	}
@@ -50,7 +51,8 @@ func flatten(node *yaml.Node, path string) (out []setting) {
 		for i := 0; i+1 < len(node.Content); i += 2 {
 			out = append(out, flatten(node.Content[i+1], yamlnode.Join(path, node.Content[i].Value))...)
 		}
-	case node.Kind == yaml.SequenceNode && slices.ContainsFunc(node.Content, func(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode }):
+	case node.Kind == yaml.SequenceNode && slices.ContainsFunc(node.Content,
+		func(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode }):
 		for i, element := range node.Content {
 			out = append(out, flattenElement(element, path, i)...)
 		}
@@ -81,8 +83,8 @@ type Difference struct{ Path, Then, Now string }
 // String is as "pipeline.rff.gamma: 0.05 → 0.1".
 func (d Difference) String() string { return fmt.Sprintf("%s: %s → %s", d.Path, d.Then, d.Now) }
 
-// Differences lists the values that are not the same later. Of a section that only one of both has they have one line, of
-// which the sides are "given" and "none".
+// Differences lists the values that are not the same later. Of a section that only one of both has
+// they have one line, of which the sides are "given" and "none".
 func (old Values) Differences(now Values) (out []Difference) {
 	values := func(list Values) map[string]string {
 		m := map[string]string{}

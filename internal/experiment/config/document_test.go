@@ -69,7 +69,8 @@ func TestReference(t *testing.T) {
 
 // Every reader of YAML takes a number that is written for a number.
 func TestNumbers(t *testing.T) {
-	for v, want := range map[float64]string{1: "1.0", 0.25: "0.25", 1e-8: "1.0e-08", 2.5e-8: "2.5e-08", 1e30: "1.0e+30", -3: "-3.0", math.Inf(-1): "-.inf"} {
+	for v, want := range map[float64]string{1: "1.0", 0.25: "0.25", 1e-8: "1.0e-08", 2.5e-8: "2.5e-08", 1e30: "1.0e+30",
+		-3: "-3.0", math.Inf(-1): "-.inf"} {
 		if got := Flow(v); got != want {
 			t.Errorf("%v is written %s, want %s", v, got, want)
 		}
@@ -78,7 +79,8 @@ func TestNumbers(t *testing.T) {
 
 // Lengths of time are written as they are read.
 func TestDuration(t *testing.T) {
-	for text, want := range map[string]time.Duration{"90s": 90 * time.Second, "10m": 10 * time.Minute, "1h30m": 90 * time.Minute, "2h": 2 * time.Hour, "1h0m5s": time.Hour + 5*time.Second, "": 0} {
+	for text, want := range map[string]time.Duration{"90s": 90 * time.Second, "10m": 10 * time.Minute,
+		"1h30m": 90 * time.Minute, "2h": 2 * time.Hour, "1h0m5s": time.Hour + 5*time.Second, "": 0} {
 		var d Duration
 		if err := d.Set(text); err != nil || time.Duration(d) != want {
 			t.Errorf("%q is %v, %v", text, d, err)
@@ -99,13 +101,19 @@ func TestDuration(t *testing.T) {
 func TestBounds(t *testing.T) {
 	const head = "data: {train: rows.csv, target: y}\n"
 	for _, c := range []struct{ text, want string }{
-		{head + "pipeline: [ridge]\nsearch: {folds: 1000000000}\n", "search.folds: must be an integer from 2 to 100000, got 1000000000"},
-		{head + "pipeline: [ridge]\nreport: {importance: {repeats: 1000000000}}\n", "report.importance.repeats: must be an integer from 0 to 1000, got 1000000000"},
-		{head + "pipeline: [ridge]\nreport: {learning_curve: {points: 1000000000}}\n", "report.learning_curve.points: must be an integer from 0 to 40, got 1000000000"},
-		{head + "pipeline: [{ensemble: {estimator: rff_network, seeds: 1000000000}}]\n", "pipeline.ensemble.seeds: must be an integer from 0 to 1000, got 1000000000"},
-		{head + "pipeline: [{calibrated: {estimator: svm, folds: 1000000000}}]\n", "pipeline.calibrated.folds: must be an integer from 0 to 1000, got 1000000000"},
+		{head + "pipeline: [ridge]\nsearch: {folds: 1000000000}\n",
+			"search.folds: must be an integer from 2 to 100000, got 1000000000"},
+		{head + "pipeline: [ridge]\nreport: {importance: {repeats: 1000000000}}\n",
+			"report.importance.repeats: must be an integer from 0 to 1000, got 1000000000"},
+		{head + "pipeline: [ridge]\nreport: {learning_curve: {points: 1000000000}}\n",
+			"report.learning_curve.points: must be an integer from 0 to 40, got 1000000000"},
+		{head + "pipeline: [{ensemble: {estimator: rff_network, seeds: 1000000000}}]\n",
+			"pipeline.ensemble.seeds: must be an integer from 0 to 1000, got 1000000000"},
+		{head + "pipeline: [{calibrated: {estimator: svm, folds: 1000000000}}]\n",
+			"pipeline.calibrated.folds: must be an integer from 0 to 1000, got 1000000000"},
 		{head + "pipeline: [{sgd_regressor: {epochs: 10000000000}}]\n", "at most 2147483647"},
-		{head + "pipeline: [" + strings.Repeat("{calibrated: {estimator: ", 7) + "svm" + strings.Repeat("}}", 7) + "]\n", "models must be nested at most 5 deep, got 8"},
+		{head + "pipeline: [" + strings.Repeat("{calibrated: {estimator: ", 7) + "svm" + strings.Repeat("}}", 7) + "]\n",
+			"models must be nested at most 5 deep, got 8"},
 	} {
 		if err := Decode("spec.yaml", []byte(c.text)).Err(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.text, err, c.want)

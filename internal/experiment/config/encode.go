@@ -24,7 +24,8 @@ func Flow(value any) string {
 	line := strings.TrimSpace(string(text))
 	var alone any
 	var within []any
-	if strings.Contains(line, "\n") || yaml.Unmarshal([]byte(line), &alone) != nil || yaml.Unmarshal([]byte("["+line+"]"), &within) != nil || !reflect.DeepEqual(within, []any{alone}) {
+	if strings.Contains(line, "\n") || yaml.Unmarshal([]byte(line), &alone) != nil ||
+		yaml.Unmarshal([]byte("["+line+"]"), &within) != nil || !reflect.DeepEqual(within, []any{alone}) {
 		// A long text is folded, and a plain one may end a list. JSON is YAML without these.
 		if text, err = json.Marshal(value); err != nil {
 			return ""
@@ -49,7 +50,8 @@ func (s Spec) Encode(file string) ([]byte, error) {
 	s.Data.Train, s.Data.Test = pathsFrom(s.Data.Train, file), pathsFrom(s.Data.Test, file)
 	s.Data.SQL = s.Data.SQL.moved(func(path string) string { return SeenFrom(file, path) })
 	root := &yaml.Node{Kind: yaml.MappingNode}
-	for _, section := range []string{"name", "seed", "precision", "data", "pipeline", "search", "intervals", "report", "output"} {
+	for _, section := range []string{"name", "seed", "precision", "data", "pipeline", "search", "intervals", "report",
+		"output"} {
 		var value *yaml.Node
 		switch section {
 		case "pipeline":
@@ -144,7 +146,8 @@ func (s Spec) implied(p param.Param) bool {
 	case p.Path == "search.random" && s.Search.Random == 0,
 		p.Path == "search.strategy" && !s.Search.Coordinate(),
 		p.Path == "search.rounds" && !s.Search.Coordinate(),
-		is("search.halving.") && (s.Search.Halving.MinResources == 0 || p.Path == "search.halving.max_resources" && s.Search.Halving.MaxResources == 0),
+		is("search.halving.") && (s.Search.Halving.MinResources == 0 || p.Path == "search.halving.max_resources" &&
+			s.Search.Halving.MaxResources == 0),
 		p.Path == "data.format" && s.Data.SQL.Given(),
 		is("data.split.") && s.Data.Split.Test == 0,
 		is("data.csv.") && s.Data.CSV.IsDefault(),

@@ -8,7 +8,8 @@ import (
 
 // A document is checked without reading its data.
 func ExampleDecode() {
-	read := config.Decode("prices.yaml", []byte("data: {train: rows.csv, traget: price}\npipeline: [{rff: {gamma: -1}}, ridge]\n"))
+	read := config.Decode("prices.yaml",
+		[]byte("data: {train: rows.csv, traget: price}\npipeline: [{rff: {gamma: -1}}, ridge]\n"))
 	fmt.Println(read.Err())
 	read = config.Decode("prices.yaml", []byte("data: {train: rows.csv, target: price}\npipeline: [rff, ridge]\n"),
 		config.Override{Path: "rff.gamma", Value: "0.5"})

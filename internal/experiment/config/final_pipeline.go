@@ -18,9 +18,11 @@ func (s Spec) Fitted(p pipeline.Pipeline, shape datasets.Shape) pipeline.Pipelin
 		return p
 	}
 	i := s.Intervals
-	wrapped := meta.Intervals{Method: i.Method, Level: i.Level, Calibration: i.Calibration, Normalize: i.Normalize, Seed: s.seedOf("intervals"), Estimator: p.Estimator}
+	wrapped := meta.Intervals{Method: i.Method, Level: i.Level, Calibration: i.Calibration, Normalize: i.Normalize,
+		Seed: s.seedOf("intervals"), Estimator: p.Estimator}
 	wrapped.Method = wrapped.ResolvedMethod(shape.After(pipeline.Chain{Steps: p.Steps}.Cost(shape)))
-	if i.Method == "auto" && (s.Data.Group != "" || slices.ContainsFunc(p.Steps, func(one pipeline.Step) bool { return pipeline.Supervised(one.Fitter) })) {
+	if i.Method == "auto" && (s.Data.Group != "" || slices.ContainsFunc(p.Steps,
+		func(one pipeline.Step) bool { return pipeline.Supervised(one.Fitter) })) {
 		wrapped.Method = "split"
 	}
 	if wrapped.Method != "split" {
@@ -55,14 +57,17 @@ func checkIntervals(s Spec, task datasets.Task, add func(path string, f param.Fi
 	case jackknife && task == datasets.Classification:
 		add("intervals.method", param.FieldError{Value: i.Method, Constraint: "split or auto for classes"})
 	case jackknife && !smoothing:
-		add("intervals.method", param.FieldError{Problem: fmt.Sprintf("%s requires ridge or kernel_ridge, got %s", i.Method, own.Name), Hint: "use split"})
+		add("intervals.method", param.FieldError{Problem: fmt.Sprintf("%s requires ridge or kernel_ridge, got %s", i.Method,
+			own.Name), Hint: "use split"})
 	case jackknife && s.Data.Group != "":
-		add("intervals.method", param.FieldError{Problem: i.Method + " leaves out single rows and cannot be combined with data.group", Hint: "use split"})
+		add("intervals.method", param.FieldError{Problem: i.Method +
+			" leaves out single rows and cannot be combined with data.group", Hint: "use split"})
 	case (i.Method == "normal" || i.Normalize) && own.Name != "" && !does.Unknown && !does.Std:
 		add("intervals", param.FieldError{Problem: fmt.Sprintf("normal and normalize require a model with standard deviations, got %s", own.Name)})
 	case i.Normalize && (jackknife || i.Method == "normal"):
 		add("intervals.normalize", param.FieldError{Problem: "requires method: split, got " + i.Method})
 	case s.Pipeline.Precision == pipeline.Float32 && (i.Method == "split" || i.Method == "auto"):
-		add("intervals", param.FieldError{Problem: "method split requires precision: float64", Hint: "remove precision: float32 or use another method"})
+		add("intervals", param.FieldError{Problem: "method split requires precision: float64",
+			Hint: "remove precision: float32 or use another method"})
 	}
 }

@@ -20,7 +20,8 @@ func (d *decoder) readGrid(node *yaml.Node) {
 		return
 	}
 	if node.Kind != yaml.MappingNode {
-		d.problem(node, "search.grid", param.FieldError{Value: yamlnode.Plain(node), Constraint: "a mapping of parameter paths to values"})
+		d.problem(node, "search.grid", param.FieldError{Value: yamlnode.Plain(node),
+			Constraint: "a mapping of parameter paths to values"})
 		return
 	}
 	for _, p := range d.pairs(node, "search.grid") {
@@ -102,7 +103,8 @@ func (d *decoder) axisValues(node *yaml.Node, path string) (values []any, nodes 
 	}
 	steps, problem := spaced(key.Value, yamlnode.Plain(bounds))
 	if problem != "" {
-		d.problem(bounds, yamlnode.Join(path, key.Value), param.FieldError{Value: yamlnode.Plain(bounds), Constraint: problem})
+		d.problem(bounds, yamlnode.Join(path, key.Value), param.FieldError{Value: yamlnode.Plain(bounds),
+			Constraint: problem})
 		return nil, nil
 	}
 	for _, v := range steps {

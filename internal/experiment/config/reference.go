@@ -31,8 +31,8 @@ var sections = []struct{ path, about string }{
 	{"output", "Output files and tracking."},
 }
 
-// Reference returns the reference tables of the experiment file as Markdown. They are generated from the declarations of
-// the keys and of every registered step.
+// Reference returns the reference tables of the experiment file as Markdown. They are generated
+// from the declarations of the keys and of every registered step.
 func Reference() string {
 	var b strings.Builder
 	spec := declared()
@@ -181,7 +181,8 @@ func childrenOf(e pipeline.Entry) children {
 	if len(own) > 1 {
 		is = " are"
 	}
-	out.about = fmt.Sprintf("The list of %ss may be given directly below `%s` if %s%s omitted.", h.What, e.Name, strings.Join(own, " and "), is)
+	out.about = fmt.Sprintf("The list of %ss may be given directly below `%s` if %s%s omitted.", h.What, e.Name,
+		strings.Join(own, " and "), is)
 	out.rows = []param.Param{listOf(h)}
 	if h.Kind == nil {
 		return out
@@ -190,7 +191,8 @@ func childrenOf(e pipeline.Entry) children {
 	if inside, ok := h.Kind.(pipeline.Composite); ok {
 		out.members = append(out.members, listOf(inside.Holds()))
 	}
-	out.members = append(out.members, param.Param{Name: "name", Constraint: "a string", Doc: fmt.Sprintf("name of the %s in parameter paths; default: %s", h.What, h.Named)})
+	out.members = append(out.members, param.Param{Name: "name", Constraint: "a string",
+		Doc: fmt.Sprintf("name of the %s in parameter paths; default: %s", h.What, h.Named)})
 	return out
 }
 

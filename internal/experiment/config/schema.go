@@ -87,7 +87,8 @@ func JSONSchema() []byte {
 	root.Schema = "https://json-schema.org/draft/2020-12/schema"
 	root.Title = "Bochner experiment"
 	root.Required = []string{"data", "pipeline"}
-	steps := &property{Type: "array", MinItems: 1, Items: &property{Ref: "#/$defs/step"}, Description: "The steps, from the data to the estimator, which is the last."}
+	steps := &property{Type: "array", MinItems: 1, Items: &property{Ref: "#/$defs/step"},
+		Description: "The steps, from the data to the estimator, which is the last."}
 	root.Properties.add("pipeline", steps)
 	root.Properties.values["search"].Properties.add("grid", gridSchema())
 	root.Defs = stepSchemas()
@@ -182,7 +183,8 @@ func gridSchema() *property {
 	spaced.Properties.add("log", bounds)
 	spaced.Properties.add("lin", bounds)
 	axis := &property{OneOf: []*property{{Type: "array", MinItems: 1}, spaced}}
-	return &property{Type: "object", Others: axis, Description: "Paths of parameters, each with a list of values, {log: [from, to, points]} or {lin: [from, to, points]}."}
+	return &property{Type: "object", Others: axis,
+		Description: "Paths of parameters, each with a list of values, {log: [from, to, points]} or {lin: [from, to, points]}."}
 }
 
 // upper capitalizes a string.
@@ -217,7 +219,8 @@ func stepSchemas() *properties {
 
 // stepSchema returns the schema of a step with parameters.
 func stepSchema(e pipeline.Entry) *property {
-	out := &property{Type: "object", Description: sentence(upper(e.Doc)), Required: []string{e.Name}, Others: false, Properties: &properties{}}
+	out := &property{Type: "object", Description: sentence(upper(e.Doc)), Required: []string{e.Name}, Others: false,
+		Properties: &properties{}}
 	parameters := &property{Type: []string{"object", "null"}, Others: false, Properties: &properties{}}
 	for _, p := range e.Params() {
 		parameters.Properties.add(p.Name, value(p))
@@ -240,7 +243,8 @@ func stepSchema(e pipeline.Entry) *property {
 		}
 	}
 	out.Properties.add(e.Name, parameters)
-	out.Properties.add("name", &property{Type: "string", Description: "Name of the step in paths, to distinguish two steps of one kind."})
+	out.Properties.add("name", &property{Type: "string",
+		Description: "Name of the step in paths, to distinguish two steps of one kind."})
 	return out
 }
 

@@ -89,7 +89,8 @@ func (s SQL) Address() (scheme, address string, err error) {
 	case !found || !plainWord.MatchString(scheme):
 		return "", "", fmt.Errorf("%s must be %[2]s, got no scheme", from, wantedURL)
 	case !slices.Contains(URLSchemes(), scheme):
-		return "", "", fmt.Errorf("%s: scheme must be one of %[3]s, got %[2]s", from, scheme, strings.Join(URLSchemes(), ", "))
+		return "", "", fmt.Errorf("%s: scheme must be one of %[3]s, got %[2]s", from, scheme,
+			strings.Join(URLSchemes(), ", "))
 	case scheme == "sqlite" && (rest == "" || strings.HasPrefix(rest, "//")):
 		return "", "", fmt.Errorf("%s must be sqlite:PATH, got no path", from)
 	case scheme == "sqlite":

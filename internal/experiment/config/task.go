@@ -43,7 +43,8 @@ func (s Spec) CheckTask(task datasets.Task, classes int) param.FieldErrors {
 		add("pipeline."+f.Path, f)
 	}
 	if task.Unsupervised() && len(s.Data.Target) > 1 {
-		add("data.target", param.FieldError{Value: strings.Join(s.Data.Target, ", "), Constraint: "at most one column for the task " + string(task) + ""})
+		add("data.target", param.FieldError{Value: strings.Join(s.Data.Target, ", "),
+			Constraint: "at most one column for the task " + string(task) + ""})
 	}
 	if task == datasets.Regression && s.Data.Split.Stratify {
 		add("data.split.stratify", param.FieldError{Problem: "stratification requires classes, got the task regression"})
@@ -82,7 +83,8 @@ func checkUnscored(s Spec, task datasets.Task, add func(path string, f param.Fie
 	m, err := metrics.ByName(string(s.Search.Score))
 	switch {
 	case s.Search.Score == "" && task == datasets.Anomaly:
-		add("search", param.FieldError{Problem: "a search for anomalies requires labeled rows; " + none, Hint: hint + "; otherwise remove the search"})
+		add("search", param.FieldError{Problem: "a search for anomalies requires labeled rows; " + none,
+			Hint: hint + "; otherwise remove the search"})
 	case s.Search.Score != "" && err == nil && m.SupportsTask(task) && m.IsSupervised():
 		if task == datasets.Clustering {
 			hint += "; silhouette does without"
@@ -93,7 +95,8 @@ func checkUnscored(s Spec, task datasets.Task, add func(path string, f param.Fie
 
 // labeled reports whether the format of the files includes targets.
 func (s Data) labeled() bool {
-	return s.Format == "svmlight" || s.Format == "auto" && slices.ContainsFunc(s.Train, func(path string) bool { return reader.FormatOf(path) == "svmlight" })
+	return s.Format == "svmlight" || s.Format == "auto" && slices.ContainsFunc(s.Train,
+		func(path string) bool { return reader.FormatOf(path) == "svmlight" })
 }
 
 // checkScore checks the metric against the task, the number of classes and the outputs of the
@@ -114,7 +117,8 @@ func checkScore(s Spec, task datasets.Task, classes int, add func(param.FieldErr
 	}
 	model := s.Pipeline.Estimator
 	own, known := pipeline.EntryOf(model)
-	if does := pipeline.InferCapabilities(model); !known || does.Task() != task || task.Unsupervised() || m.Requires.SatisfiedBy(input(does)) {
+	if does := pipeline.InferCapabilities(model); !known || does.Task() != task || task.Unsupervised() ||
+		m.Requires.SatisfiedBy(input(does)) {
 		return
 	}
 	var others []string
@@ -157,7 +161,8 @@ func otherTask(s Spec, task datasets.Task) (f param.FieldError, wrong bool) {
 		return f, false
 	}
 	if does.Unknown {
-		f.Problem = fmt.Sprintf("%s is made of models that learn from a target, and one of them %s", own.Name, deeds[does.Targetless])
+		f.Problem = fmt.Sprintf("%s is made of models that learn from a target, and one of them %s", own.Name,
+			deeds[does.Targetless])
 		return f, does.Targetless != ""
 	}
 	var others []string
@@ -166,11 +171,13 @@ func otherTask(s Spec, task datasets.Task) (f param.FieldError, wrong bool) {
 		if !ok || len(pipeline.Within(spec)) > 0 {
 			continue
 		}
-		if other := pipeline.InferCapabilities(spec); other.Task() == task || other.Unknown && !task.Unsupervised() { // unknown: depends on the target
+		// unknown: depends on the target
+		if other := pipeline.InferCapabilities(spec); other.Task() == task || other.Unknown && !task.Unsupervised() {
 			others = append(others, e.Name)
 		}
 	}
-	return param.FieldError{Problem: fmt.Sprintf("%s %s, but the task is %s; use %s", own.Name, deeds[does.Task()], task, suggest.Alternatives(others))}, true
+	return param.FieldError{Problem: fmt.Sprintf("%s %s, but the task is %s; use %s", own.Name, deeds[does.Task()], task,
+		suggest.Alternatives(others))}, true
 }
 
 // deeds are the verb phrases of the tasks in messages.

@@ -29,9 +29,11 @@ func (s Spec) CheckDecisions(classes []string) (errs param.FieldErrors) {
 		if does := pipeline.InferCapabilities(decides.Estimator); !does.Unknown {
 			switch {
 			case does.Task() != datasets.Classification:
-				wrong = append(wrong, param.FieldError{Path: "estimator", Problem: "threshold requires a classifier, got a regressor"})
+				wrong = append(wrong, param.FieldError{Path: "estimator",
+					Problem: "threshold requires a classifier, got a regressor"})
 			case len(classes) > 2 && !does.Probabilities:
-				wrong = append(wrong, param.FieldError{Path: "estimator", Problem: "expected costs require probabilities", Hint: "wrap the classifier in calibrated"})
+				wrong = append(wrong, param.FieldError{Path: "estimator", Problem: "expected costs require probabilities",
+					Hint: "wrap the classifier in calibrated"})
 			}
 		}
 		for _, f := range wrong {

@@ -31,7 +31,8 @@ type tree struct {
 // parse returns the root mapping with all aliases expanded, or nil.
 func (t *tree) parse(text []byte) *yaml.Node {
 	if len(text) > MaxBytes {
-		t.errs = append(t.errs, param.FieldError{File: t.file, Problem: fmt.Sprintf("an experiment file must have at most %[2]d bytes, got %[1]d", len(text), MaxBytes)})
+		t.errs = append(t.errs, param.FieldError{File: t.file,
+			Problem: fmt.Sprintf("an experiment file must have at most %[2]d bytes, got %[1]d", len(text), MaxBytes)})
 		return nil
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -45,7 +46,8 @@ func (t *tree) parse(text []byte) *yaml.Node {
 		return nil
 	}
 	if len(root.Content) != 1 {
-		t.errs = append(t.errs, param.FieldError{File: t.file, Line: 1, Column: 1, Problem: "the file is empty: an experiment needs the keys data and pipeline"})
+		t.errs = append(t.errs, param.FieldError{File: t.file, Line: 1, Column: 1,
+			Problem: "the file is empty: an experiment needs the keys data and pipeline"})
 		return nil
 	}
 	return t.expand(root.Content[0])
@@ -57,17 +59,20 @@ var yamlMessage = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 // syntax converts an error of the YAML parser to a positioned error.
 func (t *tree) syntax(text []byte, err error) {
 	if errors.Is(err, io.EOF) {
-		t.errs = append(t.errs, param.FieldError{File: t.file, Line: 1, Column: 1, Problem: "the file is empty: an experiment needs the keys data and pipeline"})
+		t.errs = append(t.errs, param.FieldError{File: t.file, Line: 1, Column: 1,
+			Problem: "the file is empty: an experiment needs the keys data and pipeline"})
 		return
 	}
-	f := param.FieldError{File: t.file, Line: 1, Column: 1, Problem: "not YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")}
+	f := param.FieldError{File: t.file, Line: 1, Column: 1, Problem: "not YAML: " + strings.TrimPrefix(err.Error(),
+		"yaml: ")}
 	if m := yamlMessage.FindStringSubmatch(err.Error()); m != nil {
 		f.Problem = "not YAML: " + m[2]
 		if n, err := strconv.Atoi(m[1]); err == nil {
 			f.Line = n
 		}
 	}
-	if strings.Contains(f.Problem, "unknown anchor") || strings.Contains(f.Problem, "expected alphabetic or numeric character") && bytes.Contains(text, []byte("*")) {
+	if strings.Contains(f.Problem, "unknown anchor") || strings.Contains(f.Problem,
+		"expected alphabetic or numeric character") && bytes.Contains(text, []byte("*")) {
 		f.Hint = "a pattern that begins with * stands in quotes"
 	}
 	for i, row := range bytes.Split(text, []byte("\n")) {

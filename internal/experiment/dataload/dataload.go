@@ -51,7 +51,8 @@ func Open(ctx context.Context, spec config.Spec) (*Parts, error) {
 	if spec.Task().Unsupervised() {
 		p.Task = spec.Task()
 	}
-	if schema := p.Train.Schema(); p.Task == datasets.Anomaly && len(testFrom) > 0 && len(schema.Targets) > 0 && len(schema.Classes()) == 1 {
+	if schema := p.Train.Schema(); p.Task == datasets.Anomaly && len(testFrom) > 0 && len(schema.Targets) > 0 &&
+		len(schema.Classes()) == 1 {
 		return nil, param.FieldErrors{spec.Locate("data.target", param.FieldError{
 			Problem: fmt.Sprintf("the target of anomaly detection must have known anomalies, got column %s with the single value %s", schema.Targets[0].Name, schema.Classes()[0]),
 			Hint:    "list the anomalies of the test rows in data.positive"})}
@@ -100,7 +101,8 @@ func openBuiltin(ctx context.Context, data config.Data) (train, test datasets.So
 
 // openTrain opens the training rows. A target of few integers becomes a class, unless the spec
 // states otherwise.
-func (p *Parts) openTrain(ctx context.Context, f reader.Files, known *config.Known, from reader.Paths, tested bool) error {
+func (p *Parts) openTrain(ctx context.Context, f reader.Files, known *config.Known, from reader.Paths,
+	tested bool) error {
 	var err error
 	if known != nil {
 		p.Train, err = f.OpenMatching(ctx, from, reader.MatchOptions{Schema: known.Schema, Cols: known.Cols, Scored: true})
@@ -112,7 +114,8 @@ func (p *Parts) openTrain(ctx context.Context, f reader.Files, known *config.Kno
 		p.Warnings = append(p.Warnings, fmt.Sprintf("data.target is not given: the last column, %s, is taken", found.Target))
 	}
 	if found.Classes > 0 {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("data.task is not given: the target has %d different values, all integers, and is treated as classes; set task: regression otherwise", found.Classes))
+		p.Warnings = append(p.Warnings,
+			fmt.Sprintf("data.task is not given: the target has %d different values, all integers, and is treated as classes; set task: regression otherwise", found.Classes))
 	}
 	return err
 }

@@ -135,7 +135,8 @@ func (p *Piece) order(as datasets.Schema) error {
 }
 
 // joined merges a column of all pieces, and reports whether some have numbers and others strings.
-func joined(f reader.Files, pieces []Piece, column func(k int) datasets.Column) (out datasets.Column, mixed bool, err error) {
+func joined(f reader.Files, pieces []Piece, column func(k int) datasets.Column) (out datasets.Column, mixed bool,
+	err error) {
 	out = datasets.Column{Name: column(0).Name}
 	numbers, strs := 0, 0
 	var levels []string
@@ -218,7 +219,8 @@ func positive(f reader.Files, s *datasets.Schema) error {
 	}
 	for _, p := range f.Positive {
 		if !slices.Contains(s.Targets[0].Categories, p) && f.Task != string(datasets.Anomaly) {
-			return fmt.Errorf("data.positive: target %q has no level %q; there are %s", s.Targets[0].Name, p, suggest.List(s.Targets[0].Categories))
+			return fmt.Errorf("data.positive: target %q has no level %q; there are %s", s.Targets[0].Name, p,
+				suggest.List(s.Targets[0].Categories))
 		}
 	}
 	s.Targets[0].Kind, s.Targets[0].Categories = datasets.Categorical, []string{"rest", strings.Join(f.Positive, "|")}

@@ -46,7 +46,8 @@ func (p *Parts) SkippedRows(source datasets.Source, file string) []int {
 	}
 	left := partial.SkippedRows()
 	n, _ := source.Dims()
-	p.Warnings = append(p.Warnings, fmt.Sprintf("%s: %d of %d rows have no target and are left out", file, len(left), n+len(left)))
+	p.Warnings = append(p.Warnings, fmt.Sprintf("%s: %d of %d rows have no target and are left out", file, len(left),
+		n+len(left)))
 	return left
 }
 

@@ -148,7 +148,8 @@ func (c constant) Outputs() estimator.Outputs {
 }
 
 // PredictFull adds class frequencies as probabilities, or the mean of each target.
-func (c constant) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (p estimator.Prediction, err error) {
+func (c constant) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (p estimator.Prediction,
+	err error) {
 	n, _ := X.Dims()
 	same := func(values []float64) *mat.Dense {
 		out := mat.NewDense(n, len(values), nil)

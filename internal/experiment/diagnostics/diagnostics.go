@@ -31,7 +31,8 @@ const (
 
 // Judged adds the diagnostics of predictions to out. number returns the number of a row in its
 // file.
-func Judged(f *result.Findings, output metrics.Input, task datasets.Task, schema datasets.Schema, number func(row int) int) error {
+func Judged(f *result.Findings, output metrics.Input, task datasets.Task, schema datasets.Schema,
+	number func(row int) int) error {
 	classes := schema.Classes()
 	switch {
 	case len(output.YTrue) == 0 && (output.YTrueTargets == nil || output.YTrueTargets.IsEmpty()):
@@ -71,7 +72,8 @@ func perClass(counts *mat.Dense, classes []string) []result.Class {
 	out := make([]result.Class, len(classes))
 	for i, name := range classes {
 		found, taken, support := counts.At(i, i), mat.Sum(counts.ColView(i)), mat.Sum(counts.RowView(i))
-		out[i] = result.Class{Name: name, Precision: share(found, taken), Recall: share(found, support), F1: share(2*found, taken+support), Support: support}
+		out[i] = result.Class{Name: name, Precision: share(found, taken), Recall: share(found, support),
+			F1: share(2*found, taken+support), Support: support}
 	}
 	return out
 }
@@ -170,7 +172,8 @@ func regression(f *result.Findings, output metrics.Input, schema datasets.Schema
 		_, targets := output.YTrueTargets.Dims()
 		truth, predicted = nil, nil
 		for t := range targets {
-			truth, predicted = append(truth, mat.Col(nil, t, output.YTrueTargets)), append(predicted, mat.Col(nil, t, output.YPredTargets))
+			truth, predicted = append(truth, mat.Col(nil, t, output.YTrueTargets)),
+				append(predicted, mat.Col(nil, t, output.YPredTargets))
 		}
 	}
 	for t := range truth {

@@ -21,7 +21,8 @@ func near(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
 
 func itself(row int) int { return row }
 
-var yesOrNo = datasets.Schema{Targets: []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}
+var yesOrNo = datasets.Schema{Targets: []datasets.Column{{Name: "kind", Kind: datasets.Categorical,
+	Categories: []string{"no", "yes"}}}}
 
 // What is counted of two classes is what a count by hand gives.
 func TestJudgedClasses(t *testing.T) {
@@ -36,7 +37,8 @@ func TestJudgedClasses(t *testing.T) {
 	if want := [][]float64{{3, 1}, {1, 1}}; !reflect.DeepEqual(f.Confusion.Counts, want) {
 		t.Errorf("counts %v, want %v", f.Confusion.Counts, want)
 	}
-	want := []result.Class{{Name: "no", Precision: 0.75, Recall: 0.75, F1: 0.75, Support: 4}, {Name: "yes", Precision: 0.5, Recall: 0.5, F1: 0.5, Support: 2}}
+	want := []result.Class{{Name: "no", Precision: 0.75, Recall: 0.75, F1: 0.75, Support: 4},
+		{Name: "yes", Precision: 0.5, Recall: 0.5, F1: 0.5, Support: 2}}
 	if !reflect.DeepEqual(f.PerClass, want) {
 		t.Errorf("classes %+v", f.PerClass)
 	}
@@ -62,7 +64,8 @@ func TestJudgedClasses(t *testing.T) {
 func TestAreasAreThoseOfMetrics(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	n := 700
-	output := metrics.Input{YTrue: make([]float64, n), YPred: make([]float64, n), Scores: mat.NewDense(n, 1, nil), Classes: 2}
+	output := metrics.Input{YTrue: make([]float64, n), YPred: make([]float64, n), Scores: mat.NewDense(n, 1, nil),
+		Classes: 2}
 	for i := range n {
 		output.YTrue[i] = float64(rng.IntN(2))
 		output.Scores.Set(i, 0, math.Round(4*(rng.NormFloat64()+output.YTrue[i]))/4)
@@ -96,7 +99,8 @@ func TestJudgedNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := f.Errors[0]
-	if e.Target != "price" || e.Worst[0] != (result.Row{Number: 0, Predicted: -5}) || e.Worst[1] != (result.Row{Number: 19990, Predicted: 2}) || len(e.Worst) != worstRows || len(e.Sample) != sampleRows {
+	if e.Target != "price" || e.Worst[0] != (result.Row{Number: 0, Predicted: -5}) ||
+		e.Worst[1] != (result.Row{Number: 19990, Predicted: 2}) || len(e.Worst) != worstRows || len(e.Sample) != sampleRows {
 		t.Errorf("%+v", e.Worst)
 	}
 	for _, q := range e.Quantiles {
@@ -121,7 +125,8 @@ func TestJudgedNumbers(t *testing.T) {
 // Rows without labels, or of one class, give no findings and no error.
 func TestNothingToJudge(t *testing.T) {
 	for _, got := range []metrics.Input{{}, {YPred: []float64{1, 2}}} {
-		for _, task := range []datasets.Task{datasets.Regression, datasets.Classification, datasets.Anomaly, datasets.Clustering} {
+		for _, task := range []datasets.Task{datasets.Regression, datasets.Classification, datasets.Anomaly,
+			datasets.Clustering} {
 			var f result.Findings
 			if err := Judged(&f, got, task, yesOrNo, itself); err != nil || !reflect.DeepEqual(f, result.Findings{}) {
 				t.Errorf("%s: %+v, %v", task, f, err)
@@ -130,7 +135,8 @@ func TestNothingToJudge(t *testing.T) {
 	}
 	var f result.Findings
 	one := metrics.Input{YTrue: []float64{0, 0}, YPred: []float64{0, 0}, Scores: mat.NewDense(2, 1, nil)}
-	if err := Judged(&f, one, datasets.Classification, yesOrNo, itself); err != nil || f.ROC != nil || f.PerClass[1].Support != 0 {
+	if err := Judged(&f, one, datasets.Classification, yesOrNo, itself); err != nil || f.ROC != nil ||
+		f.PerClass[1].Support != 0 {
 		t.Errorf("%+v, %v", f, err)
 	}
 }
@@ -149,7 +155,8 @@ func TestBaselines(t *testing.T) {
 			y[i] = 5 * float64(k%2)
 		}
 	}
-	schema := datasets.Schema{Columns: []datasets.Column{{Name: "x"}, {Name: "k", Kind: datasets.Categorical, Categories: words}}, Targets: []datasets.Column{{Name: "y"}}}
+	schema := datasets.Schema{Columns: []datasets.Column{{Name: "x"},
+		{Name: "k", Kind: datasets.Categorical, Categories: words}}, Targets: []datasets.Column{{Name: "y"}}}
 	data := datasets.Set{Schema: schema, X: X, Y: y, Weights: slices.Repeat([]float64{0.5}, n)}
 	list, err := Baselines(context.Background(), data, datasets.Regression)
 	if err != nil || len(list) != 2 || list[0].Name != "mean" || list[1].Name != "linear model" {
@@ -194,17 +201,19 @@ func TestLearning(t *testing.T) {
 	}
 	whole, _ := estimator.NewRidge().Fit(context.Background(), data)
 	var seen []datasets.Set
-	curve, err := Learning(context.Background(), estimator.NewRidge(), whole, data, 6, 7, func(ctx context.Context, model estimator.Predictor, learned datasets.Set) (own, others float64, err error) {
-		seen = append(seen, learned)
-		if (model == whole) != (learned.Rows() == n) {
-			t.Errorf("the model of %d rows", learned.Rows())
-		}
-		if learned.Rows() == 80 {
-			return 0, 0, errors.New("no score")
-		}
-		return float64(learned.Rows()), -float64(learned.Rows()), nil
-	})
-	if err != nil || !slices.Equal(curve.Rows, []int{20, 40, 160, 320, 640}) || curve.Scores[4] != -640 || curve.Train[0] != 20 {
+	curve, err := Learning(context.Background(), estimator.NewRidge(), whole, data, 6, 7,
+		func(ctx context.Context, model estimator.Predictor, learned datasets.Set) (own, others float64, err error) {
+			seen = append(seen, learned)
+			if (model == whole) != (learned.Rows() == n) {
+				t.Errorf("the model of %d rows", learned.Rows())
+			}
+			if learned.Rows() == 80 {
+				return 0, 0, errors.New("no score")
+			}
+			return float64(learned.Rows()), -float64(learned.Rows()), nil
+		})
+	if err != nil || !slices.Equal(curve.Rows, []int{20, 40, 160, 320, 640}) || curve.Scores[4] != -640 ||
+		curve.Train[0] != 20 {
 		t.Fatalf("%+v, %v", curve, err)
 	}
 	for k := 1; k < len(seen); k++ {
@@ -217,12 +226,14 @@ func TestLearning(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Learning(ended, estimator.NewRidge(), whole, data, 6, 7, func(ctx context.Context, _ estimator.Predictor, _ datasets.Set) (float64, float64, error) {
-		return 0, 0, ctx.Err()
-	}); !errors.Is(err, context.Canceled) {
+	if _, err := Learning(ended, estimator.NewRidge(), whole, data, 6, 7,
+		func(ctx context.Context, _ estimator.Predictor, _ datasets.Set) (float64, float64, error) {
+			return 0, 0, ctx.Err()
+		}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if curve, err := Learning(context.Background(), estimator.NewRidge(), whole, data.Slice(0, 30), 6, 7, same); err != nil || curve != nil {
+	if curve, err := Learning(context.Background(), estimator.NewRidge(), whole, data.Slice(0, 30), 6, 7,
+		same); err != nil || curve != nil {
 		t.Errorf("30 rows: %+v, %v", curve, err)
 	}
 }

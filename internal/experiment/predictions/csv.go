@@ -32,7 +32,8 @@ type Writer struct {
 
 // NewWriter returns a writer of the predictions of a model for rows with the given schema.
 func NewWriter(w *bufio.Writer, task datasets.Task, schema datasets.Schema, truth bool) *Writer {
-	p := &Writer{w: w, Truth: truth, coded: task.Unsupervised(), names: schema.Classes(), Numbers: func(k int) int { return k }}
+	p := &Writer{w: w, Truth: truth, coded: task.Unsupervised(), names: schema.Classes(),
+		Numbers: func(k int) int { return k }}
 	for _, class := range p.names {
 		p.classes = append(p.classes, field(class))
 	}
@@ -112,7 +113,8 @@ type sureColumn struct {
 
 // sure returns the available columns of uncertainty.
 func sure(output estimator.Prediction) (out []sureColumn) {
-	for _, c := range []sureColumn{{"std", output.Std, output.StdTargets}, {"lower", output.Lower, output.LowerTargets}, {"upper", output.Upper, output.UpperTargets}} {
+	for _, c := range []sureColumn{{"std", output.Std, output.StdTargets}, {"lower", output.Lower, output.LowerTargets},
+		{"upper", output.Upper, output.UpperTargets}} {
 		if c.values != nil {
 			out = append(out, c)
 		}

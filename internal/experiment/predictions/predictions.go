@@ -19,7 +19,8 @@ import (
 
 // Judge predicts rows in blocks, passes each block of predictions to write unless it is nil, and
 // accumulates the input of the metrics. Without write it skips intervals and prediction sets.
-func Judge(ctx context.Context, model estimator.Predictor, task datasets.Task, source datasets.Source, write func(block datasets.Set, p estimator.Prediction) error, done func(rows int)) (Verdict, error) {
+func Judge(ctx context.Context, model estimator.Predictor, task datasets.Task, source datasets.Source,
+	write func(block datasets.Set, p estimator.Prediction) error, done func(rows int)) (Verdict, error) {
 	n, _ := source.Dims()
 	v := newVerdict(task, source.Schema(), n)
 	var want estimator.Request
@@ -46,7 +47,8 @@ func Judge(ctx context.Context, model estimator.Predictor, task datasets.Task, s
 }
 
 // Beside is [Judge] for several models in one pass over the rows.
-func Beside(ctx context.Context, models []estimator.Predictor, task datasets.Task, source datasets.Source) ([]Verdict, error) {
+func Beside(ctx context.Context, models []estimator.Predictor, task datasets.Task, source datasets.Source) ([]Verdict,
+	error) {
 	n, _ := source.Dims()
 	out := make([]Verdict, len(models))
 	for k := range out {
@@ -222,7 +224,8 @@ func (v *Verdict) Input() metrics.Input {
 }
 
 // score returns the metrics whose requirements the input satisfies.
-func score(list []metrics.Metric, input func(m metrics.Metric) metrics.Input) (scores map[string]float64, warnings []string, err error) {
+func score(list []metrics.Metric, input func(m metrics.Metric) metrics.Input) (scores map[string]float64,
+	warnings []string, err error) {
 	scores = map[string]float64{}
 	for _, m := range list {
 		in := input(m)

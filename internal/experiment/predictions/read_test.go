@@ -35,11 +35,13 @@ func readAll(t *testing.T, text string) (r *Reader, rows []Record, err error) {
 // One target or several, with what stands between and behind them.
 func TestReader(t *testing.T) {
 	r, rows, err := readAll(t, "row,truth,prediction,std,probability_prediction_a\n7,\"a, b\",no,0.1,1\n9,,yes,0.2,0\n")
-	if err != nil || !r.Truth || len(r.Targets) != 1 || len(rows) != 2 || rows[0].Row != 7 || rows[0].Truth[0] != "a, b" || rows[1].Truth[0] != "" || rows[1].Said[0] != "yes" {
+	if err != nil || !r.Truth || len(r.Targets) != 1 || len(rows) != 2 || rows[0].Row != 7 || rows[0].Truth[0] != "a, b" ||
+		rows[1].Truth[0] != "" || rows[1].Said[0] != "yes" {
 		t.Errorf("%+v, %v", rows, err)
 	}
 	r, rows, err = readAll(t, "row,truth_a,prediction_a,lower_a,truth_b,prediction_b\n0,1,2,0,3,4\n")
-	if err != nil || strings.Join(r.Targets, " ") != "a b" || strings.Join(rows[0].Truth, " ") != "1 3" || strings.Join(rows[0].Said, " ") != "2 4" {
+	if err != nil || strings.Join(r.Targets, " ") != "a b" || strings.Join(rows[0].Truth, " ") != "1 3" ||
+		strings.Join(rows[0].Said, " ") != "2 4" {
 		t.Errorf("%+v, %v", rows, err)
 	}
 	r, _, err = readAll(t, "row,prediction\n0,1\n")
@@ -63,7 +65,8 @@ func TestReaderFaults(t *testing.T) {
 			t.Errorf("%q: %v, want %q", text, err, message)
 		}
 	}
-	if _, err := Open(filepath.Join(t.TempDir(), "predictions.csv")); err == nil || !strings.HasSuffix(err.Error(), "predictions.csv is missing") {
+	if _, err := Open(filepath.Join(t.TempDir(), "predictions.csv")); err == nil ||
+		!strings.HasSuffix(err.Error(), "predictions.csv is missing") {
 		t.Error(err)
 	}
 }

@@ -58,15 +58,18 @@ func TestSample(t *testing.T) {
 			t.Fatal(err)
 		}
 		for k, at := range s.at {
-			if at%s.stride != 0 || all.X.At(k, 0) != float64(at) || in.YPred[k] != float64(at/40_000) || in.Weights[k] != float64(1+at%7) {
-				t.Fatalf("%s: row %d of the sample is row %d, %v with %v of weight %v", name, k, at, all.X.At(k, 0), in.YPred[k], in.Weights[k])
+			if at%s.stride != 0 || all.X.At(k, 0) != float64(at) || in.YPred[k] != float64(at/40_000) ||
+				in.Weights[k] != float64(1+at%7) {
+				t.Fatalf("%s: row %d of the sample is row %d, %v with %v of weight %v", name, k, at, all.X.At(k, 0), in.YPred[k],
+					in.Weights[k])
 			}
 		}
 		scores, _, err := v.Score("v_measure")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, truth := scores["v_measure"]; truth || !metrics.PredictionsAndRows.SatisfiedBy(in) || !(scores["silhouette"] > 0.4) {
+		if _, truth := scores["v_measure"]; truth || !metrics.PredictionsAndRows.SatisfiedBy(in) ||
+			!(scores["silhouette"] > 0.4) {
 			t.Errorf("%s: scores %v", name, scores)
 		}
 		if sizes := v.Clusters(); !slices.Equal(sizes, []int{40_000, 40_000, 20_000}) {

@@ -173,7 +173,8 @@ func (d *draft) decideGoal() error {
 			return err
 		}
 	}
-	if strs == 0 && g.classes == nil && d.task == datasets.AnyTask && complete && len(all) <= reader.MaxInferred && 2*len(all) <= g.rows && wholeNumbers(all) {
+	if strs == 0 && g.classes == nil && d.task == datasets.AnyTask && complete && len(all) <= reader.MaxInferred &&
+		2*len(all) <= g.rows && wholeNumbers(all) {
 		g.classes = all
 		slices.SortFunc(g.classes, func(a, b tallied) int { return compareNumbers(a.name, b.name) })
 	}
@@ -228,7 +229,8 @@ func (d *draft) text() string {
 	if d.sparse {
 		inputs = d.survey.inputs
 	}
-	d.line("# An experiment on %s: %d rows, %d inputs.", printable(filepath.Base(reader.DisplayName(d.paths.String()))), d.rows, inputs)
+	d.line("# An experiment on %s: %d rows, %d inputs.", printable(filepath.Base(reader.DisplayName(d.paths.String()))),
+		d.rows, inputs)
 	d.line("# Check it with `bochner validate`, see what it costs with `bochner plan`, do it with `bochner run`.")
 	for _, text := range d.remarks {
 		d.doubt("", "%s", text)
@@ -325,7 +327,8 @@ func (d *draft) shares() string {
 			words = append(words, "…")
 			break
 		}
-		words = append(words, fmt.Sprintf("%s %.1f %%", printable(class.name), 100*float64(class.count)/float64(max(d.goal.rows, 1))))
+		words = append(words, fmt.Sprintf("%s %.1f %%", printable(class.name),
+			100*float64(class.count)/float64(max(d.goal.rows, 1))))
 	}
 	return strings.Join(words, ", ")
 }
@@ -360,7 +363,10 @@ func (d *draft) dialect() {
 		if n.Decimal != "." {
 			printf("decimal", n.Decimal)
 		}
-		if slices.ContainsFunc(d.columns, func(p profile) bool { return p.grouped[d.notation] > 0 && p.numbers[0] < p.values() }) {
+		if slices.ContainsFunc(d.columns, func(p profile) bool {
+			return p.grouped[d.notation] > 0 &&
+				p.numbers[0] < p.values()
+		}) {
 			printf("thousands", n.Thousands)
 		}
 	}

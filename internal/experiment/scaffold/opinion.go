@@ -203,7 +203,8 @@ func (p *profile) identifier(v *opinion) {
 	case whole && values >= 20 && p.monotone() && !p.calendar():
 		drop("rises or falls from row to row, as a number of the row")
 	case named && values >= 10 && 20*distinct > values:
-		drop("called like an identifier, %s different values; `group: %s` instead keeps the rows of one together", about(p.tally), config.Flow(p.name))
+		drop("called like an identifier, %s different values; `group: %s` instead keeps the rows of one together",
+			about(p.tally), config.Flow(p.name))
 	case named && whole:
 		v.use, v.why = categorical, "called like an identifier: its numbers are names"
 	case whole && values >= 100 && p.tally.repeats() == 0:

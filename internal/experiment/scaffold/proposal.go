@@ -79,7 +79,8 @@ func (d *draft) pipelineSection() {
 		d.line("# Missing values in %s%s.", strings.Join(n.incomplete[:min(len(n.incomplete), 8)], ", "), more)
 	}
 	d.line("pipeline:")
-	table := preprocessing.Table{Rows: d.goal.rows, Numeric: n.numeric, Categorical: n.categorical, Missing: len(n.incomplete) > 0, Sparse: d.sparse}
+	table := preprocessing.Table{Rows: d.goal.rows, Numeric: n.numeric, Categorical: n.categorical,
+		Missing: len(n.incomplete) > 0, Sparse: d.sparse}
 	for _, s := range preprocessing.Steps(table) {
 		columns, ok := s.Fitter.(pipeline.Columns)
 		if !ok {
@@ -92,7 +93,8 @@ func (d *draft) pipelineSection() {
 			for _, s := range g.Steps {
 				steps = append(steps, flow(s, true))
 			}
-			d.line("      - {select: %s, steps: [%s]} # %d columns", g.Select[0], strings.Join(steps, ", "), map[string]int{"numeric": n.numeric, "categorical": n.categorical}[g.Select[0]])
+			d.line("      - {select: %s, steps: [%s]} # %d columns", g.Select[0], strings.Join(steps, ", "),
+				map[string]int{"numeric": n.numeric, "categorical": n.categorical}[g.Select[0]])
 		}
 	}
 	if d.task.Unsupervised() {

@@ -141,8 +141,8 @@ func words(fields [][]byte) []string {
 	return out
 }
 
-// orderOf returns where a record has the columns that are called so in the first file: by name where it is a header, else
-// by number.
+// orderOf returns where a record has the columns that are called so in the first file: by name
+// where it is a header, else by number.
 func orderOf(names, fields []string, header bool) ([]int, error) {
 	order := make([]int, len(names))
 	for j := range order {
@@ -178,7 +178,8 @@ func (s *survey) name(fields [][]byte) {
 		s.columns = append(s.columns, p)
 	}
 	if repeated != "" {
-		s.remarks = append(s.remarks, fmt.Sprintf("the header has several columns called %s; csv.columns gives them names of their own", repeated))
+		s.remarks = append(s.remarks,
+			fmt.Sprintf("the header has several columns called %s; csv.columns gives them names of their own", repeated))
 		s.data.CSV.Header = reader.Header{Given: true}
 		for _, p := range s.columns {
 			s.data.CSV.Columns = append(s.data.CSV.Columns, p.name)
@@ -297,11 +298,13 @@ func (s *survey) leaveOut(ctx context.Context, data *config.Data) ([]profile, er
 }
 
 // takeTimes profiles columns of times as strings, next to a column of another kind.
-func (s *survey) takeTimes(ctx context.Context, file reader.Files, column datasets.Column, times []string, profiles []profile) error {
+func (s *survey) takeTimes(ctx context.Context, file reader.Files, column datasets.Column, times []string,
+	profiles []profile) error {
 	if len(times) == 0 {
 		return nil
 	}
-	roles := datasets.Roles{Schema: &datasets.Schema{Columns: []datasets.Column{{Name: column.Name, Kind: datasets.Categorical}}}, IgnoreExtra: true, Passthrough: times}
+	roles := datasets.Roles{Schema: &datasets.Schema{Columns: []datasets.Column{{Name: column.Name,
+		Kind: datasets.Categorical}}}, IgnoreExtra: true, Passthrough: times}
 	src, err := file.Open(ctx, s.data.Train, roles)
 	if err != nil {
 		return err

@@ -38,11 +38,13 @@ func TestSeveralFiles(t *testing.T) {
 			}
 			b.WriteString(line)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "parts", fmt.Sprintf("part-%d.csv", k+8)), []byte(b.String()), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "parts", fmt.Sprintf("part-%d.csv", k+8)), []byte(b.String()),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	spec := load(t, dir, strings.ReplaceAll(specs["pca"], "rows.csv", "'parts/*.csv'"), config.Override{Path: "output.dir", Value: filepath.Join(dir, "run")})
+	spec := load(t, dir, strings.ReplaceAll(specs["pca"], "rows.csv", "'parts/*.csv'"),
+		config.Override{Path: "output.dir", Value: filepath.Join(dir, "run")})
 	_, want, _ := fitted(t, spec, 1, nil)
 	for _, n := range []int{2, 6} {
 		if _, got, _ := fitted(t, spec, n, nil); !bytes.Equal(got, want) {
@@ -50,7 +52,8 @@ func TestSeveralFiles(t *testing.T) {
 		}
 	}
 	spec = load(t, dir, strings.ReplaceAll(specs["pca"], "rows.csv", "'part/*.csv'"))
-	if _, err := shardfit.Fit(context.Background(), spec, shardfit.Options{Shards: 1}); err == nil || !strings.Contains(err.Error(), "part/*.csv: no file is called so") {
+	if _, err := shardfit.Fit(context.Background(), spec, shardfit.Options{Shards: 1}); err == nil ||
+		!strings.Contains(err.Error(), "part/*.csv: no file is called so") {
 		t.Error(err)
 	}
 }

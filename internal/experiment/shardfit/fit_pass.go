@@ -56,7 +56,8 @@ func learnShare(ctx context.Context, s *State, share distributed.Share, in input
 		switch info, err := os.Stat(in.path); {
 		case err != nil || !info.Mode().IsRegular():
 		case info.Size() != p.bytes || !s.own && filepath.Base(in.path) != p.name:
-			return fmt.Errorf("shardfit: %s has %d bytes; when its columns were looked at it was %s with %d", in.path, info.Size(), p.name, p.bytes)
+			return fmt.Errorf("shardfit: %s has %d bytes; when its columns were looked at it was %s with %d", in.path,
+				info.Size(), p.name, p.bytes)
 		}
 	}
 	file, name, last, end, err := open(ctx, s, in.path, o)
@@ -64,7 +65,8 @@ func learnShare(ctx context.Context, s *State, share distributed.Share, in input
 		return err
 	}
 	defer end()
-	src, err := dataload.OpenPiece(ctx, file, name, reader.MatchOptions{Schema: s.all.Schema, Cols: s.all.Cols, Targetless: s.spec.Task().Unsupervised()})
+	src, err := dataload.OpenPiece(ctx, file, name, reader.MatchOptions{Schema: s.all.Schema, Cols: s.all.Cols,
+		Targetless: s.spec.Task().Unsupervised()})
 	if err != nil {
 		return dataload.ErrorOf(ctx, s.spec, "data.train", err)
 	}

@@ -45,7 +45,8 @@ func filesOf(s *State) ([]input, error) {
 }
 
 // open opens a file with its name for messages. The last function returned closes it.
-func open(ctx context.Context, s *State, path string, o Options) (file reader.Files, name string, last func(), end func(), err error) {
+func open(ctx context.Context, s *State, path string, o Options) (file reader.Files, name string, last func(),
+	end func(), err error) {
 	file, name, last, end = s.spec.Data.Files, path, func() {}, func() {}
 	if reader.ReadOnce(path) {
 		stream := reader.NewStream(ctx, path, o.Input)

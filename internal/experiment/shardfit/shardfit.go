@@ -66,12 +66,14 @@ func fieldErrors(s config.Spec) (errs FieldErrors) {
 			add("search.halving", param.FieldError{Problem: "cannot be sharded: a round depends on the scores of all candidates"})
 		}
 		if s.Search.Budget > 0 {
-			add("search.budget", param.FieldError{Problem: "cannot be sharded", Hint: "limit the candidates by --set search.random=N"})
+			add("search.budget", param.FieldError{Problem: "cannot be sharded",
+				Hint: "limit the candidates by --set search.random=N"})
 		}
 		return errs
 	}
 	if s.Data.Split.Test > 0 {
-		add("data.split.test", param.FieldError{Problem: "a sharded fit trains on all rows of data.train", Hint: "use --set data.split.test=0, and bochner evaluate for a test file"})
+		add("data.split.test", param.FieldError{Problem: "a sharded fit trains on all rows of data.train",
+			Hint: "use --set data.split.test=0, and bochner evaluate for a test file"})
 	}
 	if s.Intervals != nil {
 		add("intervals", param.FieldError{Problem: "intervals cannot be sharded", Hint: "remove the section"})
@@ -104,7 +106,8 @@ func Fit(ctx context.Context, spec config.Spec, o Options) (*State, error) {
 		}
 	}
 	if spec.Data.SQL.Given() && o.Data == "" {
-		return nil, FieldErrors{spec.Locate("data.sql", param.FieldError{Problem: "the rows of a query cannot be sharded", Hint: "pipe a query for each shard as CSV into bochner shard fit --data -"})}
+		return nil, FieldErrors{spec.Locate("data.sql", param.FieldError{Problem: "the rows of a query cannot be sharded",
+			Hint: "pipe a query for each shard as CSV into bochner shard fit --data -"})}
 	}
 	if s.pass == 0 {
 		return s, look(ctx, s, o)
@@ -131,7 +134,8 @@ func Merge(ctx context.Context, states ...*State) (*State, error) {
 		}
 		for _, i := range o.done {
 			if _, twice := slices.BinarySearch(first.done, i); twice {
-				return nil, &RejectedState{k, fmt.Errorf("shard %d of %d is already merged: %w", i, first.shards, distributed.ErrTwice)}
+				return nil, &RejectedState{k, fmt.Errorf("shard %d of %d is already merged: %w", i, first.shards,
+					distributed.ErrTwice)}
 			}
 		}
 		first.done = append(slices.Clone(first.done), o.done...)
@@ -176,7 +180,8 @@ func Finish(ctx context.Context, s *State, o Options) (*Outcome, error) {
 	if s.spec.Search != nil {
 		return choose(ctx, s, o.Force)
 	}
-	next := &State{spec: s.spec, values: s.values, text: s.text, own: s.own, pass: s.pass + 1, pieces: s.pieces, all: s.all, seen: s.seen}
+	next := &State{spec: s.spec, values: s.values, text: s.text, own: s.own, pass: s.pass + 1, pieces: s.pieces,
+		all: s.all, seen: s.seen}
 	if s.pass == 0 {
 		return endLook(ctx, s, next)
 	}

@@ -378,7 +378,8 @@ func TestDamagedFile(t *testing.T) {
 		if wrong[rng.IntN(len(wrong))] ^= byte(1 + rng.IntN(255)); rng.IntN(4) == 0 {
 			wrong = wrong[:rng.IntN(len(wrong))]
 		}
-		if _, err := shardfit.Read(bytes.NewReader(wrong), int64(len(wrong))); !errors.Is(err, model.ErrDamaged) && !errors.Is(err, model.ErrNewer) {
+		if _, err := shardfit.Read(bytes.NewReader(wrong), int64(len(wrong))); !errors.Is(err, model.ErrDamaged) &&
+			!errors.Is(err, model.ErrNewer) {
 			t.Fatalf("a changed file: %v", err)
 		}
 	}
@@ -386,7 +387,8 @@ func TestDamagedFile(t *testing.T) {
 	if _, err := shardfit.Read(bytes.NewReader(text), int64(len(text))); !errors.Is(err, shardfit.ErrNoState) {
 		t.Errorf("a model file is a state: %v", err)
 	}
-	if _, err := modelfile.Read(bytes.NewReader(file.Bytes()), int64(file.Len())); err == nil || !strings.Contains(err.Error(), "a job's state, not a model") {
+	if _, err := modelfile.Read(bytes.NewReader(file.Bytes()), int64(file.Len())); err == nil ||
+		!strings.Contains(err.Error(), "a job's state, not a model") {
 		t.Errorf("a state is a model file: %v", err)
 	}
 }
@@ -407,13 +409,15 @@ func TestStateOfAnotherVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for by, want := range map[string]string{"v0.0.1": ", got v0.0.1; restart the fit", "": ", got an earlier one; restart"} {
+	for by, want := range map[string]string{"v0.0.1": ", got v0.0.1; restart the fit",
+		"": ", got an earlier one; restart"} {
 		header.Versions = map[string]string{"bochner": by}
 		var other bytes.Buffer
 		if err := model.Write(&other, header, archive); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := shardfit.Read(bytes.NewReader(other.Bytes()), int64(other.Len())); !errors.Is(err, shardfit.ErrOtherVersion) || !strings.Contains(err.Error(), want) {
+		if _, err := shardfit.Read(bytes.NewReader(other.Bytes()), int64(other.Len())); !errors.Is(err,
+			shardfit.ErrOtherVersion) || !strings.Contains(err.Error(), want) {
 			t.Errorf("written by %q: %v", by, err)
 		}
 	}
@@ -446,7 +450,8 @@ func TestPartNeedsTheTaskOfANumericTarget(t *testing.T) {
 	table(t, dir, 100)
 	s := load(t, dir, strings.Replace(specs["ridge"], ", task: regression", "", 1))
 	_, err := shardfit.Fit(context.Background(), s, shardfit.Options{Shards: 2})
-	if err == nil || !strings.Contains(err.Error(), "data.task: required by a sharded fit: the target quantity is numeric (--set data.task=regression") {
+	if err == nil || !strings.Contains(err.Error(),
+		"data.task: required by a sharded fit: the target quantity is numeric (--set data.task=regression") {
 		t.Errorf("%v", err)
 	}
 }

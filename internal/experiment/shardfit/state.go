@@ -163,7 +163,8 @@ func Read(r io.ReaderAt, size int64) (*State, error) {
 		return nil, fmt.Errorf("shardfit: %w", ErrNoState)
 	}
 	if by, own := header.Versions["bochner"], versions()["bochner"]; by != own {
-		return nil, fmt.Errorf("shardfit: %w: must be %[3]s, got %[2]s; restart the fit or use that version", ErrOtherVersion, cmp.Or(by, "an earlier one"), own)
+		return nil, fmt.Errorf("shardfit: %w: must be %[3]s, got %[2]s; restart the fit or use that version", ErrOtherVersion,
+			cmp.Or(by, "an earlier one"), own)
 	}
 	d := config.Decode("spec.yaml", []byte(header.Spec))
 	if err := d.Err(); err != nil {
@@ -191,7 +192,8 @@ func (s *State) State(m *model.State) {
 	tried := string(s.tried)
 	m.String("tried", &tried)
 	s.tried = []byte(tried)
-	m.Require(s.pass >= 0 && s.shards >= 0 && s.shards <= MaxShards && ascending(s.done, s.shards), "the numbers of the pass and of its shards do not fit")
+	m.Require(s.pass >= 0 && s.shards >= 0 && s.shards <= MaxShards && ascending(s.done, s.shards),
+		"the numbers of the pass and of its shards do not fit")
 	s.statePieces(m)
 	if m.Err() != nil {
 		return
@@ -202,7 +204,9 @@ func (s *State) State(m *model.State) {
 	statePiece(m.Child("all"), &s.all)
 	if m.Restoring() && m.Err() == nil {
 		task := s.spec.Task()
-		m.Require(s.all.Rows == s.sizes().Rows() && s.all.Cols > 0 && (len(s.all.Schema.Columns) == 0 || len(s.all.Schema.Columns) == s.all.Cols), "the rows of the pieces and of all do not fit")
+		m.Require(s.all.Rows == s.sizes().Rows() && s.all.Cols > 0 &&
+			(len(s.all.Schema.Columns) == 0 || len(s.all.Schema.Columns) == s.all.Cols),
+			"the rows of the pieces and of all do not fit")
 		m.Require(task.Unsupervised() || len(s.all.Schema.Targets) > 0, "there is no target")
 	}
 	if m.Err() != nil {
@@ -289,7 +293,8 @@ func stateColumns(m *model.State, columns *[]datasets.Column) {
 	if !m.Restoring() || m.Err() != nil {
 		return
 	}
-	m.Require(len(kinds) == len(names) && len(ends) == len(names) && (len(ends) == 0 || ends[len(ends)-1] == len(levels)), "names, kinds and levels of columns differ in number")
+	m.Require(len(kinds) == len(names) && len(ends) == len(names) && (len(ends) == 0 || ends[len(ends)-1] == len(levels)),
+		"names, kinds and levels of columns differ in number")
 	*columns = nil
 	from := 0
 	for j := range names {
@@ -297,7 +302,8 @@ func stateColumns(m *model.State, columns *[]datasets.Column) {
 			return
 		}
 		kind := datasets.Kind(kinds[j])
-		m.Require((kind == datasets.Numeric || kind == datasets.Categorical) && ends[j] >= from && ends[j] <= len(levels), "a column of no kind, or with no end of its levels")
+		m.Require((kind == datasets.Numeric || kind == datasets.Categorical) && ends[j] >= from && ends[j] <= len(levels),
+			"a column of no kind, or with no end of its levels")
 		if m.Err() != nil {
 			return
 		}

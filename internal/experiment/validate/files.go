@@ -54,7 +54,8 @@ func (d *heads) files(ctx context.Context) {
 	}
 	for _, c := range d.namedColumns() {
 		if !reader.MatchName(train, c.name) && !(c.path == "data.drop" && slices.Contains(test, c.name)) {
-			f := param.FieldError{Problem: fmt.Sprintf("no column %q in %s", c.name, d.called("data.train")), Hint: "columns: " + suggest.List(train)}
+			f := param.FieldError{Problem: fmt.Sprintf("no column %q in %s", c.name, d.called("data.train")),
+				Hint: "columns: " + suggest.List(train)}
 			if near := suggest.Nearest(c.name, train); near != "" {
 				f.Hint = "did you mean " + near + "?"
 			}
@@ -63,7 +64,8 @@ func (d *heads) files(ctx context.Context) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(data.Dates)) {
 		if !slices.Contains(train, data.Dates[name].Names(name)[0]) {
-			d.place("data.dates", param.FieldError{Problem: fmt.Sprintf("no column %q in %s", name, d.called("data.train")), Hint: "columns: " + suggest.List(train)})
+			d.place("data.dates", param.FieldError{Problem: fmt.Sprintf("no column %q in %s", name, d.called("data.train")),
+				Hint: "columns: " + suggest.List(train)})
 		}
 	}
 	if test != nil {
@@ -92,7 +94,8 @@ func (d *heads) rows(ctx context.Context, all bool) {
 	data, whole := d.Spec.Data, d.Steps
 	for _, f := range d.Errors {
 		section, rest, _ := strings.Cut(f.Path, ".")
-		divided := section == "search" && (strings.HasPrefix(rest, "cv") || rest == "folds") || section == "data" && strings.HasPrefix(rest, "split")
+		divided := section == "search" && (strings.HasPrefix(rest, "cv") || rest == "folds") || section == "data" &&
+			strings.HasPrefix(rest, "split")
 		if !d.Owns(f) || section == "" || section == "data" && !divided && rest != "stream" {
 			return // the selected rows are unknown
 		}
@@ -148,7 +151,8 @@ func (d *heads) dataset() {
 	if slices.Contains(builtin.Names(), name) {
 		return
 	}
-	f := param.FieldError{Problem: fmt.Sprintf("no built-in data set is named %q", name), Hint: "data sets: " + strings.Join(builtin.Names(), ", ")}
+	f := param.FieldError{Problem: fmt.Sprintf("no built-in data set is named %q", name),
+		Hint: "data sets: " + strings.Join(builtin.Names(), ", ")}
 	if near := suggest.Nearest(name, builtin.Names()); near != "" {
 		f.Hint = "did you mean " + near + "?"
 	}
@@ -234,7 +238,8 @@ func (d *heads) unopenable(file string, only bool) (f param.FieldError, wrong bo
 	if what, remedy := files.Kind(start); remedy != "" {
 		return param.FieldError{Problem: file + " is " + what, Hint: remedy}, true
 	}
-	return param.FieldError{Problem: file + ": unknown file extension", Hint: "set data.format: " + reader.FormatNames()}, true
+	return param.FieldError{Problem: file + ": unknown file extension", Hint: "set data.format: " + reader.FormatNames()},
+		true
 }
 
 // namedColumn is a column that the configuration names at a path.
@@ -281,9 +286,12 @@ func (d *heads) compare(train, test []string) {
 		}
 	}
 	if missing != nil {
-		d.place(dataload.PathOf(d.Spec, "data.test"), param.FieldError{Problem: fmt.Sprintf("%s: missing column %s of %s", d.called("data.test"), suggest.List(missing), d.called("data.train"))})
+		d.place(dataload.PathOf(d.Spec, "data.test"), param.FieldError{Problem: fmt.Sprintf("%s: missing column %s of %s",
+			d.called("data.test"), suggest.List(missing), d.called("data.train"))})
 	}
 	if extra != nil {
-		d.place(dataload.PathOf(d.Spec, "data.test"), param.FieldError{Problem: fmt.Sprintf("%s: unexpected column %s, not in %s", d.called("data.test"), suggest.List(extra), d.called("data.train")), Hint: "exclude it by data.drop"})
+		d.place(dataload.PathOf(d.Spec, "data.test"),
+			param.FieldError{Problem: fmt.Sprintf("%s: unexpected column %s, not in %s", d.called("data.test"),
+				suggest.List(extra), d.called("data.train")), Hint: "exclude it by data.drop"})
 	}
 }

@@ -44,7 +44,8 @@ func Rows(ctx context.Context, s config.Spec, p *dataload.Parts) (param.FieldErr
 	case len(targets) == 0:
 		c.add("data.target", param.FieldError{Problem: "the data must have a target"})
 	case p.Task == datasets.Classification && len(classes) < 2:
-		c.add("data.target", param.FieldError{Problem: fmt.Sprintf("column %s must have at least two classes, got %q", targets[0].Name, classes)})
+		c.add("data.target", param.FieldError{Problem: fmt.Sprintf("column %s must have at least two classes, got %q",
+			targets[0].Name, classes)})
 	}
 	c.errs = append(c.errs, s.CheckTask(p.Task, len(classes))...)
 	if p.Task == datasets.Classification {
@@ -59,7 +60,8 @@ func Rows(ctx context.Context, s config.Spec, p *dataload.Parts) (param.FieldErr
 
 // silhouette checks that a clustering metric without true labels finds numeric columns.
 func (c *checking) silhouette(schema datasets.Schema) {
-	if c.task != datasets.Clustering || c.spec.Search == nil || len(schema.Columns) == 0 || slices.ContainsFunc(schema.Columns, func(col datasets.Column) bool { return col.Kind == datasets.Numeric }) {
+	if c.task != datasets.Clustering || c.spec.Search == nil || len(schema.Columns) == 0 ||
+		slices.ContainsFunc(schema.Columns, func(col datasets.Column) bool { return col.Kind == datasets.Numeric }) {
 		return
 	}
 	name, path := string(c.spec.Search.Score), "search.score"
@@ -67,7 +69,8 @@ func (c *checking) silhouette(schema datasets.Schema) {
 		name, path = "silhouette", "search"
 	}
 	if m, err := metrics.ByName(name); err == nil && m.SupportsTask(c.task) && !m.IsSupervised() {
-		c.add(path, param.FieldError{Problem: m.Name + " requires numeric columns", Hint: "or name a target to score the clusters"})
+		c.add(path, param.FieldError{Problem: m.Name + " requires numeric columns",
+			Hint: "or name a target to score the clusters"})
 	}
 }
 
@@ -147,7 +150,8 @@ func Parts(ctx context.Context, s config.Spec, p *dataload.Parts) (param.FieldEr
 			return c.errs, nil
 		}
 	}
-	stand, err := dataload.Outline(ctx, p.Train, s.Search != nil && !streamed || s.Data.Split.Stratify || s.Data.Group != "")
+	stand, err := dataload.Outline(ctx, p.Train, s.Search != nil && !streamed || s.Data.Split.Stratify ||
+		s.Data.Group != "")
 	if ctx.Err() != nil {
 		return nil, ctxerr.Check(ctx)
 	}
@@ -202,6 +206,7 @@ func (c *checking) folds(stand datasets.Set) {
 		most = max(most, len(f.Train))
 	}
 	if h := s.Search.Halving; h.Resource == "rows" && h.MinResources > most {
-		c.add("search.halving.min_resources", param.FieldError{Value: h.MinResources, Constraint: fmt.Sprintf("at most the %d training rows of a fold", most)})
+		c.add("search.halving.min_resources", param.FieldError{Value: h.MinResources,
+			Constraint: fmt.Sprintf("at most the %d training rows of a fold", most)})
 	}
 }

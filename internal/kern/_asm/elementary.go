@@ -13,7 +13,8 @@ import (
 // digits and rounded; the error given is of the function, relative, before
 // rounding in the evaluation. Index 0 is float64, 1 float32.
 var (
-	// sin r = r + r³·P(r²) on |r| ≤ π/2: 3.6e-17, 5.2e-10, each coefficient of a float32 fitted with those before it as they are rounded.
+	// sin r = r + r³·P(r²) on |r| ≤ π/2: 3.6e-17, 5.2e-10, each coefficient of a float32 fitted
+	// with those before it as they are rounded.
 	sineWide = [2][]float64{
 		{-0.16666666666666666, 0.008333333333333316, -0.00019841269841254966, 2.7557319219160833e-06,
 			-2.505210761669045e-08, 1.6058977292642743e-10, -7.643969663988074e-13, 2.7314368769379893e-15},
@@ -34,12 +35,14 @@ var (
 	// exp r = 1 + r + r²·E(r) on |r| ≤ ln2/2: 1.6e-17, 1.1e-8.
 	exponential = [2][]float64{
 		{0.5000000000000001, 0.16666666666666669, 0.04166666666662413, 0.008333333333330062, 0.0013888888917213717,
-			0.00019841269863053618, 2.4801521295954376e-05, 2.7557268459997064e-06, 2.7620088445409746e-07, 2.510038549551032e-08},
+			0.00019841269863053618, 2.4801521295954376e-05, 2.7557268459997064e-06, 2.7620088445409746e-07,
+			2.510038549551032e-08},
 		{0.5, 0.16666576266288757, 0.041666556149721146, 0.008363178931176662, 0.0013926184037700295},
 	}
 	// atanh s = s + s³·L(s²) on |s| ≤ 1/3: 7.4e-18, 1.7e-8.
 	areaTangent = [2][]float64{
-		{0.3333333333333333, 0.20000000000007292, 0.1428571428355438, 0.11111111358713932, 0.09090894718066429, 0.07692785032479312, 0.06657072104827468, 0.06000536404795356, 0.04400369243072337, 0.08082022805971766},
+		{0.3333333333333333, 0.20000000000007292, 0.1428571428355438, 0.11111111358713932, 0.09090894718066429,
+			0.07692785032479312, 0.06657072104827468, 0.06000536404795356, 0.04400369243072337, 0.08082022805971766},
 		{0.33333319425582886, 0.20003780722618103, 0.14118309319019318, 0.1342574954032898},
 	}
 )
@@ -98,8 +101,8 @@ func (f function) shiftLeft(by uint64, a, v operand.Op) {
 
 func (f function) xor(a, b, v operand.Op) { f.pick(VXORPD, VXORPS)(a, b, v) }
 
-// limit is the bits of the largest argument that the reduction by parts of π serves, of which the low half of a float64 says
-// nothing.
+// limit is the bits of the largest argument that the reduction by parts of π serves, of which the
+// low half of a float64 says nothing.
 func (f function) limit() operand.Mem {
 	if f.f32 {
 		return f.float(1 << 20)
@@ -341,7 +344,8 @@ func (f function) slice(name, what string, guarded bool, body func(function)) {
 // sinCosSlice writes sin[i], cos[i] = sine and cosine of x[i].
 func (f function) sinCosSlice() {
 	TEXT(f.name("sinCos"), NOSPLIT, fmt.Sprintf("func(sin, cos, x *%s, n int) (done int)", f.target.float()))
-	Doc(fmt.Sprintf("%s computes sin[i], cos[i] = sine and cosine of x[i] for i < n, n a multiple of %d.", f.name("sinCos"), f.lanes()),
+	Doc(fmt.Sprintf("%s computes sin[i], cos[i] = sine and cosine of x[i] for i < n, n a multiple of %d.",
+		f.name("sinCos"), f.lanes()),
 		"It stops early as the others do.")
 	Pragma("noescape")
 	sin, cos, x, n := param("sin"), param("cos"), param("x"), param("n")
@@ -361,7 +365,8 @@ func (f function) item(base reg.Register, i operand.Op, k int) operand.Mem {
 }
 
 // strips runs a body over n elements, several vectors at a time, then one.
-func (f function) strips(n reg.GPVirtual, guarded bool, load func(function, operand.Op), body func(function), store func(function, operand.Op)) {
+func (f function) strips(n reg.GPVirtual, guarded bool, load func(function, operand.Op), body func(function),
+	store func(function, operand.Op)) {
 	i := GP64()
 	XORQ(i, i)
 	single := f

@@ -85,7 +85,8 @@ func (t target) exchange(h int, v, to reg.VecPhysical) {
 // hadamardPass writes two levels at once, across registers.
 func (t target) hadamardPass() {
 	TEXT(t.name("hadamardPass"), NOSPLIT, fmt.Sprintf("func(x *%s, h, n int)", t.float()))
-	Doc(fmt.Sprintf("%s makes levels h and 2h of x, h a multiple of %d, n a multiple of 4h.", t.name("hadamardPass"), t.lanes()))
+	Doc(fmt.Sprintf("%s makes levels h and 2h of x, h a multiple of %d, n a multiple of 4h.", t.name("hadamardPass"),
+		t.lanes()))
 	Pragma("noescape")
 	x, h, n := param("x"), param("h"), param("n")
 	SHLQ(operand.Imm(uint64(t.shift())), h)

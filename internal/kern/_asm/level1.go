@@ -137,7 +137,8 @@ func (t target) four(i int) operand.Op {
 func (t target) gatherFour() {
 	const sums = 4
 	name := t.name("gatherFour")
-	TEXT(name, NOSPLIT, strings.ReplaceAll("func(n int, numbers *uint32, rows int, x *T, xRow int, sum *T) (ok bool)", "T", t.float()))
+	TEXT(name, NOSPLIT, strings.ReplaceAll("func(n int, numbers *uint32, rows int, x *T, xRow int, sum *T) (ok bool)", "T",
+		t.float()))
 	Doc(name+" adds up some rows of four numbers:", "", "\tfor j < 4:  sum[j] += Σ_{p<n} x[numbers[p]·xRow+j]", "",
 		"It reports whether all their numbers are below rows.")
 	Pragma("noescape")
@@ -158,7 +159,8 @@ func (t target) gatherFour() {
 // scatterFour writes the addition of four numbers to some rows, one after the other.
 func (t target) scatterFour() {
 	name := t.name("scatterFour")
-	TEXT(name, NOSPLIT, strings.ReplaceAll("func(n int, numbers *uint32, rows int, y *T, yRow int, v *T) (ok bool)", "T", t.float()))
+	TEXT(name, NOSPLIT, strings.ReplaceAll("func(n int, numbers *uint32, rows int, y *T, yRow int, v *T) (ok bool)", "T",
+		t.float()))
 	Doc(name+" adds four numbers to some rows:", "", "\tfor p < n, j < 4:  y[numbers[p]·yRow+j] += v[j]", "",
 		"It reports whether all numbers of rows are below rows; if not, it has stopped before.")
 	Pragma("noescape")
@@ -226,7 +228,8 @@ func (t target) scale() {
 func (t target) multiply() {
 	f := t.float()
 	TEXT(t.name("multiply"), NOSPLIT, fmt.Sprintf("func(dst, x, y *%s, n int)", f))
-	Doc(fmt.Sprintf("%s computes dst[i] = x[i]·y[i] for i < n, n a multiple of %d; dst may be x.", t.name("multiply"), t.lanes()))
+	Doc(fmt.Sprintf("%s computes dst[i] = x[i]·y[i] for i < n, n a multiple of %d; dst may be x.", t.name("multiply"),
+		t.lanes()))
 	Pragma("noescape")
 	const unroll = 4
 	dst, x, y, n := param("dst"), param("x"), param("y"), param("n")
@@ -246,7 +249,8 @@ const bothRows = 4
 func (t target) bothWays() {
 	f, name := t.float(), t.name("bothWays")
 	TEXT(name, NOSPLIT, fmt.Sprintf("func(n int, a *%s, aRow int, x, z, w, sums *%s)", f, f))
-	Doc(fmt.Sprintf("%s multiplies %d rows of n elements, n a multiple of %d, with x, and adds them to z times w:", name, bothRows, t.lanes()), "",
+	Doc(fmt.Sprintf("%s multiplies %d rows of n elements, n a multiple of %d, with x, and adds them to z times w:", name,
+		bothRows, t.lanes()), "",
 		fmt.Sprintf("\tfor i < %d, j < n:  sums[i] += a[i·aRow+j]·x[j];  z[j] += w[i]·a[i·aRow+j]", bothRows), "",
 		"from sums of 0.")
 	Pragma("noescape")
@@ -314,7 +318,8 @@ func (t target) turn() {
 		}
 	}
 	TEXT(t.name("turn"), NOSPLIT, fmt.Sprintf("func(dst, z, slope *%s, n int)", f))
-	Doc(fmt.Sprintf("%s computes dst[i] = z[2i]·slope[2i+1] − z[2i+1]·slope[2i] for i < n, n a multiple of %d.", t.name("turn"), t.lanes()))
+	Doc(fmt.Sprintf("%s computes dst[i] = z[2i]·slope[2i+1] − z[2i+1]·slope[2i] for i < n, n a multiple of %d.",
+		t.name("turn"), t.lanes()))
 	Pragma("noescape")
 	first, second, even, odd := t.vector(0), t.vector(1), t.vector(2), t.vector(3)
 	dst, z, slope, n := param("dst"), param("z"), param("slope"), param("n")

@@ -28,7 +28,8 @@ var families = map[string]func(){
 }
 
 // texts are the families for arm64, which avo does not know.
-var texts = map[string]func(){"neon": neon, "neonelementary": neonElementary, "neonnarrow": neonNarrow, "neonvector": neonVector}
+var texts = map[string]func(){"neon": neon, "neonelementary": neonElementary, "neonnarrow": neonNarrow,
+	"neonvector": neonVector}
 
 func main() {
 	family := flag.String("family", "", "group of kernels to write")

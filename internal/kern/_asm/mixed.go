@@ -49,7 +49,8 @@ func (t target) project() {
 	TEXT(name, NOSPLIT, "func(steps int, a *float32, aRow int, w, sums *float64)")
 	Pragma("noescape")
 	Doc(fmt.Sprintf("%s multiplies %d rows with a vector, the sums of each lane apart:", name, mixedRows), "",
-		fmt.Sprintf("\tfor i < %d, j < %d:  sums[%d·i+j] = Σ_{k<steps} a[i·aRow+%d·k+j]·w[%d·k+j]", mixedRows, lanes, lanes, lanes, lanes))
+		fmt.Sprintf("\tfor i < %d, j < %d:  sums[%d·i+j] = Σ_{k<steps} a[i·aRow+%d·k+j]·w[%d·k+j]", mixedRows, lanes, lanes,
+			lanes, lanes))
 	steps, a, aRow, w, sums := param("steps"), param("a"), param("aRow"), param("w"), param("sums")
 	rows, advance := narrowRows(a, aRow)
 	right, left := t.vector(mixedRows), t.vectors(mixedRows+1, 2)

@@ -92,7 +92,8 @@ func (t target) weigh() {
 	Pragma("noescape")
 	Doc(fmt.Sprintf("%s adds rows of %d times panels columns with %d weights each:", name, nr, mr), "",
 		fmt.Sprintf("\tfor i < %d, j < %d·panels:  c[i·cRow+j] += Σ_{k<depth} a[%d·k+i]·b[k·bRow+j]", mr, nr, mr))
-	panels, depth, a, b, bRow, c, cRow := param("panels"), param("depth"), param("a"), param("b"), param("bRow"), param("c"), param("cRow")
+	panels, depth, a, b, bRow, c, cRow := param("panels"), param("depth"), param("a"), param("b"), param("bRow"),
+		param("c"), param("cRow")
 	SHLQ(operand.Imm(uint64(t.shift())), bRow)
 	SHLQ(operand.Imm(uint64(t.shift())), cRow)
 	sums := t.vectors(0, mr*columns)

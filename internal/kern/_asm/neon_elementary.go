@@ -80,7 +80,8 @@ func (f *neonFunction) encoded(op string, a, b, d []int) {
 		word &^= double
 	}
 	for i := range d {
-		f.line("WORD $%#08x // %s %s, %s, %s", word|uint32(b[i])<<16|uint32(a[i])<<5|uint32(d[i]), op, f.vector(b[i]), f.vector(a[i]), f.vector(d[i]))
+		f.line("WORD $%#08x // %s %s, %s, %s", word|uint32(b[i])<<16|uint32(a[i])<<5|uint32(d[i]), op, f.vector(b[i]),
+			f.vector(a[i]), f.vector(d[i]))
 	}
 }
 
@@ -287,7 +288,8 @@ func (f *neonFunction) softplus() {
 // begin writes the head of a function, its stub with the comment, and loads of the table.
 func (f *neonFunction) begin(name, signature, comment string, arguments int) string {
 	name += "NEON" + f.suffix()
-	fmt.Fprintf(f.stubs, "\n%s\n//\n//go:noescape\nfunc %s%s\n", strings.ReplaceAll(comment, "NAME", name), name, signature)
+	fmt.Fprintf(f.stubs, "\n%s\n//\n//go:noescape\nfunc %s%s\n", strings.ReplaceAll(comment, "NAME", name), name,
+		signature)
 	fmt.Fprintf(f.out, "\n// func %s%s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", name, signature, name, arguments)
 	f.line("MOVD $%sConstants<>(SB), R4", name)
 	f.table = nil

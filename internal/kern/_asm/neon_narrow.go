@@ -38,7 +38,8 @@ func (f *neonFunction) outer(i int, element string, columns []int) {
 
 func (f *neonFunction) scores(registers int) {
 	nr := registers * f.lanes()
-	f.start(fmt.Sprint("scores", nr), "(depth int, a *T, aRow int, b *T, sums *T)", fmt.Sprintf(`multiplies 6 rows with a packed panel of %[1]d columns:
+	f.start(fmt.Sprint("scores", nr), "(depth int, a *T, aRow int, b *T, sums *T)",
+		fmt.Sprintf(`multiplies 6 rows with a packed panel of %[1]d columns:
 //
 //	for i < 6, j < %[1]d:  sums[%[1]d·i+j] = Σ_{k<depth} a[i·aRow+k]·b[%[1]d·k+j]`, nr),
 		map[string]string{"depth": "R1", "a": "R6", "aRow": "R3", "b": "R4", "sums": "R5"})
@@ -71,7 +72,8 @@ func (f *neonFunction) scores(registers int) {
 
 func (f *neonFunction) weigh() {
 	nr := neonColumns * f.lanes()
-	f.start("weigh", "(panels int, depth int, a *T, b *T, bRow int, c *T, cRow int)", fmt.Sprintf(`adds rows of %[1]d times panels columns with 6 weights each:
+	f.start("weigh", "(panels int, depth int, a *T, b *T, bRow int, c *T, cRow int)",
+		fmt.Sprintf(`adds rows of %[1]d times panels columns with 6 weights each:
 //
 //	for i < 6, j < %[1]d·panels:  c[i·cRow+j] += Σ_{k<depth} a[6·k+i]·b[k·bRow+j]`, nr),
 		map[string]string{"panels": "R0", "depth": "R1", "a": "R2", "b": "R3", "bRow": "R4", "c": "R5", "cRow": "R6"})

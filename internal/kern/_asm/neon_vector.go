@@ -91,7 +91,8 @@ func (f *neonFunction) zero(registers ...int) {
 func (f *neonFunction) addPairs(a, b, d int) { f.encoded("FADDP", []int{a}, []int{b}, []int{d}) }
 
 func (f *neonFunction) dot() {
-	f.start("dot", "(x *T, y *T, n int) (sum T)", fmt.Sprintf("returns Σ x[i]·y[i] over i < n, n a multiple of %d.", f.lanes()),
+	f.start("dot", "(x *T, y *T, n int) (sum T)", fmt.Sprintf("returns Σ x[i]·y[i] over i < n, n a multiple of %d.",
+		f.lanes()),
 		map[string]string{"x": "R0", "y": "R1", "n": "R2"})
 	f.width = neonBank
 	f.zero(f.bank(2)...)
@@ -136,7 +137,8 @@ func (f *neonFunction) overwrite(name, signature, formula string, body func(scal
 }
 
 func (f *neonFunction) bothWays() {
-	f.start("bothWays", "(n int, a *T, aRow int, x *T, z *T, w *T, sums *T)", fmt.Sprintf(`multiplies 4 rows of n elements, n a multiple of %d, with x, and adds them to z times w:
+	f.start("bothWays", "(n int, a *T, aRow int, x *T, z *T, w *T, sums *T)",
+		fmt.Sprintf(`multiplies 4 rows of n elements, n a multiple of %d, with x, and adds them to z times w:
 //
 //	for i < 4, j < n:  sums[i] += a[i·aRow+j]·x[j];  z[j] += w[i]·a[i·aRow+j]
 //
@@ -178,7 +180,8 @@ func (f *neonFunction) bothWays() {
 }
 
 func (f *neonFunction) turn() {
-	f.start("turn", "(dst *T, z *T, slope *T, n int)", fmt.Sprintf("computes dst[i] = z[2i]·slope[2i+1] − z[2i+1]·slope[2i] for i < n, n a multiple of %d.", f.lanes()),
+	f.start("turn", "(dst *T, z *T, slope *T, n int)",
+		fmt.Sprintf("computes dst[i] = z[2i]·slope[2i+1] − z[2i+1]·slope[2i] for i < n, n a multiple of %d.", f.lanes()),
 		map[string]string{"dst": "R0", "z": "R1", "slope": "R3", "n": "R2"})
 	f.label("next")
 	f.line("SUBS $%d, R2", f.lanes())
@@ -194,7 +197,8 @@ func (f *neonFunction) turn() {
 }
 
 func (f *neonFunction) squares() {
-	f.start("squares", "(constants *T, norms *T, row *T, n int) (below int)", fmt.Sprintf(`computes, for i < n, n a multiple of %d,
+	f.start("squares", "(constants *T, norms *T, row *T, n int) (below int)",
+		fmt.Sprintf(`computes, for i < n, n a multiple of %d,
 //
 //	row[i] = (constants[2] + norms[i]) − constants[0]·row[i]
 //
@@ -226,7 +230,8 @@ func (f *neonFunction) squares() {
 }
 
 func (f *neonFunction) roots() {
-	f.start("roots", "(scale T, dst *T, x *T, n int)", fmt.Sprintf("computes dst[i] = 0 − sqrt(scale·x[i]) for i < n, n a multiple of %d; dst may be x.", f.lanes()),
+	f.start("roots", "(scale T, dst *T, x *T, n int)",
+		fmt.Sprintf("computes dst[i] = 0 − sqrt(scale·x[i]) for i < n, n a multiple of %d; dst may be x.", f.lanes()),
 		map[string]string{"dst": "R0", "x": "R1", "n": "R2"})
 	f.zero(1)
 	f.label("next")

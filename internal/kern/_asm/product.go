@@ -229,7 +229,8 @@ func (t target) eliminate() {
 	columns *= 2
 	width := columns * t.lanes()
 	f := t.float()
-	TEXT(t.name("eliminate"), NOSPLIT, fmt.Sprintf("func(depth int, x *%s, xStep int, w *%s, wRow int, y *%s, factor %s)", f, f, f, f))
+	TEXT(t.name("eliminate"), NOSPLIT, fmt.Sprintf("func(depth int, x *%s, xStep int, w *%s, wRow int, y *%s, factor %s)",
+		f, f, f, f))
 	Doc(t.name("eliminate")+" subtracts the product of a row with depth columns from y:", "",
 		fmt.Sprintf("\tfor j < %d:  y[j] = (y[j] − Σ_{k<depth} x[k·xStep]·w[k·wRow+j])·factor", width))
 	Pragma("noescape")
@@ -257,9 +258,11 @@ func (t target) substitute() {
 	mr, columns := t.tileShape()
 	f, name := t.float(), t.name("substitute")
 	TEXT(name, NOSPLIT, fmt.Sprintf("func(depth int, a, b *%s)", f))
-	Doc(fmt.Sprintf("%s solves for %d rows of a packed panel of %d columns; the rows above them are solved:", name, mr, columns*t.lanes()), "",
+	Doc(fmt.Sprintf("%s solves for %d rows of a packed panel of %d columns; the rows above them are solved:", name, mr,
+		columns*t.lanes()), "",
 		fmt.Sprintf("\tfor depth ≤ i < depth+%d, j < %d:", mr, columns*t.lanes()),
-		fmt.Sprintf("\t\tb[i·%d+j] = (b[i·%[1]d+j] − Σ_{k<i} a[k·%[2]d+i−depth]·b[k·%[1]d+j])·a[i·%[2]d+i−depth]", columns*t.lanes(), mr))
+		fmt.Sprintf("\t\tb[i·%d+j] = (b[i·%[1]d+j] − Σ_{k<i} a[k·%[2]d+i−depth]·b[k·%[1]d+j])·a[i·%[2]d+i−depth]",
+			columns*t.lanes(), mr))
 	Pragma("noescape")
 	depth, a, b := param("depth"), param("a"), param("b")
 	sums := t.vectors(0, mr*columns)
@@ -416,7 +419,8 @@ func pack(width int) {
 		"\tfor k < n, p < panels:",
 		fmt.Sprintf("\t\tcopy %d bytes from src + k·column + p·%d to dst + k·%d + p·panel", width, width, width))
 	Pragma("noescape")
-	dst, src, panels, panel, n, column := param("dst"), param("src"), param("panels"), param("panel"), param("n"), param("column")
+	dst, src, panels, panel, n, column := param("dst"), param("src"), param("panels"), param("panel"), param("n"),
+		param("column")
 	// Panels lie far apart, often a power of two, so that whole lines of them are written at a time: of several columns,
 	// where pieces are short.
 	together := max(1, 128/width)

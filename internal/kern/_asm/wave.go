@@ -10,8 +10,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// cos r = 1 + r²·C(r²) on |r| ≤ π/2, a fit as those of the elementary functions. Its error is absolute, as that of a
-// rounded angle is: 1.1e-17, 4.3e-10. It is far below a rounding of the values, for it has a sign: sums over rows do not lose it.
+// cos r = 1 + r²·C(r²) on |r| ≤ π/2, a fit as those of the elementary functions. Its error is
+// absolute, as that of a rounded angle is: 1.1e-17, 4.3e-10. It is far below a rounding of the
+// values, for it has a sign: sums over rows do not lose it.
 var cosineWide = [2][]float64{
 	{1, -0.49999999999999983, 0.04166666666666437, -0.0013888888888785491, 2.480158727912223e-05, -2.755731652285176e-07,
 		2.0876567625217906e-09, -1.1463036444075677e-11, 4.61026423225793e-14},
@@ -107,7 +108,8 @@ func (w wave) sinCosTile() {
 
 func (w wave) head(name, operands, with, formula string) {
 	nr := w.width * w.lanes()
-	TEXT(w.name(name), NOSPLIT, strings.ReplaceAll("func(dst *T, dstRow int, "+operands+", scale T, rows int) (ok bool)", "T", w.target.float()))
+	TEXT(w.name(name), NOSPLIT, strings.ReplaceAll("func(dst *T, dstRow int, "+operands+", scale T, rows int) (ok bool)",
+		"T", w.target.float()))
 	Doc(fmt.Sprintf("%s computes, for i < rows and j < %d"+with+",", w.name(name), nr), "", fmt.Sprintf(formula, nr), "",
 		"and reports whether all arguments were within its range; if not, dst is of no use.")
 	Pragma("noescape")
@@ -115,7 +117,8 @@ func (w wave) head(name, operands, with, formula string) {
 
 // tile runs a body over the rows of a tile of sums, so many at a time and then one by one, and stores each vector of it
 // where it begins in dst, which has so many numbers for one of the sums.
-func (w wave) tile(atOnce, each int, body func(w wave, sums reg.Register), store func(w wave, i int, to func(disp int) operand.Mem)) {
+func (w wave) tile(atOnce, each int, body func(w wave, sums reg.Register),
+	store func(w wave, i int, to func(disp int) operand.Mem)) {
 	dst, dstRow, sums := param("dst"), param("dstRow"), param("sums")
 	w.broadcastParam("scale", w.scale)
 	SHLQ(operand.Imm(uint64(w.shift())), dstRow)

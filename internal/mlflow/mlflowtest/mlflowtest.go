@@ -135,7 +135,8 @@ func refuse(w http.ResponseWriter, status int, code, message string) {
 func (s *Server) findExperiment(w http.ResponseWriter, name string) {
 	for i, one := range s.experiments {
 		if one == name {
-			answer(w, map[string]any{"experiment": map[string]any{"experiment_id": strconv.Itoa(i + 1), "name": name, "lifecycle_stage": "active"}})
+			answer(w, map[string]any{"experiment": map[string]any{"experiment_id": strconv.Itoa(i + 1), "name": name,
+				"lifecycle_stage": "active"}})
 			return
 		}
 	}
@@ -148,7 +149,8 @@ func (s *Server) create(w http.ResponseWriter, body map[string]any) {
 		refuse(w, http.StatusNotFound, "RESOURCE_DOES_NOT_EXIST", "no such experiment")
 		return
 	}
-	run := &Run{ID: fmt.Sprintf("run%d", len(s.runs)), Experiment: s.experiments[id-1], Name: body["run_name"].(string), Status: "RUNNING",
+	run := &Run{ID: fmt.Sprintf("run%d", len(s.runs)), Experiment: s.experiments[id-1], Name: body["run_name"].(string),
+		Status: "RUNNING",
 		Params: map[string]string{}, Tags: map[string]string{}, Metrics: map[string][]float64{}, Files: map[string]string{}}
 	for _, tag := range body["tags"].([]any) {
 		pair := tag.(map[string]any)
@@ -197,7 +199,8 @@ func (run *Run) log(w http.ResponseWriter, body map[string]any) {
 		pair := one.(map[string]any)
 		key, value := pair["key"].(string), pair["value"].(string)
 		if old, there := run.Params[key]; there && old != value || len(value) > 6000 {
-			refuse(w, http.StatusBadRequest, "INVALID_PARAMETER_VALUE", "parameter "+key+" is there with another value, or is too long")
+			refuse(w, http.StatusBadRequest, "INVALID_PARAMETER_VALUE",
+				"parameter "+key+" is there with another value, or is too long")
 			return
 		}
 		run.Params[key] = value

@@ -50,7 +50,8 @@ func MapAll(ctx context.Context, s *Step, X mat.Matrix) (mat.Matrix, error) {
 // fitted step itself makes of rows stays as it is.
 func (s *Step) MapCached(ctx context.Context, X mat.Matrix, next ...transformer.Fitter) (mat.Matrix, error) {
 	n, _ := X.Dims()
-	if !s.Dense || s.Float32 || n < thinSample || slices.ContainsFunc(next, func(step transformer.Fitter) bool { return !TakesSparse(step) }) {
+	if !s.Dense || s.Float32 || n < thinSample || slices.ContainsFunc(next,
+		func(step transformer.Fitter) bool { return !TakesSparse(step) }) {
 		return MapAll(ctx, s, X)
 	}
 	some := make([]int, thinSample)

@@ -23,10 +23,12 @@ func Explain(err error, block datasets.Set, schema datasets.Schema, first int) e
 		for j := range d {
 			switch v := X.At(i, j); {
 			case math.IsNaN(v) && errors.Is(err, datasets.ErrMissing):
-				cause = &datasets.RowError{Row: first + i, Column: schema.Name(j), Err: fmt.Errorf("%w; fit with an impute step before, or fill it in", datasets.ErrMissing)}
+				cause = &datasets.RowError{Row: first + i, Column: schema.Name(j),
+					Err: fmt.Errorf("%w; fit with an impute step before, or fill it in", datasets.ErrMissing)}
 				return &place.Error{Place: where, Err: block.Locate(cause, first)}
 			case math.IsInf(v, 0):
-				return &place.Error{Place: where, Err: block.Locate(&datasets.RowError{Row: first + i, Column: schema.Name(j), Err: errors.New("infinite value")}, first)}
+				return &place.Error{Place: where, Err: block.Locate(&datasets.RowError{Row: first + i, Column: schema.Name(j),
+					Err: errors.New("infinite value")}, first)}
 			}
 		}
 	}

@@ -37,12 +37,14 @@ func TestStepsSayWhetherFeaturesAreSoonMade(t *testing.T) {
 		if got := Rounds(cost.Scale(1000), c.shape, 8<<30); got != c.want {
 			t.Errorf("%s: %v where operations count more", c.name, got)
 		}
-		if got := Rounds(cost, c.shape, 1<<20); got != (c.want || c.name == "more" || c.name == "landmarks" || c.name == "quantiles") {
+		if got := Rounds(cost, c.shape, 1<<20); got != (c.want || c.name == "more" || c.name == "landmarks" ||
+			c.name == "quantiles") {
 			t.Errorf("%s: %v without memory", c.name, got)
 		}
 	}
 	both := Cost([]Spec{{Fitter: rff("iid")}, {Fitter: landmarks}}, datasets.Shape{Rows: 10_000, Cols: 10})
-	if one := Cost([]Spec{{Fitter: transformer.NewStandardize()}, {Fitter: rff("iid")}}, datasets.Shape{Rows: 10_000, Cols: 10}); both.CheapToRecompute || !one.CheapToRecompute {
+	if one := Cost([]Spec{{Fitter: transformer.NewStandardize()}, {Fitter: rff("iid")}},
+		datasets.Shape{Rows: 10_000, Cols: 10}); both.CheapToRecompute || !one.CheapToRecompute {
 		t.Errorf("%v with landmarks, %v without", both.CheapToRecompute, one.CheapToRecompute)
 	}
 }

@@ -111,7 +111,8 @@ func (r Rows) through(ctx context.Context, s *Step, cache Cache, next transforme
 
 // FitThrough fits a step and returns the mapped rows, as Fit and through do, in one operation if
 // the step supports it and the result fits in memory; the result is then cached.
-func (r Rows) FitThrough(ctx context.Context, f transformer.Fitter, s *Step, cache Cache, next transformer.Fitter) (Rows, error) {
+func (r Rows) FitThrough(ctx context.Context, f transformer.Fitter, s *Step, cache Cache,
+	next transformer.Fitter) (Rows, error) {
 	var err error
 	both, ok := f.(transformer.FitTransformer)
 	if ok && r.src == nil && both.FeatureBytes(r.Set.Rows(), r.Set.Cols()) <= r.memory {

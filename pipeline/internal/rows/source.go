@@ -90,7 +90,8 @@ type mapped struct {
 
 // Mapped returns rows as they come out of a step, which maps them whenever they are read.
 func Mapped(base datasets.Source, s *Step) datasets.Source {
-	return mapped{base: base, step: s, schema: Describe(s.Fitted, base.Schema()), tiles: &sync.Pool{New: func() any { return new(Tile) }}}
+	return mapped{base: base, step: s, schema: Describe(s.Fitted, base.Schema()),
+		tiles: &sync.Pool{New: func() any { return new(Tile) }}}
 }
 
 func (m mapped) Schema() datasets.Schema { return m.schema }

@@ -67,7 +67,8 @@ func Cost(specs []Spec, shape datasets.Shape) datasets.Cost {
 		sum.CheapToRecompute = sum.CheapToRecompute && cost.CheapToRecompute
 		wider := shape
 		wider.Cols, wider.Columns = 2*shape.Cols+1, nil
-		sum.WidthEstimated = cost.OutputWidth < 0 || cost.WidthEstimated || sum.WidthEstimated && cost.OutputWidth != CostOf(s.Fitter, wider).OutputWidth
+		sum.WidthEstimated = cost.OutputWidth < 0 || cost.WidthEstimated || sum.WidthEstimated &&
+			cost.OutputWidth != CostOf(s.Fitter, wider).OutputWidth
 		shape = shape.After(cost)
 		sum.OutputWidth, sum.NonZeros = shape.Cols, shape.NonZeros
 	}

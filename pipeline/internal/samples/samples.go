@@ -25,7 +25,8 @@ func People(n int, seed uint64) datasets.Set {
 		X.SetRow(i, []float64{age, hours, color, cap})
 	}
 	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{
-		Columns: []datasets.Column{{Name: "age"}, {Name: "hours"}, {Name: "colour", Kind: datasets.Categorical, Categories: []string{"blue", "green", "red"}}, {Name: "cap-gain"}},
+		Columns: []datasets.Column{{Name: "age"}, {Name: "hours"},
+			{Name: "colour", Kind: datasets.Categorical, Categories: []string{"blue", "green", "red"}}, {Name: "cap-gain"}},
 		Targets: []datasets.Column{{Name: "rich", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}},
 	}}
 }
@@ -47,7 +48,8 @@ func Numbers(n int, seed uint64) datasets.Set {
 // Encoder standardizes numeric columns and spreads the categorical one.
 func Encoder() pipeline.Columns {
 	return pipeline.NewColumns(
-		pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewImpute(), transformer.NewStandardize())},
+		pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewImpute(),
+			transformer.NewStandardize())},
 		pipeline.Group{Select: []string{"colour"}, Steps: pipeline.Steps(transformer.NewOneHot())},
 	)
 }

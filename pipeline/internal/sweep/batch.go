@@ -60,8 +60,9 @@ func (s *sweep) byKind(candidates []int, f func(same []int)) {
 // fitEstimators leaves the estimators of the candidates to their own FitBatch.
 func (s *sweep) fitEstimators(ctx context.Context, fitter share.BatchFitter, candidates []int, data datasets.Set,
 	folds []datasets.Fold, fold func(int) int, seconds float64) {
-	names, err := fitter.FitBatch(ctx, share.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: s.specsOf(candidates),
-		Include: func(k, f int) bool { return s.Includes(candidates[k], fold(f)) },
+	names, err := fitter.FitBatch(ctx, share.Batch{Data: data, Shape: data.Shape(), Folds: folds,
+		Candidates: s.specsOf(candidates),
+		Include:    func(k, f int) bool { return s.Includes(candidates[k], fold(f)) },
 		Yield: func(k, f int, out share.Outcome) error {
 			out.Err = data.Locate(place.At("step", s.Pipelines[candidates[k]].Name, out.Err), 0)
 			out.Seconds += seconds

@@ -61,7 +61,8 @@ func firstStageOf(step transformer.Fitter) transformer.Fitter {
 
 // sharedStagesOf returns the learners of the step of a node, and of the steps inside it.
 func (s *sweep) sharedStagesOf(b *node) (out []sharedStage) {
-	s.replace(b.step.Fitter, nil, func(l sharedStage, _ transformer.Fitter, _ func() transformer.Fitter) transformer.Fitter {
+	s.replace(b.step.Fitter, nil, func(l sharedStage, _ transformer.Fitter,
+		_ func() transformer.Fitter) transformer.Fitter {
 		l.nodes, l.candidates = 1, len(b.candidates)
 		out = append(out, l)
 		return nil
@@ -69,8 +70,8 @@ func (s *sweep) sharedStagesOf(b *node) (out []sharedStage) {
 	return out
 }
 
-// replaceFunc returns what is to stand in the place of a step with a learner, nil for the step. Whole returns the spec of
-// the learner in which the steps inside it are replaced.
+// replaceFunc returns what is to stand in the place of a step with a learner, nil for the step.
+// Whole returns the spec of the learner in which the steps inside it are replaced.
 type replaceFunc func(l sharedStage, step transformer.Fitter, whole func() transformer.Fitter) transformer.Fitter
 
 // replace returns a step in which those with a learner, and perhaps the step itself, are replaced. Before is what the
@@ -90,7 +91,8 @@ func (s *sweep) replace(step transformer.Fitter, before []any, by replaceFunc) (
 
 // replaceInside is replace of the steps inside a step. A type that embeds a composite has the parts of what it embeds,
 // but cannot be made of others.
-func (s *sweep) replaceInside(step transformer.Fitter, before []any, by replaceFunc) (out transformer.Fitter, replaced bool) {
+func (s *sweep) replaceInside(step transformer.Fitter, before []any, by replaceFunc) (out transformer.Fitter,
+	replaced bool) {
 	in, ok := s.Inside(step)
 	if !ok {
 		return step, false
@@ -142,9 +144,11 @@ func (g *group) sharedStages() (out []*fittedStage) {
 
 // deriveStep returns a step whose fit finishes the shared first stages, and the adjustment of the
 // times of the candidates that share them.
-func (s *sweep) deriveStep(step transformer.Fitter, from []*fittedStage, candidates int) (transformer.Fitter, *timeShift) {
+func (s *sweep) deriveStep(step transformer.Fitter, from []*fittedStage, candidates int) (transformer.Fitter,
+	*timeShift) {
 	late := &timeShift{candidates: candidates}
-	out, _ := s.replace(step, nil, func(l sharedStage, step transformer.Fitter, whole func() transformer.Fitter) transformer.Fitter {
+	out, _ := s.replace(step, nil, func(l sharedStage, step transformer.Fitter,
+		whole func() transformer.Fitter) transformer.Fitter {
 		k := slices.IndexFunc(from, func(f *fittedStage) bool { return f.same(l) })
 		if k < 0 {
 			return nil
@@ -154,8 +158,8 @@ func (s *sweep) deriveStep(step transformer.Fitter, from []*fittedStage, candida
 	return out, late
 }
 
-// timeShift is the time to be added to that of candidates because they share what is learned: what the first has spent on
-// it is divided among all.
+// timeShift is the time to be added to that of candidates because they share what is learned: what
+// the first has spent on it is divided among all.
 type timeShift struct {
 	candidates int
 	seconds    float64
@@ -183,7 +187,8 @@ func (d derivedStep) FitSource(ctx context.Context, data datasets.Source) (trans
 	})
 }
 
-func (d derivedStep) fit(fit func(spec transformer.Fitter) (transformer.Transformer, error)) (transformer.Transformer, error) {
+func (d derivedStep) fit(fit func(spec transformer.Fitter) (transformer.Transformer, error)) (transformer.Transformer,
+	error) {
 	d.learn(fit)
 	if d.from.err == nil {
 		d.sweep.share("prefix")

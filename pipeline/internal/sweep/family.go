@@ -56,7 +56,8 @@ func (s *sweep) families(next []*node, folds int) (families [][]*node, others []
 		}
 		joined := false
 		for k, family := range families {
-			joined = related(family[0].step, b.step) && sameType(s.Pipelines[family[0].ends[0]].Estimator, s.Pipelines[b.ends[0]].Estimator)
+			joined = related(family[0].step, b.step) && sameType(s.Pipelines[family[0].ends[0]].Estimator,
+				s.Pipelines[b.ends[0]].Estimator)
 			if joined {
 				families[k] = append(family, b)
 				break

@@ -49,7 +49,8 @@ func (s *sweep) applyStep(ctx context.Context, b *node, d foldRows) (foldRows, t
 }
 
 // mapRows fits spec, which is the step of b, and maps the rows.
-func (s *sweep) mapRows(ctx context.Context, b *node, spec transformer.Fitter, d foldRows) (foldRows, transformer.Transformer, error) {
+func (s *sweep) mapRows(ctx context.Context, b *node, spec transformer.Fitter, d foldRows) (foldRows,
+	transformer.Transformer, error) {
 	r, err := rows.Of(d.trainSet(), s.Memory)
 	if err != nil {
 		return d, nil, err
@@ -83,7 +84,8 @@ func (s *sweep) mapRows(ctx context.Context, b *node, spec transformer.Fitter, d
 }
 
 // predictFold predicts the rows to test on.
-func (s *sweep) predictFold(ctx context.Context, fitted estimator.Predictor, err error, d foldRows, start time.Time) share.Outcome {
+func (s *sweep) predictFold(ctx context.Context, fitted estimator.Predictor, err error, d foldRows,
+	start time.Time) share.Outcome {
 	out := share.Outcome{Err: d.set.Locate(err, 0)}
 	if err == nil {
 		predicted, err := s.Predict(ctx, fitted, d.testX())

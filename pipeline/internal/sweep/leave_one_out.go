@@ -17,14 +17,16 @@ import (
 func (p Candidate) CanLeaveOneOut() error {
 	fitter, ok := p.Estimator.(share.BatchFitter)
 	if !ok {
-		return place.At("step", p.Name, fmt.Errorf("%T does not support leave-one-out; use ridge, kernel_ridge or their classifiers, or k-fold cross-validation", p.Estimator))
+		return place.At("step", p.Name,
+			fmt.Errorf("%T does not support leave-one-out; use ridge, kernel_ridge or their classifiers, or k-fold cross-validation", p.Estimator))
 	}
 	if _, err := fitter.PlanBatch(share.Batch{LeaveOneOut: true, Candidates: share.Candidates(p.Estimator)}); err != nil {
 		return place.At("step", p.Name, err)
 	}
 	for _, s := range p.Steps {
 		if r, ok := s.Fitter.(transformer.DataIndependent); !ok || !r.IsDataIndependent() {
-			return place.At("step", s.Name, fmt.Errorf("it learns from the rows, and would have to be fitted again without each of them; use k folds, or fix what it learns"))
+			return place.At("step", s.Name,
+				fmt.Errorf("it learns from the rows, and would have to be fitted again without each of them; use k folds, or fix what it learns"))
 		}
 	}
 	return nil
@@ -74,7 +76,8 @@ func (s *sweep) oneOutEnds(ctx context.Context, ends []int, steps []rows.Spec) {
 	s.byKind(ends, func(same []int) {
 		name := s.Pipelines[same[0]].Name
 		fitter := s.Pipelines[same[0]].Estimator.(share.BatchFitter)
-		names, err := fitter.FitBatch(ctx, share.Batch{Data: data, Shape: data.Shape(), Folds: s.Folds, Candidates: s.specsOf(same), LeaveOneOut: true, GCV: s.GCV,
+		names, err := fitter.FitBatch(ctx, share.Batch{Data: data, Shape: data.Shape(), Folds: s.Folds,
+			Candidates: s.specsOf(same), LeaveOneOut: true, GCV: s.GCV,
 			Include: func(k, _ int) bool { return s.Includes(same[k], 0) },
 			Yield: func(k, _ int, out share.Outcome) error {
 				out.Err = place.At("step", name, out.Err)

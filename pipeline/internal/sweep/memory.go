@@ -86,7 +86,8 @@ func Bytes(job Job) int64 {
 		for _, c := range s.Pipelines {
 			if c.Err == nil && c.CanLeaveOneOut() == nil {
 				mapping := rows.Cost(c.Steps, s.shape)
-				most = max(most, mapping.Bytes+s.estimatorBytes([]share.Candidate{{Estimator: c.Estimator}}, s.shape.After(mapping), s.Folds, true))
+				most = max(most, mapping.Bytes+s.estimatorBytes([]share.Candidate{{Estimator: c.Estimator}}, s.shape.After(mapping),
+					s.Folds, true))
 			}
 		}
 		return most
@@ -125,7 +126,8 @@ func (s *sweep) nodeBytes(b *node, shape datasets.Shape, folds []datasets.Fold) 
 }
 
 // estimatorBytes is the memory of fitting estimators of one type together.
-func (s *sweep) estimatorBytes(list []share.Candidate, shape datasets.Shape, folds []datasets.Fold, leaveOneOut bool) int64 {
+func (s *sweep) estimatorBytes(list []share.Candidate, shape datasets.Shape, folds []datasets.Fold,
+	leaveOneOut bool) int64 {
 	b := share.Batch{Shape: shape, Folds: folds, Candidates: list, LeaveOneOut: leaveOneOut}
 	if fitter, ok := list[0].Estimator.(share.BatchFitter); ok {
 		if bytes, err := fitter.PlanBatch(b); err == nil {

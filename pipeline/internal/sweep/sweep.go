@@ -62,7 +62,8 @@ type Job struct {
 	Memory    int64       // bytes that mapped rows may take
 	// Fit fits a candidate but for its first steps, which have mapped the rows already. The step after those is
 	// next, unless that is nil.
-	Fit func(ctx context.Context, candidate, done int, next transformer.Fitter, data datasets.Set) (estimator.Predictor, error)
+	Fit func(ctx context.Context, candidate, done int, next transformer.Fitter, data datasets.Set) (estimator.Predictor,
+		error)
 	// Children returns what is inside a step, false where that holds none.
 	Inside func(step transformer.Fitter) (Children, bool)
 	// Predict returns all requested outputs of a predictor.

@@ -22,8 +22,9 @@ func (s *sweep) familyOfFold(ctx context.Context, family []*node, d foldRows, de
 		return
 	}
 	fold := datasets.Fold{Train: rows.Range(0, d.train), Test: rows.Range(d.train, d.set.Rows())}
-	s.family(ctx, family, familyRows{data: d.set, learn: d.trainSet(), folds: []datasets.Fold{fold}, first: d.fold, seconds: d.seconds,
-		lone: func(ctx context.Context, i, _ int) share.Outcome { return s.predictUnshared(ctx, i, d, depth) }})
+	s.family(ctx, family, familyRows{data: d.set, learn: d.trainSet(), folds: []datasets.Fold{fold}, first: d.fold,
+		seconds: d.seconds,
+		lone:    func(ctx context.Context, i, _ int) share.Outcome { return s.predictUnshared(ctx, i, d, depth) }})
 }
 
 // familyOfAllFolds does a family whose steps, and those before, learn nothing from the rows.
@@ -75,7 +76,8 @@ func (s *sweep) family(ctx context.Context, family []*node, at familyRows) {
 		return
 	}
 	s.share(maps.Shared()...)
-	job := share.Batch{Data: at.data, Shape: at.data.Shape(), Folds: at.folds, Maps: mapsOf(maps), Memory: s.Memory / int64(max(s.workers, 1)),
+	job := share.Batch{Data: at.data, Shape: at.data.Shape(), Folds: at.folds, Maps: mapsOf(maps),
+		Memory:  s.Memory / int64(max(s.workers, 1)),
 		Include: func(k, f int) bool { return s.Includes(candidates[k], at.first+f) },
 		FitOne:  func(ctx context.Context, k, f int) share.Outcome { return at.lone(ctx, candidates[k], f) },
 		Yield: func(k, f int, out share.Outcome) error {
@@ -119,7 +121,8 @@ type singleMaps struct {
 }
 
 // EachSingle hands tiles in float32 to yield.
-func (m singleMaps) EachSingle(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error {
+func (m singleMaps) EachSingle(ctx context.Context, X mat.Matrix, which []int,
+	yield func(which int, Z *single.Dense) error) error {
 	return m.family.EachSingle(ctx, X, which, yield)
 }
 
@@ -127,7 +130,8 @@ func (m singleMaps) EachSingle(ctx context.Context, X mat.Matrix, which []int, y
 type denseMaps struct{ transformer.Family }
 
 // Each hands dense tiles to yield.
-func (m denseMaps) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *mat.Dense) error) error {
+func (m denseMaps) Each(ctx context.Context, X mat.Matrix, which []int,
+	yield func(which int, Z *mat.Dense) error) error {
 	widths := m.Widths()
 	return m.Family.Each(ctx, X, which, func(i int, Z mat.Matrix) error {
 		d, ok := Z.(*mat.Dense)

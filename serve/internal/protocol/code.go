@@ -40,10 +40,13 @@ var statusCodes = [...]struct {
 	http int
 	grpc uint32
 }{
-	Internal: {http.StatusInternalServerError, 13}, InvalidArgument: {http.StatusBadRequest, 3}, Unauthenticated: {http.StatusUnauthorized, 16},
-	NotFound: {http.StatusNotFound, 5}, MethodNotAllowed: {http.StatusMethodNotAllowed, 12}, RequestTimeout: {http.StatusRequestTimeout, 4},
-	TooLarge: {http.StatusRequestEntityTooLarge, 8}, UnsupportedMediaType: {http.StatusUnsupportedMediaType, 12},
-	ResourceExhausted: {http.StatusTooManyRequests, 8}, Canceled: {statusCanceled, 1}, Unavailable: {http.StatusServiceUnavailable, 14},
+	Internal: {http.StatusInternalServerError, 13}, InvalidArgument: {http.StatusBadRequest, 3},
+	Unauthenticated: {http.StatusUnauthorized, 16},
+	NotFound:        {http.StatusNotFound, 5}, MethodNotAllowed: {http.StatusMethodNotAllowed, 12},
+	RequestTimeout: {http.StatusRequestTimeout, 4},
+	TooLarge:       {http.StatusRequestEntityTooLarge, 8}, UnsupportedMediaType: {http.StatusUnsupportedMediaType, 12},
+	ResourceExhausted: {http.StatusTooManyRequests, 8}, Canceled: {statusCanceled, 1},
+	Unavailable:      {http.StatusServiceUnavailable, 14},
 	DeadlineExceeded: {http.StatusGatewayTimeout, 4},
 }
 

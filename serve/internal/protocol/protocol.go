@@ -42,8 +42,9 @@ func RejectedParameter(parameter string) string {
 // Transport serves requests until it is shut down.
 type Transport interface {
 	Serve() error
-	Shutdown(ctx context.Context) error // predictionEncoder the requests that have come, or returns an error when the context ends
-	Close() error                       // aborts all requests
+	// predictionEncoder the requests that have come, or returns an error when the context ends
+	Shutdown(ctx context.Context) error
+	Close() error // aborts all requests
 }
 
 // AccessRecord describes a completed request, for the metrics and the access log.

@@ -34,15 +34,18 @@ var layouts = map[Datatype]struct {
 	from, to float64
 	unpack   func(raw []byte, size int) []float64
 }{
-	Bool: {1, 0, 1, unpackBools}, Uint8: {1, 0, math.MaxUint8, unpack[uint8]}, Uint16: {2, 0, math.MaxUint16, unpack[uint16]},
+	Bool: {1, 0, 1, unpackBools}, Uint8: {1, 0, math.MaxUint8, unpack[uint8]},
+	Uint16: {2, 0, math.MaxUint16, unpack[uint16]},
 	Uint32: {4, 0, math.MaxUint32, unpack[uint32]}, Uint64: {8, 0, math.MaxUint64, unpack[uint64]},
 	Int8: {1, math.MinInt8, math.MaxInt8, unpack[int8]}, Int16: {2, math.MinInt16, math.MaxInt16, unpack[int16]},
 	Int32: {4, math.MinInt32, math.MaxInt32, unpack[int32]}, Int64: {8, math.MinInt64, math.MaxInt64, unpack[int64]},
-	FP32: {4, -math.MaxFloat32, math.MaxFloat32, unpack[float32]}, FP64: {8, -math.MaxFloat64, math.MaxFloat64, unpack[float64]}, Bytes: {},
+	FP32: {4, -math.MaxFloat32, math.MaxFloat32, unpack[float32]},
+	FP64: {8, -math.MaxFloat64, math.MaxFloat64, unpack[float64]}, Bytes: {},
 }
 
 // unpack decodes the numbers in raw.
-func unpack[T uint8 | uint16 | uint32 | uint64 | int8 | int16 | int32 | int64 | float32 | float64](raw []byte, size int) []float64 {
+func unpack[T uint8 | uint16 | uint32 | uint64 | int8 | int16 | int32 | int64 | float32 | float64](raw []byte,
+	size int) []float64 {
 	elements := make([]T, len(raw)/size)
 	binary.Decode(raw, binary.LittleEndian, elements) // cannot fail: the sizes match
 	out := make([]float64, len(elements))
@@ -91,7 +94,8 @@ func (t *Tensor) Len() (int, error) {
 	n := int64(1)
 	for _, d := range t.Shape {
 		if d < 0 || d > 0 && n > math.MaxInt32/d {
-			return 0, fmt.Errorf("input %q: shape must have numbers ≥ 0 and at most %d elements, got %v", rowerrors.Clip(t.Name), math.MaxInt32, t.ClippedShape())
+			return 0, fmt.Errorf("input %q: shape must have numbers ≥ 0 and at most %d elements, got %v", rowerrors.Clip(t.Name),
+				math.MaxInt32, t.ClippedShape())
 		}
 		n *= d
 	}
@@ -105,7 +109,8 @@ func (t *Tensor) ClippedShape() []int64 { return t.Shape[:min(len(t.Shape), 8)] 
 func (t *Tensor) Decode() error {
 	layout, known := layouts[t.Datatype]
 	if !known {
-		return fmt.Errorf("input %q: datatype must be %s, got %q", rowerrors.Clip(t.Name), DatatypeNames, rowerrors.Clip(string(t.Datatype)))
+		return fmt.Errorf("input %q: datatype must be %s, got %q", rowerrors.Clip(t.Name), DatatypeNames,
+			rowerrors.Clip(string(t.Datatype)))
 	}
 	n, err := t.Len()
 	if err != nil {
@@ -130,7 +135,8 @@ func (t *Tensor) Decode() error {
 		got = len(t.Strings)
 	}
 	if got != n {
-		return fmt.Errorf("input %q: must have %d elements for shape %v, got %d", rowerrors.Clip(t.Name), n, t.ClippedShape(), got)
+		return fmt.Errorf("input %q: must have %d elements for shape %v, got %d", rowerrors.Clip(t.Name), n, t.ClippedShape(),
+			got)
 	}
 	return t.checkRange()
 }
