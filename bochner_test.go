@@ -63,7 +63,7 @@ func TestLoad(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		} else if set.Cols() != c.cols || set.Rows() != 2 || fmt.Sprint(set.Y) != c.y {
-			t.Errorf("%s: %d columns, targets %v; wanted %d, %s", c.name, set.Cols(), set.Y, c.cols, c.y)
+			t.Errorf("%s: %d columns, targets %v; want %d, %s", c.name, set.Cols(), set.Y, c.cols, c.y)
 		}
 	}
 	path := write(t, "rows.csv", comma)

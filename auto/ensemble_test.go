@@ -47,6 +47,6 @@ func TestEnsemble(t *testing.T) {
 		t.Error("fitted again it predicts otherwise")
 	}
 	if best := result.Leaderboard[0].Score; result.Chosen.Score <= best {
-		t.Errorf("score %.4f of the ensemble, %.4f of the best by itself", result.Chosen.Score, best)
+		t.Errorf("score %.4f of the ensemble, %.4f of the best separately", result.Chosen.Score, best)
 	}
 }

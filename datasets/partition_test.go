@@ -24,7 +24,7 @@ func TestHashKFold(t *testing.T) {
 	for f, fold := range folds {
 		for _, i := range fold.Test {
 			if s.Of(i) != f {
-				t.Fatalf("row %d is in fold %d, of says %d", i, f, s.Of(i))
+				t.Fatalf("row %d is in fold %d, of reports %d", i, f, s.Of(i))
 			}
 		}
 		if len(fold.Test)+len(fold.Train) != 7000 {

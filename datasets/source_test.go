@@ -270,7 +270,7 @@ func TestCheck(t *testing.T) {
 	}
 	err := datasets.Set{X: fine}.CheckFinite()
 	if !errors.Is(err, datasets.ErrMissing) || !strings.Contains(err.Error(), "row 1, column x0") {
-		t.Errorf("CheckFinite says %v", err)
+		t.Errorf("CheckFinite reports %v", err)
 	}
 	if err := (datasets.Set{X: mat.NewDense(1, 2, nil)}).CheckFinite(); err != nil {
 		t.Error(err)

@@ -155,7 +155,7 @@ func TestDualSweepIsTheNaiveSearch(t *testing.T) {
 			fitted, err := specs[at[0]].Fit(context.Background(), data.Select(folds[at[1]].Train))
 			if err != nil || one.Err != nil {
 				if err == nil || one.Err == nil || err.Error() != one.Err.Error() {
-					t.Errorf("%s %v: %v, by itself %v", name, at, one.Err, err)
+					t.Errorf("%s %v: %v, separately %v", name, at, one.Err, err)
 				}
 				continue
 			}

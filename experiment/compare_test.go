@@ -259,7 +259,7 @@ func TestIncomparable(t *testing.T) {
 		}
 		for _, s := range message {
 			if !strings.Contains(err.Error(), s) {
-				t.Errorf("%s: %v\ndoes not say %q", folders, err, s)
+				t.Errorf("%s: %v\ndoes not contain %q", folders, err, s)
 			}
 		}
 	}

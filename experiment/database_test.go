@@ -232,7 +232,7 @@ func TestFaultsOfQueries(t *testing.T) {
 			t.Errorf("%v: %v\nwanted %s", c.sets, err, c.wants)
 		}
 		if err != nil && strings.Contains(err.Error(), "geheim") {
-			t.Errorf("a password is told: %v", err)
+			t.Errorf("a password is reported: %v", err)
 		}
 	}
 	put(t, "spec.yaml", "data: {sql: 'postgres://me:geheim@127.0.0.1/x'}\n"+learned)

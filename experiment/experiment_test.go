@@ -159,7 +159,7 @@ func TestOverrides(t *testing.T) {
 		set("pipeline.logistic.C", "3"),
 		set("search.cv.folds", "4"), set("search.grid.rff.features", "{lin: [10, 30, 3]}"))
 	if !reflect.DeepEqual(placeless(want), placeless(got)) {
-		t.Errorf("wanted\n%+v\ngot\n%+v", want, got)
+		t.Errorf("want\n%+v\ngot\n%+v", want, got)
 	}
 	if without := spec(t, text); reflect.DeepEqual(param.All(without.Pipeline), param.All(got.Pipeline)) {
 		t.Error("the seed of the experiment changes no seed of a step")
@@ -509,7 +509,7 @@ func TestPrecision(t *testing.T) {
 			t.Errorf("the model is in %s, want %s", got, want)
 		}
 		if got, err := Inspect("out/model.bochner"); err != nil || got.Precision != want {
-			t.Errorf("inspect says %q, %v, want %s", got.Precision, err, want)
+			t.Errorf("inspect reports %q, %v, want %s", got.Precision, err, want)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func TestExportWritesWhatTheFileIsCalled(t *testing.T) {
 			t.Errorf("%s: written elsewhere it is another: %v", file, err)
 		}
 		if len(got.Inputs) == 0 || got.Outputs[0].Name != "label" && got.Outputs[0].Name != "Label" {
-			t.Errorf("%s: it says %+v", file, got)
+			t.Errorf("%s: output %+v", file, got)
 		}
 	}
 }

@@ -89,7 +89,7 @@ func TestJSONLines(t *testing.T) {
 			if _, err := Predict(ctx, model, with.data, &got, with.o); err != nil {
 				t.Errorf("%s, %s: %v", name, model, err)
 			} else if got.String() != want.String() {
-				t.Errorf("%s, %s: predictions\n%.300s\nwanted\n%.300s", name, model, got.String(), want.String())
+				t.Errorf("%s, %s: predictions\n%.300s\nwant\n%.300s", name, model, got.String(), want.String())
 			}
 		}
 	}

@@ -59,7 +59,7 @@ output: {dir: %s/%s}
 	}
 	for _, row := range some.Errors[0].Sample {
 		if row.Number%3 == 2 || row.Truth != float64(row.Number%2) {
-			t.Fatalf("row %d is said to be %v", row.Number, row.Truth)
+			t.Fatalf("row %d is %v", row.Number, row.Truth)
 		}
 	}
 	if !reflect.DeepEqual(some.Profile, whole.Profile) {

@@ -86,7 +86,7 @@ func TestARunIsLogged(t *testing.T) {
 		t.Errorf("folds %v, want those of %v", run.Metrics["cv/accuracy_fold"], best)
 	}
 	if r.MLflow == nil || r.MLflow.Run != run.ID || r.MLflow.URL != server.URL+"/#/experiments/1/runs/"+run.ID {
-		t.Errorf("the run is said to be logged at %+v", r.MLflow)
+		t.Errorf("the run is logged at %+v", r.MLflow)
 	}
 	if run.Tags["bochner.data_sha256.train"] != r.SHA256.Train || run.Tags["bochner.seed"] != "5" ||
 		run.Tags["bochner.task"] != "classification" {
@@ -150,7 +150,7 @@ func TestTrackerFailures(t *testing.T) {
 		}
 		if len(r.Warnings) != 1 || !slices.Equal(known, r.Warnings) ||
 			!strings.Contains(r.Warnings[0], "500 Internal Server Error: out of order: ") {
-			t.Errorf("request %d: warnings %q, told %q", at, r.Warnings, known)
+			t.Errorf("request %d: warnings %q, reported %q", at, r.Warnings, known)
 		}
 		switch begun := broken.Runs(); {
 		case len(begun) == 0 && count != at+1:

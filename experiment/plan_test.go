@@ -91,14 +91,14 @@ func TestPlanOfManyClasses(t *testing.T) {
 			}
 			if _, err := Run(context.Background(), s, Options{}); !errors.Is(err, ErrTooLarge) ||
 				!strings.Contains(err.Error(), "insufficient memory") {
-				t.Errorf("%s: the run says %v", model, err)
+				t.Errorf("%s: the run reports %v", model, err)
 			}
 			set, err := openSet(t, s)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if _, err := s.Pipeline.Fit(context.Background(), set); !errors.Is(err, memory.ErrTooLarge) {
-				t.Errorf("%s: the fit says %v", model, err)
+				t.Errorf("%s: the foutput %v", model, err)
 			}
 		}
 	}

@@ -48,7 +48,7 @@ func TestWatchResumed(t *testing.T) {
 	w := newWatch(func(s SearchProgress) { last = s }, func() time.Time { return clock })
 	w.see(gridsearch.Progress{Done: 80, Total: 100, Scored: 16})
 	if last.Left >= 0 {
-		t.Errorf("nothing tells, and it says %v", last.Left)
+		t.Errorf("nothing tells, and output %v", last.Left)
 	}
 	clock = clock.Add(2 * time.Second)
 	w.see(gridsearch.Progress{Done: 90, Total: 100, Scored: 18})

@@ -41,7 +41,7 @@ func TestReportOfAFolder(t *testing.T) {
 	for _, words := range []string{"rff.gamma", "features 20", "Learning curve", "Permutation importance",
 		"Partial dependence on a", "linear model", "alpha"} {
 		if !strings.Contains(written, words) {
-			t.Errorf("the page does not say %q", words)
+			t.Errorf("the page does not contain %q", words)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func TestRunOfAFileFromElsewhere(t *testing.T) {
 	}
 	r := execute(t, s)
 	if r.Rows != (result.Rows{Train: 90, Test: 30}) || r.Features != 4 {
-		t.Errorf("%+v, %d inputs; wanted 120 of 140 rows and stadt, two parts of the date, fläche", r.Rows, r.Features)
+		t.Errorf("%+v, %d inputs; want 120 of 140 rows and stadt, two parts of the date, fläche", r.Rows, r.Features)
 	}
 	if r.Test["r2"] < 0.8 {
 		t.Errorf("r2 is %v", r.Test["r2"])

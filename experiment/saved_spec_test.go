@@ -55,7 +55,7 @@ func TestSavedSpecIsWhatWasFitted(t *testing.T) {
 	}
 	got, err := Inspect(path)
 	if err != nil || !strings.Contains(got.Spec, "gamma: scale") || !strings.Contains(got.Spec, "C: 10.0") {
-		t.Errorf("inspect says %s (%v)", got.Spec, err)
+		t.Errorf("inspect reports %s (%v)", got.Spec, err)
 	}
 	if m.Task != "classification" || strings.Join(m.Schema.Classes(), " ") != strings.Join(data.Schema.Classes(), " ") {
 		t.Errorf("a model for %s of %v", m.Task, m.Schema.Classes())

@@ -94,7 +94,7 @@ func TestSeveralFiles(t *testing.T) {
 		}
 		again, err := Evaluate(ctx, model, data, Options{ExtraFiles: more})
 		if err != nil || fmt.Sprint(again.Scores) != fmt.Sprint(scores.Scores) {
-			t.Errorf("%s: %v, %v; wanted %v", data, again.Scores, err, scores.Scores)
+			t.Errorf("%s: %v, %v; want %v", data, again.Scores, err, scores.Scores)
 		}
 	}
 	if _, err := PredictFile(ctx, model, "tests", "tests/part-2.csv", Options{}); err == nil ||
@@ -220,7 +220,7 @@ func TestSeveralFilesDraft(t *testing.T) {
 			return rest
 		}
 		if a, b := strings.ReplaceAll(tail(got), scaffold.Name([]string{data}), "rows"), tail(want); a != b {
-			t.Errorf("%s:\n%s\nwanted\n%s", data, a, b)
+			t.Errorf("%s:\n%s\nwant\n%s", data, a, b)
 		}
 		if _, err := Parse(context.Background(), "draft.yaml", got); err != nil {
 			t.Errorf("%s: %v\n%s", data, err, got)

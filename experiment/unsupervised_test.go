@@ -68,7 +68,7 @@ func TestClustering(t *testing.T) {
 	truth, got := below(t, "out/predictions.csv", 1), below(t, "out/predictions.csv", 2)
 	for i := range got {
 		if same := got[i] == got[0]; same != (truth[i] == "left") || got[i] != "0" && got[i] != "1" {
-			t.Fatalf("row %d of %s is said to be of cluster %s", i, truth[i], got[i])
+			t.Fatalf("row %d of %s is of cluster %s", i, truth[i], got[i])
 		}
 	}
 	for file, scores := range map[string]int{"rows.csv": 5, "bare.csv": 3} {
@@ -300,7 +300,7 @@ func TestAnomaly(t *testing.T) {
 		}
 	}
 	if math.Abs(share-r.Anomalies.Train) > 1e-9 {
-		t.Errorf("the share of anomalies is %v, the result says %v", share, r.Anomalies.Train)
+		t.Errorf("the share of anomalies is %v, the result reports %v", share, r.Anomalies.Train)
 	}
 	e, err := Evaluate(context.Background(), "out/model.bochner", "bare.csv", Options{})
 	if err != nil || len(e.Scores) != 0 || *e.Anomalies != r.Anomalies.Train {

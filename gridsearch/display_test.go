@@ -40,11 +40,11 @@ func TestHeatMap(t *testing.T) {
 		return got
 	}
 	if got := dark(picture); got != "0.61" {
-		t.Errorf("the darkest cell says %s", got)
+		t.Errorf("the darkest cell reports %s", got)
 	}
 	r.GreaterIsBetter = false
 	if got := dark(r.SVG()); got != "0.509" {
-		t.Errorf("where less is better, the darkest cell says %s", got)
+		t.Errorf("where less is better, the darkest cell reports %s", got)
 	}
 	if picture := (&Result{Candidates: []Candidate{{Summary: Summary{Mean: 1}}}}).SVG(); !strings.Contains(picture,
 		">1<") {

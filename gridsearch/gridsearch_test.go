@@ -281,11 +281,11 @@ func TestRefitNone(t *testing.T) {
 	}
 	if _, err := r.Predict(context.Background(), nil); err == nil ||
 		err.Error() != "gridsearch: the search refitted no model to predict with" {
-		t.Errorf("Predict says %v", err)
+		t.Errorf("Predict reports %v", err)
 	}
 	if _, err := s.Fit(context.Background(), quantities(40)); err == nil ||
 		!strings.Contains(err.Error(), "refit is none") {
-		t.Errorf("Fit says %v", err)
+		t.Errorf("Foutput %v", err)
 	}
 }
 
@@ -311,7 +311,7 @@ func TestSchedulingDoesNotShow(t *testing.T) {
 		s := lineSearch(p)
 		s.Workers = workers
 		if got := table(mustRun(t, s, data)); got != want {
-			t.Errorf("%d workers: the table is\n%s\nwanted\n%s", workers, got, want)
+			t.Errorf("%d workers: the table is\n%s\nwant\n%s", workers, got, want)
 		}
 		if p.most > workers || p.fits != 37 {
 			t.Errorf("%d workers: %d fits, %d at once", workers, p.fits, p.most)
@@ -409,7 +409,7 @@ func TestBatchFitter(t *testing.T) {
 	}
 	want.Shared = got.Shared
 	if table(got) != table(want) {
-		t.Errorf("the sweep's table is\n%s\nwanted\n%s", table(got), table(want))
+		t.Errorf("the sweep's table is\n%s\nwant\n%s", table(got), table(want))
 	}
 }
 
@@ -530,7 +530,7 @@ mode: must be fit, fail, nan or stuck, got "fti" (did you mean fit?)
 mode: given twice in the grid
 score: `
 	if err == nil || !strings.HasPrefix(err.Error(), want) || p.fits > 0 {
-		t.Errorf("%d fits, error is\n%v\nwanted\n%s", p.fits, err, want)
+		t.Errorf("%d fits, error is\n%v\nwant\n%s", p.fits, err, want)
 	}
 	var errs param.FieldErrors
 	if !errors.As(err, &errs) || len(errs) != 11 {

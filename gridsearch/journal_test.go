@@ -61,7 +61,7 @@ func TestResumeFromEveryByte(t *testing.T) {
 			p.fits = 0
 			r := mustRun(t, s, data)
 			if got := table(r); got != want {
-				t.Fatalf("resumed from %d bytes of %d, the table is\n%s\nwanted\n%s", size, len(whole), got, want)
+				t.Fatalf("resumed from %d bytes of %d, the table is\n%s\nwant\n%s", size, len(whole), got, want)
 			}
 			if r.Resumed != entries || !sweep && p.fits != 12-entries+1 {
 				t.Fatalf("resumed from %d bytes with %d entries: %d taken, %d fits", size, entries, r.Resumed, p.fits)
@@ -176,7 +176,7 @@ func TestSweepFillsGaps(t *testing.T) {
 		}
 		r := mustRun(t, s, data)
 		if table(r) != want || r.Resumed != entries-1 {
-			t.Errorf("with %d of 12 fits: %d taken, the table is\n%s\nwanted\n%s", entries-1, r.Resumed, table(r), want)
+			t.Errorf("with %d of 12 fits: %d taken, the table is\n%s\nwant\n%s", entries-1, r.Resumed, table(r), want)
 		}
 		after, _ := os.ReadFile(s.Journal)
 		if n := bytes.Count(after, []byte(`{"candidate"`)); n != 12 {

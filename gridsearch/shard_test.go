@@ -52,7 +52,7 @@ func TestShards(t *testing.T) {
 			}
 			p.fits = 0
 			if got := table(mustRun(t, s, data)); got != want {
-				t.Errorf("in %d shards:\n%s\nwanted\n%s", n, got, want)
+				t.Errorf("in %d shards:\n%s\nwant\n%s", n, got, want)
 			}
 			if p.fits > 1 { // the refit
 				t.Errorf("%d fits after all shards were done", p.fits-1)

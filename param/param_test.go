@@ -139,7 +139,7 @@ func TestAllListsEveryParameter(t *testing.T) {
 	} {
 		got := all[i]
 		if got.Kind != want.Kind || got.Constraint != want.Constraint || !reflect.DeepEqual(got.Value, want.Value) {
-			t.Errorf("%s: kind %s, want %q, value %v; wanted %s, %q, %v", got.Path, got.Kind, got.Constraint, got.Value,
+			t.Errorf("%s: kind %s, want %q, value %v; want %s, %q, %v", got.Path, got.Kind, got.Constraint, got.Value,
 				want.Kind, want.Constraint, want.Value)
 		}
 	}
@@ -302,7 +302,7 @@ func TestCheck(t *testing.T) {
 		"a.scale: must be a number > 0, or auto, got 0",
 	}
 	if err == nil || err.Error() != strings.Join(want, "\n") {
-		t.Errorf("faults\n%v\nwanted\n%s", err, strings.Join(want, "\n"))
+		t.Errorf("faults\n%v\nwant\n%s", err, strings.Join(want, "\n"))
 	}
 	one := newDial()
 	one.Width = 1

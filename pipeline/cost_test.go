@@ -43,7 +43,7 @@ func TestCostAddsUp(t *testing.T) {
 	}
 	behind := pipeline.NewChain(pipeline.NewColumns(group("numeric")), transformer.NewStandardize())
 	if cost := behind.Cost(datasets.Shape{Rows: 1000, Cols: 8}); !cost.WidthEstimated || cost.OutputWidth != 64 {
-		t.Errorf("a step that keeps a guessed width says %+v", cost)
+		t.Errorf("a step that keeps a guessed width reports %+v", cost)
 	}
 	behind.Steps = append(behind.Steps, pipeline.Steps(narrow)...)
 	if cost := behind.Cost(datasets.Shape{Rows: 1000, Cols: 8}); cost.WidthEstimated || cost.OutputWidth != 16 {

@@ -83,7 +83,7 @@ func TestSearchScoresWhatIsFittedInSinglePrecision(t *testing.T) {
 					warned++
 				}
 				if !slices.Equal(outcome.Report.Warnings, report.Warnings) {
-					t.Errorf("%s, setting %d: the search says %v, the fit %v", path, k, outcome.Report.Warnings, report.Warnings)
+					t.Errorf("%s, setting %d: the search reports %v, the fit %v", path, k, outcome.Report.Warnings, report.Warnings)
 				}
 				seen++
 				return nil

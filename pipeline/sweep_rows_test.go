@@ -82,7 +82,7 @@ func namesRow(t *testing.T, p pipeline.Pipeline, data datasets.Set, want string)
 		reported++
 		var row *datasets.RowError
 		if !strings.Contains(err.Error(), want) || !errors.As(err, &row) || !strings.HasPrefix(row.Error(), want) {
-			t.Errorf("it says %v, want %s", err, want)
+			t.Errorf("output %v, want %s", err, want)
 		}
 	}
 	_, err = fitAll(context.Background(), p, data, folds, settings, func(setting, fold int, outcome share.Outcome) error {

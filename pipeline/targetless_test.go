@@ -147,7 +147,7 @@ func TestTargetlessRefusesTaughtSteps(t *testing.T) {
 // The output of a wrapper of an unsupervised model is unknown, but the inner model is reported.
 func TestForetellTargetless(t *testing.T) {
 	if got := pipeline.InferCapabilities(pipeline.Steps().Then(lonely{})); got.Task() != datasets.Anomaly {
-		t.Errorf("foretold %+v", got)
+		t.Errorf("forereported %+v", got)
 	}
 	for name, spec := range map[string]estimator.Estimator{
 		"target":     meta.NewTarget(lonely{}),
@@ -156,7 +156,7 @@ func TestForetellTargetless(t *testing.T) {
 	} {
 		if got := pipeline.InferCapabilities(spec); !got.Unknown || got.Targetless != datasets.Anomaly ||
 			got.Task() != datasets.AnyTask {
-			t.Errorf("%s: foretold %+v", name, got)
+			t.Errorf("%s: forereported %+v", name, got)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func TestDense(t *testing.T) {
 		for j := range 9 {
 			w := want.At(i, j)
 			if !same(m.At(i, j), w) || !same(row[j], w) || !same(dense.At(i, j), w) || !same(m.T().At(j, i), w) {
-				t.Fatalf("entry %d, %d: %v, %v, %v, %v; wanted %v", i, j, m.At(i, j), row[j], dense.At(i, j), m.T().At(j, i), w)
+				t.Fatalf("entry %d, %d: %v, %v, %v, %v; want %v", i, j, m.At(i, j), row[j], dense.At(i, j), m.T().At(j, i), w)
 			}
 		}
 	}

@@ -139,7 +139,7 @@ func TestRFFApproximatesItsKernel(t *testing.T) {
 				// The variance of an estimated variance is about 2/n of its square, more for heavy
 				// tails, which a mean of few features has when k is near 1.
 				if math.Abs(variance-want) > 0.25*want+1e-4 {
-					t.Errorf("variance is %.5f for %v, theory says %.5f", variance, p, want)
+					t.Errorf("variance is %.5f for %v, theory reports %.5f", variance, p, want)
 				}
 			}
 		})
@@ -264,7 +264,7 @@ func TestBinningApproximatesItsKernel(t *testing.T) {
 					t.Errorf("E[z(x)'z(y)] is %.4f ± %.4f for %v, the kernel %.4f", mean, se, p, k)
 				}
 				if !fitted.bins.Smooth && math.Abs(variance-want) > 0.15*want+2e-4 {
-					t.Errorf("variance is %.5f for %v, theory says %.5f", variance, p, want)
+					t.Errorf("variance is %.5f for %v, theory reports %.5f", variance, p, want)
 				}
 			}
 		})
@@ -322,7 +322,7 @@ func TestBinningOfAFewInputsApproximatesItsKernel(t *testing.T) {
 				t.Errorf("E[z(x)'z(y)] is %.4f ± %.4f, the kernel %.4f", mean, se, k)
 			}
 			if !fitted.bins.Smooth && math.Abs(variance-want) > 0.15*want+2e-4 {
-				t.Errorf("variance is %.5f, theory says %.5f", variance, want)
+				t.Errorf("variance is %.5f, theory reports %.5f", variance, want)
 			}
 		})
 	}

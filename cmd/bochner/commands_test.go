@@ -32,7 +32,7 @@ func TestCommandsAlone(t *testing.T) {
 		name := command.Name
 		for _, args := range [][]string{{name, "--help"}, {name, "--flag-that-is-not-there"}, {"-q", name, "--json"}} {
 			if got, want := output((&commands{}).only(called(args)), args...), output(&commands{}, args...); got != want {
-				t.Errorf("%q: alone it says\n%s\nand among all\n%s", args, got, want)
+				t.Errorf("%q: alone it prints\n%s\nand among all\n%s", args, got, want)
 			}
 		}
 	}

@@ -147,7 +147,7 @@ func TestHelpCommand(t *testing.T) {
 	for _, name := range []string{"", "run", "predict", "completion"} {
 		want, _ := call(t, success, name+" --help")
 		if got, errs := call(t, success, "help "+name); got != want || errs != "" {
-			t.Errorf("help %s says\n%s%s\nwanted\n%s", name, got, errs, want)
+			t.Errorf("help %s prints\n%s%s\nwant\n%s", name, got, errs, want)
 		}
 	}
 }

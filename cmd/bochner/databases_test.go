@@ -119,7 +119,7 @@ func TestRunOfPostgres(t *testing.T) {
 	}
 	got += errs
 	if strings.Contains(got, "geheim") {
-		t.Error("the password is told")
+		t.Error("the password is reported")
 	}
 	err = filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

@@ -21,7 +21,7 @@ func TestExport(t *testing.T) {
 	out, _ = call(t, success, "export runs/rows/model.bochner -o m.py")
 	has(t, out, "m.py written: Python, ", "  output  label ")
 	if out, _ = call(t, success, "export --quiet runs/rows/model.bochner -o again.py"); out != "" {
-		t.Errorf("it says %s", out)
+		t.Errorf("output %s", out)
 	}
 	text, err := os.ReadFile("m.py")
 	if err != nil {
@@ -34,7 +34,7 @@ func TestExport(t *testing.T) {
 	var got experiment.Exported
 	if err := json.Unmarshal([]byte(out), &got); err != nil || got.Opset != 18 || got.Precision != "float64" ||
 		got.Outputs[1].Type != "double" {
-		t.Errorf("it says %s: %v", out, err)
+		t.Errorf("output %s: %v", out, err)
 	}
 	for args, want := range map[string]string{
 		"-o m.txt":               "cannot infer the format of m.txt",

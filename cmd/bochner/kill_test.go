@@ -90,7 +90,7 @@ func TestKilledRunsGoOn(t *testing.T) {
 		}
 		for name, got := range contents(t, "hard") {
 			if !reflect.DeepEqual(got, want[name]) {
-				t.Fatalf("after %d kills %s is another:\n%.3000v\nwanted\n%.3000v", done, name, got, want[name])
+				t.Fatalf("after %d kills %s is another:\n%.3000v\nwant\n%.3000v", done, name, got, want[name])
 			}
 		}
 	}

@@ -125,7 +125,7 @@ func TestQuietAndJSON(t *testing.T) {
 	}
 	out, errs := call(t, success, "run --quiet --json --force good.yaml --set data.split.test=0.25")
 	if errs != "" {
-		t.Errorf("said %q", errs)
+		t.Errorf("printed %q", errs)
 	}
 	var result experiment.Result
 	if err := json.Unmarshal([]byte(out), &result); err != nil {
@@ -167,7 +167,7 @@ func TestHelp(t *testing.T) {
 		out, errs := call(t, success, name+" --help")
 		has(t, out, "Usage: bochner "+name, "Example: bochner "+name)
 		if errs != "" {
-			t.Errorf("%s --help says %q", name, errs)
+			t.Errorf("%s --help reports %q", name, errs)
 		}
 	}
 	out, _ := call(t, success, "--help")
@@ -374,7 +374,7 @@ func TestSearchLine(t *testing.T) {
 		}
 		if got, want := b.String(), "\r\x1b[Ksearch ██████████░░░░░░░░░░ 30/60 fits · "+want+
 			" · 12 s left · rff.gamma=0.1 · 2.5 candidates/s · 1.0 MiB"; got != want {
-			t.Errorf("%q\nwanted\n%q", got, want)
+			t.Errorf("%q\nwant\n%q", got, want)
 		}
 		out.draw("search", 31, 60)
 		out.draw("refit", 60, 60)
@@ -416,7 +416,7 @@ func TestOutputThatNobodyGets(t *testing.T) {
 		errs.Reset()
 		if code := run(context.Background(), strings.Fields(args), full{}, &errs); code != failure ||
 			!strings.HasSuffix(errs.String(), "bochner: no space left on device\n") {
-			t.Errorf("%s: exit code %d, want %d, and it says %q", args, code, failure, errs.String())
+			t.Errorf("%s: exit code %d, want %d, and output %q", args, code, failure, errs.String())
 		}
 	}
 }
@@ -503,6 +503,6 @@ colour  < 0.1 %  0 %          25.0 %   –        1.23
 age     100 %    50.0 %       –        12.0 %   0.50
 `
 	if b.String() != want {
-		t.Errorf("%s\nwanted\n%s", b.String(), want)
+		t.Errorf("%s\nwant\n%s", b.String(), want)
 	}
 }

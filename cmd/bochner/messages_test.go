@@ -593,7 +593,7 @@ func TestMessages(t *testing.T) {
 				got := c.meet(t, home)
 				fmt.Fprintf(&table, "== %s\n%s\n", c.name, strings.TrimRight(got, "\n"))
 				if !*update && strings.TrimRight(got, "\n") != want[c.name] {
-					t.Errorf("said\n%s\nwanted\n%s", got, want[c.name])
+					t.Errorf("got\n%s\nwant\n%s", got, want[c.name])
 				}
 			})
 		}

@@ -215,7 +215,7 @@ func TestRealFiles(t *testing.T) {
 				t.Error(err)
 			}
 			if n, d, k := set.Rows(), set.Cols(), len(set.Schema.Classes()); n != c.rows || d != c.cols || k != c.classes {
-				t.Errorf("%d rows, %d columns, %d classes; wanted %d, %d, %d", n, d, k, c.rows, c.cols, c.classes)
+				t.Errorf("%d rows, %d columns, %d classes; want %d, %d, %d", n, d, k, c.rows, c.cols, c.classes)
 			}
 		})
 	}

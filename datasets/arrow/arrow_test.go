@@ -306,7 +306,7 @@ func FuzzOpen(f *testing.F) {
 				return nil
 			})
 			if n, _ := src.Dims(); err == nil && n >= 0 && rows != n {
-				t.Errorf("%d rows, Dims says %d", rows, n)
+				t.Errorf("%d rows, Dims returns %d", rows, n)
 			}
 		}
 	})
@@ -338,7 +338,7 @@ func TestDamaged(t *testing.T) {
 			rows := 0
 			err = src.Blocks(ctx, func(b datasets.Set) error { rows += b.Rows(); return nil })
 			if n, _ := src.Dims(); err == nil && n >= 0 && rows != n {
-				t.Errorf("%d: %d rows, Dims says %d", k, rows, n)
+				t.Errorf("%d: %d rows, Dims returns %d", k, rows, n)
 			}
 		}
 	}

@@ -91,7 +91,7 @@ func TestRoles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if train.Cols() != 12 || test.Cols() != 12 || train.Weights[0] != 77516 || test.Weights[0] != 226802 {
-		t.Errorf("%d columns, first weights %v and %v; wanted 12, 77516, 226802", train.Cols(), train.Weights[0],
+		t.Errorf("%d columns, first weights %v and %v; want 12, 77516, 226802", train.Cols(), train.Weights[0],
 			test.Weights[0])
 	}
 }
@@ -112,7 +112,7 @@ func TestSHA256(t *testing.T) {
 	} {
 		train, test, err := builtin.SHA256(name)
 		if err != nil || train != want[0] || test != want[1] {
-			t.Errorf("%s: %s and %s, %v; wanted %s", name, train, test, err, want)
+			t.Errorf("%s: %s and %s, %v; want %s", name, train, test, err, want)
 		}
 	}
 	if _, _, err := builtin.SHA256("titanic"); err == nil {

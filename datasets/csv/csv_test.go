@@ -558,7 +558,7 @@ func compare(t *testing.T, text, comment string) {
 			t.Fatalf("%q: %v, want an empty file", text, err)
 		}
 	case (err != nil) != (wantErr != nil):
-		t.Fatalf("%q: error %v, encoding/csv says %v", text, err, wantErr)
+		t.Fatalf("%q: error %v, encoding/csv reports %v", text, err, wantErr)
 	case err == nil:
 		if !slices.EqualFunc(got, want, func(a, b []string) bool { return slices.Equal(a, b) }) {
 			t.Fatalf("%q:\n got %q\nwant %q", text, got, want)

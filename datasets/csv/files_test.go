@@ -47,7 +47,7 @@ func TestRealFiles(t *testing.T) {
 				t.Error(err)
 			}
 			if n, d, k := set.Rows(), set.Cols(), len(set.Schema.Classes()); n != c.rows || d != c.cols || k != c.classes {
-				t.Errorf("%d rows, %d columns, %d classes; wanted %d, %d, %d", n, d, k, c.rows, c.cols, c.classes)
+				t.Errorf("%d rows, %d columns, %d classes; want %d, %d, %d", n, d, k, c.rows, c.cols, c.classes)
 			}
 		})
 	}
@@ -74,7 +74,7 @@ func TestIntrusions(t *testing.T) {
 		return nil
 	})
 	if err != nil || rows != 311029 || normal != 60593 {
-		t.Errorf("%d rows, %d normal, %v; wanted 311029, 60593", rows, normal, err)
+		t.Errorf("%d rows, %d normal, %v; want 311029, 60593", rows, normal, err)
 	}
 	s := src.Schema()
 	var text []string

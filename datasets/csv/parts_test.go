@@ -303,7 +303,7 @@ func TestNumbersOfFields(t *testing.T) {
 				}
 				numbers++
 				if want, ok := text.Number(slow.fields[j]); !ok || math.Float64bits(v) != math.Float64bits(want) {
-					t.Fatalf("seed %d: %q is told to be %v", seed, slow.fields[j], v)
+					t.Fatalf("seed %d: %q is reported to be %v", seed, slow.fields[j], v)
 				}
 			}
 		}

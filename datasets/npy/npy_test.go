@@ -257,7 +257,7 @@ func TestErrors(t *testing.T) {
 			_, err = datasets.ReadAll(ctx, src)
 		}
 		if got := fmt.Sprint(err); got != c.want {
-			t.Errorf("%s %+v:\n%s\nwanted\n%s", c.path, c.roles, got, c.want)
+			t.Errorf("%s %+v:\n%s\nwant\n%s", c.path, c.roles, got, c.want)
 		}
 	}
 }
@@ -380,7 +380,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		if set, err := datasets.ReadAll(ctx, src); err == nil {
 			if n, d := src.Dims(); set.Rows() != n || set.Cols() != d {
-				t.Errorf("%d×%d, Dims says %d×%d", set.Rows(), set.Cols(), n, d)
+				t.Errorf("%d×%d, Dims returns %d×%d", set.Rows(), set.Cols(), n, d)
 			}
 		}
 	})

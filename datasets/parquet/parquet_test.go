@@ -157,7 +157,7 @@ func TestErrors(t *testing.T) {
 		}
 		got := fmt.Sprint(err)
 		if c.want == "" && err != nil || c.want != "" && !strings.HasPrefix(got, c.want) {
-			t.Errorf("%s %+v:\n%s\nwanted\n%s", c.path, c.roles, got, c.want)
+			t.Errorf("%s %+v:\n%s\nwant\n%s", c.path, c.roles, got, c.want)
 		}
 	}
 }
@@ -261,7 +261,7 @@ func FuzzOpen(f *testing.F) {
 			return nil
 		})
 		if n, _ := src.Dims(); err == nil && rows != n {
-			t.Errorf("%d rows, Dims says %d", rows, n)
+			t.Errorf("%d rows, Dims returns %d", rows, n)
 		}
 	})
 }

@@ -124,7 +124,7 @@ func TestBlobs(t *testing.T) {
 		mean := sum[k] / m
 		variance := square[k]/m - mean*mean
 		if math.Abs(mean) > 10.5 || math.Abs(variance-4) > 4.5*4*math.Sqrt(2/m) {
-			t.Errorf("class %d: mean %v, variance %v; wanted a mean in ±10, variance 4", k/4, mean, variance)
+			t.Errorf("class %d: mean %v, variance %v; want a mean in ±10, variance 4", k/4, mean, variance)
 		}
 	}
 }

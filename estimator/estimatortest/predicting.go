@@ -469,7 +469,7 @@ func mentions(t testing.TB, name string, err error, words ...string) {
 	}
 	for _, w := range words {
 		if !strings.Contains(err.Error(), w) {
-			t.Errorf("%s: error %q does not say %q", name, err, w)
+			t.Errorf("%s: error %q does not contain %q", name, err, w)
 		}
 	}
 }

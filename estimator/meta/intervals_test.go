@@ -446,7 +446,7 @@ func TestIntervalsOfStandardDeviations(t *testing.T) {
 				t.Fatalf("%s: row %d has an interval of %v deviations, another one of %v", s.Method, i, got, ratio)
 			}
 			if s.Method == "normal" && (all.Lower[i] != plain.Lower[i] || all.Upper[i] != plain.Upper[i]) {
-				t.Fatalf("normal: row %d: [%v, %v], and a model with deviations has [%v, %v] by itself", i, all.Lower[i],
+				t.Fatalf("normal: row %d: [%v, %v], and a model with deviations has [%v, %v] separately", i, all.Lower[i],
 					all.Upper[i], plain.Lower[i], plain.Upper[i])
 			}
 		}

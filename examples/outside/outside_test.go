@@ -256,7 +256,7 @@ func TestYAML(t *testing.T) {
 	} {
 		_, err := yaml.Unmarshal([]byte(text), yaml.Origin{File: "a.yaml", Path: "pipeline"})
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s\n  %v\nwanted\n  %s", text, err, want)
+			t.Errorf("%s\n  %v\nwant\n  %s", text, err, want)
 		}
 	}
 }
@@ -376,7 +376,7 @@ func TestSearchShares(t *testing.T) {
 					sum += (v - test.Y[i]) * (v - test.Y[i])
 				}
 				if want := math.Sqrt(sum / float64(test.Rows())); math.Abs(c.Folds[k]-want) > 1e-7*want {
-					t.Errorf("%s, %v, fold %d: %v in the search, %v by itself", model, c, k, c.Folds[k], want)
+					t.Errorf("%s, %v, fold %d: %v in the search, %v separately", model, c, k, c.Folds[k], want)
 				}
 			}
 		}

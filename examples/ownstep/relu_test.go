@@ -86,7 +86,7 @@ func TestReLUSharesInASearch(t *testing.T) {
 			}
 			for i, v := range out.Values {
 				if math.Abs(v-want[i]) > 1e-8 {
-					t.Errorf("candidate %d on fold %d: %v in the search, %v by itself", candidate, fold, v, want[i])
+					t.Errorf("candidate %d on fold %d: %v in the search, %v separately", candidate, fold, v, want[i])
 					break
 				}
 			}

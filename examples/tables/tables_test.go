@@ -358,7 +358,7 @@ func TestParse(t *testing.T) {
 	_, err = parse([]string{"-sets", "boats", "-peers", "oracle", "-again", "me", "-minutes", "0", "more"})
 	for _, want := range []string{`-sets: "boats"`, `-peers: "oracle"`, `-again: "me"`, "-minutes", "-data", "got 1"} {
 		if !strings.Contains(fmt.Sprint(err), want) {
-			t.Errorf("%v does not say %q", err, want)
+			t.Errorf("%v does not contain %q", err, want)
 		}
 	}
 }

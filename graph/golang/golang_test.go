@@ -218,7 +218,7 @@ func TestWhatIsWrittenPredictsAsTheFoldedGraphToTheBit(t *testing.T) {
 	for name, g := range graphs {
 		X := rows(g)
 		if got, want := run(asJSON(t, g, X), "run", "./of_"+name), output(t, g, X); got != want {
-			t.Errorf("%s: it says\n%swanted\n%s", name, got, want)
+			t.Errorf("%s: it prints\n%swant\n%s", name, got, want)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func written(t *testing.T, g *graph.Graph, o Options) ([]byte, graph.Artifact) {
 		t.Fatal(err)
 	}
 	if got.Bytes != b.Len() {
-		t.Errorf("it says %d bytes, and writes %d", got.Bytes, b.Len())
+		t.Errorf("output %d bytes, and writes %d", got.Bytes, b.Len())
 	}
 	return b.Bytes(), got
 }
@@ -112,7 +112,7 @@ func TestInputsAreColumnsWhereSomeAreTextsAndOneMatrixElse(t *testing.T) {
 	} {
 		m, output := written(t, c.g, c.o)
 		if got := ports(output.Inputs) + " → " + ports(output.Outputs); got != want {
-			t.Errorf("it says %s, want %s", got, want)
+			t.Errorf("output %s, want %s", got, want)
 		}
 		var names []string
 		for _, p := range append(output.Inputs, output.Outputs...) {

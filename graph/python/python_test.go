@@ -38,7 +38,7 @@ func module(t *testing.T, g *graph.Graph) string {
 		t.Fatal(err)
 	}
 	if got.Bytes != b.Len() {
-		t.Errorf("it says %d bytes, and writes %d", got.Bytes, b.Len())
+		t.Errorf("output %d bytes, and writes %d", got.Bytes, b.Len())
 	}
 	return b.String()
 }

@@ -30,7 +30,7 @@ func TestRank(t *testing.T) {
 			}
 		}
 		if got := Least(level); got != least {
-			t.Fatalf("level %v takes %d rows, Least says %d", level, least, got)
+			t.Fatalf("level %v takes %d rows, Least reports %d", level, least, got)
 		}
 	}
 	for _, level := range []float64{0, 1, -1, 2, math.NaN()} {

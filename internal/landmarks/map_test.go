@@ -213,7 +213,7 @@ func TestPivotsBeatUniformLandmarks(t *testing.T) {
 		}
 		uniform, pivoted := lost(t, k, X, s.Rows()), lost(t, k, X, Take(X, p.Pivots))
 		if math.Abs(pivoted-p.Rest/2000) > 1e-4 {
-			t.Errorf("%d landmarks: %v of the trace is left, Rest says %v", m, pivoted, p.Rest/2000)
+			t.Errorf("%d landmarks: %v of the trace is left, Rest reports %v", m, pivoted, p.Rest/2000)
 		}
 		if !(pivoted < uniform/3) || !(pivoted < previous/2) {
 			t.Errorf("%d landmarks: left %v by pivots, %v by uniform ones, %v by fewer pivots", m, pivoted, uniform, previous)

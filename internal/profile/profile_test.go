@@ -132,7 +132,7 @@ func TestColumns(t *testing.T) {
 		{Name: "gone", Kind: "numeric", Missing: 1},
 	}, Targets: []Column{{Name: "y", Kind: "categorical", Categories: []Category{{"no", 0.7}, {"yes", 0.3}}}}}
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v\nwanted\n%+v", got, want)
+		t.Errorf("%+v\nwant\n%+v", got, want)
 	}
 	if _, err := Of(ctx, datasets.Set{X: &mat.Dense{}}.Source()); !errors.Is(err, datasets.ErrEmpty) {
 		t.Errorf("no rows: %v", err)
@@ -293,7 +293,7 @@ func TestMerge(t *testing.T) {
 		got.Columns[j].Mean = want.Columns[j].Mean
 	}
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v\nwanted\n%+v", got, want)
+		t.Errorf("%+v\nwant\n%+v", got, want)
 	}
 }
 

@@ -213,7 +213,7 @@ func TestDecodeFaults(t *testing.T) {
 	} {
 		_, errs := decode(t, c.text)
 		if errs == nil || !strings.HasPrefix(errs.Error(), c.want) {
-			t.Errorf("%s\n  %v\nwanted\n  %s", c.text, errs, c.want)
+			t.Errorf("%s\n  %v\nwant\n  %s", c.text, errs, c.want)
 		}
 	}
 	_, problems := decode(t, "- rff: {gamma: -1, width: 2}\n- pcaa\n- logistic: {c: 1, tol: no}")

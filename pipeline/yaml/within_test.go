@@ -91,7 +91,7 @@ func TestWithin(t *testing.T) {
 	} {
 		_, err := yaml.Unmarshal([]byte(text), yaml.Origin{File: "a.yaml", Path: "pipeline"})
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s\n  %v\nwanted\n  %s", text, err, want)
+			t.Errorf("%s\n  %v\nwant\n  %s", text, err, want)
 		}
 	}
 }

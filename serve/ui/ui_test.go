@@ -190,7 +190,7 @@ func TestPredictionIsThatOfRequests(t *testing.T) {
 		switch {
 		case want.Class != "":
 			if message != want.Class {
-				t.Errorf("%s: it says %q, want %q", name, message, want.Class)
+				t.Errorf("%s: output %q, want %q", name, message, want.Class)
 			}
 			for class, p := range want.Probabilities {
 				if text := class + strconv.FormatFloat(100*p, 'f', 1, 64); p > 0.01 && p < 0.99 && !strings.Contains(all, text) {
@@ -202,11 +202,11 @@ func TestPredictionIsThatOfRequests(t *testing.T) {
 			}
 		case name == "groups":
 			if message != fmt.Sprintf("cluster %v", want.Value) {
-				t.Errorf("%s: it says %q", name, message)
+				t.Errorf("%s: output %q", name, message)
 			}
 		case name == "strange":
 			if (message == "an anomaly") != (want.Value == 1) || !strings.Contains(all, "score") {
-				t.Errorf("%s: it says %q of %v", name, message, want.Value)
+				t.Errorf("%s: output %q of %v", name, message, want.Value)
 			}
 		case want.Targets != nil:
 			for k, row := range find(page, "tr")[1:3] {
@@ -226,7 +226,7 @@ func near(t *testing.T, name string, page []element, what string, want float64) 
 	t.Helper()
 	text := strings.NewReplacer("−", "-", "\u202f", "", "+", "").Replace(find(page, what)[0].text())
 	if got, err := strconv.ParseFloat(text, 64); err != nil || math.Abs(got-want) > 1e-3*math.Abs(want)+1e-3 {
-		t.Errorf("%s: it says %q, want %v", name, text, want)
+		t.Errorf("%s: output %q, want %v", name, text, want)
 	}
 }
 

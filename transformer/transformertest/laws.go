@@ -282,7 +282,7 @@ func refusesBadData(s *suite) {
 			}
 			for _, w := range words {
 				if !strings.Contains(err.Error(), w) {
-					s.Errorf("%s of %s: %q does not say %q", method, what, err, w)
+					s.Errorf("%s of %s: %q does not contain %q", method, what, err, w)
 				}
 			}
 		}

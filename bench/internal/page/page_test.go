@@ -29,7 +29,7 @@ func TestPageIsKept(t *testing.T) {
 	}
 	text, err := os.ReadFile(file)
 	if want := strings.Replace(around, "old", "\nnew\n", 1); err != nil || string(text) != want {
-		t.Errorf("%v, got\n%s\nwanted\n%s", err, text, want)
+		t.Errorf("%v, got\n%s\nwant\n%s", err, text, want)
 	}
 	if none.Write("new") == nil || one.Replace(strings.ToUpper) != nil {
 		t.Error("a string without a place was written, or one with a place not")

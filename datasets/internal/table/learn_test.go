@@ -128,10 +128,10 @@ func TestMergedParts(t *testing.T) {
 			return p.learn(t, 0, n)
 		})
 		if fmt.Sprint(err) != fmt.Sprint(gotErr) || !reflect.DeepEqual(schema, got) {
-			t.Fatalf("seed %d: one reading: %v, %v\nparts: %v, %v", seed, schema, err, got, gotErr)
+			t.Fatalf("seed %d: one pass: %v, %v\nparts: %v, %v", seed, schema, err, got, gotErr)
 		}
 		if !reflect.DeepEqual(one.content(), many.content()) || many.Rows() != n {
-			t.Fatalf("seed %d: one reading: %v of %d rows\nparts: %v of %d", seed, one.content(), n, many.content(), many.Rows())
+			t.Fatalf("seed %d: one pass: %v of %d rows\nparts: %v of %d", seed, one.content(), n, many.content(), many.Rows())
 		}
 		switch {
 		case err != nil:
@@ -184,7 +184,7 @@ func TestMergedLevels(t *testing.T) {
 			over++
 		}
 		if want, got := fmt.Sprint(one.err(nil)), fmt.Sprint(p.learn(t, 0, len(p.rows)).err(nil)); got != want {
-			t.Fatalf("seed %d: one reading: %s\nparts: %s", seed, want, got)
+			t.Fatalf("seed %d: one pass: %s\nparts: %s", seed, want, got)
 		}
 	}
 	if over < 100 {

@@ -36,7 +36,7 @@ func TestDecode(t *testing.T) {
 			}
 			got, err := io.ReadAll(decoded)
 			if err != nil || string(got) != c.want {
-				t.Errorf("%s %s %q: %q, %v; wanted %q", name, c.encoding, c.in, got, err, c.want)
+				t.Errorf("%s %s %q: %q, %v; want %q", name, c.encoding, c.in, got, err, c.want)
 			}
 		}
 	}

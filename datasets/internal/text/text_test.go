@@ -123,7 +123,7 @@ func TestLines(t *testing.T) {
 		w := NewWindow(r, 0)
 		for _, want := range []string{"a", "", long, "last"} {
 			if line, err := w.Line(); err != nil || string(line) != want {
-				t.Fatalf("%s: line %.20q, %v; wanted %.20q", name, line, err, want)
+				t.Fatalf("%s: line %.20q, %v; want %.20q", name, line, err, want)
 			}
 		}
 		if _, err := w.Line(); err != io.EOF {

@@ -86,7 +86,7 @@ func holds(t *testing.T, s store.Store, name string, want []byte) {
 	got, err := get(t.Context(), s, name)
 	switch {
 	case want == nil && !errors.Is(err, fs.ErrNotExist):
-		t.Errorf("%s: %d bytes, error %v; wanted none", name, len(got), err)
+		t.Errorf("%s: %d bytes, error %v; want none", name, len(got), err)
 	case want != nil && err != nil:
 		t.Errorf("reading: %v", err)
 	case !bytes.Equal(got, want):
@@ -310,7 +310,7 @@ func Starred(t *testing.T, s store.Store, name func(string) string) {
 	got, err := store.Expand(t.Context(), s, []string{name("p/1.state"), star("p/"), name("gone")})
 	want := []string{name("p/1.state"), name("p/0.state"), name("p/1.state"), name("gone")}
 	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("%q, error %v; wanted %q", got, err, want)
+		t.Errorf("%q, error %v; want %q", got, err, want)
 	}
 	if _, err := store.Expand(t.Context(), s, []string{star("p/2")}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v, want fs.ErrNotExist", err)

@@ -61,7 +61,7 @@ func TestSearchInShards(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := reported(t, *out.Result); got != want {
-			t.Errorf("in %d shards:\n%s\nwanted\n%s", n, got, want)
+			t.Errorf("in %d shards:\n%s\nwant\n%s", n, got, want)
 		}
 		for _, name := range []string{"predictions.csv", "model.bochner"} {
 			ours, _ := os.ReadFile(filepath.Join(dir, "whole", name))
