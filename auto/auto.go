@@ -37,38 +37,38 @@ import (
 
 // Options of a search. Use [NewOptions].
 type Options struct {
-	// Budget is the time that all of it may take. What is begun is expected to end within it, by the time
-	// that the work before has taken.
+	// Budget is the time limit of the search with all refits. A trial starts only if its estimated
+	// time fits.
 	Budget time.Duration
-	// Candidates, unless 0, is how many candidates are tried, whatever time that takes. The result is then
-	// the same, bit for bit, on any number of cores.
+	// Candidates, unless 0, is the number of candidates to evaluate, without a time limit. The result
+	// is then the same, bit for bit, on any number of cores.
 	Candidates int
 
-	// metric to choose by; "" stands for r2, or of classes for accuracy, roc_auc or
-	// balanced_accuracy by their shares
+	// Score is the name of the metric for model selection. "" means r2 for numeric targets, and
+	// accuracy, roc_auc or balanced_accuracy for classes, by their frequencies.
 	Score string
-	Seed  uint64 // of all random draws
-	// whether the rows are in the order of time: every fold is tested on rows after those it learns
-	// from
+	Seed  uint64 // seed of all random draws
+	// TimeOrdered means that the rows are ordered by time: the test rows of a fold follow its
+	// training rows.
 	TimeOrdered bool
 
-	// Preprocessing makes numbers of the columns, without missing values. A representation takes the place of
-	// every standardize in it. Nil stands for medians for what is missing among numbers, z-scores, and a column of
-	// its own for each category; sparse rows stay as they are.
+	// Preprocessing converts the columns to numbers without missing values. A representation replaces
+	// each standardize step in it. Nil means median imputation, standardization and one-hot encoding;
+	// sparse rows are unchanged.
 	Preprocessing pipeline.Sequence
 
-	// Recipes names the recipes that are tried; nil for all that suit the rows.
+	// Recipes contains the names of the recipes to evaluate; nil means all that suit the rows.
 	Recipes []string
-	// Exportable leaves out the recipes whose models have no export as ONNX, Go or Python.
+	// Exportable excludes recipes whose models cannot be exported as ONNX, Go or Python.
 	Exportable bool
 
 	// Journal is the path of a file that records each finished trial; "" means none. The same
 	// search resumes from it with a new budget.
 	Journal string
 
-	Memory   int64           // bound of the bytes that fits hold, 0 for what is available
+	Memory   int64           // memory limit of fits in bytes; 0 means the available memory
 	Progress func(Progress)  // called during the search, never concurrently; nil means no calls
-	Stop     <-chan struct{} // closed, ends the search with the best model so far; nil for never
+	Stop     <-chan struct{} // closing it ends the search with the best model so far
 }
 
 // NewOptions returns the options of a search of one minute.
@@ -87,32 +87,32 @@ const (
 // Progress describes the progress of a search.
 type Progress struct {
 	Phase      Phase         // current phase
-	Tried      int           // candidates
-	Candidates int           // that may be tried, 0 where time is the bound
-	Elapsed    time.Duration // since it began
-	Budget     time.Duration // of time, 0 where candidates are the bound
-	Best       Entry         // the best so far; its Recipe is "" before there is one
+	Tried      int           // number of evaluated candidates
+	Candidates int           // maximum number of candidates; 0 with a time budget
+	Elapsed    time.Duration // time since the start
+	Budget     time.Duration // time budget; 0 with a number of candidates
+	Best       Entry         // best entry so far; its Recipe is "" before the first
 }
 
-// Result is what a search has found. Its Predict is that of the fitted Model.
+// Result is the result of a search.
 type Result struct {
-	Pipeline pipeline.Pipeline   // what was chosen, a spec to be fitted again
-	Model    estimator.Predictor // what fitting it to all rows has given
-	Chosen   Entry               // how the chosen one did over the folds
+	Pipeline pipeline.Pipeline   // the selected spec
+	Model    estimator.Predictor // the fit of Pipeline, or of the ensemble, to all rows
+	Chosen   Entry               // cross-validation of the selected entry
 
-	Score           string // the metric that decides
-	GreaterIsBetter bool   // of that metric
+	Score           string // the metric for model selection
+	GreaterIsBetter bool   // whether greater values of Score are better
 
-	Leaderboard Leaderboard // all candidates, the best first
+	Leaderboard Leaderboard // all candidates, best first
 	Rounds      []Round
-	// relevance of the inputs by the scales of the model, in descending order; nil if no scales are
-	// learned
+	// InputRelevance is the relevance of the inputs by the learned scales, in descending order; nil
+	// without learned scales.
 	InputRelevance []Input
 
-	Tried      int        // candidates
-	Resumed    int        // of these, taken from the journal
-	Rows       int        // that the chosen model has learned from
-	Seconds    float64    // all of it took
+	Tried      int        // number of evaluated candidates
+	Resumed    int        // number of these from the journal
+	Rows       int        // number of training rows of Model
+	Seconds    float64    // total time
 	StopReason StopReason // why the search ended
 	Warnings   []string
 }
@@ -129,22 +129,22 @@ const (
 
 // Round is one of the rounds of a search.
 type Round struct {
-	Rows       int     // that it learned from and tested on by folds
-	Size       int     // of the maps
-	Folds      int     // on these rows, or parts of those that are held out of many
-	Recipes    int     // that were tried
-	Candidates int     // of these recipes
-	Best       Entry   // of the round
-	Seconds    float64 // it took
+	Rows       int     // number of rows for cross-validation
+	Size       int     // number of features of the maps
+	Folds      int     // number of folds, or of held-out parts of large data
+	Recipes    int     // number of evaluated recipes
+	Candidates int     // number of their candidates
+	Best       Entry   // best entry of the round
+	Seconds    float64 // time of the round
 }
 
-// Input is what was learned about one input.
+// Input is the relevance of an input.
 type Input struct {
 	Name  string
-	Scale float64 // how much it matters, relative to the one that matters most
+	Scale float64 // learned scale relative to the largest
 }
 
-// Check reports everything that is wrong with the options, as [param.FieldErrors].
+// Check returns all errors of the options as [param.FieldErrors].
 func (o Options) Check() error {
 	var errs param.FieldErrors
 	if o.Candidates < 0 {
@@ -160,8 +160,8 @@ func (o Options) Check() error {
 		case err != nil:
 			errs = append(errs, param.FieldError{Path: "score", Problem: err.Error(), Err: err})
 		case m.Requires == metrics.StdDevs, m.Requires == metrics.Intervals, m.Requires == metrics.PredictionSets:
-			errs = append(errs, param.FieldError{Path: "score", Problem: fmt.Sprintf("%s needs %s, which no model here gives",
-				m.Name, m.Requires), Hint: "take another score"})
+			errs = append(errs, param.FieldError{Path: "score", Problem: fmt.Sprintf("%s requires %s, which no recipe has",
+				m.Name, m.Requires), Hint: "use another score"})
 		}
 	}
 	for _, name := range o.Recipes {
@@ -173,8 +173,9 @@ func (o Options) Check() error {
 	return errs.Err()
 }
 
-// Fit searches, and fits what it has chosen to all rows of data. It returns an error that matches ctx.Err()
-// and context.Cause(ctx) when the context ends, with no model; Options.Stop ends it with the best model so far.
+// Fit runs the search and fits the selected pipeline to all rows of data. When the context ends, it
+// returns no model and an error that matches ctx.Err() and context.Cause(ctx); closing Options.Stop ends
+// it with the best model so far.
 func Fit(ctx context.Context, data datasets.Set, o Options) (*Result, error) {
 	r, err := newRun(data, o)
 	if err == nil {
