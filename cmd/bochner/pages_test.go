@@ -216,7 +216,7 @@ func (p *quotedPage) draft() {
 var (
 	number = regexp.MustCompile(`\d+(\.\d+)?(e[-+]\d+)?`)
 	// What the machine decides: its speed, its memory, its version of Go.
-	machine = regexp.MustCompile(`^time +an estimate: .*|^memory +about .*|\d+(\.\d+)? ([KMGT]iB|s\b)|(load|search|refit|evaluate|report) \d+\.\d|go1\.[.\d]+`)
+	machine = regexp.MustCompile(`^time +about .*|^memory +about .*|\d+(\.\d+)? ([KMGT]iB|s\b)|(load|search|refit|evaluate|report) \d+\.\d|go1\.[.\d]+`)
 	blanks  = regexp.MustCompile(` +`)
 )
 
