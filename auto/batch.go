@@ -66,8 +66,7 @@ func unwrapped(b share.Batch) share.Batch {
 // handed on part by part.
 func fewer(b share.Batch) share.Batch {
 	first := slices.IndexFunc(b.Folds, func(f datasets.Fold) bool {
-		return len(f.Train) == 0 ||
-			&f.Train[0] != &b.Folds[0].Train[0]
+		return len(f.Train) == 0 || &f.Train[0] != &b.Folds[0].Train[0]
 	})
 	if len(b.Folds) < 2 || first >= 0 {
 		return b

@@ -205,8 +205,7 @@ func (r *run) fittedSteps(ctx context.Context, p representation, effort int) (pi
 // unlearned returns the representation without its learned part.
 func (p representation) unlearned() representation {
 	at := slices.IndexFunc(representations, func(q representation) bool {
-		return q.learn.name == "" &&
-			q.scale.name == p.scale.name
+		return q.learn.name == "" && q.scale.name == p.scale.name
 	})
 	return representations[at]
 }

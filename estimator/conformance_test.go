@@ -119,7 +119,6 @@ func TestGaussianProcessObeysTheLaws(t *testing.T) {
 	t.Run("linear", func(t *testing.T) { estimatortest.Run(t, s, estimatortest.Options{}) })
 	s.Kernel, s.Optimize, s.Steps = "gaussian", []string{"scales", "noise", "amplitude"}, 15
 	t.Run("scales learned", func(t *testing.T) {
-		estimatortest.Run(t, s,
-			estimatortest.Options{Folds: true, Tolerance: 1e-4})
+		estimatortest.Run(t, s, estimatortest.Options{Folds: true, Tolerance: 1e-4})
 	})
 }

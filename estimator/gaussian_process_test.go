@@ -318,12 +318,10 @@ func TestGaussianProcessRefuses(t *testing.T) {
 		change func(s *estimator.GaussianProcess)
 		data   datasets.Set
 	}{
-		"did you mean scales?": {func(s *estimator.GaussianProcess) { s.Optimize = []string{"scale"} }, data},
-		"an even number":       {func(s *estimator.GaussianProcess) { s.Features = 7 }, data},
-		"auto, or a number > 0": {func(s *estimator.GaussianProcess) { s.Noise = estimator.FixedVariance(-1) },
-			data},
-		"gamma must have 1": {func(s *estimator.GaussianProcess) { s.Gamma = kernel.FixedGamma(1, 2, 3) },
-			data},
+		"did you mean scales?":     {func(s *estimator.GaussianProcess) { s.Optimize = []string{"scale"} }, data},
+		"an even number":           {func(s *estimator.GaussianProcess) { s.Features = 7 }, data},
+		"auto, or a number > 0":    {func(s *estimator.GaussianProcess) { s.Noise = estimator.FixedVariance(-1) }, data},
+		"gamma must have 1":        {func(s *estimator.GaussianProcess) { s.Gamma = kernel.FixedGamma(1, 2, 3) }, data},
 		"the targets are constant": {func(*estimator.GaussianProcess) {}, flat},
 		"target 0 is constant":     {func(s *estimator.GaussianProcess) { s.Optimize = []string{"noise"} }, flat},
 		"is too small relative to amplitude": {func(s *estimator.GaussianProcess) { *s = process(1e-9, 60, 1e-300, 1) },

@@ -46,8 +46,7 @@ func passesOf(t *testing.T, spec PassEstimator, src datasets.Source) (int, datas
 			t.Fatal(err)
 		}
 		if err := src.Blocks(context.Background(), func(block datasets.Set) error {
-			return p.Add(context.Background(),
-				block)
+			return p.Add(context.Background(), block)
 		}); err != nil {
 			t.Fatal(err)
 		}

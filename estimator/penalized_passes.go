@@ -94,8 +94,7 @@ func startPasses(ctx context.Context, s passing, from Predictor, schema datasets
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	sums := &counted{counts: newCounts(schema, numbers), begin: func(c *counts) (rowSums,
-		error) {
+	sums := &counted{counts: newCounts(schema, numbers), begin: func(c *counts) (rowSums, error) {
 		return newtonPasses(s, cols, begun, c)
 	}}
 	return newPassWithMark(ctx, name, s, begun.mark(), schema, cols, sums)

@@ -92,8 +92,7 @@ func TestStartFromAModelSavesPasses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		warm, last := passesOf(t, startedFrom{spec, func() (datasets.Pass,
-			error) {
+		warm, last := passesOf(t, startedFrom{spec, func() (datasets.Pass, error) {
 			return spec.StartFrom(ctx, before, all.Schema, 12)
 		}}, all.Source())
 		got, err := spec.Finish(ctx, last)

@@ -142,8 +142,7 @@ func (s RidgeClassifier) PlanBatch(b share.Batch) (int64, error) {
 	case b.LeaveOneOut && s.ClassWeight.Balanced:
 		return 0, batch.ErrLOOClassWeights
 	}
-	return ridgesBytes(b, s.ridge(), func(b share.Batch) ([]batch.Ridge,
-		error) {
+	return ridgesBytes(b, s.ridge(), func(b share.Batch) ([]batch.Ridge, error) {
 		return ridgeClassifiers(b, someClasses)
 	})
 }

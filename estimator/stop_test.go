@@ -57,10 +57,9 @@ func TestLongWorkStops(t *testing.T) {
 		"dual, sparse":   fit(Ridge{Alpha: 1, Intercept: true, Solver: "dual", Tol: 1, MaxIter: 1}, scattered),
 		"singular":       fit(Ridge{Intercept: true, Solver: "cholesky", Tol: 1, MaxIter: 1}, stopRows(150, 70, true)),
 		"singular, dual": fit(Ridge{Intercept: true, Solver: "dual", Tol: 1, MaxIter: 1}, stopRows(150, 70, true)),
-		"refined": fit(Ridge{Alpha: 1e-9, Intercept: true, Solver: "cholesky", Tol: 1, MaxIter: 1},
-			nearlySingular(long)),
-		"leave one out": leave(long),
-		"of wide rows":  leave(wide),
+		"refined":        fit(Ridge{Alpha: 1e-9, Intercept: true, Solver: "cholesky", Tol: 1, MaxIter: 1}, nearlySingular(long)),
+		"leave one out":  leave(long),
+		"of wide rows":   leave(wide),
 		"FitPosterior": func(ctx context.Context) (bool, error) {
 			p, err := NewRidge().FitPosterior(ctx, long, 1)
 			return p != nil, err

@@ -30,12 +30,10 @@ func TestChangedFiles(t *testing.T) {
 		text string
 		open func(path string) (datasets.Source, error)
 	}{
-		"f.csv": {"a,b\n" + plain.String(), func(path string) (datasets.Source,
-			error) {
+		"f.csv": {"a,b\n" + plain.String(), func(path string) (datasets.Source, error) {
 			return csv.Open(ctx, path, csv.Options{})
 		}},
-		"f.svm": {pairs.String(), func(path string) (datasets.Source,
-			error) {
+		"f.svm": {pairs.String(), func(path string) (datasets.Source, error) {
 			return svmlight.Open(ctx, path, svmlight.Options{})
 		}},
 		"f.arff": {"@relation r\n@attribute a numeric\n@attribute b numeric\n@data\n" + plain.String(),

@@ -136,8 +136,7 @@ func compareScores(c *Comparison, score string) error {
 	c.Score = score
 	ahead := c.Runs[best].Label + " is ahead"
 	if !slices.ContainsFunc(c.Runs, func(r result.RunSummary) bool {
-		return m.Better(of(c.Runs[best])[score],
-			of(r)[score])
+		return m.Better(of(c.Runs[best])[score], of(r)[score])
 	}) {
 		ahead = "no run is ahead"
 	}

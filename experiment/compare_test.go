@@ -145,12 +145,11 @@ func TestCompareUntested(t *testing.T) {
 	whole := set("data.split.test", "0")
 	runIn(t, "a", comparedNumbers, whole)
 	for why, with := range map[string][]Override{
-		"they are made in other ways":           {set("search.folds", "3")},
-		"they are drawn by other seeds":         {set("seed", "7")},
-		"only one names its target":             {set("data.target", "[]")},
-		"one is scored by r2, the other by mae": {set("search.score", "mae")},
-		"halving scores on parts of them": {set("search.halving.min_resources", "30"),
-			set("search.halving.factor", "2")},
+		"they are made in other ways":                                      {set("search.folds", "3")},
+		"they are drawn by other seeds":                                    {set("seed", "7")},
+		"only one names its target":                                        {set("data.target", "[]")},
+		"one is scored by r2, the other by mae":                            {set("search.score", "mae")},
+		"halving scores on parts of them":                                  {set("search.halving.min_resources", "30"), set("search.halving.factor", "2")},
 		"cv_results.csv does not have all of their scores":                 nil,
 		"folds in the order of time have more and more rows to learn from": {set("search.cv.kind", "time")},
 	} {

@@ -53,8 +53,7 @@ func TestRunLearnsOn(t *testing.T) {
 	all := complete(400, class)
 	put(t, "first.csv", day(all, 0, 200, nil))
 	put(t, "second.csv", day(all, 200, 400, func(line string) bool {
-		return strings.Contains(line, "yes") &&
-			!strings.Contains(line, "blue")
+		return strings.Contains(line, "yes") && !strings.Contains(line, "blue")
 	}))
 	execute(t, spec(t, daily))
 	r, err := on(t, daily, "first/model.bochner", false, set("data.train", "second.csv"), set("output.dir", "second"),
@@ -63,8 +62,7 @@ func TestRunLearnsOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := strings.Count(day(all, 200, 400, func(line string) bool {
-		return strings.Contains(line, "yes") &&
-			!strings.Contains(line, "blue")
+		return strings.Contains(line, "yes") && !strings.Contains(line, "blue")
 	}), "\n") - 1
 	sum, err := os.ReadFile("second/result.json")
 	if err != nil {

@@ -251,8 +251,7 @@ const maxCandidates = 5
 // logCandidates logs the best candidates as runs within the run.
 func (t *tracker) logCandidates(ctx context.Context, s *result.Search) error {
 	best := slices.DeleteFunc(slices.Clone(s.All), func(c result.CandidateResult) bool {
-		return c.Failed != "" ||
-			math.IsNaN(c.Mean) || len(c.Params) == 0
+		return c.Failed != "" || math.IsNaN(c.Mean) || len(c.Params) == 0
 	})
 	slices.SortStableFunc(best, func(a, b result.CandidateResult) int { return a.Rank - b.Rank })
 	for _, c := range best[:min(len(best), maxCandidates)] {

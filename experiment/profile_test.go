@@ -168,8 +168,7 @@ func TestConstantTarget(t *testing.T) {
 		s := spec(t, "data: {train: train.csv, target: y, task: regression, missing_target: drop}\npipeline: [standardize, ridge]\noutput: {dir: out}\n")
 		found, err := Run(context.Background(), s, Options{Force: true})
 		if err != nil || !slices.ContainsFunc(found.Warnings, func(w string) bool {
-			return strings.Contains(w,
-				want+", so that")
+			return strings.Contains(w, want+", so that")
 		}) {
 			t.Errorf("%v, warnings %q, want %q", err, found.Warnings, want)
 		}

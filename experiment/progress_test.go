@@ -68,8 +68,7 @@ func TestRunTellsOfItsSearch(t *testing.T) {
 	put(t, "rows.csv", measured(200))
 	var all []SearchProgress
 	r, err := Run(context.Background(), spec(t, reported), Options{Searching: func(s SearchProgress) {
-		all = append(all,
-			s)
+		all = append(all, s)
 	}})
 	if err != nil {
 		t.Fatal(err)

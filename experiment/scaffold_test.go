@@ -49,8 +49,7 @@ var drafts = []struct {
 	{
 		name: "a number of the row without its name and in no order",
 		text: rowsOf("ref,a,y", 200, func(i int) string {
-			return fmt.Sprintf("%d,%d,%s", 1+shuffled(i, 200), i*7%13,
-				yesNo[i/100])
+			return fmt.Sprintf("%d,%d,%s", 1+shuffled(i, 200), i*7%13, yesNo[i/100])
 		}),
 		lines: []string{"    - ref # a number of the row: almost none occurs twice"},
 	},
@@ -62,16 +61,14 @@ var drafts = []struct {
 	{
 		name: "customers with several rows each",
 		text: rowsOf("customer_id,a,y", 400, func(i int) string {
-			return fmt.Sprintf("%d,%d,%s", 100+i%80*31, i*7%13,
-				yesNo[i%3/2])
+			return fmt.Sprintf("%d,%d,%s", 100+i%80*31, i*7%13, yesNo[i%3/2])
 		}),
 		lines: []string{"    - customer_id # called like an identifier, 80 different values; `group: customer_id` instead keeps the rows of one together"},
 	},
 	{
 		name: "shops with many rows each",
 		text: rowsOf("shop_id,a,y", 400, func(i int) string {
-			return fmt.Sprintf("%d,%d,%s", 10+i%7, i*7%13,
-				yesNo[i%3/2])
+			return fmt.Sprintf("%d,%d,%s", 10+i%7, i*7%13, yesNo[i%3/2])
 		}),
 		lines: []string{"  kinds:", "    shop_id: categorical # called like an identifier: its numbers are names"},
 	},
@@ -116,8 +113,7 @@ var drafts = []struct {
 	{
 		name: "a target that is missing in some rows",
 		text: rowsOf("a,y", 60, func(i int) string {
-			return fmt.Sprintf("%d,%s", i*7%13,
-				[]string{"no", "yes", "?"}[i%12/5])
+			return fmt.Sprintf("%d,%s", i*7%13, []string{"no", "yes", "?"}[i%12/5])
 		}),
 		lines: []string{"  missing_target: drop # 10 of 60 rows have no value of it", "  csv: {missing: '?'}",
 			"  task: classification # 2 classes: no 50.0 %, yes 50.0 %"},
@@ -189,8 +185,7 @@ var drafts = []struct {
 	{
 		name: "Latin-1",
 		text: latin1(rowsOf("größe,y", 60, func(i int) string {
-			return fmt.Sprintf("%s,%s", []string{"groß", "klein"}[i%2],
-				yesNo[i%3/2])
+			return fmt.Sprintf("%s,%s", []string{"groß", "klein"}[i%2], yesNo[i%3/2])
 		})),
 		lines: []string{"  csv: {encoding: latin-1}"},
 	},
@@ -204,8 +199,7 @@ var drafts = []struct {
 	{
 		name: "Windows",
 		text: rowsOf("a,y", 60, func(i int) string {
-			return fmt.Sprintf("%s,%s", []string{"5 \x80", "klein"}[i%2],
-				yesNo[i%3/2])
+			return fmt.Sprintf("%s,%s", []string{"5 \x80", "klein"}[i%2], yesNo[i%3/2])
 		}),
 		lines: []string{"  csv: {encoding: windows-1252}"},
 	},
@@ -217,8 +211,7 @@ var drafts = []struct {
 	{
 		name: "dates that begin with the year",
 		text: rowsOf("when,y", 60, func(i int) string {
-			return fmt.Sprintf("2024-%02d-%02dT%02d:00:00,%d.5", 1+i%12, 1+i%28,
-				i%24, i)
+			return fmt.Sprintf("2024-%02d-%02dT%02d:00:00,%d.5", 1+i%12, 1+i%28, i%24, i)
 		}),
 		lines: []string{"  dates: # columns whose parts become numbers", "    when: [month, day, weekday, hour]"},
 		not:   []string{"order"},
@@ -248,8 +241,7 @@ var drafts = []struct {
 	{
 		name: "zip codes",
 		text: rowsOf("zip,a,y", 200, func(i int) string {
-			return fmt.Sprintf("%05d,%d,%s", 1000+i%9*1001, i*7%13,
-				yesNo[i%2])
+			return fmt.Sprintf("%05d,%d,%s", 1000+i%9*1001, i*7%13, yesNo[i%2])
 		}),
 		lines: []string{"    zip: categorical # codes of 5 digits, some with zeros in front"},
 	},
@@ -261,8 +253,7 @@ var drafts = []struct {
 	{
 		name: "three classes far from equal",
 		text: rowsOf("a,y", 300, func(i int) string {
-			return fmt.Sprintf("%d,%s", i*7%13,
-				[]string{"a", "b", "c"}[(i%30+2)/30+i%60/59])
+			return fmt.Sprintf("%d,%s", i*7%13, []string{"a", "b", "c"}[(i%30+2)/30+i%60/59])
 		}),
 		lines: []string{"  - logistic: {C: 1.0, class_weight: balanced}",
 			"  score: balanced_accuracy # the classes are far from equal: the mean of their recalls counts each the same"},

@@ -17,8 +17,7 @@ import (
 // writeModel writes the model and the experiment file under the given name.
 func writeModel(data *loaded, model estimator.Predictor, name string, spec Spec, out *outputs) error {
 	if err := out.folder.Write(files.ModelName, func(w *bufio.Writer) error {
-		return saveModel(w, data, model,
-			out.result)
+		return saveModel(w, data, model, out.result)
 	}); err != nil {
 		return err
 	}

@@ -279,8 +279,7 @@ func TestRefusals(t *testing.T) {
 	for want, set := range map[string]datasets.Set{
 		"row 1, column age: missing value": with(func(s *datasets.Set) { s.X.(*mat.Dense).Set(1, 0, nan) }),
 		"row 0, column work: a level that the schema does": with(func(s *datasets.Set) {
-			s.X.(*mat.Dense).Set(0, 1,
-				datasets.Unknown)
+			s.X.(*mat.Dense).Set(0, 1, datasets.Unknown)
 		}),
 		"code 2 of a categorical column with 2 levels": with(func(s *datasets.Set) { s.X.(*mat.Dense).Set(0, 1, 2) }),
 		"no weights and no groups":                     with(func(s *datasets.Set) { s.Weights = []float64{1, 2} }),

@@ -46,12 +46,10 @@ func TestOperationsThatDoNotFitAreFaults(t *testing.T) {
 	for want, build := range map[string]func(g *graph.Graph){
 		"add: values of 2 and 3 columns": func(g *graph.Graph) { g.Add(g.Input(), g.Row([]float64{1, 2, 3})) },
 		"a constant of 3 rows": func(g *graph.Graph) {
-			g.Mul(g.Input(),
-				g.Matrix(mat.NewDense(3, 2, nil)))
+			g.Mul(g.Input(), g.Matrix(mat.NewDense(3, 2, nil)))
 		},
 		"matmul: 2 columns by what is not": func(g *graph.Graph) {
-			g.MatMul(g.Input(),
-				g.Matrix(mat.NewDense(3, 2, nil)))
+			g.MatMul(g.Input(), g.Matrix(mat.NewDense(3, 2, nil)))
 		},
 		"columns: there is no column 2 of 2": func(g *graph.Graph) { g.Columns(g.Input(), []int{2}) },
 		"exp: it is a constant":              func(g *graph.Graph) { g.Exp(g.Scalar(1)) },
@@ -59,8 +57,7 @@ func TestOperationsThatDoNotFitAreFaults(t *testing.T) {
 		"neg: it is no value of this graph":  func(g *graph.Graph) { g.Neg(graph.Value{}) },
 		"two outputs are called a": func(g *graph.Graph) {
 			g.Output("a", g.Input())
-			g.Output("a",
-				g.Input())
+			g.Output("a", g.Input())
 		},
 		"lookup: wanted a constant and an index":   func(g *graph.Graph) { g.Lookup(g.Row([]float64{1, 2}), g.Input()) },
 		"columns: none is named":                   func(g *graph.Graph) { g.Columns(g.Input(), nil) },

@@ -67,8 +67,7 @@ func TestLinesRunThroughTheirKnots(t *testing.T) {
 		}
 	}
 	one := table(t, rows, func(g *graph.Graph, v graph.Value) graph.Value {
-		return g.PiecewiseLinear(v, knots[:1],
-			values[:1])
+		return g.PiecewiseLinear(v, knots[:1], values[:1])
 	})
 	if one.At(4, 0) != got.At(4, 0) || one.At(1, 1) != 0 {
 		t.Errorf("one list for all: %v", mat.Formatted(one))
@@ -85,8 +84,7 @@ func TestPiecesOfPolynomialsAreTheFunction(t *testing.T) {
 		rows.SetRow(i, []float64{20 * (rng.Float64() - 0.5), 20 * (rng.Float64() - 0.5)})
 	}
 	got := table(t, rows, func(g *graph.Graph, v graph.Value) graph.Value {
-		return g.ChebyshevApprox(v, -9, 9, 72,
-			math.Erf)
+		return g.ChebyshevApprox(v, -9, 9, 72, math.Erf)
 	})
 	for i := range 500 {
 		for j := range 2 {
@@ -143,29 +141,23 @@ func TestLog1pKeepsDigits(t *testing.T) {
 func TestListsThatDoNotFitAreFaults(t *testing.T) {
 	for want, build := range map[string]func(g *graph.Graph){
 		"graph: below: 3 lists for 2 columns": func(g *graph.Graph) {
-			g.SearchSorted(g.Input(),
-				[][]float64{{1}, {1}, {1}})
+			g.SearchSorted(g.Input(), [][]float64{{1}, {1}, {1}})
 		},
 		"graph: pick: the list of column 1 is empty": func(g *graph.Graph) {
-			g.TakeAlong(g.Input(),
-				[][]float64{{1}, {}})
+			g.TakeAlong(g.Input(), [][]float64{{1}, {}})
 		},
 		"graph: lines: it is a constant, not of the rows": func(g *graph.Graph) {
-			g.PiecewiseLinear(g.Scalar(1), nil,
-				nil)
+			g.PiecewiseLinear(g.Scalar(1), nil, nil)
 		},
 		"graph: lines: column 1 has not as many values as knots": func(g *graph.Graph) {
-			g.PiecewiseLinear(g.Input(),
-				[][]float64{{1}, {1, 2}}, [][]float64{{1}, {1}})
+			g.PiecewiseLinear(g.Input(), [][]float64{{1}, {1, 2}}, [][]float64{{1}, {1}})
 		},
 		"graph: smooth: 0 pieces from 0 to 1": func(g *graph.Graph) {
-			g.ChebyshevApprox(g.Input(), 0, 1, 0,
-				math.Sin)
+			g.ChebyshevApprox(g.Input(), 0, 1, 0, math.Sin)
 		},
 		"graph: smallest: number 3 of 2 columns": func(g *graph.Graph) { g.KthSmallest(g.Input(), 3) },
 		"graph: smooth: the function is not finite": func(g *graph.Graph) {
-			g.ChebyshevApprox(g.Input(), -1, 1,
-				4, math.Log)
+			g.ChebyshevApprox(g.Input(), -1, 1, 4, math.Log)
 		},
 	} {
 		g := graph.New(make([]graph.Input, 2))

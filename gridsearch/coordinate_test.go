@@ -106,8 +106,7 @@ func TestCoordinateAgainstTheWholeGrid(t *testing.T) {
 		at := -1
 		for _, one := range r.Candidates {
 			next := slices.IndexFunc(whole.Candidates, func(w Candidate) bool {
-				return reflect.DeepEqual(w.Settings,
-					one.Settings)
+				return reflect.DeepEqual(w.Settings, one.Settings)
 			})
 			if next <= at || !reflect.DeepEqual(whole.Candidates[next].Folds, one.Folds) {
 				t.Errorf("%s: %s is number %d of the grid, after %d", name, one, next, at)

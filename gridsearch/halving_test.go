@@ -32,8 +32,7 @@ func TestRandomSearch(t *testing.T) {
 	at := -1
 	for _, c := range some.Candidates {
 		next := slices.IndexFunc(whole.Candidates, func(w Candidate) bool {
-			return reflect.DeepEqual(w.Settings,
-				c.Settings)
+			return reflect.DeepEqual(w.Settings, c.Settings)
 		})
 		if next <= at || !reflect.DeepEqual(whole.Candidates[next].Folds, c.Folds) {
 			t.Errorf("%s is number %d of the grid, after %d", c, next, at)

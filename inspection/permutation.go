@@ -117,20 +117,7 @@ func Permutation(ctx context.Context, model estimator.Predictor, data datasets.S
 		if err != nil {
 			return m, err
 		}
-		in := metricinput.AddPredictions(truth, prediction)
-		if !metric.Requires.SatisfiedBy(in) {
-			return m, fmt.Errorf("metric %s requires %s, which the model does not have", metric.Name, metric.Requires)
-		}
-		if m.all, err = metric.Score(in); err != nil {
-			return m, err
-		}
-		for g := range m.leaveOut {
-			in.Weights = weights[g]
-			if m.leaveOut[g], err = metric.Score(in); err != nil {
-				m.leaveOut[g] = math.NaN()
-			}
-		}
-		return m, nil
+		return scoreGroups(metric, metricinput.AddPredictions(truth, prediction), weights)
 	}
 	out := Importances{Metric: metric.Name, Repeats: o.Repeats, Rows: data.Rows()}
 	base, err := score()
@@ -175,6 +162,23 @@ func Permutation(ctx context.Context, model estimator.Predictor, data datasets.S
 		return 0
 	})
 	return out, nil
+}
+
+// scoreGroups returns the score of all rows and the scores without each group.
+func scoreGroups(metric metrics.Metric, in metrics.Input, weights [jackknifeGroups][]float64) (m groupScores, err error) {
+	if !metric.Requires.SatisfiedBy(in) {
+		return m, fmt.Errorf("metric %s requires %s, which the model does not have", metric.Name, metric.Requires)
+	}
+	if m.all, err = metric.Score(in); err != nil {
+		return m, err
+	}
+	for g := range m.leaveOut {
+		in.Weights = weights[g]
+		if m.leaveOut[g], err = metric.Score(in); err != nil {
+			m.leaveOut[g] = math.NaN()
+		}
+	}
+	return m, nil
 }
 
 // leaveOutWeights returns, for each group, the weights of the rows with those of the group set to

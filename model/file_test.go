@@ -188,8 +188,7 @@ func TestForgedFiles(t *testing.T) {
 			put(z, "model.json", `{"format":1,"state":{"a":[1]},"arrays":[]}`, zip.Store)
 		}},
 		{"missing array", "1 arrays are listed, the file has 0", func(z *zip.Writer) {
-			put(z, "model.json", doc(two),
-				zip.Store)
+			put(z, "model.json", doc(two), zip.Store)
 		}},
 		{"another array", "array x is missing", func(z *zip.Writer) {
 			put(z, "model.json", doc(two), zip.Store)

@@ -64,8 +64,7 @@ func BenchmarkSweep(b *testing.B) {
 	}
 	b.Run("shared", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := fitAll(ctx, base, data, folds, settings, func(int, int,
-				share.Outcome) error {
+			if _, err := fitAll(ctx, base, data, folds, settings, func(int, int, share.Outcome) error {
 				return nil
 			}); err != nil {
 				b.Fatal(err)

@@ -67,8 +67,7 @@ func TestSweepDerives(t *testing.T) {
 	}{
 		"before a map": {pipeline.Pipeline{Steps: []pipeline.Step{scaling, {Fitter: fourier(24)}},
 			Estimator: estimator.NewRidge()}, powers, 1},
-		"the last step": {pipeline.Pipeline{Steps: []pipeline.Step{scaling}, Estimator: estimator.NewRidge()},
-			powers, 1},
+		"the last step":    {pipeline.Pipeline{Steps: []pipeline.Step{scaling}, Estimator: estimator.NewRidge()}, powers, 1},
 		"single precision": {single, powers, 1},
 		"single precision before a map": {pipeline.Pipeline{Steps: []pipeline.Step{scaling, {Fitter: fourier(24)}},
 			Estimator: estimator.NewRidge(), Precision: pipeline.Float32}, powers, 1},

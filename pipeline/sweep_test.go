@@ -333,8 +333,7 @@ func TestSweepRefuses(t *testing.T) {
 	enough := errors.New("enough")
 	yields := 0
 	settings := slices.Repeat([]estimator.Estimator{base}, 20)
-	_, err := fitAll(ctx, base, data, thirds(30), settings, func(int, int,
-		share.Outcome) error {
+	_, err := fitAll(ctx, base, data, thirds(30), settings, func(int, int, share.Outcome) error {
 		yields++
 		return enough
 	})
@@ -343,8 +342,7 @@ func TestSweepRefuses(t *testing.T) {
 	}
 	stopped, cancel := context.WithCancel(ctx)
 	yields = 0
-	_, err = fitAll(stopped, base, data, thirds(30), settings, func(int, int,
-		share.Outcome) error {
+	_, err = fitAll(stopped, base, data, thirds(30), settings, func(int, int, share.Outcome) error {
 		yields++
 		cancel()
 		return nil

@@ -196,8 +196,7 @@ func differences(c result.Comparison, on string, tests []result.TestResult) (out
 	for at := range tests {
 		one := tests[at]
 		if slices.ContainsFunc(tests[:at], func(t result.TestResult) bool {
-			return t.Score == one.Score &&
-				t.Target == one.Target
+			return t.Score == one.Score && t.Target == one.Target
 		}) {
 			continue
 		}

@@ -21,8 +21,7 @@ func BenchmarkStructured(b *testing.B) {
 		for _, D := range []int{512, 2048, 8192} {
 			for _, precision := range []string{"float64", "float32"} {
 				b.Run(fmt.Sprintf("d=%d/D=%d/%s", d, D, precision), func(b *testing.B) {
-					compareDraws(b, d, D,
-						precision == "float32")
+					compareDraws(b, d, D, precision == "float32")
 				})
 			}
 		}

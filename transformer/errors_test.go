@@ -78,21 +78,18 @@ func TestFitRefuses(t *testing.T) {
 			`kernel: must be gaussian, laplacian, cauchy, exponential, matern, rational_quadratic, mixture or product, got "custom"`},
 		"custom by name only": {rffWith(func(s *RFF) { s.Custom = &CustomKernel{} }), numbers, "with a Frequency function"},
 		"infinite frequency": {rffWith(func(s *RFF) {
-			s.Kernel, s.Custom = "custom", &CustomKernel{Frequency: func(_ *rand.Rand,
-				omega []float64) {
+			s.Kernel, s.Custom = "custom", &CustomKernel{Frequency: func(_ *rand.Rand, omega []float64) {
 				omega[0] = math.Inf(1)
 			}}
 		}), numbers, "frequency 0 is not finite"},
 		"gamma overflows": {rffWith(func(s *RFF) { s.Kernel, s.Gamma = "laplacian", FixedGamma(math.MaxFloat64) }),
 			numbers, "overflows"},
-		"smoothness 0": {rffWith(func(s *RFF) { s.Nu = 0 }), numbers, "nu: must be a number > 0, got 0"},
-		"rff of names": {NewRFF(), names, "column c must be numeric, got categorical"},
-		"rff of missing": {NewRFF(), gone,
-			"row 0, column x1: missing value; fit with an impute step before, or fill it in"},
-		"gaussian bins": {binningWith(func(s *Binning) { s.Kernel = "gaussian" }), numbers, "not convex at 0"},
-		"matern bins":   {binningWith(func(s *Binning) { s.Kernel = "matern" }), numbers, "use rff"},
-		"misspelt bins": {binningWith(func(s *Binning) { s.Kernel = "laplacain" }), numbers,
-			"did you mean laplacian?"},
+		"smoothness 0":   {rffWith(func(s *RFF) { s.Nu = 0 }), numbers, "nu: must be a number > 0, got 0"},
+		"rff of names":   {NewRFF(), names, "column c must be numeric, got categorical"},
+		"rff of missing": {NewRFF(), gone, "row 0, column x1: missing value; fit with an impute step before, or fill it in"},
+		"gaussian bins":  {binningWith(func(s *Binning) { s.Kernel = "gaussian" }), numbers, "not convex at 0"},
+		"matern bins":    {binningWith(func(s *Binning) { s.Kernel = "matern" }), numbers, "use rff"},
+		"misspelt bins":  {binningWith(func(s *Binning) { s.Kernel = "laplacain" }), numbers, "did you mean laplacian?"},
 		"no grids": {binningWith(func(s *Binning) { s.Grids = 0 }), numbers,
 			"grids: must be an integer from 1 to 1048576, got 0"},
 		"fewer columns than grids": {binningWith(func(s *Binning) { s.Columns = HashedColumns(10) }), numbers,
@@ -105,8 +102,7 @@ func TestFitRefuses(t *testing.T) {
 			"inputs: must be all, or an integer ≥ 1"},
 		"inputs by another law": {binningWith(func(s *Binning) { s.InputWeights = "scale" }), numbers,
 			"did you mean scales?"},
-		"rare bins only": {binningWith(func(s *Binning) { s.MinCount = 4 }), numbers,
-			"no bin has min_count = 4 rows"},
+		"rare bins only": {binningWith(func(s *Binning) { s.MinCount = 4 }), numbers, "no bin has min_count = 4 rows"},
 		"pitch 0": {binningWith(func(s *Binning) {
 			s.Kernel, s.Custom = "custom", &CustomPitch{Pitch: func(*rand.Rand) float64 { return 0 }}
 		}), numbers, "drawn pitch must be > 0, got 0 for grid 0"},
@@ -116,15 +112,13 @@ func TestFitRefuses(t *testing.T) {
 			"landmarks: must be an integer from 1 to 1048576, got 0"},
 		"many pivots": {nystroemWith(func(s *Nystroem) { s.Landmarks, s.Choose = 20001, "rpcholesky" }),
 			numbers, "at most 20000 with rpcholesky"},
-		"misspelt choice": {nystroemWith(func(s *Nystroem) { s.Choose = "rpcholeski" }), numbers,
-			"did you mean rpcholesky?"},
+		"misspelt choice":    {nystroemWith(func(s *Nystroem) { s.Choose = "rpcholeski" }), numbers, "did you mean rpcholesky?"},
 		"landmarks of names": {NewNystroem(), names, "nystroem: column c must be numeric, got categorical"},
 		"landmarks of missing": {NewNystroem(), gone,
 			"row 0, column x1: missing value; fit with an impute step before, or fill it in"},
 		"gammas of landmarks": {nystroemWith(func(s *Nystroem) { s.Gamma = FixedGamma(1, 2, 3) }), numbers,
 			"gamma must have 1 or 2 values, got 3"},
-		"far landmarks": {nystroemWith(func(s *Nystroem) { s.Gamma = FixedGamma(1e305) }), numbers,
-			"is too large"},
+		"far landmarks":       {nystroemWith(func(s *Nystroem) { s.Gamma = FixedGamma(1e305) }), numbers, "is too large"},
 		"zero RFM":            {RFM{}, numbers, "rounds: must be an integer from 1 to 100, got 0"},
 		"rfm without targets": {NewRFM(), numbers, "the data have no targets"},
 		"rfm of few rows": {NewRFM(), datasets.Set{X: numbers.X, Y: []float64{1, 2, 3}},
@@ -135,12 +129,10 @@ func TestFitRefuses(t *testing.T) {
 			"row 1: target must be finite"},
 		"rfm of an unknown class": {NewRFM(), classes(12, -1), "row 11: target must be a class code from 0 to 1"},
 		"rfm of names":            {NewRFM(), names, "column c must be numeric, got categorical"},
-		"rfm of missing": {NewRFM(), gone,
-			"row 0, column x1: missing value; fit with an impute step before, or fill it in"},
+		"rfm of missing":          {NewRFM(), gone, "row 0, column x1: missing value; fit with an impute step before, or fill it in"},
 		"full map of many columns": {NewRFM(), datasets.Set{X: mat.NewDense(12, 5000, nil), Y: make([]float64, 12)},
 			"a full map of 5000 columns, at most 4096 are possible; set diagonal: true"},
-		"misspelt kernel": {rfmWith(func(s *RFM) { s.Kernel = "exponetial" }), numbers,
-			"did you mean exponential?"},
+		"misspelt kernel": {rfmWith(func(s *RFM) { s.Kernel = "exponetial" }), numbers, "did you mean exponential?"},
 		"zero PCA": {PCA{}, numbers,
 			"components: must be an integer ≥ 1, a fraction between 0 and 1 of the variance, or all, got 0"},
 		"many components": {PCA{Components: KeepComponents(3)}, numbers,
@@ -177,8 +169,7 @@ func TestFitRefuses(t *testing.T) {
 		"ranks of missing":  {NewQuantile(), gone, "column x1: every value is missing"},
 		"zero Scale":        {Scale{}, numbers, "(start from NewScale())"},
 		"a negative factor": {Scale{Factors: FixedFactors(1, -1)}, numbers, "a number ≥ 0"},
-		"a factor too many": {Scale{Factors: FixedFactors(1, 2, 3)}, numbers,
-			"factors has 3 numbers, the data 2 columns"},
+		"a factor too many": {Scale{Factors: FixedFactors(1, 2, 3)}, numbers, "factors has 3 numbers, the data 2 columns"},
 		"a factor of no column": {Scale{Factors: NamedFactors(map[string]float64{"age": 2})}, numbers,
 			"factors has one of column age, which the data has not"},
 		"factors of names":      {NewScale(), names, "column c must be numeric, got categorical"},
@@ -186,8 +177,7 @@ func TestFitRefuses(t *testing.T) {
 		"sparse rows to an end": {NewMinMax(), centeredSparse, "put a dense step before"},
 		"weights of another length": {NewStandardize(), datasets.Set{X: numbers.X, Weights: []float64{1}},
 			"Weights must have 3 rows"},
-		"another schema": {NewStandardize(), datasets.Set{X: numbers.X, Schema: names.Schema},
-			"X must have 1 columns"},
+		"another schema": {NewStandardize(), datasets.Set{X: numbers.X, Schema: names.Schema}, "X must have 1 columns"},
 	} {
 		f, err := c.spec.Fit(context.Background(), c.data)
 		switch {
@@ -228,8 +218,7 @@ func TestRFFRefusesOverflow(t *testing.T) {
 // A kernel known only by its draws returns an error when its values are requested.
 func TestKernelsThatAreNotKnown(t *testing.T) {
 	s := rffWith(func(s *RFF) {
-		s.Kernel, s.Custom, s.Gamma = "custom", &CustomKernel{Frequency: func(_ *rand.Rand,
-			omega []float64) {
+		s.Kernel, s.Custom, s.Gamma = "custom", &CustomKernel{Frequency: func(_ *rand.Rand, omega []float64) {
 			omega[0] = 1
 		}}, FixedGamma(1)
 	})

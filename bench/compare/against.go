@@ -148,7 +148,7 @@ func changed(low, high float64) string {
 	case low > 1/little && high < little:
 		return "the same"
 	}
-	return "cannot be told"
+	return "inconclusive"
 }
 
 // againstHead is what stands above the rows.

@@ -4,7 +4,7 @@
 //	go run ./bench/compare                         everything, ten to fifteen minutes
 //	go run ./bench/compare -only transform,ridge   these rows; the page keeps the others
 //	go run ./bench/compare -quick                  small sizes, to see that it works; printed only
-//	go run ./bench/compare -quick -against main~3  this code beside that of a commit, without the peer; printed only
+//	go run ./bench/compare -quick -against main~3  this code compared with a commit, without the baseline; printed only
 //
 // Each measurement is a process of its own, so that its peak memory is its own. The sides take turns,
 // -repeat times, with the same number of threads; the best time of each counts, and the largest
@@ -126,7 +126,7 @@ func parse() (options, error) {
 	only := flag.String("only", "", "comma-separated rows to measure: "+
 		strings.Join(append(names(works(false)), kernelsName), ", "))
 	flag.IntVar(&o.repeat, "repeat", 0,
-		"times that the sides take turns; 2 beside the peer, 6 with -against unless told otherwise")
+		"number of interleaved runs; by default 2 with the baseline, 6 with -against")
 	flag.StringVar(&o.against, "against", "", "commit to compare the working tree with, in place of the peer")
 	flag.IntVar(&o.threads, "threads", runtime.NumCPU(), "threads of either side")
 	flag.BoolVar(&o.quick, "quick", false, "small sizes, and nothing is written")

@@ -169,8 +169,7 @@ func within(seconds float64) goal {
 func memory(mib float64) goal {
 	return goal{"too much memory", func(r result) (bool, bool) {
 		return every(slices.Concat(r.f64, r.f32), func(s sample) (bool, bool) {
-			return s.peak <= mib, s.known() &&
-				s.peak > 0
+			return s.peak <= mib, s.known() && s.peak > 0
 		})
 	}}
 }

@@ -94,7 +94,7 @@ func protein(ctx context.Context) (train, test datasets.Set, err error) {
 func read(ctx context.Context, path, target, delimiter string) (train, test datasets.Set, err error) {
 	const data = "../shared/data/"
 	if _, err := os.Stat(data + path); err != nil {
-		return train, test, fmt.Errorf("the rows are read from a file beside the checkout: %w", err)
+		return train, test, fmt.Errorf("the data files must be next to the checkout: %w", err)
 	}
 	all, err := csv.ReadFile(ctx, data+path, csv.Options{Roles: datasets.Roles{Target: []string{target},
 		Task: datasets.Regression}, Delimiter: delimiter, NoHeader: true})

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/result"
 )
 
-// showComparison prints runs as columns, and below them the tests of the others against the first.
+// showComparison prints a table of the runs, and the tests of each run against the first.
 func showComparison(out io.Writer, c experiment.Comparison) {
 	on := "no test rows"
 	if c.TestRows > 0 {
@@ -21,6 +21,20 @@ func showComparison(out io.Writer, c experiment.Comparison) {
 	if c.Outcome != "" {
 		fmt.Fprintf(out, "%s\n\n", c.Outcome)
 	}
+	showRunTable(out, c)
+	showPositive(out, c.Positive)
+	showTests(out, c, "on the test rows", c.OnTestRows)
+	showTests(out, c, "on the folds", c.OnFolds)
+	for i, n := range c.Notes {
+		if i == 0 {
+			fmt.Fprintln(out)
+		}
+		fmt.Fprintf(out, "note: %s\n", n)
+	}
+}
+
+// showRunTable prints settings, scores and resources with a column for each run.
+func showRunTable(out io.Writer, c experiment.Comparison) {
 	t := columns(out)
 	for _, r := range c.Runs {
 		fmt.Fprint(t, "\t", r.Label)
@@ -84,15 +98,6 @@ func showComparison(out io.Writer, c experiment.Comparison) {
 		return bytesText(r.Memory)
 	})
 	t.Flush()
-	showPositive(out, c.Positive)
-	showTests(out, c, "on the test rows", c.OnTestRows)
-	showTests(out, c, "on the folds", c.OnFolds)
-	for i, n := range c.Notes {
-		if i == 0 {
-			fmt.Fprintln(out)
-		}
-		fmt.Fprintf(out, "note: %s\n", n)
-	}
 }
 
 // showTests prints the tests of one list and what they come to.

@@ -25,8 +25,7 @@ func TestWrongShards(t *testing.T) {
 	put(t, "empty", "")
 	const damaged = ": the file is damaged or not a state of a sharded fit: "
 	for args, want := range map[string]string{
-		"finish states/0 changed states/2 -o m": "changed" + damaged +
-			"its checksum is not that of its contents\n",
+		"finish states/0 changed states/2 -o m":             "changed" + damaged + "its checksum is not that of its contents\n",
 		"finish states/0 cut states/2 -o m":                 "cut" + damaged,
 		"merge states/0 empty -o m":                         "empty" + damaged + "it does not begin as a model file does\n",
 		"finish states/0 states/2 -o m":                     "shard 1 of 3 is missing\n",

@@ -35,8 +35,7 @@ func traced(ctx context.Context, h http.Handler, url, version string) (http.Hand
 	}
 	h = otelhttp.NewHandler(h, "bochner", otelhttp.WithTracerProvider(provider),
 		otelhttp.WithPropagators(propagation.TraceContext{}),
-		otelhttp.WithFilter(want), otelhttp.WithSpanNameFormatter(func(_ string,
-			r *http.Request) string {
+		otelhttp.WithFilter(want), otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string {
 			return serve.RouteName(r)
 		}))
 	end := func() {

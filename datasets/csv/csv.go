@@ -59,8 +59,7 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 // its own header by default; the files have the same columns, in any order if there are headers.
 // Empty files have no rows. Expand directories and patterns first.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
-	r, err := table.OpenAll(paths, func(path string) (table.Reader,
-		error) {
+	r, err := table.OpenAll(paths, func(path string) (table.Reader, error) {
 		return open(text.NewFile(o.FS, path), path, o)
 	})
 	if err != nil {

@@ -134,8 +134,7 @@ func sameSource(t *testing.T, got, want datasets.Source) {
 			t.Fatal(err)
 		}
 		if err := src.Blocks(context.Background(), func(b datasets.Set) error {
-			sizes[k] = append(sizes[k],
-				b.Rows())
+			sizes[k] = append(sizes[k], b.Rows())
 			return nil
 		}); err != nil {
 			t.Fatal(err)

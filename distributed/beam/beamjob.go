@@ -190,8 +190,7 @@ func (f *mergeFn) ProcessElement(ctx context.Context, group int, next func(*Stat
 	}
 	// A runner may hand on what a bundle has made before it was done again.
 	slices.SortFunc(list, func(a, b State) int {
-		return cmp.Or(cmp.Compare(a.Index, b.Index),
-			cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Name, b.Name))
 	})
 	list = slices.Compact(list)
 	names := sha256.New()

@@ -440,13 +440,11 @@ func TestEnsembleOfGivenWeights(t *testing.T) {
 		what func(p estimator.Prediction) []float64
 		sum  float64 // that is divided by
 	}{
-		"values": {weakRidge(0.1), weakRidge(300), data, func(p estimator.Prediction) []float64 { return p.Values },
-			1},
+		"values": {weakRidge(0.1), weakRidge(300), data, func(p estimator.Prediction) []float64 { return p.Values }, 1},
 		"scores": {classifier(0.1), classifier(300), classes,
 			func(p estimator.Prediction) []float64 { return mat.Col(nil, 0, p.Scores) }, 1},
 		"probabilities": {logistic(0.1), logistic(100), classes, func(p estimator.Prediction) []float64 {
-			return mat.Col(nil,
-				1, p.Probabilities)
+			return mat.Col(nil, 1, p.Probabilities)
 		}, 2},
 	} {
 		spec := ensemble(c.a, c.b)

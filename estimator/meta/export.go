@@ -46,8 +46,7 @@ func (f *FittedTarget) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pred
 	centers := pred.PointPredictions()
 	inverse := func(j int, from graph.Value) graph.Value { return f.learned[j].ExportInverse(g, from) }
 	out := g.Regression(each(centers, func(j int, from graph.Value) graph.Value {
-		return f.learned[j].ExportValue(g,
-			from)
+		return f.learned[j].ExportValue(g, from)
 	}))
 	out.Lower, out.Upper = each(pred.Lower, inverse), each(pred.Upper, inverse)
 	out.Std = each(pred.Std, func(j int, std graph.Value) graph.Value {

@@ -286,12 +286,10 @@ func TestCoverageIsWhatIsPromised(t *testing.T) {
 		low, high float64
 	}{
 		"jackknife+": {func(uint64) estimator.Estimator {
-			return intervals("jackknife_plus",
-				estimator.NewRidge())
+			return intervals("jackknife_plus", estimator.NewRidge())
 		}, numbers, 39, 0.87, 0.94},
 		"jackknife+ on features": {func(uint64) estimator.Estimator {
-			return features(intervals("jackknife_plus",
-				estimator.NewRidge()))
+			return features(intervals("jackknife_plus", estimator.NewRidge()))
 		}, numbers, 39, 0.87, 0.94},
 		"jackknife+ of a kernel": {func(uint64) estimator.Estimator { return intervals("jackknife_plus", kernelRidge) },
 			numbers, 39, 0.87, 0.95},

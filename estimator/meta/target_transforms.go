@@ -108,8 +108,7 @@ func (m transforms) back(p estimator.Prediction) (estimator.Prediction, error) {
 		Upper:   list(p.Upper, 1, inverse),
 		Targets: matrix(p.Targets, value),
 		StdTargets: matrix(p.StdTargets, func(i, j int, std float64) float64 {
-			return m[j].Deviation(p.Targets.At(i, j),
-				std)
+			return m[j].Deviation(p.Targets.At(i, j), std)
 		}),
 		LowerTargets: matrix(p.LowerTargets, inverse),
 		UpperTargets: matrix(p.UpperTargets, inverse),

@@ -201,8 +201,7 @@ func TestFailures(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancels := method{oursName, "1", func(context.Context, job) (string, error) {
 		cancel()
-		return "",
-			errors.New("killed")
+		return "", errors.New("killed")
 	}}
 	if err := newMeasurer(t, l, cancels).set(ctx, s); !errors.Is(err, context.Canceled) || len(l.results()) != 0 {
 		t.Errorf("got %v and %v, want no result of an interruption", err, l.results())

@@ -105,8 +105,7 @@ func TestInputsAreColumnsWhereSomeAreTextsAndOneMatrixElse(t *testing.T) {
 			"yes"), Options{}},
 		"age double [N, 1], city string [N, 1] → label int64 [N], probabilities double [N, 2]": {classifier("1", "-2"),
 			Options{Precision: "float64"}},
-		"X float [N, 3] → variable float [N, 2], std float [N, 1]": {numbers,
-			Options{Precision: "float32-only"}},
+		"X float [N, 3] → variable float [N, 2], std float [N, 1]": {numbers, Options{Precision: "float32-only"}},
 		"x0 float [N, 1], x1 float [N, 1], x2 float [N, 1] → variable float [N, 2], std float [N, 1]": {numbers,
 			Options{Columns: true}},
 	} {
@@ -184,8 +183,7 @@ func TestFaults(t *testing.T) {
 		"the model has the number 1e+300, which float32 does not reach": {large, Options{}},
 		"two columns are called a":                                      {twice, Options{}},
 		"output label must have 1 column, got 2":                        {wide, Options{}},
-		"it has no output": {graph.New(make([]graph.Input, 1)),
-			Options{}},
+		"it has no output":                                              {graph.New(make([]graph.Input, 1)), Options{}},
 	} {
 		var b bytes.Buffer
 		if _, err := Write(&b, c.g, c.o); err == nil || !strings.Contains(err.Error(), want) {

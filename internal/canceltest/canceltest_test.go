@@ -35,8 +35,7 @@ func TestCheck(t *testing.T) {
 			return true, nil
 		}},
 		{"keeps what is half made", "a result all the same", func(ctx context.Context) (bool, error) {
-			return true,
-				ctxerr.Check(ctx)
+			return true, ctxerr.Check(ctx)
 		}},
 		{"hides the reason", "the error singular", func(ctx context.Context) (bool, error) {
 			if ctx.Err() != nil {
@@ -45,8 +44,7 @@ func TestCheck(t *testing.T) {
 			return true, nil
 		}},
 		{"hides the cause", "the error context canceled", func(ctx context.Context) (bool, error) {
-			return ctx.Err() == nil,
-				ctx.Err()
+			return ctx.Err() == nil, ctx.Err()
 		}},
 		{"never looks", "never looks", func(context.Context) (bool, error) { return true, nil }},
 		{"makes nothing", "nothing", func(ctx context.Context) (bool, error) { return false, ctx.Err() }},

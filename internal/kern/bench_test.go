@@ -247,12 +247,10 @@ func BenchmarkSparse(b *testing.B) {
 	for _, k := range []int{2, 4, 8} {
 		few, out := benchView[float64](r, cols, k), benchView[float64](r, rows, k)
 		b.Run(fmt.Sprintf("Mul%d", k), func(b *testing.B) {
-			perElement(b, rows*each,
-				func() { SparseMul(out, a, few, false) })
+			perElement(b, rows*each, func() { SparseMul(out, a, few, false) })
 		})
 		b.Run(fmt.Sprintf("MulT%d", k), func(b *testing.B) {
-			perElement(b, rows*each,
-				func() { SparseMulT(few, a, out, false) })
+			perElement(b, rows*each, func() { SparseMulT(few, a, out, false) })
 		})
 	}
 }

@@ -39,8 +39,7 @@ func TestKernelsStop(t *testing.T) {
 		},
 		"SolveCholesky": func(ctx context.Context) error { return SolveCholesky(ctx, lower, clone(system)) },
 		"SolveCholesky of one": func(ctx context.Context) error {
-			return SolveCholesky(ctx, lower,
-				clone(system).Slice(0, n, 0, 1))
+			return SolveCholesky(ctx, lower, clone(system).Slice(0, n, 0, 1))
 		},
 		"NewEigen": func(ctx context.Context) error {
 			_, err := NewEigen(ctx, clone(system), true)

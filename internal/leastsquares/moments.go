@@ -357,8 +357,7 @@ func (m *Moments) SetSum(first *Moments, parts []*Moments) {
 	*m = Moments{Cols: d, targets: t, centered: first.centered, Float32: first.Float32, shift: first.shift,
 		targetShift: first.targetShift,
 		sum:         make([]float64, d), targetSum: make([]float64, t), cross: make([]float64, d*t),
-		squares: make([]float64, t),
-		Gram:    gram}
+		squares: make([]float64, t), Gram: gram}
 	for _, part := range parts {
 		m.rows += part.rows
 		m.Weight += part.Weight

@@ -59,8 +59,7 @@ func (p *Problem) runPasses(ctx context.Context, r *Sums, enough func(then *pass
 			return then, err
 		}
 		next := then.next.withEmptySums()
-		if err := p.rows.EachExpected(ctx, r.sums.rows, func(first int,
-			block datasets.Set) error {
+		if err := p.rows.EachExpected(ctx, r.sums.rows, func(first int, block datasets.Set) error {
 			return next.Add(ctx, first, block)
 		}); err != nil {
 			return nil, err

@@ -44,11 +44,11 @@ END
 [ ! -s said ] || { cat said >&2; echo "mlflow: the run warns" >&2; exit 1; }
 ./bochner -q auto iris.yaml --candidates 2 -o runs/auto --mlflow "$address?experiment=found%20by%20auto"
 
-# One that fails, for one row has no variance; and one that is stopped while it searches.
+# A run that fails, because pca needs two rows, and a run that is stopped during its search.
 printf 'a,y\n1,2\n' >one.csv
 printf 'name: fails\ndata: {train: one.csv, target: y, task: regression}\npipeline: [{pca: {components: 1}}, ridge]\noutput: {mlflow: "%s"}\n' "$address" >fails.yaml
 if ./bochner -q run fails.yaml 2>said; then
-	echo "mlflow: one row has a variance" >&2
+	echo "mlflow: pca was fitted to one row" >&2
 	exit 1
 fi
 sed -e 's/^name: .*/name: stopped/' -e 's/dataset: iris.*/dataset: adult}/' -e 's/pipeline: .*/pipeline: [{columns: [{select: numeric, steps: [standardize]}]}, {rff: {features: 4000}}, logistic]/' -e '/^output/d' iris.yaml >stopped.yaml

@@ -41,8 +41,7 @@ func newPreconditioners(ctx context.Context, intercept bool, problems []Problem,
 	a := &preconditioners{ctx: ctx, intercept: intercept, problems: problems, initial: true}
 	for p, o := range problems {
 		at := slices.IndexFunc(a.list, func(l preconditioner) bool {
-			return l.factor == o.WeightFactor &&
-				l.width == o.Width
+			return l.factor == o.WeightFactor && l.width == o.Width
 		})
 		if at < 0 {
 			at = len(a.list)
@@ -189,8 +188,7 @@ func (a *preconditioners) addSample(first int, X mat.Matrix) error {
 	}
 	sampled := rowblock.Select(X, picked)
 	return a.eachSummed(func(l *preconditioner) error {
-		return a.addTo(l, sampled,
-			a.meanCurvature(l, first, rows, picked))
+		return a.addTo(l, sampled, a.meanCurvature(l, first, rows, picked))
 	})
 }
 

@@ -513,8 +513,7 @@ func harms(whole *model.Archive) map[string]func(a *model.Archive) {
 		for _, number := range []float64{math.NaN(), math.Inf(1), -1, 0, 1, 3, 1e18, math.MaxFloat64} {
 			for _, all := range []bool{true, false} {
 				out[fmt.Sprintf("%s of %v, all %t", name, number, all)] = func(a *model.Archive) {
-					flood(a.Arrays[name], number,
-						all)
+					flood(a.Arrays[name], number, all)
 				}
 			}
 		}

@@ -61,12 +61,10 @@ func TestDrift(t *testing.T) {
 		look   func(in InputDrift) bool
 	}{
 		"shifted": {func(r []float64) { r[0]++ }, "a", func(in InputDrift) bool {
-			return in.PSI > LargeShift &&
-				in.OutOfRange < 0.05
+			return in.PSI > LargeShift && in.OutOfRange < 0.05
 		}},
 		"scaled": {func(r []float64) { r[1] *= 100 }, "b", func(in InputDrift) bool {
-			return in.PSI > LargeShift &&
-				in.OutOfRange > 0.8
+			return in.PSI > LargeShift && in.OutOfRange > 0.8
 		}},
 		"missing": {func(r []float64) { r[0] = math.NaN() }, "a",
 			func(in InputDrift) bool { return in.Missing == 1 && in.PSI > LargeShift }},

@@ -229,8 +229,7 @@ func (f *Field) Number(text []byte, v float64) float64 {
 		}
 	} else if k := slices.IndexFunc(f.Levels, func(level string) bool {
 		w, ok := decimal(level)
-		return ok &&
-			w == v
+		return ok && w == v
 	}); k >= 0 {
 		code = float64(k)
 	}

@@ -105,8 +105,7 @@ func TestBadRequests(t *testing.T) {
 		{"more raw contents than inputs", raw("FP64", make([]byte, 24), nil), codes.InvalidArgument,
 			`raw_input_contents: must have one element for each of the 1 inputs, got 2`},
 		{"raw contents and others", with(func(m *inference.ModelInferRequest) {
-			m.RawInputContents = [][]byte{make([]byte,
-				24)}
+			m.RawInputContents = [][]byte{make([]byte, 24)}
 		}), codes.InvalidArgument, `input "X": must have either contents or raw_input_contents, got both`},
 		{"unknown output", with(func(m *inference.ModelInferRequest) {
 			m.Outputs = []*inference.ModelInferRequest_InferRequestedOutputTensor{{Name: "label"}}

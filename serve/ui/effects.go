@@ -64,8 +64,7 @@ func outputsOf(m *serve.Model, prediction estimator.Prediction) (out []output) {
 		out = append(out, output{"the score of " + quoted(classes[class]), "score",
 			func(p estimator.Prediction, i int) float64 { return sign * p.Scores.At(i, column) }, signed})
 	case prediction.Anomaly != nil:
-		out = append(out, output{"the anomaly score", "score", func(p estimator.Prediction,
-			i int) float64 {
+		out = append(out, output{"the anomaly score", "score", func(p estimator.Prediction, i int) float64 {
 			return p.Anomaly[i]
 		}, signed})
 	case m.File.Task == datasets.Clustering:
@@ -77,8 +76,7 @@ func outputsOf(m *serve.Model, prediction estimator.Prediction) (out []output) {
 				signed})
 		}
 	default:
-		out = append(out, output{"the prediction", "effect", func(p estimator.Prediction,
-			i int) float64 {
+		out = append(out, output{"the prediction", "effect", func(p estimator.Prediction, i int) float64 {
 			return p.Values[i]
 		}, signed})
 	}
@@ -187,7 +185,6 @@ func displayValue(text string) string {
 // isSame reports whether two rows are equal in the given columns; NaN equals NaN.
 func isSame(a, b []float64, columns []int) bool {
 	return !slices.ContainsFunc(columns, func(j int) bool {
-		return a[j] != b[j] &&
-			!(math.IsNaN(a[j]) && math.IsNaN(b[j]))
+		return a[j] != b[j] && !(math.IsNaN(a[j]) && math.IsNaN(b[j]))
 	})
 }

@@ -151,8 +151,7 @@ func (l *SchemaLearner) read(ctx context.Context, r Reader, h *rowCache) error {
 	hints := partHints{collect: make([]bool, len(l.columns))}
 	l.shareHints(&hints, h != nil)
 	return readParts(ctx, inner, func() partResult {
-		return &partStats{SchemaLearner: l.newPart(), hints: &hints,
-			rows: h.newBlock()}
+		return &partStats{SchemaLearner: l.newPart(), hints: &hints, rows: h.newBlock()}
 	}, func(w *partTask, before int) (lines int, err error) {
 		part := w.result.(*partStats)
 		lines, l.lines = w.lines, before

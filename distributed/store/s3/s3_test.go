@@ -48,8 +48,7 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL", u.Query().Get("endpoint"))
 	s := New()
 	if err := s.Write(t.Context(), "s3://bucket/a/1.state", func(w io.Writer) error {
-		_,
-			err := w.Write([]byte("text"))
+		_, err := w.Write([]byte("text"))
 		return err
 	}); err != nil {
 		t.Fatal(err)

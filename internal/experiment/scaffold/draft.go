@@ -364,8 +364,7 @@ func (d *draft) dialect() {
 			printf("decimal", n.Decimal)
 		}
 		if slices.ContainsFunc(d.columns, func(p profile) bool {
-			return p.grouped[d.notation] > 0 &&
-				p.numbers[0] < p.values()
+			return p.grouped[d.notation] > 0 && p.numbers[0] < p.values()
 		}) {
 			printf("thousands", n.Thousands)
 		}
