@@ -21,6 +21,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -103,7 +104,7 @@ func classification(n, d int) datasets.Set {
 // fourier is the map that the peers have: sqrt(2/D)·cos(ω'x + b).
 func fourier(features int) transformer.RFF {
 	s := transformer.NewRFF()
-	s.Gamma, s.Features, s.Map = transformer.FixedGamma(gamma), features, "phase"
+	s.Gamma, s.Features, s.Map = kernel.FixedGamma(gamma), features, "phase"
 	return s
 }
 

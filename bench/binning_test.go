@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/golden"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -39,7 +40,7 @@ func binningSVM(grids int) pipeline.Pipeline {
 	widths[0], widths[5], widths[9] = 32, 32, 32
 	widths[3], widths[4] = 4, 4
 	s := transformer.NewBinning()
-	s.Gamma, s.Grids = transformer.FixedGamma(widths...), grids
+	s.Gamma, s.Grids = kernel.FixedGamma(widths...), grids
 	svm := estimator.NewSVM()
 	svm.C, svm.Loss, svm.Solver, svm.Tol = 3, "hinge", "dual", 1e-2
 	return pipeline.Steps(transformer.NewMinMax(), s).Then(svm)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/pipeline"
-	"github.com/bochner-ml/bochner/transformer"
 )
 
 // BenchmarkLogisticFitClasses fits logistic regression with a large C for as many classes as there
@@ -22,7 +22,7 @@ func BenchmarkLogisticFitClasses(b *testing.B) {
 	data := letters(rows)
 	eachPrecision(b, size{rows, features}.String()+"/", func(b *testing.B, precision string) {
 		logistic, rff := estimator.NewLogistic(), fourier(features)
-		logistic.C, rff.Gamma = 100, transformer.FixedGamma(0.1)
+		logistic.C, rff.Gamma = 100, kernel.FixedGamma(0.1)
 		fitted := fit(b, inPrecision(b, pipeline.Steps(rff).Then(logistic), precision), data)
 		_, model := pipeline.Find(fitted).Model()
 		report := model.(estimator.Reporter).Report()

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/cputime"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -33,7 +34,7 @@ func BenchmarkNystroem(b *testing.B) {
 func landmarked(b *testing.B, m int, precision string) {
 	data := regression(max(tileRows, m), inputs)
 	spec := transformer.NewNystroem()
-	spec.Gamma, spec.Landmarks = transformer.FixedGamma(gamma), m
+	spec.Gamma, spec.Landmarks = kernel.FixedGamma(gamma), m
 	fitted, err := spec.Fit(ctx, data)
 	if err != nil {
 		b.Fatal(err)

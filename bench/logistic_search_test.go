@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/cputime"
 	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -74,6 +75,6 @@ func adult(gamma float64, features int, c float64) pipeline.Pipeline {
 		pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(fill, transformer.NewStandardize())},
 		pipeline.Group{Select: []string{"categorical"}, Steps: pipeline.Steps(levels)})
 	rff, logistic := transformer.NewRFF(), estimator.NewLogistic()
-	rff.Gamma, rff.Features, logistic.C = transformer.FixedGamma(gamma), features, c
+	rff.Gamma, rff.Features, logistic.C = kernel.FixedGamma(gamma), features, c
 	return pipeline.Steps(columns, rff).Then(logistic)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/builtin"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
@@ -25,7 +26,7 @@ func TestSavedSpecIsWhatWasFitted(t *testing.T) {
 		t.Fatal(err)
 	}
 	rff := transformer.NewRFF()
-	rff.Features, rff.Gamma = 32, transformer.FixedGamma(1e-6)
+	rff.Features, rff.Gamma = 32, kernel.FixedGamma(1e-6)
 	base := pipeline.Steps(pipeline.NewUnion(rff)).Then(estimator.NewLogistic())
 	search := gridsearch.NewSearch(base,
 		gridsearch.Axis{Path: "union.rff.gamma", Values: []any{1e-6, "scale"}},

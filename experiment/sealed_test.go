@@ -84,9 +84,9 @@ func sealedModels(t testing.TB) map[string][]byte {
 	phase.Map, phase.Kernel = "phase", "rational_quadratic"
 	structured := phase
 	structured.Draw, structured.Kernel, structured.Of = "structured", "mixture",
-		transformer.KernelParts{transformer.NewKernelPart("gaussian", 1), transformer.NewKernelPart("exponential", 2)}
+		[]transformer.KernelPart{transformer.NewKernelPart("gaussian", 1), transformer.NewKernelPart("exponential", 2)}
 	bins, hashed := transformer.NewBinning(), transformer.NewBinning()
-	bins.Grids, hashed.Grids, hashed.Columns, hashed.Kernel = 3, 4, transformer.HashedColumns(12), "smooth"
+	bins.Grids, hashed.Grids, hashed.Columns, hashed.Kernel = 3, 4, 12, "smooth"
 	few := bins
 	few.Inputs, few.InputWeights = 1, "scales"
 	mixed := pipeline.NewUnion(rff, bins)

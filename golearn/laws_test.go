@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -52,7 +53,7 @@ func TestEstimatorLaws(t *testing.T) {
 	svm := estimator.NewSVM()
 	svm.Tol = 1e-10
 	rff := transformer.NewRFF()
-	rff.Features, rff.Gamma = 20, transformer.FixedGamma(0.1)
+	rff.Features, rff.Gamma = 20, kernel.FixedGamma(0.1)
 	kernel := pipeline.Steps(rff).Then(logistic)
 	t.Run("ridge", func(t *testing.T) { estimatortest.Run(t, detour{estimator.NewRidge()}, estimatortest.Options{}) })
 	t.Run("logistic", func(t *testing.T) { estimatortest.Run(t, detour{logistic}, estimatortest.Options{Classes: 3}) })

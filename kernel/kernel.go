@@ -1,6 +1,7 @@
 // Package kernel defines the width parameter γ of shift-invariant kernels, [Gamma]: fixed numbers,
 // or a rule that estimates γ from training rows. Random feature maps and exact kernel models share
-// it and get the same width on the same rows.
+// it and get the same width on the same rows. [EffectiveDimension] measures the complexity of a
+// kernel matrix.
 package kernel
 
 import (
@@ -73,7 +74,7 @@ func (g *Gamma) Set(plain any) error {
 	return g.Check()
 }
 
-// Plain returns the number, the list or the name.
+// Get returns the number, the list or the name.
 func (g *Gamma) Get() any {
 	switch {
 	case g.rule != "":

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -100,7 +101,7 @@ func TestRelevanceByName(t *testing.T) {
 func TestScalesBeforeBinningInAStream(t *testing.T) {
 	data := numbers(300, 3)
 	bins := transformer.NewBinning()
-	bins.Grids, bins.Gamma, bins.Seed = 20, transformer.FixedGamma(1), 2
+	bins.Grids, bins.Gamma, bins.Seed = 20, kernel.FixedGamma(1), 2
 	p := pipeline.Steps(scales(), bins).Then(estimator.NewRidge())
 	a, err := p.Fit(ctx, data)
 	if err != nil {

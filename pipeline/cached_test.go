@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/sparse"
@@ -39,7 +40,7 @@ func TestThinRowsAreCachedSparse(t *testing.T) {
 		pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewMinMax())},
 		pipeline.Group{Select: []string{"categorical"}, Steps: pipeline.Steps(transformer.NewOneHot())})
 	rff := fourier(32)
-	rff.Gamma = transformer.FixedGamma(0.5)
+	rff.Gamma = kernel.FixedGamma(0.5)
 	p := pipeline.Steps(encoder, rff).Then(estimator.NewRidge())
 	kept, err := p.Fit(ctx, data)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/sparse"
@@ -97,7 +98,7 @@ func TestUnionForm(t *testing.T) {
 	data := numbers(300, 3)
 	bins := func(grids int, seed uint64) transformer.Binning {
 		s := transformer.NewBinning()
-		s.Grids, s.Seed, s.Gamma = grids, seed, transformer.FixedGamma(2)
+		s.Grids, s.Seed, s.Gamma = grids, seed, kernel.FixedGamma(2)
 		return s
 	}
 	u := pipeline.Union{Parts: []pipeline.Step{{Name: "a", Fitter: bins(4, 1)}, {Name: "b", Fitter: bins(4, 2)}}}

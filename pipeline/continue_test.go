@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/transformer"
@@ -45,7 +46,7 @@ func output(t *testing.T, p estimator.Predictor, data datasets.Set) []float64 {
 func TestContinueIsOneReadingOfAllRows(t *testing.T) {
 	ctx := context.Background()
 	bins := transformer.NewBinning()
-	bins.Gamma, bins.Grids, bins.Columns = transformer.FixedGamma(0.5), 20, transformer.HashedColumns(400)
+	bins.Gamma, bins.Grids, bins.Columns = kernel.FixedGamma(0.5), 20, 400
 	regress := estimator.NewSGDRegressor()
 	regress.Epochs, regress.Shuffle = 1, false
 	auto := stepping("hinge") // its scale is measured on the first rows, all of them in the first part

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -36,7 +37,7 @@ func Example() {
 	ctx := context.Background()
 	data := rings()
 	rff := transformer.NewRFF()
-	rff.Features, rff.Gamma = 100, transformer.FixedGamma(0.5)
+	rff.Features, rff.Gamma = 100, kernel.FixedGamma(0.5)
 	p := pipeline.Steps(transformer.NewStandardize(), rff).Then(estimator.NewLogistic())
 	fmt.Println(p)
 
@@ -116,8 +117,8 @@ func ExampleColumns() {
 // Concatenated features of two kernels approximate the weighted sum of the kernels.
 func ExampleUnion() {
 	smooth, sharp := transformer.NewRFF(), transformer.NewRFF()
-	smooth.Kernel, smooth.Gamma, smooth.Features = "gaussian", transformer.FixedGamma(0.5), 20000
-	sharp.Kernel, sharp.Gamma, sharp.Features, sharp.Seed = "laplacian", transformer.FixedGamma(1), 20000, 1
+	smooth.Kernel, smooth.Gamma, smooth.Features = "gaussian", kernel.FixedGamma(0.5), 20000
+	sharp.Kernel, sharp.Gamma, sharp.Features, sharp.Seed = "laplacian", kernel.FixedGamma(1), 20000, 1
 	u := pipeline.Union{
 		Parts:   []pipeline.Step{{Name: "smooth", Fitter: smooth}, {Name: "sharp", Fitter: sharp}},
 		Weights: []float64{0.75, 0.25},
@@ -152,7 +153,7 @@ func Example_softmaxFeatures() {
 	}
 	data := datasets.Set{X: X, Y: y}
 	features := transformer.NewSoftmaxFeatures()
-	features.Features, features.Gamma = 200, transformer.FixedGamma(1)
+	features.Features, features.Gamma = 200, kernel.FixedGamma(1)
 	ridge := estimator.NewRidge()
 	ridge.Alpha = 1e-3
 	for _, p := range []pipeline.Pipeline{pipeline.Steps().Then(ridge), pipeline.Steps(features).Then(ridge)} {

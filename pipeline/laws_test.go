@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
 	"github.com/bochner-ml/bochner/internal/exhaustive"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -25,12 +26,12 @@ import (
 func TestCompositesObeyTheLaws(t *testing.T) {
 	rff := func(features int) transformer.RFF {
 		s := transformer.NewRFF()
-		s.Features, s.Gamma, s.Seed = features, transformer.FixedGamma(0.2), 3
+		s.Features, s.Gamma, s.Seed = features, kernel.FixedGamma(0.2), 3
 		return s
 	}
 	bins := func() transformer.Binning {
 		s := transformer.NewBinning()
-		s.Grids, s.Gamma, s.Seed = 6, transformer.FixedGamma(0.3), 4
+		s.Grids, s.Gamma, s.Seed = 6, kernel.FixedGamma(0.3), 4
 		return s
 	}
 	flat := transformer.Standardize{Std: true}
@@ -70,7 +71,7 @@ func TestCompositesObeyTheLaws(t *testing.T) {
 // The suites run over pipelines before each kind of model.
 func TestPipelinesObeyTheLaws(t *testing.T) {
 	rff := transformer.NewRFF()
-	rff.Features, rff.Gamma, rff.Seed = 10, transformer.FixedGamma(0.1), 3
+	rff.Features, rff.Gamma, rff.Seed = 10, kernel.FixedGamma(0.1), 3
 	logistic := estimator.NewLogistic()
 	logistic.Tol = 1e-10
 	for name, c := range map[string]struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -58,7 +59,7 @@ func TestOriginsReachBinning(t *testing.T) {
 	factors := transformer.NewScale()
 	var seen [][]int
 	few := transformer.NewBinning()
-	few.Gamma, few.Grids, few.Inputs, few.Seed = transformer.FixedGamma(0.5), 30, 1, 3
+	few.Gamma, few.Grids, few.Inputs, few.Seed = kernel.FixedGamma(0.5), 30, 1, 3
 	spy := originSpy{few, &seen}
 	for name, before := range map[string]pipeline.Sequence{
 		"columns": pipeline.Steps(encoder()),
@@ -109,7 +110,7 @@ func TestOriginsReachBinning(t *testing.T) {
 func TestOriginsInAFamily(t *testing.T) {
 	data := people(160, 31)
 	binning := transformer.NewBinning()
-	binning.Gamma, binning.Inputs, binning.InputWeights = transformer.FixedGamma(0.5), 2, "scales"
+	binning.Gamma, binning.Inputs, binning.InputWeights = kernel.FixedGamma(0.5), 2, "scales"
 	ridge := estimator.NewRidgeClassifier()
 	ridge.Tol = 1e-10
 	base := pipeline.Steps(encoder(), binning).Then(ridge)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -24,7 +25,7 @@ func TestPassesGiveTheBitsOfFitSource(t *testing.T) {
 	whitened.Whiten = true
 	side := pipeline.NewUnion(transformer.NewRobust(), fourier(10))
 	few := transformer.NewBinning() // of inputs that a step encodes
-	few.Gamma, few.Grids, few.Inputs, few.Columns = transformer.FixedGamma(1), 30, 2, transformer.HashedColumns(120)
+	few.Gamma, few.Grids, few.Inputs, few.Columns = kernel.FixedGamma(1), 30, 2, 120
 	for name, c := range map[string]struct {
 		spec pipeline.Pipeline
 		data datasets.Set

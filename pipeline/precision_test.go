@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/golden"
 	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
@@ -35,7 +36,7 @@ func inSingle(model estimator.Estimator, steps ...transformer.Fitter) pipeline.P
 // In single precision every law holds to the rounding of the features.
 func TestSinglePipelinesObeyTheLaws(t *testing.T) {
 	rff := transformer.NewRFF()
-	rff.Features, rff.Gamma, rff.Seed = 10, transformer.FixedGamma(0.1), 3
+	rff.Features, rff.Gamma, rff.Seed = 10, kernel.FixedGamma(0.1), 3
 	phase := rff
 	phase.Map = "phase"
 	logistic, svm := estimator.NewLogistic(), estimator.NewSVM()
@@ -210,7 +211,7 @@ func TestSinglePrecisionScoresOnRealData(t *testing.T) {
 		}
 		train, test = train.Slice(0, 6000), test.Slice(0, 6000)
 		gamma := rff
-		gamma.Gamma = transformer.FixedGamma(0.05)
+		gamma.Gamma = kernel.FixedGamma(0.05)
 		encode := pipeline.NewColumns(
 			pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewImpute(),
 				transformer.NewStandardize())},
@@ -229,7 +230,7 @@ func TestSinglePrecisionScoresOnRealData(t *testing.T) {
 			t.Fatal(err)
 		}
 		gamma := rff
-		gamma.Gamma = transformer.FixedGamma(0.02)
+		gamma.Gamma = kernel.FixedGamma(0.02)
 		near(t, estimator.NewRidgeClassifier(), data.Slice(0, 6000), data.Slice(6000, 12000), transformer.NewStandardize(),
 			gamma)
 		near(t, estimator.NewLogistic(), data.Slice(0, 4000), data.Slice(6000, 12000), transformer.NewStandardize(), gamma)
@@ -241,7 +242,7 @@ func TestSinglePrecisionScoresOnRealData(t *testing.T) {
 			t.Fatal(err)
 		}
 		gamma := rff
-		gamma.Gamma = transformer.FixedGamma(0.02)
+		gamma.Gamma = kernel.FixedGamma(0.02)
 		ridge := estimator.NewRidge()
 		ridge.Alpha = 0.01
 		near(t, ridge, data.Slice(0, 6000), data.Slice(6000, 8192), transformer.NewStandardize(), gamma)
@@ -319,7 +320,7 @@ func TestSweepInSinglePrecision(t *testing.T) {
 // Inputs far from 0 cost no accuracy in single precision, neither at fit nor after the model was in a file.
 func TestFarInputsInSinglePrecision(t *testing.T) {
 	rff := transformer.NewRFF()
-	rff.Features, rff.Gamma, rff.Seed = 200, transformer.FixedGamma(0.3), 3
+	rff.Features, rff.Gamma, rff.Seed = 200, kernel.FixedGamma(0.3), 3
 	ridge := estimator.NewRidge()
 	ridge.Alpha = 0.01
 	for _, offset := range []float64{0, 1e6, 1e7} {

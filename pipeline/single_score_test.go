@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -46,7 +47,7 @@ func TestSearchScoresWhatIsFittedInSinglePrecision(t *testing.T) {
 	classes.Schema = datasets.Schema{Columns: make([]datasets.Column, 3),
 		Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"low", "high"}}}}
 	rff := transformer.NewRFF()
-	rff.Gamma = transformer.FixedGamma(0.3)
+	rff.Gamma = kernel.FixedGamma(0.3)
 	for path, c := range map[string]struct {
 		model estimator.Estimator
 		data  datasets.Set
@@ -100,7 +101,7 @@ func TestSearchScoresWhatIsFittedInSinglePrecision(t *testing.T) {
 func TestSearchInSinglePrecisionIsOfTheSameFeatures(t *testing.T) {
 	data := waves(3000)
 	rff := transformer.NewRFF()
-	rff.Gamma = transformer.FixedGamma(0.5)
+	rff.Gamma = kernel.FixedGamma(0.5)
 	for _, alphas := range [][]any{{0.1, 10.0}, {1e-2, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0}} {
 		settings := grid(t, inSingle(estimator.NewRidge(), rff), param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.5}},
 			param.Setting{Path: "rff.features", Value: []any{60, 140}}, param.Setting{Path: "ridge.alpha", Value: alphas})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -54,7 +55,7 @@ func TestGridsShareAsTheNaiveSearch(t *testing.T) {
 func TestGridsThatShareYieldErrors(t *testing.T) {
 	data := numbers(90, 62)
 	binning := transformer.NewBinning()
-	binning.Gamma, binning.MinCount = transformer.FixedGamma(3), 9
+	binning.Gamma, binning.MinCount = kernel.FixedGamma(3), 9
 	base := pipeline.Steps(transformer.NewMinMax(), binning).Then(estimator.NewRidge())
 	settings := grid(t, base, param.Setting{Path: "binning.grids", Value: []any{1, 2, 4, 64}})
 	folds := thirds(90)

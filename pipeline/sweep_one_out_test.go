@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -79,7 +80,7 @@ func TestSearchRefusesToLeaveOneOut(t *testing.T) {
 // What a step would learn from the rows does not matter where every candidate fixes it.
 func TestSearchLeavesOneOutWhereTheGridFixesGamma(t *testing.T) {
 	wide := fourier(8)
-	wide.Gamma = transformer.GammaScale
+	wide.Gamma = kernel.GammaScale
 	search := gridsearch.NewSearch(pipeline.Steps(wide).Then(estimator.NewRidge()),
 		gridsearch.Axis{Path: "rff.gamma", Values: []any{"scale", 0.01, 0.1}})
 	search.Splitter = gridsearch.LeaveOneOut{}

@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/synthetic"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -23,7 +24,7 @@ func TestRidgeOnWideMapsWhateverIsKept(t *testing.T) {
 	}
 	of := func(solver, precision string, memory int64) pipeline.Pipeline {
 		rff, ridge := transformer.NewRFF(), estimator.NewRidge()
-		rff.Features, rff.Gamma = features, transformer.FixedGamma(0.5)
+		rff.Features, rff.Gamma = features, kernel.FixedGamma(0.5)
 		ridge.Alpha, ridge.Solver = 0.01, solver
 		p := pipeline.Steps(transformer.NewStandardize(), rff).Then(ridge)
 		p.Precision, p.Memory = precision, memory
@@ -79,7 +80,7 @@ func TestRidgeOnWideMapsWhateverIsKept(t *testing.T) {
 // The cost of features that do not fit in the memory of a pipeline is planned for every pass.
 func TestPlanOfFeaturesThatAreMadeAgain(t *testing.T) {
 	rff, ridge := transformer.NewRFF(), estimator.NewRidge()
-	rff.Features, rff.Gamma = 32768, transformer.FixedGamma(0.01)
+	rff.Features, rff.Gamma = 32768, kernel.FixedGamma(0.01)
 	p := pipeline.Steps(rff).Then(ridge)
 	shape := datasets.Shape{Rows: 100_000, Cols: 54, Outputs: 1}
 	cost, once := p.Cost(shape), rff.Cost(shape)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/kernel"
 )
 
 // uniform returns n×d uniform numbers.
@@ -32,7 +33,7 @@ func BenchmarkRFF(b *testing.B) {
 			ctx := context.Background()
 			X := uniform(c.n, c.d)
 			spec := NewRFF()
-			spec.Gamma, spec.Features = FixedGamma(1), c.D
+			spec.Gamma, spec.Features = kernel.FixedGamma(1), c.D
 			f := mustFit(b, spec, datasets.Set{X: X}).(*FittedRFF)
 			rows := min(c.n, rowblock.Size)
 			tile := mat.NewDense(rows, c.D, nil)
@@ -54,7 +55,7 @@ func BenchmarkBinning(b *testing.B) {
 	for _, c := range []struct{ n, d, P int }{{2000, 10, 50}, {80_000, 54, 50}, {80_000, 54, 400}} {
 		X := uniform(c.n, c.d)
 		spec := NewBinning()
-		spec.Gamma, spec.Grids = FixedGamma(0.25), c.P
+		spec.Gamma, spec.Grids = kernel.FixedGamma(0.25), c.P
 		ctx := context.Background()
 		name := fmt.Sprintf("n=%d/d=%d/P=%d", c.n, c.d, c.P)
 		b.Run("fit/"+name, func(b *testing.B) {
@@ -81,7 +82,7 @@ func BenchmarkFewInputs(b *testing.B) {
 	X := uniform(20_000, 54)
 	for _, inputs := range []int{0, 16, 8, 4, 2} {
 		spec := NewBinning()
-		spec.Gamma, spec.Grids, spec.Inputs, spec.Columns = FixedGamma(0.25), 200, inputs, HashedColumns(200<<10)
+		spec.Gamma, spec.Grids, spec.Inputs, spec.Columns = kernel.FixedGamma(0.25), 200, inputs, 200<<10
 		f := mustFit(b, spec, datasets.Set{X: X})
 		b.Run(fmt.Sprintf("inputs=%d", inputs), func(b *testing.B) {
 			for b.Loop() {
@@ -117,9 +118,9 @@ func BenchmarkKernels(b *testing.B) {
 	for _, d := range []int{54, 784} {
 		data := datasets.Set{X: uniform(2048, d)}
 		var specs []Fitter
-		for _, kernel := range []string{"gaussian", "exponential", "matern", "rational_quadratic"} {
+		for _, name := range []string{"gaussian", "exponential", "matern", "rational_quadratic"} {
 			s := NewRFF()
-			s.Kernel, s.Gamma = kernel, FixedGamma(0.1)
+			s.Kernel, s.Gamma = name, kernel.FixedGamma(0.1)
 			specs = append(specs, s)
 		}
 		family, err := specs[0].(RFF).FitFamily(ctx, data, specs)

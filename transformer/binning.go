@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/bins"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/internal/suggest"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -79,13 +80,13 @@ import (
 // Errors: a categorical column, a missing or infinite value, a value too large for a bin number, no
 // rows, a list of γ of the wrong length, fewer columns than Inputs, no bin with enough rows.
 type Binning struct {
-	Kernel       string     // one of those above, or custom
-	Gamma        Gamma      // γ
-	Grids        int        // P
-	Columns      BinColumns // exact or hashed
-	MinCount     int        // training rows that a bin needs; 1 for hashed columns
-	Inputs       int        // k, the number of inputs of each grid; 0 means all
-	InputWeights string     // how these are drawn: uniform or scales
+	Kernel       string       // one of those above, or custom
+	Gamma        kernel.Gamma // γ
+	Grids        int          // P
+	Columns      int          // number of hashed columns, ≥ Grids; 0 means exact columns
+	MinCount     int          // training rows that a bin needs; 1 for hashed columns
+	Inputs       int          // k, the number of inputs of each grid; 0 means all
+	InputWeights string       // how these are drawn: uniform or scales
 	Seed         uint64
 	Custom       *CustomPitch // with Kernel "custom", a pitch law of your own
 }
@@ -99,57 +100,46 @@ type CustomPitch struct {
 	Exact func(delta float64) float64
 }
 
-// BinColumns selects how bins are assigned to columns: [ExactColumns] or [HashedColumns].
-type BinColumns struct {
-	exact  bool
-	hashed int
-}
+// binColumns is [Binning].Columns as a parameter.
+type binColumns struct{ hashed *int }
 
-// ExactColumns gives every bin seen in training a column of its own.
-var ExactColumns = BinColumns{exact: true}
-
-// HashedColumns hashes all bins into n columns, n ≥ the number of grids.
-func HashedColumns(n int) BinColumns { return BinColumns{hashed: n} }
-
-// Set takes exact or a number of columns.
-func (c *BinColumns) Set(plain any) error {
-	*c = BinColumns{}
+func (c binColumns) Set(plain any) error {
+	*c.hashed = -1
 	switch v := plain.(type) {
 	case string:
-		c.exact = v == "exact"
+		if v == "exact" {
+			*c.hashed = 0
+		}
 	case int:
-		c.hashed = v
+		*c.hashed = cmp.Or(v, -1)
 	case float64:
 		if v == math.Trunc(v) && math.Abs(v) < 1<<40 {
-			c.hashed = int(v)
+			*c.hashed = cmp.Or(int(v), -1)
 		}
 	}
 	return c.Check()
 }
 
-// Plain returns exact or the number.
-func (c *BinColumns) Get() any {
-	if c.exact {
+func (c binColumns) Get() any {
+	if *c.hashed == 0 {
 		return "exact"
 	}
-	return c.hashed
+	return *c.hashed
 }
 
-// Constraint describes the values that Set accepts.
-func (c *BinColumns) Constraint() string { return "exact, or a number of hashed columns ≥ grids" }
+func (c binColumns) Constraint() string { return "exact, or a number of hashed columns ≥ grids" }
 
-// Check reports what is neither.
-func (c *BinColumns) Check() error {
-	if c.exact || c.hashed >= 1 && int64(c.hashed) < math.MaxUint32 {
+func (c binColumns) Check() error {
+	if *c.hashed >= 0 && int64(*c.hashed) < math.MaxUint32 {
 		return nil
 	}
 	return errors.New(c.Constraint())
 }
 
 // NewBinning returns the spec of 100 grids of the laplacian kernel with exact columns, γ by
-// [GammaScale].
+// [kernel.GammaScale].
 func NewBinning() Binning {
-	return Binning{Kernel: "laplacian", Gamma: GammaScale, Grids: 100, Columns: ExactColumns, MinCount: 1,
+	return Binning{Kernel: "laplacian", Gamma: kernel.GammaScale, Grids: 100, MinCount: 1,
 		InputWeights: "uniform"}
 }
 
@@ -161,7 +151,7 @@ func (s *Binning) Params(l *param.List) {
 	l.Complexity("gamma", param.Rougher)
 	l.Int(&s.Grids, "grids", "number of grids P", param.Between(1, 1<<20))
 	l.Complexity("grids", param.MoreUnits)
-	l.Value(&s.Columns, "columns", "exact: a column for each bin seen in training; or a number of columns to hash into")
+	l.Value(binColumns{&s.Columns}, "columns", "exact: a column for each bin seen in training; or a number of columns to hash into")
 	l.Int(&s.MinCount, "min_count", "training rows that a bin needs to get a column", param.AtLeast(1))
 	l.Complexity("min_count", param.FewerUnits)
 	l.Value(inputCount{&s.Inputs}, "inputs",
@@ -171,13 +161,13 @@ func (s *Binning) Params(l *param.List) {
 		"uniform", "scales")
 	l.Seed(&s.Seed, "seed", "seed of the draws")
 	l.Check("columns", func() error {
-		if !s.Columns.exact && s.Columns.hashed < s.Grids {
-			return errors.New(s.Columns.Constraint())
+		if s.Columns != 0 && s.Columns < s.Grids {
+			return errors.New(binColumns{&s.Columns}.Constraint())
 		}
 		return nil
 	})
 	l.Check("min_count", func() error {
-		if !s.Columns.exact && s.MinCount > 1 {
+		if s.Columns != 0 && s.MinCount > 1 {
 			return errors.New("1 with hashed columns, which are not counted")
 		}
 		return nil
@@ -260,7 +250,7 @@ func (c inputCount) Check() error {
 // FitsWithoutRows reports whether γ is fixed, columns are hashed and inputs drawn alike, so that only the number
 // of columns is learned.
 func (s Binning) IsDataIndependent() bool {
-	return s.Gamma.Rule() == "" && !s.Columns.exact && (s.Inputs == 0 || s.InputWeights == "uniform")
+	return s.Gamma.Rule() == "" && s.Columns != 0 && (s.Inputs == 0 || s.InputWeights == "uniform")
 }
 
 // Fit draws the grids and numbers the bins; it returns a [*FittedBinning].
@@ -278,7 +268,7 @@ func (s Binning) FitSource(ctx context.Context, data datasets.Source) (Transform
 	if err != nil {
 		return nil, err
 	}
-	if s.Columns.exact {
+	if s.Columns == 0 {
 		err = f.number(ctx, data, s.MinCount)
 	}
 	if err != nil {
@@ -305,7 +295,7 @@ func (s Binning) lay(ctx context.Context, data datasets.Source) (*FittedBinning,
 	if f.kernel.Smooth && f.sets == nil && len(gamma) > bins.MostSmooth {
 		return nil, tooSmooth(len(gamma))
 	}
-	f.bins, err = bins.Draw(ctx, f.kernel, s.Seed, gamma, f.sets, s.Grids, s.Columns.hashed)
+	f.bins, err = bins.Draw(ctx, f.kernel, s.Seed, gamma, f.sets, s.Grids, s.Columns)
 	if err != nil {
 		return nil, failed(ctx, "binning", err)
 	}
@@ -378,7 +368,7 @@ func (s Binning) FeatureBytes(rows, _ int) int64 {
 // FitTransform is Fit followed by Transform of the same rows. It computes the bins of each row
 // once: building the dictionary of a grid also assigns the rows.
 func (s Binning) FitTransform(ctx context.Context, data datasets.Set) (Transformer, mat.Matrix, error) {
-	if !s.Columns.exact {
+	if s.Columns != 0 {
 		t, err := s.Fit(ctx, data)
 		if err != nil {
 			return nil, nil, err
@@ -428,7 +418,7 @@ func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
 	entries := shape.Entries()
 	held := float64(shape.RowsInMemory())
 	each := p * (binFlops + inputFlops*entries)
-	c := datasets.Cost{Bytes: int64(24*d*p + 4*held*p + 8*held), OutputWidth: s.Columns.hashed, NonZeros: p}
+	c := datasets.Cost{Bytes: int64(24*d*p + 4*held*p + 8*held), OutputWidth: s.Columns, NonZeros: p}
 	_, inputs := byOrigin(datasets.Schema{Columns: shape.Columns}, shape.Cols)
 	if k := float64(s.Inputs); k > 0 && s.Inputs < inputs {
 		k *= d / float64(inputs) // columns
@@ -436,7 +426,7 @@ func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
 	}
 	c.Flops = n * (each + p*newFlops)
 
-	if s.Columns.exact {
+	if s.Columns == 0 {
 		c.OutputWidth, c.WidthEstimated = int(min(max(n, 4)*p/4, math.MaxUint32, math.MaxInt)), true // four rows in a bin
 		// of the bins, in a stream as well
 		c.Bytes += int64(20 * float64(c.OutputWidth))

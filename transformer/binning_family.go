@@ -22,7 +22,7 @@ var (
 // ones are another number for each grid.
 func (s Binning) SameFamily(other Fitter) bool {
 	o, ok := other.(Binning)
-	if !ok || !s.Columns.exact {
+	if !ok || s.Columns != 0 {
 		return false
 	}
 	o.Grids = s.Grids

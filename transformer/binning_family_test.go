@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -20,10 +21,10 @@ func TestFirstGridsAreTheNarrowMap(t *testing.T) {
 			other.Set(i, j, float64((7*i+3*j)%17)/12-0.2)
 		}
 	}
-	for _, kernel := range []string{"laplacian", "triangular", "smooth"} {
+	for _, name := range []string{"laplacian", "triangular", "smooth"} {
 		for least, inputs := range map[int]int{1: 0, 4: 0, 2: 2} {
 			spec := NewBinning()
-			spec.Kernel, spec.Gamma, spec.MinCount, spec.Inputs, spec.InputWeights = kernel, FixedGamma(3), least, inputs,
+			spec.Kernel, spec.Gamma, spec.MinCount, spec.Inputs, spec.InputWeights = name, kernel.FixedGamma(3), least, inputs,
 				"scales"
 			var specs []Fitter
 			for _, spec.Grids = range []int{1, 23, 5} {
@@ -39,7 +40,7 @@ func TestFirstGridsAreTheNarrowMap(t *testing.T) {
 						same(t, family.Fitted(0), Z, false)
 					}
 					for k, m := range family.Members() {
-						same(t, first(Z, m), mustTransform(t, mustFit(t, specs[k], train), X), kernel == "smooth")
+						same(t, first(Z, m), mustTransform(t, mustFit(t, specs[k], train), X), name == "smooth")
 					}
 					return nil
 				})
@@ -83,11 +84,11 @@ func TestRelatedGrids(t *testing.T) {
 	spec := NewBinning()
 	for name, change := range map[string]func(s *Binning){
 		"another seed":   func(s *Binning) { s.Seed = 3 },
-		"another gamma":  func(s *Binning) { s.Gamma = FixedGamma(2) },
+		"another gamma":  func(s *Binning) { s.Gamma = kernel.FixedGamma(2) },
 		"another kernel": func(s *Binning) { s.Kernel = "hyperbolic" },
 		"another count":  func(s *Binning) { s.MinCount = 2 },
 		"fewer inputs":   func(s *Binning) { s.Inputs = 2 },
-		"hashed columns": func(s *Binning) { s.Columns = HashedColumns(1000) },
+		"hashed columns": func(s *Binning) { s.Columns = 1000 },
 	} {
 		s := spec
 		if change(&s); s.SameFamily(spec) || spec.SameFamily(s) {
@@ -99,7 +100,7 @@ func TestRelatedGrids(t *testing.T) {
 	if !more.SameFamily(spec) || !spec.SameFamily(more) || spec.SameFamily(NewRFF()) {
 		t.Error("more grids are not related, or a map of another kind is")
 	}
-	hashed.Columns = HashedColumns(1000)
+	hashed.Columns = 1000
 	if hashed.SameFamily(hashed) {
 		t.Error("hashed columns are part of others")
 	}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -29,10 +30,10 @@ func TestBinningAtOnce(t *testing.T) {
 		}
 	}
 	thin := sparse.FromDense(X)
-	for _, kernel := range []string{"laplacian", "smooth"} {
+	for _, name := range []string{"laplacian", "smooth"} {
 		for least, inputs := range map[int]int{1: 0, 3: 0, 2: 4} {
 			spec := NewBinning()
-			spec.Kernel, spec.Gamma, spec.Grids, spec.MinCount, spec.Inputs, spec.Seed = kernel, FixedGamma(1.5), 35, least,
+			spec.Kernel, spec.Gamma, spec.Grids, spec.MinCount, spec.Inputs, spec.Seed = name, kernel.FixedGamma(1.5), 35, least,
 				inputs, 4
 			fit := mustFit(t, spec, datasets.Set{X: X})
 			want := mustTransform(t, fit, X)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -215,7 +216,7 @@ func TestImputeAddsALevel(t *testing.T) {
 	X := mat.NewDense(4, 1, []float64{0, 1, math.NaN(), datasets.Unknown})
 	schema := levelled("a", "b")
 	for level, want := range map[string]float64{"b": 1, "none": 2} {
-		f := mustFit(t, Impute{Strategy: "constant", Fill: Fill{Level: level}},
+		f := mustFit(t, Impute{Strategy: "constant", FillCategory: level},
 			datasets.Set{X: X, Schema: schema}).(*FittedImpute)
 		equal(t, mustTransform(t, f, X), mat.NewDense(4, 1, []float64{0, 1, want, datasets.Unknown}), 0)
 		out := f.OutputSchema(schema).Columns[0]
@@ -309,13 +310,13 @@ func TestPCAKeeps(t *testing.T) {
 		a, b := 10*rng.NormFloat64(), rng.NormFloat64()
 		X.SetRow(i, []float64{a, b, a + b, 1})
 	}
-	for want, c := range map[int]Components{1: KeepVariance(0.9), 2: AllComponents, 3: KeepComponents(3)} {
+	for want, c := range map[int]float64{1: 0.9, 2: AllComponents, 3: 3} {
 		f := mustFit(t, PCA{Components: c}, datasets.Set{X: X}).(*FittedPCA)
 		if f.OutputWidth() != want {
-			t.Errorf("%v keeps %d components, want %d", c.Get(), f.OutputWidth(), want)
+			t.Errorf("%v keeps %d components, want %d", c, f.OutputWidth(), want)
 		}
 	}
-	_, err := PCA{Components: KeepComponents(3), Whiten: true}.Fit(context.Background(), datasets.Set{X: X})
+	_, err := PCA{Components: 3, Whiten: true}.Fit(context.Background(), datasets.Set{X: X})
 	if err == nil || !strings.Contains(err.Error(), "only 2 of them vary") {
 		t.Errorf("whitening a direction without variance gives the error %v", err)
 	}
@@ -363,7 +364,7 @@ func TestGammaRulesAgainstBruteForce(t *testing.T) {
 			if got := mustFit(t, s, datasets.Set{X: data}).(*FittedRFF).Gamma()[2]; math.Abs(got-scale[name]) > 1e-12*got {
 				t.Errorf("%s: scale gives γ = %v, want %v", name, got, scale[name])
 			}
-			s.Gamma = GammaMedian
+			s.Gamma = kernel.GammaMedian
 			if got := mustFit(t, s, datasets.Set{X: data}).(*FittedRFF).Gamma()[0]; math.Abs(got-middle[name]) > 1e-12*got {
 				t.Errorf("%s: median gives γ = %v, want %v", name, got, middle[name])
 			}
@@ -372,7 +373,7 @@ func TestGammaRulesAgainstBruteForce(t *testing.T) {
 	// A sample of many rows estimates the median of all pairs: of |a − b| for uniform a and b it is
 	// 1 − sqrt(1/2).
 	s := NewRFF()
-	s.Kernel, s.Gamma = "laplacian", GammaMedian
+	s.Kernel, s.Gamma = "laplacian", kernel.GammaMedian
 	got := 1 / mustFit(t, s, datasets.Set{X: uniform(20_000, 1)}).(*FittedRFF).Gamma()[0]
 	if want := 1 - math.Sqrt(0.5); math.Abs(got-want) > 0.02 {
 		t.Errorf("the median distance of uniform numbers is %v in the sample, want about %v", got, want)

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/transformer"
 	"github.com/bochner-ml/bochner/transformer/transformertest"
 )
@@ -67,95 +68,98 @@ func conformanceCases() map[string]conformanceCase {
 		"standardize":            {transformer.NewStandardize(), o{Zero: scaler, Missing: true, DenseOnly: true}},
 		"standardize mean=false": {transformer.Standardize{Std: true}, o{Zero: scaler, Missing: true}},
 		"minmax":                 {transformer.NewMinMax(), o{Zero: scaler, Missing: true, DenseOnly: true}},
-		"minmax clip":            {transformer.MinMax{Low: -1, High: 2, Clip: true}, o{Zero: scaler, Missing: true, DenseOnly: true}},
-		"robust":                 {transformer.NewRobust(), o{Zero: scaler, Missing: true, DenseOnly: true}},
-		"robust median=false":    {transformer.Robust{IQR: true}, o{Zero: scaler, Missing: true}},
-		"quantile":               {transformer.NewQuantile(), o{Zero: quantile, Missing: true, DenseOnly: true}},
+		"minmax clip": {transformer.MinMax{Low: -1, High: 2, Clip: true},
+			o{Zero: scaler, Missing: true, DenseOnly: true}},
+		"robust":              {transformer.NewRobust(), o{Zero: scaler, Missing: true, DenseOnly: true}},
+		"robust median=false": {transformer.Robust{IQR: true}, o{Zero: scaler, Missing: true}},
+		"quantile":            {transformer.NewQuantile(), o{Zero: quantile, Missing: true, DenseOnly: true}},
 		"quantile normal": {transformer.Quantile{Quantiles: 7, Output: "normal"},
 			o{Zero: quantile, Missing: true, DenseOnly: true}},
 		"quantile normal, counts": {transformer.Quantile{Quantiles: 7, Output: "normal"},
 			o{Zero: quantile, Missing: true, DenseOnly: true, Data: counts()}},
 		"quantile of sparse rows": {transformer.NewQuantile(), o{Zero: quantile, Missing: true, Data: counts()}},
 		"scale":                   {transformer.NewScale(), o{Zero: scale, Missing: true}},
-		"scale each": {transformer.Scale{Factors: transformer.FixedFactors(1, 0, 2, 0.5, 1e9)},
+		"scale each": {transformer.Scale{Factors: []float64{1, 0, 2, 0.5, 1e9}},
 			o{Zero: scale, Missing: true}},
-		"scale by name": {transformer.Scale{Factors: transformer.NamedFactors(map[string]float64{"hours": 3,
-			"visits": 0})}, o{Zero: scale, Missing: true, Data: counts()}},
+		"scale by name": {transformer.Scale{NamedFactors: map[string]float64{"hours": 3,
+			"visits": 0}}, o{Zero: scale, Missing: true, Data: counts()}},
 		"impute mean":   {transformer.NewImpute(), o{Zero: impute, Missing: true}},
 		"impute median": {transformer.Impute{Strategy: "median", Indicator: true}, o{Zero: impute, Missing: true}},
 		"impute most_frequent": {transformer.Impute{Strategy: "most_frequent", Indicator: true},
 			o{Zero: impute, Missing: true, Data: categorical()}},
-		"impute constant": {transformer.Impute{Strategy: "constant", Fill: transformer.Fill{Number: 7}},
+		"impute constant": {transformer.Impute{Strategy: "constant", FillValue: 7},
 			o{Zero: impute, Missing: true}},
-		"impute constant category": {transformer.Impute{Strategy: "constant", Fill: transformer.Fill{Level: "none"}},
+		"impute constant category": {transformer.Impute{Strategy: "constant", FillCategory: "none"},
 			o{Zero: impute, Missing: true, Data: categorical()}},
 		"onehot":           {transformer.NewOneHot(), o{Zero: onehot, Missing: true, Data: categorical()}},
 		"onehot min_count": {transformer.OneHot{MinCount: 13}, o{Zero: onehot, Missing: true, Data: categorical()}},
-		"ordinal code":     {transformer.Ordinal{Unknown: "code"}, o{Zero: ordinal, Missing: true, Data: categorical()}},
-		"ordinal missing":  {transformer.Ordinal{Unknown: "missing"}, o{Zero: ordinal, Missing: true, Data: categorical()}},
-		"pca":              {transformer.NewPCA(), o{Zero: pca, Tolerance: 1e-7}},
-		"pca whiten": {transformer.PCA{Components: transformer.KeepVariance(0.9), Whiten: true},
+		"ordinal code": {transformer.Ordinal{Unknown: "code"},
+			o{Zero: ordinal, Missing: true, Data: categorical()}},
+		"ordinal missing": {transformer.Ordinal{Unknown: "missing"},
+			o{Zero: ordinal, Missing: true, Data: categorical()}},
+		"pca": {transformer.NewPCA(), o{Zero: pca, Tolerance: 1e-7}},
+		"pca whiten": {transformer.PCA{Components: 0.9, Whiten: true},
 			o{Zero: pca, Tolerance: 1e-7}},
 		"dense": {transformer.NewDense(), o{Zero: dense, Missing: true}},
 		"rfm":   {transformer.NewRFM(), o{Zero: rfm, Data: curved()}},
 		"rfm diagonal": {transformer.RFM{Kernel: "laplacian", Rounds: 2, Diagonal: true, Power: 1,
-			Bandwidth: transformer.FixedBandwidth(2), Solve: "exact", Features: 2, Rows: 40, Part: 20, Nu: 1, Alpha: 1},
+			Bandwidth: 2, Solve: "exact", Features: 2, Rows: 40, Part: 20, Nu: 1, Alpha: 1},
 			o{Zero: rfm, Data: curved()}},
 		"rfm features": {transformer.RFM{Kernel: "gaussian", Rounds: 2, Power: 0.5,
-			Bandwidth: transformer.LearnBandwidth, Solve: "features", Features: 30, Rows: 50, Part: 20, Nu: 1, Alpha: 1},
+			Solve: "features", Features: 30, Rows: 50, Part: 20, Nu: 1, Alpha: 1},
 			o{Zero: rfm, Data: curved()}},
 	}
 	ard := func() transformer.Transformer { return new(transformer.FittedARD) }
-	for _, kernel := range []string{"gaussian", "laplacian", "matern"} {
+	for _, name := range []string{"gaussian", "laplacian", "matern"} {
 		s := transformer.NewARD()
-		s.Kernel, s.Features, s.Steps, s.Restarts, s.Floor, s.Power, s.Seed = kernel, 40, 4, 2, 0.01, 0.5, 5
-		cases["ard "+kernel] = conformanceCase{s, o{Zero: ard}}
+		s.Kernel, s.Features, s.Steps, s.Restarts, s.Floor, s.Power, s.Seed = name, 40, 4, 2, 0.01, 0.5, 5
+		cases["ard "+name] = conformanceCase{s, o{Zero: ard}}
 		s.Rows, s.Restarts, s.Objective, s.Groups = 25, 1, "press", "origin"
-		cases["ard press "+kernel] = conformanceCase{s, o{Zero: ard}}
+		cases["ard press "+name] = conformanceCase{s, o{Zero: ard}}
 	}
-	for _, kernel := range []string{"gaussian", "laplacian", "cauchy", "exponential", "matern", "rational_quadratic"} {
+	for _, name := range []string{"gaussian", "laplacian", "cauchy", "exponential", "matern", "rational_quadratic"} {
 		s := transformer.NewRFF()
-		s.Kernel, s.Features, s.Seed = kernel, 24, 5
-		cases["rff "+kernel] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
-		s.Gamma, s.Map = transformer.GammaMedian, "phase"
-		cases["rff phase "+kernel] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
-		s.Gamma = transformer.FixedGamma(1, 0.1, 2, 3, 0.5)
-		cases["rff fixed "+kernel] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
+		s.Kernel, s.Features, s.Seed = name, 24, 5
+		cases["rff "+name] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
+		s.Gamma, s.Map = kernel.GammaMedian, "phase"
+		cases["rff phase "+name] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
+		s.Gamma = kernel.FixedGamma(1, 0.1, 2, 3, 0.5)
+		cases["rff fixed "+name] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
 	}
 	softmaxed := func() transformer.Transformer { return new(transformer.FittedSoftmaxFeatures) }
 	for _, draw := range []string{"iid", "orthogonal"} {
 		s := transformer.NewSoftmaxFeatures()
 		s.Features, s.Draw, s.Seed = 24, draw, 5
 		cases["softmax_features "+draw] = conformanceCase{s, o{Zero: softmaxed, Related: relatedSoftmax(s)}}
-		s.Gamma = transformer.FixedGamma(0.1, 0.2, 0.05, 0.3, 0.5)
+		s.Gamma = kernel.FixedGamma(0.1, 0.2, 0.05, 0.3, 0.5)
 		cases["softmax_features fixed "+draw] = conformanceCase{s, o{Zero: softmaxed, Related: relatedSoftmax(s)}}
 	}
 	for _, draw := range []string{"orthogonal", "qmc", "structured"} {
-		for _, kernel := range []string{"gaussian", "exponential", "matern", "rational_quadratic", "mixture", "product"} {
+		for _, name := range []string{"gaussian", "exponential", "matern", "rational_quadratic", "mixture", "product"} {
 			s := transformer.NewRFF()
-			s.Kernel, s.Features, s.Seed, s.Draw, s.Of = kernel, 24, 5, draw, kernelParts()
-			cases["rff "+draw+" "+kernel] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
-			s.Gamma, s.Map = transformer.FixedGamma(1, 0.1, 2, 3, 0.5), "phase"
-			cases["rff phase "+draw+" "+kernel] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
+			s.Kernel, s.Features, s.Seed, s.Draw, s.Of = name, 24, 5, draw, kernelParts()
+			cases["rff "+draw+" "+name] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
+			s.Gamma, s.Map = kernel.FixedGamma(1, 0.1, 2, 3, 0.5), "phase"
+			cases["rff phase "+draw+" "+name] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
 		}
 	}
-	for _, kernel := range []string{"mixture", "product"} {
+	for _, name := range []string{"mixture", "product"} {
 		s := transformer.NewRFF()
-		s.Kernel, s.Features, s.Seed, s.Of = kernel, 24, 5, kernelParts()
-		cases["rff "+kernel] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
+		s.Kernel, s.Features, s.Seed, s.Of = name, 24, 5, kernelParts()
+		cases["rff "+name] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
 		s.Of[1].Kernel = "laplacian"
-		cases["rff rough "+kernel] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
+		cases["rff rough "+name] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
 	}
-	for _, kernel := range spectral.FourierKernels {
+	for _, name := range spectral.FourierKernels {
 		s := transformer.NewNystroem()
-		s.Kernel, s.Landmarks, s.Seed = kernel, 24, 5
-		cases["nystroem "+kernel] = conformanceCase{s, o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6,
+		s.Kernel, s.Landmarks, s.Seed = name, 24, 5
+		cases["nystroem "+name] = conformanceCase{s, o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6,
 			Float32Tolerance: 5e-3, Related: relatedLandmarks(s)}}
-		s.Gamma = transformer.FixedGamma(1, 0.1, 2, 3, 0.5)
-		cases["nystroem fixed "+kernel] = conformanceCase{s, o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6,
+		s.Gamma = kernel.FixedGamma(1, 0.1, 2, 3, 0.5)
+		cases["nystroem fixed "+name] = conformanceCase{s, o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6,
 			Float32Tolerance: 5e-3, Related: relatedLandmarks(s)}}
-		s.Gamma, s.Choose = transformer.GammaMedian, "rpcholesky"
-		cases["nystroem rpcholesky "+kernel] = conformanceCase{s, o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6,
+		s.Gamma, s.Choose = kernel.GammaMedian, "rpcholesky"
+		cases["nystroem rpcholesky "+name] = conformanceCase{s, o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6,
 			Float32Tolerance: 5e-3, Related: relatedLandmarks(s)}}
 	}
 	for _, nu := range []float64{0.5, 0.8, 1, 2.5, 7} { // of which two have a closed form
@@ -164,26 +168,26 @@ func conformanceCases() map[string]conformanceCase {
 		cases[fmt.Sprintf("nystroem matern %v", nu)] = conformanceCase{s,
 			o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6, Float32Tolerance: 5e-3}}
 	}
-	for _, kernel := range []string{"laplacian", "hyperbolic", "triangular", "smooth"} {
+	for _, name := range []string{"laplacian", "hyperbolic", "triangular", "smooth"} {
 		s := transformer.NewBinning()
-		s.Kernel, s.Grids, s.Seed, s.Gamma = kernel, 12, 5, transformer.FixedGamma(0.3)
-		cases["binning "+kernel] = conformanceCase{s, o{Unexported: true, Zero: binning, Related: relatedGrids(s)}}
+		s.Kernel, s.Grids, s.Seed, s.Gamma = name, 12, 5, kernel.FixedGamma(0.3)
+		cases["binning "+name] = conformanceCase{s, o{Unexported: true, Zero: binning, Related: relatedGrids(s)}}
 		s.MinCount = 3
-		cases["binning min_count "+kernel] = conformanceCase{s, o{Unexported: true, Zero: binning, Related: relatedGrids(s)}}
-		s.MinCount, s.Columns = 1, transformer.HashedColumns(500)
-		cases["binning hashed "+kernel] = conformanceCase{s, o{Unexported: true, Zero: binning}}
+		cases["binning min_count "+name] = conformanceCase{s, o{Unexported: true, Zero: binning, Related: relatedGrids(s)}}
+		s.MinCount, s.Columns = 1, 500
+		cases["binning hashed "+name] = conformanceCase{s, o{Unexported: true, Zero: binning}}
 		s.Inputs = 2
-		cases["binning hashed, 2 inputs "+kernel] = conformanceCase{s, o{Unexported: true, Zero: binning}}
-		s.Columns, s.InputWeights = transformer.ExactColumns, "scales"
-		cases["binning of 2 inputs "+kernel] = conformanceCase{s, o{Unexported: true, Zero: binning,
+		cases["binning hashed, 2 inputs "+name] = conformanceCase{s, o{Unexported: true, Zero: binning}}
+		s.Columns, s.InputWeights = 0, "scales"
+		cases["binning of 2 inputs "+name] = conformanceCase{s, o{Unexported: true, Zero: binning,
 			Related: relatedGrids(s)}}
 	}
 	return cases
 }
 
 // kernelParts are two kernels that are mixtures of gaussian ones.
-func kernelParts() transformer.KernelParts {
-	parts := transformer.KernelParts{transformer.NewKernelPart("gaussian", 0.5), transformer.NewKernelPart("matern", 2)}
+func kernelParts() []transformer.KernelPart {
+	parts := []transformer.KernelPart{transformer.NewKernelPart("gaussian", 0.5), transformer.NewKernelPart("matern", 2)}
 	parts[1].Weight = 0.3
 	return parts
 }
@@ -191,7 +195,7 @@ func kernelParts() transformer.KernelParts {
 // relatedMaps are specs of the family of s with other widths and kernels.
 func relatedMaps(s transformer.RFF) []transformer.Fitter {
 	wide, narrow, other := s, s, s
-	wide.Features, narrow.Gamma = 40, transformer.FixedGamma(0.7)
+	wide.Features, narrow.Gamma = 40, kernel.FixedGamma(0.7)
 	narrow.Features = 8
 	if s.Kernel == "gaussian" {
 		other.Kernel = "matern"
@@ -202,7 +206,7 @@ func relatedMaps(s transformer.RFF) []transformer.Fitter {
 // relatedSoftmax are specs of the family of s with other widths.
 func relatedSoftmax(s transformer.SoftmaxFeatures) []transformer.Fitter {
 	wide, narrow, other := s, s, s
-	wide.Features, narrow.Gamma, other.Gamma = 40, transformer.FixedGamma(0.2), transformer.GammaMedian
+	wide.Features, narrow.Gamma, other.Gamma = 40, kernel.FixedGamma(0.2), kernel.GammaMedian
 	narrow.Features = 8
 	return []transformer.Fitter{wide, narrow, other}
 }
@@ -213,7 +217,7 @@ func relatedLandmarks(s transformer.Nystroem) []transformer.Fitter {
 	many, few, other := s, s, s
 	many.Landmarks, few.Landmarks = 40, 5
 	if s.Choose == "uniform" {
-		few.Gamma = transformer.FixedGamma(0.7)
+		few.Gamma = kernel.FixedGamma(0.7)
 		other.Kernel = "matern"
 	}
 	return []transformer.Fitter{many, few, other}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/cputime"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/single"
 )
 
@@ -34,7 +35,7 @@ func compareDraws(b *testing.B, d, D int, narrow bool) {
 	run := map[string]func(){}
 	for _, draw := range []string{"iid", "structured"} {
 		s := NewRFF()
-		s.Features, s.Gamma, s.Draw = D, FixedGamma(1), draw
+		s.Features, s.Gamma, s.Draw = D, kernel.FixedGamma(1), draw
 		f := mustFit(b, s, datasets.Set{X: X}).(*FittedRFF)
 		double, half := mat.NewDense(rows, D, nil), single.New(rows, D, nil)
 		run[draw] = func() {

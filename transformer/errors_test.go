@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -60,13 +61,13 @@ func TestFitRefuses(t *testing.T) {
 		want string
 	}{
 		"zero RFF":   {RFF{}, numbers, "features"},
-		"zero gamma": {rffWith(func(s *RFF) { s.Gamma = FixedGamma(0) }), numbers, "gamma: must be a number > 0"},
-		"negative gamma": {rffWith(func(s *RFF) { s.Gamma = FixedGamma(-1) }), numbers,
+		"zero gamma": {rffWith(func(s *RFF) { s.Gamma = kernel.FixedGamma(0) }), numbers, "gamma: must be a number > 0"},
+		"negative gamma": {rffWith(func(s *RFF) { s.Gamma = kernel.FixedGamma(-1) }), numbers,
 			"gamma: must be a number > 0, a list of them (one for each column), scale or median, got -1"},
-		"NaN gamma": {rffWith(func(s *RFF) { s.Gamma = FixedGamma(math.NaN()) }), numbers,
+		"NaN gamma": {rffWith(func(s *RFF) { s.Gamma = kernel.FixedGamma(math.NaN()) }), numbers,
 			"gamma: must be a number > 0, a list of them (one for each column), scale or median, got NaN"},
-		"one bad gamma": {rffWith(func(s *RFF) { s.Gamma = FixedGamma(1, -2) }), numbers, "element 1 is -2"},
-		"three gammas": {rffWith(func(s *RFF) { s.Gamma = FixedGamma(1, 2, 3) }), numbers,
+		"one bad gamma": {rffWith(func(s *RFF) { s.Gamma = kernel.FixedGamma(1, -2) }), numbers, "element 1 is -2"},
+		"three gammas": {rffWith(func(s *RFF) { s.Gamma = kernel.FixedGamma(1, 2, 3) }), numbers,
 			"gamma must have 1 or 2 values, got 3"},
 		"no features": {rffWith(func(s *RFF) { s.Features = 0 }), numbers,
 			"features: must be an integer from 1 to 67108864, got 0"},
@@ -78,23 +79,26 @@ func TestFitRefuses(t *testing.T) {
 			`kernel: must be gaussian, laplacian, cauchy, exponential, matern, rational_quadratic, mixture or product, got "custom"`},
 		"custom by name only": {rffWith(func(s *RFF) { s.Custom = &CustomKernel{} }), numbers, "with a Frequency function"},
 		"infinite frequency": {rffWith(func(s *RFF) {
-			s.Kernel, s.Custom = "custom", &CustomKernel{Frequency: func(_ *rand.Rand, omega []float64) {
+			s.Kernel, s.Custom = "custom", &CustomKernel{Frequency: func(_ *rand.Rand,
+				omega []float64) {
 				omega[0] = math.Inf(1)
 			}}
 		}), numbers, "frequency 0 is not finite"},
-		"gamma overflows": {rffWith(func(s *RFF) { s.Kernel, s.Gamma = "laplacian", FixedGamma(math.MaxFloat64) }),
+		"gamma overflows": {rffWith(func(s *RFF) { s.Kernel, s.Gamma = "laplacian", kernel.FixedGamma(math.MaxFloat64) }),
 			numbers, "overflows"},
-		"smoothness 0":   {rffWith(func(s *RFF) { s.Nu = 0 }), numbers, "nu: must be a number > 0, got 0"},
-		"rff of names":   {NewRFF(), names, "column c must be numeric, got categorical"},
-		"rff of missing": {NewRFF(), gone, "row 0, column x1: missing value; fit with an impute step before, or fill it in"},
-		"gaussian bins":  {binningWith(func(s *Binning) { s.Kernel = "gaussian" }), numbers, "not convex at 0"},
-		"matern bins":    {binningWith(func(s *Binning) { s.Kernel = "matern" }), numbers, "use rff"},
-		"misspelt bins":  {binningWith(func(s *Binning) { s.Kernel = "laplacain" }), numbers, "did you mean laplacian?"},
+		"smoothness 0": {rffWith(func(s *RFF) { s.Nu = 0 }), numbers, "nu: must be a number > 0, got 0"},
+		"rff of names": {NewRFF(), names, "column c must be numeric, got categorical"},
+		"rff of missing": {NewRFF(), gone,
+			"row 0, column x1: missing value; fit with an impute step before, or fill it in"},
+		"gaussian bins": {binningWith(func(s *Binning) { s.Kernel = "gaussian" }), numbers, "not convex at 0"},
+		"matern bins":   {binningWith(func(s *Binning) { s.Kernel = "matern" }), numbers, "use rff"},
+		"misspelt bins": {binningWith(func(s *Binning) { s.Kernel = "laplacain" }), numbers,
+			"did you mean laplacian?"},
 		"no grids": {binningWith(func(s *Binning) { s.Grids = 0 }), numbers,
 			"grids: must be an integer from 1 to 1048576, got 0"},
-		"fewer columns than grids": {binningWith(func(s *Binning) { s.Columns = HashedColumns(10) }), numbers,
+		"fewer columns than grids": {binningWith(func(s *Binning) { s.Columns = 10 }), numbers,
 			"columns: must be exact, or a number of hashed columns ≥ grids"},
-		"counted hashed columns": {binningWith(func(s *Binning) { s.Columns, s.MinCount = HashedColumns(1000), 2 }),
+		"counted hashed columns": {binningWith(func(s *Binning) { s.Columns, s.MinCount = 1000, 2 }),
 			numbers, "min_count: must be 1 with hashed columns"},
 		"more inputs than there are": {binningWith(func(s *Binning) { s.Inputs = 3 }), numbers,
 			"inputs must be at most the number of columns 2, got 3"},
@@ -102,23 +106,26 @@ func TestFitRefuses(t *testing.T) {
 			"inputs: must be all, or an integer ≥ 1"},
 		"inputs by another law": {binningWith(func(s *Binning) { s.InputWeights = "scale" }), numbers,
 			"did you mean scales?"},
-		"rare bins only": {binningWith(func(s *Binning) { s.MinCount = 4 }), numbers, "no bin has min_count = 4 rows"},
+		"rare bins only": {binningWith(func(s *Binning) { s.MinCount = 4 }), numbers,
+			"no bin has min_count = 4 rows"},
 		"pitch 0": {binningWith(func(s *Binning) {
 			s.Kernel, s.Custom = "custom", &CustomPitch{Pitch: func(*rand.Rand) float64 { return 0 }}
 		}), numbers, "drawn pitch must be > 0, got 0 for grid 0"},
-		"far row":       {binningWith(func(s *Binning) { s.Gamma = FixedGamma(1e100) }), numbers, "is too large"},
+		"far row":       {binningWith(func(s *Binning) { s.Gamma = kernel.FixedGamma(1e100) }), numbers, "is too large"},
 		"zero Nystroem": {Nystroem{}, numbers, "landmarks: must be an integer from 1 to 1048576, got 0"},
 		"no landmarks": {nystroemWith(func(s *Nystroem) { s.Landmarks = 0 }), numbers,
 			"landmarks: must be an integer from 1 to 1048576, got 0"},
 		"many pivots": {nystroemWith(func(s *Nystroem) { s.Landmarks, s.Choose = 20001, "rpcholesky" }),
 			numbers, "at most 20000 with rpcholesky"},
-		"misspelt choice":    {nystroemWith(func(s *Nystroem) { s.Choose = "rpcholeski" }), numbers, "did you mean rpcholesky?"},
+		"misspelt choice": {nystroemWith(func(s *Nystroem) { s.Choose = "rpcholeski" }), numbers,
+			"did you mean rpcholesky?"},
 		"landmarks of names": {NewNystroem(), names, "nystroem: column c must be numeric, got categorical"},
 		"landmarks of missing": {NewNystroem(), gone,
 			"row 0, column x1: missing value; fit with an impute step before, or fill it in"},
-		"gammas of landmarks": {nystroemWith(func(s *Nystroem) { s.Gamma = FixedGamma(1, 2, 3) }), numbers,
+		"gammas of landmarks": {nystroemWith(func(s *Nystroem) { s.Gamma = kernel.FixedGamma(1, 2, 3) }), numbers,
 			"gamma must have 1 or 2 values, got 3"},
-		"far landmarks":       {nystroemWith(func(s *Nystroem) { s.Gamma = FixedGamma(1e305) }), numbers, "is too large"},
+		"far landmarks": {nystroemWith(func(s *Nystroem) { s.Gamma = kernel.FixedGamma(1e305) }), numbers,
+			"is too large"},
 		"zero RFM":            {RFM{}, numbers, "rounds: must be an integer from 1 to 100, got 0"},
 		"rfm without targets": {NewRFM(), numbers, "the data have no targets"},
 		"rfm of few rows": {NewRFM(), datasets.Set{X: numbers.X, Y: []float64{1, 2, 3}},
@@ -129,13 +136,15 @@ func TestFitRefuses(t *testing.T) {
 			"row 1: target must be finite"},
 		"rfm of an unknown class": {NewRFM(), classes(12, -1), "row 11: target must be a class code from 0 to 1"},
 		"rfm of names":            {NewRFM(), names, "column c must be numeric, got categorical"},
-		"rfm of missing":          {NewRFM(), gone, "row 0, column x1: missing value; fit with an impute step before, or fill it in"},
+		"rfm of missing": {NewRFM(), gone,
+			"row 0, column x1: missing value; fit with an impute step before, or fill it in"},
 		"full map of many columns": {NewRFM(), datasets.Set{X: mat.NewDense(12, 5000, nil), Y: make([]float64, 12)},
 			"a full map of 5000 columns, at most 4096 are possible; set diagonal: true"},
-		"misspelt kernel": {rfmWith(func(s *RFM) { s.Kernel = "exponetial" }), numbers, "did you mean exponential?"},
+		"misspelt kernel": {rfmWith(func(s *RFM) { s.Kernel = "exponetial" }), numbers,
+			"did you mean exponential?"},
 		"zero PCA": {PCA{}, numbers,
 			"components: must be an integer ≥ 1, a fraction between 0 and 1 of the variance, or all, got 0"},
-		"many components": {PCA{Components: KeepComponents(3)}, numbers,
+		"many components": {PCA{Components: 3}, numbers,
 			"components must be at most 2, the rank of the training rows, got 3"},
 		"equal rows":        {NewPCA(), equalRows, "all rows are equal"},
 		"one row":           {NewPCA(), numbers.Slice(0, 1), "must have at least 2 rows, got 1"},
@@ -144,10 +153,10 @@ func TestFitRefuses(t *testing.T) {
 		"all missing":       {NewImpute(), gone, "column x1: every value is missing"},
 		"median of missing": {Impute{Strategy: "median"}, gone, "column x1: every value is missing"},
 		"mode of missing":   {Impute{Strategy: "most_frequent"}, gone, "column x1: every value is missing"},
-		"a name among numbers": {Impute{Strategy: "constant", Fill: Fill{Level: "a"}}, numbers,
+		"a name among numbers": {Impute{Strategy: "constant", FillCategory: "a"}, numbers,
 			"column x0 is numeric, and fill is the text \"a\""},
-		"a number among names": {Impute{Strategy: "constant", Fill: Fill{Number: 2}}, names, "a code from 0 to 1"},
-		"fill with NaN": {Impute{Strategy: "constant", Fill: Fill{Number: math.NaN()}}, numbers,
+		"a number among names": {Impute{Strategy: "constant", FillValue: 2}, names, "a code from 0 to 1"},
+		"fill with NaN": {Impute{Strategy: "constant", FillValue: math.NaN()}, numbers,
 			"fill_value: must be a number, or the name of a level, got NaN"},
 		"onehot of numbers": {NewOneHot(), numbers, "column x0 must be categorical, got numeric"},
 		"onehot of no code": {NewOneHot(), datasets.Set{X: mat.NewDense(2, 1, []float64{0, 2}), Schema: names.Schema},
@@ -168,16 +177,18 @@ func TestFitRefuses(t *testing.T) {
 		"ranks of names":    {NewQuantile(), names, "column c must be numeric, got categorical"},
 		"ranks of missing":  {NewQuantile(), gone, "column x1: every value is missing"},
 		"zero Scale":        {Scale{}, numbers, "(start from NewScale())"},
-		"a negative factor": {Scale{Factors: FixedFactors(1, -1)}, numbers, "a number ≥ 0"},
-		"a factor too many": {Scale{Factors: FixedFactors(1, 2, 3)}, numbers, "factors has 3 numbers, the data 2 columns"},
-		"a factor of no column": {Scale{Factors: NamedFactors(map[string]float64{"age": 2})}, numbers,
+		"a negative factor": {Scale{Factors: []float64{1, -1}}, numbers, "a number ≥ 0"},
+		"a factor too many": {Scale{Factors: []float64{1, 2, 3}}, numbers,
+			"factors has 3 numbers, the data 2 columns"},
+		"a factor of no column": {Scale{NamedFactors: map[string]float64{"age": 2}}, numbers,
 			"factors has one of column age, which the data has not"},
 		"factors of names":      {NewScale(), names, "column c must be numeric, got categorical"},
 		"sparse rows centred":   {NewStandardize(), centeredSparse, "set mean: false"},
 		"sparse rows to an end": {NewMinMax(), centeredSparse, "put a dense step before"},
 		"weights of another length": {NewStandardize(), datasets.Set{X: numbers.X, Weights: []float64{1}},
 			"Weights must have 3 rows"},
-		"another schema": {NewStandardize(), datasets.Set{X: numbers.X, Schema: names.Schema}, "X must have 1 columns"},
+		"another schema": {NewStandardize(), datasets.Set{X: numbers.X, Schema: names.Schema},
+			"X must have 1 columns"},
 	} {
 		f, err := c.spec.Fit(context.Background(), c.data)
 		switch {
@@ -198,7 +209,7 @@ func TestFitRefuses(t *testing.T) {
 // Values that would overflow are refused, not turned into NaN.
 func TestRFFRefusesOverflow(t *testing.T) {
 	s := NewRFF()
-	s.Gamma = FixedGamma(1)
+	s.Gamma = kernel.FixedGamma(1)
 	f := mustFit(t, s, datasets.Set{X: mat.NewDense(1, 2, nil)})
 	big := mat.NewDense(1, 2, []float64{1e307, -1e307})
 	for _, X := range []mat.Matrix{big, sparse.FromDense(big)} {
@@ -218,9 +229,10 @@ func TestRFFRefusesOverflow(t *testing.T) {
 // A kernel known only by its draws returns an error when its values are requested.
 func TestKernelsThatAreNotKnown(t *testing.T) {
 	s := rffWith(func(s *RFF) {
-		s.Kernel, s.Custom, s.Gamma = "custom", &CustomKernel{Frequency: func(_ *rand.Rand, omega []float64) {
+		s.Kernel, s.Custom, s.Gamma = "custom", &CustomKernel{Frequency: func(_ *rand.Rand,
+			omega []float64) {
 			omega[0] = 1
-		}}, FixedGamma(1)
+		}}, kernel.FixedGamma(1)
 	})
 	f := mustFit(t, s, datasets.Set{X: mat.NewDense(1, 2, nil)}).(*FittedRFF)
 	if _, err := f.Kernel([]float64{1, 2}, []float64{1, 2}); !errors.Is(err, errNoKernel) {
@@ -230,7 +242,7 @@ func TestKernelsThatAreNotKnown(t *testing.T) {
 		errNoKernel) {
 		t.Errorf("KernelMatrix returned the error %v", err)
 	}
-	g := mustFit(t, rffWith(func(s *RFF) { s.Gamma = FixedGamma(1) }),
+	g := mustFit(t, rffWith(func(s *RFF) { s.Gamma = kernel.FixedGamma(1) }),
 		datasets.Set{X: mat.NewDense(1, 2, nil)}).(*FittedRFF)
 	if _, err := g.Kernel([]float64{1}, []float64{1, 2}); err == nil ||
 		!strings.Contains(err.Error(), "2 columns at fit, 1 and 2 now") {

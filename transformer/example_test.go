@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -34,7 +35,7 @@ func ExampleRFF() {
 	data := numbers()
 
 	spec := transformer.NewRFF()
-	spec.Gamma = transformer.FixedGamma(0.5)
+	spec.Gamma = kernel.FixedGamma(0.5)
 	spec.Features = 4000
 	fitted, err := spec.Fit(ctx, data)
 	if err != nil {
@@ -62,7 +63,7 @@ func ExampleRFF() {
 func ExampleCustomKernel() {
 	spec := transformer.NewRFF()
 	spec.Kernel = "custom"
-	spec.Gamma = transformer.FixedGamma(1)
+	spec.Gamma = kernel.FixedGamma(1)
 	spec.Custom = &transformer.CustomKernel{
 		Frequency: func(rng *rand.Rand, omega []float64) {
 			norm := 0.0
@@ -88,7 +89,7 @@ func ExampleBinning() {
 	data := numbers()
 
 	spec := transformer.NewBinning()
-	spec.Gamma = transformer.FixedGamma(0.5)
+	spec.Gamma = kernel.FixedGamma(0.5)
 	spec.Grids = 500
 	fitted, err := spec.Fit(ctx, data)
 	if err != nil {
@@ -115,7 +116,7 @@ func ExampleNystroem() {
 	data := numbers()
 
 	spec := transformer.NewNystroem()
-	spec.Gamma = transformer.FixedGamma(0.5)
+	spec.Gamma = kernel.FixedGamma(0.5)
 	spec.Landmarks, spec.Choose = 30, "rpcholesky"
 	fitted, err := spec.Fit(ctx, data)
 	if err != nil {
@@ -201,7 +202,7 @@ func ExampleImpute() {
 func ExamplePCA() {
 	ctx := context.Background()
 	data := datasets.Set{X: mat.NewDense(4, 2, []float64{0, 0, 1, 1, 2, 2, 3, 3.1})}
-	fitted, err := transformer.PCA{Components: transformer.KeepVariance(0.99)}.Fit(ctx, data)
+	fitted, err := transformer.PCA{Components: 0.99}.Fit(ctx, data)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -268,7 +269,7 @@ func ExampleScale() {
 	ctx := context.Background()
 	columns := []datasets.Column{{Name: "age"}, {Name: "noise"}}
 	data := datasets.Set{X: mat.NewDense(2, 2, []float64{1, 7, 2, 8}), Schema: datasets.Schema{Columns: columns}}
-	spec := transformer.Scale{Factors: transformer.NamedFactors(map[string]float64{"noise": 0})}
+	spec := transformer.Scale{NamedFactors: map[string]float64{"noise": 0}}
 	fitted, err := spec.Fit(ctx, data)
 	if err != nil {
 		log.Fatal(err)
@@ -288,7 +289,7 @@ func ExampleSoftmaxFeatures() {
 	data := numbers()
 
 	spec := transformer.NewSoftmaxFeatures()
-	spec.Gamma = transformer.FixedGamma(0.2)
+	spec.Gamma = kernel.FixedGamma(0.2)
 	spec.Features = 4000
 	fitted, err := spec.Fit(ctx, data)
 	if err != nil {
@@ -311,14 +312,14 @@ func ExampleSoftmaxFeatures() {
 }
 
 // A kernel of parts, drawn so that its features are nearer to it.
-func ExampleKernelParts() {
+func ExampleKernelPart() {
 	data := numbers()
 	wide, narrow := transformer.NewKernelPart("gaussian", 0.1), transformer.NewKernelPart("matern", 1)
 	wide.Weight = 3 // three quarters of the whole
 
 	spec := transformer.NewRFF()
-	spec.Kernel, spec.Of = "mixture", transformer.KernelParts{wide, narrow}
-	spec.Gamma, spec.Features, spec.Draw = transformer.FixedGamma(0.5), 4000, "orthogonal"
+	spec.Kernel, spec.Of = "mixture", []transformer.KernelPart{wide, narrow}
+	spec.Gamma, spec.Features, spec.Draw = kernel.FixedGamma(0.5), 4000, "orthogonal"
 	fitted, err := spec.Fit(context.Background(), data)
 	if err != nil {
 		log.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -15,7 +16,7 @@ import (
 // shows is a copy.
 func TestFrequenciesMakeTheFeatures(t *testing.T) {
 	spec := transformer.NewRFF()
-	spec.Features, spec.Gamma = 12, transformer.FixedGamma(0.7)
+	spec.Features, spec.Gamma = 12, kernel.FixedGamma(0.7)
 	X := mat.NewDense(1, 3, []float64{0.3, -1, 2})
 	f, err := spec.Fit(context.Background(), datasets.Set{X: X})
 	if err != nil {

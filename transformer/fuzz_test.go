@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/transformer"
 	"github.com/bochner-ml/bochner/transformer/transformertest"
@@ -57,9 +58,9 @@ func TestDamagedInputsOfColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	data = datasets.Set{X: Z, Schema: codes.(transformer.Describer).OutputSchema(data.Schema)}
-	for _, kernel := range []string{"laplacian", "smooth"} {
+	for _, name := range []string{"laplacian", "smooth"} {
 		spec := transformer.NewBinning()
-		spec.Kernel, spec.Gamma, spec.Grids, spec.Inputs = kernel, transformer.FixedGamma(1), 6, 1
+		spec.Kernel, spec.Gamma, spec.Grids, spec.Inputs = name, kernel.FixedGamma(1), 6, 1
 		fit, err := spec.Fit(ctx, data)
 		if err != nil {
 			t.Fatal(err)

@@ -14,20 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Gamma is the width parameter γ of a kernel, a number, one for each column, or a rule: [kernel.Gamma].
-type Gamma = kernel.Gamma
-
-// The rules for γ.
-var (
-	GammaScale  = kernel.GammaScale
-	GammaMedian = kernel.GammaMedian
-)
-
-// FixedGamma is one γ for all columns, or one for each.
-func FixedGamma(values ...float64) Gamma { return kernel.FixedGamma(values...) }
-
 // resolveGamma returns γ for each column of the source, which it reads for a rule only.
-func resolveGamma(ctx context.Context, g Gamma, step string, k spectral.Kernel, src datasets.Source,
+func resolveGamma(ctx context.Context, g kernel.Gamma, step string, k spectral.Kernel, src datasets.Source,
 	seed uint64) ([]float64, error) {
 	width, err := widthOf(ctx, step, src)
 	if err != nil {

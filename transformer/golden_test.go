@@ -188,7 +188,7 @@ func TestPCAAgainstReference(t *testing.T) {
 		Transform [][]*float64 `json:"transform_abs"`
 	}
 	golden.Load(t, "pca_whiten", &in, &want)
-	f := mustFit(t, PCA{Components: KeepComponents(in.Components), Whiten: true},
+	f := mustFit(t, PCA{Components: float64(in.Components), Whiten: true},
 		datasets.Set{X: denseOf(in.X)}).(*FittedPCA)
 	got := mustTransform(t, f, denseOf(want.XTest)).(*mat.Dense)
 	got.Apply(func(_, _ int, v float64) float64 { return math.Abs(v) }, got)

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/single"
 )
 
@@ -26,10 +27,10 @@ func (c claim) Blocks(context.Context, func(datasets.Set) error) error {
 // What a source claims is checked before memory is taken for it, and a source of nothing is empty.
 func TestFitSourceLooksAtWhatIsClaimed(t *testing.T) {
 	rff, binning := NewRFF(), NewBinning()
-	rff.Gamma, rff.Features = FixedGamma(1), maxFeatures
-	binning.Gamma, binning.Grids = FixedGamma(1), 1<<20
+	rff.Gamma, rff.Features = kernel.FixedGamma(1), maxFeatures
+	binning.Gamma, binning.Grids = kernel.FixedGamma(1), 1<<20
 	few := NewRFF()
-	few.Gamma = FixedGamma(1)
+	few.Gamma = kernel.FixedGamma(1)
 	for _, c := range []struct {
 		spec BlockFitter
 		data claim
@@ -109,7 +110,7 @@ func TestMapsSayAllThatIsWrong(t *testing.T) {
 	ctx := context.Background()
 	X := mat.NewDense(3, 2, []float64{1, 2, 0.5, 1, 3, 1})
 	rff, softmax, landmarks := NewRFF(), NewSoftmaxFeatures(), NewNystroem()
-	rff.Gamma, softmax.Gamma, landmarks.Gamma = FixedGamma(0.1), FixedGamma(0.1), FixedGamma(0.1)
+	rff.Gamma, softmax.Gamma, landmarks.Gamma = kernel.FixedGamma(0.1), kernel.FixedGamma(0.1), kernel.FixedGamma(0.1)
 	rff.Features, softmax.Features, landmarks.Landmarks = 4, 4, 2
 	bad := mat.DenseCopyOf(X)
 	bad.Set(1, 1, math.NaN())

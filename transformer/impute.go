@@ -34,54 +34,50 @@ import (
 // Cost: one pass over the rows for mean and most_frequent, three to six for median. Memory is a few
 // numbers for each column; most_frequent holds each column's distinct values.
 type Impute struct {
-	Strategy  string // mean, median, most_frequent or constant
-	Fill      Fill   // of strategy constant
-	Indicator bool   // add columns that indicate missing values
+	Strategy     string  // mean, median, most_frequent or constant
+	FillValue    float64 // of strategy constant, unless FillCategory is set
+	FillCategory string  // of strategy constant, for categorical columns
+	Indicator    bool    // add columns that indicate missing values
 }
 
 // NewImpute returns the spec with strategy mean, and 0 for a constant.
 func NewImpute() Impute { return Impute{Strategy: "mean"} }
 
-// Fill is a constant to put in: the name of a level where Level is not empty, else Number.
-type Fill struct {
-	Number float64
-	Level  string
+// fillValue is the constant of an [Impute] as a parameter: a number, or the name of a category.
+type fillValue struct {
+	number   *float64
+	category *string
 }
 
-// Set takes a number or the name of a level.
-func (f *Fill) Set(plain any) error {
+func (f fillValue) Set(plain any) error {
+	*f.number, *f.category = 0, ""
 	switch v := plain.(type) {
 	case string:
-		*f = Fill{Level: v}
-		if v == "" {
-			return fmt.Errorf("%s", f.Constraint())
+		if *f.category = v; v != "" {
+			return nil
 		}
-		return nil
 	case int:
-		*f = Fill{Number: float64(v)}
+		*f.number = float64(v)
 		return nil
 	case float64:
-		*f = Fill{Number: v}
+		*f.number = v
 		return f.Check()
 	}
-	return fmt.Errorf("%s", f.Constraint())
+	return errors.New(f.Constraint())
 }
 
-// Plain returns the name or the number.
-func (f *Fill) Get() any {
-	if f.Level != "" {
-		return f.Level
+func (f fillValue) Get() any {
+	if *f.category != "" {
+		return *f.category
 	}
-	return f.Number
+	return *f.number
 }
 
-// Constraint describes the values that Set accepts.
-func (f *Fill) Constraint() string { return "a number, or the name of a level" }
+func (f fillValue) Constraint() string { return "a number, or the name of a level" }
 
-// Check reports a number that is not finite.
-func (f *Fill) Check() error {
-	if !finite(f.Number) {
-		return fmt.Errorf("%s", f.Constraint())
+func (f fillValue) Check() error {
+	if !finite(*f.number) {
+		return errors.New(f.Constraint())
 	}
 	return nil
 }
@@ -89,7 +85,7 @@ func (f *Fill) Check() error {
 // Params declares strategy, fill and indicator.
 func (s *Impute) Params(l *param.List) {
 	l.Choice(&s.Strategy, "strategy", "what to put in", "mean", "median", "most_frequent", "constant")
-	l.Value(&s.Fill, "fill_value", "the constant: a number, or for categorical columns the name of a category")
+	l.Value(fillValue{&s.FillValue, &s.FillCategory}, "fill_value", "the constant: a number, or for categorical columns the name of a category")
 	l.Bool(&s.Indicator, "indicator", "add a 0/1 column for each column that misses values in training")
 }
 
@@ -176,11 +172,11 @@ func (s Impute) checkColumn(schema datasets.Schema, j int) error {
 	case categorical && (s.Strategy == "mean" || s.Strategy == "median"):
 		problem = "is categorical and has no " + s.Strategy + "; use most_frequent or constant, or select the numeric columns"
 	case s.Strategy != "constant":
-	case !categorical && s.Fill.Level != "":
-		problem = fmt.Sprintf("is numeric, and fill is the text %q", s.Fill.Level)
-	case categorical && s.Fill.Level == "" && !isCode(s.Fill.Number, len(c.Categories)):
+	case !categorical && s.FillCategory != "":
+		problem = fmt.Sprintf("is numeric, and fill is the text %q", s.FillCategory)
+	case categorical && s.FillCategory == "" && !isCode(s.FillValue, len(c.Categories)):
 		problem = fmt.Sprintf("is categorical, and fill is %g; use the name of a level, or a code from 0 to %d",
-			s.Fill.Number, len(c.Categories)-1)
+			s.FillValue, len(c.Categories)-1)
 	}
 	if problem != "" {
 		return fmt.Errorf("transformer: impute: column %s %s", schema.Name(j), problem)
@@ -192,9 +188,9 @@ func isCode(v float64, levels int) bool { return v == math.Trunc(v) && v >= 0 &&
 
 // constant sets what is put into each column to the constant.
 func (s Impute) constant(f *FittedImpute, schema datasets.Schema) {
-	f.level = s.Fill.Level
+	f.level = s.FillCategory
 	for j := range f.fill {
-		f.fill[j] = s.Fill.Number
+		f.fill[j] = s.FillValue
 		if f.level == "" {
 			continue
 		}

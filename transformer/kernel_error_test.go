@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/kernel"
 )
 
 // The errors of nested maps equal those of separate maps, agree with their variance on average over
@@ -31,7 +32,7 @@ func TestKernelErrors(t *testing.T) {
 			const seeds = 100
 			for seed := range uint64(seeds) {
 				s := NewRFF()
-				s.Kernel, s.Map, s.Features, s.Seed, s.Gamma = name, form, 120, seed, FixedGamma(0.3)
+				s.Kernel, s.Map, s.Features, s.Seed, s.Gamma = name, form, 120, seed, kernel.FixedGamma(0.3)
 				fit, err := s.Fit(ctx, datasets.Set{X: X})
 				if err != nil {
 					t.Fatal(err)

@@ -27,19 +27,18 @@ func NewKernelPart(kernel string, gamma float64) KernelPart {
 	return KernelPart{Kernel: kernel, Gamma: gamma, Weight: 1, Nu: 1.5, Alpha: 1}
 }
 
-// KernelParts are the kernels that a mixture or a product is made of.
-type KernelParts []KernelPart
+// kernelParts are the kernels of a mixture or a product as a parameter.
+type kernelParts struct{ list *[]KernelPart }
 
 // partParams are the parameters of a part in a document.
 var partParams = []string{"kernel", "gamma", "weight", "nu", "alpha"}
 
-// Set takes a list of maps.
-func (p *KernelParts) Set(plain any) error {
+func (p kernelParts) Set(plain any) error {
 	list, ok := plain.([]any)
 	if !ok {
 		return errors.New(p.Constraint())
 	}
-	*p = nil
+	*p.list = nil
 	for i, e := range list {
 		named, ok := e.(map[string]any)
 		if !ok {
@@ -51,7 +50,7 @@ func (p *KernelParts) Set(plain any) error {
 				return param.FieldError{Constraint: p.Constraint(), Hint: fmt.Sprintf("element %d: %v", i, err)}
 			}
 		}
-		*p = append(*p, part)
+		*p.list = append(*p.list, part)
 	}
 	return p.Check()
 }
@@ -84,10 +83,9 @@ func (k *KernelPart) set(name string, plain any) error {
 	return nil
 }
 
-// Plain returns the list.
-func (p *KernelParts) Get() any {
-	list := make([]any, len(*p))
-	for i, k := range *p {
+func (p kernelParts) Get() any {
+	list := make([]any, len(*p.list))
+	for i, k := range *p.list {
 		named := map[string]any{"kernel": k.Kernel, "gamma": k.Gamma, "weight": k.Weight}
 		switch k.Kernel {
 		case "matern":
@@ -100,14 +98,12 @@ func (p *KernelParts) Get() any {
 	return list
 }
 
-// Constraint describes the values that Set accepts.
-func (p *KernelParts) Constraint() string {
+func (p kernelParts) Constraint() string {
 	return "a list of kernels, as {kernel: gaussian, gamma: 1.0, weight: 1.0}, with nu or alpha where they have one"
 }
 
-// Check reports kernels that there are not, and numbers that are not above 0.
-func (p *KernelParts) Check() error {
-	for i, k := range *p {
+func (p kernelParts) Check() error {
+	for i, k := range *p.list {
 		if problem := k.problem(); problem != "" {
 			return param.FieldError{Constraint: p.Constraint(), Hint: fmt.Sprintf("element %d: %s", i, problem)}
 		}
@@ -138,13 +134,13 @@ func (k KernelPart) problem() string {
 // composed are the kernels that are made of parts.
 var composed = []string{"mixture", "product"}
 
-// kernel returns the mixture or the product of the parts, and whether it is one.
-func (p KernelParts) kernel(name string) (spectral.Kernel, bool) {
-	if len(p) == 0 || p.Check() != nil {
+// composedKernel returns the mixture or the product of the parts; ok is false for other names and invalid parts.
+func composedKernel(name string, list []KernelPart) (kernel spectral.Kernel, ok bool) {
+	if len(list) == 0 || (kernelParts{&list}).Check() != nil {
 		return spectral.Kernel{}, false
 	}
-	parts := make([]spectral.Part, len(p))
-	for i, k := range p {
+	parts := make([]spectral.Part, len(list))
+	for i, k := range list {
 		of, _ := spectral.FourierKernel(k.Kernel, k.Nu, k.Alpha)
 		parts[i] = spectral.Part{Kernel: of, Factor: math.Pow(k.Gamma, of.Power), Weight: k.Weight}
 	}
@@ -157,11 +153,11 @@ func (p KernelParts) kernel(name string) (spectral.Kernel, bool) {
 	return spectral.Kernel{}, false
 }
 
-// state is what a model file keeps of the parts.
-func (p *KernelParts) state(s *model.State) {
+// partsState declares the state of the parts.
+func partsState(s *model.State, list *[]KernelPart) {
 	var kernels []string
 	var numbers []float64
-	for _, k := range *p {
+	for _, k := range *list {
 		kernels, numbers = append(kernels, k.Kernel), append(numbers, k.Gamma, k.Weight, k.Nu, k.Alpha)
 	}
 	s.Strings("part_kernels", &kernels)
@@ -173,9 +169,9 @@ func (p *KernelParts) state(s *model.State) {
 	if s.Err() != nil {
 		return
 	}
-	*p = nil
+	*list = nil
 	for i, kernel := range kernels {
 		n := numbers[4*i:]
-		*p = append(*p, KernelPart{kernel, n[0], n[1], n[2], n[3]})
+		*list = append(*list, KernelPart{kernel, n[0], n[1], n[2], n[3]})
 	}
 }

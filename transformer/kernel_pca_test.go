@@ -46,7 +46,7 @@ func TestKernelPCA(t *testing.T) {
 	exact := eigen.Values(nil)
 	off := func(features int) (worst float64) {
 		rff, pca := transformer.NewRFF(), transformer.NewPCA()
-		rff.Features, rff.Gamma, pca.Components = features, kernel.FixedGamma(gamma), transformer.KeepComponents(keep)
+		rff.Features, rff.Gamma, pca.Components = features, kernel.FixedGamma(gamma), keep
 		set := datasets.Set{X: X}
 		f, err := rff.Fit(context.Background(), set)
 		if err != nil {
@@ -76,7 +76,7 @@ func TestKernelPCA(t *testing.T) {
 func ExamplePCA_kernel() {
 	points := mat.NewDense(6, 2, []float64{0, 0, 1, 0, 0, 1, 6, 6, 7, 6, 6, 7})
 	rff, pca := transformer.NewRFF(), transformer.NewPCA()
-	rff.Features, rff.Gamma, pca.Components = 300, kernel.FixedGamma(0.1), transformer.KeepComponents(1)
+	rff.Features, rff.Gamma, pca.Components = 300, kernel.FixedGamma(0.1), 1
 	features, err := rff.Fit(context.Background(), datasets.Set{X: points})
 	if err != nil {
 		log.Fatal(err)

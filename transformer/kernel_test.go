@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/bins"
 	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -71,7 +72,7 @@ func randomMaps() map[string]RFF {
 	for _, name := range spectral.FourierKernels {
 		for _, form := range []string{"paired", "phase"} {
 			s := NewRFF()
-			s.Kernel, s.Map, s.Features, s.Gamma = name, form, 16, FixedGamma(0.8)
+			s.Kernel, s.Map, s.Features, s.Gamma = name, form, 16, kernel.FixedGamma(0.8)
 			specs[name+"/"+form] = s
 		}
 	}
@@ -83,7 +84,7 @@ func randomMaps() map[string]RFF {
 	specs["rational_quadratic α=0.4"] = heavy
 	// A product of a gaussian and a laplacian kernel: its frequencies are sums.
 	own := specs["gaussian/paired"]
-	own.Kernel, own.Gamma = "custom", FixedGamma(0.7)
+	own.Kernel, own.Gamma = "custom", kernel.FixedGamma(0.7)
 	own.Custom = &CustomKernel{
 		Frequency: func(rng *rand.Rand, omega []float64) {
 			for j := range omega {
@@ -150,7 +151,7 @@ func TestRFFApproximatesItsKernel(t *testing.T) {
 func TestRFFWithGammaPerColumn(t *testing.T) {
 	for _, name := range spectral.FourierKernels {
 		s := NewRFF()
-		s.Kernel, s.Features, s.Gamma = name, 16, FixedGamma(0.1, 2, 0.5)
+		s.Kernel, s.Features, s.Gamma = name, 16, kernel.FixedGamma(0.1, 2, 0.5)
 		x, y := []float64{0.1, 0.2, -0.3}, []float64{1, 0.5, 0.1}
 		fit := func(seed uint64, X *mat.Dense) Transformer {
 			s.Seed = seed
@@ -174,7 +175,7 @@ func TestRFFErrorFallsWithFeatures(t *testing.T) {
 			sum := 0.0
 			for seed := range uint64(20) {
 				s := NewRFF()
-				s.Gamma, s.Features, s.Map, s.Seed = FixedGamma(1), features, form, seed
+				s.Gamma, s.Features, s.Map, s.Seed = kernel.FixedGamma(1), features, form, seed
 				f := mustFit(t, s, datasets.Set{X: X}).(*FittedRFF)
 				K, err := f.KernelMatrix(context.Background(), X, X)
 				if err != nil {
@@ -199,7 +200,7 @@ func pitchLaws() map[string]Binning {
 	laws := map[string]Binning{}
 	for _, name := range spectral.BinningKernels {
 		s := NewBinning()
-		s.Kernel, s.Grids, s.Gamma = name, 5, FixedGamma(0.4)
+		s.Kernel, s.Grids, s.Gamma = name, 5, kernel.FixedGamma(0.4)
 		laws[name] = s
 	}
 	// k(Δ) = exp(−Δ)(1 + Δ/2) has k″ = Δ/2·exp(−Δ), so the pitch is Gamma(3, 1).
@@ -214,7 +215,7 @@ func pitchLaws() map[string]Binning {
 	}
 	laws["custom"] = own
 	hashed := laws["laplacian"]
-	hashed.Columns = HashedColumns(5 << 20)
+	hashed.Columns = 5 << 20
 	laws["hashed"] = hashed
 	perColumn := laws["laplacian"]
 	laws["one γ per column"] = perColumn
@@ -246,7 +247,7 @@ func TestBinningApproximatesItsKernel(t *testing.T) {
 			for _, p := range pairs {
 				x, y := p[0], p[1]
 				if name == "one γ per column" {
-					spec.Gamma = FixedGamma([]float64{0.2, 0.9, 0.4}[:len(x)]...)
+					spec.Gamma = kernel.FixedGamma([]float64{0.2, 0.9, 0.4}[:len(x)]...)
 				}
 				fit := func(seed uint64, X *mat.Dense) Transformer {
 					s := spec
@@ -282,7 +283,7 @@ func TestBinningOfAFewInputsApproximatesItsKernel(t *testing.T) {
 	for name, spec := range lowDimensional() {
 		t.Run(name, func(t *testing.T) {
 			if strings.Contains(name, "one γ per column") {
-				spec.Gamma = FixedGamma(0.2, 0.9, 0.4)
+				spec.Gamma = kernel.FixedGamma(0.2, 0.9, 0.4)
 			}
 			fit := func(seed uint64, X *mat.Dense) Transformer {
 				s := spec
@@ -337,7 +338,7 @@ func TestInputsOfGrids(t *testing.T) {
 		X.Set(i, 4, X.At(i, 4)*1e-9)
 	}
 	spec := NewBinning()
-	spec.Gamma, spec.Inputs, spec.InputWeights = FixedGamma(1), 3, "scales"
+	spec.Gamma, spec.Inputs, spec.InputWeights = kernel.FixedGamma(1), 3, "scales"
 	f := mustFit(t, spec, datasets.Set{X: X}).(*FittedBinning)
 	if w := f.InputWeights(); w[1] != 0 || w[4] > 1e-8 || w[0] < 0.8 {
 		t.Errorf("inputs have the weights %v", w)
@@ -348,7 +349,7 @@ func TestInputsOfGrids(t *testing.T) {
 		}
 	}
 	spec.InputWeights = "uniform"
-	for _, rule := range []Gamma{GammaScale, GammaMedian} {
+	for _, rule := range []kernel.Gamma{kernel.GammaScale, kernel.GammaMedian} {
 		spec.Gamma, spec.Inputs = rule, 0
 		all := mustFit(t, spec, datasets.Set{X: X}).(*FittedBinning)
 		spec.Inputs = 6
@@ -391,7 +392,7 @@ func TestRFFWithGamma(t *testing.T) {
 	X := uniform(5, 3)
 	for name, spec := range randomMaps() {
 		f := mustFit(t, spec, datasets.Set{X: X}).(*FittedRFF)
-		spec.Gamma = FixedGamma(0.1, 3, 2)
+		spec.Gamma = kernel.FixedGamma(0.1, 3, 2)
 		other, err := f.WithGamma(0.1, 3, 2)
 		if err != nil {
 			t.Fatal(err)
@@ -404,7 +405,7 @@ func TestRFFWithGamma(t *testing.T) {
 // Weighted bins have the theoretical variance at one point, for few inputs.
 func TestSmoothBins(t *testing.T) {
 	spec := NewBinning()
-	spec.Kernel, spec.Grids, spec.Gamma = "smooth", 20000, FixedGamma(1)
+	spec.Kernel, spec.Grids, spec.Gamma = "smooth", 20000, kernel.FixedGamma(1)
 	z := mustTransform(t, mustFit(t, spec, datasets.Set{X: mat.NewDense(1, 3, []float64{3, 1, 4})}),
 		mat.NewDense(1, 3, []float64{3, 1, 4})).(*sparse.CSR)
 	mean, square := 0.0, 0.0
@@ -430,16 +431,16 @@ func TestBinningIsNested(t *testing.T) {
 	for name, spec := range laws {
 		t.Run(name, func(t *testing.T) {
 			if strings.HasPrefix(name, "one γ per column") {
-				spec.Gamma = FixedGamma(1, 5, 9)
+				spec.Gamma = kernel.FixedGamma(1, 5, 9)
 			}
 			spec.Grids = 9
-			if !spec.Columns.exact {
-				spec.Columns = HashedColumns(9 * 64)
+			if spec.Columns != 0 {
+				spec.Columns = 9 * 64
 			}
 			large := mustFit(t, spec, datasets.Set{X: X}).(*FittedBinning)
 			spec.Grids = 4
-			if !spec.Columns.exact {
-				spec.Columns = HashedColumns(4 * 64)
+			if spec.Columns != 0 {
+				spec.Columns = 4 * 64
 			}
 			small := mustTransform(t, mustFit(t, spec, datasets.Set{X: X}), X).(*sparse.CSR)
 			cut, err := large.WithGrids(4)
@@ -463,7 +464,7 @@ func TestBinningIsNested(t *testing.T) {
 func TestBinningAgainstDictionary(t *testing.T) {
 	X := uniform(500, 4)
 	spec := NewBinning()
-	spec.Gamma, spec.Grids, spec.MinCount = FixedGamma(2), 7, 3
+	spec.Gamma, spec.Grids, spec.MinCount = kernel.FixedGamma(2), 7, 3
 	f := mustFit(t, spec, datasets.Set{X: X}).(*FittedBinning)
 	Z := mustTransform(t, f, X).(*sparse.CSR)
 	type key [5]int
@@ -511,7 +512,7 @@ func TestBinningAgainstDictionary(t *testing.T) {
 // Rows that fall into no bin of training are empty.
 func TestBinningOfFarRows(t *testing.T) {
 	spec := NewBinning()
-	spec.Gamma, spec.Grids = FixedGamma(1), 20
+	spec.Gamma, spec.Grids = kernel.FixedGamma(1), 20
 	f := mustFit(t, spec, datasets.Set{X: uniform(50, 2)})
 	Z := mustTransform(t, f, mat.NewDense(1, 2, []float64{1e6, -1e6})).(*sparse.CSR)
 	if Z.NNZ() != 0 {
@@ -528,7 +529,7 @@ func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 	binning := NewBinning()
 	binning.Grids = 30
 	rff := NewRFF()
-	rff.Features, rff.Gamma = 128, GammaMedian
+	rff.Features, rff.Gamma = 128, kernel.GammaMedian
 	pivots := NewNystroem()
 	pivots.Choose, pivots.Landmarks = "rpcholesky", 200
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

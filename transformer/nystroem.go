@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/landmarks"
 	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/single"
@@ -58,18 +59,18 @@ import (
 // that is not as long as there are columns, and landmarks that do not fit into memory. Transform
 // returns one for values so large that distances would overflow.
 type Nystroem struct {
-	Kernel    string  // one of those above
-	Gamma     Gamma   // γ
-	Landmarks int     // m
-	Choose    string  // how landmarks are chosen: uniform or rpcholesky
-	Nu        float64 // ν of the matern kernel
-	Alpha     float64 // α of the rational_quadratic kernel
+	Kernel    string       // one of those above
+	Gamma     kernel.Gamma // γ
+	Landmarks int          // m
+	Choose    string       // how landmarks are chosen: uniform or rpcholesky
+	Nu        float64      // ν of the matern kernel
+	Alpha     float64      // α of the rational_quadratic kernel
 	Seed      uint64
 }
 
-// NewNystroem returns the spec of 500 uniform landmarks of the gaussian kernel, γ by [GammaScale].
+// NewNystroem returns the spec of 500 uniform landmarks of the gaussian kernel, γ by [kernel.GammaScale].
 func NewNystroem() Nystroem {
-	return Nystroem{Kernel: "gaussian", Gamma: GammaScale, Landmarks: 500, Choose: "uniform", Nu: 1.5, Alpha: 1}
+	return Nystroem{Kernel: "gaussian", Gamma: kernel.GammaScale, Landmarks: 500, Choose: "uniform", Nu: 1.5, Alpha: 1}
 }
 
 // pivotedRows is how many rows randomly pivoted Cholesky chooses from. It does not depend on the number of landmarks,

@@ -10,14 +10,15 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/golden"
+	"github.com/bochner-ml/bochner/kernel"
 )
 
 // With all rows as landmarks, inner products are the kernel.
 func TestAllRowsAsLandmarksMakeTheKernel(t *testing.T) {
 	X := uniform(60, 4)
 	for _, choose := range []string{"uniform", "rpcholesky"} {
-		for _, kernel := range []string{"gaussian", "laplacian", "matern"} {
-			s := nystroemWith(func(s *Nystroem) { s.Kernel, s.Choose, s.Gamma = kernel, choose, FixedGamma(2) })
+		for _, name := range []string{"gaussian", "laplacian", "matern"} {
+			s := nystroemWith(func(s *Nystroem) { s.Kernel, s.Choose, s.Gamma = name, choose, kernel.FixedGamma(2) })
 			f := mustFit(t, s, datasets.Set{X: X}).(*FittedNystroem)
 			Z := mustTransform(t, f, X)
 			var G mat.Dense
@@ -65,7 +66,7 @@ func TestRelatedLandmarks(t *testing.T) {
 		{func(s *Nystroem) { s.Landmarks = 9 }, true, true},
 		{func(s *Nystroem) { s.Nu = 7 }, true, true}, // of another kernel
 		{func(s *Nystroem) { s.Kernel = "laplacian" }, true, false},
-		{func(s *Nystroem) { s.Gamma = FixedGamma(1) }, true, false},
+		{func(s *Nystroem) { s.Gamma = kernel.FixedGamma(1) }, true, false},
 		{func(s *Nystroem) { s.Seed = 1 }, false, false},
 	} {
 		for choose, want := range map[string]bool{"uniform": c.uniform, "rpcholesky": c.pivoted} {
@@ -92,7 +93,7 @@ func TestLandmarkFamilyTellsWhatItShares(t *testing.T) {
 	}{
 		{[]Fitter{NewNystroem()}, nil},
 		{[]Fitter{NewNystroem(), nystroemWith(func(s *Nystroem) { s.Landmarks = 9 })}, []string{"landmarks"}},
-		{[]Fitter{NewNystroem(), nystroemWith(func(s *Nystroem) { s.Gamma = FixedGamma(3) })}, []string{"distances"}},
+		{[]Fitter{NewNystroem(), nystroemWith(func(s *Nystroem) { s.Gamma = kernel.FixedGamma(3) })}, []string{"distances"}},
 	} {
 		family, err := NewNystroem().FitFamily(context.Background(), data, c.specs)
 		if err != nil {
@@ -117,7 +118,7 @@ func TestErrorOfLandmarks(t *testing.T) {
 	of := func(choose string, m int) float64 {
 		sum := 0.0
 		for seed := range uint64(3) {
-			s := nystroemWith(func(s *Nystroem) { s.Choose, s.Landmarks, s.Gamma, s.Seed = choose, m, FixedGamma(0.5), seed })
+			s := nystroemWith(func(s *Nystroem) { s.Choose, s.Landmarks, s.Gamma, s.Seed = choose, m, kernel.FixedGamma(0.5), seed })
 			f := mustFit(t, s, datasets.Set{X: data}).(*FittedNystroem)
 			norm := mat.Norm(mustTransform(t, f, data), 2)
 			sum += 1 - norm*norm/1500 // mean of k(x, x) − z(x)'z(x)
@@ -161,7 +162,7 @@ func TestGoldenLandmarks(t *testing.T) {
 		}
 		var expect struct{ Kernel [][]*float64 }
 		golden.Load(t, "nystroem_"+name, &input, &expect)
-		s := nystroemWith(func(s *Nystroem) { s.Kernel, s.Gamma = name, FixedGamma(input.Gamma) })
+		s := nystroemWith(func(s *Nystroem) { s.Kernel, s.Gamma = name, kernel.FixedGamma(input.Gamma) })
 		f := mustFit(t, s, datasets.Set{X: denseOf(input.Landmarks)})
 		var got mat.Dense
 		got.Mul(mustTransform(t, f, denseOf(input.XTest)), mustTransform(t, f, denseOf(input.X[:len(expect.Kernel[0])])).T())

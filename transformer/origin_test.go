@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/exhaustive"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -45,11 +46,11 @@ func encoded(n int) datasets.Set {
 // few are maps of two of the inputs a grid.
 func few() map[string]Binning {
 	out := map[string]Binning{}
-	for _, kernel := range []string{"laplacian", "smooth"} {
+	for _, name := range []string{"laplacian", "smooth"} {
 		for _, weights := range []string{"uniform", "scales"} {
 			s := NewBinning()
-			s.Kernel, s.Gamma, s.Grids, s.Inputs, s.InputWeights, s.Seed = kernel, FixedGamma(0.8), 40, 2, weights, 5
-			out[kernel+", "+weights] = s
+			s.Kernel, s.Gamma, s.Grids, s.Inputs, s.InputWeights, s.Seed = name, kernel.FixedGamma(0.8), 40, 2, weights, 5
+			out[name+", "+weights] = s
 		}
 	}
 	return out
@@ -228,7 +229,7 @@ func TestColumnsWithoutOrigins(t *testing.T) {
 		if all.InputWeights() != nil || len(all.Inputs(0)) != 8 {
 			t.Errorf("%s: grids of 6 of 5 inputs look at the columns %v", name, all.Inputs(0))
 		}
-		for _, rule := range []Gamma{GammaScale, GammaMedian} {
+		for _, rule := range []kernel.Gamma{kernel.GammaScale, kernel.GammaMedian} {
 			spec.Gamma, spec.Inputs = rule, 0
 			wide := mustFit(t, spec, data).(*FittedBinning).Gamma()[0]
 			spec.Inputs = 2

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -123,13 +124,13 @@ func TestParametersRefuse(t *testing.T) {
 // A list of γ taken from the caller is the spec's own.
 func TestGammaKeepsItsNumbers(t *testing.T) {
 	values := []float64{1, 2}
-	g := FixedGamma(values...)
+	g := kernel.FixedGamma(values...)
 	values[0] = 9
 	g.Fixed()[1] = 9
 	if got := g.Fixed(); got[0] != 1 || got[1] != 2 || g.Rule() != "" {
 		t.Errorf("γ is %v by the rule %q", got, g.Rule())
 	}
-	if GammaScale.Rule() != "scale" || GammaMedian.Fixed() != nil {
+	if kernel.GammaScale.Rule() != "scale" || kernel.GammaMedian.Fixed() != nil {
 		t.Error("the rules are not what they are called")
 	}
 }

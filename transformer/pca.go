@@ -38,76 +38,73 @@ import (
 // rows that are all equal, more components than there are, and for whitening components that do not
 // vary.
 type PCA struct {
-	Components Components // how many outputs
-	Whiten     bool       // give every output variance 1
+	// Components is a number of outputs ≥ 1; or, between 0 and 1, the fraction of the variance that
+	// the outputs explain at least; or AllComponents.
+	Components float64
+	Whiten     bool // give every output variance 1
 }
+
+// AllComponents keeps every component of a [PCA] whose variance exceeds rounding error.
+const AllComponents = -1
 
 // NewPCA returns the spec that keeps all components and does not whiten.
 func NewPCA() PCA { return PCA{Components: AllComponents} }
 
-// Components is the number of components to keep: a number ([KeepComponents]), as many as explain a
-// fraction of the variance ([KeepVariance]), or all ([AllComponents]).
-type Components struct {
-	all      bool
-	count    int
-	fraction float64
-}
+// pcaComponents is [PCA].Components as a parameter.
+type pcaComponents struct{ value *float64 }
 
-// AllComponents keeps every component.
-var AllComponents = Components{all: true}
-
-// KeepComponents keeps the first k components, k ≥ 1.
-func KeepComponents(k int) Components { return Components{count: k} }
-
-// KeepVariance keeps the first components that together explain at least the fraction of the
-// variance, 0 < fraction < 1.
-func KeepVariance(fraction float64) Components { return Components{fraction: fraction} }
-
-// Set takes an integer, a fraction, or all.
-func (c *Components) Set(plain any) error {
+func (c pcaComponents) Set(plain any) error {
+	*c.value = 0
 	switch v := plain.(type) {
 	case string:
-		*c = Components{all: v == "all"}
-	case int:
-		*c = Components{count: v}
-	case float64:
-		*c = Components{fraction: v}
-		if v == math.Trunc(v) && v >= 1 && v < 1<<31 {
-			*c = Components{count: int(v)}
+		if v == "all" {
+			*c.value = AllComponents
 		}
-	default:
-		*c = Components{}
+	case int:
+		*c.value = float64(max(v, 0))
+	case float64:
+		*c.value = max(v, 0)
 	}
 	return c.Check()
 }
 
-// Plain returns the number, the fraction or all.
-func (c *Components) Get() any {
-	switch {
-	case c.all:
+func (c pcaComponents) Get() any {
+	switch v := *c.value; {
+	case v == AllComponents:
 		return "all"
-	case c.fraction != 0:
-		return c.fraction
+	case v == math.Trunc(v) && math.Abs(v) < maxComponents:
+		return int(v)
+	default:
+		return v
 	}
-	return c.count
 }
 
-// Constraint describes the values that Set accepts.
-func (c *Components) Constraint() string {
+func (c pcaComponents) Constraint() string {
 	return "an integer ≥ 1, a fraction between 0 and 1 of the variance, or all"
 }
 
-// Check reports what is none of the three.
-func (c *Components) Check() error {
-	if c.all || c.count >= 1 || c.count == 0 && c.fraction > 0 && c.fraction < 1 {
+func (c pcaComponents) Check() error {
+	v := *c.value
+	if v == AllComponents || v > 0 && v < 1 || v >= 1 && v == math.Trunc(v) && v < maxComponents {
 		return nil
 	}
 	return errors.New(c.Constraint())
 }
 
+// maxComponents bounds the number of components of a spec.
+const maxComponents = 1 << 31
+
+// count returns the number of components, 0 if the spec has none.
+func (s PCA) count() int {
+	if s.Components >= 1 {
+		return int(s.Components)
+	}
+	return 0
+}
+
 // Params declares components and whiten.
 func (s *PCA) Params(l *param.List) {
-	l.Value(&s.Components, "components", "outputs to keep: a number, a fraction of the variance, or all")
+	l.Value(pcaComponents{&s.Components}, "components", "outputs to keep: a number, a fraction of the variance, or all")
 	l.Complexity("components", param.MoreUnits)
 	l.Bool(&s.Whiten, "whiten", "give every output variance 1")
 }
@@ -296,21 +293,21 @@ func (s PCA) decompose(ctx context.Context, f *FittedPCA, cov kern.View[float64]
 
 // keep returns the number of components: at most exist, of which rank vary.
 func (s PCA) keep(variance []float64, total float64, rank, exist int) (int, error) {
-	c := s.Components
+	count := s.count()
 	switch {
-	case c.all:
+	case s.Components == AllComponents:
 		return rank, nil
-	case c.count > exist:
+	case count > exist:
 		return 0, fmt.Errorf("transformer: pca: components must be at most %[2]d, the rank of the training rows, got %[1]d",
-			c.count, exist)
-	case c.count > rank && s.Whiten:
-		return 0, fmt.Errorf("transformer: pca: %d components cannot be whitened, only %d of them vary", c.count, rank)
-	case c.count > 0:
-		return c.count, nil
+			count, exist)
+	case count > rank && s.Whiten:
+		return 0, fmt.Errorf("transformer: pca: %d components cannot be whitened, only %d of them vary", count, rank)
+	case count > 0:
+		return count, nil
 	}
 	sum := 0.0
 	for k := range rank {
-		if sum += variance[k]; sum >= c.fraction*total {
+		if sum += variance[k]; sum >= s.Components*total {
 			return k + 1, nil
 		}
 	}
@@ -337,13 +334,13 @@ func turn(v []float64) {
 func (s PCA) Cost(shape datasets.Shape) datasets.Cost {
 	n, d := float64(shape.Rows), float64(shape.Cols)
 	k, width := d, shape.Cols // at most
-	if s.Components.count > 0 {
-		k, width = float64(s.Components.count), s.Components.count
+	if count := s.count(); count > 0 {
+		k, width = float64(count), count
 	}
 	// measured: flops per repeated read of an entry, and the factor of d³ for the eigenvectors
 	const product, eigen = 780, 30
 	return datasets.Cost{Flops: n*d*(d+product) + eigen*d*d*d + 2*n*d*k,
-		Bytes: int64(32*d*d + 8*float64(shape.RowsInMemory())*k), OutputWidth: width, WidthEstimated: s.Components.count == 0}
+		Bytes: int64(32*d*d + 8*float64(shape.RowsInMemory())*k), OutputWidth: width, WidthEstimated: s.count() == 0}
 }
 
 // FittedPCA is a fitted [PCA].

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/fourier"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/internal/suggest"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/single"
@@ -82,14 +83,14 @@ import (
 // rows, and a list of γ that is not as long as there are columns. Transform returns one for values so large that ω'x
 // would overflow.
 type RFF struct {
-	Kernel   string      // one of those above, or custom
-	Gamma    Gamma       // γ
-	Features int         // D, even for the paired map
-	Map      string      // paired or phase
-	Draw     string      // how frequencies are drawn: iid, orthogonal, qmc or structured
-	Nu       float64     // ν of the matern kernel
-	Alpha    float64     // α of the rational_quadratic kernel
-	Of       KernelParts // kernels of the mixture or the product
+	Kernel   string       // one of those above, or custom
+	Gamma    kernel.Gamma // γ
+	Features int          // D, even for the paired map
+	Map      string       // paired or phase
+	Draw     string       // how frequencies are drawn: iid, orthogonal, qmc or structured
+	Nu       float64      // ν of the matern kernel
+	Alpha    float64      // α of the rational_quadratic kernel
+	Of       []KernelPart // kernels of the mixture or the product
 	Seed     uint64
 	Custom   *CustomKernel // with Kernel "custom", a kernel of your own
 }
@@ -103,9 +104,9 @@ type CustomKernel struct {
 	Exact func(delta []float64) float64
 }
 
-// NewRFF returns the spec of 1000 paired features of the gaussian kernel, γ by [GammaScale].
+// NewRFF returns the spec of 1000 paired features of the gaussian kernel, γ by [kernel.GammaScale].
 func NewRFF() RFF {
-	return RFF{Kernel: "gaussian", Gamma: GammaScale, Features: 1000, Map: "paired", Draw: "iid", Nu: 1.5, Alpha: 1}
+	return RFF{Kernel: "gaussian", Gamma: kernel.GammaScale, Features: 1000, Map: "paired", Draw: "iid", Nu: 1.5, Alpha: 1}
 }
 
 // maxFeatures is a bound on the width of a map that no machine comes near.
@@ -126,7 +127,7 @@ func (s *RFF) Params(l *param.List) {
 	l.Choice(&s.Draw, "draw", "how frequencies are drawn", fourier.Laws...)
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
 	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
-	l.Value(&s.Of, "of", "kernels of the mixture, with their weights, or of the product")
+	l.Value(kernelParts{&s.Of}, "of", "kernels of the mixture, with their weights, or of the product")
 	l.Seed(&s.Seed, "seed", "seed of the draws")
 	l.Check("features", func() error {
 		if s.Map == "paired" && s.Features%2 != 0 {
@@ -178,7 +179,7 @@ func (s RFF) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitFinite(ctx, "rff", s, data)
 }
 
-// FitSource is Fit over a source, which it reads for [GammaScale] and [GammaMedian] only.
+// FitSource is Fit over a source, which it reads for [kernel.GammaScale] and [kernel.GammaMedian] only.
 func (s RFF) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	if err := checkNumericSpec("rff", s, data.Schema()); err != nil {
 		return nil, err
@@ -227,7 +228,7 @@ func (s RFF) Cost(shape datasets.Shape) datasets.Cost {
 type FittedRFF struct {
 	kernelName string
 	nu, alpha  float64
-	parts      KernelParts     // of a mixture or a product
+	parts      []KernelPart    // of a mixture or a product
 	kernel     spectral.Kernel // of that name
 	gamma      []float64       // d
 	features   fourier.Map     // the draws for γ = 1, and what γ makes of them
@@ -237,7 +238,7 @@ type FittedRFF struct {
 func (f *FittedRFF) name(custom *CustomKernel) bool {
 	k, ok := spectral.FourierKernel(f.kernelName, f.nu, f.alpha)
 	if !ok {
-		k, ok = f.parts.kernel(f.kernelName)
+		k, ok = composedKernel(f.kernelName, f.parts)
 	}
 	if f.kernelName == "custom" {
 		k, ok = spectral.Kernel{Power: 1}, true
@@ -320,7 +321,7 @@ func (f *FittedRFF) KernelMatrix(ctx context.Context, X, Y mat.Matrix) (*mat.Den
 
 // WithGamma returns the map of the same draws for another γ, one number or one for each column.
 func (f *FittedRFF) WithGamma(gamma ...float64) (*FittedRFF, error) {
-	g := FixedGamma(gamma...)
+	g := kernel.FixedGamma(gamma...)
 	if err := g.Check(); err != nil {
 		return nil, fmt.Errorf("transformer: rff: gamma: wanted %w", err)
 	}
@@ -365,7 +366,7 @@ func (f *FittedRFF) State(s *model.State) {
 	s.Floats("gamma", &f.gamma)
 	s.Floats("phase", &draws.Phase)
 	if slices.Contains(composed, f.kernelName) {
-		f.parts.state(s)
+		partsState(s, &f.parts)
 	}
 	if s.Err() == nil && draws.Base == nil {
 		stateOfSigns(s, &draws, len(f.gamma))

@@ -13,25 +13,26 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/fourier"
 	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 )
 
 // drawnMaps are specs of every draw and every kernel that suits it.
 func drawnMaps() map[string]RFF {
-	smooth := KernelParts{NewKernelPart("gaussian", 0.5), NewKernelPart("matern", 1.5)}
+	smooth := []KernelPart{NewKernelPart("gaussian", 0.5), NewKernelPart("matern", 1.5)}
 	smooth[1].Weight = 0.4
-	rough := KernelParts{NewKernelPart("laplacian", 0.4), NewKernelPart("gaussian", 1)}
+	rough := []KernelPart{NewKernelPart("laplacian", 0.4), NewKernelPart("gaussian", 1)}
 	specs := map[string]RFF{}
 	for _, draw := range fourier.Laws {
-		for _, kernel := range append(slices.Clone(spectral.FourierKernels), "mixture", "product", "rough mixture",
+		for _, name := range append(slices.Clone(spectral.FourierKernels), "mixture", "product", "rough mixture",
 			"rough product") {
 			s := NewRFF()
-			s.Kernel, s.Draw, s.Features, s.Gamma, s.Of = kernel, draw, 128, FixedGamma(0.8), smooth
-			if of, ok := strings.CutPrefix(kernel, "rough "); ok {
+			s.Kernel, s.Draw, s.Features, s.Gamma, s.Of = name, draw, 128, kernel.FixedGamma(0.8), smooth
+			if of, ok := strings.CutPrefix(name, "rough "); ok {
 				s.Kernel, s.Of = of, rough
 			}
 			if k, _ := s.known(); fourier.Suits(draw, k) {
-				specs[draw+" "+kernel] = s
+				specs[draw+" "+name] = s
 			}
 		}
 	}
@@ -77,7 +78,7 @@ func TestDrawsLowerTheVariance(t *testing.T) {
 	p := pairs[3]
 	for draw, most := range map[string]float64{"iid": 1.3, "orthogonal": 0.7, "qmc": 0.2, "structured": 0.1} {
 		s := NewRFF()
-		s.Draw, s.Features, s.Gamma = draw, 128, FixedGamma(0.8)
+		s.Draw, s.Features, s.Gamma = draw, 128, kernel.FixedGamma(0.8)
 		fit := func(seed uint64, X *mat.Dense) Transformer {
 			s.Seed = seed
 			return mustFit(t, s, datasets.Set{X: X})
@@ -104,11 +105,11 @@ func TestDrawsLowerTheVariance(t *testing.T) {
 func TestErrorsOfEveryDrawFallWithFeatures(t *testing.T) {
 	X := uniform(30, 3)
 	for _, draw := range fourier.Laws {
-		for _, kernel := range []string{"gaussian", "matern"} {
+		for _, name := range []string{"gaussian", "matern"} {
 			few, many := 0.0, 0.0
 			for seed := range uint64(12) {
 				s := NewRFF()
-				s.Kernel, s.Draw, s.Features, s.Gamma, s.Seed = kernel, draw, 512, FixedGamma(1), seed
+				s.Kernel, s.Draw, s.Features, s.Gamma, s.Seed = name, draw, 512, kernel.FixedGamma(1), seed
 				errors, err := mustFit(t, s, datasets.Set{X: X}).(*FittedRFF).KernelErrors(context.Background(), X, []int{32, 512})
 				if err != nil {
 					t.Fatal(err)
@@ -116,7 +117,7 @@ func TestErrorsOfEveryDrawFallWithFeatures(t *testing.T) {
 				few, many = few+errors[0].RMS*errors[0].RMS, many+errors[1].RMS*errors[1].RMS
 			}
 			if ratio := math.Sqrt(few / many); ratio < 3 {
-				t.Errorf("%s %s: 16 times the features have 1/%.2f of the error", draw, kernel, ratio)
+				t.Errorf("%s %s: 16 times the features have 1/%.2f of the error", draw, name, ratio)
 			}
 		}
 	}
@@ -175,7 +176,7 @@ func TestKernelPartsByPath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := KernelParts{NewKernelPart("gaussian", 2), NewKernelPart("matern", 1)}
+	want := []KernelPart{NewKernelPart("gaussian", 2), NewKernelPart("matern", 1)}
 	want[0].Weight, want[1].Weight, want[1].Nu = 7, 3, 2.5
 	if !slices.Equal(s.Of, want) {
 		t.Errorf("%+v, want %+v", s.Of, want)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/fourier"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/single"
 )
 
@@ -103,7 +104,7 @@ func (s RFF) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (
 		base := bases[r.shape()]
 		if base == nil {
 			own := r
-			own.Gamma, own.Features = FixedGamma(1), specs[widest].(RFF).Features
+			own.Gamma, own.Features = kernel.FixedGamma(1), specs[widest].(RFF).Features
 			if fit, err = own.Fit(ctx, data); err != nil {
 				return nil, err
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/fourier"
+	"github.com/bochner-ml/bochner/kernel"
 )
 
 // Kernels that are mixtures of gaussian ones come from one projection of the rows, and each map is
@@ -21,19 +22,19 @@ func TestKernelsShareAProjection(t *testing.T) {
 	for at := range 2 * len(fourier.Laws) {
 		draw, form := fourier.Laws[at/2], []string{"paired", "phase"}[at%2]
 		var specs []Fitter
-		for i, kernel := range []string{"gaussian", "exponential", "matern", "matern", "rational_quadratic",
+		for i, name := range []string{"gaussian", "exponential", "matern", "matern", "rational_quadratic",
 			"rational_quadratic", "matern", "mixture", "product"} {
 			s := NewRFF()
-			s.Kernel, s.Map, s.Features, s.Gamma, s.Seed, s.Draw = kernel, form, 40, FixedGamma(0.4), 5, draw
+			s.Kernel, s.Map, s.Features, s.Gamma, s.Seed, s.Draw = name, form, 40, kernel.FixedGamma(0.4), 5, draw
 			switch i {
 			case 3:
 				s.Nu = 4
 			case 5:
 				s.Alpha, s.Features = 3, 12
 			case 6:
-				s.Gamma = GammaScale
+				s.Gamma = kernel.GammaScale
 			case 7, 8:
-				s.Of = KernelParts{NewKernelPart("gaussian", 2), NewKernelPart("exponential", 0.5)}
+				s.Of = []KernelPart{NewKernelPart("gaussian", 2), NewKernelPart("exponential", 0.5)}
 			}
 			specs = append(specs, s)
 		}
@@ -66,7 +67,7 @@ func TestKernelsShareAProjection(t *testing.T) {
 func TestCustomKernelsAreRelatedToThemselvesOnly(t *testing.T) {
 	of := func(scale float64) RFF {
 		s := NewRFF()
-		s.Gamma, s.Features, s.Kernel = FixedGamma(1), 8, "custom"
+		s.Gamma, s.Features, s.Kernel = kernel.FixedGamma(1), 8, "custom"
 		s.Custom = &CustomKernel{Frequency: func(rng *rand.Rand, omega []float64) {
 			for j := range omega {
 				omega[j] = scale * rng.NormFloat64()
@@ -114,11 +115,11 @@ func TestRelated(t *testing.T) {
 	if seed.SameFamily(of("matern")) || form.SameFamily(of("matern")) || draw.SameFamily(of("matern")) {
 		t.Error("another seed, map or draw is related")
 	}
-	mixture.Of = KernelParts{NewKernelPart("gaussian", 1)}
+	mixture.Of = []KernelPart{NewKernelPart("gaussian", 1)}
 	rough := mixture
-	rough.Of = KernelParts{NewKernelPart("laplacian", 1)}
+	rough.Of = []KernelPart{NewKernelPart("laplacian", 1)}
 	other := mixture
-	other.Of = KernelParts{NewKernelPart("laplacian", 2)}
+	other.Of = []KernelPart{NewKernelPart("laplacian", 2)}
 	if !mixture.SameFamily(of("matern")) || rough.SameFamily(mixture) || rough.SameFamily(other) ||
 		!rough.SameFamily(rough) {
 		t.Error("mixtures of gaussian kernels are related to each other, any other kernel to itself")
@@ -128,7 +129,7 @@ func TestRelated(t *testing.T) {
 // A family's values beyond the reach of its draws are refused, not made into NaN.
 func TestFamilyRefusesHugeValues(t *testing.T) {
 	narrow := NewRFF()
-	narrow.Gamma, narrow.Features = FixedGamma(1e-300), 8
+	narrow.Gamma, narrow.Features = kernel.FixedGamma(1e-300), 8
 	other := narrow
 	other.Kernel = "matern"
 	data := datasets.Set{X: uniform(20, 3)}

@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,72 +64,55 @@ import (
 // Fit returns an error for rows without targets, a missing target, constant targets, fewer than 10 rows, a
 // categorical column, a missing or infinite value, and for more inputs than a full M takes.
 type RFM struct {
-	Kernel    string    // of the machine, one of those of [RFF]
-	Rounds    int       // how often M is learned
-	Diagonal  bool      // a scale for each input instead of a full matrix
-	Power     float64   // of M, 0 for the one that predicts best
-	Bandwidth Bandwidth // width of the kernel
-	Solve     string    // exact or features
-	Features  int       // D, of features
-	Rows      int       // how many rows, at most, are learned from
-	Part      int       // how many of them, at most, one exact machine is fitted to
-	Nu        float64   // ν of the matern kernel
-	Alpha     float64   // α of the rational_quadratic kernel
+	Kernel    string  // of the machine, one of those of [RFF]
+	Rounds    int     // how often M is learned
+	Diagonal  bool    // a scale for each input instead of a full matrix
+	Power     float64 // of M, 0 for the one that predicts best
+	Bandwidth float64 // width of the kernel in median distances; 0 selects the one that predicts best
+	Solve     string  // exact or features
+	Features  int     // D, of features
+	Rows      int     // how many rows, at most, are learned from
+	Part      int     // how many of them, at most, one exact machine is fitted to
+	Nu        float64 // ν of the matern kernel
+	Alpha     float64 // α of the rational_quadratic kernel
 	Seed      uint64
 }
 
 // NewRFM returns the spec of a full map learned in 4 rounds at most with the exponential kernel.
 func NewRFM() RFM {
-	return RFM{Kernel: "exponential", Rounds: 4, Bandwidth: LearnBandwidth, Solve: "exact", Features: 1000, Rows: 20000,
+	return RFM{Kernel: "exponential", Rounds: 4, Solve: "exact", Features: 1000, Rows: 20000,
 		Part: 10000, Nu: 1.5, Alpha: 1}
 }
 
-// Bandwidth is the width of a kernel in median distances of two rows: a number ([FixedBandwidth]), or the
-// one with which rows that are held out are predicted best ([LearnBandwidth]).
-type Bandwidth struct{ times float64 }
+// bandwidth is [RFM].Bandwidth as a parameter.
+type bandwidth struct{ value *float64 }
 
-// LearnBandwidth tries widths from an eighth of the median distance to eight times as much.
-var LearnBandwidth = Bandwidth{}
-
-// FixedBandwidth returns a bandwidth of times the median distance.
-func FixedBandwidth(times float64) Bandwidth { return Bandwidth{times: times} }
-
-// Set takes a positive number, or auto.
-func (b *Bandwidth) Set(plain any) error {
+func (b bandwidth) Set(plain any) error {
+	*b.value = -1
 	switch v := plain.(type) {
 	case int:
-		b.times = float64(v)
+		*b.value = cmp.Or(float64(v), -1)
 	case float64:
-		b.times = v
+		*b.value = cmp.Or(v, -1)
 	case string:
-		b.times = 0
 		if v == "auto" {
-			return nil
+			*b.value = 0
 		}
-		return errors.New(b.Constraint())
-	default:
-		return errors.New(b.Constraint())
-	}
-	if b.times == 0 {
-		return errors.New(b.Constraint())
 	}
 	return b.Check()
 }
 
-// Plain returns the number, or auto.
-func (b *Bandwidth) Get() any {
-	if b.times == 0 {
+func (b bandwidth) Get() any {
+	if *b.value == 0 {
 		return "auto"
 	}
-	return b.times
+	return *b.value
 }
 
-// Constraint describes the values that Set accepts.
-func (b *Bandwidth) Constraint() string { return "a number > 0, or auto" }
+func (b bandwidth) Constraint() string { return "a number > 0, or auto" }
 
-// Check reports a number that is not positive.
-func (b *Bandwidth) Check() error {
-	if b.times == 0 || param.Positive.Contains(b.times) {
+func (b bandwidth) Check() error {
+	if *b.value == 0 || param.Positive.Contains(*b.value) {
 		return nil
 	}
 	return errors.New(b.Constraint())
@@ -147,7 +131,7 @@ func (s *RFM) Params(l *param.List) {
 	l.Bool(&s.Diagonal, "diagonal", "a scale for each input instead of a full matrix; sparse rows stay sparse")
 	l.Float(&s.Power, "power", "power of M by which inputs are multiplied, 0 for the one that predicts best",
 		param.AtLeast(0))
-	l.Value(&s.Bandwidth, "bandwidth",
+	l.Value(bandwidth{&s.Bandwidth}, "bandwidth",
 		"width of the kernel in median distances of two rows, or auto for the one that predicts best")
 	l.Choice(&s.Solve, "solve", "with the exact kernel, or with random Fourier features of it", "exact", "features")
 	l.Int(&s.Features, "features", "how many features, for solve: features", param.Between(2, maxFeatures))
@@ -218,7 +202,7 @@ func (s RFM) learn(ctx context.Context, taken sample.Sample) (*agop.Result, erro
 // options returns how to learn.
 func (s RFM) options() agop.Options {
 	k, _ := pairwise.NewKernel(s.Kernel, s.Nu, s.Alpha)
-	o := agop.Options{Kernel: k, Bandwidth: s.Bandwidth.times, Power: s.Power, Rounds: s.Rounds, Diagonal: s.Diagonal,
+	o := agop.Options{Kernel: k, Bandwidth: s.Bandwidth, Power: s.Power, Rounds: s.Rounds, Diagonal: s.Diagonal,
 		Part: s.Part, Seed: s.Seed}
 	if s.Solve == "features" {
 		o.Features = s.Features

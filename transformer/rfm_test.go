@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -67,11 +68,11 @@ func TestRFMBeforeFeatures(t *testing.T) {
 	train, test := all.Slice(0, 600), all.Slice(600, 900)
 	spec := rfmWith(func(s *RFM) { s.Kernel = "gaussian" })
 	f := mustFit(t, spec, train)
-	features := rffWith(func(s *RFF) { s.Gamma, s.Features = FixedGamma(1), 400 })
+	features := rffWith(func(s *RFF) { s.Gamma, s.Features = kernel.FixedGamma(1), 400 })
 	mapped := train
 	mapped.X = mustTransform(t, f, train.X)
 	behind := mustFit(t, features, mapped)
-	features.Gamma = GammaMedian
+	features.Gamma = kernel.GammaMedian
 	plain := mustFit(t, features, train)
 	with := leastSquares(t, mustTransform(t, behind, mapped.X), train.Y,
 		mustTransform(t, behind, mustTransform(t, f, test.X)), test.Y)
@@ -126,8 +127,8 @@ func TestRFMOfSparseRows(t *testing.T) {
 // change.
 func TestRFMBandwidth(t *testing.T) {
 	data := bent(300, 5)
-	narrow := mustFit(t, rfmWith(func(s *RFM) { s.Bandwidth, s.Rounds = FixedBandwidth(0.5), 1 }), data).(*FittedRFM)
-	wide := mustFit(t, rfmWith(func(s *RFM) { s.Bandwidth, s.Rounds = FixedBandwidth(5), 1 }), data).(*FittedRFM)
+	narrow := mustFit(t, rfmWith(func(s *RFM) { s.Bandwidth, s.Rounds = 0.5, 1 }), data).(*FittedRFM)
+	wide := mustFit(t, rfmWith(func(s *RFM) { s.Bandwidth, s.Rounds = 5, 1 }), data).(*FittedRFM)
 	chosen := mustFit(t, rfmWith(func(s *RFM) { s.Rounds = 1 }), data).(*FittedRFM)
 	if !(wide.Matrix().At(1, 1) < 0.3*narrow.Matrix().At(1, 1)) {
 		t.Errorf("input 1 is stretched by %v for ten times the width, before %v", wide.Matrix().At(1, 1),
@@ -138,7 +139,7 @@ func TestRFMBandwidth(t *testing.T) {
 			t.Errorf("the chosen width has error %v, another one %v", chosen.Errors()[0], fixed.Errors()[0])
 		}
 	}
-	var b Bandwidth
+	b := bandwidth{new(float64)}
 	for plain, want := range map[any]any{"auto": "auto", 2: 2.0, 0.5: 0.5} {
 		if err := b.Set(plain); err != nil || b.Get() != want {
 			t.Errorf("%v: %v, %v", plain, b.Get(), err)
@@ -170,7 +171,7 @@ func TestRFMOfASample(t *testing.T) {
 // Many rows are learned from a part at a time: the cost and the memory of a part are those of few rows.
 func TestRFMOfManyRows(t *testing.T) {
 	data := bent(30000, 4)
-	spec := rfmWith(func(s *RFM) { s.Rows, s.Part, s.Rounds, s.Bandwidth = 30000, 300, 1, FixedBandwidth(2) })
+	spec := rfmWith(func(s *RFM) { s.Rows, s.Part, s.Rounds, s.Bandwidth = 30000, 300, 1, 2 })
 	f, err := spec.FitSource(context.Background(), data.Source())
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +197,7 @@ func TestRFMOfExtremeDistances(t *testing.T) {
 			y[i] = a * b
 		}
 		small := NewRFM()
-		small.Bandwidth, small.Diagonal = FixedBandwidth(1e-300), diagonal
+		small.Bandwidth, small.Diagonal = 1e-300, diagonal
 		large := NewRFM()
 		large.Diagonal = diagonal
 		huge := mat.DenseCopyOf(X)

@@ -29,33 +29,27 @@ import (
 // as there are columns, a name that no column has, no rows, and an infinite value; Transform does where a product
 // overflows.
 type Scale struct {
-	Factors Factors
+	Factors      []float64          // one for all columns, or one for each
+	NamedFactors map[string]float64 // by column name, 1 for other columns; replaces Factors unless nil
 }
 
 // NewScale returns the spec of one factor, 1, for all columns.
-func NewScale() Scale { return Scale{Factors: FixedFactors(1)} }
+func NewScale() Scale { return Scale{Factors: []float64{1}} }
 
 // Params declares factors.
 func (s *Scale) Params(l *param.List) {
-	l.Value(&s.Factors, "factors", "what the columns are multiplied by; a column without a name among them by 1")
+	l.Value(columnFactors{&s.Factors, &s.NamedFactors}, "factors",
+		"what the columns are multiplied by; a column without a name among them by 1")
 }
 
-// Factors are numbers that columns are multiplied by: one for all or one for each ([FixedFactors]), or some by the
-// names of their columns ([NamedFactors]), 1 for the others.
-type Factors struct {
-	list  []float64
-	named map[string]float64
+// columnFactors are the factors of a [Scale] as a parameter.
+type columnFactors struct {
+	list  *[]float64
+	named *map[string]float64
 }
 
-// FixedFactors is one factor for all columns, or one for each.
-func FixedFactors(factors ...float64) Factors { return Factors{list: slices.Clone(factors)} }
-
-// NamedFactors are those of the columns of some names.
-func NamedFactors(factors map[string]float64) Factors { return Factors{named: maps.Clone(factors)} }
-
-// Set takes a number, a list of them, or a map from names to numbers.
-func (f *Factors) Set(plain any) error {
-	*f = Factors{}
+func (f columnFactors) Set(plain any) error {
+	*f.list, *f.named = nil, nil
 	number := func(v any) (float64, bool) {
 		switch v := v.(type) {
 		case int:
@@ -69,82 +63,79 @@ func (f *Factors) Set(plain any) error {
 	case []any:
 		for _, e := range v {
 			one, _ := number(e)
-			f.list = append(f.list, one)
+			*f.list = append(*f.list, one)
 		}
 	case map[string]any:
-		f.named = map[string]float64{}
+		*f.named = map[string]float64{}
 		for name, e := range v {
-			f.named[name], _ = number(e)
+			(*f.named)[name], _ = number(e)
 		}
 	default:
 		if one, ok := number(plain); ok {
-			f.list = []float64{one}
+			*f.list = []float64{one}
 		}
 	}
 	return f.Check()
 }
 
-// Plain returns the number, the list or the map.
-func (f *Factors) Get() any {
+func (f columnFactors) Get() any {
 	switch {
-	case f.named != nil:
+	case *f.named != nil:
 		named := map[string]any{}
-		for name, v := range f.named {
+		for name, v := range *f.named {
 			named[name] = v
 		}
 		return named
-	case len(f.list) == 1:
-		return f.list[0]
+	case len(*f.list) == 1:
+		return (*f.list)[0]
 	}
-	list := make([]any, len(f.list))
-	for j, v := range f.list {
+	list := make([]any, len(*f.list))
+	for j, v := range *f.list {
 		list[j] = v
 	}
 	return list
 }
 
-// Constraint describes the values that Set accepts.
-func (f *Factors) Constraint() string {
+func (f columnFactors) Constraint() string {
 	return "a number ≥ 0, a list of them (one for each column), or a map of column name to a number ≥ 0"
 }
 
-// Check reports no factors, and those that are negative or not finite.
-func (f *Factors) Check() error {
-	for _, v := range slices.Concat(f.list, slices.Collect(maps.Values(f.named))) {
+func (f columnFactors) Check() error {
+	for _, v := range slices.Concat(*f.list, slices.Collect(maps.Values(*f.named))) {
 		if !(v >= 0) || !finite(v) {
 			return errors.New(f.Constraint())
 		}
 	}
-	if len(f.list)+len(f.named) == 0 {
+	if len(*f.list)+len(*f.named) == 0 {
 		return errors.New(f.Constraint())
 	}
 	return nil
 }
 
 // columns returns the factor of each of width columns.
-func (f *Factors) columns(schema datasets.Schema, width int) ([]float64, error) {
+func (s Scale) columns(schema datasets.Schema, width int) ([]float64, error) {
 	switch {
-	case f.named != nil:
+	case s.NamedFactors != nil:
 		out, known := slices.Repeat([]float64{1}, width), map[string]bool{}
 		for j := range out {
 			name := schema.Name(j)
 			known[name] = true
-			if v, ok := f.named[name]; ok {
+			if v, ok := s.NamedFactors[name]; ok {
 				out[j] = v
 			}
 		}
-		for _, name := range slices.Sorted(maps.Keys(f.named)) {
+		for _, name := range slices.Sorted(maps.Keys(s.NamedFactors)) {
 			if !known[name] {
 				return nil, fmt.Errorf("transformer: scale: factors has one of column %s, which the data has not", name)
 			}
 		}
 		return out, nil
-	case len(f.list) == 1:
-		return slices.Repeat(f.list, width), nil
-	case len(f.list) != width:
-		return nil, fmt.Errorf("transformer: scale: factors has %d numbers, the data %d columns", len(f.list), width)
+	case len(s.Factors) == 1:
+		return slices.Repeat(s.Factors, width), nil
+	case len(s.Factors) != width:
+		return nil, fmt.Errorf("transformer: scale: factors has %d numbers, the data %d columns", len(s.Factors), width)
 	}
-	return slices.Clone(f.list), nil
+	return slices.Clone(s.Factors), nil
 }
 
 // FitsWithoutRows reports that only the columns are learned.
@@ -164,7 +155,7 @@ func (s Scale) FitSource(ctx context.Context, data datasets.Source) (Transformer
 	if err != nil {
 		return nil, err
 	}
-	factors, err := s.Factors.columns(data.Schema(), width)
+	factors, err := s.columns(data.Schema(), width)
 	if err != nil {
 		return nil, err
 	}
@@ -177,11 +168,11 @@ func (s Scale) Cost(shape datasets.Shape) datasets.Cost { return scalerCost(0, s
 // Requirements declares numeric columns: as many as there are factors, or one for each name.
 func (s Scale) Requirements() []datasets.Requirement {
 	out := []datasets.Requirement{{Constraint: datasets.Numbers}}
-	if n := len(s.Factors.list); n > 1 {
+	if n := len(s.Factors); s.NamedFactors == nil && n > 1 {
 		out = append(out, datasets.Requirement{Constraint: datasets.ManyColumns, Columns: n,
 			Reason: fmt.Sprintf("has %d factors", n)})
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Factors.named)) {
+	for _, name := range slices.Sorted(maps.Keys(s.NamedFactors)) {
 		out = append(out, datasets.Requirement{Constraint: datasets.NamedColumn, Name: name, Reason: "has a factor of it"})
 	}
 	return out

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -27,7 +28,7 @@ func TestSingleFeatures(t *testing.T) {
 	}, X)
 	for _, form := range []string{"paired", "phase"} {
 		spec := NewRFF()
-		spec.Features, spec.Map, spec.Gamma = 130, form, FixedGamma(0.7)
+		spec.Features, spec.Map, spec.Gamma = 130, form, kernel.FixedGamma(0.7)
 		f := mustFit(t, spec, datasets.Set{X: X}).(*FittedRFF)
 		want := mustTransform(t, f, X).(*mat.Dense)
 		for name, x := range map[string]mat.Matrix{"dense": X, "sparse": sparse.FromDense(X), "single": single.Copy(X)} {
@@ -65,7 +66,7 @@ func TestSingleFeatures(t *testing.T) {
 func TestSingleFeaturesRefuse(t *testing.T) {
 	ctx := context.Background()
 	spec := NewRFF()
-	spec.Features, spec.Gamma = 4, FixedGamma(1)
+	spec.Features, spec.Gamma = 4, kernel.FixedGamma(1)
 	f := mustFit(t, spec, datasets.Set{X: uniform(3, 2)}).(*FittedRFF)
 	dst := single.New(1, 4, nil)
 	if err := f.TransformSingle(ctx, dst, mat.NewDense(1, 2, []float64{math.NaN(), 0})); !errors.Is(err,
@@ -95,7 +96,7 @@ func TestSingleFeaturesRefuse(t *testing.T) {
 func TestOneSingleRowMakesNoGarbage(t *testing.T) {
 	ctx := context.Background()
 	X := uniform(3, 20)
-	f := mustFit(t, RFF{Kernel: "gaussian", Gamma: FixedGamma(1), Features: 256, Map: "phase", Draw: "iid", Nu: 1,
+	f := mustFit(t, RFF{Kernel: "gaussian", Gamma: kernel.FixedGamma(1), Features: 256, Map: "phase", Draw: "iid", Nu: 1,
 		Alpha: 1}, datasets.Set{X: X}).(*FittedRFF)
 	var row mat.Matrix = mat.NewDense(1, 20, nil)
 	double, narrow := mat.NewDense(1, 256, nil), single.New(1, 256, nil)

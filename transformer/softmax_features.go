@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/softmax"
 	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/single"
@@ -44,15 +45,15 @@ import (
 // of γ that is not as long as there are columns. Transform returns one that names the row where a
 // feature would be so large that sums of its squares overflow; what is too small becomes 0.
 type SoftmaxFeatures struct {
-	Gamma    Gamma  // γ
-	Features int    // m
-	Draw     string // how ω are drawn: iid or orthogonal
+	Gamma    kernel.Gamma // γ
+	Features int          // m
+	Draw     string       // how ω are drawn: iid or orthogonal
 	Seed     uint64
 }
 
-// NewSoftmaxFeatures returns the spec of 1000 features with orthogonal draws, γ by [GammaScale].
+// NewSoftmaxFeatures returns the spec of 1000 features with orthogonal draws, γ by [kernel.GammaScale].
 func NewSoftmaxFeatures() SoftmaxFeatures {
-	return SoftmaxFeatures{Gamma: GammaScale, Features: 1000, Draw: "orthogonal"}
+	return SoftmaxFeatures{Gamma: kernel.GammaScale, Features: 1000, Draw: "orthogonal"}
 }
 
 // Params declares gamma, features, draw and seed.
@@ -73,7 +74,7 @@ func (s SoftmaxFeatures) Fit(ctx context.Context, data datasets.Set) (Transforme
 	return fitFinite(ctx, "softmax_features", s, data)
 }
 
-// FitSource is Fit over a source, which it reads for [GammaScale] and [GammaMedian] only.
+// FitSource is Fit over a source, which it reads for [kernel.GammaScale] and [kernel.GammaMedian] only.
 func (s SoftmaxFeatures) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	if err := checkNumericSpec("softmax_features", s, data.Schema()); err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/golden"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/single"
 )
 
@@ -28,7 +29,7 @@ func TestSoftmaxFeaturesApproximateTheirKernel(t *testing.T) {
 	for _, p := range rows {
 		x, y := p[0], p[1]
 		for _, draw := range []string{"iid", "orthogonal"} {
-			spec := SoftmaxFeatures{Gamma: FixedGamma(0.8), Features: m, Draw: draw}
+			spec := SoftmaxFeatures{Gamma: kernel.FixedGamma(0.8), Features: m, Draw: draw}
 			mean, variance, se := estimate(t, seeds, x, y, func(seed uint64, X *mat.Dense) Transformer {
 				spec.Seed = seed
 				return mustFit(t, spec, datasets.Set{X: X})
@@ -84,8 +85,8 @@ func softmaxRows(rows [][]float64) *mat.Dense {
 func TestSoftmaxFeaturesNeverOverflow(t *testing.T) {
 	ctx := context.Background()
 	for d, as32 := range map[int]bool{1500: false, 200: true} {
-		spec := SoftmaxFeatures{Gamma: FixedGamma(1), Features: 4, Draw: "iid"}
-		wide := SoftmaxFeatures{Gamma: FixedGamma(0.9), Features: 4, Draw: "iid"}
+		spec := SoftmaxFeatures{Gamma: kernel.FixedGamma(1), Features: 4, Draw: "iid"}
+		wide := SoftmaxFeatures{Gamma: kernel.FixedGamma(0.9), Features: 4, Draw: "iid"}
 		X := mat.NewDense(3, d, nil)
 		f := mustFit(t, spec, datasets.Set{X: X}).(*FittedSoftmaxFeatures)
 		family, err := spec.FitFamily(ctx, datasets.Set{X: X}, []Fitter{spec, wide})
@@ -124,7 +125,7 @@ func TestSoftmaxFeaturesNeverOverflow(t *testing.T) {
 // The first features are the narrow map, up to scale.
 func TestSoftmaxFeaturesAreNested(t *testing.T) {
 	X := mat.NewDense(2, 3, []float64{0.1, 0.4, -0.2, 1, 0, 0.3})
-	spec := SoftmaxFeatures{Gamma: FixedGamma(0.5), Features: 20, Draw: "orthogonal", Seed: 4}
+	spec := SoftmaxFeatures{Gamma: kernel.FixedGamma(0.5), Features: 20, Draw: "orthogonal", Seed: 4}
 	wide := mustFit(t, spec, datasets.Set{X: X}).(*FittedSoftmaxFeatures)
 	spec.Features = 7
 	want := mustTransform(t, mustFit(t, spec, datasets.Set{X: X}), X)

@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -125,7 +126,7 @@ func TestCalibratedProbabilitiesAreTrue(t *testing.T) {
 
 func wideFeatures() transformer.RFF {
 	rff := transformer.NewRFF()
-	rff.Gamma, rff.Features, rff.Seed = transformer.FixedGamma(2), 400, 5
+	rff.Gamma, rff.Features, rff.Seed = kernel.FixedGamma(2), 400, 5
 	return rff
 }
 

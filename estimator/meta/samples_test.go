@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -33,7 +34,7 @@ func calibrated(method string, folds int, of estimator.Estimator) meta.Calibrate
 // fourier is a pipeline on random features.
 func fourier(gamma float64, model estimator.Estimator) pipeline.Pipeline {
 	rff := transformer.NewRFF()
-	rff.Gamma, rff.Features, rff.Seed = transformer.FixedGamma(gamma), 24, 5
+	rff.Gamma, rff.Features, rff.Seed = kernel.FixedGamma(gamma), 24, 5
 	return pipeline.Steps(rff).Then(model)
 }
 

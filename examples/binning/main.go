@@ -19,6 +19,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/builtin"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -36,15 +37,15 @@ func main() {
 	fmt.Println("features  binning  Fourier")
 	for _, n := range []int{64, 256, 1024, 4096} {
 		binning := transformer.NewBinning()
-		binning.Gamma, binning.Grids = transformer.FixedGamma(gamma), n
+		binning.Gamma, binning.Grids = kernel.FixedGamma(gamma), n
 		fourier := transformer.NewRFF()
-		fourier.Kernel, fourier.Gamma, fourier.Features = "laplacian", transformer.FixedGamma(gamma), n
+		fourier.Kernel, fourier.Gamma, fourier.Features = "laplacian", kernel.FixedGamma(gamma), n
 		fmt.Printf("%8d  %7.4f  %7.4f\n", n, rms(wine, binning), rms(wine, fourier))
 	}
 }
 
-// kernel is a fitted map that knows the kernel it stands for.
-type kernel interface {
+// kernelMap is a fitted map that computes the kernel it approximates.
+type kernelMap interface {
 	transformer.Transformer
 	KernelMatrix(ctx context.Context, X, Y mat.Matrix) (*mat.Dense, error)
 }
@@ -55,7 +56,7 @@ func rms(data datasets.Set, spec transformer.Fitter) float64 {
 	check(err)
 	Z, err := fitted.Transform(context.Background(), data.X)
 	check(err)
-	exact, err := fitted.(kernel).KernelMatrix(context.Background(), data.X, data.X)
+	exact, err := fitted.(kernelMap).KernelMatrix(context.Background(), data.X, data.X)
 	check(err)
 	n, _ := Z.Dims()
 	z := mat.DenseCopyOf(Z)

@@ -25,6 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/builtin"
 	"github.com/bochner-ml/bochner/internal/svg"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -126,15 +127,15 @@ func panelsOf(name string) (out []panel, err error) {
 }
 
 // specOf returns the map of a kernel; parts of those that have some are a wide and a narrow one.
-func specOf(kernel string) transformer.RFF {
+func specOf(name string) transformer.RFF {
 	s := transformer.NewRFF()
-	s.Kernel, s.Gamma, s.Features = kernel, transformer.GammaMedian, sizes[len(sizes)-1]
-	switch kernel {
+	s.Kernel, s.Gamma, s.Features = name, kernel.GammaMedian, sizes[len(sizes)-1]
+	switch name {
 	case "mixture":
-		s.Of = transformer.KernelParts{transformer.NewKernelPart("gaussian", 0.3),
+		s.Of = []transformer.KernelPart{transformer.NewKernelPart("gaussian", 0.3),
 			transformer.NewKernelPart("exponential", 1)}
 	case "product":
-		s.Of = transformer.KernelParts{transformer.NewKernelPart("gaussian", 0.3), transformer.NewKernelPart("matern", 0.7)}
+		s.Of = []transformer.KernelPart{transformer.NewKernelPart("gaussian", 0.3), transformer.NewKernelPart("matern", 0.7)}
 	}
 	return s
 }

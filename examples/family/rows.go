@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/attention"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/csv"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -164,7 +165,7 @@ func kernelError(ctx context.Context, draw, path string) (map[string]float64, er
 	for seed := range uint64(seeds) {
 		spec := transformer.NewRFF()
 		spec.Draw, spec.Features, spec.Seed = draw, 512, seed
-		spec.Gamma = transformer.FixedGamma(1 / float64(data.Cols()))
+		spec.Gamma = kernel.FixedGamma(1 / float64(data.Cols()))
 		fit, err := spec.Fit(ctx, data)
 		if err != nil {
 			return nil, err

@@ -20,6 +20,7 @@ import (
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/golearn"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -59,7 +60,7 @@ func adult(out io.Writer, folder string) error {
 		return err
 	}
 	rff := transformer.NewRFF()
-	rff.Gamma, rff.Features = transformer.FixedGamma(0.01), 500
+	rff.Gamma, rff.Features = kernel.FixedGamma(0.01), 500
 	rare := transformer.NewOneHot()
 	rare.MinCount = 20
 	columns := pipeline.NewColumns(

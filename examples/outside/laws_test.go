@@ -32,7 +32,7 @@ func TestPolynomialLaws(t *testing.T) {
 // scaled is a blend of which one part learns from rows in two passes and one is random.
 func scaled() Blend {
 	pca := transformer.NewPCA()
-	pca.Components = transformer.KeepComponents(4)
+	pca.Components = 4
 	b := NewBlend(pca)
 	b.Parts = append(b.Parts, pipeline.Step{Name: "random", Fitter: pipeline.NewChain(transformer.NewDense(),
 		transformer.NewStandardize(), polynomial(4, 2, 1))})

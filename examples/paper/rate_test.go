@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -28,7 +29,7 @@ func TestBinningRidgeTendsToKernelRidge(t *testing.T) {
 		y[i] = math.Sin(6*row[0])*row[1] + row[2] + 0.1*rng.NormFloat64()
 	}
 	spec := transformer.NewBinning()
-	spec.Gamma = transformer.FixedGamma(gamma)
+	spec.Gamma = kernel.FixedGamma(gamma)
 	exact := kernelRidge(t, spec, X, y, alpha)
 	difference := func(grids int, seed uint64) (mean float64) {
 		spec.Grids, spec.Seed = grids, seed

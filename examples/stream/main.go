@@ -26,6 +26,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/svg"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -125,7 +126,7 @@ func run(most, features int, model, picture string) error {
 	}
 	ctx := context.Background()
 	rff := transformer.NewRFF()
-	rff.Features, rff.Gamma = features, transformer.FixedGamma(0.03)
+	rff.Features, rff.Gamma = features, kernel.FixedGamma(0.03)
 	test, err := datasets.ReadAll(ctx, endless{first: 1 << 40, rows: 20_000})
 	if err != nil {
 		return err

@@ -33,6 +33,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/svmlight"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -251,7 +252,7 @@ func (s set) methods(seed uint64) []estimator.Estimator {
 	}
 	gamma := gridsearch.Axis{Path: "rff.gamma", Values: gridsearch.Log(1e-4, 3, 16)}
 	behind := rff
-	behind.Gamma = transformer.FixedGamma(1)
+	behind.Gamma = kernel.FixedGamma(1)
 	return []estimator.Estimator{
 		folded(gridsearch.NewSearch(pipeline.Steps(transformer.NewStandardize(), rff).Then(linear), gamma, penalty), seed),
 		folded(gridsearch.NewSearch(pipeline.Steps(transformer.NewStandardize(), ard, behind).Then(linear), penalty), seed),

@@ -16,7 +16,7 @@ var Allowed = map[string][]string{
 	"sparse":       {},
 	"single":       {},
 	"param":        {"internal/paramkind"},
-	"kernel":       {"param"},
+	"kernel":       {"param", "internal/kern"},
 	"graph":        {"graph/internal/ops"}, // what a fitted pipeline computes, for other programs
 	"graph/onnx":   {"graph", "graph/internal/ops"},
 	"graph/golang": {"graph", "graph/internal/ops"},
@@ -177,7 +177,7 @@ var Allowed = map[string][]string{
 		"datasets", "sparse", "single", "internal/design", "internal/kern"},
 	"pipeline/internal/sweep": {"internal/share", "pipeline/internal/place", "pipeline/internal/rows", "transformer",
 		"estimator", "datasets", "single", "sparse"},
-	"pipeline/internal/samples": {"pipeline", "transformer", "datasets"},
+	"pipeline/internal/samples": {"pipeline", "transformer", "kernel", "datasets"},
 	"pipeline/modelfile": {"internal/share", "graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick",
 		"estimator", "datasets", "internal/profile", "model", "internal/files", "internal/rowencoding", "internal/svg"},
 	"internal/yamlnode": {"param"}, // nodes of YAML documents

@@ -14,9 +14,10 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/kernel"] = imports.Package{
 		Name: "kernel",
 		Binds: map[string]reflect.Value{
-			"FixedGamma":  reflect.ValueOf(kernel.FixedGamma),
-			"GammaMedian": reflect.ValueOf(&kernel.GammaMedian).Elem(),
-			"GammaScale":  reflect.ValueOf(&kernel.GammaScale).Elem(),
+			"EffectiveDimension": reflect.ValueOf(kernel.EffectiveDimension),
+			"FixedGamma":         reflect.ValueOf(kernel.FixedGamma),
+			"GammaMedian":        reflect.ValueOf(&kernel.GammaMedian).Elem(),
+			"GammaScale":         reflect.ValueOf(&kernel.GammaScale).Elem(),
 		},
 		Types: map[string]reflect.Type{
 			"Gamma": reflect.TypeOf((*kernel.Gamma)(nil)).Elem(),

@@ -50,7 +50,7 @@ func TestClaimsTakeNoMemory(t *testing.T) {
 	}
 	group := pipeline.NewColumns(pipeline.Group{Name: "g", Select: []string{"x1"}})
 	hashed := transformer.NewBinning()
-	hashed.Grids, hashed.Columns = 2, transformer.HashedColumns(8)
+	hashed.Grids, hashed.Columns = 2, 8
 	for _, c := range []struct {
 		m    *modelfile.Model
 		set  map[string]any

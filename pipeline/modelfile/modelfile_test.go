@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/exhaustive"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/internal/samples"
@@ -41,7 +42,7 @@ func (constant) Predict(context.Context, mat.Matrix) ([]float64, error) { return
 // specs are pipelines of every form, before every kind of model.
 func specs() map[string]pipeline.Pipeline {
 	bins := transformer.NewBinning()
-	bins.Grids, bins.Gamma = 10, transformer.FixedGamma(0.5)
+	bins.Grids, bins.Gamma = 10, kernel.FixedGamma(0.5)
 	landmarks := transformer.NewNystroem()
 	landmarks.Landmarks = 12
 	union := pipeline.NewUnion(fourier(12), bins)

@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/internal/paramkind"
 	"github.com/bochner-ml/bochner/internal/specs"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/yaml"
@@ -56,10 +57,10 @@ func TestDecode(t *testing.T) {
 	onehot := transformer.NewOneHot()
 	onehot.MinCount = 20
 	laplacian := transformer.NewRFF()
-	laplacian.Kernel, laplacian.Gamma, laplacian.Features, laplacian.Seed = "laplacian", transformer.FixedGamma(0.05), 100,
+	laplacian.Kernel, laplacian.Gamma, laplacian.Features, laplacian.Seed = "laplacian", kernel.FixedGamma(0.05), 100,
 		7
 	smooth := transformer.NewRFF()
-	smooth.Gamma, smooth.Seed = transformer.GammaScale, pipeline.DeriveSeed(42, "union.smooth")
+	smooth.Gamma, smooth.Seed = kernel.GammaScale, pipeline.DeriveSeed(42, "union.smooth")
 	pca, err := param.With(transformer.NewPCA(), param.Setting{Path: "components", Value: 3},
 		param.Setting{Path: "seed", Value: pipeline.DeriveSeed(42, "union.both.pca")})
 	if err != nil {
@@ -225,7 +226,7 @@ func TestDecodeFaults(t *testing.T) {
 // Aliases are written out, as long as that has bounds.
 func TestAliases(t *testing.T) {
 	p, errs := decode(t, "- {rff: &r {gamma: 3, features: 8}}\n- {rff: *r, name: again}\n- ridge")
-	if errs != nil || !reflect.DeepEqual(p.Steps[1].Fitter.(transformer.RFF).Gamma, transformer.FixedGamma(3)) {
+	if errs != nil || !reflect.DeepEqual(p.Steps[1].Fitter.(transformer.RFF).Gamma, kernel.FixedGamma(3)) {
 		t.Errorf("%+v, %v", p, errs)
 	}
 	var laughs strings.Builder

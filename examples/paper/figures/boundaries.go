@@ -47,7 +47,7 @@ func boundaries(ctx context.Context, name string) error {
 	}{{"exact kernel", exact}}
 	for _, features := range []int{500, 50, 10} {
 		rff := transformer.NewRFF()
-		rff.Gamma, rff.Features, rff.Seed = transformer.FixedGamma(boundaryGamma), features, 1
+		rff.Gamma, rff.Features, rff.Seed = kernel.FixedGamma(boundaryGamma), features, 1
 		ridge := estimator.NewRidgeClassifier()
 		ridge.Alpha = boundaryAlpha
 		models = append(models, struct {

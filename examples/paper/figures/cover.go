@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -22,7 +23,7 @@ func machine(grids int) pipeline.Pipeline {
 	widths := slices.Repeat([]float64{1}, 54)
 	widths[0], widths[5], widths[9] = 32, 32, 32 // elevation; distances to roads and fire points
 	widths[3], widths[4] = 4, 4                  // to water
-	s.Gamma, s.Grids = transformer.FixedGamma(widths...), grids
+	s.Gamma, s.Grids = kernel.FixedGamma(widths...), grids
 	svm := estimator.NewSVM()
 	svm.C, svm.Loss, svm.Intercept, svm.Tol = 3, "hinge", false, 1e-2
 	return pipeline.Steps(transformer.NewMinMax(), s).Then(svm)

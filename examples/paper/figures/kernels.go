@@ -15,6 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/synthetic"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -28,12 +29,12 @@ type mapped interface {
 var fits = map[string]func(size int, seed uint64) transformer.Fitter{
 	"Fourier": func(size int, seed uint64) transformer.Fitter {
 		s := transformer.NewRFF()
-		s.Gamma, s.Features, s.Seed, s.Map = transformer.FixedGamma(1), size, seed, "phase"
+		s.Gamma, s.Features, s.Seed, s.Map = kernel.FixedGamma(1), size, seed, "phase"
 		return s
 	},
 	"binning": func(size int, seed uint64) transformer.Fitter {
 		s := transformer.NewBinning()
-		s.Gamma, s.Grids, s.Seed = transformer.FixedGamma(1), size, seed
+		s.Gamma, s.Grids, s.Seed = kernel.FixedGamma(1), size, seed
 		return s
 	},
 }

@@ -141,7 +141,7 @@ func writeSVG(path string, picture io.WriterTo) error {
 	if _, err := picture.WriteTo(&text); err != nil {
 		return err
 	}
-	return os.WriteFile(path, []byte(svg.Fixed(text.String())), 0o644)
+	return os.WriteFile(path, []byte(svg.FixTextLengths(text.String())), 0o644)
 }
 
 func write(path string, picture io.WriterTo) error {

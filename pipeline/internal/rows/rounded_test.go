@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -11,7 +12,7 @@ import (
 func TestStepsSayWhetherFeaturesAreSoonMade(t *testing.T) {
 	rff := func(draw string) transformer.RFF {
 		s := transformer.NewRFF()
-		s.Gamma, s.Features, s.Draw = transformer.FixedGamma(1), 1000, draw
+		s.Gamma, s.Features, s.Draw = kernel.FixedGamma(1), 1000, draw
 		return s
 	}
 	landmarks := transformer.NewNystroem()

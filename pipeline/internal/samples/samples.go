@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -57,6 +58,6 @@ func Encoder() pipeline.Columns {
 // Fourier returns a map with the given number of random features.
 func Fourier(features int) transformer.RFF {
 	s := transformer.NewRFF()
-	s.Features, s.Gamma, s.Seed = features, transformer.FixedGamma(0.2), 5
+	s.Features, s.Gamma, s.Seed = features, kernel.FixedGamma(0.2), 5
 	return s
 }

@@ -1,4 +1,4 @@
-package transformer
+package kernel
 
 import (
 	"math"
@@ -62,5 +62,14 @@ func TestEffectiveDimensionRefuses(t *testing.T) {
 		if _, err := EffectiveDimension(t.Context(), c.k, c.alpha); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want %q", c.alpha, err, c.want)
 		}
+	}
+}
+
+// gonum's eigenvalues panic on numbers that are all small.
+func TestEffectiveDimensionOfSmallNumbers(t *testing.T) {
+	K := mat.NewDense(2, 2, []float64{2e-200, 1e-200, 1e-200, 2e-200})
+	d, err := EffectiveDimension(t.Context(), K, 1e-200)
+	if want := 3.0/4 + 1.0/2; err != nil || !(d > want-1e-12 && d < want+1e-12) {
+		t.Errorf("%v, %v, want %v", d, err, want)
 	}
 }
