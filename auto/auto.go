@@ -1,6 +1,6 @@
-// Package auto finds a good model for a table within a budget: it tries ways to represent the inputs, maps
-// of them and models on top, gives more rows and wider maps to what does well, combines what differs, and
-// fits what it has chosen to all rows.
+// Package auto finds a good model for a table within a time budget. It evaluates combinations of
+// input representations, feature maps and models, gives more rows and wider maps to the better
+// ones, combines different candidates to an ensemble, and fits the selected model to all rows.
 //
 //	options := auto.NewOptions()
 //	options.Budget = time.Minute
@@ -10,14 +10,15 @@
 // Fit evaluates recipes ([Recipes]): a representation of the inputs × a map × a model, in rounds.
 // The first round evaluates every recipe on few rows with narrow maps, over a coarse grid of the
 // kernel's γ and the penalty. The better ones proceed to the next round with more rows, wider maps
-// and a finer grid around the best point. A grid whose best point is on its edge is extended. All
-// recipes of a representation share the cleaned rows. What a representation learns from targets, it
-// learns once, from rows that no fold tests on, or, of few rows, from the training rows of each
-// fold. The candidates of a recipe are fitted together and share work; recipes run concurrently,
-// one per core. From the first second on there is a best model so far.
+// and a finer grid around the best point. A grid whose best point is on its edge is extended.
 //
-// Fit sees the rows that it is given and no others: hold out rows to test on before. The score of the
-// chosen model over the folds is that of the best of many, and a little flattering.
+// All recipes of a representation share the preprocessed rows. Representations that depend on the
+// targets are learned once, from rows that no fold tests on; with few rows, from the training rows
+// of each fold. The candidates of a recipe are fitted together and share work; recipes run
+// concurrently, one per core. A first model is available after about a second.
+//
+// Fit uses no rows other than data, so hold out test rows first. The cross-validation score of the
+// selected model is slightly optimistic, because it is the best of many.
 package auto
 
 import (

@@ -14,30 +14,30 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// among is the estimator that a search over a list of pipelines has: which of them is its one parameter.
-// Fitted as a batch it hands on what each predicts.
-type among struct {
+// indexedPipelines is an estimator whose only parameter is the index of a pipeline in a list. A
+// search over the index fits all pipelines as one batch and passes their predictions to output.
+type indexedPipelines struct {
 	list   []pipeline.Pipeline
 	at     int
 	output func(candidate, fold int, out share.Outcome)
 }
 
-var _ share.BatchFitter = among{}
+var _ share.BatchFitter = indexedPipelines{}
 
-// Params declares the number of the pipeline.
-func (a *among) Params(l *param.List) {
+// Params declares the index.
+func (a *indexedPipelines) Params(l *param.List) {
 	l.Int(&a.at, "at", "number of the pipeline", param.Between(0, float64(len(a.list)-1)))
 }
 
-func (a among) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+func (a indexedPipelines) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	return a.list[a.at].Fit(ctx, data)
 }
 
-// Cost is that of the pipeline.
-func (a among) Cost(shape datasets.Shape) datasets.Cost { return a.list[a.at].Cost(shape) }
+// Cost returns the cost of the pipeline.
+func (a indexedPipelines) Cost(shape datasets.Shape) datasets.Cost { return a.list[a.at].Cost(shape) }
 
 // FitBatch fits the pipelines as one batch.
-func (a among) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
+func (a indexedPipelines) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 	if b.Yield != nil {
 		yield := b.Yield
 		b.Yield = func(candidate, fold int, out share.Outcome) error {
@@ -48,23 +48,23 @@ func (a among) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 	return a.list[0].FitBatch(ctx, unwrapped(b))
 }
 
-// PlanBatch is that of the pipelines.
-func (a among) PlanBatch(b share.Batch) (int64, error) { return a.list[0].PlanBatch(unwrapped(b)) }
+// PlanBatch returns the memory of the pipelines as one batch.
+func (a indexedPipelines) PlanBatch(b share.Batch) (int64, error) { return a.list[0].PlanBatch(unwrapped(b)) }
 
-// unwrapped returns a batch of pipelines. Folds with the same training rows are one fold of it, see [inParts].
+// unwrapped returns the batch of the pipelines, with folds merged by [mergeFolds].
 func unwrapped(b share.Batch) share.Batch {
 	list := make([]share.Candidate, len(b.Candidates))
 	for i, c := range b.Candidates {
-		own := c.Estimator.(among)
+		own := c.Estimator.(indexedPipelines)
 		list[i].Estimator = own.list[own.at]
 	}
 	b.Candidates = list
-	return fewer(b)
+	return mergeFolds(b)
 }
 
-// fewer returns a batch in which folds with the same training rows are one fold. What is predicted for its test rows is
-// handed on part by part.
-func fewer(b share.Batch) share.Batch {
+// mergeFolds merges folds with the same training rows into one. Its predictions are split into
+// those of the original folds; see [splitTestRows].
+func mergeFolds(b share.Batch) share.Batch {
 	first := slices.IndexFunc(b.Folds, func(f datasets.Fold) bool {
 		return len(f.Train) == 0 || &f.Train[0] != &b.Folds[0].Train[0]
 	})
@@ -80,7 +80,7 @@ func fewer(b share.Batch) share.Batch {
 	b.Folds = []datasets.Fold{one}
 	if want := b.Include; want != nil {
 		b.Include = func(candidate, _ int) bool {
-			return slices.ContainsFunc(numbered(len(parts)), func(k int) bool { return want(candidate, k) })
+			return slices.ContainsFunc(indices(len(parts)), func(k int) bool { return want(candidate, k) })
 		}
 	}
 	if yield := b.Yield; yield != nil {
@@ -101,7 +101,7 @@ func fewer(b share.Batch) share.Batch {
 	return b
 }
 
-// ofRows returns what is predicted for some of the rows, both ascending.
+// ofRows returns the predictions of some of all rows. Both lists are ascending.
 func ofRows(p estimator.Prediction, all, some []int) estimator.Prediction {
 	at := make([]int, len(some))
 	for i, row := range some {

@@ -12,52 +12,54 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Schedule of the search, in fractions of the budget unless stated otherwise.
+// Schedule of the search, as fractions of the budget unless stated otherwise. A final fit is the
+// fit of a selected candidate to all rows.
 const (
-	maxLast     = 0.45 // that the last fit of one recipe may take, for it to be tried
-	maxWidth    = 0.7  // that is kept for wider and wider maps, where these are what is lacking
-	maxMember   = 0.1  // that the last fit of a member of an ensemble may take, for time to be kept for it,
-	maxTogether = 0.3  // and those of the leader and all members
+	maxFinalShare     = 0.45 // maximum time of the final fit of a recipe; slower recipes are skipped
+	widthShare    = 0.7  // time reserved for wider maps, if the leader is narrow
+	maxMemberShare   = 0.1  // maximum final fit of an ensemble member for which time is reserved,
+	maxMembersShare = 0.3  // and of the leader and all members together
 
-	// of the time that is left, that a last fit with an exact kernel may take, of which much is
-	// known beforehand,
+	// Fractions of the time left that final fits may use. The cost of exact kernels is known more
+	// precisely.
 	exactShare = 0.9
-	lastShare  = 0.6  // one with a map,
-	widerShare = 0.6  // and one more with a wider map, or that of an ensemble
-	againShare = 0.95 // or with one that is a little wider: where that takes too long there is a model already,
-	keepShare  = 0.05 // and one after a round, so that there is a model,
-	keepLimit  = 0.08 // which is given up after so much of it
+	lastShare  = 0.6  // with a map
+	widerShare = 0.6  // with a wider map, or of an ensemble
+	slightlyWiderShare = 0.95 // with a slightly wider map, once there is a model
+	keepShare  = 0.05 // after a round, to have a model
+	keepLimit  = 0.08 // at which the fit after a round is canceled
 
-	minTry = 0.03 // of the budget, for which one more last fit is worth a try
-	// of the budget, for what comes behind the iterations of a last fit, which end so much before
-	// it is given up
-	forTheRest = 0.06
-	overrun    = 1.05 // when a last fit is given up
-	patience   = 3    // times as long as was foreseen is waited for a trial,
-	minWait    = 0.08 // but so much of the budget at least,
-	firstWait  = 0.5  // or so much for the first model, without which the search has no result
-	tooLong    = 2    // times as long as it was waited for it is what was given up thought to take
-	prudence   = 1.5  // times as long as it was with fewer rows a trial is thought to take: iterations are more
-	// of the time of products of matrices of as many flops is what work of which nothing is known
-	// is thought to take
-	optimism = 0.5
+	minRetryShare = 0.03 // minimum time left for another attempt of a final fit
+	// Iterations of a final fit stop early by this fraction, to leave time for the remaining work.
+	softMargin = 0.06
+	overrunFactor    = 1.05 // when a final fit is canceled
+	patienceFactor   = 3    // a trial may take this factor of its estimated time,
+	minWaitShare    = 0.08 // or at least this fraction of the budget,
+	firstWaitShare  = 0.5  // or this one before the first model, without which the search has no result
+	canceledFactor    = 2    // a canceled trial counts as taking this factor of its time limit
+	growthFactor   = 1.5  // factor of the time per row of trials with more rows, because solvers iterate more
+	// Unmeasured work is assumed to take this fraction of the time of matrix products of the same
+	// flops.
+	unmeasuredFraction = 0.5
 )
 
-// roundEnds are the shares of the budget by which the rounds are over. The rest is for the last fit.
+// roundEnds contains the fractions of the budget at which the rounds end. The rest is for the final
+// fit.
 var roundEnds = []float64{0.2, 0.45, 0.65, 0.85}
 
-// timed reports whether time is the bound, and not candidates.
+// timed reports whether the budget is a time, not a number of candidates.
 func (r *run) timed() bool { return r.options.Candidates == 0 }
 
-// left is the time that is left of the budget.
-func (r *run) left() float64 { return (r.options.Budget - time.Since(r.began)).Seconds() }
+// secondsLeft returns the seconds left of the budget.
+func (r *run) secondsLeft() float64 { return (r.options.Budget - time.Since(r.began)).Seconds() }
 
-// lastMoment is when a last fit is given up, in seconds since the search began: somewhat after the budget has ended.
-func (r *run) lastMoment() float64 { return overrun * r.options.Budget.Seconds() }
+// hardDeadline returns the time at which a final fit is canceled, in seconds since the start. It is
+// slightly after the end of the budget.
+func (r *run) hardDeadline() float64 { return overrunFactor * r.options.Budget.Seconds() }
 
-// until returns a context that ends when the search is stopped and, if there is a model already, at
+// withDeadline returns a context that ends when the search is stopped and, if there is a model already, at
 // the given time after the start of the search.
-func (r *run) until(ctx context.Context, end float64) (context.Context, context.CancelFunc) {
+func (r *run) withDeadline(ctx context.Context, end float64) (context.Context, context.CancelFunc) {
 	deadline := func() {}
 	if r.timed() && r.incumbent != nil {
 		ctx, deadline = context.WithDeadline(ctx, r.began.Add(seconds(end)))
@@ -65,7 +67,7 @@ func (r *run) until(ctx context.Context, end float64) (context.Context, context.
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		select {
-		case <-r.options.Stop: // never, where it is nil
+		case <-r.options.Stop: // never, if nil
 			cancel()
 		case <-ctx.Done():
 		}
@@ -78,7 +80,7 @@ func seconds(v float64) time.Duration { return time.Duration(v * float64(time.Se
 // stopped reports whether the caller has stopped the search.
 func (r *run) stopped() bool {
 	select {
-	case <-r.options.Stop: // never, where it is nil
+	case <-r.options.Stop: // never, if nil
 		return r.options.Stop != nil
 	default:
 		return false
@@ -90,14 +92,14 @@ func (r *run) stopped() bool {
 // Newton's method on dense features, whose passes serve all penalties and folds.
 const sparseFurther, exactFurther, newtonFurther = 0.1, 0.2, 0.15
 
-// trialWork returns about how many operations the fits of points of one recipe to rows of a shape take. Only ratios
-// between trials of one kind count: [run.trialPace] is measured.
+// trialWork estimates the flops of a trial of points of one recipe. Only ratios between trials of
+// one kind matter, because [run.trialPace] is measured.
 func (r *run) trialWork(points []point, list []pipeline.Pipeline, shape datasets.Shape,
 	folds []datasets.Fold) (sum float64) {
 	kind := r.table[points[0].recipe]
 	fold, fits := shape, 0.0
 	for k, f := range folds {
-		if fold.Rows = len(f.Train); k == 0 || &f.Train[0] != &folds[k-1].Train[0] { // see fewer
+		if fold.Rows = len(f.Train); k == 0 || &f.Train[0] != &folds[k-1].Train[0] { // see mergeFolds
 			fits++
 		}
 	}
@@ -134,7 +136,7 @@ func (r *run) expected(ctx context.Context, rows int, points []point) (float64, 
 	list := make([]pipeline.Pipeline, len(points))
 	for i, p := range points {
 		var err error
-		if list[i], err = r.onView(ctx, p); err != nil {
+		if list[i], err = r.viewPipeline(ctx, p); err != nil {
 			return 0, err
 		}
 	}
@@ -143,7 +145,7 @@ func (r *run) expected(ctx context.Context, rows int, points []point) (float64, 
 	on := r.views.ready(viewKey{kind.representation.name, rows, points[0].effort})
 	if on == nil {
 		var err error
-		if on, sum, err = r.foreseen(ctx, kind.representation, rows, points[0].effort); err != nil {
+		if on, sum, err = r.estimateView(ctx, kind.representation, rows, points[0].effort); err != nil {
 			return 0, err
 		}
 	}
@@ -152,12 +154,12 @@ func (r *run) expected(ctx context.Context, rows int, points []point) (float64, 
 		sum += r.trialPace(kind) * r.trialWork(points, list, part.data.Shape(), part.folds)
 		folds += len(part.folds)
 	}
-	return sum + perFit*float64(len(points)*folds), nil
+	return sum + minFitSeconds*float64(len(points)*folds), nil
 }
 
-// foreseen is the view of a representation that is still to be made, as far as costs go, and how long it will take
-// to learn it.
-func (r *run) foreseen(ctx context.Context, p representation, rows, effort int) (*view, float64, error) {
+// estimateView returns a view with the same shape as that of a representation not computed yet, and
+// the estimated seconds to learn the representation.
+func (r *run) estimateView(ctx context.Context, p representation, rows, effort int) (*view, float64, error) {
 	cleaned, err := r.viewOf(ctx, p.unlearned(), rows, 0)
 	if err != nil || p.learn.name == "" {
 		return cleaned, 0, err
@@ -192,7 +194,8 @@ func costOf(step transformer.Fitter, shape datasets.Shape) float64 {
 	return 0
 }
 
-// expectedFit is how long one fit to all rows will take, with what its representation has to learn for it.
+// expectedFit estimates the seconds of a fit to all rows, including the learning of its
+// representation.
 func (r *run) expectedFit(ctx context.Context, p point) (float64, error) {
 	learning, rest, err := r.fitWork(ctx, p, r.data.Rows())
 	kind := r.table[p.recipe]
@@ -207,12 +210,12 @@ func (r *run) expectedFit(ctx context.Context, p point) (float64, error) {
 // products. The additional work of a wider map is estimated by a throughput closer to that of the
 // fit, because its constant part, reading the rows, does not grow.
 func (r *run) expectedRest(k recipe, flops float64) float64 {
-	between := func(own float64) float64 { return math.Sqrt(own * r.paceOf(everything)) }
+	between := func(own float64) float64 { return math.Sqrt(own * r.paceOf(anyWork)) }
 	own, ok := r.paceKnown(fitOf(k))
 	switch {
-	case !ok && k.mapping.exact: // its estimates are of large fits
-		return flops * r.paceOf(everything) / optimism
-	case !ok && k.sparse(): // iterations, whose number grows with the rows
+	case !ok && k.mapping.exact: // estimates for exact kernels suit large fits
+		return flops * r.paceOf(anyWork) / unmeasuredFraction
+	case !ok && k.sparse(): // the number of iterations grows with the rows
 		return flops * r.paceOf(kindOf(k))
 	case !ok:
 		return flops * between(r.paceOf(kindOf(k)))
@@ -244,7 +247,7 @@ func (r *run) fitWork(ctx context.Context, p point, rows int) (learning, rest fl
 	return learning, rest, nil
 }
 
-// learnFitPace takes in how long a fit took.
+// learnFitPace updates the throughput by the seconds of a fit.
 func (r *run) learnFitPace(p point, rows int, took float64) {
 	_, rest, err := r.fitWork(context.Background(), p, rows)
 	if err == nil && r.timed() {
@@ -253,10 +256,10 @@ func (r *run) learnFitPace(p point, rows int, took float64) {
 	}
 }
 
-// perFit is how many seconds a fit takes at least, whatever it does.
-const perFit = 0.0005
+// minFitSeconds is the minimum time of a fit in seconds.
+const minFitSeconds = 0.0005
 
-// learnPace takes in how long a trial took.
+// learnPace updates the throughput by the time of a trial.
 func (r *run) learnPace(t trial) {
 	if !r.timed() {
 		return
@@ -266,12 +269,12 @@ func (r *run) learnPace(t trial) {
 		work += r.trialWork(t.points, t.list, part.data.Shape(), part.folds)
 		folds += len(part.folds)
 	}
-	took := t.took - perFit*float64(len(t.list)*folds)
+	took := t.took - minFitSeconds*float64(len(t.list)*folds)
 	r.notePace(kindOf(r.table[t.points[0].recipe]), work, took)
 }
 
-// measureSpeed makes a first guess of the pace, by products of matrices: the best so far, for
-// others may be at work as well.
+// measureSpeed measures the throughput of matrix products. Only the maximum so far counts, because
+// other fits may run concurrently.
 func (r *run) measureSpeed() {
 	if !r.timed() {
 		return

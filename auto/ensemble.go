@@ -18,36 +18,36 @@ import (
 
 const (
 	maxMembers    = 6
-	maxEven       = 10   // that count the same,
-	evenBelow     = 3000 // rows with classes
-	maxConcurrent = 40   // candidates among which members are looked for
-	minWeight     = 0.03 // of a member that is of use
-	crossedParts  = 5    // of the rows, by which weights are judged
-	worthEnsemble = 0.02 // standard errors of the leader that an ensemble has to gain
-	alikeTo       = 0.5  // members within this number of standard errors of the leader are considered equal
+	maxEqual       = 10   // maximum number of members with equal weights
+	maxEqualRows     = 3000 // number of rows below which classifiers have equal weights
+	maxCompetitors = 40   // maximum number of candidate members
+	minWeight     = 0.03 // minimum share of a member
+	weightFolds  = 5    // parts of the rows for the cross-validation of weights
+	minEnsembleGain = 0.02 // minimum gain over the leader, in standard errors
+	tieMargin       = 0.5  // members within this number of standard errors of the leader are considered equal
 )
 
 // ensemble is a set of members that together score better than the leader on out-of-fold rows.
 type ensemble struct {
 	members []scored
-	weights []float64 // of their values, probabilities or scores
+	weights []float64 // weights of values, probabilities or scores
 	score   float64
 }
 
-// combine looks whether several recipes together do better than the leader. Weights are judged on
-// rows that they were not found by. Of few rows with classes, the best of many candidates leads by
-// a row or two, which is chance: those that are as good as the leader then count the same: together
-// they need not do better on these rows, but as well.
+// combine returns an ensemble that scores better than the leader, and whether there is one. Weights
+// are evaluated on other rows than those they are computed from. For few rows with classes, the
+// lead of the best of many candidates is often chance: candidates that match the leader then get
+// equal weights, and the ensemble only has to match the leader.
 func (r *run) combine(members []scored) (ensemble, bool) {
-	if r.even() {
-		members = slices.DeleteFunc(slices.Clone(members), func(m scored) bool { return !r.near(m, r.leader, alikeTo) })
+	if r.equalWeights() {
+		members = slices.DeleteFunc(slices.Clone(members), func(m scored) bool { return !r.withinError(m, r.leader, tieMargin) })
 	}
 	for len(members) >= 2 {
-		c := r.crossingOf(members)
-		c.even = r.even()
+		c := r.outOfFoldOf(members)
+		c.equalWeights = r.equalWeights()
 		w, shares := c.weights(func(int) bool { return true })
 		least := minWeight
-		if len(members) > maxMembers && !c.even { // sequentially, because each removal changes the weights of the others
+		if len(members) > maxMembers && !c.equalWeights { // sequentially, because each removal changes the weights of the others
 			least = max(least, 1.001*slices.Min(shares))
 		}
 		kept := slices.Clone(members)[:0]
@@ -57,15 +57,15 @@ func (r *run) combine(members []scored) (ensemble, bool) {
 			}
 		}
 		if len(kept) == len(members) {
-			score, err := r.crossed(c)
-			alone, wrong := r.crossed(r.crossingOf([]scored{r.leader}))
+			score, err := r.crossValidate(c)
+			alone, wrong := r.crossValidate(r.outOfFoldOf([]scored{r.leader}))
 			std := r.leader.std
 			if !r.metric.GreaterIsBetter {
 				std = -std
 			}
-			better := r.metric.Better(score, alone+worthEnsemble*std)
-			if c.even { // no worse than by what is chance
-				better = !r.metric.Better(alone-alikeTo*std, score)
+			better := r.metric.Better(score, alone+minEnsembleGain*std)
+			if c.equalWeights { // equal up to chance
+				better = !r.metric.Better(alone-tieMargin*std, score)
 			}
 			return ensemble{members, w, score}, err == nil && wrong == nil && better
 		}
@@ -74,65 +74,65 @@ func (r *run) combine(members []scored) (ensemble, bool) {
 	return ensemble{}, false
 }
 
-// even reports whether members count the same.
-func (r *run) even() bool { return r.classes > 0 && r.data.Rows() < evenBelow }
+// equalWeights reports whether members have equal weights.
+func (r *run) equalWeights() bool { return r.classes > 0 && r.data.Rows() < maxEqualRows }
 
-// bestOfRecipes returns the best of each recipe whose predictions are of the rows that the leader's are of, the best
-// first.
+// bestOfRecipes returns the best candidate of each recipe, best first, if its predictions cover the
+// rows of the leader.
 func (r *run) bestOfRecipes() []scored {
 	var out []scored
 	for i := range r.table {
-		if s, ok := r.best[i]; ok && r.speaksOfTheSame(s) {
+		if s, ok := r.best[i]; ok && r.coversLeaderRows(s) {
 			out = append(out, s)
 		}
 	}
 	slices.SortStableFunc(out, r.compare)
-	return out[:min(len(out), maxEven)]
+	return out[:min(len(out), maxEqual)]
 }
 
-// competitors returns the candidates among which members are looked for, the best first: of
-// quantities several of a recipe, for kernels of several widths make up for each other.
+// competitors returns the candidate members, best first. Regression allows several per recipe,
+// because kernels of different widths complement each other.
 func (r *run) competitors() []scored {
 	if r.classes > 0 {
 		return r.bestOfRecipes()
 	}
 	var out []scored
 	for _, s := range r.log {
-		if r.speaksOfTheSame(s) {
+		if r.coversLeaderRows(s) {
 			out = append(out, s)
 		}
 	}
 	slices.SortStableFunc(out, r.compare)
 	out = slices.CompactFunc(out, func(a, b scored) bool { return a.point == b.point })
-	return out[:min(len(out), maxConcurrent)]
+	return out[:min(len(out), maxCompetitors)]
 }
 
-// speaksOfTheSame reports whether the out-of-fold predictions of a candidate are stored and cover
+// coversLeaderRows reports whether the out-of-fold predictions of a candidate are stored and cover
 // the rows of the leader.
-func (r *run) speaksOfTheSame(s scored) bool {
+func (r *run) coversLeaderRows(s scored) bool {
 	return r.leader.output != nil && s.on == r.leader.on && s.output != nil &&
 		len(s.output)/s.outputs == len(r.leader.output)/r.leader.outputs
 }
 
-// crossing contains the out-of-fold outputs of the members, each rows × width, with the true
+// outOfFold contains the out-of-fold outputs of the members, each rows × width, with the true
 // values: values, probabilities if all have them, else scores with codes ±1, combined as in
 // [meta.Ensemble].
-type crossing struct {
+type outOfFold struct {
 	output   [][]float64
 	truth    []float64
 	rows     int
 	width    int
 	probable bool
 	scores   bool
-	even     bool   // whether all members count the same
+	equalWeights     bool   // whether all members have equal weights
 	known    []bool // rows that all members predict
 	weight   []float64
 }
 
-func (r *run) crossingOf(members []scored) crossing {
+func (r *run) outOfFoldOf(members []scored) outOfFold {
 	data := r.part(r.leader.on)
 	n := data.Rows()
-	c := crossing{rows: n, width: 1, known: make([]bool, n), weight: data.Weights}
+	c := outOfFold{rows: n, width: 1, known: make([]bool, n), weight: data.Weights}
 	c.probable = r.classes > 0 && !slices.ContainsFunc(members,
 		func(m scored) bool { return !r.table[m.recipe].probabilities })
 	c.scores = r.classes > 0 && !c.probable
@@ -167,7 +167,7 @@ func (r *run) crossingOf(members []scored) crossing {
 
 // column returns the output of a member. Where others have scores, probabilities are replaced by
 // their logarithms.
-func (c crossing) column(m scored, probabilities bool) []float64 {
+func (c outOfFold) column(m scored, probabilities bool) []float64 {
 	out := make([]float64, c.rows*c.width)
 	for i := range c.rows {
 		output := m.output[i*m.outputs : (i+1)*m.outputs]
@@ -178,21 +178,21 @@ func (c crossing) column(m scored, probabilities bool) []float64 {
 				v = float64(output[j])
 				out[at] = v
 			case c.width == 1:
-				out[at] = logOf(output[1]) - logOf(output[0])
+				out[at] = logProbability(output[1]) - logProbability(output[0])
 			default:
-				out[at] = logOf(output[j])
+				out[at] = logProbability(output[j])
 			}
 		}
 	}
 	return out
 }
 
-// logOf is the logarithm of a probability, which may be 0.
-func logOf(p float32) float64 { return math.Log(max(float64(p), 1e-12)) }
+// logProbability returns the logarithm of a probability, which may be 0.
+func logProbability(p float32) float64 { return math.Log(max(float64(p), 1e-12)) }
 
 // weights returns the least-squares weights over the selected rows, and shares, their values for
 // outputs of equal scale.
-func (c crossing) weights(in func(row int) bool) (weights, shares []float64) {
+func (c outOfFold) weights(in func(row int) bool) (weights, shares []float64) {
 	m := len(c.output)
 	sums, output := stacking.NewSums(m), make([]float64, m)
 	for i := range c.rows {
@@ -211,7 +211,7 @@ func (c crossing) weights(in func(row int) bool) (weights, shares []float64) {
 		}
 	}
 	sharesOf := func() []float64 {
-		if c.even {
+		if c.equalWeights {
 			return slices.Repeat([]float64{1 / float64(m)}, m)
 		}
 		return sums.Weights(true)
@@ -230,14 +230,15 @@ func (c crossing) weights(in func(row int) bool) (weights, shares []float64) {
 	return weights, shares
 }
 
-// crossed is the score of members together, whose weights are found without the rows that they are judged by.
-func (r *run) crossed(c crossing) (float64, error) {
+// crossValidate returns the cross-validation score of the weighted members: weights are computed from
+// other rows than those they are evaluated on.
+func (r *run) crossValidate(c outOfFold) (float64, error) {
 	data := r.part(r.leader.on)
 	in := metrics.Input{Classes: r.classes}
 	var together []float64
-	for part := range crossedParts {
-		w, _ := c.weights(func(row int) bool { return row%crossedParts != part })
-		for i := part; i < c.rows; i += crossedParts {
+	for part := range weightFolds {
+		w, _ := c.weights(func(row int) bool { return row%weightFolds != part })
+		for i := part; i < c.rows; i += weightFolds {
 			if !c.known[i] {
 				continue
 			}
@@ -261,8 +262,8 @@ func (r *run) crossed(c crossing) (float64, error) {
 	return r.metric.Score(in)
 }
 
-// judged fills in what metrics read, from values, probabilities or scores.
-func (c crossing) judged(in *metrics.Input, together []float64) {
+// judged sets the inputs of the metric from values, probabilities or scores.
+func (c outOfFold) judged(in *metrics.Input, together []float64) {
 	n := len(in.YTrue)
 	if in.YPred = together; in.Classes == 0 {
 		return
@@ -287,17 +288,17 @@ func (c crossing) judged(in *metrics.Input, together []float64) {
 	}
 }
 
-// fitEnsemble fits the members to all rows, where they do better together and the time allows, then with wider maps,
-// and reports whether there is such a model.
+// fitEnsemble fits an ensemble to all rows if it scores better and the time suffices, then refits
+// it with wider maps. It reports whether there is such a model.
 func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
 	found, ok, err := r.combineInTime(ctx, r.competitors())
 	if !ok || err != nil {
 		return false, err
 	}
 	if r.narrow(r.leader) {
-		wide, err := r.widest(ctx, r.leader.point, widerShare*r.left())
-		together, wrong := r.expectedMembers(ctx, found, moreSize)
-		if err = errors.Join(err, wrong); err != nil || wide > r.leader.size && together > widerShare*r.left() {
+		wide, err := r.widest(ctx, r.leader.point, widerShare*r.secondsLeft())
+		together, wrong := r.expectedMembers(ctx, found, sizeGrowth)
+		if err = errors.Join(err, wrong); err != nil || wide > r.leader.size && together > widerShare*r.secondsLeft() {
 			return false, err
 		}
 	}
@@ -305,12 +306,12 @@ func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
 		return r.ensemble != nil, err
 	}
 	wider := 1
-	for wider*moreSize <= maxSize/firstSize {
+	for wider*sizeGrowth <= maxSize/initialSize {
 		var took float64
-		if took, err = r.expectedMembers(ctx, found, wider*moreSize); err != nil || took > widerShare*r.left() {
+		if took, err = r.expectedMembers(ctx, found, wider*sizeGrowth); err != nil || took > widerShare*r.secondsLeft() {
 			break
 		}
-		wider *= moreSize
+		wider *= sizeGrowth
 	}
 	if wider > 1 && err == nil && r.mapsOf(found) {
 		err = r.fitMembers(ctx, found, wider)
@@ -318,8 +319,8 @@ func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
 	return true, err
 }
 
-// combineInTime looks for members that do better together and can be fitted in the time that is
-// left: where they cannot, the slowest is left out and others take its place.
+// combineInTime returns an ensemble that can be fitted in the time left: as long as it cannot, the
+// slowest member is removed and another ensemble is sought.
 func (r *run) combineInTime(ctx context.Context, members []scored) (ensemble, bool, error) {
 	for {
 		found, ok := r.combine(members)
@@ -335,7 +336,7 @@ func (r *run) combineInTime(ctx context.Context, members []scored) (ensemble, bo
 			}
 			sum += took[i]
 		}
-		if sum <= widerShare*r.left() {
+		if sum <= widerShare*r.secondsLeft() {
 			return found, true, nil
 		}
 		slowest := found.members[slices.Index(took, slices.Max(took))].point
@@ -348,7 +349,8 @@ func (r *run) mapsOf(e ensemble) bool {
 	return slices.ContainsFunc(e.members, func(m scored) bool { return r.table[m.recipe].sizeOf(m.size) > 0 })
 }
 
-// widened returns the point of a member with a map wider by a factor, as far as the rows permit.
+// widened returns the point of a member with a map wider by a factor, bounded by the number of
+// rows.
 func (r *run) widened(m scored, times int) point {
 	p := m.point
 	if r.table[p.recipe].sizeOf(p.size) > 0 {
@@ -368,19 +370,19 @@ func (r *run) expectedMembers(ctx context.Context, e ensemble, wider int) (sum f
 	return sum, nil
 }
 
-// fitMembers fits an ensemble to all rows, with maps wider by a factor than those scored.
+// fitMembers fits an ensemble to all rows, with the sizes of the maps multiplied by a factor.
 func (r *run) fitMembers(ctx context.Context, e ensemble, wider int) error {
 	r.report(PhaseEnsemble)
-	limited, cancel := r.until(ctx, r.lastMoment())
+	limited, cancel := r.withDeadline(ctx, r.hardDeadline())
 	defer cancel()
 	spec := meta.NewEnsemble()
 	spec.Weights, spec.Given = "given", e.weights
 	var members []meta.FittedMember
 	times := map[int]int{}
 	for _, m := range e.members {
-		one, fitting, err := r.wholeOf(limited, r.widened(m, wider))
+		one, fitting, err := r.fullPipeline(limited, r.widened(m, wider))
 		if err != nil {
-			return orEnded(limited, err)
+			return endedOr(limited, err)
 		}
 		name := strings.ReplaceAll(r.table[m.recipe].String(), " ", "_")
 		if times[m.recipe]++; times[m.recipe] > 1 {
@@ -388,29 +390,29 @@ func (r *run) fitMembers(ctx context.Context, e ensemble, wider int) error {
 		}
 		spec.Members = append(spec.Members, meta.Member{Name: name, Estimator: one})
 		model, err := fitting.Fit(limited, r.data)
-		if err = orEnded(limited, err); err != nil {
-			return r.alone(ctx, err)
+		if err = endedOr(limited, err); err != nil {
+			return r.warnNoEnsemble(ctx, err)
 		}
 		members = append(members, meta.FittedMember{Name: name, Predictor: model})
 	}
 	together, err := spec.Combine(ctx, r.data, members, nil)
 	if err != nil {
-		return r.alone(ctx, err)
+		return r.warnNoEnsemble(ctx, err)
 	}
 	whole := pipeline.Sequence{}.Then(spec)
 	frozen := whole
 	frozen.Estimator = pipeline.FrozenModel{Spec: spec, Fitted: together}
 	model, err := frozen.Fit(ctx, r.data)
 	if err != nil {
-		return r.alone(ctx, err)
+		return r.warnNoEnsemble(ctx, err)
 	}
 	r.incumbent = &fitted{r.leader, r.leader.size, r.data.Rows(), whole, model}
 	r.ensemble = &e
 	return nil
 }
 
-// alone notes why there is no ensemble, unless the search has ended.
-func (r *run) alone(ctx context.Context, err error) error {
+// warnNoEnsemble records a warning that the ensemble cannot be fitted, unless the search has ended.
+func (r *run) warnNoEnsemble(ctx context.Context, err error) error {
 	if errors.Is(err, errEnded) || ctx.Err() != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// notes are the trials of a search that have ended, kept in its journal.
+// notes contains the finished trials of a search, by key, and its journal.
 type notes struct {
 	journal *journal.Journal // nil for none
 	known   map[string]note
@@ -21,13 +21,14 @@ const (
 	journalVersion = 4
 )
 
-// note is a trial that has ended.
+// note records a finished trial.
 type note struct {
 	Trial  string      `json:"trial"`
 	Scored []noteScore `json:"scored"`
 }
 
-// noteScore is a candidate of it. Predictions are the bytes of 32-bit floats.
+// noteScore records a candidate of a trial. Said contains its predictions as little-endian float32
+// values.
 type noteScore struct {
 	Folds   []journal.Number `json:"folds,omitempty"`
 	Mean    journal.Number   `json:"mean"`
@@ -38,10 +39,10 @@ type noteScore struct {
 	Said    []byte           `json:"said,omitempty"`
 }
 
-// ErrOtherSearch is in the chain of the error where a journal is of another search.
+// ErrOtherSearch is in the chain of the error if a journal belongs to another search.
 var ErrOtherSearch = journal.ErrOther
 
-// openNotes reads what is in the journal at a path, "" for none.
+// openNotes opens the journal at a path and reads its trials; "" means no journal.
 func openNotes(path string, head journal.Head) (*notes, error) {
 	n := &notes{known: map[string]note{}}
 	if path == "" {
@@ -57,7 +58,7 @@ func openNotes(path string, head journal.Head) (*notes, error) {
 	return n, err
 }
 
-// find returns what a trial found, if it is in the journal.
+// find returns the results of a trial from the journal.
 func (n *notes) find(key string, points, folds int) (out []scored, ok bool) {
 	one, ok := n.known[key]
 	if !ok || len(one.Scored) != points {
@@ -79,7 +80,7 @@ func (n *notes) find(key string, points, folds int) (out []scored, ok bool) {
 	return out, true
 }
 
-// write adds what a trial found.
+// write appends the results of a trial to the journal.
 func (n *notes) write(key string, out []scored) error {
 	one := note{Trial: key}
 	for _, s := range out {

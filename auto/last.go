@@ -7,33 +7,33 @@ import (
 	"slices"
 )
 
-// keepModel fits the best candidate that can be fitted to all rows in little of the time that is left, so that there
-// is a model of it whatever happens.
+// keepModel fits the best candidate whose fit to all rows takes a small part of the time left, so
+// that the search has a model if it is interrupted.
 func (r *run) keepModel(ctx context.Context) error {
-	s, size, err := r.bestWithin(ctx, keepShare*r.left(), keepShare*r.left())
+	s, size, err := r.bestAffordable(ctx, keepShare*r.secondsLeft(), keepShare*r.secondsLeft())
 	if err != nil || s.folds == nil {
 		return err
 	}
 	if in := r.incumbent; in.rows == r.data.Rows() {
-		if own := r.best[in.recipe]; !r.before(s, in.scored) || s.recipe != in.recipe && r.before(own, s) {
-			return nil // the scores of its recipe on as many rows are better
+		if own := r.best[in.recipe]; !r.ranksBefore(s, in.scored) || s.recipe != in.recipe && r.ranksBefore(own, s) {
+			return nil // its recipe has better scores on as many rows
 		}
 	}
 	if !r.timed() {
 		return r.refit(ctx, s, size, r.data.Rows())
 	}
-	until := r.spent() + keepLimit*r.left()
+	until := r.spent() + keepLimit*r.secondsLeft()
 	err = r.refitUntil(ctx, s, size, r.data.Rows(), until, until)
 	if errors.Is(err, errEnded) && ctx.Err() == nil && !r.stopped() {
-		return nil // it took longer than was thought; the model before stays
+		return nil // it exceeded its estimated time; the previous model stays
 	}
 	return err
 }
 
-// bestWithin is the best candidate of which a fit to all rows is expected to take no longer than the limit, with a
-// map of the size by which it was scored or, where that takes too long, a half or a quarter of it. Its folds are nil
-// where there is none. A recipe with an exact kernel has a limit of its own.
-func (r *run) bestWithin(ctx context.Context, limitMap, limitExact float64) (s scored, size int, err error) {
+// bestAffordable returns the best candidate whose fit to all rows is expected to take at most the
+// limit, with a map of its size or else of a half or a quarter of it. Its folds are nil if there is
+// none. Exact kernels have a separate limit.
+func (r *run) bestAffordable(ctx context.Context, limitMap, limitExact float64) (s scored, size int, err error) {
 	if !r.timed() {
 		return r.leader, r.leader.size, nil
 	}
@@ -58,23 +58,23 @@ func (r *run) bestWithin(ctx context.Context, limitMap, limitExact float64) (s s
 				break
 			}
 		}
-		if other, err := r.quickerOf(ctx, s, limit); err != nil || other.folds != nil {
+		if other, err := r.fasterEquivalent(ctx, s, limit); err != nil || other.folds != nil {
 			return other, other.size, err
 		}
 	}
 	return scored{}, 0, nil
 }
 
-// quickerOf is the best candidate of a recipe with an exact kernel that is hardly worse than its
-// best one and can be fitted within the limit: one with a larger penalty, of which iterations take
-// fewer. Its folds are nil where there is none.
-func (r *run) quickerOf(ctx context.Context, best scored, limit float64) (out scored, err error) {
+// fasterEquivalent returns the best candidate of a recipe with an exact kernel that is within two standard
+// errors of the best one and can be fitted within the limit. It has a larger penalty, which
+// requires fewer iterations. Its folds are nil if there is none.
+func (r *run) fasterEquivalent(ctx context.Context, best scored, limit float64) (out scored, err error) {
 	if !r.table[best.recipe].mapping.exact {
 		return out, nil
 	}
 	for _, s := range r.log {
-		if s.recipe != best.recipe || s.on != best.on || math.IsNaN(s.mean) || !r.near(s, best, 2) || out.folds != nil &&
-			!r.before(s, out) {
+		if s.recipe != best.recipe || s.on != best.on || math.IsNaN(s.mean) || !r.withinError(s, best, 2) || out.folds != nil &&
+			!r.ranksBefore(s, out) {
 			continue
 		}
 		took, err := r.expectedFit(ctx, s.point)
@@ -88,8 +88,7 @@ func (r *run) quickerOf(ctx context.Context, best scored, limit float64) (out sc
 	return out, nil
 }
 
-// finish fits the leader to all rows, then with a wider map where the time allows, or an ensemble where that
-// helps.
+// finish fits an ensemble if it scores better, else the leader, with a wider map if time allows.
 func (r *run) finish(ctx context.Context) error {
 	done, err := r.fitEnsemble(ctx)
 	if !done && err == nil && r.stopReason != StoppedByCaller {
@@ -104,11 +103,12 @@ func (r *run) finish(ctx context.Context) error {
 	return err
 }
 
-// fitLeader fits the best candidate for which there is time, with the width by which it was scored and then with
-// the widest map for which there is time. A fit that takes much longer than was thought is given up for another one.
+// fitLeader fits the best candidate that fits in the time left, first with a map of its size, then
+// with the widest possible map. If a fit takes much longer than estimated, it is canceled and
+// another one is tried.
 func (r *run) fitLeader(ctx context.Context) error {
 	for {
-		s, size, err := r.bestWithin(ctx, lastShare*r.left(), exactShare*r.left())
+		s, size, err := r.bestAffordable(ctx, lastShare*r.secondsLeft(), exactShare*r.secondsLeft())
 		if err != nil || s.folds == nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (r *run) fitLeader(ctx context.Context) error {
 		if err == nil {
 			return r.widen(ctx)
 		}
-		if !errors.Is(err, errEnded) || ctx.Err() != nil || r.stopped() || r.left() < minTry*r.options.Budget.Seconds() {
+		if !errors.Is(err, errEnded) || ctx.Err() != nil || r.stopped() || r.secondsLeft() < minRetryShare*r.options.Budget.Seconds() {
 			return err
 		}
 	}
@@ -140,7 +140,7 @@ func (r *run) widestAtOnce(ctx context.Context, s scored, size int) (int, error)
 	}
 	p := s.point
 	p.size = size
-	wide, err := r.widest(ctx, p, widerShare*r.left())
+	wide, err := r.widest(ctx, p, widerShare*r.secondsLeft())
 	if err != nil || wide == size {
 		return size, err
 	}
@@ -158,25 +158,26 @@ func (r *run) widen(ctx context.Context) error {
 	in := r.incumbent
 	p := in.point
 	p.size = in.size
-	size, err := r.widest(ctx, p, widerShare*r.left())
+	size, err := r.widest(ctx, p, widerShare*r.secondsLeft())
 	if err != nil {
 		return err
 	}
 	if size == in.size {
-		if size, err = r.widest(ctx, p, againShare*r.left()); err != nil || size == in.size || size > moreSize*in.size {
+		if size, err = r.widest(ctx, p, slightlyWiderShare*r.secondsLeft()); err != nil || size == in.size || size > sizeGrowth*in.size {
 			return err
 		}
 	}
 	return r.refit(ctx, in.scored, size, r.data.Rows())
 }
 
-// widest is the largest size of a point's map, doubled time and again and then more by a half, with
-// which a fit to all rows is expected to take no longer than the limit: its own size at least.
+// widest returns the largest size of the map of a point with which a fit to all rows is expected to
+// take at most the limit. It doubles the size while possible, then multiplies it by 1.5. The size
+// is at least that of the point.
 func (r *run) widest(ctx context.Context, p point, limit float64) (int, error) {
 	if !r.timed() || r.table[p.recipe].sizeOf(p.size) == 0 {
 		return p.size, nil
 	}
-	for _, halves := range []int{2 * moreSize, 3} {
+	for _, halves := range []int{2 * sizeGrowth, 3} {
 		for {
 			wider := p
 			wider.size = r.sizeWithin(halves * p.size / 2)

@@ -14,34 +14,35 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Entry is a candidate that was tried.
+// Entry is an evaluated candidate.
 type Entry struct {
 	Rank     int    // 1 for the best
 	Recipe   string // representation, map and model
 	Settings []param.Setting
 	Score    float64 // mean over the folds
-	StdError float64 // of that mean
-	Rows     int     // that the folds are of
-	Size     int     // of the map: features or grids; 0 for none
-	Seconds  float64 // all its fits took, work shared with others in part
-	Chosen   bool    // whether it is the model, or a member of it
+	StdError float64 // standard error of Score
+	Rows     int     // number of rows for cross-validation
+	Size     int     // features or grids of the map; 0 without a map
+	Seconds  float64 // time of all its fits, with its part of shared work
+	Chosen   bool    // whether it is the selected candidate or a member of the ensemble
 	Failed   string  // why it has no score, else ""
 
 	at scored
 }
 
-// Leaderboard is all candidates, the best first. Those that were scored on the most rows come before all
-// others, for scores on different rows do not compare: a candidate does better with more rows.
+// Leaderboard contains all candidates, best first. Scores on different numbers of rows are not
+// comparable, because more rows improve a candidate; candidates on more rows come first.
 type Leaderboard []Entry
 
-// entryOf is a candidate as others see it.
+// entryOf returns the entry of a candidate.
 func (r *run) entryOf(s scored) Entry {
 	kind := r.table[s.recipe]
 	return Entry{Recipe: kind.String(), Settings: r.settingsOf(s.point), Score: s.mean, StdError: s.std, Rows: s.on,
 		Size: kind.sizeOf(s.size), Seconds: s.seconds, Failed: s.failed, at: s}
 }
 
-// entryAs is a candidate whose map has another size than that by which it was scored.
+// entryAs returns the entry of a candidate that was fitted with another size of the map than it was
+// scored with.
 func (r *run) entryAs(s scored, size int) Entry {
 	as := s
 	as.size = size
@@ -50,7 +51,7 @@ func (r *run) entryAs(s scored, size int) Entry {
 	return out
 }
 
-// entryOfEnsemble is the entry of an ensemble that was chosen.
+// entryOfEnsemble returns the entry of the selected ensemble.
 func (r *run) entryOfEnsemble() Entry {
 	out := r.entryOf(r.leader)
 	out.Score, out.Settings, out.Size = r.ensemble.score, nil, 0
@@ -71,10 +72,10 @@ func (r *run) entryOfEnsemble() Entry {
 	return out
 }
 
-// settingsOf returns the parameters of a point that its search has chosen.
+// settingsOf returns the searched parameters of a point.
 func (r *run) settingsOf(p point) []param.Setting {
 	kind := r.table[p.recipe]
-	spec, err := r.pipelineOf(context.Background(), p) // it was made before
+	spec, err := r.pipelineOf(context.Background(), p) // it has succeeded for this point
 	if err != nil {
 		return nil
 	}
@@ -107,8 +108,8 @@ func (r *run) leaderboard() Leaderboard {
 	return out
 }
 
-// WriteCSV writes a row for each candidate: rank, recipe, parameters, score, std_error, rows, size,
-// seconds, chosen and failed. Parameters are written as on a command line, apart by blanks.
+// WriteCSV writes a row for each candidate: rank, recipe, parameters, score, std_error, rows,
+// features, seconds, chosen and failed. Parameters are separated by spaces, as on a command line.
 func (l Leaderboard) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	out.Write([]string{"rank", "recipe", "parameters", "score", "std_error", "rows", "features", "seconds", "chosen",
@@ -131,7 +132,7 @@ func (e Entry) Parameters() string {
 	return gridsearch.Candidate{Settings: e.Settings}.String()
 }
 
-// number writes a score so that it reads back the same, and nothing for none.
+// number formats a score so that it round-trips, "" if it is not finite.
 func number(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return ""

@@ -11,11 +11,11 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// relevant is a fitted step that has learned how much each column that it takes matters, the most being 1.
+// relevant is a fitted step with a relevance of each input column, relative to the largest.
 type relevant interface{ Relevance() []float64 }
 
-// learned is what a model has learned about its inputs, the largest first: of an ensemble what the
-// member of the largest weight has that learns any.
+// learned returns the relevance of the inputs of a model, in descending order; for an ensemble,
+// that of the member with the largest weight that has one.
 func (r *run) learned(model estimator.Predictor) []Input {
 	fitted := pipeline.Find(model)
 	if fitted == nil {
@@ -39,7 +39,7 @@ func (r *run) learned(model estimator.Predictor) []Input {
 	return nil
 }
 
-// inputsOf returns the relevance of the columns by the first step that learned it.
+// inputsOf returns the relevance of the columns by the first step that provides it.
 func inputsOf(fitted *pipeline.FittedPipeline, schema datasets.Schema, cols int) []Input {
 	chain := fitted.Chain()
 	for i := range chain.Len() {
@@ -54,7 +54,7 @@ func inputsOf(fitted *pipeline.FittedPipeline, schema datasets.Schema, cols int)
 		}
 		described, ok := step.(transformer.Describer)
 		if !ok {
-			return nil // of what the columns behind it are nothing is known
+			return nil // the columns after it are unknown
 		}
 		schema = described.OutputSchema(schema)
 	}

@@ -2,26 +2,27 @@ package auto
 
 import "sync"
 
-// pace is the ratio of measured time to estimated work of a kind of work.
+// pace is the measured time of some work and its estimated flops.
 type pace struct{ seconds, flops float64 }
 
-// everything is the kind of work of which nothing else is known.
-const everything = ""
+// anyWork is the kind of all unmeasured work.
+const anyWork = ""
 
-// paces are how long work has taken by its kind.
+// paces contains the measured time per flop of each kind of work.
 type paces struct {
 	mu        sync.Mutex
 	pace      map[string]pace
-	fitBefore map[string]pace // of the last fit to all rows of a kind
+	lastFits map[string]pace // last fit to all rows of each kind
 }
 
-// fitOf is the kind of the last fits of a recipe.
+// fitOf returns the kind of the final fits of a recipe.
 func fitOf(k recipe) string { return "fit " + kindOf(k) }
 
-// kindOf is what a pace is known for: the map and the model. What learns has a pace of its own, by its name.
+// kindOf returns the kind of the trials of a recipe: its map and its model. Representation learning
+// is a kind of its own.
 func kindOf(k recipe) string { return k.mapping.name + " " + k.head.name }
 
-// trialPace is that of trials of a recipe.
+// trialPace returns the time per flop of the trials of a recipe.
 func (r *paces) trialPace(k recipe) float64 {
 	pace := r.paceOf(kindOf(k))
 	if _, known := r.paceKnown(kindOf(k)); !known && k.steps > 0 && !k.sparse() {
@@ -30,12 +31,12 @@ func (r *paces) trialPace(k recipe) float64 {
 	return pace
 }
 
-// paceOf is how many seconds a kind of work takes for a flop of its estimated cost; of a kind that was not tried
-// yet what products of matrices take.
+// paceOf returns the seconds per estimated flop of a kind of work, or those of matrix products if
+// the kind has not been measured.
 func (r *paces) paceOf(kind string) float64 {
 	own, ok := r.paceKnown(kind)
 	if !ok {
-		own, _ = r.paceKnown(everything)
+		own, _ = r.paceKnown(anyWork)
 	}
 	return own
 }
@@ -47,7 +48,7 @@ func (r *paces) paceKnown(kind string) (float64, bool) {
 	return own.seconds / own.flops, ok
 }
 
-// notePace takes in how long a piece of work took. What was long ago counts less.
+// notePace adds a measurement. Earlier measurements have exponentially decreasing weights.
 func (r *paces) notePace(kind string, flops, took float64) {
 	if flops <= 0 {
 		return
@@ -58,27 +59,27 @@ func (r *paces) notePace(kind string, flops, took float64) {
 	r.pace[kind] = pace{own.seconds/2 + max(took, 0), own.flops/2 + flops}
 }
 
-// noteFit takes in how long a fit to all rows took.
+// noteFit adds the measurement of a fit to all rows.
 func (r *paces) noteFit(k recipe, flops, took float64) {
 	r.notePace(fitOf(k), flops, took)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.fitBefore[kindOf(k)] = pace{took, flops}
+	r.lastFits[kindOf(k)] = pace{took, flops}
 }
 
-// lastFit is what the last fit to all rows of a recipe's kind took, 0 where there was none.
+// lastFit returns the last fit to all rows of the kind of a recipe, zero if there is none.
 func (r *paces) lastFit(k recipe) pace {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.fitBefore[kindOf(k)]
+	return r.lastFits[kindOf(k)]
 }
 
-// noteSpeed takes in how many flops of products of matrices take a second: the most so far, for
-// others may be at work as well.
+// noteSpeed adds a measurement of the flops per second of matrix products. Only the maximum counts,
+// because other fits may run concurrently.
 func (r *paces) noteSpeed(speed float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if speed > r.pace[everything].flops {
-		r.pace[everything] = pace{optimism, speed}
+	if speed > r.pace[anyWork].flops {
+		r.pace[anyWork] = pace{unmeasuredFraction, speed}
 	}
 }

@@ -12,32 +12,33 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// point is one candidate: a recipe, the size of its map, and a place in the lattice of γ and penalties.
+// point is a candidate: a recipe, the size of its map, the effort of learning, and lattice
+// coordinates of γ and the penalty.
 type point struct {
-	recipe  int // number in the run's table
-	size    int // of the map
-	effort  int // by which its recipe learns
-	gamma   int // half octaves of γ for squared distances, from the rule
+	recipe  int // index in run.table
+	size    int // size of the map
+	effort  int // effort of representation learning
+	gamma   int // half octaves of γ for squared distances, relative to the rule
 	penalty int // quarters of a decade
 }
 
 const (
-	maxGamma     = 24 // half octaves that a grid of γ is extended to, either way
-	coarseGamma  = 4  // between the values of γ of the first round
-	coarseGammas = 2  // values on either side of the middle one, in the first round
+	maxGamma     = 24 // limit of extended grids, in half octaves from the rule
+	coarseGamma  = 4  // step of γ in the first round
+	coarseGammas = 2  // values of γ on either side of the middle one in the first round
 )
 
-// penaltyOf is the penalty at a place of the lattice, written with few digits.
+// penaltyOf returns the penalty at a lattice coordinate.
 func penaltyOf(place int) float64 { return rounded(math.Pow(10, float64(place)/4)) }
 
-// rounded has three digits, so that documents are short.
+// rounded rounds to three digits, for short YAML.
 func rounded(v float64) float64 {
 	var out float64
 	fmt.Sscanf(fmt.Sprintf("%.3g", v), "%g", &out)
 	return out
 }
 
-// gammaOf is γ of a point: a number, counted from the rule on the representation's rows.
+// gammaOf returns γ of a point, relative to the rule on the rows of the representation.
 func (r *run) gammaOf(ctx context.Context, p point) (float64, error) {
 	kind := r.table[p.recipe]
 	base := 1.0
@@ -54,7 +55,7 @@ func (r *run) gammaOf(ctx context.Context, p point) (float64, error) {
 	return rounded(base * math.Exp2(steps)), nil
 }
 
-// baseGamma is what the rule for a kernel's γ gives on the first rows of a representation.
+// baseGamma returns γ by the rule of a kernel on the first rows of a representation.
 func (r *run) baseGamma(ctx context.Context, kind recipe) (float64, error) {
 	key := kind.representation.name + " " + kind.rule
 	if known, ok := r.bases[key]; ok {
@@ -67,7 +68,7 @@ func (r *run) baseGamma(ctx context.Context, kind recipe) (float64, error) {
 	rule := transformer.NewRFF()
 	rule.Kernel, rule.Features = kind.rule, 2
 	chain := pipeline.Chain{Steps: append(steps, pipeline.Step{Fitter: rule})}
-	fitted, err := chain.Fit(ctx, r.first(firstRows))
+	fitted, err := chain.Fit(ctx, r.first(initialRows))
 	if err != nil {
 		return 0, err
 	}
@@ -77,7 +78,7 @@ func (r *run) baseGamma(ctx context.Context, kind recipe) (float64, error) {
 	return r.bases[key], nil
 }
 
-// cleaned are the steps before what a representation learns.
+// cleaned returns the preprocessing steps of a representation.
 func (r *run) cleaned(p representation) (pipeline.Sequence, error) {
 	if p.scale.name == "" {
 		return rescaled(r.options.Preprocessing, nil), nil
@@ -86,7 +87,7 @@ func (r *run) cleaned(p representation) (pipeline.Sequence, error) {
 	return rescaled(r.options.Preprocessing, scale), err
 }
 
-// pipelineOf is the spec of a point: cleaning, what is learned, the map and the model.
+// pipelineOf returns the pipeline of a point: preprocessing, learned steps, map and model.
 func (r *run) pipelineOf(ctx context.Context, p point) (pipeline.Pipeline, error) {
 	kind := r.table[p.recipe]
 	steps, err := r.cleaned(kind.representation)
@@ -100,13 +101,13 @@ func (r *run) pipelineOf(ctx context.Context, p point) (pipeline.Pipeline, error
 		}
 		steps = append(steps, pipeline.Step{Fitter: learn})
 	}
-	own, err := r.onView(ctx, p)
+	own, err := r.viewPipeline(ctx, p)
 	own.Steps = append(steps, own.Steps...)
 	return own, err
 }
 
-// onView is the spec of a point behind its representation: the map and the model.
-func (r *run) onView(ctx context.Context, p point) (pipeline.Pipeline, error) {
+// viewPipeline returns the pipeline of a point after its representation: map and model.
+func (r *run) viewPipeline(ctx context.Context, p point) (pipeline.Pipeline, error) {
 	kind := r.table[p.recipe]
 	var steps pipeline.Sequence
 	own := []param.Setting{{Path: kind.penalty, Value: penaltyOf(p.penalty)}}
@@ -145,12 +146,12 @@ func (r *run) onView(ctx context.Context, p point) (pipeline.Pipeline, error) {
 	return out, nil
 }
 
-// seeded sets a step's seed.
+// seeded returns the setting of a step's seed.
 func (r *run) seeded(purpose string) param.Setting {
 	return param.Setting{Path: "seed", Value: int(r.seed(purpose))}
 }
 
-// unique returns points in their order, each once.
+// unique returns the distinct points in their order.
 func unique(points []point) []point {
 	seen := map[point]bool{}
 	var out []point

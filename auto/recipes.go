@@ -11,27 +11,26 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// recipe is a representation of the inputs, a map of it and a model.
+// recipe is a representation of the inputs, a map and a model.
 type recipe struct {
 	representation
 	mapping
 	head
 }
 
-// String is the recipe's name.
+// String returns the name of the recipe.
 func (r recipe) String() string {
 	return r.representation.name + " " + r.mapping.name + " " + r.head.name
 }
 
-// part is a step or a model by the name that it is registered under, with parameters that differ from their
-// defaults.
+// part is a registered step or model with parameters that differ from their defaults.
 type part struct {
 	name     string
 	settings []param.Setting
 }
 
-// of makes a part; settings are paths and values in turn.
-func of(name string, settings ...any) part {
+// newPart returns a part with alternating parameter paths and values.
+func newPart(name string, settings ...any) part {
 	p := part{name: name}
 	for i := 0; i < len(settings); i += 2 {
 		p.settings = append(p.settings, param.Setting{Path: settings[i].(string), Value: settings[i+1]})
@@ -39,7 +38,7 @@ func of(name string, settings ...any) part {
 	return p
 }
 
-// spec returns the part with more settings.
+// spec returns the spec of the part with more settings.
 func (p part) spec(more ...param.Setting) (any, error) {
 	entry, ok := pipeline.Lookup(p.name)
 	if !ok {
@@ -48,7 +47,7 @@ func (p part) spec(more ...param.Setting) (any, error) {
 	return param.With(entry.New(), append(slices.Clone(p.settings), more...)...)
 }
 
-// fitter is spec of a step.
+// fitter returns the spec of a step.
 func (p part) fitter(more ...param.Setting) (transformer.Fitter, error) {
 	spec, err := p.spec(more...)
 	if err != nil {
@@ -57,46 +56,46 @@ func (p part) fitter(more ...param.Setting) (transformer.Fitter, error) {
 	return spec.(transformer.Fitter), nil
 }
 
-// representation is what the inputs are before they are mapped.
+// representation is the preprocessing of the inputs before the map.
 type representation struct {
 	name   string
-	scale  part                     // in the place of standardize; without a name the cleaning stays as it is
-	learn  part                     // behind the cleaning; without a name nothing is learned
-	effort [efforts][]param.Setting // how much it learns from: in the first round, in the next, and with wide maps
-	family string                   // of representations that share what they learn, fitted together; "" is the name
-	scaled bool                     // whether γ 1 is what it has learned
-	dense  bool                     // whether it takes dense rows only
-	alike  bool                     // whether it is for columns of one kind only, and tried first
+	scale  part                     // replaces standardize; unnamed: preprocessing stays as it is
+	learn  part                     // learned step after preprocessing; unnamed: none
+	effort [efforts][]param.Setting // settings of learn for the first round, the next, and wide maps
+	family string                   // name shared by representations with a common first stage of learning; "" means name
+	scaled bool                     // whether learning sets the scale of γ to 1
+	dense  bool                     // whether it requires dense rows
+	alike  bool                     // whether it requires columns of one kind, and then comes first
 }
 
-// mapping is the random map of a recipe, or none.
+// mapping is the feature map of a recipe, or none.
 type mapping struct {
 	name   string
 	step   part
-	rule   string // kernel whose rule "scale" γ is counted from; "" for no γ
-	half   bool   // whether γ multiplies distances, and not their squares
-	size   string // parameter that is its size
-	part   int    // fraction of the size of a round
-	inputs int    // columns, at least, that make it worth a try
-	rows   int    // that it is tried on, at most; 0 for any number
-	from   int    // rows, at least, for ridge regression: with fewer the exact kernel is cheaper
-	exact  bool   // whether there is no map: the model has a kernel of its own
-	plain  bool   // whether only the first representation is tried: others gain nothing
+	rule   string // kernel whose rule "scale" is the origin of γ; "" without γ
+	half   bool   // whether γ multiplies distances, not squared distances
+	size   string // name of the parameter with the size
+	part   int    // divisor of the size of a round
+	inputs int    // minimum number of columns
+	rows   int    // maximum number of rows; 0 means no limit
+	from   int    // minimum number of rows for ridge regression: with fewer, the exact kernel is cheaper
+	exact  bool   // whether there is no map: the model evaluates the kernel
+	plain  bool   // whether it is tried with the first representation only, because others do not improve it
 
-	// Of a map with sparse rows, ridge regression is solved by iterations, which take long where the
-	// penalty is small: loose is the tolerance of these, and least the smallest penalty; 0 for the usual.
+	// Ridge regression on sparse maps is solved iteratively, which takes long for small penalties:
+	// loose is the tolerance, least the smallest penalty. 0 means the defaults.
 	loose float64
 	least int
 }
 
-// sparse reports whether the rows of the map are sparse, as those of binning are.
+// sparse reports whether the rows of the map are sparse, as those of binning.
 func (m mapping) sparse() bool { return m.loose > 0 }
 
-// exports reports whether models on the map can be exported, which the hashes of bins prevent.
+// exports reports whether models on the map can be exported; the hashes of binning cannot.
 func (m mapping) exports() bool { return m.step.name != "binning" }
 
-// follows reports whether a late model on this map is worth a try where another one has done well on that map: the
-// same, or this is a map of the exact kernel.
+// follows reports whether a late model on this map is tried after another model did well on that
+// map: the maps are equal, or that one is the exact kernel of this one.
 func (m mapping) follows(that mapping) bool {
 	return m.name == that.name || that.exact && !m.exact && m.rule == that.rule && m.size != ""
 }
@@ -106,19 +105,19 @@ type head struct {
 	name          string
 	task          datasets.Task
 	model         part
-	late          bool    // whether it enters in the second round, on the maps that did well with another head
-	probabilities bool    // whether its models have probabilities
-	exact         bool    // whether it has a kernel of its own, and
-	loose         float64 // the tolerance of its iterations then
-	target        string  // transformation of the targets, as in meta.Target; "" for none
-	iterates      bool    // whether a loose tolerance is of use to it
-	steps         int     // how many times what is foreseen it may take on a dense map, as long as nothing else is known
-	penalty       string  // parameter that is its penalty
-	low, high     int     // quarters of a decade of the penalty, coarse grid from low to high
-	floor, most   int     // that the grid is extended to
+	late          bool    // whether it enters in the second round, on maps that did well with another head
+	probabilities bool    // whether its models predict probabilities
+	exact         bool    // whether it evaluates a kernel,
+	loose         float64 // and then the tolerance of its solver
+	target        string  // transform of the target, as in meta.Target; "" for none
+	iterates      bool    // whether a larger tolerance saves time
+	steps         int     // factor of its estimated time on dense maps until the time is measured
+	penalty       string  // name of the penalty parameter
+	low, high     int     // coarse grid of the penalty, in quarters of a decade
+	floor, most   int     // limits of extended grids
 }
 
-// modelPath is the path of its model among the parameters of a pipeline.
+// modelPath returns the path of the model in the parameters of a pipeline.
 func (h head) modelPath() string {
 	if h.target != "" {
 		return "target.estimator"
@@ -126,63 +125,63 @@ func (h head) modelPath() string {
 	return h.model.name
 }
 
-// efforts is how many ways there are of learning more or less thoroughly.
+// efforts is the number of levels of effort in representation learning.
 const efforts = 3
 
-func scales(more ...any) part { return of("ard", more...) }
+func scales(more ...any) part { return newPart("ard", more...) }
 
 var scalesEffort = [efforts][]param.Setting{
-	of("", "features", 200, "steps", 40, "restarts", 2).settings,
-	of("", "features", 400, "steps", 60).settings,
-	of("", "features", 600, "steps", 80).settings,
+	newPart("", "features", 200, "steps", 40, "restarts", 2).settings,
+	newPart("", "features", 400, "steps", 60).settings,
+	newPart("", "features", 600, "steps", 80).settings,
 }
 
 var machineEffort = [efforts][]param.Setting{
-	of("", "part", 1000).settings,
-	of("", "part", 2000).settings,
-	of("", "part", 4000).settings,
+	newPart("", "part", 1000).settings,
+	newPart("", "part", 2000).settings,
+	newPart("", "part", 4000).settings,
 }
 
 // representations are listed in the order in which a small budget tries them.
 var representations = []representation{
 	{name: "zscores"},
 	{name: "scales", learn: scales(), effort: scalesEffort, family: "scales", scaled: true, dense: true},
-	{name: "ranks", scale: of("quantile"), dense: true},
-	{name: "machine", learn: of("rfm"), effort: machineEffort, scaled: true, dense: true},
-	{name: "ranked scales", scale: of("quantile"), learn: scales(), effort: scalesEffort, family: "ranked", scaled: true,
+	{name: "ranks", scale: newPart("quantile"), dense: true},
+	{name: "machine", learn: newPart("rfm"), effort: machineEffort, scaled: true, dense: true},
+	{name: "ranked scales", scale: newPart("quantile"), learn: scales(), effort: scalesEffort, family: "ranked", scaled: true,
 		dense: true},
 	{name: "root scales", learn: scales("power", 0.5), effort: scalesEffort, family: "scales", scaled: true, dense: true},
-	{name: "unit", scale: of("minmax"), dense: true},
-	{name: "raw", scale: of("standardize", "std", false), dense: true, alike: true},
+	{name: "unit", scale: newPart("minmax"), dense: true},
+	{name: "raw", scale: newPart("standardize", "std", false), dense: true, alike: true},
 }
 
 var mappings = []mapping{
-	{name: "gaussian", step: of("rff", "kernel", "gaussian"), from: 1500, rule: "gaussian", size: "features", part: 1},
-	{name: "gaussian landmarks", step: of("nystroem", "kernel", "gaussian"), from: 1500, rule: "gaussian",
+	{name: "gaussian", step: newPart("rff", "kernel", "gaussian"), from: 1500, rule: "gaussian", size: "features", part: 1},
+	{name: "gaussian landmarks", step: newPart("nystroem", "kernel", "gaussian"), from: 1500, rule: "gaussian",
 		size: "landmarks", part: 2},
-	{name: "exponential", step: of("rff", "kernel", "exponential"), from: 1500, rule: "exponential", half: true,
+	{name: "exponential", step: newPart("rff", "kernel", "exponential"), from: 1500, rule: "exponential", half: true,
 		size: "features", part: 1},
-	{name: "exact exponential", step: of("", "kernel", "exponential"), rule: "exponential", half: true, rows: 100_000,
+	{name: "exact exponential", step: newPart("", "kernel", "exponential"), rule: "exponential", half: true, rows: 100_000,
 		exact: true},
-	{name: "exact gaussian", step: of("", "kernel", "gaussian"), rule: "gaussian", rows: 100_000, exact: true},
-	{name: "binning", step: of("binning"), rule: "laplacian", half: true, size: "grids", part: 4, loose: 1e-4, least: -4},
-	{name: "few", step: of("binning", "inputs", 4, "input_weights", "scales"), rule: "laplacian", half: true,
+	{name: "exact gaussian", step: newPart("", "kernel", "gaussian"), rule: "gaussian", rows: 100_000, exact: true},
+	{name: "binning", step: newPart("binning"), rule: "laplacian", half: true, size: "grids", part: 4, loose: 1e-4, least: -4},
+	{name: "few", step: newPart("binning", "inputs", 4, "input_weights", "scales"), rule: "laplacian", half: true,
 		size: "grids", part: 4, inputs: 8, loose: 1e-4, least: -4},
-	{name: "exact laplacian", step: of("", "kernel", "laplacian"), rule: "laplacian", half: true, rows: 100_000,
+	{name: "exact laplacian", step: newPart("", "kernel", "laplacian"), rule: "laplacian", half: true, rows: 100_000,
 		exact: true},
-	{name: "landmarks", step: of("nystroem", "kernel", "exponential"), from: 1500, rule: "exponential", half: true,
+	{name: "landmarks", step: newPart("nystroem", "kernel", "exponential"), from: 1500, rule: "exponential", half: true,
 		size: "landmarks", part: 2},
 	{name: "linear", plain: true},
 }
 
 var (
-	ridge = head{name: "ridge", task: datasets.Regression, model: of("ridge"), penalty: "alpha", low: -24, high: 8,
+	ridge = head{name: "ridge", task: datasets.Regression, model: newPart("ridge"), penalty: "alpha", low: -24, high: 8,
 		floor: -48, most: 24, iterates: true}
-	kernelRidge = head{name: "kernel_ridge", task: datasets.Regression, model: of("kernel_ridge"), penalty: "alpha",
+	kernelRidge = head{name: "kernel_ridge", task: datasets.Regression, model: newPart("kernel_ridge"), penalty: "alpha",
 		low: -16, high: 4, floor: -32, most: 16, exact: true, loose: 1e-3}
 )
 
-// on is the head fitted to transformed targets.
+// on returns the head with a transform of the target.
 func (h head) on(target string) head {
 	h.name, h.target, h.late = target+"_"+h.name, target, true
 	return h
@@ -190,18 +189,18 @@ func (h head) on(target string) head {
 
 var heads = []head{
 	ridge, kernelRidge, ridge.on("log"), kernelRidge.on("log"), ridge.on("sqrt"), kernelRidge.on("sqrt"),
-	{name: "ridge_classifier", task: datasets.Classification, model: of("ridge_classifier"), penalty: "alpha", low: -20,
+	{name: "ridge_classifier", task: datasets.Classification, model: newPart("ridge_classifier"), penalty: "alpha", low: -20,
 		high: 8, floor: -40, most: 24, iterates: true},
-	{name: "kernel_ridge_classifier", task: datasets.Classification, model: of("kernel_ridge_classifier"),
+	{name: "kernel_ridge_classifier", task: datasets.Classification, model: newPart("kernel_ridge_classifier"),
 		penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, loose: 1e-2},
-	{name: "logistic", task: datasets.Classification, model: of("logistic"), penalty: "C", low: -8, high: 12, floor: -16,
+	{name: "logistic", task: datasets.Classification, model: newPart("logistic"), penalty: "C", low: -8, high: 12, floor: -16,
 		most: 24, late: true, probabilities: true, steps: 8},
-	{name: "svm", task: datasets.Classification, model: of("svm"), penalty: "C", low: -8, high: 8, floor: -16, most: 20,
+	{name: "svm", task: datasets.Classification, model: newPart("svm"), penalty: "C", low: -8, high: 8, floor: -16, most: 20,
 		late: true, steps: 8},
 }
 
-// table lists all recipes of a task, those first that a small budget should try: the first
-// map of the first representation, then the next of either, and so on.
+// table lists all recipes of a task in the order in which a small budget tries them: by the sum of
+// the indices of representation and map.
 func table(task datasets.Task, representations []representation) []recipe {
 	var out []recipe
 	turn := map[string]int{}
@@ -221,7 +220,7 @@ func table(task datasets.Task, representations []representation) []recipe {
 	return out
 }
 
-// tolerance is that of the iterations of a recipe's model, 0 for the usual one.
+// tolerance returns the tolerance of the solver, 0 for the default.
 func (r recipe) tolerance() float64 {
 	switch {
 	case r.mapping.exact:
@@ -232,11 +231,11 @@ func (r recipe) tolerance() float64 {
 	return 0
 }
 
-// penalties are the bounds of the coarse grid of penalties, and what it may be extended to.
+// penalties returns the bounds of the coarse grid of penalties, and those of extended grids.
 func (r recipe) penalties() (low, high, floor, most int) {
 	h := r.head
 	if r.sparse() && h.name == "svm" {
-		const low, most = -4, 2 // with that many features the rows become separable, and a larger C only takes longer
+		const low, most = -4, 2 // with sparse maps the rows become separable; a larger C only takes longer
 		return low, most, h.floor, most
 	}
 	if r.mapping.least == 0 || !h.iterates {
@@ -245,13 +244,13 @@ func (r recipe) penalties() (low, high, floor, most int) {
 	return max(h.low, r.mapping.least), h.high, max(h.floor, r.mapping.least), h.most
 }
 
-// sizeOf is the size of a recipe's map in a round, 0 where it has none.
+// sizeOf returns the size of a recipe's map in a round, 0 without a map.
 func (r recipe) sizeOf(size int) int {
 	if r.mapping.size == "" {
 		return 0
 	}
 	size /= r.mapping.part
-	const many = 128 // grids, of which more are of less use
+	const many = 128 // number of grids above which more are less useful
 	if r.sparse() && size > many {
 		size = int(math.Sqrt(float64(size) * many))
 	}
@@ -271,7 +270,7 @@ func Recipes() []string {
 
 func known(name string) bool { return slices.Contains(Recipes(), name) }
 
-// rescaled returns steps with another one in the place of every standardize, in composites too.
+// rescaled returns the steps with each standardize replaced by scale, also in composites.
 func rescaled(steps []pipeline.Step, scale transformer.Fitter) []pipeline.Step {
 	out := slices.Clone(steps)
 	if scale == nil {
@@ -288,7 +287,7 @@ func rescaled(steps []pipeline.Step, scale transformer.Fitter) []pipeline.Step {
 	return out
 }
 
-// standardizes reports whether there is a standardize for a representation to take the place of.
+// standardizes reports whether the steps contain standardize, also in composites.
 func standardizes(steps []pipeline.Step) bool {
 	for _, s := range steps {
 		switch fitter := s.Fitter.(type) {

@@ -13,18 +13,20 @@ import (
 )
 
 const (
-	firstRows  = 2000  // of the first round
-	firstSize  = 512   // of its maps
-	maxSize    = 16384 // of any map, and with a number of candidates as the budget:
-	maxCounted = 2048
-	moreRows   = 4 // times as many, in the next round
-	moreSize   = 2
+	initialRows  = 2000  // rows of the first round
+	initialSize  = 512   // size of the maps of the first round
+	maxSize    = 16384 // maximum size of a map with a time budget
+	maxSizeWithoutClock = 2048  // maximum size of a map with a number of candidates
+	rowGrowth   = 4     // growth of the rows from round to round
+	sizeGrowth   = 2     // growth of the size of maps
 )
 
-// level is the rows of a round, the size of its maps, and the effort by which its recipes learn what they learn.
+// level is the fidelity of a round: its rows, the size of its maps, and the effort of
+// representation learning.
 type level struct{ rows, size, effort int }
 
-// entrant is a recipe in a round, with the grid about its place.
+// entrant is a recipe in a round with its grid: the number and the step of values on either side of
+// the point.
 type entrant struct {
 	point
 	gammas, gammaStep, penalties, penaltyStep int
@@ -32,8 +34,8 @@ type entrant struct {
 
 // allRounds runs rounds while the budget lasts and the score improves.
 func (r *run) allRounds(ctx context.Context) error {
-	want := level{min(firstRows, r.data.Rows()), r.sizeWithin(firstSize), 0}
-	field := r.all()
+	want := level{min(initialRows, r.data.Rows()), r.sizeWithin(initialSize), 0}
+	field := r.firstField()
 	for round := 0; ; round++ {
 		before := r.leader
 		r.measureSpeed()
@@ -46,7 +48,7 @@ func (r *run) allRounds(ctx context.Context) error {
 		}
 		best := maps.Clone(r.best)
 		tried, err := r.round(ctx, field, at, round, until)
-		r.withLeader(before, best)
+		r.revertLeader(before, best)
 		if err != nil || len(tried) == 0 {
 			return err
 		}
@@ -54,33 +56,33 @@ func (r *run) allRounds(ctx context.Context) error {
 			return err
 		}
 		r.last = at
-		next := r.next(tried, round)
-		if r.settled(before, at, round) && len(next) <= len(tried) {
+		next := r.promote(tried, round)
+		if r.converged(before, at, round) && len(next) <= len(tried) {
 			r.stopReason = StoppedConverged
 			return nil
 		}
-		wider := moreSize
+		wider := sizeGrowth
 		if round == 0 && r.moreRowsAvailable() {
-			wider *= moreSize // of use to many rows
+			wider *= sizeGrowth // useful with many rows
 		}
-		want = level{min(at.rows*moreRows, r.data.Rows()), r.sizeWithin(at.size * wider), min(at.effort+1, efforts-1)}
+		want = level{min(at.rows*rowGrowth, r.data.Rows()), r.sizeWithin(at.size * wider), min(at.effort+1, efforts-1)}
 		field = next
 	}
 }
 
-// withLeader restores the previous leader if the time of a round with more rows ended before the
+// revertLeader restores the previous leader if the time of a round with more rows ended before the
 // leader was evaluated in it, and no evaluated candidate beats its previous score.
-func (r *run) withLeader(before scored, best map[int]scored) {
+func (r *run) revertLeader(before scored, best map[int]scored) {
 	missed := r.best[before.recipe].on < r.leader.on && r.leader.on > before.on
 	if r.timed() && missed && !r.metric.Better(r.leader.mean, before.mean) {
 		r.leader, r.best = before, best
 	}
 }
 
-// moreRowsAvailable reports whether there are more rows than the next round will have.
-func (r *run) moreRowsAvailable() bool { return r.last.rows*moreRows < r.data.Rows() }
+// moreRowsAvailable reports whether the data has more rows than the next round.
+func (r *run) moreRowsAvailable() bool { return r.last.rows*rowGrowth < r.data.Rows() }
 
-// roundEnd is when a round is over: seconds since the search began, or candidates.
+// roundEnd returns the end of a round, in seconds since the start or in candidates.
 func (r *run) roundEnd(round int) float64 {
 	if r.timed() {
 		share := roundEnds[min(round, len(roundEnds)-1)]
@@ -93,7 +95,7 @@ func (r *run) roundEnd(round int) float64 {
 	return float64(r.tried + left)
 }
 
-// spent is how much of the budget is gone: seconds since the search began, or candidates.
+// spent returns the used part of the budget, in seconds since the start or in candidates.
 func (r *run) spent() float64 {
 	if r.timed() {
 		return time.Since(r.began).Seconds()
@@ -101,9 +103,9 @@ func (r *run) spent() float64 {
 	return float64(r.claimed)
 }
 
-// nextLevel returns the level of a round and when the round is over, and whether there is one. A
-// leader with an exact kernel makes no use of what is left for the last fit, as a wider map would:
-// the round may then have the time of later ones.
+// nextLevel returns the level and the end of a round; ok is false if there is none. If the leader
+// has an exact kernel, the round may use the time of later rounds, because the final fit does not
+// profit from it as a wider map would.
 func (r *run) nextLevel(ctx context.Context, field []entrant, want level, round int) (at level, until float64, ok bool,
 	err error) {
 	last := round
@@ -112,16 +114,16 @@ func (r *run) nextLevel(ctx context.Context, field []entrant, want level, round 
 	}
 	for end := round; end <= last && !ok && err == nil; end++ {
 		until = r.roundEnd(end)
-		at, ok, err = r.levelWithin(ctx, field, want, round, until)
+		at, ok, err = r.affordableLevel(ctx, field, want, round, until)
 	}
 	return at, until, ok, err
 }
 
-// levelWithin returns the requested level of a round, or the nearest lower one, at which the leader
+// affordableLevel returns the requested level of a round, or the nearest lower one, at which the leader
 // or an equally good entrant, and some others, can be evaluated in the time left; ok is false if
 // there is none. Without the leader, more rows would only compare the others. Once all rows are
 // used and the leader is evaluated, others may follow.
-func (r *run) levelWithin(ctx context.Context, field []entrant, want level, round int, until float64) (level, bool,
+func (r *run) affordableLevel(ctx context.Context, field []entrant, want level, round int, until float64) (level, bool,
 	error) {
 	buf := until - r.spent()
 	if round == 0 || !r.timed() {
@@ -139,11 +141,11 @@ func (r *run) levelWithin(ctx context.Context, field []entrant, want level, roun
 		}
 		for i, e := range field[:min(first, len(field))] {
 			best, known := r.best[e.recipe]
-			if similar := known && best.on == r.leader.on && r.near(best, r.leader, 1); i > 0 && !similar &&
+			if similar := known && best.on == r.leader.on && r.withinError(best, r.leader, 1); i > 0 && !similar &&
 				last.rows < r.data.Rows() {
 				continue
 			}
-			took, err := r.expected(ctx, l.rows, []point{r.at(e, l)})
+			took, err := r.expected(ctx, l.rows, []point{r.pointAt(e, l)})
 			if err != nil || r.growth(r.table[e.recipe], l.rows)*took < share*buf {
 				return l, true, err
 			}
@@ -156,22 +158,22 @@ func (r *run) levelWithin(ctx context.Context, field []entrant, want level, roun
 func (r *run) sizeWithin(size int) int {
 	most := maxSize
 	if !r.timed() {
-		most = maxCounted // nothing else bounds the time that a candidate takes
+		most = maxSizeWithoutClock // nothing else bounds the time of a candidate
 	}
 	if r.options.Memory > 0 {
-		const sums = 32 // bytes of the products of two features, and of the factor
+		const sums = 32 // bytes per pair of features, for their products and the factor
 		most = min(most, int(math.Sqrt(float64(r.options.Memory)/sums)))
 	}
-	return max(min(size, most, 4*r.data.Rows()/firstSize*firstSize), firstSize)
+	return max(min(size, most, 4*r.data.Rows()/initialSize*initialSize), initialSize)
 }
 
-// settled reports whether the last round had all rows, gained next to nothing, and the next would have nothing
-// more.
-func (r *run) settled(before scored, at level, round int) bool {
+// converged reports whether the search has converged: the last round used all rows and gained a
+// negligible amount, or maps cannot grow further.
+func (r *run) converged(before scored, at level, round int) bool {
 	if at.rows < r.data.Rows() {
 		return false
 	}
-	if at.size >= r.sizeWithin(at.size*moreSize) && round >= 2 {
+	if at.size >= r.sizeWithin(at.size*sizeGrowth) && round >= 2 {
 		return true
 	}
 	gained := math.Abs(r.leader.mean - before.mean)
@@ -179,38 +181,38 @@ func (r *run) settled(before scored, at level, round int) bool {
 		gained < 0.05*r.leader.std)
 }
 
-// all returns every recipe that is not late, over a coarse grid.
-func (r *run) all() []entrant {
+// firstField returns all recipes of the first round with coarse grids.
+func (r *run) firstField() []entrant {
 	var out []entrant
 	for i, k := range r.table {
 		if !k.late {
-			out = append(out, r.coarse(i, 0))
+			out = append(out, r.coarseEntrant(i, 0))
 		}
 	}
 	return out
 }
 
-// coarse is a recipe with a coarse grid about a place of γ.
-func (r *run) coarse(recipe, gamma int) entrant {
+// coarseEntrant returns a recipe with a coarse grid around a value of γ.
+func (r *run) coarseEntrant(recipe, gamma int) entrant {
 	low, high, _, _ := r.table[recipe].penalties()
 	e := entrant{point{recipe: recipe, gamma: gamma, penalty: (low + high) / 2}, coarseGammas, coarseGamma, 2,
 		(high - low) / 4}
-	if r.table[recipe].mapping.exact && r.data.Rows() >= learnedOnce { // each takes a factor of the whole matrix
+	if r.table[recipe].mapping.exact && r.data.Rows() >= minSharedLessons { // each penalty requires a factorization of the whole matrix
 		e.gammas, e.penalties = 1, 1
 	}
 	return e
 }
 
 const (
-	minNext     = 8 // minimum number of recipes promoted per round, if all can be used in the end;
-	minPromoted = 6 // where there are many rows to come
-	maxOfMap    = 3 // of these with one map and model, and
-	maxOfInput  = 4 // with one representation: an ensemble lives of members that differ
+	minNext     = 8 // minimum number of recipes promoted per round if the last round has all rows or the budget is a number of candidates
+	minPromoted = 6 // number of recipes promoted otherwise
+	maxOfMap    = 3 // maximum number of promoted recipes with the same map and model
+	maxOfInput  = 4 // maximum number of promoted recipes with the same representation: ensembles need different members
 )
 
-// next returns the better third of the field with a finer grid, and after the first round the other models on
-// their maps.
-func (r *run) next(field []entrant, round int) []entrant {
+// promote returns the best third of the field with finer grids; after the first round it adds the
+// other models on their maps.
+func (r *run) promote(field []entrant, round int) []entrant {
 	ranked := slices.Clone(field)
 	ranked = slices.DeleteFunc(ranked, func(e entrant) bool { _, ok := r.best[e.recipe]; return !ok })
 	slices.SortStableFunc(ranked, func(a, b entrant) int { return r.compare(r.best[a.recipe], r.best[b.recipe]) })
@@ -237,9 +239,9 @@ func (r *run) next(field []entrant, round int) []entrant {
 		}
 		for at, o := range r.table {
 			if o.late && o.representation.name == k.representation.name && o.mapping.follows(k.mapping) {
-				other := r.coarse(at, best.gamma)
+				other := r.coarseEntrant(at, best.gamma)
 				other.gammas, other.gammaStep = 1, max(e.gammaStep/2, 1)
-				if o.mapping.exact { // of the same kernel, so it comes next
+				if o.mapping.exact { // same kernel, so it comes next
 					out = append(out, other)
 				} else {
 					others = append(others, other)
@@ -251,22 +253,22 @@ func (r *run) next(field []entrant, round int) []entrant {
 	if r.last.rows < r.data.Rows() {
 		return out
 	}
-	out = append(out, r.fallenBehind(out)...)
+	out = append(out, r.droppedRecipes(out)...)
 	if r.timed() && r.last.rows >= heldOutFrom {
 		return out
 	}
-	for i, k := range r.table { // recipes that did not fit before, once all rows are in use
+	for i, k := range r.table { // recipes that did not fit into earlier rounds, once all rows are in use
 		if _, known := r.best[i]; !known && !k.late {
-			out = append(out, r.coarse(i, 0))
+			out = append(out, r.coarseEntrant(i, 0))
 		}
 	}
 	return out
 }
 
-// fallenBehind returns the best of the recipes that were tried on fewer rows than the last round
-// had and are not in a field, the best first: with all rows one of them may lead after all, or be
-// of use to an ensemble.
-func (r *run) fallenBehind(field []entrant) []entrant {
+// droppedRecipes returns the best recipes that were evaluated on fewer rows than the last round and
+// are not in the field, best first: on all rows, one of them may become the leader or an ensemble
+// member.
+func (r *run) droppedRecipes(field []entrant) []entrant {
 	var behind []scored
 	for recipe, s := range r.best {
 		if s.on < r.last.rows && !slices.ContainsFunc(field, func(e entrant) bool { return e.recipe == recipe }) {
@@ -281,9 +283,9 @@ func (r *run) fallenBehind(field []entrant) []entrant {
 	return out
 }
 
-// round tries a field, the best first, until it is over, and extends the grids on whose edge the
-// best lies, of recipes that may be the best: those of the leaders before the others are tried. It
-// returns those that were tried.
+// round evaluates the field, best first, until its end, and extends the grids whose best point is
+// on the edge: those of the leaders before it evaluates the others. It returns the evaluated
+// entrants.
 func (r *run) round(ctx context.Context, field []entrant, at level, round int, until float64) (entered []entrant,
 	err error) {
 	began, before := time.Now(), r.tried
@@ -311,17 +313,17 @@ func (r *run) round(ctx context.Context, field []entrant, at level, round int, u
 func (r *run) tryAll(ctx context.Context, part, entered []entrant, field int, at level, round int,
 	until float64) ([]entrant, error) {
 	done := len(entered)
-	err := r.sideBySide(ctx, len(part), at, round, func(i int) ([]point, error) {
-		points, err := r.afforded(ctx, part[i], at, until, round > 0 && done == 0, field-done-i)
+	err := r.runConcurrently(ctx, len(part), at, round, func(i int) ([]point, error) {
+		points, err := r.affordablePoints(ctx, part[i], at, until, round > 0 && done == 0, field-done-i)
 		if len(points) > 0 {
 			entered = append(entered, part[i])
 		}
 		return points, err
 	})
 	for time := 0; time < extensions && err == nil; time++ {
-		tried, leader := r.tried, r.leader // not the one of others that are tried meanwhile: that would depend on the cores
-		err = r.sideBySide(ctx, len(entered), at, round, func(i int) ([]point, error) {
-			return r.beyond(ctx, entered[i], leader, at, round, until)
+		tried, leader := r.tried, r.leader // fixed, because a leader that changes concurrently would depend on the number of cores
+		err = r.runConcurrently(ctx, len(entered), at, round, func(i int) ([]point, error) {
+			return r.extensionPoints(ctx, entered[i], leader, at, round, until)
 		})
 		if r.tried == tried {
 			break
@@ -330,9 +332,9 @@ func (r *run) tryAll(ctx context.Context, part, entered []entrant, field int, at
 	return entered, err
 }
 
-// sideBySide tries what points returns for 0, 1, … below n, on each core one trial at a time. Points are asked for in
-// this order, and never twice at the same time.
-func (r *run) sideBySide(ctx context.Context, n int, at level, round int, points func(i int) ([]point, error)) error {
+// runConcurrently evaluates the points of entrants 0 to n−1, one trial per core. It calls points in
+// ascending order, never concurrently.
+func (r *run) runConcurrently(ctx context.Context, n int, at level, round int, points func(i int) ([]point, error)) error {
 	var wait sync.WaitGroup
 	var failed error
 	next := 0
@@ -368,12 +370,12 @@ func (r *run) sideBySide(ctx context.Context, n int, at level, round int, points
 	return failed
 }
 
-// beyond returns the points beyond the edge of a grid on which the best point of an entrant lies,
-// if it may be the best of all and time is left.
-func (r *run) beyond(ctx context.Context, e entrant, leader scored, at level, round int, until float64) ([]point,
+// extensionPoints returns the points beyond the edge of a grid on which the best point of an entrant lies,
+// if the entrant may become the leader and the time suffices.
+func (r *run) extensionPoints(ctx context.Context, e entrant, leader scored, at level, round int, until float64) ([]point,
 	error) {
 	best, ok := r.best[e.recipe]
-	if !ok || best.on != min(at.rows, r.data.Rows()) || best.round != round || !r.near(best, leader, 2) {
+	if !ok || best.on != min(at.rows, r.data.Rows()) || best.round != round || !r.withinError(best, leader, 2) {
 		return nil, nil
 	}
 	tried := map[point]bool{}
@@ -382,34 +384,34 @@ func (r *run) beyond(ctx context.Context, e entrant, leader scored, at level, ro
 			tried[s.point] = true
 		}
 	}
-	points := r.unseen(r.behindEdge(tried, best.point, e.gammaStep, e.penaltyStep), best.on)
-	if ok, err := r.hasRoom(ctx, points, at, until); !ok {
+	points := r.unseen(r.pointsBeyondEdge(tried, best.point, e.gammaStep, e.penaltyStep), best.on)
+	if ok, err := r.fitsRound(ctx, points, at, until); !ok {
 		return nil, err
 	}
 	return points, nil
 }
 
-// extensions is how many times grids are extended in a round.
+// extensions is the maximum number of grid extensions per round.
 const extensions = 3
 
-// How many times its share of the time of a round a recipe may take, and one of the first few.
+// A recipe may use this multiple of its equal share of the time of a round.
 const (
 	othersShares  = 3.0
 	leadersShares = 8.0
 	leaders       = 2
 )
 
-// narrowings are how many values of γ and of the penalty a grid has at most on either side of the middle: where
-// the budget does not allow the first, the next.
+// narrowings lists the maximum number of values of γ and of the penalty on either side of the
+// middle, in the order in which they are tried until the grid fits into the budget.
 var narrowings = [][2]int{{2, 2}, {1, 2}, {1, 1}, {1, 0}, {0, 0}}
 
-// narrowingsExact are those of recipes with an exact kernel, of which several penalties cost little more than one.
+// narrowingsExact is narrowings for exact kernels, where additional penalties cost little.
 var narrowingsExact = [][2]int{{2, 2}, {1, 2}, {1, 1}, {0, 1}, {0, 0}}
 
-// afforded returns the points of an entrant that fit in the time left: its grid, or a coarser one,
+// affordablePoints returns the points of an entrant that fit in the time left: its grid, or a coarser one,
 // with a representation of the requested or a lower effort; none if even that does not fit. An
 // entrant may use a multiple of its share of the time left, the leader more.
-func (r *run) afforded(ctx context.Context, e entrant, at level, until float64, leads bool, toCome int) ([]point,
+func (r *run) affordablePoints(ctx context.Context, e entrant, at level, until float64, leads bool, toCome int) ([]point,
 	error) {
 	if ok, err := r.fitsAll(ctx, e); !ok {
 		return nil, err
@@ -430,13 +432,13 @@ func (r *run) afforded(ctx context.Context, e entrant, at level, until float64, 
 		sizes = narrowingsExact
 	}
 	if _, known := r.paceKnown(kindOf(r.table[e.recipe])); r.timed() && !known && r.last.rows > 0 {
-		sizes = narrowings[len(narrowings)-1:] // it may take much longer than is thought
+		sizes = narrowings[len(narrowings)-1:] // its time is unknown
 	}
 	for {
 		for _, few := range sizes {
-			points := r.unseen(r.around(r.at(e, at), min(e.gammas, few[0]), e.gammaStep, min(e.penalties, few[1]),
+			points := r.unseen(r.neighborhood(r.pointAt(e, at), min(e.gammas, few[0]), e.gammaStep, min(e.penalties, few[1]),
 				e.penaltyStep), r.part(at.rows).Rows())
-			took, err := r.takes(ctx, points, at)
+			took, err := r.budgetOf(ctx, points, at)
 			if err != nil || took <= buf {
 				return points, err
 			}
@@ -448,23 +450,23 @@ func (r *run) afforded(ctx context.Context, e entrant, at level, until float64, 
 	}
 }
 
-// hasRoom reports whether there are points and what they take is left of a round.
-func (r *run) hasRoom(ctx context.Context, points []point, at level, until float64) (bool, error) {
+// fitsRound reports whether there are points and the round has enough budget left for them.
+func (r *run) fitsRound(ctx context.Context, points []point, at level, until float64) (bool, error) {
 	if len(points) == 0 {
 		return false, nil
 	}
-	took, err := r.takes(ctx, points, at)
+	took, err := r.budgetOf(ctx, points, at)
 	return took <= until-r.spent(), err
 }
 
-// takes is what points of one recipe take of the budget.
-func (r *run) takes(ctx context.Context, points []point, at level) (float64, error) {
+// budgetOf returns the part of the budget that points of one recipe use.
+func (r *run) budgetOf(ctx context.Context, points []point, at level) (float64, error) {
 	if !r.timed() || len(points) == 0 {
 		return float64(len(points)), nil
 	}
 	took, err := r.expected(ctx, at.rows, points)
 	if at.rows > r.last.rows && r.last.rows > 0 {
-		took *= prudence
+		took *= growthFactor
 	}
 	return took, err
 }
@@ -478,9 +480,9 @@ func (r *run) growth(k recipe, rows int) float64 {
 	return math.Sqrt(float64(rows) / float64(r.last.rows))
 }
 
-// at is the place of an entrant in a round with maps of that size. A recipe for which it makes no difference has
-// size 0, and the least effort.
-func (r *run) at(e entrant, l level) point {
+// pointAt returns the point of an entrant at a level. Size and effort are 0 if they do not affect the
+// recipe.
+func (r *run) pointAt(e entrant, l level) point {
 	p := e.point
 	p.size, p.effort = l.size, l.effort
 	if r.table[p.recipe].sizeOf(l.size) == 0 {
@@ -492,59 +494,58 @@ func (r *run) at(e entrant, l level) point {
 	return p
 }
 
-// place is a point and the rows that it was tried on.
-type place struct {
+// evaluation is a point and the number of rows it was evaluated on.
+type evaluation struct {
 	point
 	on int
 }
 
 // unseen returns the distinct points that were not evaluated on the given rows.
 func (r *run) unseen(points []point, on int) []point {
-	return slices.DeleteFunc(unique(points), func(p point) bool { return r.seen[place{p, on}] })
+	return slices.DeleteFunc(unique(points), func(p point) bool { return r.seen[evaluation{p, on}] })
 }
 
-// setReserve foresees how long the last fit will take.
+// setReserve estimates the time of the final fit.
 func (r *run) setReserve(ctx context.Context) error {
 	if !r.timed() {
 		return nil
 	}
 	budget := r.options.Budget.Seconds()
-	if r.narrow(r.leader) && r.last.rows > firstRows {
-		wide, err := r.widest(ctx, r.leader.point, lastShare*maxWidth*budget)
+	if r.narrow(r.leader) && r.last.rows > initialRows {
+		wide, err := r.widest(ctx, r.leader.point, lastShare*widthShare*budget)
 		if err != nil || wide > r.leader.size {
-			r.reserve = maxWidth * budget
+			r.reserve = widthShare * budget
 			return err
 		}
 	}
 	took, err := r.expectedFit(ctx, r.leader.point)
 	slack := 1.5
-	if r.table[r.leader.recipe].mapping.exact { // of which more is known beforehand
+	if r.table[r.leader.recipe].mapping.exact { // its cost is known more precisely
 		slack = 1 / exactShare
 	}
-	r.reserve = min(slack*took, maxLast*budget) + 0.02*budget
+	r.reserve = min(slack*took, maxFinalShare*budget) + 0.02*budget
 	others := r.bestOfRecipes()
 	for _, m := range others[:min(len(others), maxMembers)] {
 		other, wrong := r.expectedFit(ctx, m.point)
 		err = errors.Join(err, wrong)
-		if m.point != r.leader.point && r.reserve+other < maxTogether*budget && other < maxMember*budget {
+		if m.point != r.leader.point && r.reserve+other < maxMembersShare*budget && other < maxMemberShare*budget {
 			r.reserve += other
 		}
 	}
 	return err
 }
 
-// fitsAll reports whether a fit of a recipe to all rows, with a map of no more than the first size
-// and a large penalty, is expected to end in time. One that is not could only win a place that it
-// cannot take.
+// fitsAll reports whether a fit of a recipe to all rows, with a map of the first size and a large
+// penalty, is expected to end in time. Others could win a place but not use it.
 func (r *run) fitsAll(ctx context.Context, e entrant) (bool, error) {
 	if !r.timed() {
 		return true, nil
 	}
-	p := r.at(e, level{size: firstSize})
+	p := r.pointAt(e, level{size: initialSize})
 	if r.table[p.recipe].mapping.exact {
-		const decade = 4 // of few rows a very small penalty is often as good as any
+		const decade = 4 // with few rows, very small penalties often tie with others
 		p.penalty += 2 * decade
 	}
 	took, err := r.expectedFit(ctx, p)
-	return took <= maxLast*r.options.Budget.Seconds(), err
+	return took <= maxFinalShare*r.options.Budget.Seconds(), err
 }

@@ -13,25 +13,24 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// sample is the rows of a search, in the order in which rounds take them, and their folds.
+// sample contains the rows of a search, the order in which rounds use them, and their folds.
 type sample struct {
 	options Options
 	data    datasets.Set
-	classes int // 0 for a quantity
+	classes int // 0 for regression
 	order   []int
 
 	mu    sync.Mutex // guards taken and folds
 	taken datasets.Set
 	folds map[int][]datasets.Fold // by the number of rows
-	// that representations learn from and no fold tests on; nil where every fold learns from its
-	// own
+	// Rows from which representations are learned and that no fold tests on; nil if each fold uses
+	// its own training rows.
 	lessonRows []int
 }
 
-// orderRows puts the rows in the order in which rounds take them: the first n are those of a round
-// with n rows. Rows in the order of time come last first. Groups stay together. Of classes, the
-// first rows have the shares that all rows have, but for the first few of each class, which come
-// before.
+// orderRows determines the order in which rounds use the rows: a round with n rows uses the first
+// n. Rows ordered by time are reversed; groups stay together. Classes are stratified, except that
+// the order begins with some rows of each class.
 func (r *sample) orderRows() {
 	n := r.data.Rows()
 	r.order = make([]int, n)
@@ -61,9 +60,9 @@ func (r *sample) orderRows() {
 	}
 }
 
-// orderClasses spreads the rows of each class over an order that is random.
+// orderClasses stratifies a random order by class.
 func (r *sample) orderClasses() {
-	const before = 10 // rows of each class
+	const before = 10 // rows of each class at the beginning
 	size, seen := make([]int, r.classes), make([]int, r.classes)
 	for _, y := range r.data.Y {
 		size[int(y)]++
@@ -79,7 +78,7 @@ func (r *sample) orderClasses() {
 	slices.SortStableFunc(r.order, func(a, b int) int { return cmp.Compare(key[a], key[b]) })
 }
 
-// part returns the first n rows of the order, as they stand in the data.
+// part returns the first n rows of the order, in the order of the data.
 func (r *sample) part(n int) datasets.Set {
 	if n >= r.data.Rows() {
 		return r.data
@@ -109,18 +108,18 @@ func (r *sample) partAndFolds(n int) (datasets.Set, []datasets.Fold, error) {
 	}
 	r.withoutLessons(folds, part.Rows())
 	if len(folds) == 1 {
-		folds = inParts(folds[0])
+		folds = splitTestRows(folds[0])
 	}
 	r.folds[part.Rows()] = folds
 	return part, folds, nil
 }
 
-// heldOutParts is how many parts the test rows of a single fold are divided into.
+// heldOutParts is the number of parts of the test rows of a single fold.
 const heldOutParts = 5
 
-// inParts returns a fold for each part of the test rows of one, all with the same training rows, so that there is a
-// score of each part and an error of their mean. See [fewer] for how they are fitted at once.
-func inParts(one datasets.Fold) []datasets.Fold {
+// splitTestRows splits the test rows of a fold into parts with the same training rows, so that the
+// mean score has a standard error. [mergeFolds] fits them together.
+func splitTestRows(one datasets.Fold) []datasets.Fold {
 	out := make([]datasets.Fold, heldOutParts)
 	for k := range out {
 		out[k].Train = one.Train
@@ -133,20 +132,20 @@ func inParts(one datasets.Fold) []datasets.Fold {
 }
 
 const (
-	learnedOnce = 3000 // rows from which on representations learn from rows of their own
-	maxBlocks   = 6000
+	minSharedLessons = 3000 // minimum number of rows for which representations are learned from separate rows
+	maxLessons   = 6000 // maximum number of rows for representation learning
 )
 
-// lessonCount is how many rows representations learn from.
+// lessonCount returns the number of rows for representation learning.
 func (r *sample) lessonCount() int {
-	if n := r.data.Rows(); n >= learnedOnce {
-		return min(2*n/5, maxBlocks)
+	if n := r.data.Rows(); n >= minSharedLessons {
+		return min(2*n/5, maxLessons)
 	}
-	return maxBlocks
+	return maxLessons
 }
 
-// withoutLessons lets no fold test on what representations learn from: these rows are training rows of every
-// fold.
+// withoutLessons moves the rows for representation learning from the test rows of each fold to its
+// training rows.
 func (r *sample) withoutLessons(folds []datasets.Fold, n int) {
 	if r.lessonRows == nil {
 		return
@@ -155,7 +154,7 @@ func (r *sample) withoutLessons(folds []datasets.Fold, n int) {
 	for _, i := range r.lessonRows {
 		taken[i] = true
 	}
-	rows := slices.Sorted(slices.Values(r.order[:n])) // as part has them
+	rows := slices.Sorted(slices.Values(r.order[:n])) // in the order of part
 	for k, f := range folds {
 		var test []int
 		train := slices.Clone(f.Train)
@@ -200,7 +199,7 @@ func (r *sample) timesDivided(rows int) int {
 // precision equals that of folds of fewer rows at the cost of one fit. Rounds on subsets use fewer.
 const (
 	heldOutFrom   = 10_000
-	sortedOutFrom = 6000
+	heldOutFromSubset = 6000
 	heldOut       = 6000
 )
 
@@ -209,7 +208,7 @@ func (r *sample) split(part datasets.Set) ([]datasets.Fold, error) {
 	folds, times := foldsOf(part.Rows())
 	from := heldOutFrom
 	if part.Rows() < r.data.Rows() {
-		from = sortedOutFrom
+		from = heldOutFromSubset
 	}
 	if part.Rows() >= from && !r.options.TimeOrdered && r.data.Groups == nil {
 		all, err := r.splitter(max(part.Rows()/heldOut, 4), 0).Split(part)
@@ -218,7 +217,7 @@ func (r *sample) split(part datasets.Set) ([]datasets.Fold, error) {
 		}
 	}
 	if part.Rows() < r.data.Rows() && part.Rows() >= 250 {
-		folds, times = 3, 1 // a round that sorts out
+		folds, times = 3, 1 // approximate scores suffice to eliminate recipes
 	}
 	if r.options.TimeOrdered {
 		return datasets.TimeSeriesSplit{Folds: folds}.Split(part)
@@ -226,7 +225,7 @@ func (r *sample) split(part datasets.Set) ([]datasets.Fold, error) {
 	var out []datasets.Fold
 	for k := range times {
 		one, err := r.splitter(folds, uint64(k)).Split(part)
-		if err != nil && r.classes > 0 && part.Groups == nil { // a class has too few rows to be in every fold
+		if err != nil && r.classes > 0 && part.Groups == nil { // a class has fewer rows than folds
 			one, err = datasets.KFold{Folds: folds, Shuffle: true, Seed: r.seed("folds") + uint64(k)}.Split(part)
 		}
 		if err != nil {
@@ -248,7 +247,7 @@ func (r *sample) splitter(folds int, time uint64) datasets.Splitter {
 	return datasets.KFold{Folds: folds, Shuffle: true, Seed: seed}
 }
 
-// classCounts returns how many rows each class has.
+// classCounts returns the number of rows of each class.
 func (r *sample) classCounts() []int {
 	counts := make([]int, r.classes)
 	if r.classes > 0 {
@@ -259,8 +258,9 @@ func (r *sample) classCounts() []int {
 	return counts
 }
 
-// interpolates reports whether folds of shuffled rows interpolate: whether the target of a row is close to that
-// of the row before, as in series. The measure is von Neumann's ratio, 1 for rows in random order.
+// interpolates reports whether the target of a row is close to that of the previous row, as in time
+// series, so that folds of shuffled rows interpolate. It uses von Neumann's ratio, which is 1 in
+// expectation for a random order.
 func (r *sample) interpolates() bool {
 	const maxRatio, minRows = 0.1, 50
 	y := r.data.Y
@@ -280,10 +280,10 @@ func (r *sample) interpolates() bool {
 	return steps < 2*maxRatio*squares
 }
 
-// minRows is how many rows there must be to choose by.
+// minRows is the minimum number of rows for model selection.
 const minRows = 20
 
-// checkRows refuses rows that nothing can be learned or chosen from.
+// checkRows returns an error if no model can be learned or selected from the rows.
 func (r *sample) checkRows() error {
 	switch n := r.data.Rows(); {
 	case r.data.Y == nil && r.data.Targets == nil:
@@ -312,9 +312,9 @@ func (r *sample) checkRows() error {
 	return nil
 }
 
-// inOrder are the representations in the order in which they are tried: the columns as they are
-// first where they are of one kind, as the pixels of a picture, and else not at all.
-func (r *sample) inOrder() []representation {
+// orderedRepresentations returns the representations in the order in which they are tried. Unscaled columns come
+// first if all columns are alike, such as pixels, and are omitted otherwise.
+func (r *sample) orderedRepresentations() []representation {
 	at := slices.IndexFunc(representations, func(p representation) bool { return p.alike })
 	others := slices.Delete(slices.Clone(representations), at, at+1)
 	if r.columnsAlike() {
@@ -323,7 +323,8 @@ func (r *sample) inOrder() []representation {
 	return others
 }
 
-// columnsAlike reports whether most columns have about the same range of values, and more than two of them.
+// columnsAlike reports whether most columns, and at least 16, have about the same minimum and
+// range, among more than two values.
 func (r *sample) columnsAlike() bool {
 	const columns, share, within = 16, 0.6, 0.1
 	n, d := r.data.X.Dims()
@@ -348,7 +349,7 @@ func (r *sample) columnsAlike() bool {
 		}
 	}
 	common := slices.Sorted(slices.Values(width))[d*3/4]
-	usual := slices.Index(width, common) // none where most columns have missing values
+	usual := slices.Index(width, common) // -1 if most columns have missing values
 	if usual < 0 || slices.Max(width) > (1+within)*common {
 		return false
 	}
@@ -361,9 +362,8 @@ func (r *sample) columnsAlike() bool {
 	return float64(alike) >= share*float64(d)
 }
 
-// tail is the transform of the target behind which a long tail of large values may be easier to
-// predict: the logarithm of positive ones, the root where there are zeros; "" where there is no
-// such tail.
+// tail returns the transform of a target with a long upper tail: the logarithm if all values are
+// positive, the square root if the minimum is 0, else "".
 func (r *sample) tail() string {
 	sorted := slices.Sorted(slices.Values(r.data.Y))
 	n := len(sorted)
@@ -377,7 +377,8 @@ func (r *sample) tail() string {
 	return "log"
 }
 
-// seed is that of a purpose. All maps have one seed, so that maps of a family are nested.
+// seed returns the seed of a purpose. All maps have the same one, so that maps of a family are
+// nested.
 func (r *sample) seed(purpose string) uint64 {
 	return pipeline.DeriveSeed(r.options.Seed, "auto."+purpose)
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// run is a search at work.
+// run is the state of a search.
 type run struct {
 	sample
 	space
@@ -31,30 +31,30 @@ type run struct {
 	began time.Time
 
 	views views
-	mu    sync.Mutex         // guards all following fields, while recipes run concurrently
-	bases map[string]float64 // γ by the rule
+	mu    sync.Mutex         // guards the following fields while recipes run concurrently
+	bases map[string]float64 // γ by the rule, by representation and kernel
 
 	log        []scored
 	tried      int
-	claimed    int // candidates, with those that are being tried
+	claimed    int // number of candidates, including running ones
 	resumed    int
-	best       map[int]scored // of each recipe, on the most rows that it was tried on
-	seen       map[place]bool // what was tried
+	best       map[int]scored // best candidate of each recipe on the most rows it was evaluated on
+	seen       map[evaluation]bool // evaluated points
 	rounds     []Round
-	last       level // of the last round
+	last       level // level of the last round
 	leader     scored
-	incumbent  *fitted   // the model so far
-	ensemble   *ensemble // that the model so far is; nil for one pipeline
-	reserve    float64   // seconds that the last fit will take
+	incumbent  *fitted   // current model
+	ensemble   *ensemble // ensemble of the current model; nil for one pipeline
+	reserve    float64   // estimated seconds of the final fit
 	stopReason StopReason
 	warnings   []string
 }
 
-// fitted is a model.
+// fitted is a fitted candidate.
 type fitted struct {
 	scored
-	size  int // of its map, which may be another one than that by which it was scored
-	rows  int // that it has learned from
+	size  int // of its map, possibly another one than in its scores
+	rows  int // number of training rows
 	spec  pipeline.Pipeline
 	model estimator.Predictor
 }
@@ -69,9 +69,9 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 	}
 	r := &run{
 		sample: sample{options: o, data: data, classes: len(data.Schema.Classes()), folds: map[int][]datasets.Fold{}},
-		paces:  paces{pace: map[string]pace{}, fitBefore: map[string]pace{}},
+		paces:  paces{pace: map[string]pace{}, lastFits: map[string]pace{}},
 		began:  time.Now(), stopReason: StoppedByBudget, bases: map[string]float64{}, best: map[int]scored{},
-		seen: map[place]bool{}, views: newViews(),
+		seen: map[evaluation]bool{}, views: newViews(),
 	}
 	if err := r.checkRows(); err != nil {
 		return nil, err
@@ -111,12 +111,12 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 	return r, r.findLessons()
 }
 
-// chooseTable leaves the recipes that suit the rows and the score.
+// chooseTable selects the recipes that suit the rows and the score.
 func (r *run) chooseTable(task datasets.Task) error {
 	scaled := standardizes(r.options.Preprocessing)
 	scores := r.metric.Requires == metrics.Probabilities
 	tail := r.tail()
-	for _, k := range table(task, r.inOrder()) {
+	for _, k := range table(task, r.orderedRepresentations()) {
 		k.late = r.late(k)
 		switch {
 		case r.options.Recipes != nil && !slices.Contains(r.options.Recipes, k.String()),
@@ -132,7 +132,7 @@ func (r *run) chooseTable(task datasets.Task) error {
 		}
 		r.table = append(r.table, k)
 	}
-	if isSparse(r.data) { // many columns, of which a linear model often makes the most
+	if isSparse(r.data) { // linear models are often the best with many columns
 		linear := func(k recipe) bool { return k.plain }
 		others := slices.DeleteFunc(slices.Clone(r.table), linear)
 		r.table = append(slices.DeleteFunc(r.table, func(k recipe) bool { return !linear(k) }), others...)
@@ -147,12 +147,12 @@ func (r *run) chooseTable(task datasets.Task) error {
 	return nil
 }
 
-// largeRows is from where on iterations of ridge regression on sparse rows of a map take longer than a support vector
-// machine.
+// largeRows is the number of rows from which ridge regression on a sparse map takes longer than a
+// support vector machine.
 const largeRows = 5000
 
-// maxSteps is up to how many rows Newton's method is tried for several classes, and ridge
-// regression on sparse rows of a map: what they gain over others a wider map gains in less time.
+// maxSteps is the maximum number of rows for Newton's method with more than two classes and for
+// ridge classifiers on sparse maps. With more rows, a wider map improves the score in less time.
 const maxSteps = 20_000
 
 // slow reports whether the model of a recipe is too slow for the rows or classes, and a similar one
@@ -170,7 +170,7 @@ func (r *run) slow(k recipe) bool {
 	return false
 }
 
-// late reports whether a recipe waits for the second round.
+// late reports whether a recipe enters in the second round.
 func (r *run) late(k recipe) bool {
 	if !k.sparse() || r.data.Rows() < largeRows {
 		return k.head.late
@@ -184,11 +184,11 @@ func (r *run) late(k recipe) bool {
 	return k.head.late
 }
 
-// findLessons finds the rows that representations learn from, ascending: those that a step draws of all rows, so that
-// the last fit learns the same again. None where the rows are few, or not alike: every fold then learns
-// from its own.
+// findLessons selects the rows for representation learning, ascending: those that the step samples
+// from all rows, so that the final fit learns the same. There are none if the rows are few, ordered
+// or grouped; each fold then learns from its own rows.
 func (r *run) findLessons() error {
-	if r.data.Rows() < learnedOnce || r.options.TimeOrdered || r.data.Groups != nil {
+	if r.data.Rows() < minSharedLessons || r.options.TimeOrdered || r.data.Groups != nil {
 		return nil
 	}
 	at := slices.IndexFunc(r.table, func(k recipe) bool { return k.learn.name != "" })
@@ -200,14 +200,14 @@ func (r *run) findLessons() error {
 		return err
 	}
 	alike := datasets.Set{X: mat.NewDense(r.data.Rows(), 1, nil), Y: r.data.Y, Weights: r.data.Weights,
-		Schema: datasets.Schema{Targets: r.data.Schema.Targets}} // what is drawn does not depend on the inputs
+		Schema: datasets.Schema{Targets: r.data.Schema.Targets}} // sampling does not depend on the inputs
 	r.lessonRows, err = step.(interface {
 		Sample(ctx context.Context, data datasets.Source) ([]int, error)
 	}).Sample(context.Background(), alike.Source())
 	return err
 }
 
-// search goes from the first model through the rounds to the last fit.
+// search runs all phases: the first model, the rounds and the final fit.
 func (r *run) search(ctx context.Context) (err error) {
 	if r.notes, err = openNotes(r.options.Journal, r.headOf()); err != nil {
 		return err
@@ -239,7 +239,7 @@ func (r *run) search(ctx context.Context) (err error) {
 	return r.finish(ctx)
 }
 
-// firstModel makes a model within a few seconds: a narrow map of few rows, γ by the rule.
+// firstModel fits a model within a few seconds: a narrow map of few rows, with γ by the rule.
 func (r *run) firstModel(ctx context.Context) error {
 	const rows, size = 1000, 128
 	at := slices.IndexFunc(r.table, func(k recipe) bool { return !k.late && k.learn.name == "" })
@@ -248,7 +248,7 @@ func (r *run) firstModel(ctx context.Context) error {
 	}
 	low, high, _, _ := r.table[at].penalties()
 	p := point{recipe: at, size: size, penalty: (low + high) / 2}
-	points := r.around(p, 0, 0, 2, (high-low)/4)
+	points := r.neighborhood(p, 0, 0, 2, (high-low)/4)
 	if r.options.Candidates > 0 {
 		points = points[:min(len(points), r.options.Candidates)]
 	}
@@ -263,15 +263,15 @@ func (r *run) firstModel(ctx context.Context) error {
 	return r.refit(ctx, r.leader, size, rows)
 }
 
-// tryLinear tries the linear recipes on the rows and folds of the leader, where no round has come to
-// them: a chosen model is then no worse than a linear one over the folds.
+// tryLinear evaluates linear recipes on the rows and folds of the leader if no round has done so.
+// The selected model is then at least as good as a linear one in cross-validation.
 func (r *run) tryLinear(ctx context.Context) error {
 	for i, k := range r.table {
 		if b, ok := r.best[i]; !k.plain || ok && b.on >= r.leader.on {
 			continue
 		}
-		e := r.coarse(i, 0)
-		points := r.around(r.at(e, r.last), 0, 0, e.penalties, e.penaltyStep)
+		e := r.coarseEntrant(i, 0)
+		points := r.neighborhood(r.pointAt(e, r.last), 0, 0, e.penalties, e.penaltyStep)
 		if most := r.options.Candidates; most > 0 && r.tried+len(points) > most {
 			return nil
 		}
@@ -283,16 +283,16 @@ func (r *run) tryLinear(ctx context.Context) error {
 	return nil
 }
 
-// takeIn notes the best of each recipe and the leader.
-func (r *run) takeIn(out []scored) {
+// updateBest updates the best candidate of each recipe and the leader.
+func (r *run) updateBest(out []scored) {
 	for _, s := range out {
 		if math.IsNaN(s.mean) {
 			continue
 		}
-		if b, ok := r.best[s.recipe]; !ok || r.before(s, b) {
+		if b, ok := r.best[s.recipe]; !ok || r.ranksBefore(s, b) {
 			r.best[s.recipe] = s
 		}
-		if r.leader.folds == nil || r.before(s, r.leader) {
+		if r.leader.folds == nil || r.ranksBefore(s, r.leader) {
 			r.leader = s
 		}
 	}
@@ -301,8 +301,8 @@ func (r *run) takeIn(out []scored) {
 // refit fits a candidate to the first rows of the order (all if there are fewer) and stores it as
 // the current model, with a map of another size if requested.
 func (r *run) refit(ctx context.Context, s scored, size, rows int) error {
-	last := r.lastMoment()
-	return r.refitUntil(ctx, s, size, rows, last-forTheRest*r.options.Budget.Seconds(), last)
+	last := r.hardDeadline()
+	return r.refitUntil(ctx, s, size, rows, last-softMargin*r.options.Budget.Seconds(), last)
 }
 
 // refitUntil is refit with a soft deadline for the iterations and a hard deadline, both in seconds
@@ -310,12 +310,12 @@ func (r *run) refit(ctx context.Context, s scored, size, rows int) error {
 func (r *run) refitUntil(ctx context.Context, s scored, size, rows int, late, until float64) error {
 	p := s.point
 	p.size = size
-	limited, cancel := r.until(ctx, until)
+	limited, cancel := r.withDeadline(ctx, until)
 	defer cancel()
 	r.report(PhaseRefit)
-	spec, fitting, err := r.lastOf(limited, p)
+	spec, fitting, err := r.finalPipeline(limited, p)
 	if err != nil {
-		return orEnded(limited, err)
+		return endedOr(limited, err)
 	}
 	part := r.part(rows)
 	began := time.Now()
@@ -323,10 +323,10 @@ func (r *run) refitUntil(ctx context.Context, s scored, size, rows int, late, un
 		limited = solve.WithSoftDeadline(limited, r.began.Add(seconds(late)))
 	}
 	model, err := fitting.Fit(limited, part)
-	err = orEnded(limited, err)
+	err = endedOr(limited, err)
 	took := time.Since(began).Seconds()
 	if err != nil {
-		r.learnFitPace(p, part.Rows(), tooLong*took)
+		r.learnFitPace(p, part.Rows(), canceledFactor*took)
 		return err
 	}
 	r.learnFitPace(p, part.Rows(), took)
@@ -341,15 +341,15 @@ func (r *run) refitUntil(ctx context.Context, s scored, size, rows int, late, un
 	return nil
 }
 
-// tooCoarse reports whether a model is that of iterations that were ended too early to be of use.
+// tooCoarse reports whether the iterations of a model stopped too early for it to be of use.
 func tooCoarse(model estimator.Predictor) bool {
-	const most = 0.03 // residual, of the spread of the targets
+	const most = 0.03 // relative residual
 	var reporter estimator.Reporter
 	return estimator.As(model, &reporter) && reporter.Report().Solver == "cg" && reporter.Report().Gradient > most
 }
 
-// withSteps notes in the spec of a point how many steps its exact kernel's iterations made, where
-// there was no time for all.
+// withSteps sets the number of iterations in the spec of an exact kernel whose solver was stopped
+// by the soft deadline, so that another fit agrees.
 func (r *run) withSteps(spec pipeline.Pipeline, p point, model estimator.Predictor) (pipeline.Pipeline, error) {
 	var reporter estimator.Reporter
 	kind := r.table[p.recipe]
@@ -360,11 +360,11 @@ func (r *run) withSteps(spec pipeline.Pipeline, p point, model estimator.Predict
 		param.Setting{Path: kind.modelPath() + ".max_iter", Value: reporter.Report().Iterations})
 }
 
-// lastOf is the spec of a point for the last fit, and the same with what is fitted already in its
-// place. Wide dense maps are made in single precision, which takes half the time and makes no
-// difference to scores.
-func (r *run) lastOf(ctx context.Context, p point) (spec, fitting pipeline.Pipeline, err error) {
-	if spec, fitting, err = r.wholeOf(ctx, p); err != nil {
+// finalPipeline returns the spec of a point for the final fit, and a copy in which fitted steps replace
+// their specs. Wide dense maps use float32, which halves the time and does not change the scores
+// noticeably.
+func (r *run) finalPipeline(ctx context.Context, p point) (spec, fitting pipeline.Pipeline, err error) {
+	if spec, fitting, err = r.fullPipeline(ctx, p); err != nil {
 		return spec, fitting, err
 	}
 	if r.inFloat32(p) {
@@ -373,19 +373,19 @@ func (r *run) lastOf(ctx context.Context, p point) (spec, fitting pipeline.Pipel
 	return spec, fitting, nil
 }
 
-// inFloat32 reports whether the last fit of a point has features in single precision.
+// inFloat32 reports whether the final fit of a point computes features in float32.
 func (r *run) inFloat32(p point) bool {
 	const wide = 2048
 	kind := r.table[p.recipe]
 	return kind.size != "" && !kind.sparse() && p.size >= wide
 }
 
-// wholeOf is the spec of a point, and the same with what is fitted already in its place.
-func (r *run) wholeOf(ctx context.Context, p point) (spec, fitting pipeline.Pipeline, err error) {
+// fullPipeline returns the spec of a point, and a copy in which fitted steps replace their specs.
+func (r *run) fullPipeline(ctx context.Context, p point) (spec, fitting pipeline.Pipeline, err error) {
 	if spec, err = r.pipelineOf(ctx, p); err != nil {
 		return spec, fitting, err
 	}
-	if fitting, err = r.onView(ctx, p); err != nil {
+	if fitting, err = r.viewPipeline(ctx, p); err != nil {
 		return spec, fitting, err
 	}
 	ready, err := r.fittedSteps(ctx, r.table[p.recipe].representation, p.effort)
@@ -393,8 +393,8 @@ func (r *run) wholeOf(ctx context.Context, p point) (spec, fitting pipeline.Pipe
 	return spec, fitting, err
 }
 
-// orEnded is errEnded where the context of what was done has ended, else the error.
-func orEnded(ctx context.Context, err error) error {
+// endedOr returns errEnded if the context has ended, else err.
+func endedOr(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return errEnded
 	}
@@ -418,7 +418,7 @@ func (r *run) report(phase Phase) {
 	r.options.Progress(p)
 }
 
-// result is what was found.
+// result returns the result of the search.
 func (r *run) result() *Result {
 	in := r.incumbent
 	out := &Result{

@@ -7,18 +7,18 @@ import (
 	"github.com/bochner-ml/bochner/metrics"
 )
 
-// space is what is searched, and by which metric: recipes, and a lattice of γ and penalties for each.
+// space is the search space, a lattice of γ and penalties for each recipe, with the metric.
 type space struct {
 	table  []recipe
 	metric metrics.Metric
 }
 
-// mapped reports whether a point's recipe has a γ.
+// mapped reports whether the recipe of a point has a γ.
 func (r *space) mapped(p point) bool { return r.table[p.recipe].rule != "" }
 
-// around returns the grid points around p, with the given numbers and sizes of steps in γ and the
+// neighborhood returns the grid points around p, with the given numbers and sizes of steps in γ and the
 // penalty.
-func (r *space) around(p point, gammas, gammaStep, penalties, penaltyStep int) []point {
+func (r *space) neighborhood(p point, gammas, gammaStep, penalties, penaltyStep int) []point {
 	if !r.mapped(p) {
 		gammas = 0
 	}
@@ -35,15 +35,15 @@ func (r *space) around(p point, gammas, gammaStep, penalties, penaltyStep int) [
 	return out
 }
 
-// allowed reports whether a point lies within what grids are extended to.
+// allowed reports whether a point lies within the limits of extended grids.
 func (r *space) allowed(p point) bool {
 	_, _, floor, most := r.table[p.recipe].penalties()
 	return p.gamma >= -maxGamma && p.gamma <= maxGamma && p.penalty >= floor && p.penalty <= most
 }
 
-// behindEdge returns the points behind the edge of a recipe's grid on which its best point lies: none where it
-// lies within, or the grid is extended as far as it may.
-func (r *space) behindEdge(tried map[point]bool, best point, gammaStep, penaltyStep int) []point {
+// pointsBeyondEdge returns the points beyond the edge of a grid on which its best point lies. There are
+// none if the best point is inside the grid or at the limits of extended grids.
+func (r *space) pointsBeyondEdge(tried map[point]bool, best point, gammaStep, penaltyStep int) []point {
 	seen := func(q point) bool { return tried[q] }
 	var out []point
 	for _, move := range []point{{gamma: gammaStep}, {gamma: -gammaStep}, {penalty: penaltyStep},
@@ -61,7 +61,7 @@ func (r *space) behindEdge(tried map[point]bool, best point, gammaStep, penaltyS
 		if !edge {
 			continue
 		}
-		for k := -1; k <= 1; k++ { // the next line of the grid, where it matters
+		for k := -1; k <= 1; k++ { // the three points next to the best one
 			q := best
 			q.gamma += move.gamma
 			q.penalty += move.penalty
@@ -81,8 +81,8 @@ func (r *space) behindEdge(tried map[point]bool, best point, gammaStep, penaltyS
 	return unique(out)
 }
 
-// compare puts the better score first, and candidates without a score last. Of equals of a recipe
-// the one with the stronger penalty is first: it takes the fewer iterations and digits.
+// compare orders candidates by score, best first, and candidates without a score last. Ties within
+// a recipe go to the stronger penalty, which needs fewer iterations and less precision.
 func (r *space) compare(a, b scored) int {
 	switch {
 	case math.IsNaN(a.mean) || math.IsNaN(b.mean):
@@ -96,7 +96,7 @@ func (r *space) compare(a, b scored) int {
 	}
 	p, q := a.point, b.point
 	weaker := cmp.Compare(p.penalty, q.penalty)
-	if r.table[p.recipe].penalty == "alpha" { // and not C
+	if r.table[p.recipe].penalty == "alpha" { // C decreases the penalty
 		weaker = -weaker
 	}
 	return cmp.Or(cmp.Compare(p.recipe, q.recipe), cmp.Compare(p.size, q.size), cmp.Compare(p.effort, q.effort),
@@ -110,15 +110,16 @@ func missing(v float64) int {
 	return 0
 }
 
-// rank orders candidates: those scored on more rows first, and of those on as many the better. Scores on different rows
-// do not compare. Which was tried first makes no difference.
+// rank orders candidates by their number of rows, descending, then by score: scores on different
+// rows are not comparable. It does not depend on the order of evaluation.
 func (r *space) rank(a, b scored) int { return cmp.Or(cmp.Compare(b.on, a.on), r.compare(a, b)) }
 
-// before reports whether a candidate comes before another one.
-func (r *space) before(a, b scored) bool { return r.rank(a, b) < 0 }
+// ranksBefore reports whether a ranks before b.
+func (r *space) ranksBefore(a, b scored) bool { return r.rank(a, b) < 0 }
 
-// near reports whether a candidate is within some times the standard error of the best.
-func (r *space) near(s, leader scored, times float64) bool {
+// withinError reports whether the mean of s is within the given number of standard errors of the leader's
+// mean, or better.
+func (r *space) withinError(s, leader scored, times float64) bool {
 	margin := times * leader.std
 	if r.metric.GreaterIsBetter {
 		return s.mean >= leader.mean-margin
@@ -126,8 +127,7 @@ func (r *space) near(s, leader scored, times float64) bool {
 	return s.mean <= leader.mean+margin
 }
 
-// bestOf returns the number of the best, of those that are as good the one that comes first among
-// all candidates; -1 where none has a score.
+// bestOf returns the index of the best candidate, −1 if none has a score.
 func (r *space) bestOf(out []scored) int {
 	best := -1
 	for i, s := range out {

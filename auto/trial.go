@@ -17,32 +17,32 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// scored is a candidate that was tried.
+// scored is an evaluated candidate.
 type scored struct {
 	point
 	round   int
-	on      int       // rows that the folds are of
-	folds   []float64 // scores
+	on      int       // number of rows for cross-validation
+	folds   []float64 // score of each fold
 	mean    float64
-	std     float64 // error of the mean, over the folds
-	seconds float64 // of all its fits, work that was shared in part
+	std     float64 // standard error of mean
+	seconds float64 // of all its fits, with its part of shared work
 	failed  string
 
-	// output is what was predicted for each row by a model that has not seen it, rows × outputs: targets, or
-	// probabilities or scores of classes. NaN where no fold tests on the row; nil where it was not kept, see [run.kept].
+	// output contains the out-of-fold predictions, rows × outputs: targets, or probabilities or
+	// scores of classes. NaN for rows in no test fold; nil if they are not stored, see [run.storedCandidates].
 	output  []float32
 	outputs int
 }
 
-// errEnded ends a search from within: its time is over, or it was stopped.
+// errEnded ends a search whose time is over or that was stopped.
 var errEnded = errors.New("ended")
 
-// fixed is a splitter with folds that are there already.
-type fixed []datasets.Fold
+// givenFolds is a splitter that returns given folds.
+type givenFolds []datasets.Fold
 
-func (f fixed) Split(datasets.Set) ([]datasets.Fold, error) { return f, nil }
+func (f givenFolds) Split(datasets.Set) ([]datasets.Fold, error) { return f, nil }
 
-// try scores points of one recipe on the first rows of the order. It may be called by several at once.
+// try evaluates points of one recipe on the first rows of the order. It may be called concurrently.
 func (r *run) try(ctx context.Context, rows, round int, points []point) ([]scored, error) {
 	t, err := r.trialOf(ctx, rows, points)
 	if err != nil {
@@ -58,37 +58,37 @@ func (r *run) try(ctx context.Context, rows, round int, points []point) ([]score
 	defer r.mu.Unlock()
 	for i := range out {
 		out[i].point, out[i].round, out[i].on = points[i], round, t.rows
-		r.seen[place{points[i], t.rows}] = true
+		r.seen[evaluation{points[i], t.rows}] = true
 	}
 	r.tried += len(points)
 	r.log = append(r.log, out...)
-	r.takeIn(out)
+	r.updateBest(out)
 	if noted {
 		r.resumed += len(points)
 		return out, nil
 	}
 	r.learnPace(t)
-	if t.late {
-		return out, nil // another time it may be in time
+	if t.canceled {
+		return out, nil // it may succeed with more time, so the journal does not record it
 	}
 	return out, r.notes.write(t.key, out)
 }
 
-// trial is points of one recipe to be scored.
+// trial is a set of points of one recipe to evaluate together.
 type trial struct {
 	points []point
-	list   []pipeline.Pipeline // behind the representation
-	key    string              // in the journal
+	list   []pipeline.Pipeline // pipelines after the representation
+	key    string              // key in the journal
 	rows   int
 	folds  []datasets.Fold
 
 	on   *view
-	took float64 // seconds, on the view; where it was given up, what it would have taken at least
-	late bool    // whether it was given up
+	took float64 // seconds after the representation; if canceled, an estimate
+	canceled bool    // whether it was canceled
 }
 
-// patienceWith is how long is waited for a trial: some times what it was expected to take.
-func (r *run) patienceWith(ctx context.Context, t trial) time.Duration {
+// trialLimit returns the time limit of a trial, a multiple of its estimated time.
+func (r *run) trialLimit(ctx context.Context, t trial) time.Duration {
 	if !r.timed() {
 		return math.MaxInt64
 	}
@@ -98,11 +98,11 @@ func (r *run) patienceWith(ctx context.Context, t trial) time.Duration {
 	if err != nil {
 		return math.MaxInt64
 	}
-	least := minWait
+	least := minWaitShare
 	if r.incumbent == nil {
-		least = firstWait
+		least = firstWaitShare
 	}
-	return seconds(max(patience*foreseen, least*r.options.Budget.Seconds()))
+	return seconds(max(patienceFactor*foreseen, least*r.options.Budget.Seconds()))
 }
 
 func (r *run) trialOf(ctx context.Context, rows int, points []point) (trial, error) {
@@ -116,7 +116,7 @@ func (r *run) trialOf(ctx context.Context, rows int, points []point) (trial, err
 	var whole []pipeline.Pipeline
 	for _, p := range points {
 		one, err := r.pipelineOf(ctx, p)
-		own, wrong := r.onView(ctx, p)
+		own, wrong := r.viewPipeline(ctx, p)
 		if err = errors.Join(err, wrong); err != nil {
 			return t, err
 		}
@@ -126,9 +126,9 @@ func (r *run) trialOf(ctx context.Context, rows int, points []point) (trial, err
 	return t, nil
 }
 
-// score searches over the pipelines of a trial on the view of their representation, part by part.
+// score evaluates the pipelines of a trial on the parts of the view of their representation.
 func (r *run) score(ctx context.Context, t *trial) (out []scored, err error) {
-	ctx, cancel := r.until(ctx, r.options.Budget.Seconds()-r.reserve) // then there is time for the last fit only
+	ctx, cancel := r.withDeadline(ctx, r.options.Budget.Seconds()-r.reserve) // the rest is reserved for the final fit
 	defer cancel()
 	outer := ctx
 	kind := r.table[t.points[0].recipe]
@@ -140,7 +140,7 @@ func (r *run) score(ctx context.Context, t *trial) (out []scored, err error) {
 		t.on = &view{}
 		return failures(t.points, len(t.folds), err), nil
 	}
-	limit := r.patienceWith(ctx, *t)
+	limit := r.trialLimit(ctx, *t)
 	ctx, end := context.WithTimeout(ctx, limit)
 	defer end()
 	began := time.Now()
@@ -153,7 +153,7 @@ func (r *run) score(ctx context.Context, t *trial) (out []scored, err error) {
 	for _, part := range t.on.parts {
 		err := r.scorePart(ctx, part, t.list, out, output)
 		if err != nil && outer.Err() == nil {
-			t.took, t.late = tooLong*limit.Seconds(), true
+			t.took, t.canceled = canceledFactor*limit.Seconds(), true
 			return failures(t.points, len(t.folds), fmt.Errorf("given up after %.3g s, which was more than foreseen",
 				limit.Seconds())), nil
 		}
@@ -165,8 +165,8 @@ func (r *run) score(ctx context.Context, t *trial) (out []scored, err error) {
 	for i := range out {
 		out[i].mean, out[i].std = meanAndError(out[i].folds, times)
 	}
-	for _, i := range r.kept(out) {
-		out[i].output, out[i].outputs = together(output[i], t.folds, t.rows)
+	for _, i := range r.storedCandidates(out) {
+		out[i].output, out[i].outputs = combineFolds(output[i], t.folds, t.rows)
 	}
 	t.took = time.Since(began).Seconds()
 	return out, nil
@@ -174,17 +174,17 @@ func (r *run) score(ctx context.Context, t *trial) (out []scored, err error) {
 
 // scorePart evaluates a list of pipelines on the folds of a part, and stores their predictions and
 // scores.
-func (r *run) scorePart(ctx context.Context, part seen, list []pipeline.Pipeline, out []scored,
+func (r *run) scorePart(ctx context.Context, part viewPart, list []pipeline.Pipeline, out []scored,
 	output [][]estimator.Prediction) error {
 	numbers := make([]any, len(list))
 	for i := range numbers {
 		numbers[i] = i
 	}
-	spec := among{list: list, output: func(candidate, fold int, out share.Outcome) {
+	spec := indexedPipelines{list: list, output: func(candidate, fold int, out share.Outcome) {
 		output[candidate][part.numbers[fold]] = estimator.Prediction(out.Prediction)
 	}}
 	search := gridsearch.NewSearch(spec, gridsearch.Axis{Path: "at", Values: numbers})
-	search.Splitter, search.Score, search.Refit, search.Memory = fixed(part.folds), r.metric.Name, gridsearch.RefitNone,
+	search.Splitter, search.Score, search.Refit, search.Memory = givenFolds(part.folds), r.metric.Name, gridsearch.RefitNone,
 		r.options.Memory
 	search.Progress = func(gridsearch.Progress) { r.report(PhaseSearch) }
 	result, err := search.Run(ctx, part.data)
@@ -221,7 +221,7 @@ func meanAndError(folds []float64, times int) (mean, err float64) {
 	return mean, math.Sqrt(err / n * float64(times))
 }
 
-// failures is the outcome of points none of which could be scored.
+// failures returns the results of points that all failed.
 func failures(points []point, folds int, err error) []scored {
 	out := make([]scored, len(points))
 	for i := range out {
@@ -231,9 +231,9 @@ func failures(points []point, folds int, err error) []scored {
 	return out
 }
 
-// kept are the numbers of the candidates of a trial whose predictions are kept, to be members of an
-// ensemble: the best one, of quantities the best few.
-func (r *run) kept(out []scored) []int {
+// storedCandidates returns the indices of the candidates of a trial whose predictions are stored for ensembles:
+// the best one, for regression the best few.
+func (r *run) storedCandidates(out []scored) []int {
 	const few = 4
 	if r.classes > 0 {
 		if best := r.bestOf(out); best >= 0 {
@@ -241,14 +241,13 @@ func (r *run) kept(out []scored) []int {
 		}
 		return nil
 	}
-	order := slices.DeleteFunc(numbered(len(out)), func(i int) bool { return math.IsNaN(out[i].mean) })
+	order := slices.DeleteFunc(indices(len(out)), func(i int) bool { return math.IsNaN(out[i].mean) })
 	slices.SortStableFunc(order, func(a, b int) int { return r.compare(out[a], out[b]) })
 	return order[:min(len(order), few)]
 }
 
-// together arranges the predictions of the folds in the order of the rows, and averages several
-// predictions of a row.
-func together(output []estimator.Prediction, folds []datasets.Fold, rows int) ([]float32, int) {
+// combineFolds arranges the predictions of the folds by row, and averages several predictions of a row.
+func combineFolds(output []estimator.Prediction, folds []datasets.Fold, rows int) ([]float32, int) {
 	outputs := 0
 	var sums []float64
 	counts := make([]int, rows)
@@ -269,7 +268,7 @@ func together(output []estimator.Prediction, folds []datasets.Fold, rows int) ([
 	}
 	out := make([]float32, len(sums))
 	for i, v := range sums {
-		out[i] = float32(v / float64(counts[i/outputs])) // NaN where there is none
+		out[i] = float32(v / float64(counts[i/outputs])) // NaN without predictions
 	}
 	return out, outputs
 }

@@ -69,7 +69,7 @@ func TestHeldOut(t *testing.T) {
 	for i := range out {
 		out[i].folds, got[i] = make([]float64, len(folds)), make([]estimator.Prediction, len(folds))
 	}
-	if err := r.scorePart(ctx, seen{data, folds, numbered(len(folds))}, list, out, got); err != nil {
+	if err := r.scorePart(ctx, viewPart{data, folds, indices(len(folds))}, list, out, got); err != nil {
 		t.Fatal(err)
 	}
 	if fits != len(list) {
@@ -104,7 +104,7 @@ func TestTooLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.notes = &notes{}
-	r.pace[everything] = pace{1e-9, 1e12}
+	r.pace[anyWork] = pace{1e-9, 1e12}
 	before := r.paceOf(kindOf(r.table[0]))
 	p := point{recipe: 0, size: 512}
 	if out, err := r.try(context.Background(), 2000, 0, []point{p}); err != nil || !math.IsNaN(out[0].mean) ||
@@ -114,7 +114,7 @@ func TestTooLong(t *testing.T) {
 	if after := r.paceOf(kindOf(r.table[0])); after < 1e3*before {
 		t.Errorf("the pace was %g and is %g", before, after)
 	}
-	if _, found := r.best[0]; found || !r.seen[place{p, 2000}] {
+	if _, found := r.best[0]; found || !r.seen[evaluation{p, 2000}] {
 		t.Error("a candidate without a score is the best of its recipe, or will be tried again")
 	}
 }
@@ -165,7 +165,7 @@ func TestLastFitEndsInTime(t *testing.T) {
 	}
 	before := &fitted{}
 	r.incumbent = before
-	r.began = time.Now().Add(-seconds((overrun - forTheRest) * o.Budget.Seconds())) // it is late
+	r.began = time.Now().Add(-seconds((overrunFactor - softMargin) * o.Budget.Seconds())) // it is late
 	refit := func(penalty int) error {
 		return r.refit(context.Background(), scored{point: point{penalty: penalty}}, 0, data.Rows())
 	}
@@ -229,7 +229,7 @@ func TestColumnsAlike(t *testing.T) {
 		if got := r.columnsAlike(); got != test.want {
 			t.Errorf("%s: %v", test.name, got)
 		}
-		first := r.inOrder()[0].name
+		first := r.orderedRepresentations()[0].name
 		if want := map[bool]string{true: "raw", false: "zscores"}[test.want]; first != want {
 			t.Errorf("%s: %s come first", test.name, first)
 		}
@@ -249,7 +249,7 @@ func TestFallenBehind(t *testing.T) {
 		r.best[recipe] = s
 	}
 	var got []int
-	for _, e := range r.fallenBehind([]entrant{{point: point{recipe: 0}}}) {
+	for _, e := range r.droppedRecipes([]entrant{{point: point{recipe: 0}}}) {
 		got = append(got, e.recipe)
 	}
 	if want := []int{3, 1, 4}; !slices.Equal(got, want) {
@@ -269,7 +269,7 @@ func TestEquals(t *testing.T) {
 	}
 	best := r.bestOf(out)
 	out[best].output, out[best].outputs = make([]float32, 100), 1
-	r.takeIn(out)
+	r.updateBest(out)
 	if r.leader.output == nil || len(r.bestOfRecipes()) != 1 {
 		t.Errorf("penalty %d leads, and the predictions of %d are kept", r.leader.penalty, out[best].penalty)
 	}
@@ -281,7 +281,7 @@ func TestEvenEnsemble(t *testing.T) {
 	for _, c := range []struct {
 		rows    int
 		members int
-	}{{600, 3}, {evenBelow, 0}} {
+	}{{600, 3}, {maxEqualRows, 0}} {
 		data := noise(c.rows, 2)
 		for i := range data.Y {
 			data.Y[i] = float64(i % 2)
@@ -308,7 +308,7 @@ func TestEvenEnsemble(t *testing.T) {
 			}
 			out = append(out, s)
 		}
-		r.takeIn(out)
+		r.updateBest(out)
 		found, ok := r.combine(r.competitors())
 		if ok != (c.members > 0) || len(found.members) < c.members {
 			t.Fatalf("%d rows: %d members, %v", c.rows, len(found.members), ok)
@@ -360,7 +360,7 @@ func TestWorseEnsemble(t *testing.T) {
 		}
 		out = append(out, s)
 	}
-	r.takeIn(out)
+	r.updateBest(out)
 	if found, ok := r.combine(r.competitors()); ok {
 		t.Errorf("an ensemble of score %g beside single ones of 0.9", found.score)
 	}
@@ -385,7 +385,7 @@ func TestMembers(t *testing.T) {
 		out = append(out, s)
 	}
 	r.log = out
-	r.takeIn(out)
+	r.updateBest(out)
 	if got := len(r.bestOfRecipes()); got != 3 {
 		t.Errorf("%d recipes", got)
 	}
@@ -402,7 +402,7 @@ func TestMembers(t *testing.T) {
 	if math.Abs(sum-1) > 1e-6 {
 		t.Errorf("weights sum to %g", sum)
 	}
-	alone, err := r.crossed(r.crossingOf(out[:1]))
+	alone, err := r.crossValidate(r.outOfFoldOf(out[:1]))
 	if err != nil || found.score <= alone {
 		t.Errorf("score %g of all, %g of the best: %v", found.score, alone, err)
 	}
@@ -415,11 +415,11 @@ func TestKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := r.kept(out), []int{1, 3, 4, 5}; !slices.Equal(got, want) {
+	if got, want := r.storedCandidates(out), []int{1, 3, 4, 5}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	r.classes = 2
-	if got, want := r.kept(out), []int{1}; !slices.Equal(got, want) {
+	if got, want := r.storedCandidates(out), []int{1}; !slices.Equal(got, want) {
 		t.Errorf("of classes %v, want %v", got, want)
 	}
 }
@@ -437,13 +437,13 @@ func TestWithLeader(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.takeIn([]scored{{point: point{recipe: 0}, on: 50, mean: 0.9, folds: []float64{0.9}}})
+		r.updateBest([]scored{{point: point{recipe: 0}, on: 50, mean: 0.9, folds: []float64{0.9}}})
 		before, best := r.leader, maps.Clone(r.best)
-		r.takeIn([]scored{{point: point{recipe: 1}, on: 100, mean: c.mean, folds: []float64{c.mean}}})
+		r.updateBest([]scored{{point: point{recipe: 1}, on: 100, mean: c.mean, folds: []float64{c.mean}}})
 		if c.along {
-			r.takeIn([]scored{{point: point{recipe: 0}, on: 100, mean: 0.7, folds: []float64{0.7}}})
+			r.updateBest([]scored{{point: point{recipe: 0}, on: 100, mean: 0.7, folds: []float64{0.7}}})
 		}
-		r.withLeader(before, best)
+		r.revertLeader(before, best)
 		if _, counts := r.best[1]; r.leader.recipe != c.leads || counts != (c.leads == 1) {
 			t.Errorf("%s: recipe %d leads, the other one counts: %v", c.name, r.leader.recipe, counts)
 		}

@@ -14,19 +14,19 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// view contains the first rows of the order, cleaned and transformed by a representation, shared by
-// all its recipes. Cleaning uses all rows without their targets. What learns from targets excludes
-// the rows it is tested on, see [run.lessons].
+// view contains the first rows of the order, preprocessed and transformed by a representation,
+// shared by all its recipes. Preprocessing uses all rows without their targets. Steps that use the
+// targets exclude test rows, see [run.lessons].
 type view struct {
-	parts []seen
+	parts []viewPart
 	bytes int64
 }
 
-// seen is what some of the folds are fitted on and tested by.
-type seen struct {
+// viewPart contains the rows of some folds.
+type viewPart struct {
 	data    datasets.Set
 	folds   []datasets.Fold
-	numbers []int // of these folds, among all
+	numbers []int // indices of the folds
 }
 
 // viewKey identifies a view.
@@ -35,29 +35,29 @@ type viewKey struct {
 	rows, effort   int
 }
 
-// views are those of late, and what was learned for them, by family, one for each part. What is asked for by several
-// at once is made once.
+// views caches views and fitted representations. Each is computed once, also for concurrent
+// callers.
 type views struct {
 	mu      sync.Mutex
-	clean   map[viewKey]*making[*pipeline.FittedChain] // by scale, fitted to all rows
-	made    map[viewKey]*making[*view]
-	learned map[viewKey]*making[[]transformer.Transformer]
+	clean   map[viewKey]*lazyValue[*pipeline.FittedChain]     // preprocessing by scale, fitted to all rows
+	views    map[viewKey]*lazyValue[*view]                     // views
+	learned map[viewKey]*lazyValue[[]transformer.Transformer] // learned steps by family, one for each part of the view
 	bytes   int64
 }
 
-// making is a value computed by the first caller while others wait. If the context ends, the next
+// lazyValue is a value computed by the first caller while others wait. If the context ends, the next
 // caller computes it again.
-type making[T any] struct {
+type lazyValue[T any] struct {
 	mu    sync.Mutex
-	made  atomic.Bool
+	done  atomic.Bool
 	value T
 	err   error
 }
 
-func (m *making[T]) get(ctx context.Context, make func() (T, error)) (T, error) {
+func (m *lazyValue[T]) get(ctx context.Context, make func() (T, error)) (T, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.made.Load() {
+	if m.done.Load() {
 		return m.value, m.err
 	}
 	value, err := make()
@@ -65,62 +65,62 @@ func (m *making[T]) get(ctx context.Context, make func() (T, error)) (T, error) 
 		return value, err
 	}
 	m.value, m.err = value, err
-	m.made.Store(true)
+	m.done.Store(true)
 	return value, err
 }
 
-// maxViews is how many bytes of views are kept.
-const maxViews = 512 << 20
+// maxViewBytes is the maximum size of the cached views in bytes.
+const maxViewBytes = 512 << 20
 
 func newViews() views {
-	return views{clean: map[viewKey]*making[*pipeline.FittedChain]{}, made: map[viewKey]*making[*view]{},
-		learned: map[viewKey]*making[[]transformer.Transformer]{}}
+	return views{clean: map[viewKey]*lazyValue[*pipeline.FittedChain]{}, views: map[viewKey]*lazyValue[*view]{},
+		learned: map[viewKey]*lazyValue[[]transformer.Transformer]{}}
 }
 
 // shrink drops all views if there are too many. No view may be in use.
 func (v *views) shrink() {
-	if v.bytes > maxViews {
-		v.made, v.bytes = map[viewKey]*making[*view]{}, 0
+	if v.bytes > maxViewBytes {
+		v.views, v.bytes = map[viewKey]*lazyValue[*view]{}, 0
 	}
 }
 
-// ready returns a view that is there already, nil for none.
+// ready returns a computed view, nil if there is none.
 func (v *views) ready(key viewKey) *view {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if m := v.made[key]; m != nil && m.made.Load() {
+	if m := v.views[key]; m != nil && m.done.Load() {
 		return m.value
 	}
 	return nil
 }
 
-// knows reports whether what a view takes was learned, or is about to be.
+// knows reports whether the learned steps of a view are computed or being computed.
 func (v *views) knows(key viewKey) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.learned[key] != nil
 }
 
-// under returns what is made for a key, or is to be made.
-func under[T any](mu *sync.Mutex, all map[viewKey]*making[T], key viewKey) *making[T] {
+// cacheEntry returns the cache entry of a key.
+func cacheEntry[T any](mu *sync.Mutex, all map[viewKey]*lazyValue[T], key viewKey) *lazyValue[T] {
 	mu.Lock()
 	defer mu.Unlock()
 	m := all[key]
 	if m == nil {
-		m = &making[T]{}
+		m = &lazyValue[T]{}
 		all[key] = m
 	}
 	return m
 }
 
-// viewOf returns the view of a representation. It may be called by several at once.
+// viewOf returns the view of a representation. It may be called concurrently.
 func (r *run) viewOf(ctx context.Context, p representation, rows, effort int) (*view, error) {
 	if p.learn.name == "" {
 		effort = 0
 	}
 	key := viewKey{p.name, rows, effort}
 	v := &r.views
-	return under(&v.mu, v.made, key).get(ctx, func() (out *view, err error) {
+	return cacheEntry(&v.mu, v.views, key).get(ctx, func() (out *view, err error) {
 		if p.learn.name == "" {
 			out, err = r.cleanView(ctx, p, rows)
 		} else {
@@ -135,7 +135,7 @@ func (r *run) viewOf(ctx context.Context, p representation, rows, effort int) (*
 	})
 }
 
-// cleanView cleans the rows.
+// cleanView returns the view of a representation without a learned part.
 func (r *run) cleanView(ctx context.Context, p representation, rows int) (*view, error) {
 	part, folds, err := r.partAndFolds(rows)
 	if err != nil {
@@ -145,10 +145,10 @@ func (r *run) cleanView(ctx context.Context, p representation, rows int) (*view,
 		return nil, err
 	}
 	n, d := part.X.Dims()
-	return &view{[]seen{{part, folds, numbered(len(folds))}}, 8 * int64(n) * int64(d)}, nil
+	return &view{[]viewPart{{part, folds, indices(len(folds))}}, 8 * int64(n) * int64(d)}, nil
 }
 
-// clean cleans rows as a representation does before it learns.
+// clean preprocesses rows for a representation.
 func (r *run) clean(ctx context.Context, p representation, rows datasets.Set) (datasets.Set, error) {
 	fitted, err := r.cleaner(ctx, p)
 	if err != nil || fitted.Len() == 0 {
@@ -157,9 +157,9 @@ func (r *run) clean(ctx context.Context, p representation, rows datasets.Set) (d
 	return mapped(ctx, fitted, rows)
 }
 
-// cleaner is what cleans the rows of a representation, fitted to all.
+// cleaner returns the preprocessing steps of a representation, fitted to all rows.
 func (r *run) cleaner(ctx context.Context, p representation) (*pipeline.FittedChain, error) {
-	return under(&r.views.mu, r.views.clean, viewKey{representation: p.scale.name}).get(ctx,
+	return cacheEntry(&r.views.mu, r.views.clean, viewKey{representation: p.scale.name}).get(ctx,
 		func() (*pipeline.FittedChain, error) {
 			steps, err := r.cleaned(p)
 			if err != nil || len(steps) == 0 {
@@ -173,7 +173,7 @@ func (r *run) cleaner(ctx context.Context, p representation) (*pipeline.FittedCh
 		})
 }
 
-// fittedSteps are the steps of a representation, fitted to all rows already, or now.
+// fittedSteps returns the steps of a representation, fitted to all rows.
 func (r *run) fittedSteps(ctx context.Context, p representation, effort int) (pipeline.Sequence, error) {
 	chain, err := r.cleaner(ctx, p)
 	if err != nil {
@@ -210,7 +210,7 @@ func (p representation) unlearned() representation {
 	return representations[at]
 }
 
-// familyName is that of all representations that learn the same.
+// familyName returns the common name of all representations that learn the same.
 func (p representation) familyName() string {
 	if p.family != "" {
 		return p.family
@@ -218,14 +218,14 @@ func (p representation) familyName() string {
 	return p.name
 }
 
-// learner is the step by which a representation learns.
+// learner returns the learning step of a representation.
 func (r *run) learner(p representation, effort int) (transformer.Fitter, error) {
 	return p.learn.fitter(append(slices.Clone(p.effort[effort]), param.Setting{Path: "rows", Value: r.lessonCount()},
 		r.seeded("learn"))...)
 }
 
-// learnedView lets a representation learn from the lessons, once for all folds, or from the training rows of each
-// fold.
+// learnedView learns a representation once for all folds from reserved rows, or from the training
+// rows of each fold.
 func (r *run) learnedView(ctx context.Context, p representation, rows, effort int) (*view, error) {
 	cleaned, err := r.viewOf(ctx, p.unlearned(), rows, 0)
 	if err != nil {
@@ -247,9 +247,9 @@ func (r *run) learnedView(ctx context.Context, p representation, rows, effort in
 		if err != nil {
 			return nil, err
 		}
-		part := seen{data, whole.folds, whole.numbers}
+		part := viewPart{data, whole.folds, whole.numbers}
 		if len(fitted) > 1 {
-			part = seen{data, whole.folds[k : k+1], []int{k}}
+			part = viewPart{data, whole.folds[k : k+1], []int{k}}
 		}
 		out.parts = append(out.parts, part)
 		out.bytes += cleaned.bytes
@@ -266,9 +266,9 @@ func (r *run) learnedKey(p representation, rows, effort int) viewKey {
 	return viewKey{p.familyName(), rows, effort}
 }
 
-// lessons are the rows that representations learn from: all, of which they draw those that no fold tests on, or
-// the training rows of each fold.
-func (r *run) lessons(ctx context.Context, p representation, whole seen) ([]datasets.Set, error) {
+// lessons returns the rows for representation learning: all rows, from which the step samples those
+// that no fold tests on, or the training rows of each fold.
+func (r *run) lessons(ctx context.Context, p representation, whole viewPart) ([]datasets.Set, error) {
 	if r.lessonRows != nil {
 		return r.allRows(ctx, p)
 	}
@@ -279,13 +279,14 @@ func (r *run) lessons(ctx context.Context, p representation, whole seen) ([]data
 	return out, nil
 }
 
-// allRows are all rows, cleaned, as what one step learns from.
+// allRows returns all rows, preprocessed.
 func (r *run) allRows(ctx context.Context, p representation) ([]datasets.Set, error) {
 	data, err := r.clean(ctx, p, r.data)
 	return []datasets.Set{data}, err
 }
 
-// learnFrom fits a step to each of its lessons, or makes it of what one of its family has learned.
+// learnFrom fits a step to each of its lessons. Steps of one family share the first stage of their
+// fits.
 func (r *run) learnFrom(ctx context.Context, key viewKey, p representation, step transformer.Fitter,
 	lessons func() ([]datasets.Set, error)) ([]transformer.Transformer, error) {
 	derived, derives := step.(transformer.TwoStageFitter)
@@ -293,7 +294,7 @@ func (r *run) learnFrom(ctx context.Context, key viewKey, p representation, step
 	if derives {
 		learner = derived.FirstStage()
 	}
-	learned, err := under(&r.views.mu, r.views.learned, key).get(ctx, func() (out []transformer.Transformer, err error) {
+	learned, err := cacheEntry(&r.views.mu, r.views.learned, key).get(ctx, func() (out []transformer.Transformer, err error) {
 		from, err := lessons()
 		if err != nil {
 			return nil, err
@@ -322,7 +323,7 @@ func (r *run) learnFrom(ctx context.Context, key viewKey, p representation, step
 	return out, nil
 }
 
-// mapped returns a set with the rows that a step makes of it.
+// mapped returns a set with the transformed inputs.
 func mapped(ctx context.Context, t transformer.Transformer, data datasets.Set) (datasets.Set, error) {
 	X, err := t.Transform(ctx, data.X)
 	if err != nil {
@@ -342,8 +343,8 @@ func mapped(ctx context.Context, t transformer.Transformer, data datasets.Set) (
 	return data, nil
 }
 
-// numbered returns 0, 1, ….
-func numbered(n int) []int {
+// indices returns 0 … n−1.
+func indices(n int) []int {
 	out := make([]int, n)
 	for i := range out {
 		out[i] = i

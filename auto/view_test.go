@@ -40,7 +40,7 @@ func learned(t *testing.T, name string) representation {
 // rows of the fold as they are. Other targets of the rest do not.
 func TestViewsSeeNoTestTargets(t *testing.T) {
 	ctx := context.Background()
-	for _, n := range []int{300, learnedOnce + 100}[:exhaustive.Of(1, 2)] {
+	for _, n := range []int{300, minSharedLessons + 100}[:exhaustive.Of(1, 2)] {
 		for _, name := range []string{"scales", "ranked scales", "machine"} {
 			data := noise(n, 3)
 			o := NewOptions()
@@ -79,7 +79,7 @@ func TestViewsSeeNoTestTargets(t *testing.T) {
 				if after := view(rest); mat.Equal(part.data.X, after.parts[k].data.X) {
 					t.Errorf("%s of %d rows: other targets of the training rows of part %d change nothing", name, n, k)
 				}
-				if n < learnedOnce {
+				if n < minSharedLessons {
 					break // one fold of several is enough
 				}
 			}
@@ -89,7 +89,7 @@ func TestViewsSeeNoTestTargets(t *testing.T) {
 
 // Rows that representations learn from are training rows of every fold, and every other row is tested on.
 func TestLessonsAreNotTestedOn(t *testing.T) {
-	n := learnedOnce + 500
+	n := minSharedLessons + 500
 	r, err := newRun(noise(n, 2), NewOptions())
 	if err != nil {
 		t.Fatal(err)
@@ -201,14 +201,14 @@ func TestMakingAgain(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	asked := 0
-	var m making[int]
+	var m lazyValue[int]
 	if _, err := m.get(ended, func() (int, error) { asked++; return 0, ended.Err() }); err == nil {
 		t.Error("made after its context had ended")
 	}
 	if v, err := m.get(context.Background(), func() (int, error) { asked++; return 7, nil }); v != 7 || err != nil {
 		t.Errorf("%d, %v", v, err)
 	}
-	var failing making[int]
+	var failing lazyValue[int]
 	for range 2 {
 		if _, err := failing.get(context.Background(), func() (int, error) { asked++; return 0, errEnded }); err == nil {
 			t.Error("no error")
