@@ -1,5 +1,6 @@
-// Package graph holds what a fitted pipeline computes as a graph of a few operations on matrices, which other
-// programs can run: package graph/onnx writes it as an ONNX model, graph/golang and graph/python as source text.
+// Package graph represents a fitted pipeline as a computation graph of a few matrix operations,
+// which other programs can run: package graph/onnx writes it as an ONNX model, graph/golang and
+// graph/python as source code.
 //
 // Every [Value] of a graph is a matrix with as many rows as the input and a fixed number of
 // columns, its width; or a constant, a matrix that does not depend on the rows. Numbers are
@@ -20,9 +21,9 @@
 // value, yields NaN or an undefined number. modelfile.Model.Graph documents the outputs of a fitted
 // pipeline.
 //
-// [Graph.Run] computes a graph plainly, and is the reference of what the writers write.
+// [Graph.Run] evaluates a graph; it is the reference implementation for the writers.
 //
-// A graph is built by one goroutine; once it is built it may be read by many.
+// A graph is built by one goroutine and is then safe for concurrent reads.
 package graph
 
 import (
@@ -46,19 +47,19 @@ type StepExporter interface {
 
 // ModelExporter is a fitted model that can be exported.
 type ModelExporter interface {
-	// ExportModel adds to g what the model predicts for rows, and returns it.
+	// ExportModel adds the predictions of the model for rows to g and returns them.
 	ExportModel(g *Graph, rows Value) (Prediction, error)
 }
 
 // Value is a matrix of a graph. The zero Value is none.
 type Value struct {
-	number int // from 1 on
+	number int // 1-based
 }
 
 // None reports whether there is no value.
 func (v Value) None() bool { return v.number == 0 }
 
-// Index returns the number of the node that makes the value, from 0 on.
+// Index returns the 0-based index of the node that computes the value.
 func (v Value) Index() int { return v.number - 1 }
 
 // Input is a column of the input rows. A categorical one contains category codes, datasets.Unknown
@@ -79,14 +80,14 @@ type Output struct {
 // Node is an operation of a graph.
 type Node struct {
 	Op      ops.Op
-	In      []Value   // what it takes, in order
+	In      []Value   // operands, in order
 	Width   int       // number of columns
 	Rows    int       // of an [ops.Constant]; 0 means the number of input rows
-	Data    []float64 // of a [ops.Constant], row by row
+	Data    []float64 // of a [ops.Constant], in row-major order
 	Columns []int     // of [ops.Columns]
 }
 
-// AppendBytes appends the numbers of a [ops.Constant], 8 bytes each, the lowest first.
+// AppendBytes appends the numbers of a [ops.Constant] as little-endian float64.
 func (n Node) AppendBytes(bytes []byte) []byte {
 	for _, v := range n.Data {
 		bytes = binary.LittleEndian.AppendUint64(bytes, math.Float64bits(v))
@@ -94,33 +95,34 @@ func (n Node) AppendBytes(bytes []byte) []byte {
 	return bytes
 }
 
-// Graph is operations in an order in which they can be done, from inputs to outputs.
+// Graph is a list of operations in topological order, from inputs to outputs.
 type Graph struct {
 	inputs  []Input
 	outputs []Output
 	nodes   []Node
 	classes []string
 	err     error
-	shared  map[string]Value // constants that are there already
+	shared  map[string]Value // scalar constants that nodes share, by value
 }
 
-// New returns a graph of rows with these columns.
+// New returns a graph whose input rows have the given columns.
 func New(inputs []Input) *Graph {
 	g := &Graph{inputs: slices.Clone(inputs), shared: map[string]Value{}}
 	g.add(Node{Op: ops.Rows, Width: len(inputs)})
 	return g
 }
 
-// Inputs returns the columns of the rows that come in, which the receiver keeps.
+// Inputs returns the columns of the input rows. The caller must not change them.
 func (g *Graph) Inputs() []Input { return g.inputs }
 
-// Input returns the rows as they come in.
+// Input returns the input rows.
 func (g *Graph) Input() Value { return Value{1} }
 
-// Nodes returns the operations in order, the first being the rows that come in. The receiver keeps them.
+// Nodes returns the operations in topological order; the first is the input. The caller must not
+// change them.
 func (g *Graph) Nodes() []Node { return g.nodes }
 
-// Node returns the operation that makes a value.
+// Node returns the operation that computes a value.
 func (g *Graph) Node(v Value) Node { return g.nodes[v.Index()] }
 
 // Width returns the number of columns of a value.
@@ -139,20 +141,20 @@ func (g *Graph) Output(name string, v Value) {
 	switch {
 	case g.err != nil:
 	case name == "":
-		g.fail(errors.New("an output has no name"))
+		g.fail(errors.New("output name must not be empty"))
 	case slices.ContainsFunc(g.outputs, func(o Output) bool { return o.Name == name }):
-		g.fail(fmt.Errorf("two outputs are called %s", name))
+		g.fail(fmt.Errorf("output names must be unique, got %q twice", name))
 	case g.checkValue(v) != nil:
-		g.fail(fmt.Errorf("output %s: %w", name, g.checkValue(v)))
+		g.fail(fmt.Errorf("output %q: %w", name, g.checkValue(v)))
 	case g.constant(v):
-		g.fail(fmt.Errorf("output %s is a constant", name))
+		g.fail(fmt.Errorf("output %q: value must depend on the rows, got a constant", name))
 	default:
 		g.outputs = append(g.outputs, Output{Name: name, Value: v})
 	}
 }
 
-// Classes returns the names of the classes of the output "label", in the order of their codes; nil
-// where there are none.
+// Classes returns the class names of the output "label" in the order of their codes, nil if there
+// are none.
 func (g *Graph) Classes() []string { return g.classes }
 
 // SetClasses sets the class names.
@@ -175,7 +177,7 @@ func (g *Graph) fail(err error) Value {
 
 func (g *Graph) checkValue(v Value) error {
 	if v.number < 1 || v.number > len(g.nodes) {
-		return errors.New("it is no value of this graph")
+		return errors.New("value does not belong to this graph")
 	}
 	return nil
 }
@@ -212,10 +214,10 @@ func (g *Graph) constantOf(rows, cols int, data []float64) Value {
 		return Value{}
 	}
 	if rows < 1 || cols < 1 {
-		return g.fail(fmt.Errorf("a constant of %d rows and %d columns", rows, cols))
+		return g.fail(fmt.Errorf("constant must have at least 1 row and 1 column, got %d and %d", rows, cols))
 	}
 	key := ""
-	if len(data) == 1 { // numbers such as 1 are used often
+	if len(data) == 1 { // scalars such as 1 occur often
 		key = fmt.Sprintf("%x", data[0])
 		if v, ok := g.shared[key]; ok {
 			return v
@@ -228,7 +230,7 @@ func (g *Graph) constantOf(rows, cols int, data []float64) Value {
 	return v
 }
 
-// Columns returns some columns of v, in the order named, which may name one more than once.
+// Columns returns the given columns of v in the given order; indices may repeat.
 func (g *Graph) Columns(v Value, columns []int) Value {
 	if g.err != nil {
 		return Value{}
@@ -237,23 +239,23 @@ func (g *Graph) Columns(v Value, columns []int) Value {
 		return g.fail(fmt.Errorf("columns: %w", err))
 	}
 	if len(columns) == 0 {
-		return g.fail(errors.New("columns: none is named"))
+		return g.fail(errors.New("columns: must have at least 1 index, got none"))
 	}
 	for _, j := range columns {
 		if j < 0 || j >= g.Width(v) {
-			return g.fail(fmt.Errorf("columns: there is no column %d of %d", j, g.Width(v)))
+			return g.fail(fmt.Errorf("columns: index must be from 0 to %d, got %d", g.Width(v)-1, j))
 		}
 	}
 	return g.add(Node{Op: ops.Columns, In: []Value{v}, Width: len(columns), Columns: slices.Clone(columns)})
 }
 
-// checkRows reports a value that is no matrix of the rows that come in.
+// checkRows returns an error unless v is a value of this graph that depends on the rows.
 func (g *Graph) checkRows(v Value) error {
 	if err := g.checkValue(v); err != nil {
 		return err
 	}
 	if g.constant(v) {
-		return errors.New("it is a constant, not of the rows")
+		return errors.New("operand must depend on the rows, got a constant")
 	}
 	return nil
 }
@@ -271,7 +273,7 @@ func (g *Graph) Concat(values ...Value) Value {
 		width += g.Width(v)
 	}
 	if len(values) == 0 {
-		return g.fail(errors.New("concat: nothing is named"))
+		return g.fail(errors.New("concat: must have at least 1 operand, got none"))
 	}
 	if len(values) == 1 {
 		return values[0]
@@ -279,7 +281,7 @@ func (g *Graph) Concat(values ...Value) Value {
 	return g.add(Node{Op: ops.Concat, In: slices.Clone(values), Width: width})
 }
 
-// MatMul returns v·w, where w is a constant of as many rows as v has columns.
+// MatMul returns the matrix product v·w. w is a constant with Width(v) rows.
 func (g *Graph) MatMul(v, w Value) Value {
 	if g.err != nil {
 		return Value{}
@@ -288,14 +290,14 @@ func (g *Graph) MatMul(v, w Value) Value {
 		return g.fail(fmt.Errorf("matmul: %w", err))
 	}
 	if n := g.Node(w); n.Op != ops.Constant || n.Rows != g.Width(v) {
-		return g.fail(fmt.Errorf("matmul: %d columns by what is not a constant of %d rows", g.Width(v), g.Width(v)))
+		return g.fail(fmt.Errorf("matmul: right operand must be a constant of %d rows, got %s of %d rows", g.Width(v), n.Op, n.Rows))
 	}
 	return g.add(Node{Op: ops.MatMul, In: []Value{v, w}, Width: g.Width(w)})
 }
 
-// Lookup returns for each row of index, a value of width 1 with integers, that row of table, a constant. Where the
-// table has one column, index may have any width: each of its entries becomes the number in that row of the table.
-// Numbers below 0 and NaN are taken for 0, those beyond the last row for the last.
+// Lookup returns for each row the row of table, a constant, that index selects; index has width 1
+// and contains integers. If table has one column, index may have any width, and each of its entries
+// selects an entry of table. Indices are clipped to the rows of table; NaN selects row 0.
 func (g *Graph) Lookup(table, index Value) Value {
 	if g.err != nil {
 		return Value{}
@@ -305,12 +307,13 @@ func (g *Graph) Lookup(table, index Value) Value {
 	}
 	width := g.Width(table)
 	if !g.constant(table) || width != 1 && g.Width(index) != 1 {
-		return g.fail(fmt.Errorf("lookup: wanted a constant and an index of 1 column, not of %d", g.Width(index)))
+		return g.fail(fmt.Errorf("lookup: table must be a constant and index must have 1 column, got %s and %d columns",
+			g.Node(table).Op, g.Width(index)))
 	}
 	return g.add(Node{Op: ops.Lookup, In: []Value{table, index}, Width: max(width, g.Width(index))})
 }
 
-// apply adds an operation on each entry of one value.
+// apply adds a unary elementwise operation.
 func (g *Graph) apply(op ops.Op, v Value) Value {
 	if g.err != nil {
 		return Value{}
@@ -321,7 +324,7 @@ func (g *Graph) apply(op ops.Op, v Value) Value {
 	return g.add(Node{Op: op, In: []Value{v}, Width: g.Width(v)})
 }
 
-// reduce adds an operation that makes one column of a value's.
+// reduce adds an operation that reduces each row of a value to one number.
 func (g *Graph) reduce(op ops.Op, v Value) Value {
 	if v = g.apply(op, v); !v.None() {
 		g.nodes[v.Index()].Width = 1
@@ -342,15 +345,15 @@ func (g *Graph) combine(op ops.Op, values ...Value) Value {
 		}
 		n := g.Node(v)
 		if n.Op == ops.Constant && n.Rows != 1 {
-			return g.fail(fmt.Errorf("%s: a constant of %d rows", op, n.Rows))
+			return g.fail(fmt.Errorf("%s: constant operand must have 1 row, got %d", op, n.Rows))
 		}
 		if n.Width != 1 && width != 1 && n.Width != width {
-			return g.fail(fmt.Errorf("%s: values of %d and %d columns", op, width, n.Width))
+			return g.fail(fmt.Errorf("%s: operands must have equal widths or width 1, got %d and %d", op, width, n.Width))
 		}
 		width, ofRows = max(width, n.Width), ofRows || n.Op != ops.Constant
 	}
 	if !ofRows {
-		return g.fail(fmt.Errorf("%s: of constants only", op))
+		return g.fail(fmt.Errorf("%s: an operand must depend on the rows, got constants only", op))
 	}
 	return g.add(Node{Op: op, In: slices.Clone(values), Width: width})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/graph/internal/ops"
 )
 
-func TestAGraphComputesWhatItsOperationsSay(t *testing.T) {
+func TestRun(t *testing.T) {
 	g := graph.New([]graph.Input{{Name: "a"}, {Name: "b"}})
 	rows := g.Input()
 	filled := g.Where(g.IsNaN(rows), g.Row([]float64{5, 7}), rows)
@@ -42,27 +42,32 @@ func TestAGraphComputesWhatItsOperationsSay(t *testing.T) {
 	}
 }
 
-func TestOperationsThatDoNotFitAreFaults(t *testing.T) {
+func TestOperationErrors(t *testing.T) {
 	for want, build := range map[string]func(g *graph.Graph){
-		"add: values of 2 and 3 columns": func(g *graph.Graph) { g.Add(g.Input(), g.Row([]float64{1, 2, 3})) },
-		"a constant of 3 rows": func(g *graph.Graph) {
-			g.Mul(g.Input(), g.Matrix(mat.NewDense(3, 2, nil)))
+		"add: operands must have equal widths or width 1, got 2 and 3": func(g *graph.Graph) { g.Add(g.Input(), g.Row([]float64{1, 2, 3})) },
+		"mul: constant operand must have 1 row, got 3": func(g *graph.Graph) {
+			g.Mul(g.Input(),
+				g.Matrix(mat.NewDense(3, 2, nil)))
 		},
-		"matmul: 2 columns by what is not": func(g *graph.Graph) {
-			g.MatMul(g.Input(), g.Matrix(mat.NewDense(3, 2, nil)))
+		"matmul: right operand must be a constant of 2 rows, got constant of 3 rows": func(g *graph.Graph) {
+			g.MatMul(g.Input(),
+				g.Matrix(mat.NewDense(3, 2, nil)))
 		},
-		"columns: there is no column 2 of 2": func(g *graph.Graph) { g.Columns(g.Input(), []int{2}) },
-		"exp: it is a constant":              func(g *graph.Graph) { g.Exp(g.Scalar(1)) },
-		"add: of constants only":             func(g *graph.Graph) { g.Add(g.Scalar(1), g.Scalar(2)) },
-		"neg: it is no value of this graph":  func(g *graph.Graph) { g.Neg(graph.Value{}) },
-		"two outputs are called a": func(g *graph.Graph) {
+		"columns: index must be from 0 to 1, got 2":                   func(g *graph.Graph) { g.Columns(g.Input(), []int{2}) },
+		"exp: operand must depend on the rows, got a constant":        func(g *graph.Graph) { g.Exp(g.Scalar(1)) },
+		"add: an operand must depend on the rows, got constants only": func(g *graph.Graph) { g.Add(g.Scalar(1), g.Scalar(2)) },
+		"neg: value does not belong to this graph":                    func(g *graph.Graph) { g.Neg(graph.Value{}) },
+		"output names must be unique, got \"a\" twice": func(g *graph.Graph) {
 			g.Output("a", g.Input())
-			g.Output("a", g.Input())
+			g.Output("a",
+				g.Input())
 		},
-		"lookup: wanted a constant and an index":   func(g *graph.Graph) { g.Lookup(g.Row([]float64{1, 2}), g.Input()) },
-		"columns: none is named":                   func(g *graph.Graph) { g.Columns(g.Input(), nil) },
-		"a constant of 1 rows and 0 columns":       func(g *graph.Graph) { g.Row(nil) },
-		"concat: it is a constant, not of the row": func(g *graph.Graph) { g.Concat(g.Input(), g.Scalar(1)) },
+		"lookup: table must be a constant and index must have 1 column, got constant and 2 columns": func(g *graph.Graph) {
+			g.Lookup(g.Row([]float64{1, 2}), g.Input())
+		},
+		"columns: must have at least 1 index, got none":               func(g *graph.Graph) { g.Columns(g.Input(), nil) },
+		"constant must have at least 1 row and 1 column, got 1 and 0": func(g *graph.Graph) { g.Row(nil) },
+		"concat: operand must depend on the rows, got a constant":     func(g *graph.Graph) { g.Concat(g.Input(), g.Scalar(1)) },
 	} {
 		g := graph.New([]graph.Input{{Name: "a"}, {Name: "b"}})
 		build(g)
@@ -70,17 +75,17 @@ func TestOperationsThatDoNotFitAreFaults(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 		if _, err := g.Run(mat.NewDense(1, 2, nil)); err == nil {
-			t.Errorf("%s: it runs", want)
+			t.Errorf("%s: Run returns no error", want)
 		}
 	}
 }
 
-func TestUsesLeaveOutWhatNoOutputNeeds(t *testing.T) {
+func TestUseCounts(t *testing.T) {
 	g := graph.New([]graph.Input{{Name: "a"}, {Name: "b"}})
 	g.Exp(g.Input())
 	both := g.Add(g.Input(), g.Input())
-	if err := g.Check(); err == nil || !strings.Contains(err.Error(), "it has no output") {
-		t.Errorf("a graph that tells nothing: %v", err)
+	if err := g.Check(); err == nil || err.Error() != "graph: must have at least 1 output, got none" {
+		t.Errorf("graph without outputs: %v", err)
 	}
 	g.Output("sum", both)
 	if got, want := g.UseCounts(), []int{2, 0, 1}; !slices.Equal(got, want) {
@@ -91,7 +96,7 @@ func TestUsesLeaveOutWhatNoOutputNeeds(t *testing.T) {
 	}
 }
 
-func TestAFoldedGraphComputesTheSameInFewerOperations(t *testing.T) {
+func TestSimplified(t *testing.T) {
 	g := graph.New(make([]graph.Input, 2))
 	w := func(r, c int) graph.Value {
 		data := make([]float64, r*c)

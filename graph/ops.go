@@ -18,10 +18,10 @@ func (g *Graph) Mul(a, b Value) Value { return g.combine(ops.Mul, a, b) }
 // Div returns a/b, entry by entry.
 func (g *Graph) Div(a, b Value) Value { return g.combine(ops.Div, a, b) }
 
-// Min returns the lesser of a and b, NaN where one of them is.
+// Min returns the minimum of a and b, NaN if either is NaN.
 func (g *Graph) Min(a, b Value) Value { return g.combine(ops.Min, a, b) }
 
-// Max returns the greater of a and b, NaN where one of them is.
+// Max returns the maximum of a and b, NaN if either is NaN.
 func (g *Graph) Max(a, b Value) Value { return g.combine(ops.Max, a, b) }
 
 // Less returns 1 where a < b, else 0.
@@ -66,10 +66,10 @@ func (g *Graph) Sigmoid(a Value) Value { return g.apply(ops.Sigmoid, a) }
 // Floor returns the greatest integer ≤ a.
 func (g *Graph) Floor(a Value) Value { return g.apply(ops.Floor, a) }
 
-// IsNaN returns 1 where an entry is missing, else 0.
+// IsNaN returns 1 for NaN, else 0.
 func (g *Graph) IsNaN(a Value) Value { return g.apply(ops.IsNaN, a) }
 
-// Softmax returns exp of the entries by the sum of their row's.
+// Softmax returns exp(a), divided by its sum over the row.
 func (g *Graph) Softmax(a Value) Value { return g.apply(ops.Softmax, a) }
 
 // RowSum returns the sum of each row.
@@ -78,21 +78,22 @@ func (g *Graph) RowSum(a Value) Value { return g.reduce(ops.RowSum, a) }
 // RowMax returns the largest entry of each row.
 func (g *Graph) RowMax(a Value) Value { return g.reduce(ops.RowMax, a) }
 
-// ArgMax returns for each row the number of the first column with the largest entry.
+// ArgMax returns for each row the index of the first column with the largest entry.
 func (g *Graph) ArgMax(a Value) Value { return g.reduce(ops.ArgMax, a) }
 
-// Affine returns v·w + b, of a matrix w and a row b.
+// Affine returns v·w + b for a matrix w and a row b.
 func (g *Graph) Affine(v, w, b Value) Value { return g.Add(g.MatMul(v, w), b) }
 
-// Log1p returns log(1 + a), to nearly all digits also where a is small: what adding 1 has rounded away is made good.
-// (Kahan's way, as in Goldberg, "What every computer scientist should know about floating-point arithmetic", 1991.)
+// Log1p returns log(1 + a), accurate also for small a: it corrects the rounding error of 1 + a.
+// (Kahan's method; Goldberg, "What every computer scientist should know about floating-point
+// arithmetic", 1991.)
 func (g *Graph) Log1p(a Value) Value {
 	sum := g.Add(a, g.Scalar(1))
 	grown := g.Sub(sum, g.Scalar(1))
 	return g.Where(g.Equal(grown, g.Scalar(0)), a, g.Div(g.Mul(g.Log(sum), a), grown))
 }
 
-// Expm1 returns exp(a) − 1, to nearly all digits also where a is small, likewise.
+// Expm1 returns exp(a) − 1, accurate also for small a, by the same method.
 func (g *Graph) Expm1(a Value) Value {
 	one := g.Scalar(1)
 	power := g.Exp(a)
@@ -104,7 +105,7 @@ func (g *Graph) Expm1(a Value) Value {
 // Square returns a·a.
 func (g *Graph) Square(a Value) Value { return g.Mul(a, a) }
 
-// each is what operations on entries of one value do.
+// each contains the unary elementwise operations.
 var each = map[ops.Op]func(float64) float64{
 	ops.Neg:     func(a float64) float64 { return -a },
 	ops.Abs:     math.Abs,
@@ -119,7 +120,7 @@ var each = map[ops.Op]func(float64) float64{
 	ops.IsNaN:   func(a float64) float64 { return oneIf(a != a) },
 }
 
-// pairs is what operations on entries of two values do.
+// pairs contains the binary elementwise operations.
 var pairs = map[ops.Op]func(a, b float64) float64{
 	ops.Add:       func(a, b float64) float64 { return a + b },
 	ops.Sub:       func(a, b float64) float64 { return a - b },

@@ -1,18 +1,18 @@
 package graph
 
-// Prediction is what a model predicts; what it has not is the zero Value.
+// Prediction is the set of outputs of a model; outputs that it does not have are the zero Value.
 type Prediction struct {
-	Values        Value // width 1: the number, or the code of the class, cluster or anomaly
+	Values        Value // width 1: the predicted number, or the code of the class or cluster, or whether it is an anomaly
 	Targets       Value // one column for each of several targets
 	Scores        Value // of classes, as in estimator.Prediction
 	Probabilities Value // one column for each class
 	Std           Value // width 1, or one column for each target
 	Lower, Upper  Value // ends of intervals, width 1, or one column for each target
-	Sets          Value // one column for each class: 1 for those of a set that the class is to be in, else 0
+	Sets          Value // one column for each class: 1 for the classes of the prediction set, else 0
 	Anomaly       Value // width 1: anomaly score
 }
 
-// Regression returns the prediction of a regression, one column for each target.
+// Regression returns the prediction of a regression whose targets are the columns of a value.
 func (g *Graph) Regression(targets Value) Prediction {
 	if g.Width(targets) == 1 {
 		return Prediction{Values: targets}
@@ -20,7 +20,7 @@ func (g *Graph) Regression(targets Value) Prediction {
 	return Prediction{Values: g.Columns(targets, []int{0}), Targets: targets}
 }
 
-// PointPredictions returns all targets, of one target the values.
+// PointPredictions returns Targets, or Values if there is one target.
 func (p Prediction) PointPredictions() Value {
 	if p.Targets.None() {
 		return p.Values
@@ -28,8 +28,9 @@ func (p Prediction) PointPredictions() Value {
 	return p.Targets
 }
 
-// ClassFromScores returns the prediction of a classifier by its scores: the class of the largest,
-// or, of one column, the second class where it is above 0, else the first.
+// ClassFromScores returns the prediction of a classifier with the given scores: the class with the
+// largest score. A single column is the score of the second class, which is predicted if it is
+// positive.
 func (g *Graph) ClassFromScores(scores Value) Prediction {
 	if g.Width(scores) == 1 {
 		return Prediction{Values: g.Less(g.Scalar(0), scores), Scores: scores}
@@ -37,8 +38,8 @@ func (g *Graph) ClassFromScores(scores Value) Prediction {
 	return Prediction{Values: g.ArgMax(scores), Scores: scores}
 }
 
-// Logistic returns the probabilities of classes by their scores: of one column, the logarithm of the odds of the second
-// class, of more, logarithms up to a shift.
+// Logistic returns class probabilities from scores: the sigmoid of a single column, which is the
+// log-odds of the second class, or the softmax of several columns.
 func (g *Graph) Logistic(scores Value) Value {
 	if g.Width(scores) == 1 {
 		return g.Concat(g.Sigmoid(g.Neg(scores)), g.Sigmoid(scores))

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -9,19 +10,19 @@ import (
 	"github.com/bochner-ml/bochner/graph/internal/ops"
 )
 
-// Run returns what the outputs are for the rows of X, by name: a plain computation, node by node and number by number,
-// which holds every value of the graph at once. It is the reference of what is written of a graph, not the way to
-// predict.
+// Run returns the outputs for the rows of X, by name. It evaluates the graph node by node without
+// optimization and stores all intermediate values. It is the reference for tests of the writers;
+// use the fitted pipeline to predict.
 func (g *Graph) Run(X mat.Matrix) (map[string]*mat.Dense, error) {
 	if err := g.Err(); err != nil {
 		return nil, err
 	}
 	n, d := X.Dims()
 	if d != len(g.inputs) {
-		return nil, fmt.Errorf("graph: rows must have %[2]d columns, got %[1]d", d, len(g.inputs))
+		return nil, fmt.Errorf("graph: X must have %d columns, got %d", len(g.inputs), d)
 	}
 	if n == 0 {
-		return nil, fmt.Errorf("graph: there are no rows")
+		return nil, errors.New("graph: X must have at least 1 row, got none")
 	}
 	values := make([]*mat.Dense, len(g.nodes))
 	for i, node := range g.nodes {
@@ -46,7 +47,7 @@ func (g *Graph) Run(X mat.Matrix) (map[string]*mat.Dense, error) {
 	return out, nil
 }
 
-// run fills dst with what the node makes of its inputs.
+// run writes the value of the node for the operands in to dst.
 func (n Node) run(dst *mat.Dense, in []*mat.Dense) {
 	rows, _ := dst.Dims()
 	for i := range rows {
@@ -82,7 +83,7 @@ func (n Node) run(dst *mat.Dense, in []*mat.Dense) {
 	}
 }
 
-// runEntries fills a row with what an operation on entries makes of row i of its inputs.
+// runEntries writes the result of an elementwise operation for row i of its operands to row.
 func (n Node) runEntries(row []float64, i int, in []*mat.Dense) {
 	at := func(k, j int) float64 {
 		r, c := in[k].Dims()

@@ -7,18 +7,18 @@ import (
 
 // oneCase is a model that is exported.
 type oneCase struct {
-	name     string // of the step that it is about
+	name     string // name of the tested step
 	kind     string // of rows
 	pipeline string
 }
 
-// opsets are those of models that are not written with the usual one.
+// opsets are the opsets of models that do not use the default.
 var opsets = map[string]int{"minmax": 13, "robust": 18, "scale": 21}
 
 // refused are models that cannot be exported.
 var refused = map[string]bool{"binning": true, "binning_hashed": true}
 
-// numbers are the usual first steps: imputation, scaling and one-hot encoding.
+// numbers are the common first steps: imputation, scaling and one-hot encoding.
 const numbers = `
 - columns:
     - {name: numeric, select: numeric, steps: [{impute: {strategy: median}}, standardize]}

@@ -1,9 +1,8 @@
-// Command check writes a small model of every step and kind in every way in which a model is
-// exported, with rows and what Bochner predicts for them, into a folder. check.sh runs it, and
-// compares: ONNX Runtime with the ONNX models, NumPy with the modules of Python, and a Go program
-// with the packages of Go.
+// Command check exports a small model of every step and kind in every format to a directory, with
+// rows and Bochner's predictions for them. check.sh runs it and compares the predictions with those
+// of ONNX Runtime, of the Python modules and of a Go program with the Go packages.
 //
-//	go run ./graph/check FOLDER
+//	go run ./graph/check DIR
 package main
 
 import (
@@ -33,7 +32,7 @@ import (
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: check FOLDER")
+		fmt.Fprintln(os.Stderr, "usage: check DIR")
 		os.Exit(2)
 	}
 	if err := write(context.Background(), os.Args[1]); err != nil {
@@ -42,23 +41,23 @@ func main() {
 	}
 }
 
-// outcome is what the checks know of a model.
+// outcome describes an exported model for check.py.
 type outcome struct {
 	Name    string           `json:"name"`
 	Refusal string           `json:"refusal,omitempty"` // why it cannot be exported
 	Inputs  []column         `json:"inputs"`
 	Classes []string         `json:"classes"`
-	Outputs map[string][]any `json:"outputs"` // what Bochner predicts, by the names of the graph
+	Outputs map[string][]any `json:"outputs"` // predictions of Bochner, by output of the graph
 }
 
 // column is an input with its values: numbers, strings, and nil for a missing value.
 type column struct {
-	Name   string `json:"name"`
-	Texts  bool   `json:"texts"`
-	Values []any  `json:"values"`
+	Name    string `json:"name"`
+	Strings bool   `json:"texts"`
+	Values  []any  `json:"values"`
 }
 
-// write writes all models, and fails where a step is in none of them.
+// write exports all models. It returns an error if a registered step is in none of them.
 func write(ctx context.Context, dir string) error {
 	first, err := exportOperations(dir)
 	if err != nil {
@@ -76,7 +75,7 @@ func write(ctx context.Context, dir string) error {
 	var errs []error
 	for _, e := range pipeline.Registered() {
 		if !named(seen, e.Name) {
-			errs = append(errs, fmt.Errorf("step %s is in no model", e.Name))
+			errs = append(errs, fmt.Errorf("models must contain every step, got none with %s", e.Name))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -88,7 +87,7 @@ func write(ctx context.Context, dir string) error {
 	return put(filepath.Join(dir, "cases.json"), func(w io.Writer) error { return json.NewEncoder(w).Encode(all) })
 }
 
-// named reports whether a string has a word of its own.
+// named reports whether a string contains a word.
 func named(text, word string) bool {
 	for _, one := range strings.FieldsFunc(text, func(r rune) bool { return !(r == '_' || r >= 'a' && r <= 'z') }) {
 		if one == word {
@@ -120,7 +119,7 @@ func (c oneCase) export(ctx context.Context, dir string) (outcome, error) {
 		out.Refusal = err.Error()
 		return out, nil
 	case refused[c.name]:
-		return out, errors.New("it can be exported, and is said to be refused")
+		return out, errors.New("export must be refused, got a graph")
 	case err != nil:
 		return out, err
 	}
@@ -136,7 +135,7 @@ func (c oneCase) export(ctx context.Context, dir string) (outcome, error) {
 	return out, c.write(dir, g)
 }
 
-// write writes a graph in every way.
+// write writes a graph in every format.
 func (c oneCase) write(dir string, g *graph.Graph) error {
 	about := graph.Metadata{Name: c.name, Task: c.kind}
 	for _, precision := range []string{"float32", "float64", "float32-only"} {
@@ -191,17 +190,17 @@ func reported(g *graph.Graph, output estimator.Prediction) (map[string][]any, er
 			values = output.Scores
 		}
 		if values == nil {
-			return nil, fmt.Errorf("the graph tells %s, the model does not", o.Name)
+			return nil, fmt.Errorf("output %s is missing in the prediction of the model", o.Name)
 		}
 		out[o.Name] = listed(values, o.Name, g.Classes())
 	}
 	for name := range all {
-		return nil, fmt.Errorf("the model tells %s, the graph does not", name)
+		return nil, fmt.Errorf("output %s is missing in the graph", name)
 	}
 	return out, nil
 }
 
-// listed returns rows as JSON has them, classes by their names.
+// listed converts rows to JSON values, class codes to names.
 func listed(m mat.Matrix, name string, classes []string) []any {
 	n, d := m.Dims()
 	out := make([]any, n)
@@ -226,7 +225,7 @@ func listed(m mat.Matrix, name string, classes []string) []any {
 	return out
 }
 
-// put makes a file and the folders above it.
+// put creates a file and its parent directories.
 func put(path string, fill func(w io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -239,7 +238,7 @@ func put(path string, fill func(w io.Writer) error) error {
 	return errors.Join(fill(w), w.Flush(), file.Close())
 }
 
-// goProgram writes the program that predicts with every package of Go what it is given as JSON lines.
+// goProgram writes a program that predicts JSON lines with a generated Go package.
 func goProgram(dir string, all []outcome) error {
 	var text bytes.Buffer
 	text.WriteString("package main\n\nimport (\n\t\"encoding/json\"\n\t\"io\"\n\t\"os\"\n\n")

@@ -98,15 +98,15 @@ func unusual(set datasets.Set) {
 func columns(set datasets.Set) []column {
 	out := make([]column, len(set.Schema.Columns))
 	for j, c := range set.Schema.Columns {
-		out[j] = column{Name: c.Name, Texts: c.Kind == datasets.Categorical, Values: make([]any, set.Rows())}
+		out[j] = column{Name: c.Name, Strings: c.Kind == datasets.Categorical, Values: make([]any, set.Rows())}
 		for i := range set.Rows() {
 			v := set.X.At(i, j)
 			switch {
-			case out[j].Texts && math.IsNaN(v):
+			case out[j].Strings && math.IsNaN(v):
 				out[j].Values[i] = []string{"", "?"}[i%2]
-			case out[j].Texts && v == datasets.Unknown:
+			case out[j].Strings && v == datasets.Unknown:
 				out[j].Values[i] = "elsewhere"
-			case out[j].Texts:
+			case out[j].Strings:
 				out[j].Values[i] = c.Categories[int(v)]
 			case !math.IsNaN(v):
 				out[j].Values[i] = v

@@ -1,18 +1,19 @@
-// Package golang writes a graph as one file of Go source that needs nothing but package math: a model for small
-// services, and for TinyGo.
+// Package golang writes a graph as one file of Go source that imports only package math, for small
+// services and TinyGo.
 //
 //	g, err := model.Graph()
 //	…
 //	err = golang.Write(w, g, golang.Options{Package: "rent"})
 //
-// The file has a struct Row with a field for each column, a struct Prediction with a field for each
-// output, and Predict, which makes the one of the other. It computes in float64, in the order of
-// [graph.Graph.Run] of the folded graph, so that on one kind of processor the numbers are the same
-// to the bit; it allocates nothing, and many goroutines may call it at once.
+// The file declares a struct Row with a field for each column, a struct Prediction with a field for
+// each output, and the function Predict from Row to Prediction. Predict computes in float64, in the
+// order of [graph.Graph.Run] of the simplified graph, so the results are equal bit for bit on the
+// same architecture. It does not allocate and is safe for concurrent use.
 //
-// Constants are written as decimal numbers, which read back to the bit. A model of more than 65,536 of them has its
-// matrices in base64 instead, because a compiler takes half a minute for a million numbers; these are unpacked when the
-// program starts. With [Options.Data] they are in a file of that name, which the source embeds.
+// Constants are written as decimal numbers that parse to the same bits. If there are more than
+// 65,536, matrices are written in base64 and decoded at program start, because compiling a million
+// numbers takes half a minute. With [Options.Data] they are in a file of that name, which the
+// source embeds.
 package golang
 
 import (
@@ -30,19 +31,19 @@ import (
 // Options of the export.
 type Options struct {
 	graph.Metadata
-	Package string // name of the package; that of the model where it is empty
+	Package string // package name; derived from the model name if empty
 	Data    string // name of the file next to the source for the matrices of a large model; "" for base64 in the source
 }
 
-// Check reports what is wrong with the options.
+// Check validates the options.
 func (o Options) Check() error {
 	if o.Package != "" && (!token.IsIdentifier(o.Package) || o.Package == "_") {
-		return fmt.Errorf("golang: %q is no name of a package", o.Package)
+		return fmt.Errorf("golang: package must be a Go identifier, got %q", o.Package)
 	}
 	return nil
 }
 
-// Name returns the name of the package that is written.
+// Name returns the package name of the generated source.
 func (o Options) Name() string {
 	if o.Package != "" {
 		return o.Package
@@ -86,23 +87,23 @@ func Write(w io.Writer, g *graph.Graph, o Options) (graph.Artifact, error) {
 	return x.written, err
 }
 
-// maxNumbers is how many constants are written as numbers.
+// maxNumbers is the maximum number of constants that are written in decimal.
 const maxNumbers = 1 << 16
 
-// writer makes source text of a graph.
+// writer converts a graph to Go source.
 type writer struct {
 	g       *graph.Graph
 	o       Options
 	text    bytes.Buffer
 	strs    bytes.Buffer // matrices in base64
-	data    []byte       // matrices in a file of their own
-	fields  []string     // of Row, by the number of the column; nil where Row is an array
-	names   []string     // of the variables of values that have one, by the number of their node
-	inside  []bool       // values that are written where they are used
+	data    []byte       // content of the file of matrices
+	fields  []string     // fields of Row, by column; nil if Row is an array
+	names   []string     // variables, by node; "" if the value has none
+	inside  []bool       // whether a value is inlined, by node
 	uses    []int
-	packed  bool // whether matrices are in base64, or in a file of their own
-	needs   map[string]bool
-	written graph.Artifact // fields of Row and of Prediction with their types
+	packed  bool            // whether matrices are in base64 or in a separate file
+	needs   map[string]bool // helper functions that the source calls
+	written graph.Artifact  // fields of Row and Prediction with their types
 }
 
 func newWriter(g *graph.Graph, o Options) *writer {

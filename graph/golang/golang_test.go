@@ -169,7 +169,7 @@ func output(t *testing.T, g *graph.Graph, X *mat.Dense) string {
 	return out.String()
 }
 
-func TestWhatIsWrittenPredictsAsTheFoldedGraphToTheBit(t *testing.T) {
+func TestPredictionsMatchSimplifiedGraphExactly(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name, text string) {
 		path := filepath.Join(dir, name)
@@ -224,7 +224,7 @@ func TestWhatIsWrittenPredictsAsTheFoldedGraphToTheBit(t *testing.T) {
 }
 
 // Names with characters that Go allows nowhere, or that turn the direction of a line, leave none in the source.
-func TestNamesLeaveNothingUnseen(t *testing.T) {
+func TestNamesHaveNoControlCharacters(t *testing.T) {
 	const odd = "a\ufeff\u202eb\u2066"
 	g := graph.New([]graph.Input{{Name: odd}, {Name: "kind" + odd, Categorical: true, Categories: []string{odd, "c"},
 		Missing: []string{odd + odd}}})

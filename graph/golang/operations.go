@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/graph/internal/ops"
 )
 
-// predict writes the function that predicts: a statement or a loop for each value that has a variable.
+// predict writes the function Predict: a statement or loop for each value with a variable.
 func (x *writer) predict() {
 	x.printf("\n// Predict returns the prediction of the model for a row. It does not allocate, and is safe for concurrent use.\nfunc Predict(row Row) Prediction {\n")
 	x.choose()
@@ -62,7 +62,7 @@ func (x *writer) choose() {
 	}
 }
 
-// entrywise reports whether an operation is one on entries.
+// entrywise reports whether an operation is elementwise.
 func (x *writer) entrywise(n graph.Node) bool {
 	switch n.Op {
 	case ops.Lookup:
@@ -73,7 +73,7 @@ func (x *writer) entrywise(n graph.Node) bool {
 	return true
 }
 
-// statement writes what makes the variable of a value.
+// statement writes the declaration and computation of the variable of a value.
 func (x *writer) statement(i int, n graph.Node) {
 	name := fmt.Sprintf("v%d", i)
 	x.names[i] = name
@@ -82,7 +82,7 @@ func (x *writer) statement(i int, n graph.Node) {
 		x.printf("\t%s := [%d]float64{\n", name, n.Width)
 		for j, in := range x.g.Inputs() {
 			value := x.input(j)
-			if strs(in) {
+			if hasStrings(in) {
 				value = fmt.Sprintf("codeOf%s(%s)", x.fields[j], value)
 			}
 			x.printf("\t\t%s,\n", value)
@@ -117,7 +117,8 @@ func (x *writer) statement(i int, n graph.Node) {
 	}
 }
 
-// matmul writes a product with a constant. What is 0 adds nothing, which makes columns that are mostly 0 quick.
+// matmul writes a product with a constant matrix. It skips zeros, which one-hot columns contain
+// many of.
 func (x *writer) matmul(name string, n graph.Node) {
 	v, w := n.In[0].Index(), n.In[1].Index()
 	finite := !slices.ContainsFunc(x.g.Nodes()[w].Data, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
@@ -139,7 +140,7 @@ func (x *writer) matmul(name string, n graph.Node) {
 	x.printf("\t}\n")
 }
 
-// columns writes the choice of some columns.
+// columns writes a selection of columns.
 func (x *writer) columns(name string, n graph.Node) {
 	v := n.In[0].Index()
 	if n.Width == 1 {
@@ -182,7 +183,8 @@ func (x *writer) reduce(name string, n graph.Node) {
 	}
 }
 
-// entries writes an operation on entries: into the array of one of its own values where nothing else wants that.
+// entries writes an elementwise operation. It overwrites the array of an operand without other
+// uses, if there is one.
 func (x *writer) entries(i int, name string, n graph.Node) {
 	if n.Width == 1 {
 		x.printf("\t%s := %s\n", name, x.expression(i, "0"))
@@ -197,8 +199,8 @@ func (x *writer) entries(i int, name string, n graph.Node) {
 	x.printf("\tfor j := range %s {\n\t\t%s[j] = %s\n\t}\n", name, name, x.expression(i, "j"))
 }
 
-// free returns a value whose array the entries of another may be written into, -1 for none: one that they are
-// made of, and that nothing else uses.
+// free returns an operand of value i whose array the result may overwrite, because it has no other
+// use; -1 if there is none.
 func (x *writer) free(i int) int {
 	n := x.g.Nodes()[i]
 	for _, v := range n.In {
@@ -217,7 +219,7 @@ func (x *writer) free(i int) int {
 	return -1
 }
 
-// at is how entry j of a value is written.
+// at returns the expression for entry j of a value.
 func (x *writer) at(i int, j string) string {
 	n := x.g.Nodes()[i]
 	switch {
@@ -242,7 +244,7 @@ func (x *writer) at(i int, j string) string {
 	return x.names[i] + "[" + j + "]"
 }
 
-// The ways in which operations on entries are written.
+// expressions are the format strings of elementwise operations.
 var expressions = map[ops.Op]string{
 	ops.Add: "%s + %s", ops.Sub: "%s - %s", ops.Mul: "%s * %s", ops.Div: "%s / %s",
 	ops.Min: "min(%s, %s)", ops.Max: "max(%s, %s)",
@@ -252,7 +254,7 @@ var expressions = map[ops.Op]string{
 	ops.Sigmoid: "1 / (1 + math.Exp(-%s))", ops.Floor: "math.Floor(%s)",
 }
 
-// infix are those that are written with an operator between or before, which need brackets within others.
+// infix are the operations that need parentheses as operands.
 var infix = map[ops.Op]bool{ops.Add: true, ops.Sub: true, ops.Mul: true, ops.Div: true, ops.Neg: true,
 	ops.Sigmoid: true}
 
@@ -261,13 +263,13 @@ var labels = map[ops.Op]string{
 	ops.Less: "%s < %s", ops.LessEqual: "%s <= %s", ops.Equal: "%s == %s", ops.IsNaN: "math.IsNaN(%s)",
 }
 
-// looked is the row of a table that entry j of a value names.
+// looked returns the expression for the row of a table that entry j of an index selects.
 func (x *writer) looked(n graph.Node, j string) string {
 	x.needs["rowOf"] = true
 	return fmt.Sprintf("c%d[rowOf(%s, %d)]", n.In[0].Index(), x.at(n.In[1].Index(), j), x.g.Node(n.In[0]).Rows)
 }
 
-// expression is how entry j of an operation on entries is computed.
+// expression returns the expression that computes entry j of an elementwise operation.
 func (x *writer) expression(i int, j string) string {
 	n := x.g.Nodes()[i]
 	if n.Op == ops.Lookup {
@@ -290,7 +292,7 @@ func (x *writer) expression(i int, j string) string {
 	return text
 }
 
-// condition is how it is asked whether entry j of a value is not 0.
+// condition returns the expression that reports whether entry j of a value is not 0.
 func (x *writer) condition(i int, j string) string {
 	n := x.g.Nodes()[i]
 	if !x.inside[i] || labels[n.Op] == "" {
@@ -303,7 +305,7 @@ func (x *writer) condition(i int, j string) string {
 	return fmt.Sprintf(labels[n.Op], args...)
 }
 
-// number writes a number so that it reads back to the bit.
+// number formats a number so that it parses to the same bits.
 func number(v float64) string {
 	switch {
 	case math.IsNaN(v):
@@ -346,7 +348,8 @@ func (x *writer) constants() {
 	}
 }
 
-// matrix reports whether a constant is used as one even where it is a single number.
+// matrix reports whether a constant is an operand of a product or a lookup table, which need a
+// matrix also for a single number.
 func (x *writer) matrix(i int) bool {
 	return slices.ContainsFunc(x.g.Nodes(), func(n graph.Node) bool {
 		return n.Op == ops.MatMul && n.In[1].Index() == i || n.Op == ops.Lookup && n.In[0].Index() == i
@@ -364,7 +367,7 @@ func (x *writer) unpack(packed []int) {
 	}
 	x.printf("\nfunc init() {\n")
 	if x.o.Data != "" {
-		x.printf(checkSum, crc32.ChecksumIEEE(x.data), x.o.Data+" is not the file that was written with this one")
+		x.printf(checkSum, crc32.ChecksumIEEE(x.data), x.o.Data+" was not written with this source file")
 	}
 	from := 0
 	for _, i := range packed {
@@ -377,11 +380,11 @@ func (x *writer) unpack(packed []int) {
 	}
 	x.printf("}\n\n")
 	if x.o.Data != "" {
-		x.printf("// read hands out numbers of 8 bytes each, the lowest first.\nfunc read(bits string, take func(k int, v float64)) {\n%s", readBits)
+		x.printf("// read decodes little-endian numbers.\nfunc read(bits string, set func(k int, v float64)) {\n%s", readBits)
 	} else {
 		x.printf("%s%s", readText, readBits)
 	}
-	for _, i := range packed { // behind the rest, and not formatted with it
+	for _, i := range packed { // at the end, to keep gofmt fast
 		if x.o.Data == "" {
 			bits := x.g.Nodes()[i].AppendBytes(nil)
 			fmt.Fprintf(&x.strs, "\nconst text%d = %q\n", i, base64.StdEncoding.EncodeToString(bits))
@@ -389,7 +392,7 @@ func (x *writer) unpack(packed []int) {
 	}
 }
 
-// checkSum refuses the numbers of another model. It copies a piece at a time.
+// checkSum is code that panics if the file belongs to another model. It converts a chunk at a time.
 const checkSum = `	sum := uint32(0)
 	for rest := numbers; rest != ""; {
 		piece := rest[:min(len(rest), 1<<16)]
@@ -400,8 +403,8 @@ const checkSum = `	sum := uint32(0)
 	}
 `
 
-const readText = `// read hands out the numbers, of 8 bytes each with the lowest first, that a string is in base64.
-func read(text string, take func(k int, v float64)) {
+const readText = `// read decodes little-endian numbers in base64.
+func read(text string, set func(k int, v float64)) {
 	bits, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
 		panic(err) // the text is part of this file
@@ -413,12 +416,12 @@ const readBits = `	for k := 0; 8*k < len(bits); k++ {
 		for b := 7; b >= 0; b-- {
 			v = v<<8 | uint64(bits[8*k+b])
 		}
-		take(k, math.Float64frombits(v))
+		set(k, math.Float64frombits(v))
 	}
 }
 `
 
-// helpers writes the functions that what has been written needs.
+// helpers writes the helper functions that the source calls.
 func (x *writer) helpers() {
 	if x.needs["softmax"] {
 		x.needs["argmax"] = true
@@ -434,7 +437,7 @@ func (x *writer) helpers() {
 }
 
 var helpers = map[string]string{
-	"argmax": `// argmax returns the number of the first of the largest.
+	"argmax": `// argmax returns the index of the first largest element.
 func argmax(v []float64) int {
 	best := 0
 	for j := range v {
@@ -445,14 +448,14 @@ func argmax(v []float64) int {
 	return best
 }
 `,
-	"oneIf": `func oneIf(so bool) float64 {
-	if so {
+	"oneIf": `func oneIf(condition bool) float64 {
+	if condition {
 		return 1
 	}
 	return 0
 }
 `,
-	"rowOf": `// rowOf returns which of so many rows a number names.
+	"rowOf": `// rowOf converts a number to a row index, clipped to the rows of a table.
 func rowOf(v float64, rows int) int {
 	if math.IsNaN(v) {
 		return 0
@@ -471,8 +474,8 @@ func rowOf(v float64, rows int) int {
 	}
 }
 `,
-	"where": `func where(so bool, a, b float64) float64 {
-	if so {
+	"where": `func where(condition bool, a, b float64) float64 {
+	if condition {
 		return a
 	}
 	return b

@@ -1,27 +1,29 @@
-// Package onnx writes a graph as a model file of the Open Neural Network Exchange (https://onnx.ai), which ONNX Runtime
-// runs from Python, C#, Java, JavaScript and C.
+// Package onnx writes a graph as an ONNX model (https://onnx.ai), which ONNX Runtime runs from
+// Python, C#, Java, JavaScript and C.
 //
 //	g, err := model.Graph()
 //	…
 //	written, err := onnx.Write(w, g, onnx.Options{Precision: "float64"})
 //
-// Where all columns are numbers the model has one input, X, of as many columns. Where some are categorical, or with
-// [Options].Columns, each column is an input of its own, a string or a number for each row, called as the column is. A
-// text that is no level gets the code of unknown ones, the empty text and those that stood for a missing value in
-// training are missing. In numbers NaN is missing.
+// If all columns are numeric, the model has one input X, with all columns. If some are categorical,
+// or with [Options].Columns, each column is a separate input with the name of the column: a string
+// or a number for each row. The empty string and the strings that denoted a missing value in
+// training are missing values, as is NaN; other strings that are not categories are unknown.
 //
-// Outputs have the names and shapes that scikit-learn's converters give them, without a ZipMap: "label", a string or,
-// where all classes are called by integers, an int64 for each row; "probabilities" or "scores", a column for each
-// class; "variable", the number or numbers of a regression. What scikit-learn's have not is called as in the graph:
-// "std", "lower", "upper", "anomaly_score". An output whose name a column has is called "output_" and that.
+// Outputs have the names and shapes of skl2onnx without ZipMap: "label", a string for each row, or
+// an int64 if all class names are integers; "probabilities" or "scores", one column for each class;
+// "variable", one column for each target of a regression. Outputs that skl2onnx does not have keep
+// their names in the graph: "std", "lower", "upper", "anomaly_score". An output with the name of a
+// column gets the prefix "output_".
 //
-// Float32 has seven digits. That is not enough for the phase of a cosine, of which only what is left of whole turns
-// counts, nor to find a place among knots that lie close together. In precision float32 inputs, outputs and all that
-// these do not depend on are float32, and what they depend on is computed in double. There is float32-only for machines
-// that have no double.
+// Float32 has seven digits, too few for large phases of cosines and for lookups among close knots.
+// Precision float32 therefore computes phases and lookup indices, and the values they depend on, in
+// double, and all other values, inputs and outputs in float32. Precision float32-only uses no
+// double, for hardware without it.
 package onnx
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -32,17 +34,17 @@ import (
 	"github.com/bochner-ml/bochner/graph"
 )
 
-// The opsets that can be written, and the one that 0 stands for. ONNX Runtime 1.12 and later have it.
+// Supported opsets, and the default. ONNX Runtime 1.12 and later support the default.
 const (
 	firstOpset   = 13
 	lastOpset    = 21
 	defaultOpset = 17
 )
 
-// precisions are the ways in which numbers are computed with.
+// precisions are the supported values of Options.Precision; the first is the default.
 var precisions = []string{"float32", "float64", "float32-only"}
 
-// mlOpset is the opset of the operators of ai.onnx.ml, of which LabelEncoder is used.
+// mlOpset is the opset of ai.onnx.ml, which contains LabelEncoder.
 const mlOpset = 2
 
 // Options of the export.
@@ -50,10 +52,10 @@ type Options struct {
 	graph.Metadata
 	Precision string // of numbers: float32 (also ""), float64 or float32-only
 	Opset     int    // from 13 to 21, 0 for 17
-	Columns   bool   // an input for each column where one would do, too
+	Columns   bool   // one input for each column, also if all columns are numeric
 }
 
-// Check reports what is wrong with the options.
+// Check validates the options and returns all errors.
 func (o Options) Check() error {
 	var errs []error
 	if o.Precision != "" && !slices.Contains(precisions, o.Precision) {
@@ -66,7 +68,7 @@ func (o Options) Check() error {
 	return errors.Join(errs...)
 }
 
-// Whole returns the options with what was left open.
+// Whole returns the options with defaults for zero values.
 func (o Options) Whole() Options {
 	if o.Opset == 0 {
 		o.Opset = defaultOpset
@@ -77,16 +79,16 @@ func (o Options) Whole() Options {
 	return o
 }
 
-// most is how many bytes a file may have: protocol buffers end at 2 GB.
-const most = math.MaxInt32
+// maxFileBytes is the maximum size of a protocol buffer message.
+const maxFileBytes = math.MaxInt32
 
 // Write writes the graph as ONNX, and returns its description.
 func Write(w io.Writer, g *graph.Graph, o Options) (graph.Artifact, error) {
-	return write(w, g, o, most)
+	return write(w, g, o, maxFileBytes)
 }
 
 // write is Write with a size limit.
-func write(w io.Writer, g *graph.Graph, o Options, most int) (graph.Artifact, error) {
+func write(w io.Writer, g *graph.Graph, o Options, maxBytes int) (graph.Artifact, error) {
 	if err := errors.Join(o.Check(), g.Check()); err != nil {
 		return graph.Artifact{}, err
 	}
@@ -94,12 +96,13 @@ func write(w io.Writer, g *graph.Graph, o Options, most int) (graph.Artifact, er
 	if err := x.write(); err != nil {
 		return graph.Artifact{}, fmt.Errorf("onnx: %w", err)
 	}
-	before, size := x.before()
-	if size > most {
-		return graph.Artifact{}, fmt.Errorf("onnx: the file would have %.1f GB, and the format ends at 2; float32 takes less than float64", float64(size)/1e9)
+	prefix, size := x.prefix()
+	if size > maxBytes {
+		return graph.Artifact{}, fmt.Errorf("onnx: file size must be at most %.1f GB, got %.1f GB; use precision float32",
+			float64(maxBytes)/1e9, float64(size)/1e9)
 	}
 	x.file.Bytes = size
-	if _, err := w.Write(before); err != nil {
+	if _, err := w.Write(prefix); err != nil {
 		return graph.Artifact{}, err
 	}
 	for _, t := range x.tensors {
@@ -115,10 +118,11 @@ func write(w io.Writer, g *graph.Graph, o Options, most int) (graph.Artifact, er
 	return x.file, nil
 }
 
-// before returns the file up to its constants, which are last, and how long it is with them.
-func (x *writer) before() (message, int) {
+// prefix returns the file up to its constants, which are last, and the size of the whole file in
+// bytes.
+func (x *writer) prefix() (message, int) {
 	graph := x.graph
-	graph.text(graphName, cmpName(x.o.Name))
+	graph.text(graphName, cmp.Or(x.o.Name, "model"))
 	constants := 0
 	for _, t := range x.tensors {
 		var begin message
@@ -131,15 +135,8 @@ func (x *writer) before() (message, int) {
 	return out, len(out) + constants
 }
 
-func cmpName(name string) string {
-	if name == "" {
-		return "model"
-	}
-	return name
-}
-
-// irOf is the version of the format that came with an opset.
-func irOf(opset int) int64 {
+// irVersion returns the version of the format that was released with an opset.
+func irVersion(opset int) int64 {
 	switch {
 	case opset < 15:
 		return 7
@@ -154,7 +151,7 @@ func irOf(opset int) int64 {
 // head returns the metadata of the file.
 func (x *writer) head() message {
 	var m message
-	m.number(modelIR, irOf(x.o.Opset))
+	m.number(modelIR, irVersion(x.o.Opset))
 	m.text(modelProducer, "bochner")
 	m.text(modelProducerVersion, x.o.Version)
 	m.text(modelDoc, x.doc())
@@ -182,7 +179,7 @@ func (x *writer) head() message {
 	return m
 }
 
-// doc is what a person reads of the model.
+// doc returns the documentation of the model for people.
 func (x *writer) doc() string {
 	text := "A kernel machine by random features, fitted by Bochner."
 	for _, list := range []struct {
@@ -198,7 +195,7 @@ func (x *writer) doc() string {
 	return text
 }
 
-// metadata is what programs read of the model.
+// metadata returns the metadata of the model for programs, as keys and values.
 func (x *writer) metadata() [][2]string {
 	columns := make([]string, 0, len(x.g.Inputs()))
 	for _, in := range x.g.Inputs() {
@@ -212,8 +209,8 @@ func (x *writer) metadata() [][2]string {
 
 // categorical reports whether a graph has string columns; then each column is a separate input.
 func categorical(g *graph.Graph) bool {
-	return slices.ContainsFunc(g.Inputs(), strs)
+	return slices.ContainsFunc(g.Inputs(), hasStrings)
 }
 
-// strs reports whether a column has string values.
-func strs(in graph.Input) bool { return in.Categorical && len(in.Categories) > 0 }
+// hasStrings reports whether a column has string values.
+func hasStrings(in graph.Input) bool { return in.Categorical && len(in.Categories) > 0 }

@@ -86,7 +86,7 @@ func written(t *testing.T, g *graph.Graph, o Options) ([]byte, graph.Artifact) {
 	return b.Bytes(), got
 }
 
-func TestInputsAreColumnsWhereSomeAreTextsAndOneMatrixElse(t *testing.T) {
+func TestInputs(t *testing.T) {
 	ports := func(list []graph.IOSpec) string {
 		var words []string
 		for _, p := range list {
@@ -105,7 +105,8 @@ func TestInputsAreColumnsWhereSomeAreTextsAndOneMatrixElse(t *testing.T) {
 			"yes"), Options{}},
 		"age double [N, 1], city string [N, 1] → label int64 [N], probabilities double [N, 2]": {classifier("1", "-2"),
 			Options{Precision: "float64"}},
-		"X float [N, 3] → variable float [N, 2], std float [N, 1]": {numbers, Options{Precision: "float32-only"}},
+		"X float [N, 3] → variable float [N, 2], std float [N, 1]": {numbers,
+			Options{Precision: "float32-only"}},
 		"x0 float [N, 1], x1 float [N, 1], x2 float [N, 1] → variable float [N, 2], std float [N, 1]": {numbers,
 			Options{Columns: true}},
 	} {
@@ -124,7 +125,7 @@ func TestInputsAreColumnsWhereSomeAreTextsAndOneMatrixElse(t *testing.T) {
 	}
 }
 
-func TestAnOutputWithTheNameOfAColumnGetsAnother(t *testing.T) {
+func TestOutputWithNameOfColumn(t *testing.T) {
 	g := graph.New([]graph.Input{{Name: "variable", Categorical: true, Categories: []string{"a"}}, {Name: "codes_0"}})
 	g.Output("value", g.RowSum(g.Input()))
 	m, got := written(t, g, Options{})
@@ -138,7 +139,7 @@ func TestAnOutputWithTheNameOfAColumnGetsAnother(t *testing.T) {
 	}
 }
 
-func TestTheSameGraphGivesTheSameBytes(t *testing.T) {
+func TestDeterministic(t *testing.T) {
 	one, _ := written(t, classifier("no", "yes"), Options{})
 	other, _ := written(t, classifier("no", "yes"), Options{})
 	if !bytes.Equal(one, other) {
@@ -147,7 +148,7 @@ func TestTheSameGraphGivesTheSameBytes(t *testing.T) {
 }
 
 // What is before a cosine is double in float32, and the sine stands for the cosine of doubles.
-func TestPhasesAreDouble(t *testing.T) {
+func TestPhasesAreFloat64(t *testing.T) {
 	for precision, want := range map[string][]string{
 		"float32":      {"Round", "Cos"},
 		"float32-only": {"Cos"},
@@ -166,7 +167,7 @@ func TestPhasesAreDouble(t *testing.T) {
 	}
 }
 
-func TestFaults(t *testing.T) {
+func TestErrors(t *testing.T) {
 	large := graph.New(make([]graph.Input, 1))
 	large.Output("value", large.Mul(large.Input(), large.Scalar(1e300)))
 	twice := graph.New([]graph.Input{{Name: "a", Categorical: true, Categories: []string{"x"}}, {Name: "a"}})
@@ -179,18 +180,18 @@ func TestFaults(t *testing.T) {
 	}{
 		"precision must be one of float32, float64, float32-only, got \"float16\"": {classifier(),
 			Options{Precision: "float16"}},
-		"opset must be from 13 to 21, got 12":                           {classifier(), Options{Opset: 12}},
-		"the model has the number 1e+300, which float32 does not reach": {large, Options{}},
-		"two columns are called a":                                      {twice, Options{}},
-		"output label must have 1 column, got 2":                        {wide, Options{}},
-		"it has no output":                                              {graph.New(make([]graph.Input, 1)), Options{}},
+		"opset must be from 13 to 21, got 12":                                                   {classifier(), Options{Opset: 12}},
+		"onnx: constants must be within ±3.4e+38 in float32, got 1e+300; use precision float64": {large, Options{}},
+		"onnx: column names must be unique, got \"a\" twice":                                    {twice, Options{}},
+		"output label must have 1 column, got 2":                                                {wide, Options{}},
+		"must have at least 1 output, got none":                                                 {graph.New(make([]graph.Input, 1)), Options{}},
 	} {
 		var b bytes.Buffer
 		if _, err := Write(&b, c.g, c.o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 		if b.Len() > 0 {
-			t.Errorf("%s: %d bytes are written all the same", want, b.Len())
+			t.Errorf("%s: %d bytes written", want, b.Len())
 		}
 	}
 	if _, err := Write(&bytes.Buffer{}, large, Options{Precision: "float64"}); err != nil {
@@ -198,16 +199,17 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A file is refused that protocol buffers would not read, before any of it is written.
-func TestAFileBeyondTheLimitIsRefused(t *testing.T) {
+// A file above the size limit of protocol buffers is an error, and nothing is written.
+func TestMaxFileBytes(t *testing.T) {
 	g := graph.New(make([]graph.Input, 1))
 	g.Output("value", g.MatMul(g.Input(), g.Row(make([]float64, 1000))))
 	var b bytes.Buffer
 	if _, err := write(&b, g, Options{Precision: "float64"}, 8000); err == nil ||
-		!strings.Contains(err.Error(), "and the format ends at 2") || b.Len() > 0 {
+		!strings.Contains(err.Error(), "onnx: file size must be at most 0.0 GB, got 0.0 GB; use precision float32") ||
+		b.Len() > 0 {
 		t.Errorf("error %v, and %d bytes", err, b.Len())
 	}
-	if most != math.MaxInt32 {
-		t.Errorf("the limit is %d", most)
+	if maxFileBytes != math.MaxInt32 {
+		t.Errorf("the limit is %d", maxFileBytes)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/graph/internal/ops"
 )
 
-// operators are those that do what an operation of a graph does.
+// operators are the ONNX operators of graph operations.
 var operators = map[ops.Op]string{
 	ops.MatMul: "MatMul",
 	ops.Add:    "Add", ops.Sub: "Sub", ops.Mul: "Mul", ops.Div: "Div", ops.Min: "Min", ops.Max: "Max",
@@ -17,12 +17,12 @@ var operators = map[ops.Op]string{
 	ops.RowSum: "ReduceSum", ops.RowMax: "ReduceMax", ops.ArgMax: "ArgMax", ops.Softmax: "Softmax",
 }
 
-// truth reports whether the result of an operation is a Boolean in ONNX.
-func truth(op ops.Op) bool {
+// isBoolean reports whether the result of an operation is a Boolean in ONNX.
+func isBoolean(op ops.Op) bool {
 	return op == ops.Less || op == ops.LessEqual || op == ops.Equal || op == ops.IsNaN
 }
 
-// node makes the operators of one node of the graph.
+// node adds the operators of one node of the graph.
 func (x *writer) node(i int, n graph.Node) {
 	if n.Op == ops.Constant {
 		return // created at its use
@@ -47,7 +47,7 @@ func (x *writer) node(i int, n graph.Node) {
 		}
 	}
 	switch {
-	case truth(n.Op):
+	case isBoolean(n.Op):
 		x.trueValues[i] = x.add(operators[n.Op], in, x.fresh(string(n.Op), i))
 	case n.Op == ops.ArgMax:
 		x.wholes[i] = x.add("ArgMax", in, x.fresh(string(n.Op), i), integer("axis", 1), integer("keepdims", 1))
@@ -56,7 +56,7 @@ func (x *writer) node(i int, n graph.Node) {
 	}
 }
 
-// table returns a constant as one of which a Gather takes rows: of a single column it is a list.
+// table returns a constant in the shape for Gather: one dimension if it has one column.
 func (x *writer) table(i int, k kind) string {
 	n := x.g.Nodes()[i]
 	if n.Width > 1 {
@@ -69,7 +69,7 @@ func (x *writer) table(i int, k kind) string {
 	return x.tables[k][i]
 }
 
-// named returns what the tensor of a value is called: as the output that it is, or by what it does.
+// named returns a name for the tensor of a value: that of its output, or an unused name from word.
 func (x *writer) named(i int, k kind, word string) string {
 	if x.reported[i] != "" && k == x.comes {
 		return x.reported[i]
@@ -77,7 +77,7 @@ func (x *writer) named(i int, k kind, word string) string {
 	return x.fresh(word, i)
 }
 
-// operator adds the operator of a node whose value is numbers.
+// operator adds the operator of a node with a floating-point value.
 func (x *writer) operator(i int, n graph.Node, in []string, out string) string {
 	op := operators[n.Op]
 	switch n.Op {
@@ -107,14 +107,15 @@ func (x *writer) operator(i int, n graph.Node, in []string, out string) string {
 	case ops.Cos, ops.Sin:
 		return x.wave(i, n, in[0], out)
 	case ops.Min, ops.Max:
-		if x.g.Node(n.In[0]).Op == ops.Constant { // older ones pass NaN on from the first of both only
+		if x.g.Node(n.In[0]).Op == ops.Constant { // old versions of ONNX Runtime propagate NaN from the first operand only
 			in[0], in[1] = in[1], in[0]
 		}
 	}
 	return x.add(op, in, out)
 }
 
-// wave adds a cosine or a sine. Of a double phase, where the value is to be float, whole turns are taken off first.
+// wave adds a cosine or a sine. If the phase is double and the result float, it reduces the phase
+// modulo 2π first.
 func (x *writer) wave(i int, n graph.Node, phase, out string) string {
 	from := x.kinds[n.In[0].Index()]
 	switch {
@@ -124,14 +125,14 @@ func (x *writer) wave(i int, n graph.Node, phase, out string) string {
 		part := x.cast(x.add("Sub", []string{turns, whole}, x.fresh("part", i)), x.kinds[i], x.fresh("part_turn", i))
 		phase = x.add("Mul", []string{part, x.scalar(2*math.Pi, x.kinds[i])}, x.fresh("phase", i))
 	case n.Op == ops.Cos && from == typeDouble:
-		// Of doubles ONNX Runtime has had the sine for long, the cosine since the summer of 2026.
+		// ONNX Runtime before summer 2026 has no cosine of doubles.
 		shifted := x.add("Add", []string{phase, x.scalar(math.Pi/2, from)}, x.fresh("shifted", i))
 		return x.add("Sin", []string{shifted}, out)
 	}
 	return x.add(operators[n.Op], []string{phase}, out)
 }
 
-// pickInputs makes the value that is some columns of rows that come column by column.
+// pickInputs adds the value of ops.Columns if each column is a separate input.
 func (x *writer) pickInputs(i int, n graph.Node) {
 	var in []string
 	for _, c := range n.Columns {
@@ -144,8 +145,7 @@ func (x *writer) pickInputs(i int, n graph.Node) {
 	x.numbers[x.comes][i] = out
 }
 
-// row returns the tensor of the rows of a table that the numbers in a value name: those below 0 and NaN the first,
-// those beyond the last the last.
+// row returns the tensor of the row indices of a lookup: integers, clipped to the table, 0 for NaN.
 func (x *writer) row(i, index int, table graph.Node) string {
 	last := float64(table.Rows - 1)
 	whole := x.wholes[index]
@@ -154,16 +154,16 @@ func (x *writer) row(i, index int, table graph.Node) string {
 		inside := x.add("Clip", []string{x.number(index, k), x.scalar(0, k), x.scalar(last, k)}, x.fresh("inside", i))
 		whole = x.cast(inside, typeInt64, x.fresh("whole", i))
 	}
-	// What integer NaN becomes is left open; it is brought inside too.
+	// The conversion of NaN to an integer is undefined; clip its result too.
 	whole = x.add("Max", []string{whole, x.int64s("first", 0)}, x.fresh("from", i))
 	whole = x.add("Min", []string{whole, x.int64s("last", int64(last))}, x.fresh("to", i))
-	if table.Width == 1 { // each entry names one
+	if table.Width == 1 { // one index for each entry
 		return whole
 	}
 	return x.add("Reshape", []string{whole, x.int64s("rows_only", -1)}, x.fresh("row", i))
 }
 
-// number returns a value as floating point.
+// number returns the floating-point tensor of a value.
 func (x *writer) number(i int, k kind) string {
 	if at := &x.numbers[k][i]; *at == "" {
 		*at = x.makeNumber(i, k)
@@ -171,7 +171,7 @@ func (x *writer) number(i int, k kind) string {
 	return x.numbers[k][i]
 }
 
-// makeNumber makes a value that is not there yet as floating point of a kind.
+// makeNumber adds a conversion of a value to a floating-point type.
 func (x *writer) makeNumber(i int, k kind) string {
 	other := x.numbers[typeFloat+typeDouble-k][i]
 	switch n := x.g.Nodes()[i]; {
@@ -183,7 +183,7 @@ func (x *writer) makeNumber(i int, k kind) string {
 		other = x.trueValues[i]
 	case x.wholes[i] != "":
 		other = x.wholes[i]
-	case other == "": // the rows, where they come column by column
+	case other == "": // the rows, if each column is a separate input
 		rows := x.add("Concat", x.columns, x.fresh("rows", i), integer("axis", 1))
 		if k == x.comes {
 			return rows
@@ -193,7 +193,7 @@ func (x *writer) makeNumber(i int, k kind) string {
 	return x.cast(other, k, x.named(i, k, "number"))
 }
 
-// truth returns a value as booleans.
+// truth returns the Boolean tensor of a value.
 func (x *writer) truth(i int) string {
 	if x.trueValues[i] == "" {
 		x.trueValues[i] = x.cast(x.number(i, x.kinds[i]), typeBool, x.fresh("truth_of", i))
@@ -201,7 +201,7 @@ func (x *writer) truth(i int) string {
 	return x.trueValues[i]
 }
 
-// whole returns a value as int64.
+// whole returns the int64 tensor of a value.
 func (x *writer) whole(i int) string {
 	if x.wholes[i] != "" {
 		return x.wholes[i]

@@ -6,13 +6,13 @@ import (
 	"math"
 )
 
-// message is a protocol buffer message as it is being written: its fields by number, one behind the other.
+// message is an encoded protocol buffer message, to which fields are appended.
 type message []byte
 
-// The ways in which the value of a field is written.
+// Wire types.
 const (
 	varint    = 0
-	delimited = 2 // a length, and that many bytes
+	delimited = 2 // length and bytes
 	fixed32   = 5
 )
 
@@ -40,7 +40,7 @@ func (m *message) inside(field int, other message) {
 	*m = append(*m, other...)
 }
 
-// length begins a field of n bytes.
+// length appends the tag and length of a field of n bytes.
 func (m *message) length(field, n int) {
 	m.tag(field, delimited)
 	*m = binary.AppendUvarint(*m, uint64(n))
@@ -49,41 +49,41 @@ func (m *message) length(field, n int) {
 // tensor is a constant of the file. Its numbers are converted while they are written, so a large
 // model is not copied in memory.
 type tensor struct {
-	head message   // all but the numbers
+	head message   // all fields except the numbers
 	data []float64 // nil if head is complete
 	size int       // bytes of a number
 }
 
-// bytes returns how long the message is.
+// bytes returns the length of the message in bytes.
 func (t tensor) bytes() int {
 	if t.data == nil {
 		return len(t.head)
 	}
-	return len(t.begin()) + t.size*len(t.data)
+	return len(t.header()) + t.size*len(t.data)
 }
 
-// begin returns what stands before the numbers.
-func (t tensor) begin() message {
-	begin := append(message(nil), t.head...)
-	begin.length(tensorRaw, t.size*len(t.data))
-	return begin
+// header returns the part of the message before the numbers.
+func (t tensor) header() message {
+	header := append(message(nil), t.head...)
+	header.length(tensorRaw, t.size*len(t.data))
+	return header
 }
 
-// many is how many numbers are turned into bytes at a time.
-const many = 1 << 13
+// chunkLen is the number of values that are encoded at a time.
+const chunkLen = 1 << 13
 
 func (t tensor) write(w io.Writer) error {
 	if t.data == nil {
 		_, err := w.Write(t.head)
 		return err
 	}
-	if _, err := w.Write(t.begin()); err != nil {
+	if _, err := w.Write(t.header()); err != nil {
 		return err
 	}
 	var buffer []byte
-	for from := 0; from < len(t.data); from += many {
+	for from := 0; from < len(t.data); from += chunkLen {
 		buffer = buffer[:0]
-		for _, v := range t.data[from:min(from+many, len(t.data))] {
+		for _, v := range t.data[from:min(from+chunkLen, len(t.data))] {
 			if t.size == 4 {
 				buffer = binary.LittleEndian.AppendUint32(buffer, math.Float32bits(float32(v)))
 			} else {
@@ -97,7 +97,7 @@ func (t tensor) write(w io.Writer) error {
 	return nil
 }
 
-// The numbers of fields and of types in onnx.proto.
+// Field numbers and type codes of onnx.proto.
 const (
 	modelIR              = 1
 	modelProducer        = 2

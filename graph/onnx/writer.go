@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/graph/internal/ops"
 )
 
-// writer makes the nodes and constants of a file of those of a graph.
+// writer converts a graph to the nodes and constants of an ONNX file.
 type writer struct {
 	g       *graph.Graph
 	o       Options
@@ -20,24 +20,24 @@ type writer struct {
 	taken   map[string]bool // names of tensors
 	labels  bool            // whether a LabelEncoder is used
 
-	// The tensors that a value of the graph is there as, by the number of its node; "" where it is not yet.
-	numbers    map[kind][]string // of floating point
-	tables     map[kind][]string // constants as a Gather takes rows of them
-	trueValues []string          // booleans, of comparisons
-	wholes     []string          // int64, of numbers of columns
-	columns    []string          // of the rows that come in, one for each column; nil where they come as one
-	reported   []string          // the name of the output of each value
-	kinds      []kind            // what a value is computed in
-	comes      kind              // what inputs and outputs are
+	// Names of the tensors that contain a value, by node index; "" if there is none yet.
+	numbers    map[kind][]string // floating point
+	tables     map[kind][]string // constants in the shape for Gather
+	trueValues []string          // bool, results of comparisons
+	wholes     []string          // int64, column indices
+	columns    []string          // input columns; nil if the input is one matrix
+	reported   []string          // output name
+	kinds      []kind            // precision in which the value is computed
+	comes      kind              // precision of inputs and outputs
 	scalars    map[string]string
 	uses       []int
-	problem    error // the first
+	problem    error // first error
 }
 
-// kind is that of numbers of floating point: typeFloat or typeDouble.
+// kind is a floating-point type: typeFloat or typeDouble.
 type kind int64
 
-// String returns its name in documentation.
+// String returns the name of the type in ONNX.
 func (k kind) String() string {
 	if k == typeDouble {
 		return "double"
@@ -45,7 +45,7 @@ func (k kind) String() string {
 	return "float"
 }
 
-// bytes is how long a number is.
+// bytes returns the size of a number in bytes.
 func (k kind) bytes() int {
 	if k == typeDouble {
 		return 8
@@ -91,12 +91,12 @@ func (x *writer) chooseKinds() {
 			}
 		}
 		if n.Op == ops.Rows || n.Op == ops.IsNaN || n.Op == ops.Columns && n.In[0] == x.g.Input() {
-			x.kinds[i] = x.comes // as they come
+			x.kinds[i] = x.comes // inputs are not converted
 		}
 	}
 }
 
-// write makes all of the graph that the outputs need.
+// write converts all nodes that the outputs depend on.
 func (x *writer) write() error {
 	if err := x.nameInputs(); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (x *writer) write() error {
 	return x.problem
 }
 
-// nameInputs takes the names of the inputs.
+// nameInputs reserves the names of the inputs.
 func (x *writer) nameInputs() error {
 	if !x.o.Columns && !categorical(x.g) {
 		x.taken["X"] = true
@@ -129,7 +129,7 @@ func (x *writer) nameInputs() error {
 			name = "x" + strconv.Itoa(j)
 		}
 		if x.taken[name] {
-			return fmt.Errorf("two columns are called %s, and so would be two inputs", name)
+			return fmt.Errorf("column names must be unique, got %q twice", name)
 		}
 		x.taken[name] = true
 		x.columns[j] = name
@@ -137,7 +137,7 @@ func (x *writer) nameInputs() error {
 	return nil
 }
 
-// nameOutputs takes the names of the outputs.
+// nameOutputs reserves and returns the names of the outputs.
 func (x *writer) nameOutputs() []string {
 	var out []string
 	for _, o := range x.g.Outputs() {
@@ -157,7 +157,7 @@ func (x *writer) nameOutputs() []string {
 	return out
 }
 
-// fresh returns a name that no tensor has, such as cos_7.
+// fresh returns an unused name for a tensor, such as cos_7.
 func (x *writer) fresh(word string, number int) string {
 	name := fmt.Sprintf("%s_%d", word, number)
 	for x.taken[name] {
@@ -176,9 +176,9 @@ func (x *writer) inputs() {
 		return
 	}
 	for j, in := range x.g.Inputs() {
-		t, doc := port{x.columns[j], x.comes.String(), 1}, "a number; NaN where it is missing"
-		if strs(in) {
-			t.kind, doc = "string", "a string; the empty one where it is missing"
+		t, doc := port{x.columns[j], x.comes.String(), 1}, "a number; NaN if missing"
+		if hasStrings(in) {
+			t.kind, doc = "string", "a string; empty if missing"
 			x.columns[j] = x.codes(t.name, j, in)
 		}
 		x.input(t, doc)
@@ -189,10 +189,10 @@ func (x *writer) inputs() {
 type port struct {
 	name  string
 	kind  string // float, double, string or int64
-	width int    // columns, 0 where rows are the only dimension
+	width int    // number of columns; 0 for a vector
 }
 
-// as returns the port as an IOSpec.
+// as converts the port to an IOSpec.
 func (p port) as() graph.IOSpec {
 	if p.width == 0 {
 		return graph.IOSpec{Name: p.name, Type: p.kind, Shape: "[N]"}
@@ -267,7 +267,7 @@ func (x *writer) label(name string, i int) string {
 	}
 	t := tensor{}
 	t.head.number(tensorDims, int64(len(x.g.Classes())))
-	kind, numbers := "string", wholeNumbers(x.g.Classes())
+	kind, numbers := "string", parseIntegers(x.g.Classes())
 	if numbers != nil {
 		kind = "int64"
 	}
@@ -286,8 +286,8 @@ func (x *writer) label(name string, i int) string {
 	return kind
 }
 
-// wholeNumbers parses integers, nil if one is invalid.
-func wholeNumbers(words []string) []int64 {
+// parseIntegers parses integers; nil if one is invalid.
+func parseIntegers(words []string) []int64 {
 	out := make([]int64, len(words))
 	for k, text := range words {
 		v, err := strconv.ParseInt(text, 10, 64)
@@ -363,8 +363,8 @@ func (x *writer) cast(in string, to kind, out string) string {
 func (x *writer) constant(name string, k kind, data []float64, dims ...int) {
 	if k == typeFloat && x.problem == nil {
 		for _, v := range data {
-			if math.IsInf(float64(float32(v)), 0) && math.Abs(v) < math.MaxFloat64 { // what nothing is above is infinite
-				x.problem = fmt.Errorf("the model has the number %g, which float32 does not reach; float64 does", v)
+			if math.IsInf(float64(float32(v)), 0) && math.Abs(v) < math.MaxFloat64 { // MaxFloat64 pads lists and may become +Inf
+				x.problem = fmt.Errorf("constants must be within ±%.2g in float32, got %g; use precision float64", math.MaxFloat32, v)
 			}
 		}
 	}

@@ -43,14 +43,14 @@ func module(t *testing.T, g *graph.Graph) string {
 	return b.String()
 }
 
-func TestTheSameGraphGivesTheSameModule(t *testing.T) {
+func TestDeterministic(t *testing.T) {
 	one, other := module(t, classifier()), module(t, classifier())
 	if one != other {
 		t.Error("they differ")
 	}
 }
 
-func TestAModuleHasTheFunctionsOfItsTask(t *testing.T) {
+func TestFunctionsOfTasks(t *testing.T) {
 	numbers := graph.New(make([]graph.Input, 2))
 	numbers.Output("value", numbers.RowSum(numbers.Input()))
 	for g, want := range map[*graph.Graph][3]bool{classifier(): {true, true, false}, numbers: {true, false, false}} {
@@ -64,7 +64,7 @@ func TestAModuleHasTheFunctionsOfItsTask(t *testing.T) {
 }
 
 // Whether it also predicts what the graph does is tried by graph/check/check.sh, with NumPy.
-func TestPythonReadsAModule(t *testing.T) {
+func TestPythonImportsModule(t *testing.T) {
 	interpreter, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("python3 is not installed")
@@ -78,7 +78,7 @@ func TestPythonReadsAModule(t *testing.T) {
 	}
 }
 
-func TestAGraphWithoutOutputsIsRefused(t *testing.T) {
+func TestGraphWithoutOutputs(t *testing.T) {
 	if _, err := python.Write(&bytes.Buffer{}, graph.New(make([]graph.Input, 1)), python.Options{}); err == nil ||
 		!strings.Contains(err.Error(), "it has no output") {
 		t.Error(err)
@@ -86,7 +86,7 @@ func TestAGraphWithoutOutputsIsRefused(t *testing.T) {
 }
 
 // Names with characters that are not seen, or that turn the direction of a line, are escaped.
-func TestNamesLeaveNothingUnseen(t *testing.T) {
+func TestNamesHaveNoControlCharacters(t *testing.T) {
 	const odd = "a\ufeff\u202eb\u2066"
 	g := graph.New([]graph.Input{{Name: odd}})
 	g.SetClasses([]string{odd, "yes"})
@@ -98,7 +98,7 @@ func TestNamesLeaveNothingUnseen(t *testing.T) {
 }
 
 // With a file for them, matrices are not in the module but in the file.
-func TestNumbersInAFile(t *testing.T) {
+func TestMatricesInFile(t *testing.T) {
 	g := graph.New(make([]graph.Input, 3))
 	g.Output("values", g.MatMul(g.Input(), g.Matrix(mat.NewDense(3, 4, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}))))
 	var b bytes.Buffer

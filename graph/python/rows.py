@@ -1,5 +1,5 @@
 def _row(numbers, rows):
-    # Which of so many rows of a table numbers name: the first for those below 0 and missing ones.
+    # Row indices, clipped to the table; 0 for NaN.
     numbers = np.where(np.isnan(numbers), 0, numbers)
     return np.clip(numbers, 0, rows - 1).astype(int)
 
@@ -10,7 +10,7 @@ def _softmax(v):
 
 
 def _code(name, value):
-    # The code of a category: NaN where it is missing, -1 where the model does not know it.
+    # The code of a category: NaN if it is missing, -1 if it is unknown.
     if value is None or value != value or value in _MISSING[name]:
         return np.nan
     if isinstance(value, (bool, np.bool_)):
@@ -27,7 +27,7 @@ def _code(name, value):
 
 def _column(name, values):
     if name in _CODES:
-        seen = {}  # a column has few different values
+        seen = {}  # columns have few distinct values
         codes = np.empty(len(values))
         for i, value in enumerate(values):
             key = (value.__class__, value)
@@ -38,33 +38,33 @@ def _column(name, values):
     try:
         return np.array([np.nan if value is None else value for value in values], float)
     except (TypeError, ValueError) as err:
-        raise ValueError(f"column {name}: not all of its values are numbers: {err}") from None
+        raise ValueError(f"column {name}: values must be numbers: {err}") from None
 
 
 def _matrix(rows):
-    # Rows as a matrix of numbers, a column for each of COLUMNS.
+    # Convert rows to a matrix with the columns COLUMNS.
     if hasattr(rows, "keys"):
         missing = [name for name in COLUMNS if name not in rows]
         if missing:
-            raise ValueError("there is no column " + ", ".join(missing))
+            raise ValueError("missing columns: " + ", ".join(missing))
         return np.column_stack([_column(name, rows[name]) for name in COLUMNS])
     if isinstance(rows, (list, tuple)) and len(rows) > 0 and hasattr(rows[0], "keys"):
         for i, row in enumerate(rows):
             missing = [name for name in COLUMNS if name not in row]
             if missing:
-                raise ValueError(f"row {i} has no value for {', '.join(missing)}; one that is not known is None")
+                raise ValueError(f"row {i}: missing columns: {', '.join(missing)}; use None for missing values")
         return np.column_stack([_column(name, [row[name] for row in rows]) for name in COLUMNS])
     x = np.asarray(rows, object) if _CODES else np.asarray(rows, float)
     if x.ndim != 2 or x.shape[1] != len(COLUMNS):
-        raise ValueError(f"rows of shape {x.shape}, wanted (rows, {len(COLUMNS)})")
+        raise ValueError(f"rows must have shape (n, {len(COLUMNS)}), got {x.shape}")
     return np.column_stack([_column(name, x[:, j]) for j, name in enumerate(COLUMNS)]) if _CODES else x
 
 
 def outputs(rows, block=1024):
-    """All that the model says of rows, a matrix by each name.
+    """Return all outputs of the model, a matrix for each name.
 
-    Rows are a list of dicts, columns by name (a dict or a DataFrame), or a 2-D array in the order of COLUMNS. What is
-    missing is None or NaN; a string that training did not have is one that the model does not know.
+    Rows are a list of dicts, a dict or DataFrame of columns, or a 2-D array in the order of COLUMNS. Missing values are
+    None or NaN; strings that training did not have are unknown categories.
     """
     x = _matrix(rows)
     with np.errstate(all="ignore"):

@@ -1,30 +1,31 @@
-// Package ops names the operations of a graph, for package graph and for those that write graphs.
+// Package ops names the operations of a graph, for package graph and the packages that write
+// graphs.
 package ops
 
-// Op is what a node of a graph does.
+// Op is the operation of a graph node.
 type Op string
 
-// The operations. Binary ones are elementwise, with broadcasting of a single column and of a
-// constant of one row. Comparisons are 1 if true, else 0, also for NaN.
+// Operations. Binary operations are elementwise and broadcast a single column and a constant of one
+// row. Comparisons return 1 if true, else 0; they are false for NaN.
 const (
-	Rows     Op = "rows"     // what comes in
+	Rows     Op = "rows"     // the input
 	Constant Op = "constant" // a matrix
-	Columns  Op = "columns"  // some columns
+	Columns  Op = "columns"  // selected columns
 	Concat   Op = "concat"   // concatenation by column
-	MatMul   Op = "matmul"   // rows by a constant
-	Lookup   Op = "lookup"   // rows of a constant by their numbers; of one with one column, an entry for each number
+	MatMul   Op = "matmul"   // product with a constant matrix
+	Lookup   Op = "lookup"   // rows of a constant by index; entries by index if it has one column
 
 	Add Op = "add"
 	Sub Op = "sub"
 	Mul Op = "mul"
 	Div Op = "div"
-	Min Op = "min" // NaN where one of them is
+	Min Op = "min" // NaN if an operand is NaN
 	Max Op = "max"
 
 	Less      Op = "less"       // a < b
 	LessEqual Op = "less_equal" // a ≤ b
 	Equal     Op = "equal"      // a = b
-	Where     Op = "where"      // the second where the first is not 0, else the third
+	Where     Op = "where"      // the second operand where the first is not 0, else the third
 
 	Neg     Op = "neg"
 	Abs     Op = "abs"
@@ -36,10 +37,10 @@ const (
 	Tanh    Op = "tanh"
 	Sigmoid Op = "sigmoid" // 1/(1+exp(−a))
 	Floor   Op = "floor"
-	IsNaN   Op = "isnan" // 1 where it is, else 0
+	IsNaN   Op = "isnan" // 1 for NaN, else 0
 
 	RowSum  Op = "row_sum" // of all columns, width 1
 	RowMax  Op = "row_max"
-	ArgMax  Op = "argmax"  // the number of the first column with the largest entry, width 1
-	Softmax Op = "softmax" // exp of the entries by the sum of a row's
+	ArgMax  Op = "argmax"  // index of the first column with the largest entry, width 1
+	Softmax Op = "softmax" // exp of the entries, divided by the sum over the row
 )

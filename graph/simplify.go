@@ -6,11 +6,10 @@ import (
 	"github.com/bochner-ml/bochner/graph/internal/ops"
 )
 
-// Simplified returns a graph that computes the same in fewer operations, up to rounding: what
-// multiplies columns by constants or puts them into another order, and then goes into a product
-// with a matrix and nowhere else, becomes part of the matrix. Features of a random map come in
-// pairs of cosine and sine and are scaled; in front of a linear model neither needs to be done row
-// by row.
+// Simplified returns an equivalent graph with fewer operations, up to rounding. Scalings and
+// permutations of columns whose only use is a product with a constant matrix are folded into the
+// matrix. This removes the scaling and interleaving of cosines and sines of a random map before a
+// linear model.
 func (g *Graph) Simplified() *Graph {
 	out := *g
 	out.nodes = slices.Clone(g.nodes)
@@ -33,8 +32,9 @@ func (g *Graph) Simplified() *Graph {
 	return &out
 }
 
-// fold returns what v is made of, and the matrix whose product with that is v·w.
-func (g *Graph) fold(v Value, w Node) (Value, Node, bool) {
+// fold returns an operand u of v and a matrix m with u·m = v·w. ok is false if v is neither a
+// scaling nor a permutation.
+func (g *Graph) fold(v Value, w Node) (u Value, m Node, ok bool) {
 	n := g.Node(v)
 	switch n.Op {
 	case ops.Mul:
@@ -44,7 +44,7 @@ func (g *Graph) fold(v Value, w Node) (Value, Node, bool) {
 				return other, w.rows(n.Width, func(j int) (int, float64) { return j, f.Data[min(j, len(f.Data)-1)] }), true
 			}
 		}
-	case ops.Columns: // all of them: what is left out may be NaN, which is not 0 times anything
+	case ops.Columns: // only if all columns are selected: 0·NaN of an omitted column would be NaN
 		all := make([]bool, g.Width(n.In[0]))
 		for _, c := range n.Columns {
 			all[c] = true
@@ -56,8 +56,8 @@ func (g *Graph) fold(v Value, w Node) (Value, Node, bool) {
 	return Value{}, Node{}, false
 }
 
-// rows returns a matrix with count rows, to which the rows of n are added at the indices and with
-// the factors that to returns.
+// rows returns a matrix with count rows. It is the sum of the rows of n, multiplied by the factor
+// and added to the row that to returns.
 func (n Node) rows(count int, to func(row int) (int, float64)) Node {
 	out := Node{Op: ops.Constant, Rows: count, Width: n.Width, Data: make([]float64, count*n.Width)}
 	for j := range n.Rows {

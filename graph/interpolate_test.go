@@ -24,7 +24,7 @@ func table(t *testing.T, rows *mat.Dense, build func(g *graph.Graph, v graph.Val
 	return out["out"]
 }
 
-func TestKnotsBelowAreCountedInEveryColumn(t *testing.T) {
+func TestSearchSorted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, longest := range []int{1, 2, 3, 4, 7, 8, 100} {
 		knots := [][]float64{{0.5}, nil, {-1, 0, 2}}
@@ -57,7 +57,7 @@ func TestKnotsBelowAreCountedInEveryColumn(t *testing.T) {
 	}
 }
 
-func TestLinesRunThroughTheirKnots(t *testing.T) {
+func TestPiecewiseLinear(t *testing.T) {
 	knots, values := [][]float64{{1, 2, 4}, {7}}, [][]float64{{10, 20, 0}, {3}}
 	rows := mat.NewDense(8, 2, []float64{0, 0, 1, 7, 1.5, 8, 2, 0, 3, 0, 4, 0, 9, 0, math.NaN(), math.NaN()})
 	got := table(t, rows, func(g *graph.Graph, v graph.Value) graph.Value { return g.PiecewiseLinear(v, knots, values) })
@@ -67,24 +67,26 @@ func TestLinesRunThroughTheirKnots(t *testing.T) {
 		}
 	}
 	one := table(t, rows, func(g *graph.Graph, v graph.Value) graph.Value {
-		return g.PiecewiseLinear(v, knots[:1], values[:1])
+		return g.PiecewiseLinear(v, knots[:1],
+			values[:1])
 	})
 	if one.At(4, 0) != got.At(4, 0) || one.At(1, 1) != 0 {
 		t.Errorf("one list for all: %v", mat.Formatted(one))
 	}
 	if !math.IsNaN(got.At(7, 0)) {
-		t.Errorf("what is missing becomes %v", got.At(7, 0))
+		t.Errorf("NaN becomes %v", got.At(7, 0))
 	}
 }
 
-func TestPiecesOfPolynomialsAreTheFunction(t *testing.T) {
+func TestChebyshevApprox(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	rows := mat.NewDense(500, 2, nil)
 	for i := range 500 {
 		rows.SetRow(i, []float64{20 * (rng.Float64() - 0.5), 20 * (rng.Float64() - 0.5)})
 	}
 	got := table(t, rows, func(g *graph.Graph, v graph.Value) graph.Value {
-		return g.ChebyshevApprox(v, -9, 9, 72, math.Erf)
+		return g.ChebyshevApprox(v, -9, 9, 72,
+			math.Erf)
 	})
 	for i := range 500 {
 		for j := range 2 {
@@ -95,7 +97,7 @@ func TestPiecesOfPolynomialsAreTheFunction(t *testing.T) {
 	}
 }
 
-func TestExpm1KeepsDigits(t *testing.T) {
+func TestExpm1Accuracy(t *testing.T) {
 	rows := mat.NewDense(8, 1, []float64{0, 1e-300, -1e-17, 1e-9, 0.3, -800, 20, 800})
 	got := table(t, rows, func(g *graph.Graph, v graph.Value) graph.Value { return g.Expm1(v) })
 	for i := range 8 {
@@ -105,14 +107,14 @@ func TestExpm1KeepsDigits(t *testing.T) {
 	}
 }
 
-func TestSmallestIsTheEntryOfARank(t *testing.T) {
+func TestKthSmallest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, n := range []int{1, 2, 7, 50} {
 		rows := mat.NewDense(60, n, nil)
 		for i := range 60 {
 			for j := range n {
 				rows.Set(i, j, rng.NormFloat64()*math.Pow(10, float64(rng.IntN(6))))
-				if i < 10 { // some of them equal
+				if i < 10 { // rows with ties
 					rows.Set(i, j, float64(rng.IntN(3)))
 				}
 			}
@@ -128,7 +130,7 @@ func TestSmallestIsTheEntryOfARank(t *testing.T) {
 	}
 }
 
-func TestLog1pKeepsDigits(t *testing.T) {
+func TestLog1pAccuracy(t *testing.T) {
 	rows := mat.NewDense(6, 1, []float64{0, 1e-300, 1e-17, 1e-9, 0.3, 1e9})
 	got := table(t, rows, func(g *graph.Graph, v graph.Value) graph.Value { return g.Log1p(v) })
 	for i := range 6 {
@@ -138,26 +140,32 @@ func TestLog1pKeepsDigits(t *testing.T) {
 	}
 }
 
-func TestListsThatDoNotFitAreFaults(t *testing.T) {
+func TestCompositeOperationErrors(t *testing.T) {
 	for want, build := range map[string]func(g *graph.Graph){
-		"graph: below: 3 lists for 2 columns": func(g *graph.Graph) {
-			g.SearchSorted(g.Input(), [][]float64{{1}, {1}, {1}})
+		"graph: searchsorted: must have 1 list or one for each of 2 columns, got 3": func(g *graph.Graph) {
+			g.SearchSorted(g.Input(),
+				[][]float64{{1}, {1}, {1}})
 		},
-		"graph: pick: the list of column 1 is empty": func(g *graph.Graph) {
-			g.TakeAlong(g.Input(), [][]float64{{1}, {}})
+		"graph: takealong: list of column 1 must not be empty": func(g *graph.Graph) {
+			g.TakeAlong(g.Input(),
+				[][]float64{{1}, {}})
 		},
-		"graph: lines: it is a constant, not of the rows": func(g *graph.Graph) {
-			g.PiecewiseLinear(g.Scalar(1), nil, nil)
+		"graph: piecewiselinear: operand must depend on the rows, got a constant": func(g *graph.Graph) {
+			g.PiecewiseLinear(g.Scalar(1), nil,
+				nil)
 		},
-		"graph: lines: column 1 has not as many values as knots": func(g *graph.Graph) {
-			g.PiecewiseLinear(g.Input(), [][]float64{{1}, {1, 2}}, [][]float64{{1}, {1}})
+		"graph: piecewiselinear: values of column 1 must have the length of its knots, 2": func(g *graph.Graph) {
+			g.PiecewiseLinear(g.Input(),
+				[][]float64{{1}, {1, 2}}, [][]float64{{1}, {1}})
 		},
-		"graph: smooth: 0 pieces from 0 to 1": func(g *graph.Graph) {
-			g.ChebyshevApprox(g.Input(), 0, 1, 0, math.Sin)
+		"graph: chebyshevapprox: must have lo < hi and at least 1 piece, got 0, 1 and 0": func(g *graph.Graph) {
+			g.ChebyshevApprox(g.Input(), 0, 1, 0,
+				math.Sin)
 		},
-		"graph: smallest: number 3 of 2 columns": func(g *graph.Graph) { g.KthSmallest(g.Input(), 3) },
-		"graph: smooth: the function is not finite": func(g *graph.Graph) {
-			g.ChebyshevApprox(g.Input(), -1, 1, 4, math.Log)
+		"graph: kthsmallest: k must be from 1 to 2, got 3": func(g *graph.Graph) { g.KthSmallest(g.Input(), 3) },
+		"graph: chebyshevapprox: f must be finite from -1 to 1": func(g *graph.Graph) {
+			g.ChebyshevApprox(g.Input(), -1, 1,
+				4, math.Log)
 		},
 	} {
 		g := graph.New(make([]graph.Input, 2))

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// StepError is a part that cannot be exported, and why.
+// StepError is the reason why a step cannot be exported.
 type StepError struct {
-	Path string // names of parts within parts, joined by dots: columns.numeric.impute
+	Path string // names of nested steps, joined by dots: columns.numeric.impute
 	Err  error
 }
 
-// Error names the part and the reason.
+// Error returns the path and the reason.
 func (f StepError) Error() string { return StepErrors{f}.Error() }
 
-// StepErrors are all parts that cannot be exported.
+// StepErrors contains an error for each step that cannot be exported.
 type StepErrors []StepError
 
-// Error names the parts and the reasons, each reason once.
+// Error returns each reason once, with the paths of all its steps.
 func (f StepErrors) Error() string {
 	var reasons []string
 	paths := map[string][]string{} // by the reason
@@ -48,7 +48,7 @@ func (f StepErrors) Error() string {
 	return strings.Join(reasons, "; ")
 }
 
-// Unwrap returns what is wrong with each.
+// Unwrap returns the errors of the steps.
 func (f StepErrors) Unwrap() []error {
 	var out []error
 	for _, one := range f {
@@ -57,8 +57,8 @@ func (f StepErrors) Unwrap() []error {
 	return out
 }
 
-// WithPath adds the name of a part to an error. The paths of nested errors are extended. nil stays
-// nil.
+// WithPath adds the name of a step to an error, in front of the paths of nested errors. It returns
+// nil for nil.
 func WithPath(name string, err error) error {
 	if err == nil {
 		return nil
@@ -77,7 +77,7 @@ func WithPath(name string, err error) error {
 	return out
 }
 
-// Join returns the errors of several parts as one error, nil if there is none.
+// Join returns the errors of several steps as one error, nil if there is none.
 func Join(errs ...error) error {
 	var out StepErrors
 	for _, err := range errs {

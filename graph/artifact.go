@@ -17,21 +17,21 @@ type Artifact struct {
 	Inputs  []IOSpec `json:"inputs"`
 	Outputs []IOSpec `json:"outputs"`
 	Bytes   int      `json:"bytes"`
-	Data    []byte   `json:"-"` // of the file of matrices next to the source; nil for none
+	Data    []byte   `json:"-"` // content of the file of matrices next to the source; nil if there is none
 }
 
-// IOSpec is an input or an output of an exported file, as its callers see it.
+// IOSpec describes an input or an output of an exported file.
 type IOSpec struct {
 	Name  string `json:"name"`
-	Type  string `json:"type"`            // in the words of the format, such as double or [2]float64
-	Shape string `json:"shape,omitempty"` // of an array, such as [N, 2], N being the number of rows
+	Type  string `json:"type"`            // type in the target format, such as double or [2]float64
+	Shape string `json:"shape,omitempty"` // of an array, such as [N, 2], where N is the number of rows
 }
 
 // String returns name, type and shape.
 func (p IOSpec) String() string { return strings.TrimSpace(p.Name + " " + p.Type + " " + p.Shape) }
 
-// UseCounts returns for each node the number of uses of its value, by outputs and by used nodes: 0
-// for a node that writers omit.
+// UseCounts returns for each node the number of outputs and used nodes that take its value. Writers
+// omit nodes with count 0.
 func (g *Graph) UseCounts() []int {
 	uses := make([]int, len(g.nodes))
 	for _, o := range g.outputs {
@@ -48,14 +48,14 @@ func (g *Graph) UseCounts() []int {
 	return uses
 }
 
-// Check returns an error if a graph cannot be exported: the first error of its construction, or the
-// lack of outputs.
+// Check returns an error if the graph cannot be exported: the first error of its construction, or
+// an error if it has no outputs.
 func (g *Graph) Check() error {
 	if err := g.Err(); err != nil {
 		return err
 	}
 	if len(g.outputs) == 0 {
-		return errors.New("graph: it has no output")
+		return errors.New("graph: must have at least 1 output, got none")
 	}
 	return nil
 }

@@ -1,25 +1,25 @@
 package graph
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-// smoothTerms is how many coefficients a polynomial of [Graph.Smooth] has.
+// smoothTerms is the number of coefficients of each polynomial of [Graph.ChebyshevApprox].
 const smoothTerms = 13
 
-// ChebyshevApprox approximates f of each entry of v, for an f without an operation: by a polynomial
-// in each of pieces equal intervals from lo to hi, interpolated at the Chebyshev points. Values
-// beyond lo or hi are clipped. For analytic f and short intervals the error is a few roundings.
+// ChebyshevApprox approximates f elementwise, for functions without an operation of their own. It
+// divides [lo, hi] into pieces equal intervals and interpolates f at the Chebyshev points of each.
+// Values outside [lo, hi] are clipped. For analytic f and short intervals the error is a few
+// rounding errors.
 func (g *Graph) ChebyshevApprox(v Value, lo, hi float64, pieces int, f func(float64) float64) Value {
 	if g.err != nil {
 		return Value{}
 	}
 	if !(lo < hi) || pieces < 1 || math.IsInf(hi-lo, 0) {
-		return g.fail(fmt.Errorf("smooth: %d pieces from %g to %g", pieces, lo, hi))
+		return g.fail(fmt.Errorf("chebyshevapprox: must have lo < hi and at least 1 piece, got %g, %g and %d", lo, hi, pieces))
 	}
 	length := (hi - lo) / float64(pieces)
 	coefficients := make([]*mat.VecDense, smoothTerms)
@@ -30,7 +30,7 @@ func (g *Graph) ChebyshevApprox(v Value, lo, hi float64, pieces int, f func(floa
 		middle := lo + length*(float64(p)+0.5)
 		for i, c := range polynomial(func(x float64) float64 { return f(middle + x*length/2) }) {
 			if c-c != 0 {
-				return g.fail(errors.New("smooth: the function is not finite"))
+				return g.fail(fmt.Errorf("chebyshevapprox: f must be finite from %g to %g", lo, hi))
 			}
 			coefficients[i].SetVec(p, c)
 		}
@@ -46,16 +46,17 @@ func (g *Graph) ChebyshevApprox(v Value, lo, hi float64, pieces int, f func(floa
 	return sum
 }
 
-// polynomial returns the coefficients of the polynomial through f at the Chebyshev points of [−1, 1]: it is
-// Σ_j c_j·T_j with T_0 = 1, T_1 = x, T_(j+1) = 2x·T_j − T_(j−1), and c_j a sum over the points.
+// polynomial returns the coefficients of the polynomial that interpolates f at the Chebyshev points
+// of [−1, 1]: Σ_j c_j·T_j with T_0 = 1, T_1 = x, T_(j+1) = 2x·T_j − T_(j−1), and c_j a sum over the
+// points.
 func polynomial(f func(x float64) float64) (out [smoothTerms]float64) {
 	const n = smoothTerms
 	var values [n]float64
 	for k := range values {
 		values[k] = f(math.Cos(math.Pi * (float64(k) + 0.5) / n))
 	}
-	var before, now [n]float64 // T_(j−1) and T_j
-	now[0] = 1
+	var previous, current [n]float64 // T_(j−1) and T_j
+	current[0] = 1
 	for j := range n {
 		c := 0.0
 		for k, v := range values {
@@ -67,13 +68,13 @@ func polynomial(f func(x float64) float64) (out [smoothTerms]float64) {
 		}
 		var next [n]float64
 		for i := range n {
-			out[i] += c * now[i]
+			out[i] += c * current[i]
 			if i > 0 {
-				next[i] = factor * now[i-1]
+				next[i] = factor * current[i-1]
 			}
-			next[i] -= before[i]
+			next[i] -= previous[i]
 		}
-		before, now = now, next
+		previous, current = current, next
 	}
 	return out
 }

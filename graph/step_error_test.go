@@ -10,33 +10,33 @@ import (
 	"github.com/bochner-ml/bochner/graph"
 )
 
-func TestFaultsNameAllPartsByTheirPaths(t *testing.T) {
+func TestJoinNamesSteps(t *testing.T) {
 	hashes, strange := errors.New("hashes"), errors.New("strange")
 	inner := graph.Join(graph.WithPath("binning", hashes), nil, graph.WithPath("odd", strange))
 	err := graph.Join(graph.WithPath("columns", graph.WithPath("numeric", inner)), graph.WithPath("ridge", nil), hashes)
 	want := "step columns.numeric.binning: it cannot be exported: hashes; step columns.numeric.odd: it cannot be exported: strange"
 	if err == nil || err.Error() != want {
-		t.Errorf("%v\nwanted %s", err, want)
+		t.Errorf("%v\nwant %s", err, want)
 	}
 	err = graph.Join(graph.WithPath("first", inner), graph.WithPath("second", inner), graph.WithPath("third", hashes))
 	want = "steps first.binning, second.binning and third: they cannot be exported: hashes; steps first.odd and second.odd: they cannot be exported: strange"
 	if err.Error() != want {
-		t.Errorf("%v\nwanted %s", err, want)
+		t.Errorf("%v\nwant %s", err, want)
 	}
 	if !errors.Is(err, strange) {
-		t.Error("the reason of one is not in the chain")
+		t.Error("errors.Is does not find the reason of a step")
 	}
 	if graph.Join(nil, nil) != nil || graph.WithPath("a", nil) != nil {
-		t.Error("nothing wrong is an error")
+		t.Error("nil errors are joined to an error")
 	}
 }
 
-func TestPredictionsAreMadeOfScoresAndTargets(t *testing.T) {
+func TestPredictionsFromScoresAndTargets(t *testing.T) {
 	g := graph.New(make([]graph.Input, 3))
 	first := g.Columns(g.Input(), []int{0})
 	several, one := g.Regression(g.Input()), g.Regression(first)
 	if several.PointPredictions() != several.Targets || one.PointPredictions() != one.Values || !one.Targets.None() {
-		t.Error("targets are those of several, values of one")
+		t.Error("point predictions must be the targets of several, the values of one")
 	}
 	two, three := g.ClassFromScores(first), g.ClassFromScores(g.Input())
 	for name, v := range map[string]graph.Value{"first": several.Values, "two": two.Values, "three": three.Values,
