@@ -80,7 +80,7 @@ func TestPythonImportsModule(t *testing.T) {
 
 func TestGraphWithoutOutputs(t *testing.T) {
 	if _, err := python.Write(&bytes.Buffer{}, graph.New(make([]graph.Input, 1)), python.Options{}); err == nil ||
-		!strings.Contains(err.Error(), "it has no output") {
+		!strings.Contains(err.Error(), "graph: must have at least 1 output, got none") {
 		t.Error(err)
 	}
 }
