@@ -68,11 +68,11 @@ func ExampleRidge_LeaveOneOut() {
 	// best: 0.01
 }
 
-// A posterior quantifies its uncertainty, which grows away from the data.
-func ExampleRidge_FitPosterior() {
-	spec := estimator.NewRidge()
-	spec.Alpha = 0.1
-	p, err := spec.FitPosterior(context.Background(), line, 0.1)
+// A Gaussian process with the linear kernel is Bayesian ridge regression: its uncertainty grows away from the data.
+func ExampleGaussianProcess_linear() {
+	spec := estimator.NewGaussianProcess()
+	spec.Kernel, spec.Optimize, spec.Noise, spec.Amplitude = "linear", nil, 0.1, 1
+	p, err := spec.Fit(context.Background(), line)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func Export(g *graph.Graph, p Predictor, rows graph.Value) (graph.Prediction, er
 	case out.Values.None():
 		return none, fmt.Errorf("the ExportModel of %T returns no values", p)
 	case !out.Std.None() && out.Lower.None():
-		out = out.WithIntervals(g, conformal.Deviations(DefaultLevel))
+		out = out.WithIntervals(g, conformal.Deviations(conformal.DefaultLevel))
 	}
 	return out, nil
 }

@@ -15,7 +15,7 @@ var (
 	_ graph.ModelExporter = (*FittedKernelRidge)(nil)
 	_ graph.ModelExporter = (*FittedKernelRidgeClassifier)(nil)
 	_ graph.ModelExporter = (*FittedGaussianProcess)(nil)
-	_ graph.ModelExporter = (*SampledFunctions)(nil)
+	_ graph.ModelExporter = (*sampledFunctions)(nil)
 	_ graph.ModelExporter = (*FittedRFFNetwork)(nil)
 )
 
@@ -56,7 +56,7 @@ func (f *FittedGaussianProcess) ExportModel(g *graph.Graph, rows graph.Value) (g
 }
 
 // ExportModel adds to g the functions.
-func (f *SampledFunctions) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+func (f *sampledFunctions) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	return g.Regression(f.linear.export(g, f.features.export(g, rows))), nil
 }
 

@@ -149,20 +149,20 @@ func (s GaussianProcess) learnsKernel() bool {
 }
 
 // learnsNoise and learnsAmplitude report whether the evidence chooses these.
-func (s GaussianProcess) learnsNoise() bool { return s.learns("noise") && s.Noise.Fixed() == 0 }
+func (s GaussianProcess) learnsNoise() bool { return s.learns("noise") && s.Noise == 0 }
 
 func (s GaussianProcess) learnsAmplitude() bool {
-	return s.learns("amplitude") && s.Amplitude.Fixed() == 0
+	return s.learns("amplitude") && s.Amplitude == 0
 }
 
 // given returns what is not learned of noise and amplitude, for targets of a variance.
 func (s GaussianProcess) given(variance float64) (noise, amplitude float64) {
 	const share = 0.1
 	if !s.learnsNoise() {
-		noise = cmp.Or(s.Noise.Fixed(), share*variance)
+		noise = cmp.Or(float64(s.Noise), share*variance)
 	}
 	if !s.learnsAmplitude() {
-		amplitude = cmp.Or(s.Amplitude.Fixed(), variance)
+		amplitude = cmp.Or(float64(s.Amplitude), variance)
 	}
 	return noise, amplitude
 }

@@ -34,7 +34,7 @@ var (
 	_ FullPredictor  = (*FittedGaussianProcess)(nil)
 	_ Reporter       = (*FittedGaussianProcess)(nil)
 	_ model.Stateful = (*FittedGaussianProcess)(nil)
-	_ FullPredictor  = (*SampledFunctions)(nil)
+	_ FullPredictor  = (*sampledFunctions)(nil)
 )
 
 // Noise returns the variance of the noise of each target.
@@ -76,7 +76,7 @@ func (f *FittedGaussianProcess) PredictFull(ctx context.Context, X mat.Matrix, w
 		if err := f.score(ctx, mean.RawMatrix().Data[lo*t:(lo+m)*t], Z); err != nil {
 			return err
 		}
-		return unexplained(ctx, parts[lo:lo+m], Z, f.mean, f.weight, f.lower)
+		return relativeVariances(ctx, parts[lo:lo+m], Z, f.mean, f.weight, f.lower)
 	})
 	if err != nil {
 		return Prediction{}, err
@@ -90,6 +90,38 @@ func (f *FittedGaussianProcess) PredictFull(ctx context.Context, X mat.Matrix, w
 		return Prediction{}, errTooLarge
 	}
 	return Prediction{Values: mat.Col(nil, 0, mean), Targets: mean, Std: mat.Col(nil, 0, std), StdTargets: std}, nil
+}
+
+// relativeVariances writes 1 + 1/weight + x̃'(LL')⁻¹x̃ of each row x of X to dst: the variance of a
+// new observation relative to that of the noise. A weight of 0 means that there is no intercept.
+func relativeVariances(ctx context.Context, dst []float64, X mat.Matrix, mean []float64, weight float64,
+	lower *mat.Dense) error {
+	n, d := X.Dims()
+	const tile = 256
+	hold := design.Borrow[float64](min(tile, n) * d)
+	defer hold.Release()
+	for lo := 0; lo < n; lo += tile {
+		if err := ctxerr.Check(ctx); err != nil {
+			return err
+		}
+		m := min(tile, n-lo)
+		x := kern.Dense(m, d, d, hold.Data[:m*d])
+		for i := range m {
+			design.WriteRow(x.Row(i), X, lo+i)
+			kern.Axpy(-1, mean, x.Row(i))
+		}
+		if err := kern.SolveLower(ctx, design.View(lower), x.T()); err != nil {
+			return err
+		}
+		for i := range m {
+			variance := 1 + kern.Dot(x.Row(i), x.Row(i))
+			if weight > 0 {
+				variance += 1 / weight
+			}
+			dst[lo+i] = variance
+		}
+	}
+	return nil
 }
 
 // Sample returns the values at the rows of X, rows × n, of n functions drawn from the posterior of
@@ -108,7 +140,7 @@ func (f *FittedGaussianProcess) Sample(ctx context.Context, X mat.Matrix, n int,
 // evaluated anywhere: their targets are the functions. Weights are drawn, w ~ N(ŵ, noise·A⁻¹), and
 // the level at the mean of the features, N(ȳ, noise/Σs) with an intercept, so that their law at any
 // rows is exactly that of the model. Function i depends on the seed and on i. Cost D² flops each.
-func (f *FittedGaussianProcess) SampleFunctions(ctx context.Context, target, n int, seed uint64) (*SampledFunctions,
+func (f *FittedGaussianProcess) SampleFunctions(ctx context.Context, target, n int, seed uint64) (FullPredictor,
 	error) {
 	if target < 0 || target >= f.outputs() {
 		return nil, fmt.Errorf("estimator: gaussian_process: target: must be an integer from 0 to %[2]d, got %[1]d", target,
@@ -144,7 +176,7 @@ func (f *FittedGaussianProcess) SampleFunctions(ctx context.Context, target, n i
 	}
 	drawn := linear{coef: coef, intercept: intercept}
 	drawn.shorten()
-	return &SampledFunctions{processFunction{features: f.features, linear: drawn}}, nil
+	return &sampledFunctions{processFunction{features: f.features, linear: drawn}}, nil
 }
 
 // turnBack overwrites rows with L⁻ᵀ times them, always as many together, so that one has the same bits whatever
@@ -165,9 +197,8 @@ func (f *FittedGaussianProcess) turnBack(ctx context.Context, coef *mat.Dense) e
 	return nil
 }
 
-// SampledFunctions are functions drawn from a gaussian process, as targets of a model: what
-// [FittedGaussianProcess.SampleFunctions] returns.
-type SampledFunctions struct{ processFunction }
+// sampledFunctions is a model whose targets are functions drawn from a Gaussian process.
+type sampledFunctions struct{ processFunction }
 
 // processFunction is one or several functions of the inputs that are linear in features.
 type processFunction struct {

@@ -20,7 +20,7 @@ import (
 func process(gamma float64, features int, noise, amplitude float64) estimator.GaussianProcess {
 	s := estimator.NewGaussianProcess()
 	s.Gamma, s.Features, s.Optimize, s.Intercept = kernel.FixedGamma(gamma), features, nil, false
-	s.Noise, s.Amplitude = estimator.FixedVariance(noise), estimator.FixedVariance(amplitude)
+	s.Noise, s.Amplitude = estimator.Variance(noise), estimator.Variance(amplitude)
 	return s
 }
 
@@ -196,7 +196,7 @@ func TestGaussianProcessRecoversItsLaw(t *testing.T) {
 		t.Errorf("γ %v, want one factor on 40, 5, 1e-5; relevance %v", found, f.Relevance())
 	}
 	within("one factor on γ", found[0], gamma[0], 1.6)
-	s.Optimize, s.Noise = nil, estimator.FixedVariance(0.3)
+	s.Optimize, s.Noise = nil, 0.3
 	f = fitProcess(t, s, train)
 	if !slices.Equal(f.Gamma(), []float64{40, 5, 1e-5}) || f.Noise()[0] != 0.3 {
 		t.Errorf("nothing was to be learned: γ %v, noise %v", f.Gamma(), f.Noise())
@@ -296,7 +296,7 @@ func TestGaussianProcessOfSeveralTargets(t *testing.T) {
 	for k := range 2 {
 		one := s
 		one.Optimize, one.Gamma = nil, kernel.FixedGamma(f.Gamma()...)
-		one.Noise, one.Amplitude = estimator.FixedVariance(noise[k]), estimator.FixedVariance(amplitude[k])
+		one.Noise, one.Amplitude = estimator.Variance(noise[k]), estimator.Variance(amplitude[k])
 		alone := datasets.Set{X: a.X, Y: mat.Col(nil, k, both.Targets)}
 		mean, std, err := predictStd(ctx, fitProcess(t, one, alone), probe)
 		if err != nil {
@@ -320,7 +320,7 @@ func TestGaussianProcessRefuses(t *testing.T) {
 	}{
 		"did you mean scales?":     {func(s *estimator.GaussianProcess) { s.Optimize = []string{"scale"} }, data},
 		"an even number":           {func(s *estimator.GaussianProcess) { s.Features = 7 }, data},
-		"auto, or a number > 0":    {func(s *estimator.GaussianProcess) { s.Noise = estimator.FixedVariance(-1) }, data},
+		"auto, or a number > 0":    {func(s *estimator.GaussianProcess) { s.Noise = -1 }, data},
 		"gamma must have 1":        {func(s *estimator.GaussianProcess) { s.Gamma = kernel.FixedGamma(1, 2, 3) }, data},
 		"the targets are constant": {func(*estimator.GaussianProcess) {}, flat},
 		"target 0 is constant":     {func(s *estimator.GaussianProcess) { s.Optimize = []string{"noise"} }, flat},
@@ -421,11 +421,11 @@ func TestGaussianProcessOfOddRows(t *testing.T) {
 	if err != nil || slices.ContainsFunc(append(mean, std...), math.IsNaN) {
 		t.Errorf("mean %v, deviation %v (%v)", mean[0], std[0], err)
 	}
-	s.Noise = estimator.FixedVariance(0.1)
+	s.Noise = 0.1
 	if w := fitProcess(t, s, twice).Report().Warnings; len(w) > 0 {
 		t.Errorf("with noise given: %q", w)
 	}
-	s.Noise = estimator.Variance{}
+	s.Noise = 0
 	plain := fitProcess(t, s, data)
 	if w := plain.Report().Warnings; len(w) > 0 {
 		t.Errorf("of plain rows: %q", w)

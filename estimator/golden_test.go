@@ -411,7 +411,7 @@ func TestGaussianProcessEqualsReference(t *testing.T) {
 	golden.Load(t, "gp_features", &in, &want)
 	s := estimator.NewGaussianProcess()
 	s.Kernel, s.Intercept, s.Optimize = "linear", false, nil
-	s.Noise, s.Amplitude = estimator.FixedVariance(in.Noise), estimator.FixedVariance(1)
+	s.Noise, s.Amplitude = estimator.Variance(in.Noise), 1
 	p, err := s.Fit(context.Background(), datasets.Set{X: matrix(in.Z), Y: in.Y})
 	if err != nil {
 		t.Fatal(err)
@@ -426,7 +426,7 @@ func TestGaussianProcessEqualsReference(t *testing.T) {
 		[]float64{want.Evidence}, 1e-8)
 }
 
-func TestPosteriorEqualsReference(t *testing.T) {
+func TestBayesianRidgeEqualsReference(t *testing.T) {
 	var in struct {
 		Z     [][]float64
 		Y     []float64
@@ -438,12 +438,8 @@ func TestPosteriorEqualsReference(t *testing.T) {
 		Evidence  float64 `json:"log_marginal_likelihood"`
 	}
 	golden.Load(t, "gp_features", &in, &want)
-	s := estimator.NewRidge()
-	s.Alpha, s.Intercept = in.Noise, false
-	p, err := s.FitPosterior(context.Background(), datasets.Set{X: matrix(in.Z), Y: in.Y}, in.Noise)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := fit(t, bayesianRidge(in.Noise, in.Noise, false),
+		datasets.Set{X: matrix(in.Z), Y: in.Y}).(*estimator.FittedGaussianProcess)
 	mean, std, err := predictStd(context.Background(), p, matrix(in.ZTest))
 	if err != nil {
 		t.Fatal(err)

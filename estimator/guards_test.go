@@ -185,21 +185,16 @@ func TestTargetsInAnyUnitInSinglePrecision(t *testing.T) {
 	}
 }
 
-// A posterior needs a prior and noise, and one target; leave-one-out needs a penalty to try.
-func TestPosteriorAndLeaveOneOutRefuse(t *testing.T) {
+// Variances must be positive and finite, or 0 for auto; leave-one-out needs a penalty to try.
+func TestVarianceAndLeaveOneOutErrors(t *testing.T) {
 	data := stopRows(20, 2, false)
-	ridge := NewRidge()
-	for _, c := range []struct{ alpha, noise float64 }{{0, 1}, {1, 0}, {1, math.NaN()}, {1, math.Inf(1)}} {
-		ridge.Alpha = c.alpha
-		if p, err := ridge.FitPosterior(context.Background(), data, c.noise); err == nil ||
-			!strings.Contains(err.Error(), "must be numbers > 0") || p != nil {
-			t.Errorf("%+v: %v and the error %v", c, p, err)
+	process := NewGaussianProcess()
+	for _, v := range []float64{-1, math.NaN(), math.Inf(1)} {
+		process.Noise = Variance(v)
+		if p, err := process.Fit(context.Background(), data); err == nil ||
+			!strings.Contains(err.Error(), "noise: must be auto, or a number > 0") || p != nil {
+			t.Errorf("noise %v: %v and the error %v", v, p, err)
 		}
-	}
-	several := datasets.Set{X: data.X, Targets: mat.DenseCopyOf(data.X)}
-	if p, err := NewRidge().FitPosterior(context.Background(), several, 1); err == nil ||
-		!strings.Contains(err.Error(), "must have one target, got 2") {
-		t.Errorf("%v and the error %v", p, err)
 	}
 	if out, err := NewRidge().LeaveOneOut(context.Background(), data, nil); err == nil ||
 		!strings.Contains(err.Error(), "no alphas") {

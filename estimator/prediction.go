@@ -47,14 +47,11 @@ type Outputs struct {
 // Request selects the outputs of a prediction. The zero value selects all outputs that the model has.
 type Request struct {
 	Outputs Output  // 0: all
-	Level   float64 // probability level of intervals and sets, in (0, 1); 0: the level of the model, or [DefaultLevel]
+	Level   float64 // probability level of intervals and sets, in (0, 1); 0: the level of the model, or 0.9
 }
 
 // Wants reports whether the request contains an output.
 func (r Request) Wants(output Output) bool { return r.Outputs == 0 || r.Outputs.Has(output) }
-
-// DefaultLevel is the level of the intervals of a model that has no level of its own.
-const DefaultLevel = 0.9
 
 // Prediction holds the outputs of a model for rows; outputs that were not requested, or that the model does not have,
 // are nil.
@@ -193,10 +190,10 @@ func (p Prediction) Append(more Prediction, rows int) Prediction {
 }
 
 // WithNormalIntervals returns p with the intervals that contain a new observation with the probability level if it
-// has a normal distribution: see normalInterval. Level 0 is [DefaultLevel].
+// has a normal distribution: see normalInterval. Level 0 means 0.9.
 func (p Prediction) WithNormalIntervals(level float64) Prediction {
 	if level == 0 {
-		level = DefaultLevel
+		level = conformal.DefaultLevel
 	}
 	p.Lower, p.Upper = normalInterval(p.Values, p.Std, level)
 	if p.StdTargets == nil {

@@ -154,20 +154,26 @@ func TestRidgeOfWideSparseRows(t *testing.T) {
 		Y: y}).(*estimator.FittedLinear).Coef().RawMatrix().Data, 1e-8)
 }
 
-// The evidence is the density of the targets under their n×n covariance, written down plainly.
-func TestPosteriorAgainstTheCovarianceOfTheTargets(t *testing.T) {
+// bayesianRidge returns the Bayesian linear regression with the mean of ridge: noise is the variance of the noise,
+// noise/alpha that of a weight.
+func bayesianRidge(alpha, noise float64, intercept bool) estimator.GaussianProcess {
+	s := estimator.NewGaussianProcess()
+	s.Kernel, s.Optimize, s.Intercept = "linear", nil, intercept
+	s.Noise, s.Amplitude = estimator.Variance(noise), estimator.Variance(noise/alpha)
+	return s
+}
+
+// The evidence is the density of the targets for their n×n covariance matrix.
+func TestEvidenceEqualsDensityOfTargets(t *testing.T) {
 	const n, noise, alpha = 12, 0.4, 0.9
-	x, _, y, weights := noisy(6, n, 3)
-	for i := range weights {
-		weights[i] += 0.5
-	}
+	x, _, y, _ := noisy(6, n, 3)
 	covariance := func(extra float64) *mat.SymDense {
 		c := mat.NewSymDense(n, nil)
 		for i := range n {
 			for j := range i + 1 {
 				v := extra + noise/alpha*mat.Dot(x.RowView(i), x.RowView(j))
 				if i == j {
-					v += noise / weights[i]
+					v += noise
 				}
 				c.SetSym(i, j, v)
 			}
@@ -184,21 +190,15 @@ func TestPosteriorAgainstTheCovarianceOfTheTargets(t *testing.T) {
 		_ = chol.SolveVecTo(&a, v)
 		return -(mat.Dot(v, &a) + chol.LogDet() + n*math.Log(2*math.Pi)) / 2
 	}
-	s := estimator.NewRidge()
-	s.Alpha, s.Intercept = alpha, false
-	data := datasets.Set{X: x, Y: y, Weights: weights}
-	p, err := s.FitPosterior(context.Background(), data, noise)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := datasets.Set{X: x, Y: y}
+	p := fit(t, bayesianRidge(alpha, noise, false), data).(*estimator.FittedGaussianProcess)
 	near(t, "evidence", []float64{p.LogMarginalLikelihood()}, []float64{logDensity(covariance(0))}, 1e-10)
 
 	// A flat prior is the limit of a wide one, N(0, v), less its log density at 0.
 	const v = 1e8
-	s.Intercept = true
-	if p, err = s.FitPosterior(context.Background(), data, noise); err != nil {
-		t.Fatal(err)
-	}
+	s := estimator.NewRidge()
+	s.Alpha = alpha
+	p = fit(t, bayesianRidge(alpha, noise, true), data).(*estimator.FittedGaussianProcess)
 	near(t, "evidence with an intercept", []float64{p.LogMarginalLikelihood()},
 		[]float64{logDensity(covariance(v)) + math.Log(2*math.Pi*v)/2}, 1e-6)
 	mean, std, err := predictStd(context.Background(), p, x)
@@ -401,14 +401,11 @@ func TestAChangingSourceIsRefused(t *testing.T) {
 	}
 }
 
-// A posterior can be saved, and damaged files are rejected or harmless.
-func TestPosteriorState(t *testing.T) {
+// A Gaussian process can be saved, and damaged files are rejected or harmless.
+func TestGaussianProcessState(t *testing.T) {
 	x, _, y, weights := noisy(8, 30, 3)
 	ctx := context.Background()
-	p, err := estimator.NewRidge().FitPosterior(ctx, datasets.Set{X: x, Y: y, Weights: weights}, 0.3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := fit(t, bayesianRidge(1, 0.3, true), datasets.Set{X: x, Y: y, Weights: weights}).(*estimator.FittedGaussianProcess)
 	archive := func() *model.Archive {
 		a, err := model.Record(p)
 		if err != nil {
@@ -416,7 +413,7 @@ func TestPosteriorState(t *testing.T) {
 		}
 		return a
 	}
-	var q estimator.Posterior
+	var q estimator.FittedGaussianProcess
 	if err := model.Restore(archive(), &q); err != nil {
 		t.Fatal(err)
 	}
@@ -436,7 +433,7 @@ func TestPosteriorState(t *testing.T) {
 			{Shape: []int{1}, Floats: []float64{math.NaN()}}, {Shape: []int{0}}} {
 			a := archive()
 			a.Arrays[name] = harm
-			var q estimator.Posterior
+			var q estimator.FittedGaussianProcess
 			if model.Restore(a, &q) != nil {
 				refused++
 				continue

@@ -47,25 +47,24 @@ func TestLongWorkStops(t *testing.T) {
 			return out != nil, err
 		}
 	}
-	posterior, err := NewRidge().FitPosterior(context.Background(), long, 1)
+	process := NewGaussianProcess()
+	process.Kernel, process.Optimize = "linear", nil
+	posterior, err := process.Fit(context.Background(), long)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, run := range map[string]func(ctx context.Context) (bool, error){
-		"cholesky":       fit(Ridge{Alpha: 1, Intercept: true, Solver: "cholesky", Tol: 1, MaxIter: 1}, long),
-		"dual":           fit(Ridge{Alpha: 1, Intercept: true, Solver: "dual", Tol: 1, MaxIter: 1}, wide),
-		"dual, sparse":   fit(Ridge{Alpha: 1, Intercept: true, Solver: "dual", Tol: 1, MaxIter: 1}, scattered),
-		"singular":       fit(Ridge{Intercept: true, Solver: "cholesky", Tol: 1, MaxIter: 1}, stopRows(150, 70, true)),
-		"singular, dual": fit(Ridge{Intercept: true, Solver: "dual", Tol: 1, MaxIter: 1}, stopRows(150, 70, true)),
-		"refined":        fit(Ridge{Alpha: 1e-9, Intercept: true, Solver: "cholesky", Tol: 1, MaxIter: 1}, nearlySingular(long)),
-		"leave one out":  leave(long),
-		"of wide rows":   leave(wide),
-		"FitPosterior": func(ctx context.Context) (bool, error) {
-			p, err := NewRidge().FitPosterior(ctx, long, 1)
-			return p != nil, err
-		},
+		"cholesky":         fit(Ridge{Alpha: 1, Intercept: true, Solver: "cholesky", Tol: 1, MaxIter: 1}, long),
+		"dual":             fit(Ridge{Alpha: 1, Intercept: true, Solver: "dual", Tol: 1, MaxIter: 1}, wide),
+		"dual, sparse":     fit(Ridge{Alpha: 1, Intercept: true, Solver: "dual", Tol: 1, MaxIter: 1}, scattered),
+		"singular":         fit(Ridge{Intercept: true, Solver: "cholesky", Tol: 1, MaxIter: 1}, stopRows(150, 70, true)),
+		"singular, dual":   fit(Ridge{Intercept: true, Solver: "dual", Tol: 1, MaxIter: 1}, stopRows(150, 70, true)),
+		"refined":          fit(Ridge{Alpha: 1e-9, Intercept: true, Solver: "cholesky", Tol: 1, MaxIter: 1}, nearlySingular(long)),
+		"leave one out":    leave(long),
+		"of wide rows":     leave(wide),
+		"gaussian process": fit(process, long),
 		"PredictFull": func(ctx context.Context) (bool, error) {
-			out, err := posterior.PredictFull(ctx, long.X, Request{})
+			out, err := posterior.(FullPredictor).PredictFull(ctx, long.X, Request{})
 			return out.Values != nil || out.Std != nil, err
 		},
 	} {

@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/internal/conformal"
 	"github.com/bochner-ml/bochner/internal/experiment/predictions"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -37,7 +38,7 @@ func surenessOf(m estimator.Predictor) *result.Uncertainty {
 		return &result.Uncertainty{Method: method, Level: level}
 	}
 	if estimator.OutputsOf(m).Has.Has(estimator.Std) {
-		return &result.Uncertainty{Method: "normal", Level: estimator.DefaultLevel}
+		return &result.Uncertainty{Method: "normal", Level: conformal.DefaultLevel}
 	}
 	return nil
 }

@@ -22,9 +22,10 @@ func (s *noisy) Params(l *param.List) {
 }
 
 func (s noisy) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
-	ridge := estimator.NewRidge()
-	ridge.Alpha = 0.1
-	return ridge.FitPosterior(ctx, data, s.Noise)
+	ridge := estimator.NewGaussianProcess()
+	ridge.Kernel, ridge.Optimize = "linear", nil
+	ridge.Noise, ridge.Amplitude = estimator.Variance(s.Noise), estimator.Variance(s.Noise/0.1)
+	return ridge.Fit(ctx, data)
 }
 
 // A search by the predictive density finds the noise that there is, which no score of the
@@ -82,7 +83,7 @@ func TestLastTakesThePlaceOfTheBest(t *testing.T) {
 	}
 	for _, s.Strategy = range []Strategy{nil, Coordinate{Rounds: 1}, NewHalving(5)} {
 		found := mustRun(t, s, data)
-		var posterior *estimator.Posterior
+		var posterior *estimator.FittedGaussianProcess
 		if !estimator.As(found.Model, &posterior) {
 			t.Errorf("%T: the model is a %T", s.Strategy, found.Model)
 		}

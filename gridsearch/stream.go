@@ -109,7 +109,7 @@ func (s Search) prepareStream(ctx context.Context, src datasets.Source) (*stream
 		r.scorer.truth = append(r.scorer.truth, metricinput.FromSet(known, list[0].Task))
 	}
 	if m := slices.IndexFunc(list,
-		func(m metrics.Metric) bool { return m.Requires == metrics.PredictionsAndRows }); m >= 0 {
+		func(m metrics.Metric) bool { return !m.IsSupervised() }); m >= 0 {
 		return nil, fmt.Errorf("score %s requires the rows in memory; streams are not supported", list[m].Name)
 	}
 	return r, nil

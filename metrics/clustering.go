@@ -50,18 +50,18 @@ var clusteringMetrics = []Metric{
 	},
 	{
 		Name: "silhouette", Aliases: []string{"silhouette_score"}, Task: datasets.Clustering,
-		Requires: PredictionsAndRows, GreaterIsBetter: true, Func: silhouette,
+		Requires: predictionsAndRows, GreaterIsBetter: true, Func: silhouette,
 		Doc: "Mean of (b − a)/max(a, b), a being a row's mean distance to its cluster, b to the nearest other cluster " +
 			"(Rousseeuw 1987), on a seeded sample of at most 4096 rows. Weights count rows.",
 	},
 	{
 		Name: "calinski_harabasz", Aliases: []string{"calinski_harabasz_score"}, Task: datasets.Clustering,
-		Requires: PredictionsAndRows, GreaterIsBetter: true, Func: calinskiHarabasz,
+		Requires: predictionsAndRows, GreaterIsBetter: true, Func: calinskiHarabasz,
 		Doc: "Between-cluster over within-cluster variance, each divided by its degrees of freedom. Weights count rows.",
 	},
 	{
 		Name: "davies_bouldin", Aliases: []string{"davies_bouldin_score"}, Task: datasets.Clustering,
-		Requires: PredictionsAndRows, Func: daviesBouldin,
+		Requires: predictionsAndRows, Func: daviesBouldin,
 		Doc: "Mean over clusters of the largest (s_i + s_j)/d_ij, s being the mean distance to the center, d the " +
 			"distance of two centers.",
 	},

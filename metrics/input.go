@@ -177,7 +177,7 @@ func (in Input) checkClasses(f *problems, need Requirement) Input {
 		in.Scores, in.Probabilities = nil, nil
 	case Probabilities:
 		in.Scores = nil
-	case ScoresOrProbabilities, ProbabilitiesOrScores:
+	case ScoresOrProbabilities, probabilitiesOrScores:
 		if hasEntries(in.Scores) && (need == ScoresOrProbabilities || !hasEntries(in.Probabilities)) {
 			in.Probabilities = nil
 		} else {
@@ -220,7 +220,7 @@ func (in Input) checkClusters(f *problems, need Requirement) (out Input, rows in
 		f.codes("YTrue", in.YTrue, len(in.YTrue), maxClasses)
 		f.codes("YPred", in.YPred, len(in.YTrue), maxClasses)
 		return out, len(in.YTrue)
-	case PredictionsAndRows:
+	case predictionsAndRows:
 		f.codes("YPred", in.YPred, len(in.YPred), maxClasses)
 		if in.Rows == nil {
 			f.addf("Rows is missing")
@@ -233,7 +233,7 @@ func (in Input) checkClusters(f *problems, need Requirement) (out Input, rows in
 			f.addf("Rows: %v", err)
 		}
 	default:
-		f.addf("a clustering metric must require %s or %s, got %s", Predictions, PredictionsAndRows, need)
+		f.addf("a clustering metric must require %s or %s, got %s", Predictions, predictionsAndRows, need)
 	}
 	return out, len(in.YPred)
 }

@@ -41,11 +41,11 @@ const (
 	Predictions           Requirement = "predictions"
 	Probabilities         Requirement = "probabilities"
 	ScoresOrProbabilities Requirement = "decision scores or probabilities"
-	ProbabilitiesOrScores Requirement = "probabilities or decision scores"
+	probabilitiesOrScores Requirement = "probabilities or decision scores"
 	StdDevs               Requirement = "standard deviations"
 	Intervals             Requirement = "intervals"
 	PredictionSets        Requirement = "sets of classes"
-	PredictionsAndRows    Requirement = "predictions and the rows themselves" // unsupervised
+	predictionsAndRows    Requirement = "predictions and the rows themselves" // unsupervised
 )
 
 // SatisfiedBy reports whether in contains the required outputs.
@@ -53,11 +53,11 @@ func (n Requirement) SatisfiedBy(in Input) bool {
 	switch n {
 	case Predictions:
 		return in.YPred != nil || hasEntries(in.YPredTargets)
-	case PredictionsAndRows:
+	case predictionsAndRows:
 		return in.YPred != nil && in.Rows != nil
 	case Probabilities:
 		return hasEntries(in.Probabilities)
-	case ScoresOrProbabilities, ProbabilitiesOrScores:
+	case ScoresOrProbabilities, probabilitiesOrScores:
 		return hasEntries(in.Scores) || hasEntries(in.Probabilities)
 	case StdDevs:
 		return Predictions.SatisfiedBy(in) && (in.Std != nil || hasEntries(in.StdTargets))
@@ -129,7 +129,7 @@ func (m Metric) score(in Input) (float64, error) {
 
 // IsSupervised reports whether the metric requires true values. Unsupervised metrics read
 // [Input.Rows].
-func (m Metric) IsSupervised() bool { return m.Requires != PredictionsAndRows }
+func (m Metric) IsSupervised() bool { return m.Requires != predictionsAndRows }
 
 // SupportsTask reports whether the metric evaluates models of a task. Binary classification metrics
 // also evaluate anomaly detection: class 1 is the anomaly, and the decision score is the anomaly

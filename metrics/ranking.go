@@ -22,21 +22,21 @@ var rankingMetrics = []Metric{
 	},
 	{
 		Name: "roc_auc_ovr", Aliases: []string{"roc_auc_ovr_macro"}, Task: datasets.Classification,
-		Requires: ProbabilitiesOrScores, GreaterIsBetter: true, Func: aucOneVsRest(false),
+		Requires: probabilitiesOrScores, GreaterIsBetter: true, Func: aucOneVsRest(false),
 		Doc: "Mean over classes of the one-vs-rest AUC.",
 	},
 	{
-		Name: "roc_auc_ovr_weighted", Task: datasets.Classification, Requires: ProbabilitiesOrScores,
+		Name: "roc_auc_ovr_weighted", Task: datasets.Classification, Requires: probabilitiesOrScores,
 		GreaterIsBetter: true, Func: aucOneVsRest(true),
 		Doc: "Mean over classes, weighted by support, of the one-vs-rest AUC.",
 	},
 	{
 		Name: "roc_auc_ovo", Aliases: []string{"roc_auc_ovo_macro"}, Task: datasets.Classification,
-		Requires: ProbabilitiesOrScores, GreaterIsBetter: true, Func: aucOneVsOne(false),
+		Requires: probabilitiesOrScores, GreaterIsBetter: true, Func: aucOneVsOne(false),
 		Doc: "Mean over pairs of classes of the one-vs-one AUC (Hand & Till 2001).",
 	},
 	{
-		Name: "roc_auc_ovo_weighted", Task: datasets.Classification, Requires: ProbabilitiesOrScores,
+		Name: "roc_auc_ovo_weighted", Task: datasets.Classification, Requires: probabilitiesOrScores,
 		GreaterIsBetter: true, Func: aucOneVsOne(true),
 		Doc: "Mean over pairs of classes, weighted by support, of the one-vs-one AUC.",
 	},
@@ -47,11 +47,11 @@ var rankingMetrics = []Metric{
 	},
 	{
 		Name: "top_2_accuracy", Aliases: []string{"top_k_accuracy", "top_k_accuracy_score"},
-		Task: datasets.Classification, Requires: ProbabilitiesOrScores, GreaterIsBetter: true, Func: topAccuracy(2),
+		Task: datasets.Classification, Requires: probabilitiesOrScores, GreaterIsBetter: true, Func: topAccuracy(2),
 		Doc: "Fraction of rows whose class has one of the 2 highest scores (ties prefer the higher code).",
 	},
 	{
-		Name: "top_5_accuracy", Task: datasets.Classification, Requires: ProbabilitiesOrScores, GreaterIsBetter: true,
+		Name: "top_5_accuracy", Task: datasets.Classification, Requires: probabilitiesOrScores, GreaterIsBetter: true,
 		Func: topAccuracy(5),
 		Doc:  "Fraction of rows whose class has one of the 5 highest scores (ties prefer the higher code).",
 	},

@@ -16,13 +16,6 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// bayes is ridge regression with standard deviations.
-type bayes struct{ ridge estimator.Ridge }
-
-func (s bayes) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
-	return s.ridge.FitPosterior(ctx, data, 0.1)
-}
-
 // hedged is a wrapper of a third party: it makes every probability one half, and rows stay as they are.
 type hedged struct{ estimator.Predictor }
 
@@ -46,7 +39,8 @@ func (s shifted) Unwrap() (estimator.Predictor, bool) { return s.Predictor, fals
 func TestAsLooksThroughWrappers(t *testing.T) {
 	data := numbers(80, 3)
 	steps := []transformer.Fitter{transformer.NewStandardize(), fourier(8)}
-	ridge := bayes{ridge: estimator.NewRidge()}
+	ridge := estimator.NewGaussianProcess()
+	ridge.Kernel, ridge.Noise, ridge.Amplitude, ridge.Optimize = "linear", 0.1, 0.1, nil
 	found, err := gridsearch.NewSearch(pipeline.Steps(steps...).Then(ridge)).Fit(ctx, data)
 	if err != nil {
 		t.Fatal(err)
@@ -57,16 +51,16 @@ func TestAsLooksThroughWrappers(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, err := estimator.Predict(ctx, found, data.X, estimator.Request{})
-	want, err2 := alone.(*estimator.Posterior).PredictFull(ctx, transform(t, inside.Chain(), data.X), estimator.Request{})
+	want, err2 := alone.(*estimator.FittedGaussianProcess).PredictFull(ctx, transform(t, inside.Chain(), data.X), estimator.Request{})
 	if err != nil || err2 != nil || !slices.Equal(all.Std, want.Std) || !slices.Equal(all.Values, want.Values) {
 		t.Errorf("%v, %v: the outputs are not those of the model within", err, err2)
 	}
-	if reportOf(found).Solver != "cholesky" || as[*estimator.Posterior](found) == nil ||
+	if reportOf(found).Solver != "cholesky" || as[*estimator.FittedGaussianProcess](found) == nil ||
 		as[*pipeline.FittedPipeline](found) != inside {
 		t.Error("the report, the posterior or the pipeline is not found")
 	}
 	if estimator.OutputsOf(found).Classes != nil || estimator.OutputsOf(nil).Has != estimator.Values ||
-		estimator.As(nil, new(*estimator.Posterior)) {
+		estimator.As(nil, new(*estimator.FittedGaussianProcess)) {
 		t.Error("a regression, or nothing, has other outputs than it has")
 	}
 }

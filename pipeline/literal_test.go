@@ -94,7 +94,6 @@ func TestRegressionsRefuseClasses(t *testing.T) {
 		ridge: {
 			func() error { _, err := estimator.NewRidge().Fit(ctx, data); return err },
 			func() error { _, err := estimator.NewRidge().FitSource(ctx, data.Source()); return err },
-			func() error { _, err := estimator.NewRidge().FitPosterior(ctx, data, 1); return err },
 			func() error { _, err := estimator.NewRidge().LeaveOneOut(ctx, data, []float64{1}); return err },
 			func() error {
 				_, err := pipeline.Steps(fourier(8)).Then(estimator.NewRidge()).Fit(ctx, data)

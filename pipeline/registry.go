@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/predictorstate"
 	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -154,11 +155,10 @@ func unregistered(v any) error {
 // is registered under: for the State of a step that holds others.
 func KeepTransformer(s *model.State, fitted *transformer.Transformer) { partState(s, fitted) }
 
-// KeepPredictor is [estimator.RegisterPredictor], which keeps a whole [FittedPipeline] too. The Spec of a
-// pipeline that was read in this way is not known.
-func KeepPredictor(s *model.State, fitted *estimator.Predictor) {
-	estimator.RegisterPredictor(s, fitted)
-}
+// KeepPredictor serializes a fitted model in a field of interface type, with the name that its type
+// is registered under, for the State of a model that contains others. It also serializes a
+// [FittedPipeline]; the Spec of a restored pipeline is nil.
+func KeepPredictor(s *model.State, fitted *estimator.Predictor) { predictorstate.Part(s, fitted) }
 
 // wholePipeline is the name of a fitted pipeline within another model.
 const wholePipeline = "pipeline"

@@ -67,18 +67,15 @@ type Intervals struct {
 	Estimator   estimator.Estimator
 }
 
-// IntervalMethods are the names of the ways to intervals.
-var IntervalMethods = []string{"auto", "jackknife_plus", "jackknife", "split", "normal"}
-
 // NewIntervals returns the spec of intervals of level 0.9 around what of predicts.
 func NewIntervals(inner estimator.Estimator) Intervals {
-	return Intervals{Method: "auto", Level: estimator.DefaultLevel, Calibration: 0.25, Estimator: specs.ByValue(inner)}
+	return Intervals{Method: "auto", Level: conformal.DefaultLevel, Calibration: 0.25, Estimator: specs.ByValue(inner)}
 }
 
 // Params declares the method with its numbers, and the parameters of the model, below of.
 func (s *Intervals) Params(l *param.List) {
 	between := param.Range{Low: 0, High: 1, LowOpen: true, HighOpen: true}
-	l.Choice(&s.Method, "method", "way to the intervals; of classes always split", IntervalMethods...)
+	l.Choice(&s.Method, "method", "way to the intervals; of classes always split", conformal.Methods...)
 	l.Float(&s.Level, "level", "probability that a new target is in its interval, or a class in its set", between)
 	l.Float(&s.Calibration, "calibration",
 		"share of the rows that split does not learn from, to see residuals of new rows", between)

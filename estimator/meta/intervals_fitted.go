@@ -185,7 +185,7 @@ func (f *FittedIntervals) State(s *model.State) {
 	s.String("method", &f.method)
 	s.Float("level", &f.level)
 	s.Bool("normalized", &f.normalized)
-	s.Require(slices.Contains(IntervalMethods, f.method) && f.method != "auto", "the method is not known")
+	s.Require(slices.Contains(conformal.Methods, f.method) && f.method != "auto", "the method is not known")
 	s.Require(conformal.Check(f.level) == nil, "the level is no probability")
 	switch f.method {
 	case "normal":

@@ -23,6 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/internal/predictorstate"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/model"
@@ -86,7 +87,7 @@ func (w *wrapper) state(s *model.State) {
 // modelState keeps the inner estimator below a name. One that is read must be of the columns that come to it, where it
 // knows their number.
 func modelState(s *model.State, name string, fitted *estimator.Predictor, cols int) {
-	estimator.RegisterPredictor(s.Child(name), fitted)
+	predictorstate.Part(s.Child(name), fitted)
 	s.Require(*fitted != nil, "there is no model")
 	sized, ok := (*fitted).(interface{ InputWidth() int })
 	s.Require(!ok || s.Err() != nil || sized.InputWidth() == cols, "the model within is of other columns")

@@ -11,6 +11,12 @@ import (
 	"math"
 )
 
+// DefaultLevel is the probability level of intervals and sets that have no level of their own.
+const DefaultLevel = 0.9
+
+// Methods are the names of the methods of prediction intervals.
+var Methods = []string{"auto", "jackknife_plus", "jackknife", "split", "normal"}
+
 // Rank returns k = ⌈level·(n+1)⌉, which of n numbers, counted from the smallest, bounds a new one with at least
 // the probability level. It fails where that is beyond the largest.
 func Rank(n int, level float64) (k int, err error) {

@@ -142,7 +142,8 @@ var Allowed = map[string][]string{
 		"internal/sample", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares",
 		"internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory",
 		"datasets/pass", "internal/conformal"},
-	"pipeline": {"internal/share", "graph", "pipeline/internal/...", "transformer", "estimator",
+	"internal/predictorstate": {"estimator", "model"},
+	"pipeline": {"internal/share", "internal/predictorstate", "graph", "pipeline/internal/...", "transformer", "estimator",
 		"estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg",
 		"internal/memory", "datasets/pass"},
 	"internal/metricinput": {"estimator", "metrics", "datasets"}, // what is known of rows in addition to predictions
@@ -152,7 +153,7 @@ var Allowed = map[string][]string{
 	// Estimators that are made of other estimators, whatever these are, and below them the numbers: transforms
 	// of targets, scores to probabilities, weights.
 	// a threshold is chosen by a metric
-	"estimator/meta": {"internal/share", "internal/paramkind", "graph", "estimator", "datasets", "param", "model",
+	"estimator/meta": {"internal/share", "internal/predictorstate", "internal/paramkind", "graph", "estimator", "datasets", "param", "model",
 		"internal/design", "internal/monotone", "internal/calibration", "internal/stacking", "internal/conformal",
 		"internal/threshold", "metrics"},
 	"internal/monotone": {"graph", "model"},
@@ -215,7 +216,7 @@ var Allowed = map[string][]string{
 	"experiment/result": {"inspection", "internal/profile", "compare"},
 	"internal/experiment/config": {"internal/share", "internal/yamlnode", "internal/reader", "internal/mlflow",
 		"pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "param",
-		"internal/paramkind"},
+		"internal/conformal", "internal/paramkind"},
 	"internal/experiment/dataload": {"internal/experiment/config", "internal/files", "datasets", "datasets/...",
 		"metrics", "param", "internal/memory", "internal/rowfile", "internal/reader"},
 	"internal/experiment/validate": {"internal/reader", "internal/experiment/config", "internal/files",
@@ -231,7 +232,7 @@ var Allowed = map[string][]string{
 		"internal/mlflow", "internal/experiment/config", "internal/experiment/scaffold", "experiment/result",
 		"internal/experiment/...", "report", "inspection", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml",
 		"gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "internal/profile", "param",
-		"internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer", "internal/rowfile"},
+		"internal/conformal", "internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer", "internal/rowfile"},
 	"internal/experiment/shardfit": {"internal/reader", "internal/files", "experiment", "gridsearch",
 		"internal/experiment/config", "internal/experiment/...", "internal/distributed", "pipeline", "pipeline/modelfile",
 		"estimator", "datasets", "internal/profile", "model", "param"},
@@ -249,7 +250,8 @@ var Allowed = map[string][]string{
 	"serve/internal/queue":          {},
 	"serve/grpc/internal/inference": {},
 
-	"serve/ui": {"serve", "serve/internal/protocol", "estimator", "datasets", "internal/profile", "internal/rowencoding"},
+	"serve/ui": {"serve", "serve/internal/protocol", "estimator", "datasets", "internal/conformal", "internal/profile",
+		"internal/rowencoding"},
 
 	"cmd/bochner": {"internal/jsonfloat", "internal/rowfile", "internal/experiment/scaffold", "param", "datasets/builtin",
 		"internal/reader", "internal/files", "serve", "serve/grpc", "serve/ui", "distributed/store/...", "distributed/store",

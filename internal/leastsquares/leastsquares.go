@@ -11,7 +11,7 @@
 //
 // Moments of disjoint rows can be merged, subtracted and restricted to leading columns. A [Path]
 // solves for many penalties on the same moments, and [Problem.SolveAlphas] by shifted CG on sparse
-// rows. [LeaveOneOut] and [Moments.Posterior] use the same sums.
+// rows. [LeaveOneOut] and [Moments.Weights] use the same sums.
 package leastsquares
 
 import (

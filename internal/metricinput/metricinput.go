@@ -53,7 +53,7 @@ func RequiredOutputs(list []metrics.Metric, multiTarget bool, available estimato
 			return estimator.Request{}
 		case m.Requires == metrics.Predictions && multiTarget:
 			request.Outputs |= estimator.Targets
-		case m.Requires == metrics.Predictions || m.Requires == metrics.PredictionsAndRows:
+		case m.Requires == metrics.Predictions || !m.IsSupervised():
 			request.Outputs |= estimator.Values
 		case available.Has(estimator.AnomalyScores):
 			request.Outputs |= estimator.AnomalyScores

@@ -24,7 +24,7 @@ import (
 //	values          one for each target  regressions of several
 //	std             as the targets       regressions that know their standard deviation
 //	lower, upper    as the targets       regressions with intervals: ends of the level of the fit, else of
-//	                                     estimator.DefaultLevel
+//	                                     level 0.9
 //
 // All values are computed in float64, also for float32 pipelines. Rows that the model rejects, for
 // example because of a missing value without imputation, give NaN or undefined numbers. The error

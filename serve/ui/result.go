@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/conformal"
 	"github.com/bochner-ml/bochner/serve"
 )
 
@@ -143,7 +144,7 @@ func descending(v []float64) []int {
 
 // coverageLevel formats the nominal coverage of the intervals and sets.
 func coverageLevel(m *serve.Model) string {
-	p := estimator.DefaultLevel
+	p := conformal.DefaultLevel
 	var own interface {
 		Uncertainty() (method string, level float64)
 	}
