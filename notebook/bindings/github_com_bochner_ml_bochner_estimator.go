@@ -19,12 +19,10 @@ func init() {
 		Binds: map[string]reflect.Value{
 			"AnomalyScores":            reflect.ValueOf(estimator.AnomalyScores),
 			"As":                       reflect.ValueOf(estimator.As),
-			"DefaultLevel":             reflect.ValueOf(estimator.DefaultLevel),
 			"ErrDiverged":              reflect.ValueOf(&estimator.ErrDiverged).Elem(),
 			"ErrNoPartialFit":          reflect.ValueOf(&estimator.ErrNoPartialFit).Elem(),
 			"ErrTooLarge":              reflect.ValueOf(&estimator.ErrTooLarge).Elem(),
 			"Export":                   reflect.ValueOf(estimator.Export),
-			"FixedVariance":            reflect.ValueOf(estimator.FixedVariance),
 			"Intervals":                reflect.ValueOf(estimator.Intervals),
 			"Learn":                    reflect.ValueOf(estimator.Learn),
 			"NewGaussianProcess":       reflect.ValueOf(estimator.NewGaussianProcess),
@@ -41,7 +39,6 @@ func init() {
 			"OutputsOf":                reflect.ValueOf(estimator.OutputsOf),
 			"Predict":                  reflect.ValueOf(estimator.Predict),
 			"Probabilities":            reflect.ValueOf(estimator.Probabilities),
-			"RegisterPredictor":        reflect.ValueOf(estimator.RegisterPredictor),
 			"Scores":                   reflect.ValueOf(estimator.Scores),
 			"Sets":                     reflect.ValueOf(estimator.Sets),
 			"Std":                      reflect.ValueOf(estimator.Std),
@@ -72,7 +69,6 @@ func init() {
 			"Output":                      reflect.TypeOf((*estimator.Output)(nil)).Elem(),
 			"Outputs":                     reflect.TypeOf((*estimator.Outputs)(nil)).Elem(),
 			"PassEstimator":               reflect.TypeOf((*estimator.PassEstimator)(nil)).Elem(),
-			"Posterior":                   reflect.TypeOf((*estimator.Posterior)(nil)).Elem(),
 			"Prediction":                  reflect.TypeOf((*estimator.Prediction)(nil)).Elem(),
 			"Predictor":                   reflect.TypeOf((*estimator.Predictor)(nil)).Elem(),
 			"RFFNetwork":                  reflect.TypeOf((*estimator.RFFNetwork)(nil)).Elem(),
@@ -85,7 +81,6 @@ func init() {
 			"SGDRegressor":                reflect.TypeOf((*estimator.SGDRegressor)(nil)).Elem(),
 			"SVM":                         reflect.TypeOf((*estimator.SVM)(nil)).Elem(),
 			"SVR":                         reflect.TypeOf((*estimator.SVR)(nil)).Elem(),
-			"SampledFunctions":            reflect.TypeOf((*estimator.SampledFunctions)(nil)).Elem(),
 			"Smoother":                    reflect.TypeOf((*estimator.Smoother)(nil)).Elem(),
 			"TaskProvider":                reflect.TypeOf((*estimator.TaskProvider)(nil)).Elem(),
 			"Variance":                    reflect.TypeOf((*estimator.Variance)(nil)).Elem(),
@@ -102,9 +97,7 @@ func init() {
 			"TaskProvider":         reflect.TypeOf((*proxy_estimator_TaskProvider)(nil)).Elem(),
 			"Wrapper":              reflect.TypeOf((*proxy_estimator_Wrapper)(nil)).Elem(),
 		},
-		Untypeds: map[string]string{
-			"DefaultLevel": "float:9/10",
-		},
+		Untypeds: map[string]string{},
 	}
 }
 

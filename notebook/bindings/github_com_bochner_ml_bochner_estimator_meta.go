@@ -14,7 +14,6 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/estimator/meta"] = imports.Package{
 		Name: "meta",
 		Binds: map[string]reflect.Value{
-			"IntervalMethods": reflect.ValueOf(&meta.IntervalMethods).Elem(),
 			"NewCalibrated":   reflect.ValueOf(meta.NewCalibrated),
 			"NewEnsemble":     reflect.ValueOf(meta.NewEnsemble),
 			"NewIntervals":    reflect.ValueOf(meta.NewIntervals),
