@@ -49,7 +49,9 @@ func (a indexedPipelines) FitBatch(ctx context.Context, b share.Batch) ([]string
 }
 
 // PlanBatch returns the memory of the pipelines as one batch.
-func (a indexedPipelines) PlanBatch(b share.Batch) (int64, error) { return a.list[0].PlanBatch(unwrapped(b)) }
+func (a indexedPipelines) PlanBatch(b share.Batch) (int64, error) {
+	return a.list[0].PlanBatch(unwrapped(b))
+}
 
 // unwrapped returns the batch of the pipelines, with folds merged by [mergeFolds].
 func unwrapped(b share.Batch) share.Batch {

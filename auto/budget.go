@@ -15,28 +15,28 @@ import (
 // Schedule of the search, as fractions of the budget unless stated otherwise. A final fit is the
 // fit of a selected candidate to all rows.
 const (
-	maxFinalShare     = 0.45 // maximum time of the final fit of a recipe; slower recipes are skipped
-	widthShare    = 0.7  // time reserved for wider maps, if the leader is narrow
-	maxMemberShare   = 0.1  // maximum final fit of an ensemble member for which time is reserved,
+	maxFinalShare   = 0.45 // maximum time of the final fit of a recipe; slower recipes are skipped
+	widthShare      = 0.7  // time reserved for wider maps, if the leader is narrow
+	maxMemberShare  = 0.1  // maximum final fit of an ensemble member for which time is reserved,
 	maxMembersShare = 0.3  // and of the leader and all members together
 
 	// Fractions of the time left that final fits may use. The cost of exact kernels is known more
 	// precisely.
-	exactShare = 0.9
-	lastShare  = 0.6  // with a map
-	widerShare = 0.6  // with a wider map, or of an ensemble
+	exactShare         = 0.9
+	lastShare          = 0.6  // with a map
+	widerShare         = 0.6  // with a wider map, or of an ensemble
 	slightlyWiderShare = 0.95 // with a slightly wider map, once there is a model
-	keepShare  = 0.05 // after a round, to have a model
-	keepLimit  = 0.08 // at which the fit after a round is canceled
+	keepShare          = 0.05 // after a round, to have a model
+	keepLimit          = 0.08 // at which the fit after a round is canceled
 
 	minRetryShare = 0.03 // minimum time left for another attempt of a final fit
 	// Iterations of a final fit stop early by this fraction, to leave time for the remaining work.
-	softMargin = 0.06
-	overrunFactor    = 1.05 // when a final fit is canceled
-	patienceFactor   = 3    // a trial may take this factor of its estimated time,
-	minWaitShare    = 0.08 // or at least this fraction of the budget,
-	firstWaitShare  = 0.5  // or this one before the first model, without which the search has no result
-	canceledFactor    = 2    // a canceled trial counts as taking this factor of its time limit
+	softMargin     = 0.06
+	overrunFactor  = 1.05 // when a final fit is canceled
+	patienceFactor = 3    // a trial may take this factor of its estimated time,
+	minWaitShare   = 0.08 // or at least this fraction of the budget,
+	firstWaitShare = 0.5  // or this one before the first model, without which the search has no result
+	canceledFactor = 2    // a canceled trial counts as taking this factor of its time limit
 	growthFactor   = 1.5  // factor of the time per row of trials with more rows, because solvers iterate more
 	// Unmeasured work is assumed to take this fraction of the time of matrix products of the same
 	// flops.

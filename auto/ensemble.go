@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	maxMembers    = 6
-	maxEqual       = 10   // maximum number of members with equal weights
-	maxEqualRows     = 3000 // number of rows below which classifiers have equal weights
-	maxCompetitors = 40   // maximum number of candidate members
-	minWeight     = 0.03 // minimum share of a member
-	weightFolds  = 5    // parts of the rows for the cross-validation of weights
+	maxMembers      = 6
+	maxEqual        = 10   // maximum number of members with equal weights
+	maxEqualRows    = 3000 // number of rows below which classifiers have equal weights
+	maxCompetitors  = 40   // maximum number of candidate members
+	minWeight       = 0.03 // minimum share of a member
+	weightFolds     = 5    // parts of the rows for the cross-validation of weights
 	minEnsembleGain = 0.02 // minimum gain over the leader, in standard errors
 	tieMargin       = 0.5  // members within this number of standard errors of the leader are considered equal
 )
@@ -118,15 +118,15 @@ func (r *run) coversLeaderRows(s scored) bool {
 // values: values, probabilities if all have them, else scores with codes ±1, combined as in
 // [meta.Ensemble].
 type outOfFold struct {
-	output   [][]float64
-	truth    []float64
-	rows     int
-	width    int
-	probable bool
-	scores   bool
-	equalWeights     bool   // whether all members have equal weights
-	known    []bool // rows that all members predict
-	weight   []float64
+	output       [][]float64
+	truth        []float64
+	rows         int
+	width        int
+	probable     bool
+	scores       bool
+	equalWeights bool   // whether all members have equal weights
+	known        []bool // rows that all members predict
+	weight       []float64
 }
 
 func (r *run) outOfFoldOf(members []scored) outOfFold {

@@ -10,8 +10,8 @@ const anyWork = ""
 
 // paces contains the measured time per flop of each kind of work.
 type paces struct {
-	mu        sync.Mutex
-	pace      map[string]pace
+	mu       sync.Mutex
+	pace     map[string]pace
 	lastFits map[string]pace // last fit to all rows of each kind
 }
 

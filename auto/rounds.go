@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	initialRows  = 2000  // rows of the first round
-	initialSize  = 512   // size of the maps of the first round
-	maxSize    = 16384 // maximum size of a map with a time budget
+	initialRows         = 2000  // rows of the first round
+	initialSize         = 512   // size of the maps of the first round
+	maxSize             = 16384 // maximum size of a map with a time budget
 	maxSizeWithoutClock = 2048  // maximum size of a map with a number of candidates
-	rowGrowth   = 4     // growth of the rows from round to round
-	sizeGrowth   = 2     // growth of the size of maps
+	rowGrowth           = 4     // growth of the rows from round to round
+	sizeGrowth          = 2     // growth of the size of maps
 )
 
 // level is the fidelity of a round: its rows, the size of its maps, and the effort of

@@ -133,7 +133,7 @@ func splitTestRows(one datasets.Fold) []datasets.Fold {
 
 const (
 	minSharedLessons = 3000 // minimum number of rows for which representations are learned from separate rows
-	maxLessons   = 6000 // maximum number of rows for representation learning
+	maxLessons       = 6000 // maximum number of rows for representation learning
 )
 
 // lessonCount returns the number of rows for representation learning.
@@ -198,9 +198,9 @@ func (r *sample) timesDivided(rows int) int {
 // Large data are tested on a single held-out part, about heldOut rows but at most a quarter: its
 // precision equals that of folds of fewer rows at the cost of one fit. Rounds on subsets use fewer.
 const (
-	heldOutFrom   = 10_000
+	heldOutFrom       = 10_000
 	heldOutFromSubset = 6000
-	heldOut       = 6000
+	heldOut           = 6000
 )
 
 // split divides rows into folds.

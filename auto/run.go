@@ -38,7 +38,7 @@ type run struct {
 	tried      int
 	claimed    int // number of candidates, including running ones
 	resumed    int
-	best       map[int]scored // best candidate of each recipe on the most rows it was evaluated on
+	best       map[int]scored      // best candidate of each recipe on the most rows it was evaluated on
 	seen       map[evaluation]bool // evaluated points
 	rounds     []Round
 	last       level // level of the last round

@@ -82,8 +82,8 @@ type trial struct {
 	rows   int
 	folds  []datasets.Fold
 
-	on   *view
-	took float64 // seconds after the representation; if canceled, an estimate
+	on       *view
+	took     float64 // seconds after the representation; if canceled, an estimate
 	canceled bool    // whether it was canceled
 }
 

@@ -40,7 +40,7 @@ type viewKey struct {
 type views struct {
 	mu      sync.Mutex
 	clean   map[viewKey]*lazyValue[*pipeline.FittedChain]     // preprocessing by scale, fitted to all rows
-	views    map[viewKey]*lazyValue[*view]                     // views
+	views   map[viewKey]*lazyValue[*view]                     // views
 	learned map[viewKey]*lazyValue[[]transformer.Transformer] // learned steps by family, one for each part of the view
 	bytes   int64
 }
