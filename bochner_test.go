@@ -157,7 +157,8 @@ func TestPredictAligned(t *testing.T) {
 			t.Fatalf("row %d is predicted as %s, want %s", i, classes[int(code)], want)
 		}
 	}
-	const want = "column city must be as in the fit (categorical, named city, 4 categories: Bonn, Kiel, Mainz, Ulm), got categorical, named city, 3 categories: Kiel, Mainz, Ulm"
+	const want = "column city must be as in the fit (categorical, named city, 4 categories: Bonn, Kiel, Mainz, Ulm), " +
+		"got categorical, named city, 3 categories: Kiel, Mainz, Ulm"
 	_, err = pipeline.Find(model.Predictor).PredictSet(ctx, others)
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("PredictSet of the pipeline: %v, want %s", err, want)

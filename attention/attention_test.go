@@ -446,7 +446,8 @@ func TestErrors(t *testing.T) {
 				v)
 			return err
 		},
-		"queries must have 1×2×4×3 = 24 elements, got 3|queries: element 2 must be finite, got NaN|values must have": func() error {
+		"queries must have 1×2×4×3 = 24 elements, got 3|queries: element 2 must be finite, got NaN|values must " +
+			"have": func() error {
 			_, err := Exact(background, shape, bad(q, 2, math.NaN())[:3], k, nil)
 			return err
 		},

@@ -40,14 +40,17 @@ type ensemble struct {
 // equal weights, and the ensemble only has to match the leader.
 func (r *run) combine(members []scored) (ensemble, bool) {
 	if r.equalWeights() {
-		members = slices.DeleteFunc(slices.Clone(members), func(m scored) bool { return !r.withinError(m, r.leader, tieMargin) })
+		members = slices.DeleteFunc(slices.Clone(members), func(m scored) bool {
+			return !r.withinError(m, r.leader, tieMargin)
+		})
 	}
 	for len(members) >= 2 {
 		c := r.outOfFoldOf(members)
 		c.equalWeights = r.equalWeights()
 		w, shares := c.weights(func(int) bool { return true })
 		least := minWeight
-		if len(members) > maxMembers && !c.equalWeights { // sequentially, because each removal changes the weights of the others
+		// sequentially, because each removal changes the weights of the others
+		if len(members) > maxMembers && !c.equalWeights {
 			least = max(least, 1.001*slices.Min(shares))
 		}
 		kept := slices.Clone(members)[:0]

@@ -73,8 +73,8 @@ func (r *run) fasterEquivalent(ctx context.Context, best scored, limit float64) 
 		return out, nil
 	}
 	for _, s := range r.log {
-		if s.recipe != best.recipe || s.on != best.on || math.IsNaN(s.mean) || !r.withinError(s, best, 2) || out.folds != nil &&
-			!r.ranksBefore(s, out) {
+		if s.recipe != best.recipe || s.on != best.on || math.IsNaN(s.mean) || !r.withinError(s, best, 2) ||
+			out.folds != nil && !r.ranksBefore(s, out) {
 			continue
 		}
 		took, err := r.expectedFit(ctx, s.point)
@@ -125,7 +125,8 @@ func (r *run) fitLeader(ctx context.Context) error {
 		if err == nil {
 			return r.widen(ctx)
 		}
-		if !errors.Is(err, errEnded) || ctx.Err() != nil || r.stopped() || r.secondsLeft() < minRetryShare*r.options.Budget.Seconds() {
+		if !errors.Is(err, errEnded) || ctx.Err() != nil || r.stopped() ||
+			r.secondsLeft() < minRetryShare*r.options.Budget.Seconds() {
 			return err
 		}
 	}
@@ -163,7 +164,8 @@ func (r *run) widen(ctx context.Context) error {
 		return err
 	}
 	if size == in.size {
-		if size, err = r.widest(ctx, p, slightlyWiderShare*r.secondsLeft()); err != nil || size == in.size || size > sizeGrowth*in.size {
+		if size, err = r.widest(ctx, p, slightlyWiderShare*r.secondsLeft()); err != nil || size == in.size ||
+			size > sizeGrowth*in.size {
 			return err
 		}
 	}

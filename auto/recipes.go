@@ -148,15 +148,16 @@ var representations = []representation{
 	{name: "scales", learn: scales(), effort: scalesEffort, family: "scales", scaled: true, dense: true},
 	{name: "ranks", scale: newPart("quantile"), dense: true},
 	{name: "machine", learn: newPart("rfm"), effort: machineEffort, scaled: true, dense: true},
-	{name: "ranked scales", scale: newPart("quantile"), learn: scales(), effort: scalesEffort, family: "ranked", scaled: true,
-		dense: true},
+	{name: "ranked scales", scale: newPart("quantile"), learn: scales(), effort: scalesEffort, family: "ranked",
+		scaled: true, dense: true},
 	{name: "root scales", learn: scales("power", 0.5), effort: scalesEffort, family: "scales", scaled: true, dense: true},
 	{name: "unit", scale: newPart("minmax"), dense: true},
 	{name: "raw", scale: newPart("standardize", "std", false), dense: true, alike: true},
 }
 
 var mappings = []mapping{
-	{name: "gaussian", step: newPart("rff", "kernel", "gaussian"), from: 1500, rule: "gaussian", size: "features", part: 1},
+	{name: "gaussian", step: newPart("rff", "kernel", "gaussian"), from: 1500, rule: "gaussian",
+		size: "features", part: 1},
 	{name: "gaussian landmarks", step: newPart("nystroem", "kernel", "gaussian"), from: 1500, rule: "gaussian",
 		size: "landmarks", part: 2},
 	{name: "exponential", step: newPart("rff", "kernel", "exponential"), from: 1500, rule: "exponential", half: true,
@@ -164,7 +165,8 @@ var mappings = []mapping{
 	{name: "exact exponential", step: newPart("", "kernel", "exponential"), rule: "exponential", half: true, rows: 100_000,
 		exact: true},
 	{name: "exact gaussian", step: newPart("", "kernel", "gaussian"), rule: "gaussian", rows: 100_000, exact: true},
-	{name: "binning", step: newPart("binning"), rule: "laplacian", half: true, size: "grids", part: 4, loose: 1e-4, least: -4},
+	{name: "binning", step: newPart("binning"), rule: "laplacian", half: true, size: "grids", part: 4,
+		loose: 1e-4, least: -4},
 	{name: "few", step: newPart("binning", "inputs", 4, "input_weights", "scales"), rule: "laplacian", half: true,
 		size: "grids", part: 4, inputs: 8, loose: 1e-4, least: -4},
 	{name: "exact laplacian", step: newPart("", "kernel", "laplacian"), rule: "laplacian", half: true, rows: 100_000,
@@ -189,13 +191,16 @@ func (h head) on(target string) head {
 
 var heads = []head{
 	ridge, kernelRidge, ridge.on("log"), kernelRidge.on("log"), ridge.on("sqrt"), kernelRidge.on("sqrt"),
-	{name: "ridge_classifier", task: datasets.Classification, model: newPart("ridge_classifier"), penalty: "alpha", low: -20,
+	{name: "ridge_classifier", task: datasets.Classification, model: newPart("ridge_classifier"),
+		penalty: "alpha", low: -20,
 		high: 8, floor: -40, most: 24, iterates: true},
 	{name: "kernel_ridge_classifier", task: datasets.Classification, model: newPart("kernel_ridge_classifier"),
 		penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, loose: 1e-2},
-	{name: "logistic", task: datasets.Classification, model: newPart("logistic"), penalty: "C", low: -8, high: 12, floor: -16,
+	{name: "logistic", task: datasets.Classification, model: newPart("logistic"),
+		penalty: "C", low: -8, high: 12, floor: -16,
 		most: 24, late: true, probabilities: true, steps: 8},
-	{name: "svm", task: datasets.Classification, model: newPart("svm"), penalty: "C", low: -8, high: 8, floor: -16, most: 20,
+	{name: "svm", task: datasets.Classification, model: newPart("svm"), penalty: "C", low: -8, high: 8,
+		floor: -16, most: 20,
 		late: true, steps: 8},
 }
 

@@ -197,14 +197,17 @@ func (r *run) coarseEntrant(recipe, gamma int) entrant {
 	low, high, _, _ := r.table[recipe].penalties()
 	e := entrant{point{recipe: recipe, gamma: gamma, penalty: (low + high) / 2}, coarseGammas, coarseGamma, 2,
 		(high - low) / 4}
-	if r.table[recipe].mapping.exact && r.data.Rows() >= minSharedLessons { // each penalty requires a factorization of the whole matrix
+	// each penalty requires a factorization of the whole matrix
+	if r.table[recipe].mapping.exact && r.data.Rows() >= minSharedLessons {
 		e.gammas, e.penalties = 1, 1
 	}
 	return e
 }
 
 const (
-	minNext     = 8 // minimum number of recipes promoted per round if the last round has all rows or the budget is a number of candidates
+	// minimum number of recipes promoted per round if the last round has all rows or the budget is
+	// a number of candidates
+	minNext     = 8
 	minPromoted = 6 // number of recipes promoted otherwise
 	maxOfMap    = 3 // maximum number of promoted recipes with the same map and model
 	maxOfInput  = 4 // maximum number of promoted recipes with the same representation: ensembles need different members
@@ -321,7 +324,8 @@ func (r *run) tryAll(ctx context.Context, part, entered []entrant, field int, at
 		return points, err
 	})
 	for time := 0; time < extensions && err == nil; time++ {
-		tried, leader := r.tried, r.leader // fixed, because a leader that changes concurrently would depend on the number of cores
+		// fixed, because a leader that changes concurrently would depend on the number of cores
+		tried, leader := r.tried, r.leader
 		err = r.runConcurrently(ctx, len(entered), at, round, func(i int) ([]point, error) {
 			return r.extensionPoints(ctx, entered[i], leader, at, round, until)
 		})
@@ -334,7 +338,8 @@ func (r *run) tryAll(ctx context.Context, part, entered []entrant, field int, at
 
 // runConcurrently evaluates the points of entrants 0 to n−1, one trial per core. It calls points in
 // ascending order, never concurrently.
-func (r *run) runConcurrently(ctx context.Context, n int, at level, round int, points func(i int) ([]point, error)) error {
+func (r *run) runConcurrently(ctx context.Context, n int, at level, round int,
+	points func(i int) ([]point, error)) error {
 	var wait sync.WaitGroup
 	var failed error
 	next := 0
@@ -372,8 +377,8 @@ func (r *run) runConcurrently(ctx context.Context, n int, at level, round int, p
 
 // extensionPoints returns the points beyond the edge of a grid on which the best point of an entrant lies,
 // if the entrant may become the leader and the time suffices.
-func (r *run) extensionPoints(ctx context.Context, e entrant, leader scored, at level, round int, until float64) ([]point,
-	error) {
+func (r *run) extensionPoints(ctx context.Context, e entrant, leader scored, at level, round int,
+	until float64) ([]point, error) {
 	best, ok := r.best[e.recipe]
 	if !ok || best.on != min(at.rows, r.data.Rows()) || best.round != round || !r.withinError(best, leader, 2) {
 		return nil, nil
@@ -411,8 +416,8 @@ var narrowingsExact = [][2]int{{2, 2}, {1, 2}, {1, 1}, {0, 1}, {0, 0}}
 // affordablePoints returns the points of an entrant that fit in the time left: its grid, or a coarser one,
 // with a representation of the requested or a lower effort; none if even that does not fit. An
 // entrant may use a multiple of its share of the time left, the leader more.
-func (r *run) affordablePoints(ctx context.Context, e entrant, at level, until float64, leads bool, toCome int) ([]point,
-	error) {
+func (r *run) affordablePoints(ctx context.Context, e entrant, at level, until float64, leads bool,
+	toCome int) ([]point, error) {
 	if ok, err := r.fitsAll(ctx, e); !ok {
 		return nil, err
 	}

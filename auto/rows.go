@@ -291,7 +291,8 @@ func (r *sample) checkRows() error {
 	case r.data.Targets != nil:
 		return errors.New("must have one target, got several")
 	case n < minRows:
-		return fmt.Errorf("model selection requires at least %[2]d rows with a target, got %[1]d; add rows, or fit one pipeline without a search", n, minRows)
+		return fmt.Errorf("model selection requires at least %[2]d rows with a target, got %[1]d; add rows, or fit one "+
+			"pipeline without a search", n, minRows)
 	case r.data.Cols() == 0:
 		return errors.New("the rows have no inputs")
 	}

@@ -105,7 +105,8 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 	if r.interpolates() {
 		r.warnings = append(r.warnings,
 			"each target is close to that of the row before, and folds of shuffled rows interpolate between them: "+
-				"their scores do not hold for rows that come later; if the rows are in the order of time, take folds in that order (search.cv: {kind: time} of an experiment file)")
+				"their scores do not hold for rows that come later; if the rows are in the order of time, take folds in that "+
+				"order (search.cv: {kind: time} of an experiment file)")
 	}
 	r.orderRows()
 	return r, r.findLessons()

@@ -184,7 +184,8 @@ func (r *run) scorePart(ctx context.Context, part viewPart, list []pipeline.Pipe
 		output[candidate][part.numbers[fold]] = estimator.Prediction(out.Prediction)
 	}}
 	search := gridsearch.NewSearch(spec, gridsearch.Axis{Path: "at", Values: numbers})
-	search.Splitter, search.Score, search.Refit, search.Memory = givenFolds(part.folds), r.metric.Name, gridsearch.RefitNone,
+	search.Splitter, search.Score, search.Refit, search.Memory = givenFolds(part.folds), r.metric.Name,
+		gridsearch.RefitNone,
 		r.options.Memory
 	search.Progress = func(gridsearch.Progress) { r.report(PhaseSearch) }
 	result, err := search.Run(ctx, part.data)

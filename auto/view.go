@@ -294,23 +294,24 @@ func (r *run) learnFrom(ctx context.Context, key viewKey, p representation, step
 	if derives {
 		learner = derived.FirstStage()
 	}
-	learned, err := cacheEntry(&r.views.mu, r.views.learned, key).get(ctx, func() (out []transformer.Transformer, err error) {
-		from, err := lessons()
-		if err != nil {
-			return nil, err
-		}
-		began, work := time.Now(), 0.0
-		for _, data := range from {
-			t, err := learner.Fit(ctx, data)
+	learned, err := cacheEntry(&r.views.mu, r.views.learned, key).get(ctx,
+		func() (out []transformer.Transformer, err error) {
+			from, err := lessons()
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, t)
-			work += costOf(learner, data.Shape())
-		}
-		r.notePace(p.learn.name, work, time.Since(began).Seconds())
-		return out, nil
-	})
+			began, work := time.Now(), 0.0
+			for _, data := range from {
+				t, err := learner.Fit(ctx, data)
+				if err != nil {
+					return nil, err
+				}
+				out = append(out, t)
+				work += costOf(learner, data.Shape())
+			}
+			r.notePace(p.learn.name, work, time.Since(began).Seconds())
+			return out, nil
+		})
 	if err != nil || !derives {
 		return learned, err
 	}

@@ -143,7 +143,8 @@ func TestStack(t *testing.T) {
 	}{
 		{datasets.Set{}, datasets.Set{}, "datasets: nothing to learn from"},
 		{all["dense"], datasets.Set{X: mat.NewDense(1, 2, nil)}, "datasets: all blocks must have 3 columns, got 2"},
-		{all["dense"], all["view"], "datasets: all blocks must have the same of targets, weights, groups and passthrough columns"},
+		{all["dense"], all["view"], "datasets: all blocks must have the same of targets, weights, groups and passthrough " +
+			"columns"},
 		{datasets.Set{X: all["dense"].X}, datasets.Set{X: all["sparse"].X},
 			"datasets: all blocks must be sparse or all dense"},
 	} {

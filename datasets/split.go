@@ -91,7 +91,8 @@ func (s StratifiedKFold) Split(data Set) ([]Fold, error) {
 	}
 	for _, c := range classes {
 		if len(c.rows) < s.Folds {
-			return nil, fmt.Errorf("datasets: class %q must have at least %d rows for stratified folds, got %d; use fewer folds or KFold", c.name, s.Folds, len(c.rows))
+			return nil, fmt.Errorf("datasets: class %q must have at least %d rows for stratified folds, got %d; use fewer "+
+				"folds or KFold", c.name, s.Folds, len(c.rows))
 		}
 	}
 	var rng *rand.Rand

@@ -115,7 +115,8 @@ func (s *GaussianProcess) Params(l *param.List) {
 	l.Value(&s.Amplitude, "amplitude", "variance of the function; a number is not learned")
 	l.Names(&s.Optimize, "optimize", "what the evidence chooses, of gamma, scales (γ of each input), noise and amplitude")
 	l.Int(&s.Rows, "rows", "rows of the sample that gamma or scales are learned from", param.AtLeast(2))
-	l.Int(&s.Steps, "steps", "steps of the descent of gamma or scales; by the exact kernel the most from each of three starts", param.AtLeast(1))
+	l.Int(&s.Steps, "steps", "steps of the descent of gamma or scales; by the exact kernel the most from each of three "+
+		"starts", param.AtLeast(1))
 	l.Bool(&s.Intercept, "intercept", "whether the mean is learned too, with a flat prior, or 0")
 	l.Seed(&s.Seed, "seed", "seed of the features and of the sample")
 	l.Check("features", func() error {
@@ -227,7 +228,8 @@ func (s GaussianProcess) fitted(ctx context.Context, r *design.Rows, src dataset
 	return f, nil
 }
 
-const noiselessWarning = "gamma was learned with next to no noise: the targets have none, or rows are repeated; then give noise as a number"
+const noiselessWarning = "gamma was learned with next to no noise: the targets have none, or rows are repeated; " +
+	"then give noise as a number"
 
 // Requirements declares that all inputs must be numeric and have no missing values.
 func (GaussianProcess) Requirements() []datasets.Requirement { return numericComplete }

@@ -177,7 +177,8 @@ func (s GaussianProcess) solve(ctx context.Context, sums *processSums) (*FittedG
 	given.Noise, given.Amplitude = s.given(m.Variance())
 	if t := m.ConstantTarget(); t >= 0 && (given.Noise == 0 || given.Amplitude == 0 || m.Variance() == 0 &&
 		s.Noise*s.Amplitude == 0) {
-		return nil, fmt.Errorf("target %d is constant: there is nothing to learn noise and amplitude from; give them as numbers", t)
+		return nil, fmt.Errorf("target %d is constant: there is nothing to learn noise and amplitude from; give them as "+
+			"numbers", t)
 	}
 	v, fitted, factor, err := m.MaximizeEvidence(ctx, given)
 	if err != nil {

@@ -68,7 +68,9 @@ var (
 
 // Params declares the hyper-parameters.
 func (s *SGDClassifier) Params(l *param.List) {
-	l.Choice(&s.Loss, "loss", "of a margin m. hinge: max(0, 1−m), or its square; log_loss: log(1+exp(−m)); modified_huber: the squared hinge, along its tangent below −1; perceptron: max(0, −m)", "hinge", "squared_hinge", "log_loss", "modified_huber", "perceptron")
+	l.Choice(&s.Loss, "loss", "of a margin m. hinge: max(0, 1−m), or its square; log_loss: log(1+exp(−m)); "+
+		"modified_huber: the squared hinge, along its tangent below −1; perceptron: max(0, "+
+		"−m)", "hinge", "squared_hinge", "log_loss", "modified_huber", "perceptron")
 	stepParams(l, &s.Penalty, &s.Alpha, &s.L1Ratio, &s.Intercept)
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
 	rateParams(l, &s.LearningRate, &s.Eta0, &s.PowerT, &s.Average, &s.AverageFrom)

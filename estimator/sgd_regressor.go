@@ -76,7 +76,9 @@ var (
 
 // Params declares the hyper-parameters.
 func (s *SGDRegressor) Params(l *param.List) {
-	l.Choice(&s.Loss, "loss", "squared_error: half the squared residual; huber: beyond epsilon along its tangent; epsilon_insensitive: max(0, |r|−epsilon), or its square", "squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
+	l.Choice(&s.Loss, "loss", "squared_error: half the squared residual; huber: beyond epsilon along its tangent; "+
+		"epsilon_insensitive: max(0, |r|−epsilon), or its "+
+		"square", "squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
 	l.Float(&s.Epsilon, "epsilon", "of a residual: where huber becomes linear, and up to which the other two cost nothing",
 		param.AtLeast(0))
 	stepParams(l, &s.Penalty, &s.Alpha, &s.L1Ratio, &s.Intercept)

@@ -54,12 +54,13 @@ func TestLongWorkStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, run := range map[string]func(ctx context.Context) (bool, error){
-		"cholesky":         fit(Ridge{Alpha: 1, Intercept: true, Solver: "cholesky", Tol: 1, MaxIter: 1}, long),
-		"dual":             fit(Ridge{Alpha: 1, Intercept: true, Solver: "dual", Tol: 1, MaxIter: 1}, wide),
-		"dual, sparse":     fit(Ridge{Alpha: 1, Intercept: true, Solver: "dual", Tol: 1, MaxIter: 1}, scattered),
-		"singular":         fit(Ridge{Intercept: true, Solver: "cholesky", Tol: 1, MaxIter: 1}, stopRows(150, 70, true)),
-		"singular, dual":   fit(Ridge{Intercept: true, Solver: "dual", Tol: 1, MaxIter: 1}, stopRows(150, 70, true)),
-		"refined":          fit(Ridge{Alpha: 1e-9, Intercept: true, Solver: "cholesky", Tol: 1, MaxIter: 1}, nearlySingular(long)),
+		"cholesky":       fit(Ridge{Alpha: 1, Intercept: true, Solver: "cholesky", Tol: 1, MaxIter: 1}, long),
+		"dual":           fit(Ridge{Alpha: 1, Intercept: true, Solver: "dual", Tol: 1, MaxIter: 1}, wide),
+		"dual, sparse":   fit(Ridge{Alpha: 1, Intercept: true, Solver: "dual", Tol: 1, MaxIter: 1}, scattered),
+		"singular":       fit(Ridge{Intercept: true, Solver: "cholesky", Tol: 1, MaxIter: 1}, stopRows(150, 70, true)),
+		"singular, dual": fit(Ridge{Intercept: true, Solver: "dual", Tol: 1, MaxIter: 1}, stopRows(150, 70, true)),
+		"refined": fit(Ridge{Alpha: 1e-9, Intercept: true, Solver: "cholesky", Tol: 1, MaxIter: 1},
+			nearlySingular(long)),
 		"leave one out":    leave(long),
 		"of wide rows":     leave(wide),
 		"gaussian process": fit(process, long),

@@ -113,7 +113,8 @@ func TestThresholdOfAnExperiment(t *testing.T) {
 			false: "low"}[rng.Float64() < 1/(1+math.Exp(3-u-v))])
 	}
 	put(t, "rows.csv", rows)
-	const text = "seed: 3\ndata: {train: rows.csv, target: price, positive: high, split: {test: 0.4}}\npipeline:\n- threshold: {score: f1, folds: 4, estimator: logistic}\n"
+	const text = "seed: 3\ndata: {train: rows.csv, target: price, positive: high, split: {test: 0.4}}\npipeline:\n- " +
+		"threshold: {score: f1, folds: 4, estimator: logistic}\n"
 	r := execute(t, spec(t, text))
 	m, err := Inspect("runs/spec/model.bochner")
 	if err != nil {
@@ -243,16 +244,26 @@ func TestPlanAround(t *testing.T) {
 		}
 	}
 	for pipeline, want := range map[string]string{
-		"threshold: {estimator: [rff, svm]}":                           "threshold.estimator.rff: rff takes no missing values, and column ",
-		"calibrated: {estimator: [rff, svm]}":                          "calibrated.estimator.rff: rff takes no missing values, and column ",
-		"ensemble: {members: {a: logistic, b: [impute, svm]}}":         "ensemble.members.a: logistic takes no missing values, and column ",
-		"impute\n- target: {estimator: ridge}":                         "target predicts numbers, but the task is classification",
-		"impute\n- ensemble: {members: {a: ridge}}":                    "ensemble predicts numbers, but the task is classification; use ridge_classifier, logistic, svm, kernel_ridge_classifier, sgd_classifier or rff_network",
-		"impute\n- ensemble: {members: [ridge]}":                       "pipeline.ensemble.members: must be names, each with an estimator or a list of steps",
-		"impute\n- ensemble":                                           "pipeline.ensemble.seeds: the ensemble is empty (set members, or estimator and seeds)",
-		"impute\n- calibrated":                                         "pipeline.calibrated.estimator: missing (wanted an estimator, or a list of steps the last of which is one)",
-		"impute\n- calibrated: {of: svm}":                              "no parameter is called \"of\" (did you mean estimator?)",
-		"impute\n- ensemble: {members: {a: {svm: {C: -1}}, b: rigde}}": "pipeline.ensemble.members.a.C: must be a number > 0, got -1",
+		"threshold: {estimator: [rff, svm]}": "threshold.estimator.rff: rff takes no missing " +
+			"values, and column ",
+		"calibrated: {estimator: [rff, svm]}": "calibrated.estimator.rff: rff takes no missing " +
+			"values, and column ",
+		"ensemble: {members: {a: logistic, b: [impute, svm]}}": "ensemble.members.a: logistic takes no missing " +
+			"values, and column ",
+		"impute\n- target: {estimator: ridge}": "target predicts numbers, but the task is " +
+			"classification",
+		"impute\n- ensemble: {members: {a: ridge}}": "ensemble predicts numbers, but the task is " +
+			"classification; use ridge_classifier, logistic, svm, kernel_ridge_classifier, sgd_classifier or rff_network",
+		"impute\n- ensemble: {members: [ridge]}": "pipeline.ensemble.members: must be names, each " +
+			"with an estimator or a list of steps",
+		"impute\n- ensemble": "pipeline.ensemble.seeds: the ensemble is empty " +
+			"(set members, or estimator and seeds)",
+		"impute\n- calibrated": "pipeline.calibrated.estimator: missing (wanted " +
+			"an estimator, or a list of steps the last of which is one)",
+		"impute\n- calibrated: {of: svm}": "no parameter is called \"of\" (did you mean " +
+			"estimator?)",
+		"impute\n- ensemble: {members: {a: {svm: {C: -1}}, b: rigde}}": "pipeline.ensemble.members.a.C: must be a number " +
+			"> 0, got -1",
 	} {
 		text := "data: {train: rows.csv, target: price}\npipeline:\n- " + pipeline + "\n"
 		put(t, "wrong.yaml", text)

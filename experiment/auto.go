@@ -129,7 +129,8 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, report func(strin
 	var err error
 	if ending := strings.ToLower(filepath.Ext(path)); ending == ".yaml" || ending == ".yml" {
 		if o.Target != "" || o.Format != "" || o.Task != "" || o.Test != "" {
-			return spec, errors.New("experiment: cannot combine target, format, task or test with an experiment file; set them in the file")
+			return spec, errors.New("experiment: cannot combine target, format, task or test with an experiment file; set " +
+				"them in the file")
 		}
 		if len(o.ExtraFiles) > 0 {
 			return spec, errors.New("experiment: " + path + ": an experiment file names its data; " + o.ExtraFiles[0] +
@@ -329,7 +330,8 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	}
 	if found, err = auto.Fit(ctx, set, o); err != nil {
 		if errors.Is(err, auto.ErrOtherSearch) {
-			return f, nil, fmt.Errorf("experiment: %s contains a search with different rows or options; use --force to overwrite it, or --out DIR", data.spec.Output.Dir)
+			return f, nil, fmt.Errorf("experiment: %s contains a search with different rows or options; use --force to "+
+				"overwrite it, or --out DIR", data.spec.Output.Dir)
 		}
 		return f, nil, set.Locate(err, 0)
 	}

@@ -59,7 +59,8 @@ func TestUndefinedScoresNameClasses(t *testing.T) {
 	}
 	put(t, "rows.csv", rows)
 	put(t, "test.csv", "a,y\n1,cat\n2,dog\n3,cat\n4,dog\n")
-	r := execute(t, spec(t, "data: {train: rows.csv, test: test.csv, target: y}\npipeline: [standardize, logistic]\noutput: {dir: out}\n"))
+	r := execute(t, spec(t, "data: {train: rows.csv, test: test.csv, target: y}\npipeline: [standardize, "+
+		"logistic]\noutput: {dir: out}\n"))
 	if all := strings.Join(r.Warnings, "\n"); !strings.Contains(all, "no row is of class eel") {
 		t.Errorf("warnings %q do not name the class", all)
 	}
@@ -75,7 +76,8 @@ func TestRunReportsDriftOfTestRows(t *testing.T) {
 	}
 	put(t, "rows.csv", train)
 	put(t, "test.csv", test)
-	r := execute(t, spec(t, "data: {train: rows.csv, test: test.csv, target: y}\npipeline: [standardize, ridge]\noutput: {dir: out}\n"))
+	r := execute(t, spec(t, "data: {train: rows.csv, test: test.csv, target: y}\npipeline: [standardize, "+
+		"ridge]\noutput: {dir: out}\n"))
 	if r.Drift == nil {
 		t.Fatal("no drift")
 	}
@@ -89,7 +91,8 @@ func TestRunReportsDriftOfTestRows(t *testing.T) {
 	if err != nil || read.Drift == nil || read.Drift.Rows != 200 {
 		t.Errorf("result.json has %+v (%v)", read.Drift, err)
 	}
-	r = execute(t, spec(t, "data: {train: rows.csv, target: y, split: {test: 0.3}}\npipeline: [standardize, ridge]\noutput: {dir: out}\n"))
+	r = execute(t, spec(t, "data: {train: rows.csv, target: y, split: {test: 0.3}}\npipeline: [standardize, "+
+		"ridge]\noutput: {dir: out}\n"))
 	if d := r.Drift.Drifted(); len(d) > 0 {
 		t.Errorf("%+v differ in rows of one file", d)
 	}
@@ -117,7 +120,8 @@ func TestImportanceOfARareClass(t *testing.T) {
 		fmt.Fprintf(&b, "%t\n", sum > 3.2)
 	}
 	put(t, "rows.csv", b.String())
-	r := execute(t, spec(t, "data: {train: rows.csv, target: y, split: {test: 0.5}}\npipeline: [standardize, logistic]\nreport: {importance: {repeats: 10}}\noutput: {dir: out}\n"))
+	r := execute(t, spec(t, "data: {train: rows.csv, target: y, split: {test: 0.5}}\npipeline: [standardize, "+
+		"logistic]\nreport: {importance: {repeats: 10}}\noutput: {dir: out}\n"))
 	rare, total := r.PerClass[1].Support, r.PerClass[0].Support+r.PerClass[1].Support
 	if want := min(50, rare); rare > 0.1*total || float64(r.Importance.Rows)*rare/total < 0.9*want {
 		t.Errorf("%d of %v rows, of which %v are of the rare class", r.Importance.Rows, total, rare)

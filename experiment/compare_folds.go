@@ -47,7 +47,8 @@ func compareFolds(runs []finished, c *result.Comparison) error {
 			GreaterIsBetter: metric.GreaterIsBetter, Pairs: len(a), Test: t})
 	}
 	if len(c.OnFolds) > 0 {
-		c.Notes = append(c.Notes, "Scores on folds are those of the candidates that were chosen by them, which flatters the search that tried more.")
+		c.Notes = append(c.Notes, "Scores on folds are those of the candidates that were chosen by them, which flatters "+
+			"the search that tried more.")
 	}
 	return nil
 }

@@ -23,7 +23,8 @@ func TestCompareByTheScoreOfTheSearch(t *testing.T) {
 		rows += fmt.Sprintf("%.4f,%.4f,%s\n", a, b, class)
 	}
 	put(t, "rows.csv", rows)
-	text := "data: {train: rows.csv, target: y, split: {test: 0.3}}\npipeline: [standardize, {svm: {class_weight: %s}}]\nsearch: {grid: {svm.C: [0.1, 1]}, folds: 3, score: balanced_accuracy}\noutput: {dir: %s}\n"
+	text := "data: {train: rows.csv, target: y, split: {test: 0.3}}\npipeline: [standardize, {svm: {class_weight: " +
+		"%s}}]\nsearch: {grid: {svm.C: [0.1, 1]}, folds: 3, score: balanced_accuracy}\noutput: {dir: %s}\n"
 	one := execute(t, spec(t, fmt.Sprintf(text, "balanced", "one")))
 	two := execute(t, spec(t, fmt.Sprintf(text, "none", "two")))
 	if one.Test["balanced_accuracy"] <= two.Test["balanced_accuracy"] || one.Test["accuracy"] >= two.Test["accuracy"] {

@@ -14,9 +14,12 @@ import (
 	"github.com/bochner-ml/bochner/compare"
 )
 
-const comparedNumbers = "data: {train: rows.csv, target: y, split: {test: 0.3}}\npipeline: [standardize, {rff: {features: 20}}, ridge]\nsearch: {grid: {rff.gamma: [0.1, 1]}, folds: 4}\nreport: {html: false, importance: {repeats: 0}, learning_curve: {points: 0}}\n"
+const comparedNumbers = "data: {train: rows.csv, target: y, split: {test: 0.3}}\npipeline: [standardize, {rff: " +
+	"{features: 20}}, ridge]\nsearch: {grid: {rff.gamma: [0.1, 1]}, folds: 4}\nreport: {html: false, importance: " +
+	"{repeats: 0}, learning_curve: {points: 0}}\n"
 
-const comparedClasses = "data: {train: odd.csv, target: kind, split: {test: 0.4}}\npipeline: [standardize, {rff: {features: 20}}, logistic]\nreport: {html: false, importance: {repeats: 0}, learning_curve: {points: 0}}\n"
+const comparedClasses = "data: {train: odd.csv, target: kind, split: {test: 0.4}}\npipeline: [standardize, {rff: " +
+	"{features: 20}}, logistic]\nreport: {html: false, importance: {repeats: 0}, learning_curve: {points: 0}}\n"
 
 // runIn runs an experiment into a folder.
 func runIn(t *testing.T, dir, document string, overrides ...Override) Result {
@@ -145,11 +148,12 @@ func TestCompareUntested(t *testing.T) {
 	whole := set("data.split.test", "0")
 	runIn(t, "a", comparedNumbers, whole)
 	for why, with := range map[string][]Override{
-		"they are made in other ways":                                      {set("search.folds", "3")},
-		"they are drawn by other seeds":                                    {set("seed", "7")},
-		"only one names its target":                                        {set("data.target", "[]")},
-		"one is scored by r2, the other by mae":                            {set("search.score", "mae")},
-		"halving scores on parts of them":                                  {set("search.halving.min_resources", "30"), set("search.halving.factor", "2")},
+		"they are made in other ways":           {set("search.folds", "3")},
+		"they are drawn by other seeds":         {set("seed", "7")},
+		"only one names its target":             {set("data.target", "[]")},
+		"one is scored by r2, the other by mae": {set("search.score", "mae")},
+		"halving scores on parts of them": {set("search.halving.min_resources", "30"),
+			set("search.halving.factor", "2")},
 		"cv_results.csv does not have all of their scores":                 nil,
 		"folds in the order of time have more and more rows to learn from": {set("search.cv.kind", "time")},
 	} {

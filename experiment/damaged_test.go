@@ -19,7 +19,8 @@ func TestDamagedResult(t *testing.T) {
 	put(t, "rows.csv", measured(300))
 	execute(t, spec(t, reported))
 	put(t, "classes.csv", withClasses(300))
-	execute(t, spec(t, "data: {train: classes.csv, target: y, split: {test: 0.3}}\npipeline: [standardize, logistic]\noutput: {dir: two}\n"))
+	execute(t, spec(t, "data: {train: classes.csv, target: y, split: {test: 0.3}}\npipeline: [standardize, "+
+		"logistic]\noutput: {dir: two}\n"))
 	for _, folder := range []string{"out", "two"} {
 		var document any
 		original := []byte(text(t, folder+"/result.json"))

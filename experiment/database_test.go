@@ -51,9 +51,11 @@ func change(t *testing.T, db *sql.DB, text string) {
 }
 
 const (
-	asked    = "data:\n  sql:\n    url: sqlite:flats.db\n    train: select rent, area, city from flats where year < 2020 order by id\n    test: select rent, area, city from flats where year = 2020 order by id\n  target: rent\n"
+	asked = "data:\n  sql:\n    url: sqlite:flats.db\n    train: select rent, area, city from flats where year < " +
+		"2020 order by id\n    test: select rent, area, city from flats where year = 2020 order by id\n  target: rent\n"
 	fromFile = "data: {train: train.csv, test: test.csv, target: rent}\n"
-	learned  = "name: flats\npipeline:\n- columns:\n  - {name: n, select: numeric, steps: [standardize]}\n  - {name: c, select: categorical, steps: [onehot]}\n- rff: {features: 32, gamma: 0.5}\n- ridge\n"
+	learned  = "name: flats\npipeline:\n- columns:\n  - {name: n, select: numeric, steps: [standardize]}\n  - {name: " +
+		"c, select: categorical, steps: [onehot]}\n- rff: {features: 32, gamma: 0.5}\n- ridge\n"
 )
 
 // outputs runs a spec and returns what it has written, and found.
@@ -79,7 +81,8 @@ func outputFiles(t *testing.T, s Spec, dir string) (found Result, files map[stri
 // searched, split, and of a list of queries.
 func TestQueriesAreAsFiles(t *testing.T) {
 	flats(t)
-	const parts = "['select rent, area, city from flats where id < 100 and year < 2020 order by id', 'select city, rent, area from flats where id >= 100 and year < 2020 order by id']"
+	const parts = "['select rent, area, city from flats where id < 100 and year < 2020 order by id', 'select city, " +
+		"rent, area from flats where id >= 100 and year < 2020 order by id']"
 	for name, sets := range map[string][]Override{
 		"memory":   nil,
 		"streamed": {set("data.stream", "always")},
@@ -205,7 +208,8 @@ func TestFaultsOfQueries(t *testing.T) {
 			"--set: data.sql.url: the URL must not contain a password; store it in an environment variable and use $NAME"},
 		{[]Override{set("data.sql.url", "[postgres://me:geheim@127.0.0.1/x]")}, "--set: data.sql.url: must be a string"},
 		{[]Override{set("data.sql.url", "$not a name")},
-			"--set: data.sql.url: the URL must be postgres://USER@HOST/NAME, sqlite:PATH, or $NAME for the URL that an environment variable holds"},
+			"--set: data.sql.url: the URL must be postgres://USER@HOST/NAME, sqlite:PATH, or $NAME for the URL that an " +
+				"environment variable holds"},
 		{[]Override{set("data.sql.url", "sqlite:///flats.db")},
 			"--set: data.sql.url: the URL must be sqlite:PATH, got no path"},
 		{[]Override{set("data.sql.url", "sqlite:none.db")}, "--set: data.sql.url: none.db: no such file or directory"},

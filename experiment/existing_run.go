@@ -41,7 +41,8 @@ func (e *ExistingRunError) Error() string {
 	if len(lines) > most {
 		lines = append(slices.Clone(lines[:most]), fmt.Sprintf("and %d more", len(lines)-most))
 	}
-	return fmt.Sprintf("experiment: %s holds the results of another run, which this one would replace:\n  %s\n--force replaces them, --set output.dir=… keeps both", e.Dir, strings.Join(lines, "\n  "))
+	return fmt.Sprintf("experiment: %s holds the results of another run, which this one would replace:\n  %s\n--force "+
+		"replaces them, --set output.dir=… keeps both", e.Dir, strings.Join(lines, "\n  "))
 }
 
 // existingRun returns an [*ExistingRunError] if the output directory contains a finished run that

@@ -14,7 +14,8 @@ import (
 func TestEarlierRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", complete(60, class))
-	const text = "data: {train: rows.csv, target: y, drop: [c]}\npipeline: [standardize, {rff: {features: 10}}, {rff: {features: 8}, name: second}, {logistic: {C: 1.0}}]\noutput: {dir: out}\n"
+	const text = "data: {train: rows.csv, target: y, drop: [c]}\npipeline: [standardize, {rff: {features: 10}}, {rff: " +
+		"{features: 8}, name: second}, {logistic: {C: 1.0}}]\noutput: {dir: out}\n"
 	run := func(o Options, set ...Override) error {
 		_, err := Run(context.Background(), spec(t, text, set...), o)
 		return err

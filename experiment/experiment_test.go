@@ -154,7 +154,8 @@ func TestOverrides(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", complete(60, class))
 	const text = "data: {train: rows.csv, target: y, drop: [c]}\npipeline: [{rff: {gamma: 1}}, logistic]\n"
-	want := spec(t, "seed: 9\ndata: {train: rows.csv, target: y, drop: [a, c]}\npipeline: [{rff: {gamma: 0.5}}, {logistic: {C: 3}}]\nsearch: {folds: 4, grid: {rff.features: {lin: [10, 30, 3]}}}\n")
+	want := spec(t, "seed: 9\ndata: {train: rows.csv, target: y, drop: [a, c]}\npipeline: [{rff: {gamma: 0.5}}, "+
+		"{logistic: {C: 3}}]\nsearch: {folds: 4, grid: {rff.features: {lin: [10, 30, 3]}}}\n")
 	got := spec(t, text, set("seed", "9"), set("data.drop", "[a, c]"), set("rff.gamma", "0.5"),
 		set("pipeline.logistic.C", "3"),
 		set("search.cv.folds", "4"), set("search.grid.rff.features", "{lin: [10, 30, 3]}"))
@@ -171,7 +172,8 @@ func TestOverrides(t *testing.T) {
 func TestStreamEqualsMemory(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(5000, quantity))
-	const text = "data: {train: rows.csv, target: y, weight: w, drop: [c, g], csv: {missing: '?'}, split: {test: 0.2}}\npipeline: [impute, standardize, {rff: {gamma: 0.3, features: 40}}, {ridge: {alpha: 0.1}}]\n"
+	const text = "data: {train: rows.csv, target: y, weight: w, drop: [c, g], csv: {missing: '?'}, split: {test: " +
+		"0.2}}\npipeline: [impute, standardize, {rff: {gamma: 0.3, features: 40}}, {ridge: {alpha: 0.1}}]\n"
 	memory := execute(t, spec(t, text, set("output.dir", "memory"), set("data.stream", "never")))
 	stream := execute(t, spec(t, text, set("output.dir", "stream"), set("data.stream", "always")))
 	if memory.Rows != stream.Rows || memory.Rows.Test != 1000 {
@@ -239,7 +241,9 @@ func TestTaskFromTarget(t *testing.T) {
 func TestWeightsAndGroups(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(200, class))
-	r := execute(t, spec(t, "data: {train: rows.csv, target: y, weight: w, group: g, csv: {missing: '?'}, drop: [c], split: {test: 0.25}}\npipeline: [impute, standardize, logistic]\nsearch: {grid: {logistic.C: [0.1, 1]}, folds: 3}\n"))
+	r := execute(t, spec(t, "data: {train: rows.csv, target: y, weight: w, group: g, csv: {missing: '?'}, drop: [c], "+
+		"split: {test: 0.25}}\npipeline: [impute, standardize, logistic]\nsearch: {grid: {logistic.C: [0.1, 1]}, folds: "+
+		"3}\n"))
 	if r.Features != 2 {
 		t.Errorf("%d inputs, want 2", r.Features)
 	}
@@ -300,7 +304,9 @@ func TestFormats(t *testing.T) {
 func TestResultFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(120, class))
-	execute(t, spec(t, "seed: 3\ndata: {train: rows.csv, target: y, csv: {missing: '?'}, split: {test: 0.25}}\npipeline: [{columns: [{select: numeric, steps: [impute, standardize]}]}, logistic]\nsearch: {grid: {logistic.C: [0.1, 1, 10]}, folds: 3}\n"))
+	execute(t, spec(t, "seed: 3\ndata: {train: rows.csv, target: y, csv: {missing: '?'}, split: {test: "+
+		"0.25}}\npipeline: [{columns: [{select: numeric, steps: [impute, standardize]}]}, logistic]\nsearch: {grid: "+
+		"{logistic.C: [0.1, 1, 10]}, folds: 3}\n"))
 	text, err := os.ReadFile("runs/spec/result.json")
 	if err != nil {
 		t.Fatal(err)
@@ -339,7 +345,9 @@ func TestResultFile(t *testing.T) {
 func TestPlan(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(200, quantity))
-	s := spec(t, "data: {train: rows.csv, target: y, csv: {missing: '?'}, drop: [c], split: {test: 0.25}}\npipeline: [impute, standardize, {rff: {features: 30}}, ridge]\nsearch: {grid: {ridge.alpha: [0.1, 1], rff.gamma: [0.1, 1, 2]}, folds: 4}\n")
+	s := spec(t, "data: {train: rows.csv, target: y, csv: {missing: '?'}, drop: [c], split: {test: 0.25}}\npipeline: "+
+		"[impute, standardize, {rff: {features: 30}}, ridge]\nsearch: {grid: {ridge.alpha: [0.1, 1], rff.gamma: [0.1, 1, "+
+		"2]}, folds: 4}\n")
 	p, err := NewPlan(context.Background(), s)
 	if err != nil {
 		t.Fatal(err)
@@ -356,7 +364,8 @@ func TestPlan(t *testing.T) {
 	if err := p.Refusal(); err != nil {
 		t.Error(err)
 	}
-	two := spec(t, "data: {train: rows.csv, target: [y, w], csv: {missing: '?'}, drop: [c, g], test: rows.csv}\npipeline: [impute, ridge]\nsearch: {grid: {ridge.alpha: [0.1, 1]}, folds: 3}\n")
+	two := spec(t, "data: {train: rows.csv, target: [y, w], csv: {missing: '?'}, drop: [c, g], test: "+
+		"rows.csv}\npipeline: [impute, ridge]\nsearch: {grid: {ridge.alpha: [0.1, 1]}, folds: 3}\n")
 	if q, err := NewPlan(context.Background(), two); err != nil || q.Rows.Test != 200 || q.Fits != 7 {
 		t.Errorf("with two targets and a test file: %+v, %v", q, err)
 	}
@@ -393,7 +402,8 @@ func TestDraftRuns(t *testing.T) {
 func TestFailureLeavesEarlierOutputs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(60, quantity))
-	const text = "data: {train: rows.csv, target: y, csv: {missing: '?'}, drop: [c]}\npipeline: [impute, ridge]\noutput: {dir: out}\n"
+	const text = "data: {train: rows.csv, target: y, csv: {missing: '?'}, drop: [c]}\npipeline: [impute, " +
+		"ridge]\noutput: {dir: out}\n"
 	execute(t, spec(t, text))
 	before, err := os.ReadFile("out/model.bochner")
 	if err != nil {
@@ -401,7 +411,8 @@ func TestFailureLeavesEarlierOutputs(t *testing.T) {
 	}
 	strs := spec(t, text)
 	strs.Data.Drop = []string{"a"}
-	const want = "spec.yaml:2:12: pipeline.impute: column c is categorical and has no mean (use most_frequent or constant, or select the numeric columns)"
+	const want = "spec.yaml:2:12: pipeline.impute: column c is categorical and has no mean (use most_frequent or " +
+		"constant, or select the numeric columns)"
 	if _, err := Run(context.Background(), strs, Options{Force: true}); err == nil || err.Error() != want {
 		t.Fatalf("%v, want %s", err, want)
 	}
@@ -434,7 +445,8 @@ func TestFailureLeavesEarlierOutputs(t *testing.T) {
 func TestSeveralTargets(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(100, quantity))
-	r := execute(t, spec(t, "data: {train: rows.csv, target: [y, w], csv: {missing: '?'}, drop: [c, g], split: {test: 0.2}}\npipeline: [impute, standardize, ridge]\n"))
+	r := execute(t, spec(t, "data: {train: rows.csv, target: [y, w], csv: {missing: '?'}, drop: [c, g], split: {test: "+
+		"0.2}}\npipeline: [impute, standardize, ridge]\n"))
 	if r.Task != "regression" || r.Features != 2 || len(r.Test) == 0 {
 		t.Errorf("%+v", r)
 	}
@@ -453,7 +465,8 @@ func TestStaleOutputsAreRemoved(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(60, class))
 	const steps = "pipeline: [{columns: [{select: a, steps: [standardize]}]}, logistic]\noutput: {dir: out}\n"
-	execute(t, spec(t, "data: {train: rows.csv, target: y, csv: {missing: \"?\"}, split: {test: 0.3}}\nsearch: {grid: {logistic.C: [1, 2]}, folds: 2}\n"+steps))
+	execute(t, spec(t, "data: {train: rows.csv, target: y, csv: {missing: \"?\"}, split: {test: 0.3}}\nsearch: {grid: "+
+		"{logistic.C: [1, 2]}, folds: 2}\n"+steps))
 	put(t, "out/notes.txt", "mine")
 	files := func() string {
 		entries, err := os.ReadDir("out")
@@ -466,7 +479,8 @@ func TestStaleOutputsAreRemoved(t *testing.T) {
 		}
 		return strings.Join(names, " ")
 	}
-	if got, want := files(), "cv_results.csv model.bochner notes.txt predictions.csv report.html result.json spec.yaml"; got != want {
+	if got, want := files(), "cv_results.csv model.bochner notes.txt predictions.csv report.html result.json "+
+		"spec.yaml"; got != want {
 		t.Fatalf("%s, want %s", got, want)
 	}
 	execute(t, spec(t, "data: {train: rows.csv, target: y, csv: {missing: \"?\"}}\n"+steps))
@@ -479,7 +493,8 @@ func TestStaleOutputsAreRemoved(t *testing.T) {
 func TestFailureLeavesNoFolders(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(60, class))
-	s := spec(t, "data: {train: rows.csv, target: y, csv: {missing: '?'}}\npipeline: [{columns: [{select: a, steps: [standardize]}]}, logistic]\noutput: {dir: deep/er/out}\n")
+	s := spec(t, "data: {train: rows.csv, target: y, csv: {missing: '?'}}\npipeline: [{columns: [{select: a, steps: "+
+		"[standardize]}]}, logistic]\noutput: {dir: deep/er/out}\n")
 	put(t, "rows.csv", strings.Replace(sample(60, class), "4,", "four,", 1))
 	if _, err := Run(context.Background(), s, Options{}); err == nil {
 		t.Fatal("no error")

@@ -51,7 +51,8 @@ output: {dir: out}
 	if err == nil {
 		t.Fatal("it is written")
 	}
-	for _, part := range []string{"out/model.bochner: steps union.binning and union.more: they cannot be exported: bins are found"} {
+	for _, part := range []string{"out/model.bochner: steps union.binning and union.more: they cannot be exported: " +
+		"bins are found"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("no %q in %v", part, err)
 		}

@@ -21,7 +21,8 @@ output: {dir: ` + t.TempDir() + `}
 	}
 	for factors, want := range map[string]string{
 		"{sepal_width: 1, petal_width: 3}": "scale.factors.petal_width scale.factors.sepal_width ridge_classifier.alpha",
-		"[1, 1, 1, 1]":                     "scale.factors.0 scale.factors.1 scale.factors.2 scale.factors.3 ridge_classifier.alpha",
+		"[1, 1, 1, 1]": "scale.factors.0 scale.factors.1 scale.factors.2 scale.factors.3 " +
+			"ridge_classifier.alpha",
 	} {
 		spec, err := Parse(ctx, "spec.yaml", text(factors), Override{Path: "search.random", Value: "7"})
 		if err != nil {
@@ -48,8 +49,9 @@ output: {dir: ` + t.TempDir() + `}
 		"1":                 "search.grid.scale.factors.*",
 		"[1, 1, 1, 1, 1]":   "scale: 4 columns come to it, and scale has 5 factors",
 		"{petal_width: -1}": "must be a number ≥ 0",
-		"{petal_widht: 1, sepal_width: 1, age: 2}": "scale: no column petal_widht comes to it, and scale has a factor of it (did you mean petal_width?)",
-		"{age: 2, sepal_width: 1}":                 "scale: no column age comes to it, and scale has a factor of it",
+		"{petal_widht: 1, sepal_width: 1, age: 2}": "scale: no column petal_widht comes to it, and scale has a factor of " +
+			"it (did you mean petal_width?)",
+		"{age: 2, sepal_width: 1}": "scale: no column age comes to it, and scale has a factor of it",
 	} {
 		if _, err := Parse(ctx, "spec.yaml", text(factors)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("factors %s give the error %v, want %q in it", factors, err, want)

@@ -19,12 +19,14 @@ func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		everything,
 		"data: {dataset: iris}\npipeline: [logistic]\n",
-		"data: {dataset: iris, split: {test: 0.2}}\npipeline:\n  - rff: {gamma: scale, features: 1e2}\n  - svm: {loss: hinge}\nsearch:\n  grid: {rff.gamma: {log: [1e-3, 1, 7]}, svm.C: {lin: [1, 2, 3]}}\n  folds: 3\n",
+		"data: {dataset: iris, split: {test: 0.2}}\npipeline:\n  - rff: {gamma: scale, features: 1e2}\n  - svm: {loss: " +
+			"hinge}\nsearch:\n  grid: {rff.gamma: {log: [1e-3, 1, 7]}, svm.C: {lin: [1, 2, 3]}}\n  folds: 3\n",
 		"a: &a [1, 2]\ndata: *a\npipeline: [{union: [rff, binning]}, ridge]\nsearch: {grid: {x: *a}}\n",
 		"data:\n\ttrain: x\n",
 		"--- \n...\n---\n",
 		"{? [a]: b, <<: {c: d}, !!binary x: !!float 1}",
-		"data: {dataset: iris, csv: {missing: [~, 1, .nan]}, kinds: {a: b}}\npipeline: [{columns: [{select: numeric, steps: [pca, {steps: [robust]}]}]}, {svr: {C: .inf}}]\n",
+		"data: {dataset: iris, csv: {missing: [~, 1, .nan]}, kinds: {a: b}}\npipeline: [{columns: [{select: numeric, " +
+			"steps: [pca, {steps: [robust]}]}]}, {svr: {C: .inf}}]\n",
 	} {
 		f.Add([]byte(text), "rff.gamma", "1")
 		f.Add([]byte(text), "search.grid.rff.gamma", "{log: [1, 2, 3]}")

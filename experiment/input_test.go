@@ -20,8 +20,10 @@ func TestStandardInput(t *testing.T) {
 	put(t, "rows.jsonl", asJSON(t, rows, "?"))
 	put(t, "rows.tsv", strings.ReplaceAll(rows, ",", "\t"))
 	put(t, "test.csv", sample(60, class))
-	put(t, "spec.yaml", "name: same\ndata: {train: rows.csv, test: test.csv, target: y, drop: [w, g], csv: {missing: '?'}}\n"+
-		"pipeline: [{columns: [{select: numeric, steps: [{impute: {}}, standardize]}, {select: categorical, steps: [onehot]}]}, logistic]\noutput: {dir: out}\n")
+	put(t, "spec.yaml", "name: same\ndata: {train: rows.csv, test: test.csv, target: y, drop: [w, g], csv: {missing: "+
+		"'?'}}\n"+
+		"pipeline: [{columns: [{select: numeric, steps: [{impute: {}}, standardize]}, {select: categorical, steps: "+
+		"[onehot]}]}, logistic]\noutput: {dir: out}\n")
 	s, err := Load(ctx, "spec.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -51,9 +53,10 @@ func TestStandardInput(t *testing.T) {
 		}
 	}
 	for input, wrong := range map[string]string{
-		"":                                      "spec.yaml:2:8: data.train: standard input is empty",
-		rows + "1,2\n":                          "standard input:302: number of fields must be 6, got 2",
-		"{\"a\":1,\"y\":\"no\"}\n{\"a\":[1]}\n": "standard input:2: column a: must be a number, a string, true, false or null, got an object or an array; data.drop leaves the column out",
+		"":             "spec.yaml:2:8: data.train: standard input is empty",
+		rows + "1,2\n": "standard input:302: number of fields must be 6, got 2",
+		"{\"a\":1,\"y\":\"no\"}\n{\"a\":[1]}\n": "standard input:2: column a: must be a number, a string, true, false or " +
+			"null, got an object or an array; data.drop leaves the column out",
 	} {
 		_, err := LoadWith(ctx, "spec.yaml", LoadOptions{Overrides: []Override{set("data.train", "-"),
 			set("data.test", "null"), set("data.drop", "[]")}, Input: strings.NewReader(input)})

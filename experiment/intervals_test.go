@@ -279,15 +279,18 @@ func TestIntervalsFaults(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", waves(60))
 	for section, want := range map[string]string{
-		"intervals: {level: 1}":                           "spec.yaml:7:20: intervals.level: must be a number with 0 < it < 1, got 1",
+		"intervals: {level: 1}": "spec.yaml:7:20: intervals.level: must be a number with 0 < it " +
+			"< 1, got 1",
 		"intervals: {metod: split}":                       "intervals.metod: unknown key (did you mean method?)",
 		"intervals: {method: normal}":                     "standard deviations, got ridge",
 		"intervals: {normalize: true, method: jackknife}": "intervals",
 		"intervals: {method: split}\nprecision: float32":  "remove precision: float32 or use another method",
 		"intervals: {method: jackknife, level: 0.99}":     "", // depends on the 60 rows, known after reading
-		"search: {score: coverage}":                       "search.score: coverage requires intervals; ridge does not return them",
-		"search: {score: nlpd}":                           "search.score: nlpd requires standard deviations; ridge does not return them",
-		"intervals: split":                                "intervals",
+		"search: {score: coverage}": "search.score: coverage requires intervals; ridge does not " +
+			"return them",
+		"search: {score: nlpd}": "search.score: nlpd requires standard deviations; ridge does " +
+			"not return them",
+		"intervals: split": "intervals",
 	} {
 		_, err := Parse(context.Background(), "spec.yaml", []byte(waving+section+"\n"))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

@@ -54,7 +54,8 @@ func TestJSONLines(t *testing.T) {
 		return "name: same\ndata: {train: rows." + format +
 			", target: y, weight: w, group: g, csv: {missing: '?'}, test: test." + map[string]string{"csv": "csv",
 			"jsonl": "ndjson"}[format] +
-			"}\npipeline: [{columns: [{select: numeric, steps: [{impute: {}}, standardize]}, {select: categorical, steps: [onehot]}]}, logistic]\noutput: {dir: " + format + "}\n"
+			"}\npipeline: [{columns: [{select: numeric, steps: [{impute: {}}, standardize]}, {select: categorical, steps: " +
+			"[onehot]}]}, logistic]\noutput: {dir: " + format + "}\n"
 	}
 	one, other := execute(t, spec(t, text("csv"))), execute(t, spec(t, text("jsonl")))
 	if written(t, "csv/predictions.csv") != written(t, "jsonl/predictions.csv") ||

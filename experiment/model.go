@@ -325,7 +325,8 @@ func (m *opened) explain(ctx context.Context, err error, source datasets.Source,
 			where = c.Missing.String()
 		}
 	}
-	return fmt.Errorf("experiment: %s: column %s: %w, but the training rows have none; fill the field or fit with an impute step",
+	return fmt.Errorf("experiment: %s: column %s: %w, but the training rows have none; fill the field or fit with an "+
+		"impute step",
 		where, at.Column, datasets.ErrMissing)
 }
 

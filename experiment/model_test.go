@@ -182,7 +182,8 @@ func TestEvaluateSaysWhichRowsLackTheTarget(t *testing.T) {
 		return class(i)
 	}))
 	_, err := Evaluate(context.Background(), "model", "new.csv", Options{})
-	if want := "new.csv:4: column y: the target is missing; set missing_target: drop to skip such rows; also in line 3502, 4002, 4502"; err == nil || err.Error() != want {
+	if want := "new.csv:4: column y: the target is missing; set missing_target: drop to skip such rows; also in line " +
+		"3502, 4002, 4502"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	put(t, "none.csv", without(sample(9, class), 5))
@@ -205,7 +206,8 @@ func TestRowsThatComeOnce(t *testing.T) {
 	z := gzip.NewWriter(&packed)
 	io.WriteString(z, text)
 	z.Close()
-	head := "@relation r\n@attribute a numeric\n@attribute b numeric\n@attribute c {blue,green,red}\n@attribute w numeric\n@attribute g numeric\n@attribute y {no,yes}\n@data\n"
+	head := "@relation r\n@attribute a numeric\n@attribute b numeric\n@attribute c {blue,green,red}\n@attribute w " +
+		"numeric\n@attribute g numeric\n@attribute y {no,yes}\n@data\n"
 	yes, no := true, false
 	for name, test := range map[string]struct {
 		text string
@@ -569,7 +571,8 @@ func TestPredictSparseRows(t *testing.T) {
 		fmt.Fprintf(&b, "%d 1:%d 3:%d\n", []int{-1, 1}[i%2], i%2+1, i%5)
 	}
 	put(t, "rows.svm", b.String())
-	execute(t, spec(t, "data: {train: rows.svm, task: classification}\npipeline: [{rff: {features: 20}}, logistic]\noutput: {dir: out}\n"))
+	execute(t, spec(t, "data: {train: rows.svm, task: classification}\npipeline: [{rff: {features: 20}}, "+
+		"logistic]\noutput: {dir: out}\n"))
 	if err := os.Rename("out/model.bochner", "model"); err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,8 @@ import "testing"
 // inspect lists the inputs of a trained network by relevance.
 func TestNetworkSaysWhichInputsMatter(t *testing.T) {
 	t.Chdir(t.TempDir())
-	execute(t, spec(t, "data: {dataset: iris}\npipeline: [standardize, {rff_network: {features: 20, epochs: 30}}]\noutput: {dir: out}\n"))
+	execute(t, spec(t, "data: {dataset: iris}\npipeline: [standardize, {rff_network: {features: 20, epochs: "+
+		"30}}]\noutput: {dir: out}\n"))
 	m, err := Inspect("out/model.bochner")
 	if err != nil || len(m.Relevance) != 1 || m.Relevance[0].Step != "rff_network" {
 		t.Fatalf("%+v, %v", m.Relevance, err)

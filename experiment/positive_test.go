@@ -12,7 +12,8 @@ func TestPositive(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", complete(90, func(i int) string { return []string{"no", "yes", "yes"}[i*i%7%3] }))
 	put(t, "three.csv", complete(90, func(i int) string { return []string{"a", "b", "c"}[i%3] }))
-	const rest = "}\npipeline: [standardize, logistic]\nsearch: {grid: {logistic.C: [0.1, 1]}, folds: 3, score: f1}\noutput: {dir: out}\n"
+	const rest = "}\npipeline: [standardize, logistic]\nsearch: {grid: {logistic.C: [0.1, 1]}, folds: 3, score: " +
+		"f1}\noutput: {dir: out}\n"
 	f1 := map[string]float64{}
 	for want, key := range map[string]string{"yes": "", "no": ", positive: no"} {
 		r := execute(t, spec(t, "data: {train: rows.csv, target: y, drop: [c]"+key+rest))

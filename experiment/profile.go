@@ -34,7 +34,8 @@ func constantWarnings(p profile.Profile) (warnings []string) {
 		if p.Rows == 1 {
 			in = "a value in one training row only"
 		}
-		warnings = append(warnings, fmt.Sprintf("the target %s has %s, so that the model can only predict it; name another target with data.target, or give more rows", suggest.List(names), in))
+		warnings = append(warnings, fmt.Sprintf("the target %s has %s, so that the model can only predict it; name "+
+			"another target with data.target, or give more rows", suggest.List(names), in))
 	}
 	if names := constants(p.Columns); len(names) > 0 {
 		warnings = append(warnings, "the same in all training rows, so that nothing is learned from them: "+

@@ -165,7 +165,8 @@ func TestConstantTarget(t *testing.T) {
 		"1,\n2,3.5\n3,\n":       "the target y has a value in one training row only",
 	} {
 		put(t, "train.csv", "a,y\n"+rows)
-		s := spec(t, "data: {train: train.csv, target: y, task: regression, missing_target: drop}\npipeline: [standardize, ridge]\noutput: {dir: out}\n")
+		s := spec(t, "data: {train: train.csv, target: y, task: regression, missing_target: drop}\npipeline: "+
+			"[standardize, ridge]\noutput: {dir: out}\n")
 		found, err := Run(context.Background(), s, Options{Force: true})
 		if err != nil || !slices.ContainsFunc(found.Warnings, func(w string) bool {
 			return strings.Contains(w, want+", so that")
@@ -191,7 +192,8 @@ func TestConstantInputs(t *testing.T) {
 	}
 	put(t, "train.csv", "year,a,y\n"+train.String())
 	put(t, "test.csv", "year,a,y\n"+test.String())
-	s := spec(t, "data: {train: train.csv, test: test.csv, target: y}\npipeline: [standardize, {rff: {features: 100, gamma: 0.5}}, {ridge: {alpha: 0.01}}]\noutput: {dir: out}\n")
+	s := spec(t, "data: {train: train.csv, test: test.csv, target: y}\npipeline: [standardize, {rff: {features: 100, "+
+		"gamma: 0.5}}, {ridge: {alpha: 0.01}}]\noutput: {dir: out}\n")
 	found, err := Run(context.Background(), s, Options{})
 	if err != nil || found.Test["r2"] < 0.98 {
 		t.Errorf("R² %v: %v", found.Test["r2"], err)

@@ -12,7 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/report"
 )
 
-const reported = "data: {train: rows.csv, target: y, split: {test: 0.3}}\npipeline: [standardize, {rff: {features: 20}}, ridge]\nsearch: {grid: {rff.gamma: [0.1, 1], rff.features: [10, 20], ridge.alpha: [1, 100]}, folds: 3}\noutput: {dir: out}\n"
+const reported = "data: {train: rows.csv, target: y, split: {test: 0.3}}\npipeline: [standardize, {rff: {features: " +
+	"20}}, ridge]\nsearch: {grid: {rff.gamma: [0.1, 1], rff.features: [10, 20], ridge.alpha: [1, 100]}, folds: " +
+	"3}\noutput: {dir: out}\n"
 
 // The page that a run writes is that of what it returns, and of what is in its folder; the same again from the command.
 func TestReportOfAFolder(t *testing.T) {
@@ -101,10 +103,13 @@ func TestReportsOfOtherRuns(t *testing.T) {
 	put(t, "rows.csv", measured(300))
 	put(t, "odd.csv", odd(200))
 	for name, document := range map[string]string{
-		"stream":  "data: {train: rows.csv, target: y, split: {test: 0.3}, stream: always}\npipeline: [standardize, {rff: {features: 20}}, ridge]\noutput: {dir: out}\n",
+		"stream": "data: {train: rows.csv, target: y, split: {test: 0.3}, stream: always}\npipeline: [standardize, {rff: " +
+			"{features: 20}}, ridge]\noutput: {dir: out}\n",
 		"no test": "data: {train: rows.csv, target: y}\npipeline: [standardize, ridge]\nintervals: {}\noutput: {dir: out}\n",
-		"anomaly": "data: {train: odd.csv, target: kind, positive: odd}\npipeline: [standardize, {rff: {features: 50}}, one_class]\noutput: {dir: out}\n",
-		"kernel":  "data: {train: rows.csv, target: y, split: {test: 0.3}}\npipeline: [standardize, {kernel_ridge: {gamma: 0.1}}]\noutput: {dir: out}\n",
+		"anomaly": "data: {train: odd.csv, target: kind, positive: odd}\npipeline: [standardize, {rff: {features: 50}}, " +
+			"one_class]\noutput: {dir: out}\n",
+		"kernel": "data: {train: rows.csv, target: y, split: {test: 0.3}}\npipeline: [standardize, {kernel_ridge: " +
+			"{gamma: 0.1}}]\noutput: {dir: out}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := Run(context.Background(), spec(t, document), Options{Force: true})

@@ -22,7 +22,8 @@ func TestRowsOfTheFile(t *testing.T) {
 		fmt.Fprintf(&b, "%s,%s\n", a, class(i))
 	}
 	put(t, "rows.csv", b.String())
-	const text = "data: {train: rows.csv, target: y, split: {test: 0.3}}\npipeline: [{rff: {features: 10, gamma: 1}}, logistic]\noutput: {dir: out}\n"
+	const text = "data: {train: rows.csv, target: y, split: {test: 0.3}}\npipeline: [{rff: {features: 10, gamma: 1}}, " +
+		"logistic]\noutput: {dir: out}\n"
 	seen := map[string]bool{}
 	for _, seed := range []string{"1", "2", "3", "4", "5"} { // the row is in either part
 		for name, more := range map[string][]Override{

@@ -63,7 +63,8 @@ var drafts = []struct {
 		text: rowsOf("customer_id,a,y", 400, func(i int) string {
 			return fmt.Sprintf("%d,%d,%s", 100+i%80*31, i*7%13, yesNo[i%3/2])
 		}),
-		lines: []string{"    - customer_id # called like an identifier, 80 different values; `group: customer_id` instead keeps the rows of one together"},
+		lines: []string{"    - customer_id # called like an identifier, 80 different values; `group: customer_id` instead " +
+			"keeps the rows of one together"},
 	},
 	{
 		name: "shops with many rows each",
@@ -163,9 +164,10 @@ var drafts = []struct {
 		lines: []string{"  csv: {delimiter: ;, decimal: ','}", "  task: regression", "  - standardize"},
 	},
 	{
-		name:  "decimal commas without a header",
-		text:  rowsOf("1,5;2,25", 60, func(i int) string { return fmt.Sprintf("%d,5;%d,25", i*7%13, i) }),
-		lines: []string{"  csv: {header: false, delimiter: ;, decimal: ','} # columns: [NAME, …] gives better names than x0, x1, …", "  task: regression"},
+		name: "decimal commas without a header",
+		text: rowsOf("1,5;2,25", 60, func(i int) string { return fmt.Sprintf("%d,5;%d,25", i*7%13, i) }),
+		lines: []string{"  csv: {header: false, delimiter: ;, decimal: ','} # columns: [NAME, …] gives better names than " +
+			"x0, x1, …", "  task: regression"},
 	},
 	{
 		name:  "thousands",
@@ -178,9 +180,10 @@ var drafts = []struct {
 		lines: []string{"  csv: {thousands: ','}"},
 	},
 	{
-		name:  "units",
-		text:  rowsOf("a,y", 60, func(i int) string { return fmt.Sprintf("$%d.%d0,%d.25", 1+i%12, i%3, i) }),
-		lines: []string{"  # ! Column a: its strings look like numbers, such as $1.00; write them without units and thousands separators to use them as numbers."},
+		name: "units",
+		text: rowsOf("a,y", 60, func(i int) string { return fmt.Sprintf("$%d.%d0,%d.25", 1+i%12, i%3, i) }),
+		lines: []string{"  # ! Column a: its strings look like numbers, such as $1.00; write them without units and " +
+			"thousands separators to use them as numbers."},
 	},
 	{
 		name: "Latin-1",
@@ -357,7 +360,8 @@ func TestDraftOfALongFile(t *testing.T) {
 // An ARFF file has a draft as a CSV has.
 func TestDraftOfARFF(t *testing.T) {
 	t.Chdir(t.TempDir())
-	put(t, "rows.arff", "@relation r\n@attribute id numeric\n@attribute a numeric\n@attribute c {u,v,w}\n@attribute y {no,yes}\n@data\n"+
+	put(t, "rows.arff", "@relation r\n@attribute id numeric\n@attribute a numeric\n@attribute c {u,v,w}\n@attribute y "+
+		"{no,yes}\n@data\n"+
 		strings.TrimPrefix(rowsOf("", 60, func(i int) string {
 			return fmt.Sprintf("%d,%d,%s,%s", i, i*7%13, []string{"u", "v"}[i%2], []string{"no", "yes", "?"}[i%6/2])
 		}), "\n"))
@@ -413,7 +417,8 @@ func TestTargetsThatAreNoClasses(t *testing.T) {
 	put(t, "dates.csv", "a,sold\n"+dates.String())
 	put(t, "prices.csv", "a,price\n"+prices.String())
 	for file, want := range map[string]string{
-		"dates.csv":  "the target sold must be classes or numbers, got dates such as 2023-02-01; take another target, or give classification as the task",
+		"dates.csv": "the target sold must be classes or numbers, got dates such as 2023-02-01; take another target, or " +
+			"give classification as the task",
 		"prices.csv": `the target price must be classes or numbers, got "$1,100.50" and the like; write numbers without units and thousands separators, or give classification as the task`,
 	} {
 		_, drafted := scaffold.Experiment(ctx, file, scaffold.Options{})

@@ -53,7 +53,8 @@ func TestSeveralFiles(t *testing.T) {
 	for k := range list {
 		list[k] = fmt.Sprintf("parts/part-%d.csv", k+1)
 	}
-	const pipeline = "pipeline: [{columns: [{select: numeric, steps: [{impute: {}}, standardize]}, {select: categorical, steps: [onehot]}]}, {rff: {features: 30}}, logistic]\noutput: {dir: out}\n"
+	const pipeline = "pipeline: [{columns: [{select: numeric, steps: [{impute: {}}, standardize]}, {select: " +
+		"categorical, steps: [onehot]}]}, {rff: {features: 30}}, logistic]\noutput: {dir: out}\n"
 	for _, how := range []string{"stream: always, test: %s", "stream: never, test: %s",
 		"stream: always, split: {test: 0.3}", "stream: never, split: {test: 0.3}"} {
 		text := func(train, test string) string {
@@ -122,13 +123,17 @@ func TestSeveralFilesOfEveryFormat(t *testing.T) {
 		"{train: 'a/*.arff'}":                                      "4 1",
 		"{train: [c.csv/part-00001, c.csv/part-00000], target: y}": "5 2",
 		"{train: [c.csv/part-00001], target: y}":                   "2 2",
-		"{train: [a, c.csv], target: y}":                           "spec.yaml:1:8: data.train: a/1.arff is arff and c.csv/part-00000 is csv; files that are read as one are in one format",
-		"{train: c.csv, test: [a/1.arff], target: y}":              "",
-		"{train: 'no*.csv', target: y}":                            "spec.yaml:1:8: data.train: no*.csv: no file is called so",
-		"{train: ['no*.csv', 'not*.csv'], target: y}":              "spec.yaml:1:8: data.train: no*.csv: no file is called so\nspec.yaml:1:8: data.train: not*.csv: no file is called so",
-		"{train: [], target: y}":                                   "must have train, sql or dataset",
-		"{train: [c.csv, c.csv/part-00001], target: y}":            "spec.yaml:1:8: data.train: c.csv/part-00001: the file is named twice",
-		"{train: [c.csv/part-00000, gone.csv], target: y}":         "gone.csv: no such file or directory",
+		"{train: [a, c.csv], target: y}": "spec.yaml:1:8: data.train: a/1.arff is arff and " +
+			"c.csv/part-00000 is csv; files that are read as one are in one format",
+		"{train: c.csv, test: [a/1.arff], target: y}": "",
+		"{train: 'no*.csv', target: y}": "spec.yaml:1:8: data.train: no*.csv: no file is " +
+			"called so",
+		"{train: ['no*.csv', 'not*.csv'], target: y}": "spec.yaml:1:8: data.train: no*.csv: no file is " +
+			"called so\nspec.yaml:1:8: data.train: not*.csv: no file is called so",
+		"{train: [], target: y}": "must have train, sql or dataset",
+		"{train: [c.csv, c.csv/part-00001], target: y}": "spec.yaml:1:8: data.train: c.csv/part-00001: the " +
+			"file is named twice",
+		"{train: [c.csv/part-00000, gone.csv], target: y}": "gone.csv: no such file or directory",
 	} {
 		s, err := Parse(context.Background(), "spec.yaml", []byte("data: "+data+"\npipeline: [logistic]\n"))
 		if err == nil {
@@ -175,7 +180,8 @@ func TestSeveralFilesChange(t *testing.T) {
 func TestSeveralFilesInSpecs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	divide(t, "deep/parts", sample(60, class), 3)
-	put(t, "deep/spec.yaml", "data: {train: [parts/part-1.csv, 'parts/part-[23].csv'], target: y, drop: [b, c]}\npipeline: [logistic]\noutput: {dir: out}\n")
+	put(t, "deep/spec.yaml", "data: {train: [parts/part-1.csv, 'parts/part-[23].csv'], target: y, drop: [b, "+
+		"c]}\npipeline: [logistic]\noutput: {dir: out}\n")
 	s, err := Load(context.Background(), "deep/spec.yaml")
 	if err != nil {
 		t.Fatal(err)

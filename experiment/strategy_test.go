@@ -108,7 +108,8 @@ func TestBudgetOfHalving(t *testing.T) {
 	}
 	_, err = Run(context.Background(), spec(t, halved, least, set("search.halving.max_resources", "1000000000")),
 		Options{Force: true})
-	if err == nil || err.Error() != "experiment: search.halving.max_resources: must be at most 160, the rows that a fold trains on, got 1000000000" {
+	if err == nil || err.Error() != "experiment: search.halving.max_resources: must be at most 160, the rows that a "+
+		"fold trains on, got 1000000000" {
 		t.Errorf("more than there are: %v", err)
 	}
 }
@@ -144,7 +145,8 @@ func TestUnset(t *testing.T) {
 		set("rff.gamma", "null"), set("rff.seed", ""), set("data.csv", ""), set("data.csv.missing", "'?'"),
 		set("search.halving", ""), set("search.folds", ""))
 	want := spec(t, "seed: 5\ndata: {train: rows.csv, test: more.csv, target: y, drop: [c, g], csv: {missing: '?'}}\n"+
-		"pipeline: [impute, standardize, rff, logistic]\nsearch: {grid: {logistic.C: [0.1, 1, 10], rff.gamma: [0.01, 0.1, 1]}}\n")
+		"pipeline: [impute, standardize, rff, logistic]\nsearch: {grid: {logistic.C: [0.1, 1, 10], rff.gamma: [0.01, 0.1, "+
+		"1]}}\n")
 	got, err := s.Encode("spec.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -48,7 +48,8 @@ func bare(text string) string {
 	return strings.Join(out, "\n") + "\n"
 }
 
-const clustering = "data: {train: rows.csv, target: kind}\npipeline: [standardize, {rff: {gamma: 0.1, features: 50}}, {kmeans: {clusters: 2}}]\noutput: {dir: out}\n"
+const clustering = "data: {train: rows.csv, target: kind}\npipeline: [standardize, {rff: {gamma: 0.1, features: " +
+	"50}}, {kmeans: {clusters: 2}}]\noutput: {dir: out}\n"
 
 // A run of a clustering writes what it found in the training rows, where there are no others, and the model finds the
 // same again, whether rows have the target or not.
@@ -221,7 +222,8 @@ func TestTargetlessComplaints(t *testing.T) {
 		{"data: {train: kinds.csv, task: regression}" + steps,
 			"spec.yaml:2:1: pipeline: kmeans finds clusters, but the task is regression; use ridge"},
 		{"data: {train: rows.csv}\npipeline: [ard, kmeans]\n",
-			"spec.yaml:2:12: pipeline.ard: ard learns from targets, and kmeans, which is for clustering, learns without (leave it out)"},
+			"spec.yaml:2:12: pipeline.ard: ard learns from targets, and kmeans, which is for clustering, learns without " +
+				"(leave it out)"},
 		{"data: {train: rows.csv, target: kind}" + steps,
 			`spec.yaml:1:25: data.target: no column "kind" in rows.csv (columns: a, b)`},
 		{"data: {train: kinds.csv, target: [a, kind]}" + steps,
@@ -241,7 +243,8 @@ func TestTargetlessComplaints(t *testing.T) {
 		{"data: {train: rows.csv}\npipeline: [one_class]\nsearch: {}\n",
 			"spec.yaml:3:1: search: a search for anomalies requires labeled rows; no target is named"},
 		{"data: {train: kinds.csv, target: kind}\npipeline: [one_class]\n",
-			"data.target: the target of anomaly detection must have known anomalies, got column kind with 3 values, a, b, c (list the anomalies in data.positive)"},
+			"data.target: the target of anomaly detection must have known anomalies, got column kind with 3 values, a, b, c " +
+				"(list the anomalies in data.positive)"},
 		{"data: {train: kinds.csv}\npipeline: [{ensemble: {estimator: kmeans, seeds: 2}}]\n",
 			"pipeline: ensemble is made of models that learn from a target, and one of them finds clusters"},
 		{"data: {train: words.csv}\npipeline: [onehot, kmeans]\nsearch: {}\n",
@@ -254,7 +257,8 @@ func TestTargetlessComplaints(t *testing.T) {
 	}
 }
 
-const anomalies = "data: {train: rows.csv, target: kind, positive: odd}\npipeline: [standardize, {rff: {gamma: 0.5, features: 100}}, {one_class: {nu: 0.1}}]\noutput: {dir: out}\n"
+const anomalies = "data: {train: rows.csv, target: kind, positive: odd}\npipeline: [standardize, {rff: {gamma: 0.5, " +
+	"features: 100}}, {one_class: {nu: 0.1}}]\noutput: {dir: out}\n"
 
 // odd is a CSV of n rows around one place, every tenth of which is far from it.
 func odd(n int) string {
@@ -420,7 +424,8 @@ func TestAutoRefusesTargetless(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", groups(40, []string{"left", "right"}, false))
 	put(t, "spec.yaml", clustering)
-	const want = "auto compares models by what they predict of a target, and clustering has none to predict; bochner init --task clustering writes"
+	const want = "auto compares models by what they predict of a target, and clustering has none to predict; bochner " +
+		"init --task clustering writes"
 	for name, o := range map[string]AutoOptions{"rows.csv": {Minutes: 1, Task: "clustering"}, "spec.yaml": {Minutes: 1}} {
 		if _, err := Auto(context.Background(), name, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)

@@ -51,7 +51,8 @@ func (c *Classifier) Fit(grid base.FixedDataGrid) error {
 	}
 	for _, target := range data.Schema.Targets {
 		if count := len(data.Schema.Targets); count > 1 && target.Kind == datasets.Categorical {
-			return fmt.Errorf("golearn: %d class attributes, of which %s is categorical; a model predicts one class or several numbers", count, target.Name)
+			return fmt.Errorf("golearn: %d class attributes, of which %s is categorical; a model predicts one class or "+
+				"several numbers", count, target.Name)
 		}
 	}
 	if c.spec == nil {
@@ -216,7 +217,8 @@ func (c *Classifier) checkSavable() error {
 		return fmt.Errorf("golearn: nothing to save: %w", ErrNotFitted)
 	}
 	if name, ok := findFilter(c.model.Spec().Steps); ok {
-		return fmt.Errorf("golearn: step %s is a filter of golearn's, and what that has learned cannot be written to a file; a pipeline to be saved needs a step of package transformer instead", name)
+		return fmt.Errorf("golearn: step %s is a filter of golearn's, and what that has learned cannot be written to a "+
+			"file; a pipeline to be saved needs a step of package transformer instead", name)
 	}
 	return nil
 }

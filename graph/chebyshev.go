@@ -19,7 +19,8 @@ func (g *Graph) ChebyshevApprox(v Value, lo, hi float64, pieces int, f func(floa
 		return Value{}
 	}
 	if !(lo < hi) || pieces < 1 || math.IsInf(hi-lo, 0) {
-		return g.fail(fmt.Errorf("chebyshevapprox: must have lo < hi and at least 1 piece, got %g, %g and %d", lo, hi, pieces))
+		return g.fail(fmt.Errorf("chebyshevapprox: must have lo < hi and at least 1 piece, got %g, %g and "+
+			"%d", lo, hi, pieces))
 	}
 	length := (hi - lo) / float64(pieces)
 	coefficients := make([]*mat.VecDense, smoothTerms)

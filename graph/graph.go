@@ -290,7 +290,8 @@ func (g *Graph) MatMul(v, w Value) Value {
 		return g.fail(fmt.Errorf("matmul: %w", err))
 	}
 	if n := g.Node(w); n.Op != ops.Constant || n.Rows != g.Width(v) {
-		return g.fail(fmt.Errorf("matmul: right operand must be a constant of %d rows, got %s of %d rows", g.Width(v), n.Op, n.Rows))
+		return g.fail(fmt.Errorf("matmul: right operand must be a constant of %d rows, got %s of %d "+
+			"rows", g.Width(v), n.Op, n.Rows))
 	}
 	return g.add(Node{Op: ops.MatMul, In: []Value{v, w}, Width: g.Width(w)})
 }

@@ -44,7 +44,8 @@ func TestRun(t *testing.T) {
 
 func TestOperationErrors(t *testing.T) {
 	for want, build := range map[string]func(g *graph.Graph){
-		"add: operands must have equal widths or width 1, got 2 and 3": func(g *graph.Graph) { g.Add(g.Input(), g.Row([]float64{1, 2, 3})) },
+		"add: operands must have equal widths or width 1, got 2 and " +
+			"3": func(g *graph.Graph) { g.Add(g.Input(), g.Row([]float64{1, 2, 3})) },
 		"mul: constant operand must have 1 row, got 3": func(g *graph.Graph) {
 			g.Mul(g.Input(),
 				g.Matrix(mat.NewDense(3, 2, nil)))
@@ -53,10 +54,12 @@ func TestOperationErrors(t *testing.T) {
 			g.MatMul(g.Input(),
 				g.Matrix(mat.NewDense(3, 2, nil)))
 		},
-		"columns: index must be from 0 to 1, got 2":                   func(g *graph.Graph) { g.Columns(g.Input(), []int{2}) },
-		"exp: operand must depend on the rows, got a constant":        func(g *graph.Graph) { g.Exp(g.Scalar(1)) },
-		"add: an operand must depend on the rows, got constants only": func(g *graph.Graph) { g.Add(g.Scalar(1), g.Scalar(2)) },
-		"neg: value does not belong to this graph":                    func(g *graph.Graph) { g.Neg(graph.Value{}) },
+		"columns: index must be from 0 to 1, got " +
+			"2": func(g *graph.Graph) { g.Columns(g.Input(), []int{2}) },
+		"exp: operand must depend on the rows, got a constant": func(g *graph.Graph) { g.Exp(g.Scalar(1)) },
+		"add: an operand must depend on the rows, got constants " +
+			"only": func(g *graph.Graph) { g.Add(g.Scalar(1), g.Scalar(2)) },
+		"neg: value does not belong to this graph": func(g *graph.Graph) { g.Neg(graph.Value{}) },
 		"output names must be unique, got \"a\" twice": func(g *graph.Graph) {
 			g.Output("a", g.Input())
 			g.Output("a",
@@ -67,7 +70,8 @@ func TestOperationErrors(t *testing.T) {
 		},
 		"columns: must have at least 1 index, got none":               func(g *graph.Graph) { g.Columns(g.Input(), nil) },
 		"constant must have at least 1 row and 1 column, got 1 and 0": func(g *graph.Graph) { g.Row(nil) },
-		"concat: operand must depend on the rows, got a constant":     func(g *graph.Graph) { g.Concat(g.Input(), g.Scalar(1)) },
+		"concat: operand must depend on the rows, got a " +
+			"constant": func(g *graph.Graph) { g.Concat(g.Input(), g.Scalar(1)) },
 	} {
 		g := graph.New([]graph.Input{{Name: "a"}, {Name: "b"}})
 		build(g)

@@ -14,12 +14,14 @@ func TestJoinNamesSteps(t *testing.T) {
 	hashes, strange := errors.New("hashes"), errors.New("strange")
 	inner := graph.Join(graph.WithPath("binning", hashes), nil, graph.WithPath("odd", strange))
 	err := graph.Join(graph.WithPath("columns", graph.WithPath("numeric", inner)), graph.WithPath("ridge", nil), hashes)
-	want := "step columns.numeric.binning: it cannot be exported: hashes; step columns.numeric.odd: it cannot be exported: strange"
+	want := "step columns.numeric.binning: it cannot be exported: hashes; step columns.numeric.odd: it cannot be " +
+		"exported: strange"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
 	err = graph.Join(graph.WithPath("first", inner), graph.WithPath("second", inner), graph.WithPath("third", hashes))
-	want = "steps first.binning, second.binning and third: they cannot be exported: hashes; steps first.odd and second.odd: they cannot be exported: strange"
+	want = "steps first.binning, second.binning and third: they cannot be exported: hashes; steps first.odd and " +
+		"second.odd: they cannot be exported: strange"
 	if err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}

@@ -96,5 +96,6 @@ func (r *run) unreached(i int) bool {
 }
 
 func budgetWarning(budget time.Duration, unreached, fits int) string {
-	return fmt.Sprintf("the budget of %v ended before %d of %d fits; the best candidate is selected among those with scores on all folds", budget, unreached, fits)
+	return fmt.Sprintf("the budget of %v ended before %d of %d fits; the best candidate is selected among those with "+
+		"scores on all folds", budget, unreached, fits)
 }

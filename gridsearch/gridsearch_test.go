@@ -90,7 +90,8 @@ func TestTableIsThatOfNestedLoops(t *testing.T) {
 	if want := []string{"shift"}; !slices.Equal(r.OnGridEdge, want) {
 		t.Errorf("on the edge are %v, want %v", r.OnGridEdge, want)
 	}
-	if want := []string{"the best shift, 0, is the smallest of its grid: a wider one may do better"}; !slices.Equal(r.Warnings, want) {
+	if want := []string{"the best shift, 0, is the smallest of its grid: a wider one may do " +
+		"better"}; !slices.Equal(r.Warnings, want) {
 		t.Errorf("warnings are %q, want %q", r.Warnings, want)
 	}
 }
@@ -334,7 +335,8 @@ func TestMemoryBound(t *testing.T) {
 	s = lineSearch(p)
 	s.Memory = rows + 1500
 	_, err := s.Run(context.Background(), data)
-	want := "gridsearch: 8 of 12 candidates need more memory than the bound of 2.94 kB; the first, 1 (shrink=0.5 shift=1), needs about 3.44 kB: raise the bound or leave them out"
+	want := "gridsearch: 8 of 12 candidates need more memory than the bound of 2.94 kB; the first, 1 (shrink=0.5 " +
+		"shift=1), needs about 3.44 kB: raise the bound or leave them out"
 	if err == nil || err.Error() != want {
 		t.Errorf("error is %v, want %s", err, want)
 	}
@@ -666,8 +668,9 @@ func TestOneStandardError(t *testing.T) {
 		"alpha before gamma": {[]Axis{{Path: "gamma"}, {Path: "alpha"}},
 			[]Candidate{scored(5, 0.1, 1), scored(4.9, 0.2, 2)}, false, 1},
 		"a number before a name": {[]Axis{{Path: "gamma"}}, []Candidate{scored(5, "scale"), scored(4.9, 100.0)}, false, 1},
-		"an unknown axis":        {[]Axis{{Path: "depth"}}, []Candidate{scored(4.9, 9), scored(5, 3), scored(4.9, 1)}, false, 1},
-		"a larger min_count":     {[]Axis{{Path: "min_count"}}, []Candidate{scored(5, 1), scored(4.9, 3)}, false, 1},
+		"an unknown axis": {[]Axis{{Path: "depth"}}, []Candidate{scored(4.9, 9), scored(5, 3), scored(4.9, 1)}, false,
+			1},
+		"a larger min_count": {[]Axis{{Path: "min_count"}}, []Candidate{scored(5, 1), scored(4.9, 3)}, false, 1},
 		"equally simple": {[]Axis{{Path: "alpha"}, {Path: "seed"}},
 			[]Candidate{scored(5, 1, 0), scored(4.8, 2, 1), scored(4.9, 2, 2), scored(4.9, 2, 3)}, false, 2},
 	} {
@@ -751,7 +754,8 @@ func TestWriteCSV(t *testing.T) {
 		t.Fatal(err)
 	}
 	const head = "candidate shrink shift mode fold0 fold1 fold2 mean std rank fit_seconds" +
-		" fold0_mean_absolute_error fold1_mean_absolute_error fold2_mean_absolute_error mean_mean_absolute_error std_mean_absolute_error failed"
+		" fold0_mean_absolute_error fold1_mean_absolute_error fold2_mean_absolute_error mean_mean_absolute_error " +
+		"std_mean_absolute_error failed"
 	if got := strings.Join(rows[0], " "); got != head {
 		t.Errorf("header is %s, want %s", got, head)
 	}

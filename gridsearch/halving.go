@@ -35,7 +35,8 @@ func NewHalving(minResources int) Halving {
 // Params declares all parameters.
 func (h *Halving) Params(l *param.List) {
 	l.String(&h.Resource, "resource",
-		"Resource that grows from round to round: rows, or the path of an integer parameter that is not an axis, such as rff.features.")
+		"Resource that grows from round to round: rows, or the path of an integer parameter that is not an axis, such as "+
+			"rff.features.")
 	l.Int(&h.MinResources, "min_resources", "Resource of the first round; 0 disables halving.", param.AtLeast(0))
 	l.Int(&h.MaxResources, "max_resources",
 		"Resource of the last round, at most the training rows of a fold; 0 selects these, or the parameter of the pipeline.",

@@ -328,6 +328,7 @@ func (r *inMemory) refuse(candidates []candidate) error {
 		return nil
 	}
 	c := candidates[first]
-	return fmt.Errorf("%d of %d candidates need more memory than the bound of %s; the first, %d (%s), needs about %s: raise the bound or leave them out",
+	return fmt.Errorf("%d of %d candidates need more memory than the bound of %s; the first, %d (%s), needs about %s: "+
+		"raise the bound or leave them out",
 		tooLarge, len(candidates), memory.Size(bound), first, formatSettings(c.settings), memory.Size(r.fitBytes(c)))
 }

@@ -284,7 +284,8 @@ func TestDamagedJournal(t *testing.T) {
 		{second(`{"candidate":0,"fold":0,"scores":[1,1],"more":1}`),
 			"line 2 is damaged: json: unknown field \"more\"; remove the file to start again"},
 		{second(`{"candidate":0,`), "line 2 is damaged: unexpected EOF; remove the file to start again"},
-		{second("\x00\x00"), "line 2 is damaged: invalid character '\\x00' looking for beginning of value; remove the file to start again"},
+		{second("\x00\x00"), "line 2 is damaged: invalid character '\\x00' looking for beginning of value; remove the " +
+			"file to start again"},
 	} {
 		if err := os.WriteFile(s.Journal, []byte(c.content), 0o644); err != nil {
 			t.Fatal(err)

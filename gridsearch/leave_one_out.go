@@ -57,7 +57,8 @@ func (LeaveOneOut) Check(s Search) error {
 func supportsLeaveOneOut(spec estimator.Estimator) error {
 	fitter, ok := spec.(share.BatchFitter)
 	if !ok {
-		return fmt.Errorf("leave-one-out supports ridge, kernel_ridge and their classifiers, alone or at the end of a pipeline, not %T; use k-fold cross-validation", spec)
+		return fmt.Errorf("leave-one-out supports ridge, kernel_ridge and their classifiers, alone or at the end of a "+
+			"pipeline, not %T; use k-fold cross-validation", spec)
 	}
 	_, err := fitter.PlanBatch(share.Batch{LeaveOneOut: true, Candidates: share.Candidates(spec)})
 	return err

@@ -78,7 +78,8 @@ func TestMergeJournalsRefuses(t *testing.T) {
 	for want, list := range map[string][][]byte{
 		"journal 1: it is of another search, which differs in scores": {ours, theirs},
 		"journal 0: this is not the journal of a search":              {journal.Seal([]byte("{}"))},
-		"journal 0: line 8 is damaged: invalid character":             {slices.Concat(ours, journal.Seal([]byte("{\"candidate\":}")))},
+		"journal 0: line 8 is damaged: invalid " +
+			"character": {slices.Concat(ours, journal.Seal([]byte("{\"candidate\":}")))},
 		"journal 0: line 2 is damaged: its checksum is wrong": {bytes.Replace(ours, []byte(`{"candidate":0`),
 			[]byte(`{"candidate":1`), 1)},
 		"no journals": nil,

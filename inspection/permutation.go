@@ -165,7 +165,8 @@ func Permutation(ctx context.Context, model estimator.Predictor, data datasets.S
 }
 
 // scoreGroups returns the score of all rows and the scores without each group.
-func scoreGroups(metric metrics.Metric, in metrics.Input, weights [jackknifeGroups][]float64) (m groupScores, err error) {
+func scoreGroups(metric metrics.Metric, in metrics.Input, weights [jackknifeGroups][]float64) (m groupScores,
+	err error) {
 	if !metric.Requires.SatisfiedBy(in) {
 		return m, fmt.Errorf("metric %s requires %s, which the model does not have", metric.Name, metric.Requires)
 	}

@@ -319,7 +319,8 @@ func open(spec any) (result func() any, l *List) {
 		d.Params(l)
 	}
 	if _, ok := copied.Elem().Interface().(Declarer); ok && v.Kind() == reflect.Struct {
-		l.errs = append(l.errs, FieldError{Problem: fmt.Sprintf("Params of %s must have a pointer receiver, got a value receiver", v.Type())})
+		l.errs = append(l.errs, FieldError{Problem: fmt.Sprintf("Params of %s must have a pointer receiver, got a value "+
+			"receiver", v.Type())})
 	}
 	for _, e := range l.entries {
 		if e.owner == nil { // entries of children already have an owner

@@ -51,7 +51,8 @@ func TestAsLooksThroughWrappers(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, err := estimator.Predict(ctx, found, data.X, estimator.Request{})
-	want, err2 := alone.(*estimator.FittedGaussianProcess).PredictFull(ctx, transform(t, inside.Chain(), data.X), estimator.Request{})
+	want, err2 := alone.(*estimator.FittedGaussianProcess).PredictFull(ctx, transform(t, inside.Chain(), data.X),
+		estimator.Request{})
 	if err != nil || err2 != nil || !slices.Equal(all.Std, want.Std) || !slices.Equal(all.Values, want.Values) {
 		t.Errorf("%v, %v: the outputs are not those of the model within", err, err2)
 	}

@@ -203,9 +203,11 @@ func TestContinueRefuses(t *testing.T) {
 	}{
 		{pipeline.Steps(fourier(30)).Then(estimator.NewRidge()), ridge, data,
 			[]string{"ridge learns from sums", "keep its pass"}},
-		{kernel, fitted, data, []string{"kernel_ridge does not support incremental learning; fit it to all rows, or use sgd_classifier or sgd_regressor", all}},
+		{kernel, fitted, data, []string{"kernel_ridge does not support incremental learning; fit it to all rows, or use " +
+			"sgd_classifier or sgd_regressor", all}},
 		{pipeline.Steps(fourier(30)).Then(estimator.NewLogistic()), fitted, data,
-			[]string{"logistic does not support incremental learning; fit it to all rows, or use sgd_classifier or sgd_regressor", all}},
+			[]string{"logistic does not support incremental learning; fit it to all rows, or use sgd_classifier or " +
+				"sgd_regressor", all}},
 		{pipeline.Steps(fourier(30)).Then(estimator.NewSVR()), fitted, data,
 			[]string{"svr does not support incremental learning; fit it to all rows, or use sgd_classifier or sgd_regressor",
 				all}},

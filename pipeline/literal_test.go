@@ -81,9 +81,11 @@ func TestLiteralsAreSentToTheirConstructors(t *testing.T) {
 func TestRegressionsRefuseClasses(t *testing.T) {
 	data := numbers(40, 44)
 	data.Schema.Targets = people(1, 1).Schema.Targets
-	const ridge = "the target rich has classes, and ridge is for numbers; ridge_classifier (estimator.NewRidgeClassifier) is for classes"
+	const ridge = "the target rich has classes, and ridge is for numbers; ridge_classifier " +
+		"(estimator.NewRidgeClassifier) is for classes"
 	const svr = "the target rich has classes, and svr is for numbers; svm (estimator.NewSVM) is for classes"
-	const kernel = "the target rich has classes, and kernel_ridge is for numbers; kernel_ridge_classifier (estimator.NewKernelRidgeClassifier) is for classes"
+	const kernel = "the target rich has classes, and kernel_ridge is for numbers; kernel_ridge_classifier " +
+		"(estimator.NewKernelRidgeClassifier) is for classes"
 	search := func(e estimator.Estimator, path string) error {
 		s := gridsearch.NewSearch(e, gridsearch.Axis{Path: path, Values: []any{1.0, 2.0}})
 		s.Splitter = datasets.KFold{Folds: 2}

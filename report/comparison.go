@@ -185,7 +185,9 @@ func significance(c result.Comparison) (s section) {
 		s.Tables = append(s.Tables, t)
 	}
 	if len(s.Tables) > 0 {
-		s.Text = append(s.Text, fmt.Sprintf("Differences are relative to %s. p is the probability of a difference at least as large between two equally good models. Holm's p corrects for the number of tests; a value below 0.05 is significant.", c.Runs[0].Label))
+		s.Text = append(s.Text, fmt.Sprintf("Differences are relative to %s. p is the probability of a difference at "+
+			"least as large between two equally good models. Holm's p corrects for the number of tests; a value below 0.05 "+
+			"is significant.", c.Runs[0].Label))
 	}
 	s.Text = append(s.Text, c.Notes...)
 	return s

@@ -70,7 +70,8 @@ func TestComparisonPage(t *testing.T) {
 		t.Error("something is not escaped, or not a number")
 	}
 	for _, words := range []string{
-		"88.5\u00a0% and that of a 85.0\u00a0%: difference in percentage points: 3.50 (95\u00a0% confidence interval 1.70 to 5.30).", "is significantly better (p 0.0004).",
+		"88.5\u00a0% and that of a 85.0\u00a0%: difference in percentage points: 3.50 (95\u00a0% confidence interval 1.70 " +
+			"to 5.30).", "is significantly better (p 0.0004).",
 		"points: −0.40 (95\u00a0% confidence interval −1.00 to 0.20). The difference is not significant (p 0.3).",
 		"McNemar, chi-squared with continuity correction or McNemar, exact binomial", "corrected resampled t",
 		"The folds of a and c are not tested", "only a correct", "rff.gamma", "64 MiB",
@@ -96,7 +97,8 @@ func TestComparisonOutcomes(t *testing.T) {
 	c.OnTestRows = []result.TestResult{{Run: 2, Score: "squared_error", Target: "price", Pairs: 40, Test: test,
 		Holm: 0.04}}
 	summary := comparisonPage(c).Summary
-	if len(summary) != 1 || summary[0] != "On 40 test rows, mean squared error of price: difference between c and a: −0.25 (95\u00a0% confidence interval −0.5 to −0.01). c is significantly better (p 0.04)." {
+	if len(summary) != 1 || summary[0] != "On 40 test rows, mean squared error of price: difference between c and a: "+
+		"−0.25 (95\u00a0% confidence interval −0.5 to −0.01). c is significantly better (p 0.04)." {
 		t.Errorf("%q", summary)
 	}
 	c.OnTestRows = nil

@@ -18,7 +18,8 @@ func Example() {
 		return
 	}
 	defer os.RemoveAll(folder)
-	text := "data: {dataset: iris, split: {test: 0.3, stratify: true}}\npipeline: [standardize, {rff: {features: 100}}, logistic]\noutput: {dir: " + folder + "}\n"
+	text := "data: {dataset: iris, split: {test: 0.3, stratify: true}}\npipeline: [standardize, {rff: {features: " +
+		"100}}, logistic]\noutput: {dir: " + folder + "}\n"
 	spec, err := experiment.Parse(context.Background(), "iris.yaml", []byte(text))
 	if err != nil {
 		fmt.Println(err)

@@ -347,7 +347,8 @@ func plateauPlot(f *result.Search, axis string) (template.HTML, string) {
 	text := fmt.Sprintf("For %s of %s or more, the score is within one standard error of the best.", axis,
 		formatValue(s.X[first]))
 	if first == len(s.X)-1 {
-		text = fmt.Sprintf("The largest %s, %s, improves on the next smaller value by more than one standard error: a larger value may help.", axis, formatValue(s.X[first]))
+		text = fmt.Sprintf("The largest %s, %s, improves on the next smaller value by more than one standard error: a "+
+			"larger value may help.", axis, formatValue(s.X[first]))
 	}
 	p := svg.Plot{Title: "Score by " + axis, AltText: text, X: x, Y: svg.Axis{Name: metricLabel(f.Score)},
 		Series: []svg.Series{s,

@@ -156,7 +156,8 @@ func summary(r result.Result) (out []string) {
 	switch r.Task {
 	case "classification":
 		if balanced, ok := scores["balanced_accuracy"]; ok && scores["accuracy"]-balanced > 0.1 {
-			out = append(out, fmt.Sprintf("Recall differs between classes: balanced accuracy is %s. Rare classes have lower recall.", formatPercent(balanced)))
+			out = append(out, fmt.Sprintf("Recall differs between classes: balanced accuracy is %s. Rare classes have lower "+
+				"recall.", formatPercent(balanced)))
 		}
 	case "regression":
 		if i := r.Intervals; i != nil && i.Coverage != nil && i.Width != nil {

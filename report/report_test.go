@@ -37,8 +37,9 @@ func full() result.Result {
 		PerClass:        []result.Class{{Name: "no"}, {Name: nasty, Precision: 0.9}, {Name: "third"}},
 		ROC:             []result.Curve{{Class: nasty, X: shares, Y: shares, Area: 0.5}},
 		PrecisionRecall: []result.Curve{{Class: nasty, X: shares, Y: shares, Area: 0.5}},
-		Calibration:     []result.Calibration{{Class: nasty, Predicted: shares, Observed: shares, Rows: []float64{10, 20, 70}}},
-		Threshold:       &result.Threshold{Value: 0.3, Score: "f1", At: shares, Scores: shares},
+		Calibration: []result.Calibration{{Class: nasty, Predicted: shares, Observed: shares,
+			Rows: []float64{10, 20, 70}}},
+		Threshold: &result.Threshold{Value: 0.3, Score: "f1", At: shares, Scores: shares},
 		Errors: []result.Errors{{Target: nasty, Quantiles: []struct {
 			Share float64 `json:"share"`
 			Error float64 `json:"error"`

@@ -53,7 +53,8 @@ func scoreSection(r result.Result) (s section) {
 	add("training rows", r.Train)
 	s.Tables = []table{t}
 	if f := r.Search; f != nil {
-		s.Text = append(s.Text, fmt.Sprintf("Cross-validation of the selected candidate, %d folds: %s %s ± %s (standard deviation).", f.Folds, metricLabel(f.Score), formatNumber(f.Best.Mean), formatStdDev(f.Best.Std)))
+		s.Text = append(s.Text, fmt.Sprintf("Cross-validation of the selected candidate, %d folds: %s %s ± %s (standard "+
+			"deviation).", f.Folds, metricLabel(f.Score), formatNumber(f.Best.Mean), formatStdDev(f.Best.Std)))
 	}
 	if a := r.Auto; a != nil {
 		s.Text = append(s.Text, fmt.Sprintf("Cross-validation of %s: %s %s ± %s (standard error).", a.Recipe,
@@ -63,7 +64,8 @@ func scoreSection(r result.Result) (s section) {
 		s.Text = append(s.Text, fmt.Sprintf("The positive class is %s.", r.Positive))
 	}
 	if t := r.Threshold; t != nil {
-		s.Text = append(s.Text, fmt.Sprintf("Rows with a score of at least %s are classified as %s. The threshold maximizes %s: %s on out-of-fold rows, %s at the default threshold %s.",
+		s.Text = append(s.Text, fmt.Sprintf("Rows with a score of at least %s are classified as %s. The threshold "+
+			"maximizes %s: %s on out-of-fold rows, %s at the default threshold %s.",
 			formatNumber(t.Value), r.Positive, metricLabel(t.Score), formatNumber(t.Best), formatNumber(t.AtUsual),
 			formatNumber(t.Usual)))
 	}
@@ -226,7 +228,9 @@ func inputSection(r result.Result) (s section) {
 	s.Title = "Inputs"
 	if i := r.Importance; i != nil && len(i.Inputs) > 0 {
 		const maxInputs = 15
-		s.Text = append(s.Text, fmt.Sprintf("Permutation importance: the decrease of %s when the values of one input are permuted over %s rows, mean of %d repeats. Correlated inputs share their importance.", metricLabel(i.Metric), formatCount(float64(i.Rows)), i.Repeats))
+		s.Text = append(s.Text, fmt.Sprintf("Permutation importance: the decrease of %s when the values of one input are "+
+			"permuted over %s rows, mean of %d repeats. Correlated inputs share their "+
+			"importance.", metricLabel(i.Metric), formatCount(float64(i.Rows)), i.Repeats))
 		s.Figures = append(s.Figures, figure{Title: "Permutation importance", SVG: trustedSVG(i.SVG())})
 		if len(i.Inputs) > maxInputs {
 			t := table{Caption: "All inputs", Head: []string{"input", "decrease", "±"}}

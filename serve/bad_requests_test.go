@@ -436,7 +436,8 @@ func inUse() uint64 {
 func TestSlowClients(t *testing.T) {
 	s, addr := listening(t, serve.ListenOptions{ReadHeaderTimeout: 50 * time.Millisecond,
 		ReadTimeout: 100 * time.Millisecond})
-	head := "POST /v1/models/chance:predict HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer sesame\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n"
+	head := "POST /v1/models/chance:predict HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer sesame\r\nContent-Type: " +
+		"application/json\r\nContent-Length: 5000\r\n"
 	dial := func(text string) net.Conn {
 		t.Helper()
 		c, err := net.Dial("tcp", addr)

@@ -264,7 +264,8 @@ func (r *inferReader) readData(t *protocol.Tensor, data int, size int64) error {
 	case data < 0 && size < 0:
 		r.errs.Add("input %q has no data", rowerrors.Clip(t.Name))
 	case size > int64(len(r.binary)) || size >= 0 && !r.hasBinary:
-		r.errs.Add("input %q: binary_data_size must be at most the %d bytes left after the JSON, got %d; set the header %s to the length of the JSON",
+		r.errs.Add("input %q: binary_data_size must be at most the %d bytes left after the JSON, got %d; set the header "+
+			"%s to the length of the JSON",
 			rowerrors.Clip(t.Name), len(r.binary), size, lengthHeader)
 	case size >= 0:
 		t.Raw, r.binary = r.binary[:size:size], r.binary[size:]

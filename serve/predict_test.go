@@ -106,7 +106,8 @@ func TestPredictReadsAllOfJSON(t *testing.T) {
 // Dates use the order of the experiment; dropped columns are ignored.
 func TestRowsAreReadAsInTraining(t *testing.T) {
 	m := *fitted()["rent"]
-	m.Reading = "target: y\ndates: {sold: {order: dmy, parts: [year, month]}}\ndrop: [note]\nweight: w\ncsv: {missing: [none]}\n"
+	m.Reading = "target: y\ndates: {sold: {order: dmy, parts: [year, month]}}\ndrop: [note]\nweight: w\ncsv: {missing: " +
+		"[none]}\n"
 	s, err := serve.New(serve.Options{})
 	if err == nil {
 		err = s.AddModel("rent", "1", &m)

@@ -87,7 +87,8 @@ func (s *ARD) Params(l *param.List) {
 	l.Int(&s.Rows, "rows", "rows of the sample that scales are learned from", param.AtLeast(2))
 	l.Int(&s.Steps, "steps", "steps of the descent", param.AtLeast(1))
 	l.Int(&s.Restarts, "restarts",
-		"times that the descent starts, each but the first from the best point with small scales raised; they share the steps", param.Between(1, 100))
+		"times that the descent starts, each but the first from the best point with small scales raised; they share the "+
+			"steps", param.Between(1, 100))
 	l.Float(&s.Floor, "floor", "least scale of a standardised input, as a part of the greatest", param.Between(0, 1))
 	l.Float(&s.Power, "power", "power of the scales, which keeps the distances of rows in the mean", param.Between(0, 4))
 	l.Choice(&s.Objective, "objective", "what scales are learned by: the evidence, or the leave-one-out error", "evidence",

@@ -151,11 +151,13 @@ func (s *Binning) Params(l *param.List) {
 	l.Complexity("gamma", param.Rougher)
 	l.Int(&s.Grids, "grids", "number of grids P", param.Between(1, 1<<20))
 	l.Complexity("grids", param.MoreUnits)
-	l.Value(binColumns{&s.Columns}, "columns", "exact: a column for each bin seen in training; or a number of columns to hash into")
+	l.Value(binColumns{&s.Columns}, "columns", "exact: a column for each bin seen in training; or a number of columns "+
+		"to hash into")
 	l.Int(&s.MinCount, "min_count", "training rows that a bin needs to get a column", param.AtLeast(1))
 	l.Complexity("min_count", param.FewerUnits)
 	l.Value(inputCount{&s.Inputs}, "inputs",
-		"number of inputs of each grid, drawn at random; a small number models low-order interactions; the columns that one column was encoded to are one input")
+		"number of inputs of each grid, drawn at random; a small number models low-order interactions; the columns that "+
+			"one column was encoded to are one input")
 	l.Choice(&s.InputWeights, "input_weights",
 		"with a number of inputs, how they are drawn: all alike, or in proportion to gamma times their standard deviation",
 		"uniform", "scales")
@@ -478,7 +480,8 @@ func (f *FittedBinning) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix
 // Export refuses: the numbers of a bin are known by a hash of 64 bits only, and a graph computes with float64, which
 // does not hold it.
 func (f *FittedBinning) Export(*graph.Graph, graph.Value) (graph.Value, error) {
-	return graph.Value{}, errors.New("bins are found by hashes of 64 bits, which exports have no operation for; use rff or nystroem with kernel: laplacian, bochner auto --exportable, or serve the model file itself")
+	return graph.Value{}, errors.New("bins are found by hashes of 64 bits, which exports have no operation for; use " +
+		"rff or nystroem with kernel: laplacian, bochner auto --exportable, or serve the model file itself")
 }
 
 // InputWidth returns the number of columns that go in.

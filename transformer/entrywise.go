@@ -122,7 +122,8 @@ func (e entrywise) OutputWidth() int { return e.width }
 func keepsZeros(step string, width int, of entryMap, schema datasets.Schema, hint string) error {
 	for j := range width {
 		if v := of.value(j, 0); v != 0 {
-			return fmt.Errorf("transformer: %s: column %s of sparse input: zero would become %.4g, and the zeros would have to be stored; put a dense step before%s", step, schema.Name(j), v, hint)
+			return fmt.Errorf("transformer: %s: column %s of sparse input: zero would become %.4g, and the zeros would have "+
+				"to be stored; put a dense step before%s", step, schema.Name(j), v, hint)
 		}
 	}
 	return nil

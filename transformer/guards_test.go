@@ -124,7 +124,8 @@ func TestMapsSayAllThatIsWrong(t *testing.T) {
 			", got nil|destination must be 3×":               f.TransformSingle(ctx, nil, X),
 			"destination must be 3×|, got 5×1|row 1, column": f.TransformTo(ctx, mat.NewDense(5, 1, nil), bad),
 			"destination must be 3×|, got 5×2|row 1, column": f.TransformSingle(ctx, single.New(5, 2, nil), bad),
-			"2 columns at fit, 3 now":                        f.TransformTo(ctx, mat.NewDense(3, 4, nil), mat.NewDense(3, 3, nil)),
+			"2 columns at fit, 3 now": f.TransformTo(ctx, mat.NewDense(3, 4, nil),
+				mat.NewDense(3, 3, nil)),
 		} {
 			for part := range strings.SplitSeq(want, "|") {
 				if err == nil || !strings.Contains(err.Error(), "transformer: "+name) || !strings.Contains(err.Error(), part) {

@@ -85,7 +85,8 @@ func (f fillValue) Check() error {
 // Params declares strategy, fill and indicator.
 func (s *Impute) Params(l *param.List) {
 	l.Choice(&s.Strategy, "strategy", "what to put in", "mean", "median", "most_frequent", "constant")
-	l.Value(fillValue{&s.FillValue, &s.FillCategory}, "fill_value", "the constant: a number, or for categorical columns the name of a category")
+	l.Value(fillValue{&s.FillValue, &s.FillCategory}, "fill_value", "the constant: a number, or for categorical "+
+		"columns the name of a category")
 	l.Bool(&s.Indicator, "indicator", "add a 0/1 column for each column that misses values in training")
 }
 

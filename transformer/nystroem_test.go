@@ -118,7 +118,10 @@ func TestErrorOfLandmarks(t *testing.T) {
 	of := func(choose string, m int) float64 {
 		sum := 0.0
 		for seed := range uint64(3) {
-			s := nystroemWith(func(s *Nystroem) { s.Choose, s.Landmarks, s.Gamma, s.Seed = choose, m, kernel.FixedGamma(0.5), seed })
+			s := nystroemWith(func(s *Nystroem) {
+				s.Choose, s.Landmarks, s.Gamma, s.Seed = choose, m, kernel.FixedGamma(0.5),
+					seed
+			})
 			f := mustFit(t, s, datasets.Set{X: data}).(*FittedNystroem)
 			norm := mat.Norm(mustTransform(t, f, data), 2)
 			sum += 1 - norm*norm/1500 // mean of k(x, x) − z(x)'z(x)

@@ -83,8 +83,10 @@ func TestParametersRefuse(t *testing.T) {
 	}{
 		{NewRFF(), "gamma", "scael", "did you mean scale?"},
 		{NewRFF(), "gamma", "wide", `gamma: must be a number > 0`},
-		{NewRFF(), "gamma", true, "gamma: must be a number > 0, a list of them (one for each column), scale or median, got true"},
-		{NewRFF(), "gamma", nil, "gamma: must be a number > 0, a list of them (one for each column), scale or median, got nothing"},
+		{NewRFF(), "gamma", true, "gamma: must be a number > 0, a list of them (one for each column), scale or median, " +
+			"got true"},
+		{NewRFF(), "gamma", nil, "gamma: must be a number > 0, a list of them (one for each column), scale or median, got " +
+			"nothing"},
 		{NewRFF(), "gamma", []any{},
 			"gamma: must be a number > 0, a list of them (one for each column), scale or median, got []"},
 		{NewRFF(), "gamma", []any{1.0, "scale"},

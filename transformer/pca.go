@@ -125,7 +125,8 @@ func (s PCA) Start(ctx context.Context, schema datasets.Schema, cols int) (datas
 		return nil, err
 	}
 	if cols > maxCovariance {
-		return nil, fmt.Errorf("transformer: pca: the covariance of %d columns does not fit in memory, at most %d are possible", cols, maxCovariance)
+		return nil, fmt.Errorf("transformer: pca: the covariance of %d columns does not fit in memory, at most %d are "+
+			"possible", cols, maxCovariance)
 	}
 	return begin(ctx, "pca", s, schema, cols, false, func() inputSums { return &pcaSums{means: newMomentSums(cols)} })
 }

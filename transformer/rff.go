@@ -345,7 +345,8 @@ func (f *FittedRFF) WithFeatures(features int) (*FittedRFF, error) {
 		m /= 2
 	}
 	if m < 1 || features > f.OutputWidth() || f.features.Paired && features%2 != 0 {
-		return nil, fmt.Errorf("transformer: rff: number of features must be at most %[2]d, and even for the paired map, got %[1]d", features, f.OutputWidth())
+		return nil, fmt.Errorf("transformer: rff: number of features must be at most %[2]d, and even for the paired map, "+
+			"got %[1]d", features, f.OutputWidth())
 	}
 	out := *f
 	out.features = f.features.First(m)

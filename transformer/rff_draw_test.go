@@ -149,7 +149,9 @@ func TestDrawsThatDoNotSuit(t *testing.T) {
 		{of("mixture", "orthogonal", rough), []string{`iid or qmc for kernel: mixture`}},
 		{of("mixture", "iid"), []string{`of: must be at least one kernel for kernel: mixture`}},
 		{of("product", "iid", wrong),
-			[]string{"of: must be a list of kernels, as {kernel: gaussian, gamma: 1.0, weight: 1.0}, with nu or alpha where they have one, got [map[gamma:1 kernel:matern nu:-1 weight:1]] (element 0: nu must be a number > 0, got -1)", `element 0: nu must be a number > 0, got -1`}},
+			[]string{"of: must be a list of kernels, as {kernel: gaussian, gamma: 1.0, weight: 1.0}, with nu or alpha where " +
+				"they have one, got [map[gamma:1 kernel:matern nu:-1 weight:1]] (element 0: nu must be a number > 0, got " +
+				"-1)", `element 0: nu must be a number > 0, got -1`}},
 		{of("product", "iid", NewKernelPart("mixture", 1)),
 			[]string{`element 0: kernel must be gaussian, laplacian, cauchy, exponential, matern or rational_quadratic, got "mixture"`}},
 		{bad, []string{"features: must be an even number for the paired map, got 3",

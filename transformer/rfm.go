@@ -156,7 +156,8 @@ func (s RFM) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 		return nil, err
 	}
 	if _, cols := data.Dims(); !s.Diagonal && cols > maxDirections {
-		return nil, fmt.Errorf("transformer: rfm: a full map of %d columns, at most %d are possible; set diagonal: true, or put pca before", cols, maxDirections)
+		return nil, fmt.Errorf("transformer: rfm: a full map of %d columns, at most %d are possible; set diagonal: true, "+
+			"or put pca before", cols, maxDirections)
 	}
 	rows, err := sample.Take(ctx, sampled("rfm", data), s.Rows, s.Seed)
 	if err != nil {

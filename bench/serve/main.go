@@ -217,7 +217,8 @@ func request(addr string) []byte {
 	if *protocol == "live" {
 		return fmt.Appendf(nil, "GET /v2/health/live HTTP/1.1\r\nHost: %s\r\n\r\n", addr)
 	}
-	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, addr, len(body), body)
+	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: "+
+		"%d\r\n\r\n%s", path, addr, len(body), body)
 }
 
 // load is what clients ask and what they have heard.

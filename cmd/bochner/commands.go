@@ -160,7 +160,9 @@ type runCommand struct {
 }
 
 func (runCommand) Help() string {
-	return "Writes spec.yaml, result.json, cv_results.csv, predictions.csv and model.bochner into output.dir. An interrupted run resumes. Results of a different experiment or of different data are overwritten with --force only.\n\nExample: bochner run adult.yaml --set rff.gamma=0.1 --set output.dir=runs/wide"
+	return "Writes spec.yaml, result.json, cv_results.csv, predictions.csv and model.bochner into output.dir. An " +
+		"interrupted run resumes. Results of a different experiment or of different data are overwritten with --force " +
+		"only.\n\nExample: bochner run adult.yaml --set rff.gamma=0.1 --set output.dir=runs/wide"
 }
 
 // open reads the experiment; the schema of a model to update applies to its rows.

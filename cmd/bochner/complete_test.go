@@ -51,7 +51,8 @@ func shell(t *testing.T, name, script string, args ...string) string {
 // What a word may become, by where it stands.
 func TestCompletions(t *testing.T) {
 	for words, want := range map[string]string{
-		".":                            "auto init validate plan run report compare evaluate predict export inspect serve shard schema datasets help version completion man",
+		".": "auto init validate plan run report compare evaluate predict export inspect serve " +
+			"shard schema datasets help version completion man",
 		"pr.":                          "predict",
 		"x.":                           "",
 		"predict --f.":                 "--format",

@@ -38,7 +38,8 @@ func TestRunOfPostgres(t *testing.T) {
 		values = append(values, fmt.Sprintf("(%d, %v, %d, '%s', %v)", i, rent, area, city, lift))
 		fmt.Fprintf(&csv, "%v,%d,%s,%d\n", rent, area, city, map[bool]int{true: 1}[lift])
 	}
-	for _, text := range []string{"create table flats (id int primary key, rent float8, area int, city text, lift boolean)", "insert into flats values " + strings.Join(values, ", "),
+	for _, text := range []string{"create table flats (id int primary key, rent float8, area int, city text, lift " +
+		"boolean)", "insert into flats values " + strings.Join(values, ", "),
 		"create role reader login", "grant select on flats to reader",
 		"create role writer login in role pg_write_server_files"} {
 		if _, err := db.Exec(text); err != nil {
@@ -46,7 +47,9 @@ func TestRunOfPostgres(t *testing.T) {
 		}
 	}
 	put(t, "rows.csv", csv.String())
-	const rest = "  target: rent\n  split: {test: 0.3}\npipeline:\n- columns:\n  - {name: n, select: numeric, steps: [standardize]}\n  - {name: c, select: categorical, steps: [onehot]}\n- rff: {features: 32, gamma: 0.5}\n- ridge\nsearch: {grid: {rff.gamma: [0.1, 1]}, folds: 3}\nname: flats\n"
+	const rest = "  target: rent\n  split: {test: 0.3}\npipeline:\n- columns:\n  - {name: n, select: numeric, steps: " +
+		"[standardize]}\n  - {name: c, select: categorical, steps: [onehot]}\n- rff: {features: 32, gamma: 0.5}\n- " +
+		"ridge\nsearch: {grid: {rff.gamma: [0.1, 1]}, folds: 3}\nname: flats\n"
 	const asked = "data:\n  sql: {url: $FLATS, train: 'select rent, area, city, lift from flats order by id'}\n" + rest
 	put(t, "asked.yaml", asked)
 	put(t, "files.yaml", "data:\n  train: rows.csv\n"+rest)
@@ -74,8 +77,10 @@ func TestRunOfPostgres(t *testing.T) {
 	}
 
 	_, errs := call(t, failure, "shard fit asked.yaml --set search=null --set data.split.test=0 --shard 0/2 -o 0.state")
-	has(t, errs, "data.sql: the rows of a query cannot be sharded (pipe a query for each shard as CSV into bochner shard fit --data -)")
-	call(t, success, "shard fit asked.yaml --set search=null --set data.split.test=0 --set data.task=regression --shard 0/1 --data rows.csv -o 0.state")
+	has(t, errs, "data.sql: the rows of a query cannot be sharded (pipe a query for each shard as CSV into bochner "+
+		"shard fit --data -)")
+	call(t, success, "shard fit asked.yaml --set search=null --set data.split.test=0 --set data.task=regression "+
+		"--shard 0/1 --data rows.csv -o 0.state")
 	got += errs
 	_, errs = call(t, failure, "validate asked.yaml --set data.sql.train=select+nothing")
 	has(t, errs, `--set: data.sql.train: select+nothing: ERROR: column "nothing" does not exist`)
@@ -114,7 +119,8 @@ func TestRunOfPostgres(t *testing.T) {
 	at.Host = "127.0.0.1:1"
 	t.Setenv("FLATS", at.String())
 	_, errs = call(t, failure, "validate asked.yaml")
-	if want := "asked.yaml:2:9: data.sql.url: cannot connect to the database: dial tcp 127.0.0.1:1: connect: connection refused\n"; errs != want {
+	if want := "asked.yaml:2:9: data.sql.url: cannot connect to the database: dial tcp 127.0.0.1:1: connect: " +
+		"connection refused\n"; errs != want {
 		t.Errorf("%swanted %s", errs, want)
 	}
 	got += errs
@@ -160,7 +166,8 @@ func TestQueriesOfSQLiteOnlyRead(t *testing.T) {
 		t.Error("a query has written a file")
 	}
 	var one int
-	if err := db.QueryRow("with recursive n(i) as (select 1 union all select i + 1 from n where i < 3) select sum(i) from n").Scan(&one); err != nil || one != 6 {
+	if err := db.QueryRow("with recursive n(i) as (select 1 union all select i + 1 from n where i < 3) select sum(i) " +
+		"from n").Scan(&one); err != nil || one != 6 {
 		t.Error(one, err)
 	}
 }

@@ -12,7 +12,8 @@ import (
 func TestExport(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", rows(120))
-	put(t, "rows.yaml", "data: {train: rows.csv, target: y, drop: [a]}\npipeline:\n  - columns: [{select: numeric, steps: [impute]}, {select: categorical, steps: [onehot]}]\n  - rff: {features: 20}\n  - logistic\n")
+	put(t, "rows.yaml", "data: {train: rows.csv, target: y, drop: [a]}\npipeline:\n  - columns: [{select: numeric, "+
+		"steps: [impute]}, {select: categorical, steps: [onehot]}]\n  - rff: {features: 20}\n  - logistic\n")
 	call(t, success, "run --quiet rows.yaml")
 	out, _ := call(t, success, "export runs/rows/model.bochner -o m.onnx")
 	has(t, out, "m.onnx written: ONNX, opset 17, float32, ", "  output  label ", "probabilities  float   [N, 2]\n")

@@ -154,7 +154,8 @@ func parserOf(c any, out, err io.Writer) (*kong.Kong, error) {
 	versions := experiment.Version()
 	return kong.New(c,
 		kong.Name("bochner"),
-		kong.Description("Kernel machines by random features, from one YAML file.\n\nExample: bochner init rows.csv && bochner run rows.yaml"),
+		kong.Description("Kernel machines by random features, from one YAML file.\n\nExample: bochner init rows.csv && "+
+			"bochner run rows.yaml"),
 		kong.Writers(out, err),
 		kong.Exit(func(code int) { panic(exit(code)) }),
 		kong.Vars{

@@ -72,7 +72,8 @@ func TestFromRowsToPredictions(t *testing.T) {
 // A run of the resolved spec repeats the first to the bit.
 func TestResolvedSpecRepeatsTheRun(t *testing.T) {
 	t.Chdir(workplace(t))
-	call(t, success, "run --quiet good.yaml --set search.grid.rff.gamma=[0.1,1] --set search.folds=3 --set seed=5 --set data.split.test=0.3")
+	call(t, success, "run --quiet good.yaml --set search.grid.rff.gamma=[0.1,1] --set search.folds=3 --set seed=5 "+
+		"--set data.split.test=0.3")
 	first, err := os.ReadFile("made/predictions.csv")
 	if err != nil {
 		t.Fatal(err)
@@ -232,7 +233,9 @@ func (w heardBy) Write(p []byte) (int, error) { w(string(p)); return len(p), nil
 func TestInterruptAndResume(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", rows(400))
-	put(t, "slow.yaml", "data: {train: rows.csv, target: y, split: {test: 0.2}}\npipeline: [{columns: [{select: numeric, steps: [standardize]}]}, {rff: {features: 150}}, logistic]\nsearch: {grid: {rff.gamma: {log: [0.01, 10, 30]}, logistic.C: [0.1, 1, 10]}}\noutput: {dir: whole}\n")
+	put(t, "slow.yaml", "data: {train: rows.csv, target: y, split: {test: 0.2}}\npipeline: [{columns: [{select: "+
+		"numeric, steps: [standardize]}]}, {rff: {features: 150}}, logistic]\nsearch: {grid: {rff.gamma: {log: [0.01, 10, "+
+		"30]}, logistic.C: [0.1, 1, 10]}}\noutput: {dir: whole}\n")
 	call(t, success, "run --quiet slow.yaml")
 
 	ctx, cancel := context.WithCancel(context.Background())
@@ -292,7 +295,9 @@ func (c *cutter) Write(p []byte) (int, error) {
 func TestCompare(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", rows(120))
-	put(t, "spec.yaml", "data: {train: rows.csv, target: y, split: {test: 0.5}}\npipeline: [{columns: [{select: numeric, steps: [standardize]}]}, {rff: {features: 20}}, logistic]\nsearch: {grid: {rff.gamma: [0.1, 1]}, folds: 3}\nreport: {html: false}\n")
+	put(t, "spec.yaml", "data: {train: rows.csv, target: y, split: {test: 0.5}}\npipeline: [{columns: [{select: "+
+		"numeric, steps: [standardize]}]}, {rff: {features: 20}}, logistic]\nsearch: {grid: {rff.gamma: [0.1, 1]}, folds: "+
+		"3}\nreport: {html: false}\n")
 	call(t, success, "run --quiet spec.yaml --set output.dir=runs/a")
 	call(t, success, "run --quiet spec.yaml --set output.dir=runs/b --set rff.features=4")
 	call(t, success, "run --quiet spec.yaml --set output.dir=runs/c --no-search")
@@ -475,7 +480,9 @@ func TestInterruptedPrediction(t *testing.T) {
 // What a step has learned about the inputs is shown with the model, by the names that they have there.
 func TestInspectShowsWhichInputsMatter(t *testing.T) {
 	t.Chdir(workplace(t))
-	put(t, "scales.yaml", "data: {train: rows.csv, target: y, task: classification}\npipeline: [{columns: [{select: numeric, steps: [standardize]}, {select: categorical, steps: [onehot]}]}, {ard: {features: 20, steps: 3}}, {rff: {gamma: 1, features: 10}}, logistic]\nsearch: {grid: {rff.gamma: [0.5, 1]}, folds: 2}\noutput: {dir: made}\n")
+	put(t, "scales.yaml", "data: {train: rows.csv, target: y, task: classification}\npipeline: [{columns: [{select: "+
+		"numeric, steps: [standardize]}, {select: categorical, steps: [onehot]}]}, {ard: {features: 20, steps: 3}}, {rff: "+
+		"{gamma: 1, features: 10}}, logistic]\nsearch: {grid: {rff.gamma: [0.5, 1]}, folds: 2}\noutput: {dir: made}\n")
 	out, _ := call(t, success, "plan scales.yaml")
 	has(t, out, "ard")
 	call(t, success, "run --quiet scales.yaml --set ard.groups=origin --set ard.power=0.5")

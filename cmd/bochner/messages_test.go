@@ -118,7 +118,9 @@ var configMessages = []messageCase{
 	validate("no pipeline", "data: {train: rows.csv, target: y}\n"),
 	validate("a list as a section", "data: [rows.csv]\npipeline: [logistic]\n"),
 	validate("aliases that grow",
-		"a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]\ne: [*d, *d, *d, *d, *d, *d, *d, *d, *d, *d]\n"),
+		"a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, "+
+			"*b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]\ne: [*d, *d, *d, *d, *d, *d, *d, *d, *d, "+
+			"*d]\n"),
 	validate("an alias of itself", "data: &d {train: *d}\npipeline: [logistic]\n"),
 	validate("a name that is no text", "name: [a]\ndata: {train: rows.csv, target: y}\npipeline: [logistic]\n"),
 	validate("intervals that are none",
@@ -127,13 +129,16 @@ var configMessages = []messageCase{
 		"data: {train: rows.csv, target: y}\npipeline: [logistic]\nintervals: {method: jackknife_plus}\n"),
 	validate("intervals as a list", "data: {train: rows.csv, target: y}\npipeline: [logistic]\nintervals: [split]\n"),
 	validate("a threshold by a score that reads scores",
-		"data: {train: rows.csv, target: y}\npipeline: [{threshold: {score: roc_auc, cost: {false_positive: -1, false_negativ: 2}, estimator: logistic}}]\n"),
+		"data: {train: rows.csv, target: y}\npipeline: [{threshold: {score: roc_auc, cost: {false_positive: -1, "+
+			"false_negativ: 2}, estimator: logistic}}]\n"),
 	validate("a threshold by two things",
-		"data: {train: rows.csv, target: y}\npipeline: [{threshold: {score: f1, cost: {false_positive: 2}, estimator: logistic}}]\n"),
+		"data: {train: rows.csv, target: y}\npipeline: [{threshold: {score: f1, cost: {false_positive: 2}, estimator: "+
+			"logistic}}]\n"),
 	validate("a negative seed", "seed: -1\ndata: {train: rows.csv, target: y}\npipeline: [logistic]\n"),
 	validate("a seed in words", "seed: lucky\ndata: {train: rows.csv, target: y}\npipeline: [logistic]\n"),
 	validate("several faults at once",
-		"sed: 1\ndata:\n  train: nothing.csv\n  csv: {hedaer: true}\npipeline:\n  - rff: {gamma: 0, features: 0}\n  - logistc\nsearch: {folds: 1, score: acuracy}\n"),
+		"sed: 1\ndata:\n  train: nothing.csv\n  csv: {hedaer: true}\npipeline:\n  - rff: {gamma: 0, features: 0}\n  - "+
+			"logistc\nsearch: {folds: 1, score: acuracy}\n"),
 
 	about("no file and no dataset", "data", "data: {target: y}"),
 	about("a file and a dataset", "data", "data: {train: rows.csv, dataset: iris}"),
@@ -293,7 +298,8 @@ var configMessages = []messageCase{
 	{name: "an override that is no YAML", args: "validate good.yaml --set rff.gamma=[", code: failure},
 	{name: "an override of a file", args: "validate good.yaml --set data.train=gone.csv", code: failure},
 	{name: "an override of an axis", args: "validate good.yaml --set search.grid.logistic.C=[0]", code: failure},
-	{name: "a streamed search", args: "validate good.yaml --set data.stream=always --set search.cv.kind=time --set search.halving.min_resources=10", code: failure},
+	{name: "a streamed search", args: "validate good.yaml --set data.stream=always --set search.cv.kind=time --set " +
+		"search.halving.min_resources=10", code: failure},
 }
 
 // numeric is a pipeline for the numbers of rows, with a model.
@@ -327,7 +333,8 @@ var dataMessages = []messageCase{
 		files: map[string]string{"bad.csv": "a,b,c\n1,2,red\n"}},
 	{name: "a level that training did not have", args: "validate ordinal.yaml", code: failure,
 		files: map[string]string{"test.csv": with(rows(40), 4, "1,2,blue,no"),
-			"ordinal.yaml": "data: {train: rows.csv, target: y, test: test.csv}\npipeline: [{columns: [{select: numeric, steps: [standardize]}, {select: c, steps: [ordinal]}]}, logistic]\n"}},
+			"ordinal.yaml": "data: {train: rows.csv, target: y, test: test.csv}\npipeline: [{columns: [{select: numeric, " +
+				"steps: [standardize]}, {select: c, steps: [ordinal]}]}, logistic]\n"}},
 	{name: "results of a different run", args: "run --quiet good.yaml --set rff.features=12 --set data.split.test=0.5",
 		code: failure, setup: func(t *testing.T) {
 			var out, errs strings.Builder
@@ -349,7 +356,8 @@ var dataMessages = []messageCase{
 	data("a quote left open", "bad.csv", with(rows(40), 4, `1,2,"red,no`), ""),
 	data("quantities for classes", "bad.csv", strings.NewReplacer(",yes", ",1.5", ",no", ",2.5").Replace(rows(40)), ""),
 	{name: "texts as numbers", args: "run --quiet plain.yaml", code: failure,
-		files: map[string]string{"plain.yaml": "data: {train: rows.csv, target: y}\npipeline: [logistic]\noutput: {dir: out}\n"}},
+		files: map[string]string{"plain.yaml": "data: {train: rows.csv, target: y}\npipeline: [logistic]\noutput: {dir: " +
+			"out}\n"}},
 	data("too few rows to split", "bad.csv", rows(1), ", split: {test: 0.5}"),
 	data("a bad pair", "bad.svm", "1 1:2 2:x\n-1 1:3\n", ""),
 	data("pairs out of order", "bad.svm", "1 2:1 1:2\n-1 1:3\n", ""),
@@ -480,7 +488,8 @@ var modelMessages = []messageCase{
 	{name: "init with the wrong format", args: "init rows.csv --format arff -o -", code: failure},
 	{name: "init with an unknown target", args: "init rows.csv -o new.yaml --target z", code: failure},
 	{name: "more clusters than rows", args: "run --quiet many.yaml", code: failure,
-		files: map[string]string{"many.yaml": "data: {train: rows.csv, drop: [c, y]}\npipeline: [{kmeans: {clusters: 50}}]\noutput: {dir: out}\n"}},
+		files: map[string]string{"many.yaml": "data: {train: rows.csv, drop: [c, y]}\npipeline: [{kmeans: {clusters: " +
+			"50}}]\noutput: {dir: out}\n"}},
 	{name: "a single row in two clusters", args: "run --quiet many.yaml", code: failure,
 		files: map[string]string{"one.csv": "a,b\n1,2\n",
 			"many.yaml": "data: {train: one.csv}\npipeline: [{kmeans: {clusters: 2}}]\noutput: {dir: out}\n"}},
@@ -642,7 +651,9 @@ func workplace(t *testing.T) string {
 	put(t, "stray.csv", with(rows(40), 4, "1,2,red,perhaps"))
 	put(t, "rows.xlsx", "no table")
 	put(t, "empty.csv", "")
-	put(t, "good.yaml", "data: {train: rows.csv, target: y, task: classification}\npipeline: [{columns: [{select: numeric, steps: [standardize]}, {select: categorical, steps: [onehot]}]}, {rff: {features: 10}}, logistic]\noutput: {dir: made}\n")
+	put(t, "good.yaml", "data: {train: rows.csv, target: y, task: classification}\npipeline: [{columns: [{select: "+
+		"numeric, steps: [standardize]}, {select: categorical, steps: [onehot]}]}, {rff: {features: 10}}, "+
+		"logistic]\noutput: {dir: made}\n")
 	if err := os.Mkdir("folder", 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,8 @@ import (
 func TestWrongShards(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", rows(120))
-	put(t, "spec.yaml", "data: {train: rows.csv, target: y}\npipeline: [{columns: [{select: numeric, steps: [standardize]}]}, {rff: {features: 20, gamma: 1}}, logistic]\n")
+	put(t, "spec.yaml", "data: {train: rows.csv, target: y}\npipeline: [{columns: [{select: numeric, steps: "+
+		"[standardize]}]}, {rff: {features: 20, gamma: 1}}, logistic]\n")
 	for _, name := range []string{"0", "1", "2"} {
 		call(t, success, "-q shard fit spec.yaml --shard "+name+"/3 -o states/"+name)
 	}
@@ -25,12 +26,15 @@ func TestWrongShards(t *testing.T) {
 	put(t, "empty", "")
 	const damaged = ": the file is damaged or not a state of a sharded fit: "
 	for args, want := range map[string]string{
-		"finish states/0 changed states/2 -o m":             "changed" + damaged + "its checksum is not that of its contents\n",
-		"finish states/0 cut states/2 -o m":                 "cut" + damaged,
-		"merge states/0 empty -o m":                         "empty" + damaged + "it does not begin as a model file does\n",
-		"finish states/0 states/2 -o m":                     "shard 1 of 3 is missing\n",
-		"finish states/0 states/1 states/2 states/1 -o m":   "states/1: shard 1 of 3 is already merged: these rows have been counted already\n",
-		"fit spec.yaml --shard 0/3 --from states/0 -o m":    "--from must be the output of finish, got the state of shard 0 of 3\n",
+		"finish states/0 changed states/2 -o m": "changed" + damaged + "its checksum is not that of its " +
+			"contents\n",
+		"finish states/0 cut states/2 -o m": "cut" + damaged,
+		"merge states/0 empty -o m":         "empty" + damaged + "it does not begin as a model file does\n",
+		"finish states/0 states/2 -o m":     "shard 1 of 3 is missing\n",
+		"finish states/0 states/1 states/2 states/1 -o m": "states/1: shard 1 of 3 is already merged: these rows have " +
+			"been counted already\n",
+		"fit spec.yaml --shard 0/3 --from states/0 -o m": "--from must be the output of finish, got the state of shard " +
+			"0 of 3\n",
 		"fit spec.yaml --shard 0/3 --from spec.yaml -o m":   "spec.yaml" + damaged,
 		"merge nothing/* -o m":                              "nothing/*: no file has such a name",
 		"fit spec.yaml --shard 0/3 --set rff.gama=1 -o m":   "rff.gama: no such parameter (did you mean rff.gamma?)\n",

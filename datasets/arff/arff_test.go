@@ -36,7 +36,8 @@ const flowers = `% a comment
 `
 
 func TestRead(t *testing.T) {
-	text := flowers + "1.5,2,red,'a, b',yes\r\n\n% between\n ? , ?\t,'light blue' , ?, no % behind\n-1e3,.5,'\\'',x,no\n7,8,\"a \\\"b\\\"\",'?',yes\n"
+	text := flowers + "1.5,2,red,'a, b',yes\r\n\n% between\n ? , ?\t,'light blue' , ?, no % " +
+		"behind\n-1e3,.5,'\\'',x,no\n7,8,\"a \\\"b\\\"\",'?',yes\n"
 	roles := datasets.Roles{Target: []string{"class"}, Kinds: map[string]datasets.Kind{"note": datasets.Categorical}}
 	set, err := read(text, arff.Options{Roles: roles})
 	if err != nil {
@@ -58,7 +59,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-const sparseHeader = "@relation r\n@attribute a numeric\n@attribute b {u,v,w}\n@attribute c numeric\n@attribute y {no,yes}\n@data\n"
+const sparseHeader = "@relation r\n@attribute a numeric\n@attribute b {u,v,w}\n@attribute c numeric\n@attribute y " +
+	"{no,yes}\n@data\n"
 
 func TestSparse(t *testing.T) {
 	set, err := read(sparseHeader+"{0 1.5, 1 w, 3 yes}, {2.5}\n{ }\n{1 ?,2 0,3 no} , { 0.5 }\n",
@@ -89,11 +91,13 @@ func TestSparse(t *testing.T) {
 
 // TestSparseRoles: a weight or a group that a sparse row leaves out is 0.
 func TestSparseRoles(t *testing.T) {
-	_, err := read("@attribute w real\n@attribute g real\n@attribute a real\n@data\n{0 2, 1 7, 2 5}\n{2 6}\n{0 3, 1 7}, {4}\n", arff.Options{Roles: datasets.Roles{Weight: "w", Group: "g"}})
+	_, err := read("@attribute w real\n@attribute g real\n@attribute a real\n@data\n{0 2, 1 7, 2 5}\n{2 6}\n{0 3, 1 "+
+		"7}, {4}\n", arff.Options{Roles: datasets.Roles{Weight: "w", Group: "g"}})
 	if err == nil || err.Error() != "f.arff:7: a weight here and none in the first row" {
 		t.Errorf("error %v", err)
 	}
-	set, err := read("@attribute w real\n@attribute g real\n@attribute a real\n@data\n{0 2, 1 7, 2 5}, {2}\n{2 6}\n{0 3, 1 7}, {4}\n", arff.Options{Roles: datasets.Roles{Weight: "w", Group: "g"}})
+	set, err := read("@attribute w real\n@attribute g real\n@attribute a real\n@data\n{0 2, 1 7, 2 5}, {2}\n{2 6}\n{0 "+
+		"3, 1 7}, {4}\n", arff.Options{Roles: datasets.Roles{Weight: "w", Group: "g"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,18 +15,28 @@ import (
 func TestSeveralFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
-		"all.arff":  "@relation r\n@attribute x numeric\n@attribute k {red,blue,green}\n@attribute y {no,yes}\n@data\n1,red,no\n2,blue,yes\n?,green,no\n3,blue,no\n",
-		"a.arff":    "@relation r\n@attribute x numeric\n@attribute k {red,blue}\n@attribute y {no,yes}\n@data\n1,red,no\n2,blue,yes\n",
-		"b.arff":    "@relation r\n@attribute y {no,yes}\n@attribute x real\n@attribute k {blue,green}\n@data\n% all\nno,?,green\nno,3,blue\n",
+		"all.arff": "@relation r\n@attribute x numeric\n@attribute k {red,blue,green}\n@attribute y " +
+			"{no,yes}\n@data\n1,red,no\n2,blue,yes\n?,green,no\n3,blue,no\n",
+		"a.arff": "@relation r\n@attribute x numeric\n@attribute k {red,blue}\n@attribute y " +
+			"{no,yes}\n@data\n1,red,no\n2,blue,yes\n",
+		"b.arff": "@relation r\n@attribute y {no,yes}\n@attribute x real\n@attribute k {blue,green}\n@data\n% " +
+			"all\nno,?,green\nno,3,blue\n",
 		"none.arff": "@relation r\n@attribute x numeric\n@attribute k {red,blue}\n@attribute y {no,yes}\n@data\n",
 
-		"sparse.arff":    "@relation r\n@attribute x numeric\n@attribute k {red,blue}\n@attribute y {no,yes}\n@data\n{0 5}\n{1 blue, 2 yes}\n",
-		"sparse2.arff":   "@relation r\n@attribute y {no,yes}\n@attribute k {red,green}\n@attribute x numeric\n@data\n{1 green, 2 7}\n",
-		"sparseall.arff": "@relation r\n@attribute x numeric\n@attribute k {red,blue,green}\n@attribute y {no,yes}\n@data\n{0 5}\n{1 blue, 2 yes}\n{0 7, 1 green}\n",
-		"sparse3.arff":   "@relation r\n@attribute y {no,yes}\n@attribute k {blue,red}\n@attribute x numeric\n@data\n{1 red, 2 7}\n",
-		"kinds.arff":     "@relation r\n@attribute x {1,2}\n@attribute k {red,blue}\n@attribute y {no,yes}\n@data\n1,red,no\n",
-		"weights.arff":   "@relation r\n@attribute x numeric\n@attribute k {red,blue}\n@attribute y {no,yes}\n@data\n1,red,no,{2}\n",
-		"wrong.arff":     "@relation r\n@attribute x numeric\n@attribute k {red,blue}\n@attribute y {no,yes}\n@data\n1,red,no\n1,pink,no\n",
+		"sparse.arff": "@relation r\n@attribute x numeric\n@attribute k {red,blue}\n@attribute y {no,yes}\n@data\n{0 " +
+			"5}\n{1 blue, 2 yes}\n",
+		"sparse2.arff": "@relation r\n@attribute y {no,yes}\n@attribute k {red,green}\n@attribute x numeric\n@data\n{1 " +
+			"green, 2 7}\n",
+		"sparseall.arff": "@relation r\n@attribute x numeric\n@attribute k {red,blue,green}\n@attribute y " +
+			"{no,yes}\n@data\n{0 5}\n{1 blue, 2 yes}\n{0 7, 1 green}\n",
+		"sparse3.arff": "@relation r\n@attribute y {no,yes}\n@attribute k {blue,red}\n@attribute x numeric\n@data\n{1 " +
+			"red, 2 7}\n",
+		"kinds.arff": "@relation r\n@attribute x {1,2}\n@attribute k {red,blue}\n@attribute y " +
+			"{no,yes}\n@data\n1,red,no\n",
+		"weights.arff": "@relation r\n@attribute x numeric\n@attribute k {red,blue}\n@attribute y " +
+			"{no,yes}\n@data\n1,red,no,{2}\n",
+		"wrong.arff": "@relation r\n@attribute x numeric\n@attribute k {red,blue}\n@attribute y " +
+			"{no,yes}\n@data\n1,red,no\n1,pink,no\n",
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)

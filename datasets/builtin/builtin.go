@@ -46,9 +46,11 @@ var sets = []set{
 	{
 		Info: Info{
 			Name: "adult", Title: "Census income",
-			Doc:   "People in the 1994 US census: age, work, education, family, hours. Predict whether the income exceeds 50,000 dollars a year (24 %). Missing values; fnlwgt is the number of people that a row stands for.",
+			Doc: "People in the 1994 US census: age, work, education, family, hours. Predict whether the income exceeds " +
+				"50,000 dollars a year (24 %). Missing values; fnlwgt is the number of people that a row stands for.",
 			Train: 32561, Test: 16281, Columns: 14, Target: "income", Task: datasets.Classification,
-			Attribution: "Becker, B. and Kohavi, R. (1996). Adult. UCI Machine Learning Repository. https://doi.org/10.24432/C5XW20", License: license,
+			Attribution: "Becker, B. and Kohavi, R. (1996). Adult. UCI Machine Learning Repository. " +
+				"https://doi.org/10.24432/C5XW20", License: license,
 		},
 		train: "data/adult.data.gz", test: "data/adult.test.gz",
 		csv: &csv.Options{
@@ -61,7 +63,8 @@ var sets = []set{
 	{
 		Info: Info{
 			Name: "iris", Title: "Iris flowers",
-			Doc:   "Length and width, in cm, of the sepals and petals of 50 flowers of each of three species of iris. Predict the species.",
+			Doc: "Length and width, in cm, of the sepals and petals of 50 flowers of each of three species of iris. " +
+				"Predict the species.",
 			Train: 150, Columns: 4, Target: "species", Task: datasets.Classification,
 			Attribution: "Fisher, R. A. (1936). Iris. UCI Machine Learning Repository. https://doi.org/10.24432/C56C76",
 			License:     license,
@@ -73,9 +76,11 @@ var sets = []set{
 	{
 		Info: Info{
 			Name: "optdigits", Title: "Optical recognition of handwritten digits",
-			Doc:   "Digits written by 43 people, as 8×8 counts of ink from 0 to 16; the test rows are of 13 people who wrote none of the training rows. Predict the digit.",
+			Doc: "Digits written by 43 people, as 8×8 counts of ink from 0 to 16; the test rows are of 13 people who wrote " +
+				"none of the training rows. Predict the digit.",
 			Train: 3823, Test: 1797, Columns: 64, Target: "class", Task: datasets.Classification,
-			Attribution: "Alpaydin, E. and Kaynak, C. (1998). Optical Recognition of Handwritten Digits. UCI Machine Learning Repository. https://doi.org/10.24432/C50P49", License: license,
+			Attribution: "Alpaydin, E. and Kaynak, C. (1998). Optical Recognition of Handwritten Digits. UCI Machine " +
+				"Learning Repository. https://doi.org/10.24432/C50P49", License: license,
 		},
 		train: "data/optdigits.arff.gz",
 	},
@@ -84,7 +89,8 @@ var sets = []set{
 			Name: "wine", Title: "Wine recognition",
 			Doc:   "Chemical analysis of 178 wines from three growers of one region in Italy. Predict the grower.",
 			Train: 178, Columns: 13, Target: "class", Task: datasets.Classification,
-			Attribution: "Aeberhard, S. and Forina, M. (1992). Wine. UCI Machine Learning Repository. https://doi.org/10.24432/C5PC7J", License: license,
+			Attribution: "Aeberhard, S. and Forina, M. (1992). Wine. UCI Machine Learning Repository. " +
+				"https://doi.org/10.24432/C5PC7J", License: license,
 		},
 		train: "data/wine.csv.gz",
 		csv: &csv.Options{NoHeader: true, Columns: []string{"alcohol", "malic_acid", "ash", "alcalinity_of_ash", "magnesium",

@@ -191,7 +191,8 @@ func TestSeveralFilesFaults(t *testing.T) {
 		{[]string{"a.csv", "short.csv"}, csv.Options{}, `short.csv: missing column "k", which a.csv has`},
 		{[]string{"short.csv", "a.csv"}, csv.Options{}, `a.csv: column "k", which short.csv has not`},
 		{[]string{"a.csv", "b.csv", "other.csv", "short.csv"}, csv.Options{},
-			"other.csv: missing column \"k\", which a.csv has; column \"z\", which a.csv has not\nshort.csv: missing column \"k\", which a.csv has"},
+			"other.csv: missing column \"k\", which a.csv has; column \"z\", which a.csv has not\nshort.csv: missing column " +
+				"\"k\", which a.csv has"},
 		{[]string{"a.csv", "cut.csv"}, csv.Options{}, `cut.csv:2: number of fields must be 3, got 2`},
 		{[]string{"a.csv", "twice.csv"}, csv.Options{}, `twice.csv:1: columns 1 and 2 are both called "x"`},
 		{[]string{"a.csv", "b.csv", "c.csv"}, csv.Options{Roles: datasets.Roles{Kinds: numeric}},
@@ -202,7 +203,8 @@ func TestSeveralFilesFaults(t *testing.T) {
 			Schema: &datasets.Schema{Columns: []datasets.Column{{Name: "x"},
 				{Name: "k", Kind: datasets.Categorical, Categories: []string{"red", "blue"}}},
 				Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}}},
-			"lacks.csv:3: column y: the target is missing; set missing_target: drop to skip such rows; also in line 4, lacks2.csv:2"},
+			"lacks.csv:3: column y: the target is missing; set missing_target: drop to skip such rows; also in line 4, " +
+				"lacks2.csv:2"},
 		{[]string{"empty.csv", "empty.csv"}, csv.Options{}, "empty.csv: empty file"},
 		{[]string{"header.csv", "empty.csv", "header.csv"}, csv.Options{}, "header.csv and 1 more: no rows"},
 		{nil, csv.Options{}, "no files are named"},

@@ -222,7 +222,8 @@ func (c *columns) declare(shapes []columnValues, o *Options) error {
 			column.Declared, column.Kind = true, datasets.Numeric
 		case s.strs > 0 && float64(s.numbers) >= numberThreshold*float64(all):
 			wrong = append(wrong, &datasets.LineError{File: s.in.path, Line: s.first, Err: fmt.Errorf(
-				"column %s: %q is not a number, though %.4g %% of the values are; if it denotes a missing value, add it to missing; if the column is text, set kinds: {%s: categorical}",
+				"column %s: %q is not a number, though %.4g %% of the values are; if it denotes a missing value, add it to "+
+					"missing; if the column is text, set kinds: {%s: categorical}",
 				column.Name, s.value, 100*float64(s.numbers)/float64(all), column.Name)})
 		case !target || o.Task == datasets.AnyTask:
 			column.Declared, column.Kind = true, datasets.Categorical
@@ -239,7 +240,8 @@ var errEmptyKey = errors.New("key must not be empty")
 
 // errTableName is a value that no table has.
 func errTableName(name string) error {
-	return fmt.Errorf("column %s: must be a number, a string, true, false or null, got an object or an array; data.drop leaves the column out", name)
+	return fmt.Errorf("column %s: must be a number, a string, true, false or null, got an object or an array; "+
+		"data.drop leaves the column out", name)
 }
 
 // record is a table.Record that lines are read into.

@@ -224,18 +224,24 @@ func TestErrors(t *testing.T) {
 			`nested.npy: field "a" is itself an array or a structure; write it as columns of its own`},
 		{"weights.npy", datasets.Roles{Weight: "w", Target: []string{"y"}},
 			"weights.npy: row 0: column w: weight must be a number ≥ 0, got -1 (and 1 more in this column)\n" +
-				"weights.npy: row 0: column y: the target is missing; set missing_target: drop to skip such rows (and 1 more in this column)"},
+				"weights.npy: row 0: column y: the target is missing; set missing_target: drop to skip such rows (and 1 more in " +
+				"this column)"},
 		{"pipe.npz", datasets.Roles{}, "pipe.npz: the archive is damaged: zip: not a valid zip file"},
 		{"testdata/complex.npy", datasets.Roles{},
-			"testdata/complex.npy: column x0 must have numbers, Booleans, strings or times, got type <c16; data.drop leaves the column out\n" +
-				"testdata/complex.npy: column x1 must have numbers, Booleans, strings or times, got type <c16; data.drop leaves the column out\n" +
-				"testdata/complex.npy: column x2 must have numbers, Booleans, strings or times, got type <c16; data.drop leaves the column out"},
+			"testdata/complex.npy: column x0 must have numbers, Booleans, strings or times, got type <c16; data.drop leaves " +
+				"the column out\n" +
+				"testdata/complex.npy: column x1 must have numbers, Booleans, strings or times, got type <c16; data.drop leaves " +
+				"the column out\n" +
+				"testdata/complex.npy: column x2 must have numbers, Booleans, strings or times, got type <c16; data.drop leaves " +
+				"the column out"},
 		{"testdata/objects.npy", datasets.Roles{},
-			"testdata/objects.npy: column x0: it has objects of Python, which only Python reads; save it with a type of numbers or texts; data.drop leaves the column out"},
+			"testdata/objects.npy: column x0: it has objects of Python, which only Python reads; save it with a type of " +
+				"numbers or texts; data.drop leaves the column out"},
 		{"testdata/stored.npz", datasets.Roles{Target: []string{"y"}},
 			"testdata/stored.npz: column names: array must have 50 rows, got 3; data.drop leaves the column out"},
 		{"testdata/rows.npy", datasets.Roles{Drop: []string{"seen"}},
-			"testdata/rows.npy: column sold has times, of type <M8[D]; data.dates takes them apart into numbers, data.drop leaves the column out"},
+			"testdata/rows.npy: column sold has times, of type <M8[D]; data.dates takes them apart into numbers, data.drop " +
+				"leaves the column out"},
 		{"testdata/rows.npy", datasets.Roles{Weight: "city", Drop: []string{"sold", "seen"}},
 			"testdata/rows.npy: column city must have numeric weights, got type <U8"},
 		{"testdata/rows.npy", datasets.Roles{Group: "city", Drop: []string{"sold", "seen"}},
@@ -277,7 +283,8 @@ func TestUnlabeled(t *testing.T) {
 	roles = datasets.Roles{Schema: &other, Target: []string{"city"}, Dates: roles.Dates, IgnoreExtra: true}
 	other.Columns = schema.Columns[:3]
 	_, err = npy.ReadFile(ctx, "testdata/rows.npy", npy.Options{Roles: roles})
-	if want := "testdata/rows.npy: row 0: column city: the target is missing; set missing_target: drop to skip such rows; also in row 1, 3, 4, 5, 7, 8, 11, 14, 15, 16, 19 and 71 more"; fmt.Sprint(err) != want {
+	if want := "testdata/rows.npy: row 0: column city: the target is missing; set missing_target: drop to skip such " +
+		"rows; also in row 1, 3, 4, 5, 7, 8, 11, 14, 15, 16, 19 and 71 more"; fmt.Sprint(err) != want {
 		t.Errorf("%v\nwanted %s", err, want)
 	}
 	roles.Unlabeled = true

@@ -28,7 +28,8 @@ var errNotParquet = errors.New("not a file of Parquet: it does not end with PAR1
 // checkTail checks that the bytes end as a file of Parquet does.
 func checkTail(b *steady.Bytes) error {
 	if b.At == nil {
-		return errors.New("must be a regular uncompressed file: it is read from its end; use the stream format of Arrow for pipes")
+		return errors.New("must be a regular uncompressed file: it is read from its end; use the stream format of Arrow " +
+			"for pipes")
 	}
 	var tail [8]byte
 	if b.Size < 12 {

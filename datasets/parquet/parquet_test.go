@@ -134,18 +134,26 @@ func TestErrors(t *testing.T) {
 		{"testdata/empty.parquet", datasets.Roles{Drop: []string{"sold", "seen", "zoned"}},
 			"testdata/empty.parquet: no rows"},
 		{"testdata/nested.parquet", datasets.Roles{},
-			"testdata/nested.parquet: column list must have numbers, Booleans, strings or times, got type list; data.drop leaves the column out\n" +
-				"testdata/nested.parquet: column structure must have numbers, Booleans, strings or times, got type structure; data.drop leaves the column out\n" +
-				"testdata/nested.parquet: column clock must have numbers, Booleans, strings or times, got type time of day; data.drop leaves the column out\n" +
-				"testdata/nested.parquet: column raw must have numbers, Booleans, strings or times, got type fixed-size binary; data.drop leaves the column out"},
+			"testdata/nested.parquet: column list must have numbers, Booleans, strings or times, got type list; data.drop " +
+				"leaves the column out\n" +
+				"testdata/nested.parquet: column structure must have numbers, Booleans, strings or times, got type structure; " +
+				"data.drop leaves the column out\n" +
+				"testdata/nested.parquet: column clock must have numbers, Booleans, strings or times, got type time of day; " +
+				"data.drop leaves the column out\n" +
+				"testdata/nested.parquet: column raw must have numbers, Booleans, strings or times, got type fixed-size binary; " +
+				"data.drop leaves the column out"},
 		{"testdata/brotli.parquet", datasets.Roles{}, ""},
 		{"testdata/nested.parquet", datasets.Roles{Drop: nested, Target: []string{"y"}}, ""},
 		{"testdata/snappy.parquet", datasets.Roles{},
-			"testdata/snappy.parquet: column sold has times, of type date; data.dates takes them apart into numbers, data.drop leaves the column out\n" +
-				"testdata/snappy.parquet: column seen has times, of type timestamp; data.dates takes them apart into numbers, data.drop leaves the column out\n" +
-				"testdata/snappy.parquet: column zoned has times, of type timestamp; data.dates takes them apart into numbers, data.drop leaves the column out"},
+			"testdata/snappy.parquet: column sold has times, of type date; data.dates takes them apart into numbers, " +
+				"data.drop leaves the column out\n" +
+				"testdata/snappy.parquet: column seen has times, of type timestamp; data.dates takes them apart into numbers, " +
+				"data.drop leaves the column out\n" +
+				"testdata/snappy.parquet: column zoned has times, of type timestamp; data.dates takes them apart into numbers, " +
+				"data.drop leaves the column out"},
 		{"testdata/snappy.parquet", datasets.Roles{Drop: []string{"sold", "seen", "zoned"}, Target: []string{"double"}},
-			"testdata/snappy.parquet: row 3: column double: the target is missing; set missing_target: drop to skip such rows (and 24 more in this column)"},
+			"testdata/snappy.parquet: row 3: column double: the target is missing; set missing_target: drop to skip such " +
+				"rows (and 24 more in this column)"},
 	} {
 		o := parquet.Options{Roles: c.roles}
 		if !strings.HasPrefix(c.path, "testdata") {

@@ -229,7 +229,8 @@ var errChanged error = changedError{}
 type changedError struct{}
 
 func (changedError) Error() string {
-	return "the rows, or their order, have changed since they were first read; order by a unique key in the query fixes the order"
+	return "the rows, or their order, have changed since they were first read; order by a unique key in the query " +
+		"fixes the order"
 }
 func (changedError) Unwrap() error { return datasets.ErrChanged }
 

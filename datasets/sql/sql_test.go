@@ -64,7 +64,8 @@ func do(t testing.TB, db *stdsql.DB, statement string, args ...any) {
 func fill(t testing.TB, db *stdsql.DB, types map[string]string, n int) (asCSV string) {
 	t.Helper()
 	do(t, db, "drop table if exists flats")
-	do(t, db, fmt.Sprintf("create table flats (id %[1]s primary key, area %[2]s, price %[3]s, city %[4]s, balcony %[5]s, built %[6]s, seen %[7]s, weight %[2]s, street %[1]s, y %[4]s)",
+	do(t, db, fmt.Sprintf("create table flats (id %[1]s primary key, area %[2]s, price %[3]s, city %[4]s, balcony "+
+		"%[5]s, built %[6]s, seen %[7]s, weight %[2]s, street %[1]s, y %[4]s)",
 		types["whole"], types["float"], types["exact"], types["text"], types["truth"], types["day"], types["time"]))
 	rng := rand.New(rand.NewPCG(1, 2))
 	var b strings.Builder
@@ -169,7 +170,8 @@ func TestSameAsCSV(t *testing.T) {
 			roles := datasets.Roles{Target: []string{"y"}, Drop: []string{"built", "seen"}}
 			parts, err := s.Open(ctx, sql.Options{Roles: roles}, sql.Query{Text: "select * from flats where id < $1 order by id",
 				Args: []any{1234}},
-				sql.Query{Text: "select y, area, price, balcony, city, weight, street, id, built, seen from flats where id >= $1 order by id", Args: []any{1234}})
+				sql.Query{Text: "select y, area, price, balcony, city, weight, street, id, built, seen from flats where id >= " +
+					"$1 order by id", Args: []any{1234}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -192,7 +194,8 @@ func TestTypes(t *testing.T) {
 			do(t, db, "create table small (k "+d.types["whole"]+", flag "+d.types["truth"]+", word "+d.types["text"]+")")
 			do(t, db, "insert into small values (1, true, '10'), (2, false, 'x'), (3, null, ''), (4, true, null)")
 			set, err := sql.Read(ctx, db,
-				"select k*2 as double, k/2.0 as half, word || '!' as loud, word, flag, flag as y from small where k <> 3 order by k", nil, sql.Options{Roles: datasets.Roles{Target: []string{"y"}}})
+				"select k*2 as double, k/2.0 as half, word || '!' as loud, word, flag, flag as y from small where k <> 3 order "+
+					"by k", nil, sql.Options{Roles: datasets.Roles{Target: []string{"y"}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -241,13 +244,15 @@ func TestFaults(t *testing.T) {
 				{"select area from flats", datasets.Roles{Target: []string{"y"}},
 					`select area from flats: target: no column "y"; there are area`},
 				{"select area, built from flats", datasets.Roles{},
-					"select area, built from flats: column built has times, of type DATE; data.dates takes them apart into numbers, data.drop leaves the column out"},
+					"select area, built from flats: column built has times, of type DATE; data.dates takes them apart into " +
+						"numbers, data.drop leaves the column out"},
 				{"select area, y from flats where 1 = 0", datasets.Roles{Target: []string{"y"}},
 					"select area, y from flats where 1 = 0: no rows"},
 				{"select area, city from flats order by id", datasets.Roles{Target: []string{"city"}}, "row "},
 				{"select area, city, weight - 2 as w from flats where city is not null order by id",
 					datasets.Roles{Target: []string{"city"}, Weight: "w"},
-					"select area, city, weight - 2 as w from flats where city is …: row 1: column w: weight must be a number ≥ 0, got -1 (and 15 more in this column)"},
+					"select area, city, weight - 2 as w from flats where city is …: row 1: column w: weight must be a number ≥ 0, " +
+						"got -1 (and 15 more in this column)"},
 				{"select area, price, city, balcony, street, weight, y, id from flats where nowhere = 1", datasets.Roles{},
 					"select area, price, city, balcony, street, weight, y, id fro…: "},
 			} {
@@ -295,7 +300,8 @@ func TestChanges(t *testing.T) {
 	db := dialects["sqlite"].open(t)
 	fill(t, db, dialects["sqlite"].types, 100)
 	for name, change := range map[string]string{
-		"another row":  "insert into flats select 1000, area, price, city, balcony, built, seen, weight, street, y from flats where id = 1",
+		"another row": "insert into flats select 1000, area, price, city, balcony, built, seen, weight, street, y from " +
+			"flats where id = 1",
 		"other values": "update flats set area = area + 1 where id = 50",
 		"other order":  "update flats set id = -1 where id = 99",
 		"a row less":   "delete from flats where id = 3",

@@ -68,7 +68,8 @@ func Circles(rows int, radius, noise float64, seed uint64) (datasets.Set, error)
 //	x = c + spread·N,  where the center c of each class is U[−10, 10] in every column
 func Blobs(rows, cols, classes int, spread float64, seed uint64) (datasets.Set, error) {
 	if cols < 1 || classes < 1 {
-		return datasets.Set{}, fmt.Errorf("synthetic: blobs: numbers of columns and classes must be at least 1, got %d and %d", cols, classes)
+		return datasets.Set{}, fmt.Errorf("synthetic: blobs: numbers of columns and classes must be at least 1, got %d "+
+			"and %d", cols, classes)
 	}
 	centers := mat.NewDense(classes, cols, nil)
 	rng := rand.New(rand.NewPCG(seed, centerStream))

@@ -166,7 +166,8 @@ func (s KMeans) fitted(m *kmeans.Model) *FittedKMeans {
 		r.Solver = "minibatch"
 	}
 	if !m.Converged {
-		r.Warnings = []string{fmt.Sprintf("the centers had not converged after %d passes over the rows; raise max_iter or tol", m.Iterations)}
+		r.Warnings = []string{fmt.Sprintf("the centers had not converged after %d passes over the rows; raise max_iter or "+
+			"tol", m.Iterations)}
 	}
 	return &FittedKMeans{centered{m, r}}
 }

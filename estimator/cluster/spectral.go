@@ -122,7 +122,8 @@ func (s Spectral) fit(ctx context.Context, open func() (*design.Rows, error)) (*
 	f.report = estimator.Report{Solver: "block-krylov", Iterations: v.Iterations, Converged: v.Converged,
 		Gradient: v.Residual, Objective: f.m.Inertia}
 	if !v.Converged {
-		f.report.Warnings = []string{fmt.Sprintf("the residual of the singular vectors is still %.2g after %d steps; raise max_iter or tol", v.Residual, v.Iterations)}
+		f.report.Warnings = []string{fmt.Sprintf("the residual of the singular vectors is still %.2g after %d steps; "+
+			"raise max_iter or tol", v.Residual, v.Iterations)}
 	}
 	return f, nil
 }

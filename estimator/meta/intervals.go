@@ -207,7 +207,8 @@ func (s Intervals) jackknife(ctx context.Context, data datasets.Set) (estimator.
 	smoothing, ok := s.Estimator.(linearSmoother)
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("method %s needs a model whose predictions are linear in the targets, ridge or kernel_ridge; use split", s.Method)
+		return nil, fmt.Errorf("method %s needs a model whose predictions are linear in the targets, ridge or "+
+			"kernel_ridge; use split", s.Method)
 	case data.Groups != nil:
 		return nil, fmt.Errorf("method %s leaves out single rows, and the rows have groups; use split", s.Method)
 	case s.Normalize:

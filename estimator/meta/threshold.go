@@ -58,7 +58,8 @@ func NewThreshold(inner estimator.Estimator) Threshold {
 
 // Params declares score, costs, the number of folds, and the parameters of the model, below of.
 func (s *Threshold) Params(l *param.List) {
-	l.String(&s.Score, "score", "metric of predicted classes that is made best; auto: balanced_accuracy, or the cost where there is one")
+	l.String(&s.Score, "score", "metric of predicted classes that is made best; auto: balanced_accuracy, or the cost "+
+		"where there is one")
 	l.Check("score", s.checkScore)
 	l.Value(&s.Costs, "cost", "what mistakes cost, instead of a score")
 	declareFolds(l, &s.Folds, "folds that scores are from; 0: one row left out where that is exact, else 5")
@@ -156,7 +157,8 @@ func lonely(l *design.Labels, present []int) (errs param.FieldErrors) {
 	}
 	for _, k := range present {
 		if rows[k] < 2 {
-			errs = append(errs, param.FieldError{Problem: fmt.Sprintf("class %q has a single row, and a threshold is chosen on rows that a model has not seen: two are needed", l.Classes[k])})
+			errs = append(errs, param.FieldError{Problem: fmt.Sprintf("class %q has a single row, and a threshold is chosen "+
+				"on rows that a model has not seen: two are needed", l.Classes[k])})
 		}
 	}
 	return errs
@@ -200,7 +202,8 @@ func (s Threshold) Fit(ctx context.Context, data datasets.Set) (estimator.Predic
 	return &FittedThreshold{wrapper: wrapper{data.Cols(), fitted}, classes: classes, rule: rule}, nil
 }
 
-var errNoProbabilities = errors.New("the model within knows no probabilities, which expected costs are made of; put calibrated around it")
+var errNoProbabilities = errors.New("the model within knows no probabilities, which expected costs are made of; put " +
+	"calibrated around it")
 
 // learn finds the threshold of two classes, or takes the costs of more.
 func (s Threshold) learn(ctx context.Context, found outOfFold, l *design.Labels) (scoreMap, error) {

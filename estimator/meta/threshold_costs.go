@@ -133,7 +133,8 @@ func (c *Costs) Get() any {
 
 // Constraint describes the values that Set accepts.
 func (c *Costs) Constraint() string {
-	return "none, false_positive and false_negative with a cost ≥ 0 each, or a map of class name to a map of predicted class to a cost ≥ 0"
+	return "none, false_positive and false_negative with a cost ≥ 0 each, or a map of class name to a map of predicted " +
+		"class to a cost ≥ 0"
 }
 
 // Check returns an error if the costs are invalid.

@@ -245,14 +245,17 @@ func TestYAML(t *testing.T) {
 	}
 	throughFile(t, p, curve(80))
 	for text, want := range map[string]string{
-		"[{trimmed: {model: {expectile: {taw: 1}}}}]":              `a.yaml:1:33: pipeline.trimmed.model.taw: no parameter is called "taw" (did you mean tau?)`,
-		"[{trimmed: {model: [rff, {expectile: {tau: 2}}]}}]":       `a.yaml:1:44: pipeline.trimmed.model.expectile.tau: must be a number with 0 < it < 1, got 2`,
-		"[{trimmed: {model: rff}}]":                                `a.yaml:1:20: pipeline.trimmed.model: must be an estimator`,
-		"[{trimmed: {model: [rff]}}]":                              `a.yaml:1:21: pipeline.trimmed.model.rff: the last step is not an estimator`,
-		"[{trimmed: {model: }}]":                                   `a.yaml:1:20: pipeline.trimmed.model: must be an estimator`,
-		"[{trimmed: {modle: ridge}}]":                              `a.yaml:1:13: pipeline.trimmed.modle: no parameter is called "modle" (did you mean model?)`,
-		"[{trimmed: {model: {ridge: {alpha: 1}, name: a}}}]":       `a.yaml:1:20: pipeline.trimmed.model: a name of its own`,
-		"[{blend: {parts: [polynomial], weights: [1, 2]}}, ridge]": `a.yaml:1:41: pipeline.blend.weights: must be 1 numbers, one for each part`,
+		"[{trimmed: {model: {expectile: {taw: " +
+			"1}}}}]": `a.yaml:1:33: pipeline.trimmed.model.taw: no parameter is called "taw" (did you mean tau?)`,
+		"[{trimmed: {model: [rff, {expectile: {tau: " +
+			"2}}]}}]": `a.yaml:1:44: pipeline.trimmed.model.expectile.tau: must be a number with 0 < it < 1, got 2`,
+		"[{trimmed: {model: rff}}]":                          `a.yaml:1:20: pipeline.trimmed.model: must be an estimator`,
+		"[{trimmed: {model: [rff]}}]":                        `a.yaml:1:21: pipeline.trimmed.model.rff: the last step is not an estimator`,
+		"[{trimmed: {model: }}]":                             `a.yaml:1:20: pipeline.trimmed.model: must be an estimator`,
+		"[{trimmed: {modle: ridge}}]":                        `a.yaml:1:13: pipeline.trimmed.modle: no parameter is called "modle" (did you mean model?)`,
+		"[{trimmed: {model: {ridge: {alpha: 1}, name: a}}}]": `a.yaml:1:20: pipeline.trimmed.model: a name of its own`,
+		"[{blend: {parts: [polynomial], weights: [1, 2]}}, " +
+			"ridge]": `a.yaml:1:41: pipeline.blend.weights: must be 1 numbers, one for each part`,
 	} {
 		_, err := yaml.Unmarshal([]byte(text), yaml.Origin{File: "a.yaml", Path: "pipeline"})
 		if err == nil || !strings.HasPrefix(err.Error(), want) {

@@ -91,14 +91,20 @@ func TestProductAsYAML(t *testing.T) {
 
 func TestFaultsInAProduct(t *testing.T) {
 	for text, want := range map[string]string{
-		"[{product: [{rff: {gama: 1}}]}, ridge]":           `a.yaml:1:20: pipeline.product.rff.gama: no parameter is called "gama" (did you mean gamma?)`,
-		"[{product: []}, ridge]":                           "a.yaml:1:12: pipeline.product: must be at least one part, got []",
-		"[{product: {parts: [rff], scale: -1}}, ridge]":    "a.yaml:1:34: pipeline.product.scale: must be a number > 0, got -1",
-		"[{product: {part: [rff]}}, ridge]":                "a.yaml:1:3: pipeline.product.parts: missing",
-		"[{product: [rff, rff]}, ridge]":                   "a.yaml:1:18: pipeline.product.rff: two parts are called rff",
-		"[{product: [ridge]}, ridge]":                      "a.yaml:1:13: pipeline.product.ridge: an estimator can only be the last step",
-		"[{product: {parts: [rff], scalee: -1}}, ridge]":   `a.yaml:1:27: pipeline.product.scalee: no parameter is called "scalee" (did you mean scale?)`,
-		"[{product: {parts: [rff], weights: [1]}}, ridge]": `a.yaml:1:27: pipeline.product.weights: no parameter is called "weights" (there are scale, parts)`,
+		"[{product: [{rff: {gama: 1}}]}, " +
+			"ridge]": `a.yaml:1:20: pipeline.product.rff.gama: no parameter is called "gama" (did you mean gamma?)`,
+		"[{product: []}, ridge]": "a.yaml:1:12: pipeline.product: must be at least one part, " +
+			"got []",
+		"[{product: {parts: [rff], scale: -1}}, ridge]": "a.yaml:1:34: pipeline.product.scale: must be a number > 0, " +
+			"got -1",
+		"[{product: {part: [rff]}}, ridge]": "a.yaml:1:3: pipeline.product.parts: missing",
+		"[{product: [rff, rff]}, ridge]":    "a.yaml:1:18: pipeline.product.rff: two parts are called rff",
+		"[{product: [ridge]}, ridge]": "a.yaml:1:13: pipeline.product.ridge: an estimator can only " +
+			"be the last step",
+		"[{product: {parts: [rff], scalee: -1}}, " +
+			"ridge]": `a.yaml:1:27: pipeline.product.scalee: no parameter is called "scalee" (did you mean scale?)`,
+		"[{product: {parts: [rff], weights: [1]}}, " +
+			"ridge]": `a.yaml:1:27: pipeline.product.weights: no parameter is called "weights" (there are scale, parts)`,
 	} {
 		_, err := yaml.Unmarshal([]byte(text), yaml.Origin{File: "a.yaml", Path: "pipeline"})
 		if err == nil || !strings.HasPrefix(err.Error(), want) {

@@ -80,7 +80,8 @@ var ways = []way{
 			"    rff.gamma: " + f.smooth + "\n    " + f.ridge() + ".alpha: " + f.thin + "\n"
 	}},
 	{"Fourier ⊕ laplacian binning, least squares", func(f field) (string, string) {
-		return "  - union:\n      parts:\n        - rff: {kernel: gaussian, gamma: 1, features: 200}\n        - binning: {gamma: 1, grids: 50}\n      weights: [0.5, 0.5]\n  - " +
+		return "  - union:\n      parts:\n        - rff: {kernel: gaussian, gamma: 1, features: 200}\n        - binning: " +
+				"{gamma: 1, grids: 50}\n      weights: [0.5, 0.5]\n  - " +
 				f.ridge() + ": {tol: 1.0e-3}\n",
 			"    union.rff.gamma: " + f.smooth + "\n    union.binning.gamma: " + f.gammas + "\n    " + f.ridge() + ".alpha: [" +
 				strings.Split(f.alphas, ", ")[1] + "]\n"

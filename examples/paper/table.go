@@ -108,7 +108,8 @@ func (t *table) page(ctx context.Context) (string, error) {
 	}
 	var out strings.Builder
 	out.WriteString(opening)
-	out.WriteString("| data | method | size | paper | time there | here, mean ± sd | CPU time | memory |\n|---|---|---|---:|---:|---:|---:|---:|\n")
+	out.WriteString("| data | method | size | paper | time there | here, mean ± sd | CPU time | memory " +
+		"|\n|---|---|---|---:|---:|---:|---:|---:|\n")
 	for _, l := range lines {
 		if err := t.write(ctx, &out, l, fmt.Sprintf("| %s | [%s](../examples/paper/%s.yaml) | %s | %s | %s |", l.data,
 			l.method, l.file, l.size, l.paper, l.time)); err != nil {

@@ -281,8 +281,10 @@ func TestPage(t *testing.T) {
 		"| catboost | CatBoost with its defaults | catboost 1 | 1.50 | 2 | 1 | 0 | 3 |",
 		"| 2.50 | 1 | 2 | 1 | 3 |",
 		"Not measured: lightgbm, histgb, extratrees, xrfm.",
-		"| pima | error | 90 | 10 | 3 | 2 | 21.00 ± 1.41 (3) | **20.00** ± 0.00 (1.5) | **20.00** ± 14.14 (1.5) | ▼ 5.0 % behind catboost |",
-		"| yacht | 1 − R² | 90 | 10 | 3 | 2 | **2.00** ± 1.41 (1) | 3.00 ± 0.00 (2) | failed (3) | 33.3 % ahead of catboost |",
+		"| pima | error | 90 | 10 | 3 | 2 | 21.00 ± 1.41 (3) | **20.00** ± 0.00 (1.5) | **20.00** ± 14.14 (1.5) | ▼ 5.0 % " +
+			"behind catboost |",
+		"| yacht | 1 − R² | 90 | 10 | 3 | 2 | **2.00** ± 1.41 (1) | 3.00 ± 0.00 (2) | failed (3) | 33.3 % ahead of " +
+			"catboost |",
 		"| usps | error | 90 | 10 | 3 | 1 | 4.08 (2) | **4.00** (1) | 5.00 (3) | ▼ 2.0 % behind catboost |",
 		"| mnist * | error | 90 | 10 | 3 | 1 | **1.00** (1) | 2.00 (2) | – |",
 		"not counted above",

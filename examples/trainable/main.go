@@ -207,7 +207,8 @@ const (
 	begin   = "<!-- made by go run ./examples/trainable: begin -->\n"
 	end     = "<!-- end -->\n"
 	columns = 5 // of scores
-	head    = "| data | rows × inputs | score | fixed, `rff` | behind `ard` | trained | scikit-learn: network | boosting |\n|---|---|---|---|---|---|---|---|\n"
+	head    = "| data | rows × inputs | score | fixed, `rff` | behind `ard` | trained | scikit-learn: network | " +
+		"boosting |\n|---|---|---|---|---|---|---|---|\n"
 )
 
 // write puts the row of the set into the table of the page; the others stay.

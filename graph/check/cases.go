@@ -41,7 +41,9 @@ func cases() []oneCase {
 		{"quantile_uniform", regression, only("impute, quantile") + "- ridge\n"},
 		{"quantile_normal", regression, only("impute, {quantile: {output: normal, quantiles: 50}}") + "- ridge\n"},
 		{"scale", regression, numbers + "- scale: {factors: 0.25}\n- ridge\n"},
-		{"ordinal", regression, "- columns:\n    - {select: numeric, steps: [impute]}\n    - {select: city, steps: [{ordinal: {unknown: code}}, impute]}\n    - {select: type, steps: [{ordinal: {unknown: missing}}, impute]}\n- standardize\n- ridge\n"},
+		{"ordinal", regression, "- columns:\n    - {select: numeric, steps: [impute]}\n    - {select: city, steps: " +
+			"[{ordinal: {unknown: code}}, impute]}\n    - {select: type, steps: [{ordinal: {unknown: missing}}, impute]}\n- " +
+			"standardize\n- ridge\n"},
 		{"dense", regression, numbers + "- dense\n- ridge\n"},
 		{"pca", regression, numbers + "- pca: {components: 3, whiten: true}\n- ridge\n"},
 		{"union", regression, numbers +

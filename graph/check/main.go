@@ -247,10 +247,12 @@ func goProgram(dir string, all []outcome) error {
 			fmt.Fprintf(&text, "\t%s \"check/%s\"\n", o.Name, o.Name)
 		}
 	}
-	text.WriteString(")\n\nfunc main() {\n\trows, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)\n\tvar err error\n\tfor err == nil {\n\t\tswitch os.Args[1] {\n")
+	text.WriteString(")\n\nfunc main() {\n\trows, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)\n\tvar " +
+		"err error\n\tfor err == nil {\n\t\tswitch os.Args[1] {\n")
 	for _, o := range all {
 		if o.Refusal == "" {
-			fmt.Fprintf(&text, "\t\tcase %q:\n\t\t\trow := %s.NewRow()\n\t\t\tif err = rows.Decode(&row); err == nil {\n\t\t\t\terr = out.Encode(%s.Predict(row))\n\t\t\t}\n", o.Name, o.Name, o.Name)
+			fmt.Fprintf(&text, "\t\tcase %q:\n\t\t\trow := %s.NewRow()\n\t\t\tif err = rows.Decode(&row); err == nil "+
+				"{\n\t\t\t\terr = out.Encode(%s.Predict(row))\n\t\t\t}\n", o.Name, o.Name, o.Name)
 		}
 	}
 	text.WriteString("\t\tdefault:\n\t\t\tpanic(os.Args[1])\n\t\t}\n\t}\n\tif err != io.EOF {\n\t\tpanic(err)\n\t}\n}\n")

@@ -15,7 +15,8 @@ import (
 
 // predict writes the function Predict: a statement or loop for each value with a variable.
 func (x *writer) predict() {
-	x.printf("\n// Predict returns the prediction of the model for a row. It does not allocate, and is safe for concurrent use.\nfunc Predict(row Row) Prediction {\n")
+	x.printf("\n// Predict returns the prediction of the model for a row. It does not allocate, and is safe for " +
+		"concurrent use.\nfunc Predict(row Row) Prediction {\n")
 	x.choose()
 	for i, n := range x.g.Nodes() {
 		if x.uses[i] > 0 && !x.inside[i] && n.Op != ops.Constant {

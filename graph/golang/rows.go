@@ -116,7 +116,8 @@ func (x *writer) input(j int) string {
 
 // row writes the type of rows.
 func (x *writer) row() {
-	x.printf("\n// Row is an input row. A missing number is NaN, a missing string is empty. Strings that training did not have are\n// unknown categories.\n")
+	x.printf("\n// Row is an input row. A missing number is NaN, a missing string is empty. Strings that training did " +
+		"not have are\n// unknown categories.\n")
 	if x.fields == nil {
 		x.printf("type Row [%d]float64\n", len(x.g.Inputs()))
 		x.written.Inputs = []graph.IOSpec{{Name: "Row", Type: fmt.Sprintf("[%d]float64", len(x.g.Inputs()))}}
@@ -136,7 +137,8 @@ func (x *writer) row() {
 		}
 		x.printf("}\n")
 	}
-	x.printf("\n// NewRow returns a row with missing values only; set the known ones, for example with json.Unmarshal.\nfunc NewRow() Row {\n\tvar row Row\n")
+	x.printf("\n// NewRow returns a row with missing values only; set the known ones, for example with " +
+		"json.Unmarshal.\nfunc NewRow() Row {\n\tvar row Row\n")
 	for j, in := range x.g.Inputs() {
 		if x.fields != nil && !hasStrings(in) {
 			x.printf("\t%s = math.NaN()\n", x.input(j))
@@ -166,7 +168,8 @@ func tag(name string) string {
 
 // codes writes the function that looks up a string.
 func (x *writer) codes(j int, in graph.Input) {
-	x.printf("\n// codeOf%s returns the code of a category: NaN if it is missing, -1 if it is unknown.\nfunc codeOf%s(text string) float64 {\n\tswitch text {\n", x.fields[j], x.fields[j])
+	x.printf("\n// codeOf%s returns the code of a category: NaN if it is missing, -1 if it is unknown.\nfunc "+
+		"codeOf%s(text string) float64 {\n\tswitch text {\n", x.fields[j], x.fields[j])
 	seen, missing := map[string]bool{}, []string{}
 	for _, text := range append([]string{""}, in.Missing...) {
 		if !seen[text] {
@@ -187,7 +190,8 @@ func (x *writer) codes(j int, in graph.Input) {
 // prediction writes the type of predictions.
 func (x *writer) prediction() {
 	if classes := x.g.Classes(); len(classes) > 0 {
-		x.printf("\n// Classes are the class names, in the order of probabilities and scores.\nvar Classes = [%d]string{\n", len(classes))
+		x.printf("\n// Classes are the class names, in the order of probabilities and scores.\nvar Classes = "+
+			"[%d]string{\n", len(classes))
 		for _, name := range classes {
 			x.printf("\t%q,\n", name)
 		}

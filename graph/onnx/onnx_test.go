@@ -180,11 +180,13 @@ func TestErrors(t *testing.T) {
 	}{
 		"precision must be one of float32, float64, float32-only, got \"float16\"": {classifier(),
 			Options{Precision: "float16"}},
-		"opset must be from 13 to 21, got 12":                                                   {classifier(), Options{Opset: 12}},
+		"opset must be from 13 to 21, got " +
+			"12": {classifier(), Options{Opset: 12}},
 		"onnx: constants must be within ±3.4e+38 in float32, got 1e+300; use precision float64": {large, Options{}},
 		"onnx: column names must be unique, got \"a\" twice":                                    {twice, Options{}},
 		"output label must have 1 column, got 2":                                                {wide, Options{}},
-		"must have at least 1 output, got none":                                                 {graph.New(make([]graph.Input, 1)), Options{}},
+		"must have at least 1 output, got " +
+			"none": {graph.New(make([]graph.Input, 1)), Options{}},
 	} {
 		var b bytes.Buffer
 		if _, err := Write(&b, c.g, c.o); err == nil || !strings.Contains(err.Error(), want) {

@@ -364,7 +364,8 @@ func (x *writer) constant(name string, k kind, data []float64, dims ...int) {
 	if k == typeFloat && x.problem == nil {
 		for _, v := range data {
 			if math.IsInf(float64(float32(v)), 0) && math.Abs(v) < math.MaxFloat64 { // MaxFloat64 pads lists and may become +Inf
-				x.problem = fmt.Errorf("constants must be within ±%.2g in float32, got %g; use precision float64", math.MaxFloat32, v)
+				x.problem = fmt.Errorf("constants must be within ±%.2g in float32, got %g; use precision "+
+					"float64", math.MaxFloat32, v)
 			}
 		}
 	}

@@ -130,7 +130,8 @@ func (x *writer) head() {
 	}
 	x.printf("COLUMNS = %s\n", quoted(x.columns))
 	x.printf("CLASSES = %s\n", quoted(append([]string{}, x.g.Classes()...)))
-	x.printf("\n# Codes of the categories, and the strings that denote a missing value in addition to the empty one.\n_CODES = {\n")
+	x.printf("\n# Codes of the categories, and the strings that denote a missing value in addition to the empty " +
+		"one.\n_CODES = {\n")
 	for j, name := range x.columns {
 		if levels[name] != nil {
 			x.printf("    %s: {", quoted(name))
@@ -291,7 +292,8 @@ func (x *writer) functions() {
 	}
 	switch {
 	case has("label") && len(x.g.Classes()) > 0:
-		add("predict", "Return the predicted class name of each row.", `np.array(CLASSES)[outputs(rows)["label"][:, 0].astype(int)]`)
+		add("predict", "Return the predicted class name of each "+
+			"row.", `np.array(CLASSES)[outputs(rows)["label"][:, 0].astype(int)]`)
 	case has("label"):
 		add("predict", "Return the predicted label of each row.", `outputs(rows)["label"][:, 0].astype(int)`)
 	case has("values"):
@@ -327,7 +329,8 @@ func (x *writer) constants() {
 		x.printf("if zlib.crc32(_NUMBERS) != %d:\n    raise ValueError(%s)\n\n", crc32.ChecksumIEEE(x.data),
 			quoted(x.o.Data+" was not written with this module"))
 	} else {
-		x.printf("\n\ndef _read(rows, text):\n    return np.frombuffer(base64.b64decode(text), \"<f8\").reshape(rows, -1)\n\n\n")
+		x.printf("\n\ndef _read(rows, text):\n    return np.frombuffer(base64.b64decode(text), \"<f8\").reshape(rows, " +
+			"-1)\n\n\n")
 	}
 	from := 0
 	for _, i := range matrices {

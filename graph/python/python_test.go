@@ -70,7 +70,8 @@ func TestPythonImportsModule(t *testing.T) {
 		t.Skip("python3 is not installed")
 	}
 	c := exec.Command(interpreter, "-c",
-		"import ast, sys; m = ast.parse(sys.stdin.read())\nfor n in m.body:\n  if isinstance(n, ast.Assign) and n.targets[0].id in ('COLUMNS', 'CLASSES'): print(ast.literal_eval(n.value))")
+		"import ast, sys; m = ast.parse(sys.stdin.read())\nfor n in m.body:\n  if isinstance(n, ast.Assign) and "+
+			"n.targets[0].id in ('COLUMNS', 'CLASSES'): print(ast.literal_eval(n.value))")
 	c.Stdin = strings.NewReader(module(t, classifier()))
 	out, err := c.CombinedOutput()
 	if want := "['the \"age\"\\n', 'city']\n['no\\u2028', 'yes\\t']\n"; err != nil || string(out) != want {

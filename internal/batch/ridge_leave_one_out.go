@@ -18,7 +18,8 @@ import (
 var ErrLOOClassWeights = errors.New("leave-one-out requires class names and class weights that do not depend on the rows")
 
 // ErrLOOGammaRule reports a kernel width that depends on the left-out row.
-var ErrLOOGammaRule = errors.New("leave-one-out requires a fixed gamma, since a rule depends on the left-out row; use k folds or a number for gamma")
+var ErrLOOGammaRule = errors.New("leave-one-out requires a fixed gamma, since a rule depends on the left-out row; " +
+	"use k folds or a number for gamma")
 
 // RidgesLeaveOneOut computes exact leave-one-out predictions by [leastsquares.LeaveOneOut]. It
 // costs nd² flops for all candidates that differ only in alpha, and nd² + d³/3 for each. It rejects

@@ -24,5 +24,6 @@ func Find(name string) (Open, error) {
 	if open := registered[name]; open != nil {
 		return open, nil
 	}
-	return nil, fmt.Errorf("the program does not read %s; it must import _ \"github.com/bochner-ml/bochner/datasets/%[1]s\"", name)
+	return nil, fmt.Errorf("the program does not read %s; it must import _ "+
+		"\"github.com/bochner-ml/bochner/datasets/%[1]s\"", name)
 }

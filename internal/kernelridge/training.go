@@ -249,7 +249,8 @@ func (t *Training) newModel(s Spec, way string, a []float64, result Result) (*Mo
 			hint = ", or use solver: cholesky"
 		}
 		report.Warnings = append(report.Warnings,
-			fmt.Sprintf("%s did not converge: relative residual %.2g, tolerance %.2g, after %d iterations; increase alpha, the iterations or the rank of the preconditioner%s",
+			fmt.Sprintf("%s did not converge: relative residual %.2g, tolerance %.2g, after %d iterations; increase alpha, "+
+				"the iterations or the rank of the preconditioner%s",
 				way, result.Residual, s.Tol, result.Iterations, hint))
 	}
 	report.Objective = t.objective(a, result.Intercept, s.Alpha)
@@ -326,7 +327,8 @@ func (t *Training) objective(a, intercept []float64, alpha float64) float64 {
 // model returns the model of dual weights.
 func (t *Training) model(a, intercept []float64, report solve.Report) (*Model, error) {
 	if !kern.AllFinite(a) || !kern.AllFinite(intercept) {
-		return nil, errors.New("the solution is not finite: the targets are too large or the penalty is too small; standardize the targets or use a larger alpha")
+		return nil, errors.New("the solution is not finite: the targets are too large or the penalty is too small; " +
+			"standardize the targets or use a larger alpha")
 	}
 	return &Model{X: t.rows, Dual: a, Intercept: intercept, Report: report,
 		KernelParams: KernelParams{t.spec.Kernel, t.gamma, t.spec.Nu, t.spec.Shape},

@@ -144,7 +144,8 @@ const atOnce = 2048
 
 // errFewRows reports that there are fewer distinct rows than clusters.
 func errFewRows(different, clusters int) error {
-	return fmt.Errorf("number of distinct rows of positive weight must be at least %[2]d, the number of clusters, got %[1]d", different, clusters)
+	return fmt.Errorf("number of distinct rows of positive weight must be at least %[2]d, the number of clusters, got "+
+		"%[1]d", different, clusters)
 }
 
 // square returns x².

@@ -52,7 +52,8 @@ func LeaveOneOut(ctx context.Context, s Ridge, data datasets.Set, alphas []float
 }
 
 // errPredictions reports non-finite training predictions.
-var errPredictions = errors.New("the predictions are not finite: the inputs or the targets are too large, or too unequal in scale; standardize them")
+var errPredictions = errors.New("the predictions are not finite: the inputs or the targets are too large, or too " +
+	"unequal in scale; standardize them")
 
 // LeaveOneOutBytes returns the memory of [LeaveOneOut] for the given number of alphas.
 func LeaveOneOutBytes(shape datasets.Shape, intercept bool, alphas int) int64 {

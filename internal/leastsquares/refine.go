@@ -99,7 +99,8 @@ func featureRounding(w, meanSquares, spreads []float64, weight float64) float64 
 func warnFeatureRounding(r *solve.Report, alpha, blur float64) {
 	if blur > featureRoundingWarn {
 		r.Warnings = append(r.Warnings,
-			fmt.Sprintf("alpha %v: float32 rounding of the features changes predictions by about %.1g relative to the targets; increase alpha or use precision float64", alpha, blur))
+			fmt.Sprintf("alpha %v: float32 rounding of the features changes predictions by about %.1g relative to the "+
+				"targets; increase alpha or use precision float64", alpha, blur))
 	}
 }
 

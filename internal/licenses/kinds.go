@@ -13,10 +13,14 @@ import (
 // of them requires more than including its text.
 var grants = []struct{ name, sentence string }{
 	{"Apache-2.0", "apache license version 2 0"},
-	{"MIT", "permission is hereby granted free of charge to any person obtaining a copy of this software and associated documentation files"},
-	{"BSD", "redistribution and use in source and binary forms with or without modification are permitted provided that the following conditions are met"},
-	{"ISC", "permission to use copy modify and or distribute this software for any purpose with or without fee is hereby granted"},
-	{"BSL-1.0", "permission is hereby granted free of charge to any person or organization obtaining a copy of the software and accompanying documentation covered by this license"},
+	{"MIT", "permission is hereby granted free of charge to any person obtaining a copy of this software and " +
+		"associated documentation files"},
+	{"BSD", "redistribution and use in source and binary forms with or without modification are permitted provided " +
+		"that the following conditions are met"},
+	{"ISC", "permission to use copy modify and or distribute this software for any purpose with or without fee is " +
+		"hereby granted"},
+	{"BSL-1.0", "permission is hereby granted free of charge to any person or organization obtaining a copy of the " +
+		"software and accompanying documentation covered by this license"},
 	{"public domain", "dedicated to the public domain"},
 }
 
@@ -31,7 +35,8 @@ var refused = []string{
 
 // decided are reviewed files: they do not concern the contents of the command.
 var decided = map[string]string{
-	"modernc.org/sqlite LICENSE-3RD-PARTY.md": "what is linked has MIT, BSD or the public domain, as its first section says; the MPL is that of a module which is in the graph only",
+	"modernc.org/sqlite LICENSE-3RD-PARTY.md": "what is linked has MIT, BSD or the public domain, as its first section " +
+		"says; the MPL is that of a module which is in the graph only",
 }
 
 var between = regexp.MustCompile(`[^a-z0-9]+`)

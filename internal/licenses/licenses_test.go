@@ -33,12 +33,14 @@ func TestLicences(t *testing.T) {
 
 // Licenses that are not accepted are found, and so are modules without one.
 func TestFaults(t *testing.T) {
-	const mit = "Permission is hereby granted, free of charge, to any person obtaining a copy of this\nsoftware and associated documentation files (the \"Software\")"
+	const mit = "Permission is hereby granted, free of charge, to any person obtaining a copy of this\nsoftware and " +
+		"associated documentation files (the \"Software\")"
 	for want, strs := range map[string]map[string]string{
-		"":                                    {"LICENSE": mit},
-		"none of the licences":                {},
-		"none of the licences that":           {"README": mit[:20]},
-		"NOTICE speaks of":                    {"LICENSE": mit, "NOTICE": "parts are under the GNU Lesser\nGeneral Public License"},
+		"":                          {"LICENSE": mit},
+		"none of the licences":      {},
+		"none of the licences that": {"README": mit[:20]},
+		"NOTICE speaks of": {"LICENSE": mit, "NOTICE": "parts are under the GNU Lesser\nGeneral Public " +
+			"License"},
 		"LICENSE speaks of":                   {"LICENSE": "Mozilla Public License, version 2.0"},
 		"c/LICENSE is a licence":              {"LICENSE": mit, "c/LICENSE": "Ask me."},
 		"none of the licences that the house": {"c/LICENSE": mit},

@@ -199,7 +199,8 @@ func (d *drawing) steps() {
 			names = append(names, fmt.Sprintf("w%d", j))
 		}
 		text := pick(d.Rand, "onehot", "{onehot: {min_count: 3}}", "{ordinal: {unknown: code}}, minmax")
-		fmt.Fprintf(&b, "- columns:\n    - {select: [%s], steps: [%s], name: texts}\n    - {select: numeric, steps: [%s%s], name: numbers}\n",
+		fmt.Fprintf(&b, "- columns:\n    - {select: [%s], steps: [%s], name: texts}\n    - {select: numeric, steps: "+
+			"[%s%s], name: numbers}\n",
 			strings.Join(names, ", "), text, d.impute(), scale)
 	default:
 		if d.missing {
@@ -301,7 +302,8 @@ func (d *drawing) intervals(own *rand.Rand, model string) string {
 func (d *drawing) network(own *rand.Rand, weight string) string {
 	d.stochastic = true
 	d.axes = append(d.axes, gridsearch.Axis{Path: "rff_network.alpha", Values: []any{0.1, 1.0}})
-	return fmt.Sprintf("- rff_network: {kernel: %s, gamma: %s, layers: %d, features: %d, train: %s, class_weight: %s, validation_fraction: %s, epochs: 60, patience: 2}\n",
+	return fmt.Sprintf("- rff_network: {kernel: %s, gamma: %s, layers: %d, features: %d, train: %s, class_weight: %s, "+
+		"validation_fraction: %s, epochs: 60, patience: 2}\n",
 		pick(own, "gaussian", "matern"), pick(own, "scale", "median", "0.1"), 1+own.IntN(2), 5+own.IntN(20),
 		pick(own, "[scales, frequencies, phases]", "[scales]", "[]"), weight, pick(own, "0.1", "0"))
 }
@@ -341,7 +343,8 @@ func (d *drawing) features() string {
 			pick(d.Rand, "all", "1", "1, input_weights: scales"))
 	case 2:
 		d.axes = nil
-		return fmt.Sprintf("- union:\n    parts:\n      - rff: {features: 16, gamma: %s}\n      - binning: {grids: 10, gamma: 0.1}\n    weights: [0.4, 0.6]\n", gamma)
+		return fmt.Sprintf("- union:\n    parts:\n      - rff: {features: 16, gamma: %s}\n      - binning: {grids: 10, "+
+			"gamma: 0.1}\n    weights: [0.4, 0.6]\n", gamma)
 	}
 	own := rand.New(rand.NewPCG(d.seed, 3031)) // other cases stay as they are
 	if own.IntN(3) == 0 && !slices.Contains(found, d.seed) {

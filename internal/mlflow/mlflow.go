@@ -37,9 +37,11 @@ func ParseAddress(text string) (Address, error) {
 	case err != nil:
 		return Address{}, errors.New("must be " + Wanted + ", got no URL")
 	case u.Scheme != "http" && u.Scheme != "https":
-		return Address{}, fmt.Errorf("scheme must be that of %[2]s, got %[1]q; `mlflow server` answers there for a folder or a database", u.Scheme, Wanted)
+		return Address{}, fmt.Errorf("scheme must be that of %[2]s, got %[1]q; `mlflow server` answers there for a folder "+
+			"or a database", u.Scheme, Wanted)
 	case u.User != nil:
-		return Address{}, errors.New("a user stands in the URL: set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, in the environment instead")
+		return Address{}, errors.New("a user stands in the URL: set MLFLOW_TRACKING_USERNAME and " +
+			"MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, in the environment instead")
 	case u.Host == "" || u.Hostname() == "":
 		return Address{}, errors.New("must be " + Wanted + ", got no host")
 	case u.Fragment != "":

@@ -141,7 +141,8 @@ func (r *Run) proxied() (string, error) {
 	u, err := url.Parse(r.artifacts)
 	if err != nil || u.Scheme != "mlflow-artifacts" {
 		where, _, _ := strings.Cut(r.artifacts, "?")
-		return "", fmt.Errorf("the server keeps them at %q and does not pass them on; start it with --serve-artifacts and --artifacts-destination", where)
+		return "", fmt.Errorf("the server keeps them at %q and does not pass them on; start it with --serve-artifacts and "+
+			"--artifacts-destination", where)
 	}
 	folder := strings.Trim(u.Path, "/")
 	if folder == "" || slices.Contains(strings.Split(folder, "/"), "..") {

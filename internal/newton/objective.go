@@ -340,7 +340,8 @@ func newReport(result solve.NewtonResult, tol float64) solve.Report {
 		Gradient:  result.Gradient,
 		Objective: kern.Sum(result.Values)}
 	if !result.Converged {
-		report.Warnings = []string{fmt.Sprintf("not converged after %d iterations: relative gradient norm %.2g, tolerance %.2g", result.Iterations, result.Gradient, tol)}
+		report.Warnings = []string{fmt.Sprintf("not converged after %d iterations: relative gradient norm %.2g, tolerance "+
+			"%.2g", result.Iterations, result.Gradient, tol)}
 	}
 	return report
 }

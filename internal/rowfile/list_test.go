@@ -30,24 +30,26 @@ func TestFiles(t *testing.T) {
 	}
 	t.Chdir(dir)
 	for given, want := range map[string]string{
-		"parts/*.csv":         "parts/part-1.csv parts/part-2.csv parts/part-10.csv",
-		"parts":               "parts/part-1.csv parts/part-2.csv parts/part-10.csv",
-		"parts/":              "parts/part-1.csv parts/part-2.csv parts/part-10.csv",
-		"b.csv a.csv":         "b.csv a.csv",
-		"?.csv":               "a.csv b.csv",
-		"_*.csv":              "_own.csv",
-		"spark.*":             "spark.csv/part-00000 spark.csv/part-00001",
-		"deep/*/*.csv":        "deep/year=2023/x.csv deep/year=2024/x.csv",
-		"deep/year*":          "deep/year=2023/x.csv deep/year=2024/x.csv",
-		"odd[1].csv":          "odd[1].csv",
-		"gone.csv":            "gone.csv",
-		"":                    "",
-		"no*.csv":             "no*.csv: no file is called so",
-		"none":                "none: a folder without files of rows",
-		"deep":                "deep: a folder with folders in it, such as year=2023; name their files by a pattern such as deep/*/*",
-		"a.csv ?.csv":         "a.csv: the file is named twice",
-		"[":                   "[: syntax error in pattern",
-		"no*.csv none *.nope": "no*.csv: no file is called so\nnone: a folder without files of rows\n*.nope: no file is called so",
+		"parts/*.csv":  "parts/part-1.csv parts/part-2.csv parts/part-10.csv",
+		"parts":        "parts/part-1.csv parts/part-2.csv parts/part-10.csv",
+		"parts/":       "parts/part-1.csv parts/part-2.csv parts/part-10.csv",
+		"b.csv a.csv":  "b.csv a.csv",
+		"?.csv":        "a.csv b.csv",
+		"_*.csv":       "_own.csv",
+		"spark.*":      "spark.csv/part-00000 spark.csv/part-00001",
+		"deep/*/*.csv": "deep/year=2023/x.csv deep/year=2024/x.csv",
+		"deep/year*":   "deep/year=2023/x.csv deep/year=2024/x.csv",
+		"odd[1].csv":   "odd[1].csv",
+		"gone.csv":     "gone.csv",
+		"":             "",
+		"no*.csv":      "no*.csv: no file is called so",
+		"none":         "none: a folder without files of rows",
+		"deep": "deep: a folder with folders in it, such as year=2023; name their files by a pattern such " +
+			"as deep/*/*",
+		"a.csv ?.csv": "a.csv: the file is named twice",
+		"[":           "[: syntax error in pattern",
+		"no*.csv none *.nope": "no*.csv: no file is called so\nnone: a folder without files of rows\n*.nope: no file is " +
+			"called so",
 	} {
 		for _, own := range []bool{true, false} {
 			var paths []string

@@ -101,7 +101,8 @@ func (f Fit) Run(ctx context.Context, r *design.Rows, l *Learner) (solve.Report,
 		return report, nil
 	}
 	bar := g.startLoss(g.lastPart) / float64(len(g.lastPart.list))
-	switch text := fmt.Sprintf("objective %.6g after %d steps exceeds %.6g of zero weights; standardize the inputs or decrease eta0", report.Objective, l.steps, bar); {
+	switch text := fmt.Sprintf("objective %.6g after %d steps exceeds %.6g of zero weights; standardize the inputs or "+
+		"decrease eta0", report.Objective, l.steps, bar); {
 	case bar == 0 || report.Objective <= bar:
 	case report.Objective <= divergenceRatio*bar:
 		report.Warnings = append(report.Warnings, "sgd: "+text)

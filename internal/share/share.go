@@ -98,8 +98,9 @@ type Maps interface {
 
 // Errors of estimators that do not support a kind of batch.
 var (
-	ErrNoLeaveOneOut = errors.New("leave-one-out is supported by ridge, kernel_ridge and their classifiers only; use k folds")
-	ErrNoSharedMaps  = errors.New("nothing is shared between features of related maps")
+	ErrNoLeaveOneOut = errors.New("leave-one-out is supported by ridge, kernel_ridge and their classifiers only; use k " +
+		"folds")
+	ErrNoSharedMaps = errors.New("nothing is shared between features of related maps")
 )
 
 // Candidates returns candidates that are fitted to the rows themselves.

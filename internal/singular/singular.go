@@ -362,7 +362,8 @@ func (s *search) toRight(ctx context.Context, dst, left kern.View[float64]) erro
 }
 
 func errDegree(degree float64) error {
-	return fmt.Errorf("the sum of its products with all rows must be > 0, got %.3g; use binning, whose features have no negative products, or rff with more features or a smaller gamma", degree)
+	return fmt.Errorf("the sum of its products with all rows must be > 0, got %.3g; use binning, whose features have "+
+		"no negative products, or rff with more features or a smaller gamma", degree)
 }
 
 // rayleighRitz computes the Ritz vectors of the basis and returns their residuals. It restarts a

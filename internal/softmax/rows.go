@@ -20,7 +20,8 @@ type OverflowError struct {
 }
 
 func (e *OverflowError) Error() string {
-	return fmt.Sprintf("a feature is exp(%.4g), at most exp(%.4g) is possible here; take a smaller gamma, or scale the inputs before", e.Exponent, e.Most)
+	return fmt.Sprintf("a feature is exp(%.4g), at most exp(%.4g) is possible here; take a smaller gamma, or scale the "+
+		"inputs before", e.Exponent, e.Most)
 }
 
 // tileRows is the number of rows mapped between two checks of the context.

@@ -41,7 +41,8 @@ func (r Report) CheckObjective(bar float64) error {
 // NewLinear returns a model. It fails if weights or intercept are not finite.
 func NewLinear(w, intercept []float64, report Report) (Linear, error) {
 	if !kern.AllFinite(w) || !kern.AllFinite(intercept) {
-		return Linear{}, fmt.Errorf("the solution is not finite: the inputs or the targets are too large, or too unequal in scale; standardize them")
+		return Linear{}, fmt.Errorf("the solution is not finite: the inputs or the targets are too large, or too unequal " +
+			"in scale; standardize them")
 	}
 	if math.IsNaN(report.Objective) {
 		report.Objective = math.Inf(1)

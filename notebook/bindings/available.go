@@ -15,10 +15,11 @@ import (
 
 // reasons are why the interpreter does not have a package, and what to use instead.
 var reasons = map[string]string{
-	"slices":            "the interpreter cannot call generic functions; use sort",
-	"maps":              "the interpreter cannot call generic functions; use range",
-	"cmp":               "the interpreter cannot call generic functions; use <",
-	"gonum.org/v1/plot": "this kernel does not contain it; use NewPlot of github.com/bochner-ml/bochner/examples/notebooks/picture",
+	"slices": "the interpreter cannot call generic functions; use sort",
+	"maps":   "the interpreter cannot call generic functions; use range",
+	"cmp":    "the interpreter cannot call generic functions; use <",
+	"gonum.org/v1/plot": "this kernel does not contain it; use NewPlot of " +
+		"github.com/bochner-ml/bochner/examples/notebooks/picture",
 }
 
 // CheckImports returns the nodes of a cell. It panics with an error that names the packages which they

@@ -29,7 +29,8 @@ func run(interp *fast.Interp, cell string) (err error) {
 func TestCheckImports(t *testing.T) {
 	interp := fast.New()
 	start := time.Now()
-	err := run(interp, "import (\n\t\"slices\"\n\t\"sort\"\n\t\"maps\"\n\t\"cmp\"\n\tp \"gonum.org/v1/plot/plotter\"\n\ttext \"strings\"\n\t\"example.com/none\"\n)\nsort.Ints([]int{2, 1})")
+	err := run(interp, "import (\n\t\"slices\"\n\t\"sort\"\n\t\"maps\"\n\t\"cmp\"\n\tp "+
+		"\"gonum.org/v1/plot/plotter\"\n\ttext \"strings\"\n\t\"example.com/none\"\n)\nsort.Ints([]int{2, 1})")
 	if took := time.Since(start); took > 2*time.Second {
 		t.Errorf("it takes %v", took)
 	}
@@ -41,10 +42,12 @@ func TestCheckImports(t *testing.T) {
 			t.Errorf("error %v, wanted %s", err, want)
 		}
 	}
-	if err := run(interp, "x := []int{3, 1}\nsort.Ints(x)\nif x[0] != 1 || text.ToUpper(\"a\") != \"A\" { panic(\"wrong\") }"); err != nil {
+	if err := run(interp, "x := []int{3, 1}\nsort.Ints(x)\nif x[0] != 1 || text.ToUpper(\"a\") != \"A\" { "+
+		"panic(\"wrong\") }"); err != nil {
 		t.Errorf("what is available was not imported: %v", err)
 	}
-	if err := run(interp, "import \"github.com/bochner-ml/bochner/estimator\"\nr := estimator.NewRidge()\n_ = r"); err != nil {
+	if err := run(interp, "import \"github.com/bochner-ml/bochner/estimator\"\nr := estimator.NewRidge()\n_ = "+
+		"r"); err != nil {
 		t.Error(err)
 	}
 }

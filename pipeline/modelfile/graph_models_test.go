@@ -196,7 +196,8 @@ func TestModelsWithinAreNamed(t *testing.T) {
 // refusals are the registered steps and models that cannot be exported, with their reasons, as in
 // docs/custom-steps.md.
 var refusals = map[string]string{
-	"binning": "bins are found by hashes of 64 bits, which exports have no operation for; use rff or nystroem with kernel: laplacian, bochner auto --exportable, or serve the model file itself",
+	"binning": "bins are found by hashes of 64 bits, which exports have no operation for; use rff or nystroem with " +
+		"kernel: laplacian, bochner auto --exportable, or serve the model file itself",
 }
 
 // Every registered step and model can be exported, or is among the refusals. That each computes

@@ -210,8 +210,10 @@ func TestEveryStepThatCannotBeExportedIsNamed(t *testing.T) {
 		t.Fatal("a graph of steps that cannot be exported")
 	}
 	for _, want := range []string{
-		"pipeline: steps columns.some.odd and last: they cannot be exported: modelfile_test.oddFit cannot be exported: it has no method Export; ",
-		"step columns.others.union.binning: it cannot be exported: bins are found by hashes of 64 bits, which exports have no operation for; use rff or nystroem",
+		"pipeline: steps columns.some.odd and last: they cannot be exported: modelfile_test.oddFit cannot be exported: it " +
+			"has no method Export; ",
+		"step columns.others.union.binning: it cannot be exported: bins are found by hashes of 64 bits, which exports " +
+			"have no operation for; use rff or nystroem",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nwanted %q", err, want)

@@ -97,7 +97,8 @@ func TestPredictRowsWithoutNames(t *testing.T) {
 		t.Errorf("printed as %s", text)
 	}
 	_, err = m.PredictRows(ctx, []map[string]any{{"x0": 3, "x2": "a"}})
-	const want = "pipeline: row 0, column x2: the model has no such column; it has x0, x1\nrow 0, column x1: no value; a missing one is nil"
+	const want = "pipeline: row 0, column x2: the model has no such column; it has x0, x1\nrow 0, column x1: no value; " +
+		"a missing one is nil"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}

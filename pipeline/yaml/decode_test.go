@@ -125,7 +125,8 @@ func TestDecodeFaults(t *testing.T) {
 		{"- 3\n- ridge", "a.yaml:1:3: pipeline[0]: must be a step: its name, or its name with parameters, got 3"},
 		{"- [rff]\n- ridge", "a.yaml:1:3: pipeline[0]: must be a step: its name, or its name with parameters, got [rff]"},
 		{"- {}\n- ridge", "a.yaml:1:3: pipeline[0]: must be a step: its name, or its name with parameters, got map[]"},
-		{"- {name: x}\n- ridge", "a.yaml:1:3: pipeline[0]: must be a step: its name, or its name with parameters, got map[name:x]"},
+		{"- {name: x}\n- ridge", "a.yaml:1:3: pipeline[0]: must be a step: its name, or its name with parameters, got " +
+			"map[name:x]"},
 		{"- RFF\n- ridge", `a.yaml:1:3: pipeline[0]: no step is called "RFF" (did you mean rff?)`},
 		{"- random_forest\n- ridge",
 			`a.yaml:1:3: pipeline[0]: no step is called "random_forest" (there are no trees here; rff or binning`},
@@ -137,11 +138,14 @@ func TestDecodeFaults(t *testing.T) {
 		{"- rff: {Gamma: 1}\n- ridge",
 			`a.yaml:1:9: pipeline.rff.Gamma: no parameter is called "Gamma" (did you mean gamma?)`},
 		{"- rff: {gamma: -1}\n- ridge",
-			"a.yaml:1:16: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, got -1"},
+			"a.yaml:1:16: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, " +
+				"got -1"},
 		{"- rff: {gamma: 0}\n- ridge",
-			"a.yaml:1:16: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, got 0"},
+			"a.yaml:1:16: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, " +
+				"got 0"},
 		{"- rff: {gamma: .nan}\n- ridge",
-			"a.yaml:1:16: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, got NaN"},
+			"a.yaml:1:16: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, " +
+				"got NaN"},
 		{"- rff: {features: 0}\n- ridge", "a.yaml:1:19: pipeline.rff.features: must be an integer from 1 to 67108864, got 0"},
 		{"- rff: {features: 2.5}\n- ridge",
 			"a.yaml:1:19: pipeline.rff.features: must be an integer from 1 to 67108864, got 2.5"},
@@ -153,7 +157,8 @@ func TestDecodeFaults(t *testing.T) {
 		{"- rff: {kernel: Gaussian}\n- ridge",
 			`a.yaml:1:17: pipeline.rff.kernel: must be gaussian, laplacian, cauchy, exponential, matern, rational_quadratic, mixture or product, got "Gaussian" (did you mean gaussian?)`},
 		{"- rff: {gamma: 1, gamma: 2}\n- ridge", "a.yaml:1:19: pipeline.rff.gamma: duplicate key (first on line 1)"},
-		{"- rff: [1]\n- ridge", "a.yaml:1:8: pipeline.rff: must be parameters: kernel, gamma, features, map, draw, nu, alpha, of, seed, got [1]"},
+		{"- rff: [1]\n- ridge", "a.yaml:1:8: pipeline.rff: must be parameters: kernel, gamma, features, map, draw, nu, " +
+			"alpha, of, seed, got [1]"},
 		{"- rff: wide\n- ridge", `a.yaml:1:8: pipeline.rff: must be parameters: kernel, gamma, features, map, draw, nu, alpha, of, seed, got "wide"`},
 		{"- rff: {gamma: !secret 1}\n- ridge",
 			"a.yaml:1:16: pipeline.rff.gamma: the tag !secret; a value is a number, true, false, a string or a list"},
@@ -174,7 +179,8 @@ func TestDecodeFaults(t *testing.T) {
 		{"- columns: {groups: [{select: a, steps: []}], remainder: keep}\n- ridge",
 			`a.yaml:1:58: pipeline.columns.remainder: must be drop or passthrough, got "keep"`},
 		{"- columns: {group: [{select: a, steps: []}]}\n- ridge",
-			"a.yaml:1:3: pipeline.columns.groups: missing\na.yaml:1:13: pipeline.columns.group: no parameter is called \"group\" (did you mean groups?)"},
+			"a.yaml:1:3: pipeline.columns.groups: missing\na.yaml:1:13: pipeline.columns.group: no parameter is called " +
+				"\"group\" (did you mean groups?)"},
 		{"- columns: [numeric]\n- ridge",
 			`a.yaml:1:13: pipeline.columns[0]: must be a group: {select: …, steps: […]}, got "numeric"`},
 		{"- columns: [{steps: []}]\n- ridge",
@@ -209,7 +215,8 @@ func TestDecodeFaults(t *testing.T) {
 		{"- steps\n- ridge", `a.yaml:1:3: pipeline.steps: must be a list of steps, got "steps"`},
 		{"- logistic: {C: 0}", "a.yaml:1:17: pipeline.logistic.C: must be a number > 0, got 0"},
 		{"- rff: {gamma: -1}\n- pcaa\n- logistic: {c: 1}",
-			"a.yaml:1:16: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, got -1"},
+			"a.yaml:1:16: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, " +
+				"got -1"},
 		{"- &a [*a]\n- ridge", "a.yaml:1:3: pipeline: nested more than 64 deep"},
 	} {
 		_, errs := decode(t, c.text)
@@ -432,9 +439,11 @@ func TestEncodeRefuses(t *testing.T) {
 // FuzzDecode: no document makes Decode panic, and what it takes can be written and read back.
 func FuzzDecode(f *testing.F) {
 	f.Add("- rff: {gamma: 0.1}\n- ridge\n")
-	f.Add("- columns:\n  - {select: numeric, steps: [{impute: {strategy: median}}, standardize]}\n- {union: {parts: [rff, {binning: {gamma: 1}, name: b}], weights: [1, 2]}}\n- svm: {C: 1e3}\n")
+	f.Add("- columns:\n  - {select: numeric, steps: [{impute: {strategy: median}}, standardize]}\n- {union: {parts: " +
+		"[rff, {binning: {gamma: 1}, name: b}], weights: [1, 2]}}\n- svm: {C: 1e3}\n")
 	f.Add("- &a [*a]\n- {steps: [minmax, {steps: []}], name: x}\n- {rff: {name: y}}\n- logistic: {class_weight: balanced}")
-	f.Add("- columns: {groups: [{select: [a, /b/, c*], steps: []}], remainder: passthrough}\n- <<: {ridge: }\n- ? [a]\n  : b")
+	f.Add("- columns: {groups: [{select: [a, /b/, c*], steps: []}], remainder: passthrough}\n- <<: {ridge: }\n- ? " +
+		"[a]\n  : b")
 	f.Fuzz(func(t *testing.T, text string) {
 		var node tree.Node
 		if tree.Unmarshal([]byte(text), &node) != nil {

@@ -49,7 +49,8 @@ func (d *decoder) unknown(node *tree.Node, path, what string, known []string) {
 	case near != "":
 		f.Hint = "did you mean " + near + "?"
 	case what == "step" && trees.MatchString(node.Value):
-		f.Hint = "there are no trees here; rff or binning with ridge or logistic also learn nonlinear functions, and bochner auto compares them"
+		f.Hint = "there are no trees here; rff or binning with ridge or logistic also learn nonlinear functions, and " +
+			"bochner auto compares them"
 	case len(known) > 0:
 		f.Hint = "there are " + strings.Join(known, ", ")
 	default:

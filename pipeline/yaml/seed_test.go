@@ -42,7 +42,8 @@ func TestSeedOfAComposite(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p, err := yaml.Unmarshal([]byte("[{columns: [{select: numeric, steps: [{stirred: {steps: [rff]}, name: soup}]}]}, ridge]"), yaml.Origin{Seed: 5, Path: "pipeline"})
+	p, err := yaml.Unmarshal([]byte("[{columns: [{select: numeric, steps: [{stirred: {steps: [rff]}, name: soup}]}]}, "+
+		"ridge]"), yaml.Origin{Seed: 5, Path: "pipeline"})
 	if err != nil {
 		t.Fatal(err)
 	}

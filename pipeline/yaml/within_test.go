@@ -83,11 +83,14 @@ func TestWithin(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"[hollow, ridge]":                             "a.yaml:1:2: pipeline.hollow.step: missing (wanted a step, or a list of steps)",
-		"[{echo: {step: ridge}}, ridge]":              `a.yaml:1:16: pipeline.echo.step: must be a step, or a list of steps`,
-		"[{echo: {step: []}}, ridge]":                 "a.yaml:1:16: pipeline.echo.step: must be a step",
-		"[{echo: {step: [ridge]}}, ridge]":            "a.yaml:1:17: pipeline.echo.step.ridge: an estimator can only be the last step",
-		"[{echo: {step: {rff: {gamma: -1}}}}, ridge]": "a.yaml:1:30: pipeline.echo.step.gamma: must be a number > 0, a list of them (one for each column), scale or median, got -1",
+		"[hollow, ridge]": "a.yaml:1:2: pipeline.hollow.step: missing (wanted a step, or a " +
+			"list of steps)",
+		"[{echo: {step: ridge}}, ridge]": `a.yaml:1:16: pipeline.echo.step: must be a step, or a list of steps`,
+		"[{echo: {step: []}}, ridge]":    "a.yaml:1:16: pipeline.echo.step: must be a step",
+		"[{echo: {step: [ridge]}}, ridge]": "a.yaml:1:17: pipeline.echo.step.ridge: an estimator can only be " +
+			"the last step",
+		"[{echo: {step: {rff: {gamma: -1}}}}, ridge]": "a.yaml:1:30: pipeline.echo.step.gamma: must be a number > 0, a " +
+			"list of them (one for each column), scale or median, got -1",
 	} {
 		_, err := yaml.Unmarshal([]byte(text), yaml.Origin{File: "a.yaml", Path: "pipeline"})
 		if err == nil || !strings.HasPrefix(err.Error(), want) {

@@ -52,7 +52,8 @@ func methodOf(name string) method {
 func unknownMethod(_ any, stream grpc.ServerStream) error {
 	name := stream.(*call).name
 	return &serve.Error{Code: protocol.MethodNotAllowed,
-		Message: fmt.Sprintf("method: must be ServerLive, ServerReady, ModelReady, ServerMetadata, ModelMetadata, ModelInfer or RepositoryIndex of %s, or a method of %s, got %q",
+		Message: fmt.Sprintf("method: must be ServerLive, ServerReady, ModelReady, ServerMetadata, ModelMetadata, "+
+			"ModelInfer or RepositoryIndex of %s, or a method of %s, got %q",
 			inferenceService, healthService, name[:min(len(name), 80)])}
 }
 

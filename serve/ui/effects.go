@@ -124,7 +124,8 @@ func effects(ctx context.Context, s *serve.Server, m *serve.Model, f *form, row,
 // set to its typical value. Usual lists the inputs that have their typical value.
 func (m output) effects(all estimator.Prediction, changed []formField, usual []string) effectGroup {
 	out := effectGroup{Title: "Effects of the inputs on " + m.name, Unit: m.unit, HasBars: m.format != nil, Text: []string{
-		"Change of " + m.name + " relative to the same row with this input set to its typical value (median or most frequent category).",
+		"Change of " + m.name + " relative to the same row with this input set to its typical value (median or most " +
+			"frequent category).",
 		"Effects do not add up if inputs interact.",
 	}}
 	base, maxSize := m.value(all, 0), 0.0
@@ -145,7 +146,8 @@ func (m output) effects(all estimator.Prediction, changed []formField, usual []s
 		out.Effects = append(out.Effects, one)
 	}
 	if m.format == nil {
-		out.Text = []string{"The cluster of the same row with this input set to its typical value (median or most frequent category)."}
+		out.Text = []string{"The cluster of the same row with this input set to its typical value (median or most " +
+			"frequent category)."}
 		maxSize = 0
 	}
 	slices.SortStableFunc(out.Effects, func(a, b effect) int { return cmp.Compare(math.Abs(b.size), math.Abs(a.size)) })

@@ -143,7 +143,8 @@ func (s *columnSource) checkTypes() error {
 			errs = append(errs, fmt.Errorf("%s: column %s must have numbers, Booleans, strings or times, got type %s%s", l.file,
 				c.Name, c.TypeName, way))
 		case c.Type == Times && o.date == nil && (u == input || u == target || u == weight):
-			errs = append(errs, fmt.Errorf("%s: column %s has times, of type %s; data.dates takes them apart into numbers, data.drop leaves the column out", l.file, c.Name, c.TypeName))
+			errs = append(errs, fmt.Errorf("%s: column %s has times, of type %s; data.dates takes them apart into numbers, "+
+				"data.drop leaves the column out", l.file, c.Name, c.TypeName))
 		case c.Type == Strings && u == weight:
 			errs = append(errs, fmt.Errorf("%s: column %s must have numeric weights, got type %s", l.file, c.Name, c.TypeName))
 		}

@@ -605,7 +605,8 @@ func (c *columnStats) report(l *SchemaLearner, j int, whole bool) (first *occurr
 		return &occurrence{row: -1, text: "weights must not all be 0"}, 0
 	case c.strs > 0 && !c.collect && l.numberShare(j) >= numberThreshold:
 		return &occurrence{c.firstText.row, c.firstText.line, fmt.Sprintf(
-			"%q is not a number, though %.4g %% of the values are; if it denotes a missing value, add it to missing; if the column is text, set kinds: {%s: categorical}",
+			"%q is not a number, though %.4g %% of the values are; if it denotes a missing value, add it to missing; if the "+
+				"column is text, set kinds: {%s: categorical}",
 			c.firstText.text, 100*l.numberShare(j), l.layout.columns[j].Name)}, 0
 	}
 	return nil, 0

@@ -201,7 +201,8 @@ func (s *source) findImplicit() error {
 			if c.use == target {
 				s.implicitTargets[c.at] = code
 			} else if code != 0 {
-				return fmt.Errorf("%s: column %s: sparse rows omit category %q, the first in the file, which is not the first in the schema", l.file, l.columns[j].Name, levels[0])
+				return fmt.Errorf("%s: column %s: sparse rows omit category %q, the first in the file, which is not the first "+
+					"in the schema", l.file, l.columns[j].Name, levels[0])
 			}
 		}
 	}

@@ -182,7 +182,8 @@ func TestRowsWithoutATarget(t *testing.T) {
 	}{
 		{1, "f:2: column y: the target is missing; set missing_target: drop to skip such rows"},
 		{3, "f:2: column y: the target is missing; set missing_target: drop to skip such rows; also in line 3, 4"},
-		{40, "f:2: column y: the target is missing; set missing_target: drop to skip such rows; also in line 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 and 28 more"},
+		{40, "f:2: column y: the target is missing; set missing_target: drop to skip such rows; also in line 3, 4, 5, 6, " +
+			"7, 8, 9, 10, 11, 12, 13 and 28 more"},
 	} {
 		r.rows = rows[:1]
 		for range test.lacking {

@@ -80,7 +80,8 @@ func (s *Store) find(ctx context.Context, name string) (*place, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: no URL; write %% as %%25", p.name)
 	case u.User != nil:
-		return nil, fmt.Errorf("%s: keys and passwords do not belong in a URL, others can read them; they come from the environment", p.name)
+		return nil, fmt.Errorf("%s: keys and passwords do not belong in a URL, others can read them; they come from the "+
+			"environment", p.name)
 	case u.Host == "":
 		return nil, fmt.Errorf("%s: no bucket; wanted %s://BUCKET/FILE", p.name, u.Scheme)
 	case u.Fragment != "":

@@ -31,12 +31,13 @@ func TestLaws(t *testing.T) {
 func TestFaults(t *testing.T) {
 	s := bucket.New(open, nil)
 	for name, want := range map[string]string{
-		"mem://me:secret@b/1.state?key=secret": "mem://b/1.state: keys and passwords do not belong in a URL, others can read them; they come from the environment",
-		"mem:///1.state":                       "mem:///1.state: no bucket; wanted mem://BUCKET/FILE",
-		"mem://b":                              "mem://b: it is a folder",
-		"mem://b/a/":                           "mem://b/a/: it is a folder",
-		"mem://b/a#b":                          "mem://b/a#b: the name ends at the #; write %23",
-		"mem://b/%zz":                          "mem://b/%zz: no URL; write % as %25",
+		"mem://me:secret@b/1.state?key=secret": "mem://b/1.state: keys and passwords do not belong in a URL, others can " +
+			"read them; they come from the environment",
+		"mem:///1.state": "mem:///1.state: no bucket; wanted mem://BUCKET/FILE",
+		"mem://b":        "mem://b: it is a folder",
+		"mem://b/a/":     "mem://b/a/: it is a folder",
+		"mem://b/a#b":    "mem://b/a#b: the name ends at the #; write %23",
+		"mem://b/%zz":    "mem://b/%zz: no URL; write % as %25",
 	} {
 		_, err := s.Read(t.Context(), name)
 		wrong := s.Write(t.Context(), name, func(io.Writer) error { return nil })

@@ -73,7 +73,8 @@ func explain(err error) error {
 	switch {
 	case strings.Contains(text, "get identity: "):
 		_, why, _ := strings.Cut(text, "get identity: ")
-		return explained{"no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or let the machine have a role (" + why + ")", err}
+		return explained{"no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or let the " +
+			"machine have a role (" + why + ")", err}
 	case strings.Contains(text, "resolve endpoint: ") && strings.Contains(text, "egion"):
 		return explained{"no region: set AWS_REGION, or write ?region= behind the name", err}
 	case errors.As(err, &answer):

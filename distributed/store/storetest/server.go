@@ -60,7 +60,8 @@ func S3(t *testing.T) func(path string) string {
 func GS(t *testing.T) {
 	program := os.Getenv(GSServer)
 	if program == "" {
-		t.Skipf("no server of Google's storage: go install github.com/fsouza/fake-gcs-server@v1.56.1, and say where it is in %s", GSServer)
+		t.Skipf("no server of Google's storage: go install github.com/fsouza/fake-gcs-server@v1.56.1, and say where it is "+
+			"in %s", GSServer)
 	}
 	address := free(t)
 	host, port, _ := net.SplitHostPort(address)

@@ -38,7 +38,8 @@ type Spec struct {
 // Params declares the parameters of the sections, except those of the steps and the grid.
 func (s *Spec) Params(l *param.List) {
 	l.String(&s.Name, "name", "Name of the experiment; that of the file when left out.")
-	l.Seed(&s.Seed, "seed", "Seed of all random draws. Each step, the split and the folds have a stream of their own, derived from it.")
+	l.Seed(&s.Seed, "seed", "Seed of all random draws. Each step, the split and the folds have a stream of their own, "+
+		"derived from it.")
 	l.Choice(&s.Pipeline.Precision, "precision",
 		"Precision of the dense features that the estimator reads. float32 takes half the memory and about half the time.",
 		pipeline.Float64, pipeline.Float32)
@@ -97,7 +98,9 @@ type Known struct {
 
 // Params declares the keys of the section.
 func (s *Data) Params(l *param.List) {
-	l.Value(&s.Train, "train", "File of the rows to learn from, relative to the experiment file. Several files, in one format and with the same columns, are read as one: those of a pattern or a folder in the order of their names, in which numbers count as such, those of a list as listed.")
+	l.Value(&s.Train, "train", "File of the rows to learn from, relative to the experiment file. Several files, in one "+
+		"format and with the same columns, are read as one: those of a pattern or a folder in the order of their names, "+
+		"in which numbers count as such, those of a list as listed.")
 	l.Value(&s.Test, "test", "File of the rows to test on, with the columns of the training file; or several.")
 	l.Child("sql", &s.SQL)
 	l.String(&s.Dataset, "dataset", "Built-in data instead of a file; `bochner datasets` lists them.")
@@ -106,20 +109,29 @@ func (s *Data) Params(l *param.List) {
 		"; those of text also .gz).", append([]string{"auto"}, reader.Formats()...)...)
 	l.Child("csv", &s.CSV)
 	l.Child("svmlight", &s.SVMLight)
-	l.Value(&s.Target, "target", "Column to predict, or several with numbers. Of a CSV or ARFF file the last one when left out; an svmlight file has its own, and so have built-in data. For clustering and anomaly none is needed: one that is named is no input, and nothing is learned from it; it scores what was found.")
+	l.Value(&s.Target, "target", "Column to predict, or several with numbers. Of a CSV or ARFF file the last one when "+
+		"left out; an svmlight file has its own, and so have built-in data. For clustering and anomaly none is needed: "+
+		"one that is named is no input, and nothing is learned from it; it scores what was found.")
 	l.Value(&s.Positive, "positive",
-		"Values of the target that are the class of interest; all others are the class `rest`. When left out, scores of two classes speak of the second in order, of numbers or of letters: yes of no and yes. With task: anomaly the values that are anomalies.")
+		"Values of the target that are the class of interest; all others are the class `rest`. When left out, scores of "+
+			"two classes speak of the second in order, of numbers or of letters: yes of no and yes. With task: anomaly the "+
+			"values that are anomalies.")
 	l.String(&s.Suffix, "suffix", "Text behind each value of the target in some of the files that does not belong to it.")
-	l.Choice(&s.Task, "task", "What to learn. auto: what the model learns without a target, if it does; else texts are classes, and so are at most 10 different integers; other numbers are a quantity. clustering: groups of rows. anomaly: which rows are unlike the others.", "auto", "classification", "regression", "clustering", "anomaly")
+	l.Choice(&s.Task, "task", "What to learn. auto: what the model learns without a target, if it does; else texts are "+
+		"classes, and so are at most 10 different integers; other numbers are a quantity. clustering: groups of rows. "+
+		"anomaly: which rows are unlike the others.", "auto", "classification", "regression", "clustering", "anomaly")
 	l.Choice(&s.MissingTarget, "missing_target",
 		"What becomes of a row without a value of the target: it is an error, or the row is left out.", "error", "drop")
 	l.String(&s.Weight, "weight", "Column of sample weights ≥ 0, which is no input.")
 	l.String(&s.Group, "group", "Column of group labels for grouped folds; not an input.")
 	l.Names(&s.Drop, "drop", "Columns that are no inputs.")
 	l.Value(&s.Kinds, "kinds", "Kinds of columns whose values are ambiguous, such as numeric codes: {zip: categorical}.")
-	l.Value(&s.Dates, "dates", "Columns of dates. The parts of each, numbers in columns such as sold_year and sold_month, take its place: {sold: [year, month, weekday]}, or {sold: {order: dmy, parts: [year, month]}} where the day comes first, mdy where the month does.")
+	l.Value(&s.Dates, "dates", "Columns of dates. The parts of each, numbers in columns such as sold_year and "+
+		"sold_month, take its place: {sold: [year, month, weekday]}, or {sold: {order: dmy, parts: [year, month]}} where "+
+		"the day comes first, mdy where the month does.")
 	l.Choice(&s.Stream, "stream",
-		"Whether to read the file block by block instead of holding it in memory. auto: when it is large; with a search, when half of the memory does not hold it.", "auto", "always", "never")
+		"Whether to read the file block by block instead of holding it in memory. auto: when it is large; with a search, "+
+			"when half of the memory does not hold it.", "auto", "always", "never")
 }
 
 // Where returns the training and test files or queries.
@@ -165,14 +177,21 @@ type Search struct {
 func (s *Search) Params(l *param.List) {
 	l.Int(&s.CV.Folds, "folds", "Number of folds; short for cv.folds.", param.Between(2, 100_000))
 	l.Child("cv", &s.CV)
-	l.Value(&s.Score, "score", "Metric to choose by. auto: accuracy, for regression r2; for clustering adjusted_rand where a target is named, else silhouette; for anomaly roc_auc, which needs a target to be named.")
-	l.Choice(&s.Refit, "refit", "Candidate to fit on all training rows: the best, or the simplest whose score is within one standard error of it.", "best", "one_std_error")
+	l.Value(&s.Score, "score", "Metric to choose by. auto: accuracy, for regression r2; for clustering adjusted_rand "+
+		"where a target is named, else silhouette; for anomaly roc_auc, which needs a target to be named.")
+	l.Choice(&s.Refit, "refit", "Candidate to fit on all training rows: the best, or the simplest whose score is "+
+		"within one standard error of it.", "best", "one_std_error")
 	l.Choice(&s.Strategy, "strategy",
-		"Which candidates are tried. grid: all of them, but for random and halving. coordinate: the values of one axis after the other, those of the others at the best so far; for grids of many axes, such as scale.factors.*.", "grid", "coordinate")
-	l.Int(&s.Rounds, "rounds", "The most rounds over all axes with strategy: coordinate, which ends before where a round gains nothing.", param.Between(1, 1000))
+		"Which candidates are tried. grid: all of them, but for random and halving. coordinate: the values of one axis "+
+			"after the other, those of the others at the best so far; for grids of many axes, such as "+
+			"scale.factors.*.", "grid", "coordinate")
+	l.Int(&s.Rounds, "rounds", "The most rounds over all axes with strategy: coordinate, which ends before where a "+
+		"round gains nothing.", param.Between(1, 1000))
 	l.Int(&s.Random, "random", "Number of candidates that are tried, drawn from the grid at random; 0 for all of them.",
 		param.Between(0, 1_000_000))
-	l.Value(&s.Budget, "budget", "Time after which the search ends, such as 10m. The best of the candidates that are scored on every fold by then is fitted to all training rows. The same run again goes on from there, with as much time.")
+	l.Value(&s.Budget, "budget", "Time after which the search ends, such as 10m. The best of the candidates that are "+
+		"scored on every fold by then is fitted to all training rows. The same run again goes on from there, with as much "+
+		"time.")
 	l.Child("halving", &s.Halving)
 }
 
@@ -185,7 +204,12 @@ type CV struct {
 
 // Params declares the keys of the section.
 func (s *CV) Params(l *param.List) {
-	l.Choice(&s.Kind, "kind", "How folds are made. auto: group when data.group is given, stratified for classification and anomaly, else kfold. time keeps the order: it trains on what came before. hash puts each row into a fold by a hash of its number: the folds of rows that stay in the file (data.stream), for which auto takes it. loo predicts every row by the model of all others, exactly, and gcv by generalised cross-validation: for ridge and ridge_classifier behind steps that learn nothing from the rows.", "auto", "stratified", "kfold", "group", "time", "hash", "loo", "gcv")
+	l.Choice(&s.Kind, "kind", "How folds are made. auto: group when data.group is given, stratified for classification "+
+		"and anomaly, else kfold. time keeps the order: it trains on what came before. hash puts each row into a fold by "+
+		"a hash of its number: the folds of rows that stay in the file (data.stream), for which auto takes it. loo "+
+		"predicts every row by the model of all others, exactly, and gcv by generalised cross-validation: for ridge and "+
+		"ridge_classifier behind steps that learn nothing from the "+
+		"rows.", "auto", "stratified", "kfold", "group", "time", "hash", "loo", "gcv")
 	l.Int(&s.Folds, "folds", "Number of folds.", param.Between(2, 100_000))
 	l.Bool(&s.Shuffle, "shuffle", "Assign rows to folds at random; otherwise in their order.")
 }
@@ -200,7 +224,8 @@ type Output struct {
 func (s *Output) Params(l *param.List) {
 	l.String(&s.Dir, "dir", "Folder for the outputs, relative to the working directory; runs/NAME when left out.")
 	l.String(&s.MLflow, "mlflow",
-		"MLflow server to which the run is logged: http://HOST:PORT, with ?experiment=NAME where the experiment there is not to have the name of this one. What goes wrong there is a warning of the run.")
+		"MLflow server to which the run is logged: http://HOST:PORT, with ?experiment=NAME where the experiment there is "+
+			"not to have the name of this one. What goes wrong there is a warning of the run.")
 }
 
 // New returns a spec with default values, without data and pipeline.

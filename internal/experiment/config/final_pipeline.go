@@ -63,7 +63,8 @@ func checkIntervals(s Spec, task datasets.Task, add func(path string, f param.Fi
 		add("intervals.method", param.FieldError{Problem: i.Method +
 			" leaves out single rows and cannot be combined with data.group", Hint: "use split"})
 	case (i.Method == "normal" || i.Normalize) && own.Name != "" && !does.Unknown && !does.Std:
-		add("intervals", param.FieldError{Problem: fmt.Sprintf("normal and normalize require a model with standard deviations, got %s", own.Name)})
+		add("intervals", param.FieldError{Problem: fmt.Sprintf("normal and normalize require a model with standard "+
+			"deviations, got %s", own.Name)})
 	case i.Normalize && (jackknife || i.Method == "normal"):
 		add("intervals.normalize", param.FieldError{Problem: "requires method: split, got " + i.Method})
 	case s.Pipeline.Precision == pipeline.Float32 && (i.Method == "split" || i.Method == "auto"):

@@ -15,7 +15,8 @@ import (
 
 // sections are the sections of an experiment file, in the order of the reference.
 var sections = []struct{ path, about string }{
-	{"", "A file has the keys below, the sections `data`, `search`, `intervals`, `report` and `output`, and `pipeline`, a list of [steps](#every-step)."},
+	{"", "A file has the keys below, the sections `data`, `search`, `intervals`, `report` and `output`, and " +
+		"`pipeline`, a list of [steps](#every-step)."},
 	{"data", "Data files and the roles of their columns."},
 	{"data.sql", "Rows from database queries instead of files. See [the data](experiment-file.md#data)."},
 	{"data.split", "Test rows split off the training file or a built-in data set."},

@@ -28,7 +28,8 @@ type Importance struct {
 
 // Params declares the keys of the section.
 func (s *Importance) Params(l *param.List) {
-	l.Int(&s.Repeats, "repeats", "How often the values of an input are permuted, on some of the test rows, to see how much it matters; 0 for not.", param.Between(0, 1000))
+	l.Int(&s.Repeats, "repeats", "How often the values of an input are permuted, on some of the test rows, to see how "+
+		"much it matters; 0 for not.", param.Between(0, 1000))
 }
 
 // LearningCurve asks how models do that learn from fewer rows.
@@ -38,5 +39,6 @@ type LearningCurve struct {
 
 // Params declares the keys of the section.
 func (s *LearningCurve) Params(l *param.List) {
-	l.Int(&s.Points, "points", "Number of models, each of twice as many of the training rows as the one before; 0 for no curve. Unless it is given there is none where they would take more than some seconds.", param.Between(0, 40))
+	l.Int(&s.Points, "points", "Number of models, each of twice as many of the training rows as the one before; 0 for "+
+		"no curve. Unless it is given there is none where they would take more than some seconds.", param.Between(0, 40))
 }

@@ -184,7 +184,8 @@ func gridSchema() *property {
 	spaced.Properties.add("lin", bounds)
 	axis := &property{OneOf: []*property{{Type: "array", MinItems: 1}, spaced}}
 	return &property{Type: "object", Others: axis,
-		Description: "Paths of parameters, each with a list of values, {log: [from, to, points]} or {lin: [from, to, points]}."}
+		Description: "Paths of parameters, each with a list of values, {log: [from, to, points]} or {lin: [from, to, " +
+			"points]}."}
 }
 
 // upper capitalizes a string.

@@ -23,8 +23,11 @@ type SQL struct {
 
 // Params declares the keys of the section.
 func (s *SQL) Params(l *param.List) {
-	l.String(&s.URL, "url", "Where the database is: postgres://USER@HOST/NAME, sqlite:PATH, the path relative to the experiment file, or $NAME for the URL that an environment variable holds. A URL with a password stands in a variable.")
-	l.Value(&s.Train, "train", "Query for the rows to learn from, or a list of queries with the same columns, whose rows come one after the other. An order by a unique key makes every run the same.")
+	l.String(&s.URL, "url", "Where the database is: postgres://USER@HOST/NAME, sqlite:PATH, the path relative to the "+
+		"experiment file, or $NAME for the URL that an environment variable holds. A URL with a password stands in a "+
+		"variable.")
+	l.Value(&s.Train, "train", "Query for the rows to learn from, or a list of queries with the same columns, whose "+
+		"rows come one after the other. An order by a unique key makes every run the same.")
 	l.Value(&s.Test, "test", "Query for the rows to test on, with the columns of the others; or several.")
 }
 

@@ -112,7 +112,8 @@ func checkRole(ctx context.Context, db *sql.DB) error {
 	case user == role:
 		return fmt.Errorf("the role %q is a superuser; use a read-only role or pass --allow-superuser", user)
 	}
-	return fmt.Errorf("the role %q is a member of %q, which can access files and programs of the server; use a read-only role or pass --allow-superuser", user, role)
+	return fmt.Errorf("the role %q is a member of %q, which can access files and programs of the server; use a "+
+		"read-only role or pass --allow-superuser", user, role)
 }
 
 // unreachable returns on one line why a database does not respond, without a password.

@@ -54,8 +54,9 @@ func Open(ctx context.Context, spec config.Spec) (*Parts, error) {
 	if schema := p.Train.Schema(); p.Task == datasets.Anomaly && len(testFrom) > 0 && len(schema.Targets) > 0 &&
 		len(schema.Classes()) == 1 {
 		return nil, param.FieldErrors{spec.Locate("data.target", param.FieldError{
-			Problem: fmt.Sprintf("the target of anomaly detection must have known anomalies, got column %s with the single value %s", schema.Targets[0].Name, schema.Classes()[0]),
-			Hint:    "list the anomalies of the test rows in data.positive"})}
+			Problem: fmt.Sprintf("the target of anomaly detection must have known anomalies, got column %s with the single "+
+				"value %s", schema.Targets[0].Name, schema.Classes()[0]),
+			Hint: "list the anomalies of the test rows in data.positive"})}
 	}
 	if len(testFrom) > 0 {
 		_, cols := p.Train.Dims()
@@ -115,7 +116,8 @@ func (p *Parts) openTrain(ctx context.Context, f reader.Files, known *config.Kno
 	}
 	if found.Classes > 0 {
 		p.Warnings = append(p.Warnings,
-			fmt.Sprintf("data.task is not given: the target has %d different values, all integers, and is treated as classes; set task: regression otherwise", found.Classes))
+			fmt.Sprintf("data.task is not given: the target has %d different values, all integers, and is treated as "+
+				"classes; set task: regression otherwise", found.Classes))
 	}
 	return err
 }

@@ -45,7 +45,8 @@ func TestWhenRowsAreStreamed(t *testing.T) {
 			t.Errorf("%s%s: %v, want %v", c.model, c.more, got, c.want)
 		}
 	}
-	s := decoded(t, "data: {train: rows.csv, target: y, drop: [c]}\npipeline: [ridge]\nsearch: {grid: {ridge.alpha: [1, 2]}}\n")
+	s := decoded(t, "data: {train: rows.csv, target: y, drop: [c]}\npipeline: [ridge]\nsearch: {grid: {ridge.alpha: "+
+		"[1, 2]}}\n")
 	if Streams(s, many) {
 		t.Error("a search does not hold its rows")
 	}

@@ -157,7 +157,9 @@ func joined(f reader.Files, pieces []Piece, column func(k int) datasets.Column) 
 	}
 	out.Kind = datasets.Categorical
 	if numbers > 0 && float64(numbers) >= mostly*float64(numbers+strs) {
-		return out, false, fmt.Errorf("column %s is numbers in nearly all rows, and text such as %q in others; if that stands for a missing value name it under data.csv.missing, if the column is text write data.kinds: {%s: categorical}", out.Name, levels[0], out.Name)
+		return out, false, fmt.Errorf("column %s is numbers in nearly all rows, and text such as %q in others; if that "+
+			"stands for a missing value name it under data.csv.missing, if the column is text write data.kinds: {%s: "+
+			"categorical}", out.Name, levels[0], out.Name)
 	}
 	slices.Sort(levels)
 	out.Categories = inOrder(f, slices.Compact(levels))

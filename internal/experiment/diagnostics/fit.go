@@ -14,7 +14,8 @@ func FitWarnings(model estimator.Predictor) []string {
 	}
 	report := m.Report()
 	if !report.Converged && len(report.Warnings) == 0 {
-		return []string{fmt.Sprintf("the fit did not converge: %s stopped after %d iterations with a relative gradient of %.2g; raise max_iter or tol", report.Solver, report.Iterations, report.Gradient)}
+		return []string{fmt.Sprintf("the fit did not converge: %s stopped after %d iterations with a relative gradient of "+
+			"%.2g; raise max_iter or tol", report.Solver, report.Iterations, report.Gradient)}
 	}
 	return report.Warnings
 }

@@ -36,7 +36,8 @@ func TestColumnsOfHowSure(t *testing.T) {
 		"several": {two, datasets.Set{Targets: row(1, 10)}, estimator.Prediction{Values: []float64{2}, Targets: row(2, 20),
 			Std: []float64{3}, StdTargets: row(3, 30), Lower: []float64{0}, LowerTargets: row(0, -1), Upper: []float64{9},
 			UpperTargets: row(9, 90)},
-			"row,truth_y,prediction_y,std_y,lower_y,upper_y,\"truth_z, too\",\"prediction_z, too\",\"std_z, too\",\"lower_z, too\",\"upper_z, too\"\n0,1,2,3,0,9,10,20,30,-1,90\n"},
+			"row,truth_y,prediction_y,std_y,lower_y,upper_y,\"truth_z, too\",\"prediction_z, too\",\"std_z, too\",\"lower_z, " +
+				"too\",\"upper_z, too\"\n0,1,2,3,0,9,10,20,30,-1,90\n"},
 		"sets": {classes, datasets.Set{Y: []float64{2}}, estimator.Prediction{Values: []float64{0},
 			Probabilities: row(0.5, 0.25, 0.25), Sets: row(1, 1, 1)},
 			"row,truth,prediction,probability_a,probability_b|c,\"probability_d,e\",set\n0,\"d,e\",a,0.5,0.25,0.25,\"a|b\\|c|d,e\"\n"},

@@ -163,7 +163,8 @@ func (v *Verdict) AllUsual() bool {
 // labels, and metrics that are undefined, with a warning.
 func (v *Verdict) Score(extra ...string) (scores map[string]float64, warnings []string, err error) {
 	if v.AllUsual() {
-		return nil, []string{"no row is labeled as an anomaly, so there are no scores; set data.positive to the values of the target that denote anomalies"}, nil
+		return nil, []string{"no row is labeled as an anomaly, so there are no scores; set data.positive to the values of " +
+			"the target that denote anomalies"}, nil
 	}
 	in := v.Input()
 	if v.task == datasets.Regression {

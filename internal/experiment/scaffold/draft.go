@@ -87,7 +87,8 @@ func experiment(ctx context.Context, path string, o Options) (text []byte, where
 	}
 	text = []byte(d.text())
 	if len(text) > config.MaxBytes {
-		return nil, nil, fmt.Errorf("experiment: the file would have %d bytes, and an experiment file has at most %d; leave out columns of %s", len(text), config.MaxBytes, path)
+		return nil, nil, fmt.Errorf("experiment: the file would have %d bytes, and an experiment file has at most %d; "+
+			"leave out columns of %s", len(text), config.MaxBytes, path)
 	}
 	return text, spec.Data.FS, nil
 }
@@ -397,7 +398,8 @@ func (d *draft) drops() {
 		}
 	}
 	if constant > maxConstant { // as inputs they change nothing, and a file that lists them all is too long
-		d.doubt("  ", "%d columns have the same value in every row. They are not listed under drop; standardize makes them 0.", constant)
+		d.doubt("  ", "%d columns have the same value in every row. They are not listed under drop; standardize makes "+
+			"them 0.", constant)
 	}
 	begun := false
 	for _, c := range d.inputs {

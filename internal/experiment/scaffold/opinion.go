@@ -171,7 +171,8 @@ func (p *profile) written(v *opinion) {
 		}
 	}
 	if len(all) >= 10 && 10*alike >= 9*len(all) {
-		v.doubt = fmt.Sprintf("its strings look like numbers, such as %s; write them without units and thousands separators to use them as numbers", printable(example))
+		v.doubt = fmt.Sprintf("its strings look like numbers, such as %s; write them without units and thousands "+
+			"separators to use them as numbers", printable(example))
 	}
 }
 

@@ -176,7 +176,8 @@ func (d *draft) propose(n counted) proposal {
 	case rows >= 60_000:
 		p.halving = "{resource: rows, min_resources: 10000, factor: 8} # the best eighth of the candidates sees more rows"
 	case rows >= 1000:
-		p.halving = fmt.Sprintf("{resource: rff.features, min_resources: %d, factor: 8} # all candidates with fewer features, the best eighth with all", p.features/4)
+		p.halving = fmt.Sprintf("{resource: rff.features, min_resources: %d, factor: 8} # all candidates with fewer "+
+			"features, the best eighth with all", p.features/4)
 	}
 	return p
 }

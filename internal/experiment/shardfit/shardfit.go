@@ -63,7 +63,8 @@ func fieldErrors(s config.Spec) (errs FieldErrors) {
 			add("search.strategy", param.FieldError{Problem: "cannot be sharded: candidates depend on the scores of others"})
 		}
 		if s.Search.Halving.MinResources > 0 {
-			add("search.halving", param.FieldError{Problem: "cannot be sharded: a round depends on the scores of all candidates"})
+			add("search.halving", param.FieldError{Problem: "cannot be sharded: a round depends on the scores of all " +
+				"candidates"})
 		}
 		if s.Search.Budget > 0 {
 			add("search.budget", param.FieldError{Problem: "cannot be sharded",

@@ -427,9 +427,12 @@ func TestStateOfAnotherVersion(t *testing.T) {
 func TestFaults(t *testing.T) {
 	dir := t.TempDir()
 	for text, want := range map[string][]string{
-		"data: {train: nowhere.csv, target: y, split: {test: 0.2}}\nintervals: {level: 0.9}\npipeline: [rff, ridge]": {"data.split.test: a sharded fit trains on all rows", "intervals: "},
-		"data: {train: nowhere.csv, target: y}\npipeline: [ard, rff, ridge]":                                         {"pipeline: ", "ard"},
-		"data: {dataset: wine}\npipeline: [standardize, logistic]":                                                   {"data.dataset: a sharded fit requires files"},
+		"data: {train: nowhere.csv, target: y, split: {test: 0.2}}\nintervals: {level: 0.9}\npipeline: [rff, " +
+			"ridge]": {"data.split.test: a sharded fit trains on all rows", "intervals: "},
+		"data: {train: nowhere.csv, target: y}\npipeline: [ard, rff, " +
+			"ridge]": {"pipeline: ", "ard"},
+		"data: {dataset: wine}\npipeline: [standardize, " +
+			"logistic]": {"data.dataset: a sharded fit requires files"},
 	} {
 		path := filepath.Join(dir, "shards.yaml")
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -476,7 +479,8 @@ func TestMixedColumn(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "rows.csv"), []byte(whole), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	spec := load(t, dir, "data: {train: rows.csv, target: y, task: regression}\npipeline: [onehot, {ridge: {alpha: 0.1}}]\n", config.Override{Path: "data.kinds", Value: "{x: categorical}"})
+	spec := load(t, dir, "data: {train: rows.csv, target: y, task: regression}\npipeline: [onehot, {ridge: {alpha: "+
+		"0.1}}]\n", config.Override{Path: "data.kinds", Value: "{x: categorical}"})
 	want, _, _ := fitted(t, spec, 1, nil)
 	got, _, _ := fitted(t, spec, 2, func(o *shardfit.Options) { o.Data, o.Input = "-", strings.NewReader(parts[o.Shard]) })
 	if fmt.Sprint(got.Schema) != fmt.Sprint(want.Schema) || len(got.Schema.Columns[0].Categories) != 6 {

@@ -38,7 +38,8 @@ func Rows(ctx context.Context, s config.Spec, p *dataload.Parts) (param.FieldErr
 	classes := p.Train.Schema().Classes()
 	switch targets := p.Train.Schema().Targets; {
 	case p.Task == datasets.Anomaly && len(classes) > 2:
-		c.add("data.target", param.FieldError{Problem: fmt.Sprintf("the target of anomaly detection must have known anomalies, got column %s with %d values, %s", targets[0].Name, len(classes), suggest.List(classes)),
+		c.add("data.target", param.FieldError{Problem: fmt.Sprintf("the target of anomaly detection must have known "+
+			"anomalies, got column %s with %d values, %s", targets[0].Name, len(classes), suggest.List(classes)),
 			Hint: "list the anomalies in data.positive"})
 	case p.Task.Unsupervised():
 	case len(targets) == 0:

@@ -32,7 +32,8 @@ func (t target) differences(base, formula string, step func(d, sum, constant reg
 	mr, columns := t.differenceShape()
 	nr, name := columns*t.lanes(), t.name(base)
 	TEXT(name, NOSPLIT, fmt.Sprintf("func(panels, depth int, a, b, c *%s, cRow int, constants *%s)", t.float(), t.float()))
-	Doc(fmt.Sprintf("%s compares a packed panel of %d rows with adjacent ones of %d, constants its start and its constant:", name, mr, nr), "",
+	Doc(fmt.Sprintf("%s compares a packed panel of %d rows with adjacent ones of %d, constants its start and its "+
+		"constant:", name, mr, nr), "",
 		fmt.Sprintf("\tfor p < panels, i < %d, j < %d:", mr, nr),
 		fmt.Sprintf("\t\tc[i·cRow+%d·p+j] = "+formula, nr, mr, nr), "",
 		"with b of panel p.")

@@ -431,14 +431,16 @@ func (f *neonFunction) slices() {
 	} {
 		comment := fmt.Sprintf("// NAME computes dst[i] = %s of x[i] for i < n, n a multiple of %d.", s.what, f.lanes())
 		if s.guarded {
-			comment += "\n// It stops early, having written done elements, before an argument that is\n// too large or not a number."
+			comment += "\n// It stops early, having written done elements, before an argument that is\n// too large or not a " +
+				"number."
 		}
 		f.slice(s.name, "dst", comment, s.guarded, func() [][]int {
 			s.body()
 			return [][]int{f.bank(0)}
 		})
 	}
-	comment := fmt.Sprintf("// NAME computes sin[i], cos[i] = sine and cosine of x[i] for i < n, n a multiple of %d.\n// It stops early as the others do.", f.lanes())
+	comment := fmt.Sprintf("// NAME computes sin[i], cos[i] = sine and cosine of x[i] for i < n, n a multiple of "+
+		"%d.\n// It stops early as the others do.", f.lanes())
 	f.slice("sinCos", "sin, cos", comment, true, func() [][]int {
 		sin, cos := f.quarterTurn()
 		return [][]int{sin, cos}

@@ -18,7 +18,8 @@ func (p Candidate) CanLeaveOneOut() error {
 	fitter, ok := p.Estimator.(share.BatchFitter)
 	if !ok {
 		return place.At("step", p.Name,
-			fmt.Errorf("%T does not support leave-one-out; use ridge, kernel_ridge or their classifiers, or k-fold cross-validation", p.Estimator))
+			fmt.Errorf("%T does not support leave-one-out; use ridge, kernel_ridge or their classifiers, or k-fold "+
+				"cross-validation", p.Estimator))
 	}
 	if _, err := fitter.PlanBatch(share.Batch{LeaveOneOut: true, Candidates: share.Candidates(p.Estimator)}); err != nil {
 		return place.At("step", p.Name, err)
@@ -26,7 +27,8 @@ func (p Candidate) CanLeaveOneOut() error {
 	for _, s := range p.Steps {
 		if r, ok := s.Fitter.(transformer.DataIndependent); !ok || !r.IsDataIndependent() {
 			return place.At("step", s.Name,
-				fmt.Errorf("it learns from the rows, and would have to be fitted again without each of them; use k folds, or fix what it learns"))
+				fmt.Errorf("it learns from the rows, and would have to be fitted again without each of them; use k folds, or "+
+					"fix what it learns"))
 		}
 	}
 	return nil
@@ -41,7 +43,8 @@ func (s *sweep) runLeaveOneOut(ctx context.Context) {
 			err = candidate.CanLeaveOneOut()
 		}
 		if need := s.bytes(candidate); err == nil && need > s.Memory {
-			err = place.Here(fmt.Errorf("leave-one-out needs %d bytes of features, memory allows %d; use k-fold cross-validation or increase memory", need, s.Memory))
+			err = place.Here(fmt.Errorf("leave-one-out needs %d bytes of features, memory allows %d; use k-fold "+
+				"cross-validation or increase memory", need, s.Memory))
 		}
 		if err != nil {
 			s.deliver(ctx, i, 0, share.Outcome{Err: err})
