@@ -2,9 +2,10 @@
 // a random map turns each row into D numbers whose inner products approximate a kernel, and a linear
 // model on these numbers approximates the kernel machine in time linear in the number of rows.
 //
-// This package has what most programs need. [Load] reads a file, [KernelMachine] proposes a pipeline,
-// [Fit] fits it, [Search] selects its parameters by cross-validation, and [Open] loads a model that
-// [modelfile.Model.Save] wrote. A model predicts rows given as named values:
+// This package has what most programs need. [Load] reads a file, and [datasets.FromStructs] takes rows
+// that a program has; [KernelMachine] proposes a pipeline, [Fit] fits it, [CrossValidate] scores it,
+// [Search] selects its parameters by cross-validation, and [Open] loads a model that
+// [modelfile.Model.Save] wrote. A model predicts rows given as structs or as named values:
 //
 //	flats, err := bochner.Load(ctx, "flats.csv", "rent")
 //	model, err := bochner.Fit(ctx, bochner.KernelMachine(flats), flats)
@@ -44,7 +45,6 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/preprocessing"
 	"github.com/bochner-ml/bochner/internal/profile"
 	"github.com/bochner-ml/bochner/internal/reader"
@@ -123,35 +123,6 @@ func modelOf(ctx context.Context, fitted estimator.Predictor, data datasets.Set)
 	seen, err := profile.Of(ctx, data.Source())
 	m.Profile = &seen
 	return m, err
-}
-
-// Search evaluates the pipeline for all combinations of the axis values by 5-fold cross-validation. It
-// returns the best one, fitted to all rows, and the scores of all candidates. The score is accuracy for
-// classes, r2 for numeric targets, and that of [gridsearch.Search] for unsupervised models. Folds are
-// shuffled with a fixed seed; they are stratified by class, or keep groups together if the rows have
-// groups.
-//
-// [gridsearch.Search] offers other scores and folds, a time budget, a journal for resuming, and progress.
-func Search(ctx context.Context, machine pipeline.Pipeline, data datasets.Set,
-	axes ...gridsearch.Axis) (*modelfile.Model, *gridsearch.Result, error) {
-	search := gridsearch.NewSearch(machine, axes...)
-	switch {
-	case data.Groups != nil:
-		search.Splitter = datasets.GroupKFold{Folds: gridsearch.DefaultFolds, Shuffle: true}
-	case len(data.Schema.Classes()) > 0 || machine.Task() == datasets.Classification:
-		search.Splitter = datasets.StratifiedKFold{Folds: gridsearch.DefaultFolds, Shuffle: true}
-	default:
-		search.Splitter = datasets.KFold{Folds: gridsearch.DefaultFolds, Shuffle: true}
-	}
-	result, err := search.Run(ctx, data)
-	if err != nil {
-		return nil, nil, err
-	}
-	model, err := modelOf(ctx, result, data)
-	if err != nil {
-		return nil, result, err
-	}
-	return model, result, nil
 }
 
 // Open loads a model file written by [modelfile.Model.Save] or by the command. Register custom steps

@@ -189,7 +189,7 @@ func TestCodesWithoutSchema(t *testing.T) {
 	for _, model := range []estimator.Estimator{machine.Estimator, estimator.NewSVM(),
 		meta.NewCalibrated(estimator.NewSVM())} {
 		machine.Estimator = model
-		_, found, err := bochner.Search(ctx, machine, data, gridsearch.Axis{Path: "rff.gamma", Values: []any{0.1, 1.0}})
+		_, found, err := bochner.Search(ctx, machine, data, bochner.Validation{}, gridsearch.Axis{Path: "rff.gamma", Values: []any{0.1, 1.0}})
 		if err != nil || found.Score != "accuracy" || found.Best().Mean < 0.9 {
 			t.Errorf("%T: %v, %v", model, found, err)
 		}
@@ -215,12 +215,12 @@ func TestSearchFolds(t *testing.T) {
 		rare.X.(*mat.Dense).Set(i, 0, 1)
 		rare.Y[i] = 1
 	}
-	_, last, err := bochner.Search(ctx, bochner.KernelMachine(rare), rare, axis)
+	_, last, err := bochner.Search(ctx, bochner.KernelMachine(rare), rare, bochner.Validation{}, axis)
 	if err != nil || last.Best().Mean != 1 {
 		t.Fatalf("a class in the last rows: %v", err)
 	}
 	machine := bochner.KernelMachine(flowers)
-	_, free, err := bochner.Search(ctx, machine, flowers, axis)
+	_, free, err := bochner.Search(ctx, machine, flowers, bochner.Validation{}, axis)
 	if err != nil || free.Best().Mean < 0.9 {
 		t.Fatalf("accuracy %v, %v", free.Best().Mean, err)
 	}
@@ -229,7 +229,7 @@ func TestSearchFolds(t *testing.T) {
 		flowers.Groups[i] = i / 50 // which are the classes
 	}
 	flowers.Groups[0], flowers.Groups[50], flowers.Groups[100] = 3, 4, 5
-	_, grouped, err := bochner.Search(ctx, machine, flowers, axis)
+	_, grouped, err := bochner.Search(ctx, machine, flowers, bochner.Validation{}, axis)
 	if err != nil || grouped.Best().Mean > 0.7 {
 		t.Fatalf("with a class in each group: accuracy %v, %v", grouped.Best().Mean, err)
 	}

@@ -30,7 +30,7 @@ func Example() {
 	flats, err := bochner.Load(ctx, "testdata/flats.csv", "rent")
 	check(err)
 	machine := bochner.KernelMachine(flats)
-	model, search, err := bochner.Search(ctx, machine, flats,
+	model, search, err := bochner.Search(ctx, machine, flats, bochner.Validation{},
 		gridsearch.Axis{Path: "rff.gamma", Values: gridsearch.Log(0.001, 0.1, 3)},
 		gridsearch.Axis{Path: "ridge.alpha", Values: gridsearch.Log(1e-4, 1, 5)})
 	check(err)

@@ -10,7 +10,7 @@ import (
 
 // TrainTest is a split into one training and one test set. Test is the share of test rows, rounded
 // up. The test rows are random with Shuffle, else the last ones. Stratify applies the share to each
-// classRows, Group to the groups.
+// class, Group to the groups.
 type TrainTest struct {
 	Test     float64 // between 0 and 1
 	Stratify bool

@@ -75,7 +75,7 @@ func TestExportFaults(t *testing.T) {
 		"format must be onnx, go or python, got \"java\"":              {"model", "m.onnx", ExportOptions{To: "java"}},
 		"precision, opset and columns require the format onnx, got go": {"model", "m.go", ExportOptions{Opset: 17}},
 		"package requires the format go, got python":                   {"model", "m.py", ExportOptions{Package: "m"}},
-		"\"my model\" is no name of a package":                         {"model", "m.go", ExportOptions{Package: "my model"}},
+		"package must be a Go identifier, got \"my model\"":            {"model", "m.go", ExportOptions{Package: "my model"}},
 		"opset must be from 13 to 21, got 3":                           {"model", "m.onnx", ExportOptions{Opset: 3}},
 		"cannot write model: it is an input; take another name":        {"model", "model", ExportOptions{To: "onnx"}},
 		"folder.py: it is a folder":                                    {"model", "folder.py", ExportOptions{}},

@@ -79,7 +79,10 @@ type Summary struct {
 // Best returns the candidate that the refit rule chooses.
 func (r *Result) Best() Candidate { return r.Candidates[r.BestIndex] }
 
-// String writes the candidate's settings on one line: "rff.gamma=0.1 ridge.alpha=1".
+// String returns the name of the metric, the mean and the standard deviation.
+func (s Summary) String() string { return fmt.Sprintf("%s %.4g ± %.2g", s.Name, s.Mean, s.Std) }
+
+// String returns the settings on one line: "rff.gamma=0.1 ridge.alpha=1".
 func (c Candidate) String() string {
 	if len(c.Settings) == 0 {
 		return "the estimator as it is"

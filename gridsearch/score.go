@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/metricinput"
 	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
@@ -209,6 +210,9 @@ func withClasses(data datasets.Set) (datasets.Set, error) {
 				y)}, 0)
 		}
 		classes = max(classes, int(y)+1)
+	}
+	if !slices.Contains(data.Y, 0) {
+		return data, design.ErrNoClass0
 	}
 	levels := make([]string, classes)
 	for k := range levels {

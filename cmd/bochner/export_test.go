@@ -42,7 +42,7 @@ func TestExport(t *testing.T) {
 		"-o m.onnx --package p":  "package requires the format go, got onnx",
 		"-o m.py --opset 17":     "precision, opset and columns require the format onnx, got python",
 		"-o m.onnx --opset 9":    "opset must be from 13 to 21, got 9",
-		"-o m.go --package a-b":  "\"a-b\" is no name of a package",
+		"-o m.go --package a-b":  "package must be a Go identifier, got \"a-b\"",
 		"-o m.onnx --to fortran": "--to must be one of",
 		"--to go":                "missing flags: --out=FILE",
 	} {

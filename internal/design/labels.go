@@ -154,6 +154,9 @@ func (r *Rows) ReadClasses(ctx context.Context, factors classFactors) (*Labels, 
 		for _, y := range l.Y {
 			last = max(last, y)
 		}
+		if !slices.Contains(l.Y, 0) {
+			return nil, ErrNoClass0
+		}
 		for c := range int(min(last, MaxClasses-1)) + 1 {
 			l.Classes = append(l.Classes, strconv.Itoa(c))
 		}
@@ -201,6 +204,9 @@ func CheckClassCount(classes []string, mass []float64) error {
 	}
 	return nil
 }
+
+// ErrNoClass0 is the error of class codes from 1, which imply a class without rows.
+var ErrNoClass0 = errors.New("class codes must start at 0, got none with code 0; name the classes by Set.WithClasses")
 
 // MaxClasses bounds the number of classes if the schema does not list them.
 const MaxClasses = 1 << 16

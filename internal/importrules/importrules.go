@@ -66,8 +66,9 @@ var Allowed = map[string][]string{
 	// The laws of passes, for the suites.
 	"internal/passtest": {"datasets", "model", "internal/canceltest"},
 
-	"datasets": {"sparse", "single", "model"},
-	"model":    {"internal/files", "sparse"},
+	"internal/structrows": {}, // rows of structs as named values
+	"datasets":            {"sparse", "single", "model", "internal/structrows"},
+	"model":               {"internal/files", "sparse"},
 
 	// Leaf packages, one for each outside format or origin of data.
 	"datasets/csv":      {"datasets", "datasets/internal/..."},
@@ -147,7 +148,7 @@ var Allowed = map[string][]string{
 		"estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg",
 		"internal/memory", "datasets/pass"},
 	"internal/metricinput": {"estimator", "metrics", "datasets"}, // what is known of rows in addition to predictions
-	"gridsearch": {"internal/share", "datasets/pass", "model", "internal/metricinput", "estimator", "param",
+	"gridsearch": {"internal/share", "internal/design", "datasets/pass", "model", "internal/metricinput", "estimator", "param",
 		"metrics", "datasets", "internal/kern", "internal/svg", "internal/memory", "internal/journal"},
 
 	// Estimators that are made of other estimators, whatever these are, and below them the numbers: transforms
@@ -181,7 +182,8 @@ var Allowed = map[string][]string{
 		"estimator", "datasets", "single", "sparse"},
 	"pipeline/internal/samples": {"pipeline", "transformer", "kernel", "datasets"},
 	"pipeline/modelfile": {"internal/share", "graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick",
-		"estimator", "datasets", "internal/profile", "model", "internal/files", "internal/rowencoding", "internal/svg"},
+		"estimator", "metrics", "internal/metricinput", "datasets", "internal/profile", "model", "internal/files",
+		"internal/rowencoding", "internal/structrows", "internal/svg"},
 	"internal/yamlnode": {"param"}, // nodes of YAML documents
 	"pipeline/yaml": {"internal/yamlnode", "pipeline", "transformer", "estimator", "estimator/meta", "param",
 		"internal/paramkind"},
@@ -263,7 +265,7 @@ var Allowed = map[string][]string{
 
 	// The entry point, at the root of the module.
 	".": {"internal/preprocessing", "internal/reader", "gridsearch", "pipeline", "pipeline/modelfile", "transformer",
-		"estimator", "datasets", "internal/profile"},
+		"estimator", "metrics", "internal/metricinput", "datasets", "internal/profile"},
 
 	// Runs the benchmarks, and the peers', as programs.
 	"bench/internal/tree": {}, // the files of a commit

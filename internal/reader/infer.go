@@ -17,7 +17,7 @@ type Inferred struct {
 }
 
 // OpenInferred opens training rows. Without a target it uses the last column, and a target of at
-// most [MaxInferred] different integers is a class unless a task is given. With subset, columns to
+// most [datasets.MaxInferredClasses] different integers is a class unless a task is given. With subset, columns to
 // drop may be missing.
 func (f Files) OpenInferred(ctx context.Context, paths []string, subset bool) (datasets.Source, Inferred, error) {
 	var found Inferred
@@ -81,9 +81,6 @@ func (f Files) read(ctx context.Context, path string) (datasets.Set, error) {
 	return datasets.ReadAll(ctx, src)
 }
 
-// MaxInferred is how many integers are still taken for classes.
-const MaxInferred = 10
-
 // errStop ends a pass that has seen enough.
 var errStop = errors.New("enough")
 
@@ -99,7 +96,7 @@ func countIntegers(ctx context.Context, source datasets.Source) (int, error) {
 			if seen[y] {
 				continue
 			}
-			if seen[y] = true; y != math.Trunc(y) || len(seen) > MaxInferred {
+			if seen[y] = true; y != math.Trunc(y) || len(seen) > datasets.MaxInferredClasses {
 				return errStop
 			}
 		}

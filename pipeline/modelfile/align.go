@@ -1,7 +1,6 @@
 package modelfile
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,13 +14,20 @@ import (
 
 // Align returns data in the form of the model: columns matched by name and reordered, categories
 // and classes recoded, unknown categories as [datasets.Unknown]. Missing, extra, and columns of
-// another kind are errors. Unnamed data must have the number of columns of the model.
+// another kind are errors. Unnamed data must have the number of columns of the model, which must be
+// numeric, because the categories of their codes are unknown.
 func (m *Model) Align(data datasets.Set) (datasets.Set, error) {
 	in := data.Schema
 	want := m.Schema.Columns
 	if len(want) == 0 || len(in.Columns) == 0 {
 		if cols := pipeline.Find(m.Predictor).InputWidth(); data.Cols() != cols {
-			return data, fmt.Errorf("pipeline: %d columns, the model has %d", data.Cols(), cols)
+			return data, fmt.Errorf("pipeline: rows must have %d columns as the model, got %d", cols, data.Cols())
+		}
+		for _, c := range want {
+			if c.Kind == datasets.Categorical && len(in.Columns) == 0 {
+				return data, fmt.Errorf("pipeline: column %s: cannot align category codes without a schema; "+
+					"set Schema.Columns, or use PredictRows", c.Name)
+			}
 		}
 		return m.alignTargets(data)
 	}
@@ -35,17 +41,6 @@ func (m *Model) Align(data datasets.Set) (datasets.Set, error) {
 	data.X = recodeLevels(data.X, pick.Schema(in, order).Columns, want)
 	data.Schema = in.WithColumns(want)
 	return m.alignTargets(data)
-}
-
-// Predict returns the predictions for the rows of data, which it aligns first (see [Model.Align]):
-// data may have its columns in another order and other codes for the same categories, as a file of
-// its own has. Predict of m.Predictor takes the columns and codes as they are.
-func (m *Model) Predict(ctx context.Context, data datasets.Set) ([]float64, error) {
-	aligned, err := m.Align(data)
-	if err != nil {
-		return nil, err
-	}
-	return m.Predictor.Predict(ctx, aligned.X)
 }
 
 // match returns for each column of want its number in have.
@@ -63,7 +58,7 @@ func match(have, want datasets.Schema) ([]int, error) {
 			continue
 		}
 		if got := have.Columns[order[j]].Kind; got != want.Columns[j].Kind {
-			errs = append(errs, fmt.Sprintf("column %s is %s, the model has it as %s", name, got, want.Columns[j].Kind))
+			errs = append(errs, fmt.Sprintf("column %s must be %s as in the model, got %s", name, want.Columns[j].Kind, got))
 		}
 	}
 	for j := range have.Columns {

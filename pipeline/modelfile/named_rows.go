@@ -41,18 +41,29 @@ func (m *Model) Encode(rows []map[string]any) (datasets.Set, error) {
 	return set, nil
 }
 
-// PredictRows predicts rows of values by the name of their column, which it takes as [Model.Encode]
-// does:
+// PredictRows predicts rows: maps of values by the name of their column, as [Model.Encode] takes
+// them, or structs of the type of [datasets.FromStructs], of which the target is ignored.
 //
 //	answers, err := model.PredictRows(ctx, []map[string]any{{"age": 39, "education": "Bachelors"}})
 //	fmt.Println(answers[0])         // >50K (0.83)
 //	fmt.Println(answers[0].Class)   // >50K
-func (m *Model) PredictRows(ctx context.Context, rows []map[string]any) ([]RowPrediction, error) {
-	set, err := m.Encode(rows)
+func (m *Model) PredictRows(ctx context.Context, rows any) ([]RowPrediction, error) {
+	maps, ok := rows.([]map[string]any)
+	if !ok && rows != nil {
+		target := ""
+		if len(m.Schema.Targets) == 1 {
+			target = m.Schema.Targets[0].Name
+		}
+		var err error
+		if maps, err = structMaps(rows, target); err != nil {
+			return nil, err
+		}
+	}
+	set, err := m.Encode(maps)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]RowPrediction, len(rows))
+	out := make([]RowPrediction, len(maps))
 	output, err := estimator.Predict(ctx, m.Predictor, set.X, estimator.Request{})
 	if err != nil {
 		return nil, err

@@ -60,29 +60,14 @@ func classification(f *result.Findings, output metrics.Input, classes []string) 
 			f.Confusion.Counts = append(f.Confusion.Counts, mat.Row(nil, i, counted.Counts))
 		}
 	}
-	f.PerClass = perClass(counted.Counts, classes)
+	for _, c := range counted.Report() {
+		f.PerClass = append(f.PerClass, result.Class{Name: c.Class, Precision: c.Precision, Recall: c.Recall, F1: c.F1,
+			Support: c.Support})
+	}
 	for _, class := range curved(f.PerClass) {
 		curves(f, output, class, classes[class])
 	}
 	return nil
-}
-
-// perClass returns the metrics of each class.
-func perClass(counts *mat.Dense, classes []string) []result.Class {
-	out := make([]result.Class, len(classes))
-	for i, name := range classes {
-		found, taken, support := counts.At(i, i), mat.Sum(counts.ColView(i)), mat.Sum(counts.RowView(i))
-		out[i] = result.Class{Name: name, Precision: share(found, taken), Recall: share(found, support),
-			F1: share(2*found, taken+support), Support: support}
-	}
-	return out
-}
-
-func share(part, whole float64) float64 {
-	if whole == 0 {
-		return 0
-	}
-	return part / whole
 }
 
 // curved returns the classes with curves: the second of two, else the most frequent.

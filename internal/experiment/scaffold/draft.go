@@ -157,7 +157,7 @@ func (d *draft) decideGoal() error {
 	case p.declared && p.kind == datasets.Categorical || p.coded():
 		g.classes = all
 	case p.declared:
-	case strs > 0 && 10*numbers >= 9*g.rows && p.distinctTexts() <= maxWords && len(all) > reader.MaxInferred:
+	case strs > 0 && 10*numbers >= 9*g.rows && p.distinctTexts() <= maxWords && len(all) > datasets.MaxInferredClasses:
 		var c opinion
 		c.profile = p
 		p.strange(&c, strs)
@@ -174,7 +174,7 @@ func (d *draft) decideGoal() error {
 			return err
 		}
 	}
-	if strs == 0 && g.classes == nil && d.task == datasets.AnyTask && complete && len(all) <= reader.MaxInferred &&
+	if strs == 0 && g.classes == nil && d.task == datasets.AnyTask && complete && len(all) <= datasets.MaxInferredClasses &&
 		2*len(all) <= g.rows && wholeNumbers(all) {
 		g.classes = all
 		slices.SortFunc(g.classes, func(a, b tallied) int { return compareNumbers(a.name, b.name) })

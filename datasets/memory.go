@@ -1,0 +1,464 @@
+package datasets
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/structrows"
+)
+
+// MaxInferredClasses is the maximum number of different integers that are inferred to be class codes.
+const MaxInferredClasses = 10
+
+// New returns a set of numeric columns: n×d inputs with d column names, or without names. Add the
+// target by [Set.WithClasses] or [Set.WithTarget]:
+//
+//	data := datasets.New(X, "length", "width").WithClasses("species", species)
+func New(X mat.Matrix, names ...string) Set {
+	s := Set{X: X}
+	for _, name := range names {
+		s.Schema.Columns = append(s.Schema.Columns, Column{Name: name})
+	}
+	return s
+}
+
+// WithClasses returns the set with a target of class names, one for each row. Classes have codes in
+// the order of their sorted names. For names that are integers it is numeric order.
+func (s Set) WithClasses(name string, labels []string) Set {
+	classes := sortedNames(labels)
+	codes := make(map[string]float64, len(classes))
+	for k, class := range classes {
+		codes[class] = float64(k)
+	}
+	s.Y = make([]float64, len(labels))
+	for i, label := range labels {
+		code, ok := codes[label]
+		if s.Y[i] = code; !ok {
+			s.Y[i] = math.NaN() // an empty name, which Check rejects
+		}
+	}
+	s.Targets = nil
+	s.Schema.Targets = []Column{{Name: name, Kind: Categorical, Categories: classes}}
+	return s
+}
+
+// WithTarget returns the set with a numeric target, one value for each row.
+func (s Set) WithTarget(name string, values []float64) Set {
+	s.Y, s.Targets = values, nil
+	s.Schema.Targets = []Column{{Name: name}}
+	return s
+}
+
+// sortedNames returns the different names that are not empty in order, numeric if all are integers.
+func sortedNames(names []string) []string {
+	out := slices.Compact(slices.Sorted(slices.Values(names)))
+	if len(out) > 0 && out[0] == "" {
+		out = out[1:]
+	}
+	numbers := make(map[string]int, len(out))
+	for _, name := range out {
+		v, err := strconv.Atoi(name)
+		if err != nil {
+			return out
+		}
+		numbers[name] = v
+	}
+	slices.SortStableFunc(out, func(a, b string) int { return numbers[a] - numbers[b] })
+	return out
+}
+
+// FromStructs returns a slice of structs, or of pointers to structs, as a set with a column for each
+// exported field:
+//
+//	type Flat struct {
+//		Size     float64
+//		District string
+//		Floor    *int           // nil is missing
+//		Built    time.Time      // year, month, day, weekday and hour
+//		Zip      int            `bochner:"zip,categorical"`
+//		Comment  sql.NullString `bochner:"-"`
+//		Rent     float64
+//	}
+//	data, err := datasets.FromStructs(flats, "Rent")
+//
+// Numbers and bools are numeric columns, strings are categorical, times are numeric columns of
+// their parts. A nil pointer, NaN, an empty string, the zero time and an invalid value of a type
+// such as sql.NullInt64 are missing. Columns have the names of the fields. A tag sets another name
+// and options after a comma: categorical, numeric, target, weight, group.
+//
+// target names the column to predict; "" means the column with the option target, or none. Strings,
+// bools and at most [MaxInferredClasses] different integers are classes; other targets are numeric,
+// as is a target with the option numeric.
+//
+// It returns an error that joins one for each invalid field or value. [modelfile.Model.PredictRows]
+// takes structs of the same type.
+func FromStructs(rows any, target string) (Set, error) {
+	list, t, err := structrows.Slice(rows)
+	if err != nil {
+		return Set{}, fmt.Errorf("datasets: %w", err)
+	}
+	fields, err := structrows.Fields(t)
+	if err != nil {
+		return Set{}, fmt.Errorf("datasets: %w", err)
+	}
+	var b tableBuilder
+	for _, f := range fields {
+		c := b.column(f.Name)
+		c.options = f.Options
+		for i := range list.Len() {
+			row := list.Index(i)
+			if row.Kind() == reflect.Pointer {
+				if row.IsNil() {
+					return Set{}, fmt.Errorf("datasets: row %d must not be a nil pointer", i)
+				}
+				row = row.Elem()
+			}
+			v, err := row.FieldByIndexErr(f.Index)
+			if err != nil { // a nil embedded pointer
+				c.add(nil)
+				continue
+			}
+			c.addValue(v)
+		}
+	}
+	return b.set(target)
+}
+
+// FromMaps returns rows of values by column name as a set, with the columns in the order of their
+// names. Values and the target are as in [FromStructs]; a row without a name has a missing value.
+func FromMaps(rows []map[string]any, target string) (Set, error) {
+	names := map[string]bool{}
+	for _, row := range rows {
+		for name := range row {
+			names[name] = true
+		}
+	}
+	var b tableBuilder
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		c := b.column(name)
+		for _, row := range rows {
+			c.addValue(reflect.ValueOf(row[name]))
+		}
+	}
+	return b.set(target)
+}
+
+// FromSlices returns columns of equal length by name, such as []float64, []string or []time.Time,
+// as a set, in the order of their names. Values and the target are as in [FromStructs].
+func FromSlices(columns map[string]any, target string) (Set, error) {
+	var b tableBuilder
+	for _, name := range slices.Sorted(maps.Keys(columns)) {
+		c, list := b.column(name), reflect.ValueOf(columns[name])
+		if list.Kind() != reflect.Slice {
+			c.fail(fmt.Errorf("column %s must be a slice, got %T", name, columns[name]))
+			continue
+		}
+		for i := range list.Len() {
+			c.addValue(list.Index(i))
+		}
+	}
+	return b.set(target)
+}
+
+// RowScanner iterates over rows of columns, as *sql.Rows does.
+type RowScanner interface {
+	Columns() ([]string, error)
+	Next() bool
+	Scan(values ...any) error
+	Err() error
+}
+
+// FromRows returns the remaining rows of an iterator such as *sql.Rows as a set. Values and the
+// target are as in [FromStructs]. Package datasets/sql reads queries as streams.
+func FromRows(rows RowScanner, target string) (Set, error) {
+	names, err := rows.Columns()
+	if err != nil {
+		return Set{}, fmt.Errorf("datasets: %w", err)
+	}
+	var b tableBuilder
+	values, pointers := make([]any, len(names)), make([]any, len(names))
+	for j, name := range names {
+		b.column(name)
+		pointers[j] = &values[j]
+	}
+	for rows.Next() {
+		if err := rows.Scan(pointers...); err != nil {
+			return Set{}, fmt.Errorf("datasets: %w", err)
+		}
+		for j := range values {
+			b.columns[j].addValue(reflect.ValueOf(values[j]))
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return Set{}, fmt.Errorf("datasets: %w", err)
+	}
+	return b.set(target)
+}
+
+// tableBuilder collects columns of Go values.
+type tableBuilder struct{ columns []*memoryColumn }
+
+func (b *tableBuilder) column(name string) *memoryColumn {
+	c := &memoryColumn{name: name}
+	b.columns = append(b.columns, c)
+	return c
+}
+
+// memoryColumn is a column of values of one type; the first value determines it.
+type memoryColumn struct {
+	name     string
+	options  []string
+	example  any         // the first value that is not missing
+	rows     int         // number of values
+	numbers  []float64   // numbers and bools; NaN is missing
+	strings  []string    // "" is missing
+	times    []time.Time // the zero time is missing
+	floating bool        // whether a number is not of an integer type
+	err      error       // the first one
+}
+
+func (c *memoryColumn) has(option string) bool { return slices.Contains(c.options, option) }
+
+func (c *memoryColumn) fail(err error) { c.err = errors.Join(c.err, err) }
+
+func (c *memoryColumn) addValue(v reflect.Value) {
+	plain, err := structrows.Value(v)
+	if err != nil && c.err == nil {
+		c.fail(&RowError{Row: c.rows, Column: c.name, Err: err})
+	}
+	c.add(plain)
+}
+
+// add appends a value: nil, int64, float64, bool, string or time.Time.
+func (c *memoryColumn) add(v any) {
+	if i, ok := v.(int64); ok {
+		v = float64(i)
+	} else if _, ok := v.(float64); ok {
+		c.floating = true
+	}
+	if c.example == nil {
+		c.example = v
+	}
+	if v != nil && reflect.TypeOf(v) != reflect.TypeOf(c.example) && c.err == nil {
+		c.fail(&RowError{Row: c.rows, Column: c.name,
+			Err: fmt.Errorf("must be a %T as in the rows before, got a %T", c.example, v)})
+	}
+	number, text, at := math.NaN(), "", time.Time{}
+	switch v := v.(type) {
+	case float64:
+		number = v
+	case bool:
+		number = 0
+		if v {
+			number = 1
+		}
+	case string:
+		text = v
+	case time.Time:
+		at = v
+	}
+	c.rows++
+	c.numbers = append(c.numbers, number)
+	if _, ok := c.example.(string); ok {
+		c.strings = append(pad(c.strings, c.rows-1), text)
+	} else if _, ok := c.example.(time.Time); ok {
+		c.times = append(pad(c.times, c.rows-1), at)
+	}
+}
+
+// pad returns a list extended to n elements by zeros, for the missing values before the first value.
+func pad[T any](list []T, n int) []T { return append(list, make([]T, n-len(list))...) }
+
+// names returns the values as names of categories; "" is a missing value.
+func (c *memoryColumn) names() []string {
+	if c.strings != nil {
+		return c.strings
+	}
+	out := make([]string, len(c.numbers))
+	_, boolean := c.example.(bool)
+	for i, v := range c.numbers {
+		switch {
+		case math.IsNaN(v):
+		case boolean:
+			out[i] = strconv.FormatBool(v == 1)
+		default:
+			out[i] = strconv.FormatFloat(v, 'f', -1, 64)
+		}
+	}
+	return out
+}
+
+// parse returns the values as numbers.
+func (c *memoryColumn) parse() ([]float64, error) {
+	if c.strings == nil {
+		return c.numbers, nil
+	}
+	out := make([]float64, len(c.strings))
+	for i, s := range c.strings {
+		var err error
+		if out[i] = math.NaN(); s == "" {
+			continue
+		}
+		if out[i], err = strconv.ParseFloat(s, 64); err != nil {
+			return nil, &RowError{Row: i, Column: c.name, Err: fmt.Errorf("must be a number, got %q", s)}
+		}
+	}
+	return out, nil
+}
+
+// isClass reports whether the values of a target are classes.
+func (c *memoryColumn) isClass() bool {
+	switch c.example.(type) {
+	case string, bool:
+		return true
+	case float64:
+		distinct := map[float64]bool{}
+		for _, v := range c.numbers {
+			if distinct[v] = true; c.floating || len(distinct) > MaxInferredClasses {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// set returns the columns as a set with the given target.
+func (b *tableBuilder) set(target string) (Set, error) {
+	var out Set
+	var errs []error
+	var inputs [][]float64
+	rows, found := 0, target == ""
+	for j, c := range b.columns {
+		if j == 0 {
+			rows = c.rows
+		}
+		if c.err != nil {
+			errs = append(errs, c.err)
+			continue
+		}
+		if c.rows != rows {
+			errs = append(errs, fmt.Errorf("column %s must have %d values as %s, got %d", c.name, rows,
+				b.columns[0].name, c.rows))
+			continue
+		}
+		var err error
+		switch {
+		case c.name == target, target == "" && c.has("target"):
+			if out.Schema.Targets != nil {
+				err = fmt.Errorf("column %s: only one column can be the target, %s is one", c.name, out.Schema.Targets[0].Name)
+				break
+			}
+			found, err = true, c.setTarget(&out)
+		case c.has("weight"):
+			out.Weights, err = c.parse()
+		case c.has("group"):
+			out.Groups = groupsOf(c.names())
+		case c.times != nil:
+			inputs = c.addDate(&out, inputs)
+		case c.has("categorical"), c.strings != nil && !c.has("numeric"):
+			categories, codes := encode(c.names())
+			inputs = append(inputs, codes)
+			out.Schema.Columns = append(out.Schema.Columns, Column{Name: c.name, Kind: Categorical, Categories: categories})
+		default:
+			var values []float64
+			if values, err = c.parse(); err == nil {
+				inputs = append(inputs, values)
+				out.Schema.Columns = append(out.Schema.Columns, Column{Name: c.name})
+			}
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if !found {
+		errs = append(errs, fmt.Errorf("target must be a column, got %q", target))
+	}
+	if len(errs) == 0 && (rows == 0 || len(inputs) == 0) {
+		errs = append(errs, fmt.Errorf("%w: %d rows, %d columns", ErrEmpty, rows, len(inputs)))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return Set{}, fmt.Errorf("datasets: %w", err)
+	}
+	X := mat.NewDense(rows, len(inputs), nil)
+	for j, values := range inputs {
+		X.SetCol(j, values)
+	}
+	out.X = X
+	return out, out.Check()
+}
+
+// setTarget makes the column the target of s.
+func (c *memoryColumn) setTarget(s *Set) error {
+	if i := slices.IndexFunc(c.names(), func(name string) bool { return name == "" }); i >= 0 && c.times == nil {
+		return &RowError{Row: i, Column: c.name, Err: errors.New("target must not be missing")}
+	}
+	switch {
+	case c.times != nil:
+		return fmt.Errorf("column %s: target must be numbers or classes, got times", c.name)
+	case c.has("categorical"), c.isClass() && !c.has("numeric"):
+		*s = s.WithClasses(c.name, c.names())
+	default:
+		values, err := c.parse()
+		if err != nil {
+			return err
+		}
+		*s = s.WithTarget(c.name, values)
+	}
+	return nil
+}
+
+// addDate appends the parts of dates to the columns.
+func (c *memoryColumn) addDate(s *Set, inputs [][]float64) [][]float64 {
+	names := Date{}.Names(c.name)
+	parts := make([][]float64, len(names))
+	for p, name := range names {
+		parts[p] = make([]float64, len(c.times))
+		s.Schema.Columns = append(s.Schema.Columns, Column{Name: name})
+	}
+	for i, t := range c.times {
+		for p, v := range (Date{}).Values(t) {
+			if parts[p][i] = float64(v); t.IsZero() {
+				parts[p][i] = math.NaN()
+			}
+		}
+	}
+	return append(inputs, parts...)
+}
+
+// encode returns the sorted categories of a column and the code of each row, NaN for missing.
+func encode(names []string) (categories []string, codes []float64) {
+	categories = sortedNames(names)
+	index := make(map[string]float64, len(categories))
+	for k, name := range categories {
+		index[name] = float64(k)
+	}
+	codes = make([]float64, len(names))
+	for i, name := range names {
+		code, ok := index[name]
+		if codes[i] = code; !ok {
+			codes[i] = math.NaN()
+		}
+	}
+	return categories, codes
+}
+
+// groupsOf numbers the groups in order of their names.
+func groupsOf(names []string) []int {
+	_, codes := encode(names)
+	out := make([]int, len(codes))
+	for i, code := range codes {
+		if out[i] = -1; !math.IsNaN(code) {
+			out[i] = int(code)
+		}
+	}
+	return out
+}

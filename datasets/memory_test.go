@@ -1,0 +1,226 @@
+package datasets_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+type address struct {
+	District string
+	Zip      int `bochner:"zip,categorical"`
+}
+
+type flat struct {
+	address
+	Address address `bochner:"-"`
+	Size    float64
+	Floor   *int
+	Note    sql.NullString
+	Built   time.Time
+	Sold    bool
+	Times   uint8  `bochner:",weight"`
+	House   string `bochner:",group"`
+	Rent    float32
+
+	hidden int
+}
+
+func TestFromStructs(t *testing.T) {
+	floor := 3
+	built := time.Date(1999, 5, 3, 7, 0, 0, 0, time.UTC)
+	rows := []*flat{
+		{Size: 50, Floor: &floor, Note: sql.NullString{String: "quiet", Valid: true}, Built: built, Sold: true, Times: 2,
+			House: "b", Rent: 700},
+		{Size: math.NaN(), Times: 1, House: "a", Rent: 650, hidden: 1},
+		{Size: 40, Note: sql.NullString{String: "bright", Valid: true}, Times: 1, House: "b", Rent: 600},
+	}
+	rows[0].address = address{"west", 10115}
+	rows[1].address = address{"", 999}
+	rows[2].address = address{"east", 10115}
+	set, err := datasets.FromStructs(rows, "Rent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, c := range set.Schema.Columns {
+		names = append(names, fmt.Sprint(c.Name, c.Categories))
+	}
+	want := []string{"District[east west]", "zip[999 10115]", "Size[]", "Floor[]", "Note[bright quiet]", "Built_year[]",
+		"Built_month[]", "Built_day[]", "Built_weekday[]", "Built_hour[]", "Sold[]"}
+	if !slices.Equal(names, want) {
+		t.Errorf("columns %q, want %q", names, want)
+	}
+	nan := math.NaN()
+	X := mat.NewDense(3, 11, []float64{
+		1, 1, 50, 3, 1, 1999, 5, 3, 1, 7, 1,
+		nan, 0, nan, nan, nan, nan, nan, nan, nan, nan, 0,
+		0, 1, 40, nan, 0, nan, nan, nan, nan, nan, 0})
+	if !slices.EqualFunc(set.X.(*mat.Dense).RawMatrix().Data, X.RawMatrix().Data, func(a, b float64) bool {
+		return a == b || a != a && b != b
+	}) {
+		t.Errorf("inputs %v", mat.Formatted(set.X))
+	}
+	if !slices.Equal(set.Y, []float64{700, 650, 600}) || set.Schema.Targets[0].Name != "Rent" ||
+		set.Schema.Classes() != nil || !slices.Equal(set.Weights, []float64{2, 1, 1}) ||
+		!slices.Equal(set.Groups, []int{1, 0, 1}) {
+		t.Errorf("%v, %+v, weights %v, groups %v", set.Y, set.Schema.Targets, set.Weights, set.Groups)
+	}
+}
+
+// The type of a target and its values decide between classes and numbers.
+func TestMemoryTargets(t *testing.T) {
+	many := make([]int, 11)
+	for i := range many {
+		many[i] = i
+	}
+	for _, c := range []struct {
+		target  any
+		classes []string
+		y       []float64
+	}{
+		{[]string{"b", "a", "b"}, []string{"a", "b"}, []float64{1, 0, 1}},
+		{[]bool{true, false, true}, []string{"false", "true"}, []float64{1, 0, 1}},
+		{[]int{10, 9, 10}, []string{"9", "10"}, []float64{1, 0, 1}}, // no class 0 without rows
+		{[]float64{1, 2, 1}, nil, []float64{1, 2, 1}},
+		{many, nil, nil},
+	} {
+		n := len(c.y)
+		if n == 0 {
+			n = len(many)
+		}
+		set, err := datasets.FromSlices(map[string]any{"y": c.target, "x": make([]float64, n)}, "y")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(set.Schema.Classes(), c.classes) || c.y != nil && !slices.Equal(set.Y, c.y) {
+			t.Errorf("%v: classes %v, %v", c.target, set.Schema.Classes(), set.Y)
+		}
+	}
+}
+
+func TestNewWithTargets(t *testing.T) {
+	X := mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6})
+	set := datasets.New(X, "a", "b").WithClasses("kind", []string{"yes", "no", "yes"})
+	if err := set.Check(); err != nil || !slices.Equal(set.Y, []float64{1, 0, 1}) || set.Schema.Name(1) != "b" ||
+		!slices.Equal(set.Schema.Classes(), []string{"no", "yes"}) {
+		t.Errorf("%v, %+v, %v", set.Y, set.Schema, err)
+	}
+	if set = set.WithTarget("size", []float64{1, 2, 3}); set.Check() != nil || set.Schema.Classes() != nil {
+		t.Errorf("%+v", set)
+	}
+	for name, bad := range map[string]datasets.Set{
+		"class code":            datasets.New(X).WithClasses("kind", []string{"a", "", "b"}),
+		"Y must have 3 rows":    datasets.New(X).WithClasses("kind", []string{"a", "b"}),
+		"must have 1 columns":   datasets.New(X, "a"),
+		"target must be finite": datasets.New(X).WithTarget("y", []float64{1, math.NaN(), 3}),
+	} {
+		if err := bad.Check(); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// rowsOf is an iterator as *sql.Rows.
+type rowsOf struct {
+	rows [][]any
+	err  error
+}
+
+func (r *rowsOf) Columns() ([]string, error) { return []string{"x", "city", "y"}, nil }
+
+func (r *rowsOf) Next() bool { return len(r.rows) > 0 }
+
+func (r *rowsOf) Scan(values ...any) error {
+	for j := range values {
+		*values[j].(*any) = r.rows[0][j]
+	}
+	r.rows = r.rows[1:]
+	return nil
+}
+
+func (r *rowsOf) Err() error { return r.err }
+
+func TestFromMapsAndRows(t *testing.T) {
+	maps, err := datasets.FromMaps([]map[string]any{{"x": 1, "city": "Bonn", "y": 2.5}, {"y": 3.5, "city": nil},
+		{"x": int8(4), "city": "Kiel", "y": float32(1)}}, "y")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := datasets.FromRows(&rowsOf{rows: [][]any{{int64(1), []byte("Bonn"), 2.5}, {nil, nil, 3.5},
+		{int64(4), "Kiel", 1.0}}}, "y")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, set := range map[string]datasets.Set{"maps": maps, "rows": rows} {
+		x, city := set.Schema.Index("x"), set.Schema.Index("city")
+		if set.Rows() != 3 || set.X.At(2, x) != 4 || !math.IsNaN(set.X.At(1, x)) || set.X.At(2, city) != 1 ||
+			!math.IsNaN(set.X.At(1, city)) || !slices.Equal(set.Y, []float64{2.5, 3.5, 1}) {
+			t.Errorf("%s: %v, %v", name, mat.Formatted(set.X), set.Y)
+		}
+	}
+	if _, err := datasets.FromRows(&rowsOf{err: errors.New("gone")}, "y"); err == nil ||
+		err.Error() != "datasets: gone" {
+		t.Error(err)
+	}
+}
+
+func TestMemoryErrors(t *testing.T) {
+	type nested struct {
+		X int
+		Y struct{ A int }
+	}
+	type wrong struct {
+		A int `bochner:"a,category"`
+		B int `bochner:"a"`
+	}
+	type weighted struct {
+		X int
+		Y string `bochner:",numeric"`
+	}
+	for want, run := range map[string]func() (datasets.Set, error){
+		"rows must be a slice of structs, got int": func() (datasets.Set, error) { return datasets.FromStructs(3, "") },
+		"row 1 must not be a nil pointer":          func() (datasets.Set, error) { return datasets.FromStructs([]*nested{{}, nil}, "") },
+		"tag option must be categorical, numeric, target, weight, group, got \"category\"|column name \"a\" is taken": func() (datasets.Set, error) {
+			return datasets.FromStructs([]wrong{{}}, "")
+		},
+		"row 0, column Y: must be a number, a string, a bool or a time.Time": func() (datasets.Set, error) {
+			return datasets.FromStructs([]nested{{}}, "")
+		},
+		`row 1, column Y: must be a number, got "b"`: func() (datasets.Set, error) {
+			return datasets.FromStructs([]weighted{{1, "2"}, {1, "b"}}, "")
+		},
+		`target must be a column, got "Z"`: func() (datasets.Set, error) {
+			return datasets.FromStructs([]weighted{{1, "2"}}, "Z")
+		},
+		"row 1, column x: must be a float64 as in the rows before, got a string": func() (datasets.Set, error) {
+			return datasets.FromMaps([]map[string]any{{"x": 1}, {"x": "one"}}, "")
+		},
+		"row 1, column y: target must not be missing": func() (datasets.Set, error) {
+			return datasets.FromMaps([]map[string]any{{"x": 1, "y": "a"}, {"x": 2}}, "y")
+		},
+		"column b must have 2 values as a, got 1": func() (datasets.Set, error) {
+			return datasets.FromSlices(map[string]any{"a": []int{1, 2}, "b": []int{1}}, "")
+		},
+		"column b must be a slice, got int": func() (datasets.Set, error) {
+			return datasets.FromSlices(map[string]any{"a": []int{1, 2}, "b": 1}, "")
+		},
+		"nothing to learn from: 0 rows": func() (datasets.Set, error) { return datasets.FromMaps(nil, "") },
+	} {
+		_, err := run()
+		for part := range strings.SplitSeq(want, "|") {
+			if err == nil || !strings.HasPrefix(err.Error(), "datasets: ") || !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: %v", part, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,138 @@
+// Package structrows reads rows of Go structs as named values.
+package structrows
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Options lists the options of a struct tag, as in `bochner:"name,categorical"`.
+var Options = []string{"categorical", "numeric", "target", "weight", "group"}
+
+// Field is an exported field of a struct.
+type Field struct {
+	Name    string // name of the column
+	Index   []int  // see [reflect.Value.FieldByIndex]
+	Options []string
+}
+
+// Has reports whether the tag of the field has an option.
+func (f Field) Has(option string) bool { return slices.Contains(f.Options, option) }
+
+// Fields returns the exported fields of a struct type, those of embedded structs included. The tag
+// bochner:"-" omits a field, bochner:"name" renames it.
+func Fields(t reflect.Type) ([]Field, error) {
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("rows must be structs, got %s", t)
+	}
+	var out []Field
+	var errs []error
+	seen := map[string]bool{}
+	for _, f := range reflect.VisibleFields(t) {
+		tag := f.Tag.Get("bochner")
+		if !f.IsExported() || tag == "-" || f.Anonymous && tag == "" && f.Type.Kind() == reflect.Struct {
+			continue
+		}
+		parts := strings.Split(tag, ",")
+		field := Field{Name: f.Name, Index: f.Index, Options: parts[1:]}
+		if parts[0] != "" {
+			field.Name = parts[0]
+		}
+		for _, o := range field.Options {
+			if !slices.Contains(Options, o) {
+				errs = append(errs, fmt.Errorf("field %s: tag option must be %s, got %q", f.Name,
+					strings.Join(Options, ", "), o))
+			}
+		}
+		if seen[field.Name] {
+			errs = append(errs, fmt.Errorf("field %s: column name %q is taken by another field", f.Name, field.Name))
+		}
+		seen[field.Name] = true
+		out = append(out, field)
+	}
+	return out, errors.Join(errs...)
+}
+
+// Slice returns a slice of structs, or of pointers to structs, and the type of the structs.
+func Slice(rows any) (reflect.Value, reflect.Type, error) {
+	v := reflect.ValueOf(rows)
+	if v.Kind() != reflect.Slice {
+		return v, nil, fmt.Errorf("rows must be a slice of structs, got %T", rows)
+	}
+	t := v.Type().Elem()
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return v, nil, fmt.Errorf("rows must be a slice of structs, got %T", rows)
+	}
+	return v, t, nil
+}
+
+// Value returns a value as nil (missing), int64, float64, string, bool or [time.Time]. A nil
+// pointer, a NaN, an empty string, the zero time, and a struct as [sql.NullString] that is not
+// valid are missing.
+func Value(v reflect.Value) (any, error) {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		if v.IsNil() {
+			return nil, nil
+		}
+		v = v.Elem()
+	}
+	if !v.IsValid() {
+		return nil, nil
+	}
+	switch x := v.Interface().(type) {
+	case time.Time:
+		if x.IsZero() {
+			return nil, nil
+		}
+		return x, nil
+	case json.Number:
+		return x.Float64()
+	case []byte:
+		return nonEmpty(string(x)), nil
+	}
+	switch {
+	case v.CanInt():
+		return v.Int(), nil
+	case v.CanUint():
+		if u := v.Uint(); u > math.MaxInt64 {
+			return float64(u), nil
+		}
+		return int64(v.Uint()), nil
+	case v.CanFloat():
+		if math.IsNaN(v.Float()) {
+			return nil, nil
+		}
+		return v.Float(), nil
+	case v.Kind() == reflect.String:
+		return nonEmpty(v.String()), nil
+	case v.Kind() == reflect.Bool:
+		return v.Bool(), nil
+	case v.Kind() == reflect.Struct && v.NumField() == 2:
+		if valid := v.FieldByName("Valid"); valid.IsValid() && valid.Kind() == reflect.Bool { // sql.Null…
+			if !valid.Bool() {
+				return nil, nil
+			}
+			if v.Type().Field(0).Name != "Valid" && v.Type().Field(0).IsExported() {
+				return Value(v.Field(0))
+			}
+		}
+	}
+	return nil, fmt.Errorf("must be a number, a string, a bool or a time.Time, got %s", v.Type())
+}
+
+// nonEmpty returns a string, or nil if it is empty.
+func nonEmpty(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}

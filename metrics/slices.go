@@ -1,0 +1,213 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Accuracy returns the fraction of predicted classes that are correct. truth and predicted are
+// slices of strings, numbers or bools of equal length, as in [Confusion].
+func Accuracy(truth, predicted any) (float64, error) { return classScore("accuracy", truth, predicted) }
+
+// BalancedAccuracy returns the mean over classes of the fraction of their rows that are predicted
+// correctly. truth and predicted are as in [Confusion].
+func BalancedAccuracy(truth, predicted any) (float64, error) {
+	return classScore("balanced_accuracy", truth, predicted)
+}
+
+// F1 returns the F1 score of the second of two classes in sorted order; for more classes, the mean
+// of the F1 scores of all classes (f1_macro). truth and predicted are as in [Confusion].
+func F1(truth, predicted any) (float64, error) {
+	in, err := classInput(truth, predicted)
+	if err != nil {
+		return 0, err
+	}
+	if in.Classes > 2 {
+		return score("f1_macro", in)
+	}
+	return score("f1", in)
+}
+
+// ROCAUC returns the area under the ROC curve: the probability that a row of the second class in
+// sorted order has a greater score than a row of the first. truth is as in [Confusion].
+func ROCAUC(truth any, scores []float64) (float64, error) {
+	in, err := classInput(truth, truth)
+	if err != nil {
+		return 0, err
+	}
+	if len(scores) != len(in.YTrue) {
+		return 0, fmt.Errorf("metrics: scores must have %d values as truth, got %d", len(in.YTrue), len(scores))
+	}
+	in.Scores = mat.NewDense(len(scores), 1, slices.Clone(scores))
+	return score("roc_auc", in)
+}
+
+// RMSE returns the root of the mean squared error.
+func RMSE(truth, predicted []float64) (float64, error) {
+	return score("root_mean_squared_error", Input{YTrue: truth, YPred: predicted})
+}
+
+// MAE returns the mean absolute error.
+func MAE(truth, predicted []float64) (float64, error) {
+	return score("mean_absolute_error", Input{YTrue: truth, YPred: predicted})
+}
+
+// R2 returns the coefficient of determination, 1 − Σ(y−ŷ)²/Σ(y−ȳ)².
+func R2(truth, predicted []float64) (float64, error) {
+	return score("r2", Input{YTrue: truth, YPred: predicted})
+}
+
+// Confusion returns the confusion matrix of slices of class names, numbers or bools, which may have
+// different numeric types. The classes are all values of both in sorted order.
+func Confusion(truth, predicted any) (*ConfusionMatrix, error) {
+	in, err := classInput(truth, predicted)
+	if err != nil {
+		return nil, err
+	}
+	return NewConfusionMatrix(in, in.ClassNames)
+}
+
+func score(metric string, in Input) (float64, error) {
+	if len(in.YTrue) == 0 {
+		return 0, fmt.Errorf("metrics: %s: truth must not be empty", metric)
+	}
+	m, err := ByName(metric)
+	if err != nil {
+		return 0, err
+	}
+	return m.Score(in)
+}
+
+func classScore(metric string, truth, predicted any) (float64, error) {
+	in, err := classInput(truth, predicted)
+	if err != nil {
+		return 0, err
+	}
+	return score(metric, in)
+}
+
+// classInput returns the codes of true and predicted classes.
+func classInput(truth, predicted any) (in Input, err error) {
+	a, err := classValues("truth", truth)
+	if err != nil {
+		return in, err
+	}
+	b, err := classValues("predicted", predicted)
+	if err != nil {
+		return in, err
+	}
+	if len(a) != len(b) {
+		return in, fmt.Errorf("metrics: predicted must have %d values as truth, got %d", len(a), len(b))
+	}
+	all := slices.Concat(a, b)
+	slices.SortFunc(all, compareClasses)
+	all = slices.Compact(all)
+	codes := make(map[classValue]float64, len(all))
+	for k, v := range all {
+		codes[v] = float64(k)
+		in.ClassNames = append(in.ClassNames, v.name)
+	}
+	for i := range a {
+		in.YTrue = append(in.YTrue, codes[a[i]])
+		in.YPred = append(in.YPred, codes[b[i]])
+	}
+	if in.Classes = len(all); in.Classes == 1 { // one class only; metrics require two
+		in.Classes, in.ClassNames = 2, append(in.ClassNames, "")
+	}
+	return in, nil
+}
+
+// classValue is the name of a class, with its value if it is a number.
+type classValue struct {
+	name   string
+	number float64
+}
+
+// compareClasses orders numbers by value and names alphabetically.
+func compareClasses(a, b classValue) int {
+	switch {
+	case a.number < b.number:
+		return -1
+	case a.number > b.number:
+		return 1
+	}
+	return strings.Compare(a.name, b.name)
+}
+
+func classValues(argument string, list any) ([]classValue, error) {
+	v := reflect.ValueOf(list)
+	if v.Kind() != reflect.Slice {
+		return nil, fmt.Errorf("metrics: %s must be a slice of strings, numbers or bools, got %T", argument, list)
+	}
+	out := make([]classValue, v.Len())
+	for i := range out {
+		number := 0.0
+		switch e := v.Index(i); {
+		case e.Kind() == reflect.String:
+			out[i].name = e.String()
+			continue
+		case e.Kind() == reflect.Bool:
+			out[i].name = strconv.FormatBool(e.Bool())
+			continue
+		case e.CanInt():
+			number = float64(e.Int())
+		case e.CanUint():
+			number = float64(e.Uint())
+		case e.CanFloat() && !math.IsNaN(e.Float()):
+			number = e.Float()
+		case e.CanFloat():
+			return nil, fmt.Errorf("metrics: %s[%d] must be a class, got NaN", argument, i)
+		default:
+			return nil, fmt.Errorf("metrics: %s must be a slice of strings, numbers or bools, got %T", argument, list)
+		}
+		out[i] = classValue{strconv.FormatFloat(number, 'g', -1, 64), number}
+	}
+	return out, nil
+}
+
+// ClassScores contains the scores of one class.
+type ClassScores struct {
+	Class                 string
+	Precision, Recall, F1 float64 // 0 where undefined
+	Support               float64 // weight of the rows of the class
+}
+
+// ClassReport contains the scores of all classes. It prints as a table.
+type ClassReport []ClassScores
+
+// Report returns precision, recall, F1 and support of each class. It is scikit-learn's
+// classification_report.
+func (m *ConfusionMatrix) Report() ClassReport {
+	fraction := func(part, total float64) float64 {
+		if total == 0 {
+			return 0
+		}
+		return part / total
+	}
+	out := make(ClassReport, len(m.Classes))
+	for i, name := range m.Classes {
+		correct, predicted, support := m.Counts.At(i, i), mat.Sum(m.Counts.ColView(i)), mat.Sum(m.Counts.RowView(i))
+		out[i] = ClassScores{Class: name, Precision: fraction(correct, predicted), Recall: fraction(correct, support),
+			F1: fraction(2*correct, predicted+support), Support: support}
+	}
+	return out
+}
+
+// String returns a text table with one line per class.
+func (r ClassReport) String() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "class\tprecision\trecall\tf1\tsupport\n")
+	for _, c := range r {
+		fmt.Fprintf(w, "%s\t%.4f\t%.4f\t%.4f\t%g\n", c.Class, c.Precision, c.Recall, c.F1, c.Support)
+	}
+	w.Flush()
+	return b.String()
+}

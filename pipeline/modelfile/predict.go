@@ -1,0 +1,273 @@
+package modelfile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/metricinput"
+	"github.com/bochner-ml/bochner/internal/structrows"
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// Predict returns the predictions for the rows of data: numbers, class codes (see [Model.Classes])
+// or cluster numbers. It aligns data first, as all methods of a Model do (see [Model.Align]): data
+// may have its columns in another order and other codes for the same categories, as the set of
+// another file has. Predict of m.Predictor takes the columns and codes of a matrix as they are.
+func (m *Model) Predict(ctx context.Context, data datasets.Set) ([]float64, error) {
+	aligned, err := m.Align(data)
+	if err != nil {
+		return nil, err
+	}
+	return m.Predictor.Predict(ctx, aligned.X)
+}
+
+// PredictFull is [Model.Predict] with all outputs of the model, such as probabilities and intervals.
+func (m *Model) PredictFull(ctx context.Context, data datasets.Set, want estimator.Request) (estimator.Prediction,
+	error) {
+	aligned, err := m.Align(data)
+	if err != nil {
+		return estimator.Prediction{}, err
+	}
+	return estimator.Predict(ctx, m.Predictor, aligned.X, want)
+}
+
+// PredictClasses is [Model.Predict] of a classifier, with the names of the classes.
+func (m *Model) PredictClasses(ctx context.Context, data datasets.Set) ([]string, error) {
+	classes := m.Classes()
+	if classes == nil {
+		return nil, errors.New("pipeline: the model must be a classifier to predict classes; use Predict")
+	}
+	codes, err := m.Predict(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, len(codes))
+	for i, code := range codes {
+		out[i] = className(classes, code)
+	}
+	return out, nil
+}
+
+// Score returns the values of metrics on rows with a target, by name; see [metrics.Names]. Without
+// names it is accuracy for classes and r2 for numeric targets. Weights of the rows are used.
+func (m *Model) Score(ctx context.Context, data datasets.Set, names ...string) (map[string]float64, error) {
+	if len(names) == 0 {
+		names = []string{"r2"}
+		if m.Task == datasets.Classification {
+			names = []string{"accuracy"}
+		}
+	}
+	list := make([]metrics.Metric, len(names))
+	for k, name := range names {
+		var err error
+		if list[k], err = metrics.ByName(name); err != nil {
+			return nil, err
+		}
+		if !list[k].SupportsTask(m.Task) {
+			return nil, fmt.Errorf("pipeline: metric %s: the task must be %s, got %s", name, list[k].Task, m.Task)
+		}
+	}
+	aligned, err := m.Align(data)
+	if err != nil {
+		return nil, err
+	}
+	if aligned.Y == nil && aligned.Targets == nil && slices.ContainsFunc(list, metrics.Metric.IsSupervised) {
+		return nil, errors.New("pipeline: rows must have a target to compute scores")
+	}
+	output, err := estimator.Predict(ctx, m.Predictor, aligned.X, estimator.Request{})
+	if err != nil {
+		return nil, err
+	}
+	in := metricinput.AddPredictions(metricinput.FromSet(aligned, m.Task), output)
+	if slices.ContainsFunc(list, func(metric metrics.Metric) bool { return !metric.IsSupervised() }) {
+		in.Rows = metrics.Standardize(aligned)
+	}
+	out := make(map[string]float64, len(list))
+	for _, metric := range list {
+		if !metric.Requires.SatisfiedBy(in) {
+			return nil, fmt.Errorf("pipeline: metric %s requires %s, which the model does not have", metric.Name,
+				metric.Requires)
+		}
+		if out[metric.Name], err = metric.Score(in); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Classes returns the class names in the order of their codes, nil if the model is no classifier.
+// It is scikit-learn's classes_.
+func (m *Model) Classes() []string { return estimator.OutputsOf(m.Predictor).Classes }
+
+// FeatureNames returns the names of the columns that the last step passes to the estimator, one for
+// each column of Coef; features without names have the name of the step and a number: rff0, rff1, ….
+// It is scikit-learn's get_feature_names_out.
+func (m *Model) FeatureNames() []string {
+	p := pipeline.Find(m.Predictor)
+	if p == nil {
+		return nil
+	}
+	chain := p.Chain()
+	schema := chain.OutputSchema(m.Schema)
+	out := make([]string, chain.OutputWidth())
+	prefix := "x"
+	if n := chain.Len(); n > 0 && schema.Columns == nil {
+		prefix, _ = chain.Step(n - 1)
+	}
+	for j := range out {
+		if out[j] = schema.Name(j); schema.Columns == nil {
+			out[j] = prefix + strconv.Itoa(j)
+		}
+	}
+	return out
+}
+
+// Coef returns the coefficients of a linear model on its features, one row for each target or class
+// (one for two classes), and one column for each of [Model.FeatureNames]; nil if the model is not
+// linear. It is scikit-learn's coef_.
+func (m *Model) Coef() *mat.Dense {
+	var linear interface{ Coef() *mat.Dense }
+	if estimator.As(m.Predictor, &linear) {
+		return linear.Coef()
+	}
+	return nil
+}
+
+// PredictInto predicts rows of structs and writes each prediction into the field of the target,
+// which has the name of the target column: numbers into a field of numbers, classes into a string, a
+// bool or an integer. rows is a slice of structs as in [datasets.FromStructs]; other values of the
+// target field are ignored.
+func (m *Model) PredictInto(ctx context.Context, rows any) error {
+	list, t, err := structrows.Slice(rows)
+	if err != nil {
+		return fmt.Errorf("pipeline: %w", err)
+	}
+	fields, err := structrows.Fields(t)
+	if err != nil {
+		return fmt.Errorf("pipeline: %w", err)
+	}
+	if len(m.Schema.Targets) != 1 {
+		return fmt.Errorf("pipeline: the model must have 1 target to predict into structs, got %d", len(m.Schema.Targets))
+	}
+	target := m.Schema.Targets[0].Name
+	at := slices.IndexFunc(fields, func(f structrows.Field) bool { return f.Name == target })
+	if at < 0 {
+		return fmt.Errorf("pipeline: %s must have a field for the target %s", t, target)
+	}
+	maps, err := structMaps(rows, target)
+	if err != nil {
+		return err
+	}
+	answers, err := m.PredictRows(ctx, maps)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for i, answer := range answers {
+		row := list.Index(i)
+		if row.Kind() == reflect.Pointer {
+			row = row.Elem()
+		}
+		field, err := row.FieldByIndexErr(fields[at].Index)
+		if err == nil {
+			err = assign(field, answer)
+		}
+		if err != nil {
+			errs = append(errs, &datasets.RowError{Row: i, Column: target, Err: err})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// assign writes a prediction into a field.
+func assign(field reflect.Value, p RowPrediction) error {
+	if field.Kind() == reflect.Pointer {
+		if field.IsNil() {
+			field.Set(reflect.New(field.Type().Elem()))
+		}
+		field = field.Elem()
+	}
+	text := cmp.Or(p.Class, strconv.FormatFloat(p.Value, 'g', -1, 64))
+	var err error
+	switch {
+	case field.Kind() == reflect.String:
+		field.SetString(text)
+	case field.Kind() == reflect.Bool:
+		var v bool
+		if v, err = strconv.ParseBool(text); err == nil {
+			field.SetBool(v)
+		}
+	case field.CanInt():
+		var v int64
+		if v, err = strconv.ParseInt(text, 10, field.Type().Bits()); err == nil {
+			field.SetInt(v)
+		}
+	case field.CanUint():
+		var v uint64
+		if v, err = strconv.ParseUint(text, 10, field.Type().Bits()); err == nil {
+			field.SetUint(v)
+		}
+	case field.CanFloat():
+		var v float64
+		if v, err = strconv.ParseFloat(text, 64); err == nil {
+			field.SetFloat(v)
+		}
+	default:
+		return fmt.Errorf("cannot write a prediction into a field of type %s", field.Type())
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write the prediction %s into a field of type %s", text, field.Type())
+	}
+	return nil
+}
+
+// structMaps returns rows of structs as maps, without the column omit.
+func structMaps(rows any, omit string) ([]map[string]any, error) {
+	list, t, err := structrows.Slice(rows)
+	if err != nil {
+		return nil, fmt.Errorf("pipeline: %w", err)
+	}
+	fields, err := structrows.Fields(t)
+	if err != nil {
+		return nil, fmt.Errorf("pipeline: %w", err)
+	}
+	out := make([]map[string]any, list.Len())
+	var errs []error
+	for i := range out {
+		row := list.Index(i)
+		if row.Kind() == reflect.Pointer {
+			if row.IsNil() {
+				errs = append(errs, fmt.Errorf("row %d must not be a nil pointer", i))
+				continue
+			}
+			row = row.Elem()
+		}
+		out[i] = make(map[string]any, len(fields))
+		for _, f := range fields {
+			if f.Name == omit || f.Has("weight") || f.Has("group") {
+				continue
+			}
+			out[i][f.Name] = nil
+			v, err := row.FieldByIndexErr(f.Index)
+			if err == nil { // else a nil embedded pointer, whose fields are missing
+				if out[i][f.Name], err = structrows.Value(v); err != nil {
+					errs = append(errs, &datasets.RowError{Row: i, Column: f.Name, Err: err})
+				}
+			}
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("pipeline: %w", err)
+	}
+	return out, nil
+}
