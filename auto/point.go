@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -66,7 +67,7 @@ func (r *run) baseGamma(ctx context.Context, kind recipe) (float64, error) {
 		return 0, err
 	}
 	rule := transformer.NewRFF()
-	rule.Kernel, rule.Features = kind.rule, 2
+	rule.Kernel, rule.Features = kernel.Name(kind.rule), 2
 	chain := pipeline.Chain{Steps: append(steps, pipeline.Step{Fitter: rule})}
 	fitted, err := chain.Fit(ctx, r.first(initialRows))
 	if err != nil {

@@ -69,7 +69,7 @@ import (
 // Lázaro-Gredilla et al., "Sparse spectrum gaussian process regression", JMLR 2010; Liu and Nocedal, "On the limited
 // memory BFGS method for large scale optimization", Mathematical Programming 1989.
 type GaussianProcess struct {
-	Kernel    string
+	Kernel    kernel.Name
 	Gamma     kernel.Gamma
 	Nu        float64 // ν of the matern kernel
 	Shape     float64 // a of the rational_quadratic kernel
@@ -102,7 +102,7 @@ const linearKernel = "linear"
 
 // Params declares the hyper-parameters.
 func (s *GaussianProcess) Params(l *param.List) {
-	l.Choice(&s.Kernel, "kernel", "covariance of the function; linear takes the inputs as features",
+	l.Choice((*string)(&s.Kernel), "kernel", "covariance of the function; linear takes the inputs as features",
 		append(slices.Clip(spectral.FourierKernels), linearKernel)...)
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, from which learning starts")
 	l.Complexity("gamma", param.Rougher)

@@ -44,9 +44,9 @@ type learnedWidths struct {
 func (s GaussianProcess) features(ctx context.Context, r *design.Rows, src datasets.Source) (*kernelFeatures,
 	learnedWidths, error) {
 	if s.Kernel == linearKernel {
-		return &kernelFeatures{name: s.Kernel, width: r.Cols}, learnedWidths{}, nil
+		return &kernelFeatures{name: string(s.Kernel), width: r.Cols}, learnedWidths{}, nil
 	}
-	k, _ := spectral.FourierKernel(s.Kernel, s.Nu, s.Shape)
+	k, _ := spectral.FourierKernel(string(s.Kernel), s.Nu, s.Shape)
 	var w learnedWidths
 	var err error
 	if s.learnsKernel() {
@@ -69,7 +69,7 @@ func (s GaussianProcess) draw(ctx context.Context, k spectral.Kernel, gamma []fl
 	if err != nil {
 		return nil, err
 	}
-	f := &kernelFeatures{name: s.Kernel, nu: s.Nu, shape: s.Shape, gamma: gamma}
+	f := &kernelFeatures{name: string(s.Kernel), nu: s.Nu, shape: s.Shape, gamma: gamma}
 	return f, f.finish(k, draws)
 }
 
@@ -206,7 +206,7 @@ func (s GaussianProcess) likelihood(ctx context.Context, l widthLesson, gamma []
 
 // exactKernel returns the kernel as a function of ‖x − x'‖₂, where it is one.
 func (s GaussianProcess) exactKernel() (*pairwise.Kernel, bool) {
-	k, ok := pairwise.NewKernel(s.Kernel, s.Nu, s.Shape)
+	k, ok := pairwise.NewKernel(string(s.Kernel), s.Nu, s.Shape)
 	return k, ok && k.Metric == pairwise.Squared
 }
 

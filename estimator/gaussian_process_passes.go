@@ -137,7 +137,7 @@ func (s GaussianProcess) begin(ctx context.Context, schema datasets.Schema, cols
 	if err := checkMemory(s, datasets.Shape{Cols: cols, Outputs: schema.Outputs(), Columns: schema.Columns}); err != nil {
 		return nil, err
 	}
-	sums := &processSums{features: &kernelFeatures{name: s.Kernel, width: cols}, intercept: s.Intercept}
+	sums := &processSums{features: &kernelFeatures{name: string(s.Kernel), width: cols}, intercept: s.Intercept}
 	if s.Kernel == linearKernel {
 		return sums, nil
 	}
@@ -145,7 +145,7 @@ func (s GaussianProcess) begin(ctx context.Context, schema datasets.Schema, cols
 		return nil, fmt.Errorf("%w: gamma is learned from rows; give numbers, and optimize: [noise, amplitude]",
 			datasets.ErrNoPasses)
 	}
-	k, _ := spectral.FourierKernel(s.Kernel, s.Nu, s.Shape)
+	k, _ := spectral.FourierKernel(string(s.Kernel), s.Nu, s.Shape)
 	gamma, err := s.Gamma.Resolve(cols, nil)
 	if err != nil {
 		return nil, err

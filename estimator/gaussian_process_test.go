@@ -363,7 +363,7 @@ func TestGaussianProcessLearnsByTheExactKernel(t *testing.T) {
 		var found [][]float64
 		for _, features := range []int{300, 400} {
 			s := estimator.NewGaussianProcess()
-			s.Kernel, s.Features, s.Steps = c.name, features, 8
+			s.Kernel, s.Features, s.Steps = kernel.Name(c.name), features, 8
 			if c.exact {
 				s.Steps = 40
 			}

@@ -51,7 +51,7 @@ import (
 // that is not as long as there are columns. (Saunders, Gammerman & Vovk, ICML 1998; Díaz, Epperly, Frangella,
 // Tropp & Webber, arXiv 2304.12465, for the preconditioner.)
 type KernelRidge struct {
-	Kernel         string
+	Kernel         kernel.Name
 	Gamma          kernel.Gamma
 	Alpha          float64
 	Nu             float64 // ν of the matern kernel
@@ -80,7 +80,7 @@ var (
 
 // Params declares the hyper-parameters.
 func (s *KernelRidge) Params(l *param.List) {
-	kernelParams(l, &s.Kernel, &s.Gamma, &s.Alpha, &s.Nu, &s.Shape, &s.Intercept)
+	kernelParams(l, (*string)(&s.Kernel), &s.Gamma, &s.Alpha, &s.Nu, &s.Shape, &s.Intercept)
 	kernelSolverParams(l, &s.Solver, &s.Preconditioner, &s.Rank, &s.Tol, &s.MaxIter, &s.Seed)
 }
 

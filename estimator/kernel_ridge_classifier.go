@@ -16,7 +16,7 @@ import (
 // more, one column for each class, +1 on its own rows and −1 elsewhere. All columns share one matrix, one
 // preconditioner and its tiles. A row is of the class with the largest score.
 type KernelRidgeClassifier struct {
-	Kernel         string
+	Kernel         kernel.Name
 	Gamma          kernel.Gamma
 	Alpha          float64
 	Nu             float64 // ν of the matern kernel
@@ -47,7 +47,7 @@ var (
 
 // Params declares the hyper-parameters.
 func (s *KernelRidgeClassifier) Params(l *param.List) {
-	kernelParams(l, &s.Kernel, &s.Gamma, &s.Alpha, &s.Nu, &s.Shape, &s.Intercept)
+	kernelParams(l, (*string)(&s.Kernel), &s.Gamma, &s.Alpha, &s.Nu, &s.Shape, &s.Intercept)
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
 	kernelSolverParams(l, &s.Solver, &s.Preconditioner, &s.Rank, &s.Tol, &s.MaxIter, &s.Seed)
 }

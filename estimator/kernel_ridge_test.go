@@ -43,7 +43,7 @@ func smooth(n, d int) datasets.Set {
 // densely predicts by the solution of the whole bordered system.
 func densely(t *testing.T, s estimator.KernelRidge, data datasets.Set, query mat.Matrix) *mat.Dense {
 	t.Helper()
-	k, _ := spectral.FourierKernel(s.Kernel, s.Nu, s.Shape)
+	k, _ := spectral.FourierKernel(string(s.Kernel), s.Nu, s.Shape)
 	n, d := data.X.Dims()
 	factor := k.Factors(slices.Repeat(s.Gamma.Fixed(), d)[:d])
 	K, err := k.Matrix(context.Background(), factor, data.X, data.X)
@@ -112,7 +112,7 @@ func TestKernelRidgeIsTheDenseSolution(t *testing.T) {
 	for _, name := range spectral.FourierKernels {
 		for _, intercept := range []bool{true, false} {
 			s := estimator.NewKernelRidge()
-			s.Kernel, s.Nu, s.Shape, s.Gamma, s.Alpha, s.Intercept = name, 1.5, 2, kernel.FixedGamma(0.3), 0.05, intercept
+			s.Kernel, s.Nu, s.Shape, s.Gamma, s.Alpha, s.Intercept = kernel.Name(name), 1.5, 2, kernel.FixedGamma(0.3), 0.05, intercept
 			if name == "gaussian" {
 				s.Gamma = kernel.FixedGamma(0.3, 0.1, 0.5)
 			}
@@ -158,7 +158,7 @@ func TestKernelRidgeIsThatOfScikitLearn(t *testing.T) {
 	}
 	for _, c := range file.Cases {
 		s := estimator.NewKernelRidge()
-		s.Kernel, s.Nu, s.Shape, s.Gamma, s.Alpha, s.Intercept = c.Kernel, c.Nu, c.Shape, kernel.FixedGamma(c.Gamma), c.Alpha,
+		s.Kernel, s.Nu, s.Shape, s.Gamma, s.Alpha, s.Intercept = kernel.Name(c.Kernel), c.Nu, c.Shape, kernel.FixedGamma(c.Gamma), c.Alpha,
 			false
 		data := datasets.Set{X: matrixOf(file.X), Targets: matrixOf(file.Y)}
 		if c.Weighted {
@@ -252,7 +252,7 @@ func TestKernelRidgeBatches(t *testing.T) {
 		for _, alpha := range []float64{0.1, 1, 0.01} {
 			for _, k := range []string{"gaussian", "exponential"} {
 				s := estimator.NewKernelRidge()
-				s.Kernel, s.Alpha, s.Solver, s.Tol, s.Rank = k, alpha, solver, 1e-10, 30
+				s.Kernel, s.Alpha, s.Solver, s.Tol, s.Rank = kernel.Name(k), alpha, solver, 1e-10, 30
 				specs = append(specs, s)
 			}
 		}

@@ -61,7 +61,7 @@ import (
 // Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007; Kingma
 // and Ba, "Adam: a method for stochastic optimization", ICLR 2015.
 type RFFNetwork struct {
-	Kernel             string
+	Kernel             kernel.Name
 	Gamma              kernel.Gamma
 	Nu                 float64 // ν of the matern kernel
 	Shape              float64 // a of the rational_quadratic kernel
@@ -103,7 +103,7 @@ const (
 
 // Params declares the hyper-parameters.
 func (s *RFFNetwork) Params(l *param.List) {
-	l.Choice(&s.Kernel, "kernel", "kernel whose draw the frequencies start as", spectral.FourierKernels...)
+	l.Choice((*string)(&s.Kernel), "kernel", "kernel whose draw the frequencies start as", spectral.FourierKernels...)
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
 	l.Complexity("gamma", param.Rougher)
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
@@ -302,7 +302,7 @@ func (t *lesson) unscaled(m *network.Model) *network.Model {
 // plain is the spec as internal/network takes it, for the rows of X.
 func (s RFFNetwork) plain(ctx context.Context, X mat.Matrix) (network.Spec, error) {
 	out := s.sized()
-	out.Kernel, _ = spectral.FourierKernel(s.Kernel, s.Nu, s.Shape)
+	out.Kernel, _ = spectral.FourierKernel(string(s.Kernel), s.Nu, s.Shape)
 	gamma, err := out.Kernel.ResolveGammaOf(ctx, s.Gamma, X, s.Seed)
 	out.Scales = out.Kernel.Factors(gamma)
 	return out, err

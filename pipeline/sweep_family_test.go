@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -124,7 +125,7 @@ func TestFamilySweepIsTheNaiveSearch(t *testing.T) {
 			}
 		}
 		rff := transformer.NewRFF()
-		rff.Kernel = []string{"gaussian", "laplacian", "cauchy", "matern"}[rng.IntN(4)]
+		rff.Kernel = []kernel.Name{"gaussian", "laplacian", "cauchy", "matern"}[rng.IntN(4)]
 		rff.Map = []string{"paired", "phase"}[rng.IntN(2)]
 		rff.Seed = rng.Uint64N(1 << 40)
 		steps := []transformer.Fitter{rff}

@@ -25,7 +25,7 @@ func TestGridsShareAsTheNaiveSearch(t *testing.T) {
 	ridge.Tol = 1e-12
 	for range 12 {
 		binning := transformer.NewBinning()
-		binning.Kernel = []string{"laplacian", "smooth", "hyperbolic"}[rng.IntN(3)]
+		binning.Kernel = []kernel.Name{"laplacian", "smooth", "hyperbolic"}[rng.IntN(3)]
 		binning.MinCount = 1 + rng.IntN(2)
 		binning.Seed = rng.Uint64()
 		base, data := pipeline.Steps(transformer.NewMinMax(), binning).Then(ridge), numeric

@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/sample"
 	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -57,17 +58,17 @@ import (
 // Fit returns an error for a categorical column, a missing or infinite value, no targets, constant targets, fewer
 // than two rows, and inputs that are all constant. An input that is constant in the sample gets the scale 0.
 type ARD struct {
-	Kernel    string  // one of those of [RFF]
-	Nu        float64 // ν of the matern kernel
-	Alpha     float64 // α of the rational_quadratic kernel
-	Features  int     // D, even, of the gaussian process
-	Rows      int     // of the sample
-	Steps     int     // of the descent
-	Restarts  int     // that share the steps, the first start included
-	Floor     float64 // least scale of a standardized input, as a part of the greatest
-	Power     float64 // of the scales learned
-	Objective string  // evidence or press
-	Groups    string  // none or origin
+	Kernel    kernel.Name // one of those of [RFF]
+	Nu        float64     // ν of the matern kernel
+	Alpha     float64     // α of the rational_quadratic kernel
+	Features  int         // D, even, of the gaussian process
+	Rows      int         // of the sample
+	Steps     int         // of the descent
+	Restarts  int         // that share the steps, the first start included
+	Floor     float64     // least scale of a standardized input, as a part of the greatest
+	Power     float64     // of the scales learned
+	Objective string      // evidence or press
+	Groups    string      // none or origin
 	Seed      uint64
 }
 
@@ -79,7 +80,7 @@ func NewARD() ARD {
 
 // Params declares kernel, nu, alpha, features, rows, steps, restarts, floor, power, objective, groups and seed.
 func (s *ARD) Params(l *param.List) {
-	l.Choice(&s.Kernel, "kernel", "kernel of the gaussian process", spectral.FourierKernels...)
+	l.Choice((*string)(&s.Kernel), "kernel", "kernel of the gaussian process", spectral.FourierKernels...)
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
 	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
 	l.Int(&s.Features, "features", "random features of the gaussian process", param.Between(2, maxFeatures))
@@ -165,7 +166,7 @@ func (s ARD) learn(ctx context.Context, rows sample.Sample, group []int) (eviden
 	if err := memory.Check(s.bytes(float64(n), float64(d))); err != nil {
 		return evidence.Result{}, err
 	}
-	kernel, _ := spectral.FourierKernel(s.Kernel, s.Nu, s.Alpha)
+	kernel, _ := spectral.FourierKernel(string(s.Kernel), s.Nu, s.Alpha)
 	m := s.Features / 2
 	draws, err := fourier.Draw(ctx, kernel, s.Seed, d, ardLists*m, true)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/fourier"
 	"github.com/bochner-ml/bochner/internal/sample"
 	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -55,11 +56,11 @@ func fitARD(t *testing.T, s ARD, data datasets.Set) *FittedARD {
 // Irrelevant inputs get scales near 0, for any kernel, objective and units.
 func TestARDFindsTheInputsThatMatter(t *testing.T) {
 	data := waves(600, 8)
-	for _, kernel := range []string{"gaussian", "laplacian", "matern"} {
+	for _, name := range []kernel.Name{kernel.Gaussian, kernel.Laplacian, kernel.Matern} {
 		for _, objective := range []string{"evidence", "press"} {
-			r := fitARD(t, smallARD(func(s *ARD) { s.Kernel, s.Objective, s.Rows = kernel, objective, 600 }), data).Relevance()
+			r := fitARD(t, smallARD(func(s *ARD) { s.Kernel, s.Objective, s.Rows = name, objective, 600 }), data).Relevance()
 			if slices.Max(r) != 1 || min(r[0], r[1]) < 0.1 || slices.Max(r[2:]) > 0.7*min(r[0], r[1]) {
-				t.Errorf("%s, %s: relevance %.3f, want the first two to stand out", kernel, objective, r)
+				t.Errorf("%s, %s: relevance %.3f, want the first two to stand out", name, objective, r)
 			}
 		}
 	}

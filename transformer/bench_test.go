@@ -120,7 +120,7 @@ func BenchmarkKernels(b *testing.B) {
 		var specs []Fitter
 		for _, name := range []string{"gaussian", "exponential", "matern", "rational_quadratic"} {
 			s := NewRFF()
-			s.Kernel, s.Gamma = name, kernel.FixedGamma(0.1)
+			s.Kernel, s.Gamma = kernel.Name(name), kernel.FixedGamma(0.1)
 			specs = append(specs, s)
 		}
 		family, err := specs[0].(RFF).FitFamily(ctx, data, specs)

@@ -80,7 +80,7 @@ import (
 // Errors: a categorical column, a missing or infinite value, a value too large for a bin number, no
 // rows, a list of γ of the wrong length, fewer columns than Inputs, no bin with enough rows.
 type Binning struct {
-	Kernel       string       // one of those above, or custom
+	Kernel       kernel.Name  // one of those above, or custom
 	Gamma        kernel.Gamma // γ
 	Grids        int          // P
 	Columns      int          // number of hashed columns, ≥ Grids; 0 means exact columns
@@ -146,7 +146,7 @@ func NewBinning() Binning {
 // Params declares kernel, gamma, grids, columns, min_count, inputs, input_weights and seed. Custom has no plain
 // form.
 func (s *Binning) Params(l *param.List) {
-	l.Value(pitchKernel{&s.Kernel, s.Custom}, "kernel", "kernel to approximate")
+	l.Value(pitchKernel{(*string)(&s.Kernel), s.Custom}, "kernel", "kernel to approximate")
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
 	l.Complexity("gamma", param.Rougher)
 	l.Int(&s.Grids, "grids", "number of grids P", param.Between(1, 1<<20))
@@ -281,7 +281,7 @@ func (s Binning) FitSource(ctx context.Context, data datasets.Source) (Transform
 
 // lay lays the grids.
 func (s Binning) lay(ctx context.Context, data datasets.Source) (*FittedBinning, error) {
-	f := &FittedBinning{kernelName: s.Kernel}
+	f := &FittedBinning{kernelName: string(s.Kernel)}
 	f.name(s.Custom)
 	gamma, err := resolveGamma(ctx, s.Gamma, "binning", f.kernel, data, s.Seed)
 	if err != nil {

@@ -24,7 +24,7 @@ func TestFirstGridsAreTheNarrowMap(t *testing.T) {
 	for _, name := range []string{"laplacian", "triangular", "smooth"} {
 		for least, inputs := range map[int]int{1: 0, 4: 0, 2: 2} {
 			spec := NewBinning()
-			spec.Kernel, spec.Gamma, spec.MinCount, spec.Inputs, spec.InputWeights = name, kernel.FixedGamma(3), least, inputs,
+			spec.Kernel, spec.Gamma, spec.MinCount, spec.Inputs, spec.InputWeights = kernel.Name(name), kernel.FixedGamma(3), least, inputs,
 				"scales"
 			var specs []Fitter
 			for _, spec.Grids = range []int{1, 23, 5} {

@@ -33,7 +33,7 @@ func TestBinningAtOnce(t *testing.T) {
 	for _, name := range []string{"laplacian", "smooth"} {
 		for least, inputs := range map[int]int{1: 0, 3: 0, 2: 4} {
 			spec := NewBinning()
-			spec.Kernel, spec.Gamma, spec.Grids, spec.MinCount, spec.Inputs, spec.Seed = name, kernel.FixedGamma(1.5), 35, least,
+			spec.Kernel, spec.Gamma, spec.Grids, spec.MinCount, spec.Inputs, spec.Seed = kernel.Name(name), kernel.FixedGamma(1.5), 35, least,
 				inputs, 4
 			fit := mustFit(t, spec, datasets.Set{X: X})
 			want := mustTransform(t, fit, X)

@@ -360,7 +360,7 @@ func TestGammaRulesAgainstBruteForce(t *testing.T) {
 	for _, name := range spectral.FourierKernels {
 		for _, data := range []mat.Matrix{X, sparse.FromDense(X)} {
 			s := NewRFF()
-			s.Kernel, s.Features = name, 2
+			s.Kernel, s.Features = kernel.Name(name), 2
 			if got := mustFit(t, s, datasets.Set{X: data}).(*FittedRFF).Gamma()[2]; math.Abs(got-scale[name]) > 1e-12*got {
 				t.Errorf("%s: scale gives γ = %v, want %v", name, got, scale[name])
 			}

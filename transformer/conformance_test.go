@@ -112,14 +112,14 @@ func conformanceCases() map[string]conformanceCase {
 	ard := func() transformer.Transformer { return new(transformer.FittedARD) }
 	for _, name := range []string{"gaussian", "laplacian", "matern"} {
 		s := transformer.NewARD()
-		s.Kernel, s.Features, s.Steps, s.Restarts, s.Floor, s.Power, s.Seed = name, 40, 4, 2, 0.01, 0.5, 5
+		s.Kernel, s.Features, s.Steps, s.Restarts, s.Floor, s.Power, s.Seed = kernel.Name(name), 40, 4, 2, 0.01, 0.5, 5
 		cases["ard "+name] = conformanceCase{s, o{Zero: ard}}
 		s.Rows, s.Restarts, s.Objective, s.Groups = 25, 1, "press", "origin"
 		cases["ard press "+name] = conformanceCase{s, o{Zero: ard}}
 	}
 	for _, name := range []string{"gaussian", "laplacian", "cauchy", "exponential", "matern", "rational_quadratic"} {
 		s := transformer.NewRFF()
-		s.Kernel, s.Features, s.Seed = name, 24, 5
+		s.Kernel, s.Features, s.Seed = kernel.Name(name), 24, 5
 		cases["rff "+name] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
 		s.Gamma, s.Map = kernel.GammaMedian, "phase"
 		cases["rff phase "+name] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
@@ -137,7 +137,7 @@ func conformanceCases() map[string]conformanceCase {
 	for _, draw := range []string{"orthogonal", "qmc", "structured"} {
 		for _, name := range []string{"gaussian", "exponential", "matern", "rational_quadratic", "mixture", "product"} {
 			s := transformer.NewRFF()
-			s.Kernel, s.Features, s.Seed, s.Draw, s.Of = name, 24, 5, draw, kernelParts()
+			s.Kernel, s.Features, s.Seed, s.Draw, s.Of = kernel.Name(name), 24, 5, draw, kernelParts()
 			cases["rff "+draw+" "+name] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
 			s.Gamma, s.Map = kernel.FixedGamma(1, 0.1, 2, 3, 0.5), "phase"
 			cases["rff phase "+draw+" "+name] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
@@ -145,14 +145,14 @@ func conformanceCases() map[string]conformanceCase {
 	}
 	for _, name := range []string{"mixture", "product"} {
 		s := transformer.NewRFF()
-		s.Kernel, s.Features, s.Seed, s.Of = name, 24, 5, kernelParts()
+		s.Kernel, s.Features, s.Seed, s.Of = kernel.Name(name), 24, 5, kernelParts()
 		cases["rff "+name] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
 		s.Of[1].Kernel = "laplacian"
 		cases["rff rough "+name] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
 	}
 	for _, name := range spectral.FourierKernels {
 		s := transformer.NewNystroem()
-		s.Kernel, s.Landmarks, s.Seed = name, 24, 5
+		s.Kernel, s.Landmarks, s.Seed = kernel.Name(name), 24, 5
 		cases["nystroem "+name] = conformanceCase{s, o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6,
 			Float32Tolerance: 5e-3, Related: relatedLandmarks(s)}}
 		s.Gamma = kernel.FixedGamma(1, 0.1, 2, 3, 0.5)
@@ -170,7 +170,7 @@ func conformanceCases() map[string]conformanceCase {
 	}
 	for _, name := range []string{"laplacian", "hyperbolic", "triangular", "smooth"} {
 		s := transformer.NewBinning()
-		s.Kernel, s.Grids, s.Seed, s.Gamma = name, 12, 5, kernel.FixedGamma(0.3)
+		s.Kernel, s.Grids, s.Seed, s.Gamma = kernel.Name(name), 12, 5, kernel.FixedGamma(0.3)
 		cases["binning "+name] = conformanceCase{s, o{Unexported: true, Zero: binning, Related: relatedGrids(s)}}
 		s.MinCount = 3
 		cases["binning min_count "+name] = conformanceCase{s, o{Unexported: true, Zero: binning, Related: relatedGrids(s)}}

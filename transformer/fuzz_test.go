@@ -60,7 +60,7 @@ func TestDamagedInputsOfColumns(t *testing.T) {
 	data = datasets.Set{X: Z, Schema: codes.(transformer.Describer).OutputSchema(data.Schema)}
 	for _, name := range []string{"laplacian", "smooth"} {
 		spec := transformer.NewBinning()
-		spec.Kernel, spec.Gamma, spec.Grids, spec.Inputs = name, kernel.FixedGamma(1), 6, 1
+		spec.Kernel, spec.Gamma, spec.Grids, spec.Inputs = kernel.Name(name), kernel.FixedGamma(1), 6, 1
 		fit, err := spec.Fit(ctx, data)
 		if err != nil {
 			t.Fatal(err)

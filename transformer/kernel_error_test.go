@@ -32,7 +32,7 @@ func TestKernelErrors(t *testing.T) {
 			const seeds = 100
 			for seed := range uint64(seeds) {
 				s := NewRFF()
-				s.Kernel, s.Map, s.Features, s.Seed, s.Gamma = name, form, 120, seed, kernel.FixedGamma(0.3)
+				s.Kernel, s.Map, s.Features, s.Seed, s.Gamma = kernel.Name(name), form, 120, seed, kernel.FixedGamma(0.3)
 				fit, err := s.Fit(ctx, datasets.Set{X: X})
 				if err != nil {
 					t.Fatal(err)

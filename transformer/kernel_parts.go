@@ -9,22 +9,23 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/internal/suggest"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
 
 // KernelPart is a kernel of a mixture or a product. Start from [NewKernelPart].
 type KernelPart struct {
-	Kernel string  // one of [RFF]'s that is not made of parts
-	Gamma  float64 // its own γ
-	Weight float64 // in a mixture
-	Nu     float64 // ν of the matern kernel
-	Alpha  float64 // α of the rational_quadratic kernel
+	Kernel kernel.Name // one of [RFF]'s that is not made of parts
+	Gamma  float64     // its own γ
+	Weight float64     // in a mixture
+	Nu     float64     // ν of the matern kernel
+	Alpha  float64     // α of the rational_quadratic kernel
 }
 
 // NewKernelPart returns the part of a kernel with γ, of weight 1.
-func NewKernelPart(kernel string, gamma float64) KernelPart {
-	return KernelPart{Kernel: kernel, Gamma: gamma, Weight: 1, Nu: 1.5, Alpha: 1}
+func NewKernelPart(name kernel.Name, gamma float64) KernelPart {
+	return KernelPart{Kernel: name, Gamma: gamma, Weight: 1, Nu: 1.5, Alpha: 1}
 }
 
 // kernelParts are the kernels of a mixture or a product as a parameter.
@@ -62,7 +63,7 @@ func (k *KernelPart) set(name string, plain any) error {
 		if !ok {
 			return fmt.Errorf("kernel is %v", plain)
 		}
-		k.Kernel = text
+		k.Kernel = kernel.Name(text)
 		return nil
 	}
 	to, ok := map[string]*float64{"gamma": &k.Gamma, "weight": &k.Weight, "nu": &k.Nu, "alpha": &k.Alpha}[name]
@@ -86,7 +87,7 @@ func (k *KernelPart) set(name string, plain any) error {
 func (p kernelParts) Get() any {
 	list := make([]any, len(*p.list))
 	for i, k := range *p.list {
-		named := map[string]any{"kernel": k.Kernel, "gamma": k.Gamma, "weight": k.Weight}
+		named := map[string]any{"kernel": string(k.Kernel), "gamma": k.Gamma, "weight": k.Weight}
 		switch k.Kernel {
 		case "matern":
 			named["nu"] = k.Nu
@@ -113,7 +114,7 @@ func (p kernelParts) Check() error {
 
 // problem describes an invalid part, "" if it is valid.
 func (k KernelPart) problem() string {
-	if !slices.Contains(spectral.FourierKernels, k.Kernel) {
+	if !slices.Contains(spectral.FourierKernels, string(k.Kernel)) {
 		return fmt.Sprintf("kernel must be %[2]s, got %[1]q", k.Kernel, suggest.Alternatives(spectral.FourierKernels))
 	}
 	numbers := map[string]float64{"gamma": k.Gamma, "weight": k.Weight}
@@ -141,7 +142,7 @@ func composedKernel(name string, list []KernelPart) (kernel spectral.Kernel, ok 
 	}
 	parts := make([]spectral.Part, len(list))
 	for i, k := range list {
-		of, _ := spectral.FourierKernel(k.Kernel, k.Nu, k.Alpha)
+		of, _ := spectral.FourierKernel(string(k.Kernel), k.Nu, k.Alpha)
 		parts[i] = spectral.Part{Kernel: of, Factor: math.Pow(k.Gamma, of.Power), Weight: k.Weight}
 	}
 	switch name {
@@ -158,7 +159,7 @@ func partsState(s *model.State, list *[]KernelPart) {
 	var kernels []string
 	var numbers []float64
 	for _, k := range *list {
-		kernels, numbers = append(kernels, k.Kernel), append(numbers, k.Gamma, k.Weight, k.Nu, k.Alpha)
+		kernels, numbers = append(kernels, string(k.Kernel)), append(numbers, k.Gamma, k.Weight, k.Nu, k.Alpha)
 	}
 	s.Strings("part_kernels", &kernels)
 	s.Floats("part_numbers", &numbers)
@@ -170,8 +171,8 @@ func partsState(s *model.State, list *[]KernelPart) {
 		return
 	}
 	*list = nil
-	for i, kernel := range kernels {
+	for i, name := range kernels {
 		n := numbers[4*i:]
-		*list = append(*list, KernelPart{kernel, n[0], n[1], n[2], n[3]})
+		*list = append(*list, KernelPart{kernel.Name(name), n[0], n[1], n[2], n[3]})
 	}
 }

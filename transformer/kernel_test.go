@@ -72,7 +72,7 @@ func randomMaps() map[string]RFF {
 	for _, name := range spectral.FourierKernels {
 		for _, form := range []string{"paired", "phase"} {
 			s := NewRFF()
-			s.Kernel, s.Map, s.Features, s.Gamma = name, form, 16, kernel.FixedGamma(0.8)
+			s.Kernel, s.Map, s.Features, s.Gamma = kernel.Name(name), form, 16, kernel.FixedGamma(0.8)
 			specs[name+"/"+form] = s
 		}
 	}
@@ -151,7 +151,7 @@ func TestRFFApproximatesItsKernel(t *testing.T) {
 func TestRFFWithGammaPerColumn(t *testing.T) {
 	for _, name := range spectral.FourierKernels {
 		s := NewRFF()
-		s.Kernel, s.Features, s.Gamma = name, 16, kernel.FixedGamma(0.1, 2, 0.5)
+		s.Kernel, s.Features, s.Gamma = kernel.Name(name), 16, kernel.FixedGamma(0.1, 2, 0.5)
 		x, y := []float64{0.1, 0.2, -0.3}, []float64{1, 0.5, 0.1}
 		fit := func(seed uint64, X *mat.Dense) Transformer {
 			s.Seed = seed
@@ -200,7 +200,7 @@ func pitchLaws() map[string]Binning {
 	laws := map[string]Binning{}
 	for _, name := range spectral.BinningKernels {
 		s := NewBinning()
-		s.Kernel, s.Grids, s.Gamma = name, 5, kernel.FixedGamma(0.4)
+		s.Kernel, s.Grids, s.Gamma = kernel.Name(name), 5, kernel.FixedGamma(0.4)
 		laws[name] = s
 	}
 	// k(Δ) = exp(−Δ)(1 + Δ/2) has k″ = Δ/2·exp(−Δ), so the pitch is Gamma(3, 1).

@@ -59,7 +59,7 @@ import (
 // that is not as long as there are columns, and landmarks that do not fit into memory. Transform
 // returns one for values so large that distances would overflow.
 type Nystroem struct {
-	Kernel    string       // one of those above
+	Kernel    kernel.Name  // one of those above
 	Gamma     kernel.Gamma // γ
 	Landmarks int          // m
 	Choose    string       // how landmarks are chosen: uniform or rpcholesky
@@ -79,7 +79,7 @@ const pivotedRows = 20000
 
 // Params declares kernel, gamma, landmarks, choose, nu, alpha and seed.
 func (s *Nystroem) Params(l *param.List) {
-	l.Choice(&s.Kernel, "kernel", "kernel of the rows and the landmarks", spectral.FourierKernels...)
+	l.Choice((*string)(&s.Kernel), "kernel", "kernel of the rows and the landmarks", spectral.FourierKernels...)
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
 	l.Complexity("gamma", param.Rougher)
 	l.Int(&s.Landmarks, "landmarks", "number of landmarks m", param.Between(1, 1<<20))
@@ -147,7 +147,7 @@ func (s Nystroem) sample(ctx context.Context, data datasets.Source) (mat.Matrix,
 
 // fitted returns the map of a sample and the indices of its landmarks.
 func (s Nystroem) fitted(ctx context.Context, data datasets.Source, rows mat.Matrix) (*FittedNystroem, []int, error) {
-	f := &FittedNystroem{kernelName: s.Kernel, nu: s.Nu, alpha: s.Alpha}
+	f := &FittedNystroem{kernelName: string(s.Kernel), nu: s.Nu, alpha: s.Alpha}
 	f.name()
 	var err error
 	if f.gamma, err = resolveGamma(ctx, s.Gamma, "nystroem", f.kernel.Spectral(), data, s.Seed); err != nil {

@@ -40,7 +40,7 @@ type mapping struct {
 }
 
 func (s Nystroem) mapping() mapping {
-	m := mapping{kernel: s.Kernel, rule: s.Gamma.Rule()}
+	m := mapping{kernel: string(s.Kernel), rule: s.Gamma.Rule()}
 	switch s.Kernel {
 	case "matern":
 		m.nu = s.Nu

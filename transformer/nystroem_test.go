@@ -18,7 +18,7 @@ func TestAllRowsAsLandmarksMakeTheKernel(t *testing.T) {
 	X := uniform(60, 4)
 	for _, choose := range []string{"uniform", "rpcholesky"} {
 		for _, name := range []string{"gaussian", "laplacian", "matern"} {
-			s := nystroemWith(func(s *Nystroem) { s.Kernel, s.Choose, s.Gamma = name, choose, kernel.FixedGamma(2) })
+			s := nystroemWith(func(s *Nystroem) { s.Kernel, s.Choose, s.Gamma = kernel.Name(name), choose, kernel.FixedGamma(2) })
 			f := mustFit(t, s, datasets.Set{X: X}).(*FittedNystroem)
 			Z := mustTransform(t, f, X)
 			var G mat.Dense
@@ -165,7 +165,7 @@ func TestGoldenLandmarks(t *testing.T) {
 		}
 		var expect struct{ Kernel [][]*float64 }
 		golden.Load(t, "nystroem_"+name, &input, &expect)
-		s := nystroemWith(func(s *Nystroem) { s.Kernel, s.Gamma = name, kernel.FixedGamma(input.Gamma) })
+		s := nystroemWith(func(s *Nystroem) { s.Kernel, s.Gamma = kernel.Name(name), kernel.FixedGamma(input.Gamma) })
 		f := mustFit(t, s, datasets.Set{X: denseOf(input.Landmarks)})
 		var got mat.Dense
 		got.Mul(mustTransform(t, f, denseOf(input.XTest)), mustTransform(t, f, denseOf(input.X[:len(expect.Kernel[0])])).T())

@@ -49,7 +49,7 @@ func few() map[string]Binning {
 	for _, name := range []string{"laplacian", "smooth"} {
 		for _, weights := range []string{"uniform", "scales"} {
 			s := NewBinning()
-			s.Kernel, s.Gamma, s.Grids, s.Inputs, s.InputWeights, s.Seed = name, kernel.FixedGamma(0.8), 40, 2, weights, 5
+			s.Kernel, s.Gamma, s.Grids, s.Inputs, s.InputWeights, s.Seed = kernel.Name(name), kernel.FixedGamma(0.8), 40, 2, weights, 5
 			out[name+", "+weights] = s
 		}
 	}

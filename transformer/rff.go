@@ -83,7 +83,7 @@ import (
 // rows, and a list of γ that is not as long as there are columns. Transform returns one for values so large that ω'x
 // would overflow.
 type RFF struct {
-	Kernel   string       // one of those above, or custom
+	Kernel   kernel.Name  // one of those above, or custom
 	Gamma    kernel.Gamma // γ
 	Features int          // D, even for the paired map
 	Map      string       // paired or phase
@@ -118,7 +118,7 @@ func (s *RFF) Params(l *param.List) {
 	if s.Custom != nil {
 		kernels = append(kernels, "custom")
 	}
-	l.Choice(&s.Kernel, "kernel", "kernel to approximate", kernels...)
+	l.Choice((*string)(&s.Kernel), "kernel", "kernel to approximate", kernels...)
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
 	l.Complexity("gamma", param.Rougher)
 	l.Int(&s.Features, "features", "output width D", param.Between(1, maxFeatures))
@@ -142,7 +142,7 @@ func (s *RFF) Params(l *param.List) {
 		return nil
 	})
 	l.Check("of", func() error {
-		if len(s.Of) == 0 && slices.Contains(composed, s.Kernel) {
+		if len(s.Of) == 0 && slices.Contains(composed, string(s.Kernel)) {
 			return fmt.Errorf("at least one kernel for kernel: %s, as {kernel: gaussian, gamma: 1.0}", s.Kernel)
 		}
 		return nil
@@ -166,7 +166,7 @@ func (s *RFF) checkDraw() error {
 
 // known returns the kernel, and whether there is one.
 func (s *RFF) known() (spectral.Kernel, bool) {
-	f := FittedRFF{kernelName: s.Kernel, nu: s.Nu, alpha: s.Alpha, parts: s.Of}
+	f := FittedRFF{kernelName: string(s.Kernel), nu: s.Nu, alpha: s.Alpha, parts: s.Of}
 	ok := f.name(s.Custom)
 	return f.kernel, ok
 }
@@ -184,7 +184,7 @@ func (s RFF) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	if err := checkNumericSpec("rff", s, data.Schema()); err != nil {
 		return nil, err
 	}
-	f := &FittedRFF{kernelName: s.Kernel, nu: s.Nu, alpha: s.Alpha, parts: slices.Clone(s.Of)}
+	f := &FittedRFF{kernelName: string(s.Kernel), nu: s.Nu, alpha: s.Alpha, parts: slices.Clone(s.Of)}
 	f.name(s.Custom)
 	var err error
 	if f.gamma, err = resolveGamma(ctx, s.Gamma, "rff", f.kernel, data, s.Seed); err != nil {

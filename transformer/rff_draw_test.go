@@ -27,9 +27,9 @@ func drawnMaps() map[string]RFF {
 		for _, name := range append(slices.Clone(spectral.FourierKernels), "mixture", "product", "rough mixture",
 			"rough product") {
 			s := NewRFF()
-			s.Kernel, s.Draw, s.Features, s.Gamma, s.Of = name, draw, 128, kernel.FixedGamma(0.8), smooth
+			s.Kernel, s.Draw, s.Features, s.Gamma, s.Of = kernel.Name(name), draw, 128, kernel.FixedGamma(0.8), smooth
 			if of, ok := strings.CutPrefix(name, "rough "); ok {
-				s.Kernel, s.Of = of, rough
+				s.Kernel, s.Of = kernel.Name(of), rough
 			}
 			if k, _ := s.known(); fourier.Suits(draw, k) {
 				specs[draw+" "+name] = s
@@ -109,7 +109,7 @@ func TestErrorsOfEveryDrawFallWithFeatures(t *testing.T) {
 			few, many := 0.0, 0.0
 			for seed := range uint64(12) {
 				s := NewRFF()
-				s.Kernel, s.Draw, s.Features, s.Gamma, s.Seed = name, draw, 512, kernel.FixedGamma(1), seed
+				s.Kernel, s.Draw, s.Features, s.Gamma, s.Seed = kernel.Name(name), draw, 512, kernel.FixedGamma(1), seed
 				errors, err := mustFit(t, s, datasets.Set{X: X}).(*FittedRFF).KernelErrors(context.Background(), X, []int{32, 512})
 				if err != nil {
 					t.Fatal(err)
@@ -125,9 +125,9 @@ func TestErrorsOfEveryDrawFallWithFeatures(t *testing.T) {
 
 // Draws that a kernel does not support are rejected before drawing, with all other errors.
 func TestDrawsThatDoNotSuit(t *testing.T) {
-	of := func(kernel, draw string, parts ...KernelPart) RFF {
+	of := func(name kernel.Name, draw string, parts ...KernelPart) RFF {
 		s := NewRFF()
-		s.Kernel, s.Draw, s.Of = kernel, draw, parts
+		s.Kernel, s.Draw, s.Of = name, draw, parts
 		return s
 	}
 	rough := NewKernelPart("laplacian", 1)

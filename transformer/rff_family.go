@@ -66,13 +66,13 @@ type shape struct {
 func (s RFF) shape() shape {
 	switch s.Kernel {
 	case "matern":
-		return shape{kernel: s.Kernel, parameter: s.Nu}
+		return shape{kernel: string(s.Kernel), parameter: s.Nu}
 	case "rational_quadratic":
-		return shape{kernel: s.Kernel, parameter: s.Alpha}
+		return shape{kernel: string(s.Kernel), parameter: s.Alpha}
 	case "mixture", "product":
-		return shape{kernel: s.Kernel, parts: fmt.Sprint(s.Of)}
+		return shape{kernel: string(s.Kernel), parts: fmt.Sprint(s.Of)}
 	}
-	return shape{kernel: s.Kernel}
+	return shape{kernel: string(s.Kernel)}
 }
 
 // FitFamily fits maps of the same draws: one for each kernel and γ, as wide as the widest of the

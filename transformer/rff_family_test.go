@@ -25,7 +25,7 @@ func TestKernelsShareAProjection(t *testing.T) {
 		for i, name := range []string{"gaussian", "exponential", "matern", "matern", "rational_quadratic",
 			"rational_quadratic", "matern", "mixture", "product"} {
 			s := NewRFF()
-			s.Kernel, s.Map, s.Features, s.Gamma, s.Seed, s.Draw = name, form, 40, kernel.FixedGamma(0.4), 5, draw
+			s.Kernel, s.Map, s.Features, s.Gamma, s.Seed, s.Draw = kernel.Name(name), form, 40, kernel.FixedGamma(0.4), 5, draw
 			switch i {
 			case 3:
 				s.Nu = 4
@@ -91,9 +91,9 @@ func TestCustomKernelsAreRelatedToThemselvesOnly(t *testing.T) {
 }
 
 func TestRelated(t *testing.T) {
-	of := func(kernel string) RFF {
+	of := func(name kernel.Name) RFF {
 		s := NewRFF()
-		s.Kernel = kernel
+		s.Kernel = name
 		return s
 	}
 	for _, c := range []struct {

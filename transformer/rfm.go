@@ -20,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/sample"
 	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/sparse"
@@ -64,17 +65,17 @@ import (
 // Fit returns an error for rows without targets, a missing target, constant targets, fewer than 10 rows, a
 // categorical column, a missing or infinite value, and for more inputs than a full M takes.
 type RFM struct {
-	Kernel    string  // of the machine, one of those of [RFF]
-	Rounds    int     // how often M is learned
-	Diagonal  bool    // a scale for each input instead of a full matrix
-	Power     float64 // of M, 0 for the one that predicts best
-	Bandwidth float64 // width of the kernel in median distances; 0 selects the one that predicts best
-	Solve     string  // exact or features
-	Features  int     // D, of features
-	Rows      int     // how many rows, at most, are learned from
-	Part      int     // how many of them, at most, one exact machine is fitted to
-	Nu        float64 // ν of the matern kernel
-	Alpha     float64 // α of the rational_quadratic kernel
+	Kernel    kernel.Name // of the machine, one of those of [RFF]
+	Rounds    int         // how often M is learned
+	Diagonal  bool        // a scale for each input instead of a full matrix
+	Power     float64     // of M, 0 for the one that predicts best
+	Bandwidth float64     // width of the kernel in median distances; 0 selects the one that predicts best
+	Solve     string      // exact or features
+	Features  int         // D, of features
+	Rows      int         // how many rows, at most, are learned from
+	Part      int         // how many of them, at most, one exact machine is fitted to
+	Nu        float64     // ν of the matern kernel
+	Alpha     float64     // α of the rational_quadratic kernel
 	Seed      uint64
 }
 
@@ -126,7 +127,7 @@ const minLearned = 10
 
 // Params declares kernel, rounds, diagonal, power, bandwidth, solve, features, rows, part, nu, alpha and seed.
 func (s *RFM) Params(l *param.List) {
-	l.Choice(&s.Kernel, "kernel", "kernel of the machine whose gradients are averaged", spectral.FourierKernels...)
+	l.Choice((*string)(&s.Kernel), "kernel", "kernel of the machine whose gradients are averaged", spectral.FourierKernels...)
 	l.Int(&s.Rounds, "rounds", "how often the map is learned at most", param.Between(1, 100))
 	l.Bool(&s.Diagonal, "diagonal", "a scale for each input instead of a full matrix; sparse rows stay sparse")
 	l.Float(&s.Power, "power", "power of M by which inputs are multiplied, 0 for the one that predicts best",
@@ -202,7 +203,7 @@ func (s RFM) learn(ctx context.Context, taken sample.Sample) (*agop.Result, erro
 
 // options returns how to learn.
 func (s RFM) options() agop.Options {
-	k, _ := pairwise.NewKernel(s.Kernel, s.Nu, s.Alpha)
+	k, _ := pairwise.NewKernel(string(s.Kernel), s.Nu, s.Alpha)
 	o := agop.Options{Kernel: k, Bandwidth: s.Bandwidth, Power: s.Power, Rounds: s.Rounds, Diagonal: s.Diagonal,
 		Part: s.Part, Seed: s.Seed}
 	if s.Solve == "features" {

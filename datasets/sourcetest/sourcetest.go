@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/panictest"
 	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
@@ -31,15 +32,20 @@ var checks = []check{
 
 // Run checks every invariant of src, each in a subtest: it can be read repeatedly and by two
 // concurrent readers, declares its size, stops at errors and cancellation, is unchanged by Prefetch
-// and Subset, and its content scan agrees with its blocks.
+// and Subset, and its content scan agrees with its blocks. A panic of the tested code is a
+// failure of the subtest.
 func Run(t *testing.T, src datasets.Source) {
 	t.Helper()
+	defer panictest.Report(t)
 	all := gather(t, src)
 	if err := all.Check(); err != nil {
 		t.Fatal(err)
 	}
 	for _, l := range checks {
-		t.Run(l.name, func(t *testing.T) { l.hold(t, src, all) })
+		t.Run(l.name, func(t *testing.T) {
+			defer panictest.Report(t)
+			l.hold(t, src, all)
+		})
 	}
 }
 

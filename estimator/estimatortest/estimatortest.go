@@ -28,6 +28,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/panictest"
 )
 
 // Options describe the estimator under test.
@@ -98,12 +99,15 @@ var laws = []law{
 	{"a damaged model is refused, or learns on without a panic", (*suite).continuesDamaged},
 }
 
-// Run holds spec to every law, each in a subtest.
+// Run checks every property of spec, each in a subtest. A panic of the tested code is a failure of the subtest.
 func Run(t *testing.T, spec estimator.Estimator, o Options) {
 	t.Helper()
 	s := newSuite(spec, o)
 	for _, l := range laws {
-		t.Run(l.name, func(t *testing.T) { l.hold(s, t) })
+		t.Run(l.name, func(t *testing.T) {
+			defer panictest.Report(t)
+			l.hold(s, t)
+		})
 	}
 }
 

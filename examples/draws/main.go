@@ -129,7 +129,7 @@ func panelsOf(name string) (out []panel, err error) {
 // specOf returns the map of a kernel; parts of those that have some are a wide and a narrow one.
 func specOf(name string) transformer.RFF {
 	s := transformer.NewRFF()
-	s.Kernel, s.Gamma, s.Features = name, kernel.GammaMedian, sizes[len(sizes)-1]
+	s.Kernel, s.Gamma, s.Features = kernel.Name(name), kernel.GammaMedian, sizes[len(sizes)-1]
 	switch name {
 	case "mixture":
 		s.Of = []transformer.KernelPart{transformer.NewKernelPart("gaussian", 0.3),

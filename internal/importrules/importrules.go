@@ -189,16 +189,17 @@ var Allowed = map[string][]string{
 		"internal/paramkind"},
 
 	// Invariants as conformance suites for any implementation.
-	"datasets/sourcetest": {"datasets"},
-	"transformer/transformertest": {"graph", "transformer", "datasets", "sparse", "single", "param", "model",
+	"datasets/sourcetest": {"internal/panictest", "datasets"},
+	"internal/panictest":  {},
+	"transformer/transformertest": {"internal/panictest", "graph", "transformer", "datasets", "sparse", "single", "param", "model",
 		"internal/canceltest", "internal/passtest", "internal/snapshot"},
-	"estimator/estimatortest": {"internal/share", "graph", "estimator", "datasets", "sparse", "param", "model",
+	"estimator/estimatortest": {"internal/panictest", "internal/share", "graph", "estimator", "datasets", "sparse", "param", "model",
 		"internal/canceltest", "internal/passtest", "internal/snapshot"},
 
 	"internal/preprocessing": {"pipeline", "transformer", "datasets"}, // steps that make numbers of columns, for proposals
 
 	// Automatic model search.
-	"auto": {"internal/share", "internal/preprocessing", "pipeline", "gridsearch", "transformer", "estimator",
+	"auto": {"kernel", "internal/share", "internal/preprocessing", "pipeline", "gridsearch", "transformer", "estimator",
 		"estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/metricinput", "internal/kern",
 		"internal/solve", "internal/stacking"},
 

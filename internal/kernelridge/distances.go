@@ -32,7 +32,7 @@ func DistanceCacheBytes(rows int) int64 { return 2 * CacheBytes(rows) }
 
 // SharesDistances reports whether a training of the given size can use a [DistanceCache].
 func (s Spec) SharesDistances(rows int, entries float64) bool {
-	k, err := kernelOf(s.Kernel, s.Nu, s.Shape)
+	k, err := kernelOf(string(s.Kernel), s.Nu, s.Shape)
 	return err == nil && rows <= maxCachedRows && len(s.Gamma.Fixed()) <= 1 &&
 		(k.Metric == pairwise.L1 || k.Metric == pairwise.Squared && entries >= minCachedInputs)
 }

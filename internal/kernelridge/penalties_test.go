@@ -158,7 +158,7 @@ func TestSharedDistancesMakeTheSameValues(t *testing.T) {
 	all := &DistanceCache{}
 	for _, name := range []string{"gaussian", "laplacian", "exponential", "rational_quadratic"} {
 		for _, gamma := range []float64{0.1, 0.7} {
-			s := Spec{Kernel: name, Gamma: kernel.FixedGamma(gamma), Alpha: 0.1, Shape: 2}
+			s := Spec{Kernel: kernel.Name(name), Gamma: kernel.FixedGamma(gamma), Alpha: 0.1, Shape: 2}
 			alone, shared := trained(t, s, rows, 1), trained(t, s, rows, 1)
 			shared.ShareDistances(all)
 			want, err := FullMatrix(ctx, alone.points)

@@ -12,7 +12,7 @@ import (
 
 // Spec is the specification of a kernel ridge regression.
 type Spec struct {
-	Kernel         string
+	Kernel         kernel.Name
 	Gamma          kernel.Gamma
 	Alpha          float64
 	Nu, Shape      float64
@@ -146,7 +146,7 @@ func (s Spec) valueCost(shape datasets.Shape, shared bool) float64 {
 	if shared {
 		return valueFlops
 	}
-	if k, err := kernelOf(s.Kernel, s.Nu, s.Shape); err == nil && k.Metric != pairwise.Squared {
+	if k, err := kernelOf(string(s.Kernel), s.Nu, s.Shape); err == nil && k.Metric != pairwise.Squared {
 		return 8*shape.Entries() + valueFlops
 	}
 	return 2*shape.Entries() + valueFlops

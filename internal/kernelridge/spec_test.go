@@ -6,12 +6,13 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/kernel"
 )
 
 // Given the rest that fits found, the steps they took are within a factor of 1.5 of the formula.
 func TestStepsAreThoseOfFits(t *testing.T) {
 	for _, fit := range []struct {
-		kernel     string
+		kernel     kernel.Name
 		rows, rank int
 		rest       float64
 		alpha, tol float64

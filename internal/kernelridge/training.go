@@ -80,7 +80,7 @@ func (s Spec) Fit(ctx context.Context, r *design.Rows, labels TargetReader) (*Mo
 func NewTraining(ctx context.Context, s Spec, data Data, again bool) (*Training, error) {
 	t := &Training{spec: s, data: data, targets: data.Targets, reuse: again, mean: make([]float64, data.Targets)}
 	X := design.ToFloat64(design.Native(data.Rows.Set.X))
-	k, err := kernelOf(s.Kernel, s.Nu, s.Shape)
+	k, err := kernelOf(string(s.Kernel), s.Nu, s.Shape)
 	if err != nil {
 		return nil, err
 	}
@@ -331,7 +331,7 @@ func (t *Training) model(a, intercept []float64, report solve.Report) (*Model, e
 			"standardize the targets or use a larger alpha")
 	}
 	return &Model{X: t.rows, Dual: a, Intercept: intercept, Report: report,
-		KernelParams: KernelParams{t.spec.Kernel, t.gamma, t.spec.Nu, t.spec.Shape},
+		KernelParams: KernelParams{string(t.spec.Kernel), t.gamma, t.spec.Nu, t.spec.Shape},
 		points:       &Points{kernel: t.points.kernel, frame: t.points.frame, rows64: t.points.rows64}}, nil
 }
 

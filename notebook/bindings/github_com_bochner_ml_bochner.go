@@ -14,14 +14,20 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner"] = imports.Package{
 		Name: "bochner",
 		Binds: map[string]reflect.Value{
+			"CrossValidate": reflect.ValueOf(bochner.CrossValidate),
 			"Fit":           reflect.ValueOf(bochner.Fit),
 			"KernelMachine": reflect.ValueOf(bochner.KernelMachine),
+			"LearningCurve": reflect.ValueOf(bochner.LearningCurve),
 			"Load":          reflect.ValueOf(bochner.Load),
 			"LoadInputs":    reflect.ValueOf(bochner.LoadInputs),
 			"Open":          reflect.ValueOf(bochner.Open),
 			"Search":        reflect.ValueOf(bochner.Search),
 		},
-		Types:    map[string]reflect.Type{},
+		Types: map[string]reflect.Type{
+			"Curve":      reflect.TypeOf((*bochner.Curve)(nil)).Elem(),
+			"CurvePoint": reflect.TypeOf((*bochner.CurvePoint)(nil)).Elem(),
+			"Validation": reflect.TypeOf((*bochner.Validation)(nil)).Elem(),
+		},
 		Proxies:  map[string]reflect.Type{},
 		Untypeds: map[string]string{},
 	}

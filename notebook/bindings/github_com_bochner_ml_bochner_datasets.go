@@ -16,32 +16,38 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets"] = imports.Package{
 		Name: "datasets",
 		Binds: map[string]reflect.Value{
-			"Anomaly":         reflect.ValueOf(datasets.Anomaly),
-			"AnyTask":         reflect.ValueOf(datasets.AnyTask),
-			"Categorical":     reflect.ValueOf(datasets.Categorical),
-			"Categories":      reflect.ValueOf(datasets.Categories),
-			"Classification":  reflect.ValueOf(datasets.Classification),
-			"Clustering":      reflect.ValueOf(datasets.Clustering),
-			"Concat":          reflect.ValueOf(datasets.Concat),
-			"DateParts":       reflect.ValueOf(&datasets.DateParts).Elem(),
-			"ErrChanged":      reflect.ValueOf(&datasets.ErrChanged).Elem(),
-			"ErrEmpty":        reflect.ValueOf(&datasets.ErrEmpty).Elem(),
-			"ErrMissing":      reflect.ValueOf(&datasets.ErrMissing).Elem(),
-			"ErrNoPasses":     reflect.ValueOf(&datasets.ErrNoPasses).Elem(),
-			"FromRow":         reflect.ValueOf(datasets.FromRow),
-			"KnownCategories": reflect.ValueOf(datasets.KnownCategories),
-			"ManyColumns":     reflect.ValueOf(datasets.ManyColumns),
-			"NamedColumn":     reflect.ValueOf(datasets.NamedColumn),
-			"NoMissing":       reflect.ValueOf(datasets.NoMissing),
-			"Numbers":         reflect.ValueOf(datasets.Numbers),
-			"Numeric":         reflect.ValueOf(datasets.Numeric),
-			"ReadAll":         reflect.ValueOf(datasets.ReadAll),
-			"Regression":      reflect.ValueOf(datasets.Regression),
-			"Scan":            reflect.ValueOf(datasets.Scan),
-			"ScanContent":     reflect.ValueOf(datasets.ScanContent),
-			"SomeValue":       reflect.ValueOf(datasets.SomeValue),
-			"Targets":         reflect.ValueOf(datasets.Targets),
-			"Unknown":         reflect.ValueOf(datasets.Unknown),
+			"Anomaly":            reflect.ValueOf(datasets.Anomaly),
+			"AnyTask":            reflect.ValueOf(datasets.AnyTask),
+			"Categorical":        reflect.ValueOf(datasets.Categorical),
+			"Categories":         reflect.ValueOf(datasets.Categories),
+			"Classification":     reflect.ValueOf(datasets.Classification),
+			"Clustering":         reflect.ValueOf(datasets.Clustering),
+			"Concat":             reflect.ValueOf(datasets.Concat),
+			"DateParts":          reflect.ValueOf(&datasets.DateParts).Elem(),
+			"ErrChanged":         reflect.ValueOf(&datasets.ErrChanged).Elem(),
+			"ErrEmpty":           reflect.ValueOf(&datasets.ErrEmpty).Elem(),
+			"ErrMissing":         reflect.ValueOf(&datasets.ErrMissing).Elem(),
+			"ErrNoPasses":        reflect.ValueOf(&datasets.ErrNoPasses).Elem(),
+			"FromMaps":           reflect.ValueOf(datasets.FromMaps),
+			"FromRow":            reflect.ValueOf(datasets.FromRow),
+			"FromRows":           reflect.ValueOf(datasets.FromRows),
+			"FromSlices":         reflect.ValueOf(datasets.FromSlices),
+			"FromStructs":        reflect.ValueOf(datasets.FromStructs),
+			"KnownCategories":    reflect.ValueOf(datasets.KnownCategories),
+			"ManyColumns":        reflect.ValueOf(datasets.ManyColumns),
+			"MaxInferredClasses": reflect.ValueOf(datasets.MaxInferredClasses),
+			"NamedColumn":        reflect.ValueOf(datasets.NamedColumn),
+			"New":                reflect.ValueOf(datasets.New),
+			"NoMissing":          reflect.ValueOf(datasets.NoMissing),
+			"Numbers":            reflect.ValueOf(datasets.Numbers),
+			"Numeric":            reflect.ValueOf(datasets.Numeric),
+			"ReadAll":            reflect.ValueOf(datasets.ReadAll),
+			"Regression":         reflect.ValueOf(datasets.Regression),
+			"Scan":               reflect.ValueOf(datasets.Scan),
+			"ScanContent":        reflect.ValueOf(datasets.ScanContent),
+			"SomeValue":          reflect.ValueOf(datasets.SomeValue),
+			"Targets":            reflect.ValueOf(datasets.Targets),
+			"Unknown":            reflect.ValueOf(datasets.Unknown),
 		},
 		Types: map[string]reflect.Type{
 			"Buffer":          reflect.TypeOf((*datasets.Buffer)(nil)).Elem(),
@@ -66,6 +72,7 @@ func init() {
 			"Requirer":        reflect.TypeOf((*datasets.Requirer)(nil)).Elem(),
 			"Roles":           reflect.TypeOf((*datasets.Roles)(nil)).Elem(),
 			"RowError":        reflect.TypeOf((*datasets.RowError)(nil)).Elem(),
+			"RowScanner":      reflect.TypeOf((*datasets.RowScanner)(nil)).Elem(),
 			"Schema":          reflect.TypeOf((*datasets.Schema)(nil)).Elem(),
 			"SchemaInferrer":  reflect.TypeOf((*datasets.SchemaInferrer)(nil)).Elem(),
 			"Set":             reflect.TypeOf((*datasets.Set)(nil)).Elem(),
@@ -82,12 +89,14 @@ func init() {
 			"Float32Source":  reflect.TypeOf((*proxy_datasets_Float32Source)(nil)).Elem(),
 			"Pass":           reflect.TypeOf((*proxy_datasets_Pass)(nil)).Elem(),
 			"Requirer":       reflect.TypeOf((*proxy_datasets_Requirer)(nil)).Elem(),
+			"RowScanner":     reflect.TypeOf((*proxy_datasets_RowScanner)(nil)).Elem(),
 			"SchemaInferrer": reflect.TypeOf((*proxy_datasets_SchemaInferrer)(nil)).Elem(),
 			"Source":         reflect.TypeOf((*proxy_datasets_Source)(nil)).Elem(),
 			"Splitter":       reflect.TypeOf((*proxy_datasets_Splitter)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{
-			"Unknown": "int:-1",
+			"MaxInferredClasses": "int:10",
+			"Unknown":            "int:-1",
 		},
 	}
 }
@@ -143,6 +152,19 @@ type proxy_datasets_Requirer struct {
 func (p *proxy_datasets_Requirer) Requirements() []datasets.Requirement {
 	return p.Requirements_(p.Object)
 }
+
+type proxy_datasets_RowScanner struct {
+	Object   any
+	Columns_ func(_proxy_obj_ any) ([]string, error)
+	Err_     func(_proxy_obj_ any) error
+	Next_    func(_proxy_obj_ any) bool
+	Scan_    func(_proxy_obj_ any, a0 ...any) error
+}
+
+func (p *proxy_datasets_RowScanner) Columns() ([]string, error) { return p.Columns_(p.Object) }
+func (p *proxy_datasets_RowScanner) Err() error                 { return p.Err_(p.Object) }
+func (p *proxy_datasets_RowScanner) Next() bool                 { return p.Next_(p.Object) }
+func (p *proxy_datasets_RowScanner) Scan(a0 ...any) error       { return p.Scan_(p.Object, a0...) }
 
 type proxy_datasets_SchemaInferrer struct {
 	Object       any

@@ -20,6 +20,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/panictest"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -87,12 +88,15 @@ var laws = []law{
 	{"survives a damaged pass", passesSurviveDamage},
 }
 
-// Run checks every law on spec, each as a subtest.
+// Run checks every property of spec, each in a subtest. A panic of the tested code is a failure of the subtest.
 func Run(t *testing.T, spec transformer.Fitter, o Options) {
 	t.Helper()
 	o = o.complete()
 	for _, l := range laws {
-		t.Run(l.name, func(t *testing.T) { l.check(&suite{reporter: t, Options: o, spec: spec}) })
+		t.Run(l.name, func(t *testing.T) {
+			defer panictest.Report(t)
+			l.check(&suite{reporter: t, Options: o, spec: spec})
+		})
 	}
 }
 

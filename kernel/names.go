@@ -1,0 +1,21 @@
+package kernel
+
+// Name is the name of a kernel. Not every step has every kernel.
+type Name string
+
+// The kernels, with distances r = x − y.
+const (
+	Gaussian          Name = "gaussian"           // exp(−γ‖r‖₂²)
+	Laplacian         Name = "laplacian"          // exp(−γ‖r‖₁)
+	Cauchy            Name = "cauchy"             // ∏ 1/(1 + γ²rⱼ²)
+	Exponential       Name = "exponential"        // exp(−γ‖r‖₂)
+	Matern            Name = "matern"             // Matérn of smoothness ν
+	RationalQuadratic Name = "rational_quadratic" // (1 + γ‖r‖₂²/a)^−a
+	Hyperbolic        Name = "hyperbolic"         // of transformer.Binning
+	Triangular        Name = "triangular"         // of transformer.Binning
+	Smooth            Name = "smooth"             // of transformer.Binning
+	Linear            Name = "linear"             // x·y
+	Mixture           Name = "mixture"            // weighted sum of transformer.RFF.Parts
+	Product           Name = "product"            // product of transformer.RFF.Parts
+	Custom            Name = "custom"             // a kernel of the program
+)
