@@ -126,11 +126,37 @@ type FittedChain struct {
 }
 
 var (
-	_ transformer.Transformer      = (*FittedChain)(nil)
-	_ transformer.DenseTransformer = (*FittedChain)(nil)
-	_ transformer.Describer        = (*FittedChain)(nil)
-	_ model.Stateful               = (*FittedChain)(nil)
+	_ transformer.TrainingTransformer = (*FittedChain)(nil)
+	_ transformer.DenseTransformer    = (*FittedChain)(nil)
+	_ transformer.Describer           = (*FittedChain)(nil)
+	_ model.Stateful                  = (*FittedChain)(nil)
 )
+
+// Training returns the chain for training rows, nil where every step maps them like others.
+func (c *FittedChain) Training(first int) transformer.Transformer {
+	steps, differs := slices.Clone(c.steps), false
+	for i, s := range steps {
+		var own bool
+		steps[i], own = s.Training(first)
+		differs = differs || own
+	}
+	if !differs {
+		return nil
+	}
+	return &FittedChain{cols: c.cols, steps: steps}
+}
+
+// Inference returns the chain without what only the maps of training rows need.
+func (c *FittedChain) Inference() transformer.Transformer { return inference(c.cols, c.steps) }
+
+// inference is the chain of fitted steps that a model contains.
+func inference(cols int, steps []*rows.Step) *FittedChain {
+	c := &FittedChain{cols: cols, steps: make([]*rows.Step, len(steps))}
+	for i, s := range steps {
+		c.steps[i] = s.Inference()
+	}
+	return c
+}
 
 // Len returns the number of steps.
 func (c *FittedChain) Len() int { return len(c.steps) }

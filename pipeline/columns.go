@@ -202,9 +202,7 @@ func (c Columns) fit(ctx context.Context, r rows.Rows, schema datasets.Schema, c
 	if err != nil {
 		return nil, err
 	}
-	fitted := &FittedColumns{}
-	fitted.cols, fitted.parts, fitted.sparse = a.cols, a.parts, a.sparse
-	return fitted, nil
+	return fittedColumns(a), nil
 }
 
 // split returns the groups, not fitted yet, and the specs of their steps.
@@ -251,6 +249,21 @@ func (c Columns) IsDataIndependent() bool {
 // FittedColumns is fitted groups of columns.
 type FittedColumns struct{ concatenation }
 
+func fittedColumns(c *concatenation) *FittedColumns {
+	return &FittedColumns{concatenation{cols: c.cols, parts: c.parts, sparse: c.sparse}}
+}
+
+// Training returns the map of training rows, nil where every part maps them like others.
+func (c *FittedColumns) Training(first int) transformer.Transformer {
+	if own := c.training(first); own != nil {
+		return fittedColumns(own)
+	}
+	return nil
+}
+
+// Inference returns the map without what only that of training rows needs.
+func (c *FittedColumns) Inference() transformer.Transformer { return fittedColumns(c.inference()) }
+
 // Len returns the number of groups, the rest included where it passes.
 func (c *FittedColumns) Len() int { return len(c.parts) }
 
@@ -264,9 +277,10 @@ func (c *FittedColumns) Group(i int) (name string, columns []int, fitted transfo
 func (c *FittedColumns) State(s *model.State) { c.state(s) }
 
 var (
-	_ transformer.DenseTransformer = (*FittedColumns)(nil)
-	_ transformer.Describer        = (*FittedColumns)(nil)
-	_ model.Stateful               = (*FittedColumns)(nil)
+	_ transformer.TrainingTransformer = (*FittedColumns)(nil)
+	_ transformer.DenseTransformer    = (*FittedColumns)(nil)
+	_ transformer.Describer           = (*FittedColumns)(nil)
+	_ model.Stateful                  = (*FittedColumns)(nil)
 )
 
 // find returns the numbers of the group's columns, each once, term by term.

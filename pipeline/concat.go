@@ -50,6 +50,34 @@ type workspace struct {
 // denseWidth is how wide a matrix of dense and sparse parts may be and still be dense.
 const denseWidth = 1024
 
+// training returns the concatenation for training rows, nil where every part maps them like others.
+func (c *concatenation) training(first int) *concatenation {
+	differs := false
+	out := c.withSteps(func(s *rows.Step) *rows.Step {
+		s, own := s.Training(first)
+		differs = differs || own
+		return s
+	})
+	if !differs {
+		return nil
+	}
+	return out
+}
+
+// inference returns the concatenation without what only the maps of training rows need.
+func (c *concatenation) inference() *concatenation { return c.withSteps((*rows.Step).Inference) }
+
+// withSteps returns the concatenation with another step for that of each part.
+func (c *concatenation) withSteps(other func(s *rows.Step) *rows.Step) *concatenation {
+	out := &concatenation{cols: c.cols, sparse: c.sparse}
+	for _, p := range c.parts {
+		own := *p
+		own.Step = *other(&p.Step)
+		out.parts = append(out.parts, &own)
+	}
+	return out
+}
+
 // settle decides the form of what comes out from one row that went through every part.
 func (c *concatenation) settle(samples []mat.Matrix) {
 	denseCols, total, someSparse := 0, 0, false

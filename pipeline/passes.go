@@ -176,9 +176,13 @@ func finishStep(ctx context.Context, f transformer.Fitter, last datasets.Pass) (
 // oneBlock is the block that is being added, as a source.
 type oneBlock struct {
 	block  datasets.Set
+	first  int // number of its first row
 	schema datasets.Schema
 	cols   int
 }
+
+// FirstRow returns the number of the first row, for steps that map training rows by their numbers.
+func (o *oneBlock) FirstRow() int { return o.first }
 
 func (o *oneBlock) Schema() datasets.Schema { return o.schema }
 func (o *oneBlock) Dims() (n, cols int)     { return o.block.Rows(), o.cols }
@@ -250,7 +254,8 @@ func (c *chainSums) chain(ctx context.Context, fits []transformer.Transformer) (
 	}
 	chain := &FittedChain{cols: c.cols}
 	for i, fit := range fits {
-		step := &rows.Step{Name: c.steps[i].Path(), Fitted: fit, Float32: c.single && i == len(c.steps)-1}
+		step := &rows.Step{Name: c.steps[i].Path(), Fitted: fit, Float32: c.single && i == len(c.steps)-1,
+			Train: true}
 		var err error
 		if sample, err = step.Learn(ctx, sample); err != nil {
 			return nil, schema, place.At("step", step.Name, err)
@@ -299,7 +304,7 @@ func (c *chainSums) Add(ctx context.Context, first int, block datasets.Set) erro
 		}
 	}
 	block.Schema = c.in
-	c.base.block = block
+	c.base.block, c.base.first = block, first
 	defer func() { c.base.block = datasets.Set{} }()
 	err := c.src.Blocks(ctx, func(mapped datasets.Set) error {
 		if c.pass == nil {
@@ -423,7 +428,7 @@ func (c *chainSums) complete(ctx context.Context, fits []transformer.Transformer
 		if err != nil {
 			return place.At("step", p.path(), err)
 		}
-		done.predictor = &FittedPipeline{spec: p.clone(), chain: chain, in: c.in, precision: precisionOf(p), name: p.path(),
+		done.predictor = &FittedPipeline{spec: p.clone(), chain: inference(c.cols, chain.steps), in: c.in, precision: precisionOf(p), name: p.path(),
 			model: fitted}
 	}
 	c.done = done

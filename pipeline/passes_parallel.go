@@ -38,9 +38,7 @@ func (u Union) Finish(ctx context.Context, last datasets.Pass) (transformer.Tran
 	if err != nil {
 		return nil, err
 	}
-	fitted := &FittedUnion{}
-	fitted.cols, fitted.parts, fitted.sparse = a.cols, a.parts, a.sparse
-	return fitted, nil
+	return fittedUnion(a), nil
 }
 
 // Start begins the passes of all groups at once; a step that does not learn by passes is an error that
@@ -67,9 +65,7 @@ func (c Columns) Finish(ctx context.Context, last datasets.Pass) (transformer.Tr
 	if err != nil {
 		return nil, err
 	}
-	fitted := &FittedColumns{}
-	fitted.cols, fitted.parts, fitted.sparse = a.cols, a.parts, a.sparse
-	return fitted, nil
+	return fittedColumns(a), nil
 }
 
 // parallelSums are the sums of parallel parts, each with its own passes until it is fitted.

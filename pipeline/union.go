@@ -112,9 +112,7 @@ func (u Union) fit(ctx context.Context, r rows.Rows, cols int) (transformer.Tran
 	if err != nil {
 		return nil, err
 	}
-	fitted := &FittedUnion{}
-	fitted.cols, fitted.parts, fitted.sparse = a.cols, a.parts, a.sparse
-	return fitted, nil
+	return fittedUnion(a), nil
 }
 
 // split returns the parts, not fitted yet, and their specs.
@@ -145,6 +143,21 @@ func (u Union) IsDataIndependent() bool { return rows.FitWithoutRows(named(u.Par
 // FittedUnion is a fitted [Union].
 type FittedUnion struct{ concatenation }
 
+func fittedUnion(c *concatenation) *FittedUnion {
+	return &FittedUnion{concatenation{cols: c.cols, parts: c.parts, sparse: c.sparse}}
+}
+
+// Training returns the map of training rows, nil where every part maps them like others.
+func (u *FittedUnion) Training(first int) transformer.Transformer {
+	if own := u.training(first); own != nil {
+		return fittedUnion(own)
+	}
+	return nil
+}
+
+// Inference returns the map without what only that of training rows needs.
+func (u *FittedUnion) Inference() transformer.Transformer { return fittedUnion(u.inference()) }
+
 // Len returns the number of parts.
 func (u *FittedUnion) Len() int { return len(u.parts) }
 
@@ -157,7 +170,8 @@ func (u *FittedUnion) Part(i int) (name string, fitted transformer.Transformer, 
 func (u *FittedUnion) State(s *model.State) { u.state(s) }
 
 var (
-	_ transformer.DenseTransformer = (*FittedUnion)(nil)
-	_ transformer.Describer        = (*FittedUnion)(nil)
-	_ model.Stateful               = (*FittedUnion)(nil)
+	_ transformer.TrainingTransformer = (*FittedUnion)(nil)
+	_ transformer.DenseTransformer    = (*FittedUnion)(nil)
+	_ transformer.Describer           = (*FittedUnion)(nil)
+	_ model.Stateful                  = (*FittedUnion)(nil)
 )

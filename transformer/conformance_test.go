@@ -32,6 +32,25 @@ func categorical() datasets.Set {
 	}}}
 }
 
+// encodable returns categorical rows with targets: numbers, or the codes of that many classes.
+func encodable(classes int) datasets.Set {
+	data := categorical()
+	rng := rand.New(rand.NewPCG(9, 4))
+	data.Y = make([]float64, data.Rows())
+	data.Schema.Targets = []datasets.Column{{Name: "y"}}
+	for i := range data.Y {
+		data.Y[i] = 1e6 + rng.NormFloat64()
+		if classes > 0 {
+			data.Y[i] = float64(rng.IntN(classes))
+		}
+	}
+	if classes > 0 {
+		data.Schema.Targets[0].Kind = datasets.Categorical
+		data.Schema.Targets[0].Categories = []string{"low", "middle", "high"}[:classes]
+	}
+	return data
+}
+
 // counts returns rows of three columns without negative values, most of them 0.
 func counts() datasets.Set {
 	rng := rand.New(rand.NewPCG(5, 4))
@@ -60,6 +79,7 @@ func conformanceCases() map[string]conformanceCase {
 	pca := func() transformer.Transformer { return new(transformer.FittedPCA) }
 	onehot := func() transformer.Transformer { return new(transformer.FittedOneHot) }
 	ordinal := func() transformer.Transformer { return new(transformer.FittedOrdinal) }
+	targets := func() transformer.Transformer { return new(transformer.FittedTargetEncode) }
 	dense := func() transformer.Transformer { return new(transformer.FittedDense) }
 	rfm := func() transformer.Transformer { return new(transformer.FittedRFM) }
 
@@ -97,6 +117,10 @@ func conformanceCases() map[string]conformanceCase {
 			o{Zero: ordinal, Missing: true, Data: categorical()}},
 		"ordinal missing": {transformer.Ordinal{Unknown: "missing"},
 			o{Zero: ordinal, Missing: true, Data: categorical()}},
+		"target_encode":             {transformer.NewTargetEncode(), o{Zero: targets, Missing: true, Data: encodable(0)}},
+		"target_encode two classes": {transformer.NewTargetEncode(), o{Zero: targets, Missing: true, Data: encodable(2)}},
+		"target_encode three classes": {transformer.TargetEncode{Smooth: 2.5, Folds: 3, Seed: 7},
+			o{Zero: targets, Missing: true, Data: encodable(3)}},
 		"pca": {transformer.NewPCA(), o{Zero: pca, Tolerance: 1e-7}},
 		"pca whiten": {transformer.PCA{Components: 0.9, Whiten: true},
 			o{Zero: pca, Tolerance: 1e-7}},
@@ -233,7 +257,7 @@ func relatedGrids(s transformer.Binning) []transformer.Fitter {
 func TestEverySpecKeepsTheLaws(t *testing.T) {
 	for name, c := range conformanceCases() {
 		if exhaustive.Case(name, "standardize", "minmax", "quantile", "scale", "impute median", "onehot", "ordinal code",
-			"pca", "dense", "rfm") {
+			"target_encode", "pca", "dense", "rfm") {
 			t.Run(name, func(t *testing.T) { transformertest.Run(t, c.spec, c.Options) })
 		}
 	}

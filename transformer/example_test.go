@@ -164,6 +164,29 @@ func ExampleOneHot() {
 	// ⎣0  0⎦
 }
 
+func ExampleTargetEncode() {
+	ctx := context.Background()
+	data := datasets.Set{
+		X: mat.NewDense(6, 1, []float64{0, 0, 0, 1, 1, 2}),
+		Y: []float64{10, 12, 14, 3, 5, 7},
+		Schema: datasets.Schema{Columns: []datasets.Column{
+			{Name: "city", Kind: datasets.Categorical, Categories: []string{"Bern", "Basel", "Chur"}},
+		}},
+	}
+	spec := transformer.NewTargetEncode()
+	spec.Smooth = 1 // as if each city had one more row, with the mean target 8.5
+	fitted, err := spec.Fit(ctx, data)
+	if err != nil {
+		log.Fatal(err)
+	}
+	Z, err := fitted.Transform(ctx, mat.NewDense(4, 1, []float64{0, 1, 2, datasets.Unknown}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(mat.Formatted(Z.T()))
+	// Output: [11.125     5.5    7.75     8.5]
+}
+
 func ExampleStandardize() {
 	ctx := context.Background()
 	data := datasets.Set{X: mat.NewDense(4, 1, []float64{1, 3, 1, 3})}

@@ -103,6 +103,47 @@ func TestImputeAgainstReference(t *testing.T) {
 	}
 }
 
+func TestTargetEncodeAgainstReference(t *testing.T) {
+	for _, name := range []string{"binary_8", "binary_auto", "continuous_8", "continuous_auto"} {
+		t.Run(name, func(t *testing.T) {
+			var in struct {
+				X, New []string
+				Y      []float64
+				Smooth any
+			}
+			var want struct {
+				Categories     []string
+				Encodings, New []float64
+				TargetMean     float64 `json:"target_mean"`
+			}
+			golden.Load(t, "target_encode_"+name, &in, &want)
+			codes := func(list []string) *mat.Dense {
+				X := mat.NewDense(len(list), 1, nil)
+				for i, level := range list {
+					X.Set(i, 0, float64(slices.Index(want.Categories, level)))
+				}
+				return X
+			}
+			spec := NewTargetEncode()
+			if err := (targetSmooth{&spec.Smooth}).Set(in.Smooth); err != nil {
+				t.Fatal(err)
+			}
+			schema := datasets.Schema{Columns: []datasets.Column{{Name: "c", Kind: datasets.Categorical,
+				Categories: want.Categories}}}
+			if name[0] == 'b' {
+				schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"0", "1"}}}
+			}
+			f := mustFit(t, spec, datasets.Set{X: codes(in.X), Y: in.Y, Schema: schema})
+			equal(t, mustTransform(t, f, codes(in.New)), mat.NewDense(len(in.New), 1, want.New), 1e-13)
+			all := mat.NewDense(len(want.Encodings), 1, want.Encodings)
+			equal(t, mustTransform(t, f, codes(want.Categories)), all, 1e-13)
+			unknown := mat.NewDense(2, 1, []float64{datasets.Unknown, math.NaN()}) // no training row is missing
+			means := mat.NewDense(2, 1, []float64{want.TargetMean, want.TargetMean})
+			equal(t, mustTransform(t, f, unknown), means, 1e-13)
+		})
+	}
+}
+
 func TestOneHotAgainstReference(t *testing.T) {
 	var in struct {
 		Rows     [][]string

@@ -123,6 +123,16 @@ func (OneHot) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
 	return datasets.InferredSchema{}
 }
 
+// Requirements declares categorical columns, and targets.
+func (TargetEncode) Requirements() []datasets.Requirement {
+	return append(slices.Clip(categories), datasets.Requirement{Constraint: datasets.Targets})
+}
+
+// InferOutput returns complete numeric columns.
+func (TargetEncode) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
+	return datasets.InferredSchema{}
+}
+
 // Demands asks for categorical columns, of known levels unless others are allowed.
 func (s Ordinal) Requirements() []datasets.Requirement {
 	if s.Unknown != "error" {

@@ -13,6 +13,7 @@
 //	scale            [Scale]        which column is which         the inputs times factors
 //	onehot           [OneHot]       which levels occur           a 0/1 column for each level
 //	ordinal          [Ordinal]      the number of levels         codes as numbers
+//	target_encode    [TargetEncode] the mean target of levels    that of a row's level
 //	ard              [ARD]          a scale for each input       the inputs times their scales
 //	pca              [PCA]          directions of large variance projections on them
 //	rff              [RFF]          γ, random frequencies        random Fourier features
@@ -90,6 +91,19 @@ type Transformer interface {
 	Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error)
 }
 
+// TrainingTransformer is a Transformer that maps the rows it was fitted to differently from other rows, so that what
+// follows does not learn from a feature that contains a row's own target: [FittedTargetEncode] encodes each row by the
+// targets of other folds. A fit of a pipeline, and of each fold of a search, maps its training rows by Training, and
+// stores Inference in the fitted pipeline. A step that contains other steps passes both on to them.
+type TrainingTransformer interface {
+	Transformer
+	// Training returns the map of the training rows from row first on, in the order of the fit. It has the type and the
+	// output columns of the receiver. It is nil where training rows are mapped like others.
+	Training(first int) Transformer
+	// Inference returns the receiver without what only Training needs.
+	Inference() Transformer
+}
+
 // DenseTransformer is a Transformer whose features are dense and can be written into a tile that is
 // used again, which saves a fresh matrix for each block.
 type DenseTransformer interface {
@@ -137,19 +151,20 @@ var (
 	_ = []interface {
 		fitted
 		DenseTransformer
-	}{(*FittedScaler)(nil), (*FittedQuantile)(nil), (*FittedScale)(nil), (*FittedARD)(nil), (*FittedRFM)(nil),
+	}{(*FittedScaler)(nil), (*FittedQuantile)(nil), (*FittedScale)(nil), (*FittedTargetEncode)(nil), (*FittedARD)(nil), (*FittedRFM)(nil),
 		(*FittedPCA)(nil), (*FittedImpute)(nil), (*FittedOrdinal)(nil), (*FittedRFF)(nil), (*FittedSoftmaxFeatures)(nil),
 		(*FittedNystroem)(nil)}
 	_ = []SingleTransformer{(*FittedRFF)(nil), (*FittedSoftmaxFeatures)(nil), (*FittedNystroem)(nil)}
 	_ = []TwoStageFitter{ARD{}, Quantile{}}
 	_ = []DataIndependent{RFF{}, SoftmaxFeatures{}, Binning{}, Scale{}, Dense{}}
 	_ = []FitTransformer{Binning{}}
+	_ = []TrainingTransformer{(*FittedTargetEncode)(nil)}
 	_ = []interface {
 		datasets.Requirer
 		datasets.SchemaInferrer
 		datasets.CostEstimator
 	}{ARD{}, RFM{}, PCA{}, RFF{}, SoftmaxFeatures{}, Binning{}, Nystroem{}, Standardize{}, MinMax{}, Robust{}, Quantile{},
-		Scale{}, OneHot{}, Ordinal{}, Impute{}}
+		Scale{}, OneHot{}, Ordinal{}, TargetEncode{}, Impute{}}
 	_ datasets.SchemaInferrer = Dense{}
 	_ datasets.CostEstimator  = Dense{}
 )

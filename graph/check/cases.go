@@ -25,6 +25,14 @@ const numbers = `
     - {name: categorical, select: categorical, steps: [onehot]}
 `
 
+// encoded are numbers and target encodings.
+const encoded = `
+- columns:
+    - {select: numeric, steps: [{impute: {strategy: median}}]}
+    - {select: categorical, steps: [target_encode]}
+- standardize
+`
+
 // cases returns models with every step and model.
 func cases() []oneCase {
 	only := func(steps string) string {
@@ -44,6 +52,8 @@ func cases() []oneCase {
 		{"ordinal", regression, "- columns:\n    - {select: numeric, steps: [impute]}\n    - {select: city, steps: " +
 			"[{ordinal: {unknown: code}}, impute]}\n    - {select: type, steps: [{ordinal: {unknown: missing}}, impute]}\n- " +
 			"standardize\n- ridge\n"},
+		{"target_encode", regression, encoded + "- ridge\n"},
+		{"target_encode_of_classes", classes, encoded + "- logistic\n"},
 		{"dense", regression, numbers + "- dense\n- ridge\n"},
 		{"pca", regression, numbers + "- pca: {components: 3, whiten: true}\n- ridge\n"},
 		{"union", regression, numbers +

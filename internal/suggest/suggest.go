@@ -66,6 +66,7 @@ var synonyms = map[string][]string{
 	"quantiletransformer":        {"quantile"},
 	"onehotencoder":              {"onehot"},
 	"ordinalencoder":             {"ordinal"},
+	"targetencoder":              {"target_encode"},
 	"simpleimputer":              {"impute"},
 	"columntransformer":          {"columns"},
 	"featureunion":               {"union"},

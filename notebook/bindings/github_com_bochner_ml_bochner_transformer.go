@@ -19,6 +19,7 @@ func init() {
 		Name: "transformer",
 		Binds: map[string]reflect.Value{
 			"AllComponents":      reflect.ValueOf(transformer.AllComponents),
+			"AutoSmooth":         reflect.ValueOf(transformer.AutoSmooth),
 			"Learn":              reflect.ValueOf(transformer.Learn),
 			"NewARD":             reflect.ValueOf(transformer.NewARD),
 			"NewBinning":         reflect.ValueOf(transformer.NewBinning),
@@ -37,6 +38,7 @@ func init() {
 			"NewScale":           reflect.ValueOf(transformer.NewScale),
 			"NewSoftmaxFeatures": reflect.ValueOf(transformer.NewSoftmaxFeatures),
 			"NewStandardize":     reflect.ValueOf(transformer.NewStandardize),
+			"NewTargetEncode":    reflect.ValueOf(transformer.NewTargetEncode),
 		},
 		Types: map[string]reflect.Type{
 			"ARD":                   reflect.TypeOf((*transformer.ARD)(nil)).Elem(),
@@ -66,6 +68,7 @@ func init() {
 			"FittedScale":           reflect.TypeOf((*transformer.FittedScale)(nil)).Elem(),
 			"FittedScaler":          reflect.TypeOf((*transformer.FittedScaler)(nil)).Elem(),
 			"FittedSoftmaxFeatures": reflect.TypeOf((*transformer.FittedSoftmaxFeatures)(nil)).Elem(),
+			"FittedTargetEncode":    reflect.TypeOf((*transformer.FittedTargetEncode)(nil)).Elem(),
 			"Fitter":                reflect.TypeOf((*transformer.Fitter)(nil)).Elem(),
 			"Impute":                reflect.TypeOf((*transformer.Impute)(nil)).Elem(),
 			"KernelError":           reflect.TypeOf((*transformer.KernelError)(nil)).Elem(),
@@ -85,26 +88,30 @@ func init() {
 			"Sized":                 reflect.TypeOf((*transformer.Sized)(nil)).Elem(),
 			"SoftmaxFeatures":       reflect.TypeOf((*transformer.SoftmaxFeatures)(nil)).Elem(),
 			"Standardize":           reflect.TypeOf((*transformer.Standardize)(nil)).Elem(),
+			"TargetEncode":          reflect.TypeOf((*transformer.TargetEncode)(nil)).Elem(),
+			"TrainingTransformer":   reflect.TypeOf((*transformer.TrainingTransformer)(nil)).Elem(),
 			"Transformer":           reflect.TypeOf((*transformer.Transformer)(nil)).Elem(),
 			"TwoStageFitter":        reflect.TypeOf((*transformer.TwoStageFitter)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
-			"BlockFitter":       reflect.TypeOf((*proxy_transformer_BlockFitter)(nil)).Elem(),
-			"DataIndependent":   reflect.TypeOf((*proxy_transformer_DataIndependent)(nil)).Elem(),
-			"DenseTransformer":  reflect.TypeOf((*proxy_transformer_DenseTransformer)(nil)).Elem(),
-			"Describer":         reflect.TypeOf((*proxy_transformer_Describer)(nil)).Elem(),
-			"Family":            reflect.TypeOf((*proxy_transformer_Family)(nil)).Elem(),
-			"FamilyFitter":      reflect.TypeOf((*proxy_transformer_FamilyFitter)(nil)).Elem(),
-			"FitTransformer":    reflect.TypeOf((*proxy_transformer_FitTransformer)(nil)).Elem(),
-			"Fitter":            reflect.TypeOf((*proxy_transformer_Fitter)(nil)).Elem(),
-			"PassFitter":        reflect.TypeOf((*proxy_transformer_PassFitter)(nil)).Elem(),
-			"SingleTransformer": reflect.TypeOf((*proxy_transformer_SingleTransformer)(nil)).Elem(),
-			"Sized":             reflect.TypeOf((*proxy_transformer_Sized)(nil)).Elem(),
-			"Transformer":       reflect.TypeOf((*proxy_transformer_Transformer)(nil)).Elem(),
-			"TwoStageFitter":    reflect.TypeOf((*proxy_transformer_TwoStageFitter)(nil)).Elem(),
+			"BlockFitter":         reflect.TypeOf((*proxy_transformer_BlockFitter)(nil)).Elem(),
+			"DataIndependent":     reflect.TypeOf((*proxy_transformer_DataIndependent)(nil)).Elem(),
+			"DenseTransformer":    reflect.TypeOf((*proxy_transformer_DenseTransformer)(nil)).Elem(),
+			"Describer":           reflect.TypeOf((*proxy_transformer_Describer)(nil)).Elem(),
+			"Family":              reflect.TypeOf((*proxy_transformer_Family)(nil)).Elem(),
+			"FamilyFitter":        reflect.TypeOf((*proxy_transformer_FamilyFitter)(nil)).Elem(),
+			"FitTransformer":      reflect.TypeOf((*proxy_transformer_FitTransformer)(nil)).Elem(),
+			"Fitter":              reflect.TypeOf((*proxy_transformer_Fitter)(nil)).Elem(),
+			"PassFitter":          reflect.TypeOf((*proxy_transformer_PassFitter)(nil)).Elem(),
+			"SingleTransformer":   reflect.TypeOf((*proxy_transformer_SingleTransformer)(nil)).Elem(),
+			"Sized":               reflect.TypeOf((*proxy_transformer_Sized)(nil)).Elem(),
+			"TrainingTransformer": reflect.TypeOf((*proxy_transformer_TrainingTransformer)(nil)).Elem(),
+			"Transformer":         reflect.TypeOf((*proxy_transformer_Transformer)(nil)).Elem(),
+			"TwoStageFitter":      reflect.TypeOf((*proxy_transformer_TwoStageFitter)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{
 			"AllComponents": "int:-1",
+			"AutoSmooth":    "int:-1",
 		},
 	}
 }
@@ -245,6 +252,23 @@ type proxy_transformer_Sized struct {
 }
 
 func (p *proxy_transformer_Sized) OutputWidth() int { return p.OutputWidth_(p.Object) }
+
+type proxy_transformer_TrainingTransformer struct {
+	Object     any
+	Inference_ func(_proxy_obj_ any) transformer.Transformer
+	Training_  func(_proxy_obj_ any, a0 int) transformer.Transformer
+	Transform_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) (mat.Matrix, error)
+}
+
+func (p *proxy_transformer_TrainingTransformer) Inference() transformer.Transformer {
+	return p.Inference_(p.Object)
+}
+func (p *proxy_transformer_TrainingTransformer) Training(a0 int) transformer.Transformer {
+	return p.Training_(p.Object, a0)
+}
+func (p *proxy_transformer_TrainingTransformer) Transform(a0 context.Context, a1 mat.Matrix) (mat.Matrix, error) {
+	return p.Transform_(p.Object, a0, a1)
+}
 
 type proxy_transformer_Transformer struct {
 	Object     any

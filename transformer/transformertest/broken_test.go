@@ -323,6 +323,19 @@ type doubled struct {
 	calls int
 }
 
+func (f *doubled) Training(first int) transformer.Transformer {
+	t := &doubled{Factor: f.Factor, width: f.width}
+	if f.breaks == "maps training rows" {
+		t.Factor += float64(first)
+	}
+	return t
+}
+
+func (f *doubled) Inference() transformer.Transformer { return inferring{f} }
+
+// inferring hides Training.
+type inferring struct{ transformer.Transformer }
+
 func (f *doubled) OutputWidth() int {
 	if f.breaks == "width is output width" {
 		return f.width + 1

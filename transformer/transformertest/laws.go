@@ -215,6 +215,37 @@ func fitsAndMapsAtOnce(s *suite) {
 	}
 }
 
+// mapsTrainingRows: a fit reads its training rows in blocks and in several passes, perhaps after its state went through
+// a file, and must see the same features each time; a stored model maps new rows.
+func mapsTrainingRows(s *suite) {
+	f, ok := s.fit(s.Data).(transformer.TrainingTransformer)
+	if !ok || f.Training(0) == nil {
+		s.Skip("maps training rows like others")
+	}
+	want := s.transform(f.Training(0), s.Data.X)
+	maps := []transformer.TrainingTransformer{f}
+	if s.Zero != nil {
+		back := s.Zero()
+		if err := model.Restore(s.record(f), back.(model.Stateful)); err != nil {
+			s.Fatalf("Restore: %v", err)
+		}
+		maps = append(maps, back.(transformer.TrainingTransformer))
+	}
+	n, width := want.Dims()
+	for _, f := range maps {
+		for lo := 0; lo < n; lo += 7 {
+			hi := min(lo+7, n)
+			s.equal(s.transform(f.Training(lo), rowblock.Slice(s.Data.X, lo, hi)),
+				mat.DenseCopyOf(want).Slice(lo, hi, 0, width), 0, fmt.Sprintf("training rows %d to %d are mapped as in the whole", lo, hi))
+		}
+	}
+	plain := s.transform(f, s.Data.X)
+	s.equal(s.transform(f.Inference(), s.Data.X), plain, 0, "Inference maps as Transform does")
+	if i, ok := f.Inference().(transformer.TrainingTransformer); ok && i.Training(0) != nil {
+		s.Error("what Inference returns has a map of training rows")
+	}
+}
+
 // worksConcurrently: one fitted map serves many goroutines. Run with -race.
 func worksConcurrently(s *suite) {
 	f := s.fit(s.Data)

@@ -71,6 +71,7 @@ var laws = []law{
 	{"writes into a tile", writesIntoTile},
 	{"writes float32 into a tile", writesFloat32},
 	{"fits and maps at once", fitsAndMapsAtOnce},
+	{"maps training rows", mapsTrainingRows},
 	{"member is lone fit", memberIsLoneFit},
 	{"derived is fitted", derivedIsFitted},
 	{"exports what it computes", exportsWhatItComputes},

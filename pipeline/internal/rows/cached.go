@@ -29,18 +29,18 @@ func BytesOf(sample mat.Matrix) int64 {
 func MapAll(ctx context.Context, s *Step, X mat.Matrix) (mat.Matrix, error) {
 	n, _ := X.Dims()
 	if !s.Dense {
-		return s.Apply(ctx, nil, X)
+		return s.at(0).Apply(ctx, nil, X)
 	}
 	if s.Float32 {
 		var t Tile
 		out := single.New(n, s.Width, nil)
 		return out, eachBlock(ctx, n, func(lo, hi int) error {
-			return s.applySingle(ctx, out.Slice(lo, hi), &t, rowblock.Slice(X, lo, hi))
+			return s.at(lo).applySingle(ctx, out.Slice(lo, hi), &t, rowblock.Slice(X, lo, hi))
 		})
 	}
 	out := mat.NewDense(n, s.Width, nil)
 	return out, eachBlock(ctx, n, func(lo, hi int) error {
-		_, err := s.Apply(ctx, out.Slice(lo, hi, 0, s.Width).(*mat.Dense), rowblock.Slice(X, lo, hi))
+		_, err := s.at(lo).Apply(ctx, out.Slice(lo, hi, 0, s.Width).(*mat.Dense), rowblock.Slice(X, lo, hi))
 		return err
 	})
 }
@@ -65,7 +65,7 @@ func (s *Step) MapCached(ctx context.Context, X mat.Matrix, next ...transformer.
 	}
 	var blocks []*sparse.CSR
 	err = eachBlock(ctx, n, func(lo, hi int) error {
-		Z, err := s.Apply(ctx, t.Shape(hi-lo, s.Width), rowblock.Slice(X, lo, hi))
+		Z, err := s.at(lo).Apply(ctx, t.Shape(hi-lo, s.Width), rowblock.Slice(X, lo, hi))
 		if err == nil {
 			blocks = append(blocks, sparse.FromDense(Z))
 		}

@@ -94,6 +94,9 @@ func Mapped(base datasets.Source, s *Step) datasets.Source {
 		tiles: &sync.Pool{New: func() any { return new(Tile) }}}
 }
 
+// FirstRow returns the number of the first row among those of the fit: more than 0 for a block that is added to a pass.
+func (m mapped) FirstRow() int { return firstRow(m.base) }
+
 func (m mapped) Schema() datasets.Schema { return m.schema }
 
 func (m mapped) Dims() (n, cols int) {
@@ -104,11 +107,11 @@ func (m mapped) Dims() (n, cols int) {
 func (m mapped) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
 	t := m.tiles.Get().(*Tile)
 	defer m.tiles.Put(t)
-	limit, first := tileRows(m.step.Width), 0
+	limit, first, start := tileRows(m.step.Width), 0, m.FirstRow()
 	return m.base.Blocks(ctx, func(block datasets.Set) error {
 		for lo := 0; lo < block.Rows(); lo += limit {
 			part := block.Slice(lo, min(lo+limit, block.Rows()))
-			Z, err := m.step.ApplyTile(ctx, t, part.X)
+			Z, err := m.step.at(start+first).ApplyTile(ctx, t, part.X)
 			if err != nil {
 				return place.Upstream(Explain(err, part, m.base.Schema(), first))
 			}
@@ -122,12 +125,22 @@ func (m mapped) Blocks(ctx context.Context, yield func(block datasets.Set) error
 	})
 }
 
+func firstRow(src datasets.Source) int {
+	if s, ok := src.(interface{ FirstRow() int }); ok {
+		return s.FirstRow()
+	}
+	return 0
+}
+
 // picked is a source with only some columns of another.
 type picked struct {
 	base   datasets.Source
 	index  []int
 	schema datasets.Schema
 }
+
+// FirstRow returns that of the source.
+func (s picked) FirstRow() int { return firstRow(s.base) }
 
 func (s picked) Schema() datasets.Schema { return s.schema }
 

@@ -33,7 +33,7 @@ func FitSteps(ctx context.Context, specs []Spec, r Rows, cache func(i int) Cache
 		if err := ctxerr.Check(ctx); err != nil {
 			return nil, r, err
 		}
-		step := &Step{Name: s.Name, Float32: r.Float32 && i == len(specs)-1}
+		step := &Step{Name: s.Name, Float32: r.Float32 && i == len(specs)-1, Train: true}
 		var next transformer.Fitter
 		if i+1 < len(specs) {
 			next = specs[i+1].Fitter

@@ -19,6 +19,40 @@ type Step struct {
 	Width   int  // columns that come out
 	Dense   bool // whether they are dense and can be written into a tile
 	Float32 bool // whether they are written in single precision; then Dense is true
+	Train   bool // during a fit: whether the rows of a source or of MapAll are training rows
+}
+
+// Training returns the step for the training rows from row first on, and whether it differs from that for other rows.
+func (s *Step) Training(first int) (own *Step, differs bool) {
+	t, ok := s.Fitted.(transformer.TrainingTransformer)
+	if !ok {
+		return s, false
+	}
+	fitted := t.Training(first)
+	if fitted == nil {
+		return s, false
+	}
+	view := *s
+	view.Fitted = fitted
+	return &view, true
+}
+
+// Inference returns the step without what only its fit needs.
+func (s *Step) Inference() *Step {
+	own := *s
+	own.Train = false
+	if t, ok := s.Fitted.(transformer.TrainingTransformer); ok {
+		own.Fitted = t.Inference()
+	}
+	return &own
+}
+
+// at returns the step for the rows from row first on.
+func (s *Step) at(first int) *Step {
+	if s.Train {
+		s, _ = s.Training(first)
+	}
+	return s
 }
 
 // ApplyTile maps X: into t where the features are dense, else into a matrix of the step's own.

@@ -78,6 +78,20 @@ func (s *sweep) mapRows(ctx context.Context, b *node, spec transformer.Fitter, d
 	if err != nil || rows.BytesOf(sample)*int64(d.set.Rows()) > s.Memory {
 		return d, nil, err
 	}
+	if train, differs := fitted.Training(0); differs {
+		train.Fitted, train.Train = fitted.Fitted, true
+		above, err := rows.MapAll(ctx, train, r.Set.X)
+		if err != nil {
+			return d, nil, err
+		}
+		below, err := rows.MapAll(ctx, fitted, d.testX())
+		if err != nil {
+			return d, nil, d.testSet().Locate(err, 0)
+		}
+		d.set.X = stacked(above, below)
+		d.set.Schema = rows.Describe(fitted.Fitted, d.set.Schema)
+		return d, fitted.Fitted, nil
+	}
 	d.set.X, err = fitted.MapCached(ctx, d.set.X, b.readers()...)
 	d.set.Schema = rows.Describe(fitted.Fitted, d.set.Schema)
 	return d, fitted.Fitted, err

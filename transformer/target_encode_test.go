@@ -1,0 +1,130 @@
+package transformer
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// Training rows are encoded by the means of the rows of other folds, computed here by the definition.
+func TestTargetEncodeCrossFits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const n, levels = 300, 12
+	categories := make([]string, levels)
+	data := datasets.Set{X: mat.NewDense(n, 2, nil), Y: make([]float64, n), Weights: make([]float64, n)}
+	for range 2 {
+		data.Schema.Columns = append(data.Schema.Columns, datasets.Column{Kind: datasets.Categorical, Categories: categories})
+	}
+	for i := range n {
+		data.X.(*mat.Dense).SetRow(i, []float64{float64(rng.IntN(levels)), float64(rng.IntN(levels + 1))})
+		if data.X.At(i, 1) == levels {
+			data.X.(*mat.Dense).Set(i, 1, math.NaN())
+		}
+		data.Y[i] = data.X.At(i, 0) + rng.NormFloat64()
+		data.Weights[i] = float64(rng.IntN(4)) // a quarter of the rows do not count
+	}
+	for _, smooth := range []float64{AutoSmooth, 0, 3} {
+		spec := TargetEncode{Smooth: smooth, Folds: 4, Seed: 5}
+		_, Z, err := spec.FitTransform(context.Background(), data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fold := datasets.HashKFold{Folds: spec.Folds, Seed: spec.Seed}
+		want := mat.NewDense(n, 2, nil)
+		for i := range n {
+			for j := range 2 {
+				var all, own []float64
+				for r := range n {
+					if data.Weights[r] == 0 || fold.Of(r) == fold.Of(i) {
+						continue
+					}
+					all = append(all, data.Y[r])
+					if a, b := data.X.At(r, j), data.X.At(i, j); a == b || a != a && b != b {
+						own = append(own, data.Y[r])
+					}
+				}
+				want.Set(i, j, shrunkMean(own, all, smooth))
+			}
+		}
+		equal(t, Z, want, 1e-12)
+	}
+}
+
+// shrunkMean is the encoding of a category with the targets own, by the definition.
+func shrunkMean(own, all []float64, smooth float64) float64 {
+	mean, variance := meanAndVariance(all)
+	if len(own) == 0 {
+		return mean
+	}
+	center, within := meanAndVariance(own)
+	n := float64(len(own))
+	part := n / (n + smooth)
+	if smooth == AutoSmooth {
+		part = n * variance / (n*variance + within)
+	}
+	return part*center + (1-part)*mean
+}
+
+func meanAndVariance(list []float64) (mean, variance float64) {
+	for _, v := range list {
+		mean += v / float64(len(list))
+	}
+	for _, v := range list {
+		variance += (v - mean) * (v - mean) / float64(len(list))
+	}
+	return mean, variance
+}
+
+// Three classes have a column each, which are the encodings of that class against the others.
+func TestTargetEncodeOfClasses(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 2))
+	const n = 90
+	data := datasets.Set{X: mat.NewDense(n, 1, nil), Y: make([]float64, n)}
+	data.Schema.Columns = []datasets.Column{{Name: "city", Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}}}
+	for i := range n {
+		data.X.(*mat.Dense).Set(i, 0, float64(rng.IntN(3)))
+		data.Y[i] = float64(rng.IntN(3))
+	}
+	classes := data
+	classes.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"u", "v", "w"}}}
+	f := mustFit(t, NewTargetEncode(), classes)
+	Z := mustTransform(t, f, data.X)
+	for c := range 3 {
+		single := data
+		single.Y = make([]float64, n)
+		for i, y := range data.Y {
+			if y == float64(c) {
+				single.Y[i] = 1
+			}
+		}
+		equal(t, Z.(*mat.Dense).Slice(0, n, c, c+1), mustTransform(t, mustFit(t, NewTargetEncode(), single), data.X), 1e-12)
+	}
+	columns := f.(Describer).OutputSchema(classes.Schema).Columns
+	if len(columns) != 3 || columns[1].Name != "city_v" || columns[1].EncodedFrom != "city" {
+		t.Errorf("the columns are %v", columns)
+	}
+}
+
+// A column that has nothing to do with the targets has no relevance, however many categories it has.
+func TestTargetEncodeRelevance(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 2))
+	const n, levels = 2000, 400
+	data := datasets.Set{X: mat.NewDense(n, 2, nil), Y: make([]float64, n)}
+	for range 2 {
+		data.Schema.Columns = append(data.Schema.Columns,
+			datasets.Column{Kind: datasets.Categorical, Categories: make([]string, levels)})
+	}
+	for i := range n {
+		data.X.(*mat.Dense).SetRow(i, []float64{float64(rng.IntN(levels)), float64(rng.IntN(5))})
+		data.Y[i] = data.X.At(i, 1) + rng.NormFloat64()
+	}
+	got := mustFit(t, NewTargetEncode(), data).(*FittedTargetEncode).Relevance()
+	if got[0] > 0.02 || got[1] != 1 {
+		t.Errorf("the relevance is %v", got)
+	}
+}
