@@ -102,6 +102,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 		group("categorical", transformer.NewOneHot()))
 	groups.Remainder = "passthrough"
 	levels := pipeline.NewColumns(group("categorical", transformer.NewOrdinal()), group("age"))
+	means := pipeline.NewColumns(group("categorical", transformer.NewTargetEncode()), group("age"))
 	pca := transformer.NewPCA()
 	pca.Whiten = true
 	ranks, isotonic := meta.NewTarget(estimator.NewRidge()), meta.NewCalibrated(estimator.NewRidgeClassifier())
@@ -132,6 +133,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 	}{
 		"groups":  {pipeline.Steps(groups, pipeline.NewChain(pca, phase)).Then(estimator.NewLogistic()), all},
 		"levels":  {pipeline.Steps(levels, mixed).Then(estimator.NewRidgeClassifier()), all},
+		"means":   {pipeline.Steps(means).Then(estimator.NewRidgeClassifier()), all},
 		"binary":  {pipeline.Steps(bins).Then(estimator.NewLogistic()), twoClasses},
 		"classes": {pipeline.Steps(rff).Then(estimator.NewSVM()), numbers},
 		"hashed": {pipeline.Steps(pipeline.Union{Parts: []pipeline.Step{{Name: "a", Fitter: hashed},
