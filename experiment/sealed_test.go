@@ -102,7 +102,8 @@ func sealedModels(t testing.TB) map[string][]byte {
 		group("categorical", transformer.NewOneHot()))
 	groups.Remainder = "passthrough"
 	levels := pipeline.NewColumns(group("categorical", transformer.NewOrdinal()), group("age"))
-	means := pipeline.NewColumns(group("categorical", transformer.NewTargetEncode()), group("age"))
+	means := pipeline.NewColumns(group("categorical", transformer.NewTargetEncode()), group("colour",
+		transformer.Hash{Features: 4, Signed: true}), group("age"))
 	pca := transformer.NewPCA()
 	pca.Whiten = true
 	ranks, isotonic := meta.NewTarget(estimator.NewRidge()), meta.NewCalibrated(estimator.NewRidgeClassifier())

@@ -38,6 +38,8 @@ func builtin() []Entry {
 		{"target_encode", "the mean target of a level, shrunk, and cross-fitted in training",
 			func() any { return transformer.NewTargetEncode() },
 			func() model.Stateful { return &transformer.FittedTargetEncode{} }},
+		{"hash", "a fixed number of columns that levels share by their hash",
+			func() any { return transformer.NewHash() }, func() model.Stateful { return &transformer.FittedHash{} }},
 		{"dense", "sparse rows as dense ones",
 			func() any { return transformer.NewDense() }, func() model.Stateful { return &transformer.FittedDense{} }},
 		{"rff", "random Fourier features of a shift-invariant kernel",

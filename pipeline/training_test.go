@@ -182,7 +182,8 @@ func TestManyCategoriesDoNotLeak(t *testing.T) {
 		}
 		return 1 - residual/total
 	}
-	without := r2(pipeline.Steps(pipeline.NewColumns(pipeline.Group{Select: []string{"amount"}})).Then(estimator.NewRidge()))
+	amount := pipeline.NewColumns(pipeline.Group{Select: []string{"amount"}})
+	without := r2(pipeline.Steps(amount).Then(estimator.NewRidge()))
 	if with := r2(targetEncoded().Then(estimator.NewRidge())); with < without-0.005 {
 		t.Errorf("R² is %.4f, and %.4f without the shop", with, without)
 	}

@@ -80,6 +80,7 @@ func conformanceCases() map[string]conformanceCase {
 	onehot := func() transformer.Transformer { return new(transformer.FittedOneHot) }
 	ordinal := func() transformer.Transformer { return new(transformer.FittedOrdinal) }
 	targets := func() transformer.Transformer { return new(transformer.FittedTargetEncode) }
+	hashed := func() transformer.Transformer { return new(transformer.FittedHash) }
 	dense := func() transformer.Transformer { return new(transformer.FittedDense) }
 	rfm := func() transformer.Transformer { return new(transformer.FittedRFM) }
 
@@ -121,7 +122,9 @@ func conformanceCases() map[string]conformanceCase {
 		"target_encode two classes": {transformer.NewTargetEncode(), o{Zero: targets, Missing: true, Data: encodable(2)}},
 		"target_encode three classes": {transformer.TargetEncode{Smooth: 2.5, Folds: 3, Seed: 7},
 			o{Zero: targets, Missing: true, Data: encodable(3)}},
-		"pca": {transformer.NewPCA(), o{Zero: pca, Tolerance: 1e-7}},
+		"hash":          {transformer.Hash{Features: 6, Signed: true}, o{Zero: hashed, Missing: true, Data: categorical()}},
+		"hash unsigned": {transformer.Hash{Features: 5}, o{Zero: hashed, Missing: true, Data: categorical()}},
+		"pca":           {transformer.NewPCA(), o{Zero: pca, Tolerance: 1e-7}},
 		"pca whiten": {transformer.PCA{Components: 0.9, Whiten: true},
 			o{Zero: pca, Tolerance: 1e-7}},
 		"dense": {transformer.NewDense(), o{Zero: dense, Missing: true}},
@@ -257,7 +260,7 @@ func relatedGrids(s transformer.Binning) []transformer.Fitter {
 func TestEverySpecKeepsTheLaws(t *testing.T) {
 	for name, c := range conformanceCases() {
 		if exhaustive.Case(name, "standardize", "minmax", "quantile", "scale", "impute median", "onehot", "ordinal code",
-			"target_encode", "pca", "dense", "rfm") {
+			"target_encode", "hash", "pca", "dense", "rfm") {
 			t.Run(name, func(t *testing.T) { transformertest.Run(t, c.spec, c.Options) })
 		}
 	}

@@ -187,6 +187,31 @@ func ExampleTargetEncode() {
 	// Output: [11.125     5.5    7.75     8.5]
 }
 
+func ExampleHash() {
+	ctx := context.Background()
+	data := datasets.Set{
+		X: mat.NewDense(2, 2, []float64{0, 1, 1, 1}),
+		Schema: datasets.Schema{Columns: []datasets.Column{
+			{Name: "colour", Kind: datasets.Categorical, Categories: []string{"red", "green", "blue"}},
+			{Name: "size", Kind: datasets.Categorical, Categories: []string{"S", "XL"}},
+		}},
+	}
+	spec := transformer.NewHash()
+	spec.Features = 7
+	fitted, err := spec.Fit(ctx, data)
+	if err != nil {
+		log.Fatal(err)
+	}
+	Z, err := fitted.Transform(ctx, data.X)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(mat.Formatted(Z)) // all three share a column: red and XL add 1, green −1
+	// Output:
+	// ⎡0  0  0  0  0  2  0⎤
+	// ⎣0  0  0  0  0  0  0⎦
+}
+
 func ExampleStandardize() {
 	ctx := context.Background()
 	data := datasets.Set{X: mat.NewDense(4, 1, []float64{1, 3, 1, 3})}

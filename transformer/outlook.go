@@ -133,6 +133,14 @@ func (TargetEncode) InferOutput(datasets.InferredSchema) datasets.InferredSchema
 	return datasets.InferredSchema{}
 }
 
+// Requirements declares categorical columns.
+func (Hash) Requirements() []datasets.Requirement { return categories }
+
+// InferOutput returns complete numeric columns.
+func (Hash) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
+	return datasets.InferredSchema{}
+}
+
 // Demands asks for categorical columns, of known levels unless others are allowed.
 func (s Ordinal) Requirements() []datasets.Requirement {
 	if s.Unknown != "error" {

@@ -19,7 +19,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// TargetEncode replaces every category by the mean target of its training rows, shrunk towards the mean target ȳ of all:
+// TargetEncode replaces every category by the mean target of its training rows, shrunk towards the mean target ȳ of
+// all rows:
 //
 //	z(c) = λ_c·ȳ_c + (1 − λ_c)·ȳ
 //
@@ -546,8 +547,8 @@ func (f *FittedTargetEncode) Export(g *graph.Graph, rows graph.Value) (graph.Val
 		}
 	}
 	code := g.Columns(rows, inputs)
-	cell := g.Where(g.IsNaN(code), g.Row(missing), g.Where(g.Equal(code, g.Scalar(datasets.Unknown)), g.Row(unknown), code))
-	return g.TakeAlong(cell, lists), nil
+	cell := g.Where(g.Equal(code, g.Scalar(datasets.Unknown)), g.Row(unknown), code)
+	return g.TakeAlong(g.Where(g.IsNaN(code), g.Row(missing), cell), lists), nil
 }
 
 // InputWidth returns the number of columns that go in.

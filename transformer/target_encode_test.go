@@ -85,13 +85,15 @@ func TestTargetEncodeOfClasses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 2))
 	const n = 90
 	data := datasets.Set{X: mat.NewDense(n, 1, nil), Y: make([]float64, n)}
-	data.Schema.Columns = []datasets.Column{{Name: "city", Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}}}
+	data.Schema.Columns = []datasets.Column{{Name: "city", Kind: datasets.Categorical,
+		Categories: []string{"a", "b", "c"}}}
 	for i := range n {
 		data.X.(*mat.Dense).Set(i, 0, float64(rng.IntN(3)))
 		data.Y[i] = float64(rng.IntN(3))
 	}
 	classes := data
-	classes.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"u", "v", "w"}}}
+	classes.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical,
+		Categories: []string{"u", "v", "w"}}}
 	f := mustFit(t, NewTargetEncode(), classes)
 	Z := mustTransform(t, f, data.X)
 	for c := range 3 {

@@ -14,6 +14,7 @@
 //	onehot           [OneHot]       which levels occur           a 0/1 column for each level
 //	ordinal          [Ordinal]      the number of levels         codes as numbers
 //	target_encode    [TargetEncode] the mean target of levels    that of a row's level
+//	hash             [Hash]         which level is where         ±1 in one of a fixed number of columns
 //	ard              [ARD]          a scale for each input       the inputs times their scales
 //	pca              [PCA]          directions of large variance projections on them
 //	rff              [RFF]          γ, random frequencies        random Fourier features
@@ -147,16 +148,16 @@ type fitted interface {
 }
 
 var (
-	_ = []fitted{(*FittedDense)(nil), (*FittedOneHot)(nil), (*FittedBinning)(nil)}
+	_ = []fitted{(*FittedDense)(nil), (*FittedOneHot)(nil), (*FittedHash)(nil), (*FittedBinning)(nil)}
 	_ = []interface {
 		fitted
 		DenseTransformer
-	}{(*FittedScaler)(nil), (*FittedQuantile)(nil), (*FittedScale)(nil), (*FittedTargetEncode)(nil), (*FittedARD)(nil), (*FittedRFM)(nil),
-		(*FittedPCA)(nil), (*FittedImpute)(nil), (*FittedOrdinal)(nil), (*FittedRFF)(nil), (*FittedSoftmaxFeatures)(nil),
+	}{(*FittedScaler)(nil), (*FittedQuantile)(nil), (*FittedScale)(nil), (*FittedTargetEncode)(nil), (*FittedARD)(nil),
+		(*FittedRFM)(nil), (*FittedPCA)(nil), (*FittedImpute)(nil), (*FittedOrdinal)(nil), (*FittedRFF)(nil), (*FittedSoftmaxFeatures)(nil),
 		(*FittedNystroem)(nil)}
 	_ = []SingleTransformer{(*FittedRFF)(nil), (*FittedSoftmaxFeatures)(nil), (*FittedNystroem)(nil)}
 	_ = []TwoStageFitter{ARD{}, Quantile{}}
-	_ = []DataIndependent{RFF{}, SoftmaxFeatures{}, Binning{}, Scale{}, Dense{}}
+	_ = []DataIndependent{RFF{}, SoftmaxFeatures{}, Binning{}, Scale{}, Hash{}, Dense{}}
 	_ = []FitTransformer{Binning{}}
 	_ = []TrainingTransformer{(*FittedTargetEncode)(nil)}
 	_ = []interface {
@@ -164,7 +165,7 @@ var (
 		datasets.SchemaInferrer
 		datasets.CostEstimator
 	}{ARD{}, RFM{}, PCA{}, RFF{}, SoftmaxFeatures{}, Binning{}, Nystroem{}, Standardize{}, MinMax{}, Robust{}, Quantile{},
-		Scale{}, OneHot{}, Ordinal{}, TargetEncode{}, Impute{}}
+		Scale{}, OneHot{}, Ordinal{}, TargetEncode{}, Hash{}, Impute{}}
 	_ datasets.SchemaInferrer = Dense{}
 	_ datasets.CostEstimator  = Dense{}
 )

@@ -33,6 +33,11 @@ const encoded = `
 - standardize
 `
 
+// hashed are numbers and hashed categories.
+func hashed(parameters string) string {
+	return strings.Replace(encoded, "target_encode", "{hash: "+parameters+"}", 1)
+}
+
 // cases returns models with every step and model.
 func cases() []oneCase {
 	only := func(steps string) string {
@@ -54,6 +59,8 @@ func cases() []oneCase {
 			"standardize\n- ridge\n"},
 		{"target_encode", regression, encoded + "- ridge\n"},
 		{"target_encode_of_classes", classes, encoded + "- logistic\n"},
+		{"hash", regression, hashed("{features: 16}") + "- ridge\n"},
+		{"hash_unsigned", binary, hashed("{features: 5, signed: false}") + "- logistic\n"},
 		{"dense", regression, numbers + "- dense\n- ridge\n"},
 		{"pca", regression, numbers + "- pca: {components: 3, whiten: true}\n- ridge\n"},
 		{"union", regression, numbers +

@@ -42,6 +42,7 @@ var Allowed = map[string][]string{
 	"internal/paramkind":    {},                             // names of kinds of parameters
 	"internal/rowfile":      {"datasets", "internal/files"}, // files of rows: listed, regular, unchanged
 	"internal/exhaustive":   {},                             // for tests: which cases are taken
+	"internal/murmur":       {},                             // hashes of strings
 	"internal/files":        {},                             // written in full or not at all
 	"internal/svg":          {},
 	"internal/jsonscan":     {}, // JSON, with the place of what is wrong
@@ -137,7 +138,8 @@ var Allowed = map[string][]string{
 	"attention": {"internal/softmax", "internal/design", "internal/kern", "internal/memory"},
 	"transformer": {"graph", "datasets", "kernel", "sparse", "single", "param", "model", "internal/spectral",
 		"internal/fourier", "internal/softmax", "internal/bins", "internal/evidence", "internal/sample", "internal/agop",
-		"internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks"},
+		"internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks",
+		"internal/murmur"},
 	"estimator": {"internal/share", "graph", "internal/sgd", "datasets", "kernel", "internal/network",
 		"internal/kernelridge", "internal/pairwise", "internal/spectral", "internal/fourier", "internal/evidence",
 		"internal/sample", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares",

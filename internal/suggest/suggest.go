@@ -67,6 +67,7 @@ var synonyms = map[string][]string{
 	"onehotencoder":              {"onehot"},
 	"ordinalencoder":             {"ordinal"},
 	"targetencoder":              {"target_encode"},
+	"featurehasher":              {"hash"},
 	"simpleimputer":              {"impute"},
 	"columntransformer":          {"columns"},
 	"featureunion":               {"union"},

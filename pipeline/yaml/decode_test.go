@@ -495,7 +495,8 @@ func TestComplexities(t *testing.T) {
 		"kernel_ridge.alpha":            param.MorePenalty,
 		"kernel_ridge_classifier.alpha": param.MorePenalty, "rff_network.alpha": param.MorePenalty,
 		"sgd_classifier.alpha": param.MorePenalty, "sgd_regressor.alpha": param.MorePenalty,
-		"gaussian_process.noise": param.MorePenalty, "svr.epsilon": param.MorePenalty, "target_encode.smooth": param.MorePenalty,
+		"gaussian_process.noise": param.MorePenalty, "svr.epsilon": param.MorePenalty,
+		"target_encode.smooth": param.MorePenalty, "hash.features": param.MoreUnits,
 		"logistic.C": param.LessPenalty, "svm.C": param.LessPenalty, "svr.C": param.LessPenalty,
 	}
 	got := map[string]param.Complexity{}

@@ -236,7 +236,8 @@ func mapsTrainingRows(s *suite) {
 		for lo := 0; lo < n; lo += 7 {
 			hi := min(lo+7, n)
 			s.equal(s.transform(f.Training(lo), rowblock.Slice(s.Data.X, lo, hi)),
-				mat.DenseCopyOf(want).Slice(lo, hi, 0, width), 0, fmt.Sprintf("training rows %d to %d are mapped as in the whole", lo, hi))
+				mat.DenseCopyOf(want).Slice(lo, hi, 0, width), 0,
+				fmt.Sprintf("training rows %d to %d are mapped as in the whole", lo, hi))
 		}
 	}
 	plain := s.transform(f, s.Data.X)
