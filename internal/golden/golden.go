@@ -44,9 +44,6 @@ var NotYet = map[string]string{
 	"shapley_kernel_gaussian":  "Shapley values",
 	"shapley_kernel_laplacian": "Shapley values",
 	"shapley_rff":              "Shapley values",
-	"tfidf_char_wb":            "tf-idf of text",
-	"tfidf_word":               "tf-idf of text",
-	"tfidf_word_plain":         "tf-idf of text",
 }
 
 // Path returns the path of a file or folder below ../shared, or skips the test where it is absent.

@@ -35,15 +35,16 @@ var Allowed = map[string][]string{
 	"internal/snapshot":     {}, // for tests: whether a value has changed
 	"internal/postgrestest": {}, // a server for tests
 	"internal/importrules":  {},
-	"internal/rowblock":     {"single", "sparse"},           // slices of rows; sizes of blocks
-	"internal/rowsource":    {"datasets"},                   // sources derived from sources
-	"internal/suggest":      {},                             // names in messages
-	"internal/specs":        {"param"},                      // specs beyond what param offers to authors
-	"internal/paramkind":    {},                             // names of kinds of parameters
-	"internal/rowfile":      {"datasets", "internal/files"}, // files of rows: listed, regular, unchanged
-	"internal/exhaustive":   {},                             // for tests: which cases are taken
-	"internal/murmur":       {},                             // hashes of strings
-	"internal/files":        {},                             // written in full or not at all
+	"internal/rowblock":     {"single", "sparse"},                           // slices of rows; sizes of blocks
+	"internal/rowsource":    {"datasets"},                                   // sources derived from sources
+	"internal/suggest":      {},                                             // names in messages
+	"internal/specs":        {"param"},                                      // specs beyond what param offers to authors
+	"internal/paramkind":    {},                                             // names of kinds of parameters
+	"internal/rowfile":      {"datasets", "internal/files"},                 // files of rows: listed, regular, unchanged
+	"internal/exhaustive":   {},                                             // for tests: which cases are taken
+	"internal/textfeatures": {"internal/kern", "internal/murmur", "sparse"}, // texts to weighted term counts
+	"internal/murmur":       {},                                             // hashes of strings
+	"internal/files":        {},                                             // written in full or not at all
 	"internal/svg":          {},
 	"internal/jsonscan":     {}, // JSON, with the place of what is wrong
 	"internal/memory":       {},
