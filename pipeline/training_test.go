@@ -119,6 +119,29 @@ func withNumbers(encoded, X mat.Matrix) *mat.Dense {
 	return out
 }
 
+// With several classes the encoder makes a column for each; passes and fits of all rows agree.
+func TestCrossFittingOfClasses(t *testing.T) {
+	ctx, data := context.Background(), shops(2000, 40, 9)
+	data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical,
+		Categories: []string{"low", "middle", "high"}}}
+	for i, y := range data.Y {
+		data.Y[i] = math.Max(0, math.Min(2, math.Floor(y+1+math.Mod(data.X.At(i, 0), 3)/2)))
+	}
+	p := targetEncoded(transformer.NewStandardize()).Then(estimator.NewRidgeClassifier())
+	want, err := p.Fit(ctx, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if width := want.(*pipeline.FittedPipeline).Chain().OutputWidth(); width != 4 {
+		t.Errorf("%d columns come to the model, want three and the amount", width)
+	}
+	got, err := estimator.Learn(ctx, p, data.Source())
+	if err != nil {
+		t.Fatal(err)
+	}
+	samePredictions(t, got, want, data.X, 0)
+}
+
 // Candidates that share the encoder in a search predict what each would alone.
 func TestSearchesCrossFit(t *testing.T) {
 	ctx, data := context.Background(), shops(1500, 200, 3)

@@ -462,7 +462,7 @@ func (s TargetEncode) Cost(shape datasets.Shape) datasets.Cost {
 	outputs := max(shape.Outputs, 1)
 	cost := scalerCost(0, shape)
 	cost.NonZeros, cost.CheapToRecompute, cost.Passes = 0, false, 1
-	cost.OutputWidth = shape.Cols * outputs
+	cost.OutputWidth, cost.WidthEstimated = shape.Cols*outputs, shape.Outputs == 0
 	cost.Flops = float64(shape.Rows) * float64(shape.Cols) * float64(10+2*outputs)
 	cost.Bytes = 8*int64(shape.RowsInMemory())*int64(cost.OutputWidth) + s.bytes(cells, outputs)
 	return cost

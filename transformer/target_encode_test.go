@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -109,6 +110,63 @@ func TestTargetEncodeOfClasses(t *testing.T) {
 	columns := f.(Describer).OutputSchema(classes.Schema).Columns
 	if len(columns) != 3 || columns[1].Name != "city_v" || columns[1].EncodedFrom != "city" {
 		t.Errorf("the columns are %v", columns)
+	}
+}
+
+// Several targets have a column each, which are the encodings of that target.
+func TestTargetEncodeOfSeveralTargets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 2))
+	const n = 80
+	data := datasets.Set{X: mat.NewDense(n, 1, nil), Targets: mat.NewDense(n, 2, nil)}
+	data.Schema.Columns = []datasets.Column{{Name: "city", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}
+	for i := range n {
+		data.X.(*mat.Dense).Set(i, 0, float64(rng.IntN(2)))
+		data.Targets.SetRow(i, []float64{rng.NormFloat64(), 1e9 + rng.NormFloat64()})
+	}
+	for name, targets := range map[string][]datasets.Column{"city_0": nil, "city_u": {{Name: "u"}, {Name: "v"}}} {
+		data.Schema.Targets = targets
+		f, Z, err := NewTargetEncode().FitTransform(context.Background(), data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range 2 {
+			single := data
+			single.Targets, single.Schema.Targets, single.Y = nil, nil, mat.Col(nil, k, data.Targets)
+			_, want, err := NewTargetEncode().FitTransform(context.Background(), single)
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, Z.(*mat.Dense).Slice(0, n, k, k+1), want, 1e-15)
+		}
+		if got := f.(Describer).OutputSchema(data.Schema).Columns[0].Name; got != name {
+			t.Errorf("the first column is %s, want %s", got, name)
+		}
+	}
+}
+
+// What a fit cannot learn from is an error that says so.
+func TestTargetEncodeRefuses(t *testing.T) {
+	good := datasets.Set{X: mat.NewDense(3, 1, []float64{0, 1, 1}), Y: []float64{0, 2, 1}, Schema: datasets.Schema{
+		Columns: []datasets.Column{{Name: "city", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}}}
+	for want, change := range map[string]func(data *datasets.Set){
+		"column x0 must be categorical":         func(data *datasets.Set) { data.Schema.Columns = nil },
+		"the data have no targets":              func(data *datasets.Set) { data.Y = nil },
+		"row 2: target must be finite, got NaN": func(data *datasets.Set) { data.Y = []float64{1, 2, math.NaN()} },
+		"weights must not all be 0":             func(data *datasets.Set) { data.Weights = make([]float64, 3) },
+		"the range of the targets overflows":    func(data *datasets.Set) { data.Y = []float64{1e308, -1e308, 1} },
+		"row 1, column city: 3 is not the code of": func(data *datasets.Set) {
+			data.X = mat.NewDense(3, 1, []float64{0, 3, 0})
+		},
+		"row 1: target must be a class code": func(data *datasets.Set) {
+			data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
+		},
+	} {
+		data := good
+		change(&data)
+		f, err := NewTargetEncode().Fit(context.Background(), data)
+		if f != nil || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
 	}
 }
 
