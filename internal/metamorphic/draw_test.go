@@ -32,6 +32,7 @@ type world struct {
 	settled     bool // the fit converged
 	sampled     bool // a step learns from rows in an order that it draws, by their places
 	divides     bool // the model divides the rows into folds, by their order
+	crossFits   bool // a step divides the rows into folds, by their numbers in each part
 	frees       bool // the map's columns, or components, may come out in another order or sign
 	// numbers at the end of the answers to a row that others decide: of a set of classes, or
 	// whether it is an anomaly
@@ -198,7 +199,7 @@ func (d *drawing) steps() {
 		for j := range d.words {
 			names = append(names, fmt.Sprintf("w%d", j))
 		}
-		text := pick(d.Rand, "onehot", "{onehot: {min_count: 3}}", "{ordinal: {unknown: code}}, minmax")
+		text := d.encoder(pick(d.Rand, "onehot", "{onehot: {min_count: 3}}", "{ordinal: {unknown: code}}, minmax"))
 		fmt.Fprintf(&b, "- columns:\n    - {select: [%s], steps: [%s], name: texts}\n    - {select: numeric, steps: "+
 			"[%s%s], name: numbers}\n",
 			strings.Join(names, ", "), text, d.impute(), scale)
@@ -313,6 +314,17 @@ func (d *drawing) impute() string {
 		return ""
 	}
 	return pick(d.Rand, "impute, ", "{impute: {strategy: median}}, ", "{impute: {strategy: mean, indicator: true}}, ")
+}
+
+// encoder returns a step for categories, now and then another one than that which was drawn.
+func (d *drawing) encoder(drawn string) string {
+	if d.seed%3 != 1 || d.task == "clusters" || d.task == "anomalies" {
+		return drawn
+	}
+	own := rand.New(rand.NewPCG(d.seed, 13))
+	drawn = pick(own, "{target_encode: {smooth: 4}}", "{target_encode: {folds: 3}}, standardize", "{hash: {features: 9}}")
+	d.crossFits = strings.Contains(drawn, "target_encode")
+	return drawn
 }
 
 // metric draws a step that learns from the targets, now and then, by numbers of its own: what other seeds

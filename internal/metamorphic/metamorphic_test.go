@@ -274,6 +274,9 @@ func fromSource(t *testing.T, w *world, src datasets.Source) []float64 {
 // inParts learns from three parts of the rows separately, in each pass, and merges the states; some
 // states are serialized. It applies to pipelines that learn by passes.
 func inParts(t *testing.T, w *world) []float64 {
+	if w.crossFits {
+		return nil
+	}
 	p, err := mergedParts(w)
 	if errors.Is(err, datasets.ErrNoPasses) {
 		return nil
@@ -372,7 +375,7 @@ func shuffled(t *testing.T, w *world) []float64 {
 	if w.sampled {
 		return nil
 	}
-	if w.divides {
+	if w.divides || w.crossFits {
 		return nil
 	}
 	order := rand.New(rand.NewPCG(w.seed, 2)).Perm(w.train.Rows())
