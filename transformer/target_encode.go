@@ -36,8 +36,8 @@ import (
 // predict training rows well and new ones badly. Training rows are therefore cross-fitted: they are divided at random
 // into Folds folds, and each fold is encoded by the rows of the others. A pipeline does so in its fit and in every
 // fold of a search, see [TrainingTransformer]; without a pipeline, use FitTransform. The fold of a row depends on Seed
-// and on the number of the row. A sharded fit numbers the rows of each part from 0, so its folds, and with them what
-// follows, depend on how the rows are divided into parts.
+// and on the number of the row. A fit by passes over several parts numbers the rows of each part from 0, so its folds,
+// and with them what follows, depend on the parts; those of "bochner shard" are the same for any number of shards.
 //
 // Shapes: n×d → n×d, dense, or n×(d·k) with k > 2 classes or targets: all outputs of the first column first. Cost: one
 // pass of O(n·d), with O(Folds·k) numbers for each category; O(n·d·k) to encode. Sample weights are ignored, except
