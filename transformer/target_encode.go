@@ -71,15 +71,15 @@ func (p targetSmooth) Set(plain any) error {
 			*p.value = AutoSmooth
 		}
 	case int:
-		*p.value = wantedSmooth(float64(v))
+		*p.value = fixedSmooth(float64(v))
 	case float64:
-		*p.value = wantedSmooth(v)
+		*p.value = fixedSmooth(v)
 	}
 	return p.Check()
 }
 
-// wantedSmooth keeps a given number from being read as auto.
-func wantedSmooth(v float64) float64 {
+// fixedSmooth keeps a given number from being read as auto.
+func fixedSmooth(v float64) float64 {
 	if v == AutoSmooth {
 		return math.NaN()
 	}

@@ -13,8 +13,8 @@
 //	scale            [Scale]        which column is which         the inputs times factors
 //	onehot           [OneHot]       which levels occur           a 0/1 column for each level
 //	ordinal          [Ordinal]      the number of levels         codes as numbers
-//	target_encode    [TargetEncode] the mean target of levels    that of a row's level
-//	hash             [Hash]         which level is where         ±1 in one of a fixed number of columns
+//	target_encode    [TargetEncode] the mean target of categories that of the category
+//	hash             [Hash]         the columns of categories    ±1 in one of a fixed number of columns
 //	ard              [ARD]          a scale for each input       the inputs times their scales
 //	pca              [PCA]          directions of large variance projections on them
 //	rff              [RFF]          γ, random frequencies        random Fourier features
