@@ -41,7 +41,7 @@ func (s *Step) Training(first int) (own *Step, differs bool) {
 func (s *Step) Inference() *Step {
 	own := *s
 	own.Train = false
-	if t, ok := s.Fitted.(transformer.TrainingTransformer); ok {
+	if t, ok := s.Fitted.(transformer.TrainingTransformer); ok && t.Training(0) != nil {
 		own.Fitted = t.Inference()
 	}
 	return &own
