@@ -15,7 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
@@ -172,7 +171,7 @@ func Tell(err error) error {
 // OpenNow opens a file for reading and returns its information. It does not wait for the writer of
 // a pipe: callers that require regular files check the mode.
 func OpenNow(path string) (*os.File, fs.FileInfo, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
 		return nil, nil, err
 	}
