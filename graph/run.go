@@ -7,11 +7,11 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/graph/internal/ops"
+	"github.com/bochner-ml/bochner/internal/ops"
 )
 
 // Run returns the outputs for the rows of X, by name. It evaluates the graph node by node without
-// optimization and stores all intermediate values. It is the reference for tests of the writers;
+// optimization and stores all intermediate values that an output needs. It is the reference for tests of the writers;
 // use the fitted pipeline to predict.
 func (g *Graph) Run(X mat.Matrix) (map[string]*mat.Dense, error) {
 	if err := g.Err(); err != nil {
@@ -25,7 +25,11 @@ func (g *Graph) Run(X mat.Matrix) (map[string]*mat.Dense, error) {
 		return nil, errors.New("graph: X must have at least 1 row, got none")
 	}
 	values := make([]*mat.Dense, len(g.nodes))
+	uses := g.UseCounts()
 	for i, node := range g.nodes {
+		if uses[i] == 0 {
+			continue
+		}
 		switch node.Op {
 		case ops.Rows:
 			values[i] = mat.DenseCopyOf(X)

@@ -41,9 +41,6 @@ var NotYet = map[string]string{
 	"quantile_regression_0.1":  "quantile regression",
 	"quantile_regression_0.5":  "quantile regression",
 	"quantile_regression_0.9":  "quantile regression",
-	"shapley_kernel_gaussian":  "Shapley values",
-	"shapley_kernel_laplacian": "Shapley values",
-	"shapley_rff":              "Shapley values",
 }
 
 // Path returns the path of a file or folder below ../shared, or skips the test where it is absent.

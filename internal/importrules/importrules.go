@@ -17,16 +17,16 @@ var Allowed = map[string][]string{
 	"single":       {},
 	"param":        {"internal/paramkind"},
 	"kernel":       {"param", "internal/kern"},
-	"graph":        {"graph/internal/ops"}, // what a fitted pipeline computes, for other programs
-	"graph/onnx":   {"graph", "graph/internal/ops"},
-	"graph/golang": {"graph", "graph/internal/ops"},
-	"graph/python": {"graph", "graph/internal/ops"},
+	"graph":        {"internal/ops"}, // what a fitted pipeline computes, for other programs
+	"graph/onnx":   {"graph", "internal/ops"},
+	"graph/golang": {"graph", "internal/ops"},
+	"graph/python": {"graph", "internal/ops"},
 	// tests of one model against another
 	"compare": {},
 	// for the tasks; distances of rows
 	"metrics": {"datasets", "param", "sparse", "internal/svg", "internal/design", "internal/kern", "internal/pairwise"},
 	// names of operations
-	"graph/internal/ops":    {},
+	"internal/ops":          {},
 	"internal/kern":         {},
 	"internal/solve":        {"internal/kern", "sparse"},
 	"internal/golden":       {},
@@ -207,7 +207,8 @@ var Allowed = map[string][]string{
 		"internal/solve", "internal/stacking"},
 
 	// What models know: which inputs matter, what rows look like.
-	"inspection":       {"internal/metricinput", "estimator", "metrics", "datasets", "sparse", "single", "internal/svg"},
+	"internal/shapley": {"graph", "internal/ops", "internal/kern"}, // Shapley values of graphs and functions
+	"inspection":       {"internal/shapley", "graph", "internal/metricinput", "estimator", "metrics", "datasets", "sparse", "single", "internal/svg"},
 	"internal/profile": {"datasets", "datasets/pass", "sparse", "single", "model", "internal/kern"},
 
 	// A tracking server over HTTP.

@@ -1,0 +1,231 @@
+package shapley
+
+import (
+	"context"
+	"sync"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/kern"
+)
+
+const (
+	maxTableBytes = 256 << 20 // of the tables of background rows
+	rowsPerTask   = 8
+)
+
+// Explain returns the exact values of the rows of X. The result does not depend on GOMAXPROCS.
+// Cost: O(rows · background · terms · inputs · nodes), with ⌈inputs/4⌉ nodes or fewer for cosines
+// and ⌈inputs/2⌉ for other products.
+func (f *Form) Explain(ctx context.Context, X *mat.Dense, background Background) (Values, error) {
+	n, _ := X.Dims()
+	out := newValues(n, f.inputs.Count, f.outputs)
+	count, d := background.X.Dims()
+	size := max(1, min(count, maxTableBytes/max(1, f.tableBytes())))
+	for lo := 0; lo < count; lo += size {
+		hi := min(lo+size, count)
+		part := Background{background.X.Slice(lo, hi, 0, d).(*mat.Dense), background.Weights[lo:hi]}
+		if err := f.explain(ctx, out, X, part, lo == 0); err != nil {
+			return Values{}, err
+		}
+	}
+	return out, nil
+}
+
+// eachRow calls use with the tables of the rows of X, concurrently.
+func (f *Form) eachRow(ctx context.Context, X *mat.Dense, use func(i int, t *tables) error) error {
+	n, d := X.Dims()
+	var mu sync.Mutex
+	var failed error
+	kern.Parallel(n, rowsPerTask, func(lo, hi int) {
+		err := func() error {
+			if err := ctxerr.Check(ctx); err != nil {
+				return err
+			}
+			values, err := f.run(X.Slice(lo, hi, 0, d))
+			if err != nil {
+				return err
+			}
+			filler, t := f.newFiller(), f.newTables()
+			for i := lo; i < hi; i++ {
+				filler.fill(t, values, i-lo)
+				if err := use(i, t); err != nil {
+					return err
+				}
+			}
+			return nil
+		}()
+		if err != nil {
+			mu.Lock()
+			failed = err
+			mu.Unlock()
+		}
+	})
+	return failed
+}
+
+// explain adds the contribution of some background rows to out. It sets the outputs of the rows if
+// first is set.
+func (f *Form) explain(ctx context.Context, out Values, X *mat.Dense, background Background, first bool) error {
+	count, _ := background.X.Dims()
+	e := &explanation{Form: f, X: X, background: background, tables: make([]*tables, count)}
+	err := f.eachRow(ctx, background.X, func(i int, t *tables) error {
+		e.tables[i] = &tables{append([]float64(nil), t.additive...), append([]pair(nil), t.cosines...),
+			append([]group(nil), t.products...)}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	e.additive = make([]float64, f.inputs.Count*f.outputs)
+	value := make([]float64, f.outputs)
+	for i, t := range e.tables {
+		w := background.Weights[i]
+		e.weight += w
+		for k, v := range t.additive {
+			e.additive[k] += w * v
+		}
+		clear(value)
+		f.value(value, t)
+		for q, v := range value {
+			out.Base[q] += w * v
+		}
+	}
+	return f.eachRow(ctx, X, func(i int, t *tables) error {
+		if first {
+			f.value(out.Rows.RawRowView(i), t)
+		}
+		return e.explain(ctx, out, i, t)
+	})
+}
+
+// explanation explains rows by a background.
+type explanation struct {
+	*Form
+	X          *mat.Dense
+	background Background
+	tables     []*tables // of the background rows
+	weight     float64   // sum of the weights
+	additive   []float64 // weighted sum of the additive tables
+}
+
+// explain adds the values of row i, with tables t, to out.
+func (e *explanation) explain(ctx context.Context, out Values, i int, t *tables) error {
+	d := e.inputs.Count
+	for q := range e.outputs {
+		phi := out.Inputs[q].RawRowView(i)
+		for j := range d {
+			k := j*e.outputs + q
+			phi[j] += e.weight*t.additive[k] - e.additive[k]
+		}
+	}
+	changed := make([][]int, len(e.tables))
+	all := make([]int, 0, d*len(e.tables))
+	for z := range changed {
+		start := len(all)
+		all = e.inputs.Changed(all, e.X.RawRowView(i), e.background.X.RawRowView(z))
+		changed[z] = all[start:]
+	}
+	w, acc := newWorkspace(d), make([]group, d*e.outputs)
+	for g := range groupsOf(len(e.cosines)) {
+		if err := e.explainCosines(ctx, acc, t, g, changed, w); err != nil {
+			return err
+		}
+		for q := range e.outputs {
+			phi := out.Inputs[q].RawRowView(i)
+			for j := range d {
+				for _, v := range acc[q*d+j] {
+					phi[j] += v
+				}
+			}
+		}
+	}
+	for g := range groupsOf(len(e.products)) {
+		if err := e.explainProducts(ctx, acc, t, g, changed, w); err != nil {
+			return err
+		}
+		for k := range min(lanes, len(e.products)-g*lanes) {
+			for q, c := range e.products[g*lanes+k].coefficients {
+				phi := out.Inputs[q].RawRowView(i)
+				for j := range d {
+					phi[j] += c * acc[j][k]
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// explainCosines sets acc, outputs × inputs, to the values of a group of cosines.
+//
+// With U = e^{i·(h(x)+h(z))/2} of the sum over all inputs, the value of input j is
+// Re(β·U·2i·sin(θ_j/2))·I_j = −2·Im(β·U)·sin(θ_j/2)·I_j, where I_j is the integral.
+func (e *explanation) explainCosines(ctx context.Context, acc []group, t *tables, g int, changed [][]int,
+	w *workspace) error {
+	d := e.inputs.Count
+	var beta []pair // for each output, real and imaginary parts
+	for q := range e.outputs {
+		var b pair
+		for k := range min(lanes, len(e.cosines)-g*lanes) {
+			b.a[k], b.b[k] = e.cosines[g*lanes+k].re[q], e.cosines[g*lanes+k].im[q]
+		}
+		beta = append(beta, b)
+	}
+	clear(acc)
+	x := t.cosines[g*(d+1):][:d+1]
+	for n, inputs := range changed {
+		if err := checkEvery(ctx, n); err != nil {
+			return err
+		}
+		z := e.tables[n].cosines[g*(d+1):][:d+1]
+		w.cosines(x, z, inputs)
+		weight := -2 * e.background.Weights[n]
+		for q := range beta {
+			var factor group
+			for k := range lanes {
+				sin := x[d].a[k]*z[d].b[k] + x[d].b[k]*z[d].a[k]
+				cos := x[d].b[k]*z[d].b[k] - x[d].a[k]*z[d].a[k]
+				factor[k] = weight * (beta[q].a[k]*sin + beta[q].b[k]*cos)
+			}
+			for l, input := range inputs {
+				to := &acc[q*d+input]
+				for k, v := range w.out[l] {
+					to[k] += factor[k] * v
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// explainProducts sets the first elements of acc to the values of a group of products with
+// coefficient 1, for each input.
+func (e *explanation) explainProducts(ctx context.Context, acc []group, t *tables, g int, changed [][]int,
+	w *workspace) error {
+	d := e.inputs.Count
+	clear(acc[:d])
+	x := t.products[g*d:][:d]
+	for n, inputs := range changed {
+		if err := checkEvery(ctx, n); err != nil {
+			return err
+		}
+		w.products(x, e.tables[n].products[g*d:][:d], inputs)
+		weight := e.background.Weights[n]
+		for l, input := range inputs {
+			to := &acc[input]
+			for k, v := range w.out[l] {
+				to[k] += weight * v
+			}
+		}
+	}
+	return nil
+}
+
+// checkEvery checks the context at some of the calls with n.
+func checkEvery(ctx context.Context, n int) error {
+	if n%32 != 0 {
+		return nil
+	}
+	return ctxerr.Check(ctx)
+}
