@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/evidence"
 	"github.com/bochner-ml/bochner/internal/fourier"
 	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/origin"
 	"github.com/bochner-ml/bochner/internal/sample"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/kernel"
@@ -153,7 +154,7 @@ func (s ARD) groups(schema datasets.Schema, d int) []int {
 	if s.Groups != "origin" {
 		schema = datasets.Schema{}
 	}
-	group, _ := byOrigin(schema, d)
+	group, _ := origin.Inputs(schema, d)
 	return group
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/bins"
+	"github.com/bochner-ml/bochner/internal/origin"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/kernel"
@@ -315,7 +316,7 @@ func tooSmooth(columns int) error {
 // sets returns the distribution of the inputs of grids, nil for all inputs, and adapts a γ found by
 // a rule to their number.
 func (s Binning) sets(ctx context.Context, gamma []float64, data datasets.Source) (*bins.Subsets, error) {
-	group, inputs := byOrigin(data.Schema(), len(gamma))
+	group, inputs := origin.Inputs(data.Schema(), len(gamma))
 	if s.Inputs == 0 || s.Inputs >= inputs {
 		return nil, nil
 	}
@@ -421,7 +422,7 @@ func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
 	held := float64(shape.RowsInMemory())
 	each := p * (binFlops + inputFlops*entries)
 	c := datasets.Cost{Bytes: int64(24*d*p + 4*held*p + 8*held), OutputWidth: s.Columns, NonZeros: p}
-	_, inputs := byOrigin(datasets.Schema{Columns: shape.Columns}, shape.Cols)
+	_, inputs := origin.Inputs(datasets.Schema{Columns: shape.Columns}, shape.Cols)
 	if k := float64(s.Inputs); k > 0 && s.Inputs < inputs {
 		k *= d / float64(inputs) // columns
 		each, c.Bytes = p*(binFlops+inputFlops*min(k, entries))+2*d, int64(32*k*p+held*(4*p+8+8*d))

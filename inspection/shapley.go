@@ -1,0 +1,389 @@
+package inspection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/internal/origin"
+	"github.com/bochner-ml/bochner/internal/shapley"
+)
+
+// Method is a method of computing Shapley values.
+type Method string
+
+// The methods.
+const (
+	Auto     Method = "auto"     // Exact where possible, else Sampling
+	Exact    Method = "exact"    // in closed form, up to rounding
+	Sampling Method = "sampling" // antithetic permutation sampling, with standard errors
+)
+
+const (
+	defaultBackground = 100
+	defaultPrecision  = 0.02
+	defaultMaxRounds  = 20
+)
+
+// ShapleyOptions configures [Shapley]. The zero value selects the defaults.
+type ShapleyOptions struct {
+	Method     Method // "" for Auto
+	Background int    // maximum number of background rows, evenly spaced; 0 for 100
+	// Output is the explained output: estimator.Values (also of several targets), Scores, Probabilities or AnomalyScores.
+	// 0 selects the scores of a classifier, its probabilities if it has no scores, the anomaly scores of an anomaly
+	// detector, and the values of other models.
+	Output estimator.Output
+	// Precision is the standard error at which the sampling of a row ends, relative to the standard deviation of the
+	// output over the background; 0 for 0.02.
+	Precision float64
+	MaxRounds int    // maximum number of permutations per row and background row, at least 2; 0 for 20
+	Seed      uint64 // of the permutations
+}
+
+// ShapleyValues contains the Shapley values of the inputs for each row and output.
+type ShapleyValues struct {
+	Method     Method          `json:"method"`           // Exact or Sampling
+	Reason     string          `json:"reason,omitempty"` // why Auto selected Sampling
+	Output     string          `json:"of"`               // prediction, probability, decision or anomaly score
+	Inputs     []string        `json:"inputs"`           // names
+	Background int             `json:"background"`       // number of background rows
+	Outputs    []ShapleyOutput `json:"outputs"`
+	// EfficiencyGap is the largest |base + Σ values − prediction|: rounding errors, also those of a pipeline in single
+	// precision.
+	EfficiencyGap float64 `json:"efficiency_gap"`
+}
+
+// ShapleyOutput contains the Shapley values for one output.
+type ShapleyOutput struct {
+	Name        string      `json:"name,omitempty"`       // class or target, "" for the only one
+	Base        float64     `json:"base"`                 // mean prediction over the background
+	Predictions []float64   `json:"predictions"`          // for each row
+	Values      [][]float64 `json:"values"`               // rows × inputs
+	StdErrors   [][]float64 `json:"std_errors,omitempty"` // rows × inputs, of Sampling
+}
+
+// MeanAbs returns the mean absolute value of each input over the rows.
+func (o ShapleyOutput) MeanAbs() []float64 {
+	var out []float64
+	for _, row := range o.Values {
+		if out == nil {
+			out = make([]float64, len(row))
+		}
+		for j, v := range row {
+			out[j] += math.Abs(v) / float64(len(o.Values))
+		}
+	}
+	return out
+}
+
+// Shapley returns the interventional Shapley values of the inputs of a model for rows: the values
+// of the game in which a coalition S of inputs obtains
+//
+//	v(S) = Σ_z w_z·f(x_S, z_rest) / Σ_z w_z
+//
+// the mean output over the background rows z, with the inputs in S taken from the row x. For each
+// row and output,
+//
+//	base + Σ_j values_j = prediction        (efficiency)
+//
+// with the mean output over the background as base; every call checks it. Inputs are columns of the
+// rows that the model takes, raw columns for a pipeline. Columns encoded from one column
+// ([datasets.Column].EncodedFrom) are one input.
+//
+// The values are exact if the computation of the output (see package graph) is a sum of products of
+// functions of one input each, and of cosines of sums of such functions. This holds for linear
+// models; for rff of every kernel; for kernel_ridge, nystroem and gaussian_process with a gaussian,
+// laplacian or cauchy kernel; for sums of them, such as ensembles for regression; downstream of
+// steps that map each column independently, such as impute, standardize, quantile or onehot, and
+// for linear models and rff of any linear step, such as pca. Other outputs are sampled, for example
+// probabilities, and all outputs of a model that cannot be exported.
+//
+// The result does not depend on GOMAXPROCS. Cost: for exact values, rows × background × terms ×
+// inputs² operations, with D/2 terms for rff with D features; for sampled values, up to 2 × rows ×
+// background × (inputs − 1) × MaxRounds predictions. Errors: invalid options, rows that the model
+// rejects, predictions that are not finite, and method Exact for an output that is not such a sum.
+//
+// Source: Lundberg and Lee, "A unified approach to interpreting model predictions", NIPS 2017;
+// package internal/shapley derives the exact values. Python equivalent: shap.Explainer with a
+// background data set.
+func Shapley(ctx context.Context, model estimator.Predictor, background, rows datasets.Set,
+	o ShapleyOptions) (ShapleyValues, error) {
+	none := ShapleyValues{}
+	e, err := newExplainer(ctx, model, background, rows, o)
+	if err != nil {
+		return none, err
+	}
+	if e.o.Method != Sampling {
+		values, err := e.exact(ctx)
+		if err == nil {
+			return e.result(values, Exact, "")
+		}
+		if e.o.Method == Exact || ctx.Err() != nil {
+			return none, wrapError(ctx, err)
+		}
+		e.reason = err.Error()
+	}
+	values, err := shapley.Sample(ctx, e.predict, e.X, e.background, e.inputs,
+		shapley.SampleOptions{Precision: e.o.Precision, MaxRounds: e.o.MaxRounds, Seed: e.o.Seed})
+	if err != nil {
+		return none, wrapError(ctx, err)
+	}
+	return e.result(values, Sampling, e.reason)
+}
+
+// check validates the options and sets the defaults.
+func (o *ShapleyOptions) check() error {
+	var errs []error
+	if o.Method == "" {
+		o.Method = Auto
+	}
+	if !slices.Contains([]Method{Auto, Exact, Sampling}, o.Method) {
+		errs = append(errs, fmt.Errorf("inspection: method must be auto, exact or sampling, got %q", o.Method))
+	}
+	if o.Background < 0 {
+		errs = append(errs, fmt.Errorf("inspection: background must be ≥ 1, or 0 for %d, got %d", defaultBackground,
+			o.Background))
+	}
+	if !(o.Precision >= 0) || math.IsInf(o.Precision, 1) {
+		errs = append(errs, fmt.Errorf("inspection: precision must be > 0, or 0 for %v, got %v", defaultPrecision,
+			o.Precision))
+	}
+	if o.MaxRounds < 0 || o.MaxRounds == 1 {
+		errs = append(errs, fmt.Errorf("inspection: max rounds must be ≥ 2, or 0 for %d, got %d", defaultMaxRounds,
+			o.MaxRounds))
+	}
+	if o.Background == 0 {
+		o.Background = defaultBackground
+	}
+	if o.Precision == 0 {
+		o.Precision = defaultPrecision
+	}
+	if o.MaxRounds == 0 {
+		o.MaxRounds = defaultMaxRounds
+	}
+	return errors.Join(errs...)
+}
+
+// explainer explains the rows of one call.
+type explainer struct {
+	model      estimator.Predictor
+	o          ShapleyOptions
+	data       datasets.Set // the rows
+	X          *mat.Dense
+	background shapley.Background
+	inputs     shapley.Inputs
+	of         string // kind of the output
+	rows       *mat.Dense
+	base       []float64
+	scale      float64 // largest absolute output
+	reason     string
+}
+
+func newExplainer(ctx context.Context, model estimator.Predictor, background, rows datasets.Set,
+	o ShapleyOptions) (*explainer, error) {
+	err := errors.Join(o.check(), Options{}.check(model, rows), Options{}.check(model, background))
+	if err == nil && background.Cols() != rows.Cols() {
+		err = fmt.Errorf("inspection: the background has %d columns, the rows have %d", background.Cols(), rows.Cols())
+	}
+	if err != nil {
+		return nil, err
+	}
+	background = background.EvenlySpaced(o.Background)
+	e := &explainer{model: model, o: o, data: rows, X: mat.DenseCopyOf(rows.X),
+		background: shapley.Background{X: mat.DenseCopyOf(background.X), Weights: slices.Clone(background.Weights)}}
+	e.inputs.Of, e.inputs.Count = origin.Inputs(rows.Schema, rows.Cols())
+	if err := e.normalize(background.Rows()); err != nil {
+		return nil, err
+	}
+	if err := e.choose(); err != nil {
+		return nil, err
+	}
+	return e, e.evaluate(ctx)
+}
+
+// normalize scales the weights of the background to sum 1.
+func (e *explainer) normalize(n int) error {
+	w := &e.background.Weights
+	if *w == nil {
+		*w = slices.Repeat([]float64{1}, n)
+	}
+	total := 0.0
+	for _, v := range *w {
+		total += v
+	}
+	if !(total > 0) {
+		return errors.New("inspection: the weights of the background must have a positive sum")
+	}
+	for k := range *w {
+		(*w)[k] /= total
+	}
+	return nil
+}
+
+// choose sets the output.
+func (e *explainer) choose() error {
+	has := estimator.OutputsOf(e.model)
+	if e.o.Output == 0 {
+		switch {
+		case has.Has.Has(estimator.Scores):
+			e.o.Output = estimator.Scores
+		case has.Has.Has(estimator.Probabilities):
+			e.o.Output = estimator.Probabilities
+		case has.Has.Has(estimator.AnomalyScores):
+			e.o.Output = estimator.AnomalyScores
+		default:
+			e.o.Output = estimator.Values
+		}
+	}
+	names := map[estimator.Output]string{estimator.Values: "prediction", estimator.Targets: "prediction",
+		estimator.Scores: "decision", estimator.Probabilities: "probability", estimator.AnomalyScores: "anomaly score"}
+	e.of = names[e.o.Output]
+	switch {
+	case e.of == "":
+		return errors.New("inspection: the output must be Values, Targets, Scores, Probabilities or AnomalyScores")
+	case e.of == "prediction" && has.Classes != nil:
+		return errors.New("inspection: the values of a classifier are class codes; select scores or probabilities")
+	case e.of != "prediction" && !has.Has.Has(e.o.Output):
+		return fmt.Errorf("inspection: the model has no output of kind %s", e.of)
+	}
+	return nil
+}
+
+// predict returns the output for rows, rows × outputs.
+func (e *explainer) predict(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	want := e.o.Output
+	if e.of == "prediction" {
+		want = estimator.Values | estimator.Targets
+	}
+	p, err := estimator.Predict(ctx, e.model, X, estimator.Request{Outputs: want})
+	switch {
+	case err != nil:
+		return nil, err
+	case e.of == "decision":
+		return p.Scores, nil
+	case e.of == "probability":
+		return p.Probabilities, nil
+	case e.of == "anomaly score":
+		return mat.NewDense(len(p.Anomaly), 1, p.Anomaly), nil
+	case p.Targets != nil && !p.Targets.IsEmpty():
+		return p.Targets, nil
+	}
+	return mat.NewDense(len(p.Values), 1, p.Values), nil
+}
+
+// evaluate predicts the rows and the background.
+func (e *explainer) evaluate(ctx context.Context) error {
+	rows, err := e.predict(ctx, e.X)
+	if err != nil {
+		return wrapError(ctx, err)
+	}
+	background, err := e.predict(ctx, e.background.X)
+	if err != nil {
+		return wrapError(ctx, fmt.Errorf("background: %w", err))
+	}
+	e.rows, e.base = rows, columnMeans(background, e.background.Weights)
+	for _, m := range []*mat.Dense{rows, background} {
+		e.scale = max(e.scale, mat.Max(m), -mat.Min(m))
+		for _, v := range m.RawMatrix().Data {
+			if v-v != 0 {
+				return errors.New("inspection: a prediction is not finite")
+			}
+		}
+	}
+	return nil
+}
+
+// exact returns the exact values. An error states why there are none.
+func (e *explainer) exact(ctx context.Context) (shapley.Values, error) {
+	none := shapley.Values{}
+	g := graph.New(make([]graph.Input, e.data.Cols()))
+	p, err := estimator.Export(g, e.model, g.Input())
+	if err != nil {
+		return none, err
+	}
+	v := p.PointPredictions()
+	switch e.of {
+	case "decision":
+		v = p.Scores
+	case "probability":
+		v = p.Probabilities
+	case "anomaly score":
+		v = p.Anomaly
+	}
+	if _, outputs := e.rows.Dims(); g.Width(v) != outputs {
+		return none, fmt.Errorf("the exported model has no such output (%s)", e.of)
+	}
+	form, err := shapley.NewForm(g, v, e.inputs)
+	if err != nil {
+		return none, err
+	}
+	values, err := form.Explain(ctx, e.X, e.background)
+	if err != nil {
+		return none, err
+	}
+	return values, e.verify(values)
+}
+
+// maxExportError is the accepted difference between the predictions of a model and of its graph,
+// relative to the largest prediction: the model may compute in single precision, the graph does
+// not.
+const maxExportError = 1e-3
+
+// verify compares the function whose values are exact with the predictions of the model.
+func (e *explainer) verify(values shapley.Values) error {
+	var difference mat.Dense
+	difference.Sub(values.Rows, e.rows)
+	off := max(mat.Max(&difference), -mat.Min(&difference))
+	for q, base := range values.Base {
+		off = max(off, math.Abs(base-e.base[q]))
+	}
+	if !(off <= maxExportError*e.scale) {
+		return fmt.Errorf("the exported model differs from the model by %.1e", off)
+	}
+	if gap := values.EfficiencyGap(); !(gap <= maxExportError*e.scale) {
+		return fmt.Errorf("rounding errors of %.1e", gap)
+	}
+	return nil
+}
+
+// result returns the values with their names, after a check of efficiency.
+func (e *explainer) result(values shapley.Values, method Method, reason string) (ShapleyValues, error) {
+	n, outputs := e.rows.Dims()
+	out := ShapleyValues{Method: method, Reason: reason, Output: e.of, Background: len(e.background.Weights)}
+	for j := range e.inputs.Count {
+		k := slices.Index(e.inputs.Of, j)
+		name := e.data.Schema.Column(k).EncodedFrom
+		if name == "" {
+			name = e.data.Schema.Name(k)
+		}
+		out.Inputs = append(out.Inputs, name)
+	}
+	names := make([]string, outputs)
+	if e.of != "anomaly score" && (outputs > 1 || e.of != "prediction") {
+		names = outputNames(e.model, e.data, outputs, e.of)
+	}
+	for q := range outputs {
+		one := ShapleyOutput{Name: names[q], Base: e.base[q], Predictions: mat.Col(nil, q, e.rows)}
+		for i := range n {
+			one.Values = append(one.Values, values.Inputs[q].RawRowView(i))
+			if values.StdErrors != nil {
+				one.StdErrors = append(one.StdErrors, values.StdErrors[q].RawRowView(i))
+			}
+		}
+		out.Outputs = append(out.Outputs, one)
+	}
+	values.Rows, values.Base = e.rows, e.base
+	out.EfficiencyGap = values.EfficiencyGap()
+	if !(out.EfficiencyGap <= maxExportError*e.scale) {
+		return ShapleyValues{}, fmt.Errorf("inspection: the values must sum to prediction − base, but are off by %.1e",
+			out.EfficiencyGap)
+	}
+	return out, nil
+}
