@@ -23,7 +23,7 @@ func newWorkspace(inputs int) *workspace {
 }
 
 // cosines sets w.out[l] to sin(θ_l/2)·∫ Π_{m≠l} (cos(θ_m/2) + i·s·sin(θ_m/2)) ds/2 for the changed
-// inputs l. x and z hold sin(h_l/2) and cos(h_l/2) of all inputs for the two rows.
+// inputs l, in ascending order. x and z hold sin(h_l/2) and cos(h_l/2) of all inputs for the two rows.
 func (w *workspace) cosines(x, z []pair, changed []int) {
 	d := len(changed)
 	var squares, sum, largest group
@@ -76,14 +76,27 @@ func (w *workspace) rotationNode(d int, s, weight float64) {
 }
 
 // products sets w.out[l] to (p_l − q_l)·∫ Π_{m≠l} (q_m + t·(p_m − q_m)) dt for the changed inputs l,
-// with the factors p of one row and q of another.
+// in ascending order, with the factors p of one row and q of another. Other factors are equal in
+// both.
 func (w *workspace) products(p, q []group, changed []int) {
 	d := len(changed)
-	for l, input := range changed {
+	var common group // product of the equal factors
+	for k := range lanes {
+		common[k] = 1
+	}
+	l := 0
+	for input := range p {
+		if l == d || input != changed[l] {
+			for k := range lanes {
+				common[k] *= p[input][k]
+			}
+			continue
+		}
 		f := &w.factors[l]
 		for k := range lanes {
 			f.a[k], f.b[k] = (p[input][k]+q[input][k])/2, (p[input][k]-q[input][k])/2
 		}
+		l++
 	}
 	clear(w.out[:d])
 	r := fullRule((d + 1) / 2)
@@ -92,7 +105,7 @@ func (w *workspace) products(p, q []group, changed []int) {
 	}
 	for l := range d {
 		for k := range lanes {
-			w.out[l][k] *= 2 * w.factors[l].b[k]
+			w.out[l][k] *= 2 * w.factors[l].b[k] * common[k]
 		}
 	}
 }
