@@ -516,3 +516,59 @@ func rootsAsm[T Float](scale T, dst, x *T, n int) {
 		rootsAVX2F32(float32(scale), p32(dst), p32(x), n)
 	}
 }
+
+func rotationFactorsAsm(n int, rows *int, x, z, factors, sums *float64) {
+	if isa == avx512 {
+		rotationFactorsAVX512F64(n, rows, x, z, factors, sums)
+	} else {
+		rotationFactorsAVX2F64(n, rows, x, z, factors, sums)
+	}
+}
+
+func productFactorsAsm(n int, rows *int, p, q, factors *float64) {
+	if isa == avx512 {
+		productFactorsAVX512F64(n, rows, p, q, factors)
+	} else {
+		productFactorsAVX2F64(n, rows, p, q, factors)
+	}
+}
+
+func rotationsAsm(count, n int, nodes, factors, prefix, out *float64) {
+	switch {
+	case isa == avx512 && count == 4:
+		rotations4AVX512F64(n, nodes, factors, prefix, out)
+	case isa == avx512 && count == 2:
+		rotations2AVX512F64(n, nodes, factors, prefix, out)
+	case isa == avx512:
+		rotations1AVX512F64(n, nodes, factors, prefix, out)
+	case count == 2:
+		rotations2AVX2F64(n, nodes, factors, prefix, out)
+	default:
+		rotations1AVX2F64(n, nodes, factors, prefix, out)
+	}
+}
+
+func productsAsm(count, n int, nodes, factors, prefix, out *float64) {
+	switch {
+	case isa == avx512 && count == 4:
+		products4AVX512F64(n, nodes, factors, prefix, out)
+	case isa == avx512 && count == 2:
+		products2AVX512F64(n, nodes, factors, prefix, out)
+	case isa == avx512:
+		products1AVX512F64(n, nodes, factors, prefix, out)
+	case count == 4:
+		products4AVX2F64(n, nodes, factors, prefix, out)
+	case count == 2:
+		products2AVX2F64(n, nodes, factors, prefix, out)
+	default:
+		products1AVX2F64(n, nodes, factors, prefix, out)
+	}
+}
+
+func addScaledBlocksAsm(n int, rows *int, scale, factors, out, sums *float64) {
+	if isa == avx512 {
+		addScaledBlocksAVX512F64(n, rows, scale, factors, out, sums)
+	} else {
+		addScaledBlocksAVX2F64(n, rows, scale, factors, out, sums)
+	}
+}

@@ -51,3 +51,15 @@ func acrossAsm[T Float](panels, depth int, a, b, c *T, cRow int, how storeMode) 
 func differencesAsm[T Float](panels, depth int, a, b, c *T, cRow int, constants *T, products bool) {
 	panic("kern: no assembly")
 }
+
+func rotationFactorsAsm(n int, rows *int, x, z, factors, sums *float64) { panic("kern: no assembly") }
+
+func productFactorsAsm(n int, rows *int, p, q, factors *float64) { panic("kern: no assembly") }
+
+func rotationsAsm(count, n int, nodes, factors, prefix, out *float64) { panic("kern: no assembly") }
+
+func productsAsm(count, n int, nodes, factors, prefix, out *float64) { panic("kern: no assembly") }
+
+func addScaledBlocksAsm(n int, rows *int, scale, factors, out, sums *float64) {
+	panic("kern: no assembly")
+}

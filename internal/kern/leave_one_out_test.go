@@ -1,0 +1,103 @@
+package kern
+
+import (
+	"math"
+	"math/cmplx"
+	"math/rand/v2"
+	"testing"
+)
+
+// Integrals are those of plain products, for all numbers of factors and nodes at once.
+func TestLeaveOneOut(t *testing.T) {
+	eachSet(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(7, 8))
+		for _, n := range []int{0, 1, 2, 3, 9} {
+			for count := range 9 {
+				testLeaveOneOut(t, rng, n, count)
+			}
+		}
+	})
+}
+
+func testLeaveOneOut(t *testing.T, rng *rand.Rand, n, count int) {
+	w := NewLeaveOneOut(n)
+	x, z, p, q := make([]BlockPair, 2*n+1), make([]BlockPair, 2*n+1), make([]Block, 2*n+1), make([]Block, 2*n+1)
+	for r := range x {
+		for k := range blockLanes {
+			x[r].A[k], x[r].B[k] = math.Sincos(rng.NormFloat64())
+			z[r].A[k], z[r].B[k] = math.Sincos(rng.NormFloat64())
+			p[r][k], q[r][k] = rng.NormFloat64(), rng.NormFloat64()
+		}
+	}
+	var rows []int
+	for l := range n {
+		rows = append(rows, 2*l+rng.IntN(2))
+	}
+	var scale Block
+	var nodes []Node
+	for k := range scale {
+		scale[k] = rng.NormFloat64()
+	}
+	for range count {
+		nodes = append(nodes, Node{rng.Float64(), rng.NormFloat64()})
+	}
+	for _, rotations := range []bool{true, false} {
+		sums := make([]Block, 2*n+1)
+		factor := make([]BlockPair, n)
+		for l, r := range rows {
+			for k := range blockLanes {
+				factor[l].A[k], factor[l].B[k] = (p[r][k]+q[r][k])/2, (p[r][k]-q[r][k])/2
+				if rotations {
+					f := complex(x[r].B[k], x[r].A[k]) * cmplx.Conj(complex(z[r].B[k], z[r].A[k]))
+					factor[l].A[k], factor[l].B[k] = real(f), imag(f)
+				}
+			}
+		}
+		if rotations {
+			squares, sum, largest := w.RotationFactors(rows, x, z)
+			for k := range blockLanes {
+				var wantSquares, wantSum, wantLargest float64
+				for l := range factor {
+					s, sine := factor[l].B[k], 2*factor[l].A[k]*factor[l].B[k]
+					wantSquares, wantSum, wantLargest = wantSquares+s*s, wantSum+sine, max(wantLargest, math.Abs(sine))
+				}
+				if math.Abs(squares[k]-wantSquares)+math.Abs(sum[k]-wantSum)+math.Abs(largest[k]-wantLargest) > 1e-13 {
+					t.Fatalf("%d factors: sums %v, %v, %v, want %v, %v, %v", n, squares[k], sum[k], largest[k], wantSquares,
+						wantSum, wantLargest)
+				}
+			}
+			w.Rotations(nodes)
+		} else {
+			w.ProductFactors(rows, p, q)
+			w.Products(nodes)
+		}
+		w.AddScaled(sums, rows, &scale)
+		for l, r := range rows {
+			for k := range blockLanes {
+				want := complex(0, 0)
+				for _, node := range nodes {
+					product := complex(node.Weight, 0)
+					for m := range factor {
+						b := complex(node.At*factor[m].B[k], 0)
+						if rotations {
+							b *= 1i
+						}
+						if m != l {
+							product *= complex(factor[m].A[k], 0) + b
+						}
+					}
+					want += product
+				}
+				if got, want := sums[r][k], scale[k]*factor[l].B[k]*real(want); math.Abs(got-want) > 1e-12*(1+math.Abs(want)) {
+					t.Fatalf("%d factors, %d nodes, rotations %t: %v, want %v", n, count, rotations, got, want)
+				}
+				sums[r][k] = 0
+			}
+		}
+		for r := range sums {
+			if sums[r] != (Block{}) {
+				t.Fatal("written to other rows")
+			}
+		}
+	}
+}
