@@ -71,8 +71,8 @@ func (f *Form) explain(ctx context.Context, out Values, X *mat.Dense, background
 	count, _ := background.X.Dims()
 	e := &explanation{Form: f, X: X, background: background, tables: make([]*tables, count)}
 	err := f.eachRow(ctx, background.X, func(i int, t *tables) error {
-		e.tables[i] = &tables{append([]float64(nil), t.additive...), append([]pair(nil), t.cosines...),
-			append([]group(nil), t.products...)}
+		e.tables[i] = &tables{append([]float64(nil), t.additive...), append([]kern.BlockPair(nil), t.cosines...),
+			append([]kern.Block(nil), t.products...)}
 		return nil
 	})
 	if err != nil {
@@ -127,7 +127,7 @@ func (e *explanation) explain(ctx context.Context, out Values, i int, t *tables)
 		all = e.inputs.Changed(all, e.X.RawRowView(i), e.background.X.RawRowView(z))
 		changed[z] = all[start:]
 	}
-	w, acc := newWorkspace(d), make([]group, d*e.outputs)
+	w, acc := workspace{kern.NewLeaveOneOut(d)}, make([]kern.Block, d*e.outputs)
 	for g := range groupsOf(len(e.cosines)) {
 		if err := e.explainCosines(ctx, acc, t, g, changed, w); err != nil {
 			return err
@@ -161,14 +161,14 @@ func (e *explanation) explain(ctx context.Context, out Values, i int, t *tables)
 //
 // With U = e^{i·(h(x)+h(z))/2} of the sum over all inputs, the value of input j is
 // Re(β·U·2i·sin(θ_j/2))·I_j = −2·Im(β·U)·sin(θ_j/2)·I_j, where I_j is the integral.
-func (e *explanation) explainCosines(ctx context.Context, acc []group, t *tables, g int, changed [][]int,
-	w *workspace) error {
+func (e *explanation) explainCosines(ctx context.Context, acc []kern.Block, t *tables, g int, changed [][]int,
+	w workspace) error {
 	d := e.inputs.Count
-	var beta []pair // for each output, real and imaginary parts
+	var beta []kern.BlockPair // for each output, real and imaginary parts
 	for q := range e.outputs {
-		var b pair
+		var b kern.BlockPair
 		for k := range min(lanes, len(e.cosines)-g*lanes) {
-			b.a[k], b.b[k] = e.cosines[g*lanes+k].re[q], e.cosines[g*lanes+k].im[q]
+			b.A[k], b.B[k] = e.cosines[g*lanes+k].re[q], e.cosines[g*lanes+k].im[q]
 		}
 		beta = append(beta, b)
 	}
@@ -179,21 +179,16 @@ func (e *explanation) explainCosines(ctx context.Context, acc []group, t *tables
 			return err
 		}
 		z := e.tables[n].cosines[g*(d+1):][:d+1]
-		w.cosines(x, z, inputs)
+		w.cosines(inputs, x, z)
 		weight := -2 * e.background.Weights[n]
+		hx, hz := &x[d], &z[d]
 		for q := range beta {
-			var factor group
+			var scale kern.Block
 			for k := range lanes {
-				sin := x[d].a[k]*z[d].b[k] + x[d].b[k]*z[d].a[k]
-				cos := x[d].b[k]*z[d].b[k] - x[d].a[k]*z[d].a[k]
-				factor[k] = weight * (beta[q].a[k]*sin + beta[q].b[k]*cos)
+				sin, cos := hx.A[k]*hz.B[k]+hx.B[k]*hz.A[k], hx.B[k]*hz.B[k]-hx.A[k]*hz.A[k]
+				scale[k] = weight * (beta[q].A[k]*sin + beta[q].B[k]*cos)
 			}
-			for l, input := range inputs {
-				to := &acc[q*d+input]
-				for k, v := range w.out[l] {
-					to[k] += factor[k] * v
-				}
-			}
+			w.AddScaled(acc[q*d:][:d], inputs, &scale)
 		}
 	}
 	return nil
@@ -201,8 +196,8 @@ func (e *explanation) explainCosines(ctx context.Context, acc []group, t *tables
 
 // explainProducts sets the first elements of acc to the values of a group of products with
 // coefficient 1, for each input.
-func (e *explanation) explainProducts(ctx context.Context, acc []group, t *tables, g int, changed [][]int,
-	w *workspace) error {
+func (e *explanation) explainProducts(ctx context.Context, acc []kern.Block, t *tables, g int, changed [][]int,
+	w workspace) error {
 	d := e.inputs.Count
 	clear(acc[:d])
 	x := t.products[g*d:][:d]
@@ -210,14 +205,12 @@ func (e *explanation) explainProducts(ctx context.Context, acc []group, t *table
 		if err := checkEvery(ctx, n); err != nil {
 			return err
 		}
-		w.products(x, e.tables[n].products[g*d:][:d], inputs)
-		weight := e.background.Weights[n]
-		for l, input := range inputs {
-			to := &acc[input]
-			for k, v := range w.out[l] {
-				to[k] += weight * v
-			}
+		w.products(inputs, x, e.tables[n].products[g*d:][:d])
+		scale := common(inputs, x)
+		for k := range scale {
+			scale[k] *= 2 * e.background.Weights[n]
 		}
+		w.AddScaled(acc[:d], inputs, &scale)
 	}
 	return nil
 }

@@ -5,42 +5,46 @@ import (
 	"sync"
 
 	"gonum.org/v1/gonum/integrate/quad"
+
+	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// rule is a Gauss–Legendre rule on [−1, 1] for the mean over the interval: weights sum to 1.
-type rule struct{ at, weight []float64 }
+var rules sync.Map // by [ruleKey]
 
-var rules sync.Map // by the number of nodes and symmetric
+type ruleKey struct {
+	nodes int
+	even  bool
+}
 
-// fullRule returns the rule with m nodes.
-func fullRule(m int) rule { return ruleOf(m, false) }
+// fullRule returns the Gauss–Legendre rule with m nodes for the mean over [−1, 1].
+func fullRule(m int) []kern.Node { return ruleOf(ruleKey{m, false}) }
 
 // evenRule returns the rule with m nodes for even functions, which has the nodes ≥ 0 only.
-func evenRule(m int) rule { return ruleOf(m, true) }
+func evenRule(m int) []kern.Node { return ruleOf(ruleKey{m, true}) }
 
-func ruleOf(m int, even bool) rule {
-	type key struct {
-		m    int
-		even bool
+func ruleOf(key ruleKey) []kern.Node {
+	if r, ok := rules.Load(key); ok {
+		return r.([]kern.Node)
 	}
-	if r, ok := rules.Load(key{m, even}); ok {
-		return r.(rule)
+	m := key.nodes
+	if m == 0 {
+		return nil
 	}
 	at, weight := make([]float64, m), make([]float64, m)
 	quad.Legendre{}.FixedLocations(at, weight, -1, 1)
-	r := rule{}
+	var r []kern.Node
 	for k, s := range at {
 		middle := m%2 == 1 && k == m/2
 		switch {
-		case !even:
-			r.at, r.weight = append(r.at, s), append(r.weight, weight[k]/2)
+		case !key.even:
+			r = append(r, kern.Node{At: s, Weight: weight[k] / 2})
 		case middle:
-			r.at, r.weight = append(r.at, 0), append(r.weight, weight[k]/2)
+			r = append(r, kern.Node{At: 0, Weight: weight[k] / 2})
 		case k >= (m+1)/2:
-			r.at, r.weight = append(r.at, math.Abs(s)), append(r.weight, weight[k])
+			r = append(r, kern.Node{At: math.Abs(s), Weight: weight[k]})
 		}
 	}
-	rules.Store(key{m, even}, r)
+	rules.Store(key, r)
 	return r
 }
 
@@ -48,11 +52,14 @@ func ruleOf(m int, even bool) rule {
 // factors of modulus at most 1.
 const quadratureError = 1e-13
 
-// ellipses are Bernstein ellipses: log(ρ) and b = (ρ − 1/ρ)/2 for some ρ.
-var ellipses = func() (out [12]struct{ log, b float64 }) {
+// ellipses are bounds of the number of nodes, constant + squares·Σ sin²(θ/2) + sines·|Σ sin(θ)|, by
+// the Bernstein ellipses of some ρ; see [nodesFor].
+var ellipses = func() (out [10]struct{ constant, squares, sines float64 }) {
 	rho := 1.5
 	for k := range out {
-		out[k].log, out[k].b = math.Log(rho), (rho-1/rho)/2
+		b, per := (rho-1/rho)/2, 2*math.Log(rho)
+		out[k].constant = (math.Log(32.0/15/quadratureError) - math.Log1p(-1/(rho*rho))) / per
+		out[k].squares, out[k].sines = b*b/2/per, b/2/per
 		rho *= 1.5
 	}
 	return out
@@ -74,9 +81,7 @@ func nodesFor(d int, squares, sines float64) int {
 	}
 	fewest := float64(exact)
 	for _, e := range ellipses {
-		constant := math.Log(32.0/15/quadratureError) - math.Log1p(-math.Exp(-2*e.log))
-		m := (constant + (e.b*e.b*squares+e.b*sines)/2) / (2 * e.log)
-		fewest = min(fewest, math.Ceil(m))
+		fewest = min(fewest, e.constant+e.squares*squares+e.sines*sines)
 	}
-	return max(1, int(fewest))
+	return max(1, int(math.Ceil(fewest)))
 }

@@ -10,9 +10,9 @@ import (
 
 // tables hold the functions of single inputs of a [Form] for one row.
 type tables struct {
-	additive []float64 // inputs × outputs
-	cosines  []pair    // groups × (inputs + 1): sine and cosine of half the angles, the last of half their sum
-	products []group   // groups × inputs
+	additive []float64        // inputs × outputs
+	cosines  []kern.BlockPair // groups × (inputs + 1): sine and cosine of half the angles, the last of half their sum
+	products []kern.Block     // groups × inputs
 }
 
 // groupsOf returns the number of groups of n terms.
@@ -20,8 +20,8 @@ func groupsOf(n int) int { return (n + lanes - 1) / lanes }
 
 func (f *Form) newTables() *tables {
 	d := f.inputs.Count
-	return &tables{make([]float64, d*f.outputs), make([]pair, groupsOf(len(f.cosines))*(d+1)),
-		make([]group, groupsOf(len(f.products))*d)}
+	return &tables{make([]float64, d*f.outputs), make([]kern.BlockPair, groupsOf(len(f.cosines))*(d+1)),
+		make([]kern.Block, groupsOf(len(f.products))*d)}
 }
 
 // tableBytes is the memory of the tables of a row.
@@ -121,7 +121,7 @@ func (s *sums) fill(dst []float64, width int, values []*mat.Dense, i int) {
 }
 
 // fillCosines fills the tables of group g.
-func (l *filler) fillCosines(dst []pair, g int) {
+func (l *filler) fillCosines(dst []kern.BlockPair, g int) {
 	clear(l.half)
 	d := l.inputs.Count
 	for lane := range min(lanes, len(l.cosines)-g*lanes) {
@@ -137,13 +137,13 @@ func (l *filler) fillCosines(dst []pair, g int) {
 	}
 	kern.SinCos(l.sin, l.cos, l.half)
 	for j := range dst {
-		copy(dst[j].a[:], l.sin[j*lanes:])
-		copy(dst[j].b[:], l.cos[j*lanes:])
+		copy(dst[j].A[:], l.sin[j*lanes:])
+		copy(dst[j].B[:], l.cos[j*lanes:])
 	}
 }
 
 // fillProduct multiplies the factors of a product into one lane of dst, a group for each input.
-func (l *filler) fillProduct(dst []group, lane int, p product, values []*mat.Dense, i int) {
+func (l *filler) fillProduct(dst []kern.Block, lane int, p product, values []*mat.Dense, i int) {
 	multiply := func(input int, v float64, reciprocal bool) {
 		if reciprocal {
 			v = 1 / v
@@ -174,7 +174,7 @@ func (f *Form) value(dst []float64, t *tables) {
 	}
 	for k := range f.cosines {
 		half := &t.cosines[k/lanes*(d+1)+d]
-		sin, cos := half.a[k%lanes], half.b[k%lanes]
+		sin, cos := half.A[k%lanes], half.B[k%lanes]
 		for q := range dst {
 			dst[q] += f.cosines[k].re[q]*(cos-sin)*(cos+sin) - f.cosines[k].im[q]*2*sin*cos
 		}
