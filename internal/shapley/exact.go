@@ -33,8 +33,9 @@ func (f *Form) Explain(ctx context.Context, X *mat.Dense, background Background)
 	return out, nil
 }
 
-// eachRow calls use with the tables of the rows of X, concurrently.
-func (f *Form) eachRow(ctx context.Context, X *mat.Dense, use func(i int, t *tables) error) error {
+// eachBlock calls use with the number of the first row and the tables of consecutive rows of X,
+// concurrently.
+func (f *Form) eachBlock(ctx context.Context, X *mat.Dense, use func(lo int, t []*tables) error) error {
 	n, d := X.Dims()
 	var mu sync.Mutex
 	var failed error
@@ -47,14 +48,12 @@ func (f *Form) eachRow(ctx context.Context, X *mat.Dense, use func(i int, t *tab
 			if err != nil {
 				return err
 			}
-			filler, t := f.newFiller(), f.newTables()
-			for i := lo; i < hi; i++ {
-				filler.fill(t, values, i-lo)
-				if err := use(i, t); err != nil {
-					return err
-				}
+			filler, t := f.newFiller(), make([]*tables, hi-lo)
+			for i := range t {
+				t[i] = f.newTables()
+				filler.fill(t[i], values, i)
 			}
-			return nil
+			return use(lo, t)
 		}()
 		if err != nil {
 			mu.Lock()
@@ -70,9 +69,8 @@ func (f *Form) eachRow(ctx context.Context, X *mat.Dense, use func(i int, t *tab
 func (f *Form) explain(ctx context.Context, out Values, X *mat.Dense, background Background, first bool) error {
 	count, _ := background.X.Dims()
 	e := &explanation{Form: f, X: X, background: background, tables: make([]*tables, count)}
-	err := f.eachRow(ctx, background.X, func(i int, t *tables) error {
-		e.tables[i] = &tables{append([]float64(nil), t.additive...), append([]kern.BlockPair(nil), t.cosines...),
-			append([]kern.Block(nil), t.products...)}
+	err := f.eachBlock(ctx, background.X, func(lo int, t []*tables) error {
+		copy(e.tables[lo:], t)
 		return nil
 	})
 	if err != nil {
@@ -92,11 +90,13 @@ func (f *Form) explain(ctx context.Context, out Values, X *mat.Dense, background
 			out.Base[q] += w * v
 		}
 	}
-	return f.eachRow(ctx, X, func(i int, t *tables) error {
+	return f.eachBlock(ctx, X, func(lo int, t []*tables) error {
 		if first {
-			f.value(out.Rows.RawRowView(i), t)
+			for i := range t {
+				f.value(out.Rows.RawRowView(lo+i), t[i])
+			}
 		}
-		return e.explain(ctx, out, i, t)
+		return e.explain(ctx, out, lo, t)
 	})
 }
 
@@ -110,51 +110,65 @@ type explanation struct {
 	additive   []float64 // weighted sum of the additive tables
 }
 
-// explain adds the values of row i, with tables t, to out.
-func (e *explanation) explain(ctx context.Context, out Values, i int, t *tables) error {
+// explain adds the values of the rows from lo on, with tables t, to out. Rows share the tables of
+// the background for one group of terms after the other, while these are in the cache.
+func (e *explanation) explain(ctx context.Context, out Values, lo int, t []*tables) error {
 	d := e.inputs.Count
-	for q := range e.outputs {
-		phi := out.Inputs[q].RawRowView(i)
-		for j := range d {
-			k := j*e.outputs + q
-			phi[j] += e.weight*t.additive[k] - e.additive[k]
+	changed := make([][][]int, len(t))
+	for i := range t {
+		changed[i] = e.changed(lo + i)
+		for q := range e.outputs {
+			phi := out.Inputs[q].RawRowView(lo + i)
+			for j := range d {
+				k := j*e.outputs + q
+				phi[j] += e.weight*t[i].additive[k] - e.additive[k]
+			}
 		}
-	}
-	changed := make([][]int, len(e.tables))
-	all := make([]int, 0, d*len(e.tables))
-	for z := range changed {
-		start := len(all)
-		all = e.inputs.Changed(all, e.X.RawRowView(i), e.background.X.RawRowView(z))
-		changed[z] = all[start:]
 	}
 	w, acc := workspace{kern.NewLeaveOneOut(d)}, make([]kern.Block, d*e.outputs)
 	for g := range groupsOf(len(e.cosines)) {
-		if err := e.explainCosines(ctx, acc, t, g, changed, w); err != nil {
-			return err
-		}
-		for q := range e.outputs {
-			phi := out.Inputs[q].RawRowView(i)
-			for j := range d {
-				for _, v := range acc[q*d+j] {
-					phi[j] += v
+		for i := range t {
+			if err := e.explainCosines(ctx, acc, t[i], g, changed[i], w); err != nil {
+				return err
+			}
+			for q := range e.outputs {
+				phi := out.Inputs[q].RawRowView(lo + i)
+				for j := range d {
+					for _, v := range acc[q*d+j] {
+						phi[j] += v
+					}
 				}
 			}
 		}
 	}
 	for g := range groupsOf(len(e.products)) {
-		if err := e.explainProducts(ctx, acc, t, g, changed, w); err != nil {
-			return err
-		}
-		for k := range min(lanes, len(e.products)-g*lanes) {
-			for q, c := range e.products[g*lanes+k].coefficients {
-				phi := out.Inputs[q].RawRowView(i)
-				for j := range d {
-					phi[j] += c * acc[j][k]
+		for i := range t {
+			if err := e.explainProducts(ctx, acc, t[i], g, changed[i], w); err != nil {
+				return err
+			}
+			for k := range min(lanes, len(e.products)-g*lanes) {
+				for q, c := range e.products[g*lanes+k].coefficients {
+					phi := out.Inputs[q].RawRowView(lo + i)
+					for j := range d {
+						phi[j] += c * acc[j][k]
+					}
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// changed returns the inputs in which row i differs from each background row.
+func (e *explanation) changed(i int) [][]int {
+	out := make([][]int, len(e.tables))
+	all := make([]int, 0, e.inputs.Count*len(e.tables))
+	for z := range out {
+		start := len(all)
+		all = e.inputs.Changed(all, e.X.RawRowView(i), e.background.X.RawRowView(z))
+		out[z] = all[start:]
+	}
+	return out
 }
 
 // explainCosines sets acc, outputs × inputs, to the values of a group of cosines.

@@ -43,6 +43,9 @@ func common(changed []int, p []kern.Block) kern.Block {
 	for k := range out {
 		out[k] = 1
 	}
+	if len(changed) == len(p) {
+		return out
+	}
 	for input := range p {
 		if len(changed) > 0 && changed[0] == input {
 			changed = changed[1:]
