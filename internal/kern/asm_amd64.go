@@ -572,3 +572,11 @@ func addScaledBlocksAsm(n int, rows *int, scale, factors, out, sums *float64) {
 		addScaledBlocksAVX2F64(n, rows, scale, factors, out, sums)
 	}
 }
+
+func sumRatiosAsm(n int, factors, sums *float64) {
+	if isa == avx512 {
+		sumRatiosAVX512F64(n, factors, sums)
+	} else {
+		sumRatiosAVX2F64(n, factors, sums)
+	}
+}

@@ -63,3 +63,5 @@ func productsAsm(count, n int, nodes, factors, prefix, out *float64) { panic("ke
 func addScaledBlocksAsm(n int, rows *int, scale, factors, out, sums *float64) {
 	panic("kern: no assembly")
 }
+
+func sumRatiosAsm(n int, factors, sums *float64) { panic("kern: no assembly") }

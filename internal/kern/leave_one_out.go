@@ -154,6 +154,27 @@ func (w *LeaveOneOut) Products(nodes []Node) {
 	}
 }
 
+// SumRatios returns Σ |B|/(|A| + |B|) over the factors, without those that are 0.
+func (w *LeaveOneOut) SumRatios() (sum Block) {
+	const tiny = 1e-300
+	if w.n == 0 {
+		return sum
+	}
+	if isa.complete() {
+		for at := 0; at < blockLanes; at += lanesOf[float64]() {
+			sumRatiosAsm(w.n, &w.factors[0].A[at], &sum[at])
+		}
+		return sum
+	}
+	for l := range w.n {
+		for k := range blockLanes {
+			a, b := math.Abs(w.factors[l].A[k]), math.Abs(w.factors[l].B[k])
+			sum[k] += b / (a + b + tiny)
+		}
+	}
+	return sum
+}
+
 // AddScaled adds scale·(integral l)·(B of factor l) to row rows[l] of sums, with the rows of the
 // factors.
 func (w *LeaveOneOut) AddScaled(sums []Block, rows []int, scale *Block) {

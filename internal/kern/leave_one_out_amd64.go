@@ -83,6 +83,11 @@ func products4AVX512F64(n int, nodes *float64, factors *float64, prefix *float64
 //go:noescape
 func addScaledBlocksAVX512F64(n int, rows *int, scale *float64, factors *float64, out *float64, sums *float64)
 
+// sumRatiosAVX512F64 computes sums = Σ |B|/(|A| + |B| + 1e-300) of factors[l] for l < n.
+//
+//go:noescape
+func sumRatiosAVX512F64(n int, factors *float64, sums *float64)
+
 // rotationFactorsAVX2F64 computes, for l < n, from sines A and cosines B of row r = rows[l] of x and z,
 //
 //	A of factors[l] = x.B·z.B + x.A·z.A    (c)
@@ -152,3 +157,8 @@ func products4AVX2F64(n int, nodes *float64, factors *float64, prefix *float64, 
 //
 //go:noescape
 func addScaledBlocksAVX2F64(n int, rows *int, scale *float64, factors *float64, out *float64, sums *float64)
+
+// sumRatiosAVX2F64 computes sums = Σ |B|/(|A| + |B| + 1e-300) of factors[l] for l < n.
+//
+//go:noescape
+func sumRatiosAVX2F64(n int, factors *float64, sums *float64)

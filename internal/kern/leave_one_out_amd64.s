@@ -583,6 +583,41 @@ row_done:
 	VZEROUPPER
 	RET
 
+DATA leaveOneOutTinyAVX512F64<>+0(SB)/8, $0x01a56e1fc2f8f359
+GLOBL leaveOneOutTinyAVX512F64<>(SB), RODATA|NOPTR, $8
+
+// func sumRatiosAVX512F64(n int, factors *float64, sums *float64)
+// Requires: AVX, AVX512F
+TEXT ·sumRatiosAVX512F64(SB), NOSPLIT, $0-24
+	MOVQ         n+0(FP), AX
+	MOVQ         factors+8(FP), CX
+	MOVQ         sums+16(FP), DX
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VBROADCASTSD leaveOneOutTinyAVX512F64<>+0(SB), Z5
+	TESTQ        AX, AX
+	JLE          row_done
+
+row:
+	VMOVUPD (CX), Z0
+	VMOVUPD 64(CX), Z1
+	VSUBPD  Z0, Z3, Z2
+	VMAXPD  Z2, Z0, Z0
+	VSUBPD  Z1, Z3, Z2
+	VMAXPD  Z2, Z1, Z1
+	VADDPD  Z1, Z0, Z0
+	VADDPD  Z5, Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VADDPD  Z1, Z4, Z4
+	ADDQ    $+128, CX
+	DECQ    AX
+	JNZ     row
+
+row_done:
+	VMOVUPD Z4, (DX)
+	VZEROUPPER
+	RET
+
 DATA leaveOneOutOneAVX2F64<>+0(SB)/8, $0x3ff0000000000000
 GLOBL leaveOneOutOneAVX2F64<>(SB), RODATA|NOPTR, $8
 
@@ -1041,5 +1076,40 @@ row:
 	JNZ         row
 
 row_done:
+	VZEROUPPER
+	RET
+
+DATA leaveOneOutTinyAVX2F64<>+0(SB)/8, $0x01a56e1fc2f8f359
+GLOBL leaveOneOutTinyAVX2F64<>(SB), RODATA|NOPTR, $8
+
+// func sumRatiosAVX2F64(n int, factors *float64, sums *float64)
+// Requires: AVX, AVX2
+TEXT ·sumRatiosAVX2F64(SB), NOSPLIT, $0-24
+	MOVQ         n+0(FP), AX
+	MOVQ         factors+8(FP), CX
+	MOVQ         sums+16(FP), DX
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VBROADCASTSD leaveOneOutTinyAVX2F64<>+0(SB), Y5
+	TESTQ        AX, AX
+	JLE          row_done
+
+row:
+	VMOVUPD (CX), Y0
+	VMOVUPD 64(CX), Y1
+	VSUBPD  Y0, Y3, Y2
+	VMAXPD  Y2, Y0, Y0
+	VSUBPD  Y1, Y3, Y2
+	VMAXPD  Y2, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y5, Y0, Y0
+	VDIVPD  Y0, Y1, Y1
+	VADDPD  Y1, Y4, Y4
+	ADDQ    $+128, CX
+	DECQ    AX
+	JNZ     row
+
+row_done:
+	VMOVUPD Y4, (DX)
 	VZEROUPPER
 	RET

@@ -69,6 +69,15 @@ func testLeaveOneOut(t *testing.T, rng *rand.Rand, n, count int) {
 			w.Rotations(nodes)
 		} else {
 			w.ProductFactors(rows, p, q)
+			for k, got := range w.SumRatios() {
+				want := 0.0
+				for l := range factor {
+					want += math.Abs(factor[l].B[k]) / (math.Abs(factor[l].A[k]) + math.Abs(factor[l].B[k]))
+				}
+				if math.Abs(got-want) > 1e-13*float64(n) {
+					t.Fatalf("%d factors: sum of ratios %v, want %v", n, got, want)
+				}
+			}
 			w.Products(nodes)
 		}
 		w.AddScaled(sums, rows, &scale)

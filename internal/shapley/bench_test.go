@@ -31,9 +31,9 @@ func fourierGraph(rng *rand.Rand, d, m int) (*graph.Graph, graph.Value) {
 	return g, g.MatMul(g.Concat(g.Cos(angles), g.Sin(angles)), g.Matrix(normal(rng, 2*m, 1, 1/float64(m))))
 }
 
-// BenchmarkExplain explains 20 rows by 100 background rows.
+// BenchmarkExplain explains 64 rows by 100 background rows.
 func BenchmarkExplain(b *testing.B) {
-	const rows = 20
+	const rows = 64
 	for _, d := range []int{13, 54} {
 		run := func(name string, build func(rng *rand.Rand) (*graph.Graph, graph.Value)) {
 			b.Run(fmt.Sprintf("%s/d=%d", name, d), func(b *testing.B) {

@@ -125,7 +125,7 @@ func (e *explanation) explain(ctx context.Context, out Values, lo int, t []*tabl
 			}
 		}
 	}
-	w, acc := workspace{kern.NewLeaveOneOut(d)}, make([]kern.Block, d*e.outputs)
+	w, acc := newWorkspace(d), make([]kern.Block, d*e.outputs)
 	for g := range groupsOf(len(e.cosines)) {
 		for i := range t {
 			if err := e.explainCosines(ctx, acc, t[i], g, changed[i], w); err != nil {

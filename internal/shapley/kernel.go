@@ -2,6 +2,7 @@ package shapley
 
 import (
 	"math"
+	"slices"
 
 	"github.com/bochner-ml/bochner/internal/kern"
 )
@@ -10,7 +11,14 @@ import (
 const lanes = len(kern.Block{})
 
 // workspace holds the intermediate results for one pair of rows and some terms.
-type workspace struct{ *kern.LeaveOneOut }
+type workspace struct {
+	*kern.LeaveOneOut
+	rules
+}
+
+func newWorkspace(inputs int) workspace {
+	return workspace{kern.NewLeaveOneOut(inputs), newRules(inputs)}
+}
 
 // cosines computes, for the changed inputs l in ascending order,
 //
@@ -21,10 +29,14 @@ func (w workspace) cosines(changed []int, x, z []kern.BlockPair) {
 	squares, sum, largest := w.RotationFactors(changed, x, z)
 	worstSquares, worstSines := 0.0, 0.0
 	for k := range lanes {
-		worstSquares = max(worstSquares, squares[k])
-		worstSines = max(worstSines, math.Abs(sum[k])+largest[k])
+		if squares[k] > worstSquares {
+			worstSquares = squares[k]
+		}
+		if sines := math.Abs(sum[k]) + largest[k]; sines > worstSines {
+			worstSines = sines
+		}
 	}
-	w.Rotations(evenRule(nodesFor(len(changed), worstSquares, worstSines)))
+	w.Rotations(w.of(w.even, rotationNodes(len(changed), worstSquares, worstSines)))
 }
 
 // products computes, for the changed inputs l in ascending order,
@@ -34,8 +46,16 @@ func (w workspace) cosines(changed []int, x, z []kern.BlockPair) {
 // with the factors p and q of two rows.
 func (w workspace) products(changed []int, p, q []kern.Block) {
 	w.ProductFactors(changed, p, q)
-	w.Products(fullRule((len(changed) + 1) / 2))
+	nodes := (len(changed) + 1) / 2
+	if nodes > fewNodes {
+		ratios := w.SumRatios()
+		nodes = productNodes(len(changed), slices.Max(ratios[:]))
+	}
+	w.Products(w.of(w.full, nodes))
 }
+
+// fewNodes is a number of nodes that costs less than SumRatios.
+const fewNodes = 7
 
 // common returns the product of the factors of the inputs that are not among the changed ones.
 func common(changed []int, p []kern.Block) kern.Block {

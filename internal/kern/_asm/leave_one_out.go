@@ -32,6 +32,7 @@ func leaveOneOut() {
 			t.products(nodes, one)
 		}
 		t.addScaledBlocks()
+		t.sumRatios(t.constant("leaveOneOutTiny", 1e-300))
 	}
 }
 
@@ -263,5 +264,32 @@ func (t target) addScaledBlocks() {
 		ADDQ(operand.I32(pairBytes), factors)
 		ADDQ(operand.I32(blockBytes), out)
 	})
+	done()
+}
+
+func (t target) sumRatios(tiny operand.Mem) {
+	name := t.name("sumRatios")
+	TEXT(name, NOSPLIT, "func(n int, factors, sums *float64)")
+	Doc(name + " computes sums = Σ |B|/(|A| + |B| + 1e-300) of factors[l] for l < n.")
+	Pragma("noescape")
+	n, factors, sums := param("n"), param("factors"), param("sums")
+	a, b, v, zero, sum, least := t.vector(0), t.vector(1), t.vector(2), t.vector(3), t.vector(4), t.vector(5)
+	t.zero(zero)
+	t.zero(sum)
+	t.broadcast(tiny, least)
+	loop("row", n, func() {
+		t.load(at(factors, 0), a)
+		t.load(at(factors, blockBytes), b)
+		for _, x := range []reg.VecPhysical{a, b} {
+			t.sub(x, zero, v)
+			VMAXPD(v, x, x)
+		}
+		t.add(b, a, a)
+		t.add(least, a, a)
+		VDIVPD(a, b, b)
+		t.add(b, sum, sum)
+		ADDQ(operand.I32(pairBytes), factors)
+	})
+	t.store(sum, at(sums, 0))
 	done()
 }
