@@ -89,3 +89,39 @@ func ExamplePermutation_irrelevant() {
 	// 4. x30 matters: true
 	// 5. x13 matters: false
 }
+
+// The petals make this flower a setosa; the values are exact and sum to its score.
+func ExampleShapley() {
+	ctx := context.Background()
+	iris, _, err := builtin.Read(ctx, "iris", datasets.Roles{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	model, err := pipeline.Steps(transformer.NewStandardize(),
+		transformer.NewRFF()).Then(estimator.NewLogistic()).Fit(ctx, iris)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	found, err := inspection.Shapley(ctx, model, iris, iris.Slice(0, 1), inspection.ShapleyOptions{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	setosa := found.Outputs[0]
+	fmt.Printf("%s, %s: %.1f on average\n", found.Method, setosa.Name, setosa.Base)
+	sum := setosa.Base
+	for j, name := range found.Inputs {
+		fmt.Printf("%s %+.1f\n", name, setosa.Values[0][j])
+		sum += setosa.Values[0][j]
+	}
+	fmt.Printf("prediction %.1f, sum %.1f\n", setosa.Predictions[0], sum)
+	// Output:
+	// exact, Iris-setosa: -0.2 on average
+	// sepal_length +0.4
+	// sepal_width +0.6
+	// petal_length +0.9
+	// petal_width +0.9
+	// prediction 2.6, sum 2.6
+}

@@ -1,13 +1,14 @@
 // Package inspection explains fitted models by their predictions: permutation importance and
-// partial dependence.
+// partial dependence for a set of rows, Shapley values for each row.
 //
 //	found, err := inspection.Permutation(ctx, model, test, inspection.Options{Repeats: 5})
 //	effects, err := inspection.PartialDependence(ctx, model, test, 0, inspection.Options{})
+//	values, err := inspection.Shapley(ctx, model, train, test, inspection.ShapleyOptions{})
 //
-// Both replace the values of one input and predict again. An input is a column of the rows that the
-// model takes: for a pipeline, a raw column before any step.
+// All replace values of inputs and predict again, or compute exactly what that would result in. An
+// input is a column of the rows that the model takes: for a pipeline, a raw column before any step.
 //
-// Both ignore the dependence between inputs. Two redundant inputs both get a low importance, and
+// All ignore the dependence between inputs. Two redundant inputs both get a low importance, and
 // replacing one value can create rows that do not occur in practice.
 //
 // Sources: Breiman, "Random forests", Machine Learning 45, 2001 (permutation importance); Friedman,

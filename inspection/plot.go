@@ -29,6 +29,32 @@ func (r Importances) SVG() string {
 	return b.SVG()
 }
 
+// SVG returns a bar chart of the inputs with the largest mean absolute values. Notebooks display it.
+func (v ShapleyValues) SVG() string {
+	if len(v.Outputs) == 0 {
+		return svg.Plot{Title: "No output"}.SVG()
+	}
+	mean, order := make([]float64, len(v.Inputs)), make([]int, len(v.Inputs))
+	for _, o := range v.Outputs {
+		for j, x := range o.MeanAbs() {
+			mean[j] += x / float64(len(v.Outputs))
+		}
+	}
+	for j := range order {
+		order[j] = j
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(mean[b], mean[a]) })
+	b := svg.Bars{Title: "Shapley values", XLabel: "mean |value|, " + v.Output}
+	var labels []string
+	for _, j := range order[:min(len(order), maxPlottedInputs)] {
+		b.Names, b.Values = append(b.Names, v.Inputs[j]), append(b.Values, mean[j])
+		b.Labels = append(b.Labels, digits(mean[j], 3))
+		labels = append(labels, v.Inputs[j]+" "+digits(mean[j], 3))
+	}
+	b.AltText = "Mean absolute Shapley values: " + strings.Join(labels, ", ")
+	return b.SVG()
+}
+
 // SVG returns a plot of the effect: a line for numeric inputs, bars for categories. Notebooks
 // display it.
 func (e Effect) SVG() string { return Effects{e}.SVG() }
