@@ -580,3 +580,37 @@ func sumRatiosAsm(n int, factors, sums *float64) {
 		sumRatiosAVX2F64(n, factors, sums)
 	}
 }
+
+func pairsAsm(count, n int, nodes, factors, suffix, out *float64, rotations bool) {
+	switch {
+	case rotations:
+		rotationPairsAsm(count, n, nodes, factors, suffix, out)
+	case isa == avx512 && count == 4:
+		productPairs4AVX512F64(n, nodes, factors, suffix, out)
+	case isa == avx512 && count == 2:
+		productPairs2AVX512F64(n, nodes, factors, suffix, out)
+	case isa == avx512:
+		productPairs1AVX512F64(n, nodes, factors, suffix, out)
+	case count == 4:
+		productPairs4AVX2F64(n, nodes, factors, suffix, out)
+	case count == 2:
+		productPairs2AVX2F64(n, nodes, factors, suffix, out)
+	default:
+		productPairs1AVX2F64(n, nodes, factors, suffix, out)
+	}
+}
+
+func rotationPairsAsm(count, n int, nodes, factors, suffix, out *float64) {
+	switch {
+	case isa == avx512 && count == 4:
+		rotationPairs4AVX512F64(n, nodes, factors, suffix, out)
+	case isa == avx512 && count == 2:
+		rotationPairs2AVX512F64(n, nodes, factors, suffix, out)
+	case isa == avx512:
+		rotationPairs1AVX512F64(n, nodes, factors, suffix, out)
+	case count == 2:
+		rotationPairs2AVX2F64(n, nodes, factors, suffix, out)
+	default:
+		rotationPairs1AVX2F64(n, nodes, factors, suffix, out)
+	}
+}

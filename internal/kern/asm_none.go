@@ -65,3 +65,7 @@ func addScaledBlocksAsm(n int, rows *int, scale, factors, out, sums *float64) {
 }
 
 func sumRatiosAsm(n int, factors, sums *float64) { panic("kern: no assembly") }
+
+func pairsAsm(count, n int, nodes, factors, suffix, out *float64, rotations bool) {
+	panic("kern: no assembly")
+}

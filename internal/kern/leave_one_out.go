@@ -28,6 +28,7 @@ type LeaveOneOut struct {
 	n       int
 	factors []BlockPair
 	out     []Block
+	pairs   []Block // n × n
 	prefix  []float64
 }
 
@@ -36,7 +37,8 @@ const maxNodesAtOnce = 4
 
 // NewLeaveOneOut returns a workspace for up to n factors.
 func NewLeaveOneOut(n int) *LeaveOneOut {
-	return &LeaveOneOut{0, make([]BlockPair, n), make([]Block, n), make([]float64, n*2*maxNodesAtOnce*blockLanes)}
+	return &LeaveOneOut{factors: make([]BlockPair, n), out: make([]Block, n),
+		prefix: make([]float64, n*2*maxNodesAtOnce*blockLanes)}
 }
 
 // RotationFactors sets the factors to A = c and B = s, with
@@ -129,6 +131,57 @@ func rotationsAtOnce() int {
 		return 4
 	}
 	return 2
+}
+
+// RotationPairs sets the integrals of pairs l < m to Σ weight·Re Π_{k≠l, k≠m} (A + i·at·B of factor
+// k) over the nodes. Cost: n²/2 times about 10 flops for each node and element.
+func (w *LeaveOneOut) RotationPairs(nodes []Node) { w.eachPair(nodes, rotationsAtOnce(), true) }
+
+// ProductPairs sets the integrals of pairs l < m to Σ weight·Π_{k≠l, k≠m} (A + at·B of factor k) over
+// the nodes.
+func (w *LeaveOneOut) ProductPairs(nodes []Node) { w.eachPair(nodes, maxNodesAtOnce, false) }
+
+func (w *LeaveOneOut) eachPair(nodes []Node, most int, rotations bool) {
+	if size := w.n * w.n; cap(w.pairs) < size {
+		w.pairs = make([]Block, size)
+	}
+	w.pairs = w.pairs[:w.n*w.n]
+	clear(w.pairs)
+	if w.n < 2 {
+		return
+	}
+	if !isa.complete() {
+		for _, node := range nodes {
+			w.pairsPortable(node, rotations)
+		}
+		return
+	}
+	for len(nodes) > 0 {
+		count := 1
+		for 2*count <= min(len(nodes), most) {
+			count *= 2
+		}
+		for at := 0; at < blockLanes; at += lanesOf[float64]() {
+			pairsAsm(count, w.n, &nodes[0].At, &w.factors[0].A[at], &w.prefix[0], &w.pairs[0][at], rotations)
+		}
+		nodes = nodes[count:]
+	}
+}
+
+// AddScaledPairs adds scale·(integral of pair l < m)·(B of factor l)·(B of factor m) to row
+// rows[l]·stride + rows[m] of sums.
+func (w *LeaveOneOut) AddScaledPairs(sums []Block, rows []int, stride int, scale *Block) {
+	if len(rows) != w.n || w.n > 0 && (rows[w.n-1] >= stride || len(sums) < stride*stride) {
+		panic("kern: rows are not those of the factors")
+	}
+	for l := range max(0, w.n-1) {
+		var first Block
+		for k := range first {
+			first[k] = scale[k] * w.factors[l].B[k]
+		}
+		inner := LeaveOneOut{n: w.n - 1 - l, factors: w.factors[l+1:], out: w.pairs[l*w.n+l+1:]}
+		inner.AddScaled(sums[rows[l]*stride:][:stride], rows[l+1:], &first)
+	}
 }
 
 // Products adds Σ weight·Π_{m≠l} (A + at·B of factor m) over the nodes to integral l.
@@ -227,6 +280,32 @@ func (w *LeaveOneOut) productsPortable(node Node) {
 		for l := w.n - 1; l >= 0; l-- {
 			w.out[l][k] += w.prefix[l] * v
 			v *= w.factors[l].A[k] + node.At*w.factors[l].B[k]
+		}
+	}
+}
+
+func (w *LeaveOneOut) pairsPortable(node Node, rotations bool) {
+	for k := range blockLanes {
+		multiply := func(re, im float64, f *BlockPair) (float64, float64) {
+			if !rotations {
+				return re * (f.A[k] + node.At*f.B[k]), 0
+			}
+			c, t := f.A[k], node.At*f.B[k]
+			return re*c - im*t, re*t + im*c
+		}
+		re, im := node.Weight, 0.0
+		for l := w.n - 1; l >= 0; l-- {
+			w.prefix[2*l], w.prefix[2*l+1] = re, im
+			re, im = multiply(re, im, &w.factors[l])
+		}
+		re, im = 1, 0
+		for l := range w.n {
+			x, y := re, im
+			for m := l + 1; m < w.n; m++ {
+				w.pairs[l*w.n+m][k] += w.prefix[2*m]*x - w.prefix[2*m+1]*y
+				x, y = multiply(x, y, &w.factors[m])
+			}
+			re, im = multiply(re, im, &w.factors[l])
 		}
 	}
 }

@@ -31,6 +31,15 @@ func productFactorsAVX512F64(n int, rows *int, p *float64, q *float64, factors *
 //go:noescape
 func rotations1AVX512F64(n int, nodes *float64, factors *float64, prefix *float64, out *float64)
 
+// rotationPairs1AVX512F64 adds to out[l·n+m], for l < m < n and the 1 pairs (s, w) of nodes,
+//
+//	w·Re Π_{k<n, k≠l, k≠m} (A + i·s·B of factors[k])
+//
+// with suffix as workspace.
+//
+//go:noescape
+func rotationPairs1AVX512F64(n int, nodes *float64, factors *float64, suffix *float64, out *float64)
+
 // rotations2AVX512F64 adds to out[l], for l < n and the 2 pairs (s, w) of nodes,
 //
 //	w·Re Π_{m<n, m≠l} (A + i·s·B of factors[m])
@@ -39,6 +48,15 @@ func rotations1AVX512F64(n int, nodes *float64, factors *float64, prefix *float6
 //
 //go:noescape
 func rotations2AVX512F64(n int, nodes *float64, factors *float64, prefix *float64, out *float64)
+
+// rotationPairs2AVX512F64 adds to out[l·n+m], for l < m < n and the 2 pairs (s, w) of nodes,
+//
+//	w·Re Π_{k<n, k≠l, k≠m} (A + i·s·B of factors[k])
+//
+// with suffix as workspace.
+//
+//go:noescape
+func rotationPairs2AVX512F64(n int, nodes *float64, factors *float64, suffix *float64, out *float64)
 
 // rotations4AVX512F64 adds to out[l], for l < n and the 4 pairs (s, w) of nodes,
 //
@@ -49,6 +67,15 @@ func rotations2AVX512F64(n int, nodes *float64, factors *float64, prefix *float6
 //go:noescape
 func rotations4AVX512F64(n int, nodes *float64, factors *float64, prefix *float64, out *float64)
 
+// rotationPairs4AVX512F64 adds to out[l·n+m], for l < m < n and the 4 pairs (s, w) of nodes,
+//
+//	w·Re Π_{k<n, k≠l, k≠m} (A + i·s·B of factors[k])
+//
+// with suffix as workspace.
+//
+//go:noescape
+func rotationPairs4AVX512F64(n int, nodes *float64, factors *float64, suffix *float64, out *float64)
+
 // products1AVX512F64 adds to out[l], for l < n and the 1 pairs (s, w) of nodes,
 //
 //	w·Π_{m<n, m≠l} (A + s·B of factors[m])
@@ -57,6 +84,15 @@ func rotations4AVX512F64(n int, nodes *float64, factors *float64, prefix *float6
 //
 //go:noescape
 func products1AVX512F64(n int, nodes *float64, factors *float64, prefix *float64, out *float64)
+
+// productPairs1AVX512F64 adds to out[l·n+m], for l < m < n and the 1 pairs (s, w) of nodes,
+//
+//	w·Π_{k<n, k≠l, k≠m} (A + s·B of factors[k])
+//
+// with suffix as workspace.
+//
+//go:noescape
+func productPairs1AVX512F64(n int, nodes *float64, factors *float64, suffix *float64, out *float64)
 
 // products2AVX512F64 adds to out[l], for l < n and the 2 pairs (s, w) of nodes,
 //
@@ -67,6 +103,15 @@ func products1AVX512F64(n int, nodes *float64, factors *float64, prefix *float64
 //go:noescape
 func products2AVX512F64(n int, nodes *float64, factors *float64, prefix *float64, out *float64)
 
+// productPairs2AVX512F64 adds to out[l·n+m], for l < m < n and the 2 pairs (s, w) of nodes,
+//
+//	w·Π_{k<n, k≠l, k≠m} (A + s·B of factors[k])
+//
+// with suffix as workspace.
+//
+//go:noescape
+func productPairs2AVX512F64(n int, nodes *float64, factors *float64, suffix *float64, out *float64)
+
 // products4AVX512F64 adds to out[l], for l < n and the 4 pairs (s, w) of nodes,
 //
 //	w·Π_{m<n, m≠l} (A + s·B of factors[m])
@@ -75,6 +120,15 @@ func products2AVX512F64(n int, nodes *float64, factors *float64, prefix *float64
 //
 //go:noescape
 func products4AVX512F64(n int, nodes *float64, factors *float64, prefix *float64, out *float64)
+
+// productPairs4AVX512F64 adds to out[l·n+m], for l < m < n and the 4 pairs (s, w) of nodes,
+//
+//	w·Π_{k<n, k≠l, k≠m} (A + s·B of factors[k])
+//
+// with suffix as workspace.
+//
+//go:noescape
+func productPairs4AVX512F64(n int, nodes *float64, factors *float64, suffix *float64, out *float64)
 
 // addScaledBlocksAVX512F64 computes, for l < n and r = rows[l],
 //
@@ -115,6 +169,15 @@ func productFactorsAVX2F64(n int, rows *int, p *float64, q *float64, factors *fl
 //go:noescape
 func rotations1AVX2F64(n int, nodes *float64, factors *float64, prefix *float64, out *float64)
 
+// rotationPairs1AVX2F64 adds to out[l·n+m], for l < m < n and the 1 pairs (s, w) of nodes,
+//
+//	w·Re Π_{k<n, k≠l, k≠m} (A + i·s·B of factors[k])
+//
+// with suffix as workspace.
+//
+//go:noescape
+func rotationPairs1AVX2F64(n int, nodes *float64, factors *float64, suffix *float64, out *float64)
+
 // rotations2AVX2F64 adds to out[l], for l < n and the 2 pairs (s, w) of nodes,
 //
 //	w·Re Π_{m<n, m≠l} (A + i·s·B of factors[m])
@@ -123,6 +186,15 @@ func rotations1AVX2F64(n int, nodes *float64, factors *float64, prefix *float64,
 //
 //go:noescape
 func rotations2AVX2F64(n int, nodes *float64, factors *float64, prefix *float64, out *float64)
+
+// rotationPairs2AVX2F64 adds to out[l·n+m], for l < m < n and the 2 pairs (s, w) of nodes,
+//
+//	w·Re Π_{k<n, k≠l, k≠m} (A + i·s·B of factors[k])
+//
+// with suffix as workspace.
+//
+//go:noescape
+func rotationPairs2AVX2F64(n int, nodes *float64, factors *float64, suffix *float64, out *float64)
 
 // products1AVX2F64 adds to out[l], for l < n and the 1 pairs (s, w) of nodes,
 //
@@ -133,6 +205,15 @@ func rotations2AVX2F64(n int, nodes *float64, factors *float64, prefix *float64,
 //go:noescape
 func products1AVX2F64(n int, nodes *float64, factors *float64, prefix *float64, out *float64)
 
+// productPairs1AVX2F64 adds to out[l·n+m], for l < m < n and the 1 pairs (s, w) of nodes,
+//
+//	w·Π_{k<n, k≠l, k≠m} (A + s·B of factors[k])
+//
+// with suffix as workspace.
+//
+//go:noescape
+func productPairs1AVX2F64(n int, nodes *float64, factors *float64, suffix *float64, out *float64)
+
 // products2AVX2F64 adds to out[l], for l < n and the 2 pairs (s, w) of nodes,
 //
 //	w·Π_{m<n, m≠l} (A + s·B of factors[m])
@@ -142,6 +223,15 @@ func products1AVX2F64(n int, nodes *float64, factors *float64, prefix *float64, 
 //go:noescape
 func products2AVX2F64(n int, nodes *float64, factors *float64, prefix *float64, out *float64)
 
+// productPairs2AVX2F64 adds to out[l·n+m], for l < m < n and the 2 pairs (s, w) of nodes,
+//
+//	w·Π_{k<n, k≠l, k≠m} (A + s·B of factors[k])
+//
+// with suffix as workspace.
+//
+//go:noescape
+func productPairs2AVX2F64(n int, nodes *float64, factors *float64, suffix *float64, out *float64)
+
 // products4AVX2F64 adds to out[l], for l < n and the 4 pairs (s, w) of nodes,
 //
 //	w·Π_{m<n, m≠l} (A + s·B of factors[m])
@@ -150,6 +240,15 @@ func products2AVX2F64(n int, nodes *float64, factors *float64, prefix *float64, 
 //
 //go:noescape
 func products4AVX2F64(n int, nodes *float64, factors *float64, prefix *float64, out *float64)
+
+// productPairs4AVX2F64 adds to out[l·n+m], for l < m < n and the 4 pairs (s, w) of nodes,
+//
+//	w·Π_{k<n, k≠l, k≠m} (A + s·B of factors[k])
+//
+// with suffix as workspace.
+//
+//go:noescape
+func productPairs4AVX2F64(n int, nodes *float64, factors *float64, suffix *float64, out *float64)
 
 // addScaledBlocksAVX2F64 computes, for l < n and r = rows[l],
 //

@@ -151,6 +151,97 @@ backward_done:
 	VZEROUPPER
 	RET
 
+// func rotationPairs1AVX512F64(n int, nodes *float64, factors *float64, suffix *float64, out *float64)
+// Requires: AVX, AVX512F
+TEXT ·rotationPairs1AVX512F64(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         nodes+8(FP), CX
+	MOVQ         factors+16(FP), DX
+	MOVQ         suffix+24(FP), BX
+	MOVQ         out+32(FP), SI
+	VBROADCASTSD (CX), Z4
+	VBROADCASTSD 8(CX), Z2
+	VPXORD       Z3, Z3, Z3
+	VBROADCASTSD leaveOneOutOneAVX512F64<>+0(SB), Z0
+	VPXORD       Z1, Z1, Z1
+	MOVQ         AX, CX
+	MOVQ         AX, DI
+	SHLQ         $0x07, DI
+	ADDQ         DI, DX
+	IMUL3Q       $+128, AX, DI
+	ADDQ         DI, BX
+	MOVQ         AX, DI
+	SHLQ         $0x06, DI
+	ADDQ         $+64, DI
+	TESTQ        CX, CX
+	JLE          backward_done
+
+backward:
+	SUBQ        $+128, DX
+	SUBQ        $+128, BX
+	VMOVUPD     (DX), Z5
+	VMOVUPD     64(DX), Z6
+	VMOVUPD     Z2, (BX)
+	VMOVUPD     Z3, 64(BX)
+	VMULPD      Z6, Z4, Z8
+	VMULPD      Z3, Z8, Z9
+	VMULPD      Z2, Z8, Z10
+	VFMSUB213PD Z9, Z5, Z2
+	VFMADD213PD Z10, Z5, Z3
+	DECQ        CX
+	JNZ         backward
+
+backward_done:
+	TESTQ AX, AX
+	JLE   first_done
+
+first:
+	VMOVAPD Z0, Z2
+	VMOVAPD Z1, Z3
+	LEAQ    128(DX), CX
+	ADDQ    $+128, BX
+	MOVQ    BX, R8
+	LEAQ    64(SI), R9
+	MOVQ    AX, R10
+	DECQ    R10
+	TESTQ   R10, R10
+	JLE     second_done
+
+second:
+	VMOVUPD      (CX), Z5
+	VMOVUPD      64(CX), Z6
+	VMOVUPD      (R9), Z7
+	VFMADD231PD  (R8), Z2, Z7
+	VFNMADD231PD 64(R8), Z3, Z7
+	VMOVUPD      Z7, (R9)
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z3, Z8, Z9
+	VMULPD       Z2, Z8, Z10
+	VFMSUB213PD  Z9, Z5, Z2
+	VFMADD213PD  Z10, Z5, Z3
+	ADDQ         $+128, CX
+	ADDQ         $+128, R8
+	ADDQ         $+64, R9
+	DECQ         R10
+	JNZ          second
+
+second_done:
+	VMOVUPD     (DX), Z5
+	VMOVUPD     64(DX), Z6
+	VMULPD      Z6, Z4, Z8
+	VMULPD      Z1, Z8, Z9
+	VMULPD      Z0, Z8, Z10
+	VFMSUB213PD Z9, Z5, Z0
+	VFMADD213PD Z10, Z5, Z1
+	ADDQ        $+128, DX
+	ADDQ        DI, SI
+	DECQ        AX
+	JNZ         first
+
+first_done:
+	VZEROUPPER
+	RET
+
 // func rotations2AVX512F64(n int, nodes *float64, factors *float64, prefix *float64, out *float64)
 // Requires: AVX, AVX512F
 TEXT ·rotations2AVX512F64(SB), NOSPLIT, $0-40
@@ -228,6 +319,123 @@ backward:
 	JNZ          backward
 
 backward_done:
+	VZEROUPPER
+	RET
+
+// func rotationPairs2AVX512F64(n int, nodes *float64, factors *float64, suffix *float64, out *float64)
+// Requires: AVX, AVX512F
+TEXT ·rotationPairs2AVX512F64(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         nodes+8(FP), CX
+	MOVQ         factors+16(FP), DX
+	MOVQ         suffix+24(FP), BX
+	MOVQ         out+32(FP), SI
+	VBROADCASTSD (CX), Z8
+	VBROADCASTSD 16(CX), Z9
+	VBROADCASTSD 8(CX), Z4
+	VPXORD       Z5, Z5, Z5
+	VBROADCASTSD 24(CX), Z6
+	VPXORD       Z7, Z7, Z7
+	VBROADCASTSD leaveOneOutOneAVX512F64<>+0(SB), Z0
+	VPXORD       Z1, Z1, Z1
+	VBROADCASTSD leaveOneOutOneAVX512F64<>+0(SB), Z2
+	VPXORD       Z3, Z3, Z3
+	MOVQ         AX, CX
+	MOVQ         AX, DI
+	SHLQ         $0x07, DI
+	ADDQ         DI, DX
+	IMUL3Q       $+256, AX, DI
+	ADDQ         DI, BX
+	MOVQ         AX, DI
+	SHLQ         $0x06, DI
+	ADDQ         $+64, DI
+	TESTQ        CX, CX
+	JLE          backward_done
+
+backward:
+	SUBQ        $+128, DX
+	SUBQ        $+256, BX
+	VMOVUPD     (DX), Z10
+	VMOVUPD     64(DX), Z11
+	VMOVUPD     Z4, (BX)
+	VMOVUPD     Z5, 64(BX)
+	VMOVUPD     Z6, 128(BX)
+	VMOVUPD     Z7, 192(BX)
+	VMULPD      Z11, Z8, Z13
+	VMULPD      Z5, Z13, Z14
+	VMULPD      Z4, Z13, Z15
+	VFMSUB213PD Z14, Z10, Z4
+	VFMADD213PD Z15, Z10, Z5
+	VMULPD      Z11, Z9, Z13
+	VMULPD      Z7, Z13, Z14
+	VMULPD      Z6, Z13, Z15
+	VFMSUB213PD Z14, Z10, Z6
+	VFMADD213PD Z15, Z10, Z7
+	DECQ        CX
+	JNZ         backward
+
+backward_done:
+	TESTQ AX, AX
+	JLE   first_done
+
+first:
+	VMOVAPD Z0, Z4
+	VMOVAPD Z1, Z5
+	VMOVAPD Z2, Z6
+	VMOVAPD Z3, Z7
+	LEAQ    128(DX), CX
+	ADDQ    $+256, BX
+	MOVQ    BX, R8
+	LEAQ    64(SI), R9
+	MOVQ    AX, R10
+	DECQ    R10
+	TESTQ   R10, R10
+	JLE     second_done
+
+second:
+	VMOVUPD      (CX), Z10
+	VMOVUPD      64(CX), Z11
+	VMOVUPD      (R9), Z12
+	VFMADD231PD  (R8), Z4, Z12
+	VFNMADD231PD 64(R8), Z5, Z12
+	VFMADD231PD  128(R8), Z6, Z12
+	VFNMADD231PD 192(R8), Z7, Z12
+	VMOVUPD      Z12, (R9)
+	VMULPD       Z11, Z8, Z13
+	VMULPD       Z5, Z13, Z14
+	VMULPD       Z4, Z13, Z15
+	VFMSUB213PD  Z14, Z10, Z4
+	VFMADD213PD  Z15, Z10, Z5
+	VMULPD       Z11, Z9, Z13
+	VMULPD       Z7, Z13, Z14
+	VMULPD       Z6, Z13, Z15
+	VFMSUB213PD  Z14, Z10, Z6
+	VFMADD213PD  Z15, Z10, Z7
+	ADDQ         $+128, CX
+	ADDQ         $+256, R8
+	ADDQ         $+64, R9
+	DECQ         R10
+	JNZ          second
+
+second_done:
+	VMOVUPD     (DX), Z10
+	VMOVUPD     64(DX), Z11
+	VMULPD      Z11, Z8, Z13
+	VMULPD      Z1, Z13, Z14
+	VMULPD      Z0, Z13, Z15
+	VFMSUB213PD Z14, Z10, Z0
+	VFMADD213PD Z15, Z10, Z1
+	VMULPD      Z11, Z9, Z13
+	VMULPD      Z3, Z13, Z14
+	VMULPD      Z2, Z13, Z15
+	VFMSUB213PD Z14, Z10, Z2
+	VFMADD213PD Z15, Z10, Z3
+	ADDQ        $+128, DX
+	ADDQ        DI, SI
+	DECQ        AX
+	JNZ         first
+
+first_done:
 	VZEROUPPER
 	RET
 
@@ -349,6 +557,175 @@ backward_done:
 	VZEROUPPER
 	RET
 
+// func rotationPairs4AVX512F64(n int, nodes *float64, factors *float64, suffix *float64, out *float64)
+// Requires: AVX, AVX512F
+TEXT ·rotationPairs4AVX512F64(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         nodes+8(FP), CX
+	MOVQ         factors+16(FP), DX
+	MOVQ         suffix+24(FP), BX
+	MOVQ         out+32(FP), SI
+	VBROADCASTSD (CX), Z16
+	VBROADCASTSD 16(CX), Z17
+	VBROADCASTSD 32(CX), Z18
+	VBROADCASTSD 48(CX), Z19
+	VBROADCASTSD 8(CX), Z8
+	VPXORD       Z9, Z9, Z9
+	VBROADCASTSD 24(CX), Z10
+	VPXORD       Z11, Z11, Z11
+	VBROADCASTSD 40(CX), Z12
+	VPXORD       Z13, Z13, Z13
+	VBROADCASTSD 56(CX), Z14
+	VPXORD       Z15, Z15, Z15
+	VBROADCASTSD leaveOneOutOneAVX512F64<>+0(SB), Z0
+	VPXORD       Z1, Z1, Z1
+	VBROADCASTSD leaveOneOutOneAVX512F64<>+0(SB), Z2
+	VPXORD       Z3, Z3, Z3
+	VBROADCASTSD leaveOneOutOneAVX512F64<>+0(SB), Z4
+	VPXORD       Z5, Z5, Z5
+	VBROADCASTSD leaveOneOutOneAVX512F64<>+0(SB), Z6
+	VPXORD       Z7, Z7, Z7
+	MOVQ         AX, CX
+	MOVQ         AX, DI
+	SHLQ         $0x07, DI
+	ADDQ         DI, DX
+	IMUL3Q       $+512, AX, DI
+	ADDQ         DI, BX
+	MOVQ         AX, DI
+	SHLQ         $0x06, DI
+	ADDQ         $+64, DI
+	TESTQ        CX, CX
+	JLE          backward_done
+
+backward:
+	SUBQ        $+128, DX
+	SUBQ        $+512, BX
+	VMOVUPD     (DX), Z20
+	VMOVUPD     64(DX), Z21
+	VMOVUPD     Z8, (BX)
+	VMOVUPD     Z9, 64(BX)
+	VMOVUPD     Z10, 128(BX)
+	VMOVUPD     Z11, 192(BX)
+	VMOVUPD     Z12, 256(BX)
+	VMOVUPD     Z13, 320(BX)
+	VMOVUPD     Z14, 384(BX)
+	VMOVUPD     Z15, 448(BX)
+	VMULPD      Z21, Z16, Z23
+	VMULPD      Z9, Z23, Z24
+	VMULPD      Z8, Z23, Z25
+	VFMSUB213PD Z24, Z20, Z8
+	VFMADD213PD Z25, Z20, Z9
+	VMULPD      Z21, Z17, Z23
+	VMULPD      Z11, Z23, Z24
+	VMULPD      Z10, Z23, Z25
+	VFMSUB213PD Z24, Z20, Z10
+	VFMADD213PD Z25, Z20, Z11
+	VMULPD      Z21, Z18, Z23
+	VMULPD      Z13, Z23, Z24
+	VMULPD      Z12, Z23, Z25
+	VFMSUB213PD Z24, Z20, Z12
+	VFMADD213PD Z25, Z20, Z13
+	VMULPD      Z21, Z19, Z23
+	VMULPD      Z15, Z23, Z24
+	VMULPD      Z14, Z23, Z25
+	VFMSUB213PD Z24, Z20, Z14
+	VFMADD213PD Z25, Z20, Z15
+	DECQ        CX
+	JNZ         backward
+
+backward_done:
+	TESTQ AX, AX
+	JLE   first_done
+
+first:
+	VMOVAPD Z0, Z8
+	VMOVAPD Z1, Z9
+	VMOVAPD Z2, Z10
+	VMOVAPD Z3, Z11
+	VMOVAPD Z4, Z12
+	VMOVAPD Z5, Z13
+	VMOVAPD Z6, Z14
+	VMOVAPD Z7, Z15
+	LEAQ    128(DX), CX
+	ADDQ    $+512, BX
+	MOVQ    BX, R8
+	LEAQ    64(SI), R9
+	MOVQ    AX, R10
+	DECQ    R10
+	TESTQ   R10, R10
+	JLE     second_done
+
+second:
+	VMOVUPD      (CX), Z20
+	VMOVUPD      64(CX), Z21
+	VMOVUPD      (R9), Z22
+	VFMADD231PD  (R8), Z8, Z22
+	VFNMADD231PD 64(R8), Z9, Z22
+	VFMADD231PD  128(R8), Z10, Z22
+	VFNMADD231PD 192(R8), Z11, Z22
+	VFMADD231PD  256(R8), Z12, Z22
+	VFNMADD231PD 320(R8), Z13, Z22
+	VFMADD231PD  384(R8), Z14, Z22
+	VFNMADD231PD 448(R8), Z15, Z22
+	VMOVUPD      Z22, (R9)
+	VMULPD       Z21, Z16, Z23
+	VMULPD       Z9, Z23, Z24
+	VMULPD       Z8, Z23, Z25
+	VFMSUB213PD  Z24, Z20, Z8
+	VFMADD213PD  Z25, Z20, Z9
+	VMULPD       Z21, Z17, Z23
+	VMULPD       Z11, Z23, Z24
+	VMULPD       Z10, Z23, Z25
+	VFMSUB213PD  Z24, Z20, Z10
+	VFMADD213PD  Z25, Z20, Z11
+	VMULPD       Z21, Z18, Z23
+	VMULPD       Z13, Z23, Z24
+	VMULPD       Z12, Z23, Z25
+	VFMSUB213PD  Z24, Z20, Z12
+	VFMADD213PD  Z25, Z20, Z13
+	VMULPD       Z21, Z19, Z23
+	VMULPD       Z15, Z23, Z24
+	VMULPD       Z14, Z23, Z25
+	VFMSUB213PD  Z24, Z20, Z14
+	VFMADD213PD  Z25, Z20, Z15
+	ADDQ         $+128, CX
+	ADDQ         $+512, R8
+	ADDQ         $+64, R9
+	DECQ         R10
+	JNZ          second
+
+second_done:
+	VMOVUPD     (DX), Z20
+	VMOVUPD     64(DX), Z21
+	VMULPD      Z21, Z16, Z23
+	VMULPD      Z1, Z23, Z24
+	VMULPD      Z0, Z23, Z25
+	VFMSUB213PD Z24, Z20, Z0
+	VFMADD213PD Z25, Z20, Z1
+	VMULPD      Z21, Z17, Z23
+	VMULPD      Z3, Z23, Z24
+	VMULPD      Z2, Z23, Z25
+	VFMSUB213PD Z24, Z20, Z2
+	VFMADD213PD Z25, Z20, Z3
+	VMULPD      Z21, Z18, Z23
+	VMULPD      Z5, Z23, Z24
+	VMULPD      Z4, Z23, Z25
+	VFMSUB213PD Z24, Z20, Z4
+	VFMADD213PD Z25, Z20, Z5
+	VMULPD      Z21, Z19, Z23
+	VMULPD      Z7, Z23, Z24
+	VMULPD      Z6, Z23, Z25
+	VFMSUB213PD Z24, Z20, Z6
+	VFMADD213PD Z25, Z20, Z7
+	ADDQ        $+128, DX
+	ADDQ        DI, SI
+	DECQ        AX
+	JNZ         first
+
+first_done:
+	VZEROUPPER
+	RET
+
 // func products1AVX512F64(n int, nodes *float64, factors *float64, prefix *float64, out *float64)
 // Requires: AVX, AVX512F
 TEXT ·products1AVX512F64(SB), NOSPLIT, $0-40
@@ -399,6 +776,86 @@ backward:
 	JNZ         backward
 
 backward_done:
+	VZEROUPPER
+	RET
+
+// func productPairs1AVX512F64(n int, nodes *float64, factors *float64, suffix *float64, out *float64)
+// Requires: AVX, AVX512F
+TEXT ·productPairs1AVX512F64(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         nodes+8(FP), CX
+	MOVQ         factors+16(FP), DX
+	MOVQ         suffix+24(FP), BX
+	MOVQ         out+32(FP), SI
+	VBROADCASTSD (CX), Z2
+	VBROADCASTSD 8(CX), Z1
+	VBROADCASTSD leaveOneOutOneAVX512F64<>+0(SB), Z0
+	MOVQ         AX, CX
+	MOVQ         AX, DI
+	SHLQ         $0x07, DI
+	ADDQ         DI, DX
+	IMUL3Q       $+64, AX, DI
+	ADDQ         DI, BX
+	MOVQ         AX, DI
+	SHLQ         $0x06, DI
+	ADDQ         $+64, DI
+	TESTQ        CX, CX
+	JLE          backward_done
+
+backward:
+	SUBQ        $+128, DX
+	SUBQ        $+64, BX
+	VMOVUPD     (DX), Z3
+	VMOVUPD     64(DX), Z4
+	VMOVUPD     Z1, (BX)
+	VMOVAPD     Z3, Z6
+	VFMADD231PD Z4, Z2, Z6
+	VMULPD      Z6, Z1, Z1
+	DECQ        CX
+	JNZ         backward
+
+backward_done:
+	TESTQ AX, AX
+	JLE   first_done
+
+first:
+	VMOVAPD Z0, Z1
+	LEAQ    128(DX), CX
+	ADDQ    $+64, BX
+	MOVQ    BX, R8
+	LEAQ    64(SI), R9
+	MOVQ    AX, R10
+	DECQ    R10
+	TESTQ   R10, R10
+	JLE     second_done
+
+second:
+	VMOVUPD     (CX), Z3
+	VMOVUPD     64(CX), Z4
+	VMOVUPD     (R9), Z5
+	VFMADD231PD (R8), Z1, Z5
+	VMOVUPD     Z5, (R9)
+	VMOVAPD     Z3, Z6
+	VFMADD231PD Z4, Z2, Z6
+	VMULPD      Z6, Z1, Z1
+	ADDQ        $+128, CX
+	ADDQ        $+64, R8
+	ADDQ        $+64, R9
+	DECQ        R10
+	JNZ         second
+
+second_done:
+	VMOVUPD     (DX), Z3
+	VMOVUPD     64(DX), Z4
+	VMOVAPD     Z3, Z6
+	VFMADD231PD Z4, Z2, Z6
+	VMULPD      Z6, Z0, Z0
+	ADDQ        $+128, DX
+	ADDQ        DI, SI
+	DECQ        AX
+	JNZ         first
+
+first_done:
 	VZEROUPPER
 	RET
 
@@ -463,6 +920,101 @@ backward:
 	JNZ         backward
 
 backward_done:
+	VZEROUPPER
+	RET
+
+// func productPairs2AVX512F64(n int, nodes *float64, factors *float64, suffix *float64, out *float64)
+// Requires: AVX, AVX512F
+TEXT ·productPairs2AVX512F64(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         nodes+8(FP), CX
+	MOVQ         factors+16(FP), DX
+	MOVQ         suffix+24(FP), BX
+	MOVQ         out+32(FP), SI
+	VBROADCASTSD (CX), Z4
+	VBROADCASTSD 16(CX), Z5
+	VBROADCASTSD 8(CX), Z2
+	VBROADCASTSD 24(CX), Z3
+	VBROADCASTSD leaveOneOutOneAVX512F64<>+0(SB), Z0
+	VBROADCASTSD leaveOneOutOneAVX512F64<>+0(SB), Z1
+	MOVQ         AX, CX
+	MOVQ         AX, DI
+	SHLQ         $0x07, DI
+	ADDQ         DI, DX
+	IMUL3Q       $+128, AX, DI
+	ADDQ         DI, BX
+	MOVQ         AX, DI
+	SHLQ         $0x06, DI
+	ADDQ         $+64, DI
+	TESTQ        CX, CX
+	JLE          backward_done
+
+backward:
+	SUBQ        $+128, DX
+	SUBQ        $+128, BX
+	VMOVUPD     (DX), Z6
+	VMOVUPD     64(DX), Z7
+	VMOVUPD     Z2, (BX)
+	VMOVUPD     Z3, 64(BX)
+	VMOVAPD     Z6, Z9
+	VFMADD231PD Z7, Z4, Z9
+	VMULPD      Z9, Z2, Z2
+	VMOVAPD     Z6, Z9
+	VFMADD231PD Z7, Z5, Z9
+	VMULPD      Z9, Z3, Z3
+	DECQ        CX
+	JNZ         backward
+
+backward_done:
+	TESTQ AX, AX
+	JLE   first_done
+
+first:
+	VMOVAPD Z0, Z2
+	VMOVAPD Z1, Z3
+	LEAQ    128(DX), CX
+	ADDQ    $+128, BX
+	MOVQ    BX, R8
+	LEAQ    64(SI), R9
+	MOVQ    AX, R10
+	DECQ    R10
+	TESTQ   R10, R10
+	JLE     second_done
+
+second:
+	VMOVUPD     (CX), Z6
+	VMOVUPD     64(CX), Z7
+	VMOVUPD     (R9), Z8
+	VFMADD231PD (R8), Z2, Z8
+	VFMADD231PD 64(R8), Z3, Z8
+	VMOVUPD     Z8, (R9)
+	VMOVAPD     Z6, Z9
+	VFMADD231PD Z7, Z4, Z9
+	VMULPD      Z9, Z2, Z2
+	VMOVAPD     Z6, Z9
+	VFMADD231PD Z7, Z5, Z9
+	VMULPD      Z9, Z3, Z3
+	ADDQ        $+128, CX
+	ADDQ        $+128, R8
+	ADDQ        $+64, R9
+	DECQ        R10
+	JNZ         second
+
+second_done:
+	VMOVUPD     (DX), Z6
+	VMOVUPD     64(DX), Z7
+	VMOVAPD     Z6, Z9
+	VFMADD231PD Z7, Z4, Z9
+	VMULPD      Z9, Z0, Z0
+	VMOVAPD     Z6, Z9
+	VFMADD231PD Z7, Z5, Z9
+	VMULPD      Z9, Z1, Z1
+	ADDQ        $+128, DX
+	ADDQ        DI, SI
+	DECQ        AX
+	JNZ         first
+
+first_done:
 	VZEROUPPER
 	RET
 
@@ -549,6 +1101,131 @@ backward:
 	JNZ         backward
 
 backward_done:
+	VZEROUPPER
+	RET
+
+// func productPairs4AVX512F64(n int, nodes *float64, factors *float64, suffix *float64, out *float64)
+// Requires: AVX, AVX512F
+TEXT ·productPairs4AVX512F64(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         nodes+8(FP), CX
+	MOVQ         factors+16(FP), DX
+	MOVQ         suffix+24(FP), BX
+	MOVQ         out+32(FP), SI
+	VBROADCASTSD (CX), Z8
+	VBROADCASTSD 16(CX), Z9
+	VBROADCASTSD 32(CX), Z10
+	VBROADCASTSD 48(CX), Z11
+	VBROADCASTSD 8(CX), Z4
+	VBROADCASTSD 24(CX), Z5
+	VBROADCASTSD 40(CX), Z6
+	VBROADCASTSD 56(CX), Z7
+	VBROADCASTSD leaveOneOutOneAVX512F64<>+0(SB), Z0
+	VBROADCASTSD leaveOneOutOneAVX512F64<>+0(SB), Z1
+	VBROADCASTSD leaveOneOutOneAVX512F64<>+0(SB), Z2
+	VBROADCASTSD leaveOneOutOneAVX512F64<>+0(SB), Z3
+	MOVQ         AX, CX
+	MOVQ         AX, DI
+	SHLQ         $0x07, DI
+	ADDQ         DI, DX
+	IMUL3Q       $+256, AX, DI
+	ADDQ         DI, BX
+	MOVQ         AX, DI
+	SHLQ         $0x06, DI
+	ADDQ         $+64, DI
+	TESTQ        CX, CX
+	JLE          backward_done
+
+backward:
+	SUBQ        $+128, DX
+	SUBQ        $+256, BX
+	VMOVUPD     (DX), Z12
+	VMOVUPD     64(DX), Z13
+	VMOVUPD     Z4, (BX)
+	VMOVUPD     Z5, 64(BX)
+	VMOVUPD     Z6, 128(BX)
+	VMOVUPD     Z7, 192(BX)
+	VMOVAPD     Z12, Z15
+	VFMADD231PD Z13, Z8, Z15
+	VMULPD      Z15, Z4, Z4
+	VMOVAPD     Z12, Z15
+	VFMADD231PD Z13, Z9, Z15
+	VMULPD      Z15, Z5, Z5
+	VMOVAPD     Z12, Z15
+	VFMADD231PD Z13, Z10, Z15
+	VMULPD      Z15, Z6, Z6
+	VMOVAPD     Z12, Z15
+	VFMADD231PD Z13, Z11, Z15
+	VMULPD      Z15, Z7, Z7
+	DECQ        CX
+	JNZ         backward
+
+backward_done:
+	TESTQ AX, AX
+	JLE   first_done
+
+first:
+	VMOVAPD Z0, Z4
+	VMOVAPD Z1, Z5
+	VMOVAPD Z2, Z6
+	VMOVAPD Z3, Z7
+	LEAQ    128(DX), CX
+	ADDQ    $+256, BX
+	MOVQ    BX, R8
+	LEAQ    64(SI), R9
+	MOVQ    AX, R10
+	DECQ    R10
+	TESTQ   R10, R10
+	JLE     second_done
+
+second:
+	VMOVUPD     (CX), Z12
+	VMOVUPD     64(CX), Z13
+	VMOVUPD     (R9), Z14
+	VFMADD231PD (R8), Z4, Z14
+	VFMADD231PD 64(R8), Z5, Z14
+	VFMADD231PD 128(R8), Z6, Z14
+	VFMADD231PD 192(R8), Z7, Z14
+	VMOVUPD     Z14, (R9)
+	VMOVAPD     Z12, Z15
+	VFMADD231PD Z13, Z8, Z15
+	VMULPD      Z15, Z4, Z4
+	VMOVAPD     Z12, Z15
+	VFMADD231PD Z13, Z9, Z15
+	VMULPD      Z15, Z5, Z5
+	VMOVAPD     Z12, Z15
+	VFMADD231PD Z13, Z10, Z15
+	VMULPD      Z15, Z6, Z6
+	VMOVAPD     Z12, Z15
+	VFMADD231PD Z13, Z11, Z15
+	VMULPD      Z15, Z7, Z7
+	ADDQ        $+128, CX
+	ADDQ        $+256, R8
+	ADDQ        $+64, R9
+	DECQ        R10
+	JNZ         second
+
+second_done:
+	VMOVUPD     (DX), Z12
+	VMOVUPD     64(DX), Z13
+	VMOVAPD     Z12, Z15
+	VFMADD231PD Z13, Z8, Z15
+	VMULPD      Z15, Z0, Z0
+	VMOVAPD     Z12, Z15
+	VFMADD231PD Z13, Z9, Z15
+	VMULPD      Z15, Z1, Z1
+	VMOVAPD     Z12, Z15
+	VFMADD231PD Z13, Z10, Z15
+	VMULPD      Z15, Z2, Z2
+	VMOVAPD     Z12, Z15
+	VFMADD231PD Z13, Z11, Z15
+	VMULPD      Z15, Z3, Z3
+	ADDQ        $+128, DX
+	ADDQ        DI, SI
+	DECQ        AX
+	JNZ         first
+
+first_done:
 	VZEROUPPER
 	RET
 
@@ -765,6 +1442,97 @@ backward_done:
 	VZEROUPPER
 	RET
 
+// func rotationPairs1AVX2F64(n int, nodes *float64, factors *float64, suffix *float64, out *float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·rotationPairs1AVX2F64(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         nodes+8(FP), CX
+	MOVQ         factors+16(FP), DX
+	MOVQ         suffix+24(FP), BX
+	MOVQ         out+32(FP), SI
+	VBROADCASTSD (CX), Y4
+	VBROADCASTSD 8(CX), Y2
+	VPXOR        Y3, Y3, Y3
+	VBROADCASTSD leaveOneOutOneAVX2F64<>+0(SB), Y0
+	VPXOR        Y1, Y1, Y1
+	MOVQ         AX, CX
+	MOVQ         AX, DI
+	SHLQ         $0x07, DI
+	ADDQ         DI, DX
+	IMUL3Q       $+64, AX, DI
+	ADDQ         DI, BX
+	MOVQ         AX, DI
+	SHLQ         $0x06, DI
+	ADDQ         $+64, DI
+	TESTQ        CX, CX
+	JLE          backward_done
+
+backward:
+	SUBQ        $+128, DX
+	SUBQ        $+64, BX
+	VMOVUPD     (DX), Y5
+	VMOVUPD     64(DX), Y6
+	VMOVUPD     Y2, (BX)
+	VMOVUPD     Y3, 32(BX)
+	VMULPD      Y6, Y4, Y8
+	VMULPD      Y3, Y8, Y9
+	VMULPD      Y2, Y8, Y10
+	VFMSUB213PD Y9, Y5, Y2
+	VFMADD213PD Y10, Y5, Y3
+	DECQ        CX
+	JNZ         backward
+
+backward_done:
+	TESTQ AX, AX
+	JLE   first_done
+
+first:
+	VMOVAPD Y0, Y2
+	VMOVAPD Y1, Y3
+	LEAQ    128(DX), CX
+	ADDQ    $+64, BX
+	MOVQ    BX, R8
+	LEAQ    64(SI), R9
+	MOVQ    AX, R10
+	DECQ    R10
+	TESTQ   R10, R10
+	JLE     second_done
+
+second:
+	VMOVUPD      (CX), Y5
+	VMOVUPD      64(CX), Y6
+	VMOVUPD      (R9), Y7
+	VFMADD231PD  (R8), Y2, Y7
+	VFNMADD231PD 32(R8), Y3, Y7
+	VMOVUPD      Y7, (R9)
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y3, Y8, Y9
+	VMULPD       Y2, Y8, Y10
+	VFMSUB213PD  Y9, Y5, Y2
+	VFMADD213PD  Y10, Y5, Y3
+	ADDQ         $+128, CX
+	ADDQ         $+64, R8
+	ADDQ         $+64, R9
+	DECQ         R10
+	JNZ          second
+
+second_done:
+	VMOVUPD     (DX), Y5
+	VMOVUPD     64(DX), Y6
+	VMULPD      Y6, Y4, Y8
+	VMULPD      Y1, Y8, Y9
+	VMULPD      Y0, Y8, Y10
+	VFMSUB213PD Y9, Y5, Y0
+	VFMADD213PD Y10, Y5, Y1
+	ADDQ        $+128, DX
+	ADDQ        DI, SI
+	DECQ        AX
+	JNZ         first
+
+first_done:
+	VZEROUPPER
+	RET
+
 // func rotations2AVX2F64(n int, nodes *float64, factors *float64, prefix *float64, out *float64)
 // Requires: AVX, AVX2, FMA3
 TEXT ·rotations2AVX2F64(SB), NOSPLIT, $0-40
@@ -845,6 +1613,123 @@ backward_done:
 	VZEROUPPER
 	RET
 
+// func rotationPairs2AVX2F64(n int, nodes *float64, factors *float64, suffix *float64, out *float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·rotationPairs2AVX2F64(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         nodes+8(FP), CX
+	MOVQ         factors+16(FP), DX
+	MOVQ         suffix+24(FP), BX
+	MOVQ         out+32(FP), SI
+	VBROADCASTSD (CX), Y8
+	VBROADCASTSD 16(CX), Y9
+	VBROADCASTSD 8(CX), Y4
+	VPXOR        Y5, Y5, Y5
+	VBROADCASTSD 24(CX), Y6
+	VPXOR        Y7, Y7, Y7
+	VBROADCASTSD leaveOneOutOneAVX2F64<>+0(SB), Y0
+	VPXOR        Y1, Y1, Y1
+	VBROADCASTSD leaveOneOutOneAVX2F64<>+0(SB), Y2
+	VPXOR        Y3, Y3, Y3
+	MOVQ         AX, CX
+	MOVQ         AX, DI
+	SHLQ         $0x07, DI
+	ADDQ         DI, DX
+	IMUL3Q       $+128, AX, DI
+	ADDQ         DI, BX
+	MOVQ         AX, DI
+	SHLQ         $0x06, DI
+	ADDQ         $+64, DI
+	TESTQ        CX, CX
+	JLE          backward_done
+
+backward:
+	SUBQ        $+128, DX
+	SUBQ        $+128, BX
+	VMOVUPD     (DX), Y10
+	VMOVUPD     64(DX), Y11
+	VMOVUPD     Y4, (BX)
+	VMOVUPD     Y5, 32(BX)
+	VMOVUPD     Y6, 64(BX)
+	VMOVUPD     Y7, 96(BX)
+	VMULPD      Y11, Y8, Y13
+	VMULPD      Y5, Y13, Y14
+	VMULPD      Y4, Y13, Y15
+	VFMSUB213PD Y14, Y10, Y4
+	VFMADD213PD Y15, Y10, Y5
+	VMULPD      Y11, Y9, Y13
+	VMULPD      Y7, Y13, Y14
+	VMULPD      Y6, Y13, Y15
+	VFMSUB213PD Y14, Y10, Y6
+	VFMADD213PD Y15, Y10, Y7
+	DECQ        CX
+	JNZ         backward
+
+backward_done:
+	TESTQ AX, AX
+	JLE   first_done
+
+first:
+	VMOVAPD Y0, Y4
+	VMOVAPD Y1, Y5
+	VMOVAPD Y2, Y6
+	VMOVAPD Y3, Y7
+	LEAQ    128(DX), CX
+	ADDQ    $+128, BX
+	MOVQ    BX, R8
+	LEAQ    64(SI), R9
+	MOVQ    AX, R10
+	DECQ    R10
+	TESTQ   R10, R10
+	JLE     second_done
+
+second:
+	VMOVUPD      (CX), Y10
+	VMOVUPD      64(CX), Y11
+	VMOVUPD      (R9), Y12
+	VFMADD231PD  (R8), Y4, Y12
+	VFNMADD231PD 32(R8), Y5, Y12
+	VFMADD231PD  64(R8), Y6, Y12
+	VFNMADD231PD 96(R8), Y7, Y12
+	VMOVUPD      Y12, (R9)
+	VMULPD       Y11, Y8, Y13
+	VMULPD       Y5, Y13, Y14
+	VMULPD       Y4, Y13, Y15
+	VFMSUB213PD  Y14, Y10, Y4
+	VFMADD213PD  Y15, Y10, Y5
+	VMULPD       Y11, Y9, Y13
+	VMULPD       Y7, Y13, Y14
+	VMULPD       Y6, Y13, Y15
+	VFMSUB213PD  Y14, Y10, Y6
+	VFMADD213PD  Y15, Y10, Y7
+	ADDQ         $+128, CX
+	ADDQ         $+128, R8
+	ADDQ         $+64, R9
+	DECQ         R10
+	JNZ          second
+
+second_done:
+	VMOVUPD     (DX), Y10
+	VMOVUPD     64(DX), Y11
+	VMULPD      Y11, Y8, Y13
+	VMULPD      Y1, Y13, Y14
+	VMULPD      Y0, Y13, Y15
+	VFMSUB213PD Y14, Y10, Y0
+	VFMADD213PD Y15, Y10, Y1
+	VMULPD      Y11, Y9, Y13
+	VMULPD      Y3, Y13, Y14
+	VMULPD      Y2, Y13, Y15
+	VFMSUB213PD Y14, Y10, Y2
+	VFMADD213PD Y15, Y10, Y3
+	ADDQ        $+128, DX
+	ADDQ        DI, SI
+	DECQ        AX
+	JNZ         first
+
+first_done:
+	VZEROUPPER
+	RET
+
 // func products1AVX2F64(n int, nodes *float64, factors *float64, prefix *float64, out *float64)
 // Requires: AVX, FMA3
 TEXT ·products1AVX2F64(SB), NOSPLIT, $0-40
@@ -895,6 +1780,86 @@ backward:
 	JNZ         backward
 
 backward_done:
+	VZEROUPPER
+	RET
+
+// func productPairs1AVX2F64(n int, nodes *float64, factors *float64, suffix *float64, out *float64)
+// Requires: AVX, FMA3
+TEXT ·productPairs1AVX2F64(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         nodes+8(FP), CX
+	MOVQ         factors+16(FP), DX
+	MOVQ         suffix+24(FP), BX
+	MOVQ         out+32(FP), SI
+	VBROADCASTSD (CX), Y2
+	VBROADCASTSD 8(CX), Y1
+	VBROADCASTSD leaveOneOutOneAVX2F64<>+0(SB), Y0
+	MOVQ         AX, CX
+	MOVQ         AX, DI
+	SHLQ         $0x07, DI
+	ADDQ         DI, DX
+	IMUL3Q       $+32, AX, DI
+	ADDQ         DI, BX
+	MOVQ         AX, DI
+	SHLQ         $0x06, DI
+	ADDQ         $+64, DI
+	TESTQ        CX, CX
+	JLE          backward_done
+
+backward:
+	SUBQ        $+128, DX
+	SUBQ        $+32, BX
+	VMOVUPD     (DX), Y3
+	VMOVUPD     64(DX), Y4
+	VMOVUPD     Y1, (BX)
+	VMOVAPD     Y3, Y6
+	VFMADD231PD Y4, Y2, Y6
+	VMULPD      Y6, Y1, Y1
+	DECQ        CX
+	JNZ         backward
+
+backward_done:
+	TESTQ AX, AX
+	JLE   first_done
+
+first:
+	VMOVAPD Y0, Y1
+	LEAQ    128(DX), CX
+	ADDQ    $+32, BX
+	MOVQ    BX, R8
+	LEAQ    64(SI), R9
+	MOVQ    AX, R10
+	DECQ    R10
+	TESTQ   R10, R10
+	JLE     second_done
+
+second:
+	VMOVUPD     (CX), Y3
+	VMOVUPD     64(CX), Y4
+	VMOVUPD     (R9), Y5
+	VFMADD231PD (R8), Y1, Y5
+	VMOVUPD     Y5, (R9)
+	VMOVAPD     Y3, Y6
+	VFMADD231PD Y4, Y2, Y6
+	VMULPD      Y6, Y1, Y1
+	ADDQ        $+128, CX
+	ADDQ        $+32, R8
+	ADDQ        $+64, R9
+	DECQ        R10
+	JNZ         second
+
+second_done:
+	VMOVUPD     (DX), Y3
+	VMOVUPD     64(DX), Y4
+	VMOVAPD     Y3, Y6
+	VFMADD231PD Y4, Y2, Y6
+	VMULPD      Y6, Y0, Y0
+	ADDQ        $+128, DX
+	ADDQ        DI, SI
+	DECQ        AX
+	JNZ         first
+
+first_done:
 	VZEROUPPER
 	RET
 
@@ -959,6 +1924,101 @@ backward:
 	JNZ         backward
 
 backward_done:
+	VZEROUPPER
+	RET
+
+// func productPairs2AVX2F64(n int, nodes *float64, factors *float64, suffix *float64, out *float64)
+// Requires: AVX, FMA3
+TEXT ·productPairs2AVX2F64(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         nodes+8(FP), CX
+	MOVQ         factors+16(FP), DX
+	MOVQ         suffix+24(FP), BX
+	MOVQ         out+32(FP), SI
+	VBROADCASTSD (CX), Y4
+	VBROADCASTSD 16(CX), Y5
+	VBROADCASTSD 8(CX), Y2
+	VBROADCASTSD 24(CX), Y3
+	VBROADCASTSD leaveOneOutOneAVX2F64<>+0(SB), Y0
+	VBROADCASTSD leaveOneOutOneAVX2F64<>+0(SB), Y1
+	MOVQ         AX, CX
+	MOVQ         AX, DI
+	SHLQ         $0x07, DI
+	ADDQ         DI, DX
+	IMUL3Q       $+64, AX, DI
+	ADDQ         DI, BX
+	MOVQ         AX, DI
+	SHLQ         $0x06, DI
+	ADDQ         $+64, DI
+	TESTQ        CX, CX
+	JLE          backward_done
+
+backward:
+	SUBQ        $+128, DX
+	SUBQ        $+64, BX
+	VMOVUPD     (DX), Y6
+	VMOVUPD     64(DX), Y7
+	VMOVUPD     Y2, (BX)
+	VMOVUPD     Y3, 32(BX)
+	VMOVAPD     Y6, Y9
+	VFMADD231PD Y7, Y4, Y9
+	VMULPD      Y9, Y2, Y2
+	VMOVAPD     Y6, Y9
+	VFMADD231PD Y7, Y5, Y9
+	VMULPD      Y9, Y3, Y3
+	DECQ        CX
+	JNZ         backward
+
+backward_done:
+	TESTQ AX, AX
+	JLE   first_done
+
+first:
+	VMOVAPD Y0, Y2
+	VMOVAPD Y1, Y3
+	LEAQ    128(DX), CX
+	ADDQ    $+64, BX
+	MOVQ    BX, R8
+	LEAQ    64(SI), R9
+	MOVQ    AX, R10
+	DECQ    R10
+	TESTQ   R10, R10
+	JLE     second_done
+
+second:
+	VMOVUPD     (CX), Y6
+	VMOVUPD     64(CX), Y7
+	VMOVUPD     (R9), Y8
+	VFMADD231PD (R8), Y2, Y8
+	VFMADD231PD 32(R8), Y3, Y8
+	VMOVUPD     Y8, (R9)
+	VMOVAPD     Y6, Y9
+	VFMADD231PD Y7, Y4, Y9
+	VMULPD      Y9, Y2, Y2
+	VMOVAPD     Y6, Y9
+	VFMADD231PD Y7, Y5, Y9
+	VMULPD      Y9, Y3, Y3
+	ADDQ        $+128, CX
+	ADDQ        $+64, R8
+	ADDQ        $+64, R9
+	DECQ        R10
+	JNZ         second
+
+second_done:
+	VMOVUPD     (DX), Y6
+	VMOVUPD     64(DX), Y7
+	VMOVAPD     Y6, Y9
+	VFMADD231PD Y7, Y4, Y9
+	VMULPD      Y9, Y0, Y0
+	VMOVAPD     Y6, Y9
+	VFMADD231PD Y7, Y5, Y9
+	VMULPD      Y9, Y1, Y1
+	ADDQ        $+128, DX
+	ADDQ        DI, SI
+	DECQ        AX
+	JNZ         first
+
+first_done:
 	VZEROUPPER
 	RET
 
@@ -1045,6 +2105,131 @@ backward:
 	JNZ         backward
 
 backward_done:
+	VZEROUPPER
+	RET
+
+// func productPairs4AVX2F64(n int, nodes *float64, factors *float64, suffix *float64, out *float64)
+// Requires: AVX, FMA3
+TEXT ·productPairs4AVX2F64(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         nodes+8(FP), CX
+	MOVQ         factors+16(FP), DX
+	MOVQ         suffix+24(FP), BX
+	MOVQ         out+32(FP), SI
+	VBROADCASTSD (CX), Y8
+	VBROADCASTSD 16(CX), Y9
+	VBROADCASTSD 32(CX), Y10
+	VBROADCASTSD 48(CX), Y11
+	VBROADCASTSD 8(CX), Y4
+	VBROADCASTSD 24(CX), Y5
+	VBROADCASTSD 40(CX), Y6
+	VBROADCASTSD 56(CX), Y7
+	VBROADCASTSD leaveOneOutOneAVX2F64<>+0(SB), Y0
+	VBROADCASTSD leaveOneOutOneAVX2F64<>+0(SB), Y1
+	VBROADCASTSD leaveOneOutOneAVX2F64<>+0(SB), Y2
+	VBROADCASTSD leaveOneOutOneAVX2F64<>+0(SB), Y3
+	MOVQ         AX, CX
+	MOVQ         AX, DI
+	SHLQ         $0x07, DI
+	ADDQ         DI, DX
+	IMUL3Q       $+128, AX, DI
+	ADDQ         DI, BX
+	MOVQ         AX, DI
+	SHLQ         $0x06, DI
+	ADDQ         $+64, DI
+	TESTQ        CX, CX
+	JLE          backward_done
+
+backward:
+	SUBQ        $+128, DX
+	SUBQ        $+128, BX
+	VMOVUPD     (DX), Y12
+	VMOVUPD     64(DX), Y13
+	VMOVUPD     Y4, (BX)
+	VMOVUPD     Y5, 32(BX)
+	VMOVUPD     Y6, 64(BX)
+	VMOVUPD     Y7, 96(BX)
+	VMOVAPD     Y12, Y15
+	VFMADD231PD Y13, Y8, Y15
+	VMULPD      Y15, Y4, Y4
+	VMOVAPD     Y12, Y15
+	VFMADD231PD Y13, Y9, Y15
+	VMULPD      Y15, Y5, Y5
+	VMOVAPD     Y12, Y15
+	VFMADD231PD Y13, Y10, Y15
+	VMULPD      Y15, Y6, Y6
+	VMOVAPD     Y12, Y15
+	VFMADD231PD Y13, Y11, Y15
+	VMULPD      Y15, Y7, Y7
+	DECQ        CX
+	JNZ         backward
+
+backward_done:
+	TESTQ AX, AX
+	JLE   first_done
+
+first:
+	VMOVAPD Y0, Y4
+	VMOVAPD Y1, Y5
+	VMOVAPD Y2, Y6
+	VMOVAPD Y3, Y7
+	LEAQ    128(DX), CX
+	ADDQ    $+128, BX
+	MOVQ    BX, R8
+	LEAQ    64(SI), R9
+	MOVQ    AX, R10
+	DECQ    R10
+	TESTQ   R10, R10
+	JLE     second_done
+
+second:
+	VMOVUPD     (CX), Y12
+	VMOVUPD     64(CX), Y13
+	VMOVUPD     (R9), Y14
+	VFMADD231PD (R8), Y4, Y14
+	VFMADD231PD 32(R8), Y5, Y14
+	VFMADD231PD 64(R8), Y6, Y14
+	VFMADD231PD 96(R8), Y7, Y14
+	VMOVUPD     Y14, (R9)
+	VMOVAPD     Y12, Y15
+	VFMADD231PD Y13, Y8, Y15
+	VMULPD      Y15, Y4, Y4
+	VMOVAPD     Y12, Y15
+	VFMADD231PD Y13, Y9, Y15
+	VMULPD      Y15, Y5, Y5
+	VMOVAPD     Y12, Y15
+	VFMADD231PD Y13, Y10, Y15
+	VMULPD      Y15, Y6, Y6
+	VMOVAPD     Y12, Y15
+	VFMADD231PD Y13, Y11, Y15
+	VMULPD      Y15, Y7, Y7
+	ADDQ        $+128, CX
+	ADDQ        $+128, R8
+	ADDQ        $+64, R9
+	DECQ        R10
+	JNZ         second
+
+second_done:
+	VMOVUPD     (DX), Y12
+	VMOVUPD     64(DX), Y13
+	VMOVAPD     Y12, Y15
+	VFMADD231PD Y13, Y8, Y15
+	VMULPD      Y15, Y0, Y0
+	VMOVAPD     Y12, Y15
+	VFMADD231PD Y13, Y9, Y15
+	VMULPD      Y15, Y1, Y1
+	VMOVAPD     Y12, Y15
+	VFMADD231PD Y13, Y10, Y15
+	VMULPD      Y15, Y2, Y2
+	VMOVAPD     Y12, Y15
+	VFMADD231PD Y13, Y11, Y15
+	VMULPD      Y15, Y3, Y3
+	ADDQ        $+128, DX
+	ADDQ        DI, SI
+	DECQ        AX
+	JNZ         first
+
+first_done:
 	VZEROUPPER
 	RET
 

@@ -108,5 +108,44 @@ func testLeaveOneOut(t *testing.T, rng *rand.Rand, n, count int) {
 				t.Fatal("written to other rows")
 			}
 		}
+		if rotations {
+			w.RotationPairs(nodes)
+		} else {
+			w.ProductPairs(nodes)
+		}
+		d := 2*n + 1
+		pairs := make([]Block, d*d)
+		w.AddScaledPairs(pairs, rows, d, &scale)
+		for l, r := range rows {
+			for m := l + 1; m < n; m++ {
+				got := &pairs[r*d+rows[m]]
+				for k := range blockLanes {
+					want := 0.0
+					for _, node := range nodes {
+						product := complex(node.Weight, 0)
+						for j := range factor {
+							b := complex(node.At*factor[j].B[k], 0)
+							if rotations {
+								b *= 1i
+							}
+							if j != l && j != m {
+								product *= complex(factor[j].A[k], 0) + b
+							}
+						}
+						want += scale[k] * factor[l].B[k] * factor[m].B[k] * real(product)
+					}
+					if math.Abs(got[k]-want) > 1e-12*(1+math.Abs(want)) {
+						t.Fatalf("%d factors, %d nodes, rotations %t, pair %d, %d: %v, want %v", n, count, rotations, l, m, got[k],
+							want)
+					}
+					got[k] = 0
+				}
+			}
+		}
+		for r := range pairs {
+			if pairs[r] != (Block{}) {
+				t.Fatal("written to other pairs")
+			}
+		}
 	}
 }

@@ -27,9 +27,11 @@ func leaveOneOut() {
 		}
 		for nodes := 1; nodes <= most; nodes *= 2 {
 			t.rotations(nodes, one)
+			t.pairs(nodes, true, one)
 		}
 		for nodes := 1; nodes <= 4; nodes *= 2 {
 			t.products(nodes, one)
+			t.pairs(nodes, false, one)
 		}
 		t.addScaledBlocks()
 		t.sumRatios(t.constant("leaveOneOutTiny", 1e-300))
@@ -241,6 +243,109 @@ func (t target) products(nodes int, one operand.Mem) {
 		}
 		t.store(sum, at(out, 0))
 		step()
+	})
+	done()
+}
+
+// pairs writes the kernel of products that leave two factors out, for some nodes at once: the
+// product before the first times those between both, times that after the second.
+func (t target) pairs(nodes int, rotation bool, one operand.Mem) {
+	base, formula, numbers := "productPairs", "w·Π_{k<n, k≠l, k≠m} (A + s·B of factors[k])", 1
+	if rotation {
+		base, formula, numbers = "rotationPairs", "w·Re Π_{k<n, k≠l, k≠m} (A + i·s·B of factors[k])", 2
+	}
+	name := t.name(fmt.Sprint(base, nodes))
+	TEXT(name, NOSPLIT, "func(n int, nodes, factors, suffix, out *float64)")
+	Doc(fmt.Sprintf("%s adds to out[l·n+m], for l < m < n and the %d pairs (s, w) of nodes,", name, nodes), "",
+		"\t"+formula, "", "with suffix as workspace.")
+	Pragma("noescape")
+	n, from, factors, suffix, out := param("n"), param("nodes"), param("factors"), param("suffix"), param("out")
+	before, product := t.vectors(0, numbers*nodes), t.vectors(numbers*nodes, numbers*nodes)
+	s, rest := t.vectors(2*numbers*nodes, nodes), t.vectors((2*numbers+1)*nodes, 2*numbers+2)
+	a, b, sum, temporary := rest[0], rest[1], rest[2], rest[3:]
+	stored := int32(numbers * nodes * t.bytes())
+	load := func(from reg.Register) {
+		t.load(at(from, 0), a)
+		t.load(at(from, blockBytes), b)
+	}
+	multiply := func(v []reg.VecPhysical) {
+		for j := range nodes {
+			if !rotation {
+				VMOVAPD(a, temporary[0])
+				t.fma(b, s[j], temporary[0])
+				t.mul(temporary[0], v[j], v[j])
+				continue
+			}
+			re, im := v[2*j], v[2*j+1]
+			t.mul(b, s[j], temporary[0])
+			t.mul(im, temporary[0], temporary[1])
+			t.mul(re, temporary[0], temporary[2])
+			VFMSUB213PD(temporary[1], a, re)
+			VFMADD213PD(temporary[2], a, im)
+		}
+	}
+	start := func(v []reg.VecPhysical, of func(j int) operand.Mem) {
+		for j := range nodes {
+			t.broadcast(of(j), v[numbers*j])
+			if rotation {
+				t.zero(v[2*j+1])
+			}
+		}
+	}
+	for j := range nodes {
+		t.broadcast(at(from, 16*j), s[j])
+	}
+	start(product, func(j int) operand.Mem { return at(from, 16*j+8) })
+	start(before, func(int) operand.Mem { return one })
+	count, offset, stride := GP64(), GP64(), GP64()
+	MOVQ(n, count)
+	MOVQ(n, offset)
+	SHLQ(operand.Imm(7), offset)
+	ADDQ(offset, factors)
+	IMUL3Q(operand.I32(stored), n, offset)
+	ADDQ(offset, suffix)
+	MOVQ(n, stride)
+	SHLQ(operand.Imm(6), stride)
+	ADDQ(operand.I32(blockBytes), stride)
+	loop("backward", count, func() {
+		SUBQ(operand.I32(pairBytes), factors)
+		SUBQ(operand.I32(stored), suffix)
+		load(factors)
+		for k, v := range product {
+			t.store(v, at(suffix, k*t.bytes()))
+		}
+		multiply(product)
+	})
+	loop("first", n, func() {
+		for k, v := range before {
+			VMOVAPD(v, product[k])
+		}
+		second, after, to, k := GP64(), GP64(), GP64(), GP64()
+		LEAQ(at(factors, pairBytes), second)
+		ADDQ(operand.I32(stored), suffix)
+		MOVQ(suffix, after)
+		LEAQ(at(out, blockBytes), to)
+		MOVQ(n, k)
+		DECQ(k)
+		loop("second", k, func() {
+			load(second)
+			t.load(at(to, 0), sum)
+			for j := range nodes {
+				t.fma(at(after, numbers*j*t.bytes()), product[numbers*j], sum)
+				if rotation {
+					t.fnma(at(after, (2*j+1)*t.bytes()), product[2*j+1], sum)
+				}
+			}
+			t.store(sum, at(to, 0))
+			multiply(product)
+			ADDQ(operand.I32(pairBytes), second)
+			ADDQ(operand.I32(stored), after)
+			ADDQ(operand.I32(blockBytes), to)
+		})
+		load(factors)
+		multiply(before)
+		ADDQ(operand.I32(pairBytes), factors)
+		ADDQ(stride, out)
 	})
 	done()
 }
