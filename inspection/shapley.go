@@ -45,6 +45,9 @@ type ShapleyOptions struct {
 	Precision float64
 	MaxRounds int    // maximum number of permutations per row and background row, at least 2; 0 for 20
 	Seed      uint64 // of the permutations
+	// Interactions requests the interactions of pairs of inputs, which only exact values have: method Sampling is an
+	// error.
+	Interactions bool
 }
 
 // ShapleyValues contains the Shapley values of the inputs for each row and output.
@@ -67,6 +70,10 @@ type ShapleyOutput struct {
 	Predictions []float64   `json:"predictions"`          // for each row
 	Values      [][]float64 `json:"values"`               // rows × inputs
 	StdErrors   [][]float64 `json:"std_errors,omitempty"` // rows × inputs, of Sampling
+	// Interactions has a symmetric matrix, inputs × inputs, for each row: half the Shapley interaction index of two
+	// inputs, and in the diagonal the value of an input without its interactions. Each row of the matrix sums to the
+	// value of the input. nil unless requested.
+	Interactions [][][]float64 `json:"interactions,omitempty"`
 }
 
 // MeanAbs returns the mean absolute value of each input over the rows.
@@ -106,13 +113,15 @@ func (o ShapleyOutput) MeanAbs() []float64 {
 // probabilities, and all outputs of a model that cannot be exported.
 //
 // The result does not depend on GOMAXPROCS. Cost: for exact values, rows × background × terms ×
-// inputs² operations, with D/2 terms for rff with D features; for sampled values, up to 2 × rows ×
+// inputs² operations, with D/2 terms for rff with D features, inputs/4 times as many with
+// interactions; for sampled values, up to 2 × rows ×
 // background × (inputs − 1) × MaxRounds predictions. Errors: invalid options, rows that the model
-// rejects, predictions that are not finite, and method Exact for an output that is not such a sum.
+// rejects, predictions that are not finite, and method Exact or interactions for an output that is
+// not such a sum.
 //
 // Source: Lundberg and Lee, "A unified approach to interpreting model predictions", NIPS 2017;
-// package internal/shapley derives the exact values. Python equivalent: shap.Explainer with a
-// background data set.
+// package internal/shapley derives the exact values and interactions. Python equivalent:
+// shap.Explainer with a background data set; interactions as in shap_interaction_values.
 func Shapley(ctx context.Context, model estimator.Predictor, background, rows datasets.Set,
 	o ShapleyOptions) (ShapleyValues, error) {
 	none := ShapleyValues{}
@@ -125,7 +134,7 @@ func Shapley(ctx context.Context, model estimator.Predictor, background, rows da
 		if err == nil {
 			return e.result(values, Exact, "")
 		}
-		if e.o.Method == Exact || ctx.Err() != nil {
+		if e.o.Method == Exact || e.o.Interactions || ctx.Err() != nil {
 			return none, wrapError(ctx, err)
 		}
 		e.reason = err.Error()
@@ -146,6 +155,9 @@ func (o *ShapleyOptions) check() error {
 	}
 	if !slices.Contains([]Method{Auto, Exact, Sampling}, o.Method) {
 		errs = append(errs, fmt.Errorf("inspection: method must be auto, exact or sampling, got %q", o.Method))
+	}
+	if o.Interactions && o.Method == Sampling {
+		errs = append(errs, errors.New("inspection: method must be auto or exact for interactions, got sampling"))
 	}
 	if o.Background < 0 {
 		errs = append(errs, fmt.Errorf("inspection: background must be ≥ 1, or 0 for %d, got %d", defaultBackground,
@@ -324,7 +336,7 @@ func (e *explainer) exact(ctx context.Context) (shapley.Values, error) {
 	if err != nil {
 		return none, err
 	}
-	values, err := form.Explain(ctx, e.X, e.background)
+	values, err := form.Explain(ctx, e.X, e.background, e.o.Interactions)
 	if err != nil {
 		return none, err
 	}
@@ -375,6 +387,10 @@ func (e *explainer) result(values shapley.Values, method Method, reason string) 
 			one.Values = append(one.Values, values.Inputs[q].RawRowView(i))
 			if values.StdErrors != nil {
 				one.StdErrors = append(one.StdErrors, values.StdErrors[q].RawRowView(i))
+			}
+			if values.Pairs != nil {
+				one.Interactions = append(one.Interactions,
+					slices.Collect(slices.Chunk(values.Pairs[q].RawRowView(i), e.inputs.Count)))
 			}
 		}
 		out.Outputs = append(out.Outputs, one)

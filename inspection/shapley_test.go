@@ -74,8 +74,11 @@ func rff(kernelName kernel.Name, features int, seed uint64) transformer.RFF {
 	return s
 }
 
-// bruteForce returns the values of one row for output q by all subsets of the inputs.
-func bruteForce(t *testing.T, model estimator.Predictor, output func(estimator.Prediction) *mat.Dense,
+func factorial(k int) float64 { return math.Gamma(float64(k + 1)) }
+
+// coalitions returns the values of all subsets of the inputs for one row, by the bits of the subset
+// and the output.
+func coalitions(t *testing.T, model estimator.Predictor, output func(estimator.Prediction) *mat.Dense,
 	background datasets.Set, row []float64) [][]float64 {
 	t.Helper()
 	n, d := background.X.Dims()
@@ -111,8 +114,12 @@ func bruteForce(t *testing.T, model estimator.Predictor, output func(estimator.P
 			value[s][q] /= total
 		}
 	}
-	factorial := func(k int) float64 { return math.Gamma(float64(k + 1)) }
-	out := make([][]float64, len(value[0]))
+	return value
+}
+
+// bruteForce returns the values of d inputs for each output, and the interactions of pairs.
+func bruteForce(value [][]float64, d int) (out [][]float64, pairs [][][]float64) {
+	out = make([][]float64, len(value[0]))
 	for q := range out {
 		out[q] = make([]float64, d)
 		for s := range value {
@@ -122,6 +129,33 @@ func bruteForce(t *testing.T, model estimator.Predictor, output func(estimator.P
 					weight := factorial(size) * factorial(d-1-size) / factorial(d)
 					out[q][j] += weight * (value[s|1<<j][q] - value[s][q])
 				}
+			}
+		}
+		pairs = append(pairs, interactions(value, d, q, out[q]))
+	}
+	return out, pairs
+}
+
+// interactions returns half the Shapley interaction indices, with the rest of the values of the
+// inputs in the diagonal.
+func interactions(value [][]float64, d, q int, values []float64) [][]float64 {
+	out := make([][]float64, d)
+	for j := range out {
+		out[j] = make([]float64, d)
+		for m := range d {
+			for s := range value {
+				if m == j || s>>j&1 == 1 || s>>m&1 == 1 {
+					continue
+				}
+				size := bits.OnesCount(uint(s))
+				weight := factorial(size) * factorial(d-2-size) / factorial(d-1)
+				out[j][m] += weight / 2 * (value[s|1<<j|1<<m][q] - value[s|1<<j][q] - value[s|1<<m][q] + value[s][q])
+			}
+		}
+		out[j][j] = values[j]
+		for m := range d {
+			if m != j {
+				out[j][j] -= out[j][m]
 			}
 		}
 	}
@@ -205,7 +239,7 @@ func TestShapleyMatchesAllSubsets(t *testing.T) {
 				t.Fatal(err)
 			}
 			found, err := inspection.Shapley(context.Background(), fitted, background, rows,
-				inspection.ShapleyOptions{Method: inspection.Exact})
+				inspection.ShapleyOptions{Method: inspection.Exact, Interactions: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -222,7 +256,7 @@ func compareBruteForce(t *testing.T, found inspection.ShapleyValues, fitted esti
 	output func(estimator.Prediction) *mat.Dense, background, rows datasets.Set, tolerance float64) {
 	t.Helper()
 	for i := range rows.Rows() {
-		want := bruteForce(t, fitted, output, background, mat.Row(nil, i, rows.X))
+		want, pairs := bruteForce(coalitions(t, fitted, output, background, mat.Row(nil, i, rows.X)), rows.Cols())
 		for q, values := range want {
 			scale := 0.0
 			for _, v := range values {
@@ -231,6 +265,14 @@ func compareBruteForce(t *testing.T, found inspection.ShapleyValues, fitted esti
 			for j, v := range values {
 				if got := found.Outputs[q].Values[i][j]; !(math.Abs(got-v) <= tolerance*max(scale, 1)) {
 					t.Errorf("output %d, row %d, input %d: %v, want %v", q, i, j, got, v)
+				}
+				for m, v := range pairs[q][j] {
+					if found.Outputs[q].Interactions == nil {
+						break
+					}
+					if got := found.Outputs[q].Interactions[i][j][m]; !(math.Abs(got-v) <= tolerance*max(scale, 1)) {
+						t.Errorf("output %d, row %d, inputs %d and %d: %v, want %v", q, i, j, m, got, v)
+					}
 				}
 			}
 		}
@@ -281,7 +323,7 @@ func TestShapleyOfSeveralOutputs(t *testing.T) {
 				rows.Schema.Targets = several.Schema.Targets
 			}
 			found, err := inspection.Shapley(context.Background(), c.model, background, rows,
-				inspection.ShapleyOptions{Method: inspection.Exact})
+				inspection.ShapleyOptions{Interactions: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -498,6 +540,12 @@ func TestShapleyErrors(t *testing.T) {
 		if _, err := inspection.Shapley(context.Background(), fitted, data, data,
 			inspection.ShapleyOptions{Output: output}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v lacks %q", err, want)
+		}
+	}
+	for _, o := range []inspection.ShapleyOptions{{Interactions: true, Method: inspection.Sampling},
+		{Interactions: true, Output: estimator.Probabilities}} {
+		if _, err := inspection.Shapley(context.Background(), fitted, data, data, o); err == nil {
+			t.Errorf("%+v is accepted", o)
 		}
 	}
 	light := data.Slice(0, 2)

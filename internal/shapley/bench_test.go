@@ -46,7 +46,7 @@ func BenchmarkExplain(b *testing.B) {
 				X, background := normal(rng, rows, d, 1), normal(rng, 100, d, 1)
 				for b.Loop() {
 					if _, err := form.Explain(context.Background(), X,
-						shapley.Background{X: background, Weights: equalWeights(100)}); err != nil {
+						shapley.Background{X: background, Weights: equalWeights(100)}, false); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -15,12 +15,18 @@ const (
 	rowsPerTask   = 8
 )
 
-// Explain returns the exact values of the rows of X. The result does not depend on GOMAXPROCS.
-// Cost: O(rows · background · terms · inputs · nodes), with ⌈inputs/4⌉ nodes or fewer for cosines
-// and ⌈inputs/2⌉ for other products.
-func (f *Form) Explain(ctx context.Context, X *mat.Dense, background Background) (Values, error) {
+// Explain returns the exact values of the rows of X, with the interactions of pairs of inputs if
+// pairs is set. The result does not depend on GOMAXPROCS. Cost: O(rows · background · terms · inputs
+// · nodes), with at most ⌈inputs/4⌉ nodes for cosines and ⌈inputs/2⌉ for other products; inputs/4
+// times as much with pairs.
+func (f *Form) Explain(ctx context.Context, X *mat.Dense, background Background, pairs bool) (Values, error) {
 	n, _ := X.Dims()
 	out := newValues(n, f.inputs.Count, f.outputs)
+	for range f.outputs {
+		if pairs {
+			out.Pairs = append(out.Pairs, mat.NewDense(n, f.inputs.Count*f.inputs.Count, nil))
+		}
+	}
 	count, d := background.X.Dims()
 	size := max(1, min(count, maxTableBytes/max(1, f.tableBytes())))
 	for lo := 0; lo < count; lo += size {
@@ -30,6 +36,7 @@ func (f *Form) Explain(ctx context.Context, X *mat.Dense, background Background)
 			return Values{}, err
 		}
 	}
+	out.completePairs()
 	return out, nil
 }
 
@@ -125,38 +132,63 @@ func (e *explanation) explain(ctx context.Context, out Values, lo int, t []*tabl
 			}
 		}
 	}
-	w, acc := newWorkspace(d), make([]kern.Block, d*e.outputs)
+	w := newWorkspace(d)
+	acc := totals{single: make([]kern.Block, d*e.outputs)}
+	if out.Pairs != nil {
+		acc.pairs = make([]kern.Block, d*d*e.outputs)
+	}
 	for g := range groupsOf(len(e.cosines)) {
 		for i := range t {
 			if err := e.explainCosines(ctx, acc, t[i], g, changed[i], w); err != nil {
 				return err
 			}
 			for q := range e.outputs {
-				phi := out.Inputs[q].RawRowView(lo + i)
-				for j := range d {
-					for _, v := range acc[q*d+j] {
-						phi[j] += v
-					}
+				sumLanes(out.Inputs[q].RawRowView(lo+i), acc.single[q*d:])
+				if out.Pairs != nil {
+					sumLanes(out.Pairs[q].RawRowView(lo+i), acc.pairs[q*d*d:])
 				}
 			}
 		}
 	}
 	for g := range groupsOf(len(e.products)) {
+		terms := e.products[g*lanes : min((g+1)*lanes, len(e.products))]
 		for i := range t {
 			if err := e.explainProducts(ctx, acc, t[i], g, changed[i], w); err != nil {
 				return err
 			}
-			for k := range min(lanes, len(e.products)-g*lanes) {
-				for q, c := range e.products[g*lanes+k].coefficients {
-					phi := out.Inputs[q].RawRowView(lo + i)
-					for j := range d {
-						phi[j] += c * acc[j][k]
-					}
+			for q := range e.outputs {
+				sumTerms(out.Inputs[q].RawRowView(lo+i), acc.single, terms, q)
+				if out.Pairs != nil {
+					sumTerms(out.Pairs[q].RawRowView(lo+i), acc.pairs, terms, q)
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// totals are sums over the background, for a row and a group of terms.
+type totals struct {
+	single []kern.Block // inputs, for each output of cosines
+	pairs  []kern.Block // inputs × inputs, likewise, the first input before the second; nil if not needed
+}
+
+// sumLanes adds the sums of the elements of blocks to dst.
+func sumLanes(dst []float64, blocks []kern.Block) {
+	for j := range dst {
+		for _, v := range blocks[j] {
+			dst[j] += v
+		}
+	}
+}
+
+// sumTerms adds the elements of blocks, with the coefficients of the terms for output q, to dst.
+func sumTerms(dst []float64, blocks []kern.Block, terms []product, q int) {
+	for j := range dst {
+		for k := range terms {
+			dst[j] += terms[k].coefficients[q] * blocks[j][k]
+		}
+	}
 }
 
 // changed returns the inputs in which row i differs from each background row.
@@ -171,11 +203,12 @@ func (e *explanation) changed(i int) [][]int {
 	return out
 }
 
-// explainCosines sets acc, outputs × inputs, to the values of a group of cosines.
+// explainCosines sets acc to the values of a group of cosines.
 //
 // With U = e^{i·(h(x)+h(z))/2} of the sum over all inputs, the value of input j is
-// Re(β·U·2i·sin(θ_j/2))·I_j = −2·Im(β·U)·sin(θ_j/2)·I_j, where I_j is the integral.
-func (e *explanation) explainCosines(ctx context.Context, acc []kern.Block, t *tables, g int, changed [][]int,
+// Re(β·U·2i·sin(θ_j/2))·I_j = −2·Im(β·U)·sin(θ_j/2)·I_j, where I_j is the integral. That of a pair is
+// Re(β·U·(2i)²·sin(θ_j/2)·sin(θ_l/2))·I_jl = −4·Re(β·U)·sin(θ_j/2)·sin(θ_l/2)·I_jl.
+func (e *explanation) explainCosines(ctx context.Context, acc totals, t *tables, g int, changed [][]int,
 	w workspace) error {
 	d := e.inputs.Count
 	var beta []kern.BlockPair // for each output, real and imaginary parts
@@ -186,45 +219,56 @@ func (e *explanation) explainCosines(ctx context.Context, acc []kern.Block, t *t
 		}
 		beta = append(beta, b)
 	}
-	clear(acc)
+	clear(acc.single)
+	clear(acc.pairs)
 	x := t.cosines[g*(d+1):][:d+1]
 	for n, inputs := range changed {
 		if err := checkEvery(ctx, n); err != nil {
 			return err
 		}
 		z := e.tables[n].cosines[g*(d+1):][:d+1]
-		w.cosines(inputs, x, z)
-		weight := -2 * e.background.Weights[n]
+		w.cosines(inputs, x, z, acc.pairs != nil)
+		weight := e.background.Weights[n]
 		hx, hz := &x[d], &z[d]
 		for q := range beta {
-			var scale kern.Block
+			var single, pair kern.Block
 			for k := range lanes {
 				sin, cos := hx.A[k]*hz.B[k]+hx.B[k]*hz.A[k], hx.B[k]*hz.B[k]-hx.A[k]*hz.A[k]
-				scale[k] = weight * (beta[q].A[k]*sin + beta[q].B[k]*cos)
+				single[k] = -2 * weight * (beta[q].A[k]*sin + beta[q].B[k]*cos)
+				pair[k] = -4 * weight * (beta[q].A[k]*cos - beta[q].B[k]*sin)
 			}
-			w.AddScaled(acc[q*d:][:d], inputs, &scale)
+			w.AddScaled(acc.single[q*d:][:d], inputs, &single)
+			if acc.pairs != nil {
+				w.AddScaledPairs(acc.pairs[q*d*d:][:d*d], inputs, d, &pair)
+			}
 		}
 	}
 	return nil
 }
 
-// explainProducts sets the first elements of acc to the values of a group of products with
-// coefficient 1, for each input.
-func (e *explanation) explainProducts(ctx context.Context, acc []kern.Block, t *tables, g int, changed [][]int,
+// explainProducts sets acc to the values of a group of products with coefficient 1.
+func (e *explanation) explainProducts(ctx context.Context, acc totals, t *tables, g int, changed [][]int,
 	w workspace) error {
 	d := e.inputs.Count
-	clear(acc[:d])
+	clear(acc.single[:d])
+	clear(acc.pairs[:min(d*d, len(acc.pairs))])
 	x := t.products[g*d:][:d]
 	for n, inputs := range changed {
 		if err := checkEvery(ctx, n); err != nil {
 			return err
 		}
-		w.products(inputs, x, e.tables[n].products[g*d:][:d])
+		w.products(inputs, x, e.tables[n].products[g*d:][:d], acc.pairs != nil)
 		scale := common(inputs, x)
 		for k := range scale {
 			scale[k] *= 2 * e.background.Weights[n]
 		}
-		w.AddScaled(acc[:d], inputs, &scale)
+		w.AddScaled(acc.single[:d], inputs, &scale)
+		if acc.pairs != nil {
+			for k := range scale {
+				scale[k] *= 2
+			}
+			w.AddScaledPairs(acc.pairs[:d*d], inputs, d, &scale)
+		}
 	}
 	return nil
 }

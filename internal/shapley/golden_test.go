@@ -38,7 +38,8 @@ func explain(t *testing.T, g *graph.Graph, v graph.Value, inputs shapley.Inputs,
 		t.Fatal(err)
 	}
 	n, _ := background.Dims()
-	out, err := form.Explain(context.Background(), X, shapley.Background{X: background, Weights: equalWeights(n)})
+	out, err := form.Explain(context.Background(), X, shapley.Background{X: background, Weights: equalWeights(n)},
+		false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,8 @@ func newWorkspace(inputs int) workspace {
 //
 //	sin(θ_l/2)·∫ Π_{m≠l} (cos(θ_m/2) + i·s·sin(θ_m/2)) ds/2 over [−1, 1]
 //
-// with the sines and cosines of h_l/2 of all inputs for two rows, x and z.
-func (w workspace) cosines(changed []int, x, z []kern.BlockPair) {
+// with the sines and cosines of h_l/2 of all inputs for two rows, x and z, and likewise for pairs.
+func (w workspace) cosines(changed []int, x, z []kern.BlockPair, pairs bool) {
 	squares, sum, largest := w.RotationFactors(changed, x, z)
 	worstSquares, worstSines := 0.0, 0.0
 	for k := range lanes {
@@ -36,22 +36,30 @@ func (w workspace) cosines(changed []int, x, z []kern.BlockPair) {
 			worstSines = sines
 		}
 	}
-	w.Rotations(w.of(w.even, rotationNodes(len(changed), worstSquares, worstSines)))
+	nodes := w.of(w.even, rotationNodes(len(changed), worstSquares, worstSines))
+	w.Rotations(nodes)
+	if pairs {
+		w.RotationPairs(nodes)
+	}
 }
 
 // products computes, for the changed inputs l in ascending order,
 //
 //	(p_l − q_l)/2·∫ Π_{m≠l} (q_m + t·(p_m − q_m)) dt over [0, 1]
 //
-// with the factors p and q of two rows.
-func (w workspace) products(changed []int, p, q []kern.Block) {
+// with the factors p and q of two rows, and likewise for pairs.
+func (w workspace) products(changed []int, p, q []kern.Block, pairs bool) {
 	w.ProductFactors(changed, p, q)
-	nodes := (len(changed) + 1) / 2
-	if nodes > fewNodes {
+	count := (len(changed) + 1) / 2
+	if count > fewNodes {
 		ratios := w.SumRatios()
-		nodes = productNodes(len(changed), slices.Max(ratios[:]))
+		count = productNodes(len(changed), slices.Max(ratios[:]))
 	}
-	w.Products(w.of(w.full, nodes))
+	nodes := w.of(w.full, count)
+	w.Products(nodes)
+	if pairs {
+		w.ProductPairs(nodes)
+	}
 }
 
 // fewNodes is a number of nodes that costs less than SumRatios.

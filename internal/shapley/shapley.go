@@ -23,9 +23,16 @@
 // e^{i(h_l(x_l)+h_l(z_l))/2}·(cos(θ_l/2) + i·s·sin(θ_l/2)), and the integral over s is real, because
 // −s gives the complex conjugate: half of the nodes suffice.
 //
+// The Shapley interaction index of two inputs j and m has the weights s!(d−2−s)!/(d−1)!, so that for
+// one product it is
+//
+//	φ_jm = (p_j − q_j)·(p_m − q_m)·∫ Π_{l≠j, l≠m} (q_l + t·(p_l − q_l)) dt over [0, 1]
+//
 // Sources: Štrumbelj and Kononenko, "Explaining prediction models and individual predictions with
 // feature contributions", Knowledge and Information Systems 41, 2014 (the value function and
-// sampling); Owen, "Multilinear extensions of games", Management Science 18, 1972 (the integral).
+// sampling); Owen, "Multilinear extensions of games", Management Science 18, 1972 (the integral);
+// Grabisch and Roubens, "An axiomatic approach to the concept of interaction among players in
+// cooperative games", International Journal of Game Theory 28, 1999.
 package shapley
 
 import (
@@ -40,8 +47,11 @@ type Values struct {
 	Inputs []*mat.Dense // for each output, rows × inputs
 	// StdErrors has the standard errors of sampled values, nil of exact ones.
 	StdErrors []*mat.Dense
-	Rows      *mat.Dense // rows × outputs: the function at the rows
-	Base      []float64  // for each output: weighted mean of the function over the background
+	// Pairs has, for each output, rows × inputs², the matrices of interactions: half the Shapley interaction index of two
+	// inputs, and in the diagonal the remaining value of an input; nil unless requested.
+	Pairs []*mat.Dense
+	Rows  *mat.Dense // rows × outputs: the function at the rows
+	Base  []float64  // for each output: weighted mean of the function over the background
 }
 
 func newValues(rows, inputs, outputs int) Values {
@@ -68,6 +78,30 @@ func (v Values) EfficiencyGap() float64 {
 		}
 	}
 	return largest
+}
+
+// completePairs mirrors the indices of pairs j < m, and sets the diagonals such that rows of the
+// matrices sum to the values of the inputs.
+func (v Values) completePairs() {
+	for q, pairs := range v.Pairs {
+		n, d := v.Inputs[q].Dims()
+		for i := range n {
+			matrix := mat.NewDense(d, d, pairs.RawRowView(i))
+			for j := range d {
+				rest := v.Inputs[q].At(i, j)
+				for m := range d {
+					if m > j {
+						matrix.Set(j, m, matrix.At(j, m)/2)
+						matrix.Set(m, j, matrix.At(j, m))
+					}
+					if m != j {
+						rest -= matrix.At(j, m)
+					}
+				}
+				matrix.Set(j, j, rest)
+			}
+		}
+	}
 }
 
 // Background is the rows that stand for absent inputs.
