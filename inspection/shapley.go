@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/origin"
 	"github.com/bochner-ml/bochner/internal/shapley"
 )
@@ -208,6 +209,9 @@ func newExplainer(ctx context.Context, model estimator.Predictor, background, ro
 		return nil, err
 	}
 	background = background.EvenlySpaced(o.Background)
+	if err := memory.Check(8 * int64(rows.Cols()) * int64(rows.Rows()+background.Rows())); err != nil {
+		return nil, fmt.Errorf("inspection: dense rows: %w", err)
+	}
 	e := &explainer{model: model, o: o, data: rows, X: mat.DenseCopyOf(rows.X),
 		background: shapley.Background{X: mat.DenseCopyOf(background.X), Weights: slices.Clone(background.Weights)}}
 	e.inputs.Of, e.inputs.Count = origin.Inputs(rows.Schema, rows.Cols())

@@ -475,6 +475,34 @@ func TestShapleyIsDeterministic(t *testing.T) {
 	}
 }
 
+// A pipeline in single precision has the values of its computation in double precision.
+func TestShapleyOfSinglePrecision(t *testing.T) {
+	data := mixed(60, 0, 1)
+	var values [2]inspection.ShapleyValues
+	for k, precision := range []string{pipeline.Float64, pipeline.Float32} {
+		spec := encoded(rff("gaussian", 40, 1)).Then(estimator.NewRidge())
+		spec.Precision = precision
+		fitted, err := spec.Fit(context.Background(), data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values[k], err = inspection.Shapley(context.Background(), fitted, data, data.Slice(0, 5), inspection.ShapleyOptions{})
+		if err != nil || values[k].Method != inspection.Exact {
+			t.Fatal(values[k].Reason, err)
+		}
+	}
+	if gap := values[1].EfficiencyGap; gap < 1e-10 || gap > 1e-4 {
+		t.Errorf("efficiency gap %v", gap)
+	}
+	for i, row := range values[0].Outputs[0].Values {
+		for j, v := range row {
+			if off := math.Abs(values[1].Outputs[0].Values[i][j] - v); off > 1e-3 {
+				t.Errorf("row %d, input %d: off by %v", i, j, off)
+			}
+		}
+	}
+}
+
 // Columns encoded from one column are one input.
 func TestShapleyOfEncodedColumns(t *testing.T) {
 	raw := mixed(60, 0, 1)

@@ -137,7 +137,8 @@ var Allowed = map[string][]string{
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"attention": {"internal/softmax", "internal/design", "internal/kern", "internal/memory"},
-	"transformer": {"internal/origin", "graph", "datasets", "kernel", "sparse", "single", "param", "model", "internal/spectral",
+	"transformer": {"internal/origin", "graph", "datasets", "kernel", "sparse", "single", "param", "model",
+		"internal/spectral",
 		"internal/fourier", "internal/softmax", "internal/bins", "internal/evidence", "internal/sample", "internal/agop",
 		"internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks",
 		"internal/murmur"},
@@ -207,9 +208,11 @@ var Allowed = map[string][]string{
 		"internal/solve", "internal/stacking"},
 
 	// What models know: which inputs matter, what rows look like.
-	"internal/shapley": {"graph", "internal/ops", "internal/kern"}, // Shapley values of graphs and functions
-	"internal/origin":  {"datasets"},                               // columns encoded from one column
-	"inspection":       {"internal/shapley", "internal/origin", "graph", "internal/metricinput", "estimator", "metrics", "datasets", "sparse", "single", "internal/svg"},
+	"internal/origin": {"datasets"}, // columns encoded from one column
+	// Shapley values of graphs and functions
+	"internal/shapley": {"graph", "internal/ops", "internal/kern", "internal/memory"},
+	"inspection": {"internal/shapley", "internal/origin", "internal/memory", "graph", "internal/metricinput",
+		"estimator", "metrics", "datasets", "sparse", "single", "internal/svg"},
 	"internal/profile": {"datasets", "datasets/pass", "sparse", "single", "model", "internal/kern"},
 
 	// A tracking server over HTTP.

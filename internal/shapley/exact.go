@@ -2,12 +2,14 @@ package shapley
 
 import (
 	"context"
+	"runtime"
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/memory"
 )
 
 const (
@@ -21,6 +23,9 @@ const (
 // times as much with pairs.
 func (f *Form) Explain(ctx context.Context, X *mat.Dense, background Background, pairs bool) (Values, error) {
 	n, _ := X.Dims()
+	if err := memory.Check(f.bytes(n, len(background.Weights), pairs)); err != nil {
+		return Values{}, err
+	}
 	out := newValues(n, f.inputs.Count, f.outputs)
 	for range f.outputs {
 		if pairs {
@@ -28,7 +33,7 @@ func (f *Form) Explain(ctx context.Context, X *mat.Dense, background Background,
 		}
 	}
 	count, d := background.X.Dims()
-	size := max(1, min(count, maxTableBytes/max(1, f.tableBytes())))
+	size := f.backgroundRows(count)
 	for lo := 0; lo < count; lo += size {
 		hi := min(lo+size, count)
 		part := Background{background.X.Slice(lo, hi, 0, d).(*mat.Dense), background.Weights[lo:hi]}
@@ -38,6 +43,22 @@ func (f *Form) Explain(ctx context.Context, X *mat.Dense, background Background,
 	}
 	out.completePairs()
 	return out, nil
+}
+
+// backgroundRows returns the number of background rows, out of count, whose tables are stored at once.
+func (f *Form) backgroundRows(count int) int {
+	return max(1, min(count, maxTableBytes/max(1, f.tableBytes())))
+}
+
+// bytes estimates the memory of Explain.
+func (f *Form) bytes(rows, background int, pairs bool) int64 {
+	d, workers := int64(f.inputs.Count), int64(runtime.GOMAXPROCS(0))
+	values := d
+	if pairs {
+		values += d * d
+	}
+	return 8*values*int64(f.outputs)*(int64(rows)+int64(lanes)*workers) +
+		int64(f.tableBytes())*(int64(f.backgroundRows(background))+rowsPerTask*workers)
 }
 
 // eachBlock calls use with the number of the first row and the tables of consecutive rows of X,
@@ -121,9 +142,7 @@ type explanation struct {
 // the background for one group of terms after the other, while these are in the cache.
 func (e *explanation) explain(ctx context.Context, out Values, lo int, t []*tables) error {
 	d := e.inputs.Count
-	changed := make([][][]int, len(t))
 	for i := range t {
-		changed[i] = e.changed(lo + i)
 		for q := range e.outputs {
 			phi := out.Inputs[q].RawRowView(lo + i)
 			for j := range d {
@@ -131,6 +150,13 @@ func (e *explanation) explain(ctx context.Context, out Values, lo int, t []*tabl
 				phi[j] += e.weight*t[i].additive[k] - e.additive[k]
 			}
 		}
+	}
+	if len(e.cosines)+len(e.products) == 0 {
+		return nil
+	}
+	changed := make([][][]int, len(t))
+	for i := range t {
+		changed[i] = e.changed(lo + i)
 	}
 	w := newWorkspace(d)
 	acc := totals{single: make([]kern.Block, d*e.outputs)}

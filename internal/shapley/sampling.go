@@ -158,6 +158,10 @@ func (s *sampler) predict(ctx context.Context, paths []path) ([]float64, error) 
 		rows = rows[:0]
 		return nil
 	}
+	columns := make([][]int, s.inputs.Count)
+	for j, input := range s.inputs.Of {
+		columns[input] = append(columns[input], j)
+	}
 	row := make([]float64, d)
 	for _, p := range paths {
 		for _, backwards := range []bool{false, true} {
@@ -167,10 +171,8 @@ func (s *sampler) predict(ctx context.Context, paths []path) ([]float64, error) 
 				if backwards {
 					input = p.order[len(p.order)-1-k]
 				}
-				for j, of := range s.inputs.Of {
-					if of == input {
-						row[j] = s.X.At(p.row, j)
-					}
+				for _, j := range columns[input] {
+					row[j] = s.X.At(p.row, j)
 				}
 				if rows = append(rows, row...); len(rows)+d > maxBatchNumbers {
 					if err := flush(); err != nil {

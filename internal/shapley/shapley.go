@@ -47,8 +47,8 @@ type Values struct {
 	Inputs []*mat.Dense // for each output, rows × inputs
 	// StdErrors has the standard errors of sampled values, nil of exact ones.
 	StdErrors []*mat.Dense
-	// Pairs has, for each output, rows × inputs², the matrices of interactions: half the Shapley interaction index of two
-	// inputs, and in the diagonal the remaining value of an input; nil unless requested.
+	// Pairs has, for each output, rows × inputs², the matrices of interactions: half the Shapley interaction index of
+	// two inputs, and in the diagonal the remaining value of an input; nil unless requested.
 	Pairs []*mat.Dense
 	Rows  *mat.Dense // rows × outputs: the function at the rows
 	Base  []float64  // for each output: weighted mean of the function over the background
