@@ -11,8 +11,8 @@ import (
 )
 
 // Run returns the outputs for the rows of X, by name. It evaluates the graph node by node without
-// optimization and stores all intermediate values that an output needs. It is the reference for tests of the writers;
-// use the fitted pipeline to predict.
+// optimization and stores all intermediate values that an output needs. It is the reference for
+// tests of the writers; use the fitted pipeline to predict.
 func (g *Graph) Run(X mat.Matrix) (map[string]*mat.Dense, error) {
 	if err := g.Err(); err != nil {
 		return nil, err
