@@ -1,5 +1,5 @@
 // Package inspection explains fitted models by their predictions: permutation importance and
-// partial dependence for a set of rows, Shapley values for each row.
+// partial dependence for a set of rows, Shapley values for each row, and functional ANOVA.
 //
 //	found, err := inspection.Permutation(ctx, model, test, inspection.Options{Repeats: 5})
 //	effects, err := inspection.PartialDependence(ctx, model, test, 0, inspection.Options{})

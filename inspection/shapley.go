@@ -1,6 +1,7 @@
 package inspection
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -318,11 +319,26 @@ func (e *explainer) evaluate(ctx context.Context) error {
 
 // exact returns the exact values. An error states why there are none.
 func (e *explainer) exact(ctx context.Context) (shapley.Values, error) {
-	none := shapley.Values{}
+	form, err := e.form()
+	if err != nil {
+		return shapley.Values{}, err
+	}
+	values, err := form.Explain(ctx, e.X, e.background, e.o.Interactions)
+	if err != nil {
+		return values, err
+	}
+	if gap := values.EfficiencyGap(); !(gap <= maxExportError*e.scale) {
+		return values, fmt.Errorf("rounding errors of %.1e", gap)
+	}
+	return values, e.verify(values.Rows)
+}
+
+// form returns the output as a sum of products.
+func (e *explainer) form() (*shapley.Form, error) {
 	g := graph.New(make([]graph.Input, e.data.Cols()))
 	p, err := estimator.Export(g, e.model, g.Input())
 	if err != nil {
-		return none, err
+		return nil, err
 	}
 	v := p.PointPredictions()
 	switch e.of {
@@ -334,17 +350,9 @@ func (e *explainer) exact(ctx context.Context) (shapley.Values, error) {
 		v = p.Anomaly
 	}
 	if _, outputs := e.rows.Dims(); g.Width(v) != outputs {
-		return none, fmt.Errorf("the exported model has no such output (%s)", e.of)
+		return nil, fmt.Errorf("the exported model has no such output (%s)", e.of)
 	}
-	form, err := shapley.NewForm(g, v, e.inputs)
-	if err != nil {
-		return none, err
-	}
-	values, err := form.Explain(ctx, e.X, e.background, e.o.Interactions)
-	if err != nil {
-		return none, err
-	}
-	return values, e.verify(values)
+	return shapley.NewForm(g, v, e.inputs)
 }
 
 // maxExportError is the accepted difference between the predictions of a model and of its graph,
@@ -352,19 +360,12 @@ func (e *explainer) exact(ctx context.Context) (shapley.Values, error) {
 // not.
 const maxExportError = 1e-3
 
-// verify compares the function whose values are exact with the predictions of the model.
-func (e *explainer) verify(values shapley.Values) error {
+// verify compares outputs of the graph for the rows with the predictions of the model.
+func (e *explainer) verify(rows *mat.Dense) error {
 	var difference mat.Dense
-	difference.Sub(values.Rows, e.rows)
-	off := max(mat.Max(&difference), -mat.Min(&difference))
-	for q, base := range values.Base {
-		off = max(off, math.Abs(base-e.base[q]))
-	}
-	if !(off <= maxExportError*e.scale) {
+	difference.Sub(rows, e.rows)
+	if off := max(mat.Max(&difference), -mat.Min(&difference)); !(off <= maxExportError*e.scale) {
 		return fmt.Errorf("the exported model differs from the model by %.1e", off)
-	}
-	if gap := values.EfficiencyGap(); !(gap <= maxExportError*e.scale) {
-		return fmt.Errorf("rounding errors of %.1e", gap)
 	}
 	return nil
 }
@@ -372,19 +373,9 @@ func (e *explainer) verify(values shapley.Values) error {
 // result returns the values with their names, after a check of efficiency.
 func (e *explainer) result(values shapley.Values, method Method, reason string) (ShapleyValues, error) {
 	n, outputs := e.rows.Dims()
-	out := ShapleyValues{Method: method, Reason: reason, Output: e.of, Background: len(e.background.Weights)}
-	for j := range e.inputs.Count {
-		k := slices.Index(e.inputs.Of, j)
-		name := e.data.Schema.Column(k).EncodedFrom
-		if name == "" {
-			name = e.data.Schema.Name(k)
-		}
-		out.Inputs = append(out.Inputs, name)
-	}
-	names := make([]string, outputs)
-	if e.of != "anomaly score" && (outputs > 1 || e.of != "prediction") {
-		names = outputNames(e.model, e.data, outputs, e.of)
-	}
+	out := ShapleyValues{Method: method, Reason: reason, Output: e.of, Inputs: e.inputNames(),
+		Background: len(e.background.Weights)}
+	names := e.outputNames()
 	for q := range outputs {
 		one := ShapleyOutput{Name: names[q], Base: e.base[q], Predictions: mat.Col(nil, q, e.rows)}
 		for i := range n {
@@ -406,4 +397,22 @@ func (e *explainer) result(values shapley.Values, method Method, reason string) 
 			out.EfficiencyGap)
 	}
 	return out, nil
+}
+
+// inputNames returns the names of the inputs.
+func (e *explainer) inputNames() (names []string) {
+	for j := range e.inputs.Count {
+		k := slices.Index(e.inputs.Of, j)
+		names = append(names, cmp.Or(e.data.Schema.Column(k).EncodedFrom, e.data.Schema.Name(k)))
+	}
+	return names
+}
+
+// outputNames returns the names of the outputs, "" of the only one.
+func (e *explainer) outputNames() []string {
+	_, outputs := e.rows.Dims()
+	if e.of == "anomaly score" || outputs == 1 && e.of == "prediction" {
+		return make([]string, outputs)
+	}
+	return outputNames(e.model, e.data, outputs, e.of)
 }

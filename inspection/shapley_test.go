@@ -503,6 +503,68 @@ func TestShapleyOfSinglePrecision(t *testing.T) {
 	}
 }
 
+// The variances of an additive model are those of its inputs; other models have interactions.
+func TestFunctionalANOVA(t *testing.T) {
+	data := mixed(80, 0, 1)
+	linear, err := encoded().Then(estimator.NewRidge()).Fit(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := inspection.FunctionalANOVA(context.Background(), linear, data, inspection.ShapleyOptions{Background: 60})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := found.Outputs[0]
+	sum := 0.0
+	for j, v := range one.Inputs {
+		sum += v
+		if slices.Max(one.Pairs[j]) != 0 {
+			t.Errorf("interactions %v", one.Pairs[j])
+		}
+	}
+	if math.Abs(sum-one.Total) > 1e-9*one.Total || found.Background != 60 || len(found.Inputs) != 6 {
+		t.Errorf("sum %v, total %v, %+v", sum, one.Total, found)
+	}
+	product := datasets.Set{X: mat.NewDense(300, 3, nil), Y: make([]float64, 300)}
+	rng := rand.New(rand.NewPCG(1, 1))
+	for i := range 300 {
+		for j := range 3 {
+			product.X.(*mat.Dense).Set(i, j, rng.NormFloat64())
+		}
+		product.Y[i] = product.X.At(i, 0) * product.X.At(i, 1)
+	}
+	model, err := pipeline.Steps(rff("gaussian", 400, 1)).Then(estimator.NewRidge()).Fit(context.Background(), product)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err = inspection.FunctionalANOVA(context.Background(), model, product, inspection.ShapleyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one = found.Outputs[0]
+	if one.Pairs[0][1] < 0.8*one.Total || one.Pairs[0][2]+one.Pairs[1][2] > 0.1*one.Total {
+		t.Errorf("total %v, inputs %v, pairs %v", one.Total, one.Inputs, one.Pairs)
+	}
+	matern, err := encoded().Then(kernelRidge("matern")).Fit(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := inspection.FunctionalANOVA(context.Background(), matern, data, inspection.ShapleyOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "not a sum of products") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := inspection.FunctionalANOVA(context.Background(), linear, datasets.Set{},
+		inspection.ShapleyOptions{Background: -1}); err == nil || !strings.Contains(err.Error(), "background must be") {
+		t.Errorf("error %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := inspection.FunctionalANOVA(ctx, model, product, inspection.ShapleyOptions{}); !errors.Is(err,
+		context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
 // Columns encoded from one column are one input.
 func TestShapleyOfEncodedColumns(t *testing.T) {
 	raw := mixed(60, 0, 1)

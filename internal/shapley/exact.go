@@ -92,6 +92,18 @@ func (f *Form) eachBlock(ctx context.Context, X *mat.Dense, use func(lo int, t [
 	return failed
 }
 
+// Evaluate returns the outputs for the rows of X, rows × outputs.
+func (f *Form) Evaluate(ctx context.Context, X *mat.Dense) (*mat.Dense, error) {
+	n, _ := X.Dims()
+	out := mat.NewDense(n, f.outputs, nil)
+	return out, f.eachBlock(ctx, X, func(lo int, t []*tables) error {
+		for i := range t {
+			f.value(out.RawRowView(lo+i), t[i])
+		}
+		return nil
+	})
+}
+
 // explain adds the contribution of some background rows to out. It sets the outputs of the rows if
 // first is set.
 func (f *Form) explain(ctx context.Context, out Values, X *mat.Dense, background Background, first bool) error {
