@@ -68,6 +68,12 @@ func encoded(steps ...transformer.Fitter) pipeline.Sequence {
 	)}, steps...)...)
 }
 
+// withColor is a map of random features behind a numeric column and an encoding of a categorical one.
+func withColor(encoder transformer.Fitter) pipeline.Sequence {
+	return pipeline.Steps(pipeline.NewColumns(pipeline.Group{Select: []string{"a", "e"}},
+		pipeline.Group{Select: []string{"color"}, Steps: pipeline.Steps(encoder)}), rff("gaussian", 40, 1))
+}
+
 func rff(kernelName kernel.Name, features int, seed uint64) transformer.RFF {
 	s := transformer.NewRFF()
 	s.Kernel, s.Features, s.Seed, s.Gamma = kernelName, features, seed, kernel.FixedGamma(0.3)
