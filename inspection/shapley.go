@@ -45,7 +45,7 @@ type ShapleyOptions struct {
 	// Precision is the standard error at which the sampling of a row ends, relative to the standard deviation of the
 	// output over the background; 0 for 0.02.
 	Precision float64
-	MaxRounds int    // maximum number of permutations per row and background row, at least 2; 0 for 20
+	MaxRounds int    // maximum number of pairs of permutations per row and background row, at least 2; 0 for 20
 	Seed      uint64 // of the permutations
 	// Interactions requests the interactions of pairs of inputs, which only exact values have: method Sampling is an
 	// error.
@@ -108,11 +108,12 @@ func (o ShapleyOutput) MeanAbs() []float64 {
 //
 // The values are exact if the computation of the output (see package graph) is a sum of products of
 // functions of one input each, and of cosines of sums of such functions. This holds for linear
-// models; for rff of every kernel; for kernel_ridge, nystroem and gaussian_process with a gaussian,
-// laplacian or cauchy kernel; for sums of them, such as ensembles for regression; downstream of
-// steps that map each column independently, such as impute, standardize, quantile or onehot, and
-// for linear models and rff of any linear step, such as pca. Other outputs are sampled, for example
-// probabilities, and all outputs of a model that cannot be exported.
+// models; for rff, gaussian_process and softmax_features, of every kernel; for kernel_ridge and
+// nystroem with a gaussian, laplacian or cauchy kernel; for sums of these, such as ensembles for
+// regression; downstream of steps that map each column independently, such as impute, standardize,
+// quantile, onehot or target_encode, and for linear models and rff of any linear step, such as pca.
+// Other outputs are sampled, for example probabilities, and all outputs of a model that cannot be
+// exported.
 //
 // The result does not depend on GOMAXPROCS. Cost: for exact values, rows × background × terms ×
 // inputs² operations, with D/2 terms for rff with D features, inputs/4 times as many with

@@ -206,6 +206,8 @@ func exactCases() map[string]estimator.Estimator {
 	normal := transformer.NewQuantile()
 	normal.Output = "normal"
 	svr := estimator.NewSVR()
+	softmax := transformer.NewSoftmaxFeatures()
+	softmax.Features = 30
 	cases := map[string]estimator.Estimator{
 		"ridge":            encoded().Then(ridge),
 		"rff gaussian":     encoded(rff("gaussian", 40, 1)).Then(ridge),

@@ -5,7 +5,7 @@ import "os"
 //go:generate go -C _asm run . -family distance -pkg kern -out ../distance_amd64.s -stubs ../distance_amd64.go
 //go:generate go -C _asm run . -family elementary -pkg kern -out ../elementary_amd64.s -stubs ../elementary_amd64.go
 //go:generate go -C _asm run . -family hadamard -pkg kern -out ../hadamard_amd64.s -stubs ../hadamard_amd64.go
-//go:generate go -C _asm run . -family leaveoneout -pkg kern -out ../leave_one_out_amd64.s -stubs ../leave_one_out_amd64.go
+//go:generate go -C _asm run . -family leave -pkg kern -out ../leave_one_out_amd64.s -stubs ../leave_one_out_amd64.go
 //go:generate go -C _asm run . -family mixed -pkg kern -out ../mixed_amd64.s -stubs ../mixed_amd64.go
 //go:generate go -C _asm run . -family narrow -pkg kern -out ../narrow_amd64.s -stubs ../narrow_amd64.go
 //go:generate go -C _asm run . -family peak -pkg kern -out ../peak_amd64.s -stubs ../peak_amd64.go

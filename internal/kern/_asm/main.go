@@ -17,15 +17,15 @@ import (
 )
 
 var families = map[string]func(){
-	"distance":    distance,
-	"elementary":  elementary,
-	"hadamard":    hadamard,
-	"leaveoneout": leaveOneOut,
-	"mixed":       mixed,
-	"narrow":      narrow,
-	"peak":        peak,
-	"product":     product,
-	"vector":      vector,
+	"distance":   distance,
+	"elementary": elementary,
+	"hadamard":   hadamard,
+	"leave":      leaveOneOut,
+	"mixed":      mixed,
+	"narrow":     narrow,
+	"peak":       peak,
+	"product":    product,
+	"vector":     vector,
 }
 
 // texts are the families for arm64, which avo does not know.
