@@ -87,6 +87,7 @@ var Allowed = map[string][]string{
 	"datasets/synthetic": {"datasets"},
 
 	// The adapter for golearn; no other package imports it.
+	"plot":    {}, // figures for notebooks
 	"golearn": {"datasets", "sparse", "param", "transformer", "estimator", "pipeline", "pipeline/modelfile", "gridsearch"},
 
 	// What the readers share.

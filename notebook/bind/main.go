@@ -29,7 +29,7 @@ var paths = []string{
 	ours + "golearn", ours + "gridsearch", ours + "kernel",
 	ours + "metrics", ours + "model", ours + "param", ours + "pipeline", ours + "pipeline/modelfile",
 	ours + "pipeline/yaml", ours + "single", ours + "sparse", ours + "transformer",
-	ours + "examples/notebooks/picture",
+	ours + "plot",
 	"os/signal", "gonum.org/v1/gonum/mat", "gonum.org/v1/gonum/floats", "gonum.org/v1/gonum/stat",
 	"github.com/sjwhitworth/golearn/base", "github.com/sjwhitworth/golearn/evaluation",
 	"github.com/sjwhitworth/golearn/filters",

@@ -18,8 +18,8 @@ var reasons = map[string]string{
 	"slices": "the interpreter cannot call generic functions; use sort",
 	"maps":   "the interpreter cannot call generic functions; use range",
 	"cmp":    "the interpreter cannot call generic functions; use <",
-	"gonum.org/v1/plot": "this kernel does not contain it; use NewPlot of " +
-		"github.com/bochner-ml/bochner/examples/notebooks/picture",
+	"gonum.org/v1/plot": "this kernel does not contain it; use " +
+		"github.com/bochner-ml/bochner/plot",
 }
 
 // CheckImports returns the nodes of a cell. It panics with an error that names the packages which they

@@ -1,5 +1,5 @@
-// Package picture draws what a notebook about kernels shows: matrices as grey images and curves.
-package picture
+// Package plot draws figures for notebooks: points, curves, and matrices as gray images.
+package plot
 
 import (
 	"bytes"
@@ -14,11 +14,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Picture shows matrices in a row; notebooks display it.
-type Picture struct{ image image.Image }
+// Image contains matrices in a row; notebooks display it.
+type Image struct{ image image.Image }
 
-// PNG returns the picture as a file.
-func (p Picture) PNG() []byte {
+// PNG returns the image as a file.
+func (p Image) PNG() []byte {
 	var out bytes.Buffer
 	// Encoding into memory fails only for a picture that is too large, and Matrices makes none.
 	if err := png.Encode(&out, p.image); err != nil {
@@ -28,14 +28,14 @@ func (p Picture) PNG() []byte {
 }
 
 const (
-	side   = 300  // pixels of a matrix at least
-	most   = 4096 // rows or columns drawn
-	border = 12
+	minPixels = 300  // pixels of a matrix at least
+	maxDrawn  = 4096 // rows or columns drawn
+	border    = 12
 )
 
 // Matrices draws matrices in a row, in shades from low (white) to high (black). An entry is a
-// square of pixels; at most 4,096 rows and columns are drawn.
-func Matrices(low, high float64, matrices ...mat.Matrix) Picture {
+// square of pixels; at maxDrawn 4,096 rows and columns are drawn.
+func Matrices(low, high float64, matrices ...mat.Matrix) Image {
 	var parts []*image.Gray
 	width, height := border, 0
 	for _, m := range matrices {
@@ -54,13 +54,13 @@ func Matrices(low, high float64, matrices ...mat.Matrix) Picture {
 		}
 		x += g.Rect.Dx() + border
 	}
-	return Picture{out}
+	return Image{out}
 }
 
 func gray(low, high float64, m mat.Matrix) *image.Gray {
 	rows, cols := m.Dims()
-	rows, cols = min(rows, most), min(cols, most)
-	zoom := max(1, side/max(rows, cols, 1))
+	rows, cols = min(rows, maxDrawn), min(cols, maxDrawn)
+	zoom := max(1, minPixels/max(rows, cols, 1))
 	out := image.NewGray(image.Rect(0, 0, cols*zoom, rows*zoom))
 	for y := range rows * zoom {
 		for x := range cols * zoom {
@@ -71,7 +71,7 @@ func gray(low, high float64, m mat.Matrix) *image.Gray {
 	return out
 }
 
-// Plot is points and curves in one frame, which shows itself in a notebook.
+// Plot contains points and curves in one frame; notebooks display it.
 type Plot struct {
 	title  string
 	series []series
@@ -86,8 +86,8 @@ type series struct {
 
 var colors = []string{"#1d4e89", "#d1495b", "#2a9d8f", "#e9a03b", "#6a4c93"}
 
-// NewPlot returns an empty plot.
-func NewPlot(title string) *Plot { return &Plot{title: title} }
+// New returns an empty plot.
+func New(title string) *Plot { return &Plot{title: title} }
 
 // Curve adds a curve through the points and returns the plot. What lies beyond the shorter of x and y
 // is left out.

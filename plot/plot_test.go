@@ -1,4 +1,4 @@
-package picture
+package plot
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ func TestMatrices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []struct{ x, y, shade int }{{border, border, 255}, {border + side - 1, border, 0},
-		{border, border + side - 1, 127}, {border + side - 1, border + side - 1, 0}} {
+	for _, want := range []struct{ x, y, shade int }{{border, border, 255}, {border + minPixels - 1, border, 0},
+		{border, border + minPixels - 1, 127}, {border + minPixels - 1, border + minPixels - 1, 0}} {
 		if r, _, _, _ := got.At(want.x, want.y).RGBA(); int(r>>8) != want.shade {
 			t.Errorf("pixel %d, %d is %d, want %d", want.x, want.y, r>>8, want.shade)
 		}
@@ -26,7 +26,7 @@ func TestMatrices(t *testing.T) {
 }
 
 func TestPlot(t *testing.T) {
-	picture := NewPlot("a < b").Curve("one", []float64{0, 1, 2}, []float64{0, 1, 4}).Points([]float64{0, 1},
+	picture := New("a < b").Curve("one", []float64{0, 1, 2}, []float64{0, 1, 4}).Points([]float64{0, 1},
 		[]float64{3, 3}, []float64{0, 1}).SVG()
 	d := xml.NewDecoder(strings.NewReader(picture))
 	for {
