@@ -19,6 +19,7 @@ import (
 func rejectClassTarget(schema datasets.Schema, name string) error {
 	instead := map[string]string{"ridge": "ridge_classifier (estimator.NewRidgeClassifier)",
 		"svr":              "svm (estimator.NewSVM)",
+		"kernel_svr":       "kernel_svm (estimator.NewKernelSVM)",
 		"sgd_regressor":    "sgd_classifier (estimator.NewSGDClassifier)",
 		"kernel_ridge":     "kernel_ridge_classifier (estimator.NewKernelRidgeClassifier)",
 		"gaussian_process": "kernel_ridge_classifier (estimator.NewKernelRidgeClassifier)"}[name]

@@ -97,6 +97,21 @@ func TestKernelRidgeClassifierObeysTheLaws(t *testing.T) {
 	}
 }
 
+func TestKernelSVMObeysTheLaws(t *testing.T) {
+	for _, classes := range []int{2, 3} {
+		s := estimator.NewKernelSVM()
+		s.Tol, s.Kernel, s.ClassWeight.Balanced = 1e-8, "matern", classes == 3
+		s.Gamma = kernel.FixedGamma(0.3) // a rule ignores weights
+		estimatortest.Run(t, s, estimatortest.Options{Classes: classes, Tolerance: 1e-6})
+	}
+}
+
+func TestKernelSVRObeysTheLaws(t *testing.T) {
+	s := estimator.NewKernelSVR()
+	s.Tol, s.C, s.Gamma = 1e-8, 10, kernel.FixedGamma(0.1)
+	estimatortest.Run(t, s, estimatortest.Options{Tolerance: 1e-6})
+}
+
 func TestRFFNetworkObeysTheLaws(t *testing.T) {
 	for _, classes := range []int{0, 2, 3} {
 		for _, layers := range []int{1, 2} {

@@ -14,6 +14,8 @@
 //	logistic                 [Logistic]               *[FittedLogistic]                with probabilities
 //	kernel_ridge             [KernelRidge]            *[FittedKernelRidge]             one or several targets
 //	kernel_ridge_classifier  [KernelRidgeClassifier]  *[FittedKernelRidgeClassifier]
+//	kernel_svm               [KernelSVM]              *[FittedKernelSVM]
+//	kernel_svr               [KernelSVR]              *[FittedKernelSVR]
 //	sgd_classifier           [SGDClassifier]          *[FittedSGDClassifier]           incremental; *[FittedSGDProbabilistic] for two losses
 //	sgd_regressor            [SGDRegressor]           *[FittedSGDRegressor]            incremental
 //	rff_network              [RFFNetwork]             *[FittedRFFNetwork]              several targets, or classes with probabilities

@@ -160,6 +160,47 @@ func ExampleKernelRidge() {
 	// [0.61 -0.75]
 }
 
+// One class is in the middle of the other, which no line separates.
+func ExampleKernelSVM() {
+	ring := datasets.Set{X: mat.NewDense(7, 2, []float64{0, 0, 0.2, 0.1, -0.1, 0.2, 1, 0, 0, 1, -1, 0, 0, -1}),
+		Y: []float64{1, 1, 1, 0, 0, 0, 0}}
+	spec := estimator.NewKernelSVM()
+	spec.C, spec.Gamma = 10, kernel.FixedGamma(2)
+	fitted, err := spec.Fit(context.Background(), ring)
+	if err != nil {
+		log.Fatal(err)
+	}
+	classes, err := fitted.Predict(context.Background(), mat.NewDense(2, 2, []float64{0.1, 0, 0.7, 0.7}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(fitted)
+	fmt.Println(classes)
+	// Output:
+	// gaussian kernel at 6 support vectors of 2 inputs, 1 outputs
+	// [1 0]
+}
+
+// Residuals below Epsilon cost nothing: rows within the tube are no support vectors.
+func ExampleKernelSVR() {
+	wave := datasets.Set{X: mat.NewDense(5, 1, []float64{0, 1, 2, 3, 4}), Y: []float64{0, 1, 0, -1, 0}}
+	spec := estimator.NewKernelSVR()
+	spec.C, spec.Gamma = 100, kernel.FixedGamma(0.5)
+	fitted, err := spec.Fit(context.Background(), wave)
+	if err != nil {
+		log.Fatal(err)
+	}
+	between, err := fitted.Predict(context.Background(), mat.NewDense(2, 1, []float64{0.5, 2.5}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(fitted)
+	fmt.Printf("%.2f\n", between)
+	// Output:
+	// gaussian kernel at 4 support vectors of 1 inputs, 1 outputs
+	// [0.61 -0.67]
+}
+
 // A model supports incremental learning from new rows only: it continues from its weights.
 func ExampleSGDClassifier() {
 	ctx := context.Background()

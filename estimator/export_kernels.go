@@ -14,18 +14,20 @@ import (
 var (
 	_ graph.ModelExporter = (*FittedKernelRidge)(nil)
 	_ graph.ModelExporter = (*FittedKernelRidgeClassifier)(nil)
+	_ graph.ModelExporter = (*FittedKernelSVM)(nil)
+	_ graph.ModelExporter = (*FittedKernelSVR)(nil)
 	_ graph.ModelExporter = (*FittedGaussianProcess)(nil)
 	_ graph.ModelExporter = (*sampledFunctions)(nil)
 	_ graph.ModelExporter = (*FittedRFFNetwork)(nil)
 )
 
-// ExportModel adds to g the targets, and with them all training rows that the model keeps.
-func (f *FittedKernelRidge) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+// ExportModel adds to g the targets, and with them the training rows that the model stores.
+func (f *kernelRegressor) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	return g.Regression(f.m.Export(g, rows)), nil
 }
 
-// ExportModel adds to g class and scores, and with them all training rows that the model keeps.
-func (f *FittedKernelRidgeClassifier) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+// ExportModel adds to g class and scores, and with them the training rows that the model stores.
+func (f *kernelClassifier) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	return g.ClassFromScores(f.m.Export(g, rows)), nil
 }
 

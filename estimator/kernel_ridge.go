@@ -86,14 +86,24 @@ func (s *KernelRidge) Params(l *param.List) {
 
 // kernelParams declares what kernel ridge regression and its classifier minimize.
 func kernelParams(l *param.List, name *string, gamma *kernel.Gamma, alpha, nu, shape *float64, intercept *bool) {
+	kernelWidthParams(l, name, gamma)
+	l.Float(alpha, "alpha", "penalty on the squared norm of the function", param.Positive)
+	l.Complexity("alpha", param.MorePenalty)
+	kernelShapeParams(l, nu, shape)
+	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalised")
+}
+
+// kernelWidthParams declares a kernel and its width.
+func kernelWidthParams(l *param.List, name *string, gamma *kernel.Gamma) {
 	l.Choice(name, "kernel", "kernel", spectral.FourierKernels...)
 	l.Value(gamma, "gamma", "width parameter of the kernel, the larger the narrower")
 	l.Complexity("gamma", param.Rougher)
-	l.Float(alpha, "alpha", "penalty on the squared norm of the function", param.Positive)
-	l.Complexity("alpha", param.MorePenalty)
+}
+
+// kernelShapeParams declares the numbers of the kernels that have one.
+func kernelShapeParams(l *param.List, nu, shape *float64) {
 	l.Float(nu, "nu", "smoothness ν of the matern kernel", param.Positive)
 	l.Float(shape, "shape", "shape of the rational_quadratic kernel", param.Positive)
-	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalised")
 }
 
 // kernelSolverParams declares how both are solved.
@@ -115,7 +125,7 @@ func (s KernelRidge) Fit(ctx context.Context, data datasets.Set) (Predictor, err
 	if err != nil {
 		return nil, fmt.Errorf("estimator: kernel_ridge: %w", err)
 	}
-	return &FittedKernelRidge{kernelModel{m}}, nil
+	return &FittedKernelRidge{kernelRegressor{kernelModel{m}}}, nil
 }
 
 func (s KernelRidge) fit(ctx context.Context, data datasets.Set) (*kernelridge.Model, error) {

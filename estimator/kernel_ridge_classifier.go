@@ -64,7 +64,7 @@ func (s KernelRidgeClassifier) Fit(ctx context.Context, data datasets.Set) (Pred
 	if err != nil {
 		return nil, fmt.Errorf("estimator: kernel_ridge_classifier: %w", err)
 	}
-	return &FittedKernelRidgeClassifier{kernelModel{m}, classes}, nil
+	return &FittedKernelRidgeClassifier{kernelClassifier{kernelModel{m}, classes}}, nil
 }
 
 func (s KernelRidgeClassifier) fit(ctx context.Context, data datasets.Set) (*kernelridge.Model, []string, error) {

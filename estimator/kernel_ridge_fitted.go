@@ -18,7 +18,7 @@ import (
 
 // FittedKernelRidge is a sum of kernels at the rows it was fitted to, for one or several targets: what
 // [KernelRidge] returns.
-type FittedKernelRidge struct{ kernelModel }
+type FittedKernelRidge struct{ kernelRegressor }
 
 var (
 	_ FullPredictor  = (*FittedKernelRidge)(nil)
@@ -26,8 +26,11 @@ var (
 	_ model.Stateful = (*FittedKernelRidge)(nil)
 )
 
+// kernelRegressor is what the fitted kernel regressions share.
+type kernelRegressor struct{ kernelModel }
+
 // Predict returns the first target of each row of X.
-func (f *FittedKernelRidge) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+func (f *kernelRegressor) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	all, err := f.scores(ctx, X)
 	if err != nil {
 		return nil, err
@@ -36,22 +39,19 @@ func (f *FittedKernelRidge) Predict(ctx context.Context, X mat.Matrix) ([]float6
 }
 
 // Outputs returns values and targets.
-func (f *FittedKernelRidge) Outputs() Outputs { return Outputs{Has: Values | Targets} }
+func (f *kernelRegressor) Outputs() Outputs { return Outputs{Has: Values | Targets} }
 
 // PredictFull returns every target of each row of X.
-func (f *FittedKernelRidge) PredictFull(ctx context.Context, X mat.Matrix, _ Request) (Prediction, error) {
+func (f *kernelRegressor) PredictFull(ctx context.Context, X mat.Matrix, _ Request) (Prediction, error) {
 	return predictTargets(f.scores(ctx, X))
 }
 
 // State is the model's state for a model file.
-func (f *FittedKernelRidge) State(s *model.State) { f.state(s) }
+func (f *kernelRegressor) State(s *model.State) { f.state(s) }
 
 // FittedKernelRidgeClassifier is a sum of kernels for each class, or a single one, positive for the second class,
 // where there are two: what [KernelRidgeClassifier] returns.
-type FittedKernelRidgeClassifier struct {
-	kernelModel
-	classes []string
-}
+type FittedKernelRidgeClassifier struct{ kernelClassifier }
 
 var (
 	_ FullPredictor  = (*FittedKernelRidgeClassifier)(nil)
@@ -59,19 +59,25 @@ var (
 	_ model.Stateful = (*FittedKernelRidgeClassifier)(nil)
 )
 
+// kernelClassifier is what the fitted kernel classifiers share.
+type kernelClassifier struct {
+	kernelModel
+	classes []string
+}
+
 // Outputs returns values and scores.
-func (f *FittedKernelRidgeClassifier) Outputs() Outputs {
+func (f *kernelClassifier) Outputs() Outputs {
 	return Outputs{Has: Values | Scores, Classes: slices.Clone(f.classes)}
 }
 
 // PredictFull returns class and scores of each row of X.
-func (f *FittedKernelRidgeClassifier) PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error) {
+func (f *kernelClassifier) PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error) {
 	scores, err := f.scores(ctx, X)
 	return predictClasses(scores, err, want, nil)
 }
 
 // Predict returns the code of the class with the largest score for each row of X.
-func (f *FittedKernelRidgeClassifier) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+func (f *kernelClassifier) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	scores, err := f.scores(ctx, X)
 	if err != nil {
 		return nil, err
@@ -97,7 +103,7 @@ func codesOf(scores *mat.Dense) []float64 {
 }
 
 // State is the model's state for a model file.
-func (f *FittedKernelRidgeClassifier) State(s *model.State) {
+func (f *kernelClassifier) State(s *model.State) {
 	f.state(s)
 	s.Strings("classes", &f.classes)
 	want := len(f.classes)

@@ -27,7 +27,13 @@ func (KernelRidge) Requirements() []datasets.Requirement { return numericComplet
 func (KernelRidgeClassifier) Requirements() []datasets.Requirement { return numericComplete }
 
 // Requirements declares that all inputs must be numeric and have no missing values.
+func (KernelSVM) Requirements() []datasets.Requirement { return numericComplete }
+
+// Requirements declares that all inputs must be numeric and have no missing values.
+func (KernelSVR) Requirements() []datasets.Requirement { return numericComplete }
+
+// Requirements declares that all inputs must be numeric and have no missing values.
 func (RFFNetwork) Requirements() []datasets.Requirement { return numericComplete }
 
 var _ = []datasets.Requirer{GaussianProcess{}, Ridge{}, RidgeClassifier{}, Logistic{}, SVM{}, SVR{}, KernelRidge{},
-	KernelRidgeClassifier{}, RFFNetwork{}}
+	KernelRidgeClassifier{}, KernelSVM{}, KernelSVR{}, RFFNetwork{}}

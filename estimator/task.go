@@ -16,3 +16,6 @@ func (SGDClassifier) Task() datasets.Task { return datasets.Classification }
 
 // Task returns datasets.Classification: Y has class codes, whether the schema names them or not.
 func (KernelRidgeClassifier) Task() datasets.Task { return datasets.Classification }
+
+// Task returns datasets.Classification: Y has class codes, whether the schema names them or not.
+func (KernelSVM) Task() datasets.Task { return datasets.Classification }

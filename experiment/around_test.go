@@ -253,7 +253,8 @@ func TestPlanAround(t *testing.T) {
 		"impute\n- target: {estimator: ridge}": "target predicts numbers, but the task is " +
 			"classification",
 		"impute\n- ensemble: {members: {a: ridge}}": "ensemble predicts numbers, but the task is " +
-			"classification; use ridge_classifier, logistic, svm, kernel_ridge_classifier, sgd_classifier or rff_network",
+			"classification; use ridge_classifier, logistic, svm, kernel_ridge_classifier, kernel_svm, sgd_classifier or " +
+			"rff_network",
 		"impute\n- ensemble: {members: [ridge]}": "pipeline.ensemble.members: must be names, each " +
 			"with an estimator or a list of steps",
 		"impute\n- ensemble": "pipeline.ensemble.seeds: the ensemble is empty " +

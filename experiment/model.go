@@ -12,6 +12,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment/result"
@@ -63,10 +65,12 @@ type Model struct {
 	Versions  result.Versions   `json:"versions"`
 	// Precision is the precision of the features: float64 or float32.
 	Precision string `json:"precision"`
-	// KeptRows is the number of training rows in the model, and Bytes the size of its file.
-	KeptRows int    `json:"kept_rows,omitempty"`
-	Bytes    int64  `json:"bytes,omitempty"`
-	Spec     string `json:"spec"` // the pipeline as fitted, as YAML
+	// KeptRows is the number of training rows in the model, SupportVectors whether these are the support vectors of a
+	// machine, and Bytes the size of its file.
+	KeptRows       int    `json:"kept_rows,omitempty"`
+	SupportVectors bool   `json:"support_vectors,omitempty"`
+	Bytes          int64  `json:"bytes,omitempty"`
+	Spec           string `json:"spec"` // the pipeline as fitted, as YAML
 	// Profile describes the training rows, if the file has a profile.
 	Profile *profile.Profile `json:"profile,omitempty"`
 	// Relevance is the learned relevance of the inputs of steps.
@@ -352,6 +356,8 @@ func Inspect(path string) (Model, error) {
 	var keeper interface{ Rows() int } // a model that keeps training rows
 	if estimator.As(m.Predictor, &keeper) {
 		out.KeptRows = keeper.Rows()
+		var machine interface{ SupportVectors() mat.Matrix }
+		out.SupportVectors = estimator.As(m.Predictor, &machine)
 		if at, err := os.Stat(m.path); err == nil {
 			out.Bytes = at.Size()
 		}

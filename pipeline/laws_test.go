@@ -116,8 +116,9 @@ func TestRegisteredStepsObeyTheLaws(t *testing.T) {
 	}
 	models := map[string]eo{"ridge": {}, "ridge_classifier": {Classes: 3}, "logistic": {Classes: 2, Tolerance: 0.05},
 		"svm": {Classes: 2, Tolerance: 0.05}, "svr": {Tolerance: 0.05}, "kernel_ridge": {},
-		"kernel_ridge_classifier": {Classes: 3},
-		"sgd_classifier":          {Classes: 3, Minibatches: true}, "sgd_regressor": {Minibatches: true},
+		"kernel_ridge_classifier": {Classes: 3}, "kernel_svm": {Classes: 3, Tolerance: 0.05},
+		"kernel_svr":     {Tolerance: 0.05},
+		"sgd_classifier": {Classes: 3, Minibatches: true}, "sgd_regressor": {Minibatches: true},
 		"kmeans": {}, "spectral": {Origin: true, Positive: true}, "one_class": {Origin: true, Positive: true,
 			Tolerance: 0.05},
 		"rff_network":      {Folds: true, Tolerance: 0.05},
@@ -139,7 +140,7 @@ func TestRegisteredStepsObeyTheLaws(t *testing.T) {
 			o.Zero = func() transformer.Transformer { return e.Fitted().(transformer.Transformer) }
 			t.Run(e.Name, func(t *testing.T) { transformertest.Run(t, spec.(transformer.Fitter), o) })
 		case isModel:
-			if strings.HasPrefix(e.Name, "kernel_ridge") || e.Name == "rff_network" { // rules for gamma ignore weights
+			if strings.HasPrefix(e.Name, "kernel_") || e.Name == "rff_network" { // rules for gamma ignore weights
 				var err error
 				if spec, err = param.With(spec, param.Setting{Path: "gamma", Value: 0.1}); err != nil {
 					t.Fatal(err)
@@ -190,7 +191,7 @@ func TestRegistryIsComplete(t *testing.T) {
 	for _, name := range []string{"impute", "standardize", "minmax", "robust", "quantile", "scale", "onehot", "ordinal",
 		"pca", "ard", "columns", "union",
 		"rff", "softmax_features", "binning", "nystroem", "rfm", "ridge", "ridge_classifier", "logistic", "svm", "svr",
-		"kernel_ridge", "kernel_ridge_classifier", "sgd_classifier", "sgd_regressor", "kmeans", "spectral", "one_class",
+		"kernel_ridge", "kernel_ridge_classifier", "kernel_svm", "kernel_svr", "sgd_classifier", "sgd_regressor", "kmeans", "spectral", "one_class",
 		"rff_network", "gaussian_process", "target", "calibrated", "threshold", "intervals", "ensemble"} {
 		if _, ok := pipeline.Lookup(name); !ok {
 			t.Errorf("%s is not registered", name)

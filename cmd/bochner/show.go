@@ -417,7 +417,11 @@ func showModel(out io.Writer, m experiment.Model) {
 		fmt.Fprintf(t, "precision\t%s\n", m.Precision)
 	}
 	if m.KeptRows > 0 {
-		fmt.Fprintf(t, "stores\t%d training rows, %s\n", m.KeptRows, bytesText(m.Bytes))
+		rows := "training rows"
+		if m.SupportVectors {
+			rows = "support vectors"
+		}
+		fmt.Fprintf(t, "stores\t%d %s, %s\n", m.KeptRows, rows, bytesText(m.Bytes))
 	}
 	if len(m.Targets) > 0 {
 		fmt.Fprintf(t, "target\t%s\n", strings.Join(m.Targets, ", "))

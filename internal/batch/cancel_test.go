@@ -57,6 +57,10 @@ func TestCanceledBatchesCopyNoFold(t *testing.T) {
 			_, err := FitKernelRidges(ctx, b, []KernelRidge{{Key: "a", Spec: kernelridge.Spec{}}})
 			return err
 		},
+		"kernel svm": func(ctx context.Context, b Batch) error {
+			_, err := FitKernelSVMs(ctx, b, []KernelSVM{{Key: "a"}})
+			return err
+		},
 	} {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		copies := 0 // of folds that were handed over

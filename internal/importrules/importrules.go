@@ -105,11 +105,15 @@ var Allowed = map[string][]string{
 	"internal/newton": {"internal/design", "internal/leastsquares", "internal/kern", "datasets/pass",
 		"internal/solve", "datasets", "sparse", "single", "model"},
 	"internal/share": {"internal/solve", "datasets"},
-	"internal/batch": {"single", "internal/kernelridge", "internal/memory", "internal/design",
+	"internal/batch": {"single", "internal/kernelridge", "internal/kernelsvm", "internal/memory", "internal/design",
 		"internal/leastsquares", "internal/newton", "internal/descent", "internal/kern", "internal/solve", "datasets"},
 	"internal/sgd": {"internal/design", "internal/kern", "internal/solve", "internal/spectral", "datasets",
 		"sparse", "single", "model"},
 	"internal/descent": {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
+
+	"internal/kernelsvm": {"kernel", "datasets", "internal/kernelridge", "internal/smo", "internal/solve",
+		"internal/design", "internal/kern"},
+	"internal/smo": {"internal/pairwise", "internal/solve", "internal/design", "internal/kern"},
 
 	"internal/kernelridge": {"graph", "kernel", "datasets", "sparse", "internal/landmarks", "internal/pairwise",
 		"internal/spectral", "internal/solve", "internal/memory", "internal/design", "internal/kern"},
@@ -144,7 +148,8 @@ var Allowed = map[string][]string{
 		"internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks",
 		"internal/murmur"},
 	"estimator": {"internal/share", "graph", "internal/sgd", "datasets", "kernel", "internal/network",
-		"internal/kernelridge", "internal/pairwise", "internal/spectral", "internal/fourier", "internal/evidence",
+		"internal/kernelridge", "internal/kernelsvm", "internal/pairwise", "internal/spectral", "internal/fourier",
+		"internal/evidence",
 		"internal/sample", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares",
 		"internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory",
 		"datasets/pass", "internal/conformal"},
@@ -285,6 +290,7 @@ var Allowed = map[string][]string{
 	// Measures one model and a baseline.
 	"bench/serve":       {"pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets"},
 	"bench/columns":     {"datasets", "datasets/arrow", "datasets/csv", "datasets/parquet"},
+	"bench/kernelsvm":   {"estimator", "gridsearch", "internal/cputime", "kernel", "datasets", "metrics"},
 	"bench/kernelridge": {"estimator", "kernel", "datasets", "metrics"},
 
 	"bench/peers": {"bench/internal/page", "datasets", "datasets/csv", "estimator", "metrics", "pipeline",

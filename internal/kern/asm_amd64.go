@@ -3,6 +3,7 @@
 package kern
 
 import (
+	"math"
 	"unsafe"
 
 	"golang.org/x/sys/cpu"
@@ -440,6 +441,19 @@ func scaleAsm[T Float](alpha T, x *T, n int) {
 	}
 }
 
+func scaleFloorAsm[T Float](alpha, least T, x *T, n int) {
+	switch {
+	case isa == avx512 && is64[T]():
+		scaleFloorAVX512F64(float64(alpha), float64(least), p64(x), n)
+	case isa == avx512:
+		scaleFloorAVX512F32(float32(alpha), float32(least), p32(x), n)
+	case is64[T]():
+		scaleFloorAVX2F64(float64(alpha), float64(least), p64(x), n)
+	default:
+		scaleFloorAVX2F32(float32(alpha), float32(least), p32(x), n)
+	}
+}
+
 // peakFlops makes rounds·12 register-wide multiply-adds and returns their flops.
 func peakFlops[T Float](rounds int) float64 {
 	switch {
@@ -613,4 +627,46 @@ func rotationPairsAsm(count, n int, nodes, factors, suffix, out *float64) {
 	default:
 		rotationPairs1AVX2F64(n, nodes, factors, suffix, out)
 	}
+}
+
+// pairStepAsm is [PairStep] for a length that is a multiple of the lanes.
+func pairStepAsm(grad, up []float64, a, b []float32, step float64) (at int, least float64) {
+	var leasts, places [8]float64
+	lanes := lanesOf[float64]()
+	for i := range leasts {
+		leasts[i] = math.Inf(1)
+	}
+	if isa == avx512 {
+		pairStepAVX512(len(grad), &grad[0], &up[0], &a[0], &b[0], step, float64(lanes), &leasts[0], &places[0])
+	} else {
+		pairStepAVX2(len(grad), &grad[0], &up[0], &a[0], &b[0], step, float64(lanes), &leasts[0], &places[0])
+	}
+	least = math.Inf(1)
+	for i, v := range leasts[:lanes] {
+		if v < least || v == least && int(places[i]) < at {
+			at, least = int(places[i]), v
+		}
+	}
+	return at, least
+}
+
+// pairGainAsm is [PairGain] for a length that is a multiple of the lanes.
+func pairGainAsm(grad, down []float64, a []float32, least float64, floor float32) (at int, best float32, most float64) {
+	var mosts [8]float64
+	var gains, places [8]float32
+	lanes := lanesOf[float64]()
+	constants := [3]float32{2, floor, float32(lanes)}
+	if isa == avx512 {
+		pairGainAVX512(len(grad), &grad[0], &down[0], &a[0], least, &constants[0], &mosts[0], &gains[0], &places[0])
+	} else {
+		pairGainAVX2(len(grad), &grad[0], &down[0], &a[0], least, &constants[0], &mosts[0], &gains[0], &places[0])
+	}
+	at = -1
+	for i, v := range gains[:lanes] {
+		most = max(most, mosts[i])
+		if v > best || v == best && v > 0 && int(places[i]) < at {
+			at, best = int(places[i]), v
+		}
+	}
+	return at, best, most
 }

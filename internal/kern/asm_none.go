@@ -69,3 +69,13 @@ func sumRatiosAsm(n int, factors, sums *float64) { panic("kern: no assembly") }
 func pairsAsm(count, n int, nodes, factors, suffix, out *float64, rotations bool) {
 	panic("kern: no assembly")
 }
+
+func scaleFloorAsm[T Float](alpha, least T, x *T, n int) { panic("kern: no assembly") }
+
+func pairStepAsm(grad, up []float64, a, b []float32, step float64) (at int, least float64) {
+	panic("kern: no assembly")
+}
+
+func pairGainAsm(grad, down []float64, a []float32, least float64, floor float32) (at int, best float32, most float64) {
+	panic("kern: no assembly")
+}

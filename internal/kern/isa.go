@@ -8,6 +8,7 @@ import "os"
 //go:generate go -C _asm run . -family leave -pkg kern -out ../leave_one_out_amd64.s -stubs ../leave_one_out_amd64.go
 //go:generate go -C _asm run . -family mixed -pkg kern -out ../mixed_amd64.s -stubs ../mixed_amd64.go
 //go:generate go -C _asm run . -family narrow -pkg kern -out ../narrow_amd64.s -stubs ../narrow_amd64.go
+//go:generate go -C _asm run . -family pair -pkg kern -out ../pair_amd64.s -stubs ../pair_amd64.go
 //go:generate go -C _asm run . -family peak -pkg kern -out ../peak_amd64.s -stubs ../peak_amd64.go
 //go:generate go -C _asm run . -family product -pkg kern -out ../product_amd64.s -stubs ../product_amd64.go
 //go:generate go -C _asm run . -family vector -pkg kern -out ../vector_amd64.s -stubs ../vector_amd64.go

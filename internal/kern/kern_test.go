@@ -89,6 +89,25 @@ func eachSet(t *testing.T, f func(t *testing.T)) {
 	}
 }
 
+func TestScaleFloor(t *testing.T) {
+	each(t, checkScaleFloor[float64], checkScaleFloor[float32])
+}
+
+func checkScaleFloor[T Float](t *testing.T) {
+	for n := range 80 {
+		x := make([]T, n)
+		for i := range x {
+			x[i] = T(i%13) - 3
+		}
+		ScaleFloor(-2, -9, x)
+		for i, got := range x {
+			if want := max(-2*(T(i%13)-3), -9); got != want {
+				t.Fatalf("%d elements: x[%d] = %v, want %v", n, i, got, want)
+			}
+		}
+	}
+}
+
 // withCores runs f under each number of cores.
 func withCores(f func(cores int)) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))

@@ -98,6 +98,17 @@ func Scale[T Float](alpha T, x []T) {
 	}
 }
 
+// ScaleFloor computes x[i] = max(alpha·x[i], least). No x[i] is NaN.
+func ScaleFloor[T Float](alpha, least T, x []T) {
+	for n := asmLength[T](len(x)); isa.complete() && n > 0; n = asmLength[T](len(x)) {
+		scaleFloorAsm(alpha, least, &x[0], n)
+		x = x[n:]
+	}
+	for i, v := range x {
+		x[i] = max(alpha*v, least)
+	}
+}
+
 // MulElem computes dst[i] = x[i]·y[i] for the length of y. dst may be x.
 func MulElem[T Float](dst, x, y []T) {
 	for n := asmLength[T](len(y)); n > 0; n = asmLength[T](len(y)) {

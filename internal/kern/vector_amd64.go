@@ -19,6 +19,11 @@ func axpyAVX512F64(alpha float64, x *float64, y *float64, n int)
 //go:noescape
 func scaleAVX512F64(alpha float64, x *float64, n int)
 
+// scaleFloorAVX512F64 computes x[i] = max(alpha·x[i], least) for i < n, n a multiple of 8.
+//
+//go:noescape
+func scaleFloorAVX512F64(alpha float64, least float64, x *float64, n int)
+
 // multiplyAVX512F64 computes dst[i] = x[i]·y[i] for i < n, n a multiple of 8; dst may be x.
 //
 //go:noescape
@@ -52,6 +57,11 @@ func axpyAVX512F32(alpha float32, x *float32, y *float32, n int)
 //
 //go:noescape
 func scaleAVX512F32(alpha float32, x *float32, n int)
+
+// scaleFloorAVX512F32 computes x[i] = max(alpha·x[i], least) for i < n, n a multiple of 16.
+//
+//go:noescape
+func scaleFloorAVX512F32(alpha float32, least float32, x *float32, n int)
 
 // multiplyAVX512F32 computes dst[i] = x[i]·y[i] for i < n, n a multiple of 16; dst may be x.
 //
@@ -112,6 +122,11 @@ func scatterFourAVX2F64(n int, numbers *uint32, rows int, y *float64, yRow int, 
 //go:noescape
 func scaleAVX2F64(alpha float64, x *float64, n int)
 
+// scaleFloorAVX2F64 computes x[i] = max(alpha·x[i], least) for i < n, n a multiple of 4.
+//
+//go:noescape
+func scaleFloorAVX2F64(alpha float64, least float64, x *float64, n int)
+
 // multiplyAVX2F64 computes dst[i] = x[i]·y[i] for i < n, n a multiple of 4; dst may be x.
 //
 //go:noescape
@@ -170,6 +185,11 @@ func scatterFourAVX2F32(n int, numbers *uint32, rows int, y *float32, yRow int, 
 //
 //go:noescape
 func scaleAVX2F32(alpha float32, x *float32, n int)
+
+// scaleFloorAVX2F32 computes x[i] = max(alpha·x[i], least) for i < n, n a multiple of 8.
+//
+//go:noescape
+func scaleFloorAVX2F32(alpha float32, least float32, x *float32, n int)
 
 // multiplyAVX2F32 computes dst[i] = x[i]·y[i] for i < n, n a multiple of 8; dst may be x.
 //

@@ -152,6 +152,48 @@ by1_done:
 	VZEROUPPER
 	RET
 
+// func scaleFloorAVX512F64(alpha float64, least float64, x *float64, n int)
+// Requires: AVX, AVX512F
+TEXT ·scaleFloorAVX512F64(SB), NOSPLIT, $0-32
+	VBROADCASTSD alpha+0(FP), Z4
+	VBROADCASTSD least+8(FP), Z5
+	MOVQ         x+16(FP), AX
+	MOVQ         n+24(FP), CX
+
+by4:
+	CMPQ    CX, $+32
+	JLT     by4_done
+	VMULPD  (AX), Z4, Z0
+	VMAXPD  Z5, Z0, Z0
+	VMOVUPD Z0, (AX)
+	VMULPD  64(AX), Z4, Z1
+	VMAXPD  Z5, Z1, Z1
+	VMOVUPD Z1, 64(AX)
+	VMULPD  128(AX), Z4, Z2
+	VMAXPD  Z5, Z2, Z2
+	VMOVUPD Z2, 128(AX)
+	VMULPD  192(AX), Z4, Z3
+	VMAXPD  Z5, Z3, Z3
+	VMOVUPD Z3, 192(AX)
+	ADDQ    $+256, AX
+	SUBQ    $+32, CX
+	JMP     by4
+
+by4_done:
+by1:
+	CMPQ    CX, $+8
+	JLT     by1_done
+	VMULPD  (AX), Z4, Z0
+	VMAXPD  Z5, Z0, Z0
+	VMOVUPD Z0, (AX)
+	ADDQ    $+64, AX
+	SUBQ    $+8, CX
+	JMP     by1
+
+by1_done:
+	VZEROUPPER
+	RET
+
 // func multiplyAVX512F64(dst *float64, x *float64, y *float64, n int)
 // Requires: AVX, AVX512F
 TEXT ·multiplyAVX512F64(SB), NOSPLIT, $0-32
@@ -468,6 +510,48 @@ by1:
 	CMPQ    CX, $+16
 	JLT     by1_done
 	VMULPS  (AX), Z4, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $+64, AX
+	SUBQ    $+16, CX
+	JMP     by1
+
+by1_done:
+	VZEROUPPER
+	RET
+
+// func scaleFloorAVX512F32(alpha float32, least float32, x *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·scaleFloorAVX512F32(SB), NOSPLIT, $0-24
+	VBROADCASTSS alpha+0(FP), Z4
+	VBROADCASTSS least+4(FP), Z5
+	MOVQ         x+8(FP), AX
+	MOVQ         n+16(FP), CX
+
+by4:
+	CMPQ    CX, $+64
+	JLT     by4_done
+	VMULPS  (AX), Z4, Z0
+	VMAXPS  Z5, Z0, Z0
+	VMOVUPS Z0, (AX)
+	VMULPS  64(AX), Z4, Z1
+	VMAXPS  Z5, Z1, Z1
+	VMOVUPS Z1, 64(AX)
+	VMULPS  128(AX), Z4, Z2
+	VMAXPS  Z5, Z2, Z2
+	VMOVUPS Z2, 128(AX)
+	VMULPS  192(AX), Z4, Z3
+	VMAXPS  Z5, Z3, Z3
+	VMOVUPS Z3, 192(AX)
+	ADDQ    $+256, AX
+	SUBQ    $+64, CX
+	JMP     by4
+
+by4_done:
+by1:
+	CMPQ    CX, $+16
+	JLT     by1_done
+	VMULPS  (AX), Z4, Z0
+	VMAXPS  Z5, Z0, Z0
 	VMOVUPS Z0, (AX)
 	ADDQ    $+64, AX
 	SUBQ    $+16, CX
@@ -1015,6 +1099,48 @@ by1_done:
 	VZEROUPPER
 	RET
 
+// func scaleFloorAVX2F64(alpha float64, least float64, x *float64, n int)
+// Requires: AVX
+TEXT ·scaleFloorAVX2F64(SB), NOSPLIT, $0-32
+	VBROADCASTSD alpha+0(FP), Y4
+	VBROADCASTSD least+8(FP), Y5
+	MOVQ         x+16(FP), AX
+	MOVQ         n+24(FP), CX
+
+by4:
+	CMPQ    CX, $+16
+	JLT     by4_done
+	VMULPD  (AX), Y4, Y0
+	VMAXPD  Y5, Y0, Y0
+	VMOVUPD Y0, (AX)
+	VMULPD  32(AX), Y4, Y1
+	VMAXPD  Y5, Y1, Y1
+	VMOVUPD Y1, 32(AX)
+	VMULPD  64(AX), Y4, Y2
+	VMAXPD  Y5, Y2, Y2
+	VMOVUPD Y2, 64(AX)
+	VMULPD  96(AX), Y4, Y3
+	VMAXPD  Y5, Y3, Y3
+	VMOVUPD Y3, 96(AX)
+	ADDQ    $+128, AX
+	SUBQ    $+16, CX
+	JMP     by4
+
+by4_done:
+by1:
+	CMPQ    CX, $+4
+	JLT     by1_done
+	VMULPD  (AX), Y4, Y0
+	VMAXPD  Y5, Y0, Y0
+	VMOVUPD Y0, (AX)
+	ADDQ    $+32, AX
+	SUBQ    $+4, CX
+	JMP     by1
+
+by1_done:
+	VZEROUPPER
+	RET
+
 // func multiplyAVX2F64(dst *float64, x *float64, y *float64, n int)
 // Requires: AVX
 TEXT ·multiplyAVX2F64(SB), NOSPLIT, $0-32
@@ -1519,6 +1645,48 @@ by1:
 	CMPQ    CX, $+8
 	JLT     by1_done
 	VMULPS  (AX), Y4, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $+32, AX
+	SUBQ    $+8, CX
+	JMP     by1
+
+by1_done:
+	VZEROUPPER
+	RET
+
+// func scaleFloorAVX2F32(alpha float32, least float32, x *float32, n int)
+// Requires: AVX
+TEXT ·scaleFloorAVX2F32(SB), NOSPLIT, $0-24
+	VBROADCASTSS alpha+0(FP), Y4
+	VBROADCASTSS least+4(FP), Y5
+	MOVQ         x+8(FP), AX
+	MOVQ         n+16(FP), CX
+
+by4:
+	CMPQ    CX, $+32
+	JLT     by4_done
+	VMULPS  (AX), Y4, Y0
+	VMAXPS  Y5, Y0, Y0
+	VMOVUPS Y0, (AX)
+	VMULPS  32(AX), Y4, Y1
+	VMAXPS  Y5, Y1, Y1
+	VMOVUPS Y1, 32(AX)
+	VMULPS  64(AX), Y4, Y2
+	VMAXPS  Y5, Y2, Y2
+	VMOVUPS Y2, 64(AX)
+	VMULPS  96(AX), Y4, Y3
+	VMAXPS  Y5, Y3, Y3
+	VMOVUPS Y3, 96(AX)
+	ADDQ    $+128, AX
+	SUBQ    $+32, CX
+	JMP     by4
+
+by4_done:
+by1:
+	CMPQ    CX, $+8
+	JLT     by1_done
+	VMULPS  (AX), Y4, Y0
+	VMAXPS  Y5, Y0, Y0
 	VMOVUPS Y0, (AX)
 	ADDQ    $+32, AX
 	SUBQ    $+8, CX

@@ -16,7 +16,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/solve"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // Training is a set of training rows under one kernel. It caches what penalties and solvers share:
@@ -79,33 +78,22 @@ func (s Spec) Fit(ctx context.Context, r *design.Rows, labels TargetReader) (*Mo
 // of which the spec has the smallest.
 func NewTraining(ctx context.Context, s Spec, data Data, again bool) (*Training, error) {
 	t := &Training{spec: s, data: data, targets: data.Targets, reuse: again, mean: make([]float64, data.Targets)}
-	X := design.ToFloat64(design.Native(data.Rows.Set.X))
-	k, err := kernelOf(string(s.Kernel), s.Nu, s.Shape)
+	rows, err := s.Resolve(ctx, *data.Rows.Set)
 	if err != nil {
 		return nil, err
 	}
-	largest := 0.0
-	eachEntry(X, func(v float64) { largest = max(largest, max(v, -v)) }) // NaN stays
-	if largest-largest != 0 {
-		return nil, design.NonFiniteError(0, *data.Rows.Set)
-	}
-	if t.gamma, err = k.Spectral().ResolveGammaOf(ctx, s.Gamma, X, s.Seed); err != nil {
-		return nil, err
-	}
-	if err := t.selectRows(X, data); err != nil {
+	t.gamma = rows.Gamma
+	if err := t.selectRows(rows.X, data); err != nil {
 		return nil, err
 	}
 	t.inverse = DiagonalPenalty(len(t.rowIndex), 1, t.weights)
-	f := pairwise.FrameOf(k.Factors(t.gamma), t.rows)
-	if !(largest <= pairwise.Limit[float32](f)) {
-		return nil, errTooLarge
+	f, err := rows.Frame(t.rows)
+	if err != nil {
+		return nil, err
 	}
-	t.points = NewPoints(k, f, t.rows)
+	t.points = NewPoints(rows.Kernel, f, t.rows)
 	return t, ctxerr.Check(ctx)
 }
-
-// errTooLarge reports inputs whose distances would overflow.
-var errTooLarge = errors.New("the distances of the inputs overflow; standardize the inputs")
 
 // selectRows stores the rows of positive weight and centers their targets.
 func (t *Training) selectRows(X mat.Matrix, data Data) error {
@@ -378,31 +366,4 @@ func (t *Training) LeaveOneOut(ctx context.Context, s Spec) (*LOOResult, error) 
 		}
 	}
 	return out, nil
-}
-
-// eachEntry calls f with all entries, for sparse rows the stored ones.
-func eachEntry(X mat.Matrix, f func(v float64)) {
-	n, d := X.Dims()
-	m, isSparse := X.(*sparse.CSR)
-	shared, isShared := 0.0, false
-	if isSparse {
-		shared, isShared = m.Shared()
-	}
-	buffer := make([]float64, d)
-	for i := range n {
-		if !isSparse {
-			for _, v := range design.Row(X, i, buffer) {
-				f(v)
-			}
-			continue
-		}
-		columns, values := m.Row(i)
-		for p := range columns {
-			if isShared {
-				f(shared)
-			} else {
-				f(values[p])
-			}
-		}
-	}
 }

@@ -406,6 +406,10 @@ func (d *drawing) model() string {
 		}
 		return d.network(own, weight)
 	}
+	if own := rand.New(rand.NewPCG(d.seed, 6363)); own.IntN(8) == 0 && d.task != "targets" && // other cases stay as they are
+		!slices.Contains(found, d.seed) {
+		return d.kernelMachine(own, axis)
+	}
 	switch d.task {
 	case "numbers":
 		if own := rand.New(rand.NewPCG(d.seed, 4141)); own.IntN(5) == 0 { // other cases stay as they are
@@ -458,4 +462,17 @@ func (d *drawing) model() string {
 	d.iterative = true
 	axis("logistic.C", 0.1, 1.0, 10.0)
 	return fmt.Sprintf("- logistic: {class_weight: %s, tol: 1e-7, max_iter: 500}\n", weight)
+}
+
+// kernelMachine draws a support vector machine with an exact kernel.
+func (d *drawing) kernelMachine(own *rand.Rand, axis func(path string, values ...any)) string {
+	d.iterative = true
+	const rest = "gamma: 0.1, tol: 1e-9"
+	kernel := pick(own, "gaussian", "exponential", "laplacian")
+	if d.task == "numbers" {
+		axis("kernel_svr.C", 0.1, 1.0, 10.0)
+		return fmt.Sprintf("- kernel_svr: {kernel: %s, epsilon: %s, %s}\n", kernel, pick(own, "0.0", "0.1"), rest)
+	}
+	axis("kernel_svm.C", 0.1, 1.0, 10.0)
+	return fmt.Sprintf("- kernel_svm: {kernel: %s, class_weight: %s, %s}\n", kernel, pick(own, "none", "balanced"), rest)
 }

@@ -38,7 +38,7 @@ var synonyms = map[string][]string{
 	"minfrequency":  {"min_count"},
 	"rbf":           {"gaussian", "rff"},
 
-	"svc":                        {"svm"},
+	"svc":                        {"svm", "kernel_svm"},
 	"linearsvc":                  {"svm"},
 	"linearsvr":                  {"svr"},
 	"linear":                     {"ridge"},

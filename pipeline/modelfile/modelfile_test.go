@@ -67,6 +67,9 @@ func specs() map[string]pipeline.Pipeline {
 		"sgd regression":       pipeline.Steps(encoder(), fourier(16)).Then(estimator.NewSGDRegressor()),
 		"kernel ridge":         pipeline.Steps(encoder(), transformer.NewMinMax()).Then(estimator.NewKernelRidge()),
 		"gaussian process":     pipeline.Steps(encoder(), transformer.NewMinMax()).Then(process),
+		"kernel svm":           pipeline.Steps(encoder(), transformer.NewMinMax()).Then(estimator.NewKernelSVM()),
+		"kernel svm, sparse":   pipeline.Steps(encoder(), bins).Then(estimator.NewKernelSVM()),
+		"kernel svr":           pipeline.Steps(encoder(), transformer.NewMinMax()).Then(estimator.NewKernelSVR()),
 		"kernel ridge, sparse": pipeline.Steps(encoder(), bins).Then(estimator.NewKernelRidgeClassifier()),
 	}
 }
@@ -74,7 +77,7 @@ func specs() map[string]pipeline.Pipeline {
 // suited are the data with targets that the pipeline's estimator takes.
 func suited(p pipeline.Pipeline, data datasets.Set) datasets.Set {
 	switch p.Estimator.(type) {
-	case estimator.Ridge, estimator.SVR, estimator.KernelRidge, estimator.SGDRegressor, estimator.GaussianProcess:
+	case estimator.Ridge, estimator.SVR, estimator.KernelRidge, estimator.KernelSVR, estimator.SGDRegressor, estimator.GaussianProcess:
 		return amounts(data)
 	}
 	return data

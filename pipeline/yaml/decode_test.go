@@ -490,13 +490,14 @@ func TestComplexities(t *testing.T) {
 		"rff.gamma": param.Rougher, "binning.gamma": param.Rougher, "nystroem.gamma": param.Rougher,
 		"softmax_features.gamma": param.Rougher, "kernel_ridge.gamma": param.Rougher,
 		"kernel_ridge_classifier.gamma": param.Rougher, "gaussian_process.gamma": param.Rougher,
-		"rff_network.gamma": param.Rougher,
-		"ridge.alpha":       param.MorePenalty, "ridge_classifier.alpha": param.MorePenalty,
+		"rff_network.gamma": param.Rougher, "kernel_svm.gamma": param.Rougher, "kernel_svr.gamma": param.Rougher,
+		"ridge.alpha": param.MorePenalty, "ridge_classifier.alpha": param.MorePenalty,
 		"kernel_ridge.alpha":            param.MorePenalty,
 		"kernel_ridge_classifier.alpha": param.MorePenalty, "rff_network.alpha": param.MorePenalty,
 		"sgd_classifier.alpha": param.MorePenalty, "sgd_regressor.alpha": param.MorePenalty,
 		"gaussian_process.noise": param.MorePenalty, "svr.epsilon": param.MorePenalty,
 		"target_encode.smooth": param.MorePenalty, "hash.features": param.MoreUnits,
+		"kernel_svr.epsilon": param.MorePenalty, "kernel_svm.C": param.LessPenalty, "kernel_svr.C": param.LessPenalty,
 		"logistic.C": param.LessPenalty, "svm.C": param.LessPenalty, "svr.C": param.LessPenalty,
 	}
 	got := map[string]param.Complexity{}

@@ -21,6 +21,7 @@ func vector() {
 			t.scatterFour()
 		}
 		t.scale()
+		t.scaleFloor()
 		t.multiply()
 		t.bothWays()
 		t.turn()
@@ -220,6 +221,25 @@ func (t target) scale() {
 	x, n := param("x"), param("n")
 	t.steps(n, []int{unroll, 1}, []reg.GPVirtual{x}, func(k int) {
 		t.mul(at(x, k*t.bytes()), alpha, t.vector(k))
+		t.store(t.vector(k), at(x, k*t.bytes()))
+	})
+	done()
+}
+
+func (t target) scaleFloor() {
+	f := t.float()
+	TEXT(t.name("scaleFloor"), NOSPLIT, fmt.Sprintf("func(alpha, least %s, x *%s, n int)", f, f))
+	Doc(fmt.Sprintf("%s computes x[i] = max(alpha·x[i], least) for i < n, n a multiple of %d.", t.name("scaleFloor"),
+		t.lanes()))
+	Pragma("noescape")
+	const unroll = 4
+	alpha, least := t.vector(unroll), t.vector(unroll+1)
+	t.broadcast(resolve("alpha"), alpha)
+	t.broadcast(resolve("least"), least)
+	x, n := param("x"), param("n")
+	t.steps(n, []int{unroll, 1}, []reg.GPVirtual{x}, func(k int) {
+		t.mul(at(x, k*t.bytes()), alpha, t.vector(k))
+		t.pick(VMAXPD, VMAXPS)(least, t.vector(k), t.vector(k))
 		t.store(t.vector(k), at(x, k*t.bytes()))
 	})
 	done()

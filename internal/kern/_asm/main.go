@@ -23,6 +23,7 @@ var families = map[string]func(){
 	"leave":      leaveOneOut,
 	"mixed":      mixed,
 	"narrow":     narrow,
+	"pair":       pair,
 	"peak":       peak,
 	"product":    product,
 	"vector":     vector,

@@ -1,0 +1,123 @@
+package estimator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kernelridge"
+	"github.com/bochner-ml/bochner/internal/kernelsvm"
+	"github.com/bochner-ml/bochner/internal/specs"
+	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// KernelSVM is the support vector machine with an exact kernel k: what [SVM] with the hinge loss on
+// random features of the kernel approximates. With row weights s and t_i = ±1 it minimizes
+//
+//	C·Σ s_i·max(0, 1 − t_i·f(x_i)) + ½‖f‖²,  f(x) = Σ β_i k(x, x_i) + b,  ‖f‖² = β'Kβ
+//
+// for two classes. The intercept b is not penalized. Several classes are one-vs-rest: one f for
+// each class against the others, and a row is of the class with the largest. All of them share the
+// kernel values, the scores of classes are comparable, as [meta.Calibrated] needs it, and an export
+// is one product; LIBSVM trains one-vs-one, whose accuracy is the same (Rifkin & Klautau, JMLR
+// 2004). Kernels are those of [KernelRidge].
+//
+// Sequential minimal optimization solves the dual problem, over working sets of 1,024 to 4,096 rows with second-order
+// selection of pairs. It stops when the optimality conditions of all pairs of rows are violated by at most Tol. Cache
+// bounds the kernel rows in memory, in megabytes; 0 is as many as there are, up to 2 GiB. The cost grows as rows² to
+// rows³ and with C. The model stores the support vectors, the rows with β_i ≠ 0: those within or on the wrong side of
+// the margin. Reaching MaxIter steps first is not an error: the report has Converged false and a warning.
+//
+// Fit returns an error for a categorical column, a missing or infinite value, fewer than two classes, and a list of γ
+// that is not as long as there are columns. scikit-learn: SVC(C, kernel, gamma, class_weight, tol), of which the
+// objective, Tol and the scores for two classes are the same. (Fan, Chen & Lin, JMLR 2005.)
+//
+// [meta.Calibrated]: https://pkg.go.dev/github.com/bochner-ml/bochner/estimator/meta#Calibrated
+type KernelSVM struct {
+	C           float64
+	Kernel      kernel.Name
+	Gamma       kernel.Gamma
+	Nu          float64 // ν of the matern kernel
+	Shape       float64 // a of the rational_quadratic kernel
+	ClassWeight ClassWeight
+	Tol         float64
+	Cache       int
+	MaxIter     int
+	Seed        uint64
+}
+
+// NewKernelSVM returns a KernelSVM with C 1, the gaussian kernel, γ by [kernel.GammaScale] and tolerance 1e-3.
+func NewKernelSVM() KernelSVM {
+	return KernelSVM{C: 1, Kernel: "gaussian", Gamma: kernel.GammaScale, Nu: 1.5, Shape: 1, Tol: 1e-3, MaxIter: 1e8}
+}
+
+var (
+	_ Estimator              = KernelSVM{}
+	_ datasets.CostEstimator = KernelSVM{}
+	_ param.Declarer         = (*KernelSVM)(nil)
+)
+
+// Params declares the hyper-parameters.
+func (s *KernelSVM) Params(l *param.List) {
+	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
+	l.Complexity("C", param.LessPenalty)
+	kernelWidthParams(l, (*string)(&s.Kernel), &s.Gamma)
+	kernelShapeParams(l, &s.Nu, &s.Shape)
+	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
+	smoParams(l, &s.Tol, &s.Cache, &s.MaxIter, &s.Seed)
+}
+
+// smoParams declares how a machine is solved.
+func smoParams(l *param.List, tol *float64, cache, maxIter *int, seed *uint64) {
+	l.Float(tol, "tol", "violation of the optimality conditions at which to stop, relative to the margin or to the "+
+		"standard deviation of the target", param.Positive)
+	l.Int(cache, "cache", "megabytes of kernel rows in memory, 0 for all rows, up to 2 GiB", param.Between(0, 1<<20))
+	l.Int(maxIter, "max_iter", "maximum number of steps of pairs of rows", param.AtLeast(1))
+	l.Seed(seed, "seed", "seed of the sample for gamma: median")
+}
+
+// plain is the spec as internal/kernelsvm takes it.
+func (s KernelSVM) plain() kernelsvm.Spec {
+	return kernelsvm.Spec{Kernel: s.Kernel, Gamma: s.Gamma, C: s.C, Nu: s.Nu, Shape: s.Shape, Tol: s.Tol, Cache: s.Cache,
+		MaxIter: s.MaxIter, Seed: s.Seed}
+}
+
+// Fit learns from data in memory; the result is a [*FittedKernelSVM].
+func (s KernelSVM) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
+	m, l, err := fitKernelSVM(ctx, s, s.plain(), data, s.labels)
+	if err != nil {
+		return nil, fmt.Errorf("estimator: kernel_svm: %w", err)
+	}
+	return &FittedKernelSVM{kernelClassifier{kernelModel{m}, l.Classes}}, nil
+}
+
+// labels reads the classes and weights of rows.
+func (s KernelSVM) labels(ctx context.Context, r *design.Rows) (*design.Labels, error) {
+	return r.ReadClasses(ctx, s.ClassWeight.factors)
+}
+
+// fitKernelSVM fits a kernel machine to data in memory.
+func fitKernelSVM(ctx context.Context, spec datasets.CostEstimator, s kernelsvm.Spec, data datasets.Set,
+	read func(context.Context, *design.Rows) (*design.Labels, error)) (*kernelridge.Model, *design.Labels, error) {
+	if err := specs.CheckFit(spec); err != nil {
+		return nil, nil, err
+	}
+	r, err := design.FromSet(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := read(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := checkMemory(spec, r.Shape(r.N, l.Outputs())); err != nil {
+		return nil, nil, err
+	}
+	m, err := s.Fit(ctx, r, l)
+	return m, l, err
+}
+
+// Cost estimates a fit to rows of a shape.
+func (s KernelSVM) Cost(shape datasets.Shape) datasets.Cost { return s.plain().Cost(shape) }

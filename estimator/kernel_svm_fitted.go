@@ -1,0 +1,53 @@
+package estimator
+
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/model"
+)
+
+// FittedKernelSVM is a sum of kernels at support vectors for each class, or a single one, positive
+// for the second class, where there are two: what [KernelSVM] returns.
+type FittedKernelSVM struct{ kernelClassifier }
+
+// FittedKernelSVR is a sum of kernels at support vectors: what [KernelSVR] returns.
+type FittedKernelSVR struct{ kernelRegressor }
+
+var (
+	_ FullPredictor  = (*FittedKernelSVM)(nil)
+	_ Reporter       = (*FittedKernelSVM)(nil)
+	_ model.Stateful = (*FittedKernelSVM)(nil)
+	_ FullPredictor  = (*FittedKernelSVR)(nil)
+	_ Reporter       = (*FittedKernelSVR)(nil)
+	_ model.Stateful = (*FittedKernelSVR)(nil)
+)
+
+// supportVectors returns a copy of the rows of Dual.
+func (f *kernelModel) supportVectors() mat.Matrix {
+	all := make([]int, f.Rows())
+	for i := range all {
+		all[i] = i
+	}
+	return rowblock.Select(f.m.X, all)
+}
+
+// describeSupport describes a machine in a line.
+func (f *kernelModel) describeSupport() string {
+	return fmt.Sprintf("%s kernel at %d support vectors of %d inputs, %d outputs", f.m.Kernel, f.Rows(), f.InputWidth(),
+		len(f.m.Intercept))
+}
+
+// SupportVectors returns a copy of the support vectors of all classes, the rows of Dual: a *mat.Dense or *sparse.CSR.
+func (f *FittedKernelSVM) SupportVectors() mat.Matrix { return f.supportVectors() }
+
+// SupportVectors returns a copy of the support vectors, the rows of Dual: a *mat.Dense or *sparse.CSR.
+func (f *FittedKernelSVR) SupportVectors() mat.Matrix { return f.supportVectors() }
+
+// String describes the model in a line.
+func (f *FittedKernelSVM) String() string { return f.describeSupport() }
+
+// String describes the model in a line.
+func (f *FittedKernelSVR) String() string { return f.describeSupport() }

@@ -1,0 +1,76 @@
+package kernelridge
+
+import (
+	"context"
+	"errors"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/pairwise"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// Rows are finite training rows with a kernel and its γ.
+type Rows struct {
+	Kernel *pairwise.Kernel
+	Gamma  []float64  // by input
+	X      mat.Matrix // *mat.Dense or *sparse.CSR
+
+	largest float64 // magnitude of an entry
+}
+
+// Resolve returns the rows of a set with the kernel of the spec and its γ, which may depend on them.
+func (s Spec) Resolve(ctx context.Context, set datasets.Set) (*Rows, error) {
+	r := &Rows{X: design.ToFloat64(design.Native(set.X))}
+	var err error
+	if r.Kernel, err = kernelOf(string(s.Kernel), s.Nu, s.Shape); err != nil {
+		return nil, err
+	}
+	eachEntry(r.X, func(v float64) { r.largest = max(r.largest, max(v, -v)) }) // NaN stays
+	if r.largest-r.largest != 0 {
+		return nil, design.NonFiniteError(0, set)
+	}
+	r.Gamma, err = r.Kernel.Spectral().ResolveGammaOf(ctx, s.Gamma, r.X, s.Seed)
+	return r, err
+}
+
+// errTooLarge reports inputs whose distances would overflow.
+var errTooLarge = errors.New("the distances of the inputs overflow; standardize the inputs")
+
+// Frame returns the frame of the kernel that is centered on a selection of the rows.
+func (r *Rows) Frame(selection mat.Matrix) (pairwise.Frame, error) {
+	f := pairwise.FrameOf(r.Kernel.Factors(r.Gamma), selection)
+	if !(r.largest <= pairwise.Limit[float32](f)) {
+		return f, errTooLarge
+	}
+	return f, nil
+}
+
+// eachEntry calls f with all entries, for sparse rows the stored ones.
+func eachEntry(X mat.Matrix, f func(v float64)) {
+	n, d := X.Dims()
+	m, isSparse := X.(*sparse.CSR)
+	shared, isShared := 0.0, false
+	if isSparse {
+		shared, isShared = m.Shared()
+	}
+	buffer := make([]float64, d)
+	for i := range n {
+		if !isSparse {
+			for _, v := range design.Row(X, i, buffer) {
+				f(v)
+			}
+			continue
+		}
+		columns, values := m.Row(i)
+		for p := range columns {
+			if isShared {
+				f(shared)
+			} else {
+				f(values[p])
+			}
+		}
+	}
+}
