@@ -17,12 +17,15 @@ import (
 // rejectClassTarget refuses targets that are the codes of classes: a regression on them would take the
 // classes for amounts.
 func rejectClassTarget(schema datasets.Schema, name string) error {
-	instead := map[string]string{"ridge": "ridge_classifier (estimator.NewRidgeClassifier)",
+	instead, known := map[string]string{"ridge": "ridge_classifier (estimator.NewRidgeClassifier)",
 		"svr":              "svm (estimator.NewSVM)",
 		"kernel_svr":       "kernel_svm (estimator.NewKernelSVM)",
 		"sgd_regressor":    "sgd_classifier (estimator.NewSGDClassifier)",
 		"kernel_ridge":     "kernel_ridge_classifier (estimator.NewKernelRidgeClassifier)",
 		"gaussian_process": "kernel_ridge_classifier (estimator.NewKernelRidgeClassifier)"}[name]
+	if !known {
+		instead = "logistic (estimator.NewLogistic)"
+	}
 	for _, c := range schema.Targets {
 		if c.Kind == datasets.Categorical {
 			return fmt.Errorf("the target %s has classes, and %s is for numbers; %s is for classes", c.Name, name, instead)

@@ -74,6 +74,34 @@ func TestLogisticByTheDualObeysTheLaws(t *testing.T) {
 	}
 }
 
+func TestGLMsObeyTheLaws(t *testing.T) {
+	poisson, gamma, tweedie := estimator.NewPoisson(), estimator.NewGammaRegression(), estimator.NewTweedie()
+	poisson.Tol, gamma.Tol, tweedie.Tol = 1e-11, 1e-11, 1e-11
+	gamma.Intercept, tweedie.Alpha = false, 0
+	for _, s := range []estimator.Estimator{poisson, gamma, tweedie} {
+		estimatortest.Run(t, s, estimatortest.Options{Amounts: true, Origin: s == estimator.Estimator(gamma)})
+	}
+}
+
+func TestHuberObeysTheLaws(t *testing.T) {
+	for _, intercept := range []bool{true, false} {
+		s := estimator.NewHuber()
+		s.Intercept, s.Tol, s.Alpha = intercept, 1e-11, 0.1
+		if !intercept {
+			s.Alpha = 0
+		}
+		estimatortest.Run(t, s, estimatortest.Options{Origin: !intercept})
+	}
+}
+
+func TestQuantileRegressionObeysTheLaws(t *testing.T) {
+	for _, intercept := range []bool{true, false} {
+		s := estimator.NewQuantileRegression()
+		s.Intercept, s.Tol, s.Alpha, s.Quantile = intercept, 1e-11, 0.01, 0.3
+		estimatortest.Run(t, s, estimatortest.Options{Origin: !intercept, Tolerance: 1e-4})
+	}
+}
+
 func TestKernelRidgeObeysTheLaws(t *testing.T) {
 	for _, solver := range []string{"cholesky", "cg"} {
 		for _, intercept := range []bool{true, false} {

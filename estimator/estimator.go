@@ -9,6 +9,11 @@
 //
 //	ridge                    [Ridge]                  *[FittedLinear]                  one or several targets
 //	svr                      [SVR]                    *[FittedLinear]
+//	poisson                  [Poisson]                *[FittedGLM]
+//	gamma_regression         [GammaRegression]        *[FittedGLM]
+//	tweedie                  [Tweedie]                *[FittedGLM]
+//	huber                    [Huber]                  *[FittedHuber]
+//	quantile_regression      [QuantileRegression]     *[FittedLinear]
 //	ridge_classifier         [RidgeClassifier]        *[FittedLinearClassifier]
 //	svm                      [SVM]                    *[FittedLinearClassifier]
 //	logistic                 [Logistic]               *[FittedLogistic]                with probabilities

@@ -140,6 +140,57 @@ func ExampleSVR() {
 	// Output: slope 2.00
 }
 
+// Counts over exposures are rates with weights.
+func ExamplePoisson() {
+	kilometers, accidents := []float64{10, 20, 40}, []float64{1, 4, 16}
+	fleet := datasets.Set{X: mat.NewDense(3, 1, []float64{0, 1, 2}), Weights: kilometers}
+	for i, n := range accidents {
+		fleet.Y = append(fleet.Y, n/kilometers[i])
+	}
+	spec := estimator.NewPoisson()
+	spec.Alpha, spec.Tol = 0, 1e-8
+	fitted, err := spec.Fit(context.Background(), fleet)
+	if err != nil {
+		log.Fatal(err)
+	}
+	rates, err := fitted.Predict(context.Background(), mat.NewDense(1, 1, []float64{3}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("rate %.2f\n", rates[0])
+	// Output: rate 0.80
+}
+
+// Outliers do not move the line.
+func ExampleHuber() {
+	spoilt := line
+	spoilt.Y = []float64{-3, -1, 1, 3, 50}
+	fitted, err := estimator.NewHuber().Fit(context.Background(), spoilt)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("slope %.2f\n", fitted.(*estimator.FittedHuber).Coef().At(0, 0))
+	// Output: slope 2.00
+}
+
+// The 0.9-quantile of targets that spread with the input.
+func ExampleQuantileRegression() {
+	spreading := datasets.Set{X: mat.NewDense(210, 1, nil)}
+	for i := range 210 {
+		x := float64(i / 21)
+		spreading.X.(*mat.Dense).Set(i, 0, x)
+		spreading.Y = append(spreading.Y, x*float64(i%21)/20)
+	}
+	spec := estimator.NewQuantileRegression()
+	spec.Quantile = 0.9
+	fitted, err := spec.Fit(context.Background(), spreading)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("slope %.2f\n", fitted.(*estimator.FittedLinear).Coef().At(0, 0))
+	// Output: slope 0.90
+}
+
 // A kernel follows what a line cannot.
 func ExampleKernelRidge() {
 	wave := datasets.Set{X: mat.NewDense(5, 1, []float64{0, 1, 2, 3, 4}), Y: []float64{0, 1, 0, -1, 0}}

@@ -191,6 +191,107 @@ func logisticCase(t *testing.T, name string) {
 	}
 }
 
+func TestGLMsEqualReference(t *testing.T) {
+	poisson, gamma, tweedie := estimator.NewPoisson(), estimator.NewGammaRegression(), estimator.NewTweedie()
+	poisson.Alpha, gamma.Alpha, tweedie.Alpha = 0.1, 0.1, 0.1
+	poisson.Tol, gamma.Tol, tweedie.Tol = 1e-10, 1e-10, 1e-10
+	for name, s := range map[string]estimator.Estimator{"poisson": poisson, "gamma": gamma, "tweedie_1.5": tweedie} {
+		for _, weights := range []string{"plain", "weighted"} {
+			t.Run(name+"_"+weights, func(t *testing.T) { glmCase(t, "glm_"+name+"_"+weights, s) })
+		}
+	}
+}
+
+func glmCase(t *testing.T, name string, s estimator.Estimator) {
+	var in struct {
+		X          [][]float64
+		Y, Weights []float64
+		XTest      [][]float64 `json:"X_test"`
+	}
+	var want struct {
+		Coef, Predict []float64
+		Intercept     float64
+	}
+	golden.Load(t, name, &in, &want)
+	for _, X := range []mat.Matrix{matrix(in.X), sparse.FromDense(matrix(in.X))} {
+		f := fit(t, s, datasets.Set{X: X, Y: in.Y, Weights: in.Weights}).(*estimator.FittedGLM)
+		near(t, "coef", f.Coef().RawMatrix().Data, want.Coef, 1e-6)
+		near(t, "intercept", f.Intercept(), []float64{want.Intercept}, 1e-6)
+		got, err := f.Predict(context.Background(), matrix(in.XTest))
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "predict", got, want.Predict, 1e-6)
+	}
+}
+
+// The reference stops at a gradient of 7e-4, at which the coefficients are off by 2e-6.
+func TestHuberEqualsReference(t *testing.T) {
+	var in struct {
+		X              [][]float64
+		Y              []float64
+		Epsilon, Alpha float64
+	}
+	var want struct {
+		Coef             []float64
+		Intercept, Scale float64
+	}
+	golden.Load(t, "huber_1.35", &in, &want)
+	s := estimator.NewHuber()
+	s.Epsilon, s.Alpha, s.Tol = in.Epsilon, in.Alpha, 1e-10
+	for _, X := range []mat.Matrix{matrix(in.X), sparse.FromDense(matrix(in.X))} {
+		f := fit(t, s, datasets.Set{X: X, Y: in.Y}).(*estimator.FittedHuber)
+		near(t, "coef", f.Coef().RawMatrix().Data, want.Coef, 1e-5)
+		near(t, "intercept and scale", []float64{f.Intercept()[0], f.Scale()}, []float64{want.Intercept, want.Scale}, 1e-5)
+		data := datasets.Set{X: matrix(in.X), Y: in.Y}
+		own, _ := huberObjective(data, s, f.Coef().RawRowView(0), f.Intercept()[0], f.Scale())
+		reference, _ := huberObjective(data, s, want.Coef, want.Intercept, want.Scale)
+		if !(own <= reference && own > reference-1e-8) {
+			t.Errorf("objective %v, the reference has %v", own, reference)
+		}
+	}
+}
+
+func TestQuantileRegressionEqualsReference(t *testing.T) {
+	for _, q := range []string{"0.1", "0.5", "0.9"} {
+		t.Run(q, func(t *testing.T) {
+			var in struct {
+				X        [][]float64
+				Y        []float64
+				Quantile float64
+			}
+			var want struct{ Loss float64 }
+			golden.Load(t, "quantile_regression_"+q, &in, &want)
+			s := estimator.NewQuantileRegression()
+			s.Quantile, s.Alpha, s.Tol = in.Quantile, 0, 1e-8
+			for _, X := range []mat.Matrix{matrix(in.X), sparse.FromDense(matrix(in.X))} {
+				f := fit(t, s, datasets.Set{X: X, Y: in.Y}).(*estimator.FittedLinear)
+				loss := pinballOf(t, f, datasets.Set{X: X, Y: in.Y}, in.Quantile)
+				near(t, "loss", []float64{loss, f.Report().Objective}, []float64{want.Loss, want.Loss}, 1e-8)
+			}
+		})
+	}
+}
+
+// pinballOf returns the mean pinball loss of a model.
+func pinballOf(t *testing.T, f estimator.Predictor, data datasets.Set, q float64) float64 {
+	t.Helper()
+	predicted, err := f.Predict(context.Background(), data.X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, total := 0.0, 0.0
+	for i, y := range data.Y {
+		s := 1.0
+		if data.Weights != nil {
+			s = data.Weights[i]
+		}
+		sum += s * max(q*(y-predicted[i]), (q-1)*(y-predicted[i]))
+		total += s
+	}
+	return sum / total
+}
+
 func TestSVMEqualsReference(t *testing.T) {
 	for _, loss := range []string{"hinge", "squared_hinge"} {
 		for _, c := range []string{"0.1", "5"} {

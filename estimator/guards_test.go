@@ -62,7 +62,7 @@ func TestNewtonNamesWhatIsNotFinite(t *testing.T) {
 		data.X = sparse.FromDense(X)
 		data.Schema.Columns = make([]datasets.Column, newton.MaxSparseFactorColumns+8)
 		data.Schema.Columns[5].Name = "weight"
-		for _, e := range []Estimator{logistic, svm, svr} {
+		for _, e := range []Estimator{logistic, svm, svr, NewPoisson(), NewHuber(), NewQuantileRegression()} {
 			fails(t, what, e, data, "row 17", "weight", what)
 		}
 	}
@@ -97,7 +97,7 @@ func TestBlocksThatDoNotFit(t *testing.T) {
 	}
 	good := datasets.Set{X: rows(4, 2), Y: []float64{0, 1, 0, 1}}
 	one := []BlockEstimator{NewRidge(), Ridge{Alpha: 1, Solver: "cg", Tol: 1e-8, MaxIter: 10}, NewLogistic(), NewSVM(),
-		NewSVR()}
+		NewSVR(), NewTweedie(), NewHuber(), NewQuantileRegression()}
 	two := one[:2]
 	for _, c := range []struct {
 		what   string

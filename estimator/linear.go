@@ -128,6 +128,7 @@ type linear struct {
 	short     []float32  // coef in float32 and the unit of its output, for such inputs
 	units     []float64  // by output
 	intercept []float64  // outputs
+	scale     float64    // of the residuals, if the loss estimates it
 	report    Report
 }
 
@@ -303,7 +304,7 @@ func newLinear(m solve.Linear) linear {
 			coef.Set(j, i, m.Weights[i*k+j])
 		}
 	}
-	out := linear{coef: coef, intercept: m.Intercept, report: Report(m.Report)}
+	out := linear{coef: coef, intercept: m.Intercept, scale: m.Scale, report: Report(m.Report)}
 	out.shorten()
 	return out
 }

@@ -65,6 +65,8 @@ func solutionOf(t *testing.T, p Predictor) ([]float64, []float64, Report) {
 		return f.coef.RawMatrix().Data, f.intercept, f.report
 	case *FittedLinearClassifier:
 		return f.coef.RawMatrix().Data, f.intercept, f.report
+	case *FittedGLM:
+		return f.coef.RawMatrix().Data, f.intercept, f.report
 	case *FittedLogistic:
 		return f.coef.RawMatrix().Data, f.intercept, f.report
 	}

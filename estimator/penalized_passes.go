@@ -94,7 +94,11 @@ func startPasses(ctx context.Context, s passing, from Predictor, schema datasets
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	sums := &counted{counts: newCounts(schema, numbers), begin: func(c *counts) (rowSums, error) {
+	start := newCounts(schema, numbers)
+	if g, ok := s.(generalized); ok {
+		start.mass, start.checkTarget = []float64{0, 0}, g.glm().checkTarget
+	}
+	sums := &counted{counts: start, begin: func(c *counts) (rowSums, error) {
 		return newtonPasses(s, cols, begun, c)
 	}}
 	return newPassWithMark(ctx, name, s, begun.mark(), schema, cols, sums)
@@ -108,7 +112,12 @@ func newtonPasses(s passing, cols int, from *beginning, c *counts) (rowSums, err
 		return nil, err
 	}
 	p := s.plain()
-	l := &design.Labels{}
+	l, factor := &design.Labels{}, p.C
+	if g, ok := s.(generalized); ok {
+		if l, factor, err = g.glm().summary(c); err != nil {
+			return nil, err
+		}
+	}
 	if !numbers {
 		l.Classes, l.Absent = c.classes(), c.absent()
 		for j, m := range c.mass {
@@ -126,7 +135,7 @@ func newtonPasses(s passing, cols int, from *beginning, c *counts) (rowSums, err
 	}
 	codes := task.EncodedTargets()
 	plan.Block = func(first int, block datasets.Set) (y, weights []float64, err error) {
-		return weighedBlock(first, block, c, codes, factors, p.C)
+		return weighedBlock(first, block, c, codes, factors, factor)
 	}
 	begun, err := task.Begin(context.Background(), plan)
 	if err != nil {

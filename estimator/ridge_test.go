@@ -289,10 +289,14 @@ func TestNotConvergingIsReported(t *testing.T) {
 	logistic.MaxIter, logistic.Tol = 1, 1e-12
 	cg := estimator.NewRidge()
 	cg.Solver, cg.MaxIter, cg.Tol = "cg", 1, 1e-12
+	poisson, huber, quantile := estimator.NewPoisson(), estimator.NewHuber(), estimator.NewQuantileRegression()
+	poisson.MaxIter, huber.MaxIter, quantile.MaxIter = 1, 1, 1
+	poisson.Tol, huber.Tol = 1e-12, 1e-12
 	for _, c := range []struct {
 		spec estimator.Estimator
 		y    []float64
-	}{{hinge, y}, {logistic, y}, {svr, targets}, {cg, targets}} {
+	}{{hinge, y}, {logistic, y}, {svr, targets}, {cg, targets}, {poisson, y},
+		{huber, targets}, {quantile, targets}} {
 		p, err := c.spec.Fit(context.Background(), datasets.Set{X: x, Y: c.y})
 		if err != nil {
 			t.Fatal(err)
@@ -389,7 +393,7 @@ func TestAChangingSourceIsRefused(t *testing.T) {
 	cg, balanced, hinge := estimator.NewRidge(), estimator.NewRidgeClassifier(), estimator.NewSVM()
 	cg.Solver, balanced.ClassWeight.Balanced, hinge.Loss = "cg", true, "hinge"
 	for _, s := range []estimator.BlockEstimator{cg, balanced, hinge, estimator.NewLogistic(), estimator.NewSVM(),
-		estimator.NewSVR()} {
+		estimator.NewSVR(), estimator.NewPoisson(), estimator.NewHuber(), estimator.NewQuantileRegression()} {
 		data := datasets.Set{X: x, Y: codes}
 		for _, change := range []int{-30, 30} {
 			rows := 60

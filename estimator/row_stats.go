@@ -25,7 +25,9 @@ type counts struct {
 
 	rows           int
 	sparse, single bool      // the form of the first rows
-	mass           []float64 // weight of each class; of all rows where these have none
+	mass           []float64 // weight of each class; of all rows where these have none, then maybe Σ weight·target
+
+	checkTarget func(y float64) error // of numbers, nil for none
 }
 
 // newCounts returns the counts of no rows.
@@ -71,12 +73,21 @@ func (c *counts) add(first int, block datasets.Set) error {
 		if weights != nil {
 			s = weights[i]
 		}
+		check := c.checkCode
 		if c.numbers {
+			check = c.checkTarget
+		}
+		if check == nil {
 			c.mass[0] += s
 			continue
 		}
-		if err := c.checkCode(v); err != nil {
+		if err := check(v); err != nil {
 			return block.Locate(&datasets.RowError{Row: first + i, Err: err}, first)
+		}
+		if c.numbers {
+			c.mass[0] += s
+			c.mass[1] += s * v
+			continue
 		}
 		for int(v) >= len(c.mass) {
 			c.mass = append(c.mass, 0)

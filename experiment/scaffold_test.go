@@ -279,6 +279,20 @@ var drafts = []struct {
 		lines: []string{"  task: regression"},
 	},
 	{
+		name: "counts",
+		text: rowsOf("a,y", 300, func(i int) string { return fmt.Sprintf("%d.5,%d", i*7%13, i*i%29*(i%3)) }),
+		lines: []string{"  - poisson: {alpha: 0.001} # the target counts: integers from 0 on, many of them small",
+			"    poisson.alpha: {log: [1.0e-6, 0.1, 6]}", "  score: mean_poisson_deviance"}, not: []string{"ridge"},
+	},
+	{
+		name: "a long tail",
+		text: rowsOf("a,y", 300, func(i int) string {
+			return fmt.Sprintf("%d.5,%.3f", i*7%13, 1/(0.01+float64(i*i%97)/97))
+		}),
+		lines: []string{"  # {transform: log, estimator: ridge}, with score: mean_gamma_deviance or mean_absolute_error.",
+			"  - ridge: {alpha: 1.0}"},
+	},
+	{
 		name:  "a class of few rows",
 		text:  rowsOf("a,y", 100, func(i int) string { return fmt.Sprintf("%d,%s", i*7%13, yesNo[i%25/24]) }),
 		lines: []string{"  folds: 3"}, not: []string{"cv:"},

@@ -169,6 +169,25 @@ func TestGoldenProbabilistic(t *testing.T) {
 	reference{&expect.D2Pinball, nil}.matches(t, "d2_pinball_0.9", in, nil)
 }
 
+func TestGoldenDeviance(t *testing.T) {
+	var input struct {
+		Y, P, Weights []float64
+		Positive      []float64 `json:"y_positive"`
+	}
+	var expect map[string][2]float64
+	golden.Load(t, "metrics_deviance", &input, &expect)
+	if len(expect) != 5 {
+		t.Fatalf("the case has %d scores", len(expect))
+	}
+	for name, want := range expect {
+		in := Input{YTrue: input.Y, YPred: input.P}
+		if name == "mean_gamma_deviance" {
+			in.YTrue = input.Positive
+		}
+		reference{&want[0], &want[1]}.matches(t, name, in, input.Weights)
+	}
+}
+
 func TestGoldenClustering(t *testing.T) {
 	var input struct {
 		Truth, Labels []float64

@@ -199,7 +199,7 @@ const negation = "neg_"
 
 // registry contains all metrics in listing order.
 var registry = slices.Concat(classificationMetrics, averagedMetrics(), rankingMetrics, regressionMetrics,
-	probabilisticMetrics, clusteringMetrics)
+	devianceMetrics, probabilisticMetrics, clusteringMetrics)
 
 // All returns all metrics in a fixed order, classification first.
 func All() []Metric { return slices.Clone(registry) }
@@ -243,6 +243,9 @@ func find(name string) (Metric, bool) {
 			return m, true
 		}
 	}
+	if m, ok := tweedieMetric(name); ok {
+		return m, true
+	}
 	return quantileMetric(name)
 }
 
@@ -271,7 +274,7 @@ func ForTask(task datasets.Task, classes int) []Metric {
 	return set
 }
 
-// knownNames returns all names that ByName accepts, except those of unlisted quantiles.
+// knownNames returns all names that ByName accepts, except unlisted quantiles and powers.
 func knownNames() (names []string) {
 	for _, m := range registry {
 		for _, known := range append([]string{m.Name}, m.Aliases...) {

@@ -497,6 +497,7 @@ func TestUndefined(t *testing.T) {
 		"cohen_kappa":        {YTrue: ones, YPred: ones},
 		"r2":                 {YTrue: []float64{1}, YPred: []float64{1}},
 		"relative_rmse":      {YTrue: []float64{0, 0}, YPred: ones},
+		"d2_poisson":         {YTrue: []float64{1}, YPred: []float64{1}},
 		"mean_squared_error": {YTrue: []float64{1e300}, YPred: []float64{-1e300}},
 	} {
 		m, err := ByName(name)
@@ -505,6 +506,47 @@ func TestUndefined(t *testing.T) {
 		}
 		if got, err := m.Score(in); !errors.Is(err, ErrUndefined) || !math.IsNaN(got) {
 			t.Errorf("%s: got %v, %v; want ErrUndefined", name, got, err)
+		}
+	}
+}
+
+// Tweedie deviances contain those of Poisson and gamma, are continuous in the power, and reject
+// values outside the support.
+func TestDeviance(t *testing.T) {
+	score := func(name string, in Input) (float64, error) {
+		m, err := ByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Score(in)
+	}
+	in := Input{YTrue: []float64{1, 2.5, 4}, YPred: []float64{1.5, 2, 4}, Weights: []float64{1, 2, 1}}
+	for _, pair := range [][2]string{{"mean_poisson_deviance", "mean_tweedie_deviance_1.0000001"},
+		{"mean_gamma_deviance", "mean_tweedie_deviance_1.9999999"}, {"mean_gamma_deviance", "mean_tweedie_deviance_2"},
+		{"d2_gamma", "d2_tweedie_2"}, {"d2_poisson", "d2_tweedie_1"}} {
+		a, err := score(pair[0], in)
+		b, err2 := score(pair[1], in)
+		if err != nil || err2 != nil || !near(a, b, 1e-5) {
+			t.Errorf("%s is %v, %v, %s is %v, %v", pair[0], a, err, pair[1], b, err2)
+		}
+	}
+	constant := Input{YTrue: []float64{0.1, 0.1, 0.1}, YPred: []float64{0.1, 0.1, 0.1}}
+	if got, err := score("d2_gamma", constant); got != 1 || err != nil {
+		t.Errorf("d2_gamma of exact predictions of a constant is %v, %v", got, err)
+	}
+	for name, in := range map[string]Input{
+		"mean_poisson_deviance": {YTrue: []float64{-1}, YPred: []float64{1}},
+		"mean_gamma_deviance":   {YTrue: []float64{0}, YPred: []float64{1}},
+		"d2_tweedie_1.5":        {YTrue: []float64{0, 1}, YPred: []float64{1, 0}},
+		"d2_tweedie_3":          {YTrue: []float64{0, 1}, YPred: []float64{1, 1}},
+	} {
+		if got, err := score(name, in); err == nil || errors.Is(err, ErrUndefined) {
+			t.Errorf("%s is %v, %v, want an error", name, got, err)
+		}
+	}
+	for _, name := range []string{"mean_tweedie_deviance_0.5", "d2_tweedie_nan", "mean_tweedie_deviance_inf"} {
+		if _, err := ByName(name); err == nil {
+			t.Errorf("%s is a metric", name)
 		}
 	}
 }

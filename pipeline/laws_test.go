@@ -116,6 +116,8 @@ func TestRegisteredStepsObeyTheLaws(t *testing.T) {
 	}
 	models := map[string]eo{"ridge": {}, "ridge_classifier": {Classes: 3}, "logistic": {Classes: 2, Tolerance: 0.05},
 		"svm": {Classes: 2, Tolerance: 0.05}, "svr": {Tolerance: 0.05}, "kernel_ridge": {},
+		"poisson": {Amounts: true, Tolerance: 0.05}, "gamma_regression": {Amounts: true, Tolerance: 0.05},
+		"tweedie": {Amounts: true, Tolerance: 0.05}, "huber": {Tolerance: 0.05}, "quantile_regression": {Tolerance: 0.05},
 		"kernel_ridge_classifier": {Classes: 3}, "kernel_svm": {Classes: 3, Tolerance: 0.05},
 		"kernel_svr":     {Tolerance: 0.05},
 		"sgd_classifier": {Classes: 3, Minibatches: true}, "sgd_regressor": {Minibatches: true},
@@ -191,7 +193,9 @@ func TestRegistryIsComplete(t *testing.T) {
 	for _, name := range []string{"impute", "standardize", "minmax", "robust", "quantile", "scale", "onehot", "ordinal",
 		"pca", "ard", "columns", "union",
 		"rff", "softmax_features", "binning", "nystroem", "rfm", "ridge", "ridge_classifier", "logistic", "svm", "svr",
-		"kernel_ridge", "kernel_ridge_classifier", "kernel_svm", "kernel_svr", "sgd_classifier", "sgd_regressor", "kmeans", "spectral", "one_class",
+		"poisson", "gamma_regression", "tweedie", "huber", "quantile_regression", "kernel_ridge",
+		"kernel_ridge_classifier", "kernel_svm", "kernel_svr", "sgd_classifier", "sgd_regressor", "kmeans", "spectral",
+		"one_class",
 		"rff_network", "gaussian_process", "target", "calibrated", "threshold", "intervals", "ensemble"} {
 		if _, ok := pipeline.Lookup(name); !ok {
 			t.Errorf("%s is not registered", name)

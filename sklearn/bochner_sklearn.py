@@ -23,7 +23,7 @@ It takes of scikit-learn
     steps    RBFSampler, Nystroem (rbf, laplacian), StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler,
              QuantileTransformer, SimpleImputer, OneHotEncoder, OrdinalEncoder, PCA, TruncatedSVD, all that select columns,
              ColumnTransformer, FeatureUnion, Pipeline, passthrough
-    models   Ridge and other linear regressions, LinearSVR, SGDRegressor, KernelRidge (rbf, laplacian),
+    models   Ridge and other linear regressions, PoissonRegressor, GammaRegressor, TweedieRegressor, LinearSVR, SGDRegressor, KernelRidge (rbf, laplacian),
              TransformedTargetRegressor; LogisticRegression, LinearSVC, RidgeClassifier, SGDClassifier, Perceptron,
              LinearDiscriminantAnalysis
     around   GridSearchCV and others with a best_estimator_, of which that is taken
@@ -153,6 +153,7 @@ _REGRESSIONS = {
     "BayesianRidge", "ARDRegression", "HuberRegressor", "TheilSenRegressor", "QuantileRegressor", "SGDRegressor",
     "OrthogonalMatchingPursuit", "MultiTaskLasso", "MultiTaskElasticNet",
 }
+_GLM = {"PoissonRegressor": "poisson", "GammaRegressor": "gamma_regression", "TweedieRegressor": "tweedie"}
 _CLASSIFIERS = {"RidgeClassifier", "RidgeClassifierCV", "LinearSVC", "SGDClassifier", "Perceptron", "PassiveAggressiveClassifier"}
 _LOGISTIC = {"LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis"}
 _KERNELS = {"rbf": "gaussian", "laplacian": "laplacian"}
@@ -632,7 +633,7 @@ class _Export:
         elif not hasattr(one, "coef_") and not hasattr(one, "dual_coef_"):
             fitted = "" if hasattr(one, "n_features_in_") else ", or is not fitted"
             self.refuse(path, "%s has no counterpart%s%s" % (kind, fitted, _hint(one)))
-        elif kind in _REGRESSIONS or kind == "LinearSVR":
+        elif kind in _REGRESSIONS or kind in _GLM or kind == "LinearSVR":
             return self.regression(one, rows, path)
         elif kind in _CLASSIFIERS | _LOGISTIC:
             return self.classifier(one, rows, path)
@@ -646,8 +647,19 @@ class _Export:
         coef = self.floats(one.coef_, path).reshape(-1, rows.width)
         intercept = self.floats(np.resize(np.ravel(one.intercept_), coef.shape[0]), path)
         self.number_targets(coef.shape[0], path)
-        spec, word = {}, "ridge"
-        if type(one).__name__ == "LinearSVR":
+        spec, word, fitted, more = {}, "ridge", "ridge", {}
+        if type(one).__name__ in _GLM:
+            word, fitted, spec = _GLM[type(one).__name__], "poisson", {"alpha": float(one.alpha)}
+            if word == "tweedie":
+                spec["power"] = float(one.power)
+                if one.link == "identity" or one.power < 1 or one.power > 2:
+                    self.refuse(path, "a model file has TweedieRegressor with the link log and a power from 1 to 2 only")
+        elif type(one).__name__ == "HuberRegressor":
+            word, fitted, spec = "huber", "huber", {"epsilon": float(one.epsilon), "alpha": float(one.alpha)}
+            more = {"scale": [float(one.scale_)]}
+        elif type(one).__name__ == "QuantileRegressor":
+            word, spec = "quantile_regression", {"quantile": float(one.quantile), "alpha": float(one.alpha)}
+        elif type(one).__name__ == "LinearSVR":
             word, spec = "svr", {"C": float(one.C), "epsilon": float(one.epsilon), "loss": one.loss}
         elif type(one).__name__ == "Ridge" and np.ndim(one.alpha) == 0:
             spec = {"alpha": float(one.alpha)}
@@ -657,7 +669,7 @@ class _Export:
             spec = {"alpha": 0.0}
         spec["intercept"] = bool(getattr(one, "fit_intercept", True))
         self.finite(path, coef, intercept)
-        return _Step(word, spec, kind="ridge", state={"coef": coef, "intercept": intercept, **_report()})
+        return _Step(word, spec, kind=fitted, state={"coef": coef, "intercept": intercept, **_report(), **more})
 
     def number_targets(self, count, path):
         names = self.target or (["target"] if count == 1 else ["target%d" % t for t in range(count)])

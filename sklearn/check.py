@@ -28,8 +28,9 @@ from sklearn.feature_selection import SelectKBest, VarianceThreshold, f_regressi
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import (ElasticNet, LinearRegression, LogisticRegression, LogisticRegressionCV, Perceptron, Ridge,
-                                  RidgeClassifier, RidgeCV, SGDClassifier, SGDRegressor)
+from sklearn.linear_model import (ElasticNet, GammaRegressor, HuberRegressor, LinearRegression, LogisticRegression,
+                                  LogisticRegressionCV, Perceptron, PoissonRegressor, QuantileRegressor, Ridge,
+                                  RidgeClassifier, RidgeCV, SGDClassifier, SGDRegressor, TweedieRegressor)
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
@@ -118,6 +119,11 @@ CASES = {
     "an array, the laplacian kernel of two targets": (make_pipeline(StandardScaler(), KernelRidge(kernel="laplacian", alpha=1)), numbers[:500].to_numpy(float), numbers[:500].to_numpy(float)[:, :2] / 10, numbers_unseen.to_numpy(float)),
     "numbers, logarithms of targets": (TransformedTargetRegressor(make_pipeline(StandardScaler(), rff(150), Ridge(alpha=1)), func=np.log, inverse_func=np.exp), numbers, amounts, numbers_unseen),
     "numbers, scaled targets of a support vector regression": (make_pipeline(StandardScaler(), Nystroem(n_components=50, random_state=0), TransformedTargetRegressor(LinearSVR(C=10, epsilon=0.01, max_iter=20000), transformer=MinMaxScaler())), numbers, amounts, numbers_unseen),
+    "numbers, Poisson": (make_pipeline(StandardScaler(), rff(60), PoissonRegressor(alpha=0.01)), numbers, np.floor(amounts), numbers_unseen),
+    "numbers, gamma": (make_pipeline(StandardScaler(), GammaRegressor()), numbers, amounts, numbers_unseen),
+    "numbers, Tweedie": (make_pipeline(StandardScaler(), TweedieRegressor(power=1.3, alpha=0.1)), numbers, np.floor(amounts), numbers_unseen),
+    "numbers, robust": (make_pipeline(StandardScaler(), HuberRegressor(max_iter=1000)), numbers, amounts, numbers_unseen),
+    "numbers, a quantile": (make_pipeline(StandardScaler(), QuantileRegressor(quantile=0.8, alpha=0.01)), numbers[:500], amounts[:500], numbers_unseen),
     "numbers, three targets": (make_pipeline(RobustScaler(), PCA(3), LinearRegression()), numbers, np.c_[amounts, X["age"], np.log(amounts)], numbers_unseen),
     "numbers, three scaled targets": (TransformedTargetRegressor(make_pipeline(RobustScaler(), Ridge()), transformer=StandardScaler()), numbers, np.c_[amounts, X["age"], np.log(amounts)], numbers_unseen),
     "numbers, some of them, quantiles, elastic net": (make_pipeline(QuantileTransformer(n_quantiles=150, random_state=0), SelectKBest(f_regression, k=3), ElasticNet(alpha=0.01)), numbers, amounts, numbers_unseen),

@@ -166,7 +166,7 @@ func (s *suite) absentClass(t testing.TB) {
 }
 
 // translation: an intercept that is not penalized takes up any shift of the origin, of the inputs
-// and of the targets.
+// and of targets that need not be positive.
 func (s *suite) translation(t testing.TB) {
 	if s.Origin || s.Minibatches {
 		t.Skip("a model without intercept depends on the origin, and so do steps")
@@ -184,7 +184,7 @@ func (s *suite) translation(t testing.TB) {
 	moved := copied(s.data)
 	moved.X = move(moved.X)
 	agree(t, "inputs moved", answers(t, s.fit(t, moved), move(s.probe)), want, s.Tolerance)
-	if s.Classes > 0 || s.task != "" {
+	if s.Classes > 0 || s.task != "" || s.Amounts {
 		return
 	}
 	moved = copied(s.data)

@@ -12,6 +12,7 @@ import (
 // The kinds of rows, after what is learned from them.
 const (
 	regression = "regression"
+	amounts    = "amounts" // a regression with positive targets
 	targets    = "targets" // several
 	binary     = "binary"
 	classes    = "classes" // three, called by numbers
@@ -32,7 +33,7 @@ func schema(kind string) datasets.Schema {
 		{Name: "type", Kind: datasets.Categorical, Categories: types},
 	}}
 	switch kind {
-	case regression:
+	case regression, amounts:
 		s.Targets = []datasets.Column{{Name: "y"}}
 	case targets:
 		s.Targets = []datasets.Column{{Name: "y"}, {Name: "z"}}
@@ -59,6 +60,8 @@ func drawn(kind string, n int) datasets.Set {
 		switch kind {
 		case regression:
 			set.Y[i] = y
+		case amounts:
+			set.Y[i] = math.Exp(y / 2)
 		case binary:
 			set.Y[i] = float64(min(max(int(y+0.5), 1), 2) - 1)
 		case classes:

@@ -36,7 +36,7 @@ func (s *mappedNewton) groupJoint(ctx context.Context, m *mappedRows, path []int
 			continue
 		}
 		t := first.Newton(l)
-		if t.Groups != t.Outputs || all.outputs > 0 && all.outputs != t.Outputs {
+		if !t.SupportsBatch() || all.outputs > 0 && all.outputs != t.Outputs {
 			return nil
 		}
 		all.outputs = t.Outputs
@@ -82,7 +82,11 @@ func (u *jointFit) want() bool {
 
 // fill creates the problems.
 func (u *jointFit) fill(m *mappedRows, n int) {
-	type shares struct{ y, weights [][]float64 }
+	type shares struct {
+		loss    newton.Loss
+		y       [][]float64
+		weights []float64
+	}
 	by := make([]shares, len(u.folds))
 	for f, fold := range u.folds {
 		l := u.labels[f]
@@ -96,21 +100,23 @@ func (u *jointFit) fill(m *mappedRows, n int) {
 			for r := range u.parts[p] {
 				weights[m.starts[p]+r] = l.Weights[at]
 				for j := range y {
-					if int(l.Y[at]) == j+max(0, 2-u.outputs) {
+					switch {
+					case l.Classes == nil:
+						y[j][m.starts[p]+r] = l.Y[at]
+					case int(l.Y[at]) == j+max(0, 2-u.outputs):
 						y[j][m.starts[p]+r] = 1
 					}
 				}
 				at++
 			}
 		}
-		by[f] = shares{y, slices.Repeat([][]float64{weights}, u.outputs)}
+		by[f] = shares{u.mappedNewton.candidates[u.members[0]].Newton(l).SingleOutputLoss(), y, weights}
 	}
 	for _, i := range u.members {
 		c := u.Features[i].Scale
-		loss := u.mappedNewton.candidates[i].Newton(u.labels[0]).SingleOutputLoss()
 		for f := range u.folds {
 			for j := range u.outputs {
-				u.problems = append(u.problems, newton.Problem{Loss: loss, Y: by[f].y[j], Weights: by[f].weights[j],
+				u.problems = append(u.problems, newton.Problem{Loss: by[f].loss, Y: by[f].y[j], Weights: by[f].weights,
 					C: u.mappedNewton.candidates[i].C, WeightFactor: u.mappedNewton.candidates[i].C * c * c,
 					Width: u.Features[i].Width})
 			}
@@ -167,11 +173,14 @@ func (u *jointFit) predict(ctx context.Context, m *mappedRows, at int, a *newton
 	models := make([]model, len(u.members))
 	for k, i := range u.members {
 		f, one := u.Features[i], u.mappedNewton.candidates[i]
-		solution := a.Model((k*len(u.folds)+at)*t, t, one.Tol)
+		task, solution := one.Newton(l), a.Model((k*len(u.folds)+at)*t, t, one.Tol)
 		solution.Report.Objective /= f.Scale * f.Scale
+		err := solution.Report.CheckObjective(one.C * task.ObjectiveBound)
+		if err == nil {
+			solution, err = task.Finish(solution)
+		}
 		models[k] = model{candidate: i, width: f.Width, weights: solution.Weights, offset: solution.Intercept,
-			report: solution.Report,
-			err:    solution.Report.CheckObjective(one.C * one.Newton(l).ObjectiveBound), seconds: u.seconds}
+			report: solution.Report, err: err, seconds: u.seconds}
 	}
 	return u.score(ctx, m, models, l.Classes, fold)
 }

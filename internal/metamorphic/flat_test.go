@@ -20,16 +20,19 @@ var flat = map[string]struct {
 	target, text string
 	numbers, few int
 }{
-	"ridge":            {"number", "[standardize, {rff: {features: 30}}, ridge]", 0, 20_000},
-	"several targets":  {"numbers", "[standardize, {rff: {features: 30}}, ridge]", 0, 20_000},
-	"ridge_classifier": {"classes", "[standardize, {rff: {features: 30}}, ridge_classifier]", 0, 20_000},
-	"logistic":         {"classes", "[standardize, {rff: {features: 30}}, {logistic: {max_iter: 3}}]", 3, 20_000},
-	"svm":              {"classes", "[standardize, {svm: {loss: squared_hinge, max_iter: 3}}]", 3, 20_000},
-	"svr":              {"number", "[standardize, {svr: {loss: squared_epsilon_insensitive, max_iter: 3}}]", 3, 20_000},
-	"sgd_classifier":   {"classes", "[standardize, {sgd_classifier: {epochs: 2}}]", 0, 20_000},
-	"sgd_regressor":    {"number", "[standardize, {sgd_regressor: {epochs: 2}}]", 0, 20_000},
-	"gaussian_process": {"number", "[standardize, {gaussian_process: {features: 30, rows: 500, steps: 2}}]", 0, 20_000},
-	"target":           {"number", "[standardize, {target: {transform: standardize, estimator: ridge}}]", 2, 20_000},
+	"ridge":               {"number", "[standardize, {rff: {features: 30}}, ridge]", 0, 20_000},
+	"several targets":     {"numbers", "[standardize, {rff: {features: 30}}, ridge]", 0, 20_000},
+	"ridge_classifier":    {"classes", "[standardize, {rff: {features: 30}}, ridge_classifier]", 0, 20_000},
+	"logistic":            {"classes", "[standardize, {rff: {features: 30}}, {logistic: {max_iter: 3}}]", 3, 20_000},
+	"svm":                 {"classes", "[standardize, {svm: {loss: squared_hinge, max_iter: 3}}]", 3, 20_000},
+	"svr":                 {"number", "[standardize, {svr: {loss: squared_epsilon_insensitive, max_iter: 3}}]", 3, 20_000},
+	"gamma_regression":    {"amount", "[standardize, {gamma_regression: {max_iter: 3}}]", 3, 20_000},
+	"huber":               {"number", "[standardize, {huber: {max_iter: 3}}]", 3, 20_000},
+	"quantile_regression": {"number", "[standardize, {quantile_regression: {max_iter: 3}}]", 8, 20_000},
+	"sgd_classifier":      {"classes", "[standardize, {sgd_classifier: {epochs: 2}}]", 0, 20_000},
+	"sgd_regressor":       {"number", "[standardize, {sgd_regressor: {epochs: 2}}]", 0, 20_000},
+	"gaussian_process":    {"number", "[standardize, {gaussian_process: {features: 30, rows: 500, steps: 2}}]", 0, 20_000},
+	"target":              {"number", "[standardize, {target: {transform: standardize, estimator: ridge}}]", 2, 20_000},
 	"intervals": {"number", "[standardize, {rff: {features: 30}}, {intervals: {method: split, estimator: ridge}}]",
 		3, 20_000},
 	"sets": {"classes",
@@ -114,7 +117,7 @@ const drawnCols = 20
 // made is rows that are made as they are read, with as many blocks' memory as one.
 type made struct {
 	rows int
-	what string // the target: number, numbers, classes or none
+	what string // the target: number, amount, numbers, classes or none
 	most int64  // bytes held at the end of a pass
 }
 
@@ -151,6 +154,8 @@ func (m *made) Blocks(ctx context.Context, yield func(block datasets.Set) error)
 				}
 			case "numbers":
 				y[2*i], y[2*i+1] = v, v+row[2]
+			case "amount":
+				y[i] = math.Exp(v)
 			default:
 				y[i] = v
 			}

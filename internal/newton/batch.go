@@ -206,7 +206,7 @@ func (a *Batch) Hessian(dst, v []float64) error {
 	a.preconditioners.countProducts(active)
 	_, err := a.pass(a.products, dst, v, active, func(_ *design.Accumulator, scores kern.View[float64], first int) {
 		for q, p := range active {
-			a.problems[p].Loss.multiply(scores.Row(q), a.problems[p].curve[first:][:scores.Cols], nil)
+			a.problems[p].Loss.multiply(nil, scores.Row(q), a.problems[p].curve[first:][:scores.Cols], nil)
 		}
 	}, nil)
 	kern.Axpy(1, v[:d*k], dst[:d*k])

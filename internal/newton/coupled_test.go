@@ -138,11 +138,11 @@ func TestClassesApartLeadToTheSameMinimum(t *testing.T) {
 	}
 	o := task.objective(context.Background(), r, l.Weights)
 	o.coupledAfter = 0 // one matrix for all classes
-	together, _, _, err := o.minimize(1e-9, 500)
+	together, err := o.minimize(1e-9, 500)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, v := range together {
+	for i, v := range together.Weights {
 		if math.Abs(v-want.Weights[i]) > 1e-4 {
 			t.Fatalf("weight %d is %v, with one matrix %v", i, want.Weights[i], v)
 		}

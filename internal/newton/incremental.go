@@ -75,6 +75,10 @@ func (t Task) Begin(ctx context.Context, plan IncrementalOptions) (*IncrementalN
 	if size := t.size(plan.Cols); plan.InitialWeights != nil && len(plan.InitialWeights) != size {
 		return nil, fmt.Errorf("must have %d initial weights, got %d", size, len(plan.InitialWeights))
 	}
+	if plan.InitialWeights != nil && t.offset != 0 {
+		plan.InitialWeights = slices.Clone(plan.InitialWeights)
+		plan.InitialWeights[plan.Cols] -= t.offset
+	}
 	p := &IncrementalNewton{task: t, plan: plan}
 	then, err := p.run(ctx, nil, nil)
 	if err != nil {
@@ -97,7 +101,8 @@ func (t Task) size(cols int) int {
 func (p *IncrementalNewton) objective(ctx context.Context) *objective {
 	t := p.task
 	rows := &design.Rows{Cols: p.plan.Cols, Sparse: p.plan.Sparse, Float32: p.plan.Float32}
-	o := &objective{ctx: ctx, rows: rows, loss: t.Loss, outputs: t.Outputs, groups: t.Groups, intercept: t.intercept}
+	o := &objective{ctx: ctx, rows: rows, loss: t.Loss, outputs: t.Outputs, groups: t.Groups, intercept: t.intercept,
+		unpenalized: t.Unpenalized}
 	o.pass = pass{cols: p.plan.Cols, outputs: t.Outputs, intercept: t.intercept}
 	o.planPreconditioner(p.plan.Rows)
 	return o
@@ -137,7 +142,7 @@ func (p *IncrementalNewton) Add(ctx context.Context, first int, block datasets.S
 		own.add(block.X, evaluate)
 		own.start(p.request.v, p.out, nil)
 		own.add(block.X, func(_, scores []float64, lo, hi int) {
-			p.task.Loss.multiply(scores, curve.Data[lo*k:hi*k], weights[lo:hi])
+			p.task.Loss.multiply(nil, scores, curve.Data[lo*k:hi*k], weights[lo:hi])
 		})
 		own.end()
 		return ctxerr.Check(ctx)
@@ -216,12 +221,11 @@ func (p *IncrementalNewton) advance(ctx context.Context) (*outcome, error) {
 		return nil, fmt.Errorf("%w: %d rows in the first pass, %d in this one", errRowsChanged, p.plan.Rows, p.rowsSeen)
 	}
 	reported, ready := reply{vector: slices.Clone(p.out)}, p.preconditioner
+	o := p.objective(ctx)
 	if p.request.isProduct {
-		d := p.plan.Cols * p.task.Outputs
-		kern.Axpy(1, p.request.v[:d], reported.vector[:d])
+		o.addPenaltyProduct(reported.vector, p.request.v)
 	} else {
 		reported.values = slices.Clone(p.values)
-		o := p.objective(ctx)
 		o.addPenalty(reported.values, reported.vector, p.request.x)
 		if p.request.renew {
 			ready = o

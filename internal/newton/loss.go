@@ -13,8 +13,9 @@ type Loss interface {
 	// evaluate replaces scores, rows × k, by the derivatives. It writes to curve, rows × k, what
 	// multiply needs, and adds the value of each group to values.
 	evaluate(values, scores, curve, y, weights []float64)
-	// multiply replaces u, rows × k, by the second derivative times u.
-	multiply(u, curve, weights []float64)
+	// multiply replaces u, rows × k, by the second derivative times u. Values are those of a problem
+	// with more variables than those of linear scores, else nil.
+	multiply(values, u, curve, weights []float64)
 	// rowCurvature writes a scalar second derivative per row, for preconditioning.
 	rowCurvature(dst, curve, weights []float64)
 }
@@ -47,7 +48,7 @@ func (logisticLoss) evaluate(values, scores, curve, y, weights []float64) {
 	values[0] += value
 }
 
-func (logisticLoss) multiply(u, curve, _ []float64) {
+func (logisticLoss) multiply(_, u, curve, _ []float64) {
 	for i, c := range curve {
 		u[i] *= c
 	}
@@ -91,7 +92,7 @@ func (l softmaxLoss) evaluate(values, scores, curve, y, weights []float64) {
 	values[0] += value
 }
 
-func (l softmaxLoss) multiply(u, curve, weights []float64) {
+func (l softmaxLoss) multiply(values, u, curve, weights []float64) {
 	k := l.classes
 	for i, s := range weights {
 		p, row := curve[i*k:(i+1)*k], u[i*k:(i+1)*k]
@@ -135,7 +136,7 @@ func (l hingeLoss) evaluate(values, scores, curve, y, weights []float64) {
 	}
 }
 
-func (hingeLoss) multiply(u, curve, _ []float64) { logisticLoss{}.multiply(u, curve, nil) }
+func (hingeLoss) multiply(_, u, curve, _ []float64) { logisticLoss{}.multiply(nil, u, curve, nil) }
 
 func (l hingeLoss) rowCurvature(dst, curve, _ []float64) {
 	k := l.outputs
@@ -160,8 +161,8 @@ func (l squaredEpsilonInsensitiveLoss) evaluate(values, scores, curve, y, weight
 	}
 }
 
-func (squaredEpsilonInsensitiveLoss) multiply(u, curve, _ []float64) {
-	logisticLoss{}.multiply(u, curve, nil)
+func (squaredEpsilonInsensitiveLoss) multiply(_, u, curve, _ []float64) {
+	logisticLoss{}.multiply(nil, u, curve, nil)
 }
 
 func (squaredEpsilonInsensitiveLoss) rowCurvature(dst, curve, _ []float64) { copy(dst, curve) }

@@ -22,9 +22,12 @@ type Task struct {
 	Outputs        int     // scores per row
 	Groups         int     // independent parts of the problem
 	ObjectiveBound float64 // largest acceptable objective for C = 1
+	Unpenalized    bool    // whether the objective is the loss alone
 	y              []float64
 	weights        []float64
 	intercept      bool
+	offset         float64                                                            // of the intercept of the model
+	minimize       func(o *objective, tol float64, maxIter int) (solve.Linear, error) // nil for Newton from zeros
 	finish         func(w, intercept []float64, report solve.Report) (solve.Linear, error)
 }
 
@@ -61,7 +64,9 @@ func (t Task) SingleOutputLoss() Loss {
 
 // objective returns the objective on rows with other weights.
 func (t Task) objective(ctx context.Context, r *design.Rows, weights []float64) *objective {
-	return newObjective(ctx, r, t.Loss, t.Outputs, t.Groups, t.intercept, t.y, weights)
+	o := newObjective(ctx, r, t.Loss, t.Outputs, t.Groups, t.intercept, t.y, weights)
+	o.unpenalized = t.Unpenalized
+	return o
 }
 
 // Solve minimizes the loss on rows from zero. It fails if the objective exceeds ObjectiveBound.
@@ -79,15 +84,35 @@ func (t Task) SolveScaled(ctx context.Context, r *design.Rows, C, scale, tol flo
 		weights = slices.Clone(weights)
 		kern.Scale(factor, weights)
 	}
-	w, b, report, err := t.objective(ctx, r, weights).minimize(tol, maxIter)
+	o := t.objective(ctx, r, weights)
+	var m solve.Linear
+	var err error
+	if t.minimize != nil {
+		m, err = t.minimize(o, tol, maxIter)
+	} else {
+		m, err = o.minimize(tol, maxIter)
+	}
 	if err == nil {
-		report.Objective /= scale * scale
-		err = report.CheckObjective(C * t.ObjectiveBound)
+		m.Report.Objective /= scale * scale
+		err = m.Report.CheckObjective(C * t.ObjectiveBound)
 	}
 	if err != nil {
 		return solve.Linear{}, err
 	}
-	return t.finish(w, b, report)
+	return t.Finish(m)
+}
+
+// Finish returns the model of a solution of independent outputs.
+func (t Task) Finish(m solve.Linear) (solve.Linear, error) {
+	out, err := t.finish(m.Weights, m.Intercept, m.Report)
+	out.Scale = m.Scale
+	return out, err
+}
+
+// SupportsBatch reports whether a [Batch] solves the task: outputs are independent, and the
+// variables are penalized weights and intercepts.
+func (t Task) SupportsBatch() bool {
+	return t.Groups == t.Outputs && !t.Unpenalized && t.minimize == nil
 }
 
 // multinomial is the softmax task of the classes that occur in the training rows. Absent classes

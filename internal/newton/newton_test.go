@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -171,7 +172,8 @@ func TestRoundedRowsLeadToTheSameMinimum(t *testing.T) {
 			}
 			for name, task := range map[string]Task{"logistic": Logistic(l, true, exact),
 				"no intercept": Logistic(l, false, exact),
-				"hinge":        SquaredHinge(l, true, exact), "tube": SquaredEpsilonInsensitive(l, 0.4, true, math.Inf(1))} {
+				"hinge":        SquaredHinge(l, true, exact), "tube": SquaredEpsilonInsensitive(l, 0.4, true, math.Inf(1)),
+				"huber": Huber(l, 1.35, 0.1, true, exact), "poisson": Tweedie(l, 1, 0.1, true, exact)} {
 				solved := func(r *design.Rows) solve.Linear {
 					m, err := task.Solve(context.Background(), r, 1e-9, 100)
 					if err != nil {
@@ -208,8 +210,14 @@ func TestGradientIsTheDerivative(t *testing.T) {
 
 func checkGradient(t *testing.T, kind string, rows *design.Rows, l *design.Labels) {
 	t.Helper()
+	positive := slices.Clone(l.Y)
+	for i := range positive {
+		positive[i] = math.Exp(2 * positive[i])
+	}
 	for name, task := range map[string]Task{"softmax": Logistic(l, true, exact), "hinge": SquaredHinge(l, true, exact),
-		"tube": SquaredEpsilonInsensitive(l, 0.4, true, math.Inf(1))} {
+		"tube": SquaredEpsilonInsensitive(l, 0.4, true, math.Inf(1)), "poisson": Tweedie(l, 1, 1, true, exact),
+		"tweedie": Tweedie(l, 1.3, 0, false, exact),
+		"gamma":   Tweedie(&design.Labels{Y: positive, Weights: l.Weights}, 2, 0.1, false, exact)} {
 		o := task.objective(context.Background(), rows, task.weights)
 		random := rand.New(rand.NewPCG(1, 1))
 		x, g := make([]float64, o.size()), make([]float64, o.size())

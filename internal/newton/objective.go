@@ -37,6 +37,8 @@ type objective struct {
 	y         []float64
 	weights   []float64 // including C
 
+	unpenalized bool // without ½‖W‖²
+
 	curve []float64 // rows × outputs, of the last evaluation
 	pass  pass
 
@@ -188,6 +190,9 @@ func (o *objective) resetSums(values, gradient []float64) {
 
 // addPenalty adds ½‖W‖² and its gradient.
 func (o *objective) addPenalty(values, gradient, x []float64) {
+	if o.unpenalized {
+		return
+	}
 	d, k := o.rows.Cols, o.outputs
 	kern.Axpy(1, x[:d*k], gradient[:d*k])
 	for i, v := range x[:d*k] {
@@ -196,20 +201,30 @@ func (o *objective) addPenalty(values, gradient, x []float64) {
 }
 
 // Hessian computes dst = H·v at the last evaluated point.
-func (o *objective) Hessian(dst, v []float64) error {
+func (o *objective) Hessian(dst, v []float64) error { return o.product(nil, dst, v) }
+
+// product is Hessian with values for the loss to add to.
+func (o *objective) product(values, dst, v []float64) error {
 	clear(dst)
 	k := o.outputs
-	o.pass.start(v, dst, nil)
+	o.pass.start(v, dst, values)
 	err := o.products.EachExpected(o.ctx, len(o.y), func(first int, block datasets.Set) error {
 		weights, curve := o.weights[first:], o.curve[first*k:]
-		o.pass.add(block.X, func(_, scores []float64, lo, hi int) {
-			o.loss.multiply(scores, curve[lo*k:hi*k], weights[lo:hi])
+		o.pass.add(block.X, func(values, scores []float64, lo, hi int) {
+			o.loss.multiply(values, scores, curve[lo*k:hi*k], weights[lo:hi])
 		})
 		return nil
 	})
 	o.pass.end()
-	kern.Axpy(1, v[:o.rows.Cols*k], dst[:o.rows.Cols*k])
+	o.addPenaltyProduct(dst, v)
 	return err
+}
+
+// addPenaltyProduct adds the product of the Hessian of ½‖W‖² and v.
+func (o *objective) addPenaltyProduct(dst, v []float64) {
+	if size := o.rows.Cols * o.outputs; !o.unpenalized {
+		kern.Axpy(1, v[:size], dst[:size])
+	}
 }
 
 // addSample adds the sampled rows of a block to the preconditioner.
@@ -257,8 +272,9 @@ func (o *objective) factorize() {
 	d := o.rows.Cols
 	o.factor = nil
 	if !o.usesMatrix {
+		ridge := o.ridge(kern.Sum(o.diagonal[:d]))
 		for j := range d {
-			o.diagonal[j]++
+			o.diagonal[j] += ridge
 		}
 		o.diagonal[d] = max(o.diagonal[d], 1e-300)
 		return
@@ -270,19 +286,32 @@ func (o *objective) factorize() {
 		}
 		return
 	}
+	trace := 0.0
+	for j := range d {
+		trace += max(0, o.gram.Gram[j*d+j])
+	}
 	o.weight = o.gram.Weight
 	if !(o.weight > 0) {
 		o.gram.Weight = 1 // no curvature: factor I
 	}
-	if f, ok := o.gram.Factorize(o.ctx, 1); ok {
+	if f, ok := o.gram.Factorize(o.ctx, o.ridge(trace)); ok {
 		o.factor, o.mean = f, o.gram.Mean()
 		return
 	}
 	o.diagonal = make([]float64, d+1)
 	for j := range d {
-		o.diagonal[j] = 1 + max(0, o.gram.Gram[j*d+j])
+		o.diagonal[j] = o.ridge(trace) + max(0, o.gram.Gram[j*d+j])
 	}
 	o.diagonal[d] = max(o.weight, 1e-300)
+}
+
+// ridge returns the multiple of I in the preconditioner, for the trace of the rest.
+func (o *objective) ridge(trace float64) float64 {
+	const part = 1e-11 // keeps the factor of an unpenalized objective positive definite
+	if !o.unpenalized || !(trace > 0) {
+		return 1
+	}
+	return part * trace / float64(o.rows.Cols)
 }
 
 // Precondition computes dst = M⁻¹·v. With the centered factor A and an intercept, w = A⁻¹(v_w −
@@ -317,16 +346,21 @@ func (o *objective) Precondition(dst, v []float64) error {
 }
 
 // minimize runs Newton from zero. It returns the weights, cols × outputs, and the intercepts.
-func (o *objective) minimize(tol float64, maxIter int) (w, intercept []float64, report solve.Report, err error) {
+func (o *objective) minimize(tol float64, maxIter int) (solve.Linear, error) {
 	x := make([]float64, o.size())
 	result, err := minimizeMixed(o.ctx, o, o.rows, x, o.groups, tol, maxIter)
 	if err = cmp.Or(ctxerr.Check(o.ctx), err); err != nil { // errors after cancellation are consequences of it
-		return nil, nil, solve.Report{}, err
+		return solve.Linear{}, err
 	}
+	return o.solution(x, newReport(result, tol)), nil
+}
+
+// solution returns the weights and intercepts of variables.
+func (o *objective) solution(x []float64, report solve.Report) solve.Linear {
 	d, k := o.rows.Cols, o.outputs
-	intercept = make([]float64, k)
+	intercept := make([]float64, k)
 	copy(intercept, x[d*k:])
-	return x[:d*k], intercept, newReport(result, tol), nil
+	return solve.Linear{Weights: x[:d*k], Intercept: intercept, Report: report}
 }
 
 // setRows sets the rows for evaluations and those for Hessian products.

@@ -12,6 +12,7 @@ import (
 type Linear struct {
 	Weights   []float64 // W, inputs × outputs in row-major order
 	Intercept []float64 // b, by output
+	Scale     float64   // of the residuals, if the loss estimates it
 	Report    Report
 }
 

@@ -63,6 +63,9 @@ func specs() map[string]pipeline.Pipeline {
 		"landmarks":            pipeline.Steps(encoder(), landmarks).Then(estimator.NewRidgeClassifier()),
 		"svm":                  pipeline.Steps(encoder(), bins).Then(estimator.NewSVM()),
 		"svr":                  pipeline.Steps(encoder(), transformer.NewMinMax()).Then(estimator.NewSVR()),
+		"poisson":              pipeline.Steps(encoder(), fourier(16)).Then(estimator.NewPoisson()),
+		"huber":                pipeline.Steps(encoder(), fourier(16)).Then(estimator.NewHuber()),
+		"quantile":             pipeline.Steps(encoder(), fourier(16)).Then(estimator.NewQuantileRegression()),
 		"sgd":                  pipeline.Steps(encoder(), bins).Then(estimator.NewSGDClassifier()),
 		"sgd regression":       pipeline.Steps(encoder(), fourier(16)).Then(estimator.NewSGDRegressor()),
 		"kernel ridge":         pipeline.Steps(encoder(), transformer.NewMinMax()).Then(estimator.NewKernelRidge()),
@@ -77,7 +80,8 @@ func specs() map[string]pipeline.Pipeline {
 // suited are the data with targets that the pipeline's estimator takes.
 func suited(p pipeline.Pipeline, data datasets.Set) datasets.Set {
 	switch p.Estimator.(type) {
-	case estimator.Ridge, estimator.SVR, estimator.KernelRidge, estimator.KernelSVR, estimator.SGDRegressor, estimator.GaussianProcess:
+	case estimator.Ridge, estimator.SVR, estimator.KernelRidge, estimator.KernelSVR, estimator.SGDRegressor,
+		estimator.GaussianProcess, estimator.Poisson, estimator.Huber, estimator.QuantileRegression:
 		return amounts(data)
 	}
 	return data

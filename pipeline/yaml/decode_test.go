@@ -495,6 +495,8 @@ func TestComplexities(t *testing.T) {
 		"kernel_ridge.alpha":            param.MorePenalty,
 		"kernel_ridge_classifier.alpha": param.MorePenalty, "rff_network.alpha": param.MorePenalty,
 		"sgd_classifier.alpha": param.MorePenalty, "sgd_regressor.alpha": param.MorePenalty,
+		"poisson.alpha": param.MorePenalty, "gamma_regression.alpha": param.MorePenalty, "tweedie.alpha": param.MorePenalty,
+		"quantile_regression.alpha": param.MorePenalty, "huber.alpha": param.MorePenalty,
 		"gaussian_process.noise": param.MorePenalty, "svr.epsilon": param.MorePenalty,
 		"target_encode.smooth": param.MorePenalty, "hash.features": param.MoreUnits,
 		"kernel_svr.epsilon": param.MorePenalty, "kernel_svm.C": param.LessPenalty, "kernel_svr.C": param.LessPenalty,

@@ -104,7 +104,13 @@ func (d *draft) pipelineSection() {
 	p := d.propose(n)
 	d.line("  - rff: {kernel: gaussian, gamma: scale, features: %d}", p.features)
 	switch {
+	case d.goal.isCount():
+		d.line("  - poisson: {alpha: 0.001} # the target counts: integers from 0 on, many of them small")
 	case d.goal.classes == nil:
+		if d.goal.hasLongTail() {
+			d.line("  # The target is positive with a long tail: also try gamma_regression: {alpha: 0.001}, or target:")
+			d.line("  # {transform: log, estimator: ridge}, with score: mean_gamma_deviance or mean_absolute_error.")
+		}
 		d.line("  - ridge: {alpha: 1.0}")
 	default:
 		d.line("  - logistic: {C: 1.0%s}", p.balance)
@@ -165,6 +171,10 @@ func (d *draft) propose(n counted) proposal {
 		p.penalty = "logistic.C: {log: [0.01, 1000, 6]}"
 	case rows < 1000 && d.goal.classes == nil: // few rows are often of something that is computed, without noise
 		p.penalty = "ridge.alpha: {log: [1.0e-8, 100, 11]}"
+	}
+	if d.goal.isCount() {
+		p.features = min(p.features, 1000)
+		p.penalty, p.score = "poisson.alpha: {log: [1.0e-6, 0.1, 6]}", "mean_poisson_deviance"
 	}
 	if rows >= 20_000 && d.goal.classes != nil {
 		p.points, p.penalty = 6, "logistic.C: {log: [0.1, 1000, 5]}"

@@ -1,0 +1,114 @@
+package estimator
+
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/batch"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/newton"
+	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// GammaRegression is a generalized linear model of positive, right-skewed targets whose standard
+// deviation grows with their mean μ = exp(w'x + b), such as amounts and durations. With row weights
+// s it minimizes
+//
+//	1/Σs · Σ s_i·(log(μ_i/y_i) + y_i/μ_i − 1) + Alpha/2·‖w‖²
+//
+// that is, half the mean gamma deviance and a penalty; the intercept b is not penalized.
+// Predictions are the means μ. Cost, memory, passes and the end are those of [Poisson].
+//
+// Errors: a target that is not positive; [ErrDiverged].
+//
+// Equivalent to scikit-learn's GammaRegressor, whose default Alpha is 1.
+// (McCullagh & Nelder, Generalized Linear Models, 1989.)
+type GammaRegression struct {
+	Alpha     float64
+	Intercept bool
+	Tol       float64
+	MaxIter   int
+}
+
+// NewGammaRegression returns a GammaRegression with Alpha 1e-3, an intercept and tolerance 1e-4.
+func NewGammaRegression() GammaRegression {
+	return GammaRegression{Alpha: 1e-3, Intercept: true, Tol: 1e-4, MaxIter: 1000}
+}
+
+var (
+	_ PassEstimator          = GammaRegression{}
+	_ datasets.CostEstimator = GammaRegression{}
+	_ datasets.Requirer      = GammaRegression{}
+	_ param.Declarer         = (*GammaRegression)(nil)
+	_ share.BatchFitter      = GammaRegression{}
+	_ generalized            = GammaRegression{}
+)
+
+// Params declares the hyper-parameters.
+func (s *GammaRegression) Params(l *param.List) {
+	glmParams(l, &s.Alpha, &s.Intercept, &s.Tol, &s.MaxIter)
+}
+
+// Fit learns from data in memory; the result is a [*FittedGLM].
+func (s GammaRegression) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
+	return fitSet(ctx, s, data)
+}
+
+// FitSource learns from a stream; the result is a [*FittedGLM].
+func (s GammaRegression) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
+	return fitSource(ctx, s, data)
+}
+
+// Requirements declares that all inputs must be numeric and have no missing values.
+func (GammaRegression) Requirements() []datasets.Requirement { return numericComplete }
+
+// Cost estimates a fit to rows of a shape.
+func (s GammaRegression) Cost(shape datasets.Shape) datasets.Cost { return newton.Cost(shape) }
+
+// LearnsRounded returns true: Newton's method begins on rows in float32.
+func (s GammaRegression) LearnsRounded(datasets.Shape) bool { return true }
+
+// FitBatch shares work as [Logistic.FitBatch] does.
+func (s GammaRegression) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
+	specs, err := specsOf[GammaRegression](b, s.name())
+	if err != nil {
+		return nil, err
+	}
+	return fitPenalized(ctx, b, specs, true)
+}
+
+// PlanBatch is [SVM.PlanBatch].
+func (s GammaRegression) PlanBatch(b share.Batch) (int64, error) { return pathBytes(b, true) }
+
+// Start begins the passes of Newton's method, as [Logistic.Start] does.
+func (s GammaRegression) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	return startPasses(ctx, s, nil, schema, cols)
+}
+
+// StartFrom is Start with a fitted model whose weights the method begins at, as [Logistic.StartFrom] is.
+func (s GammaRegression) StartFrom(ctx context.Context, from Predictor, schema datasets.Schema,
+	cols int) (datasets.Pass, error) {
+	return startPasses(ctx, s, from, schema, cols)
+}
+
+// Finish returns the [*FittedGLM] of the last pass.
+func (s GammaRegression) Finish(ctx context.Context, last datasets.Pass) (Predictor, error) {
+	return finishPasses(ctx, s, last)
+}
+
+func (s GammaRegression) name() string { return "gamma_regression" }
+
+func (s GammaRegression) fitted(m linear, _ []string) Predictor { return &FittedGLM{m} }
+
+func (s GammaRegression) plain() batch.PenalizedLoss { return s.glm().plain(param.Check(s)) }
+
+func (s GammaRegression) glm() glm {
+	return glm{"gamma_regression", 2, s.Alpha, s.Intercept, s.Tol, s.MaxIter}
+}
+
+func (s GammaRegression) solver() (solver, loss string, by ClassWeight, numbers bool) {
+	return glmSolver()
+}
+
+func (s GammaRegression) task(l *design.Labels) newton.Task { return s.glm().task(l) }

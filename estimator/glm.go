@@ -1,0 +1,164 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/internal/batch"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/newton"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// generalized is the spec of a generalized linear model: [Poisson], [GammaRegression] or [Tweedie].
+type generalized interface {
+	passing
+	glm() glm
+}
+
+// glm is a generalized linear model with a log link and a Tweedie deviance.
+type glm struct {
+	name         string
+	power, alpha float64
+	intercept    bool
+	tol          float64
+	maxIter      int
+}
+
+// glmParams declares the common hyper-parameters.
+func glmParams(l *param.List, alpha *float64, intercept *bool, tol *float64, maxIter *int) {
+	l.Float(alpha, "alpha", "penalty on the squared weights, relative to the mean deviance", param.AtLeast(0))
+	l.Complexity("alpha", param.MorePenalty)
+	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalized")
+	l.Float(tol, "tol", "gradient, relative to that of the trivial model, at which to stop", param.Positive)
+	l.Int(maxIter, "max_iter", "most Newton steps", param.AtLeast(1))
+}
+
+func glmSolver() (solver, loss string, by ClassWeight, numbers bool) {
+	return "newton", "squared_", ClassWeight{}, true
+}
+
+// plain is the spec as internal/batch takes it.
+func (g glm) plain(invalid error) batch.PenalizedLoss {
+	return batch.PenalizedLoss{Key: fmt.Sprint(g.power, g.alpha == 0, g.intercept, g.tol, g.maxIter), C: g.c(),
+		Tol: g.tol, MaxIter: g.maxIter, Intercept: g.intercept, Invalid: invalid, Labels: g.labels,
+		UsesDescent: func(*design.Rows, *design.Labels) bool { return false }, Newton: g.newton}
+}
+
+// c is the factor of the loss for the penalty ½‖w‖², or for none.
+func (g glm) c() float64 {
+	if g.alpha == 0 {
+		return 1
+	}
+	return 1 / g.alpha
+}
+
+func (g glm) newton(l *design.Labels) newton.Task {
+	return newton.Tweedie(l, g.power, g.alpha, g.intercept, g.tol)
+}
+
+// task has the bound of zeros: l is one row for all.
+func (g glm) task(l *design.Labels) newton.Task {
+	t := g.newton(l)
+	t.ObjectiveBound = math.NaN()
+	return t
+}
+
+// checkTarget returns an error for a target outside the support of the distribution.
+func (g glm) checkTarget(y float64) error {
+	switch {
+	case y < 0:
+		return fmt.Errorf("target must be ≥ 0 for %s, got %v", g.name, y)
+	case y == 0 && g.power == 2:
+		return fmt.Errorf("target must be > 0 for %s, got 0", g.name)
+	}
+	return nil
+}
+
+// checkMean returns an error if the best intercept is not finite.
+func (g glm) checkMean(mean float64) error {
+	if g.intercept && mean == 0 {
+		return errors.New("every target is 0, and the logarithm of their mean is not finite")
+	}
+	return nil
+}
+
+// labels reads targets and relative weights.
+func (g glm) labels(ctx context.Context, r *design.Rows) (*design.Labels, error) {
+	l, err := readNumbers(ctx, r, g.name)
+	if err != nil {
+		return nil, err
+	}
+	for i, y := range l.Y {
+		if err := g.checkTarget(y); err != nil {
+			return nil, &datasets.RowError{Row: i, Err: err}
+		}
+	}
+	kern.Scale(newton.TweedieWeight(len(l.Y), g.alpha)/kern.Sum(l.Weights), l.Weights)
+	return l, g.checkMean(kern.Dot(l.Y, l.Weights))
+}
+
+// summary returns one row with the mean target and the weight of all rows, and the factor of the weights of rows.
+func (g glm) summary(c *counts) (*design.Labels, float64, error) {
+	if c.rows == 0 {
+		return &design.Labels{Y: []float64{1}, Weights: []float64{1}}, 1, nil
+	}
+	weight := g.c() * newton.TweedieWeight(c.rows, g.alpha)
+	mean := c.mass[1] / c.mass[0]
+	return &design.Labels{Y: []float64{mean}, Weights: []float64{weight}}, weight / c.mass[0], g.checkMean(mean)
+}
+
+// FittedGLM is a fitted generalized linear model with a log link, exp(X·coefᵀ + intercept): what
+// [Poisson], [GammaRegression] and [Tweedie] return.
+type FittedGLM struct{ linear }
+
+var (
+	_ FullPredictor       = (*FittedGLM)(nil)
+	_ Reporter            = (*FittedGLM)(nil)
+	_ model.Stateful      = (*FittedGLM)(nil)
+	_ graph.ModelExporter = (*FittedGLM)(nil)
+)
+
+// Predict returns the mean of the target of each row of X. It fails with [ErrTooLarge] if a mean
+// overflows.
+func (f *FittedGLM) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	n, _ := X.Dims()
+	out := make([]float64, n)
+	if err := f.score(ctx, out, X); err != nil {
+		return nil, err
+	}
+	for i, z := range out {
+		if out[i] = math.Exp(z); math.IsInf(out[i], 1) {
+			return nil, errTooLarge
+		}
+	}
+	return out, nil
+}
+
+// Outputs returns values.
+func (f *FittedGLM) Outputs() Outputs { return Outputs{Has: Values} }
+
+// PredictFull returns the mean of the target of each row of X.
+func (f *FittedGLM) PredictFull(ctx context.Context, X mat.Matrix, _ Request) (Prediction, error) {
+	values, err := f.Predict(ctx, X)
+	return Prediction{Values: values}, err
+}
+
+// State is the model's state for a model file.
+func (f *FittedGLM) State(s *model.State) {
+	f.state(s)
+	s.Require(len(f.intercept) == 1, "the model must have one output")
+}
+
+// ExportModel adds to g the means.
+func (f *FittedGLM) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	return g.Regression(g.Exp(f.export(g, rows))), nil
+}

@@ -1,0 +1,136 @@
+package estimator
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/batch"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/newton"
+	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Huber is linear regression that is robust to outliers of the target. With row weights s it
+// minimizes, over the weights, the intercept and the scale σ > 0 of the residuals,
+//
+//	Σ s_i·(σ + σ·H((y_i − w'x_i − b)/σ)) + Alpha·‖w‖²,  H(q) = q² if |q| < Epsilon, else 2·Epsilon·|q| − Epsilon²
+//
+// Residuals of up to Epsilon·σ count by their squares, larger ones by their absolute values. σ
+// follows the unit of the target, so that Epsilon has none. The intercept b is not penalized.
+//
+// Truncated Newton steps in all variables minimize the objective, as [Logistic] describes: some
+// tens of passes over blocks of dense or sparse rows, from the median of the targets, with O(n)
+// numbers in memory besides a preconditioner of d² numbers. It stops when the gradient is at most
+// Tol times that at the start, and the objective within Tol of its minimum by the estimate of the
+// preconditioner. Reaching MaxIter steps first gives a warning of the report.
+//
+// If the model fits more than 1 − 1/Epsilon² of the rows exactly, the optimal σ is 0. It is then
+// 1e-6 times the scale of the targets, with a warning. Errors: [ErrDiverged].
+//
+// Equivalent to scikit-learn's HuberRegressor. (Owen, A robust hybrid of lasso and ridge
+// regression, 2007.)
+type Huber struct {
+	Epsilon   float64
+	Alpha     float64
+	Intercept bool
+	Tol       float64
+	MaxIter   int
+}
+
+// NewHuber returns a Huber with Epsilon 1.35, which is 95 % efficient for normal residuals, Alpha
+// 1e-4, an intercept and tolerance 1e-4.
+func NewHuber() Huber {
+	return Huber{Epsilon: 1.35, Alpha: 1e-4, Intercept: true, Tol: 1e-4, MaxIter: 1000}
+}
+
+var (
+	_ Estimator              = Huber{}
+	_ BlockEstimator         = Huber{}
+	_ datasets.CostEstimator = Huber{}
+	_ datasets.Requirer      = Huber{}
+	_ param.Declarer         = (*Huber)(nil)
+	_ share.BatchFitter      = Huber{}
+)
+
+// Params declares the hyper-parameters.
+func (s *Huber) Params(l *param.List) {
+	l.Float(&s.Epsilon, "epsilon", "residuals above this multiple of their scale count by their absolute values",
+		param.Range{Low: 1, High: math.Inf(1), LowOpen: true})
+	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.AtLeast(0))
+	l.Complexity("alpha", param.MorePenalty)
+	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalized")
+	l.Float(&s.Tol, "tol", "gradient, relative to that of the median, at which to stop", param.Positive)
+	l.Int(&s.MaxIter, "max_iter", "most Newton steps", param.AtLeast(1))
+}
+
+// Fit learns from data in memory; the result is a [*FittedHuber].
+func (s Huber) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
+	return fitSet(ctx, s, data)
+}
+
+// FitSource learns from a stream, which is read once for each pass; the result is a [*FittedHuber].
+func (s Huber) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
+	return fitSource(ctx, s, data)
+}
+
+// Requirements declares that all inputs must be numeric and have no missing values.
+func (Huber) Requirements() []datasets.Requirement { return numericComplete }
+
+// Cost estimates a fit to rows of a shape.
+func (s Huber) Cost(shape datasets.Shape) datasets.Cost { return newton.Cost(shape) }
+
+// LearnsRounded returns true: Newton's method begins on rows in float32.
+func (s Huber) LearnsRounded(datasets.Shape) bool { return true }
+
+// FitBatch shares the mapped rows between candidates and folds, as [Logistic.FitBatch] does; each problem is solved by
+// its own steps.
+func (s Huber) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
+	specs, err := specsOf[Huber](b, s.name())
+	if err != nil {
+		return nil, err
+	}
+	return fitPenalized(ctx, b, specs, true)
+}
+
+// PlanBatch is [SVM.PlanBatch].
+func (s Huber) PlanBatch(b share.Batch) (int64, error) { return pathBytes(b, true) }
+
+func (s Huber) name() string { return "huber" }
+
+func (s Huber) fitted(m linear, _ []string) Predictor { return &FittedHuber{FittedLinear{m}} }
+
+// plain is the spec as internal/batch takes it.
+func (s Huber) plain() batch.PenalizedLoss {
+	c := 1.0
+	if s.Alpha > 0 {
+		c = 1 / (2 * s.Alpha)
+	}
+	return batch.PenalizedLoss{Key: fmt.Sprint(s.Epsilon, s.Alpha == 0, s.Intercept, s.Tol, s.MaxIter), C: c, Tol: s.Tol,
+		MaxIter: s.MaxIter, Intercept: s.Intercept, Invalid: param.Check(s),
+		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
+			return readNumbers(ctx, r, s.name())
+		},
+		UsesDescent: func(*design.Rows, *design.Labels) bool { return false },
+		Newton: func(l *design.Labels) newton.Task {
+			return newton.Huber(l, s.Epsilon, s.Alpha, s.Intercept, s.Tol)
+		}}
+}
+
+// FittedHuber is a fitted [Huber]: a linear regression with the scale of its residuals.
+type FittedHuber struct{ FittedLinear }
+
+var _ model.Stateful = (*FittedHuber)(nil)
+
+// Scale returns σ, the scale of the residuals; 0 if the targets are constant.
+func (f *FittedHuber) Scale() float64 { return f.scale }
+
+// State is the model's state for a model file.
+func (f *FittedHuber) State(s *model.State) {
+	f.FittedLinear.State(s)
+	s.Float("scale", &f.scale)
+	s.Require(f.scale >= 0 && !math.IsInf(f.scale, 1), "the scale must be finite and ≥ 0")
+}

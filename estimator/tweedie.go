@@ -1,0 +1,117 @@
+package estimator
+
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/batch"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/newton"
+	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Tweedie is a generalized linear model of targets y ≥ 0 with the mean μ = exp(w'x + b) and a
+// variance proportional to μ^p, p = Power: 1 is [Poisson], 2 [GammaRegression]. Between, the targets
+// have a mass at 0 and are skewed otherwise, as insurance claims and rainfall. With row weights s
+// it minimizes
+//
+//	1/Σs · Σ s_i·(y_i^(2−p)/((1−p)(2−p)) − y_i·μ_i^(1−p)/(1−p) + μ_i^(2−p)/(2−p)) + Alpha/2·‖w‖²
+//
+// that is, half the mean Tweedie deviance and a penalty; the intercept b is not penalized. For
+// totals over exposures e_i, use targets per unit of exposure and the weights e_i. Predictions are
+// the means μ. Cost, memory, passes and the end are those of [Poisson].
+//
+// Errors: a negative target, or 0 with Power 2; targets that are all 0, with an intercept;
+// [ErrDiverged].
+//
+// Equivalent to scikit-learn's TweedieRegressor with link "log" and 1 ≤ power ≤ 2, whose default
+// Alpha is 1 and Power 0. Other powers are not convex with this link, or have another one.
+// (Jørgensen, JRSS B 1987.)
+type Tweedie struct {
+	Power     float64
+	Alpha     float64
+	Intercept bool
+	Tol       float64
+	MaxIter   int
+}
+
+// NewTweedie returns a Tweedie with Power 1.5, Alpha 1e-3, an intercept and tolerance 1e-4.
+func NewTweedie() Tweedie {
+	return Tweedie{Power: 1.5, Alpha: 1e-3, Intercept: true, Tol: 1e-4, MaxIter: 1000}
+}
+
+var (
+	_ PassEstimator          = Tweedie{}
+	_ datasets.CostEstimator = Tweedie{}
+	_ datasets.Requirer      = Tweedie{}
+	_ param.Declarer         = (*Tweedie)(nil)
+	_ share.BatchFitter      = Tweedie{}
+	_ generalized            = Tweedie{}
+)
+
+// Params declares the hyper-parameters.
+func (s *Tweedie) Params(l *param.List) {
+	l.Float(&s.Power, "power", "power of the mean that the variance is proportional to: 1 is Poisson, 2 gamma",
+		param.Between(1, 2))
+	glmParams(l, &s.Alpha, &s.Intercept, &s.Tol, &s.MaxIter)
+}
+
+// Fit learns from data in memory; the result is a [*FittedGLM].
+func (s Tweedie) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
+	return fitSet(ctx, s, data)
+}
+
+// FitSource learns from a stream; the result is a [*FittedGLM].
+func (s Tweedie) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
+	return fitSource(ctx, s, data)
+}
+
+// Requirements declares that all inputs must be numeric and have no missing values.
+func (Tweedie) Requirements() []datasets.Requirement { return numericComplete }
+
+// Cost estimates a fit to rows of a shape.
+func (s Tweedie) Cost(shape datasets.Shape) datasets.Cost { return newton.Cost(shape) }
+
+// LearnsRounded returns true: Newton's method begins on rows in float32.
+func (s Tweedie) LearnsRounded(datasets.Shape) bool { return true }
+
+// FitBatch shares work as [Logistic.FitBatch] does.
+func (s Tweedie) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
+	specs, err := specsOf[Tweedie](b, s.name())
+	if err != nil {
+		return nil, err
+	}
+	return fitPenalized(ctx, b, specs, true)
+}
+
+// PlanBatch is [SVM.PlanBatch].
+func (s Tweedie) PlanBatch(b share.Batch) (int64, error) { return pathBytes(b, true) }
+
+// Start begins the passes of Newton's method, as [Logistic.Start] does.
+func (s Tweedie) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
+	return startPasses(ctx, s, nil, schema, cols)
+}
+
+// StartFrom is Start with a fitted model whose weights the method begins at, as [Logistic.StartFrom] is.
+func (s Tweedie) StartFrom(ctx context.Context, from Predictor, schema datasets.Schema, cols int) (datasets.Pass,
+	error) {
+	return startPasses(ctx, s, from, schema, cols)
+}
+
+// Finish returns the [*FittedGLM] of the last pass.
+func (s Tweedie) Finish(ctx context.Context, last datasets.Pass) (Predictor, error) {
+	return finishPasses(ctx, s, last)
+}
+
+func (s Tweedie) name() string { return "tweedie" }
+
+func (s Tweedie) fitted(m linear, _ []string) Predictor { return &FittedGLM{m} }
+
+func (s Tweedie) plain() batch.PenalizedLoss { return s.glm().plain(param.Check(s)) }
+
+func (s Tweedie) glm() glm { return glm{"tweedie", s.Power, s.Alpha, s.Intercept, s.Tol, s.MaxIter} }
+
+func (s Tweedie) solver() (solver, loss string, by ClassWeight, numbers bool) { return glmSolver() }
+
+func (s Tweedie) task(l *design.Labels) newton.Task { return s.glm().task(l) }
