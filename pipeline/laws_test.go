@@ -101,6 +101,15 @@ func levels() datasets.Set {
 	}}}
 }
 
+// levelsWithTarget are the rows of levels with a numeric target.
+func levelsWithTarget() datasets.Set {
+	data := levels()
+	for i := range data.Rows() {
+		data.Y = append(data.Y, data.X.At(i, 0)+float64(i%5))
+	}
+	return data
+}
+
 // Every registered step is held to the laws with its defaults. A step that is added is added here.
 func TestRegisteredStepsObeyTheLaws(t *testing.T) {
 	type to = transformertest.Options
@@ -110,6 +119,7 @@ func TestRegisteredStepsObeyTheLaws(t *testing.T) {
 		"minmax": {Missing: true, DenseOnly: true},
 		"robust": {Missing: true, DenseOnly: true}, "quantile": {Missing: true, DenseOnly: true}, "scale": {Missing: true},
 		"onehot": {Missing: true, Data: levels()}, "ordinal": {Missing: true, Data: levels()},
+		"hash": {Missing: true, Data: levels()}, "target_encode": {Missing: true, Data: levelsWithTarget()},
 		"dense": {Missing: true}, "pca": {Tolerance: 1e-7}, "ard": {}, "steps": {Missing: true}, "rff": {},
 		"softmax_features": {}, "binning": {Unexported: true}, "nystroem": {ExportTolerance: 1e-10, Tolerance: 1e-6,
 			Float32Tolerance: 5e-3}, "rfm": {},
