@@ -189,7 +189,8 @@ func TestCodesWithoutSchema(t *testing.T) {
 	for _, model := range []estimator.Estimator{machine.Estimator, estimator.NewSVM(),
 		meta.NewCalibrated(estimator.NewSVM())} {
 		machine.Estimator = model
-		_, found, err := bochner.Search(ctx, machine, data, bochner.Validation{}, gridsearch.Axis{Path: "rff.gamma", Values: []any{0.1, 1.0}})
+		_, found, err := bochner.Search(ctx, machine, data, bochner.Validation{},
+			gridsearch.Axis{Path: "rff.gamma", Values: []any{0.1, 1.0}})
 		if err != nil || found.Score != "accuracy" || found.Best().Mean < 0.9 {
 			t.Errorf("%T: %v, %v", model, found, err)
 		}

@@ -50,7 +50,8 @@ func TestSlices(t *testing.T) {
 	if r := report[1]; r.Precision != 0.5 || r.Recall != 0.5 || r.F1 != 0.5 || r.Support != 2 {
 		t.Errorf("%+v", r)
 	}
-	if want := "class  precision  recall  f1      support\n1      1.0000     1.0000  1.0000  2\n"; !strings.HasPrefix(report.String(),
+	if want := "class  precision  recall  f1      support\n1      1.0000     1.0000  1.0000  " +
+		"2\n"; !strings.HasPrefix(report.String(),
 		want) {
 		t.Errorf("%s, want %s", report, want)
 	}

@@ -127,7 +127,8 @@ const minLearned = 10
 
 // Params declares kernel, rounds, diagonal, power, bandwidth, solve, features, rows, part, nu, alpha and seed.
 func (s *RFM) Params(l *param.List) {
-	l.Choice((*string)(&s.Kernel), "kernel", "kernel of the machine whose gradients are averaged", spectral.FourierKernels...)
+	l.Choice((*string)(&s.Kernel), "kernel", "kernel of the machine whose gradients are " +
+		"averaged", spectral.FourierKernels...)
 	l.Int(&s.Rounds, "rounds", "how often the map is learned at most", param.Between(1, 100))
 	l.Bool(&s.Diagonal, "diagonal", "a scale for each input instead of a full matrix; sparse rows stay sparse")
 	l.Float(&s.Power, "power", "power of M by which inputs are multiplied, 0 for the one that predicts best",

@@ -161,7 +161,7 @@ func (b *builder) factors(p *product, c column, reciprocal bool) (float64, error
 	if n.Op == ops.Constant {
 		return power(n.Data[c.at]), nil
 	}
-	if input := b.analysis.inputs[c.value.Index()][c.at]; input != manyInputs {
+	if input := b.analysis.inputs[c.value.Index()][c.at]; input != severalInputs {
 		p.factors = append(p.factors, factor{b.slot(c.value), c.at, max(input, 0), -1, reciprocal})
 		return 1, nil
 	}

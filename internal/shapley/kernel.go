@@ -51,7 +51,7 @@ func (w workspace) cosines(changed []int, x, z []kern.BlockPair, pairs bool) {
 func (w workspace) products(changed []int, p, q []kern.Block, pairs bool) {
 	w.ProductFactors(changed, p, q)
 	count := (len(changed) + 1) / 2
-	if count > fewNodes {
+	if count > minRatioNodes {
 		ratios := w.SumRatios()
 		count = productNodes(len(changed), slices.Max(ratios[:]))
 	}
@@ -62,8 +62,8 @@ func (w workspace) products(changed []int, p, q []kern.Block, pairs bool) {
 	}
 }
 
-// fewNodes is a number of nodes that costs less than SumRatios.
-const fewNodes = 7
+// minRatioNodes is the number of nodes above which SumRatios is faster.
+const minRatioNodes = 7
 
 // common returns the product of the factors of the inputs that are not among the changed ones.
 func common(changed []int, p []kern.Block) kern.Block {

@@ -9,14 +9,14 @@ import (
 
 // Players of a column of a value, other than the number of an input.
 const (
-	noInput    = -1 // the column is constant
-	manyInputs = -2
+	noInput       = -1 // the column is constant
+	severalInputs = -2
 )
 
 // analysis is a graph and the input that each column of its values depends on.
 type analysis struct {
 	g      *graph.Graph
-	inputs [][]int       // by node and column: an input, noInput or manyInputs
+	inputs [][]int       // by node and column: an input, noInput or severalInputs
 	values []graph.Value // by node, of those that are operands
 }
 
@@ -81,7 +81,7 @@ func union(a, b int) int {
 	case b == noInput:
 		return a
 	}
-	return manyInputs
+	return severalInputs
 }
 
 // part returns the operand of a concatenation that has its column c, and the number of the column
@@ -236,12 +236,12 @@ func (p *propagation) visit(v graph.Value) {
 		}
 		of := p.inputs[v.Index()][c]
 		switch {
-		case of != manyInputs: // a constant column is the same for any input
+		case of != severalInputs: // a constant column is the same for any input
 			p.out.single = append(p.out.single, summand{column{v, c}, max(of, 0), *coefficients, 0})
 		case isDistance:
 			distances.coefficients[c] = *coefficients
 		case !p.operands(n, c, coefficients):
-			p.out.other = append(p.out.other, summand{column{v, c}, manyInputs, *coefficients, 0})
+			p.out.other = append(p.out.other, summand{column{v, c}, severalInputs, *coefficients, 0})
 		}
 	}
 	if isDistance {
@@ -338,7 +338,7 @@ func (a *analysis) squaredDistances(n graph.Node) (squared, bool) {
 	out := squared{rows: rows, inputs: a.inputs[rows.Index()], points: a.g.Node(product.In[1]),
 		coefficients: make([]coefficients, n.Width)}
 	for _, input := range out.inputs {
-		if input == manyInputs {
+		if input == severalInputs {
 			return none, false
 		}
 	}
