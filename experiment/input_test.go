@@ -56,7 +56,7 @@ func TestStandardInput(t *testing.T) {
 		"":             "spec.yaml:2:8: data.train: standard input is empty",
 		rows + "1,2\n": "standard input:302: number of fields must be 6, got 2",
 		"{\"a\":1,\"y\":\"no\"}\n{\"a\":[1]}\n": "standard input:2: column a: must be a number, a string, true, false or " +
-			"null, got an object or an array; data.drop leaves the column out",
+			"null, got an object or an array; exclude it with data.drop (Roles.Drop in Go)",
 	} {
 		_, err := LoadWith(ctx, "spec.yaml", LoadOptions{Overrides: []Override{set("data.train", "-"),
 			set("data.test", "null"), set("data.drop", "[]")}, Input: strings.NewReader(input)})

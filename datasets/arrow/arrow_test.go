@@ -197,8 +197,9 @@ func TestNested(t *testing.T) {
 		sourcetest.Run(t, src)
 	}
 	_, err := arrow.Open(ctx, "testdata/nested.arrow", arrow.Options{})
-	for _, want := range []string{"column list must have numbers, Booleans, strings or times, got type list; data.drop " +
-		"leaves the column out", "column dense must have numbers, Booleans, strings or times, got type union", "column " +
+	for _, want := range []string{"column list must have numbers, Booleans, strings or times, got type list; exclude " +
+		"it with data.drop (Roles.Drop in Go)", "column dense must have numbers, Booleans, strings or times, got type " +
+		"union", "column " +
 		"span must have numbers, Booleans, strings or times, got type duration"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

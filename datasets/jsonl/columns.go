@@ -241,7 +241,7 @@ var errEmptyKey = errors.New("key must not be empty")
 // errTableName is a value that no table has.
 func errTableName(name string) error {
 	return fmt.Errorf("column %s: must be a number, a string, true, false or null, got an object or an array; "+
-		"data.drop leaves the column out", name)
+		"exclude it with data.drop (Roles.Drop in Go)", name)
 }
 
 // record is a table.Record that lines are read into.

@@ -266,10 +266,10 @@ func TestFaults(t *testing.T) {
 		{`{"":1}`, jsonl.Options{}, `input:1: key must not be empty`},
 		{"{\"a\":1}\n{\"a\":1,\"b\":2,\"a\":3}", jsonl.Options{}, `input:2: key "a" is there twice`},
 		{"{\"a\":1}\n{\"a\":[1],\"b\":{}}\n{\"a\":{}}", jsonl.Options{},
-			"input:2: column a: must be a number, a string, true, false or null, got an object or an array; data.drop leaves " +
-				"the column out\n" +
-				"input:2: column b: must be a number, a string, true, false or null, got an object or an array; data.drop " +
-				"leaves the column out"},
+			"input:2: column a: must be a number, a string, true, false or null, got an object or an array; exclude it with " +
+				"data.drop (Roles.Drop in Go)\n" +
+				"input:2: column b: must be a number, a string, true, false or null, got an object or an array; exclude it with " +
+				"data.drop (Roles.Drop in Go)"},
 		{many, jsonl.Options{}, `input:20: column a: "n/a" is not a number, though 95 % of the values are; if it denotes a missing value, add it to missing; if the column is text, set kinds: {a: categorical}`},
 		{`{"a":1,"y":2}`, jsonl.Options{Roles: datasets.Roles{Target: []string{"z"}}},
 			`input: target: no column "z"; there are a, y`},
@@ -280,7 +280,7 @@ func TestFaults(t *testing.T) {
 		{`{"a":"one","k":"x","y":1}`, jsonl.Options{Roles: datasets.Roles{Schema: schema}},
 			`input:1: column a: "one" is not a number`},
 		{`{"a":[],"k":"x","y":1}`, jsonl.Options{Roles: datasets.Roles{Schema: schema}},
-			`input:1: column a: must be a number, a string, true, false or null, got an object or an array; data.drop leaves the column out`},
+			`input:1: column a: must be a number, a string, true, false or null, got an object or an array; exclude it with data.drop (Roles.Drop in Go)`},
 		{`{"a":1}`, jsonl.Options{MaxRecord: 3}, `input:1: line too long: more than 3 bytes`},
 		{`{"a":1}`, jsonl.Options{MaxRecord: -3}, `input: a bound on records is not negative`},
 	} {

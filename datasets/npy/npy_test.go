@@ -212,14 +212,15 @@ func TestErrors(t *testing.T) {
 			"huge.npy: the file is cut off: 79 bytes, the array of shape [1000000000000] and type <f8 takes 8000000000079"},
 		{"wrong.npy", datasets.Roles{}, "wrong.npy: its shape [4611686018427387904 4] is larger than any file"},
 		{"infinite.npy", datasets.Roles{},
-			"infinite.npy: row 1: column x0: value must be finite; exclude the column with data.drop"},
+			"infinite.npy: row 1: column x0: value must be finite; exclude the column with data.drop (Roles.Drop in Go)"},
 		{"norows.npy", datasets.Roles{}, "norows.npy: no rows"},
 		{"claim.npy", datasets.Roles{},
-			"claim.npy: column x0: the array has 1000000000 columns and no rows; data.drop leaves the column out"},
+			"claim.npy: column x0: the array has 1000000000 columns and no rows; exclude it with data.drop (Roles.Drop in Go)"},
 		{"cube.npy", datasets.Roles{},
-			"cube.npy: column x0: array must have one or two axes, got 3; data.drop leaves the column out"},
+			"cube.npy: column x0: array must have one or two axes, got 3; exclude it with data.drop (Roles.Drop in Go)"},
 		{"void.npy", datasets.Roles{},
-			"void.npy: column x0 must have numbers, Booleans, strings or times, got type |V8; data.drop leaves the column out"},
+			"void.npy: column x0 must have numbers, Booleans, strings or times, got type |V8; exclude it with data.drop " +
+				"(Roles.Drop in Go)"},
 		{"nested.npy", datasets.Roles{},
 			`nested.npy: field "a" is itself an array or a structure; write it as columns of its own`},
 		{"weights.npy", datasets.Roles{Weight: "w", Target: []string{"y"}},
@@ -228,20 +229,20 @@ func TestErrors(t *testing.T) {
 				"this column)"},
 		{"pipe.npz", datasets.Roles{}, "pipe.npz: the archive is damaged: zip: not a valid zip file"},
 		{"testdata/complex.npy", datasets.Roles{},
-			"testdata/complex.npy: column x0 must have numbers, Booleans, strings or times, got type <c16; data.drop leaves " +
-				"the column out\n" +
-				"testdata/complex.npy: column x1 must have numbers, Booleans, strings or times, got type <c16; data.drop leaves " +
-				"the column out\n" +
-				"testdata/complex.npy: column x2 must have numbers, Booleans, strings or times, got type <c16; data.drop leaves " +
-				"the column out"},
+			"testdata/complex.npy: column x0 must have numbers, Booleans, strings or times, got type <c16; exclude it with " +
+				"data.drop (Roles.Drop in Go)\n" +
+				"testdata/complex.npy: column x1 must have numbers, Booleans, strings or times, got type <c16; exclude it with " +
+				"data.drop (Roles.Drop in Go)\n" +
+				"testdata/complex.npy: column x2 must have numbers, Booleans, strings or times, got type <c16; exclude it with " +
+				"data.drop (Roles.Drop in Go)"},
 		{"testdata/objects.npy", datasets.Roles{},
 			"testdata/objects.npy: column x0: it has objects of Python, which only Python reads; save it with a type of " +
-				"numbers or texts; data.drop leaves the column out"},
+				"numbers or texts; exclude it with data.drop (Roles.Drop in Go)"},
 		{"testdata/stored.npz", datasets.Roles{Target: []string{"y"}},
-			"testdata/stored.npz: column names: array must have 50 rows, got 3; data.drop leaves the column out"},
+			"testdata/stored.npz: column names: array must have 50 rows, got 3; exclude it with data.drop (Roles.Drop in Go)"},
 		{"testdata/rows.npy", datasets.Roles{Drop: []string{"seen"}},
-			"testdata/rows.npy: column sold has times, of type <M8[D]; data.dates takes them apart into numbers, data.drop " +
-				"leaves the column out"},
+			"testdata/rows.npy: column sold must have numbers or strings, got times of type <M8[D]; split them with " +
+				"data.dates or exclude the column with data.drop (Roles.Dates and Roles.Drop in Go)"},
 		{"testdata/rows.npy", datasets.Roles{Weight: "city", Drop: []string{"sold", "seen"}},
 			"testdata/rows.npy: column city must have numeric weights, got type <U8"},
 		{"testdata/rows.npy", datasets.Roles{Group: "city", Drop: []string{"sold", "seen"}},

@@ -134,23 +134,23 @@ func TestErrors(t *testing.T) {
 		{"testdata/empty.parquet", datasets.Roles{Drop: []string{"sold", "seen", "zoned"}},
 			"testdata/empty.parquet: no rows"},
 		{"testdata/nested.parquet", datasets.Roles{},
-			"testdata/nested.parquet: column list must have numbers, Booleans, strings or times, got type list; data.drop " +
-				"leaves the column out\n" +
+			"testdata/nested.parquet: column list must have numbers, Booleans, strings or times, got type list; exclude it " +
+				"with data.drop (Roles.Drop in Go)\n" +
 				"testdata/nested.parquet: column structure must have numbers, Booleans, strings or times, got type structure; " +
-				"data.drop leaves the column out\n" +
+				"exclude it with data.drop (Roles.Drop in Go)\n" +
 				"testdata/nested.parquet: column clock must have numbers, Booleans, strings or times, got type time of day; " +
-				"data.drop leaves the column out\n" +
+				"exclude it with data.drop (Roles.Drop in Go)\n" +
 				"testdata/nested.parquet: column raw must have numbers, Booleans, strings or times, got type fixed-size binary; " +
-				"data.drop leaves the column out"},
+				"exclude it with data.drop (Roles.Drop in Go)"},
 		{"testdata/brotli.parquet", datasets.Roles{}, ""},
 		{"testdata/nested.parquet", datasets.Roles{Drop: nested, Target: []string{"y"}}, ""},
 		{"testdata/snappy.parquet", datasets.Roles{},
-			"testdata/snappy.parquet: column sold has times, of type date; data.dates takes them apart into numbers, " +
-				"data.drop leaves the column out\n" +
-				"testdata/snappy.parquet: column seen has times, of type timestamp; data.dates takes them apart into numbers, " +
-				"data.drop leaves the column out\n" +
-				"testdata/snappy.parquet: column zoned has times, of type timestamp; data.dates takes them apart into numbers, " +
-				"data.drop leaves the column out"},
+			"testdata/snappy.parquet: column sold must have numbers or strings, got times of type date; split them with " +
+				"data.dates or exclude the column with data.drop (Roles.Dates and Roles.Drop in Go)\n" +
+				"testdata/snappy.parquet: column seen must have numbers or strings, got times of type timestamp; split them " +
+				"with data.dates or exclude the column with data.drop (Roles.Dates and Roles.Drop in Go)\n" +
+				"testdata/snappy.parquet: column zoned must have numbers or strings, got times of type timestamp; split them " +
+				"with data.dates or exclude the column with data.drop (Roles.Dates and Roles.Drop in Go)"},
 		{"testdata/snappy.parquet", datasets.Roles{Drop: []string{"sold", "seen", "zoned"}, Target: []string{"double"}},
 			"testdata/snappy.parquet: row 3: column double: the target is missing; set missing_target: drop to skip such " +
 				"rows (and 24 more in this column)"},

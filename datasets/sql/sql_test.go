@@ -244,8 +244,8 @@ func TestFaults(t *testing.T) {
 				{"select area from flats", datasets.Roles{Target: []string{"y"}},
 					`select area from flats: target: no column "y"; there are area`},
 				{"select area, built from flats", datasets.Roles{},
-					"select area, built from flats: column built has times, of type DATE; data.dates takes them apart into " +
-						"numbers, data.drop leaves the column out"},
+					"select area, built from flats: column built must have numbers or strings, got times of type DATE; split them " +
+						"with data.dates or exclude the column with data.drop (Roles.Dates and Roles.Drop in Go)"},
 				{"select area, y from flats where 1 = 0", datasets.Roles{Target: []string{"y"}},
 					"select area, y from flats where 1 = 0: no rows"},
 				{"select area, city from flats order by id", datasets.Roles{Target: []string{"city"}}, "row "},
@@ -284,7 +284,7 @@ func TestFaults(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := sql.Read(ctx, db, "select * from odd", nil, sql.Options{}); err == nil ||
-		err.Error() != `select * from odd: column b must have numbers, Booleans, strings or times, got type BLOB; data.drop leaves the column out` {
+		err.Error() != `select * from odd: column b must have numbers, Booleans, strings or times, got type BLOB; exclude it with data.drop (Roles.Drop in Go)` {
 		t.Error(err)
 	}
 	if set, err := sql.Read(ctx, db, "select * from odd where a < 3", nil,

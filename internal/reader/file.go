@@ -214,7 +214,8 @@ func (f Files) FormatOf(paths []string) (string, error) {
 	format := ""
 	for _, path := range files {
 		if format = f.FormatName(path); format == "" {
-			return "", fmt.Errorf("%s: unknown file extension; set data.format to one of %s", path, FormatNames())
+			return "", fmt.Errorf("%s: unknown file extension; set the format (data.format, or the package of the format in "+
+				"Go) to one of %s", path, FormatNames())
 		}
 	}
 	return format, nil

@@ -204,7 +204,7 @@ func (s *columnSource) put(f *columnReader, first, rows int) error {
 }
 
 // Text of errors.
-const infiniteValue = "value must be finite; exclude the column with data.drop"
+const infiniteValue = "value must be finite; exclude the column with data.drop (Roles.Drop in Go)"
 
 func negativeWeight(v float64) string { return fmt.Sprintf("weight must be a number ≥ 0, got %v", v) }
 

@@ -131,7 +131,7 @@ func (s *columnSource) checkTypes() error {
 		o := s.origins[j]
 		c := s.form.Columns[o.column]
 		kept := slices.Contains(l.passthrough, j)
-		way := "; data.drop leaves the column out"
+		way := "; exclude it with data.drop (Roles.Drop in Go)"
 		if u != input {
 			way = ""
 		}
@@ -143,8 +143,8 @@ func (s *columnSource) checkTypes() error {
 			errs = append(errs, fmt.Errorf("%s: column %s must have numbers, Booleans, strings or times, got type %s%s", l.file,
 				c.Name, c.TypeName, way))
 		case c.Type == Times && o.date == nil && (u == input || u == target || u == weight):
-			errs = append(errs, fmt.Errorf("%s: column %s has times, of type %s; data.dates takes them apart into numbers, "+
-				"data.drop leaves the column out", l.file, c.Name, c.TypeName))
+			errs = append(errs, fmt.Errorf("%s: column %s must have numbers or strings, got times of type %s; split them with "+
+				"data.dates or exclude the column with data.drop (Roles.Dates and Roles.Drop in Go)", l.file, c.Name, c.TypeName))
 		case c.Type == Strings && u == weight:
 			errs = append(errs, fmt.Errorf("%s: column %s must have numeric weights, got type %s", l.file, c.Name, c.TypeName))
 		}
