@@ -16,7 +16,6 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/svg"
 )
 
 func main() {
@@ -90,7 +89,7 @@ func picture(ctx context.Context) (string, error) {
 	}
 	axes(&s)
 	s.WriteString("</svg>\n")
-	return svg.FixTextLengths(s.String()), nil
+	return s.String(), nil
 }
 
 const width, height, margin = 640, 340, 40

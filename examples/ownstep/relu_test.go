@@ -10,8 +10,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -46,7 +46,7 @@ func TestReLUKernel(t *testing.T) {
 	}
 }
 
-// A search over the width of a custom map shares the projection, and predicts as separate fits.
+// A search over the width of a custom map shares the projection, and has the scores of separate fits.
 func TestReLUSharesInASearch(t *testing.T) {
 	ctx := context.Background()
 	X, y := mat.NewDense(90, 3, nil), make([]float64, 90)
@@ -54,46 +54,37 @@ func TestReLUSharesInASearch(t *testing.T) {
 		X.SetRow(i, []float64{math.Sin(float64(i)), math.Cos(2 * float64(i)), float64(i%7) / 7})
 		y[i] = X.At(i, 0)*X.At(i, 1) + X.At(i, 2)
 	}
-	data := datasets.Set{X: X, Y: y}
+	data := datasets.New(X).WithTarget("y", y)
+	base := pipeline.Steps(transformer.NewStandardize(), relu(10)).Then(estimator.NewRidge())
+	search := gridsearch.NewSearch(base, gridsearch.Axis{Path: "relu.features", Values: []any{10, 40, 25}},
+		gridsearch.Axis{Path: "ridge.alpha", Values: []any{0.1, 1.0}})
+	search.Splitter = datasets.KFold{Folds: 3}
+	result, err := search.Run(ctx, data)
+	if err != nil || !slices.Contains(result.Shared, "projection") {
+		t.Fatalf("shared %v, %v", result.Shared, err)
+	}
 	folds, err := datasets.KFold{Folds: 3}.Split(data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	base := pipeline.Steps(transformer.NewStandardize(), relu(10)).Then(estimator.NewRidge())
-	var specs []estimator.Estimator
-	for _, features := range []int{10, 40, 25} {
-		for _, alpha := range []float64{0.1, 1} {
-			spec, err := param.With(base, param.Setting{Path: "relu.features", Value: features},
-				param.Setting{Path: "ridge.alpha", Value: alpha})
+	for _, candidate := range result.Candidates {
+		spec, err := param.With(base, candidate.Settings...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, fold := range folds {
+			fitted, err := spec.(estimator.Estimator).Fit(ctx, data.Select(fold.Train))
 			if err != nil {
 				t.Fatal(err)
 			}
-			specs = append(specs, spec.(estimator.Estimator))
+			test := data.Select(fold.Test)
+			predicted, err := fitted.Predict(ctx, test.X)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r2, err := metrics.R2(test.Y, predicted); err != nil || math.Abs(r2-candidate.Folds[k]) > 1e-8 {
+				t.Errorf("%v, fold %d: %v in the search, %v separately (%v)", candidate, k, candidate.Folds[k], r2, err)
+			}
 		}
-	}
-	batch := share.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: share.Candidates(specs...),
-		Yield: func(candidate, fold int, out share.Outcome) error {
-			if out.Err != nil {
-				return out.Err
-			}
-			p, err := specs[candidate].Fit(ctx, data.Select(folds[fold].Train))
-			if err != nil {
-				return err
-			}
-			want, err := p.Predict(ctx, rowblock.Select(X, folds[fold].Test))
-			if err != nil {
-				return err
-			}
-			for i, v := range out.Values {
-				if math.Abs(v-want[i]) > 1e-8 {
-					t.Errorf("candidate %d on fold %d: %v in the search, %v separately", candidate, fold, v, want[i])
-					break
-				}
-			}
-			return nil
-		}}
-	shared, err := base.FitBatch(ctx, batch)
-	if err != nil || !slices.Contains(shared, "projection") {
-		t.Errorf("shared %v, %v", shared, err)
 	}
 }

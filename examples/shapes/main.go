@@ -16,7 +16,6 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/synthetic"
 	"github.com/bochner-ml/bochner/estimator/cluster"
-	"github.com/bochner-ml/bochner/internal/svg"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -92,7 +91,7 @@ func draw(ctx context.Context, rows int) (string, error) {
 		}
 	}
 	b.WriteString("</svg>\n")
-	return svg.FixTextLengths(b.String()), nil
+	return b.String(), nil
 }
 
 // points draws the rows into a square, colored by their clusters.

@@ -288,6 +288,8 @@ var Allowed = map[string][]string{
 	"bench/compare":       {"bench/internal/page", "bench/internal/tree"},
 
 	// Measures one model and a baseline.
+	"bench/draws":       {"kernel", "transformer", "datasets", "datasets/builtin", "internal/svg"},
+	"bench/stream":      {"internal/kern", "kernel", "pipeline", "transformer", "estimator", "datasets", "internal/svg"},
 	"bench/serve":       {"pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets"},
 	"bench/columns":     {"datasets", "datasets/arrow", "datasets/csv", "datasets/parquet"},
 	"bench/kernelsvm":   {"estimator", "gridsearch", "internal/cputime", "kernel", "datasets", "metrics"},

@@ -2,8 +2,8 @@
 // a classifier by stochastic gradient descent, by the sums of a ridge regression, or by the passes of a logistic one.
 // Time grows as the rows do; memory does not.
 //
-//	go run ./examples/stream -most 10000000
-//	go run ./examples/stream -most 10000000 -features 1024 -model all -picture docs/stream-cost.svg
+//	go run ./bench/stream -most 10000000
+//	go run ./bench/stream -most 10000000 -features 1024 -model all -picture docs/stream-cost.svg
 package main
 
 import (

@@ -21,7 +21,7 @@ func TestPicturesShowWhatIsMeasured(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(kept) != picture(name, list) {
-			t.Errorf("docs/%s.svg is another picture: go run ./examples/draws -out . -drawn", name)
+			t.Errorf("docs/%s.svg is another picture: go run ./bench/draws -out . -drawn", name)
 		}
 		panels, err := panelsOf(name)
 		if err != nil {

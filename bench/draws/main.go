@@ -1,9 +1,9 @@
 // Command draws measures how far inner products of random Fourier features are from the kernel, for every draw of
 // frequencies and every kernel, against the number of features, and draws the pictures of docs/kernel-approximation.md:
 //
-//	go run ./examples/draws
+//	go run ./bench/draws
 //
-// With -out . it writes the numbers to examples/draws/errors.csv and the pictures to docs; with -drawn it only draws
+// With -out . it writes the numbers to bench/draws/errors.csv and the pictures to docs; with -drawn it only draws
 // them from the numbers that are there.
 package main
 
