@@ -210,6 +210,8 @@ func exactCases() map[string]estimator.Estimator {
 	softmax.Features = 30
 	cases := map[string]estimator.Estimator{
 		"ridge":            encoded().Then(ridge),
+		"target_encode":    withColor(transformer.NewTargetEncode()).Then(ridge),
+		"hash":             withColor(transformer.NewHash()).Then(ridge),
 		"rff gaussian":     encoded(rff("gaussian", 40, 1)).Then(ridge),
 		"rff laplacian":    encoded(rff("laplacian", 40, 1)).Then(ridge),
 		"rff cauchy":       encoded(rff("cauchy", 40, 1)).Then(ridge),

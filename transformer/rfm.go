@@ -127,7 +127,7 @@ const minLearned = 10
 
 // Params declares kernel, rounds, diagonal, power, bandwidth, solve, features, rows, part, nu, alpha and seed.
 func (s *RFM) Params(l *param.List) {
-	l.Choice((*string)(&s.Kernel), "kernel", "kernel of the machine whose gradients are " +
+	l.Choice((*string)(&s.Kernel), "kernel", "kernel of the machine whose gradients are "+
 		"averaged", spectral.FourierKernels...)
 	l.Int(&s.Rounds, "rounds", "how often the map is learned at most", param.Between(1, 100))
 	l.Bool(&s.Diagonal, "diagonal", "a scale for each input instead of a full matrix; sparse rows stay sparse")
