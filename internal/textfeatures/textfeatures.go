@@ -244,7 +244,6 @@ func (v *Vectorizer) index() {
 	}
 }
 
-
 // Vocabulary returns the terms in the order of their columns, nil for hashed columns.
 func (v *Vectorizer) Vocabulary() []string { return slices.Clone(v.vocabulary) }
 
