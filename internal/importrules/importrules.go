@@ -42,7 +42,7 @@ var Allowed = map[string][]string{
 	"internal/paramkind":    {},                                             // names of kinds of parameters
 	"internal/rowfile":      {"datasets", "internal/files"},                 // files of rows: listed, regular, unchanged
 	"internal/exhaustive":   {},                                             // for tests: which cases are taken
-	"internal/textfeatures": {"internal/kern", "internal/murmur", "sparse"}, // texts to weighted term counts
+	"internal/textfeatures": {"internal/kern", "internal/murmur", "sparse"}, // documents to weighted term counts
 	"internal/murmur":       {},                                             // hashes of strings
 	"internal/files":        {},                                             // written in full or not at all
 	"internal/svg":          {},

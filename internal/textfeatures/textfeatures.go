@@ -1,15 +1,15 @@
-// Package textfeatures maps texts to sparse rows of weighted term counts, tf-idf, as scikit-learn's TfidfVectorizer.
+// Package textfeatures maps documents to sparse rows of weighted term counts, tf-idf, as scikit-learn's TfidfVectorizer.
 //
-//	texts ─▶ [Analyzer]    terms: n-grams of words or characters
-//	      ─▶ [Counter]     numbers of texts and occurrences of each term, mergeable
+//	documents ─▶ [Analyzer]    terms: n-grams of words or characters
+//	      ─▶ [Counter]     numbers of documents and occurrences of each term, mergeable
 //	      ─▶ [Vectorizer]  a column for each term, in lexical order, or hashed columns
 //
 // The entry of a term t in the row of a text x is
 //
 //	tf(t, x)·idf(t),  idf(t) = ln((1 + n)/(1 + df(t))) + 1
 //
-// divided by the norm of the row, where tf is the number of occurrences, n the number of training texts and df that of
-// texts with the term.
+// divided by the norm of the row, where tf is the number of occurrences, n the number of training documents and df that of
+// documents with the term.
 package textfeatures
 
 import (
@@ -35,8 +35,8 @@ type Options struct {
 	Lowercase  bool
 	StopWords  []string // words that are left out, in lower case if Lowercase
 
-	MinCount    int     // training texts that a term must be in
-	MaxShare    float64 // largest share of training texts that a term may be in
+	MinCount    int     // training documents that a term must be in
+	MaxShare    float64 // largest share of training documents that a term may be in
 	MaxFeatures int     // only the most frequent terms; 0 for all
 	Hashing     int     // number of columns that terms are hashed to, without signs; 0 for one column per term
 
@@ -86,11 +86,11 @@ func (o Options) analyzer() *Analyzer {
 	return a
 }
 
-// Counter counts the terms of texts. It must not be used concurrently.
+// Counter counts the terms of documents. It must not be used concurrently.
 type Counter struct {
 	options  Options
 	analyzer *Analyzer
-	texts    int
+	documents    int
 	terms    map[string]int32 // numbers of the terms; nil for hashed columns
 	counts   []termCount      // of each term, or hashed column
 	scan     scan
@@ -98,10 +98,10 @@ type Counter struct {
 }
 
 type termCount struct {
-	texts, occurrences, last int // last is the number of the last text with the term, from 1
+	documents, occurrences, last int // last is the number of the last text with the term, from 1
 }
 
-// NewCounter returns a counter without texts.
+// NewCounter returns a counter without documents.
 func NewCounter(o Options) (*Counter, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -116,12 +116,12 @@ func NewCounter(o Options) (*Counter, error) {
 	return c, nil
 }
 
-// Texts returns the number of texts.
-func (c *Counter) Texts() int { return c.texts }
+// Documents returns the number of documents.
+func (c *Counter) Documents() int { return c.documents }
 
 // Add counts the terms of a text.
 func (c *Counter) Add(text string) {
-	c.texts++
+	c.documents++
 	c.analyzer.terms(&c.scan, text, c.one)
 }
 
@@ -135,9 +135,9 @@ func (c *Counter) add(term []byte) {
 	}
 	n := &c.counts[at]
 	n.occurrences++
-	if n.last != c.texts {
-		n.last = c.texts
-		n.texts++
+	if n.last != c.documents {
+		n.last = c.documents
+		n.documents++
 	}
 }
 
@@ -152,11 +152,11 @@ func (c *Counter) number(term []byte) int {
 	return at
 }
 
-// Merge adds the counts of other texts, counted with the same options.
+// Merge adds the counts of other documents, counted with the same options.
 func (c *Counter) Merge(other *Counter) {
-	c.texts += other.texts
+	c.documents += other.documents
 	sum := func(at int, n termCount) {
-		c.counts[at].texts += n.texts
+		c.counts[at].documents += n.documents
 		c.counts[at].occurrences += n.occurrences
 	}
 	if c.terms == nil {
@@ -169,19 +169,19 @@ func (c *Counter) Merge(other *Counter) {
 	}
 }
 
-// Vectorizer returns the map of texts that the counts give. It is an error if no term is left.
+// Vectorizer returns the map of documents that the counts give. It is an error if no term is left.
 func (c *Counter) Vectorizer() (*Vectorizer, error) {
-	if c.texts == 0 {
-		return nil, errors.New("textfeatures: no texts")
+	if c.documents == 0 {
+		return nil, errors.New("textfeatures: no documents")
 	}
 	v := &Vectorizer{options: c.options, analyzer: c.analyzer, width: c.options.Hashing}
 	counts := c.counts
 	if c.terms != nil {
 		v.vocabulary = c.selected()
 		if v.width = len(v.vocabulary); v.width == 0 {
-			return nil, fmt.Errorf("textfeatures: cannot select terms: none of %d is in %d to %v of %d texts; "+
+			return nil, fmt.Errorf("textfeatures: cannot select terms: none of %d is in %d to %v of %d documents; "+
 				"lower the minimum count, or leave out fewer stop words", len(c.terms), c.options.MinCount,
-				math.Floor(c.options.MaxShare*float64(c.texts)), c.texts)
+				math.Floor(c.options.MaxShare*float64(c.documents)), c.documents)
 		}
 		counts = make([]termCount, v.width)
 		for k, term := range v.vocabulary {
@@ -190,12 +190,12 @@ func (c *Counter) Vectorizer() (*Vectorizer, error) {
 	}
 	if c.options.IDF {
 		v.idf = make([]float64, v.width)
-		n, extra := float64(c.texts), 0.0
+		n, extra := float64(c.documents), 0.0
 		if c.options.SmoothIDF {
 			extra = 1
 		}
 		for k := range v.idf {
-			v.idf[k] = math.Log((n+extra)/max(float64(counts[k].texts)+extra, 1)) + 1 // a hashed column may have no text
+			v.idf[k] = math.Log((n+extra)/max(float64(counts[k].documents)+extra, 1)) + 1 // a hashed column may have no text
 		}
 	}
 	v.index()
@@ -206,8 +206,8 @@ func (c *Counter) Vectorizer() (*Vectorizer, error) {
 func (c *Counter) selected() []string {
 	var terms []string
 	for term, at := range c.terms {
-		n := c.counts[at].texts
-		if n >= c.options.MinCount && float64(n) <= c.options.MaxShare*float64(c.texts) {
+		n := c.counts[at].documents
+		if n >= c.options.MinCount && float64(n) <= c.options.MaxShare*float64(c.documents) {
 			terms = append(terms, term)
 		}
 	}
@@ -222,7 +222,7 @@ func (c *Counter) selected() []string {
 	return terms
 }
 
-// Vectorizer maps texts to sparse rows. It is immutable and safe for concurrent use, with a [Workspace] for each
+// Vectorizer maps documents to sparse rows. It is immutable and safe for concurrent use, with a [Workspace] for each
 // goroutine.
 type Vectorizer struct {
 	options    Options
@@ -324,22 +324,22 @@ func (v *Vectorizer) normalize(row []float64) {
 	}
 }
 
-// blockTexts is the number of texts that one core maps at a time.
+// blockTexts is the number of documents that one core maps at a time.
 const blockTexts = 256
 
-// Transform returns the rows of texts, mapped on all cores.
-func (v *Vectorizer) Transform(ctx context.Context, texts []string) (*sparse.CSR, error) {
+// Transform returns the rows of documents, mapped on all cores.
+func (v *Vectorizer) Transform(ctx context.Context, documents []string) (*sparse.CSR, error) {
 	type block struct {
 		lengths []int
 		columns []uint32
 		values  []float64
 	}
-	blocks := make([]block, (len(texts)+blockTexts-1)/blockTexts)
+	blocks := make([]block, (len(documents)+blockTexts-1)/blockTexts)
 	kern.Parallel(len(blocks), 1, func(lo, hi int) {
 		w := v.NewWorkspace()
 		for k := lo; k < hi && ctx.Err() == nil; k++ {
 			b := &blocks[k]
-			for _, text := range texts[k*blockTexts : min((k+1)*blockTexts, len(texts))] {
+			for _, text := range documents[k*blockTexts : min((k+1)*blockTexts, len(documents))] {
 				before := len(b.columns)
 				b.columns, b.values = w.AppendRow(b.columns, b.values, text)
 				b.lengths = append(b.lengths, len(b.columns)-before)
@@ -353,23 +353,23 @@ func (v *Vectorizer) Transform(ctx context.Context, texts []string) (*sparse.CSR
 	for _, b := range blocks {
 		total += len(b.columns)
 	}
-	indptr, columns, values := make([]int, 1, len(texts)+1), make([]uint32, 0, total), make([]float64, 0, total)
+	indptr, columns, values := make([]int, 1, len(documents)+1), make([]uint32, 0, total), make([]float64, 0, total)
 	for _, b := range blocks {
 		for _, n := range b.lengths {
 			indptr = append(indptr, indptr[len(indptr)-1]+n)
 		}
 		columns, values = append(columns, b.columns...), append(values, b.values...)
 	}
-	return sparse.New(len(texts), v.width, indptr, columns, values)
+	return sparse.New(len(documents), v.width, indptr, columns, values)
 }
 
-// Fit counts the terms of texts and returns their map.
-func Fit(ctx context.Context, o Options, texts []string) (*Vectorizer, error) {
+// Fit counts the terms of documents and returns their map.
+func Fit(ctx context.Context, o Options, documents []string) (*Vectorizer, error) {
 	c, err := NewCounter(o)
 	if err != nil {
 		return nil, err
 	}
-	for i, text := range texts {
+	for i, text := range documents {
 		if i%blockTexts == 0 && ctx.Err() != nil {
 			return nil, ctxerr.Check(ctx)
 		}

@@ -15,18 +15,18 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-func mustFit(t testing.TB, o Options, texts []string) *Vectorizer {
+func mustFit(t testing.TB, o Options, documents []string) *Vectorizer {
 	t.Helper()
-	v, err := Fit(context.Background(), o, texts)
+	v, err := Fit(context.Background(), o, documents)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return v
 }
 
-func mustTransform(t testing.TB, v *Vectorizer, texts []string) *sparse.CSR {
+func mustTransform(t testing.TB, v *Vectorizer, documents []string) *sparse.CSR {
 	t.Helper()
-	m, err := v.Transform(context.Background(), texts)
+	m, err := v.Transform(context.Background(), documents)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func closeTo(t *testing.T, what string, got, want []float64) {
 	}
 }
 
-// tweets returns the first 5,000 texts of a real data set.
+// tweets returns the first 5,000 documents of a real data set.
 func tweets(t testing.TB) []string {
 	f, err := os.Open(golden.Path(t, "data", "mixed", "disaster_tweets.csv.gz"))
 	if err != nil {
@@ -104,17 +104,17 @@ func tweets(t testing.TB) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var texts []string
+	var documents []string
 	for _, r := range records[1:5001] {
-		texts = append(texts, r[3])
+		documents = append(documents, r[3])
 	}
-	return texts
+	return documents
 }
 
-// Real texts give the rows of scikit-learn 1.9.1, here by their width, number of entries, sum, and the sum of the
+// Real documents give the rows of scikit-learn 1.9.1, here by their width, number of entries, sum, and the sum of the
 // entries times sin(1 + row)·cos(1 + column). The first 4,000 are learned from.
 func TestTweetsAgainstScikitLearn(t *testing.T) {
-	texts := tweets(t)
+	documents := tweets(t)
 	for name, c := range map[string]struct {
 		change     func(o *Options)
 		width, nnz int
@@ -140,13 +140,13 @@ func TestTweetsAgainstScikitLearn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := Defaults()
 			c.change(&o)
-			m := mustTransform(t, mustFit(t, o, texts[:4000]), texts)
+			m := mustTransform(t, mustFit(t, o, documents[:4000]), documents)
 			_, width := m.Dims()
 			if width != c.width || m.NNZ() != c.nnz {
 				t.Fatalf("%d columns and %d entries, want %d and %d", width, m.NNZ(), c.width, c.nnz)
 			}
 			sum, probe := 0.0, 0.0
-			for i := range texts {
+			for i := range documents {
 				columns, values := m.Row(i)
 				for k, j := range columns {
 					sum += values[k]
@@ -191,9 +191,9 @@ func TestTerms(t *testing.T) {
 	}
 }
 
-// Counts of parts of the texts, merged in any order, give the same map as those of all.
+// Counts of parts of the documents, merged in any order, give the same map as those of all.
 func TestMerge(t *testing.T) {
-	texts := []string{"a kernel machine", "random fourier features of a kernel", "kernel kernel ridge", "ridge", "",
+	documents := []string{"a kernel machine", "random fourier features of a kernel", "kernel kernel ridge", "ridge", "",
 		"fourier"}
 	for _, hashing := range []int{0, 50} {
 		o := Defaults()
@@ -201,12 +201,12 @@ func TestMerge(t *testing.T) {
 		if hashing == 0 {
 			o.MaxFeatures, o.MaxShare = 5, 0.9
 		}
-		want := mustFit(t, o, texts)
+		want := mustFit(t, o, documents)
 		whole, err := NewCounter(o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, part := range [][]string{texts[4:], texts[:2], texts[2:4]} {
+		for _, part := range [][]string{documents[4:], documents[:2], documents[2:4]} {
 			c, err := NewCounter(o)
 			if err != nil {
 				t.Fatal(err)
@@ -220,7 +220,7 @@ func TestMerge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if whole.Texts() != len(texts) || !slices.Equal(got.Vocabulary(), want.Vocabulary()) ||
+		if whole.Documents() != len(documents) || !slices.Equal(got.Vocabulary(), want.Vocabulary()) ||
 			!slices.Equal(got.IDF(), want.IDF()) {
 			t.Errorf("merged counts give %q with %v, want %q with %v", got.Vocabulary(), got.IDF(), want.Vocabulary(),
 				want.IDF())
@@ -230,13 +230,13 @@ func TestMerge(t *testing.T) {
 
 // A row depends on no other, and its workspace makes no garbage.
 func TestRowsAreIndependent(t *testing.T) {
-	texts := []string{"the kernel of a machine", "", "nothing known", "fourier Fourier feature über"}
+	documents := []string{"the kernel of a machine", "", "nothing known", "fourier Fourier feature über"}
 	for _, analyzer := range []string{"word", "char", "char_wb"} {
 		o := Defaults()
 		o.Analyzer, o.MaxN = analyzer, 3
-		v := mustFit(t, o, texts[:1])
-		m, w := mustTransform(t, v, texts), v.NewWorkspace()
-		for i, text := range texts {
+		v := mustFit(t, o, documents[:1])
+		m, w := mustTransform(t, v, documents), v.NewWorkspace()
+		for i, text := range documents {
 			columns, values := w.AppendRow(nil, nil, text)
 			c, x := m.Row(i)
 			if !slices.Equal(columns, c) || !slices.Equal(values, x) {
@@ -244,7 +244,7 @@ func TestRowsAreIndependent(t *testing.T) {
 			}
 		}
 		columns, values := make([]uint32, 0, 1000), make([]float64, 0, 1000)
-		if n := testing.AllocsPerRun(20, func() { w.AppendRow(columns, values, texts[0]) }); n != 0 {
+		if n := testing.AllocsPerRun(20, func() { w.AppendRow(columns, values, documents[0]) }); n != 0 {
 			t.Errorf("%s: a row makes %v allocations", analyzer, n)
 		}
 	}
@@ -274,11 +274,11 @@ func TestInvalidOptions(t *testing.T) {
 		t.Error("a map without terms")
 	}
 	if _, err := Fit(context.Background(), Defaults(), nil); err == nil {
-		t.Error("a map of no texts")
+		t.Error("a map of no documents")
 	}
 }
 
-// Texts of any bytes have terms of valid positions, and a row of norm 1 or 0.
+// Documents of any bytes have terms of valid positions, and a row of norm 1 or 0.
 func FuzzAppendRow(f *testing.F) {
 	for _, text := range []string{"", "a b", "İ Σ\xff", "\t\t\n \u00a0x", "日本語 ²³"} {
 		f.Add(text, uint8(1), uint8(3))
@@ -308,7 +308,7 @@ func FuzzAppendRow(f *testing.F) {
 // scikit-learn 1.9.1 takes 79 and 73 ms of CPU time for word (fit_transform and transform), 176 and 133 for
 // word_bigrams, 1206 and 745 for char_wb, on the same core.
 func BenchmarkTweets(b *testing.B) {
-	texts := tweets(b)
+	documents := tweets(b)
 	for name, change := range map[string]func(o *Options){
 		"word":         func(*Options) {},
 		"word_bigrams": func(o *Options) { o.MaxN, o.MinCount, o.Sublinear = 2, 2, true },
@@ -316,10 +316,10 @@ func BenchmarkTweets(b *testing.B) {
 	} {
 		o := Defaults()
 		change(&o)
-		v := mustFit(b, o, texts)
+		v := mustFit(b, o, documents)
 		for what, run := range map[string]func(){
-			"fit+transform": func() { mustTransform(b, mustFit(b, o, texts), texts) },
-			"transform":     func() { mustTransform(b, v, texts) },
+			"fit+transform": func() { mustTransform(b, mustFit(b, o, documents), documents) },
+			"transform":     func() { mustTransform(b, v, documents) },
 		} {
 			b.Run(name+"/"+what, func(b *testing.B) {
 				start := cputime.Time()
