@@ -88,13 +88,13 @@ func (o Options) analyzer() *Analyzer {
 
 // Counter counts the terms of documents. It must not be used concurrently.
 type Counter struct {
-	options  Options
-	analyzer *Analyzer
-	documents    int
-	terms    map[string]int32 // numbers of the terms; nil for hashed columns
-	counts   []termCount      // of each term, or hashed column
-	scan     scan
-	one      func(term []byte)
+	options   Options
+	analyzer  *Analyzer
+	documents int
+	terms     map[string]int32 // numbers of the terms; nil for hashed columns
+	counts    []termCount      // of each term, or hashed column
+	scan      scan
+	one       func(term []byte)
 }
 
 type termCount struct {
