@@ -45,7 +45,7 @@ var (
 	_ generalized            = GammaRegression{}
 )
 
-// Params declares the hyper-parameters.
+// Params declares the hyperparameters.
 func (s *GammaRegression) Params(l *param.List) {
 	glmParams(l, &s.Alpha, &s.Intercept, &s.Tol, &s.MaxIter)
 }
@@ -66,7 +66,7 @@ func (GammaRegression) Requirements() []datasets.Requirement { return numericCom
 // Cost estimates a fit to rows of a shape.
 func (s GammaRegression) Cost(shape datasets.Shape) datasets.Cost { return newton.Cost(shape) }
 
-// LearnsRounded returns true: Newton's method begins on rows in float32.
+// LearnsRounded returns true, because Newton's method starts on float32 rows.
 func (s GammaRegression) LearnsRounded(datasets.Shape) bool { return true }
 
 // FitBatch shares work as [Logistic.FitBatch] does.

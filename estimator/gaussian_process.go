@@ -100,7 +100,7 @@ var (
 // linearKernel takes the inputs as features.
 const linearKernel = "linear"
 
-// Params declares the hyper-parameters.
+// Params declares the hyperparameters.
 func (s *GaussianProcess) Params(l *param.List) {
 	l.Choice((*string)(&s.Kernel), "kernel", "covariance of the function; linear takes the inputs as features",
 		append(slices.Clip(spectral.FourierKernels), linearKernel)...)

@@ -260,7 +260,7 @@ func (f *processFunction) each(ctx context.Context, X mat.Matrix, yield func(lo 
 	})
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *processFunction) InputWidth() int {
 	if f.features.name == linearKernel {
 		return f.features.width
@@ -336,7 +336,7 @@ func (k *kernelFeatures) state(s *model.State) {
 	}
 }
 
-// State is the model's state for a model file.
+// State serializes the model.
 func (f *FittedGaussianProcess) State(s *model.State) {
 	if s.Restoring() || f.features == nil {
 		f.features = &kernelFeatures{gamma: []float64{}}

@@ -46,7 +46,7 @@ func glmSolver() (solver, loss string, by ClassWeight, numbers bool) {
 	return "newton", "squared_", ClassWeight{}, true
 }
 
-// plain is the spec as internal/batch takes it.
+// plain returns the spec for internal/batch.
 func (g glm) plain(invalid error) batch.PenalizedLoss {
 	return batch.PenalizedLoss{Key: fmt.Sprint(g.power, g.alpha == 0, g.intercept, g.tol, g.maxIter), C: g.c(),
 		Tol: g.tol, MaxIter: g.maxIter, Intercept: g.intercept, Invalid: invalid, Labels: g.labels,
@@ -152,7 +152,7 @@ func (f *FittedGLM) PredictFull(ctx context.Context, X mat.Matrix, _ Request) (P
 	return Prediction{Values: values}, err
 }
 
-// State is the model's state for a model file.
+// State serializes the model.
 func (f *FittedGLM) State(s *model.State) {
 	f.state(s)
 	s.Require(len(f.intercept) == 1, "the model must have one output")

@@ -56,7 +56,7 @@ var (
 	_ share.BatchFitter      = Huber{}
 )
 
-// Params declares the hyper-parameters.
+// Params declares the hyperparameters.
 func (s *Huber) Params(l *param.List) {
 	l.Float(&s.Epsilon, "epsilon", "residuals above this multiple of their scale count by their absolute values",
 		param.Range{Low: 1, High: math.Inf(1), LowOpen: true})
@@ -83,7 +83,7 @@ func (Huber) Requirements() []datasets.Requirement { return numericComplete }
 // Cost estimates a fit to rows of a shape.
 func (s Huber) Cost(shape datasets.Shape) datasets.Cost { return newton.Cost(shape) }
 
-// LearnsRounded returns true: Newton's method begins on rows in float32.
+// LearnsRounded returns true, because Newton's method starts on float32 rows.
 func (s Huber) LearnsRounded(datasets.Shape) bool { return true }
 
 // FitBatch shares the mapped rows between candidates and folds, as [Logistic.FitBatch] does; each problem is solved by
@@ -103,7 +103,7 @@ func (s Huber) name() string { return "huber" }
 
 func (s Huber) fitted(m linear, _ []string) Predictor { return &FittedHuber{FittedLinear{m}} }
 
-// plain is the spec as internal/batch takes it.
+// plain returns the spec for internal/batch.
 func (s Huber) plain() batch.PenalizedLoss {
 	c := 1.0
 	if s.Alpha > 0 {
@@ -128,7 +128,7 @@ var _ model.Stateful = (*FittedHuber)(nil)
 // Scale returns σ, the scale of the residuals; 0 if the targets are constant.
 func (f *FittedHuber) Scale() float64 { return f.scale }
 
-// State is the model's state for a model file.
+// State serializes the model.
 func (f *FittedHuber) State(s *model.State) {
 	f.FittedLinear.State(s)
 	s.Float("scale", &f.scale)

@@ -78,7 +78,7 @@ var (
 	_ param.Declarer         = (*KernelRidge)(nil)
 )
 
-// Params declares the hyper-parameters.
+// Params declares the hyperparameters.
 func (s *KernelRidge) Params(l *param.List) {
 	kernelParams(l, (*string)(&s.Kernel), &s.Gamma, &s.Alpha, &s.Nu, &s.Shape, &s.Intercept)
 	kernelSolverParams(l, &s.Solver, &s.Preconditioner, &s.Rank, &s.Tol, &s.MaxIter, &s.Seed)

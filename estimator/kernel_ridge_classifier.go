@@ -45,7 +45,7 @@ var (
 	_ param.Declarer         = (*KernelRidgeClassifier)(nil)
 )
 
-// Params declares the hyper-parameters.
+// Params declares the hyperparameters.
 func (s *KernelRidgeClassifier) Params(l *param.List) {
 	kernelParams(l, (*string)(&s.Kernel), &s.Gamma, &s.Alpha, &s.Nu, &s.Shape, &s.Intercept)
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
@@ -97,7 +97,7 @@ func (s KernelRidgeClassifier) coded(ctx context.Context, r *design.Rows) (kerne
 		Classes: l.Classes}, nil
 }
 
-// Way is the solver for n rows: that of the spec, or what auto takes.
+// Way is the solver for n rows: that of the spec, or the one selected by auto.
 func (s KernelRidgeClassifier) Way(rows int) string { return s.regression().Way(rows) }
 
 // Cost estimates a fit to rows of a shape.

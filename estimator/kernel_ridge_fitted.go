@@ -46,7 +46,7 @@ func (f *kernelRegressor) PredictFull(ctx context.Context, X mat.Matrix, _ Reque
 	return predictTargets(f.scores(ctx, X))
 }
 
-// State is the model's state for a model file.
+// State serializes the model.
 func (f *kernelRegressor) State(s *model.State) { f.state(s) }
 
 // FittedKernelRidgeClassifier is a sum of kernels for each class, or a single one, positive for the second class,
@@ -102,7 +102,7 @@ func codesOf(scores *mat.Dense) []float64 {
 	return out
 }
 
-// State is the model's state for a model file.
+// State serializes the model.
 func (f *kernelClassifier) State(s *model.State) {
 	f.state(s)
 	s.Strings("classes", &f.classes)
@@ -146,7 +146,7 @@ func (f *kernelModel) Report() Report {
 	return r
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *kernelModel) InputWidth() int { return len(f.m.Gamma) }
 
 // String describes the model in a line.

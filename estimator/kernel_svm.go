@@ -59,7 +59,7 @@ var (
 	_ param.Declarer         = (*KernelSVM)(nil)
 )
 
-// Params declares the hyper-parameters.
+// Params declares the hyperparameters.
 func (s *KernelSVM) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
 	l.Complexity("C", param.LessPenalty)

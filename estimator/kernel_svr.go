@@ -50,7 +50,7 @@ var (
 	_ param.Declarer         = (*KernelSVR)(nil)
 )
 
-// Params declares the hyper-parameters.
+// Params declares the hyperparameters.
 func (s *KernelSVR) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
 	l.Complexity("C", param.LessPenalty)

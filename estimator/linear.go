@@ -57,7 +57,7 @@ func (f *FittedLinear) PredictFull(ctx context.Context, X mat.Matrix, _ Request)
 	return predictTargets(f.scores(ctx, X))
 }
 
-// State is the model's state for a model file.
+// State serializes the model.
 func (f *FittedLinear) State(s *model.State) { f.state(s) }
 
 // FittedLinearClassifier is a fitted linear classifier, one row of coefficients for each class, or
@@ -111,7 +111,7 @@ func (f *FittedLinearClassifier) Predict(ctx context.Context, X mat.Matrix) ([]f
 	return out, nil
 }
 
-// State is the model's state for a model file.
+// State serializes the model.
 func (f *FittedLinearClassifier) State(s *model.State) {
 	f.state(s)
 	s.Strings("classes", &f.classes)
@@ -168,7 +168,7 @@ func (l *linear) Report() Report {
 	return r
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (l *linear) InputWidth() int { return l.coef.RawMatrix().Cols }
 
 func (l *linear) outputs() int { return len(l.intercept) }

@@ -63,7 +63,7 @@ var (
 	_ param.Declarer         = (*Logistic)(nil)
 )
 
-// Params declares the hyper-parameters.
+// Params declares the hyperparameters.
 func (s *Logistic) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
 	l.Complexity("C", param.LessPenalty)
@@ -88,7 +88,7 @@ func (s Logistic) fitted(m linear, classes []string) Predictor {
 	return &FittedLogistic{FittedLinearClassifier{linear: m, classes: classes}}
 }
 
-// plain is the spec as internal/batch takes it.
+// plain returns the spec for internal/batch.
 func (s Logistic) plain() batch.PenalizedLoss {
 	return batch.PenalizedLoss{Key: fmt.Sprint(s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Get()), C: s.C, Tol: s.Tol,
 		MaxIter:   s.MaxIter,
@@ -176,7 +176,7 @@ func (s Logistic) byDescent(r *design.Rows, l *design.Labels) bool {
 // dual reports whether coordinate descent solves for two classes.
 func (s Logistic) dual(wide bool) bool { return s.Solver == "dual" || s.Solver == "auto" && wide }
 
-// descent is what coordinate descent is to solve.
+// descent is the problem for coordinate descent.
 func (s Logistic) descent(l *design.Labels) descent.Task {
 	return descent.Logistic(l, s.C, s.Intercept, s.Tol, s.MaxIter)
 }

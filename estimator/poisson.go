@@ -52,7 +52,7 @@ var (
 	_ generalized            = Poisson{}
 )
 
-// Params declares the hyper-parameters.
+// Params declares the hyperparameters.
 func (s *Poisson) Params(l *param.List) {
 	glmParams(l, &s.Alpha, &s.Intercept, &s.Tol, &s.MaxIter)
 }
@@ -73,7 +73,7 @@ func (Poisson) Requirements() []datasets.Requirement { return numericComplete }
 // Cost estimates a fit to rows of a shape.
 func (s Poisson) Cost(shape datasets.Shape) datasets.Cost { return newton.Cost(shape) }
 
-// LearnsRounded returns true: Newton's method begins on rows in float32.
+// LearnsRounded returns true, because Newton's method starts on float32 rows.
 func (s Poisson) LearnsRounded(datasets.Shape) bool { return true }
 
 // FitBatch shares work as [Logistic.FitBatch] does.

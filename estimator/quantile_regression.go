@@ -49,7 +49,7 @@ var (
 	_ param.Declarer         = (*QuantileRegression)(nil)
 )
 
-// Params declares the hyper-parameters.
+// Params declares the hyperparameters.
 func (s *QuantileRegression) Params(l *param.List) {
 	l.Float(&s.Quantile, "quantile", "the quantile to predict", param.Within(0, 1))
 	l.Float(&s.Alpha, "alpha", "penalty on the absolute weights, relative to the mean loss", param.AtLeast(0))

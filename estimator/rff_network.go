@@ -101,7 +101,7 @@ const (
 	maxFeatures = 1 << 20
 )
 
-// Params declares the hyper-parameters.
+// Params declares the hyperparameters.
 func (s *RFFNetwork) Params(l *param.List) {
 	l.Choice((*string)(&s.Kernel), "kernel", "kernel whose draw the frequencies start as", spectral.FourierKernels...)
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")

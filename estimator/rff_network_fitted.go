@@ -58,7 +58,7 @@ func (f *FittedRFFNetwork) PredictFull(ctx context.Context, X mat.Matrix, want R
 	return predictClasses(scores, err, want, probabilitiesOf)
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedRFFNetwork) InputWidth() int { d, _ := f.m.Layers[0].W.Dims(); return d }
 
 // Layers returns the number of layers.

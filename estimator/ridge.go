@@ -60,7 +60,7 @@ var (
 	_ param.Declarer         = (*Ridge)(nil)
 )
 
-// Params declares the hyper-parameters.
+// Params declares the hyperparameters.
 func (s *Ridge) Params(l *param.List) {
 	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.AtLeast(0))
 	l.Complexity("alpha", param.MorePenalty)

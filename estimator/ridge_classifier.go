@@ -38,7 +38,7 @@ var (
 	_ param.Declarer         = (*RidgeClassifier)(nil)
 )
 
-// Params declares the hyper-parameters.
+// Params declares the hyperparameters.
 func (s *RidgeClassifier) Params(l *param.List) {
 	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.AtLeast(0))
 	l.Complexity("alpha", param.MorePenalty)

@@ -66,7 +66,7 @@ var (
 	_ param.Declarer         = (*SGDClassifier)(nil)
 )
 
-// Params declares the hyper-parameters.
+// Params declares the hyperparameters.
 func (s *SGDClassifier) Params(l *param.List) {
 	l.Choice(&s.Loss, "loss", "of a margin m. hinge: max(0, 1−m), or its square; log_loss: log(1+exp(−m)); "+
 		"modified_huber: the squared hinge, along its tangent below −1; perceptron: max(0, "+

@@ -74,7 +74,7 @@ var (
 	_ param.Declarer         = (*SGDRegressor)(nil)
 )
 
-// Params declares the hyper-parameters.
+// Params declares the hyperparameters.
 func (s *SGDRegressor) Params(l *param.List) {
 	l.Choice(&s.Loss, "loss", "squared_error: half the squared residual; huber: beyond epsilon along its tangent; "+
 		"epsilon_insensitive: max(0, |r|−epsilon), or its "+

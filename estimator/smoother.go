@@ -122,7 +122,7 @@ func (s *Smoother) Residuals() *mat.Dense { return mat.DenseCopyOf(s.residuals) 
 // Rows returns the number of rows that have weights.
 func (s *Smoother) Rows() int { return s.residuals.RawMatrix().Rows }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (s *Smoother) InputWidth() int {
 	if s.kernel != nil {
 		return s.kernel.InputWidth()

@@ -53,7 +53,7 @@ var (
 	_ param.Declarer         = (*SVM)(nil)
 )
 
-// Params declares the hyper-parameters.
+// Params declares the hyperparameters.
 func (s *SVM) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
 	l.Complexity("C", param.LessPenalty)
@@ -81,7 +81,7 @@ func (s SVM) fitted(m linear, classes []string) Predictor {
 	return &FittedLinearClassifier{linear: m, classes: classes}
 }
 
-// plain is the spec as internal/batch takes it.
+// plain returns the spec for internal/batch.
 func (s SVM) plain() batch.PenalizedLoss {
 	return batch.PenalizedLoss{Key: fmt.Sprint(s.Loss, s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Get()), C: s.C,
 		Tol: s.Tol, MaxIter: s.MaxIter,
@@ -98,7 +98,7 @@ func (s SVM) plain() batch.PenalizedLoss {
 // newton is what Newton's method is to minimize.
 func (s SVM) newton(l *design.Labels) newton.Task { return newton.SquaredHinge(l, s.Intercept, s.Tol) }
 
-// descent is what coordinate descent is to solve.
+// descent is the problem for coordinate descent.
 func (s SVM) descent(l *design.Labels) descent.Task {
 	return descent.Hinge(l, s.C, s.Loss == "squared_hinge", s.Intercept, s.Tol, s.MaxIter)
 }

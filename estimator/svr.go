@@ -43,7 +43,7 @@ var (
 	_ param.Declarer         = (*SVR)(nil)
 )
 
-// Params declares the hyper-parameters.
+// Params declares the hyperparameters.
 func (s *SVR) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
 	l.Complexity("C", param.LessPenalty)
@@ -71,7 +71,7 @@ func (s SVR) name() string { return "svr" }
 
 func (s SVR) fitted(m linear, _ []string) Predictor { return &FittedLinear{m} }
 
-// plain is the spec as internal/batch takes it.
+// plain returns the spec for internal/batch.
 func (s SVR) plain() batch.PenalizedLoss {
 	return batch.PenalizedLoss{Key: fmt.Sprint(s.Loss, s.Epsilon, s.Intercept, s.Tol, s.MaxIter), C: s.C, Tol: s.Tol,
 		MaxIter:   s.MaxIter,
@@ -88,7 +88,7 @@ func (s SVR) newton(l *design.Labels) newton.Task {
 	return newton.SquaredEpsilonInsensitive(l, s.Epsilon, s.Intercept, s.tubeBar(l))
 }
 
-// descent is what coordinate descent is to solve.
+// descent is the problem for coordinate descent.
 func (s SVR) descent(l *design.Labels) descent.Task {
 	return descent.EpsilonInsensitive(l, s.C, s.Epsilon, s.Loss == "squared_epsilon_insensitive", s.Intercept, s.Tol,
 		s.MaxIter)

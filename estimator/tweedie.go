@@ -50,7 +50,7 @@ var (
 	_ generalized            = Tweedie{}
 )
 
-// Params declares the hyper-parameters.
+// Params declares the hyperparameters.
 func (s *Tweedie) Params(l *param.List) {
 	l.Float(&s.Power, "power", "power of the mean that the variance is proportional to: 1 is Poisson, 2 gamma",
 		param.Between(1, 2))
@@ -73,7 +73,7 @@ func (Tweedie) Requirements() []datasets.Requirement { return numericComplete }
 // Cost estimates a fit to rows of a shape.
 func (s Tweedie) Cost(shape datasets.Shape) datasets.Cost { return newton.Cost(shape) }
 
-// LearnsRounded returns true: Newton's method begins on rows in float32.
+// LearnsRounded returns true, because Newton's method starts on float32 rows.
 func (s Tweedie) LearnsRounded(datasets.Shape) bool { return true }
 
 // FitBatch shares work as [Logistic.FitBatch] does.

@@ -194,10 +194,10 @@ func (o *output) value(filter base.Filter, v float64) (float64, error) {
 	return out, nil
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedFilter) InputWidth() int { return len(f.columns) }
 
-// OutputWidth returns the number of columns that come out.
+// OutputWidth returns the number of output columns.
 func (f *FittedFilter) OutputWidth() int { return len(f.outputs) }
 
 // OutputSchema returns the schema that comes out when in goes in.

@@ -109,7 +109,7 @@ type outcome struct {
 	unconverged bool
 }
 
-// grid is the strategy of a search that names none.
+// grid is the default strategy of a search.
 type grid struct{}
 
 func (grid) begin(s Search, a axes, limit int) (proposer, param.FieldErrors) {

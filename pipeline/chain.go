@@ -166,10 +166,10 @@ func (c *FittedChain) Step(i int) (name string, fitted transformer.Transformer) 
 	return c.steps[i].Name, c.steps[i].Fitted
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (c *FittedChain) InputWidth() int { return c.cols }
 
-// OutputWidth returns the number of columns that come out.
+// OutputWidth returns the number of output columns.
 func (c *FittedChain) OutputWidth() int {
 	if len(c.steps) == 0 {
 		return c.cols

@@ -92,7 +92,7 @@ func (c *concatenation) settle(samples []mat.Matrix) {
 	c.sparse = someSparse && (denseCols == 0 || total > denseWidth && 4*denseCols < total)
 }
 
-// OutputWidth returns the number of columns that come out.
+// OutputWidth returns the number of output columns.
 func (c *concatenation) OutputWidth() int {
 	total := 0
 	for _, p := range c.parts {
@@ -101,7 +101,7 @@ func (c *concatenation) OutputWidth() int {
 	return total
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (c *concatenation) InputWidth() int { return c.cols }
 
 // maxNames is how many columns are named after their part. Features that are wider have no use of

@@ -51,7 +51,7 @@ func (p *FittedPipeline) InputSchema() datasets.Schema { return p.in }
 // Precision returns the precision of the pipeline, [Float64] or [Float32].
 func (p *FittedPipeline) Precision() string { return p.precision }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (p *FittedPipeline) InputWidth() int { return p.chain.cols }
 
 // Unwrap returns the model behind the steps, which takes what they make of the rows.
@@ -104,7 +104,7 @@ func (p *FittedPipeline) PredictSet(ctx context.Context, data datasets.Set) ([]f
 	return p.Predict(ctx, data.X)
 }
 
-// Outputs returns those of the model.
+// Outputs returns the outputs of the model.
 func (p *FittedPipeline) Outputs() estimator.Outputs { return estimator.OutputsOf(p.model) }
 
 // PredictFull returns the requested outputs of the model for the rows of X. It maps each row once.

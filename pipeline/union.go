@@ -166,7 +166,7 @@ func (u *FittedUnion) Part(i int) (name string, fitted transformer.Transformer, 
 	return u.parts[i].Name, u.parts[i].Fitted, u.parts[i].scale
 }
 
-// State keeps every part under its name.
+// State serializes every part under its name.
 func (u *FittedUnion) State(s *model.State) { u.state(s) }
 
 var (

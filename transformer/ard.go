@@ -284,16 +284,16 @@ func (f *FittedARD) Export(g *graph.Graph, rows graph.Value) (graph.Value, error
 	return g.Mul(rows, g.Row(f.scales)), nil
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedARD) InputWidth() int { return len(f.scales) }
 
-// OutputWidth returns the number of columns, that of the input.
+// OutputWidth returns the number of columns, which equals that of the input.
 func (f *FittedARD) OutputWidth() int { return len(f.scales) }
 
 // OutputSchema returns the names of the columns, all numeric.
 func (f *FittedARD) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
 
-// State is what a model file keeps.
+// State serializes the fitted parameters.
 func (f *FittedARD) State(s *model.State) {
 	s.Floats("learned", &f.learned)
 	s.Floats("deviation", &f.deviation)

@@ -445,7 +445,7 @@ type FittedBinning struct {
 	bins       bins.Map
 }
 
-// name looks the kernel up.
+// name looks up the kernel.
 func (f *FittedBinning) name(custom *CustomPitch) bool {
 	k, ok := spectral.BinningKernel(f.kernelName)
 	if f.kernelName == "custom" {
@@ -485,7 +485,7 @@ func (f *FittedBinning) Export(*graph.Graph, graph.Value) (graph.Value, error) {
 		"rff or nystroem with kernel: laplacian, bochner auto --exportable, or serve the model file itself")
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedBinning) InputWidth() int { return len(f.bins.Gamma) }
 
 // OutputWidth returns the number of columns.
@@ -575,7 +575,7 @@ func (f *FittedBinning) WithGrids(grids int) (*FittedBinning, error) {
 	return &out, nil
 }
 
-// State is what a model file keeps.
+// State serializes the fitted parameters.
 func (f *FittedBinning) State(s *model.State) {
 	hashes := f.bins.Hashes()
 	s.String("kernel", &f.kernelName)

@@ -66,16 +66,16 @@ func (f *FittedDense) Export(_ *graph.Graph, rows graph.Value) (graph.Value, err
 	return rows, nil
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedDense) InputWidth() int { return f.width }
 
-// OutputWidth returns the number of columns, that of the input.
+// OutputWidth returns the number of columns, which equals that of the input.
 func (f *FittedDense) OutputWidth() int { return f.width }
 
 // OutputSchema returns the schema as it is.
 func (f *FittedDense) OutputSchema(in datasets.Schema) datasets.Schema { return in }
 
-// State is what a model file keeps.
+// State serializes the fitted parameters.
 func (f *FittedDense) State(s *model.State) {
 	s.Count("width", &f.width) // of rows that Transform makes
 	s.Require(f.width > 0, "there are no columns")

@@ -193,7 +193,7 @@ func (f *FittedHash) Export(g *graph.Graph, rows graph.Value) (graph.Value, erro
 	return sum, nil
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedHash) InputWidth() int { return len(f.levels) }
 
 // OutputWidth returns the number of hashed columns.

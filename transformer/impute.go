@@ -452,7 +452,7 @@ func (f *FittedImpute) Export(g *graph.Graph, rows graph.Value) (graph.Value, er
 	return g.Concat(filled, g.Columns(missing, f.indicators)), nil
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedImpute) InputWidth() int { return len(f.fill) }
 
 // OutputWidth returns the number of columns, indicators included.
@@ -477,7 +477,7 @@ func (f *FittedImpute) OutputSchema(in datasets.Schema) datasets.Schema {
 // Fill returns what is put into each column.
 func (f *FittedImpute) Fill() []float64 { return slices.Clone(f.fill) }
 
-// State is what a model file keeps.
+// State serializes the fitted parameters.
 func (f *FittedImpute) State(s *model.State) {
 	s.Floats("fill", &f.fill)
 	s.Ints("indicators", &f.indicators)

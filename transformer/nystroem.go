@@ -203,13 +203,13 @@ type FittedNystroem struct {
 	features   *landmarks.Map
 }
 
-// name looks the kernel up.
+// name looks up the kernel.
 func (f *FittedNystroem) name() (ok bool) {
 	f.kernel, ok = pairwise.NewKernel(f.kernelName, f.nu, f.alpha)
 	return ok
 }
 
-// Transform returns the features of the rows of X in a fresh matrix.
+// Transform returns the features of the rows of X in a new matrix.
 func (f *FittedNystroem) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	return transformDense(ctx, f, X)
 }
@@ -238,7 +238,7 @@ func (f *FittedNystroem) Export(g *graph.Graph, rows graph.Value) (graph.Value, 
 	return f.features.Export(g, rows)
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedNystroem) InputWidth() int { return len(f.gamma) }
 
 // OutputWidth returns the number of landmarks that are not left out.
@@ -275,7 +275,7 @@ func (f *FittedNystroem) WithLandmarks(m int) (*FittedNystroem, error) {
 	return &out, nil
 }
 
-// State is what a model file keeps.
+// State serializes the fitted parameters.
 func (f *FittedNystroem) State(s *model.State) {
 	stored := landmarks.Stored{}
 	if !s.Restoring() {

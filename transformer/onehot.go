@@ -213,7 +213,7 @@ func (f *FittedOneHot) Export(g *graph.Graph, rows graph.Value) (graph.Value, er
 	return g.Equal(g.Columns(rows, inputs), g.Row(codes)), nil
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedOneHot) InputWidth() int { return len(f.levels) }
 
 // OutputWidth returns the number of levels that have a column.
@@ -238,7 +238,7 @@ func (f *FittedOneHot) OutputSchema(in datasets.Schema) datasets.Schema {
 	return in.WithColumns(columns)
 }
 
-// State is what a model file keeps.
+// State serializes the fitted parameters.
 func (f *FittedOneHot) State(s *model.State) {
 	s.Ints("levels", &f.levels)
 	s.Ints("column", &f.column)

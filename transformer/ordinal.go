@@ -107,16 +107,16 @@ func (f *FittedOrdinal) Export(g *graph.Graph, rows graph.Value) (graph.Value, e
 	return g.Where(g.Equal(rows, g.Scalar(datasets.Unknown)), g.Scalar(math.NaN()), rows), nil
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedOrdinal) InputWidth() int { return len(f.levels) }
 
-// OutputWidth returns the number of columns, that of the input.
+// OutputWidth returns the number of columns, which equals that of the input.
 func (f *FittedOrdinal) OutputWidth() int { return len(f.levels) }
 
 // OutputSchema returns the names of the columns, all numeric.
 func (f *FittedOrdinal) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
 
-// State is what a model file keeps.
+// State serializes the fitted parameters.
 func (f *FittedOrdinal) State(s *model.State) {
 	s.Ints("levels", &f.levels)
 	s.String("unknown", &f.unknown)

@@ -27,13 +27,13 @@ var (
 	categories = []datasets.Requirement{{Constraint: datasets.Categories}}
 )
 
-// Demands asks for complete numeric columns.
+// Demands requires complete numeric columns.
 func (PCA) Requirements() []datasets.Requirement { return complete }
 
-// Demands asks for complete numeric columns.
+// Demands requires complete numeric columns.
 func (RFF) Requirements() []datasets.Requirement { return complete }
 
-// Demands asks for complete numeric columns.
+// Demands requires complete numeric columns.
 func (SoftmaxFeatures) Requirements() []datasets.Requirement { return complete }
 
 // Requirements declares complete numeric columns, at least Inputs of them.
@@ -51,56 +51,56 @@ func (ARD) Requirements() []datasets.Requirement { return taught }
 // Forecast promises complete numeric columns of the same names.
 func (ARD) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return scaled(in) }
 
-// Forecast promises complete numeric columns.
+// Forecast returns complete numeric columns.
 func (PCA) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
 	return datasets.InferredSchema{}
 }
 
-// Forecast promises complete numeric columns.
+// Forecast returns complete numeric columns.
 func (SoftmaxFeatures) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
 	return datasets.InferredSchema{}
 }
 
-// Forecast promises complete numeric columns.
+// Forecast returns complete numeric columns.
 func (RFF) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
 	return datasets.InferredSchema{}
 }
 
-// Forecast promises complete numeric columns.
+// Forecast returns complete numeric columns.
 func (Binning) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
 	return datasets.InferredSchema{}
 }
 
-// Demands asks for complete numeric columns.
+// Demands requires complete numeric columns.
 func (Nystroem) Requirements() []datasets.Requirement { return complete }
 
-// Forecast promises complete numeric columns.
+// Forecast returns complete numeric columns.
 func (Nystroem) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
 	return datasets.InferredSchema{}
 }
 
-// Demands asks for numeric columns with values to learn from.
+// Demands requires numeric columns with at least one value.
 func (Standardize) Requirements() []datasets.Requirement { return valued }
 
-// Demands asks for numeric columns with values to learn from.
+// Demands requires numeric columns with at least one value.
 func (MinMax) Requirements() []datasets.Requirement { return valued }
 
-// Demands asks for numeric columns with values to learn from.
+// Demands requires numeric columns with at least one value.
 func (Robust) Requirements() []datasets.Requirement { return valued }
 
-// Demands asks for numeric columns with values to learn from.
+// Demands requires numeric columns with at least one value.
 func (Quantile) Requirements() []datasets.Requirement { return valued }
 
-// Forecast promises the same columns, missing values included.
+// Forecast returns the same columns, with missing values.
 func (Standardize) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return scaled(in) }
 
-// Forecast promises the same columns, missing values included.
+// Forecast returns the same columns, with missing values.
 func (MinMax) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return scaled(in) }
 
-// Forecast promises the same columns, missing values included.
+// Forecast returns the same columns, with missing values.
 func (Robust) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return scaled(in) }
 
-// Forecast promises the same columns, missing values included.
+// Forecast returns the same columns, with missing values.
 func (Quantile) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return scaled(in) }
 
 // scaled marks columns as scaled, except for columns without values, which are reported separately.
@@ -118,7 +118,7 @@ func (Dense) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { r
 // Demands asks for categorical columns.
 func (OneHot) Requirements() []datasets.Requirement { return categories }
 
-// Forecast promises complete numeric columns.
+// Forecast returns complete numeric columns.
 func (OneHot) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
 	return datasets.InferredSchema{}
 }

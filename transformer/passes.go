@@ -124,7 +124,7 @@ func (i *inputs) Next(ctx context.Context) (pass.Sums, error) {
 	return &next, nil
 }
 
-// State carries the sums to a file and back.
+// State serializes the sums.
 func (i *inputs) State(s *model.State) {
 	s.Bool("sparse", &i.sparse)
 	i.sums.state(s)

@@ -401,7 +401,7 @@ func (f *FittedPCA) Export(g *graph.Graph, rows graph.Value) (graph.Value, error
 	return g.MatMul(g.Sub(rows, g.Row(f.mean)), g.Matrix(f.project)), nil
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedPCA) InputWidth() int { return len(f.mean) }
 
 // OutputWidth returns the number of components.
@@ -430,7 +430,7 @@ func (f *FittedPCA) ExplainedVarianceRatio() []float64 {
 	return out
 }
 
-// State is what a model file keeps.
+// State serializes the fitted parameters.
 func (f *FittedPCA) State(s *model.State) {
 	s.Floats("mean", &f.mean)
 	s.Matrix("components", &f.components)

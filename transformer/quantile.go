@@ -266,10 +266,10 @@ func (f *FittedQuantile) entries() entrywise {
 	return perEntry("quantile", len(f.columns), f)
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedQuantile) InputWidth() int { return len(f.columns) }
 
-// OutputWidth returns the number of columns, that of the input.
+// OutputWidth returns the number of columns, which equals that of the input.
 func (f *FittedQuantile) OutputWidth() int { return len(f.columns) }
 
 // OutputSchema returns the names of the columns, all numeric.
@@ -285,7 +285,7 @@ func (f *FittedQuantile) Quantiles(column int) []float64 {
 	return out
 }
 
-// State is what a model file keeps.
+// State serializes the fitted parameters.
 func (f *FittedQuantile) State(s *model.State) {
 	var values []float64
 	var equal, lengths []int

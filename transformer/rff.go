@@ -234,7 +234,7 @@ type FittedRFF struct {
 	features   fourier.Map     // the draws for γ = 1, and what γ makes of them
 }
 
-// name looks the kernel up.
+// name looks up the kernel.
 func (f *FittedRFF) name(custom *CustomKernel) bool {
 	k, ok := spectral.FourierKernel(f.kernelName, f.nu, f.alpha)
 	if !ok {
@@ -258,7 +258,7 @@ func (f *FittedRFF) finish(draws fourier.Draws) (err error) {
 	return nil
 }
 
-// Transform returns the features of the rows of X in a fresh matrix.
+// Transform returns the features of the rows of X in a new matrix.
 func (f *FittedRFF) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	return transformDense(ctx, f, X)
 }
@@ -290,7 +290,7 @@ func (f *FittedRFF) Export(g *graph.Graph, rows graph.Value) (graph.Value, error
 	return f.features.Export(g, rows), nil
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedRFF) InputWidth() int { return len(f.gamma) }
 
 // OutputWidth returns D.
@@ -353,7 +353,7 @@ func (f *FittedRFF) WithFeatures(features int) (*FittedRFF, error) {
 	return &out, nil
 }
 
-// State is what a model file keeps.
+// State serializes the fitted parameters.
 func (f *FittedRFF) State(s *model.State) {
 	draws, mapName := f.features.Draws, "phase"
 	if draws.Paired {

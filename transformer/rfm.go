@@ -219,7 +219,7 @@ func held(n int) int { return min(n/5, 2000) }
 // Demands asks for complete numeric columns, and for targets.
 func (RFM) Requirements() []datasets.Requirement { return taught }
 
-// Forecast promises complete numeric columns.
+// Forecast returns complete numeric columns.
 func (RFM) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
 	return datasets.InferredSchema{}
 }
@@ -305,10 +305,10 @@ func (f *FittedRFM) Export(g *graph.Graph, rows graph.Value) (graph.Value, error
 	return g.MatMul(rows, g.Matrix(f.matrix)), nil
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedRFM) InputWidth() int { d, _ := f.matrix.Dims(); return d }
 
-// OutputWidth returns the number of columns, that of the input.
+// OutputWidth returns the number of columns, which equals that of the input.
 func (f *FittedRFM) OutputWidth() int { return f.InputWidth() }
 
 // OutputSchema returns the names of the columns where each comes from one input, else rfm0, rfm1, ….
@@ -360,7 +360,7 @@ func (f *FittedRFM) Relevance() []float64 {
 	return out
 }
 
-// State is what a model file keeps.
+// State serializes the fitted parameters.
 func (f *FittedRFM) State(s *model.State) {
 	s.Matrix("matrix", &f.matrix)
 	s.Matrix("outer", &f.outer)

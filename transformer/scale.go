@@ -178,7 +178,7 @@ func (s Scale) Requirements() []datasets.Requirement {
 	return out
 }
 
-// Forecast promises the same columns, missing values included.
+// Forecast returns the same columns, with missing values.
 func (s Scale) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return in.AsNumbers() }
 
 // FittedScale is a fitted [Scale].
@@ -206,16 +206,16 @@ func (f *FittedScale) Export(g *graph.Graph, rows graph.Value) (graph.Value, err
 	return g.Mul(rows, g.Row(f.factors)), nil
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedScale) InputWidth() int { return len(f.factors) }
 
-// OutputWidth returns the number of columns, that of the input.
+// OutputWidth returns the number of columns, which equals that of the input.
 func (f *FittedScale) OutputWidth() int { return len(f.factors) }
 
 // OutputSchema returns the names of the columns, all numeric.
 func (f *FittedScale) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
 
-// State is what a model file keeps.
+// State serializes the fitted parameters.
 func (f *FittedScale) State(s *model.State) {
 	s.Floats("factors", &f.factors)
 	s.Require(len(f.factors) > 0 && allFinite(f.factors), "the factors are not finite numbers, or none")

@@ -130,10 +130,10 @@ func (f *FittedScaler) Export(g *graph.Graph, rows graph.Value) (graph.Value, er
 	return y, nil
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedScaler) InputWidth() int { return len(f.center) }
 
-// OutputWidth returns the number of columns, that of the input.
+// OutputWidth returns the number of columns, which equals that of the input.
 func (f *FittedScaler) OutputWidth() int { return len(f.center) }
 
 // OutputSchema returns the names of the columns, all numeric.
@@ -145,7 +145,7 @@ func (f *FittedScaler) Center() []float64 { return slices.Clone(f.center) }
 // Scale returns what each column is divided by.
 func (f *FittedScaler) Scale() []float64 { return slices.Clone(f.scale) }
 
-// State is what a model file keeps.
+// State serializes the fitted parameters.
 func (f *FittedScaler) State(s *model.State) {
 	s.String("step", &f.step)
 	s.Floats("center", &f.center)

@@ -131,7 +131,7 @@ func newSoftmaxFeatures(normal *mat.Dense, gamma []float64) (*FittedSoftmaxFeatu
 	return &FittedSoftmaxFeatures{gamma, features}, nil
 }
 
-// Transform returns the features of the rows of X in a fresh matrix.
+// Transform returns the features of the rows of X in a new matrix.
 func (f *FittedSoftmaxFeatures) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	return transformDense(ctx, f, X)
 }
@@ -170,7 +170,7 @@ func (f *FittedSoftmaxFeatures) Export(g *graph.Graph, rows graph.Value) (graph.
 	return f.features.Export(g, rows), nil
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedSoftmaxFeatures) InputWidth() int { return len(f.gamma) }
 
 // OutputWidth returns m.
@@ -212,7 +212,7 @@ func (f *FittedSoftmaxFeatures) WithFeatures(features int) (*FittedSoftmaxFeatur
 	return &FittedSoftmaxFeatures{f.gamma, f.features.First(features)}, nil
 }
 
-// State is what a model file keeps.
+// State serializes the fitted parameters.
 func (f *FittedSoftmaxFeatures) State(s *model.State) {
 	normal := f.features.Normal
 	s.Matrix("normal", &normal)

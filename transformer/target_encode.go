@@ -319,7 +319,7 @@ func (t *targetSums) Next(context.Context) (pass.Sums, error) {
 	return nil, nil
 }
 
-// State carries the sums to a file and back.
+// State serializes the sums.
 func (t *targetSums) State(s *model.State) {
 	outputs := t.outputs
 	s.Count("outputs", &outputs)
@@ -551,7 +551,7 @@ func (f *FittedTargetEncode) Export(g *graph.Graph, rows graph.Value) (graph.Val
 	return g.TakeAlong(g.Where(g.IsNaN(code), g.Row(missing), cell), lists), nil
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedTargetEncode) InputWidth() int { return len(f.levels) }
 
 // OutputWidth returns the number of columns times that of outputs.

@@ -23,7 +23,7 @@ func describe(ctx context.Context, o options) (string, error) {
 	return words + "; " + strings.TrimSpace(string(out)) + ".", nil
 }
 
-// processor returns the name that Linux has for the processor, or none.
+// processor returns the name of the processor on Linux, "" elsewhere.
 func processor() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

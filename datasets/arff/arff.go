@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
-// Options assign the attributes to roles. With the zero value all are inputs.
+// Options assign the attributes to roles. With the zero value all columns are inputs.
 type Options struct {
 	datasets.Roles
 
@@ -30,8 +30,8 @@ type Options struct {
 	FS        fs.FS // where the file is; nil is the machine's own file system
 }
 
-// Open returns the rows of the file at path, gzip'd or not, as a source that reads the file again for
-// every pass and holds one block of rows. Without Options.Schema it reads the file once to check it
+// Open returns the rows of the file at path, optionally gzip-compressed, as a source that reads the
+// file in every pass and stores one block of rows. Without Options.Schema it reads the file once to check it
 // and to count its rows.
 func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
 	return source(ctx, text.NewFile(o.FS, path), path, o)
@@ -55,7 +55,7 @@ func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source,
 	return table.Open(ctx, r, o.Roles)
 }
 
-// ReadFile returns the rows of the file at path, gzip'd or not.
+// ReadFile returns the rows of the file at path, optionally gzip-compressed.
 func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
 	src, err := Open(ctx, path, o)
 	if err != nil {

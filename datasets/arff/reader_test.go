@@ -65,7 +65,7 @@ func TestReadFromReader(t *testing.T) {
 	}
 }
 
-// A reader that fails, that is none, and a context that has ended are errors.
+// A failing reader, a nil reader and a canceled context are errors.
 func TestReadFromBadReader(t *testing.T) {
 	broken := errors.New("broken")
 	if _, err := arff.Read(context.Background(), iotest.ErrReader(broken),

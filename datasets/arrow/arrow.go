@@ -40,7 +40,7 @@ func init() {
 	})
 }
 
-// Options assign the columns to roles. With the zero value all are inputs.
+// Options assign the columns to roles. With the zero value all columns are inputs.
 type Options struct {
 	datasets.Roles
 
@@ -54,9 +54,8 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 	return OpenFiles(ctx, []string{path}, o)
 }
 
-// OpenFiles returns the rows of several files, one after the other, as [Open] returns those of one file that has
-// them all. The files have the same columns, in any order. [rowfile.List] lists the files of a folder or a
-// pattern.
+// OpenFiles returns the concatenated rows of several files; see [Open]. The files have the same
+// columns, in any order. [rowfile.List] lists the files of a folder or a pattern.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
 	return format.OpenFiles(ctx, o.FS, paths, o.Roles)
 }
@@ -66,8 +65,8 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 	return format.ReadFile(ctx, o.FS, path, o.Roles)
 }
 
-// Read returns the rows of a file or a stream that comes from r, all of which it holds until it has the rows. Errors
-// call it by the name of r, where that has one as an os.File has, else "input".
+// Read returns the rows of a file or a stream that comes from r, all of which it holds until it has
+// the rows. Errors use the name of r if it has one, as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 	return format.Read(ctx, r, o.Roles)
 }

@@ -347,7 +347,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// From any reader come the rows that come from a file with the same bytes.
+// Any reader gives the same rows as a file with the same bytes.
 func TestRead(t *testing.T) {
 	o := arrow.Options{Roles: datasets.Roles{Target: []string{"income"}, Drop: []string{"sold", "seen", "zoned"}}}
 	want, err := arrow.ReadFile(ctx, "testdata/lz4.arrows", o)

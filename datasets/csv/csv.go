@@ -47,8 +47,8 @@ type Options struct {
 	FS        fs.FS  // file system; nil is that of the host
 }
 
-// Open returns the rows of the file at path, gzip'd or not, as a source that reads the file again for
-// every pass and holds one block of rows. Without Options.Schema it reads the file once to learn the
+// Open returns the rows of the file at path, optionally gzip-compressed, as a source that reads the
+// file in every pass and stores one block of rows. Without Options.Schema it reads the file once to learn the
 // schema.
 func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
 	return source(ctx, text.NewFile(o.FS, path), path, o)
@@ -68,7 +68,7 @@ func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source,
 	return table.Load(ctx, r, o.Roles, o.Hold)
 }
 
-// ReadFile returns the rows of the file at path, gzip'd or not.
+// ReadFile returns the rows of the file at path, optionally gzip-compressed.
 func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
 	o.Hold = math.MaxInt64
 	src, err := Open(ctx, path, o)

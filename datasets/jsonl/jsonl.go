@@ -28,7 +28,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// Options assign the columns to roles. With the zero value all are inputs.
+// Options assign the columns to roles. With the zero value all columns are inputs.
 type Options struct {
 	datasets.Roles
 
@@ -39,15 +39,15 @@ type Options struct {
 	FS        fs.FS // where the file is; nil is the machine's own file system
 }
 
-// Open returns the rows of the file at path, gzip'd or not, as a source that reads the file again for
-// every pass and holds one block of rows. Without Options.Schema it reads the file twice, for its columns and to learn
-// the schema.
+// Open returns the rows of the file at path, optionally gzip-compressed, as a source that reads the
+// file in every pass and stores one block of rows. Without Options.Schema it reads the file twice,
+// for its columns and to learn the schema.
 func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
 	return OpenFiles(ctx, []string{path}, o)
 }
 
-// OpenFiles returns the rows of several files, one after the other, as [Open] returns those of one file that has
-// them all. The columns are the keys of all files. A folder or a pattern has to be listed before.
+// OpenFiles returns the concatenated rows of several files; see [Open]. The columns are the keys of
+// all files. A folder or a pattern has to be listed before.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("no files are named")
@@ -59,7 +59,7 @@ func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source,
 	return open(ctx, paths, strs, o)
 }
 
-// ReadFile returns the rows of the file at path, gzip'd or not.
+// ReadFile returns the rows of the file at path, optionally gzip-compressed.
 func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
 	src, err := Open(ctx, path, o)
 	if err != nil {

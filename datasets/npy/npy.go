@@ -32,7 +32,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/internal/table"
 )
 
-// Options assign the columns to roles. With the zero value all are inputs.
+// Options assign the columns to roles. With the zero value all columns are inputs.
 type Options struct {
 	datasets.Roles
 
@@ -46,9 +46,9 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 	return OpenFiles(ctx, []string{path}, o)
 }
 
-// OpenFiles returns the rows of several files, one after the other, as [Open] returns those of one file that has
-// them all. The files have the same columns, in any order where they have names. [rowfile.List] lists the files of a
-// folder or a pattern.
+// OpenFiles returns the concatenated rows of several files; see [Open]. The files have the same
+// columns, in any order where they have names. [rowfile.List] lists the files of a folder or a
+// pattern.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
 	return format.OpenFiles(ctx, o.FS, paths, o.Roles)
 }
@@ -59,8 +59,7 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 }
 
 // Read returns the rows of an array or an archive that comes from r, all of which it holds until it
-// has the rows. Errors call it by the name of r, where that has one as an os.File has, else
-// "input".
+// has the rows. Errors use the name of r if it has one, as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 	return format.Read(ctx, r, o.Roles)
 }

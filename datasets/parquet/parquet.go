@@ -43,7 +43,7 @@ func init() {
 	})
 }
 
-// Options assign the columns to roles. With the zero value all are inputs.
+// Options assign the columns to roles. With the zero value all columns are inputs.
 type Options struct {
 	datasets.Roles
 
@@ -70,8 +70,8 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 	return format.ReadFile(ctx, o.FS, path, o.Roles)
 }
 
-// Read returns the rows of a file that comes from r, all of which it holds until it has the rows. Errors
-// call it by the name of r, where that has one as an os.File has, else "input".
+// Read returns the rows of a file that comes from r, all of which it holds until it has the rows. Errors use
+// the name of r if it has one, as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 	return format.Read(ctx, r, o.Roles)
 }

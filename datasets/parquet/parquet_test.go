@@ -274,7 +274,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// From any reader come the rows that come from a file with the same bytes.
+// Any reader gives the same rows as a file with the same bytes.
 func TestRead(t *testing.T) {
 	o := parquet.Options{Roles: datasets.Roles{Target: []string{"income"}, Drop: []string{"sold", "seen", "zoned"}}}
 	want, err := parquet.ReadFile(ctx, "testdata/zstd.parquet", o)

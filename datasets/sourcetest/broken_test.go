@@ -104,7 +104,7 @@ func (s tape) Blocks(ctx context.Context, yield func(block datasets.Set) error) 
 	return nil
 }
 
-// Every law passes what keeps it and fails what breaks it.
+// Every property passes for correct code and fails for broken code.
 func TestLawsFindWhatBreaksThem(t *testing.T) {
 	all := rows()
 	for _, l := range checks {

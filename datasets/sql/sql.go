@@ -28,7 +28,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// Options assign the columns to roles. With the zero value all are inputs.
+// Options assign the columns to roles. With the zero value all columns are inputs.
 type Options struct {
 	datasets.Roles
 }

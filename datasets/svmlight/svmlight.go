@@ -46,15 +46,15 @@ const Target = "label"
 // restClass is the class of labels that are not among Options.Positive.
 const restClass = "rest"
 
-// Open returns the rows of the file at path, gzip'd or not, as a source that reads the file again for
-// every pass and holds one block of rows. Without Options.Schema it reads the file once to check it,
+// Open returns the rows of the file at path, optionally gzip-compressed, as a source that reads the
+// file in every pass and stores one block of rows. Without Options.Schema it reads the file once to check it,
 // to count rows and columns and to learn the classes.
 func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
 	return open(ctx, []file{{path, text.NewFile(o.FS, path)}}, o)
 }
 
-// OpenFiles returns the rows of several files, one after the other, as [Open] returns those of one file that has
-// them all. An empty one has no rows. A folder or a pattern has to be listed before.
+// OpenFiles returns the concatenated rows of several files; see [Open]. An empty one has no rows. A
+// folder or a pattern has to be listed before.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("no files are named")
@@ -96,7 +96,7 @@ func open(ctx context.Context, files []file, o Options) (datasets.Source, error)
 	return s, nil
 }
 
-// ReadFile returns the rows of the file at path, gzip'd or not.
+// ReadFile returns the rows of the file at path, optionally gzip-compressed.
 func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
 	src, err := Open(ctx, path, o)
 	if err != nil {

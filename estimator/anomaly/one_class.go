@@ -54,7 +54,7 @@ var (
 	_ param.Declarer         = (*OneClass)(nil)
 )
 
-// Params declares the hyper-parameters.
+// Params declares the hyperparameters.
 func (s *OneClass) Params(l *param.List) {
 	l.Float(&s.Nu, "nu", "share of the training rows that may lie outside", param.Range{Low: 0, High: 1, LowOpen: true})
 	l.Float(&s.Tol, "tol", "duality gap, relative to the objective, at which to stop", param.Positive)
@@ -238,7 +238,7 @@ func (f *FittedOneClass) Report() estimator.Report {
 	return r
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedOneClass) InputWidth() int { return len(f.weights) }
 
 // String describes the model in a line.
@@ -246,7 +246,7 @@ func (f *FittedOneClass) String() string {
 	return fmt.Sprintf("plane in %d inputs, rho %.6g", len(f.weights), f.rho)
 }
 
-// State is the model's state for a model file.
+// State serializes the model.
 func (f *FittedOneClass) State(s *model.State) {
 	s.Floats("weights", &f.weights)
 	s.Float("rho", &f.rho)

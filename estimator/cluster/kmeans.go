@@ -61,7 +61,7 @@ func NewKMeans() KMeans {
 	return KMeans{Clusters: 8, Restarts: 4, Init: "kmeans++", MaxIter: 300, Tol: 1e-4}
 }
 
-// Params declares the hyper-parameters.
+// Params declares the hyperparameters.
 func (s *KMeans) Params(l *param.List) {
 	l.Int(&s.Clusters, "clusters", "number of clusters", param.Between(1, 1<<20))
 	l.Complexity("clusters", param.MoreUnits)
@@ -219,7 +219,7 @@ func (f *FittedKMeans) Centers() *mat.Dense {
 // Inertia returns the weighted sum of the squared distances of the training rows to their centers.
 func (f *FittedKMeans) Inertia() float64 { return f.m.Inertia }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedKMeans) InputWidth() int { return f.m.Cols }
 
 // String describes the model in a line.
@@ -227,7 +227,7 @@ func (f *FittedKMeans) String() string {
 	return fmt.Sprintf("%d centres of %d inputs, inertia %.6g", f.m.Clusters, f.m.Cols, f.m.Inertia)
 }
 
-// State is the model's state for a model file.
+// State serializes the model.
 func (f *FittedKMeans) State(s *model.State) {
 	if f.m == nil || s.Restoring() {
 		f.m = &kmeans.Model{}

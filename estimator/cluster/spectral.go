@@ -50,7 +50,7 @@ type Spectral struct {
 // 300 steps for them.
 func NewSpectral() Spectral { return Spectral{Clusters: 8, Restarts: 4, Tol: 1e-4, MaxIter: 300} }
 
-// Params declares the hyper-parameters.
+// Params declares the hyperparameters.
 func (s *Spectral) Params(l *param.List) {
 	l.Int(&s.Clusters, "clusters", "number of clusters", param.Between(1, 1<<20))
 	l.Complexity("clusters", param.MoreUnits)
@@ -234,7 +234,7 @@ func (f *FittedSpectral) Predict(ctx context.Context, X mat.Matrix) ([]float64, 
 // hardly hang together.
 func (f *FittedSpectral) Values() []float64 { return slices.Clone(f.values) }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedSpectral) InputWidth() int { return f.project.RawMatrix().Rows }
 
 // String describes the model in a line.
@@ -242,7 +242,7 @@ func (f *FittedSpectral) String() string {
 	return fmt.Sprintf("%d clusters by the singular vectors of %d features", f.m.Clusters, f.InputWidth())
 }
 
-// State is the model's state for a model file.
+// State serializes the model.
 func (f *FittedSpectral) State(s *model.State) {
 	if f.m == nil || s.Restoring() {
 		f.m = &kmeans.Model{}

@@ -305,7 +305,7 @@ var brokenElsewhere = map[string]string{
 	"a damaged model is refused, or learns on without a panic": "TestLawsOfLearningOnFindWhatBreaksThem",
 }
 
-// Every law passes what keeps it and fails what breaks it.
+// Every property passes for correct code and fails for broken code.
 func TestLawsFindWhatBreaksThem(t *testing.T) {
 	if !exhaustive.Tests() {
 		t.Skip("the laws of damaged files take long")

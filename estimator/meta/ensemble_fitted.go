@@ -52,7 +52,7 @@ var combinedOutputs = estimator.Request{Outputs: estimator.Values | estimator.Ta
 // Combined returns the members with their weights.
 func (f *FittedEnsemble) Combined() []FittedMember { return slices.Clone(f.members) }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedEnsemble) InputWidth() int { return f.cols }
 
 // Predict returns the value, or the code of the class, of each row of X.

@@ -72,7 +72,7 @@ type wrapper struct {
 	inner estimator.Predictor
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (w *wrapper) InputWidth() int { return w.cols }
 
 // Unwrap returns the inner estimator, which is fitted to the same rows.

@@ -289,7 +289,7 @@ type FittedBlend struct {
 
 func (f *FittedBlend) chain(i int) *pipeline.FittedChain { return f.parts[i].(*pipeline.FittedChain) }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedBlend) InputWidth() int { return f.chain(0).InputWidth() }
 
 // OutputWidth returns that of each part.
@@ -333,7 +333,7 @@ func (f *FittedBlend) Export(g *graph.Graph, rows graph.Value) (graph.Value, err
 	return sum, graph.Join(errs...)
 }
 
-// State keeps every part under its name.
+// State serializes every part under its name.
 func (f *FittedBlend) State(s *model.State) {
 	s.Strings("parts", &f.names)
 	s.Floats("weights", &f.weights)

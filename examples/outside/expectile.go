@@ -252,7 +252,7 @@ func (q *squares) finish(ctx context.Context) (*FittedExpectile, error) {
 		passes: q.turn, converged: q.change(now) <= q.spec.Tol}, nil
 }
 
-// State carries the sums to a file and back.
+// State serializes the sums.
 func (q *squares) State(s *model.State) {
 	s.Int("turn", &q.turn)
 	s.Require(q.turn >= 1 && q.turn <= q.spec.MaxIter, "there are not so many passes")
@@ -278,7 +278,7 @@ type FittedExpectile struct {
 	converged bool
 }
 
-// InputWidth returns the number of columns that go in.
+// InputWidth returns the number of input columns.
 func (f *FittedExpectile) InputWidth() int { return len(f.weights) }
 
 // Predict returns the expectile at each row of X.
@@ -340,7 +340,7 @@ func (f *FittedExpectile) Report() estimator.Report {
 	return r
 }
 
-// State is what a model file keeps.
+// State serializes the fitted parameters.
 func (f *FittedExpectile) State(s *model.State) {
 	s.Floats("weights", &f.weights)
 	s.Float("intercept", &f.intercept)

@@ -216,7 +216,7 @@ func (f *FittedPolynomial) Export(g *graph.Graph, rows graph.Value) (graph.Value
 	return g.Mul(z, g.Scalar(1/math.Sqrt(float64(f.OutputWidth())))), nil
 }
 
-// State is what a model file keeps.
+// State serializes the fitted parameters.
 func (f *FittedPolynomial) State(s *model.State) {
 	s.Int("degree", &f.degree)
 	s.Float("scale", &f.scale)

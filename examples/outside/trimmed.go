@@ -212,7 +212,7 @@ func (f *FittedTrimmed) Predict(ctx context.Context, X mat.Matrix) ([]float64, e
 	return f.model.Predict(ctx, X)
 }
 
-// Outputs returns those of the model.
+// Outputs returns the outputs of the model.
 func (f *FittedTrimmed) Outputs() estimator.Outputs { return estimator.OutputsOf(f.model) }
 
 // PredictFull returns what the model predicts.

@@ -172,7 +172,7 @@ func (f *FittedProduct) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix
 	return out, nil
 }
 
-// State keeps every part under its name.
+// State serializes every part under its name.
 func (f *FittedProduct) State(s *model.State) {
 	s.Float("scale", &f.scale)
 	s.Strings("parts", &f.names)

@@ -186,7 +186,7 @@ func (f *FittedReLU) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, e
 	return &out, nil
 }
 
-// State is what a model file keeps.
+// State serializes the fitted parameters.
 func (f *FittedReLU) State(s *model.State) {
 	s.Matrix("weights", &f.weights)
 	s.Require(f.weights != nil && !f.weights.IsEmpty(), "there are no weights")

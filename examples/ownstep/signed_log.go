@@ -106,7 +106,7 @@ func (f *FittedSignedLog) Transform(ctx context.Context, X mat.Matrix) (mat.Matr
 	return out, nil
 }
 
-// OutputWidth returns the number of columns, that of the input.
+// OutputWidth returns the number of columns, which equals that of the input.
 func (f *FittedSignedLog) OutputWidth() int { return len(f.factor) }
 
 // OutputSchema keeps the column names.

@@ -3,7 +3,7 @@
 //	M = 1/n Σ_i Σ_c ∇f_c(x_i)·∇f_c(x_i)'
 //
 // which is large along the directions in which the outputs f_c change: a recursive feature machine fits a
-// kernel machine to x, then to M^power·x, and so on. Numbers in, numbers out.
+// kernel machine to x, then to M^power·x, and so on. Inputs and outputs are numeric columns.
 //
 // [Learn] does the rounds, and score.go judges their maps. The ridge regressions that are differentiated are in
 // exact.go and features.go; gradients of random Fourier features are in fourier.go, those of exact kernels in

@@ -1,5 +1,5 @@
-// Package bins maps rows to random binning features: the bins of random grids that they fall into. Numbers in,
-// numbers out.
+// Package bins maps rows to random binning features: the bins of random grids that they fall into. Inputs and
+// outputs are numeric columns.
 //
 //	bin of x in a grid:  round((x_j − u_j)/δ_j), j = 1..d,   δ_j ~ p,  u_j ~ U[0, δ_j)
 //

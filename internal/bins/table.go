@@ -71,7 +71,7 @@ func (t *table) find(hashes []uint64) {
 	}
 }
 
-// reset makes t ready to count other bins.
+// reset clears t for other bins.
 func (t *table) reset() {
 	clear(t.entries)
 	t.bins, t.counts = 0, t.counts[:0]

@@ -98,7 +98,7 @@ var Allowed = map[string][]string{
 	"datasets/internal/arrays": {"datasets/internal/table", "internal/memory"}, // by arrow-go
 	"datasets/internal/table":  {"datasets", "datasets/internal/steady", "datasets/internal/text", "sparse"},
 
-	// What learns: rows of any kind, and solvers on them. Numbers in, numbers out.
+	// What learns: rows of any kind, and solvers on them. Inputs and outputs are numeric columns.
 	"internal/design": {"datasets", "sparse", "single", "internal/kern"},
 	"internal/leastsquares": {"internal/design", "internal/kern", "datasets/pass", "internal/solve", "datasets", "sparse",
 		"single", "model"},
@@ -118,7 +118,7 @@ var Allowed = map[string][]string{
 	"internal/kernelridge": {"graph", "kernel", "datasets", "sparse", "internal/landmarks", "internal/pairwise",
 		"internal/spectral", "internal/solve", "internal/memory", "internal/design", "internal/kern"},
 
-	// Random features: the kernels and what is drawn for them, and the two maps. Numbers in, numbers out.
+	// Random features: the kernels and what is drawn for them, and the two maps. Inputs and outputs are numeric columns.
 	"internal/spectral": {"kernel", "internal/design", "internal/kern", "sparse"},
 	"internal/softmax":  {"graph", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 	"internal/fourier":  {"graph", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
@@ -158,7 +158,8 @@ var Allowed = map[string][]string{
 		"estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg",
 		"internal/memory", "datasets/pass"},
 	"internal/metricinput": {"estimator", "metrics", "datasets"}, // what is known of rows in addition to predictions
-	"gridsearch": {"internal/share", "internal/design", "datasets/pass", "model", "internal/metricinput", "estimator", "param",
+	"gridsearch": {"internal/share", "internal/design", "datasets/pass", "model", "internal/metricinput", "estimator",
+		"param",
 		"metrics", "datasets", "internal/kern", "internal/svg", "internal/memory", "internal/journal"},
 
 	// Estimators that are made of other estimators, whatever these are, and below them the numbers: transforms
@@ -201,9 +202,11 @@ var Allowed = map[string][]string{
 	// Invariants as conformance suites for any implementation.
 	"datasets/sourcetest": {"internal/panictest", "datasets"},
 	"internal/panictest":  {},
-	"transformer/transformertest": {"internal/panictest", "graph", "transformer", "datasets", "sparse", "single", "param", "model",
+	"transformer/transformertest": {"internal/panictest", "graph", "transformer", "datasets", "sparse", "single", "param",
+		"model",
 		"internal/canceltest", "internal/passtest", "internal/snapshot"},
-	"estimator/estimatortest": {"internal/panictest", "internal/share", "graph", "estimator", "datasets", "sparse", "param", "model",
+	"estimator/estimatortest": {"internal/panictest", "internal/share", "graph", "estimator", "datasets", "sparse",
+		"param", "model",
 		"internal/canceltest", "internal/passtest", "internal/snapshot"},
 
 	"internal/preprocessing": {"pipeline", "transformer", "datasets"}, // steps that make numbers of columns, for proposals

@@ -1,4 +1,5 @@
-// Package kmeans finds centers of groups of rows: seeding, Lloyd's passes, minibatches. Numbers in, numbers out.
+// Package kmeans finds centers of groups of rows: seeding, Lloyd's passes, minibatches. Inputs and
+// outputs are numeric columns.
 //
 // A fit samples the rows (all distinct rows, if there are few), selects the best of several starts
 // on the sample, and continues with Lloyd's iterations on all rows. The sample depends on the set

@@ -285,7 +285,7 @@ func (s *Sums) Model() (*Model, error) {
 	return m.ordered(), nil
 }
 
-// State carries the sums to a file and back.
+// State serializes the sums.
 func (s *Sums) State(st *model.State) {
 	turn := s.turn
 	st.Int("turn", &turn)

@@ -1,5 +1,5 @@
 // Package monotone has rising functions of one number: transforms of targets with the way back, and straight
-// lines between knots. Numbers in, numbers out.
+// lines between knots. Inputs and outputs are numeric columns.
 package monotone
 
 import "slices"

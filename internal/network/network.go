@@ -1,5 +1,5 @@
 // Package network trains random Fourier features: layers of them, whose frequencies and phases start as a random draw
-// of a kernel and are learned together with a linear head. Numbers in, numbers out.
+// of a kernel and are learned together with a linear head. Inputs and outputs are numeric columns.
 //
 // A layer of D features maps its d inputs, and the head makes q outputs of the last one:
 //

@@ -1,4 +1,5 @@
-// Package oneclass finds the plane of the one-class support vector machine by its dual. Numbers in, numbers out.
+// Package oneclass finds the plane of the one-class support vector machine by its dual. Inputs and
+// outputs are numeric columns.
 //
 // The primal is ½‖w‖² + Σ C_i·max(0, ρ − w'z_i) − ρ with C_i = s_i/(ν·Σs), the dual ½‖Σ α_i z_i‖² over 0 ≤ α_i ≤ C_i,
 // Σα = 1. Each step reads all rows for g_i = w'z_i, takes the rows whose α have most to gain, up to a thousand of them,
@@ -216,7 +217,7 @@ func (s *state) gap() (objective, gap float64) {
 	return square/2 + loss - rho, max(0, square+loss-rho)
 }
 
-// rho returns the border that the dual has come to: the mean g of the rows on it.
+// rho returns the offset: the mean g of the rows on the margin.
 func (s *state) rho() float64 {
 	sum, count := 0.0, 0.0
 	s.low, s.high = math.Inf(1), math.Inf(-1)

@@ -141,7 +141,7 @@ func (h *spooledFile) guess() error {
 	return err
 }
 
-// Open opens a file that is held, or one of the machine's.
+// Open opens an in-memory file, or a file of the operating system.
 func (s *Spool) Open(name string) (fs.File, error) {
 	if h := s.held[name]; h != nil {
 		return openSpooled{io.NewSectionReader(h.bytes, 0, h.size), h}, nil

@@ -1,5 +1,5 @@
 // Package sample takes some rows of a source with their targets as numbers, for what learns from a sample how the
-// inputs matter. Numbers in, numbers out.
+// inputs matter. Inputs and outputs are numeric columns.
 //
 // [Take] draws the rows, [Rows] returns their indices, and [Standardized] standardizes their
 // inputs.

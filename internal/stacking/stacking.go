@@ -1,6 +1,6 @@
-// Package stacking finds the weights of models that predict together: those of least squared error on
-// out-of-fold predictions. Numbers in, numbers out. (Wolpert, Neural Networks 1992; Breiman, Machine Learning
-// 1996.)
+// Package stacking finds the weights of models that predict together: those of least squared error
+// on out-of-fold predictions. Inputs and outputs are numeric columns. (Wolpert, Neural Networks
+// 1992; Breiman, Machine Learning 1996.)
 package stacking
 
 import (

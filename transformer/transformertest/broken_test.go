@@ -442,7 +442,7 @@ func (f *doubled) State(s *model.State) {
 	s.Require(f.Factor-f.Factor == 0, "factor is not finite")
 }
 
-// Every law passes what keeps it and fails what breaks it.
+// Every property passes for correct code and fails for broken code.
 func TestLawsFindWhatBreaksThem(t *testing.T) {
 	if !exhaustive.Tests() {
 		t.Skip("the laws of damaged files take long")

@@ -440,7 +440,7 @@ func (f *neonFunction) slices() {
 		})
 	}
 	comment := fmt.Sprintf("// NAME computes sin[i], cos[i] = sine and cosine of x[i] for i < n, n a multiple of "+
-		"%d.\n// It stops early as the others do.", f.lanes())
+		"%d.\n// It stops early like the others.", f.lanes())
 	f.slice("sinCos", "sin, cos", comment, true, func() [][]int {
 		sin, cos := f.quarterTurn()
 		return [][]int{sin, cos}
