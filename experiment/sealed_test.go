@@ -73,6 +73,11 @@ func sealedModels(t testing.TB) map[string][]byte {
 	twoClasses.Schema.Targets = []datasets.Column{{Name: "rich", Kind: datasets.Categorical,
 		Categories: []string{"no", "yes"}}}
 	amounts.Schema.Targets = []datasets.Column{{Name: "amount"}}
+	aboveZero := amounts
+	aboveZero.Y = slices.Clone(numbers.Y)
+	for i := range aboveZero.Y {
+		aboveZero.Y[i] += 0.5
+	}
 	several.Y, several.Targets = nil, mat.NewDense(48, 2, slices.Concat(numbers.Y, numbers.Y))
 	several.Schema.Targets = []datasets.Column{{Name: "a"}, {Name: "b"}}
 	unnamed.Schema.Columns = nil
@@ -173,6 +178,14 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"graph":   {pipeline.Steps(bins).Then(cluster.Spectral{Clusters: 2, Restarts: 1, Tol: 1e-3, MaxIter: 50}), numbers},
 		"unlike":  {pipeline.Steps(rff).Then(anomaly.NewOneClass()), numbers},
 		"mixed":   {pipeline.Steps(structured).Then(estimator.NewRidge()), amounts},
+
+		"poisson":                  {pipeline.Steps(rff).Then(estimator.NewPoisson()), aboveZero},
+		"gamma":                    {pipeline.Steps(rff).Then(estimator.NewGammaRegression()), aboveZero},
+		"tweedie":                  {pipeline.Steps(rff).Then(estimator.NewTweedie()), aboveZero},
+		"huber":                    {pipeline.Steps(rff).Then(estimator.NewHuber()), amounts},
+		"quantile":                 {pipeline.Steps(rff).Then(estimator.NewQuantileRegression()), amounts},
+		"support vectors, classes": {pipeline.Steps().Then(estimator.NewKernelSVM()), numbers},
+		"support vectors":          {pipeline.Steps().Then(estimator.NewKernelSVR()), amounts},
 	} {
 		fitted, err := c.p.Fit(context.Background(), c.data)
 		if err != nil {
