@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -51,7 +52,7 @@ func timeSamples(ctx context.Context, spec Spec, parts *dataload.Parts, all, can
 		if err != nil {
 			break // a run reports the error if it applies to all rows
 		}
-		shared = together
+		shared = slices.Compact(slices.Sorted(slices.Values(append(shared, together...)))) // larger samples may be tried alone
 		took := time.Since(began)
 		samples = append(samples, PlanSample{set.Rows(), took.Seconds()})
 		if took > sampleEnough || n == all || set.Rows() < n {

@@ -242,8 +242,23 @@ func (s *solver) roundingNegligible() bool {
 	return margin*0x1p-24*math.Sqrt(kern.Dot(s.beta, s.beta)) <= s.Tol
 }
 
+// snap moves coefficients that only rounding separates from a bound or from 0 there. They would count
+// as free and determine an intercept that is otherwise the middle of a range, for example with
+// balanced classes whose rows are all at their bounds.
+func (s *solver) snap() {
+	const rounding = 1e-10 // relative to the range of a coefficient
+	for i, b := range s.beta {
+		for _, place := range []float64{0, s.Upper[i], s.Lower[i]} {
+			if math.Abs(b-place) <= rounding*(s.Upper[i]-s.Lower[i]) {
+				s.beta[i] = place
+			}
+		}
+	}
+}
+
 // result returns the solution.
 func (s *solver) result(rounds int, violation float64) Result {
+	s.snap()
 	r := Result{Beta: s.beta, exact: s.exact, Steps: s.steps, Rounds: rounds, Violation: max(violation, 0),
 		Intercept: s.intercept(), Converged: violation <= s.Tol}
 	quadratic := 0.0
