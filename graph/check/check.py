@@ -56,14 +56,14 @@ def said_by_python(case, path):
         for name, values in module.outputs(other).items():
             assert np.array_equal(values, out[name], equal_nan=True), f"{name} depends on how rows are given"
     for bad, text in [
-        ({}, "there is no column age, "),
-        ([rows[0], {"age": 3}], "row 1 has no value for income, "),
-        (table[:, :2], "rows of shape (1000, 2), wanted (rows, 5)"),
-        ({**columns, "age": ["old"] * len(rows)}, "column age: not all of its values are numbers"),
+        ({}, "missing columns: age, "),
+        ([rows[0], {"age": 3}], "row 1: missing columns: income, "),
+        (table[:, :2], "rows must have shape (n, 5), got (1000, 2)"),
+        ({**columns, "age": ["old"] * len(rows)}, "column age: values must be numbers"),
     ]:
         try:
             module.predict(bad)
-            raise AssertionError(f"it takes rows of which it was to say: {text}")
+            raise AssertionError(f"accepts invalid rows, want the error: {text}")
         except ValueError as err:
             assert text in str(err), str(err)
     if "label" in out:
