@@ -33,19 +33,8 @@ func New(X mat.Matrix, names ...string) Set {
 // WithClasses returns the set with a target of class names, one for each row. Classes have codes in
 // the order of their sorted names. For names that are integers it is numeric order.
 func (s Set) WithClasses(name string, labels []string) Set {
-	classes := sortedNames(labels)
-	codes := make(map[string]float64, len(classes))
-	for k, class := range classes {
-		codes[class] = float64(k)
-	}
-	s.Y = make([]float64, len(labels))
-	for i, label := range labels {
-		code, ok := codes[label]
-		if s.Y[i] = code; !ok {
-			s.Y[i] = math.NaN() // an empty name, which Check rejects
-		}
-	}
-	s.Targets = nil
+	classes, codes := encode(labels)
+	s.Y, s.Targets = codes, nil // NaN for an empty name, which Check rejects
 	s.Schema.Targets = []Column{{Name: name, Kind: Categorical, Categories: classes}}
 	return s
 }
@@ -101,32 +90,16 @@ func sortedNames(names []string) []string {
 // It returns an error that joins one for each invalid field or value. [modelfile.Model.PredictRows]
 // takes structs of the same type.
 func FromStructs(rows any, target string) (Set, error) {
-	list, t, err := structrows.Slice(rows)
-	if err != nil {
-		return Set{}, fmt.Errorf("datasets: %w", err)
-	}
-	fields, err := structrows.Fields(t)
+	list, err := structrows.Of(rows)
 	if err != nil {
 		return Set{}, fmt.Errorf("datasets: %w", err)
 	}
 	var b tableBuilder
-	for _, f := range fields {
+	for _, f := range list.Fields {
 		c := b.column(f.Name)
 		c.options = f.Options
 		for i := range list.Len() {
-			row := list.Index(i)
-			if row.Kind() == reflect.Pointer {
-				if row.IsNil() {
-					return Set{}, fmt.Errorf("datasets: row %d must not be a nil pointer", i)
-				}
-				row = row.Elem()
-			}
-			v, err := row.FieldByIndexErr(f.Index)
-			if err != nil { // a nil embedded pointer
-				c.add(nil)
-				continue
-			}
-			c.addValue(v)
+			c.addValue(list.Value(i, f))
 		}
 	}
 	return b.set(target)
@@ -265,13 +238,15 @@ func (c *memoryColumn) add(v any) {
 	case time.Time:
 		at = v
 	}
-	c.rows++
-	c.numbers = append(c.numbers, number)
-	if _, ok := c.example.(string); ok {
-		c.strings = append(pad(c.strings, c.rows-1), text)
-	} else if _, ok := c.example.(time.Time); ok {
-		c.times = append(pad(c.times, c.rows-1), at)
+	switch c.example.(type) {
+	case string:
+		c.strings = append(pad(c.strings, c.rows), text)
+	case time.Time:
+		c.times = append(pad(c.times, c.rows), at)
+	default:
+		c.numbers = append(c.numbers, number)
 	}
+	c.rows++
 }
 
 // pad returns a list extended to n elements by zeros, for the missing values before the first value.

@@ -50,7 +50,7 @@ func glmSolver() (solver, loss string, by ClassWeight, numbers bool) {
 func (g glm) plain(invalid error) batch.PenalizedLoss {
 	return batch.PenalizedLoss{Key: fmt.Sprint(g.power, g.alpha == 0, g.intercept, g.tol, g.maxIter), C: g.c(),
 		Tol: g.tol, MaxIter: g.maxIter, Intercept: g.intercept, Invalid: invalid, Labels: g.labels,
-		UsesDescent: func(*design.Rows, *design.Labels) bool { return false }, Newton: g.newton}
+		Newton: g.newton}
 }
 
 // c is the factor of the loss for the penalty ½‖w‖², or for none.

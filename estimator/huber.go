@@ -114,7 +114,6 @@ func (s Huber) plain() batch.PenalizedLoss {
 		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
 			return readNumbers(ctx, r, s.name())
 		},
-		UsesDescent: func(*design.Rows, *design.Labels) bool { return false },
 		Newton: func(l *design.Labels) newton.Task {
 			return newton.Huber(l, s.Epsilon, s.Alpha, s.Intercept, s.Tol)
 		}}

@@ -95,7 +95,7 @@ func solvePenalized(ctx context.Context, s penalized, r *design.Rows) (solve.Lin
 	if err != nil {
 		return solve.Linear{}, nil, err
 	}
-	if p.UsesDescent(r, l) {
+	if p.UsesDescent != nil && p.UsesDescent(r, l) {
 		model, err := p.Descent(l).Solve(ctx, r, len(l.Y))
 		return model, l.Classes, err
 	}

@@ -87,7 +87,6 @@ func (s QuantileRegression) plain() batch.PenalizedLoss {
 		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
 			return readNumbers(ctx, r, s.name())
 		},
-		UsesDescent: func(*design.Rows, *design.Labels) bool { return false },
 		Newton: func(l *design.Labels) newton.Task {
 			return newton.Quantile(l, s.Quantile, s.Alpha, s.Intercept, s.Tol)
 		}}

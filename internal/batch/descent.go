@@ -160,7 +160,7 @@ func (d *descentFold) solve(ctx context.Context, s PenalizedLoss, from []solve.D
 	if err != nil {
 		return nil, nil, err
 	}
-	if !s.UsesDescent(r, l) {
+	if s.UsesDescent == nil || !s.UsesDescent(r, l) {
 		return nil, nil, nil
 	}
 	if d.inputs == nil {

@@ -18,7 +18,7 @@ type PenalizedLoss struct {
 	// Labels reads the labels of rows.
 	Labels func(ctx context.Context, r *design.Rows) (*design.Labels, error)
 	// UsesDescent reports whether coordinate descent solves for unmapped rows, rather than Newton's
-	// method.
+	// method; nil means never.
 	UsesDescent func(r *design.Rows, l *design.Labels) bool
 	// Descent returns the task of coordinate descent, including C. Newton returns the task of
 	// Newton's method, without C.

@@ -25,12 +25,9 @@ type Field struct {
 // Has reports whether the tag of the field has an option.
 func (f Field) Has(option string) bool { return slices.Contains(f.Options, option) }
 
-// Fields returns the exported fields of a struct type, those of embedded structs included. The tag
+// fields returns the exported fields of a struct type, those of embedded structs included. The tag
 // bochner:"-" omits a field, bochner:"name" renames it.
-func Fields(t reflect.Type) ([]Field, error) {
-	if t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("rows must be structs, got %s", t)
-	}
+func fields(t reflect.Type) ([]Field, error) {
 	var out []Field
 	var errs []error
 	seen := map[string]bool{}
@@ -59,20 +56,52 @@ func Fields(t reflect.Type) ([]Field, error) {
 	return out, errors.Join(errs...)
 }
 
-// Slice returns a slice of structs, or of pointers to structs, and the type of the structs.
-func Slice(rows any) (reflect.Value, reflect.Type, error) {
-	v := reflect.ValueOf(rows)
-	if v.Kind() != reflect.Slice {
-		return v, nil, fmt.Errorf("rows must be a slice of structs, got %T", rows)
+// Rows is a slice of structs, or of pointers to structs.
+type Rows struct {
+	Type   reflect.Type // of the structs
+	Fields []Field
+	list   reflect.Value
+}
+
+// Of returns the rows of a slice of structs. It returns an error for another type, a nil pointer,
+// and invalid tags.
+func Of(rows any) (Rows, error) {
+	r := Rows{list: reflect.ValueOf(rows)}
+	if r.list.Kind() == reflect.Slice {
+		if r.Type = r.list.Type().Elem(); r.Type.Kind() == reflect.Pointer {
+			r.Type = r.Type.Elem()
+		}
 	}
-	t := v.Type().Elem()
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
+	if r.Type == nil || r.Type.Kind() != reflect.Struct {
+		return r, fmt.Errorf("rows must be a slice of structs, got %T", rows)
 	}
-	if t.Kind() != reflect.Struct {
-		return v, nil, fmt.Errorf("rows must be a slice of structs, got %T", rows)
+	var err error
+	if r.Fields, err = fields(r.Type); err != nil {
+		return r, err
 	}
-	return v, t, nil
+	for i := range r.Len() {
+		if row := r.list.Index(i); row.Kind() == reflect.Pointer && row.IsNil() {
+			return r, fmt.Errorf("row %d must not be a nil pointer", i)
+		}
+	}
+	return r, nil
+}
+
+// Len returns the number of rows.
+func (r Rows) Len() int { return r.list.Len() }
+
+// Value returns a field of a row, which can be set; the zero Value for a field of a nil embedded
+// pointer.
+func (r Rows) Value(row int, f Field) reflect.Value {
+	v := r.list.Index(row)
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	v, err := v.FieldByIndexErr(f.Index)
+	if err != nil {
+		return reflect.Value{}
+	}
+	return v
 }
 
 // Value returns a value as nil (missing), int64, float64, string, bool or [time.Time]. A nil

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rowencoding"
+	"github.com/bochner-ml/bochner/internal/structrows"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
@@ -54,8 +55,11 @@ func (m *Model) PredictRows(ctx context.Context, rows any) ([]RowPrediction, err
 		if len(m.Schema.Targets) == 1 {
 			target = m.Schema.Targets[0].Name
 		}
-		var err error
-		if maps, err = structMaps(rows, target); err != nil {
+		list, err := structrows.Of(rows)
+		if err != nil {
+			return nil, fmt.Errorf("pipeline: %w", err)
+		}
+		if maps, err = structMaps(list, target); err != nil {
 			return nil, err
 		}
 	}

@@ -148,11 +148,7 @@ func (m *Model) Coef() *mat.Dense {
 // bool or an integer. rows is a slice of structs as in [datasets.FromStructs]; other values of the
 // target field are ignored.
 func (m *Model) PredictInto(ctx context.Context, rows any) error {
-	list, t, err := structrows.Slice(rows)
-	if err != nil {
-		return fmt.Errorf("pipeline: %w", err)
-	}
-	fields, err := structrows.Fields(t)
+	list, err := structrows.Of(rows)
 	if err != nil {
 		return fmt.Errorf("pipeline: %w", err)
 	}
@@ -160,11 +156,11 @@ func (m *Model) PredictInto(ctx context.Context, rows any) error {
 		return fmt.Errorf("pipeline: the model must have 1 target to predict into structs, got %d", len(m.Schema.Targets))
 	}
 	target := m.Schema.Targets[0].Name
-	at := slices.IndexFunc(fields, func(f structrows.Field) bool { return f.Name == target })
+	at := slices.IndexFunc(list.Fields, func(f structrows.Field) bool { return f.Name == target })
 	if at < 0 {
-		return fmt.Errorf("pipeline: %s must have a field for the target %s", t, target)
+		return fmt.Errorf("pipeline: %s must have a field for the target %s", list.Type, target)
 	}
-	maps, err := structMaps(rows, target)
+	maps, err := structMaps(list, target)
 	if err != nil {
 		return err
 	}
@@ -174,12 +170,8 @@ func (m *Model) PredictInto(ctx context.Context, rows any) error {
 	}
 	var errs []error
 	for i, answer := range answers {
-		row := list.Index(i)
-		if row.Kind() == reflect.Pointer {
-			row = row.Elem()
-		}
-		field, err := row.FieldByIndexErr(fields[at].Index)
-		if err == nil {
+		err := errors.New("its embedded struct is a nil pointer")
+		if field := list.Value(i, list.Fields[at]); field.IsValid() {
 			err = assign(field, answer)
 		}
 		if err != nil {
@@ -232,37 +224,18 @@ func assign(field reflect.Value, p RowPrediction) error {
 }
 
 // structMaps returns rows of structs as maps, without the column omit.
-func structMaps(rows any, omit string) ([]map[string]any, error) {
-	list, t, err := structrows.Slice(rows)
-	if err != nil {
-		return nil, fmt.Errorf("pipeline: %w", err)
-	}
-	fields, err := structrows.Fields(t)
-	if err != nil {
-		return nil, fmt.Errorf("pipeline: %w", err)
-	}
+func structMaps(list structrows.Rows, omit string) ([]map[string]any, error) {
 	out := make([]map[string]any, list.Len())
 	var errs []error
 	for i := range out {
-		row := list.Index(i)
-		if row.Kind() == reflect.Pointer {
-			if row.IsNil() {
-				errs = append(errs, fmt.Errorf("row %d must not be a nil pointer", i))
-				continue
-			}
-			row = row.Elem()
-		}
-		out[i] = make(map[string]any, len(fields))
-		for _, f := range fields {
+		out[i] = make(map[string]any, len(list.Fields))
+		for _, f := range list.Fields {
 			if f.Name == omit || f.Has("weight") || f.Has("group") {
 				continue
 			}
-			out[i][f.Name] = nil
-			v, err := row.FieldByIndexErr(f.Index)
-			if err == nil { // else a nil embedded pointer, whose fields are missing
-				if out[i][f.Name], err = structrows.Value(v); err != nil {
-					errs = append(errs, &datasets.RowError{Row: i, Column: f.Name, Err: err})
-				}
+			var err error
+			if out[i][f.Name], err = structrows.Value(list.Value(i, f)); err != nil {
+				errs = append(errs, &datasets.RowError{Row: i, Column: f.Name, Err: err})
 			}
 		}
 	}
