@@ -83,6 +83,9 @@ func LoadInputs(ctx context.Context, path string) (datasets.Set, error) {
 // schema, integers from 0 to 9 are class codes. The parameters are defaults; [Search] selects others by
 // paths such as rff.gamma, logistic.C and ridge.alpha.
 //
+// Text columns become tf-idf of words and pairs of words. The model is then linear, without random features: rows of
+// many terms are close to linearly separable.
+//
 // Sparse rows are not standardized, because centering would fill in their zeros.
 func KernelMachine(data datasets.Set) pipeline.Pipeline {
 	var model estimator.Estimator = estimator.NewRidge()
@@ -91,6 +94,9 @@ func KernelMachine(data datasets.Set) pipeline.Pipeline {
 	}
 	table := preprocessing.Of(data)
 	table.Missing = true // rows to predict may have missing values where these have none
+	if table.Text > 0 {
+		return preprocessing.Steps(table).Then(model)
+	}
 	return append(preprocessing.Steps(table), pipeline.Steps(transformer.NewRFF())...).Then(model)
 }
 

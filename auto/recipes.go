@@ -307,8 +307,8 @@ func standardizes(steps []pipeline.Step) bool {
 	return false
 }
 
-// isSparse reports whether rows are sparse.
+// isSparse reports whether rows are sparse, as those of text are after preprocessing.
 func isSparse(data datasets.Set) bool {
 	_, ok := data.X.(interface{ NNZ() int })
-	return ok
+	return ok || slices.ContainsFunc(data.Schema.Columns, func(c datasets.Column) bool { return c.Kind == datasets.Text })
 }

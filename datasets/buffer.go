@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -69,6 +70,8 @@ type Buffer struct {
 	rows, cols  int
 	sparse      bool
 	single      bool
+	text        *textrows.Matrix // of the first block; nil without text columns
+	strings     *textrows.Strings
 	x           []float64 // dense X
 	x32         []float32 // X in single precision
 	indptr      []int     // sparse X
@@ -115,6 +118,8 @@ func (b *Buffer) AppendRows(block Set, lo, hi int) error {
 		for i := lo; i < hi; i++ {
 			b.x32 = append(b.x32, X.Row(i)...)
 		}
+	case *textrows.Matrix:
+		b.x = X.AppendText(b.x, b.strings, lo, hi)
 	default:
 		for i := lo; i < hi; i++ {
 			for j := range b.cols {
@@ -149,6 +154,9 @@ func (b *Buffer) start(block Set) {
 	b.cols = block.Cols()
 	_, b.sparse = block.X.(*sparse.CSR)
 	_, b.single = block.X.(*single.Dense)
+	if b.text = textrows.Of(block.X); b.text != nil {
+		b.strings = &textrows.Strings{} // rows of an earlier set may be in use
+	}
 	if b.values != nil {
 		b.freeValues = b.values[:0]
 	}
@@ -203,6 +211,9 @@ func (b *Buffer) check(block Set) error {
 	if _, ok := block.X.(*single.Dense); ok != b.single {
 		return errors.New("datasets: all blocks must have the same precision, float32 or float64")
 	}
+	if m := textrows.Of(block.X); (m == nil) != (b.text == nil) || m != nil && !m.SameColumns(b.text) {
+		return errors.New("datasets: all blocks must have the same text columns")
+	}
 	return nil
 }
 
@@ -256,6 +267,10 @@ func (b *Buffer) Set() Set {
 	}
 	if b.single {
 		out.X = single.New(b.rows, b.cols, b.x32)
+		return out
+	}
+	if b.text != nil {
+		out.X = b.text.Rows(mat.NewDense(b.rows, b.cols, b.x), b.strings)
 		return out
 	}
 	if !b.sparse {

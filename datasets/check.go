@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -36,6 +37,9 @@ func (s Set) check() error {
 	if s.Schema.Columns != nil && len(s.Schema.Columns) != d {
 		return fmt.Errorf("datasets: X must have %d columns as the schema, got %d", len(s.Schema.Columns), d)
 	}
+	if err := s.checkText(); err != nil {
+		return err
+	}
 	for _, field := range []struct {
 		name   string
 		length int
@@ -61,6 +65,26 @@ func (s Set) check() error {
 	}
 	if i, j := findInfinite(s.X); i >= 0 {
 		return s.rowError(i, s.Schema.Name(j), errInfinite)
+	}
+	return nil
+}
+
+// checkText returns an error unless the text columns of the schema are those of X.
+func (s Set) checkText() error {
+	if _, ok := s.X.(interface{ Finite() bool }); ok {
+		return nil // a placeholder without entries
+	}
+	m := textrows.Of(s.X)
+	for j := range s.Cols() {
+		switch inSchema := s.Schema.Column(j).Kind == Text; {
+		case inSchema && (m == nil || !m.IsText(j)):
+			return fmt.Errorf("datasets: column %s is text, and X has no strings", s.Schema.Name(j))
+		case !inSchema && m != nil && m.IsText(j):
+			return fmt.Errorf("datasets: column %s must be text in the schema, got %s", s.Schema.Name(j),
+				s.Schema.Column(j).Kind)
+		case m == nil && len(s.Schema.Columns) == 0:
+			return nil
+		}
 	}
 	return nil
 }
@@ -160,6 +184,13 @@ func nonFinite(X mat.Matrix, i, from int) (column int, value float64) {
 		for k, v := range values {
 			if v-v != 0 && int(columns[k]) >= from {
 				return int(columns[k]), v
+			}
+		}
+	case *textrows.Matrix: // not its text columns
+		row := m.Dense().RawRowView(i)
+		for j := from; j < len(row); j++ {
+			if v := row[j]; v-v != 0 && !(math.IsInf(v, 0) && m.IsText(j)) {
+				return j, v
 			}
 		}
 	case *single.Dense:

@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/textrows"
 )
 
 // ColumnContent describes the values of a column. The zero value is a column without missing
@@ -50,7 +52,11 @@ func ScanContent(ctx context.Context, src Source) ([]ColumnContent, error) {
 	full := make([]bool, cols) // whether the column has a value
 	first := 0
 	err := src.Blocks(ctx, func(block Set) error {
-		dense, ok := block.X.(*mat.Dense)
+		X := block.X
+		if m := textrows.Of(X); m != nil {
+			X = m.Dense()
+		}
+		dense, ok := X.(*mat.Dense)
 		if !ok { // implicit zeros are values
 			for j := range full {
 				full[j] = true

@@ -58,6 +58,7 @@ const (
 	ManyColumns                       // at least Requirement.Columns columns
 	NamedColumn                       // a column named Requirement.Name
 	Targets                           // rows have targets
+	Texts                             // all columns are text
 )
 
 // Requirement is a constraint with the text of its error.
@@ -102,9 +103,11 @@ func (o InferredSchema) Satisfies(demands []Requirement) bool {
 func (c InferredColumn) violates(w Constraint) bool {
 	switch w {
 	case Numbers:
-		return c.Kind == Categorical
+		return c.Kind != Numeric
 	case Categories:
 		return c.Kind != Categorical
+	case Texts:
+		return c.Kind != Text
 	case SomeValue:
 		return c.Empty
 	case NoMissing:

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/structrows"
+	"github.com/bochner-ml/bochner/internal/textrows"
 )
 
 // MaxInferredClasses is the maximum number of different integers that are inferred to be class codes.
@@ -37,6 +38,46 @@ func (s Set) WithClasses(name string, labels []string) Set {
 	s.Y, s.Targets = codes, nil // NaN for an empty name, which Check rejects
 	s.Schema.Targets = []Column{{Name: name, Kind: Categorical, Categories: classes}}
 	return s
+}
+
+// WithText returns the set with one more input column, of strings, one for each row; "" is a missing value. X is
+// copied, dense; a set without X gets the rows of the strings.
+func (s Set) WithText(name string, texts []string) (Set, error) {
+	n, d := s.Rows(), s.Cols()
+	if s.X == nil {
+		n = len(texts)
+	}
+	if n == 0 || len(texts) != n {
+		return Set{}, fmt.Errorf("datasets: text column %s must have %d rows as X, got %d", name, n, len(texts))
+	}
+	X, table := mat.NewDense(n, d+1, nil), &textrows.Strings{}
+	var columns []int
+	m := textrows.Of(s.X)
+	for i, text := range texts {
+		row := X.RawRowView(i)
+		for j := range d {
+			if m == nil || !m.IsText(j) {
+				row[j] = s.X.At(i, j)
+			} else if own, ok := m.Text(i, j); ok {
+				row[j] = table.Add(own)
+			} else {
+				row[j] = math.NaN()
+			}
+		}
+		if row[d] = math.NaN(); text != "" {
+			row[d] = table.Add(text)
+		}
+	}
+	if m != nil {
+		columns = m.TextColumns()
+	}
+	all := make([]Column, 0, d+1)
+	for j := range d {
+		all = append(all, s.Schema.Column(j))
+	}
+	s.Schema.Columns = append(all, Column{Name: name, Kind: Text})
+	s.X = textrows.New(X, append(columns, d), table)
+	return s, nil
 }
 
 // WithTarget returns the set with a numeric target, one value for each row.
@@ -78,10 +119,11 @@ func sortedNames(names []string) []string {
 //	}
 //	data, err := datasets.FromStructs(flats, "Rent")
 //
-// Numbers and bools are numeric columns, strings are categorical, times are numeric columns of
+// Numbers and bools are numeric columns, strings are categorical, or text where they have several words and are mostly
+// different, times are numeric columns of
 // their parts. A nil pointer, NaN, an empty string, the zero time and an invalid value of a type
 // such as sql.NullInt64 are missing. Columns have the names of the fields. A tag sets another name
-// and options after a comma: categorical, numeric, target, weight, group.
+// and options after a comma: categorical, numeric, text, target, weight, group.
 //
 // target names the column to predict; "" means the column with the option target, or none. Strings,
 // bools and at most [MaxInferredClasses] different integers are classes; other targets are numeric,
@@ -289,6 +331,11 @@ func (c *memoryColumn) parse() ([]float64, error) {
 	return out, nil
 }
 
+// looksLikeText reports whether the kind of the column is not given and its values are text.
+func (c *memoryColumn) looksLikeText() bool {
+	return c.strings != nil && !c.has("categorical") && !c.has("numeric") && textrows.LooksLikeText(c.strings)
+}
+
 // isClass reports whether the values of a target are classes.
 func (c *memoryColumn) isClass() bool {
 	switch c.example.(type) {
@@ -311,6 +358,8 @@ func (b *tableBuilder) set(target string) (Set, error) {
 	var out Set
 	var errs []error
 	var inputs [][]float64
+	var texts []int // numbers of text columns
+	table := &textrows.Strings{}
 	rows, found := 0, target == ""
 	for j, c := range b.columns {
 		if j == 0 {
@@ -339,6 +388,10 @@ func (b *tableBuilder) set(target string) (Set, error) {
 			out.Groups = groupsOf(c.names())
 		case c.times != nil:
 			inputs = c.addDate(&out, inputs)
+		case c.has("text"), c.looksLikeText():
+			texts = append(texts, len(inputs))
+			inputs = append(inputs, textrows.Numbers(c.names(), table))
+			out.Schema.Columns = append(out.Schema.Columns, Column{Name: c.name, Kind: Text})
 		case c.has("categorical"), c.strings != nil && !c.has("numeric"):
 			categories, codes := encode(c.names())
 			inputs = append(inputs, codes)
@@ -367,7 +420,9 @@ func (b *tableBuilder) set(target string) (Set, error) {
 	for j, values := range inputs {
 		X.SetCol(j, values)
 	}
-	out.X = X
+	if out.X = X; texts != nil {
+		out.X = textrows.New(X, texts, table)
+	}
 	return out, out.Check()
 }
 

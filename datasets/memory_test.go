@@ -190,7 +190,7 @@ func TestMemoryErrors(t *testing.T) {
 	for want, run := range map[string]func() (datasets.Set, error){
 		"rows must be a slice of structs, got int": func() (datasets.Set, error) { return datasets.FromStructs(3, "") },
 		"row 1 must not be a nil pointer":          func() (datasets.Set, error) { return datasets.FromStructs([]*nested{{}, nil}, "") },
-		"tag option must be categorical, numeric, target, weight, group, got \"category\"|column name \"a\" is " +
+		"tag option must be categorical, numeric, text, target, weight, group, got \"category\"|column name \"a\" is " +
 			"taken": func() (datasets.Set, error) {
 			return datasets.FromStructs([]wrong{{}}, "")
 		},

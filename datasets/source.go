@@ -97,12 +97,18 @@ const (
 	Numeric Kind = iota
 	// Categorical columns contain codes of categories.
 	Categorical
+	// Text columns contain strings, which step tfidf encodes. Only sets of readers, and of FromStructs and the like,
+	// have them: their X refers to strings that are stored with it.
+	Text
 )
 
-// String returns "numeric" or "categorical".
+// String returns "numeric", "categorical" or "text".
 func (k Kind) String() string {
-	if k == Categorical {
+	switch k {
+	case Categorical:
 		return "categorical"
+	case Text:
+		return "text"
 	}
 	return "numeric"
 }

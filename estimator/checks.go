@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/textrows"
 )
 
 // rejectClassTarget refuses targets that are the codes of classes: a regression on them would take the
@@ -61,6 +62,10 @@ func checkInputs(ctx context.Context, X mat.Matrix, width int) (mat.Matrix, erro
 	}
 	if _, d := X.Dims(); d != width {
 		return nil, fmt.Errorf("estimator: X has %[2]d columns, but the model was fitted with %[1]d columns", width, d)
+	}
+	if m := textrows.Of(X); m != nil {
+		return nil, fmt.Errorf("estimator: column %d must be numeric, got text; encode it with tfidf first, or drop it",
+			m.TextColumns()[0])
 	}
 	X = design.Native(X)
 	if err := (datasets.Set{X: X}).CheckFinite(); err != nil {

@@ -234,6 +234,9 @@ func (e examination) importance(ctx context.Context) error {
 		if in.Mean <= 0 {
 			break
 		}
+		if some.Schema.Column(in.Column).Kind == datasets.Text {
+			continue // which has no grid of values
+		}
 		effects, err := inspection.PartialDependence(ctx, e.model, some, in.Column, inspection.Options{})
 		if err != nil {
 			return fmt.Errorf("effect of %s: %w", in.Name, err)

@@ -20,7 +20,7 @@ import (
 // A target without a name is called "target", or "target0", "target1", … where there are several.
 // Classes that the schema does not name are called "0" to the largest code.
 //
-// It fails on what golearn cannot hold: missing values, unknown levels, weights and groups; and
+// It fails on what golearn cannot hold: missing values, text, unknown levels, weights and groups; and
 // where two columns have one name.
 func ToInstances(data datasets.Set) (*base.DenseInstances, error) {
 	if err := data.Check(); err != nil {
@@ -30,6 +30,11 @@ func ToInstances(data datasets.Set) (*base.DenseInstances, error) {
 		return nil, fmt.Errorf("golearn: instances have no weights and no groups; leave them out of the set")
 	}
 	inputs, targets := columnsOf(data)
+	for _, c := range inputs {
+		if c.Kind == datasets.Text {
+			return nil, fmt.Errorf("golearn: column %s must not be text; encode it with tfidf, or leave it out", c.Name)
+		}
+	}
 	out := base.NewDenseInstances()
 	err := recoverAs("making instances", func() error { return addAttributes(out, data.Rows(), inputs, targets) })
 	if err != nil {

@@ -6,21 +6,27 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
 // columnEditor replaces single columns of a matrix.
 type columnEditor struct {
-	original mat.Matrix
-	dense    *mat.Dense  // copy of dense rows
-	sparse   *sparse.CSR // sparse rows
-	edited   *sparse.CSR // sparse rows with one column replaced
-	column   []float64   // of one column
+	original mat.Matrix       // with numbers of strings in text columns
+	text     *textrows.Matrix // rows with text columns, else nil
+	dense    *mat.Dense       // copy of dense rows
+	sparse   *sparse.CSR      // sparse rows
+	edited   *sparse.CSR      // sparse rows with one column replaced
+	column   []float64        // of one column
 }
 
 func newColumnEditor(X mat.Matrix) *columnEditor {
 	n, _ := X.Dims()
-	v := &columnEditor{original: X, column: make([]float64, n)}
+	text := textrows.Of(X)
+	if text != nil {
+		X = text.Dense()
+	}
+	v := &columnEditor{original: X, text: text, column: make([]float64, n)}
 	if m, ok := X.(*sparse.CSR); ok {
 		v.sparse, v.edited = m, m
 	} else {
@@ -33,6 +39,9 @@ func newColumnEditor(X mat.Matrix) *columnEditor {
 func (v *columnEditor) matrix() mat.Matrix {
 	if v.sparse != nil {
 		return v.edited
+	}
+	if v.text != nil {
+		return v.text.WithDense(v.dense)
 	}
 	return v.dense
 }

@@ -53,6 +53,9 @@ func PartialDependence(ctx context.Context, model estimator.Predictor, data data
 	if column < 0 || column >= data.Cols() {
 		return nil, fmt.Errorf("inspection: column must be 0 to %d, got %d", data.Cols()-1, column)
 	}
+	if data.Schema.Column(column).Kind == datasets.Text {
+		return nil, fmt.Errorf("inspection: column %s must be numeric or categorical, got text", data.Schema.Name(column))
+	}
 	data = data.EvenlySpaced(o.Rows)
 	rows := newColumnEditor(data.X)
 	base := Effect{Input: data.Schema.Name(column)}

@@ -40,6 +40,8 @@ func builtin() []Entry {
 			func() model.Stateful { return &transformer.FittedTargetEncode{} }},
 		{"hash", "a fixed number of columns, shared by the hashes of categories",
 			func() any { return transformer.NewHash() }, func() model.Stateful { return &transformer.FittedHash{} }},
+		{"tfidf", "weighted counts of the words, or n-grams, of texts",
+			func() any { return transformer.NewTFIDF() }, func() model.Stateful { return &transformer.FittedTFIDF{} }},
 		{"dense", "sparse rows as dense ones",
 			func() any { return transformer.NewDense() }, func() model.Stateful { return &transformer.FittedDense{} }},
 		{"rff", "random Fourier features of a shift-invariant kernel",

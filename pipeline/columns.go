@@ -26,7 +26,7 @@ type Columns struct {
 // Group is columns and what is done with them.
 type Group struct {
 	Name string // in paths and messages; "" stands for a kind that Select names, or "group1" …
-	// Select contains column names; numeric or categorical for all columns of that kind; patterns
+	// Select contains column names; numeric, categorical or text for all columns of that kind; patterns
 	// with *, ? and [a-z] for whole names; or regular expressions between slashes, /^cap/, for
 	// parts of names. Column names take precedence.
 	Select []string
@@ -112,7 +112,7 @@ var (
 // Params declares the selection, and the parameters of the steps.
 func (g *Group) Params(l *param.List) {
 	l.Value(&selection{&g.Select}, "select",
-		"columns by name, kind (numeric or categorical), pattern with * and ?, or regular expression between slashes")
+		"columns by name, kind (numeric, categorical or text), pattern with * and ?, or regular expression between slashes")
 	g.Steps = slices.Clone(g.Steps)
 	DeclareSteps(l, g.Steps)
 }

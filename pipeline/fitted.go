@@ -308,13 +308,16 @@ func columnsState(s *model.State, columns *[]datasets.Column) {
 		names = append(names, c.Name)
 		levels = append(levels, c.Categories...)
 		count := len(c.Categories)
-		if c.Kind == datasets.Numeric {
+		switch c.Kind {
+		case datasets.Numeric:
 			count = -1
+		case datasets.Text:
+			count = -2
 		}
 		counts = append(counts, count)
 	}
 	s.Strings("names", &names)
-	s.Ints("levels", &counts) // of each column, -1 where it is numeric
+	s.Ints("levels", &counts) // of each column, -1 where it is numeric, -2 where it is text
 	s.Strings("level_names", &levels)
 	if !s.Restoring() || s.Err() != nil {
 		return
@@ -325,6 +328,9 @@ func columnsState(s *model.State, columns *[]datasets.Column) {
 	var out []datasets.Column
 	for i, name := range names {
 		c := datasets.Column{Name: name}
+		if counts[i] == -2 {
+			c.Kind = datasets.Text
+		}
 		if counts[i] >= 0 {
 			if s.Require(counts[i] <= len(levels), "levels are missing"); s.Err() != nil {
 				return

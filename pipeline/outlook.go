@@ -124,11 +124,17 @@ func (f *forecast) step(s Step, in datasets.InferredSchema, path, name string) d
 
 // demands reports the columns that spec, a step or an estimator, refuses.
 func (f *forecast) demands(spec any, in datasets.InferredSchema, path, name string) {
-	d, ok := spec.(datasets.Requirer)
-	if !ok || in.Unknown {
-		return
+	var demands []datasets.Requirement
+	if d, ok := spec.(datasets.Requirer); ok && !in.Unknown {
+		demands = d.Requirements()
 	}
-	for _, demand := range d.Requirements() {
+	if !passesOn(spec) {
+		if problem, refused := refusedText(demands, in, name); refused {
+			problem.Path = path
+			f.errs = append(f.errs, problem)
+		}
+	}
+	for _, demand := range demands {
 		if problem, refused := refusal(demand, in, name); refused {
 			problem.Path = path
 			f.errs = append(f.errs, problem)
@@ -138,6 +144,9 @@ func (f *forecast) demands(spec any, in datasets.InferredSchema, path, name stri
 
 // refusal returns the error of the columns that violate a requirement of the named step.
 func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f param.FieldError, refused bool) {
+	if d.Constraint == datasets.Texts && len(in.Columns) == 0 {
+		return param.FieldError{Problem: "the columns are numbers already, and " + name + " takes text"}, true
+	}
 	if d.Constraint == datasets.Categories && len(in.Columns) == 0 {
 		return param.FieldError{Problem: "the columns are numbers already, and " + name + " takes categorical ones"}, true
 	}
@@ -161,11 +170,20 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 	first := columns[0]
 	switch d.Constraint {
 	case datasets.Numbers:
-		f.Problem = "column " + first.Name + " is categorical" + because("takes numbers")
+		f.Problem = "column " + first.Name + " is " + first.Kind.String() + because("takes numbers")
 		f.Hint = "encode it before with onehot or ordinal, in a columns step"
+		if first.Kind == datasets.Text {
+			f.Hint = textHint
+		}
 	case datasets.Categories:
-		f.Problem = "column " + first.Name + " is numeric" + because("takes categorical ones")
+		f.Problem = "column " + first.Name + " is " + first.Kind.String() + because("takes categorical ones")
 		f.Hint = "select the categorical columns with a columns step"
+		if first.Kind == datasets.Text {
+			f.Hint = textHint + "; data.kinds can make it categorical"
+		}
+	case datasets.Texts:
+		f.Problem = "column " + first.Name + " is " + first.Kind.String() + because("takes text")
+		f.Hint = "select the text columns with a columns step; data.kinds declares them"
 	case datasets.SomeValue:
 		f.Problem = "column " + first.Name + " has no value in any row" + because("learns from values")
 		f.Hint = "data.drop leaves it out"
@@ -180,7 +198,7 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 	case datasets.KnownCategories:
 		f.Problem = fmt.Sprintf("column %s has a level in %v that training has not", first.Name, first.Unknown)
 	}
-	if d.Hint != "" {
+	if d.Hint != "" && first.Kind != datasets.Text {
 		f.Hint = d.Hint
 	}
 	return f, true
@@ -201,6 +219,34 @@ func unnamed(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 		f.Hint = "did you mean " + near + "?"
 	}
 	return f, true
+}
+
+// textHint is the remedy for a step or a model that gets text.
+const textHint = "encode it before with tfidf, in a columns step, or leave it out with data.drop"
+
+// refusedText returns the error of a step or a model that gets text and declares nothing about it.
+func refusedText(demands []datasets.Requirement, in datasets.InferredSchema, name string) (param.FieldError, bool) {
+	text := slices.IndexFunc(in.Columns, func(c datasets.InferredColumn) bool { return c.Kind == datasets.Text })
+	if in.Unknown || text < 0 || slices.ContainsFunc(demands, func(d datasets.Requirement) bool {
+		return d.Constraint == datasets.Numbers || d.Constraint == datasets.Categories || d.Constraint == datasets.Texts
+	}) {
+		return param.FieldError{}, false
+	}
+	return param.FieldError{Problem: "column " + in.Columns[text].Name + " is text, and " + name + " does not take it",
+		Hint: textHint}, true
+}
+
+// passesOn reports whether the columns of a spec go to specs inside it, which are checked themselves.
+func passesOn(spec any) bool {
+	if _, composite := spec.(Composite); composite {
+		return true
+	}
+	e, ok := spec.(estimator.Estimator)
+	if !ok {
+		return false
+	}
+	_, isPipeline := spec.(Pipeline)
+	return isPipeline || len(modelsWithin(e)) > 0
 }
 
 // lacking lists columns with missing values.

@@ -15,7 +15,9 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/pipeline/internal/pick"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/sparse"
@@ -164,7 +166,7 @@ func beginStep(ctx context.Context, f transformer.Fitter, schema datasets.Schema
 	if r, ok := f.(transformer.DataIndependent); !ok || !r.IsDataIndependent() {
 		return nil, nil, noPasses(f)
 	}
-	fit, err := f.Fit(ctx, datasets.Set{X: mat.NewDense(1, cols, nil), Schema: schema})
+	fit, err := f.Fit(ctx, datasets.Set{X: pick.Blank(schema, cols), Schema: schema})
 	return fit, nil, err
 }
 
@@ -250,7 +252,7 @@ func (c *chainSums) open(ctx context.Context) error {
 func (c *chainSums) chain(ctx context.Context, fits []transformer.Transformer) (*FittedChain, datasets.Schema, error) {
 	sample, schema := c.sample, c.in
 	if sample == nil {
-		sample = mat.NewDense(1, c.cols, nil)
+		sample = pick.Blank(c.in, c.cols)
 	}
 	chain := &FittedChain{cols: c.cols}
 	for i, fit := range fits {
@@ -517,14 +519,27 @@ func stateOfRow(s *model.State, row *mat.Matrix) {
 		*row = thin
 	} else {
 		var full *mat.Dense
+		var columns []int // text columns
+		var strings []string
 		if !s.Restoring() {
-			full = mat.DenseCopyOf(*row)
+			from := *row
+			if m := textrows.Of(from); m != nil {
+				m = m.Clone()
+				from, columns, strings = m.Dense(), m.TextColumns(), m.Strings().List()
+			}
+			full = mat.DenseCopyOf(from)
 		}
+		s.Ints("text_columns", &columns)
+		s.Strings("strings", &strings)
 		if s.Matrix("row", &full); full == nil {
 			s.Require(false, "the first row is empty")
 			return
 		}
-		*row = full
+		_, cols := full.Dims()
+		for k, j := range columns {
+			s.Require(j >= 0 && j < cols && (k == 0 || j > columns[k-1]), "a text column is out of bounds")
+		}
+		*row = textrows.Wrap(full, columns, textrows.NewStrings(strings))
 	}
 	if s.Restoring() && s.Err() == nil {
 		n, _ := (*row).Dims()

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/pipeline/internal/pick"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
@@ -102,7 +103,7 @@ func (p *parallelSums) open(ctx context.Context) error {
 func (p *parallelSums) rows(i int, src datasets.Source) rows.Rows {
 	sample := p.sample
 	if sample == nil {
-		sample = mat.NewDense(1, p.cols, nil)
+		sample = pick.Blank(p.in, p.cols)
 	}
 	return rows.Begun(src, sample).Columns(p.parts[i].index)
 }

@@ -143,5 +143,5 @@ func noColumn(term string, schema datasets.Schema, cols int) error {
 }
 
 func isKind(term string) bool {
-	return term == datasets.Numeric.String() || term == datasets.Categorical.String()
+	return term == datasets.Numeric.String() || term == datasets.Categorical.String() || term == datasets.Text.String()
 }

@@ -376,5 +376,8 @@ func columnSummary(c profile.Column) string {
 	if len(c.Quantiles) == 11 {
 		text += ", median " + formatNumber(c.Quantiles[5])
 	}
+	if c.Kind == "text" {
+		text += " characters"
+	}
 	return text
 }

@@ -80,6 +80,7 @@ func (a *Admission) infer(ctx context.Context, m *Model, r *protocol.InferReques
 	if err != nil {
 		return nil, err
 	}
+	m = m.ForRequest()
 	in := inputs{m.Encoding}
 	n, err := in.rowCount(r.Inputs, a.server.options.Limits.MaxRows)
 	if err != nil {

@@ -22,7 +22,7 @@ func (c inputs) specs() (out []protocol.TensorSpec) {
 	}
 	for _, f := range c.Fields[:c.Width] {
 		d := protocol.FP64
-		if f.Kind == datasets.Categorical {
+		if f.Kind != datasets.Numeric {
 			d = protocol.Bytes
 		}
 		out = append(out, protocol.TensorSpec{Name: f.Name, Datatype: d})
@@ -119,6 +119,10 @@ func (c inputs) setColumns(t *protocol.Tensor, x []float64, given []bool, errs *
 	}
 	if f.Date != nil && t.Datatype != protocol.Bytes {
 		errs.At(-1, f.Name, "datatype must be BYTES with %s, got %s", f.Constraint(), t.Datatype)
+		return
+	}
+	if f.Kind == datasets.Text && t.Datatype != protocol.Bytes {
+		errs.At(-1, f.Name, "datatype must be BYTES with text, got %s", t.Datatype)
 		return
 	}
 	for _, j := range f.Columns {

@@ -29,7 +29,7 @@ type Model struct {
 	outputTensors outputs
 	encoder       predictionEncoder
 	empty         estimator.Prediction // prediction of zero rows
-	batch         *batch               // for single rows; nil if the model is not batch invariant
+	batch         *batch               // for single rows; nil if the model is not batch invariant, or takes text
 }
 
 // newModel prepares a model for requests.
@@ -61,10 +61,20 @@ func newModel(name, version string, file *modelfile.Model) (*Model, error) {
 	b := &batch{width: m.Encoding.Width, predict: func(rows []float64, n int) (estimator.Prediction, error) {
 		return m.score(context.Background(), rows, n) // the rows belong to several requests
 	}}
-	if b.isBatchInvariant(file.Schema) {
+	if !m.Encoding.HasText() && b.isBatchInvariant(file.Schema) {
 		m.batch = b
 	}
 	return m, nil
+}
+
+// ForRequest returns the model with an encoding for the rows of one request, which stores their text.
+func (m *Model) ForRequest() *Model {
+	if !m.Encoding.HasText() {
+		return m
+	}
+	own := *m
+	own.Encoding = m.Encoding.ForRequest()
+	return &own
 }
 
 func (m *Model) targetNames() (names []string) {
@@ -76,7 +86,7 @@ func (m *Model) targetNames() (names []string) {
 
 // score predicts n rows.
 func (m *Model) score(ctx context.Context, rows []float64, n int) (estimator.Prediction, error) {
-	return estimator.Predict(ctx, m.File.Predictor, mat.NewDense(n, m.Encoding.Width, rows), estimator.Request{})
+	return estimator.Predict(ctx, m.File.Predictor, m.Encoding.Rows(rows, n), estimator.Request{})
 }
 
 // predict predicts n rows and checks that the result is finite. It calls wait before it waits for

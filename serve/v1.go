@@ -17,6 +17,7 @@ func predictRows(c *call) error {
 		if err := c.scan.Begin(c.body); err != nil {
 			return nil, err
 		}
+		m = m.ForRequest()
 		r := &c.reader
 		*r = rowReader{JSON: &c.scan, Coding: m.Encoding, maxRows: c.server.options.Limits.MaxRows,
 			fieldNumbers: r.fieldNumbers, x: r.x[:0]}

@@ -379,3 +379,26 @@ func ExampleKernelPart() {
 	fmt.Printf("root mean square error %.3f\n", errors[0].RMS)
 	// Output: root mean square error 0.003
 }
+
+func ExampleTFIDF() {
+	ctx := context.Background()
+	data, err := datasets.Set{}.WithText("review", []string{"good food", "bad food", "good service"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fitted, err := transformer.NewTFIDF().Fit(ctx, data)
+	if err != nil {
+		log.Fatal(err)
+	}
+	Z, err := fitted.Transform(ctx, data.X)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(fitted.(*transformer.FittedTFIDF).Vocabulary(0))
+	fmt.Printf("%.2f\n", mat.Formatted(Z))
+	// Output:
+	// [bad food good service]
+	// ⎡0.00  0.71  0.71  0.00⎤
+	// ⎢0.80  0.61  0.00  0.00⎥
+	// ⎣0.00  0.00  0.61  0.80⎦
+}

@@ -123,8 +123,8 @@ func categoricalLevels(step string, schema datasets.Schema, width int) ([]int, e
 	for j := range levels {
 		c := schema.Column(j)
 		if c.Kind != datasets.Categorical {
-			return nil, fmt.Errorf("transformer: %s: column %s must be categorical, got numeric; select the categorical "+
-				"columns with a columns step", step, schema.Name(j))
+			return nil, fmt.Errorf("transformer: %s: column %s must be categorical, got %s; select the categorical "+
+				"columns with a columns step", step, schema.Name(j), c.Kind)
 		}
 		levels[j] = len(c.Categories)
 	}

@@ -141,6 +141,16 @@ func (Hash) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
 	return datasets.InferredSchema{}
 }
 
+// Requirements declares text columns.
+func (TFIDF) Requirements() []datasets.Requirement {
+	return []datasets.Requirement{{Constraint: datasets.Texts}}
+}
+
+// InferOutput returns complete numeric columns.
+func (TFIDF) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
+	return datasets.InferredSchema{}
+}
+
 // Demands asks for categorical columns, of known levels unless others are allowed.
 func (s Ordinal) Requirements() []datasets.Requirement {
 	if s.Unknown != "error" {

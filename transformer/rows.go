@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/specs"
+	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -116,6 +117,9 @@ func checkRows(step string, X mat.Matrix, width int) (mat.Matrix, error) {
 		if m != nil {
 			rows, cols = m.Dims()
 		}
+	case *textrows.Matrix:
+		return nil, fmt.Errorf("transformer: %s: column %d must not be text; encode it with tfidf, or drop it", step,
+			m.TextColumns()[0])
 	default:
 		rows, cols = X.Dims()
 		if rows > 0 && cols == width {
@@ -255,6 +259,12 @@ func widthOf(ctx context.Context, step string, src datasets.Source) (int, error)
 	rows, width := src.Dims()
 	if rows == 0 || width <= 0 {
 		return 0, fmt.Errorf("transformer: %s: %w: %d rows, %d columns", step, datasets.ErrEmpty, rows, width)
+	}
+	for j, c := range src.Schema().Columns {
+		if c.Kind == datasets.Text {
+			return 0, fmt.Errorf("transformer: %s: column %s must not be text; encode it with tfidf, or drop it", step,
+				src.Schema().Name(j))
+		}
 	}
 	return width, ctxerr.Check(ctx)
 }

@@ -189,7 +189,11 @@ func checkNumericSpec(step string, spec any, schema datasets.Schema) error {
 func checkNumeric(step string, schema datasets.Schema) error {
 	for j, c := range schema.Columns {
 		if c.Kind != datasets.Numeric {
-			return fmt.Errorf("transformer: %s: column %s must be numeric, got %v; encode it before with onehot or ordinal",
+			encoder := "onehot or ordinal"
+			if c.Kind == datasets.Text {
+				encoder = "tfidf"
+			}
+			return fmt.Errorf("transformer: %s: column %s must be numeric, got %v; encode it before with "+encoder,
 				step, schema.Name(j), c.Kind)
 		}
 	}

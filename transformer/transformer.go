@@ -15,6 +15,7 @@
 //	ordinal          [Ordinal]      the number of levels         codes as numbers
 //	target_encode    [TargetEncode] the mean target of categories that of the category
 //	hash             [Hash]         the columns of categories    ±1 in one of a fixed number of columns
+//	tfidf            [TFIDF]        terms and their frequency    weighted counts of the terms of texts
 //	ard              [ARD]          a scale for each input       the inputs times their scales
 //	pca              [PCA]          directions of large variance projections on them
 //	rff              [RFF]          γ, random frequencies        random Fourier features
@@ -27,8 +28,8 @@
 // Every spec of this package implements [BlockFitter]; Fit is FitSource over the rows in memory.
 // Specs that learn from rows also implement [PassFitter], except ard, rff, softmax_features,
 // binning and nystroem, whose samples, rules for γ, bins and landmarks require FitSource. Every
-// fitted type implements model.Stateful, [Sized], [Describer] and graph.StepExporter; the export of
-// binning is always an error.
+// fitted type implements model.Stateful, [Sized], [Describer] and graph.StepExporter; the exports
+// of binning and tfidf are always errors.
 //
 // A NaN is a missing value, which impute fills, the scalers and encoders pass on, and ard, pca,
 // rff, softmax_features, binning and nystroem refuse by row and column. Sample weights are not

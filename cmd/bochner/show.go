@@ -318,7 +318,7 @@ func showDrift(out io.Writer, d profile.Drift) {
 	fmt.Fprintln(t, "input\tmissing\tin training\tunknown\toutside\tPSI")
 	for _, i := range inputs[:min(most, len(inputs))] {
 		unknown, outside := percent(i.Unknown), "–"
-		if i.Kind == "numeric" {
+		if i.Kind != "categorical" {
 			unknown, outside = "–", percent(i.OutOfRange)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%.2f\n", i.Name, percent(i.Missing), percent(i.MissingTraining), unknown, outside,
@@ -459,6 +459,9 @@ func showModel(out io.Writer, m experiment.Model) {
 			p := m.Profile.Columns[j]
 			if missing = percent(p.Missing); len(p.Quantiles) > 0 {
 				values = fmt.Sprintf("%s to %s", short(p.Min), short(p.Max))
+				if p.Kind == "text" {
+					values += " characters"
+				}
 			}
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", c.Name, c.Kind, missing, values)

@@ -437,7 +437,8 @@ func TestWindow(t *testing.T) {
 		want = append(want, value)
 		fmt.Fprintf(&b, "%d,\"%s\"\n", len(want)-1, strings.ReplaceAll(value, `"`, `""`))
 	}
-	set, err := read(b.String(), csv.Options{})
+	roles := datasets.Roles{Kinds: map[string]datasets.Kind{"b": datasets.Categorical}}
+	set, err := read(b.String(), csv.Options{Roles: roles})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,10 +7,11 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/textrows"
 )
 
 // Write writes data with a header: the inputs, the target or targets, and columns "weight" and
-// "group" if data has them. Categories are written by name, missing and unknown ones as empty
+// "group" if data has them. Categories are written by name, text as it is, missing and unknown ones as empty
 // fields; numbers round-trip to the same bits.
 func Write(w io.Writer, data datasets.Set) error {
 	out := csv.NewWriter(w)
@@ -31,9 +32,15 @@ func Write(w io.Writer, data datasets.Set) error {
 	if err := out.Write(record); err != nil {
 		return err
 	}
+	texts := textrows.Of(data.X)
 	for i := range data.Rows() {
 		record = record[:0]
 		for j := range data.Cols() {
+			if texts != nil && texts.IsText(j) {
+				text, _ := texts.Text(i, j)
+				record = append(record, text)
+				continue
+			}
 			record = append(record, field(data.Schema.Column(j), data.X.At(i, j)))
 		}
 		for t, c := range targets {

@@ -95,7 +95,7 @@ func (c *columns) fromSchema(o *Options) {
 				continue
 			}
 			k := c.add(column.Name)
-			c.strs[k] = column.Kind == datasets.Categorical
+			c.strs[k] = column.Kind != datasets.Numeric
 		}
 	}
 	for _, name := range slices.Concat(o.Target, []string{o.Weight, o.Group}, o.Drop, o.Passthrough) {
@@ -212,7 +212,7 @@ func (c *columns) declare(shapes []columnValues, o *Options) error {
 		target := slices.ContainsFunc(o.Target, func(name string) bool { return c.find(name) == k })
 		all := s.numbers + s.labels + s.strs
 		textual := s.strs > 0 || target && s.numbers == 0 && s.labels > 0
-		c.strs[k] = textual || given && kind == datasets.Categorical
+		c.strs[k] = textual || given && kind != datasets.Numeric
 		switch {
 		case drop:
 		case s.nested > 0:

@@ -66,6 +66,9 @@ func FromSet(data datasets.Set) (*Rows, error) {
 // AllNumeric returns an error if a column is categorical.
 func AllNumeric(schema datasets.Schema) error {
 	for _, c := range schema.Columns {
+		if c.Kind == datasets.Text {
+			return fmt.Errorf("column %s must be numeric, got text; encode it with tfidf first, or drop it", c.Name)
+		}
 		if c.Kind == datasets.Categorical {
 			return fmt.Errorf("column %s must be numeric, got categorical; encode it with onehot or ordinal first", c.Name)
 		}

@@ -7,7 +7,7 @@ const Module = "github.com/bochner-ml/bochner"
 
 // Everywhere lists the packages that every package of the module may import.
 var Everywhere = []string{"internal/ctxerr", "internal/rowblock", "internal/rowsource", "internal/specs",
-	"internal/suggest"}
+	"internal/suggest", "internal/textrows"}
 
 // Allowed lists, for each package that is no test, the packages of the module it may import. A
 // package below a listed folder is allowed with it ("datasets" allows datasets/csv only to those
@@ -35,16 +35,18 @@ var Allowed = map[string][]string{
 	"internal/snapshot":     {}, // for tests: whether a value has changed
 	"internal/postgrestest": {}, // a server for tests
 	"internal/importrules":  {},
-	"internal/rowblock":     {"single", "sparse"},                           // slices of rows; sizes of blocks
-	"internal/rowsource":    {"datasets"},                                   // sources derived from sources
-	"internal/suggest":      {},                                             // names in messages
-	"internal/specs":        {"param"},                                      // specs beyond what param offers to authors
-	"internal/paramkind":    {},                                             // names of kinds of parameters
-	"internal/rowfile":      {"datasets", "internal/files"},                 // files of rows: listed, regular, unchanged
-	"internal/exhaustive":   {},                                             // for tests: which cases are taken
-	"internal/textfeatures": {"internal/kern", "internal/murmur", "sparse"}, // documents to weighted term counts
-	"internal/murmur":       {},                                             // hashes of strings
-	"internal/files":        {},                                             // written in full or not at all
+	"internal/rowblock":     {"single", "sparse"},           // slices of rows; sizes of blocks
+	"internal/rowsource":    {"datasets"},                   // sources derived from sources
+	"internal/suggest":      {},                             // names in messages
+	"internal/specs":        {"param"},                      // specs beyond what param offers to authors
+	"internal/paramkind":    {},                             // names of kinds of parameters
+	"internal/rowfile":      {"datasets", "internal/files"}, // files of rows: listed, regular, unchanged
+	"internal/exhaustive":   {},                             // for tests: which cases are taken
+	"internal/murmur":       {},                             // hashes of strings
+	"internal/files":        {},                             // written in full or not at all
+	// documents to weighted term counts
+	"internal/textfeatures": {"internal/kern", "internal/murmur", "model", "sparse"},
+	"internal/textrows":     {}, // rows with text columns
 	"internal/svg":          {},
 	"internal/jsonscan":     {}, // JSON, with the place of what is wrong
 	"internal/memory":       {},
@@ -146,7 +148,7 @@ var Allowed = map[string][]string{
 		"internal/spectral",
 		"internal/fourier", "internal/softmax", "internal/bins", "internal/evidence", "internal/sample", "internal/agop",
 		"internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks",
-		"internal/murmur"},
+		"internal/murmur", "internal/textfeatures"},
 	"estimator": {"internal/share", "graph", "internal/sgd", "datasets", "kernel", "internal/network",
 		"internal/kernelridge", "internal/kernelsvm", "internal/pairwise", "internal/spectral", "internal/fourier",
 		"internal/evidence",

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -45,6 +46,17 @@ func matrix(w io.Writer, X mat.Matrix) {
 		fmt.Fprintln(w, value, shared)
 	}
 	switch m := X.(type) {
+	case *textrows.Matrix:
+		row := make([]float64, d)
+		for i := range n {
+			for j := range row {
+				row[j] = X.At(i, j)
+				if text, ok := m.Text(i, j); ok && m.IsText(j) {
+					fmt.Fprintf(w, "%q\n", text)
+				}
+			}
+			Numbers(w, row)
+		}
 	case mat.RawRowViewer:
 		for i := range n {
 			Numbers(w, m.RawRowView(i))

@@ -13,6 +13,7 @@ import (
 type Table struct {
 	Rows                 int
 	Numeric, Categorical int  // columns
+	Text                 int  // columns
 	Missing              bool // whether numbers are missing
 	Sparse               bool
 }
@@ -26,6 +27,10 @@ func Of(data datasets.Set) Table {
 			t.Categorical++
 			continue
 		}
+		if data.Schema.Column(j).Kind == datasets.Text {
+			t.Text++
+			continue
+		}
 		t.Numeric++
 		for i := 0; i < t.Rows && !t.Missing && !sparse; i++ {
 			t.Missing = math.IsNaN(data.X.At(i, j))
@@ -35,7 +40,8 @@ func Of(data datasets.Set) Table {
 }
 
 // Steps returns the proposed steps: medians for missing numbers, z-scores of numbers, and a column of its own for each
-// category that is frequent enough. Numbers of sparse rows stay as they are: to center them would fill their zeros.
+// category that is frequent enough, and tf-idf of the words and pairs of words of text. Numbers of sparse rows stay as they
+// are: to center them would fill their zeros.
 func Steps(t Table) pipeline.Sequence {
 	var numbers []transformer.Fitter
 	if t.Missing {
@@ -46,15 +52,21 @@ func Steps(t Table) pipeline.Sequence {
 	if numbers = append(numbers, transformer.NewStandardize()); t.Sparse {
 		numbers = nil
 	}
-	if t.Categorical == 0 {
+	if t.Categorical == 0 && t.Text == 0 {
 		return pipeline.Steps(numbers...)
 	}
-	onehot := transformer.NewOneHot()
-	onehot.MinCount = MinCount(t.Rows)
-	groups := []pipeline.Group{{Select: []string{"categorical"}, Steps: pipeline.Steps(onehot)}}
-	if t.Numeric > 0 {
-		groups = append([]pipeline.Group{{Select: []string{"numeric"}, Steps: pipeline.Steps(numbers...)}}, groups...)
+	var groups []pipeline.Group
+	add := func(columns int, kind string, steps ...transformer.Fitter) {
+		if columns > 0 {
+			groups = append(groups, pipeline.Group{Select: []string{kind}, Steps: pipeline.Steps(steps...)})
+		}
 	}
+	onehot, tfidf := transformer.NewOneHot(), transformer.NewTFIDF()
+	onehot.MinCount = MinCount(t.Rows)
+	tfidf.MaxN, tfidf.MinCount, tfidf.Sublinear = 2, 2, true
+	add(t.Numeric, "numeric", numbers...)
+	add(t.Categorical, "categorical", onehot)
+	add(t.Text, "text", tfidf)
 	return pipeline.Steps(pipeline.NewColumns(groups...))
 }
 

@@ -24,7 +24,7 @@ type Drift struct {
 // InputDrift describes the drift of one input.
 type InputDrift struct {
 	Name            string  `json:"name"`
-	Kind            string  `json:"kind"`           // numeric or categorical
+	Kind            string  `json:"kind"`           // numeric, categorical or text
 	Missing         float64 `json:"missing"`        // fraction of the rows
 	MissingTraining float64 `json:"missing_before"` // fraction of the training rows
 	// fraction of the rows with a category that is not in the training rows

@@ -32,10 +32,10 @@ type Profile struct {
 // Column contains the statistics of a column. Infinite values count as missing.
 type Column struct {
 	Name      string    `json:"name"`
-	Kind      string    `json:"kind"`                // numeric or categorical
+	Kind      string    `json:"kind"`                // numeric, categorical or text
 	Missing   float64   `json:"missing"`             // fraction of the rows
 	Unknown   float64   `json:"unknown,omitempty"`   // fraction of the rows with a category that is not in the schema
-	Min       float64   `json:"min"`                 // of numeric columns
+	Min       float64   `json:"min"`                 // of numeric columns, and of the lengths of text in characters
 	Max       float64   `json:"max"`                 //
 	Mean      float64   `json:"mean"`                //
 	Quantiles []float64 `json:"quantiles,omitempty"` // deciles from 0 to 100 %

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
@@ -264,6 +265,9 @@ type counter interface {
 // bulk.
 func addRows[C counter](ctx context.Context, columns []C, X mat.Matrix) error {
 	n, _ := X.Dims()
+	if m := textrows.Of(X); m != nil {
+		X = m.Lengths()
+	}
 	if x, ok := X.(*sparse.CSR); ok {
 		return addSparseRows(ctx, columns, x)
 	}
@@ -330,7 +334,7 @@ func (c Column) validate(name string, of datasets.Column, rows int) error {
 		return wrong(fmt.Sprintf("must be the %s column %q", of.Kind, name))
 	case !isFraction(c.Missing) || !isFraction(c.Unknown) || !isFraction(c.Other):
 		return wrong("a share is not between 0 and 1")
-	case of.Kind == datasets.Categorical && len(c.Counts) > 0, of.Kind == datasets.Numeric && len(c.Categories) > 0:
+	case of.Kind == datasets.Categorical && len(c.Counts) > 0, of.Kind != datasets.Categorical && len(c.Categories) > 0:
 		return wrong("it has what only columns of the other kind have")
 	case len(c.Quantiles) != 0 && len(c.Quantiles) != 11 || len(c.Quantiles) > 0 != (len(c.Counts) > 0):
 		return wrong("wanted 11 quantiles, with counts")

@@ -130,7 +130,7 @@ func (p Paths) String() string {
 	return fmt.Sprintf("%s and %d more", p[0], len(p)-1)
 }
 
-// Kinds are the kinds of columns by name: numeric or categorical.
+// Kinds are the kinds of columns by name: numeric, categorical or text.
 type Kinds map[string]string
 
 // Set takes a map of names to kinds.
@@ -161,7 +161,9 @@ func (k *Kinds) Get() any {
 }
 
 // Constraint describes the values that Set accepts.
-func (k *Kinds) Constraint() string { return "names of columns, each with numeric or categorical" }
+func (k *Kinds) Constraint() string {
+	return "names of columns, each with numeric, categorical or text"
+}
 
 // Check looks for a kind that does not exist.
 func (k *Kinds) Check() error {
@@ -280,10 +282,10 @@ func (d Dates) Columns(names []string) []string {
 
 // parseKind returns the kind with the given name.
 func parseKind(name string) (datasets.Kind, error) {
-	for k := datasets.Numeric; k <= datasets.Categorical; k++ {
+	for k := datasets.Numeric; k <= datasets.Text; k++ {
 		if k.String() == name {
 			return k, nil
 		}
 	}
-	return datasets.Numeric, fmt.Errorf("kind must be numeric or categorical, got %q", name)
+	return datasets.Numeric, fmt.Errorf("kind must be numeric, categorical or text, got %q", name)
 }

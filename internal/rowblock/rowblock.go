@@ -4,6 +4,7 @@ package rowblock
 import (
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -29,7 +30,7 @@ func SizeFor(X mat.Matrix) int {
 	return SizeForWidth(cols)
 }
 
-// Slice returns rows lo to hi−1 of X, as a view if X is a *mat.Dense, *sparse.CSR or *single.Dense.
+// Slice returns rows lo to hi−1 of X, as a view unless X is of a foreign type.
 func Slice(X mat.Matrix, lo, hi int) mat.Matrix {
 	if lo == hi {
 		return &mat.Dense{}
@@ -42,6 +43,8 @@ func Slice(X mat.Matrix, lo, hi int) mat.Matrix {
 		return m.Slice(lo, hi)
 	case *single.Dense:
 		return m.Slice(lo, hi)
+	case *textrows.Matrix:
+		return m.WithDense(Slice(m.Dense(), lo, hi).(*mat.Dense))
 	}
 	rows := make([]int, hi-lo)
 	for i := range rows {
@@ -50,14 +53,16 @@ func Slice(X mat.Matrix, lo, hi int) mat.Matrix {
 	return Select(X, rows)
 }
 
-// Select returns a copy of the given rows of X: a *sparse.CSR or *single.Dense if X is one, else a
-// *mat.Dense.
+// Select returns a copy of the given rows of X: a *sparse.CSR, *single.Dense or *textrows.Matrix if X is one, else a
+// *mat.Dense. Text rows share their strings.
 func Select(X mat.Matrix, rows []int) mat.Matrix {
 	switch m := X.(type) {
 	case *sparse.CSR:
 		return m.Select(rows)
 	case *single.Dense:
 		return m.Select(rows)
+	case *textrows.Matrix:
+		return m.WithDense(Select(m.Dense(), rows).(*mat.Dense))
 	}
 	_, d := X.Dims()
 	if len(rows) == 0 || d == 0 {

@@ -9,8 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/suggest"
+	"github.com/bochner-ml/bochner/internal/textrows"
 )
 
 // Field is a named value of a row: a column of the model, a date that stands for several columns, a
@@ -42,13 +45,16 @@ func (f *Field) Constraint() string {
 	return "a date such as 2024-03-31"
 }
 
-// Coding codes rows. It is safe for concurrent use after Index.
+// Coding codes rows. It is safe for concurrent use after Index, except for text: requests code their rows by a Coding of
+// their own, from ForRequest.
 type Coding struct {
 	Width   int             // columns
 	Fields  []Field         // the columns in order, then dates, then what is no input
 	Missing map[string]bool // strings that stand for a missing value
 	Numeric bool            // no column is categorical
 	schema  datasets.Schema
+	texts   []int             // text columns
+	strings *textrows.Strings // of the rows of a request
 	byName  map[string]int
 }
 
@@ -69,6 +75,9 @@ func New(schema datasets.Schema, width int, missing []string, dates map[string]d
 	}
 	for j := range width {
 		column := schema.Column(j)
+		if column.Kind == datasets.Text {
+			c.texts = append(c.texts, j)
+		}
 		c.Numeric = c.Numeric && column.Kind == datasets.Numeric
 		c.add(Field{Name: schema.Name(j), Columns: []int{j}, Kind: column.Kind, Levels: column.Categories, target: -1})
 	}
@@ -80,6 +89,27 @@ func New(schema datasets.Schema, width int, missing []string, dates map[string]d
 		c.add(Field{Name: name, target: -1})
 	}
 	return c
+}
+
+// ForRequest returns a coding for the rows of one request, which stores their text.
+func (c *Coding) ForRequest() *Coding {
+	if c.texts == nil {
+		return c
+	}
+	own := *c
+	own.strings = &textrows.Strings{}
+	return &own
+}
+
+// HasText reports whether some columns are text.
+func (c *Coding) HasText() bool { return c.texts != nil }
+
+// Rows returns n coded rows as a matrix.
+func (c *Coding) Rows(x []float64, n int) mat.Matrix {
+	if n == 0 {
+		return &mat.Dense{}
+	}
+	return textrows.Wrap(mat.NewDense(n, c.Width, x), c.texts, c.strings)
 }
 
 // add adds a field. One whose name is empty or taken is added only if it is a column.
@@ -168,6 +198,8 @@ func (c *Coding) Code(row []float64, f *Field, text []byte) (want string) {
 			return f.Constraint()
 		}
 		f.setDate(row, t)
+	case f.Kind == datasets.Text:
+		row[f.Columns[0]] = c.strings.Add(string(text))
 	case f.Kind == datasets.Categorical:
 		code, ok := f.lookup(text)
 		if !ok {

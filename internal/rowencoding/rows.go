@@ -24,6 +24,7 @@ func (c *Coding) Encode(rows []map[string]any) (datasets.Set, error) {
 	if len(rows) > maxSerialRows {
 		c.Index()
 	}
+	c = c.ForRequest()
 	var errs rowerrors.List
 	var x, y []float64
 	targets := slices.ContainsFunc(rows, func(row map[string]any) bool {
@@ -42,10 +43,7 @@ func (c *Coding) Encode(rows []map[string]any) (datasets.Set, error) {
 	if err := errs.RowErrors(); err != nil {
 		return datasets.Set{}, err
 	}
-	out := datasets.Set{X: &mat.Dense{}, Schema: c.schema}
-	if len(x) > 0 {
-		out.X = mat.NewDense(len(rows), c.Width, x)
-	}
+	out := datasets.Set{X: c.Rows(x, len(rows)), Schema: c.schema}
 	switch t := len(c.schema.Targets); {
 	case !targets:
 	case t == 1:
@@ -97,10 +95,16 @@ func (c *Coding) encode(i int, row map[string]any, x, y []float64, errs *rowerro
 
 // put writes the value of a field into a row, or returns the violated constraint.
 func (c *Coding) put(row []float64, f *Field, v any) (want string) {
-	switch v := v.(type) {
+	switch v.(type) {
 	case nil:
 		f.SetMissing(row)
 		return ""
+	case json.Number, float64, bool:
+		if f.Kind == datasets.Text {
+			return "a string"
+		}
+	}
+	switch v := v.(type) {
 	case string:
 		return c.Code(row, f, []byte(v))
 	case json.Number:
@@ -130,6 +134,8 @@ func (c *Coding) put(row []float64, f *Field, v any) (want string) {
 		return "a time.Time or " + f.Constraint()
 	case f.Kind == datasets.Categorical:
 		return "a category"
+	case f.Kind == datasets.Text:
+		return "a string"
 	}
 	return "a number"
 }

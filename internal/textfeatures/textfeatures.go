@@ -244,6 +244,9 @@ func (v *Vectorizer) index() {
 	}
 }
 
+// Width returns the number of columns.
+func (v *Vectorizer) Width() int { return v.width }
+
 // Vocabulary returns the terms in the order of their columns, nil for hashed columns.
 func (v *Vectorizer) Vocabulary() []string { return slices.Clone(v.vocabulary) }
 

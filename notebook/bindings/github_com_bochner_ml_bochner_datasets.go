@@ -47,6 +47,8 @@ func init() {
 			"ScanContent":        reflect.ValueOf(datasets.ScanContent),
 			"SomeValue":          reflect.ValueOf(datasets.SomeValue),
 			"Targets":            reflect.ValueOf(datasets.Targets),
+			"Text":               reflect.ValueOf(datasets.Text),
+			"Texts":              reflect.ValueOf(datasets.Texts),
 			"Unknown":            reflect.ValueOf(datasets.Unknown),
 		},
 		Types: map[string]reflect.Type{

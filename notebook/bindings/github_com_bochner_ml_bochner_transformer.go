@@ -39,6 +39,7 @@ func init() {
 			"NewScale":           reflect.ValueOf(transformer.NewScale),
 			"NewSoftmaxFeatures": reflect.ValueOf(transformer.NewSoftmaxFeatures),
 			"NewStandardize":     reflect.ValueOf(transformer.NewStandardize),
+			"NewTFIDF":           reflect.ValueOf(transformer.NewTFIDF),
 			"NewTargetEncode":    reflect.ValueOf(transformer.NewTargetEncode),
 		},
 		Types: map[string]reflect.Type{
@@ -70,6 +71,7 @@ func init() {
 			"FittedScale":           reflect.TypeOf((*transformer.FittedScale)(nil)).Elem(),
 			"FittedScaler":          reflect.TypeOf((*transformer.FittedScaler)(nil)).Elem(),
 			"FittedSoftmaxFeatures": reflect.TypeOf((*transformer.FittedSoftmaxFeatures)(nil)).Elem(),
+			"FittedTFIDF":           reflect.TypeOf((*transformer.FittedTFIDF)(nil)).Elem(),
 			"FittedTargetEncode":    reflect.TypeOf((*transformer.FittedTargetEncode)(nil)).Elem(),
 			"Fitter":                reflect.TypeOf((*transformer.Fitter)(nil)).Elem(),
 			"Hash":                  reflect.TypeOf((*transformer.Hash)(nil)).Elem(),
@@ -91,6 +93,7 @@ func init() {
 			"Sized":                 reflect.TypeOf((*transformer.Sized)(nil)).Elem(),
 			"SoftmaxFeatures":       reflect.TypeOf((*transformer.SoftmaxFeatures)(nil)).Elem(),
 			"Standardize":           reflect.TypeOf((*transformer.Standardize)(nil)).Elem(),
+			"TFIDF":                 reflect.TypeOf((*transformer.TFIDF)(nil)).Elem(),
 			"TargetEncode":          reflect.TypeOf((*transformer.TargetEncode)(nil)).Elem(),
 			"TrainingTransformer":   reflect.TypeOf((*transformer.TrainingTransformer)(nil)).Elem(),
 			"Transformer":           reflect.TypeOf((*transformer.Transformer)(nil)).Elem(),

@@ -2,12 +2,14 @@ package modelfile
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/internal/pick"
 )
@@ -24,6 +26,10 @@ func (m *Model) Align(data datasets.Set) (datasets.Set, error) {
 			return data, fmt.Errorf("pipeline: rows must have %d columns as the model, got %d", cols, data.Cols())
 		}
 		for _, c := range want {
+			if c.Kind == datasets.Text && textrows.Of(data.X) == nil {
+				return data, fmt.Errorf("pipeline: column %s: rows without a schema have no text; set Schema.Columns, or use "+
+					"PredictRows", c.Name)
+			}
 			if c.Kind == datasets.Categorical && len(in.Columns) == 0 {
 				return data, fmt.Errorf("pipeline: column %s: cannot align category codes without a schema; "+
 					"set Schema.Columns, or use PredictRows", c.Name)
@@ -38,7 +44,7 @@ func (m *Model) Align(data datasets.Set) (datasets.Set, error) {
 	if !isIdentity(order) {
 		data.X = new(pick.Picker).Columns(data.X, order)
 	}
-	data.X = recodeLevels(data.X, pick.Schema(in, order).Columns, want)
+	data.X = recode(data.X, pick.Schema(in, order).Columns, want)
 	data.Schema = in.WithColumns(want)
 	return m.alignTargets(data)
 }
@@ -57,7 +63,9 @@ func match(have, want datasets.Schema) ([]int, error) {
 			missing = append(missing, name)
 			continue
 		}
-		if got := have.Columns[order[j]].Kind; got != want.Columns[j].Kind {
+		strings := func(k datasets.Kind) bool { return k != datasets.Numeric } // converted to each other by recode
+		if got := have.Columns[order[j]].Kind; got != want.Columns[j].Kind && !(strings(got) &&
+			strings(want.Columns[j].Kind)) {
 			errs = append(errs, fmt.Sprintf("column %s must be %s as in the model, got %s", name, want.Columns[j].Kind, got))
 		}
 	}
@@ -94,27 +102,52 @@ func isIdentity(order []int) bool {
 	return true
 }
 
-// recodeLevels returns X with the codes of categorical columns changed from the levels they had to
-// those of want; X itself where no code changes.
-func recodeLevels(X mat.Matrix, have, want []datasets.Column) mat.Matrix {
-	var out *mat.Dense
+// recode returns X with the codes of categorical columns changed from the categories they had to those of want, and with
+// categories as text, or text as categories, where want has it; X itself where nothing changes. Whether a column is
+// inferred to be text depends on all its values.
+func recode(X mat.Matrix, have, want []datasets.Column) mat.Matrix {
+	same := func(a, b datasets.Column) bool {
+		return a.Kind == b.Kind && (a.Kind != datasets.Categorical || slices.Equal(a.Categories, b.Categories))
+	}
+	if slices.EqualFunc(have, want, same) {
+		return X
+	}
+	text, table := textrows.Of(X), &textrows.Strings{}
+	if text != nil {
+		X, table = text.Dense(), text.Strings()
+	}
+	out := mat.DenseCopyOf(X)
+	n, _ := out.Dims()
 	for j := range want {
-		if want[j].Kind != datasets.Categorical || slices.Equal(have[j].Categories, want[j].Categories) {
+		switch {
+		case same(have[j], want[j]):
+			continue
+		case want[j].Kind == datasets.Text:
+			for i := range n {
+				v := out.At(i, j)
+				if v >= 0 && int(v) < len(have[j].Categories) {
+					out.Set(i, j, table.Add(have[j].Categories[int(v)]))
+				} else {
+					out.Set(i, j, math.NaN())
+				}
+			}
+			continue
+		case have[j].Kind == datasets.Text:
+			for i := range n {
+				v := math.NaN()
+				if name, ok := text.Text(i, j); ok {
+					v = float64(slices.Index(want[j].Categories, name)) // -1 is datasets.Unknown
+				}
+				out.Set(i, j, v)
+			}
 			continue
 		}
-		if out == nil {
-			out = mat.DenseCopyOf(X)
-		}
 		codes := translation(have[j].Categories, want[j].Categories)
-		n, _ := out.Dims()
 		for i := range n {
 			out.Set(i, j, translate(codes, out.At(i, j)))
 		}
 	}
-	if out == nil {
-		return X
-	}
-	return out
+	return textrows.Wrap(out, pick.TextColumns(want), table)
 }
 
 // translation returns for each level of have its code in want.

@@ -27,6 +27,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/internal/pick"
 	"github.com/bochner-ml/bochner/pipeline/yaml"
 )
 
@@ -236,7 +237,7 @@ func sameColumn(a, b datasets.Column) bool {
 func (m *Model) try() error {
 	var X mat.Matrix = zeros(pipeline.Find(m.Predictor).InputWidth())
 	if cols := int(X.(zeros)); cols <= model.UncheckedCount {
-		X = mat.NewDense(1, cols, nil)
+		X = pick.Blank(m.Schema, cols)
 	}
 	if _, err := m.Predictor.Predict(context.Background(), X); err != nil {
 		return fmt.Errorf("%w: %w", model.ErrDamaged, err)
@@ -272,6 +273,8 @@ func columnsIn(columns []model.Column) ([]datasets.Column, error) {
 		case "numeric":
 		case "categorical":
 			kind = datasets.Categorical
+		case "text":
+			kind = datasets.Text
 		default:
 			return nil, fmt.Errorf("column %q is of kind %q", c.Name, c.Kind)
 		}

@@ -33,6 +33,7 @@ type form struct {
 type formField struct {
 	ID, Name, Value string
 	Decimal         bool // whether the input is numeric
+	Text            bool // whether the input is text
 	Choices         []choice
 	Completions     []string // completions
 	Hint            string
@@ -71,7 +72,7 @@ func newForm(m *serve.Model, fields []*rowencoding.Field) *form {
 	address := 0
 	for k, field := range fields {
 		e := formField{ID: fmt.Sprintf("f%d", k), Name: field.Name, column: field, Decimal: field.Date == nil &&
-			field.Kind == datasets.Numeric}
+			field.Kind == datasets.Numeric, Text: field.Kind == datasets.Text}
 		var columns []profile.Column
 		for _, j := range field.Columns {
 			if known != nil && j < len(known.Columns) {
@@ -87,7 +88,7 @@ func newForm(m *serve.Model, fields []*rowencoding.Field) *form {
 		address += len(url.QueryEscape(field.Name)) + longest + 2
 		f.Fields = append(f.Fields, e)
 	}
-	if address > maxURLBytes {
+	if address > maxURLBytes || slices.ContainsFunc(f.Fields, func(e formField) bool { return e.Text }) {
 		f.Method = "post"
 	}
 	return f
@@ -101,6 +102,11 @@ func (e *formField) setDefaults(columns []profile.Column) {
 		e.Hint = e.column.Constraint()
 	case e.column.Kind == datasets.Categorical:
 		e.setCategories(columns)
+	case e.Text:
+		e.Hint = "text"
+		if len(columns) == 1 && len(columns[0].Quantiles) == 11 {
+			e.Hint = "text, 80 % of " + count(columns[0].Quantiles[1]) + " to " + count(columns[0].Quantiles[9]) + " characters"
+		}
 	case len(columns) == 1 && len(columns[0].Quantiles) == 11:
 		c := columns[0]
 		format := columnFormat(c)
@@ -198,7 +204,7 @@ func (f *form) read(m *serve.Model, given url.Values) (row, typical []float64) {
 		if e.column.Kind == datasets.Categorical && row[e.column.Columns[0]] == datasets.Unknown {
 			e.Note = "This category does not occur in the training rows; the model treats it as unknown."
 		}
-		if known := m.File.Profile; known != nil && e.Error == "" {
+		if known := m.File.Profile; known != nil && e.Error == "" && !e.Text {
 			e.noteExtrapolation(known.Columns, row)
 		}
 	}

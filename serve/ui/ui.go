@@ -85,6 +85,9 @@ func (p pages) answer(w http.ResponseWriter, r *http.Request, path string, out *
 		return err
 	}
 	m, err := p.server.Model(name, version)
+	if err == nil {
+		m = m.ForRequest()
+	}
 	if err != nil {
 		return err
 	}

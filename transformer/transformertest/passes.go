@@ -25,6 +25,9 @@ func (s *suite) learner() passtest.Learner[transformer.Transformer] {
 	if s.Data.Schema.Column(0).Kind == datasets.Categorical {
 		other = transformer.OneHot{MinCount: 123_456}
 	}
+	if s.hasText() {
+		other = transformer.TFIDF{Analyzer: "char", MinN: 1, MaxN: 1, MinCount: 1, Hashing: 7}
+	}
 	return passtest.Learner[transformer.Transformer]{Start: spec.Start, Finish: spec.Finish, Other: other.Start,
 		Says: func(f transformer.Transformer) ([]float64, error) {
 			Z, err := f.Transform(context.Background(), s.Data.X)
@@ -40,11 +43,11 @@ func (s *suite) learner() passtest.Learner[transformer.Transformer] {
 func partsAreTheWhole(s *suite) {
 	l := s.learner()
 	whole := mat.DenseCopyOf(s.transform(s.fit(s.Data), s.Data.X)).RawMatrix().Data
-	data := s.with(s.dense())
+	data := s.with(s.rows())
 	if err := l.Parts(data, whole, s.Tolerance); err != nil {
 		s.Errorf("%v", err)
 	}
-	if s.DenseOnly {
+	if s.DenseOnly || s.hasText() {
 		return
 	}
 	if err := l.Parts(s.with(s.sparseData()), whole, s.Tolerance); err != nil {
@@ -54,6 +57,23 @@ func partsAreTheWhole(s *suite) {
 
 // mergesItsOwn: sums of one thing added to sums of another are of nothing.
 func mergesItsOwn(s *suite) {
+	wider, err := s.Data.WithText("one more", make([]string, s.Data.Rows()))
+	if err != nil {
+		s.Fatal(err)
+	}
+	if !s.hasText() {
+		wider = s.widerNumbers()
+	}
+	if err := s.learner().Strangers(s.Data, wider); err != nil {
+		s.Errorf("%v", err)
+	}
+	if err := s.learner().Short(s.Data); err != nil {
+		s.Errorf("%v", err)
+	}
+}
+
+// widerNumbers returns the data with one more column.
+func (s *suite) widerNumbers() datasets.Set {
 	wider := s.Data
 	n, d := s.Data.X.Dims()
 	X := mat.NewDense(n, d+1, nil)
@@ -62,12 +82,7 @@ func mergesItsOwn(s *suite) {
 	wider.Schema.Columns = append(s.Data.Schema.Columns[:len(s.Data.Schema.Columns):len(s.Data.Schema.Columns)],
 		s.Data.Schema.Column(0))
 	wider.Schema.Columns[d].Name = "one more"
-	if err := s.learner().Strangers(s.Data, wider); err != nil {
-		s.Errorf("%v", err)
-	}
-	if err := s.learner().Short(s.Data); err != nil {
-		s.Errorf("%v", err)
-	}
+	return wider
 }
 
 // passesStop: a pass is heard to be canceled like a fit.

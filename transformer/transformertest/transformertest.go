@@ -21,6 +21,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/panictest"
+	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -205,6 +206,17 @@ func (s *suite) equal(got, want mat.Matrix, tolerance float64, reason string) {
 
 // dense returns a dense copy of the data's inputs.
 func (s *suite) dense() *mat.Dense { return mat.DenseCopyOf(s.Data.X) }
+
+// hasText reports whether the columns are text, whose rows are of one type, and neither sparse nor other matrices.
+func (s *suite) hasText() bool { return textrows.Of(s.Data.X) != nil }
+
+// rows returns a copy of the data's inputs, dense unless they are text.
+func (s *suite) rows() mat.Matrix {
+	if m := textrows.Of(s.Data.X); m != nil {
+		return m.Clone()
+	}
+	return s.dense()
+}
 
 // with returns the data with other inputs.
 func (s *suite) with(X mat.Matrix) datasets.Set {

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
 	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -21,8 +22,9 @@ type block struct {
 	*source
 	capacity      int
 	rows          int
-	x             []float64 // dense inputs and free capacity
-	indptr        []int     // sparse inputs
+	x             []float64         // dense inputs and free capacity
+	strings       *textrows.Strings // of the text columns; nil if there are none
+	indptr        []int             // sparse inputs
 	indices       []uint32
 	values        []float64
 	entries       []entry // sparse inputs of the current row
@@ -47,7 +49,15 @@ func (s *source) newBlock() *block {
 	if !s.layout.sparse {
 		b.capacity = rowblock.SizeForWidth(len(s.schema.Columns))
 	}
+	b.newStrings()
 	return b
+}
+
+// newStrings starts a table of strings: a selection of rows of an earlier set may refer to the last one.
+func (b *block) newStrings() {
+	if b.texts != nil {
+		b.strings = &textrows.Strings{}
+	}
 }
 
 // row returns the dense inputs of the next row, to be set.
@@ -82,6 +92,7 @@ func (b *block) reset() {
 // clear removes the rows of the block.
 func (b *block) clear() {
 	b.rows = 0
+	b.newStrings()
 	b.indptr, b.indices, b.values = b.indptr[:1], b.indices[:0], b.values[:0]
 	b.targets, b.weights, b.groups, b.passthrough = b.targets[:0], b.weights[:0], b.groups[:0], b.passthrough[:0]
 }
@@ -145,6 +156,12 @@ func (b *block) addDense(rec *Record) error {
 	row := b.row()
 	for j, field := range rec.Fields {
 		c := &b.cells[j]
+		if c.isText {
+			if row[c.at] = math.NaN(); field != nil {
+				row[c.at] = b.strings.Add(string(field))
+			}
+			continue
+		}
 		if c.use == input && c.codes == nil {
 			v, ok := math.NaN(), true
 			if field != nil {
@@ -414,6 +431,9 @@ func (b *block) set(lo, hi int) (datasets.Set, error) {
 	cols := len(b.schema.Columns)
 	if !b.layout.sparse {
 		out.X = mat.NewDense(hi-lo, cols, b.x[lo*cols:hi*cols:hi*cols])
+		if b.texts != nil {
+			out.X = textrows.New(out.X.(*mat.Dense), b.texts, b.strings)
+		}
 	} else {
 		X, err := sparse.New(b.rows, cols, b.indptr, b.indices, b.values)
 		if err != nil {
@@ -495,7 +515,11 @@ func (b *block) append(o *block, lo, hi int) {
 		}
 		b.indices, b.values = append(b.indices, o.indices[from:to]...), append(b.values, o.values[from:to]...)
 	} else {
-		copy(b.reserve(hi-lo), o.x[lo*cols:hi*cols])
+		to := b.reserve(hi - lo)
+		copy(to, o.x[lo*cols:hi*cols])
+		if b.texts != nil {
+			textrows.Renumber(to, cols, b.texts, o.strings, b.strings)
+		}
 	}
 	b.targets = append(b.targets, o.targets[lo*t:hi*t]...)
 	if len(o.weights) > 0 {

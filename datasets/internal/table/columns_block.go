@@ -21,7 +21,8 @@ type columnBatch struct {
 	x, y        [][]float64 // inputs and targets by column
 	weights     []float64
 	groups      []string
-	passthrough [][]string // by passthrough column
+	texts       map[int][]string // by text column of X; "" is missing
+	passthrough [][]string       // by passthrough column
 
 	block  int       // rows of a block
 	matrix []float64 // the inputs row by row
@@ -56,6 +57,12 @@ func (s *columnSource) newBatch(feeds []*columnReader) *columnBatch {
 	if s.layout.group >= 0 {
 		b.groups = make([]string, b.capacity)
 	}
+	b.texts = map[int][]string{}
+	for _, at := range s.texts {
+		if !s.noInputs {
+			b.texts[at] = make([]string, b.capacity)
+		}
+	}
 	for range s.layout.passthrough {
 		b.passthrough = append(b.passthrough, make([]string, b.capacity))
 	}
@@ -71,6 +78,8 @@ func (b *columnBatch) setDestinations() {
 			switch c := &b.source.cells[o.column]; {
 			case o.passthrough >= 0:
 				o.strings = b.passthrough[o.passthrough][b.rows:]
+			case c.isText:
+				o.strings = b.texts[c.at][b.rows:]
 			case o.use == input:
 				o.numbers = b.x[c.at][b.rows:]
 			case o.use == target:
@@ -154,6 +163,9 @@ func (b *columnBatch) dropRows(n int, without []int) int {
 		columns = append(columns, b.weights)
 	}
 	strs := b.passthrough
+	for _, texts := range b.texts {
+		strs = append(slices.Clone(strs), texts)
+	}
 	if b.groups != nil {
 		strs = append(slices.Clone(strs), b.groups)
 	}
@@ -183,6 +195,7 @@ func (b *columnBatch) transpose() {
 		transposeRows(b.labels, b.y, from, to)
 	})
 	b.out.x, b.out.targets, b.out.passthrough = b.matrix, b.labels[:b.rows*len(b.y)], nil
+	b.addTexts()
 	if b.weights != nil {
 		b.out.weights = b.weights[:b.rows]
 	}
@@ -196,6 +209,21 @@ func (b *columnBatch) transpose() {
 			strs[i*n+k] = b.passthrough[k][i]
 		}
 		b.out.passthrough = append(b.out.passthrough, strs[i*n:(i+1)*n:(i+1)*n])
+	}
+}
+
+// addTexts adds the strings of the text columns to the block.
+func (b *columnBatch) addTexts() {
+	b.out.newStrings()
+	cols := len(b.source.schema.Columns)
+	for at, texts := range b.texts {
+		for i, text := range texts[:b.rows] {
+			v := math.NaN()
+			if text != "" {
+				v = b.out.strings.Add(text)
+			}
+			b.matrix[i*cols+at] = v
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ func (s *columnSource) learn(ctx context.Context) (datasets.Schema, error) {
 	if g := s.layout.group; g >= 0 {
 		s.groups = indexByName(sorted(l.columns[g].categories.names, s.layout.notation))
 	}
-	return s.layout.schema(l.categories)
+	return s.layout.schema(l)
 }
 
 // ScanContent returns the content from the first pass, or else reads all columns.

@@ -163,6 +163,8 @@ func (s *columnSource) value(o *destination, t string, lost bool) (float64, erro
 		return 0, nil
 	case lost:
 		return math.NaN(), nil
+	case s.cell(j).isText:
+		return 0, nil
 	case s.origins[j].date != nil:
 		date := s.origins[j].date
 		at, ok := date.Parse([]byte(t))

@@ -253,10 +253,10 @@ func (s *columnSource) columnReaders(selected func(j int) bool, kept bool) []*co
 // categorical reports whether column j is encoded by categories.
 func (s *columnSource) categorical(j int) bool {
 	if s.cells != nil {
-		return s.cells[j].codes != nil
+		return s.cells[j].codes != nil || s.cells[j].isText
 	}
 	kind, _ := s.layout.kindOf(j)
-	return kind == datasets.Categorical && (s.layout.use[j] == input || s.layout.use[j] == target)
+	return kind != datasets.Numeric && (s.layout.use[j] == input || s.layout.use[j] == target)
 }
 
 // rowError returns an error about a row of the file.

@@ -3,7 +3,10 @@ package table
 import (
 	"math"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/textrows"
 )
 
 // rowCache stores the rows of the first pass, to save the second one. During the pass, categories
@@ -166,7 +169,7 @@ func (h *rowCache) set(s *source, l *SchemaLearner) (datasets.Set, bool) {
 	if h == nil || h.all == nil || l.previous != nil || h.all.rows != l.rows || !l.consistent() {
 		return datasets.Set{}, false
 	}
-	b := h.all
+	b, table := h.all, &textrows.Strings{}
 	for j := range l.columns {
 		names := l.columns[j].categories.names
 		if !l.columns[j].collect || len(names) == 0 || l.layout.use[j] == group {
@@ -174,12 +177,19 @@ func (h *rowCache) set(s *source, l *SchemaLearner) (datasets.Set, bool) {
 		}
 		codes := make([]float64, len(names))
 		for k, name := range names {
-			codes[k] = s.cells[j].lookup([]byte(name))
+			if s.cells[j].isText {
+				codes[k] = table.Add(name)
+			} else {
+				codes[k] = s.cells[j].lookup([]byte(name))
+			}
 		}
 		b.recode(&b.cells[j], codes)
 	}
 	s.newBlock().renumberGroups(b)
 	out, err := b.set(0, b.rows)
 	out.Schema = s.schema
+	if s.texts != nil && err == nil {
+		out.X = textrows.New(out.X.(*mat.Dense), s.texts, table)
+	}
 	return out, err == nil
 }

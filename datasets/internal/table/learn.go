@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
 	"github.com/bochner-ml/bochner/internal/rowsource"
+	"github.com/bochner-ml/bochner/internal/textrows"
 )
 
 // maxCategories bounds the categories of a column, and so the memory of the first pass. Tests lower
@@ -108,7 +109,7 @@ func (l *SchemaLearner) setForm(form Form, layout *layout) {
 			continue
 		}
 		kind, known := layout.kindOf(j)
-		l.columns[j].collect = known && kind == datasets.Categorical && (layout.use[j] == input || layout.use[j] == target)
+		l.columns[j].collect = known && kind != datasets.Numeric && (layout.use[j] == input || layout.use[j] == target)
 	}
 	l.updateNumericOnly()
 }
@@ -260,6 +261,11 @@ func (l *SchemaLearner) add(rec *Record, b *block) {
 			l.check(j, k, rec)
 			continue
 		}
+		if b == nil && field != nil && l.layout.kinds[j] == datasets.Text {
+			l.columns[j].values++ // of text only rows that are stored need its strings
+			l.columns[j].checkEncoding(l.rows, rec.Line, field)
+			continue
+		}
 		v := l.observe(j, k, rec)
 		if b != nil {
 			b.put(&b.cells[j], v, field)
@@ -402,8 +408,7 @@ func (c *columnStats) addCategory(row, line int, field []byte) int {
 		return code
 	}
 	switch {
-	case !utf8.Valid(field):
-		c.addError(row, line, fmt.Sprintf("%q is not UTF-8", field))
+	case !c.checkEncoding(row, line, field):
 	case len(c.categories.names) < maxCategories:
 		c.categories.add(row, line, string(field))
 		return len(c.categories.names) - 1
@@ -411,6 +416,15 @@ func (c *columnStats) addCategory(row, line int, field []byte) int {
 		c.excess = &occurrence{row: row, line: line}
 	}
 	return 0
+}
+
+// checkEncoding adds an error and returns false if a string is not UTF-8.
+func (c *columnStats) checkEncoding(row, line int, field []byte) bool {
+	if utf8.Valid(field) {
+		return true
+	}
+	c.addError(row, line, fmt.Sprintf("%q is not UTF-8", field))
+	return false
 }
 
 func (l *categories) add(row, line int, name string) {
@@ -592,7 +606,7 @@ func (l *SchemaLearner) err(end error) error {
 // report returns the first error of column j, or nil, and the number of other errors.
 func (c *columnStats) report(l *SchemaLearner, j int, whole bool) (first *occurrence, more int) {
 	switch {
-	case c.excess != nil && l.layout.use[j] != group:
+	case c.excess != nil && l.layout.use[j] != group && !l.isText(j):
 		over := &occurrence{c.excess.row, c.excess.line, fmt.Sprintf("must have at most %d categories; drop the column",
 			maxCategories)}
 		if c.firstErr == nil || over.row < c.firstErr.row {
@@ -648,7 +662,7 @@ func (l *SchemaLearner) Schema() (s datasets.Schema, err error) {
 		return s, fmt.Errorf("%s: column %s: text comes after numbers; read the rows again for the categories", l.layout.file,
 			joinNames(late))
 	}
-	s, err = l.layout.schema(l.categories)
+	s, err = l.layout.schema(l)
 	s.Missing = l.form.Missing
 	return s, err
 }
@@ -666,6 +680,36 @@ func (l *SchemaLearner) categories(j int) ([]string, bool) {
 		return nil, false
 	}
 	return sorted(c.categories.names, l.layout.notation), true
+}
+
+// isText reports whether column j is text: because of the roles, or inferred from its different values, as far as they
+// are stored.
+func (l *SchemaLearner) isText(j int) bool {
+	c := &l.columns[j]
+	if l.layout.use[j] != input || l.layout.sparse || l.coder != nil {
+		return false
+	}
+	if kind, given := l.layout.kinds[j]; given {
+		return kind == datasets.Text
+	}
+	values := c.values
+	if l.previous != nil {
+		if !c.collect {
+			return l.previous.isText(j)
+		}
+		values = l.previous.columns[j].values
+	}
+	if !c.collect || l.layout.columns[j].Categories != nil {
+		return false
+	}
+	if c.excess != nil {
+		values = c.excess.row
+	}
+	var content textrows.Content
+	for _, name := range c.categories.names {
+		content.Add(name)
+	}
+	return content.LooksLikeText(values)
 }
 
 // content returns the content of the inputs.
@@ -690,12 +734,14 @@ func (l *SchemaLearner) content() []datasets.ColumnContent {
 	return out
 }
 
-// schema returns the schema with the given categories.
-func (l *layout) schema(levels func(j int) ([]string, bool)) (datasets.Schema, error) {
+// schema returns the schema that was learned.
+func (l *layout) schema(learned *SchemaLearner) (datasets.Schema, error) {
 	var s datasets.Schema
 	column := func(j int) datasets.Column {
 		c := datasets.Column{Name: l.columns[j].Name}
-		if names, ok := levels(j); ok {
+		if learned.isText(j) {
+			c.Kind = datasets.Text
+		} else if names, ok := learned.categories(j); ok {
 			c.Kind, c.Categories = datasets.Categorical, names
 		}
 		return c

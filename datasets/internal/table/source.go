@@ -116,6 +116,7 @@ type source struct {
 	content         []datasets.ColumnContent // of the inputs; nil if unknown
 	cells           []cell
 	numericOnly     bool           // whether rows contain only numbers
+	texts           []int          // text columns of X
 	groups          map[string]int // group numbers, in order of the values; nil if not inferred
 	implicitTargets []float64      // codes of targets that a sparse record omits
 	labeled         *labeledReader // nil if no rows are skipped
@@ -137,6 +138,7 @@ type cell struct {
 	at          int                // column of X or of the targets
 	codes       map[string]float64 // of a categorical column
 	unknownCode float64            // code of categories that are not in codes
+	isText      bool               // whether values are strings of the block
 
 	// Typed columns write a value in one way, whatever the rows of the schema did. These are codes
 	// by numeric value of the category, and whether categories are booleans.
@@ -159,9 +161,16 @@ func (s *source) Dims() (rows, cols int) { return s.rows, len(s.schema.Columns) 
 // assignCells determines where each field is stored.
 func (s *source) assignCells() error {
 	l := s.layout
-	s.cells = make([]cell, len(l.columns))
+	s.cells, s.texts = make([]cell, len(l.columns)), nil
 	for k, j := range l.inputs {
-		s.cells[j] = cell{use: input, at: k, codes: codes(s.schema.Columns[k]), unknownCode: datasets.Unknown}
+		c := s.schema.Columns[k]
+		s.cells[j] = cell{use: input, at: k, codes: codes(c), unknownCode: datasets.Unknown, isText: c.Kind == datasets.Text}
+		if s.cells[j].isText {
+			s.texts = append(s.texts, k)
+		}
+	}
+	if s.texts != nil && l.sparse {
+		return fmt.Errorf("%s: column %s must not be text: rows are sparse", l.file, s.schema.Columns[s.texts[0]].Name)
 	}
 	for k, j := range l.targets {
 		if k >= len(s.schema.Targets) || l.roles.Schema != nil && len(l.targets) != len(s.schema.Targets) {
@@ -183,7 +192,7 @@ func (s *source) assignCells() error {
 	}
 	s.numericOnly = l.numericOnly()
 	for _, c := range s.cells {
-		s.numericOnly = s.numericOnly && c.codes == nil
+		s.numericOnly = s.numericOnly && c.codes == nil && !c.isText
 	}
 	return s.findImplicit()
 }

@@ -42,7 +42,9 @@ func (l *SchemaLearner) check(j, k int, rec *Record) {
 		}
 		return
 	}
-	c.values++
+	if c.values++; in.isText {
+		return
+	}
 	if in.codes == nil {
 		if _, ok := l.layout.number(rec, k); !ok {
 			c.addError(l.rows, rec.Line, fmt.Sprintf("%q is not a number", field))

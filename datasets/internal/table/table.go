@@ -193,6 +193,9 @@ func arrange(form Form, roles datasets.Roles) (*layout, error) {
 			return nil, l.unknownColumn("kinds", name)
 		}
 		l.kinds[j] = roles.Kinds[name]
+		if l.kinds[j] == datasets.Text && (l.sparse || l.use[j] != input && l.use[j] != dropped) {
+			return nil, fmt.Errorf("%s: kinds: column %q must be a dense input to be text", l.file, name)
+		}
 	}
 	return l, l.arrangeInputs()
 }

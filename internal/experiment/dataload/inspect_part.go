@@ -138,12 +138,14 @@ func (p *Piece) order(as datasets.Schema) error {
 func joined(f reader.Files, pieces []Piece, column func(k int) datasets.Column) (out datasets.Column, mixed bool,
 	err error) {
 	out = datasets.Column{Name: column(0).Name}
-	numbers, strs := 0, 0
+	numbers, strs, text := 0, 0, false
 	var levels []string
 	for k := range pieces {
 		c := column(k)
 		j := pieces[k].Schema.Index(c.Name)
 		switch {
+		case c.Kind == datasets.Text:
+			text = true
 		case c.Kind == datasets.Categorical:
 			strs += pieces[k].Rows
 			levels = append(levels, c.Categories...)
@@ -151,6 +153,10 @@ func joined(f reader.Files, pieces []Piece, column func(k int) datasets.Column) 
 		default:
 			numbers += pieces[k].Rows
 		}
+	}
+	if text { // of fewer rows it may have been inferred to be categorical
+		out.Kind = datasets.Text
+		return out, false, nil
 	}
 	if strs == 0 {
 		return out, false, nil

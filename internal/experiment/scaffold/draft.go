@@ -125,6 +125,9 @@ func (d *draft) decide(target string) error {
 		if p := &d.columns[i]; p != d.goal.column {
 			c := p.judge(d.notation, preprocessing.MinCount(d.goal.rows))
 			d.refuse(&c)
+			if c.use == texts && d.task.Unsupervised() {
+				c.use, c.why = dropped, "text, which would be many columns; tfidf and pca make numbers of it"
+			}
 			d.words = append(d.words, c.words...)
 			d.inputs = append(d.inputs, c)
 		}
@@ -421,14 +424,18 @@ func (d *draft) drops() {
 func (d *draft) kinds() {
 	begun := false
 	for _, c := range d.inputs {
-		if c.use != categorical || c.why == "" || c.declared {
+		if c.use != texts && (c.use != categorical || c.why == "" || c.declared) {
 			continue
 		}
 		if !begun {
 			d.line("  kinds:")
 			begun = true
 		}
-		d.line("    %s categorical # %s", config.Key(c.name, "    "), c.why)
+		kind := datasets.Categorical
+		if c.use == texts {
+			kind = datasets.Text
+		}
+		d.line("    %s %s # %s", config.Key(c.name, "    "), kind, c.why)
 	}
 }
 

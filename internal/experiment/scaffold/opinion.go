@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/textrows"
 )
 
 // use is what a draft makes of a column.
@@ -18,6 +19,7 @@ type use int
 const (
 	numeric use = iota
 	categorical
+	texts
 	dates
 	dropped
 )
@@ -56,11 +58,26 @@ func (p *profile) judge(notation, minCount int) opinion {
 	case v.use == dates || v.use == dropped:
 		return v
 	}
+	if v.use == categorical && v.why == "" && p.textual() {
+		v.use, v.doubt = texts, ""
+		v.why = fmt.Sprintf("%s distinct values of several words in %d rows", about(p.tally), p.rows)
+		return v
+	}
 	p.identifier(&v)
 	if v.use == categorical && p.tally.top() < minCount && p.rows >= 20 {
 		v.use, v.why = dropped, fmt.Sprintf("%s distinct strings, none of them in %d rows", about(p.tally), minCount)
 	}
 	return v
+}
+
+// textual reports whether a column of strings is text.
+func (p *profile) textual() bool {
+	var content textrows.Content
+	for _, value := range p.tally.counts {
+		content.Add(value.name)
+	}
+	distinct := min(p.tally.distinct(), p.values())
+	return content.LooksLikeText(content.Distinct * p.values() / max(distinct, 1))
 }
 
 // about writes the number of different values.
@@ -76,7 +93,7 @@ func (p *profile) kindOf(v *opinion, notation int) {
 	values, numbers := p.values(), p.numbers[notation]
 	switch {
 	case p.declared:
-		if p.kind == datasets.Categorical {
+		if p.kind != datasets.Numeric {
 			v.use = categorical
 		}
 	case values == 0:

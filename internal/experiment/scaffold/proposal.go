@@ -19,9 +19,10 @@ import (
 // counted contains the remaining columns by kind, their missing values, and the approximate number
 // of inputs of the map (their total variance).
 type counted struct {
-	numeric, categorical int
-	incomplete           []string
-	variance             float64
+	numeric, categorical, text int
+
+	incomplete []string
+	variance   float64
 }
 
 func (d *draft) counted() counted {
@@ -32,6 +33,10 @@ func (d *draft) counted() counted {
 			missing += c.strs[word].count
 		}
 		switch c.use {
+		case texts:
+			n.text++
+			n.variance++
+			continue
 		case categorical:
 			n.categorical++
 			n.variance += spreadOf(c.tally)
@@ -79,7 +84,7 @@ func (d *draft) pipelineSection() {
 		d.line("# Missing values in %s%s.", strings.Join(n.incomplete[:min(len(n.incomplete), 8)], ", "), more)
 	}
 	d.line("pipeline:")
-	table := preprocessing.Table{Rows: d.goal.rows, Numeric: n.numeric, Categorical: n.categorical,
+	table := preprocessing.Table{Rows: d.goal.rows, Numeric: n.numeric, Categorical: n.categorical, Text: n.text,
 		Missing: len(n.incomplete) > 0, Sparse: d.sparse}
 	for _, s := range preprocessing.Steps(table) {
 		columns, ok := s.Fitter.(pipeline.Columns)
@@ -94,7 +99,7 @@ func (d *draft) pipelineSection() {
 				steps = append(steps, flow(s, true))
 			}
 			d.line("      - {select: %s, steps: [%s]} # %d columns", g.Select[0], strings.Join(steps, ", "),
-				map[string]int{"numeric": n.numeric, "categorical": n.categorical}[g.Select[0]])
+				map[string]int{"numeric": n.numeric, "categorical": n.categorical, "text": n.text}[g.Select[0]])
 		}
 	}
 	if d.task.Unsupervised() {
@@ -102,7 +107,11 @@ func (d *draft) pipelineSection() {
 		return
 	}
 	p := d.propose(n)
-	d.line("  - rff: {kernel: gaussian, gamma: scale, features: %d}", p.features)
+	if n.text > 0 {
+		d.line("  # Rows of many terms are close to linear. Before the model, nystroem: {gamma: 0.5} would add a kernel.")
+	} else {
+		d.line("  - rff: {kernel: gaussian, gamma: scale, features: %d}", p.features)
+	}
 	switch {
 	case d.goal.isCount():
 		d.line("  - poisson: {alpha: 0.001} # the target counts: integers from 0 on, many of them small")
@@ -293,12 +302,21 @@ func (d *draft) searchSection() {
 		d.line("# No search: %d rows are too few to choose parameters by.", d.goal.rows)
 		return
 	}
-	p := d.propose(d.counted())
+	n := d.counted()
+	p := d.propose(n)
 	d.line("search: # leave this section out to fit the pipeline as it is")
 	d.line("  grid: # axes: {log: [from, to, points]} or a list of values")
-	d.line("    rff.kernel: [gaussian, exponential]")
-	d.line("    %s", p.penalty) // before γ: of equal scores the first candidate counts, and a larger penalty is simpler
-	d.line("    rff.gamma: {log: [%s, %s, %d]}", round(p.gamma[0]), round(p.gamma[1]), p.points)
+	if n.text > 0 {
+		p.halving = ""
+		if d.goal.classes != nil { // larger ones take long and seldom help, with more terms than rows
+			p.penalty = "logistic.C: {log: [0.1, 100, 4]}"
+		}
+		d.line("    %s", p.penalty)
+	} else {
+		d.line("    rff.kernel: [gaussian, exponential]")
+		d.line("    %s", p.penalty) // before γ: of equal scores the first candidate counts, and a larger penalty is simpler
+		d.line("    rff.gamma: {log: [%s, %s, %d]}", round(p.gamma[0]), round(p.gamma[1]), p.points)
+	}
 	d.line("  folds: %d", p.folds)
 	if p.cv != "" {
 		d.line("  cv: %s", p.cv)

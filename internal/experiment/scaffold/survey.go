@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/reader"
 	"github.com/bochner-ml/bochner/internal/rowsource"
 	"github.com/bochner-ml/bochner/internal/suggest"
+	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -331,6 +332,7 @@ func (s *survey) take(all []datasets.Column, block datasets.Set) {
 	}
 	var buf []byte
 	rows, cols := block.X.Dims()
+	text := textrows.Of(block.X)
 	for j, c := range all {
 		p := &s.columns[j]
 		p.name, p.declared, p.kind = c.Name, true, c.Kind
@@ -341,6 +343,14 @@ func (s *survey) take(all []datasets.Column, block datasets.Set) {
 				v = block.X.At(i, j)
 			} else if j == cols && block.Y != nil {
 				v = block.Y[i]
+			}
+			if text != nil && text.IsText(j) {
+				var field []byte // nil is missing
+				if value, ok := text.Text(i, j); ok {
+					field = []byte(value)
+				}
+				p.see(0, field)
+				continue
 			}
 			switch {
 			case math.IsNaN(v):

@@ -302,7 +302,7 @@ func stateColumns(m *model.State, columns *[]datasets.Column) {
 			return
 		}
 		kind := datasets.Kind(kinds[j])
-		m.Require((kind == datasets.Numeric || kind == datasets.Categorical) && ends[j] >= from && ends[j] <= len(levels),
+		m.Require((kind >= datasets.Numeric && kind <= datasets.Text) && ends[j] >= from && ends[j] <= len(levels),
 			"a column of no kind, or with no end of its levels")
 		if m.Err() != nil {
 			return

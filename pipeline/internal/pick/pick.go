@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -32,6 +33,21 @@ func Schema(in datasets.Schema, index []int) datasets.Schema {
 	return in.WithColumns(columns)
 }
 
+// TextColumns returns the numbers of the text columns.
+func TextColumns(columns []datasets.Column) (out []int) {
+	for j, c := range columns {
+		if c.Kind == datasets.Text {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// Blank returns a row of zeros, and of missing text, with the columns of a schema.
+func Blank(in datasets.Schema, cols int) mat.Matrix {
+	return textrows.Wrap(mat.NewDense(1, cols, nil), TextColumns(in.Columns), nil)
+}
+
 // Columns returns the named columns of X, nil for all. A dense result is valid until the next call.
 func (p *Picker) Columns(X mat.Matrix, index []int) mat.Matrix {
 	if index == nil {
@@ -39,6 +55,13 @@ func (p *Picker) Columns(X mat.Matrix, index []int) mat.Matrix {
 	}
 	if m, ok := X.(*sparse.CSR); ok {
 		return p.sparse(m, index)
+	}
+	if m := textrows.Of(X); m != nil {
+		dense, ok := p.Columns(m.Dense(), index).(*mat.Dense)
+		if !ok || dense.IsEmpty() {
+			return &mat.Dense{}
+		}
+		return m.Columns(dense, index)
 	}
 	n, _ := X.Dims()
 	if n == 0 || len(index) == 0 {

@@ -1,0 +1,196 @@
+package transformer_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/golden"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/transformer"
+	"github.com/bochner-ml/bochner/transformer/transformertest"
+)
+
+func texts(t testing.TB, columns map[string][]string) datasets.Set {
+	t.Helper()
+	var set datasets.Set
+	for _, name := range []string{"title", "body"} {
+		if columns[name] == nil {
+			continue
+		}
+		var err error
+		if set, err = set.WithText(name, columns[name]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return set
+}
+
+func fitTexts(t testing.TB, s transformer.TFIDF, set datasets.Set) *transformer.FittedTFIDF {
+	t.Helper()
+	f, err := s.Fit(context.Background(), set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.(*transformer.FittedTFIDF)
+}
+
+func mapTexts(t testing.TB, f transformer.Transformer, X mat.Matrix) *sparse.CSR {
+	t.Helper()
+	Z, err := f.Transform(context.Background(), X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Z.(*sparse.CSR)
+}
+
+func TestTFIDFAgainstReference(t *testing.T) {
+	for _, name := range []string{"word", "word_plain", "char_wb"} {
+		var in struct {
+			Docs, Query []string
+			Analyzer    string
+			Ngrams      []int `json:"ngram_range"`
+			MinDF       int   `json:"min_df"`
+			Sublinear   bool  `json:"sublinear_tf"`
+		}
+		var want struct {
+			Vocabulary  []string
+			IDF, Values []float64
+			Rows, Cols  []int
+		}
+		golden.Load(t, "tfidf_"+name, &in, &want)
+		s := transformer.NewTFIDF()
+		if in.Analyzer != "" {
+			s.Analyzer = in.Analyzer
+		}
+		if in.Ngrams != nil {
+			s.MinN, s.MaxN = in.Ngrams[0], in.Ngrams[1]
+		}
+		s.MinCount, s.Sublinear = max(in.MinDF, 1), in.Sublinear
+		f := fitTexts(t, s, texts(t, map[string][]string{"body": in.Docs}))
+		if !slices.Equal(f.Vocabulary(0), want.Vocabulary) {
+			t.Fatalf("%s: the vocabulary is %q, want %q", name, f.Vocabulary(0), want.Vocabulary)
+		}
+		for k, v := range f.IDF(0) {
+			if math.Abs(v-want.IDF[k]) > 1e-12 {
+				t.Errorf("%s: idf %d is %v, want %v", name, k, v, want.IDF[k])
+			}
+		}
+		Z := mapTexts(t, f, texts(t, map[string][]string{"body": in.Query}).X)
+		for k, v := range want.Values {
+			if got := Z.At(want.Rows[k], want.Cols[k]); math.Abs(got-v) > 1e-12 {
+				t.Errorf("%s: entry %d, %d is %v, want %v", name, want.Rows[k], want.Cols[k], got, v)
+			}
+		}
+	}
+}
+
+func letters() map[string][]string {
+	out := map[string][]string{}
+	for i := range 5000 {
+		out["title"] = append(out["title"], fmt.Sprintf("title number %d of %d", i%7, i%11))
+		out["body"] = append(out["body"], strings.Repeat(fmt.Sprintf("word%d ", i%13), i%4))
+	}
+	return out
+}
+
+// Blocks of a stream, merged passes, selected and concatenated rows, and a restored file give the same bits.
+func TestTFIDFOfBlocksAndFiles(t *testing.T) {
+	set, ctx := texts(t, letters()), context.Background()
+	s := transformer.NewTFIDF()
+	s.MaxN = 2
+	f := fitTexts(t, s, set)
+	want := mapTexts(t, f, set.X)
+	equal := func(what string, got *sparse.CSR) {
+		t.Helper()
+		if !mat.Equal(got, want) {
+			t.Errorf("%s: other rows", what)
+		}
+	}
+	streamed, err := s.FitSource(ctx, set.Source())
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal("stream", mapTexts(t, streamed, set.X))
+	both, err := datasets.Concat(set.Slice(0, 100), set.Slice(100, 5000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal("concatenated", mapTexts(t, f, both.X))
+	var passes [2]datasets.Pass
+	for k := range passes {
+		if passes[k], err = s.Start(ctx, set.Schema, set.Cols()); err != nil {
+			t.Fatal(err)
+		}
+		if err := passes[k].Add(ctx, set.Slice(k*1000, 1000+4000*k)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	saved, err := model.Record(passes[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, _ := s.Start(ctx, set.Schema, set.Cols())
+	if err := model.Restore(saved, again); err != nil {
+		t.Fatal(err)
+	}
+	if err := passes[0].Merge(ctx, again); err != nil {
+		t.Fatal(err)
+	}
+	merged, err := s.Finish(ctx, passes[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal("merged", mapTexts(t, merged, set.X))
+	archive, err := model.Record(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	restored := new(transformer.FittedTFIDF)
+	if err := model.Restore(archive, restored); err != nil {
+		t.Fatal(err)
+	}
+	equal("restored", mapTexts(t, restored, set.X))
+}
+
+func TestTFIDFRefuses(t *testing.T) {
+	ctx := context.Background()
+	numbers := datasets.New(mat.NewDense(2, 1, nil), "x")
+	if _, err := transformer.NewTFIDF().Fit(ctx, numbers); err == nil ||
+		!strings.Contains(err.Error(), "column x must be text, got numeric") {
+		t.Error(err)
+	}
+	set := texts(t, map[string][]string{"body": {"a b", "word", ""}})
+	f := fitTexts(t, transformer.NewTFIDF(), set)
+	if _, err := f.Transform(ctx, mat.NewDense(2, 1, nil)); err == nil || !strings.Contains(err.Error(), "must be text") {
+		t.Error(err)
+	}
+	for _, s := range []transformer.Fitter{transformer.NewStandardize(), transformer.NewImpute(), transformer.NewOneHot(),
+		transformer.NewPCA(), transformer.NewDense(), transformer.NewRFF()} {
+		if _, err := s.Fit(ctx, set); err == nil || !strings.Contains(err.Error(), "text") {
+			t.Errorf("%T: %v", s, err)
+		}
+	}
+	if _, err := transformer.NewTFIDF().Fit(ctx, texts(t, map[string][]string{"body": {"", ""}})); err == nil {
+		t.Error("texts without terms: no error")
+	}
+}
+
+func TestTFIDFKeepsTheLaws(t *testing.T) {
+	set := texts(t, map[string][]string{"body": letters()["body"][:60], "title": letters()["title"][:60]})
+	hashed := transformer.NewTFIDF()
+	hashed.Hashing, hashed.Analyzer, hashed.MaxN = 50, "char_wb", 3
+	for name, s := range map[string]transformer.TFIDF{"terms": transformer.NewTFIDF(), "hashed": hashed} {
+		t.Run(name, func(t *testing.T) {
+			transformertest.Run(t, s, transformertest.Options{Data: set, Unexported: true, Missing: true,
+				Zero: func() transformer.Transformer { return new(transformer.FittedTFIDF) }})
+		})
+	}
+}
