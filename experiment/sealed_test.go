@@ -109,6 +109,22 @@ func sealedModels(t testing.TB) map[string][]byte {
 	levels := pipeline.NewColumns(group("categorical", transformer.NewOrdinal()), group("age"))
 	means := pipeline.NewColumns(group("categorical", transformer.NewTargetEncode()), group("colour",
 		transformer.Hash{Features: 4, Signed: true}), group("age"))
+	words := all
+	for j, c := range all.Schema.Columns {
+		if c.Kind == datasets.Numeric {
+			continue
+		}
+		strs := make([]string, all.Rows())
+		for i := range strs {
+			strs[i] = c.Categories[int(all.X.At(i, j))] + " and " + c.Categories[0]
+		}
+		var err error
+		if words, err = words.WithText(c.Name+" in words", strs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	terms := pipeline.NewColumns(group("text", transformer.NewTFIDF()), group("text", transformer.TFIDF{Analyzer: "char_wb",
+		MinN: 2, MaxN: 3, MinCount: 1, Hashing: 8}), group("age"))
 	pca := transformer.NewPCA()
 	pca.Whiten = true
 	ranks, isotonic := meta.NewTarget(estimator.NewRidge()), meta.NewCalibrated(estimator.NewRidgeClassifier())
@@ -140,6 +156,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"groups":  {pipeline.Steps(groups, pipeline.NewChain(pca, phase)).Then(estimator.NewLogistic()), all},
 		"levels":  {pipeline.Steps(levels, mixed).Then(estimator.NewRidgeClassifier()), all},
 		"means":   {pipeline.Steps(means).Then(estimator.NewRidgeClassifier()), all},
+		"terms":   {pipeline.Steps(terms).Then(estimator.NewRidgeClassifier()), words},
 		"binary":  {pipeline.Steps(bins).Then(estimator.NewLogistic()), twoClasses},
 		"classes": {pipeline.Steps(rff).Then(estimator.NewSVM()), numbers},
 		"hashed": {pipeline.Steps(pipeline.Union{Parts: []pipeline.Step{{Name: "a", Fitter: hashed},

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -101,6 +102,19 @@ func levels() datasets.Set {
 	}}}
 }
 
+// sentences returns rows of one text column.
+func sentences(t *testing.T) datasets.Set {
+	list := make([]string, 60)
+	for i := range list {
+		list[i] = strings.Repeat("one two ", i%3) + "row number " + strconv.Itoa(i%7)
+	}
+	data, err := datasets.Set{}.WithText("sentence", list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
 // levelsWithTarget are the rows of levels with a numeric target.
 func levelsWithTarget() datasets.Set {
 	data := levels()
@@ -120,6 +134,7 @@ func TestRegisteredStepsObeyTheLaws(t *testing.T) {
 		"robust": {Missing: true, DenseOnly: true}, "quantile": {Missing: true, DenseOnly: true}, "scale": {Missing: true},
 		"onehot": {Missing: true, Data: levels()}, "ordinal": {Missing: true, Data: levels()},
 		"hash": {Missing: true, Data: levels()}, "target_encode": {Missing: true, Data: levelsWithTarget()},
+		"tfidf": {Missing: true, Unexported: true, Data: sentences(t)},
 		"dense": {Missing: true}, "pca": {Tolerance: 1e-7}, "ard": {}, "steps": {Missing: true}, "rff": {},
 		"softmax_features": {}, "binning": {Unexported: true}, "nystroem": {ExportTolerance: 1e-10, Tolerance: 1e-6,
 			Float32Tolerance: 5e-3}, "rfm": {},

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 //go:embed specs/*.yaml
@@ -19,7 +20,7 @@ func prepare(folder string) ([]string, error) {
 		return nil, err
 	}
 	for name, content := range map[string][]byte{"table.csv": table(700), "numbers.csv": columns(600),
-		"words.svm": words(500)} {
+		"words.svm": words(500), "text.csv": messages(400)} {
 		if err := os.WriteFile(filepath.Join(folder, name), content, 0o644); err != nil {
 			return nil, err
 		}
@@ -87,6 +88,32 @@ func columns(rows int) []byte {
 		}
 		heat := math.Cos(x[0])*x[1] + 0.2*x[4]
 		fmt.Fprintf(&b, "%.6g,%.6g\n", heat+0.1*rng.NormFloat64(), 5-heat*heat/4+0.1*rng.NormFloat64())
+	}
+	return b.Bytes()
+}
+
+// messages returns a CSV file of text, with missing values and a class.
+func messages(rows int) []byte {
+	rng := rand.New(rand.NewPCG(4, 1))
+	vocabulary := strings.Fields("the a of meeting report invoice prize winner free offer team budget lunch click now")
+	var b bytes.Buffer
+	fmt.Fprintln(&b, "message,length,kind")
+	for i := range rows {
+		sum := 0.0
+		text := make([]string, 4+rng.IntN(9))
+		for k := range text {
+			word := rng.IntN(len(vocabulary))
+			text[k] = vocabulary[word]
+			sum += math.Sin(float64(word))
+		}
+		kind := "ham"
+		if sum+0.3*rng.NormFloat64() > 0.4 {
+			kind = "spam"
+		}
+		if i%40 == 39 {
+			text = nil
+		}
+		fmt.Fprintf(&b, "%s,%d,%s\n", strings.Join(text, " "), len(text), kind)
 	}
 	return b.Bytes()
 }
