@@ -53,16 +53,16 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Load reads all rows of a CSV, TSV, ARFF, svmlight or NumPy file, gzip-compressed or not. target names
-// the column to predict; "" means the last one. The format is inferred from the name and the first
-// lines, the kinds of columns from their values: a column of strings is categorical. A target of
-// strings, or of at most 10 different integers, is a class; any other target is numeric.
+// Load reads all rows of a CSV, TSV, ARFF, svmlight or NumPy file, gzip-compressed or not. target
+// names the column to predict; "" means the last one. The format is inferred from the name and the
+// first lines, the kinds of columns from their values: a column of strings is categorical. A target
+// of strings, or of at most 10 different integers, is a class; any other target is numeric.
 //
 // Each file has its own category codes. Predict the rows of a second file with
 // [modelfile.Model.Predict], which aligns them with the training rows. Predict of a fitted pipeline
-// takes the codes of a matrix as they are, so it is correct only for the set of the fit.
+// does not align codes, so it is correct only for the set of the fit.
 //
-// Programs read Parquet and Arrow if they import datasets/parquet or datasets/arrow:
+// To read Parquet and Arrow files, a program must import datasets/parquet or datasets/arrow:
 //
 //	import _ "github.com/bochner-ml/bochner/datasets/parquet"
 //

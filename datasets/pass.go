@@ -41,8 +41,8 @@ type Pass interface {
 	State(s *model.State)
 }
 
-// ErrNoPasses is wrapped by the error of a spec that cannot learn by passes: its solver needs all
-// rows at once, or one of its steps has no passes.
+// ErrNoPasses is wrapped by the error of a spec that cannot be fitted in passes: its solver needs
+// all rows at once, or one of its steps does not support passes.
 var ErrNoPasses = errors.New("not learned by passes")
 
 // Scan makes all passes over src, starting with first, and returns the last one. It returns an

@@ -220,5 +220,5 @@ func (s Schema) Outputs() int {
 	return max(len(s.Targets), 1)
 }
 
-// ErrChanged is wrapped by the error of a reader whose file has changed since the first pass.
+// ErrChanged is wrapped by the error of a reader whose file has changed between passes.
 var ErrChanged = errors.New("the file has changed since it was first read")

@@ -14,8 +14,8 @@ type Splitter interface {
 	Split(data Set) ([]Fold, error)
 }
 
-// KFold is k-fold cross-validation. The test sets are consecutive rows, whose numbers differ by at
-// most one; Shuffle permutes the rows first.
+// KFold is k-fold cross-validation. The test sets are runs of consecutive rows whose sizes differ
+// by at most one; Shuffle permutes the rows first.
 type KFold struct {
 	Folds   int // ≥ 2
 	Shuffle bool

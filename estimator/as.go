@@ -2,17 +2,17 @@ package estimator
 
 import "reflect"
 
-// As finds the first value of the type that target points to among p, the model that p wraps, the model that that one
-// wraps, and so on; it sets target and returns true, as errors.As does for errors:
+// As finds the first value of the type that target points to in the chain of p, the model that p
+// wraps, and so on. It sets target and returns true, as errors.As does for errors:
 //
 //	var linear *estimator.FittedLinear
 //	if estimator.As(model, &linear) {
 //		fmt.Println(linear.Coef())
 //	}
 //
-// The type is a concrete one, or an interface whose methods take no rows, such as [Reporter]. A method of an inner
-// model takes rows as that model does: behind a pipeline they are the output of its steps. [Predict] and [OutputsOf]
-// return the outputs of p itself. As panics if target is not a pointer.
+// The type is concrete, or an interface whose methods take no rows, such as [Reporter]. A method of
+// an inner model takes rows as that model does: in a pipeline, these are the output of its steps.
+// [Predict] and [OutputsOf] return the outputs of p itself. As panics if target is not a pointer.
 func As(p Predictor, target any) bool {
 	to := reflect.ValueOf(target)
 	if to.Kind() != reflect.Pointer || to.IsNil() {

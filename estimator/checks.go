@@ -43,19 +43,20 @@ func readNumbers(ctx context.Context, r *design.Rows, name string) (*design.Labe
 	return r.ReadLabels(ctx)
 }
 
-// checkMemory refuses a fit that would hold more memory than there is. Every fit asks before it begins.
+// checkMemory returns an error if a fit would need more than the available memory. Every fit calls
+// it first.
 func checkMemory(spec datasets.CostEstimator, shape datasets.Shape) error {
 	return memory.Check(spec.Cost(shape).Bytes)
 }
 
-// errTooLarge is that of predictions that are not finite, of inputs that are.
+// errTooLarge reports predictions that are not finite for finite inputs.
 var errTooLarge = fmt.Errorf("estimator: %w", ErrTooLarge)
 
-// ErrTooLarge is wrapped by the error of rows whose values are too large for a prediction.
+// ErrTooLarge is wrapped by the error for inputs so large that the prediction overflows.
 var ErrTooLarge = errors.New("the inputs are too large to predict from")
 
-// checkInputs returns rows to predict for as the products take them, and an error where they have not the width of
-// those at fit, or a value that is not finite.
+// checkInputs returns the rows of X in a type that the matrix products support. It returns an error
+// for a width other than that at fit, or a value that is not finite.
 func checkInputs(ctx context.Context, X mat.Matrix, width int) (mat.Matrix, error) {
 	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func checkInputs(ctx context.Context, X mat.Matrix, width int) (mat.Matrix, erro
 	return X, nil
 }
 
-// scoresOf returns what score writes for the rows of X, rows × outputs.
+// scoresOf returns the matrix of rows × outputs that score writes for the rows of X.
 func scoresOf(ctx context.Context, X mat.Matrix, width, outputs int,
 	score func(ctx context.Context, dst []float64, X mat.Matrix) error) (*mat.Dense, error) {
 	n, _ := X.Dims()

@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// ClassWeight multiplies the weights of a class's rows. The zero value leaves them as they are. As
-// a parameter it is none, balanced, or a map of class name to weight.
+// ClassWeight multiplies the weights of the rows of each class. The zero value means factors of 1.
+// As a parameter it is none, balanced, or a map of class name to weight.
 type ClassWeight struct {
 	// Balanced gives every class the same total: n / (classes · n_c), where n is the sum of the
 	// rows' weights and n_c that of class c. scikit-learn's RidgeClassifier counts rows in place of
@@ -57,7 +57,7 @@ func (c *ClassWeight) Set(plain any) error {
 	return nil
 }
 
-// Plain returns the value as Set takes it.
+// Get returns the value as Set takes it.
 func (c *ClassWeight) Get() any {
 	switch {
 	case c.Balanced:

@@ -50,7 +50,7 @@ import (
 
 // Estimator is the spec of a model.
 type Estimator interface {
-	// Fit learns from data and leaves data as it is.
+	// Fit fits the model to data, which it does not modify.
 	Fit(ctx context.Context, data datasets.Set) (Predictor, error)
 }
 

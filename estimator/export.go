@@ -41,7 +41,7 @@ func Export(g *graph.Graph, p Predictor, rows graph.Value) (graph.Prediction, er
 	return out, nil
 }
 
-// holds returns the model that a wrapper merely holds: one with a state of its own predicts otherwise than that.
+// holds returns the inner model of a wrapper without state of its own, which predicts the same.
 func holds(p Predictor) (within Predictor, ok bool) {
 	w, wraps := p.(Wrapper)
 	if _, keeps := p.(model.Stateful); !wraps || keeps {

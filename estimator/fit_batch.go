@@ -32,7 +32,7 @@ type outcomes struct {
 	share.Batch
 	ctx    context.Context
 	name   string                                     // of the estimator
-	fitted func(m linear, classes []string) Predictor // what fitting a candidate returns
+	fitted func(m linear, classes []string) Predictor // converts the solution of a candidate to the result of its Fit
 	mu     sync.Mutex
 	failed error // of Yield
 }
@@ -108,7 +108,7 @@ func (o *outcomes) predict(fitted Predictor, test mat.Matrix, fold int) (out sha
 	return out
 }
 
-// identityModel returns a model whose scores are its t inputs.
+// identityModel returns a model whose t scores equal its t inputs.
 func identityModel(t int) linear {
 	m := linear{coef: mat.NewDense(t, t, nil), intercept: make([]float64, t)}
 	for i := range t {

@@ -18,12 +18,12 @@ import (
 //	1/Σs · Σ s_i·(log(μ_i/y_i) + y_i/μ_i − 1) + Alpha/2·‖w‖²
 //
 // that is, half the mean gamma deviance and a penalty; the intercept b is not penalized.
-// Predictions are the means μ. Cost, memory, passes and the end are those of [Poisson].
+// Predictions are the means μ. Cost, memory, passes and stopping rule are those of [Poisson].
 //
 // Errors: a target that is not positive; [ErrDiverged].
 //
-// Equivalent to scikit-learn's GammaRegressor, whose default Alpha is 1.
-// (McCullagh & Nelder, Generalized Linear Models, 1989.)
+// Equivalent to scikit-learn's GammaRegressor, whose default Alpha is 1. (McCullagh & Nelder,
+// Generalized Linear Models, 1989.)
 type GammaRegression struct {
 	Alpha     float64
 	Intercept bool
@@ -50,12 +50,12 @@ func (s *GammaRegression) Params(l *param.List) {
 	glmParams(l, &s.Alpha, &s.Intercept, &s.Tol, &s.MaxIter)
 }
 
-// Fit learns from data in memory; the result is a [*FittedGLM].
+// Fit fits the model to data in memory; the result is a [*FittedGLM].
 func (s GammaRegression) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	return fitSet(ctx, s, data)
 }
 
-// FitSource learns from a stream; the result is a [*FittedGLM].
+// FitSource fits the model to a stream; the result is a [*FittedGLM].
 func (s GammaRegression) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
 	return fitSource(ctx, s, data)
 }
@@ -81,12 +81,12 @@ func (s GammaRegression) FitBatch(ctx context.Context, b share.Batch) (shared []
 // PlanBatch is [SVM.PlanBatch].
 func (s GammaRegression) PlanBatch(b share.Batch) (int64, error) { return pathBytes(b, true) }
 
-// Start begins the passes of Newton's method, as [Logistic.Start] does.
+// Start starts the passes of Newton's method, as [Logistic.Start] does.
 func (s GammaRegression) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	return startPasses(ctx, s, nil, schema, cols)
 }
 
-// StartFrom is Start with a fitted model whose weights the method begins at, as [Logistic.StartFrom] is.
+// StartFrom is Start with a warm start from a fitted model, as [Logistic.StartFrom] is.
 func (s GammaRegression) StartFrom(ctx context.Context, from Predictor, schema datasets.Schema,
 	cols int) (datasets.Pass, error) {
 	return startPasses(ctx, s, from, schema, cols)

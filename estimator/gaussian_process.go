@@ -17,25 +17,27 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// GaussianProcess predicts numbers with their uncertainty: a Gaussian process whose covariance is a
-// kernel, approximated by random Fourier features z. A target is
+// GaussianProcess is Gaussian process regression, which predicts numbers with their uncertainty.
+// The covariance is a kernel, approximated by random Fourier features z. A target is
 //
 //	y = b + f(x) + e,  f = z(x)'w,  w ~ N(0, amplitude·I),  e ~ N(0, noise)
 //
-// with a flat prior for the intercept b, so that f has the covariance amplitude·k(x, x'), the nearer the more Features
-// there are. Given rows of weights s, with ρ = noise/amplitude, z̃ and ỹ less their means, A = Z̃'SZ̃ + ρI:
+// with a flat prior for the intercept b, so that f has approximately the covariance amplitude·k(x,
+// x'); the error decreases with Features. Given rows of weights s, with ρ = noise/amplitude,
+// centered features z̃ and targets ỹ, and A = Z̃'SZ̃ + ρI:
 //
 //	mean       b + z̃(x)'A⁻¹Z̃'Sỹ
 //	deviation  sqrt(noise·(1 + 1/Σs + z̃(x)'A⁻¹z̃(x)))     of a new observation
 //
-// The features are inside of the model, for their kernel is learned with it. Kernel, Gamma, Nu and Shape are those of
-// [KernelRidge]; kernel linear takes the inputs as features, for those of a step before. Inputs should be of one
-// scale, as standardize makes them.
+// The features are part of the model, because their kernel is optimized with it. Kernel, Gamma, Nu
+// and Shape are those of [KernelRidge]; kernel linear uses the inputs, such as the features of a
+// preceding step. Standardize the inputs first.
 //
-// Optimize names what the evidence chooses, which is the density that the model gives the targets:
+// Optimize names the parameters that maximize the evidence, which is the marginal likelihood of the
+// targets:
 //
 //	gamma      one factor on γ
-//	scales     γ of each input by itself, which is automatic relevance determination
+//	scales     γ of each input separately (automatic relevance determination)
 //	noise      the variance of the noise, unless Noise is a number
 //	amplitude  the variance of the function, unless Amplitude is a number
 //
@@ -51,23 +53,26 @@ import (
 // form. If not optimized, auto means the variance of the targets for the amplitude, and a tenth of
 // it for the noise.
 //
-// Several targets share kernel and features. Where both noise and amplitude are learned, target t has its own, of a
-// common ratio: noise_t = ỹ_t'S(ỹ_t − Z̃w_t)/N with N = Σs − 1, Σs without an intercept; its deviation is the root of
-// that times the same factor. Else all have the same.
+// Several targets share kernel and features. If both noise and amplitude are learned, the targets
+// have a common ratio of them, and target t has noise_t = ỹ_t'S(ỹ_t − Z̃w_t)/N with N = Σs − 1, or
+// Σs without an intercept; its deviation is scaled accordingly. Otherwise all targets have the same
+// noise and amplitude.
 //
-// Row weights count rows: a row of weight 2 is the row twice. But for the sample, in which every row of positive
-// weight has the same chance, nothing depends on the order of the rows.
+// Row weights count rows: a row of weight 2 counts as two rows. Only the sample, in which rows of
+// positive weight are equally likely, depends on the order of the rows.
 //
-// Shapes: n×d inputs, n×t targets. Cost: n·D² + 2D³ flops and 3D² numbers for the fit, in one pass over the rows, two
-// more where a sample is taken and one for a rule of γ; a step of the descent as ARD's, by the exact kernel of n rows
-// n³ + 4n²·d flops and 4n² numbers. A mean takes d·D flops a row, a deviation D² more.
+// Shapes: n×d inputs, n×t targets. Cost: n·D² + 2D³ flops and 3D² numbers for the fit, in one pass
+// over the rows, plus two for a sample and one for a rule of γ. An optimization step costs that of
+// ARD, or n³ + 4n²·d flops and 4n² numbers with the exact kernel of n rows. A mean costs d·D flops
+// per row, a deviation D² more.
 //
-// Fit returns an error for a categorical column, a missing or infinite value, no rows, constant targets where
-// their noise is to be learned, and a list of γ that is not as long as there are columns.
+// Fit returns an error for a categorical column, a missing or infinite value, no rows, constant
+// targets if their noise is learned, and a list of γ whose length is not the number of columns.
 //
-// Sources: Rasmussen and Williams, "Gaussian processes for machine learning", 2006, chapters 2 and 5;
-// Lázaro-Gredilla et al., "Sparse spectrum gaussian process regression", JMLR 2010; Liu and Nocedal, "On the limited
-// memory BFGS method for large scale optimization", Mathematical Programming 1989.
+// Sources: Rasmussen and Williams, "Gaussian processes for machine learning", 2006, chapters 2 and
+// 5; Lázaro-Gredilla et al., "Sparse spectrum gaussian process regression", JMLR 2010; Liu and
+// Nocedal, "On the limited memory BFGS method for large scale optimization", Mathematical
+// Programming 1989.
 type GaussianProcess struct {
 	Kernel    kernel.Name
 	Gamma     kernel.Gamma
@@ -156,7 +161,8 @@ func (s GaussianProcess) learnsAmplitude() bool {
 	return s.learns("amplitude") && s.Amplitude == 0
 }
 
-// given returns what is not learned of noise and amplitude, for targets of a variance.
+// given returns the fixed values of noise and amplitude for targets of the given variance; 0 if
+// learned.
 func (s GaussianProcess) given(variance float64) (noise, amplitude float64) {
 	const share = 0.1
 	if !s.learnsNoise() {
@@ -168,10 +174,10 @@ func (s GaussianProcess) given(variance float64) (noise, amplitude float64) {
 	return noise, amplitude
 }
 
-// gaussianProcessName stands before what is wrong.
+// gaussianProcessName is the prefix of errors.
 const gaussianProcessName = "estimator: gaussian_process"
 
-// Fit learns from data in memory; the result is a [*FittedGaussianProcess].
+// Fit fits the model to data in memory; the result is a [*FittedGaussianProcess].
 func (s GaussianProcess) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	r, err := design.FromSet(data)
 	if err != nil {
@@ -180,7 +186,7 @@ func (s GaussianProcess) Fit(ctx context.Context, data datasets.Set) (Predictor,
 	return s.fit(ctx, r, data.Source())
 }
 
-// FitSource learns from a stream; the result is a [*FittedGaussianProcess].
+// FitSource fits the model to a stream; the result is a [*FittedGaussianProcess].
 func (s GaussianProcess) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
 	r, err := design.FromSource(ctx, data)
 	if err != nil {
@@ -259,8 +265,8 @@ func (s GaussianProcess) Cost(shape datasets.Shape) datasets.Cost {
 	order := min(some, m)
 	if _, ok := s.exactKernel(); ok && some <= exactMost && shape.NonZeros == 0 {
 		// Number of starts; evaluations per start with few parameters; cost of small factorizations
-		// and inverses relative to large products; fraction of it on a single core. The features of
-		// the model usually confirm the result and then learn nothing.
+		// and inverses relative to large products; single-threaded fraction of it. The features of
+		// the model usually confirm the result and then need no optimization.
 		const starts, soon, small, alone = 3, 16, 2.5, 0.3
 		evaluations := float64(s.Steps)
 		if !s.learns("scales") {

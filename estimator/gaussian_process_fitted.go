@@ -40,14 +40,14 @@ var (
 // Noise returns the variance of the noise of each target.
 func (f *FittedGaussianProcess) Noise() []float64 { return slices.Clone(f.noise) }
 
-// Amplitude returns the variance of the function behind each target.
+// Amplitude returns the variance of the latent function of each target.
 func (f *FittedGaussianProcess) Amplitude() []float64 { return slices.Clone(f.amplitude) }
 
 // Gamma returns γ of each input, nil for the linear kernel.
 func (f *FittedGaussianProcess) Gamma() []float64 { return slices.Clone(f.features.gamma) }
 
-// Relevance returns the scale that was learned for each input, if all had the standard deviation 1, as a part of the
-// greatest; nil where scales were not learned.
+// Relevance returns the learned scale of each standardized input relative to the largest one; nil
+// if scales were not learned.
 func (f *FittedGaussianProcess) Relevance() []float64 { return slices.Clone(f.relevance) }
 
 // LogMarginalLikelihood returns the log density of the training targets, all weights and functions integrated out,
@@ -92,8 +92,8 @@ func (f *FittedGaussianProcess) PredictFull(ctx context.Context, X mat.Matrix, w
 	return Prediction{Values: mat.Col(nil, 0, mean), Targets: mean, Std: mat.Col(nil, 0, std), StdTargets: std}, nil
 }
 
-// relativeVariances writes 1 + 1/weight + x̃'(LL')⁻¹x̃ of each row x of X to dst: the variance of a
-// new observation relative to that of the noise. A weight of 0 means that there is no intercept.
+// relativeVariances writes 1 + 1/weight + x̃'(LL')⁻¹x̃ for each row x of X to dst: the variance of
+// a new observation relative to that of the noise. Weight 0 means no intercept.
 func relativeVariances(ctx context.Context, dst []float64, X mat.Matrix, mean []float64, weight float64,
 	lower *mat.Dense) error {
 	n, d := X.Dims()
@@ -179,8 +179,8 @@ func (f *FittedGaussianProcess) SampleFunctions(ctx context.Context, target, n i
 	return &sampledFunctions{processFunction{features: f.features, linear: drawn}}, nil
 }
 
-// turnBack overwrites rows with L⁻ᵀ times them, always as many together, so that one has the same bits whatever
-// others there are.
+// turnBack overwrites rows with L⁻ᵀ times them, in groups of fixed size, so that the bits of a row
+// do not depend on the others.
 func (f *FittedGaussianProcess) turnBack(ctx context.Context, coef *mat.Dense) error {
 	const together = 32
 	n, D := coef.Dims()
@@ -197,7 +197,7 @@ func (f *FittedGaussianProcess) turnBack(ctx context.Context, coef *mat.Dense) e
 	return nil
 }
 
-// sampledFunctions is a model whose targets are functions drawn from a Gaussian process.
+// sampledFunctions is a model whose targets are functions sampled from a Gaussian process.
 type sampledFunctions struct{ processFunction }
 
 // processFunction is one or several functions of the inputs that are linear in features.
@@ -229,7 +229,7 @@ func (f *processFunction) PredictFull(ctx context.Context, X mat.Matrix, _ Reque
 	}))
 }
 
-// each hands the features of the rows of X, which has some, to yield, some rows at a time.
+// each passes the features of the rows of X to yield in blocks. X must have rows.
 func (f *processFunction) each(ctx context.Context, X mat.Matrix, yield func(lo int, Z mat.Matrix) error) error {
 	n, _ := X.Dims()
 	X, err := checkInputs(ctx, X, f.InputWidth())
@@ -302,7 +302,7 @@ func (k *kernelFeatures) mapTo(ctx context.Context, dst *mat.Dense, X mat.Matrix
 	return k.of.Float64.Transform(ctx, design.View(dst), X)
 }
 
-// state keeps the draws, and what makes them the features of the kernel.
+// state serializes the draws and the parameters of the kernel.
 func (k *kernelFeatures) state(s *model.State) {
 	s.String("kernel", &k.name)
 	s.Int("width", &k.width)

@@ -21,26 +21,26 @@ import (
 )
 
 const (
-	learningLists = 8    // lists of frequencies that the steps see in turn
-	learningMost  = 600  // features of a list
-	exactMost     = 1000 // rows that are learned from with the kernel itself
-	// times the noise of the kernel itself: the most that features have which carry what it has
-	// learned
+	learningLists = 8    // lists of frequencies, used cyclically by the steps
+	learningMost  = 600  // maximum number of features of a list
+	exactMost     = 1000 // maximum number of rows for the exact kernel
+	// maximum ratio of the noise on the features of the model to that of the exact kernel, above
+	// which scales are learned on features
 	carried = 2
 )
 
 // learningFeatures returns the number of features on which gamma or scales are learned.
 func (s GaussianProcess) learningFeatures() int { return min(s.Features, learningMost) }
 
-// learnedWidths is γ of each input, and how it was found.
+// learnedWidths contains γ of each input and the report of its optimization.
 type learnedWidths struct {
 	gamma     []float64
 	relevance []float64 // nil where scales were not learned
-	steps     int       // of the descent
-	noiseless bool      // whether the descent ended at the least noise that there is
+	steps     int       // steps of the optimizer
+	noiseless bool      // whether the optimizer ended at the minimum noise
 }
 
-// features returns the map of the model, and what was learned for it.
+// features returns the feature map of the model, and the learned γ.
 func (s GaussianProcess) features(ctx context.Context, r *design.Rows, src datasets.Source) (*kernelFeatures,
 	learnedWidths, error) {
 	if s.Kernel == linearKernel {
@@ -73,18 +73,18 @@ func (s GaussianProcess) draw(ctx context.Context, k spectral.Kernel, gamma []fl
 	return f, f.finish(k, draws)
 }
 
-// widthLesson is what γ is learned from.
+// widthLesson is the training problem of γ.
 type widthLesson struct {
 	kernel    spectral.Kernel
 	sample    sample.Sample
-	problem   evidence.Problem // of standardized inputs
+	problem   evidence.Problem // start of the optimization
 	point     evidence.Point   // that a descent starts from
-	factor    []float64        // what each standardized input is multiplied by before its scale
+	factor    []float64        // factor of each standardized input before its scale
 	deviation []float64        // of each input
-	start     []float64        // scale of each standardized input at the start
+	start     []float64        // initial scale of each standardized input
 }
 
-// learn learns γ of each input by the evidence of a sample of the rows.
+// learn maximizes the evidence of a sample of the rows over γ of each input.
 func (s GaussianProcess) learn(ctx context.Context, k spectral.Kernel, src datasets.Source) (learnedWidths, error) {
 	l, err := s.widthLesson(ctx, k, src)
 	if err != nil {
@@ -102,8 +102,8 @@ func (s GaussianProcess) learn(ctx context.Context, k spectral.Kernel, src datas
 	return s.widths(l, learned), nil
 }
 
-// learnExactly learns with the kernel itself, and, where the features of the model do not carry what it has learned, on
-// features.
+// learnExactly uses the exact kernel, and then features if those of the model do not reproduce the
+// result.
 func (s GaussianProcess) learnExactly(ctx context.Context, k *pairwise.Kernel, l widthLesson) (learnedWidths, error) {
 	exactly, err := s.descendExactly(ctx, k, l)
 	if err != nil {
@@ -174,7 +174,7 @@ func (s GaussianProcess) widthLesson(ctx context.Context, k spectral.Kernel, src
 	return l, nil
 }
 
-// given returns what is not learned of noise and amplitude, 0 for what is.
+// given returns the fixed values of noise and amplitude; 0 if learned.
 func (l widthLesson) given() (g leastsquares.KnownVariances) {
 	if l.problem.KeepNoise {
 		g.Noise = l.point.Noise
@@ -186,7 +186,7 @@ func (l widthLesson) given() (g leastsquares.KnownVariances) {
 }
 
 // likelihood returns noise, amplitude and evidence of the sample on the features of the model with
-// a γ. Where they cannot be found there is nothing but noise.
+// the given γ. If the optimization fails, all variance is noise.
 func (s GaussianProcess) likelihood(ctx context.Context, l widthLesson, gamma []float64) (leastsquares.Variances,
 	error) {
 	features, err := s.draw(ctx, l.kernel, gamma)
@@ -204,14 +204,14 @@ func (s GaussianProcess) likelihood(ctx context.Context, l widthLesson, gamma []
 	return v, nil
 }
 
-// exactKernel returns the kernel as a function of ‖x − x'‖₂, where it is one.
+// exactKernel returns the kernel as a function of ‖x − x'‖₂, if it is one.
 func (s GaussianProcess) exactKernel() (*pairwise.Kernel, bool) {
 	k, ok := pairwise.NewKernel(string(s.Kernel), s.Nu, s.Shape)
 	return k, ok && k.Metric == pairwise.Squared
 }
 
-// descendExactly learns scales with the kernel itself, from three starts: of few rows the evidence has more than one
-// maximum.
+// descendExactly learns scales with the exact kernel from three starts, because the evidence of few
+// rows has several local maxima.
 func (s GaussianProcess) descendExactly(ctx context.Context, k *pairwise.Kernel, l widthLesson) (evidence.Result,
 	error) {
 	g := l.given()
@@ -254,7 +254,7 @@ func (s GaussianProcess) start(ctx context.Context, k spectral.Kernel, given, st
 	return out, nil
 }
 
-// descend learns scales on frequencies that are the draws times a factor for each input.
+// descend learns scales on features whose frequencies are fixed draws times one factor per input.
 func (s GaussianProcess) descend(ctx context.Context, l widthLesson) (evidence.Result, error) {
 	d, m := len(l.factor), s.learningFeatures()/2
 	draws, err := fourier.Draw(ctx, l.kernel, s.Seed, d, learningLists*m, true)
@@ -273,7 +273,7 @@ func (s GaussianProcess) descend(ctx context.Context, l widthLesson) (evidence.R
 	return learned, err
 }
 
-// widths returns γ of the inputs as they are from the scales of standardized ones.
+// widths returns γ of the original inputs, given the scales of the standardized ones.
 func (s GaussianProcess) widths(l widthLesson, learned evidence.Result) learnedWidths {
 	w := learnedWidths{gamma: make([]float64, len(l.factor)), steps: learned.Steps, noiseless: learned.AtMinNoise}
 	for j, sd := range l.deviation {

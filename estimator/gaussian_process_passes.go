@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// processSums are the sums of a gaussian process in its pass: those of the products of features and targets.
+// processSums are the sums of a pass: products of features and targets.
 type processSums struct {
 	features  *kernelFeatures
 	intercept bool
@@ -26,7 +26,7 @@ type processSums struct {
 	targets   int
 }
 
-// mappedRows is how many rows are mapped at once.
+// mappedRows is the number of rows mapped at a time.
 const mappedRows = 512
 
 func (p *processSums) add(ctx context.Context, first int, block datasets.Set) error {
@@ -87,7 +87,7 @@ func (p *processSums) merge(_ context.Context, other rowSums) error {
 
 func (p *processSums) next(context.Context) (rowSums, error) { return nil, p.enough() }
 
-// enough refuses sums that nothing can be learned from.
+// enough returns an error if the sums do not determine a model.
 func (p *processSums) enough() error {
 	switch {
 	case p.moments == nil:
@@ -117,8 +117,8 @@ func (p *processSums) state(s *model.State) {
 	}
 }
 
-// Start begins the pass of sums, where γ is given and not learned. More rows can be added to it at
-// any time, as to that of [Ridge]; noise and amplitude are learned from the sums.
+// Start starts the pass of sums. γ must be given, not learned. More rows can be added to the pass
+// at any time, as to that of [Ridge]; noise and amplitude are learned from the sums.
 func (s GaussianProcess) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	sums, err := s.begin(ctx, schema, cols)
 	if err != nil {

@@ -116,8 +116,8 @@ func (g glm) summary(c *counts) (*design.Labels, float64, error) {
 	return &design.Labels{Y: []float64{mean}, Weights: []float64{weight}}, weight / c.mass[0], g.checkMean(mean)
 }
 
-// FittedGLM is a fitted generalized linear model with a log link, exp(X·coefᵀ + intercept): what
-// [Poisson], [GammaRegression] and [Tweedie] return.
+// FittedGLM is a fitted [Poisson], [GammaRegression] or [Tweedie]: a generalized linear model with
+// log link, exp(X·coefᵀ + intercept).
 type FittedGLM struct{ linear }
 
 var (

@@ -67,12 +67,12 @@ func (s *Huber) Params(l *param.List) {
 	l.Int(&s.MaxIter, "max_iter", "most Newton steps", param.AtLeast(1))
 }
 
-// Fit learns from data in memory; the result is a [*FittedHuber].
+// Fit fits the model to data in memory; the result is a [*FittedHuber].
 func (s Huber) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	return fitSet(ctx, s, data)
 }
 
-// FitSource learns from a stream, which is read once for each pass; the result is a [*FittedHuber].
+// FitSource fits the model to a stream, read once per pass; the result is a [*FittedHuber].
 func (s Huber) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
 	return fitSource(ctx, s, data)
 }

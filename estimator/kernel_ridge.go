@@ -13,17 +13,17 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// KernelRidge is ridge regression with a kernel k, exact: what [Ridge] on random features of the kernel comes
-// near to. With row weights s it minimizes
+// KernelRidge is exact kernel ridge regression with a kernel k, which [Ridge] on random features
+// approximates. With row weights s it minimizes
 //
 //	Σ s_i (y_i − f(x_i))² + Alpha·‖f‖²,  f(x) = Σ a_i k(x, x_i) + b,  ‖f‖² = a'Ka
 //
-// independently for each target; the intercept b is not penalized. The solution is that of
+// independently for each target; the intercept b is not penalized. The solution satisfies
 //
 //	(K + Alpha·S⁻¹)a + b·1 = y,  1'a = 0
 //
-// and without an intercept that of scikit-learn's KernelRidge, (K + Alpha·S⁻¹)a = y. Kernels are those of
-// transformer.RFF, of the same gamma:
+// Without an intercept it is that of scikit-learn's KernelRidge, (K + Alpha·S⁻¹)a = y. Kernels and
+// their gamma are those of transformer.RFF:
 //
 //	gaussian            exp(−γ‖Δ‖₂²)
 //	laplacian           exp(−γ‖Δ‖₁)
@@ -33,23 +33,23 @@ import (
 //	rational_quadratic  (1 + γ‖Δ‖₂²/a)^−a, a = Shape
 //
 // Solver selects the algorithm:
-//   - cholesky factorizes the n×n matrix: n³/3 flops, n² numbers held;
-//   - cg goes by conjugate gradients with kernel values made in tiles: it holds as many of these, in single
-//     precision, as a third of the memory takes, and makes the others again for each step. Preconditioner
-//     rpcholesky is the approximation of K by Rank of its columns, those of rows that randomly pivoted
-//     Cholesky chooses with the seed (0 for as many as pay, the more the smaller Alpha is, up to 16·√n): n·Rank² flops and
-//     n·Rank numbers; none is the diagonal.
-//     Residuals are those of the system in float64, or in single where Tol times the least penalty of a row is so
-//     large that they show in that. It stops where they are at most Tol of the
-//     spread of the targets, when the predictions of the training rows are right to that, too, and warns where
-//     MaxIter steps do not get there;
-//   - auto takes cholesky up to 4096 rows. With more it takes cg, and cholesky where cg has not converged
-//     after as many steps as take the time of a factor, and memory holds one.
+//   - cholesky factorizes the n×n matrix: n³/3 flops, n² numbers in memory;
+//   - cg is the preconditioned conjugate gradient method. It computes kernel values in tiles, caches
+//     as many in float32 as fit in a third of the memory, and recomputes the others in each step.
+//     Preconditioner rpcholesky is a low-rank approximation of K by Rank columns, selected by randomly
+//     pivoted Cholesky with the seed: n·Rank² flops, n·Rank numbers. Rank 0 selects the rank by cost,
+//     up to 16·√n; smaller Alpha gives a larger rank. Preconditioner none is the diagonal. Residuals
+//     are computed in float64, or in float32 if that resolves them. It stops when they are at most Tol
+//     times the spread of the targets, which bounds the relative error of the training predictions,
+//     and warns after MaxIter steps;
+//   - auto is cholesky for up to 4096 rows, else cg; it switches to cholesky if cg has not converged
+//     after the steps that cost as much as a factorization, and memory permits.
 //
-// All targets are solved for together. The model keeps the rows of positive weight: a prediction takes as many
-// kernel values. Fit returns an error for a categorical column, a missing or infinite value, no rows, and a list of γ
-// that is not as long as there are columns. (Saunders, Gammerman & Vovk, ICML 1998; Díaz, Epperly, Frangella,
-// Tropp & Webber, arXiv 2304.12465, for the preconditioner.)
+// All targets are solved jointly. The model stores the rows of positive weight, and a prediction
+// computes as many kernel values. Fit returns an error for a categorical column, a missing or
+// infinite value, no rows, and a list of γ whose length is not the number of columns. (Saunders,
+// Gammerman & Vovk, ICML 1998; Díaz, Epperly, Frangella, Tropp & Webber, arXiv 2304.12465, for the
+// preconditioner.)
 type KernelRidge struct {
 	Kernel         kernel.Name
 	Gamma          kernel.Gamma
@@ -84,7 +84,8 @@ func (s *KernelRidge) Params(l *param.List) {
 	kernelSolverParams(l, &s.Solver, &s.Preconditioner, &s.Rank, &s.Tol, &s.MaxIter, &s.Seed)
 }
 
-// kernelParams declares what kernel ridge regression and its classifier minimize.
+// kernelParams declares the parameters of the objective of kernel ridge regression and its
+// classifier.
 func kernelParams(l *param.List, name *string, gamma *kernel.Gamma, alpha, nu, shape *float64, intercept *bool) {
 	kernelWidthParams(l, name, gamma)
 	l.Float(alpha, "alpha", "penalty on the squared norm of the function", param.Positive)
@@ -119,7 +120,7 @@ func kernelSolverParams(l *param.List, solver, preconditioner *string, rank *int
 
 func (s KernelRidge) plain() kernelridge.Spec { return kernelridge.Spec(s) }
 
-// Fit learns from data in memory; the result is a [*FittedKernelRidge].
+// Fit fits the model to data in memory; the result is a [*FittedKernelRidge].
 func (s KernelRidge) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	m, err := s.fit(ctx, data)
 	if err != nil {
@@ -145,7 +146,7 @@ func (s KernelRidge) fit(ctx context.Context, data datasets.Set) (*kernelridge.M
 	return s.plain().Fit(ctx, r, kernelridge.NumericTargets)
 }
 
-// SolverFor is the solver for n rows: that of the spec, or what auto takes.
+// Way returns the solver for n rows: that of the spec, or the one selected by auto.
 func (s KernelRidge) Way(rows int) string { return s.plain().SolverFor(rows) }
 
 // Cost estimates a fit to rows of a shape.

@@ -22,12 +22,13 @@ var (
 // kernel or in Gamma share the distances of the rows of a fold, for at least about 30 columns or
 // non-Euclidean distances, up to 10,000 rows.
 //
-// Leave-one-out is exact: with the solution a and M = (K + Alpha·S⁻¹)⁻¹, the intercept projected out,
+// Leave-one-out is exact: with the solution a and M = (K + Alpha·S⁻¹)⁻¹, the intercept projected
+// out,
 //
 //	y_i − ŷ₋ᵢ = a_i / M_ii
 //
-// It goes by cholesky and costs n³ flops for each Alpha. A rule for Gamma would have to be followed again without
-// each row, and is refused.
+// It uses cholesky and costs n³ flops per Alpha. It returns an error for a rule of Gamma, which
+// would have to be evaluated again without each row.
 func (s KernelRidge) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	list, err := kernelRidges(b)
 	if err != nil {
@@ -93,7 +94,7 @@ func fitKernelRidges(ctx context.Context, b share.Batch, name string, list []bat
 	return fitPlain(ctx, b, name, fitted, fit, list)
 }
 
-// PlanBatch takes a batch on rows as they are, and leave-one-out where Gamma is a number.
+// PlanBatch supports batches on unmapped rows, and leave-one-out if Gamma is a number.
 func (s KernelRidge) PlanBatch(b share.Batch) (int64, error) {
 	if b.LeaveOneOut && s.Gamma.Rule() != "" {
 		return 0, batch.ErrLOOGammaRule
@@ -102,7 +103,7 @@ func (s KernelRidge) PlanBatch(b share.Batch) (int64, error) {
 	return kernelRidgesBytes(b, list, err)
 }
 
-// PlanBatch is [KernelRidge.PlanBatch], for class weights that are not balanced where one row is left out.
+// PlanBatch is [KernelRidge.PlanBatch]; leave-one-out does not support balanced class weights.
 func (s KernelRidgeClassifier) PlanBatch(b share.Batch) (int64, error) {
 	switch {
 	case b.LeaveOneOut && s.ClassWeight.Balanced:

@@ -31,7 +31,7 @@ type KernelRidgeClassifier struct {
 	Seed           uint64
 }
 
-// NewKernelRidgeClassifier returns a KernelRidgeClassifier with what [NewKernelRidge] has.
+// NewKernelRidgeClassifier returns a KernelRidgeClassifier with the defaults of [NewKernelRidge].
 func NewKernelRidgeClassifier() KernelRidgeClassifier {
 	r := NewKernelRidge()
 	return KernelRidgeClassifier{Kernel: r.Kernel, Gamma: r.Gamma, Alpha: r.Alpha, Nu: r.Nu, Shape: r.Shape,
@@ -52,13 +52,13 @@ func (s *KernelRidgeClassifier) Params(l *param.List) {
 	kernelSolverParams(l, &s.Solver, &s.Preconditioner, &s.Rank, &s.Tol, &s.MaxIter, &s.Seed)
 }
 
-// regression is what solves for the codes.
+// regression returns the regression on the class codes.
 func (s KernelRidgeClassifier) regression() KernelRidge {
 	return KernelRidge{Kernel: s.Kernel, Gamma: s.Gamma, Alpha: s.Alpha, Nu: s.Nu, Shape: s.Shape, Intercept: s.Intercept,
 		Solver: s.Solver, Preconditioner: s.Preconditioner, Rank: s.Rank, Tol: s.Tol, MaxIter: s.MaxIter, Seed: s.Seed}
 }
 
-// Fit learns from data in memory; the result is a [*FittedKernelRidgeClassifier].
+// Fit fits the model to data in memory; the result is a [*FittedKernelRidgeClassifier].
 func (s KernelRidgeClassifier) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	m, classes, err := s.fit(ctx, data)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s KernelRidgeClassifier) coded(ctx context.Context, r *design.Rows) (kerne
 		Classes: l.Classes}, nil
 }
 
-// Way is the solver for n rows: that of the spec, or the one selected by auto.
+// Way returns the solver for n rows: that of the spec, or the one selected by auto.
 func (s KernelRidgeClassifier) Way(rows int) string { return s.regression().Way(rows) }
 
 // Cost estimates a fit to rows of a shape.

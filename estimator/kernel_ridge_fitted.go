@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// FittedKernelRidge is a sum of kernels at the rows it was fitted to, for one or several targets: what
-// [KernelRidge] returns.
+// FittedKernelRidge is a fitted [KernelRidge]: a kernel expansion in the training rows for each
+// target.
 type FittedKernelRidge struct{ kernelRegressor }
 
 var (
@@ -26,7 +26,7 @@ var (
 	_ model.Stateful = (*FittedKernelRidge)(nil)
 )
 
-// kernelRegressor is what the fitted kernel regressions share.
+// kernelRegressor contains the methods common to fitted kernel regressions.
 type kernelRegressor struct{ kernelModel }
 
 // Predict returns the first target of each row of X.
@@ -49,8 +49,8 @@ func (f *kernelRegressor) PredictFull(ctx context.Context, X mat.Matrix, _ Reque
 // State serializes the model.
 func (f *kernelRegressor) State(s *model.State) { f.state(s) }
 
-// FittedKernelRidgeClassifier is a sum of kernels for each class, or a single one, positive for the second class,
-// where there are two: what [KernelRidgeClassifier] returns.
+// FittedKernelRidgeClassifier is a fitted [KernelRidgeClassifier]: a kernel expansion for each
+// class; for two classes a single one, positive for the second class.
 type FittedKernelRidgeClassifier struct{ kernelClassifier }
 
 var (
@@ -59,7 +59,7 @@ var (
 	_ model.Stateful = (*FittedKernelRidgeClassifier)(nil)
 )
 
-// kernelClassifier is what the fitted kernel classifiers share.
+// kernelClassifier contains the methods common to fitted kernel classifiers.
 type kernelClassifier struct {
 	kernelModel
 	classes []string
@@ -85,8 +85,8 @@ func (f *kernelClassifier) Predict(ctx context.Context, X mat.Matrix) ([]float64
 	return codesOf(scores), nil
 }
 
-// codesOf returns the code of the class with the largest score of each row, or, of one score, that of the second class
-// where it is positive.
+// codesOf returns the code of the class with the largest score in each row; with a single score,
+// the second class if it is positive.
 func codesOf(scores *mat.Dense) []float64 {
 	out := firstColumn(scores)
 	for i, v := range out {
@@ -121,7 +121,7 @@ func firstColumn(m *mat.Dense) []float64 {
 	return mat.Col(nil, 0, m)
 }
 
-// kernelModel is what the fitted kernel models share.
+// kernelModel contains the methods common to fitted kernel models.
 type kernelModel struct{ m *kernelridge.Model }
 
 // Rows returns the number of training rows that the model keeps.
@@ -135,7 +135,7 @@ func (f *kernelModel) Dual() *mat.Dense {
 	return mat.NewDense(f.Rows(), len(f.m.Intercept), slices.Clone(f.m.Dual))
 }
 
-// Intercept returns a copy of the intercepts, one for each output; zeros where there is none.
+// Intercept returns a copy of the intercepts, one per output; zeros for a model without.
 func (f *kernelModel) Intercept() []float64 { return slices.Clone(f.m.Intercept) }
 
 // Report returns the report of the fit. Its Gradient is the residual relative to the standard

@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/specs"
 )
 
-// LeaveOneOut is what ridge regression would predict for every row, had that row been left out, for
-// each of several penalties; and what follows from it.
+// LeaveOneOut contains the leave-one-out predictions of ridge regression for several penalties, and
+// statistics of them.
 type LeaveOneOut struct {
 	Alphas []float64
 	// Predictions has, for each alpha, rows × targets predictions of models that have not seen the
@@ -34,26 +34,27 @@ type LeaveOneOut struct {
 	Best int
 }
 
-// LeaveOneOut computes exact leave-one-out predictions for each of alphas, which take the place of
-// s.Alpha, without fitting again: with residual e_i and leverage h_i,
+// LeaveOneOut computes exact leave-one-out predictions for each of alphas, which replace s.Alpha,
+// without refits: with residual e_i and leverage h_i,
 //
 //	y_i − ŷ₋ᵢ = e_i / (1 − h_i),  h_i = s_i·(1/Σs + x̃_i'(X̃'SX̃ + α·I)⁻¹x̃_i),
 //
-// x̃ centered, and the 1/Σs, where there is an intercept. With no more rows than columns, the intercept
-// being one, 1 − h would cancel. There the n×n matrix K = S^½X̃X̃'S^½ serves,
+// where x̃ is centered, and the term 1/Σs present, only with an intercept. If the rows do not
+// outnumber the columns and the intercept, 1 − h cancels; then it uses the n×n matrix K =
+// S^½X̃X̃'S^½,
 //
 //	y_i − ŷ₋ᵢ = a_i / (√s_i·M_ii),  M = P(K + α·I)⁻¹P,  a = M·S^½(y − ȳ),
 //
-// P projecting the intercept out. It reads the data once for the sums and once for each alpha, and
-// costs nd² + a·(d³/3 + nd²) flops for a alphas. Ill-conditioned systems take two or three passes more
-// for each alpha. A row without which the others do not determine the model, or so nearly that
-// rounding decides, is an error. (Allen, Technometrics 1974.)
+// where P projects out the intercept. It makes one pass for the sums and one for each alpha, and
+// costs nd² + a·(d³/3 + nd²) flops for a alphas. Ill-conditioned systems need two or three more
+// passes for each alpha. It returns an error if the model without a row is not determined, up to
+// rounding. (Allen, Technometrics 1974.)
 func (s Ridge) LeaveOneOut(ctx context.Context, data datasets.Set, alphas []float64) (*LeaveOneOut, error) {
 	if err := rejectClassTarget(data.Schema, "ridge"); err != nil {
 		return nil, fmt.Errorf("estimator: ridge: leave-one-out: %w", err)
 	}
 	out, err := s.leaveOneOut(ctx, data, alphas)
-	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil { // whatever else there is comes of stopping
+	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil { // a cancellation causes other errors
 		return nil, fmt.Errorf("estimator: ridge: leave-one-out: %w", err)
 	}
 	return out, nil

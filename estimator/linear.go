@@ -19,8 +19,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// FittedLinear is a fitted linear regression of one or several targets, X·coefᵀ + intercept:
-// what [Ridge] and [SVR] return.
+// FittedLinear is a fitted [Ridge], [SVR], [QuantileRegression] or similar: a linear regression of
+// one or several targets, X·coefᵀ + intercept.
 type FittedLinear struct{ linear }
 
 var (
@@ -60,9 +60,8 @@ func (f *FittedLinear) PredictFull(ctx context.Context, X mat.Matrix, _ Request)
 // State serializes the model.
 func (f *FittedLinear) State(s *model.State) { f.state(s) }
 
-// FittedLinearClassifier is a fitted linear classifier, one row of coefficients for each class, or
-// a single row, positive for the second class, where there are two: what [RidgeClassifier] and
-// [SVM] return.
+// FittedLinearClassifier is a fitted [RidgeClassifier] or [SVM]: a linear classifier with one row
+// of coefficients per class; for two classes a single row, positive for the second class.
 type FittedLinearClassifier struct {
 	linear
 	classes []string
@@ -122,19 +121,19 @@ func (f *FittedLinearClassifier) State(s *model.State) {
 	s.Require(len(f.classes) >= 2 && len(f.intercept) == want, "the classes do not fit the coefficients")
 }
 
-// linear is what all fitted linear models share.
+// linear contains the fields common to fitted linear models.
 type linear struct {
 	coef      *mat.Dense // outputs × inputs
-	short     []float32  // coef in float32 and the unit of its output, for such inputs
+	short     []float32  // coef divided by units, for float32 inputs
 	units     []float64  // by output
 	intercept []float64  // outputs
 	scale     float64    // of the residuals, if the loss estimates it
 	report    Report
 }
 
-// shorten fills in what follows from the coefficients. Those of an output whose largest is far from
-// 1, as where targets are in a small or a large unit, are divided by a power of two, so that none
-// is infinite in float32 and few are zero.
+// shorten computes the float32 coefficients. If the largest coefficient of an output is far from 1,
+// as with targets in small or large units, they are divided by a power of two to avoid overflow and
+// underflow.
 func (l *linear) shorten() {
 	const far = 64 // powers of two
 	k, d := l.coef.Dims()
@@ -158,7 +157,7 @@ func (l *linear) shorten() {
 // Coef returns a copy of the coefficients, outputs × inputs.
 func (l *linear) Coef() *mat.Dense { return mat.DenseCopyOf(l.coef) }
 
-// Intercept returns a copy of the intercepts, one for each output; zeros where there is none.
+// Intercept returns a copy of the intercepts, one per output; zeros for a model without.
 func (l *linear) Intercept() []float64 { return slices.Clone(l.intercept) }
 
 // Report returns the report of the fit.
@@ -241,7 +240,7 @@ func (l *linear) score(ctx context.Context, dst []float64, X mat.Matrix) error {
 }
 
 func (l *linear) scoreChunks(ctx context.Context, dst []float64, X mat.Matrix, n int) error {
-	// So many rows at a time as take a moment.
+	// Limit the work between checks of the context.
 	chunk := min(1<<14, max(256, 1<<28/(l.coef.RawMatrix().Cols*l.outputs())))
 	grain := max(1, 1<<15/l.coef.RawMatrix().Cols)
 	for lo := 0; lo < n; lo += chunk {
@@ -294,7 +293,7 @@ func (l *linear) String() string {
 	return b.String()
 }
 
-// newLinear makes the model of what was solved for.
+// newLinear returns the model of a solution.
 func newLinear(m solve.Linear) linear {
 	k := len(m.Intercept)
 	d := len(m.Weights) / k

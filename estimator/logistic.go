@@ -72,12 +72,12 @@ func (s *Logistic) Params(l *param.List) {
 	penalizedSolverParams(l, &s.Solver, &s.Tol, &s.MaxIter)
 }
 
-// Fit learns from data in memory; the result is a [*FittedLogistic].
+// Fit fits the model to data in memory; the result is a [*FittedLogistic].
 func (s Logistic) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	return fitSet(ctx, s, data)
 }
 
-// FitSource learns from a stream; the result is a [*FittedLogistic].
+// FitSource fits the model to a stream; the result is a [*FittedLogistic].
 func (s Logistic) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
 	return fitSource(ctx, s, data)
 }
@@ -100,7 +100,7 @@ func (s Logistic) plain() batch.PenalizedLoss {
 		Descent:     s.descent, Newton: s.newton}
 }
 
-// newton is what Newton's method is to minimize.
+// newton returns the objective of Newton's method.
 func (s Logistic) newton(l *design.Labels) newton.Task { return newton.Logistic(l, s.Intercept, s.Tol) }
 
 // Cost estimates a fit to rows of a shape.

@@ -19,11 +19,11 @@ type PassEstimator interface {
 	Estimator
 	// Start returns the first pass over rows of these columns. It has no rows yet.
 	Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error)
-	// Finish returns what was learned in the pass that has no next one, and leaves the pass as it is.
+	// Finish returns the model of the last pass, which it does not modify.
 	Finish(ctx context.Context, last datasets.Pass) (Predictor, error)
 }
 
-// Learn fits spec to src by passes.
+// Learn fits spec to src in passes.
 func Learn(ctx context.Context, spec PassEstimator, src datasets.Source) (Predictor, error) {
 	_, cols := src.Dims()
 	first, err := spec.Start(ctx, src.Schema(), cols)
@@ -48,7 +48,7 @@ type rowSums interface {
 
 // passState is the state of an estimator in a pass.
 type passState struct {
-	name   string // before what is wrong; "" for none
+	name   string // prefix of errors; may be ""
 	schema datasets.Schema
 	cols   int
 	sums   rowSums
@@ -113,7 +113,7 @@ func (l *passState) Merge(ctx context.Context, other pass.Sums) error {
 // Next returns the sums of the next pass, nil after the last.
 func (l *passState) Next(ctx context.Context) (pass.Sums, error) {
 	sums, err := l.sums.next(ctx)
-	if err = contextErrorOr(ctx, err); err != nil || sums == nil { // whatever else there is comes of stopping
+	if err = contextErrorOr(ctx, err); err != nil || sums == nil { // a cancellation causes other errors
 		return nil, l.wrapError(err)
 	}
 	next := *l

@@ -85,7 +85,7 @@ func fitRows(ctx context.Context, s penalized, r *design.Rows) (Predictor, error
 	return s.fitted(newLinear(model), classes), nil
 }
 
-// solvePenalized goes by coordinate descent or by Newton's method.
+// solvePenalized uses coordinate descent or Newton's method.
 func solvePenalized(ctx context.Context, s penalized, r *design.Rows) (solve.Linear, []string, error) {
 	p := s.plain()
 	l, err := p.Labels(ctx, r)

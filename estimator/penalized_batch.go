@@ -17,9 +17,9 @@ var (
 // coordinate descent, and follows C from the smallest to the largest with warm starts
 // (regularization path). Each is solved to its own Tol, so predictions agree with a separate fit to
 // that tolerance. Candidates for newton are fitted separately. Folds run concurrently. A path
-// always starts at its beginning, whatever is included.
+// always starts at its smallest C, whatever is included.
 //
-// On related maps it shares as [Logistic.FitBatch] does, for losses that go by newton.
+// On related maps it shares work as [Logistic.FitBatch] does, for losses solved by newton.
 func (s SVM) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	specs, err := specsOf[SVM](b, "svm")
 	if err != nil {
@@ -28,17 +28,17 @@ func (s SVM) FitBatch(ctx context.Context, b share.Batch) (shared []string, err 
 	return fitPenalized(ctx, b, specs, true)
 }
 
-// PlanBatch takes a batch on rows as they are, and one on related maps where the solver is newton.
+// PlanBatch supports batches on unmapped rows, and on related maps if the solver is newton.
 func (s SVM) PlanBatch(b share.Batch) (int64, error) {
 	return pathBytes(b, byNewton(s.Solver, s.Loss, false))
 }
 
-// FitBatch on rows as they are shares work as [SVM.FitBatch] does.
+// FitBatch on unmapped rows shares work as [SVM.FitBatch] does.
 //
 // On related maps it maps the rows once for all candidates of a map. For each fold, it proceeds
 // from few features to many and from small C to large, with warm starts and zeros for new features.
 // Every problem is solved to its own tolerance, relative to the gradient at 0 as in Fit, so that
-// results agree with those of Fit to that tolerance. A path always starts at its beginning, so
+// results agree with those of Fit to that tolerance. A path always starts at its smallest C, so
 // results do not depend on what is included. The rows of folds are not copied. Folds run
 // concurrently.
 func (s Logistic) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
@@ -54,7 +54,8 @@ func (s Logistic) PlanBatch(b share.Batch) (int64, error) {
 	return pathBytes(b, s.Solver != "dual")
 }
 
-// FitBatch shares work as [SVM.FitBatch] does on rows as they are, between candidates of the same Epsilon.
+// FitBatch on unmapped rows shares work as [SVM.FitBatch] does, between candidates of equal
+// Epsilon.
 func (s SVR) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	specs, err := specsOf[SVR](b, "svr")
 	if err != nil {
@@ -63,7 +64,7 @@ func (s SVR) FitBatch(ctx context.Context, b share.Batch) (shared []string, err 
 	return fitPenalized(ctx, b, specs, false)
 }
 
-// PlanBatch takes a batch on rows as they are.
+// PlanBatch supports batches on unmapped rows.
 func (s SVR) PlanBatch(b share.Batch) (int64, error) { return pathBytes(b, false) }
 
 // fitPenalized is FitBatch of candidates of one type; mapped allows related maps.

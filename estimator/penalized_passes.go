@@ -36,12 +36,12 @@ func (n newtonSums) next(ctx context.Context) (rowSums, error) {
 
 func (n newtonSums) state(s *model.State) { n.State(s) }
 
-// passing is a penalized spec that learns by passes of Newton's method.
+// passing is a penalized spec that can be fitted in passes by Newton's method.
 type passing interface {
 	penalized
-	// solver returns the way it goes, the loss and, of classes, their weights.
+	// solver returns the solver, the loss and, for classes, their weights.
 	solver() (solver, loss string, by ClassWeight, numbers bool)
-	// task is what is minimized where each class has one row of its weight.
+	// task returns the objective, given one row per class of the weight of the class.
 	task(l *design.Labels) newton.Task
 }
 
@@ -60,13 +60,14 @@ func (s SVR) solver() (solver, loss string, by ClassWeight, numbers bool) {
 func (s Logistic) task(l *design.Labels) newton.Task { return s.newton(l) }
 func (s SVM) task(l *design.Labels) newton.Task      { return s.newton(l) }
 
-// task has the bar of zeros: the best intercept alone would need a row's target to be kept.
+// task uses the objective at zero as bound: that of the best intercept alone would require storing
+// the targets.
 func (s SVR) task(l *design.Labels) newton.Task {
 	return newton.SquaredEpsilonInsensitive(l, s.Epsilon, s.Intercept, math.NaN())
 }
 
-// startPasses begins the pass that counts, behind which Newton's method begins, at the weights of from where
-// that is not nil.
+// startPasses starts the counting pass, after which Newton's method starts from the weights of
+// from, or from 0 if it is nil.
 func startPasses(ctx context.Context, s passing, from Predictor, schema datasets.Schema, cols int) (datasets.Pass,
 	error) {
 	name := "estimator: " + s.name()
@@ -104,7 +105,7 @@ func startPasses(ctx context.Context, s passing, from Predictor, schema datasets
 	return newPassWithMark(ctx, name, s, begun.mark(), schema, cols, sums)
 }
 
-// newtonPasses begins Newton's method on counted rows.
+// newtonPasses starts Newton's method on counted rows.
 func newtonPasses(s passing, cols int, from *beginning, c *counts) (rowSums, error) {
 	_, _, by, numbers := s.solver()
 	factors, err := c.factors(by)
@@ -194,7 +195,7 @@ func finishPasses(ctx context.Context, s passing, last datasets.Pass) (Predictor
 	return s.fitted(newLinear(m), all.counts.classes()), nil
 }
 
-// beginning is the model whose weights Newton's method begins at.
+// beginning is the initial model of Newton's method.
 type beginning struct{ linear }
 
 // beginAt returns the linear model in a predictor.
@@ -212,7 +213,8 @@ func beginAt(p Predictor, cols int) (*beginning, error) {
 
 func (l *linear) weights() *linear { return l }
 
-// mark stands for the weights, "" for none: passes that begin elsewhere are not merged.
+// mark returns a checksum of the weights, "" for none: passes with different initial weights cannot
+// be merged.
 func (b *beginning) mark() string {
 	if b == nil {
 		return ""
@@ -246,7 +248,7 @@ func (b *beginning) variables(c *counts, outputs, cols int, intercept bool) ([]f
 	if intercept {
 		for _, j := range rows {
 			v := b.intercept[j]
-			if v == design.AbsentIntercept { // a class that has come since
+			if v == design.AbsentIntercept { // a class that from does not have
 				v = 0
 			}
 			x = append(x, v)
@@ -255,15 +257,15 @@ func (b *beginning) variables(c *counts, outputs, cols int, intercept bool) ([]f
 	return x, nil
 }
 
-// Start begins a pass that counts the rows and classes; each that follows is an evaluation, or a product with
-// the Hessian, of Newton's method, some ten or twenty in all. Solver dual has no passes, and auto takes
-// newton whatever the rows are. The same blocks give the bits of a fit by newton.
+// Start starts a pass that counts rows and classes. Each further pass is an evaluation of the
+// objective or a Hessian product of Newton's method; there are ten to twenty. Solver dual does not
+// support passes; auto means newton here. Equal blocks give the bits of a fit by newton.
 func (s Logistic) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	return startPasses(ctx, s, nil, schema, cols)
 }
 
-// StartFrom is Start with a fitted model whose weights the method begins at: where rows are added to those
-// that it was fitted to, that saves passes. What is reached is the same, to Tol.
+// StartFrom is Start with a warm start from a fitted model, which saves passes if rows have been
+// added since its fit. The solution is the same, to Tol.
 func (s Logistic) StartFrom(ctx context.Context, from Predictor, schema datasets.Schema, cols int) (datasets.Pass,
 	error) {
 	return startPasses(ctx, s, from, schema, cols)
@@ -274,12 +276,12 @@ func (s Logistic) Finish(ctx context.Context, last datasets.Pass) (Predictor, er
 	return finishPasses(ctx, s, last)
 }
 
-// Start begins the passes of Newton's method, as [Logistic.Start] does, for the squared hinge.
+// Start starts the passes of Newton's method, as [Logistic.Start] does, for the squared hinge.
 func (s SVM) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	return startPasses(ctx, s, nil, schema, cols)
 }
 
-// StartFrom is Start with a fitted model whose weights the method begins at, as [Logistic.StartFrom] is.
+// StartFrom is Start with a warm start from a fitted model, as [Logistic.StartFrom] is.
 func (s SVM) StartFrom(ctx context.Context, from Predictor, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	return startPasses(ctx, s, from, schema, cols)
 }
@@ -289,12 +291,12 @@ func (s SVM) Finish(ctx context.Context, last datasets.Pass) (Predictor, error) 
 	return finishPasses(ctx, s, last)
 }
 
-// Start begins the passes of Newton's method, as [Logistic.Start] does, for the squared loss.
+// Start starts the passes of Newton's method, as [Logistic.Start] does, for the squared loss.
 func (s SVR) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	return startPasses(ctx, s, nil, schema, cols)
 }
 
-// StartFrom is Start with a fitted model whose weights the method begins at, as [Logistic.StartFrom] is.
+// StartFrom is Start with a warm start from a fitted model, as [Logistic.StartFrom] is.
 func (s SVR) StartFrom(ctx context.Context, from Predictor, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	return startPasses(ctx, s, from, schema, cols)
 }

@@ -19,20 +19,20 @@ import (
 // that is, half the mean deviance and a penalty; the intercept b is not penalized. Predictions are
 // the means μ.
 //
-// Exposure: for counts c_i observed over exposures e_i (years, kilometers), use the targets
-// y_i = c_i/e_i and the weights s_i = e_i. The optimum is that of counts with the offset log e_i,
-// and predictions are rates per unit of exposure.
+// Exposure: for counts c_i observed over exposures e_i (years, kilometers), use the targets y_i =
+// c_i/e_i and the weights s_i = e_i. The optimum is that of counts with the offset log e_i, and
+// predictions are rates per unit of exposure.
 //
 // Truncated Newton steps with a line search minimize the objective, as [Logistic] describes: some
-// tens of passes over blocks of dense or sparse rows, O(n) numbers in memory besides a
+// tens of passes over blocks of dense or sparse rows, with O(n) numbers in memory and a
 // preconditioner of d² numbers. It stops when the gradient is at most Tol times that of the trivial
-// model, and the objective within Tol of its minimum by the estimate of the preconditioner.
-// Reaching MaxIter steps first gives a warning of the report.
+// model, and the objective is within Tol of its minimum as estimated by the preconditioner.
+// Reaching MaxIter steps first adds a warning to the report.
 //
 // Errors: a negative target; targets that are all 0, with an intercept; [ErrDiverged].
 //
-// Equivalent to scikit-learn's PoissonRegressor, whose default Alpha is 1.
-// (McCullagh & Nelder, Generalized Linear Models, 1989.)
+// Equivalent to scikit-learn's PoissonRegressor, whose default Alpha is 1. (McCullagh & Nelder,
+// Generalized Linear Models, 1989.)
 type Poisson struct {
 	Alpha     float64
 	Intercept bool
@@ -57,12 +57,12 @@ func (s *Poisson) Params(l *param.List) {
 	glmParams(l, &s.Alpha, &s.Intercept, &s.Tol, &s.MaxIter)
 }
 
-// Fit learns from data in memory; the result is a [*FittedGLM].
+// Fit fits the model to data in memory; the result is a [*FittedGLM].
 func (s Poisson) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	return fitSet(ctx, s, data)
 }
 
-// FitSource learns from a stream; the result is a [*FittedGLM].
+// FitSource fits the model to a stream; the result is a [*FittedGLM].
 func (s Poisson) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
 	return fitSource(ctx, s, data)
 }
@@ -88,12 +88,12 @@ func (s Poisson) FitBatch(ctx context.Context, b share.Batch) (shared []string, 
 // PlanBatch is [SVM.PlanBatch].
 func (s Poisson) PlanBatch(b share.Batch) (int64, error) { return pathBytes(b, true) }
 
-// Start begins the passes of Newton's method, as [Logistic.Start] does.
+// Start starts the passes of Newton's method, as [Logistic.Start] does.
 func (s Poisson) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	return startPasses(ctx, s, nil, schema, cols)
 }
 
-// StartFrom is Start with a fitted model whose weights the method begins at, as [Logistic.StartFrom] is.
+// StartFrom is Start with a warm start from a fitted model, as [Logistic.StartFrom] is.
 func (s Poisson) StartFrom(ctx context.Context, from Predictor, schema datasets.Schema, cols int) (datasets.Pass,
 	error) {
 	return startPasses(ctx, s, from, schema, cols)

@@ -73,8 +73,8 @@ type Prediction struct {
 	Anomaly []float64 // rows: anomaly score, positive for rows that are predicted to be anomalies
 }
 
-// OutputsOf returns the outputs of p: those of a [FullPredictor], else values only. A model with standard deviations
-// has intervals, those of the normal distribution.
+// OutputsOf returns the outputs of p: those of a [FullPredictor], else values only. A model with
+// standard deviations also has intervals, from the normal distribution.
 func OutputsOf(p Predictor) Outputs {
 	full, ok := p.(FullPredictor)
 	if !ok {
@@ -87,8 +87,9 @@ func OutputsOf(p Predictor) Outputs {
 	return out
 }
 
-// Predict returns the requested outputs of p for the rows of X; those that p does not have are nil. Each row is
-// scored once. Intervals of a model with standard deviations only are those of [Prediction.WithNormalIntervals].
+// Predict returns the requested outputs of p for the rows of X; those that p does not have are nil.
+// Each row is scored once. A model with standard deviations but no intervals of its own gets those
+// of [Prediction.WithNormalIntervals].
 func Predict(ctx context.Context, p Predictor, X mat.Matrix, want Request) (Prediction, error) {
 	full, ok := p.(FullPredictor)
 	if !ok {
@@ -117,7 +118,8 @@ func Predict(ctx context.Context, p Predictor, X mat.Matrix, want Request) (Pred
 	return out.only(want), nil
 }
 
-// Parts returns pointers to the fields of p, those that hold one number per row and those that hold one row per row.
+// Parts returns pointers to the fields of p with one number per row, and to those with one matrix
+// row per row.
 func (p *Prediction) Parts() (vectors []*[]float64, matrices []**mat.Dense) {
 	return []*[]float64{&p.Values, &p.Std, &p.Lower, &p.Upper, &p.Anomaly},
 		[]**mat.Dense{&p.Targets, &p.Scores, &p.Probabilities, &p.StdTargets, &p.LowerTargets, &p.UpperTargets, &p.Sets}

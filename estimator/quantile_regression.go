@@ -11,17 +11,17 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// QuantileRegression is a linear model of a quantile q of the target, 0 < q < 1, such as the median.
-// With row weights s it minimizes the mean pinball loss and a penalty,
+// QuantileRegression is a linear model of a quantile q of the target, 0 < q < 1, such as the
+// median. With row weights s it minimizes the mean pinball loss and a penalty,
 //
 //	1/Σs · Σ s_i·max(q·r_i, (q−1)·r_i) + Alpha·‖w‖₁,  r_i = y_i − w'x_i − b
 //
 // The intercept b is not penalized.
 //
-// A primal-dual interior point method solves this linear program. Each of some twenty steps makes
-// three passes over blocks of dense or sparse rows, nd² + d³/3 flops; n rows and d columns take 8n +
-// 2d² numbers in memory. It stops when the duality gap, which the report has, is at most Tol of the
-// objective. Reaching MaxIter steps first gives a warning.
+// A primal-dual interior point method solves this linear program. Each of about twenty steps makes
+// three passes over blocks of dense or sparse rows and takes nd² + d³/3 flops; n rows and d columns
+// need 8n + 2d² numbers in memory. It stops when the relative duality gap, see the report, is at
+// most Tol. Reaching MaxIter steps first adds a warning.
 //
 // Errors: more than 8192 columns; [ErrDiverged].
 //
@@ -59,12 +59,12 @@ func (s *QuantileRegression) Params(l *param.List) {
 	l.Int(&s.MaxIter, "max_iter", "most interior point steps", param.AtLeast(1))
 }
 
-// Fit learns from data in memory; the result is a [*FittedLinear].
+// Fit fits the model to data in memory; the result is a [*FittedLinear].
 func (s QuantileRegression) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	return fitSet(ctx, s, data)
 }
 
-// FitSource learns from a stream, which is read once for each pass; the result is a [*FittedLinear].
+// FitSource fits the model to a stream, read once per pass; the result is a [*FittedLinear].
 func (s QuantileRegression) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
 	return fitSource(ctx, s, data)
 }

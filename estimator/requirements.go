@@ -2,7 +2,7 @@ package estimator
 
 import "github.com/bochner-ml/bochner/datasets"
 
-// numericComplete is what every estimator here asks for: complete numeric columns.
+// numericComplete requires complete numeric columns.
 var numericComplete = []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.NoMissing}}
 
 // Requirements declares that all inputs must be numeric and have no missing values.

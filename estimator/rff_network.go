@@ -78,7 +78,7 @@ type RFFNetwork struct {
 	Seed               uint64
 }
 
-// trainable is what Train may name.
+// trainable lists the values allowed in Train.
 var trainable = []string{"scales", "frequencies", "phases"}
 
 // NewRFFNetwork returns the spec of one layer of 300 features of the gaussian kernel, γ by
@@ -95,7 +95,7 @@ var (
 	_ param.Declarer         = (*RFFNetwork)(nil)
 )
 
-// Bounds that no training comes near.
+// Bounds far above practical values.
 const (
 	maxLayers   = 100
 	maxFeatures = 1 << 20
@@ -133,7 +133,7 @@ func (s *RFFNetwork) Params(l *param.List) {
 	l.Seed(&s.Seed, "seed", "seed of the draw, the rows held out and the minibatches")
 }
 
-// Fit learns from data in memory; the result is a [*FittedRFFNetwork].
+// Fit fits the model to data in memory; the result is a [*FittedRFFNetwork].
 func (s RFFNetwork) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	p, err := s.fit(ctx, data)
 	if err != nil {
@@ -178,14 +178,14 @@ func (s RFFNetwork) fit(ctx context.Context, data datasets.Set) (*FittedRFFNetwo
 	return &FittedRFFNetwork{t.unscaled(m), t.names}, nil
 }
 
-// lesson is what a network learns.
+// lesson is the training data of a network.
 type lesson struct {
 	network.Data
 	names           []string  // of classes
-	mean, deviation []float64 // of the targets as they are
+	mean, deviation []float64 // of the original targets
 }
 
-// numericComplete reads targets that are numbers.
+// numbers reads numeric targets.
 func (s RFFNetwork) numbers(_ context.Context, r *design.Rows) (*lesson, error) {
 	y, q, err := design.BlockTargets(0, *r.Set)
 	if err != nil {
@@ -268,7 +268,8 @@ func (t *lesson) take(X mat.Matrix) error {
 	return nil
 }
 
-// moments returns the weighted mean of target c and its standard deviation, 0 where that is rounding.
+// moments returns the weighted mean and standard deviation of target c; the latter is 0 if it is
+// rounding error.
 func (t *lesson) moments(c int) (mean, deviation float64) {
 	total, square, largest := 0.0, 0.0, 0.0
 	for i, w := range t.Weights {
@@ -287,7 +288,7 @@ func (t *lesson) moments(c int) (mean, deviation float64) {
 	return mean, deviation
 }
 
-// unscaled turns a model of standardized targets into one of targets as they are.
+// unscaled converts a model of standardized targets to one of the original targets.
 func (t *lesson) unscaled(m *network.Model) *network.Model {
 	for c, mean := range t.mean {
 		row := m.Head.RawRowView(c)

@@ -80,10 +80,10 @@ func (f *FittedRFFNetwork) Coef() *mat.Dense { return mat.DenseCopyOf(f.m.Head) 
 // Intercept returns a copy of the intercepts, one for each output.
 func (f *FittedRFFNetwork) Intercept() []float64 { return slices.Clone(f.m.Intercept) }
 
-// Relevance returns how much each input matters: by how much the outputs change where it changes by its standard
-// deviation, the root of the mean square of the gradient over up to 512 training rows, as a part of the greatest.
-// Several targets count as having variance 1 each, classes by their scores. It is nil where every row gets the same
-// prediction, and of a model whose file is from before there was a relevance.
+// Relevance returns the importance of each input relative to the largest: the change of the outputs
+// per standard deviation of the input, as the root mean square of the gradient over up to 512
+// training rows. Several targets have unit variance each, classes are measured by their scores. It
+// is nil if all predictions are equal, and for models saved by versions without Relevance.
 func (f *FittedRFFNetwork) Relevance() []float64 { return slices.Clone(f.m.Relevance) }
 
 // Report returns the report of the training. Its Iterations are epochs, and its Objective is a mean
@@ -111,7 +111,7 @@ func (f *FittedRFFNetwork) String() string {
 		len(m.Intercept), m.Report.Best, m.Report.Epochs)
 }
 
-// State serializes layers, head, and the names of classes where there are some.
+// State serializes layers, head and, for a classifier, the class names.
 func (f *FittedRFFNetwork) State(s *model.State) {
 	m, classes := &network.Model{}, f.classes
 	if f.m != nil {

@@ -71,7 +71,7 @@ func (s *Ridge) Params(l *param.List) {
 	l.Int(&s.MaxIter, "max_iter", "most steps of cg", param.AtLeast(1))
 }
 
-// Fit learns from data in memory; the result is a [*FittedLinear].
+// Fit fits the model to data in memory; the result is a [*FittedLinear].
 func (s Ridge) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	r, err := design.FromSet(data)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s Ridge) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	return s.fit(ctx, r)
 }
 
-// FitSource learns from a stream; the result is a [*FittedLinear].
+// FitSource fits the model to a stream; the result is a [*FittedLinear].
 func (s Ridge) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
 	r, err := design.FromSource(ctx, data)
 	if err != nil {
@@ -111,11 +111,11 @@ func (s Ridge) fitBy(r *design.Rows, solution func(*leastsquares.Problem) (solve
 	return &FittedLinear{newLinear(model)}, nil
 }
 
-// Cost estimates a fit to rows of a shape, whose number is −1 where that is unknown: then only the passes
-// count.
+// Cost estimates a fit to rows of the given shape. If the number of rows is −1 (unknown), only the
+// number of passes is estimated.
 func (s Ridge) Cost(shape datasets.Shape) datasets.Cost { return leastsquares.Ridge(s).Cost(shape, 0) }
 
-// LearnsRounded reports whether the solver steps on rows in float32, for the solution of those in double.
+// LearnsRounded reports whether the solver iterates on float32 rows; the solution is that of the float64 rows.
 func (s Ridge) LearnsRounded(shape datasets.Shape) bool {
 	return leastsquares.Ridge(s).UsesFloat32(shape)
 }

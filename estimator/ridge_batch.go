@@ -19,28 +19,27 @@ var (
 
 // FitBatch shares work between candidates and folds in three ways.
 //
-// On rows as they are, candidates that differ in Alpha are fitted to the same sums of products, nd² flops
-// for all of them and d³/3 more for each; and the sums of a fold's training rows are those of all rows
-// less those of its test rows, 2nd² flops for any number of folds. Where a fold leaves less than half of
-// the weight, or what is left is singular, its sums are added up from its rows, as they are where folds
-// overlap.
+// On unmapped rows, candidates that differ in Alpha share the sums of products: nd² flops for all
+// of them and d³/3 for each. The sums of the training rows of a fold are those of all rows minus
+// those of its test rows, 2nd² flops for any number of folds. They are summed directly if folds
+// overlap, if the training rows have less than half of the weight, or if the difference is
+// singular.
 //
 // On related maps there is one pass over the rows for the sums and one for the predictions. The
-// rows are cut into parts such that each fold trains on some of the parts; the Gram matrix of every
-// part is made once for each map, nD² flops in all, and that of a fold's training rows is the sum
-// of its parts', so that nothing cancels. Candidates with fewer columns have a leading block of it.
-// Each Alpha then takes D³/3 flops, and 2nD for predictions, which all candidates of a fold make in
-// one product from features mapped once. No n×D matrix is stored. One factor for each Alpha is the
-// cheaper way for lists of some forty: to bring the matrix to tridiagonal form, from where every
-// Alpha is cheap, takes as long as 40 to 80 factors (measured). Candidates whose systems are so
-// ill-conditioned that the order of summation would show are refined together, a pass over the rows
-// for all of them. Where squared errors are all that is asked for, they are made of the Gram matrix
-// of the test rows, D² flops for each candidate and no pass, but for those in which rounding could
-// show. One whose system is singular to working precision, or of features in float32 whose rounding
-// shows in predictions, is fitted individually.
+// rows are divided into parts such that each fold trains on a union of parts. The Gram matrix of
+// every part is computed once for each map, nD² flops in all; that of the training rows of a fold
+// is the sum over its parts, without cancellation. Candidates with fewer columns use a leading
+// block of it. Each Alpha then costs D³/3 flops, and 2nD for predictions, which all candidates of a
+// fold compute in one product from features mapped once. No n×D matrix is stored. One factorization
+// per Alpha is faster than a tridiagonal reduction, which costs as much as 40 to 80 factorizations
+// (measured), for up to about forty Alphas. Candidates with systems so ill-conditioned that the
+// order of summation matters are refined jointly, one pass over the rows for all of them. If only
+// squared errors are requested, they are computed from the Gram matrix of the test rows, D² flops
+// per candidate without a pass, except for those affected by rounding. A candidate whose system is
+// numerically singular, or whose float32 features are too inaccurate, is fitted individually.
 //
-// Leave-one-out costs nd² for all candidates that differ in Alpha only and nd² + d³/3 flops for each,
-// by [Ridge.LeaveOneOut].
+// Leave-one-out costs nd² for all candidates that differ in Alpha only and nd² + d³/3 flops for
+// each, by [Ridge.LeaveOneOut].
 //
 // Up to 8,192 columns, candidates share sums even if separate fits with solver auto would use cg.
 //
@@ -147,12 +146,12 @@ func (s RidgeClassifier) PlanBatch(b share.Batch) (int64, error) {
 	})
 }
 
-// someClasses stands for the classes of data that is not there yet.
+// someClasses is placeholder data with two classes, for plans without data.
 var someClasses = datasets.Set{Y: []float64{}, Schema: datasets.Schema{
 	Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"0", "1"}}}}}
 
-// ridgesBytes checks the candidates only if there are folds: without folds the question is whether
-// the estimator supports such a batch, and every candidate is asked.
+// ridgesBytes checks the candidates only if there are folds: without folds, PlanBatch asks for each
+// candidate whether the estimator supports such batches.
 func ridgesBytes(b share.Batch, s Ridge, of func(share.Batch) ([]batch.Ridge, error)) (int64, error) {
 	if b.HasMaps() && s.Solver != "auto" && s.Solver != "cholesky" {
 		return 0, share.ErrNoSharedMaps

@@ -49,7 +49,7 @@ func (s *RidgeClassifier) Params(l *param.List) {
 	l.Int(&s.MaxIter, "max_iter", "most steps of cg", param.AtLeast(1))
 }
 
-// Fit learns from data in memory; the result is a [*FittedLinearClassifier].
+// Fit fits the model to data in memory; the result is a [*FittedLinearClassifier].
 func (s RidgeClassifier) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	r, err := design.FromSet(data)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s RidgeClassifier) Fit(ctx context.Context, data datasets.Set) (Predictor,
 	return s.fit(ctx, r)
 }
 
-// FitSource learns from a stream; the result is a [*FittedLinearClassifier].
+// FitSource fits the model to a stream; the result is a [*FittedLinearClassifier].
 func (s RidgeClassifier) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
 	r, err := design.FromSource(ctx, data)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s RidgeClassifier) solve(ctx context.Context, r *design.Rows) (solve.Linea
 	return model, l.Classes, err
 }
 
-// solveOnce makes codes and weights of each block as it comes.
+// solveOnce computes codes and weights of each block as it is read.
 func (s RidgeClassifier) solveOnce(ctx context.Context, r *design.Rows, classes []string) (solve.Linear, []string,
 	error) {
 	if err := checkMemory(s, r.Shape(r.N, r.Schema.Outputs())); err != nil {
@@ -118,8 +118,8 @@ func (s RidgeClassifier) solveOnce(ctx context.Context, r *design.Rows, classes 
 	return model, classes, design.CheckClassCount(classes, mass)
 }
 
-// coded returns the regression on the codes of classes, whose weights are not to be balanced, and
-// where it adds up the weight of each class.
+// coded returns the regression on the class codes for class weights that are not balanced, and the
+// array that accumulates the weight of each class.
 func (s RidgeClassifier) coded(r *design.Rows, classes []string) (p *leastsquares.Problem, mass []float64, err error) {
 	mass = make([]float64, len(classes))
 	factors, err := s.ClassWeight.factors(classes, mass, len(classes))
@@ -139,7 +139,7 @@ func (s RidgeClassifier) Cost(shape datasets.Shape) datasets.Cost {
 	return cost
 }
 
-// LearnsRounded reports whether the solver steps on rows in float32, for the solution of those in double.
+// LearnsRounded reports whether the solver iterates on float32 rows; the solution is that of the float64 rows.
 func (s RidgeClassifier) LearnsRounded(shape datasets.Shape) bool {
 	return leastsquares.Ridge(s.ridge()).UsesFloat32(shape)
 }

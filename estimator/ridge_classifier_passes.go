@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/leastsquares"
 )
 
-// Start begins the pass of sums, or, where the schema names no classes or their weights are to be balanced,
-// one that counts the classes before it. The solver is as for [Ridge.Start].
+// Start starts the pass of sums. If the schema names no classes, or class weights are balanced, a
+// counting pass precedes it. The solver is as for [Ridge.Start].
 func (s RidgeClassifier) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	const name = "estimator: ridge_classifier"
 	if err := s.ridge().checkPasses(name, s, schema, cols); err != nil {
@@ -26,8 +26,8 @@ func (s RidgeClassifier) Start(ctx context.Context, schema datasets.Schema, cols
 	return newPass(ctx, name, s, schema, cols, sums)
 }
 
-// sums returns those of the regression on the codes of the classes. Where the classes were not counted
-// before, the sums count them.
+// sums returns the sums of the regression on the class codes. They count the classes if no pass has
+// counted them.
 func (s RidgeClassifier) sums(cols int, c *counts) (*ridgeSums, error) {
 	factors, err := c.factors(s.ClassWeight)
 	if err != nil {

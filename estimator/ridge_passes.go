@@ -17,7 +17,7 @@ import (
 type ridgeSums struct {
 	*leastsquares.Sums
 	classes []string  // whose codes are the targets; nil for a regression
-	mass    []float64 // the weight of each in the first pass, nil where that is known before
+	mass    []float64 // weight of each class, summed in the first pass; nil if known before
 }
 
 func (r *ridgeSums) add(ctx context.Context, first int, block datasets.Set) error {
@@ -68,7 +68,8 @@ func (r *ridgeSums) state(s *model.State) {
 	}
 }
 
-// checkPasses reports what is wrong with spec, and a solver that does not go by passes of sums.
+// checkPasses returns the errors of spec, or an error for a solver that does not support passes of
+// sums.
 func (s Ridge) checkPasses(name string, spec any, schema datasets.Schema, cols int) error {
 	if err := specs.CheckFit(spec); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -84,9 +85,9 @@ func (s Ridge) checkPasses(name string, spec any, schema datasets.Schema, cols i
 	return nil
 }
 
-// Start begins the pass of sums, for solver cholesky or, up to 16384 columns, auto. Others follow only
-// where the solution has to be refined. More rows can be added to the first pass at any time: the model is
-// then, but for rounding, the one of all rows, at no cost but that of their products.
+// Start starts the pass of sums, for solver cholesky or, up to 16384 columns, auto. Further passes
+// follow only if the solution has to be refined. More rows can be added to the first pass at any
+// time, at the cost of their products: up to rounding, the result is the model of all rows.
 func (s Ridge) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	const name = "estimator: ridge"
 	if err := s.checkPasses(name, s, schema, cols); err != nil {

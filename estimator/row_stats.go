@@ -98,7 +98,7 @@ func (c *counts) add(first int, block datasets.Set) error {
 	return nil
 }
 
-// checkCode reports what is not the code of a class.
+// checkCode returns an error if v is not a class code.
 func (c *counts) checkCode(v float64) error {
 	most := design.MaxClasses
 	if len(c.named) > 0 {
@@ -176,12 +176,12 @@ func (c *counts) state(s *model.State) {
 	}
 }
 
-// counted are the sums of passes of which the first one counts, where that is needed, and those that follow
-// are begun by the counts.
+// counted are the sums of passes of which the first may count rows and classes; the counts
+// initialize the sums of the following passes.
 type counted struct {
 	counts *counts
 	begin  func(c *counts) (rowSums, error)
-	sums   rowSums // of the passes that follow; nil in the first
+	sums   rowSums // sums after the counting pass; nil during it
 }
 
 func (c *counted) add(ctx context.Context, first int, block datasets.Set) error {

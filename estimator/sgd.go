@@ -17,20 +17,20 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// IncrementalEstimator is the spec of a model that can resume training from a fitted one: from what
-// that one has come to, as if the new rows had come behind its own. Rows that both have seen count
-// twice.
+// IncrementalEstimator is the spec of a model that supports incremental learning. Training
+// continues from the state of a fitted model, as if the new rows followed the training rows. Rows
+// in both count twice.
 type IncrementalEstimator interface {
-	// Continue goes once over new rows and returns another model; previous stays as it is. The rows have the
-	// columns of those before, and codes of the same classes.
+	// PartialFit makes one pass over new rows and returns a new model; previous is not modified.
+	// The rows must have the same columns and classes as the training rows.
 	PartialFit(ctx context.Context, previous Predictor, data datasets.Source) (Predictor, error)
 }
 
-// ErrNoPartialFit is in the chain of the error of a spec that does not learn incrementally as it
-// stands, as a pipeline whose model is none that does.
+// ErrNoPartialFit is wrapped by the error of a spec that does not support incremental learning,
+// such as a pipeline whose model does not.
 var ErrNoPartialFit = errors.New("does not support incremental learning")
 
-// descending is a spec that goes by stochastic gradient descent, in terms of what both have.
+// descending contains the parameters common to SGDClassifier and SGDRegressor.
 type descending struct {
 	everywhere     bool // whether each row takes a step for each output
 	name           string
@@ -110,7 +110,7 @@ func alphaOf(l *param.List, rate *string, alpha *float64) {
 	})
 }
 
-// plan is what the steps minimize on rows of that form.
+// plan returns the problem that the steps minimize on rows of this layout.
 func (d descending) plan(r *design.Rows, outputs int) sgd.Plan {
 	p := sgd.Plan{Loss: d.loss, Cols: r.Cols, Outputs: outputs, Storage: sgd.StorageOf(r), Alpha: d.alpha, Rate: d.rate,
 		Eta0: d.eta0, PowerT: d.powerT,
@@ -177,7 +177,7 @@ func (d descending) fit(ctx context.Context, r *design.Rows) (*descended, error)
 	return out, nil
 }
 
-// learn goes over rows: from the beginning, or on from what there is.
+// learn runs the epochs, from scratch or, incrementally, from a fitted model.
 func (d descending) learn(ctx context.Context, r *design.Rows, f sgd.Fit, c *counts, from *descended) (*descended,
 	error) {
 	ahead := r.Set != nil || !c.numbers && (d.by.Balanced || len(c.named) == 0) // counted before the first step
@@ -209,7 +209,7 @@ func (d descending) learn(ctx context.Context, r *design.Rows, f sgd.Fit, c *cou
 	return d.descend(ctx, r, f, c, from, factors, outputs, ahead)
 }
 
-// descend takes the steps, counting rows in the first epoch where that was not done before.
+// descend takes the steps; it counts the rows in the first epoch if they have not been counted.
 func (d descending) descend(ctx context.Context, r *design.Rows, f sgd.Fit, c *counts, from *descended,
 	factors []float64, outputs int, ahead bool) (*descended, error) {
 	counting := !ahead
@@ -281,7 +281,8 @@ func (c *counts) learnable(known bool) error {
 	return design.CheckClassCount(c.classes(), c.mass)
 }
 
-// factorsOf is factors of rows of which nothing may be known yet.
+// factorsOf returns the weight factor of each class; without counts it assumes equal ones unless
+// they are required.
 func (c *counts) factorsOf(by ClassWeight, known bool) ([]float64, error) {
 	if c.numbers {
 		return nil, nil
@@ -292,7 +293,7 @@ func (c *counts) factorsOf(by ClassWeight, known bool) ([]float64, error) {
 	return c.factors(by)
 }
 
-// descended is what stochastic gradient descent has come to.
+// descended is a model fitted by stochastic gradient descent.
 type descended struct {
 	linear
 	onward
@@ -309,7 +310,7 @@ type onward struct {
 // RowsLearned returns the number of rows learned so far, including incremental learning.
 func (o *onward) RowsLearned() int { return o.rows }
 
-// state carries what comes behind that of the model.
+// state serializes the state for incremental learning.
 func (o *onward) state(s *model.State, l *linear) {
 	s.Floats("mass", &o.mass)
 	s.Int("rows", &o.rows)
@@ -367,7 +368,7 @@ func (d descending) goesOn(ctx context.Context, from *descended, classes []strin
 	return r, nil
 }
 
-// cost is that of a fit.
+// cost returns the cost of a fit.
 func (d descending) cost(shape datasets.Shape) datasets.Cost {
 	k := float64(max(shape.Outputs, 1))
 	window := min(float64(max(shape.Rows, 1)), float64(sgd.WindowRows(shape.Entries(), d.batch))) * shape.Entries()
@@ -385,8 +386,8 @@ func (d descending) cost(shape datasets.Shape) datasets.Cost {
 	return cost
 }
 
-// What was measured: the epochs that a fit takes where more are allowed, and what a row and each of
-// its entries cost in one, in flops of a product of large matrices.
+// Measured values: the typical number of epochs before convergence, and the cost per epoch of a row
+// and of each of its entries, in flops of a large matrix product.
 const (
 	usualEpochs   = 30
 	rowFlops      = 10_000

@@ -48,8 +48,8 @@ type SGDClassifier struct {
 	Seed               uint64
 }
 
-// NewSGDClassifier returns an SGDClassifier of the hinge loss with an l2 penalty of alpha 1e-4, in steps of 32
-// rows whose weights are averaged, over at most 100 epochs.
+// NewSGDClassifier returns an SGDClassifier with hinge loss, l2 penalty with alpha 1e-4, batches of
+// 32 rows, averaged weights, and at most 100 epochs.
 func NewSGDClassifier() SGDClassifier {
 	r := NewSGDRegressor()
 	return SGDClassifier{Loss: "hinge", Penalty: r.Penalty, Alpha: r.Alpha, L1Ratio: r.L1Ratio, Intercept: r.Intercept,
@@ -98,8 +98,8 @@ func (s SGDClassifier) steps() descending {
 		shuffle: s.Shuffle, stop: s.EarlyStopping, validation: s.ValidationFraction, patience: s.NoChange, seed: s.Seed}
 }
 
-// Fit learns from data in memory; the result is a [*FittedSGDClassifier], or a [*FittedSGDProbabilistic] for
-// log_loss and modified_huber.
+// Fit fits the model to data in memory; the result is a [*FittedSGDClassifier], or a
+// [*FittedSGDProbabilistic] for log_loss and modified_huber.
 func (s SGDClassifier) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	d, err := s.steps().fitSet(ctx, data)
 	if err != nil {
@@ -118,7 +118,8 @@ func (s SGDClassifier) FitSource(ctx context.Context, data datasets.Source) (Pre
 	return s.fitted(d), nil
 }
 
-// Continue goes once over new rows from what Fit has returned. Classes that had no rows so far may come.
+// PartialFit makes one pass over new rows, starting from a model returned by Fit. They may contain
+// classes that had no rows before.
 func (s SGDClassifier) PartialFit(ctx context.Context, previous Predictor, data datasets.Source) (Predictor, error) {
 	var from interface{ classifier() *FittedSGDClassifier }
 	if !As(previous, &from) {
@@ -223,7 +224,7 @@ func (f *FittedSGDProbabilistic) probabilities(scores *mat.Dense) *mat.Dense {
 	return out
 }
 
-// probability is that of a class with that score.
+// probability returns the probability of a class with score z.
 func (f *FittedSGDProbabilistic) probability(z float64) float64 {
 	if f.loss == "modified_huber" {
 		return (min(max(z, -1), 1) + 1) / 2

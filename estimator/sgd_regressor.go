@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// SGDRegressor is linear regression by stochastic gradient descent. With n rows of weights s it goes towards
-// the least of
+// SGDRegressor is linear regression by stochastic gradient descent. With n rows of weights s it
+// minimizes approximately
 //
 //	1/n·Σ s_i·loss(w'x_i + b, y_i) + Alpha·((1−ρ)·½‖w‖² + ρ·‖w‖₁)
 //
@@ -19,23 +19,24 @@ import (
 // epsilon_insensitive, max(0, |r|−Epsilon); or squared_epsilon_insensitive, its square. ρ is 0 for
 // Penalty l2, 1 for l1 and L1Ratio for elasticnet; the intercept b is not penalized.
 //
-// It takes steps along the gradient of Batch rows and costs O(n·d) for each of at most Epochs
-// passes over the rows; streams are not stored. The parameters have the meaning of those in
+// Each step uses the gradient of Batch rows. A fit costs O(n·d) per pass over the rows, with at
+// most Epochs passes; streams are not stored. The parameters have the meaning of those in
 // scikit-learn with the same names; with Batch 1 and without Shuffle the steps are equal.
 // LearningRate auto, the default, needs no eta0: it starts at the mean of the targets (the median
 // for absolute losses), centers by the mean of the first rows, selects the first step by the
 // largest curvature of their mean loss, and reduces it for much larger rows. Steps are effective
 // only for inputs of similar scale, so standardize first.
 //
-// Rows in memory are shuffled as a whole before each epoch, those of a stream in windows of some
-// thousands. The order of rows matters to the steps, so that weight 2 is a step of twice the length
-// and not the row twice, and models of parts of the rows do not merge to the model of all: there is
-// no [PassEstimator] here. Instead a fitted model supports incremental learning
-// ([IncrementalEstimator]): it knows its last and its averaged weights and the number of its steps.
+// Rows in memory are shuffled before each epoch, those of a stream within windows of some
+// thousands. The steps depend on the order of rows, so a weight of 2 doubles a step and differs
+// from a repeated row, and models of parts of the rows cannot be merged: it is no [PassEstimator].
+// Instead a fitted model supports incremental learning ([IncrementalEstimator]): it stores its last
+// and its averaged weights and the number of its steps.
 //
-// Scores that are not finite, and an objective that ends above twice that of no weights, are [ErrDiverged]; not
-// having converged is in the report. (Polyak & Juditsky, SIAM J. Control 1992; Bottou, COMPSTAT 2010; Xu,
-// arXiv:1107.2490, for the rate; Tsuruoka, Tsujii & Ananiadou, ACL 2009, for l1.)
+// Fit returns [ErrDiverged] if scores are not finite, or if the final objective exceeds twice that
+// of zero weights; the report shows whether it has converged. (Polyak & Juditsky, SIAM J. Control
+// 1992; Bottou, COMPSTAT 2010; Xu, arXiv:1107.2490, for the rate; Tsuruoka, Tsujii & Ananiadou, ACL
+// 2009, for l1.)
 type SGDRegressor struct {
 	Loss               string
 	Epsilon            float64
@@ -58,8 +59,8 @@ type SGDRegressor struct {
 	Seed               uint64
 }
 
-// NewSGDRegressor returns an SGDRegressor of the squared error with an l2 penalty of alpha 1e-4, in steps of
-// 32 rows whose weights are averaged, over at most 100 epochs.
+// NewSGDRegressor returns an SGDRegressor with squared error, l2 penalty with alpha 1e-4, batches
+// of 32 rows, averaged weights, and at most 100 epochs.
 func NewSGDRegressor() SGDRegressor {
 	return SGDRegressor{Loss: "squared_error", Epsilon: 0.1, Penalty: "l2", Alpha: 1e-4, L1Ratio: 0.15, Intercept: true,
 		LearningRate: "auto", PowerT: 0.25,
@@ -105,17 +106,17 @@ func (s SGDRegressor) steps() descending {
 		shuffle: s.Shuffle, stop: s.EarlyStopping, validation: s.ValidationFraction, patience: s.NoChange, seed: s.Seed}
 }
 
-// Fit learns from data in memory; the result is a [*FittedSGDRegressor].
+// Fit fits the model to data in memory; the result is a [*FittedSGDRegressor].
 func (s SGDRegressor) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	return regressorOf(s.steps().fitSet(ctx, data))
 }
 
-// FitSource learns from a stream, which is read once for each epoch; the result is a [*FittedSGDRegressor].
+// FitSource fits the model to a stream, read once per epoch; the result is a [*FittedSGDRegressor].
 func (s SGDRegressor) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
 	return regressorOf(s.steps().fitSource(ctx, data))
 }
 
-// Continue goes once over new rows from a [*FittedSGDRegressor].
+// PartialFit goes once over new rows from a [*FittedSGDRegressor].
 func (s SGDRegressor) PartialFit(ctx context.Context, previous Predictor, data datasets.Source) (Predictor, error) {
 	var from *FittedSGDRegressor
 	if !As(previous, &from) {

@@ -39,11 +39,11 @@ type Smoother struct {
 	kernel      *kernelModel // of kernel ridge, an output for each row
 }
 
-// Smooth returns the weights by which the targets add up to predictions. A row without which the others do not
+// SmootherWeights returns the weights by which the targets add up to predictions. A row without which the others do not
 // determine the model is an error.
 func (s Ridge) SmootherWeights(ctx context.Context, data datasets.Set) (*Smoother, error) {
 	out, err := s.smooth(ctx, data)
-	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil { // whatever else there is comes of stopping
+	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil { // a cancellation causes other errors
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
 	return out, nil
@@ -70,7 +70,7 @@ func (s Ridge) smooth(ctx context.Context, data datasets.Set) (*Smoother, error)
 // rowsOf is the matrix of n rows with these numbers.
 func rowsOf(list []float64, rows int) *mat.Dense { return mat.NewDense(rows, len(list)/rows, list) }
 
-// SmootherCost is that of Smooth.
+// SmootherCost returns the cost of SmootherWeights.
 func (s Ridge) SmootherCost(shape datasets.Shape) datasets.Cost {
 	n, d := float64(shape.Rows), float64(shape.Cols)
 	few, many := min(n, d), max(n, d)
@@ -78,8 +78,8 @@ func (s Ridge) SmootherCost(shape datasets.Shape) datasets.Cost {
 		OutputWidth: max(shape.Outputs, 1)}
 }
 
-// Smooth returns the weights by which the targets add up to predictions. It goes by cholesky whatever the
-// Solver; a rule for Gamma is followed once, on all rows.
+// SmootherWeights returns the weights of the training targets in the predictions. It always uses
+// cholesky; a rule for Gamma is evaluated once, on all rows.
 func (s KernelRidge) SmootherWeights(ctx context.Context, data datasets.Set) (*Smoother, error) {
 	out, err := s.smooth(ctx, data)
 	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil {
@@ -109,7 +109,7 @@ func (s KernelRidge) smooth(ctx context.Context, data datasets.Set) (*Smoother, 
 	return &Smoother{residuals: rowsOf(found.Residuals, len(found.Rows)), kernel: &kernelModel{found.Weights}}, nil
 }
 
-// SmootherCost is that of Smooth.
+// SmootherCost returns the cost of SmootherWeights.
 func (s KernelRidge) SmootherCost(shape datasets.Shape) datasets.Cost {
 	flops, numbers, _ := kernelridge.SmootherCost(shape.Rows)
 	return datasets.Cost{Flops: flops, Bytes: design.Float64Bytes(numbers), OutputWidth: max(shape.Outputs, 1)}

@@ -16,22 +16,22 @@ import (
 //
 //	C·Σ s_i·h(t_i(w'x_i + b)) + ½‖w‖²,  t_i = ±1
 //
-// for two classes, where Loss hinge is h(m) = max(0, 1−m) and squared_hinge its square; for more,
-// once for each class against the rest. The intercept b is not penalized (LIBLINEAR penalizes it).
+// for two classes, where Loss hinge is h(m) = max(0, 1−m) and squared_hinge its square; for more
+// classes, one against the rest. The intercept b is not penalized (LIBLINEAR penalizes it).
 //
-// Solver newton takes truncated Newton steps over blocks of rows, and stops, as [Logistic] does. It
-// needs the squared hinge. Solver dual goes by coordinate descent on the dual, with all rows in
-// memory: the intercept is penalized about a center that follows it, so that the objective only falls.
-// Where rows are of at most 2048 columns and C so large that the descent is slow, interior point
-// steps take over. It stops when the duality gap, taken over all rows with the best intercept there is
-// for the weights, is at most Tol of the objective, and returns the best of what it has looked at, no
-// weights at all among it. Solver auto takes dual for the hinge, and for the squared hinge where rows
-// are sparse and of more than 512 columns, as those of random binning are: then there is no cheap
-// preconditioner for newton, which it takes otherwise.
-// Reaching MaxIter steps or passes first is not an error: the report has Converged false and a
-// warning. An objective above that of no weights, or one that is not a number, is [ErrDiverged].
-// (Hsieh et al., ICML 2008; proximal steps: Rockafellar, SIAM J. Control 1976; interior point: Ferris &
-// Munson, SIAM J. Optimization 2002; Lin, Weng & Keerthi, JMLR 2008.)
+// Solver newton takes truncated Newton steps over blocks of rows, with the stopping rule of
+// [Logistic]. It requires the squared hinge. Solver dual is coordinate descent on the dual, with
+// all rows in memory: the intercept is penalized about a moving center, so that the objective
+// decreases monotonically. With at most 2048 columns, and C so large that the descent is slow, it
+// switches to an interior point method. It stops when the duality gap, over all rows and with the
+// best intercept for the weights, is at most Tol of the objective, and returns the best iterate,
+// which may be zero weights. Solver auto is dual for the hinge, and for the squared hinge on sparse
+// rows of more than 512 columns, such as those of random binning, for which newton has no cheap
+// preconditioner; otherwise it is newton. Reaching MaxIter steps or passes first is not an error:
+// the report has Converged false and a warning. An objective that is NaN, or above that of zero
+// weights, is [ErrDiverged]. (Hsieh et al., ICML 2008; proximal steps: Rockafellar, SIAM J. Control
+// 1976; interior point: Ferris & Munson, SIAM J. Optimization 2002; Lin, Weng & Keerthi, JMLR
+// 2008.)
 type SVM struct {
 	C           float64
 	Loss        string
@@ -64,13 +64,13 @@ func (s *SVM) Params(l *param.List) {
 	l.Check("solver", func() error { return smoothEnough(s.Solver, s.Loss) })
 }
 
-// Fit learns from data in memory; the result is a [*FittedLinearClassifier].
+// Fit fits the model to data in memory; the result is a [*FittedLinearClassifier].
 func (s SVM) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	return fitSet(ctx, s, data)
 }
 
-// FitSource learns from a stream, which is read once for each pass, or into memory where the way is
-// coordinate descent; the result is a [*FittedLinearClassifier].
+// FitSource fits the model to a stream, read once per pass, or into memory for coordinate descent;
+// the result is a [*FittedLinearClassifier].
 func (s SVM) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
 	return fitSource(ctx, s, data)
 }
@@ -95,7 +95,7 @@ func (s SVM) plain() batch.PenalizedLoss {
 		Descent: s.descent, Newton: s.newton}
 }
 
-// newton is what Newton's method is to minimize.
+// newton returns the objective of Newton's method.
 func (s SVM) newton(l *design.Labels) newton.Task { return newton.SquaredHinge(l, s.Intercept, s.Tol) }
 
 // descent is the problem for coordinate descent.

@@ -56,13 +56,13 @@ func (s *SVR) Params(l *param.List) {
 	l.Check("solver", func() error { return smoothEnough(s.Solver, s.Loss) })
 }
 
-// Fit learns from data in memory; the result is a [*FittedLinear].
+// Fit fits the model to data in memory; the result is a [*FittedLinear].
 func (s SVR) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	return fitSet(ctx, s, data)
 }
 
-// FitSource learns from a stream, which is read once for each pass, or into memory where the way is
-// coordinate descent; the result is a [*FittedLinear].
+// FitSource fits the model to a stream, read once per pass, or into memory for coordinate descent;
+// the result is a [*FittedLinear].
 func (s SVR) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
 	return fitSource(ctx, s, data)
 }
@@ -83,7 +83,7 @@ func (s SVR) plain() batch.PenalizedLoss {
 		Descent: s.descent, Newton: s.newton}
 }
 
-// newton is what Newton's method is to minimize, where the loss is squared.
+// newton returns the objective of Newton's method, for the squared loss.
 func (s SVR) newton(l *design.Labels) newton.Task {
 	return newton.SquaredEpsilonInsensitive(l, s.Epsilon, s.Intercept, s.tubeBar(l))
 }

@@ -12,22 +12,22 @@ import (
 )
 
 // Tweedie is a generalized linear model of targets y ≥ 0 with the mean μ = exp(w'x + b) and a
-// variance proportional to μ^p, p = Power: 1 is [Poisson], 2 [GammaRegression]. Between, the targets
-// have a mass at 0 and are skewed otherwise, as insurance claims and rainfall. With row weights s
-// it minimizes
+// variance proportional to μ^p, p = Power: 1 is [Poisson], 2 [GammaRegression]. For 1 < p < 2 the
+// distribution has a point mass at 0 and is skewed otherwise, like insurance claims and rainfall.
+// With row weights s it minimizes
 //
 //	1/Σs · Σ s_i·(y_i^(2−p)/((1−p)(2−p)) − y_i·μ_i^(1−p)/(1−p) + μ_i^(2−p)/(2−p)) + Alpha/2·‖w‖²
 //
 // that is, half the mean Tweedie deviance and a penalty; the intercept b is not penalized. For
 // totals over exposures e_i, use targets per unit of exposure and the weights e_i. Predictions are
-// the means μ. Cost, memory, passes and the end are those of [Poisson].
+// the means μ. Cost, memory, passes and stopping rule are those of [Poisson].
 //
 // Errors: a negative target, or 0 with Power 2; targets that are all 0, with an intercept;
 // [ErrDiverged].
 //
-// Equivalent to scikit-learn's TweedieRegressor with link "log" and 1 ≤ power ≤ 2, whose default
-// Alpha is 1 and Power 0. Other powers are not convex with this link, or have another one.
-// (Jørgensen, JRSS B 1987.)
+// Equivalent to scikit-learn's TweedieRegressor with link "log" and 1 ≤ power ≤ 2, with defaults
+// Alpha 1 and Power 0. For other powers the objective is not convex with this link, or needs
+// another link. (Jørgensen, JRSS B 1987.)
 type Tweedie struct {
 	Power     float64
 	Alpha     float64
@@ -57,12 +57,12 @@ func (s *Tweedie) Params(l *param.List) {
 	glmParams(l, &s.Alpha, &s.Intercept, &s.Tol, &s.MaxIter)
 }
 
-// Fit learns from data in memory; the result is a [*FittedGLM].
+// Fit fits the model to data in memory; the result is a [*FittedGLM].
 func (s Tweedie) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	return fitSet(ctx, s, data)
 }
 
-// FitSource learns from a stream; the result is a [*FittedGLM].
+// FitSource fits the model to a stream; the result is a [*FittedGLM].
 func (s Tweedie) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
 	return fitSource(ctx, s, data)
 }
@@ -88,12 +88,12 @@ func (s Tweedie) FitBatch(ctx context.Context, b share.Batch) (shared []string, 
 // PlanBatch is [SVM.PlanBatch].
 func (s Tweedie) PlanBatch(b share.Batch) (int64, error) { return pathBytes(b, true) }
 
-// Start begins the passes of Newton's method, as [Logistic.Start] does.
+// Start starts the passes of Newton's method, as [Logistic.Start] does.
 func (s Tweedie) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	return startPasses(ctx, s, nil, schema, cols)
 }
 
-// StartFrom is Start with a fitted model whose weights the method begins at, as [Logistic.StartFrom] is.
+// StartFrom is Start with a warm start from a fitted model, as [Logistic.StartFrom] is.
 func (s Tweedie) StartFrom(ctx context.Context, from Predictor, schema datasets.Schema, cols int) (datasets.Pass,
 	error) {
 	return startPasses(ctx, s, from, schema, cols)

@@ -151,7 +151,7 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, report func(strin
 		spec.Seed = o.Seed
 	}
 	if spec.Data.Stream = "never"; spec.Search != nil && spec.Search.CV.Kind != "time" {
-		spec.Search = nil // package auto has folds and a score of its own
+		spec.Search = nil // package auto uses its own folds and score
 	}
 	if o.Test != "" {
 		spec.Data.Test, spec.Data.Split = reader.Paths{o.Test}, config.New().Data.Split

@@ -36,7 +36,7 @@ type Comparison = result.Comparison
 func Compare(ctx context.Context, score string, folders ...string) (Comparison, error) {
 	wrong := &IncomparableRunsError{}
 	read := readRuns(folders, wrong)
-	var runs []finished // those that were asked the same
+	var runs []finished // runs with comparable settings
 	for k, r := range read {
 		if k == 0 || sameQuestion(read[0], r, wrong) {
 			runs = append(runs, r)
@@ -201,7 +201,7 @@ func settings(runs []finished) []setting {
 			if at < 0 {
 				at = len(out)
 			}
-			out = slices.Insert(out, at, s) // a section stands before what is in it
+			out = slices.Insert(out, at, s) // a section precedes its keys
 		}
 	}
 	for _, file := range []struct {

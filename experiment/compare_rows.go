@@ -52,7 +52,7 @@ type rowComparison struct {
 	runs    []finished
 	classes bool
 	wrong   *IncomparableRunsError
-	files   []*predictions.Reader // nil where one has ended
+	files   []*predictions.Reader // nil after the end of a file
 	targets []string
 	pairs   []pairing // of each run with the first, whose own is empty
 	paired  int       // rows that have a truth
@@ -95,7 +95,7 @@ func (b *rowComparison) open() {
 
 func (b *rowComparison) path(k int) string { return filepath.Join(b.runs[k].folder, "predictions.csv") }
 
-// fail notes what is wrong with a file, of which no more is read.
+// fail records an error of a file and stops reading it.
 func (b *rowComparison) fail(k int, err error) {
 	b.wrong.add("%s", err)
 	if b.files[k] != nil {
@@ -124,7 +124,7 @@ func (b *rowComparison) read(ctx context.Context) error {
 	}
 }
 
-// next reads row n of a file, nil where it has ended or is damaged.
+// next reads row n of a file; nil if the file has ended or is damaged.
 func (b *rowComparison) next(k, n int) *predictions.Record {
 	if b.files[k] == nil {
 		return nil
@@ -230,7 +230,7 @@ func list(values []string) string {
 	return fmt.Sprintf("%q", values)
 }
 
-// test tests what was read.
+// test computes the tests from the rows read.
 func (b *rowComparison) test(c *result.Comparison) error {
 	for k := 1; k < len(b.runs); k++ {
 		p := b.pairs[k]

@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 )
 
-// IncomparableRunsError is the error of runs that cannot be compared: their folders are not whole,
-// or they have been tested on other rows, or asked for something else.
+// IncomparableRunsError reports runs that cannot be compared: incomplete directories, different
+// test rows, or different tasks and metrics.
 type IncomparableRunsError struct{ Problems []string }
 
 // Error lists all that is wrong.
@@ -22,7 +22,7 @@ func (e *IncomparableRunsError) add(format string, args ...any) {
 	e.Problems = append(e.Problems, fmt.Sprintf(format, args...))
 }
 
-// finished is a run as its folder has it.
+// finished is a run read from its directory.
 type finished struct {
 	Result
 	label, folder string
@@ -83,7 +83,7 @@ func label(runs []finished) {
 	}
 }
 
-// sameQuestion reports whether two runs were asked the same, and notes what was not.
+// sameQuestion reports whether two runs have comparable settings, and records the differences.
 func sameQuestion(first, other finished, wrong *IncomparableRunsError) bool {
 	before := len(wrong.Problems)
 	differ := func(what, then, now string) {
@@ -127,7 +127,7 @@ func sameQuestion(first, other finished, wrong *IncomparableRunsError) bool {
 	return len(wrong.Problems) == before
 }
 
-// named is a value, or that there is none.
+// named returns a quoted value, or "none" if it is empty.
 func named(value string) string {
 	if value == "" {
 		return "none"

@@ -26,7 +26,7 @@ const (
 	maxLearning   = 2e7    // rows × features
 	maxImportance = 2.5e10 // products
 	minInspected  = 50     // rows to measure importance on
-	shownEffects  = 4      // inputs, those that matter most
+	shownEffects  = 4      // number of the most important inputs
 )
 
 // examination is a model with the rows that it is looked at on.
@@ -115,7 +115,7 @@ func sampled(ctx context.Context, source datasets.Source, met, most int) (datase
 	return datasets.ReadAll(ctx, source)
 }
 
-// met is how many rows the model is looked at on, of which some parts take a sample.
+// met returns the number of rows for diagnostics; some parts use a sample of them.
 func (e examination) met() int {
 	if e.data.Test != nil {
 		return e.found.Rows.Test
@@ -159,8 +159,8 @@ func (e examination) baselines(ctx context.Context) error {
 // simplerMargin is the relative difference of scores from which on a simple model counts as better.
 const simplerMargin = 1e-3
 
-// simpler names the simple model that scores best where it scores better than the model itself, by
-// the metric that the model was chosen by. Where none was chosen by, accuracy counts as well.
+// simpler returns the name of the baseline that scores best, if it scores better than the model by
+// the deciding metric. Without a deciding metric, accuracy counts as well.
 func (e examination) simpler() (string, error) {
 	score, err := e.score()
 	if err != nil {
@@ -347,8 +347,8 @@ func (e examination) learning(ctx context.Context) error {
 	return err
 }
 
-// score is the metric that the model is looked at by: that of the search, or else the first of its
-// task; of two classes the area under ROC, for where one of them is rare accuracy hardly moves.
+// score returns the metric of the diagnostics: that of the search, else the first of the task. For
+// two classes it is ROC AUC, because accuracy is insensitive if one class is rare.
 func (e examination) score() (metrics.Metric, error) {
 	if e.fitted.score != "" {
 		return metrics.ByName(e.fitted.score)

@@ -18,7 +18,7 @@ import (
 // evaluated contains the rows for the diagnostics of a run with their predictions.
 type evaluated struct {
 	predictions.Verdict
-	on     datasets.Source   // test rows, or training rows where there are no others
+	on     datasets.Source   // test rows, or training rows if there are none
 	number func(row int) int // in the file
 }
 
@@ -75,7 +75,7 @@ func evaluateTrain(ctx context.Context, data *loaded, f fitted, o Options, out *
 		return err
 	}
 	if data.Test == nil && data.Task.Unsupervised() {
-		e.Verdict, err = predict(ctx, data, f, train, o, out) // what was found is in the rows themselves
+		e.Verdict, err = predict(ctx, data, f, train, o, out) // the outcome is the rows themselves
 	} else {
 		n, _ := train.Dims()
 		e.Verdict, err = predictions.Judge(ctx, f.model, data.Task, train, nil,
@@ -98,7 +98,7 @@ func evaluateTrain(ctx context.Context, data *loaded, f fitted, o Options, out *
 	if e.on, err = some(data.Train); err != nil {
 		return err
 	}
-	if data.Test == nil || !e.AllUsual() { // to learn from usual rows is what one does
+	if data.Test == nil || !e.AllUsual() { // training on inliers only is the usual case
 		if found.Train, err = score(e.Verdict, "train", f, out); err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowfile"
 )
 
-// runOutputs are all files that [Run] may write, autoOutputs those of [Auto].
+// runOutputs lists all files that [Run] may write, autoOutputs those of [Auto].
 var (
 	runOutputs  = []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", files.ModelName, "report.html"}
 	autoOutputs = []string{"experiment.yaml", "result.json", "leaderboard.csv", "predictions.csv", files.ModelName,
@@ -51,7 +51,7 @@ func existingRun(s Spec, data digests, before *result.InitialModel) error {
 	result, err := resultIn(s.Output.Dir)
 	var missing *fs.PathError
 	if errors.As(err, &missing) {
-		return nil // it has not come to an end
+		return nil // the run has not finished
 	}
 	out := &ExistingRunError{Dir: s.Output.Dir}
 	if err != nil {

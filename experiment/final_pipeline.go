@@ -8,11 +8,11 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// streamedRows is how many bytes of mapped rows a streamed fit may keep.
+// streamedRows is the maximum memory for mapped rows in a streamed fit, in bytes.
 const streamedRows = 64 << 20
 
-// finalPipeline returns a pipeline as it is fitted to all training rows, with intervals if the experiment has some.
-// Streamed, it has little memory for mapped rows, which are recomputed instead.
+// finalPipeline returns the pipeline fitted to all training rows, with intervals if the experiment
+// has them. A streamed fit caches few mapped rows and recomputes the others.
 func finalPipeline(spec Spec, p pipeline.Pipeline, shape datasets.Shape, streamed bool) pipeline.Pipeline {
 	if streamed {
 		p.Memory = streamedRows
@@ -20,7 +20,8 @@ func finalPipeline(spec Spec, p pipeline.Pipeline, shape datasets.Shape, streame
 	return spec.Fitted(p, shape)
 }
 
-// finalOf returns what a search fits to all rows in place of the best candidate, nil for the candidate itself.
+// finalOf returns the function that replaces the best candidate of a search for the refit, nil for
+// none.
 func finalOf(spec Spec, shape datasets.Shape, streamed bool) func(best estimator.Estimator) estimator.Estimator {
 	if spec.Intervals == nil {
 		return nil

@@ -22,7 +22,7 @@ type fitted struct {
 	judged []int              // training rows to score the model on, nil for all
 }
 
-// chosenBy returns the metric that the model was chosen by, if any.
+// chosenBy returns the metric of model selection, if any.
 func (f fitted) chosenBy() []string {
 	if f.score == "" {
 		return nil
@@ -70,7 +70,8 @@ func refit(ctx context.Context, data *loaded, o Options, out *outputs) (model es
 	return model, err
 }
 
-// gridSearch returns the search over the training rows, which set holds if they are in memory, with its journal.
+// gridSearch returns the search over the training rows, with its journal. set contains the rows if
+// they are in memory.
 func gridSearch(data *loaded, set datasets.Set, out *outputs) gridsearch.Search {
 	search := data.spec.GridSearch(set.Groups != nil, data.Task)
 	if data.Streamed {

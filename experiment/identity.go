@@ -74,7 +74,7 @@ func filesNow(s Spec) (map[string]fs.FileInfo, error) {
 	return out, nil
 }
 
-// unchanged returns an error if a data file is not what it was before, or if there are others.
+// unchanged returns an error if a data file has changed, or if the set of files has.
 func unchanged(s Spec, before map[string]fs.FileInfo) error {
 	now, err := filesNow(s)
 	if err != nil {
@@ -91,7 +91,8 @@ func unchanged(s Spec, before map[string]fs.FileInfo) error {
 	return nil
 }
 
-// unchangedDatabase returns an error if a database that takes no snapshots has other rows than those of the digests.
+// unchangedDatabase returns an error if the rows of a database without snapshots no longer match
+// the digests.
 func unchangedDatabase(ctx context.Context, s Spec, before digests) error {
 	if s.Data.Asked == nil || s.Data.Asked.Transactional() {
 		return nil
@@ -123,7 +124,7 @@ func otherFiles(then, now Result) (out []config.Difference) {
 	return out
 }
 
-// digestOf is that of a model before, "" for none.
+// digestOf returns the digest of the initial model, "" for none.
 func digestOf(b *result.InitialModel) string {
 	if b == nil {
 		return ""

@@ -83,7 +83,7 @@ func load(ctx context.Context, spec Spec, o Options, out *outputs) (data *loaded
 	return data, nil
 }
 
-// openBefore opens the model to update, whose schema applies to the data of the experiment. It
+// openBefore opens the model to update; its schema applies to the data of the experiment. It
 // returns an error if the pipeline of the experiment cannot update it.
 func openBefore(ctx context.Context, spec *Spec, path string) (*opened, *result.InitialModel, error) {
 	if spec.Search != nil {
@@ -120,8 +120,8 @@ func shapeOf(parts *dataload.Parts) (datasets.Shape, error) {
 	return shape, nil
 }
 
-// read opens the training and test rows, infers the task, splits, and gathers them in memory
-// unless they are to be streamed.
+// read opens the training and test rows, infers the task, splits, and gathers the rows in memory
+// unless they are streamed.
 func read(ctx context.Context, s Spec, o Options) (*dataload.Parts, error) {
 	p, err := dataload.Open(ctx, s)
 	if err != nil {
@@ -167,7 +167,7 @@ func read(ctx context.Context, s Spec, o Options) (*dataload.Parts, error) {
 	return p, err
 }
 
-// numbers are those in the file of rows of which some are left out.
+// numbers returns the row numbers in the file of a source without the rows in left.
 func numbers(source datasets.Source, left []int) []int {
 	n, _ := source.Dims()
 	all := make([]int, n)
@@ -177,7 +177,7 @@ func numbers(source datasets.Source, left []int) []int {
 	return dataload.InFile(all, left)
 }
 
-// connect begins to ask the database that a spec names, if it names one.
+// connect connects to the database of a spec, if it has one.
 func connect(ctx context.Context, s *Spec) (end func() error, err error) {
 	end, err = dataload.Connect(ctx, &s.Data)
 	if err != nil {

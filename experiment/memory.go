@@ -35,7 +35,7 @@ func memoryOfFit(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) (
 	}
 	shown := p
 	if wrapped, ok := p.Estimator.(meta.Intervals); ok {
-		if whole, ok := wrapped.Estimator.(pipeline.Pipeline); ok { // its steps are what takes the time
+		if whole, ok := wrapped.Estimator.(pipeline.Pipeline); ok { // the steps dominate the cost
 			shown = whole
 			at.Rows -= int(wrapped.Calibration * float64(at.Rows))
 		}

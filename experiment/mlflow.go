@@ -21,10 +21,10 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// tracker logs a run to the server that output.mlflow names. What goes wrong there is a warning of the run and no more:
-// after the first thing that does nothing is logged but how the run ends.
+// tracker logs a run to the server in output.mlflow. An error there is only a warning of the run;
+// after the first one, nothing more is logged except the final status.
 type tracker struct {
-	run     *mlflow.Run // nil where it has not begun
+	run     *mlflow.Run // nil before the run has been created
 	givenUp bool
 	warn    func(text string)
 	wait    waiting
@@ -34,7 +34,7 @@ type tracker struct {
 	killed chan struct{} // closed after the run is marked
 }
 
-// waiting is how long a run waits for its tracker.
+// waiting contains the timeouts of a tracker.
 type waiting struct {
 	begin, log, end time.Duration
 	killed          time.Duration // for marking a run as killed: Ctrl-C ends the command within a second
@@ -44,8 +44,8 @@ type waiting struct {
 var patience = waiting{begin: 30 * time.Second, log: time.Minute, end: 10 * time.Second, killed: 700 * time.Millisecond,
 	perByte: time.Microsecond}
 
-// startTracker begins the run on the tracker of its spec, nil if there is none or if it does not
-// answer, and notes where.
+// startTracker creates the run on the tracker of its spec and records its address; it returns nil
+// if there is no tracker or if it does not respond.
 func startTracker(ctx context.Context, spec Spec, found *Result, started time.Time, warn func(text string)) (*tracker,
 	error) {
 	if spec.Output.MLflow == "" {
@@ -119,8 +119,8 @@ func tagsOf(spec Spec, found Result) map[string]string {
 	return out
 }
 
-// paramsOf are the keys of an experiment file by their paths, but for those of the steps, which a
-// search chooses, and for what becomes of the results. Keys without a value are left out.
+// paramsOf returns the keys of an experiment file by path, except those of the steps, which a
+// search chooses, and of the output. Keys without a value are omitted.
 func paramsOf(s Spec) map[string]string {
 	out := map[string]string{}
 	for _, p := range param.All(s) {
@@ -157,7 +157,7 @@ func addParam(to map[string]string, path string, value any) {
 	}
 }
 
-// log logs what was found, the model and the files, with the paths at which they wait to be put in place.
+// log logs the result, the model and the files. paths are the temporary paths of the files.
 func (t *tracker) log(ctx context.Context, found Result, model estimator.Predictor, names, paths []string) {
 	if t == nil || t.givenUp {
 		return

@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// membersOf returns the members of the ensemble that a model is or holds, none where there is none.
+// membersOf returns the members of the ensemble in a model, if any.
 func membersOf(m estimator.Predictor) (out []result.MemberWeight) {
 	var c *meta.FittedEnsemble
 	if estimator.As(m, &c) {
@@ -43,7 +43,7 @@ func surenessOf(m estimator.Predictor) *result.Uncertainty {
 	return nil
 }
 
-// isSure reports whether a model is one that intervals, or sets, were put around.
+// isSure reports whether a model has intervals or prediction sets.
 func isSure(m estimator.Predictor) bool {
 	switch m.(type) {
 	case *meta.FittedIntervals, *meta.FittedSets:
@@ -75,7 +75,7 @@ func judgeSureness(s *result.Uncertainty, v predictions.Verdict) error {
 	return nil
 }
 
-// thresholdOf returns the threshold that a model decides by, nil where it has none of its own.
+// thresholdOf returns the decision threshold of a model, nil if it has none.
 func thresholdOf(m estimator.Predictor) *result.Threshold {
 	var decides *meta.FittedThreshold
 	if !estimator.As(m, &decides) {
@@ -99,7 +99,7 @@ func relevanceOf(p *pipeline.FittedPipeline) (out []result.Relevance) {
 		slices.SortStableFunc(step.Inputs, func(a, b relevance) int { return cmp.Compare(b.Relevance, a.Relevance) })
 		out = append(out, step)
 	}
-	if _, last := p.Model(); isSure(last) { // around a whole pipeline
+	if _, last := p.Model(); isSure(last) { // intervals for the whole pipeline
 		if inner := pipeline.Find(last); inner != nil {
 			out = append(out, relevanceOf(inner)...)
 		}

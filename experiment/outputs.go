@@ -11,7 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/jsonfloat"
 )
 
-// outputs is where a run puts what it finds: its result, its folder and, if there is one, its tracker.
+// outputs contains the outputs of a run: its result, its directory and, if there is one, its
+// tracker.
 type outputs struct {
 	result  Result
 	started time.Time
@@ -22,14 +23,14 @@ type outputs struct {
 	reported func(warning string)
 }
 
-// newOutputs returns the outputs of a run that begins, with nothing found.
+// newOutputs returns the empty outputs of a new run.
 func newOutputs(spec Spec, o Options, auto bool) *outputs {
 	found := Result{Name: spec.Name, Seed: spec.Seed, Versions: Version(), Warnings: []string{}}
 	return &outputs{result: found, started: time.Now(), auto: auto, reported: o.OnWarning}
 }
 
-// open makes the folder and begins the run on the tracker. Without force it refuses to replace the results of
-// another run.
+// open creates the directory and starts the run on the tracker. Without force it refuses to replace
+// the results of another run.
 func (out *outputs) open(ctx context.Context, spec Spec, force bool) (err error) {
 	names, other := runOutputs, append(slices.Clone(autoOutputs), autoJournal)
 	if out.auto {
@@ -81,7 +82,7 @@ func (out *outputs) writeResult() error {
 	return out.write("result.json", append(text, '\n'))
 }
 
-// end ends a run with its error: what a failed one has made is removed. It returns the result.
+// end ends a run with its error and returns its result. It removes the files of a failed run.
 func (out *outputs) end(ctx context.Context, err error) (Result, error) {
 	if err != nil {
 		if out.folder != nil {

@@ -86,7 +86,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		}
 		p.AtMost = search.MayStopEarly
 		p.Candidates, p.Folds, p.Fits = search.Candidates, search.Folds, search.Fits+1
-		if !p.Stream { // a search over a stream has as many candidates at once as there is memory for
+		if !p.Stream { // a streamed search limits its concurrent candidates to the available memory
 			p.Bytes = max(p.Bytes, search.Bytes)
 		}
 	}

@@ -52,7 +52,8 @@ func timeSamples(ctx context.Context, spec Spec, parts *dataload.Parts, all, can
 		if err != nil {
 			break // a run reports the error if it applies to all rows
 		}
-		shared = slices.Compact(slices.Sorted(slices.Values(append(shared, together...)))) // larger samples may be tried alone
+		// Larger samples may be tried individually.
+		shared = slices.Compact(slices.Sorted(slices.Values(append(shared, together...))))
 		took := time.Since(began)
 		samples = append(samples, PlanSample{set.Rows(), took.Seconds()})
 		if took > sampleEnough || n == all || set.Rows() < n {

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/suggest"
 )
 
-// described is rows that are described as they are read for something else.
+// described profiles rows as they are read.
 type described struct {
 	datasets.Source
 	pass datasets.Pass
@@ -27,7 +27,7 @@ func (d *described) Blocks(ctx context.Context, yield func(block datasets.Set) e
 	})
 }
 
-// constantWarnings returns what is wrong with the training rows by their profile: columns with one value.
+// constantWarnings returns warnings about training columns with a single value.
 func constantWarnings(p profile.Profile) (warnings []string) {
 	if names := constants(p.Targets); len(names) > 0 {
 		in := "the same value in all training rows"
@@ -56,7 +56,7 @@ func constants(columns []profile.Column) (names []string) {
 	return names
 }
 
-// compared is rows that are compared with the profile of others as they are read for something else.
+// compared compares rows with a profile as they are read.
 type compared struct {
 	datasets.Source
 	with *profile.Comparison

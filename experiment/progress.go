@@ -32,7 +32,7 @@ type watch struct {
 	now     func() time.Time
 	began   time.Time
 	round   time.Time
-	resumed int // fits and candidates that were there at the beginning of the round
+	resumed int // fits and candidates done before the start of the round
 	scored  int
 	last    SearchProgress
 	at      time.Time // of the last fit

@@ -60,7 +60,7 @@ func ReadRun(folder string) (Result, error) {
 	return r, nil
 }
 
-// specOf reads the experiment file of a run; the path is "" if there is none.
+// specOf reads the experiment file of a run; the path is "" if it has none.
 func specOf(folder string) (at string, text []byte) {
 	for _, name := range specNames {
 		at = filepath.Join(folder, name)

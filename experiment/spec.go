@@ -26,7 +26,7 @@ func Validate(ctx context.Context, path string, overrides ...Override) error {
 	return err
 }
 
-// LoadOptions are options of [LoadWith]. The zero value is that of [Load].
+// LoadOptions are options of [LoadWith]. The zero value gives the behavior of [Load].
 type LoadOptions struct {
 	Overrides []Override
 	All       bool      // check large data files completely, as [Validate] does

@@ -23,9 +23,8 @@ func Version() result.Versions {
 	return result.Versions{Bochner: versionIn(info), Go: runtime.Version()}
 }
 
-// versionIn finds this module's version in what the build of a program recorded, which is nil where
-// it recorded nothing. A module that a program replaces by a folder has no version, whatever the
-// program requires.
+// versionIn returns the version of this module in the build information, which may be nil. A module
+// replaced by a directory has no version, even if go.mod requires one.
 func versionIn(info *debug.BuildInfo) string {
 	version := ""
 	if info == nil {

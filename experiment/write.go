@@ -53,7 +53,7 @@ func write(ctx context.Context, data *loaded, model estimator.Predictor, name st
 	names, paths := out.folder.Waiting()
 	out.tracker.log(ctx, *found, model, names, paths)
 	if len(found.Warnings) > warned {
-		if err := out.writeResult(); err != nil { // with what the tracker did not take
+		if err := out.writeResult(); err != nil { // includes the warnings of the tracker
 			return err
 		}
 	}

@@ -17,11 +17,11 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 
-// Classifier is an estimator as a golearn base.Classifier, for golearn's evaluation to drive. It can
-// be fitted again and again, each time from nothing. Attributes of the rows to predict are matched
-// with those of the fit by name, levels too.
+// Classifier adapts an estimator to golearn's base.Classifier, for use with golearn's evaluation.
+// It can be fitted repeatedly; each fit starts from scratch. Predict matches attributes and
+// categories with those of the fit by name.
 //
-// Unlike a spec it changes when it is fitted, as golearn wants it, and is not for concurrent use.
+// Unlike a spec, it is modified by Fit, as golearn requires, and is not safe for concurrent use.
 type Classifier struct {
 	spec  estimator.Estimator
 	model *modelfile.Model // nil before a fit
@@ -29,17 +29,18 @@ type Classifier struct {
 
 var _ base.Classifier = (*Classifier)(nil)
 
-// ErrNotFitted is what is wrong with a classifier that predicts or is saved before it has learned.
+// ErrNotFitted is the error of Predict and Save before Fit.
 var ErrNotFitted = errors.New("the classifier is not fitted")
 
-// NewClassifier returns a classifier that is to be fitted by spec: a pipeline, an estimator, or a
-// search over the parameters of either. An estimator of numbers predicts a float class attribute.
+// NewClassifier returns a classifier that is fitted by spec: a pipeline, an estimator, or a search
+// over the parameters of either. A regressor predicts a float class attribute.
 func NewClassifier(spec estimator.Estimator) *Classifier { return &Classifier{spec: spec} }
 
 // Model returns the fitted model, nil before a fit.
 func (c *Classifier) Model() *modelfile.Model { return c.model }
 
-// Fit learns the class attributes of the grid from all others. After an error there is no model.
+// Fit fits the class attributes of the grid to all other attributes. After an error there is no
+// model.
 func (c *Classifier) Fit(grid base.FixedDataGrid) error {
 	c.model = nil
 	data, err := FromGrid(grid)
@@ -75,7 +76,7 @@ func (c *Classifier) Fit(grid base.FixedDataGrid) error {
 	return nil
 }
 
-// choose returns what is to be fitted as a pipeline, after a search where the spec is one.
+// choose returns the pipeline to fit; if the spec is a search, it runs the search first.
 func (c *Classifier) choose(data datasets.Set) (pipeline.Pipeline, error) {
 	spec := c.spec
 	if search, ok := spec.(gridsearch.Search); ok {
@@ -96,8 +97,8 @@ func (c *Classifier) choose(data datasets.Set) (pipeline.Pipeline, error) {
 	return pipeline.Steps().Then(spec), nil
 }
 
-// Predict returns instances with a row for each of the grid and the class attribute only, filled in
-// with predictions. It is the grid's own class attribute where that can hold every class of the
+// Predict returns instances with a row for each row of the grid and only the class attribute, which
+// contains the predictions. It uses the class attribute of the grid if that has every class of the
 // model, else a new one of the same name.
 func (c *Classifier) Predict(grid base.FixedDataGrid) (base.FixedDataGrid, error) {
 	if c.model == nil {
@@ -152,8 +153,8 @@ func (c *Classifier) toInstances(grid base.FixedDataGrid, reported estimator.Pre
 	return out, nil
 }
 
-// classAttribute returns the attribute of grid that is called like the target and can hold what is
-// predicted of it, or a new one.
+// classAttribute returns the attribute of grid that has the name of the target and can represent
+// the predictions, or a new one.
 func classAttribute(grid base.FixedDataGrid, target datasets.Column) base.Attribute {
 	for _, a := range grid.AllAttributes() {
 		if a.GetName() != target.Name {
@@ -241,8 +242,8 @@ func findFilter(steps []pipeline.Step) (name string, ok bool) {
 	return "", false
 }
 
-// Load takes the model from a file that Save, or a run of an experiment, wrote. The classifier then
-// fits by the spec in the file, unless it has one of its own.
+// Load loads the model from a file written by Save or by a run of an experiment. If the classifier
+// has no spec, later fits use that of the file.
 func (c *Classifier) Load(path string) error {
 	m, err := modelfile.Load(path)
 	if err != nil {

@@ -15,17 +15,17 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Filter is a trained filter of golearn's as the spec of a step. The columns that the filter was
-// given are replaced by what it makes of them, the others pass; they are found by name, and the
-// levels of a categorical column by name. A column's results stand where the column stood.
+// Filter is the spec of a step that applies a trained golearn filter. It replaces each column that
+// the filter was trained on by the output of the filter, in the same position, and passes the other
+// columns through. Columns and categories are found by name.
 //
-// Fit learns nothing but where the columns are. It fails on a column that the data do not have, or
-// have as another kind, and on levels that the filter does not know. Missing values and unknown
-// levels of a filtered column are refused, because golearn has none. A value for which the filter
-// has no name, such as one beyond its last bin, is [datasets.Unknown].
+// Fit only looks up the columns. It returns an error for a column that is missing or of another
+// kind, and for categories that the filter does not know. Missing values and unknown categories in
+// a filtered column are errors, because golearn cannot represent them. A value for which the filter
+// has no category, such as one beyond its last bin, becomes [datasets.Unknown].
 //
-// What a filter has learned is golearn's own and unexported: a pipeline with such a step cannot be
-// written to a file.
+// golearn does not export the state of a trained filter, so a pipeline with this step cannot be
+// saved.
 type Filter struct {
 	Trained base.Filter
 }
@@ -40,16 +40,16 @@ type FittedFilter struct {
 	outputs []output
 }
 
-// output is a column that comes out.
+// output is an output column.
 type output struct {
-	from   int                 // the number of the column it is made of
-	old    base.Attribute      // nil where the column passes
-	new    base.Attribute      // what old becomes
-	column datasets.Column     // as it is called
-	codes  map[float64]float64 // what becomes of each code, unless old is a float
+	from   int                 // index of the input column
+	old    base.Attribute      // nil if the column passes through
+	new    base.Attribute      // filtered attribute
+	column datasets.Column     // output schema
+	codes  map[float64]float64 // output code by input code, unless old is a float
 }
 
-// FitsWithoutRows reports true: a filter is trained before.
+// IsDataIndependent reports true: a filter is trained before.
 func (s Filter) IsDataIndependent() bool { return true }
 
 // Fit finds the filter's columns in the schema of data; it returns a *FittedFilter.
@@ -79,7 +79,7 @@ func (s Filter) Fit(ctx context.Context, data datasets.Set) (transformer.Transfo
 	return f, nil
 }
 
-// find lays out the columns that come out.
+// find determines the output columns.
 func (f *FittedFilter) find(filtered []base.FilteredAttribute) error {
 	if len(filtered) == 0 {
 		return fmt.Errorf("golearn: filter: it makes nothing; was it trained?")
@@ -112,7 +112,7 @@ func (f *FittedFilter) find(filtered []base.FilteredAttribute) error {
 	return nil
 }
 
-// learn finds out what becomes of the codes of column c.
+// learn determines the output of each code of column c.
 func (o *output) learn(filter base.Filter, c datasets.Column) error {
 	switch old := o.old.(type) {
 	case *base.FloatAttribute:
@@ -145,7 +145,7 @@ func (o *output) learn(filter base.Filter, c datasets.Column) error {
 	return nil
 }
 
-// decode returns the number that the bytes of the new attribute stand for.
+// decode returns the value of the new attribute in golearn's encoding bytes.
 func (o *output) decode(bytes []byte) float64 {
 	switch a := o.new.(type) {
 	case *base.FloatAttribute:
@@ -175,7 +175,7 @@ func (f *FittedFilter) checkColumns(X mat.Matrix) error {
 	return nil
 }
 
-// value returns what becomes of v.
+// value returns the filtered value of v.
 func (o *output) value(filter base.Filter, v float64) (float64, error) {
 	switch {
 	case o.old == nil:
@@ -200,7 +200,7 @@ func (f *FittedFilter) InputWidth() int { return len(f.columns) }
 // OutputWidth returns the number of output columns.
 func (f *FittedFilter) OutputWidth() int { return len(f.outputs) }
 
-// OutputSchema returns the schema that comes out when in goes in.
+// OutputSchema returns the schema of the output.
 func (f *FittedFilter) OutputSchema(in datasets.Schema) datasets.Schema {
 	var columns []datasets.Column
 	for _, o := range f.outputs {
@@ -213,7 +213,7 @@ func (f *FittedFilter) OutputSchema(in datasets.Schema) datasets.Schema {
 	return in.WithColumns(columns)
 }
 
-// Transform maps the rows of X by the filter; what comes out is dense.
+// Transform applies the filter to the rows of X; the result is dense.
 func (f *FittedFilter) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	if err := (datasets.Set{X: X}).Check(); err != nil {
 		return nil, fmt.Errorf("golearn: filter: %w", err)

@@ -66,7 +66,7 @@ type attribute struct {
 	class bool
 }
 
-// open finds out what the attributes of a grid are.
+// open returns the table of a grid, with the types of its attributes.
 func open(grid base.FixedDataGrid) (table, error) {
 	t := table{grid: grid}
 	if grid == nil {
@@ -128,14 +128,14 @@ func (t table) set(inputs, classes []attribute) (datasets.Set, error) {
 	return out, recoverAs("reading rows", func() error { return t.read(cells) })
 }
 
-// cell is where the values of an attribute are found in a row, and where they go.
+// cell locates the values of an attribute in a row of a group, and their destination.
 type cell struct {
 	attribute
-	values uint64    // that a category may have
+	values uint64    // number of categories
 	to     []float64 // row i goes to to[i·stride + column]
 	stride int
 	column int
-	at     int // its place in a row of its group: a byte, or for a binary attribute a bit
+	at     int // offset in a row of its group: in bytes, or in bits for a binary attribute
 }
 
 func newCell(a attribute, to []float64, stride, column int) cell {
@@ -157,7 +157,7 @@ func (t table) read(cells []cell) error {
 		}
 		cells = rest
 	}
-	const block = 256 // rows, that what is written stays in the cache from column to column
+	const block = 256 // rows per block, so that the output stays in the cache across columns
 	for first := 0; first < t.rows; first += block {
 		for k := range cells {
 			if err := t.readCell(&cells[k], first, min(first+block, t.rows)); err != nil {
@@ -180,7 +180,7 @@ func (t table) readCell(c *cell, first, last int) error {
 	return nil
 }
 
-// decode returns the number that golearn's bytes stand for.
+// decode returns the value of golearn's encoding bytes.
 func (c *cell) decode(bytes []byte) (float64, error) {
 	want := 8
 	if c.kind == bit {
@@ -212,7 +212,7 @@ func (c *cell) code(v uint64) (float64, error) {
 type group struct {
 	storage []byte
 	size    int            // bytes of a row
-	runs    []attributeRun // floats that stay neighbors
+	runs    []attributeRun // adjacent float attributes
 	singles []cell         // categories and bits
 }
 
@@ -223,7 +223,7 @@ type attributeRun struct {
 	stride               int
 }
 
-// groupsOf finds the cells in the storage of the instances; rest is what is not found there.
+// groupsOf locates the cells in the storage of the instances; rest contains those not found.
 func groupsOf(dense *base.DenseInstances, cells []cell, rows int) (groups []group, rest []cell) {
 	pending := map[base.Attribute]cell{}
 	for _, c := range cells {
@@ -267,7 +267,7 @@ func sortedNames(groups map[string]base.AttributeGroup) []string {
 	return names
 }
 
-// add puts a cell into the group, floats to their neighbor where they have one.
+// add adds a cell to the group and merges adjacent floats into runs.
 func (g *group) add(c cell) {
 	if c.kind != float {
 		g.singles = append(g.singles, c)
@@ -308,7 +308,7 @@ func (g group) read(rows int) error {
 	return nil
 }
 
-// decodeRun fills in to with the numbers that golearn's bytes, eight each, stand for.
+// decodeRun decodes values of eight bytes each from golearn's encoding.
 func decodeRun(to []float64, from []byte) {
 	for len(to) >= 4 && len(from) >= 32 {
 		to[0] = math.Float64frombits(binary.LittleEndian.Uint64(from[0:]))

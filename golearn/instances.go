@@ -12,16 +12,16 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// ToInstances returns the rows of data as golearn instances, which are a base.UpdatableDataGrid: a
-// categorical attribute for each categorical column, a float attribute for each other one, then the
-// targets as class attributes. Attributes stand in the order of the columns. Numeric columns are
-// kept to the bit; sparse rows become dense.
+// ToInstances converts data to golearn instances, a base.UpdatableDataGrid: a categorical attribute
+// for each categorical column, a float attribute for each other one, then the targets as class
+// attributes. Attributes are in the order of the columns. Numeric values are exact; sparse rows
+// become dense.
 //
-// A target without a name is called "target", or "target0", "target1", … where there are several.
-// Classes that the schema does not name are called "0" to the largest code.
+// A target without a name is called "target"; several are called "target0", "target1", … Classes
+// without names in the schema are called "0" to the largest code.
 //
-// It fails on what golearn cannot hold: missing values, text, unknown levels, weights and groups; and
-// where two columns have one name.
+// It returns an error for data that golearn cannot represent: missing values, text, unknown
+// categories, weights, groups, and duplicate column names.
 func ToInstances(data datasets.Set) (*base.DenseInstances, error) {
 	if err := data.Check(); err != nil {
 		return nil, fmt.Errorf("golearn: %w", err)
@@ -180,7 +180,7 @@ func (r *attributeWriter) write(i int, row []float64) error {
 	width := len(r.columns)
 	to := r.storage[8*i*width:][:8*width]
 	row = row[r.first:][:width]
-	if r.columns[0].Kind == datasets.Categorical { // which is alone in its group
+	if r.columns[0].Kind == datasets.Categorical { // the only attribute of its group
 		if err := check(r.columns[0], row[0]); err != nil {
 			return r.fieldError(i, 0, err)
 		}
@@ -189,7 +189,7 @@ func (r *attributeWriter) write(i int, row []float64) error {
 	}
 	sum := 0.0
 	for j, v := range row {
-		sum += v * 0 // NaN where one of them is
+		sum += v * 0 // NaN if any value is not finite
 		binary.LittleEndian.PutUint64(to[8*j:][:8], math.Float64bits(v))
 	}
 	for j := 0; sum != sum && j < width; j++ {
@@ -208,7 +208,7 @@ func (r *attributeWriter) fieldError(i, j int, err error) error {
 	return fmt.Errorf("golearn: row %d, %s %s: %w", i, what, r.columns[j].Name, err)
 }
 
-// inputsOf returns the inputs of row i, in buffer where they are not at hand.
+// inputsOf returns the inputs of row i, as a view if X is dense, else copied to buffer.
 func inputsOf(data datasets.Set, i int, buffer []float64) []float64 {
 	switch X := data.X.(type) {
 	case *mat.Dense:

@@ -19,53 +19,53 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Result is what a search has found. Its Predict is that of the refitted Model.
+// Result is the result of a search. Its Predict method calls the refitted Model.
 type Result struct {
-	Score           string      // the metric that decides, by its name
-	GreaterIsBetter bool        // of that metric
+	Score           string      // name of the deciding metric
+	GreaterIsBetter bool        // whether greater values of that metric are better
 	Positive        string      // positive class of two; "" for more classes
 	Folds           int         // number of folds
 	Candidates      []Candidate // in the order of the grid, its last axis fastest
-	BestIndex       int         // of the candidate that the refit rule chooses
+	BestIndex       int         // index of the candidate selected by the refit rule
 
-	// OnGridEdge names the axes of at least three numbers where the candidate with the best mean
-	// lies on the first or the last of them in size: the optimum may be outside of the grid.
+	// OnGridEdge names the axes of at least three numbers on which the best candidate has the
+	// smallest or the largest value: the optimum may be outside of the grid.
 	OnGridEdge []string
 
-	Rounds []Round // of a [Halving], whose last one has the Candidates of the result
+	Rounds []Round // rounds of a [Halving]; the last one contains Candidates
 
-	Shared       []string // work that candidates or folds shared, in the words of BatchFitter
-	Fits         int      // candidates × folds, of all rounds
-	Resumed      int      // of these, taken from the journal
-	Unreached    int      // of these, not done within the budget of time
-	Seconds      float64  // the search took, without the refit
+	Shared       []string // work shared by candidates or folds, as named by BatchFitter
+	Fits         int      // candidates × folds, in all rounds
+	Resumed      int      // fits read from the journal
+	Unreached    int      // fits not done within the time budget
+	Seconds      float64  // of the search, without the refit
 	RefitSeconds float64
-	Warnings     []string // what a reader of the table should know
+	Warnings     []string // caveats about the results
 
-	Model estimator.Predictor // fitted to all rows with the settings of Best; nil where none was to be
+	Model estimator.Predictor // fitted to all rows with the settings of Best; nil without a refit
 
-	grid [][]any // values of each axis, those not tried among them
+	grid [][]any // values of each axis, including untried ones
 }
 
-// Round is what a [Halving] has found with one amount of its resource.
+// Round contains the results of a [Halving] for one amount of its resource.
 type Round struct {
 	Resource   int
 	Candidates []Candidate // in the order of the grid
 }
 
-// Best returns the candidate with the best mean, the first of several.
+// Best returns the first candidate with the best mean.
 func (r Round) Best() Candidate {
 	return r.Candidates[slices.IndexFunc(r.Candidates, func(c Candidate) bool { return c.Rank == 1 })]
 }
 
-// Candidate is one point of the grid and how it did.
+// Candidate is a point of the grid with its scores.
 type Candidate struct {
-	Settings    []param.Setting // one for each axis, as the parameter shows its value
-	Summary                     // of the score that decides
+	Settings    []param.Setting // one for each axis
+	Summary                     // of the deciding metric
 	OtherScores []Summary       // additional scores
-	Rank        int             // 1 for the best mean, equal for equal means; candidates that failed share the last
-	Seconds     float64         // a fit took, in the mean over folds
-	Failed      string          // the first fold's reason for having no score, else ""
+	Rank        int             // 1 for the best mean, equal for equal means; failed candidates share the last rank
+	Seconds     float64         // mean time of a fit over the folds
+	Failed      string          // first reason for a missing score, or ""
 }
 
 // Summary is one metric's scores of a candidate.
@@ -145,7 +145,7 @@ func (r *run) ranked(t stage) []Candidate {
 	return out
 }
 
-// sortByGrid puts the candidates into the order of the grid and returns the new number of the one at top.
+// sortByGrid sorts the candidates in grid order and returns the new index of the one at top.
 func (r *run) sortByGrid(list []Candidate, top int) int {
 	order := seq(len(list))
 	slices.SortFunc(order, func(a, b int) int { return slices.Compare(r.candidates[a].point, r.candidates[b].point) })
@@ -196,7 +196,7 @@ func meanStd(x []float64) (mean, std float64) {
 	return mean, math.Sqrt(std / float64(len(x)))
 }
 
-// rank numbers the candidates: 1 and the number of those strictly better.
+// rank sets the ranks of the candidates: 1 plus the number of strictly better ones.
 func rank(candidates []Candidate, m metrics.Metric) {
 	order := make([]int, 0, len(candidates))
 	for i, c := range candidates {
@@ -270,7 +270,7 @@ func (r *run) addWarnings(out *Result, top int) {
 	}
 }
 
-// axisValues returns the values of axis i as candidates have them, those not tried among them.
+// axisValues returns all values of axis i, including untried ones.
 func (r *run) axisValues(i int) []any {
 	var out []any
 	settings, _ := r.search.settings(r.search.Grid[i])
@@ -407,7 +407,7 @@ func (r *Result) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	return r.Model.Predict(ctx, X)
 }
 
-// Outputs returns those of the refitted model.
+// Outputs returns the outputs of the refitted model.
 func (r *Result) Outputs() estimator.Outputs { return estimator.OutputsOf(r.Model) }
 
 // PredictFull returns the requested outputs of the refitted model for the rows of X.
@@ -418,7 +418,7 @@ func (r *Result) PredictFull(ctx context.Context, X mat.Matrix, want estimator.R
 	return estimator.Predict(ctx, r.Model, X, want)
 }
 
-// errNoModel is the error of a prediction after a search that refitted nothing.
+// errNoModel reports a prediction after a search without a refit.
 var errNoModel = errors.New("gridsearch: the search refitted no model to predict with")
 
 // Unwrap returns the refitted model.

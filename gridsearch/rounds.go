@@ -30,82 +30,82 @@ type Strategy interface {
 type proposer interface {
 	// known returns the candidates that are checked before any work.
 	known() []candidate
-	// next proposes a round by the results in r. ok is false after the last round.
+	// next proposes a round given the results in r. ok is false after the last round.
 	next(r *run) (p proposal, ok bool, err error)
-	// cut returns a warning of what is lacking where the budget ended in the current round, "" for none.
+	// cut returns a warning about missing results if the budget ended in the current round, or "".
 	cut(r *run) string
 }
 
 // proposal is a round of fits to be done.
 type proposal struct {
 	candidates []candidate
-	number     int  // of candidates; in a plan also of those that they stand for
-	resource   int  // what a Halving gives to each fit, 0 for no bound
+	number     int  // number of candidates; a plan also counts those represented by others
+	resource   int  // resource of each fit in a Halving, 0 for no limit
 	rows       bool // whether the resource is training rows
-	left       int  // most candidates that may follow with the same resource
+	left       int  // maximum number of candidates that may follow with the same resource
 }
 
-// stage is what is known of the candidates with one resource, in the order in which they were tried. Each round
-// adds candidates.
+// stage contains the candidates with one resource and their outcomes, in the order of evaluation.
+// Each round adds candidates.
 type stage struct {
 	resource   int
 	folds      []datasets.Fold
 	candidates []candidate
-	outcomes   [][]outcome // of each candidate on each fold
-	firstNew   int         // candidate of the current round
-	done       int         // outcomes there are
+	outcomes   [][]outcome // outcome of each candidate on each fold
+	firstNew   int         // first candidate of the current round
+	done       int         // number of outcomes
 	leader     leader
 }
 
-// fitter does the fits of a run, on the rows that it has.
+// fitter does the fits of a run on its rows.
 type fitter interface {
-	// fit does the fits of the round that are open.
+	// fit does the pending fits of the round.
 	fit(ctx context.Context) error
-	// refit fits the chosen candidate, or what is to take its place, to all rows.
+	// refit fits the chosen candidate, or its replacement, to all rows.
 	refit(ctx context.Context, spec estimator.Estimator) (estimator.Predictor, error)
-	// refuse returns an error where candidates need more memory than there is.
+	// refuse returns an error if candidates need more than the available memory.
 	refuse(candidates []candidate) error
 	// identify adds checksums of the rows and the folds.
 	identify(sums map[string]string)
 }
 
-// run is a search at work on data.
+// run is the state of a search.
 type run struct {
 	search    Search
 	proposer  proposer
 	fitter    fitter
-	data      datasets.Set // of a stream no rows
+	data      datasets.Set // without rows for a stream
 	fullFolds []datasets.Fold
 	scorer    *scorer
-	planOnly  bool // whether nothing is fitted
+	planOnly  bool // whether the run only plans, without fits
 
 	stage                  // of the current round
 	earlierStages []stage  // with less of the resource
 	round         int      // number of the current round, −1 before the first
 	proposal      proposal // the current round
 
-	deadline    time.Time // of the budget, zero for never
-	timedOut    bool      // the budget ended before the search
-	fatal       error     // what ended the search from within, such as a journal that cannot be written
+	deadline    time.Time // of the budget; zero if there is none
+	timedOut    bool      // whether the budget ended before the search
+	fatal       error     // internal error that ended the search, such as a journal that cannot be written
 	journal     *journal.Journal
-	recorded    map[fitKey]outcome // that the journal had
-	sharedKnown map[int]bool       // rounds of which the journal has what was shared
+	recorded    map[fitKey]outcome // outcomes read from the journal
+	sharedKnown map[int]bool       // rounds whose shared work the journal has recorded
 	resumed     int                // outcomes taken from the journal
 	shared      []string
-	include     func(candidate, fold int) bool // fits that are to be done now, nil for all
+	include     func(candidate, fold int) bool // selects the fits to do, nil for all
 	lastTotal   int                            // Total of the last progress
 }
 
 // fitKey is a fit of a search.
 type fitKey struct{ round, candidate, fold int }
 
-// outcome is what became of one candidate on one fold.
+// outcome is the result of one candidate on one fold.
 type outcome struct {
 	done        bool
-	scores      []float64 // by every metric, NaN where there is none
+	scores      []float64 // by metric, NaN if missing
 	seconds     float64   // of the fit
 	failed      string    // why the deciding score is missing
-	timedOut    bool      // for the budget ended before
+	timedOut    bool      // whether the budget ended before the fit
 	unconverged bool
 }
 
@@ -135,7 +135,7 @@ func (o oneRound) next(r *run) (proposal, bool, error) {
 
 func (oneRound) cut(*run) string { return "" }
 
-// begin returns the rounds of the search over its grid, or all errors.
+// begin returns the proposer of the search, or all errors.
 func (s Search) begin(limit int) (proposer, param.FieldErrors) {
 	axes, errs := s.axes()
 	if len(errs) > 0 {
@@ -148,7 +148,7 @@ func (s Search) begin(limit int) (proposer, param.FieldErrors) {
 	return strategy.begin(s, axes, limit)
 }
 
-// newRun returns a run whose candidates and metrics are found good for the data.
+// newRun returns a run after checking candidates and metrics against the data.
 func (s Search) newRun(data datasets.Set, limit int) (r *run, list []metrics.Metric, err error) {
 	r = &run{search: s, round: -1}
 	proposer, errs := s.begin(limit)
@@ -229,7 +229,7 @@ func (r *run) evaluate(ctx context.Context) (err error) {
 	return nil
 }
 
-// next goes to the next round, if there is one.
+// next starts the next round, if there is one.
 func (r *run) next() (more bool, err error) {
 	p, more, err := r.proposer.next(r)
 	if err != nil || !more {
@@ -269,7 +269,7 @@ func (r *run) resume() {
 	}
 }
 
-// pending reports whether a fit is to be done now.
+// pending reports whether a fit has to be done.
 func (r *run) pending(candidate, fold int) bool {
 	return !r.outcomes[candidate][fold].done && (r.include == nil || r.include(candidate, fold))
 }
@@ -279,7 +279,7 @@ func (r *run) hasPending(candidate int) bool {
 	return slices.ContainsFunc(seq(len(r.folds)), func(fold int) bool { return r.pending(candidate, fold) })
 }
 
-// record takes in what a candidate predicts for a fold. Its error ends the search.
+// record stores the outcome of a candidate on a fold. An error ends the search.
 func (r *run) record(candidate, fold int, result share.Outcome) error {
 	out := outcome{done: true, seconds: result.Seconds}
 	out.unconverged = result.Err == nil && result.Report.Solver != "" && !result.Report.Converged
@@ -308,10 +308,10 @@ func (r *run) record(candidate, fold int, result share.Outcome) error {
 	return nil
 }
 
-// share adds to the names of what was shared.
+// share adds names of shared work.
 func (r *run) share(names []string) { r.shared = union(r.shared, names) }
 
-// union adds names to those that are there.
+// union appends the names that are not present yet.
 func union(names, more []string) []string {
 	for _, n := range more {
 		if !slices.Contains(names, n) {
@@ -330,8 +330,8 @@ func (r *run) trainRows() int {
 	return rows
 }
 
-// subsampleFolds are the folds with some of the rows to train on, drawn by the seed: those of more rows have all of
-// those of fewer.
+// subsampleFolds returns the folds with a random subset of the training rows. Subsets of equal seed
+// are nested: a larger one contains a smaller one.
 func (r *run) subsampleFolds(rows int) []datasets.Fold {
 	rank := rand.New(rand.NewPCG(r.search.Seed, rowStream)).Perm(r.data.Rows())
 	out := make([]datasets.Fold, len(r.fullFolds))
@@ -345,7 +345,7 @@ func (r *run) subsampleFolds(rows int) []datasets.Fold {
 	return out
 }
 
-// total is how many fits the candidates take that there are.
+// total returns the number of fits of the candidates.
 func (r *run) total() int { return len(r.candidates) * len(r.folds) }
 
 // report passes the progress of the current resource to the callback.
@@ -365,7 +365,8 @@ func (r *run) finish() {
 	}
 }
 
-// leader is the best candidate so far: of those with the most folds the one with the best mean over these.
+// leader is the best candidate so far: among those with the most evaluated folds, the one with the
+// best mean.
 type leader struct {
 	scored   int // candidates with a score on every fold
 	folds    int

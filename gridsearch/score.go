@@ -20,8 +20,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// metrics returns the metrics by name, the one that decides first. Without data, and without a
-// Metric, there is none that decides.
+// metrics returns the metrics by name; the first one decides. Without data and without a Metric,
+// none decides.
 func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.FieldErrors) {
 	var out []metrics.Metric
 	var errs param.FieldErrors
@@ -65,8 +65,8 @@ func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.FieldErrors
 	return out, errs
 }
 
-// defaultUnsupervisedScore names the metric that decides between models that learn without a
-// target, where none is named: one that compares with the targets, where there are any.
+// defaultUnsupervisedScore returns the default deciding metric of an unsupervised task: one that
+// uses the targets, if there are any.
 func defaultUnsupervisedScore(task datasets.Task, targets bool) string {
 	switch {
 	case task == datasets.Anomaly:
@@ -77,7 +77,7 @@ func defaultUnsupervisedScore(task datasets.Task, targets bool) string {
 	return "silhouette"
 }
 
-// task is what the estimator is for, where it learns without targets, or else the metric that decides.
+// task returns the task of the estimator if it is unsupervised, else that of the deciding metric.
 func (s Search) task(list []metrics.Metric) datasets.Task {
 	if own := share.TaskOf(s.Estimator); own.Unsupervised() {
 		return own
@@ -85,7 +85,7 @@ func (s Search) task(list []metrics.Metric) datasets.Task {
 	return list[0].Task
 }
 
-// prepareTargets checks that the targets are what the metrics score.
+// prepareTargets checks that the metrics support the targets.
 func (s Search) prepareTargets(data datasets.Set, list []metrics.Metric) (datasets.Set, error) {
 	m, task := list[0], s.task(list)
 	if task.Unsupervised() {
@@ -135,7 +135,7 @@ type scorer struct {
 func newScorer(list []metrics.Metric, data datasets.Set, folds []datasets.Fold) *scorer {
 	s := &scorer{metrics: list, truth: make([]metrics.Input, len(folds))}
 	if slices.ContainsFunc(list, func(m metrics.Metric) bool { return !m.IsSupervised() }) {
-		s.addRows = func(fold int) { // not before a fit is scored: a plan has stand-ins for rows
+		s.addRows = func(fold int) { // deferred to the first score: a plan has placeholder rows
 			if s.truth[fold].Rows == nil {
 				s.truth[fold].Rows = metrics.Standardize(data.Select(folds[fold].Test))
 			}

@@ -15,14 +15,15 @@ import (
 	"github.com/bochner-ml/bochner/internal/journal"
 )
 
-// RunShard does shard i of n of the fits of the search, from 0, and leaves their scores in its journal, which it must
-// have: so several machines do one search. [MergeJournals] makes one journal of theirs, with which Run has nothing
-// left to do but to choose and to refit; its result is that of one machine, bit for bit but for the times.
+// RunShard does shard i of n of the fits of the search, 0 ≤ i < n, and records their scores in its
+// journal, which is required. Several hosts can thus share a search. [MergeJournals] merges their
+// journals; Run with the merged journal only selects and refits. Its result equals that of one host
+// bit for bit, except for the times.
 //
-// Shards are neighbors in the grid, which have most in common: whole candidates, or, where there are more shards
-// than candidates, some folds of one. What candidates in different shards have in common is made in each of them:
-// order the axes so that the one whose values cost most comes first, and have as many shards as it has values. A
-// budget of time is not looked at.
+// Shards are contiguous in the grid: whole candidates, or, with more shards than candidates, some
+// folds of one. Work that candidates of different shards could share is repeated in each. To
+// minimize it, put the most expensive axis first and use as many shards as it has values. The time
+// budget is ignored.
 func (s Search) RunShard(ctx context.Context, data datasets.Set, i, n int) error {
 	if n < 1 || i < 0 || i >= n {
 		return fmt.Errorf("gridsearch: shard %d of %d", i, n)
@@ -98,7 +99,7 @@ func MergeJournals(w io.Writer, journals ...[]byte) error {
 	for _, at := range order {
 		out.Write(journal.Seal(fits[at]))
 	}
-	if reported { // what a batch has shared, be it nothing
+	if reported { // also if nothing was shared
 		line, err := json.Marshal(entry{Shared: shared})
 		if err != nil {
 			return err

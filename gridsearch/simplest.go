@@ -15,7 +15,7 @@ type complexityRule struct {
 	larger bool // whether larger is simpler
 }
 
-// complexityRules are what parameters declare of themselves.
+// complexityRules maps the declared complexity of a parameter to its rule.
 var complexityRules = map[param.Complexity]complexityRule{
 	param.MoreUnits:   {0, false},
 	param.FewerUnits:  {0, true},

@@ -31,7 +31,7 @@ type statisticsSharer interface {
 	StatisticsSpec() estimator.Estimator
 }
 
-// stream does fits on rows that are not held.
+// stream does fits on rows that are not stored.
 type stream struct {
 	*run
 	source   datasets.Source
@@ -39,10 +39,9 @@ type stream struct {
 	foldRows []int // of each fold
 }
 
-// RunSource is Run on rows that stay where they are: it reads them through several times and holds
-// none of their inputs, but their targets and the predictions of some candidates at once, 8 bytes
-// for each row and number. Folds are those of a [datasets.HashKFold], which Splitter has to be, or
-// nil for DefaultFolds of them.
+// RunSource is Run for streamed rows: it makes several passes and stores no inputs, only the
+// targets and the predictions of the current candidates, 8 bytes per row and output. Folds are
+// those of a [datasets.HashKFold], which Splitter must be; nil means DefaultFolds folds.
 //
 // Candidates that learn by passes ([estimator.PassEstimator]) share each pass, as many as fit in
 // Memory, or half of the available memory. If a pass does not depend on earlier ones, its sums are
@@ -55,8 +54,8 @@ type stream struct {
 // Other estimators must be an [estimator.BlockEstimator]; they are fitted sequentially, each with
 // its own passes.
 //
-// Scores are those of Run with the same folds, up to the order of additions. There is none for tasks without targets. A
-// [Halving] cannot have rows for its resource.
+// Scores equal those of Run with the same folds, up to the order of summation. Unsupervised tasks
+// are not supported, nor is a [Halving] whose resource is the number of rows.
 func (s Search) RunSource(ctx context.Context, src datasets.Source) (*Result, error) {
 	r, err := s.prepareStream(ctx, src)
 	if err != nil {
@@ -172,7 +171,7 @@ func (r *stream) identify(sums map[string]string) {
 	})
 }
 
-// shape is that of the rows which a fold trains on.
+// shape returns the shape of the training rows of a fold.
 func (r *stream) shape(schema datasets.Schema) datasets.Shape {
 	_, cols := r.source.Dims()
 	all := 0
@@ -187,17 +186,17 @@ func (r *stream) refit(ctx context.Context, spec estimator.Estimator) (estimator
 	return fitSource(ctx, spec, r.source)
 }
 
-// refuse refuses none: fits take turns where there is little memory.
+// refuse never refuses: if memory is short, groups are fitted sequentially.
 func (r *stream) refuse([]candidate) error { return nil }
 
 // passGroup is a group of candidates that share sums, with their state on each fold.
 type passGroup struct {
 	members []int
 	spec    estimator.PassEstimator
-	start   func(ctx context.Context) (datasets.Pass, error) // begins the first pass
+	start   func(ctx context.Context) (datasets.Pass, error) // starts the first pass
 	bytes   int64
-	train   []datasets.Pass // of each fold, on its training rows; nil before the first pass
-	heldOut []datasets.Pass // of each fold, on the rows that it holds out, where all folds begin alike
+	train   []datasets.Pass // by fold, on its training rows; nil before the first pass
+	heldOut []datasets.Pass // by fold, on its test rows; nil if the folds start from different states
 }
 
 func (r *stream) newGroup(spec estimator.PassEstimator) *passGroup {
@@ -233,7 +232,8 @@ func (r *stream) fit(ctx context.Context) error {
 	return nil
 }
 
-// groupCandidates puts the candidates that learn by passes into groups that have the same sums, and lists the others.
+// groupCandidates groups the candidates that learn by passes and have the same sums, and lists the
+// others.
 func (r *stream) groupCandidates(ctx context.Context) (groups []*passGroup, alone []int) {
 	schema := r.source.Schema()
 	_, cols := r.source.Dims()
@@ -271,7 +271,7 @@ func (r *stream) groupCandidates(ctx context.Context) (groups []*passGroup, alon
 	return groups, alone
 }
 
-// fitted is a candidate's model of one fold, or why there is none.
+// fitted is the model of a candidate on a fold, or the error of its fit.
 type fitted struct {
 	candidate, fold int
 	model           estimator.Predictor
@@ -349,7 +349,7 @@ func (r *stream) begin(ctx context.Context, g *passGroup) error {
 	return nil
 }
 
-// addPass adds all rows to the passes of the groups. What a group cannot take in is its own error.
+// addPass adds all rows to the passes of the groups. bad contains the error of each group.
 func (r *stream) addPass(ctx context.Context, groups []*passGroup) (bad []error, err error) {
 	bad = make([]error, len(groups))
 	err = rowsource.Partition(ctx, r.source, r.hash.Folds, r.hash.Of, func(fold int, block datasets.Set) error {
@@ -363,7 +363,7 @@ func (r *stream) addPass(ctx context.Context, groups []*passGroup) (bad []error,
 	return bad, err
 }
 
-// add adds rows that a fold holds out.
+// add adds test rows of a fold.
 func (g *passGroup) add(ctx context.Context, fold int, block datasets.Set) error {
 	if g.heldOut != nil {
 		return g.heldOut[fold].Add(ctx, block)
@@ -379,9 +379,8 @@ func (g *passGroup) add(ctx context.Context, fold int, block datasets.Set) error
 	return nil
 }
 
-// combineFolds makes the passes over training rows of those over rows that are held out, where
-// these are what there is: each begins as an empty one, and takes in those of the other folds in
-// their order.
+// combineFolds computes the passes over the training rows from those over the test rows, if these
+// were summed: the pass of each fold merges those of the other folds in order.
 func (g *passGroup) combineFolds(ctx context.Context) error {
 	if g.heldOut == nil {
 		return nil
@@ -414,7 +413,7 @@ func (g *passGroup) combineFolds(ctx context.Context) error {
 	return nil
 }
 
-// cloneArchive is an archive whose arrays are not those of the pass that they were taken from.
+// cloneArchive returns a deep copy of an archive.
 func cloneArchive(a *model.Archive) *model.Archive {
 	out := &model.Archive{Scalars: a.Scalars, Arrays: make(map[string]model.Array, len(a.Arrays))}
 	for name, array := range a.Arrays {

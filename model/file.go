@@ -78,9 +78,9 @@ var (
 	ErrNewer   = errors.New("the model file is from a newer version")
 )
 
-// Write writes a model file: a zip that holds model.json and one .npy file for each array, plain,
-// so that numpy.load opens it too. The comment of the zip is the sha256 of what is before it. The
-// same header and state give the same bytes.
+// Write writes a model file: a zip archive with model.json and one uncompressed .npy file for each
+// array, readable by numpy.load. The comment of the archive is the SHA-256 hash of the preceding
+// bytes. Equal headers and states give equal bytes.
 func Write(w io.Writer, h Header, a *Archive) error {
 	x := index{Format: format, Header: h, State: a.Scalars, Arrays: []arrayEntry{}}
 	for _, name := range slices.Sorted(maps.Keys(a.Arrays)) {
@@ -166,7 +166,7 @@ func (h Header) checkLengths() error {
 	return nil
 }
 
-// checksumWriter writes a zip without a comment and gives it one at the end, the hash of what is before.
+// checksumWriter writes a zip without a comment and appends one, the hash of the preceding bytes.
 type checksumWriter struct {
 	w    io.Writer
 	hash interface {
@@ -199,7 +199,7 @@ func (s *checksumWriter) writeChecksum() error {
 	return err
 }
 
-// WriteFile writes a model file at path, all or nothing: an error leaves what was there before.
+// WriteFile writes a model file at path atomically.
 func WriteFile(path string, h Header, a *Archive) error {
 	return files.Replace(path, func(w *bufio.Writer) error { return Write(w, h, a) })
 }
@@ -221,15 +221,14 @@ func ReadFile(path string) (Header, *Archive, error) {
 	return h, a, nil
 }
 
-// Read reads a model file of the given size. What it allocates is bounded by a small multiple of
-// the size. A file that is no model file, is damaged anywhere or is cut off gives an error that
-// wraps [ErrDamaged], one of a later format [ErrNewer]. The numbers are in memory of their own:
-// what becomes of the file later does not touch them.
+// Read reads a model file of the given size. It allocates at most a small multiple of the size. For
+// a file that is not a model file, damaged or truncated, the error wraps [ErrDamaged]; for a later
+// format, [ErrNewer]. The arrays are copies.
 func Read(r io.ReaderAt, size int64) (Header, *Archive, error) {
 	sealed := make(chan error, 1)
 	go func() { sealed <- verifyChecksum(r, size) }()
 	h, a, err := read(r, size)
-	if broken := <-sealed; broken != nil { // whatever is wrong inside follows from that
+	if broken := <-sealed; broken != nil { // the cause of any other error
 		err = broken
 	}
 	if err != nil && !errors.Is(err, ErrNewer) {
@@ -241,7 +240,8 @@ func Read(r io.ReaderAt, size int64) (Header, *Archive, error) {
 	return h, a, nil
 }
 
-// read reads what is in the file, which may not be what was written: its checksum is compared at the same time.
+// read reads the entries of a file while its checksum is verified concurrently, so they may be
+// corrupt.
 func read(r io.ReaderAt, size int64) (Header, *Archive, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
@@ -383,8 +383,8 @@ func nested(doc []byte) (n int) {
 	return n
 }
 
-// scalars are those of a state. Read, each is one of the types of an [Archive], whatever was nested
-// there.
+// scalars are the scalars of a state. After reading, each has one of the types of an [Archive], at
+// any depth.
 type scalars map[string]any
 
 // UnmarshalJSON reads a value at a time, so that none takes much more memory than its text.

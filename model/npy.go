@@ -16,7 +16,7 @@ import (
 // and the data. https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 const npyMagic = "\x93NUMPY\x01\x00"
 
-// npyHeader returns what comes before the numbers; its length is a multiple of 64.
+// npyHeader returns the header of a .npy file; its length is a multiple of 64.
 func npyHeader(a Array) []byte {
 	sizes := make([]string, len(a.Shape))
 	for i, n := range a.Shape {
@@ -45,7 +45,7 @@ func (a Array) kind() string {
 	return "<f8"
 }
 
-// itemSize is how many bytes a number of the kind takes, 0 where there is no such kind.
+// itemSize returns the bytes per element, 0 for an unknown kind.
 func itemSize(kind string) int64 {
 	switch kind {
 	case "<f8", "<i8":
@@ -71,7 +71,7 @@ func count(shape []int, limit int64) (int64, error) {
 	return total, nil
 }
 
-// maxDims is how many dimensions an array of a model file has at most.
+// maxDims is the maximum number of dimensions of an array in a model file.
 const maxDims = 8
 
 // check reports an array that cannot be written.
@@ -160,10 +160,10 @@ func readNpy(r io.Reader, size int64, kind string, shape []int) (Array, error) {
 	return a, a.read(r, int(n))
 }
 
-// chunkBytes is how many bytes are read at a time: what was read is still in the cache when its checksum is made.
+// chunkBytes is the number of bytes read at a time, so that the checksum finds them in the cache.
 const chunkBytes = 256 << 10
 
-// read fills the array with n numbers, which come as they lie in memory.
+// read fills the array with n elements in native byte order.
 func (a *Array) read(r io.Reader, n int) error {
 	switch {
 	case a.Ints != nil:

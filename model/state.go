@@ -223,7 +223,7 @@ func (s *State) array(name string, dims int) (Array, bool) {
 
 func (s *State) put(name string, a Array) { s.archive.Arrays[s.prefix+name] = a }
 
-// Floats is a list of numbers of the state; nil comes back as an empty list.
+// Floats declares a slice of numbers; nil is read back as an empty slice.
 func (s *State) Floats(name string, p *[]float64) {
 	if !s.pass {
 		s.put(name, Array{Shape: []int{len(*p)}, Floats: *p})
@@ -291,7 +291,7 @@ func (s *State) Uint64s(name string, p *[]uint64) {
 	}
 }
 
-// Matrix is a dense matrix of the state; nil is kept as a matrix without rows and comes back nil.
+// Matrix declares a dense matrix; nil is stored as a matrix without rows and read back as nil.
 func (s *State) Matrix(name string, p **mat.Dense) {
 	if !s.pass {
 		a := Array{Shape: []int{0, 0}}

@@ -1,7 +1,7 @@
 //go:build keep
 
-// Package notebook holds what the kernel is built of: the modules named here are required by the
-// source of gophernotes, which install copies.
+// Package notebook pins the dependencies of the kernel: it imports the modules that the copied
+// source of gophernotes requires.
 package notebook
 
 import (

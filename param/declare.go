@@ -27,7 +27,7 @@ func (l *List) Float(p *float64, name, doc string, r Range) {
 	})
 }
 
-// Int declares an integer. Without an upper end the maximum is that of int32.
+// Int declares an integer. Without an upper bound, the maximum is that of int32.
 func (l *List) Int(p *int, name, doc string, r Range) {
 	check := func(v int) error {
 		if math.IsInf(r.High, 1) && v > math.MaxInt32 {

@@ -20,16 +20,16 @@ import (
 
 var _ share.BatchFitter = Pipeline{}
 
-// FitBatch fits every candidate on every fold and shares what candidates have in common:
-//   - steps that are equal from the first on are fitted and applied once for each fold, and once for
-//     all folds where none of them looks at the rows ([transformer.DataIndependent]);
-//   - steps that learn the same and differ in what they make of it ([transformer.TwoStageFitter]) learn once for each
-//     fold, also inside of steps that hold steps ([Composite]);
-//   - steps of one feature family ([transformer.FamilyFitter]), which make their maps from the same
-//     draws, share that: dense features of the last step are made together, a tile of rows at a time,
-//     for estimators that learn from related maps (BatchFitter); sparse ones are made once
-//     by the widest map, as that with the most grids, and narrower ones are its leading columns;
-//   - other estimators behind the same steps are left to their own FitBatch where they have one.
+// FitBatch fits every candidate on every fold and shares work between candidates:
+//   - common leading steps are fitted and applied once for each fold, and once for all folds if they
+//     are data-independent ([transformer.DataIndependent]);
+//   - steps with equal first stages ([transformer.TwoStageFitter]) fit these once for each fold, also
+//     inside of steps that contain steps ([Composite]);
+//   - steps of one feature family ([transformer.FamilyFitter]), which use the same random draws, are
+//     mapped jointly: dense features of the last step in tiles of rows, for estimators that support
+//     related maps (BatchFitter); sparse ones once by the widest map, such as that with the most
+//     grids, whose leading columns are those of narrower maps;
+//   - estimators after equal steps are fitted by their own FitBatch, if they have one.
 //
 // Sharing that would exceed the memory of the pipeline is replaced by separate fits. Features that
 // candidates share as a family are float64, whatever the precision of the candidates; float32 ridge
@@ -37,13 +37,12 @@ var _ share.BatchFitter = Pipeline{}
 //
 // It returns the names of what was shared: "prefix" for fitted steps or their first stages,
 // "features" for mapped rows, "projection" for a product with the rows that several candidates or
-// folds used, "grids" for the widest map of a family, and what the estimators shared. Folds and
-// groups of candidates run concurrently as far as memory allows; this changes the order of the
-// results only. The work is divided as if all fits were included, and what none of them needs is
-// omitted.
+// folds used, "grids" for the widest map of a family, and the names reported by the estimators.
+// Folds and groups of candidates run concurrently as far as memory allows; this changes the order
+// of the results only. The work is divided as if all fits were included; unneeded work is omitted.
 //
-// Leave-one-out maps the rows once for all candidates with the same steps, which must not learn
-// from the rows, and leaves the rest to the estimators; the mapped rows stay in memory.
+// Leave-one-out maps the rows once for all candidates with the same steps, which must be
+// data-independent, and calls the estimators with the mapped rows, which stay in memory.
 func (p Pipeline) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	if err := b.Data.Check(); err != nil {
 		return nil, place.Here(err)
@@ -114,7 +113,7 @@ func (p Pipeline) job(b share.Batch) (sweep.Job, error) {
 	return job, nil
 }
 
-// inside is what is inside a step, as package sweep takes it.
+// inside returns the children of a step in the representation of package sweep.
 func inside(step transformer.Fitter) (sweep.Children, bool) {
 	c, ok := step.(Composite)
 	if !ok {
@@ -137,7 +136,7 @@ func inside(step transformer.Fitter) (sweep.Children, bool) {
 	return in, true
 }
 
-// predictAll returns all outputs of a predictor, block by block where it is no pipeline itself.
+// predictAll returns all outputs of a predictor, computed in blocks.
 func predictAll(ctx context.Context, fitted estimator.Predictor, X mat.Matrix) (estimator.Prediction, error) {
 	if _, ok := fitted.(*FittedPipeline); !ok {
 		_, cols := X.Dims()

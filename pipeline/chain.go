@@ -20,8 +20,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Chain is the spec of steps one after the other, itself a step: each step is fitted to what comes
-// out of the one before. A chain without steps passes its rows on.
+// Chain is the spec of sequential steps, itself a step: each step is fitted to the output of the
+// previous one. A chain without steps is the identity.
 //
 // In a document it is a list called steps: {name: scaled, steps: [impute, standardize]}.
 type Chain struct {
@@ -115,10 +115,10 @@ func (c Chain) check() error {
 	return specs.CheckFit(&c)
 }
 
-// FitsWithoutRows reports whether that holds for every step.
+// IsDataIndependent reports whether every step is data-independent.
 func (c Chain) IsDataIndependent() bool { return rows.FitWithoutRows(named(c.Steps)) }
 
-// FittedChain is fitted steps one after the other.
+// FittedChain is a fitted [Chain].
 type FittedChain struct {
 	cols  int
 	steps []*rows.Step
@@ -132,7 +132,7 @@ var (
 	_ model.Stateful                  = (*FittedChain)(nil)
 )
 
-// Training returns the chain for training rows, nil where every step maps them like others.
+// Training returns the map for training rows, or nil if it is the same as for other rows.
 func (c *FittedChain) Training(first int) transformer.Transformer {
 	steps, differs := slices.Clone(c.steps), false
 	for i, s := range steps {
@@ -146,7 +146,7 @@ func (c *FittedChain) Training(first int) transformer.Transformer {
 	return &FittedChain{cols: c.cols, steps: steps}
 }
 
-// Inference returns the chain without what only the maps of training rows need.
+// Inference returns the chain without state that is only needed to map training rows.
 func (c *FittedChain) Inference() transformer.Transformer { return inference(c.cols, c.steps) }
 
 // inference is the chain of fitted steps that a model contains.
@@ -161,7 +161,7 @@ func inference(cols int, steps []*rows.Step) *FittedChain {
 // Len returns the number of steps.
 func (c *FittedChain) Len() int { return len(c.steps) }
 
-// Step returns the name of step i and what it has learned.
+// Step returns the name of step i and the fitted step.
 func (c *FittedChain) Step(i int) (name string, fitted transformer.Transformer) {
 	return c.steps[i].Name, c.steps[i].Fitted
 }
@@ -177,7 +177,7 @@ func (c *FittedChain) OutputWidth() int {
 	return c.steps[len(c.steps)-1].Width
 }
 
-// OutputSchema returns the schema that comes out when in goes in.
+// OutputSchema returns the output schema for input schema in.
 func (c *FittedChain) OutputSchema(in datasets.Schema) datasets.Schema {
 	for _, s := range c.steps {
 		in = rows.Describe(s.Fitted, in)
@@ -267,8 +267,8 @@ func (c *FittedChain) work() *[]rows.Tile {
 	return &w
 }
 
-// apply maps X through all steps: into dst where that is given and the last step is dense. What
-// comes before goes into tiles of work.
+// apply maps X through all steps, into dst if it is given and the last step is dense. Intermediate
+// results are stored in the tiles of work.
 func (c *FittedChain) apply(ctx context.Context, dst *mat.Dense, X mat.Matrix, work []rows.Tile) (mat.Matrix, error) {
 	if _, err := checkInput(X, c.cols); err != nil {
 		return nil, err
@@ -299,7 +299,7 @@ func checkFinite(X mat.Matrix) error {
 	return nil
 }
 
-// widest is the greatest width that rows have on their way.
+// widest returns the maximum width of the rows at any step.
 func (c *FittedChain) widest() int {
 	w := c.cols
 	for _, s := range c.steps {
@@ -335,7 +335,7 @@ func (c *FittedChain) State(s *model.State) {
 	}
 }
 
-// requireNames holds the names of parts to what names are: no part is read twice.
+// requireNames checks that the names of parts are distinct.
 func requireNames(s *model.State, names []string) {
 	sorted := slices.Sorted(slices.Values(names))
 	for i, name := range sorted {

@@ -20,24 +20,24 @@ import (
 // several groups. Dense and sparse results are joined as in [Union].
 type Columns struct {
 	Groups    []Group
-	Remainder string // what becomes of the columns of no group: "drop" or "passthrough"
+	Remainder string // columns of no group: "drop" or "passthrough"
 }
 
-// Group is columns and what is done with them.
+// Group is a selection of columns with the steps applied to them.
 type Group struct {
-	Name string // in paths and messages; "" stands for a kind that Select names, or "group1" …
+	Name string // name in paths and messages; "" means the kind in Select, or "group1" …
 	// Select contains column names; numeric, categorical or text for all columns of that kind; patterns
 	// with *, ? and [a-z] for whole names; or regular expressions between slashes, /^cap/, for
 	// parts of names. Column names take precedence.
 	Select []string
-	Steps  []Step // one after the other; none passes the columns on
+	Steps  []Step // sequential steps; without steps the columns pass through
 }
 
 // NewColumns returns the spec with the columns of no group dropped.
 func NewColumns(groups ...Group) Columns { return Columns{Groups: groups, Remainder: "drop"} }
 
-// Params declares what becomes of the rest, and the parameters of the steps of each group below the
-// group's name.
+// Params declares the treatment of the remaining columns, and the parameters of the steps of each
+// group below its name.
 func (c *Columns) Params(l *param.List) {
 	l.Choice(&c.Remainder, "remainder", "what to do with columns of no group", "drop", "passthrough")
 	c.Groups = slices.Clone(c.Groups)
@@ -71,7 +71,7 @@ func (c Columns) WithChildren(children []Step) transformer.Fitter {
 	c.Groups = nil
 	for _, child := range children {
 		g, ok := child.Fitter.(Group)
-		if !ok { // which selects nothing, and is refused by Fit
+		if !ok { // selects nothing, which Fit reports
 			g = Group{Steps: []Step{child}}
 		}
 		g.Name = child.Name
@@ -167,7 +167,7 @@ func (g Group) foreseen(in datasets.InferredSchema) ([]int, error) {
 	return g.find(schema, len(in.Columns))
 }
 
-// Fit is that of a [Columns] step of one group.
+// Fit fits a [Columns] step with this group only.
 func (g Group) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
 	return NewColumns(g).Fit(ctx, data)
 }
@@ -241,7 +241,7 @@ func (c Columns) check() error {
 	return specs.CheckFit(&c)
 }
 
-// FitsWithoutRows reports whether that holds for the steps of every group.
+// IsDataIndependent reports whether the steps of every group are data-independent.
 func (c Columns) IsDataIndependent() bool {
 	return !slices.ContainsFunc(c.Groups, func(g Group) bool { return !rows.FitWithoutRows(named(g.Steps)) })
 }
@@ -253,7 +253,7 @@ func fittedColumns(c *concatenation) *FittedColumns {
 	return &FittedColumns{concatenation{cols: c.cols, parts: c.parts, sparse: c.sparse}}
 }
 
-// Training returns the map of training rows, nil where every part maps them like others.
+// Training returns the map for training rows, or nil if it is the same as for other rows.
 func (c *FittedColumns) Training(first int) transformer.Transformer {
 	if own := c.training(first); own != nil {
 		return fittedColumns(own)
@@ -261,10 +261,10 @@ func (c *FittedColumns) Training(first int) transformer.Transformer {
 	return nil
 }
 
-// Inference returns the map without what only that of training rows needs.
+// Inference returns the map without state that is only needed to map training rows.
 func (c *FittedColumns) Inference() transformer.Transformer { return fittedColumns(c.inference()) }
 
-// Len returns the number of groups, the rest included where it passes.
+// Len returns the number of groups, including the remainder if it passes through.
 func (c *FittedColumns) Len() int { return len(c.parts) }
 
 // Group returns the name of group i, the numbers of its columns and its fitted steps. The columns

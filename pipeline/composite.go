@@ -11,9 +11,9 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Composite is a step that holds other steps, such as [Chain], [Union] and [Columns], and one of your
-// own. By it YAML documents, their JSON schema and reference, [Pipeline.CheckContent] and pictures
-// reach what is inside.
+// Composite is a step that contains other steps, such as [Chain], [Union], [Columns] or a custom
+// step. The interface gives YAML documents, their JSON schema and reference,
+// [Pipeline.CheckContent] and diagrams access to the children.
 //
 // Otherwise it is like any step: Params declares the parameter paths, with [DeclareSteps] those of
 // the children; Fit checks them by [CheckChildren]; and the fitted value serializes fitted children
@@ -21,12 +21,13 @@ import (
 // passes, and returns its cost.
 type Composite interface {
 	transformer.Fitter
-	// Holds describes what the step holds, and how that stands in a document.
+	// Holds describes the children, and their representation in a document.
 	Holds() ChildrenSpec
-	// Children returns what it holds, in order.
+	// Children returns the children in order.
 	Children() []Step
-	// WithChildren returns the same step with other children, which shares no list with the receiver. Where children
-	// are not of a Kind of their own they may be of any type: a search puts steps there that have learned for several.
+	// WithChildren returns a copy of the step with other children; it shares no slice with the
+	// receiver. Unless ChildrenSpec has a Kind, children may be of any type: a search inserts steps
+	// with shared first stages.
 	WithChildren(children []Step) transformer.Fitter
 	// Route infers the output columns for the input columns in. Call child for child i; it records
 	// the errors of that child. The error is that of the step itself.
@@ -37,24 +38,24 @@ type Composite interface {
 // ChildrenSpec describes the list of children of a [Composite]. In a document the list is below
 // Key, next to the parameters of the step, or replaces both if these have their defaults.
 type ChildrenSpec struct {
-	Key   string   // of the list: "parts"
-	What  string   // one of them: "part"
-	Doc   string   // what they are, for the reference
-	None  string   // what it means that there are none: "passes the columns on"; "" where there must be some
-	Taken []string // names that none of them may have
+	Key   string   // key of the list: "parts"
+	What  string   // name of a child: "part"
+	Doc   string   // description of the children, for the reference
+	None  string   // meaning of an empty list: "passes the columns on"; "" if it is not allowed
+	Taken []string // reserved names of children
 	// Parallel means that children get the same rows; otherwise each gets the output of the
 	// previous one.
 	Parallel bool
-	// Kind is what each of them is, with its defaults; nil stands for any registered step.
+	// Kind is the type of the children, with defaults; nil means any registered step.
 	Kind  Member
-	Named string // what those of a Kind are called that have no name, for the reference
+	Named string // default name of children of a Kind, for the reference
 }
 
-// Member is what a [Composite] holds that is no step of its own name, such as [Group]. In a document
+// Member is a child of a [Composite] that is not a registered step, such as [Group]. In a document
 // it is a mapping of its parameters, its name, and, if it is a Composite, its list.
 type Member interface {
 	transformer.Fitter
-	// NameAt returns what the child with that number, from 0, is called unless it has a name.
+	// NameAt returns the default name of the i-th child.
 	NameAt(i int) string
 }
 
@@ -121,8 +122,8 @@ func cloneSteps(steps []Step) []Step {
 	return steps
 }
 
-// Required returns the names of the parameters of spec that have no default: those whose value is empty
-// and refused.
+// Required returns the names of the parameters of spec without a default: those whose zero value is
+// invalid.
 func Required(spec any) []string {
 	errs, _ := param.Check(spec).(param.FieldErrors)
 	var out []string

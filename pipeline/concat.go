@@ -23,14 +23,14 @@ import (
 // concatenation contains fitted maps of the same rows whose outputs are concatenated: the common
 // part of [FittedUnion] and [FittedColumns].
 //
-// What comes out is dense where every part is dense, and sparse where every part is sparse, with
-// the one shared value kept where the parts have the same. Of dense and sparse parts together the
-// result is dense up to denseWidth columns, or where at least a quarter of the columns are dense,
-// and sparse otherwise. That is decided at fit, by the widths, so that every block has one form.
+// The output is dense if every part is dense, and sparse if every part is sparse; it keeps a shared
+// value common to all parts. The output of dense and sparse parts is dense up to denseWidth
+// columns, or if at least a quarter of the columns are dense, and sparse otherwise. The format is
+// determined at fit from the widths, so that all blocks have the same one.
 type concatenation struct {
 	cols   int
 	parts  []*part
-	sparse bool      // the form of what comes out
+	sparse bool      // whether the output is sparse
 	pool   sync.Pool // of *workspace
 }
 
@@ -38,7 +38,7 @@ type concatenation struct {
 type part struct {
 	rows.Step
 	index []int   // the columns it takes; nil for all
-	scale float64 // what its features are multiplied by
+	scale float64 // factor of its features
 }
 
 // workspace is the memory that one call works in.
@@ -47,10 +47,10 @@ type workspace struct {
 	header mat.Dense   // a part's share of the destination
 }
 
-// denseWidth is how wide a matrix of dense and sparse parts may be and still be dense.
+// denseWidth is the maximum width of a dense output with sparse parts.
 const denseWidth = 1024
 
-// training returns the concatenation for training rows, nil where every part maps them like others.
+// training returns the map for training rows, or nil if it is the same as for other rows.
 func (c *concatenation) training(first int) *concatenation {
 	differs := false
 	out := c.withSteps(func(s *rows.Step) *rows.Step {
@@ -64,7 +64,7 @@ func (c *concatenation) training(first int) *concatenation {
 	return out
 }
 
-// inference returns the concatenation without what only the maps of training rows need.
+// inference returns the concatenation without state that is only needed to map training rows.
 func (c *concatenation) inference() *concatenation { return c.withSteps((*rows.Step).Inference) }
 
 // withSteps returns the concatenation with another step for that of each part.
@@ -78,7 +78,7 @@ func (c *concatenation) withSteps(other func(s *rows.Step) *rows.Step) *concaten
 	return out
 }
 
-// settle decides the form of what comes out from one row that went through every part.
+// settle determines the output format from one row mapped by every part.
 func (c *concatenation) settle(samples []mat.Matrix) {
 	denseCols, total, someSparse := 0, 0, false
 	for i, Z := range samples {
@@ -323,7 +323,7 @@ func distinct(list []int) bool {
 	return len(slices.Compact(sorted)) == len(list)
 }
 
-// fitParts fits every spec to the columns it takes.
+// fitParts fits every spec to its columns.
 func fitParts(ctx context.Context, what string, r rows.Rows, cols int, parts []*part,
 	specs []transformer.Fitter) (*concatenation, error) {
 	c := &concatenation{cols: cols, parts: parts}

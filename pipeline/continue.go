@@ -40,7 +40,7 @@ func (p Pipeline) PartialFit(ctx context.Context, previous estimator.Predictor,
 		model: fitted}, nil
 }
 
-// Continues returns an error if the pipeline cannot update a fitted one, before there are rows.
+// Continues returns an error if the pipeline cannot update a fitted one; it needs no rows.
 func (p Pipeline) Continues(previous estimator.Predictor) error {
 	if err := p.check(); err != nil {
 		return place.Here(err)
@@ -95,7 +95,7 @@ func (p Pipeline) differences(fitted Pipeline) (out []string) {
 	return out
 }
 
-// sameColumns refuses rows that have other columns or codes than those before.
+// sameColumns returns an error if the columns or codes of data differ from those of schema then.
 func sameColumns(then datasets.Schema, cols int, data datasets.Source) error {
 	if _, now := data.Dims(); now != cols {
 		return fmt.Errorf("%d columns at fit, %d now", cols, now)
@@ -109,7 +109,7 @@ func sameColumns(then datasets.Schema, cols int, data datasets.Source) error {
 	return nil
 }
 
-// like is a source of rows with the schema of others.
+// like is a source with the schema of other rows.
 type like struct {
 	datasets.Source
 	schema datasets.Schema
@@ -117,7 +117,7 @@ type like struct {
 
 func (l like) Schema() datasets.Schema { return l.schema }
 
-// Blocks hands out the blocks with that schema.
+// Blocks yields the blocks with the replaced schema.
 func (l like) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
 	return l.Source.Blocks(ctx, func(block datasets.Set) error {
 		block.Schema = l.schema

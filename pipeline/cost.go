@@ -9,9 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 )
 
-// Cost adds up the steps: the work of all of them, the memory of the one that takes most, and the
-// width that comes out, which is a guess where that of a step is one and none behind it has a width that
-// does not depend on its input.
+// Cost adds up the steps: the total work, the maximum memory, and the output width. The width is an
+// estimate if that of a step is, unless a later step has a fixed width.
 func (c Chain) Cost(shape datasets.Shape) datasets.Cost { return rows.Cost(named(c.Steps), shape) }
 
 // Cost adds up the parts.
@@ -91,9 +90,9 @@ func (g Group) names() bool {
 	return true
 }
 
-// Cost adds up the steps and the estimator, and the mapped rows where they are kept: for an
-// estimator that needs all at once, and for one that reads them more than once, where they fit the
-// pipeline's memory. In single precision the last step and the estimator take less.
+// Cost adds up the steps, the estimator, and the mapped rows if they are stored: for an estimator
+// that needs all rows at once, and for one with several passes if they fit in the memory of the
+// pipeline. In float32 the last step and the estimator cost less.
 func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
 	const single = 0.6 // measured
 	sum, tiles, last := p.mapping(shape)
@@ -107,7 +106,7 @@ func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
 		number = 4
 		sum = sum.Add(last.Scale(single - 1))
 		cost = cost.Scale(single)
-	case rounds && cost.Passes > 0: // which the estimator has counted so
+	case rounds && cost.Passes > 0: // included in the cost of the estimator
 		number = 4
 	case rounds:
 		number = 4
@@ -119,7 +118,7 @@ func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
 	size, most := number*float64(max(shape.Rows, 0))*mapped.Entries(), float64(p.memory())
 	_, blocks := p.Estimator.(estimator.BlockEstimator)
 	switch {
-	case len(p.Steps) == 0 || blocks && cost.Passes == 1: // nothing is kept
+	case len(p.Steps) == 0 || blocks && cost.Passes == 1: // nothing is stored
 	case blocks && size > most:
 		sum = sum.Add(last.Scale(float64(max(cost.Passes-1, 0))))
 	default:
@@ -132,9 +131,8 @@ func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
 	return sum
 }
 
-// mapping is what the steps take, with the memory of those before the last. Of the last one it
-// returns the memory, which is that of a stream, as it maps blocks of rows when the estimator reads
-// them, and the work.
+// mapping returns the cost of the steps with the memory of those before the last. For the last one,
+// it returns its cost on a stream, because it maps blocks of rows as the estimator reads them.
 func (p Pipeline) mapping(shape datasets.Shape) (sum datasets.Cost, tiles int64, last datasets.Cost) {
 	sum = Chain{Steps: p.Steps}.Cost(shape)
 	n := len(p.Steps)

@@ -15,12 +15,12 @@ func (p Pipeline) SVG() string {
 	return svg.Diagram(svg.Box{Title: "pipeline", Parts: p.boxes()})
 }
 
-// boxes are those of the steps and of the estimator.
+// boxes returns the boxes of the steps and of the estimator.
 func (p Pipeline) boxes() []svg.Box {
 	return append(boxes(p.Steps), modelBox(p.path(), p.Estimator))
 }
 
-// modelBox returns the part of the diagram that an estimator is, with those that it holds.
+// modelBox returns the box of an estimator, with its inner estimators.
 func modelBox(title string, spec estimator.Estimator) svg.Box {
 	if p, ok := spec.(Pipeline); ok {
 		return svg.Box{Title: title, Parts: p.boxes()}

@@ -47,8 +47,8 @@ func (c *concatenation) Export(g *graph.Graph, in graph.Value) (graph.Value, err
 	return g.Concat(outs...), graph.Join(errs...)
 }
 
-// exportStep adds to g what a step makes of rows. Where it cannot, columns of rows stand for what comes out, so that
-// the steps behind can be looked at too.
+// exportStep adds the output of a step to g. If that is impossible, columns of rows are
+// placeholders of the output, so that the following steps are checked too.
 func exportStep(g *graph.Graph, s *rows.Step, in graph.Value) (graph.Value, error) {
 	if g.Err() != nil { // of a step before
 		return in, nil

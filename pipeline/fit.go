@@ -80,8 +80,8 @@ func (p Pipeline) fit(ctx context.Context, r rows.Rows, in datasets.Schema, cols
 		precision: cmp.Or(p.Precision, Float64), name: p.path(), model: fitted}, nil
 }
 
-// checkMemory refuses an estimator that would hold more memory than there is, before the steps are fitted, where
-// the width that they make is known.
+// checkMemory returns an error before the steps are fitted if the estimator would need more than
+// the available memory. It requires that the output width of the steps is known.
 func (p Pipeline) checkMemory(shape datasets.Shape) error {
 	mapped := Chain{Steps: p.Steps}.Cost(shape)
 	if mapped.WidthEstimated {
@@ -106,9 +106,9 @@ func (p Pipeline) widthAfter(rows, cols int) int {
 	return (Chain{Steps: p.Steps}).Cost(datasets.Shape{Rows: rows, Cols: cols}).OutputWidth
 }
 
-// learnsRounded reports whether the estimator learns of a [datasets.Float32Source] source mostly by
-// its rows in single precision, and is no less accurate for it. The pipeline then caches these, and
-// makes the rows themselves again where they are read.
+// learnsRounded reports whether the estimator reads mainly the float32 rows of a
+// [datasets.Float32Source], without loss of accuracy. The pipeline then caches these rows, and
+// recomputes the float64 rows in every pass.
 func (p Pipeline) learnsRounded(n, cols int) bool {
 	e, ok := p.Estimator.(interface{ LearnsRounded(datasets.Shape) bool })
 	return ok && e.LearnsRounded(datasets.Shape{Rows: n, Cols: max(p.widthAfter(n, cols), 1)})

@@ -19,9 +19,10 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 )
 
-// FittedPipeline is fitted steps and a fitted model: what [Pipeline.Fit] returns. It has the outputs of the model.
+// FittedPipeline is a fitted [Pipeline]: fitted steps and a fitted model. It has the outputs of the
+// model.
 type FittedPipeline struct {
-	spec      Pipeline // what was fitted
+	spec      Pipeline // spec of the fit
 	chain     *FittedChain
 	in        datasets.Schema
 	precision string // of the pipeline
@@ -42,7 +43,7 @@ func (p *FittedPipeline) Spec() Pipeline { return p.spec.clone() }
 // Chain returns the fitted steps.
 func (p *FittedPipeline) Chain() *FittedChain { return p.chain }
 
-// Model returns the fitted model behind the steps and the name it has.
+// Model returns the name of the fitted model after the steps, and the model.
 func (p *FittedPipeline) Model() (name string, fitted estimator.Predictor) { return p.name, p.model }
 
 // InputSchema returns the schema of the rows the pipeline was fitted to.
@@ -54,11 +55,11 @@ func (p *FittedPipeline) Precision() string { return p.precision }
 // InputWidth returns the number of input columns.
 func (p *FittedPipeline) InputWidth() int { return p.chain.cols }
 
-// Unwrap returns the model behind the steps, which takes what they make of the rows.
+// Unwrap returns the model after the steps, whose input is their output.
 func (p *FittedPipeline) Unwrap() (within estimator.Predictor, sameRows bool) { return p.model, false }
 
-// Find returns the FittedPipeline that a predictor is, or wraps as the choice of a search does, nil where
-// there is none.
+// Find returns the FittedPipeline that p is or wraps, as the result of a search does; nil if there
+// is none.
 func Find(p estimator.Predictor) *FittedPipeline {
 	var f *FittedPipeline
 	estimator.As(p, &f)
@@ -94,9 +95,9 @@ func (p *FittedPipeline) Predict(ctx context.Context, X mat.Matrix) ([]float64, 
 	return out.Values, nil
 }
 
-// PredictSet returns what Predict does for the rows of data, whose columns must have the names, kinds
-// and categories of those of the fit: codes of other categories would give wrong predictions
-// without an error. Predict of a modelfile.Model aligns the rows first.
+// PredictSet is Predict for the rows of data, whose columns must have the names, kinds and
+// categories of those of the fit: codes of other categories would give wrong predictions without an
+// error. Predict of a modelfile.Model aligns the rows first.
 func (p *FittedPipeline) PredictSet(ctx context.Context, data datasets.Set) ([]float64, error) {
 	if err := p.in.CheckColumns(data.Schema); err != nil {
 		return nil, place.Here(err)
@@ -147,7 +148,7 @@ func (p *FittedPipeline) each(ctx context.Context, X mat.Matrix, out *results,
 	})
 }
 
-// mapBlock hands rows lo to hi of X, mapped into tiles, to use.
+// mapBlock maps rows lo to hi of X into tiles and passes them to use.
 func (p *FittedPipeline) mapBlock(ctx context.Context, X mat.Matrix, lo, hi int,
 	use func(lo int, Z mat.Matrix) error) error {
 	if _, cols := X.Dims(); cols != p.chain.cols {
@@ -204,7 +205,8 @@ func (r *results) put(lo int, block estimator.Prediction) {
 	}
 }
 
-// roomOf returns whole, or allocates it for the given rows if it is nil and the block has values.
+// roomOf returns whole, or a new slice with the given number of rows if it is nil and the block has
+// values.
 func roomOf(whole, block []float64, rows int) []float64 {
 	if whole == nil && block != nil {
 		return make([]float64, rows)
@@ -212,7 +214,7 @@ func roomOf(whole, block []float64, rows int) []float64 {
 	return whole
 }
 
-// rowsOfBlock is roomOf of matrices.
+// rowsOfBlock is roomOf for matrices.
 func rowsOfBlock(whole, block *mat.Dense, rows int) *mat.Dense {
 	if whole != nil || block == nil {
 		return whole
@@ -221,7 +223,7 @@ func rowsOfBlock(whole, block *mat.Dense, rows int) *mat.Dense {
 	return mat.NewDense(rows, cols, nil)
 }
 
-// copyRows copies a block, nil for none, into the rows of whole from lo on.
+// copyRows copies a block, which may be nil, to the rows of whole from lo on.
 func copyRows(whole *mat.Dense, lo int, block *mat.Dense) {
 	if block == nil {
 		return
@@ -232,7 +234,8 @@ func copyRows(whole *mat.Dense, lo int, block *mat.Dense) {
 	}
 }
 
-// blockRows is how many rows of the given width are predicted at once: tiles that stay near a core.
+// blockRows returns the number of rows of the given width that are predicted at a time, such that
+// tiles fit in the cache of a core.
 func blockRows(width int) int { return min(max(1<<19/max(width, 1), 128), 2048) }
 
 // inBlocks calls f on consecutive blocks of n rows, on all cores, and returns the first error in
@@ -279,7 +282,7 @@ func (p *FittedPipeline) State(s *model.State) {
 	s.String("name", &p.name)
 	if s.Has("precision") {
 		s.String("precision", &p.precision)
-	} else { // from before there was a choice
+	} else { // files of earlier versions
 		p.precision = Float64
 	}
 	schemaState(s.Child("input"), &p.in)

@@ -17,7 +17,7 @@ type Frozen struct {
 	Fitted transformer.Transformer
 }
 
-// Fit returns what was fitted before.
+// Fit returns the fitted step.
 func (f Frozen) Fit(context.Context, datasets.Set) (transformer.Transformer, error) {
 	return f.Fitted, nil
 }
@@ -28,12 +28,12 @@ type FrozenModel struct {
 	Fitted estimator.Predictor
 }
 
-// Fit returns what was fitted before.
+// Fit returns the fitted model.
 func (f FrozenModel) Fit(context.Context, datasets.Set) (estimator.Predictor, error) {
 	return f.Fitted, nil
 }
 
-// thawed returns the pipeline with the specs of what was fitted before in its place.
+// thawed returns the pipeline with frozen steps and models replaced by their specs.
 func (p Pipeline) thawed() Pipeline {
 	p.Steps = slices.Clone(p.Steps)
 	for i, s := range p.Steps {

@@ -19,9 +19,9 @@ func (p Pipeline) CheckKinds(schema datasets.Schema) error {
 	return p.CheckContent(schema, nil)
 }
 
-// CheckContent is CheckKinds that also looks whether a missing value, a column without any, or a level
-// that is not in the schema would come to a step that does not take it. The content is that of the
-// schema's columns, as [datasets.ScanContent] returns it.
+// CheckContent is CheckKinds that also checks the content of the columns: missing values, empty
+// columns, and categories that are not in the schema, at steps that do not support them. content
+// describes the columns of the schema, as returned by [datasets.ScanContent].
 func (p Pipeline) CheckContent(schema datasets.Schema, content []datasets.ColumnContent) error {
 	if len(schema.Columns) == 0 {
 		return nil
@@ -56,8 +56,8 @@ func (f *forecast) model(spec estimator.Estimator, in datasets.InferredSchema, p
 	f.demands(spec, in, path, name)
 }
 
-// CheckTargets looks whether a step that learns from targets stands before an estimator that learns without
-// them. The error is [param.FieldErrors], each with the path of its step.
+// CheckTargets returns an error if a step uses targets but the estimator is unsupervised. The error
+// is [param.FieldErrors] with the paths of the steps.
 func (p Pipeline) CheckTargets() error {
 	task := p.Task()
 	if !task.Unsupervised() {
@@ -73,7 +73,7 @@ func (p Pipeline) CheckTargets() error {
 	return errs.Err()
 }
 
-// taught returns the paths of the steps that learn from targets.
+// taught returns the paths of the steps that use targets.
 func taught(steps []Step, path string) (out []string) {
 	for i, s := range steps {
 		at := join(path, ChildName(s, i))
@@ -88,10 +88,10 @@ func taught(steps []Step, path string) (out []string) {
 	return out
 }
 
-// forecast collects what steps refuse.
+// forecast collects the errors of steps.
 type forecast struct{ errs param.FieldErrors }
 
-// through returns what comes out of steps, one after the other.
+// through returns the inferred output of sequential steps.
 func (f *forecast) through(steps []Step, in datasets.InferredSchema, path string) datasets.InferredSchema {
 	for _, s := range steps {
 		in = f.step(s, in, join(path, s.Path()), s.Path())
@@ -99,7 +99,7 @@ func (f *forecast) through(steps []Step, in datasets.InferredSchema, path string
 	return in
 }
 
-// step returns what comes out of the step that is called name, at that path.
+// step returns the inferred output of a step with the given path and name.
 func (f *forecast) step(s Step, in datasets.InferredSchema, path, name string) datasets.InferredSchema {
 	if in.Unknown {
 		return in

@@ -24,8 +24,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// A pipeline learns by passes where its parts do: the passes of the first step, then, over rows that it has
-// mapped, those of the second one, and so on to the estimator. Steps that need no rows take none.
+// A pipeline is fitted in passes if its parts are: the passes of the first step, then those of the
+// second one over mapped rows, and so on to the estimator. Data-independent steps need no pass.
 var (
 	_ estimator.PassEstimator = Pipeline{}
 	_ transformer.PassFitter  = Chain{}
@@ -33,9 +33,9 @@ var (
 	_ transformer.PassFitter  = Columns{}
 )
 
-// Start begins the first pass of the first part that needs rows. Fit reads rows fewer times where they fit
-// into memory; this is for rows that come in parts. A step, or estimator, that does not learn by
-// passes is an error that names it.
+// Start starts the first pass of the first part that needs rows. Fit makes fewer passes if the rows
+// fit in memory; Start is for rows in parts. It returns an error with the name of a part that does
+// not support passes.
 func (p Pipeline) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	if err := p.check(); err != nil {
 		return nil, place.Here(err)
@@ -51,7 +51,7 @@ func (p Pipeline) Start(ctx context.Context, schema datasets.Schema, cols int) (
 		single: p.Precision == Float32})
 }
 
-// Finish returns what [Pipeline.Fit] does.
+// Finish returns the same model as [Pipeline.Fit].
 func (p Pipeline) Finish(ctx context.Context, last datasets.Pass) (estimator.Predictor, error) {
 	c, err := lastSums[*chainSums](ctx, p, last)
 	if err != nil {
@@ -64,8 +64,8 @@ func (p Pipeline) Finish(ctx context.Context, last datasets.Pass) (estimator.Pre
 	return done.predictor, nil
 }
 
-// Start begins the first pass of the first step that needs rows; one that does not learn by passes is an
-// error that names it.
+// Start starts the first pass of the first step that needs rows. It returns an error with the name
+// of a step that does not support passes.
 func (c Chain) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	if err := c.check(); err != nil {
 		return nil, place.Here(err)
@@ -114,7 +114,7 @@ func lastSums[T pass.Sums](ctx context.Context, spec any, last datasets.Pass) (s
 	return all.(T), nil
 }
 
-// checkPasses reports a part that does not learn by passes, before any row is read.
+// checkPasses returns an error for a part that does not support passes, before any row is read.
 func (p Pipeline) checkPasses(ctx context.Context, schema datasets.Schema, cols int) error {
 	if err := checkPasses("step", p.Steps); err != nil {
 		return err
@@ -170,7 +170,7 @@ func beginStep(ctx context.Context, f transformer.Fitter, schema datasets.Schema
 	return fit, nil, err
 }
 
-// finishStep returns what f has learned in its last pass.
+// finishStep returns the step fitted in the last pass.
 func finishStep(ctx context.Context, f transformer.Fitter, last datasets.Pass) (transformer.Transformer, error) {
 	return f.(transformer.PassFitter).Finish(ctx, last)
 }
@@ -192,7 +192,8 @@ func (o *oneBlock) Blocks(_ context.Context, yield func(block datasets.Set) erro
 	return yield(o.block)
 }
 
-// firstRow returns a copy of the first row of a block: what comes out of a step is known by it.
+// firstRow returns a copy of the first row of a block, the sample that determines the output of
+// steps.
 func firstRow(block datasets.Set) mat.Matrix { return rowblock.Select(block.X, []int{0}) }
 
 // chainSums are the sums of the step, or of the estimator behind all steps, that is learned in a pass over
@@ -204,16 +205,16 @@ type chainSums struct {
 	cols     int
 	single   bool // whether the features of the last step are float32
 
-	fits   []transformer.Transformer // of the first steps, not changed any more
-	sample mat.Matrix                // the first row, nil before there is one
-	pass   datasets.Pass             // of what is learned now; nil where nothing is left
+	fits   []transformer.Transformer // of the first steps, final
+	sample mat.Matrix                // first row, nil before any rows
+	pass   datasets.Pass             // of the current part; nil after the last
 
-	base *oneBlock // what is added, and
+	base *oneBlock // current block, the base of src
 	src  datasets.Source
 	done *finishedChain
 }
 
-// finishedChain is what comes out after the last pass.
+// finishedChain is the result of the last pass.
 type finishedChain struct {
 	chain     *FittedChain
 	predictor estimator.Predictor // of a pipeline
@@ -247,8 +248,8 @@ func (c *chainSums) open(ctx context.Context) error {
 	return place.At("step", c.pipeline.path(), err)
 }
 
-// chain returns the fitted steps as a chain, and the schema of what comes out. Before there are rows, one of
-// zeros stands for them.
+// chain returns the fitted steps as a chain, and its output schema. Without rows, a row of zeros is
+// the sample.
 func (c *chainSums) chain(ctx context.Context, fits []transformer.Transformer) (*FittedChain, datasets.Schema, error) {
 	sample, schema := c.sample, c.in
 	if sample == nil {
@@ -267,7 +268,7 @@ func (c *chainSums) chain(ctx context.Context, fits []transformer.Transformer) (
 	return chain, schema, nil
 }
 
-// Learns is the name of the step, or of the estimator, that is learned in the pass, "" where there is none.
+// Learns returns the name of the step or the estimator that the pass fits, or "".
 func (c *chainSums) Learns() string {
 	if c.pass == nil {
 		return ""
@@ -278,7 +279,7 @@ func (c *chainSums) Learns() string {
 // OfStep reports whether it is one of a step before the estimator.
 func (c *chainSums) OfStep() bool { return len(c.fits) < len(c.steps) }
 
-// now is the name of what is learned in the pass.
+// now returns the name of the part that the pass fits.
 func (c *chainSums) now() string {
 	if len(c.fits) < len(c.steps) {
 		return c.steps[len(c.fits)].Path()
@@ -286,7 +287,7 @@ func (c *chainSums) now() string {
 	return c.pipeline.path()
 }
 
-// Add maps the rows of a block, and adds them to the pass of what is learned from them.
+// Add maps the rows of a block and adds them to the pass of the current part.
 func (c *chainSums) Add(ctx context.Context, first int, block datasets.Set) error {
 	if err := checkBlock(block, c.cols, first); err != nil {
 		return err
@@ -351,8 +352,8 @@ func (c *chainSums) Merge(ctx context.Context, other pass.Sums) error {
 
 var errOtherSteps = errors.New("the rows were not mapped by the same fitted steps")
 
-// sameFit reports two transformers that differ in what they have learned. Those that cannot be kept are not
-// compared.
+// sameFit returns an error if the states of two transformers differ. Transformers that cannot be
+// serialized are not compared.
 func sameFit(a, b transformer.Transformer) error {
 	x, ok := a.(model.Stateful)
 	y, also := b.(model.Stateful)
@@ -369,7 +370,7 @@ func sameFit(a, b transformer.Transformer) error {
 	return nil
 }
 
-// digest stands for the state of a fitted value.
+// digest returns the hash of the state of a fitted value.
 func digest(v model.Stateful) (sum [sha256.Size]byte, err error) {
 	a, err := model.Record(v)
 	if err != nil {
@@ -386,7 +387,7 @@ func digest(v model.Stateful) (sum [sha256.Size]byte, err error) {
 	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
-// Next begins the next pass: of the next step that depends on rows, or of the estimator.
+// Next starts the next pass: of the next step that depends on rows, or of the estimator.
 func (c *chainSums) Next(ctx context.Context) (pass.Sums, error) {
 	if c.pass == nil || c.done != nil {
 		return nil, ctxerr.Check(ctx)
@@ -418,7 +419,7 @@ func (c *chainSums) Next(ctx context.Context) (pass.Sums, error) {
 	return next, nil
 }
 
-// complete makes what comes out of the last pass.
+// complete builds the result after the last pass.
 func (c *chainSums) complete(ctx context.Context, fits []transformer.Transformer) error {
 	chain, _, err := c.chain(ctx, fits)
 	if err != nil {
@@ -454,7 +455,7 @@ func (c *chainSums) finish(ctx context.Context) (*finishedChain, error) {
 	return c.done, ctxerr.Check(ctx)
 }
 
-// State keeps the fitted steps, and the pass of what is learned now.
+// State serializes the fitted steps and the current pass.
 func (c *chainSums) State(s *model.State) {
 	fitted := len(c.fits)
 	s.Int("fitted", &fitted)
@@ -484,7 +485,8 @@ func (c *chainSums) State(s *model.State) {
 	}
 }
 
-// reopen holds the fitted steps to each other, and begins the pass behind them, to be read.
+// reopen checks that the fitted steps match, and starts the pass after them, whose state is read
+// next.
 func (c *chainSums) reopen() error {
 	width := c.cols
 	for i, fit := range c.fits {
@@ -505,7 +507,7 @@ func colsOf(X mat.Matrix) int {
 	return cols
 }
 
-// stateOfRow keeps a row, dense or sparse, or that there is none.
+// stateOfRow serializes a dense or sparse row, which may be nil.
 func stateOfRow(s *model.State, row *mat.Matrix) {
 	thin, _ := (*row).(*sparse.CSR)
 	isSparse, none := thin != nil, *row == nil

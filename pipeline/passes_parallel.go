@@ -17,7 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Start begins the passes of all parts at once; a part that does not learn by passes is an error that names it.
+// Start starts the passes of all parts. It returns an error with the name of a part that does not
+// support passes.
 func (u Union) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	parts, specs, err := u.split()
 	if err == nil {
@@ -42,8 +43,8 @@ func (u Union) Finish(ctx context.Context, last datasets.Pass) (transformer.Tran
 	return fittedUnion(a), nil
 }
 
-// Start begins the passes of all groups at once; a step that does not learn by passes is an error that
-// names it.
+// Start starts the passes of all groups. It returns an error with the name of a step that does not
+// support passes.
 func (c Columns) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	parts, specs, err := c.split(schema, cols)
 	if err == nil {
@@ -77,11 +78,11 @@ type parallelSums struct {
 	in    datasets.Schema
 	cols  int
 
-	fits   []transformer.Transformer // of parts that are fitted, else nil
-	passes []datasets.Pass           // of the others
-	sample mat.Matrix                // the first row
+	fits   []transformer.Transformer // of finished parts, else nil
+	passes []datasets.Pass           // of the other parts
+	sample mat.Matrix                // first row
 
-	base    *oneBlock // what is added, and
+	base    *oneBlock // current block, the base of sources
 	sources []datasets.Source
 	done    *concatenation
 }
@@ -163,7 +164,7 @@ func (p *parallelSums) Merge(ctx context.Context, other pass.Sums) error {
 	return nil
 }
 
-// Next begins the next pass of every unfinished part.
+// Next starts the next pass of every unfinished part.
 func (p *parallelSums) Next(ctx context.Context) (pass.Sums, error) {
 	if p.done != nil {
 		return nil, ctxerr.Check(ctx)
@@ -221,7 +222,7 @@ func (p *parallelSums) finish(ctx context.Context) (*concatenation, error) {
 	return &concatenation{cols: p.done.cols, parts: p.done.parts, sparse: p.done.sparse}, ctxerr.Check(ctx)
 }
 
-// State keeps the parts that are fitted, and the passes of the others.
+// State serializes the fitted parts and the passes of the others.
 func (p *parallelSums) State(s *model.State) {
 	stateOfRow(s.Child("sample"), &p.sample)
 	if s.Err() != nil {
@@ -255,7 +256,7 @@ func (p *parallelSums) State(s *model.State) {
 	}
 }
 
-// requireFit holds a fitted part that was read to the columns that come to it.
+// requireFit checks that a restored part matches its input columns.
 func (p *parallelSums) requireFit(s *model.State, i int) {
 	own := p.rows(i, &oneBlock{schema: p.in, cols: p.cols})
 	_, cols := own.Source().Dims()

@@ -29,17 +29,18 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 )
 
-// Pipeline is the spec of steps and a model on what comes out of them, itself an estimator.
+// Pipeline is the spec of sequential steps and an estimator on their output; it is an estimator
+// itself.
 type Pipeline struct {
 	Steps     []Step
 	Estimator estimator.Estimator
-	Name      string // of the estimator in paths; "" stands for the name it is registered under
+	Name      string // name of the estimator in paths; "" means its registered name
 	// Memory limits the mapped rows that a fit caches, in bytes; 0 means [DefaultMemory]. Rows that
 	// do not fit are mapped in each pass, so results do not depend on it beyond rounding.
 	Memory int64
-	// Precision is that of the features that the last step makes and the estimator reads, where they
-	// are dense: "float64", for which "" stands too, or "float32". In single precision they take half
-	// the memory and about half the time; sums over rows are in double precision in either case.
+	// Precision is the precision of dense features of the last step: "float64", the default for "",
+	// or "float32". In float32 they take half the memory and about half the time; sums over rows
+	// are always float64.
 	Precision string
 }
 
@@ -49,7 +50,7 @@ const (
 	Float32 = "float32"
 )
 
-// Then returns the pipeline of the steps and the model on what comes out of them.
+// Then returns the pipeline of the steps and an estimator on their output.
 func (s Sequence) Then(model estimator.Estimator) Pipeline {
 	return Pipeline{Steps: s, Estimator: specs.ByValue(model), Precision: Float64}
 }
@@ -90,7 +91,7 @@ func (p Pipeline) memory() int64 {
 	return DefaultMemory
 }
 
-// Check reports what is wrong with the spec, before any row is looked at.
+// Check returns the errors of the spec; it needs no rows.
 func (p Pipeline) Check() error { return place.Here(p.check()) }
 
 func (p Pipeline) check() error {

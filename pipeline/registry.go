@@ -14,10 +14,10 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Entry is what the registry knows about a step.
+// Entry describes a registered step.
 type Entry struct {
-	Name string // in documents: "rff"
-	Doc  string // what it does, in a sentence
+	Name string // name in documents: "rff"
+	Doc  string // description, in one sentence
 	// New returns the spec with its defaults, a [transformer.Fitter] or an [estimator.Estimator].
 	New func() any
 	// Fitted returns an empty value of the fitted type, for reading a model file.
@@ -33,7 +33,7 @@ func (e Entry) IsEstimator() bool {
 // Params lists the parameters of the spec with their defaults.
 func (e Entry) Params() []param.Param { return specs.Own(e.New()) }
 
-// registry is the steps by name. It holds the built-in ones from the start.
+// registry contains the steps by name, initially the built-in ones.
 var registry = struct {
 	sync.RWMutex
 	entries []Entry
@@ -82,10 +82,11 @@ func Register(e Entry) error {
 	return nil
 }
 
-// reserved names mean something else in a step of a document, or in a model file.
+// reserved names have a meaning in documents or model files.
 var reserved = []string{"name", wholePipeline}
 
-// Registered lists all steps: the built-in ones, then those registered since, each in order.
+// Registered returns all steps: the built-in ones, then custom ones in the order of their
+// registration.
 func Registered() []Entry {
 	registry.RLock()
 	defer registry.RUnlock()
@@ -132,7 +133,8 @@ func registeredName(spec any) (name string, ok bool) {
 	return name, ok
 }
 
-// typeName is a value's type with its package's whole path, for two packages may have one name.
+// typeName returns the type of a value with its full package path, because package names are not
+// unique.
 func typeName(v any) string {
 	t := reflect.TypeOf(v)
 	star := ""
@@ -151,8 +153,8 @@ func unregistered(v any) error {
 		typeName(v))
 }
 
-// KeepTransformer keeps a fitted step behind the interface in a model file, with the name that its type
-// is registered under: for the State of a step that holds others.
+// KeepTransformer serializes a fitted step together with the registered name of its type, for the
+// State of a composite.
 func KeepTransformer(s *model.State, fitted *transformer.Transformer) { partState(s, fitted) }
 
 // KeepPredictor serializes a fitted model in a field of interface type, with the name that its type
@@ -163,7 +165,8 @@ func KeepPredictor(s *model.State, fitted *estimator.Predictor) { predictorstate
 // wholePipeline is the name of a fitted pipeline within another model.
 const wholePipeline = "pipeline"
 
-// partState keeps a fitted value behind an interface, T, and the name its type is registered under.
+// partState serializes a fitted value of interface type T together with the registered name of its
+// type.
 func partState[T any](s *model.State, part *T) {
 	kept := s.Part(*part, func(fitted any) bool { _, ok := fitted.(T); return ok })
 	if fresh, ok := kept.(T); ok && s.Restoring() {

@@ -8,25 +8,24 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Relevance is how much each input of a fitted step matters for the targets.
+// Relevance contains the importance of each input of a fitted step for the targets.
 type Relevance struct {
 	Step    string   // path of the step
-	Columns []string // names of the columns as they come to the step
+	Columns []string // names of the input columns of the step
 	Values  []float64
 }
 
 // relevant is a fitted step or model that has learned how much each of its inputs matters for the targets.
 type relevant interface {
-	// Relevance returns a number from 0 to 1 for each column that goes in, in their order, whatever the columns' units:
-	// 1 for the one that matters most; nil where it was not learned.
+	// Relevance returns a number from 0 to 1 for each input column, independent of its unit: 1 for
+	// the most important one; nil if it was not learned.
 	Relevance() []float64
 }
 
-// holder is a fitted step that holds fitted steps: what is asked of every step of a pipeline, as how much inputs
-// matter, is then asked of them.
+// holder is a fitted step that contains fitted steps, which queries such as Relevance visit.
 type holder interface {
-	// Each calls yield with the name of every fitted step inside, what it is, and the columns that come to it when
-	// in comes to the holder.
+	// Each calls yield with the name, the value and the input schema of every fitted step inside,
+	// given the input schema of the holder.
 	Each(in datasets.Schema, yield func(name string, fitted transformer.Transformer, in datasets.Schema))
 }
 

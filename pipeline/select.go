@@ -38,7 +38,7 @@ func (s *selection) Set(plain any) error {
 	return s.Check()
 }
 
-// Plain returns the term, or the list where there are several or none.
+// Get returns the term, or a list unless there is exactly one.
 func (s *selection) Get() any {
 	if len(*s.terms) == 1 {
 		return (*s.terms)[0]
@@ -50,7 +50,7 @@ func (s *selection) Get() any {
 	return list
 }
 
-// Check reports that there is no term, and the first pattern that is none.
+// Check returns an error if there is no term, or for the first invalid pattern.
 func (s *selection) Check() error {
 	if len(*s.terms) == 0 {
 		return errors.New("at least one name, kind or pattern of columns")
@@ -92,7 +92,7 @@ func matching(term string, schema datasets.Schema, cols int) ([]int, error) {
 	return found, nil
 }
 
-// selector returns what term, not being a column's name, accepts.
+// selector returns the predicate of a term that is not a column name.
 func selector(term string) (accept func(name string, kind datasets.Kind) bool, err error) {
 	switch {
 	case !looksOpen(term):

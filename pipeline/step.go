@@ -11,12 +11,12 @@ import (
 
 // Step is a transformer's spec with the name it has in paths and messages.
 type Step struct {
-	Name   string             // "" stands for the name the spec is registered under
+	Name   string             // "" means the registered name of the spec
 	Fitter transformer.Fitter // a spec: [transformer.RFF], [Columns], [Union], [Chain] …
 }
 
-// inputSized is a fitted step or model that knows how many columns go in. One that is read from a model
-// file, or from the file of a pass, is held to the columns that come to it before a row does.
+// inputSized is a fitted step or model that knows its number of input columns. One that is read
+// from a file is checked against the actual input before it maps rows.
 type inputSized interface {
 	InputWidth() int
 }
@@ -59,7 +59,7 @@ func named(steps []Step) []rows.Spec {
 	return out
 }
 
-// Sequence is steps one after the other.
+// Sequence is a sequence of steps.
 type Sequence []Step
 
 // Steps names the specs after the names they are registered under. A pointer to a spec stands for a copy

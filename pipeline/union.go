@@ -20,15 +20,15 @@ import (
 //
 //	z(x)'z(y) = Σ_p w_p z_p(x)'z_p(y),
 //
-// for part p is multiplied by √w_p: features of two kernels with weights a and 1−a approximate the
-// kernel a·k₁ + (1−a)·k₂.
+// because part p is multiplied by √w_p: features of two kernels with weights a and 1−a approximate
+// the kernel a·k₁ + (1−a)·k₂.
 //
-// The result is sparse where every part is sparse, and keeps the parts' one shared value where it
-// is the same. Dense and sparse parts together are dense up to 1024 columns, or where at least a
-// quarter of the columns are dense, and sparse otherwise.
+// The output is sparse if every part is sparse, with a shared value if it is the same in all parts.
+// The output of dense and sparse parts is dense up to 1024 columns, or if at least a quarter of the
+// columns are dense, and sparse otherwise.
 type Union struct {
 	Parts   []Step
-	Weights []float64 // one ≥ 0 for each part; none stands for 1
+	Weights []float64 // one ≥ 0 for each part; nil means 1
 }
 
 // NewUnion returns the union of specs under the names they are registered under.
@@ -137,7 +137,7 @@ func (u Union) split() ([]*part, []transformer.Fitter, error) {
 	return parts, specs, nil
 }
 
-// FitsWithoutRows reports whether that holds for every part.
+// IsDataIndependent reports whether every part is data-independent.
 func (u Union) IsDataIndependent() bool { return rows.FitWithoutRows(named(u.Parts)) }
 
 // FittedUnion is a fitted [Union].
@@ -147,7 +147,7 @@ func fittedUnion(c *concatenation) *FittedUnion {
 	return &FittedUnion{concatenation{cols: c.cols, parts: c.parts, sparse: c.sparse}}
 }
 
-// Training returns the map of training rows, nil where every part maps them like others.
+// Training returns the map for training rows, or nil if it is the same as for other rows.
 func (u *FittedUnion) Training(first int) transformer.Transformer {
 	if own := u.training(first); own != nil {
 		return fittedUnion(own)
@@ -155,13 +155,13 @@ func (u *FittedUnion) Training(first int) transformer.Transformer {
 	return nil
 }
 
-// Inference returns the map without what only that of training rows needs.
+// Inference returns the map without state that is only needed to map training rows.
 func (u *FittedUnion) Inference() transformer.Transformer { return fittedUnion(u.inference()) }
 
 // Len returns the number of parts.
 func (u *FittedUnion) Len() int { return len(u.parts) }
 
-// Part returns the name of part i, what it has learned, and what its features are multiplied by.
+// Part returns the name of part i, the fitted part, and the factor of its features.
 func (u *FittedUnion) Part(i int) (name string, fitted transformer.Transformer, scale float64) {
 	return u.parts[i].Name, u.parts[i].Fitted, u.parts[i].scale
 }

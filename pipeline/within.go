@@ -35,7 +35,7 @@ func Within(spec any) []param.Child {
 // HoldsMembers reports whether a child is a list of estimators, [meta.Members].
 func HoldsMembers(c param.Child) bool { return c.Type == reflect.TypeFor[meta.Members]() }
 
-// modelsWithin returns the estimators that spec holds, each with its path below that of spec.
+// modelsWithin returns the inner estimators of spec, each with its path below that of spec.
 func modelsWithin(spec any) (out []meta.Member) {
 	for _, c := range Within(spec) {
 		switch one := c.Spec.(type) {
@@ -50,19 +50,19 @@ func modelsWithin(spec any) (out []meta.Member) {
 	return out
 }
 
-// Capabilities is what is known of the predictions of a model before it is fitted.
+// Capabilities describes the predictions of a model, as far as they are known before the fit.
 type Capabilities struct {
-	Unknown       bool // whether nothing is
+	Unknown       bool // whether nothing is known
 	Classes       bool // whether it predicts classes; otherwise numbers, or as Targetless declares
 	Probabilities bool
-	Std           bool // whether it knows its standard deviation
-	Intervals     bool // whether it knows intervals, or sets of classes
-	// clustering or anomaly, where it learns without a target, else ""; of a wrapper what a model
-	// within does, and nothing else is known
+	Std           bool // whether it has standard deviations
+	Intervals     bool // whether it has intervals, or sets of classes
+	// Targetless is clustering or anomaly for an unsupervised model, else ""; a wrapper has that of
+	// its inner model
 	Targetless datasets.Task
 }
 
-// Task returns what the model is for, [datasets.AnyTask] where nothing is known.
+// Task returns the task of the model, [datasets.AnyTask] if unknown.
 func (f Capabilities) Task() datasets.Task {
 	switch {
 	case f.Unknown:
@@ -105,7 +105,7 @@ func InferCapabilities(spec estimator.Estimator) Capabilities {
 	case len(models) == 0 || classes && probable:
 		return Capabilities{Unknown: classes && has.Has(estimator.Targets), Classes: classes, Probabilities: probable,
 			Std: has.Has(estimator.Std), Intervals: intervals}
-	case classes: // probabilities are those of the models within
+	case classes: // probabilities are those of the inner models
 		probable = !slices.ContainsFunc(models,
 			func(m meta.Member) bool { return !InferCapabilities(m.Estimator).Probabilities })
 		return Capabilities{Classes: true, Probabilities: probable, Intervals: intervals}

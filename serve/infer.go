@@ -49,8 +49,8 @@ func (a *Admission) Infer(ctx context.Context, r *protocol.InferRequest) (*proto
 	return out, nil
 }
 
-// Predict waits for a slot and predicts rows, which are stored one after the other in the encoding
-// of the model. The error is an [*Error].
+// Predict waits for a slot and predicts rows, stored contiguously in the encoding of the model. The
+// error is an [*Error].
 func (s *Server) Predict(ctx context.Context, m *Model, rows []float64) (p estimator.Prediction, err error) {
 	n := len(rows) / max(m.Encoding.Width, 1)
 	if n > s.options.Limits.MaxRows {
@@ -73,7 +73,7 @@ func (s *Server) Predict(ctx context.Context, m *Model, rows []float64) (p estim
 	return p, nil
 }
 
-// infer handles a request that holds a slot. It calls leave before it waits for another request.
+// infer handles a request that occupies a slot. It calls leave before it waits for another request.
 func (a *Admission) infer(ctx context.Context, m *Model, r *protocol.InferRequest,
 	leave func()) (*protocol.InferResponse, error) {
 	specs, err := m.outputTensors.selected(r.Outputs)

@@ -48,7 +48,7 @@ type limiter struct {
 	memory   atomic.Int64
 	admitted atomic.Int64 // requests in progress
 	closing  atomic.Bool
-	onReject func(reason string) // serverMetrics a request that is turned away
+	onReject func(reason string) // counts a rejected request
 }
 
 func newLimiter(l Limits) *limiter {

@@ -124,7 +124,7 @@ func (s *source) sortedVersions() []*versionFile {
 // errFileChanged is the error of a file that changed while it was read.
 var errFileChanged = errors.New("file changed while it was read")
 
-// load reads the file, whose state was before.
+// load reads the file, given its file info before the read.
 func (f *versionFile) load(before fs.FileInfo) (*Model, error) {
 	m, err := modelfile.Load(f.path)
 	if after, wrong := os.Stat(f.path); wrong == nil && !sameFile(before, after) {

@@ -21,20 +21,22 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// ARD multiplies every input by a scale that it learns from the targets: automatic relevance determination.
+// ARD multiplies every input by a scale learned from the targets: automatic relevance
+// determination.
 //
 //	y_j = s_j·x_j
 //
 // The scales maximize the evidence of the targets under a Gaussian process on random Fourier
 // features of the kernel, with learned noise and amplitude. An irrelevant input gets a scale near
 // 0. Place the step before a map such as rff: with the same kernel and gamma: 1, that map
-// approximates the selected kernel. It also serves binning, nystroem and kernel_ridge, whose
+// approximates the selected kernel. The same holds for binning, nystroem and kernel_ridge, whose
 // kernels are functions of the same scaled differences.
 //
-// Targets are needed: one, several, or classes, which are learned as codes ±1, one output for each class. Inputs are
-// standardized while scales are learned, so that their units do not matter, and so are targets; the scales that come
-// out are for the inputs as they are. With Groups "origin" the columns that one column was encoded to share a scale.
-// Objective "press" learns by the leave-one-out error of ridge regression instead of the evidence.
+// Targets are required: one, several, or classes, encoded as ±1 with one output for each class.
+// Inputs and targets are standardized while scales are learned, so the result does not depend on
+// units; the resulting scales apply to the original inputs. With Groups "origin" the columns
+// encoded from one input share a scale. Objective "press" minimizes the leave-one-out error of
+// ridge regression instead of maximizing the evidence.
 //
 // The scales are learned from a sample of the rows that represents every class. Rows are sampled
 // uniformly: sample weights are ignored, except that rows of weight 0 are excluded. Gradient
@@ -44,22 +46,24 @@ import (
 // to the initial one. Example: of 32 inputs, four determine y = sin(5·x₀x₁) + cos(4(x₂ + x₃)) +
 // noise; 3,000 rows, uniform on (−1, 1), identify the four.
 //
-// What comes out for an input is a power of its learned scale, or Floor where that is more, as a part of the
-// greatest. All scales are then multiplied by one number, so that their mean square is that of the learned ones.
+// The output scale of an input is max(r^Power, Floor), where r is its learned scale relative to the
+// largest. All scales are then multiplied by a common factor, so that their mean square is that of
+// the learned ones.
 //
 // Shapes: n×d → n×d; sparse rows stay sparse. Cost of a step of the fit, with n rows and D
 // features: 3·n·D² + D³ + 2·n·d·D flops in float32 and D³/3 in float64, or 3·n²·D + n³ and n³/3 if
 // there are fewer rows than features; press needs 6·n·D² or n³ more. Memory: 6·n·D + 78·d·D bytes,
 // for press 10·n·D. A fit makes two passes: one to check the rows, one to sample them.
 //
-// Sources: Neal, "Bayesian learning for neural networks", 1996; Rasmussen and Williams, "Gaussian processes for
-// machine learning", 2006, chapter 5; Lázaro-Gredilla et al., "Sparse spectrum gaussian process regression", JMLR
-// 2010.
+// Sources: Neal, "Bayesian learning for neural networks", 1996; Rasmussen and Williams, "Gaussian
+// processes for machine learning", 2006, chapter 5; Lázaro-Gredilla et al., "Sparse spectrum
+// gaussian process regression", JMLR 2010.
 //
-// Fit returns an error for a categorical column, a missing or infinite value, no targets, constant targets, fewer
-// than two rows, and inputs that are all constant. An input that is constant in the sample gets the scale 0.
+// Fit returns an error for a categorical column, a missing or infinite value, no targets, constant
+// targets, fewer than two rows, and inputs that are all constant. An input that is constant in the
+// sample gets the scale 0.
 type ARD struct {
-	Kernel    kernel.Name // one of those of [RFF]
+	Kernel    kernel.Name // a kernel of [RFF]
 	Nu        float64     // ν of the matern kernel
 	Alpha     float64     // α of the rational_quadratic kernel
 	Features  int         // D, even, of the gaussian process
@@ -110,7 +114,7 @@ func (s ARD) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "ard", s, data)
 }
 
-// Sample returns the numbers of the rows that Fit learns from, at most Rows.
+// Sample returns the row numbers of the sample that Fit uses, at most Rows.
 func (s ARD) Sample(ctx context.Context, data datasets.Source) ([]int, error) {
 	if err := checkSpec("ard", s); err != nil {
 		return nil, err
@@ -158,7 +162,7 @@ func (s ARD) groups(schema datasets.Schema, d int) []int {
 	return group
 }
 
-// ardLists is how many lists of frequencies the steps of ard see in turn.
+// ardLists is the number of lists of frequencies, which the steps use cyclically.
 const ardLists = 8
 
 // learn learns the scales of standardized inputs.
@@ -219,9 +223,9 @@ func (s ARD) Cost(shape datasets.Shape) datasets.Cost {
 
 // FittedARD is a fitted [ARD].
 type FittedARD struct {
-	learned          []float64 // scale of each standardized input, 0 where it is constant
-	deviation        []float64 // what standardizes it, 0 where it is constant
-	scales           []float64 // of the inputs as they are
+	learned          []float64 // scale of each standardized input, 0 if it is constant
+	deviation        []float64 // standard deviation of each input, 0 if it is constant
+	scales           []float64 // scales of the original inputs
 	noise, amplitude float64
 }
 
@@ -248,7 +252,7 @@ func (f *FittedARD) finish(power, floor float64) error {
 	return nil
 }
 
-// Scales returns what each column is multiplied by.
+// Scales returns the factor of each column.
 func (f *FittedARD) Scales() []float64 { return slices.Clone(f.scales) }
 
 // Relevance returns the scale that was learned for each column, if all columns had the standard deviation 1, as a part

@@ -2,15 +2,15 @@ package transformer
 
 import "fmt"
 
-// Learner returns the spec with the power and the floor of [NewARD], which are applied to the scales after they
-// are learned.
+// FirstStage returns the spec with Power and Floor of [NewARD], which are applied to the scales
+// after they are learned.
 func (s ARD) FirstStage() Fitter {
 	plain := NewARD()
 	s.Power, s.Floor = plain.Power, plain.Floor
 	return s
 }
 
-// Derive makes the scales of the spec's power and floor of those that the learner has learned.
+// FinishFit applies Power and Floor of the spec to learned scales.
 func (s ARD) FinishFit(learned Transformer) (Transformer, error) {
 	f, ok := learned.(*FittedARD)
 	if !ok || f == nil {
@@ -26,7 +26,7 @@ func (s ARD) FinishFit(learned Transformer) (Transformer, error) {
 	return &derived, nil
 }
 
-// notLearned is the error of Derive for what another step was fitted to.
+// notLearned returns the error of FinishFit for a fitted step of another type.
 func notLearned(step string, learned Transformer) error {
 	return fmt.Errorf("transformer: %s: first stage must be a fitted step of the same type, got %T", step, learned)
 }

@@ -81,7 +81,7 @@ import (
 // Errors: a categorical column, a missing or infinite value, a value too large for a bin number, no
 // rows, a list of γ of the wrong length, fewer columns than Inputs, no bin with enough rows.
 type Binning struct {
-	Kernel       kernel.Name  // one of those above, or custom
+	Kernel       kernel.Name  // one of the kernels above, or custom
 	Gamma        kernel.Gamma // γ
 	Grids        int          // P
 	Columns      int          // number of hashed columns, ≥ Grids; 0 means exact columns
@@ -89,7 +89,7 @@ type Binning struct {
 	Inputs       int          // k, the number of inputs of each grid; 0 means all
 	InputWeights string       // how these are drawn: uniform or scales
 	Seed         uint64
-	Custom       *CustomPitch // with Kernel "custom", a pitch law of your own
+	Custom       *CustomPitch // pitch distribution for Kernel "custom"
 }
 
 // CustomPitch is the pitch law of a kernel Π_j k(Δ_j) with k convex on Δ > 0, decreasing to 0, and
@@ -97,7 +97,7 @@ type Binning struct {
 type CustomPitch struct {
 	// Pitch draws δ > 0 from p(δ) = δ·k″(δ), using no other randomness than rng's.
 	Pitch func(rng *rand.Rand) float64
-	// Exact returns k of one difference; nil where it is not known. Only diagnostics need it.
+	// Exact returns k for one difference; may be nil. Only diagnostics need it.
 	Exact func(delta float64) float64
 }
 
@@ -250,8 +250,8 @@ func (c inputCount) Check() error {
 	return nil
 }
 
-// FitsWithoutRows reports whether γ is fixed, columns are hashed and inputs drawn alike, so that only the number
-// of columns is learned.
+// IsDataIndependent reports whether the fit depends only on the number of columns: γ is fixed,
+// columns are hashed, and inputs are drawn uniformly.
 func (s Binning) IsDataIndependent() bool {
 	return s.Gamma.Rule() == "" && s.Columns != 0 && (s.Inputs == 0 || s.InputWeights == "uniform")
 }
@@ -358,8 +358,8 @@ func (f *FittedBinning) number(ctx context.Context, data datasets.Source, minCou
 	return failed(ctx, "binning", f.bins.Number(ctx, counts, minCount))
 }
 
-// FeatureBytes returns what the features of rows take: a column number for each grid, and for the
-// smooth kernel a value.
+// FeatureBytes returns the memory of the features of rows: a column number for each grid and, for
+// the smooth kernel, a value.
 func (s Binning) FeatureBytes(rows, _ int) int64 {
 	each := int64(4)
 	if s.Kernel == "smooth" {
@@ -632,7 +632,7 @@ func (f *FittedBinning) stateOfSets(s *model.State) {
 	}
 }
 
-// restore checks what was read and makes the dictionaries.
+// restore validates the restored state and builds the dictionaries.
 func (f *FittedBinning) restore(s *model.State, hashes []uint64) {
 	m := &f.bins
 	d := len(m.Gamma)

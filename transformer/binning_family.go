@@ -18,8 +18,8 @@ var (
 	_ Family       = (*gridFamily)(nil)
 )
 
-// Related reports whether other lays the same grids, fewer or more of them, and has exact columns: hashed
-// ones are another number for each grid.
+// SameFamily reports whether other uses the same grids, fewer or more of them, and exact columns:
+// hashed columns depend on the number of grids.
 func (s Binning) SameFamily(other Fitter) bool {
 	o, ok := other.(Binning)
 	if !ok || s.Columns != 0 {
@@ -29,7 +29,7 @@ func (s Binning) SameFamily(other Fitter) bool {
 	return reflect.DeepEqual(s, o)
 }
 
-// gridFamily is a [Family] of one wide map, whose members are its first grids.
+// gridFamily is a [Family] of one wide map, whose leading grids are those of the members.
 type gridFamily struct {
 	wide    *FittedBinning
 	rows    mat.Matrix // that it was fitted to, mapped
@@ -37,7 +37,7 @@ type gridFamily struct {
 }
 
 // FitFamily fits the map with the most grids. Members equal separate fits bit for bit, except for
-// the smooth kernel, whose values are rounded once more.
+// the smooth kernel, whose values are rounded twice.
 func (s Binning) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (Family, error) {
 	if err := checkFamily("binning", s, specs); err != nil {
 		return nil, err
@@ -72,8 +72,8 @@ func (s Binning) FitFamily(ctx context.Context, data datasets.Set, specs []Fitte
 	return f, nil
 }
 
-// bare returns features without the one factor that all of them share, so that a member's own has
-// the bits of its own fit.
+// bare returns features without their common factor, so that those of a member equal the bits of
+// its separate fit.
 func (f *gridFamily) bare(Z mat.Matrix) (mat.Matrix, error) {
 	rows, ok := Z.(*sparse.CSR)
 	if !ok {

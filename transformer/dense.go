@@ -11,16 +11,16 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// Dense stores the zeros of sparse rows, so that steps which move zero can follow: data with few
-// columns often comes in a sparse file format. Rows that are dense pass as they are.
+// Dense converts sparse rows to dense ones, so that steps which do not map zero to zero can follow:
+// data with few columns often has a sparse file format. Dense rows are unchanged.
 //
-// Shapes: n×d → n×d. Cost: 8·n·d bytes. Fit returns an error for no rows or columns only.
+// Shapes: n×d → n×d. Cost: 8·n·d bytes. Fit returns an error for data without rows or columns.
 type Dense struct{}
 
 // NewDense returns the spec, which has no parameters.
 func NewDense() Dense { return Dense{} }
 
-// FitsWithoutRows reports that only the number of columns is learned.
+// IsDataIndependent reports that only the number of columns is learned.
 func (s Dense) IsDataIndependent() bool { return true }
 
 // Fit learns the number of columns; it returns a [*FittedDense].
@@ -40,7 +40,7 @@ func (s Dense) FitSource(ctx context.Context, data datasets.Source) (Transformer
 // FittedDense is a fitted [Dense].
 type FittedDense struct{ width int }
 
-// Transform returns X itself where it is a *mat.Dense, else a dense copy.
+// Transform returns X itself if it is a *mat.Dense, else a dense copy.
 func (f *FittedDense) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	same := perEntry("dense", f.width, unchanged{})
 	X, err := same.check(X)
@@ -61,7 +61,7 @@ type unchanged struct{}
 func (unchanged) value(_ int, x float64) float64   { return x }
 func (unchanged) keepsZeros(datasets.Schema) error { return nil }
 
-// Export returns the rows as they are.
+// Export returns rows unchanged.
 func (f *FittedDense) Export(_ *graph.Graph, rows graph.Value) (graph.Value, error) {
 	return rows, nil
 }
@@ -72,7 +72,7 @@ func (f *FittedDense) InputWidth() int { return f.width }
 // OutputWidth returns the number of columns, which equals that of the input.
 func (f *FittedDense) OutputWidth() int { return f.width }
 
-// OutputSchema returns the schema as it is.
+// OutputSchema returns in unchanged.
 func (f *FittedDense) OutputSchema(in datasets.Schema) datasets.Schema { return in }
 
 // State serializes the fitted parameters.

@@ -22,7 +22,7 @@ type entryMap interface {
 	keepsZeros(schema datasets.Schema) error
 }
 
-// entrywise is a map of every entry of a row independently of the others. It is passed without an allocation.
+// entrywise maps every entry of a row independently.
 type entrywise struct {
 	step    string
 	width   int

@@ -20,8 +20,8 @@ import (
 // Invariant: the features of a member equal those of a separate fit of its spec, up to rounding.
 type FamilyFitter interface {
 	Fitter
-	// Related reports whether other's map is of the receiver's family. Where it holds it holds the other
-	// way too, and of each with itself; it holds of no spec of another type.
+	// SameFamily reports whether the map of other is of the receiver's family. It is an equivalence
+	// relation; specs of different types are never related.
 	SameFamily(other Fitter) bool
 	// FitFamily fits specs that are related to the receiver to the same data. It fails where any of
 	// them does.
@@ -46,10 +46,10 @@ type Family interface {
 	// *mat.Dense or a *sparse.CSR that may be used again after yield. Meant for a tile of rows where they
 	// are dense.
 	Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error
-	// Fitted returns what a wide map makes of the rows that the family was fitted to, nil where
-	// fitting did not make it on its way.
+	// Fitted returns the features of a wide map for the training rows of the family, or nil if the
+	// fit did not compute them.
 	Fitted(which int) mat.Matrix
-	// Shared names what is saved by mapping rows by all maps together: "projection", "grids".
+	// Shared names the work shared by mapping rows by all maps jointly: "projection", "grids".
 	Shared() []string
 }
 

@@ -41,7 +41,8 @@ func requireGamma(s *model.State, gamma []float64) {
 		"a gamma is not a number above 0")
 }
 
-// requireShape requires the parameter of a kernel that was read, where it has one, to be a number above 0.
+// requireShape checks the restored parameter of a kernel, if it has one: it must be positive and
+// finite.
 func requireShape(s *model.State, kernel string, nu, alpha float64) {
 	s.Require(kernel != "matern" || param.Positive.Contains(nu), "nu is not a number above 0")
 	s.Require(kernel != "rational_quadratic" || param.Positive.Contains(alpha), "alpha is not a number above 0")

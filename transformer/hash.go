@@ -16,22 +16,25 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Hash maps categorical columns to a fixed number of columns D by feature hashing: each category of each input adds ±1
-// to one of them, which a hash of the strings "input=category" selects.
+// Hash maps categorical columns to a fixed number of columns D by feature hashing: each category of
+// each input adds ±1 to the column selected by a hash of the string "input=category".
 //
 //	z_h(x) = Σ_{j: h(j, x_j) = h} ξ(j, x_j)
 //
-// Categories that share a column by accident cannot be told apart. With signs, E[z(x)'z(y)] over hash functions is the
-// number of inputs in which x and y are equal, as of [OneHot]; without, collisions add up. A missing value, and a
-// category that is not in the schema ([datasets.Unknown]), add nothing.
+// Categories that collide in a column cannot be distinguished. With signs, E[z(x)'z(y)] over hash
+// functions is the number of inputs in which x and y are equal, as for [OneHot]; without signs,
+// collisions increase it. A missing value, and a category that is not in the schema
+// ([datasets.Unknown]), add nothing.
 //
-// Shapes: n×d → n×D, sparse, with at most d entries in a row. Fit reads no rows; its cost is that of hashing all
-// categories of the schema.
+// Shapes: n×d → n×D, sparse, with at most d entries in a row. Fit reads no rows; its cost is that
+// of hashing all categories of the schema.
 //
-// Source: Weinberger, Dasgupta, Langford, Smola and Attenberg, "Feature hashing for large scale multitask learning",
-// ICML 2009. The columns are those of scikit-learn's FeatureHasher for rows as dictionaries.
+// Source: Weinberger, Dasgupta, Langford, Smola and Attenberg, "Feature hashing for large scale
+// multitask learning", ICML 2009. The columns are those of scikit-learn's FeatureHasher for rows as
+// dictionaries.
 //
-// Fit returns an error for a numeric column; Transform for a number that is not the code of a category.
+// Fit returns an error for a numeric column; Transform for a number that is not the code of a
+// category.
 type Hash struct {
 	Features int  // D
 	Signed   bool // whether half of the categories, by their hash, add −1
@@ -97,11 +100,11 @@ func (s Hash) Cost(shape datasets.Shape) datasets.Cost {
 type FittedHash struct {
 	levels   []int // of each input
 	first    []int // category c of input j is number first[j]+c
-	columns  []int // of each category; ^column where it adds −1
+	columns  []int // column of each category; ^column for the sign −1
 	features int
 }
 
-// entry returns the column of a category and what it adds.
+// entry returns the column of a category and its sign.
 func (f *FittedHash) entry(category int) (column int, value float64) {
 	if column = f.columns[category]; column < 0 {
 		return ^column, -1

@@ -20,19 +20,19 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Impute puts a value where one is missing (NaN): in each column the mean, the exact median or the
-// most frequent of the training values, or a constant. With Indicator, every column that missed
-// values in training gets a companion after the last column, 1 where the value was missing.
+// Impute replaces missing values (NaN): in each column by the mean, the exact median or the most
+// frequent of the training values, or by a constant. With Indicator, every column with missing
+// training values gets an indicator after the last column, 1 where the value was missing.
 //
-// Shapes: n×d → n×(d + indicators). Categorical columns take most_frequent or constant and stay
-// categorical with the levels they have; a constant that is the name of a level puts that level in,
-// and adds it behind the others where the schema does not list it. A level that the schema does not
-// know ([datasets.Unknown]) is not a missing value. Sparse rows stay sparse; their zeros are values.
-// It is scikit-learn's SimpleImputer, apart from columns in which every value is missing: only
-// constant takes those, the other strategies return an error.
+// Shapes: n×d → n×(d + indicators). Categorical columns support most_frequent and constant and stay
+// categorical with the same categories; a constant is the name of a category, which is appended to
+// the categories if the schema does not list it. An unknown category ([datasets.Unknown]) is not a
+// missing value. Sparse rows stay sparse; their zeros are values. It is scikit-learn's
+// SimpleImputer, except for columns in which every value is missing: only constant supports them,
+// the other strategies return an error.
 //
-// Cost: one pass over the rows for mean and most_frequent, three to six for median. Memory is a few
-// numbers for each column; most_frequent holds each column's distinct values.
+// Cost: one pass over the rows for mean and most_frequent, three to six for median. Memory is O(1)
+// for each column; most_frequent stores each column's distinct values.
 type Impute struct {
 	Strategy     string  // mean, median, most_frequent or constant
 	FillValue    float64 // of strategy constant, unless FillCategory is set
@@ -90,7 +90,7 @@ func (s *Impute) Params(l *param.List) {
 	l.Bool(&s.Indicator, "indicator", "add a 0/1 column for each column that misses values in training")
 }
 
-// Fit learns what to put in; it returns a [*FittedImpute].
+// Fit computes the fill values; it returns a [*FittedImpute].
 func (s Impute) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "impute", s, data)
 }
@@ -100,7 +100,7 @@ func (s Impute) FitSource(ctx context.Context, data datasets.Source) (Transforme
 	return Learn(ctx, s, data)
 }
 
-// Start begins the first pass; there are more for medians only.
+// Start starts the first pass; only medians need more.
 func (s Impute) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	if err := checkSpec("impute", s); err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (s Impute) Start(ctx context.Context, schema datasets.Schema, cols int) (da
 	})
 }
 
-// Finish returns the [*FittedImpute] of what the passes have learned.
+// Finish returns the [*FittedImpute] computed in the last pass.
 func (s Impute) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
 	sums, in, err := finished[*fillings](ctx, "impute", s, last)
 	if err != nil {
@@ -187,7 +187,7 @@ func (s Impute) checkColumn(schema datasets.Schema, j int) error {
 
 func isCode(v float64, levels int) bool { return v == math.Trunc(v) && v >= 0 && v < float64(levels) }
 
-// constant sets what is put into each column to the constant.
+// constant sets the fill value of each column to the constant.
 func (s Impute) constant(f *FittedImpute, schema datasets.Schema) {
 	f.level = s.FillCategory
 	for j := range f.fill {
@@ -204,8 +204,8 @@ func (s Impute) constant(f *FittedImpute, schema datasets.Schema) {
 	}
 }
 
-// fillings are the sums of a pass: of what the strategy needs, and, for indicators, 1 for each column that
-// has missed values.
+// fillings contains the sums of a pass: those of the strategy and, for indicators, 1 for each
+// column with missing values.
 type fillings struct {
 	fill   inputSums
 	misses []int
@@ -347,7 +347,7 @@ func eachMissing(X mat.Matrix, i int, f func(j int)) {
 type FittedImpute struct {
 	fill       []float64
 	indicators []int  // columns that have one
-	level      string // the name behind a constant, of every column
+	level      string // category of a constant, for every column
 }
 
 // Transform returns the rows of X without missing values, sparse where X is.
@@ -458,7 +458,7 @@ func (f *FittedImpute) InputWidth() int { return len(f.fill) }
 // OutputWidth returns the number of columns, indicators included.
 func (f *FittedImpute) OutputWidth() int { return len(f.fill) + len(f.indicators) }
 
-// OutputSchema returns the columns as they were, and indicators called <column>_missing.
+// OutputSchema returns the input columns, and indicators called <column>_missing.
 func (f *FittedImpute) OutputSchema(in datasets.Schema) datasets.Schema {
 	columns := make([]datasets.Column, 0, f.OutputWidth())
 	for j, fill := range f.fill {
@@ -474,7 +474,7 @@ func (f *FittedImpute) OutputSchema(in datasets.Schema) datasets.Schema {
 	return in.WithColumns(columns)
 }
 
-// Fill returns what is put into each column.
+// Fill returns the fill value of each column.
 func (f *FittedImpute) Fill() []float64 { return slices.Clone(f.fill) }
 
 // State serializes the fitted parameters.

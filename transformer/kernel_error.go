@@ -9,14 +9,15 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// KernelError is how far inner products of random features are from the kernel they approximate.
+// KernelError measures the difference between inner products of random features and the kernel they
+// approximate.
 type KernelError struct {
 	Features int     // D
 	RMS      float64 // over all pairs of different rows
 	Max      float64
-	// Expected is what RMS is in the root mean square over draws, by the variance of z(x)'z(y):
-	// [1 + k(2Δ) − 2k(Δ)²]/D for paired features, [1 + k(2Δ)/2 − k(Δ)²]/D for those with phases, of independent
-	// draws; others are to have less.
+	// Expected is the RMS expected over independent draws, by the variance of z(x)'z(y): [1 + k(2Δ)
+	// − 2k(Δ)²]/D for paired features, [1 + k(2Δ)/2 − k(Δ)²]/D for those with phases. Other draws
+	// should have less.
 	Expected float64
 	// Bound is what Max exceeds with a probability of at most 5 %, by Hoeffding's inequality for
 	// every pair: √(2·log(n(n−1)/δ)/m) for m pairs of features, twice that for m with phases, of independent draws.

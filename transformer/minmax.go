@@ -31,7 +31,7 @@ import (
 // error for a categorical column, a column with missing values only, an infinite value, no rows.
 type MinMax struct {
 	Low, High float64 // ends of the interval
-	Clip      bool    // move what falls outside to the nearer end
+	Clip      bool    // clip values to the interval
 }
 
 // NewMinMax returns the spec with the interval from 0 to 1 and no clipping.
@@ -60,12 +60,12 @@ func (s MinMax) FitSource(ctx context.Context, data datasets.Source) (Transforme
 	return Learn(ctx, s, data)
 }
 
-// Start begins the one pass, of comparisons.
+// Start starts the only pass.
 func (s MinMax) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	return beginScaler(ctx, "minmax", s, schema, cols, func() inputSums { return newRanges(cols) })
 }
 
-// Finish returns the [*FittedScaler] of what the pass has learned.
+// Finish returns the [*FittedScaler] computed in the last pass.
 func (s MinMax) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
 	r, in, err := finished[*ranges](ctx, "minmax", s, last)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s MinMax) Finish(ctx context.Context, last datasets.Pass) (Transformer, er
 	return fittedScaler(f, in.sparse, in.schema)
 }
 
-// ranges are the least and the greatest value of every column, and how many there are.
+// ranges contains the minimum, the maximum and the number of values of every column.
 type ranges struct{ least, most, count []float64 }
 
 func newRanges(width int) *ranges {

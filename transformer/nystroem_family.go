@@ -22,7 +22,7 @@ var (
 	_ Family       = (*landmarkFamily)(nil)
 )
 
-// Related reports whether other takes the same landmarks, fewer or more of them. Uniform ones are the same for every
+// SameFamily reports whether other takes the same landmarks, fewer or more of them. Uniform ones are the same for every
 // kernel and γ; those of randomly pivoted Cholesky are of one kernel and one γ.
 func (s Nystroem) SameFamily(other Fitter) bool {
 	o, ok := other.(Nystroem)

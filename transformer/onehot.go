@@ -17,18 +17,19 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// OneHot turns every categorical column into one column of zeros and ones for each of its levels:
-// z(x) is 1 in the column of x's level.
+// OneHot encodes every categorical column as one indicator column for each of its categories: z(x)
+// is 1 in the column of x's category.
 //
-// Shapes: n×d → n×(levels in all), sparse, with one shared value and at most d entries in a row.
-// The levels are those of the schema, in its order; a level that fewer than MinCount training rows
-// have gets no column. A row whose value is missing, is not in the schema ([datasets.Unknown]), or
-// has no column, is zero in all columns of that input. The columns are called input=level.
+// Shapes: n×d → n×(total number of categories), sparse, with one shared value and at most d entries
+// in a row. The categories are those of the schema, in its order; a category with fewer than
+// MinCount training rows has no column. An input that is missing, unknown ([datasets.Unknown]), or
+// of a category without a column, is zero in all its columns. The columns are called
+// input=category.
 //
-// Cost: one pass over the rows. Fit returns an error for a numeric column, for a number that is not
-// the code of a level, where no level has enough rows, and for no rows.
+// Cost: one pass over the rows. Fit returns an error for a numeric column, a number that is not a
+// category code, no category with enough rows, and no rows.
 type OneHot struct {
-	MinCount int // training rows that a level needs
+	MinCount int // minimum training rows of a category
 }
 
 // NewOneHot returns the spec with columns for all levels seen in training.
@@ -50,12 +51,12 @@ func (s OneHot) FitSource(ctx context.Context, data datasets.Source) (Transforme
 	return Learn(ctx, s, data)
 }
 
-// Start begins the one pass, which counts.
+// Start starts the only pass, which counts.
 func (s OneHot) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	return beginCodes(ctx, "onehot", s, schema, cols)
 }
 
-// Finish returns the [*FittedOneHot] of what the pass has counted.
+// Finish returns the [*FittedOneHot] computed in the last pass.
 func (s OneHot) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
 	c, _, err := finished[*codeCounts](ctx, "onehot", s, last)
 	if err != nil {
@@ -117,7 +118,8 @@ func (c *codeCounts) next(context.Context) (inputSums, error) { return nil, nil 
 
 func (c *codeCounts) state(s *model.State) { pass.Ints(s, "counts", &c.counts, len(c.counts), 0) }
 
-// categoricalLevels returns the number of levels of every column, an error where one is numeric.
+// categoricalLevels returns the number of categories of every column, or an error if one is
+// numeric.
 func categoricalLevels(step string, schema datasets.Schema, width int) ([]int, error) {
 	levels := make([]int, width)
 	for j := range levels {
@@ -131,7 +133,8 @@ func categoricalLevels(step string, schema datasets.Schema, width int) ([]int, e
 	return levels, nil
 }
 
-// firstCodes numbers the levels of all columns through: column j's begin at element j.
+// firstCodes numbers the categories of all columns consecutively: those of column j start at
+// element j.
 func firstCodes(levels []int) []int {
 	first := make([]int, len(levels)+1)
 	for j, n := range levels {
@@ -140,7 +143,7 @@ func firstCodes(levels []int) []int {
 	return first
 }
 
-// missingCode is what eachCode makes of a missing value.
+// missingCode is the code that eachCode reports for a missing value.
 const missingCode = -2
 
 // eachCode calls f with the code of every entry of X, [datasets.Unknown] and missingCode included.
@@ -172,7 +175,7 @@ func eachCode(ctx context.Context, step string, X mat.Matrix, first int, levels 
 type FittedOneHot struct {
 	levels []int // of each input
 	first  []int // level c of input j is number first[j]+c
-	column []int // of each level, -1 where it has none
+	column []int // of each category, -1 if it has none
 	width  int
 }
 

@@ -35,7 +35,7 @@ func (s *Ordinal) Params(l *param.List) {
 		"error")
 }
 
-// Fit learns the number of levels; it returns a [*FittedOrdinal].
+// Fit determines the number of categories; it returns a [*FittedOrdinal].
 func (s Ordinal) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "ordinal", s, data)
 }
@@ -45,7 +45,7 @@ func (s Ordinal) FitSource(ctx context.Context, data datasets.Source) (Transform
 	return Learn(ctx, s, data)
 }
 
-// Start begins the one pass, in which rows are only checked.
+// Start starts the only pass, which only checks the rows.
 func (s Ordinal) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	return beginCodes(ctx, "ordinal", s, schema, cols)
 }
@@ -98,8 +98,8 @@ func (f *FittedOrdinal) TransformTo(ctx context.Context, dst *mat.Dense, X mat.M
 	return err
 }
 
-// Export adds to g the codes. As a graph has no errors, an unknown level that is to be one becomes a missing value, and
-// so does what is predicted for it.
+// Export adds the codes to g. A graph cannot return errors, so an unknown category for which
+// Transform returns an error becomes a missing value, and so does the prediction.
 func (f *FittedOrdinal) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	if f.unknown == "code" {
 		return rows, nil

@@ -19,7 +19,7 @@ func (Binning) TakesSparse() bool { return true }
 // TakesSparse reports true for kernels of products of rows.
 func (s Nystroem) TakesSparse() bool { return s.Kernel != "laplacian" && s.Kernel != "cauchy" }
 
-// What the steps demand of the columns that come to them, and what they leave.
+// Requirements shared by steps.
 var (
 	complete   = []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.NoMissing}}
 	taught     = append(complete[:2:2], datasets.Requirement{Constraint: datasets.Targets})
@@ -27,13 +27,13 @@ var (
 	categories = []datasets.Requirement{{Constraint: datasets.Categories}}
 )
 
-// Demands requires complete numeric columns.
+// Requirements declares that all inputs must be numeric and have no missing values.
 func (PCA) Requirements() []datasets.Requirement { return complete }
 
-// Demands requires complete numeric columns.
+// Requirements declares that all inputs must be numeric and have no missing values.
 func (RFF) Requirements() []datasets.Requirement { return complete }
 
-// Demands requires complete numeric columns.
+// Requirements declares that all inputs must be numeric and have no missing values.
 func (SoftmaxFeatures) Requirements() []datasets.Requirement { return complete }
 
 // Requirements declares complete numeric columns, at least Inputs of them.
@@ -45,62 +45,62 @@ func (s Binning) Requirements() []datasets.Requirement {
 		Reason: fmt.Sprintf("uses %d in each grid", s.Inputs)})
 }
 
-// Demands asks for complete numeric columns, and for targets.
+// Requirements declares that inputs must be numeric without missing values, and that targets are required.
 func (ARD) Requirements() []datasets.Requirement { return taught }
 
-// Forecast promises complete numeric columns of the same names.
+// InferOutput returns complete numeric columns with the same names.
 func (ARD) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return scaled(in) }
 
-// Forecast returns complete numeric columns.
+// InferOutput returns complete numeric columns.
 func (PCA) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
 	return datasets.InferredSchema{}
 }
 
-// Forecast returns complete numeric columns.
+// InferOutput returns complete numeric columns.
 func (SoftmaxFeatures) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
 	return datasets.InferredSchema{}
 }
 
-// Forecast returns complete numeric columns.
+// InferOutput returns complete numeric columns.
 func (RFF) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
 	return datasets.InferredSchema{}
 }
 
-// Forecast returns complete numeric columns.
+// InferOutput returns complete numeric columns.
 func (Binning) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
 	return datasets.InferredSchema{}
 }
 
-// Demands requires complete numeric columns.
+// Requirements declares that all inputs must be numeric and have no missing values.
 func (Nystroem) Requirements() []datasets.Requirement { return complete }
 
-// Forecast returns complete numeric columns.
+// InferOutput returns complete numeric columns.
 func (Nystroem) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
 	return datasets.InferredSchema{}
 }
 
-// Demands requires numeric columns with at least one value.
+// Requirements declares that all inputs must be numeric, with at least one value that is not missing.
 func (Standardize) Requirements() []datasets.Requirement { return valued }
 
-// Demands requires numeric columns with at least one value.
+// Requirements declares that all inputs must be numeric, with at least one value that is not missing.
 func (MinMax) Requirements() []datasets.Requirement { return valued }
 
-// Demands requires numeric columns with at least one value.
+// Requirements declares that all inputs must be numeric, with at least one value that is not missing.
 func (Robust) Requirements() []datasets.Requirement { return valued }
 
-// Demands requires numeric columns with at least one value.
+// Requirements declares that all inputs must be numeric, with at least one value that is not missing.
 func (Quantile) Requirements() []datasets.Requirement { return valued }
 
-// Forecast returns the same columns, with missing values.
+// InferOutput returns the same columns, which may have missing values.
 func (Standardize) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return scaled(in) }
 
-// Forecast returns the same columns, with missing values.
+// InferOutput returns the same columns, which may have missing values.
 func (MinMax) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return scaled(in) }
 
-// Forecast returns the same columns, with missing values.
+// InferOutput returns the same columns, which may have missing values.
 func (Robust) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return scaled(in) }
 
-// Forecast returns the same columns, with missing values.
+// InferOutput returns the same columns, which may have missing values.
 func (Quantile) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return scaled(in) }
 
 // scaled marks columns as scaled, except for columns without values, which are reported separately.
@@ -112,18 +112,18 @@ func scaled(in datasets.InferredSchema) datasets.InferredSchema {
 	}).AsNumbers()
 }
 
-// Forecast promises the same columns.
+// InferOutput returns in.
 func (Dense) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return in }
 
-// Demands asks for categorical columns.
+// Requirements declares that all inputs must be categorical.
 func (OneHot) Requirements() []datasets.Requirement { return categories }
 
-// Forecast returns complete numeric columns.
+// InferOutput returns complete numeric columns.
 func (OneHot) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
 	return datasets.InferredSchema{}
 }
 
-// Requirements declares categorical columns, and targets.
+// Requirements declares that inputs must be categorical, and that targets are required.
 func (TargetEncode) Requirements() []datasets.Requirement {
 	return append(slices.Clip(categories), datasets.Requirement{Constraint: datasets.Targets})
 }
@@ -133,7 +133,7 @@ func (TargetEncode) InferOutput(datasets.InferredSchema) datasets.InferredSchema
 	return datasets.InferredSchema{}
 }
 
-// Requirements declares categorical columns.
+// Requirements declares that all inputs must be categorical.
 func (Hash) Requirements() []datasets.Requirement { return categories }
 
 // InferOutput returns complete numeric columns.
@@ -151,7 +151,7 @@ func (TFIDF) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
 	return datasets.InferredSchema{}
 }
 
-// Demands asks for categorical columns, of known levels unless others are allowed.
+// Requirements declares that inputs must be categorical, without unknown categories unless Unknown allows them.
 func (s Ordinal) Requirements() []datasets.Requirement {
 	if s.Unknown != "error" {
 		return categories
@@ -160,7 +160,7 @@ func (s Ordinal) Requirements() []datasets.Requirement {
 		{Constraint: datasets.KnownCategories, Hint: "unknown: code or missing allows it"}}
 }
 
-// Forecast promises numbers; a level that training has not may become a missing value.
+// InferOutput returns numeric columns; unknown categories may become missing values.
 func (s Ordinal) InferOutput(in datasets.InferredSchema) datasets.InferredSchema {
 	return in.Each(func(c *datasets.InferredColumn) {
 		if s.Unknown == "missing" && c.Missing == nil {
@@ -170,7 +170,7 @@ func (s Ordinal) InferOutput(in datasets.InferredSchema) datasets.InferredSchema
 	}).AsNumbers()
 }
 
-// Demands asks for values to learn from, and for numbers to have a mean or a median of.
+// Requirements declares that columns need a value, unless imputed by a constant, and numbers for mean and median.
 func (s Impute) Requirements() (out []datasets.Requirement) {
 	if s.Strategy != "constant" {
 		out = append(out, datasets.Requirement{Constraint: datasets.SomeValue})
@@ -182,7 +182,7 @@ func (s Impute) Requirements() (out []datasets.Requirement) {
 	return out
 }
 
-// Forecast promises the same columns without missing values, and nothing where a column is refused.
+// InferOutput returns the same columns without missing values; the output is unknown if a requirement is not met.
 func (s Impute) InferOutput(in datasets.InferredSchema) datasets.InferredSchema {
 	if !in.Satisfies(s.Requirements()) {
 		return datasets.InferredSchema{Unknown: true}

@@ -23,11 +23,11 @@ type PassFitter interface {
 	Fitter
 	// Start returns the first pass over rows of these columns. It has no rows yet.
 	Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error)
-	// Finish returns what was learned in the pass that has no next one, and leaves the pass as it is.
+	// Finish returns the map learned in the last pass, which it does not modify.
 	Finish(ctx context.Context, last datasets.Pass) (Transformer, error)
 }
 
-// Learn fits spec to src by its passes: it is the FitSource of any [PassFitter].
+// Learn fits spec to src in passes: it implements FitSource for any [PassFitter].
 func Learn(ctx context.Context, spec PassFitter, src datasets.Source) (Transformer, error) {
 	_, cols := src.Dims()
 	first, err := spec.Start(ctx, src.Schema(), cols)
@@ -41,8 +41,8 @@ func Learn(ctx context.Context, spec PassFitter, src datasets.Source) (Transform
 	return spec.Finish(ctx, last)
 }
 
-// inputSums are sums over the inputs of rows: what a step adds up in a pass. Their methods are those of
-// [pass.Sums], but for rows that have been looked at.
+// inputSums are the sums that a step computes over the inputs in a pass. The methods are those of
+// [pass.Sums], on rows that have been validated.
 type inputSums interface {
 	add(ctx context.Context, first int, X mat.Matrix) error
 	merge(other inputSums) error
@@ -110,7 +110,7 @@ func (i *inputs) Merge(_ context.Context, other pass.Sums) error {
 	return nil
 }
 
-// Next returns the sums of the next pass, nil where there is none.
+// Next returns the sums of the next pass, nil after the last.
 func (i *inputs) Next(ctx context.Context) (pass.Sums, error) {
 	sums, err := i.sums.next(ctx)
 	if err != nil {
@@ -130,8 +130,8 @@ func (i *inputs) State(s *model.State) {
 	i.sums.state(s)
 }
 
-// checkInputs returns the inputs of a block that begins at row first as a *mat.Dense or *sparse.CSR of
-// finite numbers, missing values apart where the step takes them.
+// checkInputs returns the inputs of a block as a *mat.Dense or *sparse.CSR of finite numbers;
+// missing values are allowed if the step supports them. first is the number of its first row.
 func checkInputs(step string, block datasets.Set, schema datasets.Schema, width, first int, missing bool) (mat.Matrix,
 	error) {
 	X, err := checkRows(step, block.X, width)
@@ -153,7 +153,7 @@ func sampled(step string, src datasets.Source) sample.From {
 	}}
 }
 
-// noSums are the sums of a step that learns nothing from rows beyond that it can take them.
+// noSums are the sums of a step that only validates the rows.
 type noSums struct{}
 
 func (noSums) add(context.Context, int, mat.Matrix) error { return nil }

@@ -18,25 +18,24 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// PCA projects rows on the directions in which the training rows vary most:
+// PCA projects rows on the directions of maximum variance of the training rows:
 //
 //	y = (x − mean)·V,  V the eigenvectors of the covariance matrix with the largest eigenvalues λ
 //
 // and, with Whiten, divides output k by sqrt(λ_k), so that all have variance 1.
 //
 // Shapes: n×d → n×k, dense. The covariance has divisor n−1. The sign of an eigenvector is such that
-// its entry of largest size is positive. At most min(n, d) components exist, fewer where columns
-// depend on each other: a fraction, and all, keep only those whose variance is more than rounding
+// its entry of largest magnitude is positive. At most min(n, d) components exist, fewer if columns
+// are linearly dependent: a fraction, and all, keep only those whose variance exceeds rounding
 // error. It is scikit-learn's PCA with the covariance_eigh solver.
 //
-// Cost: two passes over the rows, n·d² flops for the covariance, about 7·d³ for its eigenvectors and
-// 2·d² for each that is kept; 32·d² bytes, whatever n is. Sparse rows are centered a tile at a time and
-// never stored dense.
-// Source: Pearson, "On lines and planes of closest fit", Phil. Mag. 2(11), 1901.
+// Cost: two passes over the rows, n·d² flops for the covariance, about 7·d³ for its eigenvectors
+// and 2·d² for each component; 32·d² bytes, independent of n. Sparse rows are centered in tiles and
+// never stored dense. Source: Pearson, "On lines and planes of closest fit", Phil. Mag. 2(11),
+// 1901.
 //
 // Fit returns an error for a categorical column, a missing or infinite value, fewer than two rows,
-// rows that are all equal, more components than there are, and for whitening components that do not
-// vary.
+// equal rows, more components than exist, and, with Whiten, components without variance.
 type PCA struct {
 	// Components is a number of outputs ≥ 1; or, between 0 and 1, the fraction of the variance that
 	// the outputs explain at least; or AllComponents.
@@ -119,7 +118,7 @@ func (s PCA) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	return Learn(ctx, s, data)
 }
 
-// Start begins the first pass, of the means; the second one is of the covariance.
+// Start starts the first pass, which computes the means; the second computes the covariance.
 func (s PCA) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	if err := checkNumericSpec("pca", s, schema); err != nil {
 		return nil, err
@@ -148,7 +147,7 @@ func (s PCA) Finish(ctx context.Context, last datasets.Pass) (Transformer, error
 	return f, nil
 }
 
-// maxCovariance is the number of columns whose covariance takes 8 GB.
+// maxCovariance is the maximum number of columns; their covariance has 8 GB.
 const maxCovariance = 1 << 15
 
 // pcaSums are, in the first pass, the means; in the second one the lower triangle of the products of the
@@ -252,7 +251,7 @@ func center(dst kern.View[float64], X mat.Matrix, lo int, mean []float64) {
 	}
 }
 
-// decompose fills in the components that the spec keeps of a covariance, whose memory it takes.
+// decompose computes the components that the spec selects from the covariance, which it overwrites.
 func (s PCA) decompose(ctx context.Context, f *FittedPCA, cov kern.View[float64], rows int) error {
 	eigen, err := kern.NewEigen(ctx, cov, true)
 	if err != nil {

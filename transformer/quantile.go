@@ -15,32 +15,32 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Quantile maps every column by the ranks of its training values to a uniform or a normal law, so that
-// only their order matters: the maps after it change as little under a monotone change of an input as trees
-// do.
+// Quantile maps every column by the ranks of its training values to a uniform or normal
+// distribution. The output is invariant under monotone transforms of an input, up to interpolation,
+// as in decision trees.
 //
 //	uniform  y_j = F_j(x_j),        from 0 to 1
 //	normal   y_j = Φ⁻¹(F_j(x_j)),   from −5.2 to 5.2
 //
-// F_j is the distribution function of the training values, interpolated linearly between Quantiles of
-// them: the m-th of M, for m = 0..M−1, is the quantile of probability m/(M−1), interpolated as numpy's linear
-// method does, and F_j there is m/(M−1). M is at most the number of training rows. Where several quantiles
-// are equal, because many rows have that value, F_j is the mean of the first and the last of their
-// probabilities; but it is 0 at the least training value and below, and 1 at the greatest and above. Φ⁻¹ is that of
-// the normal law, its argument at least 10⁻⁷ away from 0 and 1.
+// F_j is the distribution function of the training values, interpolated linearly between quantiles:
+// the m-th of M, for m = 0..M−1, has probability m/(M−1), with the linear interpolation of numpy,
+// and F_j there is m/(M−1). M is Quantiles, or the number of training rows if that is smaller. At a
+// value that equals several quantiles, F_j is the mean of the first and the last of their
+// probabilities. F_j is 0 at the minimum training value and below, and 1 at the maximum and above.
+// The argument of Φ⁻¹, the normal quantile function, is clipped to [10⁻⁷, 1 − 10⁻⁷].
 //
-// Shapes: n×d → n×d. Missing values are left out and stay missing. A column whose training values are
-// all the same becomes 0, or −5.2. It is scikit-learn's QuantileTransformer, whose quantiles are those of
-// 10,000 rows drawn at random where there are more: here they are those of all rows, and exact. To the normal
-// law it also takes values that are nearer than 10⁻⁷ to the least or the greatest for these, in whatever unit the
-// column has; here only what is beyond them is.
+// Shapes: n×d → n×d. Missing values are ignored and stay missing. A column with constant training
+// values becomes 0, or −5.2. It is scikit-learn's QuantileTransformer, except that quantiles are
+// exact and use all rows, not a sample of 10,000. For the normal distribution, scikit-learn also
+// maps values within 10⁻⁷ of the minimum or the maximum, in the unit of the column, to the bounds.
 //
-// The zeros of sparse rows are values like others. Sparse rows stay sparse, for which zero must become
-// zero: the output is uniform and no column has a negative value. Fit returns an error otherwise.
+// Zeros of sparse rows are values. Sparse rows stay sparse, which requires that zero maps to zero:
+// the output is uniform and no column has a negative value. Fit returns an error otherwise.
 //
-// Cost: one pass over some ten thousand rows, three to five over more, and memory of 500 KB for a column, 64 MB at
-// most, for any number of rows; mapping takes log₂(M) comparisons for each entry. Fit returns an error
-// for a categorical column, a column with missing values only, an infinite value, and for no rows.
+// Cost: one pass over up to some ten thousand rows, three to five over more; at most 500 KB for a
+// column and 64 MB in total, independent of the number of rows. Mapping takes log₂(M) comparisons
+// for each entry. Fit returns an error for a categorical column, a column with missing values only,
+// an infinite value, and no rows.
 type Quantile struct {
 	Quantiles int    // M
 	Output    string // uniform or normal
@@ -48,7 +48,7 @@ type Quantile struct {
 
 const maxQuantiles = 1 << 16
 
-// NewQuantile returns the spec of 1000 quantiles to a uniform law.
+// NewQuantile returns a Quantile with 1000 quantiles and uniform output.
 func NewQuantile() Quantile { return Quantile{Quantiles: 1000, Output: "uniform"} }
 
 // Params declares quantiles and output.
@@ -63,12 +63,12 @@ func (s Quantile) Fit(ctx context.Context, data datasets.Set) (Transformer, erro
 	return fitSet(ctx, "quantile", s, data)
 }
 
-// FitSource is Fit over a source, which it reads several times where there are many rows.
+// FitSource is Fit over a source; it makes several passes over many rows.
 func (s Quantile) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	return Learn(ctx, s, data)
 }
 
-// Start begins the first pass, which counts; those that follow select.
+// Start starts the counting pass; later passes select order statistics.
 func (s Quantile) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	return beginScaler(ctx, "quantile", s, schema, cols, func() inputSums {
 		plan := planQuantiles(cols, s.Quantiles)
@@ -91,7 +91,7 @@ func (s Quantile) probabilities(rows int) []float64 {
 	return out
 }
 
-// Finish returns the [*FittedQuantile] of what the passes have learned.
+// Finish returns the [*FittedQuantile] computed in the last pass.
 func (s Quantile) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
 	q, in, err := finished[*quantiles](ctx, "quantile", s, last)
 	if err != nil {
@@ -115,13 +115,14 @@ func (s Quantile) Finish(ctx context.Context, last datasets.Pass) (Transformer, 
 	return f, nil
 }
 
-// Learner returns the spec with the output of [NewQuantile]: the same quantiles serve both.
+// FirstStage returns the spec with the output of [NewQuantile], because the quantiles do not depend
+// on the output.
 func (s Quantile) FirstStage() Fitter {
 	s.Output = NewQuantile().Output
 	return s
 }
 
-// Derive maps the learned quantiles to the law of the spec's output.
+// FinishFit maps learned quantiles to the output distribution of the spec.
 func (s Quantile) FinishFit(learned Transformer) (Transformer, error) {
 	f, ok := learned.(*FittedQuantile)
 	if !ok || f == nil {
@@ -156,7 +157,7 @@ type FittedQuantile struct {
 	normal    bool
 	quantiles int // of each column
 	columns   []ranking
-	zeros     *datasets.Schema // of training rows that were sparse, whose zeros have to stay; no file keeps it
+	zeros     *datasets.Schema // schema of sparse training rows, which must stay sparse; not serialized
 }
 
 // ranking is the quantiles of a column: different values, ascending, and how many quantiles are equal to
@@ -172,7 +173,7 @@ type ranking struct {
 func newRanking(quantiles []float64) (r ranking) {
 	for _, v := range quantiles {
 		last := len(r.values) - 1
-		if last >= 0 && v <= r.values[last] { // rounding may put it below by the last digit
+		if last >= 0 && v <= r.values[last] { // rounding error may exceed the next quantile
 			r.equal[last]++
 			continue
 		}
@@ -232,7 +233,7 @@ func (r *ranking) share(x float64) float64 {
 	return r.above[low] + float64((r.below[high]-r.above[low])*t)
 }
 
-// minShare is how near to 0 and 1 the argument of the normal quantile function may be.
+// minShare is the minimum distance of the argument of the normal quantile function from 0 and 1.
 const minShare = 1e-7 - 0x1p-52
 
 func (f *FittedQuantile) value(j int, x float64) float64 {
@@ -275,7 +276,8 @@ func (f *FittedQuantile) OutputWidth() int { return len(f.columns) }
 // OutputSchema returns the names of the columns, all numeric.
 func (f *FittedQuantile) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
 
-// Quantiles returns the quantiles of a column, ascending: the m-th of M, from 0, is that of probability m/(M−1).
+// Quantiles returns the quantiles of a column, ascending; the m-th of M has probability m/(M−1), m
+// = 0..M−1.
 func (f *FittedQuantile) Quantiles(column int) []float64 {
 	out := make([]float64, 0, f.quantiles)
 	r := f.columns[column]

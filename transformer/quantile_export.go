@@ -74,7 +74,7 @@ func complement(of float64, lists [][]float64) [][]float64 {
 // towards it: F is from + rise·(scale·x − start)/gap.
 type rankingLines struct{ values, at, start, gap, from, rise [][]float64 }
 
-// add adds those of a column.
+// add adds the lines of a column.
 func (l *rankingLines) add(r ranking, scale float64) {
 	last := len(r.values) - 1
 	values, at, start, gap, from, rise := []float64{r.values[0]}, []float64{0}, []float64{0}, []float64{1}, []float64{0},

@@ -15,14 +15,14 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// quantiles finds, for every column, the exact quantiles of its values (missing ones left out) at some
-// probabilities, interpolated linearly between order statistics as numpy does: probability p of n values
-// is at position p·(n−1) of the sorted column.
+// quantiles computes, for every column, exact quantiles of its values (without missing ones) at
+// some probabilities, interpolated linearly between order statistics as numpy does: probability p
+// of n values is at position p·(n−1) of the sorted column.
 //
-// A [selection] for each column finds the order statistics, in one pass where there are few rows, else in
-// three to five. Where the selections of all columns would take too much memory, groups of columns
-// take turns. What is merged is counts and values, so the result does not depend on how the
-// rows are cut into parts.
+// A [selection] for each column finds the order statistics, in one pass for few rows, else in three
+// to five. If the selections of all columns would take too much memory, groups of columns are
+// processed sequentially. Merging adds counts and values, so the result does not depend on how the
+// rows are divided into parts.
 type quantiles struct {
 	plan       quantilePlan
 	schema     datasets.Schema
@@ -49,12 +49,13 @@ func planQuantiles(width, most int) quantilePlan {
 	return quantilePlan{width: width, most: most, memory: memory, buf: own}
 }
 
-// eachBytes is what the selection of a column takes, with the spans around its order statistics.
+// eachBytes returns the memory of the selection of a column, with the spans around its order
+// statistics.
 func (p quantilePlan) eachBytes() int {
 	return max(p.buf.cells*cellBytes, 8*p.buf.kept) + 2*p.most*(spanBytes+2*cellBytes)
 }
 
-// together is how many columns are searched at once.
+// together returns the number of columns processed in the same pass.
 func (p quantilePlan) together() int {
 	return min(p.width, max(1, p.memory/p.eachBytes()))
 }
@@ -83,7 +84,7 @@ func beginQuantiles(plan quantilePlan, schema datasets.Schema) *quantiles {
 // end is the column after the group that is searched.
 func (q *quantiles) end() int { return min(q.plan.width, q.first+q.plan.together()) }
 
-// open begins the selections of a group.
+// open starts the selections of a group.
 func (q *quantiles) open() {
 	q.selections = nil
 	for range q.end() - q.first {
@@ -91,7 +92,7 @@ func (q *quantiles) open() {
 	}
 }
 
-// counting reports whether the rows are counted in this pass.
+// counting reports whether this is the counting pass.
 func (q *quantiles) counting() bool {
 	return q.first == 0 && len(q.selections) > 0 && q.selections[0].count == 0
 }
@@ -111,7 +112,7 @@ func (q *quantiles) add(ctx context.Context, _ int, X mat.Matrix) error {
 		})
 		return nil
 	}
-	const rows, columns = 256, 8 // of a piece that stays in the cache
+	const rows, columns = 256, 8 // tile that fits in the cache
 	raw := dense.RawMatrix()
 	kern.Parallel(len(q.selections), columns, func(from, to int) {
 		for lo := 0; lo < n && ctx.Err() == nil; lo += rows {
@@ -154,7 +155,7 @@ func (q *quantiles) next(context.Context) (inputSums, error) {
 	return n, nil
 }
 
-// narrowed returns what is known after the pass; all is, where no column is left.
+// narrowed returns the state after the pass, with the selections that remain.
 func (q *quantiles) narrowed() (*quantiles, error) {
 	n := *q
 	n.selections = make([]*selection, len(q.selections))
@@ -193,14 +194,15 @@ func ranksOf(probabilities []float64, count uint64) []uint64 {
 	return slices.Compact(ranks)
 }
 
-// neighbors returns the ranks on both sides of a quantile of count values, and where it is between them.
+// neighbors returns the ranks on both sides of a quantile of count values, and its relative
+// position between them.
 func neighbors(probability float64, count uint64) (low, high uint64, t float64) {
 	at := probability * float64(count-1)
 	low = min(uint64(at), count-1)
 	return low, min(low+1, count-1), at - math.Floor(at)
 }
 
-// interpolated returns the quantiles of count values, given those of their ranks.
+// interpolated returns the quantiles of count values, given the values at their ranks.
 func interpolated(probabilities []float64, count uint64, values []float64) []float64 {
 	ranks := ranksOf(probabilities, count)
 	out := make([]float64, len(probabilities))

@@ -22,7 +22,7 @@ import (
 type selection struct {
 	buf     buf
 	count   uint64    // of all keys, 0 in the first pass
-	values  []float64 // of the ranks, NaN where it is not found yet; none in the first pass
+	values  []float64 // values at the ranks, NaN if not found yet; nil in the first pass
 	spans   []span    // where the others are, ascending
 	within  uint64    // keys in the spans, 0 in the first pass
 	keeping bool
@@ -87,8 +87,8 @@ func (s *selection) add(key, times uint64) {
 	s.cells[p.first+int((key-p.low)>>p.shift)].add(cell{times, key, key})
 }
 
-// keep keeps a key, and reports false where there are too many in the first pass. In a later one the number
-// is known, and one too many is enough to be noticed.
+// keep stores a key, and reports false if the first pass has stored too many. In later passes the
+// number is known, and one additional key signals that the rows have changed.
 func (s *selection) keep(key, times uint64) bool {
 	most := s.maxKept()
 	if s.counting() && times > most-uint64(len(s.kept)) {
@@ -100,7 +100,7 @@ func (s *selection) keep(key, times uint64) bool {
 	return true
 }
 
-// maxKept is how many keys are kept at most.
+// maxKept returns the maximum number of stored keys.
 func (s *selection) maxKept() uint64 {
 	if s.counting() {
 		return uint64(s.buf.kept)
@@ -172,7 +172,7 @@ func (s *selection) merge(o *selection) {
 	}
 }
 
-// total returns how many keys there are, those of the first pass at its end.
+// total returns the number of keys; in the first pass, those so far.
 func (s *selection) total() uint64 {
 	if !s.counting() {
 		return s.count

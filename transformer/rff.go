@@ -40,33 +40,33 @@ import (
 //	mixture             Σ w_i·k_i(γΔ)           γ·that of k_i with probability w_i
 //	product             Π k_i(γΔ)               γ·the sum of one of each k_i
 //
-// The parts of a mixture or a product are in Of, each with its own γ; those of a mixture have weights, which are
-// divided by their sum.
+// Of contains the components of a mixture or a product, each with its own γ; those of a mixture
+// have weights, which are normalized.
 //
-// The variance of z(x)'z(y) is [1 + k(2Δ) − 2k(Δ)²]/D for paired, which is the smaller for the
-// gaussian kernel wherever it matters, and [1 + k(2Δ)/2 − k(Δ)²]/D for phase; z(x)'z(x) is 1 exactly
-// for paired. That is of independent draws. Others have less:
+// The variance of z(x)'z(y) for independent frequencies is [1 + k(2Δ) − 2k(Δ)²]/D for paired, which
+// is almost always smaller for the gaussian kernel, and [1 + k(2Δ)/2 − k(Δ)²]/D for phase;
+// z(x)'z(x) is exactly 1 for paired. Other draws reduce it:
 //
 //	draw        frequencies                                                 kernels
-//	iid         independent of each other                                   all
-//	orthogonal  at right angles to each other in blocks of d: ‖g_j‖·q_j     mixtures of gaussian ones
-//	            with g_j normal, q_j from the QR factors of d of them
-//	qmc         what points of a randomized Halton sequence stand for       all but custom, products with
-//	            under the quantiles of the spectral measure                 laplacian or cauchy
-//	structured  sqrt(w)·H·D₁·H·D₂·H·D₃ in blocks of w, the power of two     mixtures of gaussian ones
-//	            from d on, at least 64; H is the Walsh–Hadamard matrix
-//	            over sqrt(w), the D are random signs; inputs padded by 0
+//	iid         independent                                                 all
+//	orthogonal  orthogonal in blocks of d: ‖g_j‖·q_j with g_j normal        mixtures of gaussians
+//	            and q_j from the QR factors of d of them
+//	qmc         points of a randomized Halton sequence, mapped by the       all but custom, products with
+//	            quantiles of the spectral measure                           laplacian or cauchy
+//	structured  sqrt(w)·H·D₁·H·D₂·H·D₃ in blocks of w, the smallest power   mixtures of gaussians
+//	            of two ≥ max(d, 64); H is the Walsh–Hadamard matrix over
+//	            sqrt(w), the D are random signs; inputs padded by 0
 //
-// Mixtures of gaussian kernels are gaussian, exponential, matern, rational_quadratic, and mixtures and products of
-// these. Orthogonal draws have a tenth of the variance for the gaussian kernel and many inputs where D ≥ 4d, qmc
-// where inputs are some ten or fewer. All but structured are unbiased; there E[z(x)'z(y)] is low by about
-// k·(2γ‖Δ‖²)²/(4w), at most 0.0085 for w = 64.
+// Mixtures of gaussians are the kernels gaussian, exponential, matern, rational_quadratic, and
+// mixtures and products of these. Orthogonal draws have a tenth of the variance for the gaussian
+// kernel and many inputs if D ≥ 4d; qmc suits about ten inputs or fewer. All but structured are
+// unbiased; structured has E[z(x)'z(y)] low by about k·(2γ‖Δ‖²)²/(4w), at most 0.0085 for w = 64.
 //
-// Maps of one seed and draw are nested: the first D₁ columns of a map with D₂ features are the
-// map with D₁ features, up to the factor sqrt(D₁/D₂). The frequencies of mixtures of gaussian kernels
-// are, for one seed and draw, the same numbers times a factor that the
-// kernel draws for each frequency: a search over these kernels projects the rows once. Those of
-// laplacian and cauchy have a draw of their own for each input.
+// Maps of one seed and draw are nested: the first D₁ columns of a map with D₂ features are the map
+// with D₁ features, up to the factor sqrt(D₁/D₂). For one seed and draw, the frequencies of
+// mixtures of gaussians are the same numbers times a factor that depends on the kernel: a search
+// over these kernels projects the rows once. Those of laplacian and cauchy are drawn separately for
+// each input.
 //
 // Shapes: n×d → n×D, dense; sparse input is supported. Cost: 2·n·d·m flops (nnz instead of n·d for
 // sparse rows) and n·D cosines; 20·d·m bytes for the frequencies. Structured draws: 3·n·m·log₂w
@@ -76,14 +76,15 @@ import (
 //
 // Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007,
 // algorithm 1; Sutherland and Schneider, "On the error of random Fourier features", UAI 2015, for
-// the two maps' variances; Yu et al., "Orthogonal random features", NIPS 2016, for orthogonal and structured; Avron,
-// Sindhwani, Yang and Mahoney, "Quasi-Monte Carlo feature maps for shift-invariant kernels", JMLR 2016.
+// the two maps' variances; Yu et al., "Orthogonal random features", NIPS 2016, for orthogonal and
+// structured; Avron, Sindhwani, Yang and Mahoney, "Quasi-Monte Carlo feature maps for
+// shift-invariant kernels", JMLR 2016.
 //
-// Fit returns an error for a draw that does not suit the kernel, a categorical column, a missing or infinite value, no
-// rows, and a list of γ that is not as long as there are columns. Transform returns one for values so large that ω'x
-// would overflow.
+// Fit returns an error for a draw that does not support the kernel, a categorical column, a missing
+// or infinite value, no rows, and a list of γ whose length is not the number of columns. Transform
+// returns an error if ω'x would overflow.
 type RFF struct {
-	Kernel   kernel.Name  // one of those above, or custom
+	Kernel   kernel.Name  // one of the kernels above, or custom
 	Gamma    kernel.Gamma // γ
 	Features int          // D, even for the paired map
 	Map      string       // paired or phase
@@ -100,7 +101,7 @@ type RFF struct {
 type CustomKernel struct {
 	// Frequency fills omega with one draw of ω, using no other randomness than rng's.
 	Frequency func(rng *rand.Rand, omega []float64)
-	// Exact returns k(Δ); nil where it is not known. Only diagnostics need it.
+	// Exact returns k(Δ); may be nil. Only diagnostics need it.
 	Exact func(delta []float64) float64
 }
 
@@ -109,7 +110,7 @@ func NewRFF() RFF {
 	return RFF{Kernel: "gaussian", Gamma: kernel.GammaScale, Features: 1000, Map: "paired", Draw: "iid", Nu: 1.5, Alpha: 1}
 }
 
-// maxFeatures is a bound on the width of a map that no machine comes near.
+// maxFeatures is the maximum width of a map, above any practical value.
 const maxFeatures = 1 << 26
 
 // Params declares kernel, gamma, features, map, draw, nu, alpha, of and seed. Custom has no plain form.
@@ -164,14 +165,14 @@ func (s *RFF) checkDraw() error {
 	return fmt.Errorf("%s for kernel: %s, %s", suggest.Alternatives(laws), s.Kernel, why)
 }
 
-// known returns the kernel, and whether there is one.
+// known returns the kernel, and whether its name is known.
 func (s *RFF) known() (spectral.Kernel, bool) {
 	f := FittedRFF{kernelName: string(s.Kernel), nu: s.Nu, alpha: s.Alpha, parts: s.Of}
 	ok := f.name(s.Custom)
 	return f.kernel, ok
 }
 
-// FitsWithoutRows reports whether γ is fixed, so that only the number of columns is learned.
+// IsDataIndependent reports whether γ is fixed, so that only the number of columns is learned.
 func (s RFF) IsDataIndependent() bool { return s.Gamma.Rule() == "" }
 
 // Fit draws the frequencies; it returns a [*FittedRFF].
@@ -231,7 +232,7 @@ type FittedRFF struct {
 	parts      []KernelPart    // of a mixture or a product
 	kernel     spectral.Kernel // of that name
 	gamma      []float64       // d
-	features   fourier.Map     // the draws for γ = 1, and what γ makes of them
+	features   fourier.Map     // draws scaled for γ
 }
 
 // name looks up the kernel.
@@ -250,7 +251,7 @@ func (f *FittedRFF) name(custom *CustomKernel) bool {
 	return ok
 }
 
-// finish derives what γ makes of the draws.
+// finish scales the draws for γ.
 func (f *FittedRFF) finish(draws fourier.Draws) (err error) {
 	if f.features, err = draws.Map(f.kernel.Factors(f.gamma)); err != nil {
 		return fmt.Errorf("transformer: rff: %w", err)
@@ -404,7 +405,7 @@ func (f *FittedRFF) State(s *model.State) {
 	}
 }
 
-// stateOfSigns is what a model file keeps of structured frequencies of d inputs.
+// stateOfSigns serializes structured frequencies of d inputs.
 func stateOfSigns(s *model.State, draws *fourier.Draws, d int) {
 	var bits []uint64
 	if !s.Restoring() {

@@ -27,7 +27,7 @@ func (f *fourierFamily) Members() []FamilyMember { return slices.Clone(f.members
 // Fitted returns nil: the fit maps no rows.
 func (f *fourierFamily) Fitted(int) mat.Matrix { return nil }
 
-// Shared names the projection of the rows, where two or more of the maps come from one.
+// Shared returns "projection" if at least two maps share one.
 func (f *fourierFamily) Shared() []string {
 	if f.features.Projects() {
 		return []string{"projection"}
@@ -39,7 +39,7 @@ var (
 	_ FamilyFitter = RFF{}
 )
 
-// Related reports whether other is a Fourier map of the same draws; γ and the number of features may be
+// SameFamily reports whether other is a Fourier map of the same draws; γ and the number of features may be
 // others, and the kernel, where both are mixtures of gaussian ones.
 func (s RFF) SameFamily(other Fitter) bool {
 	o, ok := other.(RFF)
@@ -130,8 +130,8 @@ func (s RFF) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (
 	return f, nil
 }
 
-// share lets the maps share what they have in common: they are of one kernel or of several mixtures of gaussian
-// ones, and none has more frequencies than the widest.
+// share lets the maps share projections: they have one kernel, or several mixtures of gaussians,
+// and widest has the most frequencies.
 func (f *fourierFamily) share(ctx context.Context, law fourier.Law, widest fourier.Draws, several bool) (err error) {
 	maps := make([]*fourier.Map, len(f.maps))
 	for i, m := range f.maps {
@@ -145,7 +145,7 @@ func (f *fourierFamily) share(ctx context.Context, law fourier.Law, widest fouri
 	return nil
 }
 
-// FamilyMembers takes rules for γ to give others than the numbers there are.
+// FamilyMembers assumes that rules for γ give values different from all numbers.
 func (s RFF) FamilyMembers(_ datasets.Shape, specs []Fitter) []FamilyMember {
 	var kinds []RFF
 	members := make([]FamilyMember, len(specs))

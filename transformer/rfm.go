@@ -26,53 +26,54 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// RFM stretches the inputs along the directions in which the targets change, and shrinks them along the
-// others: it learns a linear map
+// RFM stretches the inputs along the directions in which the targets change, and shrinks them along
+// the others: it learns a linear map
 //
 //	y = c·x·M^power,  M = 1/n Σ_i Σ_c ∇f_c(x_i)·∇f_c(x_i)'
 //
-// from the gradients of a kernel machine f, the average gradient outer product. That is a recursive feature
-// machine: f is fitted to the inputs, then to the inputs mapped by its own M, and so on for some rounds.
-// Steps behind it that know distances only, such as [RFF], then see those that matter.
+// from the gradients of a kernel machine f, the average gradient outer product. This is a recursive
+// feature machine: f is fitted to the inputs, then to the inputs mapped by its own M, and so on for
+// some rounds. The distances that later steps such as [RFF] use then depend mainly on relevant
+// directions.
 //
-// f is a kernel ridge regression with the exact kernel (Solve exact) or one on random Fourier
-// features of it (Solve features), which is for smooth kernels only: the gradients of features of
-// exponential, laplacian and cauchy are mostly noise. A random sample of at most Rows rows is
-// learned from, of every class its share. Where these are more than Part, several exact machines
-// are fitted, each to a part of the rows, and M is the mean of theirs. One row in five, at most
-// 2000, is never fitted to: map, penalty and width of the kernel in a round are those that predict
-// these rows best, and rounds end where they are predicted worse than in the round before, whose
-// map is kept, or hardly better. Where no round is better than none, the map is a plain scaling. A
-// class is learned from as a ±1 code, one code for two classes; numeric targets are standardized
-// before, so that several count alike. Weights do not matter, but rows of weight 0 are left out.
+// f is kernel ridge regression with the exact kernel (Solve exact) or on random Fourier features of
+// it (Solve features), which supports smooth kernels only: the gradients of features of
+// exponential, laplacian and cauchy are mostly noise. It uses a random sample of at most Rows rows,
+// stratified by class. If the sample has more than Part rows, several exact machines are fitted to
+// parts of it, and M is the mean of theirs. One row in five, at most 2000, is held out: map,
+// penalty and width of the kernel in a round minimize the error on these rows. Rounds end when the
+// error increases, keeping the map of the previous round, or hardly decreases. If no round is
+// better than the identity, the map only scales the inputs. A class is encoded as ±1, with one code
+// for two classes; several numeric targets are standardized. Weights are ignored, except that rows
+// of weight 0 are excluded.
 //
 // The factor c makes γ = 1 of the same kernel after the map the kernel of the machine: its width is
 // Bandwidth times the median distance of two mapped rows. With power ½, the usual one, M is the
 // metric of the kernel: (x−y)'M(x−y) is the squared distance. Power ¼ is more conservative; 0
 // selects the better one in each round.
 //
-// Full, M learns directions, what comes out is dense, and a map that is the power of M's diagonal alone is
-// taken where it predicts better; Diagonal, it learns a scale for each input, and sparse rows stay sparse. Before,
-// the inputs should be of one scale: put standardize or quantile before.
+// With Full, M learns directions and the output is dense; a power of the diagonal of M is used
+// instead if it predicts better. With Diagonal, it learns a scale for each input, and sparse rows
+// stay sparse. Standardize the inputs first ([Standardize] or [Quantile]).
 //
-// Shapes: n×d → n×d. Cost of a round, for n rows that are learned from in parts of p: about n·p²/3 flops in
-// float32 with the exact kernel, which takes 4p² bytes, or n·D² with D features; 9·d³ where M is full, which takes
-// at most 4096 inputs. Mapping costs 2·d² flops a row, d where M is diagonal.
+// Shapes: n×d → n×d. Cost of a round, for n sampled rows in parts of p: about n·p²/3 flops in
+// float32 and 4p² bytes with the exact kernel, or n·D² flops with D features; 9·d³ for a full M,
+// which supports at most 4096 inputs. Mapping costs 2·d² flops per row, d if M is diagonal.
 //
 // Sources: Radhakrishnan, Beaglehole, Pandit and Belkin, Science 383, 2024; Beaglehole, Holzmüller,
 // Radhakrishnan and Belkin, arXiv 2508.10053, 2025.
 //
-// Fit returns an error for rows without targets, a missing target, constant targets, fewer than 10 rows, a
-// categorical column, a missing or infinite value, and for more inputs than a full M takes.
+// Fit returns an error for rows without targets, a missing target, constant targets, fewer than 10
+// rows, a categorical column, a missing or infinite value, and too many inputs for a full M.
 type RFM struct {
-	Kernel    kernel.Name // of the machine, one of those of [RFF]
+	Kernel    kernel.Name // kernel of the machine, one of [RFF]
 	Rounds    int         // how often M is learned
 	Diagonal  bool        // a scale for each input instead of a full matrix
 	Power     float64     // of M, 0 for the one that predicts best
 	Bandwidth float64     // width of the kernel in median distances; 0 selects the one that predicts best
 	Solve     string      // exact or features
 	Features  int         // D, of features
-	Rows      int         // how many rows, at most, are learned from
+	Rows      int         // maximum number of sampled rows
 	Part      int         // how many of them, at most, one exact machine is fitted to
 	Nu        float64     // ν of the matern kernel
 	Alpha     float64     // α of the rational_quadratic kernel
@@ -119,10 +120,10 @@ func (b bandwidth) Check() error {
 	return errors.New(b.Constraint())
 }
 
-// maxDirections is how many inputs a full map takes.
+// maxDirections is the maximum number of inputs of a full map.
 const maxDirections = 4096
 
-// minLearned is how few rows a map can be learned from.
+// minLearned is the minimum number of rows of a fit.
 const minLearned = 10
 
 // Params declares kernel, rounds, diagonal, power, bandwidth, solve, features, rows, part, nu, alpha and seed.
@@ -176,7 +177,7 @@ func (s RFM) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	return f, nil
 }
 
-// Sample returns the numbers of the rows that Fit learns from, at most Rows.
+// Sample returns the row numbers of the sample that Fit uses, at most Rows.
 func (s RFM) Sample(ctx context.Context, data datasets.Source) ([]int, error) {
 	if err := checkSpec("rfm", s); err != nil {
 		return nil, err
@@ -202,7 +203,7 @@ func (s RFM) learn(ctx context.Context, taken sample.Sample) (*agop.Result, erro
 	return agop.Learn(ctx, s.options(), rows)
 }
 
-// options returns how to learn.
+// options returns the options of the algorithm.
 func (s RFM) options() agop.Options {
 	k, _ := pairwise.NewKernel(string(s.Kernel), s.Nu, s.Alpha)
 	o := agop.Options{Kernel: k, Bandwidth: s.Bandwidth, Power: s.Power, Rounds: s.Rounds, Diagonal: s.Diagonal,
@@ -213,18 +214,19 @@ func (s RFM) options() agop.Options {
 	return o
 }
 
-// held is how many of n rows are predicted and never fitted to.
+// held returns the number of held-out rows, given n sampled rows.
 func held(n int) int { return min(n/5, 2000) }
 
-// Demands asks for complete numeric columns, and for targets.
+// Requirements declares that inputs must be numeric without missing values, and that targets are required.
 func (RFM) Requirements() []datasets.Requirement { return taught }
 
-// Forecast returns complete numeric columns.
+// InferOutput returns complete numeric columns.
 func (RFM) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
 	return datasets.InferredSchema{}
 }
 
-// Cost returns the cost of learning from the sample, in as many rounds as there may be, and of mapping the rows.
+// Cost returns the cost of learning from the sample with the maximum number of rounds, and of
+// mapping the rows.
 func (s RFM) Cost(shape datasets.Shape) datasets.Cost {
 	n, d := min(shape.Rows, s.Rows), float64(shape.Cols)
 	flops, bytes := s.options().Cost(float64(n), float64(held(n)), d, float64(max(shape.Outputs, 1)))
@@ -242,7 +244,7 @@ func (s RFM) Cost(shape datasets.Shape) datasets.Cost {
 type FittedRFM struct {
 	matrix *mat.Dense // d×d and symmetric, or d×1 of scales
 	outer  *mat.Dense // M, of trace 1, d×d, or its diagonal, d×1
-	errors []float64  // on the rows held out, of each round
+	errors []float64  // error of each round on the held-out rows
 	round  int        // the one that is kept, 0 for none
 }
 
@@ -262,7 +264,7 @@ func (f *FittedRFM) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, er
 	return transformDense(ctx, f, X)
 }
 
-// limit is the largest input whose outputs are finite.
+// limit returns the largest input magnitude whose outputs are finite.
 func (f *FittedRFM) limit() float64 {
 	reach := 1.0
 	for i := range f.InputWidth() {
@@ -311,7 +313,7 @@ func (f *FittedRFM) InputWidth() int { d, _ := f.matrix.Dims(); return d }
 // OutputWidth returns the number of columns, which equals that of the input.
 func (f *FittedRFM) OutputWidth() int { return f.InputWidth() }
 
-// OutputSchema returns the names of the columns where each comes from one input, else rfm0, rfm1, ….
+// OutputSchema returns the input names if the map is diagonal, else rfm0, rfm1, ….
 func (f *FittedRFM) OutputSchema(in datasets.Schema) datasets.Schema {
 	if f.diagonal() != nil {
 		return asNumeric(in)
@@ -319,7 +321,7 @@ func (f *FittedRFM) OutputSchema(in datasets.Schema) datasets.Schema {
 	return in.WithColumns(numbered("rfm", f.OutputWidth()))
 }
 
-// Matrix returns what rows are multiplied by, d×d; a copy.
+// Matrix returns a copy of the d×d matrix of the map.
 func (f *FittedRFM) Matrix() *mat.Dense { return filled(f.matrix) }
 
 // Outer returns M, d×d and of trace 1: the average outer product of the gradients that the map is made of,
@@ -339,7 +341,7 @@ func filled(m *mat.Dense) *mat.Dense {
 	return out
 }
 
-// Round returns the number of the round whose map was kept, 0 where none was better than no map.
+// Round returns the number of the selected round, 0 if no round improved on the identity.
 func (f *FittedRFM) Round() int { return f.round }
 
 // Errors returns the mean squared errors on the rows held out of each round, that without a map first. For

@@ -8,22 +8,22 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Robust moves every column by its median and divides it by its interquartile range, so that a few
-// extreme values do not matter:
+// Robust subtracts the median of every column and divides it by its interquartile range, so that it
+// is robust against outliers:
 //
 //	y_j = (x_j − median_j) / (q75_j − q25_j)
 //
 // Shapes: n×d → n×d. Quantiles are exact and interpolated as numpy's linear method does; missing
-// values are left out and stay missing. A column whose quartiles are equal keeps scale 1. It is
-// scikit-learn's RobustScaler. Sparse rows stay sparse, for which Median must be false or every
-// median 0; Fit returns an error otherwise.
+// values are ignored and stay missing. A column with equal quartiles has scale 1. It is
+// scikit-learn's RobustScaler. Sparse rows stay sparse, which requires that Median is false or
+// every median is 0; Fit returns an error otherwise.
 //
-// Quantiles of parts of the rows do not make those of all, so it is counts that are merged, in every pass:
-// what comes out is exact however the rows are cut into parts.
+// Passes merge counts rather than quantiles, so the result is exact however the rows are divided
+// into parts.
 //
-// Cost: one pass over some ten thousand rows, three to five over more; memory 400 KB for a column, 64 MB at
-// most, in both cases for any number of rows. Fit returns an error for a categorical column, a column with missing
-// values only, an infinite value, and for no rows.
+// Cost: one pass over up to some ten thousand rows, three to five over more; at most 400 KB for a
+// column and 64 MB in total, independent of the number of rows. Fit returns an error for a
+// categorical column, a column with missing values only, an infinite value, and no rows.
 type Robust struct {
 	Median bool // subtract the median
 	IQR    bool // divide by the interquartile range
@@ -49,14 +49,14 @@ func (s Robust) FitSource(ctx context.Context, data datasets.Source) (Transforme
 	return Learn(ctx, s, data)
 }
 
-// Start begins the first pass, which counts; those that follow select.
+// Start starts the counting pass; later passes select order statistics.
 func (s Robust) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	return beginScaler(ctx, "robust", s, schema, cols, func() inputSums {
 		return newQuantiles([]float64{0.25, 0.5, 0.75}, schema, cols)
 	})
 }
 
-// Finish returns the [*FittedScaler] of what the passes have learned.
+// Finish returns the [*FittedScaler] computed in the last pass.
 func (s Robust) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
 	q, in, err := finished[*quantiles](ctx, "robust", s, last)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// fitSet fits a spec to rows in memory by way of its FitSource.
+// fitSet fits a spec to rows in memory by its FitSource.
 func fitSet(ctx context.Context, step string, spec BlockFitter, data datasets.Set) (Transformer, error) {
 	if err := checkSpec(step, spec); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func fitFinite(ctx context.Context, step string, spec BlockFitter, data datasets
 	return spec.FitSource(ctx, data.Source())
 }
 
-// checkFinite reports what is wrong with a spec or with rows, which must be finite.
+// checkFinite returns the errors of a spec, or an error for rows with missing or infinite values.
 func checkFinite(step string, spec any, data datasets.Set) error {
 	if err := checkSpec(step, spec); err != nil {
 		return err
@@ -66,7 +66,7 @@ func checkSpec(step string, spec any) error {
 	return nil
 }
 
-// failed adds the name of a step to err, unless it is the error of the context; nil stays nil.
+// failed adds the name of a step to err, which may be nil, unless it is the error of the context.
 func failed(ctx context.Context, step string, err error) error {
 	if err == nil {
 		return nil
@@ -74,8 +74,8 @@ func failed(ctx context.Context, step string, err error) error {
 	return cmp.Or(ctxerr.Check(ctx), fmt.Errorf("transformer: %s: %w", step, err))
 }
 
-// fold hands the inputs of every block of src to add, as a *mat.Dense or *sparse.CSR of finite
-// numbers (missing values apart, where the step takes them), and returns how many rows there were.
+// fold passes the inputs of every block of src to add, as a *mat.Dense or *sparse.CSR of finite
+// numbers, and returns the number of rows. Missing values are allowed if missing is true.
 func fold(ctx context.Context, step string, src datasets.Source, missing bool,
 	add func(first int, X mat.Matrix) error) (rows int, err error) {
 	_, width := src.Dims()
@@ -153,7 +153,7 @@ func checkEntries(step string, X mat.Matrix, schema datasets.Schema, first int, 
 		Err: problem})
 }
 
-// findEntry returns the first entry that checkEntries reports, row -1 where there is none.
+// findEntry returns the first entry that checkEntries reports; row is -1 if there is none.
 func findEntry(X mat.Matrix, limit float64, missing bool) (row, column int, value float64) {
 	bad := func(v float64) bool { return !(math.Abs(v) <= limit) && !(missing && v != v) }
 	switch m := X.(type) {
@@ -183,7 +183,8 @@ func findEntry(X mat.Matrix, limit float64, missing bool) (row, column int, valu
 	return -1, 0, 0
 }
 
-// checkTile reports a matrix to write into, a *mat.Dense or *single.Dense, that is not there or not of a size.
+// checkTile returns an error for a destination, a *mat.Dense or *single.Dense, that is nil or of
+// the wrong size.
 func checkTile(step string, dst mat.Matrix, rows, width int) error {
 	if dst == (*mat.Dense)(nil) || dst == (*single.Dense)(nil) {
 		return fmt.Errorf("transformer: %[1]s: destination must be %[2]d×%[3]d, got nil", step, rows, width)
@@ -221,7 +222,7 @@ func transformDense(ctx context.Context, t DenseTransformer, X mat.Matrix) (mat.
 	return nil, t.TransformTo(ctx, nil, nil)
 }
 
-// rowsOf returns the number of rows of X, 0 for every kind of nothing.
+// rowsOf returns the number of rows of X, which may be nil.
 func rowsOf(X mat.Matrix) int {
 	switch m := X.(type) {
 	case nil:
@@ -253,7 +254,7 @@ func eachTile(ctx context.Context, rows int, f func(lo, hi int)) error {
 	return nil
 }
 
-// widthOf returns the number of columns of a source that need not be read, an error where it is
+// widthOf returns the number of columns of a source without reading rows, or an error if it is
 // empty.
 func widthOf(ctx context.Context, step string, src datasets.Source) (int, error) {
 	rows, width := src.Dims()

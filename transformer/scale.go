@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Scale multiplies each column by a factor, its weight in the distances of the maps after it: 0
-// removes the column.
+// Scale multiplies each column by a factor, its weight in the distances of later maps: 0 removes
+// the column.
 //
 //	y_j = f_j · x_j
 //
@@ -25,9 +25,9 @@ import (
 // can be searched individually: the path factors.age is that of age, and factors.* in the grid of
 // an experiment file means all. Standardize the columns first ([Standardize] or [Quantile]).
 //
-// Cost: one multiplication for each entry. Fit returns an error for a categorical column, a list that is not as long
-// as there are columns, a name that no column has, no rows, and an infinite value; Transform does where a product
-// overflows.
+// Cost: one multiplication for each entry. Fit returns an error for a categorical column, a list
+// whose length is not the number of columns, a name without a column, no rows, and an infinite
+// value; Transform if a product overflows.
 type Scale struct {
 	Factors      []float64          // one for all columns, or one for each
 	NamedFactors map[string]float64 // by column name, 1 for other columns; replaces Factors unless nil
@@ -138,10 +138,10 @@ func (s Scale) columns(schema datasets.Schema, width int) ([]float64, error) {
 	return slices.Clone(s.Factors), nil
 }
 
-// FitsWithoutRows reports that only the columns are learned.
+// IsDataIndependent reports that only the columns are learned.
 func (s Scale) IsDataIndependent() bool { return true }
 
-// Fit learns which column has which factor; it returns a [*FittedScale].
+// Fit assigns the factors to the columns; it returns a [*FittedScale].
 func (s Scale) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "scale", s, data)
 }
@@ -165,7 +165,7 @@ func (s Scale) FitSource(ctx context.Context, data datasets.Source) (Transformer
 // Cost returns the cost of one product for each entry.
 func (s Scale) Cost(shape datasets.Shape) datasets.Cost { return scalerCost(0, shape) }
 
-// Requirements declares numeric columns: as many as there are factors, or one for each name.
+// Requirements declares numeric columns: as many as factors, or one for each name.
 func (s Scale) Requirements() []datasets.Requirement {
 	out := []datasets.Requirement{{Constraint: datasets.Numbers}}
 	if n := len(s.Factors); s.NamedFactors == nil && n > 1 {
@@ -178,13 +178,13 @@ func (s Scale) Requirements() []datasets.Requirement {
 	return out
 }
 
-// Forecast returns the same columns, with missing values.
+// InferOutput returns the same columns, with missing values.
 func (s Scale) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return in.AsNumbers() }
 
 // FittedScale is a fitted [Scale].
 type FittedScale struct{ factors []float64 }
 
-// Factors returns what each column is multiplied by.
+// Factors returns the factor of each column.
 func (f *FittedScale) Factors() []float64 { return slices.Clone(f.factors) }
 
 // Transform returns the scaled rows of X, sparse where X is.

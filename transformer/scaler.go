@@ -15,12 +15,11 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// FittedScaler moves and stretches every column: it is what [Standardize], [MinMax] and [Robust]
-// are fitted to.
+// FittedScaler shifts and scales every column: it is a fitted [Standardize], [MinMax] or [Robust].
 //
 //	y_j = (x_j − center_j) / scale_j + low
 //
-// clipped to an interval by MinMax. The shape stays n×d, missing values stay missing, and sparse
+// clipped to an interval by MinMax. Shapes: n×d → n×d. Missing values stay missing, and sparse
 // matrices stay sparse; a sparse matrix whose zeros would change is an error. The scale of a column
 // that is constant in training is +Inf: the column becomes constant, because a model cannot have
 // learned from it.
@@ -40,8 +39,8 @@ func beginScaler(ctx context.Context, step string, spec any, schema datasets.Sch
 	return begin(ctx, step, spec, schema, cols, true, sums)
 }
 
-// fittedScaler checks what was learned. Columns whose scale is 0 are only moved.
-// Zeros must stay zeros where some of the training rows were sparse.
+// fittedScaler validates the learned scales. A scale of 0 is replaced by 1. If training rows were
+// sparse, zeros must map to zeros.
 func fittedScaler(f *FittedScaler, sparse bool, schema datasets.Schema) (Transformer, error) {
 	for j, s := range f.scale {
 		if s == 0 {
@@ -139,10 +138,10 @@ func (f *FittedScaler) OutputWidth() int { return len(f.center) }
 // OutputSchema returns the names of the columns, all numeric.
 func (f *FittedScaler) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
 
-// Center returns what is subtracted from each column.
+// Center returns the subtracted center of each column.
 func (f *FittedScaler) Center() []float64 { return slices.Clone(f.center) }
 
-// Scale returns what each column is divided by.
+// Scale returns the divisor of each column.
 func (f *FittedScaler) Scale() []float64 { return slices.Clone(f.scale) }
 
 // State serializes the fitted parameters.
@@ -180,7 +179,7 @@ func numbered(name string, width int) []datasets.Column {
 	return columns
 }
 
-// checkNumericSpec reports what is wrong with a spec, and a column that is not numeric.
+// checkNumericSpec returns the errors of a spec, or an error for a column that is not numeric.
 func checkNumericSpec(step string, spec any, schema datasets.Schema) error {
 	return cmp.Or(checkSpec(step, spec), checkNumeric(step, schema))
 }
@@ -213,7 +212,7 @@ func allFinite(lists ...[]float64) bool {
 	return true
 }
 
-// Measured flops of an entry: in sums of a fit, in a selection of quantiles, and on the way through a step.
+// Measured flops per entry: of the sums of a fit, a selection of quantiles, and the transform.
 const (
 	summedFlops   = 160
 	selectedFlops = 9_000
@@ -228,7 +227,7 @@ func scalerCost(fit float64, shape datasets.Shape) datasets.Cost {
 		NonZeros: shape.NonZeros, CheapToRecompute: true}
 }
 
-// anyOf returns an error if neither of two flags of a scaler is set, which would do nothing.
+// anyOf returns an error if both flags of a scaler are false, so that it would do nothing.
 func anyOf(one, other bool, name string) error {
 	if one || other {
 		return nil

@@ -20,15 +20,15 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// SoftmaxFeatures maps rows to positive random features of the softmax kernel, whose inner products are
-// exp(γ·x'y) in the mean.
+// SoftmaxFeatures maps rows to positive random features of the softmax kernel: E[z(x)'z(y)] =
+// exp(γ·x'y).
 //
 //	z(x) = m^−½·[exp(ω₁'u − ‖u‖²/2), …, exp(ω_m'u − ‖u‖²/2)],   u = sqrt(γ)·x,   ω ~ N(0, I)
 //
-// with γ·x'y = Σ γ_j·x_j·y_j where γ has a number for each column. The kernel is not shift-invariant: it grows with the
-// rows' norms and with the angle between them, so that it suits directions and rows whose length means something; of
-// rows of one length it is the gaussian kernel of γ/2 times a constant. All features are positive. It is the kernel
-// of attention, for which package attention is made.
+// If γ is a list, γ·x'y is Σ γ_j·x_j·y_j. The kernel is not shift-invariant: it depends on the
+// norms of the rows and on the angle between them. For rows of equal norm, it is the gaussian
+// kernel of γ/2 times a constant. All features are positive. It is the kernel of attention, see
+// package attention.
 //
 // The variance of z(x)'z(y) is exp(2γ·x'y)·(exp(γ‖x + y‖²) − 1)/m for independent draws, so γ‖x‖²
 // should not be much above 1. Orthogonal draws, in blocks of the number of columns, reduce it. Maps
@@ -42,8 +42,8 @@ import (
 // Source: Choromanski et al., "Rethinking attention with Performers", ICLR 2021.
 //
 // Fit returns an error for a categorical column, a missing or infinite value, no rows, and a list
-// of γ that is not as long as there are columns. Transform returns one that names the row where a
-// feature would be so large that sums of its squares overflow; what is too small becomes 0.
+// of γ whose length is not the number of columns. Transform returns an error with the row number if
+// sums of squared features would overflow; underflow gives 0.
 type SoftmaxFeatures struct {
 	Gamma    kernel.Gamma // γ
 	Features int          // m
@@ -66,7 +66,7 @@ func (s *SoftmaxFeatures) Params(l *param.List) {
 	l.Seed(&s.Seed, "seed", "seed of the draws")
 }
 
-// FitsWithoutRows reports whether γ is fixed, so that only the number of columns is learned.
+// IsDataIndependent reports whether γ is fixed, so that only the number of columns is learned.
 func (s SoftmaxFeatures) IsDataIndependent() bool { return s.Gamma.Rule() == "" }
 
 // Fit draws the features; it returns a [*FittedSoftmaxFeatures].

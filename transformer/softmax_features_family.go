@@ -23,14 +23,14 @@ var (
 	_ FamilyFitter = SoftmaxFeatures{}
 )
 
-// Related reports whether other's features are of the same draws; γ and their number may be others.
+// SameFamily reports whether other's features are of the same draws; γ and their number may be others.
 func (s SoftmaxFeatures) SameFamily(other Fitter) bool {
 	o, ok := other.(SoftmaxFeatures)
 	return ok && s.Draw == o.Draw && s.Seed == o.Seed
 }
 
-// wideSoftmax returns a spec for each γ, as wide as the widest of the specs with it, and which of
-// them each spec belongs to.
+// wideSoftmax returns a spec for each γ, as wide as the widest of the specs with this γ, and the
+// index of the wide spec of each spec.
 func wideSoftmax(specs []Fitter) (wide []SoftmaxFeatures, of []int) {
 	for _, spec := range specs {
 		own := spec.(SoftmaxFeatures)
@@ -84,7 +84,7 @@ func (s SoftmaxFeatures) FitFamily(ctx context.Context, data datasets.Set, specs
 	return f, nil
 }
 
-// FamilyMembers takes rules for γ to give others than the numbers there are.
+// FamilyMembers assumes that rules for γ give values different from all numbers.
 func (s SoftmaxFeatures) FamilyMembers(_ datasets.Shape, specs []Fitter) []FamilyMember {
 	wide, of := wideSoftmax(specs)
 	members := make([]FamilyMember, len(specs))
@@ -110,7 +110,7 @@ func (f *softmaxFamily) Widths() []int {
 // Fitted returns nil: the fit maps no rows.
 func (f *softmaxFamily) Fitted(int) mat.Matrix { return nil }
 
-// Shared names the projection of the rows, where two or more of the maps come from one.
+// Shared returns "projection" if at least two maps share one.
 func (f *softmaxFamily) Shared() []string {
 	if f.features.Projects() {
 		return []string{"projection"}
@@ -129,7 +129,7 @@ func (f *softmaxFamily) Each(ctx context.Context, X mat.Matrix, which []int,
 	if err := checkEntries("softmax_features", X, datasets.Schema{}, 0, f.features.Limit(which), false); err != nil {
 		return err
 	}
-	var failure error // of yield, which is returned as it is
+	var failure error // error of yield, returned unchanged
 	err = f.features.Each(ctx, X, which, func(which int, Z mat.Matrix) error {
 		failure = yield(which, Z)
 		return failure

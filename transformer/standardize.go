@@ -8,23 +8,24 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Standardize gives every column mean 0 and standard deviation 1 over the training rows:
+// Standardize scales every column to mean 0 and standard deviation 1 over the training rows:
 //
 //	y_j = (x_j − mean_j) / sd_j,   sd_j² = (1/n) Σ_i (x_ij − mean_j)²
 //
-// Shapes: n×d → n×d. Missing values are left out of the sums and stay missing. It is scikit-learn's
-// StandardScaler, but for a column whose training values are all the same: it becomes 0 in later rows
-// too, where scikit-learn lets x_j − mean_j pass. A year that is 2023 in all training rows would
-// otherwise move the rows of 2024 away from all that a kernel has seen.
+// Shapes: n×d → n×d. Missing values are ignored and stay missing. It is scikit-learn's
+// StandardScaler, except for columns that are constant in training: they become 0 in later rows
+// too, where scikit-learn returns x_j − mean_j. A year that is 2023 in all training rows would
+// otherwise move the rows of 2024 far from all training rows of a kernel model.
 //
-// Sparse rows stay sparse, for which Mean must be false: where centering would turn zeros into other
-// numbers, Fit returns an error.
+// Sparse rows stay sparse, which requires that Mean is false; Fit returns an error if centering
+// would change zeros.
 //
 // Cost: one pass over the rows, 6 flops for each entry; memory 3·d numbers. Sums follow Chan,
-// Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979.
+// Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances",
+// 1979.
 //
 // Fit returns an error for a categorical column, a column with missing values only, an infinite
-// value, and for no rows.
+// value, and no rows.
 type Standardize struct {
 	Mean bool // subtract the mean
 	Std  bool // divide by the standard deviation
@@ -50,12 +51,12 @@ func (s Standardize) FitSource(ctx context.Context, data datasets.Source) (Trans
 	return Learn(ctx, s, data)
 }
 
-// Start begins the one pass, of sums.
+// Start starts the only pass.
 func (s Standardize) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	return beginScaler(ctx, "standardize", s, schema, cols, func() inputSums { return newMomentSums(cols) })
 }
 
-// Finish returns the [*FittedScaler] of what the pass has learned.
+// Finish returns the [*FittedScaler] computed in the last pass.
 func (s Standardize) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
 	sums, in, err := finished[*momentSums](ctx, "standardize", s, last)
 	if err != nil {

@@ -19,35 +19,37 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// TargetEncode replaces every category by the mean target of its training rows, shrunk towards the mean target ȳ of
-// all rows:
+// TargetEncode replaces every category by the mean target of its training rows, shrunk towards the
+// mean target ȳ of all rows:
 //
 //	z(c) = λ_c·ȳ_c + (1 − λ_c)·ȳ
 //
-// with λ_c = n_c/(n_c + m) for Smooth = m, where n_c is the number of rows of the category. [AutoSmooth] is the
-// empirical Bayes estimate λ_c = n_c·σ²/(n_c·σ² + σ_c²), where σ² is the variance of the targets and σ_c² that of the
-// category's rows. A category that is not in the schema ([datasets.Unknown]), or has no training rows, becomes ȳ.
-// Missing values are a category of their own.
+// with λ_c = n_c/(n_c + m) for Smooth = m, where n_c is the number of rows of the category.
+// [AutoSmooth] is the empirical Bayes estimate λ_c = n_c·σ²/(n_c·σ² + σ_c²), where σ² is the
+// variance of the targets and σ_c² that of the category's rows. A category that is not in the
+// schema ([datasets.Unknown]), or has no training rows, becomes ȳ. Missing values are a category of
+// their own.
 //
-// With two classes the target is 1 for the second one. With more there is a column for each class, whose target is 1
-// in the rows of that class; with several targets, one for each of them.
+// With two classes the target is the indicator of the second one. With more classes there is a
+// column for the indicator of each class; with several targets, one for each target.
 //
-// A row's own target must not be part of its encoding: a model would trust it, and categories with few rows would
-// predict training rows well and new ones badly. Training rows are therefore cross-fitted: they are divided at random
-// into Folds folds, and each fold is encoded by the rows of the others. A pipeline does so in its fit and in every
-// fold of a search, see [TrainingTransformer]; without a pipeline, use FitTransform. The fold of a row depends on Seed
-// and on the number of the row. A fit by passes over several parts numbers the rows of each part from 0, so its folds,
-// and with them what follows, depend on the parts; those of "bochner shard" are the same for any number of shards.
+// A row's own target must not be part of its encoding: a model would rely on it, and would overfit
+// categories with few rows. Training rows are therefore cross-fitted: they are divided at random
+// into Folds folds, and each fold is encoded by the rows of the others. A pipeline does so in its
+// fit and in every fold of a search, see [TrainingTransformer]; without a pipeline, use
+// FitTransform. The fold of a row depends on Seed and on the number of the row. A fit by passes
+// over several parts numbers the rows of each part from 0, so its folds, and the result, depend on
+// the parts; those of "bochner shard" are the same for any number of shards.
 //
-// Shapes: n×d → n×d, dense, or n×(d·k) with k > 2 classes or targets: all outputs of the first column first. Cost: one
-// pass of O(n·d), with O(Folds·k) numbers for each category; O(n·d·k) to encode. Sample weights are ignored, except
-// that rows of weight 0 are excluded.
+// Shapes: n×d → n×d, dense, or n×(d·k) with k > 2 classes or targets: all outputs of the first
+// column first. Cost: one pass of O(n·d), with O(Folds·k) numbers for each category; O(n·d·k) to
+// encode. Sample weights are ignored, except that rows of weight 0 are excluded.
 //
-// Sources: Micci-Barreca, "A preprocessing scheme for high-cardinality categorical attributes", SIGKDD Explorations
-// 2001; scikit-learn's TargetEncoder, which draws other folds.
+// Sources: Micci-Barreca, "A preprocessing scheme for high-cardinality categorical attributes",
+// SIGKDD Explorations 2001; scikit-learn's TargetEncoder, which draws other folds.
 //
-// Fit returns an error for a numeric column, for a number that is not the code of a category, for rows without
-// targets or with a missing one, and where every weight is 0.
+// Fit returns an error for a numeric column, a number that is not a category code, rows without
+// targets or with a missing one, and no row of positive weight.
 type TargetEncode struct {
 	Smooth float64 // m ≥ 0, or AutoSmooth
 	Folds  int
@@ -116,7 +118,7 @@ func (s TargetEncode) Fit(ctx context.Context, data datasets.Set) (Transformer, 
 	return fitSet(ctx, "target_encode", s, data)
 }
 
-// FitTransform returns what Fit returns, and the cross-fitted encodings of the rows of data.
+// FitTransform returns the result of Fit, and the cross-fitted encodings of the rows of data.
 func (s TargetEncode) FitTransform(ctx context.Context, data datasets.Set) (Transformer, mat.Matrix, error) {
 	f, err := s.Fit(ctx, data)
 	if err != nil {
@@ -134,7 +136,7 @@ func (s TargetEncode) FitSource(ctx context.Context, data datasets.Source) (Tran
 	return Learn(ctx, s, data)
 }
 
-// Start begins the one pass, which sums the targets of every category in each fold.
+// Start starts the only pass, which sums the targets of every category in each fold.
 func (s TargetEncode) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	if err := checkSpec("target_encode", s); err != nil {
 		return nil, err
@@ -167,8 +169,8 @@ func (s TargetEncode) Finish(ctx context.Context, last datasets.Pass) (Transform
 	return all.(*targetSums).fitted()
 }
 
-// firstTargetCells numbers the cells of all columns: one for each category, then those of missing and of unknown
-// values.
+// firstTargetCells numbers the cells of all columns: one for each category, then one each for
+// missing and unknown values.
 func firstTargetCells(levels []int) []int {
 	padded := slices.Clone(levels)
 	for j := range padded {
@@ -196,7 +198,7 @@ type targetSums struct {
 	levels, first []int
 	classes       []string // nil for numbers
 
-	outputs int       // 0 before there are rows
+	outputs int       // 0 before the first rows
 	count   []float64 // rows of each cell
 	mean    []float64 // of numbers; of classes the number of rows of the class
 	squares []float64 // of numbers, Σ(y − mean)²
@@ -311,7 +313,7 @@ func (t *targetSums) merge(cell int, o *targetSums, from int) {
 	}
 }
 
-// Next returns nil: there is one pass.
+// Next returns nil, because there is only one pass.
 func (t *targetSums) Next(context.Context) (pass.Sums, error) {
 	if t.outputs == 0 || !slices.ContainsFunc(t.count, func(n float64) bool { return n > 0 }) {
 		return nil, errors.New("transformer: target_encode: every weight is 0")
@@ -367,8 +369,8 @@ func (t *targetSums) without(fold int) *targetSums {
 	return &out
 }
 
-// encodings returns those of all cells of a single fold: cell·outputs + output. Where there are no rows, all are the
-// given means.
+// encodings returns the encodings of all cells of a single fold, indexed by cell·outputs + output.
+// Without rows, they are the given means.
 func (t *targetSums) encodings(means []float64) []float64 {
 	last := t.cells() - 1
 	out := make([]float64, last*t.outputs)
@@ -388,7 +390,7 @@ func (t *targetSums) encodings(means []float64) []float64 {
 					variance := squares / all
 					part = n * variance / (n*variance + within/n)
 				}
-				if n > 0 && part == part { // 0/0 where all targets are alike
+				if n > 0 && part == part { // 0/0 if all targets are equal
 					out[cell*t.outputs+k] = part*own + (1-part)*mean
 				}
 			}
@@ -397,7 +399,7 @@ func (t *targetSums) encodings(means []float64) []float64 {
 	return out
 }
 
-// fitted returns the encodings of all rows, and those of each fold by the others.
+// fitted returns the encodings by all rows, and those of each fold by the other folds.
 func (t *targetSums) fitted() (Transformer, error) {
 	all := t.without(-1)
 	means := make([]float64, t.outputs)
@@ -557,8 +559,8 @@ func (f *FittedTargetEncode) InputWidth() int { return len(f.levels) }
 // OutputWidth returns the number of columns times that of outputs.
 func (f *FittedTargetEncode) OutputWidth() int { return len(f.levels) * f.outputs }
 
-// OutputSchema returns numeric columns with the names of the inputs, or input_class or input_target where there are
-// several outputs.
+// OutputSchema returns numeric columns with the names of the inputs, or input_class or input_target
+// for several outputs.
 func (f *FittedTargetEncode) OutputSchema(in datasets.Schema) datasets.Schema {
 	classes, columns := in.Classes(), make([]datasets.Column, 0, f.OutputWidth())
 	for j := range f.levels {
@@ -583,7 +585,8 @@ func (f *FittedTargetEncode) OutputSchema(in datasets.Schema) datasets.Schema {
 // greatest.
 func (f *FittedTargetEncode) Relevance() []float64 { return slices.Clone(f.relevance) }
 
-// State serializes the encodings, and those of the folds where the fit of a pipeline goes on with the training rows.
+// State serializes the encodings, and those of the folds while the fit of a pipeline still needs
+// them for the training rows.
 func (f *FittedTargetEncode) State(s *model.State) {
 	s.Ints("levels", &f.levels)
 	s.Int("outputs", &f.outputs)

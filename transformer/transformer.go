@@ -53,13 +53,13 @@ import (
 
 // Fitter is the spec of a transformer.
 type Fitter interface {
-	// Fit learns what the map needs from data and leaves data as it is. Steps that learn nothing
-	// from the targets ignore them.
+	// Fit learns the map from data, which it does not modify. Steps that do not use targets ignore
+	// them.
 	Fit(ctx context.Context, data datasets.Set) (Transformer, error)
 }
 
-// BlockFitter is a Fitter that never needs all rows at once. FitSource may read the source several
-// times, or, where the map depends on the width alone, not at all.
+// BlockFitter is a Fitter that never needs all rows at once. FitSource may make several passes over
+// the source, or none if the map depends on the width only.
 type BlockFitter interface {
 	FitSource(ctx context.Context, data datasets.Source) (Transformer, error)
 }
@@ -67,29 +67,29 @@ type BlockFitter interface {
 // FitTransformer is a Fitter that makes the features of the rows it is fitted to as a by-product.
 type FitTransformer interface {
 	Fitter
-	// FitTransform returns what Fit returns, and what that makes of data.X, to the bit.
+	// FitTransform returns the result of Fit, and its features of data.X, bit for bit.
 	FitTransform(ctx context.Context, data datasets.Set) (Transformer, mat.Matrix, error)
 	// FeatureBytes estimates the memory that the features of rows×cols inputs take.
 	FeatureBytes(rows, cols int) int64
 }
 
-// TwoStageFitter is a Fitter some of whose parameters do not change what is learned, only what is made of it, as the
-// power of learned scales. A search learns once for all candidates that differ in nothing else, also where the step
-// is inside of one that holds steps.
+// TwoStageFitter is a Fitter with parameters that only affect a cheap second stage, such as the
+// power of learned scales. A search fits the first stage once for all candidates that differ only
+// in these, also inside of composite steps.
 type TwoStageFitter interface {
 	Fitter
-	// Learner returns the spec, of the same type, with those parameters at their defaults. Specs with equal
-	// learners learn the same from the same rows.
+	// FirstStage returns a spec of the same type with the parameters of the second stage at their
+	// defaults. Specs with equal first stages learn the same from the same rows.
 	FirstStage() Fitter
-	// Derive returns what Fit would return, to the bit, given what the learner was fitted to by the same rows,
-	// which it leaves as it is. It fails where Fit would.
+	// FinishFit returns the result of Fit, bit for bit, given the first stage fitted to the same
+	// rows, which it does not modify. It returns an error if Fit would.
 	FinishFit(learned Transformer) (Transformer, error)
 }
 
 // Transformer is a fitted map of rows.
 type Transformer interface {
-	// Transform returns the features of the rows of X, which has the columns seen in Fit: a
-	// *mat.Dense or a *sparse.CSR of its own, or X itself where the map changes nothing.
+	// Transform returns the features of the rows of X, which has the columns seen in Fit: a new
+	// *mat.Dense or *sparse.CSR, or X itself if the map is the identity.
 	Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error)
 }
 
@@ -99,15 +99,16 @@ type Transformer interface {
 // stores Inference in the fitted pipeline. A step that contains other steps passes both on to them.
 type TrainingTransformer interface {
 	Transformer
-	// Training returns the map of the training rows from row first on, in the order of the fit. It has the type and the
-	// output columns of the receiver. It is nil where training rows are mapped like others.
+	// Training returns the map of the training rows from row first on, in the order of the fit. It
+	// has the type and the output columns of the receiver. It is nil if training rows are mapped
+	// like others.
 	Training(first int) Transformer
-	// Inference returns the receiver without what only Training needs.
+	// Inference returns the receiver without state that only Training needs.
 	Inference() Transformer
 }
 
-// DenseTransformer is a Transformer whose features are dense and can be written into a tile that is
-// used again, which saves a fresh matrix for each block.
+// DenseTransformer is a Transformer with dense features that can write to an existing matrix, so
+// that the same memory serves all blocks.
 type DenseTransformer interface {
 	Sized
 	// TransformTo overwrites dst, rows of X × OutputWidth, with the features of X.
@@ -122,7 +123,7 @@ type SingleTransformer interface {
 	TransformSingle(ctx context.Context, dst *single.Dense, X mat.Matrix) error
 }
 
-// Sized is a Transformer that knows how many columns come out of it.
+// Sized is a Transformer that knows its number of output columns.
 type Sized interface {
 	OutputWidth() int
 }
@@ -133,13 +134,13 @@ type Describer interface {
 	OutputSchema(in datasets.Schema) datasets.Schema
 }
 
-// DataIndependent is a Fitter that may learn nothing from the rows, only from the number of columns: its
-// fit is then the same for every fold of the same data.
+// DataIndependent is a Fitter whose fit may depend only on the number of columns. A search then
+// fits it once and reuses the result for every fold.
 type DataIndependent interface {
 	IsDataIndependent() bool
 }
 
-// fitted is what every fitted type of this package is.
+// fitted is the interface of all fitted types of this package.
 type fitted interface {
 	Transformer
 	Sized

@@ -60,7 +60,7 @@ func main() {
 	}
 }
 
-// compare writes the files and has all sides read them in turn.
+// compare writes the files and runs all programs on them, interleaved.
 func compare(ctx context.Context, rows, pairs int, python string) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/bench/internal/tree"
 )
 
-// pair is a benchmark of two commits, measured in turn.
+// pair is a benchmark measured at two commits, interleaved.
 type pair struct {
 	name          string
 	before, after []float64 // seconds, of the same turns
@@ -60,7 +60,8 @@ func pairs(ctx context.Context, o options, works []work) error {
 	return errors.Join(failures...)
 }
 
-// commitOf returns the short name of a commit, with a word where the working tree is another.
+// commitOf returns the short name of a commit, with ", changed" if it is HEAD and the working tree
+// differs.
 func commitOf(ctx context.Context, name string) string {
 	out, err := exec.CommandContext(ctx, "git", "describe", "--always", "--abbrev=10", name).Output()
 	if err != nil {
@@ -75,7 +76,7 @@ func commitOf(ctx context.Context, name string) string {
 	return short
 }
 
-// measure runs a benchmark of both sides in turn.
+// measure runs a benchmark at both commits, in alternating order.
 func (p *pair) measure(ctx context.Context, sides [2]*runner, b bench, turns int) error {
 	for turn := range turns {
 		var seconds [2]float64
@@ -137,21 +138,22 @@ func median(sorted []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// changed states what the interval of the ratios means: changes below 2 % are negligible.
+// changed classifies a change by the confidence interval of the time ratio; less than 2 % is
+// negligible.
 func changed(low, high float64) string {
-	const little = 1.02
+	const threshold = 1.02
 	switch {
-	case high < 1/little:
+	case high < 1/threshold:
 		return "faster"
-	case low > little:
+	case low > threshold:
 		return "**slower**"
-	case low > 1/little && high < little:
+	case low > 1/threshold && high < threshold:
 		return "the same"
 	}
 	return "inconclusive"
 }
 
-// againstHead is what stands above the rows.
+// againstHead returns the text and the header above the rows of the table.
 func againstHead(o options, before, after string) string {
 	sizes := "full sizes"
 	if o.quick {
@@ -162,7 +164,7 @@ func againstHead(o options, before, after string) string {
 		after, sizes, o.repeat, o.threads)
 }
 
-// row is the line of a benchmark.
+// row returns the table row of a benchmark.
 func (p *pair) row() string {
 	if p.skipped != "" || len(p.before) == 0 {
 		return fmt.Sprintf("| %s | – | – | – | – | %s |\n", p.name, p.skipped)

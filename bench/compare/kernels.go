@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// kernelsName is what -only calls the table of the kernels.
+// kernelsName selects the kernel table in the -only flag.
 const kernelsName = "kernels"
 
-// kernelBenchmarks are those of internal/kern that the table shows.
+// kernelBenchmarks matches the benchmarks of internal/kern that the table lists.
 const kernelBenchmarks = "^BenchmarkPeak$|^BenchmarkMul$/f/(4096x|8192x|2048x)|^BenchmarkGram$|^BenchmarkElementary$|" +
 	"^BenchmarkFourierMap$/f/./n=1024|^BenchmarkCholesky$/f/factor/n=2048"
 
@@ -54,11 +54,11 @@ func keepBest(into map[string]sample, name string, s sample) {
 	}
 }
 
-// rate is what a kernel does in a second: 10⁹ operations, or elements.
+// rate returns the throughput of a kernel in 10⁹ operations or elements per second.
 func rate(s sample) float64 { return s.metrics["GFLOP/s"] + s.metrics["G/s"] }
 
-// kernelTable has a row for each kernel, its rate on one core and on several. The share of the peak is
-// by processor time, so that other programs on the machine do not count.
+// kernelTable has a row for each kernel, with its rate on one core and on several. The share of the
+// peak uses CPU time, so that other load on the host has no effect.
 func kernelTable(one, several map[string]sample, cores int) string {
 	out := fmt.Sprintf("| kernel | one core | share of its peak | %d cores | ratio | target | met? |\n%s|\n", cores,
 		strings.Repeat("|---", 7))
@@ -82,9 +82,9 @@ func kernelTable(one, several map[string]sample, cores int) string {
 	return out
 }
 
-// kernelTarget returns a kernel's target and whether it is met: big products and Gram updates are to
-// reach 90 % of a core's peak and 1.8 times as much on two, cosines and sines 1.5·10⁹ in a second
-// and 3.5·10⁹ in single precision.
+// kernelTarget returns a kernel's target and whether it is met. Large matrix products and Gram
+// updates: 90 % of a core's peak, and 1.8 times as much on two cores. Cosines and sines: 1.5·10⁹
+// per second, 3.5·10⁹ in single precision.
 func kernelTarget(name string, rate, share, ratio float64) (target, met string) {
 	yes := func(holds bool) string {
 		if holds {

@@ -1,20 +1,22 @@
-// Command compare runs the benchmarks of folder bench and scikit-learn's side of them on one
-// machine, and writes the table of docs/performance.md:
+// Command compare runs the benchmarks of directory bench and their scikit-learn counterparts on one
+// host, and writes the table of docs/performance.md:
 //
 //	go run ./bench/compare                         everything, ten to fifteen minutes
-//	go run ./bench/compare -only transform,ridge   these rows; the page keeps the others
-//	go run ./bench/compare -quick                  small sizes, to see that it works; printed only
+//	go run ./bench/compare -only transform,ridge   these rows; the others on the page are kept
+//	go run ./bench/compare -quick                  small sizes, as a smoke test; printed only
 //	go run ./bench/compare -quick -against main~3  this code compared with a commit, without the baseline; printed only
 //
-// Each measurement is a process of its own, so that its peak memory is its own. The sides take turns,
-// -repeat times, with the same number of threads; the best time of each counts, and the largest
-// memory. A work that takes the peer more than a minute, and a fit from a file, is done once.
+// Each measurement runs in a separate process, so that peak memory is measured per benchmark. The
+// programs run interleaved, -repeat times, with the same number of threads; the table has the
+// minimum time and the maximum memory of each. Benchmarks that take the baseline more than a
+// minute, and fits from a file, run once.
 //
-// With -against two commits take turns, and every second time the other one is first. A line for each benchmark has the
-// medians, the ratio and an interval around its median that needs no law of the noise: six turns make it 97 % sure.
+// With -against, two commits run interleaved in alternating order. The row of a benchmark has the
+// medians, their ratio, and a nonparametric confidence interval of the median ratio; six
+// repetitions give a confidence level of 97 %.
 //
-// The peer's side is a Python script that prints JSON lines, see -peer. It needs python3 with
-// scikit-learn, and pandas for the row of CSV files.
+// The baseline is a Python script that prints JSON lines, see -peer. It needs python3 with
+// scikit-learn, and pandas for the CSV row.
 package main
 
 import (
@@ -39,7 +41,7 @@ type options struct {
 	peer    string
 	page    string
 	python  string
-	against string // commit to compare the working tree with, instead of the peer
+	against string // commit to compare the working tree with, instead of the baseline
 }
 
 func main() {
@@ -98,7 +100,7 @@ func run() error {
 	return errors.Join(failed, place.Write(dated(machine, table)))
 }
 
-// compare measures the works and, after each round, writes their table.
+// compare runs the benchmarks and writes their table after each round.
 func (r *runner) compare(ctx context.Context, machine string, works []work) error {
 	rows := make([]row, len(works))
 	failed := r.measure(ctx, works, func(results []result) error {

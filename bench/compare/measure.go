@@ -12,18 +12,18 @@ import (
 	"strings"
 )
 
-// sample is what is known of one side: its best time and its largest memory over all runs.
+// sample is a measurement of one program: its minimum time and maximum memory over all runs.
 type sample struct {
 	name    string // of the Go benchmark
 	seconds float64
 	peak    float64            // MiB; 0 if unknown
 	metrics map[string]float64 // of the best run
-	skipped string             // why there is none
+	skipped string             // why the benchmark did not run
 }
 
 func (s sample) known() bool { return s.seconds > 0 }
 
-// add takes in another run.
+// add merges another run.
 func (s *sample) add(other sample) {
 	s.peak = max(s.peak, other.peak)
 	if other.known() && (!s.known() || other.seconds < s.seconds) {
@@ -34,7 +34,7 @@ func (s *sample) add(other sample) {
 	}
 }
 
-// result is what is known of a work.
+// result contains the measurements of a benchmark.
 type result struct {
 	peer64, peer32 sample
 	f64, f32       []sample
@@ -45,7 +45,7 @@ type result struct {
 
 func (r result) ratio64() (float64, bool) { return r.ratio(r.peer64, r.f64) }
 
-// ratio32 is to what the peer does in single precision, where it does, else to what it does.
+// ratio32 compares with the baseline in single precision if that exists, else in double precision.
 func (r result) ratio32() (float64, bool) {
 	if r.peer32.known() {
 		return r.ratio(r.peer32, r.f32)
@@ -60,13 +60,13 @@ func (r result) ratio(peer sample, ours []sample) (float64, bool) {
 	return r.fits * peer.seconds / ours[0].seconds, true
 }
 
-// runner measures either side. Its folder holds the compiled benchmarks and CSV files.
+// runner runs both programs. Its directory contains the compiled benchmarks and CSV files.
 type runner struct {
 	options
 	folder string
-	root   string // of the module that is measured, "" for this one
+	root   string // directory of the measured module, "" for this one
 	binary string
-	done   map[string][]peerLine // searches of the peer, which several rows share
+	done   map[string][]peerLine // grid searches of the baseline, which several rows share
 }
 
 func newRunner(ctx context.Context, o options) (*runner, error) {
@@ -98,11 +98,11 @@ func (r *runner) build(ctx context.Context) error {
 
 func (r *runner) close() { os.RemoveAll(r.folder) }
 
-// longPeer is the time above which the peer does a work once.
+// longPeer is the time, in seconds, above which the baseline runs a benchmark only once.
 const longPeer = 60
 
-// measure does the works in turn, -repeat times, and hands what is known to show after each round. A
-// work that fails is marked and not tried again.
+// measure runs the benchmarks -repeat times, interleaved, and passes the results to show after each
+// round. A failed benchmark is marked and not tried again.
 func (r *runner) measure(ctx context.Context, works []work, show func([]result) error) error {
 	results := make([]result, len(works))
 	for i, w := range works {
@@ -132,7 +132,7 @@ func (r *runner) measure(ctx context.Context, works []work, show func([]result) 
 	return errors.Join(failures...)
 }
 
-// turn measures all sides of a work once.
+// turn runs a benchmark and its baseline once.
 func (r *runner) turn(ctx context.Context, w work, out *result, round int) error {
 	for k, b := range w.f64 {
 		s, err := r.bench(ctx, b)
@@ -182,7 +182,7 @@ func (r *runner) bench(ctx context.Context, b bench) (sample, error) {
 	return sample{}, fmt.Errorf("benchmark %s printed %d results:\n%s", b.name, len(run.samples), run.text)
 }
 
-// testRun is what a run of the compiled benchmarks printed.
+// testRun is the output of the compiled benchmarks.
 type testRun struct {
 	samples []sample
 	skipped string
@@ -193,7 +193,7 @@ type testRun struct {
 // reason matches the message of a skipped benchmark.
 var reason = regexp.MustCompile(`(?m)^\s+\S+\.go:\d+: (.*)$`)
 
-// goTest runs the benchmarks called b.name and those below it, in a process of their own.
+// goTest runs the benchmark b.name and its sub-benchmarks in a separate process.
 func (r *runner) goTest(ctx context.Context, b bench, flags ...string) (testRun, error) {
 	parts := strings.Split(b.name, "/")
 	for i, p := range parts {

@@ -14,7 +14,7 @@ type row struct{ cells []string }
 var header = row{[]string{"what a user does", "peer: s, MiB", "Bochner f64: s, MiB", "f32: s, MiB", "ratio f64 / f32",
 	"target", "met?", "measured"}}
 
-// row puts what is known of a work into cells.
+// row formats the results of a benchmark as table cells.
 func (w work) row(r result) row {
 	peer := cell(r.peer64)
 	if r.peer32.known() {
@@ -62,7 +62,7 @@ func cells(samples []sample) string {
 	return strings.Join(words, " / ")
 }
 
-// cell writes a time and, for what takes longer than a moment, the memory.
+// cell formats a time and, unless the run was too short, the memory.
 func cell(s sample) string {
 	switch {
 	case !s.known():
@@ -94,15 +94,15 @@ func table(rows []row) string {
 	return out
 }
 
-// places returns the place of the main table in file and that of the table of kernels.
+// places returns the places of the main table and of the kernel table in file.
 func places(file string) (table, kernels page.Place) {
 	const command = "go run ./bench/compare"
 	return page.Place{File: file, Command: command}, page.Place{File: "bench/results/kernels.md",
 		Command: command + " -only kernels"}
 }
 
-// writeTable puts the rows into the page. Rows that it has and that are not among them stay, if they
-// were measured on the same machine with the same programs.
+// writeTable writes the rows to the page. It keeps the page's other rows if they were measured on
+// the same host with the same program versions.
 func writeTable(place page.Place, machine string, rows []row) error {
 	return place.Replace(func(old string) string {
 		if strings.Contains(old, machine) {

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// peerLine is what the peer prints about a piece of work.
+// peerLine is one JSON line of the baseline script.
 type peerLine struct {
 	Peer    string  `json:"peer"`
 	Work    string  `json:"work"`
@@ -30,7 +30,7 @@ var readCSV string
 //go:embed peer_versions.py
 var versions string
 
-// checkPeer returns what to install if the baseline cannot run.
+// checkPeer returns an error with installation instructions if the baseline cannot run.
 func checkPeer(ctx context.Context, o options) error {
 	if o.peer == "none" {
 		return nil
@@ -50,7 +50,7 @@ func checkPeer(ctx context.Context, o options) error {
 	return nil
 }
 
-// peerTurn lets the peer do a work once.
+// peerTurn runs the baseline of a benchmark once.
 func (r *runner) peerTurn(ctx context.Context, w work, out *result) error {
 	if w.peer == "" || r.peer == "none" {
 		return nil
@@ -75,14 +75,14 @@ func (r *runner) peerTurn(ctx context.Context, w work, out *result) error {
 		if i == 0 {
 			out.peer64.add(s)
 		} else {
-			s.peak = 0 // of the same process, which did the other before
+			s.peak = 0 // of the same process, after the run in double precision
 			out.peer32.add(s)
 		}
 	}
 	return nil
 }
 
-// script runs the peer's script.
+// script runs the baseline script.
 func (r *runner) script(ctx context.Context, word string) ([]peerLine, error) {
 	args := []string{r.peer, "--threads", strconv.Itoa(r.threads), "--repeat", "1"}
 	if r.quick {
@@ -91,7 +91,8 @@ func (r *runner) script(ctx context.Context, word string) ([]peerLine, error) {
 	return r.pythonLines(ctx, append(args, word)...)
 }
 
-// pandas reads the file that the Go benchmark has read, or nothing where there is no pandas.
+// pandas measures pandas on the CSV file of the Go benchmark; it returns nil if pandas is not
+// installed.
 func (r *runner) pandas(ctx context.Context, w work) ([]peerLine, error) {
 	if exec.CommandContext(ctx, r.python, "-c", "import pandas").Run() != nil {
 		fmt.Fprintf(os.Stderr, "  no pandas to compare with: %s -m pip install pandas\n", r.python)

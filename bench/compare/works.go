@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// work is a row of the table: something that a user does, on either side.
+// work is a row of the table: a task that Bochner and the baseline run.
 type work struct {
 	name, what string
-	// the word for it that the peer's script knows, "csv" for pandas, "" where the peer has no such
-	// thing
+	// task name of the baseline script, "csv" for pandas, "" without baseline
 	peer     string
 	f64, f32 []bench // usually one
 	optimum  string  // benchmark that reports the distance from the optimum, "" for none
 	once     bool    // independent of -repeat
-	fits     float64 // of the peer for each of ours, where it does another number of them; 0 for 1
-	limit    string  // the target in words
+	fits     float64 // fits of the baseline per fit of ours; 0 for 1
+	limit    string  // text of the target
 	goals    []goal
 }
 
@@ -28,12 +27,12 @@ type bench struct {
 
 // goal is a part of a target.
 type goal struct {
-	text  string // what is missed where it does not hold
+	text  string // text of the verdict if it is missed
 	holds func(r result) (holds, known bool)
 }
 
-// works returns the rows in order, with small sizes where quick. Their targets are those of the
-// issue that asked for this speed; they are about the full sizes.
+// works returns the rows of the table in order, with small sizes if quick. The targets apply to the
+// full sizes.
 func works(quick bool) []work {
 	n, big, D, search := 100_000, 1_000_000, 2048, "n=20000/D=1000"
 	if quick {
@@ -149,7 +148,7 @@ func unless(quick bool, peer string) string {
 	return peer
 }
 
-// faster asks for ratios to the peer's time, 0 for none.
+// faster requires ratios of the baseline's time to ours, 0 for no requirement.
 func faster(f64, f32 float64) goal {
 	return goal{"too slow", func(r result) (bool, bool) {
 		a, aKnown := r.ratio64()
@@ -158,14 +157,14 @@ func faster(f64, f32 float64) goal {
 	}}
 }
 
-// within asks for a time in seconds, in double precision.
+// within requires a maximum time in seconds, in double precision.
 func within(seconds float64) goal {
 	return goal{"too slow", func(r result) (bool, bool) {
 		return every(r.f64, func(s sample) (bool, bool) { return s.seconds <= seconds, s.known() })
 	}}
 }
 
-// memory asks for a peak in MiB.
+// memory requires a maximum peak in MiB.
 func memory(mib float64) goal {
 	return goal{"too much memory", func(r result) (bool, bool) {
 		return every(slices.Concat(r.f64, r.f32), func(s sample) (bool, bool) {
@@ -174,14 +173,14 @@ func memory(mib float64) goal {
 	}}
 }
 
-// flat asks for the same memory whatever the rows.
+// flat requires that memory does not grow with the number of rows.
 func flat(r result) (bool, bool) {
 	holds := func(s []sample) bool { return s[1].peak <= 1.1*s[0].peak }
 	known := func(s []sample) bool { return s[0].peak > 0 && s[1].peak > 0 }
 	return holds(r.f64) && holds(r.f32), known(r.f64) && known(r.f32)
 }
 
-// optimal asks for objectives at most 1e-4 above the optimum.
+// optimal requires objectives within 1e-4 of the optimum, relatively.
 var optimal = goal{"not at the optimum", func(r result) (bool, bool) {
 	for _, ppm := range r.above {
 		if !(ppm <= 100) {
@@ -198,7 +197,7 @@ func errorWithin(k int, percent, seconds float64) func(r result) (bool, bool) {
 	}
 }
 
-// every reports whether every sample holds and is known.
+// every reports whether the check holds for all samples, and is known for all.
 func every(samples []sample, check func(s sample) (holds, known bool)) (holds, known bool) {
 	holds, known = true, len(samples) > 0
 	for _, s := range samples {
@@ -208,7 +207,7 @@ func every(samples []sample, check func(s sample) (holds, known bool)) (holds, k
 	return holds, known
 }
 
-// verdict returns whether the target is met, else what is missed.
+// verdict states whether the target is met, or which parts are missed.
 func (w work) verdict(r result) string {
 	if r.failed {
 		return "**failed**"

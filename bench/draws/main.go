@@ -1,10 +1,11 @@
-// Command draws measures how far inner products of random Fourier features are from the kernel, for every draw of
-// frequencies and every kernel, against the number of features, and draws the pictures of docs/kernel-approximation.md:
+// Command draws measures the error of random Fourier features as an approximation of the kernel,
+// for every frequency sampler and kernel, as a function of the number of features. It plots the
+// figures of docs/kernel-approximation.md:
 //
 //	go run ./bench/draws
 //
-// With -out . it writes the numbers to bench/draws/errors.csv and the pictures to docs; with -drawn it only draws
-// them from the numbers that are there.
+// With -out . it writes the errors to bench/draws/errors.csv and the figures to docs; with -drawn
+// it only plots the existing errors.
 package main
 
 import (
@@ -29,15 +30,15 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// panel is rows and a kernel on them.
+// panel is a data set and a kernel on its rows.
 type panel struct {
 	name string
 	X    mat.Matrix
 	spec transformer.RFF
 }
 
-// errorAt is the error of a draw with D features, the root mean square over seeds and pairs of
-// rows, with the theoretical value of independent draws.
+// errorAt is the error with D features, the root mean square over seeds and pairs of rows, and its
+// theoretical value for independent frequencies.
 type errorAt struct {
 	picture, panel, draw string
 	features             int
@@ -47,7 +48,7 @@ type errorAt struct {
 var (
 	draws = []string{"iid", "orthogonal", "qmc", "structured"}
 	sizes = []int{16, 32, 64, 128, 256, 512, 1024, 2048, 4096}
-	// pictures are the names of the panels of each, in rows.
+	// pictures lists the panels of each figure by row.
 	pictures = map[string][][]string{
 		"draws-kernels": {{"gaussian", "rational_quadratic", "matern"}, {"exponential", "laplacian", "cauchy"},
 			{"mixture", "product"}},
@@ -57,7 +58,7 @@ var (
 		"draws-kernels": "Error of z(x)'z(y) against the kernel, by kernel (wine, 13 inputs)",
 		"draws-inputs":  "Error of z(x)'z(y) against the gaussian kernel, by number of inputs (normal rows)",
 	}
-	// styles are those of the draws, and of the theoretical values.
+	// styles are the line styles of the samplers and of the theoretical values.
 	styles = []svg.Series{
 		{Name: "iid", Line: true}, {Name: "orthogonal", Color: 2, Line: true, Dots: true},
 		{Name: "qmc", Color: 1, Line: true}, {Name: "structured", Color: 3, Line: true},
@@ -97,7 +98,7 @@ func run(ctx context.Context, out string, drawn bool) (err error) {
 	return nil
 }
 
-// panelsOf returns the panels of a picture.
+// panelsOf returns the panels of a figure.
 func panelsOf(name string) (out []panel, err error) {
 	if name == "draws-inputs" {
 		for _, d := range []int{2, 8, 32, 128, 512, 1024} {
@@ -126,7 +127,7 @@ func panelsOf(name string) (out []panel, err error) {
 	return out, err
 }
 
-// specOf returns the map of a kernel; parts of those that have some are a wide and a narrow one.
+// specOf returns the map of a kernel; a mixture has one wide and one narrow component.
 func specOf(name string) transformer.RFF {
 	s := transformer.NewRFF()
 	s.Kernel, s.Gamma, s.Features = kernel.Name(name), kernel.GammaMedian, sizes[len(sizes)-1]

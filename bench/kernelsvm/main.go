@@ -44,7 +44,7 @@ import (
 	"github.com/bochner-ml/bochner/metrics"
 )
 
-// task is what both sides do.
+// task is a fit that both programs run.
 type task struct {
 	File       string // of float64 in little-endian order: rows × (inputs and the target)
 	Rows       int
@@ -109,7 +109,7 @@ func numbers(text string) (list []float64, err error) {
 	return list, nil
 }
 
-// compare runs both sides in turn and prints each pair.
+// compare runs both programs, interleaved, and prints each pair.
 func (t task) compare(ctx context.Context, data string, pairs int, python string) error {
 	dir, err := os.MkdirTemp("", "kernelsvm")
 	if err != nil {

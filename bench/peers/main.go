@@ -2,10 +2,11 @@
 // liblinear on random features, on the same rows and threads, and writes times and scores to
 // bench/results/peers.md:
 //
-//	go run ./bench/peers -python python3               three sets, about five minutes
+//	go run ./bench/peers -python python3               three data sets, about five minutes
 //	go run ./bench/peers -python python3 -only drawn   one of drawn, covtype and protein; printed only
 //
-// The Python needs scikit-learn and LightGBM. Fits are timed once each, one after the other; data are in memory.
+// It needs Python with scikit-learn and LightGBM. Each fit is timed once, sequentially, on data in
+// memory.
 package main
 
 import (
@@ -40,7 +41,7 @@ import (
 //go:embed peers.py
 var script string
 
-// fitted is what a model took and how well it predicts: accuracy, or R².
+// fitted contains the fit time of a model and its score: accuracy or R².
 type fitted struct {
 	What    string  `json:"what"`
 	Seconds float64 `json:"seconds"`

@@ -16,13 +16,14 @@ func (s set) table(list []fitted) string {
 		if f.ours {
 			name = "Bochner, " + name
 		}
-		fmt.Fprintf(&b, "| %s | %.2f | %.4f | %s |\n", name, f.Seconds, f.Score, asGood(list, f))
+		fmt.Fprintf(&b, "| %s | %.2f | %.4f | %s |\n", name, f.Seconds, f.Score, fastestEqual(list, f))
 	}
 	return b.String() + "\n"
 }
 
-// asGood is the least time of a model of the other side whose score, to four digits, is at least that of f.
-func asGood(list []fitted, f fitted) string {
+// fastestEqual describes the fastest model of the other library whose score, to four digits, is at
+// least that of f.
+func fastestEqual(list []fitted, f fitted) string {
 	digits := func(score float64) float64 { return math.Round(1e4 * score) }
 	best := -1
 	for k, other := range list {

@@ -221,17 +221,17 @@ func request(addr string) []byte {
 		"%d\r\n\r\n%s", path, addr, len(body), body)
 }
 
-// load is what clients ask and what they have heard.
+// load is a load test: the request that its clients send, and the responses they have received.
 type load struct {
 	*server
 	request []byte
 	mu      sync.Mutex
 	codes   map[int]int
-	took    []time.Duration // of those answered with 200, from when they were sent
-	late    []time.Duration // the same from when they were due
-	lost    []error         // requests that were sent and not answered, without their client breaking off
-	broken  atomic.Int64    // requests that their client broke off
-	unruly  atomic.Bool     // whether clients break off
+	took    []time.Duration // latencies of responses with status 200, from when the request was sent
+	late    []time.Duration // the same, from when the request was due
+	lost    []error         // requests without a response that their client did not abort
+	broken  atomic.Int64    // requests that their client aborted
+	unruly  atomic.Bool     // whether clients abort some requests
 	stopped atomic.Bool
 }
 
@@ -248,7 +248,7 @@ func (l *load) clients(until time.Time, rate float64) {
 	for k := range *connections {
 		all.Go(func() {
 			c := &client{load: l, rng: rand.New(rand.NewPCG(uint64(k), 3)), codes: map[int]int{}}
-			c.ask(until, rate/float64(*connections))
+			c.run(until, rate/float64(*connections))
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			for code, n := range c.codes {
@@ -272,8 +272,8 @@ type client struct {
 	lost  []error
 }
 
-// ask asks at the rate, 0 for as soon as it has an answer.
-func (c *client) ask(until time.Time, rate float64) {
+// run sends requests at the given rate; a rate of 0 sends the next request after each response.
+func (c *client) run(until time.Time, rate float64) {
 	due := time.Now()
 	if rate > 0 {
 		due = due.Add(time.Duration(c.rng.Float64() / rate * float64(time.Second)))
@@ -294,7 +294,7 @@ func (c *client) ask(until time.Time, rate float64) {
 	}
 }
 
-// once asks and hears.
+// once sends one request and reads the response.
 func (c *client) once(due time.Time) {
 	if c.conn == nil {
 		conn, err := net.Dial("tcp", c.addr)
@@ -367,7 +367,7 @@ func (c *client) answer() (code int, last bool, err error) {
 	}
 }
 
-// report prints what clients have heard.
+// report prints the latencies, status codes and errors.
 func (l *load) report(took time.Duration) {
 	at := func(list []time.Duration, share float64) string {
 		if len(list) == 0 {
@@ -393,7 +393,7 @@ func (l *load) report(took time.Duration) {
 	}
 }
 
-// answers is how many requests were answered, whatever the answer was.
+// answers returns the number of responses with any status.
 func (l *load) answers() (n int) {
 	for _, count := range l.codes {
 		n += count
@@ -426,7 +426,7 @@ func (l *load) disturb(dir, file string, until time.Time) error {
 		if k%7 == 3 {
 			text = text[:len(text)/3]
 		}
-		if k%2 == 0 { // in place, so that half of it is there for a while
+		if k%2 == 0 { // in place, so that the file is incomplete for a while
 			os.WriteFile(file, text, 0o644)
 		} else if err := os.WriteFile(file+".new", text, 0o644); err == nil {
 			os.Rename(file+".new", file)

@@ -1,6 +1,6 @@
-// Command stream learns kernel machines from rows that are made as they are read: random Fourier features, and on them
-// a classifier by stochastic gradient descent, by the sums of a ridge regression, or by the passes of a logistic one.
-// Time grows as the rows do; memory does not.
+// Command stream fits kernel machines to rows that are generated as they are read: random Fourier
+// features, followed by SGD, ridge, or logistic regression. The time grows with the number of rows;
+// memory does not.
 //
 //	go run ./bench/stream -most 10000000
 //	go run ./bench/stream -most 10000000 -features 1024 -model all -picture docs/stream-cost.svg
@@ -51,7 +51,7 @@ func (e endless) Schema() datasets.Schema {
 
 func (e endless) Dims() (rows, cols int) { return e.rows, inputs }
 
-// Blocks hands out the rows in arrays that are used again.
+// Blocks yields the rows in blocks that reuse the same arrays.
 func (e endless) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
 	if e.passes != nil {
 		*e.passes++
@@ -96,7 +96,7 @@ func main() {
 	}
 }
 
-// learner is one of the estimators that learn from a stream.
+// learner is an estimator that can be fitted to a stream.
 type learner struct {
 	name string
 	spec func() estimator.Estimator
@@ -145,17 +145,17 @@ func run(most, features int, model, picture string) error {
 		series := svg.Series{Name: l.name, Color: k, Line: true, Dots: true}
 		for n := min(100_000, most); ; n = min(10*n, most) {
 			passes := 0
-			began, used := time.Now(), processor()
+			began, used := time.Now(), cpuSeconds()
 			fitted, err := pipeline.Steps(rff).Then(l.spec()).FitSource(ctx, endless{rows: n, passes: &passes})
 			if err != nil {
 				return err
 			}
-			seconds, cpu := time.Since(began).Seconds(), processor()-used
-			accuracy, err := share(ctx, fitted, test)
+			seconds, cpu := time.Since(began).Seconds(), cpuSeconds()-used
+			accuracy, err := accuracy(ctx, fitted, test)
 			if err != nil {
 				return err
 			}
-			fmt.Printf("%-16s %10d %10.1f %12.1f %9d %11d %9.4f\n", l.name, n, seconds, cpu, passes, held()>>20, accuracy)
+			fmt.Printf("%-16s %10d %10.1f %12.1f %9d %11d %9.4f\n", l.name, n, seconds, cpu, passes, systemMemory()>>20, accuracy)
 			series.X, series.Y = append(series.X, float64(n)), append(series.Y, cmp.Or(cpu, seconds))
 			if n == most {
 				break
@@ -191,19 +191,19 @@ func rates(ctx context.Context, features int) (product, pass float64, err error)
 	}
 	product = math.Inf(1)
 	for range tries {
-		used := processor()
+		used := cpuSeconds()
 		if err := kern.Gram(ctx, c, z, nil); err != nil {
 			return 0, 0, err
 		}
-		product = min(product, (processor()-used)/rows)
+		product = min(product, (cpuSeconds()-used)/rows)
 	}
-	used := processor()
+	used := cpuSeconds()
 	err = endless{rows: 16 * rows}.Blocks(ctx, func(datasets.Set) error { return nil })
-	return product, (processor() - used) / (16 * rows), err
+	return product, (cpuSeconds() - used) / (16 * rows), err
 }
 
-// share is that of rows whose class is predicted.
-func share(ctx context.Context, p estimator.Predictor, data datasets.Set) (float64, error) {
+// accuracy returns the share of rows with the correct class.
+func accuracy(ctx context.Context, p estimator.Predictor, data datasets.Set) (float64, error) {
 	values, err := p.Predict(ctx, data.X)
 	right := 0
 	for i, v := range values {
@@ -214,8 +214,8 @@ func share(ctx context.Context, p estimator.Predictor, data datasets.Set) (float
 	return float64(right) / float64(len(values)), err
 }
 
-// held is how much memory the program has had from the system.
-func held() uint64 {
+// systemMemory returns the memory that the program has obtained from the system, in bytes.
+func systemMemory() uint64 {
 	list := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
 	metrics.Read(list)
 	return list[0].Value.Uint64()

@@ -2,5 +2,5 @@
 
 package main
 
-// processor returns how many seconds of processors the program has had: 0, where the system is not asked.
+// cpuSeconds is not implemented here and returns 0.
 func processor() float64 { return 0 }

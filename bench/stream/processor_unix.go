@@ -4,8 +4,8 @@ package main
 
 import "syscall"
 
-// processor returns how many seconds of processors the program has had.
-func processor() float64 {
+// cpuSeconds returns the CPU time of the process.
+func cpuSeconds() float64 {
 	var used syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {
 		return 0

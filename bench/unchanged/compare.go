@@ -44,8 +44,8 @@ func compare(old, now map[string][]byte) ([]string, error) {
 	return out, nil
 }
 
-// parts are the outputs without what differs between two runs of one program, the model file taken
-// apart.
+// parts returns the outputs without values that differ between two runs of the same program; the
+// model file is split into its entries.
 func parts(written map[string][]byte) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for name, content := range written {
@@ -78,7 +78,7 @@ func without(text []byte, keys ...string) ([]byte, error) {
 	return json.MarshalIndent(object, "", " ")
 }
 
-// withoutSeconds leaves out the columns that hold times.
+// withoutSeconds removes the columns with times.
 func withoutSeconds(text []byte) ([]byte, error) {
 	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 	if err != nil || len(rows) == 0 {

@@ -14,7 +14,8 @@ import (
 //go:embed specs/*.yaml
 var specs embed.FS
 
-// prepare writes the data and the experiments into a folder and returns the latter's paths.
+// prepare writes the data and the experiments to a directory and returns the paths of the
+// experiments.
 func prepare(folder string) ([]string, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func messages(rows int) []byte {
 	return b.Bytes()
 }
 
-// words is an svmlight file of sparse rows with two classes.
+// words returns an svmlight file of sparse rows with two classes.
 func words(rows int) []byte {
 	rng := rand.New(rand.NewPCG(3, 1))
 	var b bytes.Buffer

@@ -98,7 +98,7 @@ func verdict(differences []string) string {
 	return "DIFFERS  "
 }
 
-// buildCommit builds the command as it is at a commit, from a copy of that commit's files.
+// buildCommit builds the command at a commit, from a copy of that commit's files.
 func buildCommit(ctx context.Context, commit, folder, binary string) error {
 	files := filepath.Join(folder, "tree")
 	if err := tree.Unpack(ctx, commit, files); err != nil {
@@ -116,7 +116,7 @@ func build(ctx context.Context, tree, binary string) error {
 	return nil
 }
 
-// outputs runs an experiment in its folder and reads, and then removes, what it has written.
+// outputs runs an experiment and returns the files it writes, which are then removed.
 func outputs(ctx context.Context, binary, spec string) (written map[string][]byte, took time.Duration, err error) {
 	dir := filepath.Join(filepath.Dir(spec), "out")
 	defer os.RemoveAll(dir)

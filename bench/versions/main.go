@@ -1,7 +1,8 @@
-// Command versions keeps what versions of the command bochner have made, so that later ones can be tested on it:
-// experiments, the models that came out of them, and what these models predicted for new rows.
+// Command versions archives the outputs of released versions of the bochner command as test data
+// for later versions: experiments, their model files, and the predictions of these models for new
+// rows.
 //
-//	go run ./bench/versions v0.1.0      keeps the files of a version; a commit will do, too
+//	go run ./bench/versions v0.1.0      archives a version, or any commit
 //
 // It builds the command at the commit in a separate clone, runs the experiments of the folder
 // experiments, and writes testdata/VERSION.zip, where VERSION is the recorded version: of a commit
@@ -27,7 +28,8 @@ import (
 	"strings"
 )
 
-// given are the experiments and their rows. An experiment's name begins with that of its rows.
+// given contains the experiments and their data files. The name of an experiment begins with that
+// of its data.
 //
 //go:embed experiments rows
 var given embed.FS
@@ -47,7 +49,7 @@ func main() {
 	}
 }
 
-// keep writes the archive of a commit into a folder.
+// keep writes the archive of a commit to a directory.
 func keep(ctx context.Context, commit, into string) error {
 	if err := os.MkdirAll(into, 0o755); err != nil {
 		return err
@@ -108,7 +110,8 @@ func build(ctx context.Context, commit, tree, command string) (version string, e
 	return info.Main.Version, nil
 }
 
-// try runs an experiment and returns its file, its model and what that predicts, by their endings.
+// try runs an experiment and returns its experiment file, model and predictions, keyed by file
+// extension.
 func try(ctx context.Context, command, dir, name string) (map[string][]byte, error) {
 	bochner := func(args ...string) error {
 		c := exec.CommandContext(ctx, command, args...)
@@ -152,7 +155,7 @@ func rowsOf(experiment string) (string, error) {
 	return found[0], nil
 }
 
-// pack writes an archive, or leaves what was there.
+// pack writes an archive atomically.
 func pack(to string, files map[string][]byte) error {
 	unfinished, err := os.CreateTemp(filepath.Dir(to), ".unfinished-*")
 	if err != nil {

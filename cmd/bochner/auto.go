@@ -48,7 +48,7 @@ func (c autoCommand) Run(s *session) error {
 			s.printf("%s\n", text)
 		}
 	}
-	// The session's end ends the search, and not what is done with the best model so far.
+	// The end of the session stops the search, but not the evaluation of the best model so far.
 	found, err := experiment.Auto(context.WithoutCancel(s.ctx), c.Data[0], experiment.AutoOptions{
 		ExtraFiles: c.Data[1:],
 		Target:     c.Target, Format: c.Format, Test: c.Test, Task: c.Task, Score: c.Score, Minutes: c.Minutes,
@@ -78,7 +78,7 @@ var endings = map[string]string{
 	"stopped":   "it was stopped; run it again to resume",
 }
 
-// showAuto prints what a search over pipelines found.
+// showAuto prints the result of a search over pipelines.
 func showAuto(out io.Writer, r experiment.Result) {
 	showSimpler(out, r)
 	a := r.Auto

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// specFlags are what every command on an experiment file takes.
+// specFlags are the arguments common to all commands on an experiment file.
 type specFlags struct {
 	Spec     string                `arg:"" files:"" name:"experiment.yaml" help:"Experiment file."`
 	Set      []experiment.Override `sep:"none" placeholder:"PATH=VALUE" help:"Override a value, such as rff.gamma=0.1 or data.train=rows.csv; may be repeated."`
@@ -75,7 +75,7 @@ func (c initCommand) Run(s *session) error {
 	return nil
 }
 
-// write makes the file, or leaves what was there.
+// write writes the file atomically.
 func (c initCommand) write(out string, text []byte) error {
 	if _, err := os.Lstat(out); err == nil && !c.Force {
 		return fmt.Errorf("%s exists; use --force to overwrite it", out)
@@ -194,7 +194,7 @@ func (c runCommand) Run(s *session) error {
 	return nil
 }
 
-// rowsFlags are what the commands take that read rows for a model.
+// rowsFlags are the arguments common to all commands that read rows for a model.
 type rowsFlags struct {
 	Model     string   `arg:"" files:"" name:"model" help:"Model file, or the directory of a run with one."`
 	Rows      []string `arg:"" files:"" name:"rows" help:"Data file with the columns of the training data in any order: ${endings}; text formats also .gz; - for standard input. Several files: files, a quoted pattern, a directory."`

@@ -100,7 +100,7 @@ func showRunTable(out io.Writer, c experiment.Comparison) {
 	t.Flush()
 }
 
-// showTests prints the tests of one list and what they come to.
+// showTests prints a list of tests and their results.
 func showTests(out io.Writer, c experiment.Comparison, where string, tests []result.TestResult) {
 	if len(tests) == 0 {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// scripts teach shells to ask for the words that may follow.
+// scripts contains the completion scripts of the supported shells.
 //
 //go:embed completion
 var scripts embed.FS
@@ -42,8 +42,8 @@ func (c completionCommand) Run(s *session) error {
 	return err
 }
 
-// completeCommand is what the scripts ask: it prints what the last word may become, each with a tab
-// and what it is, and ":files" where files may stand.
+// completeCommand is called by the completion scripts: it prints the candidates for the last word,
+// each with a tab and a description, and ":files" where file names are allowed.
 type completeCommand struct {
 	Words []string `arg:"" optional:"" passthrough:""`
 }
@@ -65,10 +65,10 @@ func (c completeCommand) Run(s *session, k *kong.Kong) error {
 	return nil
 }
 
-// anyFiles stands for the files that there are.
+// anyFiles is the completion that stands for all files.
 const anyFiles = ":files"
 
-// completions returns what word may become behind the words before it.
+// completions returns the candidates for word after the words before it.
 func completions(root *kong.Node, before []string, word string) []string {
 	at := walk(root, before)
 	if word == "=" { // bash takes a flag apart there
@@ -98,7 +98,7 @@ func completions(root *kong.Node, before []string, word string) []string {
 	return nil
 }
 
-// place is where a command line has come to.
+// place is the parser state after some words of a command line.
 type place struct {
 	node  *kong.Node
 	open  *kong.Value // of the flag that waits for its value
@@ -106,7 +106,7 @@ type place struct {
 	plain bool        // whether flags have ended
 }
 
-// walk follows the words of a command line.
+// walk parses the words of a command line.
 func walk(root *kong.Node, words []string) place {
 	at := place{node: root}
 	for i, w := range words {
@@ -128,7 +128,7 @@ func walk(root *kong.Node, words []string) place {
 	return at
 }
 
-// step takes a word that is a command or an argument.
+// step consumes a command or an argument.
 func (p *place) step(word string) {
 	for _, child := range p.node.Children {
 		if child.Name == word {
@@ -139,7 +139,7 @@ func (p *place) step(word string) {
 	p.args++
 }
 
-// find returns the flag that is written so, nil where there is none.
+// find returns the flag with this spelling, or nil.
 func find(node *kong.Node, word string) *kong.Flag {
 	for _, group := range node.AllFlags(true) {
 		for _, f := range group {
@@ -177,7 +177,7 @@ func commandNames(node *kong.Node, word string) []string {
 	return out
 }
 
-// values are those of a flag or an argument: one of several words, or a file.
+// values returns the completions of a flag or an argument: its enumerated values, or files.
 func values(v *kong.Value, prefix, word string) []string {
 	var out []string
 	switch {
@@ -191,7 +191,7 @@ func values(v *kong.Value, prefix, word string) []string {
 	return out
 }
 
-// offer adds a word that begins as the one at hand.
+// offer appends name if word is a prefix of it.
 func offer(out []string, name, word, about string) []string {
 	if !strings.HasPrefix(name, word) {
 		return out

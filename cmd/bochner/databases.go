@@ -8,7 +8,7 @@ import (
 	"modernc.org/sqlite"
 )
 
-// Connections of SQLite read and nothing else, whatever an experiment file asks of them.
+// SQLite connections are read-only, whatever SQL an experiment file contains.
 func init() {
 	sqlite.RegisterConnectionHook(func(c sqlite.ExecQuerierContext, _ string) error {
 		authorizer, ok := c.(sqlite.AuthorizerRegisterer)
@@ -19,7 +19,7 @@ func init() {
 	})
 }
 
-// authorizeReads allows what a SELECT needs.
+// authorizeReads allows the actions that a SELECT needs.
 func authorizeReads(action sqlite.AuthorizerActionCode, _, _, _, _ string) sqlite.AuthorizerReturnCode {
 	switch action {
 	case sqlite.AuthSelect, sqlite.AuthRead, sqlite.AuthFunction, sqlite.AuthRecursive, sqlite.AuthTransaction:

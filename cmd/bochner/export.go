@@ -58,7 +58,7 @@ func (c exportCommand) Run(s *session) error {
 	return nil
 }
 
-// showExported prints what was written, with inputs and outputs.
+// showExported prints the exported file with its inputs and outputs.
 func showExported(out io.Writer, e experiment.Exported) error {
 	fmt.Fprintf(out, "%s written: ", e.File)
 	switch e.To {

@@ -69,13 +69,13 @@ type commands struct {
 	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
-// session is what a command has to work with.
+// session is the environment of a command.
 type session struct {
 	ctx         context.Context
 	out, err    io.Writer
 	quiet, json bool
 
-	clear func() // takes away what is drawn of the progress; nil for nothing
+	clear func() // erases the progress display; may be nil
 }
 
 func main() {
@@ -149,7 +149,7 @@ func (c *commands) only(name string) any {
 	return reflect.ValueOf(c).Convert(reflect.PointerTo(reflect.StructOf(fields))).Interface()
 }
 
-// parserOf returns what reads the command line into commands, all of them or those of [commands.only].
+// parserOf returns the parser of the command line, for all commands or those in [commands.only].
 func parserOf(c any, out, err io.Writer) (*kong.Kong, error) {
 	versions := experiment.Version()
 	return kong.New(c,
@@ -249,10 +249,10 @@ func (h *heard) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// exit is what kong panics with to leave a parse.
+// exit is the value kong panics with to leave a parse.
 type exit int
 
-// message is what a user reads of an error.
+// message returns the error message for the user.
 func message(ctx context.Context, args []string, err error) string {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return "bochner: " + interrupted(args)

@@ -66,7 +66,7 @@ type page struct {
 	strings.Builder
 }
 
-// name is what man knows the page by, such as bochner-fold-part.
+// name returns the name of the manual page, such as bochner-fold-part.
 func (p *page) name() string { return strings.ReplaceAll(p.node.FullPath(), " ", "-") }
 
 func (p *page) write() {
@@ -102,7 +102,7 @@ func (p *page) write() {
 	p.seeAlso()
 }
 
-// synopsis is the command line in short.
+// synopsis writes the usage line.
 func (p *page) synopsis() {
 	p.line(`\fB` + roff(p.node.FullPath()) + `\fR`)
 	if len(p.node.Children) > 0 {
@@ -143,7 +143,7 @@ func (p *page) arguments() {
 	}
 }
 
-// flags are those of the command, and behind them those that every command has.
+// flags writes the flags of the command, followed by the global ones.
 func (p *page) flags() {
 	groups := p.node.AllFlags(true)
 	slices.Reverse(groups)
@@ -193,7 +193,7 @@ func (p *page) seeAlso() {
 	}
 }
 
-// macro writes a line that begins with a request and has its arguments in quotes.
+// macro writes a roff request with quoted arguments.
 func (p *page) macro(name string, args ...string) {
 	for i, a := range args {
 		args[i] = `"` + strings.ReplaceAll(roff(a), `"`, `\(dq`) + `"`
@@ -203,7 +203,7 @@ func (p *page) macro(name string, args ...string) {
 
 func (p *page) section(title string) { p.line(".SH " + title) }
 
-// paragraph is text with a blank line before it.
+// paragraph writes text after a blank line.
 func (p *page) paragraph(text string) {
 	if strings.TrimSpace(text) != "" {
 		p.line(".PP")
@@ -211,7 +211,7 @@ func (p *page) paragraph(text string) {
 	}
 }
 
-// text is prose, in lines of 70 letters or so.
+// text writes prose, wrapped at about 70 characters.
 func (p *page) text(text string) {
 	line := ""
 	for _, word := range strings.Fields(text) {
@@ -224,14 +224,14 @@ func (p *page) text(text string) {
 	p.line(roff(line))
 }
 
-// item is a term, in roff, with what it means.
+// item writes a tagged paragraph: a term in roff, with its meaning.
 func (p *page) item(term, meaning string) {
 	p.line(".TP")
 	p.line(term)
 	p.text(meaning)
 }
 
-// example is a command, or several on lines of their own, as they are typed.
+// example writes one or several command lines verbatim.
 func (p *page) example(text string) {
 	p.line(".RS 4")
 	p.line(".nf")
@@ -244,8 +244,8 @@ func (p *page) example(text string) {
 
 func (p *page) line(text string) { fmt.Fprintln(p, text) }
 
-// roff writes text so that all of it is printed as it is: hyphens can be copied, and a line that begins with a dot or
-// a quote is no request.
+// roff escapes text so that it is printed verbatim: hyphens can be copied, and a line that begins
+// with a dot or a quote is not a request.
 func roff(text string) string {
 	var b strings.Builder
 	for i, r := range text {

@@ -39,13 +39,13 @@ func (s *session) progress() (experiment.Progress, func(experiment.SearchProgres
 // bars draws one bar after the other, each gone when its phase is.
 type bars struct {
 	out   io.Writer
-	bold  bool       // whether what is best so far stands out
+	bold  bool       // whether the best candidate so far is emphasized
 	width func() int // of the terminal
 	mu    sync.Mutex
 	phase string
 	total int
 	bar   *progressbar.ProgressBar
-	live  bool      // whether the line of a search is there
+	live  bool      // whether the line of a search is shown
 	last  time.Time // when it was drawn
 }
 
@@ -99,7 +99,7 @@ func (b *bars) search(s experiment.SearchProgress) {
 	fmt.Fprint(b.out, "\r\x1b[K"+line)
 }
 
-// wipe takes the line of a search away.
+// wipe erases the line of a search.
 func (b *bars) wipe() {
 	if b.live {
 		fmt.Fprint(b.out, "\r\x1b[K")
@@ -107,7 +107,7 @@ func (b *bars) wipe() {
 	}
 }
 
-// clear takes away what is drawn.
+// clear erases the progress display.
 func (b *bars) clear() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -115,7 +115,7 @@ func (b *bars) clear() {
 	b.end()
 }
 
-// end takes the bar away.
+// end erases the bar.
 func (b *bars) end() {
 	if b.bar != nil {
 		b.bar.Clear()
@@ -123,7 +123,7 @@ func (b *bars) end() {
 	}
 }
 
-// bestWords are the best candidate so far.
+// bestWords describes the best candidate so far.
 func bestWords(s experiment.SearchProgress) string {
 	if s.Settings == "" {
 		return ""

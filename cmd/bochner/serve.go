@@ -57,8 +57,7 @@ Example: bochner serve runs/adult/model.bochner --ui
 Example: bochner serve adult=runs/adult/model.bochner rents/ --addr :8443 --tls-cert tls.crt --tls-key tls.key --token-file token --drain 5s`
 }
 
-// servingGarbage is how much garbage there may be, in percent of what is in use, while that is
-// little: see collectOften.
+// servingGarbage is the GOGC percentage for small heaps, see collectOften.
 const servingGarbage = 400
 
 func (c serveCommand) Run(s *session) error {
@@ -96,7 +95,7 @@ func (c serveCommand) Run(s *session) error {
 	watching, stop := context.WithCancel(s.ctx)
 	defer stop()
 	go func() {
-		if err := server.Load(watching); err == nil { // what is wrong is in the log
+		if err := server.Load(watching); err == nil { // Load logs the reason of a failure
 			s.printf("ready\n")
 		}
 		server.Watch(watching)
@@ -112,7 +111,7 @@ func (c serveCommand) Run(s *session) error {
 	return c.answer(s.ctx, server, handler, l)
 }
 
-// listeners are where requests come to.
+// listeners are the listeners of the server; grpc is nil if not enabled.
 type listeners struct{ http, grpc net.Listener }
 
 // close closes them.
@@ -146,7 +145,7 @@ func (c serveCommand) listen(s *session) (l listeners, err error) {
 	return l, nil
 }
 
-// answer answers all that comes, until the context ends, or one of the protocols fails.
+// answer serves requests until the context ends or one of the protocols fails.
 func (c serveCommand) answer(ctx context.Context, models *serve.Server, handler http.Handler, l listeners) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

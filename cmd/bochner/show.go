@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/profile"
 )
 
-// showResult prints what a run found.
+// showResult prints the result of a run.
 func showResult(out io.Writer, r experiment.Result) {
 	showSimpler(out, r)
 	fmt.Fprintf(out, "%s: %s, %d training rows, %d test rows, %d inputs\n", r.Name, r.Task, r.Rows.Train, r.Rows.Test,
@@ -212,8 +212,8 @@ func showFindings(out io.Writer, f result.Findings) {
 	}
 }
 
-// showClasses prints the confusion matrix with the scores of each class; of many classes the
-// latter, of those found worst.
+// showClasses prints the confusion matrix and the scores of each class; with many classes, only the
+// scores of the classes with the lowest ones.
 func showClasses(out io.Writer, f result.Findings, on string) {
 	const matrix, most = 8, 10
 	t := columns(out)
@@ -305,7 +305,7 @@ func showEvaluation(out io.Writer, e experiment.Evaluation) {
 	}
 }
 
-// showDrift prints which inputs differ from those that a model has learned from.
+// showDrift prints the inputs whose distribution differs from that of the training rows.
 func showDrift(out io.Writer, d profile.Drift) {
 	const most = 20
 	inputs := d.Drifted()
@@ -330,7 +330,8 @@ func showDrift(out io.Writer, d profile.Drift) {
 	}
 }
 
-// showTestDrift prints which inputs of the test rows differ from those of the training rows.
+// showTestDrift prints the inputs whose distribution in the test rows differs from that of the
+// training rows.
 func showTestDrift(out io.Writer, r experiment.Result) {
 	if r.Drift != nil && len(r.Drift.Drifted()) > 0 {
 		fmt.Fprintln(out, "\ntest rows:")
@@ -351,7 +352,7 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.1f %%", 100*share)
 }
 
-// showPlan prints what a run would cost.
+// showPlan prints the estimated cost of a run.
 func showPlan(out io.Writer, p experiment.Plan) {
 	t := columns(out)
 	fmt.Fprintf(t, "rows\t%d training, %d test, %d inputs\n", p.Rows.Train, p.Rows.Test, p.Features)
@@ -403,7 +404,7 @@ func showPlan(out io.Writer, p experiment.Plan) {
 	}
 }
 
-// showModel prints what a model file holds.
+// showModel prints the description of a model file.
 func showModel(out io.Writer, m experiment.Model) {
 	t := columns(out)
 	fmt.Fprintf(t, "name\t%s\n", m.Name)

@@ -11,14 +11,14 @@ import (
 	"golang.org/x/term"
 )
 
-// terminal writes to a terminal. Control characters, which names in data may have, are shown as escapes:
-// a terminal would obey them.
+// terminal writes to a terminal. Control characters, which names in data may contain, are escaped,
+// because a terminal would interpret them.
 type terminal struct {
 	*os.File
-	rest []byte // the beginning of a character that the last text ended in
+	rest []byte // incomplete UTF-8 sequence at the end of the last text
 }
 
-// shownOn returns a [terminal] where the file is one, else the file.
+// shownOn returns a [terminal] if the file is one, else the file.
 func shownOn(file *os.File) io.Writer {
 	if term.IsTerminal(int(file.Fd())) {
 		return &terminal{File: file}
@@ -26,7 +26,7 @@ func shownOn(file *os.File) io.Writer {
 	return file
 }
 
-// Write shows a string.
+// Write writes text with control characters escaped.
 func (t *terminal) Write(text []byte) (int, error) {
 	all := append(t.rest, text...)
 	whole := len(all)
@@ -45,8 +45,8 @@ func (t *terminal) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// harmless is a string in which all control characters but the ends of lines and tabs are escaped, and so
-// are those that turn the direction of a line.
+// harmless escapes all control characters except line ends and tabs, and characters that change the
+// text direction.
 func harmless(text string) string {
 	isBad := func(r rune) bool {
 		return unicode.Is(unicode.Cc, r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)

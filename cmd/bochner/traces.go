@@ -16,8 +16,9 @@ import (
 	"github.com/bochner-ml/bochner/serve"
 )
 
-// traced returns h with a span for each request but those of health and of metrics, a child of the one that the request
-// names, if any. Spans go to the collector at url. The function returned sends what is left of them.
+// traced returns h with a span for each request except health and metrics requests; it is a child
+// of the span that the request names, if any. Spans are sent to the collector at url. The returned
+// function flushes the remaining ones.
 func traced(ctx context.Context, h http.Handler, url, version string) (http.Handler, func(), error) {
 	out, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(url), otlptracehttp.WithTimeout(5*time.Second))
 	if err != nil {

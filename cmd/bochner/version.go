@@ -14,7 +14,7 @@ type versionCommand struct{}
 
 func (versionCommand) Help() string { return "Example: bochner version --json" }
 
-// version is what the build has recorded.
+// version is the build information.
 type version struct {
 	Bochner  string `json:"bochner"`
 	Revision string `json:"revision,omitempty"`

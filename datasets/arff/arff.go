@@ -94,13 +94,13 @@ type file struct {
 	text   *text.File
 	o      Options
 	form   table.Form
-	empty  bool              // whether there is no row
+	empty  bool              // whether the file has no rows
 	levels []map[string]bool // of the nominal attributes
 }
 
 func (f *file) Form() table.Form { return f.form }
 
-// open reads the header, and the first row for what the rows look like.
+// open reads the header and, to determine the format of the rows, the first row.
 func open(t *text.File, path string, o Options) (*file, error) {
 	f := &file{path: path, text: t, o: o, form: table.Form{Name: path}}
 	h, err := f.header()
@@ -160,7 +160,7 @@ func (f *file) checkStrings(stringColumns []int) error {
 	return nil
 }
 
-// pollRecords is after how many rows the context is asked.
+// pollRecords is the number of rows between checks of the context.
 const pollRecords = 1024
 
 func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) error {
@@ -193,7 +193,7 @@ func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) e
 	}
 }
 
-// check holds a row against the header.
+// check validates a row against the header.
 func (f *file) check(r *row) error {
 	if r.sparse != f.form.Sparse {
 		return fmt.Errorf("sparse and dense rows in one file")

@@ -9,11 +9,11 @@ import (
 	"github.com/bochner-ml/bochner/datasets/internal/text"
 )
 
-// lexer splits a line into words, quoted or not.
+// lexer splits a line into tokens, quoted or not.
 type lexer struct {
 	b       []byte
 	i       int
-	scratch []byte // words with escapes
+	scratch []byte // tokens with escapes
 }
 
 func (x *lexer) blanks() {
@@ -31,13 +31,13 @@ func (x *lexer) at(c byte) bool {
 	return false
 }
 
-// ended reports whether there is nothing more but a comment.
+// ended reports whether the rest of the line is blank or a comment.
 func (x *lexer) ended() bool {
 	x.blanks()
 	return x.i == len(x.b) || x.b[x.i] == '%'
 }
 
-// token returns the next word, empty where there is none, and whether it was in quotes.
+// token returns the next token, empty at the end, and whether it was quoted.
 func (x *lexer) token() (word []byte, quoted bool, err error) {
 	x.blanks()
 	if x.i < len(x.b) && (x.b[x.i] == '\'' || x.b[x.i] == '"') {
@@ -55,7 +55,7 @@ func (x *lexer) token() (word []byte, quoted bool, err error) {
 	return x.b[from:x.i], false, nil
 }
 
-// quoted returns the word up to the closing quote.
+// quoted returns the token up to the closing quote.
 func (x *lexer) quoted(quote byte) ([]byte, error) {
 	from, start := x.i, len(x.scratch)
 	escaped := false
@@ -105,7 +105,7 @@ func (x *lexer) separator() (comma bool) {
 	return comma
 }
 
-// categories reads words up to the closing brace.
+// categories reads tokens up to the closing brace.
 func (x *lexer) categories() ([]string, error) {
 	var out []string
 	for {
@@ -217,7 +217,7 @@ func (r *row) value() error {
 	return nil
 }
 
-// weight reads the weight of a row, behind its opening brace.
+// weight reads the weight of a row, after its opening brace.
 func (r *row) weight() error {
 	word, _, err := r.x.token()
 	if err != nil {

@@ -65,8 +65,8 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 	return format.ReadFile(ctx, o.FS, path, o.Roles)
 }
 
-// Read returns the rows of a file or a stream that comes from r, all of which it holds until it has
-// the rows. Errors use the name of r if it has one, as an os.File has, else "input".
+// Read returns the rows of a file or a stream read from r, which is buffered in memory while it is
+// decoded. Errors use the name of r if it has one, as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 	return format.Read(ctx, r, o.Roles)
 }
@@ -78,10 +78,11 @@ type file struct {
 	path   string
 	form   columnar.ColumnForm
 	places []arrays.ColumnPath
-	open   func() (batchReader, error) // begins with the first batch
+	open   func() (batchReader, error) // returns a reader positioned at the first batch
 }
 
-// batchReader reads batches one after the other; io.EOF is behind the last. One is valid until the next one is read.
+// batchReader reads batches sequentially and returns io.EOF after the last. A batch is valid until
+// the next call of Read.
 type batchReader interface {
 	Read() (arrow.RecordBatch, error)
 	Close() error
@@ -122,9 +123,9 @@ type cursor struct {
 	batches  batchReader
 	decoders []*arrays.Decoder
 	batch    arrow.RecordBatch
-	number   int // of the batch at hand
+	number   int // index of the current batch
 	from     int // rows of it that are passed
-	rows     int // at hand
+	rows     int // of the current batch
 }
 
 func (f *file) Read(_ context.Context, requests []columnar.ColumnRequest) (columnar.Cursor, error) {

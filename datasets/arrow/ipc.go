@@ -31,7 +31,7 @@ type ipcReader struct {
 	rows   int64 // -1 if unknown before a pass
 }
 
-// openIPC begins to read a file or a stream.
+// openIPC opens a file or a stream.
 func openIPC(of *steady.File) (o *ipcReader, err error) {
 	b, err := of.Open()
 	if err != nil {
@@ -60,7 +60,7 @@ func openIPC(of *steady.File) (o *ipcReader, err error) {
 	return o, o.openStream(file)
 }
 
-// openFile begins to read a file by its footer.
+// openFile opens a file by its footer.
 func (o *ipcReader) openFile() (err error) {
 	if o.rows, err = checkFile(o.bytes.At, o.bytes.Size); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (o *ipcReader) openFile() (err error) {
 	return nil
 }
 
-// openStream begins to read a stream, or what is before the footer of a file.
+// openStream opens a stream, or the messages before the footer of a file.
 func (o *ipcReader) openStream(file bool) error {
 	in := &checkedReader{in: o.bytes, most: math.MaxInt64}
 	if o.bytes.At != nil {

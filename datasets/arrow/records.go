@@ -14,9 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// OpenRecords returns the rows of batches of records in memory, one batch after the other, as [Open] returns those
-// of a file that has them. The batches have one schema, and must be retained as long as the rows are read. Options.FS
-// means nothing.
+// OpenRecords returns the rows of record batches in memory, in sequence, as [Open] returns those of
+// a file. The batches must have the same schema, and must be retained as long as the rows are read.
+// Options.FS is ignored.
 func OpenRecords(ctx context.Context, batches []arrow.RecordBatch, o Options) (datasets.Source, error) {
 	if len(batches) == 0 {
 		return nil, errors.New("records: there is no batch")
@@ -33,7 +33,8 @@ func OpenRecords(ctx context.Context, batches []arrow.RecordBatch, o Options) (d
 	return columnar.OpenColumns(ctx, f, o.Roles)
 }
 
-// ReadRecords returns all rows that r has, which is read to its end, and whose batches are held as long as that takes.
+// ReadRecords returns all rows of r. It reads r to its end and retains the batches until it
+// returns.
 func ReadRecords(ctx context.Context, r array.RecordReader, o Options) (datasets.Set, error) {
 	var batches []arrow.RecordBatch
 	defer func() {

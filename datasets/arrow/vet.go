@@ -39,7 +39,7 @@ func (t *table) list(field flatbuffers.VOffsetT, width int) (at flatbuffers.UOff
 	return at, n
 }
 
-// table returns a table within another one; its Bytes are nil where it is not there.
+// table returns a nested table; its Bytes are nil if the field is missing.
 func (t *table) table(field flatbuffers.VOffsetT) (out table) {
 	if o := flatbuffers.UOffsetT(t.Offset(field)); o != 0 {
 		out.Bytes, out.Pos = t.Bytes, t.Indirect(t.Pos+o)
@@ -47,14 +47,14 @@ func (t *table) table(field flatbuffers.VOffsetT) (out table) {
 	return out
 }
 
-// int64 returns a number, 0 where it is not there.
+// int64 returns the value of a field, 0 if it is missing.
 func (t *table) int64(field flatbuffers.VOffsetT) int64 { return t.GetInt64Slot(field, 0) }
 
 func root(b []byte) *table {
 	return &table{flatbuffers.Table{Bytes: b, Pos: flatbuffers.GetUOffsetT(b)}}
 }
 
-// maxFields bounds the columns of a schema, those inside of others too.
+// maxFields bounds the number of fields of a schema, including nested ones.
 const maxFields = 1 << 20
 
 // checkFields checks the fields in a list of a schema or of another field.
@@ -122,7 +122,7 @@ func checkMessage(b []byte) (m message, err error) {
 	return m, nil
 }
 
-// checkFile checks the footer of a file and the messages that it names, and returns how many rows there are.
+// checkFile checks the footer of a file and its messages, and returns the number of rows.
 func checkFile(in io.ReaderAt, size int64) (rows int64, err error) {
 	defer arrays.Recover(&err)
 	tail := make([]byte, 10)
@@ -181,10 +181,11 @@ func checkBlock(in io.ReaderAt, size, at, length, body int64) (m message, err er
 	return m, err
 }
 
-// continued is what stands before the length of a message.
+// continued is the continuation marker before the length of a message.
 const continued = 0xffffffff
 
-// checkedReader are the bytes of a stream, whose messages are checked. It may end between two of them and nowhere else.
+// checkedReader checks the messages of a stream as it is read. The stream may end only between two
+// messages.
 type checkedReader struct {
 	in   io.Reader
 	most int64 // bytes of a body
@@ -247,7 +248,7 @@ func (c *checkedReader) next() error {
 	return nil
 }
 
-// truncated is the error where bytes end before their time; another one stays.
+// truncated replaces EOF errors by errCut and returns other errors unchanged.
 func truncated(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return errCut

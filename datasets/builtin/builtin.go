@@ -24,8 +24,8 @@ var files embed.FS
 type Info struct {
 	Name        string
 	Title       string
-	Doc         string // what the rows are and what is to be predicted
-	Train, Test int    // rows; Test is 0 where there is no official division
+	Doc         string // description of the rows and the target
+	Train, Test int    // numbers of rows; Test is 0 without an official split
 	Columns     int    // inputs
 	Target      string
 	Task        datasets.Task
@@ -114,7 +114,8 @@ func About(name string) (Info, error) {
 	return s.Info, err
 }
 
-// Load returns the set called name, divided as its authors did; test has no rows where they did not.
+// Load returns the data set called name in the split of its authors; test has no rows if there is
+// no official split.
 func Load(name string) (train, test datasets.Set, err error) {
 	return Read(context.Background(), name, datasets.Roles{})
 }
@@ -145,8 +146,8 @@ func Read(ctx context.Context, name string, roles datasets.Roles) (train, test d
 	return train, test, err
 }
 
-// SHA256 returns the hashes, in hexadecimal, of the files that the set called name is read from; test
-// is empty where there is one file.
+// SHA256 returns the hexadecimal hashes of the files of the data set called name; test is empty if
+// it has only one file.
 func SHA256(name string) (train, test string, err error) {
 	s, err := find(name)
 	if err != nil {

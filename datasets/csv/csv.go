@@ -40,11 +40,11 @@ type Options struct {
 	Skip      int    // lines to skip at the beginning
 	Encoding  string // utf-8 (also ""), latin-1, windows-1252 or utf-16
 	Decimal   string // decimal mark of numbers: a point (also "") or a comma
-	Thousands string // one of , . ' or "space" between thousands; "" for nothing
+	Thousands string // thousands separator: one of , . ' or "space"; "" for none
 	KeepSpace bool   // whether to retain blanks around fields
 	MaxRecord int    // maximum bytes of a record; 0 means 16 MiB
 	Hold      int64  // maximum bytes of rows that the first pass stores, so that they are not read again
-	FS        fs.FS  // file system; nil is that of the host
+	FS        fs.FS  // file system; nil means that of the host
 }
 
 // Open returns the rows of the file at path, optionally gzip-compressed, as a source that reads the

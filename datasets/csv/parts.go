@@ -27,10 +27,10 @@ type parts struct {
 	io.Closer
 	file  *file
 	r     io.Reader
-	rest  []byte // what was read behind the last part; in the memory of that
-	err   error  // why reading r ended
+	rest  []byte // bytes read after the last part; a slice of its buffer
+	err   error  // error that ended reading r
 	size  int    // of the next part
-	bytes int64  // that were cut off
+	bytes int64  // number of bytes in parts so far
 	done  bool
 }
 
@@ -38,14 +38,14 @@ type parts struct {
 type part struct {
 	file     *file
 	buf      []byte
-	text     []byte // of whole records, in buf
+	text     []byte // complete records, a slice of buf
 	fraction float64
 	tail     io.Reader
 	scan     *scanner
 	w        text.Window
 }
 
-// Parts begins to read the file behind its header.
+// Parts starts to read the file after its header.
 func (f *file) Parts(ctx context.Context) (ps table.Parts, before int, err error) {
 	s, err := f.start()
 	if err != nil {
@@ -64,7 +64,7 @@ func (f *file) Parts(ctx context.Context) (ps table.Parts, before int, err error
 // CheckUnchanged returns an error where the file has changed.
 func (f *file) CheckUnchanged() error { return f.text.CheckUnchanged() }
 
-// More reports whether there may be another part.
+// More reports whether another part may follow.
 func (p *parts) More() bool { return !p.done }
 
 // Next cuts off the next part, in the memory of an earlier one if that is not nil.
@@ -76,7 +76,7 @@ func (p *parts) Next(used table.Part) (table.Part, error) {
 	if t == nil {
 		t = &part{}
 	}
-	if t.file != p.file { // whatever it had been used for
+	if t.file != p.file { // t may have been used for another file
 		t.file, t.scan = p.file, p.file.scanner()
 	}
 	t.tail = nil
@@ -130,7 +130,8 @@ func (p *parts) Read(b []byte) (n int, err error) {
 	return 0, p.err
 }
 
-// cut returns where the last record ends that does so in b, which begins with one; 0 for none.
+// cut returns the length of the complete records in b, which begins with a record; 0 if there is
+// none.
 func (p *parts) cut(b []byte) int {
 	quotes := bytes.Count(b, quote)
 	if quotes > 0 && p.file.dialect.comment != "" {
@@ -171,14 +172,14 @@ func (p *parts) cutAfterComments(b []byte) (last int) {
 	return last
 }
 
-// SetLine asks for nothing: parts are of one file.
+// SetLine does nothing: parts are of one file.
 func (t *part) SetLine(int) {}
 
 // Independent reports whether the records can be read before it is their turn.
 func (t *part) Independent() bool { return t.tail == nil }
 
-// Records calls yield for every record, in lines that count on from those before, and returns how many lines
-// there are.
+// Records calls yield for every record and returns the number of lines. Line numbers continue those
+// of the preceding parts.
 func (t *part) Records(ctx context.Context, before int, yield func(r *table.Record) error) (lines int, err error) {
 	s := t.scan
 	if t.tail == nil {
@@ -192,7 +193,7 @@ func (t *part) Records(ctx context.Context, before int, yield func(r *table.Reco
 	return s.upcoming - 1 - before, err
 }
 
-// Fraction returns what share of the file ends with the part.
+// Fraction returns the fraction of the file up to the end of the part.
 func (t *part) Fraction() float64 { return t.fraction }
 
 var _ table.Splittable = (*file)(nil)

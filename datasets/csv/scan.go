@@ -26,10 +26,10 @@ func Scan(ctx context.Context, path string, o Options, yield func(line int, fiel
 	return f.scan(ctx, s, yield)
 }
 
-// pollRecords is after how many records the context is asked.
+// pollRecords is the number of records between checks of the context.
 const pollRecords = 1024
 
-// scan hands out the records that are left.
+// scan yields the remaining records.
 func (f *file) scan(ctx context.Context, s *scanner, yield func(line int, fields [][]byte) error) error {
 	for n := 0; ; n++ {
 		if n%pollRecords == 0 && ctx.Err() != nil {

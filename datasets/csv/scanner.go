@@ -18,10 +18,10 @@ type scanner struct {
 	dialect
 	w        *text.Window
 	bound    int       // of the bytes of a record
-	fields   [][]byte  // of the record at hand; nil for a missing value
-	numbers  []float64 // that plain fields are; NaN for what is none or missing, or is not written simply
-	line     int       // where that record begins
-	upcoming int       // line at which the window begins
+	fields   [][]byte  // fields of the current record; nil for a missing value
+	numbers  []float64 // values of unquoted numeric fields; NaN for missing values and other fields
+	line     int       // first line of the current record
+	upcoming int       // line at the beginning of the window
 	lines    int       // ends of lines seen since
 	scratch  []byte    // fields that had quotes inside
 }
@@ -34,8 +34,8 @@ var (
 	errOpen  = errors.New(`quoted field is never closed`)
 )
 
-// next reads the next record into s.fields and s.line; after the last it returns io.EOF. What it makes of a
-// record depends on the bytes up to its bound alone, not on how many are in the window.
+// next reads the next record into s.fields and s.line; after the last it returns io.EOF. The parse
+// of a record depends only on its own bytes, not on how many bytes are buffered.
 func (s *scanner) next() error {
 	final := false
 	for {
@@ -77,7 +77,7 @@ func (s *scanner) next() error {
 	}
 }
 
-// tooLong returns the error of a record that begins with b and exceeds the limit.
+// tooLong returns the error for a record that begins with b and exceeds the limit.
 func (s *scanner) tooLong(b []byte) error {
 	if bytes.Count(b, quote)%2 == 1 {
 		return fmt.Errorf("%w: more than %d bytes; is a quote left open?", text.ErrTooLong, s.bound)
@@ -89,13 +89,13 @@ var quote = []byte{'"'}
 
 // invalid is a place where a record is not in the encoding of its file.
 type invalid struct {
-	line, column int // counted in letters
+	line, column int // column counts characters
 	field        int // -1 for none
 }
 
 func (invalid) Error() string { return "not in the encoding of the file" }
 
-// check reports where a record, of which the fields are at hand, is not UTF-8.
+// check returns the position of invalid UTF-8 in a parsed record.
 func (s *scanner) check(record []byte) error {
 	at := text.Invalid(record)
 	if at < 0 {
@@ -110,8 +110,8 @@ func (s *scanner) check(record []byte) error {
 	}
 }
 
-// skip reports whether b begins with a line that holds no record, and the length of that line, 0
-// where it does not end in b.
+// skip reports whether b begins with a line without a record, and returns the length of that line,
+// 0 if it is incomplete in b.
 func (s *scanner) skip(b []byte, final bool) (n int, ok bool) {
 	if s.comment != "" {
 		if bytes.HasPrefix(b, []byte(s.comment)) {
@@ -187,8 +187,8 @@ func (s *scanner) record(b []byte, final bool) (n int, err error) {
 	}
 }
 
-// plainNumbers takes the fields from b[i:] on, as long as they are nothing but a number and certainly end. It
-// returns where they do, and the length of the record if that ends, too.
+// plainNumbers parses the fields from b[i:] on, as long as they are plain numbers with a delimiter.
+// It returns the end of the last one, and the length of the record if it is complete.
 func (s *scanner) plainNumbers(b []byte, i int) (at, n int) {
 	fields, numbers, delimiter := s.fields, s.numbers, s.delimiter
 	for i < len(b) && b[i] <= '9' {
@@ -226,7 +226,7 @@ func atEnd(b []byte) bool {
 	return b[0] == '\n' || b[0] == '\r' && (len(b) == 1 || b[1] == '\n')
 }
 
-// end returns where the next line begins, i being the end of this one.
+// end returns the start of the next line, given the end i of this one.
 func (s *scanner) end(b []byte, i int) int {
 	if i < len(b) && b[i] == '\r' {
 		i++
@@ -238,7 +238,7 @@ func (s *scanner) end(b []byte, i int) int {
 	return i
 }
 
-// plain returns the field at b[i:] and where it ends.
+// plain returns the unquoted field at b[i:] and its end.
 func (s *scanner) plain(b []byte, i int, final bool) (field []byte, end int, err error) {
 	from := i
 	for i < len(b) && !s.stop[b[i]] {
@@ -267,7 +267,7 @@ func (s *scanner) plain(b []byte, i int, final bool) (field []byte, end int, err
 	return b[from:i], end, nil
 }
 
-// quoted returns the field whose opening quote is before b[i:] and where it ends.
+// quoted returns the quoted field that starts at b[i:], after its opening quote, and its end.
 func (s *scanner) quoted(b []byte, i int, final bool) (field []byte, end int, err error) {
 	from, line := i, s.lines
 	start := len(s.scratch)
@@ -334,7 +334,7 @@ func appendUnix(dst, part []byte) []byte {
 	}
 }
 
-// value returns field, nil where it stands for a missing value.
+// value returns field, or nil if it denotes a missing value.
 func (s *scanner) value(field []byte) []byte {
 	if len(field) == 0 {
 		return nil

@@ -22,7 +22,7 @@ type columns struct {
 	byKey   map[string]int
 	missing map[string]bool // strings that denote a missing value
 	others  bool            // whether other keys are left out
-	learned bool            // whether other keys are those of a file that has changed, and not of one of other columns
+	learned bool            // whether an unknown key means that the file has changed
 }
 
 func (c *columns) add(name string) int {
@@ -36,7 +36,8 @@ func (c *columns) add(name string) int {
 	return k
 }
 
-// columnsOf returns the columns of files: those that a schema and the roles name, or else those that the rows have.
+// columnsOf returns the columns of files: those of the schema and the roles, else those of the
+// rows.
 func columnsOf(ctx context.Context, files []*file, o *Options) (*columns, error) {
 	c := &columns{byKey: map[string]int{}, missing: map[string]bool{}, others: o.IgnoreExtra}
 	missing := o.Missing
@@ -105,7 +106,7 @@ func (c *columns) fromSchema(o *Options) {
 	}
 }
 
-// columnValues is what the values of a key are.
+// columnValues counts the kinds of values of a key.
 type columnValues struct {
 	numbers, strs, labels int
 	nested                int   // the line of the first one
@@ -115,8 +116,8 @@ type columnValues struct {
 	value                 string
 }
 
-// scan reads the rows for their keys, and for what their values are. Where only the names are asked for, what can
-// be read just once has those of its first row.
+// scan collects the keys of the rows and the kinds of their values. If only names are needed, it
+// reads only the first row of an input that can be read once.
 func (c *columns) scan(ctx context.Context, files []*file, o *Options) error {
 	var shapes []columnValues
 	names := o.Schema != nil

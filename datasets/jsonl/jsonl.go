@@ -8,9 +8,9 @@
 // In a column of numbers and strings all values are strings, as in a CSV file. Numbers are parsed
 // as by strconv, to the last bit.
 //
-// A first look finds the keys and what their values are, a pass learns the categories; with a schema neither is needed.
-// What is no value of a table, an object or an array, is an error at its line and key, and so is a key that is there
-// twice. Lines that are blank are left out.
+// A first pass collects the keys and the kinds of their values, a second one the categories; with a
+// schema neither is needed. Nested objects, arrays and duplicate keys are errors with their line and
+// key. Blank lines are skipped.
 //
 // Format: https://jsonlines.org
 package jsonl
@@ -35,8 +35,8 @@ type Options struct {
 	// strings that denote a missing value, in addition to the empty one; nil means those of Schema,
 	// else "NaN" and "nan"
 	Missing   []string
-	MaxRecord int   // bytes that a line may have; 0 is 16 MiB
-	FS        fs.FS // where the file is; nil is the machine's own file system
+	MaxRecord int   // maximum bytes of a line; 0 is 16 MiB
+	FS        fs.FS // file system; nil means that of the host
 }
 
 // Open returns the rows of the file at path, optionally gzip-compressed, as a source that reads the
@@ -47,7 +47,7 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 }
 
 // OpenFiles returns the concatenated rows of several files; see [Open]. The columns are the keys of
-// all files. A folder or a pattern has to be listed before.
+// all files. Expand directories and patterns first.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("no files are named")
@@ -120,7 +120,7 @@ func (f *file) Form() table.Form {
 	return table.Form{Name: f.path, Columns: f.columns.form, Notation: text.Notation{Decimal: '.'}, Missing: f.o.Missing}
 }
 
-// pollRecords is after how many lines the context is asked.
+// pollRecords is the number of lines between checks of the context.
 const pollRecords = 1024
 
 func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) error {
@@ -176,7 +176,7 @@ func (f *file) lineError(line int, err error) error {
 // valueError is an error in a line.
 type valueError struct{ error }
 
-// blank reports whether a line has nothing but blanks.
+// blank reports whether a line is blank.
 func blank(b []byte) bool {
 	for _, c := range b {
 		if c != ' ' && c != '\t' && c != '\r' {

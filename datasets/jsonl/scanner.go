@@ -9,12 +9,13 @@ import (
 // scanner reads the object of a line.
 type scanner struct{ jsonscan.JSON }
 
-// newScanner returns one that takes what other programs write, though JSON has it not: NaN, and half of a letter.
+// newScanner returns a lenient scanner: like other programs, it accepts NaN and unpaired
+// surrogates, which JSON excludes.
 func newScanner() scanner {
 	return scanner{jsonscan.JSON{Whole: "line", Deepest: 10000, Lenient: true}}
 }
 
-// misplaced is what is wrong with a line, and at which of its letters, from 1.
+// misplaced is an error in a line with its position in characters, from 1.
 type misplaced struct {
 	letter int
 	what   string
@@ -22,8 +23,8 @@ type misplaced struct {
 
 func (m misplaced) Error() string { return m.what }
 
-// read calls see for every key with its value: the letters of a string, else what is written. Both are valid until the
-// next line.
+// read calls see for every key with its value: the characters of a string, else the literal. Both
+// are valid until the next line.
 func (s *scanner) read(line []byte, see func(key []byte, kind jsonscan.Kind, v []byte) error) error {
 	err := s.Begin(line)
 	if err == nil {

@@ -19,13 +19,13 @@ type cursor struct {
 	file         *file
 	bytes        *steady.Bytes
 	requests     []table.ColumnRequest
-	dictionaries []*table.Dictionary // by requests column
-	streams      []*stream           // by array; nil where no column of it is requests
-	at           int                 // row behind those at hand
-	rows         int                 // at hand
+	dictionaries []*table.Dictionary // by index of the requested column
+	streams      []*stream           // by array; nil if none of its columns is requested
+	at           int                 // row after the current ones
+	rows         int                 // number of current rows
 }
 
-// stream is the values of an array, of which some rows are at hand.
+// stream reads the values of an array, of which some rows are buffered.
 type stream struct {
 	of     *member
 	width  int
@@ -69,7 +69,7 @@ func (f *file) stream(m *member, b *steady.Bytes) (*stream, error) {
 	return s, err
 }
 
-// maxChunkBytes bounds the bytes of the rows at hand, unless one row has more.
+// maxChunkBytes bounds the bytes of the buffered rows, unless one row is larger.
 const maxChunkBytes = 1 << 23
 
 func (c *cursor) Next(most int) (int, error) {
@@ -110,7 +110,7 @@ func (c *cursor) Close() error {
 	return c.bytes.Close()
 }
 
-// Decode decodes the values of the rows at hand in one column.
+// Decode decodes one column of the buffered rows.
 func (c *cursor) Decode(k int, v *table.Values) error {
 	at := c.file.columns[c.requests[k].Column]
 	s := c.streams[at.array]
@@ -149,7 +149,7 @@ type elements struct {
 // numbers writes numbers and Booleans.
 func (e elements) numbers(out []float64) {
 	data, step, order := e.data, e.step, e.f.order
-	if order == binary.LittleEndian && e.f.kind == 'f' && e.f.size == 8 { // what nearly all are
+	if order == binary.LittleEndian && e.f.kind == 'f' && e.f.size == 8 { // the usual case
 		for i := range out {
 			out[i] = math.Float64frombits(binary.LittleEndian.Uint64(data[i*step:]))
 		}
@@ -234,7 +234,8 @@ func (f *field) text(dst, element []byte) ([]byte, bool) {
 			element = element[:len(element)-4]
 		}
 		for ; len(element) >= 4; element = element[4:] {
-			dst = utf8.AppendRune(dst, rune(min(f.order.Uint32(element), utf8.MaxRune+1))) // beyond the last there is RuneError
+			// Larger values become RuneError.
+			dst = utf8.AppendRune(dst, rune(min(f.order.Uint32(element), utf8.MaxRune+1)))
 		}
 		return dst, true
 	case 'M':
@@ -292,8 +293,7 @@ var units = map[string]unit{
 	"ms": {parts: 1e3}, "us": {parts: 1e6}, "ns": {parts: 1e9},
 }
 
-// maxTimeValue is how many seconds a time may be from 1970: the years that are written with four digits, and
-// some more.
+// maxTimeValue bounds times, in seconds from 1970; it includes all years of four digits.
 const maxTimeValue = 1 << 40
 
 // time returns the seconds since 1970 and the nanoseconds of a time; one that is too far is missing.

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/internal/table"
 )
 
-// header is what stands before the values of an array.
+// header is the header of an array.
 type header struct {
 	descr   string // the type, as the file has it
 	fields  []field
@@ -23,7 +23,7 @@ type header struct {
 	length  int // bytes of the header
 }
 
-// field is a type of values, and where they are in an element.
+// field is a field of an element: its type and its offset.
 type field struct {
 	name   string // "" where the array has no fields
 	descr  string
@@ -43,7 +43,7 @@ const (
 	maxHeader = 1 << 20
 )
 
-// readHeader reads what comes before the values.
+// readHeader reads the header of an array.
 func readHeader(r io.Reader) (header, error) {
 	var h header
 	fixed := make([]byte, len(magic)+2)
@@ -229,7 +229,7 @@ func parseType(descr string) (field, error) {
 	return f, nil
 }
 
-// columnType returns the type of the column, Unreadable for what cannot be one.
+// columnType returns the type of the column, or Unreadable if the field cannot be one.
 func (f *field) columnType() table.Type {
 	sizes := map[byte][]int{'b': {1}, 'i': {1, 2, 4, 8}, 'u': {1, 2, 4, 8}, 'f': {2, 4, 8}}
 	switch {
@@ -288,7 +288,7 @@ func (p *literal) value(depth int) (any, error) {
 
 func (p *literal) skipBlanks() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
 
-// accept consumes a mark, where it is next.
+// accept consumes one of the given marks if it is next.
 func (p *literal) accept(marks string) bool {
 	p.skipBlanks()
 	if p.rest == "" || !strings.Contains(marks, p.rest[:1]) {

@@ -16,11 +16,11 @@ import (
 
 // member is an array of the file.
 type member struct {
-	name   string // "" where it is the only one, of a .npy file
+	name   string // "" for the array of a .npy file
 	head   header
-	offset int64  // of its values in the file, -1 where they are packed
+	offset int64  // offset of its values in the file, -1 if compressed
 	entry  string // of the archive
-	why    string // why there is no column in it; "" for nothing
+	why    string // reason why it has no columns; "" otherwise
 }
 
 // list finds the arrays of an open file.
@@ -82,7 +82,7 @@ func (f *file) listArchive(b *steady.Bytes) error {
 	return nil
 }
 
-// elementIndex is 1 for the array that comes last.
+// elementIndex is the sort key that places the target array last.
 func elementIndex(name string) int {
 	if name == "y" || name == "Y" {
 		return 1
@@ -163,8 +163,8 @@ func (m *member) reader(b *steady.Bytes) (io.Reader, func() error, error) {
 
 func noClose() error { return nil }
 
-// readerAt returns the values of an array in Fortran's order, to be read at any place. What an archive
-// has packed is held in memory.
+// readerAt returns a random-access reader of the values of an array in Fortran order. Arrays of a
+// compressed archive are stored in memory.
 func (m *member) readerAt(b *steady.Bytes) (io.ReaderAt, error) {
 	size, _ := m.head.size()
 	if m.offset >= 0 && b.At != nil {
@@ -178,7 +178,7 @@ func (m *member) readerAt(b *steady.Bytes) (io.ReaderAt, error) {
 		return nil, err
 	}
 	defer end()
-	var held bytes.Buffer // grows as there are bytes, whatever the header claims
+	var held bytes.Buffer // grows with the bytes read, not with the size that the header claims
 	if n, err := io.Copy(&held, r); err != nil || n != size {
 		return nil, cmp.Or(err, errTruncated)
 	}

@@ -47,7 +47,7 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 }
 
 // OpenFiles returns the concatenated rows of several files; see [Open]. The files have the same
-// columns, in any order where they have names. [rowfile.List] lists the files of a folder or a
+// columns, in any order if they have names. [rowfile.List] lists the files of a directory or a
 // pattern.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
 	return format.OpenFiles(ctx, o.FS, paths, o.Roles)
@@ -58,8 +58,8 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 	return format.ReadFile(ctx, o.FS, path, o.Roles)
 }
 
-// Read returns the rows of an array or an archive that comes from r, all of which it holds until it
-// has the rows. Errors use the name of r if it has one, as an os.File has, else "input".
+// Read returns the rows of an array or an archive read from r, which is buffered in memory while it
+// is decoded. Errors use the name of r if it has one, as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 	return format.Read(ctx, r, o.Roles)
 }
@@ -112,7 +112,7 @@ func (f *file) rows() int {
 	return max(out, 0)
 }
 
-// maxEmpty bounds the columns of an array without rows, of which no byte of the file has to be.
+// maxEmpty bounds the columns of an array without rows, for which the header may claim any number.
 const maxEmpty = 1 << 20
 
 // describe adds the columns of an array.

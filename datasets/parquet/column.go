@@ -24,10 +24,10 @@ type column struct {
 	decoder arrays.Decoder
 	name    string
 	mem     memory.Allocator
-	group   int // at hand; -1 before the first
+	group   int // current row group; -1 before the first
 
 	chunk      pq.ColumnChunkReader
-	levels     []int16 // whether the values are there
+	levels     []int16 // definition levels: 1 for values that are not missing
 	floats     []float64
 	singles    []float32
 	longs      []int64
@@ -41,7 +41,8 @@ type column struct {
 	seen  *[1 << 11]pageState
 }
 
-// pageState is the code of a string by where it was: the values of a page are mostly those of a dictionary.
+// pageState caches the code of a string by its address: pages mostly refer to the strings of a
+// dictionary.
 type pageState struct {
 	at   uintptr
 	text string
@@ -94,9 +95,9 @@ func (c *column) decode(r *pq.Reader, group, rows int, v *table.Values) (err err
 	return err
 }
 
-// insertMissing moves the values that are there to their places.
+// insertMissing moves the present values to their rows and fills the others with missing.
 func insertMissing[T any](out []T, there int, levels []int16, missing T) {
-	for i := len(out) - 1; there <= i; i-- { // those before are in their places
+	for i := len(out) - 1; there <= i; i-- { // the values before are in place
 		if levels[i] == 0 {
 			out[i] = missing
 			continue
@@ -113,7 +114,7 @@ func resized[T any](a []T, n int) []T {
 	return a[:n]
 }
 
-// open begins with the values of a group.
+// open starts the column chunk of a row group.
 func (c *column) open(r *pq.Reader) error {
 	chunk, err := r.MetaData().RowGroup(c.group).ColumnChunk(c.index)
 	if err != nil {
@@ -178,7 +179,7 @@ type batches[T any] interface {
 	ReadBatch(rows int64, values []T, levels, repetitions []int16) (total int64, there int, err error)
 }
 
-// values reads those of some rows that are there.
+// values reads the present values of the given number of rows.
 func values[T any](c *column, r batches[T], buffer *[]T, rows int) ([]T, error) {
 	*buffer = resized(*buffer, rows)
 	total, n, err := r.ReadBatch(int64(rows), *buffer, c.levels, nil)
@@ -191,7 +192,7 @@ func values[T any](c *column, r batches[T], buffer *[]T, rows int) ([]T, error) 
 	return (*buffer)[:n], nil
 }
 
-// read reads the values of some rows that are there.
+// read reads the present values of the given number of rows as an Arrow array.
 func (c *column) read(rows int) (arrow.Array, error) {
 	switch r := c.chunk.(type) {
 	case *pq.Float64ColumnChunkReader:
@@ -249,7 +250,7 @@ func micros(times []parquet.Int96) []byte {
 	return arrow.Int64Traits.CastToBytes(out)
 }
 
-// convert makes an array of what bytes stand for.
+// convert converts byte values to an array of the column's Arrow type.
 func convert[T ~[]byte](c *column, values []T) (arrow.Array, error) {
 	switch t := c.as.(type) {
 	case *arrow.Decimal256Type:

@@ -58,9 +58,9 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 	return OpenFiles(ctx, []string{path}, o)
 }
 
-// OpenFiles returns the rows of several files, one after the other, as [Open] returns those of one file that has
-// them all, as Spark and others write them into a folder. The files have the same columns, in any order. [rowfile.List]
-// lists the files of a folder or a pattern.
+// OpenFiles returns the concatenated rows of several files, such as those that Spark writes to a
+// directory; see [Open]. The files have the same columns, in any order. [rowfile.List] lists the
+// files of a directory or a pattern.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
 	return format.OpenFiles(ctx, o.FS, paths, o.Roles)
 }
@@ -70,8 +70,8 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 	return format.ReadFile(ctx, o.FS, path, o.Roles)
 }
 
-// Read returns the rows of a file that comes from r, all of which it holds until it has the rows. Errors use
-// the name of r if it has one, as an os.File has, else "input".
+// Read returns the rows of a file read from r, which is buffered in memory while it is decoded.
+// Errors use the name of r if it has one, as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 	return format.Read(ctx, r, o.Roles)
 }
@@ -122,9 +122,9 @@ type cursor struct {
 	bytes   *steady.Bytes
 	reader  *pq.Reader
 	columns []*column
-	group   int // the one at hand
+	group   int // current row group
 	before  int // rows of it that are passed
-	rows    int // at hand
+	rows    int // of the current batch
 }
 
 func (f *file) Read(_ context.Context, requests []table.ColumnRequest) (table.Cursor, error) {

@@ -258,7 +258,7 @@ func (p *Pass) State(s *model.State) {
 	}
 }
 
-// Learns returns the name of the part of a pipeline that the pass fits, or "".
+// Learns returns the name of the pipeline step that the pass fits, or "".
 func (p *Pass) Learns() string {
 	if named, ok := p.sums.(interface{ Learns() string }); ok {
 		return named.Learns()

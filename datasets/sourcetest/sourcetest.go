@@ -1,4 +1,4 @@
-// Package sourcetest holds the laws that every datasets.Source keeps, as a test.
+// Package sourcetest is a conformance test for implementations of datasets.Source.
 package sourcetest
 
 import (
@@ -65,12 +65,12 @@ func testSecondPass(t testing.TB, src datasets.Source, all datasets.Set) {
 	Equal(t, gather(t, src), all)
 }
 
-// testPrefetch: a pass may read ahead of what is done with the blocks.
+// testPrefetch checks that a consumer may read blocks ahead.
 func testPrefetch(t testing.TB, src datasets.Source, all datasets.Set) {
 	Equal(t, gather(t, rowsource.Prefetch(src)), all)
 }
 
-// testConcurrent: a pass may begin while another one has a block.
+// testConcurrent checks that passes may overlap.
 func testConcurrent(t testing.TB, src datasets.Source, all datasets.Set) {
 	err := src.Blocks(context.Background(), func(outer datasets.Set) error {
 		before := outer.X.At(0, 0)
@@ -100,7 +100,7 @@ func testStop(t testing.TB, src datasets.Source, _ datasets.Set) {
 	}
 }
 
-// testCancel: no block comes once the context has ended.
+// testCancel checks that no block is yielded after the context has ended.
 func testCancel(t testing.TB, src datasets.Source, _ datasets.Set) {
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -139,7 +139,7 @@ func testContent(t testing.TB, src datasets.Source, all datasets.Set) {
 	}
 }
 
-// testSubset: rows can be left out, and the others come in the blocks in which they come from memory.
+// testSubset checks that selected rows come in the same blocks as from memory.
 func testSubset(t testing.TB, src datasets.Source, all datasets.Set) {
 	rng := uint32(1)
 	var rows []int

@@ -26,10 +26,10 @@ type query struct {
 	form table.ColumnForm
 
 	lock sync.Mutex
-	seen map[table.ColumnRequest]uint64 // of the columns that were read to the end: what was in them, in their order
+	seen map[table.ColumnRequest]uint64 // checksums of the values of the columns that were read to the end
 }
 
-// open asks the database for the columns of a query.
+// open queries the columns of a query.
 func (s *Snapshot) open(ctx context.Context, of Query, o *Options) (*query, error) {
 	q := &query{Query: of, of: s, form: table.ColumnForm{Name: of.name(), Rows: -1},
 		seen: map[table.ColumnRequest]uint64{}}
@@ -207,7 +207,7 @@ func (c *cursor) Next(most int) (int, error) {
 	return 0, c.last()
 }
 
-// last looks whether the rows are those of the passes before.
+// last compares the checksums of the rows with those of earlier passes.
 func (c *cursor) last() error {
 	q := c.of
 	q.lock.Lock()
@@ -223,7 +223,7 @@ func (c *cursor) last() error {
 	return io.EOF
 }
 
-// errChanged is of rows that are not those that came before.
+// errChanged reports rows that differ from those of an earlier pass.
 var errChanged error = changedError{}
 
 type changedError struct{}
@@ -234,7 +234,7 @@ func (changedError) Error() string {
 }
 func (changedError) Unwrap() error { return datasets.ErrChanged }
 
-// Decode hands out the values of the rows at hand.
+// Decode copies the values of the current rows.
 func (c *cursor) Decode(k int, v *table.Values) error {
 	cell := &c.cells[k]
 	switch cell.As {
@@ -251,7 +251,7 @@ func (c *cursor) Decode(k int, v *table.Values) error {
 
 func (c *cursor) Close() error { return errors.Join(c.rows.Close(), c.end()) }
 
-// columnScanner is a column, whose values go to all that want them.
+// columnScanner passes the values of a column to the cells that need them.
 type columnScanner struct{ cells []*cell }
 
 // Scan takes a value.

@@ -16,8 +16,8 @@ import (
 // Transactional reports whether the database isolates the snapshot from concurrent writes.
 func (s *Snapshot) Transactional() bool { return s.tx != nil }
 
-// Digest returns the SHA-256 sum, in hexadecimal letters, of the rows of queries in their order: of what their columns
-// are called, and of every value as text, times in UTC. It runs each query once.
+// Digest returns the hexadecimal SHA-256 hash of the rows of queries in their order: of the column
+// names and of every value as a string, times in UTC. It runs each query once.
 func (s *Snapshot) Digest(ctx context.Context, queries ...Query) (string, error) {
 	sum := rowHash{hash: sha256.New()}
 	for _, one := range queries {

@@ -37,7 +37,7 @@ type Options struct {
 type Query struct {
 	Text string
 	Args []any  // for its placeholders, as package database/sql takes them
-	Name string // what its rows are called in errors; "" is the beginning of the text
+	Name string // name of its rows in errors; "" is the beginning of the text
 }
 
 // Open returns the rows of a query as a source. It reads them from a [Snapshot] that ends with ctx,
@@ -65,9 +65,10 @@ func Read(ctx context.Context, db *sql.DB, query string, args []any, o Options) 
 	return set, errors.Join(err, s.Close())
 }
 
-// Snapshot is a database as it was at one moment, whatever others write meanwhile: PostgreSQL exports one, which all
-// passes of all sources read, several at once, each in a read-only transaction. It keeps one connection busy until it
-// is closed. Of other databases, and where one connection is all there is, it is the database as it is.
+// Snapshot is a consistent view of a database, if the database supports it. With PostgreSQL, all
+// passes of all sources read one exported snapshot, in concurrent read-only transactions; it
+// occupies one connection until it is closed. With other databases, or if only one connection is
+// available, passes read the current content of the database.
 type Snapshot struct {
 	db *sql.DB
 	tx *sql.Tx // that keeps the snapshot; nil for none
@@ -111,7 +112,7 @@ func (s *Snapshot) Close() error {
 	return rollback(s.tx)
 }
 
-// Open returns the rows of queries as a source, those of several one after the other; these have the same columns, in
+// Open returns the concatenated rows of queries as a source. The queries have the same columns, in
 // any order.
 func (s *Snapshot) Open(ctx context.Context, o Options, queries ...Query) (datasets.Source, error) {
 	if len(queries) == 0 {
@@ -128,7 +129,7 @@ func (s *Snapshot) Open(ctx context.Context, o Options, queries ...Query) (datas
 	return table.OpenColumns(ctx, c, o.Roles)
 }
 
-// begin begins what a query reads, and returns how to end it.
+// begin starts the transaction of a query, and returns the function that ends it.
 func (s *Snapshot) begin(ctx context.Context) (q querier, end func() error, err error) {
 	if !s.transactions {
 		return s.db, func() error { return nil }, nil
@@ -159,7 +160,7 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// name is what the rows of a query are called.
+// name returns the name of the rows of a query in errors.
 func (q Query) name() string {
 	if q.Name != "" {
 		return q.Name

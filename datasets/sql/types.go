@@ -6,7 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/internal/table"
 )
 
-// types are those of columns by the names that databases give them.
+// types maps the type names of databases to column types.
 var types = func() map[string]table.Type {
 	out := map[string]table.Type{}
 	for t, names := range map[table.Type]string{

@@ -93,7 +93,7 @@ func index(b []byte) (j int, ok bool) {
 	return int(n), len(b) > 0
 }
 
-// cut returns the first word of b, and what is behind the blanks after it.
+// cut returns the first token of b, and the bytes after the blanks that follow it.
 func cut(b []byte) (word, rest []byte) {
 	i := 0
 	for i < len(b) && !text.Blank(b[i]) {

@@ -34,10 +34,10 @@ type Options struct {
 	ZeroBased bool             // whether columns count from 0
 	Task      datasets.Task    // Classification makes classes of the labels
 	Positive  []string         // labels that are class 1; all others are class 0, "rest"
-	Schema    *datasets.Schema // of other rows, those trained on, whose classes the labels are
-	Unlabeled bool             // whether a label may be none of those classes: it is NaN then
-	MaxRecord int              // bytes that a line may have; 0 is 16 MiB
-	FS        fs.FS            // where the file is; nil is the machine's own file system
+	Schema    *datasets.Schema // schema of the training rows, whose classes the labels are
+	Unlabeled bool             // whether labels that are not one of those classes become NaN
+	MaxRecord int              // maximum bytes of a line; 0 is 16 MiB
+	FS        fs.FS            // file system; nil means that of the host
 }
 
 // Target is the name of the label in a schema.
@@ -53,8 +53,8 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 	return open(ctx, []file{{path, text.NewFile(o.FS, path)}}, o)
 }
 
-// OpenFiles returns the concatenated rows of several files; see [Open]. An empty one has no rows. A
-// folder or a pattern has to be listed before.
+// OpenFiles returns the concatenated rows of several files; see [Open]. An empty file has no rows.
+// Expand directories and patterns first.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("no files are named")
@@ -141,13 +141,13 @@ func (s *source) Schema() datasets.Schema { return s.schema }
 
 func (s *source) Dims() (rows, cols int) { return s.rows, s.cols }
 
-// bytesPerColumn is how many bytes a model takes for a column, at least.
+// bytesPerColumn is the minimum memory of a column in a model.
 const bytesPerColumn = 64
 
 // maxClasses bounds the classes, and so the memory that learning takes.
 const maxClasses = 1 << 16
 
-// learn reads the file once.
+// learn scans the file once.
 func (s *source) learn(ctx context.Context) error {
 	labels := map[float64]bool{}
 	classify := s.o.Task == datasets.Classification || s.o.Task.Unsupervised() || len(s.o.Positive) > 0
@@ -193,7 +193,8 @@ func (s *source) learn(ctx context.Context) error {
 		names[k] = number(v)
 	}
 	for _, p := range s.o.Positive {
-		if !slices.Contains(names, p) && s.o.Task != datasets.Anomaly { // which may be learned from rows without any
+		// Anomaly detection does not need a positive class.
+		if !slices.Contains(names, p) && s.o.Task != datasets.Anomaly {
 			return fmt.Errorf("%s: positive: no label %q", s.path, p)
 		}
 	}
@@ -317,7 +318,8 @@ func (b *block) add(r *row) error {
 	return nil
 }
 
-// flush hands the rows to yield and begins again. Where all values are equal the block keeps one.
+// flush passes the rows to yield and resets the block. If all values are equal, the matrix stores a
+// single one.
 func (b *block) flush(yield func(datasets.Set) error) error {
 	var X *sparse.CSR
 	var err error
@@ -367,7 +369,7 @@ func (r *row) fieldError(err error) error {
 	return &datasets.LineError{File: r.file, Line: r.line, Err: err}
 }
 
-// pollRows is after how many rows the context is asked.
+// pollRows is the number of rows between checks of the context.
 const pollRows = 1024
 
 // each calls yield for every row until the first error.
@@ -384,7 +386,7 @@ func (s *source) each(ctx context.Context, yield func(r *row) error) error {
 	return nil
 }
 
-// read calls yield for every row of a file. What it knows of the files before is in the row.
+// read calls yield for every row of a file. r carries state from the preceding files.
 func (s *source) read(ctx context.Context, f file, r *row, yield func(r *row) error) error {
 	in, err := f.text.Open()
 	if err != nil {

@@ -39,7 +39,7 @@ func Write(w io.Writer, data datasets.Set, o Options) error {
 		if line, err = appendRow(line, data, i, first); err != nil {
 			return err
 		}
-		out.Write(append(line, '\n')) // an error stays with out until Flush
+		out.Write(append(line, '\n')) // Flush returns the error
 	}
 	return out.Flush()
 }

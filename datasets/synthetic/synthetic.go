@@ -1,4 +1,4 @@
-// Package synthetic draws data sets of known law: to learn with, to test with and to measure on.
+// Package synthetic draws data sets from known distributions, for tutorials, tests and benchmarks.
 //
 // Rows are independent, and equal for equal seeds. Below, U[a, b] is uniform and N standard normal;
 // classes are equally likely unless stated otherwise.
@@ -122,8 +122,8 @@ const (
 	centerStream
 )
 
-// draw calls row for every row of X, which it fills and whose target it returns, and adds noise to
-// the inputs. Noise has a stream of its own, so that other noise leaves the points beneath alone.
+// draw fills every row of X by row, which returns its target, and adds noise to the inputs. Noise
+// is drawn from a separate stream, so its scale does not affect the noiseless points.
 func draw(name string, rows, cols int, noise float64, classes int, seed uint64,
 	row func(x []float64, rng *rand.Rand) float64) (datasets.Set, error) {
 	if rows < 1 {

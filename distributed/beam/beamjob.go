@@ -50,35 +50,36 @@ func init() {
 	beam.RegisterType(reflect.TypeOf(Round{}))
 }
 
-// Fan is how many states a task merges into one.
+// Fan is the number of states that a task merges into one.
 const Fan = 16
 
-// Job is what is fitted, and how.
+// Job describes a fit.
 type Job struct {
 	Spec   string   // text of the experiment file
-	File   string   // name that it stands in, to which data.train is relative
+	File   string   // path of the experiment file; data.train is relative to its directory
 	Set    []string // "rff.gamma=0.1": values of the file that are replaced
 	Shards int      // into how many the rows are cut
-	Store  string   // folder or URL that all machines reach, where states and the model are kept
+	Store  string   // directory or URL of states and the model, accessible from all workers
 	Model  string   // name of the model to write; "" is model.bochner in Store
 	Passes int      // maximum number of passes over the rows, including the schema pass
 }
 
-// copies is how often every part is done. Tests do what runners do that do a bundle again.
+// copies is the number of times that each part is computed. Tests set it to simulate runners that
+// retry bundles.
 var copies = 1
 
-// Round is what a pass has come to.
+// Round is the result of a pass.
 type Round struct {
-	From string // name of what the next pass begins from, or of the model; "" before the first
-	Done bool   // whether it is the model
+	From string // name of the state that the next pass starts from, or of the model; "" before the first pass
+	Done bool   // whether From is the model
 	Pass int    // passes so far
 }
 
-// State is the name of what one part, or several, have found.
+// State names the stored state of one or several parts.
 type State struct {
 	Index int
 	Name  string
-	Round Round // that they began from
+	Round Round // round that they started from
 }
 
 // ErrPasses is the error of a fit that needs more passes than [Job.Passes]. The finished passes are
@@ -113,7 +114,7 @@ func Fit(s beam.Scope, j Job) beam.PCollection {
 	return beam.ParDo(s, &doneFn{Passes: j.Passes}, round)
 }
 
-// Check reports what is wrong with a job: with it, and with its experiment as one.
+// Check returns the errors of a job and of its experiment.
 func (j Job) Check() error {
 	switch {
 	case j.Shards < 1:
@@ -139,7 +140,8 @@ func (j Job) spec() (config.Spec, error) {
 	return shardfit.Parse(j.File, []byte(j.Spec), set...)
 }
 
-// name is that of a state: of this job, begun from that, of those shards or groups of them.
+// name returns the name of a state, unique to the job, the state it starts from, and its shard or
+// group.
 func (j Job) name(round Round, level string, index int) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q %d %q", j.Spec, j.File, j.Set, j.Shards, round.From)
@@ -149,7 +151,7 @@ func (j Job) name(round Round, level string, index int) string {
 // partFn does the part of a shard.
 type partFn struct{ Job Job }
 
-// ProcessElement returns the name of what the shard's part has found.
+// ProcessElement fits the part of a shard and returns its state.
 func (f *partFn) ProcessElement(ctx context.Context, shard int, round Round) (State, error) {
 	out := State{shard, f.Job.name(round, "part", shard), round}
 	if round.Done || there(ctx, out.Name) {
@@ -173,7 +175,7 @@ func (f *partFn) ProcessElement(ctx context.Context, shard int, round Round) (St
 	return out, writeFile(ctx, out.Name, part.Write)
 }
 
-// keyFn puts neighbors together.
+// keyFn groups neighboring shards.
 type keyFn struct{}
 
 // ProcessElement returns a state with the number of its group.
@@ -182,13 +184,13 @@ func (keyFn) ProcessElement(s State, emit func(int, State)) { emit(s.Index/Fan, 
 // mergeFn merges the states of a group.
 type mergeFn struct{ Job Job }
 
-// ProcessElement returns the name of what they are together.
+// ProcessElement merges the states of a group and returns the result.
 func (f *mergeFn) ProcessElement(ctx context.Context, group int, next func(*State) bool) (State, error) {
 	var list []State
 	for s := (State{}); next(&s); {
 		list = append(list, s)
 	}
-	// A runner may hand on what a bundle has made before it was done again.
+	// Remove duplicates: a runner may emit the results of a bundle that it has retried.
 	slices.SortFunc(list, func(a, b State) int {
 		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Name, b.Name))
 	})
@@ -219,7 +221,7 @@ func (f *mergeFn) ProcessElement(ctx context.Context, group int, next func(*Stat
 // finishFn ends a pass.
 type finishFn struct{ Job Job }
 
-// ProcessElement returns what the pass has come to.
+// ProcessElement ends the pass and returns its round.
 func (f *finishFn) ProcessElement(ctx context.Context, all State) (Round, error) {
 	if all.Round.Done {
 		return all.Round, nil

@@ -10,16 +10,17 @@ import (
 	"github.com/bochner-ml/bochner/internal/memory"
 )
 
-// Files is where the names of states and models lead: paths and file:// URLs at first. A program whose states are in a
-// bucket sets it before anything else, for its workers run the same program:
+// Files is the store of states and models. The default accepts paths and file:// URLs. A program
+// with states in a bucket must set it in an init function, because its workers run the same
+// program:
 //
 //	func init() { beamjob.Files = store.Schemes{"s3": blob.Store{}} }
 var Files store.Store = store.Schemes{}
 
-// failing is asked before and after a file is written, for tests of what happens then.
+// failing is called before and after a file is written; tests use it to inject errors.
 var failing func(name string, done bool) error
 
-// readState reads what a part, a merge or a finish has written.
+// readState reads a state written by a part, a merge or a finish.
 func readState(ctx context.Context, name string) (*shardfit.State, error) {
 	r, err := Files.Read(ctx, name)
 	if err != nil {
@@ -33,7 +34,7 @@ func readState(ctx context.Context, name string) (*shardfit.State, error) {
 	return shardfit.Read(bytes.NewReader(content), int64(len(content)))
 }
 
-// writeFile makes a file, all of it or nothing.
+// writeFile writes a file atomically.
 func writeFile(ctx context.Context, name string, write func(w io.Writer) error) (err error) {
 	if failing != nil {
 		if err := failing(name, false); err != nil {

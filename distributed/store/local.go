@@ -109,7 +109,8 @@ func (w writer) Write(p []byte) (int, error) {
 	return w.w.Write(p)
 }
 
-// Write makes a file of what fill writes, and the folders on the way to it.
+// Write writes a file atomically, with the content that fill writes, and creates missing
+// directories.
 func (l Local) Write(ctx context.Context, name string, fill func(w io.Writer) error) error {
 	path, err := l.path(name)
 	if err != nil {
@@ -135,7 +136,7 @@ func (l Local) Write(ctx context.Context, name string, fill func(w io.Writer) er
 	return files.Replace(path, fillAll)
 }
 
-// List returns the files of one folder whose names begin with prefix.
+// List returns the files of a directory whose names begin with prefix.
 func (l Local) List(ctx context.Context, prefix string) ([]string, error) {
 	var path string
 	if prefix != "" {
@@ -161,7 +162,7 @@ func (l Local) List(ctx context.Context, prefix string) ([]string, error) {
 		if !strings.HasPrefix(name, begin) || name[0] == '.' && begin == "" {
 			continue
 		}
-		if info, err := os.Stat(dir + name); err != nil || info.IsDir() { // of a link: what it leads to
+		if info, err := os.Stat(dir + name); err != nil || info.IsDir() { // follows links
 			continue
 		}
 		if Scheme(prefix) == "file" {

@@ -27,17 +27,18 @@ import (
 // Store reads and writes files by name. It is safe for concurrent use. Errors contain the name, but
 // no secrets.
 type Store interface {
-	// Read opens a file. The error is fs.ErrNotExist where there is none. An error of the network shows in the
-	// reader as one, never as an early end.
+	// Read opens a file. The error is fs.ErrNotExist if it does not exist. Network errors are
+	// returned by the reader, never as an early EOF.
 	Read(ctx context.Context, name string) (io.ReadCloser, error)
 
-	// Write makes a file of what fill writes, or replaces it. Folders on the way to it are made. Where fill or the
-	// writing fails, or the context ends, the error is returned, and what was there before is left.
+	// Write writes or replaces a file atomically, with the content that fill writes, and creates
+	// missing directories. If fill or the write fails, or the context ends, Write returns the error
+	// and leaves an existing file unchanged.
 	Write(ctx context.Context, name string, fill func(w io.Writer) error) error
 
-	// List returns the names, in order, of the files of one folder whose names begin with prefix; those of none
-	// where there are none, or no such folder. Folders in it are left out, and files that begin with a dot unless
-	// prefix does.
+	// List returns the sorted names of the files of one directory that begin with prefix; none if
+	// there are no such files, or no such directory. It omits subdirectories, and files that begin
+	// with a dot unless prefix does.
 	List(ctx context.Context, prefix string) ([]string, error)
 }
 
@@ -45,7 +46,7 @@ type Store interface {
 // [Local] if no other is given.
 type Schemes map[string]Store
 
-// Scheme returns what stands before :// in a URL, in small letters, and "" for a path.
+// Scheme returns the scheme of a URL in lower case, "" for a path.
 func Scheme(name string) string {
 	scheme, _, found := strings.Cut(name, "://")
 	if !found || scheme == "" || strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz0123456789+-.") != "" {
@@ -91,7 +92,8 @@ func (s Schemes) Write(ctx context.Context, name string, fill func(w io.Writer) 
 	return one.Write(ctx, name, fill)
 }
 
-// List returns the files of one folder whose names begin with prefix, by the store of its scheme.
+// List returns the files of a directory whose names begin with prefix, from the store of its
+// scheme.
 func (s Schemes) List(ctx context.Context, prefix string) ([]string, error) {
 	one, err := s.of(prefix)
 	if err != nil {
@@ -100,9 +102,9 @@ func (s Schemes) List(ctx context.Context, prefix string) ([]string, error) {
 	return one.List(ctx, prefix)
 }
 
-// Expand puts in the place of each name that ends in * the files whose names begin with what stands before it, in
-// order. Other names stay as they are. A * that no file matches is an error, fs.ErrNotExist. In a URL with a query
-// the * stands before the question mark.
+// Expand replaces each name that ends in * by the files whose names begin with the part before the
+// *, sorted. Other names are unchanged. If no file matches, the error is fs.ErrNotExist. In a URL
+// with a query, the * comes before the question mark.
 func Expand(ctx context.Context, s Store, names []string) ([]string, error) {
 	var all []string
 	for _, name := range names {

@@ -78,7 +78,7 @@ func (OneClass) Cost(shape datasets.Shape) datasets.Cost {
 		Bytes: design.Float64Bytes(5*float64(shape.Rows) + 2*float64(shape.Cols) + working*(working+float64(shape.Cols)))}
 }
 
-// Fit learns the plane; the result is a [*FittedOneClass].
+// Fit fits the separating hyperplane; the result is a [*FittedOneClass].
 func (s OneClass) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	f, err := s.fit(ctx, data)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s OneClass) fit(ctx context.Context, data datasets.Set) (*FittedOneClass, 
 	return f, nil
 }
 
-// checkRows refuses rows of weight > 0 that hold a number that is not finite.
+// checkRows returns an error for rows of positive weight with a value that is not finite.
 func checkRows(ctx context.Context, data datasets.Set) error {
 	if err := ctxerr.Check(ctx); err != nil {
 		return err
@@ -150,7 +150,7 @@ func checkRows(ctx context.Context, data datasets.Set) error {
 	return nil
 }
 
-// FittedOneClass is a plane with the usual rows on one side: what [OneClass] returns.
+// FittedOneClass is a fitted [OneClass]: a hyperplane that separates the inliers from the origin.
 type FittedOneClass struct {
 	weights []float64
 	rho     float64
@@ -175,7 +175,7 @@ func (f *FittedOneClass) Outputs() estimator.Outputs {
 	return estimator.Outputs{Has: estimator.Values | estimator.AnomalyScores}
 }
 
-// PredictFull returns the anomaly score ρ − w'z of each row of X, and 1 where it is positive, else 0.
+// PredictFull returns the anomaly score ρ − w'z of each row of X, and 1 if it is positive, else 0.
 func (f *FittedOneClass) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction,
 	err error) {
 	if out.Anomaly, err = f.scores(ctx, X); err != nil {

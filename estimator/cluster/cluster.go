@@ -24,7 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// numbers is what the models here ask for: complete numeric columns.
+// numbers requires complete numeric columns.
 var numbers = []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.NoMissing}}
 
 // opened checks the spec and the memory of the fit, and returns the training rows.
@@ -42,7 +42,8 @@ func opened(ctx context.Context, spec datasets.CostEstimator, open func() (*desi
 	return r.CacheSparse(ctx)
 }
 
-// prepared returns rows to predict for as the products take them; nil where there are none.
+// prepared returns the rows of X in a type that the matrix products support, or nil if it has no
+// rows.
 func prepared(ctx context.Context, X mat.Matrix, width int) (mat.Matrix, error) {
 	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err

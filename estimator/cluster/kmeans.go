@@ -126,7 +126,8 @@ func (s KMeans) fit(ctx context.Context, open func() (*design.Rows, error)) (est
 	return s.fitted(m), nil
 }
 
-// Start begins the pass of the sample; each other one is a pass of Lloyd's. Minibatches are not learned by passes.
+// Start starts the pass that draws the sample; each further pass is a Lloyd iteration. Minibatches
+// do not support passes.
 func (s KMeans) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	err := specs.CheckFit(s)
 	switch {
@@ -172,7 +173,7 @@ func (s KMeans) fitted(m *kmeans.Model) *FittedKMeans {
 	return &FittedKMeans{centered{m, r}}
 }
 
-// FittedKMeans is the centers of groups of rows: what [KMeans] returns. Cluster 0 is the one of the most rows.
+// FittedKMeans is a fitted [KMeans]: cluster centers. Cluster 0 has the most rows.
 type FittedKMeans struct{ centered }
 
 // centered is centers, and how the fit of them went.

@@ -19,25 +19,24 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Spectral finds groups of rows that hang together, whatever their shape: spectral clustering of the graph whose edges
-// are the products z_i'z_j of the features of the step before, which is binning as a rule. With Z the n×D features
-// and the degree d_i = z_i'Σz_j of a row, it takes the Clusters leading singular vectors of the rows
+// Spectral is spectral clustering, which finds connected, not necessarily convex clusters. The
+// graph has edge weights z_i'z_j, where z are the features of the preceding step, usually binning.
+// With Z the n×D features and d_i = z_i'Σz_j the degree of a row, it computes the Clusters leading
+// singular vectors of the rows
 //
 //	z_i/√d_i
 //
-// scales their rows to length 1 and divides these by [KMeans]. The n×n graph is never made: a step
-// of the block Krylov method that finds the vectors reads the rows once, twice where there are
-// fewer rows than features, and costs some 4·(Clusters + 4) flops for each entry that is not 0. A
-// new row is brought among the others by the same projection, z'V/σ scaled to length 1; one that
-// shares no feature with the training rows goes to the cluster whose center is shortest. A row of
-// weight 2 is the row twice.
+// normalizes their rows to length 1 and clusters these by [KMeans]. The n×n graph is never stored.
+// Each step of the block Krylov method reads the rows once, twice if there are fewer rows than
+// features, and costs about 4·(Clusters + 4) flops per nonzero entry. New rows are projected in the
+// same way, z'V/σ normalized to length 1; a row that shares no feature with the training rows is
+// assigned to the cluster with the shortest center. A row of weight 2 counts as two rows.
 //
-// Features whose products are kernel values near those of a positive kernel will do, those of rff
-// among them where they are many; a row whose degree is not above 0 is an error that names it, and
-// so are a categorical column, a missing or infinite value, and features of less rank than there
-// are clusters. Memory is that of 8 to 40·(Clusters + 4) vectors of min(n, D) numbers, and of n ×
-// Clusters and D × (Clusters + 5). Fit ignores targets. (Wu, Chen, Yen, Xu, Xia & Aggarwal, KDD
-// 2018; Ng, Jordan & Weiss, NIPS 2001.)
+// The inner products of the features must approximate a positive kernel, as those of rff do if they
+// are many. Errors: a row without positive degree, a categorical column, a missing or infinite
+// value, and features of smaller rank than Clusters. Memory: 8 to 40·(Clusters + 4) vectors of
+// min(n, D) numbers, and n × Clusters and D × (Clusters + 5) numbers. Fit ignores targets. (Wu,
+// Chen, Yen, Xu, Xia & Aggarwal, KDD 2018; Ng, Jordan & Weiss, NIPS 2001.)
 type Spectral struct {
 	Clusters int
 	Restarts int
@@ -69,15 +68,15 @@ func (Spectral) Requirements() []datasets.Requirement { return numbers }
 
 // Cost estimates a fit to rows of a shape.
 func (s Spectral) Cost(shape datasets.Shape) datasets.Cost {
-	// Flops of an entry for a vector in a step, and how many of these there are. That depends on
-	// how far the groups are apart: rows without groups took twice as many.
+	// Flops per entry, vector and step, and a typical number of steps; it depends on the separation
+	// of the clusters, and doubles for rows without clusters.
 	const entry, steps = 80, 70
 	n, k := float64(shape.Rows), float64(s.Clusters)
 	flops := entry * steps * n * shape.Entries() * (k + 4)
 	means := s.means()
 	// about as many passes as groups that hang together take
 	means.MaxIter = 20
-	divided := means.Cost(datasets.Shape{Rows: shape.Rows, Cols: s.Clusters}) // the rows are not counted
+	divided := means.Cost(datasets.Shape{Rows: shape.Rows, Cols: s.Clusters}) // does not include the rows
 	return datasets.Cost{Flops: flops + divided.Flops, Bytes: design.Float64Bytes(singular.WorkspaceFloats(s.Clusters,
 		shape.Rows, shape.Cols) + 3*n*k)}
 }
@@ -159,7 +158,8 @@ func (s Spectral) means() KMeans {
 	return KMeans{Clusters: s.Clusters, Restarts: s.Restarts, MaxIter: 300, Tol: 1e-9, Seed: s.Seed}
 }
 
-// FittedSpectral is a projection and centers in it: what [Spectral] returns. Cluster 0 is the one of the most rows.
+// FittedSpectral is a fitted [Spectral]: a projection and cluster centers in it. Cluster 0 has the
+// most rows.
 type FittedSpectral struct {
 	project *mat.Dense // inputs × clusters, V/σ
 	values  []float64  // eigenvalues of the graph, σ²
@@ -230,8 +230,8 @@ func (f *FittedSpectral) Predict(ctx context.Context, X mat.Matrix) ([]float64, 
 	return f.assign(ctx, embedded)
 }
 
-// Values returns the leading eigenvalues of the graph, the first of which is 1: as many near 1 as it has parts that
-// hardly hang together.
+// Values returns the leading eigenvalues of the graph. The first is 1; the number of eigenvalues
+// near 1 is that of weakly connected components.
 func (f *FittedSpectral) Values() []float64 { return slices.Clone(f.values) }
 
 // InputWidth returns the number of input columns.

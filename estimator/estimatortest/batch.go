@@ -34,7 +34,7 @@ func (s *suite) batch(t testing.TB) {
 	}
 }
 
-// compareBatch returns what is wrong with the batches of a fitter.
+// compareBatch compares the batches of a fitter with separate fits.
 func compareBatch(fitter batchFitter, data datasets.Set, tolerance float64) error {
 	folds, err := datasets.KFold{Folds: 3, Shuffle: true, Seed: 1}.Split(data)
 	if err != nil {
@@ -70,7 +70,8 @@ func compareBatch(fitter batchFitter, data datasets.Set, tolerance float64) erro
 	return checkYieldError(fitter, some)
 }
 
-// mappedBatch holds a fitter that takes related maps to the same, on the leading columns of two maps.
+// mappedBatch compares batches on related maps with separate fits on the leading columns of two
+// maps.
 func (s *suite) mappedBatch(t testing.TB) {
 	fitter, ok := s.spec.(batchFitter)
 	if !ok {
@@ -90,7 +91,7 @@ func (s *suite) mappedBatch(t testing.TB) {
 	}
 }
 
-// unlikeMapped returns what is wrong with a batch on related maps.
+// unlikeMapped compares a batch on related maps with separate fits.
 func unlikeMapped(fitter batchFitter, b share.Batch, tolerance float64) error {
 	var err error
 	if b.Folds, err = (datasets.KFold{Folds: 3, Shuffle: true, Seed: 2}).Split(b.Data); err != nil {
@@ -144,7 +145,7 @@ func (d twoMaps) Each(_ context.Context, X mat.Matrix, which []int, yield func(w
 	return nil
 }
 
-// leaveOneOut holds a fitter that can compute leave-one-out predictions to as many fits as there are rows.
+// leaveOneOut compares leave-one-out predictions with one fit per left-out row.
 func (s *suite) leaveOneOut(t testing.TB) {
 	fitter, ok := s.spec.(batchFitter)
 	if !ok {
@@ -160,7 +161,8 @@ func (s *suite) leaveOneOut(t testing.TB) {
 	}
 }
 
-// compareLeaveOneOut returns what is wrong with leave-one-out.
+// compareLeaveOneOut returns an error if leave-one-out predictions differ from those of separate
+// fits.
 func compareLeaveOneOut(fitter batchFitter, data datasets.Set, tolerance float64) error {
 	all := make([]int, data.Rows())
 	for i := range all {
@@ -190,7 +192,8 @@ func compareLeaveOneOut(fitter batchFitter, data datasets.Set, tolerance float64
 	return nil
 }
 
-// collectOutcomes fits a batch and returns what it yields, or what is wrong with that.
+// collectOutcomes fits a batch and returns the outcomes it yields, or an error if they are
+// inconsistent.
 func collectOutcomes(fitter batchFitter, b share.Batch) (map[[2]int]share.Outcome, error) {
 	got := map[[2]int]share.Outcome{}
 	b.Yield = func(candidate, fold int, out share.Outcome) error {

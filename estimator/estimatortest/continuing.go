@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// continuer returns the spec as one that supports incremental learning, and skips the law where it is none.
+// continuer returns the spec as an incremental estimator, or skips the test if it is not one.
 func (s *suite) continuer(t testing.TB, from estimator.Predictor) estimator.IncrementalEstimator {
 	t.Helper()
 	c, ok := s.spec.(estimator.IncrementalEstimator)
@@ -59,7 +59,7 @@ func (s *suite) learnsOn(t testing.TB) {
 	s.refusesToContinue(t, c, p)
 }
 
-// refusesToContinue asks for errors where rows do not go with the model.
+// refusesToContinue checks that rows that do not match the model are errors.
 func (s *suite) refusesToContinue(t testing.TB, c estimator.IncrementalEstimator, p estimator.Predictor) {
 	t.Helper()
 	missing, wide, other := copied(s.more()), copied(s.more()), copied(s.more())
@@ -86,7 +86,7 @@ func (s *suite) refusesToContinue(t testing.TB, c estimator.IncrementalEstimator
 	}
 }
 
-// continuesDamaged: nothing that a file can hold makes incremental learning panic.
+// continuesDamaged checks that no content of a file makes incremental learning panic.
 func (s *suite) continuesDamaged(t testing.TB) {
 	takesLong(t)
 	p := s.fit(t, s.data)

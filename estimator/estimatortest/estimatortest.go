@@ -1,6 +1,6 @@
-// Package estimatortest holds estimators to the laws that every one of them obeys.
+// Package estimatortest is a conformance test for estimators.
 //
-// A package that defines an estimator runs the suite over its specs:
+// A package that defines an estimator runs the suite on its specs:
 //
 //	func TestRidge(t testing.TB) {
 //		estimatortest.Run(t, estimator.NewRidge(), estimatortest.Options{})
@@ -48,13 +48,13 @@ type Options struct {
 	Decides   bool
 	Tolerance float64 // relative difference of predictions of fits that should agree; 0 means 1e-6
 	Rounding  float64 // likewise of one model for the same rows in another form; 0 means 1e-12
-	// ExportTolerance is how far what a [graph.ModelExporter] exports may be from what it predicts, relative to numbers
-	// over 1; 0 means 1e-12.
+	// ExportTolerance is the maximum difference between the predictions of the exported graph
+	// ([graph.ModelExporter]) and of the model, relative for numbers above 1; 0 means 1e-12.
 	ExportTolerance float64
-	Unexported      string // the reason why the model, or one within, cannot be exported; "" where it can
+	Unexported      string // reason why the model, or an inner one, cannot be exported; "" if it can
 }
 
-// law is one property of every estimator.
+// law is an invariant of every estimator.
 type law struct {
 	name string
 	hold func(*suite, testing.TB)
@@ -135,12 +135,12 @@ func newSuite(spec estimator.Estimator, o Options) *suite {
 type suite struct {
 	Options
 	spec  estimator.Estimator
-	task  datasets.Task // where it is one without targets
+	task  datasets.Task // task, if unsupervised
 	data  datasets.Set
 	probe *mat.Dense
 }
 
-// takesLong leaves a law out where tests are to be short: it tries hundreds of files.
+// takesLong skips an invariant with -short: it tries hundreds of files.
 func takesLong(t testing.TB) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -207,7 +207,7 @@ func group(i, j int) float64 {
 	return 0
 }
 
-// fit fits the spec and fails the test where that fails.
+// fit fits the spec; an error fails the test.
 func (s *suite) fit(t testing.TB, data datasets.Set) estimator.Predictor {
 	t.Helper()
 	p, err := s.spec.Fit(context.Background(), data)
@@ -217,8 +217,8 @@ func (s *suite) fit(t testing.TB, data datasets.Set) estimator.Predictor {
 	return p
 }
 
-// answers returns all numbers that p predicts for X: the scores of a classifier and, where it has
-// them, the probabilities, else the values.
+// answers returns the predictions of p for X as one slice: the scores and, if available, the
+// probabilities of a classifier, else the values.
 func answers(t testing.TB, p estimator.Predictor, X mat.Matrix) []float64 {
 	t.Helper()
 	all, err := estimator.Predict(context.Background(), p, X, estimator.Request{})

@@ -15,8 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// exports: the exported graph predicts the same as the model, for held-out rows, some of them
-// extreme.
+// exports: the exported graph predicts the same as the model for held-out rows, including extreme
+// ones.
 func (s *suite) exports(t testing.TB) {
 	p := s.fit(t, s.data)
 	if !saysWhatItComputes(p) {
@@ -47,7 +47,7 @@ func (s *suite) exports(t testing.TB) {
 	s.sameExport(t, g, pred, want, rows)
 }
 
-// saysWhatItComputes reports whether p is a graph.ModelExporter, or merely holds one.
+// saysWhatItComputes reports whether p is a graph.ModelExporter, rather than a wrapper of one.
 func saysWhatItComputes(p estimator.Predictor) bool {
 	if _, ok := p.(graph.ModelExporter); ok {
 		return true
@@ -60,7 +60,7 @@ func saysWhatItComputes(p estimator.Predictor) bool {
 	return sameRows && saysWhatItComputes(within)
 }
 
-// exported is something that a prediction has, as a graph and as numbers, rows × columns.
+// exported is an output of a prediction, as a graph and as a matrix of rows × columns.
 type exported struct {
 	name string
 	of   graph.Value

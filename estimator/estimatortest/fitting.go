@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// copied returns a set with arrays of its own.
+// copied returns a deep copy of a set.
 func copied(data datasets.Set) datasets.Set {
 	all := make([]int, data.Rows())
 	for i := range all {
@@ -48,12 +48,12 @@ func (s *suite) nothingChanges(t testing.TB) {
 	}
 }
 
-// repeats: the same spec and data give the same model, whatever happens on other cores.
+// repeats: equal specs and data give equal models, bit for bit, independent of scheduling.
 func (s *suite) repeats(t testing.TB) {
 	agree(t, "second fit", answers(t, s.fit(t, s.data), s.probe), answers(t, s.fit(t, s.data), s.probe), 0)
 }
 
-// exceptFolds skips a law that cannot hold where rows are divided into folds, or into minibatches.
+// exceptFolds skips invariants that do not hold for specs with folds or minibatches.
 func (s *suite) exceptFolds(t testing.TB) {
 	if s.Minibatches {
 		t.Skip("the fit depends on the order of the rows")
@@ -81,7 +81,7 @@ func (s *suite) weightIsCount(t testing.TB) {
 	agree(t, "weights", answers(t, s.fit(t, data), s.probe), answers(t, s.fit(t, twice), s.probe), s.Tolerance)
 }
 
-// weightZero: a row that was seen no times is not there.
+// weightZero: a row of weight 0 has no effect.
 func (s *suite) weightZero(t testing.TB) {
 	data := s.weighted()
 	var rows []int
@@ -89,7 +89,7 @@ func (s *suite) weightZero(t testing.TB) {
 		if w > 0 {
 			rows = append(rows, i)
 		} else {
-			data.X.(*mat.Dense).Set(i, 1, 1000) // what it holds does not matter
+			data.X.(*mat.Dense).Set(i, 1, 1000) // arbitrary content
 		}
 	}
 	agree(t, "weight 0", answers(t, s.fit(t, data), s.probe), answers(t, s.fit(t, data.Select(rows)), s.probe),
@@ -213,7 +213,7 @@ func (s *suite) sparseIsDense(t testing.TB) {
 	agree(t, "shared values", answers(t, dense, shared), answers(t, dense, shared.Dense()), s.Rounding)
 }
 
-// anyMatrix: the fast paths know dense and sparse rows, but any mat.Matrix may come.
+// anyMatrix: implementations of mat.Matrix without a fast path give the same result.
 func (s *suite) anyMatrix(t testing.TB) {
 	data := s.data
 	data.X = mat.DenseCopyOf(s.data.X.T()).T()
@@ -227,8 +227,8 @@ func (s *suite) anyMatrix(t testing.TB) {
 		s.Rounding)
 }
 
-// stream hands out blocks of uneven size in arrays that it overwrites afterwards, as readers of
-// files do, and does not know how many there are.
+// stream yields blocks of uneven size in arrays that it overwrites afterwards, as readers of files
+// do. Its number of rows is unknown.
 type stream struct{ set datasets.Set }
 
 func (s stream) Schema() datasets.Schema { return s.set.Schema }
@@ -260,7 +260,7 @@ func spoil(list []float64) {
 	}
 }
 
-// blocks: what is learned is a fold over blocks of rows, and how they are cut is an accident.
+// blocks: the result does not depend on how the rows are divided into blocks.
 func (s *suite) blocks(t testing.TB) {
 	e, ok := s.spec.(estimator.BlockEstimator)
 	if !ok {

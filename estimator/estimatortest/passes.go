@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// learner returns the spec as one that learns by passes, or skips. A spec whose Start returns an
+// learner returns the spec as a pass estimator, or skips the test. A spec whose Start returns an
 // error, for example because its solver needs all rows, is exempt.
 func (s *suite) learner(t testing.TB) passtest.Learner[estimator.Predictor] {
 	t.Helper()
@@ -39,8 +39,8 @@ func (s *suite) learns(spec estimator.PassEstimator) passtest.Learner[estimator.
 		}}
 }
 
-// parts: rows may be learned from in parts, on several machines or as they come, and a pass may lie in a
-// file in between; where they are cut is an accident.
+// parts: the result does not depend on how the rows are divided among shards, nor on saving a pass
+// to a file in between.
 func (s *suite) parts(t testing.TB) {
 	l := s.learner(t)
 	whole := answers(t, s.fit(t, s.weighted()), s.probe)
@@ -54,7 +54,7 @@ func (s *suite) parts(t testing.TB) {
 	}
 }
 
-// strangers: sums of one thing added to sums of another are of nothing.
+// strangers: passes of different specs or schemas cannot be merged.
 func (s *suite) strangers(t testing.TB) {
 	l, wider := s.learner(t), s.data
 	n, d := s.data.X.Dims()
@@ -78,7 +78,7 @@ func (s *suite) passesStop(t testing.TB) {
 	}
 }
 
-// passesSurvive: a pass comes from another machine or yesterday, and is not trusted.
+// passesSurvive: a pass from a file is untrusted input.
 func (s *suite) passesSurvive(t testing.TB) {
 	takesLong(t)
 	if err := s.learner(t).Damage(s.data); err != nil {

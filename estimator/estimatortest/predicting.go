@@ -25,7 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// oneRow: a served row gets what it would have got in a batch, to the bit.
+// oneRow: a row is predicted bit for bit as in a batch.
 func (s *suite) oneRow(t testing.TB) {
 	p := s.fit(t, s.data)
 	for _, X := range []mat.Matrix{s.probe, sparse.FromDense(s.probe)} {
@@ -108,7 +108,7 @@ func (s *suite) outputs(t testing.TB) {
 	}
 }
 
-// nested: the interval, or the set, of a level holds that of a lower one, and there is no other between the ends.
+// nested: the interval, or the set, of a level contains that of a lower level.
 func (s *suite) nested(t testing.TB) {
 	p := s.fit(t, s.data)
 	has := estimator.OutputsOf(p).Has
@@ -246,7 +246,7 @@ func (s *suite) concurrent(t testing.TB) {
 	}
 }
 
-// canceled: a call canceled at any moment ends with the context's error, and with nothing else.
+// canceled: a call that is canceled at any time returns the error of its context.
 func (s *suite) canceled(t testing.TB) {
 	for what, err := range unstoppable(s.spec, s.data, s.probe) {
 		t.Errorf("%s: %v", what, err)
@@ -260,7 +260,7 @@ func (s *suite) canceled(t testing.TB) {
 	}
 }
 
-// unstoppable returns, by the call, how a spec or its fit breaks the law of cancelling.
+// unstoppable returns the violations of canceled by a spec or its fit, keyed by call.
 func unstoppable(spec estimator.Estimator, data datasets.Set, probe mat.Matrix) map[string]error {
 	out := map[string]error{}
 	check := func(what string, run func(ctx context.Context) (result bool, err error)) {
@@ -294,7 +294,7 @@ func unstoppable(spec estimator.Estimator, data datasets.Set, probe mat.Matrix) 
 	return out
 }
 
-// leaving is a stream whose reader is canceled after some rows.
+// leaving is a stream that cancels the context of its reader after some rows.
 type leaving struct {
 	stream
 	cancel context.CancelFunc
@@ -329,7 +329,7 @@ func zero(p estimator.Predictor) estimator.Predictor {
 	return reflect.New(reflect.TypeOf(p).Elem()).Interface().(estimator.Predictor)
 }
 
-// clone returns a copy of the archive with arrays of its own.
+// clone returns a deep copy of the archive.
 func clone(t testing.TB, a *model.Archive) *model.Archive {
 	t.Helper()
 	out := &model.Archive{Scalars: maps.Clone(a.Scalars)}
@@ -357,7 +357,7 @@ func (s *suite) unchanged(t testing.TB) {
 	}
 }
 
-// saved: a model file holds everything that prediction needs.
+// saved: a model file contains everything that prediction needs.
 func (s *suite) saved(t testing.TB) {
 	p := s.fit(t, s.data)
 	q := zero(p)
@@ -374,7 +374,7 @@ func (s *suite) saved(t testing.TB) {
 	}
 }
 
-// damaged: nothing that a file can hold makes prediction panic.
+// damaged: no content of a file makes prediction panic.
 func (s *suite) damaged(t testing.TB) {
 	takesLong(t)
 	p := s.fit(t, s.data)
@@ -460,7 +460,7 @@ func (s *suite) badInputs(t testing.TB) {
 	}
 }
 
-// mentions fails where err is nil or does not have every word.
+// mentions fails if err is nil or does not contain every word.
 func mentions(t testing.TB, name string, err error, words ...string) {
 	t.Helper()
 	if err == nil {

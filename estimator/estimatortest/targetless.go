@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 )
 
-// withoutTargets skips a law about models that learn without targets.
+// withoutTargets skips invariants of unsupervised models.
 func (s *suite) withoutTargets(t testing.TB) {
 	t.Helper()
 	if s.task == "" {
@@ -20,7 +20,7 @@ func (s *suite) withoutTargets(t testing.TB) {
 	}
 }
 
-// targetless: targets only score what was found without them; whether there are any does not matter, nor what they are.
+// targetless: an unsupervised fit does not depend on the targets.
 func (s *suite) targetless(t testing.TB) {
 	s.withoutTargets(t)
 	want := answers(t, s.fit(t, s.data), s.probe)

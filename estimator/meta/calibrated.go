@@ -63,12 +63,12 @@ func (Calibrated) suits(*design.Labels) error { return nil }
 // Cost returns the cost of one fit per fold, or of leave-one-out predictions, and of the final fit.
 func (s Calibrated) Cost(shape datasets.Shape) datasets.Cost { return scoreBasedCost(s, shape) }
 
-// FitBatch shares, within each fold, what the inner estimators share between candidates and folds.
+// FitBatch shares work of the inner estimators between candidates and folds, within each fold.
 func (Calibrated) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	return batchScoreBased[Calibrated](ctx, b)
 }
 
-// PlanBatch takes a batch on related maps where scores come from folds.
+// PlanBatch supports related maps if the scores come from folds.
 func (Calibrated) PlanBatch(b share.Batch) (int64, error) { return planScoreBased[Calibrated](b) }
 
 // Task returns datasets.Classification.
@@ -84,7 +84,7 @@ func (s Calibrated) Fit(ctx context.Context, data datasets.Set) (estimator.Predi
 		learned: learned.(calibratedScores).Map}, nil
 }
 
-// labelsOf returns class and weight of every row, or what is wrong with them.
+// labelsOf returns class and weight of every row, or an error if they are invalid.
 func labelsOf(ctx context.Context, data datasets.Set) (*design.Labels, error) {
 	if err := data.Check(); err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ type calibratedScores struct {
 	classes int
 }
 
-// learn learns the map to probabilities from out-of-fold scores.
+// learn fits the map from scores to probabilities to out-of-fold scores.
 func (s Calibrated) learn(_ context.Context, found outOfFold, labels *design.Labels) (scoreMap, error) {
 	if found.Values == nil {
 		return nil, errNoTestRows

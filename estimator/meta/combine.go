@@ -11,7 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 )
 
-// outputs is what members of an ensemble are combined by, of one prediction.
+// outputs returns the outputs by which an ensemble combines its members, as rows of the given
+// width.
 func outputs(p estimator.Prediction, probable bool) (list []float64, width int) {
 	switch {
 	case probable:
@@ -63,7 +64,7 @@ func combined(all []estimator.Prediction, weights, sizes []float64, classes int)
 	return fromScores(sum, width), nil
 }
 
-// nothing is the prediction for no rows.
+// nothing returns the prediction for no rows.
 func nothing(all []estimator.Prediction, classes int, probable bool) estimator.Prediction {
 	out := estimator.Prediction{Values: []float64{}}
 	if classes > 0 {

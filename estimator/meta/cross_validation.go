@@ -9,9 +9,9 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// crossValidation is how out-of-fold predictions are made.
+// crossValidation defines how out-of-fold predictions are computed.
 type crossValidation struct {
-	folds   int // 0 for leave-one-out where that is exact, else for five; or noFolds
+	folds   int // 0 for leave-one-out if that is exact, else five; or noFolds
 	classes int // of a classification, 0 for a regression
 	shuffle bool
 	seed    uint64
@@ -28,9 +28,9 @@ func (v crossValidation) count() int {
 	return max(v.folds, 0)
 }
 
-// split returns folds of some rows of data, by group where there are groups, and such that a class which
-// has two rows is in the training rows of each. Rows of weight 0 are in no fold, and a row that is the only one
-// of its class is tested by none.
+// split returns folds of some rows of data, by group if there are groups. Each class with at least
+// two rows is in every training set. Rows of weight 0 are in no fold, and the only row of a class
+// is in no test set.
 func (v crossValidation) split(data datasets.Set, rows []int) ([]datasets.Fold, error) {
 	if v.folds == noFolds {
 		return nil, nil
@@ -73,8 +73,8 @@ func assign(part []int, folds []datasets.Fold) {
 	}
 }
 
-// dealByClass deals rows as datasets.StratifiedKFold does, which scikit-learn has, also where a class has fewer
-// rows than there are folds.
+// dealByClass assigns rows to folds as datasets.StratifiedKFold and scikit-learn do, but also
+// supports classes with fewer rows than folds.
 func dealByClass(part []int, y []float64, rows []int, count int) {
 	var order []float64 // classes as they appear
 	of := map[float64][]int{}

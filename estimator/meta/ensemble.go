@@ -17,15 +17,15 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Ensemble predicts by several models at once. Either they are Seeds copies of one, Of, whose random draws
-// differ, and count alike: the first draws by the seeds that Of has, the others by seeds derived from these. Or
-// they are Members that differ as one likes, with weights by stacking: the weights w ≥ 0 of least squared
-// error of Σ w·prediction on rows that the members had not seen, as cross-validation has them.
+// Ensemble combines the predictions of several models. The members are either Seeds copies of
+// Estimator with different random seeds and equal weights; the first copy uses the seeds of
+// Estimator, the others seeds derived from them. Or they are different Members, weighted by
+// stacking: weights w ≥ 0 that minimize the squared error of Σ w·prediction on out-of-fold rows.
 //
-// A regression combines values, several targets with the same weights and each error in units of its target's
-// standard deviation. A classification combines probabilities, weighted to the least Brier score, where all
-// members have them; else scores, each brought to the size by which it is nearest to codes ±1. All
-// classes share the weights.
+// A regression combines values. Several targets share the weights, with the error of each in units
+// of its target's standard deviation. A classification combines probabilities, with weights that
+// minimize the Brier score, if all members have them; else scores, each scaled to be nearest to the
+// codes ±1. All classes share the weights.
 //
 // The weights sum to 1 unless SumToOne is false, which allows shrinkage of a regression; useless
 // members have weight 0 and are not evaluated. Sample weights are used. Weights "equal" and "given"
@@ -48,7 +48,7 @@ type Ensemble struct {
 	Seed      uint64
 }
 
-// NewEnsemble returns the spec of members whose weights are found by stacking and sum to 1.
+// NewEnsemble returns an ensemble of members weighted by stacking, with weights that sum to 1.
 func NewEnsemble(members ...Member) Ensemble {
 	members = slices.Clone(members)
 	for i := range members {
@@ -80,7 +80,7 @@ func (s *Ensemble) Params(l *param.List) {
 	l.OptionalChild("members", &s.Members)
 }
 
-// checkParts reports an ensemble of nothing, or of both kinds.
+// checkParts returns an error unless the spec has either an estimator or members.
 func (s *Ensemble) checkParts() error {
 	switch {
 	case s.Estimator == nil && len(s.Members) == 0:
@@ -102,7 +102,7 @@ func (s *Ensemble) checkParts() error {
 	return nil
 }
 
-// checkGiven reports weights that are not those of the members.
+// checkGiven returns an error if the given weights do not match the members.
 func (s *Ensemble) checkGiven() error {
 	count := max(len(s.Members), s.Seeds)
 	switch {
@@ -126,7 +126,7 @@ func (s Ensemble) fixed(members int) []float64 {
 	return slices.Repeat([]float64{1 / float64(members)}, members)
 }
 
-// seedsOf returns the parameters that random draws begin from.
+// seedsOf returns the seed parameters of a spec.
 func seedsOf(spec estimator.Estimator) (out []param.Param) {
 	for _, p := range param.All(spec) {
 		if p.Kind == paramkind.Seed {
@@ -159,8 +159,8 @@ func (s Ensemble) memberList() (Members, error) {
 	return out, nil
 }
 
-// another returns seed number k that comes of a seed, number 0 being that itself: an integer that a
-// float64 holds exactly. (The finalizer of splitmix64; Steele, Lea & Flood, OOPSLA 2014.)
+// another returns the k-th seed derived from a seed, an integer that float64 represents exactly;
+// the 0-th is the seed itself. (The finalizer of splitmix64; Steele, Lea & Flood, OOPSLA 2014.)
 func another(seed any, k int) any {
 	var own uint64
 	switch v := seed.(type) {
@@ -185,7 +185,7 @@ func (s Ensemble) stacks() bool {
 
 func (s Ensemble) named(err error) error { return wrapError("ensemble", err) }
 
-// Cost adds up the members, each as often as it is fitted.
+// Cost returns the total cost of the members, including repeated fits.
 func (s Ensemble) Cost(shape datasets.Shape) (sum datasets.Cost) {
 	parts, err := s.memberList()
 	if err != nil {
@@ -259,7 +259,7 @@ func (s Ensemble) fit(ctx context.Context, data datasets.Set) (*FittedEnsemble, 
 	return s.Combine(ctx, data, members, predictions)
 }
 
-// predictionsOf returns predictions with NaN as the value of rows that there is none for.
+// predictionsOf returns predictions whose value is NaN for rows without one.
 func predictionsOf(found []outOfFold, name func(k int) string) ([]estimator.Prediction, error) {
 	out := make([]estimator.Prediction, len(found))
 	for k, p := range found {
@@ -282,10 +282,10 @@ func predictionsOf(found []outOfFold, name func(k int) string) ([]estimator.Pred
 // classesOf returns the classes of a classifier, none of another model.
 func classesOf(fitted estimator.Predictor) []string { return estimator.OutputsOf(fitted).Classes }
 
-// Combine makes an ensemble of members that have been fitted elsewhere, as by a search: predictions are the
-// out-of-fold predictions of each for the rows of data, a row of which the value is NaN counting for nothing.
-// Nothing is fitted again; of the spec only Weights, Given and SumToOne matter, and the weights that members
-// have are not looked at.
+// Combine returns an ensemble of members that were fitted elsewhere, for example by a search.
+// predictions contains the out-of-fold predictions of each member for the rows of data; a row with
+// a NaN value is ignored. Combine fits no member. Of the spec it uses only Weights, Given and
+// SumToOne; it ignores the weights of the members.
 func (s Ensemble) Combine(ctx context.Context, data datasets.Set, members []FittedMember,
 	predictions []estimator.Prediction) (*FittedEnsemble, error) {
 	switch {

@@ -11,9 +11,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/share"
 )
 
-// FitBatch hands the members of all candidates, equal ones once, to their own FitBatch: those that count alike
-// for all folds together where weights are not to be found, else on the folds within each fold. Leave-one-out
-// is for the former, and for members that can.
+// FitBatch passes the distinct members of all candidates to their own FitBatch. Members with fixed
+// weights are fitted on all folds jointly; for stacking, on the inner folds of each fold.
+// Leave-one-out requires fixed weights and members that support it.
 func (s Ensemble) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	specs, err := share.Specs[Ensemble](b)
 	if err == nil && b.LeaveOneOut && b.GCV {
@@ -63,7 +63,7 @@ func (s Ensemble) batchMembers(b share.Batch) (Members, error) {
 	return nil, errStackingLeaveOneOut
 }
 
-// batchKey is the same for specs whose batches are done together.
+// batchKey is equal for specs that can share a batch.
 func (s Ensemble) batchKey() string {
 	if !s.stacks() {
 		return "fixed"
@@ -97,7 +97,7 @@ func flatten(b share.Batch, members []Members, which []int) flatBatch {
 	return out
 }
 
-// fitFixed fits ensembles whose weights are not to be found.
+// fitFixed fits ensembles with fixed weights.
 func (f flatBatch) fitFixed(ctx context.Context) (shared []string, err error) {
 	of, distinct := deduplicate(f.members.Candidates)
 	part := subBatch(f.members, distinct)
@@ -192,7 +192,7 @@ func classCount(p estimator.Prediction) int {
 	return max(p.Scores.RawMatrix().Cols, 2)
 }
 
-// fitStacked fits ensembles of one cross-validation whose weights are to be found.
+// fitStacked fits stacked ensembles that use the same cross-validation.
 func (f flatBatch) fitStacked(ctx context.Context) (shared []string, err error) {
 	for fold := range f.Folds {
 		if !includesFold(f.Batch, fold) {
@@ -227,7 +227,8 @@ func (f flatBatch) stackFold(ctx context.Context, fold int) (shared []string, er
 	return shared, ctxerr.Check(ctx)
 }
 
-// predict is that of all members, by folds or without each row as each ensemble would have it alone.
+// predict returns the out-of-fold predictions of all members, by folds or leave-one-out, as
+// separate fits of each ensemble would.
 func (f flatBatch) predict(ctx context.Context, v crossValidation, fold int) (found []outOfFold, shared []string,
 	err error) {
 	found = make([]outOfFold, len(f.members.Candidates))

@@ -17,7 +17,7 @@ import (
 type FittedEnsemble struct {
 	cols    int
 	members []FittedMember
-	sizes   []float64 // by which scores are brought to one size; nil where they are of one size
+	sizes   []float64 // scale of the scores of each member; nil if scores are not scaled
 	outputs estimator.Outputs
 }
 
@@ -27,7 +27,7 @@ func newFittedEnsemble(cols int, members []FittedMember, sizes []float64) (*Fitt
 	return f, f.look()
 }
 
-// look finds what the members have in common.
+// look determines the outputs common to all members.
 func (f *FittedEnsemble) look() error {
 	first, has := f.members[0], estimator.Values|estimator.Targets|estimator.Scores
 	if f.sizes == nil {
@@ -46,7 +46,7 @@ func (f *FittedEnsemble) look() error {
 	return nil
 }
 
-// combinedOutputs are what an ensemble asks its members for.
+// combinedOutputs are the outputs that an ensemble requests from its members.
 var combinedOutputs = estimator.Request{Outputs: estimator.Values | estimator.Targets | estimator.Scores | estimator.Probabilities}
 
 // Combined returns the members with their weights.
@@ -61,7 +61,8 @@ func (f *FittedEnsemble) Predict(ctx context.Context, X mat.Matrix) ([]float64, 
 	return all.Values, err
 }
 
-// Outputs returns those that all members have, but no standard deviations, intervals and sets.
+// Outputs returns the outputs common to all members, without standard deviations, intervals and
+// sets.
 func (f *FittedEnsemble) Outputs() estimator.Outputs { return f.outputs }
 
 // PredictFull returns the weighted sum of the predictions of the members for each row of X. Members

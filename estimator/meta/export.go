@@ -18,7 +18,7 @@ func exportWithin(g *graph.Graph, within estimator.Predictor, rows graph.Value) 
 	return out, graph.WithPath("estimator", err)
 }
 
-// exportColumn returns column j, v itself where it has no other.
+// exportColumn returns column j of v, or v itself if it has one column.
 func exportColumn(g *graph.Graph, v graph.Value, j int) graph.Value {
 	if g.Width(v) == 1 {
 		return v
@@ -26,13 +26,13 @@ func exportColumn(g *graph.Graph, v graph.Value, j int) graph.Value {
 	return g.Columns(v, []int{j})
 }
 
-// ExportModel adds to g what the inner estimator predicts, turned back.
+// ExportModel adds the prediction of the inner estimator to g, with the targets transformed back.
 func (f *FittedTarget) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	pred, err := exportWithin(g, f.inner, rows)
 	if err != nil {
 		return pred, err
 	}
-	// each turns something of every target back, where there is such a thing.
+	// each transforms an output of every target back, if the output exists.
 	each := func(from graph.Value, back func(j int, from graph.Value) graph.Value) graph.Value {
 		if from.None() {
 			return from
@@ -236,7 +236,8 @@ func (f *FittedIntervals) exportPlus(g *graph.Graph, rows, centers graph.Value, 
 	return g.Concat(lowers...), g.Concat(uppers...)
 }
 
-// ExportModel adds the weighted sum of the outputs of the members to g, without those of weight 0.
+// ExportModel adds the weighted sum of the outputs of the members to g. It omits members of weight
+// 0.
 func (f *FittedEnsemble) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	var pred []graph.Prediction
 	var weights []float64

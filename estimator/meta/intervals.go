@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// linearSmoother is a regression whose predictions are linear in the training targets, so that the predictions of all
-// leave-one-out models follow from one fit.
+// linearSmoother is a regression whose predictions are linear in the training targets, so that the
+// predictions of all leave-one-out models follow from one fit.
 type linearSmoother interface {
 	SmootherWeights(ctx context.Context, data datasets.Set) (*estimator.Smoother, error)
 	SmootherCost(shape datasets.Shape) datasets.Cost
@@ -28,36 +28,36 @@ var _ = []linearSmoother{estimator.Ridge{}, estimator.KernelRidge{}}
 // the rows only that new rows are exchangeable with those of the fit. The coverage is marginal, not
 // conditional on groups of rows. Method is one of
 //
-//	jackknife_plus  ends by the models of all rows but one: the k-th smallest of f₋ᵢ(x) + |r_i| and the likewise
+//	jackknife_plus  from the leave-one-out models: the k-th smallest of f₋ᵢ(x) + |r_i| and the k-th
 //	                largest of f₋ᵢ(x) − |r_i|, r_i = y_i − f₋ᵢ(x_i), k = ⌈Level·(n+1)⌉
 //	jackknife       f(x) ± the k-th smallest |r_i|; cheaper, without any guarantee
-//	split           a share Calibration of the rows is not learned from: f(x) ± the k-th smallest of their |y − f(x)|
-//	normal          mean ± std·√2·erf⁻¹(Level) of a model that knows its standard deviation
-//	auto            jackknife_plus for ridge and kernel_ridge where it takes no more than 256 MB, else split
+//	split           holds out a share Calibration of the rows: f(x) ± the k-th smallest of their |y − f(x)|
+//	normal          mean ± std·√2·erf⁻¹(Level) of a model with standard deviations
+//	auto            jackknife_plus for ridge and kernel_ridge if it needs at most 256 MB, else split
 //
-// With jackknife_plus a new target is in the interval with a probability of 2·Level − 1 at least, and about Level
-// where the model changes little with a row; it learns from all rows. With split it is Level at least, and at most
-// 1/(m+1) more of m rows in the share where no two residuals are equal, for a model of fewer rows.
-// Normalize divides the residuals of split by the model's own standard deviation, so that the
-// intervals are wide where the model is unsure.
+// With jackknife_plus the coverage is at least 2·Level − 1, and about Level if the model is stable
+// under the removal of a row; it trains on all rows. With split the coverage is at least Level, and
+// at most 1/(m+1) more for m calibration rows without ties, but the model trains on fewer rows.
+// Normalize divides the residuals of split by the model's own standard deviation, so that intervals
+// are wide where the model is uncertain.
 //
-// No model is fitted again: those of all rows but one follow from one fit of a linear smoother, which ridge and
-// kernel_ridge are. What it keeps are n×d numbers, n×n of kernel_ridge, and an interval costs 2nd flops more than the
-// prediction. Steps before the model, and a rule for γ, have seen all rows: put Intervals around the whole pipeline
-// (split) where these learn much from the targets.
+// No method refits the model: the leave-one-out predictions follow from one fit of a linear
+// smoother, such as ridge and kernel_ridge. The jackknife stores n×d numbers, n×n for kernel_ridge,
+// and an interval costs 2nd flops more than the prediction. Preceding steps, and a rule for γ, use
+// all rows; if they depend much on the targets, put Intervals around the whole pipeline (split).
 //
-// Of classes it gives the least ambiguous sets, always by split: those classes whose probability, or score, is at
-// least the one that the k-th worst true class of the share had, and always the best one. Nothing in it is random.
+// Classification uses the least ambiguous sets, always by split: the classes whose probability, or
+// score, is at least the k-th lowest of the true classes of the calibration rows, and always the
+// most probable one. The sets are not randomized.
 //
 // A search over the parameters of the model fits each candidate separately; the section intervals
 // of an experiment file applies Intervals to the best candidate only.
 //
-// Weights of rows are those of the fit; in ranks every row counts alike, but a row of weight 0 not
-// at all. Rows with groups are split by groups, and refused by the jackknife. Several targets have
-// intervals of their own, each of the Level. Too few rows for the Level are an error. The result is
-// a [*FittedIntervals], or a [*FittedSets] where there are classes. (Barber, Candès, Ramdas &
-// Tibshirani, Annals of Statistics 2021; Lei et al., JASA 2018; Sadinle, Lei & Wasserman, JASA
-// 2019.)
+// The fit uses row weights; ranks count all rows of nonzero weight equally. Rows with groups are
+// split by groups; the jackknife does not support them. Each of several targets has its own
+// interval of level Level. Too few rows for the Level are an error. The result is a
+// [*FittedIntervals], or a [*FittedSets] for classes. (Barber, Candès, Ramdas & Tibshirani, Annals
+// of Statistics 2021; Lei et al., JASA 2018; Sadinle, Lei & Wasserman, JASA 2019.)
 type Intervals struct {
 	Method      string
 	Level       float64
@@ -67,7 +67,7 @@ type Intervals struct {
 	Estimator   estimator.Estimator
 }
 
-// NewIntervals returns the spec of intervals of level 0.9 around what of predicts.
+// NewIntervals returns the spec of intervals of level 0.9 for the predictions of inner.
 func NewIntervals(inner estimator.Estimator) Intervals {
 	return Intervals{Method: "auto", Level: conformal.DefaultLevel, Calibration: 0.25, Estimator: specs.ByValue(inner)}
 }
@@ -86,7 +86,8 @@ func (s *Intervals) Params(l *param.List) {
 
 func (s Intervals) named(err error) error { return wrapError("intervals", err) }
 
-// ResolvedMethod returns the method that data of a shape go by: that of the spec, or what auto comes to.
+// ResolvedMethod returns the method for data of the given shape: that of the spec, or the one
+// selected by auto.
 func (s Intervals) ResolvedMethod(shape datasets.Shape) string {
 	if s.Method != "auto" {
 		return s.Method
@@ -101,7 +102,7 @@ func (s Intervals) ResolvedMethod(shape datasets.Shape) string {
 // smootherBytes is the memory that auto lets intervals take.
 const smootherBytes = 256 << 20
 
-// Cost is that of the model, and of the weights that the jackknife needs.
+// Cost returns the cost of the model and of the smoother weights of the jackknife.
 func (s Intervals) Cost(shape datasets.Shape) datasets.Cost {
 	rest, way := shape, s.ResolvedMethod(shape)
 	if way == "split" && shape.Rows > 0 {
@@ -126,9 +127,9 @@ func (s Intervals) Cost(shape datasets.Shape) datasets.Cost {
 	return cost
 }
 
-// FitSource is Fit over a stream. Around a model that learns from streams, normal streams the rows,
-// and split stores what rows have in addition to their inputs; the rows are collected in memory for
-// other models, for the jackknife, and for classes that the schema does not name.
+// FitSource is Fit over a stream. If the model can be fitted to streams, normal streams the rows,
+// and split stores only targets, weights and groups. Rows are read into memory for other models,
+// for the jackknife, and for classes that the schema does not name.
 func (s Intervals) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
 	if err := checkModel(s, s.Estimator); err != nil {
 		return nil, s.named(err)
@@ -192,7 +193,7 @@ func (s Intervals) fit(ctx context.Context, data datasets.Set) (estimator.Predic
 	return s.jackknife(ctx, data)
 }
 
-// normal is the model with the intervals of its own standard deviations.
+// normal returns the model with intervals from its standard deviations.
 func (s Intervals) normal(fitted estimator.Predictor, cols int) (estimator.Predictor, error) {
 	if !estimator.OutputsOf(fitted).Has.Has(estimator.Std) {
 		return nil, errNoStd
@@ -250,7 +251,7 @@ func (s Intervals) CheckRows(rows int) error {
 	return err
 }
 
-// positiveWeights counts the rows whose weight is not 0.
+// positiveWeights counts the rows of nonzero weight.
 func positiveWeights(data datasets.Set) int {
 	n := data.Rows()
 	for _, w := range data.Weights {

@@ -244,7 +244,7 @@ type FittedSets struct {
 // Uncertainty returns "split" and the probability level of the sets.
 func (f *FittedSets) Uncertainty() (method string, level float64) { return "split", f.level }
 
-// Predict returns what the inner classifier predicts.
+// Predict returns the predictions of the inner classifier.
 func (f *FittedSets) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	out, err := f.inner.Predict(ctx, X)
 	return out, Intervals{}.named(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Member is an estimator that another one holds in a list, with its name in paths and documents.
+// Member is a named element of a list of estimators; the name is used in paths and documents.
 type Member struct {
 	Name      string
 	Estimator estimator.Estimator
@@ -50,7 +50,7 @@ func (m Members) Check() error {
 	return nil
 }
 
-// candidates are the members as candidates that learn from the rows as they are.
+// candidates returns the members as candidates on unmapped rows.
 func (m Members) candidates() []share.Candidate {
 	out := make([]share.Candidate, len(m))
 	for k, one := range m {

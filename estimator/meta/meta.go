@@ -39,7 +39,7 @@ type FittedMember struct {
 
 var errNoModel = errors.New("estimator is missing")
 
-// checkModel reports a wrapper without a model, and what is wrong with either.
+// checkModel returns the errors of a wrapper and of its inner estimator, which must not be nil.
 func checkModel(spec any, inner estimator.Estimator) error {
 	if inner == nil {
 		return errNoModel
@@ -47,7 +47,7 @@ func checkModel(spec any, inner estimator.Estimator) error {
 	return specs.CheckFit(spec)
 }
 
-// wrapError adds the name of the wrapper; nil stays nil.
+// wrapError adds the name of the wrapper to an error, which may be nil.
 func wrapError(wrapper string, err error) error {
 	if err == nil {
 		return nil
@@ -55,7 +55,7 @@ func wrapError(wrapper string, err error) error {
 	return fmt.Errorf("estimator: %s: %w", wrapper, err)
 }
 
-// declareFolds declares a number of folds, 0 for leave-one-out where that is exact.
+// declareFolds declares a number of folds; 0 means leave-one-out if that is exact.
 func declareFolds(l *param.List, folds *int, text string) {
 	l.Int(folds, "folds", text, param.Between(0, maxFolds))
 	l.Check("folds", func() error {
@@ -84,8 +84,8 @@ func (w *wrapper) state(s *model.State) {
 	modelState(s, "of", &w.inner, w.cols)
 }
 
-// modelState keeps the inner estimator below a name. One that is read must be of the columns that come to it, where it
-// knows their number.
+// modelState serializes the inner estimator below a name. When reading, it checks the number of its
+// input columns, if known.
 func modelState(s *model.State, name string, fitted *estimator.Predictor, cols int) {
 	predictorstate.Part(s.Child(name), fitted)
 	s.Require(*fitted != nil, "there is no model")

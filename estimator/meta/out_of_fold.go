@@ -15,11 +15,11 @@ import (
 // maxFolds is the maximum number of cross-validation folds.
 const maxFolds = 1000
 
-// outOfFold holds the out-of-fold predictions of a model for the training rows.
+// outOfFold contains the out-of-fold predictions of a model for the training rows.
 type outOfFold struct {
 	estimator.Prediction               // of the training rows, in their order
 	present              []bool        // whether a row has a prediction
-	last                 share.Outcome // of the whole fold: fitted to all training rows
+	last                 share.Outcome // outcome on all training rows of the fold
 	err                  error         // nil if there is a prediction
 	seconds              float64
 }

@@ -182,8 +182,7 @@ func outcomeOf[S scoreBased](ctx context.Context, s S, b share.Batch, candidate 
 	return out
 }
 
-// planScoreBased implements PlanBatch. Related maps are supported only if the scores come from
-// folds.
+// planScoreBased implements PlanBatch. It supports related maps only if the scores come from folds.
 func planScoreBased[S scoreBased](b share.Batch) (most int64, err error) {
 	var any S
 	if b.LeaveOneOut {

@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/stacking"
 )
 
-// stacked are weights of members, and the factors by which the scores of each are brought to one size, nil
-// where they are of one size already.
+// stacked contains the weights of members and the scales of their scores; sizes is nil if scores
+// are not scaled.
 type stacked struct{ weights, sizes []float64 }
 
 // stack finds the weights of least squared error on out-of-fold predictions of the rows of data.

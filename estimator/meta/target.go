@@ -58,8 +58,8 @@ func (s *Target) Params(l *param.List) {
 	l.Child("estimator", &s.Estimator)
 }
 
-// Cost is that of the model, and a pass more where the transform learns from the targets or the
-// residuals do. Each target of a prediction is turned back, with Smear once for each residual.
+// Cost returns the cost of the model, plus a pass if the transform is learned and one for the
+// residuals. A prediction transforms each target back, with Smear once per residual.
 func (s Target) Cost(shape datasets.Shape) datasets.Cost {
 	var cost datasets.Cost
 	if c, ok := s.Estimator.(datasets.CostEstimator); ok {
@@ -77,7 +77,7 @@ func (s Target) LearnsRounded(shape datasets.Shape) bool {
 	return ok && within.LearnsRounded(shape)
 }
 
-// Task is regression, whatever the inner estimator is for.
+// Task returns [datasets.Regression], whatever the task of the inner estimator.
 func (s Target) Task() datasets.Task { return datasets.Regression }
 
 // learns reports whether the transform depends on the training rows.
@@ -85,7 +85,7 @@ func (s Target) learns() bool { return monotone.Learns(s.Transform) }
 
 func (s Target) named(err error) error { return wrapError("target", err) }
 
-// check reports what is wrong with the spec, or that the targets are classes.
+// check returns the errors of the spec, or an error if the targets are classes.
 func (s Target) check(schema datasets.Schema) error {
 	if err := checkModel(s, s.Estimator); err != nil {
 		return err
@@ -128,8 +128,9 @@ func (s Target) transformed(data datasets.Set) (transforms, datasets.Set, error)
 	return learned, mapped, err
 }
 
-// FitSource is Fit over a stream. What quantile and standardize learn from the targets, they learn in a pass
-// before, which holds the targets; Smear takes a pass more. A model that needs all rows at once gets them.
+// FitSource is Fit over a stream. The transforms quantile and standardize are learned in an
+// additional pass, which stores the targets; Smear needs one more pass. If the model needs all rows
+// at once, they are read into memory.
 func (s Target) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
 	if err := s.check(data.Schema()); err != nil {
 		return nil, s.named(err)
@@ -158,7 +159,7 @@ func (s Target) FitSource(ctx context.Context, data datasets.Source) (estimator.
 	return &FittedTarget{wrapper: wrapper{cols, fitted}, learned: learned}, nil
 }
 
-// learn learns the transforms from the targets of a stream.
+// learn fits the transforms to the targets of a stream.
 func (s Target) learn(ctx context.Context, data datasets.Source) (transforms, error) {
 	if !s.learns() {
 		return learnTransforms(s.Transform, nil, max(len(data.Schema().Targets), 1), nil), nil
@@ -196,7 +197,7 @@ func (s Target) learn(ctx context.Context, data datasets.Source) (transforms, er
 	return learnTransforms(s.Transform, all, count, weights), nil
 }
 
-// source returns a stream with transformed targets, in both precisions where it has both.
+// source returns a stream with transformed targets; it supports float32 if data does.
 func (t transforms) source(data datasets.Source) datasets.Source {
 	mapped := transformedSource{data, t}
 	if both, ok := data.(datasets.Float32Source); ok {
@@ -235,8 +236,8 @@ func (m transformedSource) Blocks(ctx context.Context, yield func(block datasets
 	})
 }
 
-// FittedTarget is a fitted [Target]: a model and the way back to the unit of the targets. What else
-// the model can do, [estimator.As] finds, with predictions that have been turned back.
+// FittedTarget is a fitted [Target]: a model and the inverse transform of its targets.
+// [estimator.As] finds the other capabilities of the model; their predictions are transformed back.
 type FittedTarget struct {
 	wrapper
 	learned transforms
@@ -248,13 +249,13 @@ func (f *FittedTarget) Predict(ctx context.Context, X mat.Matrix) ([]float64, er
 	return all.Values, err
 }
 
-// Outputs returns those of the inner estimator.
+// Outputs returns the outputs of the inner estimator.
 func (f *FittedTarget) Outputs() estimator.Outputs { return estimator.OutputsOf(f.inner) }
 
 // PredictFull returns the outputs of the model for each row of X in the original units.
 func (f *FittedTarget) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction,
 	error) {
-	if want.Outputs != 0 { // the way back of a deviation depends on its mean
+	if want.Outputs != 0 { // transforming a deviation back needs the mean
 		want.Outputs |= estimator.Values | estimator.Targets
 	}
 	all, err := estimator.Predict(ctx, f.inner, X, want)

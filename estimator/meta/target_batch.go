@@ -13,10 +13,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/share"
 )
 
-// FitBatch transforms the targets, leaves the rest to the inner estimators, and turns back what they predict.
-// Where a transform does not depend on the training rows, one batch serves all folds, and leave-one-out is
-// as exact as it is within; else there is a batch for each fold. Candidates with Smear, whose residuals
-// are of the training rows, are fitted individually.
+// FitBatch transforms the targets, passes them to FitBatch of the inner estimators, and transforms
+// the predictions back. If the transform does not depend on the training rows, one batch serves all
+// folds, and leave-one-out is as exact as that of the inner estimators; else there is one batch per
+// fold. Candidates with Smear, which uses training residuals, are fitted individually.
 func (s Target) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	specs, err := share.Specs[Target](b)
 	if err != nil {
@@ -71,8 +71,8 @@ func (s Target) fitSameTransform(ctx context.Context, b share.Batch) (shared []s
 	return shared, nil
 }
 
-// transformedFold is transformed of the training rows of a fold. The targets of the others, which no model is
-// to see, are 0.
+// transformedFold fits the transforms to the training rows of a fold and applies them. The targets
+// of other rows, which are not used, are set to 0.
 func (s Target) transformedFold(data datasets.Set, train []int) (transforms, datasets.Set, error) {
 	own := datasets.Set{X: data.X, Y: data.Y, Targets: data.Targets, Weights: data.Weights, Schema: data.Schema}
 	y, count, err := design.BlockTargets(0, own)
@@ -97,14 +97,14 @@ func (s Target) transformedFold(data datasets.Set, train []int) (transforms, dat
 	return learned, withTargets(data, out, count), nil
 }
 
-// fitTransformed does a batch whose targets have been transformed.
+// fitTransformed fits a batch with transformed targets.
 func (s Target) fitTransformed(ctx context.Context, b share.Batch, mapped datasets.Set,
 	learned transforms) (shared []string, err error) {
 	inner := b
 	inner.Data = mapped
 	inner.Candidates = innerCandidates(b.Candidates, s.modelOf)
 	var mu sync.Mutex
-	whole := map[[2]int]bool{} // what was fitted with its whole pipeline, this wrapper within
+	whole := map[[2]int]bool{} // outcomes of FitOne, which includes this wrapper
 	if b.FitOne != nil {
 		inner.FitOne = func(ctx context.Context, candidate, fold int) share.Outcome {
 			mu.Lock()
@@ -142,7 +142,7 @@ func withTargets(data datasets.Set, y []float64, count int) datasets.Set {
 	return data
 }
 
-// modelOf returns the model that a candidate holds.
+// modelOf returns the inner estimator of a candidate.
 func (Target) modelOf(c share.Candidate) estimator.Estimator {
 	return c.Estimator.(Target).Estimator
 }
@@ -158,7 +158,8 @@ func (s Target) checkLeaveOneOut(gcv bool) error {
 	return nil
 }
 
-// PlanBatch takes what the inner estimators take, unless what it learns from the targets depends on the rows left out.
+// PlanBatch returns the plan of the inner estimators, unless the transform depends on the rows left
+// out.
 func (s Target) PlanBatch(b share.Batch) (int64, error) {
 	specs, err := share.Specs[Target](b)
 	if err != nil {

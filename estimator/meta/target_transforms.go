@@ -18,7 +18,7 @@ import (
 // transforms is a transform for each target.
 type transforms []*monotone.Transform
 
-// learnTransforms learns the transform of each of count targets, rows × count, from rows with weights.
+// learnTransforms fits the transform of each of count targets, rows × count, to weighted rows.
 func learnTransforms(transform string, y []float64, count int, weights []float64) transforms {
 	out := make(transforms, count)
 	for j := range out {
@@ -73,8 +73,8 @@ func (m transforms) forward(y float64, data datasets.Set, row, target int) (floa
 	return m[target].Forward(y), nil
 }
 
-// back turns a prediction back: ends of intervals too, for the transforms rise, so that what was between them stays
-// between them. A value that is too large to be a number is an error.
+// back transforms a prediction back. The transforms are increasing, so the bounds of intervals are
+// transformed in the same way. It returns an error if a value overflows.
 func (m transforms) back(p estimator.Prediction) (estimator.Prediction, error) {
 	if len(m) == 0 || p.Targets != nil && !p.Targets.IsEmpty() && p.Targets.RawMatrix().Cols != len(m) {
 		return p, errors.New("the model predicts another number of targets")
@@ -127,7 +127,7 @@ func tooLarge(row int, v float64) error {
 		Err: errors.New("the prediction, turned back from the transformed target, is too large to be a number")}
 }
 
-// smear keeps the residuals of the fitted model on the rows that it has learned from.
+// smear stores the training residuals of the fitted model.
 func (m transforms) smear(ctx context.Context, fitted estimator.Predictor, mapped datasets.Source) error {
 	residuals, weights := make([][]float64, len(m)), []float64(nil)
 	err := mapped.Blocks(ctx, func(block datasets.Set) error {

@@ -18,9 +18,9 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Threshold decides between classes as a metric or the costs of mistakes would have it, where a classifier takes
-// the most probable one: for classes of which one is rare, and for mistakes of which one is worse. The model is fitted
-// to all rows, and stays as it is.
+// Threshold tunes the decision of a classifier for a metric or for misclassification costs, instead
+// of predicting the most probable class. It is useful for rare classes and for errors of unequal
+// cost. The model is fitted to all rows and is not changed.
 //
 // Of two classes the second is predicted if its probability (or score, without probabilities)
 // exceeds a threshold t instead of ½ (or 0). t is optimal on out-of-fold rows: for Score, any
@@ -32,18 +32,19 @@ import (
 // expected cost is predicted, argmin_j Σ_i p_i·cost_ij, and only the model is fitted. Expected
 // costs require calibrated probabilities, see [Calibrated].
 //
-// Probabilities stay those of the model. Scores are made such that the largest is the prediction:
-// the probability or the score less t of two classes, minus the expected costs of more. A class
-// without training rows is never predicted.
+// Probabilities are those of the model. The largest score is that of the predicted class: scores
+// are the probability or the score minus t for two classes, the negated expected costs for more. A
+// class without training rows is never predicted.
 //
-// Scores of rows that were not seen are made as [Calibrated] makes them, by Folds folds, or, with
-// 0, by leave-one-out where that is exact and else by 5. Weights of rows count. It costs Folds + 1
-// fits, shared as those of Calibrated are. It is scikit-learn's TunedThresholdClassifierCV, but
-// that all rows are judged together, and not by the mean over folds at 100 thresholds. (Elkan, "The
-// foundations of cost-sensitive learning", IJCAI 2001.)
+// Out-of-fold scores use Folds folds as in [Calibrated]; 0 means leave-one-out if that is exact,
+// else 5 folds. Row weights are used. The cost is Folds + 1 fits, shared as those of Calibrated.
+// The scikit-learn equivalent is TunedThresholdClassifierCV, which averages over folds and compares
+// 100 thresholds; Threshold evaluates all out-of-fold rows jointly. (Elkan, "The foundations of
+// cost-sensitive learning", IJCAI 2001.)
 //
-// Fit fails on targets that are numbers, on a class that no model has a score for which had not seen it, as one of a
-// single row, on a name of a class that there is not, and on more classes without costs or without probabilities.
+// Fit returns an error for numeric targets, a class without out-of-fold scores, such as one of a
+// single row, an unknown class name, and more than two classes without costs or without
+// probabilities.
 type Threshold struct {
 	Score     string
 	Costs     Costs
@@ -106,7 +107,7 @@ func (s Threshold) named(err error) error { return wrapError("threshold", err) }
 
 func (s Threshold) within() estimator.Estimator { return s.Estimator }
 
-// folding is that of the spec for two classes; more have no threshold to choose.
+// folding returns the cross-validation for two classes; more classes need none.
 func (s Threshold) folding(classes int) int {
 	if classes > 2 {
 		return noFolds
@@ -178,12 +179,12 @@ func presentOf(l *design.Labels) (present []int) {
 // for more than two classes that of the model.
 func (s Threshold) Cost(shape datasets.Shape) datasets.Cost { return scoreBasedCost(s, shape) }
 
-// FitBatch shares, within each fold, what the inner estimators share between candidates and folds.
+// FitBatch shares work of the inner estimators between candidates and folds, within each fold.
 func (Threshold) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	return batchScoreBased[Threshold](ctx, b)
 }
 
-// PlanBatch takes a batch on related maps where scores come from folds.
+// PlanBatch supports related maps if the scores come from folds.
 func (Threshold) PlanBatch(b share.Batch) (int64, error) { return planScoreBased[Threshold](b) }
 
 // Task returns datasets.Classification.
@@ -205,7 +206,7 @@ func (s Threshold) Fit(ctx context.Context, data datasets.Set) (estimator.Predic
 var errNoProbabilities = errors.New("the model within knows no probabilities, which expected costs are made of; put " +
 	"calibrated around it")
 
-// learn finds the threshold of two classes, or takes the costs of more.
+// learn selects the threshold of two classes; for more it uses the costs.
 func (s Threshold) learn(ctx context.Context, found outOfFold, l *design.Labels) (scoreMap, error) {
 	present := presentOf(l)
 	rule := decision{classes: len(l.Classes), present: present}
@@ -273,10 +274,10 @@ func (s Threshold) chosen(ctx context.Context, rule decision, cuts []threshold.C
 	return rule, nil
 }
 
-// curvePoints is how many thresholds of a choice are kept.
+// curvePoints is the number of thresholds stored in a Cutoff.
 const curvePoints = 100
 
-// objective is what a cut is judged by.
+// objective returns the metric or cost that the threshold optimizes.
 func (s Threshold) objective(present []int, classes []string) (name string, greater bool,
 	value func(threshold.Cut) (float64, error), err error) {
 	if s.Costs.given() {

@@ -12,22 +12,22 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Costs are what predictions cost, for [Threshold]. The zero value is none. As a parameter they are
-// {false_positive: 1, false_negative: 5}, of two classes, or the cost of each class when another
-// one is predicted, by their names: {healthy: {ill: 1}, ill: {healthy: 50}}. A cost that is not
-// named is 1 of a mistake, and 0 of what is right.
+// Costs are misclassification costs for [Threshold]. The zero value means no costs. As a parameter
+// they are {false_positive: 1, false_negative: 5} for two classes, or a map of true class to
+// predicted class to cost: {healthy: {ill: 1}, ill: {healthy: 50}}. Unnamed costs are 1 for errors
+// and 0 for correct predictions.
 type Costs struct {
-	// FalsePositive is what it costs to take the first of two classes for the second, FalseNegative to take the
-	// second for the first.
+	// FalsePositive is the cost of predicting the second of two classes for a row of the first,
+	// FalseNegative that of the opposite error.
 	FalsePositive, FalseNegative float64
-	// Of has the cost of each class, by name, when a class, by name, is predicted. Those that it does not name are 1,
-	// and 0 where the class is right.
+	// Of is the cost by true class and predicted class. Unnamed costs are 1, and 0 for the correct
+	// class.
 	Of map[string]map[string]float64
 }
 
 const falsePositive, falseNegative = "false_positive", "false_negative"
 
-// given reports whether there are any.
+// given reports whether costs are defined.
 func (c Costs) given() bool { return c.Of != nil || c.FalsePositive != 0 || c.FalseNegative != 0 }
 
 // names returns the classes that have costs, in order.
@@ -112,7 +112,7 @@ func costOf(plain any) (cost float64, ok bool) {
 	return cost, cost >= 0 && !math.IsInf(cost, 0)
 }
 
-// Plain returns the costs as Set takes them.
+// Get returns the costs as Set takes them.
 func (c *Costs) Get() any {
 	switch {
 	case !c.given():

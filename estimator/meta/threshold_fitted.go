@@ -12,22 +12,22 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// Cutoff is the threshold of a [Threshold], and how good others would have been: scores of out-of-fold rows.
+// Cutoff is the threshold of a [Threshold] with the scores of other thresholds on out-of-fold rows.
 type Cutoff struct {
-	Value   float64 // what is above is of the second class
+	Value   float64 // larger scores are of the second class
 	Usual   float64 // default threshold of the model: ½ of probabilities, 0 of scores
 	Score   string  // metric, or "cost"
 	Best    float64 // at Value
 	AtUsual float64 // at Usual
 
-	// Thresholds, rising, and the score at each: at most 100 of those compared.
+	// At contains compared thresholds, ascending, at most 100; Scores contains their scores.
 	At, Scores []float64
 }
 
-// decision is how classes are decided between.
+// decision is the decision rule of a classifier.
 type decision struct {
 	classes  int
-	present  []int // codes of those with training rows
+	present  []int // codes of the classes with training rows
 	probable bool  // whether the threshold is one of probabilities
 	found    Cutoff
 	costs    []float64 // classes × classes, of more than two that are present
@@ -171,7 +171,7 @@ func (f *FittedThreshold) Cutoff() (c Cutoff, ok bool) {
 	return c, f.rule.costs == nil
 }
 
-// Outputs returns those of the inner classifier.
+// Outputs returns the outputs of the inner classifier.
 func (f *FittedThreshold) Outputs() estimator.Outputs {
 	out := estimator.OutputsOf(f.inner)
 	out.Has, out.Classes = out.Has|estimator.Scores, slices.Clone(f.classes)

@@ -1,12 +1,12 @@
-// Command binning measures how well random features stand for a kernel. It takes the laplacian
-// kernel k(x, y) = exp(−γ‖x − y‖₁), which has both random binning and random Fourier features, and
-// compares z(x)'z(y) with k(x, y) over all pairs of rows of the wine data:
+// Command binning measures the error of random features as an approximation of a kernel. It uses
+// the laplacian kernel k(x, y) = exp(−γ‖x − y‖₁), which has both random binning and random Fourier
+// features, and compares z(x)'z(y) with k(x, y) over all pairs of rows of the wine data:
 //
 //	go run ./examples/binning
 //
-// The error halves when there are four times as many features. Binning needs fewer: its variance is
-// k(1−k)/P, next to nothing for pairs that are far apart, where that of Fourier features is the
-// largest. A binning feature is a place in a dictionary of bins, a Fourier feature a number.
+// Four times as many features halve the error. Binning needs fewer features: its variance k(1−k)/P
+// is negligible for distant pairs, where that of Fourier features is largest. A binning feature is
+// an index in a dictionary of bins, a Fourier feature a number.
 package main
 
 import (

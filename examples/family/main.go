@@ -111,7 +111,7 @@ type measurer struct {
 	scratch, bochner string
 }
 
-// outcome is what came out of one method.
+// outcome is the result of a method.
 type outcome struct {
 	Scores  map[string]float64 `json:"scores"`
 	Seconds float64            `json:"seconds"` // of processor time
@@ -132,7 +132,7 @@ func (m measurer) prepare(ctx context.Context) error {
 	return err
 }
 
-// output returns what a command printed, and its processor time.
+// output returns the output of a command and its CPU seconds.
 func (m measurer) output(ctx context.Context, name string, args ...string) ([]byte, float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.limit)
 	defer cancel()
@@ -176,7 +176,7 @@ func (m measurer) compare(ctx context.Context, c comparison) (line, error) {
 	return l, nil
 }
 
-// ours runs an experiment of this folder on the rows of a set, or a measurement of this program.
+// ours runs an experiment of this directory on a data set, or a measurement of this program.
 func (m measurer) ours(ctx context.Context, o ours, folder string) (outcome, error) {
 	if o.spec == "" {
 		self, err := os.Executable()
@@ -204,7 +204,7 @@ func (m measurer) ours(ctx context.Context, o ours, folder string) (outcome, err
 	}
 	var result struct {
 		Train, Test map[string]float64
-		Intervals   struct{ Coverage, Width float64 } // 0 for a model that has none
+		Intervals   struct{ Coverage, Width float64 } // 0 for a model without intervals
 	}
 	if err := json.Unmarshal(text, &result); err != nil {
 		return outcome{}, err
@@ -219,7 +219,7 @@ func (m measurer) ours(ctx context.Context, o ours, folder string) (outcome, err
 	return got, nil
 }
 
-// peer runs a method of the script; it has no outcome where there is no Python.
+// peer runs a method of the script; without Python, its outcome is empty.
 func (m measurer) peer(ctx context.Context, p peer, folder string) (got outcome, err error) {
 	if m.python == "" {
 		return got, nil

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// The table is between these lines of the page, a line for each row of the table; what stands around it is
-// written by hand.
+// Delimiters of the table on the page. The text around it is written by hand.
 const (
 	begin = "<!-- made by go run ./examples/family: begin -->\n"
 	end   = "<!-- end -->\n"
@@ -47,7 +46,7 @@ func (l line) text() string {
 		strings.Join(spent, ", "), cmp.Or(strings.Join(seconds, ", "), "–"))
 }
 
-// of lists the scores that a row of the table shows, behind a colon, "" where there are none.
+// of formats the scores of a table row after a colon, "" if there are none.
 func (s scores) of(o outcome) string {
 	var parts []string
 	for _, name := range s {
@@ -71,7 +70,7 @@ func words(metric string) string {
 
 func number(v float64, digits int) string { return strconv.FormatFloat(v, 'g', digits, 64) }
 
-// writePage puts a line into the table of the page; the others stay.
+// writePage replaces one line of the table on the page.
 func writePage(path string, l line) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -98,7 +97,7 @@ func writePage(path string, l line) error {
 	return os.WriteFile(path, []byte(w.String()), 0o644)
 }
 
-// rowOf returns the row as it stands in the table, "" where it does not.
+// rowOf returns the row in the table, "" if it is missing.
 func (c comparison) rowOf(table string) string {
 	for row := range strings.Lines(table) {
 		if strings.Contains(row, "(`"+c.name+"`) |") {

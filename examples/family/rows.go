@@ -18,7 +18,7 @@ import (
 // comparison is a row of the table: a capability and its alternatives.
 type comparison struct {
 	name, about string
-	set, rows   string // what it is measured on, and in words
+	set, rows   string // data set, and its description
 	scores      scores
 	ours        []ours
 	peers       []peer
@@ -28,12 +28,12 @@ type comparison struct {
 // scores are names of metrics in the order of the table.
 type scores []string
 
-// ours is an experiment file of this folder, or a measurement of this program.
+// ours is an experiment file of this directory, or a measurement of this program.
 type ours struct {
 	about   string
 	spec    string
 	measure string
-	train   bool // whether the scores are those of the training rows
+	train   bool // whether the scores are for the training rows
 }
 
 // peer is a function of peers.py.

@@ -111,7 +111,7 @@ func everyOf(rows []int, most int) []int {
 	return out
 }
 
-// file returns the path of a file of the folder, which may be gzip'd.
+// file returns the path of a data file, which may be gzip-compressed.
 func file(folder, name string) (string, error) {
 	path := filepath.Join(folder, filepath.FromSlash(name))
 	for _, path := range []string{path, path + ".gz"} {

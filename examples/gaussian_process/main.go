@@ -1,5 +1,5 @@
-// Gaussian_process learns a function of one input from rows with a gap between them, and draws what it knows: mean,
-// band of two deviations, and functions that the rows leave possible.
+// Gaussian_process fits a function of one input to rows with a gap, and plots the posterior: mean,
+// a band of two standard deviations, and sampled functions.
 package main
 
 import (

@@ -31,7 +31,7 @@ func main() {
 	check(adult(os.Stdout, folder))
 }
 
-// iris cross-validates with golearn, whose folds are random in every run.
+// iris cross-validates with golearn, whose folds differ in every run.
 func iris(out io.Writer, folder string) error {
 	flowers, err := read(filepath.Join(folder, "iris.csv.gz"),
 		"sepal_length,sepal_width,petal_length,petal_width,species\n")
@@ -48,7 +48,7 @@ func iris(out io.Writer, folder string) error {
 	return err
 }
 
-// adult learns from the training file and judges by the test file, both as golearn reads them.
+// adult fits the training file and scores the test file, both read by golearn.
 func adult(out io.Writer, folder string) error {
 	const header = "age,workclass,fnlwgt,education,education_num,marital_status,occupation,relationship,race,sex,capital_gain,capital_loss,hours_per_week,native_country,income\n"
 	train, err := read(filepath.Join(folder, "adult.data.gz"), header)

@@ -28,7 +28,7 @@ import (
 // Shapes: n×d → n×D, dense. Cost: that of the parts.
 type Blend struct {
 	Parts   []pipeline.Step
-	Weights []float64 // one > 0 for each part; none stands for 1
+	Weights []float64 // one > 0 for each part; nil means 1
 }
 
 // NewBlend returns the spec with equal weights.
@@ -60,7 +60,7 @@ func (b Blend) WithChildren(parts []pipeline.Step) transformer.Fitter {
 	return Blend{Parts: parts, Weights: slices.Clone(b.Weights)}
 }
 
-// Route goes through every part; what comes out is numbers.
+// Route calls child for every part; the output is numeric.
 func (b Blend) Route(in datasets.InferredSchema, child func(i int,
 	in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
 	out := datasets.InferredSchema{}
@@ -70,7 +70,7 @@ func (b Blend) Route(in datasets.InferredSchema, child func(i int,
 	return out, nil
 }
 
-// IsDataIndependent reports whether that holds for every part.
+// IsDataIndependent reports whether every part is data-independent.
 func (b Blend) IsDataIndependent() bool {
 	return !slices.ContainsFunc(b.Parts, func(part pipeline.Step) bool {
 		r, ok := part.Fitter.(transformer.DataIndependent)
@@ -78,7 +78,7 @@ func (b Blend) IsDataIndependent() bool {
 	})
 }
 
-// Cost adds up the parts. The width is that of the first.
+// Cost adds up the costs of the parts. The width is that of the first.
 func (b Blend) Cost(shape datasets.Shape) datasets.Cost {
 	out := datasets.Cost{OutputWidth: -1}
 	for i, part := range b.Parts {
@@ -105,7 +105,7 @@ func (b Blend) check() error {
 // chain is part i as a chain, which is fitted in memory, from a stream and by passes, rowless or not.
 func (b Blend) chain(i int) pipeline.Chain { return pipeline.Chain{Steps: b.Parts[i : i+1]} }
 
-// fit fits every part in one of these ways.
+// fit fits every part by the given function.
 func (b Blend) fit(ctx context.Context, fit func(part pipeline.Chain) (transformer.Transformer,
 	error)) (transformer.Transformer, error) {
 	if err := b.check(); err != nil {
@@ -121,7 +121,7 @@ func (b Blend) fit(ctx context.Context, fit func(part pipeline.Chain) (transform
 	return b.fitted(ctx, parts)
 }
 
-// fitted puts fitted parts together.
+// fitted returns the fitted step, given the fitted parts.
 func (b Blend) fitted(ctx context.Context, parts []transformer.Transformer) (transformer.Transformer, error) {
 	f := &FittedBlend{weights: slices.Clone(b.Weights), parts: parts}
 	if len(f.weights) == 0 {
@@ -153,8 +153,8 @@ func (b Blend) FitSource(ctx context.Context, data datasets.Source) (transformer
 	return b.fit(ctx, func(part pipeline.Chain) (transformer.Transformer, error) { return part.FitSource(ctx, data) })
 }
 
-// FirstStage returns the blend without weights, which come after the parts have learned: a search over weights fits
-// the parts once.
+// FirstStage returns the blend without weights, which are applied after the parts are fitted: a
+// search over weights fits the parts once.
 func (b Blend) FirstStage() transformer.Fitter {
 	b.Weights = nil
 	return b
@@ -176,7 +176,7 @@ func (b Blend) FinishFit(learned transformer.Transformer) (transformer.Transform
 	return &derived, nil
 }
 
-// Start begins the passes of all parts.
+// Start starts the passes of all parts.
 func (b Blend) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	if err := b.check(); err != nil {
 		return nil, fmt.Errorf("blend: %w", err)
@@ -232,7 +232,7 @@ func (b *blendSums) Add(ctx context.Context, first int, block datasets.Set) erro
 	return ctx.Err()
 }
 
-// Merge merges part by part. Parts that are done have learned from all rows before.
+// Merge merges part by part. Finished parts are equal.
 func (b *blendSums) Merge(ctx context.Context, other pass.Sums) error {
 	for i, part := range other.(*blendSums).parts {
 		if part.done != b.parts[i].done {
@@ -248,7 +248,7 @@ func (b *blendSums) Merge(ctx context.Context, other pass.Sums) error {
 	return nil
 }
 
-// Next begins the next pass of each unfinished part.
+// Next starts the next pass of each unfinished part.
 func (b *blendSums) Next(ctx context.Context) (pass.Sums, error) {
 	next, left := &blendSums{spec: b.spec, parts: slices.Clone(b.parts)}, false
 	for i, part := range b.parts {

@@ -20,13 +20,14 @@ import (
 
 // Expectile is linear regression of an expectile: it minimizes
 //
-//	Σ s_i·ω_i·(y_i − w'x_i − b)² + Alpha·‖w‖²,  ω_i = 2·Tau where y_i is above what is predicted, else 2·(1 − Tau),
+//	Σ s_i·ω_i·(y_i − w'x_i − b)² + Alpha·‖w‖²,  ω_i = 2·Tau if y_i exceeds the prediction, else 2·(1 − Tau),
 //
-// for rows of weight s_i. Tau ½ is ridge regression, a larger one predicts values that fewer rows exceed.
+// for rows of weight s_i. Tau ½ is ridge regression; a larger Tau predicts values that fewer rows
+// exceed.
 //
-// It goes by Newton's method, which is least squares with the ω of the model before, in as many passes over
-// the rows as it takes until the model stays where it is. Cost: n·d² flops and a factor of (d+1)² numbers for
-// each. Source: Newey and Powell, "Asymmetric least squares estimation and testing", Econometrica 1987.
+// It uses Newton's method, that is least squares with the ω of the previous model, in one pass per
+// step until the model does not change. Cost per pass: n·d² flops and a factor of (d+1)² numbers.
+// Source: Newey and Powell, "Asymmetric least squares estimation and testing", Econometrica 1987.
 type Expectile struct {
 	Tau, Alpha float64
 	Tol        float64 // change of a coefficient, relative to the largest, at which it is done
@@ -55,12 +56,12 @@ func (s Expectile) Cost(shape datasets.Shape) datasets.Cost {
 	return cost
 }
 
-// Requirements asks for complete numeric columns, before anything is fitted.
+// Requirements declares that all inputs must be numeric and have no missing values.
 func (Expectile) Requirements() []datasets.Requirement {
 	return []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.NoMissing}}
 }
 
-// Fit learns from data in memory; the result is a [*FittedExpectile].
+// Fit fits the model to data in memory; the result is a [*FittedExpectile].
 func (s Expectile) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	if err := data.Check(); err != nil {
 		return nil, fmt.Errorf("expectile: %w", err)
@@ -73,7 +74,7 @@ func (s Expectile) FitSource(ctx context.Context, data datasets.Source) (estimat
 	return estimator.Learn(ctx, s, data)
 }
 
-// Start begins the first pass.
+// Start starts the first pass.
 func (s Expectile) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	err := errors.Join(param.Check(s), ctx.Err())
 	switch {
@@ -214,7 +215,7 @@ func (q *squares) change(now []float64) float64 {
 	return floats.Distance(now, q.before, math.Inf(1)) / max(floats.Norm(now, math.Inf(1)), 1e-300)
 }
 
-// Next begins a pass with the ω of the model that was learned, or returns nil where that is the last.
+// Next starts a pass with the ω of the current model, or returns nil after the last.
 func (q *squares) Next(ctx context.Context) (pass.Sums, error) {
 	next, err := q.next()
 	if err != nil || next == nil {

@@ -1,13 +1,13 @@
 // Package outside is a separate module, as a third party would write it: it imports public packages
-// only. It has one part of each kind:
+// only. It has one custom type of each kind:
 //
 //	[Polynomial]  random features of the polynomial kernel, a feature family
-//	[Blend]       a step that holds other steps, and adds their features up
+//	[Blend]       a composite step that adds up the features of its parts
 //	[Expectile]   regression by several passes over the rows
-//	[Trimmed]     an estimator that wraps another one
+//	[Trimmed]     a meta-estimator
 //
-// After [Register] they have all that the parts of Bochner itself have: experiment files, grid paths, shared
-// work in a search, passes, and model files. The tests hold them to the same laws.
+// After [Register] they support everything that built-in types do: experiment files, grid paths,
+// shared work in a search, passes, and model files. The tests run the same conformance suites.
 package outside
 
 import (

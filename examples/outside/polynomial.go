@@ -58,7 +58,7 @@ func (s Polynomial) Cost(shape datasets.Shape) datasets.Cost {
 	return datasets.Cost{Flops: 2 * float64(shape.Rows) * numbers, Bytes: int64(8 * numbers), OutputWidth: s.Features}
 }
 
-// Requirements asks for complete numeric columns, before anything is fitted.
+// Requirements declares that all inputs must be numeric and have no missing values.
 func (Polynomial) Requirements() []datasets.Requirement {
 	return []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.NoMissing}}
 }
@@ -85,7 +85,8 @@ func (s Polynomial) FitSource(ctx context.Context, data datasets.Source) (transf
 	return f, nil
 }
 
-// draw gives each feature a stream of its own, so that those of a narrow map are the first of a wide one.
+// draw uses a separate random stream for each feature, so that the features of a narrow map are the
+// first ones of a wide map.
 func (s Polynomial) draw(ctx context.Context, data datasets.Source) (*FittedPolynomial, error) {
 	if err := param.Check(s); err != nil {
 		return nil, err
@@ -303,7 +304,7 @@ func (f *polynomialFamily) Widths() []int {
 	return slices.Repeat([]int{f.wide.OutputWidth()}, len(f.scales))
 }
 
-// Each projects the rows once, and makes the features of every scale that is asked for.
+// Each projects the rows once and computes the features of every requested scale.
 func (f *polynomialFamily) Each(ctx context.Context, X mat.Matrix, which []int,
 	yield func(which int, Z mat.Matrix) error) error {
 	maps := make([]*mat.Dense, len(which))

@@ -72,8 +72,8 @@ func (s Trimmed) Fit(ctx context.Context, data datasets.Set) (estimator.Predicto
 	})
 }
 
-// FitSource is Fit over a stream, of which a weight for each row is held. A model that needs all rows at once
-// gets them.
+// FitSource is Fit over a stream; it stores one weight per row. If the model needs all rows at
+// once, they are read into memory.
 func (s Trimmed) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (s Trimmed) fit(ctx context.Context, data datasets.Source,
 	return &FittedTrimmed{model: fitted}, nil
 }
 
-// look returns the weight of every row, and how wrong the model is about it.
+// look returns the weight of every row, and the loss of the model.
 func look(ctx context.Context, fitted estimator.Predictor, data datasets.Source) (weights, losses []float64,
 	err error) {
 	err = data.Blocks(ctx, func(block datasets.Set) error {
@@ -133,7 +133,8 @@ func look(ctx context.Context, fitted estimator.Predictor, data datasets.Source)
 	return weights, losses, err
 }
 
-// loss is how far a prediction is from the target, or how much more another class has than the right one.
+// loss returns the absolute error, or the difference between the highest score and that of the true
+// class.
 func loss(all estimator.Prediction, block datasets.Set, i int) float64 {
 	switch {
 	case all.Scores != nil:
@@ -207,7 +208,7 @@ func (r reweighted) Blocks(ctx context.Context, yield func(block datasets.Set) e
 // FittedTrimmed is a fitted [Trimmed]: the model of the last round, with the outputs of that model.
 type FittedTrimmed struct{ model estimator.Predictor }
 
-// Predict returns what the model predicts.
+// Predict returns the predictions of the model.
 func (f *FittedTrimmed) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	return f.model.Predict(ctx, X)
 }
@@ -215,7 +216,7 @@ func (f *FittedTrimmed) Predict(ctx context.Context, X mat.Matrix) ([]float64, e
 // Outputs returns the outputs of the model.
 func (f *FittedTrimmed) Outputs() estimator.Outputs { return estimator.OutputsOf(f.model) }
 
-// PredictFull returns what the model predicts.
+// PredictFull returns the outputs of the model.
 func (f *FittedTrimmed) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction,
 	error) {
 	return estimator.Predict(ctx, f.model, X, want)

@@ -18,13 +18,13 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// ClassMeans predicts the class whose mean m_c is nearest: the score of class c is −½‖x − m_c‖².
-// On random features it is a classifier by kernel density, for z(x)'m_c is about the mean of
-// k(x, x_i) over the training rows x_i of class c.
+// ClassMeans predicts the class with the nearest mean m_c: the score of class c is −½‖x − m_c‖². On
+// random features it is a kernel density classifier, because z(x)'m_c approximates the mean of k(x,
+// x_i) over the training rows x_i of class c.
 //
-// Shapes: n×d inputs, k classes, k×d numbers kept. Cost: one pass over the rows.
+// Shapes: n×d inputs, k classes, k×d numbers stored. Cost: one pass over the rows.
 type ClassMeans struct {
-	Shrink float64 // share by which every mean is moved to that of all rows, below 1
+	Shrink float64 // fraction by which every mean is moved towards that of all rows, below 1
 }
 
 // NewClassMeans returns the spec that does not shrink.

@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// register gives the steps of this folder their names.
+// register registers the steps of this directory.
 func register() error {
 	return errors.Join(
 		pipeline.Register(pipeline.Entry{

@@ -50,7 +50,7 @@ func (p Product) WithChildren(parts []pipeline.Step) transformer.Fitter {
 	return p
 }
 
-// Route goes through every part; what comes out is numbers.
+// Route calls child for every part; the output is numeric.
 func (p Product) Route(in datasets.InferredSchema, child func(i int,
 	in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
 	var out datasets.InferredSchema
@@ -60,7 +60,8 @@ func (p Product) Route(in datasets.InferredSchema, child func(i int,
 	return out, nil
 }
 
-// FitsWithoutRows reports whether that holds for every part: then a search fits them once for all folds.
+// IsDataIndependent reports whether every part is data-independent; a search then fits them once
+// for all folds.
 func (p Product) IsDataIndependent() bool {
 	for _, part := range p.Parts {
 		if r, ok := part.Fitter.(transformer.DataIndependent); !ok || !r.IsDataIndependent() {

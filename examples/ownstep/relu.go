@@ -40,7 +40,7 @@ func (s *ReLU) Params(l *param.List) {
 	l.Seed(&s.Seed, "seed", "seed of the weights")
 }
 
-// FitsWithoutRows reports that only the number of columns is learned.
+// IsDataIndependent reports that only the number of columns is learned.
 func (ReLU) IsDataIndependent() bool { return true }
 
 // Cost returns the width and the work.
@@ -88,7 +88,7 @@ func (s ReLU) draw(ctx context.Context, data datasets.Source) (*FittedReLU, erro
 	return f, nil
 }
 
-// Related reports whether other draws the same weights, more or fewer of them.
+// SameFamily reports whether other draws the same weights, more or fewer of them.
 func (s ReLU) SameFamily(other transformer.Fitter) bool {
 	o, ok := other.(ReLU)
 	return ok && o.Seed == s.Seed

@@ -31,7 +31,7 @@ func (s *SignedLog) Params(l *param.List) {
 	l.Float(&s.Strength, "strength", "how strongly long tails are pulled in", param.Positive)
 }
 
-// Fit learns the mean of |x| in each column; it returns a [*FittedSignedLog].
+// Fit computes the mean of |x| in each column; it returns a [*FittedSignedLog].
 func (s SignedLog) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
 	if err := data.Check(); err != nil {
 		return nil, fmt.Errorf("signed_log: %w", err)
@@ -66,7 +66,7 @@ func (s SignedLog) FitSource(ctx context.Context, data datasets.Source) (transfo
 	}
 	factor := make([]float64, d)
 	for j := range factor {
-		if size[j] > 0 { // a column of zeros stays one
+		if size[j] > 0 { // a column of zeros is unchanged
 			factor[j] = s.Strength * float64(rows) / size[j]
 		}
 	}
@@ -78,7 +78,7 @@ type FittedSignedLog struct {
 	factor []float64 // Strength/s_j
 }
 
-// Transform returns the mapped rows of X in a matrix of their own.
+// Transform returns the mapped rows of X as a new matrix.
 func (f *FittedSignedLog) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	if X == nil {
 		return nil, fmt.Errorf("signed_log: no rows: %w", datasets.ErrEmpty)

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// field is a set on which ways are compared, by cross-validation on some of its training rows.
+// field is a data set for the comparison, by cross-validation on some of its training rows.
 type field struct {
 	line
 	rows                      string // how many rows, for the page
 	loss                      string // further parameters of svr
-	gammas, wide              string // γ of binning, and of the smooth kernel where there are few inputs
+	gammas, wide              string // γ of binning, and of the smooth kernel for few inputs
 	smooth                    string // γ of the gaussian kernel
 	alphas, thin, costs, many string // penalties of least squares on bins and on Fourier features; C; C of logistic
 }
@@ -40,10 +40,10 @@ var fields = []field{
 		costs: "[1, 3, 10]", many: "[10, 30, 100]"},
 }
 
-// way is what the table has a line for: a map, an estimator, and the grid of both.
+// way is a table row: a map, an estimator, and the grid of both.
 type way struct {
 	name string
-	make func(f field) (steps, grid string) // "" where it does not apply
+	make func(f field) (steps, grid string) // "" if not applicable
 }
 
 var ways = []way{
@@ -109,7 +109,7 @@ func (f field) least(kernel, gammas string) (steps, grid string) {
 		gamma(gammas) + "    " + f.ridge() + ".alpha: " + f.alphas + "\n"
 }
 
-// choices compares the ways and returns the section of the page.
+// choices runs the comparison and returns the section of the page.
 func (t *table) choices(ctx context.Context) (string, error) {
 	var out strings.Builder
 	out.WriteString(comparison)
@@ -142,7 +142,7 @@ func (t *table) choices(ctx context.Context) (string, error) {
 	return out.String(), nil
 }
 
-// try searches for the parameters of a way on a field.
+// try tunes a way on a field.
 func (t *table) try(ctx context.Context, number int, w way, f field) (r run, known bool, err error) {
 	steps, grid := w.make(f)
 	if match, _ := path.Match(t.only, f.file); !match || steps == "" {
@@ -152,7 +152,7 @@ func (t *table) try(ctx context.Context, number int, w way, f field) (r run, kno
 	if err != nil {
 		return r, false, err
 	}
-	// The file's own data and scaling, the way's map and estimator.
+	// Data and scaling of the file, map and estimator of the way.
 	scaled, _, ok := strings.Cut(string(text), "  - binning:")
 	if !ok {
 		return r, false, fmt.Errorf("%s.yaml has no binning step", f.file)

@@ -3,7 +3,7 @@
 //
 //	go run ./examples/paper -data FOLDER [-only 'covtype*'] [-sklearn] [-out docs/paper.md]
 //
-// The folder holds the data files that README.md lists, at any depth, gzipped or not.
+// FOLDER contains the data files that README.md lists, at any depth, optionally gzip-compressed.
 package main
 
 import (
@@ -65,14 +65,15 @@ func command(ctx context.Context) error {
 	return os.WriteFile(*out, []byte(page), 0o644)
 }
 
-// memo keeps what runs have found, a JSON value a line, so that a long table can be interrupted.
+// memo stores the results of runs, one JSON value per line, so that an interrupted table can be
+// resumed.
 type memo struct {
 	file *os.File
 	seen map[string]json.RawMessage
-	only bool // nothing is made that is not kept
+	only bool // whether missing results are errors
 }
 
-// errNotKept is the error of a run that is missing in the log, if nothing is to be run.
+// errNotKept reports a run that is missing in the log, if no runs are allowed.
 var errNotKept = errors.New("not in the log")
 
 type memory struct {
@@ -108,7 +109,7 @@ func (m *memo) close() {
 	}
 }
 
-// recall fills value with what is kept under the key, or else makes it and keeps it.
+// recall reads the stored value of the key, or calls make and stores the value.
 func (m *memo) recall(key string, value any, make func() error) error {
 	if kept, ok := m.seen[key]; ok {
 		return json.Unmarshal(kept, value)

@@ -19,7 +19,7 @@ type peer struct {
 	Error, CPU   float64
 }
 
-// peers runs scikit-learn and returns its table.
+// peers runs scikit-learn and returns the table of its results.
 func (t *table) peers(ctx context.Context) (string, error) {
 	var all []peer
 	err := t.memo.recall("peers", &all, func() error {

@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment"
 )
 
-// run is what one run of an experiment found, and the processor time of its process.
+// run is the result of an experiment, with the CPU time of its process.
 type run struct {
 	experiment.Result
 	CPU float64 `json:"cpu"`
@@ -43,7 +43,7 @@ func single(ctx context.Context, args []string) error {
 	return json.NewEncoder(os.Stdout).Encode(result)
 }
 
-// start makes a run in a process of its own, so that its memory and processor time are its own.
+// start runs an experiment in a separate process, to measure its memory and CPU time.
 func start(ctx context.Context, file string, overrides ...string) (run, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -63,7 +63,7 @@ func start(ctx context.Context, file string, overrides ...string) (run, error) {
 	return r, nil
 }
 
-// find returns where below the folder of the data a file is, plain or gzipped.
+// find returns the path of a file below the data directory, plain or gzip-compressed.
 func (t *table) find(name string) (string, error) {
 	found := ""
 	err := filepath.WalkDir(t.data, func(path string, d fs.DirEntry, err error) error {
@@ -118,7 +118,7 @@ func (t *table) measure(ctx context.Context, l line) (runs []run, err error) {
 	return runs, nil
 }
 
-// choose makes the search and returns the overrides that set what it found.
+// choose runs the search and returns the overrides that set its result.
 func (t *table) choose(ctx context.Context, file, key string, set []string) ([]string, error) {
 	var r run
 	err := t.memo.recall("search "+key, &r, func() (err error) {

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// line is one line of a table: an experiment file, its data, and what the paper has for it.
+// line is a table row: an experiment file, its data, and the result in the paper.
 type line struct {
 	data, method string
 	file         string // without .yaml
@@ -24,7 +24,7 @@ type line struct {
 	size         string   // D or P, as the paper has it
 	paper, time  string   // the paper's error and time
 	set          []string // overrides
-	search       []string // overrides for a search of its own; nil where it takes what the file's finds
+	search       []string // overrides for a separate search; nil uses the result of the file
 }
 
 const (
@@ -63,8 +63,8 @@ const (
 	kddTest  = "corrected"
 )
 
-// grids are the numbers of grids of the second table, each with a search of its own: the file's, and
-// from 100 on one around what that finds.
+// grids lists the numbers of grids in the second table. Each has a separate search: that of the
+// file, and from 100 on one around its result.
 var grids = []int{50, 100, 200, 400}
 
 // machine is the line of a number of grids.
@@ -144,7 +144,7 @@ func (t *table) page(ctx context.Context) (string, error) {
 	return out.String(), nil
 }
 
-// write adds a line, which begins with what is known of it, and ends with what runs find.
+// write writes a row: begin, followed by the results of the runs.
 func (t *table) write(ctx context.Context, out *strings.Builder, l line, begin string) error {
 	if match, _ := path.Match(t.only, l.file); !match {
 		return nil
@@ -184,8 +184,8 @@ func median(x []float64) float64 {
 	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }
 
-// census makes census.csv of house_16H: the price, its last column, becomes its logarithm; rows
-// whose price is 0 have none and are left out.
+// census writes census.csv from house_16H: it replaces the price, the last column, by its logarithm
+// and omits rows with price 0.
 func (t *table) census() (string, error) {
 	from, err := t.find("574_house_16H.tsv")
 	if err != nil {

@@ -37,7 +37,7 @@ func main() {
 	}
 }
 
-// models returns the two ways to cluster, by name.
+// models returns the two clustering models by name.
 func models() (names []string, byName map[string]pipeline.Pipeline) {
 	means := cluster.NewKMeans()
 	means.Clusters = 2
@@ -49,7 +49,7 @@ func models() (names []string, byName map[string]pipeline.Pipeline) {
 		"kmeans": pipeline.Steps().Then(means), "binning, spectral": pipeline.Steps(bins).Then(graph)}
 }
 
-// draw clusters both shapes in both ways, prints the scores and returns the picture.
+// draw clusters both shapes by both models, prints the scores and returns the figure.
 func draw(ctx context.Context, rows int) (string, error) {
 	moons, err := synthetic.Moons(rows, 0.06, 1)
 	if err != nil {

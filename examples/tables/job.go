@@ -41,8 +41,8 @@ func (s set) part(data, test datasets.Set, split int) (train, tests datasets.Set
 	}.Sets(data)
 }
 
-// job is what a method is asked for, as peers.py reads it from job.json of the folder. That holds
-// train.csv and test.csv, too.
+// job is the input of a method, which peers.py reads from job.json in the directory of train.csv
+// and test.csv.
 type job struct {
 	Task        datasets.Task `json:"task"`
 	Target      string        `json:"target"`
@@ -55,7 +55,7 @@ type job struct {
 	test   datasets.Set // whose targets only the score sees
 }
 
-// write writes the job and its rows into its folder.
+// write writes the job and its rows to its directory.
 func (j job) write(train datasets.Set) error {
 	text, err := json.Marshal(j)
 	if err != nil {
@@ -76,7 +76,7 @@ func writeRows(path string, data datasets.Set) error {
 	return cmp.Or(err, f.Close())
 }
 
-// newJob prepares split number split of a set in a folder that is there.
+// newJob prepares the given split of a set in an existing directory.
 func newJob(o options, s set, train, test datasets.Set, split int, folder string) (job, error) {
 	j := job{Task: s.task, Target: train.Schema.Targets[0].Name, Categorical: []string{}, Minutes: o.minutes,
 		Threads: o.threads, Seed: split, folder: folder, test: test}
@@ -121,7 +121,7 @@ func (j job) predictions(ctx context.Context, path string) ([]float64, error) {
 	return out, err
 }
 
-// value returns the number that a prediction stands for: that of its class.
+// value returns the value of a prediction: a number, or the code of a class.
 func (j job) value(text string) (float64, error) {
 	if j.Task != datasets.Classification {
 		return strconv.ParseFloat(text, 64)

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-// conditions are what results must have in common to stand in one table.
+// conditions must be equal for results in one table.
 type conditions struct {
 	Machine string  `json:"machine"`
 	Threads int     `json:"threads"`
@@ -29,7 +29,7 @@ type which struct {
 	Method string `json:"method"`
 }
 
-// result is how a method did on a split of a set.
+// result is the score of a method on a split of a set.
 type result struct {
 	which
 	conditions

@@ -1,12 +1,12 @@
-// Command tables compares "bochner auto" with what others use on tables, on data sets of many kinds,
-// and writes docs/benchmarks.md:
+// Command tables compares "bochner auto" with popular models and AutoML tools on tabular data sets
+// of many kinds, and writes docs/benchmarks.md:
 //
 //	go run ./examples/tables -data FOLDER                     everything: hours
 //	go run ./examples/tables -data FOLDER -sets yacht,pima    these sets
-//	go run ./examples/tables -page                            only the page, of the results that there are
+//	go run ./examples/tables -page                            only the page, from existing results
 //
-// The folder holds the files that sets.go lists, gzip'd or not. The peers run in Python, see peers.py and
-// requirements.txt; one that is not installed is left out:
+// FOLDER contains the files listed in sets.go, optionally gzip-compressed. The baselines run in
+// Python, see peers.py and requirements.txt; those not installed are omitted:
 //
 //	python3 -m venv VENV && VENV/bin/pip install -r examples/tables/requirements.txt
 //	go run ./examples/tables -data FOLDER -python VENV/bin/python

@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// measureAll measures what the log does not have yet.
+// measureAll measures everything that is missing in the log.
 func measureAll(ctx context.Context, o options, l *resultLog) error {
 	scratch, err := os.MkdirTemp("", "tables")
 	if err != nil {
@@ -47,10 +47,10 @@ type measurer struct {
 	options
 	log     *resultLog
 	methods []method
-	scratch string // folder for the rows
+	scratch string // directory for the rows
 }
 
-// missing returns the methods that are to be measured on a split.
+// missing returns the methods to be measured on a split.
 func (m measurer) missing(s set, split int) []method {
 	var out []method
 	for _, one := range m.methods {
@@ -79,7 +79,7 @@ func (m measurer) set(ctx context.Context, s set) error {
 	return nil
 }
 
-// split measures methods, one after the other, on the same rows.
+// split runs methods sequentially on the same rows.
 func (m measurer) split(ctx context.Context, s set, data, test datasets.Set, split int, methods []method) error {
 	train, tests, err := s.part(data, test, split)
 	if err != nil {

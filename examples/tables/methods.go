@@ -20,8 +20,8 @@ import (
 type method struct {
 	name    string
 	version string
-	// predict learns from the rows of a job and writes a CSV file with a column prediction, whose path
-	// it returns.
+	// predict fits the training rows of a job and returns the path of a CSV file with a column
+	// prediction.
 	predict func(ctx context.Context, j job) (path string, err error)
 }
 
@@ -45,7 +45,8 @@ func peerNames() []string {
 	return out
 }
 
-// findMethods returns ours and those of the peers asked for that are installed, and the others.
+// findMethods returns our methods and the requested baselines that are installed; absent lists the
+// other baselines.
 func findMethods(ctx context.Context, o options, scratch string) (found []method, absent []string, err error) {
 	ours, err := findOurs(ctx, o, scratch)
 	if err != nil || len(o.peers) == 0 {
@@ -80,7 +81,7 @@ func findMethods(ctx context.Context, o options, scratch string) (found []method
 //go:embed peers.py
 var peersScript []byte
 
-// peer lets the script learn and predict.
+// peer returns a function that fits and predicts by the script.
 func peer(o options, script, name string) func(ctx context.Context, j job) (string, error) {
 	return func(ctx context.Context, j job) (string, error) {
 		path := filepath.Join(j.folder, name+".csv")

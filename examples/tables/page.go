@@ -11,8 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// The tables are between these lines of the page. What stands around them, such as why a set is lost,
-// is written by hand and stays.
+// Delimiters of the tables on the page. The text around them is written by hand.
 const (
 	begin = "<!-- made by go run ./examples/tables: begin -->\n"
 	end   = "<!-- end -->\n"
@@ -56,7 +55,7 @@ func (s summary) names() []string {
 	return out
 }
 
-// head writes the head of a table whose first columns are strings.
+// head writes the head of a table; the first columns contain strings, the others numbers.
 func head(w *strings.Builder, strs, numbers []string) {
 	fmt.Fprintf(w, "| %s |\n%s%s|\n", strings.Join(append(slices.Clone(strs), numbers...), " | "),
 		strings.Repeat("|---", len(strs)), strings.Repeat("|---:", len(numbers)))
@@ -180,7 +179,7 @@ func (s summary) against(r row) string {
 	return share + "ahead of " + name
 }
 
-// writeBehind lists the sets on which ours is behind.
+// writeBehind lists the sets on which our methods are behind.
 func (s summary) writeBehind(w *strings.Builder) {
 	var lost []string
 	for _, r := range s.rows {

@@ -18,7 +18,7 @@ import (
 type set struct {
 	name string
 	task datasets.Task
-	test float64 // share of the rows to test on; 0 where a file of its own has the test rows
+	test float64 // share of test rows; 0 if there is a test file
 	read func(ctx context.Context, folder string) (data, test datasets.Set, err error)
 }
 
@@ -64,7 +64,7 @@ func setNames() []string {
 	return out
 }
 
-// file returns the path of a file of the folder, which may be gzip'd.
+// file returns the path of a data file, which may be gzip-compressed.
 func file(folder, name string) (string, error) {
 	path := filepath.Join(folder, filepath.FromSlash(name))
 	for _, path := range []string{path, path + ".gz"} {
@@ -129,7 +129,7 @@ func fromARFF(name, target string, task datasets.Task) reader {
 	}
 }
 
-// twoFiles reads rows to learn from and rows to test on, which are coded as the former.
+// twoFiles reads training and test rows; the latter use the codes of the former.
 func twoFiles(ctx context.Context, folder, trainName, testName string, train, test csv.Options) (data,
 	tests datasets.Set, err error) {
 	trainPath, err1 := file(folder, trainName)
@@ -145,7 +145,8 @@ func twoFiles(ctx context.Context, folder, trainName, testName string, train, te
 	return data, tests, err
 }
 
-// readAdult reads UCI's files: the second has a remark on its first line and a full stop behind each label.
+// readAdult reads UCI's files: the test file has a comment on its first line and a period after
+// each label.
 func readAdult(ctx context.Context, folder string) (data, test datasets.Set, err error) {
 	o := csv.Options{
 		Roles: datasets.Roles{Target: []string{"income"}}, NoHeader: true, Missing: []string{"?"},

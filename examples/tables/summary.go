@@ -9,9 +9,9 @@ import (
 // behindBy is the factor of the best loss from which a method counts as behind.
 const behindBy = 1.05
 
-// cell is how a method did on all splits of a set.
+// cell is the result of a method on all splits of a set.
 type cell struct {
-	splits  int // that it has results of, failed ones among them
+	splits  int // number of splits with results, including failed ones
 	mean    float64
 	spread  float64 // standard deviation over the splits
 	rmse    float64
@@ -29,7 +29,7 @@ type row struct {
 	whole               bool // whether all methods have results of the same splits
 }
 
-// standing is how a method did on all whole sets.
+// standing is the result of a method on all complete sets.
 type standing struct {
 	method   string
 	versions []string
@@ -45,8 +45,7 @@ type summary struct {
 	whole     int        // sets
 }
 
-// summarize puts results in the order of the sets and of the methods, ours first; methods without any
-// are left out.
+// summarize arranges results by set and method, ours first; it omits methods without results.
 func summarize(results []result) summary {
 	var s summary
 	for _, name := range append([]string{oursName}, peerNames()...) {
@@ -129,7 +128,7 @@ func spread(values []float64) (mean, deviation float64) {
 	return mean, math.Sqrt(deviation)
 }
 
-// loss is what ranks go by: a method that has failed on a split comes last.
+// loss returns the loss for ranking; a method that has failed on a split is last.
 func (c cell) loss() float64 {
 	if c.failed != "" {
 		return math.Inf(1)
@@ -167,7 +166,7 @@ func best(cells []cell) (loss float64, at int) {
 // behind reports whether a loss is significantly behind the best one.
 func behind(loss, best float64) bool { return loss > behindBy*best }
 
-// stand counts the whole sets for each method.
+// stand counts the complete sets of each method.
 func (s *summary) stand() {
 	for _, r := range s.rows {
 		if !r.whole {

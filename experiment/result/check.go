@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/inspection"
 )
 
-// Check returns an error for lists whose lengths contradict each other, as in a damaged result.json.
+// Check returns an error if the lengths of lists are inconsistent, as in a damaged result.json.
 func (r Result) Check() error {
 	var errs []error
 	same := func(key string, want int, lengths ...int) {

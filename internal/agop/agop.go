@@ -25,8 +25,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// products are sums of outer products of gradients: d×d of which the lower triangle counts, or the
-// diagonal alone.
+// products are sums of outer products of gradients: the lower triangle of a d×d matrix, or its
+// diagonal.
 type products struct {
 	full     kern.View[float64] // d×d
 	diagonal []float64          // d, instead
@@ -58,7 +58,7 @@ type metric struct {
 	diagonal []float64          // d, instead
 }
 
-// identity is where the rounds begin.
+// identity returns the initial metric.
 func identity(d int, diagonal bool) metric {
 	a := metric{}
 	if diagonal {
@@ -113,11 +113,11 @@ func view(X *mat.Dense, lo, hi int) kern.View[float64] {
 	return kern.Dense(raw.Rows, raw.Cols, raw.Stride, raw.Data).Slice(lo, hi, 0, raw.Cols)
 }
 
-// tileRows is how many rows are worked on at once.
+// tileRows is the number of rows processed at a time.
 const tileRows = 256
 
-// pulled returns the products of gradients with respect to x of those with respect to x·A, which it may
-// take the memory of, divided by their trace; ok is false where they are all 0.
+// pulled converts products of gradients with respect to x·A, which it may overwrite, to those with
+// respect to x, divided by their trace; ok is false if all are 0.
 func (a metric) pulled(p *products) (ok bool) {
 	trace := 0.0
 	if a.diagonal != nil {
@@ -167,7 +167,7 @@ func (p *products) powers(ctx context.Context, powers []float64) ([]metric, erro
 	out := make([]metric, len(powers))
 	for i, power := range powers {
 		V := kern.Dense(d, d, d, append([]float64(nil), vectors...)) // an eigenvector in each row
-		// A = V'·diag(λ^power)·V = B'B with the rows of B those of V times λ^(power/2).
+		// A = V'·diag(λ^power)·V = B'B, where the rows of B are those of V times λ^(power/2).
 		for k, factor := range raised(eigen.Values, power/2) {
 			kern.Scale(factor, V.Row(k))
 		}

@@ -32,7 +32,8 @@ func (o Options) Cost(rows, held, inputs, targets float64) (flops, bytes float64
 	return flops, bytes
 }
 
-// machineCost is that of fitting machines and of their gradients. Flops in float32 count half.
+// machineCost returns the cost of fitting machines and computing their gradients. Flops in float32
+// count half.
 func (o Options) machineCost(n, d, t float64) (flops, bytes float64) {
 	if o.Features > 0 {
 		D := float64(o.Features)

@@ -19,7 +19,7 @@ type exact struct {
 	part   int                // rows, at most, of a machine
 }
 
-// maxSlopes is how many rows of a machine, at most, its gradients are averaged over.
+// maxSlopes is the maximum number of rows over which gradients of a machine are averaged.
 const maxSlopes = 8000
 
 func (e *exact) slopes(ctx context.Context, p *products, u *mat.Dense, alpha float64) error {
@@ -81,7 +81,7 @@ func lowerOf[T kern.Float](ctx context.Context, K kern.View[T], rows pairwise.Ro
 	return nil
 }
 
-// stripe is how many rows are worked on at once.
+// stripe is the number of rows processed at a time.
 const stripe = 1024
 
 // addSlopes adds the products of the gradients of kernel sums at x to p.

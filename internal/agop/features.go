@@ -96,8 +96,8 @@ func (f *features) fit(ctx context.Context, x kern.View[float32], alpha float64)
 	return weights, nil
 }
 
-// solve returns (gram + alpha·I)⁻¹·right, with a larger penalty where rounding asks for it: products of
-// float32 numbers have been summed.
+// solve returns (gram + alpha·I)⁻¹·right. It increases alpha if rounding requires it, because gram
+// is a sum of float32 products.
 func (f *features) solve(ctx context.Context, gram, right kern.View[float64], alpha float64) (kern.View[float64],
 	error) {
 	factor, w := newView[float64](gram.Rows, gram.Cols), newView[float64](right.Rows, right.Cols)

@@ -25,32 +25,33 @@ type Options struct {
 	Seed      uint64
 }
 
-// Rows are what to learn from, in random order.
+// Rows are the training rows, in random order.
 type Rows struct {
 	X    *mat.Dense         // n×d
 	Y    kern.View[float64] // n×t
-	Held int                // the first Held rows are predicted, never fitted
+	Held int                // the first Held rows are held out
 }
 
-// Result is the map of the round whose machine predicts the held rows best.
+// Result is the map of the round with the lowest error on the held-out rows.
 type Result struct {
 	Map *mat.Dense // d×d and symmetric, or d×1 of factors
 	// the M that it was made of, of trace 1, d×d or d×1; that of the first machine where no map is
 	// better
 	Products *mat.Dense
-	Errors   []float64 // mean squared errors on the held rows, of each round, that without a map first
+	Errors   []float64 // mean squared error on the held-out rows: without a map, then after each round
 	Alpha    []float64 // the penalty of each round
 	Width    []float64 // the width of the kernel in each round, in median distances
 	Round    int       // 0 for none
 }
 
-// machine is a ridge regression whose gradients are looked at.
+// machine is a ridge regression with gradients.
 type machine interface {
-	// slopes adds the products of the gradients, at the mapped rows that it is fitted to, with that penalty.
+	// slopes adds the products of the gradients at the mapped training rows, fitted with penalty
+	// alpha.
 	slopes(ctx context.Context, p *products, u *mat.Dense, alpha float64) error
 }
 
-// powers are those that are tried.
+// powers returns the candidate powers.
 func (o Options) powers() []float64 {
 	if o.Power > 0 {
 		return []float64{o.Power}
@@ -58,7 +59,7 @@ func (o Options) powers() []float64 {
 	return []float64{0.5, 0.25}
 }
 
-// learner is one run.
+// learner is the state of Learn.
 type learner struct {
 	Options
 	data    Rows
@@ -68,12 +69,13 @@ type learner struct {
 	out     *Result
 }
 
-// Learn learns a map, such that the kernel of γ = 1 behind it is the kernel that it was learned with.
+// Learn learns a map, scaled such that the kernel with γ = 1 after it equals the kernel of the
+// machine.
 //
-// Round by round it fits a machine to the rows mapped by A, and takes M^power of its gradients for the next A: of
-// several maps, powers and, where A is full, the diagonal alone, the one behind which the held rows are predicted
-// best, with the penalty and the width that predict them best. It stops where a map is worse than the one
-// before, or hardly better: what comes after hardly ever is better than both.
+// Each round fits a machine to the rows mapped by A, and computes M^power from its gradients as the
+// next A. Candidates are several powers and, if A is full, the diagonal of M; the one with the
+// lowest error on the held-out rows is selected, with its best penalty and width. Learn stops when
+// the error increases or hardly decreases; further rounds rarely improve on both.
 func Learn(ctx context.Context, o Options, data Rows) (*Result, error) {
 	l := &learner{Options: o, data: data, out: &Result{}}
 	if err := l.begin(ctx); err != nil {
@@ -115,7 +117,7 @@ func Learn(ctx context.Context, o Options, data Rows) (*Result, error) {
 	}
 }
 
-// maps returns those that can be made of products.
+// maps returns the candidate maps computed from products.
 func (l *learner) maps(ctx context.Context, p *products) ([]metric, error) {
 	powers := l.powers()
 	maps, err := p.powers(ctx, powers)
@@ -125,7 +127,7 @@ func (l *learner) maps(ctx context.Context, p *products) ([]metric, error) {
 	return maps, err
 }
 
-// begin centers inputs and targets on the rows that are fitted to, and makes the machine.
+// begin centers inputs and targets on the training rows, and creates the machine.
 func (l *learner) begin(ctx context.Context) (err error) {
 	n, d := l.data.X.Dims()
 	l.data.X = mat.DenseCopyOf(l.data.X)
@@ -159,7 +161,7 @@ func center(X kern.View[float64], first int) {
 	}
 }
 
-// enough is the part of an error that the next round must come below, for another one to follow it.
+// enough is the maximum ratio of the errors of two rounds for which another round follows.
 const enough = 0.995
 
 // note stores the map of a round that improves the loss, and reports whether to continue.
@@ -180,8 +182,8 @@ func (l *learner) note(round int, loss float64, a metric, learned *products) boo
 	return round < l.Rounds && loss < enough*before
 }
 
-// choose returns the map behind which the held rows are predicted best, scaled to the width with which they are,
-// and their error.
+// choose returns the map with the lowest error on the held-out rows, scaled to its best width, and
+// the error.
 func (l *learner) choose(ctx context.Context, maps []metric) (a metric, loss float64, err error) {
 	var u *mat.Dense
 	begin, least := l.at, math.Inf(1)

@@ -15,34 +15,34 @@ import (
 // kernels and small penalties would be attributed to the map.
 const scored, searched = 1500, 750
 
-// setting contains the parameters of a machine besides its map.
+// setting contains the hyperparameters of a machine, except its map.
 type setting struct {
 	alpha float64 // penalty
 	width float64 // of the kernel, in median distances
 }
 
-// first is the setting with which the first round begins.
+// first is the setting of the first round.
 var first = setting{1e-2, 1}
 
-// The ends of what is tried, and the steps.
+// Bounds and steps of the search.
 const (
 	minAlpha, maxAlpha, alphaStep = 1e-7, 16, 4
 	minWidth, maxWidth, widthStep = 1. / 8, 8, 2
 )
 
-// judge compares maps by how well kernel ridge regression behind them predicts the rows that are held out.
+// judge compares maps by the error of kernel ridge regression on held-out rows.
 type judge struct {
 	kernel *pairwise.Kernel
 	held   int
 	y      kern.View[float64] // n×t, centered
-	fixed  bool               // whether the width is not to be chosen
+	fixed  bool               // whether the width is fixed
 
 	// of the machine that is looked at
 	u         *mat.Dense // mapped rows
 	rows      pairwise.Rows[float64]
-	size      int                // rows it is fitted to
-	width     float64            // of the kernel that K and across hold, 0 for none
-	K, across kern.View[float64] // kernels of the rows it is fitted to, and of the held ones with these
+	size      int                // number of training rows
+	width     float64            // kernel width of K and across, 0 for none
+	K, across kern.View[float64] // kernels of the training rows, and of the held-out rows with these
 	factor    kern.View[float64]
 }
 
@@ -52,14 +52,14 @@ func newJudge(k *pairwise.Kernel, y kern.View[float64], held int, fixed bool) *j
 		K: newView[float64](size, size), across: newView[float64](held, size), factor: newView[float64](size, size)}
 }
 
-// look turns to a machine that is fitted to some of the mapped rows.
+// look selects a machine on at most the given number of mapped training rows.
 func (j *judge) look(u *mat.Dense, most int) {
 	n, _ := u.Dims()
 	j.u, j.size, j.width = u, min(most, n-j.held), 0
 }
 
-// best returns the setting with which the rows held out are predicted best, near to where it begins, and
-// their error: it walks along the penalty, along the width, and where that moves along the penalty again.
+// best returns a local optimum of the setting, starting at from, and its held-out error. It
+// searches the penalty, then the width, and the penalty again if the width has changed.
 func (j *judge) best(ctx context.Context, u *mat.Dense, from setting) (at setting, least float64, err error) {
 	j.look(u, searched)
 	at = from
@@ -80,7 +80,7 @@ func (j *judge) best(ctx context.Context, u *mat.Dense, from setting) (at settin
 	return at, least, err
 }
 
-// error returns the mean squared error of the machine with a setting on the rows held out.
+// error returns the mean squared error of the machine with a setting on the held-out rows.
 func (j *judge) error(ctx context.Context, s setting) (float64, error) {
 	if j.width != s.width {
 		if err := j.kernels(ctx, s.width); err != nil {
@@ -113,8 +113,8 @@ func (j *judge) kernels(ctx context.Context, width float64) error {
 	return pairwise.Matrix(ctx, j.across.Slice(0, j.held, 0, j.size), unseen, seen, j.kernel)
 }
 
-// walk goes from where the error is least so far downwards, or else upwards, until it grows, and returns where
-// it is least, and how large.
+// walk searches from at, with error least, downwards or else upwards until the error increases; it
+// returns the minimum and its error.
 func walk(at, least, lowest, highest, step float64, errorOf func(v float64) (float64, error)) (float64, float64,
 	error) {
 	for _, factor := range []float64{1 / step, step} {

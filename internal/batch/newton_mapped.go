@@ -15,7 +15,7 @@ import (
 )
 
 // FitByNewton fits candidates on related maps by Newton's method. Candidates with equal keys are
-// solved jointly if there are enough of them, otherwise one after the other on the same features.
+// solved jointly if there are enough of them, otherwise sequentially on the same features.
 func FitByNewton(ctx context.Context, f Batch, list []PenalizedLoss) ([]string, error) {
 	s := &mappedNewton{Batch: f, candidates: list}
 	var ok bool
@@ -140,7 +140,7 @@ func (s *mappedNewton) runJobs(jobs []job, do func(job) error) error {
 	return nil
 }
 
-// fitPath solves candidates of the same kind on a fold, one after the other.
+// fitPath solves candidates of the same kind on a fold, sequentially.
 func (s *mappedNewton) fitPath(ctx context.Context, m *mappedRows, members []int, fold int, seconds float64) error {
 	first := s.candidates[members[0]]
 	l, err := s.labels(ctx, first, fold)

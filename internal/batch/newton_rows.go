@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// tileRows is the number of rows mapped at once.
+// tileRows is the number of rows mapped at a time.
 const tileRows = 1024
 
 // mappedRows are the mapped rows of all parts, part by part. They are in memory if they fit; large

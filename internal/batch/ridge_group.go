@@ -49,7 +49,7 @@ type ridgeGroup struct {
 	solved   int       // completed folds
 }
 
-// chunkRows returns the number of rows mapped at once. Float64 features and angles stay in cache
+// chunkRows returns the number of rows mapped at a time. Float64 features and angles stay in cache
 // until all maps are done; float32 features are summed [tileRows] at a time.
 func (s *mappedRidges) chunkRows() int {
 	if slices.ContainsFunc(s.Features, func(f Features) bool { return f.Float32 }) {
@@ -58,7 +58,7 @@ func (s *mappedRidges) chunkRows() int {
 	return float64ChunkRows
 }
 
-// float64ChunkRows is the number of float64 rows processed at once.
+// float64ChunkRows is the number of float64 rows processed at a time.
 const float64ChunkRows = 256
 
 // eachFloat64 calls f with rows [lo, hi) of Z in float64, in chunks if Z is float32.

@@ -50,10 +50,11 @@ type gradientBlock struct {
 	sums    *leastsquares.Gradient
 }
 
-// blockColumns is how many columns folds have together at most: then there are no more copies to save.
+// blockColumns is the maximum number of columns of folds in a block; with more, sharing copies has
+// no benefit.
 const blockColumns = 128
 
-// gradientColumn is a rough model and where its targets begin among those of its block.
+// gradientColumn is a model to refine, with the first column of its targets in the block.
 type gradientColumn struct {
 	fold, model, at int
 }
@@ -155,7 +156,7 @@ func (b *gradientBlock) pack(g *ridgeGroup, targets int) (weights, offsets []flo
 	return weights, offsets
 }
 
-// step moves the rough models by their gradients; those that are done are rough no more.
+// step updates the models by their gradients, and marks those that have converged.
 func (s *mappedRidges) step(g *ridgeGroup, r *gradients) error {
 	return cmp.Or(runParallel(len(r.columns), func(k int) error {
 		c := r.columns[k]
@@ -164,7 +165,7 @@ func (s *mappedRidges) step(g *ridgeGroup, r *gradients) error {
 	}), ctxerr.Check(s.ctx))
 }
 
-// improve moves a model by its gradient, whose first column is given.
+// improve updates a model by its gradient, whose first column is given.
 func (m *model) improve(gradient *leastsquares.Gradient, column int) {
 	var ok bool
 	if m.rough, ok = m.path.Refine(m.weights, gradient, column, m.alpha); ok {

@@ -19,15 +19,15 @@ type model struct {
 	weights   []float64 // width × targets, on the wide map
 	offset    []float64
 	alpha     float64            // on the wide map
-	rough     bool               // whether the weights are to be refined
-	path      *leastsquares.Path // by which they are; nil where they are not
+	rough     bool               // whether the weights need refinement
+	path      *leastsquares.Path // factor of the refinement; nil if not refined
 	report    solve.Report
 	scores    *mat.Dense // test rows × targets
 	seconds   float64
 	err       error
 }
 
-// scoreBlock is the models of one width of a fold, whose scores are made in one product.
+// scoreBlock contains the models of one width of a fold, which are scored by one product.
 type scoreBlock struct {
 	models  []*model
 	weights []float64 // width × columns
@@ -68,7 +68,7 @@ func scoreBlocks(models []model, rows int) (blocks []*scoreBlock) {
 	return blocks
 }
 
-// score scores a tile of rows that begins at row first.
+// score scores a tile of rows that starts at row first.
 func (b *scoreBlock) score(Z mat.Matrix, first int) {
 	n, _ := Z.Dims()
 	out := kern.Dense(n, b.columns, b.columns, b.scores[first*b.columns:])

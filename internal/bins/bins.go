@@ -44,15 +44,15 @@ type Map struct {
 	First       []int     // column of each grid's first bin, and the number of columns at the end
 	Limit       float64   // inputs up to which a bin can be numbered
 
-	starts  []int     // P+1, where each grid's pitches begin
+	starts  []int     // P+1, first pitch of each grid
 	columns []int     // the column of each pitch; nil if grids use all columns
 	tables  []table   // a dictionary for each grid, for exact columns
 	inverse []float64 // of each pitch, γ·Base
 	origin  []uint64  // hash sum of the bin of zero in each grid
 }
 
-// Draw lays grids for a kernel of some γ, one after the other, over all columns or over sets of inputs that a law
-// has. Bins have columns only where they are hashed into a number of them above 0.
+// Draw draws grids for a kernel with the given γ, over all columns or over random sets of inputs.
+// If hashed > 0, bins have hashed columns, else none yet.
 func Draw(ctx context.Context, k spectral.Kernel, seed uint64, gamma []float64, sets *Subsets, grids, hashed int) (Map,
 	error) {
 	d := len(gamma)
@@ -103,7 +103,7 @@ func Draw(ctx context.Context, k spectral.Kernel, seed uint64, gamma []float64, 
 	return m, m.finish()
 }
 
-// finish derives what γ makes of the grids, and for hashed columns where each grid's begin.
+// finish derives the scaled grids and, for hashed columns, the first column of each grid.
 func (m *Map) finish() error {
 	if err := m.place(); err != nil {
 		return err
@@ -173,8 +173,8 @@ func settleHash(sum uint64, grid int) uint64 {
 // Width returns the number of columns.
 func (m *Map) Width() int { return m.First[m.Grids] }
 
-// FirstGrids returns the map of the first grids, whose columns are the first of this map's. Hashed columns
-// stay as many for each grid.
+// FirstGrids returns the map of the first grids; its columns are the first columns of m. The number
+// of hashed columns per grid is unchanged.
 func (m *Map) FirstGrids(grids int) (Map, error) {
 	out, end := *m, m.starts[grids]
 	out.Grids, out.Base, out.Shift = grids, m.Base[:end], m.Shift[:end]
@@ -189,7 +189,7 @@ func (m *Map) FirstGrids(grids int) (Map, error) {
 	return out, nil
 }
 
-// Hashes returns the hashes of the bins that have columns of their own, in the order of the columns.
+// Hashes returns the hashes of the bins with exact columns, in the order of the columns.
 func (m *Map) Hashes() (list []uint64) {
 	for p := range m.tables {
 		list = append(list, m.tables[p].list()...)

@@ -26,7 +26,7 @@ func countOf(members [][]int, set []int) int {
 	return columns
 }
 
-// columns is about how many columns a set has in the mean.
+// columns returns the approximate mean number of columns of a set.
 func (s *Subsets) columns(members [][]int) (mean float64) {
 	if members == nil {
 		return float64(s.k)
@@ -37,8 +37,8 @@ func (s *Subsets) columns(members [][]int) (mean float64) {
 	return mean
 }
 
-// place finds the columns of all pitches, which come grid by grid, in a grid input by input. It returns an error
-// where there are not as many pitches as columns.
+// place determines the columns of all pitches, ordered by grid and then by input. It returns an
+// error if the number of pitches does not match.
 func (m *Map) place() error {
 	m.starts, m.columns = make([]int, m.Grids+1), nil
 	var members [][]int
@@ -74,7 +74,7 @@ func (m *Map) place() error {
 // span returns the first and the last pitch of a grid, the last excluded.
 func (m *Map) span(grid int) (lo, hi int) { return m.starts[grid], m.starts[grid+1] }
 
-// column is the column of pitch k, counted through all grids.
+// column returns the column of pitch k, numbered across grids.
 func (m *Map) column(k int) int {
 	if m.columns == nil {
 		return k % len(m.Gamma)

@@ -57,8 +57,8 @@ func (m *Map) Number(ctx context.Context, counts *Counts, minCount int) error {
 
 func minOf(minCount int) uint32 { return uint32(min(int64(minCount), math.MaxUint32)) }
 
-// gridsAtOnce is how many grids are numbered together, so that their columns of a row, 64 bytes, are
-// written together.
+// gridsAtOnce is the number of grids processed together: the columns of a row then fill a cache
+// line of 64 bytes.
 const gridsAtOnce = 16
 
 // NumberRows is Number of rows in memory, a few grids after the other, and returns the columns of

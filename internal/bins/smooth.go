@@ -21,7 +21,7 @@ func bump(t float64) float64 { return bumpTop * (1 - 4*t*t) }
 // bumpTop is bump(0), sqrt(30)/4.
 const bumpTop = 1.36930639376291528364
 
-// MostSmooth is the number of inputs up to which products of bumps are finite and mean something.
+// MostSmooth is the maximum number of inputs for which products of bumps are finite and meaningful.
 const MostSmooth = 1000
 
 // weigh returns Π_j bump(t_j)/sqrt(P) of each row and grid, a row after the other.

@@ -45,13 +45,13 @@ func NewSubsets(weights []float64, k int) *Subsets {
 	return s
 }
 
-// Size is how many inputs a set has.
+// Size returns the number of inputs of a set.
 func (s *Subsets) Size() int { return s.k }
 
 // Weights returns the weight of each input, the largest being 1.
 func (s *Subsets) Weights() []float64 { return s.weights }
 
-// balance sets chances whose odds are proportional to the weights, and whose sum is k.
+// balance sets inclusion probabilities with odds proportional to the weights and sum k.
 func (s *Subsets) balance() {
 	s.chances = make([]float64, len(s.inputs))
 	low, high := -1100.0, 1100.0 // of the exponent of the odds of weight 1

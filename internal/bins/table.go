@@ -14,7 +14,7 @@ type table struct {
 	counts  []uint32 // rows in each bin, while it counts
 }
 
-// entry is a bin; its hash is 0 where there is none.
+// entry is a bin; hash 0 means empty.
 type entry struct{ high, low, value uint32 }
 
 func (e *entry) hash() uint64 { return uint64(e.high)<<32 | uint64(e.low) }
@@ -23,10 +23,10 @@ func newEntry(hash uint64, value uint32) entry {
 	return entry{uint32(hash >> 32), uint32(hash), value}
 }
 
-// notThere is the number of a bin that a table does not have.
+// notThere is the number of a bin that is missing in a table.
 const notThere = math.MaxUint32
 
-// slot returns where h is, or the empty slot where it would be.
+// slot returns the entry of h, or the empty slot for it.
 func (t *table) slot(h uint64) *entry {
 	entries := t.entries
 	place, _ := bits.Mul64(h, uint64(len(entries)))
@@ -140,7 +140,7 @@ func (t *table) settle(least uint32) (settled table, numbers []uint32) {
 		if h == 0 || t.counts[e.value] < least {
 			continue
 		}
-		// A hash is at most a few places from where the order of hashes has it.
+		// A hash is at most a few places from its position in sorted order.
 		s := size(t.counts[e.value])
 		to := next[s]
 		next[s]++
@@ -185,7 +185,7 @@ func (t *table) list() []uint64 {
 // whether they are ones that bins have: all different, and spread well enough to be found at once.
 // Hashes that were made to crowd would make every look-up long.
 func (t *table) of(hashes []uint64) bool {
-	const farthest = 1 << 10 // a table of 2³² bins with honest hashes stays far below
+	const farthest = 1 << 10 // far above the distances in a table of 2³² bins with random hashes
 	t.reserve(len(hashes))
 	for k, h := range hashes {
 		e := t.slotWithin(h, farthest)

@@ -29,16 +29,16 @@ type tile struct {
 // nowhere is the place of a column that is 0 in all rows of a tile.
 const nowhere = -1
 
-// tileRows is how many rows are in a tile.
+// tileRows is the number of rows in a tile.
 const tileRows = 2048
 
-// hashRows is how many rows one piece of work bins.
+// hashRows is the number of rows binned per task.
 const hashRows = 256
 
 // binRows is the number of rows binned between two checks of the context.
 const binRows = 1 << 13
 
-// work is what one goroutine works with.
+// work is the workspace of a goroutine.
 type work struct {
 	hashes         [tileRows]uint64
 	inverse, shift []float64 // of a tile's full columns in a grid
@@ -153,8 +153,8 @@ func (t *tile) readSparse(rows *sparse.CSR, lo, hi, d int) {
 	}
 }
 
-// sort divides the columns by how many entries they have, and returns those of rare ones in all.
-// The ends of rare columns are for now where they begin.
+// sort divides the columns by their numbers of entries, and returns the total number of entries of
+// rare columns. It sets the ends of rare columns to their starts.
 func (t *tile) sort(counts []int, most int) (entries int) {
 	for j, n := range counts {
 		switch {
@@ -249,7 +249,7 @@ func (m *Map) hashFew(hashes []uint64, t *tile, p int) {
 	}
 }
 
-// addFull sets the hashes to start and what full columns add, four rows at a time.
+// addFull sets the hashes to start plus the contributions of full columns, four rows at a time.
 func (w *work) addFull(hashes []uint64, t *tile, start uint64) {
 	width := len(t.full)
 	inverse, shift, multipliers := w.inverse[:width], w.shift[:width], w.multipliers[:width]

@@ -105,7 +105,7 @@ func (m *Map) look(columns []uint32, hashes []uint64, p int) {
 	}
 }
 
-// keepPresent returns the values whose bins have a column.
+// keepPresent removes the values whose bins have no column.
 func keepPresent(values []float64, columns []uint32) []float64 {
 	end := 0
 	for k, c := range columns {
@@ -117,7 +117,7 @@ func keepPresent(values []float64, columns []uint32) []float64 {
 	return values[:end]
 }
 
-// dropAbsent closes the gaps that bins without a column leave and returns where rows begin.
+// dropAbsent removes bins without a column and returns the row pointers.
 func dropAbsent(columns []uint32, rows, grids int) ([]int, []uint32) {
 	indptr := make([]int, rows+1)
 	end := 0

@@ -1,5 +1,5 @@
-// Package calibration learns maps from the scores of a classifier to probabilities. Numbers in, numbers out;
-// a nil list of weights stands for ones, and rows of weight 0 do not count.
+// Package calibration fits maps from classifier scores to probabilities. A nil list of weights
+// stands for ones; rows of weight 0 are ignored.
 package calibration
 
 import (
@@ -54,7 +54,7 @@ type smoothed struct {
 	score, target, weight []float64
 	positives, others     float64
 	size                  float64 // of the largest score
-	looks                 int     // at all rows, for their likelihood
+	looks                 int     // number of passes to compute the likelihood
 }
 
 func newSmoothed(score []float64, positive []bool, weights []float64) *smoothed {
@@ -135,7 +135,7 @@ func Isotonic(score []float64, positive []bool, weights []float64) (knots, value
 // block is scores that have one value.
 type block struct{ first, last, mean, weight float64 }
 
-// grouped returns a block for each score that occurs, in rising order.
+// grouped returns a block for each distinct score, ascending.
 func grouped(score []float64, positive []bool, weights []float64) (out []block) {
 	order := make([]int, 0, len(score))
 	for i := range score {
@@ -187,7 +187,7 @@ func Temperature(scores []float64, classes int, class []int, weights []float64) 
 	if size == 0 {
 		return 1
 	}
-	low, high := 0.0, 1e6/size // where nothing is wrong the best is infinite
+	low, high := 0.0, 1e6/size // separable scores have an infinite optimum
 	beta = min(1, high/2)
 	for range 200 {
 		slope, curve := temperatureSlope(scores, classes, class, weights, beta)

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// Methods are the names of the ways from scores to probabilities.
+// Methods lists the names of the calibration methods.
 var Methods = []string{"sigmoid", "isotonic", "temperature"}
 
 // Map is a map from the scores of a row to the probabilities of its classes.
@@ -31,8 +31,8 @@ func Outputs(classes int) int {
 	return classes
 }
 
-// Learn learns the map from scores, rows × outputs, of rows whose classes are known. Classes that are absent get
-// probability 0, whatever the score.
+// Learn fits the map to scores, rows × outputs, of rows with known classes. Absent classes get
+// probability 0, whatever their score.
 func Learn(method string, scores []float64, class []int, weights []float64, absent []bool) Map {
 	m := Map{method: method, classes: len(absent), absent: absent}
 	outputs := Outputs(m.classes)

@@ -31,7 +31,7 @@ func After(looks int) *Context {
 	return &Context{Context: ctx, cancel: cancel, left: int64(looks)}
 }
 
-// Err counts, and cancels where it is time.
+// Err counts its calls, and cancels the context after the given number.
 func (c *Context) Err() error {
 	if c.looks.Add(1) > c.left {
 		c.cancel(errStop)

@@ -1,9 +1,9 @@
 // Package conformal computes prediction intervals and sets with distribution-free coverage, for
 // rows that are exchangeable with those of the calibration.
 //
-// All of it rests on ranks. Of n+1 exchangeable numbers the last is at most the k-th smallest of the others,
-// k = ⌈level·(n+1)⌉, with a probability of level or more. [Rank] returns k, and an error where n is too
-// small for the level: there only an interval without ends would do.
+// Of n+1 exchangeable numbers the last is at most the k-th smallest of the others, k =
+// ⌈level·(n+1)⌉, with a probability of at least level. [Rank] returns k, or an error if n is too
+// small for the level, where only an unbounded interval has the coverage.
 package conformal
 
 import (
@@ -11,14 +11,14 @@ import (
 	"math"
 )
 
-// DefaultLevel is the probability level of intervals and sets that have no level of their own.
+// DefaultLevel is the default probability level of intervals and sets.
 const DefaultLevel = 0.9
 
 // Methods are the names of the methods of prediction intervals.
 var Methods = []string{"auto", "jackknife_plus", "jackknife", "split", "normal"}
 
-// Rank returns k = ⌈level·(n+1)⌉, which of n numbers, counted from the smallest, bounds a new one with at least
-// the probability level. It fails where that is beyond the largest.
+// Rank returns k = ⌈level·(n+1)⌉: the k-th smallest of n numbers is an upper bound of a new one
+// with at least the probability level. It returns an error if k > n.
 func Rank(n int, level float64) (k int, err error) {
 	if err := Check(level); err != nil {
 		return 0, err
@@ -85,8 +85,8 @@ func Select(list []float64, k int) float64 {
 
 func median(a, b, c float64) float64 { return max(min(a, b), min(max(a, b), c)) }
 
-// Jackknife is what a model has shown of rows that it has not seen: for each row i of n the residual
-// r_i = y_i − f₋ᵢ(x_i) of the model f₋ᵢ of all the other rows.
+// Jackknife contains the leave-one-out predictions of a model: for each row i of n the residual r_i
+// = y_i − f₋ᵢ(x_i) of the model f₋ᵢ fitted to the other rows.
 type Jackknife struct {
 	Residuals    []float64
 	rank         int
@@ -103,7 +103,7 @@ func NewJackknife(residuals []float64, level float64) (*Jackknife, error) {
 	return &Jackknife{Residuals: residuals, rank: k, lower: make([]float64, n), upper: make([]float64, n)}, nil
 }
 
-// Plain returns by how much the interval of the jackknife reaches to both sides of f(x): the k-th smallest |r_i|.
+// Get returns by how much the interval of the jackknife reaches to both sides of f(x): the k-th smallest |r_i|.
 func (j *Jackknife) Get() float64 {
 	for i, r := range j.Residuals {
 		j.upper[i] = math.Abs(r)

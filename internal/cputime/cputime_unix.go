@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// used asks the system.
+// used returns the CPU time of the process.
 func used() (time.Duration, bool) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -142,7 +142,7 @@ func newSparseRows(m *sparse.CSR) *sparseRows {
 func columnCounts(m *sparse.CSR) []uint32 {
 	n, d := m.Dims()
 	count := make([]uint32, d)
-	const some = 1 << 18 // columns whose counts stay in cache
+	const some = 1 << 18 // columns; their counts fit in the cache
 	kern.Parallel(d, some, func(lo, hi int) {
 		for i := range n {
 			columns, _ := m.Row(i)

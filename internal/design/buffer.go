@@ -10,7 +10,7 @@ import (
 // Buffer is a pooled slice.
 type Buffer[T kern.Float] struct{ Data []T }
 
-// Pool k holds buffers of 2ᵏ elements.
+// The k-th pool contains buffers of 2ᵏ elements.
 var float64Buffers, float32Buffers [48]sync.Pool
 
 func buffers[T kern.Float](n int) *sync.Pool {

@@ -150,7 +150,7 @@ func (r *Rows) WithRowCount(n int) *Rows {
 	return &out
 }
 
-// InMemory returns the rows, copied into memory if they are not there yet.
+// InMemory returns the rows in memory, copied if necessary.
 func (r *Rows) InMemory(ctx context.Context) (*Rows, error) {
 	if r.Set != nil {
 		return r, nil

@@ -32,9 +32,10 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// Leaf is how many rows a leaf of a tree has, the last one of each piece apart. A merge costs about as much as
-// 200 rows do with features that are many, and a state as much memory as the sums have: fewer rows would be
-// lost to merging, more would leave small data to a few workers.
+// Leaf is the number of rows in a leaf of a tree, except the last leaf of each piece. With many
+// features, a merge costs about as much as adding 200 rows, and a state has the memory of the sums.
+// Smaller leaves would increase the cost of merging, larger ones would leave small data to few
+// workers.
 const Leaf = 8192
 
 // Pieces contains the number of rows of each file or partition. No leaf spans two of them.
@@ -71,9 +72,10 @@ type Share struct {
 	Whole      bool // whether the piece ends with it
 }
 
-// Shard returns the leaves of shard i of n, in consecutive runs, each of one piece. Shards are cut where nodes of the
-// tree end that have between a 16th and a 32nd of a shard's leaves, by which much shards differ: so few nodes stand for
-// a shard, eight at most. Where there are fewer leaves than shards some have none.
+// Shard returns the leaves of shard i of n, as runs of consecutive leaves, each of one piece.
+// Shards are cut at tree nodes of a 16th to a 32nd of a shard's leaves, which bounds the difference
+// of their sizes. Thus at most eight nodes represent a shard. With fewer leaves than shards, some
+// are empty.
 func (p Pieces) Shard(i, n int) []Share {
 	all := p.Leaves()
 	grain := 1 << max(0, bits.Len(uint(all/n))-5)
@@ -106,8 +108,8 @@ func (p Pieces) between(lo, hi int) (out []Share) {
 	return out
 }
 
-// Begin makes a pass without rows, as every leaf begins with: the first of what is learned, or one that [Copies]
-// makes of what a pass before it has led to.
+// Begin returns an empty pass, the initial state of every leaf: the first pass, or one that
+// [Copies] derives from the result of the previous pass.
 type Begin func(ctx context.Context) (datasets.Pass, error)
 
 // Copies returns how to make passes like one that Next has returned: each is begun by start, which began the first
@@ -126,9 +128,9 @@ func Copies(start Begin, next datasets.Pass) (Begin, error) {
 	}, nil
 }
 
-// Tree is what some of the leaves have taught so far.
+// Tree contains the merged passes of some of the leaves.
 //
-// It is for one goroutine at a time. After an error of Learn or Merge it is of no use any more.
+// It is not safe for concurrent use. After an error of Learn or Merge it must not be used.
 type Tree struct {
 	leaves  int
 	begin   Begin
@@ -144,7 +146,7 @@ func New(leaves int, begin Begin) *Tree {
 	return &Tree{leaves: leaves, begin: begin, nodes: map[node]datasets.Pass{}}
 }
 
-// Learn adds the rows of a share of the piece that src reads.
+// Learn adds the rows of a share of the piece read from src.
 func (t *Tree) Learn(ctx context.Context, s Share, src datasets.Source) error {
 	if t.problem == nil {
 		t.problem = t.learn(ctx, s, src)
@@ -162,7 +164,7 @@ func (t *Tree) learn(ctx context.Context, s Share, src datasets.Source) error {
 	}
 	want, end := s.End-s.Begin, s.End
 	if s.Whole {
-		end++ // where there is a row more than there was
+		end++ // detects additional rows
 	}
 	runs, err := rowsource.Range(src, s.Begin, end, Leaf)
 	if err != nil {
@@ -197,11 +199,11 @@ func (t *Tree) learn(ctx context.Context, s Share, src datasets.Source) error {
 	return nil
 }
 
-// insert takes in what a node's leaves have taught, and makes of it all that it completes.
+// insert adds the pass of a node, and merges nodes that are complete.
 func (t *Tree) insert(ctx context.Context, at node, pass datasets.Pass) error {
 	for 1<<at.level < t.leaves {
 		left, right := node{at.level, at.index &^ 1}, node{at.level, at.index | 1}
-		if right.index<<right.level < t.leaves { // else the left half is all there is
+		if right.index<<right.level < t.leaves { // else the right half is empty
 			other := right
 			if at == right {
 				other = left
@@ -224,7 +226,7 @@ func (t *Tree) insert(ctx context.Context, at node, pass datasets.Pass) error {
 	return nil
 }
 
-// ErrTwice is of rows that have been counted already.
+// ErrTwice reports rows that have been added before.
 var ErrTwice = errors.New("these rows have been counted already")
 
 // Merge adds the leaves of the other tree, which must not be used afterwards.
@@ -257,7 +259,7 @@ func (t *Tree) Merge(ctx context.Context, other *Tree) error {
 	return nil
 }
 
-// holds reports whether the leaves of a node are in it, or in one above it.
+// holds reports whether the tree contains a node or one of its ancestors.
 func (t *Tree) holds(at node) bool {
 	for ; ; at = (node{at.level + 1, at.index / 2}) {
 		if t.nodes[at] != nil {
@@ -269,7 +271,7 @@ func (t *Tree) holds(at node) bool {
 	}
 }
 
-// span returns the first leaf of a node, and the one behind its last.
+// span returns the half-open range of leaves of a node.
 func (t *Tree) span(at node) (lo, hi int) {
 	return at.index << at.level, min((at.index+1)<<at.level, t.leaves)
 }
@@ -281,7 +283,7 @@ func (t *Tree) list() []node {
 	})
 }
 
-// Missing returns the leaves that are not covered, as runs from the first to the one behind the last.
+// Missing returns the missing leaves as half-open ranges.
 func (t *Tree) Missing() (runs [][2]int) {
 	next := 0
 	for _, at := range t.list() {
@@ -312,7 +314,7 @@ func (t *Tree) Whole() (datasets.Pass, error) {
 	return t.nodes[t.list()[0]], nil
 }
 
-// State carries the tree to a file, and back into one that was begun alike.
+// State serializes the tree, or restores it into an empty tree with the same leaves.
 func (t *Tree) State(s *model.State) {
 	leaves, at := t.leaves, t.list()
 	s.Int("leaves", &leaves)
@@ -340,7 +342,7 @@ func (t *Tree) State(s *model.State) {
 	}
 }
 
-// read fills an empty tree with nodes, of which none lies in another.
+// read fills an empty tree with nodes, none of which contains another.
 func (t *Tree) read(s *model.State, list []node) {
 	t.nodes = map[node]datasets.Pass{}
 	next := 0

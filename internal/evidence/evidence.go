@@ -76,7 +76,7 @@ type Objective[T kern.Float] struct {
 	entries *kern.Sparse[T] // sparse rows
 	n, m, D int
 	q       int
-	order   int // of K or A, whichever is smaller
+	order   int // order of the smaller of K and A
 
 	scaled kern.View[T] // d×m, scaled frequencies
 	z      kern.View[T] // n×D, features; additional factors of the slope to the right or below
@@ -218,7 +218,7 @@ func (o *Objective[T]) scale(point []float64) {
 	}
 }
 
-// chunkRows is the number of rows mapped at once, so that they stay in the second-level cache.
+// chunkRows is the number of rows mapped at a time, so that they stay in the second-level cache.
 const chunkRows = 512
 
 // features maps the rows and calls add for each chunk.

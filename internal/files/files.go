@@ -1,6 +1,6 @@
-// Package files reads and writes whole files: what a file holds is there in full or not at all, and an
-// error names the file that is meant, never a temporary one. A [Folder] takes the outputs of a run,
-// which appear together when all of them are made.
+// Package files reads and writes files atomically: a file has its complete content or does not
+// exist. Errors name the requested file, never a temporary one. A [Folder] publishes the outputs of
+// a run together when all are complete.
 package files
 
 import (
@@ -53,8 +53,8 @@ func Same(a, b string) bool {
 	return err == nil && one.Mode().IsRegular() && os.SameFile(one, other)
 }
 
-// CheckOutput returns an error if writing a file would replace one of those that are read, whatever
-// the names and links that lead to it. Inputs that are no regular files do not count.
+// CheckOutput returns an error if writing a file would replace one of the inputs, also through
+// links. Inputs that are not regular files are ignored.
 func CheckOutput(out string, inputs ...string) error {
 	for _, in := range inputs {
 		if in == out && Same(in, out) {
@@ -67,8 +67,7 @@ func CheckOutput(out string, inputs ...string) error {
 	return nil
 }
 
-// Replace makes the file at path, or leaves what was there, never half of it. A device or a pipe is
-// written to.
+// Replace writes the file at path atomically. Devices and pipes are written to directly.
 func Replace(path string, fill func(w *bufio.Writer) error) error {
 	info, err := os.Stat(path)
 	switch {
@@ -105,7 +104,8 @@ func ReplaceText(path string, text []byte) error {
 	return Replace(path, func(w *bufio.Writer) error { _, err := w.Write(text); return err })
 }
 
-// temporary makes a new file in the folder of path. Unlike those of os.CreateTemp it has the permissions of any file.
+// temporary creates a file in the directory of path. Unlike those of os.CreateTemp it has the
+// default permissions.
 func temporary(path string) (*os.File, error) {
 	for i := 0; ; i++ {
 		name := fmt.Sprintf(".unfinished-%s.%d.%d", filepath.Base(path), os.Getpid(), i)
@@ -116,7 +116,7 @@ func temporary(path string) (*os.File, error) {
 	}
 }
 
-// through writes to what is no file.
+// through writes to a device or pipe.
 func through(path string, fill func(w *bufio.Writer) error) error {
 	device, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -132,7 +132,7 @@ func through(path string, fill func(w *bufio.Writer) error) error {
 	return err
 }
 
-// named is a writer whose errors name the file that is meant.
+// named is a writer whose errors name the final file.
 type named struct {
 	w    io.Writer
 	name string
@@ -159,7 +159,7 @@ func Reason(err error) error {
 	return err
 }
 
-// Tell puts the reason of a file error behind the name of the file.
+// Tell formats a file error as the name followed by the reason.
 func Tell(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -209,7 +209,7 @@ func Digest(ctx context.Context, from Opener, paths ...string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// digest is that of one file.
+// digest returns the hash of one file.
 func digest(ctx context.Context, from Opener, path string) (string, error) {
 	if _, err := from.Stat(path); err != nil {
 		return "", fmt.Errorf("files: %w", Tell(err))

@@ -9,23 +9,23 @@ import (
 	"slices"
 )
 
-// Unfinished is the pattern of the names of folders of outputs that are not all made.
+// Unfinished is the name pattern of directories with unfinished outputs.
 const Unfinished = ".unfinished-*"
 
-// Folder is a folder of outputs, which wait until all of them are made.
+// Folder is an output directory; outputs are published when all are complete.
 type Folder struct {
-	KeepJournals bool // whether the journals are for a run to come
+	KeepJournals bool // whether a later run needs the journals
 
 	dir     string
-	outputs []string // all that a run may write
-	made    []string // folders that were not there before, dir the first
-	waiting string   // folder in dir; "" before the first output
+	outputs []string // all outputs that a run may write
+	made    []string // directories created by NewFolder, dir first
+	waiting string   // subdirectory with unpublished outputs; "" before the first output
 	names   []string
-	left    []string // folders of runs that were killed while they wrote
+	left    []string // directories left by killed runs
 }
 
-// NewFolder makes the folder, where it is not there, and tries to write in it. A run may write the
-// outputs named, or some of them.
+// NewFolder creates the directory, if it does not exist, and checks that it is writable. outputs
+// are the names that a run may write.
 func NewFolder(dir string, outputs ...string) (*Folder, error) {
 	f := &Folder{dir: dir, outputs: outputs}
 	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
@@ -84,7 +84,7 @@ func (f *Folder) Write(name string, fill func(w *bufio.Writer) error) error {
 	return nil
 }
 
-// Waiting returns the names of the outputs that are made, and where they are until they are moved to their places.
+// Waiting returns the names of the unpublished outputs and their temporary paths.
 func (f *Folder) Waiting() (names, paths []string) {
 	for _, name := range f.names {
 		paths = append(paths, filepath.Join(f.waiting, name))
@@ -92,9 +92,9 @@ func (f *Folder) Waiting() (names, paths []string) {
 	return slices.Clone(f.names), paths
 }
 
-// Publish moves the outputs to their places, and removes those of an earlier run that this one does
-// not write, and the journals, which have done their work unless a budget ended before the search, and what
-// killed runs have left. Outputs written later are published by another call.
+// Publish moves the outputs to the directory. It removes outputs of an earlier run that this one
+// does not write, the journals unless KeepJournals is set, and directories left by killed runs.
+// Outputs written later need another call.
 func (f *Folder) Publish() ([]string, error) {
 	var files []string
 	for _, name := range f.outputs {
@@ -127,7 +127,7 @@ func (f *Folder) Publish() ([]string, error) {
 	return files, nil
 }
 
-// Discard removes what was made, but for the journal.
+// Discard removes the unpublished outputs, but keeps the journals.
 func (f *Folder) Discard() {
 	f.close()
 	for _, dir := range f.made {

@@ -70,7 +70,7 @@ func KindOf(path string) string {
 	return name
 }
 
-// ModelKind is the format of a model file in the words of [Kind].
+// ModelKind is the result of [Kind] for a model file.
 const ModelKind = "a model file"
 
 // ModelName is the name of the model file in the directory of a run.

@@ -1,6 +1,6 @@
-// Package formats lists the file formats that a program reads beyond those of internal/reader itself. As with image
-// formats and drivers of databases, importing the package of a format registers it, so that a program contains the
-// decoders that it uses.
+// Package formats is the registry of file formats that a program reads in addition to those of
+// internal/reader. As for image formats and database drivers, importing the package of a format
+// registers it, so that a program contains only the decoders that it uses.
 package formats
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// Open returns the rows of several files, in the file system given or in the machine's own where that is nil.
+// Open opens the rows of several files in fsys, or in the file system of the host if fsys is nil.
 type Open func(ctx context.Context, fsys fs.FS, paths []string, roles datasets.Roles) (datasets.Source, error)
 
 var registered = map[string]Open{}

@@ -13,15 +13,16 @@ import (
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
-// Laws are the ways to draw frequencies by name. Frequency j never depends on how many there are.
+// Laws lists the names of the frequency samplers. The j-th frequency does not depend on the number
+// of frequencies.
 //
-//	iid         independent of each other
-//	orthogonal  directions at right angles to each other, in blocks of d
+//	iid         independent
+//	orthogonal  orthogonal directions, in blocks of d
 //	qmc         points of a randomized Halton sequence, mapped to the spectral measure
 //	structured  rows of products of Hadamard matrices and random signs, in blocks of a power of two
 var Laws = []string{"iid", "orthogonal", "qmc", "structured"}
 
-// Suits reports whether frequencies of the kernel can be drawn by the law.
+// Suits reports whether a sampler supports the kernel.
 func Suits(law string, k spectral.Kernel) bool {
 	switch law {
 	case "orthogonal", "structured":
@@ -32,13 +33,13 @@ func Suits(law string, k spectral.Kernel) bool {
 	return true
 }
 
-// Law is how frequencies are drawn, and from which seed.
+// Law is a frequency sampler and its seed.
 type Law struct {
-	Name string // of one of Laws
+	Name string // one of Laws
 	Seed uint64
 }
 
-// Draw draws m frequencies of d inputs for a kernel that suits the law.
+// Draw draws m frequencies of d inputs for a supported kernel.
 func (l Law) Draw(ctx context.Context, k spectral.Kernel, d, m int, paired bool) (out Draws, err error) {
 	if l.Name == "iid" {
 		return Draw(ctx, k, l.Seed, d, m, paired)
@@ -89,11 +90,11 @@ func (l Law) Cost(entries, d, m float64) (flops, bytes float64) {
 		return 4 * entries * m, 20 * d * m // narrow products go at half the speed of wide ones
 	}
 	w := float64(widthOf(max(1, int(d))))
-	all := w * math.Ceil(m/w) // frequencies, with those of the last block that are cut off
+	all := w * math.Ceil(m/w) // frequencies, including the discarded ones of the last block
 	return all * (3*math.Log2(w) + 4), 36*all + 20*m
 }
 
-// checkMemory refuses frequencies that memory cannot hold.
+// checkMemory returns an error if the frequencies do not fit in memory.
 func checkMemory(d, m int) error {
 	if err := memory.Check(int64(min(20*float64(d)*float64(m), math.MaxInt64/2))); err != nil {
 		return fmt.Errorf("%d columns × %d frequencies: %w", d, m, err)
@@ -110,7 +111,7 @@ func phases(seed uint64, m int) []float64 {
 	return out
 }
 
-// spreads returns what normal numbers are multiplied by.
+// spreads returns the factors of the normal numbers.
 func (l Law) spreads(k spectral.Kernel, d, m int) []float64 {
 	out := make([]float64, m)
 	if l.Name == "qmc" {
@@ -129,8 +130,8 @@ func (l Law) spreads(k spectral.Kernel, d, m int) []float64 {
 	return out
 }
 
-// numbers returns the frequencies, d×m, or what is normal in them where the kernel is a mixture of gaussian ones: then
-// they are the same for every kernel.
+// numbers returns the d×m frequencies. For mixtures of gaussian kernels, it returns their normal
+// factors, which are the same for all such kernels.
 func (l Law) numbers(ctx context.Context, k spectral.Kernel, d, m int) (*mat.Dense, error) {
 	switch {
 	case l.Name == "orthogonal":
@@ -156,8 +157,9 @@ func (l Law) numbers(ctx context.Context, k spectral.Kernel, d, m int) (*mat.Den
 	return out, nil
 }
 
-// points are those of a sequence. The first place is for the frequency as a whole, then comes one for each input, so
-// that inputs have theirs whatever the kernel needs; the rest is for the whole again.
+// points is a quasi-random sequence. Its first coordinate is for the frequency as a whole, the next
+// d are for the inputs, so that these do not depend on the kernel; the remaining ones are for the
+// frequency again.
 type points struct {
 	sequence *spectral.Halton
 	d        int

@@ -12,13 +12,13 @@ import (
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
-// Error is how far inner products of features are from the kernel they approximate.
+// Error measures the difference between inner products of features and the kernel they approximate.
 type Error struct {
 	Features int     // D
 	RMS      float64 // over all pairs of different rows
 	Max      float64
-	Expected float64 // what RMS is in the root mean square over draws
-	Bound    float64 // what Max exceeds with a probability of at most 5 %
+	Expected float64 // RMS expected over draws
+	Bound    float64 // Max exceeds it with probability at most 5 %
 }
 
 // Errors measures the error of the first features of the map, for several numbers of them in ascending

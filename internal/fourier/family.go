@@ -16,16 +16,17 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Family is maps of the same draws. Those that scale all columns alike come from one projection of the rows.
+// Family contains maps of the same draws. Maps with uniform column scales share one projection of
+// the rows.
 type Family struct {
 	maps    []*Map
-	widest  *mat.Dense     // d×m, the base of all, or what is normal in the bases of several kernels
-	fast    *fast[float64] // instead of it, of structured maps
-	factors [][]float64    // of each map's frequencies to those of the projection, where they are not of one kernel
+	widest  *mat.Dense     // d×m, base of all maps, or the normal factors for several kernels
+	fast    *fast[float64] // replaces widest for structured maps
+	factors [][]float64    // factors of each map's frequencies relative to the projection, for several kernels
 	limit   float64        // inputs up to which projections are finite
 }
 
-// NewFamily returns the family of maps of one kernel, whose draws are the first of the widest.
+// NewFamily returns the family of maps of one kernel; their draws are the first ones of widest.
 func NewFamily(maps []*Map, widest Draws) *Family {
 	f := &Family{maps: maps, widest: widest.Base, limit: math.MaxFloat64}
 	if widest.Signs != nil {
@@ -34,8 +35,8 @@ func NewFamily(maps []*Map, widest Draws) *Family {
 	return f
 }
 
-// NewMixedFamily returns the family of maps of several kernels that are mixtures of gaussian ones: the normal
-// numbers in all of their frequencies, up to the number of the widest's, are those of the law.
+// NewMixedFamily returns the family of maps of several mixtures of gaussian kernels; the normal
+// factors of their frequencies are the first ones drawn by law for the widest.
 func NewMixedFamily(ctx context.Context, maps []*Map, widest Draws, law Law) (*Family, error) {
 	f := &Family{maps: maps}
 	if widest.Signs != nil {
@@ -58,7 +59,7 @@ func NewMixedFamily(ctx context.Context, maps []*Map, widest Draws, law Law) (*F
 	return f, nil
 }
 
-// structure makes projections by transforms.
+// structure projects by fast transforms.
 func (f *Family) structure(widest Draws) {
 	d := widest.Signs.Inputs
 	f.fast = fastOf[float64](widest.Signs, slices.Repeat([]float64{1}, d), slices.Repeat([]float64{1}, widest.Len()))
@@ -66,7 +67,7 @@ func (f *Family) structure(widest Draws) {
 	f.rescaleEach()
 }
 
-// rescaleEach gives every frequency of every map a factor of its own.
+// rescaleEach sets a separate factor for every frequency of every map.
 func (f *Family) rescaleEach() {
 	for _, m := range f.maps {
 		factors := slices.Clone(m.Spread)
@@ -75,8 +76,8 @@ func (f *Family) rescaleEach() {
 	}
 }
 
-// Projects reports whether two or more of the maps come from one projection of the rows: those that scale
-// all columns alike.
+// Projects reports whether at least two of the maps share a projection of the rows, because their
+// column scales are uniform.
 func (f *Family) Projects() bool {
 	uniform := 0
 	for _, m := range f.maps {
@@ -87,10 +88,10 @@ func (f *Family) Projects() bool {
 	return uniform > 1
 }
 
-// uniform reports whether all columns are scaled alike.
+// uniform reports whether all columns have the same scale.
 func (f *Map) uniform() bool { return spectral.Uniform(f.Factor) }
 
-// Limit returns up to what number the inputs of some of the maps may be.
+// Limit returns the maximum magnitude of the inputs of the selected maps.
 func (f *Family) Limit(which []int) float64 {
 	limit := f.limit
 	for _, i := range which {
@@ -99,9 +100,9 @@ func (f *Family) Limit(which []int) float64 {
 	return limit
 }
 
-// Each maps the rows of X, a *mat.Dense or *sparse.CSR with no number beyond the limit, by some of the maps and
-// calls yield with the features of each, in a matrix that the next one reuses. Meant for a tile of rows: it holds a
-// projection and the features.
+// Each maps the rows of X, a *mat.Dense or *sparse.CSR without values beyond the limit, by the
+// selected maps, and passes the features of each map to yield, in a matrix that is reused. X should
+// be a tile of rows: Each stores a projection and the features.
 func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error {
 	n, _ := X.Dims()
 	width, projected := 0, 0
@@ -143,7 +144,7 @@ func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func
 // tilePool holds features and projections of tiles.
 var tilePool = sync.Pool{New: func() any { return new([]float64) }}
 
-// project writes X times what the maps' frequencies are multiples of.
+// project writes the projections of X, of which the angles of the maps are multiples.
 func (f *Family) project(angles kern.View[float64], X mat.Matrix) {
 	if f.fast != nil {
 		kern.Parallel(angles.Rows, fastRows, func(lo, hi int) {
@@ -161,7 +162,7 @@ func (f *Family) project(angles kern.View[float64], X mat.Matrix) {
 	}
 }
 
-// rescale writes the features that map i makes of projections.
+// rescale writes the features of map i, computed from projections.
 func (f *Family) rescale(i int, dst, angles kern.View[float64]) {
 	m := f.maps[i]
 	switch {

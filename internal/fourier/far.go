@@ -10,20 +10,19 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// Inputs far from 0 lose the digits of their angles ω'x in single precision. They are split into a part c
-// on a coarse grid, whose angles are computed in double precision, and a remainder near 0:
+// Inputs far from 0 lose digits of their angles ω'x in float32. They are split into a part c on a
+// coarse grid, with float64 angles, and a remainder near 0:
 //
 //	cos(ω'x + b) = cos(ω'(x−c) + (b + ω'c mod 2π)).
 //
-// The grid depends on the frequencies alone, so the features of a row do not depend on other rows. Rows
-// close to each other have the same c, and inputs near 0 have c = 0, for which nothing changes.
+// The grid depends on the frequencies only, so the features of a row do not depend on other rows.
+// Nearby rows have the same c, and inputs near 0 have c = 0, without additional work.
 
-// nearAngle is the angle, by a typical frequency, up to which a part of the input counts as near 0: its
-// rounding error is about 1e-5.
+// nearAngle is the largest angle, at a typical frequency, of inputs near 0: its rounding error is
+// about 1e-5.
 const nearAngle = 64
 
-// grids returns the distance of the points of the grid for each input, a power of two; +Inf where the
-// frequencies are 0.
+// grids returns the grid spacing of each input, a power of two; +Inf if its frequencies are 0.
 func grids(draws Draws, factor []float64) []float64 {
 	const some = 63
 	typical := func(list []float64) float64 {
@@ -65,7 +64,7 @@ func (f *Rounded[T]) far(x kern.View[float64]) bool {
 	return false
 }
 
-// mapFar writes the features of rows some of whose inputs are far from 0.
+// mapFar writes the features of rows with inputs far from 0.
 func (f *Rounded[T]) mapFar(dst kern.View[T], x kern.View[float64]) {
 	if x.Rows <= sparseRows {
 		f.mapFarRows(dst, x)

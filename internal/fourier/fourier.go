@@ -29,10 +29,10 @@ import (
 
 // Draws are the frequencies of a kernel for γ = 1, and their phases.
 type Draws struct {
-	Base   *mat.Dense // d×m; nil where there are signs
+	Base   *mat.Dense // d×m; nil for structured frequencies
 	Signs  *Signs     // of structured frequencies
 	Phase  []float64  // m, none for the paired map
-	Spread []float64  // m, what normal numbers are multiplied by; nil where they are not known
+	Spread []float64  // m, factors of the normal numbers; nil if unknown
 	Paired bool       // cosine and sine of each frequency, no phases
 }
 
@@ -45,8 +45,8 @@ func (d *Draws) Len() int {
 	return m
 }
 
-// Draw draws m frequencies of d inputs, one after the other. The normal numbers in them are the same for
-// every kernel that is a mixture of gaussian ones.
+// Draw draws m independent frequencies of d inputs. The normal factors are the same for all
+// mixtures of gaussian kernels.
 func Draw(ctx context.Context, k spectral.Kernel, seed uint64, d, m int, paired bool) (Draws, error) {
 	out := Draws{Paired: paired}
 	if err := checkMemory(d, m); err != nil {
@@ -81,15 +81,15 @@ func Draw(ctx context.Context, k spectral.Kernel, seed uint64, d, m int, paired 
 	return out, nil
 }
 
-// Map is what some γ makes of draws.
+// Map is a Fourier map: draws scaled for some γ.
 type Map struct {
 	Draws
-	Factor  []float64 // d, of the frequencies in the base
+	Factor  []float64 // d, factors of the frequencies relative to the base
 	Float64 Rounded[float64]
-	Float32 func() *Rounded[float32] // made when it is first asked for: few maps are used in both precisions
+	Float32 func() *Rounded[float32] // computed on first use, because few maps are used in both precisions
 }
 
-// Map returns the map whose frequencies are factor ∘ base.
+// Map returns the map with frequencies factor ∘ base.
 func (d Draws) Map(factor []float64) (Map, error) {
 	m := Map{Draws: d, Factor: factor}
 	m.Float64 = roundFrequencies[float64](d, factor)

@@ -62,8 +62,8 @@ func roundFrequencies[T kern.Float](draws Draws, factor []float64) Rounded[T] {
 	return f
 }
 
-// stripe is how many frequencies are rounded at a time: there may be a hundred million numbers in a
-// model that is loaded.
+// stripe is the number of frequencies rounded at a time, because a loaded model may have a hundred
+// million.
 const stripe = 1024
 
 // largestOf returns the largest finite T.
@@ -88,7 +88,7 @@ func (f Rounded[T]) first(m int) Rounded[T] {
 	return f
 }
 
-// norm is the value that makes z(x)'z(x) 1 in the mean.
+// norm returns the factor such that E[z(x)'z(x)] = 1.
 func (f *Rounded[T]) norm() T {
 	if f.paired {
 		return T(math.Sqrt(1 / float64(f.m)))
@@ -96,8 +96,8 @@ func (f *Rounded[T]) norm() T {
 	return T(math.Sqrt(2 / float64(f.m)))
 }
 
-// Transform writes the features of the rows of X, a *mat.Dense or *sparse.CSR with no number beyond the
-// limit, to dst.
+// Transform writes the features of the rows of X, a *mat.Dense or *sparse.CSR without values beyond
+// the limit, to dst.
 func (f *Rounded[T]) Transform(ctx context.Context, dst kern.View[T], X mat.Matrix) error {
 	for lo := 0; lo < dst.Rows; lo += tileRows {
 		if err := ctxerr.Check(ctx); err != nil {
@@ -221,7 +221,7 @@ func (f *Rounded[T]) mapSparseRows(dst kern.View[T], x kern.Sparse[float64], lo,
 	f.waves(dst, angles)
 }
 
-// startPool holds where rows begin.
+// startPool contains buffers of row pointers.
 var startPool = sync.Pool{New: func() any { return new([]int) }}
 
 // waves writes the features of given projections into dst and spoils the projections.

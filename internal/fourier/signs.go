@@ -28,11 +28,11 @@ import (
 type Signs struct {
 	Inputs int      // d
 	Width  int      // w
-	Bits   []uint64 // 3w of each block, those of D₁, D₂ and D₃; 1 is for −1
+	Bits   []uint64 // 3w per block, those of D₁, D₂ and D₃; 1 means −1
 }
 
-// minWidth bounds the error in the mean that signs have in place of normal numbers, some Σ(ω'Δ)⁴/12w: inputs are padded
-// to it where they are few.
+// minWidth bounds the bias of signs relative to normal numbers, about Σ(ω'Δ)⁴/12w: fewer inputs are
+// padded to this width.
 const minWidth = 64
 
 // widthOf returns w for d inputs.
@@ -76,11 +76,11 @@ func (s *Signs) first(m int) *Signs {
 	return &out
 }
 
-// fast makes projections by transforms.
+// fast computes projections by fast transforms.
 type fast[T kern.Float] struct {
 	inputs, width int
 	scale         []T // d, of the inputs: factor/w, for H is not divided by anything here
-	spread        []T // m, of the projections
+	spread        []T // d, of the inputs: factor/w, because the transforms do not normalize H
 	signs         []T // 3w of each block
 }
 
@@ -101,7 +101,7 @@ func fastOf[T kern.Float](s *Signs, factor, spread []float64) *fast[T] {
 	return f
 }
 
-// limit returns up to what number inputs may be, below 0 where no number is finite.
+// limit returns the maximum magnitude of inputs, negative if no finite input is allowed.
 func (f *fast[T]) limit() float64 {
 	factor, spread := 0.0, 1.0
 	for _, v := range f.scale {
@@ -117,7 +117,7 @@ func (f *fast[T]) limit() float64 {
 	return -1
 }
 
-// first returns what makes the first m projections.
+// first returns the transform of the first m projections.
 func (f *fast[T]) first(m int) *fast[T] {
 	out := *f
 	out.spread = f.spread[:m:m]

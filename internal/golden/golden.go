@@ -26,7 +26,8 @@ var NotYet = map[string]string{
 	"metrics_multilabel": "multilabel scores",
 }
 
-// Path returns the path of a file or folder below ../shared, or skips the test where it is absent.
+// Path returns the path of a file or directory below ../shared; it skips the test if it does not
+// exist.
 func Path(t testing.TB, elem ...string) string {
 	t.Helper()
 	path := filepath.Join(append([]string{shared(t)}, elem...)...)
@@ -60,7 +61,7 @@ func shared(t testing.TB) string {
 	}
 }
 
-// absent skips the test, or fails it where nothing may be skipped.
+// absent skips the test, or fails it if BOCHNER_REFERENCE forbids skips.
 func absent(t testing.TB, format string, args ...any) {
 	t.Helper()
 	if os.Getenv("BOCHNER_REFERENCE") != "" {

@@ -9,9 +9,9 @@ const Module = "github.com/bochner-ml/bochner"
 var Everywhere = []string{"internal/ctxerr", "internal/rowblock", "internal/rowsource", "internal/specs",
 	"internal/suggest", "internal/textrows"}
 
-// Allowed lists, for each package that is no test, the packages of the module it may import. A
-// package below a listed folder is allowed with it ("datasets" allows datasets/csv only to those
-// that name it or a folder above it with a trailing "/...").
+// Allowed lists the module packages that each non-test package may import. A listed directory
+// allows all packages below it, except that "datasets" allows datasets/csv only to packages that
+// list it, or a directory above it with a trailing "/...".
 var Allowed = map[string][]string{
 	"sparse":       {},
 	"single":       {},
@@ -62,12 +62,12 @@ var Allowed = map[string][]string{
 	"distributed/store":           {"internal/files"},    // files by path or URL
 	"distributed/store/storetest": {"distributed/store"},
 
-	// Buckets of clouds, with modules that nothing but the command names.
+	// Cloud stores; only the command imports their modules.
 	"distributed/store/bucket": {"distributed/store"},
 	"distributed/store/s3":     {"distributed/store/bucket"},
 	"distributed/store/gs":     {"distributed/store/bucket"},
 
-	// The laws of passes, for the suites.
+	// Conformance checks of passes.
 	"internal/passtest": {"datasets", "model", "internal/canceltest"},
 
 	"internal/structrows": {}, // rows of structs as named values
@@ -92,15 +92,15 @@ var Allowed = map[string][]string{
 	"plot":    {}, // figures for notebooks
 	"golearn": {"datasets", "sparse", "param", "transformer", "estimator", "pipeline", "pipeline/modelfile", "gridsearch"},
 
-	// What the readers share.
+	// Shared by the readers.
 	"datasets/internal/text":   {"internal/rowfile", "datasets"},
 	"datasets/internal/steady": {"internal/rowfile", "datasets"},
-	// those that programs import for themselves
+	// imported by programs explicitly
 	"internal/formats":         {"datasets"},
 	"datasets/internal/arrays": {"datasets/internal/table", "internal/memory"}, // by arrow-go
 	"datasets/internal/table":  {"datasets", "datasets/internal/steady", "datasets/internal/text", "sparse"},
 
-	// What learns: rows of any kind, and solvers on them. Inputs and outputs are numeric columns.
+	// Solvers on rows of any kind. Inputs and outputs are numeric columns.
 	"internal/design": {"datasets", "sparse", "single", "internal/kern"},
 	"internal/leastsquares": {"internal/design", "internal/kern", "datasets/pass", "internal/solve", "datasets", "sparse",
 		"single", "model"},
@@ -120,7 +120,7 @@ var Allowed = map[string][]string{
 	"internal/kernelridge": {"graph", "kernel", "datasets", "sparse", "internal/landmarks", "internal/pairwise",
 		"internal/spectral", "internal/solve", "internal/memory", "internal/design", "internal/kern"},
 
-	// Random features: the kernels and what is drawn for them, and the two maps. Inputs and outputs are numeric columns.
+	// Random features: kernels, samplers and the two maps. Inputs and outputs are numeric columns.
 	"internal/spectral": {"kernel", "internal/design", "internal/kern", "sparse"},
 	"internal/softmax":  {"graph", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 	"internal/fourier":  {"graph", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
@@ -135,11 +135,11 @@ var Allowed = map[string][]string{
 	"internal/evidence": {"internal/pairwise", "internal/design", "internal/kern", "datasets", "sparse"},
 	"internal/sample":   {"internal/design", "internal/spectral", "datasets", "sparse"}, // of rows, with their targets
 
-	// Layers of features whose frequencies are trained.
+	// Layers of random features with trained frequencies.
 	"internal/network": {"graph", "internal/fourier", "internal/spectral", "internal/design", "internal/solve",
 		"internal/kern", "datasets", "sparse"},
 
-	// Maps learned from gradients, on features or with the kernels themselves.
+	// Maps learned from gradients of kernel machines.
 	"internal/agop": {"internal/pairwise", "internal/spectral", "internal/fourier", "internal/kern", "internal/memory"},
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
@@ -174,8 +174,8 @@ var Allowed = map[string][]string{
 	"internal/monotone": {"graph", "model"},
 	"internal/stacking": {"internal/solve"},
 
-	// Models that learn without targets, and below them the numbers: centers, singular vectors, the plane of a
-	// single class.
+	// Unsupervised models and their solvers: cluster centers, singular vectors, one-class
+	// hyperplanes.
 	"estimator/cluster": {"graph", "estimator", "datasets", "datasets/pass", "param", "model", "internal/kmeans",
 		"internal/singular", "internal/design", "internal/kern", "internal/memory"},
 	"estimator/anomaly": {"graph", "estimator", "datasets", "param", "model", "internal/oneclass", "internal/design",
@@ -218,7 +218,7 @@ var Allowed = map[string][]string{
 		"estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/metricinput", "internal/kern",
 		"internal/solve", "internal/stacking"},
 
-	// What models know: which inputs matter, what rows look like.
+	// Model inspection: relevance of inputs, profiles of rows.
 	"internal/origin": {"datasets"}, // columns encoded from one column
 	// Shapley values of graphs and functions
 	"internal/shapley": {"graph", "internal/ops", "internal/kern", "internal/memory"},
@@ -260,7 +260,7 @@ var Allowed = map[string][]string{
 	"internal/experiment/shardfit": {"internal/reader", "internal/files", "experiment", "gridsearch",
 		"internal/experiment/config", "internal/experiment/...", "internal/distributed", "pipeline", "pipeline/modelfile",
 		"estimator", "datasets", "internal/profile", "model", "param"},
-	// Rows of named values, and what is wrong with them.
+	// Rows of named values and their errors.
 	"internal/rowencoding": {"datasets", "internal/rowerrors", "param"},
 	"internal/rowerrors":   {"datasets", "internal/jsonscan"},
 
@@ -303,17 +303,17 @@ var Allowed = map[string][]string{
 	"bench/peers": {"bench/internal/page", "datasets", "datasets/csv", "estimator", "metrics", "pipeline",
 		"pipeline/yaml"},
 
-	// Writes small models of every step in every way in which models are exported, for check.sh.
+	// Writes small models of every step in every export format, for check.sh.
 	"graph/check": {"graph", "graph/onnx", "graph/golang", "graph/python", "pipeline", "pipeline/yaml",
 		"pipeline/modelfile", "estimator", "datasets"},
 
-	// Its tests fit everything in every way.
+	// Its tests fit every estimator by every method.
 	"internal/metamorphic": {},
 
 	// Runs experiments with two builds of the command.
 	"bench/unchanged": {"bench/internal/tree"},
 
-	// What releases need: files of earlier versions, licences of what the command is built from.
+	// Release checks: files of earlier versions, licenses of the dependencies of the command.
 	"bench/versions":    {},
 	"internal/licenses": {},
 }

@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// Journal is such a file, open for the next entry. Nil stands for none: nothing is written then.
+// Journal is a journal file open for appending. A nil Journal discards entries.
 type Journal struct {
 	file   *os.File
 	synced time.Time
@@ -61,16 +61,16 @@ var ErrForeign = errors.New("this is not the journal of a search; move it or rem
 // ErrOther is in the chain of the error where a journal is of another search.
 var ErrOther = errors.New("it is of another search")
 
-// errDamaged is the error of a line whose checksum is wrong.
+// errDamaged reports a line with a wrong checksum.
 var errDamaged = errors.New("its checksum is wrong")
 
-// maxHead is longer than any head, in bytes. A file whose first line is longer is not read on, for
-// it may be of any size.
+// maxHead is an upper bound of the size of a head, in bytes. A longer first line is not read
+// further, because its size is unbounded.
 const maxHead = 4096
 
-// Open opens the journal of a search at a path, a new one where there is none. Of one that is there, replay is given
-// every line but the head. A torn last line is dropped. The file stays as it is where it is of another search, or
-// replay returns an error.
+// Open opens the journal of a search at a path, and creates it if it does not exist. It passes
+// every line but the head to replay. A torn last line is dropped. If the journal is of another
+// search, or replay returns an error, the file is unchanged.
 func Open(path string, head Head, replay func(line []byte) error) (*Journal, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -94,7 +94,7 @@ func (j *Journal) resume(head Head, replay func(line []byte) error) error {
 		return err
 	}
 	whole := bytes.LastIndexByte(content, '\n') + 1
-	if whole == 0 { // nothing, or a head torn as it was written
+	if whole == 0 { // an empty file, or a torn head
 		if !bytes.HasPrefix(Seal(first), content) {
 			return ErrForeign
 		}
@@ -109,7 +109,7 @@ func (j *Journal) resume(head Head, replay func(line []byte) error) error {
 	return j.truncate(int64(whole))
 }
 
-// Read gives replay every line of a journal but the head, which has to be of the same search.
+// Read passes every line of a journal but the head to replay; the head must be of the same search.
 func Read(content []byte, head Head, replay func(line []byte) error) error {
 	lines := bytes.Split(bytes.TrimSuffix(content, []byte{'\n'}), []byte{'\n'})
 	theirs, err := HeadOf(lines[0], head.Journal)
@@ -131,7 +131,7 @@ func Read(content []byte, head Head, replay func(line []byte) error) error {
 	return nil
 }
 
-// HeadOf returns the head of a journal of a kind, which begins with it.
+// HeadOf returns the head of a journal of the given kind.
 func HeadOf(content []byte, kind string) (head Head, err error) {
 	line, _, _ := bytes.Cut(content, []byte{'\n'})
 	text, err := unseal(line)
@@ -141,7 +141,7 @@ func HeadOf(content []byte, kind string) (head Head, err error) {
 	return head, nil
 }
 
-// matches reports in what the search of another head differs.
+// matches returns an error that names the difference to the head of another search.
 func (h Head) matches(theirs Head) error {
 	if theirs.Version != h.Version {
 		return fmt.Errorf("format version must be %[2]d, got %[1]d; remove the file to start again", theirs.Version,
@@ -230,7 +230,7 @@ func (j *Journal) Close() error {
 	return errors.Join(j.file.Sync(), j.file.Close())
 }
 
-// Decode reads an entry from its line, and refuses what the entry has no place for.
+// Decode decodes an entry from its line and rejects unknown keys.
 func Decode(line []byte, entry any) error {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()

@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Sum is a short text that differs where what write writes differs.
+// Sum returns a short hash of the bytes that write writes.
 func Sum(write func(w hash.Hash)) string {
 	w := sha256.New()
 	write(w)
@@ -37,7 +37,7 @@ func Rows(w io.Writer, data datasets.Set) {
 	Numbers(w, data.Groups)
 }
 
-// matrix writes the kind of a matrix, its shape and its numbers; of sparse rows those that are stored.
+// matrix writes type, shape and values of a matrix; of sparse rows the stored entries.
 func matrix(w io.Writer, X mat.Matrix) {
 	n, d := X.Dims()
 	fmt.Fprintf(w, "%T %d %d\n", X, n, d)
@@ -101,8 +101,8 @@ func Numbers[T int | uint32 | float64](w io.Writer, list []T) {
 	w.Write(buffer)
 }
 
-// Spec writes what identifies a spec: its type, those of its parts, and the parameters it declares, without the values
-// of those left out.
+// Spec writes the identity of a spec: its type, those of its children, and its parameters without
+// those left out.
 func Spec(w io.Writer, spec any, leftOut ...string) {
 	identify(w, reflect.ValueOf(spec))
 	for _, p := range param.All(spec) {

@@ -34,7 +34,7 @@ func Marshal(v any) (text []byte, lost []string, err error) {
 	return bytes.ReplaceAll(text, fmt.Appendf(nil, "%v", placeholder), []byte("null")), lost, err
 }
 
-// placeholder stands for null while a value is written: no measurement has it.
+// placeholder represents null while a value is encoded; it does not occur as a measurement.
 const placeholder = -2.2250738585072094e-307
 
 // Unmarshal is the inverse of [Marshal]. A null in the place of a number becomes NaN, and integers in
@@ -57,8 +57,7 @@ func Unmarshal(text []byte, v any) error {
 	return nil
 }
 
-// isNull reports whether a path leads to null in a tree of JSON, in which keys match whatever the
-// case of their letters.
+// isNull reports whether the value at a path in a JSON tree is null; keys match regardless of case.
 func isNull(tree any, path string) bool {
 	for name := range strings.SplitSeq(strings.TrimPrefix(path, separator), separator) {
 		switch t := tree.(type) {
@@ -81,10 +80,10 @@ func isNull(tree any, path string) bool {
 	return tree == nil
 }
 
-// separator stands between the names of a path, which may have periods.
+// separator separates the names of a path, which may contain periods.
 const separator = "\x00"
 
-// eachFloat calls visit for every float64 that v holds and JSON has, with its path of JSON names.
+// eachFloat calls visit for every float64 in v that JSON encodes, with its path of JSON names.
 func eachFloat(v reflect.Value, path string, visit func(path string, x float64, set func(float64))) {
 	switch v.Kind() {
 	case reflect.Float64:

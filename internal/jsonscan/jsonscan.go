@@ -10,12 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// JSON reads a document. Texts that it returns are parts of the document, or of memory of its own
-// where they had escapes; they are valid until the next document begins.
+// JSON is a scanner of a JSON document. Returned strings are slices of the document, or of a buffer
+// if they contain escapes; they are valid until the next call of Begin.
 type JSON struct {
-	Whole   string // what a document is called in errors, such as "line"
-	Deepest int    // how many arrays and objects may be in each other
-	Lenient bool   // whether NaN is null, and half of a letter that takes two escapes is U+FFFD
+	Whole   string // name of a document in errors, such as "line"
+	Deepest int    // maximum nesting depth of arrays and objects
+	Lenient bool   // whether NaN is null, and an unpaired surrogate is U+FFFD
 
 	b       []byte
 	i       int
@@ -26,14 +26,14 @@ type JSON struct {
 // Error is the position of invalid or unexpected JSON. Nothing after it is read.
 type Error struct {
 	At    int    // byte, from 0
-	Whole string // what the document is called
+	Whole string // name of the document
 	What  string
 }
 
 // Error returns the message with the byte offset.
 func (e Error) Error() string { return fmt.Sprintf("byte %d of the %s: %s", e.At, e.Whole, e.What) }
 
-// Wrong is an error at the byte at hand.
+// Wrong returns an error at the current position.
 func (s *JSON) Wrong(what string) error { return Error{s.i, s.Whole, what} }
 
 // Begin starts parsing a document.
@@ -57,13 +57,13 @@ func (s *JSON) Forget() int {
 	return cap(s.scratch)
 }
 
-// At returns the byte at hand.
+// At returns the current position, in bytes.
 func (s *JSON) At() int { return s.i }
 
-// Go goes to a byte where a value has begun or ended.
+// Go sets the position, to the start or the end of a value.
 func (s *JSON) Go(to int) { s.i = to }
 
-// Constraint is the error at the byte at hand.
+// Constraint returns the error for an unexpected token at the current position.
 func (s *JSON) Constraint(what string) error {
 	if s.i >= len(s.b) {
 		return s.Wrong("must be " + what + ", got the end of the " + s.Whole)
@@ -90,7 +90,7 @@ func (s *JSON) Next() byte {
 	return 0
 }
 
-// End looks whether anything is behind the document.
+// End returns an error if anything follows the document.
 func (s *JSON) End() error {
 	if s.Next(); s.i < len(s.b) {
 		return s.Constraint("nothing behind the document")
@@ -98,7 +98,7 @@ func (s *JSON) End() error {
 	return nil
 }
 
-// enter begins an object or an array.
+// enter consumes the start of an object or an array.
 func (s *JSON) enter(c byte, what string) error {
 	if s.Next() != c || s.i >= len(s.b) {
 		return s.Constraint(what)
@@ -110,8 +110,8 @@ func (s *JSON) enter(c byte, what string) error {
 	return nil
 }
 
-// more reports whether another element follows in an object or an array that ends with the byte, behind the
-// first elements.
+// more reports whether another element follows in an object or an array with the given closing
+// byte.
 func (s *JSON) more(first bool, end byte) (bool, error) {
 	switch c := s.Next(); {
 	case c == end:
@@ -130,7 +130,7 @@ func (s *JSON) more(first bool, end byte) (bool, error) {
 	return false, s.Constraint("a comma or }")
 }
 
-// key reads a key and the colon behind it.
+// key reads a key and the colon after it.
 func (s *JSON) key() ([]byte, error) {
 	if s.Next() != '"' {
 		return nil, s.Constraint("a key in quotes")
@@ -182,7 +182,7 @@ func (s *JSON) Array(what string, see func(i int) error) error {
 	}
 }
 
-// Kind is what a value is.
+// Kind is the type of a value.
 type Kind uint8
 
 // The kinds of values.
@@ -195,12 +195,12 @@ const (
 	Array
 )
 
-// String is how a value is called.
+// String returns the name of the type in errors.
 func (k Kind) String() string {
 	return [...]string{"null", "a number", "a string", "true or false", "an object", "an array"}[k]
 }
 
-// Value reads a value: the letters of a string, else what is written.
+// Value reads a value: the characters of a string, else the literal.
 func (s *JSON) Value() (Kind, []byte, error) {
 	switch c := s.Next(); {
 	case c == '"':
@@ -239,7 +239,7 @@ func (s *JSON) Skip() error {
 	return err
 }
 
-// word reads a word.
+// word consumes the given word, if it is next.
 func (s *JSON) word(w string) bool {
 	if len(s.b)-s.i < len(w) || string(s.b[s.i:s.i+len(w)]) != w {
 		return false
@@ -284,7 +284,7 @@ func (s *JSON) number() ([]byte, error) {
 	return s.b[from:s.i], nil
 }
 
-// digits reads digits and returns how many there are.
+// digits consumes digits and returns their number.
 func (s *JSON) digits() int {
 	from := s.i
 	for s.i < len(s.b) && s.b[s.i]-'0' <= 9 {
@@ -333,7 +333,7 @@ func (s *JSON) text() ([]byte, error) {
 	return nil, s.Constraint(`the " at the end of a string`)
 }
 
-// escape reads what begins with a backslash.
+// escape reads an escape sequence.
 func (s *JSON) escape() error {
 	s.i++
 	if s.i >= len(s.b) {
@@ -392,7 +392,7 @@ func (s *JSON) hex() (r rune, err error) {
 	return r, nil
 }
 
-// surrogate reads the second half of a letter beyond the first 65,536.
+// surrogate reads the second half of a surrogate pair.
 func (s *JSON) surrogate(first rune) (rune, error) {
 	at := s.i
 	if s.word(`\u`) {

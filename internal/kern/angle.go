@@ -53,7 +53,7 @@ func turns(x float64) (n uint64, f, low float64) {
 	u := math.Float64bits(x)
 	m, e := u&(1<<52-1)|1<<52, int(u>>52)-1075 // x = m·2ᵉ
 	skip := max(e-2, 0)                        // bits of 2/π that make multiples of 4
-	down := uint(2 - e + skip)                 // places of m·w beyond the lowest two of n
+	down := uint(2 - e + skip)                 // shift of m·w below the lowest two bits of n
 	var w [3]uint64
 	for i := range w {
 		k, s := skip/64+i, uint(skip%64)

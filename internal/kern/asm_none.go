@@ -2,7 +2,7 @@
 
 package kern
 
-// Nothing below is called unless isa is complete.
+// The functions below are called only if isa is complete.
 
 func peakFlops[T Float](rounds int) float64 { panic("kern: no assembly") }
 

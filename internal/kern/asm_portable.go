@@ -2,10 +2,10 @@
 
 package kern
 
-// available lists the instruction sets of this machine; here there are none.
+// available lists the instruction sets of the host; there are none on this architecture.
 func available() []instructions { return []instructions{portable} }
 
-// Nothing below is called where portable is the set.
+// The functions below are not called with the portable set.
 
 func tilesAsm[T Float](panels, depth int, a, b, c *T, cRow int, how storeMode) {
 	panic("kern: no assembly")

@@ -14,7 +14,7 @@ import (
 // systems do not need their second stage).
 type Band struct {
 	n       int
-	vectors View[float64] // row k holds the vector of column k, from the column of the next block of B on
+	vectors View[float64] // row k contains the vector of column k, starting at the column of the next block of B
 	blocks  []float64     // block rows of B: the upper triangle of the diagonal block, and the block to its right
 	factors []float64     // T of each panel
 }
@@ -63,7 +63,7 @@ func blockRows(blocks []float64, k int) View[float64] {
 	return Dense(bandWidth, 2*bandWidth, 2*bandWidth, blocks[2*k*bandWidth:])
 }
 
-// factor returns T of the panel that begins at row k.
+// factor returns T of the panel that starts at row k.
 func (s *Band) factor(k int) View[float64] {
 	return Dense(bandWidth, bandWidth, bandWidth, s.factors[k*bandWidth:])
 }
@@ -92,8 +92,7 @@ func reflectRows(p, left View[float64]) (tau [bandWidth]float64) {
 	return tau
 }
 
-// triangleOf computes T of reflections whose vectors have the given inner products (Schreiber & Van
-// Loan 1989).
+// triangleOf computes T from the inner products of reflection vectors (Schreiber & Van Loan 1989).
 func triangleOf(t, inner View[float64], tau []float64) {
 	for i, f := range tau {
 		t.Set(i, i, f)

@@ -16,12 +16,11 @@ type reduction struct {
 	buf   []float64
 	small []float64 // three blocks
 	first int       // first row and column not yet reduced
-	// three holds X, V and again X, bandWidth rows each, for A − VᵀX − XᵀV; y is an intermediate of
-	// X.
+	// three contains X, V and X, bandWidth rows each, for A − VᵀX − XᵀV; y is an intermediate of X.
 	three, y View[float64]
 }
 
-// newReduction copies the lower triangle of a to buf, whose rest is workspace.
+// newReduction copies the lower triangle of a to buf; the rest of buf is workspace.
 func newReduction(a View[float64], buf []float64) *reduction {
 	order := roundUp(a.Rows, bandWidth)
 	r := &reduction{blocking: blockingOf[float64](), order: order, small: buf[:3*blockSize],
@@ -74,8 +73,8 @@ func (r *reduction) read(dst View[float64], i, j int) {
 	}
 }
 
-// begin sets up the workspace for the part that begins at row and column first and returns the
-// matrix of reflection vectors.
+// begin sets up the workspace for the part from row and column first on, and returns the matrix of
+// reflection vectors.
 func (r *reduction) begin(first int) (v View[float64]) {
 	m := r.order - first
 	r.first = first

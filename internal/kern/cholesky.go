@@ -52,7 +52,7 @@ func Cholesky[T Float](ctx context.Context, a View[T]) (pivot int, ok bool, err 
 // half splits n at a multiple of a block.
 func half(n, block int) int { return roundUp(n/2, block) }
 
-// choleskySmall factors at most cholBlock rows, in a place of their own.
+// choleskySmall factors at most cholBlock rows, in a separate buffer.
 func choleskySmall[T Float](a View[T]) (pivot int, ok bool) {
 	hold, u := borrow[T](cholBlock * upperRow[T]())
 	defer hold.release()
@@ -68,12 +68,11 @@ func choleskySmall[T Float](a View[T]) (pivot int, ok bool) {
 	return pivot, ok
 }
 
-// upperRow is the length of the rows of a block in its own place: cholBlock,
-// and what row kernels take beyond it.
+// upperRow is the row length of that buffer: cholBlock, padded for the row kernels.
 func upperRow[T Float]() int { return roundUp(cholBlock, 2*blockingOf[T]().nr) }
 
-// factorUpper factors A = UᵀU of order n in place. It reads the upper triangle
-// of u; what is below the diagonal afterwards is of no use.
+// factorUpper factors A = UᵀU of order n in place. It reads the upper triangle of u and overwrites
+// the lower one with unspecified values.
 func factorUpper[T Float](u []T, n int) (pivot int, ok bool) {
 	stride, width := upperRow[T](), 2*blockingOf[T]().nr
 	for i := range n {
@@ -158,7 +157,7 @@ func solveColumns[T Float](ctx context.Context, l, b View[T], transposed bool) e
 		return solveBlocked(ctx, l, b, transposed)
 	}
 	Parallel(b.Cols, each, func(lo, hi int) {
-		// An error is that of the context, which stays.
+		// The error is that of the context, checked below.
 		_ = solveBlocked(ctx, l, b.Slice(0, b.Rows, lo, hi), transposed)
 	})
 	return ctxerr.Check(ctx)

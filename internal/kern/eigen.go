@@ -14,7 +14,7 @@ import (
 type Eigen struct {
 	Values []float64 // ascending
 
-	reflectors View[float64] // row k holds the reflector of column k, from column k+1 on
+	reflectors View[float64] // row k contains the reflector of column k, starting at column k+1
 	factors    []float64     // of the reflectors
 	inner      *rotations    // eigenvectors of the tridiagonal matrix
 	order      []int         // row of inner of each of Values
@@ -146,7 +146,7 @@ func (e *Eigen) tridiagonal(ctx context.Context) (diagonal, offDiagonal []float6
 	left, right := make([]float64, 2*eigenPanel*n), make([]float64, 2*eigenPanel*n)
 	for k := 0; k < n-1; k += eigenPanel {
 		w := min(eigenPanel, n-1-k)
-		// Rows of p.left are v₀, …, then y₀, …; those of p.right y₀, …, then v₀, ….
+		// Rows of p.left are v₀, …, y₀, …; those of p.right are y₀, …, v₀, ….
 		p := panel{first: k, width: w, left: Dense(2*w, n, n, left), right: Dense(2*w, n, n, right)}
 		for i := range w {
 			if err := p.reflect(ctx, e, i, diagonal, offDiagonal); err != nil {

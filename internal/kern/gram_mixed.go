@@ -115,7 +115,8 @@ func (g *mixedGram) stripe(packed []float32, k, nk, j, nj, i, ni int) {
 	}
 }
 
-// take copies what of rows [i, to) and columns [j, last) of C is in the triangle, or puts it back.
+// take copies the part of rows [i, to) and columns [j, last) of C in the triangle to sums, or back
+// if back is set.
 func (g *mixedGram) take(sums []float64, i, to, j, last int, back bool) {
 	width := mixedPanels * g.bl.nr
 	for r := max(i, j); r < to; r++ {

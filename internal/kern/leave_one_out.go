@@ -5,7 +5,7 @@ import "math"
 // blockLanes is the number of elements of a [Block].
 const blockLanes = 8
 
-// Block is numbers that are processed elementwise and at once.
+// Block is a vector of numbers that are processed elementwise.
 type Block [blockLanes]float64
 
 // BlockPair is two blocks.

@@ -6,8 +6,8 @@ import "math"
 //
 //	for k:  grad[k] += step·(a[k] − b[k])
 //
-// It returns the minimum of grad[k] + up[k] and the first k that has it, 0 and +Inf if there is
-// none. Steps of 0 leave the gradient as it is.
+// It returns the minimum of grad[k] + up[k] and its first index k; 0 and +Inf if there is none. A
+// step of 0 does not change the gradient.
 func PairStep(grad, up []float64, a, b []float32, step float64) (at int, least float64) {
 	n := len(grad)
 	if len(up) != n || len(a) != n || len(b) != n {

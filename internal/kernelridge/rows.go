@@ -28,7 +28,7 @@ func (s Spec) Resolve(ctx context.Context, set datasets.Set) (*Rows, error) {
 	if r.Kernel, err = kernelOf(string(s.Kernel), s.Nu, s.Shape); err != nil {
 		return nil, err
 	}
-	eachEntry(r.X, func(v float64) { r.largest = max(r.largest, max(v, -v)) }) // NaN stays
+	eachEntry(r.X, func(v float64) { r.largest = max(r.largest, max(v, -v)) }) // NaN propagates
 	if r.largest-r.largest != 0 {
 		return nil, design.NonFiniteError(0, set)
 	}

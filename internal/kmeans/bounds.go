@@ -6,9 +6,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// bounds are what is known of rows in memory since they were last compared with all centers.
+// bounds contains distance bounds of the rows in memory since their last comparison with all
+// centers.
 type bounds struct {
-	center []int32   // rows: the nearest one; −1 before anything is known
+	center []int32   // rows: nearest center; −1 if unknown
 	upper  []float64 // rows: at least the distance to it
 	lower  []float64 // rows: at most that to any other
 	moved  []float64 // centers: how far they went since, nil before the first pass
@@ -52,7 +53,8 @@ func (b *bounds) follow(from, to *nearest) {
 	}
 }
 
-// stays moves the bounds of a row and reports whether its center must still be the nearest by products.
+// stays updates the bounds of a row and reports whether they imply that its nearest center has not
+// changed.
 func (b *bounds) stays(i int, v *nearest) bool {
 	c := b.center[i]
 	if c < 0 || b.moved == nil {
@@ -69,7 +71,7 @@ func (b *bounds) stays(i int, v *nearest) bool {
 	return far > b.upper[i] && square(far)-square(b.upper[i]) > 4*off
 }
 
-// learn takes in what a comparison found.
+// learn stores the result of a comparison with all centers.
 func (b *bounds) learn(i int, f finding) {
 	b.center[i] = int32(f.center)
 	b.upper[i], b.lower[i] = math.Sqrt(f.first+f.off)*(1+1e-12), root(f.other-f.off)*(1-1e-12)
@@ -86,8 +88,8 @@ func apartSquared(x, y []float64) float64 {
 	return s
 }
 
-// assign writes the nearest center of the rows lo to hi of a block, whose first is row at of the
-// rows in memory, and optionally their squared distances.
+// assign writes the nearest centers of rows lo to hi of a block, and optionally their squared
+// distances. Row 0 of the block is row at of the rows in memory.
 func (v *nearest) assign(r rows, lo, hi int, b *bounds, at int, center []int32, distance []float64) {
 	kern.Parallel(hi-lo, v.tile(), func(from, to int) {
 		var want []int

@@ -36,7 +36,7 @@ type Spec struct {
 	Seed     uint64
 }
 
-// Model is what was found. Cluster 0 is the largest.
+// Model is the result of a fit. Cluster 0 is the largest.
 type Model struct {
 	Clusters, Cols int
 	Centers        []float64 // clusters × cols
@@ -68,7 +68,7 @@ func (s Spec) From(ctx context.Context, r *design.Rows, centers []float64, toler
 		found: newFound(s.Clusters, r.Cols)})
 }
 
-// lloyd makes passes until the centers stay where they are.
+// lloyd makes passes until the centers converge.
 func lloyd(ctx context.Context, r *design.Rows, sums *Sums) (*Model, error) {
 	if r.Set != nil {
 		sums.bounds = newBounds(r.N)

@@ -41,7 +41,7 @@ func newNearest(centers []float64, d int) *nearest {
 
 func (v *nearest) center(c int) []float64 { return v.centers[c*v.d : (c+1)*v.d] }
 
-// forSparse makes what sparse rows are multiplied with.
+// forSparse computes the factors for sparse rows.
 func (v *nearest) forSparse() {
 	v.columns, v.plain = make([]float64, len(v.centers)), make([]float64, v.k)
 	for c := range v.k {
@@ -52,11 +52,11 @@ func (v *nearest) forSparse() {
 	}
 }
 
-// tile is the number of rows that are compared with all centers at once.
+// tile returns the number of rows compared with all centers at a time.
 func (v *nearest) tile() int { return max(16, min(256, 1<<16/max(v.d, v.k))) }
 
-// finding is what is known of a row: its nearest center, the squared distances to that and to the next one, and
-// how far rounding may have put them off.
+// finding is the result of a comparison: the nearest center of a row, the squared distances to it
+// and to the second nearest, and a bound of their rounding errors.
 type finding struct {
 	center       int
 	first, other float64
@@ -83,7 +83,7 @@ func rowsOf(X any) rows {
 	panic("kmeans: rows of an unknown kind")
 }
 
-// each calls f for the rows from lo to hi, or for those of them that are in want (ascending).
+// each calls f for the rows lo to hi, or for those listed in want (ascending).
 func (v *nearest) each(r rows, lo, hi int, want []int, f func(i int, found finding)) {
 	count := hi - lo
 	if want != nil {

@@ -17,14 +17,14 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// sample keeps the rows with the smallest keys. A key is a hash of what is in the row, so that equal rows are kept or
-// left out together, as one row of all their weight: whatever the order of the rows and the parts that they come in,
-// the sample is the same.
+// sample keeps the rows with the smallest keys. A key is a hash of the row, so equal rows have
+// equal keys and are merged into one row with their total weight. The sample thus does not depend
+// on the order of the rows, nor on their division into parts.
 type sample struct {
 	spec  Spec
 	cols  int
 	most  int
-	limit uint64 // rows of larger keys need not come
+	limit uint64 // maximum key of rows to add
 	rows  []sampled
 }
 
@@ -116,7 +116,7 @@ func (r rows) entries(i int, buffer []float64, f func(j int, v float64)) {
 	}
 }
 
-// sampled returns a row with memory of its own.
+// sampled returns a copy of a row.
 func (r rows) sampled(i int, key uint64, weight float64) sampled {
 	out := sampled{key: key, weight: weight}
 	var buffer []float64
@@ -139,7 +139,7 @@ func (r rows) dims() (n, d int) {
 	return r.dense.Dims()
 }
 
-// compact makes one of equal rows and leaves out those of the largest keys.
+// compact merges equal rows and removes those with the largest keys.
 func (s *sample) compact() {
 	slices.SortStableFunc(s.rows, func(a, b sampled) int { return cmp.Compare(a.key, b.key) })
 	kept := s.rows[:0]
@@ -198,7 +198,8 @@ func (s *sample) set() datasets.Set {
 	return datasets.Set{X: X, Weights: weights}
 }
 
-// seed returns centers to begin with, the best of some starts on the sample, and the mean variance of the columns.
+// seed returns initial centers, the best of several starts on the sample, and the mean variance of
+// the columns.
 func (s *sample) seed(ctx context.Context) (centers []float64, variance float64, err error) {
 	s.compact()
 	if len(s.rows) < s.spec.Clusters {

@@ -12,9 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
-// first returns the centers that a start begins with: rows drawn evenly by weight, or by greedy k-means++ (Arthur &
-// Vassilvitskii, SODA 2007): each next one is drawn by its squared distance to those before, some times over, and the
-// one after which the rows are nearest to their centers is kept.
+// first returns the initial centers of a start: rows drawn by weight, or by greedy k-means++
+// (Arthur & Vassilvitskii, SODA 2007), where several candidates are drawn in proportion to their
+// squared distances and the one that reduces the inertia most is selected.
 func (s Spec) first(ctx context.Context, r rows, weights []float64, d, start int) ([]float64, error) {
 	n := len(weights)
 	rng := spectral.NewStream()

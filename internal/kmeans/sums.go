@@ -30,16 +30,16 @@ type Sums struct {
 // NewSums returns the sums of the first pass.
 func NewSums(s Spec, cols int) *Sums { return &Sums{spec: s, cols: cols, sample: newSample(s, cols)} }
 
-// found is what a pass knows of the rows nearest to each center.
+// found contains the sums of a pass over the rows nearest to each center.
 type found struct {
 	k, d    int
 	mass    []float64
 	shift   []float64 // k×d, Σ weight·(row − center) of dense rows
-	plain   []float64 // k×d, Σ weight·row of sparse rows, and their mass; nil where there are none
+	plain   []float64 // k×d, Σ weight·row of sparse rows; nil if there are none
 	thin    []float64
 	inertia float64
-	far     []float64 // the squared distance of the farthest row
-	row     []float64 // k×d, that row
+	far     []float64 // squared distance of the farthest row
+	row     []float64 // k×d, farthest rows
 }
 
 func newFound(k, d int) *found {
@@ -75,7 +75,7 @@ func (s *Sums) Add(ctx context.Context, first int, block datasets.Set) error {
 	return ctxerr.Check(ctx)
 }
 
-// add adds rows of a block that begins with row first.
+// add adds rows lo to hi of a block; row 0 of the block is row first.
 func (f *found) add(v *nearest, r rows, lo, hi int, weights []float64, b *bounds, first int) {
 	if r.csr != nil && v.columns == nil {
 		v.forSparse()
@@ -180,7 +180,7 @@ func (f *found) farthest(r rows, lo int, center []int32, distance, weights []flo
 	}
 }
 
-// fold brings the sums of sparse rows to those of dense ones.
+// fold adds the sums of sparse rows to those of dense ones.
 func (f *found) fold(v *nearest) {
 	if f.plain == nil {
 		return
@@ -273,7 +273,7 @@ func (s *Sums) next(ctx context.Context) (*Sums, error) {
 	return next, nil
 }
 
-// Model returns what the last pass has found.
+// Model returns the model of the last pass.
 func (s *Sums) Model() (*Model, error) {
 	if s.turn == 0 {
 		return nil, errors.New("the pass is not the last: Next returns the one that has to read the rows again")

@@ -69,7 +69,7 @@ func (f *factoring) block(ctx context.Context, lo, hi int) error {
 	return ctxerr.Check(ctx)
 }
 
-// eliminate factors what is left of a block.
+// eliminate factors the remainder of a block.
 func (f *factoring) eliminate(lo int, known, left kern.View[float64]) {
 	r := known.Cols
 	for i := range left.Rows {

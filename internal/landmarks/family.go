@@ -12,26 +12,26 @@ import (
 	"github.com/bochner-ml/bochner/internal/pairwise"
 )
 
-// Family is maps by the same landmarks. Those whose inputs are scaled alike, but for one number, come from one tile
-// of distances.
+// Family contains maps with the same landmarks. Maps whose input scales differ by one common factor
+// share a tile of distances.
 type Family struct {
 	maps   []*Map
-	kept   [][]int // which of the landmarks each map has kept
+	kept   [][]int // indices of the landmarks of each map
 	all    mat.Matrix
 	groups []*group
-	of     []int     // which group's distances each map comes from, -1 for its own
-	scale  []float64 // of these
+	of     []int     // group of distances of each map, -1 for none
+	scale  []float64 // scale of each map relative to its group
 }
 
-// group is maps that come from the same distances.
+// group contains maps that share distances.
 type group struct {
 	metric pairwise.Metric
 	frame  pairwise.Frame
 	rows   pairwise.Rows[float64]
-	size   int // maps in it
+	size   int // number of maps
 }
 
-// NewFamily returns the family of maps with what they have kept of all landmarks.
+// NewFamily returns the family of maps, given the indices of their landmarks in all.
 func NewFamily(maps []*Map, kept [][]int, all mat.Matrix) *Family {
 	f := &Family{maps: maps, kept: kept, all: all, scale: make([]float64, len(maps))}
 	for i, m := range maps {
@@ -75,10 +75,10 @@ func (f *Family) join(i int, m *Map) int {
 // Inputs returns the number of columns that go in.
 func (f *Family) Inputs() int { return f.maps[0].Inputs() }
 
-// Shares reports whether two or more maps come from one tile of distances.
+// Shares reports whether at least two maps share distances.
 func (f *Family) Shares() bool { return slices.ContainsFunc(f.of, func(g int) bool { return g >= 0 }) }
 
-// Limit returns up to what number the inputs of some of the maps may be.
+// Limit returns the maximum magnitude of the inputs of the selected maps.
 func (f *Family) Limit(which []int) float64 {
 	limit := pairwise.Limit[float64](pairwise.Frame{})
 	for _, i := range which {
@@ -90,9 +90,9 @@ func (f *Family) Limit(which []int) float64 {
 	return limit
 }
 
-// Each maps the rows of X, a *mat.Dense or *sparse.CSR with no number beyond the limit, by some of the maps and
-// calls yield with the features of each, in a matrix that the next one reuses. Meant for a tile of rows: it holds the
-// distances of each group and the features.
+// Each maps the rows of X, a *mat.Dense or *sparse.CSR without values beyond the limit, by the
+// selected maps, and passes the features of each map to yield, in a matrix that is reused. X should
+// be a tile of rows: Each stores the distances of each group and the features.
 func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error {
 	n, _ := X.Dims()
 	m, _ := f.all.Dims()
@@ -134,7 +134,7 @@ func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func
 	return nil
 }
 
-// distances writes those of the rows of X and all landmarks.
+// distances writes the distances between the rows of X and all landmarks.
 func (g *group) distances(ctx context.Context, dst kern.View[float64], X mat.Matrix) error {
 	hold := prepared64.Get().(*pairwise.Rows[float64])
 	defer prepared64.Put(hold)
@@ -142,7 +142,7 @@ func (g *group) distances(ctx context.Context, dst kern.View[float64], X mat.Mat
 	return pairwise.Tiles(ctx, dst, *hold, g.rows, g.metric)
 }
 
-// finish writes the features that map i makes of distances.
+// finish writes the features of map i, computed from distances.
 func (f *Family) finish(ctx context.Context, i int, dst, distances kern.View[float64]) error {
 	m, kept := f.maps[i], f.kept[i]
 	kern.Parallel(dst.Rows, pairwise.TileRows, func(lo, hi int) {

@@ -22,7 +22,7 @@ type Map struct {
 	frame   pairwise.Frame
 	float64 arithmetic[float64]
 	once    sync.Once
-	float32 arithmetic[float32] // made when it is first asked for
+	float32 arithmetic[float32] // computed on first use
 }
 
 // arithmetic is a map in one precision.
@@ -40,7 +40,7 @@ func Bytes(m, d int) int64 {
 	return int64(min(12*float64(m)*(float64(m)+float64(d))+8*float64(m)*float64(d), math.MaxInt64/2))
 }
 
-// Check refuses a map of m landmarks that memory cannot hold.
+// Check returns an error if a map of m landmarks does not fit in memory.
 func Check(m, d int) error { return memory.Check(Bytes(m, d)) }
 
 // Limit returns the largest number that landmarks may have under the factors.
@@ -98,7 +98,8 @@ func (f *Map) Limit(short bool) float64 {
 	return pairwise.Limit[float64](f.frame)
 }
 
-// Float64 writes the features of the rows of X, a *mat.Dense or *sparse.CSR with no number beyond the limit, to dst.
+// Float64 writes the features of the rows of X, a *mat.Dense or *sparse.CSR without values beyond
+// the limit, to dst.
 func (f *Map) Float64(ctx context.Context, dst kern.View[float64], X mat.Matrix) error {
 	return transform(ctx, f, &f.float64, dst, X)
 }
@@ -114,7 +115,7 @@ func (f *Map) Float32(ctx context.Context, dst kern.View[float32], X mat.Matrix)
 	return transform(ctx, f, &f.float32, dst, X)
 }
 
-// tileRows is how many rows are mapped together.
+// tileRows is the number of rows mapped at a time.
 const tileRows = 2048
 
 func transform[T kern.Float](ctx context.Context, f *Map, a *arithmetic[T], dst kern.View[T], X mat.Matrix) error {
@@ -136,7 +137,7 @@ func transform[T kern.Float](ctx context.Context, f *Map, a *arithmetic[T], dst 
 
 // solve overwrites the rows of a tile, kernel values of the landmarks, with L⁻¹ times these.
 func solve[T kern.Float](ctx context.Context, factor, tile kern.View[T]) error {
-	const few = 8 // columns that kern solves for in another way, with other roundings
+	const few = 8 // package kern solves fewer columns by another algorithm, with other rounding errors
 	if tile.Rows >= few {
 		return kern.SolveLower(ctx, factor, tile.T())
 	}

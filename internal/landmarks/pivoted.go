@@ -26,10 +26,11 @@ type Partial[T kern.Float] struct {
 // a long sequence equal those of a short one.
 const proposals = 128
 
-// Pivoted chooses up to most pivots for the kernel of x, whose frame is that of the kernel and its γ: each with the
-// probability of its residual diag(K − F·F') among all. Pivots are proposed by residuals of a moment before
-// and accepted with the ratio of the residual now to then, which is the same draw in larger pieces of work. It stops
-// where the residuals are no more than rounding, with fewer pivots.
+// Pivoted selects up to most pivots for the kernel of x by randomly pivoted Cholesky: each pivot is
+// drawn with probability proportional to the residuals diag(K − F·F'). The frame of x must be that
+// of the kernel and its γ. Pivots are proposed in blocks by slightly outdated residuals and
+// accepted with the ratio of the current residual to the outdated one, which gives the same
+// distribution. It stops early when residuals are rounding error.
 //
 // Cost: n·most kernel values and n·most² flops; F takes n·most numbers.
 func Pivoted[T kern.Float](ctx context.Context, x pairwise.Rows[T], k *pairwise.Kernel, most int,
@@ -37,8 +38,8 @@ func Pivoted[T kern.Float](ctx context.Context, x pairwise.Rows[T], k *pairwise.
 	return PivotedUntil(ctx, x, k, most, seed, nil)
 }
 
-// PivotedUntil is [Pivoted] that stops where there are enough pivots, given their number and the
-// trace of what is left; nil for never.
+// PivotedUntil is [Pivoted] that stops when enough, which may be nil, returns true for the number
+// of pivots and the trace of the residual.
 func PivotedUntil[T kern.Float](ctx context.Context, x pairwise.Rows[T], k *pairwise.Kernel, most int, seed uint64,
 	enough func(pivots int, rest float64) bool) (*Partial[T], error) {
 	n := x.Len()
@@ -52,7 +53,7 @@ func PivotedUntil[T kern.Float](ctx context.Context, x pairwise.Rows[T], k *pair
 	for i := range p.residual {
 		p.residual[i] = 1
 	}
-	const fruitless = 16 // rounds without a pivot after which no more are looked for
+	const fruitless = 16 // stop after this number of rounds without a pivot
 	for round, empty := 0, 0; len(p.Pivots) < most && empty < fruitless; round++ {
 		p.rng.At(seed, spectral.Pivots, round)
 		if p.Rest = p.sum(); p.Rest <= p.least()*float64(n) || enough != nil && enough(len(p.Pivots), p.Rest) {
@@ -83,7 +84,7 @@ type pivoting[T kern.Float] struct {
 	sums     []float64 // of residuals up to each row
 }
 
-// least is a residual that may be nothing but rounding.
+// least returns the largest residual that may be rounding error.
 func (p *pivoting[T]) least() float64 {
 	if unsafe.Sizeof(T(0)) == 8 {
 		return 1e-13
@@ -100,7 +101,7 @@ func (p *pivoting[T]) sum() (total float64) {
 	return total
 }
 
-// round proposes pivots and takes those that are accepted.
+// round proposes a block of pivots and takes the accepted ones.
 func (p *pivoting[T]) round(ctx context.Context) error {
 	proposed := make([]int, proposals)
 	for i := range proposed {
@@ -120,7 +121,7 @@ func (p *pivoting[T]) round(ctx context.Context) error {
 	return p.take(ctx, taken, factor)
 }
 
-// gathered returns minus the rows of F at a list.
+// gathered returns the listed rows of F, negated.
 func (p *pivoting[T]) gathered(list []int) kern.View[T] {
 	k := len(p.Pivots)
 	out := kern.Dense(len(list), k, k, make([]T, len(list)*k))
@@ -132,7 +133,7 @@ func (p *pivoting[T]) gathered(list []int) kern.View[T] {
 	return out
 }
 
-// left returns K − F·F' at some rows, given minus their rows of F.
+// left returns K − F·F' at some rows, given their negated rows of F.
 func (p *pivoting[T]) left(ctx context.Context, rows pairwise.Rows[T], negative kern.View[T]) (kern.View[T], error) {
 	n := rows.Len()
 	out := kern.Dense(n, n, n, make([]T, n*n))
@@ -146,7 +147,8 @@ func (p *pivoting[T]) left(ctx context.Context, rows pairwise.Rows[T], negative 
 	return out, kern.MulContext(ctx, out, negative, positive.T(), true)
 }
 
-// accept goes through the proposals and returns the rows taken with the Cholesky factor of what is left there.
+// accept tests the proposals sequentially and returns the accepted rows with the Cholesky factor of
+// their residuals.
 func (p *pivoting[T]) accept(proposed []int, left kern.View[T]) (taken []int, factor kern.View[T]) {
 	b := len(proposed)
 	h := make([][]float64, b)

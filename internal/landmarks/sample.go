@@ -59,7 +59,7 @@ func rowOf(X mat.Matrix, i, d int) mat.Matrix {
 	return mat.NewDense(1, d, row)
 }
 
-// cut leaves only what is in the sample, in its order.
+// cut sorts the rows and removes those outside the sample.
 func (s *Sample) cut() {
 	slices.SortFunc(s.rows, func(a, b sampled) int {
 		return cmp.Or(cmp.Compare(a.draw, b.draw), cmp.Compare(a.at, b.at))

@@ -18,7 +18,7 @@ type Stored struct {
 	Factor []float64
 }
 
-// Stored returns what a file keeps of the map.
+// Stored returns the serialized form of the map.
 func (f *Map) Stored() Stored {
 	var s Stored
 	switch m := f.Landmarks.(type) {
@@ -67,7 +67,7 @@ func (s Stored) Map(k *pairwise.Kernel, factors []float64) (*Map, error) {
 	return Restore(k, factors, rows, factor), nil
 }
 
-// finite reports whether no entry is beyond the limit.
+// finite reports whether all entries are within the limit.
 func finite(X mat.Matrix, limit float64) bool {
 	within := func(list []float64) bool {
 		for _, v := range list {

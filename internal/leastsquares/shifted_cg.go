@@ -56,7 +56,7 @@ func (p *Problem) SolveAlphas(ctx context.Context, alphas []float64, want []bool
 	return out, nil
 }
 
-// transpose returns the columns of a matrix one after the other.
+// transpose returns the transpose of a matrix with contiguous columns.
 func transpose(list []float64, columns int) []float64 {
 	out := make([]float64, len(list))
 	rows := len(list) / columns
@@ -83,8 +83,8 @@ func (c *centeredRows) traceOfKernel() float64 {
 	return max(sum, 0)
 }
 
-// shiftedCG solves (K + alpha·I)x = y for several alphas, in lockstep for several targets y, stored
-// one after the other. Directions and residuals are those of the smallest alpha. The residual of
+// shiftedCG solves (K + alpha·I)x = y for several alphas, in lockstep for several contiguous targets
+// y. Directions and residuals are those of the smallest alpha. The residual of
 // another alpha is zeta times that, |zeta| ≤ 1.
 type shiftedCG struct {
 	n        int

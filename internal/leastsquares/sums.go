@@ -69,7 +69,7 @@ func NewSums(s Ridge, cols int, block blockOf) *Sums {
 	return &Sums{Ridge: s, cols: cols, block: block, check: newRoundingCheck(cols)}
 }
 
-// Add adds a block whose first row has number first in its shard.
+// Add adds a block; first is the number of its first row in the shard.
 func (r *Sums) Add(ctx context.Context, first int, block datasets.Set) error {
 	r.outcome = nil
 	if r.widen {

@@ -41,12 +41,12 @@ var decided = map[string]string{
 
 var between = regexp.MustCompile(`[^a-z0-9]+`)
 
-// plain is a string in small letters, its words with one space between them.
+// plain returns text in lower case with single spaces between words.
 func plain(text string) string {
 	return between.ReplaceAllString(strings.ToLower(text), " ")
 }
 
-// kinds returns what a string grants.
+// kinds returns the licenses that a text grants.
 func kinds(text string) (out []string) {
 	words := plain(text)
 	for _, g := range grants {
@@ -89,5 +89,5 @@ func errs(modules []module) error {
 	return errors.Join(out...)
 }
 
-// isLicence is the name of a file that has to grant something; notices only name people.
+// isLicence matches the names of files that must grant a license; notices only name people.
 var isLicence = regexp.MustCompile(`(?i)(^|/)(licen[sc]e|copying)[^/]*$`)

@@ -23,7 +23,8 @@ import (
 	"strings"
 )
 
-// systems are those that archives are made for. Modules differ between them, but not between their processors.
+// systems lists the operating systems of the release archives. The modules depend on the system,
+// but not on the architecture.
 var systems = []string{"linux", "darwin", "windows"}
 
 func main() {
@@ -96,10 +97,10 @@ func built(ctx context.Context, tags string) ([]module, error) {
 		func(a, b module) int { return strings.Compare(a.name, b.name) })...), nil
 }
 
-// licence matches the names of license files; licenses of pictures are not those of the code.
+// licence matches the names of license files, except those for images.
 var licence = regexp.MustCompile(`(?i)^(licen[sc]e|copying|notice|copyright|patents)([-_.][^.]*)?(\.(txt|md))?$`)
 
-// gather reads the files of a folder whose names match, if there is such a folder.
+// gather reads the files of a directory with matching names, if the directory exists.
 func (m module) gather(dir string, names *regexp.Regexp) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -122,7 +123,7 @@ func (m module) gather(dir string, names *regexp.Regexp) error {
 	return nil
 }
 
-// licences are the names of what a module's files grant, those of SPDX.
+// licences returns the SPDX names of the licenses that a module's files grant.
 func (m module) licences() (out []string) {
 	for _, text := range m.strs {
 		out = append(out, kinds(text)...)

@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// From LargeHeap on, garbage may be LargeGarbage percent of what is in use and no longer as much again. What
-// fills a large heap here is numbers, which the collector does not look into, so that collecting more
-// often takes little time.
+// From LargeHeap on, garbage is limited to LargeGarbage percent of live memory instead of 100
+// percent. Large heaps consist of numeric arrays, which the collector does not scan, so more
+// frequent collections are cheap.
 const (
 	LargeHeap    = 256 << 20
 	LargeGarbage = 25

@@ -25,7 +25,7 @@ func Available() int64 {
 	return budget
 }
 
-// plenty is what every machine has: below that nothing is asked.
+// plenty is the memory that is assumed to be available without a check.
 const plenty = 64 << 20
 
 // Check returns an error if work of the given size exceeds the available memory. Call it before
@@ -40,11 +40,11 @@ func Check(bytes int64) error {
 	return nil
 }
 
-// ErrTooLarge is what does not fit into memory.
+// ErrTooLarge means that data does not fit in memory.
 var ErrTooLarge = errors.New("more memory than there is")
 
-// ReadAll reads all of r. It fails once that is more than a quarter of the memory that is available: slices
-// that grow take twice what they hold.
+// ReadAll reads all of r. It returns an error above a quarter of the available memory, because a
+// growing slice may need twice its size.
 func ReadAll(r io.Reader) ([]byte, error) {
 	most := Available() / 4
 	out, err := io.ReadAll(io.LimitReader(r, most+1))

@@ -11,11 +11,10 @@ import (
 	"syscall"
 )
 
-// Peak returns the most memory that the process has held at once, in bytes.
+// Peak returns the peak resident memory of the process, in bytes.
 func Peak() int64 { return kilobytes("/proc/self/status", "VmHWM:") }
 
-// available returns the bytes that the process could still get without swapping, 0 where that is
-// unknown.
+// available returns the bytes that the process can allocate without swapping, 0 if unknown.
 func available() int64 {
 	left := kilobytes("/proc/meminfo", "MemAvailable:")
 	if left == 0 {
@@ -38,9 +37,9 @@ func available() int64 {
 	return max(left, 1)
 }
 
-// groupsLeave returns the bytes that the control groups of the process leave, of version 1 and 2, the
-// groups around them included: systems of jobs and containers set the limit on any of them. Cached
-// files count as free. It returns math.MaxInt64 where there is no limit.
+// groupsLeave returns the remaining bytes in the control groups (version 1 or 2) of the process,
+// including their ancestors, because job systems and containers may set the limit on any of them.
+// Cached files count as free. It returns math.MaxInt64 if there is no limit.
 func groupsLeave(list, mounted string) int64 {
 	text, err := os.ReadFile(list)
 	if err != nil {
@@ -74,7 +73,7 @@ func groupsLeave(list, mounted string) int64 {
 	return left
 }
 
-// numberIn returns the number that a file holds, false for none, such as max.
+// numberIn returns the number in a file, false if it contains none, such as max.
 func numberIn(path string) (int64, bool) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -84,10 +83,10 @@ func numberIn(path string) (int64, bool) {
 	return n, err == nil
 }
 
-// kilobytes finds "name   123 kB" in a file of /proc, 0 where it is not.
+// kilobytes returns the value of "name   123 kB" in a file of /proc in bytes, 0 if missing.
 func kilobytes(path, name string) int64 { return entry(path, name) << 10 }
 
-// entry finds "name   123" in a file of lines, 0 where it is not.
+// entry returns the value of "name   123" in a file of lines, 0 if missing.
 func entry(path, name string) int64 {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -4,7 +4,8 @@ package memory
 
 import "runtime"
 
-// Peak returns what the Go runtime has obtained from the system, which it seldom gives back.
+// Peak returns the memory that the Go runtime has obtained from the system, which it rarely
+// returns.
 func Peak() int64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)

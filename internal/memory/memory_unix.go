@@ -7,14 +7,14 @@ import (
 	"syscall"
 )
 
-// Peak returns the most memory that the process has held at once, in bytes.
+// Peak returns the peak resident memory of the process, in bytes.
 func Peak() int64 {
 	var usage syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
 		return 0
 	}
 	if runtime.GOOS == "darwin" {
-		return int64(usage.Maxrss) // bytes there, kilobytes elsewhere
+		return int64(usage.Maxrss) // ru_maxrss is in bytes on Darwin, in KiB elsewhere
 	}
 	return int64(usage.Maxrss) << 10
 }

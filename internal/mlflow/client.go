@@ -27,16 +27,16 @@ func NewClient(address Address, credentials Credentials) *Client {
 	}}
 }
 
-// Start is what a run begins with.
+// Start contains the properties of a new run.
 type Start struct {
-	Experiment string // made where it is not there; that of the address comes first
+	Experiment string // created if it does not exist; that of the address takes precedence
 	Name       string
 	Parent     string // identifier of the run that this one is a part of, "" for none
 	User       string // user, "" if unknown
 	Time       time.Time
 }
 
-// Start begins a run.
+// Start creates a run.
 func (c *Client) Start(ctx context.Context, s Start) (*Run, error) {
 	name := c.address.Experiment
 	if name == "" {
@@ -49,7 +49,7 @@ func (c *Client) Start(ctx context.Context, s Start) (*Run, error) {
 	return c.create(ctx, experiment, s)
 }
 
-// create begins a run of an experiment that is known by its identifier.
+// create creates a run of an experiment, given its identifier.
 func (c *Client) create(ctx context.Context, experiment string, s Start) (*Run, error) {
 	tags := map[string]string{"mlflow.runName": s.Name, "mlflow.source.name": "bochner", "mlflow.source.type": "LOCAL"}
 	if s.Parent != "" {
@@ -78,7 +78,7 @@ func (c *Client) create(ctx context.Context, experiment string, s Start) (*Run, 
 	return &Run{client: c, ID: answer.Run.Info.ID, Experiment: experiment, artifacts: answer.Run.Info.Artifacts}, nil
 }
 
-// experiment returns the identifier of the experiment of a name, which is made where it is not there.
+// experiment returns the identifier of the named experiment, which it creates if it does not exist.
 func (c *Client) experiment(ctx context.Context, name string) (string, error) {
 	id, err := c.findExperiment(ctx, name)
 	var refused *Refusal
@@ -118,11 +118,11 @@ func (c *Client) findExperiment(ctx context.Context, name string) (string, error
 	return found.Experiment.ID, nil
 }
 
-// Refusal is an answer of a server that does not do what it was asked.
+// Refusal is an error response of the server.
 type Refusal struct {
-	Status  int    // of HTTP
-	Code    string // MLflow's own, "" where the answer has none
-	Message string // the server's, or the beginning of what came instead
+	Status  int    // HTTP status
+	Code    string // MLflow error code, or ""
+	Message string // MLflow message, or the beginning of the response
 }
 
 // Error returns the message of the server.
@@ -146,7 +146,7 @@ func (c *Client) named(what string, err error) error {
 	return fmt.Errorf("mlflow: %s: %s: %w", c.address.Server, what, err)
 }
 
-// call asks the tracking interface for something, and reads the answer into answer, nil for none.
+// call sends a request to the tracking API and decodes the response into answer, which may be nil.
 func (c *Client) call(ctx context.Context, method, what string, body map[string]any, answer any) error {
 	var reader io.Reader
 	if body != nil {
@@ -168,7 +168,7 @@ func (c *Client) call(ctx context.Context, method, what string, body map[string]
 	return nil
 }
 
-// maxAnswer is how many bytes of an answer are read.
+// maxAnswer is the maximum size of a response in bytes.
 const maxAnswer = 1 << 20
 
 // send sends a request and returns the text of the response. size is that of the body, −1 if the

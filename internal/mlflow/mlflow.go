@@ -23,7 +23,7 @@ import (
 
 // Address is a tracking server, optionally with the name of an experiment.
 type Address struct {
-	Server     string // http://HOST, with a port and a path where there are some
+	Server     string // http://HOST, with an optional port and path
 	Experiment string // "" for none
 }
 
@@ -63,13 +63,14 @@ func ParseAddress(text string) (Address, error) {
 	return out, nil
 }
 
-// Credentials are what a server may ask for: a user with a password, or a token. Without either nothing is sent.
+// Credentials are the credentials for a server: a user with a password, or a token. The zero value
+// sends none.
 type Credentials struct {
 	User, Password string
-	Token          string // where there is no user with a password
+	Token          string // used if there is no user with a password
 }
 
-// EnvironmentCredentials are those of the environment variables that MLflow's own client reads:
+// EnvironmentCredentials reads the environment variables of MLflow's client:
 // MLFLOW_TRACKING_USERNAME with MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN.
 func EnvironmentCredentials() Credentials {
 	return Credentials{
@@ -79,7 +80,7 @@ func EnvironmentCredentials() Credentials {
 	}
 }
 
-// Status is how a run goes or has ended, in MLflow's words.
+// Status is the status of a run, as defined by MLflow.
 type Status string
 
 // The ends of a run.
@@ -89,14 +90,14 @@ const (
 	Killed   Status = "KILLED" // by the user
 )
 
-// Entries are what is logged at once.
+// Entries are logged together.
 type Entries struct {
 	Params  map[string]string // each may be logged once
 	Tags    map[string]string
 	Metrics []Metric
 }
 
-// Metric is a number at a step: an epoch, a fold, 0 where there are no steps.
+// Metric is a value at a step, such as an epoch or a fold; 0 without steps.
 type Metric struct {
 	Key   string
 	Value float64

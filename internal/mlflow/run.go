@@ -18,7 +18,7 @@ import (
 	"unicode/utf8"
 )
 
-// Run is a run on a tracking server that has begun.
+// Run is a run on a tracking server.
 type Run struct {
 	ID         string
 	Experiment string // its identifier
@@ -27,7 +27,7 @@ type Run struct {
 	artifacts string // where its files are
 }
 
-// Start begins a run that is a part of this one.
+// Start creates a child run.
 func (r *Run) Start(ctx context.Context, s Start) (*Run, error) {
 	s.Parent = r.ID
 	return r.client.create(ctx, r.Experiment, s)
@@ -38,7 +38,7 @@ func (r *Run) Page() string {
 	return r.client.address.Server + "/#/experiments/" + url.PathEscape(r.Experiment) + "/runs/" + url.PathEscape(r.ID)
 }
 
-// What a server takes at once, and how long keys and values may be.
+// Limits of the server: entries per request, and lengths of keys and values.
 const (
 	maxParams  = 100 // and as many tags
 	maxMetrics = 800 // 1000 entries in all
@@ -47,9 +47,8 @@ const (
 	maxTag     = 8000
 )
 
-// Log logs entries, in as many requests as it takes. A metric that is no finite number is left out.
-// In keys a letter that MLflow does not take becomes _, and keys and values that are too long for
-// it are cut.
+// Log logs entries in as many requests as necessary. It omits metrics that are not finite, replaces
+// characters that MLflow does not allow in keys by _, and truncates keys and values.
 func (r *Run) Log(ctx context.Context, e Entries) error {
 	params, tags := pairs(e.Params, maxParam), pairs(e.Tags, maxTag)
 	now := time.Now().UnixMilli()
@@ -86,7 +85,7 @@ func pairs(m map[string]string, most int) []pair {
 	return out
 }
 
-// unfit are letters that no key of MLflow has.
+// unfit matches the characters that MLflow does not allow in keys.
 var unfit = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\p{L}\p{N}_\-. /]`) })
 
 // key is one that MLflow takes.
@@ -136,7 +135,7 @@ func (r *Run) Upload(ctx context.Context, name, file string) error {
 	return nil
 }
 
-// proxied returns the folder of the run's files as the server knows it.
+// proxied returns the path of the run's artifacts on the server.
 func (r *Run) proxied() (string, error) {
 	u, err := url.Parse(r.artifacts)
 	if err != nil || u.Scheme != "mlflow-artifacts" {

@@ -6,8 +6,8 @@ import (
 	"github.com/bochner-ml/bochner/graph"
 )
 
-// ExportInverse adds to g the way back of every entry of z. What is quantile has Φ of polynomials,
-// right to about 1e-15.
+// ExportInverse adds the inverse of every entry of z to g. For quantile, Φ is approximated by
+// polynomials with an error of about 1e-15.
 func (t *Transform) ExportInverse(g *graph.Graph, z graph.Value) graph.Value {
 	switch t.kind {
 	case "log":
@@ -18,7 +18,7 @@ func (t *Transform) ExportInverse(g *graph.Graph, z graph.Value) graph.Value {
 	case "sqrt":
 		return g.Mul(z, g.Abs(z))
 	case "quantile":
-		const reach, pieces = 9, 72 // beyond it Φ is 0 or 1 to rounding
+		const reach, pieces = 9, 72 // Φ rounds to 0 or 1 outside ±reach
 		share := g.ChebyshevApprox(z, -reach, reach, pieces,
 			func(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) })
 		return g.PiecewiseLinear(share, [][]float64{t.ranks}, [][]float64{t.values})
@@ -26,7 +26,7 @@ func (t *Transform) ExportInverse(g *graph.Graph, z graph.Value) graph.Value {
 	return g.Add(g.Mul(z, g.Scalar(t.scale)), g.Scalar(t.shift))
 }
 
-// ExportValue adds to g what is predicted where the model within predicts z, of width 1.
+// ExportValue adds [Transform.Value] to g, for z of width 1.
 func (t *Transform) ExportValue(g *graph.Graph, z graph.Value) graph.Value {
 	if len(t.residuals) == 0 {
 		return t.ExportInverse(g, z)
@@ -34,7 +34,7 @@ func (t *Transform) ExportValue(g *graph.Graph, z graph.Value) graph.Value {
 	return g.RowSum(g.Mul(t.ExportInverse(g, g.Add(z, g.Row(t.residuals))), g.Row(t.shares)))
 }
 
-// ExportDeviation adds to g what [Transform.Deviation] is of z and std, both of width 1.
+// ExportDeviation adds [Transform.Deviation] to g, for z and std of width 1.
 func (t *Transform) ExportDeviation(g *graph.Graph, z, std graph.Value) graph.Value {
 	switch t.kind {
 	case "standardize":
@@ -43,7 +43,7 @@ func (t *Transform) ExportDeviation(g *graph.Graph, z, std graph.Value) graph.Va
 		v := g.Square(std)
 		return g.Mul(g.Exp(g.Add(z, g.Mul(v, g.Scalar(0.5)))), g.Sqrt(g.Expm1(v)))
 	}
-	const steps = 256 // as there
+	const steps = 256 // as in Deviation
 	places, weights, total := make([]float64, steps), make([]float64, steps), 0.0
 	for k := range places {
 		places[k] = 16*(float64(k)+0.5)/steps - 8

@@ -1,5 +1,5 @@
-// Package monotone has rising functions of one number: transforms of targets with the way back, and straight
-// lines between knots. Inputs and outputs are numeric columns.
+// Package monotone implements increasing functions of one number: target transforms with their
+// inverses, and piecewise linear functions.
 package monotone
 
 import "slices"
@@ -14,7 +14,7 @@ func Ascends(list []float64) bool {
 	return true
 }
 
-// Interpolate returns the value at v on straight lines between rising knots, that of the first or last knot
+// Interpolate returns the piecewise linear function with ascending knots at v; it is constant
 // outside of them.
 func Interpolate(knots, values []float64, v float64) float64 {
 	k, found := slices.BinarySearch(knots, v)

@@ -11,27 +11,27 @@ import (
 // Kinds are the names of the transforms.
 var Kinds = []string{"log", "signed_log", "sqrt", "quantile", "standardize"}
 
-// Learns reports whether a kind of transform depends on the numbers that it is learned from.
+// Learns reports whether a kind of transform has fitted parameters.
 func Learns(kind string) bool { return kind == "quantile" || kind == "standardize" }
 
-// Transform is a rising function of one number, what it has learned, and its inverse.
+// Transform is a fitted increasing function of one number, with its inverse.
 type Transform struct {
 	kind         string
 	shift, scale float64   // of standardize
-	values       []float64 // of quantile: rising numbers …
-	ranks        []float64 // … and the shares of weight below them
-	residuals    []float64 // of transformed numbers, rising, to be smeared over; none for the median
-	shares       []float64 // of the weight, that each residual has
+	values       []float64 // of quantile: ascending numbers …
+	ranks        []float64 // … and their cumulative weight fractions
+	residuals    []float64 // ascending residuals of transformed numbers for the mean; nil for the median
+	shares       []float64 // weight fraction of each residual
 }
 
 const (
 	maxKnots = 1000 // of quantile
 
-	// maxResiduals is how many residuals, or quantiles of them, a number is smeared over.
+	// maxResiduals is the maximum number of residuals, or of quantiles of them, that are stored.
 	maxResiduals = 256
 )
 
-// Learn learns the transform of a kind from numbers with weights above 0.
+// Learn fits a transform of the given kind to numbers with positive weights.
 func Learn(kind string, y, weights []float64) *Transform {
 	t := &Transform{kind: kind, scale: 1}
 	switch kind {
@@ -51,7 +51,7 @@ func (t *Transform) Smear(residuals, weights []float64) {
 	t.residuals, t.shares = spread(residuals, weights)
 }
 
-// standardize learns mean and standard deviation.
+// standardize computes mean and standard deviation.
 func (t *Transform) standardize(y, w []float64) {
 	total, variance := 0.0, 0.0
 	for i, v := range y {
@@ -66,8 +66,8 @@ func (t *Transform) standardize(y, w []float64) {
 	}
 }
 
-// quantiles returns the values that occur in rising order and the middle rank of each, or a thousand values
-// at equal steps of rank where there are more.
+// quantiles returns the distinct values, ascending, and the middle rank of each; at most a
+// thousand, at equal steps of rank.
 func quantiles(y, w []float64) (values, ranks []float64) {
 	order, total := ranked(y, w)
 	below := 0.0
@@ -91,7 +91,7 @@ func quantiles(y, w []float64) (values, ranks []float64) {
 	return rising(fewer, at)
 }
 
-// ranked returns the places of numbers in rising order, and the sum of their weights.
+// ranked returns the sort order of the numbers, and the sum of their weights.
 func ranked(list, weights []float64) (order []int, total float64) {
 	order = make([]int, len(list))
 	for i := range order {
@@ -102,7 +102,7 @@ func ranked(list, weights []float64) (order []int, total float64) {
 	return order, total
 }
 
-// rising leaves out values that do not rise, as rounding may have it.
+// rising removes values that do not increase, due to rounding.
 func rising(values, ranks []float64) (v, r []float64) {
 	for k := range values {
 		if k == 0 || values[k] > v[len(v)-1] && ranks[k] > r[len(r)-1] {
@@ -127,7 +127,7 @@ func (t *Transform) Forward(y float64) float64 {
 	return (y - t.shift) / t.scale
 }
 
-// Inverse is the way back.
+// Inverse returns the inverse of the transform at z.
 func (t *Transform) Inverse(z float64) float64 {
 	switch t.kind {
 	case "log":
@@ -142,7 +142,7 @@ func (t *Transform) Inverse(z float64) float64 {
 	return t.shift + t.scale*z
 }
 
-// Value is what is predicted where the model within predicts z.
+// Value returns the prediction on the original scale for a prediction z of the inner model.
 func (t *Transform) Value(z float64) float64 {
 	if len(t.residuals) == 0 {
 		return t.Inverse(z)
@@ -200,7 +200,7 @@ func spread(list, weights []float64) (values, shares []float64) {
 	return fewer, slices.Repeat([]float64{1 / float64(len(fewer))}, len(fewer))
 }
 
-// State keeps the transform and what it has learned.
+// State serializes the transform.
 func (t *Transform) State(s *model.State) {
 	s.String("transform", &t.kind)
 	s.Float("shift", &t.shift)

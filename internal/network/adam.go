@@ -6,7 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// Fading of the moments of the slope, and what keeps a step finite where there is none.
+// Decay rates of the moments of the gradient, and the term that keeps steps finite.
 const (
 	fade       = 0.9
 	fadeSquare = 0.999
@@ -23,7 +23,7 @@ func newAdam[T kern.Float](size int) *adam[T] {
 	return &adam[T]{first: make([]T, size), second: make([]T, size)}
 }
 
-// stepGrain is how many weights are one piece of work.
+// stepGrain is the number of weights per task.
 const stepGrain = 1 << 14
 
 // step moves the weights of the parts that are trained.

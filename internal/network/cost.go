@@ -5,7 +5,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 )
 
-// What things cost, in flops of a product of large matrices in double precision, by processor time.
+// Measured costs in CPU time, in units of flops of a large float64 matrix product.
 const (
 	usualEpochs  = 60  // that a training takes
 	featureFlops = 100 // of a feature of a row, in addition to its products: sine, cosine, and memory access
@@ -18,7 +18,8 @@ const (
 func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, D, L, q := float64(shape.Rows), float64(shape.Cols), float64(s.Features), float64(s.Layers),
 		float64(max(shape.Outputs, 1))
-	// Products are in single precision, half as long: one there and one back, of upper layers two back.
+	// Products are float32, at half the cost: one forward and one backward; upper layers have two
+	// backward.
 	products, others := 6*shape.Entries()*D+3*(L-1)*D*D, outputFlops*(q-1)*D+featureFlops*L*D+rowFlops
 	weights := d*D + (L-1)*D*D + L*D + q*D
 	batch := float64(s.minibatch(max(shape.Rows, 1)))

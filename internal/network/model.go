@@ -25,7 +25,7 @@ func (m *Model) Prepare() error {
 	return nil
 }
 
-// tileRows is how many rows are mapped at once.
+// tileRows is the number of rows mapped at a time.
 const tileRows = 512
 
 // eachTile maps the rows of X and hands on their features, some rows at a time, in a matrix that is used again.
@@ -69,5 +69,5 @@ func (m *Model) Scores(ctx context.Context, dst []float64, X mat.Matrix) error {
 	})
 }
 
-// Limit returns up to what number inputs may be.
+// Limit returns the maximum magnitude of inputs.
 func (m *Model) Limit() float64 { return m.maps[0].Float64.Limit }

@@ -12,23 +12,23 @@ import (
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
-// net is a network that is being trained. Its weights are one list, so that a step of Adam, and keeping the best
-// weights, are loops over that; the slices below lie in it.
+// net is a network during training. Its weights are in one slice, so that a step of Adam, or a copy
+// of the best weights, is a single loop; the slices below are views of it.
 type net[T kern.Float] struct {
 	layers    []layer[T]
 	head      kern.View[T] // q×D
 	intercept []T          // q
-	center    []T          // d, what is subtracted from the inputs
+	center    []T          // d, subtracted from the inputs
 	weights   []T
-	slope     []T // of the objective by the weights
+	slope     []T // gradient of the objective
 	trained   []part
-	headAt    int // where head and intercept begin
+	headAt    int // offset of head and intercept in weights
 }
 
-// part is a piece of the list of weights that is trained.
+// part is a trained range of the weights.
 type part struct {
 	from, to int
-	rate     float64 // as a part of the rate of all
+	rate     float64 // relative to the learning rate
 }
 
 // layer is a layer of a net.
@@ -36,23 +36,23 @@ type layer[T kern.Float] struct {
 	in, out        int
 	base           kern.View[T] // d×D, U
 	phase          []T          // D
-	scale          []T          // d, logarithms of the scales as parts of factor
-	factor         []float64    // d, scales at the start
-	now            []T          // d, factor·exp(scale)
+	scale          []T          // D, phases b
+	factor         []float64    // d, logarithms of the scales relative to factor
+	now            []T          // d, initial scales
 	w              kern.View[T] // d×D, diag(now)·U
-	by             kern.View[T] // d×D, derivatives by w; empty where that is fixed
+	by             kern.View[T] // d×D, derivative by w; empty if w is fixed
 	trainU, trainB bool
 	trainS         bool
-	atU, atB, atS  int // where they begin in the list
+	atU, atB, atS  int // offsets in weights
 }
 
-// fixed reports whether nothing of the layer is trained.
+// fixed reports whether no parameter of the layer is trained.
 func (y *layer[T]) fixed() bool { return !y.trainU && !y.trainB && !y.trainS }
 
 // turns reports whether its frequencies change.
 func (y *layer[T]) turns() bool { return y.trainU || y.trainS }
 
-// newNet draws a net whose head is 0.
+// newNet returns a network with random layers and a zero head.
 func newNet[T kern.Float](ctx context.Context, s Spec, center []float64, outputs int) (*net[T], error) {
 	d, D := len(center), s.Features
 	n := &net[T]{center: rounded[T](center)}
@@ -156,7 +156,7 @@ func (n *net[T]) lowest() int {
 	return len(n.layers)
 }
 
-// layersNow returns the layers as they are, for rows that nothing is subtracted from.
+// layersNow returns the current layers, for rows that are not centered.
 func (n *net[T]) layersNow() []Layer {
 	out := make([]Layer, len(n.layers))
 	for l := range n.layers {

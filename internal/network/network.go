@@ -1,25 +1,26 @@
-// Package network trains random Fourier features: layers of them, whose frequencies and phases start as a random draw
-// of a kernel and are learned together with a linear head. Inputs and outputs are numeric columns.
+// Package network trains networks of random Fourier features: frequencies and phases start as a
+// random draw for a kernel and are trained together with a linear head. Inputs and outputs are
+// numeric columns.
 //
-// A layer of D features maps its d inputs, and the head makes q outputs of the last one:
+// A layer of D features maps its d inputs, and the head computes q outputs from the last layer:
 //
 //	z = sqrt(2/D)·cos(Wᵀx + b),  W = diag(s)·U,  f = Vᵀz + c
 //
-// with the frequencies U (d×D) and the phases b of the draw, and scales s from the γ of the kernel. With row weights r
-// and a loss l it is
+// where U (d×D) are the drawn frequencies, b the drawn phases, and s the scales given by the γ of
+// the kernel. With row weights r and a loss l, training minimizes
 //
 //	Σ r_i·l(y_i, f(x_i)) + alpha·‖V‖²
 //
-// that training makes small: by minibatches and Adam, over U, b and log s as far as they are trained, V and c. Every
-// feature has a frequency of its own and a phase, which the paired map does not have: there the head turns the phase
-// of each pair, so that a phase would be no parameter, and D features would have D/2 frequencies.
+// by minibatches and Adam, over V and c, and U, b and log s if they are trained. Every feature has
+// its own frequency and phase. In the paired map, the head determines the phase of each pair, so
+// phases would not be parameters, and D features would have only D/2 frequencies.
 //
 // [Spec] has the parameters, [Data] the rows, and [Spec.Fit] returns a [Model]. Training uses
 // float32, at half the cost, and prediction float64. The relevance of the inputs is computed once,
 // from the gradients of the trained outputs at some rows.
 //
-// Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007, for the draw; Kingma and
-// Ba, "Adam: a method for stochastic optimization", ICLR 2015.
+// Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007, for the
+// draw; Kingma and Ba, "Adam: a method for stochastic optimization", ICLR 2015.
 package network
 
 import (
@@ -29,7 +30,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
-// Loss is what a row costs.
+// Loss is the loss of a row.
 type Loss int
 
 // The losses. Of Squares the targets are numbers and the loss Σ (y − f)². Of Logistic the target is 0 or 1 and the loss
@@ -59,7 +60,7 @@ type Spec struct {
 	Seed     uint64
 }
 
-// Data is rows and what they are to be mapped to.
+// Data contains the training rows and their targets.
 type Data struct {
 	X       mat.Matrix // n×d, a *mat.Dense or *sparse.CSR
 	Y       []float64  // n×Outputs
@@ -89,7 +90,7 @@ type Model struct {
 type Report struct {
 	Epochs    int
 	Best      int     // epoch whose weights were kept, 0 for the start
-	Plateau   bool    // whether it ended because nothing got better
+	Plateau   bool    // whether it ended because the objective stopped improving
 	Objective float64 // as a mean over the rows trained on
-	HeldOut   float64 // mean loss of the rows held out, or the objective where there are none
+	HeldOut   float64 // mean loss on the validation rows, or the objective if there are none
 }

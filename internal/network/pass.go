@@ -8,10 +8,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// rowsAtOnce is how many rows of a minibatch are one piece of work.
+// rowsAtOnce is the number of rows of a minibatch per task.
 const rowsAtOnce = 32
 
-// forward maps the rows of a minibatch to outputs, and keeps in b what backward needs.
+// forward maps the rows of a minibatch to outputs, and stores intermediates in b for backward.
 func (n *net[T]) forward(ctx context.Context, b *minibatch[T]) error {
 	D := n.head.Cols
 	norm := T(math.Sqrt(2 / float64(D)))
@@ -52,8 +52,8 @@ func (n *net[T]) forward(ctx context.Context, b *minibatch[T]) error {
 	return nil
 }
 
-// backward makes the slope of a minibatch whose derivatives by the outputs are in b.out, which adds
-// decay·V by the head.
+// backward computes the gradient of a minibatch, given the derivatives by the outputs in b.out, and
+// adds decay·V to that of the head.
 func (n *net[T]) backward(ctx context.Context, b *minibatch[T], decay T) error {
 	D, q, last := n.head.Cols, len(n.intercept), len(n.layers)-1
 	by := kern.Dense(b.rows, q, q, b.out[:b.rows*q])
@@ -111,7 +111,7 @@ func (n *net[T]) throughHead(b *minibatch[T], angles kern.View[T]) {
 	})
 }
 
-// throughLayer turns sines into derivatives by the angles of a layer, given those by its features.
+// throughLayer converts sines to derivatives by the angles of a layer, given those by its features.
 func (n *net[T]) throughLayer(angles, features kern.View[T]) {
 	norm := T(-math.Sqrt(2 / float64(angles.Cols)))
 	kern.Parallel(angles.Rows, rowsAtOnce, func(lo, hi int) {

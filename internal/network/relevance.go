@@ -17,15 +17,15 @@ import (
 // relevanceRows is the maximum number of rows for the relevance of inputs.
 const relevanceRows = 512
 
-// relevance returns how much each input matters: by how much the outputs change where the input changes by its standard
-// deviation σ, in the mean over rows,
+// relevance returns the importance of each input: the RMS change of the outputs per standard
+// deviation σ of the input,
 //
 //	σ_j·sqrt(Σ r·Σ_c (∂f_c/∂x_j)² / Σ r)
 //
-// as a part of the greatest. Outputs are those of targets of variance 1; of Softmax they are
-// counted from the mean of all classes, which probabilities do not depend on. It is nil where no
-// input changes an output. The rows are a sample of data.X, of no more than relevanceRows, drawn by
-// the seed. Cost 2·q·D·(d + (L−1)·D) flops a row.
+// relative to the largest. Outputs are those for targets of variance 1; those of Softmax are
+// relative to the mean of all classes, which has no effect on probabilities. It is nil if the
+// outputs do not depend on any input. The rows are a random sample of at most relevanceRows rows of
+// data.X. Cost: 2·q·D·(d + (L−1)·D) flops per row.
 func (s Spec) relevance(ctx context.Context, m *Model, data Data, deviations []float64) ([]float64, error) {
 	turned, err := m.turned()
 	if err != nil {
@@ -73,7 +73,8 @@ func (s Spec) relevance(ctx context.Context, m *Model, data Data, deviations []f
 	return out, nil
 }
 
-// turned returns the maps whose features are the derivatives of those of m by their angles: −sin(a) = cos(a + π/2).
+// turned returns maps whose features are the derivatives of those of m by their angles: −sin(a) =
+// cos(a + π/2).
 func (m *Model) turned() ([]fourier.Map, error) {
 	out := make([]fourier.Map, len(m.maps))
 	for l, y := range m.maps {

@@ -8,10 +8,10 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// rows are what is learned from, in T.
+// rows contains the training rows in precision T.
 type rows[T kern.Float] struct {
 	x       kern.View[T]    // n×d, less the center
-	entries *kern.Sparse[T] // instead, of sparse rows, as they are
+	entries *kern.Sparse[T] // sparse rows, not centered; replaces x
 	y       []T             // n×q
 	weight  []T             // n, of mean 1
 	q, d    int

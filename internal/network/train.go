@@ -25,8 +25,8 @@ const (
 	falls    = 3
 )
 
-// A loss of the training rows this many times that of a head of zeros has run away. Where there is nothing to learn, or
-// the penalty is large, steps end a little above it.
+// runaway is the ratio of the training loss to that of a zero head above which training has
+// diverged. If there is no signal, or the penalty is large, training may end slightly above 1.
 const runaway = 1.5
 
 // Fit trains a network. It returns [solve.ErrDiverged] where the loss is not a number, or ends far
@@ -42,7 +42,7 @@ func (s Spec) Fit(ctx context.Context, data Data) (*Model, error) {
 	return t.finish(ctx)
 }
 
-// training is a net with the rows that it learns from.
+// training is the state of a training run.
 type training[T kern.Float] struct {
 	Spec
 	data        Data
@@ -75,8 +75,8 @@ func newTraining[T kern.Float](ctx context.Context, s Spec, data Data) (*trainin
 	return t, nil
 }
 
-// minibatch returns how many rows a minibatch of n rows has: where it is not given up to 64, but
-// fewer where there are so few rows that an epoch would have too few steps to learn much.
+// minibatch returns the batch size for n rows. If not specified, it is at most 64, and smaller for
+// few rows, so that an epoch has enough steps.
 func (s Spec) minibatch(n int) int {
 	const most, least, steps = 64, 8, 48
 	if s.Batch > 0 {
@@ -85,7 +85,7 @@ func (s Spec) minibatch(n int) int {
 	return min(most, max(least, n/steps), n)
 }
 
-// split divides the rows into those that are trained on and those that are held out, of each class the same part.
+// split divides the rows into training and validation rows, stratified by class.
 func (s Spec) split(data Data, n int) (train, held []int) {
 	stream := spectral.NewStream()
 	stream.At(s.Seed, spectral.HeldOut, 0)
@@ -134,7 +134,7 @@ func (t *training[T]) shares() {
 	}
 }
 
-// run makes epochs until nothing gets better, and leaves the best weights in the net.
+// run trains until validation stops improving, and restores the best weights.
 func (t *training[T]) run(ctx context.Context) error {
 	start, err := t.judged(ctx)
 	if err != nil {
@@ -200,7 +200,8 @@ func (t *training[T]) back(weights []T) {
 	t.net.refresh()
 }
 
-// judged returns what training is judged by: the mean loss of the rows held out, or the objective where there are none.
+// judged returns the criterion of early stopping: the mean loss on the validation rows, or the
+// objective if there are none.
 func (t *training[T]) judged(ctx context.Context) (float64, error) {
 	if len(t.held) > 0 {
 		return t.lossOf(ctx, t.held)
@@ -208,7 +209,7 @@ func (t *training[T]) judged(ctx context.Context) (float64, error) {
 	return t.objective(ctx)
 }
 
-// epoch reads the training rows once, in an order of its own.
+// epoch makes one pass over the training rows in random order.
 func (t *training[T]) epoch(ctx context.Context, a *adam[T], rate float64) error {
 	stream := spectral.NewStream()
 	stream.At(t.Seed, spectral.Minibatches, t.report.Epochs)
@@ -231,7 +232,7 @@ func (t *training[T]) epoch(ctx context.Context, a *adam[T], rate float64) error
 	return nil
 }
 
-// decay is what the slope of the penalty multiplies the head by.
+// decay returns the factor of the head in the gradient of the penalty.
 func (t *training[T]) decay() T { return T(2 * t.Alpha / t.total) }
 
 // lossOf returns the mean loss of some rows.
@@ -250,7 +251,7 @@ func (t *training[T]) lossOf(ctx context.Context, list []int) (float64, error) {
 	return sum / weight, ctxerr.Check(ctx)
 }
 
-// objective returns what training makes small, as a mean over the rows that it sees.
+// objective returns the training objective, divided by the total weight of the training rows.
 func (t *training[T]) objective(ctx context.Context) (float64, error) {
 	loss, err := t.lossOf(ctx, t.train)
 	for c := range t.net.head.Rows {

@@ -218,8 +218,8 @@ func (a *Batch) Precondition(dst, v []float64) error {
 	return a.preconditioners.solve(dst, v, len(a.problems), a.rows.Cols)
 }
 
-// Advance marks the preconditioners stale whose last step cost as much in products as a renewal.
-// math.MaxInt marks all stale.
+// Advance marks as stale the preconditioners whose last step cost as much in products as a renewal.
+// math.MaxInt marks all as stale.
 func (a *Batch) Advance(products int) {
 	if products == math.MaxInt {
 		a.preconditioners.markAllStale()

@@ -23,7 +23,7 @@ type IncrementalOptions struct {
 	MaxIter         int
 	// InitialWeights are weights, cols × outputs, and intercepts; nil for zeros.
 	InitialWeights []float64
-	// Block returns the targets and weights of a block that begins at row first.
+	// Block returns the targets and weights of a block; first is the number of its first row.
 	Block func(first int, block datasets.Set) (y, weights []float64, err error)
 }
 
@@ -120,7 +120,7 @@ func (p *IncrementalNewton) withEmptySums() *IncrementalNewton {
 	return &next
 }
 
-// Add adds a block whose first row has number first in its shard.
+// Add adds a block; first is the number of its first row in the shard.
 func (p *IncrementalNewton) Add(ctx context.Context, first int, block datasets.Set) error {
 	p.outcome = nil
 	y, weights, err := p.plan.Block(first, block)

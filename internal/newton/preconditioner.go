@@ -16,7 +16,7 @@ import (
 
 // Problem is the problem of one C, fold and output.
 type Problem struct {
-	Loss         Loss      // its second derivative depends on curve alone
+	Loss         Loss      // second derivative depends only on curve
 	Y            []float64 // all rows
 	Weights      []float64 // all rows, without C
 	C            float64   // as searched
@@ -94,8 +94,8 @@ func (a *preconditioners) countProducts(active []int) {
 	}
 }
 
-// markStale marks the preconditioners stale whose last step cost as much in products as a renewal,
-// jointly for each C. It reports whether there are any.
+// markStale marks as stale the preconditioners whose last step cost as much in products as a
+// renewal, jointly for each C. It reports whether there are any.
 func (a *preconditioners) markStale(n, d float64) (any bool) {
 	all := 0.0
 	for _, l := range a.list {

@@ -10,7 +10,7 @@ import (
 
 // Tweedie is the mean of half the unit deviances of a Tweedie distribution with power 1 (Poisson),
 // 2 (gamma) or between, a log link, and the penalty alpha/2·‖w‖². The weights of l are relative
-// ones, whose sum is [TweedieWeight].
+// weights with sum [TweedieWeight].
 //
 // With an intercept, scores are relative to the logarithm of the mean target, so that zeros are the
 // trivial model.

@@ -28,7 +28,7 @@ type Task struct {
 	MaxIter int     // most steps
 }
 
-// Plane is what was found: rows with W'z < Rho lie outside.
+// Plane is the fitted hyperplane: rows with W'z < Rho are outliers.
 type Plane struct {
 	W          []float64
 	Rho        float64
@@ -36,10 +36,10 @@ type Plane struct {
 	Gap        float64 // of the primal and the dual, relative to ½‖w‖²
 	Iterations int
 	Converged  bool
-	Flat       bool // whether W is 0 but for rounding: the origin lies among the rows
+	Flat       bool // whether W is 0 up to rounding: the origin is inside the data
 }
 
-// flat is ½‖w‖², relative to the mean of ‖z‖², below which there is no plane.
+// flat is the threshold of ½‖w‖², relative to the mean of ‖z‖², below which there is no hyperplane.
 const flat = 1e-9
 
 // Fit finds the plane for rows in memory, a *mat.Dense, *single.Dense or *sparse.CSR, with weights or nil.
@@ -68,7 +68,7 @@ func (t Task) Fit(ctx context.Context, X mat.Matrix, weights []float64) (*Plane,
 	}
 }
 
-// state is where the dual stands.
+// state is an iterate of the dual.
 type state struct {
 	X            mat.Matrix
 	n, d         int
@@ -81,13 +81,13 @@ type state struct {
 	size         float64 // mean of ‖z‖²
 }
 
-// mostWorking bounds the rows that are solved for at once, and the numbers in them.
+// maxWorking bounds the rows of a working set, and the numbers in them.
 const (
 	maxWorking = 1 << 10
 	maxNumbers = 1 << 25
 )
 
-// begin puts all weight on the rows that are least like the mean of all.
+// begin puts all weight on the rows farthest from the mean.
 func (t Task) begin(ctx context.Context, X mat.Matrix, weights []float64) (*state, error) {
 	n, d := X.Dims()
 	s := &state{X: X, n: n, d: d, most: make([]float64, n), alpha: make([]float64, n), g: make([]float64, n),
@@ -123,7 +123,7 @@ func (t Task) begin(ctx context.Context, X mat.Matrix, weights []float64) (*stat
 	return s, nil
 }
 
-// sort puts the rows in the order of g.
+// sort sorts the rows by g.
 func (s *state) sort() {
 	slices.SortFunc(s.order, func(a, b int) int {
 		if c := cmp.Compare(s.g[a], s.g[b]); c != 0 {
@@ -238,7 +238,7 @@ func (s *state) rho() float64 {
 	switch {
 	case count > 0:
 		return sum / count
-	case math.IsInf(s.low, 1): // ν is 1, and all α at their bounds: any ρ above all g is as good
+	case math.IsInf(s.low, 1): // ν is 1 and all α are at their bounds: any ρ above all g is optimal
 		return s.high
 	}
 	return (s.low + s.high) / 2
@@ -327,7 +327,7 @@ func (s *state) products(ctx context.Context, list []int) (kern.View[float64], e
 	return out, ctxerr.Check(ctx)
 }
 
-// pairs is the dual over some rows, whose α keep their sum.
+// pairs is the dual restricted to some rows, with a fixed sum of their α.
 type pairs struct {
 	k              kern.View[float64]
 	alpha, most, g []float64

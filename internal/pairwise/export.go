@@ -10,12 +10,13 @@ import (
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
-// Export adds to g the kernel values of rows and the points, rows × points, in a frame that is that of k and its γ.
+// Export adds to g the kernel values of rows and the points, rows × points. The frame must be that
+// of k and its γ.
 //
-// Squared distances are made of norms and products where the kernel is smooth in them, so that what
-// cancels does no harm, else of differences, input by input, as the other distances are. The values
-// are those of [Matrix] to some roundings of the largest squared norm in the frame, under a Matérn
-// kernel without a closed form to about 1e-11.
+// Squared distances are computed from norms and products if the kernel is smooth in them, so that
+// cancellation is harmless, else from differences by input, as other distances are. The values
+// agree with [Matrix] to a few roundings of the largest squared norm in the frame; for a Matérn
+// kernel without closed form to about 1e-11.
 func (k *Kernel) Export(g *graph.Graph, rows graph.Value, f Frame, points mat.Matrix) graph.Value {
 	if f.Center != nil {
 		rows = g.Sub(rows, g.Row(f.Center))
@@ -43,7 +44,7 @@ func (k *Kernel) Export(g *graph.Graph, rows graph.Value, f Frame, points mat.Ma
 // squares of longer rows overflow in float32, where the difference of two infinite numbers is NaN.
 const exportBound = 1e17
 
-// smooth reports whether the kernel has a derivative by the squared distance where that is 0.
+// smooth reports whether the kernel is differentiable in the squared distance at 0.
 func (k *Kernel) smooth() bool {
 	return k.shape != exponential && !(k.shape == maternTable && k.parameter < 1)
 }

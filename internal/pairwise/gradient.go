@@ -8,17 +8,18 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// Gradients writes, for each row x_i and each output c, the gradient of the kernel sum of the output,
+// Gradients writes, for each row x_i and each output c, the gradient of the kernel sum of the
+// output,
 //
 //	dst[c][i, ·] = ∇ Σ_j alpha[j, c]·k(x_i, y_j)
 //
-// by the inputs before the frame, whose factor is factor: dst holds a matrix x.Len() × inputs for
-// each column of alpha, which is y.Len() × outputs. A term whose rows are equal adds nothing, which
-// is the true derivative of smooth kernels and the mean of the one-sided ones of the others. For
-// the laplacian kernel the same holds for each input.
+// by the inputs before the frame, which has the factor factor. dst contains one matrix of x.Len() ×
+// inputs for each column of alpha, which is y.Len() × outputs. A pair of equal rows contributes 0,
+// the derivative of smooth kernels and the mean of the one-sided derivatives of others. For the
+// laplacian kernel the same holds for each input.
 //
-// Kernels of ‖x − y‖₂ cost two products of the rows with those of y for each output, the others a loop over all inputs
-// of all pairs.
+// Kernels of ‖x − y‖₂ cost two products of the rows with those of y for each output, the others a
+// loop over all inputs of all pairs.
 func Gradients[T kern.Float](ctx context.Context, dst []kern.View[T], x, y Rows[T], k *Kernel, factor []float64,
 	alpha kern.View[T]) error {
 	if alpha.Rows != y.n || alpha.Cols != len(dst) || len(factor) != x.d {

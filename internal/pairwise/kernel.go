@@ -32,7 +32,8 @@ const (
 	cauchyKernel
 )
 
-// NewKernel returns one of [spectral.FourierKernels] by name; nu and alpha are the shapes of those that have one.
+// NewKernel returns the kernel of [spectral.FourierKernels] with the given name and shape
+// parameters.
 func NewKernel(name string, nu, alpha float64) (*Kernel, bool) {
 	of, ok := spectral.FourierKernel(name, nu, alpha)
 	k := &Kernel{spectral: of}
@@ -61,14 +62,14 @@ func NewKernel(name string, nu, alpha float64) (*Kernel, bool) {
 	return k, true
 }
 
-// Factors returns what inputs are multiplied by in a frame for γ.
+// Factors returns the factors of the inputs in a frame for γ.
 func (k *Kernel) Factors(gamma []float64) []float64 { return k.spectral.Factors(gamma) }
 
 // Spectral returns the kernel as random features see it.
 func (k *Kernel) Spectral() spectral.Kernel { return k.spectral }
 
-// Scale returns what distances in a frame of factors 1 are multiplied by for a γ of all inputs. For the
-// metric Cauchy there is no such number: its frame must be that of γ.
+// Scale returns the factor of distances in a frame of factors 1 for a common γ of all inputs. The
+// metric Cauchy has no such factor: its frame must be that of γ.
 func (k *Kernel) Scale(gamma float64) float64 {
 	factor := k.spectral.Factors([]float64{gamma})[0]
 	if k.Metric == Squared {
@@ -121,8 +122,8 @@ func values[T kern.Float](k *Kernel, scale T, row, buffer []T) {
 	}
 }
 
-// leastExponent bounds the exponents of float32 kernel values from below. Values of about 1e-30 are as good as 0 there;
-// smaller ones are denormal, which takes processors ten times as long, in exp and wherever they are used.
+// leastExponent bounds the exponents of float32 kernel values from below, at values of about 1e-30,
+// which are negligible. Denormal values would make exp and later operations ten times slower.
 func leastExponent[T kern.Float]() T {
 	if unsafe.Sizeof(T(0)) == 8 {
 		return -1000
@@ -157,9 +158,9 @@ func quadratic[T kern.Float](row []T, scale T, power float64, factor T) {
 	}
 }
 
-// Slopes turns a tile of distances in a frame into the kernel's derivatives by them, in place, for
-// a scale of 1. Where there is none, at equal rows under the exponential kernel and rough Matérn
-// ones, it is 0. The metric Cauchy has no slopes.
+// Slopes replaces a tile of distances in a frame by the derivatives of the kernel with respect to
+// them, for a scale of 1. It writes 0 where there is no derivative, at equal rows under the
+// exponential kernel and rough Matérn kernels. The metric Cauchy is not supported.
 func Slopes[T kern.Float](k *Kernel, tile kern.View[T]) {
 	hold := design.Borrow[T](tile.Cols)
 	defer hold.Release()

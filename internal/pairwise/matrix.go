@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// TileRows and TileColumns are the shape of tiles that stay in the second-level cache.
+// TileRows and TileColumns are the shape of tiles that fit in the second-level cache.
 const (
 	TileRows    = 128
 	TileColumns = 512

@@ -1,24 +1,25 @@
-// Package pairwise compares rows with rows: distances, kernel values and gradients of kernel sums for all pairs
-// of two sets of rows, tile by tile. Whatever works with the kernel itself instead of random features is built on
-// it: landmarks, kernel ridge regression, feature machines with an exact kernel.
+// Package pairwise computes distances, kernel values and gradients of kernel sums for all pairs of
+// two sets of rows, in tiles. It is the basis of methods with exact kernels: landmarks, kernel
+// ridge regression, and feature machines.
 //
-// A [Frame] makes inputs comparable: it subtracts a center and multiplies by a factor. [Rows] are
-// rows prepared in a frame, in float64 or float32, with their squared norms. [Distances] makes a
-// tile of distances of two sets of them, and [Values] or [Slopes] turn a tile of distances into one
-// of kernel values or derivatives, in place. A distance knows nothing of the kernel but its
-// [Metric], and nothing of γ where the frame was made for γ = 1, so that one tile of distances
-// serves many kernels and γ ([Kernel.Scale]). [Matrix], [Multiply] and [Gradients] do all tiles of
-// large sets of rows on all cores.
+// A [Frame] is an affine transform of the inputs: it subtracts a center and multiplies by a factor.
+// [Rows] are rows prepared in a frame, in float64 or float32, with their squared norms. [Distances]
+// computes a tile of distances between two sets of rows, and [Values] or [Slopes] replace it by
+// kernel values or derivatives. A distance depends on the kernel only by its [Metric], and not on γ
+// if the frame is for γ = 1, so that one tile of distances serves several kernels and γ
+// ([Kernel.Scale]). [Matrix], [Multiply] and [Gradients] process all tiles of large sets of rows on
+// all cores.
 //
 // # Accuracy
 //
-// Squared distances are ‖x‖² + ‖y‖² − 2x'y, all products at once. Where that cancels, because two rows are close to
-// each other and far from the center, the distance is made again from the differences; equal rows have the
-// distance 0 exactly. A squared distance is right to about 1e-10 of itself in float64 and 1e-4 in float32 at worst,
-// to a few roundings where rows are as far from each other as from the center. Kernel values of float32 rows
-// are within 1e-5 of the exact ones for inputs whose digits float32 holds.
+// Squared distances are computed as ‖x‖² + ‖y‖² − 2x'y by matrix products. If that cancels, because
+// two rows are close to each other and far from the center, the distance is recomputed from the
+// differences; equal rows have distance 0 exactly. The relative error of a squared distance is at
+// most about 1e-10 in float64 and 1e-4 in float32, and a few roundings if the distance of the rows
+// is comparable to that from the center. Kernel values of float32 rows are within 1e-5 of the exact
+// ones if float32 resolves the inputs.
 //
-// Every value depends on its two rows alone, not on the tile or on the number of cores.
+// Every value depends on its two rows only, not on the tile or on the number of cores.
 package pairwise
 
 import (
@@ -56,7 +57,8 @@ func FrameOf(factor []float64, X mat.Matrix) Frame {
 	return f
 }
 
-// Limit returns the largest input that rows in the frame may have: beyond it a distance in T could overflow.
+// Limit returns the maximum magnitude of inputs in the frame: larger ones could overflow a distance
+// in T.
 func Limit[T kern.Float](f Frame) float64 {
 	largest := math.MaxFloat64
 	if _, ok := any(T(0)).(float32); ok {
@@ -136,7 +138,7 @@ func enter[T kern.Float](f Frame, dst []T, x []float64) {
 	}
 }
 
-// grown returns the first n elements of the list, which it replaces where it is too short.
+// grown returns the first n elements of the list, which it reallocates if it is too short.
 func grown[E any](list *[]E, n int) []E {
 	if cap(*list) < n {
 		*list = make([]E, n)
@@ -184,7 +186,7 @@ func (r Rows[T]) Slice(lo, hi int) Rows[T] {
 	return out
 }
 
-// Select returns the rows of the list, in its order and in memory of their own.
+// Select returns a copy of the listed rows, in the order of the list.
 func (r Rows[T]) Select(list []int) Rows[T] {
 	out := Rows[T]{n: len(list), d: r.d, isSparse: r.isSparse, norms: make([]T, len(list))}
 	for i, at := range list {

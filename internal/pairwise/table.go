@@ -26,7 +26,7 @@ const (
 	tableLeast = 1e-11 // z = sqrt(2νs) below which the exact function is not smooth, but rounded to 1
 )
 
-// tables holds what has been made, by ν.
+// tables caches the tables by ν.
 var tables sync.Map
 
 // tableOf returns the table of smoothness nu.
@@ -67,7 +67,7 @@ func (t *table) value(s float64) float64 {
 	case part >= len(t.parts):
 		return 0
 	}
-	// The bits below those of the part are its place from 0 to 1.
+	// The lower bits are the position within the part, from 0 to 1.
 	x := 2*math.Float64frombits(bits<<partBits&(1<<52-1)|1023<<52) - 3
 	c := &t.parts[part]
 	sum := c[tableTerms-1]
@@ -77,10 +77,11 @@ func (t *table) value(s float64) float64 {
 	return sum
 }
 
-// slope returns the derivative of the kernel at squared distance s, 0 where there is none. With z = sqrt(2νs) and c
-// the constant of the Matérn function c·z^ν·K_ν(z), it is −cν·z^(ν−1)·K_(ν−1)(z), and K_(−μ) = K_μ.
+// slope returns the derivative of the kernel at squared distance s, 0 if it has none. With z =
+// sqrt(2νs) and c the constant of the Matérn function c·z^ν·K_ν(z), it is −cν·z^(ν−1)·K_(ν−1)(z),
+// and K_(−μ) = K_μ.
 func (t *table) slope(s float64) float64 {
-	const nearest = 1e-9 // stands for 0, for which there is no Matérn function
+	const nearest = 1e-9 // replaces 0, where the Matérn function is not defined
 	mu := max(math.Abs(t.nu-1), nearest)
 	if t.nu > 1 {
 		return -t.nu / (2 * mu) * t.other(mu).value(s*t.nu/mu)

@@ -1,10 +1,11 @@
-// Package paramkind names the kinds of parameters, for package param and for those that describe parameters.
+// Package paramkind defines the kinds of parameters, for package param and for packages that
+// describe parameters.
 package paramkind
 
 // Kind is the plain kind of a parameter.
 type Kind string
 
-// The kinds. Mixed is that of a value that is a number or a name, such as γ.
+// Kinds of parameters. A Mixed value is a number or a name, such as γ.
 const (
 	Float  Kind = "float"
 	Int    Kind = "int"

@@ -18,32 +18,32 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// Start begins the first pass of a spec.
+// Start starts the first pass of a spec.
 type Start func(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error)
 
-// Learner is a spec that learns by passes. T is its fitted type.
+// Learner is a spec that can be fitted in passes. T is its fitted type.
 type Learner[T any] struct {
 	Start  Start
 	Finish func(ctx context.Context, last datasets.Pass) (T, error)
-	// Says returns what a fitted value makes of some rows.
+	// Says returns the outputs of a fitted value for some rows.
 	Says func(fitted T) ([]float64, error)
-	// Other begins a pass of a spec of another kind.
+	// Other starts a pass of a spec of another kind.
 	Other Start
 }
 
-// How the parts of the rows are learned.
+// way describes how rows are divided into parts.
 type way struct {
 	parts   int
 	size    int  // rows of a block
-	file    bool // whether passes go through files: the first block of each part, and what parts are begun by
-	deep    bool // whether parts are merged pair by pair, else from left to right
-	fresh   bool // whether the first part is merged into a pass without rows
-	looking bool // whether Next is asked for after each block
+	file    bool // whether passes are saved to files and restored
+	deep    bool // whether parts are merged as a balanced tree, else from left to right
+	fresh   bool // whether the first part is merged into an empty pass
+	looking bool // whether Next is called after each block
 }
 
-// Parts checks that rows that are learned in parts make what all of them make at once, whole: to the bit
-// where the tree of parts is the same, else up to tolerance, relative to the largest number. With -short
-// only one tree is tried.
+// Parts checks that a fit to parts of the rows equals whole, the outputs of a fit to all rows: bit
+// for bit if the tree of parts is the same, else up to tolerance, relative to the largest number.
+// With -short only one tree is tested.
 func (l Learner[T]) Parts(data datasets.Set, whole []float64, tolerance float64) error {
 	trees := []way{{parts: 1, size: 7}, {parts: 2, size: data.Rows()}, {parts: 3, size: 11},
 		{parts: 5, size: 4, deep: true}, {parts: data.Rows(), size: 1, deep: true}}
@@ -100,7 +100,7 @@ func differ(got, want []float64, tolerance float64) string {
 	return ""
 }
 
-// learn drives all passes over the parts.
+// learn runs all passes over the parts.
 func (l Learner[T]) learn(data datasets.Set, w way) ([]float64, error) {
 	ctx := context.Background()
 	var pass datasets.Pass
@@ -137,7 +137,7 @@ func (l Learner[T]) learn(data datasets.Set, w way) ([]float64, error) {
 	return l.Says(fitted)
 }
 
-// merged returns a pass, of those that begin makes, over all parts.
+// merged returns the merged pass over all parts, each started by begin.
 func (l Learner[T]) merged(data datasets.Set, w way, begin func() (datasets.Pass, error)) (datasets.Pass, error) {
 	ctx := context.Background()
 	var list []datasets.Pass
@@ -198,7 +198,7 @@ func (l Learner[T]) read(p datasets.Pass, part datasets.Set, w way) (datasets.Pa
 		}
 		spoil(block)
 		if w.looking {
-			_, _ = p.Next(ctx) // of some rows alone it may be an error
+			_, _ = p.Next(ctx) // may fail before all rows have been added
 		}
 		if w.file && lo == 0 {
 			sent, err := toFile(p)
@@ -289,7 +289,7 @@ func (l Learner[T]) Strangers(data, wider datasets.Set) error {
 		other := p
 		if begin != nil {
 			if other, err = begin(); err != nil && what == "over columns renamed" {
-				continue // it asks for columns by name
+				continue // the spec selects columns by name
 			} else if err != nil {
 				return fmt.Errorf("a pass %s: %w", what, err)
 			}
@@ -313,7 +313,7 @@ func (l Learner[T]) Strangers(data, wider datasets.Set) error {
 	return nil
 }
 
-// Short checks that a pass that has read less than the one before is refused, where there are several.
+// Short checks that a later pass with fewer rows than the first one is an error.
 func (l Learner[T]) Short(data datasets.Set) error {
 	ctx := context.Background()
 	p, err := l.Start(ctx, data.Schema, data.Cols())
@@ -349,7 +349,7 @@ func (l Learner[T]) failed(data datasets.Set) (datasets.Pass, error) {
 		return nil, err
 	}
 	bad := data
-	bad.X = rowblock.Slice(data.X.T(), 0, 1) // one row as wide as there are rows
+	bad.X = rowblock.Slice(data.X.T(), 0, 1) // as many columns as rows
 	if p.Add(context.Background(), bad) == nil {
 		return nil, errors.New("rows of another width are added")
 	}
@@ -492,7 +492,7 @@ func (l Learner[T]) survives(data datasets.Set, a *model.Archive) (problem error
 	return nil
 }
 
-// harms are ways to damage an archive like this one.
+// harms returns functions that damage an archive of this structure.
 func harms(whole *model.Archive) map[string]func(a *model.Archive) {
 	out := map[string]func(a *model.Archive){}
 	for name := range whole.Scalars {

@@ -21,7 +21,7 @@ import (
 var server struct {
 	sync.Once
 	url  string
-	why  string // there is none
+	why  string // reason why there is no server
 	stop func()
 }
 
@@ -36,7 +36,7 @@ func URL(t testing.TB) string {
 	return server.url
 }
 
-// Stop ends the server, if there is one, when all tests that want it are done.
+// Stop stops the server, if there is one. Call it after all tests that use it.
 func Stop() {
 	if server.stop != nil {
 		server.stop()

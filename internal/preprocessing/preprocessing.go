@@ -39,9 +39,9 @@ func Of(data datasets.Set) Table {
 	return t
 }
 
-// Steps returns the proposed steps: medians for missing numbers, z-scores of numbers, and a column of its own for each
-// category that is frequent enough, and tf-idf of the words and pairs of words of text. Numbers of sparse rows stay as they
-// are: to center them would fill their zeros.
+// Steps returns the default steps: median imputation and standardization of numeric columns, one-hot
+// encoding of categories with a minimum frequency, and tf-idf of words and pairs of words of text.
+// Numeric columns of sparse rows are not scaled, because centering would change zeros.
 func Steps(t Table) pipeline.Sequence {
 	var numbers []transformer.Fitter
 	if t.Missing {
@@ -70,7 +70,8 @@ func Steps(t Table) pipeline.Sequence {
 	return pipeline.Steps(pipeline.NewColumns(groups...))
 }
 
-// MinCount returns how often a category must occur in that many rows to have a column of its own.
+// MinCount returns the minimum frequency of a category with its own column, given the number of
+// rows.
 func MinCount(rows int) int {
 	if rows < 1000 {
 		return 1

@@ -65,7 +65,6 @@ const (
 //
 // It makes one pass in constant memory and ignores weights and targets. Errors: those of the
 // source; columns that do not match the profile; [datasets.ErrEmpty].
-// the source does, where the profile is of other columns, and with [datasets.ErrEmpty] where there are no rows.
 func Compare(ctx context.Context, reference Profile, source datasets.Source) (Drift, error) {
 	_, cols := source.Dims()
 	c, err := NewComparison(reference, source.Schema(), cols)

@@ -81,7 +81,7 @@ func (s *sums) Merge(ctx context.Context, other pass.Sums) error {
 	return nil
 }
 
-// Next returns nil: there is one pass.
+// Next returns nil, because there is only one pass.
 func (s *sums) Next(context.Context) (pass.Sums, error) { return nil, nil }
 
 func (s *sums) all() []*columnSums { return append(slices.Clip(s.inputs), s.targets...) }

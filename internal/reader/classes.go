@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// numericLabel matches a number as people write it: with thousands apart or a unit.
+// numericLabel matches formatted numbers: with thousands separators or a unit.
 var numericLabel = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[-+]?[$€£]? ?[0-9][0-9.,' ]*[$€£%]?$`)
 })

@@ -32,7 +32,7 @@ func (f Files) Stat(path string) (fs.FileInfo, error) {
 	return info, rowfile.CheckRegular(path, info)
 }
 
-// OpenBytes opens a file as it is.
+// OpenBytes opens a file without decoding it.
 func (f Files) OpenBytes(path string) (io.ReadCloser, error) {
 	if f.FS == nil {
 		return os.Open(path)
@@ -65,8 +65,8 @@ func (f Files) List(paths []string) ([]string, error) {
 	return files, nil
 }
 
-// Open returns the rows of files in the roles given, whose columns are learned unless the roles
-// have a schema.
+// Open returns the rows of files with the given roles. Unless the roles have a schema, it is
+// inferred.
 func (f Files) Open(ctx context.Context, paths []string, roles datasets.Roles) (datasets.Source, error) {
 	source, err := f.open(ctx, paths, roles)
 	if err != nil {
@@ -75,8 +75,8 @@ func (f Files) Open(ctx context.Context, paths []string, roles datasets.Roles) (
 	return source, nil
 }
 
-// openError returns the error of files that cannot be opened. A file that is no table, such as a
-// workbook, is named as such.
+// openError returns the error of files that cannot be opened. It names the kind of a file that is
+// not a table, such as a workbook.
 func (f Files) openError(paths []string, err error) error {
 	if _, once := f.FS.(*Stream); once || f.Queries != nil {
 		return err
@@ -135,7 +135,7 @@ func (f Files) open(ctx context.Context, paths []string, roles datasets.Roles) (
 	return csv.OpenFiles(ctx, list, o)
 }
 
-// CSVOptions are those of the section for a file of this format.
+// CSVOptions returns the CSV options for a file of the given format.
 func (f Files) CSVOptions(format string, roles datasets.Roles) csv.Options {
 	o := csv.Options{
 		Roles: roles, NoHeader: !f.CSV.Header.Given, Columns: f.CSV.Columns, Delimiter: f.CSV.Delimiter,
@@ -229,7 +229,8 @@ func (f Files) FormatName(path string) string {
 	return FormatOf(path)
 }
 
-// IsSVMLight reports whether files are of svmlight, which have no names and a target of their own.
+// IsSVMLight reports whether files have the svmlight format, which has no column names and a fixed
+// target.
 func (f Files) IsSVMLight(paths []string) bool {
 	format, _ := f.FormatOf(paths)
 	return format == "svmlight"
@@ -251,7 +252,7 @@ func (f Files) WithFormatOf(paths []string) Files {
 	return f
 }
 
-// MatchName reports whether a column is there, by name or by number.
+// MatchName reports whether a column exists, by name or by number.
 func MatchName(names []string, name string) bool {
 	if slices.Contains(names, name) {
 		return true
@@ -260,10 +261,10 @@ func MatchName(names []string, name string) bool {
 	return err == nil && n >= -len(names) && n < len(names)
 }
 
-// MaxInMemory is how many bytes of rows always go into memory.
+// MaxInMemory is the number of bytes up to which rows are always read into memory.
 const MaxInMemory = 256 << 20
 
-// Bytes is how large the files are together, as far as that is known.
+// Bytes returns the total size of the files, as far as it is known.
 func (f Files) Bytes(paths []string) (sum int64) {
 	files, _ := f.List(paths)
 	for _, path := range files {

@@ -31,7 +31,7 @@ func Formats() []string {
 	return out
 }
 
-// Extensions returns those by which the format of a file is known.
+// Extensions returns the file extensions of the supported formats.
 func Extensions() []string {
 	var out []string
 	for _, f := range formats {

@@ -13,7 +13,7 @@ import (
 // Inferred contains the options that were inferred from the rows.
 type Inferred struct {
 	Target  string // the last column, where no target is given; "" otherwise
-	Classes int    // number of values of a target of integers that is taken for classes; 0 otherwise
+	Classes int    // number of distinct values if an integer target is treated as classes; 0 otherwise
 }
 
 // OpenInferred opens training rows. Without a target it uses the last column, and a target of at
@@ -48,8 +48,8 @@ func (f Files) OpenInferred(ctx context.Context, paths []string, subset bool) (d
 	return src, found, err
 }
 
-// Read returns all rows of a file in memory, with the target given, or with the last column as the
-// target where it is "".
+// Read returns all rows of a file in memory. target names the target column; "" means the last
+// column.
 func Read(ctx context.Context, path, target string) (datasets.Set, error) {
 	f := NewFiles()
 	if target != "" {
@@ -84,7 +84,7 @@ func (f Files) read(ctx context.Context, path string) (datasets.Set, error) {
 // errStop ends a pass that has seen enough.
 var errStop = errors.New("enough")
 
-// countIntegers returns how many different values the target has, 0 where they are many or no
+// countIntegers returns the number of distinct values of the target, 0 if they are too many or not
 // integers.
 func countIntegers(ctx context.Context, source datasets.Source) (int, error) {
 	seen := map[float64]bool{}

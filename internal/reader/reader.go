@@ -1,5 +1,5 @@
-// Package reader reads tables by the names of their files: it finds out the format by the name and the
-// first lines, and opens the rows with the package of that format.
+// Package reader reads tables from files: it infers the format from the file name and the first
+// lines, and opens the rows with the package of that format.
 //
 //	set, err := reader.Read(ctx, "adult.csv", "income")
 //
@@ -7,11 +7,11 @@
 //	files.Target = reader.Strings{"income"}
 //	source, err := files.Open(ctx, []string{"part-*.parquet"}, files.Roles(nil))
 //
-// Parquet and Arrow are read by programs that import datasets/parquet or datasets/arrow, if only with _.
+// To read Parquet and Arrow files, a program must import datasets/parquet or datasets/arrow.
 //
-// [Files.OpenMatching] opens rows whose columns and codes are those of other rows. What can be read just
-// once, such as standard input, is held in memory or in a temporary file by [Files.Spool], or read in one
-// pass by a [Stream].
+// [Files.OpenMatching] opens rows with the columns and codes of other rows. Inputs that can be read
+// only once, such as standard input, are stored in memory or in a temporary file by [Files.Spool],
+// or read in one pass by a [Stream].
 package reader
 
 import (
@@ -31,7 +31,7 @@ type Files struct {
 
 	Target   Strings // columns to predict; none for the last one
 	Positive Strings // values of the target that are the class of interest
-	Suffix   string  // text behind each value of the target that does not belong to it
+	Suffix   string  // suffix of the target values to remove
 	Task     string  // a [datasets.Task], or auto to infer it from the target
 	Weight   string
 	Group    string
@@ -46,12 +46,12 @@ type Files struct {
 	KeepBytes int64   // bytes of rows that may be kept in memory when their columns are learned
 }
 
-// Queries opens the rows of queries, those of several one after the other.
+// Queries opens the concatenated rows of queries.
 type Queries interface {
 	Open(ctx context.Context, roles datasets.Roles, queries ...string) (datasets.Source, error)
 }
 
-// NewFiles returns files of any format, whose last column is the target.
+// NewFiles returns the options for files of any format, with the last column as the target.
 func NewFiles() Files {
 	return Files{Format: "auto", CSV: newCSV(), Task: "auto", MissingTarget: "error"}
 }

@@ -185,8 +185,8 @@ func guessFormat(lines []string) string {
 	return "csv"
 }
 
-// guessComment returns the mark that the first line begins with and the last one does not, "" where
-// it begins as rows do.
+// guessComment returns the comment mark at the start of the first line, "" if the last line starts
+// with it too.
 func guessComment(lines []string) string {
 	for _, mark := range []string{"#", "%", "|"} {
 		if len(lines) > 1 && strings.HasPrefix(lines[0], mark) && !strings.HasPrefix(lines[len(lines)-1], mark) {
@@ -263,8 +263,8 @@ func fields(row, delimiter string) []string {
 	return out
 }
 
-// guessHeader reports whether the first line names the columns: it has no numbers, or a word above
-// numbers.
+// guessHeader reports whether the first line names the columns: it has no numbers, or a string
+// above numbers.
 func guessHeader(lines []string, delimiter string) bool {
 	if len(lines) == 0 {
 		return true
@@ -304,13 +304,13 @@ func isNumber(field string) bool {
 	return slices.ContainsFunc(Notations[1:], func(n Notation) bool { return n.Pattern().MatchString(field) })
 }
 
-// MissingStrings are words for a missing value.
+// MissingStrings are common missing-value markers.
 var MissingStrings = []string{"?", "NA", "N/A", "NULL", "null", "None", "NaN", "nan"}
 
-// Notation is a way to write numbers.
+// Notation is a format of numbers.
 type Notation struct {
 	Decimal, Thousands string
-	Pattern            func() *regexp.Regexp // nil for what Go reads
+	Pattern            func() *regexp.Regexp // nil for numbers in Go syntax
 }
 
 // Notations are tried in this order: a number is in the first that suits all of its column.

@@ -16,15 +16,16 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowfile"
 )
 
-// inMemory is how many bytes of what comes once are held in memory; more go into a temporary file. A test lowers it.
+// inMemory is the maximum number of spooled bytes in memory; more are written to a temporary file.
+// Tests lower it.
 var inMemory int64 = 64 << 20
 
-// standardInput is what the rows of [StandardInput] are called.
+// standardInput is the name of [StandardInput] in errors.
 const standardInput = "standard input"
 
-// Spool is what has come once and is held, so that it can be read as often as a file: in memory, or in a temporary
-// file that is gone with the process, however that ends. It is a file system in which all other files are the
-// machine's own.
+// Spool stores inputs that can be read only once, so that they can be read repeatedly: in memory,
+// or in a temporary file that is removed when the process ends. It is a file system; all other
+// files are those of the host.
 type Spool struct{ held map[string]*spooledFile }
 
 // spooledFile is a file of a spool.
@@ -36,8 +37,9 @@ type spooledFile struct {
 	format string // as its first lines show
 }
 
-// Spool reads those of the files that can be read just once because they are handed to the process, and
-// sets FS to a file system that has them. The path "-" is the input, or standard input where that is nil.
+// Spool stores the files that can be read only once because they are descriptors of the process,
+// and sets FS to a file system with them. The path "-" means input, or standard input if that is
+// nil.
 func (f *Files) Spool(ctx context.Context, paths []string, input io.Reader) error {
 	s, ok := f.FS.(*Spool)
 	if f.FS != nil && !ok {
@@ -66,12 +68,12 @@ func (f *Files) Spool(ctx context.Context, paths []string, input io.Reader) erro
 	return nil
 }
 
-// ReadOnce reports whether any of the files can be read just once, and has not been held yet.
+// ReadOnce reports whether any of the files can be read only once and is not stored.
 func (f Files) ReadOnce(paths []string) bool {
 	return f.FS == nil && slices.ContainsFunc(paths, isDescriptor)
 }
 
-// DisplayName is the name of what comes from a path.
+// DisplayName returns the name of a path in messages.
 func DisplayName(path string) string {
 	if path == StandardInput {
 		return standardInput
@@ -79,7 +81,7 @@ func DisplayName(path string) string {
 	return path
 }
 
-// spool reads all that comes from a path.
+// spool reads the whole input at a path.
 func spool(ctx context.Context, path string, input io.Reader) (*spooledFile, error) {
 	stream := NewStream(ctx, path, input)
 	defer stream.Close()
@@ -160,13 +162,13 @@ func (s *Spool) Stat(name string) (fs.FileInfo, error) {
 	return os.Stat(name)
 }
 
-// ReadDir lists a folder of the machine's.
+// ReadDir reads a directory of the host.
 func (s *Spool) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
 
 // Glob lists files of the machine's.
 func (s *Spool) Glob(pattern string) ([]string, error) { return filepath.Glob(pattern) }
 
-// openSpooled is a file that is held, and what there is to know of it.
+// openSpooled is an open stored file.
 type openSpooled struct {
 	*io.SectionReader
 	of *spooledFile

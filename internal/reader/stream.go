@@ -27,26 +27,26 @@ func isDescriptor(path string) bool {
 	return path == StandardInput || path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/")
 }
 
-// Stream is rows that can be read just once, as a file system of one file. Readers open a file for its head
-// and then again for its rows. So what was read stays in a buffer, from which the next reader has it, until
-// the last pass begins.
+// Stream is a file system of one input that can be read only once. Readers open a file for its
+// header and again for its rows, so bytes are buffered for the next reader until the last pass
+// starts.
 type Stream struct {
-	ctx    context.Context // ends a wait for rows that do not come
+	ctx    context.Context // cancels waiting for input
 	parts  chan part
 	done   chan struct{}
 	buffer []byte
 	err    error // read error, after the buffer
 	last   bool  // whether the next pass is the last one
-	passed bool  // whether it has begun
+	passed bool  // whether the last pass has started
 }
 
-// part is what one read of the input gave.
+// part is the result of one read of the input.
 type part struct {
 	text []byte
 	err  error
 }
 
-// NewStream begins to read what is at the path.
+// NewStream starts reading the input at path.
 func NewStream(ctx context.Context, path string, input io.Reader) *Stream {
 	s := &Stream{ctx: ctx, parts: make(chan part), done: make(chan struct{})}
 	open := func() (io.ReadCloser, error) { return os.Open(path) } // which waits for the writer of a pipe
@@ -94,7 +94,7 @@ func (s *Stream) Close() { close(s.done) }
 // LastPass declares the next pass the last one, which empties the buffer.
 func (s *Stream) LastPass() { s.last = true }
 
-// Open begins a pass.
+// Open starts a pass.
 func (s *Stream) Open(name string) (fs.File, error) {
 	if s.passed {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("it can be read just once")}
@@ -141,7 +141,7 @@ func (p *pass) Read(b []byte) (int, error) {
 func (p *pass) Close() error               { return nil }
 func (p *pass) Stat() (fs.FileInfo, error) { return pipe(p.name), nil }
 
-// pipe is what there is to know of a stream as a file.
+// pipe is the file info of a stream.
 type pipe string
 
 func (p pipe) Name() string     { return string(p) }

@@ -30,7 +30,7 @@ func (h *Header) Set(plain any) error {
 	return nil
 }
 
-// Plain returns true, false or auto.
+// Get returns true, false or "auto".
 func (h *Header) Get() any {
 	if h.Auto {
 		return "auto"
@@ -47,7 +47,8 @@ func (h *Header) Check() error { return nil }
 // Strings is one text or several.
 type Strings []string
 
-// Set takes a scalar or a list of scalars, numbers as they are written.
+// Set accepts a scalar or a list of scalars; numbers are kept as strings in their original
+// notation.
 func (t *Strings) Set(plain any) error {
 	list, ok := plain.([]any)
 	if !ok {
@@ -65,7 +66,7 @@ func (t *Strings) Set(plain any) error {
 	return nil
 }
 
-// Plain returns a string where there is one, else a list.
+// Get returns a string if there is exactly one, else a list.
 func (t *Strings) Get() any {
 	if len(*t) == 1 {
 		return (*t)[0]
@@ -83,10 +84,10 @@ func (t *Strings) Constraint() string { return "a string or a list of strings" }
 // Check returns nil.
 func (t *Strings) Check() error { return nil }
 
-// Paths are files of rows: each is a file, a pattern or a folder, as [rowfile.List] has them.
+// Paths lists files of rows: each path is a file, a pattern or a directory, see [rowfile.List].
 type Paths []string
 
-// StandardInput is the path of rows that come from there.
+// StandardInput is the path that means standard input.
 const StandardInput = "-"
 
 // Set accepts a string or a list of strings.
@@ -105,7 +106,7 @@ func (p *Paths) Set(plain any) error {
 	return nil
 }
 
-// Plain returns a string where there is one, else a list.
+// Get returns a string if there is exactly one, else a list.
 func (p *Paths) Get() any {
 	strs := Strings(*p)
 	return strs.Get()
@@ -151,7 +152,7 @@ func (k *Kinds) Set(plain any) error {
 	return out.Check()
 }
 
-// Plain returns a map.
+// Get returns a map.
 func (k *Kinds) Get() any {
 	out := map[string]any{}
 	for name, kind := range *k {
@@ -236,7 +237,7 @@ func parseDate(output any) (date datasets.Date, ok bool) {
 	return date, true
 }
 
-// Plain returns a map of names to {order: …, parts: …}, without an order to lists of parts.
+// Get returns a map of names to {order: …, parts: …}, without an order to lists of parts.
 func (d *Dates) Get() any {
 	out := map[string]any{}
 	for name, date := range *d {

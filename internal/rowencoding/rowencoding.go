@@ -1,4 +1,4 @@
-// Package rowencoding codes rows of named values as those that a model was trained on.
+// Package rowencoding encodes rows of named values in the schema of a model's training rows.
 package rowencoding
 
 import (
@@ -49,8 +49,8 @@ func (f *Field) Constraint() string {
 // their own, from ForRequest.
 type Coding struct {
 	Width   int             // columns
-	Fields  []Field         // the columns in order, then dates, then what is no input
-	Missing map[string]bool // strings that stand for a missing value
+	Fields  []Field         // columns in order, then dates, then ignored fields
+	Missing map[string]bool // missing-value markers
 	Numeric bool            // no column is categorical
 	schema  datasets.Schema
 	texts   []int             // text columns
@@ -58,9 +58,9 @@ type Coding struct {
 	byName  map[string]int
 }
 
-// New returns the coding of rows of the given width with a schema. Missing are the strings that
-// stand for a missing value, if they are not those of the schema; dates are the dates of the
-// training file by name; ignored are the names of its columns that were no inputs.
+// New returns the encoding of rows of the given width with a schema. missing are the missing-value
+// markers, if they differ from those of the schema; dates are the dates of the training file by
+// name; ignored are the names of its columns that are not inputs.
 func New(schema datasets.Schema, width int, missing []string, dates map[string]datasets.Date,
 	ignored ...string) *Coding {
 	c := &Coding{Width: width, Missing: map[string]bool{"": true}, Numeric: true, schema: schema, byName: map[string]int{}}
@@ -121,7 +121,8 @@ func (c *Coding) add(f Field) {
 	c.Fields = append(c.Fields, f)
 }
 
-// addDates adds a field for each date whose parts are columns: sold, for sold_year and sold_month.
+// addDates adds a field for each date whose parts are columns, such as sold for sold_year and
+// sold_month.
 func (c *Coding) addDates(written map[string]datasets.Date) {
 	parts := map[string][]int{}
 	for j := range c.Width {
@@ -149,7 +150,7 @@ func (c *Coding) Index() {
 			continue
 		}
 		f.codes, f.numbers = make(map[string]float64, len(f.Levels)), map[float64]float64{}
-		for k, level := range slices.Backward(f.Levels) { // the first of equal numbers stays
+		for k, level := range slices.Backward(f.Levels) { // of equal numbers, the first one wins
 			f.codes[level] = float64(k)
 			if v, ok := decimal(level); ok {
 				f.numbers[v] = float64(k)

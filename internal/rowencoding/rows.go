@@ -31,7 +31,7 @@ func (c *Coding) Encode(rows []map[string]any) (datasets.Set, error) {
 		return slices.ContainsFunc(c.schema.Targets, func(t datasets.Column) bool { _, has := row[t.Name]; return has })
 	})
 	for i, row := range rows {
-		if !errs.Empty() { // there will be no set, whose rows would take memory
+		if !errs.Empty() { // after an error, rows are only validated
 			x, y = x[:0], y[:0]
 		}
 		x = append(x, make([]float64, c.Width)...)
@@ -140,8 +140,8 @@ func (c *Coding) put(row []float64, f *Field, v any) (want string) {
 	return "a number"
 }
 
-// plain returns a value of any type of numbers as a float64, and one of a type made of string or
-// bool as that. Other values stay as they are.
+// plain converts a value of any numeric type to float64, and one of a string or bool type to string
+// or bool. Other values are unchanged.
 func plain(v any) any {
 	switch v.(type) {
 	case nil, json.Number:

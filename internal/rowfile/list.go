@@ -11,20 +11,19 @@ import (
 	"strings"
 )
 
-// List lists the files of rows that the paths name, each of which is
+// List returns the files of rows that the paths name, each of which is
 //
 //   - a file,
-//   - a pattern such as parts/*.csv, as [path/filepath.Match] has it, unless a file is called so, or
-//   - a folder, as Spark and Hive write one: its files, part-00000 and on.
+//   - a pattern such as parts/*.csv, as in [path/filepath.Match], unless a file has this name, or
+//   - a directory written by Spark or Hive: its files, part-00000 and so on.
 //
-// Files of a pattern or a folder come in the order of their names, in which numbers count as such:
-// part-2 before part-10. Those whose names begin with a full stop or an underscore, such as
-// _SUCCESS, are left out unless the pattern begins so, too. Paths are taken in the order in which
-// they are given. A pattern that nothing matches, which is an [fs.ErrNotExist], a folder without
-// files or with folders in it, and a file that is named twice are errors. A path that is a file, or
-// nothing at all, is returned as it is.
+// Files of a pattern or a directory are in natural order of their names: part-2 before part-10.
+// Names that begin with a period or an underscore, such as _SUCCESS, are skipped unless the pattern
+// begins so, too. The order of the paths is kept. Errors: a pattern without a match, which is an
+// [fs.ErrNotExist]; a directory without files or with subdirectories; and a file that is named
+// twice. A path that is a file, or that does not exist, is returned unchanged.
 //
-// The files are those of fsys, or of the machine's own file system where that is nil.
+// The files are in fsys, or in the file system of the host if fsys is nil.
 func List(fsys fs.FS, paths ...string) ([]string, error) {
 	var out []string
 	var wrong []error
@@ -80,7 +79,7 @@ func filesOf(fsys fs.FS, at string) ([]string, error) {
 	return out, nil
 }
 
-// errNone is a pattern that nothing matches.
+// errNone reports a pattern without a match.
 var errNone error = none{}
 
 type none struct{}
@@ -88,7 +87,7 @@ type none struct{}
 func (none) Error() string { return "no file is called so" }
 func (none) Unwrap() error { return fs.ErrNotExist }
 
-// filesIn lists the files of a folder.
+// filesIn lists the files of a directory.
 func filesIn(fsys fs.FS, folder string) ([]string, error) {
 	var entries []fs.DirEntry
 	var err error
@@ -119,7 +118,7 @@ func filesIn(fsys fs.FS, folder string) ([]string, error) {
 	return out, nil
 }
 
-// IsPattern reports whether a path has letters that make it a pattern of [Files].
+// IsPattern reports whether a path contains pattern characters.
 func IsPattern(path string) bool { return strings.ContainsAny(path, "*?[") }
 
 // sameDirectory reports whether a match of a pattern is in the directory of the rows or below.
@@ -150,7 +149,7 @@ func globIn(fsys fs.FS, pattern string) ([]string, error) {
 	return fs.Glob(fsys, pattern)
 }
 
-// natural compares names, in which numbers count as such.
+// natural compares names in natural order: sequences of digits compare as numbers.
 func natural(a, b string) int {
 	x, y := a, b
 	for x != "" && y != "" {
@@ -171,5 +170,5 @@ func natural(a, b string) int {
 	return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(a, b))
 }
 
-// digits returns how many digits a string begins with.
+// digits returns the number of leading digits of a string.
 func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }

@@ -1,5 +1,5 @@
-// Package sample takes some rows of a source with their targets as numbers, for what learns from a sample how the
-// inputs matter. Inputs and outputs are numeric columns.
+// Package sample draws a sample of the rows of a source with numeric targets, for methods that
+// learn input scales or directions from a sample. Inputs and outputs are numeric columns.
 //
 // [Take] draws the rows, [Rows] returns their indices, and [Standardized] standardizes their
 // inputs.
@@ -24,10 +24,10 @@ type Sample struct {
 	X mat.Matrix // n×d, a *mat.Dense or *sparse.CSR
 	Y *mat.Dense // n×outputs, each of mean 0, together of mean square 1
 
-	Units []float64 // what each target was divided by
+	Units []float64 // divisor of each target
 }
 
-// From is what is sampled, and by whom.
+// From describes the sampling.
 type From struct {
 	Name   string // name of the caller, for errors
 	Source datasets.Source
@@ -103,7 +103,7 @@ func (t *taker) look(ctx context.Context) error {
 	return err
 }
 
-// each hands every block of the source with rows to yield.
+// each passes every nonempty block of the source to yield.
 func (t *taker) each(ctx context.Context, yield func(first int, block datasets.Set) error) error {
 	first := 0
 	return t.Source.Blocks(ctx, func(block datasets.Set) error {

@@ -14,11 +14,12 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// widestDense is up to how many entries a sample of sparse rows is learned from as a dense one.
+// widestDense is the maximum number of entries for which sparse rows are converted to dense ones.
 const widestDense = 1 << 24
 
-// Standardized returns rows whose columns have the standard deviation 1, groups together the variance 1, and mean 0
-// where they are dense; and what the columns were divided by, 0 for one that is constant.
+// Standardized returns rows with columns of standard deviation 1 and, if they are dense, mean 0;
+// columns of a group have total variance 1. It also returns the divisors of the columns, 0 for a
+// constant column.
 func Standardized(ctx context.Context, X mat.Matrix, group []int, schema datasets.Schema) (mat.Matrix, []float64,
 	error) {
 	n, d := X.Dims()

@@ -8,8 +8,7 @@ import "github.com/bochner-ml/bochner/internal/kern"
 // short steps.
 //
 // With sparse rows the weights are scale·direct − meanCoef·μᵀ, so that a step changes few of them.
-// With dense rows meanCoef stays 0.
-// all anyway, and there along stays 0.
+// With dense rows a step changes all weights, and meanCoef stays 0.
 type center struct {
 	mean        []float64 // μ, nil for none
 	meanNormSq  float64   // ‖μ‖²

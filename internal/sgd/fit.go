@@ -60,7 +60,7 @@ type run struct {
 	window, validationStore, batch *store
 	order                          []int
 	weights, intercept             []float64 // current model
-	lastPart                       rowSubset // last rows learned from
+	lastPart                       rowSubset // rows of the last part
 }
 
 // rowSubset is a selection of rows in memory.
@@ -383,7 +383,7 @@ func (s *store) addRow(x Rows, i int, y, weights []float64) {
 	s.y, s.weights, s.number = append(s.y, y[i]), append(s.weights, w), append(s.number, len(s.y))
 }
 
-// rowSubset returns all rows of the store. Until it is reset they stay.
+// part returns all rows of the store. They are valid until it is reset.
 func (s *store) part() rowSubset {
 	return rowSubset{&rowSet{x: s.rows(), y: s.y, weights: s.weights}, s.number}
 }

@@ -223,7 +223,7 @@ func (v *variances) pair(j, l int, c []complex128) float64 {
 	return variance
 }
 
-// termsPerTask is the number of terms whose products with all others are computed at once.
+// termsPerTask is the number of terms whose products with all others are computed per task.
 const termsPerTask = 32
 
 // secondMoment returns E[(Re Σ_k β_k·T_k)²].

@@ -45,7 +45,8 @@ func (f *Form) Explain(ctx context.Context, X *mat.Dense, background Background,
 	return out, nil
 }
 
-// backgroundRows returns the number of background rows, out of count, whose tables are stored at once.
+// backgroundRows returns the number of background rows, at most count, whose tables are stored
+// together.
 func (f *Form) backgroundRows(count int) int {
 	return max(1, min(count, maxTableBytes/max(1, f.tableBytes())))
 }

@@ -104,7 +104,7 @@ func (v Values) completePairs() {
 	}
 }
 
-// Background is the rows that stand for absent inputs.
+// Background contains the rows that replace absent inputs.
 type Background struct {
 	X       *mat.Dense
 	Weights []float64 // sum 1

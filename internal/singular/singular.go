@@ -292,7 +292,7 @@ func (s *search) multiply(ctx context.Context, vectors [][]float64) error {
 	return nil
 }
 
-// columns returns the matrix whose columns are the vectors.
+// columns returns the matrix with the given columns.
 func columns(vectors [][]float64, length int) kern.View[float64] {
 	m := zero(length, len(vectors))
 	for j := range length {

@@ -14,20 +14,21 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Family is maps of the same draws. Those that scale all columns alike come from one projection of the rows.
+// Family contains maps of the same draws. Maps with uniform column scales share one projection of
+// the rows.
 type Family struct {
 	maps   []*Map
 	widest Map // of the factor 1
 }
 
-// NewFamily returns the family of maps whose draws are the first columns of the widest, d×m.
+// NewFamily returns the family of maps whose draws are the leading columns of the widest, d×m.
 func NewFamily(maps []*Map, widest *mat.Dense) (*Family, error) {
 	d, _ := widest.Dims()
 	all, err := New(widest, slices.Repeat([]float64{1}, d))
 	return &Family{maps: maps, widest: all}, err
 }
 
-// Projects reports whether two or more of the maps come from one projection of the rows.
+// Projects reports whether at least two maps share a projection of the rows.
 func (f *Family) Projects() bool {
 	uniform := 0
 	for _, m := range f.maps {
@@ -38,10 +39,10 @@ func (f *Family) Projects() bool {
 	return uniform > 1
 }
 
-// uniform reports whether all columns are scaled alike.
+// uniform reports whether all columns have the same scale.
 func (f *Map) uniform() bool { return spectral.Uniform(f.Factor) }
 
-// Limit returns up to what number the inputs of some of the maps may be.
+// Limit returns the maximum magnitude of the inputs of the selected maps.
 func (f *Family) Limit(which []int) float64 {
 	limit := f.widest.Float64.Limit
 	for _, i := range which {
@@ -50,10 +51,10 @@ func (f *Family) Limit(which []int) float64 {
 	return limit
 }
 
-// Each maps the rows of X, a *mat.Dense or *sparse.CSR with no number beyond the limit, by some of
-// the maps and calls yield with the features of each, in a matrix that the next one reuses. Meant
-// for a tile of rows: it holds a projection and the features. The error is the context's, yield's,
-// or an [OverflowError].
+// Each maps the rows of X, a *mat.Dense or *sparse.CSR without values beyond the limit, by the
+// selected maps, and passes the features of each map to yield, in a matrix that is reused. X should
+// be a tile of rows: Each stores a projection and the features. The error is that of the context or
+// of yield, or an [OverflowError].
 func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error {
 	n, _ := X.Dims()
 	width, projected := 0, 0
@@ -117,7 +118,7 @@ func (f *Family) project(projection kern.View[float64], squares []float64, X mat
 	}
 }
 
-// rescale writes the features that the map makes of projections.
+// rescale writes the features of the map, computed from projections.
 func (f *Map) rescale(dst, projection kern.View[float64], squares []float64) error {
 	g := f.Factor[0]
 	log := math.Log(float64(f.Width())) / 2

@@ -30,7 +30,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
-// Draws are the ways to draw: each ω independent of the others, or orthogonal to them in blocks.
+// Draws lists the samplers: independent ω, or ω orthogonal in blocks.
 var Draws = []string{"iid", "orthogonal"}
 
 // Draw returns m columns of d standard normal numbers, d×m. The first columns do not depend on m.
@@ -44,7 +44,7 @@ func Draw(ctx context.Context, draw string, seed uint64, d, m int) (*mat.Dense, 
 	return spectral.Normals(ctx, seed, d, m)
 }
 
-// Map is what some factors of the inputs make of draws.
+// Map is a softmax map: draws scaled by input factors.
 type Map struct {
 	Normal  *mat.Dense // d×m
 	Factor  []float64  // d

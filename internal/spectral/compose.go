@@ -21,7 +21,8 @@ func Sum(parts []Part) Kernel {
 	for _, p := range parts {
 		total += p.Weight
 	}
-	// choose returns the part whose share of (0, 1) u is in, and where in it.
+	// choose selects a part by a uniform number u, with probability proportional to its weight, and
+	// returns a uniform number for the part.
 	choose := func(u float64) (Part, float64) {
 		for _, p := range parts[:len(parts)-1] {
 			if share := p.Weight / total; u < share {
@@ -136,8 +137,8 @@ func (p Part) draw(rng *rand.Rand, omega []float64) {
 	kern.Scale(p.Factor, omega)
 }
 
-// FrequencyAt fills omega with the frequency that uniform numbers in (0, 1) stand for, some of the whole and one of
-// each input. The kernel has SpreadOf or FrequencyOf.
+// FrequencyAt fills omega with the frequency for uniform numbers in (0, 1): u for the frequency as
+// a whole, each for the inputs. The kernel has SpreadOf or FrequencyOf.
 func (k Kernel) FrequencyAt(u, each, omega []float64) {
 	if k.SpreadOf == nil {
 		k.FrequencyOf(u, each, omega)
@@ -147,7 +148,7 @@ func (k Kernel) FrequencyAt(u, each, omega []float64) {
 	kern.Scale(k.SpreadOf(u), omega)
 }
 
-// NormalAt writes the standard normal number that each number in (0, 1) stands for to x.
+// NormalAt writes the standard normal quantiles of the probabilities u to x.
 func NormalAt(u, x []float64) {
 	for j, v := range u {
 		x[j] = math.Sqrt2 * math.Erfinv(2*v-1)

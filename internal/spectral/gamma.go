@@ -59,7 +59,8 @@ func (k Kernel) Factors(gamma []float64) []float64 {
 	return out
 }
 
-// GammaOfScale returns the γ that suits rows of d columns whose entries have the standard deviation sd.
+// GammaOfScale returns the default γ for rows of d columns whose entries have standard deviation
+// sd.
 func (k Kernel) GammaOfScale(columns int, sd float64) float64 {
 	d := float64(columns)
 	switch {
@@ -73,7 +74,7 @@ func (k Kernel) GammaOfScale(columns int, sd float64) float64 {
 	return usable(1 / (math.Sqrt(d) * sd))
 }
 
-// usable replaces what only numbers at the end of the range lead to.
+// usable replaces 0 and +Inf, which result from extreme inputs, by the nearest valid numbers.
 func usable(gamma float64) float64 {
 	return min(max(gamma, math.SmallestNonzeroFloat64), math.MaxFloat64)
 }
@@ -112,7 +113,7 @@ func (k Kernel) medianGamma(ctx context.Context, s *sample) (float64, error) {
 	return usable(1 / median), nil
 }
 
-// middle returns the number half way from a to b.
+// middle returns the mean of a and b without overflow.
 func middle(a, b float64) float64 {
 	if gap := b - a; !math.IsInf(gap, 0) {
 		return b - gap/2
@@ -120,10 +121,10 @@ func middle(a, b float64) float64 {
 	return b
 }
 
-// sampleSize is the number of rows whose distances are sampled.
+// sampleSize is the number of rows in the sample of pairwise distances.
 const sampleSize = 512
 
-// sample is some of the rows that were added, all where there are few: Vitter's algorithm R (1985).
+// sample is a uniform sample of the added rows, by Vitter's algorithm R (1985).
 type sample struct {
 	rng    Stream
 	seen   int
@@ -156,7 +157,7 @@ func (s *sample) add(X mat.Matrix) {
 	}
 }
 
-// point is a row; columns is nil where all values are there.
+// point is a row; columns is nil if it is dense.
 type point struct {
 	columns []uint32
 	values  []float64

@@ -2,17 +2,18 @@ package spectral
 
 import "math"
 
-// Halton is a randomized Halton sequence: points that fill the cube (0, 1)^n more evenly than random ones do.
-// Place k of point i is i written backwards behind the point, in digits of base p, the k-th prime; digit r becomes
-// (a_r·digit + b_r) mod p, with random a_r ≠ 0 and b_r of its own for each base and each r.
+// Halton is a randomized Halton sequence: points that fill the cube (0, 1)^n more evenly than
+// random ones. Coordinate k of point i is the radical inverse of i in base p, the k-th prime, with
+// scrambled digits: digit r becomes (a_r·digit + b_r) mod p, with random a_r ≠ 0 and b_r for each
+// base and each r.
 //
-// Each place of each point alone is uniform, so that means over points are unbiased. A point depends on the seed and
-// its number alone. The scrambling breaks up the lines on which the points of neighboring large primes lie.
-// Cost of a place: log_p i steps.
+// Each coordinate of each point is uniform, so means over points are unbiased. A point depends only
+// on the seed and its index. Scrambling removes the correlation between coordinates with large
+// primes. Cost per coordinate: log_p i steps.
 //
-// Sources: Halton, "On the efficiency of certain quasi-random sequences of points", 1960; Matoušek, "On the
-// L2-discrepancy for anchored boxes", 1998, for the scrambling. The sequence of gonum's package samplemv ends at
-// 1000 places.
+// Sources: Halton, "On the efficiency of certain quasi-random sequences of points", 1960; Matoušek,
+// "On the L2-discrepancy for anchored boxes", 1998, for the scrambling. gonum's package samplemv
+// supports at most 1000 coordinates.
 type Halton struct{ places []place }
 
 // place is a base with its scrambling.
@@ -20,7 +21,7 @@ type place struct {
 	prime      uint64
 	multiplier []uint64
 	shift      []uint64
-	tail       []float64 // what shifts from digit r on add up to, behind the point
+	tail       []float64 // contribution of the shifts of digits r, r+1, …
 }
 
 // NewHalton returns the sequence of n places.
@@ -42,7 +43,7 @@ func NewHalton(seed uint64, n int) *Halton {
 	return h
 }
 
-// Point fills u, as long as there are places, with point i.
+// Point fills u with the coordinates of point i.
 func (h *Halton) Point(i int, u []float64) {
 	for k := range u {
 		u[k] = h.places[k].at(uint64(i))

@@ -25,17 +25,18 @@ func Normals(ctx context.Context, seed uint64, d, m int) (*mat.Dense, error) {
 	return out, nil
 }
 
-// Orthogonal returns m columns of d standard normal numbers, d×m, that are orthogonal to each other in blocks of
-// d columns, the last of which may be cut:
+// Orthogonal returns a d×m matrix of standard normal columns that are orthogonal in blocks of d
+// columns; the last block may be smaller:
 //
 //	G = [g₁ … g_d],  G = Q·R with R_jj > 0,  columns  ‖g_j‖·q_j
 //
-// Each column alone is normal, because Q is uniform among the orthogonal matrices (Haar) and does not depend on
-// the lengths of the columns of G. Column g_j comes from the seed and j alone: it is what [Normal] draws on the stream
-// Frequencies, and column j of the result does not depend on m. Cost: 4·d²·m flops, d·m numbers. An error is the
-// context's.
+// Each column is normally distributed, because Q is uniform among the orthogonal matrices (Haar)
+// and independent of the lengths of the columns of G. Column g_j depends on the seed and j only: it
+// is the draw of [Normal] on the stream Frequencies, so column j of the result does not depend on
+// m. Cost: 4·d²·m flops, d·m numbers. The error is that of the context.
 //
-// Source: Yu, Suresh, Choromanski, Holtmann-Rice and Kumar, "Orthogonal random features", NIPS 2016.
+// Source: Yu, Suresh, Choromanski, Holtmann-Rice and Kumar, "Orthogonal random features", NIPS
+// 2016.
 func Orthogonal(ctx context.Context, seed uint64, d, m int) (*mat.Dense, error) {
 	out := mat.NewDense(d, m, nil)
 	rng, block := NewStream(), kern.Dense(min(d, m), d, d, make([]float64, min(d, m)*d))
@@ -58,8 +59,8 @@ func Orthogonal(ctx context.Context, seed uint64, d, m int) (*mat.Dense, error) 
 	return out, nil
 }
 
-// orthonormalize replaces every row by the direction that it adds to those above: the Gram–Schmidt process, some
-// rows at a time and every time twice, which leaves no more than rounding (Giraud, Langou and Rozložník, 2005).
+// orthonormalize orthonormalizes the rows by block Gram–Schmidt with reorthogonalization, which is
+// accurate to rounding (Giraud, Langou and Rozložník, 2005).
 func orthonormalize(ctx context.Context, rows kern.View[float64]) error {
 	const most = 32
 	buffer := make([]float64, most*rows.Rows)

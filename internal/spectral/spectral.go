@@ -35,19 +35,19 @@ import (
 //
 // so that draws for γ = 1 serve every γ.
 type Kernel struct {
-	Power float64 // of γ
-	L1    bool    // whether its distance is that of the L1 norm
-	// Exact is k_1; nil where only draws are known.
+	Power float64 // exponent of γ
+	L1    bool    // whether it is a function of the L1 distance
+	// Exact is k_1; nil if unknown.
 	Exact func(delta []float64) float64
 	// Frequency fills omega with a draw of the spectral measure of k_1.
 	Frequency func(rng *rand.Rand, omega []float64)
-	// Spread, instead of Frequency, draws what standard normal numbers are multiplied by to be such a
-	// draw: the kernel is a mixture of gaussian ones, a function of ‖Δ‖₂.
+	// Spread replaces Frequency for a mixture of gaussian kernels, a function of ‖Δ‖₂: it draws the
+	// factor of standard normal numbers.
 	Spread func(rng *rand.Rand) float64
-	// SpreadOf is Spread with the uniform numbers in (0, 1), Uniforms of them, that a draw stands for.
+	// SpreadOf is Spread as a function of Uniforms uniform numbers in (0, 1).
 	SpreadOf func(u []float64) float64
-	// FrequencyOf is Frequency with such numbers, Uniforms of the whole and one of each input; nil where it is not
-	// known.
+	// FrequencyOf is Frequency as a function of uniform numbers in (0, 1): Uniforms for the
+	// frequency as a whole and one for each input; may be nil.
 	FrequencyOf func(u, each, omega []float64)
 	Uniforms    int
 	// Pitch draws the reciprocal of a pitch of k_1's grids, finite and not negative.
@@ -59,7 +59,7 @@ type Kernel struct {
 // FourierKernels are the kernels with Fourier features by name.
 var FourierKernels = []string{"gaussian", "laplacian", "cauchy", "exponential", "matern", "rational_quadratic"}
 
-// FourierKernel returns a kernel by name; nu and alpha are the shapes of those that have one.
+// FourierKernel returns the kernel with the given name and shape parameters.
 func FourierKernel(name string, nu, alpha float64) (Kernel, bool) {
 	k := Kernel{Power: 1}
 	switch name {

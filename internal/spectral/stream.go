@@ -6,7 +6,7 @@ import "math/rand/v2"
 // change another.
 type Purpose uint64
 
-// The streams there are.
+// Random number streams.
 const (
 	Frequencies Purpose = iota + 1
 	Phases
@@ -24,7 +24,7 @@ const (
 	Functions
 )
 
-// Streams of draws that are not independent. Their numbers are far from those above, which may become more.
+// Streams of dependent draws. The gap leaves space for more streams above.
 const (
 	Scrambling Purpose = iota + 1001
 	Signs
@@ -37,13 +37,13 @@ type Stream struct {
 	source *rand.PCG
 }
 
-// NewStream returns a generator that is to be put somewhere with At.
+// NewStream returns a generator; call At before use.
 func NewStream() Stream {
 	source := new(rand.PCG)
 	return Stream{rand.New(source), source}
 }
 
-// At puts the generator at the beginning of substream i of purpose p under seed.
+// At moves the generator to the start of substream i of purpose p under seed.
 func (s Stream) At(seed uint64, p Purpose, i int) {
 	a := Scramble(seed + 0x9e3779b97f4a7c15*uint64(p))
 	s.source.Seed(a, Scramble(a+0xd1342543de82ef95*uint64(i+1)))

@@ -61,8 +61,8 @@ func (s *Sums) Scale(factors []float64) {
 	}
 }
 
-// Weights returns the weights ≥ 0 of least squared error, of all or of those that sum to 1. Where the former are
-// all 0, which predicts nothing, they sum to 1 too.
+// Weights returns the weights ≥ 0 that minimize the squared error, optionally with sum 1. If all
+// unconstrained weights are 0, it returns those with sum 1.
 func (s *Sums) Weights(sumToOne bool) []float64 {
 	if !sumToOne {
 		if w := solve.NNLS(s.G, s.c); sum(w) > 0 {

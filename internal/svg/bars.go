@@ -10,11 +10,11 @@ import (
 type Bars struct {
 	Title   string
 	AltText string // description for screen readers; the title if empty
-	XLabel  string // what the numbers are
+	XLabel  string // label of the number axis
 	Names   []string
 	Values  []float64
 	Errors  []float64 // on both sides of each value; nil for none
-	Labels  []string  // what stands behind each bar
+	Labels  []string  // text after each bar
 }
 
 // SVG returns the picture, 340 wide.

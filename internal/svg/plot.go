@@ -31,7 +31,7 @@ type Series struct {
 // (after Okabe and Ito, and Tol).
 var Colors = [...]string{"#0072b2", "#d55e00", "#009e73", "#aa4499", "#7b8694"}
 
-// Reference is the number of the color of what is there to compare with.
+// Reference is the index of the color for baselines.
 const Reference = len(Colors) - 1
 
 const (

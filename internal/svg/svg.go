@@ -1,5 +1,5 @@
-// Package svg draws the few pictures by which results show themselves in a notebook: nested boxes
-// with arrows, and tables whose cells are shaded by value.
+// Package svg draws the diagrams of notebooks and reports: nested boxes with arrows, tables whose
+// cells are shaded by value, bar charts and plots.
 package svg
 
 import (
@@ -36,7 +36,7 @@ func Diagram(b Box) string {
 	return out.String() + "</svg>"
 }
 
-// altText is the diagram in words.
+// altText returns the alternative text of the diagram.
 func (b *Box) altText() string {
 	words := append([]string{b.Title}, b.Lines...)
 	output := strings.Join(words, " ")
@@ -80,7 +80,7 @@ func (b *Box) measure() {
 	b.height += line + edge
 }
 
-// draw puts the box at x, y.
+// draw draws the box at x, y.
 func (b *Box) draw(out *strings.Builder, x, y float64) {
 	class, fill := "box", "#eef4fb"
 	if len(b.Parts) > 0 {
@@ -112,7 +112,7 @@ func (b *Box) draw(out *strings.Builder, x, y float64) {
 // Table is numbers by row and column, shaded from the least to the greatest.
 type Table struct {
 	Title                 string
-	RowLabel, ColumnLabel string // what the rows and the columns are
+	RowLabel, ColumnLabel string // axis labels
 	Rows, Columns         []string
 	Values                [][]float64 // NaN for an empty cell
 	Labels                [][]string  // labels of the cells
@@ -178,8 +178,9 @@ func bounds(values [][]float64) (low, high float64) {
 	return low, high
 }
 
-// cellStyle returns the attributes of a cell, a dark blue whose opacity grows with the value, and the style of
-// its label. A page with a dark scheme overrides the colors by the classes shade and onshade.
+// cellStyle returns the attributes of a cell, a dark blue whose opacity increases with the value,
+// and the style of its label. A page with a dark theme overrides the colors by the classes shade
+// and onshade.
 func cellStyle(v, low, high float64, reverse bool) (attributes string, label textStyle) {
 	if v != v {
 		return `class="empty" fill="#dddddd"`, plain

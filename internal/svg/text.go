@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// fontSize is that of every text, and em what a width of 1000 is then.
+// fontSize is the size of all text; em converts widths in 1/1000 of it.
 const (
 	fontSize = 12.0
 	em       = fontSize / 1000
-	bold     = 1.06 // how much longer bold letters are
+	bold     = 1.06 // relative width of bold text
 )
 
-// widths are those of the letters of Helvetica, in thousandths of the font's size, from blank to tilde. What another
-// font needs more or less is made up for by textLength.
+// widths are the character widths of Helvetica, in 1/1000 of the font size, from blank to tilde.
+// textLength compensates for other fonts.
 var widths = [...]float64{
 	278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556, 556, 556, 556,
 	556, 556,
@@ -32,7 +32,7 @@ func textLength(s string) float64 {
 		switch {
 		case r >= ' ' && r <= '~':
 			sum += widths[r-' ']
-		case r >= 0x1100 && (r < 0x2000 || r > 0x2fff) || r == '…': // wide letters of the East, and pictures
+		case r >= 0x1100 && (r < 0x2000 || r > 0x2fff) || r == '…': // wide characters of East Asia, and symbols
 			sum += 1000
 		case r == '²' || r == '³' || r == '\u202f' || r == '·':
 			sum += 300
@@ -64,7 +64,7 @@ const (
 	end    = "end"
 )
 
-// textStyle is how a string looks: a class, which a page may give a color of its own, and the color without one.
+// textStyle is the style of a string: a class, which a page may color, and the default color.
 type textStyle struct{ class, color, more string }
 
 var (
@@ -74,7 +74,7 @@ var (
 	blue  = textStyle{"axis", "#2f6096", ""}
 )
 
-// text writes a string whose length does not depend on the font that shows it.
+// text writes a string whose width does not depend on the font.
 func text(out *strings.Builder, x, y float64, anchor string, i textStyle, s string) {
 	if s == "" {
 		return

@@ -15,15 +15,13 @@ var (
 	lengthOf    = regexp.MustCompile(`\s(textLength|lengthAdjust)="[^"]*"`)
 )
 
-// plotFont is what gonum's plots write.
+// plotFont is the font of gonum's plots.
 const plotFont = "font-family:Liberation Sans;"
 
-// FixTextLengths gives every text of a picture that another has drawn the length that it has in
-// Helvetica, so that it stays where it is whatever font shows it, and lets fonts like that one
-// stand in for it. For programs that take no notice of lengths a string of gonum's plots, all of
-// which begin at their place, is made to end where it ended, as in legends with their lines behind
-// the names, and a number to have its middle where it had it. Texts without a size of their own
-// have that of the picture.
+// FixTextLengths sets the length of every text in a picture to its width in Helvetica, so that the
+// layout does not depend on the font, and allows similar fonts. For viewers that ignore text
+// lengths, it changes the anchor of texts of gonum's plots: legends are anchored at their end,
+// numbers at their middle. Texts without a font size have that of the picture.
 func FixTextLengths(picture string) string {
 	whole := 12.0
 	if head := regexp.MustCompile(`<svg[^>]*>`).FindString(picture); sizeOf.MatchString(head) {

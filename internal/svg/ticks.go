@@ -5,15 +5,15 @@ import (
 	"strconv"
 )
 
-// Axis is one of the two of a plot.
+// Axis is an axis of a plot.
 type Axis struct {
 	Name      string
 	Log       bool
-	Low, High float64  // ends that it has at least; both 0 for those of the values
-	Labels    []string // of categories, which stand at 0, 1, …; nil for numbers
+	Low, High float64  // minimum range; both 0 for the range of the values
+	Labels    []string // category names at 0, 1, …; nil for numbers
 }
 
-// scale is an axis with its ends, and what is marked on it.
+// scale is an axis with its range and ticks.
 type scale struct {
 	Axis
 	low, high float64 // of the values, or of their logarithms
@@ -60,7 +60,7 @@ func newScale(a Axis, values []float64) scale {
 	return s
 }
 
-// transform is where a value stands on the axis.
+// transform returns the position of a value on the axis.
 func (s scale) transform(v float64) float64 {
 	if s.Log {
 		return math.Log10(v)
@@ -71,7 +71,7 @@ func (s scale) transform(v float64) float64 {
 // position returns the place of a value as a share of the axis.
 func (s scale) position(v float64) float64 { return (s.transform(v) - s.low) / (s.high - s.low) }
 
-// label is what stands at a tick.
+// label returns the label of a tick.
 func (s scale) label(tick float64) string {
 	if s.Labels != nil {
 		return s.Labels[int(tick)]
@@ -87,8 +87,7 @@ func formatTick(tick float64) string {
 	return strconv.FormatFloat(tick, 'f', -1, 64)
 }
 
-// ticks returns round numbers between two ends, some four of them; none where the distance of the
-// ends overflows.
+// ticks returns about four round numbers between low and high; none if the difference overflows.
 func ticks(low, high float64) (out []float64) {
 	if math.IsInf(high-low, 0) {
 		return nil
@@ -107,7 +106,7 @@ func ticks(low, high float64) (out []float64) {
 	return out
 }
 
-// logTicks returns powers of ten between the logarithms of two ends, those of 2 and 5 too where there are few.
+// logTicks returns powers of ten between two logarithms, and multiples by 2 and 5 if there are few.
 func logTicks(low, high float64) (out []float64) {
 	parts := []float64{1}
 	switch {

@@ -16,11 +16,12 @@ type Cut struct {
 	TrueNegative, FalsePositive, FalseNegative, TruePositive float64
 }
 
-// Cuts returns the ways of dividing n scores, rising: a threshold in the middle between each two that are neighbors,
-// and one beyond either end. Of thresholds that divide alike the usual one stands for all where it is among them, so
-// that it is always one of the cuts. Ends of bounded scores, low and high, are half way to the bound, and
-// missing where a score is on it; those of others are half the range of the scores away. All scores are finite,
-// and rows of weight 0 do not count. It costs O(n log n).
+// Cuts returns the distinct ways to divide n scores by a threshold, ascending: the midpoints of
+// adjacent scores, and one threshold beyond either end. The usual threshold represents all that
+// divide equally, so it is always one of the cuts. If scores are bounded by low and high, the end
+// thresholds are half way to the bound, and omitted if a score is at it; otherwise they are half
+// the range of the scores away. Scores must be finite; rows of weight 0 are ignored. Cost: O(n log
+// n).
 func Cuts(scores []float64, positive []bool, weights []float64, low, high, usual float64) []Cut {
 	var order []int
 	for i, w := range weights {
@@ -79,7 +80,7 @@ func placed(cuts []Cut, levels []float64, low, high, usual float64) []Cut {
 		above = middle(last, high)
 	}
 	for k := range cuts {
-		from, to := math.Inf(-1), math.Inf(1) // thresholds from ≤ t < to divide alike
+		from, to := math.Inf(-1), math.Inf(1) // thresholds in [from, to) divide equally
 		switch {
 		case k == 0:
 			to, cuts[k].At = first, below
@@ -102,7 +103,7 @@ func placed(cuts []Cut, levels []float64, low, high, usual float64) []Cut {
 	return cuts
 }
 
-// middle is between a and b, and below b where there is a number that is.
+// middle returns a number between a and b, less than b if possible.
 func middle(a, b float64) float64 {
 	if m := a + (b-a)/2; m < b {
 		return m
@@ -110,8 +111,8 @@ func middle(a, b float64) float64 {
 	return a
 }
 
-// Best returns the number of the cut with the best value, of those as good the one nearest to the usual threshold and
-// of two as near the first. Values that are not numbers are passed over; −1 where there is no other.
+// Best returns the index of the cut with the best value. Ties go to the cut nearest to the usual
+// threshold, then to the first. NaN values are ignored; the result is −1 if there is no other.
 func Best(cuts []Cut, values []float64, greater bool, usual float64) int {
 	best := -1
 	for k, v := range values {

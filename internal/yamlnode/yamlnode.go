@@ -20,10 +20,11 @@ const (
 	MaxDepth = 64
 )
 
-// Expander copies nodes with their aliases written out. The bound on their number is that of all together.
+// Expander copies nodes with aliases expanded. The limit applies to the total number of nodes.
 type Expander struct{ nodes int }
 
-// Expand returns a copy of a node without aliases, or nil, the node at which it grows beyond the bounds, and how.
+// Expand returns a copy of a node without aliases; or nil, the node at which the limit is exceeded,
+// and the reason.
 func (e *Expander) Expand(node *yaml.Node) (out, at *yaml.Node, problem string) {
 	return e.expand(node, 0)
 }
@@ -182,8 +183,8 @@ func number(v float64) string {
 	return Pointed(strconv.FormatFloat(v, 'g', -1, 64))
 }
 
-// Pointed puts a point into a number that has none: 1e-08 is a string to readers of YAML 1.1, and 1 a
-// integer to all.
+// Pointed inserts a decimal point into a number that has none, because YAML 1.1 parsers read 1e-08
+// as a string, and all parsers read 1 as an integer.
 func Pointed(number string) string {
 	if strings.Contains(number, ".") {
 		return number

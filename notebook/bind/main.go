@@ -111,7 +111,7 @@ func write(p *types.Package) error {
 	return os.WriteFile(strings.NewReplacer("/", "_", ".", "_", "-", "_").Replace(p.Path())+".go", text, 0o644)
 }
 
-// exact returns an untyped constant in gomacro's notation, "" where it has a type.
+// exact returns an untyped constant in gomacro's notation, "" for a typed one.
 func exact(c *types.Const) string {
 	basic, ok := c.Type().(*types.Basic)
 	if !ok || basic.Info()&types.IsUntyped == 0 {
@@ -151,7 +151,7 @@ func generic(t types.Type) bool {
 }
 
 // proxy writes the type by which an interpreted value implements the interface, and reports whether
-// there can be one.
+// that is possible.
 func (b *binding) proxy(o *types.TypeName) bool {
 	face, ok := o.Type().Underlying().(*types.Interface)
 	if !ok || o.IsAlias() || face.NumMethods() == 0 || !face.IsMethodSet() {

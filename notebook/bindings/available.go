@@ -13,7 +13,7 @@ import (
 	"github.com/cosmos72/gomacro/imports"
 )
 
-// reasons are why the interpreter does not have a package, and what to use instead.
+// reasons maps unavailable packages to the reason and an alternative.
 var reasons = map[string]string{
 	"slices": "the interpreter cannot call generic functions; use sort",
 	"maps":   "the interpreter cannot call generic functions; use range",

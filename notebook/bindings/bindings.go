@@ -13,12 +13,12 @@ import (
 
 //go:generate go run ../bind
 
-// gomacro looks for the source of every type it meets and, of the standard library of today, cannot
-// read what it finds: the released kernel panics at once, at an alias or a type parameter. Where it
-// finds nothing it takes what reflection tells, which is all that a notebook needs.
+// Without GOROOT, gomacro uses reflection, which is sufficient for a notebook. Otherwise it parses
+// the source of every type, and the released kernel panics on aliases and type parameters of the
+// current standard library.
 func init() { build.Default.GOROOT = "" }
 
-// Show is what show.Value does in the interpreter. The kernel sets it when a cell begins.
+// Show implements show.Value in the interpreter. The kernel sets it at the start of a cell.
 var Show = func(any) {}
 
 // Package show, which under this path is made for GoNB, is one function here.

@@ -72,7 +72,7 @@ func install(prefix string) (folder string, err error) {
 	return folder, os.WriteFile(filepath.Join(folder, "kernel.json"), spec, 0o644)
 }
 
-// userFolder returns where Jupyter looks for what a user has installed.
+// userFolder returns Jupyter's data directory of the user.
 func userFolder() (string, error) {
 	if folder := os.Getenv("JUPYTER_DATA_DIR"); folder != "" {
 		return folder, nil
@@ -93,7 +93,7 @@ func userFolder() (string, error) {
 	return filepath.Join(home, ".local", "share", "jupyter"), nil
 }
 
-// download returns the folder that holds the source of the version of gophernotes in go.mod.
+// download returns the directory with the source of the version of gophernotes in go.mod.
 func download() (string, error) {
 	get := exec.Command("go", "mod", "download", "-json", module)
 	get.Stderr = os.Stderr

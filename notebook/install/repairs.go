@@ -21,18 +21,18 @@ var repairs = []repair{
 	// model returned by Fit, an estimator.Predictor, would not be displayed.
 	{"display.go", "if kernel == nil || typ == nil {\n\t\t// try all",
 		"if kernel == nil || typ == nil || typ.Kind() == reflect.Interface {\n\t\t// try all"},
-	// show.Value shows at once, not only as the last value of a cell.
+	// Let show.Value display immediately, not only as the last value of a cell.
 	{"kernel.go", "displayPlace.Set(xreflect.ValueOf(receipt.PublishDisplayData))",
 		"displayPlace.Set(xreflect.ValueOf(receipt.PublishDisplayData))\n\tbindings.Show = kernel.showIn(receipt)"},
-	// What is meant for GoNB is left out.
+	// Remove GoNB directives.
 	{"kernel.go", "code = evalSpecialCommands(ir, outerr, code)",
 		"code = evalSpecialCommands(ir, outerr, withoutGoNB(code))"},
-	// A package that is not inside is refused at once.
+	// Reject unavailable packages before the cell is compiled.
 	{"kernel.go", "nodes := compiler.ParseBytes([]byte(code))",
 		"nodes := bindings.CheckImports(ir, compiler.ParseBytes([]byte(code)))"},
 	// An interrupted cell ends, the kernel lives on.
 	{"kernel.go", "ir := interp.New()", "ir := interp.New()\n\tinterruptible(ir)"},
-	// What fmt.Println returns, a count and no error, is no result of a cell.
+	// Do not display the results of fmt.Println, a count and a nil error.
 	{"kernel.go", "\t\tif nonNilCount > 0 {", "\t\tif nonNilCount > 0 && !printed(values, types) {"},
 	{"kernel.go", "\t\"github.com/cosmos72/gomacro/base\"\n",
 		"\t\"github.com/bochner-ml/bochner/notebook/bindings\"\n\t\"github.com/cosmos72/gomacro/base\"\n"},

@@ -1,7 +1,7 @@
-// Package show shows values in a notebook, in the same words in both kernels.
+// Package show displays values in a notebook, with the same API in both kernels.
 //
-// This is its source for GoNB, where each cell is a program. The interpreter's kernel has a Value of
-// its own under this path.
+// This is its source for GoNB, where each cell is a program. The interpreter's kernel provides its
+// own Value under this path.
 package show
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/janpfeifer/gonb/gonbui"
 )
 
-// Value shows what v is: by its method HTML, SVG or PNG where it has one, else as fmt.Println does.
+// Value displays v by its method HTML, SVG or PNG, else as fmt.Println does.
 func Value(v any) {
 	switch v := v.(type) {
 	case interface{ HTML() string }:

@@ -159,7 +159,7 @@ func translation(have, want []string) []float64 {
 	return codes
 }
 
-// translate returns the new code of an old one; a missing value stays missing.
+// translate returns the new code of an old one; a missing value remains missing.
 func translate(codes []float64, code float64) float64 {
 	switch {
 	case code != code:
@@ -170,7 +170,7 @@ func translate(codes []float64, code float64) float64 {
 	return datasets.Unknown
 }
 
-// alignTargets recodes the classes of data to those of the model.
+// alignTargets converts the class codes of data to those of the model.
 func (m *Model) alignTargets(data datasets.Set) (datasets.Set, error) {
 	have, want := data.Schema.Classes(), m.Schema.Classes()
 	if data.Y == nil || len(have) == 0 || len(want) == 0 || slices.Equal(have, want) {

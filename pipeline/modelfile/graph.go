@@ -69,7 +69,7 @@ func (m *Model) graphInputs(cols int) []graph.Input {
 	return inputs
 }
 
-// outputs returns what a prediction has under its names.
+// outputs returns the named outputs of a prediction.
 func outputs(task datasets.Task, output graph.Prediction) []graph.Output {
 	var out []graph.Output
 	switch {

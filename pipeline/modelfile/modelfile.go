@@ -31,20 +31,20 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/yaml"
 )
 
-// Model is a fitted pipeline with all that is worth keeping of it: what a model file holds.
+// Model is the content of a model file: a fitted pipeline with its metadata.
 type Model struct {
 	Name      string
-	Task      datasets.Task       // what it predicts
-	Schema    datasets.Schema     // of the rows it was fitted to; of a task without a target perhaps with one that scores
-	Predictor estimator.Predictor // what [pipeline.Pipeline.Fit] returned
+	Task      datasets.Task       // task of the model
+	Schema    datasets.Schema     // schema of the training rows; may include targets of an unsupervised model
+	Predictor estimator.Predictor // result of [pipeline.Pipeline.Fit]
 	Metrics   map[string]float64  // scores, as "test.accuracy"
-	Reading   string              // how files of rows are read, for the program that made it; may be empty
+	Reading   string              // format of data files, defined by the program that wrote the model; may be empty
 	Versions  map[string]string   // of the programs that made it; Save adds Go's
 	Profile   *profile.Profile    // of the rows it was fitted to; may be nil
 }
 
-// New returns the model of a fitted pipeline: what [pipeline.Pipeline.Fit] has returned, or a search
-// over pipelines. Spec and schema are those it was fitted with.
+// New returns the model of a fitted pipeline: the result of [pipeline.Pipeline.Fit], or of a search
+// over pipelines. Spec and schema are those of the fit.
 func New(fitted estimator.Predictor) (*Model, error) {
 	p := fittedPipeline(fitted)
 	if p == nil {
@@ -53,8 +53,8 @@ func New(fitted estimator.Predictor) (*Model, error) {
 	return &Model{Task: taskOf(p), Schema: p.InputSchema(), Predictor: p}, nil
 }
 
-// fittedPipeline returns p or the pipeline that p merely holds, as the result of a search does. What has a
-// state of its own would predict otherwise than the pipeline in it.
+// fittedPipeline returns the pipeline that p is or wraps, as the result of a search does. A wrapper
+// with state of its own predicts differently and is not unwrapped.
 func fittedPipeline(p estimator.Predictor) *pipeline.FittedPipeline {
 	for {
 		if f, ok := p.(*pipeline.FittedPipeline); ok {
@@ -88,7 +88,7 @@ func (m *Model) Spec() pipeline.Pipeline {
 	return pipeline.Pipeline{}
 }
 
-// Save writes the model to a file at path, all or nothing. The same model gives the same bytes.
+// Save writes the model to a file at path atomically. Equal models give equal bytes.
 func (m *Model) Save(path string) error {
 	return files.Replace(path, func(w *bufio.Writer) error { return m.Write(w) })
 }
@@ -125,7 +125,7 @@ func (m *Model) Write(w io.Writer) error {
 	return model.Write(w, h, state)
 }
 
-// maxProfile is how many bytes the profile may have: those of a thousand columns.
+// maxProfile is the maximum size of the profile in bytes, enough for a thousand columns.
 const maxProfile = 1 << 20
 
 // profileText encodes the profile with as many columns as fit, and checks that it can be decoded.
@@ -135,7 +135,7 @@ func (m *Model) profileText(fitted *pipeline.FittedPipeline) (string, error) {
 	}
 	seen := *m.Profile
 	if len(m.Schema.Targets) == 0 {
-		seen.Targets = nil // which the model has not learned from
+		seen.Targets = nil // the fit has not used them
 	}
 	text, err := seen.Encode(maxProfile)
 	if err == nil {
@@ -144,10 +144,9 @@ func (m *Model) profileText(fitted *pipeline.FittedPipeline) (string, error) {
 	return text, err
 }
 
-// Load reads the model in the file at path, or in the directory of a run at path. Steps that are
-// not built in are to be registered before. A file that is damaged, cut off, or no model file at
-// all is refused with an error that wraps [model.ErrDamaged], one from a later version with one
-// that wraps [model.ErrNewer].
+// Load reads the model from the file at path, or from the directory of a run. Custom steps must be
+// registered first. For a file that is damaged, truncated or not a model file, the error wraps
+// [model.ErrDamaged]; for one of a later version, [model.ErrNewer].
 func Load(path string) (*Model, error) {
 	path, err := files.Model(path)
 	if err != nil {
@@ -183,7 +182,7 @@ func Read(r io.ReaderAt, size int64) (*Model, error) {
 	return m, nil
 }
 
-// restore makes a model of what a file holds.
+// restore returns the model with the content of a file.
 func restore(h model.Header, state *model.Archive) (*Model, error) {
 	if datasets.Task(h.Task).Check() != nil {
 		return nil, fmt.Errorf("%w: it is %s, not a model", model.ErrDamaged, h.Task)

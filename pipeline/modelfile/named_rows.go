@@ -89,11 +89,11 @@ type RowPrediction struct {
 	Scores map[string]float64 `json:"scores,omitempty"`
 	// standard deviation of a new observation; nil if unavailable
 	Std *float64 `json:"std,omitempty"`
-	// ends of an interval that a new observation is to lie in
+	// bounds of the prediction interval of a new observation
 	Lower        *float64 `json:"lower,omitempty"`
 	Upper        *float64 `json:"upper,omitempty"`
 	AnomalyScore *float64 `json:"anomaly_score,omitempty"` // anomaly score; nil if unavailable
-	// by name, where there are several; Value, Std, Lower and Upper are of the first
+	// by name, if there are several targets; Value, Std, Lower and Upper are those of the first
 	Targets      map[string]float64 `json:"targets,omitempty"`
 	TargetsStd   map[string]float64 `json:"targets_std,omitempty"`
 	TargetsLower map[string]float64 `json:"targets_lower,omitempty"`
@@ -162,8 +162,8 @@ func byName(names []string, values []float64) map[string]float64 {
 	return out
 }
 
-// String writes the class and, where it is known, its probability, or the number, or each target with
-// its name, or whether the row is unusual.
+// String returns the class with its probability, if known; the number, or each target with its
+// name; or whether the row is an anomaly.
 func (p RowPrediction) String() string {
 	switch {
 	case p.Class != "" && p.Probabilities != nil:

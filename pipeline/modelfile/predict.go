@@ -20,9 +20,9 @@ import (
 )
 
 // Predict returns the predictions for the rows of data: numbers, class codes (see [Model.Classes])
-// or cluster numbers. It aligns data first, as all methods of a Model do (see [Model.Align]): data
-// may have its columns in another order and other codes for the same categories, as the set of
-// another file has. Predict of m.Predictor takes the columns and codes of a matrix as they are.
+// or cluster numbers. It aligns data first, as all methods of a Model do (see [Model.Align]): the
+// columns of data may be in another order, and its category codes may differ, as in another file.
+// Predict of m.Predictor does not align the columns and codes of a matrix.
 func (m *Model) Predict(ctx context.Context, data datasets.Set) ([]float64, error) {
 	aligned, err := m.Align(data)
 	if err != nil {

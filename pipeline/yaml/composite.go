@@ -58,7 +58,8 @@ func missing(h pipeline.ChildrenSpec) param.FieldError {
 	return f
 }
 
-// shape is what a document has for a child with parameters that have no default: "{select: …, steps: […]}".
+// shape returns the form in a document of a child whose parameters have no default: "{select: …,
+// steps: […]}".
 func shape(spec any) string {
 	var keys []string
 	for _, p := range pipeline.Required(spec) {

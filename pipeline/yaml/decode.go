@@ -25,7 +25,8 @@ import (
 //   - union: {parts: [{rff: {gamma: 0.1}}, {rff: {gamma: 1}, name: narrow}], weights: [0.7, 0.3]}
 //   - logistic: {C: 10}
 //
-// Where columns has parameters of its own, its groups are under a key: {groups: [...], remainder: passthrough}.
+// If a composite has parameters of its own, its list is below a key: {groups: [...], remainder:
+// passthrough}.
 func Decode(node *tree.Node, from Origin) (pipeline.Pipeline, param.FieldErrors) {
 	d := &decoder{from: from}
 	p := pipeline.Pipeline{}
@@ -60,7 +61,8 @@ func Unmarshal(text []byte, from Origin) (pipeline.Pipeline, error) {
 	return p, errs.Err()
 }
 
-// pipeline reads the steps and the estimator of the list at where, in the part at within of the whole.
+// pipeline reads the steps and the estimator from a list. where is the path of the list, within
+// that of the enclosing part.
 func (d *decoder) pipeline(node *tree.Node, where, within string) pipeline.Pipeline {
 	var p pipeline.Pipeline
 	last := len(node.Content) - 1

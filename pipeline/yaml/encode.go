@@ -84,8 +84,8 @@ func encodeStep(name string, spec any) (*tree.Node, error) {
 	return out, nil
 }
 
-// encodeComposite writes what a step holds: the bare list where the step's own parameters have their
-// defaults, else under its key before them.
+// encodeComposite writes the children of a step: as a bare list if the parameters of the step have
+// their defaults, else below their key, before the parameters.
 func encodeComposite(c pipeline.Composite, entry pipeline.Entry) (*tree.Node, error) {
 	list, err := encodeChildren(c)
 	if err != nil || reflect.DeepEqual(values(c), values(entry.New())) {
@@ -112,7 +112,7 @@ func values(spec any) (out []any) {
 	return out
 }
 
-// encodeChildren writes the list of what a step holds.
+// encodeChildren writes the list of children of a step.
 func encodeChildren(c pipeline.Composite) (*tree.Node, error) {
 	if c.Holds().Kind == nil {
 		return encodeSteps(c.Children())
@@ -128,8 +128,8 @@ func encodeChildren(c pipeline.Composite) (*tree.Node, error) {
 	return list, nil
 }
 
-// encodeMember writes a child that is no step with a name of its own: its name, its parameters, and
-// what it holds.
+// encodeMember writes a child that is not a registered step: its name, its parameters, and its
+// children.
 func encodeMember(child pipeline.Step) (*tree.Node, error) {
 	out := mapping()
 	if child.Name != "" {

@@ -20,12 +20,12 @@ func (d *decoder) twice(h head, where, what string) {
 // head is a step before its parameters are read.
 type head struct {
 	entry  pipeline.Entry
-	name   string     // what it is called
+	name   string     // name of the step
 	node   *tree.Node // of the step's key
 	params *tree.Node // nil for none
 }
 
-// given is the name that the document gives, "" where it is the step's own.
+// given returns the name in the document, "" for the default name.
 func (h head) given() string {
 	if h.name == h.entry.Name {
 		return ""
@@ -33,7 +33,7 @@ func (h head) given() string {
 	return h.name
 }
 
-// head reads which step a node is and what it is called.
+// head reads the type and the name of a step.
 func (d *decoder) head(node *tree.Node, path string) (h head, ok bool) {
 	const want = "a step: its name, or its name with parameters"
 	switch node.Kind {

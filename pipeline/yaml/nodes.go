@@ -42,7 +42,7 @@ func (d *decoder) resolve(node *tree.Node) *tree.Node {
 // trees matches the names of tree ensembles and decision trees.
 var trees = regexp.MustCompile(`(?i)forest|tree|boost|gbm|gbdt|cart`)
 
-// unknown reports a word that is none of the known ones.
+// unknown reports an unknown name.
 func (d *decoder) unknown(node *tree.Node, path, what string, known []string) {
 	f := param.FieldError{Problem: fmt.Sprintf("no %s is called %q", what, clip(node.Value))}
 	switch near := suggest.Nearest(node.Value, known); {
@@ -66,7 +66,7 @@ func clip(text string) string {
 	return text
 }
 
-// pairs returns the entries of a mapping and reports keys that are there twice or no words.
+// pairs returns the entries of a mapping and reports duplicate keys and keys that are not strings.
 func (d *decoder) pairs(node *tree.Node, path string) []yamlnode.Pair {
 	return yamlnode.Pairs(node, path, d.problem)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// known are the keys that may stand below a step.
+// known returns the keys allowed below a step.
 func (d *decoder) known(spec any) []string {
 	var out []string
 	for _, p := range specs.Own(spec) {

@@ -72,8 +72,8 @@ func (d *decoder) specAt(h head, where, within string) any {
 	return d.finish(spec, h.node, given, where, within)
 }
 
-// composite reads what a step holds and its own parameters. Key is the step's name in the document,
-// node what stands below it.
+// composite reads the children of a step and its own parameters. key is the name of the step in the
+// document, node its value.
 func (d *decoder) composite(c pipeline.Composite, key, node *tree.Node, where, within string) any {
 	list, own := d.body(c, key, node, where)
 	spec := any(c.WithChildren(d.children(c.Holds(), list, where, within)))
@@ -95,7 +95,7 @@ func (d *decoder) composite(c pipeline.Composite, key, node *tree.Node, where, w
 	return spec
 }
 
-// children reads a list of what a step holds, nil for none.
+// children reads a list of children, which may be nil.
 func (d *decoder) children(h pipeline.ChildrenSpec, list *tree.Node, where, within string) (out []pipeline.Step) {
 	switch {
 	case list == nil:
@@ -120,7 +120,7 @@ func (d *decoder) children(h pipeline.ChildrenSpec, list *tree.Node, where, with
 	return out
 }
 
-// member reads child number i, which is no step with a name of its own.
+// member reads the i-th child, which is not a registered step.
 func (d *decoder) member(h pipeline.ChildrenSpec, node *tree.Node, i int, where, within string) (child pipeline.Step,
 	ok bool) {
 	path := fmt.Sprintf("%s[%d]", where, i)
@@ -166,7 +166,7 @@ func (d *decoder) member(h pipeline.ChildrenSpec, node *tree.Node, i int, where,
 	return child, true
 }
 
-// inside reads the list of what a child holds itself.
+// inside reads the children of a child.
 func (d *decoder) inside(c pipeline.Composite, list *yamlnode.Pair, where, within string) any {
 	if list.Value.Kind != tree.SequenceNode {
 		d.problem(list.Value, where, param.FieldError{Value: yamlnode.Plain(list.Value),

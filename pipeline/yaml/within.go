@@ -27,8 +27,8 @@ func childOf(spec any, name string) (param.Child, bool) {
 // holdsModel reports whether a child is an estimator; else it is a transformer.
 func holdsModel(c param.Child) bool { return c.Type == reflect.TypeFor[estimator.Estimator]() }
 
-// within reads what a step holds, such as the model that another one wraps. What is not given stays as it is
-// by default, with seeds of its own.
+// within reads the inner estimators of a step, such as that of a wrapper. Unspecified ones have
+// their defaults, with derived seeds.
 func (d *decoder) within(spec any, key *tree.Node, given map[string]*tree.Node, where, within string) any {
 	for _, c := range pipeline.Within(spec) {
 		path, inside := yamlnode.Join(where, c.Name), yamlnode.Join(within, c.Name)
@@ -140,7 +140,7 @@ func (d *decoder) one(c param.Child, node *tree.Node, where, within string) any 
 	return d.specAt(h, where, within)
 }
 
-// encodeWithin writes what a step holds behind its parameters.
+// encodeWithin writes the inner estimators of a step after its parameters.
 func encodeWithin(out *tree.Node, spec any) error {
 	for _, c := range pipeline.Within(spec) {
 		if members, ok := c.Spec.(meta.Members); c.Spec == nil || ok && len(members) == 0 {

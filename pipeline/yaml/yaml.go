@@ -1,12 +1,12 @@
 // Package yaml reads and writes pipelines as YAML documents. It reports all errors at once.
 //
-// [Decode] takes any step that is registered ([pipeline.Register]): its parameters are those it
-// declares, and what a [pipeline.Composite] holds is read as it describes it.
+// [Decode] supports all registered steps ([pipeline.Register]): it reads the parameters that a step
+// declares, and the children of a [pipeline.Composite] as its ChildrenSpec describes them.
 package yaml
 
 // Origin describes the source of a document and its defaults.
 type Origin struct {
 	File string // for messages
 	Path string // of the node within the document: "pipeline"
-	Seed uint64 // the experiment's; a step that gives no seed has one of its own, [pipeline.DeriveSeed]
+	Seed uint64 // seed of the experiment; a step without a seed uses [pipeline.DeriveSeed]
 }

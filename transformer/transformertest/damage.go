@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Try reads a into zero and, where that succeeds, maps the data and asks for width and schema. An
-// error is fine anywhere; a panic ends the test.
+// Try restores zero from a; if that succeeds, it maps the data and queries width and schema. Errors
+// are allowed; a panic fails the test.
 func Try(t *testing.T, a *model.Archive, zero transformer.Transformer, data datasets.Set) {
 	t.Helper()
 	try(t, a, zero, data)
@@ -67,7 +67,7 @@ func names[T any](m map[string]T) []string {
 	return out
 }
 
-// numbers are those that break things.
+// numbers are extreme or invalid values.
 var numbers = []float64{0, -1, 1, 2, 3, 0.5, 1e9, -1e9, 1 << 32, 1 << 52, 1e300, -1e300, 1e-300, math.MaxFloat64,
 	math.Inf(1), math.NaN()}
 

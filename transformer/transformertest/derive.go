@@ -45,7 +45,7 @@ func derivedIsFitted(s *suite) {
 	}
 }
 
-// derives checks that what is derived after learning from data is what the spec is fitted to.
+// derives checks that FinishFit after the first stage equals Fit.
 func (s *suite) derives(d transformer.TwoStageFitter, learner transformer.Fitter, data datasets.Set) {
 	s.Helper()
 	learned, err := learner.Fit(context.Background(), data)
@@ -69,7 +69,7 @@ func (s *suite) derives(d transformer.TwoStageFitter, learner transformer.Fitter
 	}
 }
 
-// stateOf returns what a file keeps of a fitted step, nil where that is nothing.
+// stateOf returns the serialized state of a fitted step, nil if it has none.
 func stateOf(f transformer.Transformer) *model.Archive {
 	state, ok := f.(model.Stateful)
 	if !ok {
@@ -82,7 +82,7 @@ func stateOf(f transformer.Transformer) *model.Archive {
 	return copyArchive(a)
 }
 
-// strange is what no other step was fitted to.
+// strange is a transformer of an unknown type.
 type strange struct{}
 
 func (strange) Transform(_ context.Context, X mat.Matrix) (mat.Matrix, error) {

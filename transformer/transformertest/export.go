@@ -55,7 +55,7 @@ func exportsWhatItComputes(s *suite) {
 	}
 }
 
-// unseen returns rows like those of the data: entries from different rows, numbers perturbed, some
+// unseen returns new rows similar to the data: entries from different rows, numbers perturbed, some
 // extreme, missing or unknown.
 func (s *suite) unseen(n int) *mat.Dense {
 	rng := rand.New(rand.NewPCG(11, 12))
@@ -70,7 +70,7 @@ func (s *suite) unseen(n int) *mat.Dense {
 				v = math.NaN()
 			case strange == 1 && c.Kind == datasets.Categorical:
 				v = datasets.Unknown
-			case c.Kind == datasets.Categorical, strange < 5: // as it is
+			case c.Kind == datasets.Categorical, strange < 5: // unchanged
 			case strange == 6:
 				v = -v
 			case strange == 7:

@@ -45,7 +45,7 @@ func fitsTheSameTwice(s *suite) {
 	s.equal(b, a, 0, "fitting one spec twice to the same data gives the same map, to the bit")
 }
 
-// widthIsOutputWidth: what follows is planned by the width and schema that are announced.
+// widthIsOutputWidth: the features match the width and schema that the fitted step declares.
 func widthIsOutputWidth(s *suite) {
 	f := s.fit(s.Data)
 	n, width := s.transform(f, s.Data.X).Dims()
@@ -118,7 +118,7 @@ func (c chunks) Blocks(ctx context.Context, yield func(block datasets.Set) error
 	return nil
 }
 
-// blocksAreOneSet: data that comes in blocks, from a file, is learned from like rows in memory.
+// blocksAreOneSet: a fit to blocks equals a fit to the same rows in memory.
 func blocksAreOneSet(s *suite) {
 	b, ok := s.spec.(transformer.BlockFitter)
 	if !ok {
@@ -152,7 +152,7 @@ func rowIsRowOfBatch(s *suite) {
 	}
 }
 
-// writesIntoTile: blocks are mapped into a tile that is used again, whatever was in it.
+// writesIntoTile: TransformTo overwrites the destination, whatever its content.
 func writesIntoTile(s *suite) {
 	f, ok := s.fit(s.Data).(transformer.DenseTransformer)
 	if !ok {
@@ -184,8 +184,7 @@ func writesIntoTile(s *suite) {
 	}
 }
 
-// fitsAndMapsAtOnce: a pipeline takes the features that are a by-product of the fit for those that
-// the fitted map makes.
+// fitsAndMapsAtOnce: the features of FitTransform equal those of the fitted map.
 func fitsAndMapsAtOnce(s *suite) {
 	b, ok := s.spec.(transformer.FitTransformer)
 	if !ok {
@@ -268,7 +267,8 @@ func worksConcurrently(s *suite) {
 	}
 }
 
-// stopsWhenCanceled: a call canceled at any moment returns an error that matches ctx.Err() and nothing half-made.
+// stopsWhenCanceled: a call canceled at any time returns an error that matches ctx.Err(), and no
+// partial result.
 func stopsWhenCanceled(s *suite) {
 	check := func(what string, run func(ctx context.Context) (result bool, err error)) {
 		s.Helper()
@@ -354,7 +354,7 @@ func (s *suite) needsNumbers() {
 	}
 }
 
-// refusesAnotherWidth: rows of another width come from other data.
+// refusesAnotherWidth: rows of another width are an error.
 func refusesAnotherWidth(s *suite) {
 	f := s.fit(s.Data)
 	n, d := s.Data.X.Dims()
@@ -373,7 +373,7 @@ func refusesAnotherWidth(s *suite) {
 	}
 }
 
-// treatsWeights: a weight of 2 is the row twice where weights matter, and nothing where not.
+// treatsWeights: a weight of 2 counts as two rows if weights are used, and has no effect otherwise.
 func treatsWeights(s *suite) {
 	n := s.Data.Rows()
 	weighted, rows := s.Data, []int{}
@@ -424,7 +424,7 @@ func (s *suite) record(f transformer.Transformer) *model.Archive {
 	return a
 }
 
-// comesBackFromFile: a loaded model predicts what the saved one did, to the bit.
+// comesBackFromFile: a loaded model predicts as the saved one, bit for bit.
 func comesBackFromFile(s *suite) {
 	f := s.fit(s.Data)
 	want := s.transform(f, s.Data.X)

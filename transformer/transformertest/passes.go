@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// learner returns the spec as one that learns by passes, or skips.
+// learner returns the spec as a pass fitter, or skips the test.
 func (s *suite) learner() passtest.Learner[transformer.Transformer] {
 	s.Helper()
 	spec, ok := s.spec.(transformer.PassFitter)
@@ -38,8 +38,8 @@ func (s *suite) learner() passtest.Learner[transformer.Transformer] {
 		}}
 }
 
-// partsAreTheWhole: rows may be learned from in parts, on several machines or as they come, and a pass may
-// lie in a file in between; where they are cut is an accident.
+// partsAreTheWhole: the result does not depend on how the rows are divided among shards, nor on
+// saving a pass to a file in between.
 func partsAreTheWhole(s *suite) {
 	l := s.learner()
 	whole := mat.DenseCopyOf(s.transform(s.fit(s.Data), s.Data.X)).RawMatrix().Data
@@ -55,7 +55,7 @@ func partsAreTheWhole(s *suite) {
 	}
 }
 
-// mergesItsOwn: sums of one thing added to sums of another are of nothing.
+// mergesItsOwn: passes of different specs or schemas cannot be merged.
 func mergesItsOwn(s *suite) {
 	wider, err := s.Data.WithText("one more", make([]string, s.Data.Rows()))
 	if err != nil {
@@ -92,7 +92,7 @@ func passesStop(s *suite) {
 	}
 }
 
-// passesSurviveDamage: a pass comes from another machine or yesterday, and is not trusted.
+// passesSurviveDamage: a pass from a file is untrusted input.
 func passesSurviveDamage(s *suite) {
 	s.takesLong()
 	if err := s.learner().Damage(s.Data); err != nil {

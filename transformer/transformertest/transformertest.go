@@ -1,5 +1,6 @@
-// Package transformertest checks that a transformer keeps the laws that pipelines, searches and
-// model files rely on. Any implementation of transformer.Fitter can be run through it:
+// Package transformertest is a conformance test for transformers: it checks the invariants that
+// pipelines, searches and model files rely on. It supports any implementation of
+// transformer.Fitter:
 //
 //	func TestLaws(t *testing.T) {
 //		transformertest.Run(t, transformer.NewStandardize(), transformertest.Options{
@@ -7,8 +8,8 @@
 //		})
 //	}
 //
-// Every invariant is a subtest with its own name, whose failure explains what depends on it. With
-// -short, tests of damaged files are skipped.
+// Every invariant is a subtest with its own name; its error message explains what depends on it.
+// With -short, tests of damaged files are skipped.
 package transformertest
 
 import (
@@ -32,8 +33,8 @@ type Options struct {
 	// Data to fit and map; left out, 60 rows of 5 numeric columns, one of them constant and two
 	// mostly zero. It has more than 8 rows.
 	Data datasets.Set
-	// Zero returns the zero value that a model file is read into; left out, the laws of saving are
-	// not checked.
+	// Zero returns the zero value that a model file is read into; nil skips the invariants of
+	// serialization.
 	Zero func() transformer.Transformer
 	// Missing reports that missing values (NaN) are supported.
 	Missing bool
@@ -43,19 +44,20 @@ type Options struct {
 	Weighted bool
 	// Related are specs of the same feature family, for a [transformer.FamilyFitter].
 	Related []transformer.Fitter
-	// Tolerance of two ways to the same numbers, relative to those over 1; left out, 1e-9.
+	// Tolerance is the difference allowed between equivalent computations, relative for numbers
+	// above 1; 0 means 1e-9.
 	Tolerance float64
-	// Float32Tolerance is how far features made as float32 may be from those made as float64, relative to those
-	// over 1; left out, 1e-4.
+	// Float32Tolerance is the difference allowed between float32 and float64 features, relative for
+	// numbers above 1; 0 means 1e-4.
 	Float32Tolerance float64
-	// ExportTolerance is how far what a [graph.StepExporter] exports may be from what it computes, relative to numbers
-	// over 1; left out, 1e-12.
+	// ExportTolerance is the difference allowed between the exported graph ([graph.StepExporter])
+	// and the transformer, relative for numbers above 1; 0 means 1e-12.
 	ExportTolerance float64
 	// Unexported reports that Export returns an error with the reason.
 	Unexported bool
 }
 
-// law is one thing every transformer does.
+// law is an invariant of every transformer.
 type law struct {
 	name  string
 	check func(s *suite)
@@ -102,7 +104,7 @@ func Run(t *testing.T, spec transformer.Fitter, o Options) {
 	}
 }
 
-// complete fills in what was left out.
+// complete returns the options with defaults filled in.
 func (o Options) complete() Options {
 	if o.Data.X == nil {
 		o.Data = numeric()
@@ -119,7 +121,7 @@ func (o Options) complete() Options {
 	return o
 }
 
-// reporter is what a law uses of a *testing.T.
+// reporter is the part of *testing.T that invariants use.
 type reporter interface {
 	Helper()
 	Error(args ...any)
@@ -129,7 +131,7 @@ type reporter interface {
 	Skip(args ...any)
 }
 
-// suite is one law's view of what is being checked.
+// suite is the context of one invariant.
 type suite struct {
 	reporter
 	Options
@@ -159,7 +161,7 @@ func numeric() datasets.Set {
 	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Columns: columns}}
 }
 
-// takesLong leaves a law out where tests are to be short: it tries thousands of files.
+// takesLong skips an invariant with -short: it tries thousands of files.
 func (s *suite) takesLong() {
 	if testing.Short() {
 		s.Skip("takes long")
@@ -187,7 +189,7 @@ func (s *suite) transform(f transformer.Transformer, X mat.Matrix) mat.Matrix {
 	return out
 }
 
-// equal fails with the law's reason unless got and want agree, NaN being equal to NaN.
+// equal fails with the given reason unless got and want agree; NaN equals NaN.
 func (s *suite) equal(got, want mat.Matrix, tolerance float64, reason string) {
 	s.Helper()
 	n, d := want.Dims()

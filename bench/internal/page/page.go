@@ -1,5 +1,5 @@
-// Package page writes what programs have measured into their places on a page of the documentation.
-// A place lies between two lines that readers do not see; what stands around them is kept.
+// Package page writes measurements into marked places of a documentation page. A place is delimited
+// by two HTML comments; the text around it is kept.
 package page
 
 import (
@@ -12,16 +12,16 @@ import (
 // End is the line that ends every place.
 const End = "<!-- end -->"
 
-// Place is where one program writes to.
+// Place is the place on a page that one program writes.
 type Place struct {
 	File    string // of the page
 	Command string // that runs the program, as "go run ./bench/peers"
 }
 
-// Begin is the line that the place begins with.
+// Begin returns the line that begins the place.
 func (p Place) Begin() string { return fmt.Sprintf("<!-- made by %s: begin -->\n", p.Command) }
 
-// Replace puts what make makes of the text in the place there.
+// Replace replaces the text in the place by the result of make.
 func (p Place) Replace(make func(old string) string) error {
 	text, err := os.ReadFile(p.File)
 	if err != nil {
@@ -36,12 +36,12 @@ func (p Place) Replace(make func(old string) string) error {
 	return os.WriteFile(p.File, []byte(before+p.Begin()+make(old)+End+after), 0o644)
 }
 
-// Write puts text into the place, with an empty line above.
+// Write writes text to the place, after an empty line.
 func (p Place) Write(text string) error {
 	return p.Replace(func(string) string { return "\n" + text })
 }
 
-// Check reports places that are not there, before any work is done for them.
+// Check returns an error for places that do not exist.
 func Check(places ...Place) error {
 	var errs []error
 	for _, p := range places {

@@ -29,7 +29,7 @@ func (g *MemoryLimit) Allocate(size int) []byte {
 	return g.GoAllocator.Allocate(size)
 }
 
-// Reallocate returns size bytes that begin as b does.
+// Reallocate returns size bytes that start with the content of b.
 func (g *MemoryLimit) Reallocate(size int, b []byte) []byte {
 	if size > cap(b) {
 		g.reserve(size)
@@ -38,7 +38,7 @@ func (g *MemoryLimit) Reallocate(size int, b []byte) []byte {
 	return g.GoAllocator.Reallocate(size, b)
 }
 
-// Free takes note that b is no longer held.
+// Free subtracts b from the allocated memory.
 func (g *MemoryLimit) Free(b []byte) {
 	if cap(b) >= largePiece {
 		g.held.Add(-int64(cap(b)))

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/internal/table"
 )
 
-// TypeOf returns the type of a column whose arrays are of type t, Unreadable for what cannot be one.
+// TypeOf returns the column type of Arrow type t, or Unreadable if t is not supported.
 func TypeOf(t arrow.DataType) table.Type {
 	switch t := storage(t).(type) {
 	case *arrow.DictionaryType:
@@ -31,7 +31,7 @@ func TypeOf(t arrow.DataType) table.Type {
 	return table.Unsupported
 }
 
-// storage is what the values of an extension type are stored as.
+// storage returns the storage type of an extension type, and other types unchanged.
 func storage(t arrow.DataType) arrow.DataType {
 	if e, ok := t.(arrow.ExtensionType); ok {
 		return storage(e.StorageType())
@@ -39,7 +39,7 @@ func storage(t arrow.DataType) arrow.DataType {
 	return t
 }
 
-// names are the types as errors name them, where they are not called as in Arrow.
+// names contains the type names in errors that differ from Arrow's.
 var names = map[arrow.Type]string{
 	arrow.STRING: "text", arrow.LARGE_STRING: "text", arrow.STRING_VIEW: "text", arrow.LARGE_BINARY: "binary",
 	arrow.BINARY_VIEW: "binary",

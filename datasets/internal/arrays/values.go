@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/internal/table"
 )
 
-// Decoder converts the arrays of one column, one after the other.
+// Decoder converts the arrays of a column, chunk by chunk.
 type Decoder struct {
 	ColumnPath
 	As   table.Type
@@ -24,7 +24,7 @@ type Decoder struct {
 	words  *table.Dictionary // of strings without a dictionary
 	buffer []byte
 
-	of      arrow.ArrayData // the values of the dictionary at hand, and what they are
+	of      arrow.ArrayData // values of the current dictionary, decoded below
 	numbers []float64
 	seconds []int64
 	strs    *table.Dictionary
@@ -86,7 +86,7 @@ func (d *Decoder) decodeNumbers(a arrow.Array, out []float64) error {
 	return nil
 }
 
-// numbers writes the values of an array that are so far apart.
+// numbers writes every step-th value of an array, starting at from, to out.
 func numbers(a arrow.Array, from, step int, out []float64) error {
 	switch a := a.(type) {
 	case *array.Null:

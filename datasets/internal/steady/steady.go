@@ -23,8 +23,8 @@ import (
 type File struct {
 	fsys  fs.FS
 	path  string
-	first atomic.Pointer[fs.FileInfo] // what it was when it was first opened
-	held  []byte                      // all that came from an io.Reader; nil for a file
+	first atomic.Pointer[fs.FileInfo] // file info when first opened
+	held  []byte                      // content of an io.Reader; nil for a file
 }
 
 // New returns the file at path in fsys, or in the machine's own file system where fsys is nil.
@@ -55,13 +55,13 @@ func Buffer(ctx context.Context, r io.Reader) (*File, error) {
 	}
 }
 
-// Path is what the file is called.
+// Path returns the path of the file.
 func (f *File) Path() string { return f.path }
 
-// Bytes are those of an open file.
+// Bytes is the content of an open file.
 type Bytes struct {
-	// At reads at any place, and is nil where the file can only be read from its beginning: what gzip
-	// has packed, and what comes through a pipe.
+	// At allows random access; it is nil for gzip-compressed files and pipes, which are read
+	// sequentially.
 	At io.ReaderAt
 	// Size is the number of bytes, -1 if unknown before a pass.
 	Size int64
@@ -73,8 +73,8 @@ type Bytes struct {
 	pipe     bool // whether only its file system knows how often it can be read
 }
 
-// Open opens the file. What gzip has packed is unpacked, whatever the file is called. A file that is not
-// the one first opened is an error.
+// Open opens the file. Content compressed by gzip is decompressed, whatever the name of the file.
+// It returns an error if the file is not the one first opened.
 func (f *File) Open() (*Bytes, error) {
 	if f.held != nil {
 		b := &Bytes{of: f, Size: -1}
@@ -113,7 +113,7 @@ func openError(err error) error {
 	return err
 }
 
-// begin finds out what kind of file it is.
+// begin determines the kind of the file.
 func (b *Bytes) begin() error {
 	info, err := b.file.Stat()
 	if err != nil {
@@ -128,7 +128,7 @@ func (b *Bytes) begin() error {
 	return b.unpack(b.file, info.Size())
 }
 
-// unpack finds out whether what is in r, of that size, is packed by gzip.
+// unpack detects gzip compression of r, which has the given size.
 func (b *Bytes) unpack(r io.Reader, size int64) error {
 	b.in = bufio.NewReaderSize(r, 64<<10)
 	magic, err := b.in.Peek(2)
@@ -147,7 +147,7 @@ func (b *Bytes) unpack(r io.Reader, size int64) error {
 	return nil
 }
 
-// check remembers what the file is, or holds it against that.
+// check records the file info at the first call, and compares with it later.
 func (f *File) check(now fs.FileInfo) error {
 	if err := rowfile.CheckRegular(f.path, now); err != nil {
 		return err
@@ -170,7 +170,7 @@ func (b *Bytes) Discard(n int64) error {
 	return err
 }
 
-// CheckUnchanged returns an error where the file is no longer what it was when it was first opened.
+// CheckUnchanged returns an error if the file has changed since it was first opened.
 func (b *Bytes) CheckUnchanged() error {
 	if b.pipe || b.file == nil {
 		return nil
@@ -178,7 +178,7 @@ func (b *Bytes) CheckUnchanged() error {
 	var now fs.FileInfo
 	var err error
 	if b.of.fsys == nil {
-		now, err = os.Stat(b.of.path) // another file may be there
+		now, err = os.Stat(b.of.path) // the path may name another file
 	} else {
 		now, err = fs.Stat(b.of.fsys, b.of.path)
 	}

@@ -97,7 +97,7 @@ func (b *block) clear() {
 	b.targets, b.weights, b.groups, b.passthrough = b.targets[:0], b.weights[:0], b.groups[:0], b.passthrough[:0]
 }
 
-// begin allocates targets, weight, group and passthrough strings of the next row.
+// begin appends default targets, weight, group and passthrough strings for the next row.
 func (b *block) begin(rec *Record) {
 	b.targets = append(b.targets, b.implicitTargets...)
 	if b.weighted {

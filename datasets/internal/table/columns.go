@@ -17,7 +17,7 @@ type Columnar interface {
 
 // ColumnForm describes the columns of a file.
 type ColumnForm struct {
-	Name    string // what the file is called in errors
+	Name    string // name of the file in errors
 	Columns []TypedColumn
 	Rows    int // -1 if unknown before a pass
 

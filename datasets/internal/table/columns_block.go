@@ -145,7 +145,7 @@ func (b *columnBatch) checkRows(n int, missing *block) (int, error) {
 	return n, nil
 }
 
-// fileRow returns the row number in the file of remaining row i of those decoded last.
+// fileRow returns the row number in the file of the i-th remaining row of the last decoded batch.
 func (b *columnBatch) fileRow(i int) int {
 	at, _ := slices.BinarySearch(b.source.skipped, b.firstRow)
 	row := b.firstRow + i

@@ -39,7 +39,7 @@ type SchemaLearner struct {
 	coder       *source        // source whose schema encodes the records, if only content is determined
 	files       []fileRows
 	rows        int
-	uncounted   int  // rows of numbers that are not yet counted in columns
+	uncounted   int  // numeric rows not yet counted in columns
 	numericOnly bool // whether rows may be counted in this way
 	lines       int  // lines of the last file
 	fileEnded   bool // whether the last file has been read completely
@@ -83,7 +83,7 @@ type categories struct {
 	lines []int
 }
 
-// Begin returns the state before any record of columns with the given roles.
+// Begin returns the state before the first record of a file with columns in the given roles.
 func Begin(roles datasets.Roles) *SchemaLearner { return &SchemaLearner{roles: roles, fileEnded: true} }
 
 // SecondPass returns the initial state of a second pass over the same records, which collects the

@@ -99,7 +99,7 @@ type filePart struct {
 	as     int // file that the order is of, -1 for none
 }
 
-// Parts begins to read the first file; the header of each is a part of its own.
+// Parts starts to read the first file; the header of each file is a separate part.
 func (f splitFiles) Parts(ctx context.Context) (Parts, int, error) {
 	return &fileParts{files: f, ctx: ctx}, 0, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// Splittable is a Reader whose records can be read by several goroutines, in parts.
+// Splittable is a Reader whose records can be read in parts by several goroutines.
 type Splittable interface {
 	Reader
 	// Parts starts a pass, and returns the number of lines before the first part.
@@ -24,7 +24,7 @@ type Parts interface {
 	// Next returns the next part, reusing the memory of used unless that is nil; io.EOF after the
 	// last part.
 	Next(used Part) (Part, error)
-	// More reports whether there may be another part.
+	// More reports whether another part may follow.
 	More() bool
 	Close() error
 }
@@ -172,7 +172,7 @@ func (t *partReader) run(ctx context.Context, spare *partTask, workers int) erro
 	}
 }
 
-// worker computes the result of one part, and reports whether there may be another part.
+// worker computes the result of one part, and reports whether another part may follow.
 func (t *partReader) worker(ctx context.Context, free <-chan *partTask, made []chan *partTask) bool {
 	var w *partTask
 	select {

@@ -16,8 +16,8 @@ var Encodings = []string{"utf-8", "latin-1", "windows-1252", "utf-16"}
 // position.
 const invalidByte = 0xff
 
-// Decode returns the text of r, which is in the encoding of that name ("" is utf-8), as UTF-8. What is
-// not valid stays invalid.
+// Decode returns r, in the named encoding ("" is utf-8), converted to UTF-8. Invalid bytes remain
+// invalid.
 func Decode(r io.Reader, encoding string) (io.Reader, error) {
 	var next func(*bufio.Reader) (rune, error)
 	src := bufio.NewReaderSize(r, 64<<10)
@@ -40,7 +40,7 @@ func Decode(r io.Reader, encoding string) (io.Reader, error) {
 // character.
 type decoder struct {
 	src  *bufio.Reader
-	next func(src *bufio.Reader) (rune, error) // -1 where there is no such letter
+	next func(src *bufio.Reader) (rune, error) // returns -1 for an invalid character
 }
 
 func (d *decoder) Read(p []byte) (n int, err error) {
@@ -48,7 +48,7 @@ func (d *decoder) Read(p []byte) (n int, err error) {
 		c, err := d.next(d.src)
 		switch {
 		case err != nil && n > 0:
-			return n, nil // the error comes again
+			return n, nil // the next call returns the error again
 		case err != nil:
 			return 0, err
 		case c < 0:
@@ -74,7 +74,7 @@ func nextWindows1252(src *bufio.Reader) (rune, error) {
 	return rune(c), err
 }
 
-// windows1252 is where it differs from Latin-1.
+// windows1252 contains the characters 0x80 to 0x9f, which differ from Latin-1.
 var windows1252 = [32]rune{
 	'€', -1, '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', -1, 'Ž', -1,
 	-1, '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', -1, 'ž', 'Ÿ',

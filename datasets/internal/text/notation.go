@@ -1,14 +1,14 @@
 package text
 
-// Notation is how numbers are written. The zero value is a decimal point and nothing between
-// thousands.
+// Notation is a format of numbers. The zero value is a decimal point without a thousands separator.
 type Notation struct {
 	Decimal   byte // '.' or ','; 0 is '.'
-	Thousands byte // between groups of three digits; 0 for nothing
+	Thousands byte // thousands separator; 0 for none
 }
 
-// Number is the function Number for numbers in this notation. A mark between thousands may be left
-// out, but not stand anywhere else, nor behind a group that begins with zero: 0.123 is no 123.
+// Number parses a number in this notation as [Number] does. Thousands separators are optional, but
+// must separate groups of three digits, the first of which must not start with zero: 0.123 is not
+// 123.
 func (n Notation) Number(b []byte) (float64, bool) {
 	if n.Thousands == 0 && (n.Decimal == 0 || n.Decimal == '.') {
 		return Number(b)
@@ -21,10 +21,11 @@ func (n Notation) Number(b []byte) (float64, bool) {
 	return Number(plain)
 }
 
-// plain appends b as it is written with a decimal point and nothing between thousands.
+// plain appends b with a decimal point and without thousands separators; it reports false if
+// separators are misplaced.
 func (n Notation) plain(dst, b []byte) ([]byte, bool) {
-	digits, marks := 0, 0 // since the sign or the last mark; marks so far
-	whole := true         // whether this is before the decimal mark
+	digits, marks := 0, 0 // digits since the sign or the last separator; separators so far
+	whole := true         // whether before the decimal mark
 	for _, c := range b {
 		digit := c-'0' <= 9
 		switch {

@@ -23,8 +23,8 @@ func Number(b []byte) (float64, bool) {
 	return parse(b)
 }
 
-// Leading returns the number that b begins with, as [Number] reads it, and how many bytes it has. They are 0
-// where b begins with none or with one that takes more than two steps.
+// Leading returns the number at the beginning of b, as [Number] parses it, and its length in bytes.
+// Both are 0 if b does not begin with a number, or if its value needs more than two roundings.
 func Leading(b []byte) (f float64, n int) {
 	i := 0
 	var sign uint64
@@ -39,7 +39,7 @@ func Leading(b []byte) (f float64, n int) {
 	if i+25 > len(b) {
 		return parseShort(b, i, sign)
 	}
-	// Up to eight digits before the point and up to sixteen behind it are read eight at once.
+	// Up to eight digits before the point and sixteen after it are parsed eight at a time.
 	mantissa, whole := parseEight(b, i)
 	i += whole
 	fraction, point := 0, 0
@@ -73,10 +73,11 @@ func Leading(b []byte) (f float64, n int) {
 	return math.Float64frombits(math.Float64bits(f) | sign), i
 }
 
-// parseEight returns the number that the digits at b[i:] make, of which it takes up to eight, and how many these are.
-// There are as many bytes.
+// parseEight returns the value and the number of the leading digits of b[i:], at most eight. b must
+// have at least eight bytes from i on.
 func parseEight(b []byte, i int) (v uint64, n int) {
-	// Bytes of digits become 0 to 9, and the first that is none ends them; behind it they are shifted out.
+	// Digits become 0 to 9. The first other byte ends the number; the bytes from there on are
+	// shifted out.
 	word := binary.LittleEndian.Uint64(b[i:i+8]) ^ 0x3030303030303030
 	n = bits.TrailingZeros64((word+0x7676767676767676|word)&0x8080808080808080) >> 3
 	word <<= 64 - 8*n
@@ -88,7 +89,7 @@ func parseEight(b []byte, i int) (v uint64, n int) {
 // eighths are the powers of ten up to the eighth.
 var eighths = [16]uint64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8}
 
-// parseShort is Leading of a number behind its sign, digit by digit.
+// parseShort is Leading for a number after its sign, digit by digit.
 func parseShort(b []byte, i int, sign uint64) (f float64, n int) {
 	from := i
 	mantissa, i := digits(0, b, i)
@@ -102,7 +103,8 @@ func parseShort(b []byte, i int, sign uint64) (f float64, n int) {
 	return parseScaled(b, i, mantissa, count, exponent, sign)
 }
 
-// parseScaled is Leading for a number whose mantissa of count digits ends at b[i].
+// parseScaled is Leading for a number whose mantissa of count digits ends at b[i]; exponent is its
+// decimal exponent.
 func parseScaled(b []byte, i int, mantissa uint64, count, exponent int, sign uint64) (f float64, n int) {
 	if count == 0 || count > 19 {
 		return 0, 0
@@ -145,8 +147,8 @@ func digits(mantissa uint64, b []byte, i int) (uint64, int) {
 	return mantissa, i
 }
 
-// scanPower reads the digits behind an "e", with a sign or without, and returns where they end, 0 where there
-// are none.
+// scanPower parses an exponent after "e", with an optional sign, and returns its end, 0 if there
+// are no digits.
 func scanPower(b []byte, i int) (power, end int) {
 	sign := 1
 	if i < len(b) && (b[i] == '-' || b[i] == '+') {
@@ -181,7 +183,7 @@ func divide(m, d uint64) float64 {
 	return float64(q) * math.Float64frombits(scale<<52)
 }
 
-// parse reads what is a decimal number to strconv, which knows others, too.
+// parse parses decimal numbers with strconv, which also accepts other formats.
 func parse(b []byte) (float64, bool) {
 	for _, c := range b {
 		if c-'0' > 9 && c != '.' && c|0x20 != 'e' && c != '-' && c != '+' {

@@ -22,12 +22,12 @@ import (
 // MaxLine is the default bound on the bytes of one line.
 const MaxLine = 16 << 20
 
-// File is a file that is read several times and has to stay the same, or what came from an io.Reader.
+// File is a file that must not change between passes, or the content of an io.Reader.
 type File struct {
 	fsys  fs.FS
 	path  string
-	first atomic.Pointer[fs.FileInfo] // what it was when it was first opened
-	held  []byte                      // all that came from an io.Reader; nil for a file
+	first atomic.Pointer[fs.FileInfo] // file info when first opened
+	held  []byte                      // content of an io.Reader; nil for a file
 }
 
 // NewFile returns the file at path in fsys, or in the machine's own file system where fsys is nil.
@@ -60,9 +60,9 @@ func Buffer(ctx context.Context, r io.Reader) (f *File, name string, err error) 
 // Open opens the file at path in fsys once.
 func Open(fsys fs.FS, path string) (io.ReadCloser, error) { return NewFile(fsys, path).Open() }
 
-// Open opens the file from its beginning. What gzip has packed is unpacked, whatever the file is
-// called; a byte order mark is left out. A file that is not the one first opened is an error, here or
-// at its end.
+// Open opens the file at its beginning. Content compressed by gzip is decompressed, whatever the
+// name of the file; a byte order mark is skipped. If the file is not the one first opened, Open or
+// the last Read returns an error.
 func (f *File) Open() (io.ReadCloser, error) {
 	if f.held != nil {
 		return f.unpack(io.NopCloser(bytes.NewReader(f.held)), int64(len(f.held)))
@@ -78,7 +78,7 @@ func (f *File) Open() (io.ReadCloser, error) {
 	}
 	info, err := file.Stat()
 	in := io.ReadCloser(file)
-	// whose system has pipes knows how often they can be read
+	// a file system with its own pipes determines how often they can be read
 	if own := f.fsys != nil && err == nil && info.Mode()&fs.ModeNamedPipe != 0; !own {
 		err, in = f.check(info, err), checkedReader{file, f}
 	}
@@ -109,7 +109,7 @@ func (f *File) open() (fs.File, error) {
 	return f.fsys.Open(f.path)
 }
 
-// check remembers what the file is, or holds it against that.
+// check records the file info at the first call, and compares with it later.
 func (f *File) check(now fs.FileInfo, err error) error {
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (f *File) unchanged() bool {
 	var now fs.FileInfo
 	var err error
 	if f.fsys == nil {
-		now, err = os.Stat(f.path) // another file may be there
+		now, err = os.Stat(f.path) // the path may name another file
 	} else {
 		now, err = fs.Stat(f.fsys, f.path)
 	}
@@ -161,7 +161,7 @@ func (f *File) CheckUnchanged() error {
 	return &datasets.LineError{File: f.path, Err: datasets.ErrChanged}
 }
 
-// stream is a string and what to close behind it.
+// stream is an open text and the files to close with it.
 type stream struct {
 	io.Reader
 	closers []io.Closer
@@ -190,8 +190,8 @@ func (s *stream) Close() error {
 	return errors.Join(errs...)
 }
 
-// Share returns about what share of a string that Open has opened are the first n bytes, which have just been read; 0
-// where that is not known.
+// Share returns the approximate share of the first n bytes in a text returned by Open, given that
+// they were read last; 0 if unknown.
 func Share(text io.Closer, n int64) float64 {
 	s, ok := text.(*stream)
 	switch {
@@ -238,23 +238,22 @@ func (s *stream) unpack() error {
 // ErrTooLong is a line longer than the bound.
 var ErrTooLong = errors.New("line too long")
 
-// A window begins small, for small files, and grows to full for large ones.
+// The window starts small, for small files, and grows to its full size for large ones.
 const (
 	smallWindow = 16 << 10
 	fullWindow  = 1 << 20
 )
 
-// Window is the part of a string that is in memory: the bytes not consumed yet, as far as they were
-// read.
+// Window is the buffered part of a text: bytes that have been read but not consumed.
 type Window struct {
 	r      io.Reader
 	buf    []byte
 	lo, hi int
 	Bound  int  // of the unconsumed bytes
-	eof    bool // whether there is nothing behind the bytes in memory
+	eof    bool // whether the buffered bytes are the last
 }
 
-// NewWindow returns the window over r that holds at most bound unconsumed bytes (MaxLine where bound
+// NewWindow returns a window over r that buffers at most bound unconsumed bytes (MaxLine if bound
 // is 0).
 func NewWindow(r io.Reader, bound int) *Window {
 	if bound <= 0 {
@@ -266,7 +265,7 @@ func NewWindow(r io.Reader, bound int) *Window {
 // SetBytes makes w the window over all of b, which is not written to.
 func (w *Window) SetBytes(b []byte) { w.buf, w.lo, w.hi, w.eof = b, 0, len(b), true }
 
-// Rest returns the unconsumed bytes and what there is to read behind them.
+// Rest returns the unconsumed bytes and a reader of the bytes after them.
 func (w *Window) Rest() ([]byte, io.Reader) { return w.Bytes(), w.r }
 
 // Bytes returns the unconsumed bytes; they are valid until the next Fill.
@@ -275,8 +274,8 @@ func (w *Window) Bytes() []byte { return w.buf[w.lo:w.hi] }
 // Consume drops the first n unconsumed bytes.
 func (w *Window) Consume(n int) { w.lo += n }
 
-// Fill reads more bytes behind the unconsumed ones. It returns io.EOF when there are none, and
-// ErrTooLong when the bound is reached.
+// Fill appends bytes to the unconsumed ones. It returns io.EOF at the end, and ErrTooLong when the
+// bound is reached.
 func (w *Window) Fill() error {
 	held := w.hi - w.lo
 	if w.eof {

@@ -27,7 +27,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// Open opens the bucket of a URL, whose path is empty. The context ends the opening, not the bucket.
+// Open opens the bucket of a URL without path. The context applies to Open only, not to the bucket.
 type Open func(ctx context.Context, u *url.URL) (*blob.Bucket, error)
 
 // Store is a [store.Store] of buckets, each of which it opens once.
@@ -101,7 +101,7 @@ func (s *Store) find(ctx context.Context, name string) (*place, error) {
 	return p, nil
 }
 
-// file is a place that has to be that of a file.
+// file returns the place of a file name; the key must not be that of a directory.
 func (s *Store) file(ctx context.Context, name string) (*place, error) {
 	p, err := s.find(ctx, name)
 	if err == nil && (p.key == "" || strings.HasSuffix(p.key, "/")) {
@@ -110,7 +110,7 @@ func (s *Store) file(ctx context.Context, name string) (*place, error) {
 	return p, err
 }
 
-// missing is the error of a file that is not there.
+// missing is the error of a file that does not exist.
 type missing struct{ what string }
 
 func (m missing) Error() string { return m.what }
@@ -167,12 +167,12 @@ func (r *reader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// WriteTo hides that of the Reader, whose errors are its own.
+// WriteTo hides the WriteTo of Reader, which does not translate errors.
 func (r *reader) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, struct{ io.Reader }{r})
 }
 
-// Write makes a file of what fill writes.
+// Write writes a file atomically, with the content that fill writes.
 func (s *Store) Write(ctx context.Context, name string, fill func(w io.Writer) error) error {
 	p, err := s.file(ctx, name)
 	if err != nil {
@@ -216,7 +216,7 @@ func (w *writer) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// List returns the files of one folder whose names begin with prefix.
+// List returns the files of a directory whose names begin with prefix.
 func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 	p, err := s.find(ctx, prefix)
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package gs is the store of gs://BUCKET/KEY URLs, those of Google's Cloud Storage.
+// Package gs is the store of gs://BUCKET/KEY URLs of Google Cloud Storage.
 //
 // Credentials are found as by Google's programs: the file named by GOOGLE_APPLICATION_CREDENTIALS,
-// that of gcloud, the account of the pod or host. The option anonymous=true after a question mark
-// is for public buckets; the others are those of gocloud.dev/blob/gcsblob.
+// that of gcloud, the account of the pod or host. The query parameter anonymous=true is for public
+// buckets; the others are those of gocloud.dev/blob/gcsblob.
 //
-// It brings gRPC and all that belongs to it, which is more than the rest of the command: bochner has gs:// where it is
-// built with -tags gs.
+// Its dependencies, among them gRPC, are larger than the rest of the command. Therefore bochner
+// supports gs:// only if built with -tags gs.
 package gs
 
 import (

@@ -1,19 +1,20 @@
 // Package s3 is the store of s3://BUCKET/KEY URLs, for Amazon S3 and compatible servers.
 //
-// Credentials and the region are found as Amazon's own programs find them: AWS_ACCESS_KEY_ID and
-// AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_PROFILE and ~/.aws, the role of the pod, the task or the machine. Options
-// behind a question mark go before them:
+// Credentials and the region are found as by Amazon's programs: AWS_ACCESS_KEY_ID and
+// AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_PROFILE and ~/.aws, the role of the pod, the task or the
+// host. Query parameters of the URL take precedence:
 //
-//	region=eu-central-1              where the bucket is
-//	endpoint=https://minio:9000      another server
-//	profile=NAME                     a profile of ~/.aws
-//	role=ARN                         a role to take on
-//	use_path_style=false             the bucket in the name of the host, which a server of one's own mostly cannot
-//	anonymous=true                   a bucket that anybody may read
+//	region=eu-central-1              region of the bucket
+//	endpoint=https://minio:9000      address of a compatible server
+//	profile=NAME                     profile of ~/.aws
+//	role=ARN                         role to assume
+//	use_path_style=false             virtual-hosted style: the bucket is part of the host name
+//	anonymous=true                   public bucket
 //
-// and those of gocloud.dev/blob/s3blob and gocloud.dev/aws. With an endpoint, be it here or in AWS_ENDPOINT_URL or
-// AWS_ENDPOINT_URL_S3, the defaults are what servers other than Amazon's understand: the bucket in the path, region
-// us-east-1, no checksums but where they are a must (a state has one of its own).
+// and those of gocloud.dev/blob/s3blob and gocloud.dev/aws. With an endpoint, from the URL,
+// AWS_ENDPOINT_URL or AWS_ENDPOINT_URL_S3, the defaults suit servers other than Amazon's:
+// path-style addresses, region us-east-1, and checksums only where the protocol requires them
+// (states contain their own).
 package s3
 
 import (
@@ -56,7 +57,7 @@ func open(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 	return b, err
 }
 
-// explained is an error in fewer words.
+// explained is an error with a shorter message.
 type explained struct {
 	text string
 	err  error

@@ -25,8 +25,9 @@ const (
 	SecretKey = "very-secret"
 )
 
-// S3 starts an S3 server on this machine, which ends with the test, and returns a function that makes names in a
-// bucket of it. The keys are put into the environment. Where there is no server the test is skipped.
+// S3 starts an S3 server on this host for the duration of the test, and returns a function that
+// returns URLs in a bucket of it. It sets the credentials in the environment. It skips the test if
+// no server is installed.
 func S3(t *testing.T) func(path string) string {
 	program := os.Getenv(S3Server)
 	if program == "" {

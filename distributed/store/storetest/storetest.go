@@ -23,8 +23,8 @@ import (
 	"github.com/bochner-ml/bochner/distributed/store"
 )
 
-// Laws runs all laws. The function place returns a function that makes names of the store from paths with slashes,
-// in a place where nothing is.
+// Laws runs all conformance checks. The function place returns a function that converts paths with
+// slashes to names of the store, below an empty directory.
 func Laws(t *testing.T, s store.Store, place func(t *testing.T) func(path string) string) {
 	for _, law := range []struct {
 		name string
@@ -58,7 +58,7 @@ func content(n int, seed byte) []byte {
 	return b
 }
 
-// put writes a file.
+// put writes a file with content b.
 func put(t *testing.T, s store.Store, name string, b []byte) {
 	t.Helper()
 	err := s.Write(t.Context(), name, func(w io.Writer) error {
@@ -80,7 +80,7 @@ func get(ctx context.Context, s store.Store, name string) ([]byte, error) {
 	return b, errors.Join(err, r.Close())
 }
 
-// holds checks what a file holds; nil is that there is none.
+// holds checks the content of a file; nil means that the file does not exist.
 func holds(t *testing.T, s store.Store, name string, want []byte) {
 	t.Helper()
 	got, err := get(t.Context(), s, name)
@@ -94,7 +94,7 @@ func holds(t *testing.T, s store.Store, name string, want []byte) {
 	}
 }
 
-// Written: what a file is made of is what it holds, be it nothing or much, and whatever its name has in it.
+// Written checks that files of all sizes and names have the written content.
 func Written(t *testing.T, s store.Store, name func(string) string) {
 	for k, n := range []int{0, 1, 100_000, large} {
 		file := name(fmt.Sprintf("a/b/%d.state", k))
@@ -142,7 +142,7 @@ func Replaced(t *testing.T, s store.Store, name func(string) string) {
 	}
 }
 
-// Missing: to read what is not there is fs.ErrNotExist, and the error names it.
+// Missing checks that reading a missing file returns fs.ErrNotExist with its name.
 func Missing(t *testing.T, s store.Store, name func(string) string) {
 	for _, path := range []string{"gone.state", "gone/1.state"} {
 		file := name(path)
@@ -155,7 +155,7 @@ func Missing(t *testing.T, s store.Store, name func(string) string) {
 	}
 }
 
-// Failed: where what fills a file fails, that is the error, and nothing has changed.
+// Failed checks that an error of fill is returned and leaves the store unchanged.
 func Failed(t *testing.T, s store.Store, name func(string) string) {
 	wrong := errors.New("no more")
 	for _, n := range []int{0, 10, large} {
@@ -178,7 +178,8 @@ func Failed(t *testing.T, s store.Store, name func(string) string) {
 	}
 }
 
-// Whole: while a file is written it is not there, or what was there before is.
+// Whole checks that a file being written is not visible: readers see the previous content or no
+// file.
 func Whole(t *testing.T, s store.Store, name func(string) string) {
 	file := name("1.state")
 	var before []byte
@@ -204,7 +205,7 @@ func Whole(t *testing.T, s store.Store, name func(string) string) {
 	lists(t, s, name(""), file)
 }
 
-// Canceled: a call whose context ends returns its error and has changed nothing.
+// Canceled checks that a call returns the error of an ended context and changes nothing.
 func Canceled(t *testing.T, s store.Store, name func(string) string) {
 	put(t, s, name("old.state"), content(20, 7))
 	put(t, s, name("large.state"), content(large, 8))
@@ -219,7 +220,7 @@ func Canceled(t *testing.T, s store.Store, name func(string) string) {
 	if err := s.Write(ended, name("old.state"), func(io.Writer) error { return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("Write: error %v, want context.Canceled", err)
 	}
-	for _, n := range []int{0, 10, large} { // behind the last byte, when all is done but the last step
+	for _, n := range []int{0, 10, large} { // the last case cancels after the last byte, before the commit
 		for _, path := range []string{"old.state", "new.state"} {
 			ctx, cancel := context.WithCancel(t.Context())
 			err := s.Write(ctx, name(path), func(w io.Writer) error {
@@ -248,7 +249,7 @@ func Canceled(t *testing.T, s store.Store, name func(string) string) {
 	lists(t, s, name(""), name("large.state"), name("old.state"))
 }
 
-// Together: of those that write one file at once, what one of them wrote is there in the end, whole.
+// Together checks that concurrent writes of one file leave the complete content of one of them.
 func Together(t *testing.T, s store.Store, name func(string) string) {
 	const writers = 6
 	file, all := name("x/1.state"), [writers][]byte{}
@@ -276,7 +277,7 @@ func Together(t *testing.T, s store.Store, name func(string) string) {
 	lists(t, s, name("x/"), file)
 }
 
-// lists checks what a list has.
+// lists checks the result of List.
 func lists(t *testing.T, s store.Store, prefix string, want ...string) {
 	t.Helper()
 	got, err := s.List(t.Context(), prefix)
@@ -302,7 +303,7 @@ func Listed(t *testing.T, s store.Store, name func(string) string) {
 	holds(t, s, name("p/2 b.state"), content(5, 2))
 }
 
-// Starred: [store.Expand] finds what there is.
+// Starred checks that [store.Expand] finds the matching files.
 func Starred(t *testing.T, s store.Store, name func(string) string) {
 	put(t, s, name("p/0.state"), nil)
 	put(t, s, name("p/1.state"), nil)

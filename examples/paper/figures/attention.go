@@ -50,7 +50,7 @@ func distance(got, want []float32) float64 {
 	return math.Sqrt(sum / norm)
 }
 
-// bare makes both axes logarithmic, without lines that a legend would lie on.
+// bare makes both axes logarithmic, without grid lines under the legend.
 func bare(p *plot.Plot, x, y []float64) {
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
 	p.X.Tick.Marker, p.Y.Tick.Marker = marks(x), marks(y)

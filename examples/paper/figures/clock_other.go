@@ -6,5 +6,5 @@ import "time"
 
 var start = time.Now()
 
-// processor is the time since the start, where the system is not asked for more.
+// processor returns the wall time since the start, because CPU time is not available.
 func processor() time.Duration { return time.Since(start) }

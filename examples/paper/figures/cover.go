@@ -17,7 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// machine is what covtype_svm.yaml finds: inputs between 0 and 1, and γ for each of them.
+// machine returns the pipeline found by covtype_svm.yaml: inputs scaled to [0, 1] and γ for each of
+// them.
 func machine(grids int) pipeline.Pipeline {
 	s := transformer.NewBinning()
 	widths := slices.Repeat([]float64{1}, 54)

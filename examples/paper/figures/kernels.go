@@ -177,7 +177,7 @@ func errorsOfKernels(ctx context.Context, name string) error {
 	return save(name, 22*vg.Centimeter, 9*vg.Centimeter, [][]*plot.Plot{row})
 }
 
-// apart returns the largest and the root mean square error over pairs, means of five seeds.
+// apart returns the maximum and the root mean square error over pairs, averaged over five seeds.
 func apart(ctx context.Context, kind string, size int, X *mat.Dense) (largest, rms float64, err error) {
 	const seeds = 5
 	n, _ := X.Dims()

@@ -1,12 +1,14 @@
-// Command figures draws the pictures of docs/paper.md: how well random features stand for a kernel,
-// and what binning with a support vector machine makes of Forest Cover.
+// Command figures plots the figures of docs/paper.md: the error of random features as an
+// approximation of a kernel, and the results of binning with a support vector machine on Forest
+// Cover.
 //
 //	go -C examples/paper/figures run . -out ../../../docs -cover covtype_random92962.data.gz
 //
-// With -attention it draws those of docs/attention.md instead: the error and the time of linear attention.
+// With -attention it plots those of docs/attention.md instead: the error and the time of linear
+// attention.
 //
-// Without -cover the pictures that need no data are drawn. It is a module of its own, so that the
-// library does not depend on what draws.
+// Without -cover it plots only figures that need no data. It is a separate module, so that the
+// library does not depend on plotting packages.
 package main
 
 import (
@@ -135,7 +137,7 @@ func save(name string, width, height vg.Length, rows [][]*plot.Plot) error {
 	return write(name+".png", vgimg.PngCanvas{Canvas: img})
 }
 
-// writeSVG writes a figure whose text has a fixed length for any font.
+// writeSVG writes a figure with text lengths independent of the font.
 func writeSVG(path string, picture io.WriterTo) error {
 	var text bytes.Buffer
 	if _, err := picture.WriteTo(&text); err != nil {

@@ -66,10 +66,10 @@ func crossCheck(d *decoder) {
 	checkTask(d)
 }
 
-// maxNested bounds how deep models hold models: what each costs is the product over the levels.
+// maxNested bounds the nesting depth of models, because their costs multiply.
 const maxNested = 5
 
-// nested returns how many levels of models a spec holds, itself included.
+// nested returns the nesting depth of a spec, including itself.
 func nested(spec any) int {
 	if p, ok := spec.(pipeline.Pipeline); ok {
 		return nested(p.Estimator)
@@ -90,7 +90,7 @@ func nested(spec any) int {
 	return deepest + 1
 }
 
-// checkSQL looks whether there is all that a database is asked, and nothing else.
+// checkSQL checks that the keys of a database are complete and do not conflict with others.
 func checkSQL(d *decoder, clash func(a, b, why string)) {
 	for _, key := range []string{"url", "train", "test"} {
 		if given := d.at["data.sql."+key]; given != nil && !d.has("data.sql") {
@@ -215,7 +215,7 @@ func checkStrategy(d *decoder) {
 	checkResource(d, problem)
 }
 
-// checkCoordinate looks whether anything else that is given does not go with how the axes are gone along.
+// checkCoordinate checks that other options are compatible with the coordinate search.
 func checkCoordinate(d *decoder) {
 	s := d.spec.Search
 	switch {
@@ -231,7 +231,7 @@ func checkCoordinate(d *decoder) {
 	}
 }
 
-// checkResource looks whether the pipeline has what is halved.
+// checkResource checks that the pipeline has the resource of a halving.
 func checkResource(d *decoder, problem func(key string, f param.FieldError)) {
 	const key = "search.halving.resource"
 	s := d.spec.Search

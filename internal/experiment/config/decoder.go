@@ -87,7 +87,7 @@ func (d *decoder) noSuch(node *yaml.Node, path, name string, known []param.Param
 	d.problem(node, path, f)
 }
 
-// within reports whether all words occur in that order.
+// within reports whether all words occur in there in the same order.
 func within(words, there []string) bool {
 	for _, w := range there {
 		if len(words) > 0 && words[0] == w {

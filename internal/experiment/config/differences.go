@@ -27,7 +27,7 @@ func ValuesOf(file string, text []byte) (Values, error) {
 		return nil, err
 	}
 	s := d.spec
-	// the rows count, not where they are
+	// compare the rows, not their locations
 	s.Name, s.Output, s.Data.Train, s.Data.Test, s.Data.SQL = "", Output{}, nil, nil, SQL{}
 	s.Report = NewReport() // affects the report only
 	if s.Search != nil {
@@ -123,7 +123,7 @@ func (old Values) Differences(now Values) (out []Difference) {
 	return out
 }
 
-// absent returns the largest section that path is in of which there is nothing.
+// absent returns the outermost section of path that has no values.
 func absent(values map[string]string, path string) string {
 	for end := range path {
 		if path[end] != '.' {
@@ -140,7 +140,7 @@ func absent(values map[string]string, path string) string {
 	return path
 }
 
-// At returns the value with that path, "given" for a section and "none" where the document has nothing there.
+// At returns the value at path, "given" for a section and "none" if the document has none.
 func (v Values) At(path string) string {
 	value, there := "", false
 	for _, s := range v {

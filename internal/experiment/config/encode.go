@@ -15,7 +15,7 @@ import (
 	pipeyaml "github.com/bochner-ml/bochner/pipeline/yaml"
 )
 
-// Flow writes a plain value as YAML on one line, which may stand within a list or a map on one line.
+// Flow formats a plain value as YAML on one line, in a form allowed inside flow lists and maps.
 func Flow(value any) string {
 	text, err := yaml.Marshal(yamlnode.Of(value))
 	if err != nil {
@@ -37,7 +37,7 @@ func Flow(value any) string {
 
 // Key writes a string as the key of a map and its colon, for a line with that indent.
 func Key(name, indent string) string {
-	const most = 1024 // letters of a key that no question mark announces
+	const most = 1024 // maximum characters of an implicit key
 	if text := Flow(name); len(text) > most {
 		return "? " + text + "\n" + indent + ":"
 	}
@@ -165,7 +165,7 @@ func (s Spec) implied(p param.Param) bool {
 	return false
 }
 
-// child returns the mapping called name below node, which it makes where there is none.
+// child returns the mapping at name below node, and creates it if it does not exist.
 func child(node *yaml.Node, name string) *yaml.Node {
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		if node.Content[i].Value == name {
@@ -177,7 +177,7 @@ func child(node *yaml.Node, name string) *yaml.Node {
 	return made
 }
 
-// encodeGrid puts the axes in front of the other keys of the search.
+// encodeGrid inserts the axes before the other keys of the search.
 func (s Spec) encodeGrid(search *yaml.Node) {
 	grid := &yaml.Node{Kind: yaml.MappingNode}
 	for _, axis := range s.Search.Grid {

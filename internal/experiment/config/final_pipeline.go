@@ -10,9 +10,9 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// Fitted is the pipeline that is fitted to all training rows, of that shape, in place of p: with intervals where the
-// document asks for them. Split goes around the whole pipeline, so that no step sees the rows that it keeps back; so
-// does auto where a step learns from the targets. The other ways go around the model.
+// Fitted returns the pipeline to fit to all training rows of the given shape in place of p: with
+// intervals if the document has that section. Split wraps the whole pipeline, so that no step sees
+// the calibration rows; so does auto if a step uses the targets. Other methods wrap the model.
 func (s Spec) Fitted(p pipeline.Pipeline, shape datasets.Shape) pipeline.Pipeline {
 	if s.Intervals == nil || p.Estimator == nil {
 		return p

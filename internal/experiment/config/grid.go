@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// readGrid takes the axes as they are written.
+// readGrid reads the axes in the notation of the document.
 func (d *decoder) readGrid(node *yaml.Node) {
 	if yamlnode.IsNull(node) {
 		return
@@ -42,8 +42,8 @@ func (d *decoder) grid() {
 	}
 }
 
-// elements returns the paths that a path ending in .* stands for, those of the elements of a list or a map; another
-// path stands for itself.
+// elements returns the paths of the elements of a list or a map, given a path ending in .*; another
+// path is returned unchanged.
 func (d *decoder) elements(path string) []string {
 	if list, ok := strings.CutSuffix(path, ".*"); ok && d.steps {
 		if paths, err := specs.Elements(d.spec.Pipeline, list); err == nil && len(paths) > 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Intervals asks for intervals around predictions, or for sets of classes.
+// Intervals are the options of prediction intervals or sets.
 type Intervals struct {
 	Method      string
 	Level       float64

@@ -21,7 +21,7 @@ func (s *Report) Params(l *param.List) {
 	l.Child("learning_curve", &s.Learning)
 }
 
-// Importance asks how much each input matters.
+// Importance contains the options of the permutation importance.
 type Importance struct {
 	Repeats int
 }
@@ -32,7 +32,7 @@ func (s *Importance) Params(l *param.List) {
 		"much it matters; 0 for not.", param.Between(0, 1000))
 }
 
-// LearningCurve asks how models do that learn from fewer rows.
+// LearningCurve contains the options of the learning curve.
 type LearningCurve struct {
 	Points int
 }

@@ -74,7 +74,7 @@ func (t *Duration) Set(plain any) error {
 	return nil
 }
 
-// Plain formats the duration for Set.
+// Get formats the duration for Set.
 func (t *Duration) Get() any {
 	if *t == 0 {
 		return ""

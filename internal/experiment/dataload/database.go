@@ -18,14 +18,14 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowfile"
 )
 
-// drivers are those of package database/sql by the scheme of a URL, and the packages that bring them.
+// drivers maps the scheme of a URL to the driver of package database/sql and its package.
 var drivers = map[string]struct{ name, from string }{
 	"postgres":   {"pgx", "github.com/jackc/pgx/v5/stdlib"},
 	"postgresql": {"pgx", "github.com/jackc/pgx/v5/stdlib"},
 	"sqlite":     {"sqlite", "modernc.org/sqlite"},
 }
 
-// patience is how long a database may take to answer at all.
+// patience is the timeout of the connection to a database.
 const patience = 20 * time.Second
 
 // Addressed checks the address and the driver of a database, without connecting.
@@ -54,11 +54,12 @@ func addressed(s config.SQL) (driver, source string, err error) {
 	return d.name, "file:" + escaped.Replace(path) + "?mode=ro&_query_only=1", nil
 }
 
-// escaped are the letters that mean something in the name of a file of SQLite.
+// escaped escapes the special characters in the name of an SQLite file.
 var escaped = strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23")
 
-// Connect begins to ask the database that the section names, of which it takes a snapshot that lasts until the function
-// returned is called, or ctx ends. Where the section names none, or it is asked already, nothing is done.
+// Connect connects to the database of the section and starts a snapshot, which lasts until the
+// returned function is called or ctx ends. It does nothing if the section names no database, or is
+// connected already.
 func Connect(ctx context.Context, data *config.Data) (end func() error, err error) {
 	if !data.SQL.Given() || data.Asked != nil {
 		return func() error { return nil }, nil

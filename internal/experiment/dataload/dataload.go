@@ -21,15 +21,15 @@ import (
 
 // Parts are the training and the test rows of an experiment.
 type Parts struct {
-	Train, Test datasets.Source // Test is nil where there are none
-	Numbers     []int           // of the test rows in the file they come from; nil for all in order
+	Train, Test datasets.Source // Test is nil if there are none
+	Numbers     []int           // row numbers of the test rows in their file; nil for all in order
 	Task        datasets.Task
-	Streamed    bool // whether the rows stay in the file
+	Streamed    bool // whether the rows are read from the file in every pass
 	Warnings    []string
 }
 
-// Open opens what the spec names: built-in data, or a file and perhaps another one, or queries to a database that
-// [Connect] has begun to ask.
+// Open opens the data of the spec: a built-in data set, one or two files, or queries to a database
+// after [Connect].
 func Open(ctx context.Context, spec config.Spec) (*Parts, error) {
 	p := &Parts{Task: datasets.Regression}
 	spec.Data.Task = cmp.Or(string(spec.Task()), "auto")
@@ -71,7 +71,7 @@ func Open(ctx context.Context, spec config.Spec) (*Parts, error) {
 	return p, nil
 }
 
-// scored leaves out a target that cannot score what is found without it.
+// scored drops a target that cannot score an unsupervised model.
 func (p *Parts) scored() {
 	schema := p.Train.Schema()
 	if len(schema.Targets) == 0 || len(schema.Classes()) > 1 {

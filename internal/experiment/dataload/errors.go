@@ -12,7 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// ErrorOf is what is wrong with a file of rows, as [param.FieldErrors] where the spec is one of a file.
+// ErrorOf returns an error about a file of rows, as [param.FieldErrors] if the spec was read from a
+// file.
 func ErrorOf(ctx context.Context, spec config.Spec, path string, err error) error {
 	switch {
 	case ctx.Err() != nil:

@@ -23,7 +23,7 @@ func Files(data config.Data) reader.Files {
 	return f
 }
 
-// unconnected stands for a database before [Connect].
+// unconnected is the placeholder of a database before [Connect].
 type unconnected struct{}
 
 func (unconnected) Open(context.Context, datasets.Roles, ...string) (datasets.Source, error) {

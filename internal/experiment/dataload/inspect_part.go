@@ -70,11 +70,13 @@ func Look(ctx context.Context, f reader.Files, path string, categorical []string
 	return out, err
 }
 
-// mostly is the share of rows from which on columns of numbers do not become categorical by those of others.
+// mostly is the share of numeric rows above which non-numeric values do not make a column
+// categorical.
 const mostly = 0.9
 
-// Together is the schema of all pieces, as one file of all their rows has it. It names the columns that are text in
-// some pieces and numbers in others, which are to be looked at again as categories: then there is no schema yet.
+// Together returns the schema of all pieces, equal to that of one file with all rows. If columns
+// are strings in some pieces and numbers in others, it returns their names instead: they must be
+// inspected again as categorical.
 func Together(f reader.Files, pieces []Piece) (all Piece, again []string, err error) {
 	pieces = slices.DeleteFunc(slices.Clone(pieces), func(p Piece) bool { return p.Rows == 0 })
 	if len(pieces) == 0 {
@@ -110,7 +112,7 @@ func Together(f reader.Files, pieces []Piece) (all Piece, again []string, err er
 	return all, again, positive(f, &all.Schema)
 }
 
-// order puts the columns into the order of those of the first piece.
+// order sorts the columns in the order of the first piece.
 func (p *Piece) order(as datasets.Schema) error {
 	if len(p.Schema.Columns) != len(as.Columns) || len(p.Schema.Targets) != len(as.Targets) {
 		return fmt.Errorf("%d columns and %d targets in one piece of the data, %d and %d in another",
@@ -172,7 +174,7 @@ func joined(f reader.Files, pieces []Piece, column func(k int) datasets.Column) 
 	return out, numbers > 0, nil
 }
 
-// inOrder sorts categories: by their values where all are numbers, else by their letters.
+// inOrder sorts categories: numerically if all are numbers, else as strings.
 func inOrder(f reader.Files, levels []string) []string {
 	values := make(map[string]float64, len(levels))
 	for _, name := range levels {
@@ -193,7 +195,7 @@ func inOrder(f reader.Files, levels []string) []string {
 	return levels
 }
 
-// contentOf is what the columns of all pieces hold.
+// contentOf merges the content of the columns of all pieces.
 func contentOf(pieces []Piece, cols int) []datasets.ColumnContent {
 	out := make([]datasets.ColumnContent, cols)
 	for j := range out {
@@ -217,7 +219,7 @@ func contentOf(pieces []Piece, cols int) []datasets.ColumnContent {
 	return out
 }
 
-// positive makes two classes of the target where the document names those of interest.
+// positive makes the target binary if the document names positive classes.
 func positive(f reader.Files, s *datasets.Schema) error {
 	if len(f.Positive) == 0 {
 		return nil
@@ -235,7 +237,7 @@ func positive(f reader.Files, s *datasets.Schema) error {
 	return nil
 }
 
-// OpenPiece opens a file that has some of the rows of the data, whose columns are known by now.
+// OpenPiece opens a file with some of the rows, given the schema of all.
 func OpenPiece(ctx context.Context, f reader.Files, path string, all reader.MatchOptions) (datasets.Source, error) {
 	all.Scored = true
 	src, err := f.OpenMatching(ctx, []string{path}, all)

@@ -35,7 +35,7 @@ func Outline(ctx context.Context, source datasets.Source, want bool) (datasets.S
 	return out, err
 }
 
-// Pick returns the named rows of a stand-in.
+// Pick returns the given rows of a placeholder.
 func Pick(stand datasets.Set, rows []int) datasets.Set {
 	out := datasets.Set{Schema: stand.Schema, X: blank{len(rows), stand.Cols()}}
 	for _, i := range rows {
@@ -52,7 +52,7 @@ func Pick(stand datasets.Set, rows []int) datasets.Set {
 	return out
 }
 
-// Head returns the first n rows of a stand-in.
+// Head returns the first n rows of a placeholder.
 func Head(stand datasets.Set, n int) datasets.Set {
 	stand.X = blank{n, stand.Cols()}
 	stand.Y, stand.Groups = stand.Y[:min(len(stand.Y), n)], stand.Groups[:min(len(stand.Groups), n)]
@@ -108,7 +108,7 @@ func (t *Matrix) Add(m *mat.Dense, capacity int) {
 	}
 }
 
-// Dense returns the matrix, nil where it has no rows.
+// Dense returns the matrix, nil if it has no rows.
 func (t *Matrix) Dense() *mat.Dense {
 	if len(t.data) == 0 {
 		return nil

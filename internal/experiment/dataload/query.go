@@ -8,9 +8,9 @@ import (
 )
 
 // checkQuery returns an error unless the query is a single SELECT, or a WITH that ends in one. An
-// experiment file may come from a stranger: its queries must not change a database, write files or
-// run programs. The scan errs on the side of refusal, because the databases read some characters
-// differently; what a SELECT may call is limited by read-only connections and by the role.
+// experiment file is untrusted: its queries must not change a database, write files or run
+// programs. The scan rejects ambiguous input, because databases parse some characters differently.
+// Read-only connections and the role limit what a SELECT may call.
 func checkQuery(scheme, query string) error {
 	words, err := queryWords(scheme, query)
 	if err != nil {
@@ -27,7 +27,7 @@ func checkQuery(scheme, query string) error {
 	return nil
 }
 
-// writingWords begin what changes a database inside a WITH or a SELECT.
+// writingWords start clauses that write to a database inside a WITH or a SELECT.
 var writingWords = []string{"insert", "update", "delete", "merge", "into"}
 
 // queryWords returns the unquoted words of a query in lower case. It returns an error for a second
@@ -103,8 +103,8 @@ func quotedSize(s string, backslashes bool) (int, error) {
 	return 0, errors.New("must end every quoted string")
 }
 
-// dollarQuotedSize returns the length of the string $tag$…$tag$ at the beginning of s, 1 if none
-// begins there, and −1 if it has no end.
+// dollarQuotedSize returns the length of the string $tag$…$tag$ at the start of s, 1 if s does not
+// start with one, and −1 if it is not terminated.
 func dollarQuotedSize(s string) int {
 	tag := 1
 	for tag < len(s) && isWordByte(s[tag]) {

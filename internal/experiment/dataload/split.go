@@ -38,7 +38,7 @@ func (p *Parts) Split(ctx context.Context, spec config.Spec) error {
 	return nil
 }
 
-// LeftOut returns the rows of a file that its source leaves out, and warns of them.
+// SkippedRows returns the rows of a file that its source leaves out, and warns of them.
 func (p *Parts) SkippedRows(source datasets.Source, file string) []int {
 	partial, ok := source.(rowsource.FilteredSource)
 	if !ok || len(partial.SkippedRows()) == 0 {
@@ -55,7 +55,7 @@ func (p *Parts) SkippedRows(source datasets.Source, file string) []int {
 func InFile(numbers, left []int) []int {
 	out := make([]int, len(numbers))
 	for i, k := range numbers {
-		// left[i] − i rows that are kept stand before the row left[i].
+		// left[i] − i retained rows precede row left[i].
 		out[i] = k + sort.Search(len(left), func(i int) bool { return left[i]-i > k })
 	}
 	return out

@@ -27,7 +27,7 @@ func Streams(s config.Spec, train datasets.Source) bool {
 	return size > memory.Available()/4 || size > reader.MaxInMemory && s.Pipeline.EstimatorReadsOnce(train.Dims())
 }
 
-// Memory estimates what the rows of the files take in memory.
+// Memory estimates the memory of the rows of the files.
 func Memory(s config.Spec, train datasets.Source) int64 {
 	n, d := train.Dims()
 	if f := Files(s.Data); f.IsSVMLight(s.Data.Train) {
@@ -59,13 +59,13 @@ func keeps(s config.Spec) int64 {
 			size += info.Size()
 		}
 	}
-	if size > 2*reader.MaxInMemory { // a number takes about as many letters as bytes
+	if size > 2*reader.MaxInMemory { // a number needs about 8 characters, as many as bytes in memory
 		return 0
 	}
 	return reader.MaxInMemory
 }
 
-// Gather reads a source into memory, unless it is there, and reports its progress.
+// Gather reads a source into memory, unless it is in memory, and reports its progress.
 func Gather(ctx context.Context, source datasets.Source, report func(done, total int)) (datasets.Source, error) {
 	n, _ := source.Dims()
 	if set, ok := rowsource.InMemory(source); ok {

@@ -46,7 +46,7 @@ func Judge(ctx context.Context, model estimator.Predictor, task datasets.Task, s
 	return v, err
 }
 
-// Beside is [Judge] for several models in one pass over the rows.
+// Beside is [Judge] for several models in one pass.
 func Beside(ctx context.Context, models []estimator.Predictor, task datasets.Task, source datasets.Source) ([]Verdict,
 	error) {
 	n, _ := source.Dims()

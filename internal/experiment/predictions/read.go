@@ -17,7 +17,7 @@ import (
 // Reader reads the output of [Writer] row by row.
 type Reader struct {
 	Targets []string // names of several targets; otherwise one ""
-	Truth   bool     // whether there are columns of true values
+	Truth   bool     // whether the file has columns of true values
 
 	path          string
 	file          *os.File

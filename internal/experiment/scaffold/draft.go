@@ -2,8 +2,8 @@
 //
 //	text, err := draft.Experiment(ctx, "adult.csv", draft.Options{Target: "income"})
 //
-// A survey of all rows gives a profile of each column, the profile an opinion of what to make of it, and
-// all opinions together the pipeline and the search that the draft proposes.
+// A pass over all rows profiles each column; the profile determines the treatment of the column,
+// and all columns together the proposed pipeline and search.
 package scaffold
 
 import (
@@ -27,13 +27,13 @@ import (
 
 // Options describe the data of a draft.
 type Options struct {
-	Target string // column to predict; the last one when empty, but none for a task that needs none
-	Task   string // what to learn; "" goes by the target
-	Format string // one of [reader.Formats]; "" or auto goes by the ending and the first lines
-	File   string // where the draft will be written, so that it names the data relative to itself
+	Target string // target column; the last one if empty, but none for an unsupervised task
+	Task   string // task; "" means that of the target
+	Format string // one of [reader.Formats]; "" or auto means that of the extension and the first lines
+	File   string // path of the draft; data paths are relative to its directory
 
-	More  []string  // further files of rows, behind the first
-	Input io.Reader // what the path "-" stands for; nil is standard input
+	More  []string  // additional files of rows
+	Input io.Reader // content of the path "-"; nil is standard input
 
 	// Remark, unless nil, receives problems and doubts about the data. The draft contains them as
 	// comments.
@@ -135,7 +135,7 @@ func (d *draft) decide(target string) error {
 	return nil
 }
 
-// refuse drops a column that asks for a missing value to be called what is a class.
+// refuse drops a column with a missing-value marker that is also the name of a class.
 func (d *draft) refuse(c *opinion) {
 	for _, word := range c.words {
 		if slices.ContainsFunc(d.goal.classes, func(l tallied) bool { return l.name == word }) {
@@ -282,7 +282,7 @@ func (d *draft) dataSection() {
 	}
 }
 
-// target writes what is to be predicted.
+// target writes the target.
 func (d *draft) target() {
 	g := &d.goal
 	if g.column != nil {
@@ -308,7 +308,7 @@ func (d *draft) target() {
 	}
 }
 
-// scoring writes what a target is that only scores.
+// scoring writes a target that is used for scores only.
 func (d *draft) scoring() {
 	g := &d.goal
 	if g.classes == nil {
@@ -400,7 +400,7 @@ func (d *draft) drops() {
 			constant++
 		}
 	}
-	if constant > maxConstant { // as inputs they change nothing, and a file that lists them all is too long
+	if constant > maxConstant { // constant inputs have no effect; listing all would make the file too long
 		d.doubt("  ", "%d columns have the same value in every row. They are not listed under drop; standardize makes "+
 			"them 0.", constant)
 	}
@@ -420,7 +420,7 @@ func (d *draft) drops() {
 	}
 }
 
-// kinds writes the kinds of columns whose values are ambiguous.
+// kinds writes the kinds of ambiguous columns.
 func (d *draft) kinds() {
 	begun := false
 	for _, c := range d.inputs {
@@ -461,7 +461,7 @@ func (d *draft) dates() {
 	}
 }
 
-// Name is what an experiment on files is called: as the first one, or as the folder of a pattern.
+// Name returns the name of an experiment: that of the first file, or of the directory of a pattern.
 func Name(paths []string) string {
 	first := filepath.ToSlash(paths[0])
 	if reader.ReadOnce(first) {

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/textrows"
 )
 
-// use is what a draft makes of a column.
+// use is the treatment of a column.
 type use int
 
 const (
@@ -24,20 +24,20 @@ const (
 	dropped
 )
 
-// sameValue is why a constant column is dropped.
+// sameValue is the reason for dropping a constant column.
 const sameValue = "the same value in every row"
 
-// opinion is what a draft makes of a column, and why.
+// opinion is the treatment of a column with the reason.
 type opinion struct {
 	*profile
 	use   use
-	why   string   // of a dropped column, or of an ambiguous kind
-	doubt string   // what may be wrong with it
-	words []string // that stand for a missing value in it
+	why   string   // reason why it is dropped, or its kind ambiguous
+	doubt string   // caveat
+	words []string // its missing-value markers
 	date  datasets.Date
 }
 
-// values is how many rows have one.
+// values returns the number of rows with a value.
 func (p *profile) values() int { return p.rows - p.missing }
 
 // judge decides the role of a column. notation is the number format, minCount the rows that a

@@ -17,24 +17,24 @@ type profile struct {
 	nameless bool // whether the header has no name for it
 	declared bool // whether the file declares its kind
 	kind     datasets.Kind
-	unfit    string // why the file's type of it makes it no input; "" for nothing
+	unfit    string // reason why its type is not supported; "" otherwise
 
 	rows, missing int
 	tally         tally
-	numbers       [len(reader.Notations)]int // values that are numbers, by notation
-	decisive      [len(reader.Notations)]int // of those, the ones that are no numbers with a decimal point
+	numbers       [len(reader.Notations)]int // numbers by notation
+	decisive      [len(reader.Notations)]int // numbers that are none in the default notation
 	against       [len(reader.Notations)]int // numbers with a point that are none in this notation
-	grouped       [len(reader.Notations)]int // numbers with a mark between thousands
-	strs          map[string]text            // that are numbers in no notation, the first few
+	grouped       [len(reader.Notations)]int // numbers with a thousands separator
+	strs          map[string]text            // values that are numbers in no notation; bounded
 	dates         [len(dateOrders)]dateProfile
 	whole         wholes
-	last          float64 // number before
-	rising        int     // numbers larger than the one before
+	last          float64 // previous number
+	rising        int     // numbers larger than the previous one
 	falling       int
 	codes         codes
 }
 
-// text is where a string stands first, and how often.
+// text is the first line and the frequency of a string.
 type text struct{ line, count int }
 
 // maxTexts is the number of distinct strings among numbers that are stored.
@@ -81,7 +81,7 @@ func (p *profile) number(v float64) {
 	p.last = v
 }
 
-// parseShortInt reads a number of nothing but digits, a few of them.
+// parseShortInt parses an unsigned integer of few digits.
 func parseShortInt(field []byte) (v int64, ok bool) {
 	const few = 9
 	if len(field) == 0 || len(field) > few {
@@ -142,14 +142,14 @@ func plainNumber(field []byte) (float64, bool) {
 	return v, err == nil && v-v == 0 && !bytes.ContainsAny(field, "xXpP_iInN")
 }
 
-// tally counts different values: all of them while they are few, then those whose hash falls into
-// a part that is halved again and again (P. Flajolet, On adaptive sampling, 1990).
+// tally counts distinct values: all of them while they are few, then those whose hash falls into a
+// range that is halved repeatedly (P. Flajolet, On adaptive sampling, 1990).
 type tally struct {
 	most   int
-	shift  uint // values are counted whose hash has this many zeros in front
+	shift  uint // number of leading zeros in the hash of counted values
 	counts map[uint64]*tallied
-	before *tallied // the value before, which often comes again; nil where it is not counted
-	hash   uint64   // of it
+	before *tallied // previous value, often repeated; nil if not counted
+	hash   uint64   // hash of the previous value
 }
 
 // tallied is a value with the number of its rows.
@@ -198,10 +198,10 @@ func hash(value []byte) uint64 {
 	return h ^ h>>29
 }
 
-// distinct is the number of different values, estimated where they are many.
+// distinct returns the number of distinct values; an estimate if they are many.
 func (t *tally) distinct() int { return len(t.counts) << t.shift }
 
-// all returns the values in order of their names, and whether there are no others.
+// all returns the values sorted by name, and whether they are complete.
 func (t *tally) all() ([]tallied, bool) {
 	out := make([]tallied, 0, len(t.counts))
 	for _, seen := range t.counts {
@@ -211,7 +211,7 @@ func (t *tally) all() ([]tallied, bool) {
 	return out, t.shift == 0
 }
 
-// top is how many rows have the most frequent value.
+// top returns the number of rows with the most frequent value.
 func (t *tally) top() int {
 	top := 0
 	for _, seen := range t.counts {
@@ -232,9 +232,9 @@ func (t *tally) repeats() float64 {
 	return float64(rows-len(t.counts)) / float64(rows)
 }
 
-// wholes is what was seen of integers.
+// wholes contains statistics of integers.
 type wholes struct {
-	count, steps int // steps: those that are one more than the one before
+	count, steps int // steps counts values equal to the previous one plus 1
 	last         int64
 	low, high    int64
 }
@@ -259,10 +259,10 @@ func (w *wholes) note(v int64) {
 	w.last, w.low, w.high = v, min(w.low, v), max(w.high, v)
 }
 
-// codes is what was seen of fields of digits.
+// codes contains statistics of fields of digits.
 type codes struct {
-	digits, zeros int // fields of digits only; of those with a zero in front
-	width         int // of all, -1 where they differ
+	digits, zeros int // fields of digits; those with a leading zero
+	width         int // common width, -1 if it varies
 }
 
 func (c *codes) add(field []byte) {
@@ -281,10 +281,10 @@ func (c *codes) add(field []byte) {
 	}
 }
 
-// dateOrders are the orders of dates that are tried.
+// dateOrders are the candidate orders of dates.
 var dateOrders = [...]string{"", "dmy", "mdy"}
 
-// dateProfile is what was seen of dates in one order.
+// dateProfile contains statistics of dates in one order.
 type dateProfile struct {
 	count       int
 	first, last int // years
@@ -310,7 +310,7 @@ func (d *dateProfile) add(order string, field []byte) {
 	}
 }
 
-// parts are those of the dates that are not the same in all of them.
+// parts returns the parts of the dates that vary.
 func (d *dateProfile) parts() []string {
 	var out []string
 	for k, part := range datasets.DateParts {

@@ -178,7 +178,7 @@ func (d *draft) propose(n counted) proposal {
 	switch {
 	case rows >= 1000 && d.goal.classes != nil:
 		p.penalty = "logistic.C: {log: [0.01, 1000, 6]}"
-	case rows < 1000 && d.goal.classes == nil: // few rows are often of something that is computed, without noise
+	case rows < 1000 && d.goal.classes == nil: // small numeric data is often simulated, without noise
 		p.penalty = "ridge.alpha: {log: [1.0e-8, 100, 11]}"
 	}
 	if d.goal.isCount() {

@@ -21,18 +21,18 @@ import (
 
 // survey is a pass over all rows of a file.
 type survey struct {
-	data    config.Data // how the file is written
+	data    config.Data // format of the file
 	columns []profile
 	rows    int
-	missing []string // words for a missing value that occur
-	remarks []string // what is wrong with the file
+	missing []string // missing-value markers that occur
+	remarks []string // problems of the file
 
-	controls bool // whether letters occur that Latin-1 has no use for
+	controls bool // whether characters occur that are control characters in Latin-1
 
-	sparse  bool      // rows of an svmlight file, or sparse ones of ARFF: the rest is of those
+	sparse  bool      // rows of an svmlight file, or sparse ones of ARFF; the fields below are for these
 	inputs  int       // columns
 	target  string    // name of the target
-	classes []tallied // of it, where it has any
+	classes []tallied // classes of the target, if any
 	sums    []float64 // of each column
 	squares float64   // sum of all squares
 }
@@ -77,13 +77,13 @@ func surveyOf(ctx context.Context, data config.Data) (*survey, error) {
 	return nil, err
 }
 
-// maxValues bounds the different values that are counted, over all columns.
+// maxValues bounds the number of distinct values counted, over all columns.
 const maxValues = 1 << 19
 
 // scan scans the records of CSV files.
 func (s *survey) scan(ctx context.Context, paths []string, format string) error {
 	o := dataload.Files(s.data).CSVOptions(format, datasets.Roles{})
-	o.Missing = []string{} // what stands for a missing value is to be found out
+	o.Missing = []string{} // the survey detects missing-value markers
 	header := s.data.CSV.Header.Auto || s.data.CSV.Header.Given
 	var names []string // in the header of the first file
 	ragged, firstRagged := 0, ""
@@ -142,8 +142,8 @@ func words(fields [][]byte) []string {
 	return out
 }
 
-// orderOf returns where a record has the columns that are called so in the first file: by name
-// where it is a header, else by number.
+// orderOf returns the positions in a record of the columns named in the first file: by name if the
+// record is a header, else by number.
 func orderOf(names, fields []string, header bool) ([]int, error) {
 	order := make([]int, len(names))
 	for j := range order {
@@ -188,7 +188,7 @@ func (s *survey) name(fields [][]byte) {
 	}
 }
 
-// present returns a field, nil where it is a word for a missing value.
+// present returns a field, nil if it is a missing-value marker.
 func (s *survey) present(field []byte) []byte {
 	if field == nil {
 		return nil
@@ -410,7 +410,7 @@ func (s *survey) variance() float64 {
 	return 1
 }
 
-// find returns the column called name, or of that number, nil where there is none.
+// find returns the column with the given name or number, or nil.
 func (s *survey) find(name string) *profile {
 	at := slices.IndexFunc(s.columns, func(p profile) bool { return p.name == name })
 	if k, err := strconv.Atoi(name); at < 0 && err == nil {
@@ -434,7 +434,7 @@ func (s *survey) notation() int {
 			p := &s.columns[i]
 			values := p.rows - p.missing
 			if p.numbers[0] == values && p.against[k] > 0 {
-				gain = -1 // these are numbers as they are
+				gain = -1 // the values are numbers in the default notation
 				break
 			}
 			if 10*p.numbers[k] >= 9*values && p.decisive[k] > 0 && p.numbers[k] > p.numbers[0] {

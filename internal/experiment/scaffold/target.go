@@ -30,8 +30,8 @@ func (g goal) values() (list []value, rows int) {
 	return list, rows
 }
 
-// isCount reports whether the target counts something: integers ≥ 0, 0 among them, a tenth of the
-// rows at most 5.
+// isCount reports whether the target looks like a count: integers ≥ 0 including 0, at most 5 in a
+// tenth of the rows.
 func (g goal) isCount() bool {
 	const small, share = 5, 10
 	list, rows := g.values()

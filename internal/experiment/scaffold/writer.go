@@ -24,7 +24,7 @@ type draft struct {
 	b        strings.Builder
 }
 
-// goal is what the target is.
+// goal describes the target.
 type goal struct {
 	column  *profile  // nil for sparse rows
 	classes []tallied // nil for a quantity

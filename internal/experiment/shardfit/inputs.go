@@ -31,7 +31,7 @@ func inputsOf(s *State, o Options) ([]input, error) {
 	return out, nil
 }
 
-// filesOf are those of the training rows.
+// filesOf returns the files of the training rows.
 func filesOf(s *State) ([]input, error) {
 	list, err := dataload.Files(s.spec.Data).List(s.spec.Data.Train)
 	if err != nil {

@@ -28,7 +28,7 @@ type Outcome struct {
 	Learns string   // step or estimator that the next pass fits
 	Again  []string // columns to treat as categorical when pass 0 is repeated
 
-	// Result is the result of a search, whose files are in output.dir.
+	// Result is the result of a search; its files are in output.dir.
 	Result   *experiment.Result
 	Next     *State           // input of the next pass; nil after the last
 	Model    *modelfile.Model // final model; nil before the last pass

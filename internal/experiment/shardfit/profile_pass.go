@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// described is a pass of the pipeline, the first one, on whose way the rows are described.
+// described is the first pass of the pipeline, which also profiles the rows.
 type described struct{ learned, seen datasets.Pass }
 
 func (d *described) Add(ctx context.Context, block datasets.Set) error {
@@ -36,7 +36,7 @@ func (d *described) State(s *model.State) {
 	}
 }
 
-// learns is the name of what a pass is for.
+// learns returns the name of the part that a pass fits.
 func learns(p datasets.Pass) string {
 	if d, ok := p.(*described); ok {
 		p = d.learned

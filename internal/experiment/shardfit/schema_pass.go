@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// look learns what the columns of the shard's files are.
+// look infers the columns of the shard's files.
 func look(ctx context.Context, s *State, o Options) error {
 	inputs, err := inputsOf(s, o)
 	if err != nil {
@@ -52,7 +52,7 @@ func lookAt(ctx context.Context, s *State, in input, o Options) (piece, error) {
 	return p, err
 }
 
-// endLook makes one schema of all that was looked at, and begins the first pass of the pipeline.
+// endLook merges the inferred columns into one schema, and starts the first pass of the pipeline.
 func endLook(ctx context.Context, s *State, next *State) (*Outcome, error) {
 	for k, p := range s.pieces {
 		if p.index != k {

@@ -44,7 +44,7 @@ func mergeTried(s *State, o *State) error {
 	return nil
 }
 
-// choose runs the experiment, all of whose fits are done but the last.
+// choose runs the experiment, for which only the refit remains.
 func choose(ctx context.Context, s *State, force bool) (*Outcome, error) {
 	found, err := experiment.Run(ctx, s.spec, experiment.Options{SearchJournal: s.tried, Force: force})
 	if err != nil {

@@ -34,7 +34,7 @@ type State struct {
 	pass   int    // 0 infers the columns
 	shards int    // number of shards; 0 between two passes
 	done   []int  // included shards, ascending
-	own    bool   // shards have files of their own (--data)
+	own    bool   // shards have their own files (--data)
 	from   string // digest of the input of the pass; "" for none
 
 	again  []string       // columns to treat as categorical

@@ -18,7 +18,7 @@ func distance() {
 	}
 }
 
-// differenceShape is the register tile of kernels of differences, which need room for these.
+// differenceShape returns the register tile of kernels that need registers for differences.
 func (t target) differenceShape() (mr, columns int) {
 	if t.avx512 {
 		return 8, 3
@@ -79,7 +79,7 @@ func (t target) differences(base, formula string, step func(d, sum, constant reg
 	done()
 }
 
-// addAbsolute adds |d| to the sum; constant holds the bits of a magnitude.
+// addAbsolute adds |d| to the sum; constant is the sign-clearing mask.
 func (t target) addAbsolute(d, sum, constant reg.VecPhysical) {
 	t.pick(VANDPD, VANDPS)(constant, d, d)
 	t.add(d, sum, sum)

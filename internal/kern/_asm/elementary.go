@@ -13,8 +13,8 @@ import (
 // digits and rounded; the error given is of the function, relative, before
 // rounding in the evaluation. Index 0 is float64, 1 float32.
 var (
-	// sin r = r + r³·P(r²) on |r| ≤ π/2: 3.6e-17, 5.2e-10, each coefficient of a float32 fitted
-	// with those before it as they are rounded.
+	// sin r = r + r³·P(r²) on |r| ≤ π/2: errors 3.6e-17, 5.2e-10; each float32 coefficient is
+	// fitted given the rounded ones before it.
 	sineWide = [2][]float64{
 		{-0.16666666666666666, 0.008333333333333316, -0.00019841269841254966, 2.7557319219160833e-06,
 			-2.505210761669045e-08, 1.6058977292642743e-10, -7.643969663988074e-13, 2.7314368769379893e-15},
@@ -47,7 +47,7 @@ var (
 	}
 )
 
-// Parts of π and ln 2, each the rounding of what the parts before leave.
+// Parts of π and ln 2; each is the rounded remainder of the preceding ones.
 var (
 	piParts = [2][]float64{
 		{3.141592653589793, 1.2246467991473532e-16, -2.9947698097183397e-33},
@@ -101,8 +101,8 @@ func (f function) shiftLeft(by uint64, a, v operand.Op) {
 
 func (f function) xor(a, b, v operand.Op) { f.pick(VXORPD, VXORPS)(a, b, v) }
 
-// limit is the bits of the largest argument that the reduction by parts of π serves, of which the
-// low half of a float64 says nothing.
+// limit returns the bits of the largest argument of the reduction by parts of π; the low half of a
+// float64 is ignored.
 func (f function) limit() operand.Mem {
 	if f.f32 {
 		return f.float(1 << 20)
@@ -137,14 +137,16 @@ func (f function) polynomial(c []float64, z, p []reg.VecPhysical) {
 	f.horner(c[:len(c)-1], z, p)
 }
 
-// horner goes on with the lower coefficients of a polynomial: p = p·z + c[k] for each k, from the last.
+// horner evaluates the lower coefficients of a polynomial: p = p·z + c[k] for each k, from the
+// last.
 func (f function) horner(c []float64, z, p []reg.VecPhysical) {
 	for k := len(c) - 1; k >= 0; k-- {
 		f.with(f.float(c[k]), func(c operand.Op, i int) { f.pick(VFMADD213PD, VFMADD213PS)(c, z[i], p[i]) })
 	}
 }
 
-// nearest puts the nearest integer of by·x into n, and into t as the low bits of a number.
+// nearest sets n to the nearest integer of by·x, and t to a number with the integer in its low
+// bits.
 func (f function) nearest(by float64, x, t, n []reg.VecPhysical) {
 	f.with(f.float(f.magic()), func(c operand.Op, i int) { f.move(c, t[i]) })
 	f.with(f.float(by), func(c operand.Op, i int) { f.fma(c, x[i], t[i]) })
@@ -246,7 +248,7 @@ func (f function) move(a, b operand.Op) { f.pick(VMOVAPD, VMOVAPS)(a, b) }
 // iadd adds integers.
 func (f function) iadd(a, b, c operand.Op) { f.pick(VPADDQ, VPADDD)(a, b, c) }
 
-// clamp limits x to [−far, far] and leaves what is not a number.
+// clamp limits x to [−far, far]; NaN is unchanged.
 func (f function) clamp(far float64, x []reg.VecPhysical) {
 	f.with(f.float(-far), func(c operand.Op, i int) { f.pick(VMAXPD, VMAXPS)(x[i], c, x[i]) })
 	f.with(f.float(far), func(c operand.Op, i int) { f.pick(VMINPD, VMINPS)(x[i], c, x[i]) })
@@ -254,7 +256,7 @@ func (f function) clamp(far float64, x []reg.VecPhysical) {
 
 // power replaces x by exp x: x = n·ln2 + r, exp x = 2ⁿ·exp r.
 func (f function) power(x, t, n, p []reg.VecPhysical) {
-	far := 800.0 // beyond it the result is Inf or 0
+	far := 800.0 // larger arguments give Inf or 0
 	if f.f32 {
 		far = 120
 	}
@@ -285,8 +287,8 @@ func (f function) power(x, t, n, p []reg.VecPhysical) {
 	}
 }
 
-// softplus replaces x by log(1 + exp x) = max(x, 0) + 2·atanh(u/(2+u)) with
-// u = exp(−|x|). keep holds x meanwhile.
+// softplus replaces x by log(1 + exp x) = max(x, 0) + 2·atanh(u/(2+u)) with u = exp(−|x|); keep is
+// a temporary for x.
 func (f function) softplus(x, t, n, p, keep []reg.VecPhysical) {
 	f.each(func(i int) { f.move(x[i], keep[i]) })
 	f.with(f.word(1<<(f.bits()-1)), func(c operand.Op, i int) { f.pick(VORPD, VORPS)(c, x[i], x[i]) })
@@ -359,7 +361,7 @@ func (f function) sinCosSlice() {
 	})
 }
 
-// item is vector k at the element whose number is in register i.
+// item returns the memory operand of vector k at the element index in register i.
 func (f function) item(base reg.Register, i operand.Op, k int) operand.Mem {
 	return operand.Mem{Base: base, Index: i.(reg.Register), Scale: uint8(f.size()), Disp: k * f.bytes()}
 }
@@ -407,7 +409,7 @@ func (f function) places(from int) operand.Mem {
 	return m
 }
 
-// interleave puts a0 b0 a1 b1 … into low and what follows into high.
+// interleave sets low to a0 b0 a1 b1 … and high to the following elements.
 func (f function) interleave(a, b, low, high reg.VecPhysical) {
 	if f.avx512 {
 		f.move(a, low)

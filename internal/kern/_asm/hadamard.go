@@ -64,7 +64,7 @@ func (t target) signs(h int) operand.Mem {
 	return m
 }
 
-// exchange swaps elements whose places differ by h.
+// exchange swaps elements at distance h.
 func (t target) exchange(h int, v, to reg.VecPhysical) {
 	switch bytes := h * t.size(); {
 	case bytes == 32:
@@ -82,7 +82,7 @@ func (t target) exchange(h int, v, to reg.VecPhysical) {
 	}
 }
 
-// hadamardPass writes two levels at once, across registers.
+// hadamardPass writes the kernel of two levels, across registers.
 func (t target) hadamardPass() {
 	TEXT(t.name("hadamardPass"), NOSPLIT, fmt.Sprintf("func(x *%s, h, n int)", t.float()))
 	Doc(fmt.Sprintf("%s makes levels h and 2h of x, h a multiple of %d, n a multiple of 4h.", t.name("hadamardPass"),

@@ -21,7 +21,7 @@ func leaveOneOut() {
 		one, half := t.constant("leaveOneOutOne", 1), t.constant("leaveOneOutHalf", 0.5)
 		t.rotationFactors()
 		t.productFactors(half)
-		most := 2 // nodes at once: what the registers hold
+		most := 2 // nodes per iteration, limited by the registers
 		if t.avx512 {
 			most = 4
 		}
@@ -124,7 +124,7 @@ func (t target) productFactors(half operand.Mem) {
 	done()
 }
 
-// rotations writes the kernel of complex factors, for some nodes at once.
+// rotations writes the kernel of complex factors for the given number of nodes.
 func (t target) rotations(nodes int, one operand.Mem) {
 	name := t.name(fmt.Sprint("rotations", nodes))
 	TEXT(name, NOSPLIT, "func(n int, nodes, factors, prefix, out *float64)")
@@ -191,7 +191,7 @@ func (t target) rotations(nodes int, one operand.Mem) {
 	done()
 }
 
-// products writes the kernel of real factors, for some nodes at once.
+// products writes the kernel of real factors for the given number of nodes.
 func (t target) products(nodes int, one operand.Mem) {
 	name := t.name(fmt.Sprint("products", nodes))
 	TEXT(name, NOSPLIT, "func(n int, nodes, factors, prefix, out *float64)")
@@ -247,8 +247,8 @@ func (t target) products(nodes int, one operand.Mem) {
 	done()
 }
 
-// pairs writes the kernel of products that leave two factors out, for some nodes at once: the
-// product before the first times those between both, times that after the second.
+// pairs writes the kernel of products without two factors for the given number of nodes: the
+// product before the first, times that between both, times that after the second.
 func (t target) pairs(nodes int, rotation bool, one operand.Mem) {
 	base, formula, numbers := "productPairs", "w·Π_{k<n, k≠l, k≠m} (A + s·B of factors[k])", 1
 	if rotation {

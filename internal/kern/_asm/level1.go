@@ -98,7 +98,7 @@ func (t target) axpy() {
 // combined is the number of rows that combine reads side by side.
 const combined = 4
 
-// combine writes axpy of several rows, whose sums are loaded and stored once.
+// combine writes axpy of several rows; the sums are loaded and stored once.
 func (t target) combine() {
 	TEXT(t.name("combine"), NOSPLIT, strings.ReplaceAll("func(n int, x, a *T, aRow int, y *T)", "T", t.float()))
 	Doc(fmt.Sprintf("%s adds up %d rows, n a multiple of %d:", t.name("combine"), combined, t.lanes()), "",
@@ -126,7 +126,7 @@ func (t target) combine() {
 	done()
 }
 
-// four is the part of register i that holds four numbers.
+// four returns the part of register i with four elements.
 func (t target) four(i int) operand.Op {
 	if t.f32 {
 		return t.vector(i).AsX()
@@ -157,7 +157,7 @@ func (t target) gatherFour() {
 	done()
 }
 
-// scatterFour writes the addition of four numbers to some rows, one after the other.
+// scatterFour writes the kernel that adds four numbers to each of the listed rows.
 func (t target) scatterFour() {
 	name := t.name("scatterFour")
 	TEXT(name, NOSPLIT, strings.ReplaceAll("func(n int, numbers *uint32, rows int, y *T, yRow int, v *T) (ok bool)", "T",
@@ -173,7 +173,7 @@ func (t target) scatterFour() {
 	done()
 }
 
-// listed is a matrix of which some rows are taken, by their numbers.
+// listed returns the operand of a matrix whose rows are indexed by a list.
 func (t target) listed(name string) (m operand.Mem) {
 	base, step := param(name), param(name+"Row")
 	SHLQ(operand.Imm(uint64(t.shift())), step)
@@ -306,8 +306,8 @@ func (t target) bothWays() {
 	done()
 }
 
-// steps runs body over n elements in loops of so many vectors each, moving the
-// pointers along.
+// steps runs body over n elements in unrolled loops of the given numbers of vectors, and advances
+// the pointers.
 func (t target) steps(n reg.GPVirtual, unrolls []int, pointers []reg.GPVirtual, body func(k int)) {
 	for _, unroll := range unrolls {
 		name, step := fmt.Sprint("by", unroll), unroll*t.lanes()
@@ -326,8 +326,9 @@ func (t target) steps(n reg.GPVirtual, unrolls []int, pointers []reg.GPVirtual, 
 	}
 }
 
-// turn writes the derivative by angles, of which neighbours are cosine and sine. Products come first, of which the
-// halves are shuffled apart lane by lane: one permutation then puts pieces of 64 bits into their order.
+// turn writes the derivative by angles, given pairs of cosine and sine. It computes products,
+// separates their halves within lanes, and restores the order by one permutation of 64-bit
+// elements.
 func (t target) turn() {
 	f := t.float()
 	var order operand.Mem

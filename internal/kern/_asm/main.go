@@ -1,6 +1,5 @@
-// Command _asm writes the assembly of package kern, for x86 with avo. It is a module
-// of its own, so that users of the library do not depend on avo. After a change
-// here run
+// Command _asm writes the assembly of package kern, for amd64 with avo. It is a separate module, so
+// that users of the library do not depend on avo. After a change here run
 //
 //	go generate ./internal/kern
 //
@@ -29,7 +28,7 @@ var families = map[string]func(){
 	"vector":     vector,
 }
 
-// texts are the families for arm64, which avo does not know.
+// texts are the generators for arm64, which avo does not support.
 var texts = map[string]func(){"neon": neon, "neonelementary": neonElementary, "neonnarrow": neonNarrow,
 	"neonvector": neonVector}
 

@@ -8,7 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// mixedRows is the number of rows of float32 that the kernels below read at once.
+// mixedRows is the number of float32 rows that the kernels below process at a time.
 const mixedRows = 8
 
 // mixed writes the products of rows in float32 with a vector in float64.
@@ -43,7 +43,7 @@ func narrowRows(a, aRow reg.GPVirtual) (rows []operand.Mem, advance func(bytes i
 	}
 }
 
-// project writes the products of eight rows with a vector, each lane apart.
+// project writes the products of eight rows with a vector, with separate sums per lane.
 func (t target) project() {
 	name, lanes := t.mixedName("project"), t.lanes()
 	TEXT(name, NOSPLIT, "func(steps int, a *float32, aRow int, w, sums *float64)")

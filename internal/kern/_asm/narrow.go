@@ -20,7 +20,7 @@ func narrow() {
 	}
 }
 
-// scores writes the product of a few rows of a with a packed panel of so many vectors.
+// scores writes the product of a few rows of a with a packed panel of the given number of vectors.
 func (t target) scores(columns int) {
 	mr, _ := t.tileShape()
 	nr := columns * t.lanes()

@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// neonFunction writes elementary functions for arm64, step by step what [function] writes for amd64, with the same
-// polynomials. A bank of registers is width vectors side by side. Constants lie in a table in the order in which the
-// function asks for them, and are read one after the other: register R9 goes through the table for each strip.
+// neonFunction writes elementary functions for arm64 with the same operations and polynomials as
+// [function] for amd64. A bank consists of width adjacent registers. Constants are in a table in
+// the order of their use; register R9 advances through the table for each strip.
 type neonFunction struct {
 	out, stubs *bytes.Buffer
 	f32        bool
 	p          int // index of the precision
-	width      int // vectors side by side
+	width      int // registers per bank in use
 	table      []uint64
 	next       int // register of the next constant
 }
 
-// The banks and the registers behind them.
+// Register allocation.
 const (
 	neonBank      = 4  // registers of a bank
 	neonScale     = 24 // of a tile
-	neonConstants = 28 // the first of four that take turns
+	neonConstants = 28 // first of four registers, used cyclically
 )
 
 func (f *neonFunction) bank(k int) []int {
@@ -41,7 +41,7 @@ func (f *neonFunction) line(format string, args ...any) {
 
 func (f *neonFunction) label(name string) { fmt.Fprintf(f.out, "\n%s:\n", name) }
 
-// pick is what there is of a name in either precision.
+// pick returns the first or the second argument by precision.
 func (f *neonFunction) pick(double, single string) string {
 	if f.f32 {
 		return single
@@ -114,7 +114,7 @@ func (f *neonFunction) integers(op string, a, b, d []int) {
 	}
 }
 
-// word returns registers, all the same one, with the bits in every element.
+// word returns registers, all the same, with the given bits in every element.
 func (f *neonFunction) word(bits uint64) []int {
 	f.table = append(f.table, bits)
 	v := neonConstants + f.next
@@ -133,7 +133,7 @@ func (f *neonFunction) number(x float64) []int {
 
 func (f *neonFunction) sign() uint64 { return 1 << (f.bits() - 1) }
 
-// magic is what [function.magic] is.
+// magic is [function.magic] for arm64.
 func (f *neonFunction) magic() float64 { return 1.5 * math.Pow(2, float64(f.mantissa())) }
 
 func (f *neonFunction) mantissa() int {
@@ -285,7 +285,7 @@ func (f *neonFunction) softplus() {
 	f.encoded("FADD", t, x, x)
 }
 
-// begin writes the head of a function, its stub with the comment, and loads of the table.
+// begin writes the head of a function, its stub with the comment, and the loads of the table.
 func (f *neonFunction) begin(name, signature, comment string, arguments int) string {
 	name += "NEON" + f.suffix()
 	fmt.Fprintf(f.stubs, "\n%s\n//\n//go:noescape\nfunc %s%s\n", strings.ReplaceAll(comment, "NAME", name), name,
@@ -296,7 +296,7 @@ func (f *neonFunction) begin(name, signature, comment string, arguments int) str
 	return name
 }
 
-// end writes the table of a function whose body has been written times times over.
+// end writes the table of a function, given how often its body has been written.
 func (f *neonFunction) end(name string, times int) {
 	f.line("RET")
 	n := len(f.table) / times
@@ -321,8 +321,8 @@ func (f *neonFunction) list(bank []int) string {
 	return "[" + strings.Join(names, ", ") + "]"
 }
 
-// slice writes a function of slices, of which body makes a strip: it returns the banks that go to the destinations,
-// which are registers R0 and, where there are two, R3.
+// slice writes a function on slices. body writes one strip and returns the banks to store, to the
+// destinations in R0 and, if there are two, R3.
 func (f *neonFunction) slice(name, outputs, comment string, guarded bool, body func() [][]int) {
 	targets := strings.Count(outputs, ",") + 1
 	name = f.begin(name, fmt.Sprintf("(%s, x *%s, n int) (done int)", outputs, f.float()), comment, 8*(targets+3))
@@ -358,8 +358,8 @@ func (f *neonFunction) slice(name, outputs, comment string, guarded bool, body f
 	f.end(name, 2)
 }
 
-// tile writes the end of a fused map: body turns the sums of a row, with phases or none, into features and returns the
-// banks that are stored one after the other.
+// tile writes the final stage of a fused map: body converts the sums of a row, with or without
+// phases, to features and returns the banks to store consecutively.
 func (f *neonFunction) tile(name string, phases bool, comment string, body func(scale []int) [][]int) {
 	f.width = neonBank
 	pointers, at := "", 24

@@ -18,7 +18,7 @@ func neonNarrow() {
 	neonFiles(&out, &stubs)
 }
 
-// right are the registers of columns, behind those of the sums.
+// right returns the registers of columns, after those of the sums.
 func (f *neonFunction) right(registers int) []int {
 	var list []int
 	for j := range registers {

@@ -258,7 +258,7 @@ func (f *neonFunction) shift() int {
 	return 3
 }
 
-// widen writes the sums of a tile in single precision into those in double precision.
+// widen writes the conversion of a tile of float32 sums to float64.
 func (f *neonFunction) widen() {
 	nr := neonColumns * f.lanes()
 	f.start("widen", "(c *float64, cRow int, sums *T, rows int)", fmt.Sprintf(`adds rows of %[1]d sums to c:

@@ -26,7 +26,7 @@ func (t target) pairName(base string) string {
 	return base + "AVX2"
 }
 
-// half returns the part of a register that holds as many float32 as the register holds float64.
+// half returns the register part that contains as many float32 as the register contains float64.
 func (t target) half(v reg.VecPhysical) reg.VecPhysical {
 	if t.avx512 {
 		return v.AsY().(reg.VecPhysical)
@@ -34,7 +34,7 @@ func (t target) half(v reg.VecPhysical) reg.VecPhysical {
 	return v.AsX().(reg.VecPhysical)
 }
 
-// laneNumbers is a table of 0, 1, …, in float64 or float32, which are exact for as many elements as there are.
+// laneNumbers is a table of 0, 1, …, in float64 or float32, which is exact for all lane numbers.
 func (t target) laneNumbers(name string, f32 bool) operand.Mem {
 	m := GLOBL(name, 8|16) // RODATA, NOPTR
 	for i := range t.lanes() {

@@ -158,8 +158,7 @@ func (s tileStep) steps(n int) {
 	ADDQ(operand.I32(int32(n*s.columns*s.bytes())), s.b)
 }
 
-// finish stores the sums, or adds them to what is there, or subtracts them, and
-// moves c to the next tile.
+// finish stores the sums, adds them to c or subtracts them from c, and moves c to the next tile.
 func (t target) finish(mr, columns int, sums []reg.VecPhysical, c, cRow, how reg.GPVirtual) {
 	row := GP64()
 	combine := func(op func(...operand.Op)) {
@@ -338,7 +337,7 @@ func (t target) transpose(height int) {
 			{Base: base, Index: step, Scale: 2}, {Base: base, Index: triple, Scale: 1},
 		}
 	}
-	// Four rows each; those of the second half follow in all likelihood, and are fetched.
+	// Four rows at a time; those of the second half are prefetched, because they usually follow.
 	fours := []reg.GPVirtual{src}
 	for range height/2 - 1 {
 		below := GP64()
@@ -411,7 +410,7 @@ func (t target) transpose(height int) {
 	done()
 }
 
-// pack writes the copying of pieces of so many bytes to panels.
+// pack writes the copy of pieces of the given number of bytes to panels.
 func pack(width int) {
 	name := fmt.Sprint("pack", width)
 	TEXT(name, NOSPLIT, "func(dst, src *byte, panels, panel, n, column int)")
@@ -421,8 +420,8 @@ func pack(width int) {
 	Pragma("noescape")
 	dst, src, panels, panel, n, column := param("dst"), param("src"), param("panels"), param("panel"), param("n"),
 		param("column")
-	// Panels lie far apart, often a power of two, so that whole lines of them are written at a time: of several columns,
-	// where pieces are short.
+	// Panels are far apart, often by a power of two, so whole cache lines of them are written at a
+	// time: several columns if pieces are short.
 	together := max(1, 128/width)
 	copyColumns := func(together int) {
 		d, s, p := GP64(), GP64(), GP64()

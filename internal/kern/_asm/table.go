@@ -32,7 +32,7 @@ func (t *table) stride() int {
 	return t.bytes()
 }
 
-// word returns a constant given by its bits, float by its value.
+// word returns a constant given by its bits; float by its value.
 func (t *table) word(bits uint64) operand.Mem {
 	i, ok := t.index[bits]
 	if !ok {

@@ -89,7 +89,7 @@ var ymm = []reg.VecPhysical{
 	reg.Y8, reg.Y9, reg.Y10, reg.Y11, reg.Y12, reg.Y13, reg.Y14, reg.Y15,
 }
 
-// The instructions, named for what they do; the last operand is the result.
+// Instructions by operation; the last operand is the result.
 
 func (t target) load(m operand.Mem, v operand.Op)  { t.pick(VMOVUPD, VMOVUPS)(m, v) }
 func (t target) store(v operand.Op, m operand.Mem) { t.pick(VMOVUPD, VMOVUPS)(v, m) }

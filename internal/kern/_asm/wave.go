@@ -58,7 +58,7 @@ func (w wave) cosines(x, t, p []reg.VecPhysical) {
 	w.each(func(i int) { w.mul(t[i], p[i], x[i]) })
 }
 
-// pairs replaces angles x by scale·cos x and puts scale·sin x into s.
+// pairs replaces angles x by scale·cos x and sets s to scale·sin x.
 func (w wave) pairs(x, t, s, z []reg.VecPhysical) {
 	w.reduce(x, t, z)
 	w.each(func(i int) { w.mul(x[i], x[i], z[i]) })
@@ -115,8 +115,8 @@ func (w wave) head(name, operands, with, formula string) {
 	Pragma("noescape")
 }
 
-// tile runs a body over the rows of a tile of sums, so many at a time and then one by one, and stores each vector of it
-// where it begins in dst, which has so many numbers for one of the sums.
+// tile runs body over the rows of a tile of sums, atOnce rows at a time and the rest individually.
+// It stores the result vectors to dst, which has each numbers per sum.
 func (w wave) tile(atOnce, each int, body func(w wave, sums reg.Register),
 	store func(w wave, i int, to func(disp int) operand.Mem)) {
 	dst, dstRow, sums := param("dst"), param("dstRow"), param("sums")
@@ -149,9 +149,10 @@ func (w wave) tile(atOnce, each int, body func(w wave, sums reg.Register),
 	done()
 }
 
-// inRange returns whether all angles in half turns were within what the nearest integer can be taken of.
+// inRange returns whether all angles, in half turns, are within the range of the nearest-integer
+// computation.
 func (w wave) inRange() {
-	// The low half of a float64 says nothing.
+	// The low half of a float64 is ignored.
 	low, high := uint64(0x4337ffff_80000000), uint64(0x43380000_7fffffff)
 	if w.f32 {
 		const most = 1 << 19

@@ -14,10 +14,11 @@ import (
 	"sync"
 )
 
-// Server is a tracking server that keeps in memory what was logged. Set its fields before the first request.
+// Server is a tracking server that stores logged runs in memory. Set its fields before the first
+// request.
 type Server struct {
 	URL string
-	// Instead answers in the server's place where it returns true.
+	// Instead handles a request in place of the server if it returns true.
 	Instead func(w http.ResponseWriter, r *http.Request) bool
 	// Artifacts is the artifact location that the server reports; "" for itself.
 	Artifacts string
@@ -30,7 +31,7 @@ type Server struct {
 	requests      []string
 }
 
-// Run is what was logged of a run.
+// Run contains the logged data of a run.
 type Run struct {
 	ID, Experiment, Name string
 	Status               string // "RUNNING" until it has ended
@@ -220,7 +221,7 @@ func (run *Run) log(w http.ResponseWriter, body map[string]any) {
 	answer(w, map[string]any{})
 }
 
-// put takes a file of a run.
+// put stores a file of a run.
 func (s *Server) put(w http.ResponseWriter, r *http.Request, name string) {
 	parts := strings.SplitN(name, "/", 4) // experiment/run/artifacts/NAME
 	if r.Method != http.MethodPut || len(parts) != 4 || s.find(parts[1]) == nil {

@@ -87,8 +87,8 @@ func (p *Picker) Columns(X mat.Matrix, index []int) mat.Matrix {
 
 const absent = math.MaxInt32
 
-// positions returns where in index a column stands. The memory it takes does not grow with columns
-// without bounds, for a model file may claim any number of sparse ones.
+// positions returns a function from a column to its position in index, or −1. Its table is bounded,
+// because a model file may claim any number of sparse columns.
 func (p *Picker) positions(cols int, index []int) func(column uint32) int32 {
 	const most = 1 << 20
 	if cols > most {
@@ -113,7 +113,7 @@ func (p *Picker) positions(cols int, index []int) func(column uint32) int32 {
 	return func(column uint32) int32 { return p.inverse[column] }
 }
 
-// sparse returns the named columns of m as a matrix of its own.
+// sparse returns the selected columns of m as a new matrix.
 func (p *Picker) sparse(m *sparse.CSR, index []int) mat.Matrix {
 	n, cols := m.Dims()
 	position := p.positions(cols, index)
@@ -151,7 +151,7 @@ func (p *Picker) sparse(m *sparse.CSR, index []int) mat.Matrix {
 	return out
 }
 
-// entries are those of a sparse row, sorted by column.
+// entries contains the entries of a sparse row, sorted by column.
 type entries struct {
 	columns []uint32
 	values  []float64

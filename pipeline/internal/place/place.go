@@ -8,14 +8,14 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// Error is an error with the place in a pipeline where it happened.
+// Error is an error with its location in a pipeline.
 type Error struct {
 	Place    string // `step "columns": group "numeric"`
 	Err      error
 	Upstream bool // whether it happened while rows were mapped for a later step
 }
 
-// Error writes pipeline: where: what.
+// Error returns "pipeline: location: message".
 func (e *Error) Error() string {
 	if e.Place == "" {
 		return "pipeline: " + e.Err.Error()
@@ -23,11 +23,12 @@ func (e *Error) Error() string {
 	return "pipeline: " + e.Place + ": " + e.Err.Error()
 }
 
-// Unwrap returns what happened.
+// Unwrap returns the error without its location.
 func (e *Error) Unwrap() error { return e.Err }
 
-// At adds the named part to err; cancellations are unchanged. Nested names become one path. An
-// error of an upstream step, whose rows the part was reading, keeps the location of that step.
+// At adds the named part to the location of err; cancellations are unchanged. Nested names become
+// one path. If err already has the location of an upstream step, whose rows the part was reading,
+// it is unchanged.
 func At(what, name string, err error) error {
 	if err == nil || ctxerr.Is(err) {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// BytesOf is what a sample row takes in memory.
+// BytesOf returns the memory of a sample row, in bytes.
 func BytesOf(sample mat.Matrix) int64 {
 	if m, ok := sample.(*sparse.CSR); ok {
 		if _, shared := m.Shared(); shared {
@@ -25,7 +25,7 @@ func BytesOf(sample mat.Matrix) int64 {
 	return 8 * int64(w)
 }
 
-// MapAll maps all rows of X; dense features block by block, so that a canceled fit ends soon.
+// MapAll maps all rows of X; dense features in blocks, with checks of the context.
 func MapAll(ctx context.Context, s *Step, X mat.Matrix) (mat.Matrix, error) {
 	n, _ := X.Dims()
 	if !s.Dense {
@@ -45,9 +45,9 @@ func MapAll(ctx context.Context, s *Step, X mat.Matrix) (mat.Matrix, error) {
 	})
 }
 
-// MapCached is MapAll of rows that are cached for steps that take sparse rows as well as dense ones:
-// where nearly all of what comes out is 0, as of one-hot encoded columns, that is not stored. What the
-// fitted step itself makes of rows stays as it is.
+// MapCached is MapAll for rows that are cached for steps that accept sparse rows as well as dense
+// ones: if most of the output is 0, as for one-hot encoded columns, it is stored as a sparse
+// matrix. The output format of the step itself does not change.
 func (s *Step) MapCached(ctx context.Context, X mat.Matrix, next ...transformer.Fitter) (mat.Matrix, error) {
 	n, _ := X.Dims()
 	if !s.Dense || s.Float32 || n < thinSample || slices.ContainsFunc(next,

@@ -31,7 +31,7 @@ func Leading(Z mat.Matrix, width int, scale float64) (mat.Matrix, error) {
 	return out, nil
 }
 
-// leadingRows is how many rows one core does at a time.
+// leadingRows is the number of rows per task.
 const leadingRows = 256
 
 func leadingEntries(m *sparse.CSR, width int, scale float64) (*sparse.CSR, error) {

@@ -10,9 +10,9 @@ import (
 type Cache int
 
 const (
-	// Afresh rows are mapped whenever they are read.
+	// Afresh maps rows in every pass.
 	Afresh Cache = iota
-	// Cached rows are mapped once.
+	// Cached maps rows once.
 	Cached
 	// Rounded maps rows in every pass and also caches them in float32, see
 	// [datasets.Float32Source].
@@ -23,7 +23,7 @@ const (
 // float64 is required. This applies to many features if they are cheap to compute, or if float64
 // features do not fit in memory.
 func Rounds(cost datasets.Cost, shape datasets.Shape, memory int64) bool {
-	const many = 32 << 20 // bytes, beyond which caches of processors do not hold them
+	const many = 32 << 20 // bytes; larger arrays exceed processor caches
 	mapped := shape.After(cost)
 	features := float64(shape.Rows) * float64(mapped.Cols)
 	if mapped.NonZeros > 0 || 8*features < many {
@@ -42,8 +42,8 @@ var _ datasets.Float32Source = rounded{}
 
 func (r rounded) Float32() datasets.Source { return r.single }
 
-// rounded returns the in-memory output of a fitted step, whose float32 features are cached if they
-// fit, else recomputed in each pass.
+// rounded returns the output of a fitted step on rows in memory. Its float32 features are cached if
+// they fit, else recomputed in each pass.
 func (r Rows) rounded(ctx context.Context, s *Step) (datasets.Source, error) {
 	exact := Mapped(r.Source(), s).(mapped)
 	single := *s

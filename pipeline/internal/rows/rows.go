@@ -1,5 +1,5 @@
-// Package rows is the rows that a step or a model of a pipeline is fitted to: in memory, or mapped by the
-// steps before whenever they are read. [FitSteps] fits steps one after the other to them.
+// Package rows represents the rows that a step or a model of a pipeline is fitted to: in memory, or
+// mapped by the preceding steps in every pass. [FitSteps] fits a sequence of steps.
 package rows
 
 import (
@@ -32,7 +32,7 @@ func Of(set datasets.Set, memory int64) (Rows, error) {
 	return Rows{Set: set, sample: rowblock.Slice(set.X, 0, 1), memory: memory}, nil
 }
 
-// Begun returns the rows of a source whose first row is known.
+// Begun returns the rows of a source, given a sample row.
 func Begun(src datasets.Source, sample mat.Matrix) Rows { return Rows{src: src, sample: sample} }
 
 // From returns the rows of a source.
@@ -61,7 +61,7 @@ func (r Rows) Source() datasets.Source {
 	return r.Set.Source()
 }
 
-// Gather returns the rows in memory, whatever they take.
+// Gather returns the rows in memory, without a limit.
 func (r Rows) Gather(ctx context.Context) (datasets.Set, error) {
 	if r.src == nil {
 		return r.Set, nil
@@ -69,8 +69,7 @@ func (r Rows) Gather(ctx context.Context) (datasets.Set, error) {
 	return datasets.ReadAll(ctx, r.src)
 }
 
-// Fit fits a step to the rows. Where they are a stream and the step needs all rows at once, they
-// are gathered.
+// Fit fits a step to the rows. A stream is read into memory if the step needs all rows at once.
 func (r Rows) Fit(ctx context.Context, f transformer.Fitter) (transformer.Transformer, error) {
 	if b, ok := f.(transformer.BlockFitter); ok && r.src != nil {
 		return b.FitSource(ctx, r.src)

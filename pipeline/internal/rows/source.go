@@ -34,12 +34,12 @@ func firstRows(ctx context.Context, src datasets.Source, most int) (datasets.Set
 	return first, fmt.Errorf("datasets: %w: no rows", datasets.ErrEmpty)
 }
 
-// peeked is a source whose first block is cached, so that looking at it, as many a fit does before it
-// reads, does not open the source again. It notices when the source has other rows than before.
+// peeked is a source with a cached first block, so that a look at it, as most fits make before
+// their first pass, does not reopen the source. It returns an error if a later pass has other rows.
 type peeked struct {
 	datasets.Source
 	first datasets.Set
-	total atomic.Int64 // rows of a whole pass; 0 before the first
+	total atomic.Int64 // rows of a complete pass; 0 before the first
 }
 
 func peek(ctx context.Context, src datasets.Source) (*peeked, error) {
@@ -77,10 +77,10 @@ var errChanged = errors.New("the data changed while they were being read")
 // tileBytes bounds a tile of mapped rows.
 const tileBytes = 64 << 20
 
-// tileRows is how many rows of the given width go into a tile.
+// tileRows returns the number of rows of the given width in a tile.
 func tileRows(width int) int { return max(64, tileBytes/8/max(width, 1)) }
 
-// mapped is a source whose rows are mapped by one step as they are read.
+// mapped is a source whose rows are mapped by a step as they are read.
 type mapped struct {
 	base   datasets.Source
 	step   *Step
@@ -88,7 +88,7 @@ type mapped struct {
 	tiles  *sync.Pool
 }
 
-// Mapped returns rows as they come out of a step, which maps them whenever they are read.
+// Mapped returns the output of a step as a source that maps rows in every pass.
 func Mapped(base datasets.Source, s *Step) datasets.Source {
 	return mapped{base: base, step: s, schema: Describe(s.Fitted, base.Schema()),
 		tiles: &sync.Pool{New: func() any { return new(Tile) }}}

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Spec is a step to be fitted and what it is called.
+// Spec is a named step to fit.
 type Spec struct {
 	Name   string
 	Fitter transformer.Fitter
@@ -56,9 +56,8 @@ func CostOf(spec any, shape datasets.Shape) datasets.Cost {
 	return datasets.Cost{OutputWidth: shape.Cols, NonZeros: shape.NonZeros, WidthEstimated: true}
 }
 
-// Cost adds up the steps: the work of all of them, the memory of the one that takes most, and the
-// width that comes out, which is a guess where that of a step is one and none behind it has a width that
-// does not depend on its input.
+// Cost adds up the steps: the total work, the maximum memory, and the output width. The width is an
+// estimate if that of a step is, unless a later step has a fixed width.
 func Cost(specs []Spec, shape datasets.Shape) datasets.Cost {
 	sum := datasets.Cost{OutputWidth: shape.Cols, NonZeros: shape.NonZeros, CheapToRecompute: true}
 	for _, s := range specs {

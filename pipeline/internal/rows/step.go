@@ -16,7 +16,7 @@ import (
 type Step struct {
 	Name    string
 	Fitted  transformer.Transformer
-	Width   int  // columns that come out
+	Width   int  // number of output columns
 	Dense   bool // whether they are dense and can be written into a tile
 	Float32 bool // whether they are written in single precision; then Dense is true
 	Train   bool // during a fit: whether the rows of a source or of MapAll are training rows
@@ -37,7 +37,7 @@ func (s *Step) Training(first int) (own *Step, differs bool) {
 	return &view, true
 }
 
-// Inference returns the step without what only its fit needs.
+// Inference returns the step without state that is only needed for the fit.
 func (s *Step) Inference() *Step {
 	own := *s
 	own.Train = false
@@ -68,7 +68,7 @@ func (s *Step) ApplyTile(ctx context.Context, t *Tile, X mat.Matrix) (mat.Matrix
 	return s.Apply(ctx, nil, X)
 }
 
-// applySingle maps X into dst, by way of t where the step works in double precision.
+// applySingle maps X to float32 rows in dst; t is a buffer for steps without a float32 path.
 func (s *Step) applySingle(ctx context.Context, dst *single.Dense, t *Tile, X mat.Matrix) error {
 	if f, ok := s.Fitted.(transformer.SingleTransformer); ok {
 		return place.At("step", s.Name, f.TransformSingle(ctx, dst, X))
@@ -82,7 +82,7 @@ func (s *Step) applySingle(ctx context.Context, dst *single.Dense, t *Tile, X ma
 	return nil
 }
 
-// Apply maps X: into dst where that is given and possible, else into a matrix of the step's own.
+// Apply maps X, into dst if it is not nil and the step supports it, else into a new matrix.
 func (s *Step) Apply(ctx context.Context, dst *mat.Dense, X mat.Matrix) (mat.Matrix, error) {
 	if dst != nil && s.Dense {
 		err := s.Fitted.(transformer.DenseTransformer).TransformTo(ctx, dst, X)
@@ -98,7 +98,7 @@ func (s *Step) Apply(ctx context.Context, dst *mat.Dense, X mat.Matrix) (mat.Mat
 	return Z, nil
 }
 
-// Learn fills in what one row that went through the fitted step shows.
+// Learn determines width and format of the fitted step's output by mapping a sample row.
 func (s *Step) Learn(ctx context.Context, sample mat.Matrix) (mat.Matrix, error) {
 	Z, err := s.Fitted.Transform(ctx, sample)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *Step) Learn(ctx context.Context, sample mat.Matrix) (mat.Matrix, error)
 	return Z, nil
 }
 
-// Describe returns the schema of what comes out of t.
+// Describe returns the output schema of t.
 func Describe(t transformer.Transformer, in datasets.Schema) datasets.Schema {
 	if d, ok := t.(transformer.Describer); ok {
 		return d.OutputSchema(in)

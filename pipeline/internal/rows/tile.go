@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// tile is a dense matrix, in either precision, whose memory is used again for every block of rows.
+// Tile is a dense float64 or float32 matrix whose memory is reused for every block of rows.
 type Tile struct {
 	m      mat.Dense
 	data   []float64

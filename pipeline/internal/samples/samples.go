@@ -32,13 +32,13 @@ func People(n int, seed uint64) datasets.Set {
 	}}
 }
 
-// Amounts are data whose target is a number too.
+// Amounts returns data with a numeric target.
 func Amounts(data datasets.Set) datasets.Set {
 	data.Schema.Targets = []datasets.Column{{Name: "rich"}}
 	return data
 }
 
-// Numbers are people whose color and target are numbers too.
+// Numbers returns people with numeric color and target.
 func Numbers(n int, seed uint64) datasets.Set {
 	data := Amounts(People(n, seed))
 	data.Schema.Columns = slices.Clone(data.Schema.Columns)

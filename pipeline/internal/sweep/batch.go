@@ -84,7 +84,7 @@ func (s *sweep) specsOf(candidates []int) []share.Candidate {
 	return out
 }
 
-// fitAllFolds does candidates with the same steps, which learn nothing from the rows, for all folds.
+// fitAllFolds fits candidates with the same data-independent steps on all folds.
 func (s *sweep) fitAllFolds(ctx context.Context, steps []rows.Spec, candidates []int) {
 	if !s.wantsAny(candidates) {
 		return
@@ -128,7 +128,7 @@ func (s *sweep) fitAllFolds(ctx context.Context, steps []rows.Spec, candidates [
 	})
 }
 
-// mapOnce returns all rows mapped by steps that learn nothing from them.
+// mapOnce returns all rows mapped by data-independent steps.
 func (s *sweep) mapOnce(ctx context.Context, steps []rows.Spec) (datasets.Set, error) {
 	r, err := rows.Of(s.Data, s.Memory)
 	if err != nil {

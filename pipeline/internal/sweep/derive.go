@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Children is what is inside a step that holds steps.
+// Children describes the steps inside a step.
 type Children struct {
 	Parts []rows.Spec
 	// Parallel means that the parts get the same rows; otherwise each gets the output of the
@@ -23,15 +23,16 @@ type Children struct {
 	With func(specs []transformer.Fitter) transformer.Fitter
 }
 
-// sharedStage is a step that learns what others are derived from, at a place inside the steps of nodes that begin with
-// the same rows.
+// sharedStage is the first stage of a step, or of a step inside it, which several nodes with the
+// same input rows share.
 type sharedStage struct {
-	// before is what the rows depend on that come to the step: the steps around it and before it.
+	// before contains the specs that determine the input rows of the step: the enclosing and the
+	// preceding steps.
 	before []any
 	spec   transformer.Fitter
-	sparse bool // whether rows that are nearly all 0 come to it sparse
+	sparse bool // whether mostly zero rows are passed as sparse matrices
 
-	nodes, candidates int // whose steps are derived from it
+	nodes, candidates int // numbers of nodes and candidates that use it
 }
 
 func (l sharedStage) same(other sharedStage) bool {
@@ -70,12 +71,12 @@ func (s *sweep) sharedStagesOf(b *node) (out []sharedStage) {
 	return out
 }
 
-// replaceFunc returns what is to stand in the place of a step with a learner, nil for the step.
-// Whole returns the spec of the learner in which the steps inside it are replaced.
+// replaceFunc returns the replacement of a step with a shared first stage, nil for the step itself.
+// whole returns the spec of the first stage with the steps inside it replaced.
 type replaceFunc func(l sharedStage, step transformer.Fitter, whole func() transformer.Fitter) transformer.Fitter
 
-// replace returns a step in which those with a learner, and perhaps the step itself, are replaced. Before is what the
-// rows depend on that come to it.
+// replace returns step with all steps that have a shared first stage replaced, possibly itself.
+// before contains the specs that determine its input rows.
 func (s *sweep) replace(step transformer.Fitter, before []any, by replaceFunc) (out transformer.Fitter, replaced bool) {
 	if spec := sharedStageOf(step); spec != nil {
 		whole := func() transformer.Fitter {
@@ -89,8 +90,8 @@ func (s *sweep) replace(step transformer.Fitter, before []any, by replaceFunc) (
 	return s.replaceInside(step, before, by)
 }
 
-// replaceInside is replace of the steps inside a step. A type that embeds a composite has the parts of what it embeds,
-// but cannot be made of others.
+// replaceInside is replace for the steps inside a step. A type that embeds a composite has its
+// children, but cannot be rebuilt with others.
 func (s *sweep) replaceInside(step transformer.Fitter, before []any, by replaceFunc) (out transformer.Fitter,
 	replaced bool) {
 	in, ok := s.Inside(step)
@@ -124,7 +125,7 @@ func (s *sweep) replaceInside(step transformer.Fitter, before []any, by replaceF
 	return in.With(specs), true
 }
 
-// fittedStage is what a learner has learned from the rows of one fold.
+// fittedStage is a first stage fitted to the rows of one fold.
 type fittedStage struct {
 	sharedStage
 	fitted  transformer.Transformer
@@ -158,8 +159,8 @@ func (s *sweep) deriveStep(step transformer.Fitter, from []*fittedStage, candida
 	return out, late
 }
 
-// timeShift is the time to be added to that of candidates because they share what is learned: what
-// the first has spent on it is divided among all.
+// timeShift is the adjustment of the times of candidates that share a first stage: its fit time is
+// divided equally among them.
 type timeShift struct {
 	candidates int
 	seconds    float64
@@ -170,7 +171,7 @@ type timeShift struct {
 type derivedStep struct {
 	sweep *sweep
 	step  transformer.TwoStageFitter
-	whole transformer.Fitter // the learner
+	whole transformer.Fitter // spec of the first stage
 	from  *fittedStage
 	late  *timeShift
 }
@@ -199,8 +200,8 @@ func (d derivedStep) fit(fit func(spec transformer.Fitter) (transformer.Transfor
 	return fit(d.step)
 }
 
-// learn fits the learner if that has not been done, and divides the time. A learner inside of the learner may have
-// shifted some of its own.
+// learn fits the first stage if that has not been done, and divides its time. Nested first stages
+// may have shifted some of it already.
 func (d derivedStep) learn(fit func(spec transformer.Fitter) (transformer.Transformer, error)) {
 	if d.from.fitted == nil && d.from.err == nil {
 		start, before := time.Now(), d.late.seconds
@@ -212,7 +213,7 @@ func (d derivedStep) learn(fit func(spec transformer.Fitter) (transformer.Transf
 	d.late.seconds += d.from.seconds * float64(d.late.candidates) / float64(d.from.candidates)
 }
 
-// Cost is that of the step, by whose width and memory a fit decides what it caches.
+// Cost returns the cost of the step: fits use its width and memory to decide what to cache.
 func (d derivedStep) Cost(shape datasets.Shape) datasets.Cost { return rows.CostOf(d.step, shape) }
 
 // TakesSparse returns the property of the step.

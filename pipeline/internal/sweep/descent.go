@@ -53,7 +53,8 @@ func (s *sweep) continueBelow(ctx context.Context, b *node, mapped foldRows, dep
 	}
 }
 
-// sparseFamily descends nodes whose sparse maps are of one family: each wide map makes the rows once.
+// sparseFamily descends nodes whose sparse maps are of one family: each wide map maps the rows
+// once.
 func (s *sweep) sparseFamily(ctx context.Context, family []*node, d foldRows, depth int) {
 	all := candidatesOf(family)
 	if !s.wants(all, d.fold) {
@@ -84,7 +85,7 @@ func (s *sweep) sparseFamily(ctx context.Context, family []*node, d foldRows, de
 	}
 }
 
-// member does the candidates of b, whose map is part of the wide one that has made rows.
+// member fits the candidates of b, whose map consists of the leading columns of the wide one.
 func (s *sweep) member(ctx context.Context, b *node, m transformer.FamilyMember, wide foldRows, depth int) {
 	start := time.Now()
 	X, err := rows.Leading(wide.set.X, m.Width, m.Scale)

@@ -21,7 +21,7 @@ func isFamilyStep(p Candidate) bool {
 	return ok && dense(last) && takesMaps(p.Estimator)
 }
 
-// takesMaps reports whether an estimator learns from related maps of the same rows.
+// takesMaps reports whether an estimator supports batches on related maps.
 func takesMaps(e estimator.Estimator) bool {
 	fitter, ok := e.(share.BatchFitter)
 	if !ok {
@@ -45,9 +45,9 @@ func related(a, b rows.Spec) bool {
 
 func sameType(a, b any) bool { return reflect.TypeOf(a) == reflect.TypeOf(b) }
 
-// families divides nodes that begin at the same place into those which end with steps of the same
-// draws, before estimators of the same type that profit, and the others. A family has at least two
-// fits, on that many folds.
+// families groups sibling nodes whose last steps use the same random draws, before estimators of
+// the same type that support it. others contains the remaining nodes. A family has at least two
+// fits on the given number of folds.
 func (s *sweep) families(next []*node, folds int) (families [][]*node, others []*node) {
 	for _, b := range next {
 		if !s.endsInFamily(b) {

@@ -15,13 +15,13 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// foldRows is the rows of one fold at one place of the tree: those to train on, then those to test on.
+// foldRows contains the rows of one fold at a node of the tree: training rows, then test rows.
 type foldRows struct {
 	set     datasets.Set
-	train   int // rows to train on
+	train   int // number of training rows
 	fold    int
 	seconds float64        // of shared work, for each candidate
-	learned []*fittedStage // what the step that comes next has learned for several, or is to
+	learned []*fittedStage // shared first stages of the next step, fitted or to be fitted
 }
 
 func (d foldRows) trainSet() datasets.Set { return d.set.Slice(0, d.train) }
@@ -37,8 +37,8 @@ func divide(data datasets.Set, fold datasets.Fold, f int) foldRows {
 
 func (s *sweep) foldRows(f int) foldRows { return divide(s.Data, s.Folds[f], f) }
 
-// applyStep fits the step of b to the rows to train on and maps all of them, and divides the time among its candidates.
-// It returns the fitted step, nil where the mapped rows would not fit into memory.
+// applyStep fits the step of b to the training rows, maps all rows, and divides the time among its
+// candidates. The returned step is nil if the mapped rows would not fit in memory.
 func (s *sweep) applyStep(ctx context.Context, b *node, d foldRows) (foldRows, transformer.Transformer, error) {
 	start := time.Now()
 	spec, late := s.deriveStep(b.step.Fitter, d.learned, len(b.candidates))
@@ -113,7 +113,7 @@ func (s *sweep) predictFold(ctx context.Context, fitted estimator.Predictor, err
 	return out
 }
 
-// stacked returns the rows of a, nil for none, above those of b, which both came out of one step.
+// stacked concatenates the rows of a, which may be nil, and b; both are outputs of one step.
 func stacked(a, b mat.Matrix) mat.Matrix {
 	above, ok := a.(*sparse.CSR)
 	below, also := b.(*sparse.CSR)

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// group is nodes that begin at the same place and are done together: those whose sparse maps are of one family, those
-// whose steps learn something in common, or a single one.
+// group contains sibling nodes that are fitted jointly: those with sparse maps of one family, those
+// with a common first stage, or a single one.
 type group struct {
 	nodes    []*node
 	learners []sharedStage // in the steps of the nodes
 }
 
-// groups divides nodes that begin at the same place.
+// groups divides sibling nodes into groups.
 func (s *sweep) groups(next []*node) (out []*group) {
 	for _, b := range next {
 		own := &group{nodes: []*node{b}, learners: s.sharedStagesOf(b)}
@@ -25,7 +25,7 @@ func (s *sweep) groups(next []*node) (out []*group) {
 			case joined == nil:
 				joined = g
 				rest = append(rest, g)
-			default: // the node has something in common with groups that have nothing in common
+			default: // the node joins two groups
 				joined.add(g)
 			}
 		}

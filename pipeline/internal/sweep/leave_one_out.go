@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// CanLeaveOneOut refuses an estimator that cannot, and a step that learns from the rows and would be
-// another without each.
+// CanLeaveOneOut returns an error if the estimator does not support leave-one-out, or if a step
+// depends on the rows.
 func (p Candidate) CanLeaveOneOut() error {
 	fitter, ok := p.Estimator.(share.BatchFitter)
 	if !ok {
@@ -55,7 +55,7 @@ func (s *sweep) runLeaveOneOut(ctx context.Context) {
 	s.leaveOneOut(ctx, tree, nil)
 }
 
-// leaveOneOut does the candidates below b, whose steps are those given.
+// leaveOneOut fits the candidates below b, given its steps.
 func (s *sweep) leaveOneOut(ctx context.Context, b *node, steps []rows.Spec) {
 	if len(b.ends) > 0 && ctx.Err() == nil {
 		s.oneOutEnds(ctx, b.ends, steps)

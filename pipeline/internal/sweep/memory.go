@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// bytes estimates what the mapped rows of a candidate take, where they take most.
+// bytes estimates the maximum memory of the mapped rows of a candidate at any step.
 func (s *sweep) bytes(p Candidate) int64 {
 	most, shape := held(s.shape), s.shape
 	for _, step := range p.Steps {
@@ -19,7 +19,8 @@ func (s *sweep) bytes(p Candidate) int64 {
 	return most
 }
 
-// cachedBytes estimates what the rows take that serve all folds: a family's last step is mapped in tiles.
+// cachedBytes estimates the memory of the mapped rows that serve all folds. The last step of a
+// family is mapped in tiles.
 func (s *sweep) cachedBytes(p Candidate) int64 {
 	if isFamilyStep(p) {
 		p.Steps = p.Steps[:len(p.Steps)-1]
@@ -27,8 +28,8 @@ func (s *sweep) cachedBytes(p Candidate) int64 {
 	return s.bytes(p)
 }
 
-// atOnce is how many tasks run concurrently: one for each core, fewer where they would together take
-// more than twice the memory.
+// atOnce returns the number of concurrent tasks: one per core, fewer if they would need more than
+// twice the memory.
 func (s *sweep) atOnce() int {
 	most := int64(1)
 	for _, p := range s.Pipelines {
@@ -39,12 +40,13 @@ func (s *sweep) atOnce() int {
 	return int(min(max(2*s.Memory/most, 1), int64(runtime.GOMAXPROCS(0))))
 }
 
-// taskBytes estimates what a task holds: its fold's rows, these mapped, and perhaps a copy of that.
+// taskBytes estimates the memory of a task: the rows of its fold, the mapped rows, and possibly a
+// copy of these.
 func (s *sweep) taskBytes(p Candidate) int64 {
 	return held(s.shape) + 2*min(s.cachedBytes(p), s.Memory)
 }
 
-// featureBytes estimates what the features take that a step makes of rows.
+// featureBytes estimates the memory of the output of a step.
 func featureBytes(step rows.Spec, shape datasets.Shape) int64 {
 	if f, ok := step.Fitter.(transformer.FitTransformer); ok {
 		return f.FeatureBytes(shape.Rows, shape.Cols)
@@ -52,7 +54,8 @@ func featureBytes(step rows.Spec, shape datasets.Shape) int64 {
 	return held(shape.After(rows.CostOf(step.Fitter, shape)))
 }
 
-// held is what rows of a shape take: of sparse ones the entries that are not 0, with their columns.
+// held returns the memory of rows of the given shape; sparse rows store nonzero entries and their
+// columns.
 func held(shape datasets.Shape) int64 {
 	number := int64(8)
 	if shape.NonZeros > 0 {
@@ -61,7 +64,7 @@ func held(shape datasets.Shape) int64 {
 	return int64(float64(number) * float64(shape.Rows) * shape.Entries())
 }
 
-// familyBytes estimates what the features of the widest map of a family take.
+// familyBytes estimates the memory of the features of the widest map of a family.
 func familyBytes(family []*node, shape datasets.Shape) int64 {
 	members := family[0].step.Fitter.(transformer.FamilyFitter).FamilyMembers(shape, stepsOf(family))
 	widest := 0
@@ -105,7 +108,7 @@ func Bytes(job Job) int64 {
 	return most * int64(s.atOnce())
 }
 
-// nodeBytes is the memory of what is fitted below a node to rows of a shape, of which the largest part counts.
+// nodeBytes estimates the maximum memory of the fits below a node for rows of the given shape.
 func (s *sweep) nodeBytes(b *node, shape datasets.Shape, folds []datasets.Fold) (most int64) {
 	if len(b.ends) > 0 {
 		s.byKind(b.ends, func(same []int) { most = max(most, s.estimatorBytes(s.specsOf(same), shape, folds, false)) })

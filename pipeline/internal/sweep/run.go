@@ -87,8 +87,8 @@ func (s *sweep) rowlessTasks(ctx context.Context, b *node, steps []rows.Spec, ta
 	}
 }
 
-// trees divides the candidates into those whose steps serve all folds at once and the others, each as
-// a tree. It hands specs that cannot be fitted to refuse.
+// trees divides the candidates into those whose steps serve all folds and the others, each as a
+// tree. It passes specs that cannot be fitted to refuse.
 func (s *sweep) trees(refuse func(i int, err error)) (all, rowless *node) {
 	all, rowless = &node{}, &node{}
 	for i, p := range s.Pipelines {

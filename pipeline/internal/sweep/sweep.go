@@ -1,25 +1,26 @@
-// Package sweep fits the candidates of a search, which are pipelines, on all folds and shares what they have in common.
+// Package sweep fits the candidate pipelines of a search on all folds and shares work between them.
 //
-// The candidates form two trees by their steps: candidates that begin with equal steps have these nodes in common.
-// The tree of steps that learn nothing from the rows is done once for all folds, the other one once for each fold.
-// From the rows to the models, with the names under which a result reports what was shared:
+// The candidates form two trees by their steps: candidates with equal leading steps share these
+// nodes. The tree of data-independent steps is processed once for all folds, the other one once for
+// each fold. From the rows to the models, with the names under which a result reports the shared
+// work:
 //
 //	rows of the search
 //	│
-//	├─ steps that learn nothing from the rows (transformer.DataIndependent)        once for all folds      prefix, features
+//	├─ data-independent steps (transformer.DataIndependent)               once for all folds      prefix, features
 //	│
-//	└─ for each fold                                                        task by task, in parallel
+//	└─ for each fold                                                      tasks, concurrently
 //	   │
-//	   ├─ equal steps                                                       fitted, applied once    prefix
-//	   ├─ steps that learn the same (transformer.TwoStageFitter)                   learned once            prefix
+//	   ├─ equal steps                                                     fitted, applied once    prefix
+//	   ├─ equal first stages (transformer.TwoStageFitter)                 fitted once             prefix
 //	   │
 //	   ├─ last steps of one family (transformer.FamilyFitter)
-//	   │    dense:  tiles of all maps together, read by the estimators      one product             projection
-//	   │    sparse: the widest map, narrower ones are its leading columns   mapped once             grids
+//	   │    dense:  tiles of all maps, read by the estimators             one product             projection
+//	   │    sparse: the widest map, whose leading columns are the others  mapped once             grids
 //	   │
 //	   └─ estimators of one type on the same rows (share.BatchFitter)
-//	        sums of products of nested widths, penalties and folds          one pass                columns, alpha, folds
-//	        paths of penalties, kernel values, leaving one out              one pass                features, rows
+//	        sums of products of nested widths, penalties and folds        one pass               columns, alpha, folds
+//	        regularization paths, kernel values, leave-one-out            one pass               features, rows
 //
 // Sharing that would exceed the memory bound is replaced by separate fits (unshared.go). The bits
 // of a prediction do not depend on the other candidates.
@@ -45,7 +46,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Candidate is a pipeline: steps, to be fitted one after the other, before an estimator.
+// Candidate is a pipeline: sequential steps and an estimator.
 type Candidate struct {
 	Steps     []rows.Spec
 	Name      string // of the estimator
@@ -58,13 +59,13 @@ type Candidate struct {
 type Job struct {
 	// Batch contains the rows, their folds, the included fits, and the callback for outcomes.
 	share.Batch
-	Pipelines []Candidate // instead of the candidates of Batch
-	Memory    int64       // bytes that mapped rows may take
-	// Fit fits a candidate but for its first steps, which have mapped the rows already. The step after those is
-	// next, unless that is nil.
+	Pipelines []Candidate // candidates; those of Batch are not used
+	Memory    int64       // maximum bytes of mapped rows
+	// Fit fits a candidate to rows that its first done steps have mapped. If next is not nil, it
+	// replaces the following step.
 	Fit func(ctx context.Context, candidate, done int, next transformer.Fitter, data datasets.Set) (estimator.Predictor,
 		error)
-	// Children returns what is inside a step, false where that holds none.
+	// Inside returns the steps inside a step, false if it has none.
 	Inside func(step transformer.Fitter) (Children, bool)
 	// Predict returns all requested outputs of a predictor.
 	Predict func(ctx context.Context, fitted estimator.Predictor, X mat.Matrix) (estimator.Prediction, error)
@@ -74,15 +75,15 @@ type Job struct {
 type sweep struct {
 	Job
 	shape   datasets.Shape
-	workers int // how many tasks run concurrently
-	inner   int // how many folds one task may work on at once
+	workers int // number of concurrent tasks
+	inner   int // maximum number of concurrent folds of a task
 	cancel  context.CancelCauseFunc
 
 	mu     sync.Mutex
 	shared map[string]bool
 }
 
-// parallel calls f for 0 … n−1, at most workers at once, until the context ends.
+// parallel calls f for 0 … n−1, with at most workers concurrent calls, until the context ends.
 func parallel(ctx context.Context, workers, n int, f func(i int)) {
 	var next atomic.Int64
 	work := func() {

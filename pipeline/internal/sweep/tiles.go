@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// familyOfFold does a family on one fold, whose rows depth steps have mapped.
+// familyOfFold fits a family on one fold, after depth steps.
 func (s *sweep) familyOfFold(ctx context.Context, family []*node, d foldRows, depth int) {
 	candidates := members(family)
 	if !s.wants(candidates, d.fold) {
@@ -27,7 +27,8 @@ func (s *sweep) familyOfFold(ctx context.Context, family []*node, d foldRows, de
 		lone:    func(ctx context.Context, i, _ int) share.Outcome { return s.predictUnshared(ctx, i, d, depth) }})
 }
 
-// familyOfAllFolds does a family whose steps, and those before, learn nothing from the rows.
+// familyOfAllFolds fits a family of data-independent maps, after data-independent steps, on all
+// folds.
 func (s *sweep) familyOfAllFolds(ctx context.Context, family []*node, steps []rows.Spec) {
 	candidates := members(family)
 	if !s.wantsAny(candidates) {
@@ -120,7 +121,7 @@ type singleMaps struct {
 	family singleFamily
 }
 
-// EachSingle hands tiles in float32 to yield.
+// EachSingle yields tiles in float32.
 func (m singleMaps) EachSingle(ctx context.Context, X mat.Matrix, which []int,
 	yield func(which int, Z *single.Dense) error) error {
 	return m.family.EachSingle(ctx, X, which, yield)
@@ -129,7 +130,7 @@ func (m singleMaps) EachSingle(ctx context.Context, X mat.Matrix, which []int,
 // denseMaps is a family of dense maps, as estimators read it.
 type denseMaps struct{ transformer.Family }
 
-// Each hands dense tiles to yield.
+// Each yields dense tiles.
 func (m denseMaps) Each(ctx context.Context, X mat.Matrix, which []int,
 	yield func(which int, Z *mat.Dense) error) error {
 	widths := m.Widths()

@@ -12,7 +12,7 @@ type node struct {
 	step       rows.Spec
 	next       []*node
 	candidates []int // all that pass here
-	ends       []int // those without further steps
+	ends       []int // candidates without further steps
 }
 
 // add adds candidate number i with the given steps.

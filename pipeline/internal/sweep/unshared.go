@@ -8,14 +8,15 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// fitUnshared fits what is left of a candidate after depth steps, and shares nothing.
+// fitUnshared fits the remaining steps of a candidate after depth steps, without sharing.
 func (s *sweep) fitUnshared(ctx context.Context, i int, d foldRows, depth int) {
 	if s.Includes(i, d.fold) {
 		s.deliver(ctx, i, d.fold, s.predictUnshared(ctx, i, d, depth))
 	}
 }
 
-// predictUnshared fits what is left of a candidate after depth steps and judges it.
+// predictUnshared fits the remaining steps of a candidate after depth steps and predicts the test
+// rows.
 func (s *sweep) predictUnshared(ctx context.Context, i int, d foldRows, depth int) (out share.Outcome) {
 	start := time.Now()
 	var next transformer.Fitter

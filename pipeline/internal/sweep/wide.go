@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// fitFamily fits a family to the rows to train on. It returns nil where the rows that its widest map
-// makes would not fit into memory.
+// fitFamily fits a family to the training rows. It returns nil if the output of its widest map
+// would not fit in memory.
 func (s *sweep) fitFamily(ctx context.Context, family []*node, d foldRows) (transformer.Family, error) {
 	if familyBytes(family, datasets.Shape{Rows: d.set.Rows(), Cols: d.set.Cols()}) > s.Memory {
 		return nil, nil

@@ -16,7 +16,7 @@ const (
 	NotFound
 	// MethodNotAllowed is a method that the route does not support.
 	MethodNotAllowed
-	// RequestTimeout is a request whose body did not arrive in time.
+	// RequestTimeout means that the body of the request did not arrive in time.
 	RequestTimeout
 	// TooLarge is a request that exceeds a size limit.
 	TooLarge
@@ -24,7 +24,7 @@ const (
 	UnsupportedMediaType
 	// ResourceExhausted is a request rejected because the queue is full.
 	ResourceExhausted
-	// Canceled is a request whose client closed the connection.
+	// Canceled means that the client closed the connection.
 	Canceled
 	// Unavailable is a model that is not loaded, or a server that is shutting down.
 	Unavailable

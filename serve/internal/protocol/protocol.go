@@ -42,7 +42,8 @@ func RejectedParameter(parameter string) string {
 // Transport serves requests until it is shut down.
 type Transport interface {
 	Serve() error
-	// predictionEncoder the requests that have come, or returns an error when the context ends
+	// Shutdown waits for the responses to pending requests, or returns an error when the context
+	// ends.
 	Shutdown(ctx context.Context) error
 	Close() error // aborts all requests
 }

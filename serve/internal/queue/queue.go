@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// Errors of requests that are turned away.
+// Errors of rejected requests.
 var (
 	ErrFull   = errors.New("too many queued requests; retry later")
 	ErrLate   = errors.New("the request timed out in the queue; retry later")

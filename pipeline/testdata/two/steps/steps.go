@@ -1,4 +1,4 @@
-// Package steps is the other of two packages of this name, for tests of what a type is known by.
+// Package steps is one of two packages of this name, for tests of type names.
 package steps
 
 import (
