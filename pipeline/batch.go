@@ -20,29 +20,30 @@ import (
 
 var _ share.BatchFitter = Pipeline{}
 
-// FitBatch fits every candidate on every fold and shares work between candidates:
-//   - common leading steps are fitted and applied once for each fold, and once for all folds if they
-//     are data-independent ([transformer.DataIndependent]);
-//   - steps with equal first stages ([transformer.TwoStageFitter]) fit these once for each fold, also
-//     inside of steps that contain steps ([Composite]);
-//   - steps of one feature family ([transformer.FamilyFitter]), which use the same random draws, are
-//     mapped jointly: dense features of the last step in tiles of rows, for estimators that support
-//     related maps (BatchFitter); sparse ones once by the widest map, such as that with the most
-//     grids, whose leading columns are those of narrower maps;
-//   - estimators after equal steps are fitted by their own FitBatch, if they have one.
+// FitBatch fits every candidate on every fold and shares common work:
+//   - Equal leading steps are fitted and applied once for each fold, or once for all folds if they
+//     do not depend on the rows ([transformer.DataIndependent]).
+//   - Steps with the same first stage ([transformer.TwoStageFitter]), also nested ones
+//     ([Composite]), learn it once for each fold.
+//   - Steps of one feature family ([transformer.FamilyFitter]) share random draws. Dense features
+//     of the last step are computed a tile of rows at a time for estimators that accept related
+//     maps (BatchFitter). Sparse features are computed once by the widest map; narrower maps use
+//     its leading columns.
+//   - Other estimators after the same steps are passed to their own FitBatch, if any.
 //
 // Sharing that would exceed the memory of the pipeline is replaced by separate fits. Features that
 // candidates share as a family are float64, whatever the precision of the candidates; float32 ridge
 // fits whose rounding would be visible are fitted separately in their own precision.
 //
-// It returns the names of what was shared: "prefix" for fitted steps or their first stages,
-// "features" for mapped rows, "projection" for a product with the rows that several candidates or
-// folds used, "grids" for the widest map of a family, and the names reported by the estimators.
-// Folds and groups of candidates run concurrently as far as memory allows; this changes the order
-// of the results only. The work is divided as if all fits were included; unneeded work is omitted.
+// It returns the names of the shared work: "prefix" for fitted steps or first stages, "features"
+// for mapped rows, "projection" for a product with the rows that several candidates or folds used,
+// "grids" for the widest map of a family, and the names that the estimators return. Folds and
+// groups of candidates run concurrently as far as memory allows, which affects only the order of
+// the results. Work is partitioned as if all fits were included; parts that no included fit
+// requires are skipped.
 //
-// Leave-one-out maps the rows once for all candidates with the same steps, which must be
-// data-independent, and calls the estimators with the mapped rows, which stay in memory.
+// Leave-one-out maps the rows once for all candidates with the same steps, which must not learn
+// from the rows, and delegates to the estimators. The mapped rows stay in memory.
 func (p Pipeline) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	if err := b.Data.Check(); err != nil {
 		return nil, place.Here(err)
@@ -60,11 +61,11 @@ func (p Pipeline) FitBatch(ctx context.Context, b share.Batch) (shared []string,
 	return sweep.Run(ctx, job)
 }
 
-// errMapped is the error of a batch on related maps, which are made by steps.
+// errMapped is returned for a batch of related maps, which a pipeline computes itself.
 var errMapped = errors.New("a pipeline takes rows as they are, and makes related maps of them itself")
 
 // PlanBatch accepts batches over rows, and leave-one-out if the estimator supports it and no step
-// learns from the rows. Steps and estimators that declare no cost count as free.
+// learns from the rows. Steps and estimators without a declared cost count as free.
 func (p Pipeline) PlanBatch(b share.Batch) (bytes int64, err error) {
 	if b.HasMaps() {
 		return 0, place.Here(errMapped)
@@ -82,7 +83,7 @@ func (p Pipeline) PlanBatch(b share.Batch) (bytes int64, err error) {
 	return bytes, err
 }
 
-// job is a batch as package sweep takes it.
+// job converts a batch to a [sweep.Job].
 func (p Pipeline) job(b share.Batch) (sweep.Job, error) {
 	specs := make([]Pipeline, len(b.Candidates))
 	job := sweep.Job{Batch: b, Memory: p.memory(), Predict: predictAll}
@@ -101,7 +102,7 @@ func (p Pipeline) job(b share.Batch) (sweep.Job, error) {
 		spec.Steps, spec.Name, spec.Memory = spec.Steps[done:], spec.path(), job.Memory
 		return spec
 	}
-	job.Inside = inside
+	job.Inside = childrenOfStep
 	job.Fit = func(ctx context.Context, candidate, done int, next transformer.Fitter,
 		data datasets.Set) (estimator.Predictor, error) {
 		spec := rest(candidate, done)
@@ -113,8 +114,8 @@ func (p Pipeline) job(b share.Batch) (sweep.Job, error) {
 	return job, nil
 }
 
-// inside returns the children of a step in the representation of package sweep.
-func inside(step transformer.Fitter) (sweep.Children, bool) {
+// childrenOfStep returns the children of a step for package sweep; ok is false if it has none.
+func childrenOfStep(step transformer.Fitter) (sweep.Children, bool) {
 	c, ok := step.(Composite)
 	if !ok {
 		return sweep.Children{}, false
@@ -136,7 +137,8 @@ func inside(step transformer.Fitter) (sweep.Children, bool) {
 	return in, true
 }
 
-// predictAll returns all outputs of a predictor, computed in blocks.
+// predictAll returns all outputs of a predictor. It predicts block by block unless the predictor is
+// a pipeline, which does so itself.
 func predictAll(ctx context.Context, fitted estimator.Predictor, X mat.Matrix) (estimator.Prediction, error) {
 	if _, ok := fitted.(*FittedPipeline); !ok {
 		_, cols := X.Dims()
@@ -145,7 +147,7 @@ func predictAll(ctx context.Context, fitted estimator.Predictor, X mat.Matrix) (
 	return estimator.Predict(ctx, fitted, X, estimator.Request{})
 }
 
-// checkLeaveOneOut returns an error if none of the pipelines supports leave-one-out.
+// checkLeaveOneOut returns the first error if none of the candidates supports leave-one-out.
 func checkLeaveOneOut(candidates []sweep.Candidate) error {
 	var first error
 	for _, c := range candidates {

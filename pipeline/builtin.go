@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// builtin lists the steps of this module under the names of the experiment file.
+// builtin returns the steps of this module with their names in experiment files.
 func builtin() []Entry {
 	return []Entry{
 		{"columns", "separate steps for groups of columns; their outputs are concatenated",
@@ -135,7 +135,7 @@ func init() {
 	}
 	for _, e := range builtin() {
 		if err := Register(e); err != nil {
-			panic(err) // a wrong table below, which no program could run with
+			panic(err) // the table above is invalid
 		}
 	}
 }

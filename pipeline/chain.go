@@ -20,24 +20,24 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Chain is the spec of sequential steps, itself a step: each step is fitted to the output of the
-// previous one. A chain without steps is the identity.
+// Chain is a sequence of steps, itself a step: each step is fitted to the output of the previous
+// one. A chain without steps returns its input.
 //
 // In a document it is a list called steps: {name: scaled, steps: [impute, standardize]}.
 type Chain struct {
 	Steps []Step
 }
 
-// NewChain returns a chain of specs under the names they are registered under.
+// NewChain returns a chain of specs under their registered names.
 func NewChain(fitters ...transformer.Fitter) Chain { return Chain{Steps: Steps(fitters...)} }
 
-// Params declares the parameters of the steps, each below the step's name.
+// Params declares the parameters of the steps, prefixed by the name of the step.
 func (c *Chain) Params(l *param.List) {
 	c.Steps = slices.Clone(c.Steps)
 	DeclareSteps(l, c.Steps)
 }
 
-// Holds describes the steps.
+// Holds describes the list of steps.
 func (Chain) Holds() ChildrenSpec {
 	return ChildrenSpec{Key: "steps", What: "step", Doc: "the steps, one after the other",
 		None: "passes the rows on as they are"}
@@ -46,10 +46,10 @@ func (Chain) Holds() ChildrenSpec {
 // Children returns the steps.
 func (c Chain) Children() []Step { return c.Steps }
 
-// WithChildren returns a chain of other steps.
+// WithChildren returns a chain with other steps.
 func (c Chain) WithChildren(steps []Step) transformer.Fitter { return Chain{Steps: steps} }
 
-// Route goes through one step after the other.
+// Route infers the output of each step from the output of the previous one.
 func (c Chain) Route(in datasets.InferredSchema, child func(i int,
 	in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
 	return routeChain(c.Steps, in, child), nil
@@ -78,8 +78,8 @@ func (c Chain) Fit(ctx context.Context, data datasets.Set) (transformer.Transfor
 	return c.fit(ctx, r, data.Cols())
 }
 
-// FitSource is Fit with memory that does not grow with the number of rows, as far as every step is
-// a [transformer.BlockFitter]; the rows of one that is not are gathered.
+// FitSource is Fit over a source. Its memory does not grow with the number of rows if every step is
+// a [transformer.BlockFitter]; for other steps, the rows are read into memory.
 func (c Chain) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
 	if err := c.check(); err != nil {
 		return nil, place.Here(err)
@@ -100,7 +100,7 @@ func (c Chain) fit(ctx context.Context, r rows.Rows, cols int) (transformer.Tran
 		if i < len(c.Steps)-1 {
 			return rows.Cached
 		}
-		return rows.Afresh
+		return rows.NoCache
 	})
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (c Chain) IsDataIndependent() bool { return rows.FitWithoutRows(named(c.Ste
 type FittedChain struct {
 	cols  int
 	steps []*rows.Step
-	pool  sync.Pool // of *[]rows.Tile, one for each step
+	pool  sync.Pool // of *[]rows.Tile with one tile per step
 }
 
 var (
@@ -132,7 +132,7 @@ var (
 	_ model.Stateful                  = (*FittedChain)(nil)
 )
 
-// Training returns the map for training rows, or nil if it is the same as for other rows.
+// Training returns the chain for training rows, or nil if every step maps them like other rows.
 func (c *FittedChain) Training(first int) transformer.Transformer {
 	steps, differs := slices.Clone(c.steps), false
 	for i, s := range steps {
@@ -146,10 +146,10 @@ func (c *FittedChain) Training(first int) transformer.Transformer {
 	return &FittedChain{cols: c.cols, steps: steps}
 }
 
-// Inference returns the chain without state that is only needed to map training rows.
+// Inference returns the chain without the data that only Training requires.
 func (c *FittedChain) Inference() transformer.Transformer { return inference(c.cols, c.steps) }
 
-// inference is the chain of fitted steps that a model contains.
+// inference returns the chain of fitted steps that a model stores.
 func inference(cols int, steps []*rows.Step) *FittedChain {
 	c := &FittedChain{cols: cols, steps: make([]*rows.Step, len(steps))}
 	for i, s := range steps {
@@ -161,7 +161,7 @@ func inference(cols int, steps []*rows.Step) *FittedChain {
 // Len returns the number of steps.
 func (c *FittedChain) Len() int { return len(c.steps) }
 
-// Step returns the name of step i and the fitted step.
+// Step returns the name of step i and the fitted transformer.
 func (c *FittedChain) Step(i int) (name string, fitted transformer.Transformer) {
 	return c.steps[i].Name, c.steps[i].Fitted
 }
@@ -177,7 +177,7 @@ func (c *FittedChain) OutputWidth() int {
 	return c.steps[len(c.steps)-1].Width
 }
 
-// OutputSchema returns the output schema for input schema in.
+// OutputSchema returns the schema of the output for the input schema in.
 func (c *FittedChain) OutputSchema(in datasets.Schema) datasets.Schema {
 	for _, s := range c.steps {
 		in = rows.Describe(s.Fitted, in)
@@ -204,7 +204,7 @@ func (c *FittedChain) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
-	for i := range *work { // a tile must not leave
+	for i := range *work { // the result must not alias a pooled tile
 		if own, ok := (*work)[i].CopyOf(Z); ok {
 			return own, nil
 		}
@@ -212,8 +212,8 @@ func (c *FittedChain) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 	return Z, nil
 }
 
-// TransformTo overwrites dst, rows of X × OutputWidth, with the mapped rows of X, and with a dense
-// copy of them where they are sparse.
+// TransformTo overwrites dst, rows of X × OutputWidth, with the mapped rows of X. Sparse results
+// are stored as dense ones.
 func (c *FittedChain) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	n, err := checkInput(X, c.cols)
 	if err != nil {
@@ -234,7 +234,8 @@ func (c *FittedChain) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Mat
 	return nil
 }
 
-// checkInput returns the number of rows of X, which has some and as many columns as at fit.
+// checkInput returns the number of rows of X, or an error if there are none or their number of
+// columns is not cols.
 func checkInput(X mat.Matrix, cols int) (rows int, err error) {
 	if X == nil {
 		return 0, place.Here(errors.New("no matrix"))
@@ -267,8 +268,8 @@ func (c *FittedChain) work() *[]rows.Tile {
 	return &w
 }
 
-// apply maps X through all steps, into dst if it is given and the last step is dense. Intermediate
-// results are stored in the tiles of work.
+// apply maps X through all steps, into dst if it is not nil and the last step is dense.
+// Intermediate results are stored in work.
 func (c *FittedChain) apply(ctx context.Context, dst *mat.Dense, X mat.Matrix, work []rows.Tile) (mat.Matrix, error) {
 	if _, err := checkInput(X, c.cols); err != nil {
 		return nil, err
@@ -291,7 +292,7 @@ func (c *FittedChain) apply(ctx context.Context, dst *mat.Dense, X mat.Matrix, w
 	return X, nil
 }
 
-// checkFinite reports an infinite value, which no step has seen and refused.
+// checkFinite returns an error for an infinite value, which no step has checked.
 func checkFinite(X mat.Matrix) error {
 	if set := (datasets.Set{X: X}); set.Rows() > 0 {
 		return set.Check()
@@ -299,7 +300,7 @@ func checkFinite(X mat.Matrix) error {
 	return nil
 }
 
-// widest returns the maximum width of the rows at any step.
+// widest returns the maximum number of columns of the input and all intermediate results.
 func (c *FittedChain) widest() int {
 	w := c.cols
 	for _, s := range c.steps {
@@ -308,7 +309,7 @@ func (c *FittedChain) widest() int {
 	return w
 }
 
-// State keeps every step under its name.
+// State serializes every step under its name.
 func (c *FittedChain) State(s *model.State) {
 	var names []string
 	for _, step := range c.steps {
@@ -335,7 +336,7 @@ func (c *FittedChain) State(s *model.State) {
 	}
 }
 
-// requireNames checks that the names of parts are distinct.
+// requireNames requires valid and distinct names of parts.
 func requireNames(s *model.State, names []string) {
 	sorted := slices.Sorted(slices.Values(names))
 	for i, name := range sorted {
@@ -343,8 +344,8 @@ func requireNames(s *model.State, names []string) {
 	}
 }
 
-// requireWidth checks the declared input width of a part against the number of columns. Other parts
-// fail when they are tried.
+// requireWidth checks the input width of a part against cols. Parts without an InputWidth are
+// checked by a trial prediction.
 func requireWidth(s *model.State, fit any, cols int) {
 	if p, ok := fit.(inputSized); ok && s.Restoring() && s.Err() == nil {
 		if w := p.InputWidth(); w != cols {
@@ -353,11 +354,11 @@ func requireWidth(s *model.State, fit any, cols int) {
 	}
 }
 
-// keepStep serializes a step, its input width and its kind.
+// keepStep serializes a step, its output width and its form.
 func keepStep(st *model.State, s *rows.Step, cols int) {
 	st.Int("width", &s.Width)
 	st.Bool("dense", &s.Dense)
-	if st.Has("single") { // files from before there was a choice do not
+	if st.Has("single") { // absent in files of versions with float64 only
 		st.Bool("single", &s.Float32)
 	}
 	partState(st, &s.Fitted)
@@ -375,6 +376,6 @@ func keepStep(st *model.State, s *rows.Step, cols int) {
 	}
 }
 
-// DefaultMemory is the default limit of mapped rows that a fit caches, in bytes: 100,000 rows of
-// 2,048 float64 features. Reading them takes a fraction of the time of mapping them again.
+// DefaultMemory is the default limit of cached mapped rows in bytes: 100,000 rows of 2,048 float64
+// features. Reading cached features takes a fraction of the time of recomputing them.
 const DefaultMemory = 2 << 30

@@ -16,28 +16,27 @@ import (
 )
 
 // Columns is the spec of a step that processes groups of columns separately and concatenates the
-// results: the groups in order, then, with Remainder, the columns of no group. Columns may be in
-// several groups. Dense and sparse results are joined as in [Union].
+// results: the groups in order, then, if Remainder is "passthrough", the columns of no group. A
+// column may be in several groups. Dense and sparse results are joined as in [Union].
 type Columns struct {
 	Groups    []Group
-	Remainder string // columns of no group: "drop" or "passthrough"
+	Remainder string // treatment of the columns of no group: "drop" or "passthrough"
 }
 
-// Group is a selection of columns with the steps applied to them.
+// Group is a set of columns and the steps that are applied to them.
 type Group struct {
-	Name string // name in paths and messages; "" means the kind in Select, or "group1" …
-	// Select contains column names; numeric, categorical or text for all columns of that kind; patterns
+	Name string // in paths and messages; "" for the kind in Select, or "group1", …
+	// Select contains column names; numeric or categorical for all columns of that kind; patterns
 	// with *, ? and [a-z] for whole names; or regular expressions between slashes, /^cap/, for
 	// parts of names. Column names take precedence.
 	Select []string
-	Steps  []Step // sequential steps; without steps the columns pass through
+	Steps  []Step // applied in order; none passes the columns through
 }
 
-// NewColumns returns the spec with the columns of no group dropped.
+// NewColumns returns the spec that drops the columns of no group.
 func NewColumns(groups ...Group) Columns { return Columns{Groups: groups, Remainder: "drop"} }
 
-// Params declares the treatment of the remaining columns, and the parameters of the steps of each
-// group below its name.
+// Params declares remainder, and the parameters of the groups, prefixed by the name of the group.
 func (c *Columns) Params(l *param.List) {
 	l.Choice(&c.Remainder, "remainder", "what to do with columns of no group", "drop", "passthrough")
 	c.Groups = slices.Clone(c.Groups)
@@ -50,7 +49,7 @@ func (c *Columns) Params(l *param.List) {
 	}
 }
 
-// Holds describes the groups.
+// Holds describes the list of groups.
 func (Columns) Holds() ChildrenSpec {
 	return ChildrenSpec{Key: "groups", What: "group", Doc: "the groups; a column may be in several",
 		Taken: []string{"remainder"}, Parallel: true,
@@ -71,7 +70,7 @@ func (c Columns) WithChildren(children []Step) transformer.Fitter {
 	c.Groups = nil
 	for _, child := range children {
 		g, ok := child.Fitter.(Group)
-		if !ok { // selects nothing, which Fit reports
+		if !ok { // an empty group, which Fit rejects
 			g = Group{Steps: []Step{child}}
 		}
 		g.Name = child.Name
@@ -80,7 +79,7 @@ func (c Columns) WithChildren(children []Step) transformer.Fitter {
 	return c
 }
 
-// Route goes through every group, and past them with the rest.
+// Route infers the output of every group and of the remaining columns.
 func (c Columns) Route(in datasets.InferredSchema, child func(i int,
 	in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
 	if !in.Named {
@@ -89,14 +88,14 @@ func (c Columns) Route(in datasets.InferredSchema, child func(i int,
 	taken := make([]bool, len(in.Columns))
 	var parts []datasets.InferredSchema
 	for i, g := range c.Groups {
-		index, _ := g.foreseen(in) // the group reports its own errors
+		index, _ := g.inferIndex(in) // the group reports its own errors
 		for _, j := range index {
 			taken[j] = true
 		}
 		parts = append(parts, child(i, in))
 	}
 	if c.Remainder == "passthrough" {
-		for _, j := range untaken(taken) {
+		for _, j := range unselected(taken) {
 			parts = append(parts, datasets.InferredSchema{Columns: in.Columns[j : j+1]})
 		}
 	}
@@ -109,7 +108,7 @@ var (
 	_ Member    = Group{}
 )
 
-// Params declares the selection, and the parameters of the steps.
+// Params declares select, and the parameters of the steps.
 func (g *Group) Params(l *param.List) {
 	l.Value(&selection{&g.Select}, "select",
 		"columns by name, kind (numeric, categorical or text), pattern with * and ?, or regular expression between slashes")
@@ -117,7 +116,7 @@ func (g *Group) Params(l *param.List) {
 	DeclareSteps(l, g.Steps)
 }
 
-// NameAt is the name of group number i in parameter paths.
+// NameAt returns the name of group i in parameter paths.
 func (g Group) NameAt(i int) string {
 	switch {
 	case g.Name != "":
@@ -128,7 +127,7 @@ func (g Group) NameAt(i int) string {
 	return fmt.Sprintf("group%d", i+1)
 }
 
-// Holds describes the steps.
+// Holds describes the list of steps.
 func (Group) Holds() ChildrenSpec {
 	return ChildrenSpec{Key: "steps", What: "step",
 		Doc:  "what is done with the columns, one after the other; none passes them on",
@@ -144,10 +143,10 @@ func (g Group) WithChildren(steps []Step) transformer.Fitter {
 	return g
 }
 
-// Route goes through the steps with the columns that the group selects.
+// Route infers the output of the steps for the columns that the group selects.
 func (g Group) Route(in datasets.InferredSchema, child func(i int,
 	in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
-	index, err := g.foreseen(in)
+	index, err := g.inferIndex(in)
 	if err != nil {
 		return datasets.InferredSchema{}, err
 	}
@@ -158,8 +157,8 @@ func (g Group) Route(in datasets.InferredSchema, child func(i int,
 	return routeChain(g.Steps, own, child), nil
 }
 
-// foreseen returns the numbers of the group's columns.
-func (g Group) foreseen(in datasets.InferredSchema) ([]int, error) {
+// inferIndex returns the indices of the group's columns.
+func (g Group) inferIndex(in datasets.InferredSchema) ([]int, error) {
 	var schema datasets.Schema
 	for _, c := range in.Columns {
 		schema.Columns = append(schema.Columns, c.Column)
@@ -172,7 +171,7 @@ func (g Group) Fit(ctx context.Context, data datasets.Set) (transformer.Transfor
 	return NewColumns(g).Fit(ctx, data)
 }
 
-// Fit finds the columns of each group by the schema of data and fits the group's steps to them.
+// Fit selects the columns of each group by the schema of data and fits the group's steps to them.
 func (c Columns) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
 	r, err := rows.Of(data, DefaultMemory)
 	if err != nil {
@@ -181,7 +180,7 @@ func (c Columns) Fit(ctx context.Context, data datasets.Set) (transformer.Transf
 	return c.fit(ctx, r, data.Schema, data.Cols())
 }
 
-// FitSource is Fit with memory that does not grow with the number of rows, as far as every step is
+// FitSource is Fit over a source. Its memory does not grow with the number of rows if every step is
 // a [transformer.BlockFitter].
 func (c Columns) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
 	r, err := rows.From(ctx, data, DefaultMemory)
@@ -205,26 +204,26 @@ func (c Columns) fit(ctx context.Context, r rows.Rows, schema datasets.Schema, c
 	return fittedColumns(a), nil
 }
 
-// split returns the groups, not fitted yet, and the specs of their steps.
+// split returns the groups as unfitted parts, and the specs of their steps.
 func (c Columns) split(schema datasets.Schema, cols int) ([]*part, []transformer.Fitter, error) {
 	if err := c.check(); err != nil {
 		return nil, nil, place.Here(err)
 	}
 	var parts []*part
 	var specs []transformer.Fitter
-	taken := make([]bool, cols)
+	selected := make([]bool, cols)
 	for i, g := range c.Groups {
 		index, err := g.find(schema, cols)
 		if err != nil {
 			return nil, nil, place.At("group", g.NameAt(i), err)
 		}
 		for _, j := range index {
-			taken[j] = true
+			selected[j] = true
 		}
 		parts = append(parts, &part{Step: rows.Step{Name: g.NameAt(i)}, index: index, scale: 1})
 		specs = append(specs, Chain{Steps: g.Steps})
 	}
-	if rest := untaken(taken); c.Remainder == "passthrough" && len(rest) > 0 {
+	if rest := unselected(selected); c.Remainder == "passthrough" && len(rest) > 0 {
 		parts = append(parts, &part{Step: rows.Step{Name: "remainder"}, index: rest, scale: 1})
 		specs = append(specs, Chain{})
 	}
@@ -246,34 +245,34 @@ func (c Columns) IsDataIndependent() bool {
 	return !slices.ContainsFunc(c.Groups, func(g Group) bool { return !rows.FitWithoutRows(named(g.Steps)) })
 }
 
-// FittedColumns is fitted groups of columns.
+// FittedColumns is a fitted [Columns].
 type FittedColumns struct{ concatenation }
 
 func fittedColumns(c *concatenation) *FittedColumns {
 	return &FittedColumns{concatenation{cols: c.cols, parts: c.parts, sparse: c.sparse}}
 }
 
-// Training returns the map for training rows, or nil if it is the same as for other rows.
+// Training returns the map of training rows, or nil if every part maps them like other rows.
 func (c *FittedColumns) Training(first int) transformer.Transformer {
-	if own := c.training(first); own != nil {
-		return fittedColumns(own)
+	if training := c.training(first); training != nil {
+		return fittedColumns(training)
 	}
 	return nil
 }
 
-// Inference returns the map without state that is only needed to map training rows.
+// Inference returns the map without the data that only Training requires.
 func (c *FittedColumns) Inference() transformer.Transformer { return fittedColumns(c.inference()) }
 
-// Len returns the number of groups, including the remainder if it passes through.
+// Len returns the number of groups, including the remainder if it is passed through.
 func (c *FittedColumns) Len() int { return len(c.parts) }
 
-// Group returns the name of group i, the numbers of its columns and its fitted steps. The columns
-// of no group are the last group, called rest.
+// Group returns the name of group i, the indices of its columns, and its fitted steps. Columns of
+// no group form the last group, named remainder.
 func (c *FittedColumns) Group(i int) (name string, columns []int, fitted transformer.Transformer) {
 	return c.parts[i].Name, slices.Clone(c.parts[i].index), c.parts[i].Fitted
 }
 
-// State keeps every group under its name.
+// State serializes every group under its name.
 func (c *FittedColumns) State(s *model.State) { c.state(s) }
 
 var (
@@ -283,21 +282,21 @@ var (
 	_ model.Stateful                  = (*FittedColumns)(nil)
 )
 
-// find returns the numbers of the group's columns, each once, term by term.
+// find returns the distinct indices of the group's columns, in the order of the terms.
 func (g Group) find(schema datasets.Schema, cols int) ([]int, error) {
 	if len(g.Select) == 0 {
 		return nil, errors.New("select must have names, kinds or patterns of columns, got none")
 	}
 	var index []int
 	for _, term := range g.Select {
-		found, err := matching(term, schema, cols)
+		matches, err := matching(term, schema, cols)
 		if err != nil {
 			return nil, err
 		}
-		if len(found) == 0 {
+		if len(matches) == 0 {
 			return nil, noColumn(term, schema, cols)
 		}
-		for _, j := range found {
+		for _, j := range matches {
 			if !slices.Contains(index, j) {
 				index = append(index, j)
 			}

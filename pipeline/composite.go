@@ -12,22 +12,22 @@ import (
 )
 
 // Composite is a step that contains other steps, such as [Chain], [Union], [Columns] or a custom
-// step. The interface gives YAML documents, their JSON schema and reference,
-// [Pipeline.CheckContent] and diagrams access to the children.
+// one. The interface gives YAML documents, their JSON schema and reference, [Pipeline.CheckContent]
+// and diagrams access to the children.
 //
-// Otherwise it is like any step: Params declares the parameter paths, with [DeclareSteps] those of
-// the children; Fit checks them by [CheckChildren]; and the fitted value serializes fitted children
-// with [KeepTransformer]. A [Chain] of one child fits that child in memory, from a stream or by
-// passes, and returns its cost.
+// Otherwise it is an ordinary step: Params declares the parameters of its children with
+// [DeclareSteps], Fit checks them with [CheckChildren], and State of the fitted type serializes
+// fitted children with [KeepTransformer]. A [Chain] of one child fits that child in memory, from a
+// stream or by passes, and returns its cost.
 type Composite interface {
 	transformer.Fitter
-	// Holds describes the children, and their representation in a document.
+	// Holds describes the list of children and its form in a document.
 	Holds() ChildrenSpec
-	// Children returns the children in order.
+	// Children returns the children, in order.
 	Children() []Step
-	// WithChildren returns a copy of the step with other children; it shares no slice with the
-	// receiver. Unless ChildrenSpec has a Kind, children may be of any type: a search inserts steps
-	// with shared first stages.
+	// WithChildren returns the step with other children; it shares no slice with the receiver.
+	// Unless ChildrenSpec.Kind is set, children may have any type: a search replaces steps by ones
+	// with a shared first stage.
 	WithChildren(children []Step) transformer.Fitter
 	// Route infers the output columns for the input columns in. Call child for child i; it records
 	// the errors of that child. The error is that of the step itself.
@@ -39,27 +39,28 @@ type Composite interface {
 // Key, next to the parameters of the step, or replaces both if these have their defaults.
 type ChildrenSpec struct {
 	Key   string   // key of the list: "parts"
-	What  string   // name of a child: "part"
-	Doc   string   // description of the children, for the reference
-	None  string   // meaning of an empty list: "passes the columns on"; "" if it is not allowed
-	Taken []string // reserved names of children
+	What  string   // noun for a child: "part"
+	Doc   string   // description of the list, for the reference
+	None  string   // meaning of an empty list: "passes the columns on"; "" if it must not be empty
+	Taken []string // names that children must not have
 	// Parallel means that children get the same rows; otherwise each gets the output of the
 	// previous one.
 	Parallel bool
-	// Kind is the type of the children, with defaults; nil means any registered step.
+	// Kind is a child with default parameters if children are a [Member]; nil for any registered
+	// step.
 	Kind  Member
-	Named string // default name of children of a Kind, for the reference
+	Named string // description of the default names of members, for the reference
 }
 
 // Member is a child of a [Composite] that is not a registered step, such as [Group]. In a document
 // it is a mapping of its parameters, its name, and, if it is a Composite, its list.
 type Member interface {
 	transformer.Fitter
-	// NameAt returns the default name of the i-th child.
+	// NameAt returns the default name of the child at index i.
 	NameAt(i int) string
 }
 
-// ChildName returns the name in paths of child number i of a [Composite].
+// ChildName returns the name of child i of a [Composite] in parameter paths.
 func ChildName(child Step, i int) string {
 	if m, ok := child.Fitter.(Member); ok && child.Name == "" {
 		return m.NameAt(i)
@@ -67,14 +68,15 @@ func ChildName(child Step, i int) string {
 	return child.Path()
 }
 
-// DeclareSteps declares the parameters of steps, each below its name. The caller has cloned the slice.
+// DeclareSteps declares the parameters of steps, prefixed by their names. The caller must have
+// cloned the slice.
 func DeclareSteps(l *param.List, steps []Step) {
 	for i := range steps {
 		l.Child(steps[i].Path(), &steps[i].Fitter)
 	}
 }
 
-// CheckChildren reports nil children and duplicate names in c and in its children.
+// CheckChildren returns an error for nil children and duplicate names in c and its descendants.
 func CheckChildren(c Composite) error {
 	h := c.Holds()
 	if err := checkSteps(h.What, c.Children()); err != nil {
@@ -96,7 +98,7 @@ func CheckChildren(c Composite) error {
 	return nil
 }
 
-// checkSteps reports nil steps and duplicate names.
+// checkSteps returns an error for nil steps and duplicate names.
 func checkSteps(what string, steps []Step) error {
 	var names []string
 	for i, s := range steps {
@@ -111,7 +113,7 @@ func checkSteps(what string, steps []Step) error {
 	return checkNames(what, names)
 }
 
-// cloneSteps returns a copy of the steps and of the lists of steps in them.
+// cloneSteps returns a deep copy of the steps.
 func cloneSteps(steps []Step) []Step {
 	steps = slices.Clone(steps)
 	for i := range steps {
@@ -122,7 +124,7 @@ func cloneSteps(steps []Step) []Step {
 	return steps
 }
 
-// Required returns the names of the parameters of spec without a default: those whose zero value is
+// Required returns the names of the parameters of spec without a default: their value is empty and
 // invalid.
 func Required(spec any) []string {
 	errs, _ := param.Check(spec).(param.FieldErrors)

@@ -20,37 +20,39 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// concatenation contains fitted maps of the same rows whose outputs are concatenated: the common
-// part of [FittedUnion] and [FittedColumns].
+// concatenation contains fitted maps of the same rows whose outputs are concatenated, as in
+// [FittedUnion] and [FittedColumns].
 //
-// The output is dense if every part is dense, and sparse if every part is sparse; it keeps a shared
-// value common to all parts. The output of dense and sparse parts is dense up to denseWidth
-// columns, or if at least a quarter of the columns are dense, and sparse otherwise. The format is
-// determined at fit from the widths, so that all blocks have the same one.
+// The output is dense if every part is dense, and sparse if every part is sparse; a shared value is
+// preserved if it is the same in all parts. With dense and sparse parts, the output is dense if it
+// has at most maxDenseWidth columns or at least a quarter of them come from dense parts, and sparse
+// otherwise. The form is decided at fit by the widths, so that it is the same for every block.
 type concatenation struct {
 	cols   int
 	parts  []*part
-	sparse bool      // whether the output is sparse
+	sparse bool      // form of the output
 	pool   sync.Pool // of *workspace
 }
 
 // part is one of the maps.
 type part struct {
 	rows.Step
-	index []int   // the columns it takes; nil for all
-	scale float64 // factor of its features
+	index []int   // input columns; nil for all
+	scale float64 // factor of the output
 }
 
-// workspace is the memory that one call works in.
+// workspace contains the buffers of one call.
 type workspace struct {
-	picker pick.Picker // the columns a part takes
-	header mat.Dense   // a part's share of the destination
+	picker pick.Picker // input columns of a part
+	header mat.Dense   // view of a part's columns of the destination
 }
 
-// denseWidth is the maximum width of a dense output with sparse parts.
-const denseWidth = 1024
+// maxDenseWidth is the maximum width of a dense concatenation of dense and sparse parts, unless at
+// least a quarter of the columns are dense.
+const maxDenseWidth = 1024
 
-// training returns the map for training rows, or nil if it is the same as for other rows.
+// training returns the concatenation for training rows, or nil if every part maps them like other
+// rows.
 func (c *concatenation) training(first int) *concatenation {
 	differs := false
 	out := c.withSteps(func(s *rows.Step) *rows.Step {
@@ -64,21 +66,21 @@ func (c *concatenation) training(first int) *concatenation {
 	return out
 }
 
-// inference returns the concatenation without state that is only needed to map training rows.
+// inference returns the concatenation without the data that only training requires.
 func (c *concatenation) inference() *concatenation { return c.withSteps((*rows.Step).Inference) }
 
-// withSteps returns the concatenation with another step for that of each part.
-func (c *concatenation) withSteps(other func(s *rows.Step) *rows.Step) *concatenation {
+// withSteps returns the concatenation with the step of each part replaced by replace.
+func (c *concatenation) withSteps(replace func(s *rows.Step) *rows.Step) *concatenation {
 	out := &concatenation{cols: c.cols, sparse: c.sparse}
 	for _, p := range c.parts {
 		own := *p
-		own.Step = *other(&p.Step)
+		own.Step = *replace(&p.Step)
 		out.parts = append(out.parts, &own)
 	}
 	return out
 }
 
-// settle determines the output format from one row mapped by every part.
+// settle decides the form of the output by the output of every part for one row.
 func (c *concatenation) settle(samples []mat.Matrix) {
 	denseCols, total, someSparse := 0, 0, false
 	for i, Z := range samples {
@@ -89,7 +91,7 @@ func (c *concatenation) settle(samples []mat.Matrix) {
 		}
 		total += c.parts[i].Width
 	}
-	c.sparse = someSparse && (denseCols == 0 || total > denseWidth && 4*denseCols < total)
+	c.sparse = someSparse && (denseCols == 0 || total > maxDenseWidth && 4*denseCols < total)
 }
 
 // OutputWidth returns the number of output columns.
@@ -104,12 +106,12 @@ func (c *concatenation) OutputWidth() int {
 // InputWidth returns the number of input columns.
 func (c *concatenation) InputWidth() int { return c.cols }
 
-// maxNames is how many columns are named after their part. Features that are wider have no use of
-// names, and a file may claim any width of sparse ones.
+// maxNames is the maximum number of columns with names. Names of more features are of no use, and a
+// model file may declare any number of sparse columns.
 const maxNames = 1 << 20
 
-// OutputSchema returns the columns of all parts. A part that names nothing has columns named after
-// the part; where these are more than a million, no column has a name.
+// OutputSchema returns the columns of all parts. Columns of a part without names are named after
+// the part; beyond a million columns, none has a name.
 func (c *concatenation) OutputSchema(in datasets.Schema) datasets.Schema {
 	lists := make([][]datasets.Column, len(c.parts))
 	named := false
@@ -142,7 +144,7 @@ func (c *concatenation) OutputSchema(in datasets.Schema) datasets.Schema {
 	return in.WithColumns(out)
 }
 
-// Transform maps the rows of X by every part.
+// Transform maps the rows of X by every part and concatenates the results.
 func (c *concatenation) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	n, err := checkInput(X, c.cols)
 	if err != nil {
@@ -171,8 +173,8 @@ func (c *concatenation) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix
 	return c.join(n, blocks)
 }
 
-// TransformTo overwrites dst, rows of X × OutputWidth, with the mapped rows of X, and with a dense
-// copy of them where they are sparse.
+// TransformTo overwrites dst, rows of X × OutputWidth, with the mapped rows of X. Sparse results
+// are stored as dense ones.
 func (c *concatenation) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	n, err := checkInput(X, c.cols)
 	if err != nil {
@@ -257,7 +259,7 @@ func (c *concatenation) join(n int, blocks []*sparse.CSR) (mat.Matrix, error) {
 	return sparse.New(n, c.OutputWidth(), indptr, indices, values)
 }
 
-// state keeps the parts under their names.
+// state serializes the parts under their names.
 func (c *concatenation) state(s *model.State) {
 	var names []string
 	for _, p := range c.parts {
@@ -285,7 +287,7 @@ func (c *concatenation) state(s *model.State) {
 		return
 	}
 	if !c.sparse {
-		s.CheckSize("width", c.OutputWidth()) // of rows that Transform makes
+		s.CheckSize("width", c.OutputWidth())
 	}
 	total := 0
 	for _, p := range c.parts {
@@ -323,7 +325,7 @@ func distinct(list []int) bool {
 	return len(slices.Compact(sorted)) == len(list)
 }
 
-// fitParts fits every spec to its columns.
+// fitParts fits every spec to the columns of its part.
 func fitParts(ctx context.Context, what string, r rows.Rows, cols int, parts []*part,
 	specs []transformer.Fitter) (*concatenation, error) {
 	c := &concatenation{cols: cols, parts: parts}

@@ -28,7 +28,7 @@ func (p Pipeline) PartialFit(ctx context.Context, previous estimator.Predictor,
 	if err := sameColumns(f.in, f.chain.cols, data); err != nil {
 		return nil, place.Here(err)
 	}
-	src := datasets.Source(like{data, f.in})
+	src := datasets.Source(withSchema{data, f.in})
 	for _, s := range f.chain.steps {
 		src = rows.Mapped(src, s)
 	}
@@ -40,7 +40,7 @@ func (p Pipeline) PartialFit(ctx context.Context, previous estimator.Predictor,
 		model: fitted}, nil
 }
 
-// Continues returns an error if the pipeline cannot update a fitted one; it needs no rows.
+// Continues returns an error if the pipeline cannot update previous, before any rows are read.
 func (p Pipeline) Continues(previous estimator.Predictor) error {
 	if err := p.check(); err != nil {
 		return place.Here(err)
@@ -79,15 +79,15 @@ func (p Pipeline) differences(fitted Pipeline) (out []string) {
 	if now, then := p.String(), fitted.String(); now != then {
 		return []string{fmt.Sprintf("it is %s, and the model's %s", now, then)}
 	}
-	own, its := param.All(&p), param.All(&fitted)
-	if len(own) != len(its) {
+	params, fittedParams := param.All(&p), param.All(&fitted)
+	if len(params) != len(fittedParams) {
 		return []string{"its steps have other parts"}
 	}
-	for i, v := range own {
-		now, then := fmt.Sprint(v.Value), fmt.Sprint(its[i].Value)
+	for i, v := range params {
+		now, then := fmt.Sprint(v.Value), fmt.Sprint(fittedParams[i].Value)
 		switch {
-		case v.Path != its[i].Path:
-			return append(out, fmt.Sprintf("it has a parameter %s, and the model %s", v.Path, its[i].Path))
+		case v.Path != fittedParams[i].Path:
+			return append(out, fmt.Sprintf("it has a parameter %s, and the model %s", v.Path, fittedParams[i].Path))
 		case now != then && v.Path != p.path()+".epochs":
 			out = append(out, fmt.Sprintf("%s is %s, and the model's %s", v.Path, now, then))
 		}
@@ -95,7 +95,7 @@ func (p Pipeline) differences(fitted Pipeline) (out []string) {
 	return out
 }
 
-// sameColumns returns an error if the columns or codes of data differ from those of schema then.
+// sameColumns returns an error if data has other columns or codes than the rows of the fit.
 func sameColumns(then datasets.Schema, cols int, data datasets.Source) error {
 	if _, now := data.Dims(); now != cols {
 		return fmt.Errorf("%d columns at fit, %d now", cols, now)
@@ -109,16 +109,16 @@ func sameColumns(then datasets.Schema, cols int, data datasets.Source) error {
 	return nil
 }
 
-// like is a source with the schema of other rows.
-type like struct {
+// withSchema is a source with another schema.
+type withSchema struct {
 	datasets.Source
 	schema datasets.Schema
 }
 
-func (l like) Schema() datasets.Schema { return l.schema }
+func (l withSchema) Schema() datasets.Schema { return l.schema }
 
-// Blocks yields the blocks with the replaced schema.
-func (l like) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+// Blocks calls yield with the blocks, with the schema replaced.
+func (l withSchema) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
 	return l.Source.Blocks(ctx, func(block datasets.Set) error {
 		block.Schema = l.schema
 		return yield(block)

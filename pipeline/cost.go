@@ -9,11 +9,11 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 )
 
-// Cost adds up the steps: the total work, the maximum memory, and the output width. The width is an
-// estimate if that of a step is, unless a later step has a fixed width.
+// Cost returns the total work of the steps, the maximum memory of any step, and the output width.
+// The width is an estimate if that of a step is, unless a later step has a fixed width.
 func (c Chain) Cost(shape datasets.Shape) datasets.Cost { return rows.Cost(named(c.Steps), shape) }
 
-// Cost adds up the parts.
+// Cost returns the sum of the costs of the parts.
 func (u Union) Cost(shape datasets.Shape) datasets.Cost {
 	sum := datasets.Cost{CheapToRecompute: true}
 	for _, p := range u.Parts {
@@ -22,8 +22,8 @@ func (u Union) Cost(shape datasets.Shape) datasets.Cost {
 	return sum
 }
 
-// Cost adds the costs of the groups, whose columns the shape determines. If they are unknown, the
-// width of a group is an estimate: one column for each name, and equal parts of the remaining
+// Cost returns the sum of the costs of the groups. If the shape does not describe the columns, the
+// width of a group is an estimate: one column for each name, and equal shares of the remaining
 // columns for kinds and patterns.
 func (c Columns) Cost(shape datasets.Shape) datasets.Cost {
 	groups, rest := c.divide(shape)
@@ -33,7 +33,7 @@ func (c Columns) Cost(shape datasets.Shape) datasets.Cost {
 		sum = addParallel(sum, Chain{Steps: g.Steps}.Cost(groups[i]))
 		guess = guess || shape.Columns == nil && !g.names()
 	}
-	const picked = 150 // flops of copying an entry into its group, or out of it; measured
+	const picked = 150 // measured flops of copying an entry into or out of its group
 	moved := picked * float64(max(shape.Rows, 0)) * (shape.Entries() + float64(max(sum.OutputWidth, 0)))
 	sum = sum.Add(datasets.Cost{Flops: moved})
 	if c.Remainder == "passthrough" {
@@ -43,44 +43,44 @@ func (c Columns) Cost(shape datasets.Shape) datasets.Cost {
 	return sum
 }
 
-// divide returns the shape of each group, and how many columns are in none.
+// divide returns the shape of each group, and the number of columns in no group.
 func (c Columns) divide(shape datasets.Shape) (groups []datasets.Shape, rest int) {
 	groups = make([]datasets.Shape, len(c.Groups))
 	if shape.Columns != nil {
 		schema := datasets.Schema{Columns: shape.Columns}
-		taken := make([]bool, shape.Cols)
+		selected := make([]bool, shape.Cols)
 		for i, g := range c.Groups {
-			index, _ := g.find(schema, shape.Cols) // the fit reports the error
+			index, _ := g.find(schema, shape.Cols) // Fit reports the error
 			groups[i] = shape
 			groups[i].Cols, groups[i].Columns = len(index), pick.Schema(schema, index).Columns
 			for _, j := range index {
-				taken[j] = true
+				selected[j] = true
 			}
 		}
-		return groups, len(untaken(taken))
+		return groups, len(unselected(selected))
 	}
-	named, open := 0, 0
+	named, patterns := 0, 0
 	for _, g := range c.Groups {
 		if g.names() {
 			named += len(g.Select)
 		} else {
-			open++
+			patterns++
 		}
 	}
-	left := max(shape.Cols-named, 0)
+	remaining := max(shape.Cols-named, 0)
 	for i, g := range c.Groups {
 		groups[i] = shape
 		if groups[i].Cols = len(g.Select); !g.names() {
-			groups[i].Cols = max(left/open, 1)
+			groups[i].Cols = max(remaining/patterns, 1)
 		}
 	}
-	if open > 0 {
-		left = 0
+	if patterns > 0 {
+		remaining = 0
 	}
-	return groups, left
+	return groups, remaining
 }
 
-// names reports whether every term of the selection looks like a name.
+// names reports whether every term of the selection may be a column name.
 func (g Group) names() bool {
 	for _, term := range g.Select {
 		if looksOpen(term) {
@@ -90,40 +90,41 @@ func (g Group) names() bool {
 	return true
 }
 
-// Cost adds up the steps, the estimator, and the mapped rows if they are stored: for an estimator
-// that needs all rows at once, and for one with several passes if they fit in the memory of the
-// pipeline. In float32 the last step and the estimator cost less.
+// Cost returns the sum of the costs of the steps and the estimator. It includes the memory of
+// mapped rows if they are cached: for an estimator that requires all rows in memory, and for one
+// that makes several passes if they fit into p.Memory. In float32 the last step and the estimator
+// cost less.
 func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
 	const single = 0.6 // measured
-	sum, tiles, last := p.mapping(shape)
+	sum, tiles, last := p.stepsCost(shape)
 	mapped := shape.After(sum)
 	cost := rows.CostOf(p.Estimator, mapped)
-	number := 8.0 // bytes
-	switch rounds := p.rounds(shape); {
+	number := 8.0 // bytes per number
+	switch float32Cached := p.cachesFloat32(shape); {
 	case mapped.NonZeros > 0:
 		number = 12
 	case len(p.Steps) > 0 && p.Precision == Float32:
 		number = 4
 		sum = sum.Add(last.Scale(single - 1))
 		cost = cost.Scale(single)
-	case rounds && cost.Passes > 0: // included in the cost of the estimator
+	case float32Cached && cost.Passes > 0: // the cost of the estimator already assumes float32
 		number = 4
-	case rounds:
+	case float32Cached:
 		number = 4
 		cost = cost.Scale(single)
 	}
 	bytes := sum.Bytes + tiles + cost.Bytes
 	sum = sum.Add(cost)
 	sum.Bytes = bytes
-	size, most := number*float64(max(shape.Rows, 0))*mapped.Entries(), float64(p.memory())
+	size, maxBytes := number*float64(max(shape.Rows, 0))*mapped.Entries(), float64(p.memory())
 	_, blocks := p.Estimator.(estimator.BlockEstimator)
 	switch {
-	case len(p.Steps) == 0 || blocks && cost.Passes == 1: // nothing is stored
-	case blocks && size > most:
+	case len(p.Steps) == 0 || blocks && cost.Passes == 1: // no rows are cached
+	case blocks && size > maxBytes:
 		sum = sum.Add(last.Scale(float64(max(cost.Passes-1, 0))))
 	default:
 		sum.Bytes += int64(min(size, math.MaxInt64/4))
-		const kept = 60 // flops of writing a feature to fresh memory; measured
+		const kept = 60 // measured flops of writing a feature to new memory
 		writing := kept * float64(max(shape.Rows, 0)) * mapped.Entries()
 		sum = sum.Add(datasets.Cost{Flops: writing})
 	}
@@ -131,9 +132,10 @@ func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
 	return sum
 }
 
-// mapping returns the cost of the steps with the memory of those before the last. For the last one,
-// it returns its cost on a stream, because it maps blocks of rows as the estimator reads them.
-func (p Pipeline) mapping(shape datasets.Shape) (sum datasets.Cost, tiles int64, last datasets.Cost) {
+// stepsCost returns the cost of the steps with the memory of those before the last one. For the
+// last step, which maps blocks of rows on demand, it returns the memory of a streamed fit and the
+// work.
+func (p Pipeline) stepsCost(shape datasets.Shape) (sum datasets.Cost, tiles int64, last datasets.Cost) {
 	sum = Chain{Steps: p.Steps}.Cost(shape)
 	n := len(p.Steps)
 	if n == 0 {
@@ -143,21 +145,23 @@ func (p Pipeline) mapping(shape datasets.Shape) (sum datasets.Cost, tiles int64,
 	at := shape.After(before)
 	at.Streamed = true
 	sum.Bytes = before.Bytes
-	of := rows.CostOf(p.Steps[n-1].Fitter, at)
-	return sum, of.Bytes, datasets.Cost{Flops: of.Flops}
+	lastCost := rows.CostOf(p.Steps[n-1].Fitter, at)
+	return sum, lastCost.Bytes, datasets.Cost{Flops: lastCost.Flops}
 }
 
-// rounds reports whether the features of the last step are cached in single precision for the
-// estimator, and made again.
-func (p Pipeline) rounds(shape datasets.Shape) bool {
+// cachesFloat32 reports whether the features of the last step are cached in float32 for the
+// estimator and recomputed where float64 is required.
+func (p Pipeline) cachesFloat32(shape datasets.Shape) bool {
 	last := len(p.Steps) - 1
-	if last < 0 || !p.learnsRounded(shape.Rows, shape.Cols) {
+	if last < 0 || !p.usesFloat32(shape.Rows, shape.Cols) {
 		return false
 	}
 	before := shape.After(Chain{Steps: p.Steps[:last]}.Cost(shape))
-	return rows.Rounds(rows.CostOf(p.Steps[last].Fitter, before), before, p.memory())
+	return rows.CachesFloat32(rows.CostOf(p.Steps[last].Fitter, before), before, p.memory())
 }
 
+// addParallel returns the cost of two branches over the same rows: work, memory and output width
+// add up.
 func addParallel(a, b datasets.Cost) datasets.Cost {
 	return datasets.Cost{Flops: a.Flops + b.Flops, Bytes: a.Bytes + b.Bytes,
 		OutputWidth:    a.OutputWidth + max(b.OutputWidth, 0),

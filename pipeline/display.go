@@ -20,7 +20,7 @@ func (p Pipeline) boxes() []svg.Box {
 	return append(boxes(p.Steps), modelBox(p.path(), p.Estimator))
 }
 
-// modelBox returns the box of an estimator, with its inner estimators.
+// modelBox returns the box of an estimator, including its inner estimators.
 func modelBox(title string, spec estimator.Estimator) svg.Box {
 	if p, ok := spec.(Pipeline); ok {
 		return svg.Box{Title: title, Parts: p.boxes()}
@@ -47,7 +47,7 @@ func boxes(steps []Step) []svg.Box {
 	return out
 }
 
-// box returns the part of the diagram that child number i is.
+// box returns the box of child i.
 func box(s Step, i int) svg.Box {
 	b := svg.Box{Title: ChildName(s, i), Lines: settings(s.Fitter)}
 	if c, ok := s.Fitter.(Composite); ok {
@@ -56,7 +56,7 @@ func box(s Step, i int) svg.Box {
 	return b
 }
 
-// settings returns the parameters of a spec as lines.
+// settings returns the parameters of a spec, one per line.
 func settings(spec any) []string {
 	var out []string
 	for _, p := range specs.Own(spec) {
@@ -73,7 +73,7 @@ func (p *FittedPipeline) HTML() string {
 	return svg.NameValueTable(append([][2]string{{"model", name}}, p.Facts()...))
 }
 
-// Facts returns names and values that describe the fitted pipeline in a table.
+// Facts returns pairs of names and values that describe the fitted pipeline in a table.
 func (p *FittedPipeline) Facts() [][2]string {
 	out := [][2]string{{"inputs", strconv.Itoa(p.InputWidth())}}
 	if c := p.Chain(); c.Len() > 0 {

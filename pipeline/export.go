@@ -47,10 +47,10 @@ func (c *concatenation) Export(g *graph.Graph, in graph.Value) (graph.Value, err
 	return g.Concat(outs...), graph.Join(errs...)
 }
 
-// exportStep adds the output of a step to g. If that is impossible, columns of rows are
-// placeholders of the output, so that the following steps are checked too.
+// exportStep adds the output of a step to g. If the step cannot be exported, placeholder columns
+// stand for its output, so that errors of later steps are reported too.
 func exportStep(g *graph.Graph, s *rows.Step, in graph.Value) (graph.Value, error) {
-	if g.Err() != nil { // of a step before
+	if g.Err() != nil { // error of an earlier step
 		return in, nil
 	}
 	out, err := in, fmt.Errorf("%T cannot be exported: it has no method Export", s.Fitted)

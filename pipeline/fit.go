@@ -33,9 +33,9 @@ func (p Pipeline) Fit(ctx context.Context, data datasets.Set) (estimator.Predict
 	return p.fit(ctx, r, data.Schema, data.Cols(), data.Rows())
 }
 
-// FitSource is Fit with memory that does not grow with the number of rows, as far as every step is
-// a [transformer.BlockFitter] and the estimator a [estimator.BlockEstimator]; for one that is not,
-// the rows are gathered. The source is read at least once for each step that learns from rows.
+// FitSource is Fit over a source. Its memory does not grow with the number of rows if every step is
+// a [transformer.BlockFitter] and the estimator a [estimator.BlockEstimator]; otherwise the rows
+// are read into memory. It makes at least one pass for each step that learns from rows.
 func (p Pipeline) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
 	if err := p.check(); err != nil {
 		return nil, place.Here(err)
@@ -63,9 +63,9 @@ func (p Pipeline) fit(ctx context.Context, r rows.Rows, in datasets.Schema, cols
 		case i < last:
 			return rows.Cached
 		case p.EstimatorReadsOnce(n, cols):
-			return rows.Afresh
-		case p.learnsRounded(n, cols):
-			return rows.Rounded
+			return rows.NoCache
+		case p.usesFloat32(n, cols):
+			return rows.CachedFloat32
 		}
 		return rows.Cached
 	})
@@ -80,8 +80,8 @@ func (p Pipeline) fit(ctx context.Context, r rows.Rows, in datasets.Schema, cols
 		precision: cmp.Or(p.Precision, Float64), name: p.path(), model: fitted}, nil
 }
 
-// checkMemory returns an error before the steps are fitted if the estimator would need more than
-// the available memory. It requires that the output width of the steps is known.
+// checkMemory returns an error if the estimator would exceed the available memory. It applies only
+// if the width of its input is known before the steps are fitted.
 func (p Pipeline) checkMemory(shape datasets.Shape) error {
 	mapped := Chain{Steps: p.Steps}.Cost(shape)
 	if mapped.WidthEstimated {
@@ -101,15 +101,15 @@ func (p Pipeline) EstimatorReadsOnce(n, cols int) bool {
 	return rows.CostOf(p.Estimator, datasets.Shape{Rows: n, Cols: max(p.widthAfter(n, cols), 1)}).Passes == 1
 }
 
-// widthAfter returns the output width of the steps, as far as it is known before the fit.
+// widthAfter returns the output width of the steps, or −1 if it is unknown before the fit.
 func (p Pipeline) widthAfter(rows, cols int) int {
 	return (Chain{Steps: p.Steps}).Cost(datasets.Shape{Rows: rows, Cols: cols}).OutputWidth
 }
 
-// learnsRounded reports whether the estimator reads mainly the float32 rows of a
-// [datasets.Float32Source], without loss of accuracy. The pipeline then caches these rows, and
-// recomputes the float64 rows in every pass.
-func (p Pipeline) learnsRounded(n, cols int) bool {
+// usesFloat32 reports whether the estimator reads mostly the float32 rows of a
+// [datasets.Float32Source] without loss of accuracy. The pipeline then caches float32 rows, and
+// recomputes float64 rows when they are read.
+func (p Pipeline) usesFloat32(n, cols int) bool {
 	e, ok := p.Estimator.(interface{ LearnsRounded(datasets.Shape) bool })
 	return ok && e.LearnsRounded(datasets.Shape{Rows: n, Cols: max(p.widthAfter(n, cols), 1)})
 }

@@ -17,18 +17,18 @@ type Frozen struct {
 	Fitted transformer.Transformer
 }
 
-// Fit returns the fitted step.
+// Fit returns Fitted.
 func (f Frozen) Fit(context.Context, datasets.Set) (transformer.Transformer, error) {
 	return f.Fitted, nil
 }
 
-// FrozenModel is a model that was fitted before, as [Frozen] is a step.
+// FrozenModel is a fitted model used as an estimator, the counterpart of [Frozen].
 type FrozenModel struct {
 	Spec   estimator.Estimator
 	Fitted estimator.Predictor
 }
 
-// Fit returns the fitted model.
+// Fit returns Fitted.
 func (f FrozenModel) Fit(context.Context, datasets.Set) (estimator.Predictor, error) {
 	return f.Fitted, nil
 }

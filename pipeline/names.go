@@ -20,6 +20,6 @@ func checkNames(what string, names []string) error {
 	return nil
 }
 
-// ValidName reports whether a name of letters, digits, _ and - can be part of a path and of a file
-// name.
+// ValidName reports whether name consists of letters, digits, _ and -, so that it can be part of a
+// parameter path and of a file name.
 func ValidName(name string) bool { return suggest.ValidName(name) }

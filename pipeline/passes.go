@@ -24,8 +24,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// A pipeline is fitted in passes if its parts are: the passes of the first step, then those of the
-// second one over mapped rows, and so on to the estimator. Data-independent steps need no pass.
+// A pipeline learns by the passes of its first step, then those of the second step over mapped
+// rows, and so on up to the estimator. Data-independent steps make no passes.
 var (
 	_ estimator.PassEstimator = Pipeline{}
 	_ transformer.PassFitter  = Chain{}
@@ -33,9 +33,9 @@ var (
 	_ transformer.PassFitter  = Columns{}
 )
 
-// Start starts the first pass of the first part that needs rows. Fit makes fewer passes if the rows
-// fit in memory; Start is for rows in parts. It returns an error with the name of a part that does
-// not support passes.
+// Start returns the first pass of the first step that depends on rows. It returns an error for a
+// step or estimator that does not learn by passes. Fit makes fewer passes if the rows fit in
+// memory; Start is for rows that arrive in parts.
 func (p Pipeline) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	if err := p.check(); err != nil {
 		return nil, place.Here(err)
@@ -51,7 +51,7 @@ func (p Pipeline) Start(ctx context.Context, schema datasets.Schema, cols int) (
 		single: p.Precision == Float32})
 }
 
-// Finish returns the same model as [Pipeline.Fit].
+// Finish returns the same [*FittedPipeline] as [Pipeline.Fit].
 func (p Pipeline) Finish(ctx context.Context, last datasets.Pass) (estimator.Predictor, error) {
 	c, err := lastSums[*chainSums](ctx, p, last)
 	if err != nil {
@@ -64,8 +64,8 @@ func (p Pipeline) Finish(ctx context.Context, last datasets.Pass) (estimator.Pre
 	return done.predictor, nil
 }
 
-// Start starts the first pass of the first step that needs rows. It returns an error with the name
-// of a step that does not support passes.
+// Start returns the first pass of the first step that depends on rows. It returns an error for a
+// step that does not learn by passes.
 func (c Chain) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	if err := c.check(); err != nil {
 		return nil, place.Here(err)
@@ -76,7 +76,7 @@ func (c Chain) Start(ctx context.Context, schema datasets.Schema, cols int) (dat
 	return beginSums(ctx, c, schema, cols, &chainSums{steps: cloneSteps(c.Steps), in: schema, cols: cols})
 }
 
-// Finish returns the [*FittedChain].
+// Finish returns the [*FittedChain] of the last pass.
 func (c Chain) Finish(ctx context.Context, last datasets.Pass) (transformer.Transformer, error) {
 	sums, err := lastSums[*chainSums](ctx, c, last)
 	if err != nil {
@@ -114,7 +114,7 @@ func lastSums[T pass.Sums](ctx context.Context, spec any, last datasets.Pass) (s
 	return all.(T), nil
 }
 
-// checkPasses returns an error for a part that does not support passes, before any row is read.
+// checkPasses returns an error for a part that does not learn by passes, before any rows are read.
 func (p Pipeline) checkPasses(ctx context.Context, schema datasets.Schema, cols int) error {
 	if err := checkPasses("step", p.Steps); err != nil {
 		return err
@@ -155,8 +155,8 @@ func noPasses(spec any) error {
 		specName(spec))
 }
 
-// beginStep begins the fit of f to rows with the given number of columns: a pass, or the fitted
-// value if it does not depend on rows.
+// beginStep begins the fit of f to rows with the given number of columns. It returns a pass, or the
+// fitted value if it is data-independent.
 func beginStep(ctx context.Context, f transformer.Fitter, schema datasets.Schema, cols int) (transformer.Transformer,
 	datasets.Pass, error) {
 	if p, ok := f.(transformer.PassFitter); ok {
@@ -170,20 +170,20 @@ func beginStep(ctx context.Context, f transformer.Fitter, schema datasets.Schema
 	return fit, nil, err
 }
 
-// finishStep returns the step fitted in the last pass.
+// finishStep returns the result of the last pass of f.
 func finishStep(ctx context.Context, f transformer.Fitter, last datasets.Pass) (transformer.Transformer, error) {
 	return f.(transformer.PassFitter).Finish(ctx, last)
 }
 
-// oneBlock is the block that is being added, as a source.
+// oneBlock is a source of the block that is being added.
 type oneBlock struct {
 	block  datasets.Set
-	first  int // number of its first row
+	first  int // index of its first row
 	schema datasets.Schema
 	cols   int
 }
 
-// FirstRow returns the number of the first row, for steps that map training rows by their numbers.
+// FirstRow returns the index of the first row, which determines the fold of training rows.
 func (o *oneBlock) FirstRow() int { return o.first }
 
 func (o *oneBlock) Schema() datasets.Schema { return o.schema }
@@ -192,24 +192,24 @@ func (o *oneBlock) Blocks(_ context.Context, yield func(block datasets.Set) erro
 	return yield(o.block)
 }
 
-// firstRow returns a copy of the first row of a block, the sample that determines the output of
-// steps.
+// firstRow returns a copy of the first row of a block. The form of a step's output is determined by
+// it.
 func firstRow(block datasets.Set) mat.Matrix { return rowblock.Select(block.X, []int{0}) }
 
-// chainSums are the sums of the step, or of the estimator behind all steps, that is learned in a pass over
-// rows mapped by the steps before it.
+// chainSums contains the fitted leading steps and the pass of the next step or the estimator, which
+// adds rows mapped by these steps.
 type chainSums struct {
 	steps    []Step
-	pipeline *Pipeline // whose steps they are; nil for a chain
+	pipeline *Pipeline // nil for a chain
 	in       datasets.Schema
 	cols     int
-	single   bool // whether the features of the last step are float32
+	single   bool // whether the last step computes float32 features
 
-	fits   []transformer.Transformer // of the first steps, final
-	sample mat.Matrix                // first row, nil before any rows
-	pass   datasets.Pass             // of the current part; nil after the last
+	fits   []transformer.Transformer // fitted leading steps, immutable
+	sample mat.Matrix                // first row, nil before the first block
+	pass   datasets.Pass             // current pass, nil if every step is fitted
 
-	base *oneBlock // current block, the base of src
+	base *oneBlock // source of the block being added
 	src  datasets.Source
 	done *finishedChain
 }
@@ -217,7 +217,7 @@ type chainSums struct {
 // finishedChain is the result of the last pass.
 type finishedChain struct {
 	chain     *FittedChain
-	predictor estimator.Predictor // of a pipeline
+	predictor estimator.Predictor // pipelines only
 }
 
 // open continues to the next step that depends on rows.
@@ -248,8 +248,8 @@ func (c *chainSums) open(ctx context.Context) error {
 	return place.At("step", c.pipeline.path(), err)
 }
 
-// chain returns the fitted steps as a chain, and its output schema. Without rows, a row of zeros is
-// the sample.
+// chain returns the fitted steps as a chain, and its output schema. Without rows, it uses a row of
+// zeros as the sample.
 func (c *chainSums) chain(ctx context.Context, fits []transformer.Transformer) (*FittedChain, datasets.Schema, error) {
 	sample, schema := c.sample, c.in
 	if sample == nil {
@@ -268,26 +268,26 @@ func (c *chainSums) chain(ctx context.Context, fits []transformer.Transformer) (
 	return chain, schema, nil
 }
 
-// Learns returns the name of the step or the estimator that the pass fits, or "".
+// Learns returns the name of the step or estimator that the pass fits, or "" if there is none.
 func (c *chainSums) Learns() string {
 	if c.pass == nil {
 		return ""
 	}
-	return c.now()
+	return c.currentName()
 }
 
-// OfStep reports whether it is one of a step before the estimator.
+// OfStep reports whether the pass fits a step rather than the estimator.
 func (c *chainSums) OfStep() bool { return len(c.fits) < len(c.steps) }
 
-// now returns the name of the part that the pass fits.
-func (c *chainSums) now() string {
+// currentName returns the name of the step or estimator that the pass fits.
+func (c *chainSums) currentName() string {
 	if len(c.fits) < len(c.steps) {
 		return c.steps[len(c.fits)].Path()
 	}
 	return c.pipeline.path()
 }
 
-// Add maps the rows of a block and adds them to the pass of the current part.
+// Add maps the rows of a block and adds them to the current pass.
 func (c *chainSums) Add(ctx context.Context, first int, block datasets.Set) error {
 	if err := checkBlock(block, c.cols, first); err != nil {
 		return err
@@ -313,24 +313,24 @@ func (c *chainSums) Add(ctx context.Context, first int, block datasets.Set) erro
 		if c.pass == nil {
 			return block.Locate(datasets.FromRow(checkFinite(mapped.X), first), first)
 		}
-		return place.At("step", c.now(), c.pass.Add(ctx, mapped))
+		return place.At("step", c.currentName(), c.pass.Add(ctx, mapped))
 	})
 	var inner *place.Error
-	if errors.As(err, &inner) && inner.Upstream { // it counts from the first row of the block
+	if errors.As(err, &inner) && inner.Upstream { // its row numbers are relative to the block
 		return &place.Error{Place: inner.Place, Err: datasets.FromRow(inner.Err, first)}
 	}
 	return place.Here(err)
 }
 
-// checkBlock refuses a block of another width.
+// checkBlock returns an error if the number of columns of a block is not cols.
 func checkBlock(block datasets.Set, cols, first int) error {
-	if now := block.Cols(); now != cols {
-		return place.Here(fmt.Errorf("row %[1]d: number of columns must be %[3]d, got %[2]d", first, now, cols))
+	if width := block.Cols(); width != cols {
+		return place.Here(fmt.Errorf("row %[1]d: number of columns must be %[3]d, got %[2]d", first, width, cols))
 	}
 	return nil
 }
 
-// Merge adds the sums of other rows, which the same steps have mapped.
+// Merge adds the sums of another part of the rows, mapped by the same fitted steps.
 func (c *chainSums) Merge(ctx context.Context, other pass.Sums) error {
 	o := other.(*chainSums)
 	if c.done = nil; c.sample == nil {
@@ -347,17 +347,17 @@ func (c *chainSums) Merge(ctx context.Context, other pass.Sums) error {
 	if c.pass == nil {
 		return nil
 	}
-	return place.At("step", c.now(), c.pass.Merge(ctx, o.pass))
+	return place.At("step", c.currentName(), c.pass.Merge(ctx, o.pass))
 }
 
 var errOtherSteps = errors.New("the rows were not mapped by the same fitted steps")
 
-// sameFit returns an error if the states of two transformers differ. Transformers that cannot be
-// serialized are not compared.
+// sameFit returns an error if the states of two transformers differ. Transformers without a state
+// are not compared.
 func sameFit(a, b transformer.Transformer) error {
 	x, ok := a.(model.Stateful)
-	y, also := b.(model.Stateful)
-	if a == b || !ok || !also {
+	y, ok2 := b.(model.Stateful)
+	if a == b || !ok || !ok2 {
 		return nil
 	}
 	one, err := digest(x)
@@ -370,7 +370,7 @@ func sameFit(a, b transformer.Transformer) error {
 	return nil
 }
 
-// digest returns the hash of the state of a fitted value.
+// digest returns a hash of the state of a fitted value.
 func digest(v model.Stateful) (sum [sha256.Size]byte, err error) {
 	a, err := model.Record(v)
 	if err != nil {
@@ -387,7 +387,8 @@ func digest(v model.Stateful) (sum [sha256.Size]byte, err error) {
 	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
-// Next starts the next pass: of the next step that depends on rows, or of the estimator.
+// Next returns the next pass: of the same step, the next step that depends on rows, or the
+// estimator.
 func (c *chainSums) Next(ctx context.Context) (pass.Sums, error) {
 	if c.pass == nil || c.done != nil {
 		return nil, ctxerr.Check(ctx)
@@ -396,18 +397,18 @@ func (c *chainSums) Next(ctx context.Context) (pass.Sums, error) {
 		sample: c.sample}
 	begun, err := c.pass.Next(ctx)
 	if err != nil {
-		return nil, place.At("step", c.now(), err)
+		return nil, place.At("step", c.currentName(), err)
 	}
 	if begun != nil {
 		next.pass = begun
 		return next, nil
 	}
-	if len(c.fits) == len(c.steps) { // it is the estimator that has been learned
+	if len(c.fits) == len(c.steps) { // the estimator is fitted
 		return nil, c.complete(ctx, c.fits)
 	}
 	fit, err := finishStep(ctx, c.steps[len(c.fits)].Fitter, c.pass)
 	if err != nil {
-		return nil, place.At("step", c.now(), err)
+		return nil, place.At("step", c.currentName(), err)
 	}
 	next.fits = append(slices.Clip(c.fits), fit)
 	if err := next.open(ctx); err != nil {
@@ -419,7 +420,7 @@ func (c *chainSums) Next(ctx context.Context) (pass.Sums, error) {
 	return next, nil
 }
 
-// complete builds the result after the last pass.
+// complete sets done to the result of the last pass.
 func (c *chainSums) complete(ctx context.Context, fits []transformer.Transformer) error {
 	chain, _, err := c.chain(ctx, fits)
 	if err != nil {
@@ -485,8 +486,8 @@ func (c *chainSums) State(s *model.State) {
 	}
 }
 
-// reopen checks that the fitted steps match, and starts the pass after them, whose state is read
-// next.
+// reopen checks that the restored steps are compatible, and begins the current pass, whose state
+// follows.
 func (c *chainSums) reopen() error {
 	width := c.cols
 	for i, fit := range c.fits {
@@ -549,8 +550,8 @@ func stateOfRow(s *model.State, row *mat.Matrix) {
 	}
 }
 
-// StatisticsSpec returns the pipeline with the parameters of its estimator that do not affect the
-// statistics of a pass at their defaults.
+// StatisticsSpec returns the pipeline with default values of the estimator parameters that do not
+// affect the statistics of a pass.
 func (p Pipeline) StatisticsSpec() estimator.Estimator {
 	if s, ok := p.Estimator.(interface{ StatisticsSpec() estimator.Estimator }); ok {
 		p = p.clone()

@@ -17,8 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Start starts the passes of all parts. It returns an error with the name of a part that does not
-// support passes.
+// Start returns the joint first pass of all parts. It returns an error for a part that does not
+// learn by passes.
 func (u Union) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	parts, specs, err := u.split()
 	if err == nil {
@@ -30,7 +30,7 @@ func (u Union) Start(ctx context.Context, schema datasets.Schema, cols int) (dat
 	return beginSums(ctx, u, schema, cols, &parallelSums{what: "part", specs: specs, parts: parts, in: schema, cols: cols})
 }
 
-// Finish returns the [*FittedUnion].
+// Finish returns the [*FittedUnion] of the last pass.
 func (u Union) Finish(ctx context.Context, last datasets.Pass) (transformer.Transformer, error) {
 	sums, err := lastSums[*parallelSums](ctx, u, last)
 	if err != nil {
@@ -43,8 +43,8 @@ func (u Union) Finish(ctx context.Context, last datasets.Pass) (transformer.Tran
 	return fittedUnion(a), nil
 }
 
-// Start starts the passes of all groups. It returns an error with the name of a step that does not
-// support passes.
+// Start returns the joint first pass of all groups. It returns an error for a step that does not
+// learn by passes.
 func (c Columns) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	parts, specs, err := c.split(schema, cols)
 	if err == nil {
@@ -57,7 +57,7 @@ func (c Columns) Start(ctx context.Context, schema datasets.Schema, cols int) (d
 		cols: cols})
 }
 
-// Finish returns the [*FittedColumns].
+// Finish returns the [*FittedColumns] of the last pass.
 func (c Columns) Finish(ctx context.Context, last datasets.Pass) (transformer.Transformer, error) {
 	sums, err := lastSums[*parallelSums](ctx, c, last)
 	if err != nil {
@@ -70,19 +70,19 @@ func (c Columns) Finish(ctx context.Context, last datasets.Pass) (transformer.Tr
 	return fittedColumns(a), nil
 }
 
-// parallelSums are the sums of parallel parts, each with its own passes until it is fitted.
+// parallelSums contains the passes of parallel parts, each until the part is fitted.
 type parallelSums struct {
-	what  string // they are: parts or groups
+	what  string // "part" or "group"
 	specs []transformer.Fitter
-	parts []*part // their names, columns and scales
+	parts []*part // names, columns and scales
 	in    datasets.Schema
 	cols  int
 
-	fits   []transformer.Transformer // of finished parts, else nil
-	passes []datasets.Pass           // of the other parts
-	sample mat.Matrix                // first row
+	fits   []transformer.Transformer // fitted parts, nil for the others
+	passes []datasets.Pass           // passes of unfitted parts, nil for the others
+	sample mat.Matrix                // first row, nil before the first block
 
-	base    *oneBlock // current block, the base of sources
+	base    *oneBlock // source of the block being added
 	sources []datasets.Source
 	done    *concatenation
 }
@@ -100,16 +100,16 @@ func (p *parallelSums) open(ctx context.Context) error {
 	return nil
 }
 
-// rows are rows with the columns of a part.
+// rows returns rows with the columns of part i.
 func (p *parallelSums) rows(i int, src datasets.Source) rows.Rows {
 	sample := p.sample
 	if sample == nil {
 		sample = pick.Blank(p.in, p.cols)
 	}
-	return rows.Begun(src, sample).Columns(p.parts[i].index)
+	return rows.FromSample(src, sample).Columns(p.parts[i].index)
 }
 
-// Add adds the rows of a block to the pass of each part.
+// Add adds the rows of a block to the pass of each unfitted part.
 func (p *parallelSums) Add(ctx context.Context, first int, block datasets.Set) error {
 	if err := checkBlock(block, p.cols, first); err != nil {
 		return err
@@ -138,7 +138,7 @@ func (p *parallelSums) Add(ctx context.Context, first int, block datasets.Set) e
 	return ctxerr.Check(ctx)
 }
 
-// Merge adds the sums of other rows, part by part.
+// Merge adds the sums of another part of the rows.
 func (p *parallelSums) Merge(ctx context.Context, other pass.Sums) error {
 	o := other.(*parallelSums)
 	if p.done = nil; p.sample == nil {
@@ -164,7 +164,7 @@ func (p *parallelSums) Merge(ctx context.Context, other pass.Sums) error {
 	return nil
 }
 
-// Next starts the next pass of every unfinished part.
+// Next returns the joint next pass of all unfitted parts.
 func (p *parallelSums) Next(ctx context.Context) (pass.Sums, error) {
 	if p.done != nil {
 		return nil, ctxerr.Check(ctx)
@@ -256,7 +256,7 @@ func (p *parallelSums) State(s *model.State) {
 	}
 }
 
-// requireFit checks that a restored part matches its input columns.
+// requireFit requires that a restored part accepts its columns.
 func (p *parallelSums) requireFit(s *model.State, i int) {
 	own := p.rows(i, &oneBlock{schema: p.in, cols: p.cols})
 	_, cols := own.Source().Dims()

@@ -1,8 +1,8 @@
 // Package pipeline combines steps: sequentially ([Chain]), in parallel ([Union]), by groups of
 // columns ([Columns]), and with a model ([Pipeline]).
 //
-// Each of them is a spec like any other: a [Chain], a [Union] and a [Columns] is a step, a
-// [Pipeline] is an estimator, and their parameters are those of their parts, by path:
+// Each of them is an ordinary spec: a [Chain], a [Union] and a [Columns] is a step, a [Pipeline] is
+// an estimator, and their parameters are those of their parts, addressed by path:
 //
 //	p := pipeline.Steps(transformer.NewStandardize(), transformer.NewRFF()).Then(estimator.NewRidge())
 //	wider, err := p.With(param.Setting{Path: "rff.features", Value: 2000})
@@ -13,7 +13,7 @@
 //
 // Narrow features are cached in memory between steps. The output of the last step, which may be
 // much wider than the data, is computed tile by tile for models that make one pass, so n×D numbers
-// are never stored. With precision [Float32] features are float32.
+// are never stored. With precision [Float32], features are computed in float32.
 package pipeline
 
 import (
@@ -29,34 +29,33 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 )
 
-// Pipeline is the spec of sequential steps and an estimator on their output; it is an estimator
-// itself.
+// Pipeline is the spec of a sequence of steps followed by a model. It is an estimator.
 type Pipeline struct {
 	Steps     []Step
 	Estimator estimator.Estimator
-	Name      string // name of the estimator in paths; "" means its registered name
-	// Memory limits the mapped rows that a fit caches, in bytes; 0 means [DefaultMemory]. Rows that
-	// do not fit are mapped in each pass, so results do not depend on it beyond rounding.
+	Name      string // of the estimator in paths; "" for its registered name
+	// Memory limits the mapped rows that a fit caches, in bytes; 0 means [DefaultMemory]. Rows
+	// beyond the limit are mapped in each pass, which affects results only by rounding.
 	Memory int64
-	// Precision is the precision of dense features of the last step: "float64", the default for "",
-	// or "float32". In float32 they take half the memory and about half the time; sums over rows
-	// are always float64.
+	// Precision is the precision of the last step's dense features: "float64" (also "") or
+	// "float32". float32 features take half the memory and about half the time; sums over rows are
+	// float64 in either case.
 	Precision string
 }
 
-// The precisions of features.
+// Precisions of features.
 const (
 	Float64 = "float64"
 	Float32 = "float32"
 )
 
-// Then returns the pipeline of the steps and an estimator on their output.
+// Then returns the pipeline of the steps and the model.
 func (s Sequence) Then(model estimator.Estimator) Pipeline {
 	return Pipeline{Steps: s, Estimator: specs.ByValue(model), Precision: Float64}
 }
 
-// Params declares the precision, and the parameters of the steps and of the estimator, each below
-// its name.
+// Params declares precision, and the parameters of the steps and of the estimator, prefixed by
+// their names.
 func (p *Pipeline) Params(l *param.List) {
 	if p.Precision == "" {
 		p.Precision = Float64
@@ -67,7 +66,7 @@ func (p *Pipeline) Params(l *param.List) {
 	l.Child(p.path(), &p.Estimator)
 }
 
-// clone returns a copy that shares no list of steps with p.
+// clone returns a copy that shares no slice of steps with p.
 func (p Pipeline) clone() Pipeline {
 	p.Steps = cloneSteps(p.Steps)
 	return p
@@ -76,7 +75,7 @@ func (p Pipeline) clone() Pipeline {
 // Task returns the task of the estimator, [datasets.AnyTask] if it declares none.
 func (p Pipeline) Task() datasets.Task { return share.TaskOf(p.Estimator) }
 
-// path is the estimator's name in parameter paths.
+// path returns the estimator's name in parameter paths.
 func (p Pipeline) path() string {
 	if p.Name != "" {
 		return p.Name
@@ -91,7 +90,7 @@ func (p Pipeline) memory() int64 {
 	return DefaultMemory
 }
 
-// Check returns the errors of the spec; it needs no rows.
+// Check returns an error if the spec is invalid. It reads no rows.
 func (p Pipeline) Check() error { return place.Here(p.check()) }
 
 func (p Pipeline) check() error {
@@ -121,7 +120,7 @@ func (p Pipeline) check() error {
 	return specs.CheckFit(&p)
 }
 
-// String returns the pipeline on one line: "standardize → rff → ridge".
+// String returns the pipeline on one line, such as "standardize → rff → ridge".
 func (p Pipeline) String() string {
 	text := ""
 	for _, s := range p.Steps {

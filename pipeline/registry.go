@@ -16,33 +16,33 @@ import (
 
 // Entry describes a registered step.
 type Entry struct {
-	Name string // name in documents: "rff"
-	Doc  string // description, in one sentence
-	// New returns the spec with its defaults, a [transformer.Fitter] or an [estimator.Estimator].
+	Name string // name in documents, such as "rff"
+	Doc  string // one-sentence description
+	// New returns the spec with default values, a [transformer.Fitter] or an [estimator.Estimator].
 	New func() any
-	// Fitted returns an empty value of the fitted type, for reading a model file.
+	// Fitted returns an empty value of the fitted type, for loading a model file.
 	Fitted func() model.Stateful
 }
 
-// IsEstimator reports whether the entry is an estimator, which can only be the last step.
+// IsEstimator reports whether the entry is an estimator, which must be the last step.
 func (e Entry) IsEstimator() bool {
 	_, ok := e.New().(estimator.Estimator)
 	return ok
 }
 
-// Params lists the parameters of the spec with their defaults.
+// Params returns the parameters of the spec with their defaults.
 func (e Entry) Params() []param.Param { return specs.Own(e.New()) }
 
 // registry contains the steps by name, initially the built-in ones.
 var registry = struct {
 	sync.RWMutex
 	entries []Entry
-	specs   map[reflect.Type]string // name by the type of the spec
+	specs   map[reflect.Type]string // name by type of the spec
 }{entries: nil, specs: map[reflect.Type]string{}}
 
-// Register adds a step, so that documents and model files can name it. Call it before any of them
-// is read. A name or a spec's type that is registered already is an error. A type is known by its
-// package's whole path: two packages of one name may each have a type of one name.
+// Register adds a step, so that documents and model files can refer to it. Call it before any of
+// them is read. It returns an error if the name or the type of the spec is already registered.
+// Types are identified by their full package path.
 func Register(e Entry) error {
 	if !ValidName(e.Name) || e.New == nil || e.Fitted == nil {
 		return fmt.Errorf("pipeline: register %q: wanted a name of letters, digits, _ and -, New and Fitted", e.Name)
@@ -82,10 +82,10 @@ func Register(e Entry) error {
 	return nil
 }
 
-// reserved names have a meaning in documents or model files.
+// reserved lists names with another meaning in documents or model files.
 var reserved = []string{"name", wholePipeline}
 
-// Registered returns all steps: the built-in ones, then custom ones in the order of their
+// Registered returns all steps: the built-in ones, followed by the others, each in order of
 // registration.
 func Registered() []Entry {
 	registry.RLock()
@@ -93,7 +93,7 @@ func Registered() []Entry {
 	return slices.Clone(registry.entries)
 }
 
-// Lookup returns the step called name.
+// Lookup returns the step with the given name.
 func Lookup(name string) (e Entry, ok bool) {
 	registry.RLock()
 	defer registry.RUnlock()
@@ -104,7 +104,7 @@ func Lookup(name string) (e Entry, ok bool) {
 	return registry.entries[i], true
 }
 
-// EntryOf returns the step that the type of spec is registered as.
+// EntryOf returns the entry of the type of spec.
 func EntryOf(spec any) (e Entry, ok bool) {
 	name, ok := registeredName(spec)
 	if !ok {
@@ -122,7 +122,7 @@ func EntryFor(spec any) (Entry, error) {
 	return e, nil
 }
 
-// registeredName returns the name that the type of spec is registered under.
+// registeredName returns the registered name of the type of spec.
 func registeredName(spec any) (name string, ok bool) {
 	registry.RLock()
 	defer registry.RUnlock()
@@ -133,8 +133,7 @@ func registeredName(spec any) (name string, ok bool) {
 	return name, ok
 }
 
-// typeName returns the type of a value with its full package path, because package names are not
-// unique.
+// typeName returns the type of v with its full package path, because package names are not unique.
 func typeName(v any) string {
 	t := reflect.TypeOf(v)
 	star := ""
@@ -147,26 +146,25 @@ func typeName(v any) string {
 	return star + t.PkgPath() + "." + t.Name()
 }
 
-// unregistered is the error of a spec that the registry does not know.
+// unregistered returns the error for a spec that is not registered.
 func unregistered(v any) error {
 	return fmt.Errorf("%s is not registered: give it a name with pipeline.Register before it is written or read",
 		typeName(v))
 }
 
-// KeepTransformer serializes a fitted step together with the registered name of its type, for the
-// State of a composite.
+// KeepTransformer serializes a fitted step in a field of interface type, with the registered name
+// of its type, for the State of a step that contains others.
 func KeepTransformer(s *model.State, fitted *transformer.Transformer) { partState(s, fitted) }
 
-// KeepPredictor serializes a fitted model in a field of interface type, with the name that its type
-// is registered under, for the State of a model that contains others. It also serializes a
-// [FittedPipeline]; the Spec of a restored pipeline is nil.
+// KeepPredictor serializes a fitted model in a field of interface type, with the registered name of
+// its type, for the State of a model that contains others. It also serializes a [FittedPipeline];
+// the Spec of a restored pipeline is nil.
 func KeepPredictor(s *model.State, fitted *estimator.Predictor) { predictorstate.Part(s, fitted) }
 
-// wholePipeline is the name of a fitted pipeline within another model.
+// wholePipeline is the name of a fitted pipeline inside another model.
 const wholePipeline = "pipeline"
 
-// partState serializes a fitted value of interface type T together with the registered name of its
-// type.
+// partState serializes a fitted value of interface type T with the registered name of its type.
 func partState[T any](s *model.State, part *T) {
 	kept := s.Part(*part, func(fitted any) bool { _, ok := fitted.(T); return ok })
 	if fresh, ok := kept.(T); ok && s.Restoring() {

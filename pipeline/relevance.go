@@ -8,23 +8,24 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Relevance contains the importance of each input of a fitted step for the targets.
+// Relevance contains the relevance of each input of a fitted step for the targets.
 type Relevance struct {
 	Step    string   // path of the step
-	Columns []string // names of the input columns of the step
+	Columns []string // names of the step's input columns
 	Values  []float64
 }
 
-// relevant is a fitted step or model that has learned how much each of its inputs matters for the targets.
+// relevant is a fitted step or model that learns the relevance of each input for the targets.
 type relevant interface {
-	// Relevance returns a number from 0 to 1 for each input column, independent of its unit: 1 for
-	// the most important one; nil if it was not learned.
+	// Relevance returns a number from 0 to 1 for each input column, independent of its unit; 1 for
+	// the most relevant one. It returns nil if the relevance was not learned.
 	Relevance() []float64
 }
 
-// holder is a fitted step that contains fitted steps, which queries such as Relevance visit.
+// holder is a fitted step that contains fitted steps. Queries of every step of a pipeline, such as
+// Relevance, descend into it.
 type holder interface {
-	// Each calls yield with the name, the value and the input schema of every fitted step inside,
+	// Each calls yield with the name, the fitted value and the input schema of every inner step,
 	// given the input schema of the holder.
 	Each(in datasets.Schema, yield func(name string, fitted transformer.Transformer, in datasets.Schema))
 }
@@ -75,8 +76,8 @@ func Supervised(spec any) bool {
 	return false
 }
 
-// Relevance returns how much the inputs of every step with a method Relevance matter, in the order
-// of the steps, and then those of the model if it has one.
+// Relevance returns the relevance of the inputs of every step with a method Relevance, in the order
+// of the steps, followed by that of the model if it has one.
 func (p *FittedPipeline) Relevance() []Relevance {
 	var out []Relevance
 	var look func(path string, fitted transformer.Transformer, in datasets.Schema)

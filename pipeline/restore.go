@@ -24,7 +24,7 @@ func Restore(spec Pipeline, missing []string, state *model.Archive) (*FittedPipe
 	return p, nil
 }
 
-// isOf reports whether the fitted pipeline has other steps than spec.
+// isOf returns an error if the steps of the fitted pipeline are not those of spec.
 func (p *FittedPipeline) isOf(spec Pipeline) error {
 	var want, have []string
 	for _, s := range spec.Steps {

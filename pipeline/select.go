@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// selection is the parameter select of a [Group]: one term, or a list of them.
+// selection adapts the terms of a [Group] to the parameter select: one term, or a list.
 type selection struct{ terms *[]string }
 
 // Constraint describes a valid term.
@@ -50,7 +50,7 @@ func (s *selection) Get() any {
 	return list
 }
 
-// Check returns an error if there is no term, or for the first invalid pattern.
+// Check returns an error for an empty selection and for the first invalid pattern.
 func (s *selection) Check() error {
 	if len(*s.terms) == 0 {
 		return errors.New("at least one name, kind or pattern of columns")
@@ -63,10 +63,10 @@ func (s *selection) Check() error {
 	return nil
 }
 
-// untaken returns the numbers that are not taken.
-func untaken(taken []bool) []int {
+// unselected returns the indices j for which selected[j] is false.
+func unselected(selected []bool) []int {
 	var rest []int
-	for j, t := range taken {
+	for j, t := range selected {
 		if !t {
 			rest = append(rest, j)
 		}
@@ -74,25 +74,26 @@ func untaken(taken []bool) []int {
 	return rest
 }
 
-// matching returns the columns that term selects.
+// matching returns the indices of the columns that term selects.
 func matching(term string, schema datasets.Schema, cols int) ([]int, error) {
 	accept, err := selector(term)
 	if err != nil {
 		return nil, err
 	}
-	var found []int
+	var matches []int
 	for j := range cols {
 		if schema.Name(j) == term {
 			return []int{j}, nil
 		}
 		if accept(schema.Name(j), schema.Column(j).Kind) {
-			found = append(found, j)
+			matches = append(matches, j)
 		}
 	}
-	return found, nil
+	return matches, nil
 }
 
-// selector returns the predicate of a term that is not a column name.
+// selector returns a function that reports whether a term that is not a column name selects a
+// column.
 func selector(term string) (accept func(name string, kind datasets.Kind) bool, err error) {
 	switch {
 	case !looksOpen(term):
@@ -121,16 +122,16 @@ func isRegexp(term string) bool {
 	return len(term) > 1 && strings.HasPrefix(term, "/") && strings.HasSuffix(term, "/")
 }
 
-// noColumn returns the error of a term that selects nothing, with the available columns.
+// noColumn returns the error for a term that selects no column; it lists the available columns.
 func noColumn(term string, schema datasets.Schema, cols int) error {
-	const most = 30
+	const maxListed = 30
 	names := make([]string, cols)
 	for j := range names {
 		names[j] = schema.Name(j)
 	}
-	list := strings.Join(names[:min(cols, most)], ", ")
-	if cols > most {
-		list += fmt.Sprintf(" and %d more", cols-most)
+	list := strings.Join(names[:min(cols, maxListed)], ", ")
+	if cols > maxListed {
+		list += fmt.Sprintf(" and %d more", cols-maxListed)
 	}
 	if isKind(term) {
 		return fmt.Errorf("no column is %s; the columns are %s", term, list)

@@ -9,19 +9,19 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Step is a transformer's spec with the name it has in paths and messages.
+// Step is the spec of a transformer with its name in paths and messages.
 type Step struct {
-	Name   string             // "" means the registered name of the spec
+	Name   string             // "" for the registered name of the spec
 	Fitter transformer.Fitter // a spec: [transformer.RFF], [Columns], [Union], [Chain] …
 }
 
-// inputSized is a fitted step or model that knows its number of input columns. One that is read
-// from a file is checked against the actual input before it maps rows.
+// inputSized is a fitted step or model with a known number of input columns. It is checked when the
+// step is restored, before it maps a row.
 type inputSized interface {
 	InputWidth() int
 }
 
-// Path is the step's name in parameter paths.
+// Path returns the step's name in parameter paths.
 func (s Step) Path() string {
 	if s.Name != "" {
 		return s.Name
@@ -29,8 +29,8 @@ func (s Step) Path() string {
 	return specName(s.Fitter)
 }
 
-// specName is the name spec is registered under, or that of its type in small letters: with the
-// package's before it where a step is registered under that name, for spec is another.
+// specName returns the registered name of spec, or its type name in lower case. If that name
+// belongs to a registered step, it is qualified by the package name.
 func specName(spec any) string {
 	switch f := spec.(type) {
 	case Frozen:
@@ -50,7 +50,7 @@ func specName(spec any) string {
 	return own
 }
 
-// named returns the steps with the names they have in paths.
+// named returns the steps with their names in paths.
 func named(steps []Step) []rows.Spec {
 	out := make([]rows.Spec, len(steps))
 	for i, s := range steps {
@@ -62,8 +62,8 @@ func named(steps []Step) []rows.Spec {
 // Sequence is a sequence of steps.
 type Sequence []Step
 
-// Steps names the specs after the names they are registered under. A pointer to a spec stands for a copy
-// of the spec. With a model after them they are a pipeline:
+// Steps returns the specs with their registered names. A pointer to a spec is replaced by a copy of
+// the spec. Then appends a model, which makes a pipeline:
 //
 //	p := pipeline.Steps(transformer.NewStandardize(), transformer.NewRFF()).Then(estimator.NewRidge())
 func Steps(fitters ...transformer.Fitter) Sequence {

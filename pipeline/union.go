@@ -15,26 +15,26 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Union is the spec of parallel maps of the same rows whose outputs are concatenated; it is a step
-// itself. The inner product of two rows is the weighted sum of those of the parts,
+// Union is the spec of parallel maps of the same rows whose outputs are concatenated. It is a step
+// itself. The inner product of two rows is the weighted sum over the parts,
 //
 //	z(x)'z(y) = Σ_p w_p z_p(x)'z_p(y),
 //
-// because part p is multiplied by √w_p: features of two kernels with weights a and 1−a approximate
-// the kernel a·k₁ + (1−a)·k₂.
+// because part p is multiplied by √w_p. For example, features of two kernels with weights a and 1−a
+// approximate the kernel a·k₁ + (1−a)·k₂.
 //
-// The output is sparse if every part is sparse, with a shared value if it is the same in all parts.
-// The output of dense and sparse parts is dense up to 1024 columns, or if at least a quarter of the
-// columns are dense, and sparse otherwise.
+// The output is sparse if every part is sparse; a shared value is preserved if it is the same in
+// all parts. With dense and sparse parts, the output is dense up to 1024 columns or if at least a
+// quarter of the columns come from dense parts, and sparse otherwise.
 type Union struct {
 	Parts   []Step
-	Weights []float64 // one ≥ 0 for each part; nil means 1
+	Weights []float64 // one weight ≥ 0 per part; nil means 1
 }
 
-// NewUnion returns the union of specs under the names they are registered under.
+// NewUnion returns the union of specs under their registered names.
 func NewUnion(fitters ...transformer.Fitter) Union { return Union{Parts: Steps(fitters...)} }
 
-// Params declares the weights, and the parameters of the parts, each below the part's name.
+// Params declares weights, and the parameters of the parts, prefixed by the name of the part.
 func (u *Union) Params(l *param.List) {
 	l.Floats(&u.Weights, "weights", "weight of each part in the kernel; none stands for 1", param.AtLeast(0))
 	l.Check("weights", func() error {
@@ -47,7 +47,7 @@ func (u *Union) Params(l *param.List) {
 	DeclareSteps(l, u.Parts)
 }
 
-// Holds describes the parts.
+// Holds describes the list of parts.
 func (Union) Holds() ChildrenSpec {
 	return ChildrenSpec{Key: "parts", What: "part", Doc: "the maps", Parallel: true}
 }
@@ -60,7 +60,7 @@ func (u Union) WithChildren(parts []Step) transformer.Fitter {
 	return Union{Parts: parts, Weights: slices.Clone(u.Weights)}
 }
 
-// concatColumns concatenates the columns of parts, which can then no longer be selected by name.
+// concatColumns concatenates the columns of parts; they can no longer be selected by name.
 func concatColumns(parts []datasets.InferredSchema) datasets.InferredSchema {
 	var out datasets.InferredSchema
 	for _, p := range parts {
@@ -92,7 +92,7 @@ func (u Union) Fit(ctx context.Context, data datasets.Set) (transformer.Transfor
 	return u.fit(ctx, r, data.Cols())
 }
 
-// FitSource is Fit with memory that does not grow with the number of rows, as far as every part is
+// FitSource is Fit over a source. Its memory does not grow with the number of rows if every part is
 // a [transformer.BlockFitter].
 func (u Union) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
 	r, err := rows.From(ctx, data, DefaultMemory)
@@ -115,7 +115,7 @@ func (u Union) fit(ctx context.Context, r rows.Rows, cols int) (transformer.Tran
 	return fittedUnion(a), nil
 }
 
-// split returns the parts, not fitted yet, and their specs.
+// split returns the unfitted parts and their specs.
 func (u Union) split() ([]*part, []transformer.Fitter, error) {
 	if len(u.Parts) == 0 {
 		return nil, nil, place.Here(fmt.Errorf("a union without parts"))
@@ -147,21 +147,21 @@ func fittedUnion(c *concatenation) *FittedUnion {
 	return &FittedUnion{concatenation{cols: c.cols, parts: c.parts, sparse: c.sparse}}
 }
 
-// Training returns the map for training rows, or nil if it is the same as for other rows.
+// Training returns the map of training rows, or nil if every part maps them like other rows.
 func (u *FittedUnion) Training(first int) transformer.Transformer {
-	if own := u.training(first); own != nil {
-		return fittedUnion(own)
+	if training := u.training(first); training != nil {
+		return fittedUnion(training)
 	}
 	return nil
 }
 
-// Inference returns the map without state that is only needed to map training rows.
+// Inference returns the map without the data that only Training requires.
 func (u *FittedUnion) Inference() transformer.Transformer { return fittedUnion(u.inference()) }
 
 // Len returns the number of parts.
 func (u *FittedUnion) Len() int { return len(u.parts) }
 
-// Part returns the name of part i, the fitted part, and the factor of its features.
+// Part returns the name, the fitted value and the factor of part i.
 func (u *FittedUnion) Part(i int) (name string, fitted transformer.Transformer, scale float64) {
 	return u.parts[i].Name, u.parts[i].Fitted, u.parts[i].scale
 }

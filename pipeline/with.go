@@ -2,8 +2,7 @@ package pipeline
 
 import "github.com/bochner-ml/bochner/param"
 
-// With returns the pipeline with other values of some parameters, as [param.With] does, which knows no
-// types:
+// With returns the pipeline with other values of some parameters, like the generic [param.With]:
 //
 //	wider, err := p.With(param.Setting{Path: "rff.features", Value: 2000})
 func (p Pipeline) With(settings ...param.Setting) (Pipeline, error) {

@@ -12,11 +12,10 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Within lists the inner specs of a spec: an [estimator.Estimator] or a [transformer.Fitter] in a
+// Within returns the inner specs of a spec: an [estimator.Estimator] or [transformer.Fitter] in a
 // field that [param.List.Child] declares, as in a wrapper. In a document the inner spec is below
 // the name of the child: a step, or a list of steps, which is a [Pipeline] or a [Chain]; for
-// [meta.Members] a mapping from names to such. The children of a [Composite] are in its list
-// instead.
+// [meta.Members] a mapping of names to these. The children of a [Composite] are not included.
 func Within(spec any) []param.Child {
 	switch spec.(type) {
 	case Composite, Member, Pipeline:
@@ -35,7 +34,7 @@ func Within(spec any) []param.Child {
 // HoldsMembers reports whether a child is a list of estimators, [meta.Members].
 func HoldsMembers(c param.Child) bool { return c.Type == reflect.TypeFor[meta.Members]() }
 
-// modelsWithin returns the inner estimators of spec, each with its path below that of spec.
+// modelsWithin returns the inner estimators of spec, with their paths relative to spec.
 func modelsWithin(spec any) (out []meta.Member) {
 	for _, c := range Within(spec) {
 		switch one := c.Spec.(type) {
@@ -50,19 +49,19 @@ func modelsWithin(spec any) (out []meta.Member) {
 	return out
 }
 
-// Capabilities describes the predictions of a model, as far as they are known before the fit.
+// Capabilities describes the predictions of a model before it is fitted.
 type Capabilities struct {
 	Unknown       bool // whether nothing is known
-	Classes       bool // whether it predicts classes; otherwise numbers, or as Targetless declares
+	Classes       bool // predicts classes; otherwise numbers, or as in Targetless
 	Probabilities bool
-	Std           bool // whether it has standard deviations
-	Intervals     bool // whether it has intervals, or sets of classes
-	// Targetless is clustering or anomaly for an unsupervised model, else ""; a wrapper has that of
-	// its inner model
+	Std           bool // predicts standard deviations
+	Intervals     bool // predicts intervals or class sets
+	// Targetless is clustering or anomaly for an unsupervised model, else "". For a wrapper it is
+	// that of an inner model, and the other fields are unknown.
 	Targetless datasets.Task
 }
 
-// Task returns the task of the model, [datasets.AnyTask] if unknown.
+// Task returns the task of the model, or [datasets.AnyTask] if nothing is known.
 func (f Capabilities) Task() datasets.Task {
 	switch {
 	case f.Unknown:
@@ -75,7 +74,7 @@ func (f Capabilities) Task() datasets.Task {
 	return datasets.Regression
 }
 
-// InferCapabilities returns the outputs of a future fit: those of the fitted type, or of the inner
+// InferCapabilities returns the outputs of a future fit: those of the fitted type or of the inner
 // models. An [estimator.TaskProvider] declares its task.
 func InferCapabilities(spec estimator.Estimator) Capabilities {
 	if p, ok := spec.(Pipeline); ok {
@@ -119,7 +118,7 @@ func InferCapabilities(spec estimator.Estimator) Capabilities {
 		out.Classes, out.Probabilities = out.Classes && one.Classes, out.Probabilities && one.Probabilities
 		out.Std, out.Intervals = out.Std && one.Std, out.Intervals || one.Intervals
 	}
-	if slices.ContainsFunc(Within(spec), HoldsMembers) { // together they know of none
+	if slices.ContainsFunc(Within(spec), HoldsMembers) { // a combination of members has neither
 		out.Std, out.Intervals = false, false
 	}
 	return out

@@ -21,8 +21,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// ARD multiplies every input by a scale learned from the targets: automatic relevance
-// determination.
+// ARD multiplies each input by a scale learned from the targets (automatic relevance
+// determination):
 //
 //	y_j = s_j·x_j
 //
@@ -32,11 +32,11 @@ import (
 // approximates the selected kernel. The same holds for binning, nystroem and kernel_ridge, whose
 // kernels are functions of the same scaled differences.
 //
-// Targets are required: one, several, or classes, encoded as ±1 with one output for each class.
-// Inputs and targets are standardized while scales are learned, so the result does not depend on
-// units; the resulting scales apply to the original inputs. With Groups "origin" the columns
-// encoded from one input share a scale. Objective "press" minimizes the leave-one-out error of
-// ridge regression instead of maximizing the evidence.
+// It requires targets: one or more numeric columns, or classes, which are coded as ±1 with one
+// output per class. Inputs and targets are standardized while the scales are learned; the final
+// scales apply to the original inputs. With Groups "origin", columns that were encoded from the
+// same column share a scale. Objective "press" minimizes the leave-one-out error of ridge
+// regression instead of maximizing the evidence.
 //
 // The scales are learned from a sample of the rows that represents every class. Rows are sampled
 // uniformly: sample weights are ignored, except that rows of weight 0 are excluded. Gradient
@@ -46,9 +46,8 @@ import (
 // to the initial one. Example: of 32 inputs, four determine y = sin(5·x₀x₁) + cos(4(x₂ + x₃)) +
 // noise; 3,000 rows, uniform on (−1, 1), identify the four.
 //
-// The output scale of an input is max(r^Power, Floor), where r is its learned scale relative to the
-// largest. All scales are then multiplied by a common factor, so that their mean square is that of
-// the learned ones.
+// Let r_j be the learned scale of input j divided by the largest one. The step uses max(r_j^Power,
+// Floor), multiplied by a common factor that preserves the mean square of the learned scales.
 //
 // Shapes: n×d → n×d; sparse rows stay sparse. Cost of a step of the fit, with n rows and D
 // features: 3·n·D² + D³ + 2·n·d·D flops in float32 and D³/3 in float64, or 3·n²·D + n³ and n³/3 if
@@ -60,24 +59,24 @@ import (
 // gaussian process regression", JMLR 2010.
 //
 // Fit returns an error for a categorical column, a missing or infinite value, no targets, constant
-// targets, fewer than two rows, and inputs that are all constant. An input that is constant in the
+// targets, fewer than two rows, and if all inputs are constant. An input that is constant in the
 // sample gets the scale 0.
 type ARD struct {
-	Kernel    kernel.Name // a kernel of [RFF]
+	Kernel    kernel.Name // any kernel of [RFF]
 	Nu        float64     // ν of the matern kernel
 	Alpha     float64     // α of the rational_quadratic kernel
-	Features  int         // D, even, of the gaussian process
-	Rows      int         // of the sample
-	Steps     int         // of the descent
-	Restarts  int         // that share the steps, the first start included
-	Floor     float64     // least scale of a standardized input, as a part of the greatest
-	Power     float64     // of the scales learned
+	Features  int         // D, even
+	Rows      int         // maximum size of the sample
+	Steps     int         // gradient steps
+	Restarts  int         // number of starts that share the steps
+	Floor     float64     // minimum scale of a standardized input, relative to the largest
+	Power     float64     // exponent applied to the learned scales
 	Objective string      // evidence or press
 	Groups    string      // none or origin
 	Seed      uint64
 }
 
-// NewARD returns the spec with the gaussian kernel, 600 features and 70 steps on 3000 rows.
+// NewARD returns the spec with the gaussian kernel, 600 features, and 70 steps on 3000 rows.
 func NewARD() ARD {
 	return ARD{Kernel: "gaussian", Nu: 1.5, Alpha: 1, Features: 600, Rows: 3000, Steps: 70, Restarts: 1, Power: 1,
 		Objective: "evidence", Groups: "none"}
@@ -114,20 +113,20 @@ func (s ARD) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "ard", s, data)
 }
 
-// Sample returns the row numbers of the sample that Fit uses, at most Rows.
+// Sample returns the indices of the rows that Fit samples, at most Rows.
 func (s ARD) Sample(ctx context.Context, data datasets.Source) ([]int, error) {
 	if err := checkSpec("ard", s); err != nil {
 		return nil, err
 	}
-	return sample.Rows(ctx, sampled("ard", data), s.Rows, s.Seed)
+	return sample.Rows(ctx, sampleSource("ard", data), s.Rows, s.Seed)
 }
 
-// FitSource is Fit over a source, in two passes: one to check the rows, one to sample them.
+// FitSource is Fit over a source. It makes two passes: one to check the rows, one to sample them.
 func (s ARD) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	if err := checkNumericSpec("ard", s, data.Schema()); err != nil {
 		return nil, err
 	}
-	rows, err := sample.Take(ctx, sampled("ard", data), s.Rows, s.Seed)
+	rows, err := sample.Take(ctx, sampleSource("ard", data), s.Rows, s.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +152,7 @@ func (s ARD) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	return f, nil
 }
 
-// groups returns the number of the scale of each column.
+// groups returns the index of the scale of each of d columns.
 func (s ARD) groups(schema datasets.Schema, d int) []int {
 	if s.Groups != "origin" {
 		schema = datasets.Schema{}
@@ -162,10 +161,11 @@ func (s ARD) groups(schema datasets.Schema, d int) []int {
 	return group
 }
 
-// ardLists is the number of lists of frequencies, which the steps use cyclically.
+// ardLists is the number of frequency matrices that the gradient steps cycle through.
 const ardLists = 8
 
-// learn learns the scales of standardized inputs.
+// learn learns the scales of standardized inputs. Columns with the same number in group share a
+// scale.
 func (s ARD) learn(ctx context.Context, rows sample.Sample, group []int) (evidence.Result, error) {
 	n, d := rows.X.Dims()
 	if err := memory.Check(s.bytes(float64(n), float64(d))); err != nil {
@@ -189,7 +189,7 @@ func (s ARD) learn(ctx context.Context, rows sample.Sample, group []int) (eviden
 	return evidence.Minimize(ctx, p, lists, p.Start(kernel.Factors([]float64{gamma})[0]), s.Restarts, s.Steps)
 }
 
-// bytes is the memory that learning takes.
+// bytes returns the memory of a fit on n rows of d columns.
 func (s ARD) bytes(n, d float64) int64 {
 	D := float64(s.Features)
 	order, each := min(n, D), 6.0
@@ -199,7 +199,7 @@ func (s ARD) bytes(n, d float64) int64 {
 	return int64(min(each*n*D+24*order*order+14*d*D+8*ardLists*d*D+24*n*d, math.MaxInt64/2))
 }
 
-// Cost returns the cost of learning and scaling.
+// Cost returns the cost of learning the scales and of scaling the rows.
 func (s ARD) Cost(shape datasets.Shape) datasets.Cost {
 	n, D := float64(min(shape.Rows, s.Rows)), float64(s.Features)
 	order := min(n, D)
@@ -225,25 +225,25 @@ func (s ARD) Cost(shape datasets.Shape) datasets.Cost {
 type FittedARD struct {
 	learned          []float64 // scale of each standardized input, 0 if it is constant
 	deviation        []float64 // standard deviation of each input, 0 if it is constant
-	scales           []float64 // scales of the original inputs
+	scales           []float64 // scale of each input in its original units
 	noise, amplitude float64
 }
 
-// finish makes the scales of a power and a floor.
+// finish computes scales from the learned ones with the given power and floor.
 func (f *FittedARD) finish(power, floor float64) error {
-	most, before, after := slices.Max(f.learned), 0.0, 0.0
+	largest, before, after := slices.Max(f.learned), 0.0, 0.0
 	f.scales = make([]float64, len(f.learned))
 	for j, s := range f.learned {
 		if s == 0 {
 			continue
 		}
-		f.scales[j] = max(math.Pow(s/most, power), floor)
-		before += (s / most) * (s / most)
+		f.scales[j] = max(math.Pow(s/largest, power), floor)
+		before += (s / largest) * (s / largest)
 		after += f.scales[j] * f.scales[j]
 	}
 	for j, v := range f.scales {
 		if v > 0 {
-			f.scales[j] = most * v * math.Sqrt(before/after) / f.deviation[j]
+			f.scales[j] = largest * v * math.Sqrt(before/after) / f.deviation[j]
 		}
 	}
 	if !allFinite(f.scales) {
@@ -255,18 +255,18 @@ func (f *FittedARD) finish(power, floor float64) error {
 // Scales returns the factor of each column.
 func (f *FittedARD) Scales() []float64 { return slices.Clone(f.scales) }
 
-// Relevance returns the scale that was learned for each column, if all columns had the standard deviation 1, as a part
-// of the greatest. Columns of one group have that of the group.
+// Relevance returns the learned scale of each standardized column, divided by the largest one.
+// Columns of a group share the value of the group.
 func (f *FittedARD) Relevance() []float64 {
-	out, most := slices.Clone(f.learned), slices.Max(f.learned)
+	out, largest := slices.Clone(f.learned), slices.Max(f.learned)
 	for j := range out {
-		out[j] /= most
+		out[j] /= largest
 	}
 	return out
 }
 
-// Noise returns the variance of the targets that the features do not explain, and the amplitude of the kernel, both
-// for targets of variance 1.
+// Noise returns the noise variance and the amplitude of the kernel, both relative to targets of
+// variance 1.
 func (f *FittedARD) Noise() (noise, amplitude float64) { return f.noise, f.amplitude }
 
 // Transform returns the scaled rows of X, sparse where X is.
@@ -274,7 +274,7 @@ func (f *FittedARD) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, er
 	return f.products().Transform(ctx, X)
 }
 
-// TransformTo writes the scaled rows of X into dst, the zeros of sparse rows too.
+// TransformTo writes the scaled rows of X to dst, including the zeros of sparse rows.
 func (f *FittedARD) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	return f.products().TransformTo(ctx, dst, X)
 }
@@ -283,7 +283,7 @@ func (f *FittedARD) products() entrywise {
 	return products("ard", &f.scales, math.MaxFloat64, false)
 }
 
-// Export adds to g the scaled rows.
+// Export adds the scaled rows to g.
 func (f *FittedARD) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	return g.Mul(rows, g.Row(f.scales)), nil
 }
@@ -294,7 +294,7 @@ func (f *FittedARD) InputWidth() int { return len(f.scales) }
 // OutputWidth returns the number of columns, which equals that of the input.
 func (f *FittedARD) OutputWidth() int { return len(f.scales) }
 
-// OutputSchema returns the names of the columns, all numeric.
+// OutputSchema returns the input columns as numeric columns.
 func (f *FittedARD) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
 
 // State serializes the fitted parameters.

@@ -2,19 +2,19 @@ package transformer
 
 import "fmt"
 
-// FirstStage returns the spec with Power and Floor of [NewARD], which are applied to the scales
-// after they are learned.
+// FirstStage returns the spec with the power and the floor of [NewARD]. Both are applied after the
+// scales are learned.
 func (s ARD) FirstStage() Fitter {
 	plain := NewARD()
 	s.Power, s.Floor = plain.Power, plain.Floor
 	return s
 }
 
-// FinishFit applies Power and Floor of the spec to learned scales.
+// FinishFit applies the power and the floor of the spec to learned scales.
 func (s ARD) FinishFit(learned Transformer) (Transformer, error) {
 	f, ok := learned.(*FittedARD)
 	if !ok || f == nil {
-		return nil, notLearned("ard", learned)
+		return nil, errFirstStage("ard", learned)
 	}
 	if err := checkSpec("ard", s); err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func (s ARD) FinishFit(learned Transformer) (Transformer, error) {
 	return &derived, nil
 }
 
-// notLearned returns the error of FinishFit for a fitted step of another type.
-func notLearned(step string, learned Transformer) error {
+// errFirstStage returns the error of FinishFit for a step of another type.
+func errFirstStage(step string, learned Transformer) error {
 	return fmt.Errorf("transformer: %s: first stage must be a fitted step of the same type, got %T", step, learned)
 }

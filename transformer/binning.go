@@ -22,9 +22,9 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Binning maps rows to random binning features: P randomly pitched and shifted grids are laid over
-// the inputs, and a row has the entry 1/sqrt(P) in the column of the bin it falls into, once for
-// each grid. Two rows share a grid's bin with the probability k(x − y), so E[z(x)'z(y)] = k(x − y).
+// Binning maps rows to random binning features. It draws P grids with random pitches and shifts
+// over the inputs; for each grid, a row has the entry 1/sqrt(P) in the column of its bin. Two rows
+// share a bin of a grid with probability k(x − y), so E[z(x)'z(y)] = k(x − y).
 //
 //	bin of x in a grid:  round((x_j − u_j)/δ_j), j = 1..d,   δ_j ~ p,  u_j ~ U[0, δ_j)
 //
@@ -33,75 +33,77 @@ import (
 //	hyperbolic  1/(1 + γ|Δ_j|)        2γ²δ/(1 + γδ)³
 //	triangular  max(0, 1 − γ|Δ_j|)    δ = 1/γ
 //
-// The gaussian kernel has no such law, because it is not convex at 0. Kernels that are smooth there
-// need entries that depend on the place in the bin (weighted bins): smooth has the entry
-// Π_j f(t_j)/sqrt(P) of t_j = (x_j − u_j)/δ_j − bin_j, |t_j| ≤ ½, with f(t) = sqrt(30)·(¼ − t²), so that
+// The gaussian kernel has no such distribution, because it is not convex at 0. Kernels that are
+// smooth at 0 need entries that depend on the position in the bin (weighted bins). The kernel
+// smooth has the entry Π_j f(t_j)/sqrt(P) of t_j = (x_j − u_j)/δ_j − bin_j, |t_j| ≤ ½, with f(t) =
+// sqrt(30)·(¼ − t²), so that
 //
 //	smooth      (1 + γ|Δ_j| + γ²Δ_j²/4)·exp(−γ|Δ_j|)    Gamma(shape 6, rate γ)
 //
-// twice differentiable. It suits few inputs: the variance of z(x)'z(x) is ((10/7)^d − 1)/P.
+// which is twice differentiable. It suits few inputs: the variance of z(x)'z(x) is ((10/7)^d −
+// 1)/P.
 //
-// With many inputs, few pairs of rows share a bin of all of them. Inputs = k draws a set S of k
-// inputs for each grid; the kernel is then an ANOVA kernel, the mean of the kernels over all sets
-// of k inputs,
+// With many inputs, few pairs of rows share a bin in all of them. Inputs = k draws a set S of k
+// inputs for each grid. The kernel is then an ANOVA kernel, the mean of the product kernels over
+// all sets of k inputs:
 //
-//	k(x − y) = Σ_S P(S) Π_{i∈S} Π_{j∈i} k_j(x_j − y_j),   P(S) in proportion to Π_{i∈S} w_i
+//	k(x − y) = Σ_S P(S) Π_{i∈S} Π_{j∈i} k_j(x_j − y_j),   P(S) ∝ Π_{i∈S} w_i
 //
-// which contains interactions of at most k inputs, as trees of depth k do. The columns that a step
-// such as onehot derived from one column ([datasets.Column].EncodedFrom) are one input and are
-// drawn together; any other column is an input. With at most k inputs, grids use all of them.
+// It contains interactions of at most k inputs, as trees of depth k do. Columns derived from one
+// column by a step such as onehot ([datasets.Column].EncodedFrom) form one input and are drawn
+// together; any other column is an input. If there are at most k inputs, every grid uses all of
+// them.
 //
-// The weights w are all 1, or, with InputWeights scales, w_i² = Σ_{j∈i} (γ_j · standard deviation of column j as it
-// comes in)²: an input that a learned scale has all but removed is drawn as rarely. An input of weight 0 is never
-// drawn. Take a γ that suits k inputs: the rules for γ count k of them (of m inputs, m/k times the γ of all columns).
-// A seed's first grids have the same sets whatever their number; for another k, γ for each input or spread, they are
-// others.
+// The weights w are all 1, or, with InputWeights scales, w_i² = Σ_{j∈i} (γ_j · standard deviation
+// of column j)²: an input with a small learned scale is rarely drawn. An input of weight 0 is never
+// drawn. Choose γ for k inputs: the rules for γ multiply the γ of all m inputs by m/k. The input
+// sets of the first grids depend on the seed, k and the weights, but not on the number of grids.
 //
 // Shapes: n×d → n×(bins), sparse; a row has at most P column indices and one shared value, 4 bytes
-// for each grid. The bins of grid 0 come first, then those of grid 1, so a map with fewer grids of
-// the same seed is a prefix of the columns, up to the factor sqrt(P₁/P₂). With exact columns, Fit
-// builds a dictionary of the bins with at least MinCount training rows; other bins contribute
-// nothing. With N hashed columns there is no dictionary: the bins of each grid are hashed into N/P
-// columns, and the fit depends on the number of columns only, unless Gamma is a rule.
+// for each grid. Columns are ordered by grid, so a map with fewer grids of the same seed is a
+// prefix of the columns, up to the factor sqrt(P₁/P₂). With exact columns, Fit builds a dictionary
+// of the bins with at least MinCount training rows; other bins contribute nothing. With N hashed
+// columns there is no dictionary: the bins of each grid are hashed into N/P columns, and the fit
+// depends on the number of columns only, unless Gamma is a rule.
 //
-// A bin is known by a 64-bit hash of its coordinates: Σ_j a_j·bin_j mod 2⁶⁴ with random odd a_j, then
-// mixed. Two bins of a grid are taken for one with a probability of at most 2^(t−63), where 2^t is
-// the largest power of two that divides all differences of their coordinates: for 10⁵ bins, less
-// than one chance in 10⁸ that any two are.
+// Bins are identified by a 64-bit hash of their coordinates: Σ_j a_j·bin_j mod 2⁶⁴ with random odd
+// a_j, then mixed. Two bins of a grid collide with probability at most 2^(t−63), where 2^t is the
+// largest power of two that divides all differences of their coordinates. For 10⁵ bins, the
+// probability of any collision is below 10⁻⁸.
 //
 // Cost: about 4·n·k·P operations for grids over k columns (only nonzero entries count in columns
-// that are mostly 0), and a lookup for each row and grid. Memory: 24·k·P bytes for the grids, 8·n·d
-// more for grids of a few inputs, and 20 bytes for each bin of the dictionary. FitTransform
-// computes both at the cost of one.
+// that are mostly 0), and one lookup for each row and grid. Memory: 24·k·P bytes for the grids,
+// 8·n·d more if grids use subsets of the inputs, and 20 bytes for each bin of the dictionary.
+// FitTransform computes map and features at the cost of the fit.
 //
 // Source: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007,
 // algorithm 2; weighted bins: Kapralov, Nouri, Razenshteyn, Velingker and Zandieh, "Scaling up kernel
 // ridge regression via locality sensitive hashing", AISTATS 2020, with another f.
 //
-// Errors: a categorical column, a missing or infinite value, a value too large for a bin number, no
-// rows, a list of γ of the wrong length, fewer columns than Inputs, no bin with enough rows.
+// Errors: a categorical column, a missing or infinite value, a value whose bin number overflows, no
+// rows, a list of γ of the wrong length, fewer columns than Inputs, no bin with MinCount rows.
 type Binning struct {
-	Kernel       kernel.Name  // one of the kernels above, or custom
+	Kernel       kernel.Name  // laplacian, hyperbolic, triangular, smooth or custom
 	Gamma        kernel.Gamma // γ
 	Grids        int          // P
-	Columns      int          // number of hashed columns, ≥ Grids; 0 means exact columns
-	MinCount     int          // training rows that a bin needs; 1 for hashed columns
-	Inputs       int          // k, the number of inputs of each grid; 0 means all
-	InputWeights string       // how these are drawn: uniform or scales
+	Columns      int          // number of hashed columns, ≥ Grids; 0 for exact columns
+	MinCount     int          // minimum number of training rows of a bin; 1 for hashed columns
+	Inputs       int          // k, the number of inputs of each grid; 0 for all
+	InputWeights string       // weights of the inputs in the draw: uniform or scales
 	Seed         uint64
-	Custom       *CustomPitch // pitch distribution for Kernel "custom"
+	Custom       *CustomPitch // pitch distribution if Kernel is "custom"
 }
 
-// CustomPitch is the pitch law of a kernel Π_j k(Δ_j) with k convex on Δ > 0, decreasing to 0, and
-// k(0) = 1. Its γ divides the pitches: k_γ(Δ) = k(γΔ).
+// CustomPitch is the pitch distribution of a kernel Π_j k(Δ_j), where k is convex on Δ > 0,
+// decreases to 0, and has k(0) = 1. Its γ divides the pitches: k_γ(Δ) = k(γΔ).
 type CustomPitch struct {
-	// Pitch draws δ > 0 from p(δ) = δ·k″(δ), using no other randomness than rng's.
+	// Pitch draws δ > 0 from p(δ) = δ·k″(δ). It must use rng as its only source of randomness.
 	Pitch func(rng *rand.Rand) float64
-	// Exact returns k for one difference; may be nil. Only diagnostics need it.
+	// Exact returns k of one difference. It is used by diagnostics only and may be nil.
 	Exact func(delta float64) float64
 }
 
-// binColumns is [Binning].Columns as a parameter.
+// binColumns adapts [Binning].Columns to a parameter.
 type binColumns struct{ hashed *int }
 
 func (c binColumns) Set(plain any) error {
@@ -137,15 +139,15 @@ func (c binColumns) Check() error {
 	return errors.New(c.Constraint())
 }
 
-// NewBinning returns the spec of 100 grids of the laplacian kernel with exact columns, γ by
+// NewBinning returns the spec of 100 grids of the laplacian kernel with exact columns and γ by
 // [kernel.GammaScale].
 func NewBinning() Binning {
 	return Binning{Kernel: "laplacian", Gamma: kernel.GammaScale, Grids: 100, MinCount: 1,
 		InputWeights: "uniform"}
 }
 
-// Params declares kernel, gamma, grids, columns, min_count, inputs, input_weights and seed. Custom has no plain
-// form.
+// Params declares kernel, gamma, grids, columns, min_count, inputs, input_weights and seed. Custom
+// is available in Go only.
 func (s *Binning) Params(l *param.List) {
 	l.Value(pitchKernel{(*string)(&s.Kernel), s.Custom}, "kernel", "kernel to approximate")
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
@@ -177,7 +179,8 @@ func (s *Binning) Params(l *param.List) {
 	})
 }
 
-// pitchKernel is the kernel of a [Binning] as a parameter that explains why a kernel has no bins.
+// pitchKernel adapts the kernel of a [Binning] to a parameter. Its error explains why a kernel has
+// no bins.
 type pitchKernel struct {
 	name   *string
 	custom *CustomPitch
@@ -214,7 +217,7 @@ func (k pitchKernel) Check() error {
 	return errors.New(k.Constraint())
 }
 
-// inputCount is a number of inputs as a parameter, 0 being all.
+// inputCount adapts a number of inputs to a parameter; 0 means all.
 type inputCount struct{ inputs *int }
 
 func (c inputCount) Set(plain any) error {
@@ -250,29 +253,29 @@ func (c inputCount) Check() error {
 	return nil
 }
 
-// IsDataIndependent reports whether the fit depends only on the number of columns: γ is fixed,
+// IsDataIndependent reports whether the fit depends on the number of columns only: γ is fixed,
 // columns are hashed, and inputs are drawn uniformly.
 func (s Binning) IsDataIndependent() bool {
 	return s.Gamma.Rule() == "" && s.Columns != 0 && (s.Inputs == 0 || s.InputWeights == "uniform")
 }
 
-// Fit draws the grids and numbers the bins; it returns a [*FittedBinning].
+// Fit draws the grids and builds the dictionary of the bins; it returns a [*FittedBinning].
 func (s Binning) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitFinite(ctx, "binning", s, data)
 }
 
-// FitSource is Fit over a source. It makes one pass for exact columns, one more for a rule for γ,
-// and one more for inputs drawn by their scales.
+// FitSource is Fit over a source. It makes one pass for exact columns, one for a rule for γ, and
+// one for InputWeights scales.
 func (s Binning) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	if err := checkNumericSpec("binning", s, data.Schema()); err != nil {
 		return nil, err
 	}
-	f, err := s.lay(ctx, data)
+	f, err := s.drawGrids(ctx, data)
 	if err != nil {
 		return nil, err
 	}
 	if s.Columns == 0 {
-		err = f.number(ctx, data, s.MinCount)
+		err = f.buildDictionary(ctx, data, s.MinCount)
 	}
 	if err != nil {
 		return nil, err
@@ -280,10 +283,10 @@ func (s Binning) FitSource(ctx context.Context, data datasets.Source) (Transform
 	return f, nil
 }
 
-// lay lays the grids.
-func (s Binning) lay(ctx context.Context, data datasets.Source) (*FittedBinning, error) {
+// drawGrids draws the grids.
+func (s Binning) drawGrids(ctx context.Context, data datasets.Source) (*FittedBinning, error) {
 	f := &FittedBinning{kernelName: string(s.Kernel)}
-	f.name(s.Custom)
+	f.resolveKernel(s.Custom)
 	gamma, err := resolveGamma(ctx, s.Gamma, "binning", f.kernel, data, s.Seed)
 	if err != nil {
 		return nil, err
@@ -292,30 +295,30 @@ func (s Binning) lay(ctx context.Context, data datasets.Source) (*FittedBinning,
 		return nil, fmt.Errorf("transformer: binning: inputs must be at most the number of columns %[2]d, got %[1]d",
 			s.Inputs, len(gamma))
 	}
-	if f.sets, err = s.sets(ctx, gamma, data); err != nil {
+	if f.sets, err = s.inputSets(ctx, gamma, data); err != nil {
 		return nil, err
 	}
 	if f.kernel.Smooth && f.sets == nil && len(gamma) > bins.MostSmooth {
-		return nil, tooSmooth(len(gamma))
+		return nil, errTooManySmooth(len(gamma))
 	}
 	f.bins, err = bins.Draw(ctx, f.kernel, s.Seed, gamma, f.sets, s.Grids, s.Columns)
 	if err != nil {
 		return nil, failed(ctx, "binning", err)
 	}
 	if most := f.bins.Most(); f.kernel.Smooth && most > bins.MostSmooth {
-		return nil, tooSmooth(most)
+		return nil, errTooManySmooth(most)
 	}
 	return f, nil
 }
 
-func tooSmooth(columns int) error {
+func errTooManySmooth(columns int) error {
 	return fmt.Errorf("transformer: binning: the smooth kernel must have at most %[2]d columns, got %[1]d", columns,
 		bins.MostSmooth)
 }
 
-// sets returns the distribution of the inputs of grids, nil for all inputs, and adapts a γ found by
-// a rule to their number.
-func (s Binning) sets(ctx context.Context, gamma []float64, data datasets.Source) (*bins.Subsets, error) {
+// inputSets returns the distribution of the input sets of grids, or nil if grids use all inputs. It
+// scales a γ found by a rule to the number of inputs of a grid.
+func (s Binning) inputSets(ctx context.Context, gamma []float64, data datasets.Source) (*bins.Subsets, error) {
 	group, inputs := origin.Inputs(data.Schema(), len(gamma))
 	if s.Inputs == 0 || s.Inputs >= inputs {
 		return nil, nil
@@ -343,8 +346,8 @@ func (s Binning) sets(ctx context.Context, gamma []float64, data datasets.Source
 	return sets, nil
 }
 
-// number makes the dictionaries of the bins that at least minCount rows fall into.
-func (f *FittedBinning) number(ctx context.Context, data datasets.Source, minCount int) error {
+// buildDictionary builds the dictionary of the bins with at least minCount rows.
+func (f *FittedBinning) buildDictionary(ctx context.Context, data datasets.Source, minCount int) error {
 	counts := f.bins.Counts()
 	_, err := fold(ctx, "binning", data, false, func(first int, X mat.Matrix) error {
 		if err := checkEntries("binning", X, data.Schema(), first, f.bins.Limit, false); err != nil {
@@ -358,8 +361,8 @@ func (f *FittedBinning) number(ctx context.Context, data datasets.Source, minCou
 	return failed(ctx, "binning", f.bins.Number(ctx, counts, minCount))
 }
 
-// FeatureBytes returns the memory of the features of rows: a column number for each grid and, for
-// the smooth kernel, a value.
+// FeatureBytes returns the memory of the features: a column index for each row and grid, and with
+// the smooth kernel a value.
 func (s Binning) FeatureBytes(rows, _ int) int64 {
 	each := int64(4)
 	if s.Kernel == "smooth" {
@@ -369,7 +372,7 @@ func (s Binning) FeatureBytes(rows, _ int) int64 {
 }
 
 // FitTransform is Fit followed by Transform of the same rows. It computes the bins of each row
-// once: building the dictionary of a grid also assigns the rows.
+// once, because building the dictionary of a grid also assigns the rows.
 func (s Binning) FitTransform(ctx context.Context, data datasets.Set) (Transformer, mat.Matrix, error) {
 	if s.Columns != 0 {
 		t, err := s.Fit(ctx, data)
@@ -385,7 +388,7 @@ func (s Binning) FitTransform(ctx context.Context, data datasets.Set) (Transform
 	if err := checkNumeric("binning", data.Schema); err != nil {
 		return nil, nil, err
 	}
-	f, err := s.lay(ctx, data.Source())
+	f, err := s.drawGrids(ctx, data.Source())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -407,31 +410,32 @@ func (s Binning) FitTransform(ctx context.Context, data datasets.Set) (Transform
 	return f, Z, nil
 }
 
-// What a row takes in a grid, in flops of a product of large matrices: to find its bin in the
-// dictionary, which waits for memory, and to number its coordinates, each.
+// Measured cost per row and grid, in flops of large matrix products. Dictionary lookups are
+// memory-bound.
 const (
 	binFlops   = 1200
 	inputFlops = 27
-	newFlops   = 2300 // to make a dictionary, for each row
+	newFlops   = 2300 // dictionary construction
 )
 
 // Cost returns the cost of mapping the rows and the memory of grids, dictionary and features.
 func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, p := float64(shape.Rows), float64(shape.Cols), float64(s.Grids)
 	entries := shape.Entries()
-	held := float64(shape.RowsInMemory())
+	rowsInMemory := float64(shape.RowsInMemory())
 	each := p * (binFlops + inputFlops*entries)
-	c := datasets.Cost{Bytes: int64(24*d*p + 4*held*p + 8*held), OutputWidth: s.Columns, NonZeros: p}
+	c := datasets.Cost{Bytes: int64(24*d*p + 4*rowsInMemory*p + 8*rowsInMemory), OutputWidth: s.Columns, NonZeros: p}
 	_, inputs := origin.Inputs(datasets.Schema{Columns: shape.Columns}, shape.Cols)
 	if k := float64(s.Inputs); k > 0 && s.Inputs < inputs {
-		k *= d / float64(inputs) // columns
-		each, c.Bytes = p*(binFlops+inputFlops*min(k, entries))+2*d, int64(32*k*p+held*(4*p+8+8*d))
+		k *= d / float64(inputs) // columns of k inputs
+		each, c.Bytes = p*(binFlops+inputFlops*min(k, entries))+2*d, int64(32*k*p+rowsInMemory*(4*p+8+8*d))
 	}
 	c.Flops = n * (each + p*newFlops)
 
 	if s.Columns == 0 {
-		c.OutputWidth, c.WidthEstimated = int(min(max(n, 4)*p/4, math.MaxUint32, math.MaxInt)), true // four rows in a bin
-		// of the bins, in a stream as well
+		// Assumes four rows per bin.
+		c.OutputWidth, c.WidthEstimated = int(min(max(n, 4)*p/4, math.MaxUint32, math.MaxInt)), true
+		// Dictionary, also needed if rows are streamed.
 		c.Bytes += int64(20 * float64(c.OutputWidth))
 	}
 	return c
@@ -440,13 +444,13 @@ func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
 // FittedBinning is a fitted [Binning].
 type FittedBinning struct {
 	kernelName string
-	kernel     spectral.Kernel // of that name
-	sets       *bins.Subsets   // distribution of the inputs of grids; nil means all inputs
+	kernel     spectral.Kernel // resolved from kernelName
+	sets       *bins.Subsets   // distribution of the input sets of grids; nil for all inputs
 	bins       bins.Map
 }
 
-// name looks up the kernel.
-func (f *FittedBinning) name(custom *CustomPitch) bool {
+// resolveKernel resolves kernelName and reports whether the kernel is known.
+func (f *FittedBinning) resolveKernel(custom *CustomPitch) bool {
 	k, ok := spectral.BinningKernel(f.kernelName)
 	if f.kernelName == "custom" {
 		k, ok = spectral.Kernel{Power: 1, L1: true}, true
@@ -461,8 +465,8 @@ func (f *FittedBinning) name(custom *CustomPitch) bool {
 	return ok
 }
 
-// Transform returns the bins of the rows of X, a *sparse.CSR with the shared value 1/sqrt(P), or for
-// the smooth kernel with a value for each row and grid.
+// Transform returns the binning features of X as a *sparse.CSR, with the shared value 1/sqrt(P) or,
+// for the smooth kernel, one value for each row and grid.
 func (f *FittedBinning) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	X, err := checkRows("binning", X, f.InputWidth())
 	if err != nil {
@@ -478,8 +482,8 @@ func (f *FittedBinning) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix
 	return Z, nil
 }
 
-// Export refuses: the numbers of a bin are known by a hash of 64 bits only, and a graph computes with float64, which
-// does not hold it.
+// Export returns an error: bins are identified by 64-bit hashes, which the float64 values of a
+// graph cannot represent.
 func (f *FittedBinning) Export(*graph.Graph, graph.Value) (graph.Value, error) {
 	return graph.Value{}, errors.New("bins are found by hashes of 64 bits, which exports have no operation for; use " +
 		"rff or nystroem with kernel: laplacian, bochner auto --exportable, or serve the model file itself")
@@ -497,20 +501,20 @@ func (f *FittedBinning) OutputSchema(in datasets.Schema) datasets.Schema { retur
 // Grids returns P.
 func (f *FittedBinning) Grids() int { return f.bins.Grids }
 
-// GridColumns returns the first and the last column, the last excluded, of a grid's bins.
+// GridColumns returns the half-open range of columns of a grid.
 func (f *FittedBinning) GridColumns(grid int) (first, end int) {
 	return f.bins.First[grid], f.bins.First[grid+1]
 }
 
-// Inputs returns the columns of a grid, ascending.
+// Inputs returns the indices of the columns of a grid, ascending.
 func (f *FittedBinning) Inputs(grid int) []int {
 	list := f.bins.Columns(grid)
 	slices.Sort(list)
 	return list
 }
 
-// InputWeights returns for each column the weight with which grids draw its input, scaled to a
-// maximum of 1; nil if grids use all inputs.
+// InputWeights returns the weight of each column's input in the draw, scaled to a maximum of 1, or
+// nil if grids use all inputs.
 func (f *FittedBinning) InputWeights() []float64 {
 	if f.sets == nil {
 		return nil
@@ -529,14 +533,15 @@ func (f *FittedBinning) InputWeights() []float64 {
 // Gamma returns γ for each column.
 func (f *FittedBinning) Gamma() []float64 { return slices.Clone(f.bins.Gamma) }
 
-// Kernel returns k(x, y), which the features approximate, and an error where the kernel is one's
-// own and only its pitches are known, as after loading it from a file.
+// Kernel returns k(x, y), which the features approximate. It returns an error if the kernel is
+// custom and Exact is unknown, as after loading a model file.
 func (f *FittedBinning) Kernel(x, y []float64) (float64, error) {
-	return kernelOf("binning", f.mean(), f.bins.Gamma, x, y)
+	return kernelOf("binning", f.meanKernel(), f.bins.Gamma, x, y)
 }
 
-// mean returns the kernel: for grids of a few inputs, the mean of the kernels over all sets.
-func (f *FittedBinning) mean() spectral.Kernel {
+// meanKernel returns the kernel of the features; if grids use subsets of the inputs, it averages over all
+// sets.
+func (f *FittedBinning) meanKernel() spectral.Kernel {
 	k := f.kernel
 	if f.sets == nil || k.Exact == nil {
 		return k
@@ -555,13 +560,14 @@ func (f *FittedBinning) mean() spectral.Kernel {
 	return k
 }
 
-// KernelMatrix returns k of every row of X and every row of Y, rows of X × rows of Y.
+// KernelMatrix returns the matrix of k(x, y) with a row for each row x of X and a column for each
+// row y of Y.
 func (f *FittedBinning) KernelMatrix(ctx context.Context, X, Y mat.Matrix) (*mat.Dense, error) {
-	return kernelMatrix(ctx, "binning", f.mean(), f.bins.Gamma, X, Y)
+	return kernelMatrix(ctx, "binning", f.meanKernel(), f.bins.Gamma, X, Y)
 }
 
-// WithGrids returns the nested map of the first grids, at most all: its columns are the first of
-// this map, up to scale. The number of hashed columns per grid stays the same.
+// WithGrids returns the nested map of the first grids. Its columns are the first columns of this
+// map, up to scale. The number of hashed columns per grid stays the same.
 func (f *FittedBinning) WithGrids(grids int) (*FittedBinning, error) {
 	if grids < 1 || grids > f.bins.Grids {
 		return nil, fmt.Errorf("transformer: binning: number of grids must be from 1 to %[2]d, got %[1]d", grids,
@@ -593,8 +599,8 @@ func (f *FittedBinning) State(s *model.State) {
 	}
 }
 
-// stateOfSets serializes the additional state of grids over a few inputs: the pitches, and the
-// input of each column if there are fewer inputs than columns.
+// stateOfSets serializes the input sets of grids, their weights, and the input of each column if an
+// input has several columns.
 func (f *FittedBinning) stateOfSets(s *model.State) {
 	m := &f.bins
 	d := len(m.Gamma)
@@ -632,11 +638,11 @@ func (f *FittedBinning) stateOfSets(s *model.State) {
 	}
 }
 
-// restore validates the restored state and builds the dictionaries.
+// restore validates the deserialized grids and builds the dictionaries.
 func (f *FittedBinning) restore(s *model.State, hashes []uint64) {
 	m := &f.bins
 	d := len(m.Gamma)
-	s.Require(f.name(nil), "the kernel is not known")
+	s.Require(f.resolveKernel(nil), "the kernel is not known")
 	s.Require(d > 0 && m.Grids > 0 && m.Grids <= len(m.Base) && len(m.Shift) == len(m.Base) && len(m.Multipliers) == d,
 		"grids and columns do not fit")
 	s.Require(f.sets != nil || d > 0 && len(m.Base)/d == m.Grids && len(m.Base)%d == 0, "grids and columns do not fit")

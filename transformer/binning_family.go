@@ -18,8 +18,8 @@ var (
 	_ Family       = (*gridFamily)(nil)
 )
 
-// SameFamily reports whether other uses the same grids, fewer or more of them, and exact columns:
-// hashed columns depend on the number of grids.
+// SameFamily reports whether other draws the same grids, possibly another number of them, with
+// exact columns. The number of hashed columns per grid depends on the number of grids.
 func (s Binning) SameFamily(other Fitter) bool {
 	o, ok := other.(Binning)
 	if !ok || s.Columns != 0 {
@@ -29,15 +29,15 @@ func (s Binning) SameFamily(other Fitter) bool {
 	return reflect.DeepEqual(s, o)
 }
 
-// gridFamily is a [Family] of one wide map, whose leading grids are those of the members.
+// gridFamily is a [Family] of one wide map whose members are its first grids.
 type gridFamily struct {
 	wide    *FittedBinning
-	rows    mat.Matrix // that it was fitted to, mapped
+	rows    mat.Matrix // features of the training rows
 	members []FamilyMember
 }
 
-// FitFamily fits the map with the most grids. Members equal separate fits bit for bit, except for
-// the smooth kernel, whose values are rounded twice.
+// FitFamily fits the map with the most grids. Members equal separate fits exactly, except that
+// values of the smooth kernel are rounded once more.
 func (s Binning) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (Family, error) {
 	if err := checkFamily("binning", s, specs); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (s Binning) FitFamily(ctx context.Context, data datasets.Set, specs []Fitte
 		return nil, err
 	}
 	f := &gridFamily{wide: fit.(*FittedBinning)}
-	if f.rows, err = f.bare(rows); err != nil {
+	if f.rows, err = f.unscaled(rows); err != nil {
 		return nil, err
 	}
 	for _, spec := range specs {
@@ -72,9 +72,9 @@ func (s Binning) FitFamily(ctx context.Context, data datasets.Set, specs []Fitte
 	return f, nil
 }
 
-// bare returns features without their common factor, so that those of a member equal the bits of
-// its separate fit.
-func (f *gridFamily) bare(Z mat.Matrix) (mat.Matrix, error) {
+// unscaled divides out the common factor 1/sqrt(P), so that a member's features equal those of its own
+// fit exactly.
+func (f *gridFamily) unscaled(Z mat.Matrix) (mat.Matrix, error) {
 	rows, ok := Z.(*sparse.CSR)
 	if !ok {
 		return nil, fmt.Errorf("transformer: binning: features in a %T", Z)
@@ -87,7 +87,7 @@ func (f *gridFamily) bare(Z mat.Matrix) (mat.Matrix, error) {
 	return sparse.NewShared(n, width, indptr, indices, 1)
 }
 
-// FamilyMembers are parts of the map with the most grids.
+// FamilyMembers returns members of a single map, the one with the most grids.
 func (s Binning) FamilyMembers(shape datasets.Shape, specs []Fitter) []FamilyMember {
 	members := make([]FamilyMember, len(specs))
 	for k, spec := range specs {
@@ -102,10 +102,10 @@ func (f *gridFamily) Members() []FamilyMember { return slices.Clone(f.members) }
 // Widths returns the number of bins in all grids.
 func (f *gridFamily) Widths() []int { return []int{f.wide.OutputWidth()} }
 
-// Fitted returns the rows that the family was fitted to, mapped.
+// Fitted returns the features of the training rows.
 func (f *gridFamily) Fitted(int) mat.Matrix { return f.rows }
 
-// Shared names the grids.
+// Shared returns "grids".
 func (f *gridFamily) Shared() []string { return []string{"grids"} }
 
 // Each maps the rows of X by the map with the most grids.
@@ -114,7 +114,7 @@ func (f *gridFamily) Each(ctx context.Context, X mat.Matrix, which []int,
 	for _, i := range which {
 		Z, err := f.wide.Transform(ctx, X)
 		if err == nil {
-			Z, err = f.bare(Z)
+			Z, err = f.unscaled(Z)
 		}
 		if err == nil {
 			err = yield(i, Z)

@@ -52,7 +52,7 @@ func present(X mat.Matrix, j int) []float64 {
 // quantilesByPasses returns the quantiles of the columns of X, by passes over its blocks.
 func quantilesByPasses(X mat.Matrix, probabilities []float64, short bool) ([][]float64, error) {
 	ctx := context.Background()
-	first, err := begin(ctx, "test", NewRobust(), datasets.Schema{}, 7, true, func() inputSums {
+	first, err := beginPass(ctx, "test", NewRobust(), datasets.Schema{}, 7, true, func() inputSums {
 		plan := newQuantiles(probabilities, datasets.Schema{}, 7).plan
 		if short {
 			plan.memory, plan.buf = 1, buf{cells: 16, kept: 20}
@@ -66,7 +66,7 @@ func quantilesByPasses(X mat.Matrix, probabilities []float64, short bool) ([][]f
 	if err != nil {
 		return nil, err
 	}
-	q, _, err := finished[*quantiles](ctx, "test", NewRobust(), last)
+	q, _, err := lastSums[*quantiles](ctx, "test", NewRobust(), last)
 	if err != nil {
 		return nil, err
 	}

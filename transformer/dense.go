@@ -11,16 +11,16 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// Dense converts sparse rows to dense ones, so that steps which do not map zero to zero can follow:
-// data with few columns often has a sparse file format. Dense rows are unchanged.
+// Dense converts sparse rows to dense ones, so that steps which require dense rows or move zeros
+// can follow. Dense rows pass unchanged.
 //
-// Shapes: n×d → n×d. Cost: 8·n·d bytes. Fit returns an error for data without rows or columns.
+// Shapes: n×d → n×d. Memory: 8·n·d bytes. Fit returns an error if there are no rows or no columns.
 type Dense struct{}
 
 // NewDense returns the spec, which has no parameters.
 func NewDense() Dense { return Dense{} }
 
-// IsDataIndependent reports that only the number of columns is learned.
+// IsDataIndependent returns true.
 func (s Dense) IsDataIndependent() bool { return true }
 
 // Fit learns the number of columns; it returns a [*FittedDense].
@@ -40,7 +40,7 @@ func (s Dense) FitSource(ctx context.Context, data datasets.Source) (Transformer
 // FittedDense is a fitted [Dense].
 type FittedDense struct{ width int }
 
-// Transform returns X itself if it is a *mat.Dense, else a dense copy.
+// Transform returns X itself if it is a *mat.Dense, otherwise a dense copy.
 func (f *FittedDense) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	same := perEntry("dense", f.width, unchanged{})
 	X, err := same.check(X)
@@ -72,12 +72,12 @@ func (f *FittedDense) InputWidth() int { return f.width }
 // OutputWidth returns the number of columns, which equals that of the input.
 func (f *FittedDense) OutputWidth() int { return f.width }
 
-// OutputSchema returns in unchanged.
+// OutputSchema returns in.
 func (f *FittedDense) OutputSchema(in datasets.Schema) datasets.Schema { return in }
 
 // State serializes the fitted parameters.
 func (f *FittedDense) State(s *model.State) {
-	s.Count("width", &f.width) // of rows that Transform makes
+	s.Count("width", &f.width)
 	s.Require(f.width > 0, "there are no columns")
 }
 

@@ -18,32 +18,33 @@ import (
 // entryMap maps the entry x of column j.
 type entryMap interface {
 	value(j int, x float64) float64
-	// keepsZeros reports a column in which zero does not become zero.
+	// keepsZeros returns an error that names a column in which zero is not mapped to zero.
 	keepsZeros(schema datasets.Schema) error
 }
 
-// entrywise maps every entry of a row independently.
+// entrywise applies an entryMap to each entry of the rows. It is passed by value to avoid an
+// allocation.
 type entrywise struct {
 	step    string
 	width   int
-	limit   float64 // of an entry
-	missing bool    // whether values may be missing
+	limit   float64 // maximum magnitude of an entry
+	missing bool    // whether NaN is allowed
 	of      entryMap
 }
 
-// factors multiply the columns by numbers ≥ 0.
+// factors multiplies each column by a factor ≥ 0.
 type factors []float64
 
 func (f *factors) value(j int, x float64) float64   { return x * (*f)[j] }
 func (f *factors) keepsZeros(datasets.Schema) error { return nil }
 
-// products returns the map that multiplies the columns by factors.
+// products returns the map that multiplies columns by the factors in list.
 func products(step string, list *[]float64, limit float64, missing bool) entrywise {
 	return entrywise{step: step, width: len(*list), limit: limit / max(1, slices.Max(*list)), missing: missing,
 		of: (*factors)(list)}
 }
 
-// perEntry returns the map of entries of any size that may be missing.
+// perEntry returns the map of entries of any finite size, or NaN.
 func perEntry(step string, width int, of entryMap) entrywise {
 	return entrywise{step: step, width: width, limit: math.MaxFloat64, missing: true, of: of}
 }
@@ -63,7 +64,7 @@ func (e entrywise) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, err
 	return design.MapEntries(ctx, m, e.of.value)
 }
 
-// TransformTo writes the mapped rows of X into dst, the zeros of sparse rows too.
+// TransformTo writes the mapped rows of X to dst, including the zeros of sparse rows.
 func (e entrywise) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	X, err := e.check(X)
 	if err != nil {
@@ -73,7 +74,7 @@ func (e entrywise) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix
 	if err := checkTile(e.step, dst, n, d); err != nil {
 		return err
 	}
-	const rows = 256 // of a piece of work
+	const rows = 256 // rows per task
 	if n <= rows {
 		e.write(dst, X, 0, n)
 	} else {
@@ -82,7 +83,7 @@ func (e entrywise) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix
 	return ctxerr.Check(ctx)
 }
 
-// writeAll writes all rows, in tiles of the given number.
+// writeAll writes all rows, in concurrent tasks of the given number of rows.
 func (e entrywise) writeAll(ctx context.Context, dst *mat.Dense, X mat.Matrix, rows int) {
 	kern.Parallel(dst.RawMatrix().Rows, rows, func(lo, hi int) {
 		if ctx.Err() == nil {
@@ -100,8 +101,8 @@ func (e entrywise) write(dst *mat.Dense, X mat.Matrix, lo, hi int) {
 	}
 }
 
-// check returns X as a *mat.Dense or *sparse.CSR of entries that the map takes, a sparse one only where its zeros
-// stay zeros.
+// check returns X as a *mat.Dense or *sparse.CSR, or an error if an entry is out of range or the
+// zeros of sparse rows would change.
 func (e entrywise) check(X mat.Matrix) (mat.Matrix, error) {
 	X, err := checkRows(e.step, X, e.width)
 	if err != nil {
@@ -118,7 +119,8 @@ func (e entrywise) check(X mat.Matrix) (mat.Matrix, error) {
 // OutputWidth returns the number of columns.
 func (e entrywise) OutputWidth() int { return e.width }
 
-// keepsZeros reports the first column in which zero does not become zero, with a hint at a remedy.
+// keepsZeros returns an error with the given hint for the first column in which zero is not mapped
+// to zero.
 func keepsZeros(step string, width int, of entryMap, schema datasets.Schema, hint string) error {
 	for j := range width {
 		if v := of.value(j, 0); v != 0 {

@@ -13,59 +13,60 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// FamilyFitter is a Fitter whose maps come in feature families: specs that differ in some parameters
-// only, as the width of a kernel, the kernel, the number of features or of grids, and make their maps
-// from the same draws. A search over such parameters makes the maps of a family together.
+// FamilyFitter is a Fitter whose specs form feature families: specs that differ only in some
+// parameters, such as the kernel width or the number of features, and share random draws. A search
+// over these parameters computes the features of a family together.
 //
 // Invariant: the features of a member equal those of a separate fit of its spec, up to rounding.
 type FamilyFitter interface {
 	Fitter
-	// SameFamily reports whether the map of other is of the receiver's family. It is an equivalence
-	// relation; specs of different types are never related.
+	// SameFamily reports whether the map of other belongs to the receiver's family. It is an
+	// equivalence relation and false for specs of another type.
 	SameFamily(other Fitter) bool
-	// FitFamily fits specs that are related to the receiver to the same data. It fails where any of
-	// them does.
+	// FitFamily fits specs of the receiver's family to the same data. It returns an error if any of
+	// the fits would.
 	FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (Family, error)
-	// FamilyMembers predicts how the maps of the specs will be related, with estimates where widths
-	// depend on the rows.
+	// FamilyMembers predicts the members of FitFamily's result. Widths that depend on the rows are
+	// estimates.
 	FamilyMembers(shape datasets.Shape, specs []Fitter) []FamilyMember
 }
 
-// Family is maps of the same draws, fitted to the same rows: one or a few wide maps, and any number of
-// members, each some leading columns of a wide map times a factor. It is immutable and safe for
-// concurrent use.
+// Family is a set of maps with shared draws that are fitted to the same rows. It has one or more
+// wide maps and any number of members, each of which is a multiple of the leading columns of a wide
+// map. It is immutable and safe for concurrent use.
 //
-// Dense features are made a tile of rows at a time, for estimators that learn from the tiles of many
-// maps together. Sparse ones are made once for all rows, and members get their leading columns.
+// Dense features are computed for a tile of rows at a time, for estimators that accumulate many
+// maps in one pass. Sparse features are computed once for all rows, and members use their leading
+// columns.
 type Family interface {
-	// Members returns, for each spec, the map that contains its map.
+	// Members returns the wide map, width and scale of each spec.
 	Members() []FamilyMember
-	// Widths returns the numbers of features of the wide maps.
+	// Widths returns the number of features of each wide map.
 	Widths() []int
-	// Each maps the rows of X by some of the wide maps and calls yield with the features of each, a
-	// *mat.Dense or a *sparse.CSR that may be used again after yield. Meant for a tile of rows where they
-	// are dense.
+	// Each maps the rows of X by the wide maps listed in which and calls yield with each result, a
+	// *mat.Dense or *sparse.CSR that is valid only during the call. If the features are dense, X
+	// should be a tile of rows.
 	Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error
-	// Fitted returns the features of a wide map for the training rows of the family, or nil if the
-	// fit did not compute them.
+	// Fitted returns the features of the training rows under a wide map, or nil if the fit did not
+	// compute them.
 	Fitted(which int) mat.Matrix
-	// Shared names the work shared by mapping rows by all maps jointly: "projection", "grids".
+	// Shared names the computations that the maps share, such as "projection" or "grids".
 	Shared() []string
 }
 
-// eachSingle does it for maps that work in single precision.
-func eachSingle[M SingleTransformer](ctx context.Context, maps []M, X mat.Matrix, which []int,
+// eachFloat32 implements Each in float32.
+func eachFloat32[M SingleTransformer](ctx context.Context, maps []M, X mat.Matrix, which []int,
 	yield func(which int, Z *single.Dense) error) error {
 	n, _ := X.Dims()
-	most := 0
+	maxWidth := 0
 	for _, i := range which {
-		most = max(most, maps[i].OutputWidth())
+		maxWidth = max(maxWidth, maps[i].OutputWidth())
 	}
-	hold := design.Borrow[float32](n * most)
-	defer hold.Release()
+	buffer := design.Borrow[float32](n * maxWidth)
+	defer buffer.Release()
 	for _, i := range which {
 		width := maps[i].OutputWidth()
-		Z := single.New(n, width, hold.Data[:n*width])
+		Z := single.New(n, width, buffer.Data[:n*width])
 		if err := maps[i].TransformSingle(ctx, Z, X); err != nil {
 			return err
 		}
@@ -82,8 +83,8 @@ type FamilyMember struct {
 	Scale      float64
 }
 
-// checkFamily looks whether there are specs, each of them right, that are all related to the first of a family of a
-// step's maps.
+// checkFamily returns an error if specs is empty, contains an invalid spec, or contains a spec
+// outside the family of first.
 func checkFamily(step string, first FamilyFitter, specs []Fitter) error {
 	if len(specs) == 0 {
 		return errors.New("transformer: " + step + ": a family of no specs")

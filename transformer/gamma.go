@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// resolveGamma returns γ for each column of the source, which it reads for a rule only.
+// resolveGamma returns γ for each column of src, which it reads only if γ is a rule.
 func resolveGamma(ctx context.Context, g kernel.Gamma, step string, k spectral.Kernel, src datasets.Source,
 	seed uint64) ([]float64, error) {
 	width, err := widthOf(ctx, step, src)
@@ -35,14 +35,13 @@ func resolveGamma(ctx context.Context, g kernel.Gamma, step string, k spectral.K
 	return out, nil
 }
 
-// requireGamma requires every γ that was read to be a number above 0.
+// requireGamma requires all deserialized γ to be positive.
 func requireGamma(s *model.State, gamma []float64) {
 	s.Require(!slices.ContainsFunc(gamma, func(g float64) bool { return !param.Positive.Contains(g) }),
 		"a gamma is not a number above 0")
 }
 
-// requireShape checks the restored parameter of a kernel, if it has one: it must be positive and
-// finite.
+// requireShape requires the deserialized ν or α of a kernel to be positive if the kernel has one.
 func requireShape(s *model.State, kernel string, nu, alpha float64) {
 	s.Require(kernel != "matern" || param.Positive.Contains(nu), "nu is not a number above 0")
 	s.Require(kernel != "rational_quadratic" || param.Positive.Contains(alpha), "alpha is not a number above 0")

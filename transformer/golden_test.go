@@ -272,7 +272,7 @@ func TestPCAEqualsGonum(t *testing.T) {
 			continue
 		}
 		column := mat.Col(nil, d-1-k, &vectors)
-		turn(column)
+		fixSign(column)
 		for j, want := range column {
 			if math.Abs(components.At(j, k)-want) > 1e-10 {
 				t.Errorf("component %d, entry %d is %v, want %v", k, j, components.At(j, k), want)

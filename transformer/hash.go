@@ -21,26 +21,25 @@ import (
 //
 //	z_h(x) = Σ_{j: h(j, x_j) = h} ξ(j, x_j)
 //
-// Categories that collide in a column cannot be distinguished. With signs, E[z(x)'z(y)] over hash
-// functions is the number of inputs in which x and y are equal, as for [OneHot]; without signs,
-// collisions increase it. A missing value, and a category that is not in the schema
-// ([datasets.Unknown]), add nothing.
+// Categories that share a column cannot be distinguished. With signs, the expectation of z(x)'z(y)
+// over hash functions is the number of inputs in which x and y are equal, as for [OneHot]; without
+// signs, collisions bias it upwards. Missing values and categories that are not in the schema
+// ([datasets.Unknown]) contribute nothing.
 //
-// Shapes: n×d → n×D, sparse, with at most d entries in a row. Fit reads no rows; its cost is that
-// of hashing all categories of the schema.
+// Shapes: n×d → n×D, sparse, with at most d entries per row. Fit reads no rows; it hashes all
+// categories of the schema.
 //
 // Source: Weinberger, Dasgupta, Langford, Smola and Attenberg, "Feature hashing for large scale
-// multitask learning", ICML 2009. The columns are those of scikit-learn's FeatureHasher for rows as
-// dictionaries.
+// multitask learning", ICML 2009. The columns equal those of scikit-learn's FeatureHasher with rows
+// as dictionaries.
 //
-// Fit returns an error for a numeric column; Transform for a number that is not the code of a
-// category.
+// Fit returns an error for a numeric column, Transform for a number that is not a category code.
 type Hash struct {
 	Features int  // D
-	Signed   bool // whether half of the categories, by their hash, add −1
+	Signed   bool // use a hashed sign ±1 instead of +1
 }
 
-// NewHash returns the spec of 1024 signed columns.
+// NewHash returns the spec with 1024 columns and signs.
 func NewHash() Hash { return Hash{Features: 1024, Signed: true} }
 
 // Params declares features and signed.
@@ -50,7 +49,7 @@ func (s *Hash) Params(l *param.List) {
 	l.Bool(&s.Signed, "signed", "whether categories add 1 or -1 by their hash, so that collisions cancel on average")
 }
 
-// IsDataIndependent reports that only the columns and their categories are learned.
+// IsDataIndependent returns true: the fit depends on the schema only.
 func (Hash) IsDataIndependent() bool { return true }
 
 // Fit hashes the categories of the schema; it returns a [*FittedHash].
@@ -89,7 +88,7 @@ func (s Hash) FitSource(ctx context.Context, data datasets.Source) (Transformer,
 	return f, nil
 }
 
-// Cost returns the cost of adding the categories of the rows.
+// Cost returns the cost of encoding the rows.
 func (s Hash) Cost(shape datasets.Shape) datasets.Cost {
 	n, d := float64(shape.Rows), float64(shape.Cols)
 	return datasets.Cost{Flops: 8 * n * d, Bytes: int64((12*d + 8) * float64(shape.RowsInMemory())),
@@ -98,13 +97,13 @@ func (s Hash) Cost(shape datasets.Shape) datasets.Cost {
 
 // FittedHash is a fitted [Hash].
 type FittedHash struct {
-	levels   []int // of each input
-	first    []int // category c of input j is number first[j]+c
-	columns  []int // column of each category; ^column for the sign −1
+	levels   []int // number of categories of each input
+	first    []int // category c of input j has index first[j]+c
+	columns  []int // column of each category, or ^column if its sign is −1
 	features int
 }
 
-// entry returns the column of a category and its sign.
+// entry returns the column and the value of a category.
 func (f *FittedHash) entry(category int) (column int, value float64) {
 	if column = f.columns[category]; column < 0 {
 		return ^column, -1
@@ -137,7 +136,7 @@ func (f *FittedHash) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, e
 	return sparse.New(n, f.features, indptr, indices, values)
 }
 
-// hashedRow is a sparse row with few entries, in the order of its columns.
+// hashedRow accumulates a sparse row, sorted by column.
 type hashedRow struct {
 	columns []uint32
 	values  []float64
@@ -147,7 +146,7 @@ func newHashedRow(entries int) *hashedRow {
 	return &hashedRow{make([]uint32, 0, entries), make([]float64, 0, entries)}
 }
 
-// add adds a value in a column.
+// add adds value to a column.
 func (r *hashedRow) add(column int, value float64) {
 	at, found := slices.BinarySearch(r.columns, uint32(column))
 	if found {
@@ -157,7 +156,7 @@ func (r *hashedRow) add(column int, value float64) {
 	r.columns, r.values = slices.Insert(r.columns, at, uint32(column)), slices.Insert(r.values, at, value)
 }
 
-// appendTo appends the entries that are not 0, and empties the row.
+// appendTo appends the nonzero entries to columns and values, and clears the row.
 func (r *hashedRow) appendTo(columns []uint32, values []float64) ([]uint32, []float64) {
 	for k, v := range r.values {
 		if v != 0 {
@@ -168,7 +167,7 @@ func (r *hashedRow) appendTo(columns []uint32, values []float64) ([]uint32, []fl
 	return columns, values
 }
 
-// Export adds to g the sum, over the inputs, of the signs in the columns of their categories.
+// Export adds the hashed rows to g.
 func (f *FittedHash) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	all := make([]float64, f.features)
 	for k := range all {
@@ -181,7 +180,7 @@ func (f *FittedHash) Export(g *graph.Graph, rows graph.Value) (graph.Value, erro
 			column, value := f.entry(f.first[j] + c)
 			columns[c], signs[c] = float64(column), value
 		}
-		columns[levels] = -1 // of missing and unknown values
+		columns[levels] = -1 // missing and unknown values
 		code := g.Columns(rows, []int{j})
 		known := g.LessEqual(g.Scalar(0), code) // false for NaN
 		code = g.Where(known, code, g.Scalar(float64(levels)))
@@ -202,10 +201,10 @@ func (f *FittedHash) InputWidth() int { return len(f.levels) }
 // OutputWidth returns the number of hashed columns.
 func (f *FittedHash) OutputWidth() int { return f.features }
 
-// OutputSchema returns unnamed columns: each is of several categories.
+// OutputSchema returns unnamed columns, because categories share them.
 func (f *FittedHash) OutputSchema(in datasets.Schema) datasets.Schema { return in.WithColumns(nil) }
 
-// State serializes the columns of the categories.
+// State serializes the fitted parameters.
 func (f *FittedHash) State(s *model.State) {
 	s.Ints("levels", &f.levels)
 	s.Ints("columns", &f.columns)

@@ -20,30 +20,30 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Impute replaces missing values (NaN): in each column by the mean, the exact median or the most
-// frequent of the training values, or by a constant. With Indicator, every column with missing
-// training values gets an indicator after the last column, 1 where the value was missing.
+// Impute replaces missing values (NaN) by the mean, the exact median or the most frequent training
+// value of the column, or by a constant. With Indicator, every column with missing training values
+// gets an indicator column after the last column, 1 where the value was missing.
 //
-// Shapes: n×d → n×(d + indicators). Categorical columns support most_frequent and constant and stay
-// categorical with the same categories; a constant is the name of a category, which is appended to
-// the categories if the schema does not list it. An unknown category ([datasets.Unknown]) is not a
-// missing value. Sparse rows stay sparse; their zeros are values. It is scikit-learn's
-// SimpleImputer, except for columns in which every value is missing: only constant supports them,
-// the other strategies return an error.
+// Shapes: n×d → n×(d + indicators). Categorical columns support most_frequent and constant, and
+// stay categorical. A constant that names a category inserts that category and appends it to the
+// schema if necessary. A category that is not in the schema ([datasets.Unknown]) is not a missing
+// value. Sparse rows stay sparse; their zeros are values. It is scikit-learn's SimpleImputer,
+// except for columns without values: only constant accepts them, the other strategies return an
+// error.
 //
 // Cost: one pass over the rows for mean and most_frequent, three to six for median. Memory is O(1)
-// for each column; most_frequent stores each column's distinct values.
+// per column; most_frequent stores the distinct values of each column.
 type Impute struct {
 	Strategy     string  // mean, median, most_frequent or constant
-	FillValue    float64 // of strategy constant, unless FillCategory is set
-	FillCategory string  // of strategy constant, for categorical columns
+	FillValue    float64 // used by strategy constant, unless FillCategory is set
+	FillCategory string  // used by strategy constant for categorical columns
 	Indicator    bool    // add columns that indicate missing values
 }
 
 // NewImpute returns the spec with strategy mean, and 0 for a constant.
 func NewImpute() Impute { return Impute{Strategy: "mean"} }
 
-// fillValue is the constant of an [Impute] as a parameter: a number, or the name of a category.
+// fillValue adapts the constant of an [Impute] to a parameter: a number, or the name of a category.
 type fillValue struct {
 	number   *float64
 	category *string
@@ -90,17 +90,17 @@ func (s *Impute) Params(l *param.List) {
 	l.Bool(&s.Indicator, "indicator", "add a 0/1 column for each column that misses values in training")
 }
 
-// Fit computes the fill values; it returns a [*FittedImpute].
+// Fit learns the fill values; it returns a [*FittedImpute].
 func (s Impute) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "impute", s, data)
 }
 
-// FitSource is Fit over a source, which it reads once or, for medians, several times.
+// FitSource is Fit over a source. It makes one pass, or several for medians.
 func (s Impute) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	return Learn(ctx, s, data)
 }
 
-// Start starts the first pass; only medians need more.
+// Start returns the first pass. Only medians need more.
 func (s Impute) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	if err := checkSpec("impute", s); err != nil {
 		return nil, err
@@ -110,10 +110,10 @@ func (s Impute) Start(ctx context.Context, schema datasets.Schema, cols int) (da
 			return nil, err
 		}
 	}
-	return begin(ctx, "impute", s, schema, cols, true, func() inputSums {
-		out := &fillings{fill: noSums{}}
+	return beginPass(ctx, "impute", s, schema, cols, true, func() inputSums {
+		out := &imputeSums{fill: noSums{}}
 		if s.Indicator {
-			out.misses = make([]int, cols)
+			out.missing = make([]int, cols)
 		}
 		switch s.Strategy {
 		case "mean":
@@ -127,9 +127,9 @@ func (s Impute) Start(ctx context.Context, schema datasets.Schema, cols int) (da
 	})
 }
 
-// Finish returns the [*FittedImpute] computed in the last pass.
+// Finish returns the [*FittedImpute] of the last pass.
 func (s Impute) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
-	sums, in, err := finished[*fillings](ctx, "impute", s, last)
+	sums, in, err := lastSums[*imputeSums](ctx, "impute", s, last)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (s Impute) Finish(ctx context.Context, last datasets.Pass) (Transformer, er
 	if err != nil {
 		return nil, fmt.Errorf("transformer: impute: %w", err)
 	}
-	for j, m := range sums.misses {
+	for j, m := range sums.missing {
 		if m > 0 {
 			f.indicators = append(f.indicators, j)
 		}
@@ -165,7 +165,7 @@ func (s Impute) Finish(ctx context.Context, last datasets.Pass) (Transformer, er
 	return f, nil
 }
 
-// checkColumn reports a strategy that column j cannot take.
+// checkColumn returns an error if the strategy does not support column j.
 func (s Impute) checkColumn(schema datasets.Schema, j int) error {
 	c := schema.Column(j)
 	problem := ""
@@ -204,47 +204,47 @@ func (s Impute) constant(f *FittedImpute, schema datasets.Schema) {
 	}
 }
 
-// fillings contains the sums of a pass: those of the strategy and, for indicators, 1 for each
-// column with missing values.
-type fillings struct {
-	fill   inputSums
-	misses []int
+// imputeSums accumulates the statistics of the strategy and, for indicators, whether each column has
+// missing values.
+type imputeSums struct {
+	fill    inputSums
+	missing []int
 }
 
-func (f *fillings) add(ctx context.Context, first int, X mat.Matrix) error {
-	if f.misses != nil {
+func (f *imputeSums) add(ctx context.Context, first int, X mat.Matrix) error {
+	if f.missing != nil {
 		n, _ := X.Dims()
 		for i := range n {
-			eachMissing(X, i, func(j int) { f.misses[j] = 1 })
+			eachMissing(X, i, func(j int) { f.missing[j] = 1 })
 		}
 	}
 	return f.fill.add(ctx, first, X)
 }
 
-func (f *fillings) merge(other inputSums) error {
-	o := other.(*fillings)
-	for j, m := range o.misses {
-		f.misses[j] = max(f.misses[j], m)
+func (f *imputeSums) merge(other inputSums) error {
+	o := other.(*imputeSums)
+	for j, m := range o.missing {
+		f.missing[j] = max(f.missing[j], m)
 	}
 	return f.fill.merge(o.fill)
 }
 
-func (f *fillings) next(ctx context.Context) (inputSums, error) {
+func (f *imputeSums) next(ctx context.Context) (inputSums, error) {
 	fill, err := f.fill.next(ctx)
 	if err != nil || fill == nil {
 		return nil, err
 	}
-	return &fillings{fill: fill, misses: slices.Clone(f.misses)}, nil
+	return &imputeSums{fill: fill, missing: slices.Clone(f.missing)}, nil
 }
 
-func (f *fillings) state(s *model.State) {
-	if f.misses != nil {
-		pass.Ints(s, "misses", &f.misses, len(f.misses), 0)
+func (f *imputeSums) state(s *model.State) {
+	if f.missing != nil {
+		pass.Ints(s, "misses", &f.missing, len(f.missing), 0)
 	}
 	f.fill.state(s.Child("fill"))
 }
 
-// frequencies count the distinct values of every column.
+// frequencies counts the distinct values of each column.
 type frequencies struct {
 	schema datasets.Schema
 	counts []map[float64]float64
@@ -278,17 +278,18 @@ func (f *frequencies) merge(other inputSums) error {
 
 func (f *frequencies) next(context.Context) (inputSums, error) { return nil, nil }
 
-// modes returns the most frequent value of every column, the least of several, and how often it occurs.
-func (f *frequencies) modes() (modes, most []float64) {
-	modes, most = make([]float64, len(f.counts)), make([]float64, len(f.counts))
+// modes returns the most frequent value of each column, the smallest in case of ties, and its
+// count.
+func (f *frequencies) modes() (modes, counts []float64) {
+	modes, counts = make([]float64, len(f.counts)), make([]float64, len(f.counts))
 	for j := range f.counts {
 		for v, n := range f.counts[j] {
-			if n > most[j] || n == most[j] && v < modes[j] {
-				modes[j], most[j] = v, n
+			if n > counts[j] || n == counts[j] && v < modes[j] {
+				modes[j], counts[j] = v, n
 			}
 		}
 	}
-	return modes, most
+	return modes, counts
 }
 
 func (f *frequencies) state(s *model.State) {
@@ -325,7 +326,7 @@ func (f *frequencies) state(s *model.State) {
 	s.Require(len(values) == 0, "there are values of no column")
 }
 
-// eachMissing calls f for the columns of row i in which a value is missing, in order.
+// eachMissing calls f for each missing column of row i, in ascending order.
 func eachMissing(X mat.Matrix, i int, f func(j int)) {
 	if m, ok := X.(*sparse.CSR); ok {
 		columns, values := m.Row(i)
@@ -346,8 +347,8 @@ func eachMissing(X mat.Matrix, i int, f func(j int)) {
 // FittedImpute is a fitted [Impute].
 type FittedImpute struct {
 	fill       []float64
-	indicators []int  // columns that have one
-	level      string // category of a constant, for every column
+	indicators []int  // columns with an indicator
+	level      string // FillCategory, or ""
 }
 
 // Transform returns the rows of X without missing values, sparse where X is.
@@ -372,7 +373,7 @@ func (f *FittedImpute) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix,
 	return design.MapEntries(ctx, m, f.value)
 }
 
-// entries is the map without the indicators.
+// entries returns the map without the indicators.
 func (f *FittedImpute) entries() entrywise {
 	return perEntry("impute", len(f.fill), f)
 }
@@ -386,7 +387,7 @@ func (f *FittedImpute) value(j int, v float64) float64 {
 	return v
 }
 
-// TransformTo writes the rows of X without missing values into dst, the zeros of sparse rows too.
+// TransformTo writes the imputed rows of X to dst, including the zeros of sparse rows.
 func (f *FittedImpute) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	X, err := f.entries().check(X)
 	if err != nil {
@@ -413,7 +414,7 @@ func (f *FittedImpute) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Ma
 	})
 }
 
-// withIndicators returns the rows of a sparse matrix.
+// withIndicators returns the imputed rows of m with the indicator columns.
 func (f *FittedImpute) withIndicators(ctx context.Context, m *sparse.CSR) (mat.Matrix, error) {
 	rows, d := m.Dims()
 	shared, _ := m.Shared()
@@ -442,7 +443,7 @@ func (f *FittedImpute) withIndicators(ctx context.Context, m *sparse.CSR) (mat.M
 	return sparse.New(rows, f.OutputWidth(), indptr, indices, values)
 }
 
-// Export adds to g the rows without missing values, and the indicators.
+// Export adds the imputed rows and the indicators to g.
 func (f *FittedImpute) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	missing := g.IsNaN(rows)
 	filled := g.Where(missing, g.Row(f.fill), rows)
@@ -455,10 +456,10 @@ func (f *FittedImpute) Export(g *graph.Graph, rows graph.Value) (graph.Value, er
 // InputWidth returns the number of input columns.
 func (f *FittedImpute) InputWidth() int { return len(f.fill) }
 
-// OutputWidth returns the number of columns, indicators included.
+// OutputWidth returns the number of columns, including indicators.
 func (f *FittedImpute) OutputWidth() int { return len(f.fill) + len(f.indicators) }
 
-// OutputSchema returns the input columns, and indicators called <column>_missing.
+// OutputSchema returns the input columns, followed by indicators named <column>_missing.
 func (f *FittedImpute) OutputSchema(in datasets.Schema) datasets.Schema {
 	columns := make([]datasets.Column, 0, f.OutputWidth())
 	for j, fill := range f.fill {
@@ -486,7 +487,7 @@ func (f *FittedImpute) State(s *model.State) {
 	s.Require(ascending(f.indicators, len(f.fill)), "indicators are not columns in ascending order")
 }
 
-// ascending reports whether the numbers ascend from 0 or more to less than end.
+// ascending reports whether the numbers strictly ascend within [0, end).
 func ascending(list []int, end int) bool {
 	last := -1
 	for _, v := range list {
@@ -498,7 +499,7 @@ func ascending(list []int, end int) bool {
 	return true
 }
 
-// Cost returns the cost of the passes that the strategy takes.
+// Cost returns the cost of the passes that the strategy makes.
 func (s Impute) Cost(shape datasets.Shape) datasets.Cost {
 	c := scalerCost(summedFlops, shape)
 	switch {
@@ -509,7 +510,7 @@ func (s Impute) Cost(shape datasets.Shape) datasets.Cost {
 		c = c.Scale(10)
 	}
 	if s.Indicator {
-		c.OutputWidth, c.WidthEstimated = 2*shape.Cols, true // as if every column had missing values
+		c.OutputWidth, c.WidthEstimated = 2*shape.Cols, true // upper bound: every column has missing values
 	}
 	return c
 }

@@ -13,21 +13,23 @@ import (
 // approximate.
 type KernelError struct {
 	Features int     // D
-	RMS      float64 // over all pairs of different rows
+	RMS      float64 // root mean square over all pairs of distinct rows
 	Max      float64
-	// Expected is the RMS expected over independent draws, by the variance of z(x)'z(y): [1 + k(2Δ)
-	// − 2k(Δ)²]/D for paired features, [1 + k(2Δ)/2 − k(Δ)²]/D for those with phases. Other draws
-	// should have less.
+	// Expected is the RMS expected over independent draws, from the variance of z(x)'z(y): [1 +
+	// k(2Δ) − 2k(Δ)²]/D for paired features, [1 + k(2Δ)/2 − k(Δ)²]/D for features with phases.
+	// Other draws should have a smaller error.
 	Expected float64
-	// Bound is what Max exceeds with a probability of at most 5 %, by Hoeffding's inequality for
-	// every pair: √(2·log(n(n−1)/δ)/m) for m pairs of features, twice that for m with phases, of independent draws.
+	// Bound is a 95 % bound of Max for independent draws, by Hoeffding's inequality and a union
+	// bound over all pairs: √(2·log(n(n−1)/δ)/m) for m pairs of features, twice that for m features
+	// with phases.
 	Bound float64
 }
 
-// KernelErrors measures the error of the first features of the map, for several numbers of them in
-// ascending order, over all pairs of the rows of X. Inner products are added up over nested maps, so
-// that all numbers of features together cost 2n²D flops; the kernel costs n²d. It holds n² numbers:
-// a sample of a thousand rows will do. (Rahimi & Recht, NIPS 2007, claim 1; Sutherland & Schneider, UAI 2015.)
+// KernelErrors measures the approximation error of the first features of the map, for each of the
+// given numbers of features, in ascending order, over all pairs of rows of X. Inner products are
+// accumulated over nested maps: all numbers of features together cost 2n²D flops, the kernel n²d.
+// It allocates n² numbers; a sample of a thousand rows is sufficient. (Rahimi & Recht, NIPS 2007,
+// claim 1; Sutherland & Schneider, UAI 2015.)
 func (f *FittedRFF) KernelErrors(ctx context.Context, X mat.Matrix, features []int) ([]KernelError, error) {
 	for k, D := range features {
 		if _, err := f.WithFeatures(D); err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
-// errNoKernel is a user's own kernel of which only draws are known.
+// errNoKernel is returned for a custom kernel without an exact function.
 var errNoKernel = errors.New("the exact kernel is not known, only its draws")
 
-// kernelOf returns k(x, y) for inputs scaled by factor.
+// kernelOf returns k(x, y) of inputs multiplied by factor.
 func kernelOf(step string, k spectral.Kernel, factor, x, y []float64) (float64, error) {
 	if k.Exact == nil {
 		return 0, fmt.Errorf("transformer: %s: %w", step, errNoKernel)
@@ -29,7 +29,8 @@ func kernelOf(step string, k spectral.Kernel, factor, x, y []float64) (float64, 
 	return k.Between(factor, x, y), nil
 }
 
-// kernelMatrix returns k of every row of X and every row of Y, inputs scaled by factor.
+// kernelMatrix returns the matrix of k(x, y) for the rows x of X and y of Y, inputs multiplied by
+// factor.
 func kernelMatrix(ctx context.Context, step string, k spectral.Kernel, factor []float64, X, Y mat.Matrix) (*mat.Dense,
 	error) {
 	if k.Exact == nil {

@@ -14,24 +14,24 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// KernelPart is a kernel of a mixture or a product. Start from [NewKernelPart].
+// KernelPart is a component of a mixture or product kernel. Start from [NewKernelPart].
 type KernelPart struct {
-	Kernel kernel.Name // one of [RFF]'s that is not made of parts
-	Gamma  float64     // its own γ
-	Weight float64     // in a mixture
+	Kernel kernel.Name // any kernel of [RFF] except mixture and product
+	Gamma  float64     // γ of the component
+	Weight float64     // weight in a mixture
 	Nu     float64     // ν of the matern kernel
 	Alpha  float64     // α of the rational_quadratic kernel
 }
 
-// NewKernelPart returns the part of a kernel with γ, of weight 1.
+// NewKernelPart returns the component of weight 1 with the given kernel and γ.
 func NewKernelPart(name kernel.Name, gamma float64) KernelPart {
 	return KernelPart{Kernel: name, Gamma: gamma, Weight: 1, Nu: 1.5, Alpha: 1}
 }
 
-// kernelParts are the kernels of a mixture or a product as a parameter.
+// kernelParts adapts the components of a mixture or product to a parameter.
 type kernelParts struct{ list *[]KernelPart }
 
-// partParams are the parameters of a part in a document.
+// partParams lists the parameters of a component.
 var partParams = []string{"kernel", "gamma", "weight", "nu", "alpha"}
 
 func (p kernelParts) Set(plain any) error {
@@ -56,7 +56,7 @@ func (p kernelParts) Set(plain any) error {
 	return p.Check()
 }
 
-// set gives one parameter a plain value.
+// set sets the parameter name to a plain value.
 func (k *KernelPart) set(name string, plain any) error {
 	if name == "kernel" {
 		text, ok := plain.(string)
@@ -112,7 +112,7 @@ func (p kernelParts) Check() error {
 	return nil
 }
 
-// problem describes an invalid part, "" if it is valid.
+// problem returns why the component is invalid, or "" if it is valid.
 func (k KernelPart) problem() string {
 	if !slices.Contains(spectral.FourierKernels, string(k.Kernel)) {
 		return fmt.Sprintf("kernel must be %[2]s, got %[1]q", k.Kernel, suggest.Alternatives(spectral.FourierKernels))
@@ -132,10 +132,11 @@ func (k KernelPart) problem() string {
 	return ""
 }
 
-// composed are the kernels that are made of parts.
+// composed lists the kernels that have components.
 var composed = []string{"mixture", "product"}
 
-// composedKernel returns the mixture or the product of the parts; ok is false for other names and invalid parts.
+// composedKernel returns the mixture or product of list; ok is false for other names and invalid
+// components.
 func composedKernel(name string, list []KernelPart) (kernel spectral.Kernel, ok bool) {
 	if len(list) == 0 || (kernelParts{&list}).Check() != nil {
 		return spectral.Kernel{}, false
@@ -154,7 +155,7 @@ func composedKernel(name string, list []KernelPart) (kernel spectral.Kernel, ok 
 	return spectral.Kernel{}, false
 }
 
-// partsState declares the state of the parts.
+// partsState serializes the components.
 func partsState(s *model.State, list *[]KernelPart) {
 	var kernels []string
 	var numbers []float64

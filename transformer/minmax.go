@@ -15,26 +15,26 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// MinMax maps the training range of every column to an interval:
+// MinMax maps the training range of each column to an interval:
 //
 //	y_j = (x_j − min_j) / (max_j − min_j) · (high − low) + low
 //
-// Shapes: n×d → n×d. Missing values are left out and stay missing. Later rows may fall outside the
-// interval, unless Clip moves them to its nearer end. It is scikit-learn's MinMaxScaler, but for a
-// column whose training values are all the same: it becomes low in later rows too, where scikit-learn
-// has (x_j − min_j)·(high − low) + low.
+// Shapes: n×d → n×d. Missing values are ignored and stay missing. Later rows may fall outside the
+// interval unless Clip is set. It is scikit-learn's MinMaxScaler, except that a column which is
+// constant in training becomes low in all rows, where scikit-learn has (x_j − min_j)·(high − low) +
+// low.
 //
-// Sparse rows stay sparse, for which zero must become zero in every column: low is 0 and no column's
-// minimum is above or below 0. Fit returns an error otherwise.
+// Sparse rows stay sparse; this requires low = 0 and a minimum of 0 in every column. Fit returns an
+// error otherwise.
 //
 // Cost: one pass over the rows, 2 comparisons for each entry; memory 2·d numbers. Fit returns an
-// error for a categorical column, a column with missing values only, an infinite value, no rows.
+// error for a categorical column, a column without values, an infinite value, and no rows.
 type MinMax struct {
 	Low, High float64 // ends of the interval
-	Clip      bool    // clip values to the interval
+	Clip      bool    // clip outputs to the interval
 }
 
-// NewMinMax returns the spec with the interval from 0 to 1 and no clipping.
+// NewMinMax returns the spec with the interval [0, 1] and no clipping.
 func NewMinMax() MinMax { return MinMax{Low: 0, High: 1} }
 
 // Params declares low, high and clip.
@@ -55,19 +55,19 @@ func (s MinMax) Fit(ctx context.Context, data datasets.Set) (Transformer, error)
 	return fitSet(ctx, "minmax", s, data)
 }
 
-// FitSource is Fit over a source, which it reads once.
+// FitSource is Fit over a source. It makes one pass.
 func (s MinMax) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	return Learn(ctx, s, data)
 }
 
-// Start starts the only pass.
+// Start returns the only pass, which computes minima and maxima.
 func (s MinMax) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	return beginScaler(ctx, "minmax", s, schema, cols, func() inputSums { return newRanges(cols) })
 }
 
-// Finish returns the [*FittedScaler] computed in the last pass.
+// Finish returns the [*FittedScaler] of the pass.
 func (s MinMax) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
-	r, in, err := finished[*ranges](ctx, "minmax", s, last)
+	r, in, err := lastSums[*ranges](ctx, "minmax", s, last)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (s MinMax) Finish(ctx context.Context, last datasets.Pass) (Transformer, er
 	return fittedScaler(f, in.sparse, in.schema)
 }
 
-// ranges contains the minimum, the maximum and the number of values of every column.
+// ranges accumulates the minimum, the maximum and the number of values of each column.
 type ranges struct{ least, most, count []float64 }
 
 func newRanges(width int) *ranges {

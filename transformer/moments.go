@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// columnMoments reads src once.
+// columnMoments returns the moments of the columns of src and its number of rows, in one pass.
 func columnMoments(ctx context.Context, step string, src datasets.Source, missing bool) (*design.Moments, int, error) {
 	_, width := src.Dims()
 	sums := newMomentSums(width)
@@ -19,7 +19,7 @@ func columnMoments(ctx context.Context, step string, src datasets.Source, missin
 	return sums.total, rows, err
 }
 
-// momentSums are moments as the sums of a pass.
+// momentSums adapts column moments to inputSums.
 type momentSums struct{ total, block *design.Moments }
 
 func newMomentSums(width int) *momentSums {

@@ -17,22 +17,21 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// OneHot encodes every categorical column as one indicator column for each of its categories: z(x)
-// is 1 in the column of x's category.
+// OneHot encodes every categorical column by one 0/1 column for each of its categories; z(x) is 1
+// in the column of x's category.
 //
 // Shapes: n×d → n×(total number of categories), sparse, with one shared value and at most d entries
-// in a row. The categories are those of the schema, in its order; a category with fewer than
-// MinCount training rows has no column. An input that is missing, unknown ([datasets.Unknown]), or
-// of a category without a column, is zero in all its columns. The columns are called
-// input=category.
+// per row. Categories are those of the schema, in its order; a category with fewer than MinCount
+// training rows gets no column. A value that is missing, not in the schema ([datasets.Unknown]), or
+// without a column is encoded as zeros. Columns are named input=category.
 //
 // Cost: one pass over the rows. Fit returns an error for a numeric column, a number that is not a
-// category code, no category with enough rows, and no rows.
+// category code, no rows, and if no category has enough rows.
 type OneHot struct {
-	MinCount int // minimum training rows of a category
+	MinCount int // minimum number of training rows of a category
 }
 
-// NewOneHot returns the spec with columns for all levels seen in training.
+// NewOneHot returns the spec with a column for each category seen in training.
 func NewOneHot() OneHot { return OneHot{MinCount: 1} }
 
 // Params declares min_count.
@@ -41,24 +40,24 @@ func (s *OneHot) Params(l *param.List) {
 	l.Complexity("min_count", param.FewerUnits)
 }
 
-// Fit counts the levels; it returns a [*FittedOneHot].
+// Fit counts the categories; it returns a [*FittedOneHot].
 func (s OneHot) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "onehot", s, data)
 }
 
-// FitSource is Fit over a source, which it reads once.
+// FitSource is Fit over a source. It makes one pass.
 func (s OneHot) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	return Learn(ctx, s, data)
 }
 
-// Start starts the only pass, which counts.
+// Start returns the only pass, which counts categories.
 func (s OneHot) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	return beginCodes(ctx, "onehot", s, schema, cols)
 }
 
-// Finish returns the [*FittedOneHot] computed in the last pass.
+// Finish returns the [*FittedOneHot] of the pass.
 func (s OneHot) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
-	c, _, err := finished[*codeCounts](ctx, "onehot", s, last)
+	c, _, err := lastSums[*codeCounts](ctx, "onehot", s, last)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +75,7 @@ func (s OneHot) Finish(ctx context.Context, last datasets.Pass) (Transformer, er
 	return f, nil
 }
 
-// beginCodes returns the first pass of a step that takes categorical columns.
+// beginCodes returns the first pass of a step that requires categorical columns.
 func beginCodes(ctx context.Context, step string, spec any, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	if err := checkSpec(step, spec); err != nil {
 		return nil, err
@@ -85,13 +84,13 @@ func beginCodes(ctx context.Context, step string, spec any, schema datasets.Sche
 	if err != nil {
 		return nil, err
 	}
-	return begin(ctx, step, spec, schema, cols, true, func() inputSums {
+	return beginPass(ctx, step, spec, schema, cols, true, func() inputSums {
 		first := firstCodes(levels)
 		return &codeCounts{step: step, schema: schema, levels: levels, first: first, counts: make([]int, first[len(levels)])}
 	})
 }
 
-// codeCounts count the levels of categorical columns.
+// codeCounts counts the categories of all columns.
 type codeCounts struct {
 	step          string
 	schema        datasets.Schema
@@ -118,7 +117,7 @@ func (c *codeCounts) next(context.Context) (inputSums, error) { return nil, nil 
 
 func (c *codeCounts) state(s *model.State) { pass.Ints(s, "counts", &c.counts, len(c.counts), 0) }
 
-// categoricalLevels returns the number of categories of every column, or an error if one is
+// categoricalLevels returns the number of categories of each column, or an error if a column is
 // numeric.
 func categoricalLevels(step string, schema datasets.Schema, width int) ([]int, error) {
 	levels := make([]int, width)
@@ -133,8 +132,8 @@ func categoricalLevels(step string, schema datasets.Schema, width int) ([]int, e
 	return levels, nil
 }
 
-// firstCodes numbers the categories of all columns consecutively: those of column j start at
-// element j.
+// firstCodes returns the offset of each column's categories in a concatenated list, followed by its
+// length.
 func firstCodes(levels []int) []int {
 	first := make([]int, len(levels)+1)
 	for j, n := range levels {
@@ -143,11 +142,11 @@ func firstCodes(levels []int) []int {
 	return first
 }
 
-// missingCode is the code that eachCode reports for a missing value.
+// missingCode is the code of a missing value in eachCode.
 const missingCode = -2
 
-// eachCode calls f with the code of every entry of X, [datasets.Unknown] and missingCode included.
-// The row number in an error counts from first.
+// eachCode calls f with the code of every entry of X, including [datasets.Unknown] and missingCode.
+// Row numbers in errors start at first.
 func eachCode(ctx context.Context, step string, X mat.Matrix, first int, levels []int, schema datasets.Schema,
 	f func(i, j, code int)) error {
 	n, _ := X.Dims()
@@ -173,13 +172,13 @@ func eachCode(ctx context.Context, step string, X mat.Matrix, first int, levels 
 
 // FittedOneHot is a fitted [OneHot].
 type FittedOneHot struct {
-	levels []int // of each input
-	first  []int // level c of input j is number first[j]+c
-	column []int // of each category, -1 if it has none
+	levels []int // number of categories of each input
+	first  []int // category c of input j has index first[j]+c
+	column []int // column of each category, −1 if none
 	width  int
 }
 
-// Transform returns the columns of zeros and ones, a *sparse.CSR with the shared value 1.
+// Transform returns the encoded rows, a *sparse.CSR with the shared value 1.
 func (f *FittedOneHot) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	X, err := checkRows("onehot", X, len(f.levels))
 	if err != nil {
@@ -202,7 +201,7 @@ func (f *FittedOneHot) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix,
 	return sparse.NewShared(n, f.width, indptr, indices, 1)
 }
 
-// Export adds to g the columns of zeros and ones. A number that is no code of a level is in none of them.
+// Export adds the encoded rows to g. A number that is not a category code is encoded as zeros.
 func (f *FittedOneHot) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	var inputs []int
 	var codes []float64
@@ -219,10 +218,10 @@ func (f *FittedOneHot) Export(g *graph.Graph, rows graph.Value) (graph.Value, er
 // InputWidth returns the number of input columns.
 func (f *FittedOneHot) InputWidth() int { return len(f.levels) }
 
-// OutputWidth returns the number of levels that have a column.
+// OutputWidth returns the number of categories that have a column.
 func (f *FittedOneHot) OutputWidth() int { return f.width }
 
-// OutputSchema returns numeric columns called input=level.
+// OutputSchema returns numeric columns named input=category.
 func (f *FittedOneHot) OutputSchema(in datasets.Schema) datasets.Schema {
 	columns := make([]datasets.Column, 0, f.width)
 	for j, n := range f.levels {
@@ -266,8 +265,8 @@ func (f *FittedOneHot) State(s *model.State) {
 	s.Require(total == len(f.column) && f.width > 0 && int64(f.width) <= math.MaxUint32, "levels and columns do not fit")
 }
 
-// Cost returns the cost of counting and writing. The width is that of all categories of the schema;
-// Fit may drop rare ones.
+// Cost returns the cost of counting and encoding. It assumes a column for every category of the
+// schema; Fit may drop rare ones.
 func (s OneHot) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, width := float64(shape.Rows), float64(shape.Cols), 0
 	for _, c := range shape.Columns {

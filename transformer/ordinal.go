@@ -14,19 +14,19 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Ordinal turns categorical columns into numeric ones that hold the number of the level, 0 for the
-// first of the schema: for levels that have an order, and for trees.
+// Ordinal replaces each category by its index in the schema, starting at 0. It suits ordered
+// categories and tree models.
 //
 // Shapes: n×d → n×d, dense. Missing values stay missing. Unknown determines whether a category that
 // is not in the schema ([datasets.Unknown]) becomes −1, a missing value, or an error.
 //
-// Cost: one pass over the rows, which are only checked. Fit returns an error for a numeric column,
-// for a number that is not the code of a level, and for no rows.
+// Cost: one pass to check the rows. Fit returns an error for a numeric column, a number that is not
+// a category code, and no rows.
 type Ordinal struct {
 	Unknown string // code, missing or error
 }
 
-// NewOrdinal returns the spec that makes unknown levels an error.
+// NewOrdinal returns the spec that rejects unknown categories.
 func NewOrdinal() Ordinal { return Ordinal{Unknown: "error"} }
 
 // Params declares unknown.
@@ -35,24 +35,24 @@ func (s *Ordinal) Params(l *param.List) {
 		"error")
 }
 
-// Fit determines the number of categories; it returns a [*FittedOrdinal].
+// Fit learns the number of categories of each column; it returns a [*FittedOrdinal].
 func (s Ordinal) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "ordinal", s, data)
 }
 
-// FitSource is Fit over a source, which it reads once.
+// FitSource is Fit over a source. It makes one pass.
 func (s Ordinal) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	return Learn(ctx, s, data)
 }
 
-// Start starts the only pass, which only checks the rows.
+// Start returns the only pass, which checks the rows.
 func (s Ordinal) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	return beginCodes(ctx, "ordinal", s, schema, cols)
 }
 
 // Finish returns the [*FittedOrdinal].
 func (s Ordinal) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
-	c, _, err := finished[*codeCounts](ctx, "ordinal", s, last)
+	c, _, err := lastSums[*codeCounts](ctx, "ordinal", s, last)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (f *FittedOrdinal) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix
 	return transformDense(ctx, f, X)
 }
 
-// TransformTo writes the codes into dst.
+// TransformTo writes the codes to dst.
 func (f *FittedOrdinal) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	X, err := checkRows("ordinal", X, len(f.levels))
 	if err != nil {
@@ -98,8 +98,8 @@ func (f *FittedOrdinal) TransformTo(ctx context.Context, dst *mat.Dense, X mat.M
 	return err
 }
 
-// Export adds the codes to g. A graph cannot return errors, so an unknown category for which
-// Transform returns an error becomes a missing value, and so does the prediction.
+// Export adds the codes to g. A graph cannot report errors, so an unknown category that should be
+// an error becomes a missing value, and the prediction becomes missing as well.
 func (f *FittedOrdinal) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	if f.unknown == "code" {
 		return rows, nil

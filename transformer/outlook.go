@@ -21,10 +21,10 @@ func (s Nystroem) TakesSparse() bool { return s.Kernel != "laplacian" && s.Kerne
 
 // Requirements shared by steps.
 var (
-	complete   = []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.NoMissing}}
-	taught     = append(complete[:2:2], datasets.Requirement{Constraint: datasets.Targets})
-	valued     = []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.SomeValue}}
-	categories = []datasets.Requirement{{Constraint: datasets.Categories}}
+	complete    = []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.NoMissing}}
+	withTargets = append(complete[:2:2], datasets.Requirement{Constraint: datasets.Targets})
+	valued      = []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.SomeValue}}
+	categories  = []datasets.Requirement{{Constraint: datasets.Categories}}
 )
 
 // Requirements declares that all inputs must be numeric and have no missing values.
@@ -46,7 +46,7 @@ func (s Binning) Requirements() []datasets.Requirement {
 }
 
 // Requirements declares that inputs must be numeric without missing values, and that targets are required.
-func (ARD) Requirements() []datasets.Requirement { return taught }
+func (ARD) Requirements() []datasets.Requirement { return withTargets }
 
 // InferOutput returns complete numeric columns with the same names.
 func (ARD) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return scaled(in) }

@@ -21,13 +21,14 @@ import (
 // distributed fits and resuming after a crash. A pipeline of PassFitters is a PassFitter.
 type PassFitter interface {
 	Fitter
-	// Start returns the first pass over rows of these columns. It has no rows yet.
+	// Start returns the first pass over rows of these columns.
 	Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error)
-	// Finish returns the map learned in the last pass, which it does not modify.
+	// Finish returns the transformer fitted by the last pass, the one whose Next is nil. It does
+	// not modify the pass.
 	Finish(ctx context.Context, last datasets.Pass) (Transformer, error)
 }
 
-// Learn fits spec to src in passes: it implements FitSource for any [PassFitter].
+// Learn fits spec to src by its passes. It implements FitSource for any [PassFitter].
 func Learn(ctx context.Context, spec PassFitter, src datasets.Source) (Transformer, error) {
 	_, cols := src.Dims()
 	first, err := spec.Start(ctx, src.Schema(), cols)
@@ -41,8 +42,8 @@ func Learn(ctx context.Context, spec PassFitter, src datasets.Source) (Transform
 	return spec.Finish(ctx, last)
 }
 
-// inputSums are the sums that a step computes over the inputs in a pass. The methods are those of
-// [pass.Sums], on rows that have been validated.
+// inputSums accumulates statistics of the inputs in a pass. Its methods correspond to those of
+// [pass.Sums], for rows that have been validated.
 type inputSums interface {
 	add(ctx context.Context, first int, X mat.Matrix) error
 	merge(other inputSums) error
@@ -50,18 +51,18 @@ type inputSums interface {
 	state(s *model.State)
 }
 
-// inputs are the sums of a step in a pass.
+// inputs validates rows and passes them to inputSums. It implements [pass.Sums].
 type inputs struct {
 	step    string
 	schema  datasets.Schema
 	cols    int
-	missing bool // whether the step takes missing values
-	sparse  bool // whether some rows were sparse
+	missing bool // whether the step accepts missing values
+	sparse  bool // whether any block was sparse
 	sums    inputSums
 }
 
-// begin returns the first pass of a step.
-func begin(ctx context.Context, step string, spec any, schema datasets.Schema, cols int, missing bool,
+// beginPass returns the first pass of a step.
+func beginPass(ctx context.Context, step string, spec any, schema datasets.Schema, cols int, missing bool,
 	sums func() inputSums) (datasets.Pass, error) {
 	if err := checkSpec(step, spec); err != nil {
 		return nil, err
@@ -73,12 +74,12 @@ func begin(ctx context.Context, step string, spec any, schema datasets.Schema, c
 	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
-	begun := pass.Config{Name: "transformer: " + step, Spec: spec, Schema: schema, Cols: cols}
-	return pass.Begin(begun, &inputs{step: step, schema: schema, cols: cols, missing: missing, sums: sums()}), nil
+	config := pass.Config{Name: "transformer: " + step, Spec: spec, Schema: schema, Cols: cols}
+	return pass.Begin(config, &inputs{step: step, schema: schema, cols: cols, missing: missing, sums: sums()}), nil
 }
 
-// finished returns the sums of a last pass.
-func finished[T inputSums](ctx context.Context, step string, spec any, last datasets.Pass) (sums T, in *inputs,
+// lastSums returns the sums of the last pass.
+func lastSums[T inputSums](ctx context.Context, step string, spec any, last datasets.Pass) (sums T, in *inputs,
 	err error) {
 	all, _, err := pass.Last(ctx, "transformer: "+step, spec, last)
 	if err != nil {
@@ -88,7 +89,7 @@ func finished[T inputSums](ctx context.Context, step string, spec any, last data
 	return in.sums.(T), in, nil
 }
 
-// Add adds the rows of a block and checks their inputs.
+// Add validates the inputs of a block and adds them.
 func (i *inputs) Add(ctx context.Context, first int, block datasets.Set) error {
 	X, err := checkInputs(i.step, block, i.schema, i.cols, first, i.missing)
 	if err != nil {
@@ -100,7 +101,7 @@ func (i *inputs) Add(ctx context.Context, first int, block datasets.Set) error {
 	return block.Locate(i.sums.add(ctx, first, X), first)
 }
 
-// Merge adds the sums of other rows.
+// Merge adds the sums of another part of the rows.
 func (i *inputs) Merge(_ context.Context, other pass.Sums) error {
 	o := other.(*inputs)
 	i.sparse = i.sparse || o.sparse
@@ -110,7 +111,7 @@ func (i *inputs) Merge(_ context.Context, other pass.Sums) error {
 	return nil
 }
 
-// Next returns the sums of the next pass, nil after the last.
+// Next returns the sums of the next pass, or nil after the last one.
 func (i *inputs) Next(ctx context.Context) (pass.Sums, error) {
 	sums, err := i.sums.next(ctx)
 	if err != nil {
@@ -130,8 +131,8 @@ func (i *inputs) State(s *model.State) {
 	i.sums.state(s)
 }
 
-// checkInputs returns the inputs of a block as a *mat.Dense or *sparse.CSR of finite numbers;
-// missing values are allowed if the step supports them. first is the number of its first row.
+// checkInputs returns the inputs of a block whose first row has index first, as a *mat.Dense or
+// *sparse.CSR. Entries must be finite, or NaN if missing is true.
 func checkInputs(step string, block datasets.Set, schema datasets.Schema, width, first int, missing bool) (mat.Matrix,
 	error) {
 	X, err := checkRows(step, block.X, width)
@@ -144,8 +145,8 @@ func checkInputs(step string, block datasets.Set, schema datasets.Schema, width,
 	return X, nil
 }
 
-// sampled is a source of which a step takes a sample of complete numeric rows.
-func sampled(step string, src datasets.Source) sample.From {
+// sampleSource returns src as a source to sample complete numeric rows from.
+func sampleSource(step string, src datasets.Source) sample.From {
 	_, width := src.Dims()
 	return sample.From{Name: "transformer: " + step, Source: src, Check: func(first int, block datasets.Set) error {
 		_, err := checkInputs(step, block, src.Schema(), width, first, false)
@@ -153,7 +154,7 @@ func sampled(step string, src datasets.Source) sample.From {
 	}}
 }
 
-// noSums are the sums of a step that only validates the rows.
+// noSums is the inputSums of a step that only validates the rows.
 type noSums struct{}
 
 func (noSums) add(context.Context, int, mat.Matrix) error { return nil }

@@ -18,29 +18,29 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// PCA projects rows on the directions of maximum variance of the training rows:
+// PCA projects rows on the directions of largest variance of the training rows:
 //
 //	y = (x − mean)·V,  V the eigenvectors of the covariance matrix with the largest eigenvalues λ
 //
 // and, with Whiten, divides output k by sqrt(λ_k), so that all have variance 1.
 //
-// Shapes: n×d → n×k, dense. The covariance has divisor n−1. The sign of an eigenvector is such that
-// its entry of largest magnitude is positive. At most min(n, d) components exist, fewer if columns
-// are linearly dependent: a fraction, and all, keep only those whose variance exceeds rounding
-// error. It is scikit-learn's PCA with the covariance_eigh solver.
+// Shapes: n×d → n×k, dense. The covariance has divisor n−1. The sign of an eigenvector is chosen
+// such that its entry of largest magnitude is positive. There are at most min(n, d) components,
+// fewer if columns are linearly dependent: a fraction, and all, keep only components whose variance
+// exceeds rounding error. It is scikit-learn's PCA with the covariance_eigh solver.
 //
-// Cost: two passes over the rows, n·d² flops for the covariance, about 7·d³ for its eigenvectors
-// and 2·d² for each component; 32·d² bytes, independent of n. Sparse rows are centered in tiles and
-// never stored dense. Source: Pearson, "On lines and planes of closest fit", Phil. Mag. 2(11),
-// 1901.
+// Cost: two passes over the rows, n·d² flops for the covariance, about 7·d³ for its eigenvectors,
+// and 2·d² for each component; 32·d² bytes for any n. Sparse rows are centered a tile at a time and
+// never stored dense.
+// Source: Pearson, "On lines and planes of closest fit", Phil. Mag. 2(11), 1901.
 //
 // Fit returns an error for a categorical column, a missing or infinite value, fewer than two rows,
-// equal rows, more components than exist, and, with Whiten, components without variance.
+// equal rows, more components than exist, and whitening of components without variance.
 type PCA struct {
-	// Components is a number of outputs ≥ 1; or, between 0 and 1, the fraction of the variance that
-	// the outputs explain at least; or AllComponents.
+	// Components is the number of outputs if ≥ 1, the minimum fraction of the variance that the
+	// outputs explain if between 0 and 1, or AllComponents.
 	Components float64
-	Whiten     bool // give every output variance 1
+	Whiten     bool // scale each output to variance 1
 }
 
 // AllComponents keeps every component of a [PCA] whose variance exceeds rounding error.
@@ -49,7 +49,7 @@ const AllComponents = -1
 // NewPCA returns the spec that keeps all components and does not whiten.
 func NewPCA() PCA { return PCA{Components: AllComponents} }
 
-// pcaComponents is [PCA].Components as a parameter.
+// pcaComponents adapts [PCA].Components to a parameter.
 type pcaComponents struct{ value *float64 }
 
 func (c pcaComponents) Set(plain any) error {
@@ -90,10 +90,10 @@ func (c pcaComponents) Check() error {
 	return errors.New(c.Constraint())
 }
 
-// maxComponents bounds the number of components of a spec.
+// maxComponents is the maximum number of components of a spec.
 const maxComponents = 1 << 31
 
-// count returns the number of components, 0 if the spec has none.
+// count returns the number of components, or 0 if Components is a fraction or AllComponents.
 func (s PCA) count() int {
 	if s.Components >= 1 {
 		return int(s.Components)
@@ -113,12 +113,12 @@ func (s PCA) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "pca", s, data)
 }
 
-// FitSource is Fit over a source, which it reads twice.
+// FitSource is Fit over a source. It makes two passes.
 func (s PCA) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	return Learn(ctx, s, data)
 }
 
-// Start starts the first pass, which computes the means; the second computes the covariance.
+// Start returns the first pass, which computes means. The second pass computes the covariance.
 func (s PCA) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	if err := checkNumericSpec("pca", s, schema); err != nil {
 		return nil, err
@@ -127,12 +127,12 @@ func (s PCA) Start(ctx context.Context, schema datasets.Schema, cols int) (datas
 		return nil, fmt.Errorf("transformer: pca: the covariance of %d columns does not fit in memory, at most %d are "+
 			"possible", cols, maxCovariance)
 	}
-	return begin(ctx, "pca", s, schema, cols, false, func() inputSums { return &pcaSums{means: newMomentSums(cols)} })
+	return beginPass(ctx, "pca", s, schema, cols, false, func() inputSums { return &pcaSums{means: newMomentSums(cols)} })
 }
 
-// Finish returns the [*FittedPCA] of the covariance.
+// Finish returns the [*FittedPCA] of the last pass.
 func (s PCA) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
-	sums, _, err := finished[*pcaSums](ctx, "pca", s, last)
+	sums, _, err := lastSums[*pcaSums](ctx, "pca", s, last)
 	if err != nil {
 		return nil, err
 	}
@@ -147,16 +147,16 @@ func (s PCA) Finish(ctx context.Context, last datasets.Pass) (Transformer, error
 	return f, nil
 }
 
-// maxCovariance is the maximum number of columns; their covariance has 8 GB.
+// maxCovariance is the maximum number of columns; their covariance takes 8 GB.
 const maxCovariance = 1 << 15
 
-// pcaSums are, in the first pass, the means; in the second one the lower triangle of the products of the
-// rows less their mean.
+// pcaSums accumulates the means in the first pass, and in the second one the lower triangle of Σ(x
+// − mean)(x − mean)'.
 type pcaSums struct {
-	means *momentSums // of the first pass; nil in the second
-	rows  int         // that the first pass has read
-	mean  []float64   // of these
-	sums  []float64   // cols × cols
+	means *momentSums // first pass only; nil in the second
+	rows  int         // number of rows of the first pass
+	mean  []float64   // set after the first pass
+	sums  []float64   // d×d, second pass only
 	tile  []float64
 }
 
@@ -240,7 +240,7 @@ func (p *pcaSums) state(s *model.State) {
 	s.Require(p.rows >= 2, "there are less than two rows")
 }
 
-// center writes the rows of X from lo on, less mean, into dst.
+// center writes the rows of X from row lo on, minus mean, to dst.
 func center(dst kern.View[float64], X mat.Matrix, lo int, mean []float64) {
 	for i := range dst.Rows {
 		to := dst.Row(i)
@@ -251,7 +251,7 @@ func center(dst kern.View[float64], X mat.Matrix, lo int, mean []float64) {
 	}
 }
 
-// decompose computes the components that the spec selects from the covariance, which it overwrites.
+// decompose sets the components of f from the covariance cov, which it overwrites.
 func (s PCA) decompose(ctx context.Context, f *FittedPCA, cov kern.View[float64], rows int) error {
 	eigen, err := kern.NewEigen(ctx, cov, true)
 	if err != nil {
@@ -271,7 +271,7 @@ func (s PCA) decompose(ctx context.Context, f *FittedPCA, cov kern.View[float64]
 	if rank == 0 {
 		return errors.New("transformer: pca: all rows are equal, there is no variance")
 	}
-	keep, err := s.keep(variance, total, min(rank, rows-1), min(rows, d))
+	keep, err := s.componentCount(variance, total, min(rank, rows-1), min(rows, d))
 	if err != nil {
 		return err
 	}
@@ -283,7 +283,7 @@ func (s PCA) decompose(ctx context.Context, f *FittedPCA, cov kern.View[float64]
 	f.components = mat.NewDense(d, keep, nil)
 	for k := range keep {
 		v := vectors[(keep-1-k)*d : (keep-k)*d]
-		turn(v)
+		fixSign(v)
 		f.components.SetCol(k, v)
 	}
 	f.whiten = s.Whiten
@@ -291,8 +291,9 @@ func (s PCA) decompose(ctx context.Context, f *FittedPCA, cov kern.View[float64]
 	return nil
 }
 
-// keep returns the number of components: at most exist, of which rank vary.
-func (s PCA) keep(variance []float64, total float64, rank, exist int) (int, error) {
+// componentCount returns the number of components, at most exist. The leading rank eigenvalues exceed
+// rounding error.
+func (s PCA) componentCount(variance []float64, total float64, rank, exist int) (int, error) {
 	count := s.count()
 	switch {
 	case s.Components == AllComponents:
@@ -314,9 +315,10 @@ func (s PCA) keep(variance []float64, total float64, rank, exist int) (int, erro
 	return rank, nil
 }
 
-// turn makes the largest entry positive; of several equal up to rounding, the first: the entries of
-// two standardized columns have equal size.
-func turn(v []float64) {
+// fixSign flips the sign of v if its entry of largest magnitude is negative. Among entries of equal
+// magnitude up to rounding, the first one decides; with two standardized columns they are always
+// equal.
+func fixSign(v []float64) {
 	const alike = 1 - 1e-6
 	largest := 0.0
 	for _, x := range v {
@@ -330,14 +332,14 @@ func turn(v []float64) {
 	}
 }
 
-// Cost returns the cost of the covariance, its eigenvectors, and mapping the rows to all components.
+// Cost returns the cost of the covariance, its eigenvectors, and the projection on all components.
 func (s PCA) Cost(shape datasets.Shape) datasets.Cost {
 	n, d := float64(shape.Rows), float64(shape.Cols)
-	k, width := d, shape.Cols // at most
+	k, width := d, shape.Cols // upper bounds
 	if count := s.count(); count > 0 {
 		k, width = float64(count), count
 	}
-	// measured: flops per repeated read of an entry, and the factor of d³ for the eigenvectors
+	// Measured: flops per entry that is read again, and the factor of d³ for the eigenvectors.
 	const product, eigen = 780, 30
 	return datasets.Cost{Flops: n*d*(d+product) + eigen*d*d*d + 2*n*d*k,
 		Bytes: int64(32*d*d + 8*float64(shape.RowsInMemory())*k), OutputWidth: width, WidthEstimated: s.count() == 0}
@@ -346,15 +348,15 @@ func (s PCA) Cost(shape datasets.Shape) datasets.Cost {
 // FittedPCA is a fitted [PCA].
 type FittedPCA struct {
 	mean       []float64
-	components *mat.Dense // d×k, a direction in each column
+	components *mat.Dense // d×k, one direction per column
 	variance   []float64  // of each component
-	total      float64    // variance of all columns
+	total      float64    // total variance of the columns
 	whiten     bool
 
-	project *mat.Dense // components, divided by the deviation where whitened
+	project *mat.Dense // components, divided by the standard deviations if whitened
 }
 
-// finish derives the projection.
+// finish computes project.
 func (f *FittedPCA) finish() {
 	f.project = f.components
 	if !f.whiten {
@@ -369,12 +371,12 @@ func (f *FittedPCA) finish() {
 	}
 }
 
-// Transform returns the components of the rows of X in a fresh matrix.
+// Transform returns the projected rows of X in a new matrix.
 func (f *FittedPCA) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	return transformDense(ctx, f, X)
 }
 
-// TransformTo writes the components of the rows of X into dst.
+// TransformTo writes the projected rows of X to dst.
 func (f *FittedPCA) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	X, err := checkRows("pca", X, len(f.mean))
 	if err != nil {
@@ -395,7 +397,7 @@ func (f *FittedPCA) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matri
 	})
 }
 
-// Export adds to g the components of the rows.
+// Export adds the projected rows to g.
 func (f *FittedPCA) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	return g.MatMul(g.Sub(rows, g.Row(f.mean)), g.Matrix(f.project)), nil
 }
@@ -406,12 +408,12 @@ func (f *FittedPCA) InputWidth() int { return len(f.mean) }
 // OutputWidth returns the number of components.
 func (f *FittedPCA) OutputWidth() int { return len(f.variance) }
 
-// OutputSchema returns numeric columns called pca0, pca1, ….
+// OutputSchema returns numeric columns named pca0, pca1, ….
 func (f *FittedPCA) OutputSchema(in datasets.Schema) datasets.Schema {
 	return in.WithColumns(numbered("pca", len(f.variance)))
 }
 
-// Components returns the directions, d×k, one in each column; a copy.
+// Components returns a copy of the directions, d×k, one per column.
 func (f *FittedPCA) Components() *mat.Dense { return mat.DenseCopyOf(f.components) }
 
 // Mean returns the mean of each column.
@@ -420,7 +422,8 @@ func (f *FittedPCA) Mean() []float64 { return slices.Clone(f.mean) }
 // ExplainedVariance returns the variance of the training rows along each component.
 func (f *FittedPCA) ExplainedVariance() []float64 { return slices.Clone(f.variance) }
 
-// ExplainedVarianceRatio returns it as a share of the variance of all columns.
+// ExplainedVarianceRatio returns the variance along each component, divided by the total variance
+// of the columns.
 func (f *FittedPCA) ExplainedVarianceRatio() []float64 {
 	out := slices.Clone(f.variance)
 	for k := range out {

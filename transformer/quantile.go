@@ -15,32 +15,32 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Quantile maps every column by the ranks of its training values to a uniform or normal
-// distribution. The output is invariant under monotone transforms of an input, up to interpolation,
-// as in decision trees.
+// Quantile maps every column to a uniform or normal distribution by the ranks of its training
+// values. The output is invariant under strictly increasing transformations of an input up to
+// interpolation, like the predictions of decision trees.
 //
 //	uniform  y_j = F_j(x_j),        from 0 to 1
 //	normal   y_j = Φ⁻¹(F_j(x_j)),   from −5.2 to 5.2
 //
-// F_j is the distribution function of the training values, interpolated linearly between quantiles:
-// the m-th of M, for m = 0..M−1, has probability m/(M−1), with the linear interpolation of numpy,
-// and F_j there is m/(M−1). M is Quantiles, or the number of training rows if that is smaller. At a
-// value that equals several quantiles, F_j is the mean of the first and the last of their
-// probabilities. F_j is 0 at the minimum training value and below, and 1 at the maximum and above.
-// The argument of Φ⁻¹, the normal quantile function, is clipped to [10⁻⁷, 1 − 10⁻⁷].
+// F_j is the empirical distribution function of the training values, interpolated linearly between
+// M quantiles. Quantile m = 0..M−1 has probability m/(M−1) and is interpolated as by numpy's linear
+// method. M is the minimum of Quantiles and the number of training rows. Where several quantiles
+// are equal, F_j is the mean of their first and last probability. F_j is 0 up to the smallest
+// training value and 1 from the largest one on. Φ⁻¹ is the normal quantile function; its argument
+// is clipped to a distance of 10⁻⁷ from 0 and 1.
 //
-// Shapes: n×d → n×d. Missing values are ignored and stay missing. A column with constant training
-// values becomes 0, or −5.2. It is scikit-learn's QuantileTransformer, except that quantiles are
-// exact and use all rows, not a sample of 10,000. For the normal distribution, scikit-learn also
-// maps values within 10⁻⁷ of the minimum or the maximum, in the unit of the column, to the bounds.
+// Shapes: n×d → n×d. Missing values are ignored and stay missing. A column that is constant in
+// training becomes 0, or −5.2. It is scikit-learn's QuantileTransformer with two differences.
+// Quantiles are exact, where scikit-learn samples 10,000 rows. With normal output, scikit-learn
+// also maps values within 10⁻⁷ of the minimum or maximum, in the unit of the column, to the ends.
 //
-// Zeros of sparse rows are values. Sparse rows stay sparse, which requires that zero maps to zero:
-// the output is uniform and no column has a negative value. Fit returns an error otherwise.
+// Zeros of sparse rows are values. Sparse rows stay sparse; this requires uniform output and no
+// negative values in any column. Fit returns an error otherwise.
 //
-// Cost: one pass over up to some ten thousand rows, three to five over more; at most 500 KB for a
-// column and 64 MB in total, independent of the number of rows. Mapping takes log₂(M) comparisons
-// for each entry. Fit returns an error for a categorical column, a column with missing values only,
-// an infinite value, and no rows.
+// Cost: one pass over up to ten thousand rows, three to five over more. Memory is 500 KB per
+// column, at most 64 MB, for any number of rows. Mapping makes log₂(M) comparisons per entry. Fit
+// returns an error for a categorical column, a column without values, an infinite value, and no
+// rows.
 type Quantile struct {
 	Quantiles int    // M
 	Output    string // uniform or normal
@@ -48,7 +48,7 @@ type Quantile struct {
 
 const maxQuantiles = 1 << 16
 
-// NewQuantile returns a Quantile with 1000 quantiles and uniform output.
+// NewQuantile returns the spec with 1000 quantiles and uniform output.
 func NewQuantile() Quantile { return Quantile{Quantiles: 1000, Output: "uniform"} }
 
 // Params declares quantiles and output.
@@ -63,22 +63,22 @@ func (s Quantile) Fit(ctx context.Context, data datasets.Set) (Transformer, erro
 	return fitSet(ctx, "quantile", s, data)
 }
 
-// FitSource is Fit over a source; it makes several passes over many rows.
+// FitSource is Fit over a source. It makes several passes if there are many rows.
 func (s Quantile) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	return Learn(ctx, s, data)
 }
 
-// Start starts the counting pass; later passes select order statistics.
+// Start returns the first pass, which counts; the later ones select.
 func (s Quantile) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	return beginScaler(ctx, "quantile", s, schema, cols, func() inputSums {
 		plan := planQuantiles(cols, s.Quantiles)
-		plan.ofRows = s.probabilities
+		plan.probabilities = s.probabilities
 		return beginQuantiles(plan, schema)
 	})
 }
 
-// probabilities returns the quantile levels for a number of rows, in NumPy's arithmetic, so that
-// equal quantiles are equal.
+// probabilities returns the probabilities of the quantiles for a number of rows. It reproduces
+// numpy's arithmetic, so that quantiles equal in numpy are equal here.
 func (s Quantile) probabilities(rows int) []float64 {
 	out := make([]float64, min(s.Quantiles, max(rows, 1)))
 	step := 1 / float64(max(1, len(out)-1))
@@ -91,9 +91,9 @@ func (s Quantile) probabilities(rows int) []float64 {
 	return out
 }
 
-// Finish returns the [*FittedQuantile] computed in the last pass.
+// Finish returns the [*FittedQuantile] of the last pass.
 func (s Quantile) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
-	q, in, err := finished[*quantiles](ctx, "quantile", s, last)
+	q, in, err := lastSums[*quantiles](ctx, "quantile", s, last)
 	if err != nil {
 		return nil, err
 	}
@@ -115,18 +115,18 @@ func (s Quantile) Finish(ctx context.Context, last datasets.Pass) (Transformer, 
 	return f, nil
 }
 
-// FirstStage returns the spec with the output of [NewQuantile], because the quantiles do not depend
-// on the output.
+// FirstStage returns the spec with the output of [NewQuantile]. Both outputs use the same
+// quantiles.
 func (s Quantile) FirstStage() Fitter {
 	s.Output = NewQuantile().Output
 	return s
 }
 
-// FinishFit maps learned quantiles to the output distribution of the spec.
+// FinishFit sets the output distribution of learned quantiles.
 func (s Quantile) FinishFit(learned Transformer) (Transformer, error) {
 	f, ok := learned.(*FittedQuantile)
 	if !ok || f == nil {
-		return nil, notLearned("quantile", learned)
+		return nil, errFirstStage("quantile", learned)
 	}
 	if err := checkSpec("quantile", s); err != nil {
 		return nil, err
@@ -141,9 +141,9 @@ func (s Quantile) FinishFit(learned Transformer) (Transformer, error) {
 	return &derived, nil
 }
 
-// Cost returns the cost of some passes of selection, and of looking the quantiles up.
+// Cost returns the cost of the selection passes and of the lookups.
 func (s Quantile) Cost(shape datasets.Shape) datasets.Cost {
-	const searchFlops = 330 // cost of a quantile lookup, measured
+	const searchFlops = 330 // measured, per lookup
 	quantiles := min(s.Quantiles, max(shape.Rows, 1))
 	look := searchFlops * math.Log2(float64(quantiles))
 	c := scalerCost(selectedFlops+look, shape)
@@ -155,36 +155,36 @@ func (s Quantile) Cost(shape datasets.Shape) datasets.Cost {
 // FittedQuantile is a fitted [Quantile].
 type FittedQuantile struct {
 	normal    bool
-	quantiles int // of each column
+	quantiles int // number of quantiles per column
 	columns   []ranking
-	zeros     *datasets.Schema // schema of sparse training rows, which must stay sparse; not serialized
+	zeros     *datasets.Schema // non-nil if training rows were sparse, so zeros must be preserved; not serialized
 }
 
-// ranking is the quantiles of a column: different values, ascending, and how many quantiles are equal to
-// each.
+// ranking is the interpolated distribution function F of a column: its distinct quantiles in
+// ascending order, their multiplicities, and their probabilities.
 type ranking struct {
 	values []float64
 	equal  []int
-	below  []float64 // F when a value is approached from below, and from above
+	below  []float64 // limits of F from below and from above
 	above  []float64
 }
 
-// newRanking makes one of the quantiles of a column.
+// newRanking returns the ranking of a column with the given quantiles.
 func newRanking(quantiles []float64) (r ranking) {
 	for _, v := range quantiles {
 		last := len(r.values) - 1
-		if last >= 0 && v <= r.values[last] { // rounding error may exceed the next quantile
+		if last >= 0 && v <= r.values[last] { // rounding may break the order in the last digit
 			r.equal[last]++
 			continue
 		}
 		r.values, r.equal = append(r.values, v), append(r.equal, 1)
 	}
-	r.number()
+	r.setProbabilities()
 	return r
 }
 
-// number finds the probabilities of the values.
-func (r *ranking) number() {
+// setProbabilities computes below and above.
+func (r *ranking) setProbabilities() {
 	total, before := 0, 0
 	for _, n := range r.equal {
 		total += n
@@ -203,8 +203,8 @@ func (r *ranking) number() {
 	}
 }
 
-// share returns F of x.
-func (r *ranking) share(x float64) float64 {
+// distribution returns F(x), or NaN if x is NaN.
+func (r *ranking) distribution(x float64) float64 {
 	last := len(r.values) - 1
 	switch {
 	case x != x:
@@ -233,18 +233,18 @@ func (r *ranking) share(x float64) float64 {
 	return r.above[low] + float64((r.below[high]-r.above[low])*t)
 }
 
-// minShare is the minimum distance of the argument of the normal quantile function from 0 and 1.
+// minShare is the minimum argument of the normal quantile function; the maximum is 1 − minShare.
 const minShare = 1e-7 - 0x1p-52
 
 func (f *FittedQuantile) value(j int, x float64) float64 {
-	p := f.columns[j].share(x)
+	p := f.columns[j].distribution(x)
 	if f.normal && p == p {
 		return mathext.NormalQuantile(min(max(p, minShare), 1-minShare))
 	}
 	return p
 }
 
-// keepsZeros reports a column in which zero does not become zero.
+// keepsZeros returns an error that names a column in which zero is not mapped to zero.
 func (f *FittedQuantile) keepsZeros(schema datasets.Schema) error {
 	hint := ""
 	if f.normal {
@@ -258,7 +258,7 @@ func (f *FittedQuantile) Transform(ctx context.Context, X mat.Matrix) (mat.Matri
 	return f.entries().Transform(ctx, X)
 }
 
-// TransformTo writes the mapped rows of X into dst, the zeros of sparse rows too.
+// TransformTo writes the mapped rows of X to dst, including the zeros of sparse rows.
 func (f *FittedQuantile) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	return f.entries().TransformTo(ctx, dst, X)
 }
@@ -273,11 +273,10 @@ func (f *FittedQuantile) InputWidth() int { return len(f.columns) }
 // OutputWidth returns the number of columns, which equals that of the input.
 func (f *FittedQuantile) OutputWidth() int { return len(f.columns) }
 
-// OutputSchema returns the names of the columns, all numeric.
+// OutputSchema returns the input columns as numeric columns.
 func (f *FittedQuantile) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
 
-// Quantiles returns the quantiles of a column, ascending; the m-th of M has probability m/(M−1), m
-// = 0..M−1.
+// Quantiles returns the M quantiles of a column, ascending; element m has probability m/(M−1).
 func (f *FittedQuantile) Quantiles(column int) []float64 {
 	out := make([]float64, 0, f.quantiles)
 	r := f.columns[column]
@@ -317,7 +316,7 @@ func (f *FittedQuantile) State(s *model.State) {
 			total += min(r.equal[k], f.quantiles)
 		}
 		s.Require(total == f.quantiles, "a column has fewer quantiles than there are")
-		r.number()
+		r.setProbabilities()
 		f.columns = append(f.columns, r)
 		values, equal = values[n:], equal[n:]
 	}

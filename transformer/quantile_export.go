@@ -8,16 +8,16 @@ import (
 	"github.com/bochner-ml/bochner/graph"
 )
 
-// Export adds the ranks of the rows to g: a search for the quantiles around each value, and linear
-// interpolation. The normal quantile function is a polynomial, evaluated at the upper rank above ½,
-// so that float32 has digits there too; it is accurate to about 1e-10.
+// Export adds the mapped rows to g: a binary search in the quantiles and linear interpolation. The
+// normal quantile function is approximated by Chebyshev polynomials to about 1e-10. Values above
+// the median use 1 − F, which keeps precision in float32.
 func (f *FittedQuantile) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	share, above := f.exportShares(g, rows)
 	if !f.normal {
 		return share, nil
 	}
-	most := float64(1 - minShare)
-	minAbove := 1 - most // which has some digits fewer
+	maxShare := float64(1 - minShare)
+	minAbove := 1 - maxShare // rounded, unlike minShare
 	upper := g.Less(g.Scalar(0.5), share)
 	tail := g.Where(upper, g.Max(above, g.Scalar(minAbove)), g.Max(share, g.Scalar(minShare)))
 	// Φ⁻¹ of a tail is analytic in r = sqrt(−log(tail)).
@@ -28,10 +28,10 @@ func (f *FittedQuantile) Export(g *graph.Graph, rows graph.Value) (graph.Value, 
 	return g.Where(upper, g.Neg(y), y), nil
 }
 
-// exportShares returns F of every column, and for the normal law 1 − F: it counts the quantiles
-// below a value, and has for each count the line that the value is on.
+// exportShares returns F of every column, and 1 − F for normal output. It counts the quantiles
+// below a value and interpolates on the segment of that count.
 func (f *FittedQuantile) exportShares(g *graph.Graph, rows graph.Value) (share, above graph.Value) {
-	scale := 1.0 // ½ where the distance of two values overflows
+	scale := 1.0 // ½ if the difference of two values overflows
 	for _, r := range f.columns {
 		if math.IsInf(r.values[len(r.values)-1]-r.values[0], 0) {
 			scale = 0.5
@@ -59,22 +59,22 @@ func (f *FittedQuantile) exportShares(g *graph.Graph, rows graph.Value) (share, 
 	return share, side(complement(1, all.at), complement(1, all.from), complement(0, all.rise))
 }
 
-// complement returns of less each number.
-func complement(of float64, lists [][]float64) [][]float64 {
+// complement returns c − v for each number v of the lists.
+func complement(c float64, lists [][]float64) [][]float64 {
 	out := make([][]float64, len(lists))
 	for j, list := range lists {
 		for _, v := range list {
-			out[j] = append(out[j], of-v)
+			out[j] = append(out[j], c-v)
 		}
 	}
 	return out
 }
 
-// rankingLines are, of each column and for each number of values below, the next value and F there, and the line
-// towards it: F is from + rise·(scale·x − start)/gap.
+// rankingLines contains, for each column and each number of quantiles below a value, the next
+// quantile, F there (at), and the segment that ends there: F = from + rise·(scale·x − start)/gap.
 type rankingLines struct{ values, at, start, gap, from, rise [][]float64 }
 
-// add adds the lines of a column.
+// add appends the segments of a column.
 func (l *rankingLines) add(r ranking, scale float64) {
 	last := len(r.values) - 1
 	values, at, start, gap, from, rise := []float64{r.values[0]}, []float64{0}, []float64{0}, []float64{1}, []float64{0},

@@ -15,63 +15,63 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// quantiles computes, for every column, exact quantiles of its values (without missing ones) at
-// some probabilities, interpolated linearly between order statistics as numpy does: probability p
-// of n values is at position p·(n−1) of the sorted column.
+// quantiles computes exact quantiles of each column at given probabilities, ignoring missing
+// values. As in numpy's linear method, the quantile of probability p of n values is interpolated at
+// position p·(n−1) of the sorted column.
 //
-// A [selection] for each column finds the order statistics, in one pass for few rows, else in three
-// to five. If the selections of all columns would take too much memory, groups of columns are
-// processed sequentially. Merging adds counts and values, so the result does not depend on how the
-// rows are divided into parts.
+// A [selection] per column finds the order statistics, in one pass over few rows, else in three to
+// five. If the selections of all columns exceed the memory limit, groups of columns are processed
+// one after the other. Merging adds counts and values, so the result does not depend on the
+// partition of the rows.
 type quantiles struct {
 	plan       quantilePlan
 	schema     datasets.Schema
-	rows       int         // read in the first pass
-	first      int         // column of the group that is searched
-	found      [][]float64 // quantiles of the columns before it
+	rows       int         // number of rows, counted in the first pass
+	first      int         // first column of the current group
+	results    [][]float64 // quantiles of the columns before first
 	selections []*selection
 }
 
 // quantilePlan contains the parameters of the quantile search.
 type quantilePlan struct {
-	width  int                      // columns
-	most   int                      // quantiles of a column, at most
-	ofRows func(rows int) []float64 // the ascending probabilities for a number of rows
-	memory int                      // for the selections of a group of columns
-	buf    buf                      // for that of a column
+	width         int                      // number of columns
+	maxQuantiles  int                      // maximum number of quantiles per column
+	probabilities func(rows int) []float64 // ascending, for a number of rows
+	memory        int                      // memory limit of the selections of a group, in bytes
+	buf           buf                      // limits of one selection
 }
 
-// planQuantiles plans for as many quantiles for any number of rows.
-func planQuantiles(width, most int) quantilePlan {
+// planQuantiles returns a plan without probabilities for width columns with at most maxQuantiles
+// quantiles each.
+func planQuantiles(width, maxQuantiles int) quantilePlan {
 	const memory = 1 << 26
 	share := memory / max(width, 1)
-	own := buf{cells: min(max(1<<10, share/cellBytes), 1<<14), kept: min(max(1<<10, share/8), 1<<16)}
-	return quantilePlan{width: width, most: most, memory: memory, buf: own}
+	limits := buf{cells: min(max(1<<10, share/cellBytes), 1<<14), kept: min(max(1<<10, share/8), 1<<16)}
+	return quantilePlan{width: width, maxQuantiles: maxQuantiles, memory: memory, buf: limits}
 }
 
-// eachBytes returns the memory of the selection of a column, with the spans around its order
-// statistics.
-func (p quantilePlan) eachBytes() int {
-	return max(p.buf.cells*cellBytes, 8*p.buf.kept) + 2*p.most*(spanBytes+2*cellBytes)
+// selectionBytes returns the maximum memory of the selection of a column, including its spans.
+func (p quantilePlan) selectionBytes() int {
+	return max(p.buf.cells*cellBytes, 8*p.buf.kept) + 2*p.maxQuantiles*(spanBytes+2*cellBytes)
 }
 
-// together returns the number of columns processed in the same pass.
-func (p quantilePlan) together() int {
-	return min(p.width, max(1, p.memory/p.eachBytes()))
+// maxConcurrentColumns returns the number of columns whose quantiles are found in the same pass.
+func (p quantilePlan) maxConcurrentColumns() int {
+	return min(p.width, max(1, p.memory/p.selectionBytes()))
 }
 
 // bytes returns the memory of the concurrent selections for a number of rows.
 func (p quantilePlan) bytes(rows int) int64 {
 	if rows <= p.buf.kept {
-		return 8 * int64(rows) * int64(p.together())
+		return 8 * int64(rows) * int64(p.maxConcurrentColumns())
 	}
-	return int64(p.eachBytes()) * int64(p.together())
+	return int64(p.selectionBytes()) * int64(p.maxConcurrentColumns())
 }
 
-// newQuantiles finds quantiles at the same probabilities for any number of rows.
+// newQuantiles returns the search for quantiles at fixed probabilities.
 func newQuantiles(probabilities []float64, schema datasets.Schema, width int) *quantiles {
 	plan := planQuantiles(width, len(probabilities))
-	plan.ofRows = func(int) []float64 { return probabilities }
+	plan.probabilities = func(int) []float64 { return probabilities }
 	return beginQuantiles(plan, schema)
 }
 
@@ -81,10 +81,10 @@ func beginQuantiles(plan quantilePlan, schema datasets.Schema) *quantiles {
 	return q
 }
 
-// end is the column after the group that is searched.
-func (q *quantiles) end() int { return min(q.plan.width, q.first+q.plan.together()) }
+// end returns the end of the current group of columns, exclusive.
+func (q *quantiles) end() int { return min(q.plan.width, q.first+q.plan.maxConcurrentColumns()) }
 
-// open starts the selections of a group.
+// open creates the selections of the current group.
 func (q *quantiles) open() {
 	q.selections = nil
 	for range q.end() - q.first {
@@ -92,7 +92,7 @@ func (q *quantiles) open() {
 	}
 }
 
-// counting reports whether this is the counting pass.
+// counting reports whether this pass counts the rows.
 func (q *quantiles) counting() bool {
 	return q.first == 0 && len(q.selections) > 0 && q.selections[0].count == 0
 }
@@ -112,7 +112,7 @@ func (q *quantiles) add(ctx context.Context, _ int, X mat.Matrix) error {
 		})
 		return nil
 	}
-	const rows, columns = 256, 8 // tile that fits in the cache
+	const rows, columns = 256, 8 // tile that stays in the cache
 	raw := dense.RawMatrix()
 	kern.Parallel(len(q.selections), columns, func(from, to int) {
 		for lo := 0; lo < n && ctx.Err() == nil; lo += rows {
@@ -134,7 +134,7 @@ func (q *quantiles) merge(other inputSums) error {
 		return errOtherRows
 	}
 	for k, s := range q.selections {
-		if !s.like(o.selections[k]) {
+		if !s.compatible(o.selections[k]) {
 			return errOtherRows
 		}
 	}
@@ -148,42 +148,43 @@ func (q *quantiles) merge(other inputSums) error {
 }
 
 func (q *quantiles) next(context.Context) (inputSums, error) {
-	n, err := q.narrowed()
+	n, err := q.narrow()
 	if err != nil || n.first == n.plan.width {
 		return nil, err
 	}
 	return n, nil
 }
 
-// narrowed returns the state after the pass, with the selections that remain.
-func (q *quantiles) narrowed() (*quantiles, error) {
-	n := *q
-	n.selections = make([]*selection, len(q.selections))
-	probabilities, done := q.plan.ofRows(q.rows), true
+// narrow returns the state after this pass; all columns are finished if its first is width.
+func (q *quantiles) narrow() (*quantiles, error) {
+	next := *q
+	next.selections = make([]*selection, len(q.selections))
+	probabilities, done := q.plan.probabilities(q.rows), true
 	for k, s := range q.selections {
 		count := s.total()
 		if count == 0 {
 			return nil, missingColumn(q.schema, q.first+k)
 		}
 		var err error
-		if n.selections[k], err = s.narrowed(count, ranksOf(probabilities, count)); err != nil {
+		if next.selections[k], err = s.next(count, ranksOf(probabilities, count)); err != nil {
 			return nil, err
 		}
-		done = done && n.selections[k].done()
+		done = done && next.selections[k].done()
 	}
 	if !done {
-		return &n, nil
+		return &next, nil
 	}
-	n.found = slices.Clone(q.found)
-	for _, s := range n.selections {
-		n.found = append(n.found, interpolated(probabilities, s.count, s.values))
+	next.results = slices.Clone(q.results)
+	for _, s := range next.selections {
+		next.results = append(next.results, interpolated(probabilities, s.count, s.values))
 	}
-	n.first = q.end()
-	n.open()
-	return &n, nil
+	next.first = q.end()
+	next.open()
+	return &next, nil
 }
 
-// ranksOf returns the ranks of the order statistics on both sides of each quantile of count values, ascending.
+// ranksOf returns the ascending, distinct ranks of the order statistics next to each quantile of
+// count values.
 func ranksOf(probabilities []float64, count uint64) []uint64 {
 	ranks := make([]uint64, 0, 2*len(probabilities))
 	for _, p := range probabilities {
@@ -194,15 +195,15 @@ func ranksOf(probabilities []float64, count uint64) []uint64 {
 	return slices.Compact(ranks)
 }
 
-// neighbors returns the ranks on both sides of a quantile of count values, and its relative
-// position between them.
+// neighbors returns the ranks next to a quantile of count values, and its relative position t in
+// [0, 1) between them.
 func neighbors(probability float64, count uint64) (low, high uint64, t float64) {
 	at := probability * float64(count-1)
 	low = min(uint64(at), count-1)
 	return low, min(low+1, count-1), at - math.Floor(at)
 }
 
-// interpolated returns the quantiles of count values, given the values at their ranks.
+// interpolated returns the quantiles of count values, given the values at the ranks of ranksOf.
 func interpolated(probabilities []float64, count uint64, values []float64) []float64 {
 	ranks := ranksOf(probabilities, count)
 	out := make([]float64, len(probabilities))
@@ -215,13 +216,13 @@ func interpolated(probabilities []float64, count uint64, values []float64) []flo
 	return out
 }
 
-// values returns the quantiles of each column, after the last pass.
+// values returns the quantiles of each column after the last pass.
 func (q *quantiles) values() ([][]float64, error) {
-	n, err := q.narrowed()
+	n, err := q.narrow()
 	if err != nil {
 		return nil, err
 	}
-	return n.found, nil
+	return n.results, nil
 }
 
 func (q *quantiles) state(s *model.State) {
@@ -231,11 +232,11 @@ func (q *quantiles) state(s *model.State) {
 	if s.Err() != nil {
 		return
 	}
-	probabilities := q.plan.ofRows(q.rows)
-	found := slices.Concat(q.found...)
-	pass.Floats(s, "found", &found, q.first*len(probabilities), pass.Finite)
+	probabilities := q.plan.probabilities(q.rows)
+	flat := slices.Concat(q.results...)
+	pass.Floats(s, "found", &flat, q.first*len(probabilities), pass.Finite)
 	if s.Restoring() && s.Err() == nil {
-		q.found = slices.Collect(slices.Chunk(found, len(probabilities)))
+		q.results = slices.Collect(slices.Chunk(flat, len(probabilities)))
 		q.open()
 	}
 	if s.Err() == nil {
@@ -243,7 +244,7 @@ func (q *quantiles) state(s *model.State) {
 	}
 }
 
-// between interpolates from a to b ≥ a.
+// between interpolates linearly from a to b ≥ a.
 func between(a, b, t float64) float64 {
 	switch gap := b - a; {
 	case gap == 0:

@@ -10,42 +10,44 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// selection looks for the numbers of some ranks in a multiset of numbers, by passes over it. Numbers are
-// [sortable] keys.
+// selection finds the numbers of given ranks in a multiset, in several passes over it. Numbers are
+// represented by [sortable] keys.
 //
-// The first pass keeps the keys while they are few. Where they become too many, it divides the range of
-// keys into cells and counts. Each later pass knows some spans of keys with a rank that is looked for in
-// them: it keeps their keys if they are few, else divides them into cells again, more cells where more
-// keys are. A rank is found when its cell has met one key only, or when the keys are kept.
+// The first pass stores keys up to a limit. Beyond the limit, it divides the range of keys into
+// cells and counts the keys of each cell. Each later pass reads only spans of keys that contain a
+// wanted rank: it stores their keys if they fit, else divides the spans into cells, with more cells
+// for larger spans. A rank is found once its cell contains a single distinct key, or once the keys
+// are stored.
 //
-// (Munro and Paterson, "Selection and sorting with limited storage", 1980, do so for one rank.)
+// Munro and Paterson, "Selection and sorting with limited storage", 1980, describe the algorithm
+// for one rank.
 type selection struct {
 	buf     buf
-	count   uint64    // of all keys, 0 in the first pass
-	values  []float64 // values at the ranks, NaN if not found yet; nil in the first pass
-	spans   []span    // where the others are, ascending
-	within  uint64    // keys in the spans, 0 in the first pass
+	count   uint64    // number of keys, 0 in the first pass
+	values  []float64 // value of each rank, NaN until it is found; empty in the first pass
+	spans   []span    // spans with the remaining ranks, ascending
+	within  uint64    // number of keys in the spans, 0 in the first pass
 	keeping bool
-	kept    []uint64 // keys in the spans, or
-	cells   []cell   // counts of them, span by span
+	kept    []uint64 // keys in the spans, if keeping
+	cells   []cell   // counts of the keys in the spans, if not keeping
 }
 
 // buf contains the memory limits of a selection.
 type buf struct {
-	cells int // but for two for each span
-	kept  int // keys
+	cells int // maximum number of cells, except for two per span
+	kept  int // maximum number of stored keys
 }
 
-// span is the keys from low to high.
+// span is the range of keys from low to high, both included.
 type span struct {
 	low, high uint64
-	before    uint64 // keys below low
-	count     uint64 // keys in it, 0 in the first pass
-	first     int    // cell; a cell has 1<<shift keys
+	before    uint64 // number of keys below low
+	count     uint64 // number of keys in the span, 0 in the first pass
+	first     int    // first cell; each cell covers 1<<shift keys
 	shift     int
 }
 
-// cell is the keys that were met of a part of a span: how many, the least and the greatest.
+// cell contains the number of keys met in a part of a span, and the smallest and largest of them.
 type cell struct{ count, low, high uint64 }
 
 const (
@@ -53,7 +55,7 @@ const (
 	cellBytes = 24
 )
 
-// newSelection returns a selection before its first pass.
+// newSelection returns a selection before its first pass, with the given limits.
 func newSelection(r buf) *selection {
 	return &selection{buf: r, spans: []span{{high: math.MaxUint64}}, keeping: true}
 }
@@ -64,7 +66,7 @@ func (s *selection) counting() bool { return s.count == 0 }
 // done reports whether every rank is found.
 func (s *selection) done() bool { return !s.counting() && len(s.spans) == 0 }
 
-// add adds a key that was met some times.
+// add adds a key with multiplicity times.
 func (s *selection) add(key, times uint64) {
 	at, end := 0, len(s.spans)
 	for at < end {
@@ -87,14 +89,14 @@ func (s *selection) add(key, times uint64) {
 	s.cells[p.first+int((key-p.low)>>p.shift)].add(cell{times, key, key})
 }
 
-// keep stores a key, and reports false if the first pass has stored too many. In later passes the
-// number is known, and one additional key signals that the rows have changed.
+// keep stores a key. It returns false if the limit is exceeded in the first pass. Later passes know
+// the number of keys and store at most one more, which reveals that the rows have changed.
 func (s *selection) keep(key, times uint64) bool {
-	most := s.maxKept()
-	if s.counting() && times > most-uint64(len(s.kept)) {
+	limit := s.maxKept()
+	if s.counting() && times > limit-uint64(len(s.kept)) {
 		return false
 	}
-	for range min(times, most+1-uint64(len(s.kept))) {
+	for range min(times, limit+1-uint64(len(s.kept))) {
 		s.kept = append(s.kept, key)
 	}
 	return true
@@ -108,15 +110,15 @@ func (s *selection) maxKept() uint64 {
 	return s.within
 }
 
-// narrowTo sets the spans.
-func (s *selection) narrowTo(spans []span) {
+// setSpans sets spans and within.
+func (s *selection) setSpans(spans []span) {
 	s.spans, s.within = spans, 0
 	for _, p := range spans {
 		s.within += p.count
 	}
 }
 
-// spill counts the keys that were kept.
+// spill replaces the stored keys by counts.
 func (s *selection) spill() {
 	kept := s.kept
 	s.keeping, s.kept = false, nil
@@ -126,7 +128,8 @@ func (s *selection) spill() {
 	}
 }
 
-// divide assigns cells to the spans: half of the capacity by their numbers of keys, half equally.
+// divide assigns cells to the spans: half of them in proportion to the numbers of keys, half
+// equally.
 func (s *selection) divide() {
 	total, end := float64(max(1, s.within)), 0
 	for k := range s.spans {
@@ -146,15 +149,15 @@ func (c *cell) add(o cell) {
 	c.count += o.count
 }
 
-// like reports whether two selections look for the same ranks in the same spans.
-func (s *selection) like(o *selection) bool {
+// compatible reports whether two selections search the same spans.
+func (s *selection) compatible(o *selection) bool {
 	same := func(a, b span) bool {
 		return a.low == b.low && a.high == b.high && a.before == b.before && a.count == b.count
 	}
 	return s.count == o.count && slices.EqualFunc(s.spans, o.spans, same) && (s.counting() || s.keeping == o.keeping)
 }
 
-// merge adds the keys of other rows.
+// merge adds the keys of another part of the rows.
 func (s *selection) merge(o *selection) {
 	if o.keeping {
 		for _, key := range o.kept {
@@ -172,7 +175,7 @@ func (s *selection) merge(o *selection) {
 	}
 }
 
-// total returns the number of keys; in the first pass, those so far.
+// total returns the number of keys. In the first pass, it counts the keys so far.
 func (s *selection) total() uint64 {
 	if !s.counting() {
 		return s.count
@@ -180,7 +183,7 @@ func (s *selection) total() uint64 {
 	return s.seen()
 }
 
-// seen returns how many keys were met in the spans.
+// seen returns the number of keys met in the spans in this pass.
 func (s *selection) seen() uint64 {
 	n := uint64(len(s.kept))
 	for _, c := range s.cells {
@@ -189,9 +192,9 @@ func (s *selection) seen() uint64 {
 	return n
 }
 
-// narrowed returns the selection for the next pass, or a complete one, for count keys. The ranks
-// ascend.
-func (s *selection) narrowed(count uint64, ranks []uint64) (*selection, error) {
+// next returns the selection for the next pass, or a finished one. count is the number of keys;
+// ranks ascend.
+func (s *selection) next(count uint64, ranks []uint64) (*selection, error) {
 	n := &selection{buf: s.buf, count: count, values: slices.Clone(s.values)}
 	if s.counting() {
 		n.values = slices.Repeat([]float64{math.NaN()}, len(ranks))
@@ -219,14 +222,14 @@ func (s *selection) narrowed(count uint64, ranks []uint64) (*selection, error) {
 			return nil, errOtherRows
 		}
 	}
-	n.narrowTo(n.spans)
+	n.setSpans(n.spans)
 	if n.keeping = n.within <= uint64(n.buf.kept); !n.keeping {
 		n.divide()
 	}
 	return n, nil
 }
 
-// asCells returns a cell for each key.
+// asCells returns one cell per key, sorted.
 func asCells(keys []uint64) []cell {
 	cells, sorted := make([]cell, len(keys)), slices.Clone(keys)
 	slices.Sort(sorted)
@@ -236,8 +239,8 @@ func asCells(keys []uint64) []cell {
 	return cells
 }
 
-// narrow looks for the ranks within span p in its cells. It reports false where these do not hold as many
-// keys as p does.
+// narrow finds the ranks within span p by its cells and appends spans for those that stay open. It
+// returns false if the cells contain another number of keys than p.
 func (n *selection) narrow(p span, cells []cell, ranks []uint64) bool {
 	before := p.before
 	r := sort.Search(len(ranks), func(k int) bool { return ranks[k] >= before })
@@ -258,13 +261,14 @@ func (n *selection) narrow(p span, cells []cell, ranks []uint64) bool {
 	return before-p.before == p.count
 }
 
-// stateOfSelections carries selections to a file, field by field, and back into ones before their first pass.
+// stateOfSelections serializes selections field by field. It restores into selections before their
+// first pass.
 func stateOfSelections(s *model.State, list []*selection, probabilities []float64) {
 	var low, high, before, count, total, kept, cells []uint64
-	var keeping, spans, lengths, found []int
+	var keeping, spans, lengths, valueCounts []int
 	var values []float64
 	for _, f := range list {
-		total, found, values = append(total, f.count), append(found, len(f.values)), append(values, f.values...)
+		total, valueCounts, values = append(total, f.count), append(valueCounts, len(f.values)), append(values, f.values...)
 		spans, lengths, kept = append(spans, len(f.spans)), append(lengths, len(f.kept)), append(kept, f.kept...)
 		keeping = append(keeping, map[bool]int{true: 1}[f.keeping])
 		for _, p := range f.spans {
@@ -279,7 +283,7 @@ func stateOfSelections(s *model.State, list []*selection, probabilities []float6
 		s.Uint64s(name, p)
 	}
 	for name, p := range map[string]*[]int{"keeping": &keeping, "spans": &spans, "kept_lengths": &lengths,
-		"values_lengths": &found} {
+		"values_lengths": &valueCounts} {
 		pass.Ints(s, name, p, len(list), 0)
 	}
 	s.Floats("values", &values)
@@ -292,20 +296,20 @@ func stateOfSelections(s *model.State, list []*selection, probabilities []float6
 		if s.Err() != nil {
 			return
 		}
-		s.Require(spans[k] <= len(low) && lengths[k] <= len(kept) && found[k] <= len(values) && total[k] <= 1<<53,
+		s.Require(spans[k] <= len(low) && lengths[k] <= len(kept) && valueCounts[k] <= len(values) && total[k] <= 1<<53,
 			"a selection has fewer numbers than it says")
 		if s.Err() != nil {
 			return
 		}
 		f.count, f.keeping = total[k], keeping[k] == 1
-		own := make([]span, spans[k])
-		for i := range own {
-			own[i] = span{low: low[i], high: high[i], before: before[i], count: count[i]}
+		restored := make([]span, spans[k])
+		for i := range restored {
+			restored[i] = span{low: low[i], high: high[i], before: before[i], count: count[i]}
 		}
-		f.narrowTo(own)
+		f.setSpans(restored)
 		low, high, before, count = low[spans[k]:], high[spans[k]:], before[spans[k]:], count[spans[k]:]
 		f.kept, kept = slices.Clone(kept[:lengths[k]]), kept[lengths[k]:]
-		f.values, values = slices.Clone(values[:found[k]]), values[found[k]:]
+		f.values, values = slices.Clone(values[:valueCounts[k]]), values[valueCounts[k]:]
 		if f.check(s, len(ranksOf(probabilities, f.count))); s.Err() == nil && !f.keeping {
 			f.divide()
 			cells = f.readCells(s, cells)
@@ -315,7 +319,7 @@ func stateOfSelections(s *model.State, list []*selection, probabilities []float6
 		"the selections have numbers too many")
 }
 
-// check validates the state of a selection for a number of ranks.
+// check validates a deserialized selection for a number of ranks.
 func (s *selection) check(state *model.State, ranks int) {
 	if s.counting() {
 		state.Require(len(s.spans) == 1 && s.spans[0] == span{high: math.MaxUint64} && len(s.values) == 0,
@@ -334,7 +338,7 @@ func (s *selection) check(state *model.State, ranks int) {
 		"more values would be kept than are few")
 }
 
-// readCells takes the counts of a selection from the front of a list, and returns the others.
+// readCells restores the cells of a selection from the front of list, and returns the rest of list.
 func (s *selection) readCells(state *model.State, list []uint64) []uint64 {
 	if len(list) < 3*len(s.cells) {
 		state.Fail("the cells of a selection do not fit")
@@ -347,9 +351,9 @@ func (s *selection) readCells(state *model.State, list []uint64) []uint64 {
 	return list[3*len(s.cells):]
 }
 
-// sortable maps a number to a key such that keys are ordered as the numbers are.
+// sortable maps a number to a key with the same order.
 func sortable(v float64) uint64 {
-	b := math.Float64bits(v + 0) // −0 is 0
+	b := math.Float64bits(v + 0) // maps −0 to 0
 	if b>>63 == 1 {
 		return ^b
 	}

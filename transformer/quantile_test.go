@@ -66,14 +66,14 @@ func TestSelectionsInParts(t *testing.T) {
 	for _, kept := range []int{3, 20, 100} {
 		l := passtest.Learner[[][]float64]{
 			Start: func(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
-				return begin(ctx, "test", NewRobust(), schema, cols, true, func() inputSums {
+				return beginPass(ctx, "test", NewRobust(), schema, cols, true, func() inputSums {
 					plan := newQuantiles(probabilities, schema, cols).plan
-					plan.memory, plan.buf = 3*plan.eachBytes(), buf{cells: 16, kept: kept}
+					plan.memory, plan.buf = 3*plan.selectionBytes(), buf{cells: 16, kept: kept}
 					return beginQuantiles(plan, schema)
 				})
 			},
 			Finish: func(ctx context.Context, last datasets.Pass) ([][]float64, error) {
-				q, _, err := finished[*quantiles](ctx, "test", NewRobust(), last)
+				q, _, err := lastSums[*quantiles](ctx, "test", NewRobust(), last)
 				if err != nil {
 					return nil, err
 				}

@@ -24,10 +24,10 @@ type fourierFamily struct {
 // Members returns, for each spec, the map that contains its map.
 func (f *fourierFamily) Members() []FamilyMember { return slices.Clone(f.members) }
 
-// Fitted returns nil: the fit maps no rows.
+// Fitted returns nil, because the fit maps no rows.
 func (f *fourierFamily) Fitted(int) mat.Matrix { return nil }
 
-// Shared returns "projection" if at least two maps share one.
+// Shared returns "projection" if several maps share the projection of the rows.
 func (f *fourierFamily) Shared() []string {
 	if f.features.Projects() {
 		return []string{"projection"}
@@ -39,8 +39,8 @@ var (
 	_ FamilyFitter = RFF{}
 )
 
-// SameFamily reports whether other is a Fourier map of the same draws; γ and the number of features may be
-// others, and the kernel, where both are mixtures of gaussian ones.
+// SameFamily reports whether other is a Fourier map with the same draws. γ and the number of
+// features may differ, and also the kernel if both are scale mixtures of gaussian kernels.
 func (s RFF) SameFamily(other Fitter) bool {
 	o, ok := other.(RFF)
 	if !ok || s.Draw != o.Draw || s.Map != o.Map || s.Seed != o.Seed {
@@ -50,20 +50,20 @@ func (s RFF) SameFamily(other Fitter) bool {
 		s.Kernel == o.Kernel && s.Nu == o.Nu && s.Alpha == o.Alpha && s.Custom == o.Custom && slices.Equal(s.Of, o.Of)
 }
 
-// mixes reports whether the kernel is a mixture of gaussian ones.
+// mixes reports whether the kernel is a scale mixture of gaussian kernels.
 func (s RFF) mixes() bool {
 	k, ok := s.known()
 	return ok && k.Spread != nil
 }
 
-// shape is a kernel but for its width.
+// shape identifies a kernel up to its width.
 type shape struct {
 	kernel    string
 	parameter float64
 	parts     string
 }
 
-func (s RFF) shape() shape {
+func (s RFF) kernelShape() shape {
 	switch s.Kernel {
 	case "matern":
 		return shape{kernel: string(s.Kernel), parameter: s.Nu}
@@ -75,8 +75,7 @@ func (s RFF) shape() shape {
 	return shape{kernel: string(s.Kernel)}
 }
 
-// FitFamily fits maps of the same draws: one for each kernel and γ, as wide as the widest of the
-// specs.
+// FitFamily fits maps with the same draws: one for each kernel and γ, as wide as the widest spec.
 func (s RFF) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (Family, error) {
 	if err := checkFamily("rff", s, specs); err != nil {
 		return nil, err
@@ -93,7 +92,7 @@ func (s RFF) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (
 	}
 	first := fit.(*FittedRFF)
 	f := &fourierFamily{}
-	bases := map[shape]*FittedRFF{specs[widest].(RFF).shape(): first}
+	bases := map[shape]*FittedRFF{specs[widest].(RFF).kernelShape(): first}
 	type rule struct {
 		shape
 		gamma string
@@ -101,7 +100,7 @@ func (s RFF) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (
 	resolved := map[rule][]float64{} // γ by rule
 	for _, spec := range specs {
 		r := spec.(RFF)
-		base := bases[r.shape()]
+		base := bases[r.kernelShape()]
 		if base == nil {
 			own := r
 			own.Gamma, own.Features = kernel.FixedGamma(1), specs[widest].(RFF).Features
@@ -109,9 +108,9 @@ func (s RFF) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (
 				return nil, err
 			}
 			base = fit.(*FittedRFF)
-			bases[r.shape()] = base
+			bases[r.kernelShape()] = base
 		}
-		key := rule{r.shape(), r.Gamma.Rule()}
+		key := rule{r.kernelShape(), r.Gamma.Rule()}
 		gamma, known := resolved[key]
 		if !known || r.Gamma.Rule() == "" {
 			if gamma, err = resolveGamma(ctx, r.Gamma, "rff", base.kernel, data.Source(), s.Seed); err != nil {
@@ -130,8 +129,8 @@ func (s RFF) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (
 	return f, nil
 }
 
-// share lets the maps share projections: they have one kernel, or several mixtures of gaussians,
-// and widest has the most frequencies.
+// share sets up the shared projection of the maps. If several is true, their kernels are scale
+// mixtures of gaussian kernels. No map has more frequencies than widest.
 func (f *fourierFamily) share(ctx context.Context, law fourier.Law, widest fourier.Draws, several bool) (err error) {
 	maps := make([]*fourier.Map, len(f.maps))
 	for i, m := range f.maps {
@@ -145,14 +144,15 @@ func (f *fourierFamily) share(ctx context.Context, law fourier.Law, widest fouri
 	return nil
 }
 
-// FamilyMembers assumes that rules for γ give values different from all numbers.
+// FamilyMembers treats γ of different rules as different.
 func (s RFF) FamilyMembers(_ datasets.Shape, specs []Fitter) []FamilyMember {
 	var kinds []RFF
 	members := make([]FamilyMember, len(specs))
 	for k, spec := range specs {
 		r := spec.(RFF)
 		at := slices.IndexFunc(kinds, func(o RFF) bool {
-			return o.shape() == r.shape() && o.Gamma.Rule() == r.Gamma.Rule() && slices.Equal(o.Gamma.Fixed(), r.Gamma.Fixed())
+			return o.kernelShape() == r.kernelShape() && o.Gamma.Rule() == r.Gamma.Rule() &&
+				slices.Equal(o.Gamma.Fixed(), r.Gamma.Fixed())
 		})
 		if at < 0 {
 			at = len(kinds)
@@ -163,7 +163,8 @@ func (s RFF) FamilyMembers(_ datasets.Shape, specs []Fitter) []FamilyMember {
 	return members
 }
 
-// mapOf returns the number of base's map with γ, which is for now as wide as base.
+// mapOf returns the index of base's map with γ, and appends it if it is new. A new map is as wide
+// as base until trim.
 func (f *fourierFamily) mapOf(base *FittedRFF, gamma []float64) int {
 	for i, m := range f.maps {
 		if m.features.Base == base.features.Base && m.features.Signs == base.features.Signs && slices.Equal(m.gamma, gamma) {
@@ -176,7 +177,7 @@ func (f *fourierFamily) mapOf(base *FittedRFF, gamma []float64) int {
 	return len(f.maps) - 1
 }
 
-// trim makes every map as wide as its widest member and relates the members to it.
+// trim shrinks every map to the width of its widest member and sets the scales of the members.
 func (f *fourierFamily) trim() error {
 	for i, m := range f.maps {
 		width := 0
@@ -201,7 +202,7 @@ func (f *fourierFamily) trim() error {
 	return nil
 }
 
-// Widths returns the numbers of features of the wide maps.
+// Widths returns the number of features of each wide map.
 func (f *fourierFamily) Widths() []int {
 	out := make([]int, len(f.maps))
 	for i, m := range f.maps {
@@ -210,8 +211,8 @@ func (f *fourierFamily) Widths() []int {
 	return out
 }
 
-// Each maps the rows of X by some of the wide maps and calls yield with the features of each, in a
-// matrix that the next one reuses.
+// Each maps the rows of X by the maps listed in which and calls yield with the features of each.
+// The matrix is valid only during the call.
 func (f *fourierFamily) Each(ctx context.Context, X mat.Matrix, which []int,
 	yield func(which int, Z mat.Matrix) error) error {
 	X, err := checkRows("rff", X, len(f.maps[0].gamma))
@@ -224,9 +225,9 @@ func (f *fourierFamily) Each(ctx context.Context, X mat.Matrix, which []int,
 	return f.features.Each(ctx, X, which, yield)
 }
 
-// EachFloat32 maps the rows in float32, separately for each map: frequencies are scaled before they
-// are rounded, so the features equal those of a separate fit bit for bit.
+// EachFloat32 is Each in float32. Maps share no projection, so that the features equal those of a
+// separate fit exactly: frequencies are scaled before they are rounded.
 func (f *fourierFamily) EachFloat32(ctx context.Context, X mat.Matrix, which []int,
 	yield func(which int, Z *single.Dense) error) error {
-	return eachSingle(ctx, f.maps, X, which, yield)
+	return eachFloat32(ctx, f.maps, X, which, yield)
 }

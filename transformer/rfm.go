@@ -26,67 +26,65 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// RFM stretches the inputs along the directions in which the targets change, and shrinks them along
-// the others: it learns a linear map
+// RFM learns a linear map that stretches the inputs along the directions in which the targets vary,
+// and shrinks the other directions (recursive feature machine):
 //
 //	y = c·x·M^power,  M = 1/n Σ_i Σ_c ∇f_c(x_i)·∇f_c(x_i)'
 //
-// from the gradients of a kernel machine f, the average gradient outer product. This is a recursive
-// feature machine: f is fitted to the inputs, then to the inputs mapped by its own M, and so on for
-// some rounds. The distances that later steps such as [RFF] use then depend mainly on relevant
-// directions.
+// M is the average gradient outer product of a kernel machine f. f is fitted to the inputs, then to
+// the inputs mapped by its own M, and so on for Rounds rounds. Downstream steps that depend on
+// distances only, such as [RFF], benefit from the map.
 //
-// f is kernel ridge regression with the exact kernel (Solve exact) or on random Fourier features of
-// it (Solve features), which supports smooth kernels only: the gradients of features of
-// exponential, laplacian and cauchy are mostly noise. It uses a random sample of at most Rows rows,
-// stratified by class. If the sample has more than Part rows, several exact machines are fitted to
-// parts of it, and M is the mean of theirs. One row in five, at most 2000, is held out: map,
-// penalty and width of the kernel in a round minimize the error on these rows. Rounds end when the
-// error increases, keeping the map of the previous round, or hardly decreases. If no round is
-// better than the identity, the map only scales the inputs. A class is encoded as ±1, with one code
-// for two classes; several numeric targets are standardized. Weights are ignored, except that rows
-// of weight 0 are excluded.
+// f is a kernel ridge regression with the exact kernel (Solve exact) or with random Fourier
+// features (Solve features). The latter requires a smooth kernel: gradients of features of
+// exponential, laplacian and cauchy are mostly noise. RFM samples at most Rows rows, stratified by
+// class. If the sample exceeds Part, exact machines are fitted to parts of it, and M is the mean
+// over the parts. One row in five, at most 2000, is held out. In each round, the map, penalty and
+// kernel width with the smallest held-out error are selected; the rounds stop when the held-out
+// error grows or hardly decreases. If no round improves it, the map is a plain scaling. Classes are
+// coded as ±1, with one output for two classes; numeric targets are standardized. Sample weights
+// are ignored, except that rows of weight 0 are excluded.
 //
-// The factor c makes γ = 1 of the same kernel after the map the kernel of the machine: its width is
-// Bandwidth times the median distance of two mapped rows. With power ½, the usual one, M is the
-// metric of the kernel: (x−y)'M(x−y) is the squared distance. Power ¼ is more conservative; 0
-// selects the better one in each round.
+// The factor c is chosen such that γ = 1 of the same kernel after the map gives the kernel of the
+// machine. Its width is Bandwidth times the median distance of mapped rows. With power ½, the usual
+// one, (x−y)'M(x−y) is the squared distance in the kernel. Power ¼ is more conservative; 0 selects
+// the better one in each round.
 //
-// With Full, M learns directions and the output is dense; a power of the diagonal of M is used
-// instead if it predicts better. With Diagonal, it learns a scale for each input, and sparse rows
-// stay sparse. Standardize the inputs first ([Standardize] or [Quantile]).
+// A full M yields dense outputs; the map by the diagonal of M is used if its held-out error is
+// smaller. Diagonal learns one scale per input and preserves sparsity. Standardize the inputs first
+// ([Standardize] or [Quantile]).
 //
-// Shapes: n×d → n×d. Cost of a round, for n sampled rows in parts of p: about n·p²/3 flops in
-// float32 and 4p² bytes with the exact kernel, or n·D² flops with D features; 9·d³ for a full M,
-// which supports at most 4096 inputs. Mapping costs 2·d² flops per row, d if M is diagonal.
+// Shapes: n×d → n×d. Cost of a round for n sampled rows in parts of p: about n·p²/3 flops in
+// float32 and 4p² bytes with the exact kernel, or n·D² flops with D features; 9·d³ flops if M is
+// full, which is limited to 4096 inputs. Mapping costs 2·d² flops per row, or d if M is diagonal.
 //
 // Sources: Radhakrishnan, Beaglehole, Pandit and Belkin, Science 383, 2024; Beaglehole, Holzmüller,
 // Radhakrishnan and Belkin, arXiv 2508.10053, 2025.
 //
-// Fit returns an error for rows without targets, a missing target, constant targets, fewer than 10
-// rows, a categorical column, a missing or infinite value, and too many inputs for a full M.
+// Fit returns an error for no targets, a missing target, constant targets, fewer than 10 rows, a
+// categorical column, a missing or infinite value, and too many inputs for a full M.
 type RFM struct {
-	Kernel    kernel.Name // kernel of the machine, one of [RFF]
-	Rounds    int         // how often M is learned
-	Diagonal  bool        // a scale for each input instead of a full matrix
-	Power     float64     // of M, 0 for the one that predicts best
-	Bandwidth float64     // width of the kernel in median distances; 0 selects the one that predicts best
+	Kernel    kernel.Name // kernel of the machine, any kernel of [RFF]
+	Rounds    int         // maximum number of rounds
+	Diagonal  bool        // learn a scale per input instead of a full matrix
+	Power     float64     // power of M; 0 selects ½ or ¼
+	Bandwidth float64     // kernel width in median distances; 0 selects it
 	Solve     string      // exact or features
-	Features  int         // D, of features
-	Rows      int         // maximum number of sampled rows
-	Part      int         // how many of them, at most, one exact machine is fitted to
+	Features  int         // D, with Solve features
+	Rows      int         // maximum size of the sample
+	Part      int         // maximum number of rows of an exact machine
 	Nu        float64     // ν of the matern kernel
 	Alpha     float64     // α of the rational_quadratic kernel
 	Seed      uint64
 }
 
-// NewRFM returns the spec of a full map learned in 4 rounds at most with the exponential kernel.
+// NewRFM returns the spec of a full map with the exponential kernel and at most 4 rounds.
 func NewRFM() RFM {
 	return RFM{Kernel: "exponential", Rounds: 4, Solve: "exact", Features: 1000, Rows: 20000,
 		Part: 10000, Nu: 1.5, Alpha: 1}
 }
 
-// bandwidth is [RFM].Bandwidth as a parameter.
+// bandwidth adapts [RFM].Bandwidth to a parameter.
 type bandwidth struct{ value *float64 }
 
 func (b bandwidth) Set(plain any) error {
@@ -123,7 +121,7 @@ func (b bandwidth) Check() error {
 // maxDirections is the maximum number of inputs of a full map.
 const maxDirections = 4096
 
-// minLearned is the minimum number of rows of a fit.
+// minLearned is the minimum number of rows.
 const minLearned = 10
 
 // Params declares kernel, rounds, diagonal, power, bandwidth, solve, features, rows, part, nu, alpha and seed.
@@ -152,7 +150,7 @@ func (s RFM) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "rfm", s, data)
 }
 
-// FitSource is Fit over a source, which it reads three times, for a sample of its rows.
+// FitSource is Fit over a source. It makes three passes to check and sample the rows.
 func (s RFM) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	schema := data.Schema()
 	if err := checkNumericSpec("rfm", s, schema); err != nil {
@@ -162,7 +160,7 @@ func (s RFM) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 		return nil, fmt.Errorf("transformer: rfm: a full map of %d columns, at most %d are possible; set diagonal: true, "+
 			"or put pca before", cols, maxDirections)
 	}
-	rows, err := sample.Take(ctx, sampled("rfm", data), s.Rows, s.Seed)
+	rows, err := sample.Take(ctx, sampleSource("rfm", data), s.Rows, s.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -177,33 +175,33 @@ func (s RFM) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	return f, nil
 }
 
-// Sample returns the row numbers of the sample that Fit uses, at most Rows.
+// Sample returns the indices of the rows that Fit samples, at most Rows.
 func (s RFM) Sample(ctx context.Context, data datasets.Source) ([]int, error) {
 	if err := checkSpec("rfm", s); err != nil {
 		return nil, err
 	}
-	return sample.Rows(ctx, sampled("rfm", data), s.Rows, s.Seed)
+	return sample.Rows(ctx, sampleSource("rfm", data), s.Rows, s.Seed)
 }
 
 // learn learns the map from a sample.
-func (s RFM) learn(ctx context.Context, taken sample.Sample) (*agop.Result, error) {
-	n, d := taken.X.Dims()
+func (s RFM) learn(ctx context.Context, drawn sample.Sample) (*agop.Result, error) {
+	n, d := drawn.X.Dims()
 	if n < minLearned {
 		return nil, fmt.Errorf("number of rows must be %[2]d or more, got %[1]d", n, minLearned)
 	}
 	if err := memory.Check(5 * 8 * int64(n) * int64(d)); err != nil {
 		return nil, fmt.Errorf("%d rows of %d columns: %w; set rows lower", n, d, err)
 	}
-	if m, ok := taken.X.(*sparse.CSR); ok {
-		taken.X = m.Dense()
+	if m, ok := drawn.X.(*sparse.CSR); ok {
+		drawn.X = m.Dense()
 	}
-	_, outputs := taken.Y.Dims()
-	rows := agop.Rows{X: taken.X.(*mat.Dense), Y: kern.Dense(n, outputs, outputs, design.DenseData(taken.Y)),
-		Held: held(n)}
+	_, outputs := drawn.Y.Dims()
+	rows := agop.Rows{X: drawn.X.(*mat.Dense), Y: kern.Dense(n, outputs, outputs, design.DenseData(drawn.Y)),
+		Held: heldOut(n)}
 	return agop.Learn(ctx, s.options(), rows)
 }
 
-// options returns the options of the algorithm.
+// options returns the options of package agop.
 func (s RFM) options() agop.Options {
 	k, _ := pairwise.NewKernel(string(s.Kernel), s.Nu, s.Alpha)
 	o := agop.Options{Kernel: k, Bandwidth: s.Bandwidth, Power: s.Power, Rounds: s.Rounds, Diagonal: s.Diagonal,
@@ -214,22 +212,21 @@ func (s RFM) options() agop.Options {
 	return o
 }
 
-// held returns the number of held-out rows, given n sampled rows.
-func held(n int) int { return min(n/5, 2000) }
+// heldOut returns the number of held-out rows of n.
+func heldOut(n int) int { return min(n/5, 2000) }
 
-// Requirements declares that inputs must be numeric without missing values, and that targets are required.
-func (RFM) Requirements() []datasets.Requirement { return taught }
+// Requirements declares complete numeric columns, and targets.
+func (RFM) Requirements() []datasets.Requirement { return withTargets }
 
 // InferOutput returns complete numeric columns.
 func (RFM) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
 	return datasets.InferredSchema{}
 }
 
-// Cost returns the cost of learning from the sample with the maximum number of rounds, and of
-// mapping the rows.
+// Cost returns the cost of the maximum number of rounds and of mapping the rows.
 func (s RFM) Cost(shape datasets.Shape) datasets.Cost {
 	n, d := min(shape.Rows, s.Rows), float64(shape.Cols)
-	flops, bytes := s.options().Cost(float64(n), float64(held(n)), d, float64(max(shape.Outputs, 1)))
+	flops, bytes := s.options().Cost(float64(n), float64(heldOut(n)), d, float64(max(shape.Outputs, 1)))
 	c := datasets.Cost{OutputWidth: shape.Cols, Passes: 3}
 	if s.Diagonal {
 		c.Flops, c.NonZeros = flops+shape.Entries()*float64(shape.Rows), shape.NonZeros
@@ -242,13 +239,13 @@ func (s RFM) Cost(shape datasets.Shape) datasets.Cost {
 
 // FittedRFM is a fitted [RFM].
 type FittedRFM struct {
-	matrix *mat.Dense // d×d and symmetric, or d×1 of scales
-	outer  *mat.Dense // M, of trace 1, d×d, or its diagonal, d×1
-	errors []float64  // error of each round on the held-out rows
-	round  int        // the one that is kept, 0 for none
+	matrix *mat.Dense // d×d and symmetric, or d×1 if diagonal
+	outer  *mat.Dense // M with trace 1, d×d, or its diagonal, d×1
+	errors []float64  // held-out error of each round
+	round  int        // selected round, 0 for none
 }
 
-// diagonal returns the scales of a diagonal map, nil for a full one.
+// diagonal returns the scales of a diagonal map, or nil if the map is full.
 func (f *FittedRFM) diagonal() []float64 {
 	if d, k := f.matrix.Dims(); k == 1 {
 		return f.matrix.RawMatrix().Data[:d]
@@ -256,7 +253,7 @@ func (f *FittedRFM) diagonal() []float64 {
 	return nil
 }
 
-// Transform returns the mapped rows of X, sparse where X is and the map is diagonal.
+// Transform returns the mapped rows of X. A diagonal map preserves sparsity.
 func (f *FittedRFM) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	if scales := f.diagonal(); scales != nil {
 		return products("rfm", &scales, math.MaxFloat64/4, false).Transform(ctx, X)
@@ -264,7 +261,7 @@ func (f *FittedRFM) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, er
 	return transformDense(ctx, f, X)
 }
 
-// limit returns the largest input magnitude whose outputs are finite.
+// limit returns the largest magnitude of an input for which all outputs are finite.
 func (f *FittedRFM) limit() float64 {
 	reach := 1.0
 	for i := range f.InputWidth() {
@@ -277,7 +274,7 @@ func (f *FittedRFM) limit() float64 {
 	return math.MaxFloat64 / 4 / reach
 }
 
-// TransformTo writes the mapped rows of X into dst.
+// TransformTo writes the mapped rows of X to dst.
 func (f *FittedRFM) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	if scales := f.diagonal(); scales != nil {
 		return products("rfm", &scales, math.MaxFloat64/4, false).TransformTo(ctx, dst, X)
@@ -299,7 +296,7 @@ func (f *FittedRFM) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matri
 	})
 }
 
-// Export adds to g the mapped rows.
+// Export adds the mapped rows to g.
 func (f *FittedRFM) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	if scales := f.diagonal(); scales != nil {
 		return g.Mul(rows, g.Row(scales)), nil
@@ -313,7 +310,7 @@ func (f *FittedRFM) InputWidth() int { d, _ := f.matrix.Dims(); return d }
 // OutputWidth returns the number of columns, which equals that of the input.
 func (f *FittedRFM) OutputWidth() int { return f.InputWidth() }
 
-// OutputSchema returns the input names if the map is diagonal, else rfm0, rfm1, ….
+// OutputSchema returns the input columns if the map is diagonal, else columns named rfm0, rfm1, ….
 func (f *FittedRFM) OutputSchema(in datasets.Schema) datasets.Schema {
 	if f.diagonal() != nil {
 		return asNumeric(in)
@@ -321,14 +318,14 @@ func (f *FittedRFM) OutputSchema(in datasets.Schema) datasets.Schema {
 	return in.WithColumns(numbered("rfm", f.OutputWidth()))
 }
 
-// Matrix returns a copy of the d×d matrix of the map.
+// Matrix returns a copy of the d×d matrix that rows are multiplied by.
 func (f *FittedRFM) Matrix() *mat.Dense { return filled(f.matrix) }
 
-// Outer returns M, d×d and of trace 1: the average outer product of the gradients that the map is made of,
-// by the inputs of this step. Where no round was better than none, it is that of the first machine.
+// Outer returns M, d×d with trace 1, the average gradient outer product of the selected round in
+// the coordinates of the inputs. If no round was selected, it is that of the first machine.
 func (f *FittedRFM) Outer() *mat.Dense { return filled(f.outer) }
 
-// filled returns a copy of a matrix, of which d×1 is the diagonal.
+// filled returns a copy of a d×d matrix, or the diagonal matrix of a d×1 one.
 func filled(m *mat.Dense) *mat.Dense {
 	d, k := m.Dims()
 	if k == d {
@@ -341,15 +338,14 @@ func filled(m *mat.Dense) *mat.Dense {
 	return out
 }
 
-// Round returns the number of the selected round, 0 if no round improved on the identity.
+// Round returns the index of the selected round, 0 if none improved the error without a map.
 func (f *FittedRFM) Round() int { return f.round }
 
-// Errors returns the mean squared errors on the rows held out of each round, that without a map first. For
-// a numeric target that is a part of its variance.
+// Errors returns the held-out mean squared errors, first without a map, then of each round. Numeric
+// targets have variance 1.
 func (f *FittedRFM) Errors() []float64 { return slices.Clone(f.errors) }
 
-// Relevance returns for each input how much the targets change along it, the root of M's diagonal, over
-// the largest one.
+// Relevance returns the square root of M's diagonal, divided by its largest element.
 func (f *FittedRFM) Relevance() []float64 {
 	d, k := f.outer.Dims()
 	out := make([]float64, d)

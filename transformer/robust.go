@@ -8,28 +8,27 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Robust subtracts the median of every column and divides it by its interquartile range, so that it
-// is robust against outliers:
+// Robust subtracts the median of each column and divides by its interquartile range, which makes it
+// insensitive to outliers:
 //
 //	y_j = (x_j − median_j) / (q75_j − q25_j)
 //
-// Shapes: n×d → n×d. Quantiles are exact and interpolated as numpy's linear method does; missing
-// values are ignored and stay missing. A column with equal quartiles has scale 1. It is
-// scikit-learn's RobustScaler. Sparse rows stay sparse, which requires that Median is false or
-// every median is 0; Fit returns an error otherwise.
+// Shapes: n×d → n×d. Quantiles are exact and interpolated as by numpy's linear method. Missing
+// values are ignored and stay missing. A column with equal quartiles keeps scale 1. It is
+// scikit-learn's RobustScaler. Sparse rows stay sparse; this requires Median = false or every
+// median 0. Fit returns an error otherwise.
 //
-// Passes merge counts rather than quantiles, so the result is exact however the rows are divided
-// into parts.
+// Passes merge counts rather than quantiles, so the result is exact for any partition of the rows.
 //
-// Cost: one pass over up to some ten thousand rows, three to five over more; at most 400 KB for a
-// column and 64 MB in total, independent of the number of rows. Fit returns an error for a
-// categorical column, a column with missing values only, an infinite value, and no rows.
+// Cost: one pass over up to ten thousand rows, three to five over more. Memory is 400 KB per
+// column, at most 64 MB, for any number of rows. Fit returns an error for a categorical column, a
+// column without values, an infinite value, and no rows.
 type Robust struct {
 	Median bool // subtract the median
 	IQR    bool // divide by the interquartile range
 }
 
-// NewRobust returns the spec with both steps on.
+// NewRobust returns the spec with both options on.
 func NewRobust() Robust { return Robust{Median: true, IQR: true} }
 
 // Params declares median and iqr.
@@ -44,21 +43,21 @@ func (s Robust) Fit(ctx context.Context, data datasets.Set) (Transformer, error)
 	return fitSet(ctx, "robust", s, data)
 }
 
-// FitSource is Fit over a source, which it reads several times.
+// FitSource is Fit over a source. It makes several passes if there are many rows.
 func (s Robust) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	return Learn(ctx, s, data)
 }
 
-// Start starts the counting pass; later passes select order statistics.
+// Start returns the first pass, which counts; the later ones select.
 func (s Robust) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	return beginScaler(ctx, "robust", s, schema, cols, func() inputSums {
 		return newQuantiles([]float64{0.25, 0.5, 0.75}, schema, cols)
 	})
 }
 
-// Finish returns the [*FittedScaler] computed in the last pass.
+// Finish returns the [*FittedScaler] of the last pass.
 func (s Robust) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
-	q, in, err := finished[*quantiles](ctx, "robust", s, last)
+	q, in, err := lastSums[*quantiles](ctx, "robust", s, last)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +77,7 @@ func (s Robust) Finish(ctx context.Context, last datasets.Pass) (Transformer, er
 	return fittedScaler(f, in.sparse, in.schema)
 }
 
-// Cost returns the cost of four passes of selection.
+// Cost returns the cost of four selection passes.
 func (s Robust) Cost(shape datasets.Shape) datasets.Cost {
 	c := scalerCost(selectedFlops, shape)
 	c.Bytes += planQuantiles(shape.Cols, 3).bytes(shape.Rows)

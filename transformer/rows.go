@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// fitSet fits a spec to rows in memory by its FitSource.
+// fitSet fits a spec to rows in memory through FitSource.
 func fitSet(ctx context.Context, step string, spec BlockFitter, data datasets.Set) (Transformer, error) {
 	if err := checkSpec(step, spec); err != nil {
 		return nil, err
@@ -35,8 +35,8 @@ func checkSet(step string, data datasets.Set) error {
 	return nil
 }
 
-// fitFinite is fitSet for steps that may fit without looking at the rows, which must be finite all
-// the same.
+// fitFinite is fitSet for steps whose FitSource may skip reading the rows. It checks that they are
+// finite.
 func fitFinite(ctx context.Context, step string, spec BlockFitter, data datasets.Set) (Transformer, error) {
 	if err := checkFinite(step, spec, data); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func fitFinite(ctx context.Context, step string, spec BlockFitter, data datasets
 	return spec.FitSource(ctx, data.Source())
 }
 
-// checkFinite returns the errors of a spec, or an error for rows with missing or infinite values.
+// checkFinite returns an error if the spec is invalid or the rows are empty or not finite.
 func checkFinite(step string, spec any, data datasets.Set) error {
 	if err := checkSpec(step, spec); err != nil {
 		return err
@@ -66,7 +66,7 @@ func checkSpec(step string, spec any) error {
 	return nil
 }
 
-// failed adds the name of a step to err, which may be nil, unless it is the error of the context.
+// failed adds the name of a step to err, unless err is nil or the error of the context.
 func failed(ctx context.Context, step string, err error) error {
 	if err == nil {
 		return nil
@@ -74,8 +74,8 @@ func failed(ctx context.Context, step string, err error) error {
 	return cmp.Or(ctxerr.Check(ctx), fmt.Errorf("transformer: %s: %w", step, err))
 }
 
-// fold passes the inputs of every block of src to add, as a *mat.Dense or *sparse.CSR of finite
-// numbers, and returns the number of rows. Missing values are allowed if missing is true.
+// fold calls add with the inputs of each block of src, a *mat.Dense or *sparse.CSR of finite
+// numbers, or NaN if missing is true. It returns the number of rows.
 func fold(ctx context.Context, step string, src datasets.Source, missing bool,
 	add func(first int, X mat.Matrix) error) (rows int, err error) {
 	_, width := src.Dims()
@@ -103,8 +103,8 @@ func fold(ctx context.Context, step string, src datasets.Source, missing bool,
 	return rows, nil
 }
 
-// checkRows returns X as a *mat.Dense or *sparse.CSR, or an error if a step fitted to width columns
-// cannot use it.
+// checkRows returns X as a *mat.Dense or *sparse.CSR, or an error if its number of columns is not
+// width.
 func checkRows(step string, X mat.Matrix, width int) (mat.Matrix, error) {
 	var rows, cols int
 	switch m := X.(type) {
@@ -135,8 +135,8 @@ func checkRows(step string, X mat.Matrix, width int) (mat.Matrix, error) {
 	return X, nil
 }
 
-// checkEntries reports the first entry that is infinite, beyond limit, or missing where a missing
-// value may not be. The row number it names counts from first.
+// checkEntries returns an error for the first entry that is infinite, exceeds limit in magnitude,
+// or is NaN unless missing is true. Row numbers in errors start at first.
 func checkEntries(step string, X mat.Matrix, schema datasets.Schema, first int, limit float64, missing bool) error {
 	i, j, v := findEntry(X, limit, missing)
 	if i < 0 {
@@ -153,7 +153,7 @@ func checkEntries(step string, X mat.Matrix, schema datasets.Schema, first int, 
 		Err: problem})
 }
 
-// findEntry returns the first entry that checkEntries reports; row is -1 if there is none.
+// findEntry returns the first entry that checkEntries reports; row is −1 if there is none.
 func findEntry(X mat.Matrix, limit float64, missing bool) (row, column int, value float64) {
 	bad := func(v float64) bool { return !(math.Abs(v) <= limit) && !(missing && v != v) }
 	switch m := X.(type) {
@@ -183,8 +183,7 @@ func findEntry(X mat.Matrix, limit float64, missing bool) (row, column int, valu
 	return -1, 0, 0
 }
 
-// checkTile returns an error for a destination, a *mat.Dense or *single.Dense, that is nil or of
-// the wrong size.
+// checkTile returns an error if dst, a *mat.Dense or *single.Dense, is nil or not rows×width.
 func checkTile(step string, dst mat.Matrix, rows, width int) error {
 	if dst == (*mat.Dense)(nil) || dst == (*single.Dense)(nil) {
 		return fmt.Errorf("transformer: %[1]s: destination must be %[2]d×%[3]d, got nil", step, rows, width)
@@ -195,8 +194,9 @@ func checkTile(step string, dst mat.Matrix, rows, width int) error {
 	return nil
 }
 
-// checkMap reports all that is wrong with the rows that a map takes, as many columns as it had at fit and numbers up to
-// limit, and with dst, which its features are written into. It returns the rows, dense or sparse.
+// checkMap checks X, which must have the given number of columns and entries up to limit in
+// magnitude, and dst, the matrix for its features. It returns X as a *mat.Dense or *sparse.CSR, or
+// all errors joined.
 func checkMap(step string, X mat.Matrix, columns int, limit float64, dst mat.Matrix, features int) (mat.Matrix, error) {
 	X, err := checkRows(step, X, columns)
 	if err != nil {
@@ -210,7 +210,7 @@ func checkMap(step string, X mat.Matrix, columns int, limit float64, dst mat.Mat
 	return X, problem
 }
 
-// transformDense maps X into a fresh matrix.
+// transformDense maps X into a new matrix.
 func transformDense(ctx context.Context, t DenseTransformer, X mat.Matrix) (mat.Matrix, error) {
 	if n := rowsOf(X); n > 0 {
 		dst := mat.NewDense(n, t.OutputWidth(), nil)
@@ -222,7 +222,7 @@ func transformDense(ctx context.Context, t DenseTransformer, X mat.Matrix) (mat.
 	return nil, t.TransformTo(ctx, nil, nil)
 }
 
-// rowsOf returns the number of rows of X, which may be nil.
+// rowsOf returns the number of rows of X, 0 if X is nil or a nil pointer.
 func rowsOf(X mat.Matrix) int {
 	switch m := X.(type) {
 	case nil:
@@ -243,7 +243,7 @@ func rowsOf(X mat.Matrix) int {
 // tileRows is the number of rows mapped between two checks of the context.
 const tileRows = 2048
 
-// eachTile calls f for the rows of a matrix, tile by tile, until ctx is done.
+// eachTile calls f for consecutive tiles of rows until ctx is done.
 func eachTile(ctx context.Context, rows int, f func(lo, hi int)) error {
 	for lo := 0; lo < rows; lo += tileRows {
 		if err := ctxerr.Check(ctx); err != nil {
@@ -254,8 +254,7 @@ func eachTile(ctx context.Context, rows int, f func(lo, hi int)) error {
 	return nil
 }
 
-// widthOf returns the number of columns of a source without reading rows, or an error if it is
-// empty.
+// widthOf returns the number of columns of a source, or an error if it is empty.
 func widthOf(ctx context.Context, step string, src datasets.Source) (int, error) {
 	rows, width := src.Dims()
 	if rows == 0 || width <= 0 {

@@ -16,24 +16,25 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Scale multiplies each column by a factor, its weight in the distances of later maps: 0 removes
-// the column.
+// Scale multiplies each column by a factor, which weights it in the distances of downstream
+// kernels. A factor of 0 removes the column.
 //
 //	y_j = f_j · x_j
 //
-// Shapes: n×d → n×d. Missing values stay missing, sparse rows stay sparse. Listed or named factors
-// can be searched individually: the path factors.age is that of age, and factors.* in the grid of
-// an experiment file means all. Standardize the columns first ([Standardize] or [Quantile]).
+// Shapes: n×d → n×d. Missing values stay missing, sparse rows stay sparse. Individual factors can
+// be searched: factors.age is the path of the factor of column age, and factors.* in the grid of an
+// experiment file addresses all columns. Standardize the columns first ([Standardize] or
+// [Quantile]).
 //
-// Cost: one multiplication for each entry. Fit returns an error for a categorical column, a list
-// whose length is not the number of columns, a name without a column, no rows, and an infinite
-// value; Transform if a product overflows.
-type Scale struct {
+// Cost: one multiplication per entry. Fit returns an error for a categorical column, a list whose
+// length is not the number of columns, a name of no column, no rows, and an infinite value.
+// Transform returns an error if a product overflows.
+type Scale struct { // one factor for all columns, or one per column
 	Factors      []float64          // one for all columns, or one for each
-	NamedFactors map[string]float64 // by column name, 1 for other columns; replaces Factors unless nil
+	NamedFactors map[string]float64 // by column name, 1 for other columns; overrides Factors if not nil
 }
 
-// NewScale returns the spec of one factor, 1, for all columns.
+// NewScale returns the spec with factor 1 for all columns.
 func NewScale() Scale { return Scale{Factors: []float64{1}} }
 
 // Params declares factors.
@@ -42,7 +43,7 @@ func (s *Scale) Params(l *param.List) {
 		"what the columns are multiplied by; a column without a name among them by 1")
 }
 
-// columnFactors are the factors of a [Scale] as a parameter.
+// columnFactors adapts the factors of a [Scale] to a parameter.
 type columnFactors struct {
 	list  *[]float64
 	named *map[string]float64
@@ -138,10 +139,10 @@ func (s Scale) columns(schema datasets.Schema, width int) ([]float64, error) {
 	return slices.Clone(s.Factors), nil
 }
 
-// IsDataIndependent reports that only the columns are learned.
+// IsDataIndependent returns true.
 func (s Scale) IsDataIndependent() bool { return true }
 
-// Fit assigns the factors to the columns; it returns a [*FittedScale].
+// Fit resolves the factor of each column; it returns a [*FittedScale].
 func (s Scale) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "scale", s, data)
 }
@@ -162,7 +163,7 @@ func (s Scale) FitSource(ctx context.Context, data datasets.Source) (Transformer
 	return &FittedScale{factors}, nil
 }
 
-// Cost returns the cost of one product for each entry.
+// Cost returns the cost of one multiplication per entry.
 func (s Scale) Cost(shape datasets.Shape) datasets.Cost { return scalerCost(0, shape) }
 
 // Requirements declares numeric columns: as many as factors, or one for each name.
@@ -178,7 +179,7 @@ func (s Scale) Requirements() []datasets.Requirement {
 	return out
 }
 
-// InferOutput returns the same columns, with missing values.
+// InferOutput returns the input columns as numeric columns; missing values stay missing.
 func (s Scale) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return in.AsNumbers() }
 
 // FittedScale is a fitted [Scale].
@@ -192,7 +193,7 @@ func (f *FittedScale) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 	return f.products().Transform(ctx, X)
 }
 
-// TransformTo writes the scaled rows of X into dst, the zeros of sparse rows too.
+// TransformTo writes the scaled rows of X to dst, including the zeros of sparse rows.
 func (f *FittedScale) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	return f.products().TransformTo(ctx, dst, X)
 }
@@ -201,7 +202,7 @@ func (f *FittedScale) products() entrywise {
 	return products("scale", &f.factors, math.MaxFloat64, true)
 }
 
-// Export adds to g the scaled rows.
+// Export adds the scaled rows to g.
 func (f *FittedScale) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	return g.Mul(rows, g.Row(f.factors)), nil
 }
@@ -212,7 +213,7 @@ func (f *FittedScale) InputWidth() int { return len(f.factors) }
 // OutputWidth returns the number of columns, which equals that of the input.
 func (f *FittedScale) OutputWidth() int { return len(f.factors) }
 
-// OutputSchema returns the names of the columns, all numeric.
+// OutputSchema returns the input columns as numeric columns.
 func (f *FittedScale) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
 
 // State serializes the fitted parameters.

@@ -15,14 +15,13 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// FittedScaler shifts and scales every column: it is a fitted [Standardize], [MinMax] or [Robust].
+// FittedScaler is a fitted [Standardize], [MinMax] or [Robust]. It shifts and scales each column:
 //
 //	y_j = (x_j − center_j) / scale_j + low
 //
-// clipped to an interval by MinMax. Shapes: n×d → n×d. Missing values stay missing, and sparse
-// matrices stay sparse; a sparse matrix whose zeros would change is an error. The scale of a column
-// that is constant in training is +Inf: the column becomes constant, because a model cannot have
-// learned from it.
+// MinMax may clip the result to its interval. Missing values stay missing. Sparse matrices stay
+// sparse; it is an error if their zeros would change. The scale of a column that is constant in
+// training is +Inf, so it is constant in the output: a model cannot have learned from it.
 type FittedScaler struct {
 	step          string
 	center, scale []float64
@@ -30,17 +29,17 @@ type FittedScaler struct {
 	clip          bool
 }
 
-// beginScaler returns the first pass of a scaler, which takes numeric columns.
+// beginScaler returns the first pass of a scaler of numeric columns.
 func beginScaler(ctx context.Context, step string, spec any, schema datasets.Schema, cols int,
 	sums func() inputSums) (datasets.Pass, error) {
 	if err := checkNumericSpec(step, spec, schema); err != nil {
 		return nil, err
 	}
-	return begin(ctx, step, spec, schema, cols, true, sums)
+	return beginPass(ctx, step, spec, schema, cols, true, sums)
 }
 
-// fittedScaler validates the learned scales. A scale of 0 is replaced by 1. If training rows were
-// sparse, zeros must map to zeros.
+// fittedScaler completes f. It replaces scales of 0 by 1, and returns an error if scales overflow
+// or the training rows were sparse and their zeros would change.
 func fittedScaler(f *FittedScaler, sparse bool, schema datasets.Schema) (Transformer, error) {
 	for j, s := range f.scale {
 		if s == 0 {
@@ -58,7 +57,7 @@ func fittedScaler(f *FittedScaler, sparse bool, schema datasets.Schema) (Transfo
 	return f, nil
 }
 
-// keepsZeros reports a column in which zero does not become zero.
+// keepsZeros returns an error that names a column in which zero is not mapped to zero.
 func (f *FittedScaler) keepsZeros(schema datasets.Schema) error {
 	hint := ""
 	if f.step == "standardize" {
@@ -67,10 +66,10 @@ func (f *FittedScaler) keepsZeros(schema datasets.Schema) error {
 	return keepsZeros(f.step, len(f.center), f, schema, hint)
 }
 
-// constantScale is the scale of a column that is the same in all training rows.
+// constantScale is the scale of a column that is constant in training.
 var constantScale = math.Inf(1)
 
-// scaleOf returns the scale of a column of some spread: constantScale for none, NaN for one that
+// scaleOf returns the scale of a column with the given spread: constantScale if it is 0, NaN if it
 // overflows.
 func scaleOf(spread float64) float64 {
 	switch {
@@ -82,7 +81,7 @@ func scaleOf(spread float64) float64 {
 	return spread
 }
 
-// isConstant reports whether column j was the same in all training rows.
+// isConstant reports whether column j was constant in training.
 func (f *FittedScaler) isConstant(j int) bool { return f.scale[j] == constantScale }
 
 func (f *FittedScaler) value(j int, x float64) float64 {
@@ -98,7 +97,7 @@ func (f *FittedScaler) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix,
 	return f.entries().Transform(ctx, X)
 }
 
-// TransformTo writes the scaled rows of X into dst, the zeros of sparse rows too.
+// TransformTo writes the scaled rows of X to dst, including the zeros of sparse rows.
 func (f *FittedScaler) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	return f.entries().TransformTo(ctx, dst, X)
 }
@@ -107,12 +106,12 @@ func (f *FittedScaler) entries() entrywise {
 	return perEntry(f.step, len(f.center), f)
 }
 
-// Export adds to g the scaled rows.
+// Export adds the scaled rows to g.
 func (f *FittedScaler) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	scale, kept := slices.Clone(f.scale), make([]float64, len(f.scale))
 	constant := false
 	for j := range scale {
-		if kept[j] = 1; f.isConstant(j) { // by a factor 0, for not every program has numbers that are infinite
+		if kept[j] = 1; f.isConstant(j) { // not every runtime supports infinities
 			scale[j], kept[j], constant = 1, 0, true
 		}
 	}
@@ -135,10 +134,10 @@ func (f *FittedScaler) InputWidth() int { return len(f.center) }
 // OutputWidth returns the number of columns, which equals that of the input.
 func (f *FittedScaler) OutputWidth() int { return len(f.center) }
 
-// OutputSchema returns the names of the columns, all numeric.
+// OutputSchema returns the input columns as numeric columns.
 func (f *FittedScaler) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
 
-// Center returns the subtracted center of each column.
+// Center returns the number subtracted from each column.
 func (f *FittedScaler) Center() []float64 { return slices.Clone(f.center) }
 
 // Scale returns the divisor of each column.
@@ -170,7 +169,7 @@ func asNumeric(in datasets.Schema) datasets.Schema {
 	return in.WithColumns(columns)
 }
 
-// numbered returns numeric columns called name0, name1, ….
+// numbered returns numeric columns named name0, name1, ….
 func numbered(name string, width int) []datasets.Column {
 	columns := make([]datasets.Column, width)
 	for k := range columns {
@@ -179,12 +178,12 @@ func numbered(name string, width int) []datasets.Column {
 	return columns
 }
 
-// checkNumericSpec returns the errors of a spec, or an error for a column that is not numeric.
+// checkNumericSpec returns an error if the spec is invalid or a column is not numeric.
 func checkNumericSpec(step string, spec any, schema datasets.Schema) error {
 	return cmp.Or(checkSpec(step, spec), checkNumeric(step, schema))
 }
 
-// checkNumeric reports a column that is not numeric.
+// checkNumeric returns an error for the first column that is not numeric.
 func checkNumeric(step string, schema datasets.Schema) error {
 	for j, c := range schema.Columns {
 		if c.Kind != datasets.Numeric {
@@ -212,7 +211,7 @@ func allFinite(lists ...[]float64) bool {
 	return true
 }
 
-// Measured flops per entry: of the sums of a fit, a selection of quantiles, and the transform.
+// Measured flops per entry: accumulating sums, selecting quantiles, and mapping.
 const (
 	summedFlops   = 160
 	selectedFlops = 9_000
@@ -227,7 +226,7 @@ func scalerCost(fit float64, shape datasets.Shape) datasets.Cost {
 		NonZeros: shape.NonZeros, CheapToRecompute: true}
 }
 
-// anyOf returns an error if both flags of a scaler are false, so that it would do nothing.
+// anyOf returns an error if both flags are false, because the scaler would do nothing.
 func anyOf(one, other bool, name string) error {
 	if one || other {
 		return nil

@@ -20,19 +20,19 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// SoftmaxFeatures maps rows to positive random features of the softmax kernel: E[z(x)'z(y)] =
-// exp(γ·x'y).
+// SoftmaxFeatures maps rows to positive random features whose inner products are unbiased estimates
+// of the softmax kernel exp(γ·x'y).
 //
 //	z(x) = m^−½·[exp(ω₁'u − ‖u‖²/2), …, exp(ω_m'u − ‖u‖²/2)],   u = sqrt(γ)·x,   ω ~ N(0, I)
 //
-// If γ is a list, γ·x'y is Σ γ_j·x_j·y_j. The kernel is not shift-invariant: it depends on the
-// norms of the rows and on the angle between them. For rows of equal norm, it is the gaussian
-// kernel of γ/2 times a constant. All features are positive. It is the kernel of attention, see
-// package attention.
+// If γ has one number per column, γ·x'y is Σ γ_j·x_j·y_j. The kernel is not shift-invariant: it
+// grows with the norms of the rows and the cosine of their angle. It suits directions and rows with
+// meaningful norms; for rows of equal norm it is a multiple of the gaussian kernel with γ/2. All
+// features are positive. Package attention uses the same kernel.
 //
 // The variance of z(x)'z(y) is exp(2γ·x'y)·(exp(γ‖x + y‖²) − 1)/m for independent draws, so γ‖x‖²
 // should not be much above 1. Orthogonal draws, in blocks of the number of columns, reduce it. Maps
-// of one seed are nested: the first features of a wide map are the narrow map, up to the factor
+// of one seed are nested: the first features of a wide map equal the narrow map up to the factor
 // sqrt(m₁/m₂).
 //
 // Shapes: n×d → n×m, dense and positive; sparse input is supported. Cost: 2·n·d·m flops (nnz
@@ -42,16 +42,17 @@ import (
 // Source: Choromanski et al., "Rethinking attention with Performers", ICLR 2021.
 //
 // Fit returns an error for a categorical column, a missing or infinite value, no rows, and a list
-// of γ whose length is not the number of columns. Transform returns an error with the row number if
-// sums of squared features would overflow; underflow gives 0.
+// of γ whose length is not the number of columns. Transform returns an error that names the row if
+// the squares of its features could overflow; features that underflow become 0.
 type SoftmaxFeatures struct {
 	Gamma    kernel.Gamma // γ
 	Features int          // m
-	Draw     string       // how ω are drawn: iid or orthogonal
+	Draw     string       // distribution of ω: iid or orthogonal
 	Seed     uint64
 }
 
-// NewSoftmaxFeatures returns the spec of 1000 features with orthogonal draws, γ by [kernel.GammaScale].
+// NewSoftmaxFeatures returns the spec with 1000 features, orthogonal draws, and γ by
+// [kernel.GammaScale].
 func NewSoftmaxFeatures() SoftmaxFeatures {
 	return SoftmaxFeatures{Gamma: kernel.GammaScale, Features: 1000, Draw: "orthogonal"}
 }
@@ -74,7 +75,7 @@ func (s SoftmaxFeatures) Fit(ctx context.Context, data datasets.Set) (Transforme
 	return fitFinite(ctx, "softmax_features", s, data)
 }
 
-// FitSource is Fit over a source, which it reads for [kernel.GammaScale] and [kernel.GammaMedian] only.
+// FitSource is Fit over a source. It reads the rows only if γ is a rule.
 func (s SoftmaxFeatures) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	if err := checkNumericSpec("softmax_features", s, data.Schema()); err != nil {
 		return nil, err
@@ -90,7 +91,7 @@ func (s SoftmaxFeatures) FitSource(ctx context.Context, data datasets.Source) (T
 	return newSoftmaxFeatures(normal, gamma)
 }
 
-// resolve returns γ for each column, by rule as of the gaussian kernel.
+// resolve returns γ for each column. Rules are those of the gaussian kernel.
 func (s SoftmaxFeatures) resolve(ctx context.Context, data datasets.Source) ([]float64, error) {
 	gaussian, _ := spectral.FourierKernel("gaussian", 0, 0)
 	return resolveGamma(ctx, s.Gamma, "softmax_features", gaussian, data, s.Seed)
@@ -118,7 +119,7 @@ type FittedSoftmaxFeatures struct {
 	features softmax.Map
 }
 
-// newSoftmaxFeatures returns the map of draws, d×m, and d numbers γ.
+// newSoftmaxFeatures returns the map with the draws normal, d×m, and γ of each column.
 func newSoftmaxFeatures(normal *mat.Dense, gamma []float64) (*FittedSoftmaxFeatures, error) {
 	factor := make([]float64, len(gamma))
 	for j, g := range gamma {
@@ -136,7 +137,7 @@ func (f *FittedSoftmaxFeatures) Transform(ctx context.Context, X mat.Matrix) (ma
 	return transformDense(ctx, f, X)
 }
 
-// TransformTo writes the features of the rows of X into dst.
+// TransformTo writes the features of the rows of X to dst.
 func (f *FittedSoftmaxFeatures) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	X, err := checkMap("softmax_features", X, len(f.gamma), f.features.Float64.Limit, dst, f.OutputWidth())
 	if err != nil {
@@ -145,7 +146,7 @@ func (f *FittedSoftmaxFeatures) TransformTo(ctx context.Context, dst *mat.Dense,
 	return locateOverflow(ctx, f.features.Float64.Transform(ctx, design.View(dst), X))
 }
 
-// TransformSingle writes the features of the rows of X into dst, all arithmetic in single precision.
+// TransformSingle writes the features of the rows of X to dst, computed in float32.
 func (f *FittedSoftmaxFeatures) TransformSingle(ctx context.Context, dst *single.Dense, X mat.Matrix) error {
 	if f.features.Float32.Limit < 0 {
 		return errors.New("transformer: softmax_features: a normal number overflows in single precision")
@@ -157,7 +158,7 @@ func (f *FittedSoftmaxFeatures) TransformSingle(ctx context.Context, dst *single
 	return locateOverflow(ctx, f.features.Float32.Transform(ctx, design.ViewFloat32(dst), X))
 }
 
-// locateOverflow finds the row in which a feature overflows.
+// locateOverflow adds the row to an overflow error.
 func locateOverflow(ctx context.Context, err error) error {
 	if large := (*softmax.OverflowError)(nil); errors.As(err, &large) {
 		err = &datasets.RowError{Row: large.Row, Err: err}
@@ -165,7 +166,7 @@ func locateOverflow(ctx context.Context, err error) error {
 	return failed(ctx, "softmax_features", err)
 }
 
-// Export adds to g the features of the rows.
+// Export adds the features of the rows to g.
 func (f *FittedSoftmaxFeatures) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	return f.features.Export(g, rows), nil
 }
@@ -181,7 +182,7 @@ func (f *FittedSoftmaxFeatures) OutputSchema(in datasets.Schema) datasets.Schema
 	return in.WithColumns(nil)
 }
 
-// Normal returns the draws ω, d×m, a copy.
+// Normal returns a copy of the draws ω, d×m.
 func (f *FittedSoftmaxFeatures) Normal() *mat.Dense { return mat.DenseCopyOf(f.features.Normal) }
 
 // Gamma returns γ for each column.
@@ -202,8 +203,8 @@ func (f *FittedSoftmaxFeatures) Kernel(x, y []float64) (float64, error) {
 	return 0, fmt.Errorf("transformer: softmax_features: the kernel is exp(%g), which is no number", product)
 }
 
-// WithFeatures returns the nested map of the first features, at most all: its columns are the first
-// of this map, up to scale.
+// WithFeatures returns the nested map of the first features. Its columns are the first columns of
+// this map, up to scale.
 func (f *FittedSoftmaxFeatures) WithFeatures(features int) (*FittedSoftmaxFeatures, error) {
 	if features < 1 || features > f.OutputWidth() {
 		return nil, fmt.Errorf("transformer: softmax_features: number of features must be from 1 to %[2]d, got %[1]d",

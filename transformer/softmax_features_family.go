@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// softmaxFamily is a [Family] of maps to softmax features.
+// softmaxFamily is a [Family] of softmax feature maps.
 type softmaxFamily struct {
 	members  []FamilyMember
 	maps     []*FittedSoftmaxFeatures
@@ -23,13 +23,13 @@ var (
 	_ FamilyFitter = SoftmaxFeatures{}
 )
 
-// SameFamily reports whether other's features are of the same draws; γ and their number may be others.
+// SameFamily reports whether other has the same draws. γ and the number of features may differ.
 func (s SoftmaxFeatures) SameFamily(other Fitter) bool {
 	o, ok := other.(SoftmaxFeatures)
 	return ok && s.Draw == o.Draw && s.Seed == o.Seed
 }
 
-// wideSoftmax returns a spec for each γ, as wide as the widest of the specs with this γ, and the
+// wideSoftmax returns one spec per distinct γ, as wide as the widest spec with that γ, and the
 // index of the wide spec of each spec.
 func wideSoftmax(specs []Fitter) (wide []SoftmaxFeatures, of []int) {
 	for _, spec := range specs {
@@ -47,7 +47,7 @@ func wideSoftmax(specs []Fitter) (wide []SoftmaxFeatures, of []int) {
 	return wide, of
 }
 
-// FitFamily draws once, and makes a map for each γ.
+// FitFamily draws once and returns a map for each γ.
 func (s SoftmaxFeatures) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (Family, error) {
 	if err := checkFamily("softmax_features", s, specs); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (s SoftmaxFeatures) FitFamily(ctx context.Context, data datasets.Set, specs
 	return f, nil
 }
 
-// FamilyMembers assumes that rules for γ give values different from all numbers.
+// FamilyMembers treats γ of different rules as different.
 func (s SoftmaxFeatures) FamilyMembers(_ datasets.Shape, specs []Fitter) []FamilyMember {
 	wide, of := wideSoftmax(specs)
 	members := make([]FamilyMember, len(specs))
@@ -98,7 +98,7 @@ func (s SoftmaxFeatures) FamilyMembers(_ datasets.Shape, specs []Fitter) []Famil
 // Members returns, for each spec, the map that contains its map.
 func (f *softmaxFamily) Members() []FamilyMember { return slices.Clone(f.members) }
 
-// Widths returns the numbers of features of the wide maps.
+// Widths returns the number of features of each wide map.
 func (f *softmaxFamily) Widths() []int {
 	out := make([]int, len(f.maps))
 	for i, m := range f.maps {
@@ -107,10 +107,10 @@ func (f *softmaxFamily) Widths() []int {
 	return out
 }
 
-// Fitted returns nil: the fit maps no rows.
+// Fitted returns nil, because the fit maps no rows.
 func (f *softmaxFamily) Fitted(int) mat.Matrix { return nil }
 
-// Shared returns "projection" if at least two maps share one.
+// Shared returns "projection" if several maps share the projection of the rows.
 func (f *softmaxFamily) Shared() []string {
 	if f.features.Projects() {
 		return []string{"projection"}
@@ -118,8 +118,8 @@ func (f *softmaxFamily) Shared() []string {
 	return nil
 }
 
-// Each maps the rows of X by some of the wide maps and calls yield with the features of each, in a matrix that the next
-// one reuses.
+// Each maps the rows of X by the maps listed in which and calls yield with the features of each.
+// The matrix is valid only during the call.
 func (f *softmaxFamily) Each(ctx context.Context, X mat.Matrix, which []int,
 	yield func(which int, Z mat.Matrix) error) error {
 	X, err := checkRows("softmax_features", X, f.maps[0].InputWidth())
@@ -140,8 +140,8 @@ func (f *softmaxFamily) Each(ctx context.Context, X mat.Matrix, which []int,
 	return locateOverflow(ctx, err)
 }
 
-// EachSingle maps the rows in single precision, by each map for itself.
+// EachFloat32 is Each in float32; maps share no projection.
 func (f *softmaxFamily) EachFloat32(ctx context.Context, X mat.Matrix, which []int,
 	yield func(which int, Z *single.Dense) error) error {
-	return eachSingle(ctx, f.maps, X, which, yield)
+	return eachFloat32(ctx, f.maps, X, which, yield)
 }

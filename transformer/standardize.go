@@ -13,25 +13,24 @@ import (
 //	y_j = (x_j − mean_j) / sd_j,   sd_j² = (1/n) Σ_i (x_ij − mean_j)²
 //
 // Shapes: n×d → n×d. Missing values are ignored and stay missing. It is scikit-learn's
-// StandardScaler, except for columns that are constant in training: they become 0 in later rows
-// too, where scikit-learn returns x_j − mean_j. A year that is 2023 in all training rows would
-// otherwise move the rows of 2024 far from all training rows of a kernel model.
+// StandardScaler, except that a column which is constant in training becomes 0 in all rows, where
+// scikit-learn returns x_j − mean_j. Otherwise a year that is 2023 in all training rows would move
+// the rows of 2024 far from the training data.
 //
-// Sparse rows stay sparse, which requires that Mean is false; Fit returns an error if centering
-// would change zeros.
+// Sparse rows stay sparse; this requires Mean = false. Fit returns an error if centering would
+// change zeros.
 //
-// Cost: one pass over the rows, 6 flops for each entry; memory 3·d numbers. Sums follow Chan,
-// Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances",
-// 1979.
+// Cost: one pass over the rows, 6 flops per entry; memory 3·d numbers. Sums follow Chan, Golub,
+// LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979.
 //
-// Fit returns an error for a categorical column, a column with missing values only, an infinite
-// value, and no rows.
+// Fit returns an error for a categorical column, a column without values, an infinite value, and no
+// rows.
 type Standardize struct {
 	Mean bool // subtract the mean
 	Std  bool // divide by the standard deviation
 }
 
-// NewStandardize returns the spec with both steps on.
+// NewStandardize returns the spec with both options on.
 func NewStandardize() Standardize { return Standardize{Mean: true, Std: true} }
 
 // Params declares mean and std.
@@ -46,19 +45,19 @@ func (s Standardize) Fit(ctx context.Context, data datasets.Set) (Transformer, e
 	return fitSet(ctx, "standardize", s, data)
 }
 
-// FitSource is Fit over a source, which it reads once.
+// FitSource is Fit over a source. It makes one pass.
 func (s Standardize) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	return Learn(ctx, s, data)
 }
 
-// Start starts the only pass.
+// Start returns the only pass, which computes moments.
 func (s Standardize) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	return beginScaler(ctx, "standardize", s, schema, cols, func() inputSums { return newMomentSums(cols) })
 }
 
-// Finish returns the [*FittedScaler] computed in the last pass.
+// Finish returns the [*FittedScaler] of the pass.
 func (s Standardize) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
-	sums, in, err := finished[*momentSums](ctx, "standardize", s, last)
+	sums, in, err := lastSums[*momentSums](ctx, "standardize", s, last)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +82,7 @@ func (s Standardize) Cost(shape datasets.Shape) datasets.Cost {
 	return scalerCost(summedFlops, shape)
 }
 
-// checkCounts reports a column in which every value is missing.
+// checkCounts returns an error for the first column without values.
 func checkCounts(step string, count []float64, schema datasets.Schema) error {
 	if err := allMissing(count, schema); err != nil {
 		return fmt.Errorf("transformer: %s: %w", step, err)

@@ -19,37 +19,37 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// TargetEncode replaces every category by the mean target of its training rows, shrunk towards the
+// TargetEncode replaces each category by the mean target of its training rows, shrunk towards the
 // mean target ȳ of all rows:
 //
 //	z(c) = λ_c·ȳ_c + (1 − λ_c)·ȳ
 //
-// with λ_c = n_c/(n_c + m) for Smooth = m, where n_c is the number of rows of the category.
-// [AutoSmooth] is the empirical Bayes estimate λ_c = n_c·σ²/(n_c·σ² + σ_c²), where σ² is the
-// variance of the targets and σ_c² that of the category's rows. A category that is not in the
-// schema ([datasets.Unknown]), or has no training rows, becomes ȳ. Missing values are a category of
-// their own.
+// For Smooth = m, λ_c = n_c/(n_c + m), where n_c is the number of rows of the category.
+// [AutoSmooth] uses the empirical Bayes estimate λ_c = n_c·σ²/(n_c·σ² + σ_c²), where σ² is the
+// variance of the targets and σ_c² that within the category. A category that is not in the schema
+// ([datasets.Unknown]), or has no training rows, becomes ȳ. Missing values form a separate
+// category.
 //
-// With two classes the target is the indicator of the second one. With more classes there is a
-// column for the indicator of each class; with several targets, one for each target.
+// With two classes the target is 1 for the second class. With more classes or several targets, each
+// input has one output per class (1 for rows of the class) or per target.
 //
-// A row's own target must not be part of its encoding: a model would rely on it, and would overfit
-// categories with few rows. Training rows are therefore cross-fitted: they are divided at random
-// into Folds folds, and each fold is encoded by the rows of the others. A pipeline does so in its
-// fit and in every fold of a search, see [TrainingTransformer]; without a pipeline, use
-// FitTransform. The fold of a row depends on Seed and on the number of the row. A fit by passes
-// over several parts numbers the rows of each part from 0, so its folds, and the result, depend on
-// the parts; those of "bochner shard" are the same for any number of shards.
+// A row's own target must not enter its encoding (target leakage): categories with few rows would
+// fit the training rows well and generalize badly. Training rows are therefore cross-fitted: they
+// are divided at random into Folds folds, and each fold is encoded by the rows of the other folds.
+// Pipelines and searches do so, see [TrainingTransformer]; without a pipeline, use FitTransform.
+// The fold of a row depends on Seed and the index of the row. A fit over several parts numbers the
+// rows of each part from 0, so its folds depend on the partition; those of "bochner shard" do not
+// depend on the number of shards.
 //
-// Shapes: n×d → n×d, dense, or n×(d·k) with k > 2 classes or targets: all outputs of the first
-// column first. Cost: one pass of O(n·d), with O(Folds·k) numbers for each category; O(n·d·k) to
-// encode. Sample weights are ignored, except that rows of weight 0 are excluded.
+// Shapes: n×d → n×d, dense, or n×(d·k) with k > 2 classes or targets, grouped by input. Cost: one
+// pass of O(n·d) with O(Folds·k) numbers per category; O(n·d·k) to encode. Sample weights are
+// ignored, except that rows of weight 0 are excluded.
 //
 // Sources: Micci-Barreca, "A preprocessing scheme for high-cardinality categorical attributes",
-// SIGKDD Explorations 2001; scikit-learn's TargetEncoder, which draws other folds.
+// SIGKDD Explorations 2001; scikit-learn's TargetEncoder, whose folds differ.
 //
 // Fit returns an error for a numeric column, a number that is not a category code, rows without
-// targets or with a missing one, and no row of positive weight.
+// targets, a missing target, and if every weight is 0.
 type TargetEncode struct {
 	Smooth float64 // m ≥ 0, or AutoSmooth
 	Folds  int
@@ -62,7 +62,7 @@ const AutoSmooth = -1
 // NewTargetEncode returns the spec with automatic shrinkage and 5 folds.
 func NewTargetEncode() TargetEncode { return TargetEncode{Smooth: AutoSmooth, Folds: 5} }
 
-// targetSmooth is [TargetEncode].Smooth as a parameter.
+// targetSmooth adapts [TargetEncode].Smooth to a parameter.
 type targetSmooth struct{ value *float64 }
 
 func (p targetSmooth) Set(plain any) error {
@@ -80,7 +80,7 @@ func (p targetSmooth) Set(plain any) error {
 	return p.Check()
 }
 
-// fixedSmooth keeps a given number from being read as auto.
+// fixedSmooth maps AutoSmooth, which is no valid number m, to NaN.
 func fixedSmooth(v float64) float64 {
 	if v == AutoSmooth {
 		return math.NaN()
@@ -118,7 +118,7 @@ func (s TargetEncode) Fit(ctx context.Context, data datasets.Set) (Transformer, 
 	return fitSet(ctx, "target_encode", s, data)
 }
 
-// FitTransform returns the result of Fit, and the cross-fitted encodings of the rows of data.
+// FitTransform returns the fitted step and the cross-fitted encodings of the rows of data.
 func (s TargetEncode) FitTransform(ctx context.Context, data datasets.Set) (Transformer, mat.Matrix, error) {
 	f, err := s.Fit(ctx, data)
 	if err != nil {
@@ -131,12 +131,12 @@ func (s TargetEncode) FitTransform(ctx context.Context, data datasets.Set) (Tran
 	return f, Z, nil
 }
 
-// FitSource is Fit over a source, which it reads once.
+// FitSource is Fit over a source. It makes one pass.
 func (s TargetEncode) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
 	return Learn(ctx, s, data)
 }
 
-// Start starts the only pass, which sums the targets of every category in each fold.
+// Start returns the only pass, which sums the targets of every category in each fold.
 func (s TargetEncode) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	if err := checkSpec("target_encode", s); err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (s TargetEncode) Start(ctx context.Context, schema datasets.Schema, cols in
 	return pass.Begin(pass.Config{Name: "transformer: target_encode", Spec: s, Schema: schema, Cols: cols}, sums), nil
 }
 
-// Finish returns the [*FittedTargetEncode] of the sums.
+// Finish returns the [*FittedTargetEncode] of the pass.
 func (s TargetEncode) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
 	all, _, err := pass.Last(ctx, "transformer: target_encode", s, last)
 	if err != nil {
@@ -169,8 +169,8 @@ func (s TargetEncode) Finish(ctx context.Context, last datasets.Pass) (Transform
 	return all.(*targetSums).fitted()
 }
 
-// firstTargetCells numbers the cells of all columns: one for each category, then one each for
-// missing and unknown values.
+// firstTargetCells returns the offset of each column's cells: one for each category, one for
+// missing values, and one for unknown values.
 func firstTargetCells(levels []int) []int {
 	padded := slices.Clone(levels)
 	for j := range padded {
@@ -179,7 +179,7 @@ func firstTargetCells(levels []int) []int {
 	return firstCodes(padded)
 }
 
-// targetCell returns the cell of a code in its column.
+// targetCell returns the index of a code among the cells of its column.
 func targetCell(code, levels int) int {
 	switch code {
 	case missingCode:
@@ -190,24 +190,24 @@ func targetCell(code, levels int) int {
 	return code
 }
 
-// targetSums are moments of the targets in each fold: of the rows of every cell, and of all rows, which are the last
-// cell. Element (fold·cells + cell)·outputs + output is that of an output.
+// targetSums accumulates moments of the targets per fold and cell; the last cell of a fold contains
+// all rows. Element (fold·cells + cell)·outputs + output belongs to an output.
 type targetSums struct {
 	spec          TargetEncode
 	schema        datasets.Schema
 	levels, first []int
-	classes       []string // nil for numbers
+	classes       []string // nil for numeric targets
 
-	outputs int       // 0 before the first rows
-	count   []float64 // rows of each cell
-	mean    []float64 // of numbers; of classes the number of rows of the class
-	squares []float64 // of numbers, Σ(y − mean)²
+	outputs int       // 0 before the first block
+	count   []float64 // number of rows of each cell
+	mean    []float64 // mean of numeric targets, or number of rows of a class
+	squares []float64 // Σ(y − mean)² of numeric targets
 }
 
-// cells returns the number of cells of a fold, that of all rows included.
+// cells returns the number of cells of a fold, including the cell of all rows.
 func (t *targetSums) cells() int { return t.first[len(t.levels)] + 1 }
 
-// allocate makes the sums for the given number of targets.
+// allocate allocates the sums for the given number of targets.
 func (t *targetSums) allocate(targets int) {
 	t.outputs = targets
 	if k := len(t.classes); k > 0 {
@@ -255,8 +255,8 @@ func (t *targetSums) Add(ctx context.Context, first int, block datasets.Set) err
 	return block.Locate(err, first)
 }
 
-// addRow adds the targets of a row to a cell: a step of Welford's algorithm, for sums of squares of targets far from 0
-// would cancel.
+// addRow adds the targets of a row to a cell by Welford's algorithm; plain sums of squares would
+// cancel for targets far from 0.
 func (t *targetSums) addRow(cell int, target []float64) {
 	t.count[cell]++
 	at := cell * t.outputs
@@ -276,7 +276,7 @@ func (t *targetSums) addRow(cell int, target []float64) {
 	}
 }
 
-// Merge adds the sums of other rows.
+// Merge adds the sums of another part of the rows.
 func (t *targetSums) Merge(_ context.Context, other pass.Sums) error {
 	o := other.(*targetSums)
 	if t.outputs == 0 {
@@ -291,7 +291,7 @@ func (t *targetSums) Merge(_ context.Context, other pass.Sums) error {
 	return nil
 }
 
-// merge adds cell from of o to a cell.
+// merge adds cell from of o to cell.
 func (t *targetSums) merge(cell int, o *targetSums, from int) {
 	n, m := t.count[cell], o.count[from]
 	if m == 0 {
@@ -299,21 +299,21 @@ func (t *targetSums) merge(cell int, o *targetSums, from int) {
 	}
 	t.count[cell] = n + m
 	for k := range t.outputs {
-		at, its := cell*t.outputs+k, from*t.outputs+k
+		at, other := cell*t.outputs+k, from*t.outputs+k
 		switch {
 		case len(t.classes) > 0:
-			t.mean[at] += o.mean[its]
+			t.mean[at] += o.mean[other]
 		case n == 0:
-			t.mean[at], t.squares[at] = o.mean[its], o.squares[its]
+			t.mean[at], t.squares[at] = o.mean[other], o.squares[other]
 		default:
-			change := o.mean[its] - t.mean[at]
+			change := o.mean[other] - t.mean[at]
 			t.mean[at] += change * (m / (n + m))
-			t.squares[at] += o.squares[its] + change*change*(n*m/(n+m))
+			t.squares[at] += o.squares[other] + change*change*(n*m/(n+m))
 		}
 	}
 }
 
-// Next returns nil, because there is only one pass.
+// Next returns nil, or an error if every weight is 0.
 func (t *targetSums) Next(context.Context) (pass.Sums, error) {
 	if t.outputs == 0 || !slices.ContainsFunc(t.count, func(n float64) bool { return n > 0 }) {
 		return nil, errors.New("transformer: target_encode: every weight is 0")
@@ -343,8 +343,8 @@ func (t *targetSums) State(s *model.State) {
 	}
 }
 
-// of returns the number of rows of a cell, the mean of an output and Σ(y − mean)².
-func (t *targetSums) of(cell, k int) (n, mean, squares float64) {
+// moments returns the number of rows of a cell, and the mean and Σ(y − mean)² of output k.
+func (t *targetSums) moments(cell, k int) (n, mean, squares float64) {
 	n, mean = t.count[cell], t.mean[cell*t.outputs+k]
 	if len(t.classes) > 0 {
 		mean /= max(n, 1)
@@ -353,7 +353,8 @@ func (t *targetSums) of(cell, k int) (n, mean, squares float64) {
 	return n, mean, t.squares[cell*t.outputs+k]
 }
 
-// without returns the sums of all folds but one, or of all for a number that is none, as those of a single fold.
+// without returns the sums of all folds except one, as a single fold. An invalid fold excludes
+// none.
 func (t *targetSums) without(fold int) *targetSums {
 	out := *t
 	out.spec.Folds = 1
@@ -369,13 +370,13 @@ func (t *targetSums) without(fold int) *targetSums {
 	return &out
 }
 
-// encodings returns the encodings of all cells of a single fold, indexed by cell·outputs + output.
-// Without rows, they are the given means.
+// encodings returns the encodings of a single fold, element cell·outputs + output. If it has no
+// rows, all encodings are the given means.
 func (t *targetSums) encodings(means []float64) []float64 {
 	last := t.cells() - 1
 	out := make([]float64, last*t.outputs)
 	for k := range t.outputs {
-		all, mean, squares := t.of(last, k)
+		all, mean, squares := t.moments(last, k)
 		if all == 0 {
 			mean = means[k]
 		}
@@ -384,14 +385,14 @@ func (t *targetSums) encodings(means []float64) []float64 {
 		}
 		for j, levels := range t.levels {
 			for cell := t.first[j]; cell <= t.first[j]+levels; cell++ {
-				n, own, within := t.of(cell, k)
-				part := n / (n + t.spec.Smooth)
+				n, mean, within := t.moments(cell, k)
+				lambda := n / (n + t.spec.Smooth)
 				if t.spec.Smooth == AutoSmooth {
 					variance := squares / all
-					part = n * variance / (n*variance + within/n)
+					lambda = n * variance / (n*variance + within/n)
 				}
-				if n > 0 && part == part { // 0/0 if all targets are equal
-					out[cell*t.outputs+k] = part*own + (1-part)*mean
+				if n > 0 && lambda == lambda { // part is NaN (0/0) if all targets are equal
+					out[cell*t.outputs+k] = lambda*mean + (1-lambda)*mean
 				}
 			}
 		}
@@ -399,12 +400,12 @@ func (t *targetSums) encodings(means []float64) []float64 {
 	return out
 }
 
-// fitted returns the encodings by all rows, and those of each fold by the other folds.
+// fitted returns the step with the encodings by all rows and by the rows outside each fold.
 func (t *targetSums) fitted() (Transformer, error) {
 	all := t.without(-1)
 	means := make([]float64, t.outputs)
 	for k := range means {
-		_, means[k], _ = all.of(t.cells()-1, k)
+		_, means[k], _ = all.moments(t.cells()-1, k)
 	}
 	f := &FittedTargetEncode{levels: t.levels, first: t.first, outputs: t.outputs, folds: t.spec.Folds, seed: t.spec.Seed,
 		encodings: all.encodings(means)}
@@ -418,13 +419,13 @@ func (t *targetSums) fitted() (Transformer, error) {
 	return f, nil
 }
 
-// relevance returns the R² of the cross-fitted encodings of each column, as predictions of the targets, at least 0 and
-// as a part of the largest.
+// relevance returns the R² of the cross-fitted encodings of each column as predictions of the
+// targets, clipped at 0 and divided by the largest one.
 func (t *targetSums) relevance(crossFitted []float64, all *targetSums) []float64 {
 	out := make([]float64, len(t.levels))
 	cells, total := t.cells(), 0.0
 	for k := range t.outputs {
-		_, _, squares := all.of(cells-1, k)
+		_, _, squares := all.moments(cells-1, k)
 		total += squares
 	}
 	for j := range out {
@@ -432,7 +433,7 @@ func (t *targetSums) relevance(crossFitted []float64, all *targetSums) []float64
 		for f := range t.spec.Folds {
 			for cell := t.first[j]; cell < t.first[j+1]; cell++ {
 				for k := range t.outputs {
-					n, mean, squares := t.of(f*cells+cell, k)
+					n, mean, squares := t.moments(f*cells+cell, k)
 					change := mean - crossFitted[(f*(cells-1)+cell)*t.outputs+k]
 					residual += squares + n*change*change
 				}
@@ -442,15 +443,15 @@ func (t *targetSums) relevance(crossFitted []float64, all *targetSums) []float64
 			out[j] = r
 		}
 	}
-	if most := slices.Max(out); most > 0 {
+	if largest := slices.Max(out); largest > 0 {
 		for j := range out {
-			out[j] /= most
+			out[j] /= largest
 		}
 	}
 	return out
 }
 
-// bytes is the memory of a fit with the given number of cells.
+// bytes returns the memory of a fit with the given number of cells.
 func (s TargetEncode) bytes(cells, outputs int) int64 {
 	return int64(min(float64(cells)*float64(outputs)*float64(32*s.Folds+40), math.MaxInt64/2))
 }
@@ -473,20 +474,21 @@ func (s TargetEncode) Cost(shape datasets.Shape) datasets.Cost {
 // FittedTargetEncode is a fitted [TargetEncode].
 type FittedTargetEncode struct {
 	levels    []int
-	first     []int // cell of the first category of each input
+	first     []int // first cell of each input
 	outputs   int
-	encodings []float64 // of every cell and output
+	encodings []float64 // by cell and output
 	relevance []float64
 
-	folds       int // 0 in a model, which has no training rows
+	folds       int // 0 after Inference
 	seed        uint64
-	crossFitted []float64 // the encodings of every fold
+	crossFitted []float64 // encodings by the rows outside each fold
 
-	training bool // whether rows are training rows
-	start    int  // number of the first one
+	training bool // whether Transform maps training rows
+	start    int  // index of the first training row
 }
 
-// Training returns the map of the training rows from row first on, which encodes each by the rows of other folds.
+// Training returns the map of the training rows from row first on, which encodes each row by the
+// rows of other folds.
 func (f *FittedTargetEncode) Training(first int) Transformer {
 	if f.folds == 0 {
 		return nil
@@ -511,7 +513,7 @@ func (f *FittedTargetEncode) Transform(ctx context.Context, X mat.Matrix) (mat.M
 	return transformDense(ctx, f, X)
 }
 
-// TransformTo writes the encodings into dst.
+// TransformTo writes the encodings to dst.
 func (f *FittedTargetEncode) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	X, err := checkRows("target_encode", X, len(f.levels))
 	if err != nil {
@@ -533,7 +535,7 @@ func (f *FittedTargetEncode) TransformTo(ctx context.Context, dst *mat.Dense, X 
 	})
 }
 
-// Export adds to g the encodings.
+// Export adds the encodings to g.
 func (f *FittedTargetEncode) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	var inputs []int
 	var missing, unknown []float64
@@ -556,11 +558,11 @@ func (f *FittedTargetEncode) Export(g *graph.Graph, rows graph.Value) (graph.Val
 // InputWidth returns the number of input columns.
 func (f *FittedTargetEncode) InputWidth() int { return len(f.levels) }
 
-// OutputWidth returns the number of columns times that of outputs.
+// OutputWidth returns the number of input columns times the number of outputs per column.
 func (f *FittedTargetEncode) OutputWidth() int { return len(f.levels) * f.outputs }
 
-// OutputSchema returns numeric columns with the names of the inputs, or input_class or input_target
-// for several outputs.
+// OutputSchema returns numeric columns with the names of the inputs. With several outputs per
+// input, they are named input_class or input_target.
 func (f *FittedTargetEncode) OutputSchema(in datasets.Schema) datasets.Schema {
 	classes, columns := in.Classes(), make([]datasets.Column, 0, f.OutputWidth())
 	for j := range f.levels {
@@ -581,12 +583,11 @@ func (f *FittedTargetEncode) OutputSchema(in datasets.Schema) datasets.Schema {
 	return in.WithColumns(columns)
 }
 
-// Relevance returns how well each column predicts the targets of rows of other folds: its R², as a part of the
-// greatest.
+// Relevance returns the R² of the cross-fitted encodings of each column, divided by the largest
+// one.
 func (f *FittedTargetEncode) Relevance() []float64 { return slices.Clone(f.relevance) }
 
-// State serializes the encodings, and those of the folds while the fit of a pipeline still needs
-// them for the training rows.
+// State serializes the encodings. It includes those of the folds unless Inference has removed them.
 func (f *FittedTargetEncode) State(s *model.State) {
 	s.Ints("levels", &f.levels)
 	s.Int("outputs", &f.outputs)

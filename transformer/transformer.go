@@ -1,8 +1,8 @@
 // Package transformer maps rows of inputs to rows of features.
 //
-// A spec, such as [RFF], is a plain struct value that implements [Fitter]; fitting it to data
-// returns a [Transformer], which is immutable, safe for concurrent use, and maps each row without
-// looking at the others. Fitting never changes the spec.
+// A spec, such as [RFF], is a plain struct that implements [Fitter]. Fitting it to data returns a
+// [Transformer], which is immutable, safe for concurrent use, and maps each row independently.
+// Fitting never changes the spec.
 //
 //	step             spec           learns                       features
 //	impute           [Impute]       mean, median, mode           the inputs without gaps
@@ -31,13 +31,12 @@
 // fitted type implements model.Stateful, [Sized], [Describer] and graph.StepExporter; the exports
 // of binning and tfidf are always errors.
 //
-// A NaN is a missing value, which impute fills, the scalers and encoders pass on, and ard, pca,
-// rff, softmax_features, binning and nystroem refuse by row and column. Sample weights are not
-// looked at: a step describes the inputs, weights belong to the loss. Sparse rows are never made
-// dense, except by [Dense] and, a tile at a time, by [PCA].
+// NaN denotes a missing value. impute fills missing values, the scalers and encoders pass them on,
+// and ard, pca, rff, softmax_features, binning and nystroem return an error that names row and
+// column. Sample weights are ignored. Sparse rows stay sparse, except in [Dense] and, a tile at a
+// time, in [PCA].
 //
-// Package transformertest holds the laws of transformers as a suite that any [Fitter] can be run
-// through.
+// Package transformertest contains the conformance tests of transformers, for any [Fitter].
 package transformer
 
 import (
@@ -53,36 +52,36 @@ import (
 
 // Fitter is the spec of a transformer.
 type Fitter interface {
-	// Fit learns the map from data, which it does not modify. Steps that do not use targets ignore
-	// them.
+	// Fit learns the map from data, which it does not modify. Unsupervised steps ignore the
+	// targets.
 	Fit(ctx context.Context, data datasets.Set) (Transformer, error)
 }
 
-// BlockFitter is a Fitter that never needs all rows at once. FitSource may make several passes over
-// the source, or none if the map depends on the width only.
+// BlockFitter is a Fitter that never requires all rows in memory. FitSource may read the source
+// several times, or not at all if the map depends only on the number of columns.
 type BlockFitter interface {
 	FitSource(ctx context.Context, data datasets.Source) (Transformer, error)
 }
 
-// FitTransformer is a Fitter that makes the features of the rows it is fitted to as a by-product.
+// FitTransformer is a Fitter that computes the features of the training rows as a by-product.
 type FitTransformer interface {
 	Fitter
-	// FitTransform returns the result of Fit, and its features of data.X, bit for bit.
+	// FitTransform returns the result of Fit and exactly the features that it computes for data.X.
 	FitTransform(ctx context.Context, data datasets.Set) (Transformer, mat.Matrix, error)
-	// FeatureBytes estimates the memory that the features of rows×cols inputs take.
+	// FeatureBytes estimates the memory of the features of rows×cols inputs.
 	FeatureBytes(rows, cols int) int64
 }
 
-// TwoStageFitter is a Fitter with parameters that only affect a cheap second stage, such as the
-// power of learned scales. A search fits the first stage once for all candidates that differ only
-// in these, also inside of composite steps.
+// TwoStageFitter is a Fitter with parameters that apply after learning, such as the power of
+// learned scales. A search learns once for all candidates that differ only in these parameters,
+// also if the step is nested in another one.
 type TwoStageFitter interface {
 	Fitter
-	// FirstStage returns a spec of the same type with the parameters of the second stage at their
-	// defaults. Specs with equal first stages learn the same from the same rows.
+	// FirstStage returns the spec with those parameters at their defaults. Specs with equal first
+	// stages learn the same from the same rows.
 	FirstStage() Fitter
-	// FinishFit returns the result of Fit, bit for bit, given the first stage fitted to the same
-	// rows, which it does not modify. It returns an error if Fit would.
+	// FinishFit returns exactly the result of Fit, given the fitted first stage, which it does not
+	// modify. It returns an error if Fit would.
 	FinishFit(learned Transformer) (Transformer, error)
 }
 
@@ -93,43 +92,44 @@ type Transformer interface {
 	Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error)
 }
 
-// TrainingTransformer is a Transformer that maps the rows it was fitted to differently from other rows, so that what
-// follows does not learn from a feature that contains a row's own target: [FittedTargetEncode] encodes each row by the
-// targets of other folds. A fit of a pipeline, and of each fold of a search, maps its training rows by Training, and
-// stores Inference in the fitted pipeline. A step that contains other steps passes both on to them.
+// TrainingTransformer is a Transformer that maps its training rows differently from other rows, so
+// that downstream steps do not learn from a feature that contains a row's own target. Example:
+// [FittedTargetEncode] encodes each row by the targets of other folds. Pipelines, and each fold of
+// a search, map training rows by Training and store Inference in the fitted pipeline. A step that
+// contains other steps forwards both.
 type TrainingTransformer interface {
 	Transformer
 	// Training returns the map of the training rows from row first on, in the order of the fit. It
 	// has the type and the output columns of the receiver. It is nil if training rows are mapped
 	// like others.
 	Training(first int) Transformer
-	// Inference returns the receiver without state that only Training needs.
+	// Inference returns the receiver without the data that only Training requires.
 	Inference() Transformer
 }
 
-// DenseTransformer is a Transformer with dense features that can write to an existing matrix, so
-// that the same memory serves all blocks.
+// DenseTransformer is a Transformer with dense features, which it can write to a given matrix. This
+// avoids a new matrix for each block.
 type DenseTransformer interface {
 	Sized
 	// TransformTo overwrites dst, rows of X × OutputWidth, with the features of X.
 	TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error
 }
 
-// SingleTransformer is a Transformer that can make its features in single precision: twice the
-// numbers in each step of arithmetic, and half the memory.
+// SingleTransformer is a Transformer that can compute its features in float32, which doubles the
+// SIMD throughput and halves the memory.
 type SingleTransformer interface {
 	Sized
 	// TransformSingle overwrites dst, rows of X × OutputWidth, with the features of X.
 	TransformSingle(ctx context.Context, dst *single.Dense, X mat.Matrix) error
 }
 
-// Sized is a Transformer that knows its number of output columns.
+// Sized is a Transformer with a known number of output columns.
 type Sized interface {
 	OutputWidth() int
 }
 
-// Describer is a Transformer that describes its output columns, given the input columns. The output
-// of other transformers is unnamed numeric columns.
+// Describer is a Transformer that describes its output columns, given the input columns. Other
+// transformers output unnamed numeric columns.
 type Describer interface {
 	OutputSchema(in datasets.Schema) datasets.Schema
 }
@@ -140,7 +140,7 @@ type DataIndependent interface {
 	IsDataIndependent() bool
 }
 
-// fitted is the interface of all fitted types of this package.
+// fitted is implemented by every fitted type of this package.
 type fitted interface {
 	Transformer
 	Sized

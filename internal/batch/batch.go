@@ -34,29 +34,29 @@ type Batch struct {
 	Yield func(candidate, fold int, out Result) error
 }
 
-// Features are Scale times the first Width columns of map number Map. Width 0 means the rows
-// unchanged. Float32 reports that the model is fitted to float32 features.
+// Features are the first Width columns of map number Map, times Scale. Width 0 means the unmapped
+// rows. Float32 reports whether the model is fitted to float32 features.
 type Features struct {
 	Map, Width int
 	Scale      float64
 	Float32    bool
 }
 
-// Split holds the training rows of a fold and the rows to predict.
+// Split contains the training and test rows of a fold.
 type Split struct {
 	Train datasets.Set
 	Test  mat.Matrix
 }
 
-// Result is a candidate fitted on a fold: a model with the rows to predict, or their scores.
+// Result is a candidate fitted on a fold: a model with the test rows, or their scores.
 type Result struct {
 	Model   *solve.Linear
 	Test    mat.Matrix
 	Scores  *mat.Dense
 	Report  solve.Report // set with Scores
 	Classes []string     // if determined by the training rows
-	Seconds float64      // including a share of joint work
-	Err     error        // reason for a missing model or scores
+	Seconds float64      // including a share of the shared work
+	Err     error        // why there is no model or no scores
 }
 
 // Maps are feature maps evaluated together, one tile of rows at a time.

@@ -254,20 +254,20 @@ func (s *kernelBatch) leaveOneOutTraining(members []int) (*kernelridge.Training,
 // leaveOneOut computes the leave-one-out predictions of a candidate.
 func (s *kernelBatch) leaveOneOut(t *kernelridge.Training, candidate int) Result {
 	out := Result{Report: solve.Report{Solver: "cholesky", Converged: true}}
-	left, err := t.LeaveOneOut(s.ctx, s.candidates[candidate].Spec)
+	loo, err := t.LeaveOneOut(s.ctx, s.candidates[candidate].Spec)
 	switch {
 	case err != nil:
 		out.Err = fmt.Errorf("leave-one-out: %w", err)
 	case s.GCV:
-		out.Scores = left.GCVPredictions
+		out.Scores = loo.GCVPredictions
 	default:
-		out.Scores = left.Predictions
+		out.Scores = loo.Predictions
 	}
 	return out
 }
 
 // FitKernelRidgesBytes estimates the peak memory of [FitKernelRidges] for a shape.
-func FitKernelRidgesBytes(b Batch, shape datasets.Shape, candidates []KernelRidge) (most int64) {
+func FitKernelRidgesBytes(b Batch, shape datasets.Shape, candidates []KernelRidge) (largest int64) {
 	s := &kernelBatch{Batch: b, candidates: candidates}
 	for _, fold := range b.Folds {
 		one := shape
@@ -281,16 +281,16 @@ func FitKernelRidgesBytes(b Batch, shape datasets.Shape, candidates []KernelRidg
 			if s.sharesDistances(spec, one) {
 				bytes += kernelridge.DistanceCacheBytes(one.Rows)
 			}
-			most = max(most, bytes)
+			largest = max(largest, bytes)
 		}
 	}
-	return most
+	return largest
 }
 
 // KernelRidgesLeaveOneOutBytes estimates the peak memory of [KernelRidgesLeaveOneOut].
-func KernelRidgesLeaveOneOutBytes(_ Batch, shape datasets.Shape, candidates []KernelRidge) (most int64) {
+func KernelRidgesLeaveOneOutBytes(_ Batch, shape datasets.Shape, candidates []KernelRidge) (largest int64) {
 	for _, c := range candidates {
-		most = max(most, c.LeaveOneOutBytes(shape))
+		largest = max(largest, c.LeaveOneOutBytes(shape))
 	}
-	return most
+	return largest
 }

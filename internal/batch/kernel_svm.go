@@ -187,14 +187,14 @@ func (s *kernelSVMBatch) training(ctx context.Context, c KernelSVM, train datase
 }
 
 // FitKernelSVMsBytes estimates the peak memory of [FitKernelSVMs] for a shape.
-func FitKernelSVMsBytes(b Batch, shape datasets.Shape, candidates []KernelSVM) (most int64) {
+func FitKernelSVMsBytes(b Batch, shape datasets.Shape, candidates []KernelSVM) (largest int64) {
 	for _, path := range kernelSVMPaths(candidates) {
 		for _, fold := range b.Folds {
 			one := shape
 			one.Rows = len(fold.Train)
 			scores := 8 * int64(shape.Rows) * int64(max(shape.Outputs, 1)) * int64(len(path))
-			most = max(most, candidates[path[0]].Cost(one).Bytes+scores)
+			largest = max(largest, candidates[path[0]].Cost(one).Bytes+scores)
 		}
 	}
-	return most * int64(min(len(b.Folds), runtime.GOMAXPROCS(0)))
+	return largest * int64(min(len(b.Folds), runtime.GOMAXPROCS(0)))
 }

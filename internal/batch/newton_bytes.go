@@ -6,7 +6,7 @@ import (
 )
 
 // FitByNewtonBytes estimates the peak memory of [FitByNewton] for a shape.
-func FitByNewtonBytes(b Batch, shape datasets.Shape) (most int64) {
+func FitByNewtonBytes(b Batch, shape datasets.Shape) (largest int64) {
 	folds, n, t, widest := float64(len(b.Folds)), float64(shape.Rows), float64(max(shape.Outputs, 1)), 0
 	numbers := map[int]float64{}
 	for _, s := range b.Features {
@@ -15,8 +15,8 @@ func FitByNewtonBytes(b Batch, shape datasets.Shape) (most int64) {
 		numbers[s.Map] += n*folds*t + 3*d*d + 14*d*t
 	}
 	for _, m := range numbers {
-		most = max(most, design.Float64Bytes(m+2*n*folds))
+		largest = max(largest, design.Float64Bytes(m+2*n*folds))
 	}
 	features, _ := cacheBytes(max(shape.Rows, 0), widest)
-	return most + features
+	return largest + features
 }

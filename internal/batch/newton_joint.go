@@ -160,11 +160,11 @@ func (u *jointFit) solve(ctx context.Context, m *mappedRows) error {
 
 // width returns the largest width of the candidates.
 func (u *jointFit) width() int {
-	most := 0
+	largest := 0
 	for _, i := range u.members {
-		most = max(most, u.Features[i].Width)
+		largest = max(largest, u.Features[i].Width)
 	}
-	return most
+	return largest
 }
 
 // predict yields the predictions for one of the folds.

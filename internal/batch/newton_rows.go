@@ -38,11 +38,11 @@ func (s *mappedNewton) prepare(ctx context.Context, which int) (*mappedRows, err
 	if bytes > s.Memory {
 		return m, nil
 	}
-	hold := m.storeFloat64
+	store := m.storeFloat64
 	if rounds {
-		hold = m.storeFloat32
+		store = m.storeFloat32
 	}
-	return m, hold(ctx, n, width)
+	return m, store(ctx, n, width)
 }
 
 // storeFloat64 computes and stores float64 features.
@@ -130,10 +130,10 @@ func (m *mappedRows) allRows(width int) *design.Rows {
 
 // cacheBytes returns the memory of the features and whether they are stored in float32, which is
 // faster if passes are memory-bound.
-func cacheBytes(n, width int) (bytes int64, rounds bool) {
-	const many = 32 << 20
+func cacheBytes(n, width int) (bytes int64, inFloat32 bool) {
+	const minFloat32Bytes = 32 << 20
 	bytes = 8 * int64(n) * int64(width)
-	if bytes < many {
+	if bytes < minFloat32Bytes {
 		return bytes, false
 	}
 	return bytes / 2, true

@@ -9,26 +9,26 @@ import (
 )
 
 // FitRidgesBytes estimates the peak memory of [FitRidges] for a shape.
-func FitRidgesBytes(b Batch, shape datasets.Shape, list []Ridge) (most int64) {
-	d, t, rows, together := float64(shape.Cols), float64(max(shape.Outputs, 1)), 0, false
+func FitRidgesBytes(b Batch, shape datasets.Shape, list []Ridge) (largest int64) {
+	d, t, rows, joint := float64(shape.Cols), float64(max(shape.Outputs, 1)), 0, false
 	for _, fold := range b.Folds {
 		rows = max(rows, len(fold.Train)+len(fold.Test))
 	}
 	for _, s := range list {
 		if !s.Independent && s.SharedSolverFor(rows/2, shape.Cols, shape.NonZeros > 0) == "cholesky" {
-			together = true
+			joint = true
 			continue
 		}
 		for _, fold := range b.Folds {
 			one := shape
 			one.Rows = len(fold.Train)
-			most = max(most, s.Cost(one, 0).Bytes)
+			largest = max(largest, s.Cost(one, 0).Bytes)
 		}
 	}
-	if together { // of the sums of each fold and all rows, the part of the targets
-		most = max(most, design.Float64Bytes(4*d*d+float64(len(b.Folds)+4)*d*t+float64(rows)*t))
+	if joint { // targets' share of the sums of each fold and of all rows
+		largest = max(largest, design.Float64Bytes(4*d*d+float64(len(b.Folds)+4)*d*t+float64(rows)*t))
 	}
-	return most
+	return largest
 }
 
 // FitMappedRidgesBytes estimates the peak memory of [FitMappedRidges], without the maps.
@@ -64,11 +64,11 @@ func FitMappedRidgesBytes(b Batch, shape datasets.Shape, list []Ridge) (bytes in
 // retain theirs for refinement while its parts are still in memory; later groups reuse the memory
 // of those parts.
 func (s *mappedRidges) bytes(groups ...*ridgeGroup) (sum int64) {
-	cores, most := int64(runtime.GOMAXPROCS(0)), int64(0)
+	cores, largest := int64(runtime.GOMAXPROCS(0)), int64(0)
 	for _, g := range groups {
 		whole, corner := int64(g.width)*int64(g.width), int64(g.secondWidth)*int64(g.secondWidth)
 		sum += 8 * whole * int64(len(s.parts))
-		most = max(most, 8*(whole*(int64(len(s.Folds))+2*cores)+corner*(int64(len(s.Folds))+cores)))
+		largest = max(largest, 8*(whole*(int64(len(s.Folds))+2*cores)+corner*(int64(len(s.Folds))+cores)))
 	}
-	return sum + most
+	return sum + largest
 }

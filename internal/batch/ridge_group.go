@@ -79,19 +79,19 @@ func eachFloat64(Z mat.Matrix, f func(lo, hi int, Z mat.Matrix) error) error {
 
 // each maps a tile of rows for each group, to a *mat.Dense or *single.Dense.
 func (s *mappedRidges) each(groups []*ridgeGroup, X mat.Matrix, f func(k int, Z mat.Matrix) error) error {
-	var double, short []int
+	var float64Maps, float32Maps []int
 	for _, g := range groups {
-		list := &double
+		list := &float64Maps
 		if g.inFloat32 {
-			list = &short
+			list = &float32Maps
 		}
 		if !slices.Contains(*list, g.which) {
 			*list = append(*list, g.which)
 		}
 	}
-	of := func(m int, short bool, leading func(width int) mat.Matrix) error {
+	yieldMap := func(m int, float32Maps bool, leading func(width int) mat.Matrix) error {
 		for k, g := range groups {
-			if g.which == m && g.inFloat32 == short {
+			if g.which == m && g.inFloat32 == float32Maps {
 				if err := f(k, leading(g.width)); err != nil {
 					return err
 				}
@@ -99,20 +99,20 @@ func (s *mappedRidges) each(groups []*ridgeGroup, X mat.Matrix, f func(k int, Z 
 		}
 		return nil
 	}
-	if len(double) > 0 {
-		err := s.Maps.Each(s.ctx, X, double, func(m int, Z *mat.Dense) error {
+	if len(float64Maps) > 0 {
+		err := s.Maps.Each(s.ctx, X, float64Maps, func(m int, Z *mat.Dense) error {
 			n, _ := Z.Dims()
-			return of(m, false, func(width int) mat.Matrix { return Z.Slice(0, n, 0, width) })
+			return yieldMap(m, false, func(width int) mat.Matrix { return Z.Slice(0, n, 0, width) })
 		})
 		if err != nil {
 			return err
 		}
 	}
-	if len(short) == 0 {
+	if len(float32Maps) == 0 {
 		return nil
 	}
-	return s.Maps.(Float32Maps).EachFloat32(s.ctx, X, short, func(m int, Z *single.Dense) error {
-		return of(m, true, func(width int) mat.Matrix { return Z.Leading(width) })
+	return s.Maps.(Float32Maps).EachFloat32(s.ctx, X, float32Maps, func(m int, Z *single.Dense) error {
+		return yieldMap(m, true, func(width int) mat.Matrix { return Z.Leading(width) })
 	})
 }
 
@@ -199,10 +199,10 @@ func (s *mappedRidges) eachWidth(g *ridgeGroup, models []model, wide *leastsquar
 		byWidth[m.width] = append(byWidth[m.width], m)
 	}
 	for _, width := range slices.Sorted(maps.Keys(byWidth)) {
-		gram, hold := wide.Gram, (*design.Buffer[float64])(nil)
+		gram, buffer := wide.Gram, (*design.Buffer[float64])(nil)
 		if width < g.width {
-			hold = design.Borrow[float64](width * width)
-			gram = hold.Data
+			buffer = design.Borrow[float64](width * width)
+			gram = buffer.Data
 		}
 		start := time.Now()
 		p, err := leastsquares.NewPath(s.ctx, wide, width, gram, g.count(s.Features, width))
@@ -211,18 +211,18 @@ func (s *mappedRidges) eachWidth(g *ridgeGroup, models []model, wide *leastsquar
 		}
 		list := byWidth[width]
 		f(p, list)
-		seconds, rough := time.Since(start).Seconds()/float64(len(list)), false
+		seconds, needsRefinement := time.Since(start).Seconds()/float64(len(list)), false
 		for _, m := range list {
 			m.seconds += seconds
-			if m.rough {
-				m.path, rough = p, true
+			if m.needsRefinement {
+				m.path, needsRefinement = p, true
 			}
 		}
 		switch {
-		case hold == nil:
-			needed = rough
-		case !rough:
-			hold.Release()
+		case buffer == nil:
+			needed = needsRefinement
+		case !needsRefinement:
+			buffer.Release()
 		}
 	}
 	return needed, ctxerr.Check(s.ctx)

@@ -59,7 +59,7 @@ func RidgesLeaveOneOut(ctx context.Context, b Batch, candidates []Ridge) ([]stri
 }
 
 // RidgesLeaveOneOutBytes estimates the peak memory of [RidgesLeaveOneOut] for a shape.
-func RidgesLeaveOneOutBytes(shape datasets.Shape, candidates []Ridge) (most int64) {
+func RidgesLeaveOneOutBytes(shape datasets.Shape, candidates []Ridge) (largest int64) {
 	alphas, intercept := map[string]int{}, map[string]bool{}
 	for _, s := range candidates {
 		key := fmt.Sprint(s.Key, s.Solver)
@@ -67,9 +67,9 @@ func RidgesLeaveOneOutBytes(shape datasets.Shape, candidates []Ridge) (most int6
 		intercept[key] = s.Intercept
 	}
 	for key, n := range alphas {
-		most = max(most, leastsquares.LeaveOneOutBytes(shape, intercept[key], n))
+		largest = max(largest, leastsquares.LeaveOneOutBytes(shape, intercept[key], n))
 	}
-	return most
+	return largest
 }
 
 // leaveOneOutPath fits candidates that differ only in alpha.

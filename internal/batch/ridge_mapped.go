@@ -138,9 +138,9 @@ func (s *mappedRidges) sum(groups []*ridgeGroup) error {
 		if err := s.addPart(groups, first); err != nil {
 			return err
 		}
-		again := s.widenGroups(groups, first)
-		for q := 0; q <= first && len(again) > 0; q++ {
-			if err := s.addPart(again, q); err != nil {
+		widened := s.widenGroups(groups, first)
+		for q := 0; q <= first && len(widened) > 0; q++ {
+			if err := s.addPart(widened, q); err != nil {
 				return err
 			}
 		}
@@ -182,16 +182,16 @@ func (s *mappedRidges) widenGroups(groups []*ridgeGroup, p int) (list []*ridgeGr
 			continue
 		}
 		g.precisionKnown = true
-		least := math.Inf(1)
+		minAlpha := math.Inf(1)
 		for _, i := range g.members {
-			least = min(least, s.alpha(i))
+			minAlpha = min(minAlpha, s.alpha(i))
 		}
 		first := g.sums[0]
 		if p > 0 {
 			first = &leastsquares.Moments{}
 			first.SetSum(g.sums[0], g.sums[:p+1])
 		}
-		if first.NeedsFloat64(s.ctx, least, s.minTrainRows) {
+		if first.NeedsFloat64(s.ctx, minAlpha, s.minTrainRows) {
 			g.widen = true
 			clear(g.sums)
 			list = append(list, g)
@@ -264,8 +264,8 @@ func (s *mappedRidges) noteShared(g *ridgeGroup) {
 	for _, i := range g.members {
 		widths[s.Features[i].Width]++
 	}
-	most := slices.Max(slices.Collect(maps.Values(widths)))
-	for name, is := range map[string]bool{"columns": len(widths) > 1, "alpha": most > 1, "folds": len(s.Folds) > 1,
+	largest := slices.Max(slices.Collect(maps.Values(widths)))
+	for name, is := range map[string]bool{"columns": len(widths) > 1, "alpha": largest > 1, "folds": len(s.Folds) > 1,
 		"features": len(g.members) > 1} {
 		if is {
 			s.shared[name] = true
@@ -281,11 +281,11 @@ func (s *mappedRidges) paths(g *ridgeGroup, models []model, wide *leastsquares.M
 			m.alpha = s.alpha(m.candidate)
 			alphas[k] = m.alpha
 		}
-		weights, rough := p.Solve(alphas)
+		weights, needsRefinement := p.Solve(alphas)
 		for k, m := range list {
-			m.weights, m.rough = weights[k], rough[k]
+			m.weights, m.needsRefinement = weights[k], needsRefinement[k]
 			if m.weights != nil && s.Features[m.candidate].Float32 && p.RoundingVisible(m.weights, g.inFloat32) {
-				m.weights, m.rough = nil, false
+				m.weights, m.needsRefinement = nil, false
 			}
 			if m.weights != nil {
 				m.finish(p)
@@ -297,7 +297,7 @@ func (s *mappedRidges) paths(g *ridgeGroup, models []model, wide *leastsquares.M
 // predict scores the test rows of every fold for all its models, in parallel. Candidates without
 // scores are then fitted independently.
 func (s *mappedRidges) predict(groups []*ridgeGroup) error {
-	alone := make([][]int, len(s.Folds))
+	unscored := make([][]int, len(s.Folds))
 	err := runParallel(len(s.Folds), func(fold int) error {
 		start := time.Now()
 		count, err := s.score(groups, fold)
@@ -309,7 +309,7 @@ func (s *mappedRidges) predict(groups []*ridgeGroup) error {
 			for k := range g.models[fold] {
 				m := &g.models[fold][k]
 				if m.unscored() {
-					alone[fold] = append(alone[fold], m.candidate)
+					unscored[fold] = append(unscored[fold], m.candidate)
 				} else if err := s.yield(m, fold, seconds); err != nil {
 					return err
 				}
@@ -321,7 +321,7 @@ func (s *mappedRidges) predict(groups []*ridgeGroup) error {
 	if err != nil {
 		return err
 	}
-	for fold, list := range alone {
+	for fold, list := range unscored {
 		for _, i := range list {
 			if err := s.FitOne(s.ctx, i, fold, nil); err != nil {
 				return err
@@ -336,10 +336,10 @@ func (s *mappedRidges) score(groups []*ridgeGroup, fold int) (count int, err err
 	test := s.Folds[fold].Test
 	blocks := make([][]*scoreBlock, len(groups))
 	var active []*ridgeGroup
-	var of []int
+	var owners []int
 	for k, g := range groups {
 		if blocks[k] = scoreBlocks(g.models[fold], len(test)); blocks[k] != nil {
-			active, of = append(active, g), append(of, k)
+			active, owners = append(active, g), append(owners, k)
 			for _, b := range blocks[k] {
 				count += len(b.models)
 			}
@@ -353,7 +353,7 @@ func (s *mappedRidges) score(groups []*ridgeGroup, fold int) (count int, err err
 		hi := min(lo+rows, len(test))
 		X := rowblock.Select(s.Data.X, test[lo:hi])
 		err := s.each(active, X, func(k int, Z mat.Matrix) error {
-			for _, b := range blocks[of[k]] {
+			for _, b := range blocks[owners[k]] {
 				b.score(Z, lo)
 			}
 			return nil

@@ -27,8 +27,8 @@ func (s *mappedRidges) refine(g *ridgeGroup) error {
 	}
 	for _, models := range g.models {
 		for k := range models {
-			if models[k].rough {
-				models[k].weights, models[k].rough, models[k].path = nil, false, nil
+			if models[k].needsRefinement {
+				models[k].weights, models[k].needsRefinement, models[k].path = nil, false, nil
 			}
 		}
 	}
@@ -40,7 +40,7 @@ type gradients struct {
 	targets int
 	columns []gradientColumn // by fold
 	blocks  []*gradientBlock
-	of      []*gradientBlock // by fold, nil if no model needs refinement
+	blockOf []*gradientBlock // by fold, nil if no model needs refinement
 }
 
 // gradientBlock contains the gradients of the inaccurate models of some folds, accumulated in one
@@ -50,22 +50,22 @@ type gradientBlock struct {
 	sums    *leastsquares.Gradient
 }
 
-// blockColumns is the maximum number of columns of folds in a block; with more, sharing copies has
-// no benefit.
-const blockColumns = 128
+// maxBlockColumns is the maximum number of columns of a block; more columns would save no further
+// copies.
+const maxBlockColumns = 128
 
-// gradientColumn is a model to refine, with the first column of its targets in the block.
+// gradientColumn is a model that needs refinement, and the column of its first target in the block.
 type gradientColumn struct {
 	fold, model, at int
 }
 
 func newGradients(g *ridgeGroup) *gradients {
-	r := &gradients{of: make([]*gradientBlock, len(g.models))}
+	r := &gradients{blockOf: make([]*gradientBlock, len(g.models))}
 	var last *gradientBlock
 	for fold, models := range g.models {
 		var list []gradientColumn
 		for k, m := range models {
-			if m.rough {
+			if m.needsRefinement {
 				r.targets = len(m.offset)
 				list = append(list, gradientColumn{fold: fold, model: k})
 			}
@@ -73,7 +73,7 @@ func newGradients(g *ridgeGroup) *gradients {
 		if len(list) == 0 {
 			continue
 		}
-		if last == nil || (len(last.columns)+len(list))*r.targets > blockColumns {
+		if last == nil || (len(last.columns)+len(list))*r.targets > maxBlockColumns {
 			last = &gradientBlock{}
 			r.blocks = append(r.blocks, last)
 		}
@@ -81,7 +81,7 @@ func newGradients(g *ridgeGroup) *gradients {
 			c.at = len(last.columns) * r.targets
 			last.columns = append(last.columns, c)
 		}
-		r.of[fold] = last
+		r.blockOf[fold] = last
 	}
 	for _, b := range r.blocks {
 		r.columns = append(r.columns, b.columns...)
@@ -130,7 +130,8 @@ func (s *mappedRidges) trained(b *gradientBlock, part, targets int) (list []bool
 	return list
 }
 
-// repeated returns rows of t targets times over.
+// repeated returns rows of t targets with the targets of each row repeated the given number of
+// times.
 func repeated(y []float64, t, times int) []float64 {
 	out := make([]float64, 0, len(y)*times)
 	for lo := 0; lo < len(y); lo += t {
@@ -156,24 +157,25 @@ func (b *gradientBlock) pack(g *ridgeGroup, targets int) (weights, offsets []flo
 	return weights, offsets
 }
 
-// step updates the models by their gradients, and marks those that have converged.
+// step updates the models by their gradients and clears needsRefinement of those that have
+// converged.
 func (s *mappedRidges) step(g *ridgeGroup, r *gradients) error {
 	return cmp.Or(runParallel(len(r.columns), func(k int) error {
 		c := r.columns[k]
-		g.models[c.fold][c.model].improve(r.of[c.fold].sums, c.at)
+		g.models[c.fold][c.model].improve(r.blockOf[c.fold].sums, c.at)
 		return ctxerr.Check(s.ctx)
 	}), ctxerr.Check(s.ctx))
 }
 
-// improve updates a model by its gradient, whose first column is given.
+// improve updates a model by its gradient, which begins at the given column.
 func (m *model) improve(gradient *leastsquares.Gradient, column int) {
 	var ok bool
-	if m.rough, ok = m.path.Refine(m.weights, gradient, column, m.alpha); ok {
+	if m.needsRefinement, ok = m.path.Refine(m.weights, gradient, column, m.alpha); ok {
 		m.finish(m.path)
 	} else {
 		m.weights = nil
 	}
-	if !m.rough {
+	if !m.needsRefinement {
 		m.path = nil
 	}
 }

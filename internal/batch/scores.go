@@ -14,28 +14,28 @@ import (
 
 // model is a candidate fitted on a fold.
 type model struct {
-	candidate int
-	width     int
-	weights   []float64 // width × targets, on the wide map
-	offset    []float64
-	alpha     float64            // on the wide map
-	rough     bool               // whether the weights need refinement
-	path      *leastsquares.Path // factor of the refinement; nil if not refined
-	report    solve.Report
-	scores    *mat.Dense // test rows × targets
-	seconds   float64
-	err       error
+	candidate       int
+	width           int
+	weights         []float64 // width × targets, on the wide map
+	offset          []float64
+	alpha           float64            // on the wide map
+	needsRefinement bool               // whether the weights need refinement
+	path            *leastsquares.Path // for refinement; nil if none is needed
+	report          solve.Report
+	scores          *mat.Dense // test rows × targets
+	seconds         float64
+	err             error
 }
 
-// scoreBlock contains the models of one width of a fold, which are scored by one product.
+// scoreBlock contains the models of one width on a fold, whose scores are computed in one product.
 type scoreBlock struct {
-	models  []*model
-	weights []float64 // width × columns
-	short   []float32 // the weights in single precision, once they are needed
-	scores  []float64 // rows × columns
-	width   int
-	columns int
-	rows    int
+	models    []*model
+	weights   []float64 // width × columns
+	weights32 []float32 // weights in float32, created on demand
+	scores    []float64 // rows × columns
+	width     int
+	columns   int
+	rows      int
 }
 
 func scoreBlocks(models []model, rows int) (blocks []*scoreBlock) {
@@ -68,7 +68,7 @@ func scoreBlocks(models []model, rows int) (blocks []*scoreBlock) {
 	return blocks
 }
 
-// score scores a tile of rows that starts at row first.
+// score scores a tile of rows; first is the index of its first row.
 func (b *scoreBlock) score(Z mat.Matrix, first int) {
 	n, _ := Z.Dims()
 	out := kern.Dense(n, b.columns, b.columns, b.scores[first*b.columns:])
@@ -80,30 +80,30 @@ func (b *scoreBlock) score(Z mat.Matrix, first int) {
 	kern.Mul(out, z, kern.Dense(b.width, b.columns, b.columns, b.weights), false)
 }
 
-// scoreSingle scores rows in single precision, as a model that is fitted to them does: its weights are rounded, and
-// products are summed over a few columns in single, over all in double precision.
+// scoreSingle scores float32 rows, as a model fitted to them does: weights are rounded, products
+// are summed in float32 within blocks of columns and in float64 over blocks.
 func (b *scoreBlock) scoreSingle(out kern.View[float64], z kern.View[float32]) {
-	const few = 256
-	if b.short == nil {
-		b.short = make([]float32, len(b.weights))
-		design.Round(b.short, b.weights)
+	const blockColumns = 256
+	if b.weights32 == nil {
+		b.weights32 = make([]float32, len(b.weights))
+		design.Round(b.weights32, b.weights)
 	}
-	weights := kern.Dense(b.width, b.columns, b.columns, b.short)
-	hold := design.Borrow[float32](z.Rows * b.columns)
-	defer hold.Release()
-	part := kern.Dense(z.Rows, b.columns, b.columns, hold.Data)
+	weights := kern.Dense(b.width, b.columns, b.columns, b.weights32)
+	buffer := design.Borrow[float32](z.Rows * b.columns)
+	defer buffer.Release()
+	part := kern.Dense(z.Rows, b.columns, b.columns, buffer.Data)
 	to := out.Data[:z.Rows*b.columns]
 	clear(to)
-	for lo := 0; lo < b.width; lo += few {
-		hi := min(lo+few, b.width)
+	for lo := 0; lo < b.width; lo += blockColumns {
+		hi := min(lo+blockColumns, b.width)
 		kern.Mul(part, z.Slice(0, z.Rows, lo, hi), weights.Slice(lo, hi, 0, b.columns), false)
-		for i, v := range hold.Data {
+		for i, v := range buffer.Data {
 			to[i] += float64(v)
 		}
 	}
 }
 
-// spread gives every model its scores, the intercepts added.
+// spread copies the scores to their models and adds the intercepts.
 func (b *scoreBlock) spread() {
 	at := 0
 	for _, m := range b.models {

@@ -14,9 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// centeredRows is a data set in memory with x̃_i = √s_i·(x_i − x̄) and ỹ_i alike, for the dual
-// form. x̄ and ȳ are 0 without an intercept. Rows of weight 0 are omitted. Sparse rows are centered
-// implicitly.
+// centeredRows is a data set in memory with x̃_i = √s_i·(x_i − x̄), ỹ_i = √s_i·(y_i − ȳ), for the
+// dual form. x̄ and ȳ are 0 without an intercept. Rows of weight 0 are omitted. Sparse rows are
+// centered implicitly.
 type centeredRows struct {
 	n, cols, targets int
 	x                []float64   // n × cols, x̃; nil for sparse rows
@@ -141,14 +141,14 @@ func (c *centeredRows) kernel(ctx context.Context) ([]float64, error) {
 		return k, kern.Gram(ctx, kern.Dense(c.n, c.n, c.n, k), kern.Dense(c.n, c.cols, c.cols, c.x).T(), nil)
 	}
 	addSparseKernel(ctx, k, c.sparse)
-	along := make([]float64, c.n) // x_iᵀx̄
-	kern.SparseMulVec(along, design.SparseView(c.sparse), c.mean, false)
+	meanProducts := make([]float64, c.n) // x_iᵀx̄
+	kern.SparseMulVec(meanProducts, design.SparseView(c.sparse), c.mean, false)
 	square := kern.Dot(c.mean, c.mean)
 	kern.Parallel(c.n, 64, func(lo, hi int) {
 		for i := lo; i < hi && ctx.Err() == nil; i++ {
 			row := k[i*c.n : i*c.n+i+1]
 			for j := range row {
-				row[j] = math.Sqrt(c.weights[i]*c.weights[j]) * (row[j] - along[i] - along[j] + square)
+				row[j] = math.Sqrt(c.weights[i]*c.weights[j]) * (row[j] - meanProducts[i] - meanProducts[j] + square)
 			}
 		}
 	})
@@ -177,18 +177,18 @@ func addSparseKernel(ctx context.Context, k []float64, X *sparse.CSR) {
 	rows, values := make([]uint32, len(indices)), make([]float64, len(indices))
 	next := append([]int(nil), start[:cols]...)
 	for i := range n {
-		columns, own := X.Row(i)
+		columns, entries := X.Row(i)
 		for at, j := range columns {
-			rows[next[j]], values[next[j]] = uint32(i), entry(own, at)
+			rows[next[j]], values[next[j]] = uint32(i), entry(entries, at)
 			next[j]++
 		}
 	}
 	kern.Parallel(n, 16, func(lo, hi int) {
 		for i := lo; i < hi && ctx.Err() == nil; i++ {
-			columns, own := X.Row(i)
+			columns, entries := X.Row(i)
 			row := k[i*n : i*n+i+1]
 			for at, j := range columns {
-				v := entry(own, at)
+				v := entry(entries, at)
 				for p := start[j]; p < start[j+1] && int(rows[p]) <= i; p++ {
 					row[rows[p]] += v * values[p]
 				}
@@ -260,14 +260,14 @@ func columnSums(x []float64, cols int) []float64 {
 // match liftNullspace.
 func (c *centeredRows) columnTiles(ctx context.Context, tau float64) tileReader {
 	const size = 512
-	hold := make([]float64, c.n*min(size, c.cols))
+	buffer := make([]float64, c.n*min(size, c.cols))
 	return func(yield func(kern.View[float64])) error {
 		for lo := 0; lo < c.cols; lo += size {
 			if err := ctxerr.Check(ctx); err != nil {
 				return err
 			}
 			hi := min(lo+size, c.cols)
-			tile := kern.Dense(c.n, hi-lo, hi-lo, hold)
+			tile := kern.Dense(c.n, hi-lo, hi-lo, buffer)
 			for i := range c.n {
 				c.centeredRow(tile.Row(i), i, lo)
 			}

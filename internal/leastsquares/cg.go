@@ -50,8 +50,9 @@ func (c *ridgeCG) solve() (w []float64, report solve.Report, err error) {
 	return r.solve()
 }
 
-// solveWithinBudget is solve, limited to as many steps as cost a Gram matrix if Cholesky is an
-// alternative. By now the norms of the rows, and with them the number of steps, are known.
+// solveWithinBudget is solve, limited to the steps that cost as much as a Gram matrix if Cholesky
+// is an alternative. At this point the norms of the rows are known, which determine the number of
+// steps.
 func (c *ridgeCG) solveWithinBudget() (w []float64, report solve.Report, err error) {
 	if !c.canFallBack(c.m.Cols, c.rows.Sparse) {
 		return c.solve()
@@ -61,10 +62,10 @@ func (c *ridgeCG) solveWithinBudget() (w []float64, report solve.Report, err err
 	if c.estimateSteps(trace) >= budget {
 		return nil, report, errSteps
 	}
-	most := c.MaxIter
-	c.MaxIter = min(most, int(budget))
+	maxIter := c.MaxIter
+	c.MaxIter = min(maxIter, int(budget))
 	w, report, err = c.solvePreconditioned()
-	if errors.Is(err, errRounding) || err == nil && !report.Converged && c.MaxIter < most {
+	if errors.Is(err, errRounding) || err == nil && !report.Converged && c.MaxIter < maxIter {
 		return nil, report, errSteps
 	}
 	return w, report, err
@@ -171,10 +172,10 @@ func (c *ridgeCG) residualGoal(visible float64) []float64 {
 
 // residualGoals returns the norms √(rᵀM⁻¹r) at which predictions are accurate to visible·√TSS of
 // each target, if rᵀA⁻¹r ≤ rᵀM⁻¹r/least.
-func (c *ridgeCG) residualGoals(visible, least float64) []float64 {
+func (c *ridgeCG) residualGoals(visible, minEigenvalue float64) []float64 {
 	out := c.m.sumSquares()
 	for j, spread := range out {
-		if out[j] = visible * math.Sqrt(spread*least); spread <= constantTol(c.m.rows)*c.m.squares[j] {
+		if out[j] = visible * math.Sqrt(spread*minEigenvalue); spread <= constantTol(c.m.rows)*c.m.squares[j] {
 			out[j] = math.Inf(1) // the target is constant
 		}
 	}
@@ -240,22 +241,22 @@ func (r *refinedCG) solve() (w []float64, report solve.Report, err error) {
 		}
 		return w, report, err
 	}
-	left, worst := make([]float64, t), math.Inf(1)
+	norms, worst := make([]float64, t), math.Inf(1)
 	for rounds := 0; ; rounds++ {
 		if err := r.precondition(z, right); err != nil {
 			return nil, report, err
 		}
-		if !columnNorms(left, right, z) {
+		if !columnNorms(norms, right, z) {
 			return nil, report, errRounding
 		}
-		before := worst
-		if worst = maxRatio(left, r.goal); worst <= 1 || report.Iterations >= r.MaxIter || rounds == maxRounds {
+		previous := worst
+		if worst = maxRatio(norms, r.goal); worst <= 1 || report.Iterations >= r.MaxIter || rounds == maxRounds {
 			break
 		}
-		if r.usesFloat32() && worst > before/2 {
+		if r.usesFloat32() && worst > previous/2 {
 			r.widen, r.rows = true, r.ridgeCG.rows
 		}
-		until := solve.StopCriteria{Tol: 1, AbsTol: r.roundGoals(left), MaxIter: r.MaxIter - report.Iterations}
+		until := solve.StopCriteria{Tol: 1, AbsTol: r.roundGoals(norms), MaxIter: r.MaxIter - report.Iterations}
 		if rounds == 0 && !r.usesFloat32() {
 			until.Tol = r.tol
 		}
@@ -310,9 +311,9 @@ func (r *refinedCG) usesFloat32() bool { return r.rows.Float32 && !r.widen }
 
 // roundGoals returns the target norms of the next round. The remaining float32 rounds reduce the
 // residual by equal factors.
-func (r *refinedCG) roundGoals(left []float64) []float64 {
-	out := make([]float64, len(left))
-	for j, v := range left {
+func (r *refinedCG) roundGoals(norms []float64) []float64 {
+	out := make([]float64, len(norms))
+	for j, v := range norms {
 		out[j] = r.goal[j] / 2
 		if r.usesFloat32() && v > out[j] {
 			part := out[j] / v
@@ -372,13 +373,14 @@ const widenChunk = 256
 // eachFloat64 calls f with rows [lo, hi) of X in float64, in chunks if X is float32.
 func eachFloat64(X mat.Matrix, f func(lo, hi int, X mat.Matrix) error) error {
 	n, _ := X.Dims()
-	short, ok := X.(*single.Dense)
+	float32Rows, ok := X.(*single.Dense)
 	if !ok {
 		return f(0, n, X)
 	}
 	for lo := 0; lo < n; lo += widenChunk {
 		hi := min(lo+widenChunk, n)
-		if err := design.WithFloat64(short.Slice(lo, hi), func(X mat.Matrix) error { return f(lo, hi, X) }); err != nil {
+		err := design.WithFloat64(float32Rows.Slice(lo, hi), func(X mat.Matrix) error { return f(lo, hi, X) })
+		if err != nil {
 			return err
 		}
 	}

@@ -42,12 +42,12 @@ func (p *Problem) dualSolution(ctx context.Context, d *centeredRows) (w []float6
 		f.Solve(ctx, a, t)
 	}
 	w = d.primalWeights(a)
-	left := d.refine(ctx, f, a, w, p.Alpha, math.Sqrt(trace(kernel, n)))
+	remaining := d.refine(ctx, f, a, w, p.Alpha, math.Sqrt(trace(kernel, n)))
 	floor := 0.0
 	if n <= d.cols { // otherwise the rows determine the weights
 		floor = epsilon * trace(kernel, n) * relativeNorm(a, d.sumSquares())
 	}
-	warnRounding(&report, p.Alpha, left, floor, visibleTol)
+	warnRounding(&report, p.Alpha, remaining, floor, visibleTol)
 	return w, report, nil
 }
 
@@ -69,10 +69,10 @@ func (p *Problem) dualSingular(ctx context.Context, d *centeredRows, kernel []fl
 
 // roundingBound bounds the relative prediction error of the solution a of a kernel system, for
 // training and new rows, and the contraction factor of refinement.
-func (d *centeredRows) roundingBound(a, kernel []float64, f *Factor) (size, left float64) {
+func (d *centeredRows) roundingBound(a, kernel []float64, f *Factor) (size, contraction float64) {
 	trace := trace(kernel, d.n)
-	size, left = precisionOf(false).roundingBound(a, d.sumSquares(), trace, minPivot(f.Lower, d.n))
-	return size * math.Sqrt(trace), left
+	size, contraction = precisionOf(false).roundingBound(a, d.sumSquares(), trace, minPivot(f.Lower, d.n))
+	return size * math.Sqrt(trace), contraction
 }
 
 // sumSquares returns Σ ỹ² of each target.
@@ -93,7 +93,7 @@ func (d *centeredRows) refactor(ctx context.Context, kernel []float64, alpha flo
 
 // refine updates w = X̃ᵀa by steps X̃ᵀ(K + alpha·I)⁻¹(ỹ − X̃w − alpha·a). norm bounds the norm of
 // an input row. It returns a bound of the remaining relative prediction error.
-func (d *centeredRows) refine(ctx context.Context, f *Factor, a, w []float64, alpha, norm float64) (left float64) {
+func (d *centeredRows) refine(ctx context.Context, f *Factor, a, w []float64, alpha, norm float64) (remaining float64) {
 	spreads := d.sumSquares()
 	for range MaxRefinements {
 		right := d.residuals(w)
@@ -102,11 +102,11 @@ func (d *centeredRows) refine(ctx context.Context, f *Factor, a, w []float64, al
 		f.Solve(ctx, step, d.targets)
 		kern.Axpy(1, step, a)
 		kern.Axpy(1, d.primalWeights(step), w)
-		if left = f.contraction * predictionChange(right, step, spreads) * norm; negligible(left, visibleTol) {
-			return left
+		if remaining = f.contraction * predictionChange(right, step, spreads) * norm; negligible(remaining, visibleTol) {
+			return remaining
 		}
 	}
-	return left
+	return remaining
 }
 
 // dual solves by K = S^½(X−x̄)(X−x̄)ᵀS^½: w = (X−x̄)ᵀS^½(K + alpha·I)⁻¹S^½(y−ȳ).
@@ -122,7 +122,7 @@ func (p *Problem) dual(ctx context.Context) (solve.Linear, error) {
 	if p.rows.Float32 {
 		warnFeatureRounding(&report, p.Alpha, featureRounding(w, d.meanSquares(), d.sumSquares(), d.total))
 	}
-	rest := d.residuals(w)
-	report.Objective = kern.Dot(rest, rest) + p.Alpha*kern.Dot(w, w)
+	residual := d.residuals(w)
+	report.Objective = kern.Dot(residual, residual) + p.Alpha*kern.Dot(w, w)
 	return solve.NewLinear(w, intercepts(w, d.mean, d.targetMean), report)
 }

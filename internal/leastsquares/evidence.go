@@ -89,16 +89,16 @@ func (e *evidence) validate() error {
 func (e *evidence) tridiagonalize(ctx context.Context, m *Moments) error {
 	gram := make([]float64, m.Cols*m.Cols)
 	m.system(gram, m.Cols, 0)
-	trace, most := 0.0, 0.0
+	trace, largest := 0.0, 0.0
 	for i := range m.Cols {
 		trace += gram[i*m.Cols+i]
-		most = max(most, gram[i*m.Cols+i])
+		largest = max(largest, gram[i*m.Cols+i])
 	}
 	if trace == 0 {
-		trace, most = 1, 1
+		trace, largest = 1, 1
 	}
-	e.logMin, e.logMax = math.Log(64*epsilon*float64(m.Cols)*most), math.Log(1e4*trace)
-	if !(most > 0) || !kern.AllFinite([]float64{e.logMin, e.logMax}) {
+	e.logMin, e.logMax = math.Log(64*epsilon*float64(m.Cols)*largest), math.Log(1e4*trace)
+	if !(largest > 0) || !kern.AllFinite([]float64{e.logMin, e.logMax}) {
 		return errNotFinite
 	}
 	right := m.rightSide()
@@ -249,18 +249,18 @@ func (e *evidence) negLogSlope(a evidencePoint, g KnownVariances) (value, slope 
 // maximize returns the variances of maximum evidence. At least one must be unknown.
 func (e *evidence) maximize(ctx context.Context, g KnownVariances) (Variances, error) {
 	const step = 0.5
-	best, least := e.logMin, math.Inf(1)
+	best, smallest := e.logMin, math.Inf(1)
 	for u := e.logMin; u <= e.logMax; u += step {
 		if err := ctxerr.Check(ctx); err != nil {
 			return Variances{}, err
 		}
 		if a, ok := e.evaluate(math.Exp(u)); ok {
-			if value := e.negLog(a, g); value < least {
-				best, least = u, value
+			if value := e.negLog(a, g); value < smallest {
+				best, smallest = u, value
 			}
 		}
 	}
-	if math.IsInf(least, 1) {
+	if math.IsInf(smallest, 1) {
 		return Variances{}, errNotFinite
 	}
 	a, err := e.bisect(ctx, max(best-step, e.logMin), min(best+step, e.logMax), g)

@@ -120,9 +120,9 @@ func sum(list []float64) float64 {
 
 // minPivot returns the smallest squared pivot of a Cholesky factor.
 func minPivot(lower []float64, n int) float64 {
-	least := math.Inf(1)
+	smallest := math.Inf(1)
 	for i := range n {
-		least = min(least, lower[i*n+i]*lower[i*n+i])
+		smallest = min(smallest, lower[i*n+i]*lower[i*n+i])
 	}
-	return least
+	return smallest
 }

@@ -23,15 +23,15 @@ func newFusedProduct(w, offset []float64) *fusedProduct {
 
 // add adds rows; nil weights are ones.
 func (b *fusedProduct) add(X mat.Matrix, weights []float64) {
-	own := &b.product64
-	_, short := X.(*single.Dense)
-	if short {
-		own = &b.product32
+	product := &b.product64
+	_, isFloat32 := X.(*single.Dense)
+	if isFloat32 {
+		product = &b.product32
 	}
-	if *own == nil {
-		*own = design.NewFusedProduct(short, b.wT, b.offset, nil, 0)
+	if *product == nil {
+		*product = design.NewFusedProduct(isFloat32, b.wT, b.offset, nil, 0)
 	}
-	(*own).Add(X, 0, func(_ *design.Accumulator, scores kern.View[float64], first int) {
+	(*product).Add(X, 0, func(_ *design.Accumulator, scores kern.View[float64], first int) {
 		for j := 0; j < scores.Rows && weights != nil; j++ {
 			row := scores.Row(j)
 			kern.MulElem(row, row, weights[first:first+len(row)])

@@ -31,9 +31,9 @@ func NewGradient(cols, columns int) *Gradient {
 // weights are ones.
 func (g *Gradient) Add(X mat.Matrix, y, w, offset, weights []float64) {
 	k := g.Columns
-	if short, ok := X.(*single.Dense); ok {
+	if float32Rows, ok := X.(*single.Dense); ok {
 		if k < design.MinGEMMOutputs {
-			g.addFloat32(design.ViewFloat32(short), y, w, offset, weights)
+			g.addFloat32(design.ViewFloat32(float32Rows), y, w, offset, weights)
 			return
 		}
 		design.WithFloat64(X, func(X mat.Matrix) error {
@@ -45,8 +45,8 @@ func (g *Gradient) Add(X mat.Matrix, y, w, offset, weights []float64) {
 	g.AddSelected(X, y, w, offset, weights, nil)
 }
 
-// AddSelected is Add for float64 rows that belong only to the columns with of true. Nil means all.
-func (g *Gradient) AddSelected(X mat.Matrix, y, w, offset, weights []float64, of []bool) {
+// AddSelected is Add for float64 rows that belong only to the selected columns. Nil means all.
+func (g *Gradient) AddSelected(X mat.Matrix, y, w, offset, weights []float64, selected []bool) {
 	n, _ := X.Dims()
 	k := g.Columns
 	scores := design.Borrow[float64](n * k)
@@ -63,7 +63,7 @@ func (g *Gradient) AddSelected(X mat.Matrix, y, w, offset, weights []float64, of
 	for i := range n {
 		row := y[i*k : (i+1)*k]
 		for c := range row {
-			if of != nil && !of[c] {
+			if selected != nil && !selected[c] {
 				row[c] = 0
 				continue
 			}
@@ -94,35 +94,35 @@ const (
 // addFloat32 is Add for float32 rows, with float64 products and sums.
 func (g *Gradient) addFloat32(X kern.View[float32], y, w, offset, weights []float64) {
 	d, k := g.cols, g.Columns
-	turned, total := design.Borrow[float64](d*k), design.Borrow[float64](d*k)
-	defer turned.Release()
+	wT, total := design.Borrow[float64](d*k), design.Borrow[float64](d*k)
+	defer wT.Release()
 	defer total.Release()
-	design.Transpose(turned.Data, w, k)
+	design.Transpose(wT.Data, w, k)
 	clear(total.Data)
 	for at := 0; at < X.Rows; at += float32BlockRows {
 		n := min(float32BlockRows, X.Rows-at)
 		size := d*k + 2*k
-		hold := design.Borrow[float64]((n + float32ChunkRows - 1) / float32ChunkRows * size)
+		buffer := design.Borrow[float64]((n + float32ChunkRows - 1) / float32ChunkRows * size)
 		kern.Parallel(n, float32ChunkRows, func(lo, hi int) {
-			own, sample := &Gradient{cols: d, Columns: k}, weights
-			own.initIn(hold.Data[lo/float32ChunkRows*size:][:size])
+			part, sample := &Gradient{cols: d, Columns: k}, weights
+			part.initIn(buffer.Data[lo/float32ChunkRows*size:][:size])
 			if weights != nil {
 				sample = weights[at+lo : at+hi]
 			}
-			own.addChunk(X.Slice(at+lo, at+hi, 0, d), y[(at+lo)*k:(at+hi)*k], turned.Data, offset, sample)
+			part.addChunk(X.Slice(at+lo, at+hi, 0, d), y[(at+lo)*k:(at+hi)*k], wT.Data, offset, sample)
 		})
-		for lo := 0; lo < len(hold.Data); lo += size {
-			mine := hold.Data[lo : lo+size]
+		for lo := 0; lo < len(buffer.Data); lo += size {
+			mine := buffer.Data[lo : lo+size]
 			kern.Axpy(1, mine[:d*k], total.Data)
 			kern.Axpy(1, mine[d*k:d*k+k], g.sum)
 			kern.Axpy(1, mine[d*k+k:], g.squares)
 		}
-		hold.Release()
+		buffer.Release()
 	}
 	design.AddTransposed(g.inputs, total.Data, k)
 }
 
-// initIn places a zero gradient in list.
+// initIn sets g to a zero gradient that uses list as its memory.
 func (g *Gradient) initIn(list []float64) {
 	clear(list)
 	d, k := g.cols, g.Columns
@@ -132,11 +132,11 @@ func (g *Gradient) initIn(list []float64) {
 // addChunk adds rows in cache-resident tiles; w and the sums of inputs are columns × cols.
 func (g *Gradient) addChunk(X kern.View[float32], y, w, offset, weights []float64) {
 	k, size := g.Columns, max(8, 1<<16/g.cols&^7)
-	hold := design.Borrow[float64](size * k)
-	defer hold.Release()
+	buffer := design.Borrow[float64](size * k)
+	defer buffer.Release()
 	for lo := 0; lo < X.Rows; lo += size {
 		hi := min(lo+size, X.Rows)
-		rows, errors := X.Slice(lo, hi, 0, g.cols), hold.Data[:(hi-lo)*k]
+		rows, errors := X.Slice(lo, hi, 0, g.cols), buffer.Data[:(hi-lo)*k]
 		kern.MulTMixed(errors, rows, w)
 		for i := lo; i < hi; i++ {
 			row, s := errors[(i-lo)*k:(i-lo+1)*k], 1.0
@@ -178,15 +178,15 @@ func (g *Gradient) rhs(w []float64, from, t int, mean []float64, alpha float64) 
 
 // predictionChange returns the largest √(rightᵀstep / sumSquares) over the targets.
 func predictionChange(right, step, spreads []float64) float64 {
-	t, most := len(spreads), 0.0
+	t, largest := len(spreads), 0.0
 	for j, spread := range spreads {
 		square := 0.0
 		for i := j; i < len(step); i += t {
 			square += right[i] * step[i]
 		}
 		if spread > 0 {
-			most = max(most, math.Sqrt(max(0, square)/spread))
+			largest = max(largest, math.Sqrt(max(0, square)/spread))
 		}
 	}
-	return most
+	return largest
 }

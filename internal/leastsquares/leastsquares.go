@@ -24,7 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// Solve returns the solution by the requested solver, or by the one that suits the shape.
+// Solve returns the solution by the requested solver, or by the one that is cheapest for the shape.
 func (p *Problem) Solve(ctx context.Context) (solve.Linear, error) {
 	model, err := p.bySolver(ctx)
 	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil { // errors after cancellation are consequences of it

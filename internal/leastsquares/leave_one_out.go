@@ -138,13 +138,13 @@ func (l *looSolver) solvePrimal(alpha float64) (factor float64, err error) {
 		return 0, fmt.Errorf("the columns are linearly dependent; increase alpha")
 	}
 	rounding := f.contraction
-	row, least := 0, 0.0
+	row, smallest := 0, 0.0
 	for range 2 {
 		if err := l.computeLeverages(w, f); err != nil {
 			return 0, err
 		}
 		l.factor = f
-		if row, least = l.minOneMinusH(); rounding <= maxRoundingShare*least {
+		if row, smallest = l.minOneMinusH(); rounding <= maxRoundingShare*smallest {
 			return 1, nil
 		}
 		if f, err = l.problem.refactor(l.ctx, l.sums); err != nil {
@@ -155,22 +155,22 @@ func (l *looSolver) solvePrimal(alpha float64) (factor float64, err error) {
 		}
 		rounding = 4 * epsilon * math.Sqrt(1+l.sums.trace()/minPivot(f.Lower, f.cols))
 	}
-	if rounding <= maxErrorShare*least {
+	if rounding <= maxErrorShare*smallest {
 		return 1, nil
 	}
 	return 0, fmt.Errorf("row %d has leverage %v ± %.1g, so its leave-one-out prediction is undefined; increase alpha",
-		row, 1-least, rounding)
+		row, 1-smallest, rounding)
 }
 
 // minOneMinusH returns the row of positive weight with the largest leverage and its 1 − h.
-func (l *looSolver) minOneMinusH() (row int, least float64) {
-	least = math.Inf(1)
+func (l *looSolver) minOneMinusH() (row int, smallest float64) {
+	smallest = math.Inf(1)
 	for i, m := range l.oneMinusH {
-		if l.weight(i) > 0 && m < least {
-			row, least = i, m
+		if l.weight(i) > 0 && m < smallest {
+			row, smallest = i, m
 		}
 	}
-	return row, least
+	return row, smallest
 }
 
 // computeLeverages computes the residuals of w and 1 − h from the factor.
@@ -179,14 +179,14 @@ func (l *looSolver) computeLeverages(w []float64, f *Factor) error {
 	mean := l.sums.Mean()
 	b := intercepts(w, mean, l.sums.targetMean())
 	const tile = 512
-	hold := make([]float64, tile*d)
+	buffer := make([]float64, tile*d)
 	lower := kern.Dense(d, d, d, f.Lower)
 	for lo := 0; lo < l.rows.N; lo += tile {
 		if err := ctxerr.Check(l.ctx); err != nil {
 			return err
 		}
 		n := min(tile, l.rows.N-lo)
-		x := kern.Dense(n, d, d, hold[:n*d])
+		x := kern.Dense(n, d, d, buffer[:n*d])
 		for i := range n {
 			row := x.Row(i)
 			design.WriteRow(row, l.rows.Set.X, lo+i)
@@ -254,9 +254,10 @@ func (l *looSolver) solveDual(alpha float64) (factor float64, err error) {
 		if l.oneMinusH[i] <= 1e-12*squares[k] {
 			return 0, fmt.Errorf("row %d has leverage 1, so its leave-one-out prediction is undefined; increase alpha", i)
 		}
-		if most := epsilon * relativeNorm(a, d.sumSquares()) * math.Sqrt(float64(n)) / l.oneMinusH[i]; most > maxErrorShare {
+		bound := epsilon * relativeNorm(a, d.sumSquares()) * math.Sqrt(float64(n)) / l.oneMinusH[i]
+		if bound > maxErrorShare {
 			return 0, fmt.Errorf("rounding changes the prediction for row %d by %.1g relative to the targets; increase alpha", i,
-				most)
+				bound)
 		}
 		for j := range t {
 			l.residual[i*t+j] = a[k*t+j] / math.Sqrt(d.weights[k])
@@ -307,7 +308,7 @@ func (l *looSolver) zeroWeightRows(w []float64) error {
 func (l *looSolver) appendResult(out *LOOResult, factor float64) error {
 	t := l.targets
 	predictions := mat.NewDense(l.rows.N, t, nil)
-	total, rows, slack, plain, left := 0.0, 0.0, 0.0, 0.0, 0.0
+	total, rows, slack, plain, residual := 0.0, 0.0, 0.0, 0.0, 0.0
 	for i, m := range l.oneMinusH {
 		s := l.weight(i)
 		total += s
@@ -320,13 +321,13 @@ func (l *looSolver) appendResult(out *LOOResult, factor float64) error {
 		for j, e := range l.residual[i*t : (i+1)*t] {
 			plain += s * e * e
 			e /= m
-			left += s * e * e
+			residual += s * e * e
 			predictions.Set(i, j, l.y[i*t+j]-e)
 		}
 	}
 	mean := slack / rows
 	out.Predictions = append(out.Predictions, predictions)
-	out.Errors = append(out.Errors, left/total/float64(t))
+	out.Errors = append(out.Errors, residual/total/float64(t))
 	out.GCV = append(out.GCV, plain/total/float64(t)/(mean*mean))
 	out.DegreesOfFreedom = append(out.DegreesOfFreedom, rows-factor*slack)
 	out.oneMinusH = append(out.oneMinusH, slices.Clone(l.oneMinusH))
@@ -350,8 +351,8 @@ func (out *LOOResult) GCVPredictions(k int, y []float64) *mat.Dense {
 	for i, m := range out.oneMinusH[k] {
 		for j := range t {
 			if m > 0 {
-				left := y[i*t+j] - out.Predictions[k].At(i, j)
-				even.Set(i, j, y[i*t+j]-left*m/(slack/rows))
+				residual := y[i*t+j] - out.Predictions[k].At(i, j)
+				even.Set(i, j, y[i*t+j]-residual*m/(slack/rows))
 			}
 		}
 	}

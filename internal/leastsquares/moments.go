@@ -128,8 +128,8 @@ func (m *Moments) addInputs(ctx context.Context, X mat.Matrix, weighted, weights
 		m.addSums(design.View(dense), weighted, weights)
 		return addGram(ctx, kern.Dense(d, d, d, m.Gram), design.View(dense), weights, ones)
 	}
-	if short, ok := X.(*single.Dense); ok {
-		return m.addFloat32(ctx, short, weighted, weights, ones)
+	if float32Rows, ok := X.(*single.Dense); ok {
+		return m.addFloat32(ctx, float32Rows, weighted, weights, ones)
 	}
 	// Tiles need little memory and cost no extra time.
 	size := min(n, 512)
@@ -152,18 +152,18 @@ func (m *Moments) addInputs(ctx context.Context, X mat.Matrix, weighted, weights
 func (m *Moments) addFloat32(ctx context.Context, X *single.Dense, weighted, weights []float64, ones bool) error {
 	m.Float32 = true
 	n, d := X.Dims()
-	short := design.Borrow[float32](n)
-	defer short.Release()
-	design.Round(short.Data, weights)
+	weights32 := design.Borrow[float32](n)
+	defer weights32.Release()
+	design.Round(weights32.Data, weights)
 	gram, rows := kern.Dense(d, d, d, m.Gram), design.ViewFloat32(X)
 	if m.shift == nil {
-		if err := kern.GramMixed(ctx, gram, rows, weightsOrNil(ones, short.Data)); err != nil {
+		if err := kern.GramMixed(ctx, gram, rows, weightsOrNil(ones, weights32.Data)); err != nil {
 			return err
 		}
 	}
 	const size = 256
-	own := design.Borrow[float32]((size + d) * max(m.targets, 1))
-	defer own.Release()
+	buffer := design.Borrow[float32]((size + d) * max(m.targets, 1))
+	defer buffer.Release()
 	var tile *design.Buffer[float32]
 	if m.shift != nil {
 		tile = design.Borrow[float32](min(n, size) * d)
@@ -174,12 +174,12 @@ func (m *Moments) addFloat32(ctx context.Context, X *single.Dense, weighted, wei
 		part := rows.Slice(lo, hi, 0, d)
 		if m.shift != nil {
 			part = m.shiftedFloat32(tile.Data[:(hi-lo)*d], part)
-			if err := kern.GramMixed(ctx, gram, part, weightsOrNil(ones, short.Data[lo:hi])); err != nil {
+			if err := kern.GramMixed(ctx, gram, part, weightsOrNil(ones, weights32.Data[lo:hi])); err != nil {
 				return err
 			}
 		}
 		kern.AddTMulMixed(m.sum, part, weights[lo:hi])
-		m.addCross(part, weighted[lo*m.targets:hi*m.targets], own.Data)
+		m.addCross(part, weighted[lo*m.targets:hi*m.targets], buffer.Data)
 	}
 	return nil
 }
@@ -206,9 +206,9 @@ func weightsOrNil(ones bool, weights []float32) []float32 {
 }
 
 // shiftedFloat32 returns the rows minus the shift, in hold.
-func (m *Moments) shiftedFloat32(hold []float32, rows kern.View[float32]) kern.View[float32] {
+func (m *Moments) shiftedFloat32(buffer []float32, rows kern.View[float32]) kern.View[float32] {
 	n, d := rows.Rows, rows.Cols
-	out := kern.Dense(n, d, d, hold)
+	out := kern.Dense(n, d, d, buffer)
 	for i := range n {
 		to := out.Row(i)
 		for j, v := range rows.Row(i) {
@@ -306,10 +306,10 @@ func (m *Moments) chooseShift(X mat.Matrix, y, weights []float64) {
 			m.targetShift[t] += (y[i*m.targets+t] - m.targetShift[t]) * s / total
 		}
 	}
-	const far = 10 // standard deviations
+	const maxDistance = 10 // standard deviations
 	needed := false
 	for j := range mean {
-		if mean[j]*mean[j]*total <= far*far*square[j] || mean[j]-mean[j] != 0 {
+		if mean[j]*mean[j]*total <= maxDistance*maxDistance*square[j] || mean[j]-mean[j] != 0 {
 			mean[j] = 0
 		}
 		needed = needed || mean[j] != 0
@@ -389,11 +389,11 @@ func (m *Moments) Complement(part *Moments) *Moments {
 	const little = 1e-9
 	for j := range m.Cols {
 		at := j*m.Cols + j
-		left := out.Gram[at]
+		remaining := out.Gram[at]
 		if out.centered {
-			left -= out.sum[j] * out.sum[j] / out.Weight
+			remaining -= out.sum[j] * out.sum[j] / out.Weight
 		}
-		if left < little*m.Gram[at] {
+		if remaining < little*m.Gram[at] {
 			return nil
 		}
 	}
@@ -407,17 +407,17 @@ func (m *Moments) float32Contraction(ctx context.Context, alpha float64, rows in
 	if !ok {
 		return math.Inf(1)
 	}
-	_, left := precisionOf(true).roundingBound(nil, nil, m.trace(), minPivot(f.Lower, f.cols))
-	return left
+	_, contraction := precisionOf(true).roundingBound(nil, nil, m.trace(), minPivot(f.Lower, f.cols))
+	return contraction
 }
 
 // NeedsFloat64 reports whether float32 sums of the given number of rows would be too inaccurate for
 // a [Path]. m has the first rows.
 func (m *Moments) NeedsFloat64(ctx context.Context, alpha float64, rows int) bool {
-	hold := design.Borrow[float64](m.Cols * m.Cols)
-	defer hold.Release()
-	clear(hold.Data)
-	return m.float32Contraction(ctx, alpha, rows, hold.Data) >= maxContraction/2
+	buffer := design.Borrow[float64](m.Cols * m.Cols)
+	defer buffer.Release()
+	clear(buffer.Data)
+	return m.float32Contraction(ctx, alpha, rows, buffer.Data) >= maxContraction/2
 }
 
 // ProbeRows returns the number of first rows that NeedsFloat64 requires.
@@ -503,11 +503,11 @@ func (m *Moments) constantColumns(cols int) []bool {
 	out := make([]bool, cols)
 	for i := range out {
 		square := m.Gram[i*m.Cols+i]
-		left := square
+		centeredSquare := square
 		if m.centered {
-			left -= m.sum[i] / m.Weight * m.sum[i]
+			centeredSquare -= m.sum[i] / m.Weight * m.sum[i]
 		}
-		out[i] = left <= constantTol(m.rows)*square
+		out[i] = centeredSquare <= constantTol(m.rows)*square
 	}
 	return out
 }
@@ -569,10 +569,10 @@ func (m *Moments) factorizeInto(ctx context.Context, alpha float64, buf []float6
 // FactorizeLeading writes the Cholesky factor of the leading columns to lower, cols × cols, in
 // float32. It reports whether it exists and is finite.
 func (m *Moments) FactorizeLeading(ctx context.Context, alpha float64, cols int, lower []float32) (ok bool) {
-	double := make([]float64, cols*cols)
-	m.system(double, cols, alpha)
-	ok = cholesky(ctx, double, cols)
-	design.Round(lower, double)
+	lower64 := make([]float64, cols*cols)
+	m.system(lower64, cols, alpha)
+	ok = cholesky(ctx, lower64, cols)
+	design.Round(lower, lower64)
 	return ok && kern.AllFinite(lower)
 }
 
@@ -601,11 +601,11 @@ func (m *Moments) meanSquares(cols int) []float64 {
 // newRowFactor bounds the ratio of the prediction error for new rows to that for training rows. If
 // weights are underdetermined, null-space components are controlled only by the smallest
 // eigenvalue.
-func (m *Moments) newRowFactor(least float64) float64 {
+func (m *Moments) newRowFactor(pivot float64) float64 {
 	if !m.underdetermined() {
 		return 1
 	}
-	return math.Sqrt(1 + m.trace()/least)
+	return math.Sqrt(1 + m.trace()/pivot)
 }
 
 // underdetermined reports whether there are too few rows to determine the weights.

@@ -71,14 +71,14 @@ func newSketch(mean []float64, rank int) *sketch {
 func (s *sketch) add(ctx context.Context, X mat.Matrix, weights []float64) error {
 	n, d := X.Dims()
 	k, size := len(s.columns), min(n, sketchRows)
-	some, own := design.Borrow[float32](size*k), design.Borrow[float32](size*d)
-	defer some.Release()
-	defer own.Release()
+	sampled, rounded := design.Borrow[float32](size*k), design.Borrow[float32](size*d)
+	defer sampled.Release()
+	defer rounded.Release()
 	for lo := 0; lo < n; lo += size {
 		hi := min(lo+size, n)
-		rows, list := kern.Dense(hi-lo, d, d, own.Data), some.Data[:(hi-lo)*k]
-		if short, ok := X.(*single.Dense); ok {
-			rows = design.ViewFloat32(short).Slice(lo, hi, 0, d)
+		rows, list := kern.Dense(hi-lo, d, d, rounded.Data), sampled.Data[:(hi-lo)*k]
+		if float32Rows, ok := X.(*single.Dense); ok {
+			rows = design.ViewFloat32(float32Rows).Slice(lo, hi, 0, d)
 			s.gatherColumns(list, rows, s.mean, rowWeights(weights, lo, hi-lo))
 		} else {
 			s.round(rows, design.View(X.(*mat.Dense)).Slice(lo, hi, 0, d))
@@ -138,7 +138,7 @@ func (s *sketch) newPreconditioner(ctx context.Context, alpha, trace float64) (*
 	if err != nil {
 		return nil, err
 	}
-	found := 0.0 // the trace of FᵀF
+	traceF := 0.0 // trace of FᵀF
 	for lo := 0; lo < d; lo += factorColumns {
 		hi := min(lo+factorColumns, d)
 		part := s.sums.Slice(0, k, lo, hi)
@@ -149,12 +149,12 @@ func (s *sketch) newPreconditioner(ctx context.Context, alpha, trace float64) (*
 		if err := kern.SolveLower(ctx, lower, stripe); err != nil {
 			return nil, err
 		}
-		found += kern.Dot(stripe.Data, stripe.Data)
+		traceF += kern.Dot(stripe.Data, stripe.Data)
 		for i := range k {
 			design.Round(part.Row(i), stripe.Row(i))
 		}
 	}
-	p.penalty = alpha + max(0, trace-found)/float64(d)
+	p.penalty = alpha + max(0, trace-traceF)/float64(d)
 	p.inner = kern.Dense(k, k, k, make([]float64, k*k))
 	if err := p.gram(); err != nil {
 		return nil, err
@@ -262,10 +262,10 @@ func (p *nystroem) solve(dst, v []float64, t int) error {
 // widened calls f with the rows in float64.
 func widened(rows kern.View[float32], f func(kern.View[float64])) {
 	n, d := rows.Rows, rows.Cols
-	hold := design.Borrow[float64](n * d)
-	defer hold.Release()
+	buffer := design.Borrow[float64](n * d)
+	defer buffer.Release()
 	for i := range n {
-		design.Widen(hold.Data[i*d:(i+1)*d], rows.Row(i))
+		design.Widen(buffer.Data[i*d:(i+1)*d], rows.Row(i))
 	}
-	f(kern.Dense(n, d, d, hold.Data))
+	f(kern.Dense(n, d, d, buffer.Data))
 }

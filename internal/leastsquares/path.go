@@ -62,50 +62,50 @@ func NewPath(ctx context.Context, wide *Moments, width int, gram []float64, alph
 
 // Solve returns the weights of each alpha and whether they need refinement. Weights are nil if the
 // system is singular to working precision or too ill-conditioned for refinement.
-func (p *Path) Solve(alphas []float64) (weights [][]float64, rough []bool) {
-	weights, rough = make([][]float64, len(alphas)), make([]bool, len(alphas))
+func (p *Path) Solve(alphas []float64) (weights [][]float64, needsRefinement []bool) {
+	weights, needsRefinement = make([][]float64, len(alphas)), make([]bool, len(alphas))
 	kern.Parallel(len(alphas), 1, func(lo, hi int) {
 		for k := lo; k < hi; k++ {
-			weights[k], rough[k] = p.solve(alphas[k])
+			weights[k], needsRefinement[k] = p.solve(alphas[k])
 		}
 	})
 	if p.band != nil {
 		p.rotateBack(weights)
 	}
-	return weights, rough
+	return weights, needsRefinement
 }
 
 // solve is Solve for one alpha. With a band, the weights are still rotated.
-func (p *Path) solve(alpha float64) (w []float64, rough bool) {
-	w, least := p.weights(alpha)
+func (p *Path) solve(alpha float64) (w []float64, needsRefinement bool) {
+	w, pivot := p.weights(alpha)
 	if w == nil {
 		return nil, false
 	}
-	enough := precisionOf(p.float32Sums)
-	size, left := enough.roundingBound(w, p.sumSquares, p.trace, least)
-	if rough = size*p.newRowFactor(least) > enough.visible; rough && left >= maxContraction {
+	prec := precisionOf(p.float32Sums)
+	size, contraction := prec.roundingBound(w, p.sumSquares, p.trace, pivot)
+	if needsRefinement = size*p.newRowFactor(pivot) > prec.visible; needsRefinement && contraction >= maxContraction {
 		return nil, false
 	}
-	return w, rough
+	return w, needsRefinement
 }
 
 // weights returns the weights for alpha, rotated with a band, and the smallest squared pivot; nil
 // if singular.
-func (p *Path) weights(alpha float64) (w []float64, least float64) {
-	hold := design.Borrow[float64](p.factorFloats())
-	defer hold.Release()
-	least, ok := p.factorize(hold.Data, alpha)
+func (p *Path) weights(alpha float64) (w []float64, pivot float64) {
+	buffer := design.Borrow[float64](p.factorFloats())
+	defer buffer.Release()
+	pivot, ok := p.factorize(buffer.Data, alpha)
 	switch {
 	case !ok:
 		return nil, 0
 	case p.band != nil:
 		w = slices.Clone(p.rotatedRight)
-		p.band.Solve(hold.Data, kern.Dense(p.cols, p.targets, p.targets, w))
+		p.band.Solve(buffer.Data, kern.Dense(p.cols, p.targets, p.targets, w))
 	default:
 		w = slices.Clone(p.right)
-		p.solveFactor(hold.Data, w)
+		p.solveFactor(buffer.Data, w)
 	}
-	return w, least
+	return w, pivot
 }
 
 // rotateBack transforms all rotated weights in one product.
@@ -116,9 +116,9 @@ func (p *Path) rotateBack(weights [][]float64) {
 			k += t
 		}
 	}
-	hold := design.Borrow[float64](n * k)
-	defer hold.Release()
-	all := kern.Dense(n, k, k, hold.Data)
+	buffer := design.Borrow[float64](n * k)
+	defer buffer.Release()
+	all := kern.Dense(n, k, k, buffer.Data)
 	p.eachRow(all, weights, func(w, row []float64) { copy(row, w) })
 	p.band.ApplyQ(all, true)
 	p.eachRow(all, weights, func(w, row []float64) { copy(w, row) })
@@ -144,11 +144,11 @@ func (p *Path) eachRow(all kern.View[float64], weights [][]float64, f func(w, ro
 }
 
 // newRowFactor is [Moments.newRowFactor] for float32 sums.
-func (p *Path) newRowFactor(least float64) float64 {
+func (p *Path) newRowFactor(pivot float64) float64 {
 	if !p.float32Sums || p.rows > p.cols {
 		return 1
 	}
-	return math.Sqrt(1 + p.trace/least)
+	return math.Sqrt(1 + p.trace/pivot)
 }
 
 // RoundingVisible reports whether the rounding of float32 features would affect the predictions of
@@ -163,18 +163,18 @@ func (p *Path) RoundingVisible(w []float64, same bool) bool {
 
 // Refine updates w by the gradient in the columns from column on. It reports whether w needs
 // further refinement; ok is false if the system is singular.
-func (p *Path) Refine(w []float64, g *Gradient, column int, alpha float64) (rough, ok bool) {
-	hold := design.Borrow[float64](p.factorFloats())
-	defer hold.Release()
-	least, ok := p.factorize(hold.Data, alpha)
+func (p *Path) Refine(w []float64, g *Gradient, column int, alpha float64) (needsRefinement, ok bool) {
+	buffer := design.Borrow[float64](p.factorFloats())
+	defer buffer.Release()
+	pivot, ok := p.factorize(buffer.Data, alpha)
 	if !ok {
 		return false, false
 	}
-	step, size := g.newtonStep(w, column, p.sumSquares, p.mean, alpha, func(b []float64) { p.solveFactor(hold.Data, b) })
+	step, size := g.newtonStep(w, column, p.sumSquares, p.mean, alpha, func(b []float64) { p.solveFactor(buffer.Data, b) })
 	kern.Axpy(1, step, w)
-	enough := precisionOf(p.float32Sums)
-	_, left := enough.roundingBound(w, p.sumSquares, p.trace, least)
-	return !negligible(left*size*p.newRowFactor(least), enough.visible), true
+	prec := precisionOf(p.float32Sums)
+	_, contraction := prec.roundingBound(w, p.sumSquares, p.trace, pivot)
+	return !negligible(contraction*size*p.newRowFactor(pivot), prec.visible), true
 }
 
 // Model completes a model from its weights.
@@ -208,11 +208,11 @@ func (p *Path) factorFloats() int {
 
 // factorize writes the factor for alpha to a and returns its smallest squared pivot. ok is false if
 // the system is singular to working precision.
-func (p *Path) factorize(a []float64, alpha float64) (least float64, ok bool) {
+func (p *Path) factorize(a []float64, alpha float64) (pivot float64, ok bool) {
 	n := p.cols
 	if p.band != nil {
-		least, share, ok := p.band.Factor(a, alpha)
-		return least, ok && share > 4*float64(n)*epsilon
+		pivot, share, ok := p.band.Factor(a, alpha)
+		return pivot, ok && share > 4*float64(n)*epsilon
 	}
 	for i := range n {
 		copy(a[i*n:i*n+i+1], p.gram[i*n:i*n+i+1])

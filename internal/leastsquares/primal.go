@@ -15,7 +15,7 @@ func (p *Problem) SolveMoments(ctx context.Context, m *Moments) (solve.Linear, e
 	return p.solveSums(ctx, p.sumsOf(m))
 }
 
-// solveSums is SolveMoments for the sums of a first pass, which may be probed.
+// solveSums is SolveMoments for the sums of a first pass, which may include a rounding check.
 func (p *Problem) solveSums(ctx context.Context, r *Sums) (solve.Linear, error) {
 	m := r.sums
 	w, _, report, err := p.solution(ctx, r)
@@ -32,11 +32,11 @@ func (p *Problem) solveSums(ctx context.Context, r *Sums) (solve.Linear, error) 
 // solution solves the problem given first sums, with more passes if needed. The factor is nil if
 // the system is singular.
 func (p *Problem) solution(ctx context.Context, r *Sums) (w []float64, f *Factor, report solve.Report, err error) {
-	then, err := p.runPasses(ctx, r, func(*passOutcome) bool { return false })
+	outcome, err := p.runPasses(ctx, r, func(*passOutcome) bool { return false })
 	if err != nil {
 		return nil, nil, report, err
 	}
-	return slices.Clone(then.w), then.f, then.report, nil
+	return slices.Clone(outcome.w), outcome.f, outcome.report, nil
 }
 
 // sumsOf returns a first pass with the given moments.
@@ -46,19 +46,19 @@ func (p *Problem) sumsOf(m *Moments) *Sums {
 	return r
 }
 
-// eachFloat64 reports whether moments are sums in double precision of rows in single.
+// sumsFloat32InFloat64 reports whether m contains float64 sums of float32 rows.
 func (p *Problem) sumsFloat32InFloat64(m *Moments) bool {
 	return p.rows != nil && p.rows.Float32 && !m.Float32
 }
 
 // runPasses makes the passes after r until the solution is known or enough returns true.
-func (p *Problem) runPasses(ctx context.Context, r *Sums, enough func(then *passOutcome) bool) (*passOutcome, error) {
+func (p *Problem) runPasses(ctx context.Context, r *Sums, stop func(outcome *passOutcome) bool) (*passOutcome, error) {
 	for {
-		then, err := r.advance(ctx)
-		if err != nil || then.next == nil || enough(then) {
-			return then, err
+		outcome, err := r.advance(ctx)
+		if err != nil || outcome.next == nil || stop(outcome) {
+			return outcome, err
 		}
-		next := then.next.withEmptySums()
+		next := outcome.next.withEmptySums()
 		if err := p.rows.EachExpected(ctx, r.sums.rows, func(first int, block datasets.Set) error {
 			return next.Add(ctx, first, block)
 		}); err != nil {
@@ -75,11 +75,11 @@ func (p *Problem) refactor(ctx context.Context, m *Moments) (*Factor, error) {
 	if r.outcome == nil {
 		return nil, ctxerr.Check(ctx)
 	}
-	then, err := p.runPasses(ctx, r, func(then *passOutcome) bool { return then.next.stage == refining })
-	if err != nil || then.next == nil {
+	outcome, err := p.runPasses(ctx, r, func(outcome *passOutcome) bool { return outcome.next.stage == refining })
+	if err != nil || outcome.next == nil {
 		return nil, err
 	}
-	return then.next.f, nil
+	return outcome.next.f, nil
 }
 
 // addGradient adds all rows to g.

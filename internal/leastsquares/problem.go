@@ -33,10 +33,11 @@ func (p *Problem) Moments(ctx context.Context) (*Moments, error) {
 	return r.sums, nil
 }
 
-// addBlocks adds all blocks to r. Before each block it calls look with its first row.
-func (p *Problem) addBlocks(ctx context.Context, r *Sums, look func(first int) error) error {
+// addBlocks adds all blocks to r. Before each block it calls inspect with the index of its first
+// row.
+func (p *Problem) addBlocks(ctx context.Context, r *Sums, inspect func(first int) error) error {
 	err := p.rows.Each(ctx, func(first int, block datasets.Set) error {
-		if err := look(first); err != nil {
+		if err := inspect(first); err != nil {
 			return err
 		}
 		return r.Add(ctx, first, block)

@@ -38,24 +38,24 @@ func precisionOf(single bool) precision {
 
 // roundingBound bounds the relative prediction error of the solution w due to rounding, and the
 // contraction factor of a refinement. trace is that of the sums, least the smallest squared pivot.
-func (p precision) roundingBound(w, spreads []float64, trace, least float64) (size, left float64) {
-	left = 4 * p.epsilon * trace / least
-	return 4 * p.epsilon * trace * relativeNorm(w, spreads) / (2 * math.Sqrt(least)), left
+func (p precision) roundingBound(w, spreads []float64, trace, pivot float64) (size, contraction float64) {
+	contraction = 4 * p.epsilon * trace / pivot
+	return 4 * p.epsilon * trace * relativeNorm(w, spreads) / (2 * math.Sqrt(pivot)), contraction
 }
 
 // relativeNorm returns the largest ‖w‖/√TSS over the targets. Constant targets are skipped.
 func relativeNorm(w, spreads []float64) float64 {
-	t, most := len(spreads), 0.0
+	t, largest := len(spreads), 0.0
 	for j, spread := range spreads {
 		square := 0.0
 		for i := j; i < len(w); i += t {
 			square += w[i] * w[i]
 		}
 		if spread > 0 {
-			most = max(most, math.Sqrt(square/spread))
+			largest = max(largest, math.Sqrt(square/spread))
 		}
 	}
-	return most
+	return largest
 }
 
 // warnTol is the relative prediction error for new rows above which a warning is issued.
@@ -63,13 +63,13 @@ const warnTol = 1e-6
 
 // warnRounding adds a warning about rounding that remains after refinement, or about the rounding
 // of residuals.
-func warnRounding(r *solve.Report, alpha, left, floor, visible float64) {
-	if left > visible {
+func warnRounding(r *solve.Report, alpha, remaining, floor, visible float64) {
+	if remaining > visible {
 		r.Converged = false
-	} else if left = floor; left <= warnTol {
+	} else if remaining = floor; remaining <= warnTol {
 		return
 	}
-	r.Warnings = append(r.Warnings, roundingWarning(alpha, left))
+	r.Warnings = append(r.Warnings, roundingWarning(alpha, remaining))
 }
 
 // Thresholds for the effect of float32 rounding of features on predictions, relative to √TSS.
@@ -96,22 +96,23 @@ func featureRounding(w, meanSquares, spreads []float64, weight float64) float64 
 }
 
 // warnFeatureRounding adds a warning about float32 feature rounding.
-func warnFeatureRounding(r *solve.Report, alpha, blur float64) {
-	if blur > featureRoundingWarn {
+func warnFeatureRounding(r *solve.Report, alpha, roundingError float64) {
+	if roundingError > featureRoundingWarn {
 		r.Warnings = append(r.Warnings,
 			fmt.Sprintf("alpha %v: float32 rounding of the features changes predictions by about %.1g relative to the "+
-				"targets; increase alpha or use precision float64", alpha, blur))
+				"targets; increase alpha or use precision float64", alpha, roundingError))
 	}
 }
 
-func roundingWarning(alpha, left float64) string {
+func roundingWarning(alpha, remaining float64) string {
 	return fmt.Sprintf("alpha %v: rounding may change predictions by %.1g relative to the targets; increase alpha", alpha,
-		left)
+		remaining)
 }
 
 // negligible reports whether a prediction error is well below the tolerance.
-func negligible(left, visible float64) bool { return !(left > visible/32) }
+func negligible(remaining, visible float64) bool { return !(remaining > visible/32) }
 
-func singularWarning(alpha float64, rank, of int) string {
-	return fmt.Sprintf("alpha %v: the system is singular (rank %d of %d); used the minimum-norm solution", alpha, rank, of)
+func singularWarning(alpha float64, rank, columns int) string {
+	return fmt.Sprintf("alpha %v: the system is singular (rank %d of %d); used the minimum-norm solution", alpha, rank,
+		columns)
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// A worst-case bound on float32 sums overestimates the error by about a factor of 1000, since
-// rounding errors have random signs. The sums are therefore checked by probes during the pass: the
-// Gram matrix times random sign vectors g is compared with Σ s·x·(xᵀg), summed in float64. This
-// gives E·g for the error E of the matrix. With the Cholesky factor L of the system, ‖L⁻¹E·g‖² has
+// A worst-case bound of the error of float32 sums is too large by a factor of about 1000, since
+// rounding errors have random signs. The error is therefore estimated by probes during the pass:
+// the Gram matrix times random sign vectors g is compared with Σ s·x·(xᵀg), summed in float64. This
+// yields E·g for the error E of the matrix. With the Cholesky factor L of the system, ‖L⁻¹E·g‖² has
 // expectation ‖L⁻¹E‖² (Frobenius), and ‖L⁻¹E‖·‖w‖ bounds the effect of E on training predictions.
-// The right-hand side is checked alike. Column sums are always float64.
+// The right-hand side is checked likewise. Column sums are always float64.
 const (
 	// probeCount is the number of sign vectors.
 	probeCount = 4
@@ -60,13 +60,13 @@ func targetSigns(targets int) []float64 {
 func (c *roundingCheck) add(X mat.Matrix, y, weights []float64) {
 	n, _ := X.Dims()
 	signs := targetSigns(len(y) / n)
-	hold := design.Borrow[float64](n * (probeCount + 1))
-	defer hold.Release()
-	clear(hold.Data)
+	buffer := design.Borrow[float64](n * (probeCount + 1))
+	defer buffer.Release()
+	clear(buffer.Data)
 	for i := range n {
-		hold.Data[i*(probeCount+1)+probeCount] = kern.Dot(signs, y[i*len(signs):(i+1)*len(signs)])
+		buffer.Data[i*(probeCount+1)+probeCount] = kern.Dot(signs, y[i*len(signs):(i+1)*len(signs)])
 	}
-	c.g.Add(X, hold.Data, c.signs, make([]float64, probeCount+1), weights)
+	c.g.Add(X, buffer.Data, c.signs, make([]float64, probeCount+1), weights)
 }
 
 // merge adds the check of disjoint rows.
@@ -75,8 +75,8 @@ func (c *roundingCheck) merge(o *roundingCheck) { kern.Axpy(1, o.g.inputs, c.g.i
 // roundingBound bounds the relative prediction error that rounding in the sums m causes in w, and
 // the contraction factor of one refinement step with the factor f, whose smallest squared pivot is
 // least.
-func (c *roundingCheck) roundingBound(ctx context.Context, m *Moments, f *Factor, w []float64, least float64) (size,
-	left float64) {
+func (c *roundingCheck) roundingBound(ctx context.Context, m *Moments, f *Factor, w []float64, pivot float64) (size,
+	contraction float64) {
 	matrix, right := c.solvedErrors(ctx, m, f)
 	spreads, narrowest := m.sumSquares(), math.Inf(1)
 	for _, spread := range spreads {
@@ -84,17 +84,17 @@ func (c *roundingCheck) roundingBound(ctx context.Context, m *Moments, f *Factor
 			narrowest = min(narrowest, spread)
 		}
 	}
-	left = matrix / math.Sqrt(least)
-	if !(left < 1) {
-		return math.Inf(1), left
+	contraction = matrix / math.Sqrt(pivot)
+	if !(contraction < 1) {
+		return math.Inf(1), contraction
 	}
-	return matrix*relativeNorm(w, spreads)/(1-left) + right/math.Sqrt(narrowest), left
+	return matrix*relativeNorm(w, spreads)/(1-contraction) + right/math.Sqrt(narrowest), contraction
 }
 
 // contraction returns the contraction factor of roundingBound before a solution is known.
-func (c *roundingCheck) contraction(ctx context.Context, m *Moments, f *Factor, least float64) float64 {
+func (c *roundingCheck) contraction(ctx context.Context, m *Moments, f *Factor, pivot float64) float64 {
 	matrix, _ := c.solvedErrors(ctx, m, f)
-	return matrix / math.Sqrt(least)
+	return matrix / math.Sqrt(pivot)
 }
 
 // solvedErrors estimates ‖L⁻¹E‖ for the error E of the matrix, and likewise for the right-hand
@@ -117,12 +117,12 @@ func (c *roundingCheck) solvedErrors(ctx context.Context, m *Moments, f *Factor)
 // errors returns E·g for each sign vector, cols × (probeCount + 1).
 func (c *roundingCheck) errors(m *Moments) []float64 {
 	d, k, out := m.Cols, probeCount+1, slices.Clone(c.g.inputs)
-	turned, sums := make([]float64, d*k), make([]float64, d*k)
-	design.Transpose(turned, c.signs, k)
+	transposed, sums := make([]float64, d*k), make([]float64, d*k)
+	design.Transpose(transposed, c.signs, k)
 	for i := range d {
 		row := m.Gram[i*d : i*d+i+1]
 		for p := range probeCount {
-			g, to := turned[p*d:(p+1)*d], sums[p*d:(p+1)*d]
+			g, to := transposed[p*d:(p+1)*d], sums[p*d:(p+1)*d]
 			kern.Axpy(g[i], row[:i], to[:i])
 			to[i] += kern.Dot(row, g[:i+1])
 		}

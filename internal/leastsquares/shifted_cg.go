@@ -130,12 +130,12 @@ func (s *shiftedCG) targetPart(v []float64, target int) []float64 {
 	return v[target*s.n : (target+1)*s.n]
 }
 
-// solve iterates until every alpha has converged, at most most steps.
-func (s *shiftedCG) solve(ctx context.Context, k *rowKernel, most int) error {
+// solve iterates until every alpha has converged, or for maxSteps steps.
+func (s *shiftedCG) solve(ctx context.Context, k *rowKernel, maxSteps int) error {
 	product, targets := make([]float64, len(s.r)), len(s.r)/s.n
 	// step length and β of the previous step
-	before, turned := slices.Repeat([]float64{1}, targets), make([]float64, targets)
-	for range most {
+	stepLengths, betas := slices.Repeat([]float64{1}, targets), make([]float64, targets)
+	for range maxSteps {
 		for j := range targets {
 			s.markDone(j)
 		}
@@ -155,7 +155,7 @@ func (s *shiftedCG) solve(ctx context.Context, k *rowKernel, most int) error {
 		k.apply(product, s.p)
 		kern.Axpy(s.minAlpha, s.p, product)
 		for j := range targets {
-			before[j], turned[j] = s.step(j, s.targetPart(product, j), before[j], turned[j])
+			stepLengths[j], betas[j] = s.step(j, s.targetPart(product, j), stepLengths[j], betas[j])
 		}
 	}
 	for j := range targets {
@@ -166,30 +166,31 @@ func (s *shiftedCG) solve(ctx context.Context, k *rowKernel, most int) error {
 
 // step updates one target for every active alpha, given the product of the matrix with the
 // direction. It returns the step length and β.
-func (s *shiftedCG) step(target int, product []float64, before, turned float64) (along, turn float64) {
+func (s *shiftedCG) step(target int, product []float64, prevStepLength, prevBeta float64) (stepLength, beta float64) {
 	r, p := s.targetPart(s.r, target), s.targetPart(s.p, target)
 	size, curvature := kern.Dot(r, r), kern.Dot(p, product)
 	if size > 0 && curvature > 0 {
-		along = size / curvature
-		kern.Axpy(-along, product, r)
-		turn = kern.Dot(r, r) / size
+		stepLength = size / curvature
+		kern.Axpy(-stepLength, product, r)
+		beta = kern.Dot(r, r) / size
 	}
 	for a, alpha := range s.alphas {
 		path := &s.paths[a][target]
 		if path.done {
 			continue
 		}
-		now, last := path.zeta, path.last
-		next := now * last * before / (along*turned*(last-now) + last*before*(1+(alpha-s.minAlpha)*along))
-		ratio := next / now
-		path.last, path.zeta = now, next
-		kern.Axpy(along*ratio, path.p, path.x)
-		kern.Scale(turn*ratio*ratio, path.p)
+		current, last := path.zeta, path.last
+		next := current * last * prevStepLength /
+			(stepLength*prevBeta*(last-current) + last*prevStepLength*(1+(alpha-s.minAlpha)*stepLength))
+		ratio := next / current
+		path.last, path.zeta = current, next
+		kern.Axpy(stepLength*ratio, path.p, path.x)
+		kern.Scale(beta*ratio*ratio, path.p)
 		kern.Axpy(next, r, path.p)
 	}
-	kern.Scale(turn, p)
+	kern.Scale(beta, p)
 	kern.Axpy(1, r, p)
-	return along, turn
+	return stepLength, beta
 }
 
 // markDone marks the alphas that have converged for a target.
@@ -207,22 +208,22 @@ func (s *shiftedCG) checkSolution(k *rowKernel, a int) (x []float64, report solv
 	for _, path := range s.paths[a] {
 		x = append(x, path.x...)
 	}
-	alpha, rest := s.alphas[a], make([]float64, len(x))
-	k.apply(rest, x)
-	kern.Axpy(alpha, x, rest)
-	kern.Scale(-1, rest)
-	kern.Axpy(1, s.y, rest)
+	alpha, residual := s.alphas[a], make([]float64, len(x))
+	k.apply(residual, x)
+	kern.Axpy(alpha, x, residual)
+	kern.Scale(-1, residual)
+	kern.Axpy(1, s.y, residual)
 	report = solve.Report{Solver: "cg", Iterations: s.steps[a], Converged: true}
 	for j, path := range s.paths[a] {
-		size := norm2(s.targetPart(rest, j))
+		size := norm2(s.targetPart(residual, j))
 		report.Converged = report.Converged && size <= 2*path.goal
 		if first := norm2(s.targetPart(s.y, j)); first > 0 {
 			report.Gradient = max(report.Gradient, size/first)
 		}
 	}
 	for at, v := range x {
-		left := rest[at] + alpha*v // of the target
-		report.Objective += left*left + alpha*v*(s.y[at]-left)
+		remaining := residual[at] + alpha*v // of the target
+		report.Objective += remaining*remaining + alpha*v*(s.y[at]-remaining)
 	}
 	return x, report
 }
@@ -238,7 +239,7 @@ type rowKernel struct {
 	singletonSquares []float64 // by row, Σ x² over columns with one entry
 	start            []int     // of each stored column
 	rows             []uint32
-	values           []float64 // nil where all are equal
+	values           []float64 // nil if all values are equal
 	scale            float64   // squared shared value
 	parts            []int     // column ranges of parallel tasks
 	sums             [][]float64

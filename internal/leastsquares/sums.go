@@ -119,11 +119,11 @@ func (r *Sums) addTiles(ctx context.Context, X mat.Matrix, weights []float64) er
 	const size = 512
 	d, mean := r.cols, r.sums.Mean()
 	n, _ := X.Dims()
-	hold := design.Borrow[float64](min(n, size) * d)
-	defer hold.Release()
+	buffer := design.Borrow[float64](min(n, size) * d)
+	defer buffer.Release()
 	for lo := 0; lo < n; lo += size {
 		hi := min(lo+size, n)
-		tile := kern.Dense(hi-lo, d, d, hold.Data)
+		tile := kern.Dense(hi-lo, d, d, buffer.Data)
 		for i := range hi - lo {
 			row := tile.Row(i)
 			design.WriteRow(row, X, lo+i)
@@ -251,20 +251,20 @@ func (r *Sums) afterSums(ctx context.Context) (*passOutcome, error) {
 		buf = make([]float64, r.cols*r.cols)
 	}
 	f, ok := m.factorizeInto(ctx, r.Alpha, buf)
-	enough := r.precision()
+	prec := r.precision()
 	if ok {
 		if err := f.Solve(ctx, w, m.targets); err != nil {
 			return nil, err
 		}
 		var size float64
-		least := minPivot(f.Lower, f.cols)
-		size, f.contraction = enough.roundingBound(w, m.sumSquares(), m.trace(), least)
-		if r.check != nil && size*m.newRowFactor(least) > enough.visible {
-			if shown, left := r.check.roundingBound(ctx, m, f, w, least); left < maxContraction {
-				size, f.contraction = min(size, shown), min(f.contraction, left)
+		pivot := minPivot(f.Lower, f.cols)
+		size, f.contraction = prec.roundingBound(w, m.sumSquares(), m.trace(), pivot)
+		if r.check != nil && size*m.newRowFactor(pivot) > prec.visible {
+			if bound, contraction := r.check.roundingBound(ctx, m, f, w, pivot); contraction < maxContraction {
+				size, f.contraction = min(size, bound), min(f.contraction, contraction)
 			}
 		}
-		if size*m.newRowFactor(least) <= enough.visible {
+		if size*m.newRowFactor(pivot) <= prec.visible {
 			return &passOutcome{w: w, f: f, report: solve.Report{Solver: "cholesky", Converged: true}}, nil
 		}
 	}
@@ -276,8 +276,8 @@ func (r *Sums) afterSums(ctx context.Context) (*passOutcome, error) {
 	case !ok && r.Alpha == 0:
 		return r.solveSingular(ctx)
 	}
-	if then := r.startRefactoring(ctx); then != nil {
-		return then, nil
+	if outcome := r.startRefactoring(ctx); outcome != nil {
+		return outcome, nil
 	}
 	return r.solveSingular(ctx)
 }
@@ -292,12 +292,12 @@ func (r *Sums) needsFloat64(ctx context.Context, rows int) bool {
 	if !ok {
 		return true
 	}
-	least := minPivot(f.Lower, f.cols)
-	_, left := precisionOf(true).roundingBound(nil, nil, m.trace(), least)
-	if left >= maxContraction && r.check != nil {
-		left = min(left, r.check.contraction(ctx, m, f, least))
+	pivot := minPivot(f.Lower, f.cols)
+	_, contraction := precisionOf(true).roundingBound(nil, nil, m.trace(), pivot)
+	if contraction >= maxContraction && r.check != nil {
+		contraction = min(contraction, r.check.contraction(ctx, m, f, pivot))
 	}
-	return left >= 1
+	return contraction >= 1
 }
 
 // startRefactoring returns the first pass of shifted Cholesky QR, nil if the shifted system is
@@ -355,18 +355,18 @@ func (r *Sums) solveSingular(ctx context.Context) (*passOutcome, error) {
 // afterRefactoring multiplies the factor by that of the pass and refines if it is accurate enough.
 func (r *Sums) afterRefactoring(ctx context.Context) (*passOutcome, error) {
 	k := r.cols
-	rest := slices.Clone(r.gram)
+	gram := slices.Clone(r.gram)
 	penalty := make([]float64, k*k)
 	addDiagonal(penalty, k, math.Sqrt(r.Alpha))
 	tile := kern.Dense(k, k, k, penalty)
 	kern.SolveLower(ctx, kern.Dense(k, k, k, r.f.Lower), tile.T())
-	kern.Gram(ctx, kern.Dense(k, k, k, rest), tile, nil)
-	if !cholesky(ctx, rest, k) {
+	kern.Gram(ctx, kern.Dense(k, k, k, gram), tile, nil)
+	if !cholesky(ctx, gram, k) {
 		return r.solveSingular(ctx)
 	}
 	f := &Factor{cols: k, Lower: make([]float64, k*k), constant: r.f.constant}
-	kern.Mul(kern.Dense(k, k, k, f.Lower), kern.Dense(k, k, k, r.f.Lower), kern.Dense(k, k, k, rest), false)
-	f.contraction = 4 * epsilon * float64(k) / minPivot(rest, k)
+	kern.Mul(kern.Dense(k, k, k, f.Lower), kern.Dense(k, k, k, r.f.Lower), kern.Dense(k, k, k, gram), false)
+	f.contraction = 4 * epsilon * float64(k) / minPivot(gram, k)
 	switch {
 	case f.contraction <= refinedTol:
 		w := r.sums.rightSide()
@@ -383,28 +383,28 @@ func (r *Sums) afterRefactoring(ctx context.Context) (*passOutcome, error) {
 // afterRefining updates the weights and bounds their error. If float32 sums are too inaccurate, it
 // returns a float64 pass.
 func (r *Sums) afterRefining(ctx context.Context) (*passOutcome, error) {
-	m, enough := r.sums, r.precision()
-	least, floor := minPivot(r.f.Lower, r.cols), 0.0
+	m, prec := r.sums, r.precision()
+	pivot, floor := minPivot(r.f.Lower, r.cols), 0.0
 	spreads := m.sumSquares()
 	if m.underdetermined() {
 		for j, spread := range spreads {
 			if spread > 0 {
-				floor = max(floor, epsilon*m.trace()/least*math.Sqrt(r.g.squares[j]/spread))
+				floor = max(floor, epsilon*m.trace()/pivot*math.Sqrt(r.g.squares[j]/spread))
 			}
 		}
 	}
 	step, size := r.g.newtonStep(r.w, 0, spreads, m.Mean(), r.Alpha, func(b []float64) { r.f.Solve(ctx, b, m.targets) })
 	w := slices.Clone(r.w)
 	kern.Axpy(1, step, w)
-	left := r.f.contraction * size * m.newRowFactor(least)
+	remaining := r.f.contraction * size * m.newRowFactor(pivot)
 	switch {
-	case !negligible(left, enough.visible) && r.round < MaxRefinements:
+	case !negligible(remaining, prec.visible) && r.round < MaxRefinements:
 		return r.refinePass(r.f, w, r.round+1), nil
-	case left > enough.visible && m.Float32:
+	case remaining > prec.visible && m.Float32:
 		return r.float64Pass(), nil
 	}
 	report := solve.Report{Solver: "cholesky", Converged: true}
-	warnRounding(&report, r.Alpha, left, floor, enough.visible)
+	warnRounding(&report, r.Alpha, remaining, floor, prec.visible)
 	return &passOutcome{w: w, f: r.f, report: report}, nil
 }
 
@@ -434,15 +434,15 @@ func (r *Sums) Solution(ctx context.Context) (solve.Linear, error) {
 // State serializes the sums. It restores into sums of the same problem.
 func (r *Sums) State(s *model.State) {
 	r.outcome = nil
-	empty, twice := r.sums == nil, r.float32Sums != nil
+	empty, replaced := r.sums == nil, r.float32Sums != nil
 	s.Int("stage", &r.stage)
 	s.Int("round", &r.round)
 	s.Bool("wide", &r.widen)
 	s.Bool("empty", &empty)
-	s.Bool("twice", &twice)
+	s.Bool("twice", &replaced)
 	s.Require(r.stage >= summing && r.stage <= refining && r.round >= 0 && r.round <= MaxRefinements,
 		"the stage or round of the pass is invalid")
-	s.Require(r.widen == twice && (!empty || r.stage == summing), "the stage does not match its sums")
+	s.Require(r.widen == replaced && (!empty || r.stage == summing), "the stage does not match its sums")
 	if s.Err() != nil {
 		return
 	}
@@ -453,7 +453,7 @@ func (r *Sums) State(s *model.State) {
 	if !empty {
 		r.sums = r.stateMoments(s.Child("moments"), r.sums)
 	}
-	if twice {
+	if replaced {
 		r.float32Sums = r.stateMoments(s.Child("given"), r.float32Sums)
 		s.Require(s.Err() != nil || r.float32Sums.Float32 && (empty || r.float32Sums.targets == r.sums.targets),
 			"the float32 sums do not match")

@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// Graph returns what the model computes, as operations that other programs can run. Its inputs are the columns of the
-// schema in their order, called x0, x1, … where they have no names. Its outputs are
+// Graph returns the computation of the model as operations that other programs can run. The inputs
+// are the columns of the schema, in order, named x0, x1, … if they have no names. The outputs are
 //
 //	output          columns              of
 //	label           1                    classes (code of the class, named by Classes), clusters (number of the cluster),
@@ -26,9 +26,9 @@ import (
 //	lower, upper    as the targets       regressions with intervals: ends of the level of the fit, else of
 //	                                     level 0.9
 //
-// All values are computed in float64, also for float32 pipelines. Rows that the model rejects, for
-// example because of a missing value without imputation, give NaN or undefined numbers. The error
-// wraps a [graph.StepErrors] of all steps and models that cannot be exported.
+// All values are computed in float64, also for float32 pipelines. For rows that the model rejects,
+// for example because of a missing value without imputation, the outputs are NaN or undefined. The
+// error wraps a [graph.StepErrors] of all steps and models that cannot be exported.
 func (m *Model) Graph() (*graph.Graph, error) {
 	fitted := pipeline.Find(m.Predictor)
 	if fitted == nil {
@@ -57,7 +57,7 @@ func (m *Model) Graph() (*graph.Graph, error) {
 func (m *Model) graphInputs(cols int) []graph.Input {
 	missing := m.Schema.Missing
 	if missing == nil {
-		missing = []string{"NaN", "nan"} // as Model.Encode has them
+		missing = []string{"NaN", "nan"} // as in Model.Encode
 	}
 	inputs := make([]graph.Input, cols)
 	for j := range inputs {
@@ -69,7 +69,7 @@ func (m *Model) graphInputs(cols int) []graph.Input {
 	return inputs
 }
 
-// outputs returns the named outputs of a prediction.
+// outputs returns the parts of a prediction with their names.
 func outputs(task datasets.Task, output graph.Prediction) []graph.Output {
 	var out []graph.Output
 	switch {

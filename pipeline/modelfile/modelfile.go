@@ -1,5 +1,5 @@
-// Package modelfile keeps a fitted pipeline in a file, with its spec as YAML, the schema of its inputs
-// and what else is worth keeping, and reads it back:
+// Package modelfile saves a fitted pipeline to a file, with its spec as YAML, the schema of its
+// inputs and metadata, and loads it:
 //
 //	m, err := modelfile.New(fitted)
 //	err = m.Save("model.bochner")
@@ -31,20 +31,20 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/yaml"
 )
 
-// Model is the content of a model file: a fitted pipeline with its metadata.
+// Model is a fitted pipeline with its metadata, the content of a model file.
 type Model struct {
 	Name      string
-	Task      datasets.Task       // task of the model
-	Schema    datasets.Schema     // schema of the training rows; may include targets of an unsupervised model
+	Task      datasets.Task       // what it predicts
+	Schema    datasets.Schema     // schema of the training rows; an unsupervised model may have a target for scoring
 	Predictor estimator.Predictor // result of [pipeline.Pipeline.Fit]
-	Metrics   map[string]float64  // scores, as "test.accuracy"
-	Reading   string              // format of data files, defined by the program that wrote the model; may be empty
-	Versions  map[string]string   // of the programs that made it; Save adds Go's
-	Profile   *profile.Profile    // of the rows it was fitted to; may be nil
+	Metrics   map[string]float64  // scores by name, such as "test.accuracy"
+	Reading   string              // how the writing program reads data files; may be empty
+	Versions  map[string]string   // versions of the writing programs; Save adds that of Go
+	Profile   *profile.Profile    // profile of the training rows; may be nil
 }
 
-// New returns the model of a fitted pipeline: the result of [pipeline.Pipeline.Fit], or of a search
-// over pipelines. Spec and schema are those of the fit.
+// New returns the model of a fitted pipeline, or of the result of a search over pipelines. Spec and
+// schema are those of the fit.
 func New(fitted estimator.Predictor) (*Model, error) {
 	p := fittedPipeline(fitted)
 	if p == nil {
@@ -53,8 +53,8 @@ func New(fitted estimator.Predictor) (*Model, error) {
 	return &Model{Task: taskOf(p), Schema: p.InputSchema(), Predictor: p}, nil
 }
 
-// fittedPipeline returns the pipeline that p is or wraps, as the result of a search does. A wrapper
-// with state of its own predicts differently and is not unwrapped.
+// fittedPipeline returns p, or the pipeline that p wraps, such as the result of a search. A wrapper
+// with its own state is not unwrapped, because it predicts differently.
 func fittedPipeline(p estimator.Predictor) *pipeline.FittedPipeline {
 	for {
 		if f, ok := p.(*pipeline.FittedPipeline); ok {
@@ -80,7 +80,8 @@ func taskOf(p *pipeline.FittedPipeline) datasets.Task {
 	return datasets.Regression
 }
 
-// Spec returns the pipeline that was fitted, and the zero pipeline where the predictor is none.
+// Spec returns the spec of the fitted pipeline, or the zero pipeline if the predictor is not a
+// pipeline.
 func (m *Model) Spec() pipeline.Pipeline {
 	if p := pipeline.Find(m.Predictor); p != nil {
 		return p.Spec()
@@ -88,18 +89,18 @@ func (m *Model) Spec() pipeline.Pipeline {
 	return pipeline.Pipeline{}
 }
 
-// Save writes the model to a file at path atomically. Equal models give equal bytes.
+// Save writes the model to a file at path atomically. The same model yields the same bytes.
 func (m *Model) Save(path string) error {
 	return files.Replace(path, func(w *bufio.Writer) error { return m.Write(w) })
 }
 
-// Write writes the model.
+// Write writes the model to w.
 func (m *Model) Write(w io.Writer) error {
 	fitted := pipeline.Find(m.Predictor)
 	if fitted == nil {
 		return fmt.Errorf("pipeline: %T is no fitted pipeline", m.Predictor)
 	}
-	if err := m.agrees(fitted); err != nil {
+	if err := m.checkConsistent(fitted); err != nil {
 		return fmt.Errorf("pipeline: %w; start from modelfile.New", err)
 	}
 	spec, err := yaml.Marshal(fitted.Spec())
@@ -125,17 +126,17 @@ func (m *Model) Write(w io.Writer) error {
 	return model.Write(w, h, state)
 }
 
-// maxProfile is the maximum size of the profile in bytes, enough for a thousand columns.
+// maxProfile is the maximum size of a profile in bytes, sufficient for about a thousand columns.
 const maxProfile = 1 << 20
 
-// profileText encodes the profile with as many columns as fit, and checks that it can be decoded.
+// profileText encodes the profile of as many columns as fit, and checks that it can be decoded.
 func (m *Model) profileText(fitted *pipeline.FittedPipeline) (string, error) {
 	if m.Profile == nil {
 		return "", nil
 	}
 	seen := *m.Profile
 	if len(m.Schema.Targets) == 0 {
-		seen.Targets = nil // the fit has not used them
+		seen.Targets = nil // the model does not use targets
 	}
 	text, err := seen.Encode(maxProfile)
 	if err == nil {
@@ -144,9 +145,9 @@ func (m *Model) profileText(fitted *pipeline.FittedPipeline) (string, error) {
 	return text, err
 }
 
-// Load reads the model from the file at path, or from the directory of a run. Custom steps must be
-// registered first. For a file that is damaged, truncated or not a model file, the error wraps
-// [model.ErrDamaged]; for one of a later version, [model.ErrNewer].
+// Load reads the model in the file at path, or in the run directory at path. Custom steps must be
+// registered first. It returns an error that wraps [model.ErrDamaged] if the file is damaged,
+// truncated or not a model file, and one that wraps [model.ErrNewer] if a later version wrote it.
 func Load(path string) (*Model, error) {
 	path, err := files.Model(path)
 	if err != nil {
@@ -169,7 +170,7 @@ func Load(path string) (*Model, error) {
 	return m, nil
 }
 
-// Read is Load from memory or an open file of the given size.
+// Read is Load from r, which contains size bytes.
 func Read(r io.ReaderAt, size int64) (*Model, error) {
 	h, state, err := model.Read(r, size)
 	if err != nil {
@@ -182,7 +183,7 @@ func Read(r io.ReaderAt, size int64) (*Model, error) {
 	return m, nil
 }
 
-// restore returns the model with the content of a file.
+// restore returns the model of the content of a file.
 func restore(h model.Header, state *model.Archive) (*Model, error) {
 	if datasets.Task(h.Task).Check() != nil {
 		return nil, fmt.Errorf("%w: it is %s, not a model", model.ErrDamaged, h.Task)
@@ -200,7 +201,7 @@ func restore(h model.Header, state *model.Archive) (*Model, error) {
 		m.Predictor, err = pipeline.Restore(spec, h.Missing, state)
 	}
 	if err == nil {
-		err = m.agrees(pipeline.Find(m.Predictor))
+		err = m.checkConsistent(pipeline.Find(m.Predictor))
 	}
 	if err == nil && h.Profile != "" {
 		m.Profile = new(profile.Profile)
@@ -209,11 +210,11 @@ func restore(h model.Header, state *model.Archive) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", model.ErrDamaged, err)
 	}
-	return m, m.try()
+	return m, m.checkPrediction()
 }
 
-// agrees returns an error if the fields of the model contradict its fitted pipeline.
-func (m *Model) agrees(fitted *pipeline.FittedPipeline) error {
+// checkConsistent returns an error if the fields of the model contradict its fitted pipeline.
+func (m *Model) checkConsistent(fitted *pipeline.FittedPipeline) error {
 	task := taskOf(fitted)
 	switch in := fitted.InputSchema(); {
 	case m.Task != datasets.AnyTask && m.Task != task:
@@ -232,8 +233,8 @@ func sameColumn(a, b datasets.Column) bool {
 	return a.Name == b.Name && a.Kind == b.Kind && slices.Equal(a.Categories, b.Categories)
 }
 
-// try predicts one row of zeros: steps that do not fit together are found now and not later.
-func (m *Model) try() error {
+// checkPrediction predicts one row of zeros, to find incompatible steps when the model is loaded.
+func (m *Model) checkPrediction() error {
 	var X mat.Matrix = zeros(pipeline.Find(m.Predictor).InputWidth())
 	if cols := int(X.(zeros)); cols <= model.UncheckedCount {
 		X = pick.Blank(m.Schema, cols)
@@ -244,7 +245,7 @@ func (m *Model) try() error {
 	return nil
 }
 
-// zeros is a row of zeros that takes no memory.
+// zeros is a 1×n matrix of zeros that uses no memory.
 type zeros int
 
 // Dims returns 1 and the number of columns.
@@ -253,7 +254,7 @@ func (z zeros) Dims() (rows, cols int) { return 1, int(z) }
 // At returns 0.
 func (z zeros) At(i, j int) float64 { return 0 }
 
-// T returns the column of zeros.
+// T returns the transpose.
 func (z zeros) T() mat.Matrix { return mat.Transpose{Matrix: z} }
 
 func columnsOut(columns []datasets.Column) []model.Column {

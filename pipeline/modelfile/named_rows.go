@@ -17,19 +17,18 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// Encode returns rows of values by the name of their column, such as programs and JSON documents
-// have them, as a set for the model. Columns that had no names at fit are called x0, x1, ….
+// Encode converts rows, which map column names to values, to a set for the model. Columns without
+// names at fit are called x0, x1, ….
 //
-// Every row has a value for every column; nil is a missing one, and so are NaN, the empty string
-// and the strings in Schema.Missing. A numeric column takes any number, true and false as 1 and 0,
-// and a string that is a number with a decimal point. A categorical column takes a category, or a
-// number or a bool that is written like one; one that the model does not know becomes
-// [datasets.Unknown]. A [time.Time], or a string with the year first, stands for the columns that
-// [datasets.Date] makes of a date: one called sold for sold_year and sold_month.
+// Every row must have a value for every column. nil, NaN, the empty string, and the strings in
+// Schema.Missing are missing values. A numeric column accepts numbers, true and false as 1 and 0,
+// and strings with a number. A categorical column accepts a category, or a number or bool whose
+// text is a category; unknown categories become [datasets.Unknown]. A [time.Time], or a date string
+// with the year first, sets the columns that [datasets.Date] derives from a date: a value sold sets
+// sold_year and sold_month.
 //
-// Rows may also have the targets; the set then has them too, NaN where a row has none or a class
-// that the model does not know. All errors are returned as one, which joins a [datasets.RowError]
-// for each.
+// Rows may include the targets. The set then has targets, NaN where a row has none or an unknown
+// class. All errors are joined, with a [datasets.RowError] for each.
 func (m *Model) Encode(rows []map[string]any) (datasets.Set, error) {
 	p := pipeline.Find(m.Predictor)
 	if p == nil {
@@ -42,8 +41,8 @@ func (m *Model) Encode(rows []map[string]any) (datasets.Set, error) {
 	return set, nil
 }
 
-// PredictRows predicts rows: maps of values by the name of their column, as [Model.Encode] takes
-// them, or structs of the type of [datasets.FromStructs], of which the target is ignored.
+// PredictRows predicts rows, which are maps as in [Model.Encode] or structs as in
+// [datasets.FromStructs]; the target of structs is ignored.
 //
 //	answers, err := model.PredictRows(ctx, []map[string]any{{"age": 39, "education": "Bachelors"}})
 //	fmt.Println(answers[0])         // >50K (0.83)
@@ -79,26 +78,29 @@ func (m *Model) PredictRows(ctx context.Context, rows any) ([]RowPrediction, err
 	return out, nil
 }
 
-// RowPrediction is what a model predicts for one row. It prints as the class and its probability, or as
-// the number, that of a cluster among them; of a row that may be an anomaly as usual or unusual, and its score.
+// RowPrediction is the prediction of a model for one row. Its String method returns the class and
+// its probability, the number or cluster index, or, for anomaly detection, "usual" or "unusual"
+// with the score.
 type RowPrediction struct {
-	Value         float64            `json:"value"`                   // the number; of a class, its code
+	Value         float64            `json:"value"`                   // predicted number, or code of the class
 	Class         string             `json:"class,omitempty"`         // name of the class; "" in regression
-	Probabilities map[string]float64 `json:"probabilities,omitempty"` // by class; nil where the model has none
-	// by class, of a classifier without probabilities; of two classes that of the second
+	Probabilities map[string]float64 `json:"probabilities,omitempty"` // by class; nil if unavailable
+	// Scores contains decision scores by class, for a classifier without probabilities; with two
+	// classes only that of the second.
 	Scores map[string]float64 `json:"scores,omitempty"`
-	// standard deviation of a new observation; nil if unavailable
+	// Std is the standard deviation of a new observation; nil if unavailable.
 	Std *float64 `json:"std,omitempty"`
-	// bounds of the prediction interval of a new observation
+	// Lower and Upper are the ends of a prediction interval; nil if unavailable.
 	Lower        *float64 `json:"lower,omitempty"`
 	Upper        *float64 `json:"upper,omitempty"`
-	AnomalyScore *float64 `json:"anomaly_score,omitempty"` // anomaly score; nil if unavailable
-	// by name, if there are several targets; Value, Std, Lower and Upper are those of the first
+	AnomalyScore *float64 `json:"anomaly_score,omitempty"` // nil if unavailable
+	// Targets contains all targets by name if there are several; Value, Std, Lower and Upper then
+	// belong to the first one.
 	Targets      map[string]float64 `json:"targets,omitempty"`
 	TargetsStd   map[string]float64 `json:"targets_std,omitempty"`
 	TargetsLower map[string]float64 `json:"targets_lower,omitempty"`
 	TargetsUpper map[string]float64 `json:"targets_upper,omitempty"`
-	Set          []string           `json:"set,omitempty"` // names of the classes that a new class is to be among
+	Set          []string           `json:"set,omitempty"` // prediction set: names of the classes
 }
 
 func rowPrediction(output estimator.Prediction, i int, classes []string, targets []datasets.Column) RowPrediction {
@@ -134,12 +136,12 @@ func rowPrediction(output estimator.Prediction, i int, classes []string, targets
 	return out
 }
 
-// classes sets the class and the probabilities of row i.
+// classes sets the class, the probabilities and the scores of row i.
 func (p *RowPrediction) classes(output estimator.Prediction, i int, classes []string) {
 	switch {
 	case output.Probabilities != nil:
 		p.Probabilities = byName(classes, output.Probabilities.RawRowView(i))
-	case output.Scores != nil && len(classes) == 2: // of the second class
+	case output.Scores != nil && len(classes) == 2: // score of the second class
 		p.Scores = byName(classes[1:], output.Scores.RawRowView(i))
 	case output.Scores != nil:
 		p.Scores = byName(classes, output.Scores.RawRowView(i))
@@ -162,8 +164,8 @@ func byName(names []string, values []float64) map[string]float64 {
 	return out
 }
 
-// String returns the class with its probability, if known; the number, or each target with its
-// name; or whether the row is an anomaly.
+// String returns the class and, if known, its probability, or the number, or each target with its
+// name, or whether the row is unusual.
 func (p RowPrediction) String() string {
 	switch {
 	case p.Class != "" && p.Probabilities != nil:

@@ -20,9 +20,9 @@ import (
 )
 
 // Predict returns the predictions for the rows of data: numbers, class codes (see [Model.Classes])
-// or cluster numbers. It aligns data first, as all methods of a Model do (see [Model.Align]): the
-// columns of data may be in another order, and its category codes may differ, as in another file.
-// Predict of m.Predictor does not align the columns and codes of a matrix.
+// or cluster indices. Like all methods of Model it aligns data first (see [Model.Align]), so the
+// order of columns and the codes of categories may differ from those of the model. In contrast,
+// m.Predictor.Predict uses a matrix as it is.
 func (m *Model) Predict(ctx context.Context, data datasets.Set) ([]float64, error) {
 	aligned, err := m.Align(data)
 	if err != nil {
@@ -41,7 +41,7 @@ func (m *Model) PredictFull(ctx context.Context, data datasets.Set, want estimat
 	return estimator.Predict(ctx, m.Predictor, aligned.X, want)
 }
 
-// PredictClasses is [Model.Predict] of a classifier, with the names of the classes.
+// PredictClasses is [Model.Predict] of a classifier with class names as the result.
 func (m *Model) PredictClasses(ctx context.Context, data datasets.Set) ([]string, error) {
 	classes := m.Classes()
 	if classes == nil {
@@ -58,8 +58,8 @@ func (m *Model) PredictClasses(ctx context.Context, data datasets.Set) ([]string
 	return out, nil
 }
 
-// Score returns the values of metrics on rows with a target, by name; see [metrics.Names]. Without
-// names it is accuracy for classes and r2 for numeric targets. Weights of the rows are used.
+// Score returns metrics on rows with a target, by name; see [metrics.Names]. The default is
+// accuracy for classes and r2 for numeric targets. Sample weights are used.
 func (m *Model) Score(ctx context.Context, data datasets.Set, names ...string) (map[string]float64, error) {
 	if len(names) == 0 {
 		names = []string{"r2"}
@@ -105,13 +105,13 @@ func (m *Model) Score(ctx context.Context, data datasets.Set, names ...string) (
 	return out, nil
 }
 
-// Classes returns the class names in the order of their codes, nil if the model is no classifier.
-// It is scikit-learn's classes_.
+// Classes returns the class names in the order of their codes, or nil if the model is not a
+// classifier. It corresponds to scikit-learn's classes_.
 func (m *Model) Classes() []string { return estimator.OutputsOf(m.Predictor).Classes }
 
-// FeatureNames returns the names of the columns that the last step passes to the estimator, one for
-// each column of Coef; features without names have the name of the step and a number: rff0, rff1, ….
-// It is scikit-learn's get_feature_names_out.
+// FeatureNames returns the names of the columns that the estimator receives, one for each column of
+// Coef. Unnamed features are called after the step, with an index: rff0, rff1, …. It corresponds to
+// scikit-learn's get_feature_names_out.
 func (m *Model) FeatureNames() []string {
 	p := pipeline.Find(m.Predictor)
 	if p == nil {
@@ -132,9 +132,9 @@ func (m *Model) FeatureNames() []string {
 	return out
 }
 
-// Coef returns the coefficients of a linear model on its features, one row for each target or class
-// (one for two classes), and one column for each of [Model.FeatureNames]; nil if the model is not
-// linear. It is scikit-learn's coef_.
+// Coef returns the coefficients of a linear model, with one row for each target or class (one for
+// two classes) and one column for each of [Model.FeatureNames], or nil if the model is not linear.
+// It corresponds to scikit-learn's coef_.
 func (m *Model) Coef() *mat.Dense {
 	var linear interface{ Coef() *mat.Dense }
 	if estimator.As(m.Predictor, &linear) {
@@ -143,10 +143,9 @@ func (m *Model) Coef() *mat.Dense {
 	return nil
 }
 
-// PredictInto predicts rows of structs and writes each prediction into the field of the target,
-// which has the name of the target column: numbers into a field of numbers, classes into a string, a
-// bool or an integer. rows is a slice of structs as in [datasets.FromStructs]; other values of the
-// target field are ignored.
+// PredictInto predicts rows of structs and stores each prediction in the field of the target
+// column: a number in a numeric field, a class in a string, bool or integer field. rows is a slice
+// of structs as in [datasets.FromStructs]; previous values of the field are ignored.
 func (m *Model) PredictInto(ctx context.Context, rows any) error {
 	list, err := structrows.Of(rows)
 	if err != nil {
@@ -181,7 +180,7 @@ func (m *Model) PredictInto(ctx context.Context, rows any) error {
 	return errors.Join(errs...)
 }
 
-// assign writes a prediction into a field.
+// assign stores a prediction in a field.
 func assign(field reflect.Value, p RowPrediction) error {
 	if field.Kind() == reflect.Pointer {
 		if field.IsNil() {
@@ -223,7 +222,7 @@ func assign(field reflect.Value, p RowPrediction) error {
 	return nil
 }
 
-// structMaps returns rows of structs as maps, without the column omit.
+// structMaps converts rows of structs to maps without the column omit.
 func structMaps(list structrows.Rows, omit string) ([]map[string]any, error) {
 	out := make([]map[string]any, list.Len())
 	var errs []error

@@ -10,9 +10,9 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// body splits the value of a step with children: either the list alone, or a mapping with the list
-// under its key and the parameters of the step.
-func (d *decoder) body(c pipeline.Composite, key, node *tree.Node, where string) (list *tree.Node,
+// body splits the value of a step with children into the list of children and its own parameters.
+// The value is a list, or a mapping that contains the list under its key.
+func (d *decoder) body(c pipeline.Composite, key, node *tree.Node, docPath string) (list *tree.Node,
 	own []yamlnode.Pair) {
 	h, bare := c.Holds(), len(d.known(c)) == 0
 	if node != nil && node.Kind == tree.SequenceNode {
@@ -29,10 +29,10 @@ func (d *decoder) body(c pipeline.Composite, key, node *tree.Node, where string)
 				f.Value = yamlnode.Plain(key)
 			}
 		}
-		d.problem(node, where, f)
+		d.problem(node, docPath, f)
 		return nil, nil
 	}
-	for _, p := range d.pairs(node, where) {
+	for _, p := range d.pairs(node, docPath) {
 		if p.Key.Value == h.Key {
 			list = p.Value
 		} else {
@@ -40,11 +40,11 @@ func (d *decoder) body(c pipeline.Composite, key, node *tree.Node, where string)
 		}
 	}
 	if list == nil {
-		d.problem(key, yamlnode.Join(where, h.Key), missing(h))
+		d.problem(key, yamlnode.Join(docPath, h.Key), missing(h))
 		return nil, own
 	}
 	if list.Kind != tree.SequenceNode {
-		d.problem(list, yamlnode.Join(where, h.Key), param.FieldError{Value: yamlnode.Plain(list), Constraint: "a list"})
+		d.problem(list, yamlnode.Join(docPath, h.Key), param.FieldError{Value: yamlnode.Plain(list), Constraint: "a list"})
 		return nil, own
 	}
 	return list, own
@@ -58,9 +58,8 @@ func missing(h pipeline.ChildrenSpec) param.FieldError {
 	return f
 }
 
-// shape returns the form in a document of a child whose parameters have no default: "{select: …,
-// steps: […]}".
-func shape(spec any) string {
+// template returns a template for a child with required parameters: "{select: …, steps: […]}".
+func template(spec any) string {
 	var keys []string
 	for _, p := range pipeline.Required(spec) {
 		keys = append(keys, p+": …")

@@ -14,10 +14,10 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// Decode reads a pipeline, a list of steps that ends in an estimator, and returns all errors.
+// Decode reads a pipeline, a list of steps that ends with an estimator. It returns all errors.
 //
-// A step is a name, or a name with its parameters; the additional key name distinguishes two steps
-// of one kind. The steps columns, union and steps contain steps:
+// A step is a name, or a name with its parameters. The key name distinguishes two steps of the same
+// type. The steps columns, union and steps contain steps:
 //
 //   - columns:
 //   - {select: numeric, steps: [{impute: {strategy: median}}, standardize]}
@@ -25,7 +25,7 @@ import (
 //   - union: {parts: [{rff: {gamma: 0.1}}, {rff: {gamma: 1}, name: narrow}], weights: [0.7, 0.3]}
 //   - logistic: {C: 10}
 //
-// If a composite has parameters of its own, its list is below a key: {groups: [...], remainder:
+// If columns has parameters of its own, its groups are under a key: {groups: [...], remainder:
 // passthrough}.
 func Decode(node *tree.Node, from Origin) (pipeline.Pipeline, param.FieldErrors) {
 	d := &decoder{from: from}
@@ -51,7 +51,7 @@ func Decode(node *tree.Node, from Origin) (pipeline.Pipeline, param.FieldErrors)
 	return p, d.errs
 }
 
-// Unmarshal is Decode of the text of a document; its errors are joined.
+// Unmarshal decodes a pipeline from the text of a document. Errors are joined.
 func Unmarshal(text []byte, from Origin) (pipeline.Pipeline, error) {
 	var node tree.Node
 	if err := tree.Unmarshal(text, &node); err != nil {
@@ -61,27 +61,27 @@ func Unmarshal(text []byte, from Origin) (pipeline.Pipeline, error) {
 	return p, errs.Err()
 }
 
-// pipeline reads the steps and the estimator from a list. where is the path of the list, within
-// that of the enclosing part.
-func (d *decoder) pipeline(node *tree.Node, where, within string) pipeline.Pipeline {
+// pipeline decodes a list of steps and an estimator. docPath is the path of the list in the document,
+// path that in the pipeline.
+func (d *decoder) pipeline(node *tree.Node, docPath, specPath string) pipeline.Pipeline {
 	var p pipeline.Pipeline
 	last := len(node.Content) - 1
-	p.Steps = d.steps(node.Content[:last], where, within, "step")
-	path := fmt.Sprintf("%s[%d]", where, last)
+	p.Steps = d.steps(node.Content[:last], docPath, specPath, "step")
+	path := fmt.Sprintf("%s[%d]", docPath, last)
 	h, ok := d.head(node.Content[last], path)
 	if !ok {
 		return p
 	}
-	spec := d.spec(h, where, within)
+	spec := d.spec(h, docPath, specPath)
 	if e, ok := spec.(estimator.Estimator); ok {
 		p.Estimator, p.Name = e, h.given()
 	} else {
-		d.problem(h.node, yamlnode.Join(where, h.name), param.FieldError{
+		d.problem(h.node, yamlnode.Join(docPath, h.name), param.FieldError{
 			Problem: "the last step is not an estimator",
 			Hint:    "estimators are " + strings.Join(names(pipeline.Entry.IsEstimator), ", ")})
 	}
 	if slices.ContainsFunc(p.Steps, func(s pipeline.Step) bool { return s.Path() == h.name }) {
-		d.twice(h, where, "step")
+		d.duplicateName(h, docPath, "step")
 	}
 	return p
 }

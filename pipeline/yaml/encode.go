@@ -12,9 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// Encode writes the pipeline as [Decode] reads it, with every parameter spelt out, seeds included:
-// what it describes does not depend on the defaults of a version. It fails where a step is not
-// registered.
+// Encode writes the pipeline in the form that [Decode] reads, with all parameters and seeds, so
+// that its meaning does not depend on the defaults of a version. It returns an error if a step is
+// not registered.
 func Encode(p pipeline.Pipeline) (*tree.Node, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func Encode(p pipeline.Pipeline) (*tree.Node, error) {
 	return list, nil
 }
 
-// Marshal writes the pipeline as the text of a document.
+// Marshal encodes the pipeline as the text of a document.
 func Marshal(p pipeline.Pipeline) ([]byte, error) {
 	node, err := Encode(p)
 	if err != nil {
@@ -84,8 +84,8 @@ func encodeStep(name string, spec any) (*tree.Node, error) {
 	return out, nil
 }
 
-// encodeComposite writes the children of a step: as a bare list if the parameters of the step have
-// their defaults, else below their key, before the parameters.
+// encodeComposite encodes the children of a step: as a list if the step's own parameters have their
+// defaults, else under a key after the parameters.
 func encodeComposite(c pipeline.Composite, entry pipeline.Entry) (*tree.Node, error) {
 	list, err := encodeChildren(c)
 	if err != nil || reflect.DeepEqual(values(c), values(entry.New())) {
@@ -101,7 +101,7 @@ func encodeComposite(c pipeline.Composite, entry pipeline.Entry) (*tree.Node, er
 	return out, nil
 }
 
-// values returns the values of the parameters of spec itself, none for an empty list.
+// values returns the values of the parameters of spec without those of its children.
 func values(spec any) (out []any) {
 	for _, p := range specs.Own(spec) {
 		if empty(p.Value) {
@@ -112,7 +112,7 @@ func values(spec any) (out []any) {
 	return out
 }
 
-// encodeChildren writes the list of children of a step.
+// encodeChildren encodes the list of children.
 func encodeChildren(c pipeline.Composite) (*tree.Node, error) {
 	if c.Holds().Kind == nil {
 		return encodeSteps(c.Children())
@@ -128,7 +128,7 @@ func encodeChildren(c pipeline.Composite) (*tree.Node, error) {
 	return list, nil
 }
 
-// encodeMember writes a child that is not a registered step: its name, its parameters, and its
+// encodeMember encodes a child that is a [pipeline.Member]: its name, its parameters, and its
 // children.
 func encodeMember(child pipeline.Step) (*tree.Node, error) {
 	out := mapping()
@@ -153,8 +153,8 @@ func encodeMember(child pipeline.Step) (*tree.Node, error) {
 	return out, nil
 }
 
-// encodeParams writes the spec's own parameters on one line. Lists that are empty, and by default
-// so, are left out.
+// encodeParams encodes the parameters of spec without those of its children, on one line. Lists
+// that are empty by default and unchanged are omitted.
 func encodeParams(spec any) (*tree.Node, error) {
 	out := mapping()
 	out.Style = tree.FlowStyle
@@ -188,7 +188,7 @@ func text(s string) *tree.Node {
 	return &node
 }
 
-// value writes a plain value; numbers so that they read back to the bit.
+// value encodes a plain value; numbers are decoded exactly.
 func value(plain any) (*tree.Node, error) {
 	elements, ok := plain.([]any)
 	if !ok {

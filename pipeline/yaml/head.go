@@ -11,21 +11,21 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-func (d *decoder) twice(h head, where, what string) {
-	d.problem(h.node, yamlnode.Join(where, h.name), param.FieldError{
+func (d *decoder) duplicateName(h head, docPath, what string) {
+	d.problem(h.node, yamlnode.Join(docPath, h.name), param.FieldError{
 		Problem: fmt.Sprintf("two %ss are called %s", what, h.name),
 		Hint:    fmt.Sprintf("name one of them: {%s: …, name: …}", h.entry.Name)})
 }
 
-// head is a step before its parameters are read.
+// head is a step whose parameters are not decoded yet.
 type head struct {
 	entry  pipeline.Entry
 	name   string     // name of the step
-	node   *tree.Node // of the step's key
-	params *tree.Node // nil for none
+	node   *tree.Node // key of the step
+	params *tree.Node // nil if there are none
 }
 
-// given returns the name in the document, "" for the default name.
+// given returns the name that the document specifies, "" for the default.
 func (h head) given() string {
 	if h.name == h.entry.Name {
 		return ""
@@ -33,7 +33,7 @@ func (h head) given() string {
 	return h.name
 }
 
-// head reads the type and the name of a step.
+// head decodes the type and the name of a step.
 func (d *decoder) head(node *tree.Node, path string) (h head, ok bool) {
 	const want = "a step: its name, or its name with parameters"
 	switch node.Kind {
@@ -92,7 +92,8 @@ func (d *decoder) headOfMapping(node *tree.Node, path string) (h head, ok bool) 
 	return h, true
 }
 
-// innerName takes a key name from among the parameters of a step that has no such parameter.
+// innerName removes the key name from the parameters of a step that has no such parameter, and
+// returns it.
 func (d *decoder) innerName(h *head) *yamlnode.Pair {
 	e, ok := pipeline.Lookup(h.node.Value)
 	if !ok || h.params == nil || h.params.Kind != tree.MappingNode || slices.Contains(d.known(e.New()), "name") {

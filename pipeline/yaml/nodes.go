@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// decoder reads one document.
+// decoder decodes one document.
 type decoder struct {
 	from Origin
 	errs param.FieldErrors
@@ -42,7 +42,7 @@ func (d *decoder) resolve(node *tree.Node) *tree.Node {
 // trees matches the names of tree ensembles and decision trees.
 var trees = regexp.MustCompile(`(?i)forest|tree|boost|gbm|gbdt|cart`)
 
-// unknown reports an unknown name.
+// unknown reports an unknown word and suggests known ones.
 func (d *decoder) unknown(node *tree.Node, path, what string, known []string) {
 	f := param.FieldError{Problem: fmt.Sprintf("no %s is called %q", what, clip(node.Value))}
 	switch near := suggest.Nearest(node.Value, known); {
@@ -71,7 +71,7 @@ func (d *decoder) pairs(node *tree.Node, path string) []yamlnode.Pair {
 	return yamlnode.Pairs(node, path, d.problem)
 }
 
-// unreadable returns why a value is not plain, "" if it is.
+// unreadable returns why a value is not plain, or "" if it is plain.
 func unreadable(node *tree.Node) string {
 	if node.Kind == tree.ScalarNode && !strings.HasPrefix(node.Tag, "!!") {
 		return fmt.Sprintf("the tag %s; a value is a number, true, false, a string or a list", clip(node.Tag))

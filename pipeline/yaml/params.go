@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// known returns the keys allowed below a step.
+// known returns the keys that may appear below a step.
 func (d *decoder) known(spec any) []string {
 	var out []string
 	for _, p := range specs.Own(spec) {
@@ -25,9 +25,9 @@ func (d *decoder) known(spec any) []string {
 	return out
 }
 
-// set returns spec with one parameter as given.
-func (d *decoder) set(spec any, p yamlnode.Pair, where string) any {
-	path := yamlnode.Join(where, p.Key.Value)
+// set returns spec with one parameter set.
+func (d *decoder) set(spec any, p yamlnode.Pair, docPath string) any {
+	path := yamlnode.Join(docPath, p.Key.Value)
 	known := d.known(spec)
 	if !slices.Contains(known, p.Key.Value) {
 		d.unknown(p.Key, path, "parameter", known)
@@ -51,19 +51,19 @@ func (d *decoder) set(spec any, p yamlnode.Pair, where string) any {
 	return out
 }
 
-// finish derives the seeds that are not given and checks the parameters against each other.
-func (d *decoder) finish(spec any, key *tree.Node, given map[string]*tree.Node, where, within string) any {
+// finish derives unspecified seeds and checks the parameters against each other.
+func (d *decoder) finish(spec any, key *tree.Node, given map[string]*tree.Node, docPath, specPath string) any {
 	for _, p := range specs.Own(spec) {
 		if p.Kind == paramkind.Seed && given[p.Name] == nil {
-			spec, _ = param.With(spec, param.Setting{Path: p.Name, Value: pipeline.DeriveSeed(d.from.Seed, within)})
+			spec, _ = param.With(spec, param.Setting{Path: p.Name, Value: pipeline.DeriveSeed(d.from.Seed, specPath)})
 		}
 	}
 	errs, _ := param.Check(spec).(param.FieldErrors)
 	for _, f := range errs {
 		if strings.Contains(f.Path, ".") {
-			continue // of a step within this one, which has been reported
+			continue // an error of an inner step, already reported
 		}
-		node, path := given[f.Path], yamlnode.Join(where, f.Path)
+		node, path := given[f.Path], yamlnode.Join(docPath, f.Path)
 		if slices.ContainsFunc(d.errs, func(reported param.FieldError) bool { return reported.Path == path }) {
 			continue
 		}

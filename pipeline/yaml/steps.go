@@ -13,106 +13,106 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// steps reads transformers. Where is the path of the list in the document, within that of the steps
-// in the pipeline.
-func (d *decoder) steps(list []*tree.Node, where, within, what string) []pipeline.Step {
+// steps decodes a list of transformers. docPath is the path of the list in the document, within the
+// path in the pipeline.
+func (d *decoder) steps(list []*tree.Node, docPath, specPath, what string) []pipeline.Step {
 	var out []pipeline.Step
 	seen := map[string]bool{}
 	for i, node := range list {
-		h, ok := d.head(node, fmt.Sprintf("%s[%d]", where, i))
+		h, ok := d.head(node, fmt.Sprintf("%s[%d]", docPath, i))
 		if !ok {
 			continue
 		}
 		if seen[h.name] {
-			d.twice(h, where, what)
+			d.duplicateName(h, docPath, what)
 		}
 		seen[h.name] = true
-		spec := d.spec(h, where, within)
+		spec := d.spec(h, docPath, specPath)
 		if f, ok := spec.(transformer.Fitter); ok {
 			out = append(out, pipeline.Step{Name: h.given(), Fitter: f})
 			continue
 		}
-		d.problem(h.node, yamlnode.Join(where, h.name), param.FieldError{
+		d.problem(h.node, yamlnode.Join(docPath, h.name), param.FieldError{
 			Problem: "an estimator can only be the last step of a pipeline",
 			Hint:    "steps are " + strings.Join(names(isTransformer), ", ")})
 	}
 	return out
 }
 
-// spec reads the parameters of a step, which is in the list at where in the document, and in the
-// part at within of the pipeline.
-func (d *decoder) spec(h head, where, within string) any {
-	return d.specAt(h, yamlnode.Join(where, h.name), yamlnode.Join(within, h.name))
+// spec decodes the parameters of a step in the list at docPath in the document and at within in the
+// pipeline.
+func (d *decoder) spec(h head, docPath, specPath string) any {
+	return d.specAt(h, yamlnode.Join(docPath, h.name), yamlnode.Join(specPath, h.name))
 }
 
-// specAt is spec where the step's own place is given.
-func (d *decoder) specAt(h head, where, within string) any {
+// specAt is spec with the paths of the step itself.
+func (d *decoder) specAt(h head, docPath, specPath string) any {
 	spec := h.entry.New()
 	if c, ok := spec.(pipeline.Composite); ok {
-		return d.composite(c, h.node, h.params, where, within)
+		return d.composite(c, h.node, h.params, docPath, specPath)
 	}
 	given := map[string]*tree.Node{}
 	switch {
 	case yamlnode.IsNull(h.params):
 	case h.params.Kind != tree.MappingNode:
-		d.problem(h.params, where, param.FieldError{Value: yamlnode.Plain(h.params),
+		d.problem(h.params, docPath, param.FieldError{Value: yamlnode.Plain(h.params),
 			Constraint: "parameters: " + strings.Join(d.known(spec), ", ")})
 	default:
-		for _, p := range d.pairs(h.params, where) {
+		for _, p := range d.pairs(h.params, docPath) {
 			given[p.Key.Value] = p.Value
 			if _, isChild := childOf(spec, p.Key.Value); !isChild {
-				spec = d.set(spec, p, where)
+				spec = d.set(spec, p, docPath)
 			}
 		}
 	}
 	errs := len(d.errs)
-	if spec = d.within(spec, h.node, given, where, within); len(d.errs) > errs {
-		return spec // of missing values already reported
+	if spec = d.specPath(spec, h.node, given, docPath, specPath); len(d.errs) > errs {
+		return spec // missing values are already reported
 	}
-	return d.finish(spec, h.node, given, where, within)
+	return d.finish(spec, h.node, given, docPath, specPath)
 }
 
-// composite reads the children of a step and its own parameters. key is the name of the step in the
+// composite decodes the children of a step and its own parameters. key is the step's name in the
 // document, node its value.
-func (d *decoder) composite(c pipeline.Composite, key, node *tree.Node, where, within string) any {
-	list, own := d.body(c, key, node, where)
-	spec := any(c.WithChildren(d.children(c.Holds(), list, where, within)))
+func (d *decoder) composite(c pipeline.Composite, key, node *tree.Node, docPath, specPath string) any {
+	list, own := d.body(c, key, node, docPath)
+	spec := any(c.WithChildren(d.children(c.Holds(), list, docPath, specPath)))
 	given := map[string]*tree.Node{}
 	for _, p := range own {
 		given[p.Key.Value] = p.Value
 		if known := d.known(spec); !slices.Contains(known, p.Key.Value) {
-			d.unknown(p.Key, yamlnode.Join(where, p.Key.Value), "parameter", append(known, c.Holds().Key))
+			d.unknown(p.Key, yamlnode.Join(docPath, p.Key.Value), "parameter", append(known, c.Holds().Key))
 			continue
 		}
-		spec = d.set(spec, p, where)
+		spec = d.set(spec, p, docPath)
 	}
-	spec = d.finish(spec, key, given, where, within)
+	spec = d.finish(spec, key, given, docPath, specPath)
 	if whole, ok := spec.(pipeline.Composite); ok && len(d.errs) == 0 {
 		if err := pipeline.CheckChildren(whole); err != nil {
-			d.problem(key, where, param.FieldError{Problem: err.Error()})
+			d.problem(key, docPath, param.FieldError{Problem: err.Error()})
 		}
 	}
 	return spec
 }
 
-// children reads a list of children, which may be nil.
-func (d *decoder) children(h pipeline.ChildrenSpec, list *tree.Node, where, within string) (out []pipeline.Step) {
+// children decodes a list of children; list may be nil.
+func (d *decoder) children(h pipeline.ChildrenSpec, list *tree.Node, docPath, specPath string) (out []pipeline.Step) {
 	switch {
 	case list == nil:
 		return nil
 	case len(list.Content) == 0 && h.None == "":
-		d.problem(list, where, param.FieldError{Value: yamlnode.Plain(list), Constraint: "at least one " + h.What})
+		d.problem(list, docPath, param.FieldError{Value: yamlnode.Plain(list), Constraint: "at least one " + h.What})
 		return nil
 	case h.Kind == nil:
-		return d.steps(list.Content, where, within, h.What)
+		return d.steps(list.Content, docPath, specPath, h.What)
 	}
 	for i, node := range list.Content {
-		child, ok := d.member(h, node, i, where, within)
+		child, ok := d.member(h, node, i, docPath, specPath)
 		if !ok {
 			continue
 		}
 		if slices.ContainsFunc(out, func(o pipeline.Step) bool { return o.Name != "" && o.Name == child.Name }) {
-			d.problem(node, yamlnode.Join(where, child.Name), param.FieldError{Problem: fmt.Sprintf("two %ss are called %s",
+			d.problem(node, yamlnode.Join(docPath, child.Name), param.FieldError{Problem: fmt.Sprintf("two %ss are called %s",
 				h.What, child.Name)})
 		}
 		out = append(out, child)
@@ -120,10 +120,10 @@ func (d *decoder) children(h pipeline.ChildrenSpec, list *tree.Node, where, with
 	return out
 }
 
-// member reads the i-th child, which is not a registered step.
-func (d *decoder) member(h pipeline.ChildrenSpec, node *tree.Node, i int, where, within string) (child pipeline.Step,
-	ok bool) {
-	path := fmt.Sprintf("%s[%d]", where, i)
+// member decodes the child at index i, a [pipeline.Member].
+func (d *decoder) member(h pipeline.ChildrenSpec, node *tree.Node, i int, docPath, specPath string) (
+	child pipeline.Step, ok bool) {
+	path := fmt.Sprintf("%s[%d]", docPath, i)
 	spec := any(h.Kind)
 	inside, holds := spec.(pipeline.Composite)
 	known := d.known(spec)
@@ -131,7 +131,8 @@ func (d *decoder) member(h pipeline.ChildrenSpec, node *tree.Node, i int, where,
 		known = append(known, inside.Holds().Key)
 	}
 	if node.Kind != tree.MappingNode {
-		d.problem(node, path, param.FieldError{Value: yamlnode.Plain(node), Constraint: "a " + h.What + ": " + shape(spec)})
+		d.problem(node, path, param.FieldError{Value: yamlnode.Plain(node),
+			Constraint: "a " + h.What + ": " + template(spec)})
 		return child, false
 	}
 	var list *yamlnode.Pair
@@ -156,22 +157,22 @@ func (d *decoder) member(h pipeline.ChildrenSpec, node *tree.Node, i int, where,
 	}
 	child.Fitter = spec.(transformer.Fitter)
 	name := pipeline.ChildName(child, i)
-	spec = d.finish(spec, node, given, path, yamlnode.Join(within, name))
+	spec = d.finish(spec, node, given, path, yamlnode.Join(specPath, name))
 	if holds && list == nil {
 		d.problem(node, yamlnode.Join(path, inside.Holds().Key), missing(inside.Holds()))
 	} else if holds {
-		spec = d.inside(spec.(pipeline.Composite), list, yamlnode.Join(where, name), yamlnode.Join(within, name))
+		spec = d.inside(spec.(pipeline.Composite), list, yamlnode.Join(docPath, name), yamlnode.Join(specPath, name))
 	}
 	child.Fitter = spec.(transformer.Fitter)
 	return child, true
 }
 
-// inside reads the children of a child.
-func (d *decoder) inside(c pipeline.Composite, list *yamlnode.Pair, where, within string) any {
+// inside decodes the children of a member.
+func (d *decoder) inside(c pipeline.Composite, list *yamlnode.Pair, docPath, specPath string) any {
 	if list.Value.Kind != tree.SequenceNode {
-		d.problem(list.Value, where, param.FieldError{Value: yamlnode.Plain(list.Value),
+		d.problem(list.Value, docPath, param.FieldError{Value: yamlnode.Plain(list.Value),
 			Constraint: "a list of " + c.Holds().What + "s"})
 		return c
 	}
-	return c.WithChildren(d.children(c.Holds(), list.Value, where, within))
+	return c.WithChildren(d.children(c.Holds(), list.Value, docPath, specPath))
 }

@@ -24,14 +24,14 @@ func childOf(spec any, name string) (param.Child, bool) {
 	return param.Child{}, false
 }
 
-// holdsModel reports whether a child is an estimator; else it is a transformer.
+// holdsModel reports whether a child is an estimator rather than a transformer.
 func holdsModel(c param.Child) bool { return c.Type == reflect.TypeFor[estimator.Estimator]() }
 
-// within reads the inner estimators of a step, such as that of a wrapper. Unspecified ones have
-// their defaults, with derived seeds.
-func (d *decoder) within(spec any, key *tree.Node, given map[string]*tree.Node, where, within string) any {
+// innerSpecs decodes the inner specs of a step, such as the model of a wrapper. Unspecified ones keep
+// their defaults with derived seeds.
+func (d *decoder) specPath(spec any, key *tree.Node, given map[string]*tree.Node, docPath, specPath string) any {
 	for _, c := range pipeline.Within(spec) {
-		path, inside := yamlnode.Join(where, c.Name), yamlnode.Join(within, c.Name)
+		path, inside := yamlnode.Join(docPath, c.Name), yamlnode.Join(specPath, c.Name)
 		var child any
 		switch node := given[c.Name]; {
 		case node != nil:
@@ -45,7 +45,7 @@ func (d *decoder) within(spec any, key *tree.Node, given map[string]*tree.Node, 
 		case c.Optional && (c.Spec == nil || pipeline.HoldsMembers(c)):
 			continue
 		case c.Spec == nil:
-			d.problem(key, path, param.FieldError{Problem: "missing", Hint: "wanted " + wantedOf(c)})
+			d.problem(key, path, param.FieldError{Problem: "missing", Hint: "wanted " + constraintOf(c)})
 			continue
 		default:
 			child = d.finish(c.Spec, key, nil, path, inside)
@@ -60,7 +60,7 @@ func (d *decoder) within(spec any, key *tree.Node, given map[string]*tree.Node, 
 	return spec
 }
 
-func wantedOf(c param.Child) string {
+func constraintOf(c param.Child) string {
 	switch {
 	case pipeline.HoldsMembers(c):
 		return "names, each with an estimator or a list of steps the last of which is one"
@@ -70,23 +70,23 @@ func wantedOf(c param.Child) string {
 	return "a step, or a list of steps"
 }
 
-// members reads a mapping of names to estimators; nil after an error.
-func (d *decoder) members(c param.Child, node *tree.Node, where, within string) any {
+// members decodes a mapping of names to estimators; it returns nil after an error.
+func (d *decoder) members(c param.Child, node *tree.Node, docPath, specPath string) any {
 	if node.Kind != tree.MappingNode || len(node.Content) == 0 {
-		d.problem(node, where, param.FieldError{Value: yamlnode.Plain(node), Constraint: wantedOf(c)})
+		d.problem(node, docPath, param.FieldError{Value: yamlnode.Plain(node), Constraint: constraintOf(c)})
 		return nil
 	}
 	errs := len(d.errs)
 	var out meta.Members
 	one := param.Child{Type: reflect.TypeFor[estimator.Estimator]()}
-	for _, p := range d.pairs(node, where) {
+	for _, p := range d.pairs(node, docPath) {
 		one.Name = p.Key.Value
 		if !pipeline.ValidName(one.Name) {
-			d.problem(p.Key, where, param.FieldError{Value: one.Name, Constraint: "a name of letters, digits, _ and -"})
+			d.problem(p.Key, docPath, param.FieldError{Value: one.Name, Constraint: "a name of letters, digits, _ and -"})
 			continue
 		}
-		spec, ok := d.child(one, p.Value, yamlnode.Join(where, one.Name),
-			yamlnode.Join(within, one.Name)).(estimator.Estimator)
+		spec, ok := d.child(one, p.Value, yamlnode.Join(docPath, one.Name),
+			yamlnode.Join(specPath, one.Name)).(estimator.Estimator)
 		if ok {
 			out = append(out, meta.Member{Name: one.Name, Estimator: spec})
 		}
@@ -97,19 +97,19 @@ func (d *decoder) members(c param.Child, node *tree.Node, where, within string) 
 	return out
 }
 
-// child reads a step or a list of steps; nil after an error.
-func (d *decoder) child(c param.Child, node *tree.Node, where, within string) any {
+// child decodes a step or a list of steps; it returns nil after an error.
+func (d *decoder) child(c param.Child, node *tree.Node, docPath, specPath string) any {
 	errs := len(d.errs)
 	var child any
 	switch {
 	case yamlnode.IsNull(node) || node.Kind == tree.SequenceNode && len(node.Content) == 0:
-		d.problem(node, where, param.FieldError{Value: yamlnode.Plain(node), Constraint: wantedOf(c)})
+		d.problem(node, docPath, param.FieldError{Value: yamlnode.Plain(node), Constraint: constraintOf(c)})
 	case node.Kind == tree.SequenceNode && holdsModel(c):
-		child = d.pipeline(node, where, within)
+		child = d.pipeline(node, docPath, specPath)
 	case node.Kind == tree.SequenceNode:
-		child = pipeline.Chain{Steps: d.steps(node.Content, where, within, "step")}
+		child = pipeline.Chain{Steps: d.steps(node.Content, docPath, specPath, "step")}
 	default:
-		child = d.one(c, node, where, within)
+		child = d.singleStep(c, node, docPath, specPath)
 	}
 	if len(d.errs) > errs {
 		return nil
@@ -117,14 +117,14 @@ func (d *decoder) child(c param.Child, node *tree.Node, where, within string) an
 	return child
 }
 
-// one reads a single step, which has the name of the child.
-func (d *decoder) one(c param.Child, node *tree.Node, where, within string) any {
-	h, ok := d.head(node, where)
+// singleStep decodes a single step named after the child.
+func (d *decoder) singleStep(c param.Child, node *tree.Node, docPath, specPath string) any {
+	h, ok := d.head(node, docPath)
 	if !ok {
 		return nil
 	}
 	if h.given() != "" {
-		d.problem(node, where, param.FieldError{Problem: "a name of its own",
+		d.problem(node, docPath, param.FieldError{Problem: "a name of its own",
 			Hint: fmt.Sprintf("in paths it is called %s", c.Name)})
 		return nil
 	}
@@ -133,14 +133,14 @@ func (d *decoder) one(c param.Child, node *tree.Node, where, within string) any 
 		if !holdsModel(c) {
 			of = isTransformer
 		}
-		d.problem(h.node, where, param.FieldError{Value: h.name, Constraint: wantedOf(c),
+		d.problem(h.node, docPath, param.FieldError{Value: h.name, Constraint: constraintOf(c),
 			Hint: "there are " + strings.Join(names(of), ", ")})
 		return nil
 	}
-	return d.specAt(h, where, within)
+	return d.specAt(h, docPath, specPath)
 }
 
-// encodeWithin writes the inner estimators of a step after its parameters.
+// encodeWithin encodes the inner specs of a step after its parameters.
 func encodeWithin(out *tree.Node, spec any) error {
 	for _, c := range pipeline.Within(spec) {
 		if members, ok := c.Spec.(meta.Members); c.Spec == nil || ok && len(members) == 0 {

@@ -1,12 +1,12 @@
 // Package yaml reads and writes pipelines as YAML documents. It reports all errors at once.
 //
-// [Decode] supports all registered steps ([pipeline.Register]): it reads the parameters that a step
-// declares, and the children of a [pipeline.Composite] as its ChildrenSpec describes them.
+// [Decode] accepts any registered step ([pipeline.Register]) with its declared parameters, and the
+// children of a [pipeline.Composite] as described by Holds.
 package yaml
 
 // Origin describes the source of a document and its defaults.
 type Origin struct {
-	File string // for messages
-	Path string // of the node within the document: "pipeline"
-	Seed uint64 // seed of the experiment; a step without a seed uses [pipeline.DeriveSeed]
+	File string // file name, for messages
+	Path string // path of the node in the document, such as "pipeline"
+	Seed uint64 // seed of the experiment, from which unspecified seeds of steps are derived; see [pipeline.DeriveSeed]
 }

@@ -75,7 +75,7 @@ func (s *suite) singleMembers(family transformer.Family, specs []transformer.Fit
 	s.Helper()
 	f, ok := family.(interface {
 		transformer.Family
-		EachSingle(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error
+		EachFloat32(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error
 	})
 	if !ok {
 		return
@@ -84,7 +84,7 @@ func (s *suite) singleMembers(family transformer.Family, specs []transformer.Fit
 	seen := 0
 	for k, m := range f.Members() {
 		width := f.Widths()[m.Map]
-		err := f.EachSingle(context.Background(), s.Data.X, []int{m.Map}, func(which int, Z *single.Dense) error {
+		err := f.EachFloat32(context.Background(), s.Data.X, []int{m.Map}, func(which int, Z *single.Dense) error {
 			if r, c := Z.Dims(); which != m.Map || r != n || c != width {
 				return fmt.Errorf("map %d makes %d×%d features in single precision of map %d, %d×%d", which, r, c, m.Map, n, width)
 			}
@@ -106,11 +106,11 @@ func (s *suite) singleMembers(family transformer.Family, specs []transformer.Fit
 			return nil
 		})
 		if err != nil {
-			s.Errorf("EachSingle: %v", err)
+			s.Errorf("EachFloat32: %v", err)
 		}
 	}
 	if seen == 0 {
-		s.Error("EachSingle: no member is a whole map")
+		s.Error("EachFloat32: no member is a whole map")
 	}
 }
 

@@ -12,10 +12,10 @@ import (
 type Error struct {
 	Place    string // `step "columns": group "numeric"`
 	Err      error
-	Upstream bool // whether it happened while rows were mapped for a later step
+	Upstream bool // whether it occurred while rows were mapped for a later step
 }
 
-// Error returns "pipeline: location: message".
+// Error returns "pipeline: location: error".
 func (e *Error) Error() string {
 	if e.Place == "" {
 		return "pipeline: " + e.Err.Error()
@@ -23,12 +23,11 @@ func (e *Error) Error() string {
 	return "pipeline: " + e.Place + ": " + e.Err.Error()
 }
 
-// Unwrap returns the error without its location.
+// Unwrap returns the underlying error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// At adds the named part to the location of err; cancellations are unchanged. Nested names become
-// one path. If err already has the location of an upstream step, whose rows the part was reading,
-// it is unchanged.
+// At adds the named part to the location of err, as a path. It leaves cancellations unchanged. If
+// an upstream step failed while the part was reading its rows, err keeps the location of that step.
 func At(what, name string, err error) error {
 	if err == nil || ctxerr.Is(err) {
 		return err
@@ -56,7 +55,7 @@ func Here(err error) error {
 	return &Error{Err: err}
 }
 
-// Upstream marks an error as one of an upstream step.
+// Upstream marks err as an error of an upstream step.
 func Upstream(err error) error {
 	var inner *Error
 	if errors.As(err, &inner) && inner == err {

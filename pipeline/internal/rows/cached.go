@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// BytesOf returns the memory of a sample row, in bytes.
+// BytesOf returns the memory of a sample row.
 func BytesOf(sample mat.Matrix) int64 {
 	if m, ok := sample.(*sparse.CSR); ok {
 		if _, shared := m.Shared(); shared {
@@ -25,7 +25,8 @@ func BytesOf(sample mat.Matrix) int64 {
 	return 8 * int64(w)
 }
 
-// MapAll maps all rows of X; dense features in blocks, with checks of the context.
+// MapAll maps all rows of X. Dense features are computed block by block, so that cancellation is
+// prompt.
 func MapAll(ctx context.Context, s *Step, X mat.Matrix) (mat.Matrix, error) {
 	n, _ := X.Dims()
 	if !s.Dense {
@@ -45,22 +46,21 @@ func MapAll(ctx context.Context, s *Step, X mat.Matrix) (mat.Matrix, error) {
 	})
 }
 
-// MapCached is MapAll for rows that are cached for steps that accept sparse rows as well as dense
-// ones: if most of the output is 0, as for one-hot encoded columns, it is stored as a sparse
-// matrix. The output format of the step itself does not change.
+// MapCached is MapAll for rows to be cached for the next steps. If these accept sparse rows and
+// nearly all entries are 0, as for one-hot encoded columns, the result is stored as sparse rows.
 func (s *Step) MapCached(ctx context.Context, X mat.Matrix, next ...transformer.Fitter) (mat.Matrix, error) {
 	n, _ := X.Dims()
-	if !s.Dense || s.Float32 || n < thinSample || slices.ContainsFunc(next,
+	if !s.Dense || s.Float32 || n < sparsitySample || slices.ContainsFunc(next,
 		func(step transformer.Fitter) bool { return !TakesSparse(step) }) {
 		return MapAll(ctx, s, X)
 	}
-	some := make([]int, thinSample)
-	for i := range some {
-		some[i] = i * (n / thinSample)
+	indices := make([]int, sparsitySample)
+	for i := range indices {
+		indices[i] = i * (n / sparsitySample)
 	}
 	var t Tile
-	sample, err := s.Apply(ctx, t.Shape(thinSample, s.Width), rowblock.Select(X, some))
-	if err != nil || thinness*sparse.FromDense(sample).NNZ() > thinSample*s.Width {
+	sample, err := s.Apply(ctx, t.Shape(sparsitySample, s.Width), rowblock.Select(X, indices))
+	if err != nil || sparseRatio*sparse.FromDense(sample).NNZ() > sparsitySample*s.Width {
 		return MapAll(ctx, s, X)
 	}
 	var blocks []*sparse.CSR
@@ -77,20 +77,21 @@ func (s *Step) MapCached(ctx context.Context, X mat.Matrix, next ...transformer.
 	return sparse.Concat(blocks), nil
 }
 
-// TakesSparse reports whether a step makes the same features of sparse rows as of dense ones, and no slower: rows that
-// are cached for it alone are cached sparse where nearly all of their entries are 0.
+// TakesSparse reports whether a step computes the same features from sparse rows as from dense
+// ones, and no more slowly. Rows cached for such steps are stored sparse if nearly all entries are
+// 0.
 func TakesSparse(step transformer.Fitter) bool {
 	s, ok := step.(interface{ TakesSparse() bool })
 	return ok && s.TakesSparse()
 }
 
-// Rows are cached sparse if at most this fraction of a sample is nonzero.
+// Rows are cached sparse if at most 1/sparseRatio of the entries of a sample of rows are nonzero.
 const (
-	thinness   = 5
-	thinSample = 256
+	sparseRatio    = 5
+	sparsitySample = 256
 )
 
-// eachBlock calls f for the rows of a matrix, block by block, until ctx is done.
+// eachBlock calls f for consecutive blocks of n rows until ctx is done.
 func eachBlock(ctx context.Context, n int, f func(lo, hi int) error) error {
 	for lo := 0; lo < n; lo += rowblock.Size {
 		if err := ctxerr.Check(ctx); err != nil {

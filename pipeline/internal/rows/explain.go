@@ -9,9 +9,9 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 )
 
-// Explain adds to err the row number in the data and the column name of a missing or infinite
-// value; a step sees a block without its position and names. first is the number of the first row
-// of the block.
+// Explain adds to err the row index in the whole data and the column name of a missing or infinite
+// value, because a step sees a block without its position and column names. first is the index of
+// the block's first row.
 func Explain(err error, block datasets.Set, schema datasets.Schema, first int) error {
 	X := block.X
 	n, d := X.Dims()

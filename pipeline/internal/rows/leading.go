@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Leading returns the first columns of Z, times scale.
+// Leading returns the first width columns of Z, multiplied by scale.
 func Leading(Z mat.Matrix, width int, scale float64) (mat.Matrix, error) {
 	n, cols := Z.Dims()
 	if width < 1 || width > cols {

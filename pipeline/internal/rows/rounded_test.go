@@ -32,13 +32,13 @@ func TestStepsSayWhetherFeaturesAreSoonMade(t *testing.T) {
 		{"quantiles", transformer.NewQuantile(), datasets.Shape{Rows: 1_000_000, Cols: 10}, false},
 	} {
 		cost := CostOf(c.step, c.shape)
-		if got := Rounds(cost, c.shape, 8<<30); got != c.want {
+		if got := CachesFloat32(cost, c.shape, 8<<30); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
-		if got := Rounds(cost.Scale(1000), c.shape, 8<<30); got != c.want {
+		if got := CachesFloat32(cost.Scale(1000), c.shape, 8<<30); got != c.want {
 			t.Errorf("%s: %v where operations count more", c.name, got)
 		}
-		if got := Rounds(cost, c.shape, 1<<20); got != (c.want || c.name == "more" || c.name == "landmarks" ||
+		if got := CachesFloat32(cost, c.shape, 1<<20); got != (c.want || c.name == "more" || c.name == "landmarks" ||
 			c.name == "quantiles") {
 			t.Errorf("%s: %v without memory", c.name, got)
 		}

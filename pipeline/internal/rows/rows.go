@@ -1,5 +1,5 @@
-// Package rows represents the rows that a step or a model of a pipeline is fitted to: in memory, or
-// mapped by the preceding steps in every pass. [FitSteps] fits a sequence of steps.
+// Package rows represents the training rows of a step or a model in a pipeline: in memory, or
+// mapped by the previous steps in each pass. [FitSteps] fits a sequence of steps to them.
 package rows
 
 import (
@@ -18,13 +18,13 @@ import (
 // Rows are the training rows at one position of a chain: in memory, or mapped in each pass.
 type Rows struct {
 	Set     datasets.Set
-	src     datasets.Source // instead of Set
-	sample  mat.Matrix      // the first row
-	memory  int64           // bytes that mapped rows may take
-	Float32 bool            // whether the features of the last step are float32
+	src     datasets.Source // nil if the rows are in Set
+	sample  mat.Matrix      // first row
+	memory  int64           // memory limit of cached mapped rows, in bytes
+	Float32 bool            // whether the last step computes float32 features
 }
 
-// Of returns rows in memory; the output of steps may take memory bytes.
+// Of returns rows in memory, with a memory limit for the cached output of steps in bytes.
 func Of(set datasets.Set, memory int64) (Rows, error) {
 	if err := set.Check(); err != nil {
 		return Rows{}, err
@@ -32,13 +32,13 @@ func Of(set datasets.Set, memory int64) (Rows, error) {
 	return Rows{Set: set, sample: rowblock.Slice(set.X, 0, 1), memory: memory}, nil
 }
 
-// Begun returns the rows of a source, given a sample row.
-func Begun(src datasets.Source, sample mat.Matrix) Rows { return Rows{src: src, sample: sample} }
+// FromSample returns the rows of a source with a known first row.
+func FromSample(src datasets.Source, sample mat.Matrix) Rows { return Rows{src: src, sample: sample} }
 
 // From returns the rows of a source.
 func From(ctx context.Context, src datasets.Source, memory int64) (Rows, error) {
 	switch src.(type) {
-	case *peeked, mapped, picked:
+	case *peeked, mapped, columnSubset:
 	default:
 		p, err := peek(ctx, src)
 		if err != nil {
@@ -53,7 +53,7 @@ func From(ctx context.Context, src datasets.Source, memory int64) (Rows, error) 
 	return Rows{src: src, sample: first.X, memory: memory}, nil
 }
 
-// Source returns the rows as a stream.
+// Source returns the rows as a source.
 func (r Rows) Source() datasets.Source {
 	if r.src != nil {
 		return r.src
@@ -69,7 +69,7 @@ func (r Rows) Gather(ctx context.Context) (datasets.Set, error) {
 	return datasets.ReadAll(ctx, r.src)
 }
 
-// Fit fits a step to the rows. A stream is read into memory if the step needs all rows at once.
+// Fit fits a step to the rows. It reads streamed rows into memory if the step requires it.
 func (r Rows) Fit(ctx context.Context, f transformer.Fitter) (transformer.Transformer, error) {
 	if b, ok := f.(transformer.BlockFitter); ok && r.src != nil {
 		return b.FitSource(ctx, r.src)
@@ -81,10 +81,10 @@ func (r Rows) Fit(ctx context.Context, f transformer.Fitter) (transformer.Transf
 	return f.Fit(ctx, set)
 }
 
-// through returns the rows mapped by a fitted step: in memory if the rows are in memory, caching is
+// mapBy returns the rows mapped by a fitted step: in memory if the rows are in memory, caching is
 // selected and they fit, else lazily. next is the consumer, nil for an estimator. It sets the width
 // of the step.
-func (r Rows) through(ctx context.Context, s *Step, cache Cache, next transformer.Fitter) (Rows, error) {
+func (r Rows) mapBy(ctx context.Context, s *Step, cache Cache, next transformer.Fitter) (Rows, error) {
 	sample, err := s.Learn(ctx, r.sample)
 	if err != nil {
 		return Rows{}, err
@@ -94,11 +94,11 @@ func (r Rows) through(ctx context.Context, s *Step, cache Cache, next transforme
 	if s.Float32 {
 		size = 4 * int64(s.Width)
 	}
-	if cache == Rounded && s.Dense && !s.Float32 {
-		out.src, err = r.rounded(ctx, s)
+	if cache == CachedFloat32 && s.Dense && !s.Float32 {
+		out.src, err = r.withFloat32(ctx, s)
 		return out, err
 	}
-	if r.src != nil || cache == Afresh || size*int64(r.Set.Rows()) > r.memory {
+	if r.src != nil || cache == NoCache || size*int64(r.Set.Rows()) > r.memory {
 		out.src = Mapped(r.Source(), s)
 		return out, nil
 	}
@@ -108,26 +108,27 @@ func (r Rows) through(ctx context.Context, s *Step, cache Cache, next transforme
 	return out, err
 }
 
-// FitThrough fits a step and returns the mapped rows, as Fit and through do, in one operation if
-// the step supports it and the result fits in memory; the result is then cached.
+// FitThrough fits a step and returns the mapped rows, like Fit followed by through. If the step is
+// a [transformer.FitTransformer] and the result fits in memory, it uses FitTransform and caches the
+// result.
 func (r Rows) FitThrough(ctx context.Context, f transformer.Fitter, s *Step, cache Cache,
 	next transformer.Fitter) (Rows, error) {
 	var err error
-	both, ok := f.(transformer.FitTransformer)
-	if ok && r.src == nil && both.FeatureBytes(r.Set.Rows(), r.Set.Cols()) <= r.memory {
-		return r.AtOnce(ctx, both, s)
+	fitter, ok := f.(transformer.FitTransformer)
+	if ok && r.src == nil && fitter.FeatureBytes(r.Set.Rows(), r.Set.Cols()) <= r.memory {
+		return r.FitTransform(ctx, fitter, s)
 	}
 	if s.Fitted, err = r.Fit(ctx, f); err != nil {
 		return Rows{}, err
 	}
-	if cache == Rounded && (r.src != nil || !Rounds(CostOf(f, r.Set.Shape()), r.Set.Shape(), r.memory)) {
+	if cache == CachedFloat32 && (r.src != nil || !CachesFloat32(CostOf(f, r.Set.Shape()), r.Set.Shape(), r.memory)) {
 		cache = Cached
 	}
-	return r.through(ctx, s, cache, next)
+	return r.mapBy(ctx, s, cache, next)
 }
 
-// AtOnce fits a step that makes features of the rows it is fitted to, and returns these.
-func (r Rows) AtOnce(ctx context.Context, f transformer.FitTransformer, s *Step) (Rows, error) {
+// FitTransform fits a step by FitTransform and returns the mapped rows.
+func (r Rows) FitTransform(ctx context.Context, f transformer.FitTransformer, s *Step) (Rows, error) {
 	t, Z, err := f.FitTransform(ctx, r.Set)
 	if err != nil {
 		return Rows{}, err
@@ -147,14 +148,14 @@ func (r Rows) AtOnce(ctx context.Context, f transformer.FitTransformer, s *Step)
 	return out, nil
 }
 
-// Columns returns the rows with only the named columns, nil for all.
+// Columns returns the rows with the columns of the given indices, nil for all.
 func (r Rows) Columns(index []int) Rows {
 	if index == nil {
 		return r
 	}
 	r.sample = new(pick.Picker).Columns(r.sample, index)
 	if r.src != nil {
-		r.src = picked{base: r.src, index: index, schema: pick.Schema(r.src.Schema(), index)}
+		r.src = columnSubset{base: r.src, index: index, schema: pick.Schema(r.src.Schema(), index)}
 		return r
 	}
 	r.Set.X = new(pick.Picker).Columns(r.Set.X, index)

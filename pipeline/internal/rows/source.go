@@ -14,15 +14,15 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 )
 
-// firstRows returns a copy of the first rows of src, at most most of them and within a block.
-func firstRows(ctx context.Context, src datasets.Source, most int) (datasets.Set, error) {
+// firstRows returns a copy of the first maxRows rows of src, limited to its first block.
+func firstRows(ctx context.Context, src datasets.Source, maxRows int) (datasets.Set, error) {
 	enough := errors.New("enough")
 	var first datasets.Set
 	err := src.Blocks(ctx, func(block datasets.Set) error {
 		if block.Rows() == 0 {
 			return nil
 		}
-		first = block.Select(Range(0, min(block.Rows(), most)))
+		first = block.Select(Range(0, min(block.Rows(), maxRows)))
 		return enough
 	})
 	switch {
@@ -34,12 +34,12 @@ func firstRows(ctx context.Context, src datasets.Source, most int) (datasets.Set
 	return first, fmt.Errorf("datasets: %w: no rows", datasets.ErrEmpty)
 }
 
-// peeked is a source with a cached first block, so that a look at it, as most fits make before
-// their first pass, does not reopen the source. It returns an error if a later pass has other rows.
+// peeked is a source whose first block is cached, so that inspecting it before a fit does not
+// reopen the source. It detects that the rows have changed.
 type peeked struct {
 	datasets.Source
 	first datasets.Set
-	total atomic.Int64 // rows of a complete pass; 0 before the first
+	total atomic.Int64 // number of rows of a full pass; 0 before the first one
 }
 
 func peek(ctx context.Context, src datasets.Source) (*peeked, error) {
@@ -74,10 +74,10 @@ func (p *peeked) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 
 var errChanged = errors.New("the data changed while they were being read")
 
-// tileBytes bounds a tile of mapped rows.
+// tileBytes is the maximum size of a tile of mapped rows.
 const tileBytes = 64 << 20
 
-// tileRows returns the number of rows of the given width in a tile.
+// tileRows returns the number of rows of a tile of the given width.
 func tileRows(width int) int { return max(64, tileBytes/8/max(width, 1)) }
 
 // mapped is a source whose rows are mapped by a step as they are read.
@@ -88,13 +88,14 @@ type mapped struct {
 	tiles  *sync.Pool
 }
 
-// Mapped returns the output of a step as a source that maps rows in every pass.
+// Mapped returns the output of a step as a source, which maps the rows in every pass.
 func Mapped(base datasets.Source, s *Step) datasets.Source {
 	return mapped{base: base, step: s, schema: Describe(s.Fitted, base.Schema()),
 		tiles: &sync.Pool{New: func() any { return new(Tile) }}}
 }
 
-// FirstRow returns the number of the first row among those of the fit: more than 0 for a block that is added to a pass.
+// FirstRow returns the index of the first row in the fit, which is positive for later blocks of a
+// pass.
 func (m mapped) FirstRow() int { return firstRow(m.base) }
 
 func (m mapped) Schema() datasets.Schema { return m.schema }
@@ -132,24 +133,24 @@ func firstRow(src datasets.Source) int {
 	return 0
 }
 
-// picked is a source with only some columns of another.
-type picked struct {
+// columnSubset is a source with a subset of the columns of another source.
+type columnSubset struct {
 	base   datasets.Source
 	index  []int
 	schema datasets.Schema
 }
 
-// FirstRow returns that of the source.
-func (s picked) FirstRow() int { return firstRow(s.base) }
+// FirstRow returns the index of the first row in the fit.
+func (s columnSubset) FirstRow() int { return firstRow(s.base) }
 
-func (s picked) Schema() datasets.Schema { return s.schema }
+func (s columnSubset) Schema() datasets.Schema { return s.schema }
 
-func (s picked) Dims() (n, cols int) {
+func (s columnSubset) Dims() (n, cols int) {
 	n, _ = s.base.Dims()
 	return n, len(s.index)
 }
 
-func (s picked) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+func (s columnSubset) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
 	var p pick.Picker
 	return s.base.Blocks(ctx, func(block datasets.Set) error {
 		block.X, block.Schema = p.Columns(block.X, s.index), s.schema

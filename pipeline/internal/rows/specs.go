@@ -9,13 +9,13 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Spec is a named step to fit.
+// Spec is an unfitted step with its name.
 type Spec struct {
 	Name   string
 	Fitter transformer.Fitter
 }
 
-// FitWithoutRows reports whether no step depends on the rows.
+// FitWithoutRows reports whether every step is data-independent.
 func FitWithoutRows(specs []Spec) bool {
 	for _, s := range specs {
 		if r, ok := s.Fitter.(transformer.DataIndependent); !ok || !r.IsDataIndependent() {
@@ -25,8 +25,8 @@ func FitWithoutRows(specs []Spec) bool {
 	return true
 }
 
-// FitSteps fits the steps in order and returns them with the output of the last. cache(i) selects
-// how the output of step i is cached if it fits in memory.
+// FitSteps fits the steps in order and returns them with the output of the last one. cache(i)
+// selects how the output of step i is cached.
 func FitSteps(ctx context.Context, specs []Spec, r Rows, cache func(i int) Cache) ([]*Step, Rows, error) {
 	var fitted []*Step
 	for i, s := range specs {
@@ -47,7 +47,7 @@ func FitSteps(ctx context.Context, specs []Spec, r Rows, cache func(i int) Cache
 	return fitted, r, nil
 }
 
-// CostOf returns the declared cost of a spec; without one, the spec is free and keeps the width of
+// CostOf returns the declared cost of a spec. A spec without a cost is free and has the width of
 // its input.
 func CostOf(spec any, shape datasets.Shape) datasets.Cost {
 	if c, ok := spec.(datasets.CostEstimator); ok {
@@ -56,8 +56,8 @@ func CostOf(spec any, shape datasets.Shape) datasets.Cost {
 	return datasets.Cost{OutputWidth: shape.Cols, NonZeros: shape.NonZeros, WidthEstimated: true}
 }
 
-// Cost adds up the steps: the total work, the maximum memory, and the output width. The width is an
-// estimate if that of a step is, unless a later step has a fixed width.
+// Cost returns the total work of the steps, the maximum memory of any step, and the output width.
+// The width is an estimate if that of a step is, unless a later step has a fixed width.
 func Cost(specs []Spec, shape datasets.Shape) datasets.Cost {
 	sum := datasets.Cost{OutputWidth: shape.Cols, NonZeros: shape.NonZeros, CheapToRecompute: true}
 	for _, s := range specs {

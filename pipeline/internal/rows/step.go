@@ -12,18 +12,18 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Step is a fitted transformer with its place in a chain.
+// Step is a fitted transformer with its name and the form of its output.
 type Step struct {
 	Name    string
 	Fitted  transformer.Transformer
 	Width   int  // number of output columns
-	Dense   bool // whether they are dense and can be written into a tile
-	Float32 bool // whether they are written in single precision; then Dense is true
-	Train   bool // during a fit: whether the rows of a source or of MapAll are training rows
+	Dense   bool // whether the output is dense and can be written to a tile
+	Float32 bool // whether the output is float32; implies Dense
+	Train   bool // during a fit: whether MapAll and sources map training rows
 }
 
-// Training returns the step for the training rows from row first on, and whether it differs from that for other rows.
-func (s *Step) Training(first int) (own *Step, differs bool) {
+// Training returns the step for the training rows from row first on, and whether it differs from s.
+func (s *Step) Training(first int) (training *Step, differs bool) {
 	t, ok := s.Fitted.(transformer.TrainingTransformer)
 	if !ok {
 		return s, false
@@ -37,17 +37,17 @@ func (s *Step) Training(first int) (own *Step, differs bool) {
 	return &view, true
 }
 
-// Inference returns the step without state that is only needed for the fit.
+// Inference returns the step without the data that only its fit requires.
 func (s *Step) Inference() *Step {
-	own := *s
-	own.Train = false
+	inference := *s
+	inference.Train = false
 	if t, ok := s.Fitted.(transformer.TrainingTransformer); ok && t.Training(0) != nil {
-		own.Fitted = t.Inference()
+		inference.Fitted = t.Inference()
 	}
-	return &own
+	return &inference
 }
 
-// at returns the step for the rows from row first on.
+// at returns the step for a block whose first row has index first.
 func (s *Step) at(first int) *Step {
 	if s.Train {
 		s, _ = s.Training(first)
@@ -55,7 +55,7 @@ func (s *Step) at(first int) *Step {
 	return s
 }
 
-// ApplyTile maps X: into t where the features are dense, else into a matrix of the step's own.
+// ApplyTile maps X, into t if the output is dense, else into a new matrix.
 func (s *Step) ApplyTile(ctx context.Context, t *Tile, X mat.Matrix) (mat.Matrix, error) {
 	n, _ := X.Dims()
 	switch {
@@ -68,7 +68,8 @@ func (s *Step) ApplyTile(ctx context.Context, t *Tile, X mat.Matrix) (mat.Matrix
 	return s.Apply(ctx, nil, X)
 }
 
-// applySingle maps X to float32 rows in dst; t is a buffer for steps without a float32 path.
+// applySingle maps X into dst. If the step has no float32 implementation, it uses t for the float64
+// result.
 func (s *Step) applySingle(ctx context.Context, dst *single.Dense, t *Tile, X mat.Matrix) error {
 	if f, ok := s.Fitted.(transformer.SingleTransformer); ok {
 		return place.At("step", s.Name, f.TransformSingle(ctx, dst, X))
@@ -82,7 +83,7 @@ func (s *Step) applySingle(ctx context.Context, dst *single.Dense, t *Tile, X ma
 	return nil
 }
 
-// Apply maps X, into dst if it is not nil and the step supports it, else into a new matrix.
+// Apply maps X, into dst if it is not nil and the output is dense, else into a new matrix.
 func (s *Step) Apply(ctx context.Context, dst *mat.Dense, X mat.Matrix) (mat.Matrix, error) {
 	if dst != nil && s.Dense {
 		err := s.Fitted.(transformer.DenseTransformer).TransformTo(ctx, dst, X)
@@ -98,7 +99,7 @@ func (s *Step) Apply(ctx context.Context, dst *mat.Dense, X mat.Matrix) (mat.Mat
 	return Z, nil
 }
 
-// Learn determines width and format of the fitted step's output by mapping a sample row.
+// Learn sets Width, Dense and Float32 from the output for one row, which it returns.
 func (s *Step) Learn(ctx context.Context, sample mat.Matrix) (mat.Matrix, error) {
 	Z, err := s.Fitted.Transform(ctx, sample)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// Tile is a dense float64 or float32 matrix whose memory is reused for every block of rows.
+// Tile is a dense matrix in either precision whose memory is reused for each block of rows.
 type Tile struct {
 	m      mat.Dense
 	data   []float64
@@ -16,7 +16,7 @@ type Tile struct {
 	short  []float32
 }
 
-// Shape returns the tile as a rows×cols matrix with arbitrary contents; both are above 0.
+// Shape returns the tile as a rows×cols matrix with arbitrary contents. Both must be positive.
 func (t *Tile) Shape(rows, cols int) *mat.Dense {
 	if cap(t.data) < rows*cols {
 		t.data = make([]float64, rows*cols)
@@ -25,7 +25,7 @@ func (t *Tile) Shape(rows, cols int) *mat.Dense {
 	return &t.m
 }
 
-// ShapeSingle is Shape in single precision.
+// ShapeSingle is Shape in float32.
 func (t *Tile) ShapeSingle(rows, cols int) *single.Dense {
 	if t.narrow != nil {
 		if r, c := t.narrow.Dims(); r == rows && c == cols {
@@ -39,7 +39,7 @@ func (t *Tile) ShapeSingle(rows, cols int) *single.Dense {
 	return t.narrow
 }
 
-// CopyOf returns a copy of Z and whether Z is this tile's memory.
+// CopyOf returns a copy of Z and true if Z is this tile, else nil and false.
 func (t *Tile) CopyOf(Z mat.Matrix) (mat.Matrix, bool) {
 	switch m := Z.(type) {
 	case *mat.Dense:
@@ -59,7 +59,7 @@ func rowsIn(X mat.Matrix) int {
 	return n
 }
 
-// Window makes header a view of columns from to from+cols of m.
+// Window makes header a view of cols columns of m, beginning at column from.
 func Window(header, m *mat.Dense, from, cols int) *mat.Dense {
 	raw := m.RawMatrix()
 	raw.Cols, raw.Data = cols, raw.Data[from:(raw.Rows-1)*raw.Stride+from+cols]
@@ -67,7 +67,7 @@ func Window(header, m *mat.Dense, from, cols int) *mat.Dense {
 	return header
 }
 
-// Fill overwrites dst with scale times X, which has its shape.
+// Fill overwrites dst with scale·X, which has its shape.
 func Fill(dst *mat.Dense, X mat.Matrix, scale float64) {
 	rows, _ := dst.Dims()
 	for i := range rows {
@@ -87,7 +87,7 @@ func ScaleRow(row []float64, scale float64) {
 	}
 }
 
-// round overwrites dst with X, which has its shape, in single precision.
+// round overwrites dst with X, rounded to float32.
 func round(dst *single.Dense, X *mat.Dense) {
 	rows, _ := dst.Dims()
 	for i := range rows {
@@ -98,7 +98,7 @@ func round(dst *single.Dense, X *mat.Dense) {
 	}
 }
 
-// Range returns the numbers from from up to to.
+// Range returns the integers in [from, to).
 func Range(from, to int) []int {
 	list := make([]int, to-from)
 	for i := range list {

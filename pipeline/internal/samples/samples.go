@@ -1,4 +1,4 @@
-// Package samples is rows and steps for tests of pipelines.
+// Package samples provides rows and steps for tests of pipelines.
 package samples
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// People are rows with numeric columns, a categorical one, missing values, and two classes that
-// depend on all of them.
+// People returns rows with numeric columns, a categorical one, missing values, and two classes that
+// depend on all columns.
 func People(n int, seed uint64) datasets.Set {
 	rng := rand.New(rand.NewPCG(seed, 9))
 	X, y := mat.NewDense(n, 4, nil), make([]float64, n)
@@ -38,7 +38,7 @@ func Amounts(data datasets.Set) datasets.Set {
 	return data
 }
 
-// Numbers returns people with numeric color and target.
+// Numbers returns People with a numeric color and a numeric target.
 func Numbers(n int, seed uint64) datasets.Set {
 	data := Amounts(People(n, seed))
 	data.Schema.Columns = slices.Clone(data.Schema.Columns)
@@ -46,7 +46,7 @@ func Numbers(n int, seed uint64) datasets.Set {
 	return data
 }
 
-// Encoder standardizes numeric columns and spreads the categorical one.
+// Encoder returns a step that standardizes numeric columns and one-hot encodes the categorical one.
 func Encoder() pipeline.Columns {
 	return pipeline.NewColumns(
 		pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewImpute(),
@@ -55,7 +55,7 @@ func Encoder() pipeline.Columns {
 	)
 }
 
-// Fourier returns a map with the given number of random features.
+// Fourier returns a map with the given number of random Fourier features.
 func Fourier(features int) transformer.RFF {
 	s := transformer.NewRFF()
 	s.Features, s.Gamma, s.Seed = features, kernel.FixedGamma(0.2), 5

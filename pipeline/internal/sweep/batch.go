@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 )
 
-// estimate fits the estimators of the candidates to rows that are mapped for all of them.
+// estimate fits the estimators of the candidates to rows that all of them share.
 func (s *sweep) estimate(ctx context.Context, candidates []int, d foldRows) {
 	if len(candidates) > 1 {
 		s.share("features")
@@ -57,7 +57,7 @@ func (s *sweep) byKind(candidates []int, f func(same []int)) {
 	}
 }
 
-// fitEstimators leaves the estimators of the candidates to their own FitBatch.
+// fitEstimators fits the estimators of the candidates by their FitBatch.
 func (s *sweep) fitEstimators(ctx context.Context, fitter share.BatchFitter, candidates []int, data datasets.Set,
 	folds []datasets.Fold, fold func(int) int, seconds float64) {
 	names, err := fitter.FitBatch(ctx, share.Batch{Data: data, Shape: data.Shape(), Folds: folds,
@@ -75,7 +75,7 @@ func (s *sweep) fitEstimators(ctx context.Context, fitter share.BatchFitter, can
 	s.share(names...)
 }
 
-// candidates returns the estimators of some candidates.
+// specsOf returns the estimators of the candidates.
 func (s *sweep) specsOf(candidates []int) []share.Candidate {
 	out := make([]share.Candidate, len(candidates))
 	for k, i := range candidates {
@@ -89,7 +89,7 @@ func (s *sweep) fitAllFolds(ctx context.Context, steps []rows.Spec, candidates [
 	if !s.wantsAny(candidates) {
 		return
 	}
-	if s.bytes(s.Pipelines[candidates[0]]) > s.Memory { // one candidate of a family on one fold
+	if s.bytes(s.Pipelines[candidates[0]]) > s.Memory { // fall back to one candidate and fold at a time
 		for f := range s.Folds {
 			for _, i := range candidates {
 				s.fitUnshared(ctx, i, s.foldRows(f), 0)

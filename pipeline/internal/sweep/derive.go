@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Children describes the steps inside a step.
+// Children describes the children of a step.
 type Children struct {
 	Parts []rows.Spec
 	// Parallel means that the parts get the same rows; otherwise each gets the output of the
@@ -19,28 +19,27 @@ type Children struct {
 	Parallel bool
 	// Fixed means that parts cannot be replaced by other steps.
 	Fixed bool
-	// With returns the step with specs in the place of the first of its parts, and without the others.
+	// With returns the step with its leading children replaced by specs and without the others.
 	With func(specs []transformer.Fitter) transformer.Fitter
 }
 
-// sharedStage is the first stage of a step, or of a step inside it, which several nodes with the
-// same input rows share.
+// sharedStage is a first stage of a step or of a nested step in nodes that start from the same
+// rows.
 type sharedStage struct {
-	// before contains the specs that determine the input rows of the step: the enclosing and the
-	// preceding steps.
+	// before identifies the input of the stage: the enclosing and preceding steps.
 	before []any
 	spec   transformer.Fitter
-	sparse bool // whether mostly zero rows are passed as sparse matrices
+	sparse bool // whether nearly empty input is stored sparse
 
-	nodes, candidates int // numbers of nodes and candidates that use it
+	nodes, candidates int // number of nodes and candidates that use the stage
 }
 
 func (l sharedStage) same(other sharedStage) bool {
 	return l.sparse == other.sparse && reflect.DeepEqual(l.spec, other.spec) && reflect.DeepEqual(l.before, other.before)
 }
 
-// sharedStageOf returns the first stage of a step, nil if there is none or it does not depend on
-// the rows.
+// sharedStageOf returns the first stage of a step, or nil if there is none or it is
+// data-independent.
 func sharedStageOf(step transformer.Fitter) transformer.Fitter {
 	spec := firstStageOf(step)
 	if r, ok := spec.(transformer.DataIndependent); ok && r.IsDataIndependent() {
@@ -49,8 +48,8 @@ func sharedStageOf(step transformer.Fitter) transformer.Fitter {
 	return spec
 }
 
-// firstStageOf returns the first stage of a step, nil if it has none. A type that embeds a step but
-// fits differently inherits the method, which then does not apply.
+// firstStageOf returns the first stage of a step, or nil if it has none. A type that embeds a step
+// inherits the method, but FirstStage then returns the embedded type and does not apply.
 func firstStageOf(step transformer.Fitter) transformer.Fitter {
 	if d, ok := step.(transformer.TwoStageFitter); ok {
 		if spec := d.FirstStage(); sameType(spec, step) {
@@ -60,7 +59,7 @@ func firstStageOf(step transformer.Fitter) transformer.Fitter {
 	return nil
 }
 
-// sharedStagesOf returns the learners of the step of a node, and of the steps inside it.
+// sharedStagesOf returns the first stages of the step of a node and of its nested steps.
 func (s *sweep) sharedStagesOf(b *node) (out []sharedStage) {
 	s.replace(b.step.Fitter, nil, func(l sharedStage, _ transformer.Fitter,
 		_ func() transformer.Fitter) transformer.Fitter {
@@ -71,12 +70,12 @@ func (s *sweep) sharedStagesOf(b *node) (out []sharedStage) {
 	return out
 }
 
-// replaceFunc returns the replacement of a step with a shared first stage, nil for the step itself.
-// whole returns the spec of the first stage with the steps inside it replaced.
+// replaceFunc returns the replacement of a step with a first stage, or nil to keep the step. whole
+// returns the first stage with its own nested steps replaced.
 type replaceFunc func(l sharedStage, step transformer.Fitter, whole func() transformer.Fitter) transformer.Fitter
 
-// replace returns step with all steps that have a shared first stage replaced, possibly itself.
-// before contains the specs that determine its input rows.
+// replace returns step with every step that has a first stage replaced, possibly step itself.
+// before identifies the input of step.
 func (s *sweep) replace(step transformer.Fitter, before []any, by replaceFunc) (out transformer.Fitter, replaced bool) {
 	if spec := sharedStageOf(step); spec != nil {
 		whole := func() transformer.Fitter {
@@ -90,33 +89,33 @@ func (s *sweep) replace(step transformer.Fitter, before []any, by replaceFunc) (
 	return s.replaceInside(step, before, by)
 }
 
-// replaceInside is replace for the steps inside a step. A type that embeds a composite has its
-// children, but cannot be rebuilt with others.
+// replaceInside replaces the nested steps of step only. It skips types that embed a composite,
+// because they cannot be rebuilt from other children.
 func (s *sweep) replaceInside(step transformer.Fitter, before []any, by replaceFunc) (out transformer.Fitter,
 	replaced bool) {
 	in, ok := s.Inside(step)
 	if !ok {
 		return step, false
 	}
-	around := in.With(nil)
-	if !sameType(around, step) {
+	outer := in.With(nil)
+	if !sameType(outer, step) {
 		return step, false
 	}
-	if spec := firstStageOf(around); spec != nil {
-		around = spec
+	if spec := firstStageOf(outer); spec != nil {
+		outer = spec
 	}
 	specs := make([]transformer.Fitter, len(in.Parts))
 	for i, part := range in.Parts {
-		own := append(slices.Clone(before), around, i)
+		input := append(slices.Clone(before), outer, i)
 		if !in.Parallel {
-			own = append(own, in.Parts[:i])
+			input = append(input, in.Parts[:i])
 		}
 		inside := s.replace
 		if in.Fixed {
 			inside = s.replaceInside
 		}
 		var changed bool
-		specs[i], changed = inside(part.Fitter, own, by)
+		specs[i], changed = inside(part.Fitter, input, by)
 		replaced = replaced || changed
 	}
 	if !replaced {
@@ -130,12 +129,12 @@ type fittedStage struct {
 	sharedStage
 	fitted  transformer.Transformer
 	err     error
-	seconds float64 // that it took
+	seconds float64 // time of the fit
 }
 
-// fittedStage returns the learners that serve several nodes, none of which has learned yet.
+// sharedStages returns the first stages that several nodes use, not fitted yet.
 func (g *group) sharedStages() (out []*fittedStage) {
-	for _, l := range g.learners {
+	for _, l := range g.stages {
 		if l.nodes > 1 {
 			out = append(out, &fittedStage{sharedStage: l})
 		}
@@ -147,44 +146,45 @@ func (g *group) sharedStages() (out []*fittedStage) {
 // times of the candidates that share them.
 func (s *sweep) deriveStep(step transformer.Fitter, from []*fittedStage, candidates int) (transformer.Fitter,
 	*timeShift) {
-	late := &timeShift{candidates: candidates}
+	shift := &timeShift{candidates: candidates}
 	out, _ := s.replace(step, nil, func(l sharedStage, step transformer.Fitter,
 		whole func() transformer.Fitter) transformer.Fitter {
 		k := slices.IndexFunc(from, func(f *fittedStage) bool { return f.same(l) })
 		if k < 0 {
 			return nil
 		}
-		return derivedStep{sweep: s, step: step.(transformer.TwoStageFitter), whole: whole(), from: from[k], late: late}
+		return derivedStep{sweep: s, step: step.(transformer.TwoStageFitter), firstStage: whole(), from: from[k],
+			shift: shift}
 	})
-	return out, late
+	return out, shift
 }
 
-// timeShift is the adjustment of the times of candidates that share a first stage: its fit time is
-// divided equally among them.
+// timeShift is a correction of the time of candidates with a shared first stage: the time that the
+// first candidate spends on it is divided among all.
 type timeShift struct {
 	candidates int
 	seconds    float64
 }
 
-// derivedStep finishes the fit of a shared first stage. If that is impossible, the step is fitted,
+// derivedStep finishes the fit of a shared first stage. If that fails, it fits the step itself,
 // which reports the error.
 type derivedStep struct {
-	sweep *sweep
-	step  transformer.TwoStageFitter
-	whole transformer.Fitter // spec of the first stage
-	from  *fittedStage
-	late  *timeShift
+	sweep      *sweep
+	step       transformer.TwoStageFitter
+	firstStage transformer.Fitter // first stage with its nested steps replaced
+	from       *fittedStage
+	shift      *timeShift
 }
 
-// Fit derives the step, after learning from the rows if that has not been done.
+// Fit finishes the first stage, which it fits to the rows if necessary.
 func (d derivedStep) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
 	return d.fit(func(spec transformer.Fitter) (transformer.Transformer, error) { return spec.Fit(ctx, data) })
 }
 
-// FitSource is Fit of rows as a stream.
+// FitSource is Fit over a source.
 func (d derivedStep) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
 	return d.fit(func(spec transformer.Fitter) (transformer.Transformer, error) {
-		return rows.Begun(data, nil).Fit(ctx, spec)
+		return rows.FromSample(data, nil).Fit(ctx, spec)
 	})
 }
 
@@ -200,20 +200,20 @@ func (d derivedStep) fit(fit func(spec transformer.Fitter) (transformer.Transfor
 	return fit(d.step)
 }
 
-// learn fits the first stage if that has not been done, and divides its time. Nested first stages
-// may have shifted some of it already.
+// learn fits the first stage if necessary, and divides the time. A nested first stage may already
+// have shifted part of it.
 func (d derivedStep) learn(fit func(spec transformer.Fitter) (transformer.Transformer, error)) {
 	if d.from.fitted == nil && d.from.err == nil {
-		start, before := time.Now(), d.late.seconds
-		d.from.fitted, d.from.err = fit(d.whole)
+		start, before := time.Now(), d.shift.seconds
+		d.from.fitted, d.from.err = fit(d.firstStage)
 		spent := time.Since(start).Seconds()
-		d.from.seconds = spent + d.late.seconds - before
-		d.late.seconds = before - spent
+		d.from.seconds = spent + d.shift.seconds - before
+		d.shift.seconds = before - spent
 	}
-	d.late.seconds += d.from.seconds * float64(d.late.candidates) / float64(d.from.candidates)
+	d.shift.seconds += d.from.seconds * float64(d.shift.candidates) / float64(d.from.candidates)
 }
 
-// Cost returns the cost of the step: fits use its width and memory to decide what to cache.
+// Cost returns the cost of the step, which determines whether its output is cached.
 func (d derivedStep) Cost(shape datasets.Shape) datasets.Cost { return rows.CostOf(d.step, shape) }
 
 // TakesSparse returns the property of the step.

@@ -10,8 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// descend fits the step of b to the rows, which depth steps have mapped, and continues with its
-// children.
+// descend fits the step of b to rows that depth steps have mapped, and continues with its children.
 func (s *sweep) descend(ctx context.Context, b *node, d foldRows, depth int) {
 	if !s.wants(b.candidates, d.fold) {
 		return
@@ -34,13 +33,13 @@ func (s *sweep) descend(ctx context.Context, b *node, d foldRows, depth int) {
 	s.continueBelow(ctx, b, mapped, depth)
 }
 
-// continueBelow does the candidates of b with the rows that its step has mapped.
+// continueBelow fits the candidates of b to the rows mapped by its step.
 func (s *sweep) continueBelow(ctx context.Context, b *node, mapped foldRows, depth int) {
 	if len(b.candidates) > 1 {
 		s.share("prefix")
 	}
-	if len(b.ends) > 0 {
-		s.estimate(ctx, b.ends, mapped)
+	if len(b.leaves) > 0 {
+		s.estimate(ctx, b.leaves, mapped)
 	}
 	families, others := s.families(b.next, 1)
 	for _, family := range families {
@@ -53,7 +52,7 @@ func (s *sweep) continueBelow(ctx context.Context, b *node, mapped foldRows, dep
 	}
 }
 
-// sparseFamily descends nodes whose sparse maps are of one family: each wide map maps the rows
+// sparseFamily descends nodes whose sparse maps form a family. Each wide map computes its features
 // once.
 func (s *sweep) sparseFamily(ctx context.Context, family []*node, d foldRows, depth int) {
 	all := candidatesOf(family)
@@ -62,7 +61,7 @@ func (s *sweep) sparseFamily(ctx context.Context, family []*node, d foldRows, de
 	}
 	start := time.Now()
 	maps, err := s.fitFamily(ctx, family, d)
-	if err != nil || maps == nil { // each candidate reports its own error, or needs less memory
+	if err != nil || maps == nil { // candidates are fitted separately: they need less memory and report their own errors
 		for _, b := range family {
 			s.descend(ctx, b, d, depth)
 		}
@@ -85,7 +84,7 @@ func (s *sweep) sparseFamily(ctx context.Context, family []*node, d foldRows, de
 	}
 }
 
-// member fits the candidates of b, whose map consists of the leading columns of the wide one.
+// member fits the candidates of b, whose features are the leading columns of wide.
 func (s *sweep) member(ctx context.Context, b *node, m transformer.FamilyMember, wide foldRows, depth int) {
 	start := time.Now()
 	X, err := rows.Leading(wide.set.X, m.Width, m.Scale)
@@ -99,7 +98,7 @@ func (s *sweep) member(ctx context.Context, b *node, m transformer.FamilyMember,
 	s.continueBelow(ctx, b, part, depth)
 }
 
-// deliverError reports the failure of the step of b to all its candidates.
+// deliverError delivers an error of the step of b to all its candidates.
 func (s *sweep) deliverError(ctx context.Context, b *node, d foldRows, err error) {
 	for _, i := range b.candidates {
 		s.deliver(ctx, i, d.fold, share.Outcome{Err: d.set.Locate(place.At("step", b.step.Name, err), 0)})

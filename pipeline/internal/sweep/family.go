@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// isFamilyStep reports whether the last step of p may share its draws with that of other candidates,
-// and the estimator their features.
+// isFamilyStep reports whether the last step of p may share its draws with other candidates, and
+// its estimator their features.
 func isFamilyStep(p Candidate) bool {
 	if len(p.Steps) == 0 {
 		return false
@@ -21,7 +21,7 @@ func isFamilyStep(p Candidate) bool {
 	return ok && dense(last) && takesMaps(p.Estimator)
 }
 
-// takesMaps reports whether an estimator supports batches on related maps.
+// takesMaps reports whether an estimator accepts related maps of the same rows.
 func takesMaps(e estimator.Estimator) bool {
 	fitter, ok := e.(share.BatchFitter)
 	if !ok {
@@ -31,13 +31,13 @@ func takesMaps(e estimator.Estimator) bool {
 	return err == nil
 }
 
-// dense reports whether the features of a step's family are dense.
+// dense reports whether the step's family, if any, has dense features.
 func dense(s rows.Spec) bool {
 	_, ok := s.Fitter.(transformer.FamilyFitter)
 	return !ok || rows.CostOf(s.Fitter, datasets.Shape{Rows: 1, Cols: 1}).NonZeros == 0
 }
 
-// related reports whether two steps make their maps from the same draws.
+// related reports whether two steps belong to the same feature family.
 func related(a, b rows.Spec) bool {
 	f, ok := a.Fitter.(transformer.FamilyFitter)
 	return ok && a.Name == b.Name && f.SameFamily(b.Fitter)
@@ -45,9 +45,9 @@ func related(a, b rows.Spec) bool {
 
 func sameType(a, b any) bool { return reflect.TypeOf(a) == reflect.TypeOf(b) }
 
-// families groups sibling nodes whose last steps use the same random draws, before estimators of
-// the same type that support it. others contains the remaining nodes. A family has at least two
-// fits on the given number of folds.
+// families partitions sibling nodes into feature families and the others. The members of a family
+// end in the family step and have estimators of the same type that accept related maps. A family
+// has at least two fits over the given number of folds.
 func (s *sweep) families(next []*node, folds int) (families [][]*node, others []*node) {
 	for _, b := range next {
 		if !s.endsInFamily(b) {
@@ -56,8 +56,8 @@ func (s *sweep) families(next []*node, folds int) (families [][]*node, others []
 		}
 		joined := false
 		for k, family := range families {
-			joined = related(family[0].step, b.step) && sameType(s.Pipelines[family[0].ends[0]].Estimator,
-				s.Pipelines[b.ends[0]].Estimator)
+			joined = related(family[0].step, b.step) && sameType(s.Pipelines[family[0].leaves[0]].Estimator,
+				s.Pipelines[b.leaves[0]].Estimator)
 			if joined {
 				families[k] = append(family, b)
 				break
@@ -78,23 +78,23 @@ func (s *sweep) families(next []*node, folds int) (families [][]*node, others []
 	return shared, others
 }
 
-// endsInFamily reports whether b is one step, the last of all its candidates, of a family.
+// endsInFamily reports whether all candidates of b end with its step, which belongs to a family.
 func (s *sweep) endsInFamily(b *node) bool {
 	if len(b.next) > 0 {
 		return false
 	}
-	for _, i := range b.ends {
-		if !isFamilyStep(s.Pipelines[i]) || !sameType(s.Pipelines[i].Estimator, s.Pipelines[b.ends[0]].Estimator) {
+	for _, i := range b.leaves {
+		if !isFamilyStep(s.Pipelines[i]) || !sameType(s.Pipelines[i].Estimator, s.Pipelines[b.leaves[0]].Estimator) {
 			return false
 		}
 	}
 	return true
 }
 
-// members returns the candidates of a family in the order of its nodes.
+// members returns the candidates of a family, in the order of its nodes.
 func members(family []*node) (candidates []int) {
 	for _, b := range family {
-		candidates = append(candidates, b.ends...)
+		candidates = append(candidates, b.leaves...)
 	}
 	return candidates
 }
@@ -102,7 +102,7 @@ func members(family []*node) (candidates []int) {
 // specs returns the last step of each member of a family.
 func specs(family []*node) (out []transformer.Fitter) {
 	for _, b := range family {
-		for range b.ends {
+		for range b.leaves {
 			out = append(out, b.step.Fitter)
 		}
 	}

@@ -15,13 +15,14 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// foldRows contains the rows of one fold at a node of the tree: training rows, then test rows.
+// foldRows contains the rows of one fold at a node of the tree: training rows, followed by test
+// rows.
 type foldRows struct {
 	set     datasets.Set
 	train   int // number of training rows
 	fold    int
-	seconds float64        // of shared work, for each candidate
-	learned []*fittedStage // shared first stages of the next step, fitted or to be fitted
+	seconds float64        // shared time per candidate
+	stages  []*fittedStage // first stages shared by the next steps
 }
 
 func (d foldRows) trainSet() datasets.Set { return d.set.Slice(0, d.train) }
@@ -37,18 +38,18 @@ func divide(data datasets.Set, fold datasets.Fold, f int) foldRows {
 
 func (s *sweep) foldRows(f int) foldRows { return divide(s.Data, s.Folds[f], f) }
 
-// applyStep fits the step of b to the training rows, maps all rows, and divides the time among its
-// candidates. The returned step is nil if the mapped rows would not fit in memory.
+// applyStep fits the step of b to the training rows, maps all rows, and divides the time among the
+// candidates. The fitted step is nil if the mapped rows would exceed the memory limit.
 func (s *sweep) applyStep(ctx context.Context, b *node, d foldRows) (foldRows, transformer.Transformer, error) {
 	start := time.Now()
-	spec, late := s.deriveStep(b.step.Fitter, d.learned, len(b.candidates))
+	spec, shift := s.deriveStep(b.step.Fitter, d.stages, len(b.candidates))
 	mapped, fitted, err := s.mapRows(ctx, b, spec, d)
-	mapped.learned = nil
-	mapped.seconds += (time.Since(start).Seconds() + late.seconds) / float64(len(b.candidates))
+	mapped.stages = nil
+	mapped.seconds += (time.Since(start).Seconds() + shift.seconds) / float64(len(b.candidates))
 	return mapped, fitted, err
 }
 
-// mapRows fits spec, which is the step of b, and maps the rows.
+// mapRows fits spec, the possibly derived step of b, and maps the rows.
 func (s *sweep) mapRows(ctx context.Context, b *node, spec transformer.Fitter, d foldRows) (foldRows,
 	transformer.Transformer, error) {
 	r, err := rows.Of(d.trainSet(), s.Memory)
@@ -56,11 +57,11 @@ func (s *sweep) mapRows(ctx context.Context, b *node, spec transformer.Fitter, d
 		return d, nil, err
 	}
 	fitted := &rows.Step{Name: b.step.Name}
-	if both, ok := spec.(transformer.FitTransformer); ok {
-		if both.FeatureBytes(d.set.Rows(), d.set.Cols()) > s.Memory {
+	if fitter, ok := spec.(transformer.FitTransformer); ok {
+		if fitter.FeatureBytes(d.set.Rows(), d.set.Cols()) > s.Memory {
 			return d, nil, nil
 		}
-		if r, err = r.AtOnce(ctx, both, fitted); err != nil {
+		if r, err = r.FitTransform(ctx, fitter, fitted); err != nil {
 			return d, nil, err
 		}
 		test, err := rows.MapAll(ctx, fitted, d.testX())
@@ -68,7 +69,7 @@ func (s *sweep) mapRows(ctx context.Context, b *node, spec transformer.Fitter, d
 			return d, nil, d.testSet().Locate(err, 0)
 		}
 		d.set.Schema = r.Set.Schema
-		d.set.X = stacked(r.Set.X, test)
+		d.set.X = concatRows(r.Set.X, test)
 		return d, fitted.Fitted, nil
 	}
 	if fitted.Fitted, err = r.Fit(ctx, spec); err != nil {
@@ -88,7 +89,7 @@ func (s *sweep) mapRows(ctx context.Context, b *node, spec transformer.Fitter, d
 		if err != nil {
 			return d, nil, d.testSet().Locate(err, 0)
 		}
-		d.set.X = stacked(above, below)
+		d.set.X = concatRows(above, below)
 		d.set.Schema = rows.Describe(fitted.Fitted, d.set.Schema)
 		return d, fitted.Fitted, nil
 	}
@@ -97,7 +98,7 @@ func (s *sweep) mapRows(ctx context.Context, b *node, spec transformer.Fitter, d
 	return d, fitted.Fitted, err
 }
 
-// predictFold predicts the rows to test on.
+// predictFold predicts the test rows.
 func (s *sweep) predictFold(ctx context.Context, fitted estimator.Predictor, err error, d foldRows,
 	start time.Time) share.Outcome {
 	out := share.Outcome{Err: d.set.Locate(err, 0)}
@@ -113,15 +114,15 @@ func (s *sweep) predictFold(ctx context.Context, fitted estimator.Predictor, err
 	return out
 }
 
-// stacked concatenates the rows of a, which may be nil, and b; both are outputs of one step.
-func stacked(a, b mat.Matrix) mat.Matrix {
+// concatRows returns a, which may be nil, and b concatenated by row.
+func concatRows(a, b mat.Matrix) mat.Matrix {
 	above, ok := a.(*sparse.CSR)
-	below, also := b.(*sparse.CSR)
-	if ok && also {
+	below, sparseBelow := b.(*sparse.CSR)
+	if ok && sparseBelow {
 		return sparse.Concat([]*sparse.CSR{above, below})
 	}
 	switch {
-	case a == nil && also:
+	case a == nil && sparseBelow:
 		return sparse.Concat([]*sparse.CSR{below})
 	case a == nil:
 		return mat.DenseCopyOf(b)

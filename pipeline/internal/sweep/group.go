@@ -5,34 +5,34 @@ import (
 	"slices"
 )
 
-// group contains sibling nodes that are fitted jointly: those with sparse maps of one family, those
-// with a common first stage, or a single one.
+// group is a set of sibling nodes that are processed together: a sparse feature family, nodes with
+// common first stages, or a single node.
 type group struct {
-	nodes    []*node
-	learners []sharedStage // in the steps of the nodes
+	nodes  []*node
+	stages []sharedStage // first stages in the steps of the nodes
 }
 
-// groups divides sibling nodes into groups.
+// groups partitions sibling nodes into groups.
 func (s *sweep) groups(next []*node) (out []*group) {
 	for _, b := range next {
-		own := &group{nodes: []*node{b}, learners: s.sharedStagesOf(b)}
+		single := &group{nodes: []*node{b}, stages: s.sharedStagesOf(b)}
 		var joined *group
 		rest := out[:0]
 		for _, g := range out {
 			switch {
-			case !g.belongsWith(own):
+			case !g.belongsWith(single):
 				rest = append(rest, g)
 			case joined == nil:
 				joined = g
 				rest = append(rest, g)
-			default: // the node joins two groups
+			default: // the node connects two groups
 				joined.add(g)
 			}
 		}
 		if out = rest; joined == nil {
-			out = append(out, own)
+			out = append(out, single)
 		} else {
-			joined.add(own)
+			joined.add(single)
 		}
 	}
 	return out
@@ -43,22 +43,22 @@ func (g *group) belongsWith(other *group) bool {
 	if !dense(a) || !dense(b) {
 		return related(a, b) && !dense(b)
 	}
-	return slices.ContainsFunc(other.learners, func(l sharedStage) bool { return slices.ContainsFunc(g.learners, l.same) })
+	return slices.ContainsFunc(other.stages, func(l sharedStage) bool { return slices.ContainsFunc(g.stages, l.same) })
 }
 
 func (g *group) add(other *group) {
 	g.nodes = append(g.nodes, other.nodes...)
-	for _, l := range other.learners {
-		if k := slices.IndexFunc(g.learners, l.same); k >= 0 {
-			g.learners[k].nodes += l.nodes
-			g.learners[k].candidates += l.candidates
+	for _, l := range other.stages {
+		if k := slices.IndexFunc(g.stages, l.same); k >= 0 {
+			g.stages[k].nodes += l.nodes
+			g.stages[k].candidates += l.candidates
 		} else {
-			g.learners = append(g.learners, l)
+			g.stages = append(g.stages, l)
 		}
 	}
 }
 
-// group does the candidates of the nodes of g.
+// group fits the candidates of the nodes of g.
 func (s *sweep) group(ctx context.Context, g *group, d foldRows, depth int) {
 	switch {
 	case len(g.nodes) == 1:
@@ -66,7 +66,7 @@ func (s *sweep) group(ctx context.Context, g *group, d foldRows, depth int) {
 	case !dense(g.nodes[0].step):
 		s.sparseFamily(ctx, g.nodes, d, depth)
 	case s.wants(candidatesOf(g.nodes), d.fold):
-		d.learned = g.sharedStages()
+		d.stages = g.sharedStages()
 		for _, b := range g.nodes {
 			if ctx.Err() == nil {
 				s.descend(ctx, b, d, depth)

@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// CanLeaveOneOut returns an error if the estimator does not support leave-one-out, or if a step
-// depends on the rows.
+// CanLeaveOneOut returns an error if the estimator does not support leave-one-out, or a step learns
+// from the rows and would therefore differ for each row.
 func (p Candidate) CanLeaveOneOut() error {
 	fitter, ok := p.Estimator.(share.BatchFitter)
 	if !ok {
@@ -34,7 +34,7 @@ func (p Candidate) CanLeaveOneOut() error {
 	return nil
 }
 
-// runLeaveOneOut predicts each row by the models of all the others.
+// runLeaveOneOut predicts each row by the models of all other rows.
 func (s *sweep) runLeaveOneOut(ctx context.Context) {
 	tree := &node{}
 	for i, candidate := range s.Pipelines {
@@ -55,17 +55,17 @@ func (s *sweep) runLeaveOneOut(ctx context.Context) {
 	s.leaveOneOut(ctx, tree, nil)
 }
 
-// leaveOneOut fits the candidates below b, given its steps.
+// leaveOneOut processes the candidates below b, whose path is steps.
 func (s *sweep) leaveOneOut(ctx context.Context, b *node, steps []rows.Spec) {
-	if len(b.ends) > 0 && ctx.Err() == nil {
-		s.oneOutEnds(ctx, b.ends, steps)
+	if len(b.leaves) > 0 && ctx.Err() == nil {
+		s.leaveOneOutLeaves(ctx, b.leaves, steps)
 	}
 	for _, n := range b.next {
 		s.leaveOneOut(ctx, n, append(slices.Clone(steps), n.step))
 	}
 }
 
-func (s *sweep) oneOutEnds(ctx context.Context, ends []int, steps []rows.Spec) {
+func (s *sweep) leaveOneOutLeaves(ctx context.Context, ends []int, steps []rows.Spec) {
 	data, err := s.mapOnce(ctx, steps)
 	if err != nil {
 		for _, i := range ends {

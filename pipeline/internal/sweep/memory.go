@@ -9,18 +9,18 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// bytes estimates the maximum memory of the mapped rows of a candidate at any step.
+// bytes estimates the maximum memory of the mapped rows of a candidate over its steps.
 func (s *sweep) bytes(p Candidate) int64 {
-	most, shape := held(s.shape), s.shape
+	largest, shape := rowsBytes(s.shape), s.shape
 	for _, step := range p.Steps {
-		most = max(most, featureBytes(step, shape))
+		largest = max(largest, featureBytes(step, shape))
 		shape = shape.After(rows.CostOf(step.Fitter, shape))
 	}
-	return most
+	return largest
 }
 
-// cachedBytes estimates the memory of the mapped rows that serve all folds. The last step of a
-// family is mapped in tiles.
+// cachedBytes estimates the memory of rows that are cached for all folds. The last step of a family
+// is mapped in tiles instead.
 func (s *sweep) cachedBytes(p Candidate) int64 {
 	if isFamilyStep(p) {
 		p.Steps = p.Steps[:len(p.Steps)-1]
@@ -28,22 +28,22 @@ func (s *sweep) cachedBytes(p Candidate) int64 {
 	return s.bytes(p)
 }
 
-// atOnce returns the number of concurrent tasks: one per core, fewer if they would need more than
-// twice the memory.
-func (s *sweep) atOnce() int {
-	most := int64(1)
+// taskCount returns the number of concurrent tasks: one per core, fewer if they would exceed twice
+// the memory limit.
+func (s *sweep) taskCount() int {
+	largest := int64(1)
 	for _, p := range s.Pipelines {
 		if p.Estimator != nil {
-			most = max(most, s.taskBytes(p))
+			largest = max(largest, s.taskBytes(p))
 		}
 	}
-	return int(min(max(2*s.Memory/most, 1), int64(runtime.GOMAXPROCS(0))))
+	return int(min(max(2*s.Memory/largest, 1), int64(runtime.GOMAXPROCS(0))))
 }
 
-// taskBytes estimates the memory of a task: the rows of its fold, the mapped rows, and possibly a
-// copy of these.
+// taskBytes estimates the memory of a task: the rows of its fold, their features, and possibly a
+// copy.
 func (s *sweep) taskBytes(p Candidate) int64 {
-	return held(s.shape) + 2*min(s.cachedBytes(p), s.Memory)
+	return rowsBytes(s.shape) + 2*min(s.cachedBytes(p), s.Memory)
 }
 
 // featureBytes estimates the memory of the output of a step.
@@ -51,12 +51,11 @@ func featureBytes(step rows.Spec, shape datasets.Shape) int64 {
 	if f, ok := step.Fitter.(transformer.FitTransformer); ok {
 		return f.FeatureBytes(shape.Rows, shape.Cols)
 	}
-	return held(shape.After(rows.CostOf(step.Fitter, shape)))
+	return rowsBytes(shape.After(rows.CostOf(step.Fitter, shape)))
 }
 
-// held returns the memory of rows of the given shape; sparse rows store nonzero entries and their
-// columns.
-func held(shape datasets.Shape) int64 {
+// rowsBytes returns the memory of rows of a shape, as float64 values or sparse entries.
+func rowsBytes(shape datasets.Shape) int64 {
 	number := int64(8)
 	if shape.NonZeros > 0 {
 		number = 12
@@ -84,34 +83,36 @@ func familyBytes(family []*node, shape datasets.Shape) int64 {
 // a cost count as free.
 func Bytes(job Job) int64 {
 	s := newSweep(job)
-	most := int64(0)
+	largest := int64(0)
 	if job.LeaveOneOut {
 		for _, c := range s.Pipelines {
 			if c.Err == nil && c.CanLeaveOneOut() == nil {
 				mapping := rows.Cost(c.Steps, s.shape)
-				most = max(most, mapping.Bytes+s.estimatorBytes([]share.Candidate{{Estimator: c.Estimator}}, s.shape.After(mapping),
-					s.Folds, true))
+				list := []share.Candidate{{Estimator: c.Estimator}}
+				largest = max(largest, mapping.Bytes+s.estimatorBytes(list, s.shape.After(mapping), s.Folds, true))
 			}
 		}
-		return most
+		return largest
 	}
-	all, rowless := s.trees(func(int, error) {})
+	all, independent := s.trees(func(int, error) {})
 	for _, c := range s.Pipelines {
-		most = max(most, s.taskBytes(c))
+		largest = max(largest, s.taskBytes(c))
 	}
 	for _, fold := range s.Folds {
 		shape := s.shape
 		shape.Rows = len(fold.Train) + len(fold.Test)
-		most = max(most, s.nodeBytes(all, shape, []datasets.Fold{fold}))
+		largest = max(largest, s.nodeBytes(all, shape, []datasets.Fold{fold}))
 	}
-	most = max(most, s.nodeBytes(rowless, s.shape, s.Folds))
-	return most * int64(s.atOnce())
+	largest = max(largest, s.nodeBytes(independent, s.shape, s.Folds))
+	return largest * int64(s.taskCount())
 }
 
-// nodeBytes estimates the maximum memory of the fits below a node for rows of the given shape.
-func (s *sweep) nodeBytes(b *node, shape datasets.Shape, folds []datasets.Fold) (most int64) {
-	if len(b.ends) > 0 {
-		s.byKind(b.ends, func(same []int) { most = max(most, s.estimatorBytes(s.specsOf(same), shape, folds, false)) })
+// nodeBytes returns the maximum memory of any fit below a node on rows of a shape.
+func (s *sweep) nodeBytes(b *node, shape datasets.Shape, folds []datasets.Fold) (largest int64) {
+	if len(b.leaves) > 0 {
+		s.byKind(b.leaves, func(same []int) {
+			largest = max(largest, s.estimatorBytes(s.specsOf(same), shape, folds, false))
+		})
 	}
 	families, others := s.families(b.next, len(folds))
 	for _, family := range families {
@@ -119,16 +120,16 @@ func (s *sweep) nodeBytes(b *node, shape datasets.Shape, folds []datasets.Fold) 
 		for k, m := range family[0].step.Fitter.(transformer.FamilyFitter).FamilyMembers(shape, specs(family)) {
 			list[k].Map, list[k].Width = m.Map, m.Width
 		}
-		most = max(most, s.estimatorBytes(list, shape, folds, false))
+		largest = max(largest, s.estimatorBytes(list, shape, folds, false))
 	}
 	for _, n := range others {
 		cost := rows.CostOf(n.step.Fitter, shape)
-		most = max(most, cost.Bytes, s.nodeBytes(n, shape.After(cost), folds))
+		largest = max(largest, cost.Bytes, s.nodeBytes(n, shape.After(cost), folds))
 	}
-	return most
+	return largest
 }
 
-// estimatorBytes is the memory of fitting estimators of one type together.
+// estimatorBytes returns the memory of fitting estimators of one type together.
 func (s *sweep) estimatorBytes(list []share.Candidate, shape datasets.Shape, folds []datasets.Fold,
 	leaveOneOut bool) int64 {
 	b := share.Batch{Shape: shape, Folds: folds, Candidates: list, LeaveOneOut: leaveOneOut}

@@ -50,15 +50,15 @@ func checkFolds(folds []datasets.Fold, n int) error {
 	return nil
 }
 
-// run divides the work into tasks and does them.
+// run divides the work into tasks and executes them.
 func (s *sweep) run(ctx context.Context) {
-	all, rowless := s.trees(func(i int, err error) {
+	all, independent := s.trees(func(i int, err error) {
 		for f := range s.Folds {
 			s.deliver(ctx, i, f, share.Outcome{Err: place.Here(err)})
 		}
 	})
 	var tasks []func()
-	s.rowlessTasks(ctx, rowless, nil, &tasks)
+	s.independentTasks(ctx, independent, nil, &tasks)
 	families, others := s.families(all.next, 1)
 	for f := range s.Folds {
 		for _, family := range families {
@@ -68,39 +68,40 @@ func (s *sweep) run(ctx context.Context) {
 			tasks = append(tasks, func() { s.group(ctx, top, s.foldRows(f), 0) })
 		}
 	}
-	s.workers = s.atOnce()
+	s.workers = s.taskCount()
 	s.inner = max(1, s.workers/max(len(tasks), 1))
 	parallel(ctx, s.workers, len(tasks), func(i int) { tasks[i]() })
 }
 
-// rowlessTasks makes a task of every end of the tree, and of every family, which serve all folds.
-func (s *sweep) rowlessTasks(ctx context.Context, b *node, steps []rows.Spec, tasks *[]func()) {
-	if len(b.ends) > 0 {
-		*tasks = append(*tasks, func() { s.fitAllFolds(ctx, steps, b.ends) })
+// independentTasks appends a task for every leaf and every family of the tree of data-independent
+// steps.
+func (s *sweep) independentTasks(ctx context.Context, b *node, steps []rows.Spec, tasks *[]func()) {
+	if len(b.leaves) > 0 {
+		*tasks = append(*tasks, func() { s.fitAllFolds(ctx, steps, b.leaves) })
 	}
 	families, others := s.families(b.next, len(s.Folds))
 	for _, family := range families {
 		*tasks = append(*tasks, func() { s.familyOfAllFolds(ctx, family, steps) })
 	}
 	for _, n := range others {
-		s.rowlessTasks(ctx, n, append(slices.Clone(steps), n.step), tasks)
+		s.independentTasks(ctx, n, append(slices.Clone(steps), n.step), tasks)
 	}
 }
 
-// trees divides the candidates into those whose steps serve all folds and the others, each as a
-// tree. It passes specs that cannot be fitted to refuse.
-func (s *sweep) trees(refuse func(i int, err error)) (all, rowless *node) {
-	all, rowless = &node{}, &node{}
+// trees arranges the candidates in two trees: those with data-independent steps, which are fitted
+// once for all folds, and the others. It calls refuse for invalid candidates.
+func (s *sweep) trees(refuse func(i int, err error)) (all, independent *node) {
+	all, independent = &node{}, &node{}
 	for i, p := range s.Pipelines {
 		if p.Err != nil {
 			refuse(i, p.Err)
 			continue
 		}
 		if len(p.Steps) == 0 || rows.FitWithoutRows(p.Steps) && s.cachedBytes(p) <= s.Memory {
-			rowless.add(i, p.Steps)
+			independent.add(i, p.Steps)
 		} else {
 			all.add(i, p.Steps)
 		}
 	}
-	return all, rowless
+	return all, independent
 }

@@ -1,9 +1,10 @@
-// Package sweep fits the candidate pipelines of a search on all folds and shares work between them.
+// Package sweep fits the candidates of a search, which are pipelines, on all folds and shares
+// common work.
 //
-// The candidates form two trees by their steps: candidates with equal leading steps share these
-// nodes. The tree of data-independent steps is processed once for all folds, the other one once for
-// each fold. From the rows to the models, with the names under which a result reports the shared
-// work:
+// The candidates form two trees by their steps: candidates with equal leading steps share the nodes
+// of these steps. The tree of data-independent steps is processed once for all folds, the other
+// tree once for each fold. The diagram shows the stages from the rows to the models, with the names
+// of shared work in the result:
 //
 //	rows of the search
 //	│
@@ -22,8 +23,8 @@
 //	        sums of products of nested widths, penalties and folds        one pass               columns, alpha, folds
 //	        regularization paths, kernel values, leave-one-out            one pass               features, rows
 //
-// Sharing that would exceed the memory bound is replaced by separate fits (unshared.go). The bits
-// of a prediction do not depend on the other candidates.
+// Sharing that would exceed the memory limit is replaced by separate fits (unshared.go). The
+// predictions of a candidate do not depend on the other candidates, bit for bit.
 //
 // The files: run.go divides the work into tasks; tree.go, group.go and family.go find common work;
 // descent.go walks the tree of a fold; derive.go, tiles.go and wide.go share first stages and
@@ -46,36 +47,36 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Candidate is a pipeline: sequential steps and an estimator.
+// Candidate is a pipeline: a sequence of steps and an estimator.
 type Candidate struct {
 	Steps     []rows.Spec
-	Name      string // of the estimator
+	Name      string // name of the estimator
 	Estimator estimator.Estimator
-	Float32   bool  // whether the features of its last step are float32
-	Err       error // why it cannot be fitted
+	Float32   bool  // whether the last step computes float32 features
+	Err       error // reason why the candidate is invalid, or nil
 }
 
-// Job is candidates to be fitted on the folds of some rows.
+// Job describes the candidates, rows and folds of a sweep.
 type Job struct {
 	// Batch contains the rows, their folds, the included fits, and the callback for outcomes.
 	share.Batch
-	Pipelines []Candidate // candidates; those of Batch are not used
-	Memory    int64       // maximum bytes of mapped rows
-	// Fit fits a candidate to rows that its first done steps have mapped. If next is not nil, it
-	// replaces the following step.
+	Pipelines []Candidate // replace the candidates of Batch
+	Memory    int64       // memory limit of mapped rows, in bytes
+	// Fit fits a candidate to data, which its first done steps have mapped already. If next is not
+	// nil, it replaces the following step.
 	Fit func(ctx context.Context, candidate, done int, next transformer.Fitter, data datasets.Set) (estimator.Predictor,
 		error)
-	// Inside returns the steps inside a step, false if it has none.
+	// Inside returns the children of a step; ok is false if it has none.
 	Inside func(step transformer.Fitter) (Children, bool)
 	// Predict returns all requested outputs of a predictor.
 	Predict func(ctx context.Context, fitted estimator.Predictor, X mat.Matrix) (estimator.Prediction, error)
 }
 
-// sweep is one run of a job.
+// sweep is the state of a run of a job.
 type sweep struct {
 	Job
 	shape   datasets.Shape
-	workers int // number of concurrent tasks
+	workers int // maximum number of concurrent tasks
 	inner   int // maximum number of concurrent folds of a task
 	cancel  context.CancelCauseFunc
 
@@ -83,7 +84,7 @@ type sweep struct {
 	shared map[string]bool
 }
 
-// parallel calls f for 0 … n−1, with at most workers concurrent calls, until the context ends.
+// parallel calls f for 0, …, n−1 with at most workers concurrent calls, until ctx is done.
 func parallel(ctx context.Context, workers, n int, f func(i int)) {
 	var next atomic.Int64
 	work := func() {
@@ -103,8 +104,8 @@ func parallel(ctx context.Context, workers, n int, f func(i int)) {
 	others.Wait()
 }
 
-// deliver passes a result to the caller, one at a time, and ends the sweep on its error. Results of
-// canceled candidates are discarded.
+// deliver passes an outcome to Yield, one at a time, and cancels the sweep if Yield returns an
+// error. Outcomes of canceled candidates are discarded.
 func (s *sweep) deliver(ctx context.Context, candidate, fold int, out share.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// familyOfFold fits a family on one fold, after depth steps.
+// familyOfFold fits a family on one fold, whose rows depth steps have mapped.
 func (s *sweep) familyOfFold(ctx context.Context, family []*node, d foldRows, depth int) {
 	candidates := members(family)
 	if !s.wants(candidates, d.fold) {
@@ -24,11 +24,11 @@ func (s *sweep) familyOfFold(ctx context.Context, family []*node, d foldRows, de
 	fold := datasets.Fold{Train: rows.Range(0, d.train), Test: rows.Range(d.train, d.set.Rows())}
 	s.family(ctx, family, familyRows{data: d.set, learn: d.trainSet(), folds: []datasets.Fold{fold}, first: d.fold,
 		seconds: d.seconds,
-		lone:    func(ctx context.Context, i, _ int) share.Outcome { return s.predictUnshared(ctx, i, d, depth) }})
+		fitOne:  func(ctx context.Context, i, _ int) share.Outcome { return s.predictUnshared(ctx, i, d, depth) }})
 }
 
-// familyOfAllFolds fits a family of data-independent maps, after data-independent steps, on all
-// folds.
+// familyOfAllFolds fits a family on all folds. Its steps and the preceding ones are
+// data-independent.
 func (s *sweep) familyOfAllFolds(ctx context.Context, family []*node, steps []rows.Spec) {
 	candidates := members(family)
 	if !s.wantsAny(candidates) {
@@ -47,44 +47,44 @@ func (s *sweep) familyOfAllFolds(ctx context.Context, family []*node, steps []ro
 		s.share("prefix")
 	}
 	s.family(ctx, family, familyRows{data: data, learn: data, folds: s.Folds,
-		lone: func(ctx context.Context, i, f int) share.Outcome {
+		fitOne: func(ctx context.Context, i, f int) share.Outcome {
 			return s.predictUnshared(ctx, i, divide(data, s.Folds[f], f), len(steps))
 		}})
 }
 
-// familyRows is where a family is done.
+// familyRows contains the rows and folds of a family.
 type familyRows struct {
 	data    datasets.Set
-	learn   datasets.Set // rows that the family's steps are fitted to
+	learn   datasets.Set // rows that the steps of the family are fitted to
 	folds   []datasets.Fold
-	first   int     // number of the first of the folds
-	seconds float64 // of shared work, for each candidate
-	lone    func(ctx context.Context, candidate, fold int) share.Outcome
+	first   int     // index of the first of the folds
+	seconds float64 // shared time per candidate
+	fitOne  func(ctx context.Context, candidate, fold int) share.Outcome
 }
 
-// family leaves the candidates of a family to the FitBatch of their estimators.
-func (s *sweep) family(ctx context.Context, family []*node, at familyRows) {
+// family fits the candidates of a family by the FitBatch of their estimators.
+func (s *sweep) family(ctx context.Context, family []*node, r familyRows) {
 	candidates := members(family)
-	maps, err := family[0].step.Fitter.(transformer.FamilyFitter).FitFamily(ctx, at.learn, specs(family))
-	if err != nil { // each candidate reports its own error
+	maps, err := family[0].step.Fitter.(transformer.FamilyFitter).FitFamily(ctx, r.learn, specs(family))
+	if err != nil { // candidates are fitted separately and report their own errors
 		for _, i := range candidates {
-			for f := range at.folds {
-				if s.Includes(i, at.first+f) && ctx.Err() == nil {
-					s.deliver(ctx, i, at.first+f, at.lone(ctx, i, f))
+			for f := range r.folds {
+				if s.Includes(i, r.first+f) && ctx.Err() == nil {
+					s.deliver(ctx, i, r.first+f, r.fitOne(ctx, i, f))
 				}
 			}
 		}
 		return
 	}
 	s.share(maps.Shared()...)
-	job := share.Batch{Data: at.data, Shape: at.data.Shape(), Folds: at.folds, Maps: mapsOf(maps),
+	job := share.Batch{Data: r.data, Shape: r.data.Shape(), Folds: r.folds, Maps: mapsOf(maps),
 		Memory:  s.Memory / int64(max(s.workers, 1)),
-		Include: func(k, f int) bool { return s.Includes(candidates[k], at.first+f) },
-		FitOne:  func(ctx context.Context, k, f int) share.Outcome { return at.lone(ctx, candidates[k], f) },
+		Include: func(k, f int) bool { return s.Includes(candidates[k], r.first+f) },
+		FitOne:  func(ctx context.Context, k, f int) share.Outcome { return r.fitOne(ctx, candidates[k], f) },
 		Yield: func(k, f int, out share.Outcome) error {
-			out.Err = at.data.Locate(placed(s.Pipelines[candidates[k]].Name, out.Err), 0)
-			out.Seconds += at.seconds
-			s.deliver(ctx, candidates[k], at.first+f, out)
+			out.Err = r.data.Locate(locate(s.Pipelines[candidates[k]].Name, out.Err), 0)
+			out.Seconds += r.seconds
+			s.deliver(ctx, candidates[k], r.first+f, out)
 			return ctxerr.Check(ctx)
 		}}
 	for k, m := range maps.Members() {
@@ -95,42 +95,42 @@ func (s *sweep) family(ctx context.Context, family []*node, at familyRows) {
 	fitter := s.Pipelines[candidates[0]].Estimator.(share.BatchFitter)
 	names, err := fitter.FitBatch(ctx, job)
 	if err != nil && ctx.Err() == nil {
-		s.cancel(at.data.Locate(placed(s.Pipelines[candidates[0]].Name, err), 0))
+		s.cancel(r.data.Locate(locate(s.Pipelines[candidates[0]].Name, err), 0))
 	}
 	s.share(names...)
 }
 
-// mapsOf returns a family as estimators read it.
+// mapsOf adapts a family to the maps of a batch.
 func mapsOf(family transformer.Family) share.Maps {
-	if f, ok := family.(singleFamily); ok {
-		return singleMaps{denseMaps{f}, f}
+	if f, ok := family.(float32Family); ok {
+		return float32Maps{denseMaps{f}, f}
 	}
 	return denseMaps{family}
 }
 
-// singleFamily is a family of dense maps that also computes float32 features, equal to those of
-// each wide map, so that a float32 search scores what is fitted.
-type singleFamily interface {
+// float32Family is a family of dense maps that also computes float32 features. These equal the
+// features of each fitted wide map, so that a float32 search evaluates the models it returns.
+type float32Family interface {
 	transformer.Family
-	EachSingle(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error
+	EachFloat32(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error
 }
 
-// singleMaps is a family of maps in either precision.
-type singleMaps struct {
+// float32Maps adapts a float32Family to the maps of a batch.
+type float32Maps struct {
 	denseMaps
-	family singleFamily
+	family float32Family
 }
 
-// EachSingle yields tiles in float32.
-func (m singleMaps) EachSingle(ctx context.Context, X mat.Matrix, which []int,
+// EachFloat32 calls yield with float32 tiles.
+func (m float32Maps) EachFloat32(ctx context.Context, X mat.Matrix, which []int,
 	yield func(which int, Z *single.Dense) error) error {
-	return m.family.EachSingle(ctx, X, which, yield)
+	return m.family.EachFloat32(ctx, X, which, yield)
 }
 
-// denseMaps is a family of dense maps, as estimators read it.
+// denseMaps adapts a family with dense features to the maps of a batch.
 type denseMaps struct{ transformer.Family }
 
-// Each yields dense tiles.
+// Each calls yield with dense tiles.
 func (m denseMaps) Each(ctx context.Context, X mat.Matrix, which []int,
 	yield func(which int, Z *mat.Dense) error) error {
 	widths := m.Widths()
@@ -146,8 +146,8 @@ func (m denseMaps) Each(ctx context.Context, X mat.Matrix, which []int,
 	})
 }
 
-// placed adds the name of the step to err, unless it has a location.
-func placed(step string, err error) error {
+// locate adds the name of the step to err, unless it already has a location.
+func locate(step string, err error) error {
 	if _, ok := err.(*place.Error); ok {
 		return err
 	}

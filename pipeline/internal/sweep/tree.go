@@ -7,19 +7,19 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// node is steps that candidates have in common, as a tree.
+// node is a node of the tree of common steps.
 type node struct {
 	step       rows.Spec
 	next       []*node
-	candidates []int // all that pass here
-	ends       []int // candidates without further steps
+	candidates []int // candidates whose steps begin with the path to this node
+	leaves     []int // candidates whose steps end here
 }
 
-// add adds candidate number i with the given steps.
+// add adds candidate i with the given remaining steps.
 func (b *node) add(i int, steps []rows.Spec) {
 	b.candidates = append(b.candidates, i)
 	if len(steps) == 0 {
-		b.ends = append(b.ends, i)
+		b.leaves = append(b.leaves, i)
 		return
 	}
 	for _, n := range b.next {
@@ -33,9 +33,10 @@ func (b *node) add(i int, steps []rows.Spec) {
 	b.next = append(b.next, n)
 }
 
-// readers returns the steps that rows go to which the step of b has mapped, nil for an estimator.
+// readers returns the consumers of the output of b: the steps of its children, and nil for an
+// estimator.
 func (b *node) readers() (next []transformer.Fitter) {
-	if len(b.ends) > 0 {
+	if len(b.leaves) > 0 {
 		next = append(next, nil)
 	}
 	for _, n := range b.next {
@@ -44,7 +45,7 @@ func (b *node) readers() (next []transformer.Fitter) {
 	return next
 }
 
-// candidatesOf returns all candidates that pass one of the nodes.
+// candidatesOf returns the candidates of all nodes.
 func candidatesOf(nodes []*node) (all []int) {
 	for _, b := range nodes {
 		all = append(all, b.candidates...)

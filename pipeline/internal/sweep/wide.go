@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// fitFamily fits a family to the training rows. It returns nil if the output of its widest map
-// would not fit in memory.
+// fitFamily fits a family to the training rows. It returns nil if the features of its widest map
+// would exceed the memory limit.
 func (s *sweep) fitFamily(ctx context.Context, family []*node, d foldRows) (transformer.Family, error) {
 	if familyBytes(family, datasets.Shape{Rows: d.set.Rows(), Cols: d.set.Cols()}) > s.Memory {
 		return nil, nil
@@ -23,7 +23,7 @@ func (s *sweep) fitFamily(ctx context.Context, family []*node, d foldRows) (tran
 	return maps, err
 }
 
-// wideRows returns the rows as a wide map makes them.
+// wideRows returns the rows mapped by a wide map of the family.
 func (s *sweep) wideRows(ctx context.Context, maps transformer.Family, which int, d foldRows) (foldRows, error) {
 	learned, rest := maps.Fitted(which), d.testSet()
 	if learned == nil {
@@ -31,7 +31,7 @@ func (s *sweep) wideRows(ctx context.Context, maps transformer.Family, which int
 	}
 	var whole mat.Matrix
 	err := maps.Each(ctx, rest.X, []int{which}, func(_ int, Z mat.Matrix) error {
-		whole = stacked(learned, Z)
+		whole = concatRows(learned, Z)
 		if n, width := whole.Dims(); n != d.set.Rows() || width != maps.Widths()[which] {
 			return fmt.Errorf("%d×%d features for %d rows, %d were promised", n, width, d.set.Rows(), maps.Widths()[which])
 		}

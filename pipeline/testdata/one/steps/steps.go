@@ -1,4 +1,4 @@
-// Package steps is one of two packages of this name, for tests of type names.
+// Package steps has the same name as a second package, for tests of the identification of types.
 package steps
 
 import (
@@ -20,7 +20,7 @@ func (Log) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer,
 	return &FittedLog{width: data.Cols()}, nil
 }
 
-// RFF is not the one of package transformer: it is a Log.
+// RFF is a Log, unlike the type of the same name in package transformer.
 type RFF struct{}
 
 // Fit learns the number of columns.
@@ -31,12 +31,12 @@ func (RFF) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer,
 // FittedLog is a fitted Log.
 type FittedLog struct{ width int }
 
-// Transform returns the logarithms.
+// Transform returns log(1 + |x|) of each entry.
 func (f *FittedLog) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	out := mat.DenseCopyOf(X)
 	out.Apply(func(i, j int, v float64) float64 { return math.Log1p(math.Abs(v)) }, out)
 	return out, nil
 }
 
-// State keeps the width.
+// State serializes the width.
 func (f *FittedLog) State(s *model.State) { s.Int("width", &f.width) }

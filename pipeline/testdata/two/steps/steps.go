@@ -1,4 +1,4 @@
-// Package steps is one of two packages of this name, for tests of type names.
+// Package steps has the same name as a second package, for tests of the identification of types.
 package steps
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Log takes ten times that logarithm.
+// Log computes 10·log(1 + |x|).
 type Log struct{}
 
 // Fit learns the number of columns.
@@ -23,12 +23,12 @@ func (Log) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer,
 // FittedLog is a fitted Log.
 type FittedLog struct{ width int }
 
-// Transform returns the logarithms.
+// Transform returns 10·log(1 + |x|) of each entry.
 func (f *FittedLog) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	out := mat.DenseCopyOf(X)
 	out.Apply(func(i, j int, v float64) float64 { return 10 * math.Log1p(math.Abs(v)) }, out)
 	return out, nil
 }
 
-// State keeps the width.
+// State serializes the width.
 func (f *FittedLog) State(s *model.State) { s.Int("width", &f.width) }
