@@ -64,12 +64,16 @@ func unwrapped(b share.Batch) share.Batch {
 	return mergeFolds(b)
 }
 
+// sameTraining reports whether two folds share their training rows. Those of folds in the order of time
+// only begin with the same row.
+func sameTraining(a, b datasets.Fold) bool {
+	return len(a.Train) > 0 && len(a.Train) == len(b.Train) && &a.Train[0] == &b.Train[0]
+}
+
 // mergeFolds merges folds with the same training rows into one. Its predictions are split into
 // those of the original folds; see [splitTestRows].
 func mergeFolds(b share.Batch) share.Batch {
-	first := slices.IndexFunc(b.Folds, func(f datasets.Fold) bool {
-		return len(f.Train) == 0 || &f.Train[0] != &b.Folds[0].Train[0]
-	})
+	first := slices.IndexFunc(b.Folds, func(f datasets.Fold) bool { return !sameTraining(f, b.Folds[0]) })
 	if len(b.Folds) < 2 || first >= 0 {
 		return b
 	}

@@ -99,7 +99,7 @@ func (r *run) trialWork(points []point, list []pipeline.Pipeline, shape datasets
 	kind := r.table[points[0].recipe]
 	fold, fits := shape, 0.0
 	for k, f := range folds {
-		if fold.Rows = len(f.Train); k == 0 || &f.Train[0] != &folds[k-1].Train[0] { // see mergeFolds
+		if fold.Rows = len(f.Train); k == 0 || !sameTraining(f, folds[k-1]) { // see mergeFolds
 			fits++
 		}
 	}
@@ -164,23 +164,25 @@ func (r *run) estimateView(ctx context.Context, p representation, rows, effort i
 	if err != nil || p.learn.name == "" {
 		return cleaned, 0, err
 	}
-	if r.views.knows(r.learnedKey(p, rows, effort)) {
+	if r.views.knows(r.learnedKey(cleaned, p, rows, effort)) {
 		return cleaned, 0, nil
 	}
 	step, err := r.learner(p, effort)
 	if err != nil {
 		return nil, 0, err
 	}
-	whole := cleaned.parts[0]
-	shape := whole.data.Shape()
+	shape := cleaned.parts[0].data.Shape()
 	work := 0.0
-	if r.lessonRows != nil {
+	if r.lessonRows != nil && !cleaned.supervised {
 		shape.Rows = r.data.Rows()
 		work = costOf(step, shape)
 	} else {
-		for _, f := range whole.folds {
-			shape.Rows = len(f.Train)
-			work += costOf(step, shape)
+		for _, part := range cleaned.parts {
+			for k, f := range part.folds {
+				if shape.Rows = len(f.Train); k == 0 || !cleaned.supervised {
+					work += costOf(step, shape)
+				}
+			}
 		}
 	}
 	return cleaned, work * r.paceOf(p.learn.name), nil

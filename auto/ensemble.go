@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -381,7 +382,7 @@ func (r *run) fitMembers(ctx context.Context, e ensemble, wider int) error {
 	spec := meta.NewEnsemble()
 	spec.Weights, spec.Given = "given", e.weights
 	var members []meta.FittedMember
-	times := map[int]int{}
+	times, began := map[int]int{}, time.Now()
 	for _, m := range e.members {
 		one, fitting, err := r.fullPipeline(limited, r.widened(m, wider))
 		if err != nil {
@@ -409,7 +410,7 @@ func (r *run) fitMembers(ctx context.Context, e ensemble, wider int) error {
 	if err != nil {
 		return r.warnNoEnsemble(ctx, err)
 	}
-	r.incumbent = &fitted{r.leader, r.leader.size, r.data.Rows(), whole, model}
+	r.incumbent, r.finalTook = &fitted{r.leader, r.leader.size, r.data.Rows(), whole, model}, time.Since(began).Seconds()
 	r.ensemble = &e
 	return nil
 }

@@ -3,8 +3,12 @@ package auto
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
+
+	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/metrics"
 )
 
 // keepModel fits the best candidate whose fit to all rows takes a small part of the time left, so
@@ -94,6 +98,9 @@ func (r *run) finish(ctx context.Context) error {
 	if !done && err == nil && r.stopReason != StoppedByCaller {
 		err = r.fitLeader(ctx)
 	}
+	if err == nil {
+		err = r.decide(ctx)
+	}
 	if errors.Is(err, errEnded) && ctx.Err() == nil {
 		if r.stopped() {
 			r.stopReason = StoppedByCaller
@@ -101,6 +108,36 @@ func (r *run) finish(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// decide chooses the threshold between two classes by the metric, if the metric depends on it and the
+// time suffices for the fits to folds. Accuracy, for which the most probable class is best, needs none.
+func (r *run) decide(ctx context.Context) error {
+	const folds = 3
+	in := r.incumbent
+	if r.classes != 2 || r.metric.Requires != metrics.Predictions || r.metric.Name == "accuracy" || r.options.Exportable ||
+		in.rows < r.data.Rows() || r.timed() && (folds+1)*r.finalTook > exactShare*r.secondsLeft() {
+		return nil
+	}
+	limited, cancel := r.withDeadline(ctx, r.hardDeadline())
+	defer cancel()
+	spec, threshold := in.spec, meta.NewThreshold(in.spec.Estimator)
+	threshold.Score, threshold.Folds = r.metric.Name, folds
+	spec.Estimator = threshold
+	model, err := spec.Fit(limited, r.data)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case limited.Err() != nil:
+		return errEnded
+	case err != nil: // such as a class without rows in a fold
+		r.warnings = append(r.warnings, fmt.Sprintf("the decision threshold cannot be chosen by %s: %v", r.metric.Name, err))
+		return nil
+	}
+	decided := *in
+	decided.spec, decided.model = spec, model
+	r.incumbent = &decided
+	return nil
 }
 
 // fitLeader fits the best candidate that fits in the time left, first with a map of its size, then

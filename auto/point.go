@@ -81,11 +81,15 @@ func (r *run) baseGamma(ctx context.Context, kind recipe) (float64, error) {
 
 // cleaned returns the preprocessing steps of a representation.
 func (r *run) cleaned(p representation) (pipeline.Sequence, error) {
+	steps := r.options.Preprocessing
+	if p.encode != "" {
+		steps = r.encoded(steps, p.encode)
+	}
 	if p.scale.name == "" {
-		return rescaled(r.options.Preprocessing, nil), nil
+		return rescaled(steps, nil), nil
 	}
 	scale, err := p.scale.fitter()
-	return rescaled(r.options.Preprocessing, scale), err
+	return rescaled(steps, scale), err
 }
 
 // pipelineOf returns the pipeline of a point: preprocessing, learned steps, map and model.

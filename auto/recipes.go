@@ -60,6 +60,7 @@ func (p part) fitter(more ...param.Setting) (transformer.Fitter, error) {
 type representation struct {
 	name   string
 	scale  part                     // replaces standardize; unnamed: preprocessing stays as it is
+	encode string                   // what replaces onehot, see [sample.encoder]; "" for nothing
 	learn  part                     // learned step after preprocessing; unnamed: none
 	effort [efforts][]param.Setting // settings of learn for the first round, the next, and wide maps
 	family string                   // name shared by representations with a common first stage of learning; "" means name
@@ -110,6 +111,7 @@ type head struct {
 	exact         bool    // whether it evaluates a kernel,
 	loose         float64 // and then the tolerance of its solver
 	target        string  // transform of the target, as in meta.Target; "" for none
+	balanced      bool    // whether it balances the classes; only for classes far from equal
 	iterates      bool    // whether a larger tolerance saves time
 	steps         int     // factor of its estimated time on dense maps until the time is measured
 	penalty       string  // name of the penalty parameter
@@ -145,8 +147,13 @@ var machineEffort = [efforts][]param.Setting{
 // representations are listed in the order in which a small budget tries them.
 var representations = []representation{
 	{name: "zscores"},
+	{name: "targets", encode: encodeTargets, dense: true},
+	{name: "mixed", encode: encodeMixed, dense: true},
 	{name: "scales", learn: scales(), effort: scalesEffort, family: "scales", scaled: true, dense: true},
 	{name: "ranks", scale: newPart("quantile"), dense: true},
+	{name: "target scales", encode: encodeTargets, learn: scales(), effort: scalesEffort, family: "targets", scaled: true,
+		dense: true},
+	{name: "hashed", encode: encodeHashed, dense: true},
 	{name: "machine", learn: newPart("rfm"), effort: machineEffort, scaled: true, dense: true},
 	{name: "ranked scales", scale: newPart("quantile"), learn: scales(), effort: scalesEffort, family: "ranked",
 		scaled: true, dense: true},
@@ -189,7 +196,20 @@ func (h head) on(target string) head {
 	return h
 }
 
-var heads = []head{
+// withBalanced returns the classifiers followed by those with balanced class weights.
+func withBalanced(heads []head) []head {
+	out := slices.Clone(heads)
+	for _, h := range heads {
+		if h.task == datasets.Classification {
+			h.name, h.balanced, h.late = "balanced_"+h.name, true, true
+			h.model.settings = newPart("", "class_weight", "balanced").settings
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+var heads = withBalanced([]head{
 	ridge, kernelRidge, ridge.on("log"), kernelRidge.on("log"), ridge.on("sqrt"), kernelRidge.on("sqrt"),
 	{name: "ridge_classifier", task: datasets.Classification, model: newPart("ridge_classifier"),
 		penalty: "alpha", low: -20,
@@ -202,7 +222,7 @@ var heads = []head{
 	{name: "svm", task: datasets.Classification, model: newPart("svm"), penalty: "C", low: -8, high: 8,
 		floor: -16, most: 20,
 		late: true, steps: 8},
-}
+})
 
 // table lists all recipes of a task in the order in which a small budget tries them: by the sum of
 // the indices of representation and map.
@@ -239,7 +259,7 @@ func (r recipe) tolerance() float64 {
 // penalties returns the bounds of the coarse grid of penalties, and those of extended grids.
 func (r recipe) penalties() (low, high, floor, most int) {
 	h := r.head
-	if r.sparse() && h.name == "svm" {
+	if r.sparse() && h.model.name == "svm" {
 		const low, most = -4, 2 // with sparse maps the rows become separable; a larger C only takes longer
 		return low, most, h.floor, most
 	}
@@ -292,14 +312,14 @@ func rescaled(steps []pipeline.Step, scale transformer.Fitter) []pipeline.Step {
 	return out
 }
 
-// standardizes reports whether the steps contain standardize, also in composites.
-func standardizes(steps []pipeline.Step) bool {
+// contains reports whether the steps contain one of type T, also in composites.
+func contains[T transformer.Fitter](steps []pipeline.Step) bool {
 	for _, s := range steps {
 		switch fitter := s.Fitter.(type) {
-		case transformer.Standardize:
+		case T:
 			return true
 		case pipeline.Composite:
-			if standardizes(fitter.Children()) {
+			if contains[T](fitter.Children()) {
 				return true
 			}
 		}

@@ -317,7 +317,8 @@ func (r *sample) checkRows() error {
 // first if all columns are alike, such as pixels, and are omitted otherwise.
 func (r *sample) orderedRepresentations() []representation {
 	at := slices.IndexFunc(representations, func(p representation) bool { return p.alike })
-	others := slices.Delete(slices.Clone(representations), at, at+1)
+	others := slices.DeleteFunc(slices.Delete(slices.Clone(representations), at, at+1),
+		func(p representation) bool { return !r.encodes(p) })
 	if r.columnsAlike() {
 		return append([]representation{representations[at]}, others...)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
 )
 
 // run is the state of a search.
@@ -46,6 +47,7 @@ type run struct {
 	incumbent  *fitted   // current model
 	ensemble   *ensemble // ensemble of the current model; nil for one pipeline
 	reserve    float64   // estimated seconds of the final fit
+	finalTook  float64   // seconds of the fit of the current model to all rows
 	stopReason StopReason
 	warnings   []string
 }
@@ -114,16 +116,19 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 
 // chooseTable selects the recipes that suit the rows and the score.
 func (r *run) chooseTable(task datasets.Task) error {
-	scaled := standardizes(r.options.Preprocessing)
+	scaled := contains[transformer.Standardize](r.options.Preprocessing)
 	scores := r.metric.Requires == metrics.Probabilities
 	tail := r.tail()
+	reweights := r.classes > 0 && r.metric.Name != "accuracy" && !metricinput.IsClassBalanced(r.metric.Name) &&
+		metricinput.DefaultMetric(task, r.classCounts()) != "accuracy"
 	for _, k := range table(task, r.orderedRepresentations()) {
-		k.late = r.late(k)
+		k.late = k.balanced || r.late(k)
 		switch {
 		case r.options.Recipes != nil && !slices.Contains(r.options.Recipes, k.String()),
 			k.dense && isSparse(r.data), k.scale.name != "" && !scaled, scores && !k.probabilities, r.data.Cols() < k.inputs,
 			k.mapping.rows > 0 && r.data.Rows() > k.mapping.rows, k.target != "" && k.target != tail,
-			!scores && r.slow(k), r.options.Exportable && !k.exports(),
+			!scores && r.slow(k), r.options.Exportable && !k.exports(), k.balanced && !reweights,
+			k.encode != "" && k.mapping.step.name == "nystroem", // its columns are few, so random features suffice
 			!k.late && k.task == task && r.data.Rows() < k.mapping.from && r.options.Recipes == nil:
 			continue
 		}
@@ -160,7 +165,7 @@ const maxSteps = 20_000
 // is available.
 func (r *run) slow(k recipe) bool {
 	many := r.data.Rows() > maxSteps
-	switch k.head.name {
+	switch k.model.name {
 	case "ridge_classifier":
 		return k.late && (many || r.classes > 2)
 	case "logistic":
@@ -176,7 +181,7 @@ func (r *run) late(k recipe) bool {
 	if !k.sparse() || r.data.Rows() < largeRows {
 		return k.head.late
 	}
-	switch k.head.name {
+	switch k.model.name {
 	case "svm":
 		return false
 	case "ridge_classifier":
@@ -265,14 +270,31 @@ func (r *run) firstModel(ctx context.Context) error {
 }
 
 // tryLinear evaluates linear recipes on the rows and folds of the leader if no round has done so.
-// The selected model is then at least as good as a linear one in cross-validation.
+// The selected model is then at least as good as a linear one in cross-validation. If the leader is
+// not better than a constant, it also evaluates linear models with the strongest penalty, which are
+// close to the constant.
 func (r *run) tryLinear(ctx context.Context) error {
+	constant, err := r.constantScore()
+	useless := err == nil && !r.metric.Better(r.leader.mean, constant)
+	if useless {
+		r.warnings = append(r.warnings, fmt.Sprintf("no recipe is better than always predicting the same: %s %.4g against "+
+			"%.4g over the folds", r.metric.Name, r.leader.mean, constant))
+	}
 	for i, k := range r.table {
-		if b, ok := r.best[i]; !k.plain || ok && b.on >= r.leader.on {
+		if b, ok := r.best[i]; !k.plain || ok && b.on >= r.leader.on && !useless {
 			continue
 		}
 		e := r.coarseEntrant(i, 0)
 		points := r.neighborhood(r.pointAt(e, r.last), 0, 0, e.penalties, e.penaltyStep)
+		if useless {
+			strongest := points[:1]
+			if _, _, floor, most := k.penalties(); k.penalty == "alpha" {
+				strongest[0].penalty = most
+			} else {
+				strongest[0].penalty = floor
+			}
+			points = r.unseen(strongest, r.leader.on)
+		}
 		if most := r.options.Candidates; most > 0 && r.tried+len(points) > most {
 			return nil
 		}
@@ -282,6 +304,47 @@ func (r *run) tryLinear(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// constantScore returns the mean score, on the folds of the leader, of the mean target or of the most
+// frequent class with the class frequencies as probabilities.
+func (r *run) constantScore() (mean float64, err error) {
+	part, folds, err := r.partAndFolds(r.leader.on)
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range folds {
+		n := len(f.Test)
+		value, shares := 0.0, make([]float64, max(r.classes, 1))
+		for _, i := range f.Train {
+			value += part.Y[i] / float64(len(f.Train))
+			if r.classes > 0 {
+				shares[int(part.Y[i])] += 1 / float64(len(f.Train))
+			}
+		}
+		in := metrics.Input{Classes: r.classes}
+		if r.classes > 0 {
+			value = float64(slices.Index(shares, slices.Max(shares)))
+			in.Probabilities = mat.NewDense(n, r.classes, slices.Repeat(shares, n))
+			in.Scores = in.Probabilities
+			if r.classes == 2 {
+				in.Scores = mat.NewDense(n, 1, nil)
+			}
+		}
+		in.YPred = slices.Repeat([]float64{value}, n)
+		for _, i := range f.Test {
+			in.YTrue = append(in.YTrue, part.Y[i])
+			if part.Weights != nil {
+				in.Weights = append(in.Weights, part.Weights[i])
+			}
+		}
+		score, err := r.metric.Score(in)
+		if err != nil {
+			return 0, err
+		}
+		mean += score / float64(len(folds))
+	}
+	return mean, nil
 }
 
 // updateBest updates the best candidate of each recipe and the leader.
@@ -337,7 +400,7 @@ func (r *run) refitUntil(ctx context.Context, s scored, size, rows int, late, un
 	if spec, err = r.withSteps(spec, p, model); err != nil {
 		return err
 	}
-	r.incumbent = &fitted{s, size, part.Rows(), spec, model}
+	r.incumbent, r.finalTook = &fitted{s, size, part.Rows(), spec, model}, took
 	r.report(PhaseSearch)
 	return nil
 }

@@ -15,11 +15,12 @@ import (
 )
 
 // view contains the first rows of the order, preprocessed and transformed by a representation,
-// shared by all its recipes. Preprocessing uses all rows without their targets. Steps that use the
-// targets exclude test rows, see [run.lessons].
+// shared by all its recipes. Preprocessing uses all rows if it does not use their targets. Steps that
+// use the targets exclude test rows, see [run.foldViews] and [run.lessons].
 type view struct {
-	parts []viewPart
-	bytes int64
+	parts      []viewPart
+	bytes      int64
+	supervised bool // whether preprocessing uses the targets
 }
 
 // viewPart contains the rows of some folds.
@@ -141,11 +142,18 @@ func (r *run) cleanView(ctx context.Context, p representation, rows int) (*view,
 	if err != nil {
 		return nil, err
 	}
+	fitted, err := r.cleaner(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if supervised(fitted) {
+		return r.foldViews(ctx, p, part, folds)
+	}
 	if part, err = r.clean(ctx, p, part); err != nil {
 		return nil, err
 	}
 	n, d := part.X.Dims()
-	return &view{[]viewPart{{part, folds, indices(len(folds))}}, 8 * int64(n) * int64(d)}, nil
+	return &view{parts: []viewPart{{part, folds, indices(len(folds))}}, bytes: 8 * int64(n) * int64(d)}, nil
 }
 
 // clean preprocesses rows for a representation.
@@ -159,7 +167,7 @@ func (r *run) clean(ctx context.Context, p representation, rows datasets.Set) (d
 
 // cleaner returns the preprocessing steps of a representation, fitted to all rows.
 func (r *run) cleaner(ctx context.Context, p representation) (*pipeline.FittedChain, error) {
-	return cacheEntry(&r.views.mu, r.views.clean, viewKey{representation: p.scale.name}).get(ctx,
+	return cacheEntry(&r.views.mu, r.views.clean, viewKey{representation: p.scale.name + " " + p.encode}).get(ctx,
 		func() (*pipeline.FittedChain, error) {
 			steps, err := r.cleaned(p)
 			if err != nil || len(steps) == 0 {
@@ -183,6 +191,13 @@ func (r *run) fittedSteps(ctx context.Context, p representation, effort int) (pi
 	if err != nil {
 		return nil, err
 	}
+	if supervised(chain) { // the fit maps its training rows by the targets of others
+		if p.learn.name == "" {
+			return steps, nil
+		}
+		learn, err := r.learner(p, effort)
+		return append(steps, pipeline.Step{Fitter: learn}), err
+	}
 	for i := range steps {
 		_, fitted := chain.Step(i)
 		steps[i].Fitter = pipeline.Frozen{Spec: steps[i].Fitter, Fitted: fitted}
@@ -205,7 +220,7 @@ func (r *run) fittedSteps(ctx context.Context, p representation, effort int) (pi
 // unlearned returns the representation without its learned part.
 func (p representation) unlearned() representation {
 	at := slices.IndexFunc(representations, func(q representation) bool {
-		return q.learn.name == "" && q.scale.name == p.scale.name
+		return q.learn.name == "" && q.scale.name == p.scale.name && q.encode == p.encode
 	})
 	return representations[at]
 }
@@ -231,25 +246,23 @@ func (r *run) learnedView(ctx context.Context, p representation, rows, effort in
 	if err != nil {
 		return nil, err
 	}
-	whole := cleaned.parts[0]
 	learn, err := r.learner(p, effort)
 	if err != nil {
 		return nil, err
 	}
-	fitted, err := r.learnFrom(ctx, r.learnedKey(p, rows, effort), p, learn,
-		func() ([]datasets.Set, error) { return r.lessons(ctx, p, whole) })
+	fitted, err := r.learnFrom(ctx, r.learnedKey(cleaned, p, rows, effort), p, learn,
+		func() ([]datasets.Set, error) { return r.lessons(ctx, p, cleaned) })
 	if err != nil {
 		return nil, err
 	}
-	out := &view{}
+	out := &view{supervised: cleaned.supervised}
 	for k, t := range fitted {
-		data, err := mapped(ctx, t, whole.data)
-		if err != nil {
-			return nil, err
+		part := cleaned.parts[min(k, len(cleaned.parts)-1)]
+		if len(fitted) > len(cleaned.parts) {
+			part.folds, part.numbers = part.folds[k:k+1], []int{k}
 		}
-		part := viewPart{data, whole.folds, whole.numbers}
-		if len(fitted) > 1 {
-			part = viewPart{data, whole.folds[k : k+1], []int{k}}
+		if part.data, err = mapped(ctx, t, part.data); err != nil {
+			return nil, err
 		}
 		out.parts = append(out.parts, part)
 		out.bytes += cleaned.bytes
@@ -259,8 +272,8 @@ func (r *run) learnedView(ctx context.Context, p representation, rows, effort in
 
 // learnedKey identifies the learned part of a representation: if rows are reserved for it, it does
 // not depend on the folds.
-func (r *run) learnedKey(p representation, rows, effort int) viewKey {
-	if r.lessonRows != nil {
+func (r *run) learnedKey(cleaned *view, p representation, rows, effort int) viewKey {
+	if r.lessonRows != nil && !cleaned.supervised {
 		rows = 0
 	}
 	return viewKey{p.familyName(), rows, effort}
@@ -268,11 +281,17 @@ func (r *run) learnedKey(p representation, rows, effort int) viewKey {
 
 // lessons returns the rows for representation learning: all rows, from which the step samples those
 // that no fold tests on, or the training rows of each fold.
-func (r *run) lessons(ctx context.Context, p representation, whole viewPart) ([]datasets.Set, error) {
+func (r *run) lessons(ctx context.Context, p representation, cleaned *view) (out []datasets.Set, err error) {
+	if cleaned.supervised {
+		for _, part := range cleaned.parts {
+			out = append(out, part.data.Select(part.folds[0].Train))
+		}
+		return out, nil
+	}
 	if r.lessonRows != nil {
 		return r.allRows(ctx, p)
 	}
-	var out []datasets.Set
+	whole := cleaned.parts[0]
 	for _, f := range whole.folds {
 		out = append(out, whole.data.Select(f.Train))
 	}

@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -12,11 +13,17 @@ type Date struct {
 	// Order is dmy or mdy for dates that start with the day or the month. Dates that start with the
 	// year (2024-03-01) or have periods (1.3.2024) need no order.
 	Order string
-	Parts []string // of DateParts; nil means all
+	Parts []string // of DateParts; nil means DefaultDateParts
 }
 
-// DateParts lists the parts of a date, as numeric columns. Weekdays are 1 (Monday) to 7.
-var DateParts = []string{"year", "month", "day", "weekday", "hour"}
+// DateParts lists the parts of a date, as numeric columns. Weekdays are 1 (Monday) to 7. The sine and
+// cosine of a part place December next to January; those of the hour include the minutes. elapsed is
+// the number of days since 1970, with the time of day as a fraction.
+var DateParts = []string{"year", "month", "day", "weekday", "hour", "month_sin", "month_cos", "weekday_sin",
+	"weekday_cos", "hour_sin", "hour_cos", "elapsed"}
+
+// DefaultDateParts lists the parts of a date without Parts.
+var DefaultDateParts = DateParts[:5]
 
 // Names returns the names of the columns that replace a column: its name with each part.
 func (d Date) Names(column string) []string {
@@ -29,7 +36,7 @@ func (d Date) Names(column string) []string {
 
 func (d Date) partNames() []string {
 	if d.Parts == nil {
-		return DateParts
+		return DefaultDateParts
 	}
 	return d.Parts
 }
@@ -54,20 +61,38 @@ func (d Date) Check() error {
 }
 
 // Values returns the parts of t, in the order of Names.
-func (d Date) Values(t time.Time) []int {
-	var out []int
+func (d Date) Values(t time.Time) []float64 {
+	const monthsPerYear, daysPerWeek, hoursPerDay, secondsPerDay = 12, 7, 24, 24 * 60 * 60
+	var out []float64
+	weekday := float64((t.Weekday()+6)%daysPerWeek + 1)
+	month, weekPhase := 2*math.Pi*float64(t.Month())/monthsPerYear, 2*math.Pi*weekday/daysPerWeek
+	hour := 2 * math.Pi * (float64(t.Hour()) + float64(t.Minute())/60) / hoursPerDay
 	for _, part := range d.partNames() {
 		switch part {
 		case "year":
-			out = append(out, t.Year())
+			out = append(out, float64(t.Year()))
 		case "month":
-			out = append(out, int(t.Month()))
+			out = append(out, float64(t.Month()))
 		case "day":
-			out = append(out, t.Day())
+			out = append(out, float64(t.Day()))
 		case "weekday":
-			out = append(out, (int(t.Weekday())+6)%7+1)
+			out = append(out, weekday)
 		case "hour":
-			out = append(out, t.Hour())
+			out = append(out, float64(t.Hour()))
+		case "month_sin":
+			out = append(out, math.Sin(month))
+		case "month_cos":
+			out = append(out, math.Cos(month))
+		case "weekday_sin":
+			out = append(out, math.Sin(weekPhase))
+		case "weekday_cos":
+			out = append(out, math.Cos(weekPhase))
+		case "hour_sin":
+			out = append(out, math.Sin(hour))
+		case "hour_cos":
+			out = append(out, math.Cos(hour))
+		case "elapsed":
+			out = append(out, float64(t.Unix()-int64(t.Second()))/secondsPerDay)
 		}
 	}
 	return out

@@ -1,8 +1,10 @@
 package datasets_test
 
 import (
+	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
 )
@@ -10,23 +12,23 @@ import (
 func TestDate(t *testing.T) {
 	for _, c := range []struct {
 		order, text string
-		want        []int // year, month, day, weekday, hour; nil where it is no date
+		want        []float64 // year, month, day, weekday, hour; nil where it is no date
 	}{
-		{"", "2024-03-01", []int{2024, 3, 1, 5, 0}},
-		{"", "2024/3/1", []int{2024, 3, 1, 5, 0}},
-		{"", "2024-03-01T23:59:58.25Z", []int{2024, 3, 1, 5, 23}},
-		{"", "2024-03-01 07:05", []int{2024, 3, 1, 5, 7}},
-		{"", "2024-03-01 07:05:00+02:00", []int{2024, 3, 1, 5, 7}},
-		{"", "1.3.2024", []int{2024, 3, 1, 5, 0}},
-		{"", "01.03.24 8:00 PM", []int{2024, 3, 1, 5, 20}},
-		{"mdy", "1.3.2024", []int{2024, 3, 1, 5, 0}}, // full stops are day first everywhere
-		{"dmy", "2024-03-01", []int{2024, 3, 1, 5, 0}},
-		{"dmy", "1/3/2024", []int{2024, 3, 1, 5, 0}},
-		{"mdy", "3/1/2024", []int{2024, 3, 1, 5, 0}},
-		{"mdy", "3-3-69", []int{1969, 3, 3, 1, 0}},
-		{"mdy", "3/3/68", []int{2068, 3, 3, 6, 0}},
-		{"mdy", "12/31/2023 12:15 am", []int{2023, 12, 31, 7, 0}},
-		{"", "29.2.2024", []int{2024, 2, 29, 4, 0}},
+		{"", "2024-03-01", []float64{2024, 3, 1, 5, 0}},
+		{"", "2024/3/1", []float64{2024, 3, 1, 5, 0}},
+		{"", "2024-03-01T23:59:58.25Z", []float64{2024, 3, 1, 5, 23}},
+		{"", "2024-03-01 07:05", []float64{2024, 3, 1, 5, 7}},
+		{"", "2024-03-01 07:05:00+02:00", []float64{2024, 3, 1, 5, 7}},
+		{"", "1.3.2024", []float64{2024, 3, 1, 5, 0}},
+		{"", "01.03.24 8:00 PM", []float64{2024, 3, 1, 5, 20}},
+		{"mdy", "1.3.2024", []float64{2024, 3, 1, 5, 0}}, // full stops are day first everywhere
+		{"dmy", "2024-03-01", []float64{2024, 3, 1, 5, 0}},
+		{"dmy", "1/3/2024", []float64{2024, 3, 1, 5, 0}},
+		{"mdy", "3/1/2024", []float64{2024, 3, 1, 5, 0}},
+		{"mdy", "3-3-69", []float64{1969, 3, 3, 1, 0}},
+		{"mdy", "3/3/68", []float64{2068, 3, 3, 6, 0}},
+		{"mdy", "12/31/2023 12:15 am", []float64{2023, 12, 31, 7, 0}},
+		{"", "29.2.2024", []float64{2024, 2, 29, 4, 0}},
 		{"", "29.2.2023", nil},
 		{"", "1/3/2024", nil},
 		{"dmy", "1/13/2024", nil},
@@ -50,6 +52,14 @@ func TestDate(t *testing.T) {
 		got, ok := d.Parse([]byte(c.text))
 		if ok != (c.want != nil) || ok && !slices.Equal(d.Values(got), c.want) {
 			t.Errorf("%s %q is %v %v, want %v", c.order, c.text, got, ok, c.want)
+		}
+	}
+	quarter := time.Date(1970, 3, 3, 6, 0, 59, 0, time.UTC) // a Tuesday
+	cyclic := datasets.Date{Parts: datasets.DateParts[5:]}.Values(quarter)
+	week := 2 * math.Pi * 2 / 7
+	for k, want := range []float64{1, 0, math.Sin(week), math.Cos(week), 1, 0, 61.25} {
+		if math.Abs(cyclic[k]-want) > 1e-15 {
+			t.Errorf("%s is %v, want %v", datasets.DateParts[5+k], cyclic[k], want)
 		}
 	}
 	if got := (datasets.Date{Parts: []string{"hour", "day"}}).Names("when"); !slices.Equal(got,

@@ -456,7 +456,7 @@ func (c *memoryColumn) addDate(s *Set, inputs [][]float64) [][]float64 {
 	}
 	for i, t := range c.times {
 		for p, v := range (Date{}).Values(t) {
-			if parts[p][i] = float64(v); t.IsZero() {
+			if parts[p][i] = v; t.IsZero() {
 				parts[p][i] = math.NaN()
 			}
 		}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/bochner-ml/bochner/auto"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
@@ -36,6 +38,8 @@ type AutoOptions struct {
 	ExtraFiles []string  // further input files
 	Input      io.Reader // content of the path "-"; nil is standard input
 	Target     string    // target column; "" is the last one
+	Group      string    // column whose equal values keep rows together in folds and test rows; "" looks for one
+	Time       string    // column by which the rows ascend, for folds in the order of time; "" looks for one
 	Format     string    // one of [reader.Formats]; "" or auto infers it from the extension and the first lines
 	Test       string    // file of test rows; "" holds out a fifth of the rows
 	Task       string    // classification or regression; "" infers it from the target
@@ -128,9 +132,9 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, report func(strin
 	var spec Spec
 	var err error
 	if ending := strings.ToLower(filepath.Ext(path)); ending == ".yaml" || ending == ".yml" {
-		if o.Target != "" || o.Format != "" || o.Task != "" || o.Test != "" {
-			return spec, errors.New("experiment: cannot combine target, format, task or test with an experiment file; set " +
-				"them in the file")
+		if o.Target+o.Group+o.Time+o.Format+o.Task+o.Test != "" {
+			return spec, errors.New("experiment: cannot combine target, group, time, format, task or test with an experiment " +
+				"file; set them in the file")
 		}
 		if len(o.ExtraFiles) > 0 {
 			return spec, errors.New("experiment: " + path + ": an experiment file names its data; " + o.ExtraFiles[0] +
@@ -141,8 +145,8 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, report func(strin
 		}
 		spec.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	} else {
-		spec, err = scaffold.Spec(ctx, path, scaffold.Options{Target: o.Target, Format: o.Format, Remark: report,
-			More: o.ExtraFiles, Input: o.Input})
+		spec, err = scaffold.Spec(ctx, path, scaffold.Options{Target: o.Target, Group: o.Group, Time: o.Time,
+			Format: o.Format, Remark: report, More: o.ExtraFiles, Input: o.Input})
 	}
 	if err != nil {
 		return spec, err
@@ -150,8 +154,12 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, report func(strin
 	if o.Seed != 0 {
 		spec.Seed = o.Seed
 	}
-	if spec.Data.Stream = "never"; spec.Search != nil && spec.Search.CV.Kind != "time" {
-		spec.Search = nil // package auto uses its own folds and score
+	spec.Data.Stream = "never"
+	if ordered := spec.TimeOrdered(); spec.Search != nil { // package auto uses its own grid, folds and score
+		if spec.Search = nil; ordered {
+			spec.Search = config.NewSearch()
+			spec.Search.CV.Kind = "time"
+		}
 	}
 	if o.Test != "" {
 		spec.Data.Test, spec.Data.Split = reader.Paths{o.Test}, config.New().Data.Split
@@ -236,6 +244,9 @@ func loadAuto(ctx context.Context, spec Spec, o AutoOptions, report func(string)
 	if err != nil {
 		return nil, err
 	}
+	if err := dropConstants(ctx, data, report, out); err != nil {
+		return nil, err
+	}
 	out.result.Seconds.Load = time.Since(out.started).Seconds() // with the draft
 	schema := data.Train.Schema()
 	text := fmt.Sprintf("target %s: %s", schema.Targets[0].Name, data.Task)
@@ -253,6 +264,52 @@ func loadAuto(ctx context.Context, spec Spec, o AutoOptions, report func(string)
 		report("cleaned by " + listed(steps, " → "))
 	}
 	return data, nil
+}
+
+// dropConstants drops the columns that are the same in all training rows from an inferred experiment and
+// reads the rows again: the model would extrapolate where test rows have other values.
+func dropConstants(ctx context.Context, data *loaded, report func(string), out *outputs) error {
+	set, err := datasets.ReadAll(ctx, data.Train)
+	dense, isDense := set.X.(*mat.Dense)
+	if err != nil || !isDense || set.Rows() == 0 || data.spec.FromFile() {
+		return err
+	}
+	var names []string
+	kinds := map[datasets.Kind]int{}
+	for j := range set.Cols() {
+		kinds[set.Schema.Column(j).Kind]++
+	}
+	for j := range set.Cols() {
+		kind, first := set.Schema.Column(j).Kind, dense.At(0, j)
+		same := true
+		for i := 1; i < set.Rows() && same; i++ {
+			same = dense.At(i, j) == first
+		}
+		if same {
+			kinds[kind]--
+			names = append(names, set.Schema.Name(j))
+			report(fmt.Sprintf("Column %s is dropped: the same value in all training rows.", set.Schema.Name(j)))
+		}
+	}
+	if len(names) == 0 || len(names) == set.Cols() {
+		return nil
+	}
+	for i, s := range data.spec.Pipeline.Steps {
+		if c, ok := s.Fitter.(pipeline.Columns); ok {
+			c.Groups = slices.DeleteFunc(slices.Clone(c.Groups), func(g pipeline.Group) bool {
+				return g.Select[0] == datasets.Numeric.String() && kinds[datasets.Numeric] == 0 ||
+					g.Select[0] == datasets.Categorical.String() && kinds[datasets.Categorical] == 0
+			})
+			data.spec.Pipeline.Steps[i].Fitter = c
+		}
+	}
+	data.spec.Data.Drop = slices.Concat(data.spec.Data.Drop, names)
+	if data.Parts, err = read(ctx, data.spec, Options{}); err != nil {
+		return err
+	}
+	_, out.result.Features = data.Train.Dims()
+	data.shape, err = shapeOf(data.Parts)
+	return err
 }
 
 // listed formats the names of steps, including the children of composites.
@@ -317,9 +374,7 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	if o.Preprocessing == nil {
 		o.Preprocessing = pipeline.Sequence{}
 	}
-	if data.spec.Search != nil {
-		o.TimeOrdered = data.spec.Search.CV.Kind == "time"
-	}
+	o.TimeOrdered = data.spec.TimeOrdered()
 	o.Journal = filepath.Join(data.spec.Output.Dir, autoJournal)
 	o.Progress = func(p auto.Progress) {
 		done, total := p.Tried, p.Candidates

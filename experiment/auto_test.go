@@ -359,3 +359,48 @@ func TestAutoRareClass(t *testing.T) {
 		t.Errorf("warnings %q", all)
 	}
 }
+
+// Auto keeps the order of time and groups, inferred or given, and drops what is constant in the training rows.
+func TestAutoDependentRows(t *testing.T) {
+	t.Chdir(t.TempDir())
+	text := "when,who,year,a,y\n"
+	for i := range 120 {
+		text += fmt.Sprintf("2024-%02d-%02d,%d,%d,%d,%d.5\n", 1+i/20, 1+i%20, i*7%30, 2020+i/100, i*7%13, i*5%11)
+	}
+	if err := os.WriteFile("rows.csv", []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name  string
+		o     experiment.AutoOptions
+		lines []string
+	}{
+		{"time", experiment.AutoOptions{}, []string{"kind: time", "shuffle: false", "- year"}},
+		{"group", experiment.AutoOptions{Group: "who", Time: "when"}, []string{"kind: time", "group: who"}},
+	} {
+		o := c.o
+		o.Candidates, o.Dir = 3, c.name
+		if _, err := experiment.Auto(context.Background(), "rows.csv", o); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(c.name, "experiment.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.lines {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s: no %q in\n%s", c.name, want, text)
+			}
+		}
+	}
+	for want, o := range map[string]experiment.AutoOptions{
+		`the rows must ascend by the time "a"`:   {Time: "a"},
+		`column "y" is the target and cannot be`: {Group: "y"},
+		`no column "whom"; there are when, who`:  {Group: "whom"},
+	} {
+		o.Candidates = 3
+		if _, err := experiment.Auto(context.Background(), "rows.csv", o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}

@@ -141,7 +141,8 @@ func TestFaultsOfReading(t *testing.T) {
 		{"thousands: .", `thousands: ","`, "data.csv.thousands"},
 		{"datum:", "tag:", `spec.yaml:8:3: data.dates: no column "tag" in sales.csv`},
 		{"order: dmy", "order: ymd", `order must be dmy or mdy, got "ymd"`},
-		{"weekday", "century", `part must be one of year, month, day, weekday, hour, got "century"`},
+		{"weekday", "century", `part must be one of year, month, day, weekday, hour, month_sin, month_cos, ` +
+			`weekday_sin, weekday_cos, hour_sin, hour_cos, elapsed, got "century"`},
 		{"missing_target: drop", "missing_target: ignore", "data.missing_target"},
 		{"latin-1", "utf-8", "sales.csv:1:15: must be utf-8; set csv.encoding to one of latin-1, windows-1252, utf-16"},
 	} {

@@ -216,30 +216,79 @@ var drafts = []struct {
 		text: rowsOf("when,y", 60, func(i int) string {
 			return fmt.Sprintf("2024-%02d-%02dT%02d:00:00,%d.5", 1+i%12, 1+i%28, i%24, i)
 		}),
-		lines: []string{"  dates: # columns whose parts become numbers", "    when: [month, day, weekday, hour]"},
-		not:   []string{"order"},
+		lines: []string{"  dates: # columns whose parts become numbers",
+			"    when: [elapsed, month_sin, month_cos, day, weekday_sin, weekday_cos, hour_sin, hour_cos]"},
+		not: []string{"order"},
 	},
 	{
 		name:  "dates with the day first",
 		text:  rowsOf("when,y", 60, func(i int) string { return fmt.Sprintf("%d/%d/20%02d,%d.5", 1+i%28, 1+i%12, i%20, i) }),
-		lines: []string{"    when: {order: dmy, parts: [year, month, day, weekday]}"}, not: []string{"# !"},
+		lines: []string{"    when: {order: dmy, parts: [elapsed, month_sin, month_cos, day, weekday_sin, weekday_cos]}"},
+		not:   []string{"# !"},
 	},
 	{
 		name:  "dates with the month first",
 		text:  rowsOf("when,y", 60, func(i int) string { return fmt.Sprintf("%d/%d/2024,%d.5", 1+i%12, 1+i%28, i) }),
-		lines: []string{"    when: {order: mdy, parts: [month, day, weekday]}"}, not: []string{"# !"},
+		lines: []string{"    when: {order: mdy, parts: [elapsed, month_sin, month_cos, day, weekday_sin, weekday_cos]}"},
+		not:   []string{"# !"},
 	},
 	{
 		name: "dates of which nobody knows",
 		text: rowsOf("when,y", 60, func(i int) string { return fmt.Sprintf("%d/%d/2024,%d.5", 1+i%12, 1+i*7%12, i) }),
 		lines: []string{"    # ! Column when: 1/1/2024 is ambiguous: the day or the month may be first; order is dmy or mdy.",
-			"    when: {order: mdy, parts: [month, day, weekday]}"},
+			"    when: {order: mdy, parts: [elapsed, month_sin, month_cos, day, weekday_sin, weekday_cos]}"},
 	},
 	{
 		name: "dates with full stops, and one missing in words",
 		text: after(rowsOf("when,y", 60, func(i int) string { return fmt.Sprintf("%d.%d.2024,%d.5", 1+i%28, 1+i%12, i) }), 9,
 			"never,2.5"),
-		lines: []string{"    when: [month, day, weekday]", "  csv: {missing: never}", "# Missing values in when (1)."},
+		lines: []string{"    when: [elapsed, month_sin, month_cos, day, weekday_sin, weekday_cos]", "  csv: {missing: never}",
+			"# Missing values in when (1)."},
+	},
+	{
+		name: "rows in the order of dates",
+		text: rowsOf("when,y", 60, func(i int) string {
+			return fmt.Sprintf("2024-01-%02d %02d:00,%d.5", 1+i/3, i%3, i*7%13)
+		}),
+		lines: []string{"  split: {test: 0.2, shuffle: false} # the last rows: they ascend by when; or  test: FILE",
+			"  cv: {kind: time} # the test rows of a fold come after its training rows"},
+		remark: "The rows ascend by when: folds and test rows keep the order of time.",
+	},
+	{
+		name: "rows in the order of years and classes",
+		text: rowsOf("year,a,y", 60, func(i int) string {
+			return fmt.Sprintf("%d,%d,%s", 2010+i/20, i*7%13, yesNo[i%2])
+		}),
+		lines: []string{"  cv: {kind: time} # the test rows of a fold come after its training rows"}, not: []string{"stratify"},
+	},
+	{
+		name: "rows in descending order of dates",
+		text: rowsOf("when,y", 60, func(i int) string { return fmt.Sprintf("2024-02-%02d,%d.5", 28-i/3, i*7%13) }),
+		lines: []string{"  # ! The rows descend by when: sort them ascending, and take search.cv: {kind: time} to score by " +
+			"rows that come later."},
+		not: []string{"  cv:"},
+	},
+	{
+		name: "patients with several rows",
+		text: rowsOf("patient_id,a,y", 200, func(i int) string {
+			return fmt.Sprintf("%d,%d,%s", i*31%40, i*7%13, yesNo[i%2])
+		}),
+		lines: []string{"  group: patient_id # repeated: folds and test rows keep the rows of each value together",
+			"  split: {test: 0.2} # of the groups; or  test: FILE"},
+		not: []string{"stratify", "categorical", "drop:"},
+	},
+	{
+		name: "rows that drift",
+		text: rowsOf("a,b,y", 200, func(i int) string { return fmt.Sprintf("%d,%d,%d.5", i+i*97%41, i*7%13, i*3%17) }),
+		lines: []string{"  # ! The last rows differ from the first ones in a: if the rows are in the order of time, take split: " +
+			"{test: 0.2, shuffle: false} and search.cv: {kind: time}."},
+	},
+	{
+		name: "rows sorted by class do not drift",
+		text: rowsOf("a,b,y", 200, func(i int) string {
+			return fmt.Sprintf("%d,%d,%s", i/100*9+i*7%13, i*5%11, yesNo[i/100])
+		}),
+		not: []string{"# !"},
 	},
 	{
 		name: "zip codes",

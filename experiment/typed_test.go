@@ -71,8 +71,9 @@ pipeline:
 // A draft names the columns of a typed file that are no inputs, and takes times apart.
 func TestDraftOfTypedColumns(t *testing.T) {
 	for path, expected := range map[string][]string{
-		"../datasets/parquet/testdata/snappy.parquet": {"target: income", "sold: [year, month, day, weekday]",
-			"seen: [year, month, day, weekday, hour]"},
+		"../datasets/parquet/testdata/snappy.parquet": {"target: income",
+			"sold: [elapsed, month_sin, month_cos, day, weekday_sin, weekday_cos]",
+			"seen: [elapsed, month_sin, month_cos, day, weekday_sin, weekday_cos, hour_sin, hour_cos]"},
 		"../datasets/arrow/testdata/nested.arrow": {`target: "y"`, "- list # it is of type list",
 			"- span # it is of type duration"},
 		"../datasets/npy/testdata/stored.npz": {`target: "y"`, "- names # array must have 50 rows, got 3"},

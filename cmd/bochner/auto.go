@@ -14,6 +14,8 @@ import (
 type autoCommand struct {
 	Data       []string `arg:"" files:"" name:"data" help:"Data file: ${endings}; text formats also .gz; - for standard input; several files with the same columns: files, a quoted pattern, a directory; or an experiment file, whose data and preprocessing are used."`
 	Target     string   `help:"Target column. Default: the last column."`
+	Group      string   `placeholder:"COLUMN" help:"Column of groups, which folds and test rows keep together. Default: inferred from names and repeated values."`
+	Time       string   `placeholder:"COLUMN" help:"Column of times, by which the rows ascend: folds and test rows keep their order. Default: inferred."`
 	Minutes    float64  `default:"1" help:"Time limit of the whole command."`
 	Candidates int      `help:"Number of candidates instead of a time limit, for reproducible results."`
 	Test       string   `files:"" placeholder:"FILE" help:"File of test rows. Default: a fifth of the rows is held out."`
@@ -110,6 +112,7 @@ func showAuto(out io.Writer, r experiment.Result) {
 	showPositive(out, r.Positive)
 	showFindings(out, r.Findings)
 	showTestDrift(out, r)
+	showThreshold(out, r)
 	for _, w := range r.Warnings {
 		fmt.Fprintf(out, "warning: %s\n", w)
 	}

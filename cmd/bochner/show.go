@@ -55,9 +55,7 @@ func showResult(out io.Writer, r experiment.Result) {
 		fmt.Fprintln(out)
 		showSureness(out, *r.Intervals)
 	}
-	if r.Threshold != nil {
-		fmt.Fprintf(out, "\nthreshold %s\n", cutoff(*r.Threshold))
-	}
+	showThreshold(out, r)
 	showFound(out, r)
 	if len(r.Members) > 0 {
 		fmt.Fprintln(out)
@@ -262,6 +260,13 @@ func showSureness(out io.Writer, s result.Uncertainty) {
 		fmt.Fprintf(out, ", mean size %s", short(*s.Size))
 	}
 	fmt.Fprintln(out)
+}
+
+// showThreshold prints the decision threshold, if there is one.
+func showThreshold(out io.Writer, r experiment.Result) {
+	if r.Threshold != nil {
+		fmt.Fprintf(out, "\nthreshold %s\n", cutoff(*r.Threshold))
+	}
 }
 
 // cutoff describes the decision threshold and its score.

@@ -216,7 +216,7 @@ var Allowed = map[string][]string{
 	// Automatic model search.
 	"auto": {"kernel", "internal/share", "internal/preprocessing", "pipeline", "gridsearch", "transformer", "estimator",
 		"estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/metricinput", "internal/kern",
-		"internal/solve", "internal/stacking"},
+		"internal/solve", "internal/stacking", "sparse"},
 
 	// Model inspection: relevance of inputs, profiles of rows.
 	"internal/origin": {"datasets"}, // columns encoded from one column

@@ -189,7 +189,7 @@ func (d *Dates) Set(plain any) error {
 			if !ok {
 				return param.FieldError{Constraint: d.Constraint()}
 			}
-			out[word] = datasets.Date{Parts: datasets.DateParts}
+			out[word] = datasets.Date{Parts: datasets.DefaultDateParts}
 		}
 	case map[string]any:
 		for name, output := range given {
@@ -208,7 +208,7 @@ func (d *Dates) Set(plain any) error {
 
 // parseDate parses the options of one date column.
 func parseDate(output any) (date datasets.Date, ok bool) {
-	date.Parts = datasets.DateParts
+	date.Parts = datasets.DefaultDateParts
 	given, ok := output.(map[string]any)
 	if !ok {
 		given = map[string]any{"parts": output}

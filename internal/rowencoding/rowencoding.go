@@ -127,9 +127,11 @@ func (c *Coding) addDates(written map[string]datasets.Date) {
 	parts := map[string][]int{}
 	for j := range c.Width {
 		f := &c.Fields[j]
-		if at := strings.LastIndexByte(f.Name, '_'); f.Kind == datasets.Numeric && at > 0 &&
-			slices.Contains(datasets.DateParts, f.Name[at+1:]) {
-			parts[f.Name[:at]] = append(parts[f.Name[:at]], j)
+		for _, part := range datasets.DateParts {
+			name, ok := strings.CutSuffix(f.Name, "_"+part)
+			if ok && name != "" && f.Kind == datasets.Numeric {
+				parts[name] = append(parts[name], j)
+			}
 		}
 	}
 	for name, columns := range parts {
@@ -227,7 +229,7 @@ func (f *Field) SetMissing(row []float64) {
 // setDate writes the parts of a date into a row.
 func (f *Field) setDate(row []float64, t time.Time) {
 	for p, v := range f.Date.Values(t) {
-		row[f.Columns[p]] = float64(v)
+		row[f.Columns[p]] = v
 	}
 }
 

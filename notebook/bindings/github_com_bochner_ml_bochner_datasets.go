@@ -24,6 +24,7 @@ func init() {
 			"Clustering":         reflect.ValueOf(datasets.Clustering),
 			"Concat":             reflect.ValueOf(datasets.Concat),
 			"DateParts":          reflect.ValueOf(&datasets.DateParts).Elem(),
+			"DefaultDateParts":   reflect.ValueOf(&datasets.DefaultDateParts).Elem(),
 			"ErrChanged":         reflect.ValueOf(&datasets.ErrChanged).Elem(),
 			"ErrEmpty":           reflect.ValueOf(&datasets.ErrEmpty).Elem(),
 			"ErrMissing":         reflect.ValueOf(&datasets.ErrMissing).Elem(),

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/profile"
@@ -162,6 +163,9 @@ func medianDate(d datasets.Date, columns []profile.Column) string {
 	for k, part := range d.Parts {
 		if k >= len(columns) || len(columns[k].Quantiles) != 11 {
 			return ""
+		}
+		if part == "elapsed" {
+			return time.Unix(int64(24*60*60*columns[k].Quantiles[5]), 0).UTC().Format("2006-01-02 15:04")
 		}
 		at[part] = int(columns[k].Quantiles[5])
 		hasHour = hasHour || part == "hour"

@@ -172,7 +172,7 @@ func (s *columnSource) value(o *destination, t string, lost bool) (float64, erro
 			c := dateColumn{date: *date}
 			return 0, fmt.Errorf("must be a date%s, got %q", c.formatHint(), t)
 		}
-		return float64(date.Values(at)[s.origins[j].datePart]), nil
+		return date.Values(at)[s.origins[j].datePart], nil
 	case o.use == target:
 		return s.parseTarget(s.cell(j), []byte(s.trimmed(o.use, t)))
 	case s.cell(j).codes != nil:
@@ -271,10 +271,10 @@ func (f *columnReader) errorColumn() int {
 	return f.destinations[0].column
 }
 
-// putTimes writes parts of times. It reuses the parts of the previous row within the same hour.
+// putTimes writes parts of times. It reuses the parts of the previous row within the same minute.
 func (s *columnSource) putTimes(f *columnReader, rows int) {
 	date := *s.origins[f.destinations[0].column].date
-	parts := make([]int, len(f.destinations))
+	parts := make([]float64, len(f.destinations))
 	last := int64(NoTime)
 	for i, at := range f.values.Seconds[:rows] {
 		if at == NoTime {
@@ -283,15 +283,15 @@ func (s *columnSource) putTimes(f *columnReader, rows int) {
 			}
 			continue
 		}
-		if hour := at - (at%3600+3600)%3600; hour != last || last == NoTime {
-			last = hour
+		if minute := at - (at%60+60)%60; minute != last || last == NoTime {
+			last = minute
 			all := date.Values(time.Unix(at, 0).UTC())
 			for k := range f.destinations {
 				parts[k] = all[s.origins[f.destinations[k].column].datePart]
 			}
 		}
 		for k := range f.destinations {
-			f.destinations[k].numbers[i] = float64(parts[k])
+			f.destinations[k].numbers[i] = parts[k]
 		}
 	}
 }

@@ -100,8 +100,8 @@ func (r *dateSplitter) splitter() func(rec *Record, yield func(rec *Record) erro
 			}
 			for _, v := range c.date.Values(t) {
 				from := len(buffer)
-				buffer = strconv.AppendInt(buffer, int64(v), 10)
-				out.Fields[at], out.Numbers[at] = buffer[from:len(buffer):len(buffer)], float64(v)
+				buffer = strconv.AppendFloat(buffer, v, 'f', -1, 64)
+				out.Fields[at], out.Numbers[at] = buffer[from:len(buffer):len(buffer)], v
 				at++
 			}
 		}

@@ -26,6 +26,9 @@ func (s Spec) GridSearch(grouped bool, task datasets.Task) gridsearch.Search {
 // Coordinate reports whether the strategy is a coordinate search.
 func (s *Search) Coordinate() bool { return s.Strategy == "coordinate" }
 
+// TimeOrdered reports whether the folds keep the order of time.
+func (s Spec) TimeOrdered() bool { return s.Search != nil && s.Search.CV.Kind == "time" }
+
 // Folds returns the folds of a search in memory.
 func (s Spec) Folds(grouped bool, task datasets.Task) datasets.Splitter {
 	cv, seed := s.Search.CV, s.seedOf("search.cv")
@@ -81,8 +84,10 @@ func (s Spec) CheckStreamed(task datasets.Task) (errs param.FieldErrors) {
 	return errs
 }
 
-// TestRows selects the test rows among the training rows.
+// TestRows selects the test rows among the training rows: groups of rows, or with folds in the order
+// of time single rows.
 func (s Spec) TestRows(grouped bool) datasets.TrainTest {
+	grouped = grouped && !s.TimeOrdered()
 	return datasets.TrainTest{
 		Test: s.Data.Split.Test, Shuffle: s.Data.Split.Shuffle, Stratify: s.Data.Split.Stratify,
 		Group: grouped, Seed: s.seedOf("data.split"),

@@ -32,6 +32,9 @@ type Options struct {
 	Format string // one of [reader.Formats]; "" or auto means that of the extension and the first lines
 	File   string // path of the draft; data paths are relative to its directory
 
+	Time  string // time column, by which the rows ascend; "" infers it
+	Group string // group column; "" infers it
+
 	More  []string  // additional files of rows
 	Input io.Reader // content of the path "-"; nil is standard input
 
@@ -85,6 +88,9 @@ func experiment(ctx context.Context, path string, o Options) (text []byte, where
 	if err := d.decide(o.Target); err != nil {
 		return nil, nil, err
 	}
+	if err := d.order(o.Time, o.Group); err != nil {
+		return nil, nil, err
+	}
 	text = []byte(d.text())
 	if len(text) > config.MaxBytes {
 		return nil, nil, fmt.Errorf("experiment: the file would have %d bytes, and an experiment file has at most %d; "+
@@ -109,11 +115,7 @@ func (d *draft) decide(target string) error {
 		d.goal.column = d.find(at)
 	}
 	if d.goal.column == nil && !none {
-		var names []string
-		for _, p := range d.columns {
-			names = append(names, p.name)
-		}
-		return fmt.Errorf("%s: target: no column %q; there are %s", d.paths, at, suggest.List(names))
+		return fmt.Errorf("%s: target: no column %q; there are %s", d.paths, at, suggest.List(d.names()))
 	}
 	d.notation = d.survey.notation()
 	if d.goal.rows = d.rows; !none {
@@ -133,6 +135,14 @@ func (d *draft) decide(target string) error {
 		}
 	}
 	return nil
+}
+
+// names returns the names of all columns.
+func (d *draft) names() (names []string) {
+	for _, p := range d.columns {
+		names = append(names, p.name)
+	}
+	return names
 }
 
 // refuse drops a column with a missing-value marker that is also the name of a class.
@@ -262,6 +272,10 @@ func (d *draft) dataSection() {
 		d.line("  # All rows are learned from; split: {test: 0.2} holds some out.")
 	case d.goal.rows < 10:
 		d.line("  # With so few rows none are set aside to test on.")
+	case d.time != "":
+		d.line("  split: {test: 0.2, shuffle: false} # the last rows: they ascend by %s; or  test: FILE", printable(d.time))
+	case d.group != "":
+		d.line("  split: {test: 0.2} # of the groups; or  test: FILE")
 	case d.goal.classes != nil && d.goal.smallest() >= 2:
 		d.line("  split: {test: 0.2, stratify: true} # or  test: FILE")
 	default:
@@ -269,10 +283,11 @@ func (d *draft) dataSection() {
 	}
 	d.dialect()
 	d.target()
+	d.dependence()
 	d.drops()
 	d.kinds()
 	d.dates()
-	if !d.sparse && !slices.ContainsFunc(d.inputs, func(c opinion) bool { return c.use != dropped }) {
+	if !d.sparse && !slices.ContainsFunc(d.inputs, func(c opinion) bool { return c.use < grouping }) {
 		d.doubt("  ", "No column is left to learn from.")
 	}
 	for _, c := range d.inputs {

@@ -21,6 +21,7 @@ const (
 	categorical
 	texts
 	dates
+	grouping // role, not an input
 	dropped
 )
 
@@ -209,7 +210,7 @@ func (p *profile) identifier(v *opinion) {
 	drop := func(format string, args ...any) { v.use, v.why = dropped, fmt.Sprintf(format, args...) }
 	switch {
 	case !whole && v.use == numeric:
-		if values >= 50 && p.monotone() {
+		if values >= 50 && p.trend.strict() {
 			v.doubt = "it rises or falls from row to row; if it only counts rows or time, drop it"
 		}
 	case v.use == categorical && values >= 20 && 10*distinct >= 9*values:
@@ -218,7 +219,7 @@ func (p *profile) identifier(v *opinion) {
 		drop("counts the rows")
 	case whole && p.unrepeated() && !p.calendar():
 		drop("a number of the row: almost none occurs twice")
-	case whole && values >= 20 && p.monotone() && !p.calendar():
+	case whole && values >= 20 && p.trend.strict() && !p.calendar():
 		drop("rises or falls from row to row, as a number of the row")
 	case named && values >= 10 && 20*distinct > values:
 		drop("called like an identifier, %s different values; `group: %s` instead keeps the rows of one together",
@@ -228,12 +229,6 @@ func (p *profile) identifier(v *opinion) {
 	case whole && values >= 100 && p.tally.repeats() == 0:
 		v.doubt = "no value occurs twice; if it is a number of the row, drop it"
 	}
-}
-
-// monotone reports whether every number is larger, or every number smaller, than the one before.
-func (p *profile) monotone() bool {
-	n := p.numbers[0]
-	return n > 1 && (p.rising == n-1 || p.falling == n-1)
 }
 
 // calendar reports whether a column counts time, which may increase from row to row and still be

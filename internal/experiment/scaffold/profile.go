@@ -28,11 +28,52 @@ type profile struct {
 	strs          map[string]text            // values that are numbers in no notation; bounded
 	dates         [len(dateOrders)]dateProfile
 	whole         wholes
-	last          float64 // previous number
-	rising        int     // numbers larger than the previous one
-	falling       int
+	trend         trend // of numbers with a decimal point
 	codes         codes
 }
+
+// trend describes how numbers depend on the order of the rows.
+type trend struct {
+	count, rising, falling int // rising: numbers larger than the one before
+	last                   float64
+
+	// Means and centered sums of the number of the row and of the values, updated by Welford's method.
+	row, mean, rows, squares, products float64
+}
+
+func (t *trend) add(v float64) {
+	if t.count > 0 && v > t.last {
+		t.rising++
+	} else if t.count > 0 && v < t.last {
+		t.falling++
+	}
+	row := float64(t.count)
+	t.count++
+	n := float64(t.count)
+	dr, dv := row-t.row, v-t.mean
+	t.row += dr / n
+	t.mean += dv / n
+	t.rows += dr * (row - t.row)
+	t.squares += dv * (v - t.mean)
+	t.products += dr * (v - t.mean)
+	t.last = v
+}
+
+// correlation returns the correlation of the values with the number of the row, 0 for a constant.
+func (t *trend) correlation() float64 {
+	if t.squares <= 0 || t.rows <= 0 {
+		return 0
+	}
+	return t.products / math.Sqrt(t.rows*t.squares)
+}
+
+// strict reports whether every number is larger, or every number smaller, than the one before.
+func (t *trend) strict() bool {
+	return t.count > 1 && (t.rising == t.count-1 || t.falling == t.count-1)
+}
+
+// sorted reports whether the numbers ascend, equal ones allowed, which no random order of many rows does.
+func (t *trend) sorted() bool { return t.rising > 0 && t.falling == 0 }
 
 // text is the first line and the frequency of a string.
 type text struct{ line, count int }
@@ -51,7 +92,8 @@ func (p *profile) see(line int, field []byte) {
 	p.codes.add(field)
 	if v, ok := parseShortInt(field); ok { // most values of many files, and a number in every notation
 		p.whole.note(v)
-		p.number(float64(v))
+		p.numbers[0]++
+		p.trend.add(float64(v))
 		for k := 1; k < len(p.numbers); k++ {
 			p.numbers[k]++
 		}
@@ -60,7 +102,8 @@ func (p *profile) see(line int, field []byte) {
 	v, plain := plainNumber(field)
 	if plain {
 		p.whole.add(field)
-		p.number(v)
+		p.numbers[0]++
+		p.trend.add(v)
 	}
 	p.notations(line, field, plain)
 	if !plain {
@@ -68,17 +111,6 @@ func (p *profile) see(line int, field []byte) {
 			p.dates[k].add(order, field)
 		}
 	}
-}
-
-// number takes note of a number with a decimal point or none.
-func (p *profile) number(v float64) {
-	p.numbers[0]++
-	if n := p.numbers[0]; n > 1 && v > p.last {
-		p.rising++
-	} else if n > 1 && v < p.last {
-		p.falling++
-	}
-	p.last = v
 }
 
 // parseShortInt parses an unsigned integer of few digits.
@@ -150,6 +182,8 @@ type tally struct {
 	counts map[uint64]*tallied
 	before *tallied // previous value, often repeated; nil if not counted
 	hash   uint64   // hash of the previous value
+
+	changes int // values that differ from the one before; more where not all values are counted
 }
 
 // tallied is a value with the number of its rows.
@@ -164,6 +198,7 @@ func (t *tally) add(value []byte) {
 		t.before.count++
 		return
 	}
+	t.changes++
 	t.before = nil
 	if uint(bits.LeadingZeros64(h)) < t.shift {
 		return
@@ -290,6 +325,7 @@ type dateProfile struct {
 	first, last int // years
 	seen        [5]uint32
 	text        string // one of them
+	trend       trend
 }
 
 func (d *dateProfile) add(order string, field []byte) {
@@ -308,14 +344,23 @@ func (d *dateProfile) add(order string, field []byte) {
 	for k, v := range date.Values(t)[1:] {
 		d.seen[k+1] |= 1 << uint(v)
 	}
+	d.trend.add(float64(t.Unix()))
 }
 
-// parts returns the parts of the dates that vary.
-func (d *dateProfile) parts() []string {
-	var out []string
-	for k, part := range datasets.DateParts {
-		if k == 0 && d.first < d.last || k > 0 && bits.OnesCount32(d.seen[k]) > 1 {
+// parts returns the parts that differ between the dates: the elapsed time instead of the year, and the
+// sine and cosine of what is cyclic.
+func (d *dateProfile) parts() (out []string) {
+	varies := func(k int) bool { return bits.OnesCount32(d.seen[k]) > 1 }
+	if d.first < d.last || varies(1) || varies(2) {
+		out = append(out, "elapsed")
+	}
+	for k, part := range datasets.DefaultDateParts {
+		switch {
+		case k == 0 || !varies(k):
+		case part == "day":
 			out = append(out, part)
+		default:
+			out = append(out, part+"_sin", part+"_cos")
 		}
 	}
 	return out

@@ -47,7 +47,7 @@ func (d *draft) counted() counted {
 		case dates:
 			n.numeric += len(c.date.Parts)
 			n.variance += float64(len(c.date.Parts))
-		case dropped:
+		case dropped, grouping:
 			continue
 		}
 		if missing > 0 {
@@ -181,6 +181,9 @@ func (d *draft) propose(n counted) proposal {
 	case rows < 1000 && d.goal.classes == nil: // small numeric data is often simulated, without noise
 		p.penalty = "ridge.alpha: {log: [1.0e-8, 100, 11]}"
 	}
+	if d.time != "" {
+		p.cv = "{kind: time} # the test rows of a fold come after its training rows"
+	}
 	if d.goal.isCount() {
 		p.features = min(p.features, 1000)
 		p.penalty, p.score = "poisson.alpha: {log: [1.0e-6, 0.1, 6]}", "mean_poisson_deviance"
@@ -218,7 +221,7 @@ func (d *draft) scoreClasses(p *proposal) {
 		p.score = "log_loss # with so few rows accuracy takes steps too coarse to choose by"
 	}
 	rarest := d.goal.smallest() * 4 / 5
-	if rarest < p.folds {
+	if rarest < p.folds && d.group == "" {
 		if p.folds = max(rarest, 2); rarest < 2 {
 			p.folds, p.cv = 3, "{kind: kfold} # a class has too few rows to be in every fold"
 		}

@@ -21,6 +21,9 @@ type draft struct {
 	inputs   []opinion
 	goal     goal
 	words    []string // for missing values, that columns of numbers have
+	time     string   // column by which the rows ascend, "" for none
+	group    string   // column of groups, "" for none
+	doubts   []string // about the order of the rows
 	b        strings.Builder
 }
 

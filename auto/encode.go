@@ -1,0 +1,172 @@
+package auto
+
+import (
+	"context"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// Encodings of categories, by column.
+const (
+	encodeTargets = "targets" // target_encode
+	encodeMixed   = "mixed"   // target_encode of columns with many categories, onehot of others
+	encodeHashed  = "hashed"  // hash of columns with very many categories, onehot of others
+)
+
+const (
+	manyCategories     = 10  // number of categories above which a column of encodeMixed is encoded by targets
+	veryManyCategories = 250 // number of categories above which a column of encodeHashed is hashed
+	hashedFeatures     = 128
+	maxEncodedTargets  = 5 // number of classes up to which targets are encoded: each is a column of every input
+)
+
+// encoded returns the steps with other encoders in place of each onehot, also in composites.
+func (r *sample) encoded(steps []pipeline.Step, encode string) []pipeline.Step {
+	var out []pipeline.Step
+	for _, s := range steps {
+		switch fitter := s.Fitter.(type) {
+		case transformer.OneHot:
+			out = append(out, r.encoder(fitter, encode)...)
+			continue
+		case pipeline.Composite:
+			s.Fitter = fitter.WithChildren(r.encoded(fitter.Children(), encode))
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// encoder returns the steps in place of onehot.
+func (r *sample) encoder(onehot transformer.OneHot, encode string) []pipeline.Step {
+	targets := transformer.NewTargetEncode()
+	targets.Seed = r.seed("encode")
+	byTargets := pipeline.Steps(targets, transformer.NewStandardize())
+	hash := transformer.NewHash()
+	hash.Features = hashedFeatures
+	few, many := r.byCategories(manyCategories)
+	steps := byTargets
+	switch encode {
+	case encodeTargets:
+		return byTargets
+	case encodeHashed:
+		few, many = r.byCategories(veryManyCategories)
+		steps = pipeline.Steps(hash)
+	}
+	groups := []pipeline.Group{{Name: "many", Select: many, Steps: steps}}
+	if len(few) > 0 {
+		groups = append(groups, pipeline.Group{Name: "few", Select: few, Steps: pipeline.Steps(onehot)})
+	}
+	return pipeline.Steps(pipeline.NewColumns(groups...))
+}
+
+// byCategories returns the names of the categorical columns with at most and with more than n categories.
+func (r *sample) byCategories(n int) (few, many []string) {
+	for j := range r.data.Cols() {
+		switch c := r.data.Schema.Column(j); {
+		case c.Kind != datasets.Categorical:
+		case len(c.Categories) > n:
+			many = append(many, r.data.Schema.Name(j))
+		default:
+			few = append(few, r.data.Schema.Name(j))
+		}
+	}
+	return few, many
+}
+
+// encodes reports whether a representation differs from others by its encoding of the categories.
+func (r *sample) encodes(p representation) bool {
+	_, atAll := r.byCategories(2)
+	few, many := r.byCategories(manyCategories)
+	_, veryMany := r.byCategories(veryManyCategories)
+	switch p.encode {
+	case "":
+		return true
+	case encodeHashed:
+		if len(veryMany) == 0 {
+			return false
+		}
+	case encodeMixed:
+		if len(few) == 0 || len(many) == 0 || r.classes > maxEncodedTargets {
+			return false
+		}
+	default:
+		if len(atAll) == 0 || r.classes > maxEncodedTargets {
+			return false
+		}
+	}
+	if !contains[transformer.OneHot](r.options.Preprocessing) {
+		return false
+	}
+	some := r.data.Select(rowblock.EvenlySpaced(r.data.Rows(), initialRows))
+	_, err := pipeline.Chain{Steps: r.encoded(r.options.Preprocessing, p.encode)}.Fit(context.Background(), some)
+	return err == nil
+}
+
+// supervised reports whether preprocessing maps its training rows by their targets.
+func supervised(fitted *pipeline.FittedChain) bool { return fitted.Training(0) != nil }
+
+// foldViews preprocesses the rows of each fold as a fit of a pipeline does: with steps fitted to the
+// training rows, which are mapped by the targets of other training rows.
+func (r *run) foldViews(ctx context.Context, p representation, part datasets.Set, folds []datasets.Fold) (*view, error) {
+	steps, err := r.cleaned(p)
+	if err != nil {
+		return nil, err
+	}
+	out := &view{supervised: true}
+	for lo, hi := 0, 0; lo < len(folds); lo = hi {
+		for hi = lo; hi < len(folds) && sameTraining(folds[lo], folds[hi]); hi++ {
+		}
+		data, err := crossFitted(ctx, steps, part, folds[lo].Train)
+		if err != nil {
+			return nil, err
+		}
+		out.parts = append(out.parts, viewPart{data, folds[lo:hi], indices(len(folds))[lo:hi]})
+		n, d := data.X.Dims()
+		out.bytes += 8 * int64(n) * int64(d)
+	}
+	return out, nil
+}
+
+// crossFitted returns all rows mapped by steps that are fitted to the training rows.
+func crossFitted(ctx context.Context, steps pipeline.Sequence, rows datasets.Set, train []int) (datasets.Set, error) {
+	from := rows.Select(train)
+	chain, err := pipeline.Chain{Steps: steps}.Fit(ctx, from)
+	if err != nil {
+		return rows, err
+	}
+	fitted := chain.(*pipeline.FittedChain)
+	out, err := mapped(ctx, fitted.Inference(), rows)
+	training := fitted.Training(0)
+	if err != nil || training == nil {
+		return out, err
+	}
+	own, err := training.Transform(ctx, from.X)
+	if err != nil {
+		return rows, err
+	}
+	dense, ok := out.X.(*mat.Dense)
+	if !ok {
+		n, _ := own.Dims()
+		order := indices(rows.Rows())
+		for i := range order {
+			if k, found := slices.BinarySearch(train, i); found {
+				order[i] = k
+			} else {
+				order[i] = n + i
+			}
+		}
+		out.X = sparse.Concat([]*sparse.CSR{own.(*sparse.CSR), out.X.(*sparse.CSR)}).Select(order)
+		return out, nil
+	}
+	for k, i := range train {
+		dense.SetRow(i, own.(*mat.Dense).RawRowView(k))
+	}
+	return out, nil
+}

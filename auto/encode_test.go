@@ -1,0 +1,193 @@
+package auto
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// categories returns rows with a categorical column of the given number of categories, one of three, a
+// number, and a random target.
+func categories(n, levels int) datasets.Set {
+	rng := rand.New(rand.NewPCG(3, uint64(n)))
+	many := datasets.Column{Name: "many", Kind: datasets.Categorical}
+	for k := range levels {
+		many.Categories = append(many.Categories, fmt.Sprintf("c%04d", k))
+	}
+	few := datasets.Column{Name: "few", Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}}
+	set := datasets.Set{X: mat.NewDense(n, 3, nil), Y: make([]float64, n),
+		Schema: datasets.Schema{Columns: []datasets.Column{many, few, {Name: "number"}}}}
+	for i := range n {
+		set.X.(*mat.Dense).SetRow(i, []float64{float64(rng.IntN(levels)), float64(rng.IntN(3)), rng.NormFloat64()})
+		set.Y[i] = rng.NormFloat64()
+	}
+	return set
+}
+
+// runOf returns the run of a search, and the representation of a name.
+func runOf(t *testing.T, data datasets.Set, o Options, name string) (*run, representation) {
+	t.Helper()
+	r, err := newRun(data, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(r.table, func(k recipe) bool { return k.representation.name == name })
+	if at < 0 {
+		t.Fatalf("no recipe encodes categories by %s", name)
+	}
+	return r, r.table[at].representation
+}
+
+// Encodings by targets see no target of a test row.
+func TestEncodingsSeeNoTestTargets(t *testing.T) {
+	ctx, data := context.Background(), categories(300, 30)
+	for _, name := range []string{"targets", "mixed", "target scales"} {
+		view := func(y []float64) *view {
+			changed := data
+			changed.Y = y
+			r, p := runOf(t, changed, NewOptions(), name)
+			v, err := r.viewOf(ctx, p, data.Rows(), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v
+		}
+		before := view(data.Y)
+		part := before.parts[0]
+		other := slices.Clone(data.Y)
+		for _, i := range part.folds[0].Test {
+			other[i] += 5
+		}
+		if !mat.Equal(part.data.X, view(other).parts[0].data.X) {
+			t.Errorf("%s: other targets of the test rows change the rows of their fold", name)
+		}
+		own := part.folds[0].Train[0]
+		other = slices.Clone(data.Y)
+		other[own] += 5
+		if mat.Equal(part.data.X, view(other).parts[0].data.X) {
+			t.Errorf("%s: another target of a training row changes nothing", name)
+		}
+	}
+}
+
+// A random target is predicted at chance by any encoding of 2,000 categories, also by one of the caller's
+// preprocessing.
+func TestEncodingsDoNotLeak(t *testing.T) {
+	data := categories(1500, 2000)
+	for _, own := range []bool{false, true} {
+		o := NewOptions()
+		o.Candidates = 1000
+		name := "targets"
+		if own {
+			name = "zscores"
+			o.Preprocessing = pipeline.Steps(pipeline.NewColumns(
+				pipeline.Group{Select: []string{"categorical"}, Steps: pipeline.Steps(transformer.NewTargetEncode())},
+				pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewStandardize())}))
+		}
+		r, _ := runOf(t, data, o, name)
+		var err error
+		if r.notes, err = openNotes("", r.headOf()); err != nil {
+			t.Fatal(err)
+		}
+		at := slices.IndexFunc(r.table, func(k recipe) bool { return k.String() == name+" gaussian ridge" })
+		points := r.neighborhood(point{recipe: at, size: 128}, 1, 4, 2, 8)
+		out, err := r.try(context.Background(), data.Rows(), 0, points)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range out {
+			if s.failed != "" || s.mean > 0.02 {
+				t.Errorf("%s: r2 is %v %s", name, s.mean, s.failed)
+			}
+		}
+	}
+}
+
+// Columns with very many categories are hashed, and numeric data are not encoded at all.
+func TestEncodingsByCategories(t *testing.T) {
+	names := func(data datasets.Set) (out []string) {
+		r, err := newRun(data, NewOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range r.table {
+			if k.encode != "" && !slices.Contains(out, k.representation.name) {
+				out = append(out, k.representation.name)
+			}
+		}
+		return out
+	}
+	for _, c := range []struct {
+		data datasets.Set
+		want []string
+	}{
+		{noise(100, 2), nil},
+		{categories(400, 5), []string{"targets", "target scales"}},
+		{categories(400, 20), []string{"targets", "mixed", "target scales"}},
+		{categories(2000, 300), []string{"targets", "mixed", "target scales", "hashed"}},
+	} {
+		got := names(c.data)
+		slices.Sort(got)
+		slices.Sort(c.want)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("got %v, want %v", got, c.want)
+		}
+	}
+}
+
+// Balanced class weights are tried if one class is rare, and a search without a signal says so.
+func TestRareClass(t *testing.T) {
+	data := noise(300, 2)
+	data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
+	rng := rand.New(rand.NewPCG(5, 5))
+	for i := range data.Y {
+		if data.Y[i] = 0; rng.Float64() < 0.1 {
+			data.Y[i] = 1
+		}
+	}
+	for score, want := range map[string]bool{"": true, "accuracy": false, "average_precision": true} {
+		o := NewOptions()
+		o.Score = score
+		r, err := newRun(data, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.ContainsFunc(r.table, func(k recipe) bool { return k.balanced }); got != want {
+			t.Errorf("score %q: balanced class weights %v", score, got)
+		}
+	}
+	o := NewOptions()
+	o.Score, o.Candidates = "accuracy", 6
+	found, err := Fit(context.Background(), data, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(found.Warnings, " "); !strings.Contains(text, "always predicting the same") &&
+		found.Chosen.Score <= 0.9 {
+		t.Errorf("chosen %v, warnings %q", found.Chosen.Score, text)
+	}
+}
+
+// Folds in the order of time have training rows of their own, which are not merged.
+func TestTimeFoldsAreNotMerged(t *testing.T) {
+	folds, err := datasets.TimeSeriesSplit{Folds: 3}.Split(noise(40, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := mergeFolds(share.Batch{Folds: folds}); len(got.Folds) != 3 {
+		t.Errorf("%d folds of 3", len(got.Folds))
+	}
+	if got := mergeFolds(share.Batch{Folds: splitTestRows(folds[0])}); len(got.Folds) != 1 {
+		t.Errorf("%d folds with the same training rows", len(got.Folds))
+	}
+}

@@ -1,0 +1,164 @@
+package scaffold
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/bochner-ml/bochner/internal/experiment/config"
+	"github.com/bochner-ml/bochner/internal/suggest"
+)
+
+const (
+	minOrderedRows = 50 // rows from which ascending times are no chance
+	minGroups      = 10 // groups from which folds by group have enough of them
+)
+
+var (
+	groupName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(.*[_ .-])?(id|uuid|guid)$`)
+	})
+	entityName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(patient|subject|user|customer|client|person|participant|respondent|household|` +
+			`speaker|session|device|engine|vehicle|driver)([_ .-]?(id|no|nr|num|number|code|key)|#)?$`)
+	})
+	camelID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[a-z](Id|ID)$`) })
+)
+
+// order decides whether the rows are in the order of time, and whether they belong to groups. The
+// given columns take precedence.
+func (d *draft) order(timeColumn, groupColumn string) error {
+	var errs []error
+	for _, name := range []string{timeColumn, groupColumn} {
+		switch {
+		case name == "":
+		case d.sparse:
+			errs = append(errs, fmt.Errorf("%s: sparse rows have no column of times or groups, got %q", d.paths, name))
+		case d.goal.column != nil && d.goal.column.name == name:
+			errs = append(errs, fmt.Errorf("%s: column %q is the target and cannot be the time or the group", d.paths, name))
+		case d.inputOf(name) == nil:
+			errs = append(errs, fmt.Errorf("%s: no column %q; there are %s", d.paths, name, suggest.List(d.names())))
+		}
+	}
+	if len(errs) > 0 || d.sparse || d.task.Unsupervised() {
+		return errors.Join(errs...)
+	}
+	if err := d.timeOrder(timeColumn); err != nil {
+		return err
+	}
+	if groupColumn == "" && d.time == "" {
+		groupColumn = d.repeatedEntity()
+	}
+	if c := d.inputOf(groupColumn); c != nil {
+		c.use, c.why, c.doubt, d.group = grouping, "", "", groupColumn
+		d.report("Column %s repeats: %s values in %d rows. Folds and test rows keep the rows of each together.",
+			printable(c.name), about(c.tally), c.values())
+	}
+	if d.time == "" && d.group == "" {
+		d.drift()
+	}
+	return nil
+}
+
+// inputOf returns the input of a name, nil if there is none.
+func (d *draft) inputOf(name string) *opinion {
+	at := slices.IndexFunc(d.inputs, func(c opinion) bool { return c.name == name })
+	if at < 0 {
+		return nil
+	}
+	return &d.inputs[at]
+}
+
+// report passes a decision to the caller.
+func (d *draft) report(format string, args ...any) {
+	if d.remark != nil {
+		d.remark(fmt.Sprintf(format, args...))
+	}
+}
+
+// timeOrder looks for a column of times in ascending order, or checks the given one.
+func (d *draft) timeOrder(given string) error {
+	for i := range d.inputs {
+		c := &d.inputs[i]
+		if given != "" && c.name != given || given == "" && c.use != dates && !timeName().MatchString(c.name) {
+			continue
+		}
+		t := c.times()
+		switch complete := t.count == c.values() && t.count > 0; {
+		case given != "" && (!complete || !t.sorted()):
+			return fmt.Errorf("%s: the rows must ascend by the time %q, which must be a date or number; sort the file by it",
+				d.paths, c.name)
+		case given == "" && (!complete || c.rows < minOrderedRows || t.falling > 0 && t.rising > 0):
+			continue
+		case t.sorted():
+			d.time = c.name
+			d.report("The rows ascend by %s: folds and test rows keep the order of time.", printable(c.name))
+			return nil
+		case t.falling > 0:
+			d.doubts = append(d.doubts, fmt.Sprintf("The rows descend by %s: sort them ascending, and take search.cv: "+
+				"{kind: time} to score by rows that come later", printable(c.name)))
+			return nil
+		}
+	}
+	return nil
+}
+
+// times returns the order of the times in a column of dates or numbers.
+func (c *opinion) times() *trend {
+	if c.use != dates {
+		return &c.trend
+	}
+	return &c.profile.dates[slices.Index(dateOrders[:], c.date.Order)].trend
+}
+
+// repeatedEntity returns the column whose name and values are those of entities with several rows
+// each, "" if there is none. A column with many rows for each value is rather a category, unless
+// its name is that of an entity.
+func (d *draft) repeatedEntity() string {
+	for _, c := range d.inputs {
+		values, distinct := c.values(), c.tally.distinct()
+		whole := c.whole.count == values
+		entity := entityName().MatchString(c.name) && (whole || 20*distinct > values)
+		named := entity || 20*distinct > values && (groupName().MatchString(c.name) || camelID().MatchString(c.name))
+		if named && (whole || c.numbers[d.notation] == 0) && c.missing == 0 && distinct >= minGroups && 2*distinct <= values && c.unfit == "" {
+			return c.name
+		}
+	}
+	return ""
+}
+
+// drift adds a doubt if inputs change from the first rows to the last ones and the rows are not
+// sorted by the target.
+func (d *draft) drift() {
+	const minRows, minCorrelation, sortedByTarget, standardErrors = 100, 0.3, 0.9, 5
+	p := d.goal.column
+	if d.rows < minRows || p == nil || math.Abs(p.trend.correlation()) > sortedByTarget ||
+		d.goal.classes != nil && 10*p.tally.changes < d.goal.rows {
+		return
+	}
+	least := max(minCorrelation, standardErrors/math.Sqrt(float64(d.rows)))
+	var names []string
+	for _, c := range d.inputs {
+		if c.use == numeric && math.Abs(c.trend.correlation()) > least {
+			names = append(names, printable(c.name))
+		}
+	}
+	if len(names) > 0 {
+		d.doubts = append(d.doubts, fmt.Sprintf("The last rows differ from the first ones in %s: if the rows are in the "+
+			"order of time, take split: {test: 0.2, shuffle: false} and search.cv: {kind: time}", suggest.List(names)))
+	}
+}
+
+// dependence writes the group column, and doubts about the order of the rows.
+func (d *draft) dependence() {
+	if d.group != "" {
+		d.line("  group: %s # repeated: folds and test rows keep the rows of each value together", config.Flow(d.group))
+	}
+	for _, text := range d.doubts {
+		d.doubt("  ", "%s.", strings.TrimSuffix(text, "."))
+	}
+}
