@@ -3,7 +3,10 @@ package estimator_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"reflect"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -11,6 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/kernel"
 )
@@ -46,6 +50,87 @@ func TestKernelSVMBatchIsTheSameAsSeparateFits(t *testing.T) {
 	data.Y = y
 	got, _ = fitBatch(t, data, folds, classes)
 	equalsNaive(t, data, folds, classes, got)
+}
+
+// Kernels that share distances or do not, γ of a rule or a list, rows that are too many for the cache, rows that are
+// used by no fold, twice or only by some folds, and weights of 0.
+func TestKernelSVMBatchKernels(t *testing.T) {
+	var list []estimator.Estimator
+	for _, name := range []kernel.Name{"gaussian", "laplacian", "cauchy", "matern", "rational_quadratic"} {
+		for _, gamma := range []kernel.Gamma{kernel.GammaScale, kernel.FixedGamma(0.2), kernel.FixedGamma(0.1, 2, 0.3)} {
+			for _, C := range []float64{1, 30} {
+				s := estimator.NewKernelSVR()
+				s.Kernel, s.Gamma, s.C, s.Tol = name, gamma, C, 1e-10
+				list = append(list, s)
+			}
+		}
+	}
+	data := smooth(300, 3)
+	data.Y, data.Targets = mat.Col(nil, 0, data.Targets), nil
+	data.Weights = slices.Repeat([]float64{1, 0, 0.5}, 100)
+	for i := range 300 {
+		data.X.(*mat.Dense).Set(i, 0, 1000+50*data.X.At(i, 0)) // far from 0, of another scale
+	}
+	folds := foldsOf(300, 3)
+	folds[0].Train = append(folds[0].Train[20:], folds[0].Train[100:120]...)
+	folds[1] = datasets.Fold{Train: folds[1].Train[:50], Test: folds[1].Test[:9]}
+	got, _ := fitBatch(t, data, folds, list)
+	equalsNaive(t, data, folds, list, got)
+	for i, e := range list {
+		s := e.(estimator.KernelSVR)
+		s.Cache = 1
+		list[i] = s
+	}
+	got, _ = fitBatch(t, data, folds, list[:6])
+	equalsNaive(t, data, folds, list[:6], got)
+	// A row that is not finite is an error of its folds only.
+	bad := slices.Max(folds[0].Test)
+	data.X.(*mat.Dense).Set(bad, 1, math.NaN())
+	folds[2] = datasets.Fold{Train: folds[1].Train[10:], Test: folds[1].Train[:10]}
+	folds[1].Test = append(folds[1].Test, bad)
+	got, _ = fitBatch(t, data, folds, list[:2])
+	for at, out := range got {
+		if failed := out.Err != nil; failed != (at[1] < 2) {
+			t.Errorf("candidate and fold %v: error %v", at, out.Err)
+		}
+	}
+}
+
+// The same bits for any number of cores, and the scores of separate fits to the tolerance.
+func TestKernelSVMBatchDoesNotDependOnCores(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	data := smooth(400, 3)
+	data.Y, data.Targets = mat.Col(nil, 0, data.Targets), nil
+	for i, v := range data.Y {
+		data.Y[i] = map[bool]float64{true: 1}[v+0.3*math.Sin(float64(i*i)) > 4]
+	}
+	var list []estimator.Estimator
+	for _, gamma := range []float64{0.01, 1} {
+		for _, C := range []float64{0.1, 10, 300} {
+			s := estimator.NewKernelSVM()
+			s.Gamma, s.C = kernel.FixedGamma(gamma), C
+			list = append(list, s)
+		}
+	}
+	folds := foldsOf(400, 5)
+	want, _ := fitBatch(t, data, folds, list)
+	for _, cores := range []int{1, 5} {
+		runtime.GOMAXPROCS(cores)
+		got, _ := fitBatch(t, data, folds, list)
+		for at, out := range got {
+			if !reflect.DeepEqual(out.Prediction, want[at].Prediction) {
+				t.Errorf("candidate and fold %v: another prediction on %d cores", at, cores)
+			}
+		}
+	}
+	for at, out := range want {
+		p := fit(t, list[at[0]], data.Select(folds[at[1]].Train))
+		one, err := estimator.Predict(t.Context(), p, rowblock.Select(data.X, folds[at[1]].Test), estimator.Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, fmt.Sprint("candidate and fold ", at), out.Scores.RawMatrix().Data, one.Scores.RawMatrix().Data, 0.05)
+	}
 }
 
 // What is not included changes no bit of the rest.

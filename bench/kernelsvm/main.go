@@ -305,7 +305,7 @@ func (t task) own(ctx context.Context) error {
 func (t task) search(ctx context.Context, spec estimator.Estimator, data datasets.Set) (float64, error) {
 	s := gridsearch.NewSearch(spec, gridsearch.Axis{Path: "gamma", Values: values(t.Gamma)},
 		gridsearch.Axis{Path: "C", Values: values(t.C)})
-	s.Splitter = datasets.KFold{Folds: 5}
+	s.Splitter, s.Refit = datasets.KFold{Folds: 5}, gridsearch.RefitNone
 	result, err := s.Run(ctx, data)
 	if err != nil {
 		return 0, err

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
@@ -15,9 +16,11 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/kernelridge"
 	"github.com/bochner-ml/bochner/internal/kernelsvm"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/internal/smo"
 )
 
 // KernelSVM is a kernel support vector machine candidate.
@@ -38,14 +41,21 @@ type kernelSVMBatch struct {
 }
 
 // FitKernelSVMs fits kernel support vector machines on rows without maps. Candidates with equal keys form a path in
-// ascending C: they share kernel values of training and test rows, and each solution warm-starts the next. Paths with
-// the same kernel and γ share kernel rows. A path always starts at its beginning, so results do not depend on what is
-// included. Folds run concurrently.
+// ascending C: they share kernel values of training and test rows, and each solution warm-starts the next. Up to the
+// number of rows of [kernelsvm.Spec.Whole], all kernel values are computed once for all folds with the same kernel and
+// γ, from distances that are computed once for all γ. A path always starts at its beginning, so results do not depend on
+// what is included. Folds and γ run concurrently.
 func FitKernelSVMs(ctx context.Context, b Batch, candidates []KernelSVM) (shared []string, err error) {
 	s := &kernelSVMBatch{Batch: b, candidates: candidates, paths: kernelSVMPaths(candidates)}
-	kern.Parallel(len(b.Folds), 1, func(lo, hi int) {
-		for f := lo; f < hi; f++ {
-			s.fail(s.fitFold(ctx, f))
+	if err := ctxerr.Check(ctx); err != nil {
+		return nil, err
+	}
+	parts := s.parts(b.Data.X)
+	kern.Parallel(len(parts), 1, func(lo, hi int) {
+		for _, folds := range parts[lo:hi] {
+			if !s.stopped() {
+				s.fail(s.fitPart(ctx, folds))
+			}
 		}
 	})
 	for _, path := range s.paths {
@@ -54,6 +64,45 @@ func FitKernelSVMs(ctx context.Context, b Batch, candidates []KernelSVM) (shared
 		}
 	}
 	return shared, cmp.Or(s.failed, ctxerr.Check(ctx))
+}
+
+// parts returns the folds whose rows share kernel matrices: all, or each fold by itself if its matrices are not whole,
+// if the rows of all are many more, or if one of them is not finite, which is an error of its folds only.
+func (s *kernelSVMBatch) parts(X mat.Matrix) (parts [][]int) {
+	every, sum, whole := make([]int, len(s.Folds)), 0, true
+	for f, fold := range s.Folds {
+		parts, every[f] = append(parts, []int{f}), f
+		n := len(fold.Train) + len(fold.Test)
+		sum, whole = sum+n*n, whole && s.whole(n)
+	}
+	if !whole || len(every) < 2 {
+		return parts
+	}
+	rows, _ := s.rows(every)
+	if n := len(rows); s.whole(n) && n*n <= sum &&
+		(X == nil || datasets.Set{X: rowblock.Select(X, rows)}.CheckFinite() == nil) {
+		return [][]int{every}
+	}
+	return parts
+}
+
+// whole reports whether all candidates compute all kernel values of the given number of rows.
+func (s *kernelSVMBatch) whole(rows int) bool {
+	return !slices.ContainsFunc(s.candidates, func(c KernelSVM) bool { return !c.Whole(rows) })
+}
+
+// rows returns the rows of folds, ascending, and the position of each.
+func (s *kernelSVMBatch) rows(folds []int) (rows []int, position map[int]int) {
+	for _, f := range folds {
+		rows = append(append(rows, s.Folds[f].Train...), s.Folds[f].Test...)
+	}
+	slices.Sort(rows)
+	rows = slices.Compact(rows)
+	position = make(map[int]int, len(rows))
+	for p, i := range rows {
+		position[i] = p
+	}
+	return rows, position
 }
 
 // kernelSVMPaths returns the candidates that differ only in C, by ascending C. An invalid candidate
@@ -92,26 +141,162 @@ func (s *kernelSVMBatch) stopped() bool {
 	return s.failed != nil
 }
 
-// fitFold fits every path on one fold.
-func (s *kernelSVMBatch) fitFold(ctx context.Context, f int) error {
-	var split *Split
-	var t *kernelsvm.Training
-	for _, path := range s.paths {
-		last := len(path) - 1
-		for ; last >= 0 && !s.Include(path[last], f); last-- {
+// kernelSVMPath is a path on a fold.
+type kernelSVMPath struct {
+	candidates []int
+	fold       int
+	kernel     *kernelridge.Rows
+	name       string // of the kernel and its γ
+	labels     *design.Labels
+	err        error
+	seconds    float64
+}
+
+// kernelSVMUnit are paths on a fold with the same kernel matrix.
+type kernelSVMUnit struct {
+	paths  []*kernelSVMPath
+	matrix *kernelSVMMatrix
+}
+
+// kernelSVMMatrix is the matrix of units, which the first of them makes.
+type kernelSVMMatrix struct {
+	units   atomic.Int32 // that have not ended
+	once    sync.Once
+	matrix  *smo.Matrix
+	err     error
+	seconds float64
+}
+
+// fitPart fits every path on folds that share rows.
+func (s *kernelSVMBatch) fitPart(ctx context.Context, folds []int) error {
+	rows, position := s.rows(folds)
+	var list []*kernelSVMPath
+	for _, f := range folds {
+		var train datasets.Set
+		var testErr error
+		for _, path := range s.paths {
+			last := len(path) - 1
+			for ; last >= 0 && !s.Include(path[last], f); last-- {
+			}
+			if last < 0 {
+				continue
+			}
+			if err := ctxerr.Check(ctx); err != nil {
+				return err
+			}
+			if train.X == nil {
+				train = design.Select(s.Data, s.Folds[f].Train)
+				test := s.Folds[f].Test
+				testErr = s.Data.AtRows(datasets.Set{X: rowblock.Select(s.Data.X, test)}.CheckFinite(), test)
+			}
+			p := &kernelSVMPath{candidates: path[:last+1], fold: f}
+			start := time.Now()
+			p.err = cmp.Or(s.prepare(ctx, p, train), testErr)
+			p.seconds = time.Since(start).Seconds()
+			list = append(list, p)
 		}
-		if last < 0 {
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	X := design.ToFloat64(design.Native(design.Select(s.Data, rows).X))
+	var shared *kernelsvm.Matrices
+	units, matrices := kernelSVMUnits(list)
+	if s.whole(len(rows)) {
+		live, err := kernelsvm.Live(len(rows), min(matrices, runtime.GOMAXPROCS(0)))
+		for _, p := range list {
+			p.err = cmp.Or(p.err, err)
+		}
+		shared = kernelsvm.NewMatrices(X, live)
+	}
+	kern.Parallel(len(units), 1, func(lo, hi int) {
+		for _, u := range units[lo:hi] {
+			if !s.stopped() && ctx.Err() == nil {
+				s.fail(s.fitUnit(ctx, u, X, shared, position))
+			}
+			if m := u.matrix; m.units.Add(-1) == 0 && m.matrix != nil && shared != nil {
+				shared.Release(m.matrix)
+			}
+		}
+	})
+	return nil
+}
+
+// prepare reads the training rows of a path.
+func (s *kernelSVMBatch) prepare(ctx context.Context, p *kernelSVMPath, train datasets.Set) error {
+	c := s.candidates[p.candidates[0]]
+	if c.Invalid != nil {
+		return c.Invalid
+	}
+	r, err := design.FromSet(train)
+	if err != nil {
+		return err
+	}
+	if p.labels, err = c.Labels(ctx, r); err != nil {
+		return err
+	}
+	shape := r.Shape(r.N, p.labels.Outputs())
+	if !c.Whole(shape.Rows) {
+		if err := memory.Check(c.Cost(shape).Bytes); err != nil {
+			return err
+		}
+	}
+	p.kernel, err = c.Resolve(ctx, train)
+	if err == nil {
+		p.name = fmt.Sprint(c.Kernel, c.Nu, c.Shape, p.kernel.Gamma)
+	}
+	return err
+}
+
+// kernelSVMUnits returns the units of paths and the number of their matrices. The units of a matrix follow each other.
+func kernelSVMUnits(list []*kernelSVMPath) (units []*kernelSVMUnit, matrices int) {
+	byKernel := map[string][]*kernelSVMUnit{}
+	var order []string
+	for _, p := range list {
+		name := ""
+		if p.err == nil {
+			name = p.name
+		}
+		same := byKernel[name]
+		if same == nil {
+			order = append(order, name)
+		}
+		if last := len(same) - 1; last >= 0 && same[last].paths[0].fold == p.fold {
+			same[last].paths = append(same[last].paths, p)
 			continue
 		}
-		if s.stopped() || ctx.Err() != nil {
-			return ctxerr.Check(ctx)
+		u := &kernelSVMUnit{paths: []*kernelSVMPath{p}, matrix: &kernelSVMMatrix{}}
+		if len(same) > 0 {
+			u.matrix = same[0].matrix
 		}
-		if split == nil {
-			fold := s.Folds[f]
-			split = &Split{design.Select(s.Data, fold.Train), rowblock.Select(s.Data.X, fold.Test)}
+		u.matrix.units.Add(1)
+		byKernel[name] = append(same, u)
+	}
+	for _, name := range order {
+		units = append(units, byKernel[name]...)
+	}
+	return units, len(order)
+}
+
+// fitUnit fits paths with the same kernel on a fold.
+func (s *kernelSVMBatch) fitUnit(ctx context.Context, u *kernelSVMUnit, X mat.Matrix, shared *kernelsvm.Matrices,
+	position map[int]int) error {
+	m := u.matrix
+	m.once.Do(func() {
+		start := time.Now()
+		switch p := u.paths[0]; {
+		case p.err != nil:
+		case shared != nil:
+			m.matrix, m.err = shared.Matrix(ctx, p.kernel)
+		default:
+			m.matrix, m.err = s.candidates[p.candidates[0]].Matrix(p.kernel, X)
 		}
-		var err error
-		if t, err = s.fitPath(ctx, path[:last+1], f, split, t); err != nil {
+		m.seconds = time.Since(start).Seconds() / float64(m.units.Load())
+	})
+	for _, p := range u.paths {
+		p.err = cmp.Or(p.err, m.err)
+		p.seconds += m.seconds / float64(len(u.paths))
+		if err := s.fitPath(ctx, p, m.matrix, position); err != nil {
 			return err
 		}
 	}
@@ -119,82 +304,67 @@ func (s *kernelSVMBatch) fitFold(ctx context.Context, f int) error {
 }
 
 // fitPath solves the candidates of a path and yields their scores.
-func (s *kernelSVMBatch) fitPath(ctx context.Context, path []int, f int, split *Split, previous *kernelsvm.Training) (
-	*kernelsvm.Training, error) {
-	start := time.Now()
-	t, classes, err := s.training(ctx, s.candidates[path[0]], split.Train, previous)
+func (s *kernelSVMBatch) fitPath(ctx context.Context, p *kernelSVMPath, m *smo.Matrix, position map[int]int) error {
+	fold, start, err := s.Folds[p.fold], time.Now(), p.err
+	var t *kernelsvm.Training
 	if err == nil {
-		err = s.Data.AtRows(datasets.Set{X: split.Test}.CheckFinite(), s.Folds[f].Test)
+		t, err = kernelsvm.NewTraining(m, p.labels, positions(fold.Train, position))
 	}
-	results := make([]Result, len(path))
-	solutions := make([]kernelsvm.Solution, len(path))
+	seconds := (p.seconds + time.Since(start).Seconds()) / float64(len(p.candidates))
 	var from kernelsvm.Solution
-	for p, i := range path {
-		out := &results[p]
-		out.Err, out.Classes = err, classes
+	for _, i := range p.candidates {
+		start, out := time.Now(), Result{Err: err}
+		if p.labels != nil {
+			out.Classes = p.labels.Classes
+		}
 		if err == nil {
-			if solutions[p], out.Err = t.Solve(ctx, s.candidates[i].Spec, from); out.Err == nil {
-				from, out.Report = solutions[p], t.Report(s.candidates[i].Spec, solutions[p])
+			var solution kernelsvm.Solution
+			if solution, out.Err = t.Solve(ctx, s.candidates[i].Spec, from); out.Err == nil {
+				from, out.Report = solution, t.Report(s.candidates[i].Spec, solution)
+				out.Scores = t.Scores(solution, positions(fold.Test, position))
 			}
 		}
-		out.Seconds = time.Since(start).Seconds()
-		start = time.Now()
-	}
-	var scores []*mat.Dense
-	if err == nil {
-		scores, err = t.Scores(ctx, design.Native(split.Test), solutions)
-	}
-	if ctx.Err() != nil {
-		return t, ctxerr.Check(ctx)
-	}
-	seconds := time.Since(start).Seconds() / float64(len(path))
-	for p, i := range path {
-		out := results[p]
-		if out.Seconds += seconds; out.Err == nil {
-			if out.Err = err; err == nil {
-				out.Scores = scores[p]
-			}
+		if ctx.Err() != nil {
+			return ctxerr.Check(ctx)
 		}
-		if !s.Include(i, f) {
+		if !s.Include(i, p.fold) {
 			continue
 		}
-		if err := s.Yield(i, f, out); err != nil {
-			return t, err
+		out.Seconds = seconds + time.Since(start).Seconds()
+		if err := s.Yield(i, p.fold, out); err != nil {
+			return err
 		}
 	}
-	return t, nil
+	return nil
 }
 
-// training prepares rows for the candidates of a path.
-func (s *kernelSVMBatch) training(ctx context.Context, c KernelSVM, train datasets.Set, previous *kernelsvm.Training) (
-	*kernelsvm.Training, []string, error) {
-	if c.Invalid != nil {
-		return nil, nil, c.Invalid
+// positions returns the position of each row.
+func positions(rows []int, position map[int]int) []int {
+	out := make([]int, len(rows))
+	for k, i := range rows {
+		out[k] = position[i]
 	}
-	r, err := design.FromSet(train)
-	if err != nil {
-		return nil, nil, err
-	}
-	l, err := c.Labels(ctx, r)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := memory.Check(c.Cost(r.Shape(r.N, l.Outputs())).Bytes); err != nil {
-		return nil, nil, err
-	}
-	t, err := kernelsvm.NewTraining(ctx, c.Spec, r, l, previous)
-	return t, l.Classes, err
+	return out
 }
 
 // FitKernelSVMsBytes estimates the peak memory of [FitKernelSVMs] for a shape.
 func FitKernelSVMsBytes(b Batch, shape datasets.Shape, candidates []KernelSVM) (largest int64) {
-	for _, path := range kernelSVMPaths(candidates) {
-		for _, fold := range b.Folds {
-			one := shape
-			one.Rows = len(fold.Train)
-			scores := 8 * int64(shape.Rows) * int64(max(shape.Outputs, 1)) * int64(len(path))
-			largest = max(largest, candidates[path[0]].Cost(one).Bytes+scores)
+	s := &kernelSVMBatch{Batch: b, candidates: candidates, paths: kernelSVMPaths(candidates)}
+	for _, folds := range s.parts(nil) {
+		fold := s.Folds[folds[0]]
+		shape.Rows = len(fold.Train) + len(fold.Test)
+		if len(folds) > 1 {
+			rows, _ := s.rows(folds)
+			shape.Rows = len(rows)
 		}
+		part := int64(0)
+		for _, c := range candidates {
+			part = max(part, c.Cost(shape).Bytes)
+		}
+		if part *= int64(min(len(b.Folds)*len(s.paths), runtime.GOMAXPROCS(0))); s.whole(shape.Rows) {
+			part += kernelsvm.MatricesBytes(shape.Rows, 0)
+		}
+		largest = max(largest, part)
 	}
-	return largest * int64(min(len(b.Folds), runtime.GOMAXPROCS(0)))
+	return largest
 }

@@ -36,6 +36,16 @@ func (s Spec) Resolve(ctx context.Context, set datasets.Set) (*Rows, error) {
 	return r, err
 }
 
+// With returns the kernel and γ for other finite rows.
+func (r *Rows) With(X mat.Matrix) *Rows {
+	out := &Rows{Kernel: r.Kernel, Gamma: r.Gamma, X: X}
+	eachEntry(X, func(v float64) { out.largest = max(out.largest, max(v, -v)) })
+	return out
+}
+
+// Largest returns the largest magnitude of an entry.
+func (r *Rows) Largest() float64 { return r.largest }
+
 // errTooLarge reports inputs whose distances would overflow.
 var errTooLarge = errors.New("the distances of the inputs overflow; standardize the inputs")
 

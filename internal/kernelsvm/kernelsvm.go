@@ -1,9 +1,10 @@
 // Package kernelsvm fits support vector machines with an exact kernel: the two-class machine, one
 // for each class against the rest, and ε-insensitive regression, by package smo.
 //
-// All outputs of a [Training] share the kernel rows, and so do the penalties C that it is solved for.
-// A fitted model is a kernelridge.Model of the support vectors, the rows with a dual weight other than
-// 0 for at least one output.
+// All outputs of a [Training] share the kernel rows, and so do the penalties C that it is solved for. Trainings of
+// several folds share the whole kernel matrix, see [Matrices]: rows that a fold leaves out have the penalty 0, and their
+// predictions are elements of the product of the matrix with the solution. A fitted model is a kernelridge.Model of the
+// support vectors, the rows with a dual weight other than 0 for at least one output.
 package kernelsvm
 
 import (
@@ -38,20 +39,14 @@ type Spec struct {
 	Seed      uint64
 }
 
-// Training is a set of training rows with a kernel, solved for several C.
+// Training is a set of training rows among those of a kernel matrix, solved for several C.
 type Training struct {
-	rows     *kernelridge.Rows
-	params   kernelridge.KernelParams
-	x        mat.Matrix // of positive weight
-	rowIndex []int      // row numbers in the data
-	labels   *design.Labels
-	y        []float64 // rows × outputs: signs, or centered targets
-	mean     float64   // of the targets
-	scale    float64   // standard deviation of the targets, 1 for classes
-	weights  []float64
-	matrix   *smo.Matrix
-
-	expansion *kernelridge.Model // on all rows, without weights; nil until it is used
+	labels  *design.Labels
+	y       []float64 // rows × outputs: signs, or centered targets; 0 for other rows
+	mean    float64   // of the targets
+	scale   float64   // standard deviation of the targets, 1 for classes
+	weights []float64 // 0 for other rows
+	matrix  *smo.Matrix
 }
 
 // Solution has the solution of each output.
@@ -77,41 +72,30 @@ func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, t := float64(shape.Rows), shape.Entries(), float64(max(shape.Outputs, 1))
 	working := min(n, 4096)
 	return datasets.Cost{Passes: 1, OutputWidth: max(shape.Outputs, 1), Flops: n * n * (2*d + valueFlops + updateFlops*t),
-		Bytes: s.cacheBytes(shape.Rows) + design.Float64Bytes(2.5*n*d+n*(8+2*t)+working*working/2)}
+		Bytes: s.cacheBytes(shape.Rows) + design.Float64Bytes(2.5*n*d+n*(8+2*t)+1.5*working*working)}
 }
 
-// NewTraining prepares rows in memory. Labels without classes are those of a regression. A previous
-// training of the same rows with the same kernel and γ lends its kernel rows; it may be nil.
-func NewTraining(ctx context.Context, s Spec, r *design.Rows, l *design.Labels, previous *Training) (*Training, error) {
-	t := &Training{labels: l, scale: 1}
-	var err error
-	t.rows, err = kernelridge.Spec{Kernel: s.Kernel, Gamma: s.Gamma, Nu: s.Nu, Shape: s.Shape,
-		Seed: s.Seed}.Resolve(ctx, *r.Set)
-	if err != nil {
-		return nil, err
+// NewTraining prepares the labels of rows of a kernel matrix: those of label i are of row rows[i]. Labels without
+// classes are those of a regression.
+func NewTraining(m *smo.Matrix, l *design.Labels, rows []int) (*Training, error) {
+	t := &Training{labels: l, scale: 1, matrix: m, weights: make([]float64, m.Rows())}
+	k, all := t.outputs(), l.Y
+	if l.Classes != nil {
+		all = l.Signs(make([]float64, len(all)*k), 0)
 	}
-	t.params = kernelridge.KernelParams{Kernel: string(s.Kernel), Gamma: t.rows.Gamma, Nu: s.Nu, Shape: s.Shape}
+	t.y = make([]float64, len(t.weights)*k)
 	for i, w := range l.Weights {
 		if w > 0 {
-			t.rowIndex, t.weights = append(t.rowIndex, i), append(t.weights, w)
+			t.weights[rows[i]] += w
+			copy(t.y[rows[i]*k:], all[i*k:(i+1)*k])
 		}
 	}
-	if t.x = t.rows.X; len(t.rowIndex) < len(l.Weights) {
-		t.x = rowblock.Select(t.x, t.rowIndex)
+	if l.Classes == nil {
+		t.center()
 	}
-	if t.readTargets(); !(t.scale < math.MaxFloat64) {
+	if !(t.scale < math.MaxFloat64) {
 		return nil, errors.New("the variance of the targets overflows; standardize the targets")
 	}
-	if previous != nil && previous.params.Kernel == t.params.Kernel &&
-		slices.Equal(previous.params.Gamma, t.params.Gamma) && slices.Equal(previous.rowIndex, t.rowIndex) {
-		t.x, t.matrix, t.expansion = previous.x, previous.matrix, previous.expansion
-		return t, nil
-	}
-	f, err := t.rows.Frame(t.x)
-	if err != nil {
-		return nil, err
-	}
-	t.matrix = smo.NewMatrix(t.rows.Kernel, f, t.x, s.cacheBytes(len(t.rowIndex)))
 	return t, nil
 }
 
@@ -123,24 +107,16 @@ func (t *Training) outputs() int {
 	return t.labels.Outputs()
 }
 
-// readTargets sets the targets of the rows of positive weight.
-func (t *Training) readTargets() {
-	k, all := t.outputs(), t.labels.Y
-	if t.labels.Classes != nil {
-		all = t.labels.Signs(make([]float64, len(all)*k), 0)
-	}
-	for _, i := range t.rowIndex {
-		t.y = append(t.y, all[i*k:(i+1)*k]...)
-	}
-	if t.labels.Classes != nil {
-		return
-	}
+// center subtracts the mean of the targets, and sets the scale.
+func (t *Training) center() {
 	total := kern.Sum(t.weights)
 	t.mean = kern.Dot(t.weights, t.y) / total
 	variance := 0.0
-	for i := range t.y {
-		t.y[i] -= t.mean
-		variance += t.weights[i] / total * t.y[i] * t.y[i]
+	for i, w := range t.weights {
+		if w > 0 {
+			t.y[i] -= t.mean
+			variance += w / total * t.y[i] * t.y[i]
+		}
 	}
 	t.scale = math.Sqrt(variance)
 }
@@ -148,7 +124,7 @@ func (t *Training) readTargets() {
 // Solve solves for the C, Epsilon, Tol and MaxIter of a spec, from the solutions for another C if there are any. The
 // solution of an output is nil if it has no rows of its own: a class that is absent.
 func (t *Training) Solve(ctx context.Context, s Spec, from Solution) (Solution, error) {
-	n, k := len(t.rowIndex), t.outputs()
+	n, k := len(t.weights), t.outputs()
 	C := make([]float64, n)
 	for i, w := range t.weights {
 		C[i] = s.C * w
@@ -159,7 +135,7 @@ func (t *Training) Solve(ctx context.Context, s Spec, from Solution) (Solution, 
 		for i := range y {
 			y[i] = t.y[i*k+j]
 		}
-		if k > 1 && slices.Max(y) < 0 {
+		if k > 1 && slices.Max(y) <= 0 {
 			continue
 		}
 		p := smo.Classification(y, C)
@@ -186,12 +162,13 @@ func (t *Training) Solve(ctx context.Context, s Spec, from Solution) (Solution, 
 // errNotFinite reports sums that overflow.
 var errNotFinite = errors.New("the solution is not finite: C is too large; use a smaller C")
 
-// Model returns the model of a solution, with the support vectors of all outputs.
-func (t *Training) Model(s Spec, solution Solution) (*kernelridge.Model, error) {
+// Model returns the model of a solution, with the support vectors of all outputs. X are the rows of the matrix.
+func (t *Training) Model(s Spec, params kernelridge.KernelParams, X mat.Matrix, solution Solution) (
+	*kernelridge.Model, error) {
 	k := len(solution)
-	m := &kernelridge.Model{KernelParams: t.params, Intercept: make([]float64, k), Report: t.Report(s, solution)}
+	m := &kernelridge.Model{KernelParams: params, Intercept: make([]float64, k), Report: t.Report(s, solution)}
 	var support []int
-	for i := range t.rowIndex {
+	for i := range t.weights {
 		any := false
 		for _, r := range solution {
 			any = any || r != nil && r.Beta[i] != 0
@@ -212,7 +189,7 @@ func (t *Training) Model(s Spec, solution Solution) (*kernelridge.Model, error) 
 			}
 		}
 	}
-	m.X = rowblock.Select(t.x, support)
+	m.X = rowblock.Select(X, support)
 	return m, m.Prepare()
 }
 
@@ -224,42 +201,18 @@ func (t *Training) intercept(solution Solution, j int) float64 {
 	return solution[j].Intercept + t.mean
 }
 
-// Scores returns the predictions of several solutions for the rows of X, rows × outputs each, in
-// one pass over the kernel values of all training rows, so that they do not depend on the other
-// solutions. That of a nil solution is nil.
-func (t *Training) Scores(ctx context.Context, X mat.Matrix, solutions []Solution) ([]*mat.Dense, error) {
-	if t.expansion == nil {
-		t.expansion = &kernelridge.Model{KernelParams: t.params, X: t.x}
-		if err := t.expansion.Prepare(); err != nil {
-			return nil, err
-		}
-	}
-	n, _ := X.Dims()
-	k := t.outputs()
-	columns := max(2, k*len(solutions)) // a single column would be summed in a different order
-	m := *t.expansion
-	m.Dual, m.Intercept = make([]float64, len(t.rowIndex)*columns), make([]float64, columns)
-	for p, solution := range solutions {
-		for j, r := range solution {
-			m.Intercept[p*k+j] = t.intercept(solution, j)
-			for i := range t.rowIndex {
-				if r != nil {
-					m.Dual[i*columns+p*k+j] = r.Beta[i]
-				}
+// Scores returns the predictions of a solution for rows of the matrix, rows × outputs.
+func (t *Training) Scores(solution Solution, rows []int) *mat.Dense {
+	out := mat.NewDense(len(rows), len(solution), nil)
+	for j, r := range solution {
+		intercept := t.intercept(solution, j)
+		for i, row := range rows {
+			if out.Set(i, j, intercept); r != nil {
+				out.Set(i, j, r.Product[row]+intercept)
 			}
 		}
 	}
-	all := make([]float64, n*columns)
-	if err := m.Scores(ctx, all, X); err != nil {
-		return nil, err
-	}
-	out := make([]*mat.Dense, len(solutions))
-	for p, solution := range solutions {
-		if solution != nil {
-			out[p] = mat.DenseCopyOf(mat.NewDense(n, columns, all).Slice(0, n, p*k, (p+1)*k))
-		}
-	}
-	return out, nil
+	return out
 }
 
 // Report returns the report of a solution: sums and maxima over the outputs.
@@ -287,9 +240,40 @@ func (t *Training) Report(s Spec, solution Solution) solve.Report {
 	return out
 }
 
+// Resolve returns the kernel of the spec and its γ, which may depend on the rows.
+func (s Spec) Resolve(ctx context.Context, set datasets.Set) (*kernelridge.Rows, error) {
+	return kernelridge.Spec{Kernel: s.Kernel, Gamma: s.Gamma, Nu: s.Nu, Shape: s.Shape, Seed: s.Seed}.Resolve(ctx, set)
+}
+
+// Matrix returns the matrix of rows of X, whose rows are computed and cached as they are used.
+func (s Spec) Matrix(rows *kernelridge.Rows, X mat.Matrix) (*smo.Matrix, error) {
+	f, err := rows.Frame(X)
+	n, _ := X.Dims()
+	return smo.NewMatrix(rows.Kernel, f, X, s.cacheBytes(n)), err
+}
+
 // Fit fits a model to rows in memory.
 func (s Spec) Fit(ctx context.Context, r *design.Rows, l *design.Labels) (*kernelridge.Model, error) {
-	t, err := NewTraining(ctx, s, r, l, nil)
+	rows, err := s.Resolve(ctx, *r.Set)
+	if err != nil {
+		return nil, err
+	}
+	var selected []int
+	position := make([]int, len(l.Weights))
+	for i, w := range l.Weights {
+		if position[i] = len(selected); w > 0 {
+			selected = append(selected, i)
+		}
+	}
+	X := rows.X
+	if len(selected) < len(l.Weights) {
+		X = rowblock.Select(X, selected)
+	}
+	matrix, err := s.Matrix(rows, X)
+	if err != nil {
+		return nil, err
+	}
+	t, err := NewTraining(matrix, l, position)
 	if err != nil {
 		return nil, err
 	}
@@ -297,5 +281,6 @@ func (s Spec) Fit(ctx context.Context, r *design.Rows, l *design.Labels) (*kerne
 	if err != nil {
 		return nil, err
 	}
-	return t.Model(s, solution)
+	params := kernelridge.KernelParams{Kernel: string(s.Kernel), Gamma: rows.Gamma, Nu: s.Nu, Shape: s.Shape}
+	return t.Model(s, params, X, solution)
 }

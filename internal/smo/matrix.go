@@ -12,18 +12,19 @@ import (
 	"github.com/bochner-ml/bochner/internal/pairwise"
 )
 
-// Matrix is the kernel matrix of rows. It caches the most recently used of its rows in float32.
+// Matrix is the kernel matrix of rows. It caches the most recently used of its rows in float32, or has all of them
+// computed by [Matrix.Fill]; then it is immutable and safe for concurrent use.
 type Matrix struct {
 	kernel *pairwise.Kernel
 	rows32 pairwise.Rows[float32]
 	rows64 pairwise.Rows[float64]
+	whole  kern.View[float32] // without rows unless filled
 
 	cached   [][]float32 // by row; nil if not cached
 	capacity int         // number of cached rows
 	count    int
 	used     []int // by row: the time of the last use
 	clock    int
-	values   []float32 // of the last call of square
 }
 
 // NewMatrix returns the kernel matrix of the rows of X, a *mat.Dense or *sparse.CSR, in the frame of
@@ -34,15 +35,61 @@ func NewMatrix(k *pairwise.Kernel, f pairwise.Frame, X mat.Matrix, cacheBytes in
 		cached: make([][]float32, n), used: make([]int, n), capacity: int(max(cacheBytes/(4*int64(n)), minWorkingRows))}
 }
 
-// square returns the kernel values of rows with each other, in memory that the next call reuses.
-// Those of cached rows are copied, unless they are so long that reading them costs more than
-// computing.
-func (m *Matrix) square(ctx context.Context, rows []int) kern.View[float32] {
+// Distances writes the distances of all pairs of rows in a frame to dst, for [Matrix.Fill].
+func Distances(ctx context.Context, dst kern.View[float32], metric pairwise.Metric, f pairwise.Frame,
+	X mat.Matrix) error {
+	x := pairwise.NewRows[float64](f, X)
+	n := x.Len()
+	kern.Parallel(n, pairwise.TileRows, func(lo, hi int) {
+		hold := design.Borrow[float64](pairwise.TileRows * pairwise.TileColumns)
+		defer hold.Release()
+		for j := 0; j < n && ctx.Err() == nil; j += pairwise.TileColumns {
+			end := min(j+pairwise.TileColumns, n)
+			tile := kern.Dense(hi-lo, end-j, end-j, hold.Data)
+			pairwise.Distances(tile, x.Slice(lo, hi), x.Slice(j, end), metric)
+			for i := range hi - lo {
+				out := dst.Row(lo + i)[j:end]
+				for k, v := range tile.Row(i) {
+					out[k] = float32(v)
+				}
+			}
+		}
+	})
+	return ctxerr.Check(ctx)
+}
+
+// Rows returns the number of rows.
+func (m *Matrix) Rows() int { return len(m.cached) }
+
+// Whole returns all kernel values after Fill.
+func (m *Matrix) Whole() kern.View[float32] { return m.whole }
+
+// Fill computes all kernel values in the memory of dst, from distances of the rows that are to be multiplied by scale;
+// distances may be dst.
+func (m *Matrix) Fill(ctx context.Context, dst, distances kern.View[float32], scale float64) error {
+	n := m.Rows()
+	m.whole = dst
+	kern.Parallel(n, pairwise.TileRows, func(lo, hi int) {
+		for i := lo; i < hi && ctx.Err() == nil; i++ {
+			copy(dst.Row(i), distances.Row(i))
+			pairwise.Values(m.kernel, scale, dst.Slice(i, i+1, 0, n))
+		}
+	})
+	return ctxerr.Check(ctx)
+}
+
+// square writes the kernel values of rows with each other to dst. Those of cached rows are copied, unless they are so
+// long that reading them costs more than computing.
+func (m *Matrix) square(ctx context.Context, dst kern.View[float32], rows []int) {
 	q := len(rows)
-	if cap(m.values) < q*q {
-		m.values = kern.MakeLarge[float32](q * q)
+	if m.whole.Rows > 0 {
+		kern.Parallel(q, stripe, func(lo, hi int) {
+			for k := lo; k < hi; k++ {
+				collect(dst.Row(k), m.whole.Row(rows[k]), rows)
+			}
+		})
+		return
 	}
-	dst := kern.Dense(q, q, q, m.values[:q*q])
 	const together, dense = 64, 4
 	var missing []int // positions in rows
 	for k, i := range rows {
@@ -50,10 +97,7 @@ func (m *Matrix) square(ctx context.Context, rows []int) kern.View[float32] {
 			missing = append(missing, k)
 			continue
 		}
-		row, out := m.cached[i], dst.Row(k)
-		for j, i := range rows {
-			out[j] = row[i]
-		}
+		collect(dst.Row(k), m.cached[i], rows)
 	}
 	x := m.rows32.Select(rows)
 	left := x.Select(missing)
@@ -70,13 +114,20 @@ func (m *Matrix) square(ctx context.Context, rows []int) kern.View[float32] {
 			copy(dst.Row(at), tile.Row(k))
 		}
 	})
-	return dst
+}
+
+// collect copies elements of a row to dst.
+func collect(dst, row []float32, columns []int) {
+	dst = dst[:len(columns)]
+	for j, i := range columns {
+		dst[j] = row[i]
+	}
 }
 
 // stripe is the number of columns of kernel rows that are processed together.
 const stripe = 512
 
-// addRows adds Σ change_k·K[rows_k] to dst, summed in float32 and in a fixed order.
+// addRows adds Σ change_k·K[rows_k] to dst, some rows at a time summed in float32, in a fixed order.
 func (m *Matrix) addRows(ctx context.Context, dst []float64, rows []int, change []float64) error {
 	list, missing := m.reserve(rows)
 	x := m.rows32.Select(missing)
@@ -92,12 +143,15 @@ func (m *Matrix) addRows(ctx context.Context, dst []float64, rows []int, change 
 		hold := design.Borrow[float32](hi - lo)
 		defer hold.Release()
 		sum := hold.Data
-		clear(sum)
-		for k, row := range list {
-			kern.Axpy(float32(change[k]), row[lo:hi], sum)
-		}
-		for k, v := range sum {
-			dst[lo+k] += float64(v)
+		const together = 16
+		for from := 0; from < len(list); from += together {
+			clear(sum)
+			for k := from; k < min(from+together, len(list)); k++ {
+				kern.Axpy(float32(change[k]), list[k][lo:hi], sum)
+			}
+			for k, v := range sum {
+				dst[lo+k] += float64(v)
+			}
 		}
 	})
 	if err := ctxerr.Check(ctx); err != nil {
@@ -131,6 +185,12 @@ func (m *Matrix) fill(target [][]float32, x pairwise.Rows[float32], lo, hi int) 
 // cached: most rows change once or twice, and memory that was never used costs more than a row of
 // kernel values. A row that is computed again extends the cache.
 func (m *Matrix) reserve(rows []int) (list [][]float32, missing []int) {
+	if m.whole.Rows > 0 {
+		for _, i := range rows {
+			list = append(list, m.whole.Row(i))
+		}
+		return list, nil
+	}
 	m.clock++
 	extend := max(0, minCached-m.count)
 	for _, i := range rows {

@@ -11,7 +11,9 @@
 // previous ones. Within it, pairs are selected by second-order information. The gradient of all rows
 // follows once per round, from kernel rows that are computed in blocks by the product kernels and
 // cached in float32. Rows outside the working set cost nothing between rounds, which is why there is
-// no other shrinking. Gradients are float64. At the end they are recomputed with float64 kernel
+// no other shrinking. Where a working set takes many steps of pairs, a step of Newton's method over the rows strictly
+// between their bounds replaces most of them. If all kernel values are there, rounds over all rows, which copy none,
+// alternate with rounds over those that violate the conditions. Gradients are float64. At the end they are recomputed with float64 kernel
 // values, unless rounding cannot matter at the tolerance, and the solution is refined until they
 // satisfy the tolerance as well. (Fan, Chen & Lin, JMLR 2005; working sets: Joachims, 1999; Wen et
 // al., ThunderSVM, JMLR 2018.)
@@ -20,6 +22,8 @@ package smo
 import (
 	"context"
 	"math"
+	"slices"
+	"sync"
 
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
@@ -66,10 +70,18 @@ type Result struct {
 	Dual      float64 // y'β − ε‖β‖₁ − ½β'Kβ, which grows
 	Primal    float64 // ½β'Kβ + Σ C_i·loss_i
 	Converged bool
+	Product   []float64 // Kβ
 
-	product []float64 // Kβ
-	exact   bool      // whether it is that of float64 kernel values
+	exact []float64 // the part of β whose product has been of float64 kernel values
 }
+
+// workspace is the memory of a solution, for the next one.
+type workspace struct {
+	local working
+	all   working // all rows, of a whole matrix
+}
+
+var workspaces = sync.Pool{New: func() any { return new(workspace) }}
 
 // solver is the state of a solution.
 type solver struct {
@@ -78,11 +90,12 @@ type solver struct {
 
 	beta  []float64
 	grad  []float64 // Kβ − y
-	exact bool      // whether grad is that of float64 kernel values
+	exact []float64 // the part of β whose part of grad is that of float64 kernel values
 	steps int
 	size  int // of working sets
 	tried int // number of working sets of this size
-	local working
+	*workspace
+	direct bool // whether the last round was over all rows
 }
 
 // maxRefinements bounds the number of times that a solution is continued from exact gradients.
@@ -92,7 +105,11 @@ const maxRefinements = 30
 // bounds, scaled into the new bounds. The soft deadline of ctx ends it early.
 func Solve(ctx context.Context, m *Matrix, p Problem, from *Result) (Result, error) {
 	n := len(p.Y)
-	s := &solver{Problem: p, m: m, beta: make([]float64, n), grad: make([]float64, n), exact: true, size: workingRows}
+	w := workspaces.Get().(*workspace)
+	defer workspaces.Put(w)
+	w.local.rows = nil
+	s := &solver{Problem: p, m: m, workspace: w, beta: make([]float64, n), grad: make([]float64, n),
+		exact: make([]float64, n), size: workingRows}
 	for i, y := range p.Y {
 		s.grad[i] = -y
 	}
@@ -113,7 +130,7 @@ func Solve(ctx context.Context, m *Matrix, p Problem, from *Result) (Result, err
 			}
 			stop = true
 		}
-		if s.exact || !stop && s.roundingNegligible() {
+		if slices.Equal(s.exact, s.beta) || !stop && s.roundingNegligible() {
 			return s.result(rounds, down-up), nil
 		}
 		if err := s.recompute(ctx); err != nil {
@@ -137,7 +154,7 @@ func (s *solver) start(from *Result) {
 			largest = min(largest, s.Lower[i]/b)
 		}
 		linear += b*s.Y[i] - s.Epsilon*math.Abs(b)
-		quadratic += b * from.product[i]
+		quadratic += b * from.Product[i]
 	}
 	// With many rows at their bounds the solution grows with these, with few it hardly changes.
 	factor := largest
@@ -147,9 +164,9 @@ func (s *solver) start(from *Result) {
 	}
 	for i, b := range from.Beta {
 		s.beta[i] = min(max(factor*b, s.Lower[i]), s.Upper[i]) // factor·b may be rounded out of the bounds
-		s.grad[i] = factor*from.product[i] - s.Y[i]
+		s.grad[i] = factor*from.Product[i] - s.Y[i]
+		s.exact[i] = factor * from.exact[i]
 	}
-	s.exact = from.exact
 }
 
 // upOffset returns what a kink or bound adds to the derivative by an increase of β_i: +Inf if β_i
@@ -202,13 +219,38 @@ const maxTried = 32
 // round optimizes a working set and reports whether β has changed. Where many steps or many sets
 // are needed, rows depend on many others, and the next sets are larger.
 func (s *solver) round(ctx context.Context, up, down float64) (changed bool, err error) {
-	list := s.selectRows(up, down)
-	tol := innerShare * (down - up)
+	if s.m.whole.Rows > 0 {
+		return s.roundOfWhole(ctx, up, down)
+	}
+	return s.roundOf(ctx, s.selectRows(up, down), innerShare*(down-up))
+}
+
+// roundOfWhole optimizes all rows, and every other time the active ones. The former copies no kernel rows, but they
+// are longer; it has as many steps as take the time of copying those of the active rows.
+func (s *solver) roundOfWhole(ctx context.Context, up, down float64) (changed bool, err error) {
+	const minSteps = 256
+	var active []int // rows of violating pairs
+	for i := range s.grad {
+		if s.upSlope(i) < down || s.downSlope(i) > up {
+			active = append(active, i)
+		}
+	}
+	if s.direct = !s.direct || len(active) > min(len(s.beta)/2, maxWorkingRows); !s.direct {
+		return s.roundOf(ctx, active, innerShare*(down-up))
+	}
+	s.all.share(s)
+	steps, err := s.all.optimize(ctx, s.Tol/2, min(max(minSteps, len(active)/2), s.MaxSteps-s.steps), false)
+	s.steps += steps
+	return steps > 0, err
+}
+
+// roundOf optimizes the rows of the list.
+func (s *solver) roundOf(ctx context.Context, list []int, tol float64) (changed bool, err error) {
 	if len(list) == len(s.beta) {
 		tol = 0
 	}
 	s.local.load(ctx, s, list)
-	steps, err := s.local.optimize(ctx, max(s.Tol/2, tol), s.MaxSteps-s.steps)
+	steps, err := s.local.optimize(ctx, max(s.Tol/2, tol), s.MaxSteps-s.steps, true)
 	if err != nil {
 		return false, err
 	}
@@ -220,7 +262,6 @@ func (s *solver) round(ctx context.Context, up, down float64) (changed bool, err
 	if len(rows) == 0 {
 		return false, nil
 	}
-	s.exact = false
 	return true, s.m.addRows(ctx, s.grad, rows, change)
 }
 
@@ -230,16 +271,23 @@ func (s *solver) recompute(ctx context.Context) error {
 		return err
 	}
 	kern.Axpy(-1, s.Y, s.grad)
-	s.exact = true
+	copy(s.exact, s.beta)
 	return nil
 }
 
 // roundingNegligible reports whether the rounding of float32 kernel values cannot matter at the
-// tolerance: an error of 2⁻²⁴ for each value, independent of the others, is √Σβ² times as large in a
-// gradient.
+// tolerance: an error of 2⁻²⁴ for each value, independent of the others, is √ΣΔ² times as large in a
+// gradient, where Δ is what has been added to β.
 func (s *solver) roundingNegligible() bool {
-	const margin = 20
-	return margin*0x1p-24*math.Sqrt(kern.Dot(s.beta, s.beta)) <= s.Tol
+	margin := 20.0
+	if s.m.whole.Rows > 0 {
+		margin = 4 // distances are those of float64
+	}
+	sum := 0.0
+	for i, b := range s.beta {
+		sum += (b - s.exact[i]) * (b - s.exact[i])
+	}
+	return margin*0x1p-24*math.Sqrt(sum) <= s.Tol
 }
 
 // snap moves coefficients that only rounding separates from a bound or from 0 there. They would count
@@ -264,7 +312,7 @@ func (s *solver) result(rounds int, violation float64) Result {
 	quadratic := 0.0
 	for i, b := range s.beta {
 		f := s.grad[i] + s.Y[i]
-		r.product = append(r.product, f)
+		r.Product = append(r.Product, f)
 		quadratic += b * f
 		r.Dual += b*s.Y[i] - s.Epsilon*math.Abs(b)
 		// The loss of a row: C_i = Upper_i bounds what raises f, −Lower_i what lowers it.

@@ -12,6 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/pairwise"
 )
 
@@ -146,18 +147,69 @@ func TestSmallCaches(t *testing.T) {
 	}
 }
 
+// wholeMatrixOf is matrixOf with all its rows computed, from distances in another frame.
+func wholeMatrixOf(t *testing.T, name string, X *mat.Dense) *Matrix {
+	t.Helper()
+	m := matrixOf(t, name, X, 0)
+	n, d := X.Dims()
+	distances, dst := kern.Dense(n, n, n, make([]float32, n*n)), kern.Dense(n, n, n, make([]float32, n*n))
+	f := pairwise.FrameOf(slices.Repeat([]float64{1}, d), X)
+	if err := Distances(t.Context(), distances, m.kernel.Metric, f, X); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Fill(t.Context(), dst, distances, m.kernel.Scale(0.3)); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// On a whole matrix, folds are rows whose bounds are 0, and Product has the predictions of all rows.
+func TestWholeMatrices(t *testing.T) {
+	for _, n := range []int{2, 60, 1500} {
+		X, y := rows(n)
+		for _, C := range []float64{0.1, 10, 1e3} {
+			for i, p := range problems(y, C, 1e-6) {
+				m, other := wholeMatrixOf(t, "gaussian", X), matrixOf(t, "gaussian", X, 1<<24)
+				var from *Result
+				for fold := range 2 {
+					q := p
+					q.Lower, q.Upper = slices.Clone(p.Lower), slices.Clone(p.Upper)
+					for k := fold; k < n; k += 5 {
+						q.Lower[k], q.Upper[k] = 0, 0
+					}
+					r := solved(t, m, q, from)
+					checkOptimal(t, m, q, r)
+					from = &r
+					want := solved(t, other, q, nil)
+					if math.Abs(r.Dual-want.Dual) > 1e-6*want.Dual {
+						t.Errorf("%d rows, C %g, problem %d: objective %g, want %g", n, C, i, r.Dual, want.Dual)
+					}
+					for k, v := range r.Product {
+						if math.Abs(v+r.Intercept-want.Product[k]-want.Intercept) > 1e-2 {
+							t.Fatalf("%d rows, C %g, problem %d: score %d is %g, want %g", n, C, i, k, v+r.Intercept,
+								want.Product[k]+want.Intercept)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestSolutionsDoNotDependOnCores(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	X, y := rows(1500)
-	for _, p := range problems(y, 1, 1e-3) {
-		var want Result
+	for _, p := range problems(y, 30, 1e-3) {
+		var want [2]Result
 		for _, cores := range []int{1, 2, 5} {
 			runtime.GOMAXPROCS(cores)
-			r := solved(t, matrixOf(t, "exponential", X, 1<<24), p, nil)
-			if cores > 1 && (!slices.Equal(r.Beta, want.Beta) || r.Intercept != want.Intercept) {
-				t.Errorf("%d cores: another solution", cores)
+			for i, m := range []*Matrix{matrixOf(t, "matern", X, 1<<24), wholeMatrixOf(t, "matern", X)} {
+				r := solved(t, m, p, nil)
+				if cores > 1 && (!slices.Equal(r.Beta, want[i].Beta) || r.Intercept != want[i].Intercept) {
+					t.Errorf("matrix %d, %d cores: another solution", i, cores)
+				}
+				want[i] = r
 			}
-			want = r
 		}
 	}
 }

@@ -114,7 +114,9 @@ func smallest(list []candidate, n int) []candidate {
 type working struct {
 	rows               []int
 	marks              []bool
-	values             []float32 // kernel values, rows × rows
+	values             kern.View[float32] // kernel values, rows × rows
+	memory             []float32          // of values
+	factor             []float64          // of newton
 	grad, up, down     []float64
 	beta, lower, upper []float64
 	before             []float64
@@ -123,7 +125,7 @@ type working struct {
 
 // used returns marks of all rows, none set.
 func (w *working) used(n int) []bool {
-	if w.marks == nil {
+	if len(w.marks) < n {
 		w.marks = make([]bool, n)
 	}
 	return w.marks
@@ -144,7 +146,21 @@ func (w *working) load(ctx context.Context, s *solver, rows []int) {
 	if same {
 		return
 	}
-	w.values = s.m.square(ctx, rows).Data
+	if len(w.memory) < q*q {
+		w.memory = kern.MakeLarge[float32](q * q)
+	}
+	w.values = kern.Dense(q, q, q, w.memory)
+	s.m.square(ctx, w.values, rows)
+}
+
+// share makes w the problem of all rows of s, whose gradient and β it changes.
+func (w *working) share(s *solver) {
+	n := len(s.beta)
+	w.grad, w.beta, w.lower, w.upper, w.epsilon, w.values = s.grad, s.beta, s.Lower, s.Upper, s.Epsilon, s.m.whole
+	w.up, w.down = slices.Grow(w.up[:0], n)[:n], slices.Grow(w.down[:0], n)[:n]
+	for k := range n {
+		w.bounds(k)
+	}
 }
 
 // bounds updates what depends on β_k.
@@ -167,15 +183,29 @@ func (w *working) store(s *solver) (rows []int, change []float64) {
 // minCurvature bounds the curvature of a pair from below; kernel values are rounded to float32.
 const minCurvature = 0x1p-22
 
-// optimize makes steps until the violation is at most tol and returns their number.
-func (w *working) optimize(ctx context.Context, tol float64, most int) (steps int, err error) {
+// optimize makes steps until the violation is at most tol and returns their number. A step of newton comes after steps
+// of pairs that have taken the same time.
+func (w *working) optimize(ctx context.Context, tol float64, most int, newton bool) (steps int, err error) {
 	const checked = 1 << 13 // steps of at most some microseconds each
-	q := len(w.rows)
-	row := func(i int) []float32 { return w.values[i*q : (i+1)*q] }
+	row := w.values.Row
 	i, least := kern.PairStep(w.grad, w.up, row(0), row(0), 0)
+	due := most
+	if newton {
+		due = w.newtonCost()
+	}
 	for ; steps < most; steps++ {
 		if steps%checked == 0 && ctx.Err() != nil {
 			return steps, ctxerr.Check(ctx)
+		}
+		if steps >= due {
+			moved, err := w.newton(ctx)
+			if err != nil {
+				return steps, err
+			}
+			if due = steps + w.newtonCost(); !moved {
+				due += steps
+			}
+			i, least = kern.PairStep(w.grad, w.up, row(0), row(0), 0)
 		}
 		j, violation := kern.PairGain(w.grad, w.down, row(i), least, minCurvature)
 		if j < 0 || violation <= tol {
@@ -193,7 +223,7 @@ func (w *working) optimize(ctx context.Context, tol float64, most int) (steps in
 // step increases β_i and decreases β_j by the returned amount, which minimizes the objective. Where
 // one of them becomes 0 the slope grows by 2ε.
 func (w *working) step(i, j int) (t float64) {
-	curvature := max(2-2*float64(w.values[i*len(w.rows)+j]), minCurvature)
+	curvature := max(2-2*float64(w.values.Row(i)[j]), minCurvature)
 	slope := w.grad[i] + w.up[i] - w.grad[j] - w.down[j]
 	limit := min(w.upper[i]-w.beta[i], w.beta[j]-w.lower[j])
 	kinks := [2]float64{math.Inf(1), math.Inf(1)}
@@ -231,6 +261,126 @@ func (w *working) step(i, j int) (t float64) {
 	w.bounds(i)
 	w.bounds(j)
 	return t
+}
+
+// newtonCost returns the number of steps of pairs that take the time of newton.
+func (w *working) newtonCost() int {
+	const minSteps, ratio = 256, 60
+	f := len(w.free())
+	return max(minSteps, f*f/(ratio*len(w.beta))*f)
+}
+
+// free returns the rows between bounds and kinks, where the objective is smooth.
+func (w *working) free() (list []int) {
+	for k, u := range w.up {
+		if u == w.down[k] {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// newton minimizes over the free rows by Cholesky factorizations, which it repeats without those that leave their range
+// and that it leaves at its end. It moves to the minimum of the objective on the way there.
+func (w *working) newton(ctx context.Context) (moved bool, err error) {
+	const maxRounds = 6
+	q := len(w.beta)
+	delta, slope := make([]float64, q), slices.Clone(w.grad) // slope is the gradient at the ends of the other rows
+	sum := 0.0                                               // of delta of rows at the ends
+	free := w.free()
+	for range maxRounds {
+		if err := w.solve(ctx, free, slope, -sum, delta); err != nil || len(free) == 0 {
+			return false, err
+		}
+		var inside []int
+		ends := make([]float64, q)
+		for _, k := range free {
+			lower, upper := w.smooth(k)
+			if next := w.beta[k] + delta[k]; next > lower && next < upper {
+				inside = append(inside, k)
+				continue
+			}
+			delta[k] = min(max(delta[k], lower-w.beta[k]), upper-w.beta[k])
+			ends[k] = delta[k]
+			sum += delta[k]
+		}
+		if len(inside) == len(free) {
+			return w.move(delta), nil
+		}
+		free = inside
+		kern.AddTMulMixed(slope, w.values, ends)
+	}
+	return false, nil
+}
+
+// smooth returns the range of a free β_k without a kink.
+func (w *working) smooth(k int) (lower, upper float64) {
+	switch lower, upper = w.lower[k], w.upper[k]; {
+	case w.epsilon > 0 && w.beta[k] > 0:
+		lower = 0
+	case w.epsilon > 0:
+		upper = 0
+	}
+	return lower, upper
+}
+
+// solve writes the changes of the free rows that minimize the objective, and whose sum is given, to delta. The matrix
+// has a small ridge because of rounding; if it is not positive definite nevertheless, delta is 0.
+func (w *working) solve(ctx context.Context, free []int, slope []float64, sum float64, delta []float64) error {
+	const ridge = 0x1p-20
+	f := len(free)
+	if need := f * (f + 2); len(w.factor) < need {
+		w.factor = kern.MakeLarge[float64](need)
+	}
+	a, b := kern.Dense(f, f, f, w.factor), kern.Dense(f, 2, 2, w.factor[f*f:])
+	for i, k := range free {
+		row, out := w.values.Row(k), a.Row(i)
+		for j, l := range free[:i+1] {
+			out[j] = float64(row[l])
+		}
+		out[i] += ridge
+		b.Set(i, 0, -slope[k]-w.up[k])
+		b.Set(i, 1, 1)
+	}
+	if _, ok, err := kern.Cholesky(ctx, a); !ok || err != nil {
+		clear(delta)
+		return err
+	}
+	if err := kern.SolveCholesky(ctx, a, b); err != nil {
+		return err
+	}
+	ones := 0.0
+	for i := range free {
+		sum, ones = sum-b.At(i, 0), ones+b.At(i, 1)
+	}
+	for i, k := range free {
+		delta[k] = b.At(i, 0) + sum/ones*b.At(i, 1)
+	}
+	return nil
+}
+
+// move adds delta, or the part of it that minimizes the objective, to β.
+func (w *working) move(delta []float64) (moved bool) {
+	change := make([]float64, len(delta)) // of the gradient
+	kern.AddTMulMixed(change, w.values, delta)
+	linear := 0.0
+	for k, d := range delta {
+		if d != 0 {
+			linear += d * (w.grad[k] + w.up[k])
+		}
+	}
+	t := min(1, -linear/kern.Dot(delta, change))
+	if !(t > 0) {
+		return false
+	}
+	kern.Axpy(t, change, w.grad)
+	for k, d := range delta {
+		if d != 0 {
+			w.beta[k] = min(max(w.beta[k]+t*d, w.lower[k]), w.upper[k])
+			w.bounds(k)
+		}
+	}
+	return true
 }
 
 // moved returns b + t, and the bound or 0 where rounding leaves it next to them.
