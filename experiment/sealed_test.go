@@ -33,6 +33,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/internal/profile"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/sparse"
@@ -181,7 +182,10 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"members": {pipeline.Steps().Then(meta.NewEnsemble(meta.Member{Name: "a",
 			Estimator: pipeline.Steps(rff).Then(estimator.NewLogistic())},
 			meta.Member{Name: "b", Estimator: estimator.NewSVM()})), twoClasses},
-		"angles":  {pipeline.Steps(positive).Then(estimator.NewRidge()), amounts},
+		"angles": {pipeline.Steps(positive).Then(estimator.NewRidge()), amounts},
+		"sketched": {pipeline.Steps(transformer.NewMinMax(), pipeline.NewUnion(transformer.PolynomialSketch{Degree: 2,
+			Gamma: kernel.FixedGamma(1), Coef0: 1, Features: 6}, transformer.NewAdditiveChi2(),
+			transformer.SkewedChi2{Features: 3, Skewedness: 1})).Then(estimator.NewRidge()), amounts},
 		"onward":  {pipeline.Steps(rff).Then(onward), twoClasses},
 		"hinges":  {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(estimator.NewSGDClassifier()), numbers},
 		"fallen":  {pipeline.Steps(bins).Then(averaged), amounts},

@@ -124,6 +124,14 @@ func levelsWithTarget() datasets.Set {
 	return data
 }
 
+// nonNegative returns rows of three columns without negative values.
+func nonNegative() datasets.Set {
+	rng := rand.New(rand.NewPCG(3, 4))
+	X := mat.NewDense(60, 3, nil)
+	X.Apply(func(int, int, float64) float64 { return max(0, rng.NormFloat64()) }, X)
+	return datasets.Set{X: X, Schema: datasets.Schema{Columns: []datasets.Column{{Name: "a"}, {Name: "b"}, {Name: "c"}}}}
+}
+
 // Every registered step is held to the laws with its defaults. A step that is added is added here.
 func TestRegisteredStepsObeyTheLaws(t *testing.T) {
 	type to = transformertest.Options
@@ -136,7 +144,9 @@ func TestRegisteredStepsObeyTheLaws(t *testing.T) {
 		"hash": {Missing: true, Data: levels()}, "target_encode": {Missing: true, Data: levelsWithTarget()},
 		"tfidf": {Missing: true, Unexported: true, Data: sentences(t)},
 		"dense": {Missing: true}, "pca": {Tolerance: 1e-7}, "ard": {}, "steps": {Missing: true}, "rff": {},
-		"softmax_features": {}, "binning": {Unexported: true}, "nystroem": {ExportTolerance: 1e-10, Tolerance: 1e-6,
+		"softmax_features": {}, "polynomial_sketch": {ExportTolerance: 1e-11}, "additive_chi2": {Data: nonNegative()},
+		"skewed_chi2": {Data: nonNegative()}, "binning": {Unexported: true},
+		"nystroem": {ExportTolerance: 1e-10, Tolerance: 1e-6,
 			Float32Tolerance: 5e-3}, "rfm": {},
 	}
 	models := map[string]eo{"ridge": {}, "ridge_classifier": {Classes: 3}, "logistic": {Classes: 2, Tolerance: 0.05},
@@ -217,7 +227,8 @@ func TestRegistryIsComplete(t *testing.T) {
 	}
 	for _, name := range []string{"impute", "standardize", "minmax", "robust", "quantile", "scale", "onehot", "ordinal",
 		"pca", "ard", "columns", "union",
-		"rff", "softmax_features", "binning", "nystroem", "rfm", "ridge", "ridge_classifier", "logistic", "svm", "svr",
+		"rff", "softmax_features", "polynomial_sketch", "additive_chi2", "skewed_chi2", "binning", "nystroem",
+		"rfm", "ridge", "ridge_classifier", "logistic", "svm", "svr",
 		"poisson", "gamma_regression", "tweedie", "huber", "quantile_regression", "kernel_ridge",
 		"kernel_ridge_classifier", "kernel_svm", "kernel_svr", "sgd_classifier", "sgd_regressor", "kmeans", "spectral",
 		"one_class",

@@ -84,6 +84,10 @@ func conformanceCases() map[string]conformanceCase {
 	dense := func() transformer.Transformer { return new(transformer.FittedDense) }
 	rfm := func() transformer.Transformer { return new(transformer.FittedRFM) }
 
+	additive := func() transformer.Transformer { return new(transformer.FittedAdditiveChi2) }
+	skewed := func() transformer.Transformer { return new(transformer.FittedSkewedChi2) }
+	sketch := func() transformer.Transformer { return new(transformer.FittedPolynomialSketch) }
+
 	type o = transformertest.Options
 	cases := map[string]conformanceCase{
 		"standardize":            {transformer.NewStandardize(), o{Zero: scaler, Missing: true, DenseOnly: true}},
@@ -124,7 +128,13 @@ func conformanceCases() map[string]conformanceCase {
 			o{Zero: targets, Missing: true, Data: encodable(3)}},
 		"hash":          {transformer.Hash{Features: 6, Signed: true}, o{Zero: hashed, Missing: true, Data: categorical()}},
 		"hash unsigned": {transformer.Hash{Features: 5}, o{Zero: hashed, Missing: true, Data: categorical()}},
-		"pca":           {transformer.NewPCA(), o{Zero: pca, Tolerance: 1e-7}},
+		"additive_chi2": {transformer.NewAdditiveChi2(), o{Zero: additive, Data: counts()}},
+		"additive_chi2 of 5 steps": {transformer.AdditiveChi2{Steps: 5, Interval: 0.3},
+			o{Zero: additive, Data: counts()}},
+		"skewed_chi2": {transformer.SkewedChi2{Features: 24, Skewedness: 1, Seed: 5}, o{Zero: skewed, Data: counts()}},
+		"skewed_chi2 moves zero": {transformer.SkewedChi2{Features: 25, Skewedness: 0.1, Seed: 5},
+			o{Zero: skewed, Data: counts(), DenseOnly: true}},
+		"pca": {transformer.NewPCA(), o{Zero: pca, Tolerance: 1e-7}},
 		"pca whiten": {transformer.PCA{Components: 0.9, Whiten: true},
 			o{Zero: pca, Tolerance: 1e-7}},
 		"dense": {transformer.NewDense(), o{Zero: dense, Missing: true}},
@@ -160,6 +170,13 @@ func conformanceCases() map[string]conformanceCase {
 		cases["softmax_features "+draw] = conformanceCase{s, o{Zero: softmaxed, Related: relatedSoftmax(s)}}
 		s.Gamma = kernel.FixedGamma(0.1, 0.2, 0.05, 0.3, 0.5)
 		cases["softmax_features fixed "+draw] = conformanceCase{s, o{Zero: softmaxed, Related: relatedSoftmax(s)}}
+	}
+	for _, s := range []transformer.PolynomialSketch{{Degree: 1, Features: 1},
+		{Degree: 2, Coef0: 1, Features: 24, Seed: 5}, {Degree: 3, Features: 25}} {
+		s.Gamma = kernel.FixedGamma(0.1, 0.2, 0.05, 0.3, 0.5)
+		cases[fmt.Sprintf("polynomial_sketch fixed %d", s.Degree)] = conformanceCase{s, o{Zero: sketch}}
+		s.Gamma = kernel.GammaScale
+		cases[fmt.Sprintf("polynomial_sketch %d", s.Degree)] = conformanceCase{s, o{Zero: sketch}}
 	}
 	for _, draw := range []string{"orthogonal", "qmc", "structured"} {
 		for _, name := range []string{"gaussian", "exponential", "matern", "rational_quadratic", "mixture", "product"} {

@@ -402,3 +402,56 @@ func ExampleTFIDF() {
 	// ⎢0.80  0.61  0.00  0.00⎥
 	// ⎣0.00  0.00  0.61  0.80⎦
 }
+
+// Features of the polynomial kernel (x'y + 1)².
+func ExamplePolynomialSketch() {
+	data := numbers()
+	spec := transformer.PolynomialSketch{Degree: 2, Gamma: kernel.FixedGamma(1), Coef0: 1, Features: 4000}
+	fitted, err := spec.Fit(context.Background(), data)
+	if err != nil {
+		log.Fatal(err)
+	}
+	Z, err := fitted.Transform(context.Background(), data.X)
+	if err != nil {
+		log.Fatal(err)
+	}
+	x, z := data.X.(*mat.Dense), Z.(*mat.Dense)
+	k := math.Pow(mat.Dot(x.RowView(0), x.RowView(1))+1, 2)
+	fmt.Printf("%.1f is nearly %.1f\n", mat.Dot(z.RowView(0), z.RowView(1)), k)
+	// Output: 11.4 is nearly 11.4
+}
+
+// Two histograms and their additive chi-squared kernel, Σ 2·x_j·y_j/(x_j + y_j).
+func ExampleAdditiveChi2() {
+	data := datasets.Set{X: mat.NewDense(2, 3, []float64{0.5, 0.3, 0.2, 0.4, 0.4, 0.2})}
+	spec := transformer.AdditiveChi2{Steps: 6, Interval: 0.3}
+	fitted, err := spec.Fit(context.Background(), data)
+	if err != nil {
+		log.Fatal(err)
+	}
+	Z, err := fitted.Transform(context.Background(), data.X)
+	if err != nil {
+		log.Fatal(err)
+	}
+	z := Z.(*mat.Dense)
+	fmt.Printf("%.3f is nearly %.3f\n", mat.Dot(z.RowView(0), z.RowView(1)), 2*(0.5*0.4/0.9+0.3*0.4/0.7+0.2*0.2/0.4))
+	// Output: 0.981 is nearly 0.987
+}
+
+func ExampleSkewedChi2() {
+	data := datasets.Set{X: mat.NewDense(2, 2, []float64{0.5, 3, 0.4, 2})}
+	spec := transformer.NewSkewedChi2()
+	spec.Features = 10000
+	fitted, err := spec.Fit(context.Background(), data)
+	if err != nil {
+		log.Fatal(err)
+	}
+	Z, err := fitted.Transform(context.Background(), data.X)
+	if err != nil {
+		log.Fatal(err)
+	}
+	z := Z.(*mat.Dense)
+	k := 2 * math.Sqrt(1.5*1.4) / (1.5 + 1.4) * 2 * math.Sqrt(4*3) / (4 + 3)
+	fmt.Printf("%.2f is nearly %.2f\n", mat.Dot(z.RowView(0), z.RowView(1)), k)
+	// Output: 0.99 is nearly 0.99
+}

@@ -189,3 +189,36 @@ func (s Impute) InferOutput(in datasets.InferredSchema) datasets.InferredSchema 
 	}
 	return in.Each(func(c *datasets.InferredColumn) { c.Missing, c.Empty = nil, false })
 }
+
+// TakesSparse reports true.
+func (PolynomialSketch) TakesSparse() bool { return true }
+
+// Requirements declares complete numeric columns.
+func (PolynomialSketch) Requirements() []datasets.Requirement { return complete }
+
+// InferOutput returns complete numeric columns.
+func (PolynomialSketch) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
+	return datasets.InferredSchema{}
+}
+
+// TakesSparse reports true.
+func (AdditiveChi2) TakesSparse() bool { return true }
+
+// Requirements declares complete numeric columns.
+func (AdditiveChi2) Requirements() []datasets.Requirement { return complete }
+
+// InferOutput returns complete numeric columns.
+func (AdditiveChi2) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
+	return datasets.InferredSchema{}
+}
+
+// TakesSparse reports true for skewedness 1, where zeros stay zeros.
+func (s SkewedChi2) TakesSparse() bool { return s.Skewedness == 1 }
+
+// Requirements declares complete numeric columns.
+func (SkewedChi2) Requirements() []datasets.Requirement { return complete }
+
+// InferOutput returns complete numeric columns.
+func (SkewedChi2) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
+	return datasets.InferredSchema{}
+}

@@ -138,7 +138,7 @@ func checkRows(step string, X mat.Matrix, width int) (mat.Matrix, error) {
 // checkEntries returns an error for the first entry that is infinite, exceeds limit in magnitude,
 // or is NaN unless missing is true. Row numbers in errors start at first.
 func checkEntries(step string, X mat.Matrix, schema datasets.Schema, first int, limit float64, missing bool) error {
-	i, j, v := findEntry(X, limit, missing)
+	i, j, v := findEntry(X, func(v float64) bool { return !(math.Abs(v) <= limit) && !(missing && v != v) })
 	if i < 0 {
 		return nil
 	}
@@ -153,9 +153,18 @@ func checkEntries(step string, X mat.Matrix, schema datasets.Schema, first int, 
 		Err: problem})
 }
 
-// findEntry returns the first entry that checkEntries reports; row is −1 if there is none.
-func findEntry(X mat.Matrix, limit float64, missing bool) (row, column int, value float64) {
-	bad := func(v float64) bool { return !(math.Abs(v) <= limit) && !(missing && v != v) }
+// checkLow returns an error for the first entry for which low is true.
+func checkLow(step string, X mat.Matrix, constraint string, low func(v float64) bool) error {
+	i, j, v := findEntry(X, low)
+	if i < 0 {
+		return nil
+	}
+	return fmt.Errorf("transformer: %s: %w", step, &datasets.RowError{Row: i, Column: datasets.Schema{}.Name(j),
+		Err: fmt.Errorf("%s, got %v", constraint, v)})
+}
+
+// findEntry returns the first entry for which bad is true; row is −1 if there is none.
+func findEntry(X mat.Matrix, bad func(v float64) bool) (row, column int, value float64) {
 	switch m := X.(type) {
 	case *mat.Dense:
 		n, _ := m.Dims()

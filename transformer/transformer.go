@@ -20,6 +20,9 @@
 //	pca              [PCA]          directions of large variance projections on them
 //	rff              [RFF]          γ, random frequencies        random Fourier features
 //	softmax_features [SoftmaxFeatures] γ, normal numbers        features of exp(γ·x'y)
+//	polynomial_sketch [PolynomialSketch] γ, random columns      features of (γ·x'y + c₀)^p
+//	additive_chi2    [AdditiveChi2] the number of columns        features of the additive chi-squared kernel
+//	skewed_chi2      [SkewedChi2]   random frequencies           features of the skewed chi-squared kernel
 //	binning          [Binning]      γ, random grids, their bins  random binning features
 //	nystroem         [Nystroem]     γ, landmarks                 the kernel through landmarks
 //	rfm              [RFM]          how the targets change       the inputs, mapped linearly
@@ -27,13 +30,12 @@
 //
 // Every spec of this package implements [BlockFitter]; Fit is FitSource over the rows in memory.
 // Specs that learn from rows also implement [PassFitter], except ard, rff, softmax_features,
-// binning and nystroem, whose samples, rules for γ, bins and landmarks require FitSource. Every
-// fitted type implements model.Stateful, [Sized], [Describer] and graph.StepExporter; the exports
-// of binning and tfidf are always errors.
+// polynomial_sketch, binning and nystroem, whose samples, rules for γ, bins and landmarks require
+// FitSource. Every fitted type implements model.Stateful, [Sized], [Describer] and
+// graph.StepExporter; the exports of binning and tfidf are always errors.
 //
 // NaN denotes a missing value. impute fills missing values, the scalers and encoders pass them on,
-// and ard, pca, rff, softmax_features, binning and nystroem return an error that names row and
-// column. Sample weights are ignored. Sparse rows stay sparse, except in [Dense] and, a tile at a
+// and ard, pca and the feature maps return an error that names row and column. Sample weights are ignored. Sparse rows stay sparse, except in [Dense] and, a tile at a
 // time, in [PCA].
 //
 // Package transformertest contains the conformance tests of transformers, for any [Fitter].
@@ -154,20 +156,22 @@ var (
 	_ = []interface {
 		fitted
 		DenseTransformer
-	}{(*FittedScaler)(nil), (*FittedQuantile)(nil), (*FittedScale)(nil), (*FittedTargetEncode)(nil), (*FittedARD)(nil),
-		(*FittedRFM)(nil), (*FittedPCA)(nil), (*FittedImpute)(nil), (*FittedOrdinal)(nil), (*FittedRFF)(nil), (*FittedSoftmaxFeatures)(nil),
-		(*FittedNystroem)(nil)}
+	}{(*FittedScaler)(nil), (*FittedQuantile)(nil), (*FittedScale)(nil), (*FittedTargetEncode)(nil),
+		(*FittedARD)(nil), (*FittedRFM)(nil), (*FittedPCA)(nil), (*FittedImpute)(nil), (*FittedOrdinal)(nil),
+		(*FittedRFF)(nil), (*FittedSoftmaxFeatures)(nil), (*FittedNystroem)(nil),
+		(*FittedPolynomialSketch)(nil), (*FittedAdditiveChi2)(nil), (*FittedSkewedChi2)(nil)}
 	_ = []SingleTransformer{(*FittedRFF)(nil), (*FittedSoftmaxFeatures)(nil), (*FittedNystroem)(nil)}
 	_ = []TwoStageFitter{ARD{}, Quantile{}}
-	_ = []DataIndependent{RFF{}, SoftmaxFeatures{}, Binning{}, Scale{}, Hash{}, Dense{}}
+	_ = []DataIndependent{RFF{}, SoftmaxFeatures{}, PolynomialSketch{}, AdditiveChi2{}, SkewedChi2{}, Binning{},
+		Scale{}, Hash{}, Dense{}}
 	_ = []FitTransformer{Binning{}}
 	_ = []TrainingTransformer{(*FittedTargetEncode)(nil)}
 	_ = []interface {
 		datasets.Requirer
 		datasets.SchemaInferrer
 		datasets.CostEstimator
-	}{ARD{}, RFM{}, PCA{}, RFF{}, SoftmaxFeatures{}, Binning{}, Nystroem{}, Standardize{}, MinMax{}, Robust{}, Quantile{},
-		Scale{}, OneHot{}, Ordinal{}, TargetEncode{}, Hash{}, Impute{}}
+	}{ARD{}, RFM{}, PCA{}, RFF{}, SoftmaxFeatures{}, PolynomialSketch{}, AdditiveChi2{}, SkewedChi2{}, Binning{},
+		Nystroem{}, Standardize{}, MinMax{}, Robust{}, Quantile{}, Scale{}, OneHot{}, Ordinal{}, TargetEncode{}, Hash{}, Impute{}}
 	_ datasets.SchemaInferrer = Dense{}
 	_ datasets.CostEstimator  = Dense{}
 )

@@ -22,6 +22,7 @@ const (
 	Vectors
 	HeldOut
 	Functions
+	Sketches
 )
 
 // Streams of dependent draws. The gap leaves space for more streams above.

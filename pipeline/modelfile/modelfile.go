@@ -234,12 +234,14 @@ func sameColumn(a, b datasets.Column) bool {
 }
 
 // checkPrediction predicts one row of zeros, to find incompatible steps when the model is loaded.
+// Errors about the values of that row are ignored, because zeros may be outside the domain of a step.
 func (m *Model) checkPrediction() error {
 	var X mat.Matrix = zeros(pipeline.Find(m.Predictor).InputWidth())
 	if cols := int(X.(zeros)); cols <= model.UncheckedCount {
 		X = pick.Blank(m.Schema, cols)
 	}
-	if _, err := m.Predictor.Predict(context.Background(), X); err != nil {
+	_, err := m.Predictor.Predict(context.Background(), X)
+	if refused := (*datasets.RowError)(nil); err != nil && !errors.As(err, &refused) {
 		return fmt.Errorf("%w: %w", model.ErrDamaged, err)
 	}
 	return nil

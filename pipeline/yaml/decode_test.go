@@ -499,7 +499,8 @@ func TestComplexities(t *testing.T) {
 		"quantile_regression.alpha": param.MorePenalty, "huber.alpha": param.MorePenalty,
 		"gaussian_process.noise": param.MorePenalty, "svr.epsilon": param.MorePenalty,
 		"target_encode.smooth": param.MorePenalty, "hash.features": param.MoreUnits,
-		"tfidf.min_count":    param.FewerUnits,
+		"tfidf.min_count":            param.FewerUnits,
+		"polynomial_sketch.features": param.MoreUnits, "skewed_chi2.features": param.MoreUnits,
 		"kernel_svr.epsilon": param.MorePenalty, "kernel_svm.C": param.LessPenalty, "kernel_svr.C": param.LessPenalty,
 		"logistic.C": param.LessPenalty, "svm.C": param.LessPenalty, "svr.C": param.LessPenalty,
 	}
