@@ -122,8 +122,8 @@ func TestKernelMachine(t *testing.T) {
 	}
 }
 
-// Rows of a second file whose categories have other codes are predicted right by a model. What
-// would take their codes as they are is an error that names the column.
+// TestPredictAligned checks that a model predicts rows of a second file with other category codes
+// correctly, and that using the codes without alignment is an error that names the column.
 func TestPredictAligned(t *testing.T) {
 	var train, test strings.Builder
 	cities := []string{"Bonn", "Kiel", "Mainz", "Ulm"}
@@ -203,7 +203,8 @@ func TestCodesWithoutSchema(t *testing.T) {
 	}
 }
 
-// The folds of a search keep the shares of the classes, and groups together where there are any.
+// TestSearchFolds checks that the folds of a search are stratified by class, and keep groups
+// together.
 func TestSearchFolds(t *testing.T) {
 	flowers, _, err := builtin.Load("iris") // a class after the other
 	if err != nil {

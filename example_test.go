@@ -77,7 +77,7 @@ func ExampleFit() {
 	// row 0, column rooms: no value; a missing one is nil
 }
 
-// Models of groups and of unusual rows learn without a target.
+// Clustering and anomaly detection are fitted without a target.
 func ExampleLoadInputs() {
 	ctx := context.Background()
 	flats, err := bochner.LoadInputs(ctx, "testdata/flats.csv")

@@ -110,7 +110,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// No step or model takes text as numbers, wherever it comes from.
+// TestTextIsRefused checks that every step and model rejects text columns as numbers, from any
+// source.
 func TestTextIsRefused(t *testing.T) {
 	ctx := context.Background()
 	data, err := datasets.FromStructs(messages(50), "Spam")

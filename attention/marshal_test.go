@@ -37,7 +37,7 @@ func saved(t testing.TB, s interface{ MarshalBinary() ([]byte, error) }) []byte 
 }
 
 // A state that is serialized after every token continues with the same bits, in both precisions.
-func TestRestoredStateGoesOn(t *testing.T) {
+func TestRestoredStateResumes(t *testing.T) {
 	f := features(t, 5, 7, "orthogonal")
 	q, k, v := drawn(Shape{2, 2, 30, 30, 5, 3, true}, 3, 2)
 	whole := stateOf(t, f, 0)

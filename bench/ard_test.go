@@ -6,9 +6,10 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// BenchmarkLearnScales learns a scale for each of many inputs from 3000 rows, as ard does with its defaults. The flops
-// counted are those that are needed: of the Gram matrix n·D² and of the slope 2·n·D², and of the leave-one-out error
-// that much again; of the factor and the inverse D³, of the angles and of what goes back through them 2·n·d·D.
+// BenchmarkLearnScales learns a scale for each of many inputs from 3000 rows, with the defaults of
+// ard. The flops count the necessary operations: n·D² for the Gram matrix, 2·n·D² for the gradient,
+// as much again for the leave-one-out error, D³ for the factor and the inverse, 2·n·d·D for the
+// angles and backpropagation.
 func BenchmarkLearnScales(b *testing.B) {
 	for _, objective := range []string{"evidence", "press"} {
 		b.Run(objective, func(b *testing.B) {

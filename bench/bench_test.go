@@ -1,4 +1,4 @@
-// Package bench_test measures what a user does, each thing under its name:
+// Package bench_test contains end-to-end benchmarks of typical tasks:
 //
 //	go test -run '^$' -bench . -short ./bench                                small sizes, seconds
 //	go test -run '^$' -bench 'RidgeFit/n=100000' -benchtime 1x ./bench       one at its full size
@@ -45,7 +45,7 @@ type size struct{ rows, features int }
 
 func (s size) String() string { return fmt.Sprintf("n=%d/D=%d", s.rows, s.features) }
 
-// sizes are a small one and, without -short, that of the peers' table.
+// sizes returns a small problem size and, without -short, the size used in the peers' table.
 func sizes() []size {
 	if testing.Short() {
 		return []size{{5000, 256}}
@@ -67,11 +67,11 @@ func eachPrecision(b *testing.B, prefix string, run func(b *testing.B, precision
 	}
 }
 
-// regression makes n rows of d standard normal columns with
+// regression draws n samples with d standard normal features and targets
 //
 //	y = sin x₀ + x₁x₂ + 0.1·ε
 //
-// which is the law of the peers' data.
+// from the same distribution as the peers' data.
 func regression(n, d int) datasets.Set {
 	rng := rand.New(rand.NewPCG(0, uint64(d)))
 	x, y := mat.NewDense(n, d, nil), make([]float64, n)
@@ -101,7 +101,7 @@ func classification(n, d int) datasets.Set {
 	return set
 }
 
-// fourier is the map that the peers have: sqrt(2/D)·cos(ω'x + b).
+// fourier returns the random Fourier feature map that the peers use: sqrt(2/D)·cos(ω'x + b).
 func fourier(features int) transformer.RFF {
 	s := transformer.NewRFF()
 	s.Gamma, s.Features, s.Map = kernel.FixedGamma(gamma), features, "phase"

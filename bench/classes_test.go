@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// BenchmarkLogisticFitClasses fits logistic regression with a large C for as many classes as there
-// are letters, each of a few groups of rows that overlap with those of other classes.
+// BenchmarkLogisticFitClasses fits logistic regression with a large C for 26 classes, each of a few
+// groups of rows that overlap with those of other classes.
 func BenchmarkLogisticFitClasses(b *testing.B) {
 	rows, features := 15_000, 1000
 	if testing.Short() {
@@ -34,7 +34,7 @@ func BenchmarkLogisticFitClasses(b *testing.B) {
 	})
 }
 
-// letters makes rows of 16 columns and 26 classes, each of four normal groups.
+// letters returns rows of 16 columns and 26 classes, each of four normal groups.
 func letters(n int) datasets.Set {
 	const cols, classes, groups = 16, 26, 4
 	rng := rand.New(rand.NewPCG(26, 16))

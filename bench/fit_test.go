@@ -12,15 +12,15 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// ridge has the peers' penalty.
+// ridge returns a ridge regression with the peers' penalty.
 func ridge() estimator.Ridge {
 	s := estimator.NewRidge()
 	s.Alpha = 1e-3
 	return s
 }
 
-// BenchmarkRidgeFit fits Fourier features and ridge regression on them. The flops counted are those
-// of the products: of the map, of one triangle of the Gram matrix, and of its factor.
+// BenchmarkRidgeFit fits Fourier features and ridge regression on them. The flops count the matrix
+// products: the map, one triangle of the Gram matrix, and its factor.
 func BenchmarkRidgeFit(b *testing.B) {
 	eachSize(b, func(b *testing.B, s size, precision string) {
 		data := regression(s.rows, inputs)
@@ -31,8 +31,8 @@ func BenchmarkRidgeFit(b *testing.B) {
 	})
 }
 
-// BenchmarkRidgeFitFile is BenchmarkRidgeFit with rows that are read from a CSV file as they are
-// needed. The memory it takes does not depend on their number.
+// BenchmarkRidgeFitFile is BenchmarkRidgeFit with rows streamed from a CSV file. Its memory use
+// does not depend on the number of rows.
 func BenchmarkRidgeFitFile(b *testing.B) {
 	all := append(sizes(), size{1_000_000, 2048})
 	if testing.Short() {
@@ -101,7 +101,7 @@ func benchmarkClassifier(b *testing.B, spec, tight estimator.Estimator, loss fun
 	})
 }
 
-// objective is Σ loss(t_i(w'z_i + b)) + ½‖w‖² in double precision, whatever the fit's.
+// objective returns Σ loss(t_i(w'z_i + b)) + ½‖w‖² in float64, whatever the precision of the fit.
 func objective(b *testing.B, p *pipeline.FittedPipeline, data datasets.Set, loss func(margin float64) float64) float64 {
 	b.Helper()
 	_, features := p.Chain().Step(0)

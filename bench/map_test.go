@@ -113,7 +113,7 @@ func BenchmarkPredictOne(b *testing.B) {
 	}
 }
 
-// saved fits the pipeline and returns it as it comes back from a file.
+// saved fits the pipeline and returns it after a round trip through a file.
 func saved(b *testing.B, p pipeline.Pipeline, data datasets.Set) *modelfile.Model {
 	b.Helper()
 	fitted, err := p.Fit(ctx, data)

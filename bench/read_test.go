@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets/csv"
 )
 
-// BenchmarkLoadCSV reads a file of 54 numeric columns and a target into memory: on one core, and on
-// all there are.
+// BenchmarkLoadCSV reads a file of 54 numeric columns and a target into memory, on one core and on
+// all.
 func BenchmarkLoadCSV(b *testing.B) {
 	for _, s := range sizes() {
 		b.Run(fmt.Sprintf("n=%d", s.rows), func(b *testing.B) {
@@ -49,8 +49,8 @@ func load(b *testing.B, rows int) {
 	rate(b, float64(rows), "rows/s")
 }
 
-// table returns the path of a CSV file of the rows of [regression], numbers with 8 digits. In the
-// folder -scratch it is written once and stays.
+// table returns the path of a CSV file of the rows of [regression], with 8 digits per number. In
+// the directory -scratch it is written once and kept.
 func table(b *testing.B, rows int) string {
 	b.Helper()
 	folder := *scratch

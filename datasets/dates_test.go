@@ -12,7 +12,7 @@ import (
 func TestDate(t *testing.T) {
 	for _, c := range []struct {
 		order, text string
-		want        []float64 // year, month, day, weekday, hour; nil where it is no date
+		want        []float64 // year, month, day, weekday, hour; nil for an invalid date
 	}{
 		{"", "2024-03-01", []float64{2024, 3, 1, 5, 0}},
 		{"", "2024/3/1", []float64{2024, 3, 1, 5, 0}},
@@ -21,7 +21,7 @@ func TestDate(t *testing.T) {
 		{"", "2024-03-01 07:05:00+02:00", []float64{2024, 3, 1, 5, 7}},
 		{"", "1.3.2024", []float64{2024, 3, 1, 5, 0}},
 		{"", "01.03.24 8:00 PM", []float64{2024, 3, 1, 5, 20}},
-		{"mdy", "1.3.2024", []float64{2024, 3, 1, 5, 0}}, // full stops are day first everywhere
+		{"mdy", "1.3.2024", []float64{2024, 3, 1, 5, 0}}, // with periods the day is always first
 		{"dmy", "2024-03-01", []float64{2024, 3, 1, 5, 0}},
 		{"dmy", "1/3/2024", []float64{2024, 3, 1, 5, 0}},
 		{"mdy", "3/1/2024", []float64{2024, 3, 1, 5, 0}},

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
-// Evenly spaced rows are ascending and begin with the first.
+// TestEvenlySpaced checks that evenly spaced rows are ascending and start with the first.
 func TestEvenlySpaced(t *testing.T) {
 	for _, c := range []struct {
 		n, maxRows int

@@ -10,8 +10,9 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// Splits refuse targets and groups that are not there for every row.
-func TestSplitsRefuseWhatDoesNotFitTheRows(t *testing.T) {
+// TestSplitsCheckLengths checks that splitters reject targets and groups whose
+// length is not the number of rows.
+func TestSplitsCheckLengths(t *testing.T) {
 	X := mat.NewDense(4, 1, []float64{1, 2, 3, 4})
 	for want, data := range map[string]Set{
 		"datasets: Y must have 4 rows as X, got 3":      {X: X, Y: []float64{0, 1, 0}},

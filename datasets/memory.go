@@ -105,8 +105,8 @@ func sortedNames(names []string) []string {
 	return out
 }
 
-// FromStructs returns a slice of structs, or of pointers to structs, as a set with a column for each
-// exported field:
+// FromStructs converts a slice of structs, or of pointers to structs, to a set with a column for
+// each exported field:
 //
 //	type Flat struct {
 //		Size     float64
@@ -119,11 +119,11 @@ func sortedNames(names []string) []string {
 //	}
 //	data, err := datasets.FromStructs(flats, "Rent")
 //
-// Numbers and bools are numeric columns, strings are categorical, or text where they have several words and are mostly
-// different, times are numeric columns of
-// their parts. A nil pointer, NaN, an empty string, the zero time and an invalid value of a type
-// such as sql.NullInt64 are missing. Columns have the names of the fields. A tag sets another name
-// and options after a comma: categorical, numeric, text, target, weight, group.
+// Numbers and bools are numeric columns. Strings are categorical, or text if they have several
+// words and are mostly distinct. Times become numeric columns of their parts. A nil pointer, NaN,
+// an empty string, the zero time and an invalid value of a type such as sql.NullInt64 are missing.
+// Columns have the names of the fields. A tag sets another name and options after a comma:
+// categorical, numeric, text, target, weight, group.
 //
 // target names the column to predict; "" means the column with the option target, or none. Strings,
 // bools and at most [MaxInferredClasses] different integers are classes; other targets are numeric,

@@ -43,7 +43,8 @@ func (f *fickle) Blocks(_ context.Context, yield func(block Set) error) error {
 	return nil
 }
 
-// Scan reads the rows once for each pass, and notices when there are others.
+// TestLearnReadsTheSameRows checks that Scan reads the rows once for each pass, and detects changed
+// rows.
 func TestLearnReadsTheSameRows(t *testing.T) {
 	rows := Set{X: mat.NewDense(5, 1, nil)}
 	for _, c := range []struct {

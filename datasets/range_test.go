@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
-// A range has the rows of the set, whatever blocks the source cuts them into, and its own blocks depend on
-// nothing but where it begins and how long its runs are.
+// TestRange checks that a range has the rows of the set, whatever the blocks of the source, and
+// that its blocks depend only on its start and the lengths of its runs.
 func TestRange(t *testing.T) {
 	set := randomSet(5000)
 	for _, c := range []struct{ lo, hi, run int }{{0, 5000, 1000}, {0, 5001, 3000}, {1234, 4321, 700}, {4999, 9000, 1},

@@ -201,7 +201,7 @@ func (w watched) Blocks(ctx context.Context, yield func(datasets.Set) error) err
 	})
 }
 
-// TestPrefetchFailure: the source's own error comes through, after the blocks before it.
+// TestPrefetchFailure checks that the error of the source is returned after the blocks before it.
 func TestPrefetchFailure(t *testing.T) {
 	sub, err := rowsource.Subset(chunks{randomSet(10), 4, -1}, []int{2, 10})
 	if err != nil {
@@ -335,8 +335,8 @@ func ExamplePrefetch() {
 	// Output: 5000 <nil>
 }
 
-// A block may have no weight at all, which a whole set may not; what is wrong with its rows is named by
-// their numbers among all rows.
+// TestCheckBlock checks that a block may have zero total weight, unlike a set, and that errors
+// contain row numbers in the whole data.
 func TestCheckBlock(t *testing.T) {
 	block := datasets.Set{X: mat.NewDense(3, 1, nil), Y: make([]float64, 3), Weights: make([]float64, 3)}
 	if err := block.CheckBlock(10); err != nil {
@@ -351,7 +351,8 @@ func TestCheckBlock(t *testing.T) {
 	}
 }
 
-// Rows without their targets have all else, whether in memory or block by block; what was there stays.
+// TestWithoutTargets checks that only the targets are dropped, in memory and in blocks, and that
+// the original is not modified.
 func TestWithoutTargets(t *testing.T) {
 	schema := datasets.Schema{Columns: []datasets.Column{{Name: "x"}},
 		Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}}

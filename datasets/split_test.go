@@ -89,9 +89,9 @@ var splitters = []datasets.Splitter{
 	datasets.TrainTest{Test: .25, Group: true, Shuffle: true, Seed: 1},
 }
 
-// TestFoldLaws: rows ascend; no row is in both parts; k folds hold every row out once; two calls
-// agree.
-func TestFoldLaws(t *testing.T) {
+// TestFoldInvariants checks that rows are ascending, training and test rows are disjoint, k folds test
+// every row once, and repeated calls agree.
+func TestFoldInvariants(t *testing.T) {
 	set := anySet(121)
 	for _, s := range splitters {
 		t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) {
@@ -133,7 +133,8 @@ func TestFoldLaws(t *testing.T) {
 	}
 }
 
-// TestShares: stratified folds have the classes' shares to one row, groups stay whole.
+// TestShares checks that stratified folds have the proportions of the classes up to one row, and
+// that groups are not split.
 func TestShares(t *testing.T) {
 	set := anySet(121)
 	total := make([]float64, 3)
@@ -173,7 +174,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestSeeds: another seed gives other folds, and every row has the same chance to be held out.
+// TestSeeds checks that folds depend on the seed, and that all rows are equally likely to be test
+// rows.
 func TestSeeds(t *testing.T) {
 	set := anySet(60)
 	held := make([]float64, 60)

@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// workplace makes a folder, which it returns, with the command, rows.csv, rows.yaml and the model
-// that the verbs make of them in three shards, alone.bochner; bin is before all else in PATH.
+// workplace creates a directory with the command, rows.csv, rows.yaml and alone.bochner, the model
+// fitted by the commands in three shards. It puts bin first in PATH.
 func workplace(t *testing.T) string {
 	if !exhaustive.Tests() {
 		t.Skip("builds the command")
@@ -93,7 +93,7 @@ func put(t *testing.T, name, text string) {
 	}
 }
 
-// script is where a script lies.
+// script returns the absolute path of a script.
 func script(t *testing.T, name string) string {
 	path, err := filepath.Abs(name)
 	if err != nil {
@@ -102,7 +102,7 @@ func script(t *testing.T, name string) string {
 	return path
 }
 
-// shell runs a script in a folder.
+// shell runs a script in a directory.
 func shell(t *testing.T, dir string, args ...string) (string, error) {
 	command := exec.CommandContext(t.Context(), "sh", args...)
 	command.Dir = dir
@@ -110,7 +110,7 @@ func shell(t *testing.T, dir string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// same compares a model with that of the verbs alone.
+// same compares a model with that of the commands.
 func same(t *testing.T, dir, model string) {
 	t.Helper()
 	want, err := os.ReadFile(filepath.Join(dir, "alone.bochner"))
@@ -128,7 +128,8 @@ func same(t *testing.T, dir, model string) {
 	}
 }
 
-// flaky puts a command before bochner that fails, with a status, the first times that a shard is asked for.
+// flaky installs a wrapper of bochner that fails with a status for the first calls with a given
+// shard.
 func flaky(t *testing.T, dir, shard string, status, times int) {
 	put(t, filepath.Join(dir, "flaky"), fmt.Sprintf(`#!/bin/sh
 case "$*" in
@@ -144,7 +145,7 @@ exec %[2]s/bin/bochner "$@"
 	os.Remove(filepath.Join(dir, "tries"))
 }
 
-// sbatch runs what it is given at once, one after the other.
+// sbatch is a substitute that runs the jobs sequentially and immediately.
 const sbatch = `#!/bin/sh
 # sbatch FLAGS SCRIPT ARGUMENTS
 set -u
@@ -242,7 +243,8 @@ func TestSlurm(t *testing.T) {
 	})
 }
 
-// bucket starts a server, to which the environment leads, and returns the URL of a model in a folder of its bucket.
+// bucket starts a server, sets the environment for it, and returns the URL of a model in its
+// bucket.
 func bucket(t *testing.T, folder string) string {
 	u, err := url.Parse(storetest.S3(t)(folder + "/model.bochner"))
 	if err != nil {
@@ -359,7 +361,7 @@ type pod struct {
 	}
 }
 
-// status is what has come of a Job.
+// status is the status of a Job.
 type status struct{ Condition, Message, FailedIndexes, Log string }
 
 func (c cluster) path(name string) string { return filepath.Join(c.folder, name+".json") }

@@ -49,7 +49,7 @@ func pages(t *testing.T) map[string]string {
 
 var quote = regexp.MustCompile("(?s)<!-- quoted from (\\S+) -->\n```\\w+\n(.*?)```")
 
-// What is quoted from a file stands in it, word for word.
+// TestQuotes checks that quotes of files match them verbatim.
 func TestQuotes(t *testing.T) {
 	quotes := 0
 	for page, text := range pages(t) {
@@ -79,7 +79,7 @@ var (
 	dropped = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )
 
-// anchors returns what a page's headings are linked by.
+// anchors returns the anchors of a page's headings.
 func anchors(text string) map[string]bool {
 	out := map[string]bool{}
 	for _, m := range heading.FindAllStringSubmatch(text, -1) {
@@ -145,7 +145,7 @@ func TestContributingNamesPackages(t *testing.T) {
 	}
 }
 
-// The lists of what there is name every step and model.
+// TestListsNameEveryStep checks that the lists name every step and model.
 func TestListsNameEveryStep(t *testing.T) {
 	for page, list := range map[string]string{"docs/which-model.md": "## Steps and models",
 		"docs/coming-from-scikit-learn.md": "## Steps and models"} {
@@ -167,7 +167,8 @@ const (
 	end   = "<!-- reference: end -->"
 )
 
-// The tables of keys, steps and parameters are what the code declares.
+// TestReference checks that the tables of keys, steps and parameters match the declarations in the
+// code.
 func TestReference(t *testing.T) {
 	const page = "reference.md"
 	text, err := os.ReadFile(page)
@@ -193,8 +194,8 @@ func TestReference(t *testing.T) {
 
 var block = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// The quoted experiments and their parts are valid, except for files that the reader provides.
-// Those with steps of examples/ownstep are tested there.
+// TestExperiments checks that the quoted experiments and fragments are valid, except for data files
+// of the reader. Those with steps of examples/ownstep are tested there.
 func TestExperiments(t *testing.T) {
 	t.Setenv("DATABASE_URL", "postgres://reader@localhost/rents") // no query is made
 	seen := 0
@@ -213,7 +214,8 @@ func TestExperiments(t *testing.T) {
 	}
 }
 
-// The example files are valid, including those whose data are not in the repository.
+// TestExampleFiles checks that the example files are valid, including those with data outside the
+// repository.
 func TestExampleFiles(t *testing.T) {
 	files, err := filepath.Glob("../examples/*/*.yaml")
 	if err != nil || len(files) < 5 {
@@ -225,7 +227,7 @@ func TestExampleFiles(t *testing.T) {
 	}
 }
 
-// complain reports an error, unless data are absent and nothing else is wrong.
+// complain reports an error, unless it is only about missing data.
 func complain(t *testing.T, where string, err error) {
 	t.Helper()
 	var errs param.FieldErrors
@@ -239,7 +241,7 @@ func complain(t *testing.T, where string, err error) {
 	}
 }
 
-// whole completes a part of an experiment.
+// whole completes a fragment of an experiment.
 func whole(part string) string {
 	has := func(key string) bool {
 		return strings.HasPrefix(part, key+":") || strings.Contains(part, "\n"+key+":")

@@ -33,6 +33,10 @@ shot report-dark 0 1100,950 "$report"
 # A copy that shows one section.
 sed "s#</head>#<style>body>header,main>:not(\#inputs){display:none}</style></head>#" runs/adult/report.html >inputs.html
 shot report-inputs 1 1100,700 "file://$work/inputs.html"
+./bochner run --quiet "$root/examples/power/power.yaml" --no-search
+./bochner explain --quiet runs/power "$root/examples/power/power.csv.gz" -o explained.html
+shot explain-light 1 1100,1150 "file://$work/explained.html"
+shot explain-dark 0 1100,1150 "file://$work/explained.html"
 shot compare 1 1100,800 "file://$work/compared.html"
 shot serve-light 1 1100,1000 "$url/ui/adult?$row"
 shot serve-dark 0 1100,1000 "$url/ui/adult?$row"

@@ -22,7 +22,7 @@ var (
 	digits  = regexp.MustCompile(`\d+\.\d+`)
 )
 
-// What serving.md shows a server answer is what it answers.
+// TestServingAnswers checks that the responses shown in serving.md are those of the server.
 func TestServingAnswers(t *testing.T) {
 	dir := t.TempDir()
 	spec, err := experiment.Load(t.Context(), "../examples/power/linear.yaml",

@@ -20,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// outcomes is what a batch yields, by candidate and fold.
+// outcomes contains the outcomes of a batch by candidate and fold.
 type outcomes map[[2]int]share.Outcome
 
 func fitBatch(t *testing.T, data datasets.Set, folds []datasets.Fold, specs []estimator.Estimator) (outcomes,
@@ -206,7 +206,7 @@ func TestRidgeClassifierSweepIsTheNaiveSearch(t *testing.T) {
 }
 
 // A search that is resumed fits fewer specs and folds; their results are the same bits.
-func TestRidgeBatchDoesNotDependOnWhatElseIsWanted(t *testing.T) {
+func TestRidgeBatchIndependentOfOthers(t *testing.T) {
 	const n = 60
 	x, _, y, _ := noisy(34, n, 5)
 	data := datasets.Set{X: x, Y: y}

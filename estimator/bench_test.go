@@ -17,8 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// fourierSet makes n rows of random Fourier features of a smooth regression problem with 54 inputs,
-// that of the peers' benchmark; class 1 is where its target is positive.
+// fourierSet returns n rows of random Fourier features of the smooth regression problem with 54
+// inputs used in the peers' benchmark. Class 1 holds the rows with positive targets.
 func fourierSet(n, features int) (regression, classification datasets.Set) {
 	const d, gamma = 54, 0.01
 	rng := rand.New(rand.NewPCG(7, 7))
@@ -60,8 +60,8 @@ func dense(m *mat.Dense) kern.View[float64] {
 	return kern.Dense(raw.Rows, raw.Cols, raw.Stride, raw.Data)
 }
 
-// sizes are those of the benchmarks; the large one, of the peers' table, needs 2 GiB and
-// BOCHNER_LARGE=1.
+// sizes returns the sizes of the benchmarks; the large one, of the table of baselines, needs 2 GiB
+// and BOCHNER_LARGE=1.
 func sizes() [][2]int {
 	if os.Getenv("BOCHNER_LARGE") != "" {
 		return [][2]int{{100_000, 2048}}
@@ -183,7 +183,7 @@ func BenchmarkPredictOne(b *testing.B) {
 	}
 }
 
-// BenchmarkRidgeBatch is a grid of 10 alphas × 5 folds on features that are there, n=20,000 × 1000.
+// BenchmarkRidgeBatch fits a grid of 10 alphas × 5 folds on existing features, n=20,000 × 1000.
 func BenchmarkRidgeBatch(b *testing.B) {
 	data, _ := fourierSet(20_000, 1000)
 	var specs []estimator.Estimator

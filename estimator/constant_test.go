@@ -15,9 +15,9 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// A column that is constant in the rows of a fit has no weight, though rounding leaves something of its
-// spread: sparse rows are not shifted to take their mean away. It shows in rows where the column is
-// another.
+// TestRidgeGivesConstantSparseColumnsNoWeight checks that a column that is constant in the training
+// rows gets weight 0, even though rounding gives it a nonzero variance: sparse rows are not
+// centered. A nonzero weight would show for rows with another value.
 func TestRidgeGivesConstantSparseColumnsNoWeight(t *testing.T) {
 	for _, constant := range []float64{0.1, 0.3, 0.7, 1e3 / 3} {
 		for _, alpha := range []float64{0, 1e-15, 1e-12, 1e-9} {

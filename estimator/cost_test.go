@@ -38,8 +38,9 @@ func wideTarget(t *testing.T, columns, classes int) datasets.Set {
 		Kind: datasets.Categorical, Categories: levels}}}}
 }
 
-// A model of more weights than memory holds is refused before they are asked for, however it is solved.
-func TestFitRefusesWhatMemoryCannotHold(t *testing.T) {
+// TestFitChecksMemory checks that a model whose weights exceed memory is rejected
+// before allocation, with every solver.
+func TestFitChecksMemory(t *testing.T) {
 	data := wideTarget(t, 1<<24, 1_000_000) // 10¹⁴ bytes of weights
 	hinge := estimator.NewSVM()
 	hinge.Loss = "hinge"
@@ -80,8 +81,9 @@ func TestCostKnowsOutputs(t *testing.T) {
 	}
 }
 
-// Logistic regression costs what solves it: coordinate descent where that is asked for, of two classes.
-func TestCostOfLogisticIsThatOfItsSolver(t *testing.T) {
+// TestCostOfLogisticSolvers checks that the cost of logistic regression is that of its
+// solver: coordinate descent if requested, for two classes.
+func TestCostOfLogisticSolvers(t *testing.T) {
 	dual := estimator.NewLogistic()
 	dual.Solver = "dual"
 	for _, c := range []struct {
@@ -103,9 +105,9 @@ func TestCostOfLogisticIsThatOfItsSolver(t *testing.T) {
 	}
 }
 
-// One width that is learned by the exact kernel comes to its end soon from each of three starts,
-// however many steps are allowed.
-func TestCostOfAWidthIsThatOfSomeEvaluations(t *testing.T) {
+// TestCostOfWidthOptimization checks that learning a single width with the exact kernel
+// converges quickly from each of three starts, however many steps are allowed.
+func TestCostOfWidthOptimization(t *testing.T) {
 	data := drawnProcess(9, 200, []float64{3, 0.3}, 0.05, 1, 5)
 	s := estimator.NewGaussianProcess()
 	s.Features, s.Optimize = 100, []string{"gamma", "noise"}

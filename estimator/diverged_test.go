@@ -16,7 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// unbalanced makes rows of two overlapping classes, of which a third are of the second, and targets.
+// unbalanced returns rows of two overlapping classes, a third of them in the second class, and
+// targets.
 func unbalanced(rows, cols int) datasets.Set {
 	rng := rand.New(rand.NewPCG(4, 20))
 	x, y := mat.NewDense(rows, cols, nil), make([]float64, rows)
@@ -35,7 +36,7 @@ func unbalanced(rows, cols int) datasets.Set {
 }
 
 // With a C so small that every dual variable is at its bound, no fit is worse than no weights.
-func TestSmallCIsNoWorseThanNoWeights(t *testing.T) {
+func TestSmallCBeatsZeroWeights(t *testing.T) {
 	data := unbalanced(3000, 10)
 	second := 0.0
 	for _, y := range data.Y {
@@ -79,7 +80,7 @@ func TestTooFewPassesReturnTheBest(t *testing.T) {
 	}
 }
 
-func TestAFitThatIsNotFiniteIsAnError(t *testing.T) {
+func TestNonFiniteFitIsError(t *testing.T) {
 	data := unbalanced(40, 3)
 	hinge := NewSVM()
 	hinge.Loss = "hinge"

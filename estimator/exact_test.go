@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// exactBits is the precision of the arithmetic below, beyond all that rounding of float64 leaves.
+// exactBits is the precision of the reference arithmetic, far above that of float64.
 const exactBits = 300
 
 func exactOf(v float64) *big.Float { return new(big.Float).SetPrec(exactBits).SetFloat64(v) }

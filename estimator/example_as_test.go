@@ -10,7 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 )
 
-// As finds the type of a model, behind steps, searches and other wrappers too; OutputsOf lists its outputs.
+// As finds the type of a model inside pipelines, searches and other wrappers; OutputsOf lists its
+// outputs.
 func ExampleAs() {
 	data := datasets.Set{X: mat.NewDense(4, 1, []float64{-2, -1, 1, 2}), Y: []float64{0, 0, 1, 1}}
 	model, err := estimator.NewLogistic().Fit(context.Background(), data)

@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// Learning on: rows that come later are added to the pass that there is. The model is the one of all rows,
-// and none of them is kept.
+// Incremental sums: later rows are added to an existing pass. The model is that of all rows, none
+// of which is stored.
 func ExamplePassEstimator() {
 	ctx, spec := context.Background(), estimator.NewRidge()
 	spec.Alpha = 0.5
@@ -37,8 +37,8 @@ func ExamplePassEstimator() {
 	// slope 1.905
 }
 
-// Two machines learn from a part of the rows each, and send what they have learned as a file. Other models
-// take more passes; then each is begun by what Next returns, sent to both.
+// Two hosts each add a part of the rows, and send their pass as a file. Estimators with several
+// passes start each on both hosts from the result of Next.
 func ExamplePassEstimator_parts() {
 	ctx, spec := context.Background(), estimator.NewRidge()
 	learn := func(part datasets.Set) []byte {
@@ -92,8 +92,7 @@ func ExamplePassEstimator_parts() {
 	// Output: at 10: 19.18
 }
 
-// A model of yesterday's rows is where the search for the one of all rows begins: that takes fewer passes
-// over them.
+// A warm start from the model of yesterday's rows reduces the passes over all rows.
 func ExampleLogistic_StartFrom() {
 	ctx, spec := context.Background(), estimator.NewLogistic()
 	yesterday, err := spec.Fit(ctx, petals.Slice(1, 6))

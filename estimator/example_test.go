@@ -191,7 +191,7 @@ func ExampleQuantileRegression() {
 	// Output: slope 0.90
 }
 
-// A kernel follows what a line cannot.
+// A kernel fits nonlinear functions.
 func ExampleKernelRidge() {
 	wave := datasets.Set{X: mat.NewDense(5, 1, []float64{0, 1, 2, 3, 4}), Y: []float64{0, 1, 0, -1, 0}}
 	spec := estimator.NewKernelRidge()
@@ -232,7 +232,7 @@ func ExampleKernelSVM() {
 	// [1 0]
 }
 
-// Residuals below Epsilon cost nothing: rows within the tube are no support vectors.
+// Residuals below Epsilon have no loss: rows inside the tube are not support vectors.
 func ExampleKernelSVR() {
 	wave := datasets.Set{X: mat.NewDense(5, 1, []float64{0, 1, 2, 3, 4}), Y: []float64{0, 1, 0, -1, 0}}
 	spec := estimator.NewKernelSVR()

@@ -21,7 +21,7 @@ func Export(g *graph.Graph, p Predictor, rows graph.Value) (graph.Prediction, er
 	none := graph.Prediction{}
 	e, ok := p.(graph.ModelExporter)
 	if !ok {
-		within, same := holds(p)
+		within, same := unwrapStateless(p)
 		if !same {
 			return none, fmt.Errorf("%T cannot be exported: it has no method ExportModel", p)
 		}
@@ -41,8 +41,8 @@ func Export(g *graph.Graph, p Predictor, rows graph.Value) (graph.Prediction, er
 	return out, nil
 }
 
-// holds returns the inner model of a wrapper without state of its own, which predicts the same.
-func holds(p Predictor) (within Predictor, ok bool) {
+// unwrapStateless returns the inner model of a wrapper without state of its own, which predicts the same.
+func unwrapStateless(p Predictor) (within Predictor, ok bool) {
 	w, wraps := p.(Wrapper)
 	if _, keeps := p.(model.Stateful); !wraps || keeps {
 		return nil, false

@@ -97,6 +97,9 @@ func (s GammaRegression) Finish(ctx context.Context, last datasets.Pass) (Predic
 	return finishPasses(ctx, s, last)
 }
 
+// LossMetrics returns the names of the metrics of the deviance.
+func (s GammaRegression) LossMetrics() []string { return []string{"mean_gamma_deviance", "d2_gamma"} }
+
 func (s GammaRegression) name() string { return "gamma_regression" }
 
 func (s GammaRegression) fitted(m linear, _ []string) Predictor { return &FittedGLM{m} }

@@ -161,9 +161,9 @@ func (s GaussianProcess) learnsAmplitude() bool {
 	return s.learns("amplitude") && s.Amplitude == 0
 }
 
-// given returns the fixed values of noise and amplitude for targets of the given variance; 0 if
+// fixedVariances returns the fixed values of noise and amplitude for targets of the given variance; 0 if
 // learned.
-func (s GaussianProcess) given(variance float64) (noise, amplitude float64) {
+func (s GaussianProcess) fixedVariances(variance float64) (noise, amplitude float64) {
 	const share = 0.1
 	if !s.learnsNoise() {
 		noise = cmp.Or(float64(s.Noise), share*variance)

@@ -136,10 +136,10 @@ func (f *FittedGaussianProcess) Sample(ctx context.Context, X mat.Matrix, n int,
 	return all.Targets, err
 }
 
-// SampleFunctions returns n functions drawn from the posterior of a target, which can then be
-// evaluated anywhere: their targets are the functions. Weights are drawn, w ~ N(ŵ, noise·A⁻¹), and
-// the level at the mean of the features, N(ȳ, noise/Σs) with an intercept, so that their law at any
-// rows is exactly that of the model. Function i depends on the seed and on i. Cost D² flops each.
+// SampleFunctions returns a model whose targets are n functions sampled from the posterior of a
+// target. It draws the weights, w ~ N(ŵ, noise·A⁻¹), and, with an intercept, the level at the mean
+// of the features, N(ȳ, noise/Σs), so that the joint distribution at any rows is exactly that of
+// the model. Function i depends on the seed and on i only. Cost: D² flops each.
 func (f *FittedGaussianProcess) SampleFunctions(ctx context.Context, target, n int, seed uint64) (FullPredictor,
 	error) {
 	if target < 0 || target >= f.outputs() {
@@ -166,7 +166,7 @@ func (f *FittedGaussianProcess) SampleFunctions(ctx context.Context, target, n i
 			intercept[i] = sd * level / math.Sqrt(f.weight)
 		}
 	}
-	if err := f.turnBack(ctx, coef); err != nil {
+	if err := f.solveTransposed(ctx, coef); err != nil {
 		return nil, err
 	}
 	for i := range n {
@@ -175,13 +175,13 @@ func (f *FittedGaussianProcess) SampleFunctions(ctx context.Context, target, n i
 		kern.Axpy(1, f.coef.RawRowView(target), row)
 	}
 	drawn := linear{coef: coef, intercept: intercept}
-	drawn.shorten()
+	drawn.setFloat32()
 	return &sampledFunctions{processFunction{features: f.features, linear: drawn}}, nil
 }
 
-// turnBack overwrites rows with L⁻ᵀ times them, in groups of fixed size, so that the bits of a row
+// solveTransposed overwrites rows with L⁻ᵀ times them, in groups of fixed size, so that the bits of a row
 // do not depend on the others.
-func (f *FittedGaussianProcess) turnBack(ctx context.Context, coef *mat.Dense) error {
+func (f *FittedGaussianProcess) solveTransposed(ctx context.Context, coef *mat.Dense) error {
 	const together = 32
 	n, D := coef.Dims()
 	block := kern.Dense(together, D, D, make([]float64, together*D))
@@ -318,7 +318,7 @@ func (k *kernelFeatures) state(s *model.State) {
 	if !s.Restoring() || s.Err() != nil {
 		return
 	}
-	kernel, known := spectral.FourierKernel(k.name, k.nu, k.shape)
+	kernel, known := spectral.FourierKernel(k.name, spectral.Shape{Nu: k.nu, Alpha: k.shape})
 	s.Require(known, "the kernel is not known")
 	s.Require(draws.Base != nil && len(k.gamma) > 0 && draws.Base.RawMatrix().Rows == len(k.gamma),
 		"frequencies and gamma do not fit")

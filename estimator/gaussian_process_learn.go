@@ -46,7 +46,7 @@ func (s GaussianProcess) features(ctx context.Context, r *design.Rows, src datas
 	if s.Kernel == linearKernel {
 		return &kernelFeatures{name: string(s.Kernel), width: r.Cols}, learnedWidths{}, nil
 	}
-	k, _ := spectral.FourierKernel(string(s.Kernel), s.Nu, s.Shape)
+	k, _ := spectral.FourierKernel(string(s.Kernel), spectral.Shape{Nu: s.Nu, Alpha: s.Shape})
 	var w learnedWidths
 	var err error
 	if s.learnsKernel() {
@@ -73,8 +73,8 @@ func (s GaussianProcess) draw(ctx context.Context, k spectral.Kernel, gamma []fl
 	return f, f.finish(k, draws)
 }
 
-// widthLesson is the training problem of γ.
-type widthLesson struct {
+// gammaProblem is the training problem of γ.
+type gammaProblem struct {
 	kernel    spectral.Kernel
 	sample    sample.Sample
 	problem   evidence.Problem // start of the optimization
@@ -86,26 +86,26 @@ type widthLesson struct {
 
 // learn maximizes the evidence of a sample of the rows over γ of each input.
 func (s GaussianProcess) learn(ctx context.Context, k spectral.Kernel, src datasets.Source) (learnedWidths, error) {
-	l, err := s.widthLesson(ctx, k, src)
+	l, err := s.gammaProblem(ctx, k, src)
 	if err != nil {
 		return learnedWidths{}, err
 	}
 	rows, _ := l.problem.X.Dims()
 	_, isDense := l.problem.X.(*mat.Dense)
 	if exact, ok := s.exactKernel(); ok && isDense && rows <= exactMost {
-		return s.learnExactly(ctx, exact, l)
+		return s.learnExact(ctx, exact, l)
 	}
-	learned, err := s.descend(ctx, l)
+	learned, err := s.optimizeOnFeatures(ctx, l)
 	if err != nil {
 		return learnedWidths{}, err
 	}
 	return s.widths(l, learned), nil
 }
 
-// learnExactly uses the exact kernel, and then features if those of the model do not reproduce the
+// learnExact uses the exact kernel, and then features if those of the model do not reproduce the
 // result.
-func (s GaussianProcess) learnExactly(ctx context.Context, k *pairwise.Kernel, l widthLesson) (learnedWidths, error) {
-	exactly, err := s.descendExactly(ctx, k, l)
+func (s GaussianProcess) learnExact(ctx context.Context, k *pairwise.Kernel, l gammaProblem) (learnedWidths, error) {
+	exactly, err := s.optimizeExact(ctx, k, l)
 	if err != nil {
 		return learnedWidths{}, err
 	}
@@ -117,7 +117,7 @@ func (s GaussianProcess) learnExactly(ctx context.Context, k *pairwise.Kernel, l
 	if noise := kern.Sum(first.Noise) / float64(len(first.Noise)); !l.problem.KeepNoise && noise <= carried*exactly.Noise {
 		return w, nil
 	}
-	onFeatures, err := s.descend(ctx, l)
+	onFeatures, err := s.optimizeOnFeatures(ctx, l)
 	if err != nil {
 		return learnedWidths{}, err
 	}
@@ -132,12 +132,13 @@ func (s GaussianProcess) learnExactly(ctx context.Context, k *pairwise.Kernel, l
 	return w, nil
 }
 
-// widthLesson takes a sample and standardizes it.
-func (s GaussianProcess) widthLesson(ctx context.Context, k spectral.Kernel, src datasets.Source) (widthLesson, error) {
+// gammaProblem samples and standardizes rows for learning γ.
+func (s GaussianProcess) gammaProblem(ctx context.Context, k spectral.Kernel, src datasets.Source) (gammaProblem,
+	error) {
 	from := sample.From{Name: "sample", Source: src, Check: finiteInputs, Common: !s.learnsNoise() || !s.learnsAmplitude()}
 	taken, err := sample.Take(ctx, from, s.Rows, s.Seed)
 	if err != nil {
-		return widthLesson{}, err
+		return gammaProblem{}, err
 	}
 	_, d := taken.X.Dims()
 	each := make([]int, d)
@@ -146,16 +147,16 @@ func (s GaussianProcess) widthLesson(ctx context.Context, k spectral.Kernel, src
 	}
 	X, deviation, err := sample.Standardized(ctx, taken.X, each, src.Schema())
 	if err != nil {
-		return widthLesson{}, err
+		return gammaProblem{}, err
 	}
 	start, err := s.start(ctx, k, taken.X, X, deviation)
 	if err != nil {
-		return widthLesson{}, err
+		return gammaProblem{}, err
 	}
-	l := widthLesson{kernel: k, sample: taken, deviation: deviation, start: start, factor: make([]float64, d)}
+	l := gammaProblem{kernel: k, sample: taken, deviation: deviation, start: start, factor: make([]float64, d)}
 	l.problem = evidence.Problem{X: X, Y: taken.Y, KeepNoise: !s.learnsNoise(), KeepAmplitude: !s.learnsAmplitude()}
 	unit := taken.Units[0] * taken.Units[0]
-	noise, amplitude := s.given(unit)
+	noise, amplitude := s.fixedVariances(unit)
 	l.point = evidence.Point{Scales: start, Noise: 0.3, Amplitude: 1}
 	if l.problem.KeepNoise {
 		l.point.Noise = noise / unit
@@ -174,8 +175,8 @@ func (s GaussianProcess) widthLesson(ctx context.Context, k spectral.Kernel, src
 	return l, nil
 }
 
-// given returns the fixed values of noise and amplitude; 0 if learned.
-func (l widthLesson) given() (g leastsquares.KnownVariances) {
+// fixedVariances returns the fixed values of noise and amplitude; 0 if learned.
+func (l gammaProblem) fixedVariances() (g leastsquares.KnownVariances) {
 	if l.problem.KeepNoise {
 		g.Noise = l.point.Noise
 	}
@@ -187,7 +188,7 @@ func (l widthLesson) given() (g leastsquares.KnownVariances) {
 
 // likelihood returns noise, amplitude and evidence of the sample on the features of the model with
 // the given γ. If the optimization fails, all variance is noise.
-func (s GaussianProcess) likelihood(ctx context.Context, l widthLesson, gamma []float64) (leastsquares.Variances,
+func (s GaussianProcess) likelihood(ctx context.Context, l gammaProblem, gamma []float64) (leastsquares.Variances,
 	error) {
 	features, err := s.draw(ctx, l.kernel, gamma)
 	if err != nil {
@@ -197,7 +198,7 @@ func (s GaussianProcess) likelihood(ctx context.Context, l widthLesson, gamma []
 	if err := sums.add(ctx, 0, datasets.Set{X: l.sample.X, Targets: l.sample.Y}); err != nil {
 		return leastsquares.Variances{}, err
 	}
-	v, _, _, err := sums.moments.MaximizeEvidence(ctx, l.given())
+	v, _, _, err := sums.moments.MaximizeEvidence(ctx, l.fixedVariances())
 	if err != nil { // the fit that follows reports it if it has the same error
 		return leastsquares.Variances{Noise: []float64{math.Inf(1)}, LogEvidence: math.Inf(-1)}, ctxerr.Check(ctx)
 	}
@@ -206,15 +207,15 @@ func (s GaussianProcess) likelihood(ctx context.Context, l widthLesson, gamma []
 
 // exactKernel returns the kernel as a function of ‖x − x'‖₂, if it is one.
 func (s GaussianProcess) exactKernel() (*pairwise.Kernel, bool) {
-	k, ok := pairwise.NewKernel(string(s.Kernel), s.Nu, s.Shape)
+	k, ok := pairwise.NewKernel(string(s.Kernel), spectral.Shape{Nu: s.Nu, Alpha: s.Shape})
 	return k, ok && k.Metric == pairwise.Squared
 }
 
-// descendExactly learns scales with the exact kernel from three starts, because the evidence of few
+// optimizeExact learns scales with the exact kernel from three starts, because the evidence of few
 // rows has several local maxima.
-func (s GaussianProcess) descendExactly(ctx context.Context, k *pairwise.Kernel, l widthLesson) (evidence.Result,
+func (s GaussianProcess) optimizeExact(ctx context.Context, k *pairwise.Kernel, l gammaProblem) (evidence.Result,
 	error) {
-	g := l.given()
+	g := l.fixedVariances()
 	e := evidence.Exact{X: mat.DenseCopyOf(l.problem.X), Y: l.problem.Y, Kernel: k, Group: l.problem.Group,
 		Intercept: s.Intercept,
 		Noise:     g.Noise, Amplitude: g.Amplitude}
@@ -254,8 +255,8 @@ func (s GaussianProcess) start(ctx context.Context, k spectral.Kernel, given, st
 	return out, nil
 }
 
-// descend learns scales on features whose frequencies are fixed draws times one factor per input.
-func (s GaussianProcess) descend(ctx context.Context, l widthLesson) (evidence.Result, error) {
+// optimizeOnFeatures learns scales on features whose frequencies are fixed draws times one factor per input.
+func (s GaussianProcess) optimizeOnFeatures(ctx context.Context, l gammaProblem) (evidence.Result, error) {
 	d, m := len(l.factor), s.learningFeatures()/2
 	draws, err := fourier.Draw(ctx, l.kernel, s.Seed, d, learningLists*m, true)
 	if err != nil {
@@ -274,7 +275,7 @@ func (s GaussianProcess) descend(ctx context.Context, l widthLesson) (evidence.R
 }
 
 // widths returns γ of the original inputs, given the scales of the standardized ones.
-func (s GaussianProcess) widths(l widthLesson, learned evidence.Result) learnedWidths {
+func (s GaussianProcess) widths(l gammaProblem, learned evidence.Result) learnedWidths {
 	w := learnedWidths{gamma: make([]float64, len(l.factor)), steps: learned.Steps, noiseless: learned.AtMinNoise}
 	for j, sd := range l.deviation {
 		scale := l.factor[j] * learned.Scales[min(j, len(learned.Scales)-1)]

@@ -85,10 +85,10 @@ func (p *processSums) merge(_ context.Context, other rowSums) error {
 	return nil
 }
 
-func (p *processSums) next(context.Context) (rowSums, error) { return nil, p.enough() }
+func (p *processSums) next(context.Context) (rowSums, error) { return nil, p.checkSums() }
 
-// enough returns an error if the sums do not determine a model.
-func (p *processSums) enough() error {
+// checkSums returns an error if the sums do not determine a model.
+func (p *processSums) checkSums() error {
 	switch {
 	case p.moments == nil:
 		return fmt.Errorf("%w: no rows", datasets.ErrEmpty)
@@ -145,7 +145,7 @@ func (s GaussianProcess) begin(ctx context.Context, schema datasets.Schema, cols
 		return nil, fmt.Errorf("%w: gamma is learned from rows; give numbers, and optimize: [noise, amplitude]",
 			datasets.ErrNoPasses)
 	}
-	k, _ := spectral.FourierKernel(string(s.Kernel), s.Nu, s.Shape)
+	k, _ := spectral.FourierKernel(string(s.Kernel), spectral.Shape{Nu: s.Nu, Alpha: s.Shape})
 	gamma, err := s.Gamma.Resolve(cols, nil)
 	if err != nil {
 		return nil, err
@@ -169,12 +169,12 @@ func (s GaussianProcess) Finish(ctx context.Context, last datasets.Pass) (Predic
 
 // solve makes the model of the sums.
 func (s GaussianProcess) solve(ctx context.Context, sums *processSums) (*FittedGaussianProcess, error) {
-	if err := sums.enough(); err != nil {
+	if err := sums.checkSums(); err != nil {
 		return nil, err
 	}
 	m := sums.moments
 	var given leastsquares.KnownVariances
-	given.Noise, given.Amplitude = s.given(m.Variance())
+	given.Noise, given.Amplitude = s.fixedVariances(m.Variance())
 	if t := m.ConstantTarget(); t >= 0 && (given.Noise == 0 || given.Amplitude == 0 || m.Variance() == 0 &&
 		s.Noise*s.Amplitude == 0) {
 		return nil, fmt.Errorf("target %d is constant: there is nothing to learn noise and amplitude from; give them as "+

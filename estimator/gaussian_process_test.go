@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/kernel"
 )
 
-// process is a gaussian process of the gaussian kernel with nothing to be learned.
+// process returns a Gaussian process with the gaussian kernel and fixed parameters.
 func process(gamma float64, features int, noise, amplitude float64) estimator.GaussianProcess {
 	s := estimator.NewGaussianProcess()
 	s.Gamma, s.Features, s.Optimize, s.Intercept = kernel.FixedGamma(gamma), features, nil, false
@@ -124,8 +124,9 @@ func distance(a, b []float64) float64 {
 	return math.Sqrt(sum / float64(len(a)))
 }
 
-// The more features, the nearer mean and deviation are to those of the exact gaussian process: at the rate D^−½.
-func TestGaussianProcessNearsTheExactOne(t *testing.T) {
+// TestGaussianProcessConvergesToExact checks that mean and deviation converge to those of the exact
+// Gaussian process at the rate D^−½.
+func TestGaussianProcessConvergesToExact(t *testing.T) {
 	gamma := []float64{1.5, 1.5}
 	data, probe := drawnProcess(1, 150, gamma, 0.05, 1, 0), drawnProcess(2, 60, gamma, 0.05, 1, 0).X.(*mat.Dense)
 	mean, std, _ := exactProcess(data, probe, gamma, 0.05, 1)
@@ -151,7 +152,7 @@ func TestGaussianProcessNearsTheExactOne(t *testing.T) {
 }
 
 // Hyperparameters of simulated rows are recovered, and intervals have nominal coverage.
-func TestGaussianProcessRecoversItsLaw(t *testing.T) {
+func TestGaussianProcessRecoversParameters(t *testing.T) {
 	gamma := []float64{4, 0.5, 1e-6}
 	const noise, amplitude = 0.04, 2.0
 	all := drawnProcess(5, 900, gamma, noise, amplitude, 30)
@@ -189,7 +190,8 @@ func TestGaussianProcessRecoversItsLaw(t *testing.T) {
 		}
 	}
 
-	// One factor on γ: with the right ratio given, it is found; with nothing to be learned nothing moves.
+	// With the ratio given, one factor on γ is found; without parameters to optimize nothing
+	// changes.
 	s.Gamma, s.Optimize = kernel.FixedGamma(40, 5, 1e-5), []string{"gamma", "noise", "amplitude"}
 	f = fitProcess(t, s, train)
 	if found = f.Gamma(); math.Abs(found[0]/found[1]-8) > 1e-9 || f.Relevance() != nil {
@@ -203,8 +205,8 @@ func TestGaussianProcessRecoversItsLaw(t *testing.T) {
 	}
 }
 
-// Functions drawn from the posterior have its mean and its covariance, and are the same functions wherever they are
-// looked at.
+// TestGaussianProcessSamples checks that functions drawn from the posterior have its mean and
+// covariance, and that the value of a draw at an input does not depend on the other inputs.
 func TestGaussianProcessSamples(t *testing.T) {
 	ctx := context.Background()
 	gamma := []float64{1.5, 1.5}
@@ -221,7 +223,7 @@ func TestGaussianProcessSamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The covariance of two rows is that of their sum less those of each: through the model on features made before.
+	// Covariances follow from the variances of sums, using a model on precomputed features.
 	rff := mat.NewDense(n, 5, nil)
 	rff.Copy(drawn.T())
 	for i := range 5 {
@@ -235,7 +237,7 @@ func TestGaussianProcessSamples(t *testing.T) {
 			t.Errorf("row %d: mean off by %v, variance %v, want %v", i, sum, square, variance)
 		}
 	}
-	// Without an intercept and with many features the covariance is that of the exact process.
+	// Without an intercept and with many features, the covariance is that of the exact process.
 	many := fitProcess(t, process(1.5, 700, 0.1, 1), data)
 	const some = 3000
 	if drawn, err = many.Sample(ctx, probe, some, 8); err != nil {
@@ -273,7 +275,8 @@ func TestGaussianProcessSamples(t *testing.T) {
 	}
 }
 
-// Several targets have a noise and an amplitude each, of one ratio, and the mean that each has alone for these.
+// TestGaussianProcessOfSeveralTargets checks that several targets have separate noise and amplitude
+// with a common ratio, and the mean of separate fits with these.
 func TestGaussianProcessOfSeveralTargets(t *testing.T) {
 	ctx := context.Background()
 	a, b := drawnProcess(6, 120, []float64{2, 2}, 0.05, 1, 3), drawnProcess(7, 120, []float64{2, 2}, 0.05, 1, 0)

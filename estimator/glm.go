@@ -20,7 +20,7 @@ import (
 
 // generalized is the spec of a generalized linear model: [Poisson], [GammaRegression] or [Tweedie].
 type generalized interface {
-	passing
+	newtonSpec
 	glm() glm
 }
 

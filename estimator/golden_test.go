@@ -15,8 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// The cases of ../shared/reference were made with scikit-learn and scipy; make_reference.py there
-// says how.
+// The cases of ../shared/reference were computed with scikit-learn and scipy by make_reference.py
+// there.
 
 func matrix(rows [][]float64) *mat.Dense {
 	m := mat.NewDense(len(rows), len(rows[0]), nil)
@@ -497,7 +497,8 @@ func TestWideLeaveOneOutEqualsReference(t *testing.T) {
 	}
 }
 
-// The gaussian process on features made before is scikit-learn's.
+// TestGaussianProcessEqualsReference checks that the Gaussian process on precomputed features
+// equals scikit-learn's.
 func TestGaussianProcessEqualsReference(t *testing.T) {
 	var in struct {
 		Z     [][]float64

@@ -28,7 +28,7 @@ func signed(n, d int) datasets.Set {
 	return data
 }
 
-// fails fits and wants an error that has some words.
+// fails checks that a fit returns an error with the given words.
 func fails(t *testing.T, what string, e Estimator, data datasets.Set, words ...string) {
 	t.Helper()
 	p, err := e.Fit(context.Background(), data)
@@ -39,8 +39,9 @@ func fails(t *testing.T, what string, e Estimator, data datasets.Set, words ...s
 	}
 }
 
-// Class weights that leave no row are an error that names them, not a model of nothing.
-func TestClassWeightsThatLeaveNoRow(t *testing.T) {
+// TestZeroClassWeights checks that class weights of 0 for all rows are an error that
+// names them.
+func TestZeroClassWeights(t *testing.T) {
 	none := ClassWeight{Weights: map[string]float64{"0": 0, "1": 0}}
 	logistic, svm, ridge := NewLogistic(), NewSVM(), NewRidgeClassifier()
 	logistic.ClassWeight, svm.ClassWeight, ridge.ClassWeight = none, none, none
@@ -51,7 +52,7 @@ func TestClassWeightsThatLeaveNoRow(t *testing.T) {
 
 // Newton's method names an entry that is not finite where no preconditioner adds it up: in sparse rows
 // that are too wide for one.
-func TestNewtonNamesWhatIsNotFinite(t *testing.T) {
+func TestNewtonErrorNamesNonFinite(t *testing.T) {
 	logistic, svm, svr := NewLogistic(), NewSVM(), NewSVR()
 	logistic.Solver, svm.Solver, svr.Solver = "newton", "newton", "newton"
 	svr.Loss = "squared_epsilon_insensitive"
@@ -87,7 +88,7 @@ func (p pieces) Blocks(_ context.Context, yield func(datasets.Set) error) error 
 }
 
 // Inconsistent blocks are an error of every model that names the mismatch; so is an empty stream.
-func TestBlocksThatDoNotFit(t *testing.T) {
+func TestInvalidBlocks(t *testing.T) {
 	rows := func(n, d int) *mat.Dense {
 		X := mat.NewDense(n, d, nil)
 		for i := range n {
@@ -136,7 +137,7 @@ func TestBlocksThatDoNotFit(t *testing.T) {
 }
 
 // Numbers at the end of the range give no model and no prediction, rather than one of infinities.
-func TestNothingInfiniteComesOut(t *testing.T) {
+func TestResultsAreFinite(t *testing.T) {
 	data := stopRows(20, 2, false)
 	kern.Scale(10, data.Y)
 	p, err := NewRidge().Fit(context.Background(), data)

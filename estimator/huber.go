@@ -19,14 +19,14 @@ import (
 //
 //	Σ s_i·(σ + σ·H((y_i − w'x_i − b)/σ)) + Alpha·‖w‖²,  H(q) = q² if |q| < Epsilon, else 2·Epsilon·|q| − Epsilon²
 //
-// Residuals of up to Epsilon·σ count by their squares, larger ones by their absolute values. σ
-// follows the unit of the target, so that Epsilon has none. The intercept b is not penalized.
+// Residuals of up to Epsilon·σ count by their squares, larger ones by their absolute values. σ has
+// the unit of the target, and Epsilon none. The intercept b is not penalized.
 //
 // Truncated Newton steps in all variables minimize the objective, as [Logistic] describes: some
 // tens of passes over blocks of dense or sparse rows, from the median of the targets, with O(n)
-// numbers in memory besides a preconditioner of d² numbers. It stops when the gradient is at most
-// Tol times that at the start, and the objective within Tol of its minimum by the estimate of the
-// preconditioner. Reaching MaxIter steps first gives a warning of the report.
+// numbers in memory and a preconditioner of d² numbers. It stops when the gradient is at most Tol
+// times that at the start, and the objective is within Tol of its minimum as estimated by the
+// preconditioner. Reaching MaxIter steps first adds a warning to the report.
 //
 // If the model fits more than 1 − 1/Epsilon² of the rows exactly, the optimal σ is 0. It is then
 // 1e-6 times the scale of the targets, with a warning. Errors: [ErrDiverged].

@@ -83,8 +83,8 @@ func TestHuberSatisfiesTheOptimalityConditions(t *testing.T) {
 	}
 }
 
-// With an exact fit of most rows the scale is at its bound, which the report says; constant targets
-// have no scale.
+// TestHuberOfExactFits checks that with an exact fit of most rows the scale is at its bound, as
+// reported, and that constant targets are an error.
 func TestHuberOfExactFits(t *testing.T) {
 	s, data := estimator.NewHuber(), spoiled(60, 2, 1)
 	for i := range data.Y {

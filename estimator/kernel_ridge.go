@@ -2,13 +2,14 @@ package estimator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kernelridge"
+	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/specs"
-	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -23,7 +24,7 @@ import (
 //	(K + Alpha·S⁻¹)a + b·1 = y,  1'a = 0
 //
 // Without an intercept it is that of scikit-learn's KernelRidge, (K + Alpha·S⁻¹)a = y. Kernels and
-// their gamma are those of transformer.RFF:
+// their gamma are those of transformer.RFF, and three that are not shift-invariant:
 //
 //	gaussian            exp(−γ‖Δ‖₂²)
 //	laplacian           exp(−γ‖Δ‖₁)
@@ -31,6 +32,12 @@ import (
 //	exponential         exp(−γ‖Δ‖₂)
 //	matern              Matérn(ν = Nu, ℓ = 1/γ)
 //	rational_quadratic  (1 + γ‖Δ‖₂²/a)^−a, a = Shape
+//	powered_exponential exp(−(γ‖Δ‖₂)^p), p = Exponent, 0 < p ≤ 2
+//	polynomial          (γ·x'y + c₀)^p, c₀ = Coef0, p = Degree
+//	cosine              x'y/(‖x‖₂·‖y‖₂), 0 if one of them is 0; γ has no effect
+//	chi2                exp(−γ·Σ (x_j − y_j)²/(x_j + y_j)), for inputs ≥ 0
+//
+// The polynomial kernel is solved by cholesky only.
 //
 // Solver selects the algorithm:
 //   - cholesky factorizes the n×n matrix: n³/3 flops, n² numbers in memory;
@@ -56,6 +63,9 @@ type KernelRidge struct {
 	Alpha          float64
 	Nu             float64 // ν of the matern kernel
 	Shape          float64 // a of the rational_quadratic kernel
+	Exponent       float64 // p of the powered_exponential kernel
+	Degree         int     // of the polynomial kernel
+	Coef0          float64 // c₀ of the polynomial kernel
 	Intercept      bool
 	Solver         string
 	Preconditioner string
@@ -68,7 +78,8 @@ type KernelRidge struct {
 // NewKernelRidge returns a KernelRidge with the gaussian kernel, γ by [kernel.GammaScale], Alpha 1 and an
 // intercept.
 func NewKernelRidge() KernelRidge {
-	return KernelRidge{Kernel: "gaussian", Gamma: kernel.GammaScale, Alpha: 1, Nu: 1.5, Shape: 1, Intercept: true,
+	return KernelRidge{Kernel: "gaussian", Gamma: kernel.GammaScale, Alpha: 1, Nu: 1.5, Shape: 1, Exponent: 1,
+		Degree: 3, Coef0: 1, Intercept: true,
 		Solver: "auto", Preconditioner: "rpcholesky", Tol: 1e-6, MaxIter: 1000}
 }
 
@@ -80,37 +91,52 @@ var (
 
 // Params declares the hyperparameters.
 func (s *KernelRidge) Params(l *param.List) {
-	kernelParams(l, (*string)(&s.Kernel), &s.Gamma, &s.Alpha, &s.Nu, &s.Shape, &s.Intercept)
-	kernelSolverParams(l, &s.Solver, &s.Preconditioner, &s.Rank, &s.Tol, &s.MaxIter, &s.Seed)
+	kernelWidthParams(l, (*string)(&s.Kernel), &s.Gamma)
+	kernelPenaltyParams(l, &s.Alpha, &s.Intercept)
+	kernelShapeParams(l, &s.Nu, &s.Shape, &s.Exponent, &s.Coef0, &s.Degree)
+	kernelSolverParams(l, &s.Kernel, &s.Solver, &s.Preconditioner, &s.Rank, &s.Tol, &s.MaxIter, &s.Seed)
 }
 
-// kernelParams declares the parameters of the objective of kernel ridge regression and its
-// classifier.
-func kernelParams(l *param.List, name *string, gamma *kernel.Gamma, alpha, nu, shape *float64, intercept *bool) {
-	kernelWidthParams(l, name, gamma)
+// kernelPenaltyParams declares the penalty and intercept of kernel ridge regression and its classifier.
+func kernelPenaltyParams(l *param.List, alpha *float64, intercept *bool) {
 	l.Float(alpha, "alpha", "penalty on the squared norm of the function", param.Positive)
 	l.Complexity("alpha", param.MorePenalty)
-	kernelShapeParams(l, nu, shape)
 	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalised")
 }
 
 // kernelWidthParams declares a kernel and its width.
 func kernelWidthParams(l *param.List, name *string, gamma *kernel.Gamma) {
-	l.Choice(name, "kernel", "kernel", spectral.FourierKernels...)
+	l.Choice(name, "kernel", "kernel", pairwise.Kernels...)
 	l.Value(gamma, "gamma", "width parameter of the kernel, the larger the narrower")
 	l.Complexity("gamma", param.Rougher)
 }
 
 // kernelShapeParams declares the numbers of the kernels that have one.
-func kernelShapeParams(l *param.List, nu, shape *float64) {
+func kernelShapeParams(l *param.List, nu, shape, exponent, coef0 *float64, degree *int) {
 	l.Float(nu, "nu", "smoothness ν of the matern kernel", param.Positive)
 	l.Float(shape, "shape", "shape of the rational_quadratic kernel", param.Positive)
+	l.Float(exponent, "exponent", "exponent p of the powered_exponential kernel", exponents)
+	l.Int(degree, "degree", "degree of the polynomial kernel", degrees)
+	l.Float(coef0, "coef0", "constant c₀ of the polynomial kernel", param.AtLeast(0))
 }
 
+// Ranges of the parameters of kernels: powered exponential kernels of a larger exponent are not
+// positive definite.
+var (
+	exponents = param.Range{High: 2, LowOpen: true}
+	degrees   = param.Between(1, 64)
+)
+
 // kernelSolverParams declares how both are solved.
-func kernelSolverParams(l *param.List, solver, preconditioner *string, rank *int, tol *float64, maxIter *int,
-	seed *uint64) {
+func kernelSolverParams(l *param.List, name *kernel.Name, solver, preconditioner *string, rank *int, tol *float64,
+	maxIter *int, seed *uint64) {
 	l.Choice(solver, "solver", "how to solve", "auto", "cholesky", "cg")
+	l.Check("solver", func() error {
+		if *solver == "cg" && *name == kernel.Polynomial {
+			return errors.New("auto or cholesky for kernel: polynomial")
+		}
+		return nil
+	})
 	l.Choice(preconditioner, "preconditioner", "what makes cg take few steps", "rpcholesky", "none")
 	l.Int(rank, "rank", "rank of the preconditioner, 0 for one that grows with the rows", param.Between(0, 1<<20))
 	l.Float(tol, "tol", "residual, relative to the spread of the targets, at which cg stops", param.Positive)

@@ -21,6 +21,9 @@ type KernelRidgeClassifier struct {
 	Alpha          float64
 	Nu             float64 // ν of the matern kernel
 	Shape          float64 // a of the rational_quadratic kernel
+	Exponent       float64 // p of the powered_exponential kernel
+	Degree         int     // of the polynomial kernel
+	Coef0          float64 // c₀ of the polynomial kernel
 	Intercept      bool
 	ClassWeight    ClassWeight
 	Solver         string
@@ -35,6 +38,7 @@ type KernelRidgeClassifier struct {
 func NewKernelRidgeClassifier() KernelRidgeClassifier {
 	r := NewKernelRidge()
 	return KernelRidgeClassifier{Kernel: r.Kernel, Gamma: r.Gamma, Alpha: r.Alpha, Nu: r.Nu, Shape: r.Shape,
+		Exponent: r.Exponent, Degree: r.Degree, Coef0: r.Coef0,
 		Intercept: r.Intercept,
 		Solver:    r.Solver, Preconditioner: r.Preconditioner, Tol: r.Tol, MaxIter: r.MaxIter}
 }
@@ -47,14 +51,17 @@ var (
 
 // Params declares the hyperparameters.
 func (s *KernelRidgeClassifier) Params(l *param.List) {
-	kernelParams(l, (*string)(&s.Kernel), &s.Gamma, &s.Alpha, &s.Nu, &s.Shape, &s.Intercept)
+	kernelWidthParams(l, (*string)(&s.Kernel), &s.Gamma)
+	kernelPenaltyParams(l, &s.Alpha, &s.Intercept)
+	kernelShapeParams(l, &s.Nu, &s.Shape, &s.Exponent, &s.Coef0, &s.Degree)
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
-	kernelSolverParams(l, &s.Solver, &s.Preconditioner, &s.Rank, &s.Tol, &s.MaxIter, &s.Seed)
+	kernelSolverParams(l, &s.Kernel, &s.Solver, &s.Preconditioner, &s.Rank, &s.Tol, &s.MaxIter, &s.Seed)
 }
 
 // regression returns the regression on the class codes.
 func (s KernelRidgeClassifier) regression() KernelRidge {
-	return KernelRidge{Kernel: s.Kernel, Gamma: s.Gamma, Alpha: s.Alpha, Nu: s.Nu, Shape: s.Shape, Intercept: s.Intercept,
+	return KernelRidge{Kernel: s.Kernel, Gamma: s.Gamma, Alpha: s.Alpha, Nu: s.Nu, Shape: s.Shape,
+		Exponent: s.Exponent, Degree: s.Degree, Coef0: s.Coef0, Intercept: s.Intercept,
 		Solver: s.Solver, Preconditioner: s.Preconditioner, Rank: s.Rank, Tol: s.Tol, MaxIter: s.MaxIter, Seed: s.Seed}
 }
 

@@ -168,8 +168,11 @@ func (f *kernelModel) state(s *model.State) {
 	m := f.m
 	s.String("kernel", &m.Kernel)
 	s.Floats("gamma", &m.Gamma)
-	s.Float("nu", &m.Nu)
-	s.Float("shape", &m.Shape)
+	s.Float("nu", &m.Shape.Nu)
+	s.Float("shape", &m.Shape.Alpha)
+	s.Float("exponent", &m.Shape.Exponent)
+	s.Int("degree", &m.Shape.Degree)
+	s.Float("coef0", &m.Shape.Coef0)
 	rowsState(s, &m.X)
 	var dual *mat.Dense
 	if !s.Restoring() && m.X != nil {
@@ -215,7 +218,7 @@ func rowsState(s *model.State, X *mat.Matrix) {
 // checkKernelModel returns an error if a deserialized model is invalid.
 func checkKernelModel(m *kernelridge.Model, dual *mat.Dense) error {
 	n, d := m.X.Dims()
-	positive := append([]float64{m.Nu, m.Shape}, m.Gamma...)
+	positive := append([]float64{m.Shape.Nu, m.Shape.Alpha}, m.Gamma...)
 	switch {
 	case n == 0 || d == 0 || len(m.Gamma) != d:
 		return fmt.Errorf("%d rows of %d inputs do not fit %d numbers of gamma", n, d, len(m.Gamma))
@@ -225,6 +228,9 @@ func checkKernelModel(m *kernelridge.Model, dual *mat.Dense) error {
 		return fmt.Errorf("dual weights or intercepts are not finite")
 	case slices.ContainsFunc(positive, func(v float64) bool { return !param.Positive.Contains(v) }):
 		return fmt.Errorf("gamma, nu and shape are not all positive")
+	case !exponents.Contains(m.Shape.Exponent) || !degrees.Contains(float64(m.Shape.Degree)) ||
+		!param.AtLeast(0).Contains(m.Shape.Coef0):
+		return fmt.Errorf("exponent, degree or coef0 is out of range")
 	}
 	return (datasets.Set{X: m.X}).CheckFinite()
 }

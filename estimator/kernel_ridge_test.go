@@ -40,10 +40,10 @@ func smooth(n, d int) datasets.Set {
 	return datasets.Set{X: X, Targets: Y, Weights: weights}
 }
 
-// densely predicts by the solution of the whole bordered system.
+// densely predicts by the solution of the dense bordered system.
 func densely(t *testing.T, s estimator.KernelRidge, data datasets.Set, query mat.Matrix) *mat.Dense {
 	t.Helper()
-	k, _ := spectral.FourierKernel(string(s.Kernel), s.Nu, s.Shape)
+	k, _ := spectral.FourierKernel(string(s.Kernel), spectral.Shape{Nu: s.Nu, Alpha: s.Shape})
 	n, d := data.X.Dims()
 	factor := k.Factors(slices.Repeat(s.Gamma.Fixed(), d)[:d])
 	K, err := k.Matrix(context.Background(), factor, data.X, data.X)
@@ -137,8 +137,9 @@ func TestKernelRidgeIsTheDenseSolution(t *testing.T) {
 	}
 }
 
-// scikit-learn 1.9.1 has computed these by KernelRidge(kernel="precomputed") with its own kernels.
-func TestKernelRidgeIsThatOfScikitLearn(t *testing.T) {
+// TestKernelRidgeMatchesScikitLearn compares with KernelRidge(kernel="precomputed") of
+// scikit-learn 1.9.1, with its own kernels.
+func TestKernelRidgeMatchesScikitLearn(t *testing.T) {
 	var file struct {
 		X, Y, Query [][]float64
 		Weights     []float64
@@ -182,7 +183,7 @@ func matrixOf(rows [][]float64) *mat.Dense {
 // and weights included.
 func TestKernelRidgeIsRidgeOnTheKernelsFeatures(t *testing.T) {
 	data := smooth(80, 3)
-	k, _ := spectral.FourierKernel("exponential", 0, 0)
+	k, _ := spectral.FourierKernel("exponential", spectral.Shape{})
 	K, err := k.Matrix(context.Background(), k.Factors([]float64{0.5, 0.5, 0.5}), data.X, data.X)
 	if err != nil {
 		t.Fatal(err)
@@ -211,8 +212,8 @@ func TestKernelRidgeIsRidgeOnTheKernelsFeatures(t *testing.T) {
 	}
 }
 
-// Rows in float32 and sparse ones are learned from, and predicted, as dense ones; a rule for gamma sees the zeros
-// that are not stored.
+// TestKernelRidgeOfRowsOfOtherKinds checks that float32 and sparse rows give the same fit and
+// predictions as dense rows, and that a rule for gamma includes the zeros that are not stored.
 func TestKernelRidgeOfRowsOfOtherKinds(t *testing.T) {
 	data := smooth(120, 4)
 	X := data.X.(*mat.Dense)
@@ -240,7 +241,8 @@ func TestKernelRidgeOfRowsOfOtherKinds(t *testing.T) {
 	}
 }
 
-// A batch over penalties, kernels and widths is as good as its fits, by either solver.
+// TestKernelRidgeBatches checks that a batch over penalties, kernels and widths agrees with
+// separate fits, for both solvers.
 func TestKernelRidgeBatches(t *testing.T) {
 	data := smooth(150, 3)
 	folds, err := datasets.KFold{Folds: 3}.Split(data)
@@ -271,7 +273,7 @@ func TestKernelRidgeBatches(t *testing.T) {
 	}
 }
 
-// The score of generalized cross-validation is that of its definition.
+// TestKernelRidgeGCV checks that the score of generalized cross-validation matches its definition.
 func TestKernelRidgeGCV(t *testing.T) {
 	data := smooth(60, 2)
 	data.Weights = nil
@@ -288,7 +290,7 @@ func TestKernelRidgeGCV(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, _ := spectral.FourierKernel("gaussian", 0, 0)
+	k, _ := spectral.FourierKernel("gaussian", spectral.Shape{})
 	K, _ := k.Matrix(context.Background(), k.Factors([]float64{0.5, 0.5}), data.X, data.X)
 	var lifted, inverse, hat, fit mat.Dense
 	lifted.CloneFrom(K)

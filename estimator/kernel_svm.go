@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kernelridge"
 	"github.com/bochner-ml/bochner/internal/kernelsvm"
 	"github.com/bochner-ml/bochner/internal/specs"
+	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -41,6 +42,9 @@ type KernelSVM struct {
 	Gamma       kernel.Gamma
 	Nu          float64 // ν of the matern kernel
 	Shape       float64 // a of the rational_quadratic kernel
+	Exponent    float64 // p of the powered_exponential kernel
+	Degree      int     // of the polynomial kernel
+	Coef0       float64 // c₀ of the polynomial kernel
 	ClassWeight ClassWeight
 	Tol         float64
 	Cache       int
@@ -50,7 +54,8 @@ type KernelSVM struct {
 
 // NewKernelSVM returns a KernelSVM with C 1, the gaussian kernel, γ by [kernel.GammaScale] and tolerance 1e-3.
 func NewKernelSVM() KernelSVM {
-	return KernelSVM{C: 1, Kernel: "gaussian", Gamma: kernel.GammaScale, Nu: 1.5, Shape: 1, Tol: 1e-3, MaxIter: 1e8}
+	return KernelSVM{C: 1, Kernel: "gaussian", Gamma: kernel.GammaScale, Nu: 1.5, Shape: 1, Exponent: 1, Degree: 3,
+		Coef0: 1, Tol: 1e-3, MaxIter: 1e8}
 }
 
 var (
@@ -64,7 +69,7 @@ func (s *KernelSVM) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
 	l.Complexity("C", param.LessPenalty)
 	kernelWidthParams(l, (*string)(&s.Kernel), &s.Gamma)
-	kernelShapeParams(l, &s.Nu, &s.Shape)
+	kernelShapeParams(l, &s.Nu, &s.Shape, &s.Exponent, &s.Coef0, &s.Degree)
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
 	smoParams(l, &s.Tol, &s.Cache, &s.MaxIter, &s.Seed)
 }
@@ -80,8 +85,9 @@ func smoParams(l *param.List, tol *float64, cache, maxIter *int, seed *uint64) {
 
 // plain is the spec as internal/kernelsvm takes it.
 func (s KernelSVM) plain() kernelsvm.Spec {
-	return kernelsvm.Spec{Kernel: s.Kernel, Gamma: s.Gamma, C: s.C, Nu: s.Nu, Shape: s.Shape, Tol: s.Tol, Cache: s.Cache,
-		MaxIter: s.MaxIter, Seed: s.Seed}
+	return kernelsvm.Spec{Kernel: s.Kernel, Gamma: s.Gamma, C: s.C, Tol: s.Tol, Cache: s.Cache, MaxIter: s.MaxIter,
+		Shape: spectral.Shape{Nu: s.Nu, Alpha: s.Shape, Exponent: s.Exponent, Degree: s.Degree, Coef0: s.Coef0},
+		Seed:  s.Seed}
 }
 
 // Fit learns from data in memory; the result is a [*FittedKernelSVM].

@@ -15,10 +15,11 @@ var (
 )
 
 // FitBatch follows C from the smallest to the largest, with warm starts, for each other choice of
-// parameters and each fold. Up to some 10,000 rows (4·rows² bytes within a quarter of Cache), all folds and all C of a γ
-// share one kernel matrix, which has the scores of the test rows, too, and all γ share the distances; with more rows, all
-// C of a fold share its cached kernel rows. Each problem is solved to its own Tol, so predictions agree with a separate
-// fit to that tolerance. Folds and γ run concurrently.
+// parameters and each fold. Up to some 10,000 rows (4·rows² bytes within a quarter of Cache), all
+// folds and all C of a γ share one kernel matrix, which has the scores of the test rows, too, and
+// all γ share the distances; with more rows, all C of a fold share its cached kernel rows. Each
+// problem is solved to its own Tol, so predictions agree with a separate fit to that tolerance.
+// Folds and γ run concurrently.
 func (s KernelSVM) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	list, err := kernelSVMs(b)
 	if err != nil {

@@ -52,12 +52,13 @@ func TestKernelSVMBatchIsTheSameAsSeparateFits(t *testing.T) {
 	equalsNaive(t, data, folds, classes, got)
 }
 
-// Kernels that share distances or do not, γ of a rule or a list, rows that are too many for the cache, rows that are
-// used by no fold, twice or only by some folds, and weights of 0.
+// TestKernelSVMBatchKernels covers kernels with and without shared distances, γ given by a rule or as a
+// list, a cache that is too small, rows used by no fold, twice or by some folds, and weights of 0.
 func TestKernelSVMBatchKernels(t *testing.T) {
 	var list []estimator.Estimator
 	for _, name := range []kernel.Name{"gaussian", "laplacian", "cauchy", "matern", "rational_quadratic"} {
-		for _, gamma := range []kernel.Gamma{kernel.GammaScale, kernel.FixedGamma(0.2), kernel.FixedGamma(0.1, 2, 0.3)} {
+		for _, gamma := range []kernel.Gamma{kernel.GammaScale, kernel.FixedGamma(0.2),
+			kernel.FixedGamma(0.1, 2, 0.3)} {
 			for _, C := range []float64{1, 30} {
 				s := estimator.NewKernelSVR()
 				s.Kernel, s.Gamma, s.C, s.Tol = name, gamma, C, 1e-10
@@ -96,7 +97,8 @@ func TestKernelSVMBatchKernels(t *testing.T) {
 	}
 }
 
-// The same bits for any number of cores, and the scores of separate fits to the tolerance.
+// TestKernelSVMBatchDoesNotDependOnCores checks that the bits do not depend on the number of cores, and
+// that the scores equal those of separate fits within the tolerance.
 func TestKernelSVMBatchDoesNotDependOnCores(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	data := smooth(400, 3)
@@ -133,7 +135,8 @@ func TestKernelSVMBatchDoesNotDependOnCores(t *testing.T) {
 	}
 }
 
-// What is not included changes no bit of the rest.
+// TestKernelSVMBatchDoesNotDependOnWhatIsIncluded checks that excluding candidates does not change
+// the bits of the others.
 func TestKernelSVMBatchDoesNotDependOnWhatIsIncluded(t *testing.T) {
 	classes, _, y, data := machines()
 	data.Y = y

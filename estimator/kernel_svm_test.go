@@ -21,7 +21,7 @@ import (
 // dualObjective is y'β − ε‖β‖₁ − ½β'Kβ of the dual weights of support vectors with targets y.
 func dualObjective(t *testing.T, name string, gamma, epsilon float64, X mat.Matrix, dual, y []float64) float64 {
 	t.Helper()
-	k, _ := spectral.FourierKernel(name, 1.5, 1)
+	k, _ := spectral.FourierKernel(name, spectral.Shape{Nu: 1.5, Alpha: 1})
 	_, d := X.Dims()
 	K, err := k.Matrix(context.Background(), k.Factors(slices.Repeat([]float64{gamma}, d)), X, X)
 	if err != nil {
@@ -117,7 +117,8 @@ func TestKernelSVREqualsReference(t *testing.T) {
 	}
 }
 
-// For each class the machine is that of two classes, it against the rest.
+// TestKernelSVMOfSeveralClasses checks that the machine of each class is the binary one against the
+// rest.
 func TestKernelSVMOfSeveralClasses(t *testing.T) {
 	data := smooth(200, 3)
 	y := make([]float64, 200)

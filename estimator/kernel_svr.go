@@ -7,6 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kernelsvm"
+	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -24,24 +25,27 @@ import (
 // scikit-learn: SVR(C, epsilon, kernel, gamma, tol), of which the objective is the same, and tol is in units of the
 // target.
 type KernelSVR struct {
-	C       float64
-	Epsilon float64
-	Kernel  kernel.Name
-	Gamma   kernel.Gamma
-	Nu      float64 // ν of the matern kernel
-	Shape   float64 // a of the rational_quadratic kernel
-	Tol     float64
-	Cache   int
-	MaxIter int
-	Seed    uint64
+	C        float64
+	Epsilon  float64
+	Kernel   kernel.Name
+	Gamma    kernel.Gamma
+	Nu       float64 // ν of the matern kernel
+	Shape    float64 // a of the rational_quadratic kernel
+	Exponent float64 // p of the powered_exponential kernel
+	Degree   int     // of the polynomial kernel
+	Coef0    float64 // c₀ of the polynomial kernel
+	Tol      float64
+	Cache    int
+	MaxIter  int
+	Seed     uint64
 }
 
 // NewKernelSVR returns a KernelSVR with C 1, a tube of half-width 0.1, the gaussian kernel, γ by
 // [kernel.GammaScale] and tolerance 1e-3.
 func NewKernelSVR() KernelSVR {
 	s := NewKernelSVM()
-	return KernelSVR{C: s.C, Epsilon: 0.1, Kernel: s.Kernel, Gamma: s.Gamma, Nu: s.Nu, Shape: s.Shape, Tol: s.Tol,
-		MaxIter: s.MaxIter}
+	return KernelSVR{C: s.C, Epsilon: 0.1, Kernel: s.Kernel, Gamma: s.Gamma, Nu: s.Nu, Shape: s.Shape,
+		Exponent: s.Exponent, Degree: s.Degree, Coef0: s.Coef0, Tol: s.Tol, MaxIter: s.MaxIter}
 }
 
 var (
@@ -57,14 +61,15 @@ func (s *KernelSVR) Params(l *param.List) {
 	l.Float(&s.Epsilon, "epsilon", "residuals of up to this size cost nothing", param.AtLeast(0))
 	l.Complexity("epsilon", param.MorePenalty)
 	kernelWidthParams(l, (*string)(&s.Kernel), &s.Gamma)
-	kernelShapeParams(l, &s.Nu, &s.Shape)
+	kernelShapeParams(l, &s.Nu, &s.Shape, &s.Exponent, &s.Coef0, &s.Degree)
 	smoParams(l, &s.Tol, &s.Cache, &s.MaxIter, &s.Seed)
 }
 
 // plain is the spec as internal/kernelsvm takes it.
 func (s KernelSVR) plain() kernelsvm.Spec {
-	return kernelsvm.Spec{Kernel: s.Kernel, Gamma: s.Gamma, C: s.C, Epsilon: s.Epsilon, Nu: s.Nu, Shape: s.Shape,
-		Tol: s.Tol, Cache: s.Cache, MaxIter: s.MaxIter, Seed: s.Seed}
+	return kernelsvm.Spec{Kernel: s.Kernel, Gamma: s.Gamma, C: s.C, Epsilon: s.Epsilon, Tol: s.Tol, Cache: s.Cache,
+		Shape:   spectral.Shape{Nu: s.Nu, Alpha: s.Shape, Exponent: s.Exponent, Degree: s.Degree, Coef0: s.Coef0},
+		MaxIter: s.MaxIter, Seed: s.Seed}
 }
 
 // Fit learns from data in memory; the result is a [*FittedKernelSVR].

@@ -34,7 +34,7 @@ func withAlike(data datasets.Set) datasets.Set {
 	return data
 }
 
-// withOwnColumn lets one row alone have a last column.
+// withOwnColumn adds a last column that is nonzero in one row only.
 func withOwnColumn(data datasets.Set) datasets.Set {
 	x := data.X.(*mat.Dense)
 	n, d := x.Dims()
@@ -91,8 +91,8 @@ func TestLeaveOneOutEqualsExactRefits(t *testing.T) {
 	}
 }
 
-// offExactRefits returns by how much predictions are off those of exact fits without each row, against
-// the largest error of these.
+// offExactRefits returns the difference between predictions and exact refits without each row,
+// relative to the largest error of these.
 func offExactRefits(t *testing.T, data datasets.Set, alpha float64, intercept bool, got *LeaveOneOut) float64 {
 	t.Helper()
 	most, norm := 0.0, 0.0

@@ -131,10 +131,10 @@ type linear struct {
 	report    Report
 }
 
-// shorten computes the float32 coefficients. If the largest coefficient of an output is far from 1,
+// setFloat32 computes the float32 coefficients. If the largest coefficient of an output is far from 1,
 // as with targets in small or large units, they are divided by a power of two to avoid overflow and
 // underflow.
-func (l *linear) shorten() {
+func (l *linear) setFloat32() {
 	const far = 64 // powers of two
 	k, d := l.coef.Dims()
 	l.short, l.units = make([]float32, k*d), make([]float64, k)
@@ -180,7 +180,7 @@ func (l *linear) state(s *model.State) {
 	s.Require(l.coef != nil && len(l.intercept) == l.coef.RawMatrix().Rows, "coefficients and intercept differ in length")
 	reportState(s.Child("report"), &l.report)
 	if s.Restoring() && s.Err() == nil {
-		l.shorten()
+		l.setFloat32()
 	}
 }
 
@@ -304,6 +304,6 @@ func newLinear(m solve.Linear) linear {
 		}
 	}
 	out := linear{coef: coef, intercept: m.Intercept, scale: m.Scale, report: Report(m.Report)}
-	out.shorten()
+	out.setFloat32()
 	return out
 }

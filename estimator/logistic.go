@@ -31,18 +31,18 @@ import (
 //
 // Solver newton takes truncated Newton steps, each of a few passes over the blocks of rows, with
 // conjugate gradients preconditioned by the Cholesky factor of the Hessian of a sample of the rows
-// (for wide or sparse inputs, by its diagonal; for several classes with many rows each, where steps
+// (for wide or sparse inputs, by its diagonal; for several classes with many rows each, if steps
 // become long, by a factor for each class). The first step, from 0, is a ridge regression. No n×d
-// array is made and sparse rows stay sparse; a stream is read once for each pass.
+// array is stored and sparse rows stay sparse; a stream is read once for each pass.
 //
 // It stops when the norm of the gradient is at most Tol times that at 0, and the objective is
-// within Tol of its minimum by the estimate of the preconditioner.
+// within Tol of its minimum as estimated by the preconditioner.
 //
-// Solver dual, for two classes only (more go by newton), goes by coordinate descent on the dual
-// with all rows in memory, and stops when the duality gap is at most Tol of the objective (Yu,
-// Huang & Lin, Machine Learning 2011). Solver auto takes it where rows are sparse and of more than
-// 512 columns, as those of random binning are, and newton otherwise. Reaching MaxIter steps or
-// passes first is not an error: the report has Converged false and a warning.
+// Solver dual, for two classes only (more classes use newton), is coordinate descent on the dual
+// with all rows in memory. It stops when the duality gap is at most Tol of the objective (Yu, Huang
+// & Lin, Machine Learning 2011). Solver auto is dual for sparse rows of more than 512 columns, such
+// as those of random binning, and newton otherwise. Reaching MaxIter steps or passes first is not
+// an error: the report has Converged false and a warning.
 type Logistic struct {
 	C           float64
 	Intercept   bool

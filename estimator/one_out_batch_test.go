@@ -108,7 +108,7 @@ func TestSweepOneOutByGCV(t *testing.T) {
 
 // A candidate that leaves a row undetermined fails for itself.
 func TestSweepOneOutYieldsErrors(t *testing.T) {
-	x := mat.NewDense(6, 2, []float64{1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 1}) // the last row alone has a second column
+	x := mat.NewDense(6, 2, []float64{1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 1}) // only the last row has a nonzero second column
 	y := []float64{1, 2, 3, 3, 2, 1}
 	specs := ridges(0, 1)
 	failed := 0

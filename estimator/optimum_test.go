@@ -17,8 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// noisy makes rows of two overlapping classes, far from balanced and far from the origin, so that
-// the intercept matters, and targets that depend on the same direction.
+// noisy returns rows of two overlapping, unbalanced classes far from the origin, so that the
+// intercept matters, and targets that depend on the same direction.
 func noisy(seed uint64, n, d int) (x *mat.Dense, codes, targets, weights []float64) {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	x = mat.NewDense(n, d, nil)
@@ -204,9 +204,8 @@ func TestFitsDoNotDependOnTheNumberOfCores(t *testing.T) {
 	}
 }
 
-// Rows in float32 are the same rows, rounded: every estimator learns from them, and
-// predicts for them, what it does for the rounded rows in float64, but for products in
-// single precision.
+// TestSinglePrecisionRowsAreTheRowsRounded checks that every estimator gives the same results for
+// float32 rows as for these rows in float64, up to float32 products.
 func TestSinglePrecisionRowsAreTheRowsRounded(t *testing.T) {
 	x, codes, y, weights := noisy(51, 300, 6)
 	narrow := single.Copy(x)

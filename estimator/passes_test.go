@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// alike makes the columns of a set nearly one: what is left of the second one is of that size.
+// alike makes the columns of a set nearly equal; their relative difference is left.
 func alike(data datasets.Set, left float64) datasets.Set {
 	X := mat.DenseCopyOf(data.X)
 	n, _ := X.Dims()
@@ -74,8 +74,9 @@ func solutionOf(t *testing.T, p Predictor) ([]float64, []float64, Report) {
 	return nil, nil, Report{}
 }
 
-// Ill-conditioned rows take passes that sharpen and refine, and those in float32 that sum again in
-// double. Driven by hand they give the bits of Fit, and in parts, merged and through files, what Fit gives.
+// TestRidgeRefinesByPasses checks that ill-conditioned rows take additional passes to refactor and
+// refine, and float32 rows a pass in float64. The passes give the bits of Fit, and in parts, merged
+// and through files, the result of Fit.
 func TestRidgeRefinesByPasses(t *testing.T) {
 	base := stopRows(150, 12, false)
 	for name, c := range map[string]struct {
@@ -133,8 +134,8 @@ func TestRidgeRefinesByPasses(t *testing.T) {
 	}
 }
 
-// Rows that come later are added to the pass that there is, and the model is the one of all rows.
-func TestRidgeLearnsOn(t *testing.T) {
+// TestRidgeAddsRows checks that adding later rows to a pass gives the model of all rows.
+func TestRidgeAddsRows(t *testing.T) {
 	all, spec, ctx := stopRows(400, 5, false), NewRidge(), context.Background()
 	p, err := spec.Start(ctx, all.Schema, all.Cols())
 	if err != nil {

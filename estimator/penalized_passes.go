@@ -36,8 +36,8 @@ func (n newtonSums) next(ctx context.Context) (rowSums, error) {
 
 func (n newtonSums) state(s *model.State) { n.State(s) }
 
-// passing is a penalized spec that can be fitted in passes by Newton's method.
-type passing interface {
+// newtonSpec is a penalized spec that can be fitted in passes by Newton's method.
+type newtonSpec interface {
 	penalized
 	// solver returns the solver, the loss and, for classes, their weights.
 	solver() (solver, loss string, by ClassWeight, numbers bool)
@@ -68,7 +68,7 @@ func (s SVR) task(l *design.Labels) newton.Task {
 
 // startPasses starts the counting pass, after which Newton's method starts from the weights of
 // from, or from 0 if it is nil.
-func startPasses(ctx context.Context, s passing, from Predictor, schema datasets.Schema, cols int) (datasets.Pass,
+func startPasses(ctx context.Context, s newtonSpec, from Predictor, schema datasets.Schema, cols int) (datasets.Pass,
 	error) {
 	name := "estimator: " + s.name()
 	if err := specs.CheckFit(s); err != nil {
@@ -88,10 +88,10 @@ func startPasses(ctx context.Context, s passing, from Predictor, schema datasets
 	if err := checkMemory(s, shape); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	var begun *beginning
+	var begun *warmStart
 	if from != nil {
 		var err error
-		if begun, err = beginAt(from, cols); err != nil {
+		if begun, err = warmStartFrom(from, cols); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -102,11 +102,11 @@ func startPasses(ctx context.Context, s passing, from Predictor, schema datasets
 	sums := &counted{counts: start, begin: func(c *counts) (rowSums, error) {
 		return newtonPasses(s, cols, begun, c)
 	}}
-	return newPassWithMark(ctx, name, s, begun.mark(), schema, cols, sums)
+	return newPassWithMark(ctx, name, s, begun.checksum(), schema, cols, sums)
 }
 
 // newtonPasses starts Newton's method on counted rows.
-func newtonPasses(s passing, cols int, from *beginning, c *counts) (rowSums, error) {
+func newtonPasses(s newtonSpec, cols int, from *warmStart, c *counts) (rowSums, error) {
 	_, _, by, numbers := s.solver()
 	factors, err := c.factors(by)
 	if err != nil {
@@ -182,7 +182,7 @@ func weighedBlock(first int, block datasets.Set, c *counts, codes, factors []flo
 }
 
 // finishPasses returns the model of the last pass.
-func finishPasses(ctx context.Context, s passing, last datasets.Pass) (Predictor, error) {
+func finishPasses(ctx context.Context, s newtonSpec, last datasets.Pass) (Predictor, error) {
 	name := "estimator: " + s.name()
 	all, err := finishedSums[*counted](ctx, name, s, last)
 	if err != nil {
@@ -195,11 +195,11 @@ func finishPasses(ctx context.Context, s passing, last datasets.Pass) (Predictor
 	return s.fitted(newLinear(m), all.counts.classes()), nil
 }
 
-// beginning is the initial model of Newton's method.
-type beginning struct{ linear }
+// warmStart is the initial model of Newton's method.
+type warmStart struct{ linear }
 
-// beginAt returns the linear model in a predictor.
-func beginAt(p Predictor, cols int) (*beginning, error) {
+// warmStartFrom returns the linear model in a predictor.
+func warmStartFrom(p Predictor, cols int) (*warmStart, error) {
 	var f interface{ weights() *linear }
 	if !As(p, &f) {
 		return nil, fmt.Errorf("a %T has no weights to begin at", p)
@@ -208,14 +208,14 @@ func beginAt(p Predictor, cols int) (*beginning, error) {
 	if d := l.coef.RawMatrix().Cols; d != cols {
 		return nil, fmt.Errorf("warm start: the model has %d columns, the rows have %d columns", d, cols)
 	}
-	return &beginning{linear: *l}, nil
+	return &warmStart{linear: *l}, nil
 }
 
 func (l *linear) weights() *linear { return l }
 
-// mark returns a checksum of the weights, "" for none: passes with different initial weights cannot
+// checksum returns a checksum of the weights, "" for none: passes with different initial weights cannot
 // be merged.
-func (b *beginning) mark() string {
+func (b *warmStart) checksum() string {
 	if b == nil {
 		return ""
 	}
@@ -223,7 +223,7 @@ func (b *beginning) mark() string {
 }
 
 // variables returns the weights, cols × outputs, and intercepts; nil for zeros.
-func (b *beginning) variables(c *counts, outputs, cols int, intercept bool) ([]float64, error) {
+func (b *warmStart) variables(c *counts, outputs, cols int, intercept bool) ([]float64, error) {
 	if b == nil {
 		return nil, nil
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// codes makes classes of targets, of which the fourth part, too, is of another one.
+// codes replaces the targets by class codes obtained by thresholding; every seventh row gets an
+// unrelated code.
 func codes(data datasets.Set, classes int) datasets.Set {
 	out := data
 	out.Y = make([]float64, len(data.Y))
@@ -33,7 +34,8 @@ func codes(data datasets.Set, classes int) datasets.Set {
 	return out
 }
 
-// Over the same blocks, passes that are driven by hand give the bits of a fit by Newton's method.
+// TestNewtonByPassesGivesTheBitsOfAFit checks that passes over the same blocks give the bits of a
+// fit by Newton's method.
 func TestNewtonByPassesGivesTheBitsOfAFit(t *testing.T) {
 	base := stopRows(5000, 12, false)
 	thin := codes(stopRows(600, 12, false), 2)
@@ -93,7 +95,8 @@ func TestNewtonByPassesGivesTheBitsOfAFit(t *testing.T) {
 	}
 }
 
-// From a model of most of the rows there are fewer passes to that of all, and it is the same.
+// TestStartFromAModelSavesPasses checks that a warm start from a model of most rows saves passes
+// and gives the same model.
 func TestStartFromAModelSavesPasses(t *testing.T) {
 	ctx := context.Background()
 	all := codes(stopRows(3000, 12, false), 3)
@@ -145,7 +148,7 @@ func TestStartFromAModelSavesPasses(t *testing.T) {
 	}
 }
 
-// startedFrom is a spec whose passes are begun in another way.
+// startedFrom is a spec whose passes start from a fitted model.
 type startedFrom struct {
 	PassEstimator
 	start func() (datasets.Pass, error)
@@ -155,8 +158,8 @@ func (s startedFrom) Start(context.Context, datasets.Schema, int) (datasets.Pass
 	return s.start()
 }
 
-// A pass that is dropped leaves nothing running.
-func TestDroppedPassesLeaveNothing(t *testing.T) {
+// TestDroppedPassesLeakNothing checks that a dropped pass leaks no goroutine.
+func TestDroppedPassesLeakNothing(t *testing.T) {
 	ctx, data := context.Background(), codes(stopRows(100, 5, false), 2)
 	before := runtime.NumGoroutine()
 	for range 50 {

@@ -104,6 +104,9 @@ func (s Poisson) Finish(ctx context.Context, last datasets.Pass) (Predictor, err
 	return finishPasses(ctx, s, last)
 }
 
+// LossMetrics returns the names of the metrics of the deviance.
+func (s Poisson) LossMetrics() []string { return []string{"mean_poisson_deviance", "d2_poisson"} }
+
 func (s Poisson) name() string { return "poisson" }
 
 func (s Poisson) fitted(m linear, _ []string) Predictor { return &FittedGLM{m} }

@@ -53,8 +53,8 @@ type Request struct {
 // Wants reports whether the request contains an output.
 func (r Request) Wants(output Output) bool { return r.Outputs == 0 || r.Outputs.Has(output) }
 
-// Prediction holds the outputs of a model for rows; outputs that were not requested, or that the model does not have,
-// are nil.
+// Prediction contains the outputs of a model for rows. Outputs that were not requested, or that the
+// model does not have, are nil.
 type Prediction struct {
 	Values  []float64  // rows: targets, the first of several, or class codes
 	Targets *mat.Dense // rows × targets

@@ -77,6 +77,11 @@ func (s QuantileRegression) Cost(shape datasets.Shape) datasets.Cost {
 	return newton.QuantileCost(shape)
 }
 
+// LossMetrics returns the names of the metrics of the pinball loss.
+func (s QuantileRegression) LossMetrics() []string {
+	return []string{fmt.Sprintf("pinball_%v", s.Quantile), fmt.Sprintf("d2_pinball_%v", s.Quantile)}
+}
+
 func (s QuantileRegression) name() string { return "quantile_regression" }
 
 func (s QuantileRegression) fitted(m linear, _ []string) Predictor { return &FittedLinear{m} }

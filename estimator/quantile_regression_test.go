@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// quantileObjective is that of its definition.
+// quantileObjective computes the objective by its definition.
 func quantileObjective(data datasets.Set, s estimator.QuantileRegression, w []float64, b float64) float64 {
 	sum, total := 0.0, 0.0
 	for i, y := range data.Y {

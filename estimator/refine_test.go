@@ -104,7 +104,8 @@ func TestRidgeRefinesIllConditioned(t *testing.T) {
 	}
 }
 
-// A family's rough specs are refined together to what each one's own fit gives.
+// TestRidgeFamilyRefinesIllConditioned checks that refining the ill-conditioned specs of a family
+// jointly gives the results of separate fits.
 func TestRidgeFamilyRefinesIllConditioned(t *testing.T) {
 	data := powers(500, 12)
 	data.Weights = make([]float64, 500)
@@ -145,8 +146,8 @@ func TestRidgeFamilyRefinesIllConditioned(t *testing.T) {
 	f.Yield = func(k, fold int, one share.Outcome) error {
 		done++
 		want := own(k, fold).Prediction.Values
-		// Either way is right to visible, against the root of the spread of all targets; which digits
-		// beyond that are the same depends on the order of summation, and so on the instructions.
+		// Both are accurate to visible, relative to the root of the spread of all targets; further
+		// digits depend on the order of summation, and so on the instruction set.
 		spread := 0.0
 		train := data.Select(folds[fold].Train)
 		for i, s := range train.Weights {
@@ -167,7 +168,7 @@ func TestRidgeFamilyRefinesIllConditioned(t *testing.T) {
 	}
 }
 
-// shortColumns are those maps in float32 too.
+// shortColumns are the same maps in float32.
 type shortColumns struct {
 	columnsAsTheyAre
 	tiles int // in float32
@@ -234,7 +235,7 @@ func upTo(lo, hi int) (list []int) {
 	return list
 }
 
-// columnsAsTheyAre is one map of that width that leaves rows as they are.
+// columnsAsTheyAre is an identity map of the given width.
 type columnsAsTheyAre int
 
 func (m columnsAsTheyAre) Widths() []int { return []int{int(m)} }

@@ -19,8 +19,9 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// RFFNetwork is random Fourier features that are trained: their frequencies start as a draw of a kernel, as those of
-// transformer.RFF are, and are learned together with a linear model of the features.
+// RFFNetwork is a network of random Fourier features with trained frequencies: they start as a
+// random draw for a kernel, as in transformer.RFF, and are trained together with a linear model on
+// the features.
 //
 //	z = sqrt(2/D)·cos(Wᵀx + b),  W = diag(s)·U,  f(x) = Vᵀz + c
 //
@@ -36,19 +37,19 @@ import (
 //
 //	Σ r_i·l(y_i, f(x_i)) + Alpha·‖V‖²
 //
-// small, where l is the squared error of targets of mean 0 and variance 1, log(1 + exp(−t·f)) for t = ±1, or
-// log Σ exp(f) − f_y. For classes Alpha is 1/(2C) of [Logistic]. The head starts at 0. Steps are those of Adam on
-// minibatches of Batch rows, or of 64 and down to 8 of few rows where Batch is 0, in float32; LearningRate is that
-// of the first ones, as a change of an angle.
+// where l is the squared error of targets standardized to mean 0 and variance 1, log(1 + exp(−t·f))
+// for t = ±1, or log Σ exp(f) − f_y. For classes Alpha is 1/(2C) of [Logistic]. V starts at 0.
+// Training uses Adam in float32 on minibatches of Batch rows; Batch 0 means 64, and down to 8 for
+// few rows. LearningRate is the initial step size, in units of the angles.
 //
-// It is judged by a part of the rows, ValidationFraction, which the seed holds out, of every class
-// as much. Where their loss has not fallen by a thousandth for Patience epochs, training goes back
-// to the best weights and on from there at a quarter of the rate; after the third time it ends. The
-// best weights are kept. Ending after Epochs instead is reported as a warning. With
-// ValidationFraction 0 it is judged by the objective on the rows that it learns from.
+// Early stopping uses a validation set of ValidationFraction of the rows, drawn by the seed and
+// stratified by class. If its loss has not decreased by 0.1 % for Patience epochs, training returns
+// to the best weights and continues at a quarter of the learning rate; after the third time it
+// ends. The result has the best weights. Ending after Epochs instead is reported as a warning. With
+// ValidationFraction 0 the criterion is the objective on the training rows.
 //
-// Standardize the inputs. The result depends on the order of the rows, on the seed, and on Gamma
-// less than a fixed map does. For few or noisy rows, and for targets that depend only on products
+// Standardize the inputs. The result depends on the order of the rows, on the seed, and less on
+// Gamma than with a fixed map. For few or noisy rows, and for targets that depend only on products
 // of inputs, ridge or kernel_ridge after ard are better.
 //
 // Cost of an epoch: n·D·(4d + 6(L−1)·D) flops in float32, and n·L·D sines and cosines; 34·d·D bytes
@@ -178,15 +179,15 @@ func (s RFFNetwork) fit(ctx context.Context, data datasets.Set) (*FittedRFFNetwo
 	return &FittedRFFNetwork{t.unscaled(m), t.names}, nil
 }
 
-// lesson is the training data of a network.
-type lesson struct {
+// trainingData is the training data of a network.
+type trainingData struct {
 	network.Data
 	names           []string  // of classes
 	mean, deviation []float64 // of the original targets
 }
 
 // numbers reads numeric targets.
-func (s RFFNetwork) numbers(_ context.Context, r *design.Rows) (*lesson, error) {
+func (s RFFNetwork) numbers(_ context.Context, r *design.Rows) (*trainingData, error) {
 	y, q, err := design.BlockTargets(0, *r.Set)
 	if err != nil {
 		return nil, err
@@ -198,18 +199,18 @@ func (s RFFNetwork) numbers(_ context.Context, r *design.Rows) (*lesson, error) 
 	if weights == nil {
 		weights = slices.Repeat([]float64{1}, r.N)
 	}
-	return &lesson{Data: network.Data{Y: slices.Clone(y), Outputs: q, Weights: weights, Loss: network.Squares}}, nil
+	return &trainingData{Data: network.Data{Y: slices.Clone(y), Outputs: q, Weights: weights, Loss: network.Squares}}, nil
 }
 
 // classes reads targets that are classes.
-func (s RFFNetwork) classes(ctx context.Context, r *design.Rows) (*lesson, error) {
+func (s RFFNetwork) classes(ctx context.Context, r *design.Rows) (*trainingData, error) {
 	l, err := r.ReadClasses(ctx, s.ClassWeight.factors)
 	if err != nil {
 		return nil, err
 	}
 	q := l.Outputs()
-	out := &lesson{Data: network.Data{Y: make([]float64, r.N*q), Outputs: q, Weights: l.Weights, Loss: network.Softmax},
-		names: l.Classes}
+	out := &trainingData{Data: network.Data{Y: make([]float64, r.N*q), Outputs: q, Weights: l.Weights,
+		Loss: network.Softmax}, names: l.Classes}
 	for i, y := range l.Y {
 		out.Class = append(out.Class, int(y))
 		if q > 1 {
@@ -224,7 +225,7 @@ func (s RFFNetwork) classes(ctx context.Context, r *design.Rows) (*lesson, error
 }
 
 // take takes the rows of positive weight, and standardizes targets that are numbers.
-func (t *lesson) take(X mat.Matrix) error {
+func (t *trainingData) take(X mat.Matrix) error {
 	var chosen []int
 	for i, w := range t.Weights {
 		if w > 0 {
@@ -270,7 +271,7 @@ func (t *lesson) take(X mat.Matrix) error {
 
 // moments returns the weighted mean and standard deviation of target c; the latter is 0 if it is
 // rounding error.
-func (t *lesson) moments(c int) (mean, deviation float64) {
+func (t *trainingData) moments(c int) (mean, deviation float64) {
 	total, square, largest := 0.0, 0.0, 0.0
 	for i, w := range t.Weights {
 		y := t.Y[i*t.Outputs+c]
@@ -289,7 +290,7 @@ func (t *lesson) moments(c int) (mean, deviation float64) {
 }
 
 // unscaled converts a model of standardized targets to one of the original targets.
-func (t *lesson) unscaled(m *network.Model) *network.Model {
+func (t *trainingData) unscaled(m *network.Model) *network.Model {
 	for c, mean := range t.mean {
 		row := m.Head.RawRowView(c)
 		for k := range row {
@@ -303,7 +304,7 @@ func (t *lesson) unscaled(m *network.Model) *network.Model {
 // plain is the spec as internal/network takes it, for the rows of X.
 func (s RFFNetwork) plain(ctx context.Context, X mat.Matrix) (network.Spec, error) {
 	out := s.sized()
-	out.Kernel, _ = spectral.FourierKernel(string(s.Kernel), s.Nu, s.Shape)
+	out.Kernel, _ = spectral.FourierKernel(string(s.Kernel), spectral.Shape{Nu: s.Nu, Alpha: s.Shape})
 	gamma, err := out.Kernel.ResolveGammaOf(ctx, s.Gamma, X, s.Seed)
 	out.Scales = out.Kernel.Factors(gamma)
 	return out, err

@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// FittedRFFNetwork is trained random Fourier features and a linear model of them, a regression or, if the target has
-// classes, a classifier with probabilities: what [RFFNetwork] returns.
+// FittedRFFNetwork is a fitted [RFFNetwork]: a regression or, if the target has classes, a
+// classifier with probabilities.
 type FittedRFFNetwork struct {
 	m       *network.Model
 	classes []string // nil of a regression

@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// smallNetwork is a network that is soon trained.
+// smallNetwork returns a network that trains quickly.
 func smallNetwork() RFFNetwork {
 	s := NewRFFNetwork()
 	s.Features, s.Epochs, s.Seed = 16, 5, 11
@@ -36,7 +36,7 @@ func fittedNetwork(t *testing.T, s RFFNetwork, data datasets.Set) *FittedRFFNetw
 }
 
 // The target determines the task and the outputs of the network.
-func TestNetworkIsWhatItsTargetIs(t *testing.T) {
+func TestNetworkCapabilities(t *testing.T) {
 	numbers := stopRows(60, 3, false)
 	classes := signed(60, 3)
 	classes.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical,
@@ -56,7 +56,8 @@ func TestNetworkIsWhatItsTargetIs(t *testing.T) {
 	}
 }
 
-// Predictions are the formula of the documentation, by hand: of two layers and two targets, which keep their units.
+// TestNetworkPredictsByItsFormula checks that predictions match the documented formula, for two
+// layers and two targets in their original units.
 func TestNetworkPredictsByItsFormula(t *testing.T) {
 	data := stopRows(80, 3, false)
 	targets := mat.NewDense(80, 2, nil)
@@ -103,14 +104,15 @@ func TestNetworkPredictsByItsFormula(t *testing.T) {
 	}
 }
 
-// With nothing named, the features stay those that transformer.RFF draws for the seed.
+// TestNetworkStartsAsTheDraw checks that without trained parameters, the features are those of
+// transformer.RFF for the seed.
 func TestNetworkStartsAsTheDraw(t *testing.T) {
 	data := stopRows(60, 3, false)
 	s := smallNetwork()
 	s.Epochs, s.ValidationFraction = 20, 0
 	s.Train, s.Gamma, s.Kernel = []string{}, kernel.FixedGamma(0.3), "matern"
 	f := fittedNetwork(t, s, data)
-	k, _ := spectral.FourierKernel("matern", s.Nu, s.Shape)
+	k, _ := spectral.FourierKernel("matern", spectral.Shape{Nu: s.Nu, Alpha: s.Shape})
 	draws, err := fourier.Draw(context.Background(), k, s.Seed, 3, s.Features, false)
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +132,8 @@ func TestNetworkStartsAsTheDraw(t *testing.T) {
 	}
 }
 
-// The report states when training was not finished, and when it found nothing.
+// TestNetworkReports checks that the report states whether training converged, and whether it found
+// no signal.
 func TestNetworkReports(t *testing.T) {
 	data := stopRows(200, 3, false)
 	s := smallNetwork()
@@ -221,8 +224,9 @@ func TestNetworkRefusesDamage(t *testing.T) {
 	}
 }
 
-// The relevance of the inputs goes through a file, one of before there was a relevance has none,
-// and one of another length is refused.
+// TestNetworkRelevanceInAFile checks that the relevance of the inputs is saved and restored, that
+// files written before relevance existed still load, and that a relevance of the wrong length is an
+// error.
 func TestNetworkRelevanceInAFile(t *testing.T) {
 	data := stopRows(200, 3, false)
 	s := smallNetwork()
@@ -256,7 +260,7 @@ func TestNetworkRelevanceInAFile(t *testing.T) {
 			t.Errorf("%s: %v, want %v", what, back.Relevance(), c.want)
 		}
 	}
-	for i := range data.Y { // nothing to learn
+	for i := range data.Y { // no signal
 		data.Y[i] = 5
 	}
 	if r := fittedNetwork(t, s, data).Relevance(); r != nil {
@@ -264,7 +268,8 @@ func TestNetworkRelevanceInAFile(t *testing.T) {
 	}
 }
 
-// Targets that rounding leaves unequal are constant: nothing is learned, and nothing runs away.
+// TestNetworkOfOneTarget checks that targets that are constant up to rounding give a constant
+// model.
 func TestNetworkOfOneTarget(t *testing.T) {
 	data := stopRows(70, 3, false)
 	data.Weights = make([]float64, 70)

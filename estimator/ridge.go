@@ -16,21 +16,21 @@ import (
 //
 //	Σ s_i (y_i − w'x_i − b)² + Alpha·‖w‖²
 //
-// independently for each target; the intercept b is not penalized. n×d inputs and n×t targets give t×d
-// coefficients.
+// independently for each target; the intercept b is not penalized. n×d inputs and n×t targets give
+// t×d coefficients.
 //
 // Solver selects the algorithm:
-//   - cholesky adds up the d×d matrix X'SX block by block, in one pass over the data, and
-//     factorizes it: nd² + d³/3 flops, d² numbers in memory, however many rows there are; an
-//     ill-conditioned solution is refined by a few passes more;
+//   - cholesky sums the d×d matrix X'SX by block, in one pass over the data, and factorizes it:
+//     nd² + d³/3 flops, d² numbers in memory, independent of the number of rows; an ill-conditioned
+//     solution is refined by a few more passes;
 //   - dual factorizes the n×n matrix XX' instead: n²d + n³/3 flops, all rows in memory;
-//   - cg goes by conjugate gradients, one pass over the data for each step, and neither forms a
-//     matrix nor makes sparse rows dense; where Alpha > 0 it stops when the predictions are right to
-//     100·Tol of the spread of the targets, and warns where MaxIter steps do not get there;
-//   - auto takes cg where sparse rows have more than 1024 columns or dense ones more than 16384, and on 1024 dense
-//     columns or more where that is less work by the numbers of rows and columns and Alpha, but goes back to
-//     cholesky up to 8192 columns where the rows turn out to want more steps than it is worth; dual where
-//     there are fewer rows than columns, else cholesky.
+//   - cg is the conjugate gradient method, with one pass over the data for each step; it forms no
+//     matrix, and sparse rows stay sparse; with Alpha > 0 it stops when the predictions are accurate
+//     to 100·Tol of the spread of the targets, and warns after MaxIter steps;
+//   - auto is cg for sparse rows of more than 1024 columns and for dense rows of more than 16384, and
+//     from 1024 dense columns on if its estimated cost, by n, d and Alpha, is lower; up to 8192
+//     columns it falls back to cholesky if the steps become too many. Otherwise it is dual if there
+//     are fewer rows than columns, else cholesky.
 //
 // For dense data with at least 1,024 rows and columns and Alpha > 0, cg is preconditioned by a
 // Nyström approximation of X'SX from at most 1,024 of its columns. Its steps use float32 features,
@@ -38,8 +38,9 @@ import (
 // follows, until the predictions are accurate to Tol of the standard deviation of the targets. The
 // Gradient of the report bounds the error of the predictions.
 //
-// Where Alpha is 0 and columns depend on each other the solution of least norm is taken, and the
-// report warns. The targets are Y or Targets of the data. (Hoerl & Kennard, Technometrics 1970.)
+// If Alpha is 0 and columns are linearly dependent, the result is the minimum-norm solution, with a
+// warning in the report. The targets are Y or Targets of the data. (Hoerl & Kennard, Technometrics
+// 1970.)
 type Ridge struct {
 	Alpha     float64
 	Intercept bool

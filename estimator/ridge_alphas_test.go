@@ -89,7 +89,7 @@ func TestAlphasOfSparseRowsAreTheNaiveSearch(t *testing.T) {
 }
 
 // Steps that end too early are a report of the candidate's own.
-func TestAlphasThatAreNotGotTo(t *testing.T) {
+func TestUnreachedAlphas(t *testing.T) {
 	data, folds := binnedRows(120), foldsOf(120, 2)
 	var specs []estimator.Estimator
 	for _, s := range ridgesByRows(1e-6, 1e-5) {

@@ -28,8 +28,9 @@ func scattered(seed uint64, n, d int) datasets.Set {
 	return data
 }
 
-// Every solver predicts what ridge in extended precision does, rows of the fit and others, for any
-// shape, condition and penalty; or it warns.
+// TestRidgeSolversEqualExtendedPrecision checks that every solver agrees with ridge regression in
+// extended precision on training and new rows, for any shape, condition number and penalty, or
+// returns a warning.
 func TestRidgeSolversEqualExtendedPrecision(t *testing.T) {
 	for name, c := range map[string]struct {
 		data datasets.Set

@@ -132,7 +132,8 @@ func TestRidgeIgnoresConstantColumns(t *testing.T) {
 	}
 }
 
-// Wide sparse rows go by conjugate gradients, which never makes them dense.
+// TestRidgeOfWideSparseRows checks that wide sparse rows use conjugate gradients and are not
+// converted to dense ones.
 func TestRidgeOfWideSparseRows(t *testing.T) {
 	const n, d = 300, 5000
 	x := mat.NewDense(n, d, nil)
@@ -256,7 +257,7 @@ func TestClassWeight(t *testing.T) {
 	}
 }
 
-// Specs are checked before anything else.
+// TestSpecsOutOfRangeAreRefused checks that specs are validated first.
 func TestSpecsOutOfRangeAreRefused(t *testing.T) {
 	x, y, _, _ := noisy(3, 20, 2)
 	for _, c := range []struct {
@@ -308,7 +309,7 @@ func TestNotConvergingIsReported(t *testing.T) {
 	}
 }
 
-// counted is a source that counts the rows it hands out.
+// counted is a source that counts the yielded rows.
 type counted struct {
 	datasets.Source
 	rows *int
@@ -350,7 +351,7 @@ func TestRidgeReadsAStreamOnce(t *testing.T) {
 }
 
 // A classifier that reads a stream once is the one that has all rows.
-func TestRidgeClassifierOfAStreamIsThatOfTheSet(t *testing.T) {
+func TestRidgeClassifierOfStream(t *testing.T) {
 	x, codes, _, weights := noisy(2, 300, 3)
 	schema := datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}
 	data := datasets.Set{X: x, Y: codes, Weights: weights, Schema: schema}
@@ -450,7 +451,8 @@ func TestGaussianProcessState(t *testing.T) {
 	}
 }
 
-// Class codes may come as the one column of Targets; folds with rows that there are not are refused.
+// TestRidgeClassifierOfTargetsInAMatrix checks that class codes may be the only column of Targets,
+// and that folds with invalid rows are rejected.
 func TestRidgeClassifierOfTargetsInAMatrix(t *testing.T) {
 	x, codes, _, _ := noisy(2, 50, 3)
 	schema := datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}

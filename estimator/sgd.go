@@ -30,8 +30,8 @@ type IncrementalEstimator interface {
 // such as a pipeline whose model does not.
 var ErrNoPartialFit = errors.New("does not support incremental learning")
 
-// descending contains the parameters common to SGDClassifier and SGDRegressor.
-type descending struct {
+// sgdSpec contains the parameters common to SGDClassifier and SGDRegressor.
+type sgdSpec struct {
 	everywhere     bool // whether each row takes a step for each output
 	name           string
 	spec           datasets.CostEstimator
@@ -111,7 +111,7 @@ func alphaOf(l *param.List, rate *string, alpha *float64) {
 }
 
 // plan returns the problem that the steps minimize on rows of this layout.
-func (d descending) plan(r *design.Rows, outputs int) sgd.Plan {
+func (d sgdSpec) plan(r *design.Rows, outputs int) sgd.Plan {
 	p := sgd.Plan{Loss: d.loss, Cols: r.Cols, Outputs: outputs, Storage: sgd.StorageOf(r), Alpha: d.alpha, Rate: d.rate,
 		Eta0: d.eta0, PowerT: d.powerT,
 		Average: d.average, AverageFrom: d.averageFrom, Batch: d.batch, Intercept: d.intercept}
@@ -127,7 +127,7 @@ func (d descending) plan(r *design.Rows, outputs int) sgd.Plan {
 }
 
 // fitOf returns the settings of the solver.
-func (d descending) fitOf() sgd.Fit {
+func (d sgdSpec) fitOf() sgd.Fit {
 	f := sgd.Fit{Epochs: d.epochs, Patience: d.patience, Tol: d.tol, Shuffle: d.shuffle, Seed: d.seed,
 		CheckDivergence: true}
 	if d.stop {
@@ -137,7 +137,7 @@ func (d descending) fitOf() sgd.Fit {
 }
 
 // wrong adds the name of the estimator to an error.
-func (d descending) wrong(ctx context.Context, err error) error {
+func (d sgdSpec) wrong(ctx context.Context, err error) error {
 	if ended := ctxerr.Check(ctx); ended != nil {
 		return ended
 	}
@@ -145,7 +145,7 @@ func (d descending) wrong(ctx context.Context, err error) error {
 }
 
 // fitSet is Fit.
-func (d descending) fitSet(ctx context.Context, data datasets.Set) (*descended, error) {
+func (d sgdSpec) fitSet(ctx context.Context, data datasets.Set) (*sgdModel, error) {
 	r, err := design.FromSet(data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: %s: %w", d.name, err)
@@ -154,7 +154,7 @@ func (d descending) fitSet(ctx context.Context, data datasets.Set) (*descended, 
 }
 
 // fitSource is FitSource.
-func (d descending) fitSource(ctx context.Context, data datasets.Source) (*descended, error) {
+func (d sgdSpec) fitSource(ctx context.Context, data datasets.Source) (*sgdModel, error) {
 	r, err := design.FromSource(ctx, data)
 	if err != nil {
 		return nil, d.wrong(ctx, err)
@@ -162,7 +162,7 @@ func (d descending) fitSource(ctx context.Context, data datasets.Source) (*desce
 	return d.fit(ctx, r)
 }
 
-func (d descending) fit(ctx context.Context, r *design.Rows) (*descended, error) {
+func (d sgdSpec) fit(ctx context.Context, r *design.Rows) (*sgdModel, error) {
 	err := specs.CheckFit(d.spec)
 	if err == nil && !d.loss.Classes {
 		err = rejectClassTarget(r.Schema, d.name)
@@ -178,7 +178,7 @@ func (d descending) fit(ctx context.Context, r *design.Rows) (*descended, error)
 }
 
 // learn runs the epochs, from scratch or, incrementally, from a fitted model.
-func (d descending) learn(ctx context.Context, r *design.Rows, f sgd.Fit, c *counts, from *descended) (*descended,
+func (d sgdSpec) learn(ctx context.Context, r *design.Rows, f sgd.Fit, c *counts, from *sgdModel) (*sgdModel,
 	error) {
 	ahead := r.Set != nil || !c.numbers && (d.by.Balanced || len(c.named) == 0) // counted before the first step
 	if ahead {
@@ -210,8 +210,8 @@ func (d descending) learn(ctx context.Context, r *design.Rows, f sgd.Fit, c *cou
 }
 
 // descend takes the steps; it counts the rows in the first epoch if they have not been counted.
-func (d descending) descend(ctx context.Context, r *design.Rows, f sgd.Fit, c *counts, from *descended,
-	factors []float64, outputs int, ahead bool) (*descended, error) {
+func (d sgdSpec) descend(ctx context.Context, r *design.Rows, f sgd.Fit, c *counts, from *sgdModel,
+	factors []float64, outputs int, ahead bool) (*sgdModel, error) {
 	counting := !ahead
 	f.Block = func(first int, block datasets.Set) (y, weights []float64, err error) {
 		if counting {
@@ -255,7 +255,7 @@ func (d descending) descend(ctx context.Context, r *design.Rows, f sgd.Fit, c *c
 		rows += from.rows
 	}
 	weights, intercept := learner.Model()
-	out := &descended{onward: onward{learner.Progress(), c.mass, rows}, classes: c.classes()}
+	out := &sgdModel{incrementalState: incrementalState{learner.Progress(), c.mass, rows}, classes: c.classes()}
 	if outputs > 1 {
 		for j, m := range c.mass {
 			if m == 0 {
@@ -293,25 +293,25 @@ func (c *counts) factorsOf(by ClassWeight, known bool) ([]float64, error) {
 	return c.factors(by)
 }
 
-// descended is a model fitted by stochastic gradient descent.
-type descended struct {
+// sgdModel is a model fitted by stochastic gradient descent.
+type sgdModel struct {
 	linear
-	onward
+	incrementalState
 	classes []string // of a classification
 }
 
-// onward is the state for incremental learning in addition to the model.
-type onward struct {
+// incrementalState is the state for incremental learning in addition to the model.
+type incrementalState struct {
 	progress sgd.Progress
 	mass     []float64 // weight of each class so far, or of all rows
 	rows     int       // so far
 }
 
 // RowsLearned returns the number of rows learned so far, including incremental learning.
-func (o *onward) RowsLearned() int { return o.rows }
+func (o *incrementalState) RowsLearned() int { return o.rows }
 
 // state serializes the state for incremental learning.
-func (o *onward) state(s *model.State, l *linear) {
+func (o *incrementalState) state(s *model.State, l *linear) {
 	s.Floats("mass", &o.mass)
 	s.Int("rows", &o.rows)
 	s.Require(o.rows >= 0, "the number of rows is none")
@@ -326,10 +326,10 @@ func (o *onward) state(s *model.State, l *linear) {
 	o.progress.State(s.Child("progress"), cols, k)
 }
 
-// continued goes once over new rows.
-func (d descending) continued(ctx context.Context, from *descended, classes []string, data datasets.Source) (*descended,
+// continued makes one pass over new rows.
+func (d sgdSpec) continued(ctx context.Context, from *sgdModel, classes []string, data datasets.Source) (*sgdModel,
 	error) {
-	r, err := d.goesOn(ctx, from, classes, data)
+	r, err := d.openIncremental(ctx, from, classes, data)
 	if err != nil {
 		return nil, d.wrong(ctx, err)
 	}
@@ -343,9 +343,9 @@ func (d descending) continued(ctx context.Context, from *descended, classes []st
 	return out, nil
 }
 
-// goesOn returns the rows for incremental learning, or an error if the model does not support them.
-func (d descending) goesOn(ctx context.Context, from *descended, classes []string, data datasets.Source) (*design.Rows,
-	error) {
+// openIncremental returns the rows for incremental learning, or an error if the model does not support them.
+func (d sgdSpec) openIncremental(ctx context.Context, from *sgdModel, classes []string,
+	data datasets.Source) (*design.Rows, error) {
 	if err := specs.CheckFit(d.spec); err != nil {
 		return nil, err
 	}
@@ -369,7 +369,7 @@ func (d descending) goesOn(ctx context.Context, from *descended, classes []strin
 }
 
 // cost returns the cost of a fit.
-func (d descending) cost(shape datasets.Shape) datasets.Cost {
+func (d sgdSpec) cost(shape datasets.Shape) datasets.Cost {
 	k := float64(max(shape.Outputs, 1))
 	window := min(float64(max(shape.Rows, 1)), float64(sgd.WindowRows(shape.Entries(), d.batch))) * shape.Entries()
 	numbers := 8*k*float64(shape.Cols) + window + 3*float64(shape.Rows)

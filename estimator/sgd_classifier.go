@@ -15,8 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// SGDClassifier is a linear classifier by stochastic gradient descent: [SGDRegressor] on codes t = ±1, with a
-// loss of the margin m = t·(w'x + b). It goes towards the least of
+// SGDClassifier is a linear classifier by stochastic gradient descent: [SGDRegressor] on codes t =
+// ±1, with a loss of the margin m = t·(w'x + b). It minimizes approximately
 //
 //	1/n·Σ s_i·loss(t_i(w'x_i + b)) + Alpha·((1−ρ)·½‖w‖² + ρ·‖w‖₁)
 //
@@ -24,8 +24,9 @@ import (
 // modified_huber, the squared hinge continued by its tangent below −1; or perceptron, max(0, −m).
 // More than two classes are learned one-vs-rest, jointly in the products of each minibatch.
 //
-// What log_loss and modified_huber are fitted to knows probabilities, (1+exp(−score))⁻¹ and (score+1)/2 within
-// 0 and 1; of several classes they are divided by their sum. All else is as for an SGDRegressor.
+// With log_loss and modified_huber the fitted model has probabilities, (1+exp(−score))⁻¹ and
+// (score+1)/2 clipped to [0, 1]; those of several classes are normalized. Everything else is as for
+// [SGDRegressor].
 type SGDClassifier struct {
 	Loss               string
 	Penalty            string
@@ -79,7 +80,7 @@ func (s *SGDClassifier) Params(l *param.List) {
 }
 
 // steps is the spec as both have it.
-func (s SGDClassifier) steps() descending {
+func (s SGDClassifier) steps() sgdSpec {
 	loss := sgd.Hinge()
 	switch s.Loss {
 	case "squared_hinge":
@@ -91,7 +92,7 @@ func (s SGDClassifier) steps() descending {
 	case "perceptron":
 		loss = sgd.Perceptron()
 	}
-	return descending{name: "sgd_classifier", spec: s, loss: loss, everywhere: s.Loss == "log_loss", penalty: s.Penalty,
+	return sgdSpec{name: "sgd_classifier", spec: s, loss: loss, everywhere: s.Loss == "log_loss", penalty: s.Penalty,
 		alpha: s.Alpha, l1Ratio: s.L1Ratio, intercept: s.Intercept, by: s.ClassWeight,
 		rate: s.LearningRate, eta0: s.Eta0, powerT: s.PowerT, average: s.Average, averageFrom: s.AverageFrom,
 		epochs: s.Epochs, batch: s.Batch, tol: s.Tol,
@@ -108,8 +109,8 @@ func (s SGDClassifier) Fit(ctx context.Context, data datasets.Set) (Predictor, e
 	return s.fitted(d), nil
 }
 
-// FitSource learns from a stream, with one pass per epoch, and one more before if class_weight is
-// balanced or the schema lists no classes.
+// FitSource fits the model to a stream, with one pass per epoch, and one more before if
+// class_weight is balanced or the schema lists no classes.
 func (s SGDClassifier) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
 	d, err := s.steps().fitSource(ctx, data)
 	if err != nil {
@@ -126,7 +127,7 @@ func (s SGDClassifier) PartialFit(ctx context.Context, previous Predictor, data 
 		return nil, fmt.Errorf("estimator: sgd_classifier: cannot continue from a %T", previous)
 	}
 	f := from.classifier()
-	d, err := s.steps().continued(ctx, &descended{linear: f.linear, onward: f.onward}, f.classes, data)
+	d, err := s.steps().continued(ctx, &sgdModel{linear: f.linear, incrementalState: f.incrementalState}, f.classes, data)
 	if err != nil {
 		return nil, err
 	}
@@ -134,8 +135,8 @@ func (s SGDClassifier) PartialFit(ctx context.Context, previous Predictor, data 
 }
 
 // fitted returns the model of a descent.
-func (s SGDClassifier) fitted(d *descended) Predictor {
-	f := FittedSGDClassifier{FittedLinearClassifier{d.linear, d.classes}, d.onward}
+func (s SGDClassifier) fitted(d *sgdModel) Predictor {
+	f := FittedSGDClassifier{FittedLinearClassifier{d.linear, d.classes}, d.incrementalState}
 	if s.Loss == "log_loss" || s.Loss == "modified_huber" {
 		return &FittedSGDProbabilistic{f, s.Loss}
 	}
@@ -151,7 +152,7 @@ func (SGDClassifier) Requirements() []datasets.Requirement { return numericCompl
 // FittedSGDClassifier is a fitted linear classifier that can learn incrementally.
 type FittedSGDClassifier struct {
 	FittedLinearClassifier
-	onward
+	incrementalState
 }
 
 // FittedSGDProbabilistic is one that knows probabilities.
@@ -171,7 +172,7 @@ func (f *FittedSGDClassifier) classifier() *FittedSGDClassifier { return f }
 // State serializes the model and its optimizer state.
 func (f *FittedSGDClassifier) State(s *model.State) {
 	f.FittedLinearClassifier.State(s)
-	f.onward.state(s, &f.linear)
+	f.incrementalState.state(s, &f.linear)
 	s.Require(len(f.mass) == len(f.classes), "the weights of the classes do not fit them")
 }
 

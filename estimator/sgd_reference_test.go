@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// reference is what testdata/sgd_reference.py writes.
+// reference is the output of testdata/sgd_reference.py.
 type reference struct {
 	Few, Many referenceRows
 	Steps     []struct {
@@ -93,8 +93,9 @@ func sgdOf(loss, penalty, rate string, set func(c *estimator.SGDClassifier,
 	return r
 }
 
-// One row at a time, in their order, the steps are those of scikit-learn: of every loss, penalty and rate, with
-// weights, and of dense and sparse rows.
+// TestSGDStepsAreThoseOfScikitLearn checks that with one row per step, in order, the steps are
+// those of scikit-learn, for every loss, penalty and rate, with weights, and for dense and sparse
+// rows.
 func TestSGDStepsAreThoseOfScikitLearn(t *testing.T) {
 	ref := readReference(t)
 	for _, s := range ref.Steps {
@@ -137,9 +138,10 @@ func TestSGDStepsAreThoseOfScikitLearn(t *testing.T) {
 	}
 }
 
-// After many epochs the objective is within a thousandth of the least, by the averaged weights of small
-// minibatches, in random order; within some thousandths by steps that begin as large as scikit-learn's.
-func TestSGDComesToTheLeastObjective(t *testing.T) {
+// TestSGDMinimizesObjective checks that after many epochs the objective is within 0.1 % of
+// the minimum, with averaged weights and shuffled minibatches, and within some 0.1 % with step
+// sizes as large as scikit-learn's.
+func TestSGDMinimizesObjective(t *testing.T) {
 	ref := readReference(t)
 	for _, least := range ref.Least {
 		for _, rate := range []string{"auto", "optimal"} {

@@ -89,7 +89,7 @@ func (s *SGDRegressor) Params(l *param.List) {
 }
 
 // steps is the spec as both have it.
-func (s SGDRegressor) steps() descending {
+func (s SGDRegressor) steps() sgdSpec {
 	loss := sgd.SquaredError()
 	switch s.Loss {
 	case "huber":
@@ -99,7 +99,7 @@ func (s SGDRegressor) steps() descending {
 	case "squared_epsilon_insensitive":
 		loss = sgd.SquaredEpsilonInsensitive(s.Epsilon)
 	}
-	return descending{name: "sgd_regressor", spec: s, loss: loss, penalty: s.Penalty, alpha: s.Alpha, l1Ratio: s.L1Ratio,
+	return sgdSpec{name: "sgd_regressor", spec: s, loss: loss, penalty: s.Penalty, alpha: s.Alpha, l1Ratio: s.L1Ratio,
 		intercept: s.Intercept,
 		rate:      s.LearningRate, eta0: s.Eta0, powerT: s.PowerT, average: s.Average, averageFrom: s.AverageFrom,
 		epochs: s.Epochs, batch: s.Batch, tol: s.Tol,
@@ -116,13 +116,14 @@ func (s SGDRegressor) FitSource(ctx context.Context, data datasets.Source) (Pred
 	return regressorOf(s.steps().fitSource(ctx, data))
 }
 
-// PartialFit goes once over new rows from a [*FittedSGDRegressor].
+// PartialFit makes one pass over new rows, starting from a [*FittedSGDRegressor].
 func (s SGDRegressor) PartialFit(ctx context.Context, previous Predictor, data datasets.Source) (Predictor, error) {
 	var from *FittedSGDRegressor
 	if !As(previous, &from) {
 		return nil, fmt.Errorf("estimator: sgd_regressor: cannot continue from a %T", previous)
 	}
-	return regressorOf(s.steps().continued(ctx, &descended{linear: from.linear, onward: from.onward}, nil, data))
+	m := &sgdModel{linear: from.linear, incrementalState: from.incrementalState}
+	return regressorOf(s.steps().continued(ctx, m, nil, data))
 }
 
 // Cost estimates a fit to rows of a shape.
@@ -134,22 +135,22 @@ func (SGDRegressor) Requirements() []datasets.Requirement { return numericComple
 // FittedSGDRegressor is a fitted linear regression that can learn incrementally.
 type FittedSGDRegressor struct {
 	FittedLinear
-	onward
+	incrementalState
 }
 
 var (
 	_ model.Stateful = (*FittedSGDRegressor)(nil)
 )
 
-func regressorOf(d *descended, err error) (Predictor, error) {
+func regressorOf(d *sgdModel, err error) (Predictor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &FittedSGDRegressor{FittedLinear{d.linear}, d.onward}, nil
+	return &FittedSGDRegressor{FittedLinear{d.linear}, d.incrementalState}, nil
 }
 
 // State serializes the model and its optimizer state.
 func (f *FittedSGDRegressor) State(s *model.State) {
 	f.FittedLinear.State(s)
-	f.onward.state(s, &f.linear)
+	f.incrementalState.state(s, &f.linear)
 }

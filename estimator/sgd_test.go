@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
 )
 
-func TestSGDClassifierObeysTheLaws(t *testing.T) {
+func TestSGDClassifierConformance(t *testing.T) {
 	for loss, classes := range map[string]int{"hinge": 3, "squared_hinge": 2, "log_loss": 3, "modified_huber": 2,
 		"perceptron": 2} {
 		s := estimator.NewSGDClassifier()
@@ -19,7 +19,7 @@ func TestSGDClassifierObeysTheLaws(t *testing.T) {
 	}
 }
 
-func TestSGDRegressorObeysTheLaws(t *testing.T) {
+func TestSGDRegressorConformance(t *testing.T) {
 	for _, loss := range []string{"squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"} {
 		s := estimator.NewSGDRegressor()
 		s.Loss, s.EarlyStopping = loss, loss == "huber"

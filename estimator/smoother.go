@@ -39,8 +39,8 @@ type Smoother struct {
 	kernel      *kernelModel // of kernel ridge, an output for each row
 }
 
-// SmootherWeights returns the weights by which the targets add up to predictions. A row without which the others do not
-// determine the model is an error.
+// SmootherWeights returns the weights of the training targets in the predictions. It returns an
+// error if the model without a row is not determined.
 func (s Ridge) SmootherWeights(ctx context.Context, data datasets.Set) (*Smoother, error) {
 	out, err := s.smooth(ctx, data)
 	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil { // a cancellation causes other errors

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// stopRows is n rows of d inputs, column 1 being column 0 where they are to be singular.
+// stopRows returns n rows of d inputs; if singular, column 1 equals column 0.
 func stopRows(n, d int, singular bool) datasets.Set {
 	rng := rand.New(rand.NewPCG(5, 1))
 	X, y := mat.NewDense(n, d, nil), make([]float64, n)
@@ -29,8 +29,8 @@ func stopRows(n, d int, singular bool) datasets.Set {
 	return datasets.Set{X: X, Y: y}
 }
 
-// What is no fit and no prediction of a model, and fits whose factorizations have several blocks,
-// stop at any moment too.
+// TestLongWorkStops checks that other calls, and fits whose factorizations have several blocks, can
+// be canceled at any time.
 func TestLongWorkStops(t *testing.T) {
 	long, wide := stopRows(150, 70, false), stopRows(70, 150, false)
 	scattered := wide
@@ -86,7 +86,8 @@ func nearlySingular(data datasets.Set) datasets.Set {
 	return data
 }
 
-// A canceled batch delivers nothing that results from the cancellation, and returns it.
+// TestBatchesStop checks that a canceled batch yields no outcome affected by the cancellation, and
+// returns it.
 func TestBatchesStop(t *testing.T) {
 	data := stopRows(90, 40, false)
 	classes := stopRows(90, 40, false)

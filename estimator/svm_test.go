@@ -18,8 +18,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// On wide rows of one shared value, auto goes by the dual, and what it finds is newton's optimum; rows
-// whose bins were all dropped are empty, and do not hold it up.
+// TestSVMOnWideSparseRows checks that on wide rows with a shared value, auto uses the dual solver
+// and finds newton's optimum, also with empty rows, whose bins were all dropped.
 func TestSVMOnWideSparseRows(t *testing.T) {
 	data := binsOfNoMeaning(t)
 	for _, intercept := range []bool{false, true} {
@@ -49,7 +49,7 @@ func report(t *testing.T, s estimator.Estimator, data datasets.Set) estimator.Re
 	return model.(estimator.Reporter).Report()
 }
 
-// binsOfNoMeaning has rows as those of random binning.
+// binsOfNoMeaning returns rows similar to those of random binning.
 func binsOfNoMeaning(t *testing.T) datasets.Set {
 	t.Helper()
 	const rows, grids, bins = 400, 20, 50
@@ -58,7 +58,7 @@ func binsOfNoMeaning(t *testing.T) datasets.Set {
 	indptr, y := make([]int, rows+1), make([]float64, rows)
 	for i := range rows {
 		for p := range grids {
-			if i%40 > 0 { // the others stay empty
+			if i%40 > 0 { // the others are empty
 				columns = append(columns, uint32(p*bins+rng.IntN(bins)))
 			}
 		}

@@ -2,6 +2,7 @@ package estimator
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/batch"
@@ -102,6 +103,11 @@ func (s Tweedie) StartFrom(ctx context.Context, from Predictor, schema datasets.
 // Finish returns the [*FittedGLM] of the last pass.
 func (s Tweedie) Finish(ctx context.Context, last datasets.Pass) (Predictor, error) {
 	return finishPasses(ctx, s, last)
+}
+
+// LossMetrics returns the names of the metrics of the deviance.
+func (s Tweedie) LossMetrics() []string {
+	return []string{fmt.Sprintf("mean_tweedie_deviance_%v", s.Power), fmt.Sprintf("d2_tweedie_%v", s.Power)}
 }
 
 func (s Tweedie) name() string { return "tweedie" }

@@ -1,5 +1,4 @@
-// Package examples_test holds the module of examples/outside to its own tests: a module that is not this one,
-// as everybody else's.
+// Package examples_test runs the tests of examples/outside, which is a separate module.
 package examples_test
 
 import (
@@ -12,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	// What the module is tested with: a change there runs this test again.
+	// Dependencies of the module's tests: a change there invalidates the cached result.
 	_ "github.com/bochner-ml/bochner/datasets/pass"
 	_ "github.com/bochner-ml/bochner/estimator/estimatortest"
 	_ "github.com/bochner-ml/bochner/experiment"

@@ -77,8 +77,8 @@ func TestSearchWithinTarget(t *testing.T) {
 	}
 }
 
-// Probabilities of a model that has none reach scores, predictions and a search by log loss, whose candidates share
-// features and folds.
+// TestSearchWithinCalibrated checks that calibrated probabilities of a model without its own reach
+// scores, predictions and a search by log loss, whose candidates share features and folds.
 func TestSearchWithinCalibrated(t *testing.T) {
 	r, _ := around(t, true, "{rff: {features: 40}}\n- calibrated: {folds: 3, estimator: ridge_classifier}",
 		`{grid: {rff.gamma: [0.05, 0.2], calibrated.estimator.alpha: [0.1, 1], calibrated.method: [sigmoid, temperature]}, score: log_loss, folds: 3}`)
@@ -161,7 +161,7 @@ func TestThresholdOfAnExperiment(t *testing.T) {
 }
 
 // All errors of a threshold are reported before any fit.
-func TestThresholdFaults(t *testing.T) {
+func TestThresholdErrors(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", prices(160, true))
 	put(t, "three.csv", "a,b,kind\n"+strings.Repeat("1,2,x\n2,1,y\n3,3,z\n", 20))
@@ -200,7 +200,8 @@ func TestThresholdFaults(t *testing.T) {
 	}
 }
 
-// Members have names in paths and in the model file, seeds of their own, and weights in the results.
+// TestEnsembleOfAnExperiment checks that members have names in paths and in the model file,
+// separate seeds, and weights in the results.
 func TestEnsembleOfAnExperiment(t *testing.T) {
 	const members = `ensemble:
     members:

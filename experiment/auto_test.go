@@ -124,7 +124,8 @@ func again(t *testing.T, dir string) {
 	}
 }
 
-// Held-out rows enter nothing: with other values and other targets the chosen model has the same bits.
+// TestAutoHeldOut checks that held-out rows do not affect the search: with other values and targets
+// the selected model has the same bits.
 func TestAutoHeldOut(t *testing.T) {
 	t.Chdir(t.TempDir())
 	houses(t, "houses.csv", 120, nil)
@@ -261,8 +262,8 @@ pipeline: [{impute: {strategy: mean}}, minmax, {rff: {gamma: scale, features: 10
 	}
 }
 
-// The model is in its folder before anything is predicted or examined: whatever ends the command then,
-// and a stop cuts the examination, which keeps the model.
+// TestAutoSavesFirst checks that the model is saved before predictions and diagnostics, and that an
+// interrupt during these keeps it.
 func TestAutoSavesFirst(t *testing.T) {
 	t.Chdir(t.TempDir())
 	houses(t, "houses.csv", 120, nil)
@@ -286,7 +287,8 @@ func TestAutoSavesFirst(t *testing.T) {
 	}
 }
 
-// A stop while the model is scored ends the command soon, with the model.
+// TestAutoStoppedLate checks that an interrupt while the model is scored ends the command quickly,
+// with the model.
 func TestAutoStoppedLate(t *testing.T) {
 	t.Chdir(t.TempDir())
 	houses(t, "houses.csv", 120, nil)

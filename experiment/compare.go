@@ -36,9 +36,9 @@ type Comparison = result.Comparison
 func Compare(ctx context.Context, score string, folders ...string) (Comparison, error) {
 	wrong := &IncomparableRunsError{}
 	read := readRuns(folders, wrong)
-	var runs []finished // runs with comparable settings
+	var runs []finishedRun // runs with comparable settings
 	for k, r := range read {
-		if k == 0 || sameQuestion(read[0], r, wrong) {
+		if k == 0 || comparableSettings(read[0], r, wrong) {
 			runs = append(runs, r)
 		}
 	}
@@ -73,7 +73,8 @@ func Compare(ctx context.Context, score string, folders ...string) (Comparison, 
 			return Comparison{}, err
 		}
 	}
-	if len(c.OnTestRows) > 0 && c.Score != "" && !slices.Contains(testedBy[c.OnTestRows[0].Score], c.Score) {
+	if len(c.OnTestRows) > 0 && c.Score != "" && c.OnTestRows[0].Score != c.Score &&
+		!slices.Contains(testedBy[c.OnTestRows[0].Score], c.Score) {
 		c.Notes = append(c.Notes, fmt.Sprintf("The tests on the test rows are of %s, not of %s.", c.OnTestRows[0].Score,
 			c.Score))
 	}
@@ -184,7 +185,7 @@ type setting = struct {
 }
 
 // settings returns the settings that are not equal in all experiments.
-func settings(runs []finished) []setting {
+func settings(runs []finishedRun) []setting {
 	out := []setting{}
 	known := map[string]bool{}
 	for _, other := range runs[1:] {
@@ -206,12 +207,12 @@ func settings(runs []finished) []setting {
 	}
 	for _, file := range []struct {
 		path string
-		of   func(finished) string
+		of   func(finishedRun) string
 	}{
-		{"data.train (SHA-256)", func(r finished) string { return start(r.SHA256.Train) }},
-		{"data.test (SHA-256)", func(r finished) string { return start(r.SHA256.Test) }},
-		{continued + " (SHA-256)", func(r finished) string { return start(digestOf(r.Before)) }},
-		{"bochner", func(r finished) string { return r.Versions.Bochner }},
+		{"data.train (SHA-256)", func(r finishedRun) string { return start(r.SHA256.Train) }},
+		{"data.test (SHA-256)", func(r finishedRun) string { return start(r.SHA256.Test) }},
+		{continued + " (SHA-256)", func(r finishedRun) string { return start(digestOf(r.Before)) }},
+		{"bochner", func(r finishedRun) string { return r.Versions.Bochner }},
 	} {
 		s := setting{Path: file.path}
 		for _, r := range runs {

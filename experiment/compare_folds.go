@@ -11,8 +11,8 @@ import (
 )
 
 // compareFolds tests the scores on the folds of the searches, where these are the same ones.
-func compareFolds(runs []finished, c *result.Comparison) error {
-	if !slices.ContainsFunc(runs, func(r finished) bool { return r.Search != nil || r.Auto != nil }) {
+func compareFolds(runs []finishedRun, c *result.Comparison) error {
+	if !slices.ContainsFunc(runs, func(r finishedRun) bool { return r.Search != nil || r.Auto != nil }) {
 		return nil
 	}
 	first := runs[0]
@@ -54,8 +54,8 @@ func compareFolds(runs []finished, c *result.Comparison) error {
 }
 
 // otherFolds returns why two searches have different folds or rows, "" if they are equal.
-func otherFolds(first, other finished) string {
-	for _, r := range []finished{first, other} {
+func otherFolds(first, other finishedRun) string {
+	for _, r := range []finishedRun{first, other} {
 		if r.Auto != nil {
 			return "the search of " + r.label + " is that of auto, which keeps no scores of single folds"
 		}
@@ -86,7 +86,7 @@ func otherFolds(first, other finished) string {
 	case "loo", "gcv":
 		return "leaving one row out has no folds"
 	}
-	for _, r := range []finished{first, other} {
+	for _, r := range []finishedRun{first, other} {
 		if r.spec.Search.Halving.MinResources > 0 && r.spec.Search.Halving.Resource == "rows" {
 			return "halving scores on parts of them"
 		}

@@ -4,15 +4,18 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/bochner-ml/bochner/compare"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/experiment/predictions"
+	"github.com/bochner-ml/bochner/metrics"
 )
 
 // pairing is a run paired with the reference run.
@@ -22,12 +25,13 @@ type pairing struct {
 }
 
 // compareRows pairs the predictions of the test rows and tests their differences.
-func compareRows(ctx context.Context, runs []finished, c *result.Comparison, wrong *IncomparableRunsError) error {
+func compareRows(ctx context.Context, runs []finishedRun, c *result.Comparison, wrong *IncomparableRunsError) error {
 	if c.TestRows == 0 {
 		c.Notes = append(c.Notes, "There are no test rows. Training scores are optimistic.")
 		return nil
 	}
-	b := &rowComparison{runs: runs, classes: c.Task == string(datasets.Classification), wrong: wrong}
+	b := &rowComparison{runs: runs, loss: rowLoss(c.Score),
+		classes: c.Task == string(datasets.Classification), wrong: wrong}
 	defer b.close()
 	b.open()
 	if err := b.read(ctx); err != nil || len(wrong.Problems) > 0 {
@@ -49,7 +53,8 @@ func compareRows(ctx context.Context, runs []finished, c *result.Comparison, wro
 
 // rowComparison reads the predictions of several runs for the same rows.
 type rowComparison struct {
-	runs    []finished
+	runs    []finishedRun
+	loss    *metrics.Metric // nil for squared errors
 	classes bool
 	wrong   *IncomparableRunsError
 	files   []*predictions.Reader // nil after the end of a file
@@ -217,9 +222,30 @@ func (b *rowComparison) numbers(k int, first, row *predictions.Record) error {
 		if err != nil {
 			return b.files[k].Errorf("the prediction %q is no number", row.Said[t])
 		}
-		b.pairs[k].errors[t].Add(then-truth, now-truth)
+		then, now = then-truth, now-truth
+		if b.loss != nil {
+			for _, e := range []*float64{&then, &now} {
+				loss, err := b.loss.Func(metrics.Input{YTrue: []float64{truth}, YPred: []float64{truth + *e}})
+				if err != nil {
+					return b.files[k].Errorf("row %d: %v", row.Row, err)
+				}
+				*e = math.Sqrt(loss) // the losses take the place of squared errors
+			}
+		}
+		b.pairs[k].errors[t].Add(then, now)
 	}
 	return nil
+}
+
+// rowLoss returns the regression metric of a name if it is a mean of losses of rows, other than the
+// squared error; else nil.
+func rowLoss(score string) *metrics.Metric {
+	m, err := metrics.ByName(score)
+	if err != nil || m.GreaterIsBetter || m.Requires != metrics.Predictions || m.Task != datasets.Regression ||
+		m.Name == "mean_squared_error" || !strings.HasPrefix(m.Name, "mean_") && !strings.HasPrefix(m.Name, "pinball_") {
+		return nil
+	}
+	return &m
 }
 
 // list formats the true values of a row.
@@ -248,7 +274,11 @@ func (b *rowComparison) test(c *result.Comparison) error {
 			if err != nil {
 				return fmt.Errorf("experiment: %s and %s: %w", b.runs[0].folder, b.runs[k].folder, err)
 			}
-			c.OnTestRows = append(c.OnTestRows, result.TestResult{Run: k, Score: "squared_error", Target: target,
+			score := "squared_error"
+			if b.loss != nil {
+				score = b.loss.Name
+			}
+			c.OnTestRows = append(c.OnTestRows, result.TestResult{Run: k, Score: score, Target: target,
 				Pairs: p.errors[at].Rows(), Test: t})
 		}
 	}

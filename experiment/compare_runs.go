@@ -22,8 +22,8 @@ func (e *IncomparableRunsError) add(format string, args ...any) {
 	e.Problems = append(e.Problems, fmt.Sprintf(format, args...))
 }
 
-// finished is a run read from its directory.
-type finished struct {
+// finishedRun is a run read from its directory.
+type finishedRun struct {
 	Result
 	label, folder string
 	spec          Spec
@@ -31,7 +31,7 @@ type finished struct {
 }
 
 // readRuns reads all runs.
-func readRuns(folders []string, wrong *IncomparableRunsError) (runs []finished) {
+func readRuns(folders []string, wrong *IncomparableRunsError) (runs []finishedRun) {
 	if len(folders) < 2 {
 		wrong.add("must be at least two runs, got %d", len(folders))
 	}
@@ -41,7 +41,7 @@ func readRuns(folders []string, wrong *IncomparableRunsError) (runs []finished) 
 			wrong.add("%s is named twice", folder)
 			continue
 		}
-		r := finished{folder: filepath.ToSlash(filepath.Clean(folder))}
+		r := finishedRun{folder: filepath.ToSlash(filepath.Clean(folder))}
 		var err error
 		if r.Result, err = ReadRun(folder); err != nil {
 			wrong.add("%s", strings.TrimPrefix(err.Error(), "experiment: "))
@@ -68,7 +68,7 @@ func readRuns(folders []string, wrong *IncomparableRunsError) (runs []finished) 
 }
 
 // label gives each run the shortest end of its path that no other has.
-func label(runs []finished) {
+func label(runs []finishedRun) {
 	for most := 1; ; most++ {
 		seen, whole := map[string]bool{}, true
 		for k := range runs {
@@ -83,12 +83,12 @@ func label(runs []finished) {
 	}
 }
 
-// sameQuestion reports whether two runs have comparable settings, and records the differences.
-func sameQuestion(first, other finished, wrong *IncomparableRunsError) bool {
+// comparableSettings reports whether two runs have comparable settings, and records the differences.
+func comparableSettings(first, other finishedRun, wrong *IncomparableRunsError) bool {
 	before := len(wrong.Problems)
 	differ := func(what, then, now string) {
 		if then != now {
-			wrong.add("%s: %s is %s, that of %s is %s", other.folder, what, named(now), first.folder, named(then))
+			wrong.add("%s: %s is %s, that of %s is %s", other.folder, what, valueOrNone(now), first.folder, valueOrNone(then))
 		}
 	}
 	differ("the task", first.Task, other.Task)
@@ -127,8 +127,8 @@ func sameQuestion(first, other finished, wrong *IncomparableRunsError) bool {
 	return len(wrong.Problems) == before
 }
 
-// named returns a quoted value, or "none" if it is empty.
-func named(value string) string {
+// valueOrNone returns a quoted value, or "none" if it is empty.
+func valueOrNone(value string) string {
 	if value == "" {
 		return "none"
 	}

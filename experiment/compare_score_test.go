@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Runs are compared by the score of their searches, or by one that is asked for and that all have;
-// an automatic search is a search.
+// TestCompareByTheScoreOfTheSearch checks that runs are compared by the score of their searches, or
+// by a requested score that all runs have. Automatic searches count as searches.
 func TestCompareByTheScoreOfTheSearch(t *testing.T) {
 	t.Chdir(t.TempDir())
 	rng := rand.New(rand.NewPCG(5, 6))

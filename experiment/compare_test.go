@@ -21,7 +21,7 @@ const comparedNumbers = "data: {train: rows.csv, target: y, split: {test: 0.3}}\
 const comparedClasses = "data: {train: odd.csv, target: kind, split: {test: 0.4}}\npipeline: [standardize, {rff: " +
 	"{features: 20}}, logistic]\nreport: {html: false, importance: {repeats: 0}, learning_curve: {points: 0}}\n"
 
-// runIn runs an experiment into a folder.
+// runIn runs an experiment with output to a directory.
 func runIn(t *testing.T, dir, document string, overrides ...Override) Result {
 	t.Helper()
 	return execute(t, spec(t, document, append(overrides, set("output.dir", dir))...))
@@ -40,7 +40,8 @@ func columnsOf(t *testing.T, dir string) (truth, got []string) {
 	return truth, got
 }
 
-// Numbers: what differs, the paired t test of the squared errors, the corrected one on folds, in the order of the runs.
+// TestCompareNumbers compares regressions: differences, the paired t test of the squared errors,
+// the corrected one on folds, in the order of the runs.
 func TestCompareNumbers(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", measured(300))
@@ -104,7 +105,8 @@ func TestCompareNumbers(t *testing.T) {
 	}
 }
 
-// Classes: rows that only one model gets right are counted, and a run is as good as itself.
+// TestCompareClasses compares classifiers: rows that only one model predicts correctly are counted,
+// and a run equals itself.
 func TestCompareClasses(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "odd.csv", odd(400))
@@ -194,7 +196,7 @@ func TestCompareUntested(t *testing.T) {
 	}
 }
 
-// What cannot be compared is refused, with all that is in the way.
+// TestIncomparable checks that incomparable runs are rejected with all reasons.
 func TestIncomparable(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", measured(200))
@@ -270,5 +272,28 @@ func TestIncomparable(t *testing.T) {
 	stop()
 	if _, err := Compare(ctx, "", "a", "again"); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// A score that is a mean of losses is tested by these losses, and is that of result.json.
+func TestCompareByTheLoss(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", waves(300))
+	var runs []Result
+	for _, alpha := range []string{"0.0001", "0.3"} {
+		runs = append(runs, execute(t, spec(t, strings.ReplaceAll(waving, "ridge: {alpha: 0.1}",
+			"quantile_regression: {quantile: 0.9, alpha: "+alpha+"}"), set("output.dir", "runs/"+alpha))))
+	}
+	c, err := Compare(context.Background(), "pinball_0.9", "runs/0.0001", "runs/0.3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := c.OnTestRows[0]
+	if want := runs[1].Test["pinball_0.9"] - runs[0].Test["pinball_0.9"]; got.Score != "pinball_0.9" || len(c.Notes) > 0 ||
+		want < 0.01 || math.Abs(got.Difference-want) > 1e-6 || !got.Differs() || got.Better() {
+		t.Errorf("%+v, notes %q; want difference %v", got, c.Notes, want)
+	}
+	if _, ok := runs[0].Test["d2_pinball_0.9"]; !ok {
+		t.Errorf("scores %v", runs[0].Test)
 	}
 }

@@ -48,7 +48,7 @@ func on(t *testing.T, text, model string, force bool, overrides ...Override) (Re
 
 // A model is updated with new rows by its own schema: with one class only, fewer categories and
 // another column order. The result names the previous model, and equals PartialFit in Go.
-func TestRunLearnsOn(t *testing.T) {
+func TestRunContinues(t *testing.T) {
 	t.Chdir(t.TempDir())
 	all := complete(400, class)
 	put(t, "first.csv", day(all, 0, 200, nil))
@@ -104,7 +104,7 @@ func TestRunLearnsOn(t *testing.T) {
 }
 
 // Incremental learning of a stream equals that of unshuffled rows in memory.
-func TestStreamLearnsOn(t *testing.T) {
+func TestStreamContinues(t *testing.T) {
 	t.Chdir(t.TempDir())
 	all := complete(400, quantity)
 	put(t, "first.csv", day(all, 0, 200, nil))

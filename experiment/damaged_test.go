@@ -13,7 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/jsonfloat"
 )
 
-// A damaged result.json is an error or a page, whatever value is in the place of another.
+// TestDamagedResult checks that a damaged result.json gives an error or a page, whatever value is
+// replaced by another.
 func TestDamagedResult(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", measured(300))

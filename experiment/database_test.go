@@ -58,7 +58,7 @@ const (
 		"c, select: categorical, steps: [onehot]}\n- rff: {features: 32, gamma: 0.5}\n- ridge\n"
 )
 
-// outputs runs a spec and returns what it has written, and found.
+// outputFiles runs a spec and returns its result and the files it has written.
 func outputFiles(t *testing.T, s Spec, dir string) (found Result, files map[string]string) {
 	t.Helper()
 	s.Output.Dir = dir
@@ -77,8 +77,8 @@ func outputFiles(t *testing.T, s Spec, dir string) (found Result, files map[stri
 	return found, files
 }
 
-// The rows of queries give what the same rows in files give: the predictions to the letter, in memory, streamed,
-// searched, split, and of a list of queries.
+// TestQueriesAreAsFiles checks that rows from queries give the same predictions, byte for byte, as
+// the same rows in files: in memory, streamed, searched, split, and from a list of queries.
 func TestQueriesAreAsFiles(t *testing.T) {
 	flats(t)
 	const parts = "['select rent, area, city from flats where id < 100 and year < 2020 order by id', 'select city, " +
@@ -125,8 +125,8 @@ func TestQueriesAreAsFiles(t *testing.T) {
 	}
 }
 
-// The spec of a run finds the database from its folder, the run done again is the same, and rows that have changed are
-// another run.
+// TestQueriesAgain checks that the spec of a run finds the database relative to its folder, that
+// repeating the run gives the same result, and that changed rows make a different run.
 func TestQueriesAgain(t *testing.T) {
 	db := flats(t)
 	ctx := context.Background()
@@ -160,7 +160,7 @@ func TestQueriesAgain(t *testing.T) {
 }
 
 // A database that keeps no snapshot and changes while a run reads it has no results.
-func TestQueriesOfRowsThatChange(t *testing.T) {
+func TestChangingQueries(t *testing.T) {
 	db := flats(t)
 	change(t, db, "pragma journal_mode = wal") // readers do not block writers
 	s := spec(t, asked+learned)
@@ -185,7 +185,7 @@ func asEarlier(err error, to **ExistingRunError) (is bool) {
 }
 
 // Errors of databases and queries have positions and never contain a password.
-func TestFaultsOfQueries(t *testing.T) {
+func TestQueryErrors(t *testing.T) {
 	flats(t)
 	t.Setenv("WITHOUT_DRIVER", "postgres://me:geheim@127.0.0.1/x")
 	t.Setenv("UNREADABLE", "postgres://me:geheim%zz@127.0.0.1/x")

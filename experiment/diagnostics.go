@@ -26,10 +26,14 @@ const (
 	maxLearning   = 2e7    // rows × features
 	maxImportance = 2.5e10 // products
 	minInspected  = 50     // rows to measure importance on
-	shownEffects  = 4      // number of the most important inputs
+	maxShapley    = 1e10   // rows × background × features × inputs²
+	minExplained  = 20     // rows with Shapley values
+	maxExplained  = 200
+	maxANOVA      = 2e10 // operations
+	shownEffects  = 4    // number of the most important inputs
 )
 
-// examination is a model with the rows that it is looked at on.
+// examination is a model with the rows for its diagnostics.
 type examination struct {
 	data      *loaded
 	fitted    fitted
@@ -54,13 +58,15 @@ func examine(ctx context.Context, data *loaded, f fitted, v evaluated, until tim
 		name    string
 		examine func(context.Context) error
 	}{{"predictions by class or error", func(context.Context) error {
-		return diagnostics.Judged(&e.found.Findings, v.Input(), data.Task, v.on.Schema(), v.number)
+		return diagnostics.Judged(&e.found.Findings, v.Input(), data.Task, v.on.Schema(), quantileOf(f.model),
+			v.number)
 	}}, {"relevance of inputs", func(context.Context) error {
 		if p := pipeline.Find(e.model); p != nil {
 			e.found.Relevance = relevanceOf(p)
 		}
 		return nil
-	}}, {"baselines", e.baselines}, {"importance of inputs", e.importance}, {"learning curve", e.learning}} {
+	}}, {"baselines", e.baselines}, {"importance of inputs", e.importance}, {"Shapley values", e.shapley},
+		{"variance by input", e.anova}, {"learning curve", e.learning}} {
 		if err := e.guard(ctx, part.examine); ctx.Err() != nil {
 			return ctxerr.Check(ctx)
 		} else if err != nil {
@@ -115,8 +121,8 @@ func sampled(ctx context.Context, source datasets.Source, met, most int) (datase
 	return datasets.ReadAll(ctx, source)
 }
 
-// met returns the number of rows for diagnostics; some parts use a sample of them.
-func (e examination) met() int {
+// diagnosticRows returns the number of rows for diagnostics; some parts use a sample of them.
+func (e examination) diagnosticRows() int {
 	if e.data.Test != nil {
 		return e.found.Rows.Test
 	}
@@ -145,23 +151,23 @@ func (e examination) baselines(ctx context.Context) error {
 		return err
 	}
 	for k, v := range output {
-		scores, _, err := v.Score(e.fitted.chosenBy()...)
+		scores, _, err := v.Score(e.fitted.ownScores()...)
 		if err != nil {
 			e.skip(simple[k].Name, err)
 			continue
 		}
 		e.found.Baselines = append(e.found.Baselines, result.Baseline{Name: simple[k].Name, Scores: scores})
 	}
-	e.found.Simpler, err = e.simpler()
+	e.found.Simpler, err = e.bestBaseline()
 	return err
 }
 
 // simplerMargin is the relative difference of scores from which on a simple model counts as better.
 const simplerMargin = 1e-3
 
-// simpler returns the name of the baseline that scores best, if it scores better than the model by
+// bestBaseline returns the name of the baseline that scores best, if it scores better than the model by
 // the deciding metric. Without a deciding metric, accuracy counts as well.
-func (e examination) simpler() (string, error) {
+func (e examination) bestBaseline() (string, error) {
 	score, err := e.score()
 	if err != nil {
 		return "", err
@@ -216,7 +222,7 @@ func (e examination) importance(ctx context.Context) error {
 			fmt.Errorf("too expensive with %d inputs; set report.importance.repeats: %d to compute it", inputs, repeats))
 		return nil
 	}
-	some, err := sampled(ctx, e.evaluated.on, e.met(), max(rows, minInspected))
+	some, err := sampled(ctx, e.evaluated.on, e.diagnosticRows(), max(rows, minInspected))
 	if err != nil {
 		return err
 	}
@@ -244,6 +250,65 @@ func (e examination) importance(ctx context.Context) error {
 		e.found.Effects = append(e.found.Effects, effects...)
 	}
 	return nil
+}
+
+// explainable returns the number of inputs and features of a model whose inputs are to be examined. ok is false where
+// importance is switched off.
+func (e examination) explainable() (inputs, features float64, ok bool) {
+	fitted := pipeline.Find(e.model)
+	if e.data.spec.Report.Importance.Repeats == 0 || fitted == nil || e.data.Task == datasets.Clustering {
+		return 0, 0, false
+	}
+	_, cols := e.evaluated.on.Dims()
+	features, _ = e.widths(fitted.Spec())
+	return float64(cols), features, true
+}
+
+// shapley computes exact Shapley values for some rows.
+func (e examination) shapley(ctx context.Context) error {
+	inputs, features, ok := e.explainable()
+	if !ok {
+		return nil
+	}
+	rows := int(min(maxExplained, maxShapley/(inspection.DefaultBackground*features*inputs*inputs)))
+	if rows < minExplained {
+		return fmt.Errorf("too expensive with %.0f inputs and %.0f features; bochner explain computes them", inputs, features)
+	}
+	background, err := sampled(ctx, e.data.Train, e.found.Rows.Train, inspection.DefaultBackground)
+	if err != nil {
+		return err
+	}
+	some, err := sampled(ctx, e.evaluated.on, e.diagnosticRows(), rows)
+	if err != nil {
+		return err
+	}
+	values, err := inspection.Shapley(ctx, e.model, background, some, inspection.ShapleyOptions{Method: inspection.Exact})
+	if err != nil {
+		return fmt.Errorf("%w; bochner explain samples them", err)
+	}
+	e.found.Shapley = result.NewShapley(values, 3, 15)
+	return nil
+}
+
+// anova decomposes the variance of the predictions. It applies where Shapley values are exact.
+func (e examination) anova(ctx context.Context) error {
+	inputs, features, ok := e.explainable()
+	if !ok || e.found.Shapley == nil {
+		return nil
+	}
+	const n = inspection.DefaultBackground
+	if features*n*inputs*(features+n*inputs) > maxANOVA {
+		return fmt.Errorf("too expensive with %.0f inputs and %.0f features", inputs, features)
+	}
+	background, err := sampled(ctx, e.data.Train, e.found.Rows.Train, n)
+	if err != nil {
+		return err
+	}
+	found, err := inspection.FunctionalANOVA(ctx, e.model, background, inspection.ShapleyOptions{})
+	if err == nil {
+		e.found.ANOVA = &found
+	}
+	return err
 }
 
 // Rows of the rarest class that importance is measured on at least, and of all classes at most.
@@ -293,7 +358,7 @@ func (e examination) widths(p pipeline.Pipeline) (features, products float64) {
 	return features, products + features*float64(max(at.Outputs, 1))
 }
 
-// learning makes models of fewer rows.
+// learning fits models to fewer rows.
 func (e examination) learning(ctx context.Context) error {
 	points, fitted := e.data.spec.Report.Learning.Points, pipeline.Find(e.model)
 	if points < 2 || fitted == nil || e.data.Test == nil || e.data.Streamed || e.data.Task.Unsupervised() ||
@@ -314,7 +379,7 @@ func (e examination) learning(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	others, err := sampled(ctx, e.evaluated.on, e.met(), maxJudged)
+	others, err := sampled(ctx, e.evaluated.on, e.diagnosticRows(), maxJudged)
 	if err != nil {
 		return err
 	}

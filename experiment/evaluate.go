@@ -69,7 +69,7 @@ func evaluateTrain(ctx context.Context, data *loaded, f fitted, o Options, out *
 		}
 		return rowsource.Subset(train, judged)
 	}
-	read := &described{Source: data.Train}
+	read := &profilingSource{Source: data.Train}
 	train, err := some(read)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func evaluateTrain(ctx context.Context, data *loaded, f fitted, o Options, out *
 
 // evaluateTest scores the model on the test rows and measures their drift from the training rows.
 func evaluateTest(ctx context.Context, data *loaded, f fitted, o Options, out *outputs, e *evaluated) (err error) {
-	found, test := &out.result, compared{Source: data.Test}
+	found, test := &out.result, comparingSource{Source: data.Test}
 	_, cols := test.Dims()
 	if test.with, err = profile.NewComparison(*found.Profile, test.Schema(), cols); err != nil {
 		return err
@@ -178,7 +178,7 @@ func unpredicted(v predictions.Verdict, classes []string) (never []string) {
 
 // score returns the scores of rows, including the metric of the search.
 func score(v predictions.Verdict, part string, f fitted, out *outputs) (map[string]float64, error) {
-	scores, warnings, err := v.Score(f.chosenBy()...)
+	scores, warnings, err := v.Score(f.ownScores()...)
 	for _, w := range warnings {
 		out.warn(part + ": " + strings.TrimPrefix(w, "metrics: "))
 	}

@@ -22,6 +22,7 @@ import (
 	"io"
 
 	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/inspection"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 )
 
@@ -62,6 +63,19 @@ type Options struct {
 	Keep       []string  // columns to copy into the predictions
 	ExtraFiles []string  // further input files
 	Input      io.Reader // content of the path "-"; nil is standard input
+
+	// Explain are the options of [Explain]; with them [Predict] adds Shapley values to the predictions.
+	Explain *ExplainOptions
+}
+
+// ExplainOptions are options of Shapley values.
+type ExplainOptions struct {
+	Method     inspection.Method
+	Background int // number of background rows; 0 for 100
+	// BackgroundFile is a data file with background rows. "" selects the training rows of the run in whose directory the
+	// model is.
+	BackgroundFile string
+	KMeans         bool // the background is a weighted sample by k-means instead of evenly spaced rows
 }
 
 // report calls p unless it is nil.

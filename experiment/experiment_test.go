@@ -42,7 +42,7 @@ func complete(n int, target func(i int) string) string {
 func quantity(i int) string { return fmt.Sprintf("%.3f", float64(i%23)/4+math.Sin(float64(i))) }
 func class(i int) string    { return []string{"no", "yes"}[i%23/12] }
 
-// spec loads a string as the file spec.yaml of the working folder.
+// spec loads a string as the file spec.yaml in the working directory.
 func spec(t *testing.T, text string, overrides ...Override) Spec {
 	t.Helper()
 	s, err := Parse(context.Background(), "spec.yaml", []byte(text), overrides...)
@@ -109,13 +109,13 @@ search:
   halving: {resource: rows, min_resources: 20, factor: 2}
 `
 
-// placeless is a spec that does not know on which lines its values stand.
+// placeless returns a spec without line numbers.
 func placeless(s Spec) Spec {
 	return Spec{Name: s.Name, Seed: s.Seed, Data: s.Data, Pipeline: s.Pipeline, Search: s.Search, Intervals: s.Intervals,
 		Output: s.Output}
 }
 
-// Loading what was written gives the same spec, wherever it was written to.
+// TestEncodeThenLoadIsIdentity checks that loading an encoded spec gives the same spec.
 func TestEncodeThenLoadIsIdentity(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(60, class))
@@ -167,8 +167,8 @@ func TestOverrides(t *testing.T) {
 	}
 }
 
-// Streamed rows give what rows in memory give: the same split, the same model up to the order of
-// sums, the same files.
+// TestStreamEqualsMemory checks that streamed rows give the same split, the same model up to the
+// order of summation, and the same files as rows in memory.
 func TestStreamEqualsMemory(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(5000, quantity))
@@ -237,7 +237,8 @@ func TestTaskFromTarget(t *testing.T) {
 	}
 }
 
-// Weights count rows, groups stay together, and neither is an input.
+// TestWeightsAndGroups checks that weights count rows, groups are not split, and neither is an
+// input.
 func TestWeightsAndGroups(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(200, class))
@@ -300,7 +301,8 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// result.json has the fields of its description, and what is not known is not there.
+// TestResultFile checks that result.json has the documented fields, and that unknown values are
+// omitted.
 func TestResultFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(120, class))
@@ -341,7 +343,7 @@ func TestResultFile(t *testing.T) {
 	}
 }
 
-// A plan counts what the run then does.
+// TestPlan checks that a plan counts the work of the run.
 func TestPlan(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(200, quantity))
@@ -460,7 +462,8 @@ func TestSeveralTargets(t *testing.T) {
 	}
 }
 
-// A run removes what an earlier one wrote and it does not.
+// TestStaleOutputsAreRemoved checks that a run removes files of an earlier run that it does not
+// write.
 func TestStaleOutputsAreRemoved(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(60, class))
@@ -489,8 +492,8 @@ func TestStaleOutputsAreRemoved(t *testing.T) {
 	}
 }
 
-// Folders that a run makes are gone when it fails.
-func TestFailureLeavesNoFolders(t *testing.T) {
+// TestFailureLeavesNoDirectories checks that directories created by a run are removed if it fails.
+func TestFailureLeavesNoDirectories(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(60, class))
 	s := spec(t, "data: {train: rows.csv, target: y, csv: {missing: '?'}}\npipeline: [{columns: [{select: a, steps: "+
@@ -529,7 +532,8 @@ func TestPrecision(t *testing.T) {
 	}
 }
 
-// The number of folds has two names, and the command line has the last word.
+// TestOverrideOfFolds checks that both names of the number of folds are supported, and that the
+// command line takes precedence.
 func TestOverrideOfFolds(t *testing.T) {
 	const text = "data: {dataset: iris}\npipeline: [logistic]\nsearch: {cv: {folds: 4}}\n"
 	for _, path := range []string{"search.folds", "search.cv.folds"} {
@@ -547,7 +551,8 @@ func TestOverrideOfFolds(t *testing.T) {
 	}
 }
 
-// An svmlight file has as many inputs as its largest index, and γ goes by the spread of its values.
+// TestDraftOfSparseRows checks that an svmlight file has as many inputs as its largest index, and
+// that the grid of γ depends on the variance of its values.
 func TestDraftOfSparseRows(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var b strings.Builder
@@ -559,7 +564,7 @@ func TestDraftOfSparseRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The variances are 10², and 0 of the seventh column: the grid is about 1/100 and 1/10.
+	// The variances are 10², and 0 for the seventh column: the grid is about 1/100 and 1/10.
 	for _, want := range []string{"40 rows, 7 inputs", "rff.gamma: {log: [3.0e-05, 0.3, 8]}"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in\n%s", want, text)

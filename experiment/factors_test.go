@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// A path that ends in .* is an axis for each element of a list or a map; one of those that are there can be set.
+// TestAxisForEachFactor checks that a path that ends in .* is an axis for each element of a list or
+// a map, and that a single element can be set.
 func TestAxisForEachFactor(t *testing.T) {
 	ctx := context.Background()
 	text := func(factors string) []byte {
@@ -59,8 +60,9 @@ output: {dir: ` + t.TempDir() + `}
 	}
 }
 
-// Behind a step that makes columns of unknown names and number, no factor is refused for lack of a column.
-func TestFactorsBehindNewColumns(t *testing.T) {
+// TestFactorsAfterUnknownColumns checks that after a step with unknown output columns, no factor is
+// rejected for a missing column.
+func TestFactorsAfterUnknownColumns(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(60, class))
 	for _, factors := range []string{"[1, 1, 1, 1, 1]", "{a: 2, 'c=blue': 3}"} {
@@ -89,8 +91,9 @@ func wave(rows int) string {
 	return text
 }
 
-// A coordinate search over the factors of all inputs finds the relevant ones, removes the others,
-// and scores better than a common scale; the plan has an upper bound.
+// TestSearchOfFactorsAlongTheAxes checks that a coordinate search over the factors of all inputs
+// selects the relevant inputs, removes the others, scores better than a common scale, and respects
+// the upper bound on fits in its plan.
 func TestSearchOfFactorsAlongTheAxes(t *testing.T) {
 	ctx := context.Background()
 	t.Chdir(t.TempDir())

@@ -74,8 +74,8 @@ func filesNow(s Spec) (map[string]fs.FileInfo, error) {
 	return out, nil
 }
 
-// unchanged returns an error if a data file has changed, or if the set of files has.
-func unchanged(s Spec, before map[string]fs.FileInfo) error {
+// checkUnchanged returns an error if a data file has changed, or if the set of files has.
+func checkUnchanged(s Spec, before map[string]fs.FileInfo) error {
 	now, err := filesNow(s)
 	if err != nil {
 		return err
@@ -91,9 +91,9 @@ func unchanged(s Spec, before map[string]fs.FileInfo) error {
 	return nil
 }
 
-// unchangedDatabase returns an error if the rows of a database without snapshots no longer match
+// checkUnchangedDatabase returns an error if the rows of a database without snapshots no longer match
 // the digests.
-func unchangedDatabase(ctx context.Context, s Spec, before digests) error {
+func checkUnchangedDatabase(ctx context.Context, s Spec, before digests) error {
 	if s.Data.Asked == nil || s.Data.Asked.Transactional() {
 		return nil
 	}

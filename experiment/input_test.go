@@ -11,7 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
 )
 
-// Rows from standard input train, test, and are looked at as those of a file are, of every format.
+// TestStandardInput checks that standard input can be used for training, testing and inspection
+// like a file, in every format.
 func TestStandardInput(t *testing.T) {
 	t.Chdir(t.TempDir())
 	ctx := context.Background()
@@ -85,7 +86,8 @@ func TestStandardInput(t *testing.T) {
 	}
 }
 
-// Formats that are not read from the beginning to the end come through standard input, too.
+// TestInputAtAnyPlace checks that formats that require random access can be read from standard
+// input.
 func TestInputAtAnyPlace(t *testing.T) {
 	ctx := context.Background()
 	from := func(name string) string {

@@ -161,6 +161,36 @@ func TestIntervalsOfARun(t *testing.T) {
 	}
 }
 
+// Intervals of two quantiles, for each kind of rows: all ways to use a model agree, the coverage holds
+// in each group, and the report has the reliability of the quantile.
+func TestIntervalsByQuantilesAndGroups(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", waves(900))
+	text := strings.ReplaceAll(waving, "ridge: {alpha: 0.1}", "quantile_regression")
+	text = strings.ReplaceAll(text, "  - standardize\n",
+		"  - columns: [{select: kind, steps: [onehot]}, {select: numeric, steps: [standardize]}]\n")
+	r := execute(t, spec(t, text+"intervals: {method: cqr, group: kind}\n", set("data.drop", "[z]")))
+	checkIntervals(t, r, "cqr")
+	same(t, "cqr")
+	if q := r.Quantile; q == nil || q.Quantile != 0.5 || len(q.Below) < 5 || r.Test["pinball_0.5"] == 0 {
+		t.Errorf("%+v, scores %v", q, r.Test)
+	}
+	got := table(t, "runs/spec/predictions.csv")
+	kinds := table(t, "rows.csv")["kind"]
+	y, lower, upper := numbersOf(t, got["truth"]), numbersOf(t, got["lower"]), numbersOf(t, got["upper"])
+	inside, rows := map[string]float64{}, map[string]float64{}
+	for i, at := range numbersOf(t, got["row"]) {
+		if rows[kinds[int(at)]]++; lower[i] <= y[i] && y[i] <= upper[i] {
+			inside[kinds[int(at)]]++
+		}
+	}
+	for kind, n := range rows {
+		if share := inside[kind] / n; share < 0.8 {
+			t.Errorf("%s: coverage %v of %v rows", kind, share, n)
+		}
+	}
+}
+
 // firstColumns are those of the candidates' parameters and scores, without seconds.
 func firstColumns(text string) string {
 	var out []string

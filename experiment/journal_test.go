@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// A journal is not taken up by a search over other steps, though they have the same names and
-// parameters: namesakes from another package, or a group of other columns.
+// TestJournalKnowsTheSteps checks that a search does not resume from the journal of other steps
+// with equal names and parameters: steps of another package, or groups of other columns.
 func TestJournalKnowsTheSteps(t *testing.T) {
 	data, _, err := builtin.Load("iris")
 	if err != nil {

@@ -59,10 +59,10 @@ func load(ctx context.Context, spec Spec, o Options, out *outputs) (data *loaded
 	if data.Parts, err = read(ctx, spec, o); err != nil {
 		return nil, err
 	}
-	if err := unchanged(spec, before); err != nil {
+	if err := checkUnchanged(spec, before); err != nil {
 		return nil, err // the digest is of other rows
 	}
-	if err := unchangedDatabase(ctx, spec, found.SHA256); err != nil {
+	if err := checkUnchangedDatabase(ctx, spec, found.SHA256); err != nil {
 		return nil, err
 	}
 	out.warn(data.Warnings...)
@@ -160,15 +160,15 @@ func read(ctx context.Context, s Spec, o Options) (*dataload.Parts, error) {
 		err = p.Split(ctx, s)
 		p.Numbers = dataload.InFile(p.Numbers, trainLeft)
 	} else if len(testLeft) > 0 {
-		p.Numbers = numbers(p.Test, testLeft)
+		p.Numbers = remainingRows(p.Test, testLeft)
 	} else if p.Test == nil && p.Task.Unsupervised() && len(trainLeft) > 0 {
-		p.Numbers = numbers(p.Train, trainLeft)
+		p.Numbers = remainingRows(p.Train, trainLeft)
 	}
 	return p, err
 }
 
-// numbers returns the row numbers in the file of a source without the rows in left.
-func numbers(source datasets.Source, left []int) []int {
+// remainingRows returns the row numbers in the file of a source without the rows in left.
+func remainingRows(source datasets.Source, left []int) []int {
 	n, _ := source.Dims()
 	all := make([]int, n)
 	for k := range all {

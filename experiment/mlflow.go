@@ -27,22 +27,22 @@ type tracker struct {
 	run     *mlflow.Run // nil before the run has been created
 	givenUp bool
 	warn    func(text string)
-	wait    waiting
+	wait    timeouts
 	started time.Time // of the run
 
 	goesOn func() bool   // cancels the watch, which marks the run as killed when its context ends; false if it already has
 	killed chan struct{} // closed after the run is marked
 }
 
-// waiting contains the timeouts of a tracker.
-type waiting struct {
+// timeouts contains the timeouts of a tracker.
+type timeouts struct {
 	begin, log, end time.Duration
 	killed          time.Duration // for marking a run as killed: Ctrl-C ends the command within a second
 	perByte         time.Duration // of a file
 }
 
-var patience = waiting{begin: 30 * time.Second, log: time.Minute, end: 10 * time.Second, killed: 700 * time.Millisecond,
-	perByte: time.Microsecond}
+var patience = timeouts{begin: 30 * time.Second, log: time.Minute, end: 10 * time.Second,
+	killed: 700 * time.Millisecond, perByte: time.Microsecond}
 
 // startTracker creates the run on the tracker of its spec and records its address; it returns nil
 // if there is no tracker or if it does not respond.

@@ -36,7 +36,8 @@ func tracking(t *testing.T, overrides ...Override) (*mlflowtest.Server, Spec) {
 	return server, spec(t, tracked, append([]Override{set("output.mlflow", server.URL)}, overrides...)...)
 }
 
-// What a run finds is logged as result.json has it, with the files that it writes.
+// TestARunIsLogged checks that the results of a run are logged as in result.json, with its output
+// files.
 func TestARunIsLogged(t *testing.T) {
 	server, s := tracking(t)
 	r := execute(t, s)
@@ -109,7 +110,8 @@ func TestARunIsLogged(t *testing.T) {
 	}
 }
 
-// The address may name another experiment, and is not among what makes a run another one.
+// TestExperimentOfTheAddress checks that the address may name another experiment, and does not
+// affect the identity of a run.
 func TestExperimentOfTheAddress(t *testing.T) {
 	server, s := tracking(t)
 	execute(t, s)
@@ -122,8 +124,8 @@ func TestExperimentOfTheAddress(t *testing.T) {
 	}
 }
 
-// A run whose tracker fails at any request equals a run without tracking, with a warning of what is
-// not logged.
+// TestTrackerFailures checks that a run whose tracker fails at any request equals a run without
+// tracking, with a warning about what is not logged.
 func TestTrackerFailures(t *testing.T) {
 	server, s := tracking(t)
 	plain := s
@@ -177,7 +179,8 @@ func TestTrackerFailures(t *testing.T) {
 	}
 }
 
-// A tracker that does not answer is given up, and one that is not there.
+// TestTrackerWithoutAnswer checks that a run continues without a tracker that does not respond or
+// does not exist.
 func TestTrackerWithoutAnswer(t *testing.T) {
 	server, s := tracking(t)
 	before := patience
@@ -202,7 +205,7 @@ func TestTrackerWithoutAnswer(t *testing.T) {
 	}
 }
 
-// A run that fails is FAILED and one that is stopped KILLED, with nothing of what it would have found.
+// TestEndsOfRuns checks that a failed run is FAILED, an interrupted one KILLED, without results.
 func TestEndsOfRuns(t *testing.T) {
 	server, s := tracking(t)
 	put(t, "bad.csv", "a,b,c,w,g,y\n1,inf,red,1,1,no\n2,inf,red,1,1,yes\n"+strings.SplitN(complete(30, class), "\n", 2)[1])
@@ -234,7 +237,7 @@ func TestEndsOfRuns(t *testing.T) {
 }
 
 // Errors of the address are reported before any work, with position and without password.
-func TestFaultsOfTheAddress(t *testing.T) {
+func TestAddressErrors(t *testing.T) {
 	_, s := tracking(t)
 	_, err := Parse(context.Background(), "spec.yaml", []byte(strings.Replace(tracked, "{dir: out}",
 		`{dir: out, mlflow: "http://ann:secret@host"}`, 1)))
@@ -258,7 +261,8 @@ func TestFaultsOfTheAddress(t *testing.T) {
 	}
 }
 
-// What auto finds is logged as what a run finds, with its leaderboard.
+// TestAutoIsLogged checks that the results of auto are logged like those of a run, with its
+// leaderboard.
 func TestAutoIsLogged(t *testing.T) {
 	server, _ := tracking(t)
 	r, err := Auto(context.Background(), "rows.csv", AutoOptions{Candidates: 2, Dir: "found", Target: "y",

@@ -1,11 +1,9 @@
 package experiment
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -24,7 +22,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/internal/profile"
 	"github.com/bochner-ml/bochner/internal/reader"
-	"github.com/bochner-ml/bochner/internal/rowfile"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
@@ -225,7 +222,7 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 	out := Evaluation{Name: m.Name, Task: string(m.Task), Positive: positiveOf(m.Task, m.Schema), Rows: v.Rows,
 		Warnings: []string{}}
 	var warnings []string
-	out.Scores, warnings, err = v.Score()
+	out.Scores, warnings, err = v.Score(fitted{model: m.Predictor}.ownScores()...)
 	switch m.Task {
 	case datasets.Clustering:
 		out.Clusters = v.Clusters()
@@ -237,7 +234,7 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 	if err != nil {
 		return out, err
 	}
-	if err := diagnostics.Judged(&out.Findings, v.Input(), m.Task, m.Schema,
+	if err := diagnostics.Judged(&out.Findings, v.Input(), m.Task, m.Schema, quantileOf(m.Predictor),
 		func(row int) int { return row }); err != nil {
 		return out, err
 	}
@@ -250,66 +247,6 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 	}
 	out.Intervals = surenessOf(m.Predictor)
 	return out, judgeSureness(out.Intervals, v)
-}
-
-// Predict writes the predictions of a model file for the rows of a file, pattern or directory to w
-// as CSV, with true values if the rows have them. It streams the rows and returns their number.
-func Predict(ctx context.Context, model, data string, w io.Writer, o Options) (rows int, err error) {
-	m, err := openModel(model)
-	if err != nil {
-		return 0, err
-	}
-	buffered := bufio.NewWriterSize(w, 1<<16)
-	rows, err = m.predict(ctx, data, buffered, o)
-	if wrong := buffered.Flush(); err == nil { // what was written of an incomplete output ends with a line
-		err = wrong
-	}
-	return rows, err
-}
-
-// PredictFile is [Predict] to a file, written atomically. The file must not be an input.
-func PredictFile(ctx context.Context, model, data, out string, o Options) (rows int, err error) {
-	m, err := openModel(model)
-	if err != nil {
-		return 0, err
-	}
-	inputs, err := rowfile.List(nil, append([]string{data}, o.ExtraFiles...)...)
-	if err != nil {
-		return 0, fmt.Errorf("experiment: %w", err)
-	}
-	if err := files.CheckOutput(out, append(inputs, m.path)...); err != nil {
-		return 0, err
-	}
-	err = files.Replace(out, func(w *bufio.Writer) error {
-		rows, err = m.predict(ctx, data, w, o)
-		return err
-	})
-	return rows, err
-}
-
-func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Options) (rows int, err error) {
-	o.Progress.report("load", 0, 0)
-	source, end, err := m.rows(ctx, data, false, o)
-	if err != nil {
-		return 0, err
-	}
-	defer end()
-	defer func() { err = m.explain(ctx, err, source, data) }()
-	p := predictions.NewWriter(w, m.Task, m.Schema, false)
-	p.Keep = o.Keep
-	err = source.Blocks(ctx, func(block datasets.Set) error {
-		output, err := estimator.Predict(ctx, m.Predictor, block.X, estimator.Request{})
-		if err != nil {
-			return datasets.FromRow(err, p.Row)
-		}
-		p.Truth = block.Y != nil || block.Targets != nil
-		if err := p.Block(block, output); err != nil {
-			return err
-		}
-		o.Progress.report("predict", p.Row, 0)
-		return nil
-	})
-	return p.Row, err
 }
 
 // explain adds the file and line, or the row of a stream, to the error of a missing value that the

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/conformal"
 	"github.com/bochner-ml/bochner/internal/experiment/predictions"
 	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
@@ -43,8 +44,20 @@ func surenessOf(m estimator.Predictor) *result.Uncertainty {
 	return nil
 }
 
-// isSure reports whether a model has intervals or prediction sets.
-func isSure(m estimator.Predictor) bool {
+// quantileOf returns the quantile that a model predicts, 0 for a model without a parameter of this name.
+func quantileOf(m estimator.Predictor) (quantile float64) {
+	if p := pipeline.Find(m); p != nil {
+		for _, one := range param.All(p.Spec()) {
+			if v, ok := one.Value.(float64); ok && one.Name == "quantile" {
+				quantile = v
+			}
+		}
+	}
+	return quantile
+}
+
+// hasIntervals reports whether a model has intervals or prediction sets.
+func hasIntervals(m estimator.Predictor) bool {
 	switch m.(type) {
 	case *meta.FittedIntervals, *meta.FittedSets:
 		return true
@@ -99,7 +112,7 @@ func relevanceOf(p *pipeline.FittedPipeline) (out []result.Relevance) {
 		slices.SortStableFunc(step.Inputs, func(a, b relevance) int { return cmp.Compare(b.Relevance, a.Relevance) })
 		out = append(out, step)
 	}
-	if _, last := p.Model(); isSure(last) { // intervals for the whole pipeline
+	if _, last := p.Model(); hasIntervals(last) { // intervals for the whole pipeline
 		if inner := pipeline.Find(last); inner != nil {
 			out = append(out, relevanceOf(inner)...)
 		}

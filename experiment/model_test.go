@@ -26,8 +26,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// model makes a folder with rows.csv and a model of it called "model", and goes there. The sample has
-// columns a, b, c, w, g, y, where b has missing values and w are weights.
+// modelOf changes to a directory with rows.csv and a model fitted to it called "model". The sample
+// has columns a, b, c, w, g, y, where b has missing values and w are weights.
 func modelOf(t *testing.T, target func(i int) string, data string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -77,10 +77,8 @@ func cut(t *testing.T, text, name string) []string {
 	return nil
 }
 
-// The target of rows to predict may be missing, empty in some rows or all, or mean nothing: the
-// predictions are the same. Weights and groups are not needed, and not looked at.
-// The folder of a run stands for the model in it wherever a model is named.
-func TestFolderOfARunIsItsModel(t *testing.T) {
+// TestDirectoryOfRunIsItsModel checks that the directory of a run can replace the path of its model.
+func TestDirectoryOfRunIsItsModel(t *testing.T) {
 	modelOf(t, func(i int) string { return []string{"no", "yes"}[i%2] }, "")
 	want := predicted(t, "rows.csv", Options{})
 	if err := os.Rename("model", filepath.Join("out", "model.bochner")); err != nil {
@@ -172,8 +170,9 @@ func without(text string, columns ...int) string {
 	return b.String()
 }
 
-// Rows to score need the target: the error lists those that lack it.
-func TestEvaluateSaysWhichRowsLackTheTarget(t *testing.T) {
+// TestEvaluateListsRowsWithoutTarget checks that evaluation requires the target, and that the
+// error lists the rows without it.
+func TestEvaluateListsRowsWithoutTarget(t *testing.T) {
 	modelOf(t, class, ", drop: [w, g]")
 	put(t, "new.csv", sample(5000, func(i int) string {
 		if i == 2 || i > 3000 && i%500 == 0 {
@@ -197,8 +196,9 @@ func TestEvaluateSaysWhichRowsLackTheTarget(t *testing.T) {
 	}
 }
 
-// Rows may come through a pipe, packed or not, in every format, and are read once.
-func TestRowsThatComeOnce(t *testing.T) {
+// TestRowsReadOnce checks that rows can be read from a pipe, compressed or not, in every
+// format, in one pass.
+func TestRowsReadOnce(t *testing.T) {
 	modelOf(t, class, ", drop: [w, g]")
 	text := sample(120, class)
 	want := predicted(t, "rows.csv", Options{})
@@ -286,8 +286,8 @@ func (e *endless) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// ahead looks how far the input is before the output, and what is held when half of it is written
-// and later: the least of several looks, as blocks come and go.
+// ahead measures how far the input is ahead of the output, and the memory in use from the middle of
+// the output on, as the minimum of several measurements.
 type ahead struct {
 	in            *endless
 	written, most int
@@ -306,7 +306,7 @@ func (a *ahead) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// inUse is how many bytes are in use.
+// inUse returns the number of bytes in use.
 func inUse() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -314,8 +314,8 @@ func inUse() uint64 {
 	return m.HeapAlloc
 }
 
-// However much comes through a pipe, no more than some blocks of it are held.
-func TestPipesAreNotHeld(t *testing.T) {
+// TestPipesAreStreamed checks that memory is bounded when rows are read from a pipe.
+func TestPipesAreStreamed(t *testing.T) {
 	modelOf(t, class, ", drop: [w, g]")
 	in := &endless{most: 800_000} // 15 MB
 	out := &ahead{in: in}
@@ -385,8 +385,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// Columns are matched by name; mismatches are reported at once, and a category that training did
-// not have is unknown: onehot has no column for it.
+// TestColumnsOfNewRows checks that columns are matched by name and that all mismatches are reported
+// together. A category missing from the training rows is unknown, so onehot has no column for it.
 func TestColumnsOfNewRows(t *testing.T) {
 	modelOf(t, class, ", drop: [w, g]")
 	put(t, "plain.csv", "a,b,c\n1,2,red\n3,,green\n")
@@ -420,8 +420,9 @@ func TestColumnsOfNewRows(t *testing.T) {
 	}
 }
 
-// A wrong row leaves whole lines behind on a writer, and nothing in a file.
-func TestPredictionsAreWholeLines(t *testing.T) {
+// TestPredictionsAreCompleteLines checks that after an invalid row, a writer has complete lines and a
+// file is not written.
+func TestPredictionsAreCompleteLines(t *testing.T) {
 	modelOf(t, class, ", drop: [w, g]")
 	put(t, "bad.csv", sample(9000, class)+"x,1,red,1,1,no\n")
 	var b strings.Builder
@@ -485,8 +486,8 @@ func saved(t *testing.T, rows datasets.Set) {
 	}
 }
 
-// A model that a program has saved predicts like one of a run: it knows the columns, the classes, the
-// target and what stood for a missing value.
+// TestModelsOfPrograms checks that a model saved by a program predicts like the model of a run: its
+// file contains the columns, the classes, the target and the missing-value markers.
 func TestModelsOfPrograms(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(120, class))

@@ -3,7 +3,7 @@ package experiment
 import "testing"
 
 // inspect lists the inputs of a trained network by relevance.
-func TestNetworkSaysWhichInputsMatter(t *testing.T) {
+func TestNetworkRelevance(t *testing.T) {
 	t.Chdir(t.TempDir())
 	execute(t, spec(t, "data: {dataset: iris}\npipeline: [standardize, {rff_network: {features: 20, epochs: "+
 		"30}}]\noutput: {dir: out}\n"))

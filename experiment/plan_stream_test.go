@@ -12,7 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/experiment/result"
 )
 
-// A stream of any length costs the memory of some blocks: what comes out of its steps is not kept.
+// TestPlannedMemoryOfAStreamDoesNotGrow checks that the planned memory of a stream does not depend
+// on its length, because the output of its steps is not stored.
 func TestPlannedMemoryOfAStreamDoesNotGrow(t *testing.T) {
 	spec, err := Parse(t.Context(), "long.yaml", []byte(`
 name: long
@@ -36,7 +37,8 @@ output: {dir: out}
 	if small != large || large > 500<<20 {
 		t.Errorf("10⁶ rows take %d bytes and 10⁹ rows %d, want the same and less than 500 MiB", small, large)
 	}
-	// Of rows in memory what all steps but the last make is kept, and the features only for what reads them again.
+	// For rows in memory, the output of all steps but the last is stored, and the features only for
+	// estimators with several passes.
 	held := bytes(1_000_000, false)
 	if held < 8*10*1_000_000 || held > 8*1024*1_000_000/10 {
 		t.Errorf("rows in memory take %d bytes, want their components and no features", held)
@@ -47,9 +49,10 @@ output: {dir: out}
 	}
 }
 
-// Candidates on a streamed file share their sums, except after a step that cannot learn by passes:
-// those are fitted separately with their own passes.
-func TestPlannedSearchOfAStreamSharesWhatItCan(t *testing.T) {
+// TestPlannedStreamSearchShares checks that candidates on a streamed file share their
+// sums, except after a step that does not support passes: those are fitted separately with their
+// own passes.
+func TestPlannedStreamSearchShares(t *testing.T) {
 	dir := t.TempDir()
 	text := "a,b,y\n"
 	for i := range 400 {

@@ -9,14 +9,14 @@ import (
 	"github.com/bochner-ml/bochner/internal/suggest"
 )
 
-// described profiles rows as they are read.
-type described struct {
+// profilingSource profiles rows as they are read.
+type profilingSource struct {
 	datasets.Source
 	pass datasets.Pass
 }
 
 // Blocks reads the rows.
-func (d *described) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+func (d *profilingSource) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
 	_, cols := d.Dims()
 	d.pass = profile.Start(d.Schema(), cols)
 	return d.Source.Blocks(ctx, func(block datasets.Set) error {
@@ -56,14 +56,14 @@ func constants(columns []profile.Column) (names []string) {
 	return names
 }
 
-// compared compares rows with a profile as they are read.
-type compared struct {
+// comparingSource compares rows with a profile as they are read.
+type comparingSource struct {
 	datasets.Source
 	with *profile.Comparison
 }
 
 // Blocks reads the rows.
-func (c compared) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+func (c comparingSource) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
 	return c.Source.Blocks(ctx, func(block datasets.Set) error {
 		if err := c.with.Add(ctx, block); err != nil {
 			return err

@@ -26,8 +26,8 @@ pipeline:
 output: {dir: out}
 `
 
-// A run describes the rows that it has learned from, in memory, from a stream and where it holds
-// some out, in its result and in its model file.
+// TestRunsDescribeTheirRows checks that a run profiles its training rows, in memory, from a stream
+// and with a held-out part, in its result and in its model file.
 func TestRunsDescribeTheirRows(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(300, class))

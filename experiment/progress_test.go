@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/gridsearch"
 )
 
-// The time left follows from what is done.
+// TestWatch checks that the remaining time is extrapolated from the work done.
 func TestWatch(t *testing.T) {
 	clock := time.Unix(0, 0)
 	var last SearchProgress
@@ -41,7 +41,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// What was there from an earlier run is no sign of speed.
+// TestWatchResumed checks that work resumed from an earlier run does not affect the speed.
 func TestWatchResumed(t *testing.T) {
 	clock := time.Unix(0, 0)
 	var last SearchProgress
@@ -80,7 +80,7 @@ func TestRunTellsOfItsSearch(t *testing.T) {
 	}
 }
 
-// Of several rounds the time left is that of the round.
+// TestWatchRounds checks that with several rounds the remaining time is that of the round.
 func TestWatchRounds(t *testing.T) {
 	clock := time.Unix(0, 0)
 	var last SearchProgress

@@ -16,7 +16,8 @@ const reported = "data: {train: rows.csv, target: y, split: {test: 0.3}}\npipeli
 	"20}}, ridge]\nsearch: {grid: {rff.gamma: [0.1, 1], rff.features: [10, 20], ridge.alpha: [1, 100]}, folds: " +
 	"3}\noutput: {dir: out}\n"
 
-// The page that a run writes is that of what it returns, and of what is in its folder; the same again from the command.
+// TestReportOfAFolder checks that the page written by a run equals that of its result, that of its
+// directory, and that of the command.
 func TestReportOfAFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", measured(300))
@@ -48,8 +49,9 @@ func TestReportOfAFolder(t *testing.T) {
 	}
 }
 
-// What is not asked for is not looked at, and a folder without a run is no run.
-func TestReportAskedFor(t *testing.T) {
+// TestReportSections checks that sections not requested are not computed, and that a directory
+// without a run is an error.
+func TestReportSections(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", measured(300))
 	r := execute(t, spec(t, reported, set("report.html", "false"), set("report.importance.repeats", "0"),
@@ -78,8 +80,8 @@ func TestReportAskedFor(t *testing.T) {
 	}
 }
 
-// Reports of streamed files sample as many rows as those of rows in memory, also with a test file
-// of unknown length.
+// TestReportsOfStreamsTakeSamples checks that reports of streamed files sample as many rows as
+// those of rows in memory, also with a test file of unknown length.
 func TestReportsOfStreamsTakeSamples(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", measured(300))

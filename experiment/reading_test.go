@@ -100,7 +100,8 @@ func TestRunOfAFileFromElsewhere(t *testing.T) {
 	}
 }
 
-// The rows of predictions are those of the file, whatever was left out before them.
+// TestRowsOfPredictions checks that the row numbers of predictions are those in the file, also
+// after skipped rows.
 func TestRowsOfPredictions(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "sales.csv", latin1(sales(140)))
@@ -133,7 +134,7 @@ func TestRowsOfPredictions(t *testing.T) {
 }
 
 // Errors of the keys for reading have positions.
-func TestFaultsOfReading(t *testing.T) {
+func TestReadErrors(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "sales.csv", latin1(sales(140)))
 	for _, c := range []struct{ old, new, want string }{

@@ -52,8 +52,8 @@ func TestReleaseByTheLinker(t *testing.T) {
 	}
 }
 
-// Whatever the diagnostics of huge targets yield, the results of a finished fit are written and can
-// be read again.
+// TestResultsOfHugeTargets checks that the results of a fit to huge targets can be written and
+// read, whatever its diagnostics give.
 func TestResultsOfHugeTargets(t *testing.T) {
 	t.Chdir(t.TempDir())
 	ctx := context.Background()

@@ -17,9 +17,9 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// What a search has found is saved with the settings it chose, whatever it began with, and inspect
-// shows them; a rule such as scale stays one.
-func TestSavedSpecIsWhatWasFitted(t *testing.T) {
+// TestSavedSpecIsFittedSpec checks that the result of a search is saved with the selected
+// settings, and that inspect shows them; a rule such as scale remains a rule.
+func TestSavedSpecIsFittedSpec(t *testing.T) {
 	ctx := context.Background()
 	data, _, err := builtin.Load("iris")
 	if err != nil {
@@ -63,8 +63,9 @@ func TestSavedSpecIsWhatWasFitted(t *testing.T) {
 	}
 }
 
-// What happens to a spec after the fit, or to what Spec returns, is no matter of the model's.
-func TestFittedSpecIsItsOwn(t *testing.T) {
+// TestFittedSpecIsCopied checks that modifying a spec after the fit, or the result of Spec, does
+// not affect the model.
+func TestFittedSpecIsCopied(t *testing.T) {
 	ctx := context.Background()
 	data, _, err := builtin.Load("iris")
 	if err != nil {

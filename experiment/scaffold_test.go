@@ -22,7 +22,7 @@ func rowsOf(header string, n int, row func(i int) string) string {
 	return b.String()
 }
 
-// after replaces a line of a string, counted from 1.
+// after replaces line number line, from 1, of a string.
 func after(text string, line int, with string) string {
 	lines := strings.Split(text, "\n")
 	lines[line-1] = with
@@ -34,7 +34,7 @@ func shuffled(i, n int) int { return rand.New(rand.NewPCG(1, 1)).Perm(n)[i] }
 
 var yesNo = []string{"no", "yes"}
 
-// drafts are small files with the lines that their drafts have, and those they must not have.
+// drafts lists small files with lines that their drafts must and must not have.
 var drafts = []struct {
 	name, text string
 	lines      []string
@@ -446,7 +446,7 @@ func TestDraftOfARFF(t *testing.T) {
 	execute(t, s)
 }
 
-// A file of which nothing can be known has no draft.
+// TestNoDraft checks that a file without usable content is an error.
 func TestNoDraft(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", "a,y\n")
@@ -469,7 +469,7 @@ func TestNoDraft(t *testing.T) {
 }
 
 // A target of dates, or of numbers in another notation, is refused unless the task is given.
-func TestTargetsThatAreNoClasses(t *testing.T) {
+func TestTargetsThatAreNotClasses(t *testing.T) {
 	t.Chdir(t.TempDir())
 	ctx := context.Background()
 	var dates, prices strings.Builder
@@ -501,7 +501,8 @@ func TestTargetsThatAreNoClasses(t *testing.T) {
 	}
 }
 
-// What init writes can be read again, whatever the columns and the markers of missing values are called.
+// TestDraftOfOddNames checks that drafts can be parsed, whatever the names of columns and
+// missing-value markers.
 func TestDraftOfOddNames(t *testing.T) {
 	t.Chdir(t.TempDir())
 	ctx := context.Background()
@@ -544,7 +545,7 @@ func TestDraftOfOddNames(t *testing.T) {
 	}
 }
 
-// numbered puts a number behind every c of a header.
+// numbered appends a number to every c in a header.
 func numbered(header string) string {
 	var b strings.Builder
 	for i, name := range strings.Split(header, ",") {

@@ -63,7 +63,7 @@ func people(n int) (all, numbers datasets.Set) {
 		Columns: []datasets.Column{{Name: "age"}, {Name: "gain"}}}}
 }
 
-// sealedModels are files of models that hold every registered step and estimator, in every form.
+// sealedModels returns model files with every registered step and estimator, in every form.
 func sealedModels(t testing.TB) map[string][]byte {
 	all, numbers := people(48)
 	twoClasses, amounts, several, unnamed := numbers, numbers, numbers, numbers
@@ -126,6 +126,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 	}
 	terms := pipeline.NewColumns(group("text", transformer.NewTFIDF()), group("text", transformer.TFIDF{Analyzer: "char_wb",
 		MinN: 2, MaxN: 3, MinCount: 1, Hashing: 8}), group("age"))
+	terms.Groups[0].Name = "words"
 	pca := transformer.NewPCA()
 	pca.Whiten = true
 	ranks, isotonic := meta.NewTarget(estimator.NewRidge()), meta.NewCalibrated(estimator.NewRidgeClassifier())
@@ -139,6 +140,8 @@ func sealedModels(t testing.TB) map[string][]byte {
 		s.Method, s.Level = method, 0.5
 		return s
 	}
+	byAge := sure("cqr", estimator.NewQuantileRegression())
+	byAge.Group = amounts.Schema.Name(0)
 	onward, averaged := estimator.NewSGDClassifier(), estimator.NewSGDRegressor()
 	onward.Loss, onward.Average, averaged.Penalty = "log_loss", false, "l1"
 	positive := transformer.NewSoftmaxFeatures()
@@ -186,19 +189,20 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"sketched": {pipeline.Steps(transformer.NewMinMax(), pipeline.NewUnion(transformer.PolynomialSketch{Degree: 2,
 			Gamma: kernel.FixedGamma(1), Coef0: 1, Features: 6}, transformer.NewAdditiveChi2(),
 			transformer.SkewedChi2{Features: 3, Skewedness: 1})).Then(estimator.NewRidge()), amounts},
-		"onward":  {pipeline.Steps(rff).Then(onward), twoClasses},
-		"hinges":  {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(estimator.NewSGDClassifier()), numbers},
-		"fallen":  {pipeline.Steps(bins).Then(averaged), amounts},
-		"trained": {pipeline.Steps().Then(trained), several},
-		"told":    {pipeline.Steps().Then(trained), numbers},
-		"sure":    {pipeline.Steps(rff).Then(sure("jackknife_plus", estimator.NewRidge())), several},
-		"kernels": {pipeline.Steps().Then(sure("jackknife_plus", estimator.NewKernelRidge())), amounts},
-		"split":   {pipeline.Steps().Then(sure("split", pipeline.Steps(rff).Then(estimator.NewRidge()))), amounts},
-		"sets":    {pipeline.Steps(rff).Then(sure("split", estimator.NewLogistic())), numbers},
-		"centres": {pipeline.Steps(rff).Then(cluster.NewKMeans()), numbers},
-		"graph":   {pipeline.Steps(bins).Then(cluster.Spectral{Clusters: 2, Restarts: 1, Tol: 1e-3, MaxIter: 50}), numbers},
-		"unlike":  {pipeline.Steps(rff).Then(anomaly.NewOneClass()), numbers},
-		"mixed":   {pipeline.Steps(structured).Then(estimator.NewRidge()), amounts},
+		"onward":    {pipeline.Steps(rff).Then(onward), twoClasses},
+		"hinges":    {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(estimator.NewSGDClassifier()), numbers},
+		"fallen":    {pipeline.Steps(bins).Then(averaged), amounts},
+		"trained":   {pipeline.Steps().Then(trained), several},
+		"told":      {pipeline.Steps().Then(trained), numbers},
+		"sure":      {pipeline.Steps(rff).Then(sure("jackknife_plus", estimator.NewRidge())), several},
+		"kernels":   {pipeline.Steps().Then(sure("jackknife_plus", estimator.NewKernelRidge())), amounts},
+		"split":     {pipeline.Steps().Then(sure("split", pipeline.Steps(rff).Then(estimator.NewRidge()))), amounts},
+		"quantiles": {pipeline.Steps().Then(byAge), amounts},
+		"sets":      {pipeline.Steps(rff).Then(sure("split", estimator.NewLogistic())), numbers},
+		"centres":   {pipeline.Steps(rff).Then(cluster.NewKMeans()), numbers},
+		"graph":     {pipeline.Steps(bins).Then(cluster.Spectral{Clusters: 2, Restarts: 1, Tol: 1e-3, MaxIter: 50}), numbers},
+		"unlike":    {pipeline.Steps(rff).Then(anomaly.NewOneClass()), numbers},
+		"mixed":     {pipeline.Steps(structured).Then(estimator.NewRidge()), amounts},
 
 		"poisson":                  {pipeline.Steps(rff).Then(estimator.NewPoisson()), aboveZero},
 		"gamma":                    {pipeline.Steps(rff).Then(estimator.NewGammaRegression()), aboveZero},
@@ -249,7 +253,7 @@ func unpack(t testing.TB, file []byte) map[string][]byte {
 	return parts
 }
 
-// seal makes a model file of files, with checksums that are right, whatever is in them.
+// seal returns a model file with the given entries and valid checksums.
 func seal(t testing.TB, parts map[string][]byte) []byte {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -272,7 +276,7 @@ func seal(t testing.TB, parts map[string][]byte) []byte {
 	return append(file, comment+hex.EncodeToString(sum[:])...)
 }
 
-// chooser makes choices of what it was given, a byte for each, and zeros after the end.
+// chooser derives choices from a script, one byte for each, and zeros after its end.
 type chooser struct{ script []byte }
 
 func (c *chooser) of(n int) int {
@@ -288,7 +292,7 @@ func (c *chooser) of(n int) int {
 	return b % n
 }
 
-// forge changes one to four things in the files of a model and keeps the file whole.
+// forge makes one to four changes in the entries of a model, with valid checksums.
 func forge(t testing.TB, file []byte, c *chooser) []byte {
 	parts := unpack(t, file)
 	var index map[string]any
@@ -382,7 +386,7 @@ func forgeIndex(index map[string]any, c *chooser) {
 	}
 }
 
-// place is where a value stands in a document.
+// place is the location of a value in a document.
 type place struct {
 	get    func() any
 	set    func(v any)
@@ -446,7 +450,7 @@ func forgeArray(parts map[string][]byte, e map[string]any, c *chooser) {
 		} else {
 			e["shape"] = []any{float64(n)}
 		}
-	case 2: // turned
+	case 2: // permuted
 		shape = slices.Clone(shape)
 		slices.Reverse(shape)
 		e["shape"] = shape
@@ -488,7 +492,7 @@ func forgeNumber(data []byte, item int, c *chooser) {
 	}
 }
 
-// allocated is how many bytes the process has ever taken for Go values.
+// allocated returns the total number of bytes allocated by the process.
 func allocated() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)
@@ -568,7 +572,7 @@ func predictsFinite(t testing.TB, p estimator.Predictor, X mat.Matrix) {
 	}
 }
 
-// sealedDir is a folder with rows to predict.
+// sealedDir returns a directory with rows to predict.
 func sealedDir(t testing.TB) string {
 	dir := t.TempDir()
 	rows := "age,colour,gain,size,rich\n0.5,blue,1.5,S,no\n-1,red,,M,yes\n2,mauve,0.1,S,no\n"
@@ -578,7 +582,7 @@ func sealedDir(t testing.TB) string {
 	return dir
 }
 
-// The models that are forged hold every step there is, and load as they are.
+// TestSealedModels checks that the models to be forged contain every step, and can be loaded.
 func TestSealedModels(t *testing.T) {
 	dir, specs := sealedDir(t), ""
 	for name, file := range sealedModels(t) {
@@ -604,8 +608,8 @@ func TestSealedModels(t *testing.T) {
 	}
 }
 
-// A file that lies, with checksums that are right, is refused or predicts finite numbers, in memory
-// that its size bounds: some hundreds of lies, always the same.
+// TestForgedModels checks that a forged file with valid checksums is rejected or predicts finite
+// numbers, in memory bounded by its size. It tests some hundreds of forgeries, always the same.
 func TestForgedModels(t *testing.T) {
 	if !exhaustive.Tests() {
 		t.Skip("hundreds of files")

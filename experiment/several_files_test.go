@@ -38,8 +38,9 @@ func written(t *testing.T, paths ...string) string {
 	return all.String()
 }
 
-// A run on several files, as a pattern, a folder or a list, in memory or as a stream, writes what a run on one file
-// with all the rows writes, to the last byte; and so do predictions and scores of a model.
+// TestSeveralFiles checks that a run on several files, given as a pattern, a directory or a list,
+// in memory or as a stream, writes the same bytes as a run on one file with all rows; likewise for
+// predictions and scores.
 func TestSeveralFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	all := sample(3000, class)
@@ -108,7 +109,9 @@ func TestSeveralFiles(t *testing.T) {
 	}
 }
 
-// Several files of any format are read as one, packed or not, and folders of files without endings by their own.
+// TestSeveralFilesOfEveryFormat checks that several files of any format, compressed or not, are
+// read as one data set, and directories of files without extensions in the format of their
+// contents.
 func TestSeveralFilesOfEveryFormat(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "c.csv/part-00000", "a,b,y\n1,2,no\n3,4,yes\n5,6,no\n")
@@ -158,11 +161,11 @@ func TestSeveralFilesChange(t *testing.T) {
 	if err != nil || len(before) != 3 {
 		t.Fatal(before, err)
 	}
-	if err := unchanged(s, before); err != nil {
+	if err := checkUnchanged(s, before); err != nil {
 		t.Error(err)
 	}
 	put(t, "parts/part-9.csv", "a,b,c,w,g,y\n")
-	if err := unchanged(s, before); !errors.Is(err, datasets.ErrChanged) ||
+	if err := checkUnchanged(s, before); !errors.Is(err, datasets.ErrChanged) ||
 		!strings.Contains(err.Error(), "parts/part-9.csv") {
 		t.Error(err)
 	}
@@ -170,7 +173,7 @@ func TestSeveralFilesChange(t *testing.T) {
 	if err := os.Rename("parts/part-2.csv", "kept.csv"); err != nil {
 		t.Fatal(err)
 	}
-	if err := unchanged(s, before); !errors.Is(err, datasets.ErrChanged) ||
+	if err := checkUnchanged(s, before); !errors.Is(err, datasets.ErrChanged) ||
 		!strings.Contains(err.Error(), "parts/part-2.csv") {
 		t.Error(err)
 	}
@@ -205,7 +208,8 @@ func TestSeveralFilesInSpecs(t *testing.T) {
 	}
 }
 
-// A draft of several files is that of one file with all the rows, but for where the rows are.
+// TestSeveralFilesDraft checks that a draft of several files equals that of one file with all rows,
+// except for the paths.
 func TestSeveralFilesDraft(t *testing.T) {
 	t.Chdir(t.TempDir())
 	all := sample(300, class)

@@ -73,7 +73,8 @@ func TestRandomCandidates(t *testing.T) {
 	}
 }
 
-// What a budget has left undone is done by the next run, with the result of a search that had time.
+// TestBudget checks that the next run completes a search ended by the budget, with the result of a
+// search without limit.
 func TestBudget(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(90, class))
@@ -199,7 +200,7 @@ func TestJournalOfBudgets(t *testing.T) {
 	}
 }
 
-// untimed is what a search found without the seconds that its fits took.
+// untimed returns a search result without the times of its fits.
 func untimed(found *result.Search) result.Search {
 	out := *found
 	out.All = slices.Clone(found.All)

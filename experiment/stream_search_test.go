@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// streamed are searches over rows in a file: of candidates with the same sums, behind steps that learn, by several
-// passes, in float32, of what does not learn by passes, of classes, and in rounds.
+// streamed lists searches over streamed rows: with shared sums, after fitted steps, with several
+// passes, in float32, without support of passes, for classes, and in rounds.
 var streamed = map[string]struct {
 	text      string
 	tolerance float64
@@ -55,7 +55,8 @@ search: {grid: {ridge.alpha: [0.1, 10]}, folds: 3, cv: {kind: hash}}
 `, 1e-6},
 }
 
-// A search over a stream finds what one in memory does on the same folds, and its model is the same.
+// TestStreamedSearch checks that a search over a stream finds the same as one in memory on the same
+// folds, with the same model.
 func TestStreamedSearch(t *testing.T) {
 	for name, c := range streamed {
 		t.Run(name, func(t *testing.T) {

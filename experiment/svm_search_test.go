@@ -19,11 +19,11 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// sizesOfC are those of a path from where all dual variables are at their bounds to where hardly any is.
+// sizesOfC ranges from values with all dual variables at their bounds to values with hardly any.
 var sizesOfC = []any{1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1000.0}
 
-// numbers returns the first rows of a built-in set, of those of its columns that are numbers.
-func numbers(t *testing.T, name string, rows int) datasets.Set {
+// remainingRows returns the first rows of a built-in data set, with its numeric columns.
+func remainingRows(t *testing.T, name string, rows int) datasets.Set {
 	t.Helper()
 	set, _, err := builtin.Load(name)
 	if err != nil {
@@ -48,7 +48,7 @@ func numbers(t *testing.T, name string, rows int) datasets.Set {
 
 // A search computes a regularization path along C; every score equals that of a separate fit, and
 // none is significantly worse than a constant.
-func TestSearchOfSVMsIsThatOfLoneFits(t *testing.T) {
+func TestSearchOfSVMsMatchesSeparateFits(t *testing.T) {
 	hinge, tube := estimator.NewSVM(), estimator.NewSVR()
 	hinge.Loss, hinge.Tol, hinge.MaxIter = "hinge", 1e-9, 20_000
 	tube.Epsilon, tube.Tol, tube.MaxIter = 0.3, 1e-9, 20_000
@@ -61,10 +61,10 @@ func TestSearchOfSVMsIsThatOfLoneFits(t *testing.T) {
 		data              datasets.Set
 		model             estimator.Estimator
 	}{
-		{"iris", "svm.C", "accuracy", numbers(t, "iris", 150), hinge},
-		{"wine", "svm.C", "accuracy", numbers(t, "wine", 200), hinge},
-		{"optdigits", "svm.C", "accuracy", numbers(t, "optdigits", 150), hinge},
-		{"adult", "svm.C", "accuracy", numbers(t, "adult", 300), hinge},
+		{"iris", "svm.C", "accuracy", remainingRows(t, "iris", 150), hinge},
+		{"wine", "svm.C", "accuracy", remainingRows(t, "wine", 200), hinge},
+		{"optdigits", "svm.C", "accuracy", remainingRows(t, "optdigits", 150), hinge},
+		{"adult", "svm.C", "accuracy", remainingRows(t, "adult", 300), hinge},
 		{"friedman", "svr.C", "r2", friedman, tube},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -138,11 +138,12 @@ func loneScores(t *testing.T, model estimator.Estimator, score string, data data
 	return scores
 }
 
-// What a small C does to the models of larger ones: nothing. The scores rise to the best of them.
+// TestSearchOfHingesBeginsAtASmallC checks that starting at a small C does not affect models of
+// larger C, and that scores increase to the best of them.
 func TestSearchOfHingesBeginsAtASmallC(t *testing.T) {
 	hinge := estimator.NewSVM()
 	hinge.Loss = "hinge"
-	data := numbers(t, "iris", 150)
+	data := remainingRows(t, "iris", 150)
 	search := gridsearch.NewSearch(pipeline.Steps(transformer.NewStandardize()).Then(hinge),
 		gridsearch.Axis{Path: "svm.C", Values: []any{1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0}})
 	search.Splitter, search.Refit = datasets.KFold{Folds: 5, Shuffle: true, Seed: 1}, gridsearch.RefitNone

@@ -68,7 +68,8 @@ pipeline:
 	}
 }
 
-// A draft names the columns of a typed file that are no inputs, and takes times apart.
+// TestDraftOfTypedColumns checks that a draft names the unsupported columns of a typed file, and
+// splits times into parts.
 func TestDraftOfTypedColumns(t *testing.T) {
 	for path, expected := range map[string][]string{
 		"../datasets/parquet/testdata/snappy.parquet": {"target: income",

@@ -51,8 +51,8 @@ func bare(text string) string {
 const clustering = "data: {train: rows.csv, target: kind}\npipeline: [standardize, {rff: {gamma: 0.1, features: " +
 	"50}}, {kmeans: {clusters: 2}}]\noutput: {dir: out}\n"
 
-// A run of a clustering writes what it found in the training rows, where there are no others, and the model finds the
-// same again, whether rows have the target or not.
+// TestClustering checks that a clustering run writes the clusters of the training rows, if there
+// are no test rows, and that the model predicts the same, with or without the target.
 func TestClustering(t *testing.T) {
 	t.Chdir(t.TempDir())
 	labeled := groups(120, []string{"left", "right"}, false)
@@ -102,8 +102,8 @@ func TestClustering(t *testing.T) {
 	}
 }
 
-// The target changes nothing but its own scores: without one, with another order of its values, and from a stream, the
-// clusters are the same to the bit.
+// TestClusteringIgnoresTarget checks that the target affects only its own scores: the clusters are
+// bit-identical without a target, with its values permuted, and from a stream.
 func TestClusteringIgnoresTarget(t *testing.T) {
 	t.Chdir(t.TempDir())
 	labeled := groups(150, []string{"left", "right"}, false)
@@ -147,7 +147,8 @@ func TestClusteringIgnoresTarget(t *testing.T) {
 	}
 }
 
-// A search without a target takes the clusters that lie best, one with a target those that agree with it.
+// TestClusteringSearch checks that a search without a target maximizes an internal criterion, one
+// with a target the agreement with it.
 func TestClusteringSearch(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", groups(150, []string{"one", "two", "three"}, false))
@@ -168,7 +169,8 @@ func TestClusteringSearch(t *testing.T) {
 	}
 }
 
-// Test rows have predictions and counts of their own; a cluster that none of them is in has 0 rows.
+// TestClusteringTestRows checks that test rows have separate predictions and counts, with 0 for an
+// empty cluster.
 func TestClusteringTestRows(t *testing.T) {
 	t.Chdir(t.TempDir())
 	text := groups(100, []string{"left", "right"}, false)
@@ -327,7 +329,8 @@ func TestAnomaly(t *testing.T) {
 	}
 }
 
-// Usual rows are enough to learn from; the odd ones are in the test file.
+// TestAnomalyLearnedFromUsualRows checks that inliers are sufficient for training, with the
+// outliers in the test file.
 func TestAnomalyLearnedFromUsualRows(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var usual []string
@@ -358,7 +361,7 @@ func TestAnomalyLearnedFromUsualRows(t *testing.T) {
 	}
 }
 
-// A search by what is known of the rows.
+// TestAnomalySearch searches by labeled anomalies.
 func TestAnomalySearch(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", odd(200))
@@ -375,7 +378,7 @@ func TestAnomalySearch(t *testing.T) {
 	}
 }
 
-// Drafts of tasks without a target are whole experiments, which run.
+// TestTargetlessDrafts checks that drafts of unsupervised tasks are complete experiments that run.
 func TestTargetlessDrafts(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "bare.csv", bare(groups(60, []string{"left", "right"}, false)))

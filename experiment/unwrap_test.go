@@ -14,7 +14,7 @@ import (
 )
 
 // The cause of a file error can be unwrapped.
-func TestFaultsOfFilesUnwrap(t *testing.T) {
+func TestFileErrorsUnwrap(t *testing.T) {
 	dir := t.TempDir()
 	parse := func(rows string) error {
 		path := filepath.Join(dir, "rows.csv")

@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// recoverAs runs work, which calls golearn, and returns golearn's panic as an error.
+// recoverAs runs work, which calls golearn, and converts a panic of golearn to an error.
 func recoverAs(doing string, work func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -39,7 +39,7 @@ func kindOf(a base.Attribute) (kind, error) {
 	return 0, fmt.Errorf("golearn: attribute must be a float, categorical or binary attribute, got a %T", a)
 }
 
-// columnOf returns the column that an input attribute is.
+// columnOf returns the column of an input attribute.
 func columnOf(a base.Attribute) datasets.Column {
 	c := datasets.Column{Name: a.GetName()}
 	if values, ok := a.(*base.CategoricalAttribute); ok {
@@ -48,7 +48,8 @@ func columnOf(a base.Attribute) datasets.Column {
 	return c
 }
 
-// classColumnOf returns the target that a class attribute is.
+// classColumnOf returns the target column of a class attribute; only reports that it is the only
+// one.
 func classColumnOf(a base.Attribute, only bool) datasets.Column {
 	c := columnOf(a)
 	if _, ok := a.(*base.BinaryAttribute); ok && only {

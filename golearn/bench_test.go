@@ -73,10 +73,9 @@ func BenchmarkToInstances(b *testing.B) {
 	report(b)
 }
 
-// The ways cell by cell: with the attributes found once, by golearn's iteration, and as base.GetClass
-// and base.SetClass do it, where each cell finds its attribute. FromGrid is far ahead of the last, 78
-// times when this was written, and about twice as fast as the first two: it takes hardly more than
-// BenchmarkCopy does.
+// BenchmarkPerCell measures access by cell: with attributes looked up once, by golearn's iteration,
+// and by base.GetClass and base.SetClass, which look up the attribute of each cell. FromGrid is 78
+// times as fast as the last, about twice as fast as the first two, and close to BenchmarkCopy.
 func BenchmarkPerCell(b *testing.B) {
 	_, grid := benchGrid(b)
 	specs := base.ResolveAllAttributes(grid)

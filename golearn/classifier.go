@@ -39,8 +39,8 @@ func NewClassifier(spec estimator.Estimator) *Classifier { return &Classifier{sp
 // Model returns the fitted model, nil before a fit.
 func (c *Classifier) Model() *modelfile.Model { return c.model }
 
-// Fit fits the class attributes of the grid to all other attributes. After an error there is no
-// model.
+// Fit fits the class attributes of the grid to all other attributes. If it returns an error, the
+// classifier has no model.
 func (c *Classifier) Fit(grid base.FixedDataGrid) error {
 	c.model = nil
 	data, err := FromGrid(grid)
@@ -203,8 +203,8 @@ func (c *Classifier) String() string {
 	return fmt.Sprintf("Bochner(%T)", spec)
 }
 
-// Save writes the fitted model to a file, the model file of package pipeline, which the command
-// reads too. It fails, before it writes anything, where a step is a [Filter].
+// Save writes the fitted model to a model file, as package pipeline/modelfile does. It returns an
+// error, and writes nothing, if the model contains a [Filter].
 func (c *Classifier) Save(path string) error {
 	if err := c.checkSavable(); err != nil {
 		return err
@@ -224,7 +224,7 @@ func (c *Classifier) checkSavable() error {
 	return nil
 }
 
-// findFilter returns the name of the first step, at any depth, that is a filter of golearn's.
+// findFilter returns the name of the first step that is a golearn filter, at any depth.
 func findFilter(steps []pipeline.Step) (name string, ok bool) {
 	for _, s := range steps {
 		switch f := s.Fitter.(type) {
@@ -268,7 +268,7 @@ const (
 	entry   = "model.bochner"
 )
 
-// GetMetadata describes the classifier for a file of golearn's.
+// GetMetadata returns the metadata of the classifier for golearn's files.
 func (c *Classifier) GetMetadata() base.ClassifierMetadataV1 {
 	return base.ClassifierMetadataV1{
 		FormatVersion: 1, ClassifierName: format, ClassifierVersion: version,
@@ -276,8 +276,8 @@ func (c *Classifier) GetMetadata() base.ClassifierMetadataV1 {
 	}
 }
 
-// SaveWithPrefix writes the fitted model into a file of golearn's, as part of an ensemble. It leaves
-// the writer open.
+// SaveWithPrefix writes the fitted model to a golearn file, as part of an ensemble. It does not
+// close the writer.
 func (c *Classifier) SaveWithPrefix(writer *base.ClassifierSerializer, prefix string) error {
 	if err := c.checkSavable(); err != nil {
 		return err
@@ -291,7 +291,7 @@ func (c *Classifier) SaveWithPrefix(writer *base.ClassifierSerializer, prefix st
 	})
 }
 
-// LoadWithPrefix takes the model from a file of golearn's.
+// LoadWithPrefix loads the model from a golearn file.
 func (c *Classifier) LoadWithPrefix(reader *base.ClassifierDeserializer, prefix string) error {
 	var file []byte
 	err := recoverAs("reading a file", func() (err error) {

@@ -63,7 +63,8 @@ func (w *witness) Predict(grid base.FixedDataGrid) (base.FixedDataGrid, error) {
 	return w.Classifier.Predict(grid)
 }
 
-// rows finds the rows of a view by golearn's own words for them; twins stand for each other.
+// rows identifies the rows of a view by golearn's string representation; equal rows are
+// interchangeable.
 func (w *witness) rows(grid base.FixedDataGrid) []int {
 	known := map[string][]int{}
 	for i := range w.data.Rows() {
@@ -198,7 +199,7 @@ func shuffled(t *testing.T, rng *rand.Rand, data datasets.Set) *base.DenseInstan
 	return grid
 }
 
-// relabeled returns a column with its levels in a random order, and what its codes become.
+// relabeled returns a column with its categories in random order, and the map of its codes.
 func relabeled(rng *rand.Rand, c datasets.Column) (datasets.Column, func(v float64) float64) {
 	if c.Kind != datasets.Categorical {
 		return c, func(v float64) float64 { return v }
@@ -264,7 +265,7 @@ func TestPredictMatchesNames(t *testing.T) {
 	}
 }
 
-// A model that was saved, alone or within a file of golearn's, predicts the same.
+// TestSaveAndLoad checks that a saved model, alone or inside a golearn file, predicts the same.
 func TestSaveAndLoad(t *testing.T) {
 	_, grid := irises(t)
 	c := NewClassifier(machine())

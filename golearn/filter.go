@@ -33,10 +33,10 @@ type Filter struct {
 // NewFilter returns the step of a filter, after its Train.
 func NewFilter(trained base.Filter) Filter { return Filter{trained} }
 
-// FittedFilter is a filter that knows its columns.
+// FittedFilter is a fitted [Filter].
 type FittedFilter struct {
 	filter  base.Filter
-	columns []datasets.Column // that go in
+	columns []datasets.Column // input columns
 	outputs []output
 }
 
@@ -49,10 +49,10 @@ type output struct {
 	codes  map[float64]float64 // output code by input code, unless old is a float
 }
 
-// IsDataIndependent reports true: a filter is trained before.
+// IsDataIndependent returns true, because the filter is already trained.
 func (s Filter) IsDataIndependent() bool { return true }
 
-// Fit finds the filter's columns in the schema of data; it returns a *FittedFilter.
+// Fit looks up the filter's columns in the schema of data; it returns a *FittedFilter.
 func (s Filter) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
 	if err := data.Check(); err != nil {
 		return nil, fmt.Errorf("golearn: filter: %w", err)
@@ -112,7 +112,7 @@ func (f *FittedFilter) find(filtered []base.FilteredAttribute) error {
 	return nil
 }
 
-// learn determines the output of each code of column c.
+// learn determines the output for each code of column c.
 func (o *output) learn(filter base.Filter, c datasets.Column) error {
 	switch old := o.old.(type) {
 	case *base.FloatAttribute:
@@ -145,7 +145,7 @@ func (o *output) learn(filter base.Filter, c datasets.Column) error {
 	return nil
 }
 
-// decode returns the value of the new attribute in golearn's encoding bytes.
+// decode returns the value of an attribute from golearn's encoding.
 func (o *output) decode(bytes []byte) float64 {
 	switch a := o.new.(type) {
 	case *base.FloatAttribute:
@@ -162,7 +162,8 @@ func (o *output) decode(bytes []byte) float64 {
 	return 0
 }
 
-// checkColumns reports the first value of a filtered column that golearn cannot take.
+// checkColumns returns an error for the first value of a filtered column that golearn cannot
+// represent.
 func (f *FittedFilter) checkColumns(X mat.Matrix) error {
 	n, _ := X.Dims()
 	for _, o := range f.outputs {

@@ -71,7 +71,7 @@ func filtersOf(t testing.TB, grid base.FixedDataGrid) map[string]base.Filter {
 	}
 }
 
-// A filter as a step makes of the rows what golearn makes of them by the filter itself.
+// TestFilterIsGolearns checks that the step gives the same output as the golearn filter.
 func TestFilterIsGolearns(t *testing.T) {
 	data, grid := mixed(t)
 	for name, filter := range filtersOf(t, grid) {
@@ -117,7 +117,7 @@ func sameInputs(t *testing.T, name string, want, got datasets.Set) {
 	}
 }
 
-func TestFilterLaws(t *testing.T) {
+func TestFilterConformance(t *testing.T) {
 	data, grid := mixed(t)
 	for _, name := range []string{"float", "bits"} { // which filter every column
 		t.Run(name, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestFilterLaws(t *testing.T) {
 	}
 }
 
-// Levels are matched by name, and what the filter was not trained for is refused.
+// TestFilterMatchesNames checks that categories are matched by name, and that others are errors.
 func TestFilterMatchesNames(t *testing.T) {
 	data, grid := mixed(t)
 	step := NewFilter(trained(t, filters.NewFloatConvertFilter(), grid, "word"))
@@ -165,7 +165,7 @@ func TestFilterMatchesNames(t *testing.T) {
 	}
 }
 
-// Beyond the last bin there is no level.
+// TestFilterBeyondBins checks that values beyond the last bin are unknown.
 func TestFilterBeyondBins(t *testing.T) {
 	data, grid := mixed(t)
 	f, err := NewFilter(trained(t, filters.NewBinningFilter(grid, 5), grid, "a")).Fit(context.Background(), data)

@@ -13,15 +13,15 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// FromGrid returns the rows of a grid: its class attributes are the targets, all others the inputs,
-// in the grid's own order.
+// FromGrid returns the rows of a grid. Class attributes are the targets, all other attributes the
+// inputs, in the order of the grid.
 //
-// The rows of a *base.DenseInstances are read through its storage at once. Those of any other grid,
-// views and filtered instances among them, are read cell by cell, by row number: a view's own
-// iteration has no order.
+// The rows of a *base.DenseInstances are read directly from its storage. Those of other grids, such
+// as views and filtered instances, are read cell by cell in the order of row numbers, because views
+// iterate in an unspecified order.
 //
-// It fails where two attributes have one name, an attribute is of a type that is not golearn's, a
-// categorical value has no name, and where golearn panics.
+// It returns an error for duplicate attribute names, an unknown attribute type, a categorical value
+// without a name, and a panic of golearn.
 func FromGrid(grid base.FixedDataGrid) (datasets.Set, error) {
 	t, err := open(grid)
 	if err != nil {
@@ -38,8 +38,8 @@ func FromGrid(grid base.FixedDataGrid) (datasets.Set, error) {
 	return t.set(inputs, classes)
 }
 
-// fromInputs returns the rows of a grid without targets, for prediction: class attributes and those
-// that are called like a target are left out.
+// fromInputs returns the rows of a grid without targets, for prediction. It omits class attributes
+// and attributes with the name of a target.
 func fromInputs(grid base.FixedDataGrid, targets []datasets.Column) (datasets.Set, error) {
 	t, err := open(grid)
 	if err != nil {
@@ -51,7 +51,7 @@ func fromInputs(grid base.FixedDataGrid, targets []datasets.Column) (datasets.Se
 	return t.set(inputs, nil)
 }
 
-// table is a grid about to be read.
+// table is a grid with its attributes.
 type table struct {
 	grid       base.FixedDataGrid
 	rows       int
@@ -168,7 +168,7 @@ func (t table) read(cells []cell) error {
 	return nil
 }
 
-// readCell fills in a cell of the rows from first to before last.
+// readCell reads a cell of the rows in [first, last).
 func (t table) readCell(c *cell, first, last int) error {
 	for i := first; i < last; i++ {
 		v, err := c.decode(t.grid.Get(c.spec, i))
@@ -180,7 +180,7 @@ func (t table) readCell(c *cell, first, last int) error {
 	return nil
 }
 
-// decode returns the value of golearn's encoding bytes.
+// decode returns the value of golearn's encoding.
 func (c *cell) decode(bytes []byte) (float64, error) {
 	want := 8
 	if c.kind == bit {
@@ -208,17 +208,18 @@ func (c *cell) code(v uint64) (float64, error) {
 	return float64(v), nil
 }
 
-// group is the storage of attributes of one kind of width, row after row.
+// group is the storage of attributes of the same width, in row-major order.
 type group struct {
 	storage []byte
-	size    int            // bytes of a row
+	size    int            // size of a row in bytes
 	runs    []attributeRun // adjacent float attributes
-	singles []cell         // categories and bits
+	singles []cell         // categorical and binary attributes
 }
 
-// attributeRun is floats that are neighbors in a row of the group and in one of the output.
+// attributeRun is a sequence of float attributes that are adjacent in a row of the group and in the
+// output.
 type attributeRun struct {
-	from, column, length int // the byte in the row, the column it goes to, how many
+	from, column, length int // offset in the row in bytes, output column, number of attributes
 	to                   []float64
 	stride               int
 }

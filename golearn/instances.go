@@ -40,7 +40,7 @@ func ToInstances(data datasets.Set) (*base.DenseInstances, error) {
 	if err != nil {
 		return nil, err
 	}
-	records := recordsOf(out, append(inputs, targets...), len(inputs))
+	records := writersOf(out, append(inputs, targets...), len(inputs))
 	row, goals := make([]float64, len(inputs)), make([]float64, len(targets))
 	for i := range data.Rows() {
 		x, y := inputsOf(data, i, row), targetsOf(data, i, goals)
@@ -101,9 +101,9 @@ func codeStrings(data datasets.Set, j int) []string {
 	return names
 }
 
-// addAttributes adds the attributes to out, in groups that keep their order: numbers that are neighbors share
-// one, and every categorical column has its own, because golearn wants the attributes of a group to
-// have the same values.
+// addAttributes adds the attributes to out, in groups that preserve their order. Adjacent numeric
+// columns share a group. Every categorical column has its own, because golearn requires that the
+// attributes of a group have the same values.
 func addAttributes(out *base.DenseInstances, rows int, inputs, targets []datasets.Column) error {
 	seen := map[string]bool{}
 	name, previous := "", datasets.Categorical
@@ -146,17 +146,18 @@ func newAttribute(c datasets.Column) base.Attribute {
 	return a
 }
 
-// attributeWriter is the storage of a group of instances, row after row: neighboring columns of the inputs or
-// of the targets.
+// attributeWriter writes a group of adjacent columns of the inputs or of the targets to the
+// row-major storage of instances.
 type attributeWriter struct {
 	storage []byte
 	columns []datasets.Column
-	first   int  // of the columns, among inputs or targets
-	target  bool // which of the two
+	first   int  // index of the first column among the inputs or targets
+	target  bool // whether the columns are targets
 }
 
-// recordsOf returns the groups, which lay made in the order of the columns.
-func recordsOf(out *base.DenseInstances, columns []datasets.Column, inputs int) []attributeWriter {
+// writersOf returns the writers of the groups created by addAttributes, in the order of the
+// columns.
+func writersOf(out *base.DenseInstances, columns []datasets.Column, inputs int) []attributeWriter {
 	groups := map[string]base.AttributeGroup{}
 	for _, g := range out.AllAttributeGroups() {
 		groups[g.Attributes()[0].GetName()] = g

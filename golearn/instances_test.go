@@ -263,7 +263,8 @@ func TestBinaryAndFiltered(t *testing.T) {
 	}
 }
 
-// What cannot be held on the other side, and what is no proper grid, is refused by name.
+// TestRefusals checks that data that golearn cannot represent, and invalid grids, are errors that
+// name the cause.
 func TestRefusals(t *testing.T) {
 	ok := datasets.Set{X: mat.NewDense(2, 2, []float64{1, 0, 2, 1}), Y: []float64{0, 1}, Schema: datasets.Schema{
 		Columns: []datasets.Column{{Name: "age"}, {Name: "work", Kind: datasets.Categorical,

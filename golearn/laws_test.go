@@ -46,8 +46,8 @@ func (d detour) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor
 	return d.Estimator.Fit(ctx, data)
 }
 
-// The laws of estimators hold on rows that were golearn's.
-func TestEstimatorLaws(t *testing.T) {
+// TestEstimatorConformance runs the conformance test of estimators on converted rows.
+func TestEstimatorConformance(t *testing.T) {
 	logistic := estimator.NewLogistic()
 	logistic.Tol = 1e-10
 	svm := estimator.NewSVM()
@@ -61,8 +61,8 @@ func TestEstimatorLaws(t *testing.T) {
 	t.Run("pipeline", func(t *testing.T) { estimatortest.Run(t, detour{kernel}, estimatortest.Options{Classes: 3}) })
 }
 
-// The laws of transformers hold on golearn's own rows.
-func TestTransformerLaws(t *testing.T) {
+// TestTransformerConformance runs the conformance test of transformers on golearn rows.
+func TestTransformerConformance(t *testing.T) {
 	_, grid := irises(t)
 	data, err := FromGrid(grid)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 
 // Metadata describes the model of an exported file.
 type Metadata struct {
-	Name    string // of the model; may be empty
-	Task    string // such as classification; may be empty
-	Version string // of the program that writes
+	Name    string // name of the model; may be empty
+	Task    string // task, such as classification; may be empty
+	Version string // version of the writing program
 }
 
 // Artifact describes an exported file.
@@ -24,7 +24,7 @@ type Artifact struct {
 type IOSpec struct {
 	Name  string `json:"name"`
 	Type  string `json:"type"`            // type in the target format, such as double or [2]float64
-	Shape string `json:"shape,omitempty"` // of an array, such as [N, 2], where N is the number of rows
+	Shape string `json:"shape,omitempty"` // shape of an array, such as [N, 2], where N is the number of rows
 }
 
 // String returns name, type and shape.

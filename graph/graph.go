@@ -51,7 +51,7 @@ type ModelExporter interface {
 	ExportModel(g *Graph, rows Value) (Prediction, error)
 }
 
-// Value is a matrix of a graph. The zero Value is none.
+// Value is a matrix of a graph. The zero Value means no value.
 type Value struct {
 	number int // 1-based
 }
@@ -82,9 +82,9 @@ type Node struct {
 	Op      ops.Op
 	In      []Value   // operands, in order
 	Width   int       // number of columns
-	Rows    int       // of an [ops.Constant]; 0 means the number of input rows
-	Data    []float64 // of a [ops.Constant], in row-major order
-	Columns []int     // of [ops.Columns]
+	Rows    int       // number of rows of an [ops.Constant]; 0 means that of the input
+	Data    []float64 // entries of an [ops.Constant] in row-major order
+	Columns []int     // indices of [ops.Columns]
 }
 
 // AppendBytes appends the numbers of a [ops.Constant] as little-endian float64.
@@ -339,7 +339,7 @@ func (g *Graph) combine(op ops.Op, values ...Value) Value {
 	if g.err != nil {
 		return Value{}
 	}
-	width, ofRows := 1, false
+	width, dependsOnRows := 1, false
 	for _, v := range values {
 		if err := g.checkValue(v); err != nil {
 			return g.fail(fmt.Errorf("%s: %w", op, err))
@@ -351,9 +351,9 @@ func (g *Graph) combine(op ops.Op, values ...Value) Value {
 		if n.Width != 1 && width != 1 && n.Width != width {
 			return g.fail(fmt.Errorf("%s: operands must have equal widths or width 1, got %d and %d", op, width, n.Width))
 		}
-		width, ofRows = max(width, n.Width), ofRows || n.Op != ops.Constant
+		width, dependsOnRows = max(width, n.Width), dependsOnRows || n.Op != ops.Constant
 	}
-	if !ofRows {
+	if !dependsOnRows {
 		return g.fail(fmt.Errorf("%s: an operand must depend on the rows, got constants only", op))
 	}
 	return g.add(Node{Op: op, In: slices.Clone(values), Width: width})

@@ -12,10 +12,10 @@ func (g *Graph) Add(a, b Value) Value { return g.combine(ops.Add, a, b) }
 // Sub returns a − b.
 func (g *Graph) Sub(a, b Value) Value { return g.combine(ops.Sub, a, b) }
 
-// Mul returns a·b, entry by entry.
+// Mul returns the elementwise product.
 func (g *Graph) Mul(a, b Value) Value { return g.combine(ops.Mul, a, b) }
 
-// Div returns a/b, entry by entry.
+// Div returns the elementwise quotient a/b.
 func (g *Graph) Div(a, b Value) Value { return g.combine(ops.Div, a, b) }
 
 // Min returns the minimum of a and b, NaN if either is NaN.
@@ -97,9 +97,9 @@ func (g *Graph) Log1p(a Value) Value {
 func (g *Graph) Expm1(a Value) Value {
 	one := g.Scalar(1)
 	power := g.Exp(a)
-	less := g.Sub(power, one)
-	small := g.Where(g.Equal(power, one), a, g.Div(g.Mul(less, a), g.Log(power)))
-	return g.Where(g.LessEqual(g.Abs(a), one), small, less)
+	powerMinus1 := g.Sub(power, one)
+	small := g.Where(g.Equal(power, one), a, g.Div(g.Mul(powerMinus1, a), g.Log(power)))
+	return g.Where(g.LessEqual(g.Abs(a), one), small, powerMinus1)
 }
 
 // Square returns a·a.

@@ -2,9 +2,9 @@ package graph
 
 // Prediction is the set of outputs of a model; outputs that it does not have are the zero Value.
 type Prediction struct {
-	Values        Value // width 1: the predicted number, or the code of the class or cluster, or whether it is an anomaly
+	Values        Value // width 1: the predicted number, the code of the class or cluster, or 1 for an anomaly
 	Targets       Value // one column for each of several targets
-	Scores        Value // of classes, as in estimator.Prediction
+	Scores        Value // decision scores of classes, as in estimator.Prediction
 	Probabilities Value // one column for each class
 	Std           Value // width 1, or one column for each target
 	Lower, Upper  Value // ends of intervals, width 1, or one column for each target

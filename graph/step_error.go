@@ -32,18 +32,18 @@ func (f StepErrors) Error() string {
 		}
 	}
 	for k, reason := range reasons {
-		where, last := "", len(paths[reason])-1
+		location, last := "", len(paths[reason])-1
 		switch {
 		case last == 0:
-			where = "step " + paths[reason][0] + ": "
+			location = "step " + paths[reason][0] + ": "
 		case last > 0:
-			where = "steps " + strings.Join(paths[reason][:last], ", ") + " and " + paths[reason][last] + ": "
+			location = "steps " + strings.Join(paths[reason][:last], ", ") + " and " + paths[reason][last] + ": "
 		}
 		subject := "it"
 		if last > 0 {
 			subject = "they"
 		}
-		reasons[k] = where + subject + " cannot be exported: " + reason
+		reasons[k] = location + subject + " cannot be exported: " + reason
 	}
 	return strings.Join(reasons, "; ")
 }
@@ -81,11 +81,11 @@ func WithPath(name string, err error) error {
 func Join(errs ...error) error {
 	var out StepErrors
 	for _, err := range errs {
-		var some StepErrors
+		var all StepErrors
 		switch {
 		case err == nil:
-		case errors.As(err, &some):
-			out = append(out, some...)
+		case errors.As(err, &all):
+			out = append(out, all...)
 		default:
 			out = append(out, StepError{Err: err})
 		}

@@ -19,8 +19,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// inTime runs a test where time passes when all that is at work waits for it: a fit that hangs waits
-// for the end of the budget.
+// inTime runs a test with a fake clock that advances only when every goroutine is blocked, so a fit
+// that hangs reaches the end of the budget at once.
 func inTime(t *testing.T, f func(t *testing.T, began time.Time)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { f(t, time.Now()) })
@@ -103,7 +103,8 @@ func TestCancelWithinTheBudget(t *testing.T) {
 	})
 }
 
-// A BatchFitter is asked for single candidates first, so that the shortest time gives a result.
+// TestBudgetOfABatch checks that a BatchFitter is first called with single candidates, so that the
+// shortest budget gives a result.
 func TestBudgetOfABatch(t *testing.T) {
 	data := quantities(60)
 	spec := batching{line: newLine()}
@@ -253,7 +254,8 @@ func TestCancelEndsABatch(t *testing.T) {
 	}
 }
 
-// A search that is canceled before it begins does nothing, also where nothing is left to do.
+// TestCancelBeforeTheFirstFit checks that a search canceled before its start does nothing, even if
+// no work is left.
 func TestCancelBeforeTheFirstFit(t *testing.T) {
 	s := lineSearch(nil)
 	s.Refit = RefitNone
@@ -272,7 +274,7 @@ func TestCancelBeforeTheFirstFit(t *testing.T) {
 	}
 }
 
-// mute predicts nothing where Shift is 9. Any other fit blocks until it is canceled, and then
+// mute predicts nothing if Shift is 9. Any other fit blocks until it is canceled, and then
 // succeeds.
 type mute struct{ line }
 
@@ -290,7 +292,8 @@ type silence struct{}
 
 func (silence) Predict(context.Context, mat.Matrix) ([]float64, error) { return nil, nil }
 
-// An internal error ends the search and cancels the concurrent fits, whatever they return.
+// TestBrokenSearchStaysBroken checks that an internal error ends the search and cancels the
+// concurrent fits, whatever they return.
 func TestBrokenSearchStaysBroken(t *testing.T) {
 	spec := mute{newLine()}
 	spec.probe = &probe{deaf: true}

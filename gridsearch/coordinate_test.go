@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// bowl is a spec whose squared error for targets of 0 is Bottom(x), whatever the rows.
+// bowl is a spec whose squared error for targets of 0 is Bottom(x).
 type bowl struct {
 	x      [4]float64
 	bottom func(x []float64) float64
@@ -86,8 +86,9 @@ func alongAxes(s Search) Search {
 	return s
 }
 
-// Where the axes do not depend on each other the search along them finds what the whole grid has, with the scores it
-// has there, no candidate twice and in the order of the grid; and where they do it ends none the less.
+// TestCoordinateAgainstTheWholeGrid checks that for separable axes the coordinate search finds the
+// optimum of the whole grid, with equal scores, without repeated candidates and in the order of the
+// grid; and that it ends for other objectives.
 func TestCoordinateAgainstTheWholeGrid(t *testing.T) {
 	for name, bottom := range map[string]func([]float64) float64{"separable": separable, "valley": valley} {
 		c, data := bowlSearch(bottom, nil)
@@ -99,7 +100,7 @@ func TestCoordinateAgainstTheWholeGrid(t *testing.T) {
 			if !reflect.DeepEqual(r.Best().Settings, whole.Best().Settings) || r.Best().Rank != 1 {
 				t.Errorf("the best is %s, that of the grid %s", r.Best(), whole.Best())
 			}
-			if n := 1 + 4*5 + 4*5; len(r.Candidates) > n { // the second round gains nothing
+			if n := 1 + 4*5 + 4*5; len(r.Candidates) > n { // the second round does not improve
 				t.Errorf("%d candidates", len(r.Candidates))
 			}
 		}
@@ -132,7 +133,8 @@ func TestCoordinateAgainstTheWholeGrid(t *testing.T) {
 	}
 }
 
-// The search starts at the estimator's own values, and in the middle where it has another one; rounds bound it.
+// TestCoordinateStart checks that the search starts at the values of the estimator, or in the
+// middle of an axis without them, and that rounds limit it.
 func TestCoordinateStart(t *testing.T) {
 	c, data := bowlSearch(func(x []float64) float64 { return 1 + math.Abs(x[0]-x[3]) }, nil)
 	spec := c.Estimator.(bowl)
@@ -225,7 +227,8 @@ func TestCoordinateBudget(t *testing.T) {
 	}
 }
 
-// Progress begins at 0, counts every fit once, never promises more than before, and ends with all done.
+// TestCoordinateProgress checks that progress starts at 0, counts every fit once, has a decreasing
+// total, and ends complete.
 func TestCoordinateProgress(t *testing.T) {
 	c, data := bowlSearch(valley, nil)
 	var reported []Progress
@@ -310,8 +313,9 @@ func TestCoordinateOfRidge(t *testing.T) {
 	}
 }
 
-// Of a grid with more points than any number holds a part can be looked at.
-func TestThinGridOfManyAxes(t *testing.T) {
+// TestPartOfLargeGrid checks that a part of a grid with more points than an int can count can be
+// searched.
+func TestPartOfLargeGrid(t *testing.T) {
 	grid := make(axes, 3000)
 	for k := range grid {
 		grid[k] = make([]param.Setting, 2)
@@ -321,7 +325,8 @@ func TestThinGridOfManyAxes(t *testing.T) {
 	}
 }
 
-// A factor of 0 is no end of a grid beyond which a better one may be, for none is smaller.
+// TestNoEdgeAtABound checks that a factor of 0 is not reported as the edge of a grid, because there
+// are no smaller values.
 func TestNoEdgeAtABound(t *testing.T) {
 	s := lineSearch(nil)
 	s.Grid = []Axis{{Path: "shrink", Values: []any{0.0, 5.0, 9.0}}}
@@ -334,7 +339,8 @@ func TestNoEdgeAtABound(t *testing.T) {
 	}
 }
 
-// A picture has its values in the order of the grid, in whatever order the candidates have them.
+// TestHeatMapOfAPart checks that a heat map has its values in the order of the grid, whatever the
+// order of the candidates.
 func TestHeatMapOfAPart(t *testing.T) {
 	c, data := bowlSearch(separable, nil)
 	r := mustRun(t, c, data)

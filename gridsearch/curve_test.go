@@ -54,7 +54,7 @@ func TestPlateau(t *testing.T) {
 		{false, []float64{3, 2, 1, 0.5}, 800, false},       // still falling
 		{false, []float64{3, 1.05, 2, 1}, 800, false},      // not for good
 		{false, []float64{3, 1, 2, 2.5}, 200, true},        // worse again
-		{true, []float64{0.5, 0.85, 0.86, 0.9}, 200, true}, // the other way round
+		{true, []float64{0.5, 0.85, 0.86, 0.9}, 200, true}, // the reverse direction
 		{true, []float64{0.9}, 0, false},
 	} {
 		r := &Result{GreaterIsBetter: c.greater}

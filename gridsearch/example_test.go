@@ -113,7 +113,7 @@ func ExampleResult_WriteCSV() {
 		fmt.Println(err)
 		return
 	}
-	for i := range result.Candidates { // so that what follows is the same every time
+	for i := range result.Candidates { // remove the times, which vary
 		result.Candidates[i].Seconds = 0.001
 		c := &result.Candidates[i].Summary
 		c.Folds[0], c.Mean = math.Round(c.Folds[0]*1e6)/1e6, math.Round(c.Mean*1e6)/1e6
@@ -151,7 +151,7 @@ func ExampleCoordinate() {
 	// 8 of 14 candidates tried, the best is alpha=0.001 intercept=true
 }
 
-// Clusters are searched for without targets; those that are there only score.
+// Search the number of clusters; existing targets are used for scores only.
 func ExampleSearch_clusters() {
 	ctx := context.Background()
 	data, err := synthetic.Blobs(300, 2, 4, 1, 2)

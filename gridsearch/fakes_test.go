@@ -104,10 +104,10 @@ type probe struct {
 	bytes, maxBytes int64
 	delay           time.Duration
 	hangAfter       int
-	after           int // number of the fit that begins with a call of then
+	after           int // index of the fit that calls then first
 	then            func()
 	hangUntil       int  // number of the last fit that hangs, 0 for no last one
-	costs           int  // how often a fit was asked what it costs
+	costs           int  // number of calls of Cost
 	deaf            bool // to the context
 }
 
@@ -155,11 +155,11 @@ func (p *probe) wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// batching is line as a BatchFitter that goes through candidates and folds backwards.
+// batching is a line that implements BatchFitter and visits candidates and folds in reverse order.
 type batching struct {
 	line
 	problem string
-	asked   *[]int // how many fits each batch was asked for
+	asked   *[]int // number of requested fits by batch
 }
 
 func (s *batching) Params(l *param.List) { s.line.Params(l) }

@@ -14,7 +14,7 @@ import (
 )
 
 // fourierRidge is ridge with an intercept on the paired Fourier map of given standard normal draws,
-// solved by QR: the formulas as they stand, nothing shared with package estimator.
+// solved by QR: the formulas, independent of package estimator.
 type fourierRidge struct {
 	Gamma, Alpha float64
 	Frequencies  int
@@ -92,7 +92,7 @@ func (p *fittedFourierRidge) Predict(ctx context.Context, X mat.Matrix) ([]float
 	return values, nil
 }
 
-// gridCase is the reference case: the scores of scikit-learn's GridSearchCV over (γ, D, α).
+// gridCase contains the scores of scikit-learn's GridSearchCV over (γ, D, α).
 type gridCase struct {
 	data       datasets.Set
 	draws      *mat.Dense
@@ -115,7 +115,7 @@ func loadGridCase(t *testing.T) gridCase {
 	return gridCase{datasets.Set{X: dense(input.X), Y: input.Y}, dense(input.Normal), expect.Candidates}
 }
 
-// checkFolds compares a candidate's scores with those of the reference.
+// checkFolds compares the scores of a candidate with the reference.
 func (want gridCandidate) checkFolds(t *testing.T, c Candidate) {
 	t.Helper()
 	for k, score := range want.FoldMSE {

@@ -20,9 +20,9 @@ import (
 // [RefitOneStdError] compares candidates parameter by parameter; the first difference decides which
 // is simpler, as declared by [param.List.Complexity]:
 //
-// 1. the size of the model: fewer features, landmarks, grids, components or clusters; 2. the
-// penalty: a larger alpha, a smaller C; 3. the kernel: a smaller gamma, which makes smoother
-// functions.
+//  1. the size of the model: fewer features, landmarks, grids, components or clusters;
+//  2. the penalty: a larger alpha, a smaller C;
+//  3. the kernel: a smaller gamma, which makes smoother functions.
 //
 // A value that is not a number, such as "scale" for gamma, is less simple than any number. Other
 // parameters are ignored.

@@ -59,7 +59,7 @@ const DefaultFolds = 5
 // selected model on a held-out test set, or nest the search.
 type Search struct {
 	Estimator estimator.Estimator // the spec whose parameters are searched; not modified
-	Grid      []Axis              // without axes: cross-validation of the estimator as it is
+	Grid      []Axis              // without axes: cross-validation of the estimator only
 
 	// Splitter makes the folds. Nil means DefaultFolds folds in the order of the rows, stratified
 	// for classification and anomaly scores.

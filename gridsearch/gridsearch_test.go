@@ -23,8 +23,9 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// The table is that of three nested loops, in the order of the grid, with the weights of the rows.
-func TestTableIsThatOfNestedLoops(t *testing.T) {
+// TestTableMatchesNestedLoops checks that the table equals that of three nested loops, in the
+// order of the grid, with row weights.
+func TestTableMatchesNestedLoops(t *testing.T) {
 	data := quantities(60)
 	s := lineSearch(nil)
 	s.Scores = []string{"mae", "mean_squared_error"}
@@ -102,7 +103,8 @@ func near(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) <= 1e-12*max(1, math.Abs(y)) })
 }
 
-// Candidates are in lexicographic order of the grid, whatever its shape.
+// TestOrderOfCandidates checks that candidates are in lexicographic order of the grid, for all
+// shapes.
 func TestOrderOfCandidates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
@@ -138,7 +140,8 @@ func TestOrderOfCandidates(t *testing.T) {
 	}
 }
 
-// Scores of decision values and probabilities are those of the metric on the held-out rows.
+// TestScoresOfClasses checks that scores of decision values and probabilities equal the metric on
+// the held-out rows.
 func TestScoresOfClasses(t *testing.T) {
 	data := labels(50)
 	s := NewSearch(logit{1}, Axis{Path: "slope", Values: []any{-1, 1, 3}})
@@ -167,8 +170,8 @@ func TestScoresOfClasses(t *testing.T) {
 	}
 }
 
-// Of a model, only what the metrics read is asked for.
-func TestPredictsWhatIsRead(t *testing.T) {
+// TestPredictsRequestedOutputs checks that only outputs used by the metrics are requested from a model.
+func TestPredictsRequestedOutputs(t *testing.T) {
 	ctx, data := context.Background(), labels(10)
 	p, _ := logit{1}.Fit(ctx, data)
 	for names, want := range map[string][3]bool{ // values, scores, probabilities
@@ -240,8 +243,9 @@ func TestSeveralTargets(t *testing.T) {
 	}
 }
 
-// What Fit returns has the methods that the refitted model has and no others.
-func TestFitForwardsWhatTheModelHas(t *testing.T) {
+// TestFitForwardsCapabilities checks that the result of Fit has exactly the capabilities of the
+// refitted model.
+func TestFitForwardsCapabilities(t *testing.T) {
 	ctx := context.Background()
 	data := labels(40)
 	p, err := NewSearch(logit{1}, Axis{Path: "slope", Values: []any{1, 2}}).Fit(ctx, data)
@@ -290,7 +294,7 @@ func TestRefitNone(t *testing.T) {
 	}
 }
 
-// An outer search judges what inner searches choose.
+// TestSearchesNest checks that an outer search scores the results of inner searches.
 func TestSearchesNest(t *testing.T) {
 	inner := lineSearch(nil)
 	outer := NewSearch(inner, Axis{Path: "estimator.mode", Values: []any{"fit", "fail"}},
@@ -345,7 +349,8 @@ func TestMemoryBound(t *testing.T) {
 	}
 }
 
-// A canceled search returns the context's error soon and leaves nothing running.
+// TestCancel checks that a canceled search returns the error of the context quickly and leaks
+// nothing.
 func TestCancel(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for _, workers := range []int{1, 4} {
@@ -415,7 +420,7 @@ func TestBatchFitter(t *testing.T) {
 	}
 }
 
-func TestBatchFitterFaults(t *testing.T) {
+func TestBatchFitterErrors(t *testing.T) {
 	for problem, want := range map[string]string{
 		"twice":   "gridsearch: gridsearch.batching.FitBatch reported candidate 1 on fold 2 twice, or unasked",
 		"outside": "gridsearch: gridsearch.batching.FitBatch reported candidate 12 on fold 2, of 12 and 3",
@@ -471,7 +476,8 @@ func TestFailedCandidates(t *testing.T) {
 	}
 }
 
-// Scores too large to be averaged fail their candidate; its seconds are those of one fit.
+// TestCandidateOfOutcomes checks that scores whose mean overflows fail their candidate, and that
+// its seconds are those of one fit.
 func TestCandidateOfOutcomes(t *testing.T) {
 	m, _ := metrics.ByName("mse")
 	r := run{scorer: &scorer{metrics: []metrics.Metric{m}}}
@@ -508,7 +514,7 @@ func TestUndefinedScores(t *testing.T) {
 	}
 }
 
-func TestFaultsAreReportedAtOnce(t *testing.T) {
+func TestErrorsAreReportedAtOnce(t *testing.T) {
 	p := &probe{}
 	s := lineSearch(p)
 	s.Grid = []Axis{
@@ -543,7 +549,7 @@ score: `
 	}
 }
 
-func TestFaults(t *testing.T) {
+func TestErrors(t *testing.T) {
 	ok := Axis{Path: "shrink", Values: []any{1, 2, 3}}
 	many := Axis{Path: "shift", Values: Lin(0, 1999, 2000)}
 	classes := labels(30)
@@ -825,7 +831,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// Running a search leaves its spec and the data as they were.
+// TestRunChangesNothing checks that a search does not modify its spec and the data.
 func TestRunChangesNothing(t *testing.T) {
 	s, data := lineSearch(nil), quantities(40)
 	before := lineSearch(nil)

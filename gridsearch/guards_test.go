@@ -11,12 +11,13 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 )
 
-// empty is an estimator whose fits are nothing.
+// empty is an estimator whose fits return nil.
 type empty struct{}
 
 func (empty) Fit(context.Context, datasets.Set) (estimator.Predictor, error) { return nil, nil }
 
-// A fit that returns nothing is a failure of its candidate, not a crash of the search.
+// TestNoModelIsAFailure checks that a fit that returns nil is a failure of its candidate, not a
+// panic.
 func TestNoModelIsAFailure(t *testing.T) {
 	r, err := NewSearch(empty{}).Run(context.Background(), quantities(20))
 	if err == nil || !strings.Contains(err.Error(), "returned no model") {
@@ -24,7 +25,7 @@ func TestNoModelIsAFailure(t *testing.T) {
 	}
 }
 
-// One row leaves nothing to learn from when it is left out.
+// TestLeaveOneOutNeedsTwoRows checks that leave-one-out of one row is an error.
 func TestLeaveOneOutNeedsTwoRows(t *testing.T) {
 	folds, err := LeaveOneOut{}.Split(datasets.Set{X: mat.NewDense(1, 1, nil), Y: []float64{1}})
 	if err == nil || !strings.Contains(err.Error(), "leave-one-out requires at least two rows, got 1") {

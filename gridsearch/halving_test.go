@@ -19,7 +19,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// A random search has some of the grid's candidates, with the scores they have in the whole of it.
+// TestRandomSearch checks that a random search evaluates a subset of the grid, with the scores of
+// the full search.
 func TestRandomSearch(t *testing.T) {
 	data := quantities(60)
 	whole := mustRun(t, lineSearch(nil), data)
@@ -52,7 +53,7 @@ func TestRandomSearch(t *testing.T) {
 	}
 }
 
-// A batch is asked for part by part where there is a budget, which changes nothing in the table.
+// TestBudgetOfRidge checks that with a budget a batch is requested in parts, with the same table.
 func TestBudgetOfRidge(t *testing.T) {
 	s := NewSearch(estimator.NewRidge(), Axis{Path: "alpha", Values: Log(1e-3, 1e3, 9)})
 	want := table(mustRun(t, s, quantities(60)))
@@ -108,7 +109,7 @@ func unnoted(s Search) Search {
 	return s
 }
 
-// A parameter can be what the rounds have more of.
+// TestHalvingOfAParameter checks that a parameter can be the resource.
 func TestHalvingOfAParameter(t *testing.T) {
 	s := NewSearch(estimator.NewLogistic(), Axis{Path: "C", Values: Log(1e-3, 1e2, 6)})
 	s.Strategy = Halving{Resource: "max_iter", MinResources: 1, MaxResources: 50, Factor: 4}
@@ -139,7 +140,8 @@ func TestHalvingOfAParameter(t *testing.T) {
 	}
 }
 
-// However much more the next round is to have, it has what there is, and one candidate at least.
+// TestHalvingByALargeFactor checks that with a large factor the next round has the full resource
+// and at least one candidate.
 func TestHalvingByALargeFactor(t *testing.T) {
 	s := NewSearch(estimator.NewRidge(), Axis{Path: "alpha", Values: Log(1e-3, 1e4, 5)})
 	s.Strategy = Halving{Resource: "rows", MinResources: 10, Factor: math.MaxInt32}
@@ -213,7 +215,7 @@ func TestRandomSearchOfAFineGrid(t *testing.T) {
 	}
 }
 
-// As many points can be drawn as there are.
+// TestDrawingEveryPoint checks that all points of a grid can be drawn.
 func TestDrawingEveryPoint(t *testing.T) {
 	grid := make(axes, 3)
 	for k := range grid {
@@ -236,7 +238,7 @@ func TestPlanOfManyCandidates(t *testing.T) {
 		if err != nil || plan.Candidates != want || plan.Fits != 3*want {
 			t.Errorf("%+v, %v", plan, err)
 		}
-		if plan.Bytes < 2*1_000_000 { // the largest values of the grid are among those looked at
+		if plan.Bytes < 2*1_000_000 { // the plan includes the largest values of the grid
 			t.Errorf("%d bytes", plan.Bytes)
 		}
 		halving := s
@@ -274,8 +276,8 @@ func tried(t *testing.T, s Search) []candidate {
 	return rounds.known()
 }
 
-// A halving is an estimator as any search is: what it fits predicts as the model of its last round, and another search
-// may search it.
+// TestHalvingIsAnEstimator checks that a halving search is an estimator: its fit predicts like the
+// model of its last round, and it can itself be searched.
 func TestHalvingIsAnEstimator(t *testing.T) {
 	data := labels(120)
 	search := NewSearch(estimator.NewLogistic(), Axis{Path: "C", Values: []any{0.01, 1.0, 100.0}})

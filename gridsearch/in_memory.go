@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/share"
 )
 
-// split makes the folds and checks what the splitter returned.
+// split returns the folds of the splitter after validating them.
 func (s Search) split(data datasets.Set, task datasets.Task) ([]datasets.Fold, error) {
 	splitter := s.Splitter
 	switch {
@@ -165,7 +165,7 @@ func (r *inMemory) fitBatch(ctx context.Context, fitter share.BatchFitter) error
 	if at := slices.Index(seen, false); at >= 0 {
 		return fmt.Errorf("%T.FitBatch did not report candidate %d on fold %d", fitter, at/folds, at%folds)
 	}
-	r.share(shared)
+	r.addShared(shared)
 	return r.journal.Write(entry{Round: r.round, Shared: shared})
 }
 

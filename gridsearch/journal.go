@@ -57,7 +57,7 @@ func (r *run) replay(line []byte) error {
 		return err
 	}
 	if e.Candidate == nil && e.Fold == nil {
-		r.share(e.Shared)
+		r.addShared(e.Shared)
 		r.sharedKnown[e.Round] = true
 		return nil
 	}

@@ -66,7 +66,7 @@ func TestResumeFromEveryByte(t *testing.T) {
 			if r.Resumed != entries || !sweep && p.fits != 12-entries+1 {
 				t.Fatalf("resumed from %d bytes with %d entries: %d taken, %d fits", size, entries, r.Resumed, p.fits)
 			}
-			if size%55 == 0 { // what is written then is a whole journal again
+			if size%55 == 0 { // the next journal is complete again
 				p.fits = 0
 				if r := mustRun(t, s, data); r.Resumed != 12 || p.fits != 1 || table(r) != want {
 					t.Fatalf("%d bytes, then a whole journal: %d taken, %d fits", size, r.Resumed, p.fits)
@@ -76,7 +76,8 @@ func TestResumeFromEveryByte(t *testing.T) {
 	}
 }
 
-// A search canceled midway keeps what was finished, and only the rest is fitted later.
+// TestResumeAfterCancel checks that a canceled search keeps finished fits, and that only the others
+// are fitted later.
 func TestResumeAfterCancel(t *testing.T) {
 	data := quantities(40)
 	want := table(mustRun(t, lineSearch(nil), data))
@@ -105,8 +106,8 @@ func TestResumeAfterCancel(t *testing.T) {
 	}
 }
 
-// A batch is asked only for what is not done.
-func TestBatchIsAskedForTheRest(t *testing.T) {
+// TestBatchOfMissingFits checks that only missing fits are requested from a batch.
+func TestBatchOfMissingFits(t *testing.T) {
 	s, data := journaled(t, nil)
 	var asked []int
 	s.Estimator = batching{line: newLine(), asked: &asked}
@@ -128,7 +129,7 @@ func TestBatchIsAskedForTheRest(t *testing.T) {
 }
 
 // Fits that end well after the search was stopped are kept as well.
-func TestCancelKeepsWhatStillEnds(t *testing.T) {
+func TestCancelKeepsFinishedFits(t *testing.T) {
 	for _, sweep := range []bool{false, true} {
 		s := lineSearch(&probe{deaf: true, delay: time.Millisecond})
 		want := 3
@@ -153,7 +154,7 @@ func TestCancelKeepsWhatStillEnds(t *testing.T) {
 	}
 }
 
-// Whichever fits the journal lacks, a sweep fills in those and writes no other again.
+// TestSweepFillsGaps checks that a sweep adds exactly the missing fits to the journal.
 func TestSweepFillsGaps(t *testing.T) {
 	s, data := journaled(t, nil)
 	s.Estimator = batching{line: newLine()}
@@ -185,8 +186,9 @@ func TestSweepFillsGaps(t *testing.T) {
 	}
 }
 
-// Of a sweep that ended, the journal knows what was shared in truth; an entry twice counts once.
-func TestJournalOfAWholeSweep(t *testing.T) {
+// TestJournalOfCompleteSweep checks that the journal of a complete sweep records the shared work, and
+// that duplicate entries count once.
+func TestJournalOfCompleteSweep(t *testing.T) {
 	s, data := journaled(t, nil)
 	s.Estimator = batching{line: newLine(), problem: "modest"}
 	mustRun(t, s, data)
@@ -242,7 +244,8 @@ func TestJournalOfAnotherSearch(t *testing.T) {
 	}
 }
 
-// What makes no difference to the scores makes none to the journal.
+// TestJournalOfTheSameSearch checks that options without effect on the scores do not change the
+// identity of the journal.
 func TestJournalOfTheSameSearch(t *testing.T) {
 	s, data := journaled(t, nil)
 	mustRun(t, s, data)
@@ -364,7 +367,7 @@ func FuzzJournal(f *testing.F) {
 	})
 }
 
-// The sum over data sees every number, whatever holds it.
+// TestDataHash checks that the hash of the data depends on every number, in all representations.
 func TestDataHash(t *testing.T) {
 	dense := mat.NewDense(2, 3, []float64{1, 0, 2, 0, 0, 3})
 	csr := sparse.FromDense(dense)

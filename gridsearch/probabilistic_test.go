@@ -28,9 +28,10 @@ func (s noisy) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor,
 	return ridge.Fit(ctx, data)
 }
 
-// A search by the predictive density finds the noise that there is, which no score of the
-// predictions knows of; those by coverage and width see the intervals of level 0.9.
-func TestSearchByWhatAModelSaysOfItself(t *testing.T) {
+// TestSearchByUncertainty checks that a search by predictive density finds the true
+// noise, which metrics of predictions cannot, and that metrics of coverage and width use intervals
+// of level 0.9.
+func TestSearchByUncertainty(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	data := datasets.Set{X: mat.NewDense(200, 2, nil), Y: make([]float64, 200)}
 	for i := range data.Y {
@@ -70,7 +71,8 @@ func TestSearchByWhatAModelSaysOfItself(t *testing.T) {
 	}
 }
 
-// What is fitted to all rows may be another thing than the candidates, which are scored without it.
+// TestLastTakesThePlaceOfTheBest checks that the refit may use another spec than the candidates,
+// which are scored without it.
 func TestLastTakesThePlaceOfTheBest(t *testing.T) {
 	data := datasets.Set{X: mat.NewDense(12, 1, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}),
 		Y: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}}

@@ -18,8 +18,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Strategy is a [Halving] or a [Coordinate]: it proposes the candidates of each round of a search from the results
-// of the rounds before. Nil stands for one round of all points of the grid.
+// Strategy is a [Halving] or a [Coordinate]: it proposes the candidates of each round of a search
+// from the results of the previous rounds. Nil means one round with all points of the grid.
 type Strategy interface {
 	// begin returns the rounds of s over the grid, or all errors. It combines at most limit of the
 	// points that are known in advance.
@@ -265,7 +265,7 @@ func (r *run) resume() {
 		}
 	}
 	if _, left := r.search.Splitter.(LeaveOneOut); left && r.resumed > before && !r.sharedKnown[r.round] {
-		r.share([]string{"rows"}) // interrupted before the batch reported what it shared
+		r.addShared([]string{"rows"}) // interrupted before the batch reported what it shared
 	}
 }
 
@@ -308,8 +308,8 @@ func (r *run) record(candidate, fold int, result share.Outcome) error {
 	return nil
 }
 
-// share adds names of shared work.
-func (r *run) share(names []string) { r.shared = union(r.shared, names) }
+// addShared adds names of shared work.
+func (r *run) addShared(names []string) { r.shared = union(r.shared, names) }
 
 // union appends the names that are not present yet.
 func union(names, more []string) []string {

@@ -299,7 +299,7 @@ func (r *stream) fitGroups(ctx context.Context, groups []*passGroup) error {
 		}
 		open = append(open, g)
 	}
-	r.share([]string{"readings"})
+	r.addShared([]string{"readings"})
 	for len(open) > 0 {
 		bad, err := r.addPass(ctx, open)
 		if err != nil {
@@ -343,9 +343,9 @@ func (r *stream) begin(ctx context.Context, g *passGroup) error {
 		}
 	}
 	if len(g.members) > 1 {
-		r.share([]string{"alpha"})
+		r.addShared([]string{"alpha"})
 	}
-	r.share([]string{"folds"})
+	r.addShared([]string{"folds"})
 	return nil
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// cut puts rows into as many clusters as it has, by the first column between its least and its greatest value. It
-// fails where it sees a target.
+// cut divides rows into clusters by equal intervals of the first column. It fails if it gets a
+// target.
 type cut struct {
 	Clusters int
 	Kind     string
@@ -185,7 +185,8 @@ func TestSearchAnomalies(t *testing.T) {
 	}
 }
 
-// A search that cannot be scored is rejected before any fit, with what it requires.
+// TestSearchTargetlessRefusals checks that a search that cannot be scored is rejected before any
+// fit, with its requirements.
 func TestSearchTargetlessRefusals(t *testing.T) {
 	data := clouds(40)
 	three := data

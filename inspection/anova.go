@@ -43,7 +43,7 @@ type OutputVariance struct {
 func FunctionalANOVA(ctx context.Context, model estimator.Predictor, background datasets.Set,
 	o ShapleyOptions) (ANOVA, error) {
 	o = ShapleyOptions{Background: o.Background, Output: o.Output}
-	if rows := cmp.Or(o.Background, defaultBackground); rows > 0 && background.X != nil {
+	if rows := cmp.Or(o.Background, DefaultBackground); rows > 0 && background.X != nil {
 		background = background.EvenlySpaced(rows)
 	}
 	e, err := newExplainer(ctx, model, background, background, o)

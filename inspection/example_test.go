@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -124,4 +125,38 @@ func ExampleShapley() {
 	// petal_length +0.9
 	// petal_width +0.9
 	// prediction 2.6, sum 2.6
+}
+
+// Five rows represent the background. The plots can be written to files; notebooks display them.
+func ExampleKMeansBackground() {
+	ctx := context.Background()
+	iris, _, err := builtin.Read(ctx, "iris", datasets.Roles{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	model, err := pipeline.Steps(transformer.NewStandardize(),
+		transformer.NewRFF()).Then(estimator.NewLogistic()).Fit(ctx, iris)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	background, err := inspection.KMeansBackground(ctx, iris, 5, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	found, err := inspection.Shapley(ctx, model, background, iris, inspection.ShapleyOptions{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	const virginica = 2
+	fmt.Println(background.Rows(), "rows")
+	fmt.Println(found.Inputs[found.Outputs[virginica].Top()[0]])
+	fmt.Println(strings.HasPrefix(found.Waterfall(149, virginica).SVG(), "<svg"))
+	// Output:
+	// 5 rows
+	// petal_width
+	// true
 }

@@ -3,6 +3,7 @@ package inspection
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,32 +27,6 @@ func (r Importances) SVG() string {
 		}
 	}
 	b.AltText = "Permutation importance: " + strings.Join(labels, ", ")
-	return b.SVG()
-}
-
-// SVG returns a bar chart of the inputs with the largest mean absolute values. Notebooks display it.
-func (v ShapleyValues) SVG() string {
-	if len(v.Outputs) == 0 {
-		return svg.Plot{Title: "No output"}.SVG()
-	}
-	mean, order := make([]float64, len(v.Inputs)), make([]int, len(v.Inputs))
-	for _, o := range v.Outputs {
-		for j, x := range o.MeanAbs() {
-			mean[j] += x / float64(len(v.Outputs))
-		}
-	}
-	for j := range order {
-		order[j] = j
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(mean[b], mean[a]) })
-	b := svg.Bars{Title: "Shapley values", XLabel: "mean |value|, " + v.Output}
-	var labels []string
-	for _, j := range order[:min(len(order), maxPlottedInputs)] {
-		b.Names, b.Values = append(b.Names, v.Inputs[j]), append(b.Values, mean[j])
-		b.Labels = append(b.Labels, digits(mean[j], 3))
-		labels = append(labels, v.Inputs[j]+" "+digits(mean[j], 3))
-	}
-	b.AltText = "Mean absolute Shapley values: " + strings.Join(labels, ", ")
 	return b.SVG()
 }
 
@@ -118,7 +93,10 @@ func (list Effects) altText() string {
 	return "Partial dependence on " + list[0].Input + ": " + strings.Join(ranges, "; ")
 }
 
-// digits formats a number for a plot.
+// digits formats a number for a plot with n significant digits, those before the decimal point in any case.
 func digits(v float64, n int) string {
+	if a := math.Abs(v); a >= math.Pow10(n) && a < 1e9 {
+		return strings.Replace(strconv.FormatFloat(v, 'f', 0, 64), "-", "−", 1)
+	}
 	return strings.Replace(strconv.FormatFloat(v, 'g', n, 64), "-", "−", 1)
 }

@@ -28,10 +28,12 @@ const (
 	Sampling Method = "sampling" // antithetic permutation sampling, with standard errors
 )
 
+// DefaultBackground is the default number of background rows.
+const DefaultBackground = 100
+
 const (
-	defaultBackground = 100
-	defaultPrecision  = 0.02
-	defaultMaxRounds  = 20
+	defaultPrecision = 0.02
+	defaultMaxRounds = 20
 )
 
 // ShapleyOptions configures [Shapley]. The zero value selects the defaults.
@@ -58,11 +60,12 @@ type ShapleyValues struct {
 	Reason     string          `json:"reason,omitempty"` // why Auto selected Sampling
 	Output     string          `json:"of"`               // prediction, probability, decision or anomaly score
 	Inputs     []string        `json:"inputs"`           // names
+	Data       []InputValues   `json:"data,omitempty"`   // for each input, its values in the rows
 	Background int             `json:"background"`       // number of background rows
 	Outputs    []ShapleyOutput `json:"outputs"`
 	// EfficiencyGap is the largest |base + Σ values − prediction|: rounding errors, also those of a pipeline in single
 	// precision.
-	EfficiencyGap float64 `json:"efficiency_gap"`
+	EfficiencyGap float64 `json:"efficiency_gap,omitempty"`
 }
 
 // ShapleyOutput contains the Shapley values for one output.
@@ -76,6 +79,75 @@ type ShapleyOutput struct {
 	// inputs, and in the diagonal the value of an input without its interactions. Each row of the matrix sums to the
 	// value of the input. nil unless requested.
 	Interactions [][][]float64 `json:"interactions,omitempty"`
+}
+
+// Append returns the values of the rows of v followed by those of w, for the same model and background.
+func (v ShapleyValues) Append(w ShapleyValues) ShapleyValues {
+	if len(v.Outputs) == 0 {
+		return w
+	}
+	v.EfficiencyGap = max(v.EfficiencyGap, w.EfficiencyGap)
+	v.Data, v.Outputs = slices.Clone(v.Data), slices.Clone(v.Outputs)
+	for j := range v.Data {
+		v.Data[j].Values = append(v.Data[j].Values, w.Data[j].Values...)
+	}
+	for q, o := range w.Outputs {
+		to := &v.Outputs[q]
+		to.Predictions, to.Values = append(to.Predictions, o.Predictions...), append(to.Values, o.Values...)
+		to.StdErrors, to.Interactions = append(to.StdErrors, o.StdErrors...), append(to.Interactions, o.Interactions...)
+	}
+	return v
+}
+
+// Select returns the values of some outputs and inputs. The values of a row no longer sum to its prediction.
+func (v ShapleyValues) Select(outputs, inputs []int) ShapleyValues {
+	out := v
+	out.Inputs, out.Data, out.Outputs = pick(v.Inputs, inputs), pick(v.Data, inputs), pick(v.Outputs, outputs)
+	rows := func(all [][]float64) (some [][]float64) {
+		for _, row := range all {
+			some = append(some, pick(row, inputs))
+		}
+		return some
+	}
+	for q := range out.Outputs {
+		o := &out.Outputs[q]
+		o.Values, o.StdErrors = rows(o.Values), rows(o.StdErrors)
+		var matrices [][][]float64
+		for _, m := range o.Interactions {
+			matrices = append(matrices, rows(pick(m, inputs)))
+		}
+		o.Interactions = matrices
+	}
+	return out
+}
+
+// pick returns the elements with the given indices.
+func pick[T any](all []T, at []int) []T {
+	out := make([]T, len(at))
+	for k, i := range at {
+		out[k] = all[i]
+	}
+	return out
+}
+
+// InputValues are the values of an input in rows: numbers, or codes of categories. NaN is a missing value.
+type InputValues struct {
+	Values     []float64 `json:"values"`
+	Categories []string  `json:"categories,omitempty"`
+}
+
+// String formats the value of row i.
+func (c InputValues) String(i int) string {
+	v := c.Values[i]
+	switch {
+	case math.IsNaN(v):
+		return "missing"
+	case c.Categories == nil:
+		return digits(v, 6)
+	case v >= 0 && int(v) < len(c.Categories):
+		return c.Categories[int(v)]
+	}
+	return "unknown"
 }
 
 // MeanAbs returns the mean absolute value of each input over the rows.
@@ -163,7 +235,7 @@ func (o *ShapleyOptions) check() error {
 		errs = append(errs, errors.New("inspection: method must be auto or exact for interactions, got sampling"))
 	}
 	if o.Background < 0 {
-		errs = append(errs, fmt.Errorf("inspection: background must be ≥ 1, or 0 for %d, got %d", defaultBackground,
+		errs = append(errs, fmt.Errorf("inspection: background must be ≥ 1, or 0 for %d, got %d", DefaultBackground,
 			o.Background))
 	}
 	if !(o.Precision >= 0) || math.IsInf(o.Precision, 1) {
@@ -175,7 +247,7 @@ func (o *ShapleyOptions) check() error {
 			o.MaxRounds))
 	}
 	if o.Background == 0 {
-		o.Background = defaultBackground
+		o.Background = DefaultBackground
 	}
 	if o.Precision == 0 {
 		o.Precision = defaultPrecision
@@ -206,6 +278,11 @@ func newExplainer(ctx context.Context, model estimator.Predictor, background, ro
 	err := errors.Join(o.check(), Options{}.check(model, rows), Options{}.check(model, background))
 	if err == nil && background.Cols() != rows.Cols() {
 		err = fmt.Errorf("inspection: the background has %d columns, the rows have %d", background.Cols(), rows.Cols())
+	}
+	if err == nil && slices.ContainsFunc(rows.Schema.Columns, func(c datasets.Column) bool {
+		return c.Kind == datasets.Text
+	}) {
+		err = errors.New("inspection: cannot explain a model of text columns")
 	}
 	if err != nil {
 		return nil, err
@@ -375,7 +452,7 @@ func (e *explainer) verify(rows *mat.Dense) error {
 func (e *explainer) result(values shapley.Values, method Method, reason string) (ShapleyValues, error) {
 	n, outputs := e.rows.Dims()
 	out := ShapleyValues{Method: method, Reason: reason, Output: e.of, Inputs: e.inputNames(),
-		Background: len(e.background.Weights)}
+		Data: e.inputValues(), Background: len(e.background.Weights)}
 	names := e.outputNames()
 	for q := range outputs {
 		one := ShapleyOutput{Name: names[q], Base: e.base[q], Predictions: mat.Col(nil, q, e.rows)}
@@ -407,6 +484,35 @@ func (e *explainer) inputNames() (names []string) {
 		names = append(names, cmp.Or(e.data.Schema.Column(k).EncodedFrom, e.data.Schema.Name(k)))
 	}
 	return names
+}
+
+// inputValues returns the values of the inputs. The value of columns encoded from one column is the only one that is
+// not 0.
+func (e *explainer) inputValues() []InputValues {
+	out := make([]InputValues, e.inputs.Count)
+	n, d := e.X.Dims()
+	for j := range d {
+		c, grouped := &out[e.inputs.Of[j]], e.data.Schema.Column(j).EncodedFrom != ""
+		if grouped {
+			c.Categories = append(c.Categories, e.data.Schema.Name(j))
+		} else {
+			c.Values, c.Categories = mat.Col(nil, j, e.X), e.data.Schema.Column(j).Categories
+			continue
+		}
+		if c.Values == nil {
+			c.Values = slices.Repeat([]float64{math.NaN()}, n)
+		}
+		for i := range n {
+			switch v := e.X.At(i, j); {
+			case v == 0:
+			case math.IsNaN(c.Values[i]):
+				c.Values[i] = float64(len(c.Categories) - 1)
+			default:
+				c.Values[i] = datasets.Unknown
+			}
+		}
+	}
+	return out
 }
 
 // outputNames returns the names of the outputs, "" of the only one.

@@ -22,13 +22,15 @@ import (
 // of the kernel.
 //
 //	kernel                              norm  scale          median
-//	gaussian, rational_quadratic        L2    1/(d·var)      1/(2·med²)
-//	exponential, matern, cauchy         L2    1/sqrt(d·var)  1/med
+//	gaussian, rational_quadratic,
+//	polynomial                          L2    1/(d·var)      1/(2·med²)
+//	exponential, powered_exponential,
+//	matern, cauchy                      L2    1/sqrt(d·var)  1/med
 //	custom of an RFF                    L2    1/sqrt(d·var)  1/med
-//	laplacian, hyperbolic, triangular,
+//	laplacian, chi2, hyperbolic, triangular,
 //	smooth, custom of a Binning         L1    1/(d·sd)       1/med
 //
-// If all rows are equal, γ is 1.
+// If all rows are equal, γ is 1. The cosine kernel has no γ.
 type Gamma struct {
 	rule   string // scale, median or none
 	values []float64

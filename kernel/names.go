@@ -5,17 +5,21 @@ type Name string
 
 // The kernels, with distances r = x − y.
 const (
-	Gaussian          Name = "gaussian"           // exp(−γ‖r‖₂²)
-	Laplacian         Name = "laplacian"          // exp(−γ‖r‖₁)
-	Cauchy            Name = "cauchy"             // ∏ 1/(1 + γ²rⱼ²)
-	Exponential       Name = "exponential"        // exp(−γ‖r‖₂)
-	Matern            Name = "matern"             // Matérn of smoothness ν
-	RationalQuadratic Name = "rational_quadratic" // (1 + γ‖r‖₂²/a)^−a
-	Hyperbolic        Name = "hyperbolic"         // of transformer.Binning
-	Triangular        Name = "triangular"         // of transformer.Binning
-	Smooth            Name = "smooth"             // of transformer.Binning
-	Linear            Name = "linear"             // x·y
-	Mixture           Name = "mixture"            // weighted sum of transformer.RFF.Parts
-	Product           Name = "product"            // product of transformer.RFF.Parts
-	Custom            Name = "custom"             // a kernel of the program
+	Gaussian           Name = "gaussian"            // exp(−γ‖r‖₂²)
+	Laplacian          Name = "laplacian"           // exp(−γ‖r‖₁)
+	Cauchy             Name = "cauchy"              // ∏ 1/(1 + γ²rⱼ²)
+	Exponential        Name = "exponential"         // exp(−γ‖r‖₂)
+	Matern             Name = "matern"              // Matérn of smoothness ν
+	RationalQuadratic  Name = "rational_quadratic"  // (1 + γ‖r‖₂²/a)^−a
+	PoweredExponential Name = "powered_exponential" // exp(−(γ‖r‖₂)^p), 0 < p ≤ 2
+	Polynomial         Name = "polynomial"          // (γx·y + c₀)^degree, of exact kernels
+	Cosine             Name = "cosine"              // x·y/(‖x‖‖y‖), of exact kernels
+	Chi2               Name = "chi2"                // exp(−γ Σ rⱼ²/(xⱼ + yⱼ)) of x, y ≥ 0, of exact kernels
+	Hyperbolic         Name = "hyperbolic"          // of transformer.Binning
+	Triangular         Name = "triangular"          // of transformer.Binning
+	Smooth             Name = "smooth"              // of transformer.Binning
+	Linear             Name = "linear"              // x·y
+	Mixture            Name = "mixture"             // weighted sum of transformer.RFF.Parts
+	Product            Name = "product"             // product of transformer.RFF.Parts
+	Custom             Name = "custom"              // a kernel of the program
 )

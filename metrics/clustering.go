@@ -137,7 +137,7 @@ func adjustedRand(in Input) (float64, error) {
 		}
 		return s.value()
 	}
-	together, a, b := pairs(sortedCounts(c.cells)), pairs(sortedCounts(c.classes)), pairs(sortedCounts(c.clusters))
+	samePair, a, b := pairs(sortedCounts(c.cells)), pairs(sortedCounts(c.classes)), pairs(sortedCounts(c.clusters))
 	if len(c.cells) == len(c.classes) && len(c.cells) == len(c.clusters) {
 		return 1, nil // classes and clusters are the same partition
 	}
@@ -146,7 +146,7 @@ func adjustedRand(in Input) (float64, error) {
 	if best == chance {
 		return 0, fmt.Errorf("%w: the weights are too small", ErrUndefined)
 	}
-	return (together - chance) / (best - chance), nil
+	return (samePair - chance) / (best - chance), nil
 }
 
 // clusterGroups assigns rows to clusters, renumbered 0 to k−1.
@@ -200,7 +200,7 @@ func silhouette(in Input) (float64, error) {
 	}
 	n, d := g.Rows.Dims()
 	X := design.ToFloat64(design.Native(g.Rows))
-	rows := pairwise.NewRows[float64](pairwise.FrameOf(slices.Repeat([]float64{1}, d), X), X)
+	rows := pairwise.NewRows[float64](new(pairwise.Kernel).Frame(slices.Repeat([]float64{1}, d), X), X)
 	const tile = 128
 	scores := make([]float64, n)
 	kern.Parallel(n, tile, func(lo, hi int) {

@@ -71,8 +71,8 @@ func d2Deviance(name string, power float64, of, replace string) Metric {
 			}
 			constant := in
 			constant.YPred = slices.Repeat([]float64{in.mean(target)}, in.rows())
-			least, err := constant.deviance(power)
-			return 1 - loss/least, err
+			baseline, err := constant.deviance(power)
+			return 1 - loss/baseline, err
 		}}
 }
 

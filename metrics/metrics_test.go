@@ -273,7 +273,7 @@ func check(t *testing.T, name string, in Input, want float64) {
 	}
 }
 
-// Hand-computed values and conventions for undefined cases.
+// TestHandComputed compares with values computed by hand and conventions for undefined cases.
 func TestHandComputed(t *testing.T) {
 	truth, predicted := []float64{3, -0.5, 2, 7}, []float64{2.5, 0, 2, 8}
 	regression := Input{YTrue: truth, YPred: predicted}

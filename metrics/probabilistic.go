@@ -135,11 +135,11 @@ func d2(q float64) func(Input) (float64, error) {
 		}
 		loss, constant := in.pinball(q), in
 		constant.YPred = slices.Repeat([]float64{in.quantile(q)}, in.rows())
-		least := constant.pinball(q)
-		if least == 0 {
+		baseline := constant.pinball(q)
+		if baseline == 0 {
 			return indicator(loss == 0), nil
 		}
-		return 1 - loss/least, nil
+		return 1 - loss/baseline, nil
 	}
 }
 
@@ -148,9 +148,9 @@ func d2(q float64) func(Input) (float64, error) {
 func (in Input) quantile(q float64) float64 {
 	order, total := in.sortedRows(func(i int) float64 { return in.YTrue[i] })
 	var cumulative sum
-	enough := q * total * (1 - 0x1p-50)
+	target := q * total * (1 - 0x1p-50)
 	for _, o := range order {
-		if cumulative.add(in.weight(o.row)); cumulative.value() >= enough {
+		if cumulative.add(in.weight(o.row)); cumulative.value() >= target {
 			return o.score
 		}
 	}

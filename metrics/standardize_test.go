@@ -36,7 +36,8 @@ func TestStandardize(t *testing.T) {
 	}
 }
 
-// Sparse rows stay sparse and have the distances of dense rows; weights count rows.
+// TestStandardizeSparse checks that sparse rows stay sparse with the distances of dense rows, and
+// that weights count rows.
 func TestStandardizeSparse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const n, d = 30, 6

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// hollow has a width of which nothing in its state is witness, and numbers that may be.
+// hollow has a width that its state does not imply, and optional numbers that do.
 type hollow struct {
 	width int
 	held  []float64
@@ -20,8 +20,9 @@ func (h *hollow) State(s *model.State) {
 	s.Floats("held", &h.held)
 }
 
-// A count is bounded by what the state holds, read and written.
-func TestCountIsHeldToTheState(t *testing.T) {
+// TestCountIsBoundedByState checks that a count is bounded by the size of the state, when writing
+// and reading.
+func TestCountIsBoundedByState(t *testing.T) {
 	for _, c := range []struct {
 		h    hollow
 		want string
@@ -47,7 +48,8 @@ func TestCountIsHeldToTheState(t *testing.T) {
 	}
 }
 
-// Whatever is nested in a state is no scalar, and a string that readers would have to parse has bounds.
+// TestTextsHaveBounds checks that nested values are not scalars, and that the length of strings to
+// be parsed is limited.
 func TestTextsHaveBounds(t *testing.T) {
 	var b bytes.Buffer
 	a := &model.Archive{Scalars: map[string]any{"deep": []any{[]any{[]any{}}}}}
@@ -64,8 +66,8 @@ func TestTextsHaveBounds(t *testing.T) {
 	}
 }
 
-// Lists and objects without anything in them, which take far more memory than their text, are counted before
-// they are read.
+// TestEmptyListsHaveBounds checks that empty lists and objects, which need much more memory than
+// their text, are counted before they are decoded.
 func TestEmptyListsHaveBounds(t *testing.T) {
 	many := make([]any, 100_000)
 	for i := range many {

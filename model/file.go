@@ -29,7 +29,7 @@ type Header struct {
 	Name string `json:"name,omitempty"`
 	Task string `json:"task,omitempty"` // "classification" or "regression"
 	Spec string `json:"spec"`           // the pipeline, as YAML
-	// how to read files of rows, in the notation of the program that wrote the file
+	// Reading describes how to read data files, in the notation of the writing program.
 	Reading  string             `json:"reading,omitempty"`
 	Columns  []Column           `json:"columns,omitempty"`  // columns of the inputs; empty if unnamed
 	Targets  []Column           `json:"targets,omitempty"`  // columns of the targets
@@ -44,7 +44,7 @@ type Header struct {
 type Column struct {
 	Name   string   `json:"name"`
 	Kind   string   `json:"kind"`             // "numeric" or "categorical"
-	Levels []string `json:"levels,omitempty"` // of a categorical column, by code
+	Levels []string `json:"levels,omitempty"` // categories of a categorical column, by code
 }
 
 // index is model.json.
@@ -158,7 +158,7 @@ func (x index) checkStrings() error {
 	return nil
 }
 
-// checkLengths limits strings whose parsed form is much larger.
+// checkLengths limits strings that take much more memory once they are parsed.
 func (h Header) checkLengths() error {
 	if n := max(len(h.Spec), len(h.Reading), len(h.Profile)); n > maxStringBytes {
 		return fmt.Errorf("spec, reading and profile must have at most %d bytes, got %d", maxStringBytes, n)
@@ -173,15 +173,15 @@ type checksumWriter struct {
 		io.Writer
 		Sum([]byte) []byte
 	}
-	held []byte // the last two bytes, which are the length of the comment
+	lengthBytes []byte // the last two bytes, which are the length of the comment
 }
 
 func newSealer(w io.Writer) *checksumWriter { return &checksumWriter{w: w, hash: sha256.New()} }
 
 func (s *checksumWriter) Write(p []byte) (int, error) {
-	all := append(s.held, p...)
+	all := append(s.lengthBytes, p...)
 	cut := max(len(all)-2, 0)
-	s.held = slices.Clone(all[cut:])
+	s.lengthBytes = slices.Clone(all[cut:])
 	return len(p), s.pass(all[:cut])
 }
 
@@ -228,7 +228,7 @@ func Read(r io.ReaderAt, size int64) (Header, *Archive, error) {
 	sealed := make(chan error, 1)
 	go func() { sealed <- verifyChecksum(r, size) }()
 	h, a, err := read(r, size)
-	if broken := <-sealed; broken != nil { // the cause of any other error
+	if broken := <-sealed; broken != nil { // explains any other error
 		err = broken
 	}
 	if err != nil && !errors.Is(err, ErrNewer) {
@@ -284,11 +284,11 @@ func verifyChecksum(r io.ReaderAt, size int64) error {
 	if body < 0 {
 		return errors.New("it is cut off")
 	}
-	found := make([]byte, sealLength)
-	if _, err := r.ReadAt(found, body); err != nil {
+	header := make([]byte, sealLength)
+	if _, err := r.ReadAt(header, body); err != nil {
 		return err
 	}
-	if !bytes.HasPrefix(found, []byte(sealPrefix)) {
+	if !bytes.HasPrefix(header, []byte(sealPrefix)) {
 		return errors.New("it is cut off, or was changed: no checksum at its end")
 	}
 	hash := sha256.New()
@@ -296,7 +296,7 @@ func verifyChecksum(r io.ReaderAt, size int64) error {
 		make([]byte, max(1, min(body, chunkBytes)))); err != nil {
 		return err
 	}
-	if sealPrefix+hex.EncodeToString(hash.Sum(nil)) != string(found) {
+	if sealPrefix+hex.EncodeToString(hash.Sum(nil)) != string(header) {
 		return errors.New("its checksum is not that of its contents")
 	}
 	return nil
@@ -337,7 +337,7 @@ func readIndex(f *zip.File) (x index, err error) {
 	if err != nil {
 		return x, err
 	}
-	if n := nested(doc); n > max(maxNested, len(doc)/perNested) {
+	if n := nested(doc); n > max(maxNested, len(doc)/bytesPerNested) {
 		return x, fmt.Errorf("%s has %d lists and objects in %d bytes", indexName, n, len(doc))
 	}
 	var version struct {
@@ -360,23 +360,23 @@ func readIndex(f *zip.File) (x index, err error) {
 	return x, x.checkLengths()
 }
 
-// An index may have fewNested lists and objects, or one for every perNested of its bytes: those that are
-// empty take much more memory than their two bytes.
+// An index may contain maxNested lists and objects, or one per bytesPerNested of its bytes: empty
+// ones take much more memory than their two bytes of text.
 const (
-	maxNested = 1 << 16
-	perNested = 8
+	maxNested      = 1 << 16
+	bytesPerNested = 8
 )
 
-// nested counts the lists and objects of a JSON text.
+// nested counts the lists and objects in a JSON text.
 func nested(doc []byte) (n int) {
-	within := false
+	inString := false
 	for i := 0; i < len(doc); i++ {
 		switch c := doc[i]; {
-		case within && c == '\\':
+		case inString && c == '\\':
 			i++
 		case c == '"':
-			within = !within
-		case !within && (c == '{' || c == '['):
+			inString = !inString
+		case !inString && (c == '{' || c == '['):
 			n++
 		}
 	}
@@ -387,7 +387,7 @@ func nested(doc []byte) (n int) {
 // any depth.
 type scalars map[string]any
 
-// UnmarshalJSON reads a value at a time, so that none takes much more memory than its text.
+// UnmarshalJSON parses one value at a time, so that the memory of each is bounded by its length.
 func (s *scalars) UnmarshalJSON(text []byte) error {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(text, &raw); err != nil {

@@ -89,7 +89,8 @@ func sampleFile(t testing.TB) []byte {
 	return b.Bytes()
 }
 
-// What is written is read back to the bit, header included, and written again to the same bytes.
+// TestRoundTrip checks that a file is read back bit for bit, including its header, and written
+// again with the same bytes.
 func TestRoundTrip(t *testing.T) {
 	file := sampleFile(t)
 	h, a, err := Read(bytes.NewReader(file), int64(len(file)))
@@ -144,7 +145,7 @@ func TestDamage(t *testing.T) {
 	try("a byte more", append(bytes.Clone(file), 0), len(file))
 }
 
-// forge seals a zip made by hand, as an attacker can.
+// forge seals a zip with arbitrary content, as an attacker can.
 func forge(t *testing.T, fill func(z *zip.Writer)) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -248,8 +249,8 @@ func TestNewerFormat(t *testing.T) {
 	}
 }
 
-// State that lacks something, or has it in another form, is refused by name.
-func TestRestoreFaults(t *testing.T) {
+// TestRestoreErrors checks that missing state, or state of another type, is an error that names it.
+func TestRestoreErrors(t *testing.T) {
 	for _, c := range []struct {
 		want string
 		harm func(a *Archive)
@@ -291,7 +292,7 @@ func (g *grown) State(s *State) {
 	}
 }
 
-// What a state has only in later files is read where it is there.
+// TestHolds checks that optional state of later files is read if it exists.
 func TestHolds(t *testing.T) {
 	a, err := Record(&grown{1, 2})
 	if err != nil {
@@ -344,7 +345,8 @@ func (s *short) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A disk that is full at any point is an error, and a write that fails leaves what was there.
+// TestFullDisk checks that a full disk at any byte is an error, and that a failed write leaves the
+// existing file unchanged.
 func TestFullDisk(t *testing.T) {
 	a, err := Record(newSample(t))
 	if err != nil {
@@ -433,15 +435,15 @@ json.dump(sorted(out), sys.stdout)`
 	}
 }
 
-// FuzzRead: no file makes Read panic, or allocate out of proportion, and what it takes is written
-// back as it was read.
+// FuzzRead checks that Read does not panic or allocate out of proportion for any file, and that an
+// accepted file is written back unchanged.
 func FuzzRead(f *testing.F) {
 	file := sampleFile(f)
 	f.Add(file, false)
 	f.Add(file[:len(file)-sealLength-2], true)
 	f.Add([]byte("PK\x03\x04"), false)
 	f.Fuzz(func(t *testing.T, b []byte, seal bool) {
-		if seal { // past the checksum, to what lies behind
+		if seal { // pass the checksum
 			var sealed bytes.Buffer
 			s := newSealer(&sealed)
 			s.Write(append(bytes.Clone(b), 0, 0))

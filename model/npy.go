@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 	"unsafe"
 )
 
@@ -16,17 +17,17 @@ import (
 // and the data. https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 const npyMagic = "\x93NUMPY\x01\x00"
 
-// npyHeader returns the header of a .npy file; its length is a multiple of 64.
-func npyHeader(a Array) []byte {
-	sizes := make([]string, len(a.Shape))
-	for i, n := range a.Shape {
+// npyHeader returns the header of a .npy file with the given dimensions; its length is a multiple of 64.
+func npyHeader(kind string, dims ...int) []byte {
+	sizes := make([]string, len(dims))
+	for i, n := range dims {
 		sizes[i] = strconv.Itoa(n)
 	}
 	shape := strings.Join(sizes, ", ")
 	if len(sizes) == 1 {
 		shape += ","
 	}
-	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", a.kind(), shape)
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", kind, shape)
 	const fixed = len(npyMagic) + 2
 	padded := (fixed + len(text) + 1 + 63) / 64 * 64
 	text += strings.Repeat(" ", padded-fixed-len(text)-1) + "\n"
@@ -34,7 +35,7 @@ func npyHeader(a Array) []byte {
 	return append(head, text...)
 }
 
-// kind is the type of the numbers as numpy writes it.
+// kind returns the element type in NumPy's notation.
 func (a Array) kind() string {
 	switch {
 	case a.Ints != nil:
@@ -56,7 +57,7 @@ func itemSize(kind string) int64 {
 	return 0
 }
 
-// count returns how many numbers an array of the shape has, at most limit.
+// count returns the number of elements of a shape, or an error if it exceeds limit.
 func count(shape []int, limit int64) (int64, error) {
 	total := int64(1)
 	for _, n := range shape {
@@ -74,7 +75,7 @@ func count(shape []int, limit int64) (int64, error) {
 // maxDims is the maximum number of dimensions of an array in a model file.
 const maxDims = 8
 
-// check reports an array that cannot be written.
+// check returns an error if the array cannot be written.
 func (a Array) check() error {
 	held := 0
 	for _, n := range []int{len(a.Floats), len(a.Ints), len(a.Uint32s)} {
@@ -93,9 +94,30 @@ func (a Array) check() error {
 	return err
 }
 
+// WriteNPY writes an array as an .npy file.
+func (a Array) WriteNPY(w io.Writer) error { return writeNpy(w, a) }
+
+// WriteNPYStrings writes a one-dimensional .npy file of Unicode strings.
+func WriteNPYStrings(w io.Writer, list []string) error {
+	longest := 1
+	for _, s := range list {
+		longest = max(longest, utf8.RuneCountInString(s))
+	}
+	out := npyHeader("<U"+strconv.Itoa(longest), len(list))
+	for _, s := range list {
+		letters := make([]rune, longest)
+		copy(letters, []rune(s))
+		for _, r := range letters {
+			out = binary.LittleEndian.AppendUint32(out, uint32(r))
+		}
+	}
+	_, err := w.Write(out)
+	return err
+}
+
 // writeNpy writes an array.
 func writeNpy(w io.Writer, a Array) error {
-	if _, err := w.Write(npyHeader(a)); err != nil {
+	if _, err := w.Write(npyHeader(a.kind(), a.Shape...)); err != nil {
 		return err
 	}
 	size := itemSize(a.kind())
@@ -125,8 +147,8 @@ func writeNpy(w io.Writer, a Array) error {
 	return flush(true)
 }
 
-// readNpy reads an array of the kind and shape that the file's index declares: what it allocates is
-// bounded by the size of the entry, which the caller has checked against that of the file.
+// readNpy reads an array of the kind and shape declared in the index. Its allocation is bounded by
+// the size of the entry, which the caller has checked against the file size.
 func readNpy(r io.Reader, size int64, kind string, shape []int) (Array, error) {
 	item := itemSize(kind)
 	if item == 0 {
@@ -145,16 +167,16 @@ func readNpy(r io.Reader, size int64, kind string, shape []int) (Array, error) {
 	default:
 		a.Floats = []float64{}
 	}
-	head := npyHeader(a)
+	head := npyHeader(a.kind(), a.Shape...)
 	if int64(len(head))+n*item != size {
 		return Array{}, fmt.Errorf("it has %d bytes, %v numbers of type %s would have %d", size, shape, kind,
 			int64(len(head))+n*item)
 	}
-	found := make([]byte, len(head))
-	if _, err := io.ReadFull(r, found); err != nil {
+	header := make([]byte, len(head))
+	if _, err := io.ReadFull(r, header); err != nil {
 		return Array{}, err
 	}
-	if string(found) != string(head) {
+	if string(header) != string(head) {
 		return Array{}, errors.New("its header is not that of its type and shape")
 	}
 	return a, a.read(r, int(n))
@@ -186,7 +208,7 @@ func (a *Array) read(r io.Reader, n int) error {
 	return nil
 }
 
-// bytes is the bytes of the numbers, as the machine has them.
+// bytes returns the memory of the numbers, in native byte order.
 func (a *Array) bytes() []byte {
 	switch {
 	case a.Ints != nil:
@@ -202,7 +224,7 @@ func bytesOf[T float64 | int64 | uint32](list []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), len(list)*int(unsafe.Sizeof(number)))
 }
 
-// reverse turns the bytes of each number round, for machines that have the first byte last.
+// reverse reverses the bytes of each number, for big-endian hosts.
 func (a *Array) reverse() {
 	item := int(itemSize(a.kind()))
 	for rest := a.bytes(); len(rest) > 0; rest = rest[item:] {

@@ -48,18 +48,18 @@ type State struct {
 
 // traversal is the common part of the nested states of one save or restore.
 type traversal struct {
-	archive *Archive
-	pass    bool
-	err     error
-	counts  []func() // checks after the state is complete
-	most    int      // maximum of a count
+	archive   *Archive
+	restoring bool
+	err       error
+	counts    []func() // checks after the state is complete
+	maxCount  int      // maximum of a count
 }
 
 // Record returns the state of v.
 func Record(v Stateful) (*Archive, error) {
 	p := &traversal{archive: &Archive{Scalars: map[string]any{}, Arrays: map[string]Array{}}}
 	v.State(&State{traversal: p})
-	p.most = UncheckedCount + p.archive.size()
+	p.maxCount = UncheckedCount + p.archive.size()
 	for _, check := range p.counts {
 		check()
 	}
@@ -68,7 +68,7 @@ func Record(v Stateful) (*Archive, error) {
 
 // Restore restores v, a zero value, from a.
 func Restore(a *Archive, v Stateful) error {
-	p := &traversal{archive: a, pass: true, most: UncheckedCount + a.size()}
+	p := &traversal{archive: a, restoring: true, maxCount: UncheckedCount + a.size()}
 	v.State(&State{traversal: p})
 	return p.err
 }
@@ -88,12 +88,12 @@ func (a *Archive) size() int {
 }
 
 // Restoring reports whether the state is being restored.
-func (s *State) Restoring() bool { return s.pass }
+func (s *State) Restoring() bool { return s.restoring }
 
 // Has reports whether a state that is being restored has a scalar or an array of this name, for
 // entries that older files lack. It returns true while saving.
 func (s *State) Has(name string) bool {
-	if !s.pass {
+	if !s.restoring {
 		return true
 	}
 	_, scalar := s.archive.Scalars[s.prefix+name]
@@ -118,7 +118,7 @@ func (s *State) Fail(format string, args ...any) {
 // Require records an error with the given text if ok is false while restoring. Call it for
 // invariants without which a damaged file would cause wrong predictions.
 func (s *State) Require(ok bool, text string) {
-	if s.pass && !ok {
+	if s.restoring && !ok {
 		s.Fail("%s", text)
 	}
 }
@@ -128,39 +128,39 @@ func (s *State) Child(name string) *State {
 	return &State{traversal: s.traversal, prefix: s.prefix + name + "/"}
 }
 
-// scalar moves one scalar; T is a type that JSON keeps.
+// scalar saves or restores a scalar; T is a type that JSON preserves.
 func scalar[T any](s *State, name string, p *T) {
 	path := s.prefix + name
-	if !s.pass {
+	if !s.restoring {
 		s.archive.Scalars[path] = *p
 		return
 	}
-	found, present := s.archive.Scalars[path]
-	v, ok := found.(T)
+	value, present := s.archive.Scalars[path]
+	v, ok := value.(T)
 	switch {
 	case !present:
 		s.Fail("%s is missing", name)
 	case !ok:
-		s.Fail("%[1]s must be a %[3]T, got %[2]v", name, found, *p)
+		s.Fail("%[1]s must be a %[3]T, got %[2]v", name, value, *p)
 	default:
 		*p = v
 	}
 }
 
-// Bool is a truth value of the state.
+// Bool declares a Boolean.
 func (s *State) Bool(name string, p *bool) { scalar(s, name, p) }
 
-// String is a string of the state.
+// String declares a string.
 func (s *State) String(name string, p *string) { scalar(s, name, p) }
 
-// Strings is a list of strings of the state.
+// Strings declares a list of strings.
 func (s *State) Strings(name string, p *[]string) { scalar(s, name, p) }
 
-// Int is an integer of the state, of at most 2^53 in size.
+// Int declares an integer of magnitude at most 2^53.
 func (s *State) Int(name string, p *int) {
 	v := float64(*p)
 	scalar(s, name, &v)
-	if s.pass && s.Err() == nil {
+	if s.restoring && s.Err() == nil {
 		if v != math.Trunc(v) || math.Abs(v) > 1<<53 {
 			s.Fail("%s must be an integer, got %v", name, v)
 			return
@@ -172,9 +172,9 @@ func (s *State) Int(name string, p *int) {
 // UncheckedCount is the largest count that is allowed regardless of the size of the state.
 const UncheckedCount = 1 << 20
 
-// Count is a nonnegative integer that determines a size of memory, such as a number of columns.
-// Because a file may claim any number, a count must not exceed [UncheckedCount] plus the number of
-// numbers and strings in the state, also while saving. Lengths of lists need no Count.
+// Count declares a nonnegative integer that determines an allocation, such as a number of columns.
+// Because a file may declare any number, a count must not exceed [UncheckedCount] plus the number
+// of numbers and strings in the state; this also applies to saving. Lengths of lists need no Count.
 func (s *State) Count(name string, p *int) {
 	s.Int(name, p)
 	s.CheckSize(name, *p)
@@ -183,22 +183,22 @@ func (s *State) Count(name string, p *int) {
 // CheckSize applies the limit of [State.Count] to a size derived from the state.
 func (s *State) CheckSize(name string, n int) {
 	check := func() {
-		if n < 0 || n > s.most {
-			s.Fail("%s must be at most the size of the state, got %d for %d numbers", name, n, s.most-UncheckedCount)
+		if n < 0 || n > s.maxCount {
+			s.Fail("%s must be at most the size of the state, got %d for %d numbers", name, n, s.maxCount-UncheckedCount)
 		}
 	}
-	if s.pass {
+	if s.restoring {
 		check()
 	} else {
 		s.counts = append(s.counts, check)
 	}
 }
 
-// Float is a number of the state, bit for bit, NaN and infinities included.
+// Float declares a number, preserved bit for bit, including NaN and infinities.
 func (s *State) Float(name string, p *float64) {
 	list := []float64{*p}
 	s.Floats(name, &list)
-	if s.pass && s.Err() == nil {
+	if s.restoring && s.Err() == nil {
 		if len(list) != 1 {
 			s.Fail("%s must have one number, got %d", name, len(list))
 			return
@@ -207,7 +207,8 @@ func (s *State) Float(name string, p *float64) {
 	}
 }
 
-// array returns array name on reading, checked to have the given number of dimensions.
+// array returns the array with the given name while restoring, and whether it has the given number
+// of dimensions.
 func (s *State) array(name string, dims int) (Array, bool) {
 	a, ok := s.archive.Arrays[s.prefix+name]
 	if !ok {
@@ -223,9 +224,9 @@ func (s *State) array(name string, dims int) (Array, bool) {
 
 func (s *State) put(name string, a Array) { s.archive.Arrays[s.prefix+name] = a }
 
-// Floats declares a slice of numbers; nil is read back as an empty slice.
+// Floats declares a slice of numbers; nil is restored as an empty slice.
 func (s *State) Floats(name string, p *[]float64) {
-	if !s.pass {
+	if !s.restoring {
 		s.put(name, Array{Shape: []int{len(*p)}, Floats: *p})
 		return
 	}
@@ -238,9 +239,9 @@ func (s *State) Floats(name string, p *[]float64) {
 	}
 }
 
-// Ints is a list of integers of the state.
+// Ints declares a list of integers.
 func (s *State) Ints(name string, p *[]int) {
-	if !s.pass {
+	if !s.restoring {
 		list := make([]int64, len(*p))
 		for i, v := range *p {
 			list[i] = int64(v)
@@ -261,9 +262,9 @@ func (s *State) Ints(name string, p *[]int) {
 	}
 }
 
-// Uint32s is a list of column numbers of the state.
+// Uint32s declares a list of uint32, such as column indices.
 func (s *State) Uint32s(name string, p *[]uint32) {
-	if !s.pass {
+	if !s.restoring {
 		s.put(name, Array{Shape: []int{len(*p)}, Uint32s: *p})
 		return
 	}
@@ -276,14 +277,14 @@ func (s *State) Uint32s(name string, p *[]uint32) {
 	}
 }
 
-// Uint64s is a list of 64-bit patterns of the state, such as hashes and seeds.
+// Uint64s declares a list of 64-bit patterns, such as hashes and seeds.
 func (s *State) Uint64s(name string, p *[]uint64) {
 	list := make([]int, len(*p))
 	for i, v := range *p {
 		list[i] = int(v)
 	}
 	s.Ints(name, &list)
-	if s.pass && s.Err() == nil {
+	if s.restoring && s.Err() == nil {
 		*p = make([]uint64, len(list))
 		for i, v := range list {
 			(*p)[i] = uint64(v)
@@ -291,9 +292,9 @@ func (s *State) Uint64s(name string, p *[]uint64) {
 	}
 }
 
-// Matrix declares a dense matrix; nil is stored as a matrix without rows and read back as nil.
+// Matrix declares a dense matrix; nil is stored as a matrix without rows and restored as nil.
 func (s *State) Matrix(name string, p **mat.Dense) {
-	if !s.pass {
+	if !s.restoring {
 		a := Array{Shape: []int{0, 0}}
 		if *p != nil && !(*p).IsEmpty() {
 			rows, cols := (*p).Dims()
@@ -314,7 +315,7 @@ func (s *State) Matrix(name string, p **mat.Dense) {
 	}
 }
 
-// Sparse is a sparse matrix of the state, kept as its arrays.
+// Sparse declares a sparse matrix, stored as its arrays.
 func (s *State) Sparse(name string, p **sparse.CSR) {
 	part := s.Child(name)
 	var rows, cols int
@@ -323,7 +324,7 @@ func (s *State) Sparse(name string, p **sparse.CSR) {
 	var values []float64
 	var shared bool
 	var scale float64
-	if !s.pass {
+	if !s.restoring {
 		rows, cols = (*p).Dims()
 		indptr, indices, values = (*p).Raw()
 		scale, shared = (*p).Shared()
@@ -335,7 +336,7 @@ func (s *State) Sparse(name string, p **sparse.CSR) {
 	part.Floats("values", &values)
 	part.Bool("shared", &shared)
 	part.Float("scale", &scale)
-	if !s.pass || s.Err() != nil {
+	if !s.restoring || s.Err() != nil {
 		return
 	}
 	var err error

@@ -44,7 +44,7 @@ func (s *dial) Params(l *List) {
 	})
 }
 
-// ratio is a parameter of a kind of its own.
+// ratio is a parameter of a custom kind.
 type ratio struct {
 	v    float64
 	auto bool
@@ -86,7 +86,7 @@ func newDial() dial {
 		Scale: ratio{auto: true}, hidden: 7}
 }
 
-// rack holds specs in a slice and behind an interface, as composites do.
+// rack contains specs in a slice and in an interface, as composites do.
 type rack struct {
 	Title string
 	Slots []slot
@@ -188,8 +188,9 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// With returns a spec of the same type and changes nothing it was given, in slices neither.
-func TestWithChangesNothing(t *testing.T) {
+// TestWithDoesNotModify checks that With returns a spec of the same type and does not modify its
+// arguments, including slices.
+func TestWithDoesNotModify(t *testing.T) {
 	r := newRack()
 	before := newRack()
 	settings := []Setting{
@@ -222,7 +223,7 @@ func TestWithChangesNothing(t *testing.T) {
 		r.Slots[0].spec.(dial).Gamma != 1 {
 		t.Errorf("with a pointer: %+v, %v", p, err)
 	}
-	for _, s := range settings { // every value is what Get returns, and Set takes it again
+	for _, s := range settings { // Set accepts the result of Get
 		v, err := Get(out, s.Path)
 		if err != nil {
 			t.Fatal(err)
@@ -235,7 +236,7 @@ func TestWithChangesNothing(t *testing.T) {
 }
 
 // All invalid settings are reported with their paths and constraints.
-func TestWithFaults(t *testing.T) {
+func TestWithErrors(t *testing.T) {
 	for _, c := range []struct {
 		path  string
 		value any
@@ -316,7 +317,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// An integer written as a float is one, and a number may be written as a whole one.
+// TestNumbersOfEitherForm checks that integral floats are valid integers, and that numbers may be
+// written as integers.
 func TestNumbersOfEitherForm(t *testing.T) {
 	out, err := With(newDial(), Setting{"width", 1e2}, Setting{"gamma", 2}, Setting{"seed", 3.0},
 		Setting{"weights", []any{1, uint64(2)}})
@@ -421,7 +423,7 @@ func TestOwner(t *testing.T) {
 }
 
 // The cause of a field error, and of a list of them, can be unwrapped.
-func TestFaultsUnwrap(t *testing.T) {
+func TestErrorsUnwrap(t *testing.T) {
 	cause := errors.New("the cause")
 	var err error = FieldErrors{{Problem: "another"}, {Path: "a", Problem: "a problem", Err: cause}}
 	if !errors.Is(err, cause) || errors.Is(FieldErrors{{Problem: cause.Error()}}, cause) {
@@ -429,7 +431,7 @@ func TestFaultsUnwrap(t *testing.T) {
 	}
 }
 
-// holder holds another spec in a field.
+// holder contains another spec in a field.
 type holder struct {
 	Inner any
 	Size  int
@@ -440,7 +442,7 @@ func (h *holder) Params(l *List) {
 	l.Child("inner", &h.Inner)
 }
 
-// What a spec holds is listed, also where there is none yet, and replaced in a copy.
+// TestChildren checks that children are listed, also if there are none yet, and replaced in a copy.
 func TestChildren(t *testing.T) {
 	empty := holder{Size: 1}
 	list := Children(empty)

@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// scales is an ard that learns quickly.
+// scales returns an ard that learns quickly.
 func scales() transformer.ARD {
 	s := transformer.NewARD()
 	s.Features, s.Steps, s.Restarts, s.Rows, s.Seed = 30, 6, 2, 100, 4
@@ -33,7 +33,8 @@ func (c countedARD) Fit(ctx context.Context, data datasets.Set) (transformer.Tra
 	return c.ARD.Fit(ctx, data)
 }
 
-// A search over what comes behind learns the scales once for each fold, and what it finds is what lone fits find.
+// TestSweepLearnsScalesOnce checks that a search over later steps learns the scales once for each
+// fold, with the results of separate fits.
 func TestSweepLearnsScalesOnce(t *testing.T) {
 	data, folds, fits := numbers(150, 12), thirds(150), new(atomic.Int64)
 	base := pipeline.Steps(countedARD{scales(), fits}, fourier(24)).Then(estimator.NewRidge())
@@ -97,7 +98,8 @@ func TestRelevanceByName(t *testing.T) {
 	}
 }
 
-// Scales serve binning features too, and come from a stream as from rows in memory.
+// TestScalesBeforeBinningInAStream checks that scales work before binning features, and are equal
+// from a stream and from rows in memory.
 func TestScalesBeforeBinningInAStream(t *testing.T) {
 	data := numbers(300, 3)
 	bins := transformer.NewBinning()
@@ -116,7 +118,7 @@ func TestScalesBeforeBinningInAStream(t *testing.T) {
 	}
 }
 
-// shortBlocks hands out rows in blocks of seven.
+// shortBlocks is a source that yields blocks of seven rows.
 type shortBlocks struct{ set datasets.Set }
 
 func (s shortBlocks) Schema() datasets.Schema { return s.set.Schema }

@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// hedged is a wrapper of a third party: it makes every probability one half, and rows stay as they are.
+// hedged is a custom wrapper: it sets every probability to one half, and does not transform rows.
 type hedged struct{ estimator.Predictor }
 
 func (h hedged) Unwrap() (estimator.Predictor, bool) { return h.Predictor, true }
@@ -35,7 +35,8 @@ type shifted struct{ estimator.Predictor }
 
 func (s shifted) Unwrap() (estimator.Predictor, bool) { return s.Predictor, false }
 
-// What the model within can do is found behind steps and searches, on rows as they go in.
+// TestAsLooksThroughWrappers checks that capabilities of the inner model are found through steps
+// and searches, for input rows.
 func TestAsLooksThroughWrappers(t *testing.T) {
 	data := numbers(80, 3)
 	steps := []transformer.Fitter{transformer.NewStandardize(), fourier(8)}
@@ -66,7 +67,7 @@ func TestAsLooksThroughWrappers(t *testing.T) {
 	}
 }
 
-func TestAsOfTheWrappersOwn(t *testing.T) {
+func TestAsOfWrapper(t *testing.T) {
 	data := people(80, 4)
 	fitted, err := pipeline.Steps(encoder()).Then(estimator.NewLogistic()).Fit(ctx, data)
 	if err != nil {
@@ -78,7 +79,7 @@ func TestAsOfTheWrappersOwn(t *testing.T) {
 	if err != nil || err2 != nil || all.Probabilities.At(3, 1) != 0.5 || !mat.Equal(all.Scores, want.Scores) {
 		t.Errorf("%v, %v: the probabilities are not the wrapper's, or the scores not those of the model within", err, err2)
 	}
-	// What a model file would lose is not taken for the pipeline.
+	// A wrapper with state cannot be saved as the pipeline in it.
 	if _, err := modelfile.New(stateful{h}); err == nil {
 		t.Error("a wrapper with a state of its own is saved as the pipeline in it")
 	}
@@ -89,7 +90,7 @@ type stateful struct{ hedged }
 
 func (stateful) State(*model.State) {}
 
-// An interface of others is found behind steps.
+// TestAsOfInterfacesOfOthers checks that custom interfaces are found through steps.
 func TestAsOfInterfacesOfOthers(t *testing.T) {
 	type named interface{ Coef() *mat.Dense }
 	fitted, err := pipeline.Steps(encoder()).Then(estimator.NewLogistic()).Fit(ctx, people(80, 5))

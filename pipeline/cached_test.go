@@ -32,9 +32,10 @@ func hot(n int) datasets.Set {
 	return data
 }
 
-// Rows that are nearly all 0 are cached sparse between two steps; the predictions are those of a fit
-// from a stream, which caches nothing, and what the fitted steps make of rows stays dense.
-func TestThinRowsAreCachedSparse(t *testing.T) {
+// TestMostlyZeroRowsAreCachedSparse checks that mostly zero rows are cached sparse between two steps,
+// that predictions equal those of a fit from a stream, which caches nothing, and that the output of
+// fitted steps is dense.
+func TestMostlyZeroRowsAreCachedSparse(t *testing.T) {
 	data := hot(600)
 	encoder := pipeline.NewColumns(
 		pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewMinMax())},

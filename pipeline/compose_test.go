@@ -41,7 +41,8 @@ func transform(t *testing.T, f transformer.Transformer, X mat.Matrix) mat.Matrix
 	return out
 }
 
-// A chain is its steps applied by hand, fitted to a set or to a source.
+// TestChainIsItsSteps checks that a chain equals its steps applied by hand, fitted to a set or a
+// source.
 func TestChainIsItsSteps(t *testing.T) {
 	data := people(5000, 1)
 	first := fit(t, encoder(), data)
@@ -92,8 +93,8 @@ func TestUnionWeighs(t *testing.T) {
 	}
 }
 
-// Sparse parts stay sparse, with their one value where it is the same; of dense and sparse parts
-// the narrow are dense and the wide sparse.
+// TestUnionForm checks that sparse parts stay sparse, with a shared value if equal, and that the
+// output of dense and sparse parts is dense if narrow and sparse if wide.
 func TestUnionForm(t *testing.T) {
 	data := numbers(300, 3)
 	bins := func(grids int, seed uint64) transformer.Binning {
@@ -210,7 +211,7 @@ func TestColumnsJoin(t *testing.T) {
 	}
 }
 
-// Every way to get a composite wrong has its message.
+// TestCompositesRefuse checks that every invalid composite has its error message.
 func TestCompositesRefuse(t *testing.T) {
 	data := people(20, 6)
 	group := func(name string, terms ...string) pipeline.Group { return pipeline.Group{Name: name, Select: terms} }
@@ -259,7 +260,7 @@ func TestCompositesRefuse(t *testing.T) {
 	}
 }
 
-// A pipeline is an estimator whose parameters are those of its parts, by path.
+// TestPipelineParameters checks that the parameters of a pipeline are those of its parts, by path.
 func TestPipelineParameters(t *testing.T) {
 	p := pipeline.Pipeline{
 		Steps: []pipeline.Step{{Fitter: encoder()}, {Name: "wide", Fitter: fourier(10)},
@@ -364,7 +365,7 @@ func TestPipelineForwards(t *testing.T) {
 	}
 }
 
-// counted is a source that counts how often it is read to its end.
+// counted is a source that counts its complete passes.
 type counted struct {
 	datasets.Source
 	reads *int
@@ -389,7 +390,7 @@ func TestFitsAgree(t *testing.T) {
 			t.Fatal(err)
 		}
 		want, _ := f.Predict(ctx, data.X)
-		p.Memory = 1000 // nothing can be kept
+		p.Memory = 1000 // nothing can be cached
 		g, err := p.Fit(ctx, data)
 		if err != nil {
 			t.Fatal(err)
@@ -523,7 +524,7 @@ func TestPipelineRefuses(t *testing.T) {
 	}
 }
 
-// Predicting one row leaves nothing behind but the result.
+// TestOneRowMakesNoGarbage checks that predicting a row allocates only the result.
 func TestOneRowMakesNoGarbage(t *testing.T) {
 	if underRace {
 		t.Skip("the race detector empties pools at random")
@@ -540,7 +541,7 @@ func TestOneRowMakesNoGarbage(t *testing.T) {
 		t.Fatalf("one row: %v (%v), in the batch %v", got, err, want[3])
 	}
 	allocs := testing.AllocsPerRun(100, func() { f.Predict(ctx, row) })
-	if allocs > 2 { // the result, and what the model's own Predict needs
+	if allocs > 2 { // the result, and the allocations of the model's Predict
 		t.Errorf("%v allocations for one row", allocs)
 	}
 }

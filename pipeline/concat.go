@@ -80,8 +80,8 @@ func (c *concatenation) withSteps(replace func(s *rows.Step) *rows.Step) *concat
 	return out
 }
 
-// settle decides the form of the output by the output of every part for one row.
-func (c *concatenation) settle(samples []mat.Matrix) {
+// setFormat decides the form of the output by the output of every part for one row.
+func (c *concatenation) setFormat(samples []mat.Matrix) {
 	denseCols, total, someSparse := 0, 0, false
 	for i, Z := range samples {
 		if _, ok := Z.(*sparse.CSR); ok {
@@ -346,6 +346,6 @@ func fitParts(ctx context.Context, what string, r rows.Rows, cols int, parts []*
 	if c.OutputWidth() == 0 {
 		return nil, place.Here(errors.New("no columns come out"))
 	}
-	c.settle(samples)
+	c.setFormat(samples)
 	return c, nil
 }

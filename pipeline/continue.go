@@ -36,7 +36,7 @@ func (p Pipeline) PartialFit(ctx context.Context, previous estimator.Predictor,
 	if err != nil {
 		return nil, place.At("step", p.path(), err)
 	}
-	return &FittedPipeline{spec: p.clone().thawed(), chain: f.chain, in: f.in, precision: f.precision, name: f.name,
+	return &FittedPipeline{spec: p.clone().withoutFrozen(), chain: f.chain, in: f.in, precision: f.precision, name: f.name,
 		model: fitted}, nil
 }
 

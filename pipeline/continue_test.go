@@ -151,7 +151,8 @@ func loaded(t *testing.T, p estimator.Predictor) estimator.Predictor {
 	return m.Predictor
 }
 
-// Fitted steps stay the same: new rows are mapped as the old ones.
+// TestContinueKeepsTheSteps checks that fitted steps do not change: new rows are mapped like the
+// old ones.
 func TestContinueKeepsTheSteps(t *testing.T) {
 	ctx := context.Background()
 	spec := pipeline.Steps(encoder()).Then(stepping("hinge"))

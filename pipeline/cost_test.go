@@ -57,8 +57,8 @@ func TestCostAddsUp(t *testing.T) {
 	}
 }
 
-// Ridge regression takes its features from tiles: what the fit allocates does not grow with the
-// number of rows times that of features.
+// TestWideFeaturesAreNotStored checks that ridge regression computes its features tile by tile: the
+// memory allocated by a fit does not grow with rows times features.
 func TestWideFeaturesAreNotStored(t *testing.T) {
 	if underRace {
 		t.Skip("the race detector empties pools at random")
@@ -78,7 +78,8 @@ func TestWideFeaturesAreNotStored(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		return after.TotalAlloc - before.TotalAlloc
 	}
-	least := func(data datasets.Set) uint64 { // of several, for what pools lose to the garbage collector comes and goes
+	// Minimum of several runs, because pools may lose buffers to the garbage collector.
+	least := func(data datasets.Set) uint64 {
 		return min(allocated(data), allocated(data), allocated(data))
 	}
 	few, many := least(data.Slice(0, n/3)), least(data)
@@ -89,7 +90,7 @@ func TestWideFeaturesAreNotStored(t *testing.T) {
 
 // The memory of a fit includes cached features, but not those computed in tiles, for one pass or
 // for many that exceed the memory of the pipeline.
-func TestCostCountsFeaturesThatAreKept(t *testing.T) {
+func TestCostOfStoredFeatures(t *testing.T) {
 	const features = 20_000
 	shape := datasets.Shape{Rows: 100_000, Cols: 8, Outputs: 1}
 	wide := transformer.NewRFF()
@@ -108,7 +109,7 @@ func TestCostCountsFeaturesThatAreKept(t *testing.T) {
 	}
 }
 
-// The memory of a sweep is that of the sums of products of all folds at least.
+// TestSweepBytes checks that the memory of a sweep includes the sums of products of all folds.
 func TestSweepBytes(t *testing.T) {
 	const features = 2048
 	wide := fourier(features)
@@ -124,8 +125,8 @@ func TestSweepBytes(t *testing.T) {
 	}
 }
 
-// Folds may leave out rows, as those of a halving do: the numbers of the others are then larger than
-// there are rows in them.
+// TestSweepBytesOfSomeRows checks that folds may omit rows, as those of a halving do, so that row
+// numbers exceed the number of rows.
 func TestSweepBytesOfSomeRows(t *testing.T) {
 	fold := datasets.Fold{Train: []int{700, 900, 901, 990}, Test: []int{10, 20}}
 	for name, model := range map[string]estimator.Estimator{
@@ -143,7 +144,8 @@ func TestSweepBytesOfSomeRows(t *testing.T) {
 	}
 }
 
-// Where the shape has a schema the columns of groups are known, and the levels of those that are spread.
+// TestCostOfKnownColumns checks that a schema determines the columns of groups, and the categories
+// of encoded ones.
 func TestCostOfKnownColumns(t *testing.T) {
 	data := people(400, 3)
 	cost := encoder().Cost(data.Shape())

@@ -79,7 +79,7 @@ func ExamplePipeline_With() {
 	// ridge.alpha: must be a number ≥ 0, got -1
 }
 
-// Groups of columns are chosen by kind, name or pattern, each with steps of its own.
+// Select groups of columns by kind, name or pattern, each with its own steps.
 func ExampleColumns() {
 	data := datasets.Set{
 		X: mat.NewDense(3, 3, []float64{20, 0, 1, 40, 1, math.NaN(), 60, 1, 3}),

@@ -18,7 +18,7 @@ import (
 // mirror is a step that changes signs, counts its fits, and has a given width.
 type mirror struct {
 	Factor float64
-	Fail   string        // what to fail with
+	Fail   string        // message of the error
 	Fits   *atomic.Int64 // counts fits
 	Rowed  bool          // whether its fit depends on the rows
 	Seen   *[]string     // names of the columns it was fitted to
@@ -70,7 +70,7 @@ func (f *fittedMirror) State(s *model.State) {
 	s.Int("cols", &f.cols)
 }
 
-// mean predicts the mean target, and nothing more: no classes, no report.
+// mean predicts the mean target, without classes and report.
 type mean struct{}
 
 func (mean) Fit(_ context.Context, data datasets.Set) (estimator.Predictor, error) {
@@ -96,7 +96,7 @@ func (c constant) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
 var people, amounts, numbers, encoder, fourier = samples.People, samples.Amounts, samples.Numbers, samples.Encoder,
 	samples.Fourier
 
-// Further kinds of models, in addition to those of package estimator.
+// Models with other outputs than those of package estimator.
 type (
 	multi            struct{ constant }
 	classifier       struct{ constant }
@@ -118,7 +118,7 @@ func fullOf(X mat.Matrix, cols int, v float64) *mat.Dense {
 	return out
 }
 
-// has is what a model can do.
+// has lists capabilities of a model.
 type has struct{ classifies, probable, multi, reports bool }
 
 // hasOf returns the capabilities of a model.

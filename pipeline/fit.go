@@ -76,7 +76,7 @@ func (p Pipeline) fit(ctx context.Context, r rows.Rows, in datasets.Schema, cols
 	if err != nil {
 		return nil, place.At("step", p.path(), err)
 	}
-	return &FittedPipeline{spec: p.clone().thawed(), chain: inference(cols, steps), in: in,
+	return &FittedPipeline{spec: p.clone().withoutFrozen(), chain: inference(cols, steps), in: in,
 		precision: cmp.Or(p.Precision, Float64), name: p.path(), model: fitted}, nil
 }
 

@@ -67,8 +67,7 @@ func Find(p estimator.Predictor) *FittedPipeline {
 }
 
 // Predict returns the model's prediction for each row of X. Rows are mapped block by block on all
-// cores; a single row makes no garbage beyond the result, as far as its steps and its model make
-// none.
+// cores. For a single row only the result is allocated, unless the steps or the model allocate.
 func (p *FittedPipeline) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	if X == nil {
 		return nil, place.Here(errors.New("no matrix"))
@@ -189,10 +188,10 @@ func (r *results) put(lo int, block estimator.Prediction) {
 	r.mu.Lock()
 	to, toMatrices := r.Parts()
 	for k, v := range from {
-		*to[k] = roomOf(*to[k], *v, r.rows)
+		*to[k] = allocatedVector(*to[k], *v, r.rows)
 	}
 	for k, m := range fromMatrices {
-		*toMatrices[k] = rowsOfBlock(*toMatrices[k], *m, r.rows)
+		*toMatrices[k] = allocatedMatrix(*toMatrices[k], *m, r.rows)
 	}
 	whole := r.Prediction
 	r.mu.Unlock()
@@ -205,17 +204,17 @@ func (r *results) put(lo int, block estimator.Prediction) {
 	}
 }
 
-// roomOf returns whole, or a new slice with the given number of rows if it is nil and the block has
+// allocatedVector returns whole, or a new slice with the given number of rows if it is nil and the block has
 // values.
-func roomOf(whole, block []float64, rows int) []float64 {
+func allocatedVector(whole, block []float64, rows int) []float64 {
 	if whole == nil && block != nil {
 		return make([]float64, rows)
 	}
 	return whole
 }
 
-// rowsOfBlock is roomOf for matrices.
-func rowsOfBlock(whole, block *mat.Dense, rows int) *mat.Dense {
+// allocatedMatrix is roomOf for matrices.
+func allocatedMatrix(whole, block *mat.Dense, rows int) *mat.Dense {
 	if whole != nil || block == nil {
 		return whole
 	}

@@ -33,8 +33,8 @@ func (f FrozenModel) Fit(context.Context, datasets.Set) (estimator.Predictor, er
 	return f.Fitted, nil
 }
 
-// thawed returns the pipeline with frozen steps and models replaced by their specs.
-func (p Pipeline) thawed() Pipeline {
+// withoutFrozen returns the pipeline with frozen steps and models replaced by their specs.
+func (p Pipeline) withoutFrozen() Pipeline {
 	p.Steps = slices.Clone(p.Steps)
 	for i, s := range p.Steps {
 		if f, ok := s.Fitter.(Frozen); ok {

@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// A pipeline of which the first steps, or the model, were fitted before is to the bit the one that is fitted whole: in
-// what it predicts, in its spec and in its file.
+// TestFrozen checks that a pipeline with frozen steps or a frozen model equals the complete fit,
+// bit for bit: in its predictions, its spec and its file.
 func TestFrozen(t *testing.T) {
 	data := waves(200)
 	whole := pipeline.Steps(transformer.NewStandardize(), transformer.NewRFF()).Then(estimator.NewRidge())

@@ -85,8 +85,8 @@ func TestOwnStepsCanBeSaved(t *testing.T) {
 	}
 }
 
-// Two packages of one name with types of one name are two steps: each is refused as long as it is not
-// registered itself, and comes back as what it was.
+// TestTypesOfOneNameAreTwo checks that types of equal names in packages of equal names are distinct
+// steps: each must be registered separately, and is restored as itself.
 func TestTypesOfOneNameAreTwo(t *testing.T) {
 	data := numbers(60, 41)
 	fit := func(step transformer.Fitter) *modelfile.Model {
@@ -149,8 +149,8 @@ func TestForeignNamesakes(t *testing.T) {
 	}
 }
 
-// Nothing is registered twice, neither a name nor a type.
-func TestNothingIsRegisteredTwice(t *testing.T) {
+// TestDuplicateRegistration checks that neither a name nor a type can be registered twice.
+func TestDuplicateRegistration(t *testing.T) {
 	register(t, "log_one", one.Log{}, func() model.Stateful { return &one.FittedLog{} })
 	fitted := func() model.Stateful { return &one.FittedLog{} }
 	for _, c := range []struct {

@@ -124,8 +124,8 @@ func TestRegressionsRefuseClasses(t *testing.T) {
 
 type grade int16
 
-// Go's numbers of every size are values of an axis, and of param.With; what is no number is refused
-// by type and value.
+// TestNumbersOfEverySize checks that axes and param.With accept every Go numeric type and reject
+// other values with an error that shows the type and the value.
 func TestNumbersOfEverySize(t *testing.T) {
 	p := pipeline.Steps(transformer.NewRFF()).Then(estimator.NewRidge())
 	for _, v := range []any{int8(8), int16(8), int32(8), int64(8), uint(8), uint8(8), uint16(8), uint32(8), uint64(8),
@@ -164,8 +164,8 @@ func TestNumbersOfEverySize(t *testing.T) {
 	}
 }
 
-// A pointer to a spec stands for a copy of it, in steps, estimators and wrappers. A literal of a step
-// or pipeline that holds one is refused.
+// TestPointersToSpecs checks that a pointer to a spec is copied, in steps, estimators and wrappers,
+// and that a literal step or pipeline with a pointer is rejected.
 func TestPointersToSpecs(t *testing.T) {
 	data := numbers(60, 3)
 	rff, binning, nystroem, ridge := fourier(20), transformer.NewBinning(), transformer.NewNystroem(), estimator.NewRidge()
@@ -224,7 +224,7 @@ func TestPointersToSpecs(t *testing.T) {
 	} {
 		want := "; pass what it points to"
 		s := gridsearch.NewSearch(p, gridsearch.Axis{Path: "ridge.alpha", Values: []any{0.1, 1.0}})
-		_, searched := s.Run(ctx, data) // a search copies what a pointer leads to
+		_, searched := s.Run(ctx, data) // a search copies specs behind pointers
 		if k == 2 {
 			want = "must be a spec, got a nil *transformer.RFF"
 		}
@@ -251,7 +251,8 @@ type lost struct{ estimator.Predictor }
 
 func (lost) State(*model.State) {}
 
-// Methods that cannot do what they are for are refused and not ignored.
+// TestReceiversAndMethods checks that methods with an unsupported receiver or signature are
+// rejected, not ignored.
 func TestReceiversAndMethods(t *testing.T) {
 	data := numbers(60, 3)
 	const want = "Params of pipeline_test.byValue must have a pointer receiver"

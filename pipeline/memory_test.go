@@ -34,8 +34,8 @@ func (r repeated) Blocks(ctx context.Context, yield func(datasets.Set) error) er
 	return nil
 }
 
-// What a ridge fit allocates does not grow with the rows: each further row costs a small part of
-// what its features would take.
+// TestRidgeFitMemoryDoesNotGrowWithRows checks that the allocations of a ridge fit do not grow with
+// the rows: each additional row costs a small part of the size of its features.
 func TestRidgeFitMemoryDoesNotGrowWithRows(t *testing.T) {
 	if underRace {
 		t.Skip("the race detector empties pools at random")

@@ -63,7 +63,8 @@ func (m scoredModel) PredictFull(ctx context.Context, X mat.Matrix, want estimat
 	return out, err
 }
 
-// A prediction scores each row once, whichever outputs are requested and however many wrappers there are.
+// TestEachRowIsScoredOnce checks that a prediction scores each row once, whichever outputs are
+// requested and however many wrappers there are.
 func TestEachRowIsScoredOnce(t *testing.T) {
 	var rows atomic.Int64
 	numbers, classes := amounts(people(200, 3)), people(200, 3)

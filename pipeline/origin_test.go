@@ -50,8 +50,9 @@ func (s originSpy) note(f transformer.Transformer) {
 	}
 }
 
-// The columns that one column was encoded to reach binning as one input through columns, scalers, scales and steps in
-// steps: in memory, in a stream, in a search, and in passes where nothing is learned from the rows.
+// TestOriginsReachBinning checks that binning treats the columns encoded from one column as one
+// input, through columns, scalers, scales and nested steps: in memory, in a stream, in a search,
+// and in passes of data-independent steps.
 func TestOriginsReachBinning(t *testing.T) {
 	data := amounts(people(150, 30))
 	shared := scales()
@@ -106,7 +107,8 @@ func TestOriginsReachBinning(t *testing.T) {
 	}
 }
 
-// A family of grids, a model file and a lone fit agree behind a step that encodes.
+// TestOriginsInAFamily checks that a family of grids, a model file and a separate fit agree after
+// an encoder.
 func TestOriginsInAFamily(t *testing.T) {
 	data := people(160, 31)
 	binning := transformer.NewBinning()

@@ -26,20 +26,20 @@ func (p Pipeline) CheckContent(schema datasets.Schema, content []datasets.Column
 	if len(schema.Columns) == 0 {
 		return nil
 	}
-	var f forecast
+	var f schemaCheck
 	f.pipeline(p, schema.Infer(content), "")
 	return f.errs.Err()
 }
 
-// pipeline goes through the steps and on to the estimator, at that path.
-func (f *forecast) pipeline(p Pipeline, in datasets.InferredSchema, path string) {
-	out := f.through(p.Steps, in, path)
+// pipeline checks the steps and the estimator of a pipeline at path.
+func (f *schemaCheck) pipeline(p Pipeline, in datasets.InferredSchema, path string) {
+	out := f.inferChain(p.Steps, in, path)
 	f.model(p.Estimator, out, join(path, p.path()), p.path())
 }
 
 // model checks the requirements of an estimator and of its inner estimators, which get the same
 // rows unless the outer one declares requirements.
-func (f *forecast) model(spec estimator.Estimator, in datasets.InferredSchema, path, name string) {
+func (f *schemaCheck) model(spec estimator.Estimator, in datasets.InferredSchema, path, name string) {
 	if p, ok := spec.(Pipeline); ok {
 		f.pipeline(p, in, path)
 		return
@@ -64,7 +64,7 @@ func (p Pipeline) CheckTargets() error {
 		return nil
 	}
 	var errs param.FieldErrors
-	for _, path := range taught(p.Steps, "") {
+	for _, path := range supervisedSteps(p.Steps, "") {
 		errs = append(errs, param.FieldError{Path: path,
 			Problem: fmt.Sprintf("%s learns from targets, and %s, which is for %s, learns without",
 				path[strings.LastIndexByte(path, '.')+1:], p.path(), task),
@@ -73,8 +73,8 @@ func (p Pipeline) CheckTargets() error {
 	return errs.Err()
 }
 
-// taught returns the paths of the steps that use targets.
-func taught(steps []Step, path string) (out []string) {
+// supervisedSteps returns the paths of the steps that use targets.
+func supervisedSteps(steps []Step, path string) (out []string) {
 	for i, s := range steps {
 		at := join(path, ChildName(s, i))
 		if d, ok := s.Fitter.(datasets.Requirer); ok && slices.ContainsFunc(d.Requirements(),
@@ -82,17 +82,17 @@ func taught(steps []Step, path string) (out []string) {
 			out = append(out, at)
 		}
 		if c, ok := s.Fitter.(Composite); ok {
-			out = append(out, taught(c.Children(), at)...)
+			out = append(out, supervisedSteps(c.Children(), at)...)
 		}
 	}
 	return out
 }
 
-// forecast collects the errors of steps.
-type forecast struct{ errs param.FieldErrors }
+// schemaCheck collects the errors of steps.
+type schemaCheck struct{ errs param.FieldErrors }
 
-// through returns the inferred output of sequential steps.
-func (f *forecast) through(steps []Step, in datasets.InferredSchema, path string) datasets.InferredSchema {
+// inferChain returns the inferred output of sequential steps.
+func (f *schemaCheck) inferChain(steps []Step, in datasets.InferredSchema, path string) datasets.InferredSchema {
 	for _, s := range steps {
 		in = f.step(s, in, join(path, s.Path()), s.Path())
 	}
@@ -100,7 +100,7 @@ func (f *forecast) through(steps []Step, in datasets.InferredSchema, path string
 }
 
 // step returns the inferred output of a step with the given path and name.
-func (f *forecast) step(s Step, in datasets.InferredSchema, path, name string) datasets.InferredSchema {
+func (f *schemaCheck) step(s Step, in datasets.InferredSchema, path, name string) datasets.InferredSchema {
 	if in.Unknown {
 		return in
 	}
@@ -123,7 +123,7 @@ func (f *forecast) step(s Step, in datasets.InferredSchema, path, name string) d
 }
 
 // demands reports the columns that spec, a step or an estimator, refuses.
-func (f *forecast) demands(spec any, in datasets.InferredSchema, path, name string) {
+func (f *schemaCheck) demands(spec any, in datasets.InferredSchema, path, name string) {
 	var demands []datasets.Requirement
 	if d, ok := spec.(datasets.Requirer); ok && !in.Unknown {
 		demands = d.Requirements()
@@ -171,7 +171,7 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 	switch d.Constraint {
 	case datasets.Numbers:
 		f.Problem = "column " + first.Name + " is " + first.Kind.String() + because("takes numbers")
-		f.Hint = "encode it before with onehot or ordinal, in a columns step"
+		f.Hint = "encode it before with " + suggest.Encoders(first.Kind.String(), len(first.Categories)) + ", in a columns step"
 		if first.Kind == datasets.Text {
 			f.Hint = textHint
 		}

@@ -11,7 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Violations of requirements follow from the schema alone, with the path of the step.
+// TestCheckKinds checks that violated requirements are found from the schema alone, with the path
+// of the step.
 func TestCheckKinds(t *testing.T) {
 	schema := datasets.Schema{Columns: []datasets.Column{
 		{Name: "age"}, {Name: "sex", Kind: datasets.Categorical, Categories: []string{"f", "m"}},

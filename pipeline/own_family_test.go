@@ -27,7 +27,7 @@ type cells struct {
 	Cells  int
 	Step   float64
 	Seed   int
-	Broken string        // what a family does wrong
+	Broken string        // the error that a family makes
 	Maps   *atomic.Int64 // counts mappings of rows
 }
 

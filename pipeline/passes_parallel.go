@@ -207,7 +207,7 @@ func (p *parallelSums) complete(ctx context.Context, fits []transformer.Transfor
 	if a.OutputWidth() == 0 {
 		return place.Here(errors.New("no columns come out"))
 	}
-	a.settle(samples)
+	a.setFormat(samples)
 	p.done = a
 	return nil
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Pipelines of all forms that learn by passes predict the same bits as FitSource of the same
-// blocks.
+// TestPassesGiveTheBitsOfFitSource checks that pipelines fitted in passes predict the same bits as
+// FitSource on the same blocks.
 func TestPassesGiveTheBitsOfFitSource(t *testing.T) {
 	single := pipeline.Steps(encoder(), fourier(30)).Then(estimator.NewRidge())
 	single.Precision = pipeline.Float32
@@ -64,8 +64,9 @@ func TestPassesGiveTheBitsOfFitSource(t *testing.T) {
 	}
 }
 
-// A part that does not learn by passes is named, before any row is read.
-func TestPassesNameWhatHasNone(t *testing.T) {
+// TestPassesErrorNamesPart checks that a part that does not support passes is an error that names
+// it, before any row is read.
+func TestPassesErrorNamesPart(t *testing.T) {
 	scaled := transformer.NewRFF()
 	for _, c := range []struct {
 		spec pipeline.Pipeline
@@ -83,8 +84,9 @@ func TestPassesNameWhatHasNone(t *testing.T) {
 	}
 }
 
-// Errors of passes name the step and the row, as those of a fit.
-func TestPassesSayWhichRow(t *testing.T) {
+// TestPassesErrorNamesRow checks that errors of passes name the step and the row, like those of a
+// fit.
+func TestPassesErrorNamesRow(t *testing.T) {
 	ctx, data := context.Background(), numbers(50, 2)
 	data.X.(*mat.Dense).Set(33, 1, -1e9)
 	steps := pipeline.Steps(transformer.NewStandardize(), picky{}).Then(estimator.NewRidge())
@@ -106,8 +108,9 @@ func TestPassesSayWhichRow(t *testing.T) {
 	}
 }
 
-// Only parts with the same fitted steps can be merged: a part that continued alone has its own.
-func TestPassesAreMergedBehindTheSameSteps(t *testing.T) {
+// TestPassesMergeAfterEqualSteps checks that only parts with the same fitted steps can be
+// merged, unlike a part that continued alone.
+func TestPassesMergeAfterEqualSteps(t *testing.T) {
 	ctx, data := context.Background(), numbers(100, 2)
 	spec := pipeline.Steps(transformer.NewStandardize()).Then(estimator.NewRidge())
 	part := func(lo, hi int) datasets.Pass {
@@ -135,7 +138,7 @@ func TestPassesAreMergedBehindTheSameSteps(t *testing.T) {
 	}
 }
 
-// picky needs no rows, and refuses to map those below 0 by much.
+// picky is a data-independent step that rejects very negative values.
 type picky struct{}
 
 func (picky) IsDataIndependent() bool { return true }

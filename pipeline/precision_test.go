@@ -33,8 +33,9 @@ func inSingle(model estimator.Estimator, steps ...transformer.Fitter) pipeline.P
 	return p
 }
 
-// In single precision every law holds to the rounding of the features.
-func TestSinglePipelinesObeyTheLaws(t *testing.T) {
+// TestSinglePipelinesConformance runs the conformance tests in float32, with the tolerance of the
+// rounding of the features.
+func TestSinglePipelinesConformance(t *testing.T) {
 	rff := transformer.NewRFF()
 	rff.Features, rff.Gamma, rff.Seed = 10, kernel.FixedGamma(0.1), 3
 	phase := rff
@@ -56,12 +57,13 @@ func TestSinglePipelinesObeyTheLaws(t *testing.T) {
 		if !exhaustive.Case(name, "ridge", "svm") {
 			continue
 		}
-		c.o.Tolerance, c.o.Rounding, c.o.ExportTolerance = 1e-3, 1e-5, 1e-4 // what is exported is in double precision
+		c.o.Tolerance, c.o.Rounding, c.o.ExportTolerance = 1e-3, 1e-5, 1e-4 // the exported graph is float64
 		t.Run(name, func(t *testing.T) { estimatortest.Run(t, c.spec, c.o) })
 	}
 }
 
-// The features of the last step are in single precision, those before are not.
+// TestSingleFeatures checks that the features of the last step are float32, those of earlier steps
+// float64.
 func TestSingleFeatures(t *testing.T) {
 	data := numbers(50, 1)
 	f, err := inSingle(estimator.NewRidge(), transformer.NewStandardize(), fourier(8)).Fit(ctx, data)
@@ -192,7 +194,8 @@ func TestOneSingleRowMakesNoGarbage(t *testing.T) {
 	}
 }
 
-// On real data the score on held-out rows is that of double precision within 0.002.
+// TestSinglePrecisionScoresOnRealData checks that on real data the score on held-out rows is within
+// 0.002 of that of float64.
 func TestSinglePrecisionScoresOnRealData(t *testing.T) {
 	rff := transformer.NewRFF()
 	rff.Features, rff.Seed = 256, 1
@@ -279,7 +282,8 @@ func score(t *testing.T, p pipeline.Pipeline, train, test datasets.Set) float64 
 	return 1 - wrong/spread
 }
 
-// A sweep over settings in single precision gives what fitting each does, to its rounding.
+// TestSweepInSinglePrecision checks that a sweep over float32 candidates agrees with separate fits,
+// up to rounding.
 func TestSweepInSinglePrecision(t *testing.T) {
 	data := people(400, 3)
 	folds := thirds(400)

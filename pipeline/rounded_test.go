@@ -31,8 +31,8 @@ func coefficients(t *testing.T, fitted estimator.Predictor) []float64 {
 	return append(append([]float64(nil), linear.Coef().RawMatrix().Data...), linear.Intercept()...)
 }
 
-// allocating fits a pipeline on one core and counts the bytes it asks for. No garbage is collected meanwhile: a
-// collection empties the pools, and what is asked for again would be counted twice.
+// allocating fits a pipeline on one core and returns the allocated bytes. The garbage collector is
+// off: it would empty the pools, and buffers would be counted twice.
 func allocating(t *testing.T, p pipeline.Pipeline, data datasets.Set) (estimator.Predictor, int64) {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -103,7 +103,8 @@ func TestFeaturesAreRoundedOnTheWay(t *testing.T) {
 	}
 }
 
-// A model on transformed targets learns by rounded features where the model within does.
+// TestTransformedTargetsKeepRoundedFeatures checks that a model on transformed targets uses float32
+// features if the inner model does.
 func TestTransformedTargetsKeepRoundedFeatures(t *testing.T) {
 	if !exhaustive.Tests() {
 		t.Skip("the features are many")

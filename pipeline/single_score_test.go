@@ -32,10 +32,11 @@ func waves(n int) datasets.Set {
 	return datasets.Set{X: x, Y: y}
 }
 
-// A float32 search scores what is fitted: each candidate of a family, over numbers of features,
-// kernels and penalties down to the rounding limit, predicts as its own fit. Float32 features of
-// the family would differ at the smallest penalties.
-func TestSearchScoresWhatIsFittedInSinglePrecision(t *testing.T) {
+// TestSearchScoresFloat32Fits checks that a float32 search scores the models it would fit: each
+// candidate, over numbers of features, kernels and penalties down to the rounding limit, predicts
+// like its own fit. Sharing float32 features within a family would change the predictions at the
+// smallest penalties.
+func TestSearchScoresFloat32Fits(t *testing.T) {
 	data := waves(900)
 	classes := data
 	classes.Y = make([]float64, data.Rows())
@@ -96,8 +97,9 @@ func TestSearchScoresWhatIsFittedInSinglePrecision(t *testing.T) {
 	}
 }
 
-// A search in single precision shares sums and features for all alphas for which single precision does, many or few of
-// them: its predictions are those of the fits, as near as sums in single precision are.
+// TestSearchInSinglePrecisionIsOfTheSameFeatures checks that a float32 search shares sums and
+// features between all alphas that permit float32, however many, and that its predictions equal
+// those of the fits up to float32 rounding.
 func TestSearchInSinglePrecisionIsOfTheSameFeatures(t *testing.T) {
 	data := waves(3000)
 	rff := transformer.NewRFF()

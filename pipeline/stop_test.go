@@ -42,8 +42,8 @@ func (s stopper) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error
 	return X, s.call(ctx)
 }
 
-// A sweep canceled during any call of a step returns the cancellation and delivers no result
-// affected by it, whatever is shared.
+// TestSweepStopsAnywhere checks that a sweep canceled during any call of a step returns the
+// cancellation and yields no result affected by it, whatever is shared.
 func TestSweepStopsAnywhere(t *testing.T) {
 	data := numbers(60, 3)
 	bins := transformer.NewBinning()
@@ -90,7 +90,7 @@ func TestSweepStopsAnywhere(t *testing.T) {
 	}
 }
 
-// A pipeline fits and predicts, or is stopped, whatever is in it.
+// TestPipelineStops checks that all pipelines can be canceled during fit and prediction.
 func TestPipelineStops(t *testing.T) {
 	data := people(300, 4)
 	for name, spec := range map[string]pipeline.Pipeline{

@@ -50,8 +50,9 @@ func (c countedQuantile) FirstStage() transformer.Fitter {
 	return c
 }
 
-// A search over what is made of what was learned learns once for each fold, whatever memory and precision it has, and
-// what it finds is what lone fits find, to the bit.
+// TestSweepDerives checks that a search over parameters of the second stage fits the first stage
+// once for each fold, for all memory limits and precisions, with the results of separate fits, bit
+// for bit.
 func TestSweepDerives(t *testing.T) {
 	type o = []any
 	data, folds, fits := numbers(150, 12), thirds(150), new(atomic.Int64)
@@ -86,7 +87,7 @@ func TestSweepDerives(t *testing.T) {
 				fits.Store(0)
 				got, shared := sweep(t, c.base, data, folds, settings)
 				want := int64(c.fits * len(folds))
-				// the rows are not shared, and so the second step learns from each
+				// without shared rows, the second step fits its first stage for each candidate
 				if strings.HasSuffix(name, "steps") && memory == 1 {
 					want = int64((1 + len(settings)) * len(folds))
 				}
@@ -118,7 +119,8 @@ func (c chained) WithChildren(steps []pipeline.Step) transformer.Fitter {
 	return c
 }
 
-// A search learns once what steps learn that are held by others: as often as the rows differ that come to them.
+// TestSweepDerivesInside checks that first stages inside composites are fitted once for equal input
+// rows.
 func TestSweepDerivesInside(t *testing.T) {
 	type o = []any
 	data, folds, fits := people(150, 12), thirds(150), new(atomic.Int64)
@@ -193,7 +195,8 @@ func TestSweepDerivesInside(t *testing.T) {
 	}
 }
 
-// Groups of other columns do not learn the same.
+// TestSweepDerivesFromTheSameColumns checks that groups with other columns do not share first
+// stages.
 func TestSweepDerivesFromTheSameColumns(t *testing.T) {
 	data, folds, fits := numbers(150, 12), thirds(150), new(atomic.Int64)
 	var settings []estimator.Estimator
@@ -215,7 +218,8 @@ func TestSweepDerivesFromTheSameColumns(t *testing.T) {
 	}
 }
 
-// What one candidate has in common with two others, which have nothing in common, is learned once too.
+// TestSweepDerivesFromAnyInCommon checks that a candidate shares first stages with two others that
+// share nothing with each other.
 func TestSweepDerivesFromAnyInCommon(t *testing.T) {
 	data, folds, fits := numbers(150, 12), thirds(150), new(atomic.Int64)
 	part := func(name string, steps int) pipeline.Step {
@@ -241,7 +245,7 @@ func TestSweepDerivesFromAnyInCommon(t *testing.T) {
 	}
 }
 
-// dealt is a composite that fits each of its parts to a column of its own.
+// dealt is a composite that fits each of its parts to a separate column.
 type dealt struct{ pipeline.Union }
 
 func (d dealt) WithChildren(parts []pipeline.Step) transformer.Fitter {
@@ -259,7 +263,8 @@ func (d dealt) Fit(ctx context.Context, data datasets.Set) (transformer.Transfor
 	return columns.Fit(ctx, data)
 }
 
-// Parallel parts of a composite are not assumed to learn from the same rows.
+// TestSweepDerivesFromTheSamePart checks that parallel parts of a composite are not assumed to be
+// fitted to the same rows.
 func TestSweepDerivesFromTheSamePart(t *testing.T) {
 	data, folds := numbers(150, 12), thirds(150)
 	parts := []pipeline.Step{{Name: "a", Fitter: scales()}, {Name: "b", Fitter: scales()}}
@@ -276,7 +281,7 @@ func TestSweepDerivesFromTheSamePart(t *testing.T) {
 	}
 }
 
-// stretched is a chain whose result is multiplied by a factor, which comes after all that it learns.
+// stretched is a chain with a factor that is applied after all fits.
 type stretched struct {
 	chained
 	Factor float64
@@ -321,7 +326,8 @@ func (f fittedStretched) Transform(ctx context.Context, X mat.Matrix) (mat.Matri
 	return out, nil
 }
 
-// A composite that can be derived itself learns once, and so do the steps inside it.
+// TestSweepDerivesACompositeAndItsParts checks that the first stage of a composite is fitted once,
+// and so are those of the steps inside it.
 func TestSweepDerivesACompositeAndItsParts(t *testing.T) {
 	data, folds, fits := numbers(150, 12), thirds(150), new(atomic.Int64)
 	first := pipeline.Step{Name: "first", Fitter: mirror{Factor: 2, Rowed: true, Fits: new(atomic.Int64)}}
@@ -345,15 +351,16 @@ func TestSweepDerivesACompositeAndItsParts(t *testing.T) {
 	}
 }
 
-// disguised embeds a composite, and fits in another way than that.
+// disguised embeds a composite and overrides its fit.
 type disguised struct{ pipeline.Chain }
 
 func (disguised) Fit(_ context.Context, data datasets.Set) (transformer.Transformer, error) {
 	return &fittedMirror{factor: 3, cols: data.Cols()}, nil
 }
 
-// A type that embeds a composite is not taken for what it embeds.
-func TestSweepDoesNotDeriveInsideWhatIsEmbedded(t *testing.T) {
+// TestSweepDoesNotDeriveInsideEmbedded checks that a type that embeds a composite is not
+// treated as the embedded type.
+func TestSweepDoesNotDeriveInsideEmbedded(t *testing.T) {
 	data, folds := numbers(90, 31), thirds(90)
 	base := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "disguised", Fitter: disguised{pipeline.NewChain(scales())}}},
 		Estimator: estimator.NewRidge()}
@@ -367,10 +374,10 @@ func TestSweepDoesNotDeriveInsideWhatIsEmbedded(t *testing.T) {
 	}
 }
 
-// slow is a step that learns for an hour, and turns out to be one of many.
+// slow is a step whose first stage reports a fit time of one hour.
 type slow struct {
 	mirror
-	Made float64 // of what was learned
+	Made float64 // of the second stage
 }
 
 func (s *slow) Params(l *param.List) { l.Float(&s.Made, "made", "what is made of it", param.Any) }
@@ -393,7 +400,8 @@ func (s slow) FinishFit(learned transformer.Transformer) (transformer.Transforme
 	return &f, nil
 }
 
-// The time of what is learned for several candidates is divided among them.
+// TestSweepDividesTheTimeOfLearning checks that the time of a shared first stage is divided among
+// the candidates.
 func TestSweepDividesTheTimeOfLearning(t *testing.T) {
 	step := pipeline.Step{Name: "slow", Fitter: slow{mirror: mirror{Factor: 1, Rowed: true}}}
 	for _, steps := range [][]pipeline.Step{{step}, {{Name: "slow",
@@ -408,7 +416,7 @@ func TestSweepDividesTheTimeOfLearning(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			got, _ := sweep(t, base, numbers(90, 31), thirds(90), settings)
 			for k, outcome := range got {
-				want := 3600.0/4 + 60 // the last two share what is derived
+				want := 3600.0/4 + 60 // the last two share the derived step
 				if k.setting >= 2 {
 					want = 3600.0/4 + 60.0/2
 				}
@@ -435,8 +443,8 @@ func alone(t *testing.T, e estimator.Estimator, data datasets.Set, fold datasets
 	return want
 }
 
-// Where several candidates are behind each derived step, these share the rows that it maps, and what comes behind it
-// is fitted to these.
+// TestSweepDerivesPrefixes checks that several candidates after a derived step share its mapped
+// rows, and that later steps are fitted to these.
 func TestSweepDerivesPrefixes(t *testing.T) {
 	data, folds, fits := numbers(150, 12), thirds(150), new(atomic.Int64)
 	base := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "ard", Fitter: countedARD{scales(), fits}},
@@ -481,7 +489,7 @@ func (h halfway) FinishFit(transformer.Transformer) (transformer.Transformer, er
 }
 
 // A candidate whose first stage cannot be fitted or finished is fitted separately.
-func TestSweepFitsWhatCannotBeDerived(t *testing.T) {
+func TestSweepFitsUnderivable(t *testing.T) {
 	data, folds := numbers(90, 31), thirds(90)
 	for name, h := range map[string]halfway{"no learner": {}, "no derivation": {Learns: true}} {
 		fits := new(atomic.Int64)
@@ -514,13 +522,14 @@ func TestSweepFitsWhatCannotBeDerived(t *testing.T) {
 	}
 }
 
-// greedy is an estimator that no memory holds.
+// greedy is an estimator that exceeds all memory.
 type greedy struct{ mean }
 
 func (greedy) Cost(datasets.Shape) datasets.Cost { return datasets.Cost{Bytes: 1 << 60} }
 
-// What memory cannot hold is refused behind a derived step too.
-func TestSweepRefusesBehindDerivedSteps(t *testing.T) {
+// TestSweepChecksMemoryAfterDerivedSteps checks that estimators that exceed memory are rejected after
+// derived steps too.
+func TestSweepChecksMemoryAfterDerivedSteps(t *testing.T) {
 	data, folds := numbers(90, 31), thirds(90)
 	base := pipeline.Pipeline{Steps: pipeline.Steps(transformer.NewQuantile()), Estimator: greedy{}, Name: "greedy"}
 	settings := grid(t, base, param.Setting{Path: "quantile.output", Value: []any{"uniform", "normal"}})
@@ -532,15 +541,16 @@ func TestSweepRefusesBehindDerivedSteps(t *testing.T) {
 	}
 }
 
-// embedding is an ard with a different fit that declares no first stage of its own.
+// embedding is an ard with another fit and no first stage.
 type embedding struct{ transformer.ARD }
 
 func (embedding) Fit(_ context.Context, data datasets.Set) (transformer.Transformer, error) {
 	return &fittedMirror{factor: 3, cols: data.Cols()}, nil
 }
 
-// A type that embeds a step is not learned as what it embeds.
-func TestSweepDoesNotDeriveFromWhatIsEmbedded(t *testing.T) {
+// TestSweepDoesNotDeriveFromEmbedded checks that a type that embeds a step is not treated as
+// the embedded type.
+func TestSweepDoesNotDeriveFromEmbedded(t *testing.T) {
 	data, folds := numbers(90, 31), thirds(90)
 	base := pipeline.Pipeline{Steps: []pipeline.Step{{Name: "ard", Fitter: embedding{scales()}}},
 		Estimator: estimator.NewRidge()}

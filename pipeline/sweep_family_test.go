@@ -21,8 +21,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// naive fits every setting on every fold and compares what a sweep gave, relative to the spread of
-// the predictions.
+// naive fits every setting on every fold and compares the results of a sweep, relative to the
+// spread of the predictions.
 func naive(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
 	got map[key]share.Outcome, tolerance float64) {
 	t.Helper()
@@ -91,8 +91,9 @@ func randomFolds(t *testing.T, rng *rand.Rand, data datasets.Set) []datasets.Fol
 	return folds
 }
 
-// Whatever grid over γ, D and alpha, whatever map, targets, weights, folds and steps before: a family
-// that shares its draws gives the predictions of the naive search.
+// TestFamilySweepIsTheNaiveSearch checks that a family with shared draws gives the predictions of
+// separate fits, for all grids over γ, D and alpha, maps, targets, weights, folds and preceding
+// steps.
 func TestFamilySweepIsTheNaiveSearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(40, 4))
 	for trial := range 24 {
@@ -153,8 +154,9 @@ func TestFamilySweepIsTheNaiveSearch(t *testing.T) {
 	}
 }
 
-// What sums would get wrong is fitted alone: a fold with almost all of the weight, rows twice,
-// constant columns, no penalty at all, more features than rows.
+// TestFamilySweepOfDegenerateFolds checks that cases for which sums are inaccurate are fitted
+// separately: a fold with almost all of the weight, duplicate rows, constant columns, no penalty,
+// more features than rows.
 func TestFamilySweepOfDegenerateFolds(t *testing.T) {
 	const n = 90
 	data := numbers(n, 50)
@@ -192,7 +194,8 @@ func TestFamilySweepOfRowsTwice(t *testing.T) {
 	}
 }
 
-// A member that cannot be fitted leaves the others as they are, and has the error it has alone.
+// TestFamilySweepYieldsErrors checks that a member that cannot be fitted does not affect the
+// others, and has the error of a separate fit.
 func TestFamilySweepYieldsErrors(t *testing.T) {
 	data := numbers(60, 51)
 	base := pipeline.Steps(fourier(8)).Then(estimator.NewRidge())

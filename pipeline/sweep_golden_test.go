@@ -17,8 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// scikit-learn's GridSearchCV over (γ, D, α) on given draws has the scores of one sweep that shares
-// projections, columns, folds and alphas.
+// TestGoldenFamilySweep compares the scores of scikit-learn's GridSearchCV over (γ, D, α) for given
+// draws with those of a sweep that shares projections, columns, folds and alphas.
 func TestGoldenFamilySweep(t *testing.T) {
 	var input struct {
 		X, Normal [][]float64

@@ -13,8 +13,9 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Whatever grid over γ, P and the strength of the penalty, whatever kernel, counts, folds and memory:
-// grids that are laid once for the largest P give the predictions of the naive search.
+// TestGridsShareAsTheNaiveSearch checks that grids drawn once for the largest P give the
+// predictions of separate fits, for all grids over γ, P and the penalty, kernels, counts, folds and
+// memory limits.
 func TestGridsShareAsTheNaiveSearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(61, 62))
 	numeric := numbers(150, 60)
@@ -52,7 +53,7 @@ func TestGridsShareAsTheNaiveSearch(t *testing.T) {
 }
 
 // A narrow map without populated bins fails as in a separate fit, and others succeed.
-func TestGridsThatShareYieldErrors(t *testing.T) {
+func TestSharedGridsYieldErrors(t *testing.T) {
 	data := numbers(90, 62)
 	binning := transformer.NewBinning()
 	binning.Gamma, binning.MinCount = kernel.FixedGamma(3), 9
@@ -80,8 +81,8 @@ func TestGridsThatShareYieldErrors(t *testing.T) {
 	}
 }
 
-// What is resumed is, to the bit, what a whole sweep gives.
-func TestGridsThatShareResume(t *testing.T) {
+// TestSharedGridsResume checks that a resumed search equals a complete one, bit for bit.
+func TestSharedGridsResume(t *testing.T) {
 	data := numbers(120, 63)
 	ridge := estimator.NewRidge()
 	base := pipeline.Steps(transformer.NewMinMax(), transformer.NewBinning()).Then(ridge)

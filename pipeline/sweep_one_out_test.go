@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// A search that leaves one row out has the score of as many fits as there are rows.
+// TestSearchLeavesOneOut checks that a leave-one-out search has the scores of one fit per row.
 func TestSearchLeavesOneOut(t *testing.T) {
 	const n = 30
 	data := numbers(n, 60)
@@ -77,7 +77,8 @@ func TestSearchRefusesToLeaveOneOut(t *testing.T) {
 	}
 }
 
-// What a step would learn from the rows does not matter where every candidate fixes it.
+// TestSearchLeavesOneOutWhereTheGridFixesGamma checks that leave-one-out allows a rule of γ if
+// every candidate sets a number.
 func TestSearchLeavesOneOutWhereTheGridFixesGamma(t *testing.T) {
 	wide := fourier(8)
 	wide.Gamma = kernel.GammaScale

@@ -20,8 +20,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// An error within a fold names the row by its number in the rows that the search was given, and by that
-// in the rows these were selected from, whatever work is shared.
+// TestSweepNamesRows checks that an error within a fold gives the row's index in the rows passed to
+// the search, and in the rows they were selected from, regardless of shared computations.
 func TestSweepNamesRows(t *testing.T) {
 	const bad, all = 37, 60
 	rng := rand.New(rand.NewPCG(3, 1))
@@ -38,7 +38,7 @@ func TestSweepNamesRows(t *testing.T) {
 		odd[k] = 2*k + 1
 	}
 	part := file.Select(odd)
-	whole := datasets.Set{X: rowblock.Select(file.X, odd), Y: part.Y} // which comes from nowhere
+	whole := datasets.Set{X: rowblock.Select(file.X, odd), Y: part.Y} // without origin
 	map1, map2 := transformer.NewRFF(), transformer.NewBinning()
 	map1.Features, map2.Grids = 20, 10
 	for name, p := range map[string]pipeline.Pipeline{

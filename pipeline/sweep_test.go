@@ -61,7 +61,7 @@ func grid(t *testing.T, base estimator.Estimator, axes ...param.Setting) []estim
 
 type key struct{ setting, fold int }
 
-// as is what estimator.As finds.
+// as returns the result of estimator.As.
 func as[T any](p estimator.Predictor) (out T) {
 	if !estimator.As(p, &out) {
 		panic(fmt.Sprintf("%T is no %T", p, &out))
@@ -98,7 +98,7 @@ func fitWanted(ctx context.Context, s share.BatchFitter, data datasets.Set, fold
 		Yield: yield})
 }
 
-// plannedBytes is the memory that fitAll is expected to hold.
+// plannedBytes returns the planned memory of fitAll.
 func plannedBytes(s share.BatchFitter, shape datasets.Shape, folds []datasets.Fold,
 	settings []estimator.Estimator) int64 {
 	bytes, err := s.PlanBatch(share.Batch{Shape: shape, Folds: folds, Candidates: share.Candidates(settings...)})
@@ -126,8 +126,8 @@ func sweep(t *testing.T, s share.BatchFitter, data datasets.Set, folds []dataset
 	return got, shared
 }
 
-// What a sweep yields is what fitting each setting on each fold gives, whatever is shared and
-// however little memory there is.
+// TestSweepIsTheNaiveSearch checks that a sweep yields the results of separate fits, whatever is
+// shared and for all memory limits.
 func TestSweepIsTheNaiveSearch(t *testing.T) {
 	data := people(330, 30)
 	plain := numbers(330, 30)
@@ -214,7 +214,7 @@ func exactSVM() estimator.SVM {
 	return s
 }
 
-// withoutInner leaves out what estimators share themselves.
+// withoutInner removes the names of work shared by estimators.
 func withoutInner(shared []string) []string {
 	var out []string
 	for _, name := range shared {
@@ -265,7 +265,7 @@ func TestSweepFitsPrefixesOnce(t *testing.T) {
 	}
 }
 
-// The same numbers come out for any number of cores.
+// TestSweepIsTheSameOnOneCore checks that the results do not depend on the number of cores.
 func TestSweepIsTheSameOnOneCore(t *testing.T) {
 	data := people(200, 32)
 	base := pipeline.Steps(encoder(), fourier(20)).Then(estimator.NewLogistic())
@@ -281,7 +281,8 @@ func TestSweepIsTheSameOnOneCore(t *testing.T) {
 	}
 }
 
-// A setting that cannot be fitted yields its error for every fold, and the others continue.
+// TestSweepYieldsErrors checks that a setting that cannot be fitted yields its error for every fold
+// and does not stop the others.
 func TestSweepYieldsErrors(t *testing.T) {
 	data := amounts(people(90, 33))
 	base := pipeline.Steps(encoder()).Then(estimator.NewRidge())
@@ -411,7 +412,7 @@ func (c crowd) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor,
 }
 
 // Tasks that do not fit in memory together run sequentially.
-func TestSweepHoldsWhatMemoryAllows(t *testing.T) {
+func TestSweepRespectsMemory(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	data := numbers(300, 3)
 	c := crowd{running: new(atomic.Int64), most: new(atomic.Int64)}

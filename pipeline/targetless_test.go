@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// lonely is for anomalies, and fails where it sees a target.
+// lonely is an anomaly detector that fails if it gets a target.
 type lonely struct{ Limit float64 }
 
 func (s *lonely) Params(l *param.List) { l.Float(&s.Limit, "limit", "border", param.Any) }
@@ -53,7 +53,7 @@ func (s lonely) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	return out.Values, err
 }
 
-// untargeting is a step that fails where it sees a target.
+// untargeting is a step that fails if it gets a target.
 type untargeting struct{}
 
 func (untargeting) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
@@ -124,9 +124,9 @@ func TestTargetlessFits(t *testing.T) {
 	}
 }
 
-// A step that learns from targets is refused before a model that learns without, wherever it stands, and is taken
-// before one that does not.
-func TestTargetlessRefusesTaughtSteps(t *testing.T) {
+// TestUnsupervisedRejectsSupervisedSteps checks that a step that uses targets is rejected before an
+// unsupervised model, at any position, and accepted before a supervised one.
+func TestUnsupervisedRejectsSupervisedSteps(t *testing.T) {
 	steps := pipeline.Steps(transformer.NewStandardize(), transformer.NewRFM(),
 		pipeline.NewUnion(transformer.NewARD(), transformer.NewRFF()))
 	err := steps.Then(lonely{}).CheckTargets()

@@ -18,7 +18,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// shops returns rows of a shop, one of many that has nothing to do with the target, and a number that has.
+// shops returns rows with a shop, one of many, that is independent of the target, and a number that
+// is not.
 func shops(n, levels int, seed uint64) datasets.Set {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	data := datasets.Set{X: mat.NewDense(n, 2, nil), Y: make([]float64, n)}
@@ -40,8 +41,9 @@ func targetEncoded(more ...transformer.Fitter) pipeline.Sequence {
 	return pipeline.Steps(append([]transformer.Fitter{step}, more...)...)
 }
 
-// What follows a cross-fitted step is fitted to the cross-fitted features, whether training rows are in memory or a
-// stream, and in searches; new rows get the encodings of all rows.
+// TestFitsReadCrossFittedRows checks that steps after a cross-fitted step are fitted to the
+// cross-fitted features, in memory, from streams and in searches, and that new rows get encodings
+// fitted to all rows.
 func TestFitsReadCrossFittedRows(t *testing.T) {
 	ctx, data, other := context.Background(), shops(3000, 300, 1), shops(500, 300, 2)
 	category := data
@@ -109,7 +111,7 @@ func TestFitsReadCrossFittedRows(t *testing.T) {
 	}
 }
 
-// withNumbers returns an encoded column next to the amounts of X.
+// withNumbers concatenates an encoded column and the amounts of X.
 func withNumbers(encoded, X mat.Matrix) *mat.Dense {
 	n, _ := X.Dims()
 	out := mat.NewDense(n, 2, nil)
@@ -142,7 +144,8 @@ func TestCrossFittingOfClasses(t *testing.T) {
 	samePredictions(t, got, want, data.X, 0)
 }
 
-// Candidates that share the encoder in a search predict what each would alone.
+// TestSearchesCrossFit checks that candidates that share the encoder in a search predict the same
+// as separate fits.
 func TestSearchesCrossFit(t *testing.T) {
 	ctx, data := context.Background(), shops(1500, 200, 3)
 	folds, err := datasets.KFold{Folds: 3, Shuffle: true}.Split(data)
@@ -212,7 +215,8 @@ func TestManyCategoriesDoNotLeak(t *testing.T) {
 	}
 }
 
-// A pass whose steps are fitted goes through a file before its rows are mapped again: the encodings of folds go too.
+// TestPassesCarryCrossFitting checks that cross-fitted encodings are preserved when a partial fit
+// is saved and restored between passes over the rows.
 func TestPassesCarryCrossFitting(t *testing.T) {
 	ctx, data := context.Background(), shops(800, 100, 6)
 	p := targetEncoded(transformer.NewStandardize()).Then(estimator.NewRidge())

@@ -13,9 +13,10 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Ridge on a wide map by conjugate gradients predicts what the factor of the Gram matrix does, whether features are
-// cached, mapped again for every step, or kept in single precision; from a stream too.
-func TestRidgeOnWideMapsWhateverIsKept(t *testing.T) {
+// TestRidgeOnWideMaps checks that ridge regression on a wide map by conjugate gradients agrees with
+// the Cholesky solution, whether features are cached, recomputed in every iteration, kept in single
+// precision, or streamed.
+func TestRidgeOnWideMaps(t *testing.T) {
 	const n, features = 1100, 1030
 	ctx := context.Background()
 	data, err := synthetic.Friedman1(n, 6, 0.1, 3)
@@ -41,7 +42,7 @@ func TestRidgeOnWideMapsWhateverIsKept(t *testing.T) {
 		}
 		tolerance := 1e-7
 		if precision == pipeline.Float32 {
-			tolerance = 1e-3 // what sums in single precision may leave
+			tolerance = 1e-3 // error of float32 sums
 		}
 		for name, memory := range map[string]int64{"cached": 1 << 30, "kept": 6 * n * features, "mapped again": 1 << 20} {
 			for _, stream := range []bool{false, true} {
@@ -78,7 +79,7 @@ func TestRidgeOnWideMapsWhateverIsKept(t *testing.T) {
 }
 
 // The cost of features that do not fit in the memory of a pipeline is planned for every pass.
-func TestPlanOfFeaturesThatAreMadeAgain(t *testing.T) {
+func TestPlanOfRecomputedFeatures(t *testing.T) {
 	rff, ridge := transformer.NewRFF(), estimator.NewRidge()
 	rff.Features, rff.Gamma = 32768, kernel.FixedGamma(0.01)
 	p := pipeline.Steps(rff).Then(ridge)

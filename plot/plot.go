@@ -89,8 +89,8 @@ var colors = []string{"#1d4e89", "#d1495b", "#2a9d8f", "#e9a03b", "#6a4c93"}
 // New returns an empty plot.
 func New(title string) *Plot { return &Plot{title: title} }
 
-// Curve adds a curve through the points and returns the plot. What lies beyond the shorter of x and y
-// is left out.
+// Curve adds a curve through the points and returns the plot. If x and y differ in length, the
+// longer one is truncated.
 func (p *Plot) Curve(name string, x, y []float64) *Plot {
 	p.series = append(p.series, series{name: name, x: x, y: y, color: colors[len(p.series)%len(colors)]})
 	return p

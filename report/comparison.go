@@ -52,20 +52,22 @@ func comparisonPage(c result.Comparison) page {
 // testSummary describes the result of a test.
 func testSummary(c result.Comparison, t result.TestResult) string {
 	run, first := c.Runs[t.Run], c.Runs[0]
-	write, where := formatNumber, fmt.Sprintf("On %s test rows", formatCount(float64(t.Pairs)))
-	var differ string
+	write, lead := formatNumber, fmt.Sprintf("On %s test rows", formatCount(float64(t.Pairs)))
+	differ, of := "", ""
+	if t.Target != "" {
+		of = " of " + t.Target
+	}
 	switch {
 	case t.Score == "accuracy" && t.Only+t.OnlyFirst > 0 && run.Test != nil:
 		write = func(v float64) string { return strings.Replace(strconv.FormatFloat(100*v, 'f', 2, 64), "-", "−", 1) }
-		differ = fmt.Sprintf("%s the accuracy of %s is %s and that of %s %s: difference in percentage points", where,
+		differ = fmt.Sprintf("%s the accuracy of %s is %s and that of %s %s: difference in percentage points", lead,
 			run.Label, formatPercent(run.Test["accuracy"]), first.Label, formatPercent(first.Test["accuracy"]))
-	case t.Score == "squared_error" && t.Target != "":
-		differ = fmt.Sprintf("%s, mean squared error of %s: difference between %s and %s", where, t.Target, run.Label,
-			first.Label)
 	case t.Score == "squared_error":
-		differ = fmt.Sprintf("%s, mean squared error: difference between %s and %s", where, run.Label, first.Label)
+		differ = fmt.Sprintf("%s, mean squared error%s: difference between %s and %s", lead, of, run.Label, first.Label)
+	case len(c.OnTestRows) > 0 && t.Score != "accuracy":
+		differ = fmt.Sprintf("%s, %s%s: difference between %s and %s", lead, metricLabel(t.Score), of, run.Label, first.Label)
 	case len(c.OnTestRows) > 0:
-		differ = fmt.Sprintf("%s, accuracy: difference between %s and %s", where, run.Label, first.Label)
+		differ = fmt.Sprintf("%s, accuracy: difference between %s and %s", lead, run.Label, first.Label)
 	default:
 		differ = fmt.Sprintf("On %d cross-validation folds, %s: difference between %s and %s", t.Pairs, metricLabel(t.Score),
 			run.Label, first.Label)
@@ -274,10 +276,10 @@ func settingsSection(c result.Comparison) (s section) {
 func costSection(c result.Comparison) (s section) {
 	s.Title = "Time and memory"
 	t := table{Caption: "Cost of the runs", Head: runHeader(c, "")}
-	add := func(name string, of func(result.RunSummary) string) {
+	add := func(name string, value func(result.RunSummary) string) {
 		row := []string{name}
 		for _, r := range c.Runs {
-			row = append(row, of(r))
+			row = append(row, value(r))
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -104,14 +104,15 @@ func calibrationPlot(list []result.Calibration) template.HTML {
 	return trustedSVG(p.SVG())
 }
 
-func predictedPlot(e result.Errors, of string) template.HTML {
+func predictedPlot(e result.Errors, ofTarget string) template.HTML {
 	var actual, predicted []float64
 	for _, r := range e.Sample {
 		actual, predicted = append(actual, r.Truth), append(predicted, r.Predicted)
 	}
 	low, high := slices.Min(actual), slices.Max(actual)
 	return trustedSVG(svg.Plot{
-		Title: "Predicted and true values" + of, AltText: fmt.Sprintf("Predicted against true values of %s, from %s to %s",
+		Title: "Predicted and true values" + ofTarget,
+		AltText: fmt.Sprintf("Predicted against true values of %s, from %s to %s",
 			e.Target, formatNumber(low), formatNumber(high)),
 		X: svg.Axis{Name: "true " + e.Target}, Y: svg.Axis{Name: "predicted"},
 		Series: []svg.Series{{X: actual, Y: predicted, Dots: true},
@@ -119,13 +120,13 @@ func predictedPlot(e result.Errors, of string) template.HTML {
 	}.SVG())
 }
 
-func residualPlot(e result.Errors, of string) template.HTML {
+func residualPlot(e result.Errors, ofTarget string) template.HTML {
 	var predicted, residual []float64
 	for _, r := range e.Sample {
 		predicted, residual = append(predicted, r.Predicted), append(residual, r.Predicted-r.Truth)
 	}
 	return trustedSVG(svg.Plot{
-		Title: "Residuals" + of, AltText: fmt.Sprintf("Residuals of %s against predictions; mean %s", e.Target,
+		Title: "Residuals" + ofTarget, AltText: fmt.Sprintf("Residuals of %s against predictions; mean %s", e.Target,
 			formatNumber(e.Mean)),
 		X: svg.Axis{Name: "predicted " + e.Target}, Y: svg.Axis{Name: "predicted − true"},
 		Series: []svg.Series{{X: predicted, Y: residual, Dots: true},
@@ -134,8 +135,8 @@ func residualPlot(e result.Errors, of string) template.HTML {
 	}.SVG())
 }
 
-func errorPlot(e result.Errors, of string) template.HTML {
-	b := svg.Bars{Title: "Absolute errors" + of, XLabel: "absolute error"}
+func errorPlot(e result.Errors, ofTarget string) template.HTML {
+	b := svg.Bars{Title: "Absolute errors" + ofTarget, XLabel: "absolute error"}
 	var descriptions []string
 	for _, q := range e.Quantiles {
 		b.Names = append(b.Names, fmt.Sprintf("%g %% of rows", 100*q.Share))
@@ -145,6 +146,43 @@ func errorPlot(e result.Errors, of string) template.HTML {
 	}
 	b.AltText = "Quantiles of the absolute error: " + strings.Join(descriptions, ", ")
 	return trustedSVG(b.SVG())
+}
+
+// rootogram draws the square roots of the observed numbers of rows, hanging from those of the expected
+// ones, so that equal differences are about equally likely by chance.
+func rootogram(c result.Counts) template.HTML {
+	n := len(c.Observed)
+	hanging := svg.Series{Name: "observed, hanging", Color: 1}
+	expected := svg.Series{Name: "expected", Line: true, Dots: true}
+	for k, e := range c.Expected {
+		top := math.Sqrt(e)
+		expected.X, expected.Y = append(expected.X, float64(k)), append(expected.Y, top)
+		hanging.Low, hanging.High = append(hanging.Low, top-math.Sqrt(c.Observed[k])), append(hanging.High, top)
+	}
+	hanging.X, hanging.Y, hanging.Dots = expected.X, hanging.Low, true
+	return trustedSVG(svg.Plot{Title: "Rootogram", X: svg.Axis{Name: fmt.Sprintf("count, %d: more", n-1)},
+		Y: svg.Axis{Name: "√ rows"},
+		AltText: fmt.Sprintf("Rows with count 0: %s observed, %s expected", formatNumber(c.Observed[0]),
+			formatNumber(c.Expected[0])),
+		Series: []svg.Series{expected, hanging, {Color: svg.Reference, X: []float64{0, float64(n - 1)}, Y: []float64{0, 0},
+			Line: true, Dashed: true}}}.SVG())
+}
+
+// quantilePlot draws the shares of targets below predicted quantiles, with the range in which 95 % of
+// such shares are by chance.
+func quantilePlot(q result.QuantileReliability) template.HTML {
+	s := svg.Series{Name: "observed", X: q.Predicted, Y: q.Below, Line: true, Dots: true}
+	for i, n := range q.Rows {
+		spread := 1.96 * math.Sqrt(q.Quantile*(1-q.Quantile)/float64(n))
+		s.Low, s.High = append(s.Low, max(0, q.Below[i]-spread)), append(s.High, min(1, q.Below[i]+spread))
+	}
+	ends := []float64{q.Predicted[0], q.Predicted[len(q.Predicted)-1]}
+	return trustedSVG(svg.Plot{Title: "Reliability of the quantile", X: svg.Axis{Name: "predicted quantile"},
+		Y: svg.Axis{Name: "share of targets below", High: 1},
+		AltText: fmt.Sprintf("Shares of targets below the predicted quantile %v, from %s to %s", q.Quantile,
+			formatPercent(slices.Min(q.Below)), formatPercent(slices.Max(q.Below))),
+		Series: []svg.Series{s, {Name: fmt.Sprint(q.Quantile), Color: svg.Reference, X: ends,
+			Y: []float64{q.Quantile, q.Quantile}, Line: true, Dashed: true}}}.SVG())
 }
 
 func relevancePlot(step result.Relevance) template.HTML {
@@ -195,7 +233,7 @@ func asNumber(v any) (float64, bool) {
 	return 0, false
 }
 
-// comparison returns the order of a score: whether a is better than b.
+// comparison returns the function that reports whether score a is better than b.
 func comparison(score string) func(a, b float64) bool {
 	m, err := metrics.ByName(score)
 	if err != nil {

@@ -120,10 +120,10 @@ func baselineLabel(name string) string {
 	return name
 }
 
-// tile is a number that the page shows in large type, with its label.
+// tile is a number in large type with its label.
 type tile struct{ Label, Value string }
 
-// tiles returns the main score of the model and of the baselines, and the number of rows they are computed on.
+// tiles returns the main score of the model and of the baselines, and the number of evaluated rows.
 func tiles(r result.Result) (out []tile) {
 	scores, rows, part := evaluatedScores(r)
 	metric, label, format := "accuracy", "accuracy", formatPercent
@@ -146,7 +146,8 @@ func tiles(r result.Result) (out []tile) {
 	return append(out, tile{part + " rows", formatCount(float64(rows))})
 }
 
-// summary describes what the tiles do not show. A simpler model that is better comes first.
+// summary returns the sentences below the tiles. If a simpler model scores better, that comes
+// first.
 func summary(r result.Result) (out []string) {
 	if r.Simpler != "" {
 		out = append(out, strings.ToUpper(r.Simpler[:1])+r.Simpler[1:]+".")

@@ -39,11 +39,12 @@ type section struct {
 	Sources   []link // links to result.json
 }
 
-// figure is an SVG with a title. A wide figure spans the page and scrolls.
+// figure is an SVG with a title. A wide figure spans the page and scrolls; a tall one stands beside two others.
 type figure struct {
 	Title string
 	SVG   template.HTML
 	Wide  bool
+	Tall  bool
 }
 
 // table is a table; the first cell of a row is its header.

@@ -57,7 +57,7 @@ func pageOf(r result.Result) page {
 // sections returns the sections that are not empty.
 func sections(r result.Result) (out []section) {
 	for _, one := range []func(result.Result) section{scoreSection, classSection, errorSection, uncertaintySection,
-		clusters, inputSection, searchSection, curvesSection, dataSection, pipelineSection} {
+		clusters, inputSection, contributionSection, searchSection, curvesSection, dataSection, pipelineSection} {
 		s := one(r)
 		if len(s.Text)+len(s.Figures)+len(s.Tables) > 0 {
 			s.ID = strings.ReplaceAll(strings.ToLower(s.Title), " ", "-")

@@ -45,10 +45,15 @@ func full() result.Result {
 			Error float64 `json:"error"`
 		}{{Share: 0.5, Error: 1}, {Share: 0.95, Error: 2}}, Worst: []result.Row{{Number: 7, Truth: 1, Predicted: -2}},
 			Sample: []result.Row{{Truth: 1, Predicted: 1}, {Truth: 2, Predicted: 3}}}},
+		Counts:   &result.Counts{Observed: []float64{5, 2, 1}, Expected: []float64{4, 3, 1}},
+		Quantile: &result.QuantileReliability{Quantile: 0.9, Predicted: shares, Below: shares, Rows: []int{20, 20, 21}},
 		Importance: &inspection.Importances{Metric: "accuracy", Repeats: 5, Rows: 100,
 			Inputs: []inspection.Importance{{Name: nasty, Mean: 0.1, Std: 0.01}, {Name: "b"}}},
 		Effects: []inspection.Effect{{Input: nasty, Class: "no", Output: "probability", Values: shares, Mean: shares},
 			{Input: "kind", Output: "probability", Categories: []string{"a", nasty}, Mean: []float64{0.1, 0.2}}},
+		Shapley: result.NewShapley(explained(nasty), 2, 15),
+		ANOVA: &inspection.ANOVA{Inputs: []string{nasty, "b"}, Outputs: []inspection.OutputVariance{{Name: nasty, Total: 4,
+			Inputs: []float64{1, 2}, Pairs: [][]float64{{0, 0.5}, {0.5, 0}}}}},
 		Relevance: []result.Relevance{{Step: "ard", Inputs: []struct {
 			Name      string  `json:"name"`
 			Relevance float64 `json:"relevance"`
@@ -91,6 +96,45 @@ func parsed(t *testing.T, page string) (elements []xml.StartElement) {
 		if start, ok := token.(xml.StartElement); ok {
 			elements = append(elements, start.Copy())
 		}
+	}
+}
+
+// explained returns Shapley values of 40 rows for three classes.
+func explained(name string) inspection.ShapleyValues {
+	v := inspection.ShapleyValues{Method: inspection.Exact, Output: "decision", Inputs: []string{name, "b"},
+		Background: 10, Data: []inspection.InputValues{{Categories: []string{name, "u"}}, {}}}
+	v.Outputs = []inspection.ShapleyOutput{{Name: name}, {Name: "no"}, {Name: "third"}}
+	for i := range 40 {
+		v.Data[0].Values, v.Data[1].Values = append(v.Data[0].Values, float64(i%2)), append(v.Data[1].Values, float64(i))
+		for q := range v.Outputs {
+			o := &v.Outputs[q]
+			o.Values = append(o.Values, []float64{float64(q), float64(i) / 10})
+			o.Predictions = append(o.Predictions, float64(q)+float64(i)/10)
+		}
+	}
+	return v
+}
+
+// The page of an explanation has a summary of each output and a waterfall of each row, of the class with the largest
+// score.
+func TestExplanation(t *testing.T) {
+	e := result.Explanation{Name: "iris <&>", BackgroundFrom: "train.csv", ShapleyValues: explained("a <&>"),
+		Partners: [][]int{{1, 0}, {1, -1}, {-1, -1}}}
+	page, err := NewExplanation(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := page.String()
+	for want, n := range map[string]int{"<h2 id=\"inputs-": 3, ">Row 39: score of third 5.9<": 1,
+		"a &lt;&amp;&gt;, by b": 1,
+		"b, by a &lt;&amp;&gt;": 1, "10 background rows (train.csv)": 1, "<&>": 0, "<script": 0} {
+		if got := strings.Count(text, want); got != n {
+			t.Errorf("%q %d times, want %d", want, got, n)
+		}
+	}
+	e.ShapleyValues, e.Partners = inspection.ShapleyValues{}, nil
+	if page, err = NewExplanation(e); err != nil || strings.Contains(page.String(), "inputs-0") {
+		t.Errorf("without rows: %v", err)
 	}
 }
 
@@ -203,7 +247,7 @@ func TestPictures(t *testing.T) {
 	if len(list) < 14 {
 		t.Fatalf("%d pictures", len(list))
 	}
-	for _, p := range list[:len(list)-1] { // the last is the diagram, which comes with the result
+	for _, p := range list[:len(list)-1] { // the last one is the diagram of the result
 		if p.Title == "" || p.Section == "" || !strings.HasPrefix(p.SVG(), "<svg ") ||
 			!regexp.MustCompile(`aria-label="[^"]{10,}"`).MatchString(p.SVG()) {
 			t.Errorf("%s, %s: %.120s", p.Section, p.Title, p.SVG())

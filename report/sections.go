@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/inspection"
 	"github.com/bochner-ml/bochner/metrics"
 )
 
@@ -147,14 +149,14 @@ func errorSection(r result.Result) (s section) {
 	}
 	s.Title = "Errors"
 	for _, e := range r.Errors {
-		of := ""
+		ofTarget := ""
 		if len(r.Errors) > 1 {
-			of = " of " + e.Target
+			ofTarget = " of " + e.Target
 		}
-		s.Figures = append(s.Figures, figure{Title: "Predicted and true values" + of, SVG: predictedPlot(e, of)},
-			figure{Title: "Residuals" + of, SVG: residualPlot(e, of)},
-			figure{Title: "Absolute errors" + of, SVG: errorPlot(e, of)})
-		t := table{Caption: "Largest errors" + of, Head: []string{"row", "true", "predicted", "error"}}
+		s.Figures = append(s.Figures, figure{Title: "Predicted and true values" + ofTarget, SVG: predictedPlot(e, ofTarget)},
+			figure{Title: "Residuals" + ofTarget, SVG: residualPlot(e, ofTarget)},
+			figure{Title: "Absolute errors" + ofTarget, SVG: errorPlot(e, ofTarget)})
+		t := table{Caption: "Largest errors" + ofTarget, Head: []string{"row", "true", "predicted", "error"}}
 		for _, w := range e.Worst {
 			t.Rows = append(t.Rows, []string{fmt.Sprint(w.Number), formatNumber(w.Truth), formatNumber(w.Predicted),
 				formatNumber(w.Predicted - w.Truth)})
@@ -170,9 +172,19 @@ func errorSection(r result.Result) (s section) {
 			}
 		}
 		s.Text = append(s.Text, fmt.Sprintf("Absolute error%s: median %s, 95 %% quantile %s, mean %s. Mean error (bias): %s.",
-			of, formatNumber(median), formatNumber(quantile95), formatNumber(e.Absolute), formatNumber(e.Mean)))
+			ofTarget, formatNumber(median), formatNumber(quantile95), formatNumber(e.Absolute), formatNumber(e.Mean)))
 	}
 	s.Sources = resultLinks("errors")
+	if q := r.Quantile; q != nil {
+		s.Figures = append(s.Figures, figure{Title: "Reliability of the quantile", SVG: quantilePlot(*q)})
+		s.Sources = append(s.Sources, resultLinks("quantile_reliability")...)
+	}
+	if c := r.Counts; c != nil {
+		s.Figures = append(s.Figures, figure{Title: "Rootogram", SVG: rootogram(*c)})
+		s.Text = append(s.Text, "The rootogram compares the numbers of rows by count with those of Poisson distributions "+
+			"with the predicted means: a bar that ends below 0 is a count that is more frequent than expected.")
+		s.Sources = append(s.Sources, resultLinks("counts")...)
+	}
 	return s
 }
 
@@ -249,6 +261,63 @@ func inputSection(r result.Result) (s section) {
 		s.Sources = append(s.Sources, resultLinks("relevance")...)
 	}
 	return s
+}
+
+// contributionSection has Shapley values and the decomposition of the variance.
+func contributionSection(r result.Result) (s section) {
+	s.Title = "Which inputs move predictions"
+	if v := r.Shapley; v != nil {
+		s.Text = append(s.Text, fmt.Sprintf("Shapley values divide the difference between the prediction of a row and the "+
+			"mean prediction of %s training rows among the inputs. Each point is one of %s rows; its color is the value of "+
+			"the input.", formatCount(float64(v.Sample.Background)), formatCount(float64(v.Rows))))
+		for q, o := range v.Sample.Outputs {
+			s.Figures = append(s.Figures, figure{Title: "Shapley values " + o.Name, SVG: trustedSVG(v.Sample.Summary(q).SVG())})
+		}
+		s.Sources = resultLinks("shapley")
+	}
+	if a := r.ANOVA; a != nil {
+		for _, o := range a.Outputs[:min(len(a.Outputs), 3)] {
+			if t := varianceTable(*a, o); len(t.Rows) > 0 {
+				s.Tables = append(s.Tables, t)
+			}
+		}
+		s.Text = append(s.Text, "Variance by input and pair: functional ANOVA of the model, with independent inputs.")
+		s.Sources = append(s.Sources, resultLinks("anova")...)
+	}
+	return s
+}
+
+// varianceTable lists the inputs and pairs of inputs with the largest shares of the variance.
+func varianceTable(a inspection.ANOVA, o inspection.OutputVariance) table {
+	const maxTerms = 12
+	t := table{Caption: "Variance of the predictions", Head: []string{"input or pair", "share"}}
+	if o.Name != "" {
+		t.Caption += " of " + o.Name
+	}
+	type term struct {
+		name  string
+		share float64
+	}
+	var terms []term
+	rest := 1.0
+	for j, name := range a.Inputs {
+		terms = append(terms, term{name, o.Inputs[j] / o.Total})
+		for l := range j {
+			terms = append(terms, term{a.Inputs[l] + " × " + name, o.Pairs[j][l] / o.Total})
+		}
+	}
+	slices.SortStableFunc(terms, func(x, y term) int { return cmp.Compare(y.share, x.share) })
+	for k, one := range terms {
+		if k >= maxTerms || !(one.share >= 0.001) {
+			break
+		}
+		rest -= one.share
+		t.Rows = append(t.Rows, []string{one.name, formatPercent(one.share)})
+	}
+	if len(t.Rows) > 0 {
+		t.Rows = append(t.Rows, []string{"all others", formatPercent(max(0, rest))})
+	}
+	return t
 }
 
 // searchSection describes the search.

@@ -92,7 +92,7 @@ func badRequests() []bad {
 		{"no version of tensors", "", "/v2/models/nrent/versions/9/infer", nil, "{}", 404, `has no version \"9\"`},
 		{"empty version", "", "/v2/models/nrent/versions//infer", nil, "{}", 404,
 			`unknown path; models are under /v1/models and /v2/models`},
-		{"no verb", "", "/v1/models/chance:explain", nil, with("1"), 404,
+		{"no verb", "", "/v1/models/chance:classify", nil, with("1"), 404,
 			`unknown path; models are under /v1/models and /v2/models`},
 		{"method of predict", "GET", "", nil, "", 405, "must be POST, got GET"},
 		{"method of infer", "PUT", infer, nil, "", 405, "must be POST, got PUT"},

@@ -14,9 +14,9 @@ import (
 // predictor predicts n rows.
 type predictor func(rows []float64, n int) (estimator.Prediction, error)
 
-// batch predicts single rows of several requests together: a matrix product of a few rows costs
-// little more than one row. The first request yields the processor once and then predicts all rows
-// that other requests have added meanwhile.
+// batch predicts single rows of several requests together, because a matrix product of a few rows
+// costs little more than one row. The first request yields the processor once, and then predicts
+// all rows that other requests have added in the meantime.
 type batch struct {
 	width   int // number of columns
 	predict predictor
@@ -108,12 +108,12 @@ func (b *batch) isBatchInvariant(schema datasets.Schema) bool {
 	}
 	for _, n := range []int{1, 2, 5} {
 		for lo := 0; lo+n <= trialRows; lo += n {
-			some, err := b.predict(x[lo*b.width:(lo+n)*b.width], n)
+			predicted, err := b.predict(x[lo*b.width:(lo+n)*b.width], n)
 			if err != nil {
 				return false
 			}
 			for i := range n {
-				if !equalRows(some, i, all, lo+i) {
+				if !equalRows(predicted, i, all, lo+i) {
 					return false
 				}
 			}

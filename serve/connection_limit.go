@@ -65,9 +65,9 @@ func (l *listener) Close() error {
 }
 
 // deadline bounds the wait for a connection. A listener without deadlines is closed immediately.
-func (l *listener) deadline(left time.Duration) {
+func (l *listener) deadline(timeout time.Duration) {
 	d, ok := l.Listener.(interface{ SetDeadline(time.Time) error })
-	if !ok || d.SetDeadline(time.Now().Add(min(left, acceptTimeout))) != nil {
+	if !ok || d.SetDeadline(time.Now().Add(min(timeout, acceptTimeout))) != nil {
 		l.end()
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator/anomaly"
 	"github.com/bochner-ml/bochner/estimator/cluster"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/internal/profile"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/serve"
@@ -117,6 +118,11 @@ func fit(schema datasets.Schema, e estimator.Estimator, classes, targets int) *m
 	if err != nil {
 		panic(err)
 	}
+	seen, err := profile.Of(ctx, data.Source())
+	if err != nil {
+		panic(err)
+	}
+	m.Profile = &seen
 	return m
 }
 

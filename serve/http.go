@@ -26,6 +26,7 @@ var (
 	v1Routes = map[string]route{
 		"":        {name: "model", handle: describeModel},
 		"predict": {name: "predict", method: http.MethodPost, handle: predictRows},
+		"explain": {name: "explain", method: http.MethodPost, handle: explainRows},
 	}
 	v2Routes = map[string]route{
 		"":      {name: "metadata", handle: modelMetadata},

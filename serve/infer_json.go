@@ -99,7 +99,7 @@ func (r *inferReader) readString(what string, to *string) error {
 }
 
 // parameters parses an object of parameters and ignores unknown ones.
-func (r *inferReader) parameters(of string, see func(name string, kind jsonscan.Kind, v []byte)) error {
+func (r *inferReader) parameters(object string, see func(name string, kind jsonscan.Kind, v []byte)) error {
 	var keys keySet
 	return r.Object("an object of parameters", func(key []byte) error {
 		if err := keys.add(r.JSON, key); err != nil {
@@ -111,7 +111,7 @@ func (r *inferReader) parameters(of string, see func(name string, kind jsonscan.
 		}
 		name := string(key)
 		if why := protocol.RejectedParameter(name); why != "" {
-			r.errs.Add("%s: %s", of, why)
+			r.errs.Add("%s: %s", object, why)
 		} else {
 			see(name, kind, v)
 		}
@@ -281,7 +281,7 @@ func (r *inferReader) readJSONData(t *protocol.Tensor, n, at int) error {
 	end := r.At()
 	r.Go(at)
 	defer r.Go(end)
-	if most := (end - at + 1) / 2; n > most { // an element and a comma take at least two bytes
+	if maxElements := (end - at + 1) / 2; n > maxElements { // an element and a comma take at least two bytes
 		r.errs.Add("input %q: data must have %d elements for shape %v, got fewer", rowerrors.Clip(t.Name), n,
 			t.ClippedShape())
 		return nil

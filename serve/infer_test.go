@@ -111,7 +111,7 @@ func elements(t protocol.Tensor) (out []any) {
 
 // All encodings of inputs and outputs (values, raw bytes, flat and nested JSON, binary data) agree
 // with the model.
-func TestInferAnswersWhatTheModelSays(t *testing.T) {
+func TestInferMatchesModel(t *testing.T) {
 	s := started(t, serve.Options{})
 	rng := rand.New(rand.NewPCG(3, 4))
 	for name, m := range fitted() {

@@ -91,10 +91,10 @@ func (g *limiter) acquire(parent context.Context) (ctx context.Context, leave fu
 		stop()
 		return nil, nil, g.reject(err)
 	}
-	left := false
+	released := false
 	return ctx, func() {
-		if !left {
-			left = true
+		if !released {
+			released = true
 			g.queue.Release()
 			stop()
 		}
@@ -122,7 +122,7 @@ func (r *reservation) reserve(bytes int64) error {
 	return nil
 }
 
-// free releases all of it.
+// free releases all reserved memory.
 func (r *reservation) free() {
 	r.limiter.memory.Add(-r.bytes)
 	r.bytes = 0

@@ -90,7 +90,7 @@ func serving(t *testing.T, m tame, o serve.Options) *serve.Server {
 const one = `{"rows":[{"x0":1}]}`
 
 // Requests beyond the slots and the queue are rejected immediately; the others are answered.
-func TestTooManyRequestsAreTurnedAway(t *testing.T) {
+func TestTooManyRequests(t *testing.T) {
 	m := tame{held: make(chan struct{}), at: new(atomic.Int64)}
 	s := serving(t, m, serve.Options{Limits: serve.Limits{MaxConcurrent: 2, MaxQueued: 3}})
 	var asked sync.WaitGroup
@@ -211,7 +211,7 @@ func TestMemoryOfRequests(t *testing.T) {
 }
 
 // Panics are reported, counted and logged; invalid predictions are client errors.
-func TestFaultsOfModels(t *testing.T) {
+func TestModelErrors(t *testing.T) {
 	var log bytes.Buffer
 	m := tame{predict: func(v float64) (float64, error) {
 		switch v {

@@ -94,7 +94,7 @@ func TestTLS(t *testing.T) {
 }
 
 // Invalid options return an error.
-func TestListeningThatCannotBe(t *testing.T) {
+func TestListenErrors(t *testing.T) {
 	dir := t.TempDir()
 	certify(t, dir, "first")
 	cert := filepath.Join(dir, "tls.crt")

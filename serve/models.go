@@ -66,7 +66,7 @@ func (m *models) source(name string) *source {
 
 // publish makes the loaded models visible to requests. The caller holds m.mu.
 func (m *models) publish() {
-	found := map[string]*versions{}
+	loaded := map[string]*versions{}
 	for _, src := range m.sources {
 		v := &versions{models: map[string]*Model{}}
 		for _, f := range src.sortedVersions() {
@@ -75,9 +75,9 @@ func (m *models) publish() {
 				v.names = append(v.names, f.version)
 			}
 		}
-		found[src.name] = v
+		loaded[src.name] = v
 	}
-	m.published.Store(&found)
+	m.published.Store(&loaded)
 }
 
 // loadedVersions returns the loaded versions of a model, or nil for an unknown name.
@@ -89,12 +89,12 @@ func (m *models) find(name, version string) (*Model, error) {
 	if v == nil {
 		return nil, newError(protocol.NotFound, "unknown model %q", rowerrors.Clip(name))
 	}
-	found := v.latest
+	model := v.latest
 	if version != "" {
-		found = v.models[version]
+		model = v.models[version]
 	}
-	if found != nil {
-		return found, nil
+	if model != nil {
+		return model, nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -203,7 +203,7 @@ func (m *models) reload(f *versionFile) error {
 // recordLoad stores the result of loading a file. On an error the previous model remains.
 func (m *models) recordLoad(f *versionFile, info fs.FileInfo, next *Model, err error, took time.Duration) {
 	m.mu.Lock()
-	again, known := f.model != nil, f.err
+	reload, known := f.model != nil, f.err
 	f.info, f.err, f.loadTime = info, err, took
 	if err == nil {
 		f.model, f.bytes = next, info.Size()
@@ -216,9 +216,9 @@ func (m *models) recordLoad(f *versionFile, info fs.FileInfo, next *Model, err e
 	log := m.log.With("model", f.name, "version", f.version, "file", f.path)
 	switch {
 	case err == nil:
-		log.Info("model loaded", "bytes", f.bytes, "seconds", took.Seconds(), "again", again)
+		log.Info("model loaded", "bytes", f.bytes, "seconds", took.Seconds(), "again", reload)
 	case known != nil && known.Error() == err.Error(): // logged already
-	case again:
+	case reload:
 		log.Error("cannot reload the model; the previous one is still served", "error", err)
 	default:
 		log.Error("cannot load the model", "error", err)

@@ -89,7 +89,7 @@ func TestNamesAndVersions(t *testing.T) {
 }
 
 // New reports all configuration errors at once.
-func TestModelsThatThereAreNot(t *testing.T) {
+func TestMissingModels(t *testing.T) {
 	dir := t.TempDir()
 	flat := save(t, dir, "flat.bochner", "nrent")
 	_, err := serve.New(serve.Options{

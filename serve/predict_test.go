@@ -47,7 +47,7 @@ func values(schema datasets.Schema, n int, rng *rand.Rand) []map[string]any {
 }
 
 // Responses equal PredictRows bit for bit, for every kind of model.
-func TestPredictAnswersWhatTheModelSays(t *testing.T) {
+func TestPredictMatchesModel(t *testing.T) {
 	s := started(t, serve.Options{})
 	rng := rand.New(rand.NewPCG(1, 2))
 	for name, m := range fitted() {

@@ -38,8 +38,8 @@ import (
 
 // Options configures a [Server]. A zero field selects its default.
 type Options struct {
-	// Models are files, FILE or NAME=FILE, and directories with a file for each version, which are named likewise. A
-	// program may have none, and add its own with [Server.AddModel].
+	// Models lists files, as FILE or NAME=FILE, and directories with one file per version, named
+	// likewise. It may be empty if models are added with [Server.AddModel].
 	Models         []string
 	ReloadInterval time.Duration // between checks for changed files; default 5 s
 	Limits         Limits

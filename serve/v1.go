@@ -9,6 +9,17 @@ import (
 
 // predictRows predicts rows of JSON objects.
 func predictRows(c *call) error {
+	return c.handleRows(func(ctx context.Context, m *Model, rows []float64, n int, leave func()) error {
+		p, err := c.predict(ctx, m, rows, n, leave)
+		if err == nil {
+			c.out = m.encoder.append(c.out[:0], p, n)
+		}
+		return err
+	})
+}
+
+// handleRows handles a request with rows of JSON objects. Work writes the response to c.out.
+func (c *call) handleRows(work func(ctx context.Context, m *Model, rows []float64, n int, leave func()) error) error {
 	return c.handlePost(func(ctx context.Context, m *Model, leave func()) ([]string, error) {
 		// A column of a row takes at least four bytes of the body, and eight of the matrix.
 		if err := c.Reserve(2*int64(len(c.body)) + 8*int64(m.Encoding.Width)); err != nil {
@@ -25,12 +36,7 @@ func predictRows(c *call) error {
 			return nil, err
 		}
 		c.rows = r.n
-		p, err := c.predict(ctx, m, r.x, r.n, leave)
-		if err != nil {
-			return nil, err
-		}
-		c.out = m.encoder.append(c.out[:0], p, r.n)
-		return headerJSON, nil
+		return headerJSON, work(ctx, m, r.x, r.n, leave)
 	}, "application/json")
 }
 

@@ -11,7 +11,7 @@ import (
 
 // watchedFiles reloads files when they change.
 type watchedFiles struct {
-	name      string // what the files contain, for messages
+	name      string // kind of the files' content, for messages
 	paths     []string
 	read      func() error // loads the files; on an error the previous content remains
 	infos     []fs.FileInfo

@@ -1,6 +1,6 @@
-// Package sklearn_test reads a model file that bochner_sklearn.py has made of a pipeline of
-// scikit-learn, as a program does that has nothing of Python: `python check.py … --keep` writes the
-// files of testdata. check.sh compares many pipelines.
+// Package sklearn_test reads a model file that bochner_sklearn.py has converted from a scikit-learn
+// pipeline, without Python: `python check.py … --keep` writes the files of testdata. check.sh
+// compares many pipelines.
 package sklearn_test
 
 import (
@@ -24,7 +24,7 @@ const (
 	rows  = "testdata/rows.csv" // some values missing, some categories unknown
 )
 
-// tolerance is how far a probability may be off.
+// tolerance is the maximum difference of probabilities.
 const tolerance = 1e-9
 
 // got is the output of scikit-learn for the rows.
@@ -55,7 +55,7 @@ func readCSV(t *testing.T, text []byte) [][]string {
 	return lines
 }
 
-// The command predicts what scikit-learn does.
+// TestPredictions checks that the command predicts the same as scikit-learn.
 func TestPredictions(t *testing.T) {
 	want := readSaid(t)
 	var out bytes.Buffer
@@ -147,7 +147,8 @@ func TestInspectAndEvaluate(t *testing.T) {
 	}
 }
 
-// The module wants nothing but Python, numpy and scikit-learn with what that brings.
+// TestImports checks that the module imports only Python, numpy and scikit-learn with its
+// dependencies.
 func TestImports(t *testing.T) {
 	text, err := os.ReadFile("bochner_sklearn.py")
 	if err != nil {

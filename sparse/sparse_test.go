@@ -96,7 +96,8 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestRows: Slice and Select give the rows of the dense matrix, and Stack puts them together again.
+// TestRows checks that Slice and Select equal those of the dense matrix, and that Concat inverts
+// them.
 func TestRows(t *testing.T) {
 	dense := random(20, 6, 3)
 	plain := sparse.FromDense(dense)
@@ -124,7 +125,7 @@ func TestRows(t *testing.T) {
 				}
 			}
 		}
-		row := slices.Repeat([]float64{5}, 6) // RowTo leaves nothing of what was there
+		row := slices.Repeat([]float64{5}, 6) // RowTo overwrites all elements
 		for i := range 20 {
 			if m.RowTo(row, i); !slices.Equal(row, all.RawRowView(i)) {
 				t.Fatalf("%s: row %d is %v", name, i, row)

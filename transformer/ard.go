@@ -134,11 +134,11 @@ func (s ARD) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	f := &FittedARD{learned: make([]float64, d)}
 	group := s.groups(data.Schema(), d)
 	if rows.X, f.deviation, err = sample.Standardized(ctx, rows.X, group, data.Schema()); err != nil {
-		return nil, failed(ctx, "ard", err)
+		return nil, wrapError(ctx, "ard", err)
 	}
 	learned, err := s.learn(ctx, rows, group)
 	if err != nil {
-		return nil, failed(ctx, "ard", err)
+		return nil, wrapError(ctx, "ard", err)
 	}
 	for j := range f.learned {
 		if f.deviation[j] > 0 {
@@ -171,7 +171,7 @@ func (s ARD) learn(ctx context.Context, rows sample.Sample, group []int) (eviden
 	if err := memory.Check(s.bytes(float64(n), float64(d))); err != nil {
 		return evidence.Result{}, err
 	}
-	kernel, _ := spectral.FourierKernel(string(s.Kernel), s.Nu, s.Alpha)
+	kernel, _ := spectral.FourierKernel(string(s.Kernel), spectral.Shape{Nu: s.Nu, Alpha: s.Alpha})
 	m := s.Features / 2
 	draws, err := fourier.Draw(ctx, kernel, s.Seed, d, ardLists*m, true)
 	if err != nil {

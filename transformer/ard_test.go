@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// smallARD learns quickly.
+// smallARD returns an ard that learns quickly.
 func smallARD(change func(s *ARD)) ARD {
 	s := NewARD()
 	s.Features, s.Rows, s.Seed = 200, 400, 3
@@ -54,7 +54,7 @@ func fitARD(t *testing.T, s ARD, data datasets.Set) *FittedARD {
 }
 
 // Irrelevant inputs get scales near 0, for any kernel, objective and units.
-func TestARDFindsTheInputsThatMatter(t *testing.T) {
+func TestARDFindsRelevantInputs(t *testing.T) {
 	data := waves(600, 8)
 	for _, name := range []kernel.Name{kernel.Gaussian, kernel.Laplacian, kernel.Matern} {
 		for _, objective := range []string{"evidence", "press"} {
@@ -76,7 +76,7 @@ func TestARDGradientOfEveryKernel(t *testing.T) {
 	const d, m, h = 4, 12, 1e-5
 	ctx := context.Background()
 	for _, name := range spectral.FourierKernels {
-		kernel, _ := spectral.FourierKernel(name, 1.5, 1)
+		kernel, _ := spectral.FourierKernel(name, spectral.Shape{Nu: 1.5, Alpha: 1})
 		draws, err := fourier.Draw(ctx, kernel, 3, d, m, true)
 		if err != nil {
 			t.Fatal(err)
@@ -192,7 +192,8 @@ func TestARDIsTheSameOnAnyNumberOfCores(t *testing.T) {
 	}
 }
 
-// Rows of weight 0 are as if they were not there; other weights do not matter.
+// TestARDLeavesOutRowsOfWeightZero checks that rows of weight 0 are ignored, and that other weights
+// have no effect.
 func TestARDLeavesOutRowsOfWeightZero(t *testing.T) {
 	data := waves(120, 4)
 	spec := smallARD(func(s *ARD) { s.Features, s.Steps = 20, 5 })
@@ -212,7 +213,8 @@ func TestARDLeavesOutRowsOfWeightZero(t *testing.T) {
 	}
 }
 
-// Columns of one origin share a scale where that is asked for, in the units that they have.
+// TestARDGroupsColumnsByTheirOrigin checks that columns of one origin share a scale if requested,
+// in their original units.
 func TestARDGroupsColumnsByTheirOrigin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	X, y := mat.NewDense(300, 2, nil), make([]float64, 300)
@@ -242,7 +244,8 @@ func TestARDGroupsColumnsByTheirOrigin(t *testing.T) {
 	}
 }
 
-// The power and the floor leave the mean square of the scales as it is, and the order of the inputs.
+// TestARDPowerAndFloor checks that power and floor do not change the mean square of the scales, nor
+// the order of the inputs.
 func TestARDPowerAndFloor(t *testing.T) {
 	data := waves(200, 6)
 	length := func(f *FittedARD) (sum float64) {
@@ -298,7 +301,7 @@ func TestARDOfManySparseColumns(t *testing.T) {
 	}
 }
 
-// What cannot be learned from is refused.
+// TestARDRefuses checks that invalid data are errors.
 func TestARDRefuses(t *testing.T) {
 	data := waves(20, 2)
 	with := func(change func(d *datasets.Set)) datasets.Set {
@@ -367,7 +370,7 @@ func ExampleARD_inputs() {
 	// x3 matters: false
 }
 
-// sampler is a spec that learns from a sample of the rows.
+// sampler is a spec that is fitted to a sample of the rows.
 type sampler interface {
 	Fitter
 	Sample(ctx context.Context, data datasets.Source) ([]int, error)

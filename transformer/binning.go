@@ -303,7 +303,7 @@ func (s Binning) drawGrids(ctx context.Context, data datasets.Source) (*FittedBi
 	}
 	f.bins, err = bins.Draw(ctx, f.kernel, s.Seed, gamma, f.sets, s.Grids, s.Columns)
 	if err != nil {
-		return nil, failed(ctx, "binning", err)
+		return nil, wrapError(ctx, "binning", err)
 	}
 	if most := f.bins.Most(); f.kernel.Smooth && most > bins.MostSmooth {
 		return nil, errTooManySmooth(most)
@@ -358,7 +358,7 @@ func (f *FittedBinning) buildDictionary(ctx context.Context, data datasets.Sourc
 	if err != nil {
 		return err
 	}
-	return failed(ctx, "binning", f.bins.Number(ctx, counts, minCount))
+	return wrapError(ctx, "binning", f.bins.Number(ctx, counts, minCount))
 }
 
 // FeatureBytes returns the memory of the features: a column index for each row and grid, and with
@@ -401,11 +401,11 @@ func (s Binning) FitTransform(ctx context.Context, data datasets.Set) (Transform
 	}
 	columns, err := f.bins.NumberRows(ctx, X, s.MinCount)
 	if err != nil {
-		return nil, nil, failed(ctx, "binning", err)
+		return nil, nil, wrapError(ctx, "binning", err)
 	}
 	Z, err := f.bins.Features(ctx, X, columns)
 	if err != nil {
-		return nil, nil, failed(ctx, "binning", err)
+		return nil, nil, wrapError(ctx, "binning", err)
 	}
 	return f, Z, nil
 }
@@ -477,7 +477,7 @@ func (f *FittedBinning) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix
 	}
 	Z, err := f.bins.Transform(ctx, X)
 	if err != nil {
-		return nil, failed(ctx, "binning", err)
+		return nil, wrapError(ctx, "binning", err)
 	}
 	return Z, nil
 }

@@ -58,7 +58,7 @@ func (s Binning) FitFamily(ctx context.Context, data datasets.Set, specs []Fitte
 	for _, spec := range specs {
 		own, err := f.wide.WithGrids(spec.(Binning).Grids)
 		if err == nil {
-			err = failed(ctx, "binning", own.bins.Place(s.MinCount))
+			err = wrapError(ctx, "binning", own.bins.Place(s.MinCount))
 		}
 		if err != nil {
 			return nil, err

@@ -12,7 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// A member of a family is the map of its own fit, to the bit, also on rows that were not fitted to.
+// TestFirstGridsAreTheNarrowMap checks that a member of a family is bit-identical to the map from
+// its own fit, also on new rows.
 func TestFirstGridsAreTheNarrowMap(t *testing.T) {
 	ctx := context.Background()
 	train, other := datasets.Set{X: uniform(300, 4)}, mat.NewDense(90, 4, nil)

@@ -17,8 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// awkward returns columns in which selection by bits has something to do: continuous, whole, few
-// distinct, constant, signed zeros and infinitesimals, huge, missing values in between.
+// awkward returns columns that are hard for selection by bits: continuous, integer, few distinct
+// values, constant, signed zeros and denormals, huge, with missing values.
 func awkward(n int) *mat.Dense {
 	rng := rand.New(rand.NewPCG(5, 6))
 	X := mat.NewDense(n, 7, nil)
@@ -137,7 +137,8 @@ func TestStandardizeAgainstTwoPasses(t *testing.T) {
 	}
 }
 
-// Constants that binary fractions cannot hold are constant all the same.
+// TestConstantColumnsBecomeZero checks that constants that binary fractions do not represent are
+// recognized as constant.
 func TestConstantColumnsBecomeZero(t *testing.T) {
 	for _, v := range []float64{0.1, 3.3, 1e8 / 3, -1e-7 / 3} {
 		X := mat.NewDense(5000, 1, nil)

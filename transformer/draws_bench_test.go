@@ -14,9 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// BenchmarkStructured maps rows by a dense projection and by a structured one in turn, and reports
-// the processor time of each for a feature, and the median of their ratios: above 1 the structured
-// one is faster.
+// BenchmarkStructured alternates a dense and a structured projection and reports the processor time
+// per feature of each and the median of their ratios. A ratio above 1 means that the structured
+// projection is faster.
 func BenchmarkStructured(b *testing.B) {
 	for _, d := range []int{16, 32, 64, 128, 256, 512, 784, 1024, 2048, 4096} {
 		for _, D := range []int{512, 2048, 8192} {

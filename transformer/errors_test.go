@@ -76,7 +76,8 @@ func TestFitRefuses(t *testing.T) {
 		"odd paired features": {rffWith(func(s *RFF) { s.Features = 7 }), numbers, "an even number for the paired map"},
 		"unknown kernel":      {rffWith(func(s *RFF) { s.Kernel = "gausian" }), numbers, "did you mean gaussian?"},
 		"custom without law": {rffWith(func(s *RFF) { s.Kernel = "custom" }), numbers,
-			`kernel: must be gaussian, laplacian, cauchy, exponential, matern, rational_quadratic, mixture or product, got "custom"`},
+			`kernel: must be gaussian, laplacian, cauchy, exponential, matern, rational_quadratic, ` +
+				`powered_exponential, mixture or product, got "custom"`},
 		"custom by name only": {rffWith(func(s *RFF) { s.Custom = &CustomKernel{} }), numbers, "with a Frequency function"},
 		"infinite frequency": {rffWith(func(s *RFF) {
 			s.Kernel, s.Custom = "custom", &CustomKernel{Frequency: func(_ *rand.Rand,
@@ -206,7 +207,7 @@ func TestFitRefuses(t *testing.T) {
 	}
 }
 
-// Values that would overflow are refused, not turned into NaN.
+// TestRFFRefusesOverflow checks that values that would overflow are errors, not NaN.
 func TestRFFRefusesOverflow(t *testing.T) {
 	s := NewRFF()
 	s.Gamma = kernel.FixedGamma(1)
@@ -227,7 +228,7 @@ func TestRFFRefusesOverflow(t *testing.T) {
 }
 
 // A kernel known only by its draws returns an error when its values are requested.
-func TestKernelsThatAreNotKnown(t *testing.T) {
+func TestUnknownKernels(t *testing.T) {
 	s := rffWith(func(s *RFF) {
 		s.Kernel, s.Custom, s.Gamma = "custom", &CustomKernel{Frequency: func(_ *rand.Rand,
 			omega []float64) {

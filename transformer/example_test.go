@@ -58,7 +58,7 @@ func ExampleRFF() {
 	// Output: largest error 0.03
 }
 
-// A kernel of one's own is a law of frequencies: here cos-like ripples in every direction, with
+// A custom kernel is a distribution of frequencies: here ripples in every direction, with
 // frequencies of length 3.
 func ExampleCustomKernel() {
 	spec := transformer.NewRFF()
@@ -363,7 +363,7 @@ func ExampleSoftmaxFeatures() {
 func ExampleKernelPart() {
 	data := numbers()
 	wide, narrow := transformer.NewKernelPart("gaussian", 0.1), transformer.NewKernelPart("matern", 1)
-	wide.Weight = 3 // three quarters of the whole
+	wide.Weight = 3 // three quarters of the total
 
 	spec := transformer.NewRFF()
 	spec.Kernel, spec.Of = "mixture", []transformer.KernelPart{wide, narrow}

@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// The features are cosines and sines of the frequencies that a fitted map shows, m of them, and what it
-// shows is a copy.
+// TestFrequenciesMakeTheFeatures checks that the features are cosines and sines of the m
+// frequencies returned by a fitted map, and that the returned frequencies are a copy.
 func TestFrequenciesMakeTheFeatures(t *testing.T) {
 	spec := transformer.NewRFF()
 	spec.Features, spec.Gamma = 12, kernel.FixedGamma(0.7)

@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer/transformertest"
 )
 
-// FuzzRestore reads damaged archives of every fitted type and maps rows with what comes out: errors
-// are fine, panics are not.
+// FuzzRestore restores damaged archives of every fitted type and maps rows with the result: errors
+// are allowed, panics are not.
 func FuzzRestore(f *testing.F) {
 	cases := conformanceCases()
 	names := slices.Sorted(maps.Keys(cases))
@@ -44,7 +44,8 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// The file of a map whose inputs are several columns may be damaged in any way, too.
+// TestDamagedInputsOfColumns checks that a damaged file of a map with inputs of several columns
+// does not panic.
 func TestDamagedInputsOfColumns(t *testing.T) {
 	data := categorical()
 	data = data.Select([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9})

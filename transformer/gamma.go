@@ -41,8 +41,14 @@ func requireGamma(s *model.State, gamma []float64) {
 		"a gamma is not a number above 0")
 }
 
-// requireShape requires the deserialized ν or α of a kernel to be positive if the kernel has one.
-func requireShape(s *model.State, kernel string, nu, alpha float64) {
-	s.Require(kernel != "matern" || param.Positive.Contains(nu), "nu is not a number above 0")
-	s.Require(kernel != "rational_quadratic" || param.Positive.Contains(alpha), "alpha is not a number above 0")
+// requireShape checks the restored parameters of a kernel, if it has some.
+func requireShape(s *model.State, kernel string, shape spectral.Shape) {
+	s.Require(kernel != "matern" || param.Positive.Contains(shape.Nu), "nu is not a number above 0")
+	s.Require(kernel != "rational_quadratic" || param.Positive.Contains(shape.Alpha), "alpha is not a number above 0")
+	s.Require(kernel != "powered_exponential" || exponents.Contains(shape.Exponent), "exponent is not in (0, 2]")
+	s.Require(kernel != "polynomial" || shape.Degree >= 1 && shape.Degree <= maxDegree &&
+		param.AtLeast(0).Contains(shape.Coef0), "degree or coef0 is out of range")
 }
+
+// exponents are those of powered exponential kernels that are positive definite.
+var exponents = param.Range{High: 2, LowOpen: true}

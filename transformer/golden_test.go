@@ -78,7 +78,7 @@ func TestScalersAgainstReference(t *testing.T) {
 			f := mustFit(t, spec, datasets.Set{X: denseOf(in.X)})
 			expected := denseOf(want.Transform)
 			for j, scale := range f.(*FittedScaler).Scale() {
-				// scikit-learn lets later values of a constant column pass
+				// scikit-learn returns later values of a constant column
 				for i := 0; math.IsInf(scale, 1) && i < len(in.XTest); i++ {
 					if v := in.XTest[i][j]; v != nil && in.X[0][j] != nil {
 						expected.Set(i, j, 0)
@@ -238,8 +238,8 @@ func TestPCAAgainstReference(t *testing.T) {
 	equal(t, mat.NewVecDense(3, f.ExplainedVarianceRatio()), mat.NewVecDense(3, want.Ratio), 1e-10)
 }
 
-// PCA's directions are those that gonum's eigenvectors give, where variances are far enough apart for
-// directions to be known at all.
+// TestPCAEqualsGonum checks that the directions equal gonum's eigenvectors where variances are
+// separated.
 func TestPCAEqualsGonum(t *testing.T) {
 	const n, d = 200, 70
 	rng := rand.New(rand.NewPCG(11, 1))

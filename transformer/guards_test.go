@@ -24,8 +24,9 @@ func (c claim) Blocks(context.Context, func(datasets.Set) error) error {
 	return nil
 }
 
-// What a source claims is checked before memory is taken for it, and a source of nothing is empty.
-func TestFitSourceLooksAtWhatIsClaimed(t *testing.T) {
+// TestFitSourceChecksClaims checks that the claims of a source are checked before
+// allocation, and that a source without rows is an error.
+func TestFitSourceChecksClaims(t *testing.T) {
 	rff, binning := NewRFF(), NewBinning()
 	rff.Gamma, rff.Features = kernel.FixedGamma(1), maxFeatures
 	binning.Gamma, binning.Grids = kernel.FixedGamma(1), 1<<20
@@ -105,8 +106,9 @@ func TestFamiliesRefuseStrangers(t *testing.T) {
 	}
 }
 
-// A map reports all errors of the rows and of the destination matrix at once.
-func TestMapsSayAllThatIsWrong(t *testing.T) {
+// TestMapsReportAllErrors checks that a map reports all errors of the rows and of the destination
+// matrix at once.
+func TestMapsReportAllErrors(t *testing.T) {
 	ctx := context.Background()
 	X := mat.NewDense(3, 2, []float64{1, 2, 0.5, 1, 3, 1})
 	rff, softmax, landmarks := NewRFF(), NewSoftmaxFeatures(), NewNystroem()

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// The rows are those of scikit-learn 1.9.1:
+// TestHashAgainstScikitLearn compares with scikit-learn 1.9.1:
 //
 //	rows = [{"colour": c, "size": s} for c in ["red", "green", "blue"] for s in ["S", "XL"]]
 //	FeatureHasher(n_features=7, alternate_sign=signed).transform(rows)

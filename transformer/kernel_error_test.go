@@ -64,7 +64,7 @@ func TestKernelErrors(t *testing.T) {
 	}
 }
 
-// checkKernelError computes the error of one map as it is defined.
+// checkKernelError computes the error of a map by its definition.
 func checkKernelError(t *testing.T, f *FittedRFF, X *mat.Dense, got KernelError) {
 	t.Helper()
 	ctx := context.Background()

@@ -143,7 +143,7 @@ func composedKernel(name string, list []KernelPart) (kernel spectral.Kernel, ok 
 	}
 	parts := make([]spectral.Part, len(list))
 	for i, k := range list {
-		of, _ := spectral.FourierKernel(string(k.Kernel), k.Nu, k.Alpha)
+		of, _ := spectral.FourierKernel(string(k.Kernel), spectral.Shape{Nu: k.Nu, Alpha: k.Alpha})
 		parts[i] = spectral.Part{Kernel: of, Factor: math.Pow(k.Gamma, of.Power), Weight: k.Weight}
 	}
 	switch name {

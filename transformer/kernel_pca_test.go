@@ -15,8 +15,9 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Principal components of random features are kernel principal components: the leading eigenvalues come near to those
-// of the exact kernel matrix, centered, and the nearer the more features there are.
+// TestKernelPCA checks that principal components of random features approximate kernel principal
+// components: the leading eigenvalues converge to those of the exact centered kernel matrix with
+// the number of features.
 func TestKernelPCA(t *testing.T) {
 	const n, gamma, keep = 150, 0.5, 4
 	rng := rand.New(rand.NewPCG(3, 9))

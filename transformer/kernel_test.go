@@ -82,6 +82,11 @@ func randomMaps() map[string]RFF {
 	heavy := specs["rational_quadratic/paired"]
 	heavy.Alpha = 0.4
 	specs["rational_quadratic α=0.4"] = heavy
+	for _, p := range []float64{0.4, 1, 1.5, 2} {
+		stable := specs["gaussian/paired"]
+		stable.Kernel, stable.Exponent = kernel.PoweredExponential, p
+		specs[fmt.Sprintf("powered_exponential p=%v", p)] = stable
+	}
 	// A product of a gaussian and a laplacian kernel: its frequencies are sums.
 	own := specs["gaussian/paired"]
 	own.Kernel, own.Gamma = "custom", kernel.FixedGamma(0.7)
@@ -103,7 +108,8 @@ func randomMaps() map[string]RFF {
 	return specs
 }
 
-// The features' inner products are the kernel in the mean, with the variance that theory gives.
+// TestRFFApproximatesItsKernel checks that the inner products of the features have the kernel as
+// mean, with the theoretical variance.
 func TestRFFApproximatesItsKernel(t *testing.T) {
 	if !exhaustive.Tests() {
 		t.Skip("many draws")
@@ -222,7 +228,7 @@ func pitchLaws() map[string]Binning {
 	return laws
 }
 
-// lowDimensional are the laws with grids of a few of three inputs, drawn alike or by their scales.
+// lowDimensional returns grids over a few of three inputs, drawn uniformly or by their scales.
 func lowDimensional() map[string]Binning {
 	laws := map[string]Binning{}
 	for name, s := range pitchLaws() {
@@ -235,8 +241,8 @@ func lowDimensional() map[string]Binning {
 	return laws
 }
 
-// Binning features' inner products are the kernel in the mean: each grid is a coin of that
-// probability, so the variance is k(1 − k)/P.
+// TestBinningApproximatesItsKernel checks that the mean inner product of binning features is the
+// kernel. Two rows share a bin of a grid with probability k, so the variance is k(1 − k)/P.
 func TestBinningApproximatesItsKernel(t *testing.T) {
 	if !exhaustive.Tests() {
 		t.Skip("many draws")
@@ -460,7 +466,8 @@ func TestBinningIsNested(t *testing.T) {
 	}
 }
 
-// Bins are those of a dictionary keyed by the coordinates themselves.
+// TestBinningAgainstDictionary checks that bins equal those of a dictionary keyed by the
+// coordinates.
 func TestBinningAgainstDictionary(t *testing.T) {
 	X := uniform(500, 4)
 	spec := NewBinning()

@@ -35,6 +35,10 @@ import (
 //	exponential         exp(−γ‖Δ‖₂)
 //	matern              Matérn(ν, ℓ = 1/γ)
 //	rational_quadratic  (1 + γ‖Δ‖₂²/α)^−α
+//	powered_exponential exp(−(γ‖Δ‖₂)^p), p = Exponent, 0 < p ≤ 2
+//	polynomial          (γ·x'y + c₀)^p, p = Degree
+//	cosine              x'y/(‖x‖₂·‖y‖₂), 0 if one of them is 0; γ has no effect
+//	chi2                exp(−γ·Σ (x_j − y_j)²/(x_j + y_j)), for inputs ≥ 0
 //
 // Landmarks are selected uniformly, or by randomly pivoted Cholesky (rpcholesky): sequentially,
 // with probabilities proportional to the residual of k(x, x). This is much better if most of the
@@ -65,21 +69,30 @@ type Nystroem struct {
 	Choose    string       // how landmarks are chosen: uniform or rpcholesky
 	Nu        float64      // ν of the matern kernel
 	Alpha     float64      // α of the rational_quadratic kernel
+	Exponent  float64      // p of the powered_exponential kernel
+	Degree    int          // of the polynomial kernel
+	Coef0     float64      // c₀ of the polynomial kernel
 	Seed      uint64
+
+	// LandmarksFrom is the path of a CSV file of rows that landmarks are selected from, instead of the
+	// training rows: all of them if they are at most Landmarks. Its columns are the inputs of the
+	// step, by their names if there is a header, and otherwise in their order.
+	LandmarksFrom string
 }
 
 // NewNystroem returns the spec of 500 uniform landmarks of the gaussian kernel, γ by [kernel.GammaScale].
 func NewNystroem() Nystroem {
-	return Nystroem{Kernel: "gaussian", Gamma: kernel.GammaScale, Landmarks: 500, Choose: "uniform", Nu: 1.5, Alpha: 1}
+	return Nystroem{Kernel: "gaussian", Gamma: kernel.GammaScale, Landmarks: 500, Choose: "uniform", Nu: 1.5, Alpha: 1,
+		Exponent: 1, Degree: 3, Coef0: 1}
 }
 
 // pivotedRows is how many rows randomly pivoted Cholesky chooses from. It does not depend on the number of landmarks,
 // so that few landmarks are the first of many.
 const pivotedRows = 20000
 
-// Params declares kernel, gamma, landmarks, choose, nu, alpha and seed.
+// Params declares kernel, gamma, landmarks, choose, nu, alpha, exponent, degree, coef0, landmarks_from and seed.
 func (s *Nystroem) Params(l *param.List) {
-	l.Choice((*string)(&s.Kernel), "kernel", "kernel of the rows and the landmarks", spectral.FourierKernels...)
+	l.Choice((*string)(&s.Kernel), "kernel", "kernel of the rows and the landmarks", pairwise.Kernels...)
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
 	l.Complexity("gamma", param.Rougher)
 	l.Int(&s.Landmarks, "landmarks", "number of landmarks m", param.Between(1, 1<<20))
@@ -87,6 +100,10 @@ func (s *Nystroem) Params(l *param.List) {
 	l.Choice(&s.Choose, "selection", "how landmarks are selected from the training rows", "uniform", "rpcholesky")
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
 	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
+	l.Float(&s.Exponent, "exponent", "exponent p of the powered_exponential kernel", exponents)
+	l.Int(&s.Degree, "degree", "degree of the polynomial kernel", param.Between(1, maxDegree))
+	l.Float(&s.Coef0, "coef0", "constant c₀ of the polynomial kernel", param.AtLeast(0))
+	l.String(&s.LandmarksFrom, "landmarks_from", "CSV file of rows to select landmarks from; empty: the training rows")
 	l.Seed(&s.Seed, "seed", "seed of the choice")
 	l.Check("landmarks", func() error {
 		if s.Choose == "rpcholesky" && s.Landmarks > pivotedRows {
@@ -117,12 +134,25 @@ func (s Nystroem) FitSource(ctx context.Context, data datasets.Source) (Transfor
 	return f, nil
 }
 
+// shape returns the parameters of the kernel.
+func (s Nystroem) shape() spectral.Shape {
+	return spectral.Shape{Nu: s.Nu, Alpha: s.Alpha, Exponent: s.Exponent, Degree: s.Degree, Coef0: s.Coef0}
+}
+
 // sample draws the rows that are landmarks, or that they are chosen from.
 func (s Nystroem) sample(ctx context.Context, data datasets.Source) (mat.Matrix, error) {
 	if err := checkNumeric("nystroem", data.Schema()); err != nil {
 		return nil, err
 	}
 	rows, width := data.Dims()
+	if s.LandmarksFrom != "" {
+		own, err := readLandmarks(s.LandmarksFrom, data.Schema(), width)
+		if err != nil {
+			return nil, fmt.Errorf("transformer: nystroem: landmarks_from %s: %w", s.LandmarksFrom, err)
+		}
+		data = datasets.Set{X: own}.Source()
+		rows, _ = own.Dims()
+	}
 	most := s.Landmarks
 	if rows >= 0 {
 		most = min(most, rows)
@@ -147,7 +177,7 @@ func (s Nystroem) sample(ctx context.Context, data datasets.Source) (mat.Matrix,
 
 // fitted returns the map of a sample and the indices of its landmarks.
 func (s Nystroem) fitted(ctx context.Context, data datasets.Source, rows mat.Matrix) (*FittedNystroem, []int, error) {
-	f := &FittedNystroem{kernelName: string(s.Kernel), nu: s.Nu, alpha: s.Alpha}
+	f := &FittedNystroem{kernelName: string(s.Kernel), shape: s.shape()}
 	f.name()
 	var err error
 	if f.gamma, err = resolveGamma(ctx, s.Gamma, "nystroem", f.kernel.Spectral(), data, s.Seed); err != nil {
@@ -157,20 +187,24 @@ func (s Nystroem) fitted(ctx context.Context, data datasets.Source, rows mat.Mat
 	if !allFinite(factors) {
 		return nil, nil, errors.New("transformer: nystroem: gamma overflows")
 	}
-	if err := checkEntries("nystroem", rows, data.Schema(), 0, landmarks.Limit(factors, rows), false); err != nil {
+	if err := checkDomain(rows, f.kernel.Domain); err != nil {
+		return nil, nil, err
+	}
+	limit := landmarks.Limit(f.kernel, factors, rows)
+	if err := checkEntries("nystroem", rows, data.Schema(), 0, limit, false); err != nil {
 		return nil, nil, err
 	}
 	var chosen []int
 	if s.Choose == "rpcholesky" {
 		chosen, err = landmarks.Choose(ctx, f.kernel, factors, rows, s.Landmarks, s.Seed)
 		if err != nil {
-			return nil, nil, failed(ctx, "nystroem", err)
+			return nil, nil, wrapError(ctx, "nystroem", err)
 		}
 		rows = landmarks.Take(rows, chosen)
 	}
 	var kept []int
 	if f.features, kept, err = landmarks.NewMap(ctx, f.kernel, factors, rows); err != nil {
-		return nil, nil, failed(ctx, "nystroem", err)
+		return nil, nil, wrapError(ctx, "nystroem", err)
 	}
 	return f, kept, nil
 }
@@ -191,13 +225,15 @@ func (s Nystroem) Cost(shape datasets.Shape) datasets.Cost {
 		held += sample * (4*m + 12*d)
 	}
 	c.Bytes = int64(min(held, math.MaxInt64/2))
+	// Kernels of low rank leave many landmarks out.
+	c.WidthEstimated = slices.Contains([]kernel.Name{kernel.Polynomial, kernel.Cosine, kernel.Chi2}, s.Kernel)
 	return c
 }
 
 // FittedNystroem is a fitted [Nystroem].
 type FittedNystroem struct {
 	kernelName string
-	nu, alpha  float64
+	shape      spectral.Shape
 	kernel     *pairwise.Kernel // of that name
 	gamma      []float64        // d
 	features   *landmarks.Map
@@ -205,7 +241,7 @@ type FittedNystroem struct {
 
 // name looks up the kernel.
 func (f *FittedNystroem) name() (ok bool) {
-	f.kernel, ok = pairwise.NewKernel(f.kernelName, f.nu, f.alpha)
+	f.kernel, ok = pairwise.NewKernel(f.kernelName, f.shape)
 	return ok
 }
 
@@ -217,6 +253,9 @@ func (f *FittedNystroem) Transform(ctx context.Context, X mat.Matrix) (mat.Matri
 // TransformTo writes the features of the rows of X into dst.
 func (f *FittedNystroem) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	X, err := checkMap("nystroem", X, len(f.gamma), f.features.Limit(false), dst, f.OutputWidth())
+	if err == nil {
+		err = checkDomain(X, f.kernel.Domain)
+	}
 	if err != nil {
 		return err
 	}
@@ -226,6 +265,9 @@ func (f *FittedNystroem) TransformTo(ctx context.Context, dst *mat.Dense, X mat.
 // TransformSingle writes the features of the rows of X into dst, all arithmetic in single precision.
 func (f *FittedNystroem) TransformSingle(ctx context.Context, dst *single.Dense, X mat.Matrix) error {
 	X, err := checkMap("nystroem", X, len(f.gamma), f.features.Limit(true), dst, f.OutputWidth())
+	if err == nil {
+		err = checkDomain(X, f.kernel.Domain)
+	}
 	if err != nil {
 		return err
 	}
@@ -255,12 +297,44 @@ func (f *FittedNystroem) Landmarks() mat.Matrix { return f.features.Landmarks }
 
 // Kernel returns k(x, y), which the features approximate.
 func (f *FittedNystroem) Kernel(x, y []float64) (float64, error) {
-	return kernelOf("nystroem", f.kernel.Spectral(), f.kernel.Factors(f.gamma), x, y)
+	if len(x) == 0 || len(y) == 0 {
+		return 0, fmt.Errorf("transformer: nystroem: %d columns at fit, %d and %d now", len(f.gamma), len(x), len(y))
+	}
+	K, err := f.KernelMatrix(context.Background(), mat.NewDense(1, len(x), x), mat.NewDense(1, len(y), y))
+	if err != nil {
+		return 0, err
+	}
+	return K.At(0, 0), nil
 }
 
 // KernelMatrix returns k of every row of X and every row of Y, rows of X × rows of Y.
 func (f *FittedNystroem) KernelMatrix(ctx context.Context, X, Y mat.Matrix) (*mat.Dense, error) {
-	return kernelMatrix(ctx, "nystroem", f.kernel.Spectral(), f.kernel.Factors(f.gamma), X, Y)
+	inputs := [2]mat.Matrix{X, Y}
+	for i := range inputs {
+		var err error
+		if inputs[i], err = f.checkInputs(inputs[i]); err != nil {
+			return nil, err
+		}
+	}
+	return f.features.Kernel(ctx, inputs[0], inputs[1])
+}
+
+// checkDomain reports the first input that is outside of the domain of the kernel.
+func checkDomain(X mat.Matrix, domain func() (constraint string, violated func(v float64) bool)) error {
+	constraint, violated := domain()
+	return checkLow("nystroem", X, constraint, violated)
+}
+
+// checkInputs returns X as a *mat.Dense or *sparse.CSR whose kernel values are finite.
+func (f *FittedNystroem) checkInputs(X mat.Matrix) (mat.Matrix, error) {
+	X, err := checkRows("nystroem", X, len(f.gamma))
+	if err == nil {
+		err = checkEntries("nystroem", X, datasets.Schema{}, 0, f.features.Limit(false), false)
+	}
+	if err == nil {
+		err = checkDomain(X, f.kernel.Domain)
+	}
+	return X, err
 }
 
 // WithLandmarks returns the nested map of the first landmarks, at most all: its columns are the
@@ -283,8 +357,11 @@ func (f *FittedNystroem) State(s *model.State) {
 	}
 	compressed := stored.Sparse != nil
 	s.String("kernel", &f.kernelName)
-	s.Float("nu", &f.nu)
-	s.Float("alpha", &f.alpha)
+	s.Float("nu", &f.shape.Nu)
+	s.Float("alpha", &f.shape.Alpha)
+	s.Float("exponent", &f.shape.Exponent)
+	s.Int("degree", &f.shape.Degree)
+	s.Float("coef0", &f.shape.Coef0)
 	s.Floats("gamma", &f.gamma)
 	s.Bool("sparse", &compressed)
 	if s.Err() != nil {
@@ -303,7 +380,7 @@ func (f *FittedNystroem) State(s *model.State) {
 
 // restore checks what was read and makes the map.
 func (f *FittedNystroem) restore(s *model.State, stored landmarks.Stored) {
-	requireShape(s, f.kernelName, f.nu, f.alpha)
+	requireShape(s, f.kernelName, f.shape)
 	requireGamma(s, f.gamma)
 	if s.Err() != nil {
 		return

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/landmarks"
+	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
 // landmarkFamily is a [Family] of maps by landmarks that are leading ones of the same.
@@ -26,7 +27,7 @@ var (
 // kernel and γ; those of randomly pivoted Cholesky are of one kernel and one γ.
 func (s Nystroem) SameFamily(other Fitter) bool {
 	o, ok := other.(Nystroem)
-	if !ok || s.Choose != o.Choose || s.Seed != o.Seed {
+	if !ok || s.Choose != o.Choose || s.Seed != o.Seed || s.LandmarksFrom != o.LandmarksFrom {
 		return false
 	}
 	return s.Choose == "uniform" || s.mapping() == o.mapping() && slices.Equal(s.Gamma.Fixed(), o.Gamma.Fixed())
@@ -34,20 +35,13 @@ func (s Nystroem) SameFamily(other Fitter) bool {
 
 // mapping is a kernel with the rule for its γ.
 type mapping struct {
-	kernel    string
-	nu, alpha float64
-	rule      string
+	kernel string
+	shape  spectral.Shape
+	rule   string
 }
 
 func (s Nystroem) mapping() mapping {
-	m := mapping{kernel: string(s.Kernel), rule: s.Gamma.Rule()}
-	switch s.Kernel {
-	case "matern":
-		m.nu = s.Nu
-	case "rational_quadratic":
-		m.alpha = s.Alpha
-	}
-	return m
+	return mapping{string(s.Kernel), spectral.ShapeOf(string(s.Kernel), s.shape()), s.Gamma.Rule()}
 }
 
 // wideMaps returns a spec for each kernel and γ, with as many landmarks as the most of the specs
@@ -151,6 +145,9 @@ func (f *landmarkFamily) Each(ctx context.Context, X mat.Matrix, which []int,
 		return err
 	}
 	if err := checkEntries("nystroem", X, datasets.Schema{}, 0, f.features.Limit(which), false); err != nil {
+		return err
+	}
+	if err := checkDomain(X, f.features.Domain); err != nil {
 		return err
 	}
 	return f.features.Each(ctx, X, which, yield)

@@ -2,8 +2,12 @@ package transformer
 
 import (
 	"context"
+	"errors"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -182,5 +186,40 @@ func TestLandmarksThatDoNotFit(t *testing.T) {
 	if c := s.Cost(datasets.Shape{Rows: 1 << 30, Cols: 5}); c.Bytes < 8<<40 || c.OutputWidth != 1<<20 ||
 		math.IsInf(c.Flops, 0) {
 		t.Errorf("they cost %+v", c)
+	}
+}
+
+// Landmarks of one's own are the rows of a file, in the order of its columns or by the names in its header.
+func TestNystroemLandmarksFromFile(t *testing.T) {
+	X := mat.NewDense(3, 2, []float64{0, 1, 2, 3, 5, 4})
+	data := datasets.Set{X: X, Schema: datasets.Schema{Columns: []datasets.Column{{Name: "a"}, {Name: "b"}}}}
+	spec := NewNystroem()
+	spec.Gamma, spec.LandmarksFrom = kernel.FixedGamma(0.1), filepath.Join(t.TempDir(), "own.csv")
+	for text, want := range map[string]string{
+		"b,note,a\n1,x,2\n-4,y,0.5\n": "",
+		"2,1\n0.5, -4\n":              "",
+		"a,c\n1,2\n":                  "line 1: no column b",
+		"1\n2\n":                      "line 1: must have 2 columns, got 1",
+		"1,2,3\n":                     "line 1: must have 2 columns, got 3",
+		"1,2\n3,x\n":                  `line 2: must be numbers, got "x"`,
+		"a,b\n":                       "nothing to learn from",
+		"1,NaN\n":                     "missing",
+	} {
+		if err := os.WriteFile(spec.LandmarksFrom, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := spec.Fit(t.Context(), data)
+		switch {
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%q: %v, want %q", text, err, want)
+		case want == "" && err != nil:
+			t.Errorf("%q: %v", text, err)
+		case want == "":
+			equal(t, f.(*FittedNystroem).Landmarks(), mat.NewDense(2, 2, []float64{2, 1, 0.5, -4}), 0)
+		}
+	}
+	spec.LandmarksFrom += ".missing"
+	if _, err := spec.Fit(t.Context(), data); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a missing file: %v", err)
 	}
 }

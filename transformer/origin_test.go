@@ -18,7 +18,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// origins are the columns of five inputs: two numbers, and three that were encoded to columns, which lie apart.
+// origins returns the columns of five inputs: two numbers, and three that are encoded in separated
+// columns.
 func origins() datasets.Schema {
 	var columns []datasets.Column
 	for j, origin := range []string{"", "colour", "size", "colour", "", "size", "size", "shape"} {
@@ -56,7 +57,7 @@ func few() map[string]Binning {
 	return out
 }
 
-// originOf returns the inputs that are wholly in a list of columns, and fails where one is there in part.
+// originOf returns the inputs whose columns are all in a list, and fails if only some of them are.
 func originOf(t *testing.T, columns []int) (inputs []int) {
 	t.Helper()
 	for i, all := range originInputs {
@@ -142,8 +143,8 @@ func TestBinningOfOriginsApproximatesItsKernel(t *testing.T) {
 	}
 }
 
-// However rows come, dense or sparse, at once or in blocks, few or many, as a family or alone, and after a file, the
-// map of inputs of several columns is the same.
+// TestWaysToBinOrigins checks that the map of inputs of several columns is the same for dense and
+// sparse rows, single rows and blocks, families and separate fits, and after serialization.
 func TestWaysToBinOrigins(t *testing.T) {
 	ctx := context.Background()
 	data := encoded(tileRows + 90)
@@ -241,7 +242,7 @@ func TestColumnsWithoutOrigins(t *testing.T) {
 }
 
 // An input of many columns is drawn as often as one of a single column.
-func TestOriginsAreDrawnAlike(t *testing.T) {
+func TestOriginsAreDrawnUniformly(t *testing.T) {
 	spec := few()["laplacian, uniform"]
 	spec.Grids = 4000
 	fit := mustFit(t, spec, encoded(50)).(*FittedBinning)

@@ -21,10 +21,10 @@ func (s Nystroem) TakesSparse() bool { return s.Kernel != "laplacian" && s.Kerne
 
 // Requirements shared by steps.
 var (
-	complete    = []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.NoMissing}}
-	withTargets = append(complete[:2:2], datasets.Requirement{Constraint: datasets.Targets})
-	valued      = []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.SomeValue}}
-	categories  = []datasets.Requirement{{Constraint: datasets.Categories}}
+	complete         = []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.NoMissing}}
+	withTargets      = append(complete[:2:2], datasets.Requirement{Constraint: datasets.Targets})
+	numericWithValue = []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.SomeValue}}
+	categories       = []datasets.Requirement{{Constraint: datasets.Categories}}
 )
 
 // Requirements declares that all inputs must be numeric and have no missing values.
@@ -80,16 +80,16 @@ func (Nystroem) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
 }
 
 // Requirements declares that all inputs must be numeric, with at least one value that is not missing.
-func (Standardize) Requirements() []datasets.Requirement { return valued }
+func (Standardize) Requirements() []datasets.Requirement { return numericWithValue }
 
 // Requirements declares that all inputs must be numeric, with at least one value that is not missing.
-func (MinMax) Requirements() []datasets.Requirement { return valued }
+func (MinMax) Requirements() []datasets.Requirement { return numericWithValue }
 
 // Requirements declares that all inputs must be numeric, with at least one value that is not missing.
-func (Robust) Requirements() []datasets.Requirement { return valued }
+func (Robust) Requirements() []datasets.Requirement { return numericWithValue }
 
 // Requirements declares that all inputs must be numeric, with at least one value that is not missing.
-func (Quantile) Requirements() []datasets.Requirement { return valued }
+func (Quantile) Requirements() []datasets.Requirement { return numericWithValue }
 
 // InferOutput returns the same columns, which may have missing values.
 func (Standardize) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return scaled(in) }

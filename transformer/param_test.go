@@ -16,7 +16,7 @@ import (
 )
 
 // A parameter written and read again is the same.
-func TestParametersComeBack(t *testing.T) {
+func TestParametersRoundTrip(t *testing.T) {
 	for _, c := range []struct {
 		spec   any
 		path   string
@@ -49,7 +49,8 @@ func TestParametersComeBack(t *testing.T) {
 	}
 }
 
-// Integers may be written as numbers and the other way round.
+// TestParametersTakeEitherKindOfNumber checks that integers may be written as floats and vice
+// versa.
 func TestParametersTakeEitherKindOfNumber(t *testing.T) {
 	for _, c := range []struct {
 		spec       any
@@ -73,7 +74,8 @@ func TestParametersTakeEitherKindOfNumber(t *testing.T) {
 	}
 }
 
-// What a document can hold and a parameter cannot is refused by name.
+// TestParametersRefuse checks that invalid values from documents are errors that name the
+// parameter.
 func TestParametersRefuse(t *testing.T) {
 	for _, c := range []struct {
 		spec  any

@@ -11,8 +11,9 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Where one part of the rows is sparse, zeros must stay zeros in all.
-func TestMergedPartsKnowThatSomeAreSparse(t *testing.T) {
+// TestMergedSparseParts checks that if one part of the rows is sparse, zeros must
+// map to zeros in all.
+func TestMergedSparseParts(t *testing.T) {
 	ctx, spec := context.Background(), NewStandardize()
 	X := mat.NewDense(4, 1, []float64{1, 2, 0, 4})
 	var parts []datasets.Pass

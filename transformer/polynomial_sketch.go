@@ -84,7 +84,7 @@ func (s PolynomialSketch) FitSource(ctx context.Context, data datasets.Source) (
 	if err := checkNumericSpec("polynomial_sketch", s, data.Schema()); err != nil {
 		return nil, err
 	}
-	gaussian, _ := spectral.FourierKernel("gaussian", 0, 0)
+	gaussian, _ := spectral.FourierKernel("gaussian", spectral.Shape{})
 	gamma, err := resolveGamma(ctx, s.Gamma, "polynomial_sketch", gaussian, data, s.Seed)
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (s PolynomialSketch) FitSource(ctx context.Context, data datasets.Source) (
 	f := &FittedPolynomialSketch{gamma: gamma, coef0: s.Coef0, features: s.Features, degree: s.Degree}
 	f.finish()
 	if err := memory.Check(8 * int64(s.Degree) * int64(len(gamma))); err != nil {
-		return nil, failed(ctx, "polynomial_sketch", err)
+		return nil, wrapError(ctx, "polynomial_sketch", err)
 	}
 	rng := spectral.NewStream()
 	for k := range s.Degree {

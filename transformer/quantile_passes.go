@@ -21,8 +21,8 @@ import (
 //
 // A [selection] per column finds the order statistics, in one pass over few rows, else in three to
 // five. If the selections of all columns exceed the memory limit, groups of columns are processed
-// one after the other. Merging adds counts and values, so the result does not depend on the
-// partition of the rows.
+// sequentially. Merging adds counts and values, so the result does not depend on the partition of
+// the rows.
 type quantiles struct {
 	plan       quantilePlan
 	schema     datasets.Schema

@@ -80,7 +80,7 @@ func (s *selection) add(key, times uint64) {
 		return
 	}
 	if s.keeping {
-		if s.keep(key, times) {
+		if s.store(key, times) {
 			return
 		}
 		s.spill()
@@ -89,9 +89,9 @@ func (s *selection) add(key, times uint64) {
 	s.cells[p.first+int((key-p.low)>>p.shift)].add(cell{times, key, key})
 }
 
-// keep stores a key. It returns false if the limit is exceeded in the first pass. Later passes know
+// store stores a key. It returns false if the limit is exceeded in the first pass. Later passes know
 // the number of keys and store at most one more, which reveals that the rows have changed.
-func (s *selection) keep(key, times uint64) bool {
+func (s *selection) store(key, times uint64) bool {
 	limit := s.maxKept()
 	if s.counting() && times > limit-uint64(len(s.kept)) {
 		return false

@@ -31,8 +31,9 @@ func matrixOf(rows [][]*float64) *mat.Dense {
 	return X
 }
 
-// Quantiles, and what becomes of rows, are those of scikit-learn; testdata/quantile.py has made them.
-func TestQuantileIsThatOfScikitLearn(t *testing.T) {
+// TestQuantileMatchesScikitLearn compares quantiles and mapped rows with those of scikit-learn,
+// computed by testdata/quantile.py.
+func TestQuantileMatchesScikitLearn(t *testing.T) {
 	text, err := os.ReadFile("testdata/quantile.json")
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +106,7 @@ func TestSelectionsInParts(t *testing.T) {
 	}
 }
 
-// Of many rows all count: the quantiles are those of the sorted columns.
+// TestQuantileOfAllRows checks that the quantiles of many rows are those of the sorted columns.
 func TestQuantileOfAllRows(t *testing.T) {
 	n := 150_001
 	X := mat.NewDense(n, 2, nil)
@@ -125,7 +126,8 @@ func TestQuantileOfAllRows(t *testing.T) {
 	}
 }
 
-// A change of the inputs that keeps their order keeps the ranks of the rows that were learned from.
+// TestQuantileSeesOrderOnly checks that a monotone transform of the inputs does not change the
+// ranks of the training rows.
 func TestQuantileSeesOrderOnly(t *testing.T) {
 	X := uniform(400, 3)
 	bent := mat.DenseCopyOf(X)
@@ -138,7 +140,8 @@ func TestQuantileSeesOrderOnly(t *testing.T) {
 	}
 }
 
-// Numbers whose differences overflow, or are the least there are, are mapped to finite ones that ascend.
+// TestQuantileOfExtremes checks that numbers whose differences overflow, and denormal numbers, are
+// mapped to ascending finite numbers.
 func TestQuantileOfExtremes(t *testing.T) {
 	for _, values := range [][]float64{{-math.MaxFloat64, -1e308, 0, math.MaxFloat64}, {0, 5e-324, 1e-323, 2e-323}} {
 		for _, output := range []string{"uniform", "normal"} {
@@ -153,7 +156,8 @@ func TestQuantileOfExtremes(t *testing.T) {
 	}
 }
 
-// Sparse rows stay sparse where zero stays zero, and are refused elsewhere, also after fitting.
+// TestQuantileOfSparseRows checks that sparse rows stay sparse if zero maps to zero, and are errors
+// otherwise, also after the fit.
 func TestQuantileOfSparseRows(t *testing.T) {
 	X := mat.NewDense(5, 2, []float64{0, 0, 1, 0, 2, 3, 0, 1, 5, 0})
 	f := mustFit(t, NewQuantile(), datasets.Set{X: sparse.FromDense(X)})

@@ -37,6 +37,7 @@ import (
 //	exponential         exp(−γ‖Δ‖₂)             γ·multivariate t with 1 degree of freedom
 //	matern              Matérn(ν, ℓ = 1/γ)      γ·multivariate t with 2ν degrees of freedom
 //	rational_quadratic  (1 + γ‖Δ‖₂²/α)^−α       sqrt(2γτ)·N(0, 1), τ ~ Gamma(shape α, rate α)
+//	powered_exponential exp(−(γ‖Δ‖₂)^p)         γ·sqrt(2τ)·N(0, 1), τ positive stable with index p/2
 //	mixture             Σ w_i·k_i(γΔ)           γ·that of k_i with probability w_i
 //	product             Π k_i(γΔ)               γ·the sum of one of each k_i
 //
@@ -57,10 +58,11 @@ import (
 //	            of two ≥ max(d, 64); H is the Walsh–Hadamard matrix over
 //	            sqrt(w), the D are random signs; inputs padded by 0
 //
-// Mixtures of gaussians are the kernels gaussian, exponential, matern, rational_quadratic, and
-// mixtures and products of these. Orthogonal draws have a tenth of the variance for the gaussian
-// kernel and many inputs if D ≥ 4d; qmc suits about ten inputs or fewer. All but structured are
-// unbiased; structured has E[z(x)'z(y)] low by about k·(2γ‖Δ‖²)²/(4w), at most 0.0085 for w = 64.
+// Mixtures of gaussians are the kernels gaussian, exponential, matern, rational_quadratic,
+// powered_exponential (0 < p ≤ 2), and mixtures and products of the first four. Orthogonal draws
+// have a tenth of the variance for the gaussian kernel and many inputs if D ≥ 4d; qmc suits about
+// ten inputs or fewer. All but structured are unbiased; structured has E[z(x)'z(y)] low by about
+// k·(2γ‖Δ‖²)²/(4w), at most 0.0085 for w = 64.
 //
 // Maps of one seed and draw are nested: the first D₁ columns of a map with D₂ features are the map
 // with D₁ features, up to the factor sqrt(D₁/D₂). For one seed and draw, the frequencies of
@@ -91,6 +93,7 @@ type RFF struct {
 	Draw     string       // how frequencies are drawn: iid, orthogonal, qmc or structured
 	Nu       float64      // ν of the matern kernel
 	Alpha    float64      // α of the rational_quadratic kernel
+	Exponent float64      // p of the powered_exponential kernel
 	Of       []KernelPart // kernels of the mixture or the product
 	Seed     uint64
 	Custom   *CustomKernel // with Kernel "custom", a kernel of your own
@@ -107,15 +110,16 @@ type CustomKernel struct {
 
 // NewRFF returns the spec of 1000 paired features of the gaussian kernel, γ by [kernel.GammaScale].
 func NewRFF() RFF {
-	return RFF{Kernel: "gaussian", Gamma: kernel.GammaScale, Features: 1000, Map: "paired", Draw: "iid", Nu: 1.5, Alpha: 1}
+	return RFF{Kernel: "gaussian", Gamma: kernel.GammaScale, Features: 1000, Map: "paired", Draw: "iid", Nu: 1.5,
+		Alpha: 1, Exponent: 1}
 }
 
 // maxFeatures is the maximum width of a map, above any practical value.
 const maxFeatures = 1 << 26
 
-// Params declares kernel, gamma, features, map, draw, nu, alpha, of and seed. Custom has no plain form.
+// Params declares kernel, gamma, features, map, draw, nu, alpha, exponent, of and seed. Custom has no plain form.
 func (s *RFF) Params(l *param.List) {
-	kernels := slices.Concat(spectral.FourierKernels, composed)
+	kernels := slices.Concat(spectral.AllFourierKernels, composed)
 	if s.Custom != nil {
 		kernels = append(kernels, "custom")
 	}
@@ -128,6 +132,7 @@ func (s *RFF) Params(l *param.List) {
 	l.Choice(&s.Draw, "draw", "how frequencies are drawn", fourier.Laws...)
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
 	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
+	l.Float(&s.Exponent, "exponent", "exponent p of the powered_exponential kernel", exponents)
 	l.Value(kernelParts{&s.Of}, "of", "kernels of the mixture, with their weights, or of the product")
 	l.Seed(&s.Seed, "seed", "seed of the draws")
 	l.Check("features", func() error {
@@ -153,7 +158,7 @@ func (s *RFF) Params(l *param.List) {
 
 // checkDraw reports a draw that the kernel cannot be drawn by.
 func (s *RFF) checkDraw() error {
-	k, ok := s.known()
+	k, ok := s.knownKernel()
 	if !ok || fourier.Suits(s.Draw, k) {
 		return nil
 	}
@@ -165,9 +170,14 @@ func (s *RFF) checkDraw() error {
 	return fmt.Errorf("%s for kernel: %s, %s", suggest.Alternatives(laws), s.Kernel, why)
 }
 
-// known returns the kernel, and whether its name is known.
-func (s *RFF) known() (spectral.Kernel, bool) {
-	f := FittedRFF{kernelName: string(s.Kernel), nu: s.Nu, alpha: s.Alpha, parts: s.Of}
+// shape returns the parameters of the kernel.
+func (s RFF) shape() spectral.Shape {
+	return spectral.Shape{Nu: s.Nu, Alpha: s.Alpha, Exponent: s.Exponent}
+}
+
+// knownKernel returns the kernel, and whether its name is known.
+func (s *RFF) knownKernel() (spectral.Kernel, bool) {
+	f := FittedRFF{kernelName: string(s.Kernel), shape: s.shape(), parts: s.Of}
 	ok := f.name(s.Custom)
 	return f.kernel, ok
 }
@@ -185,7 +195,7 @@ func (s RFF) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	if err := checkNumericSpec("rff", s, data.Schema()); err != nil {
 		return nil, err
 	}
-	f := &FittedRFF{kernelName: string(s.Kernel), nu: s.Nu, alpha: s.Alpha, parts: slices.Clone(s.Of)}
+	f := &FittedRFF{kernelName: string(s.Kernel), shape: s.shape(), parts: slices.Clone(s.Of)}
 	f.name(s.Custom)
 	var err error
 	if f.gamma, err = resolveGamma(ctx, s.Gamma, "rff", f.kernel, data, s.Seed); err != nil {
@@ -193,7 +203,7 @@ func (s RFF) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	}
 	draws, err := s.law().Draw(ctx, f.kernel, len(f.gamma), s.frequencies(), s.Map == "paired")
 	if err != nil {
-		return nil, failed(ctx, "rff", err)
+		return nil, wrapError(ctx, "rff", err)
 	}
 	if err := f.finish(draws); err != nil {
 		return nil, err
@@ -228,7 +238,7 @@ func (s RFF) Cost(shape datasets.Shape) datasets.Cost {
 // FittedRFF is a fitted [RFF].
 type FittedRFF struct {
 	kernelName string
-	nu, alpha  float64
+	shape      spectral.Shape
 	parts      []KernelPart    // of a mixture or a product
 	kernel     spectral.Kernel // of that name
 	gamma      []float64       // d
@@ -237,7 +247,7 @@ type FittedRFF struct {
 
 // name looks up the kernel.
 func (f *FittedRFF) name(custom *CustomKernel) bool {
-	k, ok := spectral.FourierKernel(f.kernelName, f.nu, f.alpha)
+	k, ok := spectral.FourierKernel(f.kernelName, f.shape)
 	if !ok {
 		k, ok = composedKernel(f.kernelName, f.parts)
 	}
@@ -362,8 +372,9 @@ func (f *FittedRFF) State(s *model.State) {
 	}
 	s.String("kernel", &f.kernelName)
 	s.String("map", &mapName)
-	s.Float("nu", &f.nu)
-	s.Float("alpha", &f.alpha)
+	s.Float("nu", &f.shape.Nu)
+	s.Float("alpha", &f.shape.Alpha)
+	s.Float("exponent", &f.shape.Exponent)
 	s.Matrix("base", &draws.Base)
 	s.Floats("gamma", &f.gamma)
 	s.Floats("phase", &draws.Phase)
@@ -396,7 +407,7 @@ func (f *FittedRFF) State(s *model.State) {
 	s.Require(allFinite(draws.Phase), "phases are not finite")
 	s.Require(!slices.ContainsFunc(draws.Phase, func(b float64) bool { return b < 0 || b > 2*math.Pi }),
 		"a phase is not an angle")
-	requireShape(s, f.kernelName, f.nu, f.alpha)
+	requireShape(s, f.kernelName, f.shape)
 	if s.Err() != nil {
 		return
 	}

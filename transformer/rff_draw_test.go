@@ -31,7 +31,7 @@ func drawnMaps() map[string]RFF {
 			if of, ok := strings.CutPrefix(name, "rough "); ok {
 				s.Kernel, s.Of = kernel.Name(of), rough
 			}
-			if k, _ := s.known(); fourier.Suits(draw, k) {
+			if k, _ := s.knownKernel(); fourier.Suits(draw, k) {
 				specs[draw+" "+name] = s
 			}
 		}
@@ -44,8 +44,9 @@ func drawnMaps() map[string]RFF {
 	return specs
 }
 
-// The features' inner products are the kernel in the mean, whatever the draw; structured ones are low by what signs
-// in place of normal numbers cost, at most max_t t²·exp(−t/2)/(4w) ≈ 2.2/(4w) for mixtures of gaussian kernels.
+// TestEveryDrawApproximatesItsKernel checks that the inner products of the features have the kernel
+// as mean, for every draw; structured draws have a bias of at most max_t t²·exp(−t/2)/(4w) ≈
+// 2.2/(4w) for mixtures of gaussian kernels.
 func TestEveryDrawApproximatesItsKernel(t *testing.T) {
 	const seeds, w = 150, 64
 	for name, spec := range drawnMaps() {
@@ -71,8 +72,9 @@ func TestEveryDrawApproximatesItsKernel(t *testing.T) {
 	}
 }
 
-// The variance of z(x)'z(y) at moderate distances, in parts of that of independent draws, for the
-// gaussian kernel, and the error in the mean that structured draws have.
+// TestDrawsLowerTheVariance checks that orthogonal and structured draws have a lower variance of
+// z(x)'z(y) than independent draws at moderate distances, for the gaussian kernel, and that the
+// bias of structured draws is the theoretical one.
 func TestDrawsLowerTheVariance(t *testing.T) {
 	const seeds = 400
 	p := pairs[3]
@@ -124,7 +126,7 @@ func TestErrorsOfEveryDrawFallWithFeatures(t *testing.T) {
 }
 
 // Draws that a kernel does not support are rejected before drawing, with all other errors.
-func TestDrawsThatDoNotSuit(t *testing.T) {
+func TestUnsupportedDraws(t *testing.T) {
 	of := func(name kernel.Name, draw string, parts ...KernelPart) RFF {
 		s := NewRFF()
 		s.Kernel, s.Draw, s.Of = name, draw, parts
@@ -167,7 +169,8 @@ func TestDrawsThatDoNotSuit(t *testing.T) {
 	}
 }
 
-// Parts come from plain values, go back, and can be replaced by path.
+// TestKernelPartsByPath checks that components can be set as plain values, read back, and replaced
+// by path.
 func TestKernelPartsByPath(t *testing.T) {
 	s := NewRFF()
 	s.Kernel = "mixture"

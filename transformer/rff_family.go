@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/fourier"
+	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/single"
 )
@@ -47,32 +48,28 @@ func (s RFF) SameFamily(other Fitter) bool {
 		return false
 	}
 	return s.mixes() && o.mixes() ||
-		s.Kernel == o.Kernel && s.Nu == o.Nu && s.Alpha == o.Alpha && s.Custom == o.Custom && slices.Equal(s.Of, o.Of)
+		s.Kernel == o.Kernel && s.shape() == o.shape() && s.Custom == o.Custom && slices.Equal(s.Of, o.Of)
 }
 
 // mixes reports whether the kernel is a scale mixture of gaussian kernels.
 func (s RFF) mixes() bool {
-	k, ok := s.known()
+	k, ok := s.knownKernel()
 	return ok && k.Spread != nil
 }
 
-// shape identifies a kernel up to its width.
-type shape struct {
-	kernel    string
-	parameter float64
-	parts     string
+// baseKernel is a kernel but for its width.
+type baseKernel struct {
+	kernel string
+	shape  spectral.Shape
+	parts  string
 }
 
-func (s RFF) kernelShape() shape {
-	switch s.Kernel {
-	case "matern":
-		return shape{kernel: string(s.Kernel), parameter: s.Nu}
-	case "rational_quadratic":
-		return shape{kernel: string(s.Kernel), parameter: s.Alpha}
-	case "mixture", "product":
-		return shape{kernel: string(s.Kernel), parts: fmt.Sprint(s.Of)}
+func (s RFF) base() baseKernel {
+	base := baseKernel{kernel: string(s.Kernel), shape: spectral.ShapeOf(string(s.Kernel), s.shape())}
+	if slices.Contains(composed, base.kernel) {
+		base.parts = fmt.Sprint(s.Of)
 	}
-	return shape{kernel: string(s.Kernel)}
+	return base
 }
 
 // FitFamily fits maps with the same draws: one for each kernel and γ, as wide as the widest spec.
@@ -92,15 +89,15 @@ func (s RFF) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (
 	}
 	first := fit.(*FittedRFF)
 	f := &fourierFamily{}
-	bases := map[shape]*FittedRFF{specs[widest].(RFF).kernelShape(): first}
+	bases := map[baseKernel]*FittedRFF{specs[widest].(RFF).base(): first}
 	type rule struct {
-		shape
+		baseKernel
 		gamma string
 	}
 	resolved := map[rule][]float64{} // γ by rule
 	for _, spec := range specs {
 		r := spec.(RFF)
-		base := bases[r.kernelShape()]
+		base := bases[r.base()]
 		if base == nil {
 			own := r
 			own.Gamma, own.Features = kernel.FixedGamma(1), specs[widest].(RFF).Features
@@ -108,9 +105,9 @@ func (s RFF) FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (
 				return nil, err
 			}
 			base = fit.(*FittedRFF)
-			bases[r.kernelShape()] = base
+			bases[r.base()] = base
 		}
-		key := rule{r.kernelShape(), r.Gamma.Rule()}
+		key := rule{r.base(), r.Gamma.Rule()}
 		gamma, known := resolved[key]
 		if !known || r.Gamma.Rule() == "" {
 			if gamma, err = resolveGamma(ctx, r.Gamma, "rff", base.kernel, data.Source(), s.Seed); err != nil {
@@ -151,7 +148,7 @@ func (s RFF) FamilyMembers(_ datasets.Shape, specs []Fitter) []FamilyMember {
 	for k, spec := range specs {
 		r := spec.(RFF)
 		at := slices.IndexFunc(kinds, func(o RFF) bool {
-			return o.kernelShape() == r.kernelShape() && o.Gamma.Rule() == r.Gamma.Rule() &&
+			return o.base() == r.base() && o.Gamma.Rule() == r.Gamma.Rule() &&
 				slices.Equal(o.Gamma.Fixed(), r.Gamma.Fixed())
 		})
 		if at < 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/kernel"
 )
 
-// Kernels that are mixtures of gaussian ones come from one projection of the rows, and each map is
-// the one that its spec is fitted to.
+// TestKernelsShareAProjection checks that kernels that are mixtures of gaussian kernels share one
+// projection of the rows, and that each map equals the map fitted from its own spec.
 func TestKernelsShareAProjection(t *testing.T) {
 	ctx := context.Background()
 	data := datasets.Set{X: uniform(50, 6)}
@@ -62,8 +62,8 @@ func TestKernelsShareAProjection(t *testing.T) {
 	}
 }
 
-// Kernels of the user's own are related where they are the same one; two of them may draw anything, and one
-// map would stand for both.
+// TestCustomKernelsAreRelatedToThemselvesOnly checks that a custom kernel is related only to
+// itself, because two custom kernels may have different draws.
 func TestCustomKernelsAreRelatedToThemselvesOnly(t *testing.T) {
 	of := func(scale float64) RFF {
 		s := NewRFF()
@@ -126,7 +126,7 @@ func TestRelated(t *testing.T) {
 	}
 }
 
-// A family's values beyond the reach of its draws are refused, not made into NaN.
+// TestFamilyRefusesHugeValues checks that values beyond the limit of a family are errors, not NaN.
 func TestFamilyRefusesHugeValues(t *testing.T) {
 	narrow := NewRFF()
 	narrow.Gamma, narrow.Features = kernel.FixedGamma(1e-300), 8

@@ -166,7 +166,7 @@ func (s RFM) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	}
 	learned, err := s.learn(ctx, rows)
 	if err != nil {
-		return nil, failed(ctx, "rfm", err)
+		return nil, wrapError(ctx, "rfm", err)
 	}
 	f := &FittedRFM{matrix: learned.Map, outer: learned.Products, errors: learned.Errors, round: learned.Round}
 	if !allFinite(f.matrix.RawMatrix().Data, f.outer.RawMatrix().Data) {
@@ -203,7 +203,7 @@ func (s RFM) learn(ctx context.Context, drawn sample.Sample) (*agop.Result, erro
 
 // options returns the options of package agop.
 func (s RFM) options() agop.Options {
-	k, _ := pairwise.NewKernel(string(s.Kernel), s.Nu, s.Alpha)
+	k, _ := pairwise.NewKernel(string(s.Kernel), spectral.Shape{Nu: s.Nu, Alpha: s.Alpha})
 	o := agop.Options{Kernel: k, Bandwidth: s.Bandwidth, Power: s.Power, Rounds: s.Rounds, Diagonal: s.Diagonal,
 		Part: s.Part, Seed: s.Seed}
 	if s.Solve == "features" {

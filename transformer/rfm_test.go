@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// bent returns rows whose target depends on x₁ − x₃ alone.
+// bent returns rows whose target depends on x₁ − x₃ only.
 func bent(n, d int) datasets.Set {
 	rng := rand.New(rand.NewPCG(11, 12))
 	X, y := mat.NewDense(n, d, nil), make([]float64, n)
@@ -27,8 +27,8 @@ func bent(n, d int) datasets.Set {
 	return datasets.Set{X: X, Y: y}
 }
 
-// Whatever the targets are, the map keeps the direction that they depend on, and the inputs of it are
-// relevant.
+// TestRFMOfAllKindsOfTargets checks that the map keeps the relevant direction, and reports its
+// inputs as relevant, for all kinds of targets.
 func TestRFMOfAllKindsOfTargets(t *testing.T) {
 	numbers := bent(500, 5)
 	two, three, several := numbers, numbers, numbers
@@ -61,8 +61,8 @@ func TestRFMOfAllKindsOfTargets(t *testing.T) {
 	}
 }
 
-// What the map is good for: kernel features behind it, of γ = 1, predict new rows better than those of the
-// inputs themselves.
+// TestRFMBeforeFeatures checks that kernel features with γ = 1 after the map predict new rows
+// better than those of the original inputs.
 func TestRFMBeforeFeatures(t *testing.T) {
 	all := bent(900, 8)
 	train, test := all.Slice(0, 600), all.Slice(600, 900)
@@ -152,7 +152,8 @@ func TestRFMBandwidth(t *testing.T) {
 	}
 }
 
-// The rows that are learned from are a sample: those beyond it do not cost more, and the map is about that of all.
+// TestRFMOfASample checks that the map is fitted to a sample: more rows do not increase the cost,
+// and the map approximates that of all.
 func TestRFMOfASample(t *testing.T) {
 	data := bent(3000, 5)
 	f, err := rfmWith(func(s *RFM) { s.Rows = 400 }).FitSource(context.Background(), data.Source())
@@ -168,7 +169,7 @@ func TestRFMOfASample(t *testing.T) {
 	}
 }
 
-// Many rows are learned from a part at a time: the cost and the memory of a part are those of few rows.
+// TestRFMOfManyRows checks that many rows are fitted in parts, with the cost and memory of a part.
 func TestRFMOfManyRows(t *testing.T) {
 	data := bent(30000, 4)
 	spec := rfmWith(func(s *RFM) { s.Rows, s.Part, s.Rounds, s.Bandwidth = 30000, 300, 1, 2 })

@@ -66,8 +66,8 @@ func checkSpec(step string, spec any) error {
 	return nil
 }
 
-// failed adds the name of a step to err, unless err is nil or the error of the context.
-func failed(ctx context.Context, step string, err error) error {
+// wrapError adds the name of a step to err, unless err is nil or the error of the context.
+func wrapError(ctx context.Context, step string, err error) error {
 	if err == nil {
 		return nil
 	}

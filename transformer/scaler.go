@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/model"
 )
 
@@ -187,12 +188,8 @@ func checkNumericSpec(step string, spec any, schema datasets.Schema) error {
 func checkNumeric(step string, schema datasets.Schema) error {
 	for j, c := range schema.Columns {
 		if c.Kind != datasets.Numeric {
-			encoder := "onehot or ordinal"
-			if c.Kind == datasets.Text {
-				encoder = "tfidf"
-			}
-			return fmt.Errorf("transformer: %s: column %s must be numeric, got %v; encode it before with "+encoder,
-				step, schema.Name(j), c.Kind)
+			return fmt.Errorf("transformer: %s: column %s must be numeric, got %v; encode it before with %s", step,
+				schema.Name(j), c.Kind, suggest.Encoders(c.Kind.String(), len(c.Categories)))
 		}
 	}
 	return nil

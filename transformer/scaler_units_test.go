@@ -11,7 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// A column is standardized alike in every unit, also where squares of its values underflow or overflow.
+// TestStandardizeOfAnyUnit checks that standardization does not depend on the unit of a column,
+// even if squares of its values underflow or overflow.
 func TestStandardizeOfAnyUnit(t *testing.T) {
 	const n = 30
 	units := []float64{1, 1e-200, 1e-300, 1e200}

@@ -15,8 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Features in single precision are those in double precision to the rounding of the angles, for
-// dense and sparse rows, and for any number of rows at once to the bit.
+// TestSingleFeatures checks that float32 features equal those of float64 up to the rounding of the
+// angles, for dense and sparse rows, and do not depend on the number of rows, bit for bit.
 func TestSingleFeatures(t *testing.T) {
 	ctx := context.Background()
 	X := uniform(2100, 9)
@@ -97,7 +97,7 @@ func TestOneSingleRowMakesNoGarbage(t *testing.T) {
 	ctx := context.Background()
 	X := uniform(3, 20)
 	f := mustFit(t, RFF{Kernel: "gaussian", Gamma: kernel.FixedGamma(1), Features: 256, Map: "phase", Draw: "iid", Nu: 1,
-		Alpha: 1}, datasets.Set{X: X}).(*FittedRFF)
+		Alpha: 1, Exponent: 1}, datasets.Set{X: X}).(*FittedRFF)
 	var row mat.Matrix = mat.NewDense(1, 20, nil)
 	double, narrow := mat.NewDense(1, 256, nil), single.New(1, 256, nil)
 	if n := testing.AllocsPerRun(100, func() { f.TransformTo(ctx, double, row) }); n > 0 {

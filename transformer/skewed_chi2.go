@@ -78,10 +78,10 @@ func (s SkewedChi2) FitSource(ctx context.Context, data datasets.Source) (Transf
 	}
 	draws, err := fourier.Draw(ctx, skewedChi2, s.Seed, width, s.Features, false)
 	if err != nil {
-		return nil, failed(ctx, "skewed_chi2", err)
+		return nil, wrapError(ctx, "skewed_chi2", err)
 	}
 	f := &FittedSkewedChi2{skewedness: s.Skewedness}
-	return f, failed(ctx, "skewed_chi2", f.finish(draws))
+	return f, wrapError(ctx, "skewed_chi2", f.finish(draws))
 }
 
 // Cost returns the cost of mapping the rows and the memory of frequencies and features.

@@ -86,14 +86,14 @@ func (s SoftmaxFeatures) FitSource(ctx context.Context, data datasets.Source) (T
 	}
 	normal, err := softmax.Draw(ctx, s.Draw, s.Seed, len(gamma), s.Features)
 	if err != nil {
-		return nil, failed(ctx, "softmax_features", err)
+		return nil, wrapError(ctx, "softmax_features", err)
 	}
 	return newSoftmaxFeatures(normal, gamma)
 }
 
 // resolve returns γ for each column. Rules are those of the gaussian kernel.
 func (s SoftmaxFeatures) resolve(ctx context.Context, data datasets.Source) ([]float64, error) {
-	gaussian, _ := spectral.FourierKernel("gaussian", 0, 0)
+	gaussian, _ := spectral.FourierKernel("gaussian", spectral.Shape{})
 	return resolveGamma(ctx, s.Gamma, "softmax_features", gaussian, data, s.Seed)
 }
 
@@ -163,7 +163,7 @@ func locateOverflow(ctx context.Context, err error) error {
 	if large := (*softmax.OverflowError)(nil); errors.As(err, &large) {
 		err = &datasets.RowError{Row: large.Row, Err: err}
 	}
-	return failed(ctx, "softmax_features", err)
+	return wrapError(ctx, "softmax_features", err)
 }
 
 // Export adds the features of the rows to g.

@@ -79,7 +79,7 @@ func (s SoftmaxFeatures) FitFamily(ctx context.Context, data datasets.Set, specs
 			Scale: math.Sqrt(float64(wide[of[i]].Features) / float64(width))})
 	}
 	if f.features, err = softmax.NewFamily(maps, normal); err != nil {
-		return nil, failed(ctx, "softmax_features", err)
+		return nil, wrapError(ctx, "softmax_features", err)
 	}
 	return f, nil
 }

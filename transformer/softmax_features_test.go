@@ -15,8 +15,9 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// The features' inner products are exp(γ·x'y) in the mean for every draw; of iid draws with the variance that theory
-// gives, of orthogonal ones with a smaller one.
+// TestSoftmaxFeaturesApproximateTheirKernel checks that the mean inner product of the features is
+// exp(γ·x'y) for every draw, that iid draws have the theoretical variance, and that orthogonal
+// draws have a smaller one.
 func TestSoftmaxFeaturesApproximateTheirKernel(t *testing.T) {
 	const seeds, m = 4000, 6
 	rows := [][2][]float64{
@@ -54,7 +55,7 @@ func TestSoftmaxFeaturesApproximateTheirKernel(t *testing.T) {
 	}
 }
 
-// Given draws, the features are those of the reference.
+// TestGoldenSoftmaxFeatures compares the features for given draws with the reference.
 func TestGoldenSoftmaxFeatures(t *testing.T) {
 	var in struct{ Q, Normal [][]float64 }
 	var want struct {
@@ -80,8 +81,8 @@ func softmaxRows(rows [][]float64) *mat.Dense {
 	return m
 }
 
-// A feature that is too large is an error which names its row, in either precision, alone and in a family; what is too
-// small is 0.
+// TestSoftmaxFeaturesNeverOverflow checks that overflow is an error that names the row, in either
+// precision, in single maps and families, and that underflow gives 0.
 func TestSoftmaxFeaturesNeverOverflow(t *testing.T) {
 	ctx := context.Background()
 	for d, as32 := range map[int]bool{1500: false, 200: true} {

@@ -385,14 +385,14 @@ func (t *targetSums) encodings(means []float64) []float64 {
 		}
 		for j, levels := range t.levels {
 			for cell := t.first[j]; cell <= t.first[j]+levels; cell++ {
-				n, mean, within := t.moments(cell, k)
+				n, categoryMean, within := t.moments(cell, k)
 				lambda := n / (n + t.spec.Smooth)
 				if t.spec.Smooth == AutoSmooth {
 					variance := squares / all
 					lambda = n * variance / (n*variance + within/n)
 				}
-				if n > 0 && lambda == lambda { // part is NaN (0/0) if all targets are equal
-					out[cell*t.outputs+k] = lambda*mean + (1-lambda)*mean
+				if n > 0 && lambda == lambda { // NaN (0/0) if all targets are equal
+					out[cell*t.outputs+k] = lambda*categoryMean + (1-lambda)*mean
 				}
 			}
 		}

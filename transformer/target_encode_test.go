@@ -81,7 +81,8 @@ func meanAndVariance(list []float64) (mean, variance float64) {
 	return mean, variance
 }
 
-// Three classes have a column each, which are the encodings of that class against the others.
+// TestTargetEncodeOfClasses checks that three classes give one column each: the one-vs-rest
+// encoding of that class.
 func TestTargetEncodeOfClasses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 2))
 	const n = 90
@@ -144,7 +145,7 @@ func TestTargetEncodeOfSeveralTargets(t *testing.T) {
 	}
 }
 
-// What a fit cannot learn from is an error that says so.
+// TestTargetEncodeRefuses checks that invalid data are errors.
 func TestTargetEncodeRefuses(t *testing.T) {
 	good := datasets.Set{X: mat.NewDense(3, 1, []float64{0, 1, 1}), Y: []float64{0, 2, 1}, Schema: datasets.Schema{
 		Columns: []datasets.Column{{Name: "city", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}}}
@@ -170,7 +171,8 @@ func TestTargetEncodeRefuses(t *testing.T) {
 	}
 }
 
-// A column that has nothing to do with the targets has no relevance, however many categories it has.
+// TestTargetEncodeRelevance checks that a column that is independent of the targets has no
+// relevance, however many categories it has.
 func TestTargetEncodeRelevance(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 2))
 	const n, levels = 2000, 400

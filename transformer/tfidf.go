@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"gonum.org/v1/gonum/mat"
@@ -19,34 +20,36 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// TFIDF maps text columns to weighted counts of terms, n-grams of words or characters. A column of the output belongs
-// to a term t of an input column, with
+// TFIDF maps text columns to weighted counts of terms, n-grams of words or characters. A column of
+// the output corresponds to a term t of an input column, with
 //
 //	z_t(x) = tf(t, x)·idf(t) / ‖z(x)‖₂,  idf(t) = ln((1 + n)/(1 + df(t))) + 1
 //
-// where tf is the number of occurrences of t in x, or 1 + ln tf with Sublinear, n the number of training rows and df
-// that of training rows with t. Each input column has its own terms, and is normalized by itself. A missing value has no
-// terms, as an empty string.
+// where tf is the number of occurrences of t in x, or 1 + ln tf with Sublinear, n the number of
+// training rows and df that of training rows with t. Each input column has separate terms, and is
+// normalized separately. A missing value has no terms, like an empty string.
 //
-// With Hashing, terms share a fixed number of columns by their hash, and a fit over a stream stores no terms.
+// With Hashing, terms share a fixed number of columns by their hash, and a fit over a stream stores
+// no terms.
 //
-// Shapes: n×d → n×D, sparse. Fit reads the rows once, in time linear in the length of the texts, and stores the
-// different terms. It uses neither targets nor weights.
+// Shapes: n×d → n×D, sparse. Fit makes one pass over the rows, in time linear in the length of the
+// text, and stores the distinct terms. It uses neither targets nor weights.
 //
-// Source: Salton and Buckley, "Term-weighting approaches in automatic text retrieval", Information Processing &
-// Management 24, 1988. The entries are those of scikit-learn's TfidfVectorizer, with Hashing those of a
-// HashingVectorizer without signs and a TfidfTransformer; tokenization and order of terms are the same.
+// Source: Salton and Buckley, "Term-weighting approaches in automatic text retrieval", Information
+// Processing & Management 24, 1988. The entries are those of scikit-learn's TfidfVectorizer, with
+// Hashing those of a HashingVectorizer without signs and a TfidfTransformer; tokenization and order
+// of terms are the same.
 //
 // Fit returns an error for a column that is not text, and if no term is left.
 type TFIDF struct {
-	Analyzer    string   // of what terms are made: "word", "char" or "char_wb", characters within words
+	Analyzer    string   // kind of terms: "word", "char" or "char_wb", characters within words
 	MinN, MaxN  int      // lengths of n-grams
 	MinCount    int      // training rows that a term must be in
 	MaxFeatures int      // only that number of the most frequent terms of each column; 0 for all
 	Hashing     int      // number of columns that terms are hashed to; 0 for one column per term
 	Sublinear   bool     // whether tf is replaced by 1 + ln tf
 	Lowercase   bool     // whether texts are converted to lower case
-	StopWords   []string // words that are left out
+	StopWords   []string // words that are left out; only "english" for the list of scikit-learn
 }
 
 // NewTFIDF returns the spec of single words in lower case.
@@ -88,6 +91,40 @@ func (p ngramRange) Check() error {
 	return errors.New(p.Constraint())
 }
 
+// stopWords are words as a parameter.
+type stopWords struct{ list *[]string }
+
+func (p stopWords) Set(plain any) error {
+	values, isList := plain.([]any)
+	if !isList {
+		values = []any{plain}
+	}
+	*p.list = make([]string, len(values))
+	for i, v := range values {
+		word, ok := v.(string)
+		if !ok || !isList && word != "english" {
+			return errors.New(p.Constraint())
+		}
+		(*p.list)[i] = word
+	}
+	return nil
+}
+
+func (p stopWords) Get() any {
+	if slices.Equal(*p.list, []string{"english"}) {
+		return "english"
+	}
+	out := make([]any, len(*p.list))
+	for i, word := range *p.list {
+		out[i] = word
+	}
+	return out
+}
+
+func (p stopWords) Constraint() string { return "english, or a list of words" }
+
+func (p stopWords) Check() error { return nil }
+
 // Params declares the options of terms and weights.
 func (s *TFIDF) Params(l *param.List) {
 	l.Choice(&s.Analyzer, "analyzer", "what terms are made of: words, characters, or characters within words", "word",
@@ -101,7 +138,7 @@ func (s *TFIDF) Params(l *param.List) {
 		param.Between(0, maxFeatures))
 	l.Bool(&s.Sublinear, "sublinear", "whether counts tf become 1 + ln tf")
 	l.Bool(&s.Lowercase, "lowercase", "whether texts are converted to lower case")
-	l.Names(&s.StopWords, "stop_words", "words that are left out")
+	l.Value(stopWords{&s.StopWords}, "stop_words", "words that are left out; english for the list of scikit-learn")
 	l.Check("hashing", func() error {
 		if s.Hashing > 0 && (s.MinCount > 1 || s.MaxFeatures > 0) {
 			return errors.New("must be 0 with min_count or max_features: hashed terms are not counted individually")
@@ -274,7 +311,7 @@ func (f *FittedTFIDF) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 			texts[i], _ = m.Text(i, j)
 		}
 		if blocks[j], err = v.Transform(ctx, texts); err != nil {
-			return nil, failed(ctx, "tfidf", err)
+			return nil, wrapError(ctx, "tfidf", err)
 		}
 	}
 	if len(blocks) == 1 {

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/golden"
 	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 	"github.com/bochner-ml/bochner/transformer/transformertest"
@@ -180,6 +181,23 @@ func TestTFIDFRefuses(t *testing.T) {
 	}
 	if _, err := transformer.NewTFIDF().Fit(ctx, texts(t, map[string][]string{"body": {"", ""}})); err == nil {
 		t.Error("texts without terms: no error")
+	}
+}
+
+// The name english stands for the list of stop words, and a list for itself.
+func TestStopWords(t *testing.T) {
+	set := texts(t, map[string][]string{"body": {"the fire and the flood", "the english fire"}})
+	for want, value := range map[string]any{"[english flood]": []any{"fire", "the", "and"}, "[english fire flood]": "english"} {
+		s, err := param.With(transformer.NewTFIDF(), param.Setting{Path: "stop_words", Value: value})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(fitTexts(t, s.(transformer.TFIDF), set).Vocabulary(0)); got != want {
+			t.Errorf("%v: %s, want %s", value, got, want)
+		}
+	}
+	if _, err := param.With(transformer.NewTFIDF(), param.Setting{Path: "stop_words", Value: "german"}); err == nil {
+		t.Error("an unknown list of stop words")
 	}
 }
 

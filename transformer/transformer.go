@@ -171,7 +171,8 @@ var (
 		datasets.SchemaInferrer
 		datasets.CostEstimator
 	}{ARD{}, RFM{}, PCA{}, RFF{}, SoftmaxFeatures{}, PolynomialSketch{}, AdditiveChi2{}, SkewedChi2{}, Binning{},
-		Nystroem{}, Standardize{}, MinMax{}, Robust{}, Quantile{}, Scale{}, OneHot{}, Ordinal{}, TargetEncode{}, Hash{}, Impute{}}
+		Nystroem{}, Standardize{}, MinMax{}, Robust{}, Quantile{}, Scale{}, OneHot{},
+		Ordinal{}, TargetEncode{}, Hash{}, Impute{}}
 	_ datasets.SchemaInferrer = Dense{}
 	_ datasets.CostEstimator  = Dense{}
 )

@@ -10,7 +10,7 @@ import (
 
 // The interval has its nominal coverage and is not conservative: checked over many draws of a
 // skewed distribution.
-func TestIntervalHoldsTheMedianAsOftenAsItSays(t *testing.T) {
+func TestIntervalCoverage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{3, 6, 7, 12, 25} {
 		const draws = 20_000
@@ -37,7 +37,7 @@ func TestIntervalHoldsTheMedianAsOftenAsItSays(t *testing.T) {
 	}
 }
 
-func TestAChangeIsToldByItsInterval(t *testing.T) {
+func TestChangeByInterval(t *testing.T) {
 	for _, c := range []struct {
 		before, after []float64
 		want          string

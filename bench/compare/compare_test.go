@@ -23,7 +23,8 @@ func TestParseLine(t *testing.T) {
 	}
 }
 
-// Every benchmark that a row names is a function of folder bench.
+// TestWorksAreBenchmarks checks that every benchmark named in a row is a function of directory
+// bench.
 func TestWorksAreBenchmarks(t *testing.T) {
 	text := ""
 	files, err := filepath.Glob("../*_test.go")
@@ -69,7 +70,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// A page keeps what is written by hand, and the rows not measured now that the same machine measured.
+// TestWriteTable checks that a page keeps handwritten text, and rows of the same host that were not
+// measured again.
 func TestWriteTable(t *testing.T) {
 	line := func(what, seconds string) row {
 		return row{[]string{what, "–", seconds, "–", "–", "≥ 4×", "yes", "2026-01-01 00:00"}}

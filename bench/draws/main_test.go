@@ -10,7 +10,7 @@ import (
 
 // The figures of the pages show the stored numbers, and the program reproduces them: one panel and
 // one draw of each are measured again, with fewer seeds and features.
-func TestPicturesShowWhatIsMeasured(t *testing.T) {
+func TestFiguresShowMeasurements(t *testing.T) {
 	list, err := read("errors.csv")
 	if err != nil {
 		t.Fatal(err)

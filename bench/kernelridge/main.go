@@ -158,7 +158,7 @@ func (t task) own(ctx context.Context) error {
 	return json.NewEncoder(os.Stdout).Encode(out)
 }
 
-// draw makes rows of standard normal inputs with y = sin x₀ + x₁x₂ + 0.1·ε.
+// draw returns rows of standard normal inputs with y = sin x₀ + x₁x₂ + 0.1·ε.
 func (t task) draw(rows int, seed uint64) datasets.Set {
 	rng := rand.New(rand.NewPCG(0, seed))
 	x, y := mat.NewDense(rows, t.Inputs, nil), make([]float64, rows)

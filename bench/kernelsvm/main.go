@@ -245,7 +245,8 @@ func standardize(X *mat.Dense, j int) {
 	X.SetCol(j, column)
 }
 
-// draw makes rows of 54 normal inputs; the class is 2 where a smooth function of some is positive, else 1.
+// draw returns rows of 54 normal inputs; the class is 2 if a smooth function of some of them is
+// positive, else 1.
 func (t task) draw() *mat.Dense {
 	rng := rand.New(rand.NewPCG(0, 1))
 	X := mat.NewDense(t.Rows, 55, nil)

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Beside each fit stands the fastest one of the other side that is as good, to four digits.
+// TestAsGood checks that the table lists the fastest model of the other library with an equal
+// score, to four digits.
 func TestAsGood(t *testing.T) {
 	list := []fitted{{"a", 1, 0.90004, true}, {"b", 5, 0.95, true}, {"c", 2, 0.9, false}, {"d", 3, 0.94, false}}
 	for k, want := range []string{"2.00, c", "not reached", "1.00, a", "5.00, b"} {

@@ -70,7 +70,8 @@ func (e endless) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 	return nil
 }
 
-// draw makes rows of normal numbers, and classes by a curved border that is blurred: five of the inputs matter.
+// draw fills x with normal numbers, and y with classes separated by a noisy nonlinear boundary in
+// five of the inputs.
 func draw(seed uint64, x, y []float64) {
 	rng := rand.New(rand.NewPCG(seed, 13))
 	for i := range y {

@@ -3,4 +3,4 @@
 package main
 
 // cpuSeconds is not implemented here and returns 0.
-func processor() float64 { return 0 }
+func cpuSeconds() float64 { return 0 }

@@ -1,6 +1,6 @@
-// Command unchanged shows whether a change of the code has changed any number. It builds the command
-// bochner twice, of a commit and of the working tree, lets both run the experiments below specs/ on the
-// same data, and compares what they write: predictions, the table of candidates, the result and every
+// Command unchanged tests whether a change of the code affects any number. It builds the command
+// bochner at a commit and from the working tree, runs the experiments below specs/ with both on the
+// same data, and compares their outputs: predictions, the table of candidates, the result and every
 // array of the model file.
 //
 //	go run ./bench/unchanged                  the working tree against HEAD

@@ -38,7 +38,8 @@ func written(t *testing.T, name string, set ...experiment.Override) map[string][
 	return files
 }
 
-// Two runs of one program do not differ; another penalty and another seed do, in what they touch.
+// TestCompare checks that two runs of one program compare equal, and that another penalty or seed
+// is reported where it has an effect.
 func TestCompare(t *testing.T) {
 	first := written(t, "numbers-ridge-grid")
 	again, err := compare(first, written(t, "numbers-ridge-grid"))
@@ -57,7 +58,7 @@ func TestCompare(t *testing.T) {
 }
 
 // A single differing number is reported with its size.
-func TestCompareTellsWhatDiffers(t *testing.T) {
+func TestCompareDifferences(t *testing.T) {
 	old := map[string][]byte{"predictions.csv": []byte("row,prediction\n0,1.5\n1,2.5\n")}
 	for _, c := range []struct{ now, want string }{
 		{"row,prediction\n0,1.5\n1,2.5\n", ""},

@@ -25,7 +25,8 @@ const (
 	nearSingle = 1e-4
 )
 
-// Experiment files and model files of every version are read, and the models predict what they predicted.
+// TestEarlierVersions checks that experiment files and model files of every version can be read,
+// and that the models predict the same.
 func TestEarlierVersions(t *testing.T) {
 	archives, err := filepath.Glob("testdata/*.zip")
 	if err != nil || len(archives) == 0 {
@@ -72,10 +73,11 @@ func TestEarlierVersions(t *testing.T) {
 	}
 }
 
-// nearFit is how far a prediction may be from the one of an earlier version with a model of its own.
+// nearFit is the maximum difference of predictions between refits by two versions.
 const nearFit = 1e-5
 
-// Experiment files mean what they meant: run again, they make models that predict what those of earlier versions did.
+// TestExperimentsMeanTheSame checks that the experiments of earlier versions, run again, give
+// models with the same predictions.
 func TestExperimentsMeanTheSame(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it has nothing to do with cores and kernels")
@@ -86,7 +88,7 @@ func TestExperimentsMeanTheSame(t *testing.T) {
 	}
 	slices.Reverse(archives)
 	type fit struct{ spec, predicted string }
-	again := map[fit]bool{} // what has been seen to be the same
+	again := map[fit]bool{} // fits that agreed
 	for _, archive := range archives {
 		version := strings.TrimSuffix(filepath.Base(archive), ".zip")
 		work := unpack(t, archive)
@@ -108,7 +110,7 @@ func TestExperimentsMeanTheSame(t *testing.T) {
 	}
 }
 
-// runAgain runs an experiment and returns what its model predicts.
+// runAgain runs an experiment and returns the predictions of its model.
 func runAgain(t *testing.T, work, file, name string) []byte {
 	t.Helper()
 	ctx, out := context.Background(), filepath.Join(work, "again", name)

@@ -88,7 +88,7 @@ func showAuto(out io.Writer, r experiment.Result) {
 	fmt.Fprintf(t, "rows\tsize\trecipes\tcandidates\tbest\t%s\n", a.Score)
 	for _, round := range a.Rounds {
 		fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%s\t%s\n", round.Rows, round.Size, round.Recipes, round.Candidates, round.Best,
-			short(round.Mean))
+			formatScore(round.Mean))
 	}
 	t.Flush()
 	fmt.Fprintf(out, "\n%d candidates in all", a.Candidates)
@@ -99,8 +99,8 @@ func showAuto(out io.Writer, r experiment.Result) {
 	if len(a.Params) > 0 { // an ensemble has members instead
 		with = ", with"
 	}
-	fmt.Fprintf(out, "; %s\nchosen: %s, %s %s ± %s over the folds%s\n", endings[a.Ended], a.Recipe, a.Score, short(a.Mean),
-		short(a.StdError), with)
+	fmt.Fprintf(out, "; %s\nchosen: %s, %s %s ± %s over the folds%s\n", endings[a.Ended], a.Recipe, a.Score,
+		formatScore(a.Mean), formatScore(a.StdError), with)
 	t = columns(out)
 	for _, path := range slices.Sorted(maps.Keys(a.Params)) {
 		fmt.Fprintf(t, "  %s\t%v\n", path, a.Params[path])
@@ -134,7 +134,7 @@ func showInputs(out io.Writer, a *result.Auto) {
 	fmt.Fprintln(out, "inputs by their learned scale, the largest being 1:")
 	t := columns(out)
 	for _, in := range inputs[:min(len(inputs), most)] {
-		fmt.Fprintf(t, "  %s\t%s\n", in.Name, short(in.Scale))
+		fmt.Fprintf(t, "  %s\t%s\n", in.Name, formatScore(in.Scale))
 	}
 	t.Flush()
 	if len(inputs) > most {

@@ -241,6 +241,9 @@ type predictCommand struct {
 	rowsFlags
 	Out  string   `short:"o" files:"" default:"-" help:"Output CSV file, written atomically; - for standard output."`
 	Keep []string `placeholder:"NAME" help:"Columns to copy into the output, such as an id."`
+
+	Explain        bool   `help:"Add the Shapley value of each input, as bochner explain does: the columns base and shapley_INPUT."`
+	BackgroundFile string `files:"" placeholder:"FILE" help:"Data file with background rows for --explain. Default: the training rows of the run in whose directory the model is."`
 }
 
 func (predictCommand) Help() string {
@@ -269,6 +272,9 @@ Example: bochner predict model.bochner new.txt --format csv --delimiter ';' --dr
 func (c predictCommand) Run(s *session) error {
 	options := c.options()
 	options.Keep = c.Keep
+	if c.Explain {
+		options.Explain = &experiment.ExplainOptions{BackgroundFile: c.BackgroundFile}
+	}
 	end := func() {}
 	if c.Out != "-" {
 		options.Progress, _, end = s.progress()
@@ -323,8 +329,8 @@ type compareCommand struct {
 func (compareCommand) Help() string {
 	return `Names the best run by the score of the searches, or by --score, and prints all scores.
 Prints the differences of the experiments, times and memory, and significance tests of each run
-against the first: McNemar's test for classification and a paired t test of squared errors for regression,
-on the same test rows; the corrected resampled t test for searches with the same folds. With more than
+against the first: McNemar's test for classification and a paired t test of squared errors, or of the
+losses of --score, for regression, on the same test rows; the corrected resampled t test for searches with the same folds. With more than
 two runs, p values have Holm's correction.
 
 Runs must have the same test rows, task and target.

@@ -68,7 +68,7 @@ func showRunTable(out io.Writer, c experiment.Comparison) {
 			if !ok || score != name {
 				return "–"
 			}
-			return fmt.Sprintf("%s ± %.2g", short(mean), spread)
+			return fmt.Sprintf("%s ± %.2g", formatScore(mean), spread)
 		})
 	}
 	part, of := "test: ", func(r result.RunSummary) map[string]float64 { return r.Test }
@@ -84,7 +84,7 @@ func showRunTable(out io.Writer, c experiment.Comparison) {
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		line(part+name, func(r result.RunSummary) string {
 			if v, ok := of(r)[name]; ok {
-				return short(v)
+				return formatScore(v)
 			}
 			return "–"
 		})

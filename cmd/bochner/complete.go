@@ -98,8 +98,8 @@ func completions(root *kong.Node, before []string, word string) []string {
 	return nil
 }
 
-// place is the parser state after some words of a command line.
-type place struct {
+// parseState is the parser state after some words of a command line.
+type parseState struct {
 	node  *kong.Node
 	open  *kong.Value // of the flag that waits for its value
 	args  int         // arguments so far
@@ -107,8 +107,8 @@ type place struct {
 }
 
 // walk parses the words of a command line.
-func walk(root *kong.Node, words []string) place {
-	at := place{node: root}
+func walk(root *kong.Node, words []string) parseState {
+	at := parseState{node: root}
 	for i, w := range words {
 		switch {
 		case at.open != nil:
@@ -129,7 +129,7 @@ func walk(root *kong.Node, words []string) place {
 }
 
 // step consumes a command or an argument.
-func (p *place) step(word string) {
+func (p *parseState) step(word string) {
 	for _, child := range p.node.Children {
 		if child.Name == word {
 			p.node = child
@@ -160,7 +160,7 @@ func flags(node *kong.Node, word string) []string {
 				names = append(names, "--no-"+f.Name)
 			}
 			for _, name := range names {
-				out = offer(out, name, word, f.Help)
+				out = appendCompletion(out, name, word, f.Help)
 			}
 		}
 	}
@@ -171,7 +171,7 @@ func commandNames(node *kong.Node, word string) []string {
 	var out []string
 	for _, child := range node.Children {
 		if !child.Hidden {
-			out = offer(out, child.Name, word, child.Help)
+			out = appendCompletion(out, child.Name, word, child.Help)
 		}
 	}
 	return out
@@ -183,7 +183,7 @@ func values(v *kong.Value, prefix, word string) []string {
 	switch {
 	case v.Enum != "":
 		for _, name := range v.EnumSlice() {
-			out = offer(out, prefix+name, prefix+word, "")
+			out = appendCompletion(out, prefix+name, prefix+word, "")
 		}
 	case v.Tag.Has("files"):
 		out = append(out, anyFiles)
@@ -191,8 +191,8 @@ func values(v *kong.Value, prefix, word string) []string {
 	return out
 }
 
-// offer appends name if word is a prefix of it.
-func offer(out []string, name, word, about string) []string {
+// appendCompletion appends name if word is a prefix of it.
+func appendCompletion(out []string, name, word, about string) []string {
 	if !strings.HasPrefix(name, word) {
 		return out
 	}

@@ -23,8 +23,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// shell runs a script in a shell that finds the command as bochner, and returns what it prints. The
-// test is skipped where the shell is not installed.
+// shell runs a script in a shell whose PATH includes bochner and returns its output. The test is
+// skipped if the shell is not installed.
 func shell(t *testing.T, name, script string, args ...string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -48,10 +48,10 @@ func shell(t *testing.T, name, script string, args ...string) string {
 	return string(out)
 }
 
-// What a word may become, by where it stands.
+// TestCompletions checks the completions of words at different positions.
 func TestCompletions(t *testing.T) {
 	for words, want := range map[string]string{
-		".": "auto init validate plan run report compare evaluate predict export inspect serve " +
+		".": "auto init validate plan run report compare evaluate predict explain export inspect serve " +
 			"shard schema datasets help version completion man",
 		"pr.":                          "predict",
 		"x.":                           "",
@@ -94,7 +94,7 @@ func TestCompletions(t *testing.T) {
 	}
 }
 
-// The scripts are what their shells can read.
+// TestCompletionScripts checks that the shells can parse the scripts.
 func TestCompletionScripts(t *testing.T) {
 	for _, name := range []string{"bash", "zsh", "fish", "powershell"} {
 		t.Run(name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestHelpCommand(t *testing.T) {
 	}
 }
 
-// The version is that of the build, in words and as JSON.
+// TestVersion checks that the version is that of the build, as text and as JSON.
 func TestVersion(t *testing.T) {
 	out, _ := call(t, success, "version")
 	has(t, out, "bochner ", "go1.")

@@ -34,7 +34,7 @@ Example: bochner export runs/adult/model.bochner --package adult -o adult.go`
 func (c exportCommand) Run(s *session) error {
 	o := experiment.ExportOptions{To: c.To, Precision: c.Precision, Opset: c.Opset, Columns: c.Columns, Package: c.Package}
 	if err := o.Check(c.Out); err != nil {
-		return wrongUse{fmt.Errorf("%s", trimPackage(err))}
+		return usageError{fmt.Errorf("%s", trimPackage(err))}
 	}
 	if c.Out == "-" {
 		output, err := experiment.ExportTo(s.ctx, c.Model, c.Out, s.out, o)

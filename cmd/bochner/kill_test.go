@@ -32,7 +32,7 @@ search:
   folds: 4
 `
 
-// command starts the command in the working folder.
+// command starts the command in the working directory.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	c := exec.Command(os.Args[0], args...)
@@ -118,8 +118,7 @@ func writing(while, most time.Duration) {
 	}
 }
 
-// contents returns all outputs in a folder that are there, but for times, and fails where one is not
-// whole.
+// contents returns all outputs in a directory without times, and fails if one is incomplete.
 func contents(t *testing.T, dir string) map[string]any {
 	t.Helper()
 	out := map[string]any{}

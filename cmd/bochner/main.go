@@ -5,8 +5,8 @@
 //	bochner run rows.yaml        # reads, searches, fits, tests, saves
 //	bochner predict runs/rows/model.bochner new.csv
 //
-// It exits with 0 on success, 1 on failure with one message on standard error, and 2 when it was
-// called in a wrong way.
+// The exit code is 0 on success, 1 on failure with one message on standard error, and 2 for a usage
+// error.
 package main
 
 import (
@@ -49,6 +49,7 @@ type commands struct {
 	Compare  compareCommand  `cmd:"" help:"Compare runs: settings, scores, and paired significance tests."`
 	Evaluate evaluateCommand `cmd:"" help:"Evaluate a model on labeled rows."`
 	Predict  predictCommand  `cmd:"" help:"Write the predictions of a model."`
+	Explain  explainCommand  `cmd:"" help:"Compute Shapley values: which inputs move each prediction."`
 	Export   exportCommand   `cmd:"" help:"Export a model as ONNX, Go or Python."`
 	Inspect  inspectCommand  `cmd:"" help:"Print the contents of a model file."`
 	Serve    serveCommand    `cmd:"" help:"Serve predictions over HTTP and gRPC."`
@@ -94,7 +95,7 @@ func main() {
 		os.Exit(failure)
 	}()
 	collectOften()
-	os.Exit(run(ctx, os.Args[1:], shownOn(os.Stdout), shownOn(os.Stderr)))
+	os.Exit(run(ctx, os.Args[1:], writerFor(os.Stdout), writerFor(os.Stderr)))
 }
 
 // echo is the time in which a repeated signal is ignored: a sender that signals a process and its
@@ -207,7 +208,7 @@ func run(ctx context.Context, args []string, out, err io.Writer) (code int) {
 	if wrong == nil {
 		wrong = output.err
 	}
-	var use wrongUse
+	var use usageError
 	if errors.As(wrong, &use) {
 		fmt.Fprintf(err, "bochner: %v; see bochner --help\n", use.error)
 		return misuse
@@ -219,8 +220,8 @@ func run(ctx context.Context, args []string, out, err io.Writer) (code int) {
 	return success
 }
 
-// joinNegative writes a flag and a negative number after it as one word. The parser takes the number for
-// flags of one letter otherwise.
+// joinNegative joins a flag and a following negative number into one argument, because the parser
+// would take the number for single-letter flags.
 func joinNegative(args []string) []string {
 	var out []string
 	for i, arg := range args {

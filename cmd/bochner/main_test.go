@@ -118,7 +118,8 @@ func TestPredictMatchesColumnsByName(t *testing.T) {
 	has(t, string(text), "row,prediction,probability_no,probability_yes\n0,")
 }
 
-// Quiet prints nothing but what was asked for; JSON is JSON and nothing else.
+// TestQuietAndJSON checks that --quiet prints only requested output, and that --json prints only
+// JSON.
 func TestQuietAndJSON(t *testing.T) {
 	t.Chdir(workplace(t))
 	if out, errs := call(t, success, "run --quiet good.yaml"); out != "" || errs != "" {
@@ -211,7 +212,8 @@ func TestAuto(t *testing.T) {
 	}
 }
 
-// What was chosen is followed by its parameters, which an ensemble has none of.
+// TestShowAuto checks that the selected recipe is followed by its parameters, which an ensemble
+// does not have.
 func TestShowAuto(t *testing.T) {
 	found := result.Auto{Score: "r2", Recipe: "ensemble of one, another", Mean: 0.9, StdError: 0.01, Ended: "budget"}
 	var out bytes.Buffer
@@ -223,7 +225,7 @@ func TestShowAuto(t *testing.T) {
 	has(t, out.String(), " over the folds, with\n  ridge.alpha  2.5\n")
 }
 
-// heardBy is a writer that hands on what it is given.
+// heardBy is a writer that calls a function.
 type heardBy func(text string)
 
 func (w heardBy) Write(p []byte) (int, error) { w(string(p)); return len(p), nil }
@@ -272,7 +274,7 @@ func TestInterruptAndResume(t *testing.T) {
 	}
 }
 
-// cutter ends the context when the search has begun and the journal in dir has fits in it.
+// cutter cancels the context when the search has started and the journal in dir contains fits.
 type cutter struct {
 	strings.Builder
 	dir    string
@@ -328,7 +330,7 @@ func (c *cutter) begun() bool {
 	return bytes.Count(text, []byte("\n")) > 3
 }
 
-// scores is a result without what differs from run to run.
+// scores returns a result without values that differ between runs.
 func scores(t *testing.T, dir string) string {
 	t.Helper()
 	text, err := os.ReadFile(dir + "/result.json")
@@ -400,13 +402,13 @@ func TestSearchLine(t *testing.T) {
 	has(t, b.String(), "search 30/60, best r2 0.8765 on 3 folds, 12 s left, rff.gamma=0.1\n")
 }
 
-// full is a device that takes nothing.
+// full is a writer that fails, like a full device.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// What cannot be printed is a failure, whatever prints it.
-func TestOutputThatNobodyGets(t *testing.T) {
+// TestOutputErrors checks that a failure to write the output is an error of every command.
+func TestOutputErrors(t *testing.T) {
 	t.Chdir(workplace(t))
 	for _, args := range []string{
 		"validate good.yaml", "plan good.yaml", "run good.yaml", "inspect model.bochner", "evaluate model.bochner rows.csv",
@@ -456,7 +458,8 @@ func TestNoSearchAndDrop(t *testing.T) {
 	call(t, success, "evaluate model.bochner true.csv --drop d")
 }
 
-// Only a run resumes: the message of other commands promises nothing.
+// TestInterruptedPrediction checks that only the message of an interrupted run says that it can be
+// resumed.
 func TestInterruptedPrediction(t *testing.T) {
 	t.Chdir(workplace(t))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -477,8 +480,9 @@ func TestInterruptedPrediction(t *testing.T) {
 	}
 }
 
-// What a step has learned about the inputs is shown with the model, by the names that they have there.
-func TestInspectShowsWhichInputsMatter(t *testing.T) {
+// TestInspectShowsRelevance checks that the relevance that a step has learned is shown with
+// the model, by the names of its input columns.
+func TestInspectShowsRelevance(t *testing.T) {
 	t.Chdir(workplace(t))
 	put(t, "scales.yaml", "data: {train: rows.csv, target: y, task: classification}\npipeline: [{columns: [{select: "+
 		"numeric, steps: [standardize]}, {select: categorical, steps: [onehot]}]}, {ard: {features: 20, steps: 3}}, {rff: "+

@@ -32,7 +32,7 @@ func visible(node *kong.Node) []*kong.Node {
 	return out
 }
 
-// request is a line of roff that man has to know, and escape what stands for another letter.
+// request matches roff requests supported by man; escape matches escape sequences.
 var (
 	request = regexp.MustCompile(`^\.(TH|SH|PP|TP|RS 4|RE|nf|fi|BR)\b`)
 	escape  = regexp.MustCompile(`\\(f[BIR]|e|-|&[.']|\((ti|ha|ga|aq|dq)|\[u[0-9A-F]{4,6}\])`)
@@ -80,7 +80,7 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// What is no letter of roff's own is written so that it is printed.
+// TestRoff checks that special characters of roff are escaped.
 func TestRoff(t *testing.T) {
 	for text, want := range map[string]string{
 		".csv":         `\&.csv`,
@@ -96,7 +96,8 @@ func TestRoff(t *testing.T) {
 	}
 }
 
-// All that help shows is completed: commands, flags, words to choose from, and files where the value is one.
+// TestAllIsCompleted checks that everything that help shows can be completed: commands, flags,
+// enumerated values, and files.
 func TestAllIsCompleted(t *testing.T) {
 	root := commandLine(t)
 	for _, node := range visible(root) {

@@ -127,6 +127,14 @@ var configMessages = []messageCase{
 		"data: {train: rows.csv, target: y}\npipeline: [logistic]\nintervals: {method: jackknif, level: 90, widht: 1}\n"),
 	validate("intervals of another task",
 		"data: {train: rows.csv, target: y}\npipeline: [logistic]\nintervals: {method: jackknife_plus}\n"),
+	validate("intervals by quantiles of another model",
+		"data: {train: rows.csv, target: a}\npipeline: [ridge]\nintervals: {method: cqr}\n"),
+	validate("intervals by a column that is none",
+		"data: {train: rows.csv, target: a}\npipeline: [ridge]\nintervals: {group: elsewhere}\n"),
+	validate("intervals by the target",
+		"data: {train: rows.csv, target: a}\npipeline: [ridge]\nintervals: {group: a}\n"),
+	validate("jackknife by groups",
+		"data: {train: rows.csv, target: a}\npipeline: [ridge]\nintervals: {method: jackknife, group: y}\n"),
 	validate("intervals as a list", "data: {train: rows.csv, target: y}\npipeline: [logistic]\nintervals: [split]\n"),
 	validate("a threshold by a score that reads scores",
 		"data: {train: rows.csv, target: y}\npipeline: [{threshold: {score: roc_auc, cost: {false_positive: -1, "+
@@ -409,6 +417,10 @@ var modelMessages = []messageCase{
 	{name: "a workbook as a model", args: "export book.xlsx -o m.onnx", code: failure,
 		files: map[string]string{"book.xlsx": workbook}},
 	{name: "a folder without a model", args: "evaluate --quiet folder rows.csv", code: failure},
+	{name: "an explanation without training rows", args: "explain model.bochner rows.csv", code: failure},
+	{name: "an explanation in an unknown format", args: "explain model.bochner rows.csv -o plot.png", code: failure},
+	{name: "an explanation by no rows", args: "explain model.bochner rows.csv --background 0", code: misuse},
+	{name: "an unknown method", args: "explain model.bochner rows.csv --method exakt", code: misuse},
 	{name: "rows as a workbook", args: "predict model.bochner book.xlsx", code: failure,
 		files: map[string]string{"book.xlsx": workbook}},
 	{name: "rows as a workbook called CSV", args: "run --quiet good.yaml --set data.train=book.csv", code: failure,
@@ -554,7 +566,7 @@ var modelMessages = []messageCase{
 		files: map[string]string{"a.state": ""}},
 }
 
-// workbook begins as an .xlsx file does.
+// workbook is the beginning of an .xlsx file.
 const workbook = "PK\x03\x04\x14\x00\x06\x00\x08\x00\x00\x00!\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x13\x00\x00\x00[Content_Types].xml"
 
 // fullDisk rejects writes to a file.
@@ -586,8 +598,8 @@ var usageMessages = []messageCase{
 	{name: "completion for an unknown shell", args: "completion tcsh", code: misuse},
 }
 
-// Every wrong input is met with one exact message on standard error, nothing on standard output,
-// its exit code, and no file left behind.
+// TestMessages checks that every invalid input gives one exact message on standard error, nothing
+// on standard output, its exit code, and no files.
 func TestMessages(t *testing.T) {
 	path, err := filepath.Abs("testdata/messages.txt")
 	if err != nil {
@@ -641,7 +653,7 @@ func (c messageCase) meet(t *testing.T, home string) string {
 	return errs.String()
 }
 
-// workplace makes a folder with good files: rows.csv, good.yaml, model.bochner.
+// workplace creates a directory with valid files: rows.csv, good.yaml, model.bochner.
 func workplace(t *testing.T) string {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -684,7 +696,7 @@ func copyFolder(t *testing.T, from, to string) {
 	}
 }
 
-// list names the files of a folder.
+// list returns the file names of a directory.
 func list(t *testing.T, dir string) string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

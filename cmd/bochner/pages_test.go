@@ -17,13 +17,13 @@ import (
 	"github.com/bochner-ml/bochner/internal/exhaustive"
 )
 
-// quotedPages are those that show what commands print.
+// quotedPages lists the pages that show the output of commands.
 var quotedPages = []string{"README.md", "docs/getting-started.md", "docs/experiment-file.md", "docs/custom-steps.md",
-	"docs/evaluating-runs.md", "examples/README.md"}
+	"docs/evaluating-runs.md", "docs/explaining.md", "examples/README.md"}
 
-// Every command that a page shows prints what the page shows. Seconds, memory and versions may
-// differ, and the last digit of a figure, which is not the same on every kind of processor. With
-// -update the pages are rewritten, but for the lines that agree so far.
+// TestPages runs every command shown in the documentation and compares its output with the page.
+// Times, memory sizes, versions and the last digit of numbers, which depends on the processor, may
+// differ. With -update the pages are rewritten except for lines that already agree.
 func TestPages(t *testing.T) {
 	if !exhaustive.Tests() {
 		t.Skip("it runs whole searches")
@@ -100,14 +100,14 @@ func prompt(line string) (indent, command string, ok bool) {
 	return m[1], m[2], true
 }
 
-// quotedPage is a page whose commands are run, one after the other, in one folder.
+// quotedPage is a page whose commands are run sequentially in one directory.
 type quotedPage struct {
 	t         *testing.T
 	root, dir string
 	lines     []string
 }
 
-// holds runs a command and compares what it prints with the lines of the page from the first one on.
+// holds runs a command and compares its output with the lines of the page from the first one on.
 func (p *quotedPage) holds(first int, indent, command string) {
 	last := first
 	for last < len(p.lines) {
@@ -122,7 +122,7 @@ func (p *quotedPage) holds(first int, indent, command string) {
 		last--
 	}
 	if first == last && !strings.Contains(command, ">") || strings.Contains(command, "examples/golearn") {
-		return // nothing is shown; golearn deals its folds at random
+		return // the output is not shown; golearn's folds are random
 	}
 	var want []string
 	for _, line := range p.lines[first:last] {
@@ -139,8 +139,8 @@ func (p *quotedPage) holds(first int, indent, command string) {
 	}
 }
 
-// compare reports whether all lines agree, keeps the quoted lines that do, and returns those that
-// do not.
+// compare reports whether all lines agree. It keeps equal quoted lines and returns the differing
+// ones.
 func (p *quotedPage) compare(what string, got, want []string) bool {
 	same := len(got) == len(want)
 	for i := range min(len(got), len(want)) {
@@ -157,7 +157,8 @@ func (p *quotedPage) compare(what string, got, want []string) bool {
 	return same
 }
 
-// run runs a command as a reader would and returns the lines it prints, with the message where it fails.
+// run runs a command as a reader would and returns its output lines, with the error message if it
+// fails.
 func (p *quotedPage) run(command string) []string {
 	script := strings.NewReplacer("./bochner", "bochner", "go run ./cmd/bochner", "bochner").Replace(command)
 	if example, ok := strings.CutPrefix(command, "go run ./examples/"); ok {
@@ -215,7 +216,7 @@ func (p *quotedPage) draft() {
 
 var (
 	number = regexp.MustCompile(`\d+(\.\d+)?(e[-+]\d+)?`)
-	// What the machine decides: its speed, its memory, its version of Go.
+	// output that depends on the host: speed, memory, Go version
 	machine = regexp.MustCompile(`^time +about .*|^memory +about .*|\d+(\.\d+)? ([KMGT]iB|s\b)|(load|search|refit|evaluate|report) \d+\.\d|go1\.[.\d]+`)
 	blanks  = regexp.MustCompile(` +`)
 )
@@ -239,7 +240,7 @@ func agree(got, want string) bool {
 	return true
 }
 
-// near compares two numbers as they are written.
+// near compares two numbers in their decimal representation.
 func near(got, want string) bool {
 	a, err := strconv.ParseFloat(got, 64)
 	if err != nil {
@@ -259,7 +260,7 @@ func near(got, want string) bool {
 	return math.Abs(a-b) <= max(1.01*unit, 1e-6*math.Abs(b))
 }
 
-// The comparison lets through what a machine decides and nothing else.
+// TestAgree checks that the comparison ignores only output that depends on the host.
 func TestAgree(t *testing.T) {
 	for _, test := range []struct {
 		got, want string

@@ -88,12 +88,12 @@ func (b *bars) search(s experiment.SearchProgress) {
 	words := searchWords(s)
 	const blocks = 20
 	full := blocks * s.Fits / max(s.Of, 1)
-	line := harmless(fmt.Sprintf("search %s%s %s", strings.Repeat("█", full), strings.Repeat("░", blocks-full),
+	line := escapeControls(fmt.Sprintf("search %s%s %s", strings.Repeat("█", full), strings.Repeat("░", blocks-full),
 		strings.Join(words, " · ")))
 	if runes := []rune(line); len(runes) >= b.width() {
 		line = string(runes[:max(0, b.width()-2)]) + "…"
 	}
-	if best := harmless(bestWords(s)); b.bold && best != "" {
+	if best := escapeControls(formatBest(s)); b.bold && best != "" {
 		line = strings.Replace(line, best, "\x1b[1m"+best+"\x1b[0m", 1)
 	}
 	fmt.Fprint(b.out, "\r\x1b[K"+line)
@@ -123,18 +123,18 @@ func (b *bars) end() {
 	}
 }
 
-// bestWords describes the best candidate so far.
-func bestWords(s experiment.SearchProgress) string {
+// formatBest describes the best candidate so far.
+func formatBest(s experiment.SearchProgress) string {
 	if s.Settings == "" {
 		return ""
 	}
-	return fmt.Sprintf("best %s %s on %d folds", s.Metric, short(s.Best), s.Folds)
+	return fmt.Sprintf("best %s %s on %d folds", s.Metric, formatScore(s.Best), s.Folds)
 }
 
 // searchWords returns the parts of the progress line of a search, the most important first.
 func searchWords(s experiment.SearchProgress) []string {
 	words := []string{fmt.Sprintf("%d/%d fits", s.Fits, s.Of)}
-	if best := bestWords(s); best != "" {
+	if best := formatBest(s); best != "" {
 		words = append(words, best)
 	}
 	if s.Left >= 0 {

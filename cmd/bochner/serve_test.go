@@ -39,7 +39,7 @@ func line(t *testing.T) {
 	}
 }
 
-// serving starts the command, and returns where it listens once it is ready.
+// serving starts the command, and returns its address once it is ready.
 func serving(t *testing.T, args ...string) (c *exec.Cmd, url string, log *strings.Builder) {
 	t.Helper()
 	c, log = exec.Command(os.Args[0], append([]string{"serve"}, args...)...), new(strings.Builder)
@@ -86,7 +86,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// The command answers over gRPC as well, and what is wrong with either listener is one message.
+// TestServeGRPC checks that the command also serves gRPC, and that an error of either listener is
+// one message.
 func TestServeGRPC(t *testing.T) {
 	t.Chdir(t.TempDir())
 	line(t)
@@ -109,8 +110,8 @@ func TestServeGRPC(t *testing.T) {
 	}
 }
 
-// What cannot be served is one message and code 1.
-func TestServeNothing(t *testing.T) {
+// TestServeErrors checks that an error at startup is one message and exit code 1.
+func TestServeErrors(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "token"), "")
 	for _, c := range []struct {
@@ -186,7 +187,7 @@ func TestServeTraces(t *testing.T) {
 	}
 }
 
-// With --ui there is a page for each model; without it there is none.
+// TestServePages checks that --ui serves a page for each model, and that there is none without it.
 func TestServePages(t *testing.T) {
 	t.Chdir(t.TempDir())
 	line(t)

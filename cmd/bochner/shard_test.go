@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// The shards of a job that are damaged, cut off, missing, counted twice or of something else: each has its message.
+// TestWrongShards checks that shards that are damaged, truncated, missing, duplicated or of another
+// job have separate messages.
 func TestWrongShards(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", rows(120))

@@ -33,8 +33,8 @@ func showResult(out io.Writer, r experiment.Result) {
 		if rounds := len(s.Rounds); rounds > 0 {
 			candidates += fmt.Sprintf(" in %d rounds, the last of %d", rounds, s.Rounds[rounds-1].Candidates)
 		}
-		fmt.Fprintf(out, "\n%s × %d folds: %s %s ± %s%s\n", candidates, s.Folds, s.Score, short(s.Best.Mean),
-			short(s.Best.Std), with)
+		fmt.Fprintf(out, "\n%s × %d folds: %s %s ± %s%s\n", candidates, s.Folds, s.Score, formatScore(s.Best.Mean),
+			formatScore(s.Best.Std), with)
 		t := columns(out)
 		for _, path := range slices.Sorted(maps.Keys(s.Best.Params)) {
 			fmt.Fprintf(t, "  %s\t%v\n", path, s.Best.Params[path])
@@ -53,7 +53,7 @@ func showResult(out io.Writer, r experiment.Result) {
 	showTestDrift(out, r)
 	if r.Intervals != nil {
 		fmt.Fprintln(out)
-		showSureness(out, *r.Intervals)
+		showUncertainty(out, *r.Intervals)
 	}
 	showThreshold(out, r)
 	showFound(out, r)
@@ -127,7 +127,7 @@ func showMembers(out io.Writer, members []result.MemberWeight) {
 	t := columns(out)
 	fmt.Fprintln(t, "member\tweight")
 	for _, m := range members {
-		fmt.Fprintf(t, "%s\t%s\n", m.Name, short(m.Weight))
+		fmt.Fprintf(t, "%s\t%s\n", m.Name, formatScore(m.Weight))
 	}
 	t.Flush()
 }
@@ -158,7 +158,7 @@ func showScores(out io.Writer, train, test map[string]float64, simple ...result.
 		fmt.Fprint(t, name)
 		for _, scores := range parts {
 			if v, ok := scores[name]; ok {
-				fmt.Fprint(t, "\t", short(v))
+				fmt.Fprint(t, "\t", formatScore(v))
 			} else {
 				fmt.Fprint(t, "\t–")
 			}
@@ -189,7 +189,7 @@ func showFindings(out io.Writer, f result.Findings) {
 		for _, e := range f.Errors {
 			fmt.Fprint(t, e.Target)
 			for _, q := range e.Quantiles {
-				fmt.Fprint(t, "\t", short(q.Error))
+				fmt.Fprint(t, "\t", formatScore(q.Error))
 			}
 			fmt.Fprintln(t)
 		}
@@ -235,7 +235,7 @@ func showClasses(out io.Writer, f result.Findings, on string) {
 				fmt.Fprintf(t, "\t%.6g", n)
 			}
 		}
-		fmt.Fprintf(t, "\t%s\t%s\t%s\t%.6g\n", short(c.Precision), short(c.Recall), short(c.F1), c.Support)
+		fmt.Fprintf(t, "\t%s\t%s\t%s\t%.6g\n", formatScore(c.Precision), formatScore(c.Recall), formatScore(c.F1), c.Support)
 	}
 	t.Flush()
 	if more := len(f.PerClass) - len(list); more > 0 {
@@ -243,21 +243,21 @@ func showClasses(out io.Writer, f result.Findings, on string) {
 	}
 }
 
-// showSureness prints the uncertainty output of a model and its coverage on test rows.
-func showSureness(out io.Writer, s result.Uncertainty) {
+// showUncertainty prints the uncertainty output of a model and its coverage on test rows.
+func showUncertainty(out io.Writer, s result.Uncertainty) {
 	what := "intervals"
 	if s.Size != nil {
 		what = "sets"
 	}
-	fmt.Fprintf(out, "%s: level %s by %s", what, short(s.Level), s.Method)
+	fmt.Fprintf(out, "%s: level %s by %s", what, formatScore(s.Level), s.Method)
 	if s.Coverage != nil {
-		fmt.Fprintf(out, "; coverage %s", short(*s.Coverage))
+		fmt.Fprintf(out, "; coverage %s", formatScore(*s.Coverage))
 	}
 	if s.Width != nil {
-		fmt.Fprintf(out, ", mean width %s", short(*s.Width))
+		fmt.Fprintf(out, ", mean width %s", formatScore(*s.Width))
 	}
 	if s.Size != nil {
-		fmt.Fprintf(out, ", mean size %s", short(*s.Size))
+		fmt.Fprintf(out, ", mean size %s", formatScore(*s.Size))
 	}
 	fmt.Fprintln(out)
 }
@@ -271,8 +271,8 @@ func showThreshold(out io.Writer, r experiment.Result) {
 
 // cutoff describes the decision threshold and its score.
 func cutoff(c result.Threshold) string {
-	return fmt.Sprintf("%s by %s: %s out of fold, %s at %s", short(c.Value), c.Score, short(c.Best), short(c.AtUsual),
-		short(c.Usual))
+	return fmt.Sprintf("%s by %s: %s out of fold, %s at %s", formatScore(c.Value), c.Score, formatScore(c.Best),
+		formatScore(c.AtUsual), formatScore(c.Usual))
 }
 
 // showPositive names the positive class.
@@ -287,13 +287,13 @@ func showEvaluation(out io.Writer, e experiment.Evaluation) {
 	fmt.Fprintf(out, "%s: %s, %d rows\n\n", e.Name, e.Task, e.Rows)
 	t := columns(out)
 	for _, name := range slices.Sorted(maps.Keys(e.Scores)) {
-		fmt.Fprintf(t, "%s\t%s\n", name, short(e.Scores[name]))
+		fmt.Fprintf(t, "%s\t%s\n", name, formatScore(e.Scores[name]))
 	}
 	t.Flush()
 	showPositive(out, e.Positive)
 	showFindings(out, e.Findings)
 	if e.Intervals != nil {
-		showSureness(out, *e.Intervals)
+		showUncertainty(out, *e.Intervals)
 	}
 	for k, size := range e.Clusters {
 		fmt.Fprintf(out, "cluster %d: %d rows\n", k, size)
@@ -324,7 +324,10 @@ func showDrift(out io.Writer, d profile.Drift) {
 	for _, i := range inputs[:min(most, len(inputs))] {
 		unknown, outside := percent(i.Unknown), "–"
 		if i.Kind != "categorical" {
-			unknown, outside = "–", percent(i.OutOfRange)
+			outside = percent(i.OutOfRange)
+		}
+		if i.Kind == "numeric" {
+			unknown = "–"
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%.2f\n", i.Name, percent(i.Missing), percent(i.MissingTraining), unknown, outside,
 			i.PSI)
@@ -442,10 +445,10 @@ func showModel(out io.Writer, m experiment.Model) {
 		fmt.Fprintf(t, "threshold\t%s\n", cutoff(*m.Threshold))
 	}
 	if m.Intervals != nil {
-		fmt.Fprintf(t, "intervals\tlevel %s by %s\n", short(m.Intervals.Level), m.Intervals.Method)
+		fmt.Fprintf(t, "intervals\tlevel %s by %s\n", formatScore(m.Intervals.Level), m.Intervals.Method)
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Metrics)) {
-		fmt.Fprintf(t, "%s\t%s\n", name, short(m.Metrics[name]))
+		fmt.Fprintf(t, "%s\t%s\n", name, formatScore(m.Metrics[name]))
 	}
 	t.Flush()
 	fmt.Fprintln(out)
@@ -464,7 +467,7 @@ func showModel(out io.Writer, m experiment.Model) {
 		if j < len(m.Profile.Columns) {
 			p := m.Profile.Columns[j]
 			if missing = percent(p.Missing); len(p.Quantiles) > 0 {
-				values = fmt.Sprintf("%s to %s", short(p.Min), short(p.Max))
+				values = fmt.Sprintf("%s to %s", formatScore(p.Min), formatScore(p.Max))
 				if p.Kind == "text" {
 					values += " characters"
 				}
@@ -523,8 +526,8 @@ func showDatasets(out io.Writer, list []dataset) {
 
 func columns(out io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(out, 0, 0, 2, ' ', 0) }
 
-// short writes a score with the digits that matter to a reader.
-func short(v float64) string { return fmt.Sprintf("%.4g", v) }
+// formatScore writes a score with the digits that matter to a reader.
+func formatScore(v float64) string { return fmt.Sprintf("%.4g", v) }
 
 // bytesText writes an amount of memory.
 func bytesText(n int64) string {

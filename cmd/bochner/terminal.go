@@ -18,8 +18,8 @@ type terminal struct {
 	rest []byte // incomplete UTF-8 sequence at the end of the last text
 }
 
-// shownOn returns a [terminal] if the file is one, else the file.
-func shownOn(file *os.File) io.Writer {
+// writerFor returns a [terminal] if the file is one, else the file.
+func writerFor(file *os.File) io.Writer {
 	if term.IsTerminal(int(file.Fd())) {
 		return &terminal{File: file}
 	}
@@ -39,15 +39,15 @@ func (t *terminal) Write(text []byte) (int, error) {
 		}
 	}
 	t.rest = append([]byte(nil), all[whole:]...)
-	if _, err := io.WriteString(t.File, harmless(string(all[:whole]))); err != nil {
+	if _, err := io.WriteString(t.File, escapeControls(string(all[:whole]))); err != nil {
 		return 0, err
 	}
 	return len(text), nil
 }
 
-// harmless escapes all control characters except line ends and tabs, and characters that change the
+// escapeControls escapes all control characters except line ends and tabs, and characters that change the
 // text direction.
-func harmless(text string) string {
+func escapeControls(text string) string {
 	isBad := func(r rune) bool {
 		return unicode.Is(unicode.Cc, r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
 	}

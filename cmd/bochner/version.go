@@ -74,10 +74,10 @@ func (c helpCommand) Run(k *kong.Kong) error {
 		err = call.Error
 	}
 	if err != nil {
-		return wrongUse{err}
+		return usageError{err}
 	}
 	return call.PrintUsage(false)
 }
 
-// wrongUse is an error in the usage of a command.
-type wrongUse struct{ error }
+// usageError is an error in the usage of a command.
+type usageError struct{ error }

@@ -11,7 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
 )
 
-// Rows in several files are those of one file that has them all and declares the levels of all.
+// TestSeveralFiles checks that the rows of several files equal those of one file with all rows and
+// declared categories.
 func TestSeveralFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{

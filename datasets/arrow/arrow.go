@@ -55,7 +55,7 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 }
 
 // OpenFiles returns the concatenated rows of several files; see [Open]. The files have the same
-// columns, in any order. [rowfile.List] lists the files of a folder or a pattern.
+// columns, in any order. [rowfile.List] lists the files of a directory or a pattern.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
 	return format.OpenFiles(ctx, o.FS, paths, o.Roles)
 }

@@ -29,14 +29,14 @@ import (
 
 var ctx = context.Background()
 
-// files are those of testdata that have the rows of the CSV file, with the columns that they lack.
+// files maps the files in testdata with the rows of the CSV file to the columns that they lack.
 var files = map[string][]string{
 	"file.arrow": nil, "stream.arrows": nil, "zstd.arrow": nil, "lz4.arrows": nil, "replaced.arrows": nil,
 	"deltas.arrows": nil,
 	"polars.arrow":  {"nothing", "half"}, "polars.arrows": {"nothing", "half"}, "pandas.feather": {"half"},
 }
 
-// roles use every column, in every way.
+// roles returns roles that use every column.
 func roles(drop []string) datasets.Roles {
 	dates := map[string]datasets.Date{"sold": {}, "seen": {Parts: []string{"hour", "year", "weekday"}}, "zoned": {}}
 	for _, name := range drop {
@@ -47,8 +47,8 @@ func roles(drop []string) datasets.Roles {
 		Kinds: map[string]datasets.Kind{"int8": datasets.Categorical}}
 }
 
-// Rows that others have written are those of the same rows as CSV, every bit and the schema too, whether they
-// come from a file or through a pipe.
+// TestSameAsCSV checks that rows written by other programs equal those of the CSV file, bit for bit
+// and including the schema, read from a file or a pipe.
 func TestSameAsCSV(t *testing.T) {
 	for name, lacks := range files {
 		for what, roles := range map[string]datasets.Roles{
@@ -160,7 +160,8 @@ func gather(t testing.TB, src datasets.Source) datasets.Set {
 	return set
 }
 
-// A list of one size is a column for each place; what else is in others is no column.
+// TestNested checks that a fixed-size list has one column per element, and that other nested types
+// are not columns.
 func TestNested(t *testing.T) {
 	drop := []string{"list", "map", "structure", "union", "dense", "runs", "clock", "span", "fixed"}
 	for what, fsys := range map[string]fs.FS{"file": nil, "pipe": pipe(must(os.ReadFile("testdata/nested.arrow")))} {
@@ -373,7 +374,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A column without a name is called by its number, as in CSV; testdata/nameless.arrow has one behind a.
+// TestColumnWithoutName checks that a column without a name is named by its number, as in CSV;
+// testdata/nameless.arrow has one after column a.
 func TestColumnWithoutName(t *testing.T) {
 	set, err := arrow.ReadFile(ctx, "testdata/nameless.arrow",
 		arrow.Options{Roles: datasets.Roles{Target: []string{"x1"}}})

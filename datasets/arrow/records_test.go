@@ -57,7 +57,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// What is wrong with records is an error.
+// TestRecordErrors checks that invalid records are errors.
 func TestRecordErrors(t *testing.T) {
 	one, other := numbers("a", 1), numbers("b", 2)
 	for want, batches := range map[string][]aa.RecordBatch{"there is no batch": nil,

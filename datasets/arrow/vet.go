@@ -171,7 +171,7 @@ func checkBlock(in io.ReaderAt, size, at, length, body int64) (m message, err er
 	if _, err := in.ReadAt(b, at); err != nil {
 		return m, err
 	}
-	if binary.LittleEndian.Uint32(b) == continued {
+	if binary.LittleEndian.Uint32(b) == continuationMarker {
 		b = b[4:]
 	}
 	b = b[4:]
@@ -181,8 +181,8 @@ func checkBlock(in io.ReaderAt, size, at, length, body int64) (m message, err er
 	return m, err
 }
 
-// continued is the continuation marker before the length of a message.
-const continued = 0xffffffff
+// continuationMarker is the continuation marker before the length of a message.
+const continuationMarker = 0xffffffff
 
 // checkedReader checks the messages of a stream as it is read. The stream may end only between two
 // messages.
@@ -219,7 +219,7 @@ func (c *checkedReader) next() error {
 	} else if err != nil {
 		return truncated(err)
 	}
-	if binary.LittleEndian.Uint32(head) == continued {
+	if binary.LittleEndian.Uint32(head) == continuationMarker {
 		head = head[:8]
 		if _, err := io.ReadFull(c.in, head[4:]); err != nil {
 			return truncated(err)

@@ -108,7 +108,7 @@ func Names() []string {
 	return names
 }
 
-// About describes the set called name.
+// About returns the description of the data set called name.
 func About(name string) (Info, error) {
 	s, err := find(name)
 	return s.Info, err

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/builtin"
 )
 
-// TestLoad holds every set against its description.
+// TestLoad compares every data set with its description.
 func TestLoad(t *testing.T) {
 	for _, name := range builtin.Names() {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// The hashes are those of the files as they were taken over.
+// TestSHA256 checks that the hashes are those of the original files.
 func TestSHA256(t *testing.T) {
 	for name, want := range map[string][2]string{
 		"adult": {"c7a2b4716a97f930123e0baf879188d701e798172631a654fc703d4b082907f3",

@@ -1,7 +1,8 @@
 // Package csv reads files of comma-separated and similar formats: as a stream of blocks of any size
 // with [Open], or into memory with [ReadFile] or, from an io.Reader, [Read].
 //
-// Records and quotes follow RFC 4180 and package encoding/csv. A first pass over the file infers
+// Records and quotes follow RFC 4180 and package encoding/csv, or quotes are ordinary characters
+// (Options.Quote). A first pass over the file infers
 // numeric columns, the categories of others, and the number of rows. It returns an error with its
 // line for a string among numbers, a record of the wrong length, or a byte that is invalid in the
 // encoding. Records are parsed on all cores; blocks and errors are those of a sequential reader.
@@ -33,6 +34,7 @@ type Options struct {
 	NoHeader  bool     // whether the first record is data
 	Columns   []string // names of the columns, instead of the header's
 	Delimiter string   // one character, or "space" for runs of blanks; "" is a tab in .tsv files, else a comma
+	Quote     string   // `"` (also ""), or "none" where quotes are ordinary characters
 	Comment   string   // prefix of lines to skip
 	// strings that denote a missing value, in addition to the empty one; nil means those of Schema,
 	// else "NaN" and "nan"
@@ -282,6 +284,7 @@ type dialect struct {
 	delimiter byte
 	runs      bool // whether consecutive delimiters are one
 	trim      bool
+	quotes    bool // whether fields may be quoted
 	simple    bool // whether numbers have a decimal point and no thousands separator
 	comment   string
 	missing   []string
@@ -290,7 +293,10 @@ type dialect struct {
 }
 
 func (o Options) dialect(name string) (dialect, error) {
-	d := dialect{delimiter: ',', trim: !o.KeepSpace, comment: o.Comment, missing: o.Missing}
+	d := dialect{delimiter: ',', trim: !o.KeepSpace, comment: o.Comment, missing: o.Missing, quotes: o.Quote != "none"}
+	if d.quotes && o.Quote != "" && o.Quote != `"` {
+		return d, fmt.Errorf("quote must be \" or none, got %q", o.Quote)
+	}
 	d.simple = (o.Decimal == "" || o.Decimal == ".") && o.Thousands == ""
 	switch o.Delimiter {
 	case "":
@@ -324,9 +330,10 @@ func (o Options) dialect(name string) (dialect, error) {
 	for _, m := range d.missing {
 		d.maybe[m[0]] = true
 	}
-	for _, c := range []byte{d.delimiter, '\n', '"', 0} {
+	for _, c := range []byte{d.delimiter, '\n', 0} {
 		d.stop[c] = true
 	}
+	d.stop['"'] = d.quotes
 	d.stop['\t'] = d.stop['\t'] || d.runs
 	return d, nil
 }

@@ -48,6 +48,8 @@ func TestRead(t *testing.T) {
 		{"CRLF and BOM", "\ufeffa,b\r\n1,2\r\n", csv.Options{}, "a b", []float64{1, 2}, nil},
 		{"blanks", " a , b \n 1 ,\t2\n", csv.Options{}, "a b", []float64{1, 2}, nil},
 		{"quotes", "\"a,1\",\"b\"\"2\"\n\"1\", \"2\" \n", csv.Options{}, "a,1 b\"2", []float64{1, 2}, nil},
+		{"ordinary quotes", "a,b\n\"x\" y,\" 1\nz\",2\n", csv.Options{Quote: "none"},
+			"a:\"x\" y|z\" b:\" 1|2", []float64{0, 0, 1, 1}, nil},
 		{"newline in quotes", "a\n\"x\r\ny\"\n\"x\ny\"\n", csv.Options{}, "a:x\ny", []float64{0, 0}, nil},
 		{"levels", "a,b\nx,10\ny,9\nx,10\n",
 			csv.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"b": datasets.Categorical}}}, "a:x|y b:9|10",
@@ -266,8 +268,11 @@ func TestBadInput(t *testing.T) {
 		{"1,2\n", csv.Options{NoHeader: true, Columns: []string{"p"}},
 			`f.csv:1: must have 1 fields as Options.Columns, got 2`},
 		{"a\n\"x\n", csv.Options{}, `f.csv:2: quoted field is never closed`},
-		{"a\nb\"x\n", csv.Options{}, `f.csv:2: " inside of a field that does not begin with one`},
-		{"a\n\"b\"x\n", csv.Options{}, `f.csv:2: text behind the closing " of a field`},
+		{"a\n1\n", csv.Options{Quote: "'"}, `f.csv: quote must be " or none, got "'"`},
+		{"a\nb\"x\n", csv.Options{}, `f.csv:2: " inside of a field that does not begin with one; csv.quote: ` +
+			"none (Options.Quote) reads quotes as ordinary characters"},
+		{"a\n\"b\"x\n", csv.Options{}, `f.csv:2: text behind the closing " of a field; csv.quote: none (Options.Quote) ` +
+			"reads quotes as ordinary characters"},
 		{"a\n1\n2\x003\n", csv.Options{},
 			"f.csv:3: NUL byte; is this a text file? csv.encoding: utf-16 reads one of two bytes a letter"},
 		{"a\n1\n\"2\x00\"\n", csv.Options{},
@@ -379,7 +384,8 @@ func TestGzip(t *testing.T) {
 	}
 }
 
-// TestSources runs the laws of sources over a file of several blocks, and one that spans windows.
+// TestSources runs the conformance test of sources on a file of several blocks, and on one that
+// spans windows.
 func TestSources(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var b strings.Builder
@@ -411,7 +417,7 @@ func TestSources(t *testing.T) {
 	sourcetest.Run(t, src)
 }
 
-// TestFileChanged: rows that came or went since the schema was learned are noticed.
+// TestFileChanged checks that rows added or removed after the schema was inferred are detected.
 func TestFileChanged(t *testing.T) {
 	files := fstest.MapFS{"f.csv": {Data: []byte("a\n1\n2\n")}}
 	src, err := csv.Open(context.Background(), "f.csv", csv.Options{FS: files})
@@ -425,7 +431,8 @@ func TestFileChanged(t *testing.T) {
 	}
 }
 
-// TestWindow: records of every length, up to longer than the first window, come out whole.
+// TestWindow checks that records of all lengths, also longer than the first window, are read
+// correctly.
 func TestWindow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	var b strings.Builder
@@ -483,7 +490,7 @@ func TestAdult(t *testing.T) {
 	}
 }
 
-// TestWrite: what is written reads the same.
+// TestWrite checks that written rows are read back unchanged.
 func TestWrite(t *testing.T) {
 	set, err := read("a,b,y\n1,u,no\n,\"v,\"\"\n\",yes\n5e-324,,no\n", csv.Options{Roles: target("y")})
 	if err != nil {
@@ -543,7 +550,7 @@ func asText(text, comment string) ([][]string, error) {
 	return out, nil
 }
 
-// compare holds this package against encoding/csv on one text.
+// compare compares this package with encoding/csv on a text.
 func compare(t *testing.T, text, comment string) {
 	t.Helper()
 	var c rune
@@ -596,7 +603,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("a,d\n1,2024-03-01 10:00\n2,1/2/99\n", uint16(1<<7|1<<10), "d_day")
 	f.Add("a,y\n1,\n2,caf\xe9\n", uint16(1<<10|1<<8), "y")
 	f.Fuzz(func(t *testing.T, text string, options uint16, name string) {
-		if !utf8.ValidString(text) { // encoding/csv takes it as it is
+		if !utf8.ValidString(text) { // encoding/csv accepts invalid UTF-8
 		} else if !strings.ContainsRune(text, 0) && !strings.HasPrefix(text, "\x1f\x8b") &&
 			strings.Count(text, "\ufeff") == 0 {
 			compare(t, text, "")
@@ -667,7 +674,8 @@ func ExampleRead() {
 	// [self state] [high low] [1 0 1]
 }
 
-// The schema knows what stood for a missing value, and other rows are read by it.
+// TestMissingMarkersTravelWithTheSchema checks that the schema contains the missing-value markers,
+// which apply to other rows.
 func TestMissingMarkersTravelWithTheSchema(t *testing.T) {
 	files := fstest.MapFS{"train.csv": {Data: []byte("a,b\n1,2\n?,3\n")}, "new.csv": {Data: []byte("a,b\n?,-\n")}}
 	train, err := csv.ReadFile(context.Background(), "train.csv", csv.Options{Missing: []string{"?", "-"}, FS: files})
@@ -734,5 +742,20 @@ func TestGroupNumbers(t *testing.T) {
 		if err != nil || !slices.Equal(streamed.Groups, want) {
 			t.Errorf("%q streamed: %v, want %v: %v", text, streamed.Groups, want, err)
 		}
+	}
+}
+
+// A scan of long records ends soon after its context.
+func TestScanIsCanceledWithinRecords(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	path := filepath.Join(t.TempDir(), "wide.csv")
+	if err := os.WriteFile(path, []byte(strings.Repeat(strings.Repeat("1,", 5000)+"1\n", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	records := 0
+	err := csv.Scan(ctx, path, csv.Options{}, func(int, [][]byte) error { records++; cancel(); return nil })
+	if !errors.Is(err, context.Canceled) || records > 5 {
+		t.Errorf("error %v after %d records", err, records)
 	}
 }

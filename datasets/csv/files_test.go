@@ -127,7 +127,7 @@ func (a *again) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestMemory: a longer file takes no more memory.
+// TestMemory checks that memory does not grow with the length of the file.
 func TestMemory(t *testing.T) {
 	if !exhaustive.Tests() {
 		t.Skip("large files")

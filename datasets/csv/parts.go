@@ -133,7 +133,10 @@ func (p *parts) Read(b []byte) (n int, err error) {
 // cut returns the length of the complete records in b, which begins with a record; 0 if there is
 // none.
 func (p *parts) cut(b []byte) int {
-	quotes := bytes.Count(b, quote)
+	quotes := 0
+	if p.file.dialect.quotes {
+		quotes = bytes.Count(b, quote)
+	}
 	if quotes > 0 && p.file.dialect.comment != "" {
 		return p.cutAfterComments(b)
 	}
@@ -142,7 +145,10 @@ func (p *parts) cut(b []byte) int {
 		if end < 0 {
 			return 0
 		}
-		if quotes -= bytes.Count(b[end:at], quote); quotes%2 == 0 {
+		if quotes > 0 {
+			quotes -= bytes.Count(b[end:at], quote)
+		}
+		if quotes%2 == 0 {
 			return end + 1
 		}
 		at = end

@@ -27,7 +27,7 @@ import (
 // inOrder is a reader that reads one record after the other.
 type inOrder struct{ table.Reader }
 
-// outcome is all that comes out of a file.
+// outcome contains all results of reading a file.
 type outcome struct {
 	Open, Blocks, Survey string
 	Schema               datasets.Schema
@@ -134,7 +134,7 @@ func someText(r *rand.Rand) (string, Options) {
 	return b.String(), o
 }
 
-// someRoles draws what the columns are for.
+// someRoles returns random roles of the columns.
 func someRoles(r *rand.Rand) datasets.Roles {
 	var out datasets.Roles
 	if r.IntN(3) > 0 {
@@ -155,9 +155,10 @@ func someRoles(r *rand.Rand) datasets.Roles {
 	return out
 }
 
-// A text that is read in parts, by any number of goroutines, gives what one that is read record by record does:
-// the schema, every bit of the rows, and every error with its line.
-func TestPartsAreTheWhole(t *testing.T) {
+// TestPartsEqualWhole checks that a file parsed in parts by any number of goroutines gives the same
+// result as one parsed record by record: the same schema, bit-identical rows, and the same errors
+// with line numbers.
+func TestPartsEqualWhole(t *testing.T) {
 	defer func(small, full int) { smallPart, fullPart = small, full }(smallPart, fullPart)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	read, refused := 0, 0
@@ -265,7 +266,7 @@ type broken struct {
 
 func (b broken) Read(p []byte) (int, error) { return b.r.Read(p) }
 
-// Fields marked as numbers are those that a scanner without marks returns.
+// TestNumbersOfFields checks that fields parsed as numbers equal those of a general parser.
 func TestNumbersOfFields(t *testing.T) {
 	numbers, others := 0, 0
 	for seed := range uint64(2000) {

@@ -26,14 +26,17 @@ func Scan(ctx context.Context, path string, o Options, yield func(line int, fiel
 	return f.scan(ctx, s, yield)
 }
 
-// pollRecords is the number of records between checks of the context.
-const pollRecords = 1024
+// pollFields is the number of fields between checks of the context.
+const pollFields = 1 << 14
 
 // scan yields the remaining records.
 func (f *file) scan(ctx context.Context, s *scanner, yield func(line int, fields [][]byte) error) error {
-	for n := 0; ; n++ {
-		if n%pollRecords == 0 && ctx.Err() != nil {
-			return ctxerr.Check(ctx)
+	for left := 0; ; left -= 1 + len(s.fields) {
+		if left <= 0 {
+			if ctx.Err() != nil {
+				return ctxerr.Check(ctx)
+			}
+			left = pollFields
 		}
 		if err := s.next(); err == io.EOF {
 			return nil

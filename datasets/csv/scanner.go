@@ -29,10 +29,13 @@ type scanner struct {
 var (
 	errMore  = errors.New("the record does not end here")
 	errNUL   = errors.New("NUL byte; is this a text file? csv.encoding: utf-16 reads one of two bytes a letter")
-	errBare  = errors.New(`" inside of a field that does not begin with one`)
-	errAfter = errors.New(`text behind the closing " of a field`)
+	errBare  = errors.New(`" inside of a field that does not begin with one` + plainQuotes)
+	errAfter = errors.New(`text behind the closing " of a field` + plainQuotes)
 	errOpen  = errors.New(`quoted field is never closed`)
 )
+
+// plainQuotes is the remedy for quotes that do not enclose fields.
+const plainQuotes = "; csv.quote: none (Options.Quote) reads quotes as ordinary characters"
 
 // next reads the next record into s.fields and s.line; after the last it returns io.EOF. The parse
 // of a record depends only on its own bytes, not on how many bytes are buffered.
@@ -79,7 +82,7 @@ func (s *scanner) next() error {
 
 // tooLong returns the error for a record that begins with b and exceeds the limit.
 func (s *scanner) tooLong(b []byte) error {
-	if bytes.Count(b, quote)%2 == 1 {
+	if s.quotes && bytes.Count(b, quote)%2 == 1 {
 		return fmt.Errorf("%w: more than %d bytes; is a quote left open?", text.ErrTooLong, s.bound)
 	}
 	return fmt.Errorf("%w: more than %d bytes", text.ErrTooLong, s.bound)
@@ -171,7 +174,7 @@ func (s *scanner) record(b []byte, final bool) (n int, err error) {
 			}
 		}
 		var field []byte
-		if i < len(b) && b[i] == '"' {
+		if i < len(b) && b[i] == '"' && s.quotes {
 			field, i, err = s.quoted(b, i+1, final)
 		} else {
 			field, i, err = s.plain(b, i, final)
@@ -249,7 +252,7 @@ func (s *scanner) plain(b []byte, i int, final bool) (field []byte, end int, err
 		if !final {
 			return nil, 0, errMore
 		}
-	case b[i] == '"':
+	case b[i] == '"' && s.quotes:
 		return nil, 0, errBare
 	case b[i] == 0:
 		return nil, 0, errNUL

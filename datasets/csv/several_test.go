@@ -146,8 +146,8 @@ func sameSource(t *testing.T, got, want datasets.Source) {
 	}
 }
 
-// A source of several files keeps the laws of all.
-func TestSeveralFilesLaws(t *testing.T) {
+// TestSeveralFilesConformance runs the conformance test of sources on several files.
+func TestSeveralFilesConformance(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 1))
 	p := draw(rng)
 	for len(p.rows) < 5000 {
@@ -168,7 +168,7 @@ func TestSeveralFilesLaws(t *testing.T) {
 }
 
 // Errors in one of several files have its name and line.
-func TestSeveralFilesFaults(t *testing.T) {
+func TestSeveralFilesErrors(t *testing.T) {
 	t.Chdir(t.TempDir())
 	files := map[string]string{
 		"a.csv": "x,k,y\n1,red,no\n2,blue,yes\n", "b.csv": "y,x,k\nno,3,red\n", "c.csv": "x,k,y\n4,red,no\nfive,red,no\n",

@@ -11,8 +11,8 @@ import (
 )
 
 // Write writes data with a header: the inputs, the target or targets, and columns "weight" and
-// "group" if data has them. Categories are written by name, text as it is, missing and unknown ones as empty
-// fields; numbers round-trip to the same bits.
+// "group" if data has them. Categories are written by name, text verbatim, missing and unknown
+// values as empty fields; numbers round-trip to the same bits.
 func Write(w io.Writer, data datasets.Set) error {
 	out := csv.NewWriter(w)
 	var record []string

@@ -162,7 +162,7 @@ func (f *file) lines(ctx context.Context, yield func(line int, b []byte) error) 
 // lineError adds a line to an error without a position of this package.
 func (f *file) lineError(line int, err error) error {
 	switch e := err.(type) {
-	case misplaced:
+	case syntaxError:
 		return &datasets.LineError{File: f.path, Line: line, Column: e.letter, Err: e}
 	case valueError:
 		return &datasets.LineError{File: f.path, Line: line, Err: e.error}

@@ -33,8 +33,8 @@ func write(t testing.TB, name, text string) {
 	}
 }
 
-// both writes the same rows as CSV and as JSON lines, with missing values as null, as the empty text or as no key at
-// all, keys in any order, letters with and without escapes.
+// both writes the same rows as CSV and as JSON lines: missing values as null, as the empty string
+// or as missing keys, keys in random order, characters with and without escapes.
 func both(rng *rand.Rand, n int) (asCSV, asJSON string) {
 	var c, j strings.Builder
 	names := []string{"quantity", "word", "count", "group", "weight", "sold", "y"}
@@ -65,7 +65,7 @@ func both(rng *rand.Rand, n int) (asCSV, asJSON string) {
 			}
 			if s, ok := v.(string); ok {
 				fields = append(fields, `"`+strings.ReplaceAll(s, `"`, `""`)+`"`)
-				if rng.IntN(3) == 0 { // all letters as escapes
+				if rng.IntN(3) == 0 { // escape all characters
 					text = []byte(`"`)
 					for _, r := range s {
 						if r > 0xffff {
@@ -99,7 +99,8 @@ func gather(t testing.TB, src datasets.Source) datasets.Set {
 	return set
 }
 
-// Rows are those of the same rows as CSV: every bit, the schema, whatever the columns are for.
+// TestSameAsCSV checks that rows equal those of the CSV file, bit for bit and including the schema,
+// for all roles of columns.
 func TestSameAsCSV(t *testing.T) {
 	t.Chdir(t.TempDir())
 	asCSV, asJSON := both(rand.New(rand.NewPCG(1, 2)), 5000)
@@ -146,8 +147,8 @@ func TestSameAsCSV(t *testing.T) {
 	}
 }
 
-// A source keeps the laws of all, and ends wherever its context does.
-func TestLaws(t *testing.T) {
+// TestConformance runs the conformance test of sources, and checks cancellation.
+func TestConformance(t *testing.T) {
 	t.Chdir(t.TempDir())
 	_, text := both(rand.New(rand.NewPCG(3, 4)), 5000)
 	write(t, "rows.ndjson", text)
@@ -226,7 +227,7 @@ func TestKinds(t *testing.T) {
 }
 
 // Errors have the line, and the position or the key.
-func TestFaults(t *testing.T) {
+func TestErrors(t *testing.T) {
 	schema := &datasets.Schema{Columns: []datasets.Column{{Name: "a"},
 		{Name: "k", Kind: datasets.Categorical, Categories: []string{"x"}}}, Targets: []datasets.Column{{Name: "y"}}}
 	many := strings.Repeat(`{"a":1}`+"\n", 19) + `{"a":"n/a"}` + "\n"
@@ -310,7 +311,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Files are packed or not, of any file system, and stay as they are.
+// TestFiles checks that files may be compressed or not, in any file system, and are not modified.
 func TestFiles(t *testing.T) {
 	_, text := both(rand.New(rand.NewPCG(5, 6)), 300)
 	var packed bytes.Buffer
@@ -338,7 +339,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever the text is there are rows or an error, and rows are what package encoding/json reads.
+// FuzzRead checks that every text gives rows or an error, and that rows are those parsed by package
+// encoding/json.
 func FuzzRead(f *testing.F) {
 	_, text := both(rand.New(rand.NewPCG(7, 8)), 20)
 	for _, s := range []string{text, `{"a":1}`, `{"a":"1","b":true,"c":null}`, `{"a":"\u00e4\ud83d\ude00\ud800"}`,

@@ -15,13 +15,13 @@ func newScanner() scanner {
 	return scanner{jsonscan.JSON{Whole: "line", Deepest: 10000, Lenient: true}}
 }
 
-// misplaced is an error in a line with its position in characters, from 1.
-type misplaced struct {
+// syntaxError is an error in a line with its position in characters, from 1.
+type syntaxError struct {
 	letter int
 	what   string
 }
 
-func (m misplaced) Error() string { return m.what }
+func (m syntaxError) Error() string { return m.what }
 
 // read calls see for every key with its value: the characters of a string, else the literal. Both
 // are valid until the next line.
@@ -40,7 +40,7 @@ func (s *scanner) read(line []byte, see func(key []byte, kind jsonscan.Kind, v [
 		err = s.End()
 	}
 	if e, is := err.(jsonscan.Error); is {
-		return misplaced{utf8.RuneCount(line[:min(e.At, len(line))]) + 1, e.What}
+		return syntaxError{utf8.RuneCount(line[:min(e.At, len(line))]) + 1, e.What}
 	}
 	return err
 }

@@ -33,7 +33,8 @@ var mixed = datasets.Roles{
 	Dates: map[string]datasets.Date{"sold": {Parts: []string{"year", "month", "day", "weekday"}}, "seen": {}},
 }
 
-// Rows that numpy has written are those of the same rows as CSV, every bit and the schema too.
+// TestSameAsCSV checks that rows written by numpy equal those of the CSV file, bit for bit and
+// including the schema.
 func TestSameAsCSV(t *testing.T) {
 	mixed := mixed
 	mixed.Passthrough = []string{"id", "city"} // dates have become their parts
@@ -65,7 +66,7 @@ func TestSameAsCSV(t *testing.T) {
 				t.Errorf("rows left out: %v, want %v", a, b)
 			}
 			sourcetest.Equal(t, gather(t, got), gather(t, want))
-			// By the schema that was learned from either, the other has the same codes.
+			// With the schema inferred from either file, the other one has the same codes.
 			schema := want.Schema()
 			roles.Schema = &schema
 			again, err := npy.Open(ctx, "testdata/rows.npy", npy.Options{Roles: roles})
@@ -269,7 +270,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Rows without a target are reported together before anything is learned.
+// TestUnlabeled checks that all rows without a target are reported together.
 func TestUnlabeled(t *testing.T) {
 	roles := mixed
 	roles.Passthrough = nil
@@ -295,7 +296,7 @@ func TestUnlabeled(t *testing.T) {
 	}
 }
 
-// Whatever the cores, the rows are the same, in the same blocks.
+// TestCores checks that the rows and blocks do not depend on the number of cores.
 func TestCores(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	dir := t.TempDir()
@@ -369,8 +370,8 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// FuzzOpen holds that a file is either refused or keeps the laws of size, and that it never takes more
-// memory than there are bytes.
+// FuzzOpen checks that a file is either rejected or has the claimed size, and that memory is
+// bounded by its size.
 func FuzzOpen(f *testing.F) {
 	for _, name := range []string{"rows.npy", "stored.npz", "packed.npz", "fortran.npy", "one.npy", "objects.npy"} {
 		whole, err := os.ReadFile("testdata/" + name)

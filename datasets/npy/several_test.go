@@ -36,7 +36,8 @@ func fields(t *testing.T, name, descr string, rows int, values ...any) string {
 	return path
 }
 
-// Rows in several files are those of several files of CSV, which are those of one that has them all.
+// TestSeveralFiles checks that the rows of several files equal those of several CSV files, which
+// equal those of one file with all rows.
 func TestSeveralFiles(t *testing.T) {
 	mixed := mixed
 	mixed.Passthrough = []string{"id", "city"}

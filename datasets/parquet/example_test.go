@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/parquet"
 )
 
-// Rows as blocks, with a column of dates taken apart and others left out.
+// Read rows in blocks, with a date column split into parts and other columns dropped.
 func ExampleOpen() {
 	rows, err := parquet.Open(context.Background(), "testdata/snappy.parquet", parquet.Options{Roles: datasets.Roles{
 		Target: []string{"income"},

@@ -25,13 +25,13 @@ import (
 
 var ctx = context.Background()
 
-// files are those of testdata that have the rows of rows.csv, with the columns that they lack.
+// files maps the files in testdata with the rows of rows.csv to the columns that they lack.
 var files = map[string][]string{
 	"plain": nil, "snappy": nil, "zstd": nil, "lz4": nil, "gzip": nil, "int96": {"zoned"},
 	"polars": {"nothing", "half"}, "duckdb": {"nothing", "half", "zoned"}, "pandas": {"half"},
 }
 
-// roles use every column, in every way.
+// roles returns roles that use every column.
 func roles(drop []string) datasets.Roles {
 	dates := map[string]datasets.Date{"sold": {}, "seen": {Parts: []string{"hour", "year", "weekday"}}, "zoned": {}}
 	for _, name := range drop {
@@ -42,7 +42,8 @@ func roles(drop []string) datasets.Roles {
 		Kinds: map[string]datasets.Kind{"int8": datasets.Categorical}}
 }
 
-// Rows that others have written are those of the same rows as CSV, every bit and the schema too.
+// TestSameAsCSV checks that rows written by other programs equal those of the CSV file, bit for bit
+// and including the schema.
 func TestSameAsCSV(t *testing.T) {
 	for name, lacks := range files {
 		for what, roles := range map[string]datasets.Roles{
@@ -300,7 +301,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A column without a name is called by its number, as in CSV; testdata/nameless.parquet has one behind a.
+// TestColumnWithoutName checks that a column without a name is named by its number, as in CSV;
+// testdata/nameless.parquet has one after column a.
 func TestColumnWithoutName(t *testing.T) {
 	set, err := parquet.ReadFile(ctx, "testdata/nameless.parquet",
 		parquet.Options{Roles: datasets.Roles{Target: []string{"x1"}}})

@@ -11,7 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
-// Rows in several files, each packed in another way, are those of one file that has them all.
+// TestSeveralFiles checks that the rows of several files with different compression equal those of
+// one file with all rows.
 func TestSeveralFiles(t *testing.T) {
 	for what, roles := range map[string]datasets.Roles{
 		"all": roles(nil),

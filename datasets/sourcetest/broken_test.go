@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// notes is a testing.TB that remembers whether a law found something.
+// notes is a testing.TB that records whether a check failed.
 type notes struct {
 	testing.TB
 	failed bool
@@ -24,7 +24,7 @@ func (n *notes) Errorf(string, ...any) { n.failed = true }
 func (n *notes) Fatal(...any)          { n.failed = true; runtime.Goexit() }
 func (n *notes) Fatalf(string, ...any) { n.failed = true; runtime.Goexit() }
 
-// breaks reports whether src breaks a law.
+// breaks reports whether src fails a check.
 func breaks(l check, src datasets.Source, all datasets.Set) bool {
 	n := &notes{}
 	done := make(chan struct{})
@@ -105,7 +105,7 @@ func (s tape) Blocks(ctx context.Context, yield func(block datasets.Set) error) 
 }
 
 // Every property passes for correct code and fails for broken code.
-func TestLawsFindWhatBreaksThem(t *testing.T) {
+func TestChecksDetectViolations(t *testing.T) {
 	all := rows()
 	for _, l := range checks {
 		if src := (tape{set: all, passes: new(int)}); breaks(l, src, all) {

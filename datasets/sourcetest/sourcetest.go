@@ -49,7 +49,7 @@ func Run(t *testing.T, src datasets.Source) {
 	}
 }
 
-// testSize: the declared number of rows is correct.
+// testSize checks that the declared number of rows is correct.
 func testSize(t testing.TB, src datasets.Source, all datasets.Set) {
 	rows, cols := src.Dims()
 	if cols != all.Cols() || rows >= 0 && rows != all.Rows() {
@@ -60,7 +60,7 @@ func testSize(t testing.TB, src datasets.Source, all datasets.Set) {
 	}
 }
 
-// testSecondPass: a model may need many passes.
+// testSecondPass checks that a second pass reads the same rows as the first.
 func testSecondPass(t testing.TB, src datasets.Source, all datasets.Set) {
 	Equal(t, gather(t, src), all)
 }
@@ -89,7 +89,7 @@ func testConcurrent(t testing.TB, src datasets.Source, all datasets.Set) {
 
 var errStop = errors.New("stop")
 
-// testStop: an error of the reader ends the pass and is returned unchanged.
+// testStop checks that an error of the reader ends the pass and is returned unchanged.
 func testStop(t testing.TB, src datasets.Source, _ datasets.Set) {
 	for _, s := range []datasets.Source{src, rowsource.Prefetch(src)} {
 		calls := 0
@@ -112,7 +112,7 @@ func testCancel(t testing.TB, src datasets.Source, _ datasets.Set) {
 	}
 }
 
-// testContent: the content scan of a source agrees with its blocks.
+// testContent checks that the content scan of a source agrees with its blocks.
 func testContent(t testing.TB, src datasets.Source, all datasets.Set) {
 	got, err := datasets.ScanContent(context.Background(), src)
 	if err != nil {

@@ -204,11 +204,11 @@ func (c *cursor) Next(most int) (int, error) {
 	case n > 0:
 		return n, nil
 	}
-	return 0, c.last()
+	return 0, c.checkUnchanged()
 }
 
-// last compares the checksums of the rows with those of earlier passes.
-func (c *cursor) last() error {
+// checkUnchanged compares the checksums of the rows with those of earlier passes.
+func (c *cursor) checkUnchanged() error {
 	q := c.of
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -385,7 +385,7 @@ func secondsOf(src any) (int64, error) {
 	return 0, unsupportedValue(src, "a time")
 }
 
-// appendString writes a value as a category is called.
+// appendString appends the string representation of a value as a category.
 func appendString(dst []byte, src any, zoned bool) ([]byte, error) {
 	switch v := src.(type) {
 	case string:

@@ -1,5 +1,5 @@
-// Package sql reads the rows of a query, from any database that package database/sql has a driver for, as a stream of
-// blocks.
+// Package sql reads the rows of a query as a stream of blocks, from any database with a driver for
+// package database/sql.
 //
 //	db, err := sql.Open("pgx", os.Getenv("DATABASE_URL")) // of package database/sql
 //	src, err := rows.Open(ctx, db, "select rent, area, city from flats order by id", nil, rows.Options{…})
@@ -10,10 +10,11 @@
 // database declares no type, as SQLite for computed columns, the values determine it, in a separate
 // pass. Objects, arrays, bytes and other types are unsupported, unless they are dropped.
 //
-// Every pass runs the query again, and holds a few thousand rows. So that all passes see the same rows they read one
-// [Snapshot] where the database has it. Where it has none, or the query leaves the order of its rows to the database, a
-// pass that finds other rows than the first one, or the same in another order, ends with an error that wraps
-// [datasets.ErrChanged]: a query that ends in "order by" and a unique key gives the same bits every time.
+// Every pass runs the query again, and stores a few thousand rows. All passes read one [Snapshot]
+// if the database supports it. Otherwise, or if the query does not determine the order of its rows,
+// a pass with other rows than the first one, or another order, returns an error that wraps
+// [datasets.ErrChanged]. A query that ends in "order by" with a unique key gives the same bits
+// every time.
 package sql
 
 import (

@@ -31,7 +31,7 @@ var ctx = context.Background()
 // dialects are the databases that the tests know.
 var dialects = map[string]struct {
 	open  func(t testing.TB) *stdsql.DB
-	types map[string]string // in the words of the database
+	types map[string]string // type names of the database
 }{
 	"sqlite": {func(t testing.TB) *stdsql.DB {
 		return open(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "rows.db")+
@@ -110,7 +110,8 @@ func gather(t testing.TB, src datasets.Source) datasets.Set {
 	return set
 }
 
-// Rows of a query are those of the same rows as CSV, every bit and the schema too, and keep the laws of all sources.
+// TestSameAsCSV checks that the rows of a query equal those of the CSV file, bit for bit and
+// including the schema, and runs the conformance test of sources.
 func TestSameAsCSV(t *testing.T) {
 	for name, d := range dialects {
 		t.Run(name, func(t *testing.T) {
@@ -161,7 +162,7 @@ func TestSameAsCSV(t *testing.T) {
 					sourcetest.Run(t, got)
 				}
 			}
-			// Several queries are one after the other.
+			// The rows of several queries are concatenated.
 			s, err := sql.Take(ctx, db)
 			if err != nil {
 				t.Fatal(err)
@@ -217,7 +218,7 @@ func TestTypes(t *testing.T) {
 			if fmt.Sprint(set.Y) != "[1 0 1]" {
 				t.Error(set.Y)
 			}
-			// The empty text is a missing value, as it is in a file.
+			// An empty string is a missing value, as in a file.
 			if set, err = sql.Read(ctx, db, "select word from small order by k", nil, sql.Options{}); err != nil ||
 				!math.IsNaN(set.X.At(2, 0)) || !math.IsNaN(set.X.At(3, 0)) {
 				t.Error(set, err)
@@ -227,7 +228,7 @@ func TestTypes(t *testing.T) {
 }
 
 // Errors name the query, the row and the column.
-func TestFaults(t *testing.T) {
+func TestErrors(t *testing.T) {
 	for name, d := range dialects {
 		t.Run(name, func(t *testing.T) {
 			db := d.open(t)
@@ -293,7 +294,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Passes over a snapshot see what was there when it was taken. Without one other rows, or another order, are an error.
+// TestChanges checks that passes over a snapshot see its rows, and that without a snapshot changed
+// rows or another order are errors.
 func TestChanges(t *testing.T) {
 	const query = "select area, y from flats order by id"
 	roles := sql.Options{Roles: datasets.Roles{Target: []string{"y"}}}

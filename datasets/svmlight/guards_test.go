@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/svmlight"
 )
 
-// A file that lost rows after it was opened is not read as if it were whole.
+// TestChangedFileIsNoticed checks that a file truncated after it was opened is an error.
 func TestChangedFileIsNoticed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows")
 	write := func(rows int) {
@@ -64,7 +64,7 @@ func TestWriteRefusesTargetsOfAnotherNumber(t *testing.T) {
 }
 
 // An index that claims more columns than memory has place for is an error.
-func TestIndexIsHeldToTheMemory(t *testing.T) {
+func TestIndexIsBoundedByMemory(t *testing.T) {
 	debug.SetMemoryLimit(1 << 30)
 	defer debug.SetMemoryLimit(math.MaxInt64)
 	_, err := svmlight.Read(context.Background(), strings.NewReader("1 1:1 2000000000:1\n0 2:1\n"), svmlight.Options{})

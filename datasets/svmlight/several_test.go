@@ -20,7 +20,7 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// Rows in several files are those of one file that has them all.
+// TestSeveralFiles checks that the rows of several files equal those of one file with all rows.
 func TestSeveralFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -64,7 +64,7 @@ func TestSeveralFiles(t *testing.T) {
 }
 
 // Errors in one of several files have its name and line.
-func TestSeveralFilesFaults(t *testing.T) {
+func TestSeveralFilesErrors(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "a.svm", "1 1:2\n2 3:4\n")
 	write(t, "b.svm", "1 1:2\n2 x:4\n")

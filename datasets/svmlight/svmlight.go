@@ -32,7 +32,7 @@ import (
 type Options struct {
 	Width     int              // number of columns; 0 means that of the file, or of Schema
 	ZeroBased bool             // whether columns count from 0
-	Task      datasets.Task    // Classification makes classes of the labels
+	Task      datasets.Task    // Classification treats labels as classes
 	Positive  []string         // labels that are class 1; all others are class 0, "rest"
 	Schema    *datasets.Schema // schema of the training rows, whose classes the labels are
 	Unlabeled bool             // whether labels that are not one of those classes become NaN

@@ -60,7 +60,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestA9A reads the original files; what is written and read again is equal.
+// TestA9A reads the original files, and checks that rows are equal after writing and reading.
 func TestA9A(t *testing.T) {
 	for _, c := range []struct {
 		file      string
@@ -209,7 +209,7 @@ func ExampleWrite() {
 	// -1 1:2 3:0.25
 }
 
-// FuzzRead holds that a file is either refused or can be written and read again.
+// FuzzRead checks that a file is either rejected or can be written and read again.
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{"1 1:2 3:4\n-1 2:1e-3\n", "# c\n+1 qid:3 1:.5 # x\r\n", "0 0:1\n1 2:3\n", "1,2 1:1\n",
 		"1\n2 5:0\n", "1 1:1e400\n", "\x1f\x8b\x08"} {
@@ -260,8 +260,8 @@ func sameEntries(a, b *sparse.CSR) bool {
 
 func rows(m *sparse.CSR) int { n, _ := m.Dims(); return n }
 
-// With a schema the file is read when its rows are asked for and not before; a label that is no class
-// of the schema is an error, or NaN in rows to predict.
+// TestSchemaNeedsNoLook checks that a file with a given schema is not read until its rows are
+// requested. A label outside the schema's classes is an error, or NaN in rows to predict.
 func TestSchemaNeedsNoLook(t *testing.T) {
 	schema := datasets.Schema{Targets: []datasets.Column{{Name: "label", Kind: datasets.Categorical,
 		Categories: []string{"-1", "1"}}}}
@@ -291,8 +291,8 @@ func TestSchemaNeedsNoLook(t *testing.T) {
 	}
 }
 
-// A file of svmlight keeps the laws of a source, with and without the schema of other rows.
-func TestSourceLaws(t *testing.T) {
+// TestSourceConformance runs the conformance test of sources, with and without the schema of other rows.
+func TestSourceConformance(t *testing.T) {
 	var b strings.Builder
 	for i := range 5000 {
 		fmt.Fprintf(&b, "%d qid:%d %d:%d.5 9:1\n", i%3, i/7, 1+i%7, i)

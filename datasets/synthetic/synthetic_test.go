@@ -24,8 +24,8 @@ var sets = []struct {
 	{"s_curve", func(rows int, seed uint64) (datasets.Set, error) { return synthetic.SCurve(rows, 0.1, seed) }},
 }
 
-// TestLaws: every set passes Check, is the same for one seed and another for another.
-func TestLaws(t *testing.T) {
+// TestConformance: every set passes Check, is the same for one seed and another for another.
+func TestConformance(t *testing.T) {
 	for _, s := range sets {
 		name := s.name
 		a, err := s.draw(400, 1)
@@ -57,7 +57,7 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// TestFormulas holds noiseless rows against the formulas.
+// TestFormulas compares noiseless rows with the formulas.
 func TestFormulas(t *testing.T) {
 	near := func(name string, got, want float64) {
 		t.Helper()
@@ -103,7 +103,7 @@ func TestFormulas(t *testing.T) {
 	})
 }
 
-// TestBlobs: a class's rows lie around one center with the spread asked for.
+// TestBlobs checks that the rows of a class have one center and the given standard deviation.
 func TestBlobs(t *testing.T) {
 	const n, classes = 6000, 3
 	set, err := synthetic.Blobs(n, 4, classes, 2, 1)

@@ -1,13 +1,13 @@
-// Package beamjob fits the pipeline of a Bochner experiment file on Apache Beam: on prism, Flink, Dataflow and whatever
-// else runs Beam's pipelines.
+// Package beamjob fits the pipeline of a Bochner experiment file on Apache Beam: on prism, Flink,
+// Dataflow and other runners.
 //
 //	p, s := beam.NewPipelineWithRoot()
 //	model := beamjob.Fit(s, beamjob.Job{Spec: text, File: "gs://rows/adult.yaml", Shards: 64, Store: "gs://jobs/adult", Passes: 10})
 //	err := beamx.Run(ctx, p)
 //
-// It is the verbs of package internal/experiment/shardfit as a graph. A pass over the rows is a
-// stage of one element for each shard, stages that merge [Fan] states into one until one is left,
-// and a stage that finishes; the next pass waits for the name of what that has written:
+// It implements the operations of package internal/experiment/shardfit as a graph. A pass over the
+// rows is a stage of one element for each shard, stages that merge [Fan] states into one until one
+// is left, and a final stage; the next pass waits for the name of its result:
 //
 //	shards ─▶ part ─▶ by 16 ─▶ merge ─▶ by 16 ─▶ merge ─▶ finish ─▶ model of the pass ─┐
 //	shards ─▶ part ◀── side input ─────────────────────────────────────────────────────┘
@@ -64,9 +64,9 @@ type Job struct {
 	Passes int      // maximum number of passes over the rows, including the schema pass
 }
 
-// copies is the number of times that each part is computed. Tests set it to simulate runners that
+// repetitions is the number of times that each part is computed. Tests set it to simulate runners that
 // retry bundles.
-var copies = 1
+var repetitions = 1
 
 // Round is the result of a pass.
 type Round struct {
@@ -95,7 +95,7 @@ func Fit(s beam.Scope, j Job) beam.PCollection {
 	s = s.Scope("bochner.Fit")
 	var shards []int
 	for i := range j.Shards {
-		shards = append(shards, slices.Repeat([]int{i}, copies)...)
+		shards = append(shards, slices.Repeat([]int{i}, repetitions)...)
 	}
 	round := beam.Create(s, Round{})
 	for k := range j.Passes {
@@ -154,7 +154,7 @@ type partFn struct{ Job Job }
 // ProcessElement fits the part of a shard and returns its state.
 func (f *partFn) ProcessElement(ctx context.Context, shard int, round Round) (State, error) {
 	out := State{shard, f.Job.name(round, "part", shard), round}
-	if round.Done || there(ctx, out.Name) {
+	if round.Done || exists(ctx, out.Name) {
 		return out, nil
 	}
 	spec, err := f.Job.spec()
@@ -200,7 +200,7 @@ func (f *mergeFn) ProcessElement(ctx context.Context, group int, next func(*Stat
 		fmt.Fprintf(names, "%q\n", s.Name)
 	}
 	out := State{group, f.Job.name(list[0].Round, "merge-"+hex.EncodeToString(names.Sum(nil)[:6]), group), list[0].Round}
-	if out.Round.Done || there(ctx, out.Name) {
+	if out.Round.Done || exists(ctx, out.Name) {
 		return out, nil
 	}
 	var merged *shardfit.State
@@ -259,9 +259,9 @@ func (f *doneFn) ProcessElement(ctx context.Context, last Round) (string, error)
 	return last.From, nil
 }
 
-// there reports whether a state exists. Files are complete or absent; a damaged one is computed
+// exists reports whether a state exists. Files are complete or absent; a damaged one is computed
 // again.
-func there(ctx context.Context, name string) bool {
+func exists(ctx context.Context, name string) bool {
 	_, err := readState(ctx, name)
 	return err == nil
 }

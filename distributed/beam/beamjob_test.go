@@ -32,7 +32,7 @@ pipeline:
   - ridge: {alpha: 0.1}
 `
 
-// rows writes a file of rows and returns the job of it, with a store of its own.
+// rows writes a file of rows and returns its job, with a separate store.
 func rows(t *testing.T) Job {
 	t.Helper()
 	dir, rng := t.TempDir(), rand.New(rand.NewPCG(1, 2))
@@ -103,7 +103,7 @@ func TestOneModel(t *testing.T) {
 	j := rows(t)
 	want := verbs(t, j)
 	for _, n := range []int{1, 3} {
-		copies = n
+		repetitions = n
 		j.Store += "again"
 		got, err := run(t, j)
 		if err != nil {
@@ -113,10 +113,11 @@ func TestOneModel(t *testing.T) {
 			t.Errorf("with every part done %d times another model than that of the verbs", n)
 		}
 	}
-	copies = 1
+	repetitions = 1
 }
 
-// What takes passes until it has converged, and a search, each of whose shards is some of its fits: the same.
+// TestOtherJobs checks that iterative fits and sharded searches give the same result as a single
+// process.
 func TestOtherJobs(t *testing.T) {
 	const logistic = `
 name: sides
@@ -155,7 +156,7 @@ output: {dir: FOLDER}
 
 // A task that fails before or after writing ends the pipeline on a runner without retries, such as
 // prism. A second run yields the model without repeating finished tasks.
-func TestGoesOn(t *testing.T) {
+func TestResume(t *testing.T) {
 	j := rows(t)
 	want := verbs(t, j)
 	var written atomic.Int64

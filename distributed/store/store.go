@@ -1,5 +1,6 @@
-// Package store reads and writes files by name, where a name is a path or a URL: the states and models that the
-// parts of a fit send to each other, which run on machines that share a folder, or a bucket, or nothing else.
+// Package store reads and writes files by name, where a name is a path or a URL. The files are the
+// states and models exchanged by the tasks of a distributed fit, whose hosts share only a directory
+// or a bucket.
 //
 //	files := store.Schemes{"s3": blob.Store{}}
 //	err := files.Write(ctx, "s3://bucket/job/pass1/3.state", state.Write)

@@ -36,7 +36,7 @@ func write(s store.Store, name, text string) error {
 	})
 }
 
-// A link stays a link: what it leads to is replaced.
+// TestLink checks that a symbolic link remains, and that its target is replaced.
 func TestLink(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := errors.Join(os.WriteFile("file", []byte("old"), 0o666), os.Symlink("file", "link")); err != nil {
@@ -53,7 +53,7 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// What is no file is written to, and never replaced by one.
+// TestDevice checks that devices are written to, and never replaced.
 func TestDevice(t *testing.T) {
 	if _, err := os.Stat(os.DevNull); err != nil || os.DevNull != "/dev/null" {
 		t.Skip("no /dev/null")
@@ -66,7 +66,7 @@ func TestDevice(t *testing.T) {
 	}
 }
 
-func TestFaults(t *testing.T) {
+func TestErrors(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	if err := errors.Join(os.Mkdir("folder", 0o777), os.WriteFile("file", nil, 0o666)); err != nil {

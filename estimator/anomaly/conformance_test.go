@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
 )
 
-func TestOneClassObeysTheLaws(t *testing.T) {
+func TestOneClassConformance(t *testing.T) {
 	s := anomaly.NewOneClass()
 	s.Tol = 1e-13
 	for _, nu := range []float64{0.1, 0.47} {

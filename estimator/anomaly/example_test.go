@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// The rows lie around the origin; a distant row is an anomaly.
+// Training rows are near the origin; a distant row is an anomaly.
 func ExampleOneClass() {
 	rng := rand.New(rand.NewPCG(1, 1))
 	X := mat.NewDense(500, 2, nil)

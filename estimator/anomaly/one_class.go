@@ -20,23 +20,24 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// OneClass is the linear one-class support vector machine: the plane w'z = ρ that keeps most rows z on one side, as far
-// from the origin as can be. With row weights s it minimizes
+// OneClass is the linear one-class support vector machine: the hyperplane w'z = ρ that separates
+// most rows z from the origin with maximum margin. With row weights s it minimizes
 //
 //	½‖w‖² − ρ + Σ s_i·max(0, ρ − w'z_i) / (Nu·Σ s_i)
 //
 // At most the share Nu of the training rows lies outside, and at least that share outside or on the
-// plane. Behind rff or nystroem it is the one-class SVM of their kernel; rows that are no features
-// of a kernel have no reason to lie to one side of the origin. A decision of scikit-learn's
-// OneClassSVM is Nu·n times w'z − ρ.
+// hyperplane. After rff or nystroem it is the one-class SVM of their kernel; for rows that are not
+// kernel features, separation from the origin is not meaningful. The decision function of
+// scikit-learn's OneClassSVM is Nu·n·(w'z − ρ).
 //
-// It solves the dual with the rows in memory, for up to a thousand rows at a time that have most to
-// gain, until the duality gap is at most Tol of ½‖w‖², and warns where MaxIter passes over the rows
-// do not get there. Rows are n×d, dense, in float32 or sparse; a pass costs 2·n·d flops, and the
-// products of the thousand rows up to 2²¹·d. A stream is gathered.
+// It solves the dual with the rows in memory, in working sets of up to a thousand rows with the
+// largest violations, until the duality gap is at most Tol of ½‖w‖². It warns if MaxIter passes
+// over the rows are not sufficient. Rows are n×d, dense, in float32 or sparse; a pass costs 2·n·d
+// flops, and the products of a working set up to 2²¹·d. A stream is read into memory.
 //
-// Fit ignores targets. It returns an error for a categorical column, a missing or infinite value, weights that are not
-// numbers ≥ 0 or all 0, and no rows. (Schölkopf, Platt, Shawe-Taylor, Smola & Williamson, Neural Computation 2001.)
+// Fit ignores targets. It returns an error for a categorical column, a missing or infinite value,
+// weights that are not numbers ≥ 0 or all 0, and no rows. (Schölkopf, Platt, Shawe-Taylor, Smola &
+// Williamson, Neural Computation 2001.)
 type OneClass struct {
 	Nu      float64
 	Tol     float64

@@ -1,11 +1,11 @@
-// Package cluster finds groups of rows without targets.
+// Package cluster provides clustering estimators.
 //
-//	kmeans    [KMeans]    *[FittedKMeans]    rows around centers
-//	spectral  [Spectral]  *[FittedSpectral]  rows that hang together, by random features of a kernel
+//	kmeans    [KMeans]    *[FittedKMeans]    k-means, with minibatches
+//	spectral  [Spectral]  *[FittedSpectral]  connected clusters, by random features of a kernel
 //
-// The specs are estimators of the task clustering: Fit ignores the targets of the data, which may be
-// nil, and Predict returns the number of a cluster for each row, 0 to one less than there are. The numbers
-// have no meaning of their own.
+// The specs are estimators of the task clustering: Fit ignores the targets of the data, which may
+// be nil, and Predict returns the cluster number of each row, from 0. The order of the numbers has
+// no meaning.
 package cluster
 
 import (
@@ -27,8 +27,9 @@ import (
 // numbers requires complete numeric columns.
 var numbers = []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.NoMissing}}
 
-// opened checks the spec and the memory of the fit, and returns the training rows.
-func opened(ctx context.Context, spec datasets.CostEstimator, open func() (*design.Rows, error)) (*design.Rows, error) {
+// openRows checks the spec and the memory of the fit, and returns the training rows.
+func openRows(ctx context.Context, spec datasets.CostEstimator, open func() (*design.Rows, error)) (*design.Rows,
+	error) {
 	if err := specs.CheckFit(spec); err != nil {
 		return nil, err
 	}
@@ -42,9 +43,9 @@ func opened(ctx context.Context, spec datasets.CostEstimator, open func() (*desi
 	return r.CacheSparse(ctx)
 }
 
-// prepared returns the rows of X in a type that the matrix products support, or nil if it has no
+// predictRows returns the rows of X in a type that the matrix products support, or nil if it has no
 // rows.
-func prepared(ctx context.Context, X mat.Matrix, width int) (mat.Matrix, error) {
+func predictRows(ctx context.Context, X mat.Matrix, width int) (mat.Matrix, error) {
 	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}

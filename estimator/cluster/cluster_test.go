@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-func TestKMeansObeysTheLaws(t *testing.T) {
+func TestKMeansConformance(t *testing.T) {
 	s := cluster.NewKMeans()
 	s.Clusters = 3
 	estimatortest.Run(t, s, estimatortest.Options{})
@@ -26,13 +26,13 @@ func TestKMeansObeysTheLaws(t *testing.T) {
 	estimatortest.Run(t, s, estimatortest.Options{})
 }
 
-func TestMinibatchesObeyTheLaws(t *testing.T) {
+func TestMinibatchesConformance(t *testing.T) {
 	s := cluster.NewKMeans()
 	s.Clusters, s.Batch = 3, 32
 	estimatortest.Run(t, s, estimatortest.Options{})
 }
 
-func TestSpectralObeysTheLaws(t *testing.T) {
+func TestSpectralConformance(t *testing.T) {
 	s := cluster.NewSpectral()
 	s.Clusters, s.Tol = 3, 1e-9
 	estimatortest.Run(t, s, estimatortest.Options{Origin: true, Positive: true})
@@ -91,7 +91,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// The clusters are those of the graph of the features, decomposed whole, and new rows come where training rows are.
+// TestSpectralIsTheGraph checks that clusters equal those of a full eigendecomposition of the
+// graph, and that new rows are assigned like training rows.
 func TestSpectralIsTheGraph(t *testing.T) {
 	data := shapes(t, 200)["moons"]
 	bins := transformer.NewBinning()

@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Five points lie in two groups; the larger one is cluster 0.
+// Five points form two clusters; the larger one is cluster 0.
 func ExampleKMeans() {
 	points := datasets.Set{X: mat.NewDense(5, 1, []float64{9, 1, 10, 2, 11})}
 	spec := cluster.NewKMeans()
@@ -33,7 +33,7 @@ func ExampleKMeans() {
 	// Output: 10 1.5 [1 0]
 }
 
-// Two circles, one inside the other, have the same center: by their random bins they fall apart.
+// Two concentric circles have the same center; random binning separates them.
 func ExampleSpectral() {
 	circles, err := synthetic.Circles(300, 0.4, 0.04, 1)
 	if err != nil {

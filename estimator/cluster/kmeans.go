@@ -115,7 +115,7 @@ func (s KMeans) FitSource(ctx context.Context, data datasets.Source) (estimator.
 const kmeansName = "cluster: kmeans"
 
 func (s KMeans) fit(ctx context.Context, open func() (*design.Rows, error)) (estimator.Predictor, error) {
-	r, err := opened(ctx, s, open)
+	r, err := openRows(ctx, s, open)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", kmeansName, err)
 	}
@@ -205,7 +205,7 @@ func (f *centered) assign(ctx context.Context, X mat.Matrix) ([]float64, error) 
 
 // Predict returns the number of the nearest center for each row of X.
 func (f *FittedKMeans) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	X, err := prepared(ctx, X, f.InputWidth())
+	X, err := predictRows(ctx, X, f.InputWidth())
 	if err != nil {
 		return nil, err
 	}

@@ -86,8 +86,8 @@ func (s Spectral) Fit(ctx context.Context, data datasets.Set) (estimator.Predict
 	return s.wrapped(ctx, func() (*design.Rows, error) { return design.FromSet(data) })
 }
 
-// FitSource is Fit over a stream, which is read once or twice for each step; sparse rows are cached
-// where they are not too many.
+// FitSource is Fit over a stream, with one or two passes per step; sparse rows are cached if they
+// fit in memory.
 func (s Spectral) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
 	return s.wrapped(ctx, func() (*design.Rows, error) { return design.FromSource(ctx, data) })
 }
@@ -101,7 +101,7 @@ func (s Spectral) wrapped(ctx context.Context, open func() (*design.Rows, error)
 }
 
 func (s Spectral) fit(ctx context.Context, open func() (*design.Rows, error)) (*FittedSpectral, error) {
-	r, err := opened(ctx, s, open)
+	r, err := openRows(ctx, s, open)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (f *FittedSpectral) width() int { return f.project.RawMatrix().Cols }
 
 // Embed returns the rows of X in the leading singular vectors, scaled to length 1, rows × clusters.
 func (f *FittedSpectral) Embed(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	X, err := prepared(ctx, X, f.InputWidth())
+	X, err := predictRows(ctx, X, f.InputWidth())
 	if err != nil {
 		return nil, err
 	}

@@ -86,13 +86,13 @@ func (s *suite) mappedBatch(t testing.TB) {
 	if _, err := fitter.PlanBatch(b); err != nil {
 		t.Skip("takes no related maps: ", err)
 	}
-	if err := unlikeMapped(fitter, b, s.Tolerance); err != nil {
+	if err := compareMappedBatch(fitter, b, s.Tolerance); err != nil {
 		t.Error(err)
 	}
 }
 
-// unlikeMapped compares a batch on related maps with separate fits.
-func unlikeMapped(fitter batchFitter, b share.Batch, tolerance float64) error {
+// compareMappedBatch compares a batch on related maps with separate fits.
+func compareMappedBatch(fitter batchFitter, b share.Batch, tolerance float64) error {
 	var err error
 	if b.Folds, err = (datasets.KFold{Folds: 3, Shuffle: true, Seed: 2}).Split(b.Data); err != nil {
 		return err

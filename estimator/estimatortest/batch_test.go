@@ -72,8 +72,8 @@ func (s mean) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 
 func (s mean) PlanBatch(share.Batch) (int64, error) { return 0, nil }
 
-// The law of batches catches each way in which one can be wrong.
-func TestBatchLaw(t *testing.T) {
+// TestBatchCheck checks that the conformance check of batches detects each kind of error.
+func TestBatchCheck(t *testing.T) {
 	data := (&suite{}).sample(1, 60)
 	for problem, want := range map[string]string{
 		"":          "",
@@ -113,21 +113,21 @@ func (s shifty) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 	return s.mean.FitBatch(ctx, b)
 }
 
-// What predicts zeros for all rows is caught where one is left out, and what does only one of many
-// candidates on related maps.
-func TestOtherBatchLaws(t *testing.T) {
+// TestOtherBatchChecks checks that the check of leave-one-out detects predictions of zeros, and that
+// of related maps an error in one of many candidates.
+func TestOtherBatchChecks(t *testing.T) {
 	data := (&suite{}).sample(1, 24)
 	if err := compareLeaveOneOut(mean{}, data, 1e-9); err == nil ||
 		!strings.Contains(err.Error(), "without row 0: prediction 0 is 0") {
 		t.Errorf("zeros: %v", err)
 	}
 	b := share.Batch{Data: data, Maps: twoMaps(5), Candidates: []share.Candidate{{Estimator: mean{}, Width: 5, Scale: 1}}}
-	if err := unlikeMapped(mean{}, b, 1e-9); err == nil || !strings.Contains(err.Error(),
+	if err := compareMappedBatch(mean{}, b, 1e-9); err == nil || !strings.Contains(err.Error(),
 		"no outcome of candidate 0 on fold 1") {
 		t.Errorf("one of many: %v", err)
 	}
 	b.FitOne = nil
-	if err := unlikeMapped(lone{}, b, 1e-9); err != nil {
+	if err := compareMappedBatch(lone{}, b, 1e-9); err != nil {
 		t.Errorf("all by Lone: %v", err)
 	}
 }

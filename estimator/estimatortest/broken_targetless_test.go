@@ -26,11 +26,11 @@ func (h halves) Fit(_ context.Context, data datasets.Set) (estimator.Predictor, 
 		at += data.X.At(i, 0) / float64(n)
 	}
 	switch h.breaks {
-	case "a model without targets looks at none":
+	case "unsupervised models ignore targets":
 		if len(data.Y) > 0 {
 			at += 1e-3 * data.Y[0]
 		}
-	case "the scale of all inputs does not matter to a model without targets":
+	case "unsupervised models are scale invariant":
 		at = 1
 	}
 	if h.task == datasets.Anomaly {
@@ -77,22 +77,23 @@ func (h halvesScored) PredictFull(ctx context.Context, X mat.Matrix, _ estimator
 	return out, err
 }
 
-// The laws of models without targets pass what keeps them and fail what breaks them.
-func TestLawsWithoutTargets(t *testing.T) {
-	names := []string{"a model without targets looks at none", "clusters are numbered, anomalies flagged",
-		"the scale of all inputs does not matter to a model without targets"}
+// TestUnsupervisedChecks checks that the checks of unsupervised models pass for valid ones and fail
+// for broken ones.
+func TestUnsupervisedChecks(t *testing.T) {
+	names := []string{"unsupervised models ignore targets", "clusters are numbered, anomalies flagged",
+		"unsupervised models are scale invariant"}
 	for _, task := range []datasets.Task{datasets.Clustering, datasets.Anomaly} {
 		for _, name := range names {
-			l := laws[slices.IndexFunc(laws, func(l law) bool { return l.name == name })]
+			l := invariants[slices.IndexFunc(invariants, func(l invariant) bool { return l.name == name })]
 			if n := holds(l, halves{task: task}, Options{}); n.failed || n.skipped {
-				t.Errorf("%s, %s: a model that keeps the law fails or is skipped", task, name)
+				t.Errorf("%s, %s: a model that satisfies the invariant fails or is skipped", task, name)
 			}
 			if n := holds(l, halves{breaks: name, task: task}, Options{}); !n.failed {
-				t.Errorf("%s, %s: a model that breaks the law passes", task, name)
+				t.Errorf("%s, %s: a model that violates the invariant passes", task, name)
 			}
 		}
 	}
-	l := laws[slices.IndexFunc(laws, func(l law) bool { return l.name == names[1] })]
+	l := invariants[slices.IndexFunc(invariants, func(l invariant) bool { return l.name == names[1] })]
 	if n := holds(l, halves{breaks: "scores", task: datasets.Anomaly}, Options{}); !n.failed {
 		t.Error("scores that do not agree with the flags pass")
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// notes is a testing.TB that remembers whether a law found something.
+// notes is a testing.TB that records whether a check failed.
 type notes struct {
 	testing.TB
 	failed, skipped bool
@@ -34,22 +34,22 @@ func (n *notes) Fatal(...any)          { n.failed = true; runtime.Goexit() }
 func (n *notes) Fatalf(string, ...any) { n.failed = true; runtime.Goexit() }
 func (n *notes) Skip(...any)           { n.skipped = true; runtime.Goexit() }
 
-// holds runs one law on spec.
-func holds(l law, spec estimator.Estimator, o Options) *notes {
+// holds runs one check on spec.
+func holds(l invariant, spec estimator.Estimator, o Options) *notes {
 	n := &notes{}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		l.hold(newSuite(spec, o), n)
+		l.check(newSuite(spec, o), n)
 	}()
 	<-done
 	return n
 }
 
-// bent is a ridge classifier that breaks one law, or none where breaks is "".
+// bent is a ridge classifier that violates one invariant, or none if breaks is "".
 type bent struct {
 	breaks string
-	fits   *atomic.Int64 // how many there were
+	fits   *atomic.Int64 // number of fits
 }
 
 func (s bent) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
@@ -59,13 +59,13 @@ func (s bent) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, 
 	_, turned := data.X.(mat.Untransposer)
 	spec := estimator.NewRidgeClassifier()
 	switch s.breaks {
-	case "fit leaves spec and data as they were":
+	case "fit does not modify spec and data":
 		data.X.(*mat.Dense).Set(0, 0, 1)
-	case "fit twice gives the same bits":
+	case "fits are reproducible":
 		p.Shift = 1e-9 * float64(s.fits.Load())
-	case "weight 2 is the row twice":
+	case "weight 2 equals a repeated row":
 		data.Weights = nil
-	case "weight 0 is the row left out":
+	case "weight 0 excludes the row":
 		data.Weights = slices.Clone(data.Weights)
 		for i, w := range data.Weights {
 			data.Weights[i] = max(w, 0.01)
@@ -74,17 +74,17 @@ func (s bent) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, 
 		p.Shift = data.X.At(0, 0)
 	case "the order of classes does not matter":
 		p.Shift = 1
-	case "moving the inputs or targets moves the predictions":
+	case "predictions are equivariant under translation":
 		spec.Intercept = false
-	case "sparse rows are the same rows":
+	case "sparse rows equal dense rows":
 		p.Shift = map[bool]float64{true: 1}[thin]
-	case "any matrix is the same rows":
+	case "any mat.Matrix equals dense rows":
 		p.Shift = map[bool]float64{true: 1}[turned]
 	case "cancellation":
 		ctx = context.WithoutCancel(ctx)
-	case "save and load keep every bit":
+	case "a restored model is bit-identical":
 		p.Shift = 1
-	case "bad data are refused by name":
+	case "invalid data are errors that name the cause":
 		if data.X != nil && data.Rows() > 0 {
 			data.X = filled(data.X)
 		}
@@ -103,19 +103,19 @@ func (s bent) FitSource(ctx context.Context, data datasets.Source) (estimator.Pr
 		return nil, err
 	}
 	p := &bentFit{FittedLinearClassifier: fitted.(*estimator.FittedLinearClassifier), breaks: s.breaks}
-	if rows, _ := data.Dims(); rows < 0 && s.breaks == "block by block is all at once" {
+	if rows, _ := data.Dims(); rows < 0 && s.breaks == "blocks equal rows in memory" {
 		p.Shift = 1
 	}
 	return p, nil
 }
 
 func (s bent) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
-	law := "a batch is its fits one by one"
+	invariant := "a batch equals separate fits"
 	switch {
 	case b.LeaveOneOut:
-		law = "leaving one out is fitting without each row"
+		invariant = "leave-one-out equals fits without each row"
 	case b.HasMaps():
-		law = "a batch on related maps is its fits one by one"
+		invariant = "a batch on related maps equals separate fits"
 	}
 	b.Candidates = slices.Clone(b.Candidates)
 	for i := range b.Candidates {
@@ -123,7 +123,7 @@ func (s bent) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 	}
 	yield := b.Yield
 	b.Yield = func(candidate, fold int, out share.Outcome) error {
-		if out.Err == nil && s.breaks == law {
+		if out.Err == nil && s.breaks == invariant {
 			out.Scores.Set(0, 0, out.Scores.At(0, 0)+1e-3)
 		}
 		return yield(candidate, fold, out)
@@ -156,11 +156,11 @@ func (s bent) Finish(ctx context.Context, last datasets.Pass) (estimator.Predict
 type bentPass struct {
 	datasets.Pass
 	breaks string
-	length int // of what Add makes
+	length int // number of rows passed to Add
 }
 
 func (p *bentPass) Add(ctx context.Context, block datasets.Set) error {
-	if p.breaks == "a pass stops when cancelled" {
+	if p.breaks == "passes can be canceled" {
 		ctx = context.WithoutCancel(ctx)
 	}
 	_ = make([]float64, p.length)
@@ -173,9 +173,9 @@ func (p *bentPass) Merge(ctx context.Context, other datasets.Pass) error {
 	}
 	err := p.Pass.Merge(ctx, other)
 	switch {
-	case p.breaks == "only passes begun alike are merged":
+	case p.breaks == "only compatible passes merge":
 		return nil
-	case err == nil && p.breaks == "parts of the rows are the whole":
+	case err == nil && p.breaks == "merged parts equal all rows":
 		return p.Pass.Merge(ctx, other)
 	}
 	return err
@@ -190,16 +190,16 @@ func (p *bentPass) Next(ctx context.Context) (datasets.Pass, error) {
 }
 
 func (p *bentPass) State(s *model.State) {
-	if p.Pass.State(s); p.breaks == "a damaged pass is refused, or goes on without a panic" {
+	if p.Pass.State(s); p.breaks == "a damaged pass does not panic" {
 		s.Int("length", &p.length) // whatever it is
 	}
 }
 
-// bentFit is what bent has fitted, with something added to the scores of the first class.
+// bentFit is a fitted bent, with an offset in the scores of the first class.
 type bentFit struct {
 	*estimator.FittedLinearClassifier
 	Shift  float64
-	length int // of what Predict makes beyond the rows
+	length int // additional rows in the result of Predict
 	breaks string
 	calls  atomic.Int64
 }
@@ -209,7 +209,7 @@ func (p *bentFit) scores(ctx context.Context, X mat.Matrix) (*mat.Dense, error) 
 	if n == 0 && p.breaks == "no rows give no predictions" {
 		return nil, datasets.ErrEmpty
 	}
-	if cols == 5 && p.breaks == "bad inputs of a prediction are refused by name" {
+	if cols == 5 && p.breaks == "invalid prediction inputs are errors that name the cause" {
 		X = filled(X)
 	}
 	out, err := p.FittedLinearClassifier.PredictFull(ctx, X, estimator.Request{})
@@ -219,7 +219,7 @@ func (p *bentFit) scores(ctx context.Context, X mat.Matrix) (*mat.Dense, error) 
 	scores := out.Scores
 	for i := range n {
 		scores.Set(i, 0, scores.At(i, 0)+p.Shift)
-		if n == 1 && p.breaks == "one row is the same row in a batch" {
+		if n == 1 && p.breaks == "a single row equals a row of a batch" {
 			scores.Set(i, 0, scores.At(i, 0)+1e-9)
 		}
 	}
@@ -251,7 +251,7 @@ func (p *bentFit) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) 
 // ExportModel exports the classifier, with the shift.
 func (p *bentFit) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	out, err := p.FittedLinearClassifier.ExportModel(g, rows)
-	if p.breaks == "a model that exports computes what it exports" {
+	if p.breaks == "the exported graph equals the model" {
 		out = g.ClassFromScores(g.Add(out.Scores, g.Scalar(1e-11)))
 	}
 	return out, err
@@ -263,19 +263,19 @@ func (p *bentFit) State(s *model.State) {
 		p.FittedLinearClassifier = &estimator.FittedLinearClassifier{}
 	}
 	p.FittedLinearClassifier.State(s)
-	if p.breaks == "writing leaves the model as it is" && !s.Restoring() {
+	if p.breaks == "serialization does not modify the model" && !s.Restoring() {
 		p.Shift++
 	}
-	if p.breaks != "save and load keep every bit" && s.Err() == nil {
+	if p.breaks != "a restored model is bit-identical" && s.Err() == nil {
 		s.Float("shift", &p.Shift)
 	}
 	s.String("breaks", &p.breaks)
-	if p.breaks == "a damaged archive is refused, or predicts without a panic" {
+	if p.breaks == "a damaged archive does not panic" {
 		s.Int("length", &p.length) // whatever it is
 	}
 }
 
-// filled returns X with 0 for what is missing or infinite.
+// filled returns a copy of X with missing and infinite values replaced by 0.
 func filled(X mat.Matrix) *mat.Dense {
 	out := mat.DenseCopyOf(X)
 	out.Apply(func(_, _ int, v float64) float64 {
@@ -287,41 +287,41 @@ func filled(X mat.Matrix) *mat.Dense {
 	return out
 }
 
-// brokenElsewhere are the laws about what bent is not, by what has the examples that break them.
+// brokenElsewhere maps the checks that do not apply to bent to the tests that violate them.
 var brokenElsewhere = map[string]string{
-	"a batch is its fits one by one":                                     "TestBatchLaw",
-	"a batch on related maps is its fits one by one":                     "TestOtherBatchLaws",
-	"leaving one out is fitting without each row":                        "TestOtherBatchLaws",
-	"a model without targets looks at none":                              "TestLawsWithoutTargets",
-	"clusters are numbered, anomalies flagged":                           "TestLawsWithoutTargets",
-	"the scale of all inputs does not matter to a model without targets": "TestLawsWithoutTargets",
-	"parts of the rows are the whole":                                    "package transformertest",
-	"only passes begun alike are merged":                                 "package transformertest",
-	"a pass stops when cancelled":                                        "package transformertest",
-	"a damaged pass is refused, or goes on without a panic":              "package transformertest",
-	"a higher level holds more":                                          "TestLawsFindMore",
+	"a batch equals separate fits":                 "TestBatchCheck",
+	"a batch on related maps equals separate fits": "TestOtherBatchChecks",
+	"leave-one-out equals fits without each row":   "TestOtherBatchChecks",
+	"unsupervised models ignore targets":           "TestUnsupervisedChecks",
+	"clusters are numbered, anomalies flagged":     "TestUnsupervisedChecks",
+	"unsupervised models are scale invariant":      "TestUnsupervisedChecks",
+	"merged parts equal all rows":                  "package transformertest",
+	"only compatible passes merge":                 "package transformertest",
+	"passes can be canceled":                       "package transformertest",
+	"a damaged pass does not panic":                "package transformertest",
+	"intervals and sets are nested":                "TestChecksDetectMore",
 
-	"learning on makes another model, from a file too":         "TestLawsOfLearningOnFindWhatBreaksThem",
-	"a damaged model is refused, or learns on without a panic": "TestLawsOfLearningOnFindWhatBreaksThem",
+	"incremental learning returns a new model":                 "TestIncrementalChecksDetectViolations",
+	"incremental learning from a damaged model does not panic": "TestIncrementalChecksDetectViolations",
 }
 
 // Every property passes for correct code and fails for broken code.
-func TestLawsFindWhatBreaksThem(t *testing.T) {
+func TestChecksDetectViolations(t *testing.T) {
 	if !exhaustive.Tests() {
-		t.Skip("the laws of damaged files take long")
+		t.Skip("the invariants of damaged files take long")
 	}
 	for _, classes := range []int{2, 3} {
 		o := Options{Classes: classes}
-		for _, l := range laws {
+		for _, l := range invariants {
 			n := holds(l, bent{fits: new(atomic.Int64)}, o)
 			if n.skipped && brokenElsewhere[l.name] != "" {
 				continue
 			}
 			if n.failed || n.skipped {
-				t.Errorf("%d classes: %s: an estimator that keeps the law fails or is skipped", classes, l.name)
+				t.Errorf("%d classes: %s: an estimator that satisfies the invariant fails or is skipped", classes, l.name)
 			}
 			if n := holds(l, bent{breaks: l.name, fits: new(atomic.Int64)}, o); !n.failed {
-				t.Errorf("%d classes: %s: an estimator that breaks the law passes", classes, l.name)
+				t.Errorf("%d classes: %s: an estimator that violates the invariant passes", classes, l.name)
 			}
 		}
 	}
@@ -343,7 +343,7 @@ func (p *bentFit) PredictFull(ctx context.Context, X mat.Matrix, want estimator.
 	if out.Scores, err = p.scores(ctx, X); err == nil {
 		out.Values, err = p.Predict(ctx, X)
 	}
-	if p.breaks == "each output is the same alone and with others" && want.Outputs != 0 {
+	if p.breaks == "outputs do not depend on other requested outputs" && want.Outputs != 0 {
 		for i := range out.Values {
 			out.Scores.Set(i, 0, out.Scores.At(i, 0)+1e-9)
 		}
@@ -357,13 +357,13 @@ type hasty struct{ estimator.RidgeClassifier }
 func (s hasty) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
 	var blocks []datasets.Set
 	data.Blocks(ctx, func(block datasets.Set) error {
-		blocks = append(blocks, copied(block))
+		blocks = append(blocks, cloneSet(block))
 		return nil
 	})
 	return s.Fit(ctx, blocks[len(blocks)-1])
 }
 
-// sure is ridge regression with intervals that are the wider the less, or the more, is asked of them.
+// sure is ridge regression whose intervals are not nested.
 type sure struct {
 	estimator.Ridge
 	turned bool
@@ -396,7 +396,7 @@ func (p sureFit) PredictFull(ctx context.Context, X mat.Matrix, want estimator.R
 	return out, err
 }
 
-// crowded is a classifier with sets that hold all classes, or nearly none where much is asked of them.
+// crowded is a classifier whose sets are not nested.
 type crowded struct {
 	estimator.RidgeClassifier
 	turned bool
@@ -437,7 +437,7 @@ func (p crowdedFit) PredictFull(ctx context.Context, X mat.Matrix, want estimato
 	return out, err
 }
 
-// vague is a ridge regression that exports what it does not compute.
+// vague is a ridge regression that exports a graph with other predictions.
 type vague struct {
 	estimator.Ridge
 	way string
@@ -473,46 +473,46 @@ func (p vagueFit) ExportModel(g *graph.Graph, rows graph.Value) (graph.Predictio
 	return out, err
 }
 
-func TestLawOfExportingFindsEachFault(t *testing.T) {
-	law := laws[slices.IndexFunc(laws,
-		func(l law) bool { return l.name == "a model that exports computes what it exports" })]
+func TestExportCheck(t *testing.T) {
+	invariant := invariants[slices.IndexFunc(invariants,
+		func(l invariant) bool { return l.name == "the exported graph equals the model" })]
 	for _, way := range []string{"off", "more", "nothing", "refusal", "fault"} {
-		if n := holds(law, vague{estimator.NewRidge(), way}, Options{}); !n.failed {
-			t.Errorf("%s: a model that breaks the law passes", way)
+		if n := holds(invariant, vague{estimator.NewRidge(), way}, Options{}); !n.failed {
+			t.Errorf("%s: a model that violates the invariant passes", way)
 		}
 	}
-	if n := holds(law, vague{estimator.NewRidge(), ""}, Options{}); n.failed || n.skipped {
-		t.Error("a model that keeps the law fails or is skipped")
+	if n := holds(invariant, vague{estimator.NewRidge(), ""}, Options{}); n.failed || n.skipped {
+		t.Error("a model that satisfies the invariant fails or is skipped")
 	}
 	for way, failed := range map[string]bool{"": true, "refusal": false} {
-		if n := holds(law, vague{estimator.NewRidge(), way}, Options{Unexported: "no"}); n.failed != failed {
+		if n := holds(invariant, vague{estimator.NewRidge(), way}, Options{Unexported: "no"}); n.failed != failed {
 			t.Errorf("%q, which is to be refused: %v", way, n.failed)
 		}
 	}
 }
 
 // Secondary checks of an invariant are made as well.
-func TestLawsFindMore(t *testing.T) {
+func TestChecksDetectMore(t *testing.T) {
 	for _, c := range []struct {
-		law  string
-		good estimator.Estimator
-		bad  estimator.Estimator
-		o    Options
+		invariant string
+		good      estimator.Estimator
+		bad       estimator.Estimator
+		o         Options
 	}{
-		{"moving the inputs or targets moves the predictions", estimator.NewRidge(), clipped{estimator.NewRidge()},
+		{"predictions are equivariant under translation", estimator.NewRidge(), clipped{estimator.NewRidge()},
 			Options{}},
-		{"bad data are refused by name", estimator.NewRidgeClassifier(), hasty{estimator.NewRidgeClassifier()},
+		{"invalid data are errors that name the cause", estimator.NewRidgeClassifier(), hasty{estimator.NewRidgeClassifier()},
 			Options{Classes: 2}},
-		{"a higher level holds more", sure{Ridge: estimator.NewRidge()}, sure{estimator.NewRidge(), true}, Options{}},
-		{"a higher level holds more", crowded{RidgeClassifier: estimator.NewRidgeClassifier()},
+		{"intervals and sets are nested", sure{Ridge: estimator.NewRidge()}, sure{estimator.NewRidge(), true}, Options{}},
+		{"intervals and sets are nested", crowded{RidgeClassifier: estimator.NewRidgeClassifier()},
 			crowded{estimator.NewRidgeClassifier(), true}, Options{Classes: 3}},
 	} {
-		i := slices.IndexFunc(laws, func(l law) bool { return l.name == c.law })
-		if n := holds(laws[i], c.good, c.o); n.failed || n.skipped {
-			t.Errorf("%s: an estimator that keeps the law fails or is skipped", c.law)
+		i := slices.IndexFunc(invariants, func(l invariant) bool { return l.name == c.invariant })
+		if n := holds(invariants[i], c.good, c.o); n.failed || n.skipped {
+			t.Errorf("%s: an estimator that satisfies the invariant fails or is skipped", c.invariant)
 		}
-		if n := holds(laws[i], c.bad, c.o); !n.failed {
-			t.Errorf("%s: %T breaks the law and passes", c.law, c.bad)
+		if n := holds(invariants[i], c.bad, c.o); !n.failed {
+			t.Errorf("%s: %T violates the invariant and passes", c.invariant, c.bad)
 		}
 	}
 }

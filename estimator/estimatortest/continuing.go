@@ -30,22 +30,22 @@ func (s *suite) continuer(t testing.TB, from estimator.Predictor) estimator.Incr
 // more returns new rows of the same kind.
 func (s *suite) more() datasets.Set { return s.sample(5, 60) }
 
-// learnsOn: a fitted model is immutable, so that incremental learning makes another one; and a file keeps all that it
-// needs.
+// learnsOn checks that incremental learning returns a new model, because fitted models are
+// immutable, and that a model file contains all state needed to continue.
 func (s *suite) learnsOn(t testing.TB) {
 	p, ctx := s.fit(t, s.data), context.Background()
 	c := s.continuer(t, p)
-	before := answers(t, p, s.probe)
+	before := predictions(t, p, s.probe)
 	on := func(from estimator.Predictor, data datasets.Source) []float64 {
 		next, err := c.PartialFit(ctx, from, data)
 		if err != nil {
 			t.Fatalf("Continue: %v", err)
 		}
-		return answers(t, next, s.probe)
+		return predictions(t, next, s.probe)
 	}
 	data := s.more()
 	after := on(p, data.Source())
-	agree(t, "the model before", answers(t, p, s.probe), before, 0)
+	agree(t, "the model before", predictions(t, p, s.probe), before, 0)
 	agree(t, "once more", on(p, data.Source()), after, 0)
 	agree(t, "the same blocks cut otherwise", on(p, stream{data}), after, s.Tolerance)
 	if fmt.Sprint(after) == fmt.Sprint(before) {
@@ -59,10 +59,10 @@ func (s *suite) learnsOn(t testing.TB) {
 	s.refusesToContinue(t, c, p)
 }
 
-// refusesToContinue checks that rows that do not match the model are errors.
+// refusesToContinue checks that continuing with rows that do not match the model is an error.
 func (s *suite) refusesToContinue(t testing.TB, c estimator.IncrementalEstimator, p estimator.Predictor) {
 	t.Helper()
-	missing, wide, other := copied(s.more()), copied(s.more()), copied(s.more())
+	missing, wide, other := cloneSet(s.more()), cloneSet(s.more()), cloneSet(s.more())
 	missing.X.(*mat.Dense).Set(7, 1, math.NaN())
 	x := mat.NewDense(60, 6, nil)
 	x.Slice(0, 60, 0, 5).(*mat.Dense).Copy(wide.X)
@@ -88,7 +88,7 @@ func (s *suite) refusesToContinue(t testing.TB, c estimator.IncrementalEstimator
 
 // continuesDamaged checks that no content of a file makes incremental learning panic.
 func (s *suite) continuesDamaged(t testing.TB) {
-	takesLong(t)
+	skipIfShort(t)
 	p := s.fit(t, s.data)
 	c, whole := s.continuer(t, p), record(t, p)
 	try := func(what string, harm func(a *model.Archive)) {

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/exhaustive"
 )
 
-// swayed is a classifier that breaks a law of incremental learning.
+// swayed is a classifier that violates an invariant of incremental learning.
 type swayed struct {
 	estimator.SGDClassifier
 	breaks string
@@ -40,26 +40,26 @@ func (s swayed) PartialFit(ctx context.Context, previous estimator.Predictor,
 	return s.SGDClassifier.PartialFit(ctx, previous, data)
 }
 
-func TestLawsOfLearningOnFindWhatBreaksThem(t *testing.T) {
+func TestIncrementalChecksDetectViolations(t *testing.T) {
 	if !exhaustive.Tests() {
-		t.Skip("the laws of damaged files take long")
+		t.Skip("the invariants of damaged files take long")
 	}
 	spec := estimator.NewSGDClassifier()
 	o := Options{Classes: 2, Minibatches: true}
-	of := func(name string) law {
-		return laws[slices.IndexFunc(laws, func(l law) bool { return l.name == name })]
+	of := func(name string) invariant {
+		return invariants[slices.IndexFunc(invariants, func(l invariant) bool { return l.name == name })]
 	}
-	on, damaged := of("learning on makes another model, from a file too"),
-		of("a damaged model is refused, or learns on without a panic")
-	for _, l := range []law{on, damaged} {
+	on, damaged := of("incremental learning returns a new model"),
+		of("incremental learning from a damaged model does not panic")
+	for _, l := range []invariant{on, damaged} {
 		if n := holds(l, spec, o); n.failed || n.skipped {
-			t.Errorf("%s: a model that keeps the law fails or is skipped", l.name)
+			t.Errorf("%s: a model that satisfies the invariant fails or is skipped", l.name)
 		}
 		if n := holds(l, estimator.NewRidgeClassifier(), o); !n.skipped {
 			t.Errorf("%s: asked of a model that does not learn on", l.name)
 		}
 	}
-	for breaks, l := range map[string]law{"it learns nothing": on, "it forgets": on, "it cannot be stopped": on,
+	for breaks, l := range map[string]invariant{"it learns nothing": on, "it forgets": on, "it cannot be stopped": on,
 		"it changes the model before": on, "it panics": damaged} {
 		if n := holds(l, swayed{spec, breaks}, o); !n.failed {
 			t.Errorf("%s: passes", breaks)

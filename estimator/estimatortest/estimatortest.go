@@ -54,59 +54,59 @@ type Options struct {
 	Unexported      string // reason why the model, or an inner one, cannot be exported; "" if it can
 }
 
-// law is an invariant of every estimator.
-type law struct {
-	name string
-	hold func(*suite, testing.TB)
+// An invariant holds for every estimator.
+type invariant struct {
+	name  string
+	check func(*suite, testing.TB)
 }
 
-var laws = []law{
-	{"fit leaves spec and data as they were", (*suite).nothingChanges},
-	{"fit twice gives the same bits", (*suite).repeats},
-	{"weight 2 is the row twice", (*suite).weightIsCount},
-	{"weight 0 is the row left out", (*suite).weightZero},
+var invariants = []invariant{
+	{"fit does not modify spec and data", (*suite).nothingChanges},
+	{"fits are reproducible", (*suite).repeats},
+	{"weight 2 equals a repeated row", (*suite).weightIsCount},
+	{"weight 0 excludes the row", (*suite).weightZero},
 	{"the order of rows does not matter", (*suite).rowOrder},
 	{"the order of classes does not matter", (*suite).classOrder},
 	{"a class without rows is never predicted", (*suite).absentClass},
-	{"moving the inputs or targets moves the predictions", (*suite).translation},
-	{"sparse rows are the same rows", (*suite).sparseIsDense},
-	{"any matrix is the same rows", (*suite).anyMatrix},
-	{"block by block is all at once", (*suite).blocks},
-	{"one row is the same row in a batch", (*suite).oneRow},
+	{"predictions are equivariant under translation", (*suite).translation},
+	{"sparse rows equal dense rows", (*suite).sparseIsDense},
+	{"any mat.Matrix equals dense rows", (*suite).anyMatrix},
+	{"blocks equal rows in memory", (*suite).blocks},
+	{"a single row equals a row of a batch", (*suite).oneRow},
 	{"no rows give no predictions", (*suite).noRows},
 	{"predictions agree with scores and probabilities", (*suite).consistent},
-	{"each output is the same alone and with others", (*suite).outputs},
-	{"a higher level holds more", (*suite).nested},
-	{"a model that exports computes what it exports", (*suite).exports},
+	{"outputs do not depend on other requested outputs", (*suite).outputs},
+	{"intervals and sets are nested", (*suite).nested},
+	{"the exported graph equals the model", (*suite).exports},
 	{"concurrent use", (*suite).concurrent},
 	{"cancellation", (*suite).canceled},
-	{"a model without targets looks at none", (*suite).targetless},
+	{"unsupervised models ignore targets", (*suite).targetless},
 	{"clusters are numbered, anomalies flagged", (*suite).numbered},
-	{"the scale of all inputs does not matter to a model without targets", (*suite).scale},
-	{"a batch is its fits one by one", (*suite).batch},
-	{"a batch on related maps is its fits one by one", (*suite).mappedBatch},
-	{"leaving one out is fitting without each row", (*suite).leaveOneOut},
-	{"writing leaves the model as it is", (*suite).unchanged},
-	{"save and load keep every bit", (*suite).saved},
-	{"a damaged archive is refused, or predicts without a panic", (*suite).damaged},
-	{"bad data are refused by name", (*suite).badData},
-	{"bad inputs of a prediction are refused by name", (*suite).badInputs},
-	{"parts of the rows are the whole", (*suite).parts},
-	{"only passes begun alike are merged", (*suite).strangers},
-	{"a pass stops when cancelled", (*suite).passesStop},
-	{"a damaged pass is refused, or goes on without a panic", (*suite).passesSurvive},
-	{"learning on makes another model, from a file too", (*suite).learnsOn},
-	{"a damaged model is refused, or learns on without a panic", (*suite).continuesDamaged},
+	{"unsupervised models are scale invariant", (*suite).scale},
+	{"a batch equals separate fits", (*suite).batch},
+	{"a batch on related maps equals separate fits", (*suite).mappedBatch},
+	{"leave-one-out equals fits without each row", (*suite).leaveOneOut},
+	{"serialization does not modify the model", (*suite).unchanged},
+	{"a restored model is bit-identical", (*suite).saved},
+	{"a damaged archive does not panic", (*suite).damaged},
+	{"invalid data are errors that name the cause", (*suite).badData},
+	{"invalid prediction inputs are errors that name the cause", (*suite).badInputs},
+	{"merged parts equal all rows", (*suite).parts},
+	{"only compatible passes merge", (*suite).strangers},
+	{"passes can be canceled", (*suite).passesStop},
+	{"a damaged pass does not panic", (*suite).passesSurvive},
+	{"incremental learning returns a new model", (*suite).learnsOn},
+	{"incremental learning from a damaged model does not panic", (*suite).continuesDamaged},
 }
 
 // Run checks every property of spec, each in a subtest. A panic of the tested code is a failure of the subtest.
 func Run(t *testing.T, spec estimator.Estimator, o Options) {
 	t.Helper()
 	s := newSuite(spec, o)
-	for _, l := range laws {
+	for _, l := range invariants {
 		t.Run(l.name, func(t *testing.T) {
 			defer panictest.Report(t)
-			l.hold(s, t)
+			l.check(s, t)
 		})
 	}
 }
@@ -140,8 +140,8 @@ type suite struct {
 	probe *mat.Dense
 }
 
-// takesLong skips an invariant with -short: it tries hundreds of files.
-func takesLong(t testing.TB) {
+// skipIfShort skips an invariant with -short: it tries hundreds of files.
+func skipIfShort(t testing.TB) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
@@ -217,9 +217,9 @@ func (s *suite) fit(t testing.TB, data datasets.Set) estimator.Predictor {
 	return p
 }
 
-// answers returns the predictions of p for X as one slice: the scores and, if available, the
+// predictions returns the predictions of p for X as one slice: the scores and, if available, the
 // probabilities of a classifier, else the values.
-func answers(t testing.TB, p estimator.Predictor, X mat.Matrix) []float64 {
+func predictions(t testing.TB, p estimator.Predictor, X mat.Matrix) []float64 {
 	t.Helper()
 	all, err := estimator.Predict(context.Background(), p, X, estimator.Request{})
 	if err != nil {

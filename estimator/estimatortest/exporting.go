@@ -15,11 +15,11 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// exports: the exported graph predicts the same as the model for held-out rows, including extreme
-// ones.
+// exports checks that the exported graph predicts the same as the model for held-out rows,
+// including extreme ones.
 func (s *suite) exports(t testing.TB) {
 	p := s.fit(t, s.data)
-	if !saysWhatItComputes(p) {
+	if !isExporter(p) {
 		t.Skip("not a graph.ModelExporter")
 	}
 	rows := s.sample(3, 240).X.(*mat.Dense)
@@ -47,8 +47,8 @@ func (s *suite) exports(t testing.TB) {
 	s.sameExport(t, g, pred, want, rows)
 }
 
-// saysWhatItComputes reports whether p is a graph.ModelExporter, rather than a wrapper of one.
-func saysWhatItComputes(p estimator.Predictor) bool {
+// isExporter reports whether p is a graph.ModelExporter, rather than a wrapper of one.
+func isExporter(p estimator.Predictor) bool {
 	if _, ok := p.(graph.ModelExporter); ok {
 		return true
 	}
@@ -57,7 +57,7 @@ func saysWhatItComputes(p estimator.Predictor) bool {
 		return false
 	}
 	within, sameRows := w.Unwrap()
-	return sameRows && saysWhatItComputes(within)
+	return sameRows && isExporter(within)
 }
 
 // exported is an output of a prediction, as a graph and as a matrix of rows × columns.

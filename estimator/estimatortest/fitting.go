@@ -15,8 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// copied returns a deep copy of a set.
-func copied(data datasets.Set) datasets.Set {
+// cloneSet returns a deep copy of a set.
+func cloneSet(data datasets.Set) datasets.Set {
 	all := make([]int, data.Rows())
 	for i := range all {
 		all[i] = i
@@ -26,7 +26,7 @@ func copied(data datasets.Set) datasets.Set {
 
 // weighted returns the data with weights 0, 1, 2, 0, 1, 2, …
 func (s *suite) weighted() datasets.Set {
-	data := copied(s.data)
+	data := cloneSet(s.data)
 	data.Weights = make([]float64, data.Rows())
 	for i := range data.Weights {
 		data.Weights[i] = float64(i % 3)
@@ -34,10 +34,11 @@ func (s *suite) weighted() datasets.Set {
 	return data
 }
 
-// nothingChanges: a spec is a value that may be shared, and data belong to the caller.
+// nothingChanges checks that fitting modifies neither the spec, which may be shared, nor the data,
+// which belong to the caller.
 func (s *suite) nothingChanges(t testing.TB) {
 	data := s.weighted()
-	before := copied(data)
+	before := cloneSet(data)
 	spec := s.spec
 	s.fit(t, data)
 	if !reflect.DeepEqual(s.spec, spec) {
@@ -48,13 +49,13 @@ func (s *suite) nothingChanges(t testing.TB) {
 	}
 }
 
-// repeats: equal specs and data give equal models, bit for bit, independent of scheduling.
+// repeats checks that equal specs and data give bit-identical models, independent of scheduling.
 func (s *suite) repeats(t testing.TB) {
-	agree(t, "second fit", answers(t, s.fit(t, s.data), s.probe), answers(t, s.fit(t, s.data), s.probe), 0)
+	agree(t, "second fit", predictions(t, s.fit(t, s.data), s.probe), predictions(t, s.fit(t, s.data), s.probe), 0)
 }
 
-// exceptFolds skips invariants that do not hold for specs with folds or minibatches.
-func (s *suite) exceptFolds(t testing.TB) {
+// skipFolds skips invariants that do not hold for specs with folds or minibatches.
+func (s *suite) skipFolds(t testing.TB) {
 	if s.Minibatches {
 		t.Skip("the fit depends on the order of the rows")
 	}
@@ -63,9 +64,9 @@ func (s *suite) exceptFolds(t testing.TB) {
 	}
 }
 
-// weightIsCount: a weight is the number of copies of a row.
+// weightIsCount checks that a row of weight k is equivalent to k copies of the row.
 func (s *suite) weightIsCount(t testing.TB) {
-	s.exceptFolds(t)
+	s.skipFolds(t)
 	data := s.weighted()
 	var rows []int
 	for i, w := range data.Weights {
@@ -78,10 +79,10 @@ func (s *suite) weightIsCount(t testing.TB) {
 	}
 	twice := data.Select(rows)
 	twice.Weights = nil
-	agree(t, "weights", answers(t, s.fit(t, data), s.probe), answers(t, s.fit(t, twice), s.probe), s.Tolerance)
+	agree(t, "weights", predictions(t, s.fit(t, data), s.probe), predictions(t, s.fit(t, twice), s.probe), s.Tolerance)
 }
 
-// weightZero: a row of weight 0 has no effect.
+// weightZero checks that a row of weight 0 has no effect.
 func (s *suite) weightZero(t testing.TB) {
 	data := s.weighted()
 	var rows []int
@@ -92,23 +93,25 @@ func (s *suite) weightZero(t testing.TB) {
 			data.X.(*mat.Dense).Set(i, 1, 1000) // arbitrary content
 		}
 	}
-	agree(t, "weight 0", answers(t, s.fit(t, data), s.probe), answers(t, s.fit(t, data.Select(rows)), s.probe),
+	agree(t, "weight 0", predictions(t, s.fit(t, data), s.probe), predictions(t, s.fit(t, data.Select(rows)), s.probe),
 		s.Tolerance)
 }
 
-// rowOrder: rows are a set; their order is an accident.
+// rowOrder checks that the order of rows does not affect the fit.
 func (s *suite) rowOrder(t testing.TB) {
-	s.exceptFolds(t)
+	s.skipFolds(t)
 	shuffled := s.data.Select(rand.New(rand.NewPCG(3, 3)).Perm(s.data.Rows()))
-	agree(t, "shuffled rows", answers(t, s.fit(t, shuffled), s.probe), answers(t, s.fit(t, s.data), s.probe), s.Tolerance)
+	agree(t, "shuffled rows", predictions(t, s.fit(t, shuffled), s.probe), predictions(t, s.fit(t, s.data), s.probe),
+		s.Tolerance)
 }
 
-// classOrder: codes of classes are names, not quantities.
+// classOrder checks that permuting the class codes only permutes the predictions: codes are labels,
+// not quantities.
 func (s *suite) classOrder(t testing.TB) {
 	if s.Classes == 0 {
 		t.Skip("a regression has no classes")
 	}
-	data := copied(s.data)
+	data := cloneSet(s.data)
 	k := s.Classes
 	levels := make([]string, k)
 	for c, name := range s.data.Schema.Classes() {
@@ -143,12 +146,13 @@ func (s *suite) decision(t testing.TB, data datasets.Set) *mat.Dense {
 	return out.Scores
 }
 
-// absentClass: the schema may list a class that a fold of the data does not have.
+// absentClass checks that a class of the schema that is absent from the rows, as in a fold, is
+// never predicted.
 func (s *suite) absentClass(t testing.TB) {
 	if s.Classes == 0 {
 		t.Skip("a regression has no classes")
 	}
-	data := copied(s.data)
+	data := cloneSet(s.data)
 	levels := append([]string{"never seen"}, s.data.Schema.Classes()...)
 	data.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: levels}}
 	for i := range data.Y {
@@ -165,13 +169,13 @@ func (s *suite) absentClass(t testing.TB) {
 	}
 }
 
-// translation: an intercept that is not penalized takes up any shift of the origin, of the inputs
-// and of targets that need not be positive.
+// translation checks that an unpenalized intercept makes predictions invariant to shifts of the
+// inputs and, unless they must be positive, of the targets.
 func (s *suite) translation(t testing.TB) {
 	if s.Origin || s.Minibatches {
 		t.Skip("a model without intercept depends on the origin, and so do steps")
 	}
-	want := answers(t, s.fit(t, s.data), s.probe)
+	want := predictions(t, s.fit(t, s.data), s.probe)
 	move := func(m mat.Matrix) *mat.Dense {
 		out := mat.DenseCopyOf(m)
 		n, _ := out.Dims()
@@ -181,50 +185,52 @@ func (s *suite) translation(t testing.TB) {
 		}
 		return out
 	}
-	moved := copied(s.data)
+	moved := cloneSet(s.data)
 	moved.X = move(moved.X)
-	agree(t, "inputs moved", answers(t, s.fit(t, moved), move(s.probe)), want, s.Tolerance)
+	agree(t, "inputs moved", predictions(t, s.fit(t, moved), move(s.probe)), want, s.Tolerance)
 	if s.Classes > 0 || s.task != "" || s.Amounts {
 		return
 	}
-	moved = copied(s.data)
+	moved = cloneSet(s.data)
 	for i := range moved.Y {
 		moved.Y[i] += 50
 	}
-	got := answers(t, s.fit(t, moved), s.probe)
+	got := predictions(t, s.fit(t, moved), s.probe)
 	for i := range got {
 		got[i] -= 50
 	}
 	agree(t, "targets moved", got, want, 20*s.Tolerance)
 }
 
-// sparseIsDense: a zero that is not stored is a zero, in fit and in prediction.
+// sparseIsDense checks that sparse rows give the same fit and predictions as dense rows.
 func (s *suite) sparseIsDense(t testing.TB) {
-	data := copied(s.data)
+	data := cloneSet(s.data)
 	data.X = sparse.FromDense(s.data.X)
 	dense, thin := s.fit(t, s.data), s.fit(t, data)
-	agree(t, "sparse fit", answers(t, thin, s.probe), answers(t, dense, s.probe), s.Tolerance)
-	agree(t, "sparse prediction", answers(t, dense, sparse.FromDense(s.probe)), answers(t, dense, s.probe), s.Rounding)
+	agree(t, "sparse fit", predictions(t, thin, s.probe), predictions(t, dense, s.probe), s.Tolerance)
+	agree(t, "sparse prediction", predictions(t, dense, sparse.FromDense(s.probe)), predictions(t, dense, s.probe),
+		s.Rounding)
 
 	shared, err := sparse.NewShared(4, 5, []int{0, 1, 3, 4, 5}, []uint32{0, 1, 4, 2, 3}, 0.5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	agree(t, "shared values", answers(t, dense, shared), answers(t, dense, shared.Dense()), s.Rounding)
+	agree(t, "shared values", predictions(t, dense, shared), predictions(t, dense, shared.Dense()), s.Rounding)
 }
 
-// anyMatrix: implementations of mat.Matrix without a fast path give the same result.
+// anyMatrix checks that implementations of mat.Matrix without a fast path give the same result.
 func (s *suite) anyMatrix(t testing.TB) {
 	data := s.data
 	data.X = mat.DenseCopyOf(s.data.X.T()).T()
 	p := s.fit(t, s.data)
-	agree(t, "transposed fit", answers(t, s.fit(t, data), s.probe), answers(t, p, s.probe), s.Tolerance)
-	agree(t, "transposed prediction", answers(t, p, mat.DenseCopyOf(s.probe.T()).T()), answers(t, p, s.probe), s.Rounding)
+	agree(t, "transposed fit", predictions(t, s.fit(t, data), s.probe), predictions(t, p, s.probe), s.Tolerance)
+	agree(t, "transposed prediction", predictions(t, p, mat.DenseCopyOf(s.probe.T()).T()), predictions(t, p, s.probe),
+		s.Rounding)
 
 	wide := mat.NewDense(s.probe.RawMatrix().Rows, 9, nil)
 	wide.Slice(0, wide.RawMatrix().Rows, 2, 7).(*mat.Dense).Copy(s.probe)
-	agree(t, "part of a wider matrix", answers(t, p, wide.Slice(0, wide.RawMatrix().Rows, 2, 7)), answers(t, p, s.probe),
-		s.Rounding)
+	agree(t, "part of a wider matrix", predictions(t, p, wide.Slice(0, wide.RawMatrix().Rows, 2, 7)),
+		predictions(t, p, s.probe), s.Rounding)
 }
 
 // stream yields blocks of uneven size in arrays that it overwrites afterwards, as readers of files
@@ -240,7 +246,7 @@ func (s stream) Blocks(ctx context.Context, yield func(block datasets.Set) error
 			return err
 		}
 		hi := min(lo+size, s.set.Rows())
-		block := copied(s.set.Slice(lo, hi))
+		block := cloneSet(s.set.Slice(lo, hi))
 		if err := yield(block); err != nil {
 			return err
 		}
@@ -260,13 +266,13 @@ func spoil(list []float64) {
 	}
 }
 
-// blocks: the result does not depend on how the rows are divided into blocks.
+// blocks checks that the result does not depend on how the rows are divided into blocks.
 func (s *suite) blocks(t testing.TB) {
 	e, ok := s.spec.(estimator.BlockEstimator)
 	if !ok {
 		t.Skip("not a BlockEstimator")
 	}
-	want := answers(t, s.fit(t, s.weighted()), s.probe)
+	want := predictions(t, s.fit(t, s.weighted()), s.probe)
 	thin := s.weighted()
 	thin.X = sparse.FromDense(thin.X)
 	for name, src := range map[string]datasets.Source{"stream": stream{s.weighted()}, "set": s.weighted().Source(),
@@ -275,6 +281,6 @@ func (s *suite) blocks(t testing.TB) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		agree(t, name, answers(t, p, s.probe), want, s.Tolerance)
+		agree(t, name, predictions(t, p, s.probe), want, s.Tolerance)
 	}
 }

@@ -39,11 +39,11 @@ func (s *suite) learns(spec estimator.PassEstimator) passtest.Learner[estimator.
 		}}
 }
 
-// parts: the result does not depend on how the rows are divided among shards, nor on saving a pass
-// to a file in between.
+// parts checks that the result does not depend on how the rows are divided among shards, nor on
+// saving and restoring a pass in between.
 func (s *suite) parts(t testing.TB) {
 	l := s.learner(t)
-	whole := answers(t, s.fit(t, s.weighted()), s.probe)
+	whole := predictions(t, s.fit(t, s.weighted()), s.probe)
 	if err := l.Parts(s.weighted(), whole, s.Tolerance); err != nil {
 		t.Error(err)
 	}
@@ -54,7 +54,7 @@ func (s *suite) parts(t testing.TB) {
 	}
 }
 
-// strangers: passes of different specs or schemas cannot be merged.
+// strangers checks that passes of different specs or schemas cannot be merged.
 func (s *suite) strangers(t testing.TB) {
 	l, wider := s.learner(t), s.data
 	n, d := s.data.X.Dims()
@@ -71,16 +71,17 @@ func (s *suite) strangers(t testing.TB) {
 	}
 }
 
-// passesStop: a pass is heard to be canceled like a fit.
+// passesStop checks that a canceled pass returns the error of its context.
 func (s *suite) passesStop(t testing.TB) {
 	if err := s.learner(t).Stops(s.data); err != nil {
 		t.Error(err)
 	}
 }
 
-// passesSurvive: a pass from a file is untrusted input.
+// passesSurvive checks that restoring a damaged pass returns an error and does not panic: files are
+// untrusted input.
 func (s *suite) passesSurvive(t testing.TB) {
-	takesLong(t)
+	skipIfShort(t)
 	if err := s.learner(t).Damage(s.data); err != nil {
 		t.Error(err)
 	}

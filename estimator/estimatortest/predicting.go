@@ -25,7 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// oneRow: a row is predicted bit for bit as in a batch.
+// oneRow checks that predicting a single row is bit-identical to predicting it in a batch.
 func (s *suite) oneRow(t testing.TB) {
 	p := s.fit(t, s.data)
 	for _, X := range []mat.Matrix{s.probe, sparse.FromDense(s.probe)} {
@@ -51,7 +51,7 @@ func (s *suite) oneRow(t testing.TB) {
 	}
 }
 
-// noRows: an empty batch is a batch.
+// noRows checks that predicting an empty batch succeeds.
 func (s *suite) noRows(t testing.TB) {
 	p := s.fit(t, s.data)
 	values, err := p.Predict(context.Background(), &mat.Dense{})
@@ -66,8 +66,8 @@ func (s *suite) noRows(t testing.TB) {
 	}
 }
 
-// outputs: a model has the outputs that it lists, no others, and each is the same whether it is requested alone or with
-// the others.
+// outputs checks that a model has exactly the outputs that it declares, and that an output does not
+// depend on which others are requested.
 func (s *suite) outputs(t testing.TB) {
 	p := s.fit(t, s.data)
 	has := estimator.OutputsOf(p)
@@ -108,7 +108,7 @@ func (s *suite) outputs(t testing.TB) {
 	}
 }
 
-// nested: the interval, or the set, of a level contains that of a lower level.
+// nested checks that the interval, or set, of a level contains that of a lower level.
 func (s *suite) nested(t testing.TB) {
 	p := s.fit(t, s.data)
 	has := estimator.OutputsOf(p).Has
@@ -157,8 +157,8 @@ func (s *suite) nested(t testing.TB) {
 	}
 }
 
-// consistent: the predicted class has the largest score and, unless the model decides otherwise, the largest
-// probability, and probabilities are a distribution.
+// consistent checks that the predicted class has the largest score and, unless the model uses
+// another decision rule, the largest probability, and that the probabilities of a row sum to 1.
 func (s *suite) consistent(t testing.TB) {
 	p := s.fit(t, s.data)
 	out, err := estimator.Predict(context.Background(), p, s.probe, estimator.Request{})
@@ -210,7 +210,8 @@ func top(scores []float64) int {
 	return slices.Index(scores, slices.Max(scores))
 }
 
-// concurrent: a fitted model is immutable, and so is a spec. Run with -race to make the most of it.
+// concurrent checks that fitted models and specs can be used concurrently. Run with -race to detect
+// data races.
 func (s *suite) concurrent(t testing.TB) {
 	p := s.fit(t, s.data)
 	want, err := p.Predict(context.Background(), s.probe)
@@ -246,22 +247,22 @@ func (s *suite) concurrent(t testing.TB) {
 	}
 }
 
-// canceled: a call that is canceled at any time returns the error of its context.
+// canceled checks that a call canceled at any time returns the error of its context.
 func (s *suite) canceled(t testing.TB) {
-	for what, err := range unstoppable(s.spec, s.data, s.probe) {
+	for what, err := range cancellationErrors(s.spec, s.data, s.probe) {
 		t.Errorf("%s: %v", what, err)
 	}
 	if e, ok := s.spec.(estimator.BlockEstimator); ok {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		if _, err := e.FitSource(ctx, leaving{stream{s.data}, cancel}); !errors.Is(err, context.Canceled) {
+		if _, err := e.FitSource(ctx, cancelingStream{stream{s.data}, cancel}); !errors.Is(err, context.Canceled) {
 			t.Errorf("FitSource: %v", err)
 		}
 	}
 }
 
-// unstoppable returns the violations of canceled by a spec or its fit, keyed by call.
-func unstoppable(spec estimator.Estimator, data datasets.Set, probe mat.Matrix) map[string]error {
+// cancellationErrors returns the violations of canceled by a spec or its fit, keyed by call.
+func cancellationErrors(spec estimator.Estimator, data datasets.Set, probe mat.Matrix) map[string]error {
 	out := map[string]error{}
 	check := func(what string, run func(ctx context.Context) (result bool, err error)) {
 		if err := canceltest.Check(canceltest.WithoutCause(run)); err != nil {
@@ -294,13 +295,13 @@ func unstoppable(spec estimator.Estimator, data datasets.Set, probe mat.Matrix) 
 	return out
 }
 
-// leaving is a stream that cancels the context of its reader after some rows.
-type leaving struct {
+// cancelingStream is a stream that cancels the context of its reader after some rows.
+type cancelingStream struct {
 	stream
 	cancel context.CancelFunc
 }
 
-func (l leaving) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+func (l cancelingStream) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
 	seen := 0
 	return l.stream.Blocks(ctx, func(block datasets.Set) error {
 		if seen += block.Rows(); seen > 20 {
@@ -343,7 +344,7 @@ func clone(t testing.TB, a *model.Archive) *model.Archive {
 	return out
 }
 
-// unchanged: a fitted model may be written by one goroutine while others use it.
+// unchanged checks that saving a fitted model or computing its report does not modify it.
 func (s *suite) unchanged(t testing.TB) {
 	p := s.fit(t, s.data)
 	before := snapshot.Of(p)
@@ -357,14 +358,14 @@ func (s *suite) unchanged(t testing.TB) {
 	}
 }
 
-// saved: a model file contains everything that prediction needs.
+// saved checks that a model file contains everything that prediction needs.
 func (s *suite) saved(t testing.TB) {
 	p := s.fit(t, s.data)
 	q := zero(p)
 	if err := model.Restore(clone(t, record(t, p)), q.(model.Stateful)); err != nil {
 		t.Fatal(err)
 	}
-	agree(t, "restored", answers(t, q, s.probe), answers(t, p, s.probe), 0)
+	agree(t, "restored", predictions(t, q, s.probe), predictions(t, p, s.probe), 0)
 	var r, back estimator.Reporter
 	if estimator.As(p, &r) && estimator.As(q, &back) {
 		got, want := back.Report(), r.Report()
@@ -374,9 +375,9 @@ func (s *suite) saved(t testing.TB) {
 	}
 }
 
-// damaged: no content of a file makes prediction panic.
+// damaged checks that a damaged model file does not make prediction panic.
 func (s *suite) damaged(t testing.TB) {
-	takesLong(t)
+	skipIfShort(t)
 	p := s.fit(t, s.data)
 	whole := record(t, p)
 	try := func(what string, harm func(a *model.Archive)) {
@@ -432,7 +433,7 @@ func shortened(a model.Array) model.Array {
 	return model.Array{Shape: shape, Floats: a.Floats[:size(shape)]}
 }
 
-// badInputs: invalid inputs of a prediction are an error that locates them.
+// badInputs checks that invalid inputs of a prediction return an error that locates them.
 func (s *suite) badInputs(t testing.TB) {
 	p := s.fit(t, s.data)
 	with := func(v float64) *mat.Dense {

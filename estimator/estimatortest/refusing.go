@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// badData: unusable training data are an error with its cause and position, reported early; never a
-// panic, never a model of NaNs.
+// badData checks that unusable training data return an early error with its cause and position,
+// instead of a panic or a model of NaNs.
 func (s *suite) badData(t testing.TB) {
 	type refusal struct {
 		name string
@@ -69,7 +69,7 @@ func (s *suite) badData(t testing.TB) {
 		)
 	}
 	for _, c := range cases {
-		data := copied(s.data)
+		data := cloneSet(s.data)
 		c.harm(&data)
 		_, err := s.spec.Fit(context.Background(), data)
 		mentions(t, c.name, err, c.want...)
@@ -94,7 +94,7 @@ func weights(n int, v float64) []float64 {
 	return out
 }
 
-// broken: an error of the source is the error of the fit.
+// broken checks that a fit returns the error of its source.
 func (s *suite) broken(t testing.TB) {
 	e, ok := s.spec.(estimator.BlockEstimator)
 	if !ok {

@@ -12,39 +12,39 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 )
 
-// withoutTargets skips invariants of unsupervised models.
-func (s *suite) withoutTargets(t testing.TB) {
+// requireUnsupervised skips invariants of unsupervised models.
+func (s *suite) requireUnsupervised(t testing.TB) {
 	t.Helper()
 	if s.task == "" {
 		t.Skip("the model learns from targets")
 	}
 }
 
-// targetless: an unsupervised fit does not depend on the targets.
+// targetless checks that an unsupervised fit does not depend on the targets.
 func (s *suite) targetless(t testing.TB) {
-	s.withoutTargets(t)
-	want := answers(t, s.fit(t, s.data), s.probe)
+	s.requireUnsupervised(t)
+	want := predictions(t, s.fit(t, s.data), s.probe)
 	for name, y := range map[string][]float64{"no targets": nil, "other targets": make([]float64, s.data.Rows()),
 		"missing targets": slices.Repeat([]float64{math.NaN()}, s.data.Rows())} {
-		data := copied(s.data)
+		data := cloneSet(s.data)
 		if data.Y = y; y == nil {
 			data.Schema.Targets = nil
 		}
-		agree(t, name, answers(t, s.fit(t, data), s.probe), want, 0)
+		agree(t, name, predictions(t, s.fit(t, data), s.probe), want, 0)
 		if e, ok := s.spec.(estimator.BlockEstimator); ok {
 			p, err := e.FitSource(context.Background(), data.Source())
 			if err != nil {
 				t.Fatalf("%s, streamed: %v", name, err)
 			}
-			agree(t, name+", streamed", answers(t, p, s.probe), want, s.Tolerance)
+			agree(t, name+", streamed", predictions(t, p, s.probe), want, s.Tolerance)
 		}
 	}
 }
 
-// numbered: clusters have the numbers from 0 on, each of which some training row has; an anomaly is
-// 1 and has a score above 0.
+// numbered checks that the predictions for the training rows are consecutive numbers from 0, and
+// that exactly the rows predicted as anomalies have positive scores.
 func (s *suite) numbered(t testing.TB) {
-	s.withoutTargets(t)
+	s.requireUnsupervised(t)
 	p := s.fit(t, s.data)
 	all, err := estimator.Predict(context.Background(), p, s.data.X, estimator.Request{})
 	if err != nil {
@@ -71,15 +71,15 @@ func (s *suite) numbered(t testing.TB) {
 	}
 }
 
-// scale: without targets the unit of the inputs is arbitrary, if all inputs share it.
+// scale checks that scaling all inputs by the same factor does not change an unsupervised fit.
 func (s *suite) scale(t testing.TB) {
-	s.withoutTargets(t)
+	s.requireUnsupervised(t)
 	want, err := s.fit(t, s.data).Predict(context.Background(), s.probe)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range []float64{0.3, 64} {
-		data, probe := copied(s.data), mat.DenseCopyOf(s.probe)
+		data, probe := cloneSet(s.data), mat.DenseCopyOf(s.probe)
 		data.X.(*mat.Dense).Scale(f, data.X)
 		probe.Scale(f, probe)
 		got, err := s.fit(t, data).Predict(context.Background(), probe)

@@ -39,16 +39,16 @@ func (z zeros) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	return make([]float64, n), nil
 }
 
-// The law of cancelling finds what breaks it, and nothing else.
+// TestUnstoppable checks that the check of cancellation detects exactly the violations.
 func TestUnstoppable(t *testing.T) {
 	s := &suite{}
 	data := s.sample(1, 20)
-	if found := unstoppable(zeros{}, data, data.X); len(found) > 0 {
-		t.Errorf("an estimator that stops breaks the law: %v", found)
+	if found := cancellationErrors(zeros{}, data, data.X); len(found) > 0 {
+		t.Errorf("an estimator that stops violates the invariant: %v", found)
 	}
 	for what, spec := range map[string]zeros{"Fit": {deafFit: true}, "Predict": {deafPredict: true}} {
-		if found := unstoppable(spec, data, data.X); found[what] == nil {
-			t.Errorf("a %s that goes on when cancelled keeps the law", what)
+		if found := cancellationErrors(spec, data, data.X); found[what] == nil {
+			t.Errorf("a %s that goes on when cancelled satisfies the invariant", what)
 		}
 	}
 }

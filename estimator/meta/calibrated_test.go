@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-func TestCalibratedObeysTheLaws(t *testing.T) {
+func TestCalibratedConformance(t *testing.T) {
 	svm := estimator.NewSVM()
 	svm.Tol, svm.MaxIter = 1e-11, 20_000
 	for _, method := range []string{"sigmoid", "isotonic", "temperature"} {
@@ -45,8 +45,9 @@ func TestCalibratedObeysTheLaws(t *testing.T) {
 	})
 }
 
-// It is scikit-learn's CalibratedClassifierCV with ensemble=False.
-func TestCalibratedIsThatOfScikitLearn(t *testing.T) {
+// TestCalibratedMatchesScikitLearn compares with scikit-learn's CalibratedClassifierCV with
+// ensemble=False.
+func TestCalibratedMatchesScikitLearn(t *testing.T) {
 	raw, err := os.ReadFile("testdata/calibrated_sklearn.json")
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +86,7 @@ func TestCalibratedIsThatOfScikitLearn(t *testing.T) {
 		got := predicted(t, calibrated(c.Method, 5, of), data, matrix(doc.Test)).Probabilities
 		tolerance := 1e-9
 		if c.Method != "isotonic" {
-			tolerance = 2e-4 // where the search of scikit-learn ends
+			tolerance = 2e-4 // tolerance of the optimizer in scikit-learn
 		}
 		alike(t, fmt.Sprintln(c.Classes, c.Method, c.Weighted), got.RawMatrix().Data, slices.Concat(c.Probabilities...),
 			tolerance)
@@ -99,9 +100,9 @@ func logLoss(p *mat.Dense, y []float64) (sum float64) {
 	return sum
 }
 
-// On new rows the probabilities are about as good as logistic regression's, for which these rows are made, by
-// folds and by leave-one-out; and they are those of the rows, not of what the model has seen: a model that
-// knows its training rows by heart gets even odds.
+// TestCalibratedProbabilitiesAreTrue checks that on new rows the probabilities are about as
+// accurate as those of logistic regression, the true model, by folds and by leave-one-out; and that
+// a model which memorizes its training rows gets even odds.
 func TestCalibratedProbabilitiesAreTrue(t *testing.T) {
 	train, test := overlapping(1, 1200), overlapping(2, 4000)
 	best := logLoss(predicted(t, estimator.NewLogistic(), train, test.X).Probabilities, test.Y)
@@ -181,7 +182,8 @@ func TestCalibratedOfRareClasses(t *testing.T) {
 	}
 }
 
-// What a regression predicts is no score of classes, and targets that are numbers have no probabilities.
+// TestCalibratedRefuses checks that regressors cannot be calibrated, and that numeric targets are
+// an error.
 func TestCalibratedRefuses(t *testing.T) {
 	numbers := overlapping(1, 40)
 	numbers.Schema.Targets = []datasets.Column{{Name: "price"}}

@@ -55,7 +55,7 @@ func combined(all []estimator.Prediction, weights, sizes []float64, classes int)
 	}
 	switch {
 	case width == 0 || len(sum) == 0:
-		return nothing(all, classes, probable), nil
+		return emptyPrediction(all, classes, probable), nil
 	case classes == 0:
 		return regression(sum, width, all), nil
 	case probable:
@@ -64,8 +64,8 @@ func combined(all []estimator.Prediction, weights, sizes []float64, classes int)
 	return fromScores(sum, width), nil
 }
 
-// nothing returns the prediction for no rows.
-func nothing(all []estimator.Prediction, classes int, probable bool) estimator.Prediction {
+// emptyPrediction returns the prediction for no rows.
+func emptyPrediction(all []estimator.Prediction, classes int, probable bool) estimator.Prediction {
 	out := estimator.Prediction{Values: []float64{}}
 	if classes > 0 {
 		out.Scores = &mat.Dense{}

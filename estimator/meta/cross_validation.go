@@ -99,7 +99,7 @@ func dealByClass(part []int, y []float64, rows []int, count int) {
 	}
 }
 
-// folded makes folds of the part that each row is in.
+// folded returns the folds, given the part of each row.
 func (v crossValidation) folded(data datasets.Set, rows, part []int, count int) []datasets.Fold {
 	folds := make([]datasets.Fold, count)
 	for f := range folds {

@@ -148,7 +148,7 @@ func (s Ensemble) memberList() (Members, error) {
 	for k := range out {
 		var settings []param.Setting
 		for _, p := range seedsOf(s.Estimator) {
-			settings = append(settings, param.Setting{Path: p.Path, Value: another(p.Value, k)})
+			settings = append(settings, param.Setting{Path: p.Path, Value: deriveSeed(p.Value, k)})
 		}
 		spec, err := param.With(s.Estimator, settings...)
 		if err != nil {
@@ -159,9 +159,9 @@ func (s Ensemble) memberList() (Members, error) {
 	return out, nil
 }
 
-// another returns the k-th seed derived from a seed, an integer that float64 represents exactly;
+// deriveSeed returns the k-th seed derived from a seed, an integer that float64 represents exactly;
 // the 0-th is the seed itself. (The finalizer of splitmix64; Steele, Lea & Flood, OOPSLA 2014.)
-func another(seed any, k int) any {
+func deriveSeed(seed any, k int) any {
 	var own uint64
 	switch v := seed.(type) {
 	case uint64:

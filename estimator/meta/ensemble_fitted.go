@@ -24,11 +24,11 @@ type FittedEnsemble struct {
 // newFittedEnsemble combines members, which agree on their classes.
 func newFittedEnsemble(cols int, members []FittedMember, sizes []float64) (*FittedEnsemble, error) {
 	f := &FittedEnsemble{cols: cols, members: members, sizes: sizes}
-	return f, f.look()
+	return f, f.setOutputs()
 }
 
-// look determines the outputs common to all members.
-func (f *FittedEnsemble) look() error {
+// setOutputs determines the outputs common to all members.
+func (f *FittedEnsemble) setOutputs() error {
 	first, has := f.members[0], estimator.Values|estimator.Targets|estimator.Scores
 	if f.sizes == nil {
 		has |= estimator.Probabilities
@@ -122,7 +122,7 @@ func (f *FittedEnsemble) State(s *model.State) {
 		modelState(s, fmt.Sprintf("%d.%s", k, names[k]), &f.members[k].Predictor, f.cols)
 	}
 	if s.Restoring() && s.Err() == nil {
-		if err := f.look(); err != nil {
+		if err := f.setOutputs(); err != nil {
 			s.Fail("%v", err)
 		}
 		s.Require(len(f.sizes) == 0 || f.outputs.Classes != nil, "scores of no classes")

@@ -20,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-func TestEnsembleObeysTheLaws(t *testing.T) {
+func TestEnsembleConformance(t *testing.T) {
 	logistic, classifier := estimator.NewLogistic(), estimator.NewRidgeClassifier()
 	logistic.Tol = 1e-11
 	weighted := ensemble(weakRidge(0.1), weakRidge(300))
@@ -120,9 +120,9 @@ func TestStackingFindsTheBestWeights(t *testing.T) {
 	}
 }
 
-// A model that adds nothing has no weight and is not asked; several targets of very different size share the
-// weights.
-func TestStackingLeavesOutWhatIsOfNoUse(t *testing.T) {
+// TestStackingExcludesUselessMembers checks that a useless member has weight 0 and is not
+// evaluated, and that targets of very different scale share the weights.
+func TestStackingExcludesUselessMembers(t *testing.T) {
 	data := curve(2, 300, 2)
 	useless := weakRidge(1e9)
 	spec := ensemble(fourier(0.5, weakRidge(0.01)), useless, useless)
@@ -140,7 +140,8 @@ func TestStackingLeavesOutWhatIsOfNoUse(t *testing.T) {
 	}
 }
 
-// Together the members are at least as good on new rows as the best of them.
+// TestEnsembleIsBetter checks that the ensemble is at least as accurate on new rows as its best
+// member.
 func TestEnsembleIsBetter(t *testing.T) {
 	train, test := curve(3, 250, 1), curve(4, 1000, 1)
 	a, b := fourier(0.5, weakRidge(1)), fourier(3, weakRidge(1))
@@ -160,7 +161,8 @@ func TestEnsembleIsBetter(t *testing.T) {
 	}
 }
 
-// Copies by seeds differ in all that is drawn and in nothing else, and predict their mean.
+// TestSeedsAreCopies checks that copies differ in all random draws and nothing else, and that the
+// ensemble predicts their mean.
 func TestSeedsAreCopies(t *testing.T) {
 	data := curve(5, 80, 1)
 	f := fittedEnsemble(t, meta.NewSeedEnsemble(fourier(0.5, estimator.NewRidge()), 3), data)
@@ -187,7 +189,8 @@ func TestSeedsAreCopies(t *testing.T) {
 	}
 }
 
-// Combine has the weights of Fit where it is given what Fit finds.
+// TestCombineIsFitWithoutFitting checks that Combine gives the weights of Fit for the members and
+// predictions of Fit.
 func TestCombineIsFitWithoutFitting(t *testing.T) {
 	data := curve(6, 60, 1)
 	specs := []estimator.Estimator{fourier(0.5, weakRidge(1)), estimator.NewRidge()}
@@ -218,7 +221,7 @@ func TestCombineIsFitWithoutFitting(t *testing.T) {
 		t.Fatal(err)
 	}
 	alike(t, "weights", weightsOf(got), weightsOf(want), 1e-12)
-	crossed[0].Values[7] = math.NaN() // a row that nothing is known of counts for nothing
+	crossed[0].Values[7] = math.NaN() // a row without a prediction is ignored
 	if _, err := meta.NewEnsemble().Combine(context.Background(), data, members, crossed); err != nil {
 		t.Error(err)
 	}
@@ -234,7 +237,8 @@ func TestCombineIsFitWithoutFitting(t *testing.T) {
 	}
 }
 
-// A search over an ensemble fits a member that no candidate changes once, and shares what that shares.
+// TestEnsembleSharesMembers checks that a search over an ensemble fits members common to all
+// candidates once, and shares their work.
 func TestEnsembleSharesMembers(t *testing.T) {
 	data := curve(7, 90, 1)
 	counted := &fits{}
@@ -301,7 +305,7 @@ func TestEnsembleRefuses(t *testing.T) {
 	}
 }
 
-// of is a model that predicts one of two targets well and the other by 0, whatever their size.
+// of is a model of two targets that predicts the target with index good well and the other as 0.
 type of struct{ good int }
 
 func (o of) Fit(_ context.Context, data datasets.Set) (estimator.Predictor, error) { return o, nil }
@@ -324,8 +328,9 @@ func (o of) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (e
 	return estimator.Prediction{Values: mat.Col(nil, 0, out), Targets: out}, nil
 }
 
-// An error counts in units of its target's deviation: that of the small target as much as that of the large one.
-func TestStackingTakesTargetsAlike(t *testing.T) {
+// TestStackingScalesTargets checks that errors are measured in units of the standard deviation of
+// each target, so that targets of different scales have equal influence.
+func TestStackingScalesTargets(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 8))
 	X := mat.NewDense(200, 2, nil)
 	for i := range 200 {
@@ -338,8 +343,9 @@ func TestStackingTakesTargetsAlike(t *testing.T) {
 	}
 }
 
-// What an ensemble can do follows from what all its members can.
-func TestEnsembleIsWhatItsMembersAre(t *testing.T) {
+// TestEnsembleCapabilities checks that the outputs of an ensemble are those common to its
+// members.
+func TestEnsembleCapabilities(t *testing.T) {
 	data := overlapping(1, 60)
 	probable := func(members ...estimator.Estimator) bool {
 		return estimator.OutputsOf(fittedEnsemble(t, ensemble(members...), data)).Has.Has(estimator.Probabilities)
@@ -370,7 +376,7 @@ func (l loner) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 
 func (loner) PlanBatch(share.Batch) (int64, error) { return 0, nil }
 
-// columns is one map, of the rows as they are.
+// columns is the identity map.
 type columns struct{}
 
 func (columns) Widths() []int { return []int{2} }
@@ -379,8 +385,9 @@ func (columns) Each(_ context.Context, X mat.Matrix, _ []int, yield func(int, *m
 	return yield(0, mat.DenseCopyOf(X))
 }
 
-// What was fitted with its whole pipeline is passed on as it is: it has been turned back, and calibrated, there.
-func TestWrappersPassOnWhatWasFittedAlone(t *testing.T) {
+// TestWrappersPassOnCompleteOutcomes checks that outcomes of a complete pipeline, which are
+// already transformed back or calibrated, are passed on unchanged.
+func TestWrappersPassOnCompleteOutcomes(t *testing.T) {
 	data, classes := amounts(60, 1), overlapping(2, 60)
 	for name, c := range map[string]struct {
 		spec share.BatchFitter
@@ -425,7 +432,8 @@ func TestWrappersRefuseOtherColumns(t *testing.T) {
 	}
 }
 
-// Weights that are given are those of the prediction, alone and in a search: of numbers, scores and probabilities.
+// TestEnsembleOfGivenWeights checks that given weights are used in the prediction, in single fits
+// and in a search: for numbers, scores and probabilities.
 func TestEnsembleOfGivenWeights(t *testing.T) {
 	data, classes := amounts(60, 1), overlapping(2, 60)
 	logistic := func(C float64) estimator.Estimator { s := estimator.NewLogistic(); s.C = C; return s }
@@ -481,7 +489,7 @@ func TestEnsembleOfGivenWeights(t *testing.T) {
 }
 
 // A batch is of specs of one type, and another one is named.
-func TestWrappersTakeTheirOwnSpecs(t *testing.T) {
+func TestWrappersRejectOtherSpecs(t *testing.T) {
 	ridge := estimator.NewRidge()
 	b := share.Batch{Data: amounts(20, 1), Candidates: share.Candidates(ridge)}
 	for name, spec := range map[string]share.BatchFitter{

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator/meta"
 )
 
-// Prices grow by a factor with each room, and so do their errors, so the logarithm is linear.
+// Prices and their errors grow by a factor with each room, so their logarithm is linear.
 func ExampleTarget() {
 	rooms := mat.NewDense(5, 1, []float64{1, 2, 3, 4, 5})
 	prices := datasets.Set{X: rooms, Y: []float64{100, 200, 400, 800, 1600}}
@@ -77,7 +77,8 @@ func ExampleEnsemble() {
 	// constant 0.00
 }
 
-// Half of the new observations are to lie in these intervals, whatever the law of the errors is.
+// Half of the new observations are expected in these intervals, whatever the distribution of the
+// errors.
 func ExampleIntervals() {
 	weeks := mat.NewDense(9, 1, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9})
 	heights := datasets.Set{X: weeks, Y: []float64{3.1, 5.9, 9.2, 11.8, 15.3, 17.9, 21.2, 23.7, 27.1}}

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/conformal"
 )
 
-// exportWithin exports the inner estimator, called of in documents.
+// exportWithin exports the inner estimator; errors name it "of", as documents do.
 func exportWithin(g *graph.Graph, within estimator.Predictor, rows graph.Value) (graph.Prediction, error) {
 	out, err := estimator.Export(g, within, rows)
 	return out, graph.WithPath("estimator", err)
@@ -154,7 +154,7 @@ func (f *FittedSets) ExportModel(g *graph.Graph, rows graph.Value) (graph.Predic
 	if err != nil {
 		return out, err
 	}
-	k, err := conformal.Rank(len(f.nonconformity), f.level)
+	most, err := f.quantiles(f.level)
 	if err != nil {
 		return out, err
 	}
@@ -172,7 +172,7 @@ func (f *FittedSets) ExportModel(g *graph.Graph, rows graph.Value) (graph.Predic
 	for c := range codes {
 		codes[c] = float64(c)
 	}
-	usual := g.LessEqual(g.Scalar(-f.nonconformity[k-1]), fits)
+	usual := g.LessEqual(g.Neg(fits), most.export(g, rows))
 	out.Sets = g.Max(usual, g.Equal(g.ArgMax(fits), g.Row(codes)))
 	return out, nil
 }
@@ -190,7 +190,7 @@ func (f *FittedIntervals) ExportModel(g *graph.Graph, rows graph.Value) (graph.P
 	case f.method == "normal":
 		return out.WithIntervals(g, conformal.Deviations(f.level)), nil
 	}
-	n, t := f.residuals.Dims()
+	n, t := f.nonconformity.Dims()
 	if g.Width(out.PointPredictions()) != t {
 		return out, fmt.Errorf("the model was fitted with %d targets, got %d", t, g.Width(out.PointPredictions()))
 	}
@@ -201,30 +201,45 @@ func (f *FittedIntervals) ExportModel(g *graph.Graph, rows graph.Value) (graph.P
 		}
 		return out, err
 	}
-	all, err := f.jackknives(f.level)
+	centers, half := out.PointPredictions(), graph.Value{}
+	if f.method == "cqr" {
+		if centers, half, err = f.exportQuantiles(g, rows); err != nil {
+			return out, err
+		}
+	}
+	reach, err := f.quantiles(f.level)
 	if err != nil {
 		return out, err
 	}
-	reach := make([]float64, t)
-	for j, one := range all {
-		reach[j] = one.Get()
+	off := reach.export(g, rows)
+	switch {
+	case f.normalized:
+		off = g.Mul(exportColumn(g, out.Std, 0), off)
+	case f.method == "cqr":
+		off = g.Max(g.Add(off, half), g.Scalar(0))
 	}
-	if f.normalized {
-		off := g.Mul(exportColumn(g, out.Std, 0), g.Row(reach))
-		out.Lower, out.Upper = g.Sub(out.PointPredictions(), off), g.Add(out.PointPredictions(), off)
-		return out, nil
-	}
-	out.Lower, out.Upper = g.Sub(out.PointPredictions(), g.Row(reach)), g.Add(out.PointPredictions(), g.Row(reach))
+	out.Lower, out.Upper = g.Sub(centers, off), g.Add(centers, off)
 	return out, nil
+}
+
+// exportQuantiles adds to g the centers of the quantiles of cqr and half of their distance.
+func (f *FittedIntervals) exportQuantiles(g *graph.Graph, rows graph.Value) (centers, half graph.Value, err error) {
+	lower, err := estimator.Export(g, f.lower, rows)
+	if err != nil {
+		return centers, half, graph.WithPath("lower", err)
+	}
+	upper, err := estimator.Export(g, f.upper, rows)
+	l, u, two := lower.PointPredictions(), upper.PointPredictions(), g.Scalar(2)
+	return g.Div(g.Add(l, u), two), g.Div(g.Sub(u, l), two), graph.WithPath("upper", err)
 }
 
 // exportPlus adds to g the ends of intervals of the jackknife+, of which k is the rank of the upper one.
 func (f *FittedIntervals) exportPlus(g *graph.Graph, rows, centers graph.Value, k int) (lower, upper graph.Value) {
 	weights := f.smoother.Export(g, rows)
-	n, t := f.residuals.Dims()
+	n, t := f.nonconformity.Dims()
 	var lowers, uppers []graph.Value
 	for j := range t {
-		residuals := mat.Col(nil, j, f.residuals)
+		residuals := mat.Col(nil, j, f.nonconformity)
 		sizes := make([]float64, n)
 		for i, r := range residuals {
 			sizes[i] = math.Abs(r)

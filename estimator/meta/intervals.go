@@ -24,14 +24,16 @@ type linearSmoother interface {
 var _ = []linearSmoother{estimator.Ridge{}, estimator.KernelRidge{}}
 
 // Intervals adds an interval that contains the target, or a set of classes, with the probability
-// Level. Except for normal, the methods require nothing of the model, and of the distribution of
-// the rows only that new rows are exchangeable with those of the fit. The coverage is marginal, not
-// conditional on groups of rows. Method is one of
+// Level. Except for normal, the methods assume only that new rows are exchangeable with those of the
+// fit. The coverage is marginal; with Group it holds for the rows of each value of this column.
+// Method is one of
 //
 //	jackknife_plus  from the leave-one-out models: the k-th smallest of f₋ᵢ(x) + |r_i| and the k-th
 //	                largest of f₋ᵢ(x) − |r_i|, r_i = y_i − f₋ᵢ(x_i), k = ⌈Level·(n+1)⌉
 //	jackknife       f(x) ± the k-th smallest |r_i|; cheaper, without any guarantee
 //	split           holds out a share Calibration of the rows: f(x) ± the k-th smallest of their |y − f(x)|
+//	cqr             split around two quantiles of the model, of the levels (1∓Level)/2: [lower(x) − q,
+//	                upper(x) + q], q the k-th smallest max(lower(x) − y, y − upper(x))
 //	normal          mean ± std·√2·erf⁻¹(Level) of a model with standard deviations
 //	auto            jackknife_plus for ridge and kernel_ridge if it needs at most 256 MB, else split
 //
@@ -41,8 +43,17 @@ var _ = []linearSmoother{estimator.Ridge{}, estimator.KernelRidge{}}
 // Normalize divides the residuals of split by the model's own standard deviation, so that intervals
 // are wide where the model is uncertain.
 //
-// No method refits the model: the leave-one-out predictions follow from one fit of a linear
-// smoother, such as ridge and kernel_ridge. The jackknife stores n×d numbers, n×n for kernel_ridge,
+// Conformalized quantile regression, cqr, has the coverage of split, and its widths follow the noise
+// at x. It fits a model with a parameter quantile, such as quantile_regression, three times: as it
+// is, for the predictions, and with the two quantiles. Predictions at another level use the same
+// quantiles and another q. An interval whose ends cross, for a negative q, has width 0.
+//
+// With Group, each value of the column has its own q, of the calibration rows with this value (Mondrian
+// conformal prediction). New rows with a missing value, or one without calibration rows, use all
+// calibration rows.
+//
+// The jackknife does not refit the model: its leave-one-out predictions follow from one fit of a linear
+// smoother, such as ridge and kernel_ridge. It stores n×d numbers, n×n for kernel_ridge,
 // and an interval costs 2nd flops more than the prediction. Preceding steps, and a rule for γ, use
 // all rows; if they depend much on the targets, put Intervals around the whole pipeline (split).
 //
@@ -57,12 +68,14 @@ var _ = []linearSmoother{estimator.Ridge{}, estimator.KernelRidge{}}
 // split by groups; the jackknife does not support them. Each of several targets has its own
 // interval of level Level. Too few rows for the Level are an error. The result is a
 // [*FittedIntervals], or a [*FittedSets] for classes. (Barber, Candès, Ramdas & Tibshirani, Annals
-// of Statistics 2021; Lei et al., JASA 2018; Sadinle, Lei & Wasserman, JASA 2019.)
+// of Statistics 2021; Lei et al., JASA 2018; Romano, Patterson & Candès, NeurIPS 2019; Vovk,
+// Gammerman & Shafer 2005, section 4.5; Sadinle, Lei & Wasserman, JASA 2019.)
 type Intervals struct {
 	Method      string
 	Level       float64
 	Calibration float64
 	Normalize   bool
+	Group       string // column by whose values split, cqr and sets are calibrated; "" for all rows together
 	Seed        uint64
 	Estimator   estimator.Estimator
 }
@@ -78,10 +91,19 @@ func (s *Intervals) Params(l *param.List) {
 	l.Choice(&s.Method, "method", "way to the intervals; of classes always split", conformal.Methods...)
 	l.Float(&s.Level, "level", "probability that a new target is in its interval, or a class in its set", between)
 	l.Float(&s.Calibration, "calibration",
-		"share of the rows that split does not learn from, to see residuals of new rows", between)
+		"share of the rows that split and cqr do not learn from, to see residuals of new rows", between)
 	l.Bool(&s.Normalize, "normalize", "whether split divides residuals by the model's own standard deviation")
+	l.String(&s.Group, "group", "column whose values have a calibration each, of split, cqr and sets")
 	l.Seed(&s.Seed, "seed", "seed of the choice of these rows")
 	l.Child("estimator", &s.Estimator)
+}
+
+// Requirements declares the column of the groups.
+func (s Intervals) Requirements() []datasets.Requirement {
+	if s.Group == "" {
+		return nil
+	}
+	return []datasets.Requirement{{Constraint: datasets.NamedColumn, Name: s.Group, Reason: "calibrates by it"}}
 }
 
 func (s Intervals) named(err error) error { return wrapError("intervals", err) }
@@ -93,7 +115,7 @@ func (s Intervals) ResolvedMethod(shape datasets.Shape) string {
 		return s.Method
 	}
 	smoothing, ok := s.Estimator.(linearSmoother)
-	if ok && !s.Normalize && smootherBytes >= smoothing.SmootherCost(shape).Bytes {
+	if ok && !s.Normalize && s.Group == "" && smootherBytes >= smoothing.SmootherCost(shape).Bytes {
 		return "jackknife_plus"
 	}
 	return "split"
@@ -105,7 +127,7 @@ const smootherBytes = 256 << 20
 // Cost returns the cost of the model and of the smoother weights of the jackknife.
 func (s Intervals) Cost(shape datasets.Shape) datasets.Cost {
 	rest, way := shape, s.ResolvedMethod(shape)
-	if way == "split" && shape.Rows > 0 {
+	if conformal.Splits(way) && shape.Rows > 0 {
 		rest.Rows -= int(s.Calibration * float64(shape.Rows))
 	}
 	var cost datasets.Cost
@@ -115,7 +137,11 @@ func (s Intervals) Cost(shape datasets.Shape) datasets.Cost {
 	if way == "normal" {
 		return cost
 	}
-	if _, streamed := s.Estimator.(estimator.BlockEstimator); way != "split" || !streamed {
+	if way == "cqr" {
+		cost = cost.Scale(3)
+		cost.Passes *= 3
+	}
+	if _, streamed := s.Estimator.(estimator.BlockEstimator); !conformal.Splits(way) || !streamed {
 		cost.Passes = 1
 	} else if cost.Passes > 0 {
 		cost.Passes += 2
@@ -128,7 +154,7 @@ func (s Intervals) Cost(shape datasets.Shape) datasets.Cost {
 }
 
 // FitSource is Fit over a stream. If the model can be fitted to streams, normal streams the rows,
-// and split stores only targets, weights and groups. Rows are read into memory for other models,
+// and split and cqr store only targets, weights and groups. Rows are read into memory for other models,
 // for the jackknife, and for classes that the schema does not name.
 func (s Intervals) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
 	if err := checkModel(s, s.Estimator); err != nil {
@@ -154,8 +180,8 @@ func (s Intervals) fitSource(ctx context.Context, data datasets.Source) (estimat
 			return nil, err
 		}
 		return s.normal(fitted, cols)
-	case ok && (s.Method == "auto" || s.Method == "split"):
-		return s.splitSource(ctx, streamed, data)
+	case ok && (s.Method == "auto" || conformal.Splits(s.Method)):
+		return s.splitSource(ctx, data)
 	}
 	return nil, errNeedsMemory
 }
@@ -181,7 +207,7 @@ func (s Intervals) fit(ctx context.Context, data datasets.Set) (estimator.Predic
 		s.Method = "split"
 	}
 	switch s.Method = s.ResolvedMethod(data.Shape()); s.Method {
-	case "split":
+	case "split", "cqr":
 		return s.split(ctx, data)
 	case "normal":
 		fitted, err := s.Estimator.Fit(ctx, data)
@@ -195,10 +221,17 @@ func (s Intervals) fit(ctx context.Context, data datasets.Set) (estimator.Predic
 
 // normal returns the model with intervals from its standard deviations.
 func (s Intervals) normal(fitted estimator.Predictor, cols int) (estimator.Predictor, error) {
+	if s.Group != "" {
+		return nil, errGroupMethod(s.Method)
+	}
 	if !estimator.OutputsOf(fitted).Has.Has(estimator.Std) {
 		return nil, errNoStd
 	}
 	return &FittedIntervals{wrapper: wrapper{cols, fitted}, method: "normal", level: s.Level}, nil
+}
+
+func errGroupMethod(method string) error {
+	return fmt.Errorf("group goes with split and cqr, and the method is %s", method)
 }
 
 var errNoStd = errors.New("the model within does not know its standard deviation, as gaussian_process does")
@@ -212,6 +245,8 @@ func (s Intervals) jackknife(ctx context.Context, data datasets.Set) (estimator.
 			"kernel_ridge; use split", s.Method)
 	case data.Groups != nil:
 		return nil, fmt.Errorf("method %s leaves out single rows, and the rows have groups; use split", s.Method)
+	case s.Group != "":
+		return nil, errGroupMethod(s.Method)
 	case s.Normalize:
 		return nil, fmt.Errorf("normalize goes with split, and the method is %s", s.Method)
 	}
@@ -226,10 +261,13 @@ func (s Intervals) jackknife(ctx context.Context, data datasets.Set) (estimator.
 	if err != nil {
 		return nil, err
 	}
-	out := &FittedIntervals{wrapper: wrapper{data.Cols(), fitted}, method: s.Method, level: s.Level,
-		residuals: smoother.Residuals()}
+	out := &FittedIntervals{wrapper: wrapper{data.Cols(), fitted}, method: s.Method, level: s.Level}
+	out.nonconformity = smoother.Residuals()
 	if s.Method == "jackknife_plus" {
 		out.smoother = smoother
+	} else {
+		out.nonconformity.Apply(func(_, _ int, r float64) float64 { return math.Abs(r) }, out.nonconformity)
+		out.sort()
 	}
 	return out, nil
 }
@@ -239,7 +277,7 @@ func (s Intervals) CheckRows(rows int) error {
 	switch s.ResolvedMethod(datasets.Shape{Rows: rows}) {
 	case "normal":
 		return nil
-	case "split":
+	case "split", "cqr":
 		others := int(math.Ceil(s.Calibration * float64(rows)))
 		if _, err := conformal.Rank(others, s.Level); err != nil {
 			return fmt.Errorf("%w: of %d rows split takes a share of %v; raise calibration, or lower level", err, rows,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
@@ -19,11 +18,12 @@ import (
 // FittedIntervals is a fitted [Intervals] for regression: the inner model and its residuals.
 type FittedIntervals struct {
 	wrapper
-	method     string
-	level      float64
-	normalized bool
-	residuals  *mat.Dense          // rows × targets, nil for normal
-	smoother   *estimator.Smoother // of jackknife_plus
+	conformity   // except for normal
+	method       string
+	level        float64
+	normalized   bool
+	lower, upper estimator.Predictor // quantiles of cqr
+	smoother     *estimator.Smoother // of jackknife_plus
 }
 
 // Uncertainty returns the method and the probability level of the intervals.
@@ -81,26 +81,27 @@ func (f *FittedIntervals) predict(ctx context.Context, X mat.Matrix, want estima
 		return pred.WithNormalIntervals(level), nil
 	}
 	pred.LowerTargets, pred.UpperTargets = nil, nil
-	centers := pred.Targets
-	if n := len(pred.Values); pred.Targets == nil && n > 0 {
-		centers = mat.NewDense(n, 1, pred.Values)
-	}
-	if centers == nil || centers.IsEmpty() {
-		if pred.Lower, pred.Upper = []float64{}, []float64{}; centers != nil {
+	if n, _ := X.Dims(); n == 0 {
+		if pred.Lower, pred.Upper = []float64{}, []float64{}; pred.Targets != nil {
 			pred.LowerTargets, pred.UpperTargets = &mat.Dense{}, &mat.Dense{}
 		}
 		return pred, nil
 	}
+	centers, half, err := f.centers(ctx, X, pred)
+	if err != nil {
+		return none, err
+	}
 	n, t := centers.Dims()
-	if t != f.residuals.RawMatrix().Cols {
-		return none, fmt.Errorf("the model was fitted with %d targets, got %d", f.residuals.RawMatrix().Cols, t)
+	if want := f.nonconformity.RawMatrix().Cols; t != want {
+		return none, fmt.Errorf("the model was fitted with %d targets, got %d", want, t)
 	}
 	lower, upper := mat.NewDense(n, t, nil), mat.NewDense(n, t, nil)
-	write := f.symmetric
 	if f.method == "jackknife_plus" {
-		write = f.jackknifePlus
+		err = f.jackknifePlus(ctx, X, level, centers, lower, upper)
+	} else {
+		err = f.symmetric(X, level, centers, pred.Std, half, lower, upper)
 	}
-	if err := write(ctx, X, level, centers, pred.Std, lower, upper); err != nil {
+	if err != nil {
 		return none, err
 	}
 	if pred.Lower, pred.Upper = mat.Col(nil, 0, lower), mat.Col(nil, 0, upper); pred.Targets != nil {
@@ -109,36 +110,52 @@ func (f *FittedIntervals) predict(ctx context.Context, X mat.Matrix, want estima
 	return pred, nil
 }
 
-// jackknives returns the conformal quantiles of the residuals of each target.
-func (f *FittedIntervals) jackknives(level float64) ([]*conformal.Jackknife, error) {
-	_, t := f.residuals.Dims()
-	out := make([]*conformal.Jackknife, t)
-	for j := range out {
-		var err error
-		if out[j], err = conformal.NewJackknife(mat.Col(nil, j, f.residuals), level); err != nil {
-			return nil, err
+// centers returns the centers of the intervals of the rows of X, rows × targets. Half is half the
+// distance between the quantiles of cqr, negative if they cross.
+func (f *FittedIntervals) centers(ctx context.Context, X mat.Matrix,
+	pred estimator.Prediction) (centers *mat.Dense, half []float64, err error) {
+	if f.method != "cqr" {
+		if pred.Targets != nil {
+			return pred.Targets, nil, nil
 		}
+		return mat.NewDense(len(pred.Values), 1, pred.Values), nil, nil
 	}
-	return out, nil
+	if pred.Targets != nil && pred.Targets.RawMatrix().Cols > 1 {
+		return nil, nil, errors.New("cqr is for a single target")
+	}
+	lower, err := f.lower.Predict(ctx, X)
+	if err != nil {
+		return nil, nil, err
+	}
+	upper, err := f.upper.Predict(ctx, X)
+	if err != nil {
+		return nil, nil, err
+	}
+	middle, half := make([]float64, len(lower)), make([]float64, len(lower))
+	for i, l := range lower {
+		middle[i], half[i] = (l+upper[i])/2, (upper[i]-l)/2
+	}
+	return mat.NewDense(len(middle), 1, middle), half, nil
 }
 
-// symmetric writes the intervals center ± quantile, times the standard deviation if normalized.
-func (f *FittedIntervals) symmetric(_ context.Context, _ mat.Matrix, level float64, centers *mat.Dense, std []float64,
+// symmetric writes the intervals center ± quantile, of which the quantile is multiplied by the
+// standard deviation if normalized, and half is added for cqr.
+func (f *FittedIntervals) symmetric(X mat.Matrix, level float64, centers *mat.Dense, std, half []float64,
 	lower, upper *mat.Dense) error {
-	all, err := f.jackknives(level)
+	reach, err := f.quantiles(level)
 	if err != nil {
 		return err
 	}
 	if f.normalized && len(std) == 0 {
 		return errNoStd
 	}
-	n, _ := centers.Dims()
-	for j, one := range all {
-		reach := one.Get()
-		for i := range n {
-			off := reach
-			if f.normalized {
+	for i := range centers.RawMatrix().Rows {
+		for j, off := range reach.of(X, i) {
+			switch {
+			case f.normalized:
 				off *= std[i]
+			case half != nil:
+				off = max(0, off+half[i])
 			}
 			lower.Set(i, j, centers.At(i, j)-off)
 			upper.Set(i, j, centers.At(i, j)+off)
@@ -151,11 +168,14 @@ func (f *FittedIntervals) symmetric(_ context.Context, _ mat.Matrix, level float
 const maxWeightsAtOnce = 1 << 19
 
 // jackknifePlus writes jackknife+ intervals, one tile of rows at a time.
-func (f *FittedIntervals) jackknifePlus(ctx context.Context, X mat.Matrix, level float64, centers *mat.Dense,
-	_ []float64, lower, upper *mat.Dense) error {
-	all, err := f.jackknives(level)
-	if err != nil {
-		return err
+func (f *FittedIntervals) jackknifePlus(ctx context.Context, X mat.Matrix, level float64, centers,
+	lower, upper *mat.Dense) error {
+	all := make([]*conformal.Jackknife, f.nonconformity.RawMatrix().Cols)
+	for j := range all {
+		var err error
+		if all[j], err = conformal.NewJackknife(mat.Col(nil, j, f.nonconformity), level); err != nil {
+			return err
+		}
 	}
 	n, _ := centers.Dims()
 	tile := max(8, maxWeightsAtOnce/f.smoother.Rows())
@@ -195,10 +215,16 @@ func (f *FittedIntervals) State(s *model.State) {
 		}
 		if f.smoother.State(s.Child("smoother")); s.Err() == nil {
 			s.Require(f.smoother.InputWidth() == f.cols, "the weights are of other columns")
-			f.residuals = f.smoother.Residuals()
+			f.nonconformity = f.smoother.Residuals()
+			_, err := conformal.Rank(f.smoother.Rows(), f.level)
+			s.Require(err == nil, "there are too few residuals")
 		}
+	case "cqr":
+		modelState(s, "lower", &f.lower, f.cols)
+		modelState(s, "upper", &f.upper, f.cols)
+		fallthrough
 	default:
-		s.Matrix("residuals", &f.residuals)
+		f.conformity.state(s, f.cols, f.level)
 	}
 	if !s.Restoring() || s.Err() != nil {
 		return
@@ -207,21 +233,13 @@ func (f *FittedIntervals) State(s *model.State) {
 	if known && (f.method == "normal" || f.normalized) {
 		s.Require(len(pred.Std) == 1, "the model within has no standard deviations")
 	}
-	if f.method == "normal" {
-		return
-	}
-	if s.Require(f.residuals != nil && !f.residuals.IsEmpty(), "there are no residuals"); s.Err() != nil {
-		return
-	}
-	s.Require(!slices.ContainsFunc(f.residuals.RawMatrix().Data,
-		func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }), "residuals are not finite")
-	_, err := conformal.Rank(f.residuals.RawMatrix().Rows, f.level)
-	s.Require(err == nil, "there are too few residuals")
 	targets := 1
 	if pred.Targets != nil {
 		targets = pred.Targets.RawMatrix().Cols
 	}
-	s.Require(!known || f.residuals.RawMatrix().Cols == targets, "the residuals are of other targets")
+	s.Require(!known || f.method == "normal" || f.nonconformity.RawMatrix().Cols == targets,
+		"the residuals are of other targets")
+	s.Require(f.method != "cqr" || f.nonconformity.RawMatrix().Cols == 1, "cqr is for a single target")
 }
 
 // predictZeros returns the prediction for a row of zeros, which shows the outputs and their widths;
@@ -235,10 +253,10 @@ func predictZeros(p estimator.Predictor, cols int) (pred estimator.Prediction, k
 // scores of the calibration rows.
 type FittedSets struct {
 	wrapper
-	level         float64
-	classes       int
-	probable      bool      // whether sets use probabilities; else scores
-	nonconformity []float64 // ascending
+	conformity
+	level    float64
+	classes  int
+	probable bool // whether sets use probabilities; else scores
 }
 
 // Uncertainty returns "split" and the probability level of the sets.
@@ -275,7 +293,7 @@ func (f *FittedSets) predict(ctx context.Context, X mat.Matrix, want estimator.R
 	if want.Level != 0 {
 		level = want.Level
 	}
-	k, err := conformal.Rank(len(f.nonconformity), level)
+	most, err := f.quantiles(level)
 	if err != nil {
 		return none, err
 	}
@@ -298,7 +316,7 @@ func (f *FittedSets) predict(ctx context.Context, X mat.Matrix, want estimator.R
 	}
 	pred.Sets = mat.NewDense(n, f.classes, nil)
 	for i := range n {
-		conformal.Set(pred.Sets.RawRowView(i), scores.RawRowView(i), f.nonconformity[k-1])
+		conformal.Set(pred.Sets.RawRowView(i), scores.RawRowView(i), most.of(X, i)[0])
 	}
 	return pred, nil
 }
@@ -324,14 +342,11 @@ func (f *FittedSets) State(s *model.State) {
 	s.Float("level", &f.level)
 	s.Int("classes", &f.classes)
 	s.Bool("probabilities", &f.probable)
-	s.Floats("strangeness", &f.nonconformity)
+	f.conformity.state(s, f.cols, f.level)
 	if !s.Restoring() || s.Err() != nil {
 		return
 	}
-	_, err := conformal.Rank(len(f.nonconformity), f.level)
-	s.Require(err == nil && slices.IsSorted(f.nonconformity),
-		"there are too few rows for the level, or they are out of order")
-	s.Require(!slices.ContainsFunc(f.nonconformity, math.IsNaN), "a score is not a number")
+	s.Require(f.nonconformity.RawMatrix().Cols == 1, "there must be one score for each row")
 	s.Require(len(classesOf(f.inner)) == f.classes, "the model within is of other classes")
 	if s.Err() != nil {
 		return

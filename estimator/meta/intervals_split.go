@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/rowsource"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // split fits the model to the training part of the rows and calibrates it on the other part.
@@ -31,19 +32,66 @@ func (s Intervals) split(ctx context.Context, data datasets.Set) (estimator.Pred
 	if err != nil {
 		return nil, err
 	}
-	fitted, err := s.Estimator.Fit(ctx, data.Select(train))
+	learned := data.Select(train)
+	f, err := s.fitParts(data.Schema, data.Cols(), func(of estimator.Estimator) (estimator.Predictor, error) {
+		return of.Fit(ctx, learned)
+	})
 	if err != nil {
 		return nil, err
 	}
-	if len(classesOf(fitted)) > 0 {
-		return s.fitSets(ctx, data, fitted)
+	if len(classesOf(f.inner)) > 0 {
+		return s.fitSets(ctx, data, f.inner)
 	}
-	seen := data.Select(others)
-	off, targets, err := s.residuals(ctx, fitted, seen)
+	if err := f.calibrate(ctx, data.Select(others)); err != nil {
+		return nil, err
+	}
+	return f, f.finish(data.Schema, s.Level)
+}
+
+// fitParts fits the inner model, and those of the two quantiles of cqr.
+func (s Intervals) fitParts(schema datasets.Schema, cols int,
+	fit func(estimator.Estimator) (estimator.Predictor, error)) (f *FittedIntervals, err error) {
+	f = &FittedIntervals{wrapper: wrapper{cols: cols}, method: s.Method, level: s.Level, normalized: s.Normalize}
+	if f.conformity, err = s.newConformity(schema, cols); err != nil {
+		return nil, err
+	}
+	if s.Normalize && s.Method == "cqr" {
+		return nil, errors.New("normalize goes with split, and the method is cqr")
+	}
+	if f.inner, err = fit(s.Estimator); err != nil || s.Method != "cqr" {
+		return f, err
+	}
+	for _, part := range []struct {
+		to       *estimator.Predictor
+		quantile float64
+	}{{&f.lower, (1 - s.Level) / 2}, {&f.upper, (1 + s.Level) / 2}} {
+		of, err := withQuantile(s.Estimator, part.quantile)
+		if err != nil {
+			return nil, err
+		}
+		if *part.to, err = fit(of); err != nil {
+			return nil, fmt.Errorf("quantile %v: %w", part.quantile, err)
+		}
+	}
+	return f, nil
+}
+
+// withQuantile returns a model with other values of its parameters quantile.
+func withQuantile(of estimator.Estimator, quantile float64) (estimator.Estimator, error) {
+	var settings []param.Setting
+	for _, p := range param.All(of) {
+		if p.Name == "quantile" {
+			settings = append(settings, param.Setting{Path: p.Path, Value: quantile})
+		}
+	}
+	if settings == nil {
+		return nil, errors.New("method cqr needs a model of a quantile, quantile_regression; use split")
+	}
+	set, err := param.With(of, settings...)
 	if err != nil {
 		return nil, err
 	}
-	return s.symmetric(fitted, data.Cols(), off, targets), nil
+	return set.(estimator.Estimator), nil
 }
 
 // errNeedsMemory is returned for a stream whose rows must be read into memory.
@@ -51,8 +99,7 @@ var errNeedsMemory = errors.New("the rows are needed all at once")
 
 // splitSource is split for a stream. It stores targets, weights and groups; the inputs of the
 // calibration rows are read block by block.
-func (s Intervals) splitSource(ctx context.Context, of estimator.BlockEstimator,
-	data datasets.Source) (estimator.Predictor, error) {
+func (s Intervals) splitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
 	unlabeled, err := withoutInputs(ctx, data)
 	if err = cmp.Or(err, unlabeled.Check()); err != nil {
 		return nil, err
@@ -80,30 +127,27 @@ func (s Intervals) splitSource(ctx context.Context, of estimator.BlockEstimator,
 	if err != nil {
 		return nil, err
 	}
-	fitted, err := of.FitSource(ctx, learned)
+	f, err := s.fitParts(data.Schema(), cols, func(of estimator.Estimator) (estimator.Predictor, error) {
+		return of.(estimator.BlockEstimator).FitSource(ctx, learned)
+	})
 	if err != nil {
 		return nil, err
 	}
-	known := len(classesOf(fitted))
+	known := len(classesOf(f.inner))
 	decides := known > 0
 	if decides && known != classes {
 		return nil, errNeedsMemory // each part has its own classes
 	}
-	var off []float64
-	var sets *FittedSets
-	targets, first := 0, 0
 	if decides && s.Normalize {
 		return nil, errNormalizeClasses
-	} else if decides {
-		sets = &FittedSets{wrapper: wrapper{cols, fitted}, level: s.Level, classes: classes}
 	}
+	sets := &FittedSets{wrapper: f.wrapper, conformity: f.conformity, level: s.Level, classes: classes}
+	first := 0
 	err = seen.Blocks(ctx, func(block datasets.Set) (err error) {
-		var more []float64
 		if decides {
-			err = sets.addCalibration(ctx, block)
+			err = sets.calibrate(ctx, block)
 		} else {
-			more, targets, err = s.residuals(ctx, fitted, block)
-			off = append(off, more...)
+			err = f.calibrate(ctx, block)
 		}
 		err = block.Locate(err, first)
 		first += block.Rows()
@@ -113,10 +157,9 @@ func (s Intervals) splitSource(ctx context.Context, of estimator.BlockEstimator,
 		return nil, err
 	}
 	if decides {
-		slices.Sort(sets.nonconformity)
-		return sets, nil
+		return sets, sets.finish(data.Schema(), s.Level)
 	}
-	return s.symmetric(fitted, cols, off, targets), nil
+	return f, f.finish(data.Schema(), s.Level)
 }
 
 // withoutInputs reads the rows of a stream with a single zero input.
@@ -154,8 +197,8 @@ func (s Intervals) splitRows(data datasets.Set) (train, others []int, err error)
 		return nil, nil, err
 	}
 	if _, err := conformal.Rank(len(folds[0].Test), s.Level); err != nil {
-		return nil, nil, fmt.Errorf("%w: of %d rows split takes a share of %v; raise calibration, or lower level", err,
-			len(counted), s.Calibration)
+		return nil, nil, fmt.Errorf("%w: of %d rows %s takes a share of %v; raise calibration, or lower level", err,
+			len(counted), s.Method, s.Calibration)
 	}
 	for _, part := range [][]int{folds[0].Train, folds[0].Test} {
 		for k, i := range part {
@@ -165,46 +208,41 @@ func (s Intervals) splitRows(data datasets.Set) (train, others []int, err error)
 	return folds[0].Train, folds[0].Test, nil
 }
 
-// symmetric returns the model with intervals from the absolute residuals of the calibration rows.
-func (s Intervals) symmetric(fitted estimator.Predictor, cols int, off []float64, targets int) *FittedIntervals {
-	return &FittedIntervals{wrapper: wrapper{cols, fitted}, method: "split", level: s.Level, normalized: s.Normalize,
-		residuals: mat.NewDense(len(off)/targets, targets, off)}
-}
-
-// residuals returns the absolute residuals of each target of the calibration rows.
-func (s Intervals) residuals(ctx context.Context, fitted estimator.Predictor, others datasets.Set) (off []float64,
-	targets int, err error) {
+// calibrate adds the conformal scores of each target of calibration rows.
+func (f *FittedIntervals) calibrate(ctx context.Context, others datasets.Set) error {
 	want := estimator.Values | estimator.Targets
-	if s.Normalize {
+	if f.normalized {
 		want |= estimator.Std
 	}
-	pred, err := estimator.Predict(ctx, fitted, others.X, estimator.Request{Outputs: want})
+	pred, err := estimator.Predict(ctx, f.inner, others.X, estimator.Request{Outputs: want})
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
 	y, t, err := design.BlockTargets(0, others)
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
-	if s.Normalize {
+	if f.normalized {
 		if err := checkStd(pred, t); err != nil {
-			return nil, 0, err
+			return err
 		}
 	}
-	off = make([]float64, len(y))
-	for i := range others.Rows() {
-		for j := range t {
-			f := pred.Values[i]
-			if t > 1 {
-				f = pred.Targets.At(i, j)
-			}
-			off[i*t+j] = math.Abs(y[i*t+j] - f)
-			if s.Normalize {
-				off[i*t+j] /= pred.Std[i]
-			}
+	centers, half, err := f.centers(ctx, others.X, pred)
+	if err != nil {
+		return err
+	}
+	off := make([]float64, len(y))
+	for k := range off {
+		i, j := k/t, k%t
+		if off[k] = math.Abs(y[k] - centers.At(i, j)); f.normalized {
+			off[k] /= pred.Std[i]
+		}
+		if half != nil {
+			off[k] -= half[i]
 		}
 	}
-	return off, t, nil
+	f.add(others.X, off)
+	return nil
 }
 
 // checkStd returns an error if residuals cannot be divided by the standard deviations.
@@ -244,15 +282,17 @@ func (s Intervals) fitSets(ctx context.Context, data datasets.Set, fitted estima
 		}
 	}
 	out := &FittedSets{wrapper: wrapper{data.Cols(), fitted}, level: s.Level, classes: len(classesOf(fitted))}
-	if err := out.addCalibration(ctx, data.Select(others)); err != nil {
+	if out.conformity, err = s.newConformity(data.Schema, data.Cols()); err != nil {
 		return nil, err
 	}
-	slices.Sort(out.nonconformity)
-	return out, nil
+	if err := out.calibrate(ctx, data.Select(others)); err != nil {
+		return nil, err
+	}
+	return out, out.finish(data.Schema, s.Level)
 }
 
-// addCalibration adds the nonconformity scores of the true classes.
-func (f *FittedSets) addCalibration(ctx context.Context, others datasets.Set) error {
+// calibrate adds the nonconformity scores of the true classes.
+func (f *FittedSets) calibrate(ctx context.Context, others datasets.Set) error {
 	pred, err := estimator.Predict(ctx, f.inner, others.X,
 		estimator.Request{Outputs: estimator.Scores | estimator.Probabilities})
 	if err != nil {
@@ -263,8 +303,10 @@ func (f *FittedSets) addCalibration(ctx context.Context, others datasets.Set) er
 	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil {
 		return err
 	}
+	strange := make([]float64, len(others.Y))
 	for i, y := range others.Y {
-		f.nonconformity = append(f.nonconformity, conformal.Strangeness(scores.RawRowView(i), int(y)))
+		strange[i] = conformal.Strangeness(scores.RawRowView(i), int(y))
 	}
+	f.add(others.X, strange)
 	return nil
 }

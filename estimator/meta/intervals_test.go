@@ -29,7 +29,7 @@ func intervals(method string, of estimator.Estimator) meta.Intervals {
 	return s
 }
 
-func TestIntervalsObeyTheLaws(t *testing.T) {
+func TestIntervalsConformance(t *testing.T) {
 	kernelRidge := estimator.NewKernelRidge()
 	kernelRidge.Gamma, kernelRidge.Tol = kernel.FixedGamma(0.1), 1e-11
 	svr := estimator.NewSVR()
@@ -38,6 +38,7 @@ func TestIntervalsObeyTheLaws(t *testing.T) {
 		intervals("auto", estimator.NewRidge()), intervals("jackknife", estimator.NewRidge()),
 		intervals("jackknife_plus", kernelRidge),
 		intervals("split", estimator.NewRidge()), intervals("split", svr),
+		intervals("cqr", estimator.NewQuantileRegression()),
 	} {
 		t.Run(s.Method, func(t *testing.T) { estimatortest.Run(t, s, estimatortest.Options{Folds: true, Tolerance: 1e-4}) })
 	}
@@ -105,7 +106,8 @@ func TestGoldenJackknife(t *testing.T) {
 	}
 }
 
-// wave makes rows of a smooth function with noise that grows along the first input, t targets to a row.
+// wave returns n rows of a smooth function with t targets and noise that grows along the first
+// input.
 func wave(seed uint64, n, d, t int) datasets.Set {
 	rng := rand.New(rand.NewPCG(seed, 99))
 	X, Y := mat.NewDense(n, d, nil), mat.NewDense(n, t, nil)
@@ -124,9 +126,9 @@ func wave(seed uint64, n, d, t int) datasets.Set {
 	return datasets.Set{X: X, Targets: Y}
 }
 
-// Without a refit the jackknife+ is what as many refits as there are rows make of it, for every shape, with several
-// targets, and with weights, where a row of weight 0 is in no model.
-func TestJackknifePlusIsThatOfRefits(t *testing.T) {
+// TestJackknifePlusMatchesRefits checks that the jackknife+ equals one with a refit per row, for
+// all shapes, with several targets, and with weights, where a row of weight 0 is in no model.
+func TestJackknifePlusMatchesRefits(t *testing.T) {
 	ridge := func(alpha float64, intercept bool) estimator.Estimator {
 		s := estimator.NewRidge()
 		s.Alpha, s.Intercept = alpha, intercept
@@ -236,7 +238,7 @@ func byRefits(t *testing.T, of estimator.Estimator, data datasets.Set, X mat.Mat
 	return lower, upper
 }
 
-// drawn is how many problems coverage is measured on, and asked how many new rows each.
+// drawn is the number of problems that measure coverage, asked the number of new rows in each.
 const drawn, asked = 200, 25
 
 // coverage returns how many of all new rows have their target in the interval, or their class in the set, and the
@@ -267,9 +269,10 @@ func coverage(t *testing.T, s func(seed uint64) estimator.Estimator, rows func(s
 	return share, math.Sqrt(se) / drawn
 }
 
-// What is promised is kept over 200 problems: the jackknife+ covers at least 1 − 2α, and is near 1
-// − α; split and the sets cover between 1 − α and 1 − α + 1/(m+1), within what chance allows.
-func TestCoverageIsWhatIsPromised(t *testing.T) {
+// TestCoverageGuarantee checks that the coverage guarantees hold over 200 problems: the
+// jackknife+ covers at least 1 − 2α, and about 1 − α; split and the sets cover between 1 − α and 1
+// − α + 1/(m+1), within sampling error.
+func TestCoverageGuarantee(t *testing.T) {
 	numbers := func(seed uint64, n int) datasets.Set { return wave(seed, n, 3, 1) }
 	classes := func(seed uint64, n int) datasets.Set { return overlapping(seed, n) }
 	features := func(of estimator.Estimator) estimator.Estimator {
@@ -319,7 +322,8 @@ func TestCoverageIsWhatIsPromised(t *testing.T) {
 	}
 }
 
-// A model that fits its rows exactly has no residuals on them; what it would have on new rows is in the intervals.
+// TestIntervalsAreNotThoseOfTrainingResiduals checks that intervals cover new rows even if the
+// model fits its training rows exactly, so that its training residuals are zero.
 func TestIntervalsAreNotThoseOfTrainingResiduals(t *testing.T) {
 	share, _ := coverage(t, func(seed uint64) estimator.Estimator {
 		ridge := estimator.NewRidge()
@@ -333,7 +337,8 @@ func TestIntervalsAreNotThoseOfTrainingResiduals(t *testing.T) {
 	}
 }
 
-// Any level can be asked for, through the steps before the model and through the way back to the unit of the targets.
+// TestIntervalsOfAnyLevel checks that any level can be requested, through preceding steps and
+// target transforms.
 func TestIntervalsOfAnyLevel(t *testing.T) {
 	ctx := context.Background()
 	data := wave(5, 60, 3, 1)
@@ -421,8 +426,9 @@ func (k knows) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Reques
 	return out, err
 }
 
-// normal uses the standard deviations of the model; normalized residuals make intervals of
-// proportional width with equal coverage.
+// TestIntervalsOfStandardDeviations checks that method normal uses the predicted standard
+// deviations, and that normalized residuals give intervals of proportional width with equal
+// coverage.
 func TestIntervalsOfStandardDeviations(t *testing.T) {
 	data, test := wave(6, 400, 3, 1), wave(7, 50, 3, 1)
 	plain, err := estimator.Predict(context.Background(), fitted(t, known{estimator.NewRidge()}, data), test.X,
@@ -480,7 +486,8 @@ func (both) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (e
 	return out, nil
 }
 
-// The standard deviations of several targets go through steps and transforms, and make intervals of their own.
+// TestIntervalsOfDeviationsOfSeveralTargets checks that standard deviations of several targets pass
+// through steps and transforms, and give separate intervals.
 func TestIntervalsOfDeviationsOfSeveralTargets(t *testing.T) {
 	target := meta.NewTarget(intervals("normal", both{}))
 	target.Transform = "standardize"
@@ -543,6 +550,11 @@ func TestIntervalsRefuse(t *testing.T) {
 		{intervals("none", estimator.NewRidge()), many, "method"},
 		{wrong, many, "calibration"},
 		{meta.NewIntervals(nil), many, "estimator is missing"},
+		{intervals("cqr", estimator.NewRidge()), many, "needs a model of a quantile"},
+		{intervals("cqr", estimator.NewQuantileRegression()), wave(1, 60, 3, 2), "must have one target"},
+		{byGroup("jackknife", estimator.NewRidge(), 0), many, "group goes with split and cqr"},
+		{byGroup("split", estimator.NewRidge(), 0), noisyGroups(1, 60), "group 2 of column group: level 0.9 takes 9 rows"},
+		{byGroup("split", estimator.NewRidge(), 0), many, `group: no input column is named "group"`},
 	} {
 		_, err := c.spec.Fit(context.Background(), c.data)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "estimator: intervals: ") {
@@ -555,7 +567,8 @@ func TestIntervalsRefuse(t *testing.T) {
 	}
 }
 
-// Interval ends come back from a model file to the bit, behind steps, and so do sets.
+// TestIntervalsAreSaved checks that intervals and sets of a restored pipeline are equal bit for
+// bit.
 func TestIntervalsAreSaved(t *testing.T) {
 	for _, c := range []struct {
 		spec estimator.Estimator
@@ -566,6 +579,8 @@ func TestIntervalsAreSaved(t *testing.T) {
 		{intervals("jackknife", estimator.NewRidge()), wave(8, 40, 3, 1)},
 		{intervals("split", estimator.NewRidge()), wave(8, 60, 3, 1)},
 		{intervals("split", estimator.NewLogistic()), overlapping(8, 60)},
+		{byGroup("cqr", estimator.NewQuantileRegression(), 0), noisyGroups(8, 200)},
+		{byGroup("split", estimator.NewRidge(), 0), noisyGroups(8, 200)},
 	} {
 		p := fitted(t, pipeline.Steps(transformer.NewStandardize()).Then(c.spec), c.data)
 		text := fmt.Sprint(everything(t, p, c.data.X))
@@ -627,6 +642,9 @@ func TestForgedIntervals(t *testing.T) {
 			r.Shape, r.Floats = []int{r.Shape[0], 2}, append(slices.Clip(r.Floats), r.Floats...)
 			a.Arrays["residuals"] = r
 		}, "of other targets"},
+		{byGroup("cqr", estimator.NewQuantileRegression(), 0), noisyGroups(8, 200), func(a *model.Archive) {
+			a.Scalars["group"] = 7.0
+		}, "no column of the groups"},
 		{intervals("split", estimator.NewSVM()), classes, func(a *model.Archive) { a.Scalars["probabilities"] = true },
 			"other outputs"},
 	} {

@@ -33,7 +33,7 @@ import (
 // FittedMember is a fitted model that others are combined with.
 type FittedMember struct {
 	Name      string
-	Weight    float64 // of its prediction, or of its scores brought to the size of the others'
+	Weight    float64 // weight of its prediction, or of its scaled scores
 	Predictor estimator.Predictor
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// What the tests have in common: specs, rows, and fits.
+// Specs, rows and fits shared by the tests.
 
 func target(transform string, of estimator.Estimator) meta.Target {
 	s := meta.NewTarget(of)
@@ -132,7 +132,8 @@ func alike(t *testing.T, what string, got, want []float64, tolerance float64) {
 	}
 }
 
-// together fits specs of one type to k folds, and returns what they shared and the prediction of each for each fold.
+// together fits specs of one type to k folds, and returns the shared work and the predictions by
+// candidate and fold.
 func together(t *testing.T, data datasets.Set, k int, specs ...estimator.Estimator) (shared []string,
 	out [][]share.Outcome) {
 	t.Helper()

@@ -25,21 +25,22 @@ import (
 //	log          z = ln y             targets > 0
 //	signed_log   z = ±ln(1 + |y|)     any number; for y ≥ 0 this is log(1 + y)
 //	sqrt         z = ±√|y|            any number
-//	quantile     z = Φ⁻¹(rank of y)   the targets become normal; predictions stay within what was seen
+//	quantile     z = Φ⁻¹(rank of y)   normally distributed targets; predictions are in the training range
 //	standardize  z = (y − mean)/std   mean 0 and variance 1
 //
-// quantile and standardize are learned from the training rows: the rank of a value is the weight of the rows
-// below it and half of that at it, over all weight, and up to 1000 values are kept, with straight lines
-// between them.
+// quantile and standardize are fitted to the training rows. The rank of a value is the fraction of
+// the weight below it plus half of that at it; up to 1000 values are stored, with linear
+// interpolation.
 //
-// Scores, in a search too, are of predictions in the unit of the targets. t⁻¹ of a mean is not the mean of
-// t⁻¹: behind log the model predicts the median where errors are symmetric. With Smear a prediction is the mean
-// of t⁻¹(z + e) over the residuals e of the training rows, or over 256 quantiles of more, which is the
-// mean where residuals are like errors: of a model that does not overfit. (Duan, "Smearing estimate", JASA
-// 1983.) Where the model knows a standard deviation, that of t⁻¹ of a normal of that deviation is returned.
+// Scores, also in a search, use predictions in the unit of the targets. t⁻¹ of a mean is not the
+// mean of t⁻¹: with log the model predicts the median if errors are symmetric. With Smear a
+// prediction is the mean of t⁻¹(z + e) over the training residuals e, or over 256 quantiles of
+// them; it estimates the mean if the model does not overfit. (Duan, "Smearing estimate", JASA
+// 1983.) A standard deviation of the model is transformed to that of t⁻¹ of a normal variable with
+// this deviation.
 //
-// A search shares all that the inner estimator shares; for quantile, standardize and Smear within each fold.
-// Fit fails with the number of the first row that log cannot take.
+// A search shares all work of the inner estimator; for quantile, standardize and Smear within each
+// fold. Fit returns an error with the number of the first row for which log is undefined.
 type Target struct {
 	Transform string
 	Smear     bool

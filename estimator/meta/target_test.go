@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/share"
 )
 
-func TestTargetObeysTheLaws(t *testing.T) {
+func TestTargetConformance(t *testing.T) {
 	svr := estimator.NewSVR()
 	svr.Tol, svr.MaxIter, svr.Epsilon = 1e-11, 20_000, 0.1
 	for _, transform := range []string{"log", "signed_log", "sqrt", "quantile", "standardize"} {
@@ -41,7 +41,8 @@ func TestTargetObeysTheLaws(t *testing.T) {
 	})
 }
 
-// The model within is one on targets that were transformed by hand, and predictions are turned back by hand.
+// TestTargetIsTheModelOnTransformedTargets checks that the inner model is fitted to transformed
+// targets, and that predictions are transformed back.
 func TestTargetIsTheModelOnTransformedTargets(t *testing.T) {
 	data := amounts(80, 2)
 	for name, by := range map[string][2]func(float64) float64{
@@ -64,8 +65,9 @@ func TestTargetIsTheModelOnTransformedTargets(t *testing.T) {
 		predicted(t, estimator.NewRidge(), data, data.X).Targets.RawMatrix().Data, 1e-10)
 }
 
-// Behind quantile the model sees normal scores of the ranks: it does not matter how the targets are spread, and
-// the predictions are within them.
+// TestQuantileTargetsAreRanks checks that with quantile the model is fitted to the normal scores of
+// the ranks, so that monotone transforms of the targets do not change the fit and predictions stay
+// within the range of the targets.
 func TestQuantileTargetsAreRanks(t *testing.T) {
 	data := amounts(1500, 1)
 	got := predicted(t, target("quantile", estimator.NewRidge()), data, data.X)
@@ -82,7 +84,8 @@ func TestQuantileTargetsAreRanks(t *testing.T) {
 	}
 }
 
-// The median of lognormal amounts is what log predicts, and their mean with smear.
+// TestSmearPredictsTheMean checks that log predicts the median of lognormal amounts, and their mean
+// with Smear.
 func TestSmearPredictsTheMean(t *testing.T) {
 	data := amounts(20_000, 1)
 	s := target("log", estimator.NewRidge())
@@ -122,8 +125,9 @@ func (n normal) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request
 	return out, nil
 }
 
-// The standard deviation is that of amounts whose transforms are normal, drawn by the hundred thousand.
-func TestTargetTurnsDeviationsBack(t *testing.T) {
+// TestTargetTransformsDeviations compares standard deviations with those of simulated amounts whose
+// transforms are normal.
+func TestTargetTransformsDeviations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	data := amounts(400, 1)
 	for transform, inverse := range map[string]func(float64) float64{
@@ -171,8 +175,8 @@ func TestLogNamesTheRow(t *testing.T) {
 	}
 }
 
-// A batch shares as that of the inner estimator does, and where it can compute leave-one-out
-// predictions, so can the wrapper.
+// TestTargetSharesAsTheModelWithin checks that a batch shares work as that of the inner estimator
+// does, and supports leave-one-out if the inner estimator does.
 func TestTargetSharesAsTheModelWithin(t *testing.T) {
 	data := amounts(60, 1)
 	weak, strong := estimator.NewRidge(), estimator.NewRidge()

@@ -86,7 +86,7 @@ func (s *Threshold) checkScore() error {
 	case m.Requires != metrics.Predictions:
 		return param.FieldError{Problem: fmt.Sprintf("%s reads %s, which are the same for every threshold", m.Name,
 			m.Requires), Hint: "take " + suggest.Alternatives(decisive())}
-	case s.Costs.given():
+	case s.Costs.defined():
 		return param.FieldError{Problem: "a threshold is chosen by a score or by costs, and both are given",
 			Hint: "leave out one of the two"}
 	}
@@ -123,7 +123,7 @@ func (s Threshold) CheckClasses(classes []string) error { return s.errs(len(clas
 func (s Threshold) errs(present int, classes []string) (errs param.FieldErrors) {
 	switch {
 	case present <= 2:
-	case !s.Costs.given():
+	case !s.Costs.defined():
 		errs = append(errs, param.FieldError{Path: "score",
 			Problem: fmt.Sprintf("a threshold is between two classes, and here are %d", present),
 			Hint:    "give cost by the names of the classes"})
@@ -280,7 +280,7 @@ const curvePoints = 100
 // objective returns the metric or cost that the threshold optimizes.
 func (s Threshold) objective(present []int, classes []string) (name string, greater bool,
 	value func(threshold.Cut) (float64, error), err error) {
-	if s.Costs.given() {
+	if s.Costs.defined() {
 		table, k := s.Costs.table(classes), len(classes)
 		a, b := present[0], present[1]
 		return "cost", false, func(c threshold.Cut) (float64, error) {

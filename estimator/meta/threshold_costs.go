@@ -27,8 +27,8 @@ type Costs struct {
 
 const falsePositive, falseNegative = "false_positive", "false_negative"
 
-// given reports whether costs are defined.
-func (c Costs) given() bool { return c.Of != nil || c.FalsePositive != 0 || c.FalseNegative != 0 }
+// defined reports whether costs are defined.
+func (c Costs) defined() bool { return c.Of != nil || c.FalsePositive != 0 || c.FalseNegative != 0 }
 
 // names returns the classes that have costs, in order.
 func (c Costs) names() []string {
@@ -115,7 +115,7 @@ func costOf(plain any) (cost float64, ok bool) {
 // Get returns the costs as Set takes them.
 func (c *Costs) Get() any {
 	switch {
-	case !c.given():
+	case !c.defined():
 		return "none"
 	case c.Of == nil:
 		return map[string]any{falsePositive: c.FalsePositive, falseNegative: c.FalseNegative}

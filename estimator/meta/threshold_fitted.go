@@ -91,7 +91,7 @@ func (d decision) score(pred estimator.Prediction, row int) (score float64, err 
 
 var errOtherClasses = errors.New("the model within is of other classes")
 
-// read decides, and makes scores of which the largest is the prediction.
+// read applies the decision rule, and sets scores of which the largest is that of the prediction.
 func (d decision) read(pred estimator.Prediction) (estimator.Prediction, error) {
 	out := pred
 	if n := len(pred.Values); n == 0 {

@@ -43,7 +43,7 @@ func exactLogistic() estimator.Logistic {
 	return s
 }
 
-func TestThresholdObeysTheLaws(t *testing.T) {
+func TestThresholdConformance(t *testing.T) {
 	two := estimatortest.Options{Classes: 2, Folds: true, Decides: true, Tolerance: 1e-5}
 	for name, spec := range map[string]meta.Threshold{
 		"balanced accuracy":       deciding("auto", 3, exactLogistic()),
@@ -119,8 +119,8 @@ func notSeen(t *testing.T, of estimator.Estimator, data datasets.Set) (scores []
 	return scores
 }
 
-// No other threshold is better on out-of-fold rows, for any metric of predicted classes and for
-// costs; the reported score is the one there, as are those of the curve.
+// TestThresholdIsTheBestOfAll checks that no other threshold is better on out-of-fold rows, for all
+// metrics of predicted classes and for costs, and that the reported scores are correct.
 func TestThresholdIsTheBestOfAll(t *testing.T) {
 	data := rare(1, 140)
 	var names []string
@@ -182,9 +182,9 @@ func TestThresholdIsTheBestOfAll(t *testing.T) {
 	}
 }
 
-// The threshold is the one that scikit-learn's metrics are best at on predictions that its
-// cross-validation makes, and so are the predictions.
-func TestThresholdIsThatOfScikitLearn(t *testing.T) {
+// TestThresholdMatchesScikitLearn checks that the threshold is optimal for scikit-learn's metrics
+// on predictions of its cross-validation, and that the predictions agree.
+func TestThresholdMatchesScikitLearn(t *testing.T) {
 	raw, err := os.ReadFile("testdata/threshold_sklearn.json")
 	if err != nil {
 		t.Fatal(err)
@@ -267,8 +267,9 @@ func TestThresholdOfCosts(t *testing.T) {
 	}
 }
 
-// The class of the least expected cost is the same whether the threshold of two classes or costs
-// decide, and of three it is the one found by hand. Probabilities stay those of the model.
+// TestThresholdOfExpectedCosts checks that the class of minimum expected cost is the same by the
+// threshold of two classes and by costs, and equals one computed by hand for three. Probabilities
+// are those of the model.
 func TestThresholdOfExpectedCosts(t *testing.T) {
 	data := overlapping(9, 400)
 	data.Schema.Targets[0].Categories = []string{"no", "yes", "perhaps"}
@@ -340,7 +341,7 @@ func TestThresholdOnAnyCores(t *testing.T) {
 	}
 }
 
-// A search over what a threshold is chosen by shares the fits: they are the same.
+// TestThresholdsShareFits checks that a search over parameters of the threshold shares the fits.
 func TestThresholdsShareFits(t *testing.T) {
 	data := rare(13, 300)
 	wide := func(score string, alpha float64) estimator.Estimator {
@@ -410,7 +411,7 @@ func TestThresholdRefuses(t *testing.T) {
 	}
 }
 
-// Costs are a parameter of their own.
+// TestCosts checks the parameter values of Costs.
 func TestCosts(t *testing.T) {
 	for _, c := range []struct {
 		plain any

@@ -123,7 +123,7 @@ var peers []byte
 
 func (m measurer) script() string { return filepath.Join(m.scratch, "peers.py") }
 
-// prepare builds the command and writes the script of the peers.
+// prepare builds the command and writes the script of the baselines.
 func (m measurer) prepare(ctx context.Context) error {
 	if err := os.WriteFile(m.script(), peers, 0o644); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (m measurer) output(ctx context.Context, name string, args ...string) ([]by
 	return out, (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds(), nil
 }
 
-// compare runs ours and the peers of a row of the table.
+// compare runs our methods and the baselines of a table row.
 func (m measurer) compare(ctx context.Context, c comparison) (line, error) {
 	l := line{comparison: c}
 	folder := filepath.Join(m.scratch, c.name)

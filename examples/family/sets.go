@@ -122,8 +122,8 @@ func file(folder, name string) (string, error) {
 	return "", fmt.Errorf("%s and %[1]s.gz: %w", path, fs.ErrNotExist)
 }
 
-// writeSet writes the rows of a set into a folder as train.csv and test.csv. Inputs are called x0, x1, … and
-// the target y.
+// writeSet writes a data set to a directory as train.csv and test.csv. Inputs are called x0, x1, …
+// and the target y.
 func writeSet(ctx context.Context, data, name, folder string) error {
 	s := sets[name]
 	train, test, err := s.read(ctx, data)

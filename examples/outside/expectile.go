@@ -104,8 +104,8 @@ func (s Expectile) Finish(ctx context.Context, last datasets.Pass) (estimator.Pr
 	return f, nil
 }
 
-// squares are the weighted sums of products of the inputs, a 1 for the intercept behind them, and the target:
-// least squares with the ω of the model before.
+// squares are the weighted sums of products of the inputs, a constant 1 for the intercept, and the
+// target: least squares with the ω of the previous model.
 type squares struct {
 	spec    Expectile
 	schema  datasets.Schema

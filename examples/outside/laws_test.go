@@ -22,14 +22,14 @@ func polynomial(features, degree int, scale float64) Polynomial {
 	return Polynomial{Features: features, Degree: degree, Scale: scale, Seed: 3}
 }
 
-func TestPolynomialLaws(t *testing.T) {
+func TestPolynomialConformance(t *testing.T) {
 	transformertest.Run(t, polynomial(12, 2, 0.5), transformertest.Options{
 		Zero:    func() transformer.Transformer { return new(FittedPolynomial) },
 		Related: []transformer.Fitter{polynomial(5, 2, 0.5), polynomial(30, 2, 2), polynomial(7, 2, 2)},
 	})
 }
 
-// scaled is a blend of which one part learns from rows in two passes and one is random.
+// scaled returns a blend of one part that learns from rows in two passes and a random one.
 func scaled() Blend {
 	pca := transformer.NewPCA()
 	pca.Components = 4
@@ -40,13 +40,13 @@ func scaled() Blend {
 	return b
 }
 
-func TestBlendLaws(t *testing.T) {
+func TestBlendConformance(t *testing.T) {
 	transformertest.Run(t, scaled(), transformertest.Options{
 		Zero: func() transformer.Transformer { return new(FittedBlend) }, Tolerance: 1e-7,
 	})
 }
 
-func TestExpectileLaws(t *testing.T) {
+func TestExpectileConformance(t *testing.T) {
 	for name, tau := range map[string]float64{"mean": 0.5, "high": 0.8} {
 		t.Run(name, func(t *testing.T) {
 			spec := NewExpectile()
@@ -57,7 +57,7 @@ func TestExpectileLaws(t *testing.T) {
 }
 
 // A wrapper of a custom model, of a built-in model, and of a pipeline.
-func TestTrimmedLaws(t *testing.T) {
+func TestTrimmedConformance(t *testing.T) {
 	logistic := estimator.NewLogistic()
 	logistic.Tol = 1e-10
 	for name, c := range map[string]struct {

@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// Register gives the parts their names in documents and model files. It is to be called once.
+// Register registers the types under their names in documents and model files. Call it once.
 func Register() error {
 	return errors.Join(
 		pipeline.Register(pipeline.Entry{

@@ -126,7 +126,8 @@ func TestExpectile(t *testing.T) {
 	}
 }
 
-// Trimming finds the curve behind targets that are grossly wrong; what the model within can do shows.
+// TestTrimmed checks that trimming recovers the curve despite outliers, and that capabilities of
+// the inner model are available.
 func TestTrimmed(t *testing.T) {
 	ctx, data := context.Background(), curve(400)
 	spec := NewTrimmed()
@@ -219,7 +220,8 @@ const document = `
 - trimmed: {share: 0.2, model: [minmax, {polynomial: {features: 6}}, {expectile: {tau: 0.3}}]}
 `
 
-// All parts are written and read as YAML, with paths and seeds of what is inside, and kept in a model file.
+// TestYAML checks that all parts can be written and read as YAML, with paths and seeds of their
+// children, and serialized in a model file.
 func TestYAML(t *testing.T) {
 	p := read(t, document)
 	for path, want := range map[string]any{
@@ -287,7 +289,8 @@ func TestContent(t *testing.T) {
 	}
 }
 
-// A pipeline of all that learns by passes, in parts on several machines, is that of one fit.
+// TestPassesOfAPipeline checks that a pipeline of all types, fitted in passes over parts, equals a
+// single fit.
 func TestPassesOfAPipeline(t *testing.T) {
 	ctx, data := context.Background(), curve(230)
 	p := read(t, `[{blend: {parts: [{steps: [standardize, {polynomial: {features: 7}}], name: random}, {steps: [pca, {polynomial: {features: 7}}], name: rotated}]}}, {expectile: {tau: 0.7}}]`)
@@ -453,7 +456,8 @@ func TestExperiment(t *testing.T) {
 	}
 }
 
-// The JSON schema and the reference know all parts, and what they hold.
+// TestSchemaAndReference checks that the JSON schema and the reference list all parts, and their
+// children.
 func TestSchemaAndReference(t *testing.T) {
 	schema, reference := string(experiment.JSONSchema()), experiment.Reference()
 	for _, want := range []string{"Random features of the polynomial kernel.",

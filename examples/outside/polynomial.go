@@ -48,8 +48,8 @@ func (s *Polynomial) Params(l *param.List) {
 	l.Seed(&s.Seed, "seed", "seed of the signs")
 }
 
-// IsDataIndependent reports that only the number of columns is learned: a search fits once for all folds, and
-// learning by passes needs none for it.
+// IsDataIndependent reports that the fit depends only on the number of columns: a search fits it
+// once for all folds, and it needs no pass.
 func (Polynomial) IsDataIndependent() bool { return true }
 
 // Cost returns the work and the width.

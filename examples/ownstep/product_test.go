@@ -61,7 +61,8 @@ func read(t *testing.T, text string) pipeline.Pipeline {
 	return p
 }
 
-// A composite of one's own is written and read as YAML, with paths and seeds of what is inside.
+// TestProductAsYAML checks that a custom composite can be written and read as YAML, with paths and
+// seeds of its children.
 func TestProductAsYAML(t *testing.T) {
 	p := read(t, products)
 	first, second := p.Steps[1].Fitter.(Product), p.Steps[2].Fitter.(Product)
@@ -89,7 +90,7 @@ func TestProductAsYAML(t *testing.T) {
 	}
 }
 
-func TestFaultsInAProduct(t *testing.T) {
+func TestErrorsInProduct(t *testing.T) {
 	for text, want := range map[string]string{
 		"[{product: [{rff: {gama: 1}}]}, " +
 			"ridge]": `a.yaml:1:20: pipeline.product.rff.gama: no parameter is called "gama" (did you mean gamma?)`,
@@ -172,7 +173,8 @@ func TestProductInAModelFile(t *testing.T) {
 	}
 }
 
-// A search over what is inside runs from an experiment file; its schema and its reference know the step.
+// TestProductInAnExperiment checks that a search over children runs from an experiment file, and
+// that schema and reference include the step.
 func TestProductInAnExperiment(t *testing.T) {
 	ctx := context.Background()
 	text := `

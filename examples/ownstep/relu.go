@@ -15,16 +15,17 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// ReLU maps rows to a layer of rectified linear units with random weights: z_j(x) = sqrt(2/D)·max(0, w_j'x),
-// w_j normal. Their inner product approximates the arc-cosine kernel of order 1,
+// ReLU maps rows to a layer of rectified linear units with random weights: z_j(x) =
+// sqrt(2/D)·max(0, w_j'x), w_j normal. Their inner product approximates the arc-cosine kernel of
+// order 1,
 //
 //	k(x, y) = |x|·|y|·(sin θ + (π − θ)·cos θ)/π,  θ the angle between x and y.
 //
-// Shapes: n×d → n×D, dense. Cost: 2·n·d·D operations. Source: Cho and Saul, "Kernel methods for deep
-// learning", NIPS 2009.
+// Shapes: n×d → n×D, dense. Cost: 2·n·d·D operations. Source: Cho and Saul, "Kernel methods for
+// deep learning", NIPS 2009.
 //
-// Unit j is drawn from a stream of its own, so that the units of a narrow map are the first of a wide
-// one: a search over Features maps the rows once ([transformer.FamilyFitter]).
+// Unit j is drawn from a separate random stream, so the units of a narrow map are the first ones of
+// a wide map: a search over Features maps the rows once ([transformer.FamilyFitter]).
 type ReLU struct {
 	Features int // D
 	Seed     uint64

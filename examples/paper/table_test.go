@@ -48,7 +48,8 @@ func TestCensus(t *testing.T) {
 	}
 }
 
-// What has been found is not made again, and a page holds its mean and deviation.
+// TestPageFromMemory checks that stored results are reused, and that the page has their mean and
+// deviation.
 func TestPageFromMemory(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"a9a", "a9a.t"} {

@@ -84,7 +84,7 @@ where its mean is more than 1.05 times the best one. One that has failed on a sp
 	w.WriteString("\n")
 }
 
-// absent are the peers without any result.
+// absent returns the baselines without any result.
 func (s summary) absent() []string {
 	var out []string
 	for _, name := range peerNames() {

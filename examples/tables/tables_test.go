@@ -146,7 +146,8 @@ func reopen(t *testing.T, path string) *resultLog {
 	return l
 }
 
-// A method gets the rows of every split, and is scored by what it predicts for them.
+// TestMeasure checks that a method gets the rows of every split and that its predictions are
+// scored.
 func TestMeasure(t *testing.T) {
 	l := reopen(t, filepath.Join(t.TempDir(), "results.jsonl"))
 	jobs := 0
@@ -208,8 +209,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// What is in the file is not measured again, unless it was under other conditions, is half written or
-// asked for.
+// TestResumption checks that existing results are not measured again, unless under other
+// conditions, incomplete or requested.
 func TestResumption(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results.jsonl")
 	s, _ := square(200)
@@ -301,7 +302,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// More than 5 % behind, failed, equal, alone and behind a loss of 0.
+// TestAgainst covers results that are more than 5 % behind, failed, equal, the only ones, and
+// behind a loss of 0.
 func TestAgainst(t *testing.T) {
 	for _, c := range []struct {
 		ours, theirs float64
@@ -318,7 +320,8 @@ func TestAgainst(t *testing.T) {
 	}
 }
 
-// A peer that is not asked for is not on the page, ours always is.
+// TestOfMethods checks that baselines not requested are omitted from the page, but never our
+// method.
 func TestOfMethods(t *testing.T) {
 	all := slices.Concat(given("pima", oursName, "classification", 0.1), given("pima", "svm", "classification", 0.1),
 		given("pima", "xrfm", "classification", 0.1))
@@ -327,7 +330,8 @@ func TestOfMethods(t *testing.T) {
 	}
 }
 
-// A page keeps what is written around its tables; a file that has no place for them stays.
+// TestWritePage checks that the text around the tables is kept, and that a file without a place for
+// them is unchanged.
 func TestWritePage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tables.md")
 	if err := os.WriteFile(path, []byte("Title\n"+begin+"one\n"+end+"Why: because.\n"), 0o644); err != nil {
@@ -349,7 +353,7 @@ func TestWritePage(t *testing.T) {
 	}
 }
 
-// All errors of the flags are reported at once.
+// TestParse checks that all errors of the flags are reported at once.
 func TestParse(t *testing.T) {
 	o, err := parse([]string{"-data", "folder", "-sets", "yacht,pima", "-peers", "none", "-again", oursName})
 	if err != nil || !slices.Equal(o.sets, []string{"yacht", "pima"}) || o.peers != nil ||

@@ -55,6 +55,28 @@ func (r Result) Check() error {
 			errs = append(errs, errors.New("effects.mean: must not be empty"))
 		}
 	}
+	if s := r.Shapley; s != nil {
+		inputs := len(s.Sample.Inputs)
+		same("shapley.sample", inputs, len(s.Sample.Data))
+		for _, o := range s.Sample.Outputs {
+			rows := len(o.Values)
+			same("shapley.sample.outputs", rows, len(o.Predictions))
+			for _, c := range s.Sample.Data {
+				same("shapley.sample.data", rows, len(c.Values))
+			}
+			for _, row := range o.Values {
+				same("shapley.sample.values", inputs, len(row))
+			}
+		}
+	}
+	if a := r.ANOVA; a != nil {
+		for _, o := range a.Outputs {
+			same("anova.outputs", len(a.Inputs), len(o.Inputs), len(o.Pairs))
+			for _, row := range o.Pairs {
+				same("anova.pairs", len(a.Inputs), len(row))
+			}
+		}
+	}
 	for _, e := range r.Errors {
 		if len(e.Sample) == 0 {
 			errs = append(errs, errors.New("errors.sample: must not be empty"))

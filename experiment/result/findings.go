@@ -21,11 +21,16 @@ type Findings struct {
 	Calibration     []Calibration `json:"calibration,omitempty"`
 	Threshold       *Threshold    `json:"threshold,omitempty"`
 
-	Errors []Errors `json:"errors,omitempty"` // of a regression, one per target
+	Errors   []Errors             `json:"errors,omitempty"` // of a regression, one per target
+	Counts   *Counts              `json:"counts,omitempty"` // of a target of counts with positive predictions
+	Quantile *QuantileReliability `json:"quantile_reliability,omitempty"`
 
 	Importance *inspection.Importances `json:"importance,omitempty"`
 	Effects    []inspection.Effect     `json:"effects,omitempty"`   // of the inputs that matter most
 	Relevance  []Relevance             `json:"relevance,omitempty"` // of inputs to steps and models that learned it
+
+	Shapley *Shapley          `json:"shapley,omitempty"` // mean absolute Shapley values
+	ANOVA   *inspection.ANOVA `json:"anova,omitempty"`   // variance of the predictions by input and pair of inputs
 
 	Skipped []string `json:"skipped,omitempty"` // omitted diagnostics, with reasons
 
@@ -97,6 +102,21 @@ type Errors struct {
 	Sample []Row `json:"sample"` // at most 1,000 evenly spaced rows
 }
 
+// Counts are the numbers of rows with the targets 0, 1, …; the last is of all larger targets.
+type Counts struct {
+	Observed []float64 `json:"observed"`
+	Expected []float64 `json:"expected"` // if each target has a Poisson distribution with the predicted mean
+}
+
+// QuantileReliability compares a predicted quantile with the targets, in bins of as many rows each, in
+// ascending order of the predictions.
+type QuantileReliability struct {
+	Quantile  float64   `json:"quantile"`
+	Predicted []float64 `json:"predicted"` // mean
+	Below     []float64 `json:"below"`     // share of targets that are at most the prediction
+	Rows      []int     `json:"rows"`
+}
+
 // Row is the prediction of one row.
 type Row struct {
 	Number    int     `json:"row"` // in the file
@@ -119,4 +139,47 @@ type Relevance struct {
 		Name      string  `json:"name"`
 		Relevance float64 `json:"relevance"`
 	} `json:"inputs"`
+}
+
+// Shapley summarizes the Shapley values of evenly spaced rows.
+type Shapley struct {
+	Rows    int             `json:"rows"`
+	Outputs []ShapleyOutput `json:"outputs"`
+	// Sample has the values of the first outputs and of the most important inputs, for plots.
+	Sample inspection.ShapleyValues `json:"sample"`
+}
+
+// ShapleyOutput contains the mean absolute Shapley value of each input for one output, in descending order.
+type ShapleyOutput struct {
+	Name   string `json:"name,omitempty"` // class or target
+	Inputs []struct {
+		Name string  `json:"name"`
+		Mean float64 `json:"mean"`
+	} `json:"inputs"`
+}
+
+// NewShapley summarizes values: plots show the given number of outputs and inputs.
+func NewShapley(values inspection.ShapleyValues, maxOutputs, maxInputs int) *Shapley {
+	out, shown := &Shapley{}, make([]float64, len(values.Inputs))
+	var outputs []int
+	for q, o := range values.Outputs {
+		out.Rows = len(o.Values)
+		one, mean := ShapleyOutput{Name: o.Name}, o.MeanAbs()
+		for _, j := range o.Top() {
+			one.Inputs = append(one.Inputs, struct {
+				Name string  `json:"name"`
+				Mean float64 `json:"mean"`
+			}{values.Inputs[j], mean[j]})
+		}
+		out.Outputs = append(out.Outputs, one)
+		if q < maxOutputs {
+			outputs = append(outputs, q)
+			for j, v := range mean {
+				shown[j] = max(shown[j], v)
+			}
+		}
+	}
+	top := inspection.ShapleyOutput{Values: [][]float64{shown}}.Top()
+	out.Sample = values.Select(outputs, top[:min(len(top), maxInputs)])
+	return out
 }

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// oneCase is a model that is exported.
+// oneCase is a model to export.
 type oneCase struct {
 	name     string // name of the tested step
-	kind     string // of rows
+	kind     string // kind of the rows
 	pipeline string
 }
 
@@ -112,14 +112,25 @@ func cases() []oneCase {
 		{"threshold", binary, numbers + "- threshold: {score: f1, estimator: logistic}\n"},
 		{"intervals_jackknife_plus", regression, numbers + "- rff: {features: 60}\n- intervals: {estimator: ridge}\n"},
 		{"intervals_split", regression, numbers + "- rff: {features: 60}\n- intervals: {method: split, estimator: svr}\n"},
+		{"intervals_cqr", regression, "- intervals: {method: cqr, group: city, calibration: 0.5, estimator: [" +
+			"{columns: [{select: numeric, steps: [{impute: {strategy: median}}, standardize]}, {select: categorical, " +
+			"steps: [onehot]}]}, quantile_regression]}\n"},
 		{"intervals_of_classes", classes, numbers + "- rff: {features: 60}\n- intervals: {estimator: logistic}\n"},
 		{"ensemble", regression, numbers + "- ensemble: {members: {a: ridge, b: [{rff: {features: 40}}, ridge]}}\n"},
 		{"ensemble_of_classes", classes, numbers + "- ensemble: {seeds: 3, estimator: [{rff: {features: 40}}, logistic]}\n"},
 	}
-	for _, kernel := range []string{"gaussian", "laplacian", "cauchy", "exponential", "matern", "rational_quadratic"} {
+	for _, kernel := range []string{"polynomial", "cosine", "chi2"} {
+		positive := only("impute, {minmax: {clip: true}}")
+		list = append(list, oneCase{"nystroem_" + kernel, regression, positive + "- nystroem: {kernel: " + kernel +
+			", landmarks: 40}\n- ridge\n"},
+			oneCase{"kernel_svr_" + kernel, regression, positive + "- kernel_svr: {kernel: " + kernel + "}\n"})
+	}
+	for _, kernel := range []string{"gaussian", "laplacian", "cauchy", "exponential", "matern", "rational_quadratic",
+		"powered_exponential, exponent: 1.4"} {
+		name, _, _ := strings.Cut(kernel, ",")
 		list = append(list,
-			oneCase{"rff_" + kernel, regression, numbers + "- rff: {kernel: " + kernel + ", features: 60}\n- ridge\n"},
-			oneCase{"nystroem_" + kernel, regression, numbers + "- nystroem: {kernel: " + kernel +
+			oneCase{"rff_" + name, regression, numbers + "- rff: {kernel: " + kernel + ", features: 60}\n- ridge\n"},
+			oneCase{"nystroem_" + name, regression, numbers + "- nystroem: {kernel: " + kernel +
 				", landmarks: 40}\n- ridge\n"})
 	}
 	for _, more := range []string{"map: phase", "draw: orthogonal", "draw: qmc", "draw: structured",

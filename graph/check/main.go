@@ -74,7 +74,7 @@ func write(ctx context.Context, dir string) error {
 	}
 	var errs []error
 	for _, e := range pipeline.Registered() {
-		if !named(seen, e.Name) {
+		if !containsWord(seen, e.Name) {
 			errs = append(errs, fmt.Errorf("models must contain every step, got none with %s", e.Name))
 		}
 	}
@@ -87,8 +87,8 @@ func write(ctx context.Context, dir string) error {
 	return put(filepath.Join(dir, "cases.json"), func(w io.Writer) error { return json.NewEncoder(w).Encode(all) })
 }
 
-// named reports whether a string contains a word.
-func named(text, word string) bool {
+// containsWord reports whether a string contains a word.
+func containsWord(text, word string) bool {
 	for _, one := range strings.FieldsFunc(text, func(r rune) bool { return !(r == '_' || r >= 'a' && r <= 'z') }) {
 		if one == word {
 			return true
@@ -104,7 +104,7 @@ func (c oneCase) export(ctx context.Context, dir string) (outcome, error) {
 	if err != nil {
 		return out, err
 	}
-	train, rows := drawn(c.kind, 300), drawn(c.kind, 1000)
+	train, rows := randomRows(c.kind, 300), randomRows(c.kind, 1000)
 	fitted, err := spec.Fit(ctx, train)
 	if err != nil {
 		return out, err
@@ -123,13 +123,13 @@ func (c oneCase) export(ctx context.Context, dir string) (outcome, error) {
 	case err != nil:
 		return out, err
 	}
-	unusual(rows)
+	addUnseen(rows)
 	out.Inputs, out.Classes = columns(rows), g.Classes()
 	output, err := estimator.Predict(ctx, m.Predictor, rows.X, estimator.Request{})
 	if err != nil {
 		return out, err
 	}
-	if out.Outputs, err = reported(g, output); err != nil {
+	if out.Outputs, err = namedOutputs(g, output); err != nil {
 		return out, err
 	}
 	return out, c.write(dir, g)
@@ -137,10 +137,10 @@ func (c oneCase) export(ctx context.Context, dir string) (outcome, error) {
 
 // write writes a graph in every format.
 func (c oneCase) write(dir string, g *graph.Graph) error {
-	about := graph.Metadata{Name: c.name, Task: c.kind}
+	metadata := graph.Metadata{Name: c.name, Task: c.kind}
 	for _, precision := range []string{"float32", "float64", "float32-only"} {
 		err := put(filepath.Join(dir, c.name+"."+precision+".onnx"), func(w io.Writer) error {
-			_, err := onnx.Write(w, g, onnx.Options{Metadata: about, Precision: precision, Opset: opsets[c.name]})
+			_, err := onnx.Write(w, g, onnx.Options{Metadata: metadata, Precision: precision, Opset: opsets[c.name]})
 			return err
 		})
 		if err != nil {
@@ -148,21 +148,21 @@ func (c oneCase) write(dir string, g *graph.Graph) error {
 		}
 	}
 	err := put(filepath.Join(dir, c.name+".py"), func(w io.Writer) error {
-		_, err := python.Write(w, g, python.Options{Metadata: about})
+		_, err := python.Write(w, g, python.Options{Metadata: metadata})
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	return put(filepath.Join(dir, "go", c.name, "model.go"), func(w io.Writer) error {
-		_, err := golang.Write(w, g, golang.Options{Metadata: about, Package: "model"})
+		_, err := golang.Write(w, g, golang.Options{Metadata: metadata, Package: "model"})
 		return err
 	})
 }
 
-// reported returns the predictions under the names of the outputs of the graph, which must be
+// namedOutputs returns the predictions under the names of the outputs of the graph, which must be
 // complete.
-func reported(g *graph.Graph, output estimator.Prediction) (map[string][]any, error) {
+func namedOutputs(g *graph.Graph, output estimator.Prediction) (map[string][]any, error) {
 	all := map[string]mat.Matrix{}
 	add := func(name string, values []float64, m *mat.Dense) {
 		if m != nil {
@@ -192,7 +192,7 @@ func reported(g *graph.Graph, output estimator.Prediction) (map[string][]any, er
 		if values == nil {
 			return nil, fmt.Errorf("output %s is missing in the prediction of the model", o.Name)
 		}
-		out[o.Name] = listed(values, o.Name, g.Classes())
+		out[o.Name] = jsonRows(values, o.Name, g.Classes())
 	}
 	for name := range all {
 		return nil, fmt.Errorf("output %s is missing in the graph", name)
@@ -200,8 +200,8 @@ func reported(g *graph.Graph, output estimator.Prediction) (map[string][]any, er
 	return out, nil
 }
 
-// listed converts rows to JSON values, class codes to names.
-func listed(m mat.Matrix, name string, classes []string) []any {
+// jsonRows converts rows to JSON values, class codes to names.
+func jsonRows(m mat.Matrix, name string, classes []string) []any {
 	n, d := m.Dims()
 	out := make([]any, n)
 	for i := range n {

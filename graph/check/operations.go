@@ -10,7 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/graph"
 )
 
-// operations returns a graph of every operation there is, also of those that no model needs, on the usual columns.
+// operations returns a graph with every operation on the usual columns, including operations that
+// no model uses.
 func operations() *graph.Graph {
 	var inputs []graph.Input
 	for _, c := range schema(clusters).Columns {
@@ -48,18 +49,19 @@ func operations() *graph.Graph {
 	return g
 }
 
-// exportOperations writes the graph of every operation as export writes models, with what [graph.Graph.Run] computes.
+// exportOperations exports the graph of operations like a model. The expected outputs are those of
+// [graph.Graph.Run].
 func exportOperations(dir string) (outcome, error) {
 	g := operations()
-	set := drawn(clusters, 1000)
-	unusual(set)
+	set := randomRows(clusters, 1000)
+	addUnseen(set)
 	out := outcome{Name: "every_operation", Inputs: columns(set), Outputs: map[string][]any{}}
 	values, err := g.Run(set.X)
 	if err != nil {
 		return out, err
 	}
 	for name, m := range values {
-		out.Outputs[name] = listed(m, name, nil)
+		out.Outputs[name] = jsonRows(m, name, nil)
 	}
 	return out, oneCase{name: out.Name}.write(dir, g)
 }

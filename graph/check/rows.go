@@ -9,13 +9,13 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// The kinds of rows, after what is learned from them.
+// Kinds of training rows.
 const (
 	regression = "regression"
-	amounts    = "amounts" // a regression with positive targets
-	targets    = "targets" // several
+	amounts    = "amounts" // regression with positive targets
+	targets    = "targets" // several targets
 	binary     = "binary"
-	classes    = "classes" // three, called by numbers
+	classes    = "classes" // three classes with numeric names
 	clusters   = "clusters"
 	anomalies  = "anomalies"
 )
@@ -25,7 +25,7 @@ var (
 	types  = []string{"a", "b", "ü"}
 )
 
-// schema returns that of rows of a kind.
+// schema returns the schema of rows of a kind.
 func schema(kind string) datasets.Schema {
 	s := datasets.Schema{Missing: []string{"?"}, Columns: []datasets.Column{
 		{Name: "age"}, {Name: "income"}, {Name: "floor size"},
@@ -45,8 +45,8 @@ func schema(kind string) datasets.Schema {
 	return s
 }
 
-// drawn returns rows of a kind, of numbers that float32 has too, some of them missing.
-func drawn(kind string, n int) datasets.Set {
+// randomRows returns random rows of a kind, with missing values. Numbers are exact in float32.
+func randomRows(kind string, n int) datasets.Set {
 	r := rand.New(rand.NewPCG(uint64(n), 16))
 	round := func(v float64) float64 { return math.Round(v*64) / 64 }
 	set := datasets.Set{Schema: schema(kind), Y: make([]float64, n)}
@@ -81,9 +81,9 @@ func drawn(kind string, n int) datasets.Set {
 	return set
 }
 
-// unusual adds to the rows what training did not have: unknown strings, more missing values,
-// extreme numbers.
-func unusual(set datasets.Set) {
+// addUnseen replaces values by ones that do not occur in training: unknown strings, more missing
+// values, extreme numbers.
+func addUnseen(set datasets.Set) {
 	X := set.X.(*mat.Dense)
 	for i := range set.Rows() {
 		switch i % 10 {
@@ -97,7 +97,7 @@ func unusual(set datasets.Set) {
 	}
 }
 
-// columns returns rows as users of a model have them.
+// columns returns the rows by column, in the form of JSON input.
 func columns(set datasets.Set) []column {
 	out := make([]column, len(set.Schema.Columns))
 	for j, c := range set.Schema.Columns {

@@ -28,7 +28,7 @@ import (
 	"github.com/bochner-ml/bochner/graph"
 )
 
-// Options of the export.
+// Options configures the export.
 type Options struct {
 	graph.Metadata
 	Package string // package name; derived from the model name if empty
@@ -99,7 +99,7 @@ type writer struct {
 	data    []byte       // content of the file of matrices
 	fields  []string     // fields of Row, by column; nil if Row is an array
 	names   []string     // variables, by node; "" if the value has none
-	inside  []bool       // whether a value is inlined, by node
+	inlined []bool       // whether a value is inlined, by node
 	uses    []int
 	packed  bool            // whether matrices are in base64 or in a separate file
 	needs   map[string]bool // helper functions that the source calls
@@ -108,7 +108,7 @@ type writer struct {
 
 func newWriter(g *graph.Graph, o Options) *writer {
 	n := len(g.Nodes())
-	x := &writer{g: g, o: o, names: make([]string, n), inside: make([]bool, n), uses: g.UseCounts(),
+	x := &writer{g: g, o: o, names: make([]string, n), inlined: make([]bool, n), uses: g.UseCounts(),
 		needs: map[string]bool{}}
 	numbers := 0
 	for i, node := range g.Nodes() {

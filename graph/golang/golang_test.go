@@ -83,7 +83,7 @@ func rows(g *graph.Graph) *mat.Dense {
 	return X
 }
 
-// asJSON writes rows as a client of what is written has them, a line for each.
+// asJSON writes rows as input of the generated program, one per line.
 func asJSON(t *testing.T, g *graph.Graph, X *mat.Dense) []byte {
 	var out bytes.Buffer
 	n, d := X.Dims()
@@ -140,7 +140,7 @@ func main() {
 }
 `
 
-// output is what the program prints where the model predicts as the graph does.
+// output returns the expected output of the program.
 func output(t *testing.T, g *graph.Graph, X *mat.Dense) string {
 	values, err := g.Simplified().Run(X)
 	if err != nil {

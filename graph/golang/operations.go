@@ -19,7 +19,7 @@ func (x *writer) predict() {
 		"concurrent use.\nfunc Predict(row Row) Prediction {\n")
 	x.choose()
 	for i, n := range x.g.Nodes() {
-		if x.uses[i] > 0 && !x.inside[i] && n.Op != ops.Constant {
+		if x.uses[i] > 0 && !x.inlined[i] && n.Op != ops.Constant {
 			x.statement(i, n)
 		}
 	}
@@ -43,8 +43,8 @@ func (x *writer) predict() {
 	x.printf("\treturn out\n}\n")
 }
 
-// choose selects the values that are inlined: results of elementwise operations with a single
-// elementwise use.
+// choose selects the values that are inlined: results of elementwise operations whose only use is
+// an elementwise operation.
 func (x *writer) choose() {
 	user := make([]int, len(x.names))
 	for i, n := range x.g.Nodes() {
@@ -59,7 +59,7 @@ func (x *writer) choose() {
 	for i, n := range x.g.Nodes() {
 		to := x.g.Nodes()[user[i]]
 		entries := x.entrywise(to) && to.Width == n.Width || to.Op == ops.RowSum || to.Op == ops.MatMul
-		x.inside[i] = x.uses[i] == 1 && !reported[i] && x.entrywise(n) && entries
+		x.inlined[i] = x.uses[i] == 1 && !reported[i] && x.entrywise(n) && entries
 	}
 }
 
@@ -105,7 +105,7 @@ func (x *writer) statement(i int, n graph.Node) {
 			from += x.g.Width(v)
 		}
 	case n.Op == ops.Lookup && !x.entrywise(n):
-		x.printf("\t%s := %s\n", name, x.looked(n, "0"))
+		x.printf("\t%s := %s\n", name, x.lookup(n, "0"))
 	case n.Op == ops.RowSum && x.g.Width(n.In[0]) == 1:
 		x.printf("\t%s := %s\n", name, x.at(n.In[0].Index(), "0"))
 	case n.Op == ops.RowSum:
@@ -206,10 +206,10 @@ func (x *writer) free(i int) int {
 	n := x.g.Nodes()[i]
 	for _, v := range n.In {
 		k := v.Index()
-		of := x.g.Nodes()[k]
+		operand := x.g.Nodes()[k]
 		switch {
-		case of.Op == ops.Constant || of.Op == ops.Rows || of.Width != n.Width:
-		case x.inside[k]:
+		case operand.Op == ops.Constant || operand.Op == ops.Rows || operand.Width != n.Width:
+		case x.inlined[k]:
 			if from := x.free(k); from >= 0 {
 				return from
 			}
@@ -224,9 +224,9 @@ func (x *writer) free(i int) int {
 func (x *writer) at(i int, j string) string {
 	n := x.g.Nodes()[i]
 	switch {
-	case x.inside[i] && !infix[n.Op]:
+	case x.inlined[i] && !infix[n.Op]:
 		return x.expression(i, j)
-	case x.inside[i]:
+	case x.inlined[i]:
 		return "(" + x.expression(i, j) + ")"
 	case n.Op == ops.Constant && len(n.Data) == 1 && n.Data[0] < 0:
 		return "(" + number(n.Data[0]) + ")"
@@ -255,7 +255,7 @@ var expressions = map[ops.Op]string{
 	ops.Sigmoid: "1 / (1 + math.Exp(-%s))", ops.Floor: "math.Floor(%s)",
 }
 
-// infix are the operations that need parentheses as operands.
+// infix lists the operations that need parentheses as operands.
 var infix = map[ops.Op]bool{ops.Add: true, ops.Sub: true, ops.Mul: true, ops.Div: true, ops.Neg: true,
 	ops.Sigmoid: true}
 
@@ -264,8 +264,8 @@ var labels = map[ops.Op]string{
 	ops.Less: "%s < %s", ops.LessEqual: "%s <= %s", ops.Equal: "%s == %s", ops.IsNaN: "math.IsNaN(%s)",
 }
 
-// looked returns the expression for the row of a table that entry j of an index selects.
-func (x *writer) looked(n graph.Node, j string) string {
+// lookup returns the expression for the row of a table that entry j of an index selects.
+func (x *writer) lookup(n graph.Node, j string) string {
 	x.needs["rowOf"] = true
 	return fmt.Sprintf("c%d[rowOf(%s, %d)]", n.In[0].Index(), x.at(n.In[1].Index(), j), x.g.Node(n.In[0]).Rows)
 }
@@ -274,7 +274,7 @@ func (x *writer) looked(n graph.Node, j string) string {
 func (x *writer) expression(i int, j string) string {
 	n := x.g.Nodes()[i]
 	if n.Op == ops.Lookup {
-		return x.looked(n, j) + "[0]"
+		return x.lookup(n, j) + "[0]"
 	}
 	args := make([]any, len(n.In))
 	for k, v := range n.In {
@@ -296,7 +296,7 @@ func (x *writer) expression(i int, j string) string {
 // condition returns the expression that reports whether entry j of a value is not 0.
 func (x *writer) condition(i int, j string) string {
 	n := x.g.Nodes()[i]
-	if !x.inside[i] || labels[n.Op] == "" {
+	if !x.inlined[i] || labels[n.Op] == "" {
 		return x.at(i, j) + " != 0"
 	}
 	args := make([]any, len(n.In))

@@ -98,9 +98,9 @@ func exported(name string) string {
 }
 
 // unused returns the name, with a numeric suffix if others contains it.
-func unused(name string, others []string) string {
+func unused(name string, names []string) string {
 	out := name
-	for k := 2; slices.Contains(others, out); k++ {
+	for k := 2; slices.Contains(names, out); k++ {
 		out = name + "_" + strconv.Itoa(k)
 	}
 	return out

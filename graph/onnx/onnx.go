@@ -47,7 +47,7 @@ var precisions = []string{"float32", "float64", "float32-only"}
 // mlOpset is the opset of ai.onnx.ml, which contains LabelEncoder.
 const mlOpset = 2
 
-// Options of the export.
+// Options configures the export.
 type Options struct {
 	graph.Metadata
 	Precision string // of numbers: float32 (also ""), float64 or float32-only
@@ -165,7 +165,7 @@ func (x *writer) head() message {
 		var opset message
 		opset.text(opsetDomain, one.domain)
 		opset.number(opsetVersion, one.version)
-		m.inside(modelOpset, opset)
+		m.submessage(modelOpset, opset)
 	}
 	for _, e := range x.metadata() {
 		if e[1] == "" {
@@ -174,12 +174,12 @@ func (x *writer) head() message {
 		var entry message
 		entry.text(entryKey, e[0])
 		entry.text(entryValue, e[1])
-		m.inside(modelMetadata, entry)
+		m.submessage(modelMetadata, entry)
 	}
 	return m
 }
 
-// doc returns the documentation of the model for people.
+// doc returns the human-readable documentation of the model.
 func (x *writer) doc() string {
 	text := "A kernel machine by random features, fitted by Bochner."
 	for _, list := range []struct {
@@ -195,7 +195,7 @@ func (x *writer) doc() string {
 	return text
 }
 
-// metadata returns the metadata of the model for programs, as keys and values.
+// metadata returns machine-readable metadata of the model, as keys and values.
 func (x *writer) metadata() [][2]string {
 	columns := make([]string, 0, len(x.g.Inputs()))
 	for _, in := range x.g.Inputs() {

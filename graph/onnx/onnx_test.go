@@ -20,7 +20,7 @@ type field struct {
 	bytes  []byte
 }
 
-// fields takes a message apart.
+// fields parses a message.
 func fields(t *testing.T, m []byte) (out []field) {
 	t.Helper()
 	for len(m) > 0 {
@@ -147,7 +147,8 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// What is before a cosine is double in float32, and the sine stands for the cosine of doubles.
+// TestPhasesAreFloat64 checks that arguments of a cosine are double in float32 models, and that the
+// sine replaces the cosine of doubles.
 func TestPhasesAreFloat64(t *testing.T) {
 	for precision, want := range map[string][]string{
 		"float32":      {"Round", "Cos"},

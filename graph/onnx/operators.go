@@ -52,7 +52,7 @@ func (x *writer) node(i int, n graph.Node) {
 	case n.Op == ops.ArgMax:
 		x.wholes[i] = x.add("ArgMax", in, x.fresh(string(n.Op), i), integer("axis", 1), integer("keepdims", 1))
 	default:
-		x.numbers[x.kinds[i]][i] = x.operator(i, n, in, x.named(i, x.kinds[i], string(n.Op)))
+		x.numbers[x.kinds[i]][i] = x.operator(i, n, in, x.nameFor(i, x.kinds[i], string(n.Op)))
 	}
 }
 
@@ -69,9 +69,9 @@ func (x *writer) table(i int, k kind) string {
 	return x.tables[k][i]
 }
 
-// named returns a name for the tensor of a value: that of its output, or an unused name from word.
-func (x *writer) named(i int, k kind, word string) string {
-	if x.reported[i] != "" && k == x.comes {
+// nameFor returns a name for the tensor of a value: that of its output, or an unused name from word.
+func (x *writer) nameFor(i int, k kind, word string) string {
+	if x.reported[i] != "" && k == x.ioKind {
 		return x.reported[i]
 	}
 	return x.fresh(word, i)
@@ -140,9 +140,9 @@ func (x *writer) pickInputs(i int, n graph.Node) {
 	}
 	out := in[0]
 	if len(in) > 1 {
-		out = x.add("Concat", in, x.named(i, x.comes, "columns"), integer("axis", 1))
+		out = x.add("Concat", in, x.nameFor(i, x.ioKind, "columns"), integer("axis", 1))
 	}
-	x.numbers[x.comes][i] = out
+	x.numbers[x.ioKind][i] = out
 }
 
 // row returns the tensor of the row indices of a lookup: integers, clipped to the table, 0 for NaN.
@@ -151,8 +151,8 @@ func (x *writer) row(i, index int, table graph.Node) string {
 	whole := x.wholes[index]
 	if whole == "" {
 		k := x.kinds[index]
-		inside := x.add("Clip", []string{x.number(index, k), x.scalar(0, k), x.scalar(last, k)}, x.fresh("inside", i))
-		whole = x.cast(inside, typeInt64, x.fresh("whole", i))
+		clipped := x.add("Clip", []string{x.number(index, k), x.scalar(0, k), x.scalar(last, k)}, x.fresh("inside", i))
+		whole = x.cast(clipped, typeInt64, x.fresh("whole", i))
 	}
 	// The conversion of NaN to an integer is undefined; clip its result too.
 	whole = x.add("Max", []string{whole, x.int64s("first", 0)}, x.fresh("from", i))
@@ -185,12 +185,12 @@ func (x *writer) makeNumber(i int, k kind) string {
 		other = x.wholes[i]
 	case other == "": // the rows, if each column is a separate input
 		rows := x.add("Concat", x.columns, x.fresh("rows", i), integer("axis", 1))
-		if k == x.comes {
+		if k == x.ioKind {
 			return rows
 		}
-		x.numbers[x.comes][i], other = rows, rows
+		x.numbers[x.ioKind][i], other = rows, rows
 	}
-	return x.cast(other, k, x.named(i, k, "number"))
+	return x.cast(other, k, x.nameFor(i, k, "number"))
 }
 
 // truth returns the Boolean tensor of a value.

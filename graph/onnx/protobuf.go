@@ -35,7 +35,7 @@ func (m *message) text(field int, s string) {
 	*m = append(*m, s...)
 }
 
-func (m *message) inside(field int, other message) {
+func (m *message) submessage(field int, other message) {
 	m.length(field, len(other))
 	*m = append(*m, other...)
 }

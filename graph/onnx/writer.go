@@ -12,13 +12,13 @@ import (
 
 // writer converts a graph to the nodes and constants of an ONNX file.
 type writer struct {
-	g       *graph.Graph
-	o       Options
-	graph   message  // inputs, outputs and nodes
-	tensors []tensor // constants
-	file    graph.Artifact
-	taken   map[string]bool // names of tensors
-	labels  bool            // whether a LabelEncoder is used
+	g         *graph.Graph
+	o         Options
+	graph     message  // inputs, outputs and nodes
+	tensors   []tensor // constants
+	file      graph.Artifact
+	usedNames map[string]bool // names of tensors
+	labels    bool            // whether a LabelEncoder is used
 
 	// Names of the tensors that contain a value, by node index; "" if there is none yet.
 	numbers    map[kind][]string // floating point
@@ -28,7 +28,7 @@ type writer struct {
 	columns    []string          // input columns; nil if the input is one matrix
 	reported   []string          // output name
 	kinds      []kind            // precision in which the value is computed
-	comes      kind              // precision of inputs and outputs
+	ioKind     kind              // precision of inputs and outputs
 	scalars    map[string]string
 	uses       []int
 	problem    error // first error
@@ -55,7 +55,8 @@ func (k kind) bytes() int {
 
 func newWriter(g *graph.Graph, o Options) *writer {
 	n := len(g.Nodes())
-	x := &writer{g: g, o: o, taken: map[string]bool{}, scalars: map[string]string{}, uses: g.UseCounts(), comes: typeFloat,
+	x := &writer{g: g, o: o, usedNames: map[string]bool{}, scalars: map[string]string{}, uses: g.UseCounts(),
+		ioKind:     typeFloat,
 		kinds:      make([]kind, n),
 		trueValues: make([]string, n), wholes: make([]string, n), reported: make([]string, n), numbers: map[kind][]string{},
 		tables: map[kind][]string{}}
@@ -63,7 +64,7 @@ func newWriter(g *graph.Graph, o Options) *writer {
 		x.numbers[k], x.tables[k] = make([]string, n), make([]string, n)
 	}
 	if o.Precision == "float64" {
-		x.comes = typeDouble
+		x.ioKind = typeDouble
 	}
 	x.chooseKinds()
 	return x
@@ -73,7 +74,7 @@ func newWriter(g *graph.Graph, o Options) *writer {
 func (x *writer) chooseKinds() {
 	nodes := x.g.Nodes()
 	for i := range nodes {
-		x.kinds[i] = x.comes
+		x.kinds[i] = x.ioKind
 	}
 	if x.o.Precision != "float32" {
 		return
@@ -91,7 +92,7 @@ func (x *writer) chooseKinds() {
 			}
 		}
 		if n.Op == ops.Rows || n.Op == ops.IsNaN || n.Op == ops.Columns && n.In[0] == x.g.Input() {
-			x.kinds[i] = x.comes // inputs are not converted
+			x.kinds[i] = x.ioKind // inputs are not converted
 		}
 	}
 }
@@ -119,7 +120,7 @@ func (x *writer) write() error {
 // nameInputs reserves the names of the inputs.
 func (x *writer) nameInputs() error {
 	if !x.o.Columns && !categorical(x.g) {
-		x.taken["X"] = true
+		x.usedNames["X"] = true
 		return nil
 	}
 	x.columns = make([]string, len(x.g.Inputs()))
@@ -128,10 +129,10 @@ func (x *writer) nameInputs() error {
 		if name == "" {
 			name = "x" + strconv.Itoa(j)
 		}
-		if x.taken[name] {
+		if x.usedNames[name] {
 			return fmt.Errorf("column names must be unique, got %q twice", name)
 		}
-		x.taken[name] = true
+		x.usedNames[name] = true
 		x.columns[j] = name
 	}
 	return nil
@@ -145,10 +146,10 @@ func (x *writer) nameOutputs() []string {
 		if name == "value" || name == "values" {
 			name = "variable"
 		}
-		for x.taken[name] {
+		for x.usedNames[name] {
 			name = "output_" + name
 		}
-		x.taken[name] = true
+		x.usedNames[name] = true
 		out = append(out, name)
 		if i := o.Value.Index(); o.Name != "label" && x.reported[i] == "" {
 			x.reported[i] = name
@@ -160,23 +161,23 @@ func (x *writer) nameOutputs() []string {
 // fresh returns an unused name for a tensor, such as cos_7.
 func (x *writer) fresh(word string, number int) string {
 	name := fmt.Sprintf("%s_%d", word, number)
-	for x.taken[name] {
+	for x.usedNames[name] {
 		name += "_"
 	}
-	x.taken[name] = true
+	x.usedNames[name] = true
 	return name
 }
 
 // inputs writes the inputs, and the encoding of string columns.
 func (x *writer) inputs() {
 	if x.columns == nil {
-		x.numbers[x.comes][0] = "X"
-		x.input(port{"X", x.comes.String(), len(x.g.Inputs())},
+		x.numbers[x.ioKind][0] = "X"
+		x.input(port{"X", x.ioKind.String(), len(x.g.Inputs())},
 			"one column for each input, in the order of the metadata \"columns\"")
 		return
 	}
 	for j, in := range x.g.Inputs() {
-		t, doc := port{x.columns[j], x.comes.String(), 1}, "a number; NaN if missing"
+		t, doc := port{x.columns[j], x.ioKind.String(), 1}, "a number; NaN if missing"
 		if hasStrings(in) {
 			t.kind, doc = "string", "a string; empty if missing"
 			x.columns[j] = x.codes(t.name, j, in)
@@ -202,7 +203,7 @@ func (p port) as() graph.IOSpec {
 
 func (x *writer) input(t port, doc string) {
 	x.file.Inputs = append(x.file.Inputs, t.as())
-	x.graph.inside(graphInput, x.value(t, doc))
+	x.graph.submessage(graphInput, x.value(t, doc))
 }
 
 // codes returns the tensor of the codes of a string column.
@@ -230,27 +231,27 @@ func (x *writer) codes(name string, j int, in graph.Input) string {
 	x.labels = true
 	out := x.fresh("codes", j)
 	x.add("LabelEncoder", []string{name}, out, keys, values, unknown)
-	if x.comes == typeDouble {
+	if x.ioKind == typeDouble {
 		return x.cast(out, typeDouble, x.fresh("double", j))
 	}
 	return out
 }
 
-// output makes an output of a value.
+// output writes an output for a value.
 func (x *writer) output(name string, o graph.Output) error {
 	i := o.Value.Index()
-	t := port{name, x.comes.String(), x.g.Width(o.Value)}
+	t := port{name, x.ioKind.String(), x.g.Width(o.Value)}
 	switch {
 	case o.Name == "label":
 		if t.width != 1 {
 			return fmt.Errorf("output label must have 1 column, got %d", t.width)
 		}
 		t.kind, t.width = x.label(name, i), 0
-	case x.number(i, x.comes) != name:
-		x.add("Identity", []string{x.number(i, x.comes)}, name)
+	case x.number(i, x.ioKind) != name:
+		x.add("Identity", []string{x.number(i, x.ioKind)}, name)
 	}
 	x.file.Outputs = append(x.file.Outputs, t.as())
-	x.graph.inside(graphOutput, x.value(t, ""))
+	x.graph.submessage(graphOutput, x.value(t, ""))
 	return nil
 }
 
@@ -305,17 +306,17 @@ var typeOf = map[string]int{"float": typeFloat, "double": typeDouble, "string": 
 func (x *writer) value(t port, doc string) message {
 	var rows, shape, tensor, kind, out message
 	rows.text(dimParam, "N")
-	shape.inside(shapeDim, rows)
+	shape.submessage(shapeDim, rows)
 	if t.width > 0 {
 		var width message
 		width.number(dimValue, int64(t.width))
-		shape.inside(shapeDim, width)
+		shape.submessage(shapeDim, width)
 	}
 	tensor.number(tensorElem, int64(typeOf[t.kind]))
-	tensor.inside(tensorShape, shape)
-	kind.inside(typeTensor, tensor)
+	tensor.submessage(tensorShape, shape)
+	kind.submessage(typeTensor, tensor)
 	out.text(valueName, t.name)
-	out.inside(valueType, kind)
+	out.submessage(valueType, kind)
 	if doc != "" {
 		out.text(valueDoc, doc)
 	}
@@ -332,12 +333,12 @@ func (x *writer) add(op string, in []string, out string, attributes ...message) 
 	m.text(nodeName, "make_"+out)
 	m.text(nodeOp, op)
 	for _, a := range attributes {
-		m.inside(nodeAttr, a)
+		m.submessage(nodeAttr, a)
 	}
 	if op == "LabelEncoder" {
 		m.text(nodeDomain, "ai.onnx.ml")
 	}
-	x.graph.inside(graphNode, m)
+	x.graph.submessage(graphNode, m)
 	return out
 }
 

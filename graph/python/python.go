@@ -29,7 +29,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ops"
 )
 
-// Options of the export.
+// Options configures the export.
 type Options struct {
 	graph.Metadata
 	Data string // name of the file next to the module for the matrices of a large model; "" for base64 in the module

@@ -63,7 +63,8 @@ func TestFunctionsOfTasks(t *testing.T) {
 	}
 }
 
-// Whether it also predicts what the graph does is tried by graph/check/check.sh, with NumPy.
+// TestPythonImportsModule imports the generated module. graph/check/check.sh compares its
+// predictions, with NumPy.
 func TestPythonImportsModule(t *testing.T) {
 	interpreter, err := exec.LookPath("python3")
 	if err != nil {

@@ -116,9 +116,9 @@ func view(X *mat.Dense, lo, hi int) kern.View[float64] {
 // tileRows is the number of rows processed at a time.
 const tileRows = 256
 
-// pulled converts products of gradients with respect to x·A, which it may overwrite, to those with
+// pullback converts products of gradients with respect to x·A, which it may overwrite, to those with
 // respect to x, divided by their trace; ok is false if all are 0.
-func (a metric) pulled(p *products) (ok bool) {
+func (a metric) pullback(p *products) (ok bool) {
 	trace := 0.0
 	if a.diagonal != nil {
 		for j, s := range a.diagonal {

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/golden"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/pairwise"
+	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
 // The gradients of a sum of waves, and their average outer product, as numpy has them.
@@ -91,7 +92,7 @@ func drawn(n, d int, functions ...func(x []float64) float64) Rows {
 }
 
 func options(kernel string) Options {
-	k, _ := pairwise.NewKernel(kernel, 1.5, 1)
+	k, _ := pairwise.NewKernel(kernel, spectral.Shape{Nu: 1.5, Alpha: 1})
 	return Options{Kernel: k, Bandwidth: 1, Power: 0.5, Rounds: 3, Part: 1000, Seed: 1}
 }
 
@@ -139,7 +140,8 @@ func TestLearnFindsADirection(t *testing.T) {
 	}
 }
 
-// Of the inputs of two targets a diagonal map keeps those that either depends on.
+// TestLearnFindsInputsOfSeveralTargets checks that for two targets a diagonal map keeps the inputs
+// that either depends on.
 func TestLearnFindsInputsOfSeveralTargets(t *testing.T) {
 	rows := drawn(400, 5, func(x []float64) float64 { return math.Cos(2 * x[1]) },
 		func(x []float64) float64 { return x[3] })
@@ -157,8 +159,9 @@ func TestLearnFindsInputsOfSeveralTargets(t *testing.T) {
 	}
 }
 
-// What is learned from noise is not kept: the rows that judge have taught nothing.
-func TestNoiseTeachesNothing(t *testing.T) {
+// TestNoiseIsDiscarded checks that a map fitted to noise is discarded, based on the held-out
+// rows.
+func TestNoiseIsDiscarded(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	r, err := Learn(context.Background(), options("exponential"),
 		drawn(300, 8, func([]float64) float64 { return rng.NormFloat64() }))
@@ -172,7 +175,8 @@ func TestNoiseTeachesNothing(t *testing.T) {
 	}
 }
 
-// The map's units are those of the kernel: rows mapped by it have the median distance that γ = 1 is for.
+// TestMapHasTheKernelsWidth checks that mapped rows have the median distance for which γ = 1 is the
+// kernel width.
 func TestMapHasTheKernelsWidth(t *testing.T) {
 	rows := drawn(300, 3, func(x []float64) float64 { return x[0] })
 	for kernel, want := range map[string]float64{"exponential": 1 / 2.5, "gaussian": 1 / math.Sqrt2 / 2.5} {
@@ -226,7 +230,8 @@ func TestLearnOnAnyNumberOfCores(t *testing.T) {
 	}
 }
 
-// Learn canceled at any check of its context returns the error of the context.
+// TestLearnStops checks that Learn, canceled at any check of its context, returns the error of the
+// context.
 func TestLearnStops(t *testing.T) {
 	rows := drawn(60, 3, func(x []float64) float64 { return x[0] })
 	for i, o := range machines("gaussian", 20, 20) {
@@ -270,8 +275,8 @@ func TestPartsOfTheRows(t *testing.T) {
 	}
 }
 
-// All rows are learned from: the directions of several parts of 30,000 noisy rows differ, the one that they have in
-// common is that of the target.
+// TestManyRows checks that all rows are used: the directions of several parts of 30,000 noisy rows
+// differ, and their common one is that of the target.
 func TestManyRows(t *testing.T) {
 	w, rng := []float64{0, 0.6, 0.8}, rand.New(rand.NewPCG(3, 3))
 	rows := drawn(30000, 3, func(x []float64) float64 { return math.Sin(kern.Dot(w, x)) + 8*rng.NormFloat64() })
@@ -333,10 +338,11 @@ func TestLearnChoosesTheMap(t *testing.T) {
 	}
 }
 
-// A walk that begins where nothing is finite finds its way out, upwards as well as downwards.
-func TestWalkFromWhereNothingIsFinite(t *testing.T) {
+// TestSearchFromInfiniteError checks that a search that starts at infinite errors finds the
+// minimum, upwards and downwards.
+func TestSearchFromInfiniteError(t *testing.T) {
 	for _, best := range []float64{1. / 64, 64} {
-		at, least, err := walk(1, math.Inf(1), 1e-3, 1e3, 4, func(v float64) (float64, error) {
+		at, least, err := minimizeAlong(1, math.Inf(1), 1e-3, 1e3, 4, func(v float64) (float64, error) {
 			if e := math.Abs(math.Log(v / best)); e < 2 {
 				return e, nil
 			}
@@ -348,7 +354,8 @@ func TestWalkFromWhereNothingIsFinite(t *testing.T) {
 	}
 }
 
-// A map that is hardly better than the one before is kept, but no other follows it; one that is worse is not.
+// TestRoundsEndWhereLittleIsGained checks that a map that reduces the error only slightly is kept
+// and ends the rounds, and that a map that increases the error is discarded and ends them too.
 func TestRoundsEndWhereLittleIsGained(t *testing.T) {
 	l := &learner{Options: Options{Rounds: 9}, out: &Result{}}
 	for round, c := range []struct {
@@ -363,7 +370,7 @@ func TestRoundsEndWhereLittleIsGained(t *testing.T) {
 }
 
 // Where no power is given two are tried, and where the map is full their diagonals.
-func TestMapsThatAreTried(t *testing.T) {
+func TestCandidateMaps(t *testing.T) {
 	for _, c := range []struct {
 		power    float64
 		diagonal bool

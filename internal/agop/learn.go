@@ -63,7 +63,7 @@ func (o Options) powers() []float64 {
 type learner struct {
 	Options
 	data    Rows
-	judge   *judge
+	judge   *validator
 	machine machine
 	at      setting // of the last round
 	out     *Result
@@ -75,7 +75,7 @@ type learner struct {
 // Each round fits a machine to the rows mapped by A, and computes M^power from its gradients as the
 // next A. Candidates are several powers and, if A is full, the diagonal of M; the one with the
 // lowest error on the held-out rows is selected, with its best penalty and width. Learn stops when
-// the error increases or hardly decreases; further rounds rarely improve on both.
+// the error increases or no longer decreases significantly; further rounds rarely reduce it.
 func Learn(ctx context.Context, o Options, data Rows) (*Result, error) {
 	l := &learner{Options: o, data: data, out: &Result{}}
 	if err := l.begin(ctx); err != nil {
@@ -104,7 +104,7 @@ func Learn(ctx context.Context, o Options, data Rows) (*Result, error) {
 		if err := l.machine.slopes(ctx, learned, u, l.at.alpha); err != nil {
 			return nil, err
 		}
-		changes := a.pulled(learned)
+		changes := a.pullback(learned)
 		if round == 0 {
 			l.out.Products = learned.matrix()
 		}
@@ -161,8 +161,8 @@ func center(X kern.View[float64], first int) {
 	}
 }
 
-// enough is the maximum ratio of the errors of two rounds for which another round follows.
-const enough = 0.995
+// maxErrorRatio is the maximum ratio of the errors of two rounds for which another round follows.
+const maxErrorRatio = 0.995
 
 // note stores the map of a round that improves the loss, and reports whether to continue.
 func (l *learner) note(round int, loss float64, a metric, learned *products) bool {
@@ -179,7 +179,7 @@ func (l *learner) note(round int, loss float64, a metric, learned *products) boo
 	if learned != nil {
 		out.Products = learned.matrix()
 	}
-	return round < l.Rounds && loss < enough*before
+	return round < l.Rounds && loss < maxErrorRatio*before
 }
 
 // choose returns the map with the lowest error on the held-out rows, scaled to its best width, and
@@ -200,7 +200,7 @@ func (l *learner) choose(ctx context.Context, maps []metric) (a metric, loss flo
 			a, u, l.at, least = one, mapped, at, e
 		}
 	}
-	l.judge.look(u, scored)
+	l.judge.selectRows(u, scored)
 	loss, err = l.judge.error(ctx, l.at)
 	a.scale(1 / l.at.width)
 	return a, loss, err

@@ -30,14 +30,14 @@ const (
 	minWidth, maxWidth, widthStep = 1. / 8, 8, 2
 )
 
-// judge compares maps by the error of kernel ridge regression on held-out rows.
-type judge struct {
+// validator compares maps by the error of kernel ridge regression on held-out rows.
+type validator struct {
 	kernel *pairwise.Kernel
 	held   int
 	y      kern.View[float64] // n×t, centered
 	fixed  bool               // whether the width is fixed
 
-	// of the machine that is looked at
+	// of the current machine
 	u         *mat.Dense // mapped rows
 	rows      pairwise.Rows[float64]
 	size      int                // number of training rows
@@ -46,42 +46,42 @@ type judge struct {
 	factor    kern.View[float64]
 }
 
-func newJudge(k *pairwise.Kernel, y kern.View[float64], held int, fixed bool) *judge {
+func newJudge(k *pairwise.Kernel, y kern.View[float64], held int, fixed bool) *validator {
 	size := min(scored, y.Rows-held)
-	return &judge{kernel: k, held: held, y: y, fixed: fixed,
+	return &validator{kernel: k, held: held, y: y, fixed: fixed,
 		K: newView[float64](size, size), across: newView[float64](held, size), factor: newView[float64](size, size)}
 }
 
-// look selects a machine on at most the given number of mapped training rows.
-func (j *judge) look(u *mat.Dense, most int) {
+// selectRows selects a machine on at most the given number of mapped training rows.
+func (j *validator) selectRows(u *mat.Dense, most int) {
 	n, _ := u.Dims()
 	j.u, j.size, j.width = u, min(most, n-j.held), 0
 }
 
 // best returns a local optimum of the setting, starting at from, and its held-out error. It
 // searches the penalty, then the width, and the penalty again if the width has changed.
-func (j *judge) best(ctx context.Context, u *mat.Dense, from setting) (at setting, least float64, err error) {
-	j.look(u, searched)
+func (j *validator) best(ctx context.Context, u *mat.Dense, from setting) (at setting, least float64, err error) {
+	j.selectRows(u, searched)
 	at = from
 	if least, err = j.error(ctx, at); err != nil {
 		return at, 0, err
 	}
 	alpha := func(v float64) (float64, error) { return j.error(ctx, setting{v, at.width}) }
 	width := func(v float64) (float64, error) { return j.error(ctx, setting{at.alpha, v}) }
-	if at.alpha, least, err = walk(at.alpha, least, minAlpha, maxAlpha, alphaStep, alpha); err != nil || j.fixed {
+	if at.alpha, least, err = minimizeAlong(at.alpha, least, minAlpha, maxAlpha, alphaStep, alpha); err != nil || j.fixed {
 		return at, least, err
 	}
 	before := at.width
-	if at.width, least, err = walk(at.width, least, minWidth, maxWidth, widthStep, width); err != nil ||
+	if at.width, least, err = minimizeAlong(at.width, least, minWidth, maxWidth, widthStep, width); err != nil ||
 		at.width == before {
 		return at, least, err
 	}
-	at.alpha, least, err = walk(at.alpha, least, minAlpha, maxAlpha, alphaStep, alpha)
+	at.alpha, least, err = minimizeAlong(at.alpha, least, minAlpha, maxAlpha, alphaStep, alpha)
 	return at, least, err
 }
 
 // error returns the mean squared error of the machine with a setting on the held-out rows.
-func (j *judge) error(ctx context.Context, s setting) (float64, error) {
+func (j *validator) error(ctx context.Context, s setting) (float64, error) {
 	if j.width != s.width {
 		if err := j.kernels(ctx, s.width); err != nil {
 			return 0, err
@@ -102,7 +102,7 @@ func (j *judge) error(ctx context.Context, s setting) (float64, error) {
 }
 
 // kernels makes K and across for a width.
-func (j *judge) kernels(ctx context.Context, width float64) error {
+func (j *validator) kernels(ctx context.Context, width float64) error {
 	_, d := j.u.Dims()
 	j.rows.Prepare(pairwise.Frame{Factor: equal(d, 1/width)}, j.u, 0, j.held+j.size)
 	unseen, seen := j.rows.Slice(0, j.held), j.rows.Slice(j.held, j.held+j.size)
@@ -113,10 +113,10 @@ func (j *judge) kernels(ctx context.Context, width float64) error {
 	return pairwise.Matrix(ctx, j.across.Slice(0, j.held, 0, j.size), unseen, seen, j.kernel)
 }
 
-// walk searches from at, with error least, downwards or else upwards until the error increases; it
+// minimizeAlong searches from at, with error least, downwards or else upwards until the error increases; it
 // returns the minimum and its error.
-func walk(at, least, lowest, highest, step float64, errorOf func(v float64) (float64, error)) (float64, float64,
-	error) {
+func minimizeAlong(at, least, lowest, highest, step float64, errorOf func(v float64) (float64, error)) (float64,
+	float64, error) {
 	for _, factor := range []float64{1 / step, step} {
 		moved := false
 		for next := at * factor; lowest <= next && next <= highest; next *= factor {

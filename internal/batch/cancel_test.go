@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kernelridge"
 )
 
-// counted is a matrix that counts the entries read of it.
+// counted is a matrix that counts accesses to its entries.
 type counted struct {
 	*mat.Dense
 	reads *atomic.Int64

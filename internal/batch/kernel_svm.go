@@ -40,11 +40,11 @@ type kernelSVMBatch struct {
 	failed     error
 }
 
-// FitKernelSVMs fits kernel support vector machines on rows without maps. Candidates with equal keys form a path in
-// ascending C: they share kernel values of training and test rows, and each solution warm-starts the next. Up to the
-// number of rows of [kernelsvm.Spec.Whole], all kernel values are computed once for all folds with the same kernel and
-// γ, from distances that are computed once for all γ. A path always starts at its beginning, so results do not depend on
-// what is included. Folds and γ run concurrently.
+// FitKernelSVMs fits kernel support vector machines on rows without maps. Candidates with equal keys form a
+// path in ascending C: they share kernel values of training and test rows, and each solution warm-starts the
+// next. Up to the number of rows of [kernelsvm.Spec.Whole], all kernel values are computed once for all folds
+// with the same kernel and γ, from distances that are computed once for all γ. A path always starts at its
+// beginning, so results do not depend on what is included. Folds and γ run concurrently.
 func FitKernelSVMs(ctx context.Context, b Batch, candidates []KernelSVM) (shared []string, err error) {
 	s := &kernelSVMBatch{Batch: b, candidates: candidates, paths: kernelSVMPaths(candidates)}
 	if err := ctxerr.Check(ctx); err != nil {
@@ -66,8 +66,9 @@ func FitKernelSVMs(ctx context.Context, b Batch, candidates []KernelSVM) (shared
 	return shared, cmp.Or(s.failed, ctxerr.Check(ctx))
 }
 
-// parts returns the folds whose rows share kernel matrices: all, or each fold by itself if its matrices are not whole,
-// if the rows of all are many more, or if one of them is not finite, which is an error of its folds only.
+// parts returns the folds whose rows share kernel matrices: all, or each fold by itself if its matrices are not
+// whole, if the rows of all are many more, or if one of them is not finite, which is an error of its folds
+// only.
 func (s *kernelSVMBatch) parts(X mat.Matrix) (parts [][]int) {
 	every, sum, whole := make([]int, len(s.Folds)), 0, true
 	for f, fold := range s.Folds {
@@ -123,7 +124,7 @@ func kernelSVMPaths(candidates []KernelSVM) (paths [][]int) {
 	for _, path := range paths {
 		slices.SortStableFunc(path, func(i, j int) int { return cmp.Compare(candidates[i].C, candidates[j].C) })
 	}
-	kernel := func(path []int) string { s := candidates[path[0]]; return fmt.Sprint(s.Kernel, s.Gamma, s.Nu, s.Shape) }
+	kernel := func(path []int) string { s := candidates[path[0]]; return fmt.Sprint(s.Kernel, s.Gamma, s.Shape) }
 	slices.SortStableFunc(paths, func(a, b []int) int { return cmp.Compare(kernel(a), kernel(b)) })
 	return paths
 }
@@ -243,12 +244,13 @@ func (s *kernelSVMBatch) prepare(ctx context.Context, p *kernelSVMPath, train da
 	}
 	p.kernel, err = c.Resolve(ctx, train)
 	if err == nil {
-		p.name = fmt.Sprint(c.Kernel, c.Nu, c.Shape, p.kernel.Gamma)
+		p.name = fmt.Sprint(c.Kernel, c.Shape, p.kernel.Gamma)
 	}
 	return err
 }
 
-// kernelSVMUnits returns the units of paths and the number of their matrices. The units of a matrix follow each other.
+// kernelSVMUnits returns the units of paths and the number of their matrices. The units of a matrix follow each
+// other.
 func kernelSVMUnits(list []*kernelSVMPath) (units []*kernelSVMUnit, matrices int) {
 	byKernel := map[string][]*kernelSVMUnit{}
 	var order []string

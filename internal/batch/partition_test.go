@@ -49,8 +49,8 @@ func TestPartsMakeUpTheFolds(t *testing.T) {
 	}
 }
 
-// There are no parts where a fold trains on a row twice, nor where rows of nearly as many kinds as there are rows
-// would make them.
+// TestNoPartsOfOddFolds checks that there is no partition if a fold trains on a row twice, or if
+// nearly all rows would be separate parts.
 func TestNoPartsOfOddFolds(t *testing.T) {
 	if _, _, ok := (Batch{Folds: []datasets.Fold{{Train: []int{0, 1, 1}}}}).partition(); ok {
 		t.Error("a row is trained on twice, and there are parts")

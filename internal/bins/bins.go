@@ -136,9 +136,9 @@ func (m *Map) finish() error {
 }
 
 // bin returns the number of the bin of x in one dimension of a grid, plus a constant: x·inverse −
-// shift, rounded by the addition of 1.5·2⁵², whose last binary digit has the value 1. Bins that begin
-// at halves are as good as others, for shifts are uniform. The conversion keeps the product from
-// being fused with the difference, which some machines do and others do not.
+// shift, rounded by the addition of 1.5·2⁵², whose last binary digit has the value 1. Bins centered
+// at integers are equivalent, because shifts are uniform. The conversion prevents fusing the
+// product with the subtraction, which depends on the architecture.
 func bin(x, inverse, shift float64) uint64 {
 	const roundOff = 3 << 51
 	return math.Float64bits(float64(x*inverse) - shift + roundOff)

@@ -117,8 +117,9 @@ func TestWaysToNumberBins(t *testing.T) {
 	}
 }
 
-// Two rows share a hashed column of a grid where they share a bin, and seldom else; every grid has columns of its
-// own, and the first grids are the map with fewer.
+// TestHashedColumns checks that two rows share a hashed column of a grid if they share a bin, and
+// rarely otherwise; that grids have disjoint columns; and that the leading grids equal the smaller
+// map.
 func TestHashedColumns(t *testing.T) {
 	for _, few := range []*Subsets{nil, NewSubsets([]float64{1, 1, 1, 1}, 2), grouped(2)} {
 		hashedColumns(t, few)
@@ -201,7 +202,8 @@ func TestGridsOfAFewInputs(t *testing.T) {
 	}
 }
 
-// The columns of an input that has several are looked at together, with pitches of their own.
+// TestGridsOfInputsOfSeveralColumns checks that all columns of an input are used together, with
+// separate pitches.
 func TestGridsOfInputsOfSeveralColumns(t *testing.T) {
 	m, X := drawn(t, "laplacian", grouped(1), 19<<24)
 	Z := transformed(t, &m, X)
@@ -280,7 +282,7 @@ func TestTableAgainstMap(t *testing.T) {
 			look := []uint64{h}
 			settled.find(look)
 			at := slices.Index(want, h)
-			if at < 0 && look[0] != notThere || at >= 0 && look[0] != uint64(at) {
+			if at < 0 && look[0] != missingBin || at >= 0 && look[0] != uint64(at) {
 				t.Fatalf("hash %x has the number %d, want %d", h, look[0], at)
 			}
 		}

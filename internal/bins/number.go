@@ -19,7 +19,7 @@ type Counts struct {
 // Counts returns counts of no rows.
 func (m *Map) Counts() *Counts { return &Counts{m, make([]table, m.Grids)} }
 
-// Add counts the rows of X, a *mat.Dense or *sparse.CSR with no number beyond the limit.
+// Add counts the rows of X, a *mat.Dense or *sparse.CSR without values beyond the limit.
 func (c *Counts) Add(ctx context.Context, X mat.Matrix) error {
 	n, _ := X.Dims()
 	t := tilePool.Get().(*tile)
@@ -117,7 +117,7 @@ func (m *Map) NumberRows(ctx context.Context, X mat.Matrix, minCount int) ([]uin
 		for i := from; i < to && ctx.Err() == nil; i++ {
 			row := columns[i*m.Grids : (i+1)*m.Grids]
 			for p, first := range m.First[:m.Grids] {
-				if row[p] != notThere {
+				if row[p] != missingBin {
 					row[p] += uint32(first)
 				}
 			}

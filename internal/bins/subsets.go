@@ -23,8 +23,9 @@ type Subsets struct {
 	k       int
 }
 
-// NewSubsets returns the law of sets of k inputs for weights ≥ 0. An input of weight 0 is never drawn, and
-// where fewer than k have another, a set is all of these. Where all weights are 0, they count as equal.
+// NewSubsets returns the distribution of sets of k inputs with weights ≥ 0. An input of weight 0 is
+// never drawn; if fewer than k have positive weight, a set contains all of these. If all weights
+// are 0, they count as equal.
 func NewSubsets(weights []float64, k int) *Subsets {
 	s := &Subsets{weights: make([]float64, len(weights))}
 	largest := 0.0

@@ -74,7 +74,8 @@ func TestSubsetsAgainstAllSets(t *testing.T) {
 	}
 }
 
-// Inputs without weight are left out, unless no other is there; a set of all, and of one of many, is possible.
+// TestSubsetsAtTheirEnds checks that inputs of weight 0 are excluded, unless all are, and that sets
+// of all inputs and of one input work.
 func TestSubsetsAtTheirEnds(t *testing.T) {
 	for _, c := range []struct {
 		weights []float64

@@ -23,10 +23,10 @@ func newEntry(hash uint64, value uint32) entry {
 	return entry{uint32(hash >> 32), uint32(hash), value}
 }
 
-// notThere is the number of a bin that is missing in a table.
-const notThere = math.MaxUint32
+// missingBin is the number of a bin that is missing in a table.
+const missingBin = math.MaxUint32
 
-// slot returns the entry of h, or the empty slot for it.
+// slot returns the entry with hash h, or an empty slot for it.
 func (t *table) slot(h uint64) *entry {
 	entries := t.entries
 	place, _ := bits.Mul64(h, uint64(len(entries)))
@@ -58,13 +58,13 @@ func (t *table) touch(hashes []uint64) (all uint32) {
 func (t *table) find(hashes []uint64) {
 	if t.bins == 0 {
 		for i := range hashes {
-			hashes[i] = notThere
+			hashes[i] = missingBin
 		}
 		return
 	}
 	t.touch(hashes)
 	for i, h := range hashes {
-		hashes[i] = notThere
+		hashes[i] = missingBin
 		if e := t.slot(h); e.hash() != 0 {
 			hashes[i] = uint64(e.value)
 		}
@@ -151,7 +151,7 @@ func (t *table) settle(least uint32) (settled table, numbers []uint32) {
 	}
 	numbers = make([]uint32, len(t.counts))
 	for i := range numbers {
-		numbers[i] = notThere
+		numbers[i] = missingBin
 	}
 	settled.reserve(total)
 	for k := range kept {

@@ -13,7 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Transform returns the bins of the rows of X, a *mat.Dense or *sparse.CSR with no number beyond the limit.
+// Transform returns the bins of the rows of X, a *mat.Dense or *sparse.CSR without values beyond
+// the limit.
 func (m *Map) Transform(ctx context.Context, X mat.Matrix) (*sparse.CSR, error) {
 	n, _ := X.Dims()
 	columns := make([]uint32, n*m.Grids)
@@ -98,7 +99,7 @@ func (m *Map) look(columns []uint32, hashes []uint64, p int) {
 	m.tables[p].find(hashes)
 	for i, number := range hashes {
 		column := uint32(number)
-		if column != notThere {
+		if column != missingBin {
 			column += first
 		}
 		columns[i*m.Grids+p] = column
@@ -109,7 +110,7 @@ func (m *Map) look(columns []uint32, hashes []uint64, p int) {
 func keepPresent(values []float64, columns []uint32) []float64 {
 	end := 0
 	for k, c := range columns {
-		if c != notThere {
+		if c != missingBin {
 			values[end] = values[k]
 			end++
 		}
@@ -123,7 +124,7 @@ func dropAbsent(columns []uint32, rows, grids int) ([]int, []uint32) {
 	end := 0
 	for i := range rows {
 		for _, c := range columns[i*grids : (i+1)*grids] {
-			if c != notThere {
+			if c != missingBin {
 				columns[end] = c
 				end++
 			}

@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// Sigmoid returns the numbers a and b of 1/(1 + exp(a·score + b)), the probability of a positive row, that
-// have the largest likelihood of Platt's smoothed targets: (N₊+1)/(N₊+2) for the positive rows and
-// 1/(N₋+2) for the others, N being their weight. Newton's method with a line search. (Platt 1999; Lin, Lin
-// & Weng, Machine Learning 2007.)
+// Sigmoid returns a and b of 1/(1 + exp(a·score + b)), the probability of a positive row, that
+// maximize the likelihood of Platt's smoothed targets: (N₊+1)/(N₊+2) for positive rows and 1/(N₋+2)
+// for negative ones, where N is their weight. It uses Newton's method with a line search. (Platt
+// 1999; Lin, Lin & Weng, Machine Learning 2007.)
 func Sigmoid(score []float64, positive []bool, weights []float64) (a, b float64) {
 	return newSmoothed(score, positive, weights).solve()
 }
@@ -54,7 +54,7 @@ type smoothed struct {
 	score, target, weight []float64
 	positives, others     float64
 	size                  float64 // of the largest score
-	looks                 int     // number of passes to compute the likelihood
+	passes                int     // number of passes to compute the likelihood
 }
 
 func newSmoothed(score []float64, positive []bool, weights []float64) *smoothed {
@@ -87,7 +87,7 @@ func newSmoothed(score []float64, positive []bool, weights []float64) *smoothed 
 
 // value is the negative log likelihood.
 func (s *smoothed) value(a, b float64) (sum float64) {
-	s.looks++
+	s.passes++
 	for i, v := range s.score {
 		f := a*v + b // p = 1/(1 + exp(f))
 		if f >= 0 {

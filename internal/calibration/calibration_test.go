@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/monotone"
 )
 
-// The maps are those of scikit-learn.
+// TestGolden compares the maps with those of scikit-learn.
 func TestGolden(t *testing.T) {
 	var in struct {
 		Score, Grid []float64
@@ -65,7 +65,8 @@ func sample(n int) (score []float64, positive []bool, weights []float64) {
 	return score, positive, weights
 }
 
-// No other numbers nearby are better: the gradient of the likelihood is nil, whatever the scale of scores.
+// TestSigmoidIsTheOptimum checks that the gradient of the likelihood is 0 at the solution, for all
+// scales of scores.
 func TestSigmoidIsTheOptimum(t *testing.T) {
 	for _, scale := range []float64{1e-6, 1, 1e6} {
 		score, positive, weights := sample(200)
@@ -90,8 +91,8 @@ func TestSigmoidEnds(t *testing.T) {
 			score[i] += rng.NormFloat64()
 		}
 		s := newSmoothed(score, positive, nil)
-		if s.solve(); s.looks > 40 {
-			t.Errorf("%d looks", s.looks)
+		if s.solve(); s.passes > 40 {
+			t.Errorf("%d looks", s.passes)
 		}
 	}
 }

@@ -1,7 +1,7 @@
 // Package canceltest checks cancellation in tests: after the context is canceled, the next check of
 // it ends the computation with its error and without a partial result.
 //
-// No clock is needed for that: a context that counts how often it was looked at can end at any look.
+// It needs no clock: its context counts its checks and is canceled at a given one.
 package canceltest
 
 import (
@@ -39,7 +39,7 @@ func (c *Context) Err() error {
 	return c.Context.Err()
 }
 
-// Looks returns how often the context was looked at.
+// Looks returns how often the context was checked.
 func (c *Context) Looks() int { return int(c.looks.Load()) }
 
 // Check runs a computation once undisturbed, then canceled at its first check, its second, and so

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// What keeps the law passes, and each way to break it is found.
+// TestCheck checks that valid calls pass, and that each violation is detected.
 func TestCheck(t *testing.T) {
 	cases := []struct {
 		name, want string

@@ -21,9 +21,10 @@ func Strangeness(output []float64, class int) float64 {
 	return output[0]
 }
 
-// Set writes 1 for each class that is at most so strange, which in a new row the true one is with the probability
-// of the rank, and 0 for the others. The class that fits best is always 1, which only adds to that, so no
-// set is empty. There is no randomness in it.
+// Set writes 1 for each class with a nonconformity score of at most most, and 0 for the others. In
+// a new row the true class is among them with the probability of the rank. The class with the
+// lowest score is always included, which only increases coverage, so no set is empty. The sets are
+// not randomized.
 func Set(dst, output []float64, most float64) {
 	best := 0
 	for c := range dst {

@@ -15,7 +15,10 @@ import (
 const DefaultLevel = 0.9
 
 // Methods are the names of the methods of prediction intervals.
-var Methods = []string{"auto", "jackknife_plus", "jackknife", "split", "normal"}
+var Methods = []string{"auto", "jackknife_plus", "jackknife", "split", "cqr", "normal"}
+
+// Splits reports whether a method calibrates on rows that the model is not fitted to.
+func Splits(method string) bool { return method == "split" || method == "cqr" }
 
 // Rank returns k = ⌈level·(n+1)⌉: the k-th smallest of n numbers is an upper bound of a new one
 // with at least the probability level. It returns an error if k > n.
@@ -101,14 +104,6 @@ func NewJackknife(residuals []float64, level float64) (*Jackknife, error) {
 	}
 	n := len(residuals)
 	return &Jackknife{Residuals: residuals, rank: k, lower: make([]float64, n), upper: make([]float64, n)}, nil
-}
-
-// Get returns by how much the interval of the jackknife reaches to both sides of f(x): the k-th smallest |r_i|.
-func (j *Jackknife) Get() float64 {
-	for i, r := range j.Residuals {
-		j.upper[i] = math.Abs(r)
-	}
-	return Select(j.upper, j.rank)
 }
 
 // Plus returns the ends of the interval of the jackknife+ where f(x) is center and f₋ᵢ(x) = f(x) − l_i·r_i:

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The rank is the smallest k with k ≥ level·(n+1), whatever rounding does to the product, and Least is the smallest
-// number of rows that has one.
+// TestRank checks that the rank is the smallest k with k ≥ level·(n+1) despite rounding of the
+// product, and that Least is the smallest number of rows for which such a rank exists.
 func TestRank(t *testing.T) {
 	for percent := 1; percent < 100; percent++ {
 		level := float64(percent) / 100

@@ -17,7 +17,7 @@ import (
 // Rows of every kind have the products, the norms and the weights of the dense rows; sparse ones although they
 // leave out the columns that one row has alone.
 func TestRowsOfEveryKind(t *testing.T) {
-	const n, d = 30, 40 // some columns are one row's alone, some are empty
+	const n, d = 30, 40 // some columns have a single entry, some none
 	random := rand.New(rand.NewPCG(3, 3))
 	dense := mat.NewDense(n, d, nil)
 	for i := range n {

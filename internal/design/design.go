@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -66,11 +67,9 @@ func FromSet(data datasets.Set) (*Rows, error) {
 // AllNumeric returns an error if a column is categorical.
 func AllNumeric(schema datasets.Schema) error {
 	for _, c := range schema.Columns {
-		if c.Kind == datasets.Text {
-			return fmt.Errorf("column %s must be numeric, got text; encode it with tfidf first, or drop it", c.Name)
-		}
-		if c.Kind == datasets.Categorical {
-			return fmt.Errorf("column %s must be numeric, got categorical; encode it with onehot or ordinal first", c.Name)
+		if c.Kind != datasets.Numeric {
+			return fmt.Errorf("column %s must be numeric, got %s; encode it with %s first", c.Name, c.Kind,
+				suggest.Encoders(c.Kind.String(), len(c.Categories)))
 		}
 	}
 	return nil

@@ -59,7 +59,7 @@ func TestBothWaysIsTheProductsByThemselves(t *testing.T) {
 	}
 }
 
-// Narrower outputs have zero sums beyond their width.
+// TestBothWaysOfWidths checks that sums beyond the width of a narrower output are zero.
 func TestBothWaysOfWidths(t *testing.T) {
 	const n, d = 700, 230
 	random := rand.New(rand.NewPCG(2, 7))
@@ -141,7 +141,7 @@ func bothWaysByHand(X *mat.Dense, w, offsets []float64) []float64 {
 }
 
 // Non-finite inputs make the sums non-finite, even if the score is finite or the weight is 0.
-func TestBothWaysNoticesWhatIsNotFinite(t *testing.T) {
+func TestFusedProductDetectsNonFinite(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
 		X := mat.NewDense(40, 3, nil)
 		X.Set(17, 1, bad)

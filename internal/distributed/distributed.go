@@ -1,12 +1,11 @@
-// Package distributed learns one model from rows that are in several places, with the same bits however
-// many workers there are.
+// Package distributed fits one model to rows in several places, with bits that do not depend on the
+// number of workers.
 //
-// What learns by passes ([datasets.Pass]) adds up sums over rows. Sums of numbers in floating point depend on
-// the order in which they are added, so a [Tree] fixes it: its leaves are runs of [Leaf] consecutive rows, and a
-// node is the sum of the left and of the right half below it. A worker that has read some leaves holds the
-// highest nodes that these complete, which are few, and sends them on; trees that
-// cover other leaves are merged into it in any order, and each sum is made of the same two halves as on one
-// machine:
+// A fit in passes ([datasets.Pass]) sums over rows. Floating-point sums depend on the order of
+// summation, so a [Tree] fixes it: its leaves are runs of [Leaf] consecutive rows, and a node is
+// the sum of the left and of the right half below it. A worker that has read some leaves stores the
+// few highest nodes that these complete, and sends them on. Trees with other leaves are merged in
+// any order, and each sum has the same two halves as on one host:
 //
 //	worker 1: leaves 0 1 2 │ worker 2: leaves 3 4 5 │ worker 3: leaves 6
 //	   sends  01 2         │    sends  3 45         │    sends 6
@@ -243,7 +242,7 @@ func (t *Tree) Merge(ctx context.Context, other *Tree) error {
 	}
 	for _, pair := range [][2]*Tree{{t, other}, {other, t}} {
 		for at := range pair[0].nodes {
-			if pair[1].holds(at) {
+			if pair[1].contains(at) {
 				lo, hi := t.span(at)
 				return fmt.Errorf("distributed: %w: those of leaves %d to %d", ErrTwice, lo, hi-1)
 			}
@@ -259,8 +258,8 @@ func (t *Tree) Merge(ctx context.Context, other *Tree) error {
 	return nil
 }
 
-// holds reports whether the tree contains a node or one of its ancestors.
-func (t *Tree) holds(at node) bool {
+// contains reports whether the tree contains a node or one of its ancestors.
+func (t *Tree) contains(at node) bool {
 	for ; ; at = (node{at.level + 1, at.index / 2}) {
 		if t.nodes[at] != nil {
 			return true

@@ -107,8 +107,8 @@ func learned(t *testing.T, pieces distributed.Pieces, n int, rng *rand.Rand) str
 	return whole.(*track).text
 }
 
-// However the leaves are given out, and in whatever order what they taught is merged, every sum is made of the same
-// two halves.
+// TestOneTree checks that every node is the sum of the same two halves, whatever the distribution
+// of leaves and the order of merges.
 func TestOneTree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, pieces := range []distributed.Pieces{{1}, {8192}, {8193}, {100_000}, {0, 5, 0, 20_000, 8192, 1},
@@ -127,7 +127,8 @@ func TestOneTree(t *testing.T) {
 	}
 }
 
-// Shards have all leaves between them, each once, none many more than another, and eight nodes at most stand for one.
+// TestShards checks that shards partition the leaves into similar sizes, and that at most eight
+// nodes represent one.
 func TestShards(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
@@ -170,7 +171,7 @@ func TestFewNodes(t *testing.T) {
 	}
 }
 
-// nodes is how many nodes stand for leaves lo to hi−1 of all, counted by the greatest that begins at each.
+// nodes returns the number of maximal nodes that cover leaves lo to hi−1.
 func nodes(lo, hi, all int) (n int) {
 	for lo < hi {
 		size := 1
@@ -182,8 +183,8 @@ func nodes(lo, hi, all int) (n int) {
 	return n
 }
 
-// What is counted twice, missing, too long or too short is an error.
-func TestFaults(t *testing.T) {
+// TestErrors checks that duplicate, missing, too many or too few rows are errors.
+func TestErrors(t *testing.T) {
 	ctx := context.Background()
 	pieces := distributed.Pieces{30_000}
 	set := numbered(30_000)
@@ -228,7 +229,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A file whose nodes lie in each other, or which the tree has not, is damaged.
+// TestDamagedState checks that a file with nested or invalid nodes is rejected as damaged.
 func TestDamagedState(t *testing.T) {
 	for _, nodes := range [][2][]int64{{{0, 0}, {0, 0}}, {{1, 0}, {0, 1}}, {{0}, {4}}, {{9}, {0}}, {{-1}, {0}},
 		{{0, 0}, {1, 0}}, {{0}, {0, 1}}} {

@@ -48,7 +48,7 @@ func (p Point) logarithms() []float64 {
 func Minimize(ctx context.Context, p Problem, lists []*mat.Dense, start Point, rounds, steps int) (Result, error) {
 	p.Frequencies = lists[0]
 	objective, first := New[float32](p), start.logarithms()
-	best, least := first, math.Inf(1)
+	best, bestValue := first, math.Inf(1)
 	for r := range rounds {
 		from := slices.Clone(best)
 		for j := range start.Scales {
@@ -60,12 +60,12 @@ func Minimize(ctx context.Context, p Problem, lists []*mat.Dense, start Point, r
 		if err != nil {
 			return Result{}, err
 		}
-		if value < least {
-			best, least = d.last, value
+		if value < bestValue {
+			best, bestValue = d.last, value
 		}
 	}
 	k := len(start.Scales)
-	out := Result{Scales: make([]float64, k), Value: least, Noise: math.Exp(best[k]), Amplitude: math.Exp(best[k+1])}
+	out := Result{Scales: make([]float64, k), Value: bestValue, Noise: math.Exp(best[k]), Amplitude: math.Exp(best[k+1])}
 	for j := range out.Scales {
 		out.Scales[j] = math.Exp(best[j])
 	}

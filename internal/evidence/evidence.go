@@ -53,11 +53,11 @@ func (p Problem) Scales() int {
 		_, d := p.X.Dims()
 		return d
 	}
-	most := -1
+	largest := -1
 	for _, g := range p.Group {
-		most = max(most, g)
+		largest = max(largest, g)
 	}
-	return most + 1
+	return largest + 1
 }
 
 // group returns the index of input j's scale.
@@ -90,11 +90,11 @@ type Objective[T kern.Float] struct {
 	system   system[T]
 
 	// For the leave-one-out error.
-	kinvZ   kern.View[T]       // n×D, K⁻¹Z, if A is factored
-	u       kern.View[float64] // q×n
-	kappa   []float64          // n, diagonal of K⁻¹
-	weights []T                // n, diagonal of V
-	along   []float64          // n, products of the rows of features and slope
+	kinvZ       kern.View[T]       // n×D, K⁻¹Z, if A is factored
+	u           kern.View[float64] // q×n
+	kappa       []float64          // n, diagonal of K⁻¹
+	weights     []T                // n, diagonal of V
+	rowProducts []float64          // n, products of the rows of features and slope
 }
 
 // system solves with K or A. Σ is over the outputs.
@@ -129,7 +129,7 @@ func New[T kern.Float](p Problem) *Objective[T] {
 	if p.LeaveOneOut {
 		extra = 2 * q
 		o.u = newMatrix[float64](q, n)
-		o.kappa, o.along, o.weights = make([]float64, n), make([]float64, n), make([]T, n)
+		o.kappa, o.rowProducts, o.weights = make([]float64, n), make([]float64, n), make([]T, n)
 	}
 	if n < o.D {
 		o.system, o.order = dual[T]{o}, n

@@ -80,8 +80,8 @@ func drawn(seed uint64, n, d, m, q int) (Problem, []float64) {
 	return p, point
 }
 
-// The gradient is that of the value, for both objectives, rows of both kinds, shared scales, more and fewer
-// rows than features.
+// TestGradientAgainstDifferences checks that the gradient equals finite differences, for both
+// objectives, dense and sparse rows, shared scales, more and fewer rows than features.
 func TestGradientAgainstDifferences(t *testing.T) {
 	ctx := context.Background()
 	for name, change := range map[string]func(p *Problem){
@@ -163,7 +163,7 @@ func TestInvertLower(t *testing.T) {
 	l, inverse, squared := newMatrix[float64](n, n), newMatrix[float64](n, n), newMatrix[float64](n, n)
 	for i := range n {
 		for j := range n {
-			l.Set(i, j, rng.NormFloat64()/n) // what is above the diagonal is not looked at
+			l.Set(i, j, rng.NormFloat64()/n) // the upper triangle is not used
 			inverse.Set(i, j, math.NaN())
 		}
 		l.Set(i, i, 1+rng.Float64())

@@ -52,11 +52,11 @@ func (e Exact) Minimize(ctx context.Context, starts []Point, steps int) (Result,
 	out := Result{Value: math.Inf(1)}
 	for _, start := range starts {
 		point, lower, upper := e.region(start)
-		value, taken, err := minimize(ctx, o.at, point, lower, upper, steps)
+		value, iterations, err := minimize(ctx, o.at, point, lower, upper, steps)
 		if err != nil {
 			return Result{}, err
 		}
-		out.Steps += taken
+		out.Steps += iterations
 		if best == nil || value < out.Value {
 			last := len(point) - 1
 			best, out.Value, out.AtMinNoise = point, value, lower[last] < upper[last] && point[last] <= lower[last]

@@ -13,11 +13,12 @@ import (
 	"github.com/bochner-ml/bochner/internal/canceltest"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/pairwise"
+	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
 func exactKernel(t *testing.T, name string, nu, alpha float64) *pairwise.Kernel {
 	t.Helper()
-	k, ok := pairwise.NewKernel(name, nu, alpha)
+	k, ok := pairwise.NewKernel(name, spectral.Shape{Nu: nu, Alpha: alpha})
 	if !ok {
 		t.Fatal(name)
 	}
@@ -38,10 +39,11 @@ func waves() (x, y *mat.Dense) {
 	return x, y
 }
 
-// The evidence and its derivatives by noise and scales are those of scikit-learn 1.9.1, of the kernels amplitude·RBF,
-// Matern and RationalQuadratic with White; their length is 1/s, of RBF and RationalQuadratic 1/(s√2).
+// TestExactEvidenceOfScikitLearn compares the evidence and its derivatives by noise and scales with
+// scikit-learn 1.9.1, for the kernels amplitude·RBF, Matern and RationalQuadratic with White; their
+// length is 1/s, for RBF and RationalQuadratic 1/(s√2).
 func TestExactEvidenceOfScikitLearn(t *testing.T) {
-	const noise, amplitude, jitter = 0.06, 1.7, 1e-10 // the last is what scikit-learn adds to the noise
+	const noise, amplitude, jitter = 0.06, 1.7, 1e-10 // jitter is added to the noise by scikit-learn
 	each := []float64{0.5, 1.2, 0.8}
 	x, y := waves()
 	for _, c := range []struct {
@@ -142,11 +144,12 @@ func plainly(t *testing.T, e Exact, scales []float64, ratio float64) (value floa
 	return value
 }
 
-// given are the ways in which noise and amplitude are given.
+// given lists the combinations of fixed noise and amplitude.
 var given = []Exact{{}, {Intercept: true}, {Noise: 0.2, Intercept: true}, {Amplitude: 1.4},
 	{Noise: 0.3, Amplitude: 2, Intercept: true}}
 
-// The value is that of a plain Cholesky factor, for two targets.
+// TestExactEvidencePlainly checks that the value equals that of a plain Cholesky factorization, for
+// two targets.
 func TestExactEvidencePlainly(t *testing.T) {
 	p, point := drawn(3, 30, 3, 1, 2)
 	for _, e := range given {
@@ -163,7 +166,8 @@ func TestExactEvidencePlainly(t *testing.T) {
 	}
 }
 
-// The gradient is that of the value, for every kernel, one scale or several, whatever is given.
+// TestExactGradientAgainstDifferences checks that the gradient equals finite differences, for every
+// kernel, one or several scales, and all fixed parameters.
 func TestExactGradientAgainstDifferences(t *testing.T) {
 	ctx := context.Background()
 	p, point := drawn(7, 140, 4, 1, 2)
@@ -190,7 +194,7 @@ func TestExactGradientAgainstDifferences(t *testing.T) {
 					}
 					return v
 				}
-				if e.Noise > 0 && e.Amplitude > 0 { // the ratio stays
+				if e.Noise > 0 && e.Amplitude > 0 { // the ratio is fixed
 					gradient = gradient[:len(at)-1]
 				}
 				const h = 1e-3
@@ -286,8 +290,9 @@ func TestExactLearns(t *testing.T) {
 	}
 }
 
-// What is given stays, with the other one that the evidence finds.
-func TestExactKeepsWhatIsGiven(t *testing.T) {
+// TestExactKeepsFixedParameters checks that fixed parameters are unchanged, and that the other one
+// maximizes the evidence.
+func TestExactKeepsFixedParameters(t *testing.T) {
 	x, y := smooth(2, 120, 1)
 	for _, g := range []Exact{{Noise: 0.05}, {Amplitude: 2}, {Noise: 0.05, Amplitude: 2}, {Noise: 1e-30, Amplitude: 2}} {
 		g.X, g.Y, g.Kernel, g.Intercept = x, y, exactKernel(t, "matern", 2.5, 0), true
@@ -306,8 +311,8 @@ func TestExactKeepsWhatIsGiven(t *testing.T) {
 	}
 }
 
-// Duplicated rows with targets have unbounded evidence: the noise stays at its minimum, and the
-// report states it.
+// TestExactOfRepeatedRows checks that duplicate rows with targets, whose evidence is unbounded,
+// give the minimum noise, as reported.
 func TestExactOfRepeatedRows(t *testing.T) {
 	x, y := smooth(3, 30, 1)
 	two, targets := mat.NewDense(60, 3, nil), mat.NewDense(60, 1, nil)
@@ -318,7 +323,7 @@ func TestExactOfRepeatedRows(t *testing.T) {
 	if err != nil || !l.AtMinNoise || !kern.AllFinite(append(l.Scales, l.Noise, l.Amplitude, l.Value)) {
 		t.Errorf("learned %+v (%v)", l, err)
 	}
-	// A constant target next to another one is valid.
+	// A constant target is valid in addition to another one.
 	targets = mat.NewDense(30, 2, nil)
 	for i := range 30 {
 		targets.Set(i, 0, y.At(i, 0))
@@ -350,7 +355,7 @@ func TestExactOfAnyNumberOfCores(t *testing.T) {
 	}
 }
 
-// A descent that is canceled returns nothing but that.
+// TestExactStops checks that a canceled optimization returns only the error.
 func TestExactStops(t *testing.T) {
 	x, y := smooth(5, 150, 1)
 	e := Exact{X: x, Y: y, Kernel: exactKernel(t, "gaussian", 0, 0), Intercept: true}

@@ -35,18 +35,18 @@ func minimize(ctx context.Context, f func(ctx context.Context, x, gradient []flo
 		return value, 0, err
 	}
 	recent := []float64{value}
-	for taken := range steps {
+	for step := range steps {
 		direction := d.direction()
 		if direction == nil {
-			return value, taken, nil
+			return value, step, nil
 		}
 		next, err := d.lineSearch(ctx, f, value, direction)
 		if err != nil {
-			return 0, taken, err
+			return 0, step, err
 		}
 		if !(next < value) {
 			if len(d.s) == 0 {
-				return value, taken, nil
+				return value, step, nil
 			}
 			d.s, d.y = nil, nil // restart along the gradient
 			continue
@@ -54,7 +54,7 @@ func minimize(ctx context.Context, f func(ctx context.Context, x, gradient []flo
 		d.accept()
 		value = next
 		if recent = append(recent, value); len(recent) > patience && recent[len(recent)-1-patience]-value < minDecrease {
-			return value, taken + 1, nil
+			return value, step + 1, nil
 		}
 	}
 	return value, steps, nil
@@ -76,28 +76,28 @@ func (d *quasiNewton) free(j int) bool {
 // direction returns the search direction, nil if the gradient is negligible.
 func (d *quasiNewton) direction() []float64 {
 	const flat = 1e-6
-	out, most := make([]float64, len(d.x)), 0.0
+	out, largest := make([]float64, len(d.x)), 0.0
 	for j, g := range d.gradient {
 		if d.free(j) {
 			out[j] = -g
-			most = max(most, math.Abs(g))
+			largest = max(largest, math.Abs(g))
 		}
 	}
-	if most < flat {
+	if largest < flat {
 		return nil
 	}
-	along := slices.Clone(out)
+	direction := slices.Clone(out)
 	if !d.twoLoop(out) {
-		kern.Scale(min(1, firstStep/most), along)
+		kern.Scale(min(1, firstStep/largest), direction)
 		d.s, d.y = nil, nil
-		return along
+		return direction
 	}
-	most = 0
+	largest = 0
 	for _, v := range out {
-		most = max(most, math.Abs(v))
+		largest = max(largest, math.Abs(v))
 	}
-	if most > maxCoordinateStep {
-		kern.Scale(maxCoordinateStep/most, out)
+	if largest > maxCoordinateStep {
+		kern.Scale(maxCoordinateStep/largest, out)
 	}
 	return out
 }
@@ -105,26 +105,26 @@ func (d *quasiNewton) direction() []float64 {
 // twoLoop multiplies v by the approximate inverse Hessian of the free coordinates (two-loop
 // recursion). It reports whether the result is a descent direction.
 func (d *quasiNewton) twoLoop(v []float64) bool {
-	var moves, turns [][]float64
+	var steps, changes [][]float64
 	var products []float64
 	for i, s := range d.s {
 		s, y := d.projectFree(s), d.projectFree(d.y[i])
 		if product := kern.Dot(s, y); product > epsilon*kern.Dot(y, y) {
-			moves, turns, products = append(moves, s), append(turns, y), append(products, product)
+			steps, changes, products = append(steps, s), append(changes, y), append(products, product)
 		}
 	}
-	if len(moves) == 0 {
+	if len(steps) == 0 {
 		return false
 	}
-	parts := make([]float64, len(moves))
-	for i := len(moves) - 1; i >= 0; i-- {
-		parts[i] = kern.Dot(moves[i], v) / products[i]
-		kern.Axpy(-parts[i], turns[i], v)
+	parts := make([]float64, len(steps))
+	for i := len(steps) - 1; i >= 0; i-- {
+		parts[i] = kern.Dot(steps[i], v) / products[i]
+		kern.Axpy(-parts[i], changes[i], v)
 	}
-	last := len(moves) - 1
-	kern.Scale(products[last]/kern.Dot(turns[last], turns[last]), v)
-	for i := range moves {
-		kern.Axpy(parts[i]-kern.Dot(turns[i], v)/products[i], moves[i], v)
+	last := len(steps) - 1
+	kern.Scale(products[last]/kern.Dot(changes[last], changes[last]), v)
+	for i := range steps {
+		kern.Axpy(parts[i]-kern.Dot(changes[i], v)/products[i], steps[i], v)
 	}
 	return kern.AllFinite(v) && kern.Dot(v, d.gradient) < 0
 }

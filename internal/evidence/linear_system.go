@@ -79,7 +79,7 @@ func (o primal[T]) residuals(noise, amplitude float64) {
 }
 
 func (o primal[T]) diagonal(ctx context.Context, noise, amplitude float64) error {
-	const least = 1e-9 // of 1 − h, which may be negative by rounding
+	const minOneMinusH = 1e-9 // of 1 − h, which may be negative by rounding
 	o.residuals(noise, amplitude)
 	for k := range o.q {
 		clear(o.inverse.Row(o.D + k)[:o.D])
@@ -89,7 +89,7 @@ func (o primal[T]) diagonal(ctx context.Context, noise, amplitude float64) error
 		for i := range part.Rows {
 			row, spread := first+i, part.Row(i)[:o.D]
 			copy(o.kinvZ.Row(row), spread)
-			o.kappa[row] = max(1-amplitude*float64(kern.Dot(o.z.Row(row)[:o.D], spread)), least) / noise
+			o.kappa[row] = max(1-amplitude*float64(kern.Dot(o.z.Row(row)[:o.D], spread)), minOneMinusH) / noise
 			for k, v := range part.Row(i)[o.D:] {
 				o.alpha.Set(k, row, float64(v))
 			}

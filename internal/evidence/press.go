@@ -31,12 +31,12 @@ func (o *Objective[T]) leaveOneOut(ctx context.Context, noise, amplitude float64
 	if err := o.scaleGradients(ctx, left, right, factor, gradient); err != nil {
 		return 0, err
 	}
-	along := 0.0
-	for _, v := range o.along {
-		along += v
+	product := 0.0
+	for _, v := range o.rowProducts {
+		product += v
 	}
-	gradient[len(gradient)-1] = factor * along / 2
-	gradient[len(gradient)-2] = -factor * along / 2
+	gradient[len(gradient)-1] = factor * product / 2
+	gradient[len(gradient)-2] = -factor * product / 2
 	return value, nil
 }
 
@@ -61,5 +61,5 @@ func (o *Objective[T]) addLOOTerm(row int, slope []T) {
 	if o.kinvZ.Rows > 0 {
 		kern.Axpy(o.weights[row], o.kinvZ.Row(row), slope)
 	}
-	o.along[row] = float64(kern.Dot(o.z.Row(row)[:o.D], slope))
+	o.rowProducts[row] = float64(kern.Dot(o.z.Row(row)[:o.D], slope))
 }

@@ -27,7 +27,7 @@ func write(file *os.File, name string, fill func(w *bufio.Writer) error) (err er
 			os.Remove(file.Name())
 		}
 	}()
-	w := bufio.NewWriterSize(&named{file, name}, 1<<16)
+	w := bufio.NewWriterSize(&namedWriter{file, name}, 1<<16)
 	if err := fill(w); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func Replace(path string, fill func(w *bufio.Writer) error) error {
 	case err == nil && info.IsDir():
 		return fmt.Errorf("files: writing %s: it is a folder", path)
 	case strings.HasPrefix(path, "/dev/") || err == nil && !info.Mode().IsRegular():
-		return through(path, fill)
+		return writeDevice(path, fill)
 	}
 	if whole, err := filepath.EvalSymlinks(path); err == nil {
 		path = whole // the file is replaced, not the link to it
@@ -116,13 +116,13 @@ func temporary(path string) (*os.File, error) {
 	}
 }
 
-// through writes to a device or pipe.
-func through(path string, fill func(w *bufio.Writer) error) error {
+// writeDevice writes to a device or pipe.
+func writeDevice(path string, fill func(w *bufio.Writer) error) error {
 	device, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return fmt.Errorf("files: writing %s: %w", path, Reason(err))
 	}
-	w := bufio.NewWriterSize(&named{device, path}, 1<<16)
+	w := bufio.NewWriterSize(&namedWriter{device, path}, 1<<16)
 	if err = fill(w); err == nil {
 		err = w.Flush()
 	}
@@ -132,13 +132,13 @@ func through(path string, fill func(w *bufio.Writer) error) error {
 	return err
 }
 
-// named is a writer whose errors name the final file.
-type named struct {
+// namedWriter is a writer whose errors name the final file.
+type namedWriter struct {
 	w    io.Writer
 	name string
 }
 
-func (n *named) Write(p []byte) (int, error) {
+func (n *namedWriter) Write(p []byte) (int, error) {
 	done, err := n.w.Write(p)
 	if err != nil {
 		err = fmt.Errorf("files: writing %s: %w", n.name, Reason(err))
@@ -189,8 +189,8 @@ type Opener interface {
 	OpenBytes(path string) (io.ReadCloser, error)
 }
 
-// Digest returns the SHA-256 sum of a file, "" for no file. That of several files is the sum of a string with the sum
-// of each, in hexadecimal letters, on a line.
+// Digest returns the SHA-256 hash of a file in hexadecimal, "" for no file. For several files it is
+// the hash of their hashes, one per line.
 func Digest(ctx context.Context, from Opener, paths ...string) (string, error) {
 	switch len(paths) {
 	case 0:

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// A write that fails leaves what was there, and nothing else.
+// TestReplaceFails checks that a failed write leaves the existing file unchanged, and no other
+// file.
 func TestReplaceFails(t *testing.T) {
 	dir, full := t.TempDir(), errors.New("full")
 	path := filepath.Join(dir, "a")
@@ -30,7 +31,8 @@ func TestReplaceFails(t *testing.T) {
 	}
 }
 
-// Of several writers of one file one wins, and no half of any is there.
+// TestReplaceAtOnce checks that of concurrent writers of one file one wins, and that its content is
+// complete.
 func TestReplaceAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a")

@@ -48,7 +48,7 @@ func (l Law) Draw(ctx context.Context, k spectral.Kernel, d, m int, paired bool)
 	if l.Name == "structured" {
 		out.Signs, err = drawSigns(ctx, l.Seed, d, m)
 	} else if err = checkMemory(d, m); err == nil {
-		out.Base, err = l.numbers(ctx, k, d, m)
+		out.Base, err = l.normals(ctx, k, d, m)
 	}
 	if err != nil {
 		return out, err
@@ -130,9 +130,9 @@ func (l Law) spreads(k spectral.Kernel, d, m int) []float64 {
 	return out
 }
 
-// numbers returns the d×m frequencies. For mixtures of gaussian kernels, it returns their normal
+// normals returns the d×m frequencies. For mixtures of gaussian kernels, it returns their normal
 // factors, which are the same for all such kernels.
-func (l Law) numbers(ctx context.Context, k spectral.Kernel, d, m int) (*mat.Dense, error) {
+func (l Law) normals(ctx context.Context, k spectral.Kernel, d, m int) (*mat.Dense, error) {
 	switch {
 	case l.Name == "orthogonal":
 		return spectral.Orthogonal(ctx, l.Seed, d, m)

@@ -45,7 +45,7 @@ func NewMixedFamily(ctx context.Context, maps []*Map, widest Draws, law Law) (*F
 	}
 	d, m := widest.Base.Dims()
 	var err error
-	if f.widest, err = law.numbers(ctx, spectral.Kernel{Spread: func(*rand.Rand) float64 { return 1 }}, d, m); err != nil {
+	if f.widest, err = law.normals(ctx, spectral.Kernel{Spread: func(*rand.Rand) float64 { return 1 }}, d, m); err != nil {
 		return nil, err
 	}
 	reach := make([]float64, m)

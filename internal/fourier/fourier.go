@@ -5,13 +5,13 @@
 //
 // with frequencies ω from the spectral measure of a kernel.
 //
-// [Draw] makes [Draws], independent frequencies for γ = 1, and [Law.Draw] other draws; [Draws.Map]
-// returns the [Map] for a γ, in either precision; a [Family] contains several maps of the same
-// draws, which share the projections of the rows. [Map.Errors] returns the error of the kernel
-// approximation.
+// [Draw] returns [Draws], independent frequencies for γ = 1, and [Law.Draw] those of other
+// samplers; [Draws.Map] returns the [Map] for a γ, in either precision; a [Family] contains several
+// maps of the same draws, which share the projections of the rows. [Map.Errors] returns the error
+// of the kernel approximation.
 //
-// Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007, algorithm 1;
-// Sutherland and Schneider, "On the error of random Fourier features", UAI 2015.
+// Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007,
+// algorithm 1; Sutherland and Schneider, "On the error of random Fourier features", UAI 2015.
 package fourier
 
 import (

@@ -28,7 +28,7 @@ func rowsOf(n, d int) *mat.Dense {
 	return X
 }
 
-// onesOf returns X with ones in place of what is not 0, as sparse rows with one shared value.
+// onesOf returns X with ones in place of nonzero entries, as sparse rows with a shared value.
 func onesOf(t *testing.T, X *mat.Dense) (*sparse.CSR, *mat.Dense) {
 	t.Helper()
 	indptr, indices, _ := sparse.FromDense(X).Raw()
@@ -42,7 +42,7 @@ func onesOf(t *testing.T, X *mat.Dense) (*sparse.CSR, *mat.Dense) {
 
 func drawn(t *testing.T, name string, d, m int, paired bool, factor []float64) Map {
 	t.Helper()
-	k, _ := spectral.FourierKernel(name, 1.5, 2)
+	k, _ := spectral.FourierKernel(name, spectral.Shape{Nu: 1.5, Alpha: 2})
 	draws, err := Draw(context.Background(), k, 7, d, m, paired)
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestFeaturesAreCosines(t *testing.T) {
 	}
 }
 
-// slowly computes the features of a row as they are defined.
+// slowly computes the features of a row by their definition.
 func slowly(f Map, x []float64) (z []float64) {
 	m := float64(f.Len())
 	for k := range f.Len() {
@@ -174,12 +174,13 @@ func TestFamilyMakesEachMap(t *testing.T) {
 	}
 }
 
-// In single precision features of inputs far from 0 are those of double precision, whatever rows come with them.
+// TestFarInputsInSinglePrecision checks that float32 features of inputs far from 0 equal those of
+// float64, independent of other rows.
 func TestFarInputsInSinglePrecision(t *testing.T) {
 	ctx := context.Background()
 	const n, d, m = 70, 5, 96
 	factor := []float64{0.3, 0.5, 0.4, 0.6, 0}
-	k, _ := spectral.FourierKernel("gaussian", 0, 0)
+	k, _ := spectral.FourierKernel("gaussian", spectral.Shape{})
 	for _, name := range []string{"iid", "structured"} {
 		for _, paired := range []bool{true, false} {
 			draws, err := Law{Name: name, Seed: 7}.Draw(ctx, k, d, m, paired)

@@ -14,7 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Angles of given signs are those that numpy computes with the matrices themselves.
+// TestStructuredAgainstReference compares angles for given signs with explicit matrix products in
+// numpy.
 func TestStructuredAgainstReference(t *testing.T) {
 	var in struct {
 		X, Signs [][]float64
@@ -31,7 +32,7 @@ func TestStructuredAgainstReference(t *testing.T) {
 			}
 		}
 	}
-	k, _ := spectral.FourierKernel("gaussian", 0, 0)
+	k, _ := spectral.FourierKernel("gaussian", spectral.Shape{})
 	factor := slices.Repeat(k.Factors([]float64{in.Gamma}), len(in.X[0]))
 	draws := Draws{Signs: signs, Spread: slices.Repeat([]float64{math.Sqrt2}, w), Paired: true}
 	f, err := draws.Map(factor)
@@ -59,7 +60,7 @@ func TestStructuredFeatures(t *testing.T) {
 	const n, d, m = 3*fastRows + 5, 70, 150
 	X := rowsOf(n, d)
 	ones, filled := onesOf(t, X)
-	k, _ := spectral.FourierKernel("matern", 1.5, 0)
+	k, _ := spectral.FourierKernel("matern", spectral.Shape{Nu: 1.5})
 	factor := make([]float64, d)
 	for j := range factor {
 		factor[j] = 0.02 * float64(1+j%3)
@@ -105,9 +106,10 @@ func TestStructuredFeatures(t *testing.T) {
 	}
 }
 
-// Structured frequencies of a whole block are orthogonal, and of one length, when no input is cut off.
+// TestStructuredBlocksAreOrthogonal checks that the frequencies of a full block are orthogonal and
+// of equal length without padded inputs.
 func TestStructuredBlocksAreOrthogonal(t *testing.T) {
-	k, _ := spectral.FourierKernel("gaussian", 0, 0)
+	k, _ := spectral.FourierKernel("gaussian", spectral.Shape{})
 	draws, err := Law{"structured", 4}.Draw(context.Background(), k, 128, 128, true)
 	if err != nil {
 		t.Fatal(err)
@@ -131,12 +133,13 @@ func TestStructuredBlocksAreOrthogonal(t *testing.T) {
 	}
 }
 
-// The first frequencies of many are the few of the same law and seed, to the last bit.
+// TestDrawsAreNested checks that a smaller draw equals the first frequencies of a larger one, bit
+// for bit.
 func TestDrawsAreNested(t *testing.T) {
 	ctx := context.Background()
-	gaussian, _ := spectral.FourierKernel("gaussian", 0, 0)
-	rough, _ := spectral.FourierKernel("laplacian", 0, 0)
-	matern, _ := spectral.FourierKernel("matern", 0.7, 0)
+	gaussian, _ := spectral.FourierKernel("gaussian", spectral.Shape{})
+	rough, _ := spectral.FourierKernel("laplacian", spectral.Shape{})
+	matern, _ := spectral.FourierKernel("matern", spectral.Shape{Nu: 0.7})
 	sum := spectral.Sum([]spectral.Part{{Kernel: gaussian, Factor: 1, Weight: 1}, {Kernel: matern, Factor: 2, Weight: 3}})
 	for _, law := range Laws {
 		for name, k := range map[string]spectral.Kernel{"gaussian": gaussian, "laplacian": rough, "matern": matern,

@@ -35,8 +35,7 @@ func TestEveryCaseIsRead(t *testing.T) {
 	}
 }
 
-// unread returns what is wrong with the cases there are, those that tests read, and those that are
-// listed.
+// unread compares the existing cases, those that tests read, and those listed as exceptions.
 func unread(cases, read []string, listed map[string]string) (errs []string) {
 	for _, name := range cases {
 		switch isRead, isListed := slices.Contains(read, name), listed[name] != ""; {
@@ -68,7 +67,7 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-// absence records what becomes of a test that wants what is not there.
+// absence records whether a test is skipped or fails.
 type absence struct {
 	testing.TB
 	what string
@@ -78,7 +77,8 @@ func (a *absence) Helper()               {}
 func (a *absence) Skipf(string, ...any)  { a.what = "skipped" }
 func (a *absence) Fatalf(string, ...any) { a.what = "failed" }
 
-// What is not there is skipped, but not in the gate; and the gate learns what was looked for.
+// TestAbsence checks that a missing case skips the test, but not in the gate, which records the
+// requested cases.
 func TestAbsence(t *testing.T) {
 	record := filepath.Join(t.TempDir(), "record")
 	for _, c := range []struct{ record, want string }{{"", "skipped"}, {record, "failed"}} {

@@ -1,11 +1,12 @@
 package importrules
 
-// Files lists the files of packages from the public types down to the details: a file uses only what it and the files
-// after it declare.
+// Files lists the files of packages from the public types to the details: a file may use only its
+// own declarations and those of later files.
 var Files = map[string][]string{
 	"experiment": {
 		// runs and their phases
-		"auto", "run", "search_shard", "diagnostics", "evaluate", "fit", "plan", "write", "load", "outputs",
+		"auto", "run", "predict", "explain", "search_shard", "diagnostics",
+		"evaluate", "fit", "plan", "write", "load", "outputs",
 		"compare", "compare_folds", "compare_rows", "compare_runs", "existing_run", "export", "spec", // outputs of runs
 		"plan_time", "final_pipeline", "search", "identity", "read_run", "mlflow", "model", "experiment", "progress",
 		"memory", "profile", "model_info", "version",
@@ -18,15 +19,15 @@ var Files = map[string][]string{
 	"internal/experiment/dataload": {
 		"split", "dataload", "placeholder", "streaming", "inspect_part", "files", "errors", "database", "query",
 	},
-	"experiment/result": {"comparison", "check", "result", "findings"},
+	"experiment/result": {"comparison", "explanation", "check", "result", "findings"},
 	"internal/experiment/shardfit": {
 		"shardfit", "fit_pass", "schema_pass", "inputs", "search", "options", "state", "profile_pass",
 	},
-	"report":       {"comparison", "report", "sections", "figures", "page", "labels"},
-	"internal/svg": {"bars", "grid", "plot", "svg", "text_length", "name_value_table", "text", "ticks"},
+	"report":       {"comparison", "explanation", "report", "sections", "figures", "page", "labels"},
+	"internal/svg": {"bars", "grid", "swarm", "plot", "svg", "text_length", "name_value_table", "text", "ticks"},
 	"serve": {
 		"listen", "connection_limit", "certificate", // connections
-		"http", "v1", "v2", "body", "call", "infer_json", // requests and answers over HTTP
+		"http", "explain", "v1", "v2", "body", "call", "infer_json", // requests and answers over HTTP
 		"infer", "access_log", "serve", // the server, for all protocols
 		"models", "source", "token", "watched_files", "metrics", "limits", // what it holds
 		"model", "batch", "prediction", "prediction_json", "outputs", // a model and its predictions

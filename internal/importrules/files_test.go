@@ -18,7 +18,8 @@ import (
 // maxMethods is the maximum number of methods of a type.
 const maxMethods = 25
 
-// A file of a package in Files uses only what it and the files after it declare, and no type has too many methods.
+// TestFilesAreLayers checks that a file of a package in Files uses only declarations of its own and
+// of later files, and that no type has too many methods.
 func TestFilesAreLayers(t *testing.T) {
 	for buffer, order := range Files {
 		fset := token.NewFileSet()
@@ -46,7 +47,7 @@ func TestFilesAreLayers(t *testing.T) {
 	}
 }
 
-// checkTypes parses the files of a package, which must be those of the order, and resolves their identifiers.
+// checkTypes parses the files of a package, which must match order, and resolves their identifiers.
 func checkTypes(t *testing.T, fset *token.FileSet, buffer string, order []string) (*types.Package,
 	map[*ast.Ident]types.Object) {
 	paths, err := filepath.Glob(filepath.Join("..", "..", buffer, "*.go"))

@@ -114,7 +114,7 @@ var Allowed = map[string][]string{
 	"internal/descent": {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
 
 	"internal/kernelsvm": {"kernel", "datasets", "internal/kernelridge", "internal/smo", "internal/solve",
-		"internal/design", "internal/kern"},
+		"internal/spectral", "internal/design", "internal/kern"},
 	"internal/smo": {"internal/pairwise", "internal/solve", "internal/design", "internal/kern"},
 
 	"internal/kernelridge": {"graph", "kernel", "datasets", "sparse", "internal/landmarks", "internal/pairwise",
@@ -164,9 +164,8 @@ var Allowed = map[string][]string{
 		"param",
 		"metrics", "datasets", "internal/kern", "internal/svg", "internal/memory", "internal/journal"},
 
-	// Estimators that are made of other estimators, whatever these are, and below them the numbers: transforms
-	// of targets, scores to probabilities, weights.
-	// a threshold is chosen by a metric
+	// Meta-estimators and their algorithms: target transforms, calibration, weights. A threshold is
+	// selected by a metric.
 	"estimator/meta": {"internal/share", "internal/predictorstate", "internal/paramkind", "graph", "estimator", "datasets",
 		"param", "model",
 		"internal/design", "internal/monotone", "internal/calibration", "internal/stacking", "internal/conformal",
@@ -223,8 +222,9 @@ var Allowed = map[string][]string{
 	// Shapley values of graphs and functions
 	"internal/shapley": {"graph", "internal/ops", "internal/kern", "internal/memory"},
 	"inspection": {"internal/shapley", "internal/origin", "internal/memory", "graph", "internal/metricinput",
-		"estimator", "metrics", "datasets", "sparse", "single", "internal/svg"},
-	"internal/profile": {"datasets", "datasets/pass", "sparse", "single", "model", "internal/kern"},
+		"estimator", "estimator/cluster", "pipeline", "internal/preprocessing", "metrics", "datasets", "sparse", "single",
+		"internal/svg"},
+	"internal/profile": {"datasets", "datasets/pass", "sparse", "single", "model", "internal/kern", "internal/murmur"},
 
 	// A tracking server over HTTP.
 	"internal/mlflow":            {},
@@ -251,7 +251,7 @@ var Allowed = map[string][]string{
 	"internal/experiment/scaffold": {"internal/yamlnode", "internal/preprocessing", "pipeline", "internal/reader",
 		"internal/experiment/config", "internal/experiment/dataload", "internal/metricinput", "datasets", "datasets/csv",
 		"sparse", "param", "internal/rowfile"},
-	"experiment": {"internal/jsonfloat", "internal/reader", "internal/files", "auto",
+	"experiment": {"model", "internal/jsonfloat", "internal/reader", "internal/files", "auto",
 		"internal/mlflow", "internal/experiment/config", "internal/experiment/scaffold", "experiment/result",
 		"internal/experiment/...", "report", "inspection", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml",
 		"gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "internal/profile", "param",
@@ -266,7 +266,8 @@ var Allowed = map[string][]string{
 
 	// Models that answer requests.
 	// how the rows of a model file are read
-	"serve": {"internal/reader", "internal/files", "pipeline", "pipeline/modelfile", "estimator", "datasets", "model",
+	"serve": {"inspection",
+		"internal/reader", "internal/files", "pipeline", "pipeline/modelfile", "estimator", "datasets", "model",
 		"internal/experiment/config", "internal/jsonscan", "internal/rowencoding", "internal/rowerrors",
 		"serve/internal/..."},
 	"serve/grpc": {"serve", "serve/internal/...", "internal/rowerrors",
@@ -275,19 +276,20 @@ var Allowed = map[string][]string{
 	"serve/internal/queue":          {},
 	"serve/grpc/internal/inference": {},
 
-	"serve/ui": {"serve", "serve/internal/protocol", "estimator", "datasets", "internal/conformal", "internal/profile",
+	"serve/ui": {"inspection", "internal/origin",
+		"serve", "serve/internal/protocol", "estimator", "datasets", "internal/conformal", "internal/profile",
 		"internal/rowencoding"},
 
 	"cmd/bochner": {"internal/jsonfloat", "internal/rowfile", "internal/experiment/scaffold", "param", "datasets/builtin",
 		"internal/reader", "internal/files", "serve", "serve/grpc", "serve/ui", "distributed/store/...", "distributed/store",
 		"experiment", "internal/experiment/config", "internal/experiment/shardfit", "experiment/result", "internal/profile",
-		"model", "graph", "internal/memory"},
+		"model", "graph", "internal/memory", "inspection"},
 
 	// The entry point, at the root of the module.
 	".": {"internal/preprocessing", "internal/reader", "gridsearch", "pipeline", "pipeline/modelfile", "transformer",
 		"estimator", "metrics", "internal/metricinput", "datasets", "internal/profile"},
 
-	// Runs the benchmarks, and the peers', as programs.
+	// Runs the benchmarks and the baselines as programs.
 	"bench/internal/tree": {}, // the files of a commit
 	"bench/internal/page": {}, // places of tables on a page
 	"bench/compare":       {"bench/internal/page", "bench/internal/tree"},

@@ -54,7 +54,7 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-// skip leaves out hidden folders, test data, generators and modules of their own.
+// skip excludes hidden directories, test data, generators and separate modules.
 func skip(path, root string, entry fs.DirEntry) error {
 	if path == root {
 		return nil
@@ -91,7 +91,7 @@ func check(t *testing.T, pkg, path string) {
 	}
 }
 
-// checkCauses: the error of a context is returned by cause.Err. Its methods are called only to compare.
+// checkCauses reports context errors that are not obtained from cause.Err, except in comparisons.
 func checkCauses(t *testing.T, pkg, path string) {
 	if pkg == "internal/ctxerr" || pkg == "internal/canceltest" || strings.HasPrefix(pkg, "bench") {
 		return
@@ -105,7 +105,7 @@ func checkCauses(t *testing.T, pkg, path string) {
 	}
 }
 
-// bareErr matches the error of a context where it is returned or assigned.
+// bareErr matches a context error that is returned or assigned without wrapping.
 var bareErr = regexp.MustCompile(`(?m)(return |= |Or\()(.*, )?(\w+\.)*(ctx|parent|Context\(\))\.Err\(\)([,;)]|$| //)`)
 
 func permits(allowed []string, target string) bool {

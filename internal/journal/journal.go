@@ -1,8 +1,8 @@
-// Package journal stores what a search has done in a file of lines: a head, which identifies the
-// search, and an entry for each piece of work, in the order in which they ended. A line is JSON, a
-// space and the CRC-32 of the JSON in hexadecimal. Every line is written in one call, so that a
-// killed process tears at most the last one, and flushed to the disk about once a second. [Sum]
-// returns the short strings by which heads identify rows and specs.
+// Package journal records the progress of a search in a line-based file: a header, which identifies
+// the search, and an entry for each piece of work, in order of completion. A line is JSON, a space
+// and the CRC-32 of the JSON in hexadecimal. Each line is written by a single call, so that a
+// killed process leaves at most the last line incomplete. Lines are flushed to disk about once a
+// second. [Sum] returns the short strings by which headers identify rows and specs.
 package journal
 
 import (

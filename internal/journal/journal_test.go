@@ -34,8 +34,8 @@ func opened(path string, h Head) (*Journal, []int, error) {
 	return j, numbers, err
 }
 
-// However many bytes of it a kill has left, every whole line is read, what is written then comes behind these, and
-// the journal is whole again.
+// TestTorn checks that after truncation at any byte, complete lines are read, new ones are
+// appended, and the journal is complete again.
 func TestTorn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	j, _, err := opened(path, head("ours"))
@@ -80,7 +80,7 @@ func sealed(strs ...string) string {
 
 const ours = `{"journal":"ours","version":0,"sums":{"data":"1"}}`
 
-// What is not the journal of this search is refused and stays as it is.
+// TestRefused checks that a journal of another search is rejected and not modified.
 func TestRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	for _, c := range []struct {
@@ -162,7 +162,8 @@ func TestSumOfShortRowsTakesLittleRoom(t *testing.T) {
 	}
 }
 
-// A number reads back bit for bit, and what is none as NaN.
+// TestNumber checks that a number is read back bit for bit, and a number that JSON does not have as
+// NaN.
 func TestNumber(t *testing.T) {
 	for _, v := range []float64{0, math.Copysign(0, -1), 1.0 / 3, -1e300, 5e-324, 1e21, math.NaN(), math.Inf(1)} {
 		text, err := json.Marshal(Number(v))

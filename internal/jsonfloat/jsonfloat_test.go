@@ -21,8 +21,8 @@ type outer struct {
 	inner
 }
 
-// Infinite numbers and NaN become null and come back as NaN; the value stays as it was, all other
-// numbers keep their bits.
+// TestMarshal checks that infinite numbers and NaN become null and are read back as NaN, that the
+// value is not modified, and that all other numbers keep their bits.
 func TestMarshal(t *testing.T) {
 	fresh := func() outer {
 		return outer{Name: "x", Scores: map[string]float64{"a.b": math.Inf(1), "c": 0.1}, List: []float64{1, math.NaN(), 2},

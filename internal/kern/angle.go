@@ -38,7 +38,7 @@ func reduce(x float64) (n uint64, r, tail float64) {
 		r = math.FMA(-k, half2, r)
 		return uint64(int64(k)), math.FMA(-k, half3, r), 0
 	}
-	n, f, low := turns(math.Abs(x))
+	n, f, low := twoOverPiMultiple(math.Abs(x))
 	r = f * half1
 	tail = math.FMA(f, half1, -r) + f*half2 + low*half1
 	if x < 0 {
@@ -47,12 +47,12 @@ func reduce(x float64) (n uint64, r, tail float64) {
 	return n, r, tail
 }
 
-// turns returns x·2/π for x > 2³⁰ as n, modulo 4, plus f + low in [−½, ½], by the reduction of
+// twoOverPiMultiple returns x·2/π for x > 2³⁰ as n, modulo 4, plus f + low in [−½, ½], by the reduction of
 // Payne and Hanek (SIGNUM 18, 1983), which multiplies only the relevant bits of 2/π.
-func turns(x float64) (n uint64, f, low float64) {
+func twoOverPiMultiple(x float64) (n uint64, f, low float64) {
 	u := math.Float64bits(x)
 	m, e := u&(1<<52-1)|1<<52, int(u>>52)-1075 // x = m·2ᵉ
-	skip := max(e-2, 0)                        // bits of 2/π that make multiples of 4
+	skip := max(e-2, 0)                        // bits of 2/π that contribute multiples of 4
 	down := uint(2 - e + skip)                 // shift of m·w below the lowest two bits of n
 	var w [3]uint64
 	for i := range w {

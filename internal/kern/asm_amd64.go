@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// available lists the instruction sets of this machine, the best one last.
+// available lists the instruction sets of this host; the best one is last.
 func available() []instructions {
 	sets := []instructions{portable}
 	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
@@ -21,9 +21,8 @@ func available() []instructions {
 	return sets
 }
 
-// The functions below choose among the assembly kernels; isa is not portable
-// when they are called. Direct calls, not function variables, keep the
-// arguments from escaping.
+// The functions below select the assembly kernel; they must not be called if isa is portable.
+// Direct calls rather than function variables keep the arguments from escaping.
 
 func p64[T Float](x *T) *float64 { return (*float64)(unsafe.Pointer(x)) }
 func p32[T Float](x *T) *float32 { return (*float32)(unsafe.Pointer(x)) }
@@ -135,7 +134,7 @@ func weighAsm[T Float](panels, depth int, a, b *T, bRow int, c *T, cRow int) {
 	}
 }
 
-// projectAsm multiplies rows with as many columns of w as it goes, which it returns.
+// projectAsm multiplies rows with leading columns of w and returns the number of columns processed.
 func projectAsm(sums *[mixedRowCount]float64, a []float32, aRow int, w []float64) (done int) {
 	var lanes [8 * mixedRowCount]float64
 	wide := lanesOf[float64]()
@@ -153,7 +152,8 @@ func projectAsm(sums *[mixedRowCount]float64, a []float32, aRow int, w []float64
 	return steps * wide
 }
 
-// collectAsm adds rows times weights to as many sums as it goes, which it returns.
+// collectAsm adds weighted rows to leading elements of sums and returns the number of elements
+// processed.
 func collectAsm(sums []float64, a []float32, aRow int, weights *[mixedRowCount]float64) (done int) {
 	wide := lanesOf[float64]()
 	steps := len(sums) / wide
@@ -327,7 +327,7 @@ func axpyAsm[T Float](alpha T, x, y *T, n int) {
 	}
 }
 
-// The next three are the same for both sets: they wait for memory.
+// Both instruction sets share the next three functions, which are memory-bound.
 func combineAsm[T Float](n int, x, a *T, aRow int, y *T) {
 	if is64[T]() {
 		combineAVX2F64(n, p64(x), p64(a), aRow, p64(y))
@@ -454,7 +454,7 @@ func scaleFloorAsm[T Float](alpha, least T, x *T, n int) {
 	}
 }
 
-// peakFlops makes rounds·12 register-wide multiply-adds and returns their flops.
+// peakFlops executes rounds·12 register-wide multiply-adds and returns the number of flops.
 func peakFlops[T Float](rounds int) float64 {
 	switch {
 	case isa == avx512 && is64[T]():

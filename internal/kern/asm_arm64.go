@@ -4,7 +4,7 @@ package kern
 
 import "unsafe"
 
-// available lists the instruction sets of this machine, the best one last.
+// available lists the instruction sets of this host; the best one is last.
 func available() []instructions { return []instructions{portable, neon} }
 
 func p64[T Float](x *T) *float64 { return (*float64)(unsafe.Pointer(x)) }

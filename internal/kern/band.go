@@ -109,16 +109,17 @@ func (s *Band) ApplyQ(x View[float64], back bool) {
 	}
 	hold, buf := borrow[float64](2 * bandWidth * x.Cols)
 	defer hold.release()
-	along, turned := Dense(bandWidth, x.Cols, x.Cols, buf), Dense(bandWidth, x.Cols, x.Cols, buf[bandWidth*x.Cols:])
+	products := Dense(bandWidth, x.Cols, x.Cols, buf)
+	transformed := Dense(bandWidth, x.Cols, x.Cols, buf[bandWidth*x.Cols:])
 	one := func(k int) {
 		v, rows, t := s.vectors.Slice(k, k+bandWidth, k+bandWidth, s.n), x.Slice(k+bandWidth, s.n, 0, x.Cols), s.factor(k)
 		if !back {
 			t = t.T()
 		}
-		Mul(along, v, rows, false)
-		Mul(turned, t, along, false)
-		p := product[float64]{c: rows, a: v.T(), b: turned, store: subtract}
-		_ = p.run() // without a context
+		Mul(products, v, rows, false)
+		Mul(transformed, t, products, false)
+		p := product[float64]{c: rows, a: v.T(), b: transformed, store: subtract}
+		_ = p.run() // without a context it cannot fail
 	}
 	last := (s.n - 1) / bandWidth * bandWidth
 	for k := 0; k < last; k += bandWidth {

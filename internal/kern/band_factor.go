@@ -69,8 +69,8 @@ func eliminateBlock(rows, next View[float64], u, buf []float64) {
 
 // Solve overwrites x, n × k, with (B + shift·I)⁻¹x, given the result of Factor.
 func (s *Band) Solve(factor []float64, x View[float64]) {
-	const few = 4
-	if x.Cols > few {
+	const maxColumns = 4
+	if x.Cols > maxColumns {
 		s.solveBlocks(factor, x)
 		return
 	}
@@ -90,8 +90,8 @@ func (s *Band) Solve(factor []float64, x View[float64]) {
 // solveColumn is Solve for one column; it reads the factor along rows.
 func (s *Band) solveColumn(factor, x []float64) {
 	row := func(i int) []float64 {
-		within := i % bandWidth
-		return blockRows(factor, i-within).Row(within)[within:min(2*bandWidth, within+s.n-i)]
+		offset := i % bandWidth
+		return blockRows(factor, i-offset).Row(offset)[offset:min(2*bandWidth, offset+s.n-i)]
 	}
 	for i := range x {
 		r := row(i)

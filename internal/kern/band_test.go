@@ -22,7 +22,7 @@ func definite(rng *rand.Rand, n int) []float64 {
 
 // Systems solved by the band are those solved by Cholesky's factor, for orders that are and are not multiples of its
 // width; its pivots multiply to the same determinant.
-func TestBandSolvesWhatCholeskySolves(t *testing.T) {
+func TestBandSolvesLikeCholesky(t *testing.T) {
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(3, 21))
 	for _, n := range []int{1, 2, 31, 32, 33, 64, 65, 97, 150, 300, 401, 620} {
@@ -89,7 +89,7 @@ func TestBandIsTheSameOnAnyNumberOfCores(t *testing.T) {
 }
 
 // A matrix that is not positive definite has no factor, and a context that is done makes no band.
-func TestBandSaysWhatItCannot(t *testing.T) {
+func TestBandErrors(t *testing.T) {
 	const n = 120
 	a := definite(rand.New(rand.NewPCG(3, 22)), n)
 	band, err := NewBand(context.Background(), Dense(n, n, n, append([]float64(nil), a...)))

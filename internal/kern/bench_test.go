@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/cputime"
 )
 
-// peakGFLOPS measures the limit of one core: the best of several runs of a
-// loop that does nothing but multiply-adds.
+// peakGFLOPS measures the peak throughput of one core by a loop of multiply-adds, as the maximum of
+// several runs.
 func peakGFLOPS[T Float]() float64 {
 	if !isa.complete() {
 		return 0

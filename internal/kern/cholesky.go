@@ -151,9 +151,9 @@ func solveTriangle[T Float](ctx context.Context, l, b View[T], transposed bool) 
 // synchronize once instead of after each block product. The bits of a column do not depend on its
 // position.
 func solveColumns[T Float](ctx context.Context, l, b View[T], transposed bool) error {
-	const small, much = 512, 1 << 21
+	const small, minFlops = 512, 1 << 21
 	each := max(strip, roundUp((b.Cols-1)/runtime.GOMAXPROCS(0)+1, strip/2))
-	if l.Rows > small || each >= b.Cols || l.Rows*l.Rows*b.Cols < much {
+	if l.Rows > small || each >= b.Cols || l.Rows*l.Rows*b.Cols < minFlops {
 		return solveBlocked(ctx, l, b, transposed)
 	}
 	Parallel(b.Cols, each, func(lo, hi int) {

@@ -35,8 +35,8 @@ func choleskyPanels[T Float](ctx context.Context, a View[T]) (pivot int, ok bool
 // at returns panel r from column k on. Its capacity covers the blocks up to the diagonal.
 func (p *panels[T]) at(r, k int) []T {
 	perBlock := cholBlock / p.nr
-	block, within := r/perBlock, r%perBlock
-	return p.x[cholBlock*cholBlock*block*(block+1)/2+(block+1)*cholBlock*p.nr*within+k*p.nr:]
+	block, offset := r/perBlock, r%perBlock
+	return p.x[cholBlock*cholBlock*block*(block+1)/2+(block+1)*cholBlock*p.nr*offset+k*p.nr:]
 }
 
 // each calls f for all panels from row lo on; flops is the cost per panel.

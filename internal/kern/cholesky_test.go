@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// checkFactor holds that L·Lᵀ is the lower triangle of a, to rounding in proportion to a's diagonal.
+// checkFactor checks that L·Lᵀ equals the lower triangle of a, up to rounding relative to the
+// diagonal.
 func checkFactor[T Float](t *testing.T, what string, l, a View[T]) {
 	t.Helper()
 	n := a.Rows
@@ -23,7 +24,8 @@ func checkFactor[T Float](t *testing.T, what string, l, a View[T]) {
 	}
 }
 
-// Every order has its own edges: of tiles, of panels and of blocks.
+// testCholeskyOfEveryOrder checks that all orders work, including the edges of tiles, panels and
+// blocks.
 func testCholeskyOfEveryOrder[T Float](t *testing.T) {
 	r := newRand(31)
 	z := randomView[T](r, 210, 200, "rows")
@@ -54,7 +56,8 @@ func TestCholeskyOfEveryOrder(t *testing.T) {
 	each(t, testCholeskyOfEveryOrder[float64], testCholeskyOfEveryOrder[float32])
 }
 
-// Columns that are nearly the same leave nearly nothing for the pivots. The factor is then far
+// testCholeskyOfNearlyEqualColumns checks that the pivots of nearly equal columns, which are tiny,
+// are accurate.
 // from that of the exact matrix, but its square is not.
 func testCholeskyOfNearlyEqualColumns[T Float](t *testing.T) {
 	r := newRand(32)
@@ -108,7 +111,7 @@ func testCholeskyNamesTheFirstBadPivot(t *testing.T) {
 
 func TestCholeskyNamesTheFirstBadPivot(t *testing.T) { eachSet(t, testCholeskyNamesTheFirstBadPivot) }
 
-// All cores share the panels; the sums are the same.
+// testCholeskyDoesNotDependOnCores checks that the factor does not depend on the number of cores.
 func testCholeskyDoesNotDependOnCores[T Float](t *testing.T) {
 	a := Dense(700, 700, 700, make([]T, 700*700))
 	Gram(forever, a, randomView[T](newRand(34), 720, 700, "rows"), nil)
@@ -157,7 +160,7 @@ func TestCholeskyOfLargeMatrices(t *testing.T) {
 	}
 }
 
-// What substitute solves for is what plain substitution solves for.
+// testSubstitute checks that the solution equals that of plain substitution.
 func testSubstitute[T Float](t *testing.T) {
 	r, bl := newRand(36), blockingOf[T]()
 	for depth := range cholBlock {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Distances are those of the plain loops, for every shape around the edges of tiles.
+// TestDistances checks that distances equal those of plain loops, for shapes around the edges of
+// tiles.
 func TestDistances(t *testing.T) {
 	eachSet(t, func(t *testing.T) {
 		testDistances[float64](t, 1e-13)

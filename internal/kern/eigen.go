@@ -269,10 +269,11 @@ func (e *Eigen) apply(ctx context.Context, x, v View[float64], tau []float64) er
 	products, triangle := Dense(w, w, w, make([]float64, w*w)), Dense(w, w, w, make([]float64, w*w))
 	Mul(products, v, v.T(), false)
 	triangleOf(triangle, products, tau)
-	along, turned := Dense(x.Rows, w, w, make([]float64, x.Rows*w)), Dense(x.Rows, w, w, make([]float64, x.Rows*w))
-	if err := MulContext(ctx, along, x, v.T(), false); err != nil {
+	scores := Dense(x.Rows, w, w, make([]float64, x.Rows*w))
+	transformed := Dense(x.Rows, w, w, make([]float64, x.Rows*w))
+	if err := MulContext(ctx, scores, x, v.T(), false); err != nil {
 		return err
 	}
-	Mul(turned, along, triangle.T(), false)
-	return subtractProduct(ctx, x, turned, v)
+	Mul(transformed, scores, triangle.T(), false)
+	return subtractProduct(ctx, x, transformed, v)
 }

@@ -111,20 +111,20 @@ func (t *rotations) row(i int) []float64 { return t.rows[i*t.n : (i+1)*t.n] }
 // implicitQL overwrites diagonal with the eigenvalues of a tridiagonal matrix, unordered, and
 // overwrites offDiagonal. If t is not nil, its rows become the eigenvectors.
 func implicitQL(ctx context.Context, diagonal, offDiagonal []float64, t *rotations) error {
-	const epsilon, most = 0x1p-52, 100 // maximum steps per eigenvalue
+	const epsilon, maxSteps = 0x1p-52, 100 // maximum steps per eigenvalue
 	n := len(diagonal)
 	// Off-diagonals below the rounding error of the largest entry count as 0. Otherwise a large
 	// entry above small ones prevents convergence.
-	least := 0.0
+	tolerance := 0.0
 	for i := range n {
-		least = max(least, epsilon*math.Abs(diagonal[i]), epsilon*math.Abs(offDiagonal[i]))
+		tolerance = max(tolerance, epsilon*math.Abs(diagonal[i]), epsilon*math.Abs(offDiagonal[i]))
 	}
 	for l := range n {
 		for step := 0; ; step++ {
 			m := l // no zero off-diagonals between l and m
 			for m < n-1 {
 				size := math.Abs(diagonal[m]) + math.Abs(diagonal[m+1])
-				if math.Abs(offDiagonal[m]) <= max(epsilon*size, least) {
+				if math.Abs(offDiagonal[m]) <= max(epsilon*size, tolerance) {
 					break
 				}
 				m++
@@ -132,7 +132,7 @@ func implicitQL(ctx context.Context, diagonal, offDiagonal []float64, t *rotatio
 			if m == l {
 				break
 			}
-			if step == most {
+			if step == maxSteps {
 				return ErrNoConvergence
 			}
 			if err := ctxerr.Check(ctx); err != nil {

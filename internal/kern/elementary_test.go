@@ -140,8 +140,8 @@ func ulps[T Float](got T, want *big.Float) float64 {
 	return math.Abs(f)
 }
 
-// hardAngles returns arguments that come near multiples of π/2, small, large
-// and huge ones, and the bounds of the fast ranges.
+// hardAngles returns arguments near multiples of π/2, small, large and huge ones, and the bounds of
+// the fast ranges.
 func hardAngles[T Float](r *rand.Rand, n int) []T {
 	x := []T{0, 1, -1, 0x1p-30, 1 << 20, 1<<20 + 1, 1 << 30, -(1 << 30), 1<<30 + 1024, 1e22, 3e38,
 		T(math.Pi), T(math.Pi / 2), T(-math.Pi / 4)}
@@ -213,8 +213,8 @@ func TestExponentialsAgainstBig(t *testing.T) {
 	each(t, testExponentials[float64], testExponentials[float32])
 }
 
-// testEndsOfRange holds the exponential near the largest number and through the denormals down to 0,
-// where math.Exp is no reference: in Go 1.26 it is +Inf from 709.44 on.
+// testEndsOfRange checks the exponential near the largest finite result and through the denormals
+// to 0. There math.Exp is no reference: in Go 1.26 it returns +Inf from 709.44 on.
 func testEndsOfRange[T Float](t *testing.T) {
 	ends := []float64{709.43, 709.44, 709.5, 709.71, 709.78, 709.782712893384, // the last that is finite
 		-700, -707.9, -708, -708.3, -708.39, -708.3964185322641, -708.4, -709, -720, -740, -744.44, -745, -745.133219101941}
@@ -298,7 +298,7 @@ func TestSpecialArguments(t *testing.T) {
 	each(t, testSpecialArguments[float64], testSpecialArguments[float32])
 }
 
-// testPlace holds that a result depends on its argument alone.
+// testPlace checks that a result depends only on its argument, not on its position.
 func testPlace[T Float](t *testing.T) {
 	x := hardAngles[T](newRand(3), 30)
 	x = append(x, T(math.NaN()), T(math.Inf(-1)), 5, 6, 7)

@@ -6,10 +6,9 @@ import "context"
 //
 //	for i ≥ j:  c[i,j] += Σ_k weights[k]·a[k,i]·a[k,j]
 //
-// A is n × d with any strides, weights has n elements or is nil for ones, and
-// C is d × d. The strict upper triangle of C is neither read nor written (see
-// MirrorLower). Cost nd² flops. Once ctx is done it returns ctxerr.Check(ctx), and C
-// is of no use.
+// A is n × d with any strides, weights has n elements or is nil for ones, and C is d × d. The
+// strict upper triangle of C is neither read nor written (see MirrorLower). Cost nd² flops. Once
+// ctx is done it returns ctxerr.Check(ctx), and C is undefined.
 func Gram[T Float](ctx context.Context, c, a View[T], weights []T) error {
 	checkGram(c.Rows, c.Cols, a, weights)
 	p := product[T]{c: c, a: a.T(), b: a, weights: weights, store: add, lower: true, ctx: ctx}

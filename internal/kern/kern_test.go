@@ -19,7 +19,7 @@ func eps[T Float]() float64 {
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
-// layouts lists the ways in which a test matrix may lie in memory.
+// layouts lists the memory layouts of test matrices.
 var layouts = []string{"rows", "columns", "padded", "strided"}
 
 // randomView returns a rows × cols view of normal numbers laid out as asked,
@@ -73,7 +73,7 @@ func sameBits[T Float](t *testing.T, what string, a, b []T) {
 	}
 }
 
-// each runs a test in both precisions with every instruction set at hand.
+// each runs a test in both precisions with every available instruction set.
 func each(t *testing.T, f64, f32 func(t *testing.T)) {
 	eachSet(t, func(t *testing.T) {
 		t.Run("f64", f64)
@@ -117,8 +117,8 @@ func withCores(f func(cores int)) {
 	}
 }
 
-// checkMul compares C (+)= A·B with the plain sum in float64; gaps between the
-// elements of C must stay as they were.
+// checkMul compares C (+)= A·B with the plain sum in float64, and checks that gaps between the
+// elements of C are unchanged.
 func checkMul[T Float](t *testing.T, what string, c, a, b View[T], accumulate bool) {
 	t.Helper()
 	before := clone(c)
@@ -289,7 +289,8 @@ func testMirrorLower[T Float](t *testing.T) {
 
 func TestMirrorLower(t *testing.T) { each(t, testMirrorLower[float64], testMirrorLower[float32]) }
 
-// testMulRows holds that the parts are the rows of the product, each once, and f may change them.
+// testMulRows checks that the parts are the rows of the product, each once, and that f may change
+// them.
 func testMulRows[T Float](t *testing.T) {
 	r := newRand(24)
 	for _, s := range [][3]int{{1, 1, 1}, {95, 7, 49}, {96, 512, 48}, {200, 0, 5}, {0, 3, 2}, {313, 601, 101},
@@ -727,7 +728,7 @@ func testFWHT[T Float](t *testing.T) {
 
 func TestFWHT(t *testing.T) { each(t, testFWHT[float64], testFWHT[float32]) }
 
-// testFWHTTwice goes beyond the longest call of assembly.
+// testFWHTTwice tests transforms longer than the longest assembly call.
 func testFWHTTwice[T Float](t *testing.T) {
 	const n = 4 * maxAsmElements
 	x := randomView[T](newRand(14), 1, n, "rows")
@@ -740,7 +741,7 @@ func testFWHTTwice[T Float](t *testing.T) {
 
 func TestFWHTTwice(t *testing.T) { each(t, testFWHTTwice[float64], testFWHTTwice[float32]) }
 
-// testSignedFWHT compares with transforms and signs one after the other.
+// testSignedFWHT compares with separate transforms and sign changes.
 func testSignedFWHT[T Float](t *testing.T) {
 	r := newRand(15)
 	for _, n := range []int{1, 2, 8, 64, 1024} {

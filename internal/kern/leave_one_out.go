@@ -141,7 +141,7 @@ func (w *LeaveOneOut) RotationPairs(nodes []Node) { w.eachPair(nodes, rotationsA
 // the nodes.
 func (w *LeaveOneOut) ProductPairs(nodes []Node) { w.eachPair(nodes, maxNodesAtOnce, false) }
 
-func (w *LeaveOneOut) eachPair(nodes []Node, most int, rotations bool) {
+func (w *LeaveOneOut) eachPair(nodes []Node, maxNodes int, rotations bool) {
 	if size := w.n * w.n; cap(w.pairs) < size {
 		w.pairs = make([]Block, size)
 	}
@@ -158,7 +158,7 @@ func (w *LeaveOneOut) eachPair(nodes []Node, most int, rotations bool) {
 	}
 	for len(nodes) > 0 {
 		count := 1
-		for 2*count <= min(len(nodes), most) {
+		for 2*count <= min(len(nodes), maxNodes) {
 			count *= 2
 		}
 		for at := 0; at < blockLanes; at += lanesOf[float64]() {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Integrals are those of plain products, for all numbers of factors and nodes at once.
+// TestLeaveOneOut checks that integrals equal those of plain products, for all numbers of factors
+// and nodes.
 func TestLeaveOneOut(t *testing.T) {
 	eachSet(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(7, 8))

@@ -27,8 +27,8 @@ func PairStep(grad, up []float64, a, b []float32, step float64) (at int, least f
 	return at, least
 }
 
-// PairGain selects the second row of a pair. With d[k] = grad[k] + down[k] − least it returns the maximum of the d[k]
-// and the first k with the maximum of
+// PairGain selects the second row of a pair. With d[k] = grad[k] + down[k] − least, it returns the
+// maximum of d[k], and the first k that maximizes
 //
 //	d[k]²/max(2 − 2·a[k], floor),  d[k] > 0
 //

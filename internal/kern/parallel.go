@@ -53,10 +53,10 @@ func Parallel(n, grain int, f func(lo, hi int)) {
 
 // acquireWorkers acquires up to want workers from the pool.
 func acquireWorkers(want int) int {
-	most := int64(runtime.GOMAXPROCS(0) - 1)
+	maxWorkers := int64(runtime.GOMAXPROCS(0) - 1)
 	for {
 		busy := busyWorkers.Load()
-		take := min(int64(want), most-busy)
+		take := min(int64(want), maxWorkers-busy)
 		if take <= 0 {
 			return 0
 		}

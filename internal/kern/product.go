@@ -361,9 +361,9 @@ func transpose[T Float](dst []T, dstRow int, src []T, srcRow, srcCol, rows, n in
 		whole = n &^ 3
 		// dst is written in pieces of rows, so that a limited number of them must stay in the
 		// first-level cache; 16 if rows are far apart.
-		some := max(16, (1<<14)/(dstRow*int(unsafe.Sizeof(T(0))))) &^ 3
-		for k := 0; k < whole; k += some {
-			transposeRows(dst[k*dstRow:], dstRow, src[k:], srcRow, rows, min(some, whole-k))
+		pieceColumns := max(16, (1<<14)/(dstRow*int(unsafe.Sizeof(T(0))))) &^ 3
+		for k := 0; k < whole; k += pieceColumns {
+			transposeRows(dst[k*dstRow:], dstRow, src[k:], srcRow, rows, min(pieceColumns, whole-k))
 		}
 	}
 	if whole == n {

@@ -61,7 +61,7 @@ func distance(a, b mat.Matrix) float64 {
 
 func TestAgainstGonum(t *testing.T) { eachSet(t, testAgainstGonum) }
 
-// testNotFinite holds that a bad element spoils its row or column and no other.
+// testNotFinite checks that an element that is not finite affects only its row or column.
 func testNotFinite[T Float](t *testing.T) {
 	r := newRand(21)
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
@@ -82,7 +82,7 @@ func testNotFinite[T Float](t *testing.T) {
 
 func TestMulOfNotFinite(t *testing.T) { each(t, testNotFinite[float64], testNotFinite[float32]) }
 
-// testDenormals holds that tiny numbers are not flushed to zero.
+// testDenormals checks that denormal numbers are not flushed to zero.
 func testDenormals[T Float](t *testing.T) {
 	tiny := T(math.SmallestNonzeroFloat32)
 	if is64[T]() {
@@ -152,7 +152,8 @@ func FuzzGram(f *testing.F) {
 	})
 }
 
-// TestTranspose tries pieces of all shapes about those of the kernels, with gaps on both sides that stay as they are.
+// TestTranspose tests pieces of all shapes near those of the kernels, with gaps on both sides that
+// must be unchanged.
 func TestTranspose(t *testing.T) { each(t, testTranspose[float64], testTranspose[float32]) }
 
 func testTranspose[T Float](t *testing.T) {

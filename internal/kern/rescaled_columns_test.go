@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Features from angles with a factor each are cosines and sines of those products.
+// TestRescaledColumns checks that features of angles with one factor each are the cosines and sines
+// of the products.
 func TestRescaledColumns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 10))
 	for _, shape := range [][2]int{{1, 1}, {5, 7}, {48, 24}, {103, 61}} {

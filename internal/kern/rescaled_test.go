@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Features from rescaled angles are cosines and sines of those angles, for widths that are no
-// multiple of a vector's and angles beyond the range of the assembly.
+// TestRescaled checks that features of rescaled angles are their cosines and sines, for widths that
+// are not multiples of the vector length and angles beyond the range of the assembly.
 func TestRescaled(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	for _, shape := range [][2]int{{1, 1}, {5, 7}, {48, 24}, {103, 61}, {50, 403}} {

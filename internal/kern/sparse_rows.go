@@ -37,8 +37,8 @@ func GatherRows[T Float](row []T, columns []uint32, values []T, scale T, b View[
 
 func gatherFour[T Float](columns []uint32, values, x []T, rows, stride int) (sum [4]T) {
 	if values == nil && isa.complete() {
-		for some := range slices.Chunk(columns, maxAsmElements) {
-			if !gatherFourAsm(some, rows, unsafe.SliceData(x), stride, &sum) {
+		for chunk := range slices.Chunk(columns, maxAsmElements) {
+			if !gatherFourAsm(chunk, rows, unsafe.SliceData(x), stride, &sum) {
 				panic(errIndexRange)
 			}
 		}
@@ -117,8 +117,8 @@ func ScatterRows[T Float](b View[T], columns []uint32, values []T, scale T, row 
 func scatterFour[T Float](y []T, rows, stride int, columns []uint32, values []T, scale T, row *[4]T) {
 	v0, v1, v2, v3 := scale*row[0], scale*row[1], scale*row[2], scale*row[3]
 	if values == nil && isa.complete() {
-		for some := range slices.Chunk(columns, maxAsmElements) {
-			if !scatterFourAsm(some, rows, unsafe.SliceData(y), stride, &[4]T{v0, v1, v2, v3}) {
+		for chunk := range slices.Chunk(columns, maxAsmElements) {
+			if !scatterFourAsm(chunk, rows, unsafe.SliceData(y), stride, &[4]T{v0, v1, v2, v3}) {
 				panic(errIndexRange)
 			}
 		}

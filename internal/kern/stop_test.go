@@ -7,10 +7,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/canceltest"
 )
 
-// forever is the context of work that nothing stops.
+// forever is a context that is never canceled.
 var forever = context.Background()
 
-// Whatever takes long stops between two blocks.
+// TestKernelsStop checks that long operations can be canceled between blocks.
 func TestKernelsStop(t *testing.T) {
 	const n = 130
 	r := newRand(50)

@@ -15,15 +15,15 @@ import (
 //
 // If centered, search directions sum to 0 and r has mean 0. (Hestenes & Stiefel 1952; Gould, Hribar
 // & Nocedal, SIAM J. Sci. Comput. 2001, for the constraint.)
-func (c *solver) cgRound(which precision, multiply multiplication, tol, least float64, most int) error {
+func (c *solver) cgRound(which precision, multiply multiplication, tol, minReduction float64, maxSteps int) error {
 	start := *c
 	start.x, start.r = slices.Clone(c.x), slices.Clone(c.r)
-	g := newCGState(c, which, tol, least)
+	g := newCGState(c, which, tol, minReduction)
 	if err := c.precondition(g.z, c.r); err != nil {
 		return err
 	}
 	g.updateDirection()
-	for range most {
+	for range maxSteps {
 		if solve.SoftDeadlinePassed(c.ctx) {
 			c.maxSteps = min(c.maxSteps, max(slices.Max(c.steps), 1))
 		}
@@ -51,9 +51,9 @@ func (c *solver) cgRound(which precision, multiply multiplication, tol, least fl
 
 // revertWorse restores the start of a round for columns that did not improve.
 func (c *solver) revertWorse(start *solver) {
-	before := start.relative()
-	for j, now := range c.relative() {
-		if now < before[j] {
+	initial := start.relative()
+	for j, residual := range c.relative() {
+		if residual < initial[j] {
 			continue
 		}
 		for at := j; at < len(c.x); at += c.columns {
@@ -75,15 +75,15 @@ type cgState struct {
 	active   []bool    // columns above their goal
 }
 
-func newCGState(c *solver, which precision, tol, least float64) *cgState {
+func newCGState(c *solver, which precision, tol, minReduction float64) *cgState {
 	n := len(c.y)
 	g := &cgState{solver: c, z: make([]float64, n), p: make([]float64, n), ap: make([]float64, n),
 		rz: make([]float64, c.columns), step: make([]float64, c.columns), goal: make([]float64, c.columns),
 		active: make([]bool, c.columns)}
 	c.norms(g.goal)
-	for j, now := range g.goal {
-		g.goal[j] = max(tol*c.initialNorms[j], least*now)
-		g.active[j] = c.precisions[j] == which && now > g.goal[j]
+	for j, norm := range g.goal {
+		g.goal[j] = max(tol*c.initialNorms[j], minReduction*norm)
+		g.active[j] = c.precisions[j] == which && norm > g.goal[j]
 	}
 	return g
 }
@@ -110,20 +110,20 @@ func (g *cgState) advance() {
 	g.subtractMean()
 	norms := make([]float64, g.columns)
 	g.norms(norms)
-	for j, now := range norms {
-		g.active[j] = g.active[j] && now > g.goal[j] && now < divergenceRatio*g.initialNorms[j]
+	for j, norm := range norms {
+		g.active[j] = g.active[j] && norm > g.goal[j] && norm < divergenceRatio*g.initialNorms[j]
 	}
 }
 
 // updateDirection computes p = z + β·p; p is 0 for inactive columns.
 func (g *cgState) updateDirection() {
-	before := slices.Clone(g.rz)
+	previous := slices.Clone(g.rz)
 	dots(g.rz, g.r, g.z)
 	t := g.columns
 	for j := range t {
 		beta := 0.0
-		if before[j] > 0 {
-			beta = g.rz[j] / before[j]
+		if previous[j] > 0 {
+			beta = g.rz[j] / previous[j]
 		}
 		for at := j; at < len(g.p); at += t {
 			if g.p[at] = g.z[at] + beta*g.p[at]; !g.active[j] {

@@ -32,21 +32,21 @@ func DistanceCacheBytes(rows int) int64 { return 2 * CacheBytes(rows) }
 
 // SharesDistances reports whether a training of the given size can use a [DistanceCache].
 func (s Spec) SharesDistances(rows int, entries float64) bool {
-	k, err := kernelOf(string(s.Kernel), s.Nu, s.Shape)
+	k, err := kernelOf(string(s.Kernel), s.shape())
 	return err == nil && rows <= maxCachedRows && len(s.Gamma.Fixed()) <= 1 &&
-		(k.Metric == pairwise.L1 || k.Metric == pairwise.Squared && entries >= minCachedInputs)
+		(k.Metric == pairwise.L1 || k.Metric == pairwise.Chi2 || k.Metric == pairwise.Squared && entries >= minCachedInputs)
 }
 
 // ShareDistances makes the training use the cache.
 func (t *Training) ShareDistances(all *DistanceCache) {
 	k := t.points.kernel
 	d := t.points.rows64.Inputs()
-	at := slices.IndexFunc(all.list, func(own *distanceTiles) bool {
-		return own.metric == k.Metric && slices.Equal(own.from, t.rowIndex)
+	at := slices.IndexFunc(all.list, func(tiles *distanceTiles) bool {
+		return tiles.metric == k.Metric && slices.Equal(tiles.from, t.rowIndex)
 	})
 	if at < 0 {
 		at = len(all.list)
-		f := pairwise.FrameOf(slices.Repeat([]float64{1}, d), t.rows)
+		f := k.Frame(slices.Repeat([]float64{1}, d), t.rows)
 		blocks := blocksOf(t.Rows())
 		all.list = append(all.list, &distanceTiles{k.Metric, t.rowIndex, pairwise.NewRows[float64](f, t.rows),
 			make([][]float64, blocks*(blocks+1)/2)})

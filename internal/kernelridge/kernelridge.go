@@ -153,18 +153,18 @@ func float32Suffices(tol, minDiag float64, rows int) bool {
 
 // nextPrecision returns the precision of the next round, the lowest of all columns.
 func (c *solver) nextPrecision(tol float64) precision {
-	for j, now := range c.relative() {
+	for j, residual := range c.relative() {
 		poor := stallRatioFloat32
 		if c.precisions[j] == inFloat64 {
 			poor = stallRatioFloat64
 		}
 		switch {
-		case !(now > tol && now < math.MaxFloat64 && c.steps[j] < c.maxSteps):
+		case !(residual > tol && residual < math.MaxFloat64 && c.steps[j] < c.maxSteps):
 			c.precisions[j] = finished
-		case now > poor*c.previous[j]:
+		case residual > poor*c.previous[j]:
 			c.precisions[j]++
 		}
-		c.previous[j] = now
+		c.previous[j] = residual
 	}
 	return slices.Min(c.precisions)
 }
@@ -306,14 +306,14 @@ func (c *solver) norms(dst []float64) {
 
 // relative returns the residual norm of each column relative to x = 0.
 func (c *solver) relative() []float64 {
-	now := make([]float64, c.columns)
-	c.norms(now)
-	for j, v := range now {
+	residuals := make([]float64, c.columns)
+	c.norms(residuals)
+	for j, v := range residuals {
 		if v != 0 {
-			now[j] = v / c.initialNorms[j]
+			residuals[j] = v / c.initialNorms[j]
 		}
 	}
-	return now
+	return residuals
 }
 
 func columnSums(v []float64, columns int) []float64 {

@@ -54,7 +54,7 @@ func gaussian(n int, gamma float64) plain {
 	return plain{k}
 }
 
-// leading is the factor of some columns of k, those of the first rows: F = K_nm·L⁻ᵀ with LL' = K_mm.
+// leading returns the factor for the leading columns of k: F = K_nm·L⁻ᵀ with LL' = K_mm.
 func leading(k plain, rank int) kern.View[float64] {
 	n := k.Rows()
 	head, f := kern.Dense(rank, rank, rank, make([]float64, rank*rank)), kern.Dense(n, rank, rank, make([]float64, n*rank))
@@ -168,9 +168,9 @@ func TestSolveIsTheDenseSolution(t *testing.T) {
 	}
 }
 
-// A system so ill-conditioned that tiles in single precision lead nowhere is solved with those in double
-// precision.
-func TestSolveGoesOnInDoublePrecision(t *testing.T) {
+// TestSolveFallsBackToFloat64 checks that a system too ill-conditioned for float32 tiles is
+// solved with float64 tiles.
+func TestSolveFallsBackToFloat64(t *testing.T) {
 	k := gaussian(300, 0.05)
 	weights, y := problem(300, 1)
 	ridge := DiagonalPenalty(300, 1e-6, weights)
@@ -195,7 +195,8 @@ func TestSolveGoesOnInDoublePrecision(t *testing.T) {
 	s.Solve(ctx, near, x, y, 1, 1e-8, 5000)
 }
 
-// Columns do not depend on each other to the bit, nor does anything on what is cached.
+// TestSolveHasTheSameBits checks that columns do not depend on each other or on the cache, bit for
+// bit.
 func TestSolveHasTheSameBits(t *testing.T) {
 	k := gaussian(1200, 0.3)
 	_, y := problem(1200, 2)
@@ -225,8 +226,9 @@ func TestSolveHasTheSameBits(t *testing.T) {
 	}
 }
 
-// A solution for one penalty is a good start for the next, and a solution is where there is nothing to do.
-func TestSolveGoesOnFromASolution(t *testing.T) {
+// TestSolveWarmStart checks that a warm start from another penalty saves steps, and that
+// a solution is returned unchanged.
+func TestSolveWarmStart(t *testing.T) {
 	k := gaussian(700, 0.3)
 	_, y := problem(700, 1)
 	x := make([]float64, len(y))
@@ -251,7 +253,7 @@ func TestSolveGoesOnFromASolution(t *testing.T) {
 	}
 }
 
-func TestSolveReportsThatItHasNotConverged(t *testing.T) {
+func TestSolveReportsNonConvergence(t *testing.T) {
 	k := gaussian(400, 0.3)
 	_, y := problem(400, 1)
 	s := NewSystem(k, DiagonalPenalty(400, 1e-3, nil), false, 0)
@@ -334,7 +336,8 @@ func TestSolveEndsWhenItIsLate(t *testing.T) {
 	}
 }
 
-// What is computed for all rows at once is what each row gets from the system without it.
+// TestLeaveOneOutIsToLeaveOutEach checks that leave-one-out predictions equal those of the systems
+// without each row.
 func TestLeaveOneOutIsToLeaveOutEach(t *testing.T) {
 	const n, columns = 40, 2
 	k := gaussian(n, 0.4)
@@ -399,7 +402,7 @@ func TestFactorOfALostPenalty(t *testing.T) {
 	}
 }
 
-func TestSolveStopsWhenToldTo(t *testing.T) {
+func TestSolveCancel(t *testing.T) {
 	k := gaussian(1100, 0.3)
 	_, y := problem(1100, 1)
 	stopped, cancel := context.WithCancel(ctx)

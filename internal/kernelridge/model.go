@@ -6,22 +6,24 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
 // KernelParams are the parameters of a kernel.
 type KernelParams struct {
-	Kernel    string
-	Gamma     []float64 // by input
-	Nu, Shape float64
+	Kernel string
+	Gamma  []float64 // by input
+	Shape  spectral.Shape
 }
 
 // kernelOf returns a kernel by name.
-func kernelOf(name string, nu, shape float64) (*pairwise.Kernel, error) {
-	k, ok := pairwise.NewKernel(name, nu, shape)
+func kernelOf(name string, shape spectral.Shape) (*pairwise.Kernel, error) {
+	k, ok := pairwise.NewKernel(name, shape)
 	if !ok {
 		return nil, fmt.Errorf("unknown kernel %q", name)
 	}
@@ -41,11 +43,11 @@ type Model struct {
 
 // Prepare makes a model with given exported fields ready to predict.
 func (m *Model) Prepare() error {
-	k, err := kernelOf(m.Kernel, m.Nu, m.Shape)
+	k, err := kernelOf(m.Kernel, m.Shape)
 	if err != nil {
 		return err
 	}
-	f := pairwise.FrameOf(k.Factors(m.Gamma), m.X)
+	f := k.Frame(k.Factors(m.Gamma), m.X)
 	m.points = &Points{kernel: k, frame: f, rows64: pairwise.NewRows[float64](f, m.X)}
 	return nil
 }
@@ -66,6 +68,9 @@ func (p *Points) scores(ctx context.Context, dst []float64, X mat.Matrix, dual, 
 	right := kern.Dense(p.Rows(), t, t, dual)
 	var rows pairwise.Rows[float64]
 	X = design.ToFloat64(X)
+	if err := checkDomain(p.kernel, datasets.Set{X: X}); err != nil {
+		return err
+	}
 	for lo := 0; lo < n; lo += scoredRows {
 		hi := min(lo+scoredRows, n)
 		rows.Prepare(p.frame, X, lo, hi)

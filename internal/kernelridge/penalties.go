@@ -20,11 +20,11 @@ import (
 // rank.
 func (t *Training) SolveAll(ctx context.Context, specs []Spec) (models []*Model, errs []error, err error) {
 	for step := t.batchSize(specs); len(specs) > 0 && err == nil; {
-		some := specs[:min(step, len(specs))]
-		specs = specs[len(some):]
+		batch := specs[:min(step, len(specs))]
+		specs = specs[len(batch):]
 		var m []*Model
 		var f []error
-		if m, f, err = t.solveBatch(ctx, some); err == nil {
+		if m, f, err = t.solveBatch(ctx, batch); err == nil {
 			models, errs = append(models, m...), append(errs, f...)
 		}
 	}
@@ -63,15 +63,15 @@ func (t *Training) solveBatch(ctx context.Context, specs []Spec) ([]*Model, []er
 	}
 	models, errs := make([]*Model, len(specs)), make([]error, len(specs))
 	for g, s := range specs {
-		own := result.group(g, t.targets)
+		part := result.group(g, t.targets)
 		switch {
 		case err != nil:
 			errs[g] = err
-		case !(own.Residual <= s.Tol) && (b.way == "cholesky" || s.Solver == "auto" && t.factorFitsMemory() &&
+		case !(part.Residual <= s.Tol) && (b.way == "cholesky" || s.Solver == "auto" && t.factorFitsMemory() &&
 			!solve.SoftDeadlinePassed(ctx)):
 			models[g], errs[g] = t.Solve(ctx, s)
 		default:
-			models[g], errs[g] = t.newModel(s, b.way, b.column(g), own)
+			models[g], errs[g] = t.newModel(s, b.way, b.column(g), part)
 		}
 		if ctx.Err() != nil {
 			return nil, nil, ctxerr.Check(ctx)
@@ -81,19 +81,19 @@ func (t *Training) solveBatch(ctx context.Context, specs []Spec) ([]*Model, []er
 }
 
 // group returns the result of the columns of one penalty.
-func (r Result) group(group, columns int) (own Result) {
+func (r Result) group(group, columns int) (part Result) {
 	if r.Columns == nil {
 		return Result{Residual: math.Inf(1)}
 	}
-	own.Columns = r.Columns[group*columns : (group+1)*columns]
-	own.Intercept = append(own.Intercept, r.Intercept[group*columns:(group+1)*columns]...)
-	for _, c := range own.Columns {
-		own.Iterations = max(own.Iterations, c.Iterations)
-		if c.Residual > own.Residual || c.Residual != c.Residual {
-			own.Residual = c.Residual
+	part.Columns = r.Columns[group*columns : (group+1)*columns]
+	part.Intercept = append(part.Intercept, r.Intercept[group*columns:(group+1)*columns]...)
+	for _, c := range part.Columns {
+		part.Iterations = max(part.Iterations, c.Iterations)
+		if c.Residual > part.Residual || c.Residual != c.Residual {
+			part.Residual = c.Residual
 		}
 	}
-	return own
+	return part
 }
 
 // penaltyBatch holds the right-hand sides of several penalties.

@@ -80,7 +80,8 @@ func TestSolveAllIsToSolveEach(t *testing.T) {
 	}
 }
 
-// A penalty has the same bits whichever others it is solved for with.
+// TestSolveAllHasTheSameBits checks that the bits for a penalty do not depend on the others in the
+// batch.
 func TestSolveAllHasTheSameBits(t *testing.T) {
 	for _, solver := range []string{"cholesky", "cg"} {
 		for _, targets := range []int{1, 5} {
@@ -105,8 +106,8 @@ func TestSolveAllHasTheSameBits(t *testing.T) {
 	}
 }
 
-// A factor in single precision is what few rows are solved by, and given up for one in double precision where the
-// penalty is lost in it.
+// TestSolveAllByFactorsInSinglePrecision checks that few rows are solved by float32 factors, and by
+// float64 factors for a penalty that float32 does not resolve.
 func TestSolveAllByFactorsInSinglePrecision(t *testing.T) {
 	whole, err := FullMatrix(ctx, gaussian(300, 0.05))
 	if err != nil {

@@ -46,8 +46,8 @@ type LowRankFactor struct {
 const minFloat32Penalty = 1e-6
 
 // Float32FactorSuffices reports whether a float32 factor suffices for all α ≥ least.
-func Float32FactorSuffices(ridge []float64, least float64) bool {
-	return least*slices.Min(ridge) >= minFloat32Penalty*float64(len(ridge))
+func Float32FactorSuffices(ridge []float64, minAlpha float64) bool {
+	return minAlpha*slices.Min(ridge) >= minFloat32Penalty*float64(len(ridge))
 }
 
 // NewLowRankFactor prepares F, which it retains: rows·rank² flops.

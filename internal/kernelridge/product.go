@@ -32,8 +32,8 @@ const tileSize = tileRows * tileRows
 func newProduct[T kern.Float](rows int, memory int64, write func(dst kern.View[T], i, j int)) *product[T] {
 	p := &product[T]{rows: rows, write: write}
 	blocks := p.blocks()
-	most := memory / (tileSize * int64(unsafe.Sizeof(T(0))))
-	p.cached = make([][]T, min(int64(blocks)*int64(blocks+1)/2, most))
+	maxTiles := memory / (tileSize * int64(unsafe.Sizeof(T(0))))
+	p.cached = make([][]T, min(int64(blocks)*int64(blocks+1)/2, maxTiles))
 	return p
 }
 
@@ -64,17 +64,17 @@ func (p *product[T]) multiply(ctx context.Context, dst, v []float64, columns int
 		lo, hi := p.bounds(i)
 		buf := p.rowBuffer(i)
 		kern.Parallel(i+1, 1, func(from, to int) {
-			hold := design.Borrow[T](tileSize + tileRows*columns)
-			defer hold.Release()
+			buffer := design.Borrow[T](tileSize + tileRows*columns)
+			defer buffer.Release()
 			for j := from; j < to && ctx.Err() == nil; j++ {
-				tile := p.tile(i, j, buf, hold.Data[:tileSize])
+				tile := p.tile(i, j, buf, buffer.Data[:tileSize])
 				left, end := p.bounds(j)
 				part := kern.Dense(columns, hi-lo, hi-lo, parts[j*tileRows*columns:])
 				if i == j {
 					mulTile(part.T(), tile, right.Slice(0, columns, left, end).T(), false)
 					continue
 				}
-				mirrored := kern.Dense(columns, end-left, end-left, hold.Data[tileSize:])
+				mirrored := kern.Dense(columns, end-left, end-left, buffer.Data[tileSize:])
 				mulTileBoth(part, mirrored, tile, right.Slice(0, columns, left, end), right.Slice(0, columns, lo, hi))
 				addRows(sums, mirrored, p.rows, left)
 			}
@@ -124,14 +124,14 @@ func (p *product[T]) tile(i, j int, buf, spare []T) kern.View[T] {
 }
 
 // mulTileBoth computes ahead = tile·right and back = tileᵀ·left, with vectors as rows.
-func mulTileBoth[T kern.Float](ahead, back, tile, right, left kern.View[T]) {
-	if ahead.Rows > 1 {
-		mulTile(ahead.T(), tile, right.T(), false)
-		mulTile(back.T(), tile, left.T(), true)
+func mulTileBoth[T kern.Float](product, transposed, tile, right, left kern.View[T]) {
+	if product.Rows > 1 {
+		mulTile(product.T(), tile, right.T(), false)
+		mulTile(transposed.T(), tile, left.T(), true)
 		return
 	}
-	clear(back.Row(0))
-	kern.MulVecBoth(ahead.Row(0), back.Row(0), tile, right.Row(0), left.Row(0))
+	clear(transposed.Row(0))
+	kern.MulVecBoth(product.Row(0), transposed.Row(0), tile, right.Row(0), left.Row(0))
 }
 
 // mulTile computes c = a·b or c = aᵀ·b.

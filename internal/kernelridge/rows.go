@@ -3,6 +3,7 @@ package kernelridge
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -25,12 +26,15 @@ type Rows struct {
 func (s Spec) Resolve(ctx context.Context, set datasets.Set) (*Rows, error) {
 	r := &Rows{X: design.ToFloat64(design.Native(set.X))}
 	var err error
-	if r.Kernel, err = kernelOf(string(s.Kernel), s.Nu, s.Shape); err != nil {
+	if r.Kernel, err = kernelOf(string(s.Kernel), s.shape()); err != nil {
 		return nil, err
 	}
 	eachEntry(r.X, func(v float64) { r.largest = max(r.largest, max(v, -v)) }) // NaN propagates
 	if r.largest-r.largest != 0 {
 		return nil, design.NonFiniteError(0, set)
+	}
+	if err := checkDomain(r.Kernel, set); err != nil {
+		return nil, set.Locate(err, 0)
 	}
 	r.Gamma, err = r.Kernel.Spectral().ResolveGammaOf(ctx, s.Gamma, r.X, s.Seed)
 	return r, err
@@ -46,12 +50,31 @@ func (r *Rows) With(X mat.Matrix) *Rows {
 // Largest returns the largest magnitude of an entry.
 func (r *Rows) Largest() float64 { return r.largest }
 
+// checkDomain returns an error for the first input that is outside of the domain of the kernel.
+func checkDomain(k *pairwise.Kernel, set datasets.Set) error {
+	constraint, violated := k.Domain()
+	if constraint == "" {
+		return nil
+	}
+	any := false
+	eachEntry(set.X, func(v float64) { any = any || violated(v) })
+	n, d := set.X.Dims()
+	for i := 0; any && i < n; i++ {
+		for j := range d {
+			if v := set.X.At(i, j); violated(v) {
+				return &datasets.RowError{Row: i, Column: set.Schema.Name(j), Err: fmt.Errorf("%s, got %v", constraint, v)}
+			}
+		}
+	}
+	return nil
+}
+
 // errTooLarge reports inputs whose distances would overflow.
 var errTooLarge = errors.New("the distances of the inputs overflow; standardize the inputs")
 
 // Frame returns the frame of the kernel that is centered on a selection of the rows.
 func (r *Rows) Frame(selection mat.Matrix) (pairwise.Frame, error) {
-	f := pairwise.FrameOf(r.Kernel.Factors(r.Gamma), selection)
+	f := r.Kernel.Frame(r.Kernel.Factors(r.Gamma), selection)
 	if !(r.largest <= pairwise.Limit[float32](f)) {
 		return f, errTooLarge
 	}

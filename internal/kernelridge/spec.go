@@ -7,6 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/pairwise"
+	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/kernel"
 )
 
@@ -16,6 +17,9 @@ type Spec struct {
 	Gamma          kernel.Gamma
 	Alpha          float64
 	Nu, Shape      float64
+	Exponent       float64
+	Degree         int
+	Coef0          float64
 	Intercept      bool
 	Solver         string // auto, cholesky or cg
 	Preconditioner string // rpcholesky or none
@@ -23,6 +27,11 @@ type Spec struct {
 	Tol            float64
 	MaxIter        int
 	Seed           uint64
+}
+
+// shape returns the parameters of the kernel.
+func (s Spec) shape() spectral.Shape {
+	return spectral.Shape{Nu: s.Nu, Alpha: s.Shape, Exponent: s.Exponent, Degree: s.Degree, Coef0: s.Coef0}
 }
 
 // maxFactorRows is the largest number of rows for which auto factorizes the matrix.
@@ -33,7 +42,7 @@ func (s Spec) SolverFor(rows int) string {
 	switch {
 	case s.Solver != "auto":
 		return s.Solver
-	case rows <= maxFactorRows:
+	case rows <= maxFactorRows || s.Kernel == kernel.Polynomial: // cg is tuned to a diagonal of ones
 		return "cholesky"
 	}
 	return "cg"
@@ -42,7 +51,7 @@ func (s Spec) SolverFor(rows int) string {
 // rank returns the maximum rank of the preconditioner and a stopping rule, given the trace of the
 // residual of K. A larger rank saves steps but costs pivotFlops·rows·rank². It stops at 0.6 of the
 // estimated cost of the remaining steps, entryFlops·rows²/2 each.
-func (s Spec) rank(rows int) (most int, enough func(rank int, rest float64) bool) {
+func (s Spec) rank(rows int) (limit int, stop func(rank int, residualTrace float64) bool) {
 	switch {
 	case s.Preconditioner == "none":
 		return 0, nil
@@ -50,10 +59,10 @@ func (s Spec) rank(rows int) (most int, enough func(rank int, rest float64) bool
 		return min(s.Rank, rows), nil
 	}
 	n := float64(rows)
-	least := 3 * math.Sqrt(n)
-	return min(rows, int(maxRank(n))), func(rank int, rest float64) bool {
+	minRank := 3 * math.Sqrt(n)
+	return min(rows, int(maxRank(n))), func(rank int, residualTrace float64) bool {
 		r := float64(rank)
-		return r >= least && pivotFlops*r*r >= 0.6*entryFlops/2*n*s.steps(rows, r, rest/n)
+		return r >= minRank && pivotFlops*r*r >= 0.6*entryFlops/2*n*s.steps(rows, r, residualTrace/n)
 	}
 }
 
@@ -94,21 +103,22 @@ const (
 // 1 and tol from 1e-4 to 1e-6. Given the true rest it is within a factor of 1.5 for nearly all α ≥
 // 0.01. For smaller α, nearly duplicate rows and early float32 stalls can take 5 times as many
 // steps. For a prior estimate of rest see [Spec.typicalResidual].
-func (s Spec) steps(rows int, rank, rest float64) float64 {
+func (s Spec) steps(rows int, rank, residual float64) float64 {
 	const rate = 0.42
 	bulk := 0.0
 	if s.nonSmooth() {
 		bulk = 0.1
 	}
-	left := 2 * float64(rows) * rest / max(rank, 1)
-	n := rate * math.Log(1/min(s.Tol, 0.1)) * math.Sqrt(1+left/(s.Alpha+bulk*rest))
+	eigenvalue := 2 * float64(rows) * residual / max(rank, 1)
+	n := rate * math.Log(1/min(s.Tol, 0.1)) * math.Sqrt(1+eigenvalue/(s.Alpha+bulk*residual))
 	return min(max(n, 2), float64(rows))
 }
 
 // nonSmooth reports whether the kernel is not differentiable at 0, so that its eigenvalues decay
 // slowly.
 func (s Spec) nonSmooth() bool {
-	return s.Kernel == "exponential" || s.Kernel == "laplacian" || s.Kernel == "matern" && s.Nu < 1
+	return s.Kernel == "exponential" || s.Kernel == kernel.PoweredExponential && s.Exponent < 2 ||
+		s.Kernel == "laplacian" || s.Kernel == "matern" && s.Nu < 1
 }
 
 // typicalResidual estimates the share of the trace of K that a preconditioner of a rank misses,
@@ -126,13 +136,13 @@ func (s Spec) typicalResidual(rank float64) float64 {
 }
 
 // typicalRank estimates the rank of the preconditioner and its residual share.
-func (s Spec) typicalRank(rows int) (rank, rest float64) {
-	most, enough := s.rank(rows)
-	rank = float64(most)
-	if enough != nil {
+func (s Spec) typicalRank(rows int) (rank, residual float64) {
+	limit, stop := s.rank(rows)
+	rank = float64(limit)
+	if stop != nil {
 		const step = 64
-		for r := step; r < most; r += step {
-			if enough(r, float64(rows)*s.typicalResidual(float64(r))) {
+		for r := step; r < limit; r += step {
+			if stop(r, float64(rows)*s.typicalResidual(float64(r))) {
 				rank = float64(r)
 				break
 			}
@@ -146,7 +156,8 @@ func (s Spec) valueCost(shape datasets.Shape, shared bool) float64 {
 	if shared {
 		return valueFlops
 	}
-	if k, err := kernelOf(string(s.Kernel), s.Nu, s.Shape); err == nil && k.Metric != pairwise.Squared {
+	k, err := kernelOf(string(s.Kernel), s.shape())
+	if err == nil && k.Metric >= pairwise.L1 && k.Metric <= pairwise.Chi2 {
 		return 8*shape.Entries() + valueFlops
 	}
 	return 2*shape.Entries() + valueFlops
@@ -178,21 +189,21 @@ func (s Spec) rowNumbers(shape datasets.Shape) float64 {
 func (s Spec) BatchBytes(shape datasets.Shape, penalties int) int64 {
 	n, t, p := float64(shape.Rows), float64(max(shape.Outputs, 1)), float64(penalties)
 	if s.SolverFor(shape.Rows) == "cholesky" {
-		together := min(p, max(2, maxBatchFactorBytes/(4*n*n)))
-		return design.Float64Bytes(s.rowNumbers(shape) + 10*n*t*together + 2*n*n + n*n/2*together)
+		batch := min(p, max(2, maxBatchFactorBytes/(4*n*n)))
+		return design.Float64Bytes(s.rowNumbers(shape) + 10*n*t*batch + 2*n*n + n*n/2*batch)
 	}
-	together := min(p*t, maxBatchColumns)
-	most, _ := s.rank(shape.Rows)
-	largest := float64(most)
-	return design.Float64Bytes(s.rowNumbers(shape)+10*n*together+n*largest+(2+together/t)*largest*largest) + cacheBytes(shape.Rows)
+	batch := min(p*t, maxBatchColumns)
+	limit, _ := s.rank(shape.Rows)
+	r := float64(limit)
+	return design.Float64Bytes(s.rowNumbers(shape)+10*n*batch+n*r+(2+batch/t)*r*r) + cacheBytes(shape.Rows)
 }
 
 // cgCost estimates conjugate gradients for one penalty.
 func (s Spec) cgCost(shape datasets.Shape) datasets.Cost {
 	n, t := float64(shape.Rows), float64(max(shape.Outputs, 1))
 	values := n * n / 2 * s.valueCost(shape, false)
-	rank, rest := s.typicalRank(shape.Rows)
-	steps := min(s.steps(shape.Rows, rank, rest), float64(s.MaxIter))
+	rank, residual := s.typicalRank(shape.Rows)
+	steps := min(s.steps(shape.Rows, rank, residual), float64(s.MaxIter))
 	precision, checks := 1.0, 1.0
 	if s.Alpha < minFloat32Penalty*n {
 		precision = doubleShare

@@ -39,7 +39,7 @@ func TestStepsAreThoseOfFits(t *testing.T) {
 	}
 }
 
-// A forecast knows what makes a fit dearer.
+// TestCostFollowsTheSpec checks that the cost depends on the parameters.
 func TestCostFollowsTheSpec(t *testing.T) {
 	shape := datasets.Shape{Rows: 20_000, Cols: 8, Outputs: 1}
 	base := Spec{Kernel: "exponential", Nu: 1.5, Shape: 1, Alpha: 1, Solver: "cg", Preconditioner: "rpcholesky", Tol: 1e-4,
@@ -69,7 +69,7 @@ func TestCostFollowsTheSpec(t *testing.T) {
 	}
 }
 
-// sized is a kernel matrix that counts the entries it is asked for.
+// sized is a kernel matrix that counts the requested entries.
 type sized struct {
 	rows    int
 	entries atomic.Int64
@@ -83,7 +83,8 @@ func (s *sized) TileFloat32(dst kern.View[float32], _, _ int) {
 	s.entries.Add(int64(dst.Rows * dst.Cols))
 }
 
-// A plan counts the entries of the tiles that are made, those above the diagonal in tiles on it too.
+// TestCostCountsTiles checks that the cost counts the entries of computed tiles, including those
+// above the diagonal.
 func TestCostCountsTiles(t *testing.T) {
 	// the last tile is smaller
 	for rows, most := range map[int]float64{100: 1, tileRows: 1, 2 * tileRows: 1, 3*tileRows + 200: 1.04} {

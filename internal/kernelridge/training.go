@@ -76,8 +76,8 @@ func (s Spec) Fit(ctx context.Context, r *design.Rows, labels TargetReader) (*Mo
 
 // NewTraining prepares rows for the kernel of a spec. again reports that several penalties follow,
 // of which the spec has the smallest.
-func NewTraining(ctx context.Context, s Spec, data Data, again bool) (*Training, error) {
-	t := &Training{spec: s, data: data, targets: data.Targets, reuse: again, mean: make([]float64, data.Targets)}
+func NewTraining(ctx context.Context, s Spec, data Data, reuse bool) (*Training, error) {
+	t := &Training{spec: s, data: data, targets: data.Targets, reuse: reuse, mean: make([]float64, data.Targets)}
 	rows, err := s.Resolve(ctx, *data.Rows.Set)
 	if err != nil {
 		return nil, err
@@ -251,16 +251,16 @@ const factorTol = 1e-12
 
 // preconditioner returns the CG preconditioner for a list of penalties.
 func (t *Training) preconditioner(ctx context.Context, s Spec, alphas []float64) (Preconditioner, error) {
-	most, enough := t.spec.rank(len(t.rowIndex))
-	if most == 0 {
+	limit, stop := t.spec.rank(len(t.rowIndex))
+	if limit == 0 {
 		return Diagonal(t.inverse, alphas), nil
 	}
 	if t.lowRank == nil {
 		var err error
 		if Float32FactorSuffices(t.inverse, t.spec.Alpha) {
-			t.lowRank, err = newLowRank(ctx, t, t.points.rows32, most, s.Seed, enough)
+			t.lowRank, err = newLowRank(ctx, t, t.points.rows32, limit, s.Seed, stop)
 		} else {
-			t.lowRank, err = newLowRank(ctx, t, t.points.rows64, most, s.Seed, enough)
+			t.lowRank, err = newLowRank(ctx, t, t.points.rows64, limit, s.Seed, stop)
 		}
 		if err != nil {
 			return nil, err
@@ -270,9 +270,9 @@ func (t *Training) preconditioner(ctx context.Context, s Spec, alphas []float64)
 }
 
 // newLowRank computes the low-rank factor in one of the precisions.
-func newLowRank[T kern.Float](ctx context.Context, t *Training, rows pairwise.Rows[T], most int, seed uint64,
-	enough func(int, float64) bool) (*LowRankFactor, error) {
-	f, err := landmarks.PivotedUntil(ctx, rows, t.points.kernel, most, seed, enough)
+func newLowRank[T kern.Float](ctx context.Context, t *Training, rows pairwise.Rows[T], rankLimit int, seed uint64,
+	stop func(int, float64) bool) (*LowRankFactor, error) {
+	f, err := landmarks.PivotedUntil(ctx, rows, t.points.kernel, rankLimit, seed, stop)
 	if err != nil {
 		return nil, err
 	}
@@ -319,7 +319,7 @@ func (t *Training) model(a, intercept []float64, report solve.Report) (*Model, e
 			"standardize the targets or use a larger alpha")
 	}
 	return &Model{X: t.rows, Dual: a, Intercept: intercept, Report: report,
-		KernelParams: KernelParams{string(t.spec.Kernel), t.gamma, t.spec.Nu, t.spec.Shape},
+		KernelParams: KernelParams{string(t.spec.Kernel), t.gamma, t.spec.shape()},
 		points:       &Points{kernel: t.points.kernel, frame: t.points.frame, rows64: t.points.rows64}}, nil
 }
 

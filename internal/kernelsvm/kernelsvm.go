@@ -1,10 +1,11 @@
 // Package kernelsvm fits support vector machines with an exact kernel: the two-class machine, one
 // for each class against the rest, and ε-insensitive regression, by package smo.
 //
-// All outputs of a [Training] share the kernel rows, and so do the penalties C that it is solved for. Trainings of
-// several folds share the whole kernel matrix, see [Matrices]: rows that a fold leaves out have the penalty 0, and their
-// predictions are elements of the product of the matrix with the solution. A fitted model is a kernelridge.Model of the
-// support vectors, the rows with a dual weight other than 0 for at least one output.
+// All outputs of a [Training] share the kernel rows, and so do the penalties C that it is solved
+// for. Trainings of several folds share the whole kernel matrix, see [Matrices]: rows that a fold
+// leaves out have the penalty 0, and their predictions are elements of the product of the matrix
+// with the solution. A fitted model is a kernelridge.Model of the support vectors, the rows with a
+// dual weight other than 0 for at least one output.
 package kernelsvm
 
 import (
@@ -23,20 +24,21 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/smo"
 	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/kernel"
 )
 
 // Spec is the specification of a support vector machine.
 type Spec struct {
-	Kernel    kernel.Name
-	Gamma     kernel.Gamma
-	C         float64
-	Epsilon   float64 // of regression
-	Nu, Shape float64
-	Tol       float64 // relative to the margin 1, or to the standard deviation of the targets
-	Cache     int     // megabytes of kernel rows; 0 for automatic
-	MaxIter   int     // maximum number of steps of pairs, for each output
-	Seed      uint64
+	Kernel  kernel.Name
+	Gamma   kernel.Gamma
+	C       float64
+	Epsilon float64 // of regression
+	Shape   spectral.Shape
+	Tol     float64 // relative to the margin 1, or to the standard deviation of the targets
+	Cache   int     // megabytes of kernel rows; 0 for automatic
+	MaxIter int     // maximum number of steps of pairs, for each output
+	Seed    uint64
 }
 
 // Training is a set of training rows among those of a kernel matrix, solved for several C.
@@ -242,7 +244,8 @@ func (t *Training) Report(s Spec, solution Solution) solve.Report {
 
 // Resolve returns the kernel of the spec and its γ, which may depend on the rows.
 func (s Spec) Resolve(ctx context.Context, set datasets.Set) (*kernelridge.Rows, error) {
-	return kernelridge.Spec{Kernel: s.Kernel, Gamma: s.Gamma, Nu: s.Nu, Shape: s.Shape, Seed: s.Seed}.Resolve(ctx, set)
+	return kernelridge.Spec{Kernel: s.Kernel, Gamma: s.Gamma, Nu: s.Shape.Nu, Shape: s.Shape.Alpha,
+		Exponent: s.Shape.Exponent, Degree: s.Shape.Degree, Coef0: s.Shape.Coef0, Seed: s.Seed}.Resolve(ctx, set)
 }
 
 // Matrix returns the matrix of rows of X, whose rows are computed and cached as they are used.
@@ -281,6 +284,6 @@ func (s Spec) Fit(ctx context.Context, r *design.Rows, l *design.Labels) (*kerne
 	if err != nil {
 		return nil, err
 	}
-	params := kernelridge.KernelParams{Kernel: string(s.Kernel), Gamma: rows.Gamma, Nu: s.Nu, Shape: s.Shape}
+	params := kernelridge.KernelParams{Kernel: string(s.Kernel), Gamma: rows.Gamma, Shape: s.Shape}
 	return t.Model(s, params, X, solution)
 }

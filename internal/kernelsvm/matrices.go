@@ -35,15 +35,16 @@ func (s Spec) Whole(rows int) bool {
 
 // NewMatrices returns the matrices of the rows of X, at most live of them at a time.
 func NewMatrices(X mat.Matrix, live int) *Matrices {
-	m := &Matrices{x: X, distances: map[pairwise.Metric]kern.View[float32]{}, memory: make(chan kern.View[float32], live)}
+	m := &Matrices{x: X, distances: map[pairwise.Metric]kern.View[float32]{},
+		memory: make(chan kern.View[float32], live)}
 	for range live {
 		m.memory <- kern.View[float32]{}
 	}
 	return m
 }
 
-// Live returns how many matrices of the given number of rows fit into the memory at a time, up to a limit, and an error
-// if there is none.
+// Live returns how many matrices of the given number of rows fit into the memory at a time, up to a limit, and
+// an error if there is none.
 func Live(rows, limit int) (int, error) {
 	const total = 2 << 30
 	live := int(min(int64(limit), max(1, total/(4*int64(max(rows, 1))*int64(max(rows, 1))))))
@@ -91,7 +92,8 @@ func shares(r *kernelridge.Rows) bool {
 	return r.Kernel.Metric != pairwise.Cauchy && slices.Max(r.Gamma) == slices.Min(r.Gamma)
 }
 
-// shared returns the distances that kernels share, and what they are multiplied by. Their frame depends on the data only.
+// shared returns the distances that kernels share, and what they are multiplied by. Their frame depends on the
+// data only.
 func (m *Matrices) shared(ctx context.Context, rows *kernelridge.Rows) (kern.View[float32], float64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,14 +101,14 @@ func (m *Matrices) shared(ctx context.Context, rows *kernelridge.Rows) (kern.Vie
 	_, exponent := math.Frexp(rows.Largest())
 	factor := math.Ldexp(1, -exponent)
 	scale := rows.Kernel.Scale(rows.Gamma[0]) / factor
-	if metric == pairwise.Squared {
+	if metric == pairwise.Squared || metric == pairwise.Dot {
 		scale /= factor
 	}
 	dst, ok := m.distances[metric]
 	if !ok {
 		n, d := m.x.Dims()
 		dst = kern.Dense(n, n, n, kern.MakeLarge[float32](n*n))
-		f := pairwise.FrameOf(slices.Repeat([]float64{factor}, d), m.x)
+		f := rows.Kernel.Frame(slices.Repeat([]float64{factor}, d), m.x)
 		if err := smo.Distances(ctx, dst, metric, f, m.x); err != nil {
 			return dst, 0, err
 		}

@@ -34,7 +34,7 @@ func (b *bounds) follow(from, to *nearest) {
 	b.widest = 0
 	b.half, b.reach = make([]float64, to.k), make([]float64, to.k)
 	for c := range to.k {
-		m := apart(from.center(c), to.center(c)) * (1 + 1e-9)
+		m := distance(from.center(c), to.center(c)) * (1 + 1e-9)
 		b.moved[c] = m
 		if m > b.most[0] {
 			b.most, b.which = [2]float64{m, b.most[0]}, c
@@ -47,15 +47,15 @@ func (b *bounds) follow(from, to *nearest) {
 	}
 	for c := range to.k {
 		for e := range c {
-			h := apart(to.center(c), to.center(e)) / 2 * (1 - 1e-9)
+			h := distance(to.center(c), to.center(e)) / 2 * (1 - 1e-9)
 			b.half[c], b.half[e] = min(b.half[c], h), min(b.half[e], h)
 		}
 	}
 }
 
-// stays updates the bounds of a row and reports whether they imply that its nearest center has not
+// unchanged updates the bounds of a row and reports whether they imply that its nearest center has not
 // changed.
-func (b *bounds) stays(i int, v *nearest) bool {
+func (b *bounds) unchanged(i int, v *nearest) bool {
 	c := b.center[i]
 	if c < 0 || b.moved == nil {
 		return false
@@ -71,16 +71,16 @@ func (b *bounds) stays(i int, v *nearest) bool {
 	return far > b.upper[i] && square(far)-square(b.upper[i]) > 4*off
 }
 
-// learn stores the result of a comparison with all centers.
-func (b *bounds) learn(i int, f finding) {
+// update stores the result of a comparison with all centers.
+func (b *bounds) update(i int, f comparison) {
 	b.center[i] = int32(f.center)
 	b.upper[i], b.lower[i] = math.Sqrt(f.first+f.off)*(1+1e-12), root(f.other-f.off)*(1-1e-12)
 }
 
-// apart returns ‖x − y‖.
-func apart(x, y []float64) float64 { return math.Sqrt(apartSquared(x, y)) }
+// distance returns ‖x − y‖.
+func distance(x, y []float64) float64 { return math.Sqrt(squaredDistance(x, y)) }
 
-func apartSquared(x, y []float64) float64 {
+func squaredDistance(x, y []float64) float64 {
 	s := 0.0
 	for j, v := range x {
 		s += square(v - y[j])
@@ -96,17 +96,17 @@ func (v *nearest) assign(r rows, lo, hi int, b *bounds, at int, center []int32, 
 		if b != nil {
 			want = make([]int, 0, to-from)
 			for i := lo + from; i < lo+to; i++ {
-				if b.stays(at+i, v) {
+				if b.unchanged(at+i, v) {
 					center[i-lo] = b.center[at+i]
 				} else {
 					want = append(want, i)
 				}
 			}
 		}
-		v.each(r, lo+from, lo+to, want, func(i int, f finding) {
+		v.each(r, lo+from, lo+to, want, func(i int, f comparison) {
 			center[i-lo] = int32(f.center)
 			if b != nil {
-				b.learn(at+i, f)
+				b.update(at+i, f)
 			}
 			if distance != nil {
 				distance[i-lo] = f.first

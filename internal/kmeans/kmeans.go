@@ -134,7 +134,7 @@ func (m *Model) Assign(ctx context.Context, dst []float64, X any) error {
 		}
 		hi := min(lo+atOnce, n)
 		kern.Parallel(hi-lo, near.tile(), func(from, to int) {
-			near.each(rows, lo+from, lo+to, nil, func(i int, f finding) { dst[i] = float64(f.center) })
+			near.each(rows, lo+from, lo+to, nil, func(i int, f comparison) { dst[i] = float64(f.center) })
 		})
 	}
 	return ctxerr.Check(ctx)

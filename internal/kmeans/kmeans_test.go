@@ -55,7 +55,7 @@ func TestGolden(t *testing.T) {
 	if err := m.Assign(context.Background(), labels, X); err != nil {
 		t.Fatal(err)
 	}
-	for i, c := range labels { // our clusters stand in the order of their sizes
+	for i, c := range labels { // our clusters are sorted by size
 		want := expect.Centers[int(expect.Labels[i])]
 		for j, v := range want {
 			if got := m.Centers[int(c)*d+j]; math.Abs(got-v) > 1e-12*max(1, math.Abs(v)) {
@@ -68,7 +68,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// plainLloyd makes passes in the slowest obvious way.
+// plainLloyd is a straightforward reference implementation.
 func plainLloyd(X *mat.Dense, weights, centers []float64, passes int) (_ []float64, inertia float64) {
 	n, d := X.Dims()
 	k := len(centers) / d
@@ -79,7 +79,7 @@ func plainLloyd(X *mat.Dense, weights, centers []float64, passes int) (_ []float
 			row, best := X.RawRowView(i), 0
 			least := math.Inf(1)
 			for c := range k {
-				if s := apartSquared(row, centers[c*d:(c+1)*d]); s < least {
+				if s := squaredDistance(row, centers[c*d:(c+1)*d]); s < least {
 					best, least = c, s
 				}
 			}
@@ -100,7 +100,8 @@ func plainLloyd(X *mat.Dense, weights, centers []float64, passes int) (_ []float
 	return centers, inertia
 }
 
-// Bounds leave every row where plain passes put it, for dense, sparse and float32 rows, with weights.
+// TestBruteForce checks that bounds do not change the assignments, for dense, sparse and float32
+// rows, with weights.
 func TestBruteForce(t *testing.T) {
 	ctx := context.Background()
 	for seed := range uint64(4) {
@@ -183,7 +184,7 @@ func TestBoundsLeaveOut(t *testing.T) {
 	}
 	stays := 0
 	for i := range n {
-		if sums.bounds.stays(i, sums.near) {
+		if sums.bounds.unchanged(i, sums.near) {
 			stays++
 		}
 	}
@@ -207,7 +208,7 @@ func TestFarOrigin(t *testing.T) {
 	}
 }
 
-// The same bits come out for any number of cores.
+// TestCores checks that the bits do not depend on the number of cores.
 func TestCores(t *testing.T) {
 	X := blobs(6, 5000, 6, 4)
 	fit := func(cores int) *Model {
@@ -226,7 +227,8 @@ func TestCores(t *testing.T) {
 	}
 }
 
-// Restarts and k-means++ find as many separate groups as there are; even draws from one start often do not.
+// TestSeeding checks that restarts and k-means++ find separate clusters, which random
+// initialization from one start often does not.
 func TestSeeding(t *testing.T) {
 	k := 20
 	X := blobs(8, 1000, 2, k)
@@ -261,7 +263,7 @@ func TestEmptyCluster(t *testing.T) {
 	}
 }
 
-// Minibatches come near to what all rows give.
+// TestMinibatch checks that minibatches approximate the result of all rows.
 func TestMinibatch(t *testing.T) {
 	X := blobs(9, 6000, 3, 4)
 	all, err := Spec{Clusters: 4, Restarts: 4, MaxIter: 100}.Fit(context.Background(), rowsIn(t, X, nil))
@@ -275,7 +277,8 @@ func TestMinibatch(t *testing.T) {
 	}
 }
 
-// More rows than a sample holds are clustered as well as by all of them, in any order.
+// TestSampled checks that more rows than a sample are clustered as well as by full k-means, in any
+// order.
 func TestSampled(t *testing.T) {
 	n, d, k := 20000, 2, 5
 	X := blobs(11, n, d, k)

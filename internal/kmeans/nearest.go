@@ -55,9 +55,9 @@ func (v *nearest) forSparse() {
 // tile returns the number of rows compared with all centers at a time.
 func (v *nearest) tile() int { return max(16, min(256, 1<<16/max(v.d, v.k))) }
 
-// finding is the result of a comparison: the nearest center of a row, the squared distances to it
+// comparison is the result of a comparison: the nearest center of a row, the squared distances to it
 // and to the second nearest, and a bound of their rounding errors.
-type finding struct {
+type comparison struct {
 	center       int
 	first, other float64
 	off          float64
@@ -84,7 +84,7 @@ func rowsOf(X any) rows {
 }
 
 // each calls f for the rows lo to hi, or for those listed in want (ascending).
-func (v *nearest) each(r rows, lo, hi int, want []int, f func(i int, found finding)) {
+func (v *nearest) each(r rows, lo, hi int, want []int, f func(i int, found comparison)) {
 	count := hi - lo
 	if want != nil {
 		count = len(want)
@@ -131,8 +131,8 @@ func (v *nearest) each(r rows, lo, hi int, want []int, f func(i int, found findi
 }
 
 // judge compares the products of a row with all centers.
-func (v *nearest) judge(products []float64, norm float64, norms []float64) finding {
-	f := finding{first: math.Inf(1), other: math.Inf(1)}
+func (v *nearest) judge(products []float64, norm float64, norms []float64) comparison {
+	f := comparison{first: math.Inf(1), other: math.Inf(1)}
 	largest := 0.0
 	for c, p := range products {
 		s := norms[c] - 2*p

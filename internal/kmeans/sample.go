@@ -245,7 +245,7 @@ func meanVariance(r rows, weights []float64, d int) float64 {
 	total := 0.0
 	for i, w := range weights {
 		r.writeAny(buffer, i)
-		total += w * apartSquared(buffer, mean)
+		total += w * squaredDistance(buffer, mean)
 	}
 	return total / mass / float64(d)
 }

@@ -101,7 +101,7 @@ func distancesTo(r rows, row []float64, n int) []float64 {
 			} else {
 				r.write(x, i)
 			}
-			out[i] = apartSquared(x, row)
+			out[i] = squaredDistance(x, row)
 		}
 	})
 	return out

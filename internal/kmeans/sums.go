@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// Sums are what one pass adds up: the first a sample of the rows, each other one the rows nearest to each center. They
-// are a [pass.Sums].
+// Sums are the sums of a pass: a sample of the rows in the first pass, then those of the rows
+// nearest to each center. They implement [pass.Sums].
 type Sums struct {
 	spec   Spec
 	cols   int
@@ -23,15 +23,15 @@ type Sums struct {
 	sample *sample // in that pass
 	stop   float64 // squared shift of all centers at which to stop
 	near   *nearest
-	found  *found
+	found  *clusterSums
 	bounds *bounds // of rows in memory
 }
 
 // NewSums returns the sums of the first pass.
 func NewSums(s Spec, cols int) *Sums { return &Sums{spec: s, cols: cols, sample: newSample(s, cols)} }
 
-// found contains the sums of a pass over the rows nearest to each center.
-type found struct {
+// clusterSums contains the sums of a pass over the rows nearest to each center.
+type clusterSums struct {
 	k, d    int
 	mass    []float64
 	shift   []float64 // k×d, Σ weight·(row − center) of dense rows
@@ -42,8 +42,8 @@ type found struct {
 	row     []float64 // k×d, farthest rows
 }
 
-func newFound(k, d int) *found {
-	return &found{k: k, d: d, mass: make([]float64, k), shift: make([]float64, k*d), far: make([]float64, k),
+func newFound(k, d int) *clusterSums {
+	return &clusterSums{k: k, d: d, mass: make([]float64, k), shift: make([]float64, k*d), far: make([]float64, k),
 		row: make([]float64, k*d)}
 }
 
@@ -76,7 +76,7 @@ func (s *Sums) Add(ctx context.Context, first int, block datasets.Set) error {
 }
 
 // add adds rows lo to hi of a block; row 0 of the block is row first.
-func (f *found) add(v *nearest, r rows, lo, hi int, weights []float64, b *bounds, first int) {
+func (f *clusterSums) add(v *nearest, r rows, lo, hi int, weights []float64, b *bounds, first int) {
 	if r.csr != nil && v.columns == nil {
 		v.forSparse()
 	}
@@ -124,7 +124,7 @@ func byCenter(center []int32, k int) [][]int32 {
 }
 
 // addTo adds the rows that are nearest to center c and returns the sum of their squared distances.
-func (f *found) addTo(v *nearest, c int, r rows, lo int, list []int32, weights []float64) (inertia float64) {
+func (f *clusterSums) addTo(v *nearest, c int, r rows, lo int, list []int32, weights []float64) (inertia float64) {
 	middle, shift := v.center(c), f.shift[c*f.d:(c+1)*f.d]
 	hold := design.Borrow[float64](f.d)
 	defer hold.Release()
@@ -166,7 +166,7 @@ func (f *found) addTo(v *nearest, c int, r rows, lo int, list []int32, weights [
 }
 
 // farthest keeps the row of each center that is farthest from it, for clusters that turn out empty.
-func (f *found) farthest(r rows, lo int, center []int32, distance, weights []float64) {
+func (f *clusterSums) farthest(r rows, lo int, center []int32, distance, weights []float64) {
 	best := slices.Repeat([]int{-1}, f.k)
 	for i, c := range center {
 		if distance[i] > f.far[c] && (weights == nil || weights[lo+i] > 0) {
@@ -181,7 +181,7 @@ func (f *found) farthest(r rows, lo int, center []int32, distance, weights []flo
 }
 
 // fold adds the sums of sparse rows to those of dense ones.
-func (f *found) fold(v *nearest) {
+func (f *clusterSums) fold(v *nearest) {
 	if f.plain == nil {
 		return
 	}
@@ -236,7 +236,7 @@ func (s *Sums) moved() (centers []float64, shift, inertia float64) {
 			}
 		} else if from := kern.ArgMax(far); far[from] > 0 {
 			copy(to, f.row[from*f.d:(from+1)*f.d])
-			shift += apartSquared(to, s.near.center(c))
+			shift += squaredDistance(to, s.near.center(c))
 			far[from] = 0
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/pairwise"
 )
 
-// factorBlock is the number of landmarks that are looked at together.
+// factorBlock is the number of landmarks factorized at a time.
 const factorBlock = 64
 
 // factoring is a Cholesky factorization that leaves out rows that depend on the ones before.
@@ -76,12 +76,13 @@ func (f *factoring) eliminate(lo int, known, left kern.View[float64]) {
 		row := f.factor.Row(len(f.kept))
 		copy(row, known.Row(i))
 		rest := left.At(i, i)
+		scale := rest + kern.Dot(known.Row(i), known.Row(i)) // k(x, x)
 		for j, at := range f.kept[r:] {
 			above := f.factor.Row(r + j)
 			row[r+j] = (left.At(i, at-lo) - kern.Dot(row[r:r+j], above[r:r+j])) / above[r+j]
 			rest -= row[r+j] * row[r+j]
 		}
-		if rest < dependent {
+		if !(rest > dependent*scale) {
 			clear(row)
 			continue
 		}

@@ -56,7 +56,7 @@ func (f *Family) join(i int, m *Map) int {
 		direction[j] = g / largest
 	}
 	f.scale[i] = largest
-	if metric == pairwise.Squared {
+	if metric == pairwise.Squared || metric == pairwise.Dot {
 		f.scale[i] = largest * largest
 	}
 	at := slices.IndexFunc(f.groups, func(g *group) bool {
@@ -64,7 +64,7 @@ func (f *Family) join(i int, m *Map) int {
 	})
 	if at < 0 {
 		at = len(f.groups)
-		g := &group{metric: metric, frame: pairwise.FrameOf(direction, f.all)}
+		g := &group{metric: metric, frame: m.kernel.Frame(direction, f.all)}
 		g.rows = pairwise.NewRows[float64](g.frame, f.all)
 		f.groups = append(f.groups, g)
 	}
@@ -88,6 +88,16 @@ func (f *Family) Limit(which []int) float64 {
 		}
 	}
 	return limit
+}
+
+// Domain returns the constraint on the inputs of the maps, "" for all numbers, and reports whether v violates it.
+func (f *Family) Domain() (constraint string, violated func(v float64) bool) {
+	for _, m := range f.maps {
+		if constraint, violated = m.kernel.Domain(); constraint != "" {
+			break
+		}
+	}
+	return constraint, violated
 }
 
 // Each maps the rows of X, a *mat.Dense or *sparse.CSR without values beyond the limit, by the

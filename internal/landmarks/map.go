@@ -2,6 +2,7 @@ package landmarks
 
 import (
 	"context"
+	"errors"
 	"math"
 	"sync"
 
@@ -31,7 +32,7 @@ type arithmetic[T kern.Float] struct {
 	factor kern.View[T]
 }
 
-// dependent is the part of k(x, x) = 1 that must be left of a landmark when the ones before are known. Less would be
+// dependent is the part of k(x, x) that must be left of a landmark when the ones before are known. Less would be
 // lost in the rounding of float32, and adds no more to any kernel value.
 const dependent = 1e-7
 
@@ -44,22 +45,26 @@ func Bytes(m, d int) int64 {
 func Check(m, d int) error { return memory.Check(Bytes(m, d)) }
 
 // Limit returns the largest number that landmarks may have under the factors.
-func Limit(factors []float64, landmarks mat.Matrix) float64 {
-	return pairwise.Limit[float64](pairwise.FrameOf(factors, landmarks))
+func Limit(k *pairwise.Kernel, factors []float64, landmarks mat.Matrix) float64 {
+	return pairwise.Limit[float64](k.Frame(factors, landmarks))
 }
 
-// NewMap returns the map of landmarks, a *mat.Dense or *sparse.CSR, under a kernel whose inputs are multiplied by
-// factors, and which of the landmarks it has kept: the others are known from those before.
+// NewMap returns the map of landmarks, a *mat.Dense or *sparse.CSR, for a kernel of inputs
+// multiplied by factors. kept lists the retained landmarks: the features of the others are linearly
+// dependent on theirs.
 func NewMap(ctx context.Context, k *pairwise.Kernel, factors []float64, landmarks mat.Matrix) (f *Map, kept []int,
 	err error) {
 	m, d := landmarks.Dims()
 	if err := Check(m, d); err != nil {
 		return nil, nil, err
 	}
-	rows := pairwise.NewRows[float64](pairwise.FrameOf(factors, landmarks), landmarks)
+	rows := pairwise.NewRows[float64](k.Frame(factors, landmarks), landmarks)
 	kept, factor, err := independent(ctx, k, rows)
 	if err != nil {
 		return nil, nil, err
+	}
+	if len(kept) == 0 {
+		return nil, nil, errors.New("the kernel of all landmarks is 0")
 	}
 	if len(kept) < m {
 		landmarks = Take(landmarks, kept)
@@ -70,7 +75,7 @@ func NewMap(ctx context.Context, k *pairwise.Kernel, factors []float64, landmark
 // Restore returns the map of landmarks and their factor, as one that was kept in a file.
 func Restore(k *pairwise.Kernel, factors []float64, landmarks mat.Matrix, factor []float64) *Map {
 	m, _ := landmarks.Dims()
-	f := &Map{Landmarks: landmarks, Factor: factor, kernel: k, frame: pairwise.FrameOf(factors, landmarks)}
+	f := &Map{Landmarks: landmarks, Factor: factor, kernel: k, frame: k.Frame(factors, landmarks)}
 	f.float64 = arithmetic[float64]{pairwise.NewRows[float64](f.frame, landmarks), kern.Dense(m, m, m, factor)}
 	return f
 }
@@ -113,6 +118,13 @@ func (f *Map) Float32(ctx context.Context, dst kern.View[float32], X mat.Matrix)
 		f.float32 = arithmetic[float32]{pairwise.NewRows[float32](f.frame, f.Landmarks), kern.Dense(m, m, m, short)}
 	})
 	return transform(ctx, f, &f.float32, dst, X)
+}
+
+// Kernel returns the kernel values of the rows of X and of Y.
+func (f *Map) Kernel(ctx context.Context, X, Y mat.Matrix) (*mat.Dense, error) {
+	x, y := pairwise.NewRows[float64](f.frame, X), pairwise.NewRows[float64](f.frame, Y)
+	out := mat.NewDense(x.Len(), y.Len(), nil)
+	return out, pairwise.Matrix(ctx, design.View(out), x, y, f.kernel)
 }
 
 // tileRows is the number of rows mapped at a time.

@@ -96,7 +96,8 @@ func TestMapsAreNested(t *testing.T) {
 	far(t, "First", features(t, wide.First(m), X), Z.Slice(0, 400, 0, m), 1e-7)
 }
 
-// Landmarks that depend on those before are left out, and nothing is lost.
+// TestDependentLandmarksAreLeftOut checks that linearly dependent landmarks are removed without
+// loss.
 func TestDependentLandmarksAreLeftOut(t *testing.T) {
 	X := clusters(50, 3, 4)
 	lm := mat.NewDense(150, 3, nil)
@@ -117,7 +118,7 @@ func TestDependentLandmarksAreLeftOut(t *testing.T) {
 	}
 }
 
-// A family's features are those of its maps, whatever they share.
+// TestFamilySharesDistances checks that the features of a family equal those of its maps.
 func TestFamilySharesDistances(t *testing.T) {
 	X, lm := clusters(150, 4, 4), clusters(90, 4, 5)
 	for _, A := range []mat.Matrix{X, sparse.FromDense(X)} {
@@ -160,7 +161,8 @@ func TestFeaturesAreTheSameForAnyCores(t *testing.T) {
 	}
 }
 
-// A sample is the same however rows are cut into blocks, small ones begin large ones, and all rows are as likely.
+// TestSample checks that a sample does not depend on the blocks, that samples are nested, and that
+// all rows are equally likely.
 func TestSample(t *testing.T) {
 	X := mat.NewDense(1000, 1, nil)
 	for i := range 1000 {
@@ -197,7 +199,8 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// Pivots serve far better than a uniform choice where most rows are alike, and no worse elsewhere.
+// TestPivotsBeatUniformLandmarks checks that pivots are much better than uniform landmarks if most
+// rows are similar, and not worse otherwise.
 func TestPivotsBeatUniformLandmarks(t *testing.T) {
 	X := clusters(2000, 3, 8)
 	k := kernelOf(t, "gaussian")
@@ -231,7 +234,8 @@ func lost(t *testing.T, k *pairwise.Kernel, X, lm mat.Matrix) float64 {
 	return 1 - norm*norm/float64(n)
 }
 
-// The kernel through landmarks, and ridge regression on the map, are those of scikit-learn and numpy.
+// TestGoldenNystroem compares the kernel by landmarks, and ridge regression on the map, with
+// scikit-learn and numpy.
 func TestGoldenNystroem(t *testing.T) {
 	for _, name := range []string{"gaussian", "laplacian"} {
 		var input struct {

@@ -47,16 +47,14 @@ func PivotedUntil[T kern.Float](ctx context.Context, x pairwise.Rows[T], k *pair
 	if err := memory.Check(int64(unsafe.Sizeof(T(0))) * int64(n) * int64(most)); err != nil {
 		return nil, err
 	}
-	p := &pivoting[T]{x: x, k: k, most: most, rng: spectral.NewStream(), residual: make([]float64, n),
+	p := &pivoting[T]{x: x, k: k, most: most, rng: spectral.NewStream(), residual: pairwise.Diagonal(k, x),
 		sums: make([]float64, n)}
 	p.F = kern.Dense(n, most, most, make([]T, n*most))
-	for i := range p.residual {
-		p.residual[i] = 1
-	}
+	p.scale = kern.Sum(p.residual) / float64(n)
 	const fruitless = 16 // stop after this number of rounds without a pivot
 	for round, empty := 0, 0; len(p.Pivots) < most && empty < fruitless; round++ {
 		p.rng.At(seed, spectral.Pivots, round)
-		if p.Rest = p.sum(); p.Rest <= p.least()*float64(n) || enough != nil && enough(len(p.Pivots), p.Rest) {
+		if p.Rest = p.sum(); p.Rest <= p.roundingResidual()*float64(n) || enough != nil && enough(len(p.Pivots), p.Rest) {
 			break
 		}
 		before := len(p.Pivots)
@@ -81,15 +79,16 @@ type pivoting[T kern.Float] struct {
 	most     int
 	rng      spectral.Stream
 	residual []float64
+	scale    float64   // mean of the diagonal of K
 	sums     []float64 // of residuals up to each row
 }
 
-// least returns the largest residual that may be rounding error.
-func (p *pivoting[T]) least() float64 {
+// roundingResidual returns the largest residual that may be rounding error.
+func (p *pivoting[T]) roundingResidual() float64 {
 	if unsafe.Sizeof(T(0)) == 8 {
-		return 1e-13
+		return 1e-13 * p.scale
 	}
-	return 1e-6
+	return 1e-6 * p.scale
 }
 
 // sum adds the residuals up.
@@ -110,7 +109,7 @@ func (p *pivoting[T]) round(ctx context.Context) error {
 		proposed[i] = min(at, len(p.sums)-1)
 	}
 	rows := p.x.Select(proposed)
-	left, err := p.left(ctx, rows, p.gathered(proposed))
+	left, err := p.residualMatrix(ctx, rows, p.negatedRows(proposed))
 	if err != nil {
 		return err
 	}
@@ -121,8 +120,8 @@ func (p *pivoting[T]) round(ctx context.Context) error {
 	return p.take(ctx, taken, factor)
 }
 
-// gathered returns the listed rows of F, negated.
-func (p *pivoting[T]) gathered(list []int) kern.View[T] {
+// negatedRows returns the listed rows of F, negated.
+func (p *pivoting[T]) negatedRows(list []int) kern.View[T] {
 	k := len(p.Pivots)
 	out := kern.Dense(len(list), k, k, make([]T, len(list)*k))
 	for i, at := range list {
@@ -133,8 +132,9 @@ func (p *pivoting[T]) gathered(list []int) kern.View[T] {
 	return out
 }
 
-// left returns K − F·F' at some rows, given their negated rows of F.
-func (p *pivoting[T]) left(ctx context.Context, rows pairwise.Rows[T], negative kern.View[T]) (kern.View[T], error) {
+// residualMatrix returns K − F·F' at some rows, given their negated rows of F.
+func (p *pivoting[T]) residualMatrix(ctx context.Context, rows pairwise.Rows[T], negative kern.View[T]) (kern.View[T],
+	error) {
 	n := rows.Len()
 	out := kern.Dense(n, n, n, make([]T, n*n))
 	if err := pairwise.Matrix(ctx, out, rows, rows, p.k); err != nil {
@@ -161,7 +161,7 @@ func (p *pivoting[T]) accept(proposed []int, left kern.View[T]) (taken []int, fa
 	var places []int
 	columns := make([][]float64, 0, b)
 	for i := range b {
-		accepted := p.rng.Float64()*p.residual[proposed[i]] < h[i][i] && h[i][i] > p.least()
+		accepted := p.rng.Float64()*p.residual[proposed[i]] < h[i][i] && h[i][i] > p.roundingResidual()
 		if !accepted || len(p.Pivots)+len(taken) == p.most {
 			continue
 		}
@@ -191,7 +191,7 @@ func (p *pivoting[T]) take(ctx context.Context, taken []int, factor kern.View[T]
 	if err := pairwise.Matrix(ctx, columns, p.x, p.x.Select(taken), p.k); err != nil {
 		return err
 	}
-	if err := kern.MulContext(ctx, columns, p.F.Slice(0, n, 0, k), p.gathered(taken).T(), true); err != nil {
+	if err := kern.MulContext(ctx, columns, p.F.Slice(0, n, 0, k), p.negatedRows(taken).T(), true); err != nil {
 		return err
 	}
 	if err := kern.SolveLower(ctx, factor, columns.T()); err != nil {
@@ -222,7 +222,7 @@ func (p *pivoting[T]) take(ctx context.Context, taken []int, factor kern.View[T]
 // overflows in float64.
 func Choose(ctx context.Context, k *pairwise.Kernel, factors []float64, X mat.Matrix, most int, seed uint64) ([]int,
 	error) {
-	frame := pairwise.FrameOf(factors, X)
+	frame := k.Frame(factors, X)
 	if finite(X, pairwise.Limit[float32](frame)) {
 		return pivotsOf[float32](ctx, k, frame, X, most, seed)
 	}

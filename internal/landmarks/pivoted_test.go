@@ -12,12 +12,14 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/pairwise"
+	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
 var forever = context.Background()
 
-// clusters returns rows of which most lie in one place: uniform choices rarely see the others.
+// clusters returns rows most of which are in one cluster, so that uniform samples rarely contain
+// the others.
 func clusters(n, d int, seed uint64) *mat.Dense {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	X := mat.NewDense(n, d, nil)
@@ -34,7 +36,7 @@ func clusters(n, d int, seed uint64) *mat.Dense {
 }
 
 func kernelOf(t *testing.T, name string) *pairwise.Kernel {
-	k, ok := pairwise.NewKernel(name, 1.5, 1)
+	k, ok := pairwise.NewKernel(name, spectral.Shape{Nu: 1.5, Alpha: 1})
 	if !ok {
 		t.Fatal(name)
 	}
@@ -43,7 +45,7 @@ func kernelOf(t *testing.T, name string) *pairwise.Kernel {
 
 func rowsOf[T kern.Float](k *pairwise.Kernel, X mat.Matrix, gamma float64) pairwise.Rows[T] {
 	_, d := X.Dims()
-	return pairwise.NewRows[T](pairwise.FrameOf(k.Factors(slices.Repeat([]float64{gamma}, d)), X), X)
+	return pairwise.NewRows[T](k.Frame(k.Factors(slices.Repeat([]float64{gamma}, d)), X), X)
 }
 
 // matrixOf returns the kernel matrix of some rows with others.
@@ -55,7 +57,8 @@ func matrixOf(t *testing.T, k *pairwise.Kernel, x, y pairwise.Rows[float64]) *ma
 	return out
 }
 
-// F is the Cholesky factor at the pivots, F·F' is exact there, and what is left has the trace Rest.
+// TestPivotedFactors checks that F is the Cholesky factor at the pivots, that F·F' is exact there,
+// and that the residual has the trace Rest.
 func TestPivotedFactors(t *testing.T) {
 	X := clusters(400, 4, 1)
 	for _, A := range []mat.Matrix{X, sparse.FromDense(X)} {
@@ -144,8 +147,8 @@ func TestPivotsOfEqualRows(t *testing.T) {
 	}
 }
 
-// Proposals and rejections make the same draw as choosing one pivot after the other, here of three
-// rows: two near each other.
+// TestPivotsAreDrawnByTheirResiduals checks that sampling by proposal and rejection has the same
+// distribution as choosing one pivot after the other, for three rows of which two are close.
 func TestPivotsAreDrawnByTheirResiduals(t *testing.T) {
 	X := mat.NewDense(3, 1, []float64{0, 0.5, 2})
 	k := kernelOf(t, "exponential")

@@ -50,7 +50,7 @@ func (s Stored) Map(k *pairwise.Kernel, factors []float64) (*Map, error) {
 	if m < 1 || d != len(factors) || len(s.Factor) != m*(m+1)/2 {
 		return nil, errors.New("landmarks, gamma and factor do not fit")
 	}
-	if !finite(rows, Limit(factors, rows)) || !kern.AllFinite(s.Factor) {
+	if !finite(rows, Limit(k, factors, rows)) || !kern.AllFinite(s.Factor) {
 		return nil, errors.New("landmarks or factor are not finite")
 	}
 	if err := Check(m, d); err != nil {

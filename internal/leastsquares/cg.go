@@ -171,7 +171,7 @@ func (c *ridgeCG) residualGoal(visible float64) []float64 {
 }
 
 // residualGoals returns the norms √(rᵀM⁻¹r) at which predictions are accurate to visible·√TSS of
-// each target, if rᵀA⁻¹r ≤ rᵀM⁻¹r/least.
+// each target, if rᵀA⁻¹r ≤ rᵀM⁻¹r/minEigenvalue.
 func (c *ridgeCG) residualGoals(visible, minEigenvalue float64) []float64 {
 	out := c.m.sumSquares()
 	for j, spread := range out {

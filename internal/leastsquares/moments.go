@@ -205,7 +205,7 @@ func weightsOrNil(ones bool, weights []float32) []float32 {
 	return weights
 }
 
-// shiftedFloat32 returns the rows minus the shift, in hold.
+// shiftedFloat32 returns the rows minus the shift, in buffer.
 func (m *Moments) shiftedFloat32(buffer []float32, rows kern.View[float32]) kern.View[float32] {
 	n, d := rows.Rows, rows.Cols
 	out := kern.Dense(n, d, d, buffer)

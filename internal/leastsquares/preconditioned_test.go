@@ -209,7 +209,7 @@ func TestPreconditionedOnAnyNumberOfCores(t *testing.T) {
 }
 
 // Exhausted steps give a warning with the error; a canceled fit stops.
-func TestPreconditionedSaysWhatIsWrong(t *testing.T) {
+func TestPreconditionedErrors(t *testing.T) {
 	data := waves(5, 1200, 1040, 1)
 	s := Ridge{Alpha: 1e-3, Intercept: true, Solver: "cg", Tol: 1e-8, MaxIter: 3}
 	src := bothOf(data)
@@ -236,7 +236,8 @@ func TestPreconditionedSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// With a negligible penalty the solution is accurate or there is a warning.
+// TestPreconditionedWithHardlyAPenalty checks that with a negligible penalty the solution is
+// accurate or has a warning.
 func TestPreconditionedWithHardlyAPenalty(t *testing.T) {
 	data := waves(5, 1200, 1040, 1)
 	data.X = shifted(data.X.(*mat.Dense), 20)
@@ -252,7 +253,8 @@ func TestPreconditionedWithHardlyAPenalty(t *testing.T) {
 	}
 }
 
-// A constant target has zero weights, alone or among others.
+// TestPreconditionedConstantTarget checks that a constant target has zero weights, alone or with
+// others.
 func TestPreconditionedConstantTarget(t *testing.T) {
 	data := waves(5, 1200, 1040, 2)
 	for i := range data.Rows() {

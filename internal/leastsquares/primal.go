@@ -51,7 +51,7 @@ func (p *Problem) sumsFloat32InFloat64(m *Moments) bool {
 	return p.rows != nil && p.rows.Float32 && !m.Float32
 }
 
-// runPasses makes the passes after r until the solution is known or enough returns true.
+// runPasses makes the passes after r until the solution is known or stop returns true.
 func (p *Problem) runPasses(ctx context.Context, r *Sums, stop func(outcome *passOutcome) bool) (*passOutcome, error) {
 	for {
 		outcome, err := r.advance(ctx)

@@ -37,7 +37,7 @@ func precisionOf(single bool) precision {
 }
 
 // roundingBound bounds the relative prediction error of the solution w due to rounding, and the
-// contraction factor of a refinement. trace is that of the sums, least the smallest squared pivot.
+// contraction factor of a refinement. trace is that of the sums, pivot the smallest squared pivot.
 func (p precision) roundingBound(w, spreads []float64, trace, pivot float64) (size, contraction float64) {
 	contraction = 4 * p.epsilon * trace / pivot
 	return 4 * p.epsilon * trace * relativeNorm(w, spreads) / (2 * math.Sqrt(pivot)), contraction

@@ -17,7 +17,7 @@ import (
 
 // For powers of numbers in [0, 1], of condition 1e12, the Cholesky solution is inaccurate.
 // roundingBound reports this, and solve refines it.
-func TestWhatIsRefinedIsRough(t *testing.T) {
+func TestOnlyInaccurateModelsAreRefined(t *testing.T) {
 	const alpha, n, d = 1e-9, 400, 12
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -62,8 +62,9 @@ func TestWhatIsRefinedIsRough(t *testing.T) {
 	}
 }
 
-// If float32 sums are too inaccurate, only the first rows are read twice, and the weights have the
-// bits of float64 sums. Otherwise nothing is read twice.
+// TestCoarseRowsAreSummedOnce checks that if float32 sums are too inaccurate, only the first rows
+// are read twice and the weights are bit-identical to those of float64 sums. Otherwise no row is
+// read twice.
 func TestCoarseRowsAreSummedOnce(t *testing.T) {
 	const n, d, block = 6000, 40, 100
 	ctx := context.Background()

@@ -74,7 +74,7 @@ func (c *roundingCheck) merge(o *roundingCheck) { kern.Axpy(1, o.g.inputs, c.g.i
 
 // roundingBound bounds the relative prediction error that rounding in the sums m causes in w, and
 // the contraction factor of one refinement step with the factor f, whose smallest squared pivot is
-// least.
+// pivot.
 func (c *roundingCheck) roundingBound(ctx context.Context, m *Moments, f *Factor, w []float64, pivot float64) (size,
 	contraction float64) {
 	matrix, right := c.solvedErrors(ctx, m, f)

@@ -27,7 +27,7 @@ var checkedRows = map[string]func(rng *rand.Rand, i, j int) float64{
 
 // The probed rounding error bounds the true one, and is below the worst-case bound if signs vary.
 // The same holds for the contraction factor.
-func TestCheckIsAboveWhatRoundingMoves(t *testing.T) {
+func TestCheckIsAboveRoundingError(t *testing.T) {
 	const n, d, targets, alpha = 6000, 60, 2, 1e-3
 	ctx := context.Background()
 	for name, value := range checkedRows {

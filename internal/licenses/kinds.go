@@ -41,14 +41,14 @@ var decided = map[string]string{
 
 var between = regexp.MustCompile(`[^a-z0-9]+`)
 
-// plain returns text in lower case with single spaces between words.
-func plain(text string) string {
+// normalized returns text in lower case with single spaces between words.
+func normalized(text string) string {
 	return between.ReplaceAllString(strings.ToLower(text), " ")
 }
 
 // kinds returns the licenses that a text grants.
 func kinds(text string) (out []string) {
-	words := plain(text)
+	words := normalized(text)
 	for _, g := range grants {
 		if strings.Contains(words, g.sentence) {
 			out = append(out, g.name)
@@ -70,7 +70,7 @@ func errs(modules []module) error {
 	for _, m := range modules {
 		granted := false
 		for _, name := range slices.Sorted(maps.Keys(m.strs)) {
-			words := plain(m.strs[name])
+			words := normalized(m.strs[name])
 			granted = granted || !strings.Contains(name, "/") && len(kinds(m.strs[name])) > 0
 			for _, word := range refused {
 				if _, read := decided[m.name+" "+name]; !read && strings.Contains(words, word) {

@@ -1,9 +1,10 @@
-// Command notices writes the licences of everything that the command bochner is built from, which a binary that is
-// passed on has to carry: those of its modules on every system that there are archives for, and that of Go.
+// Command notices writes the licenses of all dependencies of the command bochner, which must
+// accompany its binaries: those of its modules on every system with a release archive, and that of
+// Go.
 //
 //	go run ./internal/licenses > THIRD_PARTY
 //	go run ./internal/licenses -list          # only a line for each module
-//	go run ./internal/licenses -tags gs       # of a build with more in it
+//	go run ./internal/licenses -tags gs       # of a build with additional dependencies
 //
 // The exit code is 1 if a license is not accepted.
 package main

@@ -32,7 +32,7 @@ func TestLicences(t *testing.T) {
 }
 
 // Licenses that are not accepted are found, and so are modules without one.
-func TestFaults(t *testing.T) {
+func TestErrors(t *testing.T) {
 	const mit = "Permission is hereby granted, free of charge, to any person obtaining a copy of this\nsoftware and " +
 		"associated documentation files (the \"Software\")"
 	for want, strs := range map[string]map[string]string{

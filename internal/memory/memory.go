@@ -25,13 +25,13 @@ func Available() int64 {
 	return budget
 }
 
-// plenty is the memory that is assumed to be available without a check.
-const plenty = 64 << 20
+// minCheckedBytes is the memory that is assumed to be available without a check.
+const minCheckedBytes = 64 << 20
 
 // Check returns an error if work of the given size exceeds the available memory. Call it before
 // allocating: a process that exceeds the memory is killed without a message.
 func Check(bytes int64) error {
-	if bytes <= plenty {
+	if bytes <= minCheckedBytes {
 		return nil
 	}
 	if there := Available(); bytes > there {

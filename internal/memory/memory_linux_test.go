@@ -49,7 +49,7 @@ func TestGroupsLeave(t *testing.T) {
 	}
 }
 
-// A limit of the address space is available memory, less what is taken.
+// TestAddressSpaceCounts checks that available memory respects the limit of the address space.
 func TestAddressSpaceCounts(t *testing.T) {
 	if os.Getenv("PRINT_AVAILABLE") != "" {
 		os.Stdout.WriteString("available=" + strconv.FormatInt(Available(), 10) + "\n")

@@ -15,7 +15,7 @@ type endless struct{}
 
 func (endless) Read(b []byte) (int, error) { return len(b), nil }
 
-// What has no end is read up to a share of the memory.
+// TestReadAll checks that an endless reader is read only up to a share of the memory.
 func TestReadAll(t *testing.T) {
 	debug.SetMemoryLimit(64 << 20)
 	defer debug.SetMemoryLimit(math.MaxInt64)

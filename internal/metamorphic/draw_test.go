@@ -30,14 +30,14 @@ type world struct {
 	stochastic  bool // the model depends on the order of the rows
 	single      bool // features are in single precision
 	settled     bool // the fit converged
-	sampled     bool // a step learns from rows in an order that it draws, by their places
+	sampled     bool // a step draws from rows in an order given by their numbers
 	divides     bool // the model divides the rows into folds, by their order
 	crossFits   bool // a step divides the rows into folds, by their numbers in each part
-	frees       bool // the map's columns, or components, may come out in another order or sign
+	frees       bool // columns or components of the map are unique up to order or sign
 	// numbers at the end of the answers to a row that others decide: of a set of classes, or
 	// whether it is an anomaly
 	decided int
-	steady  bool // features are the same bits however the rows come
+	steady  bool // features do not depend on blocks and order of the rows, bit for bit
 }
 
 func (w *world) String() string {
@@ -51,7 +51,7 @@ func draw(t *testing.T, seed uint64) *world {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 2027))
 	w := &world{seed: seed, task: pick(rng, "numbers", "two", "classes", "targets")}
-	if seed%8 == 3 { // other cases stay as they are
+	if seed%8 == 3 { // leaves the other cases unchanged
 		w.task = pick(rng, "clusters", "anomalies")
 	}
 	d := &drawing{Rand: rng, world: w}
@@ -225,8 +225,8 @@ func (d *drawing) steps() {
 	d.text = b.String()
 }
 
-// steadySteps draws a pipeline whose features are the same bits in whatever blocks and order the
-// rows come: what k-means starts from depends on all of them.
+// steadySteps draws a pipeline whose features do not depend on blocks and order of the rows, bit
+// for bit, because the start of k-means depends on all bits.
 func (d *drawing) steadySteps() {
 	d.steady = true
 	d.text = "- minmax\n"
@@ -237,12 +237,13 @@ func (d *drawing) steadySteps() {
 	d.text += d.model()
 }
 
-// wrapped puts the model, one time in three, into one that holds others; the axis of its penalty is the last.
+// wrapped wraps the model in a meta-estimator, in one case of three; the axis of its penalty is the
+// last.
 func (d *drawing) wrapped(model string) string {
 	if d.task == "clusters" || d.task == "anomalies" {
 		return model
 	}
-	// other cases stay as they are
+	// leave the other cases unchanged
 	if own := rand.New(rand.NewPCG(d.seed, 5151)); own.IntN(6) == 0 && !slices.Contains(found, d.seed) {
 		return d.intervals(own, model)
 	}
@@ -327,8 +328,8 @@ func (d *drawing) encoder(drawn string) string {
 	return drawn
 }
 
-// metric draws a step that learns from the targets, now and then, by numbers of its own: what other seeds
-// draw stays.
+// metric draws a step that uses the targets in some cases, with a separate generator that leaves
+// the other cases unchanged.
 func (d *drawing) metric() string {
 	if d.seed%4 != 2 {
 		return ""
@@ -358,7 +359,7 @@ func (d *drawing) features() string {
 		return fmt.Sprintf("- union:\n    parts:\n      - rff: {features: 16, gamma: %s}\n      - binning: {grids: 10, "+
 			"gamma: 0.1}\n    weights: [0.4, 0.6]\n", gamma)
 	}
-	own := rand.New(rand.NewPCG(d.seed, 3031)) // other cases stay as they are
+	own := rand.New(rand.NewPCG(d.seed, 3031)) // leaves the other cases unchanged
 	if own.IntN(3) == 0 && !slices.Contains(found, d.seed) {
 		d.axes = append(d.axes, gridsearch.Axis{Path: "map.landmarks", Values: []any{24, 10, 40}})
 		return fmt.Sprintf("- nystroem: {kernel: %s, gamma: %s, landmarks: %d, selection: %s}\n  name: map\n",
@@ -398,7 +399,7 @@ func (d *drawing) model() string {
 		axis("one_class.nu", 0.0513, 0.2713) // shares of no integer of rows: else the border is free
 		return fmt.Sprintf("- one_class: {nu: %s, tol: 1e-10, max_iter: 10000}\n", pick(d.Rand, "0.0513", "0.1371", "0.5137"))
 	}
-	// other cases stay as they are
+	// leave the other cases unchanged
 	if own := rand.New(rand.NewPCG(d.seed, 5252)); own.IntN(8) == 0 && !slices.Contains(found, d.seed) {
 		weight := "none"
 		if d.task == "two" || d.task == "classes" {
@@ -412,7 +413,7 @@ func (d *drawing) model() string {
 	}
 	switch d.task {
 	case "numbers":
-		if own := rand.New(rand.NewPCG(d.seed, 4141)); own.IntN(5) == 0 { // other cases stay as they are
+		if own := rand.New(rand.NewPCG(d.seed, 4141)); own.IntN(5) == 0 { // leaves the other cases unchanged
 			d.stochastic = true
 			axis("sgd_regressor.alpha", 0.01, 0.1)
 			return fmt.Sprintf("- sgd_regressor: {loss: %s, batch: %d, epochs: 10}\n",
@@ -431,7 +432,7 @@ func (d *drawing) model() string {
 		}
 		fallthrough
 	case "targets":
-		if own := rand.New(rand.NewPCG(d.seed, 3131)); own.IntN(5) == 0 { // other cases stay as they are
+		if own := rand.New(rand.NewPCG(d.seed, 3131)); own.IntN(5) == 0 { // leaves the other cases unchanged
 			d.iterative = true // where the evidence is flat, rounding moves its top
 			axis("gaussian_process.noise", 0.1, 1.0)
 			return fmt.Sprintf("- gaussian_process: {kernel: %s, gamma: 0.1, features: 24, optimize: [%s]}\n",
@@ -443,7 +444,7 @@ func (d *drawing) model() string {
 		return fmt.Sprintf("- ridge: {alpha: 0.1, solver: %s, tol: 1e-11}\n", solver)
 	}
 	weight := pick(d.Rand, "none", "none", "balanced")
-	if own := rand.New(rand.NewPCG(d.seed, 4141)); own.IntN(4) == 0 { // other cases stay as they are
+	if own := rand.New(rand.NewPCG(d.seed, 4141)); own.IntN(4) == 0 { // leaves the other cases unchanged
 		d.stochastic = true
 		axis("sgd_classifier.alpha", 0.01, 0.1)
 		return fmt.Sprintf("- sgd_classifier: {loss: %s, class_weight: %s, batch: %d, epochs: 10}\n",

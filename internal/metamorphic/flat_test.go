@@ -14,8 +14,8 @@ import (
 	pipeyaml "github.com/bochner-ml/bochner/pipeline/yaml"
 )
 
-// flat are pipelines whose fit to a stream holds no rows, mapped or not, and how many numbers it
-// holds for each row. Those that learn from a sample have one of fewer rows than the fewest here.
+// flat lists pipelines whose fit to a stream stores no rows, and how many numbers it stores per
+// row. Those with a sample use fewer rows than the smallest stream here.
 var flat = map[string]struct {
 	target, text string
 	numbers, few int
@@ -72,7 +72,7 @@ func TestStreamsAreFlat(t *testing.T) {
 }
 
 // Models that store rows are detected, so the test above is effective.
-func TestHeldRowsAreSeen(t *testing.T) {
+func TestHeldOutRowsAreUsed(t *testing.T) {
 	const few = 5_000
 	const dual = "[standardize, {svm: {loss: hinge, max_iter: 3}}]"
 	less, more := heldBy(t, "classes", dual, few), heldBy(t, "classes", dual, 3*few)
@@ -103,7 +103,7 @@ func heldBy(t *testing.T, target, text string, rows int) int64 {
 	return most - before
 }
 
-// held returns the bytes that are reachable.
+// held returns the number of reachable bytes.
 func held() int64 {
 	runtime.GC()
 	runtime.GC() // empties pools
@@ -114,11 +114,11 @@ func held() int64 {
 
 const drawnCols = 20
 
-// made is rows that are made as they are read, with as many blocks' memory as one.
+// made is a source of generated rows with the memory of one block.
 type made struct {
 	rows int
 	what string // the target: number, amount, numbers, classes or none
-	most int64  // bytes held at the end of a pass
+	most int64  // reachable bytes at the end of a pass
 }
 
 func (m *made) Schema() datasets.Schema {
@@ -178,7 +178,7 @@ func (m *made) Blocks(ctx context.Context, yield func(block datasets.Set) error)
 	return ctx.Err()
 }
 
-// number is that of a row and column, from −1 to 1: the bits of both, mixed.
+// number returns a number in [−1, 1] for a row and column, by mixing their bits.
 func number(row, column int) float64 {
 	h := uint64(row)*0x9e3779b97f4a7c15 + uint64(column)*0xbf58476d1ce4e5b9
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9

@@ -33,13 +33,12 @@ var (
 	only = flag.Uint64("seed", 0, "draw this case alone")
 )
 
-// way is another way to the same predictions.
+// way is an equivalent computation of the predictions.
 type way struct {
 	name string
-	// do returns the predictions for the test rows when the work is done this way, nil if it does
-	// not apply.
+	// do returns the predictions for the test rows, nil if not applicable.
 	do func(*testing.T, *world) []float64
-	// exact ways give the same bits, others agree to the rounding of the case.
+	// exact means equal bits; otherwise results agree to the rounding of the case.
 	exact bool
 }
 
@@ -59,11 +58,12 @@ var ways = []way{
 	{"as a candidate of a search", searched, false},
 }
 
-// found are cases that have shown something: classes whose hinge solutions diverged on their way through C,
-// components of either sign, steps into a bound.
+// found lists cases that have revealed errors: diverged hinge paths, components of either sign, a
+// step to a bound.
 var found = []uint64{37, 72, 143, 312}
 
-// A pipeline predicts the same for every way of working.
+// TestEveryWayAgrees checks that the predictions of a pipeline do not depend on how they are
+// computed.
 func TestEveryWayAgrees(t *testing.T) {
 	if *only != 0 {
 		hold(t, *only)
@@ -83,7 +83,7 @@ func TestEveryWayAgrees(t *testing.T) {
 	}
 }
 
-// hold compares all ways of one case.
+// hold compares all computations of one case.
 func hold(t *testing.T, seed uint64) {
 	w := draw(t, seed)
 	base := fit(t, w.pipe, w.train)
@@ -131,7 +131,8 @@ func (w *world) tolerance() float64 {
 	return 1e-6
 }
 
-// agree compares the answers to some rows. What is decided has to be equal where all is: a number may be at the border.
+// agree compares the predictions of the given number of rows. If tol > 0, discrete outputs are
+// skipped, because a score may lie on a decision boundary.
 func (w *world) agree(got, want []float64, rows int, tol float64) (at int, ok bool) {
 	if len(got) != len(want) {
 		return 0, false
@@ -271,8 +272,8 @@ func fromSource(t *testing.T, w *world, src datasets.Source) []float64 {
 	return answers(t, p, w.test.X)
 }
 
-// inParts learns from three parts of the rows separately, in each pass, and merges the states; some
-// states are serialized. It applies to pipelines that learn by passes.
+// inParts fits three parts of the rows separately, in each pass, and merges the states, some of
+// them serialized. It applies to pipelines that support passes.
 func inParts(t *testing.T, w *world) []float64 {
 	if w.crossFits {
 		return nil
@@ -320,7 +321,7 @@ func mergedParts(w *world) (estimator.Predictor, error) {
 	return nil, err
 }
 
-// throughFile returns a pass as it comes back from a file.
+// throughFile returns a pass after serialization.
 func throughFile(p datasets.Pass, start func() (datasets.Pass, error)) (datasets.Pass, error) {
 	a, err := model.Record(p)
 	if err != nil {
@@ -382,8 +383,8 @@ func shuffled(t *testing.T, w *world) []float64 {
 	return fitted(t, w, w.pipe, w.train.Select(order), w.test.X)
 }
 
-// columnsTurned fits to columns in another order, where nothing that is random is tied to a place:
-// linear models behind scalers. What k-means starts from depends on the order of the columns too.
+// columnsTurned fits to permuted columns, for models whose random numbers do not depend on columns:
+// linear models after scalers. The start of k-means depends on the order of the columns.
 func columnsTurned(t *testing.T, w *world) []float64 {
 	if w.task == "clusters" || bytes.Contains([]byte(w.text), []byte("gaussian_process")) {
 		return nil

@@ -22,7 +22,7 @@ import (
 // of the best candidate, with the same scores and bits wherever the search was interrupted, and on
 // any number of cores; for penalties down to those that require refinement, and for fewer features
 // than the widest map.
-func TestSearchOfRidgesEndsAlike(t *testing.T) {
+func TestSearchOfRidgesAgrees(t *testing.T) {
 	ctx := context.Background()
 	data, err := synthetic.Friedman1(900, 6, 0.1, 3)
 	if err != nil {

@@ -74,7 +74,8 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// What is logged arrives, and the second run of a name joins the experiment of the first.
+// TestLogging checks that entries are logged, and that a second run with the same experiment name
+// joins it.
 func TestLogging(t *testing.T) {
 	server, run := begin(t)
 	ctx := context.Background()
@@ -124,7 +125,8 @@ func TestLogging(t *testing.T) {
 	}
 }
 
-// More entries than a server takes at once go in several requests, and long values are cut.
+// TestBatches checks that entries beyond the limit of a request are split, and that long values are
+// truncated.
 func TestBatches(t *testing.T) {
 	server, run := begin(t)
 	e := mlflow.Entries{Params: map[string]string{}, Tags: map[string]string{}}
@@ -148,7 +150,7 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// Credentials are those of the environment, as MLflow's own client takes them.
+// TestCredentials checks that credentials are read from the environment as by MLflow's client.
 func TestCredentials(t *testing.T) {
 	for want, set := range map[string][3]string{
 		"Basic YW5uOnNlY3JldA==": {"ann", "secret", "token"},
@@ -170,7 +172,8 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// Every way in which a server fails is an error that names the server, what was asked and what came.
+// TestFailures checks that every failure of a server gives an error with the server, the request
+// and the response.
 func TestFailures(t *testing.T) {
 	answers := func(status int, text string) func(w http.ResponseWriter, r *http.Request) bool {
 		return func(w http.ResponseWriter, r *http.Request) bool {
@@ -215,7 +218,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A server that is not there is an error at once, and one that does not answer ends with the context, by its reason.
+// TestNoAnswer checks that a missing server is an error at once, and that waiting for a server ends
+// with the context and its cause.
 func TestNoAnswer(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -236,8 +240,8 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// Files are uploaded through the server or not at all: other locations that it reports are not
-// used.
+// TestFilesElsewhere checks that files are uploaded only through the server, not to other locations
+// that it reports.
 func TestFilesElsewhere(t *testing.T) {
 	for where, want := range map[string]string{
 		"s3://bucket/1?secret=x":        `keeps them at "s3://bucket/1" and does not pass them on`,

@@ -85,11 +85,11 @@ func pairs(m map[string]string, most int) []pair {
 	return out
 }
 
-// unfit matches the characters that MLflow does not allow in keys.
-var unfit = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\p{L}\p{N}_\-. /]`) })
+// invalidKeyChars matches the characters that MLflow does not allow in keys.
+var invalidKeyChars = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\p{L}\p{N}_\-. /]`) })
 
 // key is one that MLflow takes.
-func key(text string) string { return cut(unfit().ReplaceAllString(text, "_"), maxKey) }
+func key(text string) string { return cut(invalidKeyChars().ReplaceAllString(text, "_"), maxKey) }
 
 // short truncates a string to a number of bytes, with an ellipsis.
 func short(text string, most int) string {
@@ -114,7 +114,7 @@ func cut(text string, most int) string {
 // Upload stores the file at path among the artifacts of the run; the name may have directories. The
 // server must proxy artifacts, as `mlflow server` does by default; otherwise it returns an error.
 func (r *Run) Upload(ctx context.Context, name, file string) error {
-	base, err := r.proxied()
+	base, err := r.artifactPath()
 	if err != nil {
 		return r.client.named("files", err)
 	}
@@ -135,8 +135,8 @@ func (r *Run) Upload(ctx context.Context, name, file string) error {
 	return nil
 }
 
-// proxied returns the path of the run's artifacts on the server.
-func (r *Run) proxied() (string, error) {
+// artifactPath returns the path of the run's artifacts on the server.
+func (r *Run) artifactPath() (string, error) {
 	u, err := url.Parse(r.artifacts)
 	if err != nil || u.Scheme != "mlflow-artifacts" {
 		where, _, _ := strings.Cut(r.artifacts, "?")

@@ -88,7 +88,7 @@ func quantiles(y, w []float64) (values, ranks []float64) {
 		at[k] = first + (last-first)*float64(k)/(maxKnots-1)
 		fewer[k] = Interpolate(ranks, values, at[k])
 	}
-	return rising(fewer, at)
+	return increasing(fewer, at)
 }
 
 // ranked returns the sort order of the numbers, and the sum of their weights.
@@ -102,8 +102,8 @@ func ranked(list, weights []float64) (order []int, total float64) {
 	return order, total
 }
 
-// rising removes values that do not increase, due to rounding.
-func rising(values, ranks []float64) (v, r []float64) {
+// increasing removes values that do not increase, due to rounding.
+func increasing(values, ranks []float64) (v, r []float64) {
 	for k := range values {
 		if k == 0 || values[k] > v[len(v)-1] && ranks[k] > r[len(r)-1] {
 			v, r = append(v, values[k]), append(r, ranks[k])

@@ -18,7 +18,7 @@ func amounts(n int) (y, w []float64) {
 	return y, w
 }
 
-// The inverse is the way back, and larger numbers have larger transforms.
+// TestInverse checks that Inverse inverts the transform, which is increasing.
 func TestInverse(t *testing.T) {
 	y, w := amounts(3000)
 	for _, kind := range Kinds {
@@ -47,7 +47,7 @@ func TestInverse(t *testing.T) {
 	}
 }
 
-// A number of weight 2 is there twice.
+// TestWeightsCount checks that a weight of 2 counts as two rows.
 func TestWeightsCount(t *testing.T) {
 	y, twice := []float64{3, 1, 2, 10}, []float64{3, 1, 2, 2, 10}
 	for _, kind := range []string{"quantile", "standardize"} {
@@ -60,7 +60,8 @@ func TestWeightsCount(t *testing.T) {
 	}
 }
 
-// Of a normal the standardized numbers are z-scores, and quantile makes them so of any law.
+// TestLearnedTransformsAreNormal checks that standardized normal numbers are z-scores, and that
+// quantile transforms any distribution to normal.
 func TestLearnedTransformsAreNormal(t *testing.T) {
 	y, w := amounts(20_000)
 	for i := range w {
@@ -123,7 +124,7 @@ func TestSmear(t *testing.T) {
 	}
 }
 
-// A file keeps all of it, and what is damaged is refused.
+// TestState checks that the state is restored, and that a damaged one is rejected.
 func TestState(t *testing.T) {
 	y, w := amounts(50)
 	one := Learn("quantile", y, w)

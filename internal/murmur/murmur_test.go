@@ -2,7 +2,7 @@ package murmur
 
 import "testing"
 
-// The hashes are those of sklearn.utils.murmurhash3_32 with seed 0.
+// TestSum32 compares with sklearn.utils.murmurhash3_32 with seed 0.
 func TestSum32(t *testing.T) {
 	for text, want := range map[string]int32{"": 0, "a": 1009084850, "colour=red": 511943297, "Übergröße": -1531263234,
 		"abcd": 1139631978, "hello, world!": -327098478} {

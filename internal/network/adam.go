@@ -13,7 +13,7 @@ const (
 	tiny       = 1e-8
 )
 
-// adam is the moments of the slope.
+// adam contains the moment estimates of the gradient.
 type adam[T kern.Float] struct {
 	first, second []T
 	steps         int
@@ -26,7 +26,7 @@ func newAdam[T kern.Float](size int) *adam[T] {
 // stepGrain is the number of weights per task.
 const stepGrain = 1 << 14
 
-// step moves the weights of the parts that are trained.
+// step updates the weights of the trained parts.
 func (a *adam[T]) step(n *net[T], rate float64) {
 	a.steps++
 	root := math.Sqrt(1 - math.Pow(fadeSquare, float64(a.steps)))
@@ -39,13 +39,14 @@ func (a *adam[T]) step(n *net[T], rate float64) {
 	}
 }
 
-// move makes one step of some weights.
-func move[T kern.Float](weights, slope, first, second []T, length, least T) {
+// move makes an Adam step of the given length for a range of weights. least is added to the
+// denominator.
+func move[T kern.Float](weights, slope, first, second []T, length, epsilon T) {
 	slope, first, second = slope[:len(weights)], first[:len(weights)], second[:len(weights)]
 	for i, g := range slope {
 		m := fade*first[i] + (1-fade)*g
 		v := fadeSquare*second[i] + (1-fadeSquare)*g*g
 		first[i], second[i] = m, v
-		weights[i] -= length * m / (T(math.Sqrt(float64(v))) + least)
+		weights[i] -= length * m / (T(math.Sqrt(float64(v))) + epsilon)
 	}
 }

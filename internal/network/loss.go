@@ -7,8 +7,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// judge returns Σ r·l of the rows of a minibatch, and replaces its outputs by the derivatives of Σ r·l / rows.
-func judge[T kern.Float](b *minibatch[T], loss Loss, q int) (sum float64) {
+// lossAndGradient returns Σ r·l over the rows of a minibatch, and replaces its outputs by the derivatives of
+// Σ r·l / rows.
+func lossAndGradient[T kern.Float](b *minibatch[T], loss Loss, q int) (sum float64) {
 	for i := range b.rows {
 		r := float64(b.weight[i])
 		sum += r * lossOfRow(loss, b.out[i*q:(i+1)*q], b.y[i*q:(i+1)*q], r/float64(b.rows))
@@ -16,7 +17,7 @@ func judge[T kern.Float](b *minibatch[T], loss Loss, q int) (sum float64) {
 	return sum
 }
 
-// lossOfRow returns the loss of a row, and replaces its outputs by the derivatives times a factor.
+// lossOfRow returns the loss of a row, and replaces its outputs by the derivatives times factor.
 func lossOfRow[T kern.Float](loss Loss, out, y []T, factor float64) (sum float64) {
 	switch loss {
 	case Squares:
@@ -28,7 +29,7 @@ func lossOfRow[T kern.Float](loss Loss, out, y []T, factor float64) (sum float64
 	case Logistic:
 		f, t := float64(out[0]), float64(y[0])
 		small := math.Exp(-math.Abs(f))
-		p := 1 / (1 + small) // of the class that f is for
+		p := 1 / (1 + small) // probability of class 1
 		if f < 0 {
 			p = small / (1 + small)
 		}

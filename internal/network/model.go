@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
-// Prepare makes the maps of the layers, which have to be of shapes that fit each other.
+// Prepare creates the feature maps of the layers, whose shapes must be compatible.
 func (m *Model) Prepare() error {
 	m.maps = make([]fourier.Map, len(m.Layers))
 	for l, y := range m.Layers {
@@ -28,18 +28,19 @@ func (m *Model) Prepare() error {
 // tileRows is the number of rows mapped at a time.
 const tileRows = 512
 
-// eachTile maps the rows of X and hands on their features, some rows at a time, in a matrix that is used again.
+// eachTile maps the rows of X and calls yield with tiles of features, which are valid only during
+// the call.
 func eachTile(ctx context.Context, maps []fourier.Map, X mat.Matrix, yield func(first int, z *mat.Dense) error) error {
 	n, _ := X.Dims()
-	hold := make([]*mat.Dense, len(maps))
+	buffers := make([]*mat.Dense, len(maps))
 	for l := range maps {
-		hold[l] = mat.NewDense(min(tileRows, n), maps[l].Width(), nil)
+		buffers[l] = mat.NewDense(min(tileRows, n), maps[l].Width(), nil)
 	}
 	for lo := 0; lo < n; lo += tileRows {
 		hi := min(lo+tileRows, n)
 		in := rowblock.Slice(X, lo, hi)
 		for l := range maps {
-			to := hold[l].Slice(0, hi-lo, 0, maps[l].Width()).(*mat.Dense)
+			to := buffers[l].Slice(0, hi-lo, 0, maps[l].Width()).(*mat.Dense)
 			if err := maps[l].Float64.Transform(ctx, design.View(to), in); err != nil {
 				return err
 			}
@@ -52,8 +53,8 @@ func eachTile(ctx context.Context, maps []fourier.Map, X mat.Matrix, yield func(
 	return nil
 }
 
-// Scores writes the outputs of the rows of X, a *mat.Dense or *sparse.CSR, to dst, rows × outputs.
-// Those of a row do not depend on the other rows, bit for bit.
+// Scores writes the outputs for the rows of X, a *mat.Dense or *sparse.CSR, to dst, rows × outputs.
+// The outputs of a row do not depend on the other rows, bit for bit.
 func (m *Model) Scores(ctx context.Context, dst []float64, X mat.Matrix) error {
 	q := len(m.Intercept)
 	return eachTile(ctx, m.maps, X, func(first int, z *mat.Dense) error {

@@ -35,12 +35,12 @@ type part struct {
 type layer[T kern.Float] struct {
 	in, out        int
 	base           kern.View[T] // d×D, U
-	phase          []T          // D
-	scale          []T          // D, phases b
-	factor         []float64    // d, logarithms of the scales relative to factor
-	now            []T          // d, initial scales
+	phase          []T          // D, phases b
+	scale          []T          // d, logarithms of the scales relative to factor
+	factor         []float64    // d, initial scales
+	scales         []T          // d, current scales, factor·exp(scale)
 	w              kern.View[T] // d×D, diag(now)·U
-	by             kern.View[T] // d×D, derivative by w; empty if w is fixed
+	gradW          kern.View[T] // d×D, derivative by w; empty if w is fixed
 	trainU, trainB bool
 	trainS         bool
 	atU, atB, atS  int // offsets in weights
@@ -49,8 +49,8 @@ type layer[T kern.Float] struct {
 // fixed reports whether no parameter of the layer is trained.
 func (y *layer[T]) fixed() bool { return !y.trainU && !y.trainB && !y.trainS }
 
-// turns reports whether its frequencies change.
-func (y *layer[T]) turns() bool { return y.trainU || y.trainS }
+// changes reports whether its frequencies change.
+func (y *layer[T]) changes() bool { return y.trainU || y.trainS }
 
 // newNet returns a network with random layers and a zero head.
 func newNet[T kern.Float](ctx context.Context, s Spec, center []float64, outputs int) (*net[T], error) {
@@ -60,7 +60,7 @@ func newNet[T kern.Float](ctx context.Context, s Spec, center []float64, outputs
 	for l := range s.Layers {
 		y := layer[T]{in: d, out: D, factor: s.Scales, trainU: s.TrainFrequencies, trainB: s.TrainPhases,
 			trainS: s.TrainScales && l == 0}
-		if l > 0 { // the inputs have a norm of about 1
+		if l > 0 { // inputs have a norm of about 1
 			y.in = D
 			y.factor = s.Kernel.Factors(slices.Repeat([]float64{s.Kernel.GammaOfScale(D, math.Sqrt(1/float64(D)))}, D))
 		}
@@ -83,9 +83,9 @@ func newNet[T kern.Float](ctx context.Context, s Spec, center []float64, outputs
 		y.base = kern.Dense(y.in, D, D, list)
 		y.atB, y.phase = take(D, y.trainB, 1)
 		y.atS, y.scale = take(y.in, y.trainS, 1)
-		y.w, y.now = kern.Dense(y.in, D, D, make([]T, y.in*D)), make([]T, y.in)
-		if y.turns() {
-			y.by = kern.Dense(y.in, D, D, make([]T, y.in*D))
+		y.w, y.scales = kern.Dense(y.in, D, D, make([]T, y.in*D)), make([]T, y.in)
+		if y.changes() {
+			y.gradW = kern.Dense(y.in, D, D, make([]T, y.in*D))
 		}
 		if err := y.draw(ctx, s, l); err != nil {
 			return nil, err
@@ -98,7 +98,7 @@ func newNet[T kern.Float](ctx context.Context, s Spec, center []float64, outputs
 	return n, nil
 }
 
-// draw fills in frequencies and phases of layer l.
+// draw sets the initial frequencies and phases of layer l.
 func (y *layer[T]) draw(ctx context.Context, s Spec, l int) error {
 	seed := s.Seed
 	if l > 0 {
@@ -127,10 +127,10 @@ func rounded[T kern.Float](list []float64) []T {
 	return out
 }
 
-// refresh makes the frequencies of the weights, of layers in which they change.
+// refresh recomputes the scaled frequencies of trained layers from the weights.
 func (n *net[T]) refresh() {
 	for l := range n.layers {
-		if n.layers[l].turns() {
+		if n.layers[l].changes() {
 			n.layers[l].refresh()
 		}
 	}
@@ -138,15 +138,16 @@ func (n *net[T]) refresh() {
 
 func (y *layer[T]) refresh() {
 	for j := range y.in {
-		s, to := T(y.factor[j]*math.Exp(float64(y.scale[j]))), y.w.Row(j)
-		y.now[j] = s
+		s, row := T(y.factor[j]*math.Exp(float64(y.scale[j]))), y.w.Row(j)
+		y.scales[j] = s
 		for k, u := range y.base.Row(j) {
-			to[k] = s * u
+			row[k] = s * u
 		}
 	}
 }
 
-// lowest returns the number of the first layer that is trained, that of the head where none is.
+// lowest returns the index of the first trained layer, or the number of layers if only the head is
+// trained.
 func (n *net[T]) lowest() int {
 	for l := range n.layers {
 		if !n.layers[l].fixed() {
@@ -156,8 +157,8 @@ func (n *net[T]) lowest() int {
 	return len(n.layers)
 }
 
-// layersNow returns the current layers, for rows that are not centered.
-func (n *net[T]) layersNow() []Layer {
+// currentLayers returns the current layers, for rows that are not centered.
+func (n *net[T]) currentLayers() []Layer {
 	out := make([]Layer, len(n.layers))
 	for l := range n.layers {
 		y := &n.layers[l]
@@ -173,7 +174,7 @@ func (n *net[T]) layersNow() []Layer {
 				}
 			}
 		}
-		for k, b := range B { // an angle in [0, 2π)
+		for k, b := range B { // normalize to [0, 2π)
 			if B[k] = math.Mod(b, 2*math.Pi); B[k] < 0 {
 				B[k] += 2 * math.Pi
 			}

@@ -15,9 +15,9 @@
 // its own frequency and phase. In the paired map, the head determines the phase of each pair, so
 // phases would not be parameters, and D features would have only D/2 frequencies.
 //
-// [Spec] has the parameters, [Data] the rows, and [Spec.Fit] returns a [Model]. Training uses
-// float32, at half the cost, and prediction float64. The relevance of the inputs is computed once,
-// from the gradients of the trained outputs at some rows.
+// [Spec] contains the parameters, [Data] the rows, and [Spec.Fit] returns a [Model]. Training uses
+// float32, at half the cost, and prediction float64. The relevance of the inputs is computed after
+// training, from the gradients of the outputs at a sample of rows.
 //
 // Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007, for the
 // draw; Kingma and Ba, "Adam: a method for stochastic optimization", ICLR 2015.
@@ -33,9 +33,9 @@ import (
 // Loss is the loss of a row.
 type Loss int
 
-// The losses. Of Squares the targets are numbers and the loss Σ (y − f)². Of Logistic the target is 0 or 1 and the loss
-// log(1 + exp(f)) − y·f. Of Softmax the targets are 1 for the class of the row and 0 for others, and the loss is
-// log Σ exp(f) − f_y.
+// Losses. Squares has numeric targets and the loss Σ (y − f)². Logistic has targets 0 or 1 and the
+// loss log(1 + exp(f)) − y·f. Softmax has targets 1 for the class of the row and 0 for the others,
+// and the loss log Σ exp(f) − f_y.
 const (
 	Squares Loss = iota
 	Logistic
@@ -45,18 +45,18 @@ const (
 // Spec contains the parameters of a network and its training.
 type Spec struct {
 	Kernel   spectral.Kernel
-	Scales   []float64 // d, of the inputs of the first layer: [spectral.Kernel.Factors] of γ
+	Scales   []float64 // d, scales of the inputs of the first layer: [spectral.Kernel.Factors] of γ
 	Layers   int
 	Features int // D of each layer
 
 	TrainScales, TrainFrequencies, TrainPhases bool
 
 	Alpha    float64
-	Rate     float64 // of the first steps
+	Rate     float64 // initial learning rate
 	Epochs   int     // maximum number of passes over the training rows
-	Batch    int     // rows of a minibatch; 0 selects it by the rows
-	HeldOut  float64 // part of the rows that training is judged by; 0 for none
-	Patience int     // epochs without progress after which the rate falls
+	Batch    int     // rows per minibatch; 0 selects it by the number of rows
+	HeldOut  float64 // fraction of the rows held out for early stopping; 0 for none
+	Patience int     // epochs without improvement after which the rate is reduced
 	Seed     uint64
 }
 
@@ -65,12 +65,12 @@ type Data struct {
 	X       mat.Matrix // n×d, a *mat.Dense or *sparse.CSR
 	Y       []float64  // n×Outputs
 	Outputs int
-	Weights []float64 // n, each above 0
+	Weights []float64 // n, all positive
 	Loss    Loss
-	Class   []int // n, number of the class of each row, none of a regression
+	Class   []int // n, class index of each row, nil for regression
 }
 
-// Layer is a layer that is not trained any more.
+// Layer is a trained layer.
 type Layer struct {
 	W *mat.Dense // d×D
 	B []float64  // D
@@ -81,7 +81,7 @@ type Model struct {
 	Layers    []Layer
 	Head      *mat.Dense // outputs × D
 	Intercept []float64  // outputs
-	Relevance []float64  // d, how much each input matters, the greatest 1; nil where none does
+	Relevance []float64  // d, relevance of each input, at most 1; nil if no input is relevant
 	Report    Report
 	maps      []fourier.Map
 }
@@ -91,6 +91,6 @@ type Report struct {
 	Epochs    int
 	Best      int     // epoch whose weights were kept, 0 for the start
 	Plateau   bool    // whether it ended because the objective stopped improving
-	Objective float64 // as a mean over the rows trained on
+	Objective float64 // mean over the training rows
 	HeldOut   float64 // mean loss on the validation rows, or the objective if there are none
 }

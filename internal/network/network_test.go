@@ -20,7 +20,7 @@ import (
 
 // small is a spec for d inputs.
 func small(d int) Spec {
-	k, _ := spectral.FourierKernel("gaussian", 0, 0)
+	k, _ := spectral.FourierKernel("gaussian", spectral.Shape{})
 	return Spec{Kernel: k, Scales: slices.Repeat([]float64{0.7}, d), Layers: 1, Features: 12, TrainScales: true,
 		TrainFrequencies: true, TrainPhases: true,
 		Alpha: 0.3, Rate: 0.03, Epochs: 30, Batch: 16, HeldOut: 0.1, Patience: 8, Seed: 5}
@@ -85,7 +85,7 @@ func TestSlopeAgainstDifferences(t *testing.T) {
 				if err := tr.net.forward(ctx, tr.batch); err != nil {
 					t.Fatal(err)
 				}
-				sum := judge(tr.batch, c.loss, c.q) / n
+				sum := lossAndGradient(tr.batch, c.loss, c.q) / n
 				for r := range tr.net.head.Rows {
 					sum += decay / 2 * kern.Dot(tr.net.head.Row(r), tr.net.head.Row(r))
 				}
@@ -126,8 +126,9 @@ func checkSlope(t *testing.T, net *net[float64], objective func() float64) {
 	}
 }
 
-// What is not trained stays to the bit, and what is trained moves.
-func TestOnlyWhatIsNamedIsTrained(t *testing.T) {
+// TestOnlyNamedParametersAreTrained checks that fixed parameters are unchanged bit for bit, and that
+// trained ones change.
+func TestOnlyNamedParametersAreTrained(t *testing.T) {
 	for _, layers := range []int{1, 2} {
 		for set := range 8 {
 			s := small(4)
@@ -155,7 +156,7 @@ func TestOnlyWhatIsNamedIsTrained(t *testing.T) {
 	}
 }
 
-// A step is that of the paper, algorithm 1, in its own words.
+// TestAdam compares a step with algorithm 1 of the paper.
 func TestAdam(t *testing.T) {
 	n := &net[float64]{weights: []float64{1, -2, 3}, slope: make([]float64, 3), trained: []part{{1, 3, 0.5}}}
 	a := newAdam[float64](3)
@@ -231,7 +232,7 @@ func TestFixedLayerTendsToRidge(t *testing.T) {
 	}
 }
 
-// loss returns the mean squared error on rows that come of another draw, as a part of the variance.
+// lossOnOthers returns the mean squared error on an independent sample, relative to the variance.
 func lossOnOthers(t *testing.T, s Spec, d int, f func(x []float64) float64) float64 {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(8, 9))
@@ -274,7 +275,7 @@ func TestTrainingFindsAWave(t *testing.T) {
 	}
 }
 
-// The same bits come out for any number of cores.
+// TestCoresDoNotMatter checks that the bits do not depend on the number of cores.
 func TestCoresDoNotMatter(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, loss := range []Loss{Squares, Softmax} {
@@ -302,7 +303,7 @@ func TestCoresDoNotMatter(t *testing.T) {
 	}
 }
 
-// A training that runs away is an error, and so are numbers too large to begin with.
+// TestDiverged checks that divergence is an error, and so are targets that are too large.
 func TestDiverged(t *testing.T) {
 	data, s := drawn(Squares, 80, 4, 1), small(4)
 	for _, rate := range []float64{1e6, 1e30} {
@@ -350,7 +351,7 @@ func TestNothingToLearn(t *testing.T) {
 	}
 }
 
-// Of each class the same part is held out, and every row is on one side.
+// TestSplit checks that the validation set is stratified, and disjoint from the training set.
 func TestSplit(t *testing.T) {
 	data, s := drawn(Softmax, 400, 3, 4), small(3)
 	s.HeldOut = 0.25

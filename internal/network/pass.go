@@ -78,7 +78,7 @@ func (n *net[T]) backward(ctx context.Context, b *minibatch[T], decay T) error {
 		if err := n.layerSlope(ctx, b, l); err != nil {
 			return err
 		}
-		if l > lowest { // the features of the layer below are not needed any more
+		if l > lowest { // features of the layer below are no longer needed
 			below := b.z[l-1].Slice(0, b.rows, 0, D)
 			if err := kern.MulContext(ctx, below, angles, n.layers[l].w.T(), false); err != nil {
 				return err
@@ -88,7 +88,7 @@ func (n *net[T]) backward(ctx context.Context, b *minibatch[T], decay T) error {
 	return ctxerr.Check(ctx)
 }
 
-// throughHead turns sines into derivatives by the angles of the last layer.
+// throughHead converts sines to derivatives by the angles of the last layer.
 func (n *net[T]) throughHead(b *minibatch[T], angles kern.View[T]) {
 	q, norm := len(n.intercept), T(-math.Sqrt(2/float64(angles.Cols)))
 	kern.Parallel(b.rows, rowsAtOnce, func(lo, hi int) {
@@ -129,7 +129,7 @@ func times[T kern.Float](x []T, alpha T, y []T) {
 	}
 }
 
-// layerSlope makes the slope by the weights of a layer of the derivatives by its angles.
+// layerSlope computes the gradient by the weights of a layer from the derivatives by its angles.
 func (n *net[T]) layerSlope(ctx context.Context, b *minibatch[T], l int) error {
 	y := &n.layers[l]
 	angles := b.angles[l].Slice(0, b.rows, 0, y.out)
@@ -138,25 +138,25 @@ func (n *net[T]) layerSlope(ctx context.Context, b *minibatch[T], l int) error {
 	for i := range b.rows {
 		kern.Axpy(1, angles.Row(i), sums)
 	}
-	if !y.turns() {
+	if !y.changes() {
 		return nil
 	}
 	if l == 0 && b.entries != nil {
-		kern.SparseMulT(y.by, *b.entries, angles, false)
+		kern.SparseMulT(y.gradW, *b.entries, angles, false)
 		for j, v := range n.center {
-			kern.Axpy(-v, sums, y.by.Row(j))
+			kern.Axpy(-v, sums, y.gradW.Row(j))
 		}
 	} else {
 		in := b.x
 		if l > 0 {
 			in = b.z[l-1].Slice(0, b.rows, 0, y.in)
 		}
-		if err := kern.MulContext(ctx, y.by, in.T(), angles, false); err != nil {
+		if err := kern.MulContext(ctx, y.gradW, in.T(), angles, false); err != nil {
 			return err
 		}
 	}
 	for j := range y.in {
-		s, by := y.now[j], y.by.Row(j)
+		s, by := y.scales[j], y.gradW.Row(j)
 		n.slope[y.atS+j] = kern.Dot(by, y.w.Row(j))
 		to := n.slope[y.atU+j*y.out : y.atU+(j+1)*y.out]
 		for k, v := range by {

@@ -27,7 +27,7 @@ const relevanceRows = 512
 // outputs do not depend on any input. The rows are a random sample of at most relevanceRows rows of
 // data.X. Cost: 2·q·D·(d + (L−1)·D) flops per row.
 func (s Spec) relevance(ctx context.Context, m *Model, data Data, deviations []float64) ([]float64, error) {
-	turned, err := m.turned()
+	derivatives, err := m.derivativeMaps()
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (s Spec) relevance(ctx context.Context, m *Model, data Data, deviations []f
 	stream.At(s.Seed, spectral.SampledRows, 0)
 	list := stream.Perm(n)[:min(n, relevanceRows)]
 	slices.Sort(list)
-	mean := make([]float64, m.Head.RawMatrix().Cols) // of the weights of all outputs
+	mean := make([]float64, m.Head.RawMatrix().Cols) // mean weights over the outputs
 	if data.Loss == Softmax {
 		for c := range data.Outputs {
 			kern.Axpy(1/float64(data.Outputs), m.Head.RawRowView(c), mean)
@@ -44,7 +44,7 @@ func (s Spec) relevance(ctx context.Context, m *Model, data Data, deviations []f
 	}
 	out := make([]float64, d)
 	for rows := range slices.Chunk(list, rowsAtOnce) {
-		slopes, err := m.slopes(ctx, turned, rowblock.Select(data.X, rows))
+		slopes, err := m.slopes(ctx, derivatives, rowblock.Select(data.X, rows))
 		if err != nil {
 			return nil, err
 		}
@@ -65,17 +65,17 @@ func (s Spec) relevance(ctx context.Context, m *Model, data Data, deviations []f
 	for j, sum := range out {
 		out[j] = deviations[j] * math.Sqrt(sum)
 	}
-	most := slices.Max(out)
-	if !(most > 0 && kern.AllFinite(out)) {
+	largest := slices.Max(out)
+	if !(largest > 0 && kern.AllFinite(out)) {
 		return nil, nil
 	}
-	kern.Scale(1/most, out)
+	kern.Scale(1/largest, out)
 	return out, nil
 }
 
-// turned returns maps whose features are the derivatives of those of m by their angles: −sin(a) =
-// cos(a + π/2).
-func (m *Model) turned() ([]fourier.Map, error) {
+// derivativeMaps returns maps whose features are the derivatives of those of m by their angles:
+// −sin(a) = cos(a + π/2).
+func (m *Model) derivativeMaps() ([]fourier.Map, error) {
 	out := make([]fourier.Map, len(m.maps))
 	for l, y := range m.maps {
 		phase := slices.Clone(y.Phase)
@@ -90,13 +90,14 @@ func (m *Model) turned() ([]fourier.Map, error) {
 	return out, nil
 }
 
-// slopes returns the derivatives of the features of each layer by its angles, rows × D, at the rows of X.
-func (m *Model) slopes(ctx context.Context, turned []fourier.Map, X mat.Matrix) ([]kern.View[float64], error) {
+// slopes returns the derivatives of the features of each layer by its angles, rows × D, at the rows
+// of X.
+func (m *Model) slopes(ctx context.Context, derivatives []fourier.Map, X mat.Matrix) ([]kern.View[float64], error) {
 	n, _ := X.Dims()
 	var out []kern.View[float64]
 	for l := range m.maps {
 		slope, features := mat.NewDense(n, m.maps[l].Width(), nil), mat.NewDense(n, m.maps[l].Width(), nil)
-		if err := turned[l].Float64.Transform(ctx, design.View(slope), X); err != nil {
+		if err := derivatives[l].Float64.Transform(ctx, design.View(slope), X); err != nil {
 			return nil, err
 		}
 		if out = append(out, design.View(slope)); l == len(m.maps)-1 {
@@ -110,21 +111,22 @@ func (m *Model) slopes(ctx context.Context, turned []fourier.Map, X mat.Matrix) 
 	return out, nil
 }
 
-// gradients returns the derivatives by the inputs, rows × d, of a sum of the features of the last layer.
+// gradients returns the derivatives by the inputs, rows × d, of a weighted sum of the features of
+// the last layer.
 func (m *Model) gradients(ctx context.Context, slopes []kern.View[float64], weights []float64) (kern.View[float64],
 	error) {
 	n := slopes[0].Rows
-	by := kern.Dense(n, len(weights), len(weights), slices.Repeat(weights, n))
+	gradient := kern.Dense(n, len(weights), len(weights), slices.Repeat(weights, n))
 	for l := len(slopes) - 1; l >= 0; l-- {
 		for i := range n {
-			times(by.Row(i), 1, slopes[l].Row(i))
+			times(gradient.Row(i), 1, slopes[l].Row(i))
 		}
 		W := design.View(m.Layers[l].W)
 		below := kern.Dense(n, W.Rows, W.Rows, make([]float64, n*W.Rows))
-		if err := kern.MulContext(ctx, below, by, W.T(), false); err != nil {
-			return by, err
+		if err := kern.MulContext(ctx, below, gradient, W.T(), false); err != nil {
+			return gradient, err
 		}
-		by = below
+		gradient = below
 	}
-	return by, nil
+	return gradient, nil
 }

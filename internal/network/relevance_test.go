@@ -12,7 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// bySlopes is how much inputs matter by central differences of the outputs at all rows, targets of variance 1.
+// bySlopes computes the relevance by central differences of the outputs at all rows, for targets of
+// variance 1.
 func bySlopes(t *testing.T, m *Model, data Data) []float64 {
 	t.Helper()
 	const h = 1e-5
@@ -75,7 +76,7 @@ func TestRelevanceAgainstDifferences(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.Report.Best == 0 { // there is no relevance
+		if m.Report.Best == 0 { // nothing was learned
 			t.Fatalf("%+v: nothing was learned", c)
 		}
 		for j, want := range bySlopes(t, m, data) {
@@ -114,7 +115,8 @@ func TestRelevanceOfOneFeature(t *testing.T) {
 	}
 }
 
-// Inputs that matter are found among others whatever their units, and none is where there was nothing to learn.
+// TestRelevanceFindsInputs checks that relevant inputs are found independent of their units, and
+// that there is no relevance without signal.
 func TestRelevanceFindsInputs(t *testing.T) {
 	const n, d = 1500, 24
 	rng := rand.New(rand.NewPCG(1, 2))

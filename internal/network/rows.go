@@ -10,15 +10,15 @@ import (
 
 // rows contains the training rows in precision T.
 type rows[T kern.Float] struct {
-	x       kern.View[T]    // n×d, less the center
+	x       kern.View[T]    // n×d, centered
 	entries *kern.Sparse[T] // sparse rows, not centered; replaces x
 	y       []T             // n×q
-	weight  []T             // n, of mean 1
+	weight  []T             // n, with mean 1
 	q, d    int
 	loss    Loss
 }
 
-// newRows rounds the rows.
+// newRows converts the rows to precision T and centers dense ones.
 func newRows[T kern.Float](data Data, center []float64) *rows[T] {
 	n, d := data.X.Dims()
 	r := &rows[T]{y: rounded[T](data.Y), weight: make([]T, n), q: data.Outputs, d: d, loss: data.Loss}
@@ -55,28 +55,28 @@ type minibatch[T kern.Float] struct {
 	y       []T
 	weight  []T
 	offset  []T            // D
-	angles  []kern.View[T] // of each layer, rows×D: angles, their sines, and derivatives by the angles
-	z       []kern.View[T] // of each layer, rows×D: features, then derivatives by them
-	out     []T            // rows×q: outputs, then derivatives by them
+	angles  []kern.View[T] // by layer, rows×D: angles, then their sines, then derivatives by the angles
+	z       []kern.View[T] // by layer, rows×D: features, then derivatives by the features
+	out     []T            // rows×q: outputs, then derivatives by the outputs
 }
 
-// newMinibatch allocates a minibatch of the given size.
-func newMinibatch[T kern.Float](n *net[T], r *rows[T], most int) *minibatch[T] {
+// newMinibatch allocates a minibatch of at most maxRows rows.
+func newMinibatch[T kern.Float](n *net[T], r *rows[T], maxRows int) *minibatch[T] {
 	D := n.head.Cols
-	b := &minibatch[T]{y: make([]T, most*r.q), weight: make([]T, most), out: make([]T, most*r.q)}
+	b := &minibatch[T]{y: make([]T, maxRows*r.q), weight: make([]T, maxRows), out: make([]T, maxRows*r.q)}
 	for range n.layers {
-		b.angles = append(b.angles, kern.Dense(most, D, D, make([]T, most*D)))
-		b.z = append(b.z, kern.Dense(most, D, D, make([]T, most*D)))
+		b.angles = append(b.angles, kern.Dense(maxRows, D, D, make([]T, maxRows*D)))
+		b.z = append(b.z, kern.Dense(maxRows, D, D, make([]T, maxRows*D)))
 	}
 	if r.entries != nil {
 		b.entries, b.offset = &kern.Sparse[T]{Cols: r.d, Scale: r.entries.Scale}, make([]T, D)
 	} else {
-		b.x = kern.Dense(most, r.d, r.d, make([]T, most*r.d))
+		b.x = kern.Dense(maxRows, r.d, r.d, make([]T, maxRows*r.d))
 	}
 	return b
 }
 
-// take makes the minibatch of the rows of a list.
+// take sets the rows of the minibatch.
 func (b *minibatch[T]) take(r *rows[T], list []int) {
 	b.rows = len(list)
 	for k, i := range list {
@@ -101,6 +101,6 @@ func (b *minibatch[T]) take(r *rows[T], list []int) {
 		e.Indptr = append(e.Indptr, len(e.Indices))
 	}
 	if from.Values != nil && e.Values == nil {
-		e.Values = []T{} // rows without entries, not of shared values
+		e.Values = []T{} // empty rather than nil, which would mean a shared value
 	}
 }

@@ -25,12 +25,12 @@ const (
 	falls    = 3
 )
 
-// runaway is the ratio of the training loss to that of a zero head above which training has
+// divergenceRatio is the ratio of the training loss to that of a zero head above which training has
 // diverged. If there is no signal, or the penalty is large, training may end slightly above 1.
-const runaway = 1.5
+const divergenceRatio = 1.5
 
-// Fit trains a network. It returns [solve.ErrDiverged] where the loss is not a number, or ends far
-// above that of a head of zeros. Where no epoch is better than that head, it is what is returned.
+// Fit trains a network. It returns [solve.ErrDiverged] if the loss is NaN or ends far above that of
+// a zero head. If no epoch improves on the zero head, it returns a network with a zero head.
 func (s Spec) Fit(ctx context.Context, data Data) (*Model, error) {
 	t, err := newTraining[float32](ctx, s, data)
 	if err != nil {
@@ -45,21 +45,21 @@ func (s Spec) Fit(ctx context.Context, data Data) (*Model, error) {
 // training is the state of a training run.
 type training[T kern.Float] struct {
 	Spec
-	data        Data
-	rows        *rows[T]
-	net         *net[T]
-	train, held []int
-	order       []int           // train, in the order of an epoch
-	batch, tile *minibatch[T]   // workspace of an epoch and of the loss
-	total       float64         // Σ r
-	moments     *design.Moments // of the inputs
-	report      Report
+	data           Data
+	rows           *rows[T]
+	net            *net[T]
+	train, heldOut []int
+	order          []int           // train, shuffled for an epoch
+	batch, tile    *minibatch[T]   // workspaces of an epoch and of the loss
+	total          float64         // Σ r
+	moments        *design.Moments // moments of the inputs
+	report         Report
 }
 
 func newTraining[T kern.Float](ctx context.Context, s Spec, data Data) (*training[T], error) {
 	n, d := data.X.Dims()
 	t := &training[T]{Spec: s, data: data, total: kern.Sum(data.Weights)}
-	t.train, t.held = s.split(data, n)
+	t.train, t.heldOut = s.split(data, n)
 	t.order = slices.Clone(t.train)
 	t.Batch = s.minibatch(len(t.train))
 	t.moments = design.NewMoments(d)
@@ -71,22 +71,22 @@ func newTraining[T kern.Float](ctx context.Context, s Spec, data Data) (*trainin
 	}
 	t.batch = newMinibatch(t.net, t.rows, t.Batch)
 	t.tile = newMinibatch(t.net, t.rows, min(tileRows, n))
-	t.shares()
+	t.initIntercepts()
 	return t, nil
 }
 
 // minibatch returns the batch size for n rows. If not specified, it is at most 64, and smaller for
 // few rows, so that an epoch has enough steps.
 func (s Spec) minibatch(n int) int {
-	const most, least, steps = 64, 8, 48
+	const maxRows, minRows, steps = 64, 8, 48
 	if s.Batch > 0 {
 		return min(s.Batch, n)
 	}
-	return min(most, max(least, n/steps), n)
+	return min(maxRows, max(minRows, n/steps), n)
 }
 
 // split divides the rows into training and validation rows, stratified by class.
-func (s Spec) split(data Data, n int) (train, held []int) {
+func (s Spec) split(data Data, n int) (train, heldOut []int) {
 	stream := spectral.NewStream()
 	stream.At(s.Seed, spectral.HeldOut, 0)
 	classes := make([][]int, 1)
@@ -102,27 +102,28 @@ func (s Spec) split(data Data, n int) (train, held []int) {
 	}
 	for _, list := range classes {
 		k := int(s.HeldOut * float64(len(list)))
-		held, train = append(held, list[:k]...), append(train, list[k:]...)
+		heldOut, train = append(heldOut, list[:k]...), append(train, list[k:]...)
 	}
 	slices.Sort(train)
-	slices.Sort(held)
-	return train, held
+	slices.Sort(heldOut)
+	return train, heldOut
 }
 
-// shares sets the intercepts of classes so that a head of zeros gives each its share of the rows.
-func (t *training[T]) shares() {
+// initIntercepts sets the intercepts of classes such that a zero head predicts the class
+// frequencies.
+func (t *training[T]) initIntercepts() {
 	if t.rows.loss == Squares {
 		return
 	}
 	q := t.rows.q
-	mass, total := make([]float64, q), 0.0
+	classWeights, total := make([]float64, q), 0.0
 	for _, i := range t.train {
-		for c := range mass {
-			mass[c] += t.data.Weights[i] * t.data.Y[i*q+c]
+		for c := range classWeights {
+			classWeights[c] += t.data.Weights[i] * t.data.Y[i*q+c]
 		}
 		total += t.data.Weights[i]
 	}
-	for c, m := range mass {
+	for c, m := range classWeights {
 		switch {
 		case t.rows.loss == Logistic:
 			t.net.intercept[c] = T(math.Log(m / (total - m)))
@@ -136,7 +137,7 @@ func (t *training[T]) shares() {
 
 // run trains until validation stops improving, and restores the best weights.
 func (t *training[T]) run(ctx context.Context) error {
-	start, err := t.judged(ctx)
+	start, err := t.criterion(ctx)
 	if err != nil {
 		return err
 	}
@@ -147,22 +148,22 @@ func (t *training[T]) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	best, least, mark := slices.Clone(t.net.weights), start, start
+	best, bestLoss, mark := slices.Clone(t.net.weights), start, start
 	a, rate, since, fallen := newAdam[T](len(best)), t.Rate, 0, 0
 	for t.report.Epochs < t.Epochs && !t.report.Plateau {
 		t.report.Epochs++
 		if err := t.epoch(ctx, a, rate); err != nil {
 			return err
 		}
-		loss, err := t.judged(ctx)
+		loss, err := t.criterion(ctx)
 		switch {
 		case err != nil:
 			return err
 		case loss-loss != 0:
 			return fmt.Errorf("%w: the loss is %v in epoch %d; take a smaller learning_rate", solve.ErrDiverged, loss,
 				t.report.Epochs)
-		case loss < least:
-			least, t.report.Best = loss, t.report.Epochs
+		case loss < bestLoss:
+			bestLoss, t.report.Best = loss, t.report.Epochs
 			copy(best, t.net.weights)
 		}
 		if since++; loss < mark*(1-progress) {
@@ -172,39 +173,39 @@ func (t *training[T]) run(ctx context.Context) error {
 			continue
 		}
 		if t.report.Plateau = fallen == falls; !t.report.Plateau {
-			rate, since, fallen, mark = rate*fall, 0, fallen+1, least
+			rate, since, fallen, mark = rate*fall, 0, fallen+1, bestLoss
 			a = newAdam[T](len(best))
-			t.back(best)
+			t.restore(best)
 		}
 	}
 	if t.report.Best > 0 { // otherwise the last weights show whether training diverged
-		t.back(best)
+		t.restore(best)
 	}
 	loss, err := t.lossOf(ctx, t.train)
 	if err != nil {
 		return err
 	}
-	if !(loss <= runaway*bar) {
+	if !(loss <= divergenceRatio*bar) {
 		return fmt.Errorf("%w: the loss is %.6g in epoch %d, where a head of zeros has %.6g; take a smaller learning_rate",
 			solve.ErrDiverged, loss, t.report.Epochs, bar)
 	}
-	t.back(best)
-	t.report.HeldOut = least
+	t.restore(best)
+	t.report.HeldOut = bestLoss
 	t.report.Objective, err = t.objective(ctx)
 	return err
 }
 
-// back returns to some weights.
-func (t *training[T]) back(weights []T) {
+// restore sets the weights.
+func (t *training[T]) restore(weights []T) {
 	copy(t.net.weights, weights)
 	t.net.refresh()
 }
 
-// judged returns the criterion of early stopping: the mean loss on the validation rows, or the
+// criterion returns the criterion of early stopping: the mean loss on the validation rows, or the
 // objective if there are none.
-func (t *training[T]) judged(ctx context.Context) (float64, error) {
-	if len(t.held) > 0 {
-		return t.lossOf(ctx, t.held)
+func (t *training[T]) criterion(ctx context.Context) (float64, error) {
+	if len(t.heldOut) > 0 {
+		return t.lossOf(ctx, t.heldOut)
 	}
 	return t.objective(ctx)
 }
@@ -222,7 +223,7 @@ func (t *training[T]) epoch(ctx context.Context, a *adam[T], rate float64) error
 		if err := t.net.forward(ctx, t.batch); err != nil {
 			return err
 		}
-		judge(t.batch, t.rows.loss, t.rows.q)
+		lossAndGradient(t.batch, t.rows.loss, t.rows.q)
 		if err := t.net.backward(ctx, t.batch, t.decay()); err != nil {
 			return err
 		}
@@ -235,7 +236,7 @@ func (t *training[T]) epoch(ctx context.Context, a *adam[T], rate float64) error
 // decay returns the factor of the head in the gradient of the penalty.
 func (t *training[T]) decay() T { return T(2 * t.Alpha / t.total) }
 
-// lossOf returns the mean loss of some rows.
+// lossOf returns the mean loss of the listed rows.
 func (t *training[T]) lossOf(ctx context.Context, list []int) (float64, error) {
 	sum, weight := 0.0, 0.0
 	for lo := 0; lo < len(list); lo += tileRows {
@@ -243,7 +244,7 @@ func (t *training[T]) lossOf(ctx context.Context, list []int) (float64, error) {
 		if err := t.net.forward(ctx, t.tile); err != nil {
 			return 0, err
 		}
-		sum += judge(t.tile, t.rows.loss, t.rows.q)
+		sum += lossAndGradient(t.tile, t.rows.loss, t.rows.q)
 		for _, w := range t.tile.weight[:t.tile.rows] {
 			weight += float64(w)
 		}
@@ -260,9 +261,9 @@ func (t *training[T]) objective(ctx context.Context) (float64, error) {
 	return loss, err
 }
 
-// finish makes the model.
+// finish returns the trained model.
 func (t *training[T]) finish(ctx context.Context) (*Model, error) {
-	m := &Model{Layers: t.net.layersNow(), Intercept: make([]float64, t.rows.q),
+	m := &Model{Layers: t.net.currentLayers(), Intercept: make([]float64, t.rows.q),
 		Head: mat.NewDense(t.rows.q, t.Features, nil), Report: t.report}
 	for c, b := range t.net.intercept {
 		m.Intercept[c] = float64(b)

@@ -239,9 +239,9 @@ func (h *huberLoss) rowCurvature(dst, curve, weights []float64) {
 	}
 }
 
-// outlierCurvature is a small part of the curvature of the quadratic bound of iteratively
-// reweighted least squares. It keeps the step finite where all rows are outliers, and hardly
-// changes it elsewhere.
+// outlierCurvature is a small fraction of the curvature of the quadratic bound of iteratively
+// reweighted least squares. It keeps the step finite if all rows are outliers, and is negligible
+// otherwise.
 func (h *huberLoss) outlierCurvature(q float64) float64 {
 	const part = 1e-2
 	return part * 2 * h.epsilon / (math.Abs(q) * h.scale)

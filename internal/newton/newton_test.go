@@ -71,7 +71,7 @@ func off(a, b solve.Linear) float64 {
 
 const exact = 1e-11 // relative gradient to go to
 
-// alone solves a task with weights times C on the leading columns.
+// alone solves a single task with weights times C on the leading columns.
 func alone(t *testing.T, task Task, C float64, r *design.Rows) solve.Linear {
 	t.Helper()
 	weights := make([]float64, len(task.weights))

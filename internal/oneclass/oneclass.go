@@ -39,8 +39,8 @@ type Plane struct {
 	Flat       bool // whether W is 0 up to rounding: the origin is inside the data
 }
 
-// flat is the threshold of ½‖w‖², relative to the mean of ‖z‖², below which there is no hyperplane.
-const flat = 1e-9
+// minNorm is the threshold of ½‖w‖², relative to the mean of ‖z‖², below which there is no hyperplane.
+const minNorm = 1e-9
 
 // Fit finds the plane for rows in memory, a *mat.Dense, *single.Dense or *sparse.CSR, with weights or nil.
 func (t Task) Fit(ctx context.Context, X mat.Matrix, weights []float64) (*Plane, error) {
@@ -54,9 +54,9 @@ func (t Task) Fit(ctx context.Context, X mat.Matrix, weights []float64) (*Plane,
 		}
 		objective, gap := s.gap()
 		half := kern.Dot(s.w, s.w) / 2
-		size := max(half, flat*s.size)
+		size := max(half, minNorm*s.size)
 		p := &Plane{W: s.w, Rho: s.rho(), Objective: objective, Gap: gap / size, Iterations: turn,
-			Converged: gap <= t.Tol*size, Flat: half <= flat*s.size}
+			Converged: gap <= t.Tol*size, Flat: half <= minNorm*s.size}
 		list := s.violators()
 		if p.Converged || turn == t.MaxIter || len(list) < 2 {
 			p.Converged = p.Converged || len(list) < 2

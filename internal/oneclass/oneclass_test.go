@@ -12,7 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// features draws rows with a common direction, so that a plane can be put before them.
+// features returns rows with a common direction, so that a hyperplane separates them from the
+// origin.
 func features(n, d int) *mat.Dense {
 	rng := rand.New(rand.NewPCG(1, 2))
 	X := mat.NewDense(n, d, nil)
@@ -25,8 +26,8 @@ func features(n, d int) *mat.Dense {
 	return X
 }
 
-// More rows than are solved for at once come to the same plane as any other way: the gap proves it, and the share of
-// rows outside is at most ν, that outside or on the border at least ν.
+// TestGapAndShares checks that more rows than a working set are solved to a small gap, that the
+// share of rows outside is at most ν, and the share outside or on the boundary at least ν.
 func TestGapAndShares(t *testing.T) {
 	X := features(3000, 12)
 	for _, nu := range []float64{0.02, 0.3, 0.9, 1} {
@@ -62,7 +63,7 @@ func TestGapAndShares(t *testing.T) {
 }
 
 // Any direction away from the plane is worse: the objective is convex, so that this is the least.
-func TestNothingNearbyIsBetter(t *testing.T) {
+func TestOptimality(t *testing.T) {
 	X := features(400, 5)
 	const nu = 0.2
 	p, err := Task{Nu: nu, Tol: 1e-10, MaxIter: 300}.Fit(context.Background(), X, nil)

@@ -1,6 +1,7 @@
 package pairwise
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/bochner-ml/bochner/internal/design"
@@ -17,6 +18,12 @@ const (
 	L1
 	// Cauchy is Π (1 + (x_j − y_j)²), the reciprocal of the cauchy kernel; it is of one γ only.
 	Cauchy
+	// Chi2 is Σ (x_j − y_j)²/(x_j + y_j), for inputs ≥ 0; a term of two zeros is 0.
+	Chi2
+	// Dot is x'y.
+	Dot
+	// Cosine is x'y/(‖x‖₂‖y‖₂), 0 for rows of zeros.
+	Cosine
 )
 
 // Distances writes the distance of row i of x and row j of y to dst[i, j]. dst is x.Len() × y.Len(), its rows
@@ -28,13 +35,45 @@ func Distances[T kern.Float](dst kern.View[T], x, y Rows[T], metric Metric) {
 	if x.n == 0 || y.n == 0 {
 		return
 	}
-	if metric != Squared {
+	if metric == L1 || metric == Cauchy || metric == Chi2 {
 		oneByOne(dst, x, y, metric)
 		return
 	}
 	products(dst, x, y)
 	for i := range x.n {
-		fromProducts(dst.Row(i), &x, i, &y)
+		switch metric {
+		case Squared:
+			fromProducts(dst.Row(i), &x, i, &y)
+		case Cosine:
+			normalize(dst.Row(i), x.norms[i], y.norms)
+		}
+	}
+}
+
+// normalize turns products with a row into cosines, given the squared norms.
+func normalize[T kern.Float](row []T, norm T, others []T) {
+	for j, other := range others {
+		if row[j] != 0 {
+			row[j] /= T(math.Sqrt(float64(norm)) * math.Sqrt(float64(other)))
+		}
+	}
+}
+
+// chiSquared writes the distances of all pairs of rows.
+func chiSquared[T kern.Float](dst, x, y kern.View[T]) {
+	for i := range dst.Rows {
+		left, to := x.Row(i), dst.Row(i)
+		for l := range to {
+			right := y.Row(l)[:len(left)]
+			sum := T(0)
+			for j, a := range left {
+				b := right[j]
+				if total := a + b; total > 0 {
+					sum += (a - b) * (a - b) / total
+				}
+			}
+			to[l] = sum
+		}
 	}
 }
 
@@ -54,13 +93,13 @@ func fromProducts[T kern.Float](row []T, x *Rows[T], i int, y *Rows[T]) {
 	}
 	for j, other := range y.norms {
 		if row[j] < part*(norm+other) {
-			row[j] = again(x, i, y, j)
+			row[j] = recomputed(x, i, y, j)
 		}
 	}
 }
 
-// again returns the squared distance of two rows from their differences.
-func again[T kern.Float](x *Rows[T], i int, y *Rows[T], j int) T {
+// recomputed returns the squared distance of two rows from their differences.
+func recomputed[T kern.Float](x *Rows[T], i int, y *Rows[T], j int) T {
 	if x.isSparse || y.isSparse {
 		hold := design.Borrow[T](2 * x.d)
 		defer hold.Release()
@@ -145,10 +184,13 @@ func oneByOne[T kern.Float](dst kern.View[T], x, y Rows[T], metric Metric) {
 	filled(x, func(from, to int, left kern.View[T]) {
 		filled(y, func(lo, hi int, right kern.View[T]) {
 			tile := dst.Slice(from, to, lo, hi)
-			if metric == L1 {
+			switch metric {
+			case L1:
 				kern.Manhattan(tile, left, right)
-			} else {
+			case Cauchy:
 				kern.CauchyReciprocals(tile, left, right)
+			case Chi2:
+				chiSquared(tile, left, right)
 			}
 		})
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
@@ -35,6 +36,8 @@ func (k *Kernel) Export(g *graph.Graph, rows graph.Value, f Frame, points mat.Ma
 	switch {
 	case k.Metric == Squared && k.smooth():
 		return k.export(g, exportProducts(g, rows, within))
+	case k.Metric == Dot || k.Metric == Cosine:
+		return k.export(g, k.exportDot(g, rows, within))
 	default:
 		return k.export(g, k.exportDifferences(g, rows, within))
 	}
@@ -46,7 +49,23 @@ const exportBound = 1e17
 
 // smooth reports whether the kernel is differentiable in the squared distance at 0.
 func (k *Kernel) smooth() bool {
-	return k.shape != exponential && !(k.shape == maternTable && k.parameter < 1)
+	return k.shape != exponential && k.shape != poweredExponential && !(k.shape == maternTable && k.parameter < 1)
+}
+
+// exportDot returns products, or cosines.
+func (k *Kernel) exportDot(g *graph.Graph, rows graph.Value, points *mat.Dense) graph.Value {
+	if k.Metric == Cosine {
+		unit := func(norm graph.Value) graph.Value { return g.Where(g.Less(g.Scalar(0), norm), norm, g.Scalar(1)) }
+		rows = g.Div(rows, unit(g.Sqrt(g.RowSum(g.Square(rows)))))
+		points = mat.DenseCopyOf(points)
+		m, _ := points.Dims()
+		for i := range m {
+			if norm := mat.Norm(points.RowView(i), 2); norm > 0 {
+				kern.Scale(1/norm, points.RawRowView(i))
+			}
+		}
+	}
+	return g.MatMul(rows, g.Matrix(points.T()))
 }
 
 // exportProducts returns squared distances of norms and products.
@@ -74,6 +93,9 @@ func (k *Kernel) exportDifferences(g *graph.Graph, rows graph.Value, points *mat
 			one = g.Abs(difference)
 		case Cauchy:
 			one = g.Add(g.Square(difference), g.Scalar(1))
+		case Chi2:
+			total := g.Add(g.Columns(rows, []int{j}), g.Row(mat.Col(nil, j, points)))
+			one = g.Div(g.Square(difference), g.Where(g.Less(g.Scalar(0), total), total, g.Scalar(1)))
 		default:
 			one = g.Square(difference)
 		}
@@ -106,6 +128,17 @@ func (k *Kernel) export(g *graph.Graph, s graph.Value) graph.Value {
 		return g.Mul(g.Add(g.Add(r, one), g.Mul(g.Square(r), g.Scalar(1.0/3))), g.Exp(g.Neg(r)))
 	case maternTable:
 		return k.exportMatern(g, s)
+	case poweredExponential:
+		return g.Exp(g.Neg(g.Exp(g.Mul(g.Log(s), g.Scalar(k.parameter)))))
+	case polynomial:
+		base := g.Add(s, g.Scalar(k.parameter))
+		out := base
+		for range k.degree - 1 {
+			out = g.Mul(out, base)
+		}
+		return out
+	case cosine:
+		return s
 	case rationalQuadratic:
 		return g.Exp(g.Mul(g.Log1p(g.Mul(s, g.Scalar(1/k.parameter))), g.Scalar(-k.parameter)))
 	}

@@ -2,6 +2,7 @@ package pairwise
 
 import (
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/bochner-ml/bochner/internal/design"
@@ -14,8 +15,9 @@ type Kernel struct {
 	Metric Metric
 
 	shape     shape
-	parameter float64 // ν, α
-	table     *table  // of a Matérn kernel without a closed form here
+	parameter float64 // ν, α, p/2, c₀
+	degree    int     // of a polynomial
+	table     *table  // of Matérn and powered exponential kernels without a closed form here
 	spectral  spectral.Kernel
 }
 
@@ -28,19 +30,32 @@ const (
 	matern25
 	maternTable
 	rationalQuadratic
+	poweredExponential
 	laplacian
 	cauchyKernel
+	polynomial
+	cosine
 )
 
-// NewKernel returns the kernel of [spectral.FourierKernels] with the given name and shape
-// parameters.
-func NewKernel(name string, nu, alpha float64) (*Kernel, bool) {
-	of, ok := spectral.FourierKernel(name, nu, alpha)
-	k := &Kernel{spectral: of}
+// Kernels are the kernels by name: [spectral.AllFourierKernels], and those that are not shift-invariant.
+var Kernels = append(slices.Clip(spectral.AllFourierKernels), "polynomial", "cosine", "chi2")
+
+// NewKernel returns the kernel of [Kernels] with the given name and shape parameters.
+func NewKernel(name string, s spectral.Shape) (*Kernel, bool) {
+	of, ok := spectral.FourierKernel(name, s)
+	k, nu := &Kernel{spectral: of}, s.Nu
 	switch {
+	case name == "polynomial":
+		k.shape, k.Metric, k.degree, k.parameter, k.spectral.Power = polynomial, Dot, s.Degree, s.Coef0, 0.5
+	case name == "cosine":
+		k.shape, k.Metric = cosine, Cosine // γ⁰ = 1
+	case name == "chi2":
+		k.shape, k.Metric, k.spectral.Power, k.spectral.L1 = laplacian, Chi2, 1, true
 	case !ok:
 		return nil, false
-	case name == "gaussian":
+	case name == "powered_exponential" && s.Exponent == 1:
+		k.shape = exponential
+	case name == "powered_exponential" && s.Exponent == 2, name == "gaussian":
 		k.shape = gaussian
 	case name == "exponential", name == "matern" && nu == 0.5:
 		k.shape = exponential
@@ -51,7 +66,9 @@ func NewKernel(name string, nu, alpha float64) (*Kernel, bool) {
 	case name == "matern":
 		k.shape, k.parameter, k.table = maternTable, nu, tableOf(nu)
 	case name == "rational_quadratic":
-		k.shape, k.parameter = rationalQuadratic, alpha
+		k.shape, k.parameter = rationalQuadratic, s.Alpha
+	case name == "powered_exponential":
+		k.shape, k.parameter, k.table = poweredExponential, s.Exponent/2, poweredTable(s.Exponent/2)
 	case name == "laplacian":
 		k.shape, k.Metric = laplacian, L1
 	case name == "cauchy":
@@ -72,10 +89,32 @@ func (k *Kernel) Spectral() spectral.Kernel { return k.spectral }
 // metric Cauchy has no such factor: its frame must be that of γ.
 func (k *Kernel) Scale(gamma float64) float64 {
 	factor := k.spectral.Factors([]float64{gamma})[0]
-	if k.Metric == Squared {
+	if k.Metric == Squared || k.Metric == Dot {
 		return factor * factor
 	}
 	return factor
+}
+
+// Diagonal returns k(x_i, x_i) of the rows in a frame of k and its γ.
+func Diagonal[T kern.Float](k *Kernel, x Rows[T]) []float64 {
+	out := slices.Repeat([]float64{1}, x.n)
+	for i, norm := range x.norms {
+		switch {
+		case k.Metric == Dot:
+			out[i] = float64(power(norm+T(k.parameter), k.degree))
+		case k.Metric == Cosine && norm == 0:
+			out[i] = 0
+		}
+	}
+	return out
+}
+
+// Domain returns the constraint on inputs, "" for all numbers, and reports whether v violates it.
+func (k *Kernel) Domain() (constraint string, violated func(v float64) bool) {
+	if k.Metric != Chi2 {
+		return "", func(float64) bool { return false }
+	}
+	return "must be ≥ 0 for kernel: chi2", func(v float64) bool { return v < 0 }
 }
 
 // Values turns a tile of distances, times scale, into kernel values, in place. The rows of the tile are contiguous.
@@ -109,17 +148,30 @@ func values[T kern.Float](k *Kernel, scale T, row, buffer []T) {
 		for j, r := range buffer {
 			row[j] *= 1 - r + r*r/3
 		}
-	case maternTable:
+	case maternTable, poweredExponential:
 		for j, s := range row {
 			row[j] = T(k.table.value(float64(scale) * float64(s)))
 		}
 	case rationalQuadratic:
 		quadratic(row, scale/T(k.parameter), k.parameter, 1)
+	case polynomial:
+		for j, s := range row {
+			row[j] = power(scale*s+T(k.parameter), k.degree)
+		}
 	case cauchyKernel:
 		for j, p := range row {
 			row[j] = 1 / p
 		}
 	}
+}
+
+// power returns v to a power of at least 1.
+func power[T kern.Float](v T, degree int) T {
+	out := v
+	for range degree - 1 {
+		out *= v
+	}
+	return out
 }
 
 // leastExponent bounds the exponents of float32 kernel values from below, at values of about 1e-30,
@@ -160,7 +212,8 @@ func quadratic[T kern.Float](row []T, scale T, power float64, factor T) {
 
 // Slopes replaces a tile of distances in a frame by the derivatives of the kernel with respect to
 // them, for a scale of 1. It writes 0 where there is no derivative, at equal rows under the
-// exponential kernel and rough Matérn kernels. The metric Cauchy is not supported.
+// exponential kernel and rough Matérn kernels. Only the
+// metrics Squared and L1 are supported.
 func Slopes[T kern.Float](k *Kernel, tile kern.View[T]) {
 	hold := design.Borrow[T](tile.Cols)
 	defer hold.Release()
@@ -201,7 +254,15 @@ func slopes[T kern.Float](k *Kernel, row, buffer []T) {
 		}
 	case rationalQuadratic:
 		quadratic(row, T(1/k.parameter), k.parameter+1, -1)
-	case cauchyKernel:
-		panic("pairwise: the metric of the cauchy kernel has no slopes")
+	case poweredExponential:
+		for j, s := range row {
+			if s > 0 {
+				power := math.Pow(float64(s), k.parameter)
+				s = T(-k.parameter * power / float64(s) * math.Exp(-power))
+			}
+			row[j] = s
+		}
+	default:
+		panic("pairwise: the metric of the kernel has no slopes")
 	}
 }

@@ -37,14 +37,17 @@ import (
 type Frame struct {
 	Factor []float64 // one for each input
 	Center []float64 // one for each input, or nil for zeros
+
+	degree int     // of a polynomial of products
+	offset float64 // of the products
 }
 
-// FrameOf returns the frame of the given factors that is centered on the rows of X. Sparse rows are not centered,
-// which would fill them.
-func FrameOf(factor []float64, X mat.Matrix) Frame {
-	f := Frame{Factor: factor}
+// Frame returns the frame of the given factors that is centered on the rows of X. Sparse rows are not centered,
+// which would fill them, nor are those of a kernel that is not shift-invariant.
+func (k *Kernel) Frame(factor []float64, X mat.Matrix) Frame {
+	f := Frame{Factor: factor, degree: k.degree, offset: k.parameter}
 	n, d := X.Dims()
-	if _, ok := X.(*sparse.CSR); ok || n == 0 {
+	if _, ok := X.(*sparse.CSR); ok || n == 0 || k.Metric >= Chi2 {
 		return f
 	}
 	f.Center = make([]float64, d)
@@ -58,7 +61,7 @@ func FrameOf(factor []float64, X mat.Matrix) Frame {
 }
 
 // Limit returns the maximum magnitude of inputs in the frame: larger ones could overflow a distance
-// in T.
+// or a polynomial in T.
 func Limit[T kern.Float](f Frame) float64 {
 	largest := math.MaxFloat64
 	if _, ok := any(T(0)).(float32); ok {
@@ -71,7 +74,11 @@ func Limit[T kern.Float](f Frame) float64 {
 			center = max(center, math.Abs(f.Center[j]))
 		}
 	}
-	return max(0, math.Sqrt(largest/8)/math.Sqrt(float64(len(f.Factor)+1))/reach-center)
+	largest /= 8
+	if f.degree > 0 {
+		largest = math.Pow(largest, 1/float64(f.degree)) - f.offset
+	}
+	return max(0, math.Sqrt(max(0, largest))/math.Sqrt(float64(len(f.Factor)+1))/reach-center)
 }
 
 // Rows are rows prepared for comparing with others of the same frame. A copy shares their memory.
@@ -107,13 +114,13 @@ func (r *Rows[T]) Prepare(f Frame, X mat.Matrix, lo, hi int) {
 		panic(fmt.Sprintf("pairwise: %d inputs, the frame has %d", d, len(f.Factor)))
 	}
 	r.n, r.d = hi-lo, d
-	r.norms = grown(&r.buf.norms, r.n)
+	r.norms = resized(&r.buf.norms, r.n)
 	m, ok := X.(*sparse.CSR)
 	if r.isSparse = ok && f.Center == nil; r.isSparse {
 		r.compress(f, design.SparseView(m), lo, hi)
 		return
 	}
-	r.dense = kern.Dense(r.n, d, d, grown(&r.buf.values, r.n*d))
+	r.dense = kern.Dense(r.n, d, d, resized(&r.buf.values, r.n*d))
 	kern.Parallel(r.n, max(1, 1<<14/max(d, 1)), func(from, to int) {
 		hold := design.Borrow[float64](d)
 		defer hold.Release()
@@ -138,8 +145,8 @@ func enter[T kern.Float](f Frame, dst []T, x []float64) {
 	}
 }
 
-// grown returns the first n elements of the list, which it reallocates if it is too short.
-func grown[E any](list *[]E, n int) []E {
+// resized returns the first n elements of the list, which it reallocates if it is too short.
+func resized[E any](list *[]E, n int) []E {
 	if cap(*list) < n {
 		*list = make([]E, n)
 	}
@@ -149,7 +156,7 @@ func grown[E any](list *[]E, n int) []E {
 // compress keeps the rows sparse.
 func (r *Rows[T]) compress(f Frame, x kern.Sparse[float64], lo, hi int) {
 	from, to := x.Indptr[lo], x.Indptr[hi]
-	starts, values := grown(&r.buf.starts, r.n+1), grown(&r.buf.values, to-from)
+	starts, values := resized(&r.buf.starts, r.n+1), resized(&r.buf.values, to-from)
 	for i := range r.n + 1 {
 		starts[i] = x.Indptr[lo+i] - from
 	}

@@ -7,11 +7,13 @@ import (
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
-// table is a Matérn function of the squared distance as polynomials: each octave of distances is cut into parts of
-// equal length, and on each a polynomial goes through the exact values at the Chebyshev points. The function is
-// analytic but for 0, so that the error falls by a digit or more with each term; it is below 1e-11.
+// table is a piecewise polynomial approximation of a kernel as a function of the squared distance:
+// each octave of distances is divided into equal parts, and on each a polynomial interpolates the
+// exact values at the Chebyshev points. The function is analytic except at 0, so each term reduces
+// the error by at least a digit; it is below 1e-11.
 type table struct {
-	nu    float64
+	exact func(s float64) float64
+	nu    float64               // of a Matérn function
 	least int                   // binary exponent of the first octave
 	parts [][tableTerms]float64 // coefficients of powers of the place in the part, from −1 to 1
 
@@ -26,32 +28,44 @@ const (
 	tableLeast = 1e-11 // z = sqrt(2νs) below which the exact function is not smooth, but rounded to 1
 )
 
-// tables caches the tables by ν.
+// tables caches the tables by tableKey.
 var tables sync.Map
 
-// tableOf returns the table of smoothness nu.
+type tableKey struct {
+	shape     shape
+	parameter float64
+}
+
+// tableOf returns the table of the Matérn function of smoothness nu.
 func tableOf(nu float64) *table {
-	if t, ok := tables.Load(nu); ok {
+	t := &table{nu: nu, exact: func(s float64) float64 { return spectral.Matern(nu, math.Sqrt(s), 1.0/8) }}
+	return t.made(tableKey{maternTable, nu}, math.Ilogb(tableLeast*tableLeast/(2*nu))+1)
+}
+
+// poweredTable returns the table of exp(−s^half).
+func poweredTable(half float64) *table {
+	t := &table{exact: func(s float64) float64 { return math.Exp(-math.Pow(s, half)) }}
+	return t.made(tableKey{poweredExponential, half}, -1022)
+}
+
+// made returns the table with its polynomials from octave first on, or from where the value is less than 1.
+func (t *table) made(key tableKey, first int) *table {
+	if t, ok := tables.Load(key); ok {
 		return t.(*table)
 	}
-	t := &table{nu: nu}
-	first := math.Ilogb(tableLeast*tableLeast/(2*nu)) + 1
-	for t.least = min(0, first); t.least > first && t.at(math.Ldexp(1, t.least)) < 1; {
+	for t.least = min(0, first); t.least > first && t.exact(math.Ldexp(1, t.least)) < 1; {
 		t.least--
 	}
 	fit := chebyshev()
-	for e := t.least; t.at(math.Ldexp(1, e)) > 0; e++ {
+	for e := t.least; t.exact(math.Ldexp(1, e)) > 0; e++ {
 		for p := range tableParts {
 			lo, half := math.Ldexp(1+float64(p)/tableParts, e), math.Ldexp(0.5/tableParts, e)
-			t.parts = append(t.parts, fit.of(func(x float64) float64 { return t.at(lo + half*(1+x)) }))
+			t.parts = append(t.parts, fit.of(func(x float64) float64 { return t.exact(lo + half*(1+x)) }))
 		}
 	}
-	got, _ := tables.LoadOrStore(nu, t)
+	got, _ := tables.LoadOrStore(key, t)
 	return got.(*table)
 }
-
-// at returns the exact value at squared distance s.
-func (t *table) at(s float64) float64 { return spectral.Matern(t.nu, math.Sqrt(s), 1.0/8) }
 
 // value returns the kernel at squared distance s.
 func (t *table) value(s float64) float64 {
@@ -63,7 +77,7 @@ func (t *table) value(s float64) float64 {
 	part := octave*tableParts + int(bits>>(52-partBits)&(tableParts-1))
 	switch {
 	case octave < 0:
-		return t.at(s)
+		return t.exact(s)
 	case part >= len(t.parts):
 		return 0
 	}
@@ -105,7 +119,8 @@ func logConstant(nu float64) float64 {
 	return (1-nu)*math.Ln2 - gamma
 }
 
-// interpolation holds the Chebyshev points and the matrix that makes coefficients of powers from values there.
+// interpolation contains the Chebyshev points and the matrix that maps values there to polynomial
+// coefficients.
 type interpolation struct {
 	points [tableTerms]float64
 	matrix [tableTerms][tableTerms]float64

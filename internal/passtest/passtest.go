@@ -31,8 +31,8 @@ type Learner[T any] struct {
 	Other Start
 }
 
-// way describes how rows are divided into parts.
-type way struct {
+// partition describes how rows are divided into parts.
+type partition struct {
 	parts   int
 	size    int  // rows of a block
 	file    bool // whether passes are saved to files and restored
@@ -45,7 +45,7 @@ type way struct {
 // for bit if the tree of parts is the same, else up to tolerance, relative to the largest number.
 // With -short only one tree is tested.
 func (l Learner[T]) Parts(data datasets.Set, whole []float64, tolerance float64) error {
-	trees := []way{{parts: 1, size: 7}, {parts: 2, size: data.Rows()}, {parts: 3, size: 11},
+	trees := []partition{{parts: 1, size: 7}, {parts: 2, size: data.Rows()}, {parts: 3, size: 11},
 		{parts: 5, size: 4, deep: true}, {parts: data.Rows(), size: 1, deep: true}}
 	if testing.Short() {
 		trees = trees[2:3]
@@ -61,11 +61,11 @@ func (l Learner[T]) Parts(data datasets.Set, whole []float64, tolerance float64)
 		if tree.parts > 5 || tree.parts == 2 {
 			continue
 		}
-		for name, change := range map[string]func(w *way){
-			"once more":                      func(w *way) {},
-			"with the first part copied":     func(w *way) { w.fresh = true },
-			"with Next asked for in between": func(w *way) { w.looking = true },
-			"with passes through files":      func(w *way) { w.file = true },
+		for name, change := range map[string]func(w *partition){
+			"once more":                      func(w *partition) {},
+			"with the first part copied":     func(w *partition) { w.fresh = true },
+			"with Next asked for in between": func(w *partition) { w.looking = true },
+			"with passes through files":      func(w *partition) { w.file = true },
 		} {
 			same := tree
 			change(&same)
@@ -101,7 +101,7 @@ func differ(got, want []float64, tolerance float64) string {
 }
 
 // learn runs all passes over the parts.
-func (l Learner[T]) learn(data datasets.Set, w way) ([]float64, error) {
+func (l Learner[T]) learn(data datasets.Set, w partition) ([]float64, error) {
 	ctx := context.Background()
 	var pass datasets.Pass
 	begin := func() (datasets.Pass, error) { return l.Start(ctx, data.Schema, data.Cols()) }
@@ -138,7 +138,7 @@ func (l Learner[T]) learn(data datasets.Set, w way) ([]float64, error) {
 }
 
 // merged returns the merged pass over all parts, each started by begin.
-func (l Learner[T]) merged(data datasets.Set, w way, begin func() (datasets.Pass, error)) (datasets.Pass, error) {
+func (l Learner[T]) merged(data datasets.Set, w partition, begin func() (datasets.Pass, error)) (datasets.Pass, error) {
 	ctx := context.Background()
 	var list []datasets.Pass
 	for k := range w.parts {
@@ -185,7 +185,7 @@ func (l Learner[T]) merged(data datasets.Set, w way, begin func() (datasets.Pass
 }
 
 // read adds the rows of a part to p, block by block, each in memory that is spoiled afterwards.
-func (l Learner[T]) read(p datasets.Pass, part datasets.Set, w way) (datasets.Pass, error) {
+func (l Learner[T]) read(p datasets.Pass, part datasets.Set, w partition) (datasets.Pass, error) {
 	ctx := context.Background()
 	for lo := 0; lo < part.Rows(); lo += w.size {
 		rows := make([]int, min(w.size, part.Rows()-lo))

@@ -25,8 +25,9 @@ var server struct {
 	stop func()
 }
 
-// URL returns the URL of a database of a server on a temporary folder that listens on the loopback only and takes any
-// password. The test is skipped where none can be started. Stop ends the server.
+// URL returns the URL of a database of a temporary server that listens on the loopback interface
+// only and accepts any password. It skips the test if no server can be started. Stop stops the
+// server.
 func URL(t testing.TB) string {
 	t.Helper()
 	server.Do(func() { server.why = start() })

@@ -27,8 +27,10 @@ type InputDrift struct {
 	Kind            string  `json:"kind"`           // numeric, categorical or text
 	Missing         float64 `json:"missing"`        // fraction of the rows
 	MissingTraining float64 `json:"missing_before"` // fraction of the training rows
-	// fraction of the rows with a category that is not in the training rows
-	Unknown float64 `json:"unknown"`
+	// fraction of the rows with a category, or mean fraction of the words of a text, that is not in the
+	// training rows
+	Unknown         float64 `json:"unknown"`
+	ExpectedUnknown float64 `json:"unknown_expected,omitempty"` // of words, without drift
 	// fraction of the rows below the minimum or above the maximum of the training rows
 	OutOfRange  float64 `json:"outside"`
 	PSI         float64 `json:"psi"`          // population stability index
@@ -60,7 +62,8 @@ const (
 // 1 degrees of freedom (Yurdakul and Naranjo, Journal of Risk Model Validation 14, 2020). Its mean
 // is ExpectedPSI. Drifted is set if PSI ≥ 0.1 is significant by this distribution and by Pearson's
 // test of homogeneity; or if the fraction of missing or out-of-range values grows significantly, by
-// at least 1 % of the rows; or if an unknown category occurs. The family-wise false alarm rate is
+// at least 1 % of the rows; or if an unknown category occurs; or if a text column has 10 % more unknown
+// words than usual. Bins of text are those of its length. The family-wise false alarm rate is
 // about 1 %, and 4 % with 30 training rows.
 //
 // It makes one pass in constant memory and ignores weights and targets. Errors: those of the
@@ -79,10 +82,10 @@ func Compare(ctx context.Context, reference Profile, source datasets.Source) (Dr
 
 // Comparison is an incremental [Compare] over blocks of rows. It is not safe for concurrent use.
 type Comparison struct {
-	then   Profile
-	cols   int
-	rows   int
-	inputs []*histogram
+	reference Profile
+	cols      int
+	rows      int
+	inputs    []*histogram
 }
 
 // NewComparison returns an empty comparison for rows with the given schema and number of columns.
@@ -91,7 +94,7 @@ func NewComparison(reference Profile, schema datasets.Schema, cols int) (*Compar
 	if err := reference.validate(schema, cols); err != nil {
 		return nil, err
 	}
-	c := &Comparison{then: reference, cols: cols}
+	c := &Comparison{reference: reference, cols: cols}
 	for j := range reference.Columns {
 		c.inputs = append(c.inputs, newHistogram(&reference.Columns[j], schema.Column(j), reference.Rows))
 	}
@@ -115,10 +118,10 @@ func (c *Comparison) Drift() (Drift, error) {
 	if c.rows == 0 {
 		return Drift{}, fmt.Errorf("profile: %w", datasets.ErrEmpty)
 	}
-	out := Drift{Rows: c.rows, TrainingRows: c.then.Rows, Inputs: make([]InputDrift, len(c.inputs)),
-		Omitted: c.then.Omitted}
+	out := Drift{Rows: c.rows, TrainingRows: c.reference.Rows, Inputs: make([]InputDrift, len(c.inputs)),
+		Omitted: c.reference.Omitted}
 	for j, b := range c.inputs {
-		out.Inputs[j] = b.drift(c.rows, c.then.Rows, len(c.inputs))
+		out.Inputs[j] = b.drift(c.rows, c.reference.Rows, len(c.inputs))
 	}
 	slices.SortStableFunc(out.Inputs, func(a, b InputDrift) int { return cmp.Compare(b.PSI, a.PSI) })
 	return out, nil
@@ -137,7 +140,11 @@ func (d Drift) Warnings() (out []string) {
 			out = append(out, fmt.Sprintf("column %q is missing in all rows, but had values in %s of the training rows", i.Name,
 				percent(1-i.MissingTraining)))
 		}
-		if i.Unknown > 0.01 {
+		if i.Kind == "text" && i.Drifted && i.Unknown > i.ExpectedUnknown+0.1 {
+			out = append(out, fmt.Sprintf("column %q: %s of the words are not in the training rows; %s are usual", i.Name,
+				percent(i.Unknown), percent(i.ExpectedUnknown)))
+		}
+		if i.Kind != "text" && i.Unknown > 0.01 {
 			out = append(out, fmt.Sprintf("column %q has unknown categories in %s of the rows", i.Name, percent(i.Unknown)))
 		}
 	}
@@ -155,11 +162,14 @@ func percent(v float64) string {
 
 // histogram counts the values of an input in the bins of its profile.
 type histogram struct {
-	of       *Column
+	column   *Column
 	numeric  bool
 	expected []int // training rows by bin
 	observed []int
 	codes    []int // bin by category code
+
+	texts                   int // rows with words
+	unknown, unknownSquares float64
 }
 
 // Indices of the bins that all columns have.
@@ -175,8 +185,8 @@ const (
 	binOther   = binAbove
 )
 
-func newHistogram(c *Column, of datasets.Column, rows int) *histogram {
-	b := &histogram{of: c, numeric: of.Kind != datasets.Categorical, expected: make([]int, binFirst)}
+func newHistogram(c *Column, schema datasets.Column, rows int) *histogram {
+	b := &histogram{column: c, numeric: schema.Kind != datasets.Categorical, expected: make([]int, binFirst)}
 	count := func(share float64) int { return int(math.Round(share * float64(rows))) }
 	b.expected[binMissing] = count(c.Missing)
 	if b.numeric {
@@ -192,8 +202,8 @@ func newHistogram(c *Column, of datasets.Column, rows int) *histogram {
 			bins[l.Name] = len(b.expected)
 			b.expected = append(b.expected, int(math.Round(l.Fraction*values)))
 		}
-		b.codes = make([]int, len(of.Categories))
-		for code, name := range of.Categories {
+		b.codes = make([]int, len(schema.Categories))
+		for code, name := range schema.Categories {
 			b.codes[code] = binOther
 			if bin, ok := bins[name]; ok {
 				b.codes[code] = bin
@@ -213,14 +223,14 @@ func (b *histogram) bin(v float64) int {
 		return b.codes[int(v)]
 	case !b.numeric:
 		return binUnknown
-	case len(b.of.Counts) == 0:
+	case len(b.column.Counts) == 0:
 		return binFirst
-	case v < b.of.Min:
+	case v < b.column.Min:
 		return binBelow
-	case v > b.of.Max:
+	case v > b.column.Max:
 		return binAbove
 	}
-	return binFirst + sort.SearchFloat64s(b.of.Cuts, v)
+	return binFirst + sort.SearchFloat64s(b.column.Cuts, v)
 }
 
 func (b *histogram) add(v float64)  { b.observed[b.bin(v)]++ }
@@ -228,14 +238,19 @@ func (b *histogram) addZeros(n int) { b.observed[b.bin(0)] += n }
 
 // drift compares m rows with n training rows, with a Bonferroni correction over the inputs.
 func (b *histogram) drift(m, n, inputs int) InputDrift {
-	out := InputDrift{Name: b.of.Name, Kind: b.of.Kind, Missing: fraction(b.observed[binMissing], m),
-		MissingTraining: b.of.Missing}
+	out := InputDrift{Name: b.column.Name, Kind: b.column.Kind, Missing: fraction(b.observed[binMissing], m),
+		MissingTraining: b.column.Missing}
 	outside := 0
 	if b.numeric {
 		outside = b.observed[binBelow] + b.observed[binAbove]
 		out.OutOfRange = fraction(outside, m)
 	} else {
 		out.Unknown = fraction(b.observed[binUnknown], m)
+	}
+	newWords := false
+	if b.column.Words != nil {
+		out.Unknown, newWords = b.wordDrift()
+		out.ExpectedUnknown = b.column.Unknown
 	}
 	psi, bins := psi(b.expected, b.observed)
 	noise := 1/float64(n) + 1/float64(m)
@@ -244,9 +259,10 @@ func (b *histogram) drift(m, n, inputs int) InputDrift {
 	chance := 0.01 / 3 / float64(inputs) // significance level of each of three tests
 	changed := psi >= ModerateShift && min(psi/noise, chiSquared(b.expected, b.observed)) > distuv.ChiSquared{K: max(free,
 		1)}.Quantile(1-chance)
-	out.Drifted = changed || out.Unknown > 0 || missingSignificant(b.observed[binMissing], m, b.expected[binMissing], n,
+	out.Drifted = changed || newWords || !b.numeric && out.Unknown > 0 || missingSignificant(b.observed[binMissing], m, b.expected[binMissing], n,
 		chance) ||
-		len(b.of.Counts) > 0 && outOfRangeSignificant(outside, m-b.observed[binMissing], n-b.expected[binMissing], chance)
+		len(b.column.Counts) > 0 && outOfRangeSignificant(outside, m-b.observed[binMissing], n-b.expected[binMissing],
+			chance)
 	return out
 }
 
@@ -272,7 +288,6 @@ func psi(expected, observed []int) (psi float64, bins int) {
 // chiSquared returns Pearson's statistic of the hypothesis that both histograms have the same
 // distribution. Together with PSI it has fewer false alarms: with sparse bins, PSI is inflated if
 // training rows are few, Pearson's statistic if new rows are few.
-// where training rows are few, the other where the rows now are.
 func chiSquared(expected, observed []int) (x float64) {
 	n, m := 0, 0
 	for i := range observed {
@@ -280,9 +295,9 @@ func chiSquared(expected, observed []int) (x float64) {
 	}
 	ratio := math.Sqrt(float64(n) / float64(m))
 	for i := range observed {
-		if both := expected[i] + observed[i]; both > 0 {
+		if total := expected[i] + observed[i]; total > 0 {
 			d := float64(expected[i])/ratio - float64(observed[i])*ratio
-			x += d * d / float64(both)
+			x += d * d / float64(total)
 		}
 	}
 	return x

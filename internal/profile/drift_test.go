@@ -94,7 +94,7 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// A small comparison, computed by hand.
+// TestCompareByHand compares with a small example computed by hand.
 func TestCompareByHand(t *testing.T) {
 	column := func(values ...float64) datasets.Set {
 		return datasets.Set{X: mat.NewDense(len(values), 1, values),

@@ -10,7 +10,6 @@
 //
 // Profiles are computed in one pass with bounded memory. They do not depend on how the rows are
 // divided into blocks and parts.
-// blocks and parts that they come in.
 package profile
 
 import (
@@ -31,10 +30,12 @@ type Profile struct {
 
 // Column contains the statistics of a column. Infinite values count as missing.
 type Column struct {
-	Name      string    `json:"name"`
-	Kind      string    `json:"kind"`                // numeric, categorical or text
-	Missing   float64   `json:"missing"`             // fraction of the rows
-	Unknown   float64   `json:"unknown,omitempty"`   // fraction of the rows with a category that is not in the schema
+	Name    string  `json:"name"`
+	Kind    string  `json:"kind"`    // numeric, categorical or text
+	Missing float64 `json:"missing"` // fraction of the rows
+	// fraction of the rows with a category that is not in the schema; of text, the expected fraction of
+	// unknown words in new rows
+	Unknown   float64   `json:"unknown,omitempty"`
 	Min       float64   `json:"min"`                 // of numeric columns, and of the lengths of text in characters
 	Max       float64   `json:"max"`                 //
 	Mean      float64   `json:"mean"`                //
@@ -45,6 +46,8 @@ type Column struct {
 	// bin.
 	Cuts   []float64 `json:"cuts,omitempty"`
 	Counts []int     `json:"counts,omitempty"`
+
+	Words []byte `json:"words,omitempty"` // of text, a bit for each hash of a word
 
 	Categories      []Category `json:"levels,omitempty"`       // in descending order of frequency, at most 50
 	OtherCategories int        `json:"other_levels,omitempty"` // number of further categories

@@ -227,7 +227,7 @@ func TestExtremes(t *testing.T) {
 }
 
 // Profiles pass the conformance tests of passes.
-func TestPassLaws(t *testing.T) {
+func TestPassConformance(t *testing.T) {
 	type fitted = Profile
 	l := passtest.Learner[fitted]{
 		Start: func(_ context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {

@@ -18,7 +18,7 @@ type countRuns struct {
 // so the result does not depend on their order or partition.
 type sketch struct {
 	countRuns
-	most        int
+	maxCounts   int
 	droppedBits uint // number of ignored trailing bits
 	pending     []uint64
 }
@@ -120,8 +120,8 @@ func (s *sketch) absorb(o countRuns) {
 			j++
 		}
 	}
-	if len(all.low) > s.most {
-		s.droppedBits = all.bitsToDrop(s.most)
+	if len(all.low) > s.maxCounts {
+		s.droppedBits = all.bitsToDrop(s.maxCounts)
 		all.dropBits(s.droppedBits)
 	}
 	s.low, s.high, s.count = append(s.low[:0], all.low...), append(s.high[:0], all.high...),
@@ -160,7 +160,7 @@ func (s *sketch) isValid() bool {
 			return false
 		}
 	}
-	return len(s.low) <= s.most && len(s.low) == len(s.high) && len(s.low) == len(s.count)
+	return len(s.low) <= s.maxCounts && len(s.low) == len(s.high) && len(s.low) == len(s.count)
 }
 
 // mergedCounts contains counts of values in ascending order: count[i] values in [low[i], high[i]].
@@ -219,14 +219,14 @@ func (r mergedCounts) nth(k int) float64 {
 // bins divides n values into about ten bins of equal counts without dividing a count. A value with
 // at least a tenth of the rows has its own bin.
 func (r mergedCounts) bins(n int) (cuts []float64, rows []int) {
-	seen, own := 0, 0 // values before the current bin, and in it
-	end := func(i int) { cuts, rows, own = append(cuts, r.high[i]), append(rows, own), 0 }
+	seen, binRows := 0, 0 // values before the current bin, and in it
+	end := func(i int) { cuts, rows, binRows = append(cuts, r.high[i]), append(rows, binRows), 0 }
 	for i, c := range r.count {
-		if own > 0 && 10*c >= n {
+		if binRows > 0 && 10*c >= n {
 			end(i - 1)
 		}
 		before := seen
-		seen, own = seen+c, own+c
+		seen, binRows = seen+c, binRows+c
 		if 10*c >= n || 10*seen/n > 10*before/n {
 			end(i)
 		}

@@ -29,12 +29,12 @@ type sums struct {
 func newSums(schema datasets.Schema, cols int) *sums {
 	s := &sums{cols: cols}
 	n := max(min(cols, maxColumns), 0)
-	most := min(max(1<<20/max(n+len(schema.Targets), 1), 1<<10), 1<<14)
+	maxCounts := min(max(1<<20/max(n+len(schema.Targets), 1), 1<<10), 1<<14)
 	for j := range n {
-		s.inputs = append(s.inputs, newColumnSums(schema.Column(j), most))
+		s.inputs = append(s.inputs, newColumnSums(schema.Column(j), maxCounts))
 	}
 	for _, c := range schema.Targets {
-		s.targets = append(s.targets, newColumnSums(c, most))
+		s.targets = append(s.targets, newColumnSums(c, maxCounts))
 	}
 	return s
 }
@@ -92,13 +92,15 @@ func (s *sums) State(st *model.State) {
 	n := len(all)
 	missing, unknown, zeros, drops, sizes := make([]int, n), make([]int, n), make([]int, n), make([]int, n), make([]int, n)
 	total := make([]float64, n)
-	var levels, counts []int
+	var levels, counts, words []int
+	expectedWords := 0
 	var low, high []int
 	for j, t := range all {
 		missing[j], unknown[j], zeros[j], total[j] = t.missing, t.unknown, t.zeros, t.total
 		t.numbers.flush()
 		drops[j], sizes[j] = int(t.numbers.droppedBits), len(t.numbers.low)
 		levels, counts = append(levels, t.categories...), append(counts, t.numbers.count...)
+		words, expectedWords = append(words, t.words...), expectedWords+len(t.words)
 		low, high = append(low, toInts(t.numbers.low)...), append(high, toInts(t.numbers.high)...)
 	}
 	st.Int("rows", &s.rows)
@@ -109,6 +111,7 @@ func (s *sums) State(st *model.State) {
 	pass.Ints(st, "sizes", &sizes, n, 0)
 	pass.Floats(st, "total", &total, n, pass.Finite)
 	pass.Ints(st, "levels", &levels, len(levels), 0)
+	pass.Ints(st, "words", &words, expectedWords, 0)
 	entries := 0
 	for _, size := range sizes {
 		if size > 1<<30 {
@@ -126,6 +129,7 @@ func (s *sums) State(st *model.State) {
 	for j, t := range all {
 		t.missing, t.unknown, t.zeros, t.total = missing[j], unknown[j], zeros[j], total[j]
 		levels = levels[copy(t.categories, levels):]
+		words = words[copy(t.words, words):]
 		size := sizes[j]
 		t.numbers.countRuns = countRuns{fromInts(low[:size]), fromInts(high[:size]), slices.Clone(counts[:size])}
 		low, high, counts = low[size:], high[size:], counts[size:]
@@ -161,11 +165,15 @@ type columnSums struct {
 	categories  []int   // rows by category code
 	total       float64 // sum of values, scaled by 2⁻⁶⁴ to avoid overflow
 	numbers     sketch  // non-zero values
+	words       []int   // number of words of text by hash
 }
 
-func newColumnSums(c datasets.Column, most int) *columnSums {
+func newColumnSums(c datasets.Column, maxCounts int) *columnSums {
 	t := &columnSums{categorical: c.Kind == datasets.Categorical}
-	if t.numbers.most = most; t.categorical {
+	if c.Kind == datasets.Text {
+		t.words = make([]int, wordBuckets)
+	}
+	if t.numbers.maxCounts = maxCounts; t.categorical {
 		t.categories = make([]int, len(c.Categories))
 	}
 	return t
@@ -209,6 +217,9 @@ func (t *columnSums) merge(o *columnSums) {
 		t.categories[code] += n
 	}
 	t.numbers.merge(&o.numbers)
+	for b, n := range o.words {
+		t.words[b] += n
+	}
 }
 
 // describe returns the statistics of the column.
@@ -230,6 +241,7 @@ func (t *columnSums) describe(name string, c datasets.Column, rows int) Column {
 		out.Quantiles = append(out.Quantiles, all.quantile(float64(k)/10, n))
 	}
 	out.Cuts, out.Counts = all.bins(n)
+	t.describeWords(&out)
 	return out
 }
 
@@ -259,6 +271,7 @@ func fraction(n, all int) float64 { return float64(n) / float64(max(all, 1)) }
 type counter interface {
 	add(v float64)
 	addZeros(n int)
+	addText(text string)
 }
 
 // addRows adds the values of the first columns to their counters; zeros of sparse rows are added in
@@ -266,6 +279,7 @@ type counter interface {
 func addRows[C counter](ctx context.Context, columns []C, X mat.Matrix) error {
 	n, _ := X.Dims()
 	if m := textrows.Of(X); m != nil {
+		addTexts(columns, m)
 		X = m.Lengths()
 	}
 	if x, ok := X.(*sparse.CSR); ok {
@@ -327,14 +341,15 @@ func addSparseRows[C counter](ctx context.Context, columns []C, x *sparse.CSR) e
 }
 
 // validate checks that the statistics are consistent with the column and the number of rows.
-func (c Column) validate(name string, of datasets.Column, rows int) error {
+func (c Column) validate(name string, schema datasets.Column, rows int) error {
 	wrong := func(what string) error { return fmt.Errorf("profile: column %q: %s", c.Name, what) }
 	switch {
-	case c.Name != name || c.Kind != of.Kind.String():
-		return wrong(fmt.Sprintf("must be the %s column %q", of.Kind, name))
+	case c.Name != name || c.Kind != schema.Kind.String():
+		return wrong(fmt.Sprintf("must be the %s column %q", schema.Kind, name))
 	case !isFraction(c.Missing) || !isFraction(c.Unknown) || !isFraction(c.Other):
 		return wrong("a share is not between 0 and 1")
-	case of.Kind == datasets.Categorical && len(c.Counts) > 0, of.Kind != datasets.Categorical && len(c.Categories) > 0:
+	case schema.Kind == datasets.Categorical && len(c.Counts) > 0,
+		schema.Kind != datasets.Categorical && len(c.Categories) > 0:
 		return wrong("it has what only columns of the other kind have")
 	case len(c.Quantiles) != 0 && len(c.Quantiles) != 11 || len(c.Quantiles) > 0 != (len(c.Counts) > 0):
 		return wrong("wanted 11 quantiles, with counts")
@@ -344,6 +359,8 @@ func (c Column) validate(name string, of datasets.Column, rows int) error {
 		return wrong("its numbers are not in ascending order")
 	case len(c.Categories) > maxLevels || c.OtherCategories < 0:
 		return wrong("wanted at most 50 levels")
+	case len(c.Words) != 0 && (len(c.Words) != wordBuckets/8 || schema.Kind != datasets.Text):
+		return wrong("its words do not have the right number of bits")
 	}
 	left := rows
 	for _, n := range c.Counts {
@@ -358,7 +375,7 @@ func (c Column) validate(name string, of datasets.Column, rows int) error {
 		wrongShare = wrongShare || !isFraction(l.Fraction)
 	}
 	known := 0
-	for _, name := range of.Categories {
+	for _, name := range schema.Categories {
 		if listed[name] {
 			known++
 			delete(listed, name)

@@ -16,8 +16,8 @@ var numericLabel = sync.OnceValue(func() *regexp.Regexp {
 // IsNumber reports whether a string is a number in some notation, such as $1,038.76.
 func IsNumber(text string) bool { return numericLabel().MatchString(text) }
 
-// CheckClasses returns an error if the strings of a target are hardly classes: if all of them are
-// dates, or nearly all are numbers in a notation that is not the file's.
+// CheckClasses returns an error if the strings of a target are probably not classes: if all of them
+// are dates, or nearly all are numbers in another notation than the file's.
 func CheckClasses(target string, classes []string) error {
 	const minDates = 3
 	dates, figures, example := 0, 0, ""

@@ -139,6 +139,7 @@ func (f Files) open(ctx context.Context, paths []string, roles datasets.Roles) (
 func (f Files) CSVOptions(format string, roles datasets.Roles) csv.Options {
 	o := csv.Options{
 		Roles: roles, NoHeader: !f.CSV.Header.Given, Columns: f.CSV.Columns, Delimiter: f.CSV.Delimiter,
+		Quote:   f.CSV.Quote,
 		Comment: f.CSV.Comment, Missing: f.CSV.Missing, Skip: f.CSV.Skip, FS: f.FS,
 		Encoding: f.CSV.Encoding, Decimal: f.CSV.Decimal, Thousands: f.CSV.Thousands,
 	}

@@ -113,8 +113,8 @@ func (f Files) passthroughColumns(names []string, like *MatchOptions) ([]string,
 	return slices.Concat(names, f.Drop, []string{f.Weight, f.Group}), nil
 }
 
-// withoutTargets returns the section for a file without a header that may lack the columns of the
-// targets: then the others are not called by their place in this file, but by that in the one before.
+// withoutTargets returns the options for a file without a header that may lack the target columns:
+// the other columns then keep their numbers of the training file.
 func (f Files) withoutTargets(ctx context.Context, paths []string, schema datasets.Schema) (Files, error) {
 	format, err := f.FormatOf(paths)
 	if err != nil || format != "csv" && format != "tsv" || !f.CSVOptions(format, datasets.Roles{}).NoHeader {

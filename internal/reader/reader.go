@@ -63,6 +63,7 @@ type CSV struct {
 	Missing   Strings
 	Comment   string
 	Delimiter string
+	Quote     string
 	Skip      int
 	Encoding  string
 	Decimal   string
@@ -77,6 +78,7 @@ func (s *CSV) Params(l *param.List) {
 	l.String(&s.Comment, "comment", "Lines that begin with this are left out.")
 	l.String(&s.Delimiter, "delimiter",
 		"What separates fields: one character, tab, or space for runs of blanks. A comma when left out, a tab for .tsv.")
+	l.Choice(&s.Quote, "quote", "Quote of fields; none where quotes are ordinary characters.", `"`, "none")
 	l.Int(&s.Skip, "skip", "Lines to leave out at the beginning.", param.AtLeast(0))
 	l.Choice(&s.Encoding, "encoding", "Encoding of the file.", "utf-8", "latin-1", "windows-1252", "utf-16")
 	l.Choice(&s.Decimal, "decimal", "Decimal mark of numbers.", ".", ",")
@@ -86,13 +88,13 @@ func (s *CSV) Params(l *param.List) {
 
 // newCSV returns a section with the defaults.
 func newCSV() CSV {
-	return CSV{Header: Header{Auto: true}, Encoding: "utf-8", Decimal: ".", Thousands: "none"}
+	return CSV{Header: Header{Auto: true}, Quote: `"`, Encoding: "utf-8", Decimal: ".", Thousands: "none"}
 }
 
 // IsDefault reports whether all options have their defaults.
 func (s CSV) IsDefault() bool {
 	return s.Header.Auto && len(s.Columns) == 0 && len(s.Missing) == 0 && s.Comment == "" && s.Delimiter == "" &&
-		s.Skip == 0 &&
+		s.Quote == `"` && s.Skip == 0 &&
 		s.Encoding == "utf-8" && s.Decimal == "." && s.Thousands == "none"
 }
 

@@ -12,13 +12,15 @@ import (
 func TestSniff(t *testing.T) {
 	t.Chdir(t.TempDir())
 	cases := []struct {
-		name, text, format, delimiter string
+		name, text, format, delimiter string // of names with quote, quotes are ordinary characters
 		header                        Header
 	}{
 		{"plain.csv", "a,b,y\n1,2,no\n", "auto", "", Header{Auto: true}},
 		{"numbers.csv", "1,2,no\n3,4,yes\n", "auto", "", Header{}},
 		{"semicolons.csv", "a;b;y\n1;?;no\n2;NA;no\n", "auto", ";", Header{Auto: true}},
 		{"quoted.csv", "\"a, all\",b\n\"x, y\",2\n", "auto", "", Header{Auto: true}},
+		{"quote.tsv", "a \"b\" c\t1\nd \"e\t2\n", "auto", "", Header{}},
+		{"several.csv", "a,b\n\"x\ny \"\"z\"\"\",2\n", "auto", "", Header{Auto: true}},
 		{"gaps.csv", "a,b,y\n,,no\n1,,yes\n", "auto", "", Header{Auto: true}},
 		{"tabs.tsv", "a\tb\n1\t2\n", "auto", "", Header{Auto: true}},
 		{"tabs.txt", "1\t2\n3\t4\n", "auto", "tab", Header{}},
@@ -37,14 +39,15 @@ func TestSniff(t *testing.T) {
 		if err := got.Sniff([]string{c.name}); err != nil {
 			t.Fatal(err)
 		}
-		if got.Format != c.format || got.CSV.Delimiter != c.delimiter || got.CSV.Header != c.header {
+		if got.Format != c.format || got.CSV.Delimiter != c.delimiter || got.CSV.Header != c.header ||
+			(got.CSV.Quote == "none") != strings.HasPrefix(c.name, "quote.") {
 			t.Errorf("%s: format %s, %+v", c.name, got.Format, got.CSV)
 		}
 	}
 }
 
-// Of what comes once nothing is held behind the last pass.
-func TestStreamIsNotHeld(t *testing.T) {
+// TestStreamIsNotBuffered checks that a stream does not buffer the last pass.
+func TestStreamIsNotBuffered(t *testing.T) {
 	s := NewStream(context.Background(), "-", strings.NewReader(strings.Repeat("1,2\n", 1_500_000)))
 	defer s.Close()
 	s.LastPass()

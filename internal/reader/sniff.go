@@ -66,6 +66,7 @@ func (s *Files) Sniff(paths []string) error {
 	if found := guessDelimiter(lines, delimiter); found != delimiter {
 		s.CSV.Delimiter, delimiter = found, found
 	}
+	s.CSV.Quote = guessQuote(lines, delimiter)
 	if !guessHeader(lines, delimiter) {
 		s.CSV.Header = Header{Given: false}
 	}
@@ -116,7 +117,7 @@ func linesOf(file io.Reader, path string) (lines []string, encoding string, err 
 	return slices.DeleteFunc(rows, func(row string) bool { return strings.TrimSpace(row) == "" }), encoding, nil
 }
 
-// fromUTF16 returns a string of UTF-16 as UTF-8, by its byte order mark or its first letter.
+// fromUTF16 converts UTF-16 to UTF-8, by its byte order mark or its first character.
 func fromUTF16(text []byte) []byte {
 	var order binary.ByteOrder = binary.LittleEndian
 	if text[0] == 0 || bytes.HasPrefix(text, []byte("\xfe\xff")) {
@@ -196,8 +197,9 @@ func guessComment(lines []string) string {
 	return ""
 }
 
-// guessDelimiter returns what divides nearly all lines into the same number of fields, and several. The
-// usual one is preferred, unless commas are the decimal marks of fields that another one divides.
+// guessDelimiter returns the delimiter that divides nearly all lines into the same number of
+// fields, at least two. The usual one is preferred, unless commas are decimal marks in fields
+// divided by another one.
 func guessDelimiter(lines []string, usual string) string {
 	lines = lines[:min(len(lines), 50)]
 	var found []string
@@ -236,16 +238,55 @@ func divides(lines []string, delimiter string) bool {
 	return false
 }
 
+// guessQuote returns none if a quote neither opens nor closes a field in some line, and all lines have the same number of
+// fields when quotes are ignored.
+func guessQuote(lines []string, delimiter string) string {
+	cut, guess := string(separator(delimiter)), `"`
+	for _, row := range lines {
+		if delimiter == "space" || strings.Count(row, cut) != strings.Count(lines[0], cut) {
+			return `"`
+		}
+		if hasBareQuote(strings.TrimRight(row, "\r"), cut) {
+			guess = "none"
+		}
+	}
+	return guess
+}
+
+// hasBareQuote reports whether a line has a quote inside of a field.
+func hasBareQuote(row, cut string) bool {
+	row = strings.ReplaceAll(row, `""`, "")
+	for row != "" {
+		inner, quoted := strings.CutPrefix(strings.TrimLeft(row, " "), `"`)
+		if quoted {
+			_, after, closed := strings.Cut(inner, `"`)
+			if row = strings.TrimLeft(after, " "); !closed || row != "" && !strings.HasPrefix(row, cut) {
+				return closed
+			}
+		}
+		var field string
+		if field, row, _ = strings.Cut(row, cut); strings.Contains(field, `"`) {
+			return true
+		}
+	}
+	return false
+}
+
+// separator returns the byte of a delimiter.
+func separator(delimiter string) byte {
+	if delimiter == "tab" {
+		return '\t'
+	}
+	return delimiter[0]
+}
+
 // fields splits a line; it handles quotes as far as detection needs.
 func fields(row, delimiter string) []string {
 	row = strings.TrimRight(row, "\r")
-	cut := delimiter[0]
-	switch delimiter {
-	case "space":
+	if delimiter == "space" {
 		return strings.Fields(row)
-	case "tab":
-		cut = '\t'
 	}
+	cut := separator(delimiter)
 	var out []string
 	quoted, from := false, 0
 	for i := range len(row) {
@@ -322,7 +363,7 @@ var Notations = [...]Notation{
 	{".", "space", lazyRegexp(`^[-+]?(\d+|[1-9]\d{0,2}( \d{3})+)(\.\d+)?$`)},
 }
 
-// lazyRegexp is a pattern that is compiled where a file is looked at.
+// lazyRegexp returns a pattern that is compiled on first use.
 func lazyRegexp(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

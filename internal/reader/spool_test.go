@@ -63,8 +63,9 @@ func TestSpool(t *testing.T) {
 	}
 }
 
-// What cannot be read is an error, and a wait for what does not come ends with the context.
-func TestSpoolFaults(t *testing.T) {
+// TestSpoolErrors checks that read errors are returned, and that waiting for input ends with the
+// context.
+func TestSpoolErrors(t *testing.T) {
 	f, train := NewFiles(), Paths{"-"}
 	broken := errors.New("broken")
 	if err := f.Spool(context.Background(), train, iotest.ErrReader(broken)); !errors.Is(err, broken) ||

@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/textrows"
 )
 
-// Field is a named value of a row: a column of the model, a date that stands for several columns, a
-// target, or a column of the training file that is neither.
+// Field is a named value of a row: a column of the model, a date that is split into several
+// columns, a target, or another column of the training file.
 type Field struct {
 	Name    string
 	Columns []int          // of the model, by number; nil for none
@@ -144,7 +144,7 @@ func (c *Coding) addDates(written map[string]datasets.Date) {
 	}
 }
 
-// Index makes lookups of categories fast, which pays from about 16 rows on.
+// Index builds the lookup tables of categories, which pay off from about 16 rows on.
 func (c *Coding) Index() {
 	for k := range c.Fields {
 		f := &c.Fields[k]
@@ -167,7 +167,8 @@ func (c *Coding) Find(name []byte) (k int, ok bool) {
 	return k, ok
 }
 
-// Inputs returns the inputs of a row in the order of the columns. A date of the experiment file stands for its columns.
+// Inputs returns the inputs of a row in the order of the columns. A date of the experiment file
+// replaces its columns.
 func (c *Coding) Inputs() (out []*Field) {
 	dates := map[int]*Field{}
 	for k := range c.Fields {

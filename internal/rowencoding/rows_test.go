@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowencoding"
 )
 
-// flats are rows to learn from: two numbers, two categories, a date and the target.
+// flats contains training rows: two numbers, two categories, a date and the target.
 const flats = "size,code,name,sold,price\n50,1,old,2024-02-29,low\n60.5,2,new,1999-12-31,high\n?,1,,,low\n"
 
 func flatOptions() csv.Options {
@@ -93,7 +93,7 @@ func TestEncodeTextsAsRead(t *testing.T) {
 
 type size int
 
-// Values of every type that stands for the same give the same row.
+// TestEncodeTypes checks that equivalent values of different types give the same row.
 func TestEncodeTypes(t *testing.T) {
 	s := readFlats(t).Schema
 	day := time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)
@@ -137,8 +137,9 @@ func TestEncodeTypes(t *testing.T) {
 	}
 }
 
-// All errors are reported at once, with row and column; an error of several rows is listed once.
-func TestEncodeFaults(t *testing.T) {
+// TestEncodeErrors checks that all errors are reported at once, with row and column, and that an
+// error of several rows is listed once.
+func TestEncodeErrors(t *testing.T) {
 	s := readFlats(t).Schema
 	set, err := encode(s, []map[string]any{
 		{"size": "large", "code": []int{1}, "name": "old", "sold": "31/3/2024"},
@@ -175,7 +176,8 @@ row 3, column size: must be a number, got "inf"`
 	}
 }
 
-// A column whose name is that of a date with parts is a column, and a row without the target has none.
+// TestEncodeNames checks that a column with the name of a date is a column, and that the target may
+// be missing.
 func TestEncodeNames(t *testing.T) {
 	s := datasets.Schema{Columns: []datasets.Column{{Name: "sold"}, {Name: "sold_year"}},
 		Targets: []datasets.Column{{Name: "y"}}}
@@ -197,7 +199,8 @@ func TestEncodeNothing(t *testing.T) {
 	}
 }
 
-// Of many rows, whose categories are looked up in a map, every one gets the code that it gets alone.
+// TestEncodeManyRows checks that many rows, encoded by a lookup table, get the same codes as single
+// rows.
 func TestEncodeManyRows(t *testing.T) {
 	s := readFlats(t).Schema
 	var rows []map[string]any

@@ -71,7 +71,7 @@ func Rows(ctx context.Context, from From, most int, seed uint64) (out []int, err
 func newTaker(ctx context.Context, from From, most int) (*taker, error) {
 	t := &taker{From: from, classes: from.Source.Schema().Classes()}
 	t.count = make([]int, max(len(t.classes), 1))
-	if err := t.look(ctx); err != nil {
+	if err := t.scan(ctx); err != nil {
 		return nil, err
 	}
 	t.share(most)
@@ -86,8 +86,8 @@ type taker struct {
 	want    []int // of them
 }
 
-// look counts the rows of each class, and refuses inputs that are not finite numbers.
-func (t *taker) look(ctx context.Context) error {
+// scan counts the rows of each class, and refuses inputs that are not finite numbers.
+func (t *taker) scan(ctx context.Context) error {
 	_, width := t.Source.Dims()
 	rows := 0
 	err := t.each(ctx, func(first int, block datasets.Set) error {

@@ -116,13 +116,13 @@ func (l *Learner) updateCenterDots() {
 }
 
 // subtract subtracts by·coef·μᵀ from weights in the order of direct.
-func (l *Learner) subtract(weights, along []float64, by float64) {
+func (l *Learner) subtract(weights, coef []float64, by float64) {
 	if l.center.mean == nil || l.Storage != Sparse {
 		return
 	}
 	k := l.Outputs
 	for j, v := range l.center.mean {
-		for c, a := range along {
+		for c, a := range coef {
 			weights[j*k+c] -= by * a * v
 		}
 	}

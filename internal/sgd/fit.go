@@ -31,7 +31,7 @@ type Fit struct {
 	CheckDivergence bool    // whether an objective far above that of zero weights is an error
 	// Block returns the targets of a block, numbers or class codes, and its weights, nil for ones.
 	Block func(first int, block datasets.Set) (y, weights []float64, err error)
-	// OnEpoch is called after each epoch with their number; may be nil.
+	// OnEpoch is called after each epoch with the number of completed epochs; may be nil.
 	OnEpoch func(done int)
 }
 
@@ -168,7 +168,7 @@ func (g *run) epochs(ctx context.Context) (report solve.Report, err error) {
 // epoch makes one pass. It returns the mean loss of the rows before their steps, and the mean loss
 // without weights.
 func (g *run) epoch(ctx context.Context) (loss, start float64, err error) {
-	n, turn := 0, 0
+	n, window := 0, 0
 	err = g.each(ctx, func(p rowSubset) error {
 		if len(p.list) == 0 {
 			return nil
@@ -176,8 +176,8 @@ func (g *run) epoch(ctx context.Context) (loss, start float64, err error) {
 		if g.l.steps == 0 {
 			g.prepare(p)
 		}
-		sum, err := g.learn(ctx, p, g.shuffled(p.list, turn))
-		turn++
+		sum, err := g.learn(ctx, p, g.shuffled(p.list, window))
+		window++
 		loss += sum
 		start += g.startLoss(p)
 		n += len(p.list)
@@ -261,13 +261,13 @@ func (g *run) withInputName(err error) error {
 }
 
 // shuffled returns the rows of a subset in the order of the epoch.
-func (g *run) shuffled(list []int, turn int) []int {
+func (g *run) shuffled(list []int, window int) []int {
 	if !g.Shuffle {
 		return list
 	}
 	g.order = append(g.order[:0], list...)
 	stream := spectral.NewStream()
-	stream.At(g.Seed, spectral.RowOrders, g.l.epochs<<24+turn)
+	stream.At(g.Seed, spectral.RowOrders, g.l.epochs<<24+window)
 	stream.Shuffle(len(g.order), func(i, j int) { g.order[i], g.order[j] = g.order[j], g.order[i] })
 	return g.order
 }
@@ -301,7 +301,7 @@ func (g *run) gather() error {
 	return nil
 }
 
-// inStorage converts X to a storage.
+// inStorage converts X to the given storage type.
 func inStorage(X mat.Matrix, form Storage) mat.Matrix {
 	X = design.Native(X)
 	switch form {
@@ -331,7 +331,7 @@ func (g *run) each(ctx context.Context, yield func(p rowSubset) error) error {
 		g.window, g.validationStore = newStore(g.l.Storage, g.l.Cols), newStore(g.l.Storage, g.l.Cols)
 	}
 	g.window.reset()
-	seen, held, n := 0, 0, 0
+	seen, inWindow, n := 0, 0, 0
 	err := g.r.Each(ctx, func(at int, block datasets.Set) error {
 		n = at + block.Rows()
 		y, weights, err := g.Block(at, block)
@@ -347,8 +347,8 @@ func (g *run) each(ctx context.Context, yield func(p rowSubset) error) error {
 				return design.NonFiniteError(at, block)
 			}
 			to := g.window
-			if seen++; held < g.maxRows && g.inValidation(seen-1) {
-				if held++; !first {
+			if seen++; inWindow < g.maxRows && g.inValidation(seen-1) {
+				if inWindow++; !first {
 					continue
 				}
 				to = g.validationStore
@@ -416,13 +416,13 @@ func (g *run) validationLoss(ctx context.Context) (loss, start float64, err erro
 
 // loss returns the mean loss of rows under the weights of the run.
 func (g *run) loss(ctx context.Context, p rowSubset) (float64, error) {
-	const atOnce = 1024
+	const tile = 1024
 	sum, k := 0.0, g.l.Outputs
-	for lo := 0; lo < len(p.list); lo += atOnce {
+	for lo := 0; lo < len(p.list); lo += tile {
 		if err := ctxerr.Check(ctx); err != nil {
 			return 0, err
 		}
-		x, y, weights := g.rowsOf(p.rowSet, p.list[lo:min(lo+atOnce, len(p.list))])
+		x, y, weights := g.rowsOf(p.rowSet, p.list[lo:min(lo+tile, len(p.list))])
 		scores := g.l.score(x, g.weights, 1, g.intercept)
 		if !kern.AllFinite(scores) {
 			return 0, g.withInputName(errDiverged(g.l.steps))

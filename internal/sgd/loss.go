@@ -92,9 +92,9 @@ func SquaredEpsilonInsensitive(epsilon float64) Loss {
 	}, slope: func(p, t float64) float64 { return 2 * (max(0, p-t-epsilon) - max(0, t-p-epsilon)) }}
 }
 
-// step is 1 if so is true, otherwise 0.
-func step(so bool) float64 {
-	if so {
+// step returns 1 if condition is true, otherwise 0.
+func step(condition bool) float64 {
+	if condition {
 		return 1
 	}
 	return 0

@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// eta returns the learning rate of the present step.
+// eta returns the learning rate of the current step.
 func (l *Learner) eta(x Rows, weights []float64) float64 {
 	t := float64(l.steps)
 	switch l.Rate {
@@ -55,7 +55,7 @@ func (l *Learner) Prepare(x Rows, y, weights []float64) {
 		}
 	}
 	one := *l // a single output
-	one.Outputs, one.scores, one.buf, one.short, one.shortRoom = 1, nil, nil, nil, nil
+	one.Outputs, one.scores, one.buf, one.weights32, one.scores32 = 1, nil, nil, nil, nil
 	if l.Intercept {
 		at := make([]float64, l.Cols)
 		own := append([]float64(nil), shares...)

@@ -30,7 +30,7 @@ func StorageOf(r *design.Rows) Storage {
 	return Dense
 }
 
-// Rows are rows in one storage.
+// Rows are rows in one of the storage types.
 type Rows struct {
 	Storage Storage
 	Dense   kern.View[float64]
@@ -88,9 +88,9 @@ func (l *Learner) score(x Rows, weights []float64, scale float64, intercept []fl
 			kern.SparseMul(kern.Dense(n, k, k, l.scores), x.Sparse, kern.Dense(l.Cols, k, k, weights), false)
 		}
 	case Float32:
-		l.short, l.shortRoom = resize(l.short, len(weights)), resize(l.shortRoom, n*k)
-		design.Round(l.short, weights)
-		design.MulT(l.scores, x.Single, l.short, l.shortRoom)
+		l.weights32, l.scores32 = resize(l.weights32, len(weights)), resize(l.scores32, n*k)
+		design.Round(l.weights32, weights)
+		design.MulT(l.scores, x.Single, l.weights32, l.scores32)
 	default:
 		l.buf = resize(l.buf, n*k)
 		design.MulT(l.scores, x.Dense, weights, l.buf)
@@ -108,8 +108,8 @@ func (x Rows) collect(l *Learner, out, steps []float64) {
 	case Sparse:
 		kern.SparseMulT(kern.Dense(l.Cols, k, k, out), x.Sparse, kern.Dense(n, k, k, steps), true)
 	case Float32:
-		l.shortRoom = resize(l.shortRoom, (n+l.Cols)*k)
-		design.AddTMul(out, x.Single, steps, l.shortRoom)
+		l.scores32 = resize(l.scores32, (n+l.Cols)*k)
+		design.AddTMul(out, x.Single, steps, l.scores32)
 	default:
 		l.buf = resize(l.buf, (n+l.Cols)*k)
 		design.AddTMul(out, x.Dense, steps, l.buf)
@@ -120,25 +120,25 @@ func (x Rows) collect(l *Learner, out, steps []float64) {
 func (x Rows) norm(weights []float64, bias float64) float64 {
 	sum, n := 0.0, x.Len()
 	for i := range n {
-		own := bias
+		squared := bias
 		switch x.Storage {
 		case Sparse:
 			lo, hi := x.Sparse.Indptr[i], x.Sparse.Indptr[i+1]
 			if values := x.Sparse.Values; values != nil {
-				own += x.Sparse.Scale * x.Sparse.Scale * kern.Dot(values[lo:hi], values[lo:hi])
+				squared += x.Sparse.Scale * x.Sparse.Scale * kern.Dot(values[lo:hi], values[lo:hi])
 			} else {
-				own += x.Sparse.Scale * x.Sparse.Scale * float64(hi-lo)
+				squared += x.Sparse.Scale * x.Sparse.Scale * float64(hi-lo)
 			}
 		case Float32:
 			row := x.Single.Row(i)
-			own += design.DotFloat32(row, row)
+			squared += design.DotFloat32(row, row)
 		default:
-			own += kern.Dot(x.Dense.Row(i), x.Dense.Row(i))
+			squared += kern.Dot(x.Dense.Row(i), x.Dense.Row(i))
 		}
 		if weights != nil {
-			own *= weights[i]
+			squared *= weights[i]
 		}
-		sum += own
+		sum += squared
 	}
 	return sum / float64(n)
 }
@@ -187,10 +187,10 @@ func (s *store) add(x Rows, i int) {
 
 func (s *store) addSparse(x kern.Sparse[float64], i int) {
 	lo, hi := x.Indptr[i], x.Indptr[i+1]
-	switch alike := x.Values == nil && x.Scale == s.scale; {
+	switch sharesValue := x.Values == nil && x.Scale == s.scale; {
 	case len(s.indptr) == 1:
 		s.shared, s.scale = x.Values == nil, x.Scale
-	case s.shared && !alike: // switch to explicit values
+	case s.shared && !sharesValue: // switch to explicit values
 		s.shared = false
 		for range s.indices {
 			s.values = append(s.values, s.scale)

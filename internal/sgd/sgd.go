@@ -58,9 +58,9 @@ type Learner struct {
 	interceptScale   float64 // relative step of the intercept; 1 unless auto
 	factor           float64 // step factor of rate adaptive
 
-	short, shortRoom []float32 // buffers
-	scores, buf      []float64
-	gradient         []float64
+	weights32, scores32 []float32 // buffers
+	scores, buf         []float64
+	gradient            []float64
 }
 
 // New returns a learner with zero weights.

@@ -25,8 +25,8 @@ func losses() map[string]Loss {
 		"squared tube": SquaredEpsilonInsensitive(0.3)}
 }
 
-// Each slope is the difference quotient of its loss, away from kinks, and no second difference is above the
-// bound of the curvature, where there is no kink.
+// TestSlopesAreDerivatives checks that each derivative equals the difference quotient of its loss
+// away from kinks, and that no second difference exceeds the curvature bound away from kinks.
 func TestSlopesAreDerivatives(t *testing.T) {
 	const h = 1e-4
 	for name, l := range losses() {
@@ -51,7 +51,7 @@ func TestSlopesAreDerivatives(t *testing.T) {
 	}
 }
 
-// A step of two rows by hand: η = 0.1, l2 = 0.5.
+// TestStepByHand computes a step of two rows by hand: η = 0.1, l2 = 0.5.
 func TestStepByHand(t *testing.T) {
 	l := New(Plan{Loss: SquaredError(), Cols: 2, Outputs: 1, L2: 0.5, Rate: "constant", Eta0: 0.1, Batch: 2,
 		Intercept: true})
@@ -99,7 +99,7 @@ func given(first int, block datasets.Set) (y, weights []float64, err error) {
 	return y, block.Weights, err
 }
 
-// learned returns the weights and intercepts behind a fit.
+// learned returns the weights and intercepts of a fit.
 func learned(t *testing.T, f Fit, p Plan, r *design.Rows) []float64 {
 	t.Helper()
 	p.Storage, f.Block = StorageOf(r), given
@@ -111,7 +111,7 @@ func learned(t *testing.T, f Fit, p Plan, r *design.Rows) []float64 {
 	return append(w, b...)
 }
 
-// cut hands out a set in blocks of odd sizes.
+// cut is a source that yields blocks of odd sizes.
 type cut struct{ datasets.Set }
 
 func (c cut) Schema() datasets.Schema { return c.Set.Schema }
@@ -125,8 +125,8 @@ func (c cut) Blocks(_ context.Context, yield func(datasets.Set) error) error {
 	return nil
 }
 
-// Rows in any form come to the same weights; how a stream is cut, and how many cores there are, does not
-// change a bit.
+// TestFormsCutsAndCores checks that the weights do not depend on the representation of rows, and
+// are equal bit for bit for all blocks of a stream and numbers of cores.
 func TestFormsCutsAndCores(t *testing.T) {
 	ctx := context.Background()
 	for _, outputs := range []int{1, 3, 30} {
@@ -184,9 +184,9 @@ func TestFormsCutsAndCores(t *testing.T) {
 	}
 }
 
-// Averages accumulated with scaled weights equal those of the explicit weights, also if the scale
-// underflows.
-func TestAverageIsThatOfTheSteps(t *testing.T) {
+// TestAverageOfSteps checks that averages accumulated with scaled weights equal those of
+// explicit weights, also if the scale underflows.
+func TestAverageOfSteps(t *testing.T) {
 	for _, from := range []int{0, 1, 5} {
 		data := made(200, 3, 0)
 		l := New(Plan{Loss: SquaredError(), Cols: 3, Outputs: 1, L2: 3, L1: 0.01, Rate: "constant", Eta0: 0.2, Batch: 4,
@@ -294,7 +294,7 @@ func TestDivergence(t *testing.T) {
 			t.Errorf("eta %v: %v", eta, err)
 		}
 	}
-	// The first step is chosen by the rows, whatever their size.
+	// The first step adapts to the scale of the rows.
 	for _, size := range []float64{1e-6, 1, 1e6} {
 		scaled := data
 		x := mat.DenseCopyOf(data.X)
@@ -333,9 +333,10 @@ func TestLargeRowsLate(t *testing.T) {
 	}
 }
 
-// The weights are those of the best epoch by the rows held out, and the rows held out are not learned from.
+// TestEarlyStopping checks that the weights are those of the best epoch on the validation rows,
+// which are not used for training.
 func TestEarlyStopping(t *testing.T) {
-	data := made(300, 200, 0) // so many inputs that it interpolates the rows
+	data := made(300, 200, 0) // enough inputs to interpolate the rows
 	r, err := design.FromSet(data)
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/shapley"
 )
 
-// Variances are those of all combinations of the values of the inputs.
+// TestVariances compares variances with those over all combinations of input values.
 func TestVariances(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
 	const d, n = 4, 4

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/shapley"
+	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
 func normal(rng *rand.Rand, rows, cols int, scale float64) *mat.Dense {
@@ -55,7 +56,7 @@ func BenchmarkExplain(b *testing.B) {
 		}
 		run("rff/D=1000", func(rng *rand.Rand) (*graph.Graph, graph.Value) { return fourierGraph(rng, d, 500) })
 		run("gaussian/n=1000", func(rng *rand.Rand) (*graph.Graph, graph.Value) {
-			k, _ := pairwise.NewKernel("gaussian", 0, 0)
+			k, _ := pairwise.NewKernel("gaussian", spectral.Shape{})
 			gamma := make([]float64, d)
 			for j := range gamma {
 				gamma[j] = 1 / float64(d)

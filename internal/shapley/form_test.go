@@ -57,7 +57,8 @@ func allSubsets(t *testing.T, g *graph.Graph, output string, inputs shapley.Inpu
 	return out
 }
 
-// Values of every operation that the analysis knows are those of all subsets.
+// TestFormOfOperations checks that the values of every supported operation equal those over all
+// subsets.
 func TestFormOfOperations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	const d = 6

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/golden"
 	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/shapley"
+	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
 func dense(rows [][]float64) *mat.Dense {
@@ -20,7 +21,7 @@ func dense(rows [][]float64) *mat.Dense {
 
 func equalWeights(n int) []float64 { return slices.Repeat([]float64{1 / float64(n)}, n) }
 
-// single makes each of d columns an input.
+// single returns Inputs in which each of the d columns is an input of its own.
 func single(d int) shapley.Inputs {
 	of := make([]int, d)
 	for j := range of {
@@ -107,7 +108,7 @@ func TestGoldenKernels(t *testing.T) {
 			}
 			golden.Load(t, "shapley_kernel_"+name, &in, &want)
 			d := len(in.Points[0])
-			k, _ := pairwise.NewKernel(name, 0, 0)
+			k, _ := pairwise.NewKernel(name, spectral.Shape{})
 			g := graph.New(make([]graph.Input, d))
 			values := k.Export(g, g.Input(), pairwise.Frame{Factor: k.Factors(slices.Repeat([]float64{in.Gamma}, d))},
 				dense(in.Points))

@@ -33,7 +33,7 @@ func sample(n, d int) (*mat.Dense, []float64) {
 	return X, weights
 }
 
-// dense returns A, made in the slowest obvious way.
+// dense computes A by its definition.
 func dense(X *mat.Dense, weights []float64) *mat.SymDense {
 	n, d := X.Dims()
 	A := mat.NewSymDense(d, nil)
@@ -47,7 +47,8 @@ func dense(X *mat.Dense, weights []float64) *mat.SymDense {
 	return A
 }
 
-// The vectors are those of the whole decomposition, for dense, sparse and float32 rows of any width.
+// TestAgainstDecomposition compares the vectors with a full decomposition, for dense, sparse and
+// float32 rows of all widths.
 func TestAgainstDecomposition(t *testing.T) {
 	for d, n := range map[int]int{3: 300, 12: 300, 80: 300, 70: 40} {
 		X, weights := sample(n, d)
@@ -108,7 +109,7 @@ func sameForAllCores(t *testing.T, n, d int) {
 	}
 }
 
-func TestFaults(t *testing.T) {
+func TestErrors(t *testing.T) {
 	for want, X := range map[string]*mat.Dense{
 		"row 1: the sum of its products with all rows must be > 0": mat.NewDense(3, 1, []float64{1, -0.5, 2}),
 		"must have rank at least 2 for as many clusters, got 1":    mat.NewDense(3, 2, []float64{1, 1, 2, 2, 3, 3}),

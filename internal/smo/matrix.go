@@ -64,8 +64,8 @@ func (m *Matrix) Rows() int { return len(m.cached) }
 // Whole returns all kernel values after Fill.
 func (m *Matrix) Whole() kern.View[float32] { return m.whole }
 
-// Fill computes all kernel values in the memory of dst, from distances of the rows that are to be multiplied by scale;
-// distances may be dst.
+// Fill computes all kernel values in the memory of dst, from distances of the rows that are to be multiplied by
+// scale; distances may be dst.
 func (m *Matrix) Fill(ctx context.Context, dst, distances kern.View[float32], scale float64) error {
 	n := m.Rows()
 	m.whole = dst

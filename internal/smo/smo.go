@@ -8,15 +8,16 @@
 // row replaces the pair α, α* of textbooks, and a step may cross the kink at 0.
 //
 // Rounds optimize a working set of up to a few hundred rows, the most violating ones and the
-// previous ones. Within it, pairs are selected by second-order information. The gradient of all rows
-// follows once per round, from kernel rows that are computed in blocks by the product kernels and
-// cached in float32. Rows outside the working set cost nothing between rounds, which is why there is
-// no other shrinking. Where a working set takes many steps of pairs, a step of Newton's method over the rows strictly
-// between their bounds replaces most of them. If all kernel values are there, rounds over all rows, which copy none,
-// alternate with rounds over those that violate the conditions. Gradients are float64. At the end they are recomputed with float64 kernel
-// values, unless rounding cannot matter at the tolerance, and the solution is refined until they
-// satisfy the tolerance as well. (Fan, Chen & Lin, JMLR 2005; working sets: Joachims, 1999; Wen et
-// al., ThunderSVM, JMLR 2018.)
+// previous ones. Within it, pairs are selected by second-order information. The gradient of all
+// rows follows once per round, from kernel rows that are computed in blocks by the product kernels
+// and cached in float32. Rows outside the working set cost nothing between rounds, which is why
+// there is no other shrinking. Where a working set takes many steps of pairs, a step of Newton's
+// method over the rows strictly between their bounds replaces most of them. If all kernel values
+// are there, rounds over all rows, which copy none, alternate with rounds over those that violate
+// the conditions. Gradients are float64. At the end they are recomputed with float64 kernel values,
+// unless rounding cannot matter at the tolerance, and the solution is refined until they satisfy
+// the tolerance as well. (Fan, Chen & Lin, JMLR 2005; working sets: Joachims, 1999; Wen et al.,
+// ThunderSVM, JMLR 2018.)
 package smo
 
 import (

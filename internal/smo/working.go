@@ -183,8 +183,8 @@ func (w *working) store(s *solver) (rows []int, change []float64) {
 // minCurvature bounds the curvature of a pair from below; kernel values are rounded to float32.
 const minCurvature = 0x1p-22
 
-// optimize makes steps until the violation is at most tol and returns their number. A step of newton comes after steps
-// of pairs that have taken the same time.
+// optimize makes steps until the violation is at most tol and returns their number. A step of newton comes
+// after steps of pairs that have taken the same time.
 func (w *working) optimize(ctx context.Context, tol float64, most int, newton bool) (steps int, err error) {
 	const checked = 1 << 13 // steps of at most some microseconds each
 	row := w.values.Row
@@ -223,7 +223,9 @@ func (w *working) optimize(ctx context.Context, tol float64, most int, newton bo
 // step increases β_i and decreases β_j by the returned amount, which minimizes the objective. Where
 // one of them becomes 0 the slope grows by 2ε.
 func (w *working) step(i, j int) (t float64) {
-	curvature := max(2-2*float64(w.values.Row(i)[j]), minCurvature)
+	value := func(i, j int) float64 { return float64(w.values.Row(i)[j]) }
+	diagonal := value(i, i) + value(j, j)
+	curvature := max(diagonal-2*value(i, j), minCurvature*diagonal/2, math.SmallestNonzeroFloat32)
 	slope := w.grad[i] + w.up[i] - w.grad[j] - w.down[j]
 	limit := min(w.upper[i]-w.beta[i], w.beta[j]-w.lower[j])
 	kinks := [2]float64{math.Inf(1), math.Inf(1)}
@@ -280,8 +282,8 @@ func (w *working) free() (list []int) {
 	return list
 }
 
-// newton minimizes over the free rows by Cholesky factorizations, which it repeats without those that leave their range
-// and that it leaves at its end. It moves to the minimum of the objective on the way there.
+// newton minimizes over the free rows by Cholesky factorizations, which it repeats without those that leave
+// their range and that it leaves at its end. It moves to the minimum of the objective on the way there.
 func (w *working) newton(ctx context.Context) (moved bool, err error) {
 	const maxRounds = 6
 	q := len(w.beta)
@@ -324,8 +326,8 @@ func (w *working) smooth(k int) (lower, upper float64) {
 	return lower, upper
 }
 
-// solve writes the changes of the free rows that minimize the objective, and whose sum is given, to delta. The matrix
-// has a small ridge because of rounding; if it is not positive definite nevertheless, delta is 0.
+// solve writes the changes of the free rows that minimize the objective, and whose sum is given, to delta. The
+// matrix has a small ridge because of rounding; if it is not positive definite nevertheless, delta is 0.
 func (w *working) solve(ctx context.Context, free []int, slope []float64, sum float64, delta []float64) error {
 	const ridge = 0x1p-20
 	f := len(free)

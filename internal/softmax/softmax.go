@@ -2,18 +2,20 @@
 //
 //	z(x) = m^−½·[exp(ω₁'u − ‖u‖²/2), …, exp(ω_m'u − ‖u‖²/2)],   u = factor ∘ x,   ω ~ N(0, I)
 //
-// The mean of exp(ω't) is exp(‖t‖²/2), and ‖u + v‖² is ‖u‖² + ‖v‖² + 2u'v: so E[z(x)'z(y)] = exp(u'v). Every feature is
-// positive, as the kernel is. The variance of z(x)'z(y), with independent ω, is
+// Because E[exp(ω't)] = exp(‖t‖²/2) and ‖u + v‖² = ‖u‖² + ‖v‖² + 2u'v, E[z(x)'z(y)] = exp(u'v). All
+// features are positive. The variance of z(x)'z(y), with independent ω, is
 //
 //	exp(2u'v)·(exp(‖u + v‖²) − 1) / m
 //
-// which grows with the norms of the rows as nothing else does. A feature is at most m^−½·exp(‖ω‖²/2), whatever x is.
+// which increases rapidly with the norms of the rows. A feature is at most m^−½·exp(‖ω‖²/2),
+// whatever x is.
 //
-// [Draw] draws normal numbers, [New] makes a [Map] of them, in either precision; a [Family]
+// [Draw] draws normal numbers, [New] returns the [Map] for them, in either precision; a [Family]
 // contains several maps of the same draws. [Rounded.Exponents] computes the exponents only, for
 // callers that normalize by a sum of features and can shift them first.
 //
-// Source: Choromanski et al., "Rethinking attention with Performers", ICLR 2021, lemma 1 and section 2.4.
+// Source: Choromanski et al., "Rethinking attention with Performers", ICLR 2021, lemma 1 and
+// section 2.4.
 package softmax
 
 import (

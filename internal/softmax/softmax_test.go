@@ -96,9 +96,9 @@ func TestFeaturesAreExponentials(t *testing.T) {
 	}
 }
 
-// z(x)'z(y) is exp(u'v) in the mean, within its standard error over seeds, for either draw. Of iid
-// draws the variance is the formula's; of orthogonal ones it is smaller, with as many features as
-// inputs and with more.
+// TestProductsAreUnbiased checks that the mean of z(x)'z(y) over seeds is exp(u'v) within its
+// standard error for both draws. With iid draws the variance matches the formula; with orthogonal
+// draws it is smaller, both with as many features as inputs and with more.
 func TestProductsAreUnbiased(t *testing.T) {
 	const seeds = 20000
 	factor := []float64{0.9, 0.6}
@@ -147,7 +147,8 @@ func TestProductsAreUnbiased(t *testing.T) {
 	}
 }
 
-// Blocks of orthogonal draws are orthogonal; each draw has the length of a normal one, d in the mean of squares.
+// TestOrthogonalDraws checks that blocks of orthogonal draws are orthogonal, and that E‖ω‖² = d as
+// for normal draws.
 func TestOrthogonalDraws(t *testing.T) {
 	const d, m = 6, 3000
 	normal, err := Draw(background, "orthogonal", 1, d, m)
@@ -169,7 +170,8 @@ func TestOrthogonalDraws(t *testing.T) {
 	}
 }
 
-// The first draws do not depend on how many there are, and the map of the first features is that of the first draws.
+// TestDrawsAreNested checks that the first draws do not depend on their number, and that the
+// leading features equal the smaller map.
 func TestDrawsAreNested(t *testing.T) {
 	X, factor := rowsOf(9, 4, 1), []float64{1, 0.5, 0.2, 2}
 	for _, draw := range Draws {
@@ -228,7 +230,8 @@ func TestExponentsAreLogarithms(t *testing.T) {
 	}
 }
 
-// Each map of a family is the map alone, of dense and sparse rows, whether it comes from the shared projection or not.
+// TestFamilyIsItsMaps checks that each map of a family equals the separate map, for dense and
+// sparse rows, with or without a shared projection.
 func TestFamilyIsItsMaps(t *testing.T) {
 	widest, err := Draw(background, "orthogonal", 9, 4, 30)
 	if err != nil {

@@ -131,20 +131,20 @@ func (c *cg) stepLength(j int, curvature float64) float64 {
 		c.decrease[j] += fall
 		return slope / curvature
 	}
-	left := max(0, c.MaxDecrease[j]-c.decrease[j])
+	remaining := max(0, c.MaxDecrease[j]-c.decrease[j])
 	c.decrease[j], c.decreaseReached[j] = c.MaxDecrease[j], true
-	return 2 * left / (slope + math.Sqrt(max(0, slope*slope-2*curvature*left)))
+	return 2 * remaining / (slope + math.Sqrt(max(0, slope*slope-2*curvature*remaining)))
 }
 
 // updateDirection computes p = z + β·p.
 func (c *cg) updateDirection() {
-	before := append([]float64(nil), c.rz...)
+	previous := append([]float64(nil), c.rz...)
 	dots(c.rz, c.r, c.z)
 	for j := range c.step {
 		moved := c.step[j] != 0
 		c.step[j] = 0
-		if moved && before[j] > 0 {
-			c.step[j] = c.rz[j] / before[j]
+		if moved && previous[j] > 0 {
+			c.step[j] = c.rz[j] / previous[j]
 		}
 		if c.done(j) { // stopped: p = 0
 			c.step[j] = 0

@@ -375,8 +375,8 @@ func (d *descent) descend(i int) (violation float64, stuck bool) {
 	}
 	to := min(max(soft, d.Low[i]), d.High[i])
 	if to == old {
-		beyond := max(d.Low[i]-soft, soft-d.High[i]) * q
-		return 0, stuck || beyond > d.shrinkTol
+		margin := max(d.Low[i]-soft, soft-d.High[i]) * q
+		return 0, stuck || margin > d.shrinkTol
 	}
 	d.beta[i] = to
 	d.updateSolution(i, to-old)

@@ -28,8 +28,8 @@ func (p *Dual) lossScale() float64 {
 			continue
 		}
 		t := p.Target[i]
-		far := math.Abs(t) + 2*p.Epsilon
-		sum += max(p.loss(i, t-far), p.loss(i, t+far))
+		distance := math.Abs(t) + 2*p.Epsilon
+		sum += max(p.loss(i, t-distance), p.loss(i, t+distance))
 	}
 	return sum
 }
@@ -101,11 +101,11 @@ func (s *piecewiseLinear) addRamp(from, bound, spread float64) {
 // root returns a root of the function. It partitions the breakpoints about a random pivot, drawn
 // from a fixed seed, until few remain.
 func (s *piecewiseLinear) root() float64 {
-	const few = 16
+	const maxRemaining = 16
 	rng := rand.New(rand.NewPCG(1961, 1))
 	below, rest := s.leftmost, s.breakpoints
 	first, last := math.Inf(-1), math.Inf(1) // the breakpoints next to the remaining ones
-	for len(rest) > few {
+	for len(rest) > maxRemaining {
 		place := rest[rng.IntN(len(rest))].at
 		before, after := partition(rest, place)
 		under := sumLines(below, rest[:before])

@@ -109,14 +109,14 @@ func newInterior(d *descent) *interior {
 	}
 	for k := range p.vars {
 		a := &p.vars[k]
-		far := d.scale() / max(d.diagonal(a.row), 1e-300)
+		distance := d.scale() / max(d.diagonal(a.row), 1e-300)
 		switch {
 		case a.hasLow() && a.hasHigh():
 			a.v = a.low + (a.high-a.low)/2
 		case a.hasLow():
-			a.v = a.low + far
+			a.v = a.low + distance
 		case a.hasHigh():
-			a.v = a.high - far
+			a.v = a.high - distance
 		}
 	}
 	p.syncBeta()

@@ -85,11 +85,11 @@ func (p *Dual) entropy(i int, beta float64) float64 {
 	return -entropyTerm(alpha, bound) - entropyTerm(bound-alpha, bound)
 }
 
-func entropyTerm(part, of float64) float64 {
+func entropyTerm(part, total float64) float64 {
 	if part <= 0 {
 		return 0
 	}
-	return part * math.Log(part/of)
+	return part * math.Log(part/total)
 }
 
 // logisticIntercept is bestIntercept by Newton's method, safeguarded by bisection. If all rows are

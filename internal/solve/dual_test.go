@@ -215,7 +215,7 @@ func (p *Dual) nothingBetter(t *testing.T, name string, r DualResult) {
 }
 
 // Small problems of every loss agree with the definitions and an independent solver.
-func TestDualIsThatOfAnotherSolver(t *testing.T) {
+func TestDualMatchesReferenceSolver(t *testing.T) {
 	close := 0
 	for seed := range 200 {
 		p, name := messy(seed)
@@ -335,7 +335,7 @@ func TestBestIntercept(t *testing.T) {
 }
 
 // Overflow is an error.
-func TestDualThatIsNotFinite(t *testing.T) {
+func TestDualNonFinite(t *testing.T) {
 	p, _ := messy(0)
 	for i := range p.Low {
 		if p.Low[i] < 0 {

@@ -41,7 +41,7 @@ type nnls struct {
 
 // selectColumn returns the column of steepest normalized descent, -1 if none is left.
 func (p *nnls) selectColumn() int {
-	m, best, most := len(p.c), -1, 0.0
+	m, best, steepest := len(p.c), -1, 0.0
 	for j := range p.c {
 		if slices.Contains(p.passive, j) || slices.Contains(p.dependent, j) || !(p.G[j*m+j] > 0) {
 			continue
@@ -52,8 +52,8 @@ func (p *nnls) selectColumn() int {
 			size += math.Abs(p.G[j*m+k] * u)
 		}
 		if gradient > 1e-13*size {
-			if slope := gradient / math.Sqrt(p.G[j*m+j]); slope > most {
-				best, most = j, slope
+			if slope := gradient / math.Sqrt(p.G[j*m+j]); slope > steepest {
+				best, steepest = j, slope
 			}
 		}
 	}
@@ -104,7 +104,7 @@ func (p *nnls) moveToward(z []float64) bool {
 			}
 		}
 	}
-	var left []int
+	var remaining []int
 	for i, j := range p.passive {
 		p.u[j] += step * (z[i] - p.u[j])
 		if stops >= 0 && (i == stops || p.u[j] <= 0) {
@@ -114,9 +114,9 @@ func (p *nnls) moveToward(z []float64) bool {
 		if stops < 0 {
 			p.u[j] = z[i]
 		}
-		left = append(left, j)
+		remaining = append(remaining, j)
 	}
-	p.passive = left
+	p.passive = remaining
 	return stops < 0
 }
 

@@ -101,7 +101,7 @@ func TestNonNegativeIsBestOfAllSubsets(t *testing.T) {
 func TestNonNegativeOfDependentColumns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 3))
 	G, c, _ := products(20, 2, 0.6, rng)
-	const m = 5 // columns 0, 1, 0, nothing, 1
+	const m = 5 // columns 0, 1, 0, none, 1
 	of := []int{0, 1, 0, -1, 1}
 	wide, right := make([]float64, m*m), make([]float64, m)
 	for j, a := range of {

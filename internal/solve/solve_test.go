@@ -123,8 +123,9 @@ func TestCGOnASingularMatrixStaysInItsRange(t *testing.T) {
 	}
 }
 
-// A column with MaxDecrease stops there; another column continues to its minimum.
-func TestCGFallsNoFurtherThanItMay(t *testing.T) {
+// TestCGMaxDecrease checks that a column with MaxDecrease stops there, and that another
+// column continues to its minimum.
+func TestCGMaxDecrease(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	const n = 12
 	apply := columnwise(spd(rng, n), 2)
@@ -230,7 +231,7 @@ func TestNewtonFindsTheMinimumFromFarAway(t *testing.T) {
 	}
 }
 
-func TestNewtonReportsThatItHasNotConverged(t *testing.T) {
+func TestNewtonReportsNonConvergence(t *testing.T) {
 	b := &bowls{columns: 1, a: []float64{1, 1}, m: []float64{30, -20}}
 	x := make([]float64, 2)
 	r, err := Newton(b, x, 1, nil, 1e-12, 1)
@@ -336,7 +337,7 @@ func randomDual(rng *rand.Rand, n, d int, regression, squared, intercept bool) *
 	return p
 }
 
-// primal is the objective by definition, with the loss maximized over a grid of β.
+// primalAt is the objective by definition, with the loss maximized over a grid of β.
 func (p *Dual) primalAt(w []float64, b float64) float64 {
 	sum := 0.0
 	for _, v := range w {
@@ -413,7 +414,7 @@ func feasible(t *testing.T, p *Dual, r DualResult) {
 	}
 }
 
-func TestDualStopsWhenToldTo(t *testing.T) {
+func TestDualCancel(t *testing.T) {
 	p := randomDual(rand.New(rand.NewPCG(1, 2)), 50, 4, false, false, true)
 	r, err := p.Solve(context.Background(), 1e-14, 2)
 	if err != nil || r.Converged || r.Epochs != 2 || r.Gap <= 0 {
@@ -426,7 +427,7 @@ func TestDualStopsWhenToldTo(t *testing.T) {
 	}
 }
 
-func TestDualIsNotHeldUpByRowsOfZeros(t *testing.T) {
+func TestDualWithZeroRows(t *testing.T) {
 	p := randomDual(rand.New(rand.NewPCG(3, 4)), 200, 3, false, false, false)
 	loss := 0.0
 	for i := range 5 {
@@ -530,7 +531,7 @@ func TestDualWithColumnsOfOneRow(t *testing.T) {
 }
 
 // With PrecondRHS, CG makes the same steps with one preconditioning less.
-func TestCGBeginsWhereItIsTold(t *testing.T) {
+func TestCGInitialGuess(t *testing.T) {
 	const n = 6
 	a := func(dst, v []float64) error {
 		for i := range dst {

@@ -1,4 +1,5 @@
-// Package specs inspects and checks specs beyond what package param offers to their authors.
+// Package specs contains functions on specs that are used only inside this module, in addition to
+// package param.
 package specs
 
 import (

@@ -7,15 +7,16 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// Part is a kernel among several.
+// Part is a component of a sum or product of kernels.
 type Part struct {
 	Kernel
-	Factor float64 // of the differences, and so of the frequencies
-	Weight float64 // of a sum
+	Factor float64 // factor of the differences, and hence of the frequencies
+	Weight float64 // weight in a sum
 }
 
-// Sum returns the kernel Σ w_i·k_i(f_i·Δ), the weights divided by their sum. A frequency is one of part i with the
-// probability w_i. Where all parts are mixtures of gaussian kernels, so is the sum.
+// Sum returns the kernel Σ w_i·k_i(f_i·Δ) with weights normalized to sum 1. A frequency is drawn
+// from part i with probability w_i. A sum of scale mixtures of gaussian kernels is a scale mixture
+// itself.
 func Sum(parts []Part) Kernel {
 	total := 0.0
 	for _, p := range parts {
@@ -26,13 +27,13 @@ func Sum(parts []Part) Kernel {
 	choose := func(u float64) (Part, float64) {
 		for _, p := range parts[:len(parts)-1] {
 			if share := p.Weight / total; u < share {
-				return p, within(u / share)
+				return p, openUnit(u / share)
 			} else {
 				u -= share
 			}
 		}
 		last := parts[len(parts)-1]
-		return last, within(u / (last.Weight / total))
+		return last, openUnit(u / (last.Weight / total))
 	}
 	k := Kernel{Power: 1, Exact: func(delta []float64) float64 {
 		sum := 0.0
@@ -48,8 +49,8 @@ func Sum(parts []Part) Kernel {
 		}
 		k.Uniforms = 1
 		k.SpreadOf = func(u []float64) float64 {
-			p, rest := choose(u[0])
-			return p.Factor * p.SpreadOf([]float64{rest})
+			p, within := choose(u[0])
+			return p.Factor * p.SpreadOf([]float64{within})
 		}
 		return k
 	}
@@ -59,16 +60,16 @@ func Sum(parts []Part) Kernel {
 	}
 	k.Uniforms = 1
 	k.FrequencyOf = func(u, each, omega []float64) {
-		p, rest := choose(u[0])
-		p.FrequencyAt([]float64{rest}, each, omega)
+		p, within := choose(u[0])
+		p.FrequencyAt([]float64{within}, each, omega)
 		kern.Scale(p.Factor, omega)
 	}
 	return k
 }
 
-// Times returns the kernel Π k_i(f_i·Δ). A frequency is the sum of one of each part. Where all parts are mixtures of
-// gaussian kernels, so is the product, and its frequencies are normal numbers times the root of the sum of squares
-// of the parts' factors.
+// Times returns the kernel Π k_i(f_i·Δ). A frequency is the sum of one draw per part. A product of
+// scale mixtures of gaussian kernels is a scale mixture itself; its factor is the root of the sum
+// of squares of the parts' factors.
 func Times(parts []Part) Kernel {
 	k := Kernel{Power: 1, Exact: func(delta []float64) float64 {
 		product := 1.0
@@ -155,5 +156,5 @@ func NormalAt(u, x []float64) {
 	}
 }
 
-// within keeps u inside (0, 1) in spite of rounding.
-func within(u float64) float64 { return min(max(u, 0x1p-53), 1-0x1p-53) }
+// openUnit clips u to the open interval (0, 1).
+func openUnit(u float64) float64 { return min(max(u, 0x1p-53), 1-0x1p-53) }

@@ -8,7 +8,7 @@ import (
 // parts are a mixture of gaussian kernels, and one with a kernel that is none.
 func parts(names ...string) (out []Part) {
 	for i, name := range names {
-		k, _ := FourierKernel(name, 0.7, 2)
+		k, _ := FourierKernel(name, Shape{Nu: 0.7, Alpha: 2})
 		out = append(out, Part{Kernel: k, Factor: 0.5 + float64(i), Weight: 1 + 2*float64(i)})
 	}
 	return out
@@ -22,7 +22,7 @@ func TestUniformNumbersMakeTheKernel(t *testing.T) {
 		"product":   Times(parts("rational_quadratic", "gaussian", "matern")),
 	}
 	for _, name := range FourierKernels {
-		kernels[name], _ = FourierKernel(name, 0.7, 2)
+		kernels[name], _ = FourierKernel(name, Shape{Nu: 0.7, Alpha: 2})
 	}
 	for name, k := range kernels {
 		for _, at := range []float64{0.2, 1, 2.5} {
@@ -32,7 +32,7 @@ func TestUniformNumbersMakeTheKernel(t *testing.T) {
 				steps = 80
 			}
 			got := mean(steps, max(1, k.Uniforms), func(u []float64) float64 {
-				if k.SpreadOf != nil { // what is normal has a known mean
+				if k.SpreadOf != nil { // the normal factor has a known mean
 					s := k.SpreadOf(u[:k.Uniforms])
 					return math.Exp(-s * s * at * at / 2)
 				}
@@ -68,7 +68,8 @@ func mean(steps, dims int, f func(u []float64) float64) float64 {
 	return sum
 }
 
-// Weights that do not add up to 1 are divided by what they add up to; factors stretch the kernels.
+// TestExactSumsAndProducts checks that weights are normalized, and that factors rescale the
+// kernels.
 func TestExactSumsAndProducts(t *testing.T) {
 	of := parts("gaussian", "cauchy")
 	at := []float64{0.3, -1}

@@ -59,23 +59,23 @@ func (k Kernel) Factors(gamma []float64) []float64 {
 	return out
 }
 
-// GammaOfScale returns the default γ for rows of d columns whose entries have standard deviation
-// sd.
+// GammaOfScale returns the default γ for rows with the given number of columns, whose entries have
+// standard deviation sd.
 func (k Kernel) GammaOfScale(columns int, sd float64) float64 {
 	d := float64(columns)
 	switch {
 	case sd == 0:
 		return 1
 	case k.Power == 0.5:
-		return usable(1 / (d * sd * sd))
+		return clampGamma(1 / (d * sd * sd))
 	case k.L1:
-		return usable(1 / (d * sd))
+		return clampGamma(1 / (d * sd))
 	}
-	return usable(1 / (math.Sqrt(d) * sd))
+	return clampGamma(1 / (math.Sqrt(d) * sd))
 }
 
-// usable replaces 0 and +Inf, which result from extreme inputs, by the nearest valid numbers.
-func usable(gamma float64) float64 {
+// clampGamma replaces 0 and +Inf, which result from extreme inputs, by the nearest valid numbers.
+func clampGamma(gamma float64) float64 {
 	return min(max(gamma, math.SmallestNonzeroFloat64), math.MaxFloat64)
 }
 
@@ -88,7 +88,7 @@ func (k Kernel) MedianGamma(ctx context.Context, X mat.Matrix, seed uint64) (flo
 	return gamma[0], nil
 }
 
-// medianGamma returns the γ that suits the median distance of two rows of a sample, equal ones left out.
+// medianGamma returns the γ of the median of the nonzero distances between sampled rows.
 func (k Kernel) medianGamma(ctx context.Context, s *sample) (float64, error) {
 	var distances []float64
 	for i, p := range s.points {
@@ -106,15 +106,15 @@ func (k Kernel) medianGamma(ctx context.Context, s *sample) (float64, error) {
 	}
 	sort.Float64s(distances)
 	n := len(distances)
-	median := middle(distances[(n-1)/2], distances[n/2])
+	median := midpoint(distances[(n-1)/2], distances[n/2])
 	if k.Power == 0.5 {
-		return usable(1 / (2 * median * median)), nil
+		return clampGamma(1 / (2 * median * median)), nil
 	}
-	return usable(1 / median), nil
+	return clampGamma(1 / median), nil
 }
 
-// middle returns the mean of a and b without overflow.
-func middle(a, b float64) float64 {
+// midpoint returns the mean of a and b without overflow.
+func midpoint(a, b float64) float64 {
 	if gap := b - a; !math.IsInf(gap, 0) {
 		return b - gap/2
 	}
@@ -131,14 +131,14 @@ type sample struct {
 	points []point
 }
 
-// newSample returns a sample of no rows.
+// newSample returns an empty sample.
 func newSample(seed uint64) *sample {
 	s := &sample{rng: NewStream()}
 	s.rng.At(seed, SampledRows, 0)
 	return s
 }
 
-// add takes the rows of X, a *mat.Dense or *sparse.CSR.
+// add offers the rows of X, a *mat.Dense or *sparse.CSR, to the sample.
 func (s *sample) add(X mat.Matrix) {
 	n, _ := X.Dims()
 	for i := range n {
@@ -210,7 +210,7 @@ func (p point) distance(q point, l1 bool) float64 {
 	return math.Sqrt(sum)
 }
 
-// merge calls add with the difference in every column that one of two sparse rows stores.
+// merge calls add with the difference in every column that at least one of two sparse rows stores.
 func (p point) merge(q point, add func(delta float64)) {
 	i, k := 0, 0
 	for i < len(p.columns) || k < len(q.columns) {

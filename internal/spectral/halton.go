@@ -16,7 +16,7 @@ import "math"
 // supports at most 1000 coordinates.
 type Halton struct{ places []place }
 
-// place is a base with its scrambling.
+// place is the base of a coordinate with its scrambling.
 type place struct {
 	prime      uint64
 	multiplier []uint64
@@ -24,7 +24,7 @@ type place struct {
 	tail       []float64 // contribution of the shifts of digits r, r+1, …
 }
 
-// NewHalton returns the sequence of n places.
+// NewHalton returns the sequence in n dimensions.
 func NewHalton(seed uint64, n int) *Halton {
 	h, rng := &Halton{places: make([]place, n)}, NewStream()
 	for k, p := range primes(n) {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Each place of a point is uniform over seeds, whichever point and base.
+// TestHaltonPlacesAreUniform checks that each coordinate of a point is uniform over seeds, for all
+// points and bases.
 func TestHaltonPlacesAreUniform(t *testing.T) {
 	const seeds, places = 4000, 40
 	u, bins := make([]float64, places), map[[2]int]*[8]float64{}
@@ -32,7 +33,8 @@ func TestHaltonPlacesAreUniform(t *testing.T) {
 	}
 }
 
-// Of p^r points in a row, each interval of p^−r holds one: that is what is even about them.
+// TestHaltonFillsIntervals checks that of p^r consecutive points, each interval of length p^−r
+// contains exactly one.
 func TestHaltonFillsIntervals(t *testing.T) {
 	for k, n := range []int{64, 81, 125, 49, 121} {
 		h, u := NewHalton(3, k+1), make([]float64, k+1)

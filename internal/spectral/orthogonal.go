@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// Normals returns m columns of d independent standard normal numbers, d×m, column j by the seed and
-// j alone. An error is the context's.
+// Normals returns a d×m matrix of independent standard normal numbers. Column j depends on the seed
+// and j only. The error is that of the context.
 func Normals(ctx context.Context, seed uint64, d, m int) (*mat.Dense, error) {
 	out, rng, column := mat.NewDense(d, m, nil), NewStream(), make([]float64, d)
 	for j := range m {
@@ -62,22 +62,22 @@ func Orthogonal(ctx context.Context, seed uint64, d, m int) (*mat.Dense, error) 
 // orthonormalize orthonormalizes the rows by block Gram–Schmidt with reorthogonalization, which is
 // accurate to rounding (Giraud, Langou and Rozložník, 2005).
 func orthonormalize(ctx context.Context, rows kern.View[float64]) error {
-	const most = 32
-	buffer := make([]float64, most*rows.Rows)
-	for lo := 0; lo < rows.Rows; lo += most {
-		some, above := rows.Slice(lo, min(lo+most, rows.Rows), 0, rows.Cols), rows.Slice(0, lo, 0, rows.Cols)
-		shares := kern.Dense(some.Rows, lo, lo, buffer[:some.Rows*lo])
+	const blockRows = 32
+	buffer := make([]float64, blockRows*rows.Rows)
+	for lo := 0; lo < rows.Rows; lo += blockRows {
+		block, previous := rows.Slice(lo, min(lo+blockRows, rows.Rows), 0, rows.Cols), rows.Slice(0, lo, 0, rows.Cols)
+		shares := kern.Dense(block.Rows, lo, lo, buffer[:block.Rows*lo])
 		for range 2 {
 			if err := ctxerr.Check(ctx); err != nil {
 				return err
 			}
-			kern.Mul(shares, some, above.T(), false)
+			kern.Mul(shares, block, previous.T(), false)
 			kern.Scale(-1, shares.Data)
-			kern.Mul(some, shares, above, true)
-			for i := range some.Rows {
-				row := some.Row(i)
+			kern.Mul(block, shares, previous, true)
+			for i := range block.Rows {
+				row := block.Row(i)
 				for k := range i {
-					kern.Axpy(-kern.Dot(row, some.Row(k)), some.Row(k), row)
+					kern.Axpy(-kern.Dot(row, block.Row(k)), block.Row(k), row)
 				}
 				kern.Scale(1/length(row), row)
 			}

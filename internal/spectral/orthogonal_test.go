@@ -44,7 +44,8 @@ func TestOrthogonalBlocks(t *testing.T) {
 	}
 }
 
-// A column does not depend on how many there are, to the last bit.
+// TestOrthogonalColumnsAreNested checks that a column does not depend on the number of columns, bit
+// for bit.
 func TestOrthogonalColumnsAreNested(t *testing.T) {
 	const d = 70
 	wide, err := Orthogonal(context.Background(), 9, d, 3*d)

@@ -1,25 +1,25 @@
-// Package spectral holds shift-invariant kernels and the measures that their random features are drawn from:
-// plain functions of numbers, and streams of random numbers.
+// Package spectral implements shift-invariant kernels, the distributions of their random features,
+// and streams of random numbers.
 //
-// A continuous k(x − y) with k(0) = 1 is a positive definite kernel exactly where it is the mean of
-// cos ω'(x − y) over frequencies ω of a probability measure, its spectral measure (Bochner, 1932).
-// The features of package fourier draw ω from it. A product of functions that are convex on Δ > 0
-// is also the mean of Π max(0, 1 − |Δ_j|/δ_j) over pitches δ of the density p(δ) = δ·k″(δ): the
-// chance that both rows fall into one bin of a random grid. The features of package bins draw δ
-// from that.
+// A continuous k(x − y) with k(0) = 1 is a positive definite kernel if and only if it is the mean
+// of cos ω'(x − y) over frequencies ω of a probability distribution, its spectral measure (Bochner,
+// 1932). Package fourier draws ω from it. A product of functions that are convex on Δ > 0 is also
+// the mean of Π max(0, 1 − |Δ_j|/δ_j) over pitches δ with density p(δ) = δ·k″(δ): the probability
+// that both rows fall into the same bin of a random grid. Package bins draws δ from that density.
 //
-// [Kernel] is one kernel with what is known of it, [FourierKernel] and [BinningKernel] find it by name, [Sum] and
-// [Times] make one of several. Widths that suit some rows are in gamma.go, streams of random numbers in stream.go,
-// points that fill space more evenly than random ones in orthogonal.go and halton.go.
+// [FourierKernel] and [BinningKernel] return a [Kernel] by name; [Sum] and [Times] combine kernels.
+// Rules for kernel widths are in gamma.go, random number streams in stream.go, and quasi-random or
+// orthogonal draws in halton.go and orthogonal.go.
 //
-// Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007; Rasmussen and
-// Williams, "Gaussian processes for machine learning", 2006, chapter 4.
+// Sources: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007;
+// Rasmussen and Williams, "Gaussian processes for machine learning", 2006, chapter 4.
 package spectral
 
 import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -29,11 +29,12 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// Kernel is a shift-invariant kernel as its random features see it. Every one is a scale family:
+// Kernel is a shift-invariant kernel with the distribution of its random features. Every kernel is
+// a scale family:
 //
 //	k_γ(Δ) = k_1(γ^power ∘ Δ),  ω(γ) = γ^power ∘ ω(1),  pitch(γ) = pitch(1) / γ
 //
-// so that draws for γ = 1 serve every γ.
+// so draws for γ = 1 can be used for every γ.
 type Kernel struct {
 	Power float64 // exponent of γ
 	L1    bool    // whether it is a function of the L1 distance
@@ -50,17 +51,47 @@ type Kernel struct {
 	// frequency as a whole and one for each input; may be nil.
 	FrequencyOf func(u, each, omega []float64)
 	Uniforms    int
-	// Pitch draws the reciprocal of a pitch of k_1's grids, finite and not negative.
+	// Pitch draws the reciprocal of a pitch of k_1's grids, finite and nonnegative.
 	Pitch func(rng *rand.Rand) float64
 	// Smooth means that entries are smooth functions of the position in the bin.
 	Smooth bool
 }
 
-// FourierKernels are the kernels with Fourier features by name.
+// FourierKernels lists the names of kernels with Fourier features, except powered_exponential, which
+// some models do not support.
 var FourierKernels = []string{"gaussian", "laplacian", "cauchy", "exponential", "matern", "rational_quadratic"}
 
+// AllFourierKernels lists the names of all kernels with Fourier features.
+var AllFourierKernels = append(slices.Clip(FourierKernels), "powered_exponential")
+
+// Shape contains the shape parameters of kernels.
+type Shape struct {
+	Nu       float64 // ν of matern
+	Alpha    float64 // α of rational_quadratic
+	Exponent float64 // p of powered_exponential
+	Degree   int     // of polynomial
+	Coef0    float64 // c₀ of polynomial
+}
+
+// ShapeOf returns s without the parameters that the named kernel does not have, so that equal kernels
+// have equal shapes.
+func ShapeOf(name string, s Shape) Shape {
+	switch name {
+	case "matern":
+		return Shape{Nu: s.Nu}
+	case "rational_quadratic":
+		return Shape{Alpha: s.Alpha}
+	case "powered_exponential":
+		return Shape{Exponent: s.Exponent}
+	case "polynomial":
+		return Shape{Degree: s.Degree, Coef0: s.Coef0}
+	}
+	return Shape{}
+}
+
 // FourierKernel returns the kernel with the given name and shape parameters.
-func FourierKernel(name string, nu, alpha float64) (Kernel, bool) {
+func FourierKernel(name string, s Shape) (Kernel, bool) {
+	nu, alpha := s.Nu, s.Alpha
 	k := Kernel{Power: 1}
 	switch name {
 	case "gaussian":
@@ -117,13 +148,34 @@ func FourierKernel(name string, nu, alpha float64) (Kernel, bool) {
 		k.Uniforms, k.SpreadOf = 1, func(u []float64) float64 {
 			return math.Sqrt(2 * distuv.Gamma{Alpha: alpha, Beta: alpha}.Quantile(u[0]))
 		}
+	case "powered_exponential":
+		half := s.Exponent / 2
+		k.Exact = func(delta []float64) float64 { return math.Exp(-math.Pow(kern.Dot(delta, delta), half)) }
+		k.Spread = func(rng *rand.Rand) float64 { return stableSpread(half, rng.Float64(), rng.ExpFloat64()) }
+		k.Uniforms, k.SpreadOf = 2, func(u []float64) float64 { return stableSpread(half, u[0], -math.Log(u[1])) }
 	default:
 		return Kernel{}, false
 	}
 	return k, true
 }
 
-// tiny keeps draws finite where the generator returns 0.
+// stableSpread returns sqrt(2τ) for τ of the positive stable distribution with E[exp(−τs)] = exp(−s^a), from a
+// uniform u and a standard exponential e:
+//
+//	τ = sin(aπu)/sin(πu)^(1/a) · (sin((1−a)πu)/e)^((1−a)/a)
+//
+// (Kanter, Annals of Probability 1975; Chambers, Mallows and Stuck, JASA 1976). It is at most 1e15: a
+// larger frequency makes no difference to rows that are not equal to all digits.
+func stableSpread(a, u, e float64) float64 {
+	if a == 1 {
+		return math.Sqrt2
+	}
+	u, e = math.Pi*openUnit(u), max(e, tiny)
+	log := math.Log(math.Sin(a*u)) - math.Log(math.Sin(u))/a + (1-a)/a*(math.Log(math.Sin((1-a)*u))-math.Log(e))
+	return math.Exp(min((math.Ln2+log)/2, 15*math.Ln10))
+}
+
+// tiny is a lower bound that keeps draws finite if the generator returns 0.
 const tiny = 0x1p-1022
 
 // Normal fills x with normal numbers of the given standard deviation.
@@ -133,10 +185,10 @@ func Normal(rng *rand.Rand, sd float64, x []float64) {
 	}
 }
 
-// BinningKernels are the kernels with binning features by name.
+// BinningKernels lists the names of kernels with binning features.
 var BinningKernels = []string{"laplacian", "hyperbolic", "triangular", "smooth"}
 
-// BinningKernel returns a kernel by name.
+// BinningKernel returns the kernel with the given name.
 func BinningKernel(name string) (Kernel, bool) {
 	k := Kernel{Power: 1, L1: true}
 	switch name {
@@ -203,9 +255,9 @@ func matern(nu, r float64) float64 { return Matern(nu, r, 1.0/64) }
 //
 //	2^(1−ν)/Γ(ν) · z^ν · K_ν(z),  z = sqrt(2ν)·r
 //
-// (Rasmussen and Williams, GPML, 2006, eq. 4.14), with K_ν by the trapezoidal rule on
-// ∫ exp(−z·cosh t)·cosh(νt) dt over t > 0, whose error falls faster than any power of the step: longest bounds it, and
-// 1/8 is short enough for nearly all digits.
+// (Rasmussen and Williams, GPML, 2006, eq. 4.14). K_ν is the integral of exp(−z·cosh t)·cosh(νt)
+// over t > 0, computed by the trapezoidal rule, whose error decreases faster than any power of the
+// step. longest is the maximum step; 1/8 gives nearly full precision.
 func Matern(nu, r, longest float64) float64 {
 	z := math.Sqrt(2*nu) * r
 	switch {
@@ -213,7 +265,7 @@ func Matern(nu, r, longest float64) float64 {
 		return 1
 	case !Finite(z):
 		return 0
-	case nu > 1e8: // its limit, to nearly all digits
+	case nu > 1e8: // the limit, accurate to nearly full precision
 		return math.Exp(-r * r / 2)
 	}
 	exponent := func(t float64) float64 {
@@ -238,7 +290,7 @@ func Matern(nu, r, longest float64) float64 {
 	return math.Min(1, math.Exp((1-nu)*math.Ln2-gamma+nu*math.Log(z)+top+math.Log(sum*step)))
 }
 
-// Between returns k(x, y) for inputs scaled by factor; all three are as long.
+// Between returns k(x, y) of inputs multiplied by factor; all three slices have the same length.
 func (k Kernel) Between(factor, x, y []float64) float64 {
 	delta := make([]float64, len(factor))
 	for j, f := range factor {
@@ -247,7 +299,7 @@ func (k Kernel) Between(factor, x, y []float64) float64 {
 	return k.Exact(delta)
 }
 
-// Matrix returns k of every row of X and every row of Y, inputs scaled by factor.
+// Matrix returns the matrix of k(x, y) for the rows x of X and y of Y, inputs multiplied by factor.
 func (k Kernel) Matrix(ctx context.Context, factor []float64, X, Y mat.Matrix) (*mat.Dense, error) {
 	n, _ := X.Dims()
 	m, _ := Y.Dims()
@@ -269,7 +321,7 @@ func (k Kernel) Matrix(ctx context.Context, factor []float64, X, Y mat.Matrix) (
 	return out, nil
 }
 
-// Uniform reports whether all factors are the same.
+// Uniform reports whether all factors are equal.
 func Uniform(factors []float64) bool {
 	for _, f := range factors {
 		if f != factors[0] {
@@ -279,7 +331,7 @@ func Uniform(factors []float64) bool {
 	return true
 }
 
-// Finite reports whether all numbers are neither infinite nor NaN.
+// Finite reports whether all numbers are finite.
 func Finite(list ...float64) bool {
 	for _, v := range list {
 		if v-v != 0 {

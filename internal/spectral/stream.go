@@ -2,8 +2,8 @@ package spectral
 
 import "math/rand/v2"
 
-// Purpose names a stream of random numbers; each has its own, so that adding draws to one does not
-// change another.
+// Purpose identifies a stream of random numbers. Each use has its own stream, so that additional
+// draws in one do not affect another.
 type Purpose uint64
 
 // Random number streams.
@@ -31,8 +31,8 @@ const (
 	Signs
 )
 
-// Stream is a random generator that can be put at the beginning of substream i of a purpose: draw i
-// does not depend on how many are made, nor on which core makes it.
+// Stream is a random generator that can be moved to substream i of a purpose. Draw i therefore does
+// not depend on the number of draws or on the core that makes it.
 type Stream struct {
 	*rand.Rand
 	source *rand.PCG
@@ -50,7 +50,7 @@ func (s Stream) At(seed uint64, p Purpose, i int) {
 	s.source.Seed(a, Scramble(a+0xd1342543de82ef95*uint64(i+1)))
 }
 
-// Scramble is the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), a bijection in which
+// Scramble is the finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), a bijection in which
 // every bit of the result depends on every bit of z.
 func Scramble(z uint64) uint64 {
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9

@@ -7,7 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A draw is the same whatever was drawn before, and another for each seed, purpose and number.
+// TestStreams checks that a draw does not depend on earlier draws, and differs for each seed,
+// purpose and index.
 func TestStreams(t *testing.T) {
 	rng, seen := NewStream(), map[uint64]bool{}
 	for range 2 {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// sample returns the outputs of three models and the true values: the third is twice the truth with
-// the noise of the others.
+// sample returns the outputs of three models and the true values. The third model predicts twice
+// the true value, with the same noise as the other two.
 func sample(n int) (got [][3]float64, truth []float64) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range n {
@@ -34,7 +34,8 @@ func loss(got [][3]float64, truth, w []float64) (sum float64) {
 	return sum
 }
 
-// No weights of a fine grid are better, and those asked to sum to 1 do.
+// TestWeightsAreTheBest checks that no weights on a fine grid are better, and that constrained
+// weights sum to 1.
 func TestWeightsAreTheBest(t *testing.T) {
 	output, truth := sample(120)
 	for _, sumToOne := range []bool{true, false} {
@@ -58,7 +59,7 @@ func TestWeightsAreTheBest(t *testing.T) {
 	}
 }
 
-// A row of weight 2 is a row that is there twice.
+// TestWeightsOfRowsCount checks that a weight of 2 counts as two rows.
 func TestWeightsOfRowsCount(t *testing.T) {
 	got, truth := sample(40)
 	once, twice := NewSums(3), NewSums(3)
@@ -95,7 +96,7 @@ func TestSizes(t *testing.T) {
 
 // If all models are anticorrelated, the optimum without constraint is 0; weights that sum to 1
 // exist nevertheless.
-func TestWeightsAreNeverAllNothing(t *testing.T) {
+func TestWeightsAreNotAllZero(t *testing.T) {
 	got, truth := sample(50)
 	for i := range truth {
 		truth[i] = -truth[i]

@@ -79,6 +79,13 @@ var synonyms = map[string][]string{
 	"ordinalencoder":             {"ordinal"},
 	"targetencoder":              {"target_encode"},
 	"featurehasher":              {"hash"},
+	"tfidfvectorizer":            {"tfidf"},
+	"countvectorizer":            {"tfidf"},
+	"hashingvectorizer":          {"tfidf"},
+	"truncatedsvd":               {"pca"},
+	"mindf":                      {"min_count"},
+	"ngramrange":                 {"ngrams"},
+	"sublineartf":                {"sublinear"},
 	"simpleimputer":              {"impute"},
 	"columntransformer":          {"columns"},
 	"featureunion":               {"union"},
@@ -185,4 +192,16 @@ func ValidName(name string) bool {
 		}
 	}
 	return name != ""
+}
+
+// Encoders names the steps that make numbers of a column of the given kind, "text" or "categorical".
+func Encoders(kind string, categories int) string {
+	const many = 50
+	switch {
+	case kind == "text":
+		return "tfidf"
+	case categories > many:
+		return "target_encode or hash"
+	}
+	return "onehot or ordinal"
 }

@@ -19,7 +19,7 @@ type Plot struct {
 // Series is points, joined by a line or not.
 type Series struct {
 	Name      string // in the legend; "" for none
-	Color     int    // formatTick of a color, see Colors
+	Color     int    // index of a color, see Colors
 	X, Y      []float64
 	Low, High []float64 // ends of whiskers; nil for none
 
@@ -27,12 +27,16 @@ type Series struct {
 	Dashed     bool
 }
 
-// Colors are the colors of series; the last is for references. Color-blind readers can distinguish them
-// (after Okabe and Ito, and Tol).
-var Colors = [...]string{"#0072b2", "#d55e00", "#009e73", "#aa4499", "#7b8694"}
+// Colors are the colors of series, of references, and from Gradient on of values from low to high.
+// Color-blind readers can distinguish them (after Okabe and Ito, and Tol).
+var Colors = [...]string{"#0072b2", "#d55e00", "#009e73", "#aa4499", "#7b8694",
+	"#0072b2", "#5f74b8", "#9b6aa6", "#c26266", "#d55e00"}
 
-// Reference is the index of the color for baselines.
-const Reference = len(Colors) - 1
+// Indices of Colors.
+const (
+	Reference = 4 // baselines
+	Gradient  = 5 // the first of five
+)
 
 const (
 	plotWidth, plotHeight = 340.0, 260.0
@@ -53,6 +57,11 @@ func (p Plot) draw() (picture string, height float64) {
 	}
 	f := plotArea{x: newScale(p.X, finiteValues(xs)), y: newScale(p.Y, finiteValues(ys)), top: plotTop,
 		right: plotWidth - 12}
+	for _, s := range p.Series {
+		if s.Dots {
+			f.dots += len(s.X)
+		}
+	}
 	for _, t := range f.y.ticks {
 		f.left = max(f.left, textLength(f.y.label(t)))
 	}
@@ -74,17 +83,7 @@ func (p Plot) draw() (picture string, height float64) {
 	if p.Y.Name != "" {
 		text(&out, f.left+4, f.top-1, start, blue, truncate(p.Y.Name, f.right-f.left))
 	}
-	at := f.bottom + 36
-	for _, row := range legend {
-		at += line
-		x := f.left
-		for _, s := range row {
-			fmt.Fprintf(&out, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="s%d" stroke="%s" stroke-width="2"%s/>`, x,
-				at-4, x+legendSample, at-4, s.Color, Colors[s.Color], s.dash())
-			text(&out, x+legendSample+5, at, start, plain, s.Name)
-			x += legendSample + 5 + textLength(s.Name) + 14
-		}
-	}
+	p.writeLegend(&out, legend, f.left, f.bottom+36)
 	return out.String() + "</svg>", height
 }
 
@@ -108,6 +107,24 @@ func (p Plot) legend(left float64) (rows [][]Series) {
 	return rows
 }
 
+// writeLegend draws the rows of the legend below at.
+func (p Plot) writeLegend(out *strings.Builder, legend [][]Series, left, at float64) {
+	for _, row := range legend {
+		at += line
+		x := left
+		for _, s := range row {
+			if s.Line {
+				fmt.Fprintf(out, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="s%d" stroke="%s" stroke-width="2"%s/>`, x,
+					at-4, x+legendSample, at-4, s.Color, Colors[s.Color], s.dash())
+			} else {
+				dots(out, s.Color, 8, []point{{x + legendSample/2, at - 4}})
+			}
+			text(out, x+legendSample+5, at, start, plain, s.Name)
+			x += legendSample + 5 + textLength(s.Name) + 14
+		}
+	}
+}
+
 // finiteValues returns the numbers among values.
 func finiteValues(values []float64) (out []float64) {
 	for _, v := range values {
@@ -122,6 +139,7 @@ func finiteValues(values []float64) (out []float64) {
 type plotArea struct {
 	x, y                     scale
 	left, top, right, bottom float64
+	dots                     int // of all series
 }
 
 func (f plotArea) place(x, y float64) (px, py float64) {
@@ -188,8 +206,11 @@ func (f plotArea) series(out *strings.Builder, s Series) {
 		out.WriteString(`"/>`)
 	}
 	radius, opacity := 3.0, ""
-	if n := len(s.X); n > 60 {
+	if n := f.dots; n > 60 {
 		radius, opacity = 2, fmt.Sprintf(` fill-opacity="%.2f"`, max(0.25, 30/float64(n)))
+		if len(s.X) < n {
+			opacity = ` fill-opacity="0.8"` // colors must show
+		}
 	}
 	for k := range s.X {
 		x, y := f.place(s.X[k], s.Y[k])
@@ -205,4 +226,20 @@ func (f plotArea) series(out *strings.Builder, s Series) {
 			fmt.Fprintf(out, `<circle cx="%.1f" cy="%.1f" r="%.0f" %s%s/>`, x, y, radius, fill, opacity)
 		}
 	}
+}
+
+// point is a place in a picture.
+type point struct{ x, y float64 }
+
+// dots draws points of one color.
+func dots(out *strings.Builder, color int, size float64, points []point) {
+	if len(points) == 0 {
+		return
+	}
+	fmt.Fprintf(out, `<path class="s%d" stroke="%s" stroke-width="%.1f" stroke-linecap="round" d="`, color, Colors[color],
+		size)
+	for _, p := range points {
+		fmt.Fprintf(out, "M%.1f %.1fh0", p.x, p.y)
+	}
+	out.WriteString(`"/>`)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -32,7 +33,7 @@ type drawing struct {
 	Circles []struct{} `xml:"circle"`
 }
 
-// box is what a string or a plot takes up.
+// box is the bounding box of a text or a plot.
 type box struct {
 	what                     string
 	left, top, right, bottom float64
@@ -55,7 +56,7 @@ func read(t *testing.T, picture string) (d drawing) {
 	return d
 }
 
-// apart fails where a string reaches beyond the edge, into another or into one of the boxes.
+// apart fails if a text exceeds the picture, or overlaps another or one of the boxes.
 func (d drawing) apart(t *testing.T, boxes ...box) {
 	t.Helper()
 	strs := d.strs()
@@ -72,7 +73,8 @@ func (d drawing) apart(t *testing.T, boxes ...box) {
 	}
 }
 
-// The labels of plots do not overlap and stay inside the picture, for any text and numbers.
+// TestTextsOfPlotsKeepApart checks that the labels of plots do not overlap and are inside the
+// picture, for all texts and numbers.
 func TestTextsOfPlotsKeepApart(t *testing.T) {
 	long := "a name that is much longer than there is room for, whatever the picture is"
 	for name, ends := range map[string][2]float64{"shares": {0, 1}, "large": {-3e7, 2e9}, "small": {1e-9, 3e-8},
@@ -104,8 +106,28 @@ func TestTextsOfPlotsKeepApart(t *testing.T) {
 	bars := Bars{Title: long, XLabel: long, Names: []string{"a", long, "<&>"}, Values: []float64{0.2, -0.1, 0},
 		Errors: []float64{0.01, 0.02, 0}, Labels: []string{"0.2 ± 0.01", "−0.1", "0"}}
 	read(t, bars.SVG()).apart(t)
+	waterfall := Bars{Title: long, XLabel: long, Names: []string{"from", "a", long, "to"},
+		Starts: []float64{-3, -3, -2, -2.5},
+		Values: []float64{0, 1, -0.5, 0}, Labels: []string{"−3", "+1", "−0.5", "−2.5"}}
+	read(t, waterfall.SVG()).apart(t)
+	swarm := Swarm{Title: long, XLabel: long, Names: []string{"a", long},
+		Values: [][]float64{{1, 1, 1, -2}, {0, 0, 0, 5e6}},
+		Colors: [][]int{{0, 1, 2, 3}, {5, 6, 7, 8}}, Legend: []Series{{Name: "low", Color: Gradient}, {Name: long, Color: 1}}}
+	read(t, swarm.SVG()).apart(t)
 	read(t, Bars{Title: "nothing matters", Names: []string{"a"}, Values: []float64{0},
 		Labels: []string{"0"}}.SVG()).apart(t)
+}
+
+// Points of a line at the same place are apart, and within the line.
+func TestSwarmKeepsPointsApart(t *testing.T) {
+	f := plotArea{x: newScale(Axis{}, []float64{0, 1}), left: 100, right: 300}
+	seen := map[point]bool{}
+	for _, p := range f.apart(slices.Repeat([]float64{0.5}, 30), 50) {
+		if seen[p] || math.Abs(p.y-50) > swarmLine/2 || p.x != 200 {
+			t.Errorf("a point at %v", p)
+		}
+		seen[p] = true
+	}
 }
 
 // Points have the correct positions.

@@ -2,7 +2,7 @@ package svg
 
 import "testing"
 
-// A text has the length of its letters, and once only.
+// TestFixed checks that a text gets the length of its characters, exactly once.
 func TestFixed(t *testing.T) {
 	const drawn = "<svg font-size=\"10\"><text x=\"1\"\n\tstyle=\"font-family:Liberation Sans;font-size:24px\">a &amp; " +
 		"b</text><text x=\"2\">10</text><text> </text></svg>"

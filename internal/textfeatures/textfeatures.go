@@ -15,10 +15,12 @@ package textfeatures
 import (
 	"cmp"
 	"context"
+	_ "embed" // stop words
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
@@ -33,7 +35,7 @@ type Options struct {
 	Analyzer   string
 	MinN, MaxN int // lengths of n-grams, both included
 	Lowercase  bool
-	StopWords  []string // words that are left out, in lower case if Lowercase
+	StopWords  []string // words that are left out, in lower case if Lowercase; only "english" for those of scikit-learn
 
 	MinCount    int     // training documents that a term must be in
 	MaxShare    float64 // largest share of training documents that a term may be in
@@ -80,11 +82,18 @@ func (o Options) Check() error {
 // analyzer returns the analyzer of valid options.
 func (o Options) analyzer() *Analyzer {
 	a := &Analyzer{kind: o.Analyzer, minN: o.MinN, maxN: o.MaxN, lowercase: o.Lowercase, stopWords: map[string]bool{}}
-	for _, word := range o.StopWords {
+	words := o.StopWords
+	if slices.Equal(words, []string{"english"}) {
+		words = strings.Fields(english)
+	}
+	for _, word := range words {
 		a.stopWords[word] = true
 	}
 	return a
 }
+
+//go:embed english.txt
+var english string // the stop words of scikit-learn
 
 // Counter counts the terms of documents. It must not be used concurrently.
 type Counter struct {

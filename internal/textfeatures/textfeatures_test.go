@@ -126,6 +126,8 @@ func TestTweetsAgainstScikitLearn(t *testing.T) {
 		"stop_words, max_df=.05, norm=l1": {func(o *Options) {
 			o.StopWords, o.MaxShare, o.Norm = []string{"the", "and", "of", "http", "co"}, 0.05, "l1"
 		}, 13680, 54065, 4995.0, 20.317261219622225},
+		"stop_words=english": {func(o *Options) { o.StopWords = []string{"english"} }, 13439, 45630, 14249.89427870398,
+			73.63382427340885},
 		"char, ngram_range=(1, 3), lowercase=False, smooth_idf=False": {func(o *Options) {
 			o.Analyzer, o.MaxN, o.Lowercase, o.SmoothIDF = "char", 3, false, false
 		}, 49230, 1015486, 62004.437659496514, -22.367797254583138},

@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// What distinguishes text from names of categories: the means of words and characters of a value, the number of
-// values, and the share of different ones. Identifiers and file names are long, but one word.
+// Thresholds that distinguish text from category names: the mean number of words and of characters
+// per value, the number of values, and the share of distinct values. Identifiers and file names are
+// long but consist of one word.
 const (
 	minWords    = 3
 	minLength   = 15

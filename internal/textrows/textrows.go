@@ -128,7 +128,7 @@ func (m *Matrix) AppendText(dst []float64, to *Strings, lo, hi int) []float64 {
 	return dst
 }
 
-// Strings returns the strings of the text columns as a table of their own, in which they have the same numbers.
+// Strings returns a copy of the table of strings of the text columns, with the same indices.
 func (m *Matrix) Strings() *Strings { return &Strings{slices.Clone(m.strings.list)} }
 
 // Renumber replaces the numbers of strings in the text columns of rows of the given width: those of from become those of
@@ -146,7 +146,7 @@ func Renumber(rows []float64, cols int, columns []int, from, to *Strings) {
 // SameColumns reports whether both have the same text columns.
 func (m *Matrix) SameColumns(other *Matrix) bool { return slices.Equal(m.columns, other.columns) }
 
-// Clone returns the rows with entries and strings of their own.
+// Clone returns a deep copy of the rows.
 func (m *Matrix) Clone() *Matrix {
 	n, d := m.dense.Dims()
 	table := &Strings{}

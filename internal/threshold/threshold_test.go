@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// counts counts the slow way.
+// counts is a straightforward reference implementation.
 func counts(scores []float64, positive []bool, weights []float64, t float64) Cut {
 	c := Cut{At: t}
 	for i, s := range scores {
@@ -25,10 +25,10 @@ func counts(scores []float64, positive []bool, weights []float64, t float64) Cut
 	return c
 }
 
-// Every cut counts what is on its sides, and no threshold whatever divides rows in a way that is
-// not among the cuts, but for what bounds exclude. Weights are integers, so that sums are exact in
-// any order.
-func TestCutsAreAllThereAre(t *testing.T) {
+// TestCutsAreComplete checks that every cut has correct counts, and that every threshold within
+// the bounds divides rows like one of the cuts. Weights are integers, so that sums are exact in any
+// order.
+func TestCutsAreComplete(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	for round := range 300 {
 		n := 1 + rng.IntN(20)

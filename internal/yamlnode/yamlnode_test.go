@@ -9,7 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// What is written is read back, numbers to the bit.
+// TestPlainOf checks that encoded values are decoded unchanged, numbers bit for bit.
 func TestPlainOf(t *testing.T) {
 	want := []any{1e-8, 1.0, math.MaxFloat64, math.Inf(-1), 3, uint64(math.MaxUint64), "1e-8", "yes", "null", true, nil,
 		map[string]any{"a": []any{}, "b": "x: y"}}

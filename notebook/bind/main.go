@@ -1,6 +1,6 @@
-// Command bind writes the bindings by which gomacro imports packages: a file each in the current
-// folder, with every exported constant, variable, function and type that is not generic, and a proxy
-// for every interface, so that interpreted types can implement it.
+// Command bind writes the bindings by which gomacro imports packages: one file per package in the
+// current directory, with every exported constant, variable, function and type that is not generic,
+// and a proxy for every interface, so that interpreted types can implement it.
 package main
 
 import (

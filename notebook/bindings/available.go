@@ -22,9 +22,9 @@ var reasons = map[string]string{
 		"github.com/bochner-ml/bochner/plot",
 }
 
-// CheckImports returns the nodes of a cell. It panics with an error that names the packages which they
-// import and the interpreter does not have, after it has imported the others. The interpreter itself
-// would look for the source of such a package and compile a plugin, which fails: the kernel has no cgo.
+// CheckImports returns the nodes of a cell after importing its packages. It panics with an error
+// that names the packages which the interpreter does not have. The interpreter itself would compile
+// a plugin from their source, which fails, because the kernel has no cgo.
 func CheckImports(interp *fast.Interp, nodes []ast.Node) []ast.Node {
 	var had []ast.Spec
 	var missing []string

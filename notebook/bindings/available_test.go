@@ -24,8 +24,8 @@ func run(interp *fast.Interp, cell string) (err error) {
 	return nil
 }
 
-// Packages that the kernel does not have are refused at once, with all their names, and the others of
-// the cell are imported.
+// TestCheckImports checks that one error names all packages unavailable in the kernel, and that the
+// other packages of the cell are imported.
 func TestCheckImports(t *testing.T) {
 	interp := fast.New()
 	start := time.Now()

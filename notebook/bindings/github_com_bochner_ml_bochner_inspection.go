@@ -15,9 +15,11 @@ func init() {
 		Name: "inspection",
 		Binds: map[string]reflect.Value{
 			"Auto":              reflect.ValueOf(inspection.Auto),
+			"DefaultBackground": reflect.ValueOf(inspection.DefaultBackground),
 			"DefaultRows":       reflect.ValueOf(inspection.DefaultRows),
 			"Exact":             reflect.ValueOf(inspection.Exact),
 			"FunctionalANOVA":   reflect.ValueOf(inspection.FunctionalANOVA),
+			"KMeansBackground":  reflect.ValueOf(inspection.KMeansBackground),
 			"PartialDependence": reflect.ValueOf(inspection.PartialDependence),
 			"Permutation":       reflect.ValueOf(inspection.Permutation),
 			"Sampling":          reflect.ValueOf(inspection.Sampling),
@@ -27,8 +29,10 @@ func init() {
 			"ANOVA":          reflect.TypeOf((*inspection.ANOVA)(nil)).Elem(),
 			"Effect":         reflect.TypeOf((*inspection.Effect)(nil)).Elem(),
 			"Effects":        reflect.TypeOf((*inspection.Effects)(nil)).Elem(),
+			"Figure":         reflect.TypeOf((*inspection.Figure)(nil)).Elem(),
 			"Importance":     reflect.TypeOf((*inspection.Importance)(nil)).Elem(),
 			"Importances":    reflect.TypeOf((*inspection.Importances)(nil)).Elem(),
+			"InputValues":    reflect.TypeOf((*inspection.InputValues)(nil)).Elem(),
 			"Method":         reflect.TypeOf((*inspection.Method)(nil)).Elem(),
 			"Options":        reflect.TypeOf((*inspection.Options)(nil)).Elem(),
 			"OutputVariance": reflect.TypeOf((*inspection.OutputVariance)(nil)).Elem(),
@@ -36,7 +40,9 @@ func init() {
 			"ShapleyOutput":  reflect.TypeOf((*inspection.ShapleyOutput)(nil)).Elem(),
 			"ShapleyValues":  reflect.TypeOf((*inspection.ShapleyValues)(nil)).Elem(),
 		},
-		Proxies:  map[string]reflect.Type{},
-		Untypeds: map[string]string{},
+		Proxies: map[string]reflect.Type{},
+		Untypeds: map[string]string{
+			"DefaultBackground": "int:100",
+		},
 	}
 }

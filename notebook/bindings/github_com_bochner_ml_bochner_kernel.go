@@ -15,6 +15,8 @@ func init() {
 		Name: "kernel",
 		Binds: map[string]reflect.Value{
 			"Cauchy":             reflect.ValueOf(kernel.Cauchy),
+			"Chi2":               reflect.ValueOf(kernel.Chi2),
+			"Cosine":             reflect.ValueOf(kernel.Cosine),
 			"Custom":             reflect.ValueOf(kernel.Custom),
 			"EffectiveDimension": reflect.ValueOf(kernel.EffectiveDimension),
 			"Exponential":        reflect.ValueOf(kernel.Exponential),
@@ -27,6 +29,8 @@ func init() {
 			"Linear":             reflect.ValueOf(kernel.Linear),
 			"Matern":             reflect.ValueOf(kernel.Matern),
 			"Mixture":            reflect.ValueOf(kernel.Mixture),
+			"Polynomial":         reflect.ValueOf(kernel.Polynomial),
+			"PoweredExponential": reflect.ValueOf(kernel.PoweredExponential),
 			"Product":            reflect.ValueOf(kernel.Product),
 			"RationalQuadratic":  reflect.ValueOf(kernel.RationalQuadratic),
 			"Smooth":             reflect.ValueOf(kernel.Smooth),

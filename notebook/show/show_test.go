@@ -6,7 +6,7 @@ type plot struct{}
 
 func (plot) SVG() string { return "<svg/>" }
 
-// What has no picture is printed; a picture is not, where there is no notebook to show it.
+// Values without a picture are printed; a picture needs a notebook.
 func ExampleValue() {
 	show.Value("accuracy 0.95")
 	show.Value(plot{})

@@ -147,7 +147,7 @@ func TestModelsWithoutTargetsAreGraphed(t *testing.T) {
 	}
 }
 
-// chosen holds a model as the result of a search does.
+// chosen wraps a model as the result of a search does.
 type chosen struct{ estimator.Predictor }
 
 func (c chosen) Unwrap() (within estimator.Predictor, sameRows bool) { return c.Predictor, true }
@@ -157,7 +157,7 @@ type moved struct{ estimator.Predictor }
 
 func (m moved) Unwrap() (within estimator.Predictor, sameRows bool) { return m.Predictor, false }
 
-func TestAModelThatIsMerelyKeptIsFound(t *testing.T) {
+func TestWrappedModelIsFound(t *testing.T) {
 	fitted, err := encoded(estimator.NewRidge()).Fit(context.Background(), samples.Amounts(samples.People(60, 1)))
 	if err != nil {
 		t.Fatal(err)
@@ -200,10 +200,10 @@ var refusals = map[string]string{
 		"kernel: laplacian, bochner auto --exportable, or serve the model file itself",
 }
 
-// Every registered step and model can be exported, or is among the refusals. That each computes
-// what it exports, their laws hold them to.
-func TestEveryRegisteredStepAndModelSaysWhatItComputes(t *testing.T) {
-	// what has no name in documents
+// TestEveryRegisteredTypeIsExportable checks that every registered step and model can
+// be exported, or is listed as an exception. The conformance tests compare the exported graphs.
+func TestEveryRegisteredTypeIsExportable(t *testing.T) {
+	// types without a name in documents
 	kinds := []any{&meta.FittedSets{}, &estimator.FittedSGDProbabilistic{}, &pipeline.FittedPipeline{}}
 	for _, e := range pipeline.Registered() {
 		kinds = append(kinds, e.Fitted())

@@ -39,7 +39,8 @@ func gaps(data datasets.Set, seed uint64) datasets.Set {
 	return data
 }
 
-// graphed fits a pipeline and compares what its graph computes with what it predicts for 300 other rows.
+// graphed fits a pipeline and compares the outputs of its graph with its predictions for 300 other
+// rows.
 func graphed(t *testing.T, p pipeline.Pipeline, data, other datasets.Set, tolerance float64) *modelfile.Model {
 	t.Helper()
 	fitted, err := p.Fit(context.Background(), data)
@@ -98,7 +99,7 @@ func graphed(t *testing.T, p pipeline.Pipeline, data, other datasets.Set, tolera
 	return m
 }
 
-// alike fails where numbers differ by more than a part of those over 1.
+// alike fails if numbers differ by more than the tolerance, relative for numbers above 1.
 func alike(t *testing.T, name string, got, want *mat.Dense, tolerance float64) {
 	t.Helper()
 	if !slices.Equal([]int{got.RawMatrix().Rows, got.RawMatrix().Cols},
@@ -117,7 +118,7 @@ func alike(t *testing.T, name string, got, want *mat.Dense, tolerance float64) {
 	}
 }
 
-// encoded puts steps behind those that make numbers of people.
+// encoded inserts steps after the encoding of people.
 func encoded(model estimator.Estimator, steps ...transformer.Fitter) pipeline.Pipeline {
 	groups := pipeline.NewColumns(
 		pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.Impute{Strategy: "median",
@@ -129,7 +130,7 @@ func encoded(model estimator.Estimator, steps ...transformer.Fitter) pipeline.Pi
 	return pipeline.Pipeline{Steps: pipeline.Steps(all...), Estimator: model}
 }
 
-func TestAGraphPredictsWhatTheModelPredicts(t *testing.T) {
+func TestGraphPredictions(t *testing.T) {
 	train, other := gaps(samples.People(200, 1), 2), gaps(samples.People(300, 3), 4)
 	if m := graphed(t, encoded(estimator.NewLogistic(), samples.Fourier(40)), train, other,
 		1e-12); m.Task != datasets.Classification {
@@ -186,7 +187,7 @@ func (s odd) Fit(ctx context.Context, data datasets.Set) (transformer.Transforme
 	return oddFit{f}, err
 }
 
-func TestEveryStepThatCannotBeExportedIsNamed(t *testing.T) {
+func TestExportErrorNamesEveryStep(t *testing.T) {
 	binning := transformer.NewBinning()
 	binning.Grids = 10
 	groups := pipeline.NewColumns(
@@ -221,7 +222,8 @@ func TestEveryStepThatCannotBeExportedIsNamed(t *testing.T) {
 	}
 }
 
-// Columns that are constant in training are so for later rows too, in what is exported as well.
+// TestConstantColumnsAreGraphed checks that columns that are constant in training are constant for
+// later rows, also in the exported graph.
 func TestConstantColumnsAreGraphed(t *testing.T) {
 	train, other := samples.Numbers(60, 1), samples.Numbers(40, 2)
 	X, later := mat.DenseCopyOf(train.X), mat.DenseCopyOf(other.X)

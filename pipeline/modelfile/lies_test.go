@@ -41,7 +41,8 @@ func allocated() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// What a file claims is held against what it holds before memory is taken for it.
+// TestClaimsTakeNoMemory checks that sizes claimed by a file are checked against its content before
+// allocation.
 func TestClaimsTakeNoMemory(t *testing.T) {
 	data := numbers(60, 51)
 	data.Schema.Columns = nil
@@ -93,7 +94,7 @@ func TestClaimsTakeNoMemory(t *testing.T) {
 		if c.want == "" && err != nil {
 			t.Errorf("%v: %v", c.set, err)
 		}
-		if err == nil { // a width that nothing is made of
+		if err == nil { // a width without corresponding data
 			X := data.X
 			if _, cols := X.Dims(); m.Spec().Steps != nil && cols != pipeline.Find(m.Predictor).InputWidth() {
 				X = sparse.FromDense(X)
@@ -121,7 +122,8 @@ func keysOf(m map[string]any) func(yield func(string) bool) {
 	}
 }
 
-// An honest model of columns that nothing in the file stands for loads, and predicts sparse rows.
+// TestManyUnnamedColumns checks that a valid model with columns that have no data in the file can
+// be loaded, and predicts sparse rows.
 func TestManyUnnamedColumns(t *testing.T) {
 	const wide = 1<<20 + 64
 	indptr, indices, y := []int{0}, []uint32{}, []float64{}

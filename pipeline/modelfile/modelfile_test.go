@@ -109,7 +109,8 @@ func bytesOf(t testing.TB, m *modelfile.Model) []byte {
 	return b.Bytes()
 }
 
-// What is loaded predicts what was saved, to the bit, and is saved again to the same bytes.
+// TestSaveAndLoad checks that a restored model predicts the same, bit for bit, and is saved with
+// the same bytes.
 func TestSaveAndLoad(t *testing.T) {
 	data := people(400, 20)
 	data.Schema.Missing = []string{"?", "n/a"}
@@ -154,9 +155,8 @@ func TestSaveAndLoad(t *testing.T) {
 	}
 }
 
-// The fitted model is a thing of its own: its parts can be looked at.
-// Goroutines write a model that was just fitted at once, each to the same bytes, and read its report and
-// its relevance. The race detector finds what changes meanwhile.
+// TestSaveAtOnce checks that concurrent goroutines can write a fitted model, with equal bytes, and
+// read its report and its relevance. The race detector finds modifications.
 func TestSaveAtOnce(t *testing.T) {
 	for name, spec := range specs() {
 		m := fitted(t, spec, people(60, 3))
@@ -355,7 +355,7 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-// damage changes one thing in an archive.
+// damage makes one change in an archive.
 func damage(a *model.Archive, rng *rand.Rand) {
 	keys := slices.Sorted(func(yield func(string) bool) {
 		for k := range a.Scalars {

@@ -69,7 +69,8 @@ func TestPredictRows(t *testing.T) {
 	}
 }
 
-// Several targets come by their names, and columns that had no names at fit are called x0, x1, ….
+// TestPredictRowsWithoutNames checks that several targets are predicted by name, and that columns
+// without names are called x0, x1, ….
 func TestPredictRowsWithoutNames(t *testing.T) {
 	X, Y := mat.NewDense(20, 2, nil), mat.NewDense(20, 2, nil)
 	for i := range 20 {
@@ -104,7 +105,7 @@ func TestPredictRowsWithoutNames(t *testing.T) {
 	}
 }
 
-// A prediction prints as what it is, and is a small JSON object.
+// TestRowPredictionShown checks the text and the JSON of predictions.
 func TestRowPredictionShown(t *testing.T) {
 	for _, c := range []struct {
 		p          modelfile.RowPrediction

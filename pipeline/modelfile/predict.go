@@ -22,7 +22,7 @@ import (
 // Predict returns the predictions for the rows of data: numbers, class codes (see [Model.Classes])
 // or cluster indices. Like all methods of Model it aligns data first (see [Model.Align]), so the
 // order of columns and the codes of categories may differ from those of the model. In contrast,
-// m.Predictor.Predict uses a matrix as it is.
+// m.Predictor.Predict does not align its matrix.
 func (m *Model) Predict(ctx context.Context, data datasets.Set) ([]float64, error) {
 	aligned, err := m.Align(data)
 	if err != nil {

@@ -88,7 +88,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// A name may stand among the parameters too, where the step has no parameter of that name.
+// TestInnerName checks that the name of a step may be among its parameters if it has no parameter
+// called name.
 func TestInnerName(t *testing.T) {
 	p, errs := decode(t, "[{rff: {name: a, gamma: 1}}, {rff: {gamma: 2, name: b}}, ridge]")
 	if errs != nil || p.Steps[0].Name != "a" || p.Steps[1].Name != "b" {
@@ -96,7 +97,8 @@ func TestInnerName(t *testing.T) {
 	}
 }
 
-// A step without a seed has one that depends on the experiment's seed and the step's path alone.
+// TestSeedsAreDerived checks that a step without a seed gets one that depends only on the
+// experiment's seed and the path of the step.
 func TestSeedsAreDerived(t *testing.T) {
 	p, _ := decode(t, "[{rff: {}}, {rff: {gamma: 1}, name: other}, ridge]")
 	a, b := p.Steps[0].Fitter.(transformer.RFF).Seed, p.Steps[1].Fitter.(transformer.RFF).Seed
@@ -112,8 +114,9 @@ func TestSeedsAreDerived(t *testing.T) {
 	}
 }
 
-// All errors are reported at once, with position, value and constraint.
-func TestDecodeFaults(t *testing.T) {
+// TestDecodeErrors checks that all errors are reported at once, with position, value and
+// constraint.
+func TestDecodeErrors(t *testing.T) {
 	const transformers, estimators = "columns, union, steps, impute", "ridge, ridge_classifier, logistic, svm, svr"
 	for _, c := range []struct{ text, want string }{
 		{"3", "a.yaml:1:1: pipeline: must be a list of steps, the last of which is an estimator, got 3"},
@@ -155,11 +158,12 @@ func TestDecodeFaults(t *testing.T) {
 			"a.yaml:1:19: pipeline.rff.features: must be an integer from 1 to 67108864, got [500 1000]"},
 		{"- rff: {seed: -1}\n- ridge", "a.yaml:1:15: pipeline.rff.seed: must be an integer ≥ 0, got -1"},
 		{"- rff: {kernel: Gaussian}\n- ridge",
-			`a.yaml:1:17: pipeline.rff.kernel: must be gaussian, laplacian, cauchy, exponential, matern, rational_quadratic, mixture or product, got "Gaussian" (did you mean gaussian?)`},
+			`a.yaml:1:17: pipeline.rff.kernel: must be gaussian, laplacian, cauchy, exponential, matern, rational_quadratic, powered_exponential, mixture or product, got "Gaussian" (did you mean gaussian?)`},
 		{"- rff: {gamma: 1, gamma: 2}\n- ridge", "a.yaml:1:19: pipeline.rff.gamma: duplicate key (first on line 1)"},
 		{"- rff: [1]\n- ridge", "a.yaml:1:8: pipeline.rff: must be parameters: kernel, gamma, features, map, draw, nu, " +
-			"alpha, of, seed, got [1]"},
-		{"- rff: wide\n- ridge", `a.yaml:1:8: pipeline.rff: must be parameters: kernel, gamma, features, map, draw, nu, alpha, of, seed, got "wide"`},
+			"alpha, exponent, of, seed, got [1]"},
+		{"- rff: wide\n- ridge", "a.yaml:1:8: pipeline.rff: must be parameters: kernel, gamma, features, map, draw, nu, " +
+			`alpha, exponent, of, seed, got "wide"`},
 		{"- rff: {gamma: !secret 1}\n- ridge",
 			"a.yaml:1:16: pipeline.rff.gamma: the tag !secret; a value is a number, true, false, a string or a list"},
 		{"- rff: {[1]: 1}\n- ridge", "a.yaml:1:9: pipeline.rff: a key that is no word"},
@@ -259,7 +263,7 @@ func (r writer) pipeline() pipeline.Pipeline { return r.nested(2) }
 // nested returns a pipeline of wrappers nested to a depth.
 func (r writer) nested(depth int) pipeline.Pipeline {
 	p := pipeline.Pipeline{Steps: r.steps(r.IntN(4), 2), Estimator: r.model(depth)}
-	for p.CheckTargets() != nil { // a step learns from targets, and the model has none
+	for p.CheckTargets() != nil { // a step uses targets, and the model is unsupervised
 		p.Steps = r.steps(r.IntN(4), 2)
 	}
 	if r.IntN(2) == 0 {
@@ -362,7 +366,7 @@ func (r writer) selection(k int) []string {
 		{"é", "'q'", "\"q\""}}[(k+r.IntN(2)*3)%6]
 }
 
-// dial gives a spec random values for its parameters, as far as they are valid.
+// dial sets the parameters of a spec to random valid values.
 func (r writer) dial(spec any) any {
 	for _, p := range specs.Own(spec) {
 		var v any
@@ -390,7 +394,8 @@ func (r writer) dial(spec any) any {
 	return spec
 }
 
-// What is written is read back as it was, and written again as it was.
+// TestLoadWriteLoadIsIdentity checks that an encoded pipeline is decoded unchanged, and encoded
+// again with the same text.
 func TestLoadWriteLoadIsIdentity(t *testing.T) {
 	r := writer{rand.New(rand.NewPCG(1, 2))}
 	for range 400 {
@@ -436,7 +441,8 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 }
 
-// FuzzDecode: no document makes Decode panic, and what it takes can be written and read back.
+// FuzzDecode checks that Decode does not panic for any document, and that accepted documents can be
+// encoded and decoded.
 func FuzzDecode(f *testing.F) {
 	f.Add("- rff: {gamma: 0.1}\n- ridge\n")
 	f.Add("- columns:\n  - {select: numeric, steps: [{impute: {strategy: median}}, standardize]}\n- {union: {parts: " +
@@ -478,7 +484,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// What parameters declare of the complexity of models, for searches that prefer the simpler one.
+// TestComplexities checks the complexity declared by parameters, for searches that prefer simpler
+// models.
 func TestComplexities(t *testing.T) {
 	want := map[string]param.Complexity{
 		"onehot.min_count": param.FewerUnits, "binning.min_count": param.FewerUnits,

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// stirred is a composite with a seed of its own.
+// stirred is a composite with a seed.
 type stirred struct {
 	pipeline.Chain
 	Seed uint64

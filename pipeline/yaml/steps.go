@@ -66,7 +66,7 @@ func (d *decoder) specAt(h head, docPath, specPath string) any {
 		}
 	}
 	errs := len(d.errs)
-	if spec = d.specPath(spec, h.node, given, docPath, specPath); len(d.errs) > errs {
+	if spec = d.innerSpecs(spec, h.node, given, docPath, specPath); len(d.errs) > errs {
 		return spec // missing values are already reported
 	}
 	return d.finish(spec, h.node, given, docPath, specPath)

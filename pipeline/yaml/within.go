@@ -29,7 +29,7 @@ func holdsModel(c param.Child) bool { return c.Type == reflect.TypeFor[estimator
 
 // innerSpecs decodes the inner specs of a step, such as the model of a wrapper. Unspecified ones keep
 // their defaults with derived seeds.
-func (d *decoder) specPath(spec any, key *tree.Node, given map[string]*tree.Node, docPath, specPath string) any {
+func (d *decoder) innerSpecs(spec any, key *tree.Node, given map[string]*tree.Node, docPath, specPath string) any {
 	for _, c := range pipeline.Within(spec) {
 		path, inside := yamlnode.Join(docPath, c.Name), yamlnode.Join(specPath, c.Name)
 		var child any

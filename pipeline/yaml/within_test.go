@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// echo is a step that holds another one in a field.
+// echo is a step with another one in a field.
 type echo struct {
 	Step  transformer.Fitter
 	Times int
@@ -29,7 +29,7 @@ func (e echo) Fit(ctx context.Context, data datasets.Set) (transformer.Transform
 	return e.Step.Fit(ctx, data)
 }
 
-// hollow is an echo that holds nothing by default.
+// hollow is an echo without a default child.
 type hollow echo
 
 func (h *hollow) Params(l *param.List) { (*echo)(h).Params(l) }
@@ -41,8 +41,8 @@ func (h hollow) Fit(ctx context.Context, data datasets.Set) (transformer.Transfo
 type fittedEcho struct{ transformer.FittedScaler }
 type fittedHollow struct{ transformer.FittedScaler }
 
-// What a step holds in a field stands below the field's name: a step, or a list of them; what is left out is as
-// by default, with a seed of its own.
+// TestWithin checks that children in a field are below the field's name, as a step or a list of
+// steps, and that omitted ones have their defaults with derived seeds.
 func TestWithin(t *testing.T) {
 	for _, e := range []pipeline.Entry{
 		{Name: "echo", New: func() any { return echo{Step: transformer.NewRFF(), Times: 1} },

@@ -67,13 +67,13 @@ func (c *call) find(name, version string) (*serve.Model, error) {
 }
 
 // receive waits for a slot and returns the encoded message.
-func (c *call) receive(turns *queue.Queue) ([]byte, error) {
+func (c *call) receive(slots *queue.Queue) ([]byte, error) {
 	ctx, stop := context.WithTimeout(c.Context(), c.timeout)
 	defer stop()
-	if err := turns.Acquire(ctx); err != nil {
+	if err := slots.Acquire(ctx); err != nil {
 		return nil, err
 	}
-	defer turns.Release()
+	defer slots.Release()
 	var m message
 	if err := c.receiveMessage(ctx, &m, nil); err != nil {
 		return nil, err

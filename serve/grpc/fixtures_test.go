@@ -123,7 +123,7 @@ func client(t testing.TB, addr string, o ...grpc.DialOption) *grpc.ClientConn {
 	return c
 }
 
-// asked returns a client of a server of both models.
+// asked starts a server of both models and returns a client.
 func asked(t testing.TB, o serve.Options) *grpc.ClientConn {
 	t.Helper()
 	addr, _ := listening(t, started(t, o), serve.ListenOptions{})

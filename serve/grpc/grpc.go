@@ -121,10 +121,10 @@ func newGRPCServer(s *handler, o serve.ListenOptions, config *tls.Config) *grpc.
 }
 
 // handle handles a request of any service after it has checked the token.
-func (s *handler) handle(service any, stream grpc.ServerStream, about *grpc.StreamServerInfo,
+func (s *handler) handle(service any, stream grpc.ServerStream, info *grpc.StreamServerInfo,
 	handle grpc.StreamHandler) (err error) {
 	given, _ := metadata.FromIncomingContext(stream.Context())
-	c := &call{ServerStream: stream, handler: s, name: about.FullMethod, method: methodOf(about.FullMethod),
+	c := &call{ServerStream: stream, handler: s, name: info.FullMethod, method: methodOf(info.FullMethod),
 		start: time.Now(), requestID: protocol.RequestID(given["x-request-id"])}
 	defer func() {
 		if value := recover(); value != nil {

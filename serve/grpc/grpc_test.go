@@ -67,7 +67,7 @@ func TestMethods(t *testing.T) {
 }
 
 // A damaged model is listed and not ready.
-func TestModelThatIsNotLoaded(t *testing.T) {
+func TestModelNotLoaded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bad.bochner")
 	if err := os.WriteFile(path, []byte("no model"), 0o600); err != nil {
 		t.Fatal(err)
@@ -300,7 +300,7 @@ func TestTLS(t *testing.T) {
 }
 
 // Requests are logged and counted with their ID.
-func TestWhatIsTold(t *testing.T) {
+func TestLogsAndMetrics(t *testing.T) {
 	var log bytes.Buffer
 	s := started(t, serve.Options{AccessLog: slog.New(slog.NewTextHandler(&log, nil))})
 	addr, end := listening(t, s, serve.ListenOptions{})
@@ -339,7 +339,7 @@ bochner_requests_total{code="OK",model="rent",route="grpc_infer"} 1
 }
 
 // Invalid options return an error.
-func TestListeningThatCannotBe(t *testing.T) {
+func TestListenErrors(t *testing.T) {
 	for want, o := range map[string]serve.ListenOptions{
 		"CertFile and KeyFile must be set together": {CertFile: "tls.crt"}, "must be ≥ 0": {DrainDelay: -1},
 		"no such file": {CertFile: "none", KeyFile: "none"},

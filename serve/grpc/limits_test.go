@@ -123,7 +123,7 @@ func TestEndsOfContexts(t *testing.T) {
 }
 
 // A message that does not arrive times out and frees its slot.
-func TestMessageThatDoesNotCome(t *testing.T) {
+func TestMissingMessage(t *testing.T) {
 	// one message at a time
 	s := started(t, serve.Options{Limits: serve.Limits{MaxMemoryBytes: 1 << 21, MaxBodyBytes: 1 << 20}})
 	addr, _ := listening(t, s, serve.ListenOptions{ReadTimeout: 50 * time.Millisecond})

@@ -37,13 +37,13 @@ func decode(b []byte, m proto.Message) error {
 	return nil
 }
 
-// Estimates for parts of a message once they are decoded, in bytes.
+// Estimated sizes of decoded message parts, in bytes.
 const (
 	elementBytes = 192 // a tensor, a parameter, a string: an object with its pointer
 	varintBytes  = 8
 )
 
-// Fields of ModelInferRequest and of its inputs that have parts of their own.
+// Fields of ModelInferRequest and of its inputs that contain messages.
 const (
 	fieldInputs   = 5
 	fieldContents = 5
@@ -76,7 +76,7 @@ func decodedBytes(b []byte) int64 {
 
 // decodedSize sums the decoded sizes of the fields of a message; of returns the additional bytes of a
 // length-delimited field.
-func decodedSize(b []byte, of func(protowire.Number, []byte) int64) (sum int64) {
+func decodedSize(b []byte, fieldSize func(protowire.Number, []byte) int64) (sum int64) {
 	for len(b) > 0 {
 		field, kind, n := protowire.ConsumeTag(b)
 		if n < 0 {
@@ -96,8 +96,8 @@ func decodedSize(b []byte, of func(protowire.Number, []byte) int64) (sum int64) 
 			return sum + int64(len(b))
 		}
 		sum += elementBytes + int64(len(v))
-		if of != nil {
-			sum += of(field, v)
+		if fieldSize != nil {
+			sum += fieldSize(field, v)
 		}
 		b = b[n:]
 	}

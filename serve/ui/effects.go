@@ -10,6 +10,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/inspection"
+	"github.com/bochner-ml/bochner/internal/origin"
 	"github.com/bochner-ml/bochner/serve"
 )
 
@@ -20,17 +22,16 @@ const (
 	maxListedInputs  = 20  // inputs listed in a sentence
 )
 
-// effectGroup shows the effects of the inputs on one output.
+// effectGroup shows the contributions of the inputs to one output.
 type effectGroup struct {
 	Title   string
 	Text    []string
 	Effects []effect
 	Unit    string // heading of the numbers
-	HasBars bool   // whether effects have bars
 	Notes   []string
 }
 
-// effect is the change of an output relative to the row with one input at its typical value.
+// effect is the Shapley value of an input relative to the typical row.
 type effect struct {
 	Name, Value, Typical string
 	Label                string
@@ -40,132 +41,83 @@ type effect struct {
 	size float64
 }
 
-// output is a number of a prediction.
-type output struct {
-	name   string // name in a sentence
-	unit   string
-	value  func(prediction estimator.Prediction, i int) float64
-	format func(v float64) string
-}
-
-// outputsOf returns the numbers of a prediction whose changes are shown.
-func outputsOf(m *serve.Model, prediction estimator.Prediction) (out []output) {
-	classes, targets := m.Classes, m.File.Schema.Targets
+// effects returns the contributions of the inputs to each output: their Shapley values with the typical row as the only
+// background row.
+func effects(ctx context.Context, s *serve.Server, m *serve.Model, f *form, row, typical []float64,
+	prediction estimator.Prediction) []effectGroup {
+	none := func(text string) []effectGroup {
+		return []effectGroup{{Title: "Contributions of the inputs", Text: []string{text}}}
+	}
 	switch {
-	case prediction.Probabilities != nil:
-		class := int(prediction.Values[0])
-		out = append(out, output{"the probability of " + quoted(classes[class]), "points",
-			func(p estimator.Prediction, i int) float64 { return p.Probabilities.At(i, class) }, percentagePoints})
-	case classes != nil && prediction.Scores != nil:
-		class, column, sign := int(prediction.Values[0]), int(prediction.Values[0]), 1.0
-		if len(classes) == 2 {
-			column, sign = 0, 2*prediction.Values[0]-1
-		}
-		out = append(out, output{"the score of " + quoted(classes[class]), "score",
-			func(p estimator.Prediction, i int) float64 { return sign * p.Scores.At(i, column) }, signed})
-	case prediction.Anomaly != nil:
-		out = append(out, output{"the anomaly score", "score", func(p estimator.Prediction, i int) float64 {
-			return p.Anomaly[i]
-		}, signed})
 	case m.File.Task == datasets.Clustering:
-		out = append(out, output{name: "the cluster", unit: "cluster",
-			value: func(p estimator.Prediction, i int) float64 { return p.Values[i] }})
-	case prediction.Targets != nil && len(targets) > 1:
-		for k, t := range targets[:min(len(targets), maxEffectTargets)] {
-			out = append(out, output{t.Name, t.Name, func(p estimator.Prediction, i int) float64 { return p.Targets.At(i, k) },
-				signed})
+		return nil
+	case len(f.Fields) > maxEffectInputs:
+		return none(fmt.Sprintf("Contributions are computed for models of at most %d inputs.", maxEffectInputs))
+	case !slices.ContainsFunc(f.Fields, func(e formField) bool { return !isSame(row, typical, e.column.Columns) }):
+		return none("Every input has its typical value.")
+	}
+	values, err := s.Explain(ctx, m, typical, slices.Clone(row))
+	if err != nil {
+		return none("Cannot compute the contributions: " + truncate(err.Error(), 300) + ".")
+	}
+	explained := values.Outputs
+	sign := 1.0
+	if m.Classes != nil {
+		class := int(prediction.Values[0])
+		if len(explained) == len(m.Classes) {
+			explained = explained[class : class+1]
+		} else if class == 0 { // the score is that of the second class
+			sign = -1
 		}
-	default:
-		out = append(out, output{"the prediction", "effect", func(p estimator.Prediction, i int) float64 {
-			return p.Values[i]
-		}, signed})
+		explained = []inspection.ShapleyOutput{explained[0]}
+		explained[0].Name = quoted(m.Classes[class])
+	}
+	var out []effectGroup
+	for _, o := range explained[:min(len(explained), maxEffectTargets)] {
+		out = append(out, contributions(m, f, values, o, sign, row, typical))
 	}
 	return out
 }
 
-// effects returns the effects of the inputs on each output.
-func effects(ctx context.Context, s *serve.Server, m *serve.Model, f *form, row, typical []float64,
-	prediction estimator.Prediction) []effectGroup {
-	none := func(text string) []effectGroup {
-		return []effectGroup{{Title: "Effects of the inputs", Text: []string{text}}}
+// contributions shows the contributions of the inputs to an output times sign.
+func contributions(m *serve.Model, f *form, values inspection.ShapleyValues, o inspection.ShapleyOutput, sign float64,
+	row, typical []float64) effectGroup {
+	of, _ := origin.Inputs(m.File.Schema, m.Encoding.Width)
+	kind := map[string]string{"decision": "score"}[values.Output]
+	name := "the " + cmp.Or(kind, values.Output)
+	if o.Name != "" {
+		name += " of " + o.Name
 	}
-	if len(f.Fields) > maxEffectInputs {
-		return none(fmt.Sprintf("Effects are computed for models of at most %d inputs.", maxEffectInputs))
+	out := effectGroup{Title: "Contributions of the inputs to " + name, Unit: "contribution"}
+	out.Text = []string{fmt.Sprintf("The contributions add up to the difference between %s of this row, %s, and that of "+
+		"the typical row, %s (medians and most frequent categories).", name, number(sign*o.Predictions[0]), number(sign*o.Base))}
+	if values.Output == "decision" {
+		out.Text = append(out.Text, "A higher score makes the class more likely.")
 	}
-	rows := slices.Clone(row)
-	var changed []formField
+	if values.Method == inspection.Sampling {
+		out.Text = append(out.Text, "The contributions are estimated by sampling.")
+	}
 	var usual []string
+	largest := 0.0
 	for _, e := range f.Fields {
 		if isSame(row, typical, e.column.Columns) {
 			usual = append(usual, e.Name)
 			continue
 		}
-		back := slices.Clone(row)
+		one := effect{Name: e.Name, Value: displayValue(e.Value), Typical: displayValue(e.typical)}
+		var inputs []int
 		for _, j := range e.column.Columns {
-			back[j] = typical[j]
-		}
-		rows, changed = append(rows, back...), append(changed, e)
-	}
-	if len(changed) == 0 {
-		return none("Every input has its typical value.")
-	}
-	all, err := s.Predict(ctx, m, rows)
-	if err != nil {
-		return none("Cannot compute the effects: " + truncate(err.Error(), 300) + ".")
-	}
-	var out []effectGroup
-	for _, one := range outputsOf(m, prediction) {
-		out = append(out, one.effects(all, changed, usual))
-	}
-	return out
-}
-
-// effects returns the effects of the changed inputs. Row 0 of all is the given row; row k+1 has input k
-// set to its typical value. Usual lists the inputs that have their typical value.
-func (m output) effects(all estimator.Prediction, changed []formField, usual []string) effectGroup {
-	out := effectGroup{Title: "Effects of the inputs on " + m.name, Unit: m.unit, HasBars: m.format != nil, Text: []string{
-		"Change of " + m.name + " relative to the same row with this input set to its typical value (median or most " +
-			"frequent category).",
-		"Effects do not add up if inputs interact.",
-	}}
-	base, maxSize := m.value(all, 0), 0.0
-	for k, e := range changed {
-		v := m.value(all, k+1)
-		one := effect{Name: e.Name, Value: displayValue(e.Value), Typical: displayValue(e.typical), size: base - v}
-		if m.format == nil {
-			one.Label = "the same"
-			if v != base {
-				one.Label = fmt.Sprintf("cluster %d", int(v))
+			if !slices.Contains(inputs, of[j]) {
+				inputs, one.size = append(inputs, of[j]), one.size+sign*o.Values[0][of[j]]
 			}
-		} else if math.Abs(one.size) <= 1e-9*(math.Abs(base)+math.Abs(v)) { // rounding
-			one.size, one.Label = 0, "0"
-		} else {
-			one.Label = m.format(one.size)
 		}
-		maxSize = max(maxSize, math.Abs(one.size))
+		if math.Abs(one.size) <= 1e-9*(math.Abs(o.Base)+math.Abs(o.Predictions[0])) { // rounding
+			one.size = 0
+		}
+		one.Label, largest = signed(one.size), max(largest, math.Abs(one.size))
 		out.Effects = append(out.Effects, one)
 	}
-	if m.format == nil {
-		out.Text = []string{"The cluster of the same row with this input set to its typical value (median or most " +
-			"frequent category)."}
-		maxSize = 0
-	}
-	slices.SortStableFunc(out.Effects, func(a, b effect) int { return cmp.Compare(math.Abs(b.size), math.Abs(a.size)) })
-	for k := range out.Effects {
-		e := &out.Effects[k]
-		e.Positive = e.size > 0
-		if maxSize > 0 && e.size != 0 {
-			wide := 50 * math.Abs(e.size) / maxSize
-			e.BarStart, e.BarWidth = "50", width(wide)
-			if !e.Positive {
-				e.BarStart = width(50 - wide)
-			}
-		}
-	}
-	if more := len(out.Effects) - maxEffects; more > 0 {
-		out.Effects = out.Effects[:maxEffects]
-		out.Notes = append(out.Notes, fmt.Sprintf("%d inputs with smaller effects are not shown.", more))
-	}
+	out.draw(largest)
 	if len(usual) > 0 {
 		names := strings.Join(usual[:min(len(usual), maxListedInputs)], ", ")
 		if more := len(usual) - maxListedInputs; more > 0 {
@@ -174,6 +126,26 @@ func (m output) effects(all estimator.Prediction, changed []formField, usual []s
 		out.Notes = append(out.Notes, "Inputs at their typical value: "+names+".")
 	}
 	return out
+}
+
+// draw sorts the effects by size, sets their bars and omits small ones.
+func (g *effectGroup) draw(largest float64) {
+	slices.SortStableFunc(g.Effects, func(a, b effect) int { return cmp.Compare(math.Abs(b.size), math.Abs(a.size)) })
+	for k := range g.Effects {
+		e := &g.Effects[k]
+		e.Positive = e.size > 0
+		if e.size != 0 {
+			wide := 50 * math.Abs(e.size) / largest
+			e.BarStart, e.BarWidth = "50", width(wide)
+			if !e.Positive {
+				e.BarStart = width(50 - wide)
+			}
+		}
+	}
+	if more := len(g.Effects) - maxEffects; more > 0 {
+		g.Effects = g.Effects[:maxEffects]
+		g.Notes = append(g.Notes, fmt.Sprintf("%d inputs with smaller contributions are not shown.", more))
+	}
 }
 
 // displayValue formats a form value.

@@ -61,18 +61,6 @@ func percent(v float64) string {
 // levelPercent formats a confidence level.
 func levelPercent(p float64) string { return strconv.FormatFloat(100*p, 'g', 6, 64) + "\u00a0%" }
 
-// percentagePoints formats a difference of probabilities.
-func percentagePoints(v float64) string {
-	text := strconv.FormatFloat(100*v, 'f', 1, 64)
-	switch {
-	case text == "-0.0" || text == "0.0":
-		return "0.0"
-	case v > 0:
-		text = "+" + text
-	}
-	return minus(text)
-}
-
 // columnFormat returns a format with the digits in which the values of a column differ.
 func columnFormat(c profile.Column) func(v float64) string {
 	integers := 0

@@ -3,8 +3,8 @@
 //	models.Mount(ui.New(models)) // at / and under /ui/
 //
 // One page lists the models. The page of a model has a form for one row, based on the schema and on
-// the profile of the training rows. The result shows the prediction and the effect of each input:
-// the change of the prediction relative to the same row with that input set to its typical value.
+// the profile of the training rows. The result shows the prediction and the contribution of each
+// input: Shapley values, which add up to the difference from the prediction of the typical row.
 //
 // Pages are plain HTML with inline CSS, without scripts or external resources; a
 // Content-Security-Policy enforces this. The URL contains the row, so it can be shared, unless the

@@ -230,27 +230,26 @@ func near(t *testing.T, name string, page []element, what string, want float64) 
 	}
 }
 
-// Effects equal differences of /v1 predictions, in descending order.
+// Contributions sum to the difference between the predictions of the row and of the typical row, in descending order.
 func TestEffects(t *testing.T) {
 	s := started(t, serve.Options{})
 	for _, name := range []string{"rent", "sure", "between", "bare"} {
 		typical := filled(parse(t, ask(s, "GET", "/ui/"+name, "").body))
 		given := changed(t, s, name)
 		page := parse(t, sent(t, s, name, given).body)
-		base := predicted(t, s, name, given).Value
 		rows := find(parse(t, rendered(find(page, ".effects")[0])), "tr")[1:]
-		before := math.Inf(1)
+		before, sum, sizes := math.Inf(1), 0.0, 0.0
 		for _, row := range rows {
-			cells := parse(t, "<table>"+rendered(row)+"</table>")
-			input, _, _ := strings.Cut(find(cells, "th")[0].text(), find(cells, "span")[0].text())
-			one := maps.Clone(given)
-			one.Set(input, typical.Get(input))
-			effect := base - predicted(t, s, name, one).Value
-			near(t, name+": "+input, cells, "td", effect)
-			if math.Abs(effect) > before*(1+1e-9) {
-				t.Errorf("%s: %s comes too late", name, input)
+			text := find(parse(t, "<table>"+rendered(row)+"</table>"), "td")[0].text()
+			v, err := strconv.ParseFloat(strings.NewReplacer("−", "-", "\u202f", "", "+", "").Replace(text), 64)
+			if err != nil || math.Abs(v) > before*(1+1e-3) {
+				t.Errorf("%s: contribution %q after %v, %v", name, text, before, err)
 			}
-			before = math.Abs(effect)
+			before, sum, sizes = math.Abs(v), sum+v, sizes+math.Abs(v)
+		}
+		want := predicted(t, s, name, given).Value - predicted(t, s, name, typical).Value
+		if math.Abs(sum-want) > 1e-3*sizes {
+			t.Errorf("%s: contributions sum to %v, want %v", name, sum, want)
 		}
 		moving := 0
 		for input := range given {

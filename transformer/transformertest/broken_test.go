@@ -21,7 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// record notes whether a law found something.
+// record stores whether a check failed or was skipped.
 type record struct{ failed, skipped bool }
 
 func (r *record) Helper()               {}
@@ -31,8 +31,8 @@ func (r *record) Fatal(...any)          { r.failed = true; runtime.Goexit() }
 func (r *record) Fatalf(string, ...any) { r.failed = true; runtime.Goexit() }
 func (r *record) Skip(...any)           { r.skipped = true; runtime.Goexit() }
 
-// holds runs one law on spec.
-func holds(l law, spec transformer.Fitter, o Options) *record {
+// holds runs one check on spec.
+func holds(l invariant, spec transformer.Fitter, o Options) *record {
 	r := &record{}
 	done := make(chan struct{})
 	go func() {
@@ -47,7 +47,7 @@ func holds(l law, spec transformer.Fitter, o Options) *record {
 // configured to break.
 type double struct {
 	breaks string
-	calls  *int // of Fit, for the ways to break a law that need a memory
+	calls  *int // number of fits, for violations that need state
 }
 
 func (s double) IsDataIndependent() bool { return true }
@@ -56,29 +56,29 @@ func (s double) Fit(ctx context.Context, data datasets.Set) (transformer.Transfo
 	if data.X == nil {
 		return nil, datasets.ErrEmpty
 	}
-	if err := data.Check(); err != nil && s.breaks != "refuses bad data" {
+	if err := data.Check(); err != nil && s.breaks != "invalid data are errors" {
 		return nil, err
 	}
-	if err := data.CheckFinite(); err != nil && s.breaks != "refuses bad data" {
+	if err := data.CheckFinite(); err != nil && s.breaks != "invalid data are errors" {
 		return nil, err
 	}
-	if _, ok := data.X.(mat.Untransposer); ok && s.breaks == "other matrices are dense" {
+	if _, ok := data.X.(mat.Untransposer); ok && s.breaks == "any mat.Matrix equals dense rows" {
 		return nil, errors.New("double: a view")
 	}
 	*s.calls++
 	f := &doubled{Factor: 2, width: data.Cols(), breaks: s.breaks}
 	switch s.breaks {
-	case "leaves spec and data":
+	case "does not modify spec and data":
 		data.X.(*mat.Dense).Set(0, 0, data.X.At(0, 0)+1)
-	case "fits the same twice":
+	case "fits are reproducible":
 		f.Factor += float64(*s.calls)
-	case "treats weights as it says":
+	case "weights are used as declared":
 		if data.Weights != nil {
 			f.Factor = 3
 		}
-	case "rowless fits are alike":
+	case "data-independent fits are equal":
 		f.Factor = float64(data.Rows())
-	case "sparse is dense":
+	case "sparse rows equal dense rows":
 		if _, ok := data.X.(*sparse.CSR); ok {
 			f.Factor = 5
 		}
@@ -86,7 +86,7 @@ func (s double) Fit(ctx context.Context, data datasets.Set) (transformer.Transfo
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if s.breaks == "stops when cancelled" && ctx.Err() != nil { // looks, and makes do with what there is
+	if s.breaks == "cancellation" && ctx.Err() != nil { // looks, and makes do with what there is
 		return f, nil
 	}
 	return f, nil
@@ -97,7 +97,7 @@ func (s double) FitTransform(ctx context.Context, data datasets.Set) (transforme
 	if err != nil {
 		return nil, nil, err
 	}
-	if s.breaks == "fits and maps at once" {
+	if s.breaks == "FitTransform equals Fit and Transform" {
 		return f, data.X, nil
 	}
 	Z, err := f.Transform(ctx, data.X)
@@ -106,7 +106,7 @@ func (s double) FitTransform(ctx context.Context, data datasets.Set) (transforme
 
 func (s double) SameFamily(other transformer.Fitter) bool {
 	_, ok := other.(double)
-	return ok || s.breaks == "member is lone fit: relation"
+	return ok || s.breaks == "family members equal separate fits: relation"
 }
 
 func (s double) FamilyMembers(_ datasets.Shape, specs []transformer.Fitter) []transformer.FamilyMember {
@@ -120,13 +120,13 @@ func (s double) FitFamily(ctx context.Context, data datasets.Set, specs []transf
 			return nil, errors.New("double: a stranger")
 		}
 	}
-	if err := ctx.Err(); err != nil && s.breaks != "member is lone fit: cancelling" {
+	if err := ctx.Err(); err != nil && s.breaks != "family members equal separate fits: cancelling" {
 		return nil, err
 	}
 	return family{width: data.Cols(), members: len(specs), breaks: s.breaks}, nil
 }
 
-// family is doubles of the same rows: the rows themselves, and twice those for each member.
+// family contains multiples of the same rows: the rows themselves, and twice those for each member.
 type family struct {
 	width, members int
 	breaks         string
@@ -137,11 +137,12 @@ func (f family) Members() []transformer.FamilyMember {
 	for k := range out {
 		out[k] = transformer.FamilyMember{Width: f.width, Scale: 2}
 		switch {
-		case f.breaks == "member is lone fit", f.breaks == "member is lone fit: the last" && k == f.members-1:
+		case f.breaks == "family members equal separate fits",
+			f.breaks == "family members equal separate fits: the last" && k == f.members-1:
 			out[k].Scale = 3
-		case f.breaks == "member is lone fit: width":
+		case f.breaks == "family members equal separate fits: width":
 			out[k].Width--
-		case f.breaks == "member is lone fit: no such map":
+		case f.breaks == "family members equal separate fits: no such map":
 			out[k].Map = 1
 		}
 	}
@@ -152,7 +153,7 @@ func (f family) Widths() []int    { return []int{f.width} }
 func (f family) Shared() []string { return nil }
 
 func (f family) Fitted(int) mat.Matrix {
-	if f.breaks == "member is lone fit: fitted rows" {
+	if f.breaks == "family members equal separate fits: fitted rows" {
 		return mat.NewDense(60, f.width, nil)
 	}
 	return nil
@@ -163,7 +164,7 @@ func (f family) Each(ctx context.Context, X mat.Matrix, which []int, yield func(
 		if err := yield(i, X); err != nil {
 			return err
 		}
-		if f.breaks == "member is lone fit: twice" {
+		if f.breaks == "family members equal separate fits: twice" {
 			return yield(i, X)
 		}
 	}
@@ -171,20 +172,20 @@ func (f family) Each(ctx context.Context, X mat.Matrix, which []int, yield func(
 }
 
 // The check of families finds each violation that a search relies on.
-func TestFamilyLawFinds(t *testing.T) {
+func TestFamilyCheck(t *testing.T) {
 	for _, what := range []string{"the last", "width", "relation", "cancelling", "no such map", "fitted rows", "twice"} {
-		spec := double{breaks: "member is lone fit: " + what, calls: new(int)}
-		if r := holds(law{"", memberIsLoneFit}, spec, Options{Related: []transformer.Fitter{spec}}); !r.failed {
-			t.Errorf("%s: a family that breaks the law passes", what)
+		spec := double{breaks: "family members equal separate fits: " + what, calls: new(int)}
+		if r := holds(invariant{"", memberIsLoneFit}, spec, Options{Related: []transformer.Fitter{spec}}); !r.failed {
+			t.Errorf("%s: a family that violates the invariant passes", what)
 		}
 	}
 }
 
 func (s double) FirstStage() transformer.Fitter {
 	switch {
-	case s.breaks == "derived is fitted: another type":
+	case s.breaks == "FinishFit equals Fit: another type":
 		return stranger{}
-	case strings.HasPrefix(s.breaks, "derived is fitted: another learner"):
+	case strings.HasPrefix(s.breaks, "FinishFit equals Fit: another learner"):
 		s.breaks += "'s learner"
 	}
 	return s
@@ -193,33 +194,33 @@ func (s double) FirstStage() transformer.Fitter {
 func (s double) FinishFit(learned transformer.Transformer) (transformer.Transformer, error) {
 	f, ok := learned.(*doubled)
 	switch {
-	case learned == nil && s.breaks == "derived is fitted: nil", learned != nil && !ok &&
-		s.breaks == "derived is fitted: strange":
+	case learned == nil && s.breaks == "FinishFit equals Fit: nil", learned != nil && !ok &&
+		s.breaks == "FinishFit equals Fit: strange":
 		return &doubled{Factor: 2}, nil
 	case !ok:
 		return nil, errors.New("double: derived from a stranger")
 	}
 	derived := &doubled{Factor: f.Factor, width: f.width, breaks: f.breaks}
 	switch s.breaks {
-	case "derived is fitted":
+	case "FinishFit equals Fit":
 		derived.Factor = 3
-	case "derived is fitted: state":
+	case "FinishFit equals Fit: state":
 		derived.width++
-	case "derived is fitted: what was learned":
+	case "FinishFit equals Fit: what was learned":
 		f.Factor = 3
-	case "derived is fitted: an error":
+	case "FinishFit equals Fit: an error":
 		return nil, errors.New("double: no")
 	}
 	return derived, nil
 }
 
 // The check of two-stage fits finds each violation that a search relies on.
-func TestDeriveLawFinds(t *testing.T) {
+func TestDeriveCheck(t *testing.T) {
 	for _, what := range []string{"another type", "another learner", "nil", "strange", "state", "what was learned",
 		"an error"} {
-		spec := double{breaks: "derived is fitted: " + what, calls: new(int)}
-		if r := holds(law{"", derivedIsFitted}, spec, Options{}); !r.failed {
-			t.Errorf("%s: a step that breaks the law passes", what)
+		spec := double{breaks: "FinishFit equals Fit: " + what, calls: new(int)}
+		if r := holds(invariant{"", derivedIsFitted}, spec, Options{}); !r.failed {
+			t.Errorf("%s: a step that violates the invariant passes", what)
 		}
 	}
 }
@@ -229,7 +230,7 @@ func (s double) FeatureBytes(rows, cols int) int64 { return 8 * int64(rows) * in
 func (s double) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
 	_, width := data.Dims()
 	f := &doubled{Factor: 2, width: width, breaks: s.breaks}
-	if s.breaks == "blocks are one set" {
+	if s.breaks == "blocks equal rows in memory" {
 		err := data.Blocks(ctx, func(block datasets.Set) error {
 			f.Factor = float64(block.Rows())
 			return nil
@@ -242,8 +243,8 @@ func (s double) FitSource(ctx context.Context, data datasets.Source) (transforme
 	return f, nil
 }
 
-// Start begins the pass of a step that learns its factor from how many rows there are: none make 2, and
-// neither do those it has lost.
+// Start starts the pass of a step that learns its factor from the number of rows; the factor is 2
+// without rows.
 func (s double) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -274,7 +275,7 @@ type counting struct {
 }
 
 func (p *counting) Add(ctx context.Context, block datasets.Set) error {
-	if p.breaks == "stops passes when cancelled" {
+	if p.breaks == "passes can be canceled" {
 		ctx = context.Background()
 	}
 	if p.failed = p.failed || block.Cols() != p.cols; p.failed {
@@ -286,14 +287,14 @@ func (p *counting) Add(ctx context.Context, block datasets.Set) error {
 
 func (p *counting) Merge(ctx context.Context, other datasets.Pass) error {
 	o, ok := other.(*counting)
-	if p.breaks == "merges passes of its own only" {
+	if p.breaks == "only compatible passes merge" {
 		return nil
 	}
 	if !ok || o == p || o.failed || o.cols != p.cols || o.name != p.name {
 		return errors.New("double: somebody else's pass")
 	}
 	p.rows += o.rows
-	if p.breaks == "parts of the rows are the whole" {
+	if p.breaks == "merged parts equal all rows" {
 		p.rows--
 	}
 	return ctx.Err()
@@ -305,7 +306,7 @@ func (p *counting) State(s *model.State) {
 	cols, failed := p.cols, true
 	s.Int("rows", &p.rows)
 	s.Int("cols", &cols)
-	if p.breaks == "survives a damaged pass" && s.Restoring() && p.rows < 0 {
+	if p.breaks == "a damaged pass does not panic" && s.Restoring() && p.rows < 0 {
 		panic("rows")
 	}
 	s.Require(cols == p.cols && p.rows >= 0, "double: somebody else's pass")
@@ -325,7 +326,7 @@ type doubled struct {
 
 func (f *doubled) Training(first int) transformer.Transformer {
 	t := &doubled{Factor: f.Factor, width: f.width}
-	if f.breaks == "maps training rows" {
+	if f.breaks == "training rows are cross-fitted" {
 		t.Factor += float64(first)
 	}
 	return t
@@ -337,7 +338,7 @@ func (f *doubled) Inference() transformer.Transformer { return inferring{f} }
 type inferring struct{ transformer.Transformer }
 
 func (f *doubled) OutputWidth() int {
-	if f.breaks == "width is output width" {
+	if f.breaks == "width and schema are correct" {
 		return f.width + 1
 	}
 	return f.width
@@ -355,7 +356,7 @@ func (f *doubled) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, erro
 	if err := f.TransformTo(ctx, dst, X); err != nil {
 		return nil, err
 	}
-	if n == 1 && f.breaks == "a row is a row of a batch" {
+	if n == 1 && f.breaks == "a single row equals a row of a batch" {
 		dst.Set(0, 0, -1)
 	}
 	return dst, nil
@@ -363,7 +364,7 @@ func (f *doubled) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, erro
 
 func (f *doubled) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	n, d := X.Dims()
-	if d != f.width && f.breaks != "refuses rows of another width" {
+	if d != f.width && f.breaks != "rows of another width are errors" {
 		return errors.New("double: 5 columns at fit")
 	}
 	if dst == nil || dst.IsEmpty() {
@@ -382,10 +383,10 @@ func (f *doubled) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix)
 	for i := range n {
 		for j := range d {
 			v := f.Factor * X.At(i, j)
-			if f.breaks == "writes into a tile" {
+			if f.breaks == "TransformTo overwrites the destination" {
 				v += dst.At(i, j)
 			}
-			if f.breaks == "works concurrently" && third {
+			if f.breaks == "concurrent use" && third {
 				v = math.Pi
 			}
 			dst.Set(i, j, v)
@@ -408,7 +409,7 @@ func (f *doubled) TransformSingle(ctx context.Context, dst *single.Dense, X mat.
 	}
 	for i := range n {
 		for j := range dst.Row(i) {
-			if v := Z.At(i, j); v != 0 || f.breaks != "writes float32 into a tile" { // which it takes for written
+			if v := Z.At(i, j); v != 0 || f.breaks != "float32 features match" { // which it takes for written
 				dst.Row(i)[j] = float32(v)
 			}
 		}
@@ -418,58 +419,60 @@ func (f *doubled) TransformSingle(ctx context.Context, dst *single.Dense, X mat.
 
 func (f *doubled) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	switch f.breaks {
-	case "exports what it computes":
+	case "the exported graph equals the map":
 		return g.Mul(rows, g.Scalar(f.Factor+1e-11)), nil
-	case "exports what it computes: width":
+	case "the exported graph equals the map: width":
 		return g.Columns(rows, []int{0}), nil
-	case "exports what it computes: nothing":
+	case "the exported graph equals the map: nothing":
 		return graph.Value{}, nil
-	case "exports what it computes: refusal":
+	case "the exported graph equals the map: refusal":
 		return rows, errors.New("double: no")
 	}
 	return g.Mul(rows, g.Scalar(f.Factor)), nil
 }
 
 func (f *doubled) State(s *model.State) {
-	if f.breaks != "comes back from a file" {
+	if f.breaks != "a restored map is bit-identical" {
 		s.Float("factor", &f.Factor)
 	}
 	s.Int("width", &f.width)
 	s.String("breaks", &f.breaks)
-	if f.breaks == "survives a damaged file" && s.Restoring() && f.width != 5 {
+	if f.breaks == "a damaged file does not panic" && s.Restoring() && f.width != 5 {
 		panic("width")
 	}
 	s.Require(f.Factor-f.Factor == 0, "factor is not finite")
 }
 
 // Every property passes for correct code and fails for broken code.
-func TestLawsFindWhatBreaksThem(t *testing.T) {
+func TestChecksDetectViolations(t *testing.T) {
 	if !exhaustive.Tests() {
-		t.Skip("the laws of damaged files take long")
+		t.Skip("the invariants of damaged files take long")
 	}
 	options := Options{Zero: func() transformer.Transformer { return new(doubled) }}
-	for _, l := range laws {
+	for _, l := range invariants {
 		if r := holds(l, double{calls: new(int)}, options); r.failed || r.skipped {
-			t.Errorf("%s: a step that keeps the law fails or is skipped", l.name)
+			t.Errorf("%s: a step that satisfies the invariant fails or is skipped", l.name)
 		}
 		if r := holds(l, double{breaks: l.name, calls: new(int)}, options); !r.failed {
-			t.Errorf("%s: a step that breaks the law passes", l.name)
+			t.Errorf("%s: a step that violates the invariant passes", l.name)
 		}
 	}
 }
 
-// The law of exporting finds each way to break it.
-func TestLawOfExportingFindsEachFault(t *testing.T) {
-	law := laws[slices.IndexFunc(laws, func(l law) bool { return l.name == "exports what it computes" })]
+// TestExportCheck checks that the check of exports detects each violation.
+func TestExportCheck(t *testing.T) {
+	invariant := invariants[slices.IndexFunc(invariants,
+		func(l invariant) bool { return l.name == "the exported graph equals the map" })]
 	for _, way := range []string{"", ": width", ": nothing", ": refusal"} {
-		if r := holds(law, double{breaks: law.name + way, calls: new(int)}, Options{}); !r.failed {
-			t.Errorf("%s%s: a step that breaks the law passes", law.name, way)
+		if r := holds(invariant, double{breaks: invariant.name + way, calls: new(int)}, Options{}); !r.failed {
+			t.Errorf("%s%s: a step that violates the invariant passes", invariant.name, way)
 		}
 	}
-	if r := holds(law, double{calls: new(int)}, Options{Unexported: true}); !r.failed {
+	if r := holds(invariant, double{calls: new(int)}, Options{Unexported: true}); !r.failed {
 		t.Error("a step that can be exported, and is to be refused, passes")
 	}
-	if r := holds(law, double{breaks: law.name + ": refusal", calls: new(int)}, Options{Unexported: true}); r.failed {
+	refusing := double{breaks: invariant.name + ": refusal", calls: new(int)}
+	if r := holds(invariant, refusing, Options{Unexported: true}); r.failed {
 		t.Error("a step that says why it cannot be exported fails")
 	}
 }

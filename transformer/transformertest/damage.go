@@ -41,8 +41,8 @@ func try(t reporter, a *model.Archive, zero transformer.Transformer, data datase
 	}
 }
 
-// Damaged returns a copy of a in which one to three things are changed: an entry gone, a scalar or
-// number of another value or type, an array cut or lengthened, or of another shape.
+// Damaged returns a copy of a with one to three random changes: an entry removed, a scalar or
+// number replaced by another value or type, or an array truncated, extended or reshaped.
 func Damaged(a *model.Archive, rng *rand.Rand) *model.Archive {
 	a = copyArchive(a)
 	for range 1 + rng.IntN(3) {

@@ -11,25 +11,25 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// derivedIsFitted: a search runs the first stage once for candidates with equal first stages, and
-// uses the finished fits.
+// derivedIsFitted checks that finishing a shared first stage, which a search fits once for
+// candidates with equal first stages, equals a separate fit.
 func derivedIsFitted(s *suite) {
 	d, ok := s.spec.(transformer.TwoStageFitter)
 	if !ok {
-		s.Skip("not a Deriver")
+		s.Skip("not a TwoStageFitter")
 	}
 	learner := d.FirstStage()
 	if reflect.TypeOf(learner) != reflect.TypeOf(s.spec) {
 		s.Fatalf("the first stage of a %T must have the same type, got %T", s.spec, learner)
 	}
 	if again := learner.(transformer.TwoStageFitter).FirstStage(); !reflect.DeepEqual(again, learner) {
-		s.Error("the learner's learner is another: no search would find that they learn the same")
+		s.Error("FirstStage of the first stage differs from it, so searches cannot share the fit")
 	}
 	if _, err := d.FinishFit(nil); err == nil {
-		s.Error("Derive takes nil for what was learned")
+		s.Error("FinishFit accepts nil")
 	}
-	if _, err := d.FinishFit(strange{}); err == nil {
-		s.Error("Derive takes what another step was fitted to")
+	if _, err := d.FinishFit(unknownTransformer{}); err == nil {
+		s.Error("FinishFit accepts the fit of another step")
 	}
 	inputs := []mat.Matrix{s.Data.X}
 	if !s.DenseOnly {
@@ -40,7 +40,7 @@ func derivedIsFitted(s *suite) {
 	}
 	if learned, err := learner.Fit(context.Background(), s.with(s.sparseData())); s.DenseOnly && err == nil {
 		if _, err := d.FinishFit(learned); err == nil {
-			s.Error("Fit refuses sparse rows, Derive takes what was learned from them")
+			s.Error("Fit rejects sparse rows, but FinishFit accepts a first stage fitted to them")
 		}
 	}
 }
@@ -50,22 +50,22 @@ func (s *suite) derives(d transformer.TwoStageFitter, learner transformer.Fitter
 	s.Helper()
 	learned, err := learner.Fit(context.Background(), data)
 	if err != nil {
-		s.Fatalf("Fit of the learner: %v", err)
+		s.Fatalf("Fit of the first stage: %v", err)
 	}
 	before, kept := s.transform(learned, s.Data.X), stateOf(learned)
 	derived, err := d.FinishFit(learned)
 	if err != nil {
-		s.Fatalf("Derive: %v", err)
+		s.Fatalf("FinishFit: %v", err)
 	}
 	fitted := s.fit(data)
 	s.equal(s.transform(derived, s.Data.X), s.transform(fitted, s.Data.X), 0,
-		"Derive makes the map that Fit makes, to the bit")
+		"FinishFit returns the same map as Fit, bit for bit")
 	if !reflect.DeepEqual(stateOf(derived), stateOf(fitted)) {
-		s.Error("what is derived is kept in a file in another way than what is fitted")
+		s.Error("the state after FinishFit differs from the state after Fit")
 	}
-	s.equal(s.transform(learned, s.Data.X), before, 0, "Derive leaves what was learned as it is")
+	s.equal(s.transform(learned, s.Data.X), before, 0, "FinishFit does not modify the first stage")
 	if !reflect.DeepEqual(stateOf(learned), kept) {
-		s.Error("Derive changes what a file keeps of what was learned")
+		s.Error("FinishFit changes the state of the first stage")
 	}
 }
 
@@ -82,9 +82,9 @@ func stateOf(f transformer.Transformer) *model.Archive {
 	return copyArchive(a)
 }
 
-// strange is a transformer of an unknown type.
-type strange struct{}
+// unknownTransformer is a transformer of an unknown type.
+type unknownTransformer struct{}
 
-func (strange) Transform(_ context.Context, X mat.Matrix) (mat.Matrix, error) {
+func (unknownTransformer) Transform(_ context.Context, X mat.Matrix) (mat.Matrix, error) {
 	return X, nil
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // The test of a step of one's own is one call.
-func TestStandardizeKeepsTheLaws(t *testing.T) {
+func TestStandardizeConformance(t *testing.T) {
 	transformertest.Run(t, transformer.NewStandardize(), transformertest.Options{
 		Zero:      func() transformer.Transformer { return new(transformer.FittedScaler) },
 		Missing:   true,

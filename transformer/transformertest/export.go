@@ -12,9 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
-// exportsWhatItComputes: the exported graph computes the same as the step for unseen rows, also
-// with missing, unknown and extreme values. Rows that the step rejects are skipped, because a graph
-// has no errors.
+// exportsWhatItComputes checks that the exported graph computes the same as the step for unseen
+// rows, including missing, unknown and extreme values. Rows that the step rejects are skipped,
+// because a graph cannot return errors.
 func exportsWhatItComputes(s *suite) {
 	f := s.fit(s.Data)
 	step, ok := f.(graph.StepExporter)

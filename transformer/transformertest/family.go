@@ -19,8 +19,8 @@ func (stranger) Fit(context.Context, datasets.Set) (transformer.Transformer, err
 	return nil, errors.New("a stranger was fitted")
 }
 
-// memberIsLoneFit: the features of family members equal those of separate fits, for which a search
-// substitutes them.
+// memberIsLoneFit checks that the features of family members equal those of separate fits, for
+// which a search substitutes them.
 func memberIsLoneFit(s *suite) {
 	f, ok := s.spec.(transformer.FamilyFitter)
 	if !ok || !f.SameFamily(s.spec) {

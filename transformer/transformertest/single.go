@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// writesFloat32: a pipeline of that precision takes features as float32 for the others, rounded.
+// writesFloat32 checks that float32 features equal the rounded float64 features.
 func writesFloat32(s *suite) {
 	f, ok := s.fit(s.Data).(transformer.SingleTransformer)
 	if !ok {

@@ -40,6 +40,8 @@ type Options struct {
 	Missing bool
 	// DenseOnly reports that sparse rows are rejected.
 	DenseOnly bool
+	// Uncentered reports that sparse rows are fitted without centering, unlike dense ones.
+	Uncentered bool
 	// Weighted reports that sample weights matter; otherwise they must not.
 	Weighted bool
 	// Related are specs of the same feature family, for a [transformer.FamilyFitter].
@@ -57,46 +59,46 @@ type Options struct {
 	Unexported bool
 }
 
-// law is an invariant of every transformer.
-type law struct {
+// An invariant holds for every transformer.
+type invariant struct {
 	name  string
 	check func(s *suite)
 }
 
-var laws = []law{
-	{"leaves spec and data", leavesSpecAndData},
-	{"fits the same twice", fitsTheSameTwice},
-	{"width is output width", widthIsOutputWidth},
-	{"sparse is dense", sparseIsDense},
-	{"other matrices are dense", otherMatricesAreDense},
-	{"blocks are one set", blocksAreOneSet},
-	{"a row is a row of a batch", rowIsRowOfBatch},
-	{"writes into a tile", writesIntoTile},
-	{"writes float32 into a tile", writesFloat32},
-	{"fits and maps at once", fitsAndMapsAtOnce},
-	{"maps training rows", mapsTrainingRows},
-	{"member is lone fit", memberIsLoneFit},
-	{"derived is fitted", derivedIsFitted},
-	{"exports what it computes", exportsWhatItComputes},
-	{"works concurrently", worksConcurrently},
-	{"stops when cancelled", stopsWhenCanceled},
-	{"refuses bad data", refusesBadData},
-	{"refuses rows of another width", refusesAnotherWidth},
-	{"treats weights as it says", treatsWeights},
-	{"rowless fits are alike", rowlessFitsAreAlike},
-	{"comes back from a file", comesBackFromFile},
-	{"survives a damaged file", survivesDamagedFile},
-	{"parts of the rows are the whole", partsAreTheWhole},
-	{"merges passes of its own only", mergesItsOwn},
-	{"stops passes when cancelled", passesStop},
-	{"survives a damaged pass", passesSurviveDamage},
+var invariants = []invariant{
+	{"does not modify spec and data", leavesSpecAndData},
+	{"fits are reproducible", fitsTheSameTwice},
+	{"width and schema are correct", widthIsOutputWidth},
+	{"sparse rows equal dense rows", sparseIsDense},
+	{"any mat.Matrix equals dense rows", otherMatricesAreDense},
+	{"blocks equal rows in memory", blocksAreOneSet},
+	{"a single row equals a row of a batch", rowIsRowOfBatch},
+	{"TransformTo overwrites the destination", writesIntoTile},
+	{"float32 features match", writesFloat32},
+	{"FitTransform equals Fit and Transform", fitsAndMapsAtOnce},
+	{"training rows are cross-fitted", mapsTrainingRows},
+	{"family members equal separate fits", memberIsLoneFit},
+	{"FinishFit equals Fit", derivedIsFitted},
+	{"the exported graph equals the map", exportsWhatItComputes},
+	{"concurrent use", worksConcurrently},
+	{"cancellation", stopsWhenCanceled},
+	{"invalid data are errors", refusesBadData},
+	{"rows of another width are errors", refusesAnotherWidth},
+	{"weights are used as declared", treatsWeights},
+	{"data-independent fits are equal", rowlessFitsAreAlike},
+	{"a restored map is bit-identical", comesBackFromFile},
+	{"a damaged file does not panic", survivesDamagedFile},
+	{"merged parts equal all rows", partsAreTheWhole},
+	{"only compatible passes merge", mergesItsOwn},
+	{"passes can be canceled", passesStop},
+	{"a damaged pass does not panic", passesSurviveDamage},
 }
 
 // Run checks every property of spec, each in a subtest. A panic of the tested code is a failure of the subtest.
 func Run(t *testing.T, spec transformer.Fitter, o Options) {
 	t.Helper()
 	o = o.complete()
-	for _, l := range laws {
+	for _, l := range invariants {
 		t.Run(l.name, func(t *testing.T) {
 			defer panictest.Report(t)
 			l.check(&suite{reporter: t, Options: o, spec: spec})
@@ -161,8 +163,8 @@ func numeric() datasets.Set {
 	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Columns: columns}}
 }
 
-// takesLong skips an invariant with -short: it tries thousands of files.
-func (s *suite) takesLong() {
+// skipIfShort skips an invariant with -short: it tries thousands of files.
+func (s *suite) skipIfShort() {
 	if testing.Short() {
 		s.Skip("takes long")
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/bench/internal/page"
 )
 
-// A text replaces the one in its place and nothing else, and a place that is not there is named.
+// TestPageIsKept checks that only the text in the place is replaced, and that a missing place is an
+// error that names it.
 func TestPageIsKept(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "page.md")
 	one, two, none := page.Place{File: file, Command: "one"}, page.Place{File: file, Command: "two"},

@@ -8,7 +8,7 @@ import (
 	"os/exec"
 )
 
-// Unpack writes the files of a commit of the current repository to a new folder.
+// Unpack writes the files of a commit of the current repository to a new directory.
 func Unpack(ctx context.Context, commit, folder string) error {
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		return err

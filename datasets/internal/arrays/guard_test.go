@@ -9,7 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/memory"
 )
 
-// Large pieces are held to the memory that there is, together and before they are allocated.
+// TestGuard checks that large allocations are checked against the available memory in total and
+// before they are made.
 func TestGuard(t *testing.T) {
 	debug.SetMemoryLimit(512 << 20)
 	defer debug.SetMemoryLimit(math.MaxInt64)

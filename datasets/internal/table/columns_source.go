@@ -14,9 +14,9 @@ import (
 )
 
 // OpenColumns infers the schema of the columns of r, unless the roles contain one, and returns the
-// rows as a source. Numbers are numeric and strings are categorical. Booleans are numeric, except
-// as the target, where they are classes. Before the first pass it reads only columns with
-// categories, targets, weights and groups.
+// rows as a source. Numbers are numeric and strings are categorical. Booleans are numeric, but a
+// Boolean target is categorical. Before the first pass it reads only columns with categories,
+// targets, weights and groups.
 func OpenColumns(ctx context.Context, r Columnar, roles datasets.Roles) (datasets.Source, error) {
 	s := &columnSource{source: source{rows: -1}, columns: r, form: r.ColumnForm()}
 	form, err := s.textForm(roles.Dates)

@@ -21,7 +21,7 @@ type parts struct {
 	lines  []int
 }
 
-// learn returns what a part has learned.
+// learn returns the state learned from a part.
 func (p *parts) learn(t *testing.T, lo, hi int) *SchemaLearner {
 	t.Helper()
 	if hi-lo > 1 && p.random.IntN(4) > 0 {
@@ -56,7 +56,7 @@ func record(fields []string, line int) *Record {
 	return rec
 }
 
-// columnsOf are the ways in which the fields of a test's column come about.
+// columnsOf lists generators of the fields of a test column.
 var columnsOf = []func(r *rand.Rand, i int) string{
 	func(r *rand.Rand, i int) string { return fmt.Sprint(r.IntN(9)) },
 	func(r *rand.Rand, i int) string { return string(rune('a' + r.IntN(5))) },
@@ -257,7 +257,8 @@ func TestMergedFiles(t *testing.T) {
 	}
 }
 
-// Levels that a file declares are those of the column, whatever the values look like.
+// TestDeclaredLevels checks that declared categories are those of the column, whatever the values
+// look like.
 func TestDeclaredLevels(t *testing.T) {
 	r := records{form: Form{Name: "f", Columns: []Column{{Name: "a", Declared: true, Kind: datasets.Categorical,
 		Categories: []string{"1", "2", "none"}}}}}
@@ -274,8 +275,8 @@ func TestDeclaredLevels(t *testing.T) {
 	}
 }
 
-// learn reads the records of r once. From is what [Begin] or [SchemaLearner.SecondPass] has
-// returned, and is left as it is.
+// learn reads the records of r once. from is the result of [Begin] or [SchemaLearner.SecondPass],
+// and is not modified.
 func learn(ctx context.Context, r Reader, from *SchemaLearner) (*SchemaLearner, error) {
 	r, err := withDates(r, from.roles.Dates)
 	if err != nil {

@@ -140,8 +140,8 @@ type cell struct {
 	unknownCode float64            // code of categories that are not in codes
 	isText      bool               // whether values are strings of the block
 
-	// Typed columns write a value in one way, whatever the rows of the schema did. These are codes
-	// by numeric value of the category, and whether categories are booleans.
+	// Values of typed columns have one notation, unlike the rows of the schema. values maps numbers
+	// to codes; isBoolean reports whether categories are booleans.
 	values    map[float64]float64
 	isBoolean bool
 }

@@ -44,7 +44,7 @@ func columns(names ...string) []Column {
 	return out
 }
 
-// TestLevels: levels are in order of letters, and in order of size where all are numbers.
+// TestLevels checks that categories are sorted as strings, or numerically if all are numbers.
 func TestLevels(t *testing.T) {
 	r := records{Form{Name: "f", Columns: columns("a", "b", "c")},
 		[][]string{{"10", "b", "1"}, {"9", "10", "1.0"}, {"-1", "9", "-0"}, {"", "", "0"}}}
@@ -119,7 +119,8 @@ func TestTooManyLevels(t *testing.T) {
 	}
 }
 
-// TestNames: a name goes before a number, and a schema's target is found by its name alone.
+// TestNames checks that a name takes precedence over a number, and that the target of a schema is
+// found by name only.
 func TestNames(t *testing.T) {
 	rows := [][]string{{"1", "2", "3"}, {"4", "5", "6"}}
 	src, err := Open(context.Background(), records{Form{Name: "f", Columns: columns("2", "a", "b")}, rows},
@@ -203,7 +204,8 @@ func TestRowsWithoutATarget(t *testing.T) {
 	}
 }
 
-// The target of a schema may be dropped, and where only some of several are there none is read.
+// TestTargetsThatAreNotRead checks that the target of a schema may be dropped, and that none is
+// read if some of several are missing.
 func TestTargetsThatAreNotRead(t *testing.T) {
 	schema := &datasets.Schema{Columns: []datasets.Column{{Name: "a"}},
 		Targets: []datasets.Column{{Name: "y"}, {Name: "z"}}}
@@ -275,7 +277,8 @@ func (r sparseRecord) Records(_ context.Context, yield func(*Record) error) erro
 	return yield(&Record{Line: 1, Columns: []int{0}, Fields: [][]byte{[]byte("5")}})
 }
 
-// A target that only scores is one of classes, even where it is called by numbers; of anomalies rows may have none.
+// TestTargetsThatScore checks that a target for scores only is categorical, even if its labels are
+// numbers, and that anomaly detection allows rows without it.
 func TestTargetsThatScore(t *testing.T) {
 	ctx := context.Background()
 	r := records{Form{Name: "f", Columns: columns("a", "b")}, [][]string{{"1", "7"}, {"2", "3.5"}}}

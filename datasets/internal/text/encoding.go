@@ -80,8 +80,8 @@ var windows1252 = [32]rune{
 	-1, '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', -1, 'ž', 'Ÿ',
 }
 
-// byteOrder reports whether the larger byte of a unit of UTF-16 comes first: by the byte order mark,
-// which it leaves out, else by the first letter, which is one of ASCII as a rule.
+// byteOrder reports whether UTF-16 is big-endian: by the byte order mark, which it consumes, else
+// by the first character, which is usually ASCII.
 func byteOrder(src *bufio.Reader) (bigEndian bool) {
 	first, _ := src.Peek(2)
 	switch mark := string(first); {

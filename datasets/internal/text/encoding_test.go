@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// A text in any of the encodings becomes UTF-8; what is not valid in it stays invalid, in its place.
+// TestDecode checks that text in all encodings is converted to UTF-8, and that invalid bytes remain
+// invalid in place.
 func TestDecode(t *testing.T) {
 	for _, c := range []struct{ encoding, in, want string }{
 		{"", "a\xe9", "a\xe9"},
@@ -59,7 +60,7 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// Marks of a notation stand where they belong, and nowhere else.
+// TestNotation checks that separators are accepted only in valid positions.
 func TestNotation(t *testing.T) {
 	none := math.NaN()
 	for _, c := range []struct {

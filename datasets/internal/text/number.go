@@ -169,9 +169,8 @@ func scanPower(b []byte, i int) (power, end int) {
 
 // divide returns the float64 nearest to m/d; neither is 0.
 //
-// With the leading bits of both at the top, m·2^63/d has 63 or 64 bits, ten more than a float64
-// keeps; whatever the division leaves over goes into the last of them, so that the conversion
-// rounds as the exact quotient would.
+// With the leading bits of both at the top, m·2^63/d has 63 or 64 bits, ten more than a float64; a
+// nonzero remainder sets the last bit, so that the conversion rounds like the exact quotient.
 func divide(m, d uint64) float64 {
 	up, down := bits.LeadingZeros64(m), bits.LeadingZeros64(d)
 	m, d = m<<up, d<<down

@@ -33,8 +33,8 @@ type File struct {
 // NewFile returns the file at path in fsys, or in the machine's own file system where fsys is nil.
 func NewFile(fsys fs.FS, path string) *File { return &File{fsys: fsys, path: path} }
 
-// Buffer reads all of r, which can be read once, to be opened as often as a file. It is called what r's
-// method Name returns, as that of an os.File does, or else "input".
+// Buffer reads all of r into memory, so that it can be opened repeatedly. Its name is the result of
+// r's method Name, as of an os.File, or else "input".
 func Buffer(ctx context.Context, r io.Reader) (f *File, name string, err error) {
 	name = "input"
 	if named, ok := r.(interface{ Name() string }); ok {
@@ -123,7 +123,7 @@ func (f *File) check(now fs.FileInfo, err error) error {
 	return &datasets.LineError{File: f.path, Err: datasets.ErrChanged}
 }
 
-// checkedReader is a file that is looked at again at its end.
+// checkedReader is a file that is checked for changes at its end.
 type checkedReader struct {
 	fs.File
 	of *File
@@ -140,7 +140,7 @@ func (s checkedReader) Read(p []byte) (int, error) {
 // unchanged reports whether the file is the one first opened.
 func (f *File) unchanged() bool {
 	first := f.first.Load()
-	if first == nil { // it is none that could be looked at
+	if first == nil { // a file that cannot be checked
 		return true
 	}
 	var now fs.FileInfo

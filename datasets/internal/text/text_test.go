@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/exhaustive"
 )
 
-// standard is what Number is held against: strconv, for plain decimal numbers that are finite.
+// standard is the reference for Number: strconv, for plain finite decimal numbers.
 func standard(s string) (float64, bool) {
 	s = strings.Trim(s, " \t")
 	if s == "" || strings.ContainsAny(s, "_xXpPiInN") {
@@ -68,7 +68,8 @@ func many(n int) int {
 	return n
 }
 
-// TestNumberHalfway: numbers at and next to the middle between two float64 round as they should.
+// TestNumberHalfway checks that numbers at and next to the midpoint of two float64 are rounded
+// correctly.
 func TestNumberHalfway(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range many(100_000) {
@@ -80,7 +81,7 @@ func TestNumberHalfway(t *testing.T) {
 		check(t, half)
 		check(t, half+"."+strings.Repeat("0", rng.IntN(3)))
 		check(t, half+".1")
-		k := 1 + rng.IntN(9) // (2m+1)/2^k is a decimal number of k digits behind the point
+		k := 1 + rng.IntN(9) // (2m+1)/2^k is a decimal number with k digits after the point
 		x := new(big.Rat).SetFrac(new(big.Int).SetUint64(uint64(2*rng.Uint32())+1), new(big.Int).Lsh(big.NewInt(1), uint(k)))
 		check(t, x.FloatString(k))
 	}
@@ -93,7 +94,7 @@ func FuzzNumber(f *testing.F) {
 	f.Fuzz(check)
 }
 
-func TestNumberAllocatesNothing(t *testing.T) {
+func TestNumberDoesNotAllocate(t *testing.T) {
 	for _, s := range []string{"1.25", "-0.12345678901234567"} {
 		b := []byte(s)
 		if n := testing.AllocsPerRun(100, func() { Number(b) }); n != 0 {
@@ -114,7 +115,7 @@ func BenchmarkNumber(b *testing.B) {
 	}
 }
 
-// TestLines: lines are those of the text however the reader breaks it, up to the bound.
+// TestLines checks that lines do not depend on how the reader splits the text, up to the bound.
 func TestLines(t *testing.T) {
 	long := strings.Repeat("x", 3<<20)
 	text := "a\r\n\n" + long + "\nlast\r"

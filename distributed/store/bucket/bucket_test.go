@@ -19,7 +19,7 @@ import (
 
 func open(context.Context, *url.URL) (*blob.Bucket, error) { return memblob.OpenBucket(nil), nil }
 
-func TestLaws(t *testing.T) {
+func TestConformance(t *testing.T) {
 	storetest.Laws(t, store.Schemes{"mem": bucket.New(open, nil)}, func(t *testing.T) func(string) string {
 		return func(path string) string {
 			return (&url.URL{Scheme: "mem", Host: "b", Path: "/" + path,
@@ -28,7 +28,7 @@ func TestLaws(t *testing.T) {
 	})
 }
 
-func TestFaults(t *testing.T) {
+func TestErrors(t *testing.T) {
 	s := bucket.New(open, nil)
 	for name, want := range map[string]string{
 		"mem://me:secret@b/1.state?key=secret": "mem://b/1.state: keys and passwords do not belong in a URL, others can " +
@@ -72,7 +72,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// A reader hands on what it has read together with what is wrong.
+// TestClose checks that a reader returns the bytes read before an error.
 func TestClose(t *testing.T) {
 	s := bucket.New(open, nil)
 	err := s.Write(t.Context(), "mem://b/1", func(w io.Writer) error { _, err := io.WriteString(w, "text"); return err })

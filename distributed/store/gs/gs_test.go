@@ -15,7 +15,7 @@ import (
 )
 
 // A Google-compatible server satisfies the invariants.
-func TestLaws(t *testing.T) {
+func TestConformance(t *testing.T) {
 	storetest.GS(t)
 	s := New()
 	defer s.Close()
@@ -31,7 +31,7 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-func TestFaults(t *testing.T) {
+func TestErrors(t *testing.T) {
 	t.Setenv("STORAGE_EMULATOR_HOST", "")
 	keys := filepath.Join(t.TempDir(), "keys.json")
 	if err := os.WriteFile(keys, []byte(`{"private_key": "very-secret"`), 0o666); err != nil {

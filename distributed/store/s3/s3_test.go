@@ -16,7 +16,7 @@ import (
 
 // An S3-compatible server satisfies the invariants, without leftover uploads after failures and
 // cancellation.
-func TestLaws(t *testing.T) {
+func TestConformance(t *testing.T) {
 	name := storetest.S3(t)
 	s := New()
 	defer s.Close()
@@ -59,7 +59,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-func TestFaults(t *testing.T) {
+func TestErrors(t *testing.T) {
 	name := storetest.S3(t)
 	problem := func(file string, wants ...string) error {
 		t.Helper()

@@ -30,15 +30,15 @@ func Laws(t *testing.T, s store.Store, place func(t *testing.T) func(path string
 		name string
 		hold func(t *testing.T, s store.Store, name func(path string) string)
 	}{
-		{"what is written is read", Written},
-		{"what is written again is replaced", Replaced},
-		{"a file that is not there", Missing},
-		{"a write that fails leaves what was there", Failed},
-		{"a file is not there before it is whole", Whole},
-		{"a context that ends", Canceled},
-		{"two writers of one file", Together},
-		{"files of one folder by how they begin", Listed},
-		{"a star", Starred},
+		{"written files can be read", Written},
+		{"writing replaces", Replaced},
+		{"missing file", Missing},
+		{"failed write", Failed},
+		{"atomic write", Whole},
+		{"cancellation", Canceled},
+		{"concurrent writers", Together},
+		{"list by prefix", Listed},
+		{"expand", Starred},
 	} {
 		t.Run(law.name, func(t *testing.T) { law.hold(t, s, place(t)) })
 	}

@@ -66,7 +66,7 @@ func (d *decoder) noSuch(node *yaml.Node, path, name string, known []param.Param
 		if strings.HasPrefix(p.Path, name+".") {
 			below = append(below, p.Path)
 		}
-		if within(strings.Split(name, "."), strings.Split(p.Path, ".")) {
+		if containsInOrder(strings.Split(name, "."), strings.Split(p.Path, ".")) {
 			meant = append(meant, p.Path)
 		}
 	}
@@ -87,8 +87,8 @@ func (d *decoder) noSuch(node *yaml.Node, path, name string, known []param.Param
 	d.problem(node, path, f)
 }
 
-// within reports whether all words occur in there in the same order.
-func within(words, there []string) bool {
+// containsInOrder reports whether all words occur in there in the same order.
+func containsInOrder(words, there []string) bool {
 	for _, w := range there {
 		if len(words) > 0 && words[0] == w {
 			words = words[1:]

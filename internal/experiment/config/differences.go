@@ -103,9 +103,9 @@ func (old Values) Differences(now Values) (out []Difference) {
 		case then && still && was == is:
 			continue
 		case !then:
-			path, was = absent(a, path), "none"
+			path, was = emptySection(a, path), "none"
 		case !still:
-			path, is = absent(b, path), "none"
+			path, is = emptySection(b, path), "none"
 		}
 		if reported[path] {
 			continue
@@ -123,8 +123,8 @@ func (old Values) Differences(now Values) (out []Difference) {
 	return out
 }
 
-// absent returns the outermost section of path that has no values.
-func absent(values map[string]string, path string) string {
+// emptySection returns the outermost section of path that has no values.
+func emptySection(values map[string]string, path string) string {
 	for end := range path {
 		if path[end] != '.' {
 			continue

@@ -77,7 +77,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// Lengths of time are written as they are read.
+// TestDuration checks that durations are formatted in the notation that is parsed.
 func TestDuration(t *testing.T) {
 	for text, want := range map[string]time.Duration{"90s": 90 * time.Second, "10m": 10 * time.Minute,
 		"1h30m": 90 * time.Minute, "2h": 2 * time.Hour, "1h0m5s": time.Hour + 5*time.Second, "": 0} {
@@ -97,7 +97,8 @@ func TestDuration(t *testing.T) {
 	}
 }
 
-// Integers without bounds of their own, and models nested without end, are refused before any work.
+// TestBounds checks that integers without explicit bounds, and deeply nested models, are rejected
+// before any work.
 func TestBounds(t *testing.T) {
 	const head = "data: {train: rows.csv, target: y}\n"
 	for _, c := range []struct{ text, want string }{

@@ -6,26 +6,27 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/internal/conformal"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
 // Fitted returns the pipeline to fit to all training rows of the given shape in place of p: with
-// intervals if the document has that section. Split wraps the whole pipeline, so that no step sees
-// the calibration rows; so does auto if a step uses the targets. Other methods wrap the model.
+// intervals if the document has that section. Split and cqr wrap the whole pipeline, so that no
+// step sees the calibration rows; so does auto if a step uses the targets. Other methods wrap the model.
 func (s Spec) Fitted(p pipeline.Pipeline, shape datasets.Shape) pipeline.Pipeline {
 	if s.Intervals == nil || p.Estimator == nil {
 		return p
 	}
 	i := s.Intervals
 	wrapped := meta.Intervals{Method: i.Method, Level: i.Level, Calibration: i.Calibration, Normalize: i.Normalize,
-		Seed: s.seedOf("intervals"), Estimator: p.Estimator}
+		Group: i.Group, Seed: s.seedOf("intervals"), Estimator: p.Estimator}
 	wrapped.Method = wrapped.ResolvedMethod(shape.After(pipeline.Chain{Steps: p.Steps}.Cost(shape)))
 	if i.Method == "auto" && (s.Data.Group != "" || slices.ContainsFunc(p.Steps,
 		func(one pipeline.Step) bool { return pipeline.Supervised(one.Fitter) })) {
 		wrapped.Method = "split"
 	}
-	if wrapped.Method != "split" {
+	if !conformal.Splits(wrapped.Method) {
 		p.Estimator, p.Name = wrapped, ""
 		return p
 	}
@@ -54,8 +55,17 @@ func checkIntervals(s Spec, task datasets.Task, add func(path string, f param.Fi
 	switch {
 	case own.Name == "intervals":
 		add("intervals", param.FieldError{Problem: "the pipeline already ends with intervals", Hint: "remove one of the two"})
-	case jackknife && task == datasets.Classification:
+	case (jackknife || i.Method == "cqr") && task == datasets.Classification:
 		add("intervals.method", param.FieldError{Value: i.Method, Constraint: "split or auto for classes"})
+	case i.Method == "cqr" && !slices.ContainsFunc(param.All(s.Pipeline.Estimator),
+		func(p param.Param) bool { return p.Name == "quantile" }):
+		add("intervals.method", param.FieldError{Problem: fmt.Sprintf("cqr requires quantile_regression, got %s", own.Name),
+			Hint: "use split"})
+	case i.Group != "" && (jackknife || i.Method == "normal"):
+		add("intervals.group", param.FieldError{Problem: "requires method: split or cqr, got " + i.Method})
+	case slices.Contains(slices.Concat(s.Data.Target, s.Data.Drop, []string{s.Data.Weight, s.Data.Group}), i.Group) &&
+		i.Group != "":
+		add("intervals.group", param.FieldError{Value: i.Group, Constraint: "an input column"})
 	case jackknife && !smoothing:
 		add("intervals.method", param.FieldError{Problem: fmt.Sprintf("%s requires ridge or kernel_ridge, got %s", i.Method,
 			own.Name), Hint: "use split"})
@@ -65,10 +75,10 @@ func checkIntervals(s Spec, task datasets.Task, add func(path string, f param.Fi
 	case (i.Method == "normal" || i.Normalize) && own.Name != "" && !does.Unknown && !does.Std:
 		add("intervals", param.FieldError{Problem: fmt.Sprintf("normal and normalize require a model with standard "+
 			"deviations, got %s", own.Name)})
-	case i.Normalize && (jackknife || i.Method == "normal"):
+	case i.Normalize && (jackknife || i.Method == "normal" || i.Method == "cqr"):
 		add("intervals.normalize", param.FieldError{Problem: "requires method: split, got " + i.Method})
-	case s.Pipeline.Precision == pipeline.Float32 && (i.Method == "split" || i.Method == "auto"):
-		add("intervals", param.FieldError{Problem: "method split requires precision: float64",
+	case s.Pipeline.Precision == pipeline.Float32 && (conformal.Splits(i.Method) || i.Method == "auto"):
+		add("intervals", param.FieldError{Problem: "methods split and cqr require precision: float64",
 			Hint: "remove precision: float32 or use another method"})
 	}
 }

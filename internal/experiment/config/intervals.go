@@ -12,6 +12,7 @@ type Intervals struct {
 	Level       float64
 	Calibration float64
 	Normalize   bool
+	Group       string
 }
 
 // NewIntervals returns a section with the defaults.
@@ -25,10 +26,13 @@ func (s *Intervals) Params(l *param.List) {
 	between := param.Range{High: 1, LowOpen: true, HighOpen: true}
 	l.Choice(&s.Method, "method",
 		"Way to them. jackknife_plus learns from all rows and is for ridge and kernel_ridge, split keeps some rows back "+
-			"and is for everything else; auto takes the first where it can. normal goes by the standard deviation of a model "+
-			"that has one.", conformal.Methods...)
+			"and is for everything else; auto takes the first where it can. cqr is split around two quantiles of "+
+			"quantile_regression: wide where the noise is. normal goes by the standard deviation of a model that has one.",
+		conformal.Methods...)
 	l.Float(&s.Level, "level", "Probability that a new target is in its interval, or a class in its set.", between)
-	l.Float(&s.Calibration, "calibration", "Share of the training rows that split does not learn from.", between)
+	l.Float(&s.Calibration, "calibration", "Share of the training rows that split and cqr do not learn from.", between)
+	l.String(&s.Group, "group",
+		"Input column of groups: split and cqr calibrate each of its values separately, so that the level holds in each.")
 	l.Bool(&s.Normalize, "normalize",
 		"Whether split divides residuals by the model's own standard deviation, so that it is wide where the model is "+
 			"unsure.")

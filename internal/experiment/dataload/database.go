@@ -25,8 +25,8 @@ var drivers = map[string]struct{ name, from string }{
 	"sqlite":     {"sqlite", "modernc.org/sqlite"},
 }
 
-// patience is the timeout of the connection to a database.
-const patience = 20 * time.Second
+// connectTimeout is the timeout of the connection to a database.
+const connectTimeout = 20 * time.Second
 
 // Addressed checks the address and the driver of a database, without connecting.
 func Addressed(s config.SQL) error {
@@ -72,7 +72,7 @@ func Connect(ctx context.Context, data *config.Data) (end func() error, err erro
 	if err != nil {
 		return nil, unreachable(source, err)
 	}
-	soon, cancel := context.WithTimeout(ctx, patience)
+	soon, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	err = db.PingContext(soon)
 	var taken *rows.Snapshot
@@ -125,7 +125,7 @@ func unreachable(source string, err error) error {
 	var last interface{ SQLState() string } // of PostgreSQL, which has answered
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		why = fmt.Sprintf("it does not answer within %v", patience)
+		why = fmt.Sprintf("it does not answer within %v", connectTimeout)
 	case errors.As(err, &name):
 		why = name.Error()
 	case errors.As(err, &at):

@@ -18,14 +18,14 @@ func Files(data config.Data) reader.Files {
 	case data.Asked != nil:
 		f.Queries = data.Asked
 	case data.SQL.Given():
-		f.Queries = unconnected{}
+		f.Queries = unconnectedQueries{}
 	}
 	return f
 }
 
-// unconnected is the placeholder of a database before [Connect].
-type unconnected struct{}
+// unconnectedQueries is the placeholder of a database before [Connect].
+type unconnectedQueries struct{}
 
-func (unconnected) Open(context.Context, datasets.Roles, ...string) (datasets.Source, error) {
+func (unconnectedQueries) Open(context.Context, datasets.Roles, ...string) (datasets.Source, error) {
 	return nil, errors.New("the database is not connected")
 }

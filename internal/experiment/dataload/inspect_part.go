@@ -70,9 +70,9 @@ func Look(ctx context.Context, f reader.Files, path string, categorical []string
 	return out, err
 }
 
-// mostly is the share of numeric rows above which non-numeric values do not make a column
+// minNumericShare is the share of numeric rows above which non-numeric values do not make a column
 // categorical.
-const mostly = 0.9
+const minNumericShare = 0.9
 
 // Together returns the schema of all pieces, equal to that of one file with all rows. If columns
 // are strings in some pieces and numbers in others, it returns their names instead: they must be
@@ -164,7 +164,7 @@ func joined(f reader.Files, pieces []Piece, column func(k int) datasets.Column) 
 		return out, false, nil
 	}
 	out.Kind = datasets.Categorical
-	if numbers > 0 && float64(numbers) >= mostly*float64(numbers+strs) {
+	if numbers > 0 && float64(numbers) >= minNumericShare*float64(numbers+strs) {
 		return out, false, fmt.Errorf("column %s is numbers in nearly all rows, and text such as %q in others; if that "+
 			"stands for a missing value name it under data.csv.missing, if the column is text write data.kinds: {%s: "+
 			"categorical}", out.Name, levels[0], out.Name)

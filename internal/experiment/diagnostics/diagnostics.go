@@ -30,14 +30,21 @@ const (
 )
 
 // Judged adds the diagnostics of predictions to out. number returns the number of a row in its
-// file.
-func Judged(f *result.Findings, output metrics.Input, task datasets.Task, schema datasets.Schema,
+// file. Quantile is the quantile that the model predicts, 0 for a mean.
+func Judged(f *result.Findings, output metrics.Input, task datasets.Task, schema datasets.Schema, quantile float64,
 	number func(row int) int) error {
 	classes := schema.Classes()
 	switch {
 	case len(output.YTrue) == 0 && (output.YTrueTargets == nil || output.YTrueTargets.IsEmpty()):
 	case task == datasets.Regression:
 		regression(f, output, schema, number)
+		switch {
+		case len(f.Errors) != 1:
+		case quantile > 0:
+			f.Quantile = reliability(quantile, output.YTrue, output.YPred)
+		case output.Weights == nil:
+			f.Counts = countsOf(output.YTrue, output.YPred)
+		}
 	case (task == datasets.Classification || task == datasets.Anomaly) && output.YTrue != nil && len(classes) > 1:
 		if task == datasets.Anomaly {
 			classes = []string{classes[0], classes[1]}
@@ -200,6 +207,60 @@ func errorsOf(target string, truth, predicted, weights []float64, number func(in
 	for _, q := range []float64{0.5, 0.75, 0.9, 0.95, 0.99, 1} {
 		k := max(0, int(math.Ceil(q*float64(len(order))))-1)
 		out.Quantiles = append(out.Quantiles, quantile{Share: q, Error: off[order[len(order)-1-k]]})
+	}
+	return out
+}
+
+// reliability returns the shares of targets below the predicted quantiles, in bins of predictions.
+func reliability(quantile float64, truth, predicted []float64) *result.QuantileReliability {
+	out, order := &result.QuantileReliability{Quantile: quantile}, make([]int, len(truth))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(predicted[a], predicted[b]) })
+	const minRows = 20 // of a bin
+	parts := max(1, min(bins, len(order)/minRows))
+	for k := range parts {
+		rows := order[k*len(order)/parts : (k+1)*len(order)/parts]
+		mean, below := 0.0, 0.0
+		for _, i := range rows {
+			if mean += predicted[i] / float64(len(rows)); truth[i] <= predicted[i] {
+				below++
+			}
+		}
+		out.Predicted, out.Below = append(out.Predicted, mean), append(out.Below, below/float64(len(rows)))
+		out.Rows = append(out.Rows, len(rows))
+	}
+	return out
+}
+
+// countsOf returns the frequencies of counts, nil for targets that are no counts, or mostly large
+// ones, and for predictions that are not positive.
+func countsOf(truth, predicted []float64) *result.Counts {
+	const most = 20
+	small, top := 0, 0.0
+	for i, y := range truth {
+		if y < 0 || y != math.Trunc(y) || !(predicted[i] > 0) {
+			return nil
+		}
+		if top = max(top, y); y <= most {
+			small++
+		}
+	}
+	if 2*small < len(truth) {
+		return nil
+	}
+	last := int(min(top, most)) + 1
+	out := &result.Counts{Observed: make([]float64, last+1), Expected: make([]float64, last+1)}
+	for i, y := range truth {
+		out.Observed[int(min(y, float64(last)))]++
+		p, rest := math.Exp(-predicted[i]), 1.0
+		for k := range last {
+			out.Expected[k] += p
+			rest -= p
+			p *= predicted[i] / float64(k+1)
+		}
+		out.Expected[last] += max(0, rest)
 	}
 	return out
 }

@@ -24,14 +24,14 @@ func itself(row int) int { return row }
 var yesOrNo = datasets.Schema{Targets: []datasets.Column{{Name: "kind", Kind: datasets.Categorical,
 	Categories: []string{"no", "yes"}}}}
 
-// What is counted of two classes is what a count by hand gives.
-func TestJudgedClasses(t *testing.T) {
+// TestClassDiagnostics compares binary diagnostics with counts by hand.
+func TestClassDiagnostics(t *testing.T) {
 	got := metrics.Input{
 		YTrue: []float64{0, 0, 0, 1, 1, 0}, YPred: []float64{0, 1, 0, 1, 0, 0},
 		Probabilities: mat.NewDense(6, 2, []float64{.9, .1, .4, .6, .8, .2, .3, .7, .7, .3, .95, .05}),
 	}
 	var f result.Findings
-	if err := Judged(&f, got, datasets.Classification, yesOrNo, itself); err != nil {
+	if err := Judged(&f, got, datasets.Classification, yesOrNo, 0, itself); err != nil {
 		t.Fatal(err)
 	}
 	if want := [][]float64{{3, 1}, {1, 1}}; !reflect.DeepEqual(f.Confusion.Counts, want) {
@@ -60,7 +60,8 @@ func TestJudgedClasses(t *testing.T) {
 	}
 }
 
-// The areas are those of the metrics of these names, on any rows.
+// TestAreasAreThoseOfMetrics checks that the areas equal the metrics of these names, on random
+// rows.
 func TestAreasAreThoseOfMetrics(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	n := 700
@@ -71,7 +72,7 @@ func TestAreasAreThoseOfMetrics(t *testing.T) {
 		output.Scores.Set(i, 0, math.Round(4*(rng.NormFloat64()+output.YTrue[i]))/4)
 	}
 	var f result.Findings
-	if err := Judged(&f, output, datasets.Classification, yesOrNo, itself); err != nil {
+	if err := Judged(&f, output, datasets.Classification, yesOrNo, 0, itself); err != nil {
 		t.Fatal(err)
 	}
 	for name, got := range map[string]float64{"roc_auc": f.ROC[0].Area, "average_precision": f.PrecisionRecall[0].Area} {
@@ -86,7 +87,7 @@ func TestAreasAreThoseOfMetrics(t *testing.T) {
 }
 
 // Errors have their quantiles, the worst rows by their number in the file, and a sample.
-func TestJudgedNumbers(t *testing.T) {
+func TestNumberDiagnostics(t *testing.T) {
 	n := 2000
 	got := metrics.Input{YTrue: make([]float64, n), YPred: make([]float64, n)}
 	for i := range n {
@@ -95,7 +96,7 @@ func TestJudgedNumbers(t *testing.T) {
 	got.YPred[0] = -5
 	var f result.Findings
 	schema := datasets.Schema{Targets: []datasets.Column{{Name: "price"}}}
-	if err := Judged(&f, got, datasets.Regression, schema, func(row int) int { return 10 * row }); err != nil {
+	if err := Judged(&f, got, datasets.Regression, schema, 0, func(row int) int { return 10 * row }); err != nil {
 		t.Fatal(err)
 	}
 	e := f.Errors[0]
@@ -122,20 +123,68 @@ func TestJudgedNumbers(t *testing.T) {
 	}
 }
 
+// Counts have their Poisson frequencies, with those above 20 together; a quantile has the share of
+// targets below it in each bin of predictions.
+func TestJudgedCountsAndQuantiles(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	n := 20_000
+	got := metrics.Input{YTrue: make([]float64, n), YPred: make([]float64, n)}
+	for i := range n {
+		got.YPred[i] = math.Exp(2 * rng.NormFloat64())
+		for at := rng.ExpFloat64(); at < got.YPred[i]; at += rng.ExpFloat64() {
+			got.YTrue[i]++
+		}
+	}
+	var f result.Findings
+	schema := datasets.Schema{Targets: []datasets.Column{{Name: "trips"}}}
+	if err := Judged(&f, got, datasets.Regression, schema, 0, itself); err != nil || f.Quantile != nil {
+		t.Fatal(err, f.Quantile)
+	}
+	observed, expected := 0.0, 0.0
+	for k, o := range f.Counts.Observed {
+		e := f.Counts.Expected[k]
+		if observed, expected = observed+o, expected+e; math.Abs(o-e) > 4*math.Sqrt(e) {
+			t.Errorf("count %d: %v observed, %v expected", k, o, e)
+		}
+	}
+	if observed != float64(n) || math.Abs(expected-float64(n)) > 1e-6 || len(f.Counts.Observed) != 22 {
+		t.Errorf("%v rows observed, %v expected, in %d groups", observed, expected, len(f.Counts.Observed))
+	}
+	for i := range n { // the 0.9-quantile, but of the rows with large predictions the median
+		if got.YTrue[i] = got.YPred[i] - 9; i%10 == 0 || got.YPred[i] > 8 && i%2 == 0 {
+			got.YTrue[i] += 10
+		}
+	}
+	f = result.Findings{}
+	if err := Judged(&f, got, datasets.Regression, schema, 0.9, itself); err != nil || f.Counts != nil {
+		t.Fatal(err, f.Counts)
+	}
+	q := f.Quantile
+	if q.Quantile != 0.9 || len(q.Below) != bins || q.Rows[9] != n/bins || !slices.IsSorted(q.Predicted) ||
+		math.Abs(q.Below[0]-0.9) > 0.03 || math.Abs(q.Below[9]-0.5) > 0.1 {
+		t.Errorf("%+v", q)
+	}
+	got.YTrue[3] = 0.5
+	f = result.Findings{}
+	if err := Judged(&f, got, datasets.Regression, schema, 0, itself); err != nil || f.Counts != nil {
+		t.Errorf("%v are counts", f.Counts)
+	}
+}
+
 // Rows without labels, or of one class, give no findings and no error.
 func TestNothingToJudge(t *testing.T) {
 	for _, got := range []metrics.Input{{}, {YPred: []float64{1, 2}}} {
 		for _, task := range []datasets.Task{datasets.Regression, datasets.Classification, datasets.Anomaly,
 			datasets.Clustering} {
 			var f result.Findings
-			if err := Judged(&f, got, task, yesOrNo, itself); err != nil || !reflect.DeepEqual(f, result.Findings{}) {
+			if err := Judged(&f, got, task, yesOrNo, 0, itself); err != nil || !reflect.DeepEqual(f, result.Findings{}) {
 				t.Errorf("%s: %+v, %v", task, f, err)
 			}
 		}
 	}
 	var f result.Findings
 	one := metrics.Input{YTrue: []float64{0, 0}, YPred: []float64{0, 0}, Scores: mat.NewDense(2, 1, nil)}
-	if err := Judged(&f, one, datasets.Classification, yesOrNo, itself); err != nil || f.ROC != nil ||
+	if err := Judged(&f, one, datasets.Classification, yesOrNo, 0, itself); err != nil || f.ROC != nil ||
 		f.PerClass[1].Support != 0 {
 		t.Errorf("%+v, %v", f, err)
 	}

@@ -22,6 +22,9 @@ type Writer struct {
 	Keep    []string          // columns of the rows to copy
 	Row     int               // rows written
 
+	ExtraNames []string   // names of further columns
+	Extra      *mat.Dense // their values in the next block
+
 	w       *bufio.Writer
 	coded   bool     // predictions are numbers of clusters or anomalies, not classes
 	names   []string // of the classes
@@ -96,6 +99,11 @@ func (p *Writer) Block(rows datasets.Set, output estimator.Prediction) error {
 		if output.Sets != nil {
 			p.set(output.Sets.RawRowView(i))
 		}
+		if p.Extra != nil {
+			for _, v := range p.Extra.RawRowView(i) {
+				p.float(v)
+			}
+		}
 		p.Row++
 		if _, err := p.w.Write(append(p.line, '\n')); err != nil {
 			return err
@@ -163,6 +171,9 @@ func (p *Writer) header(output estimator.Prediction, values *mat.Dense, word str
 	}
 	if output.Sets != nil {
 		names = append(names, "set")
+	}
+	for _, name := range p.ExtraNames {
+		names = append(names, field(name))
 	}
 	for k, name := range names {
 		if slices.Contains(names[:k], name) {

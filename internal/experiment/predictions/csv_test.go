@@ -13,7 +13,7 @@ import (
 
 // Column names of uncertainty outputs may conflict with targets; each target has its own; the set
 // is last, with quoted names where CSV requires it.
-func TestColumnsOfHowSure(t *testing.T) {
+func TestUncertaintyColumns(t *testing.T) {
 	numbers := datasets.Schema{Targets: []datasets.Column{{Name: "y"}}}
 	two := datasets.Schema{Targets: []datasets.Column{{Name: "y"}, {Name: "z, too"}}}
 	classes := datasets.Schema{Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical,

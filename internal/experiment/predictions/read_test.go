@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// readAll reads a string to its end or to what is wrong with it.
+// readAll reads a string to its end or to the first error.
 func readAll(t *testing.T, text string) (r *Reader, rows []Record, err error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "predictions.csv")
@@ -32,7 +32,7 @@ func readAll(t *testing.T, text string) (r *Reader, rows []Record, err error) {
 	}
 }
 
-// One target or several, with what stands between and behind them.
+// TestReader reads files with one or several targets, and the columns between and after them.
 func TestReader(t *testing.T) {
 	r, rows, err := readAll(t, "row,truth,prediction,std,probability_prediction_a\n7,\"a, b\",no,0.1,1\n9,,yes,0.2,0\n")
 	if err != nil || !r.Truth || len(r.Targets) != 1 || len(rows) != 2 || rows[0].Row != 7 || rows[0].Truth[0] != "a, b" ||
@@ -50,8 +50,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// What is damaged is named by its line.
-func TestReaderFaults(t *testing.T) {
+// TestReaderErrors checks that an error names the damaged line.
+func TestReaderErrors(t *testing.T) {
 	for text, message := range map[string]string{
 		"":                                    "predictions.csv is empty",
 		"a,prediction\n":                      "the first column must be row, got a",
@@ -71,7 +71,8 @@ func TestReaderFaults(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, it is read or there is an error, and rows have a prediction for each target.
+// FuzzReader checks that every content gives rows or an error, and that rows have a prediction for
+// each target.
 func FuzzReader(f *testing.F) {
 	f.Add("row,truth,prediction\n0,1,2\n")
 	f.Add("row,truth_a,prediction_a,prediction_b\n0,1,2,3\n")

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 )
 
-// counting puts rows into clusters by their first column, which is their number.
+// counting assigns rows to clusters by their first column, the row number.
 type counting struct{}
 
 func (counting) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
@@ -24,8 +24,8 @@ func (counting) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
 
 var _ estimator.Predictor = counting{}
 
-// Of many rows some that are evenly spread are looked at, the same ones whatever blocks they come in, each with its own
-// prediction and weight.
+// TestSample checks that the sample of many rows is evenly spaced and does not depend on the
+// blocks, and that each row has its own prediction and weight.
 func TestSample(t *testing.T) {
 	const n = 100_000
 	set := datasets.Set{X: mat.NewDense(n, 1, nil), Weights: make([]float64, n)}
@@ -77,7 +77,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// whole is rows as a single block.
+// whole is a source with a single block.
 type whole struct{ set datasets.Set }
 
 func (w whole) Schema() datasets.Schema { return w.set.Schema }

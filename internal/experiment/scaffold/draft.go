@@ -126,9 +126,9 @@ func (d *draft) decide(target string) error {
 	for i := range d.columns {
 		if p := &d.columns[i]; p != d.goal.column {
 			c := p.judge(d.notation, preprocessing.MinCount(d.goal.rows))
-			d.refuse(&c)
+			d.dropAmbiguous(&c)
 			if c.use == texts && d.task.Unsupervised() {
-				c.use, c.why = dropped, "text, which would be many columns; tfidf and pca make numbers of it"
+				c.use, c.reason = dropped, "text, which would be many columns; tfidf and pca make numbers of it"
 			}
 			d.words = append(d.words, c.words...)
 			d.inputs = append(d.inputs, c)
@@ -145,11 +145,11 @@ func (d *draft) names() (names []string) {
 	return names
 }
 
-// refuse drops a column with a missing-value marker that is also the name of a class.
-func (d *draft) refuse(c *opinion) {
+// dropAmbiguous drops a column with a missing-value marker that is also the name of a class.
+func (d *draft) dropAmbiguous(c *columnPlan) {
 	for _, word := range c.words {
-		if slices.ContainsFunc(d.goal.classes, func(l tallied) bool { return l.name == word }) {
-			c.use, c.why, c.words, c.doubt = dropped, c.doubt, nil, ""
+		if slices.ContainsFunc(d.goal.classes, func(l valueCount) bool { return l.name == word }) {
+			c.use, c.reason, c.words, c.caveat = dropped, c.caveat, nil, ""
 			return
 		}
 	}
@@ -171,12 +171,12 @@ func (d *draft) decideGoal() error {
 		g.classes = all
 	case p.declared:
 	case strs > 0 && 10*numbers >= 9*g.rows && p.distinctTexts() <= maxWords && len(all) > datasets.MaxInferredClasses:
-		var c opinion
+		var c columnPlan
 		c.profile = p
 		p.strange(&c, strs)
 		d.words = append(d.words, c.words...)
 		g.rows -= strs
-		g.doubts = append(g.doubts, c.doubt)
+		g.doubts = append(g.doubts, c.caveat)
 	case strs > 0:
 		g.classes = all
 		names := make([]string, len(all))
@@ -190,7 +190,7 @@ func (d *draft) decideGoal() error {
 	if strs == 0 && g.classes == nil && d.task == datasets.AnyTask && complete && len(all) <= datasets.MaxInferredClasses &&
 		2*len(all) <= g.rows && wholeNumbers(all) {
 		g.classes = all
-		slices.SortFunc(g.classes, func(a, b tallied) int { return compareNumbers(a.name, b.name) })
+		slices.SortFunc(g.classes, func(a, b valueCount) int { return compareNumbers(a.name, b.name) })
 	}
 	if len(g.classes) == 0 {
 		g.classes = nil
@@ -219,8 +219,8 @@ func (d *draft) doubtGoal() {
 }
 
 // wholeNumbers reports whether all values are integers.
-func wholeNumbers(all []tallied) bool {
-	return !slices.ContainsFunc(all, func(l tallied) bool {
+func wholeNumbers(all []valueCount) bool {
+	return !slices.ContainsFunc(all, func(l valueCount) bool {
 		v, err := strconv.ParseFloat(l.name, 64)
 		return err != nil || v != float64(int64(v))
 	})
@@ -287,12 +287,12 @@ func (d *draft) dataSection() {
 	d.drops()
 	d.kinds()
 	d.dates()
-	if !d.sparse && !slices.ContainsFunc(d.inputs, func(c opinion) bool { return c.use < grouping }) {
+	if !d.sparse && !slices.ContainsFunc(d.inputs, func(c columnPlan) bool { return c.use < grouping }) {
 		d.doubt("  ", "No column is left to learn from.")
 	}
 	for _, c := range d.inputs {
-		if c.doubt != "" && c.use != dates {
-			d.doubt("  ", "Column %s: %s.", printable(c.name), c.doubt)
+		if c.caveat != "" && c.use != dates {
+			d.doubt("  ", "Column %s: %s.", printable(c.name), c.caveat)
 		}
 	}
 }
@@ -331,7 +331,7 @@ func (d *draft) scoring() {
 		return
 	}
 	if d.task == datasets.Anomaly {
-		rarest := slices.MinFunc(g.classes, func(a, b tallied) int { return a.count - b.count })
+		rarest := slices.MinFunc(g.classes, func(a, b valueCount) int { return a.count - b.count })
 		d.line("  positive: %s # the values of the target that are anomalies: here the rarest", config.Flow(rarest.name))
 	}
 	d.line("  task: %s # nothing is learned from the target, which scores: %s", d.task, d.shares())
@@ -372,6 +372,9 @@ func (d *draft) dialect() {
 	if c.Delimiter != "" {
 		printf("delimiter", c.Delimiter)
 	}
+	if c.Quote == "none" {
+		printf("quote", c.Quote)
+	}
 	if c.Comment != "" {
 		printf("comment", c.Comment)
 	}
@@ -411,7 +414,7 @@ const maxConstant = 1000
 func (d *draft) drops() {
 	constant := 0
 	for _, c := range d.inputs {
-		if c.use == dropped && c.why == sameValue {
+		if c.use == dropped && c.reason == sameValue {
 			constant++
 		}
 	}
@@ -421,16 +424,16 @@ func (d *draft) drops() {
 	}
 	begun := false
 	for _, c := range d.inputs {
-		if c.use != dropped || c.why == sameValue && constant > maxConstant {
+		if c.use != dropped || c.reason == sameValue && constant > maxConstant {
 			continue
 		}
 		if !begun {
 			d.line("  drop:")
 			begun = true
 		}
-		d.line("    - %s # %s", config.Flow(c.name), oneLine(c.why))
+		d.line("    - %s # %s", config.Flow(c.name), oneLine(c.reason))
 		if d.remark != nil {
-			d.remark(fmt.Sprintf("Column %s is dropped: %s.", printable(c.name), c.why))
+			d.remark(fmt.Sprintf("Column %s is dropped: %s.", printable(c.name), c.reason))
 		}
 	}
 }
@@ -439,7 +442,7 @@ func (d *draft) drops() {
 func (d *draft) kinds() {
 	begun := false
 	for _, c := range d.inputs {
-		if c.use != texts && (c.use != categorical || c.why == "" || c.declared) {
+		if c.use != texts && (c.use != categorical || c.reason == "" || c.declared) {
 			continue
 		}
 		if !begun {
@@ -450,7 +453,7 @@ func (d *draft) kinds() {
 		if c.use == texts {
 			kind = datasets.Text
 		}
-		d.line("    %s %s # %s", config.Key(c.name, "    "), kind, c.why)
+		d.line("    %s %s # %s", config.Key(c.name, "    "), kind, c.reason)
 	}
 }
 
@@ -465,8 +468,8 @@ func (d *draft) dates() {
 			d.line("  dates: # columns whose parts become numbers")
 			begun = true
 		}
-		if c.doubt != "" {
-			d.doubt("    ", "Column %s: %s.", printable(c.name), c.doubt)
+		if c.caveat != "" {
+			d.doubt("    ", "Column %s: %s.", printable(c.name), c.caveat)
 		}
 		parts := config.Flow(list(c.date.Parts))
 		if c.date.Order != "" {

@@ -28,14 +28,14 @@ const (
 // sameValue is the reason for dropping a constant column.
 const sameValue = "the same value in every row"
 
-// opinion is the treatment of a column with the reason.
-type opinion struct {
+// columnPlan is the treatment of a column with the reason.
+type columnPlan struct {
 	*profile
-	use   use
-	why   string   // reason why it is dropped, or its kind ambiguous
-	doubt string   // caveat
-	words []string // its missing-value markers
-	date  datasets.Date
+	use    use
+	reason string   // reason why it is dropped, or its kind ambiguous
+	caveat string   // caveat
+	words  []string // its missing-value markers
+	date   datasets.Date
 }
 
 // values returns the number of rows with a value.
@@ -43,30 +43,30 @@ func (p *profile) values() int { return p.rows - p.missing }
 
 // judge decides the role of a column. notation is the number format, minCount the rows that a
 // category needs.
-func (p *profile) judge(notation, minCount int) opinion {
-	v := opinion{profile: p}
+func (p *profile) judge(notation, minCount int) columnPlan {
+	v := columnPlan{profile: p}
 	if p.unfit != "" {
-		v.use, v.why = dropped, p.unfit
+		v.use, v.reason = dropped, p.unfit
 		return v
 	}
 	switch p.kindOf(&v, notation); {
 	case p.values() == 0:
-		v.use, v.why = dropped, "no value in any row"
+		v.use, v.reason = dropped, "no value in any row"
 		return v
 	case len(p.tally.counts) == 1 && p.rows > 1 && (p.missing == 0 || v.use == numeric):
-		v.use, v.why = dropped, sameValue
+		v.use, v.reason = dropped, sameValue
 		return v
 	case v.use == dates || v.use == dropped:
 		return v
 	}
-	if v.use == categorical && v.why == "" && p.textual() {
-		v.use, v.doubt = texts, ""
-		v.why = fmt.Sprintf("%s distinct values of several words in %d rows", about(p.tally), p.rows)
+	if v.use == categorical && v.reason == "" && p.textual() {
+		v.use, v.caveat = texts, ""
+		v.reason = fmt.Sprintf("%s distinct values of several words in %d rows", about(p.tally), p.rows)
 		return v
 	}
 	p.identifier(&v)
 	if v.use == categorical && p.tally.top() < minCount && p.rows >= 20 {
-		v.use, v.why = dropped, fmt.Sprintf("%s distinct strings, none of them in %d rows", about(p.tally), minCount)
+		v.use, v.reason = dropped, fmt.Sprintf("%s distinct strings, none of them in %d rows", about(p.tally), minCount)
 	}
 	return v
 }
@@ -82,7 +82,7 @@ func (p *profile) textual() bool {
 }
 
 // about writes the number of different values.
-func about(t tally) string {
+func about(t distinctCounter) string {
 	if t.shift > 0 {
 		return fmt.Sprintf("about %d", t.distinct())
 	}
@@ -90,7 +90,7 @@ func about(t tally) string {
 }
 
 // kindOf decides between numbers, categories and dates.
-func (p *profile) kindOf(v *opinion, notation int) {
+func (p *profile) kindOf(v *columnPlan, notation int) {
 	values, numbers := p.values(), p.numbers[notation]
 	switch {
 	case p.declared:
@@ -99,7 +99,7 @@ func (p *profile) kindOf(v *opinion, notation int) {
 		}
 	case values == 0:
 	case p.coded():
-		v.use, v.why = categorical, fmt.Sprintf("codes of %d digits, some with zeros in front", p.codes.width)
+		v.use, v.reason = categorical, fmt.Sprintf("codes of %d digits, some with zeros in front", p.codes.width)
 	case numbers == values:
 	case p.dated(v):
 	case 10*numbers >= 9*values || 2*numbers >= values && p.distinctTexts() <= 3 && p.tally.distinct() > 20:
@@ -121,7 +121,7 @@ func (p *profile) distinctTexts() int { return len(p.strs) }
 const maxWords = 8
 
 // strange decides about a few strings among numbers.
-func (p *profile) strange(v *opinion, strs int) {
+func (p *profile) strange(v *columnPlan, strs int) {
 	first, seen := "", 0
 	for word, at := range p.strs {
 		v.words = append(v.words, word)
@@ -135,15 +135,15 @@ func (p *profile) strange(v *opinion, strs int) {
 		where += fmt.Sprintf(" on line %d", line)
 	}
 	if len(v.words) <= maxWords && seen == strs {
-		v.doubt = where + "; they are taken for missing values"
+		v.caveat = where + "; they are taken for missing values"
 		return
 	}
 	v.words = nil
-	v.use, v.why = dropped, where
+	v.use, v.reason = dropped, where
 }
 
 // dated reports whether a column is one of dates, and in which order they are written.
-func (p *profile) dated(v *opinion) bool {
+func (p *profile) dated(v *columnPlan) bool {
 	best := 0
 	for k := range dateOrders {
 		if p.dates[k].count > p.dates[best].count {
@@ -167,18 +167,18 @@ func (p *profile) dated(v *opinion) bool {
 		if best = 1; strings.Contains(d.text, "/") {
 			best = 2
 		}
-		v.doubt = fmt.Sprintf("%s is ambiguous: the day or the month may be first; order is dmy or mdy", d.text)
+		v.caveat = fmt.Sprintf("%s is ambiguous: the day or the month may be first; order is dmy or mdy", d.text)
 	}
 	v.date = datasets.Date{Order: dateOrders[best], Parts: p.dates[best].parts()}
 	if v.use, v.words = dates, others; len(v.date.Parts) == 0 {
-		v.use, v.why, v.words = dropped, "the same date in every row", nil
+		v.use, v.reason, v.words = dropped, "the same date in every row", nil
 	}
 	slices.Sort(v.words)
 	return true
 }
 
 // written adds a doubt about strings that are numbers in another format.
-func (p *profile) written(v *opinion) {
+func (p *profile) written(v *columnPlan) {
 	alike, example := 0, ""
 	all, _ := p.tally.all()
 	for _, l := range all {
@@ -189,7 +189,7 @@ func (p *profile) written(v *opinion) {
 		}
 	}
 	if len(all) >= 10 && 10*alike >= 9*len(all) {
-		v.doubt = fmt.Sprintf("its strings look like numbers, such as %s; write them without units and thousands "+
+		v.caveat = fmt.Sprintf("its strings look like numbers, such as %s; write them without units and thousands "+
 			"separators to use them as numbers", printable(example))
 	}
 }
@@ -203,15 +203,15 @@ var (
 
 // identifier drops a column of unique identifiers: their order may correlate with the classes, and
 // later rows have others.
-func (p *profile) identifier(v *opinion) {
+func (p *profile) identifier(v *columnPlan) {
 	values, distinct := p.values(), p.tally.distinct()
 	whole := v.use == numeric && p.whole.count == values
 	named := p.nameless || idName().MatchString(p.name)
-	drop := func(format string, args ...any) { v.use, v.why = dropped, fmt.Sprintf(format, args...) }
+	drop := func(format string, args ...any) { v.use, v.reason = dropped, fmt.Sprintf(format, args...) }
 	switch {
 	case !whole && v.use == numeric:
 		if values >= 50 && p.trend.strict() {
-			v.doubt = "it rises or falls from row to row; if it only counts rows or time, drop it"
+			v.caveat = "it rises or falls from row to row; if it only counts rows or time, drop it"
 		}
 	case v.use == categorical && values >= 20 && 10*distinct >= 9*values:
 		drop("a different text in almost every row")
@@ -225,9 +225,9 @@ func (p *profile) identifier(v *opinion) {
 		drop("called like an identifier, %s different values; `group: %s` instead keeps the rows of one together",
 			about(p.tally), config.Flow(p.name))
 	case named && whole:
-		v.use, v.why = categorical, "called like an identifier: its numbers are names"
+		v.use, v.reason = categorical, "called like an identifier: its numbers are names"
 	case whole && values >= 100 && p.tally.repeats() == 0:
-		v.doubt = "no value occurs twice; if it is a number of the row, drop it"
+		v.caveat = "no value occurs twice; if it is a number of the row, drop it"
 	}
 }
 

@@ -54,7 +54,7 @@ func (d *draft) order(timeColumn, groupColumn string) error {
 		groupColumn = d.repeatedEntity()
 	}
 	if c := d.inputOf(groupColumn); c != nil {
-		c.use, c.why, c.doubt, d.group = grouping, "", "", groupColumn
+		c.use, c.reason, c.caveat, d.group = grouping, "", "", groupColumn
 		d.report("Column %s repeats: %s values in %d rows. Folds and test rows keep the rows of each together.",
 			printable(c.name), about(c.tally), c.values())
 	}
@@ -65,8 +65,8 @@ func (d *draft) order(timeColumn, groupColumn string) error {
 }
 
 // inputOf returns the input of a name, nil if there is none.
-func (d *draft) inputOf(name string) *opinion {
-	at := slices.IndexFunc(d.inputs, func(c opinion) bool { return c.name == name })
+func (d *draft) inputOf(name string) *columnPlan {
+	at := slices.IndexFunc(d.inputs, func(c columnPlan) bool { return c.name == name })
 	if at < 0 {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (d *draft) timeOrder(given string) error {
 }
 
 // times returns the order of the times in a column of dates or numbers.
-func (c *opinion) times() *trend {
+func (c *columnPlan) times() *trend {
 	if c.use != dates {
 		return &c.trend
 	}

@@ -20,16 +20,16 @@ type profile struct {
 	unfit    string // reason why its type is not supported; "" otherwise
 
 	rows, missing int
-	tally         tally
+	tally         distinctCounter
 	numbers       [len(reader.Notations)]int // numbers by notation
 	decisive      [len(reader.Notations)]int // numbers that are none in the default notation
 	against       [len(reader.Notations)]int // numbers with a point that are none in this notation
 	grouped       [len(reader.Notations)]int // numbers with a thousands separator
-	strs          map[string]text            // values that are numbers in no notation; bounded
+	strs          map[string]textCount       // values that are numbers in no notation; bounded
 	dates         [len(dateOrders)]dateProfile
-	whole         wholes
+	whole         integerStats
 	trend         trend // of numbers with a decimal point
-	codes         codes
+	codes         codeStats
 }
 
 // trend describes how numbers depend on the order of the rows.
@@ -72,11 +72,11 @@ func (t *trend) strict() bool {
 	return t.count > 1 && (t.rising == t.count-1 || t.falling == t.count-1)
 }
 
-// sorted reports whether the numbers ascend, equal ones allowed, which no random order of many rows does.
+// sorted reports whether the numbers are nondecreasing and not constant.
 func (t *trend) sorted() bool { return t.rising > 0 && t.falling == 0 }
 
-// text is the first line and the frequency of a string.
-type text struct{ line, count int }
+// textCount is the first line and the frequency of a string.
+type textCount struct{ line, count int }
 
 // maxTexts is the number of distinct strings among numbers that are stored.
 const maxTexts = 32
@@ -153,13 +153,13 @@ func (p *profile) notations(line int, field []byte, plain bool) {
 		return
 	}
 	if p.strs == nil {
-		p.strs = map[string]text{}
+		p.strs = map[string]textCount{}
 	}
 	if seen, ok := p.strs[string(field)]; ok {
 		seen.count++
 		p.strs[string(field)] = seen
 	} else if len(p.strs) < maxTexts {
-		p.strs[string(field)] = text{line, 1}
+		p.strs[string(field)] = textCount{line, 1}
 	}
 }
 
@@ -174,25 +174,25 @@ func plainNumber(field []byte) (float64, bool) {
 	return v, err == nil && v-v == 0 && !bytes.ContainsAny(field, "xXpP_iInN")
 }
 
-// tally counts distinct values: all of them while they are few, then those whose hash falls into a
-// range that is halved repeatedly (P. Flajolet, On adaptive sampling, 1990).
-type tally struct {
+// distinctCounter counts distinct values: all of them while they are few, then those whose hash falls
+// into a range that is halved repeatedly (P. Flajolet, On adaptive sampling, 1990).
+type distinctCounter struct {
 	most   int
 	shift  uint // number of leading zeros in the hash of counted values
-	counts map[uint64]*tallied
-	before *tallied // previous value, often repeated; nil if not counted
-	hash   uint64   // hash of the previous value
+	counts map[uint64]*valueCount
+	before *valueCount // previous value, often repeated; nil if not counted
+	hash   uint64      // hash of the previous value
 
-	changes int // values that differ from the one before; more where not all values are counted
+	changes int // values that differ from the previous one; an upper bound if not all values are counted
 }
 
-// tallied is a value with the number of its rows.
-type tallied struct {
+// valueCount is a value with the number of its rows.
+type valueCount struct {
 	name  string
 	count int
 }
 
-func (t *tally) add(value []byte) {
+func (t *distinctCounter) add(value []byte) {
 	h := hash(value)
 	if t.before != nil && h == t.hash {
 		t.before.count++
@@ -209,9 +209,9 @@ func (t *tally) add(value []byte) {
 		return
 	}
 	if t.counts == nil {
-		t.counts = map[uint64]*tallied{}
+		t.counts = map[uint64]*valueCount{}
 	}
-	t.counts[h] = &tallied{string(value[:min(len(value), 200)]), 1}
+	t.counts[h] = &valueCount{string(value[:min(len(value), 200)]), 1}
 	for len(t.counts) > t.most {
 		t.shift++
 		for h := range t.counts {
@@ -234,20 +234,20 @@ func hash(value []byte) uint64 {
 }
 
 // distinct returns the number of distinct values; an estimate if they are many.
-func (t *tally) distinct() int { return len(t.counts) << t.shift }
+func (t *distinctCounter) distinct() int { return len(t.counts) << t.shift }
 
 // all returns the values sorted by name, and whether they are complete.
-func (t *tally) all() ([]tallied, bool) {
-	out := make([]tallied, 0, len(t.counts))
+func (t *distinctCounter) all() ([]valueCount, bool) {
+	out := make([]valueCount, 0, len(t.counts))
 	for _, seen := range t.counts {
 		out = append(out, *seen)
 	}
-	slices.SortFunc(out, func(a, b tallied) int { return bytes.Compare([]byte(a.name), []byte(b.name)) })
+	slices.SortFunc(out, func(a, b valueCount) int { return bytes.Compare([]byte(a.name), []byte(b.name)) })
 	return out, t.shift == 0
 }
 
 // top returns the number of rows with the most frequent value.
-func (t *tally) top() int {
+func (t *distinctCounter) top() int {
 	top := 0
 	for _, seen := range t.counts {
 		top = max(top, seen.count)
@@ -256,7 +256,7 @@ func (t *tally) top() int {
 }
 
 // repeats is the share of rows that have a value seen before.
-func (t *tally) repeats() float64 {
+func (t *distinctCounter) repeats() float64 {
 	rows := 0
 	for _, seen := range t.counts {
 		rows += seen.count
@@ -267,14 +267,14 @@ func (t *tally) repeats() float64 {
 	return float64(rows-len(t.counts)) / float64(rows)
 }
 
-// wholes contains statistics of integers.
-type wholes struct {
+// integerStats contains statistics of integers.
+type integerStats struct {
 	count, steps int // steps counts values equal to the previous one plus 1
 	last         int64
 	low, high    int64
 }
 
-func (w *wholes) add(field []byte) {
+func (w *integerStats) add(field []byte) {
 	if len(field) > 18 {
 		return
 	}
@@ -284,7 +284,7 @@ func (w *wholes) add(field []byte) {
 	}
 }
 
-func (w *wholes) note(v int64) {
+func (w *integerStats) note(v int64) {
 	if w.count == 0 {
 		w.low, w.high = v, v
 	} else if v == w.last+1 {
@@ -294,13 +294,13 @@ func (w *wholes) note(v int64) {
 	w.last, w.low, w.high = v, min(w.low, v), max(w.high, v)
 }
 
-// codes contains statistics of fields of digits.
-type codes struct {
+// codeStats contains statistics of fields of digits.
+type codeStats struct {
 	digits, zeros int // fields of digits; those with a leading zero
 	width         int // common width, -1 if it varies
 }
 
-func (c *codes) add(field []byte) {
+func (c *codeStats) add(field []byte) {
 	for _, d := range field {
 		if d-'0' > 9 {
 			return

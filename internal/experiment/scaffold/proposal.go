@@ -62,7 +62,7 @@ func (d *draft) counted() counted {
 }
 
 // spreadOf is the variance of the 0/1 columns of all categories together.
-func spreadOf(t tally) float64 {
+func spreadOf(t distinctCounter) float64 {
 	rows, squares := 0.0, 0.0
 	for _, seen := range t.counts {
 		rows += float64(seen.count)

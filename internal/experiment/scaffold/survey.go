@@ -29,12 +29,12 @@ type survey struct {
 
 	controls bool // whether characters occur that are control characters in Latin-1
 
-	sparse  bool      // rows of an svmlight file, or sparse ones of ARFF; the fields below are for these
-	inputs  int       // columns
-	target  string    // name of the target
-	classes []tallied // classes of the target, if any
-	sums    []float64 // of each column
-	squares float64   // sum of all squares
+	sparse  bool         // rows of an svmlight file, or sparse ones of ARFF; the fields below are for these
+	inputs  int          // columns
+	target  string       // name of the target
+	classes []valueCount // classes of the target, if any
+	sums    []float64    // of each column
+	squares float64      // sum of all squares
 }
 
 // surveyOf scans files with the options of data.
@@ -369,7 +369,7 @@ func (s *survey) take(all []datasets.Column, block datasets.Set) {
 func (s *survey) count(classes []string, y []float64) {
 	if s.classes == nil {
 		for _, name := range classes {
-			s.classes = append(s.classes, tallied{name: name})
+			s.classes = append(s.classes, valueCount{name: name})
 		}
 	}
 	for _, v := range y {

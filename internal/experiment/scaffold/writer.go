@@ -18,7 +18,7 @@ type draft struct {
 
 	task     datasets.Task // as given, "" for none
 	notation int
-	inputs   []opinion
+	inputs   []columnPlan
 	goal     goal
 	words    []string // for missing values, that columns of numbers have
 	time     string   // column by which the rows ascend, "" for none
@@ -29,19 +29,19 @@ type draft struct {
 
 // goal describes the target.
 type goal struct {
-	column  *profile  // nil for sparse rows
-	classes []tallied // nil for a quantity
-	rows    int       // that have it
+	column  *profile     // nil for sparse rows
+	classes []valueCount // nil for a quantity
+	rows    int          // that have it
 	doubts  []string
 }
 
 // smallest and largest are the rows of the rarest and of the most frequent class.
 func (g goal) smallest() int {
-	return slices.MinFunc(g.classes, func(a, b tallied) int { return a.count - b.count }).count
+	return slices.MinFunc(g.classes, func(a, b valueCount) int { return a.count - b.count }).count
 }
 
 func (g goal) largest() int {
-	return slices.MaxFunc(g.classes, func(a, b tallied) int { return a.count - b.count }).count
+	return slices.MaxFunc(g.classes, func(a, b valueCount) int { return a.count - b.count }).count
 }
 
 func (d *draft) line(format string, args ...any) { fmt.Fprintf(&d.b, format+"\n", args...) }

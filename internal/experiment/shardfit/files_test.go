@@ -25,7 +25,7 @@ func TestSeveralFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.SplitAfter(string(text), "\n")
-	turned := func(line string) string { // the last column comes first
+	turned := func(line string) string { // moves the last column to the front
 		at := strings.LastIndex(line, ",")
 		return strings.TrimSuffix(line[at+1:], "\n") + "," + line[:at] + "\n"
 	}

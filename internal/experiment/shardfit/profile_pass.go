@@ -9,15 +9,15 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// described is the first pass of the pipeline, which also profiles the rows.
-type described struct{ learned, seen datasets.Pass }
+// profiledPass is the first pass of the pipeline, which also profiles the rows.
+type profiledPass struct{ learned, seen datasets.Pass }
 
-func (d *described) Add(ctx context.Context, block datasets.Set) error {
+func (d *profiledPass) Add(ctx context.Context, block datasets.Set) error {
 	return errors.Join(d.learned.Add(ctx, block), d.seen.Add(ctx, block))
 }
 
-func (d *described) Merge(ctx context.Context, other datasets.Pass) error {
-	o, ok := other.(*described)
+func (d *profiledPass) Merge(ctx context.Context, other datasets.Pass) error {
+	o, ok := other.(*profiledPass)
 	if !ok {
 		return fmt.Errorf("shardfit: a pass of type %T", other)
 	}
@@ -27,9 +27,9 @@ func (d *described) Merge(ctx context.Context, other datasets.Pass) error {
 	return d.seen.Merge(ctx, o.seen)
 }
 
-func (d *described) Next(ctx context.Context) (datasets.Pass, error) { return d.learned.Next(ctx) }
+func (d *profiledPass) Next(ctx context.Context) (datasets.Pass, error) { return d.learned.Next(ctx) }
 
-func (d *described) State(s *model.State) {
+func (d *profiledPass) State(s *model.State) {
 	d.learned.State(s.Child("learned"))
 	if s.Err() == nil {
 		d.seen.State(s.Child("seen"))
@@ -38,7 +38,7 @@ func (d *described) State(s *model.State) {
 
 // learns returns the name of the part that a pass fits.
 func learns(p datasets.Pass) string {
-	if d, ok := p.(*described); ok {
+	if d, ok := p.(*profiledPass); ok {
 		p = d.learned
 	}
 	if named, ok := p.(interface{ Learns() string }); ok {

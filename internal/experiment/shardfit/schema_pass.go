@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// look infers the columns of the shard's files.
-func look(ctx context.Context, s *State, o Options) error {
+// inspectColumns infers the columns of the shard's files.
+func inspectColumns(ctx context.Context, s *State, o Options) error {
 	inputs, err := inputsOf(s, o)
 	if err != nil {
 		return err
@@ -52,8 +52,8 @@ func lookAt(ctx context.Context, s *State, in input, o Options) (piece, error) {
 	return p, err
 }
 
-// endLook merges the inferred columns into one schema, and starts the first pass of the pipeline.
-func endLook(ctx context.Context, s *State, next *State) (*Outcome, error) {
+// finishInspection merges the inferred columns into one schema, and starts the first pass of the pipeline.
+func finishInspection(ctx context.Context, s *State, next *State) (*Outcome, error) {
 	for k, p := range s.pieces {
 		if p.index != k {
 			return nil, fmt.Errorf("shardfit: the schema pass lacks file %d of the data", k)

@@ -29,8 +29,8 @@ search:
   folds: 3
 `
 
-// A search in shards, more than there are values of γ, and more than there are candidates, has the results of a run on
-// one machine, but for the times.
+// TestSearchInShards checks that a search in shards, more than values of γ or more than candidates,
+// has the results of a run on one host, except for the times.
 func TestSearchInShards(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	table(t, dir, 700)

@@ -111,7 +111,7 @@ func Fit(ctx context.Context, spec config.Spec, o Options) (*State, error) {
 			Hint: "pipe a query for each shard as CSV into bochner shard fit --data -"})}
 	}
 	if s.pass == 0 {
-		return s, look(ctx, s, o)
+		return s, inspectColumns(ctx, s, o)
 	}
 	return s, learn(ctx, s, o)
 }
@@ -184,13 +184,13 @@ func Finish(ctx context.Context, s *State, o Options) (*Outcome, error) {
 	next := &State{spec: s.spec, values: s.values, text: s.text, own: s.own, pass: s.pass + 1, pieces: s.pieces,
 		all: s.all, seen: s.seen}
 	if s.pass == 0 {
-		return endLook(ctx, s, next)
+		return finishInspection(ctx, s, next)
 	}
 	whole, err := s.tree.Whole()
 	if err != nil {
 		return nil, err
 	}
-	if d, first := whole.(*described); first {
+	if d, first := whole.(*profiledPass); first {
 		seen, err := profile.Finish(ctx, d.seen)
 		if err == nil {
 			next.seen, err = seen.Encode(1 << 20)

@@ -103,7 +103,7 @@ pipeline:
 `,
 }
 
-// load writes an experiment next to its data and reads it.
+// load writes an experiment next to its data and parses it.
 func load(t testing.TB, dir, text string, set ...config.Override) config.Spec {
 	t.Helper()
 	path := filepath.Join(dir, "shards.yaml")
@@ -262,7 +262,7 @@ func values(t *testing.T, p estimator.Predictor, X mat.Matrix) []float64 {
 	return got.Values
 }
 
-// Shards with rows of their own, from standard input, one of them without any, are one job.
+// TestOwnRows checks that shards may have their own rows, from standard input, also none.
 func TestOwnRows(t *testing.T) {
 	dir := t.TempDir()
 	text, err := os.ReadFile(table(t, dir, 9000))
@@ -284,7 +284,7 @@ func TestOwnRows(t *testing.T) {
 	same(t, m, whole, 1e-9)
 }
 
-// What does not belong is refused, by what it is and why.
+// TestRefused checks that foreign states are rejected with the reason.
 func TestRefused(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	table(t, dir, 20_000)
@@ -422,7 +422,7 @@ func TestStateOfAnotherVersion(t *testing.T) {
 }
 
 // Unsupported settings of a job are all reported before any row is read.
-func TestFaults(t *testing.T) {
+func TestErrors(t *testing.T) {
 	dir := t.TempDir()
 	for text, want := range map[string][]string{
 		"data: {train: nowhere.csv, target: y, split: {test: 0.2}}\nintervals: {level: 0.9}\npipeline: [rff, " +

@@ -87,7 +87,7 @@ func (s *State) start(ctx context.Context) (datasets.Pass, error) {
 	if err != nil || s.seen != "" {
 		return learned, err
 	}
-	return &described{learned, profile.Start(s.schema(), s.all.Cols)}, nil
+	return &profiledPass{learned, profile.Start(s.schema(), s.all.Cols)}, nil
 }
 
 // sizes returns the number of rows of each piece.

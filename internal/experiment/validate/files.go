@@ -251,7 +251,11 @@ func (d *heads) namedColumns() []namedColumn {
 	for _, name := range data.Target {
 		out = append(out, namedColumn{"data.target", name})
 	}
-	for _, c := range []namedColumn{{"data.weight", data.Weight}, {"data.group", data.Group}} {
+	roles := []namedColumn{{"data.weight", data.Weight}, {"data.group", data.Group}}
+	if d.Spec.Intervals != nil {
+		roles = append(roles, namedColumn{"intervals.group", d.Spec.Intervals.Group})
+	}
+	for _, c := range roles {
 		if c.name != "" {
 			out = append(out, c)
 		}

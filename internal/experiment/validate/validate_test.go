@@ -9,7 +9,7 @@ import (
 )
 
 // Errors of the data have the position of the file name in the document, or name the override.
-func TestPlacesOfFaults(t *testing.T) {
+func TestErrorLocations(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("rows.csv", []byte("a,b,y\n1,2,no\n3,4,yes\n5,6,no\n"), 0o644); err != nil {
 		t.Fatal(err)

@@ -26,8 +26,8 @@ func (t target) differenceShape() (mr, columns int) {
 	return 4, 2
 }
 
-// differences writes a kernel that goes through packed panels as the product does; each step takes
-// the difference of two elements, in register d, to a sum, with the help of a constant.
+// differences writes a kernel over packed panels, like the product. Each step adds a function of
+// the difference of two elements, in register d, to a sum; it may use a constant.
 func (t target) differences(base, formula string, step func(d, sum, constant reg.VecPhysical)) {
 	mr, columns := t.differenceShape()
 	nr, name := columns*t.lanes(), t.name(base)

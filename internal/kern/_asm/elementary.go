@@ -59,17 +59,17 @@ var (
 	}
 )
 
-// function is the evaluation of an elementary function on registers, for one
-// target: every step is written for several vectors side by side, so that
-// their latencies overlap and a constant is loaded once for all of them.
+// function generates the evaluation of an elementary function on registers, for one target. Every
+// step is emitted for several vectors, so that their latencies overlap and a constant is loaded
+// once for all of them.
 type function struct {
 	*table
 	p        int // index of the precision
-	width    int // vectors side by side
+	width    int // number of vectors processed together
 	constant reg.VecPhysical
 }
 
-// bank returns k-th set of registers, one for each vector.
+// bank returns the k-th set of registers, one for each vector.
 func (f function) bank(k int) []reg.VecPhysical { return f.vectors(k*f.width, f.width) }
 
 func (f function) each(step func(i int)) {
@@ -78,7 +78,7 @@ func (f function) each(step func(i int)) {
 	}
 }
 
-// with loads a constant for a step of every vector.
+// with loads a constant and emits a step for every vector.
 func (f function) with(m operand.Mem, step func(c operand.Op, i int)) {
 	f.set(m, f.constant)
 	f.each(func(i int) { step(f.constant, i) })
@@ -94,7 +94,7 @@ func (f function) magic() float64 {
 
 func (f function) bits() uint64 { return uint64(8 * f.size()) }
 
-// shiftLeft shifts the bits of every element of a, to v.
+// shiftLeft shifts the bits of every element of a and stores the result in v.
 func (f function) shiftLeft(by uint64, a, v operand.Op) {
 	f.pick(VPSLLQ, VPSLLD)(operand.Imm(by), a, v)
 }
@@ -110,8 +110,8 @@ func (f function) limit() operand.Mem {
 	return f.word(math.Float64bits(1<<30) | math.MaxInt32)
 }
 
-// guard jumps to label unless |x| ≤ limit for all elements of all vectors; an
-// element that is not a number makes it jump. It uses the registers spare.
+// guard emits a jump to label unless |x| ≤ limit for all elements of all vectors; NaN also jumps.
+// It overwrites the registers spare.
 func (f function) guard(x, spare []reg.VecPhysical, label string) {
 	f.with(f.word(1<<(f.bits()-1)-1), func(c operand.Op, i int) {
 		f.pick(VANDPD, VANDPS)(c, x[i], spare[i])
@@ -153,7 +153,8 @@ func (f function) nearest(by float64, x, t, n []reg.VecPhysical) {
 	f.with(f.float(f.magic()), func(c operand.Op, i int) { f.sub(c, t[i], n[i]) })
 }
 
-// takeTimes subtracts n times a constant from x; the constant is in parts, each multiplied by a power of two.
+// takeTimes subtracts n times a constant from x. The constant is the sum of parts, each multiplied
+// by by.
 func (f function) takeTimes(n []reg.VecPhysical, parts []float64, by float64, x []reg.VecPhysical) {
 	for _, part := range parts {
 		f.with(f.float(part*by), func(c operand.Op, i int) { f.fnma(c, n[i], x[i]) })
@@ -192,7 +193,7 @@ func (f function) quarterTurn(x, t, s, z []reg.VecPhysical) {
 	f.each(func(i int) { f.mul(x[i], x[i], z[i]) })
 	f.polynomial(sine[f.p], z, s)
 	f.each(func(i int) { f.mul(z[i], s[i], s[i]) })
-	// s = x + x·s; x is free from here on and takes the cosine.
+	// s = x + x·s. x is no longer needed and receives the cosine.
 	f.each(func(i int) { f.pick(VFMADD213PD, VFMADD213PS)(x[i], x[i], s[i]) })
 	f.polynomial(cosine[f.p], z, x)
 	f.horner([]float64{1, -0.5}, z, x)
@@ -229,7 +230,7 @@ func (f function) swapAndSign(c, t, s, z []reg.VecPhysical) {
 	f.turnSigns(t, c)
 }
 
-// turnSigns negates v where the first bit of s is set; it may spoil s.
+// turnSigns negates v where the first bit of s is set; it may overwrite s.
 func (f function) turnSigns(s, v []reg.VecPhysical) {
 	f.with(f.word(1<<(f.bits()-1)), func(sign operand.Op, i int) {
 		if f.avx512 {
@@ -394,8 +395,8 @@ func (f function) strips(n reg.GPVirtual, guarded bool, load func(function, oper
 	done()
 }
 
-// places are from, n+from, from+1, n+from+1, … of two registers of n
-// elements, for AVX-512.
+// places is a permutation table for AVX-512: from, n+from, from+1, n+from+1, … of two registers of
+// n elements.
 func (f function) places(from int) operand.Mem {
 	m := GLOBL(fmt.Sprint(f.name("pairs"), from), 8|16) // RODATA, NOPTR
 	for k := range f.lanes() {

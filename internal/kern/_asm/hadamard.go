@@ -47,7 +47,7 @@ func (t target) hadamardLanes() {
 	done()
 }
 
-// signs is a register full of +1 where bit h of the place is 0, −1 elsewhere.
+// signs returns a register-sized table: +1 where bit h of the lane index is 0, −1 elsewhere.
 func (t target) signs(h int) operand.Mem {
 	m := GLOBL(fmt.Sprint(t.name("signs"), h), 8|16) // RODATA, NOPTR
 	for k := range t.lanes() {

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	blockBytes = 64 // of the 8 numbers of a block
+	blockBytes = 64 // 8 numbers per block
 	pairBytes  = 2 * blockBytes
 )
 
@@ -21,7 +21,7 @@ func leaveOneOut() {
 		one, half := t.constant("leaveOneOutOne", 1), t.constant("leaveOneOutHalf", 0.5)
 		t.rotationFactors()
 		t.productFactors(half)
-		most := 2 // nodes per iteration, limited by the registers
+		most := 2 // nodes per iteration, limited by the number of registers
 		if t.avx512 {
 			most = 4
 		}
@@ -38,19 +38,19 @@ func leaveOneOut() {
 	}
 }
 
-// constant is a number in memory.
+// constant returns the memory operand of a number.
 func (t target) constant(name string, v float64) operand.Mem {
 	m := GLOBL(t.name(name), 8|16) // RODATA, NOPTR
 	DATA(0, operand.U64(math.Float64bits(v)))
 	return m
 }
 
-// indexed is the memory at base + index + displacement.
+// indexed returns the memory operand at base + index + displacement.
 func indexed(base, index reg.Register, disp int) operand.Mem {
 	return operand.Mem{Base: base, Index: index, Scale: 1, Disp: disp}
 }
 
-// offset loads the next number of a list, times 1<<shift.
+// offset loads the next number of a list, multiplied by 1<<shift.
 func offset(list reg.GPVirtual, shift uint64) reg.GPVirtual {
 	o := GP64()
 	MOVQ(at(list, 0), o)

@@ -10,7 +10,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// vector writes the loops over one or two vectors, and over a few rows of a matrix.
+// vector writes the loops over one or two vectors, and over several rows of a matrix.
 func vector() {
 	for _, t := range targets {
 		t.dot()
@@ -28,7 +28,7 @@ func vector() {
 	}
 }
 
-// chains is the number of sums side by side in dot.
+// chains is the number of independent partial sums in dot.
 const chains = 8
 
 func (t target) dot() {
@@ -56,7 +56,7 @@ func (t target) dot() {
 	done()
 }
 
-// sum adds up the elements of v into its first, by halves.
+// sum adds the elements of v into its first element by successive halving.
 func (t target) sum(v, spare reg.VecPhysical) {
 	if t.avx512 {
 		VEXTRACTF64X4(operand.Imm(1), v, spare.AsY())
@@ -95,10 +95,10 @@ func (t target) axpy() {
 	done()
 }
 
-// combined is the number of rows that combine reads side by side.
+// combined is the number of rows that combine processes together.
 const combined = 4
 
-// combine writes axpy of several rows; the sums are loaded and stored once.
+// combine writes axpy for several rows; sums are loaded and stored once.
 func (t target) combine() {
 	TEXT(t.name("combine"), NOSPLIT, strings.ReplaceAll("func(n int, x, a *T, aRow int, y *T)", "T", t.float()))
 	Doc(fmt.Sprintf("%s adds up %d rows, n a multiple of %d:", t.name("combine"), combined, t.lanes()), "",
@@ -126,7 +126,7 @@ func (t target) combine() {
 	done()
 }
 
-// four returns the part of register i with four elements.
+// four returns the part of register i that contains four elements.
 func (t target) four(i int) operand.Op {
 	if t.f32 {
 		return t.vector(i).AsX()
@@ -134,7 +134,7 @@ func (t target) four(i int) operand.Op {
 	return t.vector(i)
 }
 
-// gatherFour writes the sum of some rows of four numbers, in four sums that are added up at the end.
+// gatherFour writes the sum of listed rows of four numbers, with several partial sums.
 func (t target) gatherFour() {
 	const sums = 4
 	name := t.name("gatherFour")
@@ -180,7 +180,7 @@ func (t target) listed(name string) (m operand.Mem) {
 	return operand.Mem{Base: base, Index: step, Scale: 1}
 }
 
-// eachListed runs body on every listed row, unrolled; q is the place in the loop.
+// eachListed emits body for every listed row, unrolled; q is the position within the unrolled loop.
 func (t target) eachListed(m operand.Mem, unroll int, body func(row operand.Mem, q int)) {
 	n, numbers, rows := param("n"), param("numbers"), param("rows")
 	ok, number := GP8(), GP64()
@@ -262,10 +262,10 @@ func (t target) multiply() {
 	done()
 }
 
-// bothRows is the number of rows that bothWays reads side by side.
+// bothRows is the number of rows that bothWays processes together.
 const bothRows = 4
 
-// bothWays writes the product of a matrix from the left and from the right.
+// bothWays writes the products of a matrix with one vector from the left and one from the right.
 func (t target) bothWays() {
 	f, name := t.float(), t.name("bothWays")
 	TEXT(name, NOSPLIT, fmt.Sprintf("func(n int, a *%s, aRow int, x, z, w, sums *%s)", f, f))

@@ -27,7 +27,7 @@ func (t target) mixedName(base string) string {
 	return base + "MixedAVX2"
 }
 
-// narrowRows returns where the elements of each row are that a points at.
+// narrowRows returns the memory operands of the rows at a, and a function that advances them.
 func narrowRows(a, aRow reg.GPVirtual) (rows []operand.Mem, advance func(bytes int)) {
 	SHLQ(operand.Imm(2), aRow)
 	triple, low := GP64(), GP64()

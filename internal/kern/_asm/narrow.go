@@ -9,7 +9,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// narrow writes the products of a large matrix that is not packed with few vectors.
+// narrow writes the products of a large unpacked matrix with few vectors.
 func narrow() {
 	for _, t := range targets {
 		_, most := t.tileShape()
@@ -20,7 +20,8 @@ func narrow() {
 	}
 }
 
-// scores writes the product of a few rows of a with a packed panel of the given number of vectors.
+// scores writes the product of several rows of a with a packed panel of the given number of
+// vectors.
 func (t target) scores(columns int) {
 	mr, _ := t.tileShape()
 	nr := columns * t.lanes()
@@ -84,7 +85,7 @@ func (t target) scores(columns int) {
 	done()
 }
 
-// weigh writes the sums of rows that are not packed, each times a packed weight.
+// weigh writes the sum of unpacked rows, each multiplied by a packed weight.
 func (t target) weigh() {
 	mr, columns := t.tileShape()
 	nr, name := columns*t.lanes(), t.name("weigh")

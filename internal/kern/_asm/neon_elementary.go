@@ -22,8 +22,8 @@ type neonFunction struct {
 
 // Register allocation.
 const (
-	neonBank      = 4  // registers of a bank
-	neonScale     = 24 // of a tile
+	neonBank      = 4  // registers per bank
+	neonScale     = 24 // scale of a tile
 	neonConstants = 28 // first of four registers, used cyclically
 )
 
@@ -41,7 +41,7 @@ func (f *neonFunction) line(format string, args ...any) {
 
 func (f *neonFunction) label(name string) { fmt.Fprintf(f.out, "\n%s:\n", name) }
 
-// pick returns the first or the second argument by precision.
+// pick returns the first or the second argument, depending on the precision.
 func (f *neonFunction) pick(double, single string) string {
 	if f.f32 {
 		return single
@@ -52,7 +52,7 @@ func (f *neonFunction) pick(double, single string) string {
 func (f *neonFunction) suffix() string { return f.pick("F64", "F32") }
 func (f *neonFunction) float() string  { return f.pick("float64", "float32") }
 
-// vector is the name of register v with its arrangement.
+// vector returns the name of register v with its arrangement.
 func (f *neonFunction) vector(v int) string { return fmt.Sprintf("V%d.%s", v, f.pick("D2", "S4")) }
 
 func (f *neonFunction) size() int {
@@ -65,8 +65,8 @@ func (f *neonFunction) size() int {
 func (f *neonFunction) lanes() int { return 16 / f.size() }
 func (f *neonFunction) bits() int  { return 8 * f.size() }
 
-// encodings are instructions that Go's assembler has no name for, on two float64; those on four float32 differ by one
-// bit. The operands are Vn, Vm and Vd in bits 5, 16 and 0.
+// encodings contains instructions that Go's assembler does not support, for two float64; those for
+// four float32 differ in one bit. The operands Vn, Vm and Vd are in bits 5, 16 and 0.
 var encodings = map[string]uint32{
 	"FADD": 0x4e60d400, "FSUB": 0x4ee0d400, "FMUL": 0x6e60dc00, "FDIV": 0x6e60fc00,
 	"FMAX": 0x4e60f400, "FMIN": 0x4ee0f400, "FACGE": 0x6e60ec00, "FADDP": 0x6e60d400, "FCMGT": 0x6ee0e400,
@@ -85,7 +85,7 @@ func (f *neonFunction) encoded(op string, a, b, d []int) {
 	}
 }
 
-// multiplyAdd adds a·b to d, or subtracts it where op is VFMLS.
+// multiplyAdd adds a·b to d, or subtracts it if op is VFMLS.
 func (f *neonFunction) multiplyAdd(op string, a, b, d []int) {
 	for i := range d {
 		f.line("%s %s, %s, %s", op, f.vector(a[i]), f.vector(b[i]), f.vector(d[i]))
@@ -114,7 +114,7 @@ func (f *neonFunction) integers(op string, a, b, d []int) {
 	}
 }
 
-// word returns registers, all the same, with the given bits in every element.
+// word returns registers with the given bits in every element.
 func (f *neonFunction) word(bits uint64) []int {
 	f.table = append(f.table, bits)
 	v := neonConstants + f.next
@@ -123,7 +123,7 @@ func (f *neonFunction) word(bits uint64) []int {
 	return slices.Repeat([]int{v}, f.width)
 }
 
-// number returns registers with the number in every element.
+// number returns registers with the given number in every element.
 func (f *neonFunction) number(x float64) []int {
 	if f.f32 {
 		return f.word(uint64(math.Float32bits(float32(x))))
@@ -143,7 +143,8 @@ func (f *neonFunction) mantissa() int {
 	return 52
 }
 
-// guard jumps to label unless |x| is at most the limit of the reduction for all elements. It uses the registers spare.
+// guard emits a jump to label unless |x| is at most the limit of the reduction for all elements. It
+// overwrites the registers spare.
 func (f *neonFunction) guard(x, spare []int, label string) {
 	limit := 1 << 30
 	if f.f32 {
@@ -160,7 +161,8 @@ func (f *neonFunction) guard(x, spare []int, label string) {
 	f.line("BNE %s", label)
 }
 
-// polynomial evaluates Σ c[k]·z^k by Horner's rule and returns which of two banks it is in, and the other.
+// polynomial evaluates Σ c[k]·z^k by Horner's rule. It returns the bank with the result, and the
+// other one.
 func (f *neonFunction) polynomial(c []float64, z, a, b []int) (result, other []int) {
 	f.move(f.number(c[len(c)-1]), a)
 	for k := len(c) - 2; k >= 0; k-- {
@@ -171,7 +173,7 @@ func (f *neonFunction) polynomial(c []float64, z, a, b []int) (result, other []i
 	return a, b
 }
 
-// halfTurn is [function.halfTurn]; the result is where x was.
+// halfTurn is [function.halfTurn]; the result replaces x.
 func (f *neonFunction) halfTurn(cos bool) {
 	x, t, n, z, q := f.bank(0), f.bank(1), f.bank(2), f.bank(3), f.bank(4)
 	magic := f.magic()
@@ -200,7 +202,7 @@ func (f *neonFunction) halfTurn(cos bool) {
 	f.bitwise("VEOR", t, x, x)
 }
 
-// quarterTurn is [function.quarterTurn]; it returns where sine and cosine of x are.
+// quarterTurn is [function.quarterTurn]; it returns the banks with sine and cosine of x.
 func (f *neonFunction) quarterTurn() (sin, cos []int) {
 	x, t, s, z, q := f.bank(0), f.bank(1), f.bank(2), f.bank(3), f.bank(4)
 	turns := f.number(f.magic())
@@ -217,7 +219,8 @@ func (f *neonFunction) quarterTurn() (sin, cos []int) {
 	f.multiplyAdd("VFMLA", x, r, s)
 	c, spare := f.polynomial(append([]float64{1, -0.5}, cosine[f.p]...), z, x, r)
 
-	// Odd quarters swap sine and cosine; the next bit of their number is the sign, that of the cosine a quarter later.
+	// Odd quarters swap sine and cosine. The next bit is the sign of the sine; that of the cosine
+	// follows from the next quarter.
 	one := f.word(1)
 	f.integers("VCMTST", one, t, z)
 	f.move(z, spare)
@@ -234,7 +237,7 @@ func (f *neonFunction) quarterTurn() (sin, cos []int) {
 	return spare, z
 }
 
-// power is [function.power]; the result is where x was.
+// power is [function.power]; the result replaces x.
 func (f *neonFunction) power() {
 	x, t, n, p, q := f.bank(0), f.bank(1), f.bank(2), f.bank(3), f.bank(4)
 	far, one := 800.0, math.Float64bits(1)
@@ -268,7 +271,7 @@ func (f *neonFunction) power() {
 	}
 }
 
-// softplus is [function.softplus]; the result is where x was.
+// softplus is [function.softplus]; the result replaces x.
 func (f *neonFunction) softplus() {
 	x, t, n, p, keep := f.bank(0), f.bank(1), f.bank(2), f.bank(3), f.bank(5)
 	f.move(x, keep)
@@ -285,7 +288,7 @@ func (f *neonFunction) softplus() {
 	f.encoded("FADD", t, x, x)
 }
 
-// begin writes the head of a function, its stub with the comment, and the loads of the table.
+// begin writes the header of a function, its stub with the comment, and the loads of the table.
 func (f *neonFunction) begin(name, signature, comment string, arguments int) string {
 	name += "NEON" + f.suffix()
 	fmt.Fprintf(f.stubs, "\n%s\n//\n//go:noescape\nfunc %s%s\n", strings.ReplaceAll(comment, "NAME", name), name,
@@ -296,7 +299,7 @@ func (f *neonFunction) begin(name, signature, comment string, arguments int) str
 	return name
 }
 
-// end writes the table of a function, given how often its body has been written.
+// end writes the table of a function. times is the number of times that the body has been emitted.
 func (f *neonFunction) end(name string, times int) {
 	f.line("RET")
 	n := len(f.table) / times
@@ -312,7 +315,7 @@ func (f *neonFunction) end(name string, times int) {
 	fmt.Fprintf(f.out, "GLOBL %sConstants<>(SB), RODATA|NOPTR, $%d\n", name, n*f.size())
 }
 
-// list is a bank as an operand of loads and stores.
+// list formats a bank as an operand of loads and stores.
 func (f *neonFunction) list(bank []int) string {
 	var names []string
 	for _, v := range bank {

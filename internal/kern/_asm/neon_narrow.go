@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// neonNarrow writes, for arm64, the products of rows with few vectors: tiles of the shape of the product's.
+// neonNarrow writes, for arm64, the products of rows with few vectors in tiles of the product's
+// shape.
 func neonNarrow() {
 	var out, stubs bytes.Buffer
 	neonHead(&out, &stubs)
@@ -27,7 +28,7 @@ func (f *neonFunction) right(registers int) []int {
 	return list
 }
 
-// outer adds to the sums of row i, one row after the other, its next element, at a register, times columns.
+// outer adds to the sums of row i its next element times the columns.
 func (f *neonFunction) outer(i int, element string, columns []int) {
 	left := neonRows*neonColumns + neonColumns + i%4
 	f.line("VLD1R.P %d(%s), [%s]", f.size(), element, f.vector(left))

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// neonVector writes, for arm64, the loops on vectors, and sums in double precision.
+// neonVector writes, for arm64, the loops over vectors and the float64 sums of float32 tiles.
 func neonVector() {
 	var out, stubs bytes.Buffer
 	neonHead(&out, &stubs)
@@ -35,8 +35,9 @@ func neonVector() {
 	neonFiles(&out, &stubs)
 }
 
-// start writes the head of a function without constants and loads its arguments, each of which has a place of eight
-// bytes: integers and addresses into registers of the given names, a float into all elements of one.
+// start writes the header of a function without constants and loads its arguments, eight bytes
+// each: integers and addresses into the named registers, a float into all elements of a vector
+// register.
 func (f *neonFunction) start(name, signature, comment string, registers map[string]string) {
 	name += "NEON" + f.suffix()
 	signature = strings.ReplaceAll(signature, "T", f.float())
@@ -62,7 +63,7 @@ func (f *neonFunction) start(name, signature, comment string, registers map[stri
 	}
 }
 
-// strips runs a body over R2 elements, four vectors at a time and then one.
+// strips emits a body for R2 elements, four vectors at a time and then one.
 func (f *neonFunction) strips(body func()) {
 	for _, width := range []int{neonBank, 1} {
 		f.width = width
@@ -87,7 +88,7 @@ func (f *neonFunction) zero(registers ...int) {
 	}
 }
 
-// addPairs writes the sums of adjacent elements of a and then those of b into d.
+// addPairs writes the sums of adjacent elements of a, then those of b, to d.
 func (f *neonFunction) addPairs(a, b, d int) { f.encoded("FADDP", []int{a}, []int{b}, []int{d}) }
 
 func (f *neonFunction) dot() {
@@ -111,8 +112,8 @@ func (f *neonFunction) dot() {
 	f.line("RET")
 }
 
-// overwrite writes a loop whose result, in bank 1, goes over one of the vectors or into another: body says which
-// vector goes into bank 0, which into bank 1, and where the result goes.
+// overwrite writes a loop whose result, in bank 1, replaces one of the vectors or goes to another.
+// body returns the vectors to load into banks 0 and 1, and the destination.
 func (f *neonFunction) overwrite(name, signature, formula string, body func(scale []int) (first, second, to string)) {
 	registers := map[string]string{"x": "R0", "y": "R1", "n": "R2", "dst": "R3"}
 	f.start(name, signature, fmt.Sprintf("computes %s for i < n, n a multiple of %d.", formula, f.lanes()), registers)

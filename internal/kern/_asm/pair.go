@@ -34,7 +34,8 @@ func (t target) half(v reg.VecPhysical) reg.VecPhysical {
 	return v.AsX().(reg.VecPhysical)
 }
 
-// laneNumbers is a table of 0, 1, …, in float64 or float32, which is exact for all lane numbers.
+// laneNumbers is a table of 0, 1, …, in float64 or float32, which represents all lane numbers
+// exactly.
 func (t target) laneNumbers(name string, f32 bool) operand.Mem {
 	m := GLOBL(name, 8|16) // RODATA, NOPTR
 	for i := range t.lanes() {
@@ -47,7 +48,7 @@ func (t target) laneNumbers(name string, f32 bool) operand.Mem {
 	return m
 }
 
-// resolve returns the memory of a parameter.
+// resolve returns the memory operand of a parameter.
 func resolve(name string) operand.Mem {
 	arg, err := Param(name).Resolve()
 	if err != nil {

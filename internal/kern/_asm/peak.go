@@ -4,11 +4,10 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 )
 
-// peakChains is the number of independent chains of multiply-adds: more than
-// latency times ports.
+// peakChains is the number of independent chains of multiply-adds. It exceeds latency times ports.
 const peakChains = 12
 
-// peak writes the loops that measure a core's speed limit.
+// peak writes the loops that measure the peak throughput of a core.
 func peak() {
 	for _, t := range targets {
 		TEXT(t.name("peak"), NOSPLIT, "func(rounds int)")

@@ -41,8 +41,8 @@ func product() {
 	}
 }
 
-// tiles writes the product of packed panels: of several of a with one of b,
-// down a column of c, or of one of a with several of b, across rows of c.
+// tiles writes the product of packed panels: several panels of a with one of b, down a column of c,
+// or one panel of a with several of b, along rows of c.
 func (t target) tiles(across bool) {
 	mr, columns := t.tileShape()
 	t.tilesHead(across)
@@ -51,9 +51,8 @@ func (t target) tiles(across bool) {
 	SHLQ(operand.Imm(uint64(t.shift())), cRow)
 	sums := t.vectors(0, mr*columns)
 
-	// One pointer moves on from tile to tile, the other goes back. Going down,
-	// each step fetches a line of the panel of b to come into the second-level
-	// cache.
+	// One pointer advances from tile to tile, the other one is reset. Going down, each step
+	// prefetches a line of the next panel of b into the second-level cache.
 	k, next := tileStep{target: t, mr: mr, columns: columns, sums: sums, a: a, b: b}, GP64()
 	if across {
 		k.a = GP64()
@@ -71,7 +70,7 @@ func (t target) tiles(across bool) {
 		} else {
 			MOVQ(b, k.b)
 		}
-		// The rows of c are fetched during the first steps, one in each.
+		// Rows of c are prefetched during the first steps, one per step.
 		quads, first, row, rest := GP64(), GP64(), GP64(), GP64()
 		MOVQ(depth, quads)
 		SHRQ(operand.Imm(2), quads)
@@ -126,7 +125,7 @@ func (t target) tilesHead(across bool) {
 	}
 }
 
-// tileStep is the innermost work of the product.
+// tileStep emits the inner loop of the product.
 type tileStep struct {
 	target
 	mr, columns int
@@ -158,7 +157,7 @@ func (s tileStep) steps(n int) {
 	ADDQ(operand.I32(int32(n*s.columns*s.bytes())), s.b)
 }
 
-// finish stores the sums, adds them to c or subtracts them from c, and moves c to the next tile.
+// finish stores the sums in c, adds them or subtracts them, and advances c to the next tile.
 func (t target) finish(mr, columns int, sums []reg.VecPhysical, c, cRow, how reg.GPVirtual) {
 	row := GP64()
 	combine := func(op func(...operand.Op)) {
@@ -251,8 +250,8 @@ func (t target) eliminate() {
 	done()
 }
 
-// substitute writes the step of a triangular solve in a packed panel: the sums of a
-// tile are taken from the rows that follow, and those are solved in registers.
+// substitute writes the step of a triangular solve in a packed panel: it subtracts the sums of a
+// tile from the following rows, and solves for these in registers.
 func (t target) substitute() {
 	mr, columns := t.tileShape()
 	f, name := t.float(), t.name("substitute")
@@ -297,7 +296,7 @@ func (t target) substitute() {
 	done()
 }
 
-// rowSums leaves the sums of a row in the first registers.
+// rowSums accumulates the sums of a row in the first registers.
 func (t target) rowSums(columns int) {
 	depth, x, xStep, w, wRow := param("depth"), param("x"), param("xStep"), param("w"), param("wRow")
 	SHLQ(operand.Imm(uint64(t.shift())), xStep)
@@ -316,8 +315,8 @@ func (t target) rowSums(columns int) {
 	})
 }
 
-// transpose writes the transposition of so many rows, four numbers of each at a time: of four, or of eight, with two of
-// them in each register, which in float64 takes AVX-512.
+// transpose writes the transposition of height rows (four or eight), four elements of each at a
+// time. With eight rows, a register contains two of them, which requires AVX-512 for float64.
 func (t target) transpose(height int) {
 	f := t.float()
 	name := fmt.Sprintf("transpose%d%s", height, strings.ToUpper(f[:1])+f[5:])

@@ -7,8 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// table is the constants of a target in memory: one element each with AVX-512, which broadcasts, and a register full of
-// it with AVX2.
+// table contains the constants of a target in memory: one element each for AVX-512, which
+// broadcasts, and a full register for AVX2.
 type table struct {
 	target
 	symbol  string
@@ -20,7 +20,7 @@ func newTable(t target, base string) *table {
 	return &table{target: t, symbol: t.name(base), index: map[uint64]int{}}
 }
 
-// mem is the memory at an offset into the table.
+// mem returns the memory operand at an offset into the table.
 func (t *table) mem(offset int) operand.Mem {
 	return operand.NewDataAddr(operand.NewStaticSymbol(t.symbol), offset)
 }

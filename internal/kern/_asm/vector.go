@@ -8,8 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// target is an instruction set and a precision; every kernel is written once
-// for all four.
+// target is an instruction set and a precision. Every kernel is generated for all four
+// combinations.
 type target struct {
 	avx512, f32 bool
 }
@@ -28,7 +28,7 @@ func (t target) name(base string) string {
 	return base + set + precision
 }
 
-// float is the Go type of an element.
+// float returns the Go type of an element.
 func (t target) float() string {
 	if t.f32 {
 		return "float32"
@@ -36,7 +36,7 @@ func (t target) float() string {
 	return "float64"
 }
 
-// size is the size of an element in bytes, bytes that of a register.
+// size returns the size of an element in bytes, bytes that of a register.
 func (t target) size() int {
 	if t.f32 {
 		return 4
@@ -53,7 +53,7 @@ func (t target) bytes() int {
 
 func (t target) lanes() int { return t.bytes() / t.size() }
 
-// shift is the binary logarithm of size.
+// shift returns the binary logarithm of size.
 func (t target) shift() uint8 {
 	if t.f32 {
 		return 2
@@ -89,7 +89,7 @@ var ymm = []reg.VecPhysical{
 	reg.Y8, reg.Y9, reg.Y10, reg.Y11, reg.Y12, reg.Y13, reg.Y14, reg.Y15,
 }
 
-// Instructions by operation; the last operand is the result.
+// Instructions by operation. The last operand is the destination.
 
 func (t target) load(m operand.Mem, v operand.Op)  { t.pick(VMOVUPD, VMOVUPS)(m, v) }
 func (t target) store(v operand.Op, m operand.Mem) { t.pick(VMOVUPD, VMOVUPS)(v, m) }
@@ -127,12 +127,12 @@ func (t target) pick(f64, f32 func(...operand.Op)) func(...operand.Op) {
 	return f64
 }
 
-// at is the memory at base + displacement.
+// at returns the memory operand at base + displacement.
 func at(base reg.Register, disp int) operand.Mem {
 	return operand.Mem{Base: base, Disp: disp}
 }
 
-// label makes a label unique to this function.
+// label returns a label that is unique within the function.
 func label(name string, i ...any) string { return name + fmt.Sprint(i...) }
 
 // param loads an argument into a register.
@@ -140,7 +140,7 @@ func param(name string) reg.GPVirtual {
 	return Load(Param(name), GP64()).(reg.GPVirtual)
 }
 
-// loop repeats body count times; count is a register and is used up.
+// loop emits a loop that repeats body count times; the register count is overwritten.
 func loop(name string, count reg.GPVirtual, body func()) {
 	TESTQ(count, count)
 	JLE(operand.LabelRef(name + "_done"))

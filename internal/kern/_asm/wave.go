@@ -10,21 +10,21 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// cos r = 1 + r²·C(r²) on |r| ≤ π/2, a fit as those of the elementary functions. Its error is
-// absolute, as that of a rounded angle is: 1.1e-17, 4.3e-10. It is far below a rounding of the
-// values, for it has a sign: sums over rows do not lose it.
+// cosineWide is a fit of cos r = 1 + r²·C(r²) on |r| ≤ π/2, like those of the elementary functions.
+// Its absolute error, 1.1e-17 or 4.3e-10, is far below the rounding of the values: it is systematic
+// and would not cancel in sums over rows.
 var cosineWide = [2][]float64{
 	{1, -0.49999999999999983, 0.04166666666666437, -0.0013888888888785491, 2.480158727912223e-05, -2.755731652285176e-07,
 		2.0876567625217906e-09, -1.1463036444075677e-11, 4.61026423225793e-14},
 	{1, -0.5, 0.041666656732559204, -0.001388858538120985, 2.477018097124528e-05, -2.6209104930785543e-07},
 }
 
-// wave is the end of the fused map, where registers and two loads at a time are what is short: one register has a
-// constant for all vectors, and whether angles are in range is found out once for a tile.
+// wave generates the final stage of the fused map, which is limited by registers and loads: a
+// constant occupies one register for all vectors, and the range of angles is checked once per tile.
 type wave struct {
 	function
 	scale       reg.VecPhysical
-	least, most reg.VecPhysical // of the angles in half turns, plus magic, as integers
+	least, most reg.VecPhysical // bounds of the angles in half turns, plus magic, as integers
 }
 
 func (f function) wave() wave {
@@ -37,8 +37,8 @@ func (f function) wave() wave {
 	return wave{function: f, scale: f.vector(first + 1), least: f.vector(first + 2), most: f.vector(first + 3)}
 }
 
-// reduce turns every angle x = n·π + r into r, and puts the scale with the sign of (−1)ⁿ into t; n is spoilt. Two parts
-// of π are enough for an angle that has been rounded.
+// reduce replaces every angle x = n·π + r by r and stores scale·(−1)ⁿ in t; it overwrites n. Two
+// parts of π suffice for a rounded angle.
 func (w wave) reduce(x, t, n []reg.VecPhysical) {
 	w.nearest(1/math.Pi, x, t, n)
 	w.each(func(i int) {
@@ -70,7 +70,7 @@ func (w wave) pairs(x, t, s, z []reg.VecPhysical) {
 	w.each(func(i int) { w.fma(t[i], s[i], s[i]) })
 }
 
-// cosTile writes the end of the map with phases.
+// cosTile writes the final stage of the map with phases.
 func (w wave) cosTile() {
 	w.head("cosTile", "sums, phases *T", "",
 		"\tdst[i·dstRow+j] = scale·cos(sums[%[1]d·i+j] + phases[j])")
@@ -85,7 +85,7 @@ func (w wave) cosTile() {
 	})
 }
 
-// sinCosTile writes the end of the paired map.
+// sinCosTile writes the final stage of the paired map.
 func (w wave) sinCosTile() {
 	w.head("sinCosTile", "sums *T", ", with a = sums[%[1]d·i+j]",
 		"\tdst[i·dstRow+2j], dst[i·dstRow+2j+1] = scale·cos(a), scale·sin(a)")
@@ -115,8 +115,8 @@ func (w wave) head(name, operands, with, formula string) {
 	Pragma("noescape")
 }
 
-// tile runs body over the rows of a tile of sums, atOnce rows at a time and the rest individually.
-// It stores the result vectors to dst, which has each numbers per sum.
+// tile emits body for the rows of a tile of sums, atOnce rows at a time and then one. It stores the
+// result vectors to dst, which has each elements per sum.
 func (w wave) tile(atOnce, each int, body func(w wave, sums reg.Register),
 	store func(w wave, i int, to func(disp int) operand.Mem)) {
 	dst, dstRow, sums := param("dst"), param("dstRow"), param("sums")

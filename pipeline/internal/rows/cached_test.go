@@ -24,7 +24,8 @@ func (c copied) TransformTo(_ context.Context, dst *mat.Dense, X mat.Matrix) err
 	return nil
 }
 
-// Mapped rows are cached sparse where hardly anything is not 0 and all that takes them can.
+// TestFormOfCachedRows checks that mapped rows are cached sparse if they are mostly zero and all
+// later steps support sparse rows.
 func TestFormOfCachedRows(t *testing.T) {
 	X := mat.NewDense(600, 20, nil)
 	for i := range 600 {

@@ -8,7 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Leading columns keep their form, times the factor, and what is not theirs is left out.
+// TestLeading checks that leading columns keep their format, times the factor, and that other
+// columns are removed.
 func TestLeading(t *testing.T) {
 	dense := mat.NewDense(3, 4, []float64{1, 0, 2, 3, 0, 0, 0, 4, 5, 6, 0, 0})
 	ones, err := sparse.NewShared(3, 4, []int{0, 2, 3, 5}, []uint32{0, 3, 1, 2, 3}, 2)

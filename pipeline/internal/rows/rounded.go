@@ -34,7 +34,7 @@ func CachesFloat32(cost datasets.Cost, shape datasets.Shape, memory int64) bool 
 
 // float32Source is a mapped source with float32 rows in addition.
 type float32Source struct {
-	mapped
+	mappedSource
 	single datasets.Source
 }
 
@@ -45,7 +45,7 @@ func (r float32Source) Float32() datasets.Source { return r.single }
 // withFloat32 returns the in-memory output of a fitted step, whose float32 features are cached if they
 // fit, else recomputed in each pass.
 func (r Rows) withFloat32(ctx context.Context, s *Step) (datasets.Source, error) {
-	exact := Mapped(r.Source(), s).(mapped)
+	exact := Mapped(r.Source(), s).(mappedSource)
 	single := *s
 	single.Float32 = true
 	if 4*int64(s.Width)*int64(r.Set.Rows()) > r.memory {

@@ -9,7 +9,7 @@ import (
 )
 
 // Whether features are made again is up to the step and to memory, and to no count of operations.
-func TestStepsSayWhetherFeaturesAreSoonMade(t *testing.T) {
+func TestStepsReportCheapFeatures(t *testing.T) {
 	rff := func(draw string) transformer.RFF {
 		s := transformer.NewRFF()
 		s.Gamma, s.Features, s.Draw = kernel.FixedGamma(1), 1000, draw

@@ -38,7 +38,7 @@ func FromSample(src datasets.Source, sample mat.Matrix) Rows { return Rows{src: 
 // From returns the rows of a source.
 func From(ctx context.Context, src datasets.Source, memory int64) (Rows, error) {
 	switch src.(type) {
-	case *peeked, mapped, columnSubset:
+	case *peekedSource, mappedSource, columnSubset:
 	default:
 		p, err := peek(ctx, src)
 		if err != nil {

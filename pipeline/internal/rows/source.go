@@ -34,20 +34,20 @@ func firstRows(ctx context.Context, src datasets.Source, maxRows int) (datasets.
 	return first, fmt.Errorf("datasets: %w: no rows", datasets.ErrEmpty)
 }
 
-// peeked is a source whose first block is cached, so that inspecting it before a fit does not
+// peekedSource is a source whose first block is cached, so that inspecting it before a fit does not
 // reopen the source. It detects that the rows have changed.
-type peeked struct {
+type peekedSource struct {
 	datasets.Source
 	first datasets.Set
 	total atomic.Int64 // number of rows of a full pass; 0 before the first one
 }
 
-func peek(ctx context.Context, src datasets.Source) (*peeked, error) {
+func peek(ctx context.Context, src datasets.Source) (*peekedSource, error) {
 	first, err := firstRows(ctx, src, math.MaxInt)
-	return &peeked{Source: src, first: first}, err
+	return &peekedSource{Source: src, first: first}, err
 }
 
-func (p *peeked) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+func (p *peekedSource) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
 	if err := ctxerr.Check(ctx); err != nil {
 		return err
 	}
@@ -80,8 +80,8 @@ const tileBytes = 64 << 20
 // tileRows returns the number of rows of a tile of the given width.
 func tileRows(width int) int { return max(64, tileBytes/8/max(width, 1)) }
 
-// mapped is a source whose rows are mapped by a step as they are read.
-type mapped struct {
+// mappedSource is a source whose rows are mapped by a step as they are read.
+type mappedSource struct {
 	base   datasets.Source
 	step   *Step
 	schema datasets.Schema
@@ -90,22 +90,22 @@ type mapped struct {
 
 // Mapped returns the output of a step as a source, which maps the rows in every pass.
 func Mapped(base datasets.Source, s *Step) datasets.Source {
-	return mapped{base: base, step: s, schema: Describe(s.Fitted, base.Schema()),
+	return mappedSource{base: base, step: s, schema: Describe(s.Fitted, base.Schema()),
 		tiles: &sync.Pool{New: func() any { return new(Tile) }}}
 }
 
 // FirstRow returns the index of the first row in the fit, which is positive for later blocks of a
 // pass.
-func (m mapped) FirstRow() int { return firstRow(m.base) }
+func (m mappedSource) FirstRow() int { return firstRow(m.base) }
 
-func (m mapped) Schema() datasets.Schema { return m.schema }
+func (m mappedSource) Schema() datasets.Schema { return m.schema }
 
-func (m mapped) Dims() (n, cols int) {
+func (m mappedSource) Dims() (n, cols int) {
 	n, _ = m.base.Dims()
 	return n, m.step.Width
 }
 
-func (m mapped) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+func (m mappedSource) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
 	t := m.tiles.Get().(*Tile)
 	defer m.tiles.Put(t)
 	limit, first, start := tileRows(m.step.Width), 0, m.FirstRow()

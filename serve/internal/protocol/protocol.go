@@ -1,4 +1,4 @@
-// Package protocol has the types that the HTTP, gRPC and HTML front ends of package serve share.
+// Package protocol defines the types shared by the HTTP, gRPC and HTML front ends of package serve.
 package protocol
 
 import (

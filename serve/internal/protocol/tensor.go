@@ -11,7 +11,7 @@ import (
 // Datatype is the element type of a tensor, spelled as in the Open Inference Protocol.
 type Datatype string
 
-// The datatypes that are understood. Of a BYTES tensor every element is a string.
+// Supported datatypes. The elements of a BYTES tensor are strings.
 const (
 	Bool   Datatype = "BOOL"
 	Uint8  Datatype = "UINT8"

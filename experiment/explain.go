@@ -1,0 +1,334 @@
+package experiment
+
+import (
+	"archive/zip"
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/inspection"
+	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/internal/jsonfloat"
+	"github.com/bochner-ml/bochner/internal/rowfile"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/report"
+)
+
+const (
+	explainedRows   = 256    // rows of a block
+	interactionRows = 100    // rows on which interactions are measured
+	clusteredRows   = 10_000 // background rows for k-means
+)
+
+// explanations explains the rows of a model, block after block.
+type explanations struct {
+	m          *opened
+	background datasets.Set
+	from       string
+	options    inspection.ShapleyOptions
+	rows       int // explained so far
+}
+
+// explanations reads the background.
+func (m *opened) explanations(ctx context.Context, o Options) (*explanations, error) {
+	if m.Task == datasets.Clustering {
+		return nil, errors.New("experiment: cannot explain a clustering: its output is not a quantity")
+	}
+	if o.Explain.Background < 0 {
+		return nil, fmt.Errorf("experiment: background must be ≥ 1, or 0 for %d, got %d", inspection.DefaultBackground,
+			o.Explain.Background)
+	}
+	rows := cmp.Or(o.Explain.Background, inspection.DefaultBackground)
+	e := &explanations{m: m, options: inspection.ShapleyOptions{Method: o.Explain.Method, Background: rows}}
+	most := rows
+	if o.Explain.KMeans {
+		most = clusteredRows
+	}
+	var err error
+	if o.Explain.BackgroundFile != "" {
+		e.from = o.Explain.BackgroundFile
+		e.background, err = m.backgroundFile(ctx, e.from, most, o)
+	} else {
+		e.from = "training rows"
+		e.background, err = m.trainingRows(ctx, most)
+	}
+	if err == nil && o.Explain.KMeans && e.background.Rows() > rows {
+		e.from += ", by k-means"
+		e.background, err = inspection.KMeansBackground(ctx, e.background, rows, 0)
+	}
+	return e, err
+}
+
+// backgroundFile reads background rows from a file.
+func (m *opened) backgroundFile(ctx context.Context, path string, most int, o Options) (datasets.Set, error) {
+	o.ExtraFiles, o.Keep = nil, nil
+	source, end, err := m.rows(ctx, path, false, o)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	defer end()
+	all, err := datasets.ReadAll(ctx, source)
+	return all.EvenlySpaced(most), err
+}
+
+// trainingRows reads training rows of the run in whose directory the model is.
+func (m *opened) trainingRows(ctx context.Context, most int) (datasets.Set, error) {
+	fail := func(err error) (datasets.Set, error) {
+		return datasets.Set{}, fmt.Errorf("experiment: cannot read the training rows of %s: %w; use --background-file FILE",
+			m.path, err)
+	}
+	at, _ := specOf(filepath.Dir(m.path))
+	if at == "" {
+		return fail(errors.New("no spec.yaml in its directory"))
+	}
+	spec, err := LoadWith(ctx, at, LoadOptions{Continue: m.path})
+	if err != nil {
+		return fail(err)
+	}
+	end, err := connect(ctx, &spec)
+	if err != nil {
+		return fail(err)
+	}
+	defer end()
+	parts, err := read(ctx, spec, Options{})
+	if err != nil {
+		return fail(err)
+	}
+	n, _ := parts.Train.Dims()
+	if n < 0 && m.Profile != nil {
+		n = m.Profile.Rows
+	}
+	some, err := sampled(ctx, parts.Train, n, most)
+	if err != nil {
+		return fail(err)
+	}
+	return some, nil
+}
+
+// block explains consecutive rows.
+func (e *explanations) block(ctx context.Context, rows datasets.Set) (inspection.ShapleyValues, error) {
+	o := e.options
+	o.Seed = uint64(e.rows)
+	values, err := inspection.Shapley(ctx, e.m.Predictor, e.background, rows, o)
+	if err != nil {
+		return values, datasets.FromRow(err, e.rows)
+	}
+	e.rows += rows.Rows()
+	if targets := e.m.Schema.Targets; len(values.Outputs) == 1 && values.Outputs[0].Name == "" && len(targets) == 1 {
+		values.Outputs[0].Name = targets[0].Name
+	}
+	return values, nil
+}
+
+// columns returns the base and the Shapley values of consecutive rows, for each output, and the names of the columns.
+func (e *explanations) columns(ctx context.Context, rows datasets.Set) (*mat.Dense, []string, error) {
+	values, err := e.block(ctx, rows)
+	if err != nil {
+		return nil, nil, err
+	}
+	d := 1 + len(values.Inputs)
+	out, names := mat.NewDense(rows.Rows(), d*len(values.Outputs), nil), []string{}
+	for q, o := range values.Outputs {
+		suffix := ""
+		if len(values.Outputs) > 1 {
+			suffix = "_" + o.Name
+		}
+		names = append(names, "base"+suffix)
+		for _, name := range values.Inputs {
+			names = append(names, "shapley_"+name+suffix)
+		}
+		for i, phi := range o.Values {
+			row := out.RawRowView(i)[q*d:][:d]
+			row[0] = o.Base
+			copy(row[1:], phi)
+		}
+	}
+	return out, names, nil
+}
+
+// Explain returns the Shapley values of a model file for the rows of a file, pattern or directory. The base is the mean
+// prediction of background rows; see o.Explain. Progress has the phase "explain".
+func Explain(ctx context.Context, model, data string, o Options) (result.Explanation, error) {
+	m, err := openModel(model)
+	if err != nil {
+		return result.Explanation{}, err
+	}
+	return m.explainRows(ctx, data, o)
+}
+
+func (m *opened) explainRows(ctx context.Context, data string, o Options) (out result.Explanation, err error) {
+	if o.Explain == nil {
+		o.Explain = &ExplainOptions{}
+	}
+	o.Progress.report("load", 0, 0)
+	e, err := m.explanations(ctx, o)
+	if err != nil {
+		return out, err
+	}
+	source, end, err := m.rows(ctx, data, false, o)
+	if err != nil {
+		return out, err
+	}
+	defer end()
+	defer func() { err = m.explain(ctx, err, source, data) }()
+	rows, err := datasets.ReadAll(ctx, source)
+	if err != nil {
+		return out, err
+	}
+	out = result.Explanation{Name: m.Name, Task: string(m.Task), BackgroundFrom: e.from}
+	for lo := 0; lo < rows.Rows(); lo += explainedRows {
+		values, err := e.block(ctx, rows.Slice(lo, min(lo+explainedRows, rows.Rows())))
+		if err != nil {
+			return out, err
+		}
+		out.ShapleyValues = out.Append(values)
+		o.Progress.report("explain", e.rows, rows.Rows())
+	}
+	if out.Method == inspection.Exact {
+		out.Partners, err = e.partners(ctx, rows.EvenlySpaced(interactionRows))
+	}
+	return out, err
+}
+
+// partners returns the input with the strongest interaction for each output and input.
+func (e *explanations) partners(ctx context.Context, rows datasets.Set) (out [][]int, err error) {
+	o := e.options
+	o.Interactions = true
+	values, err := inspection.Shapley(ctx, e.m.Predictor, e.background, rows, o)
+	for _, output := range values.Outputs {
+		of := make([]int, len(values.Inputs))
+		for j := range of {
+			of[j] = output.Partner(j)
+		}
+		out = append(out, of)
+	}
+	return out, err
+}
+
+// WriteExplanation writes an explanation as csv, json, html or npz. CSV has a line for each row and output, with the
+// prediction, the base, the value of each input and, of sampled values, their standard errors; html is a self-contained
+// page; npz has the arrays values, base_values, data and feature_names of shap.Explanation, for NumPy.
+func WriteExplanation(w io.Writer, format string, e result.Explanation) error {
+	switch format {
+	case "csv":
+		return writeExplanationCSV(w, e)
+	case "json":
+		text, _, err := jsonfloat.Marshal(e)
+		if err == nil {
+			_, err = w.Write(append(text, '\n'))
+		}
+		return err
+	case "html":
+		page, err := report.NewExplanation(e)
+		if err == nil {
+			_, err = page.WriteTo(w)
+		}
+		return err
+	case "npz":
+		return writeExplanationNPZ(w, e)
+	}
+	return fmt.Errorf("experiment: format must be csv, json, html or npz, got %q", format)
+}
+
+// ExplainFile is [Explain] to a file, written atomically. The extension of the file is the format, see
+// [WriteExplanation].
+func ExplainFile(ctx context.Context, model, data, out string, o Options) (e result.Explanation, err error) {
+	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(out)), ".")
+	if !slices.Contains([]string{"csv", "json", "html", "npz"}, format) {
+		return e, fmt.Errorf("experiment: file extension must be .csv, .json, .html or .npz, got %q", filepath.Ext(out))
+	}
+	m, err := openModel(model)
+	if err != nil {
+		return e, err
+	}
+	inputs, err := rowfile.List(nil, append([]string{data}, o.ExtraFiles...)...)
+	if err != nil {
+		return e, fmt.Errorf("experiment: %w", err)
+	}
+	if err := files.CheckOutput(out, append(inputs, m.path)...); err != nil {
+		return e, err
+	}
+	if e, err = m.explainRows(ctx, data, o); err != nil {
+		return e, err
+	}
+	return e, files.Replace(out, func(w *bufio.Writer) error { return WriteExplanation(w, format, e) })
+}
+
+func writeExplanationCSV(w io.Writer, e result.Explanation) error {
+	out := csv.NewWriter(w)
+	line := append([]string{"row", "output", "prediction", "base"}, e.Inputs...)
+	if e.Method == inspection.Sampling {
+		for _, name := range e.Inputs {
+			line = append(line, name+"_std_error")
+		}
+	}
+	out.Write(line)
+	number := func(values ...float64) {
+		for _, v := range values {
+			line = append(line, strconv.FormatFloat(v, 'g', -1, 64))
+		}
+	}
+	for i := range e.Data[0].Values {
+		for _, output := range e.Outputs {
+			line = append(line[:0], strconv.Itoa(i), output.Name)
+			number(output.Predictions[i], output.Base)
+			number(output.Values[i]...)
+			if output.StdErrors != nil {
+				number(output.StdErrors[i]...)
+			}
+			out.Write(line)
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// writeExplanationNPZ writes the arrays of shap.Explanation: rows × inputs, or rows × inputs × outputs for several
+// outputs.
+func writeExplanationNPZ(w io.Writer, e result.Explanation) error {
+	n, d, outputs := len(e.Outputs[0].Values), len(e.Inputs), len(e.Outputs)
+	values := model.Array{Shape: []int{n, d, outputs}, Floats: make([]float64, n*d*outputs)}
+	base := model.Array{Shape: []int{n, outputs}, Floats: make([]float64, n*outputs)}
+	data := model.Array{Shape: []int{n, d}, Floats: make([]float64, n*d)}
+	for i := range n {
+		for q, output := range e.Outputs {
+			base.Floats[i*outputs+q] = output.Base
+			for j, v := range output.Values[i] {
+				values.Floats[(i*d+j)*outputs+q] = v
+			}
+		}
+		for j := range d {
+			data.Floats[i*d+j] = e.Data[j].Values[i]
+		}
+	}
+	if outputs == 1 {
+		values.Shape, base.Shape = []int{n, d}, []int{n}
+	}
+	z := zip.NewWriter(w)
+	for _, one := range []struct {
+		name  string
+		write func(w io.Writer) error
+	}{{"values", values.WriteNPY}, {"base_values", base.WriteNPY}, {"data", data.WriteNPY},
+		{"feature_names", func(w io.Writer) error { return model.WriteNPYStrings(w, e.Inputs) }}} {
+		entry, err := z.Create(one.name + ".npy")
+		if err == nil {
+			err = one.write(entry)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return z.Close()
+}

@@ -1,0 +1,85 @@
+package experiment
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/experiment/predictions"
+	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/internal/rowfile"
+)
+
+// Predict writes the predictions of a model file for the rows of a file, pattern or directory to w
+// as CSV, with true values if the rows have them. It streams the rows and returns their number.
+func Predict(ctx context.Context, model, data string, w io.Writer, o Options) (rows int, err error) {
+	m, err := openModel(model)
+	if err != nil {
+		return 0, err
+	}
+	buffered := bufio.NewWriterSize(w, 1<<16)
+	rows, err = m.predict(ctx, data, buffered, o)
+	if wrong := buffered.Flush(); err == nil { // what was written of an incomplete output ends with a line
+		err = wrong
+	}
+	return rows, err
+}
+
+// PredictFile is [Predict] to a file, written atomically. The file must not be an input.
+func PredictFile(ctx context.Context, model, data, out string, o Options) (rows int, err error) {
+	m, err := openModel(model)
+	if err != nil {
+		return 0, err
+	}
+	inputs, err := rowfile.List(nil, append([]string{data}, o.ExtraFiles...)...)
+	if err != nil {
+		return 0, fmt.Errorf("experiment: %w", err)
+	}
+	if err := files.CheckOutput(out, append(inputs, m.path)...); err != nil {
+		return 0, err
+	}
+	err = files.Replace(out, func(w *bufio.Writer) error {
+		rows, err = m.predict(ctx, data, w, o)
+		return err
+	})
+	return rows, err
+}
+
+func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Options) (rows int, err error) {
+	o.Progress.report("load", 0, 0)
+	source, end, err := m.rows(ctx, data, false, o)
+	if err != nil {
+		return 0, err
+	}
+	defer end()
+	defer func() { err = m.explain(ctx, err, source, data) }()
+	p := predictions.NewWriter(w, m.Task, m.Schema, false)
+	p.Keep = o.Keep
+	var explained *explanations
+	if o.Explain != nil {
+		if explained, err = m.explanations(ctx, o); err != nil {
+			return 0, err
+		}
+	}
+	err = source.Blocks(ctx, func(block datasets.Set) error {
+		output, err := estimator.Predict(ctx, m.Predictor, block.X, estimator.Request{})
+		if err != nil {
+			return datasets.FromRow(err, p.Row)
+		}
+		p.Truth = block.Y != nil || block.Targets != nil
+		if explained != nil {
+			if p.Extra, p.ExtraNames, err = explained.columns(ctx, block); err != nil {
+				return err
+			}
+		}
+		if err := p.Block(block, output); err != nil {
+			return err
+		}
+		o.Progress.report("predict", p.Row, 0)
+		return nil
+	})
+	return p.Row, err
+}
