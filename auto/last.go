@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/metrics"
 )
 
@@ -127,7 +128,7 @@ func (r *run) decide(ctx context.Context) error {
 	model, err := spec.Fit(limited, r.data)
 	switch {
 	case ctx.Err() != nil:
-		return ctx.Err()
+		return ctxerr.Check(ctx)
 	case limited.Err() != nil:
 		return errEnded
 	case err != nil: // such as a class without rows in a fold

@@ -170,9 +170,7 @@ func (f *kernelModel) state(s *model.State) {
 	s.Floats("gamma", &m.Gamma)
 	s.Float("nu", &m.Shape.Nu)
 	s.Float("shape", &m.Shape.Alpha)
-	s.Float("exponent", &m.Shape.Exponent)
-	s.Int("degree", &m.Shape.Degree)
-	s.Float("coef0", &m.Shape.Coef0)
+	m.Shape.State(s, m.Kernel)
 	rowsState(s, &m.X)
 	var dual *mat.Dense
 	if !s.Restoring() && m.X != nil {
@@ -228,9 +226,10 @@ func checkKernelModel(m *kernelridge.Model, dual *mat.Dense) error {
 		return fmt.Errorf("dual weights or intercepts are not finite")
 	case slices.ContainsFunc(positive, func(v float64) bool { return !param.Positive.Contains(v) }):
 		return fmt.Errorf("gamma, nu and shape are not all positive")
-	case !exponents.Contains(m.Shape.Exponent) || !degrees.Contains(float64(m.Shape.Degree)) ||
-		!param.AtLeast(0).Contains(m.Shape.Coef0):
-		return fmt.Errorf("exponent, degree or coef0 is out of range")
+	case m.Kernel == "powered_exponential" && !exponents.Contains(m.Shape.Exponent):
+		return fmt.Errorf("exponent is out of range")
+	case m.Kernel == "polynomial" && (!degrees.Contains(float64(m.Shape.Degree)) || !param.AtLeast(0).Contains(m.Shape.Coef0)):
+		return fmt.Errorf("degree or coef0 is out of range")
 	}
 	return (datasets.Set{X: m.X}).CheckFinite()
 }

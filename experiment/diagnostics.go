@@ -151,7 +151,7 @@ func (e examination) baselines(ctx context.Context) error {
 		return err
 	}
 	for k, v := range output {
-		scores, _, err := v.Score(e.fitted.ownScores()...)
+		scores, _, err := v.Score(e.fitted.scores()...)
 		if err != nil {
 			e.skip(simple[k].Name, err)
 			continue

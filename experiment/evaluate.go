@@ -178,7 +178,7 @@ func unpredicted(v predictions.Verdict, classes []string) (never []string) {
 
 // score returns the scores of rows, including the metric of the search.
 func score(v predictions.Verdict, part string, f fitted, out *outputs) (map[string]float64, error) {
-	scores, warnings, err := v.Score(f.ownScores()...)
+	scores, warnings, err := v.Score(f.scores()...)
 	for _, w := range warnings {
 		out.warn(part + ": " + strings.TrimPrefix(w, "metrics: "))
 	}

@@ -12,8 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/experiment/diagnostics"
 	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/internal/memory"
-	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/pipeline"
 )
 
 // fitted is the model of a run.
@@ -24,19 +22,12 @@ type fitted struct {
 	judged []int              // training rows to score the model on, nil for all
 }
 
-// ownScores returns the metric that the model was chosen by, if any, and those of its loss.
-func (f fitted) ownScores() (names []string) {
+// scores returns the metric that the model was chosen by, if any, and those of its loss.
+func (f fitted) scores() (names []string) {
 	if f.score != "" {
 		names = []string{f.score}
 	}
-	if p := pipeline.Find(f.model); p != nil {
-		for _, one := range param.All(p.Spec()) {
-			if m, ok := one.Owner().(interface{ LossMetrics() []string }); ok {
-				names = append(names, m.LossMetrics()...)
-			}
-		}
-	}
-	return names
+	return append(names, lossMetrics(f.model)...)
 }
 
 // fit searches, if the experiment has a search, and fits the model to all training rows.

@@ -222,7 +222,7 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 	out := Evaluation{Name: m.Name, Task: string(m.Task), Positive: positiveOf(m.Task, m.Schema), Rows: v.Rows,
 		Warnings: []string{}}
 	var warnings []string
-	out.Scores, warnings, err = v.Score(fitted{model: m.Predictor}.ownScores()...)
+	out.Scores, warnings, err = v.Score(lossMetrics(m.Predictor)...)
 	switch m.Task {
 	case datasets.Clustering:
 		out.Clusters = v.Clusters()

@@ -44,6 +44,18 @@ func surenessOf(m estimator.Predictor) *result.Uncertainty {
 	return nil
 }
 
+// lossMetrics returns the metrics of the loss that a model minimizes.
+func lossMetrics(m estimator.Predictor) (names []string) {
+	if p := pipeline.Find(m); p != nil {
+		for _, one := range param.All(p.Spec()) {
+			if spec, ok := one.Owner().(interface{ LossMetrics() []string }); ok {
+				names = append(names, spec.LossMetrics()...)
+			}
+		}
+	}
+	return names
+}
+
 // quantileOf returns the quantile that a model predicts, 0 for a model without a parameter of this name.
 func quantileOf(m estimator.Predictor) (quantile float64) {
 	if p := pipeline.Find(m); p != nil {

@@ -359,9 +359,7 @@ func (f *FittedNystroem) State(s *model.State) {
 	s.String("kernel", &f.kernelName)
 	s.Float("nu", &f.shape.Nu)
 	s.Float("alpha", &f.shape.Alpha)
-	s.Float("exponent", &f.shape.Exponent)
-	s.Int("degree", &f.shape.Degree)
-	s.Float("coef0", &f.shape.Coef0)
+	f.shape.State(s, f.kernelName)
 	s.Floats("gamma", &f.gamma)
 	s.Bool("sparse", &compressed)
 	if s.Err() != nil {

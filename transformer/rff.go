@@ -374,7 +374,7 @@ func (f *FittedRFF) State(s *model.State) {
 	s.String("map", &mapName)
 	s.Float("nu", &f.shape.Nu)
 	s.Float("alpha", &f.shape.Alpha)
-	s.Float("exponent", &f.shape.Exponent)
+	f.shape.State(s, f.kernelName)
 	s.Matrix("base", &draws.Base)
 	s.Floats("gamma", &f.gamma)
 	s.Floats("phase", &draws.Phase)

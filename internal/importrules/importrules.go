@@ -107,21 +107,21 @@ var Allowed = map[string][]string{
 	"internal/newton": {"internal/design", "internal/leastsquares", "internal/kern", "datasets/pass",
 		"internal/solve", "datasets", "sparse", "single", "model"},
 	"internal/share": {"internal/solve", "datasets"},
-	"internal/batch": {"single", "internal/kernelridge", "internal/kernelsvm", "internal/memory", "internal/design",
+	"internal/batch": {"single", "internal/kernelridge", "internal/kernelsvm", "internal/smo", "internal/memory", "internal/design",
 		"internal/leastsquares", "internal/newton", "internal/descent", "internal/kern", "internal/solve", "datasets"},
 	"internal/sgd": {"internal/design", "internal/kern", "internal/solve", "internal/spectral", "datasets",
 		"sparse", "single", "model"},
 	"internal/descent": {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
 
 	"internal/kernelsvm": {"kernel", "datasets", "internal/kernelridge", "internal/smo", "internal/solve",
-		"internal/spectral", "internal/design", "internal/kern"},
+		"internal/spectral", "internal/pairwise", "internal/memory", "internal/design", "internal/kern"},
 	"internal/smo": {"internal/pairwise", "internal/solve", "internal/design", "internal/kern"},
 
 	"internal/kernelridge": {"graph", "kernel", "datasets", "sparse", "internal/landmarks", "internal/pairwise",
 		"internal/spectral", "internal/solve", "internal/memory", "internal/design", "internal/kern"},
 
 	// Random features: kernels, samplers and the two maps. Inputs and outputs are numeric columns.
-	"internal/spectral": {"kernel", "internal/design", "internal/kern", "sparse"},
+	"internal/spectral": {"kernel", "internal/design", "internal/kern", "model", "sparse"},
 	"internal/softmax":  {"graph", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 	"internal/fourier":  {"graph", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 	"internal/bins":     {"internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},

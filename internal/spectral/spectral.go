@@ -27,6 +27,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/model"
 )
 
 // Kernel is a shift-invariant kernel with the distribution of its random features. Every kernel is
@@ -87,6 +88,17 @@ func ShapeOf(name string, s Shape) Shape {
 		return Shape{Degree: s.Degree, Coef0: s.Coef0}
 	}
 	return Shape{}
+}
+
+// State serializes the exponent, degree and c₀ of a kernel that has them.
+func (p *Shape) State(s *model.State, kernel string) {
+	switch kernel {
+	case "powered_exponential":
+		s.Float("exponent", &p.Exponent)
+	case "polynomial":
+		s.Int("degree", &p.Degree)
+		s.Float("coef0", &p.Coef0)
+	}
 }
 
 // FourierKernel returns the kernel with the given name and shape parameters.

@@ -88,7 +88,7 @@ func experiment(ctx context.Context, path string, o Options) (text []byte, where
 	if err := d.decide(o.Target); err != nil {
 		return nil, nil, err
 	}
-	if err := d.order(o.Time, o.Group); err != nil {
+	if err := (rowOrder{d}).detect(o.Time, o.Group); err != nil {
 		return nil, nil, err
 	}
 	text = []byte(d.text())
@@ -135,14 +135,6 @@ func (d *draft) decide(target string) error {
 		}
 	}
 	return nil
-}
-
-// names returns the names of all columns.
-func (d *draft) names() (names []string) {
-	for _, p := range d.columns {
-		names = append(names, p.name)
-	}
-	return names
 }
 
 // dropAmbiguous drops a column with a missing-value marker that is also the name of a class.
@@ -283,7 +275,7 @@ func (d *draft) dataSection() {
 	}
 	d.dialect()
 	d.target()
-	d.dependence()
+	rowOrder{d}.write()
 	d.drops()
 	d.kinds()
 	d.dates()

@@ -29,9 +29,12 @@ var (
 	camelID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[a-z](Id|ID)$`) })
 )
 
-// order decides whether the rows are in the order of time, and whether they belong to groups. The
+// rowOrder decides whether the rows of a draft are in the order of time or in groups.
+type rowOrder struct{ *draft }
+
+// detect decides whether the rows are in the order of time, and whether they belong to groups. The
 // given columns take precedence.
-func (d *draft) order(timeColumn, groupColumn string) error {
+func (d rowOrder) detect(timeColumn, groupColumn string) error {
 	var errs []error
 	for _, name := range []string{timeColumn, groupColumn} {
 		switch {
@@ -65,7 +68,7 @@ func (d *draft) order(timeColumn, groupColumn string) error {
 }
 
 // inputOf returns the input of a name, nil if there is none.
-func (d *draft) inputOf(name string) *columnPlan {
+func (d rowOrder) inputOf(name string) *columnPlan {
 	at := slices.IndexFunc(d.inputs, func(c columnPlan) bool { return c.name == name })
 	if at < 0 {
 		return nil
@@ -74,14 +77,14 @@ func (d *draft) inputOf(name string) *columnPlan {
 }
 
 // report passes a decision to the caller.
-func (d *draft) report(format string, args ...any) {
+func (d rowOrder) report(format string, args ...any) {
 	if d.remark != nil {
 		d.remark(fmt.Sprintf(format, args...))
 	}
 }
 
 // timeOrder looks for a column of times in ascending order, or checks the given one.
-func (d *draft) timeOrder(given string) error {
+func (d rowOrder) timeOrder(given string) error {
 	for i := range d.inputs {
 		c := &d.inputs[i]
 		if given != "" && c.name != given || given == "" && c.use != dates && !timeName().MatchString(c.name) {
@@ -118,7 +121,7 @@ func (c *columnPlan) times() *trend {
 // repeatedEntity returns the column whose name and values are those of entities with several rows
 // each, "" if there is none. A column with many rows for each value is rather a category, unless
 // its name is that of an entity.
-func (d *draft) repeatedEntity() string {
+func (d rowOrder) repeatedEntity() string {
 	for _, c := range d.inputs {
 		values, distinct := c.values(), c.tally.distinct()
 		whole := c.whole.count == values
@@ -133,7 +136,7 @@ func (d *draft) repeatedEntity() string {
 
 // drift adds a doubt if inputs change from the first rows to the last ones and the rows are not
 // sorted by the target.
-func (d *draft) drift() {
+func (d rowOrder) drift() {
 	const minRows, minCorrelation, sortedByTarget, standardErrors = 100, 0.3, 0.9, 5
 	p := d.goal.column
 	if d.rows < minRows || p == nil || math.Abs(p.trend.correlation()) > sortedByTarget ||
@@ -153,8 +156,8 @@ func (d *draft) drift() {
 	}
 }
 
-// dependence writes the group column, and doubts about the order of the rows.
-func (d *draft) dependence() {
+// write writes the group column, and doubts about the order of the rows.
+func (d rowOrder) write() {
 	if d.group != "" {
 		d.line("  group: %s # repeated: folds and test rows keep the rows of each value together", config.Flow(d.group))
 	}

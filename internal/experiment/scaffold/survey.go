@@ -80,6 +80,14 @@ func surveyOf(ctx context.Context, data config.Data) (*survey, error) {
 // maxValues bounds the number of distinct values counted, over all columns.
 const maxValues = 1 << 19
 
+// names returns the names of all columns.
+func (s *survey) names() (names []string) {
+	for _, p := range s.columns {
+		names = append(names, p.name)
+	}
+	return names
+}
+
 // scan scans the records of CSV files.
 func (s *survey) scan(ctx context.Context, paths []string, format string) error {
 	o := dataload.Files(s.data).CSVOptions(format, datasets.Roles{})
