@@ -377,8 +377,8 @@ func TestAutoDependentRows(t *testing.T) {
 		o     experiment.AutoOptions
 		lines []string
 	}{
-		{"time", experiment.AutoOptions{}, []string{"kind: time", "shuffle: false", "- year"}},
-		{"group", experiment.AutoOptions{Group: "who", Time: "when"}, []string{"kind: time", "group: who"}},
+		{"time", experiment.AutoOptions{}, []string{"shuffle: false", "drop: [year]", "dates: {when: [elapsed, "}},
+		{"group", experiment.AutoOptions{Group: "who", Time: "when"}, []string{"shuffle: false", "group: who"}},
 	} {
 		o := c.o
 		o.Candidates, o.Dir = 3, c.name

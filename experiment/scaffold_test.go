@@ -63,8 +63,7 @@ var drafts = []struct {
 		text: rowsOf("customer_id,a,y", 400, func(i int) string {
 			return fmt.Sprintf("%d,%d,%s", 100+i%80*31, i*7%13, yesNo[i%3/2])
 		}),
-		lines: []string{"    - customer_id # called like an identifier, 80 different values; `group: customer_id` instead " +
-			"keeps the rows of one together"},
+		lines: []string{"  group: customer_id # repeated: folds and test rows keep the rows of each value together"},
 	},
 	{
 		name: "shops with many rows each",
@@ -279,7 +278,7 @@ var drafts = []struct {
 	},
 	{
 		name: "rows that drift",
-		text: rowsOf("a,b,y", 200, func(i int) string { return fmt.Sprintf("%d,%d,%d.5", i+i*97%41, i*7%13, i*3%17) }),
+		text: rowsOf("a,b,y", 200, func(i int) string { return fmt.Sprintf("%d,%d,%d.5", i/4+i*97%41, i*7%13, i*3%17) }),
 		lines: []string{"  # ! The last rows differ from the first ones in a: if the rows are in the order of time, take split: " +
 			"{test: 0.2, shuffle: false} and search.cv: {kind: time}."},
 	},

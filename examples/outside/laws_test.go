@@ -41,7 +41,7 @@ func scaled() Blend {
 }
 
 func TestBlendConformance(t *testing.T) {
-	transformertest.Run(t, scaled(), transformertest.Options{
+	transformertest.Run(t, scaled(), transformertest.Options{Uncentered: true,
 		Zero: func() transformer.Transformer { return new(FittedBlend) }, Tolerance: 1e-7,
 	})
 }
