@@ -385,7 +385,7 @@ func (f *FittedTFIDF) State(s *model.State) {
 		f.columns[j].State(s.Child("column" + strconv.Itoa(j)))
 		if s.Restoring() {
 			f.width += f.columns[j].Width()
-			s.Require(f.width <= maxColumns, "width is not a number of columns")
+			s.Require(int64(f.width) <= maxColumns, "width is not a number of columns")
 		}
 	}
 }
