@@ -217,7 +217,7 @@ func (p *quotedPage) draft() {
 var (
 	number = regexp.MustCompile(`\d+(\.\d+)?(e[-+]\d+)?`)
 	// output that depends on the host: speed, memory, Go version
-	machine = regexp.MustCompile(`^time +about .*|^memory +about .*|\d+(\.\d+)? ([KMGT]iB|s\b)|(load|search|refit|evaluate|report) \d+\.\d|go1\.[.\d]+`)
+	machine = regexp.MustCompile(`^time +about .*|^shared +.*|^memory +about .*|\d+(\.\d+)? ([KMGT]iB|s\b)|(load|search|refit|evaluate|report) \d+\.\d|go1\.[.\d]+`)
 	blanks  = regexp.MustCompile(` +`)
 )
 
