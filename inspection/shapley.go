@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/internal/jsonfloat"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/origin"
 	"github.com/bochner-ml/bochner/internal/shapley"
@@ -134,6 +135,14 @@ func pick[T any](all []T, at []int) []T {
 type InputValues struct {
 	Values     []float64 `json:"values"`
 	Categories []string  `json:"categories,omitempty"`
+}
+
+// MarshalJSON encodes missing values as null.
+func (c InputValues) MarshalJSON() ([]byte, error) {
+	type plain InputValues
+	c.Values = slices.Clone(c.Values) // Marshal changes them meanwhile
+	text, _, err := jsonfloat.Marshal(plain(c))
+	return text, err
 }
 
 // String formats the value of row i.

@@ -221,7 +221,7 @@ var Allowed = map[string][]string{
 	"internal/origin": {"datasets"}, // columns encoded from one column
 	// Shapley values of graphs and functions
 	"internal/shapley": {"graph", "internal/ops", "internal/kern", "internal/memory"},
-	"inspection": {"internal/shapley", "internal/origin", "internal/memory", "graph", "internal/metricinput",
+	"inspection": {"internal/shapley", "internal/jsonfloat", "internal/origin", "internal/memory", "graph", "internal/metricinput",
 		"estimator", "estimator/cluster", "pipeline", "internal/preprocessing", "metrics", "datasets", "sparse", "single",
 		"internal/svg"},
 	"internal/profile": {"datasets", "datasets/pass", "sparse", "single", "model", "internal/kern", "internal/murmur"},
