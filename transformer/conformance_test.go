@@ -174,9 +174,9 @@ func conformanceCases() map[string]conformanceCase {
 	for _, s := range []transformer.PolynomialSketch{{Degree: 1, Features: 1},
 		{Degree: 2, Coef0: 1, Features: 24, Seed: 5}, {Degree: 3, Features: 25}} {
 		s.Gamma = kernel.FixedGamma(0.1, 0.2, 0.05, 0.3, 0.5)
-		cases[fmt.Sprintf("polynomial_sketch fixed %d", s.Degree)] = conformanceCase{s, o{Zero: sketch}}
+		cases[fmt.Sprintf("polynomial_sketch fixed %d", s.Degree)] = conformanceCase{s, o{Zero: sketch, ExportTolerance: 1e-9}}
 		s.Gamma = kernel.GammaScale
-		cases[fmt.Sprintf("polynomial_sketch %d", s.Degree)] = conformanceCase{s, o{Zero: sketch}}
+		cases[fmt.Sprintf("polynomial_sketch %d", s.Degree)] = conformanceCase{s, o{Zero: sketch, ExportTolerance: 1e-9}}
 	}
 	for _, draw := range []string{"orthogonal", "qmc", "structured"} {
 		for _, name := range []string{"gaussian", "exponential", "matern", "rational_quadratic", "powered_exponential",

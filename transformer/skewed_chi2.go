@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/sparse"
 )
 
 // SkewedChi2 maps rows of inputs > −c to random features whose inner products are the skewed
@@ -57,7 +58,14 @@ func (SkewedChi2) IsDataIndependent() bool { return true }
 
 // Fit draws the frequencies; it returns a [*FittedSkewedChi2].
 func (s SkewedChi2) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
-	return fitFinite(ctx, "skewed_chi2", s, data)
+	fitted, err := fitFinite(ctx, "skewed_chi2", s, data)
+	if _, ok := data.X.(*sparse.CSR); ok && err == nil {
+		err = fitted.(*FittedSkewedChi2).keepsZeros(data.Schema)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return fitted, nil
 }
 
 // skewedChi2 is the kernel of the logarithms.
