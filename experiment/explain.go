@@ -19,9 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/inspection"
-	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/internal/jsonfloat"
-	"github.com/bochner-ml/bochner/internal/rowfile"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/report"
 )
@@ -253,17 +251,13 @@ func ExplainFile(ctx context.Context, model, data, out string, o Options) (e res
 	if err != nil {
 		return e, err
 	}
-	inputs, err := rowfile.List(nil, append([]string{data}, o.ExtraFiles...)...)
-	if err != nil {
-		return e, fmt.Errorf("experiment: %w", err)
-	}
-	if err := files.CheckOutput(out, append(inputs, m.path)...); err != nil {
-		return e, err
-	}
-	if e, err = m.explainRows(ctx, data, o); err != nil {
-		return e, err
-	}
-	return e, files.Replace(out, func(w *bufio.Writer) error { return WriteExplanation(w, format, e) })
+	err = m.writeFile(data, out, o, func(w *bufio.Writer) error {
+		if e, err = m.explainRows(ctx, data, o); err != nil {
+			return err
+		}
+		return WriteExplanation(w, format, e)
+	})
+	return e, err
 }
 
 func writeExplanationCSV(w io.Writer, e result.Explanation) error {

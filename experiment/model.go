@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/internal/profile"
 	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/rowfile"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
@@ -247,6 +249,18 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 	}
 	out.Intervals = surenessOf(m.Predictor)
 	return out, judgeSureness(out.Intervals, v)
+}
+
+// writeFile writes a file atomically, which must be neither the model nor an input.
+func (m *opened) writeFile(data, out string, o Options, write func(w *bufio.Writer) error) error {
+	inputs, err := rowfile.List(nil, append([]string{data}, o.ExtraFiles...)...)
+	if err != nil {
+		return fmt.Errorf("experiment: %w", err)
+	}
+	if err := files.CheckOutput(out, append(inputs, m.path)...); err != nil {
+		return err
+	}
+	return files.Replace(out, write)
 }
 
 // explain adds the file and line, or the row of a stream, to the error of a missing value that the

@@ -3,14 +3,11 @@ package experiment
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/experiment/predictions"
-	"github.com/bochner-ml/bochner/internal/files"
-	"github.com/bochner-ml/bochner/internal/rowfile"
 )
 
 // Predict writes the predictions of a model file for the rows of a file, pattern or directory to w
@@ -34,14 +31,7 @@ func PredictFile(ctx context.Context, model, data, out string, o Options) (rows 
 	if err != nil {
 		return 0, err
 	}
-	inputs, err := rowfile.List(nil, append([]string{data}, o.ExtraFiles...)...)
-	if err != nil {
-		return 0, fmt.Errorf("experiment: %w", err)
-	}
-	if err := files.CheckOutput(out, append(inputs, m.path)...); err != nil {
-		return 0, err
-	}
-	err = files.Replace(out, func(w *bufio.Writer) error {
+	err = m.writeFile(data, out, o, func(w *bufio.Writer) error {
 		rows, err = m.predict(ctx, data, w, o)
 		return err
 	})

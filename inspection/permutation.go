@@ -17,6 +17,7 @@
 package inspection
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -153,15 +154,7 @@ func Permutation(ctx context.Context, model estimator.Predictor, data datasets.S
 		out.Inputs = append(out.Inputs, Importance{Name: data.Schema.Name(j), Column: j, Mean: mean, Std: std,
 			StdError: stdError(std, o.Repeats, leaveOut)})
 	}
-	slices.SortStableFunc(out.Inputs, func(a, b Importance) int {
-		switch {
-		case a.Mean > b.Mean:
-			return -1
-		case a.Mean < b.Mean:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(out.Inputs, func(a, b Importance) int { return cmp.Compare(b.Mean, a.Mean) })
 	return out, nil
 }
 

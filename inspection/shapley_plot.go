@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/svg"
 )
 
@@ -116,7 +117,7 @@ func (v ShapleyValues) Waterfall(row, output int) Figure {
 func (v ShapleyValues) Summary(output int) Figure {
 	return v.figure(output, func(o ShapleyOutput) string {
 		s := svg.Swarm{Title: "Shapley values", XLabel: "change of the " + v.unit(o)}
-		rows, mean := spaced(len(o.Values), maxSwarmRows), o.MeanAbs()
+		rows, mean := rowblock.EvenlySpaced(len(o.Values), maxSwarmRows), o.MeanAbs()
 		var words []string
 		codes := false
 		for _, j := range order(mean)[:min(len(mean), maxPlottedInputs)] {
@@ -149,7 +150,7 @@ func (v ShapleyValues) Dependence(output, input, by int) Figure {
 		if input < 0 || input >= len(v.Inputs) || by >= len(v.Inputs) {
 			return svg.Plot{Title: fmt.Sprintf("No input %d", max(input, by))}.SVG()
 		}
-		rows := spaced(len(o.Values), maxDependenceRows)
+		rows := rowblock.EvenlySpaced(len(o.Values), maxDependenceRows)
 		title, words := v.Inputs[input], "Shapley values of "+v.Inputs[input]+" over its values"
 		series, color := []svg.Series{{Dots: true}}, func(int) int { return 0 }
 		if by >= 0 {
@@ -177,15 +178,6 @@ func (v ShapleyValues) Dependence(output, input, by int) Figure {
 		return svg.Plot{Title: title, AltText: words, X: svg.Axis{Name: v.Inputs[input]}, Y: svg.Axis{Name: change},
 			Series: series}.SVG()
 	})
-}
-
-// spaced returns at most k evenly spaced numbers below n.
-func spaced(n, k int) []int {
-	out := make([]int, min(n, k))
-	for i := range out {
-		out[i] = i * n / len(out)
-	}
-	return out
 }
 
 // quantileEdges returns at most four quantiles that divide the values of a numeric input, nil for categories.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline/internal/pick"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
@@ -216,47 +217,11 @@ func (c *concatenation) workspace() *workspace {
 
 // join concatenates sparse blocks of n rows by column, each multiplied by the scale of its part.
 func (c *concatenation) join(n int, blocks []*sparse.CSR) (mat.Matrix, error) {
-	nnz, shared, common := 0, true, 0.0
-	for i, b := range blocks {
-		nnz += b.NNZ()
-		if b.NNZ() == 0 {
-			continue
-		}
-		v, ok := b.Shared()
-		v *= c.parts[i].scale
-		if common == 0 {
-			common = v
-		}
-		shared = shared && ok && v == common
+	scales := make([]float64, len(c.parts))
+	for k, p := range c.parts {
+		scales[k] = p.scale
 	}
-	indptr, indices := make([]int, 1, n+1), make([]uint32, 0, nnz)
-	var values []float64
-	if !shared {
-		values = make([]float64, 0, nnz)
-	}
-	for i := range n {
-		from := 0
-		for k, b := range blocks {
-			columns, own := b.Row(i)
-			one, _ := b.Shared()
-			for q, j := range columns {
-				indices = append(indices, uint32(from)+j)
-				switch {
-				case shared:
-				case own == nil:
-					values = append(values, one*c.parts[k].scale)
-				default:
-					values = append(values, own[q]*c.parts[k].scale)
-				}
-			}
-			from += c.parts[k].Width
-		}
-		indptr = append(indptr, len(indices))
-	}
-	if shared {
-		return sparse.NewShared(n, c.OutputWidth(), indptr, indices, common)
-	}
-	return sparse.New(n, c.OutputWidth(), indptr, indices, values)
+	return rowblock.ConcatColumns(n, blocks, scales)
 }
 
 // state serializes the parts under their names.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/inspection"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
 // Limits of the page of an explanation.
@@ -107,8 +108,7 @@ func waterfallSection(e result.Explanation, n int) section {
 	if len(e.Outputs) > 1 {
 		s.Text = append(s.Text, "Of several outputs, each plot shows the one with the largest prediction.")
 	}
-	for k := range min(n, maxWaterfalls) {
-		row := k * n / min(n, maxWaterfalls)
+	for _, row := range rowblock.EvenlySpaced(n, maxWaterfalls) {
 		var predictions []float64
 		for _, o := range e.Outputs {
 			predictions = append(predictions, o.Predictions[row])

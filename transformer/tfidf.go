@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/textfeatures"
 	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/model"
@@ -317,30 +319,7 @@ func (f *FittedTFIDF) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 	if len(blocks) == 1 {
 		return blocks[0], nil
 	}
-	return joinColumns(n, f.width, blocks)
-}
-
-// joinColumns concatenates sparse blocks of n rows by column.
-func joinColumns(n, width int, blocks []*sparse.CSR) (*sparse.CSR, error) {
-	total := 0
-	for _, b := range blocks {
-		total += b.NNZ()
-	}
-	indptr, indices, values := make([]int, 1, n+1), make([]uint32, 0, total), make([]float64, 0, total)
-	for i := range n {
-		first := uint32(0)
-		for _, b := range blocks {
-			columns, own := b.Row(i)
-			for _, j := range columns {
-				indices = append(indices, first+j)
-			}
-			values = append(values, own...)
-			_, w := b.Dims()
-			first += uint32(w)
-		}
-		indptr = append(indptr, len(indices))
-	}
-	return sparse.New(n, width, indptr, indices, values)
+	return rowblock.ConcatColumns(n, blocks, slices.Repeat([]float64{1}, len(blocks)))
 }
 
 // Export refuses: a graph has no operations on strings.
@@ -385,10 +364,7 @@ func (f *FittedTFIDF) State(s *model.State) {
 		f.columns[j].State(s.Child("column" + strconv.Itoa(j)))
 		if s.Restoring() {
 			f.width += f.columns[j].Width()
-			s.Require(int64(f.width) <= maxColumns, "width is not a number of columns")
+			s.Require(int64(f.width) <= math.MaxUint32, "width is not a number of columns")
 		}
 	}
 }
-
-// maxColumns is the largest number of columns of a sparse matrix.
-const maxColumns = 1<<32 - 1

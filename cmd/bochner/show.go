@@ -452,7 +452,21 @@ func showModel(out io.Writer, m experiment.Model) {
 	}
 	t.Flush()
 	fmt.Fprintln(out)
-	t = columns(out)
+	showColumns(out, m)
+	for _, r := range m.Relevance {
+		fmt.Fprintln(out)
+		showRelevance(out, r)
+	}
+	if len(m.Members) > 0 {
+		fmt.Fprintln(out)
+		showMembers(out, m.Members)
+	}
+	fmt.Fprintf(out, "\n%s", m.Spec)
+}
+
+// showColumns prints the columns of a model with what is known of their training values.
+func showColumns(out io.Writer, m experiment.Model) {
+	t := columns(out)
 	if m.Profile != nil && len(m.Columns) > 0 {
 		fmt.Fprintln(t, "column\tkind\tmissing\tvalues")
 	} else {
@@ -476,15 +490,6 @@ func showModel(out io.Writer, m experiment.Model) {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", c.Name, c.Kind, missing, values)
 	}
 	t.Flush()
-	for _, r := range m.Relevance {
-		fmt.Fprintln(out)
-		showRelevance(out, r)
-	}
-	if len(m.Members) > 0 {
-		fmt.Fprintln(out)
-		showMembers(out, m.Members)
-	}
-	fmt.Fprintf(out, "\n%s", m.Spec)
 }
 
 // showRelevance lists the inputs that matter most to a step.

@@ -55,6 +55,17 @@ func (r Result) Check() error {
 			errs = append(errs, errors.New("effects.mean: must not be empty"))
 		}
 	}
+	r.checkExplanations(same)
+	for _, e := range r.Errors {
+		if len(e.Sample) == 0 {
+			errs = append(errs, errors.New("errors.sample: must not be empty"))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkExplanations calls same for the lists of Shapley values and of the ANOVA, as [Result.Check] does.
+func (r Result) checkExplanations(same func(key string, want int, lengths ...int)) {
 	if s := r.Shapley; s != nil {
 		inputs := len(s.Sample.Inputs)
 		same("shapley.sample", inputs, len(s.Sample.Data))
@@ -77,10 +88,4 @@ func (r Result) Check() error {
 			}
 		}
 	}
-	for _, e := range r.Errors {
-		if len(e.Sample) == 0 {
-			errs = append(errs, errors.New("errors.sample: must not be empty"))
-		}
-	}
-	return errors.Join(errs...)
 }

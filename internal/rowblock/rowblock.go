@@ -90,3 +90,50 @@ func EvenlySpaced(n, maxRows int) []int {
 	}
 	return out
 }
+
+// ConcatColumns concatenates sparse blocks of n rows by column, each multiplied by its scale.
+func ConcatColumns(n int, blocks []*sparse.CSR, scales []float64) (*sparse.CSR, error) {
+	width, nnz, shared, common := 0, 0, true, 0.0
+	for k, b := range blocks {
+		_, cols := b.Dims()
+		width, nnz = width+cols, nnz+b.NNZ()
+		if b.NNZ() == 0 {
+			continue
+		}
+		v, ok := b.Shared()
+		v *= scales[k]
+		if common == 0 {
+			common = v
+		}
+		shared = shared && ok && v == common
+	}
+	indptr, indices := make([]int, 1, n+1), make([]uint32, 0, nnz)
+	var values []float64
+	if !shared {
+		values = make([]float64, 0, nnz)
+	}
+	for i := range n {
+		first := uint32(0)
+		for k, b := range blocks {
+			columns, own := b.Row(i)
+			one, _ := b.Shared()
+			for q, j := range columns {
+				indices = append(indices, first+j)
+				switch {
+				case shared:
+				case own == nil:
+					values = append(values, one*scales[k])
+				default:
+					values = append(values, own[q]*scales[k])
+				}
+			}
+			_, cols := b.Dims()
+			first += uint32(cols)
+		}
+		indptr = append(indptr, len(indices))
+	}
+	if shared {
+		return sparse.NewShared(n, width, indptr, indices, common)
+	}
+	return sparse.New(n, width, indptr, indices, values)
+}
