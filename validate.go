@@ -147,7 +147,9 @@ func defaultScore(task datasets.Task, data datasets.Set) string {
 	return "r2"
 }
 
-func scoreOf(ctx context.Context, metric metrics.Metric, model estimator.Predictor, data datasets.Set) (float64, error) {
+func scoreOf(
+	ctx context.Context, metric metrics.Metric, model estimator.Predictor, data datasets.Set,
+) (float64, error) {
 	output, err := estimator.Predict(ctx, model, data.X, estimator.Request{})
 	if err != nil {
 		return 0, err

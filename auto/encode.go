@@ -114,7 +114,9 @@ func supervised(fitted *pipeline.FittedChain) bool { return fitted.Training(0) !
 
 // foldViews preprocesses the rows of each fold as a fit of a pipeline does: with steps fitted to the
 // training rows, which are mapped by the targets of other training rows.
-func (r *run) foldViews(ctx context.Context, p representation, part datasets.Set, folds []datasets.Fold) (*view, error) {
+func (r *run) foldViews(
+	ctx context.Context, p representation, part datasets.Set, folds []datasets.Fold,
+) (*view, error) {
 	steps, err := r.cleaned(p)
 	if err != nil {
 		return nil, err

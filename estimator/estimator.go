@@ -21,10 +21,10 @@
 //	kernel_ridge_classifier  [KernelRidgeClassifier]  *[FittedKernelRidgeClassifier]
 //	kernel_svm               [KernelSVM]              *[FittedKernelSVM]
 //	kernel_svr               [KernelSVR]              *[FittedKernelSVR]
-//	sgd_classifier           [SGDClassifier]          *[FittedSGDClassifier]           incremental; *[FittedSGDProbabilistic] for two losses
+//	sgd_classifier           [SGDClassifier]          *[FittedSGDClassifier]           incremental; two losses: *[FittedSGDProbabilistic]
 //	sgd_regressor            [SGDRegressor]           *[FittedSGDRegressor]            incremental
-//	rff_network              [RFFNetwork]             *[FittedRFFNetwork]              several targets, or classes with probabilities
-//	gaussian_process         [GaussianProcess]        *[FittedGaussianProcess]         with standard deviations; one or several targets
+//	rff_network              [RFFNetwork]             *[FittedRFFNetwork]              several targets, or classes
+//	gaussian_process         [GaussianProcess]        *[FittedGaussianProcess]         with standard deviations
 //
 // Package meta contains meta-estimators; packages cluster and anomaly contain unsupervised models.
 //

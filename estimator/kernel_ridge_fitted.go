@@ -228,7 +228,8 @@ func checkKernelModel(m *kernelridge.Model, dual *mat.Dense) error {
 		return fmt.Errorf("gamma, nu and shape are not all positive")
 	case m.Kernel == "powered_exponential" && !exponents.Contains(m.Shape.Exponent):
 		return fmt.Errorf("exponent is out of range")
-	case m.Kernel == "polynomial" && (!degrees.Contains(float64(m.Shape.Degree)) || !param.AtLeast(0).Contains(m.Shape.Coef0)):
+	case m.Kernel == "polynomial" &&
+		(!degrees.Contains(float64(m.Shape.Degree)) || !param.AtLeast(0).Contains(m.Shape.Coef0)):
 		return fmt.Errorf("degree or coef0 is out of range")
 	}
 	return (datasets.Set{X: m.X}).CheckFinite()

@@ -43,7 +43,8 @@ type Progress func(phase string, done, total int)
 // rows in the format of the training data.
 type Options struct {
 	Progress Progress // may be nil
-	//	Searching is called after every fit of a search and a few times per second. Its calls do not overlap, but may be concurrent with those of Progress. It may be nil.
+	// Searching is called after every fit of a search and a few times per second. Its calls do not overlap,
+	// but may be concurrent with those of Progress. It may be nil.
 	Searching func(SearchProgress)
 
 	// OnWarning is called with every warning as it occurs; the result contains all of them. It may

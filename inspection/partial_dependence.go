@@ -149,7 +149,9 @@ func (e *Effect) grid(column datasets.Column, values []float64) []float64 {
 }
 
 // averagedOutputs are the outputs that meanOutputs reads.
-var averagedOutputs = estimator.Request{Outputs: estimator.Values | estimator.Targets | estimator.Scores | estimator.Probabilities}
+var averagedOutputs = estimator.Request{
+	Outputs: estimator.Values | estimator.Targets | estimator.Scores | estimator.Probabilities,
+}
 
 // meanOutputs returns the mean outputs over the rows and their kind.
 func meanOutputs(p estimator.Prediction, weights []float64) ([]float64, string) {

@@ -171,7 +171,8 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 	switch d.Constraint {
 	case datasets.Numbers:
 		f.Problem = "column " + first.Name + " is " + first.Kind.String() + because("takes numbers")
-		f.Hint = "encode it before with " + suggest.Encoders(first.Kind.String(), len(first.Categories)) + ", in a columns step"
+		f.Hint = "encode it before with " + suggest.Encoders(first.Kind.String(), len(first.Categories)) +
+			", in a columns step"
 		if first.Kind == datasets.Text {
 			f.Hint = textHint
 		}

@@ -432,7 +432,8 @@ func (c *chainSums) complete(ctx context.Context, fits []transformer.Transformer
 		if err != nil {
 			return place.At("step", p.path(), err)
 		}
-		done.predictor = &FittedPipeline{spec: p.clone(), chain: inference(c.cols, chain.steps), in: c.in, precision: precisionOf(p), name: p.path(),
+		done.predictor = &FittedPipeline{spec: p.clone(), chain: inference(c.cols, chain.steps), in: c.in,
+			precision: precisionOf(p), name: p.path(),
 			model: fitted}
 	}
 	c.done = done

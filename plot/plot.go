@@ -110,7 +110,9 @@ func (p *Plot) SVG() string {
 	px := func(x float64) float64 { return left + (x-x0)/(x1-x0)*(width-left-15) }
 	py := func(y float64) float64 { return height - bottom - (y-y0)/(y1-y0)*(height-top-bottom) }
 	var out strings.Builder
-	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" font-family="Menlo, Consolas, monospace" font-size="12"><rect width="100%%" height="100%%" fill="#ffffff"/>`, width, height)
+	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" `+
+		`font-family="Menlo, Consolas, monospace" font-size="12">`+
+		`<rect width="100%%" height="100%%" fill="#ffffff"/>`, width, height)
 	fmt.Fprintf(&out, `<text x="%.0f" y="18" font-weight="bold">%s</text>`, left, html.EscapeString(p.title))
 	fmt.Fprintf(&out, `<path d="M%.1f %.1f V%.1f H%.1f" fill="none" stroke="#888888"/>`, left, top, height-bottom,
 		width-15)

@@ -16,7 +16,9 @@ var pageText string
 //go:embed style.css
 var style string
 
-var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageText)) })
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Parse(pageText))
+})
 
 // page is the data of the template.
 type page struct {

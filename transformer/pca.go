@@ -168,8 +168,8 @@ const maxCovariance = 1 << 15
 // wideCovariance returns the error of dense rows, or of an unknown number of components, with too
 // many columns.
 func wideCovariance(cols int) error {
-	return fmt.Errorf("the covariance of %d columns does not fit in memory, at most %d are possible; for sparse rows, name "+
-		"a small number of components", cols, maxCovariance)
+	return fmt.Errorf("the covariance of %d columns does not fit in memory, at most %d are possible; "+
+		"for sparse rows, name a small number of components", cols, maxCovariance)
 }
 
 // pcaSums accumulates the means in the first pass, and in the second one the lower triangle of Σ(x

@@ -324,8 +324,8 @@ func (f *FittedTFIDF) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 
 // Export refuses: a graph has no operations on strings.
 func (f *FittedTFIDF) Export(*graph.Graph, graph.Value) (graph.Value, error) {
-	return graph.Value{}, errors.New("terms of texts are found by operations on strings, which exports do not have; serve " +
-		"the model file itself")
+	return graph.Value{}, errors.New("terms of texts are found by operations on strings, which exports do not have; " +
+		"serve the model file itself")
 }
 
 // InputWidth returns the number of columns that go in.

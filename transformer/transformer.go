@@ -35,7 +35,8 @@
 // graph.StepExporter; the exports of binning and tfidf are always errors.
 //
 // NaN denotes a missing value. impute fills missing values, the scalers and encoders pass them on,
-// and ard, pca and the feature maps return an error that names row and column. Sample weights are ignored. Sparse rows stay sparse, except in [Dense] and, a tile at a
+// and ard, pca and the feature maps return an error that names row and column. Sample weights are
+// ignored. Sparse rows stay sparse, except in [Dense] and, a tile at a
 // time, in [PCA].
 //
 // Package transformertest contains the conformance tests of transformers, for any [Fitter].

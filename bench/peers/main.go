@@ -1,9 +1,9 @@
-// Command peers compares pipelines of this module with LightGBM's boosting and linear trees, and
-// liblinear on random features, on the same rows and threads, and writes times and scores to
-// bench/results/peers.md:
+// Command peers compares pipelines of this module with LightGBM's boosting and linear trees, with
+// liblinear, and with scikit-learn's generalized linear models, quantile and Huber regression on random
+// features, on the same rows and threads, and writes times and scores to bench/results/peers.md:
 //
-//	go run ./bench/peers -python python3               three data sets, about five minutes
-//	go run ./bench/peers -python python3 -only drawn   one of drawn, covtype and protein; printed only
+//	go run ./bench/peers -python python3               all data sets, about ten minutes
+//	go run ./bench/peers -python python3 -only drawn   one set, such as drawn or counts; printed only
 //
 // It needs Python with scikit-learn and LightGBM. Each fit is timed once, sequentially, on data in
 // memory.
@@ -12,6 +12,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/binary"
@@ -115,7 +116,8 @@ func (s set) compare(ctx context.Context, python string) (list []fitted, version
 		return nil, "", err
 	}
 	cmd := exec.CommandContext(ctx, python, "-W", "ignore", "-c", script, fmt.Sprint(runtime.GOMAXPROCS(0)), folder,
-		string(s.task), fmt.Sprint(train.Cols()+1), fmt.Sprint(s.gamma), fmt.Sprint(s.features))
+		string(s.task), fmt.Sprint(train.Cols()+1), fmt.Sprint(s.gamma), fmt.Sprint(s.features), s.score,
+		strings.Join(s.peers, ";"))
 	var problem bytes.Buffer
 	cmd.Stderr = &problem
 	out, err := cmd.Output()
@@ -160,7 +162,7 @@ func (s set) fit(ctx context.Context, m model, train, test datasets.Set) (fitted
 	}
 	metric := metrics.ForTask(s.task, 2)[0] // accuracy
 	if s.task == datasets.Regression {
-		if metric, err = metrics.ByName("r2"); err != nil {
+		if metric, err = metrics.ByName(cmp.Or(s.score, "r2")); err != nil {
 			return out, err
 		}
 	}

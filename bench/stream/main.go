@@ -156,7 +156,8 @@ func run(most, features int, model, picture string) error {
 			if err != nil {
 				return err
 			}
-			fmt.Printf("%-16s %10d %10.1f %12.1f %9d %11d %9.4f\n", l.name, n, seconds, cpu, passes, systemMemory()>>20, accuracy)
+			fmt.Printf("%-16s %10d %10.1f %12.1f %9d %11d %9.4f\n",
+				l.name, n, seconds, cpu, passes, systemMemory()>>20, accuracy)
 			series.X, series.Y = append(series.X, float64(n)), append(series.Y, cmp.Or(cpu, seconds))
 			if n == most {
 				break

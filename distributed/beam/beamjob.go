@@ -2,7 +2,8 @@
 // Dataflow and other runners.
 //
 //	p, s := beam.NewPipelineWithRoot()
-//	model := beamjob.Fit(s, beamjob.Job{Spec: text, File: "gs://rows/adult.yaml", Shards: 64, Store: "gs://jobs/adult", Passes: 10})
+//	model := beamjob.Fit(s, beamjob.Job{
+//		Spec: text, File: "gs://rows/adult.yaml", Shards: 64, Store: "gs://jobs/adult", Passes: 10})
 //	err := beamx.Run(ctx, p)
 //
 // It implements the operations of package internal/experiment/shardfit as a graph. A pass over the

@@ -47,7 +47,9 @@ func (f *FittedEnsemble) setOutputs() error {
 }
 
 // combinedOutputs are the outputs that an ensemble requests from its members.
-var combinedOutputs = estimator.Request{Outputs: estimator.Values | estimator.Targets | estimator.Scores | estimator.Probabilities}
+var combinedOutputs = estimator.Request{
+	Outputs: estimator.Values | estimator.Targets | estimator.Scores | estimator.Probabilities,
+}
 
 // Combined returns the members with their weights.
 func (f *FittedEnsemble) Combined() []FittedMember { return slices.Clone(f.members) }

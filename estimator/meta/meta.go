@@ -5,7 +5,7 @@
 //	target            [Target]           *[FittedTarget]            regression on transformed targets
 //	calibrated        [Calibrated]       *[FittedCalibrated]        calibrated probabilities of a classifier
 //	threshold         [Threshold]        *[FittedThreshold]         decision threshold for a metric or for costs
-//	intervals         [Intervals]        *[FittedIntervals]         prediction intervals, or sets of classes (*[FittedSets])
+//	intervals         [Intervals]        *[FittedIntervals]         intervals, or sets of classes (*[FittedSets])
 //	ensemble          [Ensemble]         *[FittedEnsemble]          weighted average of several models
 //
 // Fitted meta-estimators are [estimator.Wrapper] values, so that [estimator.As] finds the inner

@@ -285,7 +285,8 @@ func (s Threshold) objective(present []int, classes []string) (name string, grea
 		a, b := present[0], present[1]
 		return "cost", false, func(c threshold.Cut) (float64, error) {
 			total := c.TrueNegative + c.FalsePositive + c.FalseNegative + c.TruePositive
-			return (c.TrueNegative*table[a*k+a] + c.FalsePositive*table[a*k+b] + c.FalseNegative*table[b*k+a] + c.TruePositive*table[b*k+b]) / total, nil
+			return (c.TrueNegative*table[a*k+a] + c.FalsePositive*table[a*k+b] +
+				c.FalseNegative*table[b*k+a] + c.TruePositive*table[b*k+b]) / total, nil
 		}, nil
 	}
 	name = s.Score

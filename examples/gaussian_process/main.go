@@ -72,7 +72,8 @@ func picture(ctx context.Context) (string, error) {
 		return "", err
 	}
 	var s strings.Builder
-	fmt.Fprintf(&s, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", width, height, width, height)
+	fmt.Fprintf(&s, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" `+
+		`font-family="sans-serif" font-size="12">`+"\n", width, height, width, height)
 	s.WriteString(`<rect width="100%" height="100%" fill="white"/>` + "\n")
 	band := make([]string, 2*points)
 	for i := range points {

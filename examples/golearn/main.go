@@ -50,7 +50,8 @@ func iris(out io.Writer, folder string) error {
 
 // adult fits the training file and scores the test file, both read by golearn.
 func adult(out io.Writer, folder string) error {
-	const header = "age,workclass,fnlwgt,education,education_num,marital_status,occupation,relationship,race,sex,capital_gain,capital_loss,hours_per_week,native_country,income\n"
+	const header = "age,workclass,fnlwgt,education,education_num,marital_status,occupation,relationship,race,sex," +
+		"capital_gain,capital_loss,hours_per_week,native_country,income\n"
 	train, err := read(filepath.Join(folder, "adult.data.gz"), header)
 	if err != nil {
 		return err

@@ -65,7 +65,8 @@ func draw(ctx context.Context, rows int) (string, error) {
 	}
 	const side, margin, title = 220.0, 14.0, 24.0
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" font-family="sans-serif" font-size="13">`+"\n", 4*side, side+title)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" `+
+		`font-family="sans-serif" font-size="13">`+"\n", 4*side, side+title)
 	fmt.Fprintf(&b, `<rect width="%.0f" height="%.0f" fill="white"/>`+"\n", 4*side, side+title)
 	at := 0.0
 	for s, data := range []datasets.Set{moons, circles} {

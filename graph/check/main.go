@@ -89,7 +89,9 @@ func write(ctx context.Context, dir string) error {
 
 // containsWord reports whether a string contains a word.
 func containsWord(text, word string) bool {
-	for _, one := range strings.FieldsFunc(text, func(r rune) bool { return !(r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9') }) {
+	for _, one := range strings.FieldsFunc(text, func(r rune) bool {
+		return !(r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9')
+	}) {
 		if one == word {
 			return true
 		}

@@ -156,7 +156,9 @@ func (x *writer) row() {
 }
 
 // plainName matches names that are valid in a tag of encoding/json.
-var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL\pN!#$%&()*+\-./:;<=>?@\[\]^_{|}~ ]+$`) })
+var plainName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[\pL\pN!#$%&()*+\-./:;<=>?@\[\]^_{|}~ ]+$`)
+})
 
 // tag returns the encoding/json tag of a field; empty if the name is not valid in a tag.
 func tag(name string) string {

@@ -15,7 +15,8 @@ import (
 )
 
 // ErrLOOClassWeights reports unknown classes or balanced class weights.
-var ErrLOOClassWeights = errors.New("leave-one-out requires class names and class weights that do not depend on the rows")
+var ErrLOOClassWeights = errors.New("leave-one-out requires class names and class weights " +
+	"that do not depend on the rows")
 
 // ErrLOOGammaRule reports a kernel width that depends on the left-out row.
 var ErrLOOGammaRule = errors.New("leave-one-out requires a fixed gamma, since a rule depends on the left-out row; " +

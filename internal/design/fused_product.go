@@ -173,7 +173,8 @@ func (t *tiledProduct[T]) reduceRow(row, from, to int) {
 	out := t.sums.Rows[row*t.passes[0].Sums().Cols:][from:to]
 	a, b, c, d, e, f, g, h := parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], parts[6], parts[7]
 	for i := range out {
-		out[i] += ((float64(a[i]) + float64(b[i])) + (float64(c[i]) + float64(d[i]))) + ((float64(e[i]) + float64(f[i])) + (float64(g[i]) + float64(h[i])))
+		out[i] += ((float64(a[i]) + float64(b[i])) + (float64(c[i]) + float64(d[i]))) +
+			((float64(e[i]) + float64(f[i])) + (float64(g[i]) + float64(h[i])))
 	}
 	for _, part := range parts {
 		clear(part)

@@ -15,7 +15,8 @@ var Files = map[string][]string{
 		"threshold", "reference", "schema", "differences", "encode", "decode", "override", "grid", "check", "task",
 		"final_pipeline", "search", "decoder", "tree", "document", "values", "sql", "report", "positions", "intervals",
 	},
-	"internal/experiment/scaffold": {"draft", "proposal", "order", "target", "writer", "survey", "opinion", "text", "profile"},
+	"internal/experiment/scaffold": {"draft", "proposal", "order", "target", "writer", "survey",
+		"opinion", "text", "profile"},
 	"internal/experiment/dataload": {
 		"split", "dataload", "placeholder", "streaming", "inspect_part", "files", "errors", "database", "query",
 	},

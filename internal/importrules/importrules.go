@@ -107,7 +107,8 @@ var Allowed = map[string][]string{
 	"internal/newton": {"internal/design", "internal/leastsquares", "internal/kern", "datasets/pass",
 		"internal/solve", "datasets", "sparse", "single", "model"},
 	"internal/share": {"internal/solve", "datasets"},
-	"internal/batch": {"single", "internal/kernelridge", "internal/kernelsvm", "internal/smo", "internal/memory", "internal/design",
+	"internal/batch": {"single", "internal/kernelridge", "internal/kernelsvm", "internal/smo", "internal/memory",
+		"internal/design",
 		"internal/leastsquares", "internal/newton", "internal/descent", "internal/kern", "internal/solve", "datasets"},
 	"internal/sgd": {"internal/design", "internal/kern", "internal/solve", "internal/spectral", "datasets",
 		"sparse", "single", "model"},
@@ -221,7 +222,8 @@ var Allowed = map[string][]string{
 	"internal/origin": {"datasets"}, // columns encoded from one column
 	// Shapley values of graphs and functions
 	"internal/shapley": {"graph", "internal/ops", "internal/kern", "internal/memory"},
-	"inspection": {"internal/shapley", "internal/jsonfloat", "internal/origin", "internal/memory", "graph", "internal/metricinput",
+	"inspection": {"internal/shapley", "internal/jsonfloat", "internal/origin", "internal/memory", "graph",
+		"internal/metricinput",
 		"estimator", "estimator/cluster", "pipeline", "internal/preprocessing", "metrics", "datasets", "sparse", "single",
 		"internal/svg"},
 	"internal/profile": {"datasets", "datasets/pass", "sparse", "single", "model", "internal/kern", "internal/murmur"},

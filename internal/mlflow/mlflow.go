@@ -1,8 +1,10 @@
 // Package mlflow logs runs to an MLflow tracking server over its REST interface: parameters, metrics, tags and files.
 //
 //	address, err := mlflow.ParseAddress("http://localhost:5000?experiment=adult")
-//	run, err := mlflow.NewClient(address, mlflow.EnvironmentCredentials()).Start(ctx, mlflow.Start{Experiment: "adult", Name: "wide"})
-//	err = run.Log(ctx, mlflow.Entries{Params: map[string]string{"rff.gamma": "0.1"}, Metrics: []mlflow.Metric{{Key: "test/accuracy", Value: 0.86}}})
+//	run, err := mlflow.NewClient(address, mlflow.EnvironmentCredentials()).Start(ctx,
+//		mlflow.Start{Experiment: "adult", Name: "wide"})
+//	err = run.Log(ctx, mlflow.Entries{Params: map[string]string{"rff.gamma": "0.1"},
+//		Metrics: []mlflow.Metric{{Key: "test/accuracy", Value: 0.86}}})
 //	err = run.Upload(ctx, "model.bochner", "runs/wide/model.bochner")
 //	err = run.End(ctx, mlflow.Finished)
 //

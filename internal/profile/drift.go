@@ -259,8 +259,9 @@ func (b *histogram) drift(m, n, inputs int) InputDrift {
 	chance := 0.01 / 3 / float64(inputs) // significance level of each of three tests
 	changed := psi >= ModerateShift && min(psi/noise, chiSquared(b.expected, b.observed)) > distuv.ChiSquared{K: max(free,
 		1)}.Quantile(1-chance)
-	out.Drifted = changed || newWords || !b.numeric && out.Unknown > 0 || missingSignificant(b.observed[binMissing], m, b.expected[binMissing], n,
-		chance) ||
+	out.Drifted = changed || newWords || !b.numeric && out.Unknown > 0 ||
+		missingSignificant(b.observed[binMissing], m, b.expected[binMissing], n,
+			chance) ||
 		len(b.column.Counts) > 0 && outOfRangeSignificant(outside, m-b.observed[binMissing], n-b.expected[binMissing],
 			chance)
 	return out

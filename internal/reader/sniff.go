@@ -238,8 +238,8 @@ func divides(lines []string, delimiter string) bool {
 	return false
 }
 
-// guessQuote returns none if a quote neither opens nor closes a field in some line, and all lines have the same number of
-// fields when quotes are ignored.
+// guessQuote returns none if a quote neither opens nor closes a field in some line, and all lines have the same
+// number of fields when quotes are ignored.
 func guessQuote(lines []string, delimiter string) string {
 	cut, guess := string(separator(delimiter)), `"`
 	for _, row := range lines {

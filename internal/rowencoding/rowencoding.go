@@ -45,8 +45,8 @@ func (f *Field) Constraint() string {
 	return "a date such as 2024-03-31"
 }
 
-// Coding codes rows. It is safe for concurrent use after Index, except for text: requests code their rows by a Coding of
-// their own, from ForRequest.
+// Coding codes rows. It is safe for concurrent use after Index, except for text: requests code their rows by a Coding
+// of their own, from ForRequest.
 type Coding struct {
 	Width   int             // columns
 	Fields  []Field         // columns in order, then dates, then ignored fields

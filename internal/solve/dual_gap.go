@@ -9,7 +9,8 @@ import (
 )
 
 // ErrNotFinite reports that the objective overflows.
-var ErrNotFinite = errors.New("the objective is not finite: the inputs, the targets or C are too large; standardize them")
+var ErrNotFinite = errors.New("the objective is not finite: the inputs, the targets or C are too large; " +
+	"standardize them")
 
 // updateGap projects β to Σβ = 0 and computes the primal objective, with the optimal b, and the
 // dual objective. It stores β if the primal objective is the lowest so far.

@@ -63,7 +63,9 @@ func (b Bars) SVG() string {
 				place(to), y+tall+tall-4)
 		}
 		if b.Errors != nil && b.Errors[k] > 0 {
-			fmt.Fprintf(&out, `<path class="whisker" stroke="#333333" stroke-width="1.2" d="M%.1f %.1fH%.1fm0 -3v6M%.1f %.1fv6"/>`, place(v-b.Errors[k]), y+tall/2, place(v+b.Errors[k]), place(v-b.Errors[k]), y+tall/2-3)
+			fmt.Fprintf(&out, `<path class="whisker" stroke="#333333" stroke-width="1.2" `+
+				`d="M%.1f %.1fH%.1fm0 -3v6M%.1f %.1fv6"/>`,
+				place(v-b.Errors[k]), y+tall/2, place(v+b.Errors[k]), place(v-b.Errors[k]), y+tall/2-3)
 		}
 		text(&out, plotWidth-8, y+15, end, faint, b.Labels[k])
 	}

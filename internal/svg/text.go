@@ -93,7 +93,9 @@ func text(out *strings.Builder, x, y float64, anchor string, i textStyle, s stri
 // openSVG begins a picture: a plot, which may be scaled to the available width, a table or a
 // diagram. altText is its description for screen readers.
 func openSVG(out *strings.Builder, class string, width, height float64, altText string) {
-	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" class="%s" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" role="img" aria-label="%s" font-family="Helvetica, Arial, 'Liberation Sans', sans-serif" font-size="%.0f">`,
+	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" class="%s" `+
+		`width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" `+
+		`role="img" aria-label="%s" font-family="Helvetica, Arial, 'Liberation Sans', sans-serif" font-size="%.0f">`,
 		class, width, height, width, height, html.EscapeString(altText), fontSize)
 	fmt.Fprintf(out, `<rect class="ground" width="%.0f" height="%.0f" fill="#ffffff"/>`, width, height)
 }

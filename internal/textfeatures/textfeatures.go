@@ -1,4 +1,5 @@
-// Package textfeatures maps documents to sparse rows of weighted term counts, tf-idf, as scikit-learn's TfidfVectorizer.
+// Package textfeatures maps documents to sparse rows of weighted term counts, tf-idf, as
+// scikit-learn's TfidfVectorizer.
 //
 //	documents ─▶ [Analyzer]    terms: n-grams of words or characters
 //	      ─▶ [Counter]     numbers of documents and occurrences of each term, mergeable
@@ -8,8 +9,8 @@
 //
 //	tf(t, x)·idf(t),  idf(t) = ln((1 + n)/(1 + df(t))) + 1
 //
-// divided by the norm of the row, where tf is the number of occurrences, n the number of training documents and df that of
-// documents with the term.
+// divided by the norm of the row, where tf is the number of occurrences, n the number of training documents and df that
+// of documents with the term.
 package textfeatures
 
 import (

@@ -131,8 +131,8 @@ func (m *Matrix) AppendText(dst []float64, to *Strings, lo, hi int) []float64 {
 // Strings returns a copy of the table of strings of the text columns, with the same indices.
 func (m *Matrix) Strings() *Strings { return &Strings{slices.Clone(m.strings.list)} }
 
-// Renumber replaces the numbers of strings in the text columns of rows of the given width: those of from become those of
-// to, to which the strings are added.
+// Renumber replaces the numbers of strings in the text columns of rows of the given width: those of from become those
+// of to, to which the strings are added.
 func Renumber(rows []float64, cols int, columns []int, from, to *Strings) {
 	for first := 0; first < len(rows); first += cols {
 		for _, j := range columns {

@@ -36,7 +36,8 @@ var paths = []string{
 }
 
 func main() {
-	loaded, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedDeps | packages.NeedSyntax | packages.NeedTypesInfo}, paths...)
+	loaded, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes |
+		packages.NeedImports | packages.NeedDeps | packages.NeedSyntax | packages.NeedTypesInfo}, paths...)
 	if err != nil {
 		log.Fatal(err)
 	}

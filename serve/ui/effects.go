@@ -90,7 +90,8 @@ func contributions(m *serve.Model, f *form, values inspection.ShapleyValues, o i
 	}
 	out := effectGroup{Title: "Contributions of the inputs to " + name, Unit: "contribution"}
 	out.Text = []string{fmt.Sprintf("The contributions add up to the difference between %s of this row, %s, and that of "+
-		"the typical row, %s (medians and most frequent categories).", name, number(sign*o.Predictions[0]), number(sign*o.Base))}
+		"the typical row, %s (medians and most frequent categories).",
+		name, number(sign*o.Predictions[0]), number(sign*o.Base))}
 	if values.Output == "decision" {
 		out.Text = append(out.Text, "A higher score makes the class more likely.")
 	}

@@ -27,7 +27,9 @@ var pageText string
 //go:embed style.css
 var style string
 
-var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageText)) })
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Parse(pageText))
+})
 
 // policy is a Content-Security-Policy that forbids scripts and external resources.
 var policy = func() string {

@@ -179,7 +179,8 @@ func (d *draft) decideGoal() error {
 			return err
 		}
 	}
-	if strs == 0 && g.classes == nil && d.task == datasets.AnyTask && complete && len(all) <= datasets.MaxInferredClasses &&
+	if strs == 0 && g.classes == nil && d.task == datasets.AnyTask && complete &&
+		len(all) <= datasets.MaxInferredClasses &&
 		2*len(all) <= g.rows && wholeNumbers(all) {
 		g.classes = all
 		slices.SortFunc(g.classes, func(a, b valueCount) int { return compareNumbers(a.name, b.name) })

@@ -196,9 +196,12 @@ func (p *profile) written(v *columnPlan) {
 
 var (
 	idName = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^(id|uuid|guid|index|idx|key|row|rowid|rownum|no|nr|unnamed: ?\d+|id[_ .-].*|.*[_ .-](id|uuid|guid|key))$|[a-z](Id|ID)$`)
+		return regexp.MustCompile(`(?i)^(id|uuid|guid|index|idx|key|row|rowid|rownum|no|nr|unnamed: ?\d+|id[_ .-].*|` +
+			`.*[_ .-](id|uuid|guid|key))$|[a-z](Id|ID)$`)
 	})
-	timeName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)year|month|week|day|date|hour|minute|time`) })
+	timeName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)year|month|week|day|date|hour|minute|time`)
+	})
 )
 
 // identifier drops a column of unique identifiers: their order may correlate with the classes, and

@@ -127,7 +127,8 @@ func (d rowOrder) repeatedEntity() string {
 		whole := c.whole.count == values
 		entity := entityName().MatchString(c.name) && (whole || 20*distinct > values)
 		named := entity || 20*distinct > values && (groupName().MatchString(c.name) || camelID().MatchString(c.name))
-		if named && (whole || c.numbers[d.notation] == 0) && c.missing == 0 && distinct >= minGroups && 2*distinct <= values && c.unfit == "" {
+		if named && (whole || c.numbers[d.notation] == 0) && c.missing == 0 && distinct >= minGroups &&
+			2*distinct <= values && c.unfit == "" {
 			return c.name
 		}
 	}
