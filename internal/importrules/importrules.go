@@ -304,7 +304,7 @@ var Allowed = map[string][]string{
 	"bench/kernelsvm":   {"estimator", "gridsearch", "internal/cputime", "kernel", "datasets", "metrics"},
 	"bench/kernelridge": {"estimator", "kernel", "datasets", "metrics"},
 
-	"bench/peers": {"bench/internal/page", "datasets", "datasets/csv", "estimator", "metrics", "pipeline",
+	"bench/peers": {"bench/internal/page", "datasets", "datasets/arff", "datasets/csv", "estimator", "metrics", "pipeline",
 		"pipeline/yaml"},
 
 	// Writes small models of every step in every export format, for check.sh.
