@@ -159,7 +159,8 @@ func abalone(ctx context.Context) (train, test datasets.Set, err error) {
 // pollution has the hours with a known target above 0; the wind direction, a category, is omitted.
 func pollution(ctx context.Context) (train, test datasets.Set, err error) {
 	all, err := csv.ReadFile(ctx, data+"mixed/pollution.csv.gz", csv.Options{Missing: []string{"NA"}, Roles: datasets.Roles{
-		Target: []string{"pm2.5"}, Task: datasets.Regression, Drop: []string{"No", "cbwd"}}})
+		Target: []string{"pm2.5"}, Task: datasets.Regression, DropMissingTarget: true,
+		Drop: []string{"No", "cbwd"}}})
 	if err != nil {
 		return train, test, err
 	}
