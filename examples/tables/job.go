@@ -5,10 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/csv"
@@ -31,13 +34,22 @@ func splits(rows, seeds int) int {
 }
 
 // part returns the rows of a split: those of the set's own files, or drawn by the number of the split,
-// with the same shares of classes in both.
+// with the same shares of classes in both unless a class has a single row.
 func (s set) part(data, test datasets.Set, split int) (train, tests datasets.Set, err error) {
 	if s.test == 0 {
 		return data, test, nil
 	}
+	if s.time {
+		first := data.Rows() - int(s.test*float64(data.Rows()))
+		return data.Slice(0, first), data.Slice(first, data.Rows()), nil
+	}
+	count := map[float64]int{}
+	for _, y := range data.Y {
+		count[y]++
+	}
+	single := slices.Contains(slices.Collect(maps.Values(count)), 1)
 	return datasets.TrainTest{
-		Test: s.test, Stratify: s.task == datasets.Classification, Shuffle: true, Seed: uint64(split),
+		Test: s.test, Stratify: s.task == datasets.Classification && !single, Shuffle: true, Seed: uint64(split),
 	}.Sets(data)
 }
 
@@ -47,6 +59,9 @@ type job struct {
 	Task        datasets.Task `json:"task"`
 	Target      string        `json:"target"`
 	Categorical []string      `json:"categorical"` // inputs
+	Text        []string      `json:"text"`        // inputs
+	Score       string        `json:"score"`       // metric
+	Positive    string        `json:"positive"`    // class of two that the metric is about
 	Minutes     float64       `json:"minutes"`     // for a search
 	Threads     int           `json:"threads"`
 	Seed        int           `json:"seed"`
@@ -78,45 +93,52 @@ func writeRows(path string, data datasets.Set) error {
 
 // newJob prepares the given split of a set in an existing directory.
 func newJob(o options, s set, train, test datasets.Set, split int, folder string) (job, error) {
-	j := job{Task: s.task, Target: train.Schema.Targets[0].Name, Categorical: []string{}, Minutes: o.minutes,
-		Threads: o.threads, Seed: split, folder: folder, test: test}
+	j := job{Task: s.task, Target: train.Schema.Targets[0].Name, Categorical: []string{}, Text: []string{},
+		Score: s.metric(), Minutes: o.minutes, Threads: o.threads, Seed: split, folder: folder, test: test}
 	for _, c := range train.Schema.Columns {
-		if c.Kind == datasets.Categorical {
+		switch c.Kind {
+		case datasets.Categorical:
 			j.Categorical = append(j.Categorical, c.Name)
+		case datasets.Text:
+			j.Text = append(j.Text, c.Name)
 		}
+	}
+	if classes := train.Schema.Classes(); len(classes) == 2 {
+		j.Positive = classes[1]
 	}
 	return j, j.write(train)
 }
 
-// predictions reads the column called prediction of a file, a row for each test row in their order.
+// predictions reads a column of a file, a row for each test row in their order: the prediction, or the probability or
+// score of the positive class where the metric ranks by it.
 func (j job) predictions(ctx context.Context, path string) ([]float64, error) {
-	at, rows := -1, 0
+	wanted, read := []string{"prediction"}, j.value
+	if j.Score == "roc_auc" {
+		wanted = []string{"probability_" + j.Positive, "decision_" + j.Positive, "decision"}
+		read = func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
+	}
+	at := -1
 	var out []float64
 	err := csv.Scan(ctx, path, csv.Options{}, func(line int, fields [][]byte) error {
 		if at < 0 {
-			for k, name := range fields {
-				if string(name) == "prediction" {
-					at = k
-				}
-			}
+			at = slices.IndexFunc(fields, func(name []byte) bool { return slices.Contains(wanted, string(name)) })
 			if at < 0 {
-				return fmt.Errorf("%s is missing the column prediction", path)
+				return fmt.Errorf("%s is missing the column %s", path, wanted[0])
 			}
 			return nil
 		}
 		if at >= len(fields) {
-			return fmt.Errorf("%s:%d has no prediction", path, line)
+			return fmt.Errorf("%s:%d has no %s", path, line, wanted[0])
 		}
-		value, err := j.value(string(fields[at]))
+		value, err := read(string(fields[at]))
 		if err != nil {
 			return fmt.Errorf("%s:%d: %w", path, line, err)
 		}
-		rows++
 		out = append(out, value)
 		return nil
 	})
-	if err == nil && rows != j.test.Rows() {
-		err = fmt.Errorf("%[1]s must have %[3]d predictions, got %[2]d", path, rows, j.test.Rows())
+	if err == nil && len(out) != j.test.Rows() {
+		err = fmt.Errorf("%s must have %d predictions, got %d", path, j.test.Rows(), len(out))
 	}
 	return out, err
 }
@@ -133,21 +155,19 @@ func (j job) value(text string) (float64, error) {
 	return float64(code), nil
 }
 
-// scores returns 1 − R², and the root of the mean squared error, of numbers; of classes the share of
-// wrong ones, and 0.
+// scores returns 1 minus the score, and the root of the mean squared error of numbers.
 func (j job) scores(predicted []float64) (loss, rmse float64, err error) {
 	in := metrics.Input{YTrue: j.test.Y, YPred: predicted}
 	if j.Task == datasets.Classification {
 		in.Classes = len(j.test.Schema.Classes())
-		accuracy, err := score("accuracy", in)
-		return 1 - accuracy, 0, err
-	}
-	r2, err := score("r2", in)
-	if err != nil {
+		if j.Score == "roc_auc" {
+			in.Scores = mat.NewDense(len(predicted), 1, predicted)
+		}
+	} else if rmse, err = score("rmse", in); err != nil {
 		return 0, 0, err
 	}
-	rmse, err = score("rmse", in)
-	return 1 - r2, rmse, err
+	found, err := score(j.Score, in)
+	return 1 - found, rmse, err
 }
 
 func score(name string, in metrics.Input) (float64, error) {

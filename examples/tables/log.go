@@ -35,10 +35,11 @@ type result struct {
 	conditions
 	Version string  `json:"version"`
 	Task    string  `json:"task"`
-	Train   int     `json:"train"` // rows
+	Score   string  `json:"score,omitempty"` // metric; accuracy or r2 by default
+	Train   int     `json:"train"`           // rows
 	Test    int     `json:"test"`
 	Inputs  int     `json:"inputs"`
-	Loss    float64 `json:"loss"`           // share of wrong test rows, or 1 − R² on them
+	Loss    float64 `json:"loss"`           // 1 minus the score of the test rows
 	RMSE    float64 `json:"rmse,omitempty"` // of a regression
 	Seconds float64 `json:"seconds"`        // of the whole process
 	Failed  string  `json:"failed,omitempty"`

@@ -95,7 +95,7 @@ func (m measurer) split(ctx context.Context, s set, data, test datasets.Set, spl
 		return err
 	}
 	for _, one := range methods {
-		r := result{which: which{s.name, split, one.name}, Version: one.version, Task: string(s.task),
+		r := result{which: which{s.name, split, one.name}, Version: one.version, Task: string(s.task), Score: s.score,
 			Train: train.Rows(), Test: tests.Rows(), Inputs: train.Cols()}
 		if err := m.measure(ctx, j, one, &r); err != nil {
 			return err
@@ -141,5 +141,5 @@ func (r result) line() string {
 	if r.Task == string(datasets.Regression) {
 		return words + fmt.Sprintf("1 − R² %.4f, RMSE %.4g, %.1f s", r.Loss, r.RMSE, r.Seconds)
 	}
-	return words + fmt.Sprintf("error %.2f %%, %.1f s", 100*r.Loss, r.Seconds)
+	return words + fmt.Sprintf("%s %.2f %%, %.1f s", measureName(r.Task, r.Score), 100*r.Loss, r.Seconds)
 }

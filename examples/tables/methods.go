@@ -29,11 +29,16 @@ const oursName = "bochner"
 
 // peers are the baselines of peers.py, in the order of the page, with their descriptions.
 var peers = []struct{ name, about string }{
+	{"autogluon", "AutoGluon, medium quality, for the same time"},
+	{"autogluon_best", "AutoGluon, best quality, for the same time"},
+	{"flaml", "FLAML for the same time"},
 	{"catboost", "CatBoost with its defaults"},
 	{"lightgbm", "LightGBM, random search by cross-validation for the same time"},
+	{"xgboost", "XGBoost with its defaults"},
 	{"histgb", "scikit-learn's HistGradientBoosting with its defaults"},
 	{"extratrees", "scikit-learn's ExtraTrees, 500 trees"},
 	{"svm", "scikit-learn's SVC or SVR, γ and C searched on 4,000 rows, fitted to at most 20,000"},
+	{"linear", "scikit-learn's logistic or ridge regression, tf-idf of words and characters, C or α by cross-validation"},
 	{"xrfm", "xRFM with its defaults"},
 }
 
@@ -121,7 +126,7 @@ func findOurs(ctx context.Context, o options, scratch string) (method, error) {
 		}
 		_, err := output(ctx, j.Threads, command, "auto", filepath.Join(j.folder, "train.csv"), "--test",
 			filepath.Join(j.folder, "test.csv"),
-			"--target", j.Target, "--task", string(j.Task), "--minutes", fmt.Sprint(j.Minutes), "--seed", strconv.Itoa(j.Seed),
+			"--target", j.Target, "--task", string(j.Task), "--score", j.Score, "--minutes", fmt.Sprint(j.Minutes), "--seed", strconv.Itoa(j.Seed),
 			"--out", out, "--quiet")
 		return filepath.Join(out, "predictions.csv"), err
 	}}, nil

@@ -97,17 +97,14 @@ func (s summary) absent() []string {
 
 func (s summary) writeLosses(w *strings.Builder) {
 	fmt.Fprintf(w, "## Every set\n\n%s",
-		`Wrong test rows, or 1 − R², in per cent: mean ± standard deviation over the splits, and the rank. The best
+		`Wrong test rows, or 1 minus the score, in per cent: mean ± standard deviation over the splits, and the rank. The best
 is bold. The last column is the difference of ours to the best baseline (▼, ▼▼ for more than 5 %), or ahead of it.
 
 `)
 	head(w, []string{"set", "measure"}, slices.Concat([]string{"rows", "tested", "inputs", "splits"}, s.names(),
 		[]string{"ours"}))
 	for _, r := range s.rows {
-		measure := "error"
-		if r.task == string(datasets.Regression) {
-			measure = "1 − R²"
-		}
+		measure := measureName(r.task, r.score)
 		name := r.set
 		if !r.whole {
 			name += " *"
@@ -123,6 +120,19 @@ is bold. The last column is the difference of ours to the best baseline (▼, �
 		fmt.Fprint(w, "\n\\* not all methods have results of the same splits: not counted above.\n")
 	}
 	w.WriteString("\n")
+}
+
+// measureName returns the name of the loss of a set.
+func measureName(task, score string) string {
+	switch {
+	case score == "f1":
+		return "1 − F1"
+	case score == "roc_auc":
+		return "1 − AUC"
+	case task == string(datasets.Regression):
+		return "1 − R²"
+	}
+	return "error"
 }
 
 func (r row) splits() int {

@@ -23,7 +23,8 @@ class Job:
 
         with open(os.path.join(folder, "job.json")) as f:
             self.__dict__.update(json.load(f))
-        texts = {name: str for name in self.categorical}
+        self.folder = folder
+        texts = {name: str for name in self.categorical + self.text}
         if self.task == "classification":
             texts[self.target] = str
 
@@ -33,9 +34,31 @@ class Job:
         train, test = read("train.csv"), read("test.csv")
         self.y = train.pop(self.target).to_numpy()
         test.pop(self.target)  # the score is for the caller
-        self.numeric = [c for c in train.columns if c not in self.categorical]
+        self.numeric = [c for c in train.columns if c not in self.categorical + self.text]
+        for part in (train, test):
+            part[self.text] = part[self.text].fillna("")
         self.X, self.X_test = train, test
         self.classify = self.task == "classification"
+
+    def topics(self, name):
+        """Both parts of a text column as at most 100 numbers: the leading singular vectors of tf-idf."""
+        from sklearn.decomposition import TruncatedSVD
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.pipeline import make_pipeline
+
+        change = make_pipeline(TfidfVectorizer(sublinear_tf=True, min_df=2), TruncatedSVD(100, random_state=self.seed))
+        return change.fit_transform(self.X[name]), change.transform(self.X_test[name])
+
+    def answer(self, model, X_test):
+        """Predictions, and probabilities of the positive class where the score ranks by them."""
+        if self.score != "roc_auc":
+            return model.predict(X_test)
+        at = list(model.classes_).index(self.positive)
+        return model.predict(X_test), model.predict_proba(X_test)[:, at]
+
+    def metric(self, names):
+        """The name of the score in another package."""
+        return names.get(self.score, self.score)
 
     def as_category(self):
         """Both parts with columns of pandas' type category."""
@@ -45,10 +68,15 @@ class Job:
         for c in self.categorical:
             known = pandas.CategoricalDtype(sorted(X[c].dropna().unique()))
             X[c], X_test[c] = X[c].astype(known), X_test[c].astype(known)
+        for c in self.text:
+            for part, numbers in zip((X, X_test), self.topics(c)):
+                part.drop(columns=c, inplace=True)
+                part[["%s %d" % (c, k) for k in range(numbers.shape[1])]] = numbers
         return X, X_test
 
     def as_numbers(self, scale):
         """Both parts as arrays: medians for what is missing, a column for each category."""
+        import numpy as np
         from sklearn.compose import make_column_transformer
         from sklearn.impute import SimpleImputer
         from sklearn.pipeline import make_pipeline
@@ -59,13 +87,42 @@ class Job:
             (make_pipeline(*steps), self.numeric),
             (OneHotEncoder(handle_unknown="ignore", sparse_output=False), self.categorical),
         )
-        return change.fit_transform(self.X), change.transform(self.X_test)
+        X, X_test = change.fit_transform(self.X), change.transform(self.X_test)
+        for c in self.text:
+            X, X_test = (np.hstack(pair) for pair in zip((X, X_test), self.topics(c)))
+        return X, X_test
 
     def sample(self, most):
         """Numbers of at most so many rows, drawn by the seed."""
         import numpy
 
         return numpy.random.default_rng(self.seed).permutation(len(self.y))[:most]
+
+
+def autogluon(job, presets="medium_quality"):
+    from autogluon.tabular import TabularPredictor
+
+    rows = job.X.assign(**{job.target: job.y})
+    kind = "regression" if not job.classify else "binary" if len(set(job.y)) == 2 else "multiclass"
+    model = TabularPredictor(job.target, kind, job.metric({"roc_auc": "roc_auc"}), os.path.join(job.folder, "autogluon"),
+                             verbosity=0, positive_class=job.positive if kind == "binary" else None)
+    model.fit(rows, time_limit=60 * job.minutes, presets=presets, num_cpus=job.threads)
+    found = model.predict(job.X_test).to_numpy()
+    return (found, model.predict_proba(job.X_test)[job.positive].to_numpy()) if job.score == "roc_auc" else found
+
+
+def autogluon_best(job):
+    return autogluon(job, "best_quality")
+
+
+def flaml(job):
+    from flaml import AutoML
+
+    X, X_test = job.as_category()
+    model = AutoML()
+    model.fit(X, job.y, task=job.task, metric=job.metric({"f1": "macro_f1"}), time_budget=60 * job.minutes,
+              n_jobs=job.threads, seed=job.seed, verbose=0)
+    return job.answer(model, X_test)
 
 
 def catboost(job):
@@ -75,9 +132,42 @@ def catboost(job):
     for part in (X, X_test):
         part[job.categorical] = part[job.categorical].fillna("missing")
     kind = CatBoostClassifier if job.classify else CatBoostRegressor
-    model = kind(cat_features=job.categorical, thread_count=job.threads, random_seed=job.seed,
-                 allow_writing_files=False, verbose=False)
-    return model.fit(X, job.y).predict(X_test).ravel()
+    model = kind(cat_features=job.categorical, text_features=job.text or None, thread_count=job.threads,
+                 random_seed=job.seed, allow_writing_files=False, verbose=False)
+    found = job.answer(model.fit(X, job.y), X_test)
+    return found if isinstance(found, tuple) else found.ravel()
+
+
+def xgboost(job):
+    from xgboost import XGBClassifier, XGBRegressor
+
+    X, X_test = job.as_category()
+    coder = Coder(job)
+    kind = XGBClassifier if job.classify else XGBRegressor
+    model = kind(enable_categorical=True, n_jobs=job.threads, random_state=job.seed).fit(X, coder.codes)
+    return coder.answer(model, X_test)
+
+
+def linear(job):
+    import numpy as np
+    from sklearn.compose import make_column_transformer
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegressionCV, RidgeCV
+    from sklearn.pipeline import make_pipeline, make_union
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    words = [(make_union(TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2)),
+                         TfidfVectorizer(sublinear_tf=True, analyzer="char_wb", ngram_range=(2, 5), min_df=2)), c) for c in job.text]
+    change = make_column_transformer(
+        (make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), job.numeric),
+        (OneHotEncoder(handle_unknown="ignore"), job.categorical), *words)
+    if job.classify:
+        scoring = job.metric({"f1": None})
+        last = LogisticRegressionCV(Cs=np.geomspace(0.01, 100, 5), cv=3, scoring=scoring, max_iter=500, n_jobs=job.threads)
+    else:
+        last = RidgeCV(np.geomspace(1e-3, 1e3, 13))
+    return job.answer(make_pipeline(change, last).fit(job.X, job.y), job.X_test)
 
 
 def histgb(job):
@@ -85,7 +175,7 @@ def histgb(job):
 
     X, X_test = job.as_category()
     kind = HistGradientBoostingClassifier if job.classify else HistGradientBoostingRegressor
-    return kind(categorical_features=job.categorical or None, random_state=job.seed).fit(X, job.y).predict(X_test)
+    return job.answer(kind(categorical_features=job.categorical or None, random_state=job.seed).fit(X, job.y), X_test)
 
 
 def extratrees(job):
@@ -93,7 +183,7 @@ def extratrees(job):
 
     X, X_test = job.as_numbers(scale=False)
     kind = ExtraTreesClassifier if job.classify else ExtraTreesRegressor
-    return kind(500, n_jobs=job.threads, random_state=job.seed).fit(X, job.y).predict(X_test)
+    return job.answer(kind(500, n_jobs=job.threads, random_state=job.seed).fit(X, job.y), X_test)
 
 
 def svm(job):
@@ -113,7 +203,30 @@ def svm(job):
     few, many = job.sample(4000), job.sample(20000)
     search = GridSearchCV(model, grid, cv=folds(3, shuffle=True, random_state=job.seed), n_jobs=job.threads, refit=False)
     search.fit(X[few], job.y[few])
-    return model.set_params(**search.best_params_).fit(X[many], job.y[many]).predict(X_test)
+    model.set_params(**search.best_params_).fit(X[many], job.y[many])
+    if job.score == "roc_auc":
+        return model.predict(X_test), model.decision_function(X_test) * (1 if model.classes_[1] == job.positive else -1)
+    return model.predict(X_test)
+
+
+class Coder:
+    """Classes by number: some packages code the classes they learn, but not those they stop early by."""
+
+    def __init__(self, job):
+        import numpy
+
+        self.job, self.classes, self.codes = job, None, job.y
+        if job.classify:
+            self.classes, self.codes = numpy.unique(job.y, return_inverse=True)
+
+    def answer(self, model, X_test):
+        found = model.predict(X_test)
+        if self.classes is None:
+            return found
+        names = self.classes[found.astype(int)]
+        if self.job.score != "roc_auc":
+            return names
+        return names, model.predict_proba(X_test)[:, list(self.classes).index(self.job.positive)]
 
 
 class Boosting:
@@ -125,10 +238,8 @@ class Boosting:
     def __init__(self, job):
         import numpy
 
-        self.job, self.rng = job, numpy.random.default_rng(job.seed)
-        self.classes = None
-        if job.classify:  # by number: LightGBM codes the classes it learns, but not those it stops early by
-            self.classes, job.y = numpy.unique(job.y, return_inverse=True)
+        self.job, self.rng, self.coder = job, numpy.random.default_rng(job.seed), Coder(job)
+        job.y = self.coder.codes
         self.until = STARTED + self.SEARCH * 60 * job.minutes
         self.X, self.X_test = job.as_category()
         self.best = (math.inf, {}, 100)  # loss, parameters, trees
@@ -170,10 +281,18 @@ class Boosting:
         check.order = 99
         return check
 
+    def loss(self, model, X, y):
+        from sklearn.metrics import accuracy_score, f1_score, mean_squared_error, roc_auc_score
+
+        if self.job.score == "roc_auc":
+            return 1 - roc_auc_score(y, model.predict_proba(X)[:, 1])
+        if self.job.score == "f1":
+            return 1 - f1_score(y, model.predict(X), pos_label=list(self.coder.classes).index(self.job.positive))
+        return 1 - accuracy_score(y, model.predict(X)) if self.job.classify else mean_squared_error(y, model.predict(X))
+
     def score(self, params, folds):
         """The mean loss over the folds and the mean number of trees, or None where time is up."""
         from lightgbm import early_stopping
-        from sklearn.metrics import accuracy_score, mean_squared_error
 
         losses, trees = [], []
         for train, test in folds:
@@ -183,8 +302,7 @@ class Boosting:
             held_X, held_y = self.X.iloc[test], self.job.y[test]
             model.fit(self.X.iloc[train], self.job.y[train], eval_X=held_X, eval_y=held_y,
                       callbacks=[early_stopping(50, verbose=False), self.in_time()])
-            got = model.predict(held_X)
-            losses.append(1 - accuracy_score(held_y, got) if self.job.classify else mean_squared_error(held_y, got))
+            losses.append(self.loss(model, held_X, held_y))
             trees.append(model.best_iteration_ or 1)
         return sum(losses) / len(losses), max(1, round(sum(trees) / len(trees)))
 
@@ -196,8 +314,7 @@ class Boosting:
                 self.best = (scored[0], params, scored[1])
             params = self.draw()
         _, params, trees = self.best
-        said = self.model(trees, params).fit(self.X, self.job.y).predict(self.X_test)
-        return said if self.classes is None else self.classes[said]
+        return self.coder.answer(self.model(trees, params).fit(self.X, self.job.y), self.X_test)
 
 
 def lightgbm(job):
@@ -231,11 +348,16 @@ def xrfm(job):
 
 # The function of each method and the package that it needs beside pandas and scikit-learn.
 METHODS = {
+    "autogluon": (autogluon, "autogluon.tabular"),
+    "autogluon_best": (autogluon_best, "autogluon.tabular"),
+    "flaml": (flaml, "flaml"),
     "catboost": (catboost, "catboost"),
     "lightgbm": (lightgbm, "lightgbm"),
+    "xgboost": (xgboost, "xgboost"),
     "histgb": (histgb, "scikit-learn"),
     "extratrees": (extratrees, "scikit-learn"),
     "svm": (svm, "scikit-learn"),
+    "linear": (linear, "scikit-learn"),
     "xrfm": (xrfm, "xrfm"),
 }
 
@@ -259,8 +381,12 @@ def main(words):
     name, folder, out = words
     import pandas
 
-    predicted = METHODS[name][0](Job(folder))
-    pandas.DataFrame({"prediction": predicted}).to_csv(out, index=False)
+    job = Job(folder)
+    found = METHODS[name][0](job)
+    columns = {"prediction": found}
+    if isinstance(found, tuple):
+        columns = {"prediction": found[0], "probability_" + job.positive: found[1]}
+    pandas.DataFrame(columns).to_csv(out, index=False)
 
 
 if __name__ == "__main__":

@@ -20,38 +20,78 @@ type set struct {
 	task datasets.Task
 	test float64 // share of test rows; 0 if there is a test file
 	read func(ctx context.Context, folder string) (data, test datasets.Set, err error)
+
+	score string // metric; accuracy or r2 by default
+	time  bool   // whether the last rows are the test rows
+}
+
+func (s set) scored(by string) set { s.score = by; return s }
+func (s set) inTime() set          { s.time = true; return s }
+
+// metric returns the name of the metric that methods are compared by.
+func (s set) metric() string {
+	switch {
+	case s.score != "":
+		return s.score
+	case s.task == datasets.Regression:
+		return "r2"
+	}
+	return "accuracy"
 }
 
 // sets are all of them, in the order of the page.
 var sets = []set{
-	{"adult", datasets.Classification, 0, readAdult},
-	{"banknote", datasets.Classification, 0.2, fromText("small/banknote_authentication.csv", datasets.Classification,
+	{name: "adult", task: datasets.Classification, test: 0, read: readAdult},
+	{name: "banknote", task: datasets.Classification, test: 0.2, read: fromText("small/banknote_authentication.csv", datasets.Classification,
 		plain(4))},
-	{"breast-cancer", datasets.Classification, 0.2, fromText("small/breast-cancer-wisconsin.csv", datasets.Classification,
+	{name: "breast-cancer", task: datasets.Classification, test: 0.2, read: fromText("small/breast-cancer-wisconsin.csv", datasets.Classification,
 		plain(9).missing("?"))},
-	{"covtype", datasets.Classification, 0.2, fromText(coverFile, datasets.Classification, plain(54))},
-	{"covtype-2", datasets.Classification, 0.2, fromText(coverFile, datasets.Classification, plain(54).positive("2"))},
-	{"ionosphere", datasets.Classification, 0.2, fromText("small/ionosphere.csv", datasets.Classification, plain(34))},
-	{"mnist", datasets.Classification, 0, readDigits},
-	{"optdigits", datasets.Classification, 0.2, fromARFF("small/optdigits.arff", "class", datasets.Classification)},
-	{"pima", datasets.Classification, 0.2, fromText("small/pima-indians-diabetes.csv", datasets.Classification, plain(8))},
-	{"sonar", datasets.Classification, 0.2, fromText("small/sonar.csv", datasets.Classification, plain(60))},
-	{"usps", datasets.Classification, 0, readPostcodes},
-	{"waveform", datasets.Classification, 0.2, fromARFF("small/waveform5000.arff", "class", datasets.Classification)},
+	{name: "covtype", task: datasets.Classification, test: 0.2, read: fromText(coverFile, datasets.Classification, plain(54))},
+	{name: "covtype-2", task: datasets.Classification, test: 0.2, read: fromText(coverFile, datasets.Classification, plain(54).positive("2"))},
+	{name: "ionosphere", task: datasets.Classification, test: 0.2, read: fromText("small/ionosphere.csv", datasets.Classification, plain(34))},
+	{name: "mnist", task: datasets.Classification, test: 0, read: readDigits},
+	{name: "optdigits", task: datasets.Classification, test: 0.2, read: fromARFF("small/optdigits.arff", "class", datasets.Classification)},
+	{name: "pima", task: datasets.Classification, test: 0.2, read: fromText("small/pima-indians-diabetes.csv", datasets.Classification, plain(8))},
+	{name: "sonar", task: datasets.Classification, test: 0.2, read: fromText("small/sonar.csv", datasets.Classification, plain(60))},
+	{name: "usps", task: datasets.Classification, test: 0, read: readPostcodes},
+	{name: "waveform", task: datasets.Classification, test: 0.2, read: fromARFF("small/waveform5000.arff", "class", datasets.Classification)},
 
-	{"abalone", datasets.Regression, 0.2, fromARFF("torgo_regression/abalone.arff", "Class_Rings", datasets.Regression)},
-	{"census_house", datasets.Regression, 0.2, fromText("census_house/574_house_16H.tsv", datasets.Regression,
+	{name: "abalone", task: datasets.Regression, test: 0.2, read: fromARFF("torgo_regression/abalone.arff", "Class_Rings", datasets.Regression)},
+	{name: "census_house", task: datasets.Regression, test: 0.2, read: fromText("census_house/574_house_16H.tsv", datasets.Regression,
 		writing{target: "target", delimiter: "\t"})},
-	{"concrete", datasets.Regression, 0.1, fromText("uci_regression/concrete.txt", datasets.Regression,
+	{name: "concrete", task: datasets.Regression, test: 0.1, read: fromText("uci_regression/concrete.txt", datasets.Regression,
 		plain(8).blanks())},
-	{"cpu_act", datasets.Regression, 0.2, fromARFF("cpu_act/cpu_act.arff", "usr", datasets.Regression)},
-	{"energy", datasets.Regression, 0.1, fromText("uci_regression/energy.txt", datasets.Regression, plain(8).blanks())},
-	{"kin8nm", datasets.Regression, 0.1, fromARFF("torgo_regression/kin8nm.arff", "y", datasets.Regression)},
-	{"power-plant", datasets.Regression, 0.1, fromText("uci_regression/power-plant.txt", datasets.Regression,
+	{name: "cpu_act", task: datasets.Regression, test: 0.2, read: fromARFF("cpu_act/cpu_act.arff", "usr", datasets.Regression)},
+	{name: "energy", task: datasets.Regression, test: 0.1, read: fromText("uci_regression/energy.txt", datasets.Regression, plain(8).blanks())},
+	{name: "kin8nm", task: datasets.Regression, test: 0.1, read: fromARFF("torgo_regression/kin8nm.arff", "y", datasets.Regression)},
+	{name: "power-plant", task: datasets.Regression, test: 0.1, read: fromText("uci_regression/power-plant.txt", datasets.Regression,
 		plain(4).blanks())},
-	{"protein", datasets.Regression, 0.1, fromText("uci_regression/protein-tertiary-structure.txt", datasets.Regression,
+	{name: "protein", task: datasets.Regression, test: 0.1, read: fromText("uci_regression/protein-tertiary-structure.txt", datasets.Regression,
 		plain(9).blanks())},
-	{"yacht", datasets.Regression, 0.1, fromText("uci_regression/yacht.txt", datasets.Regression, plain(6).blanks())},
+	{name: "yacht", task: datasets.Regression, test: 0.1, read: fromText("uci_regression/yacht.txt", datasets.Regression, plain(6).blanks())},
+
+	// Categories, text and rows in the order of time.
+	set{name: "disaster_tweets", task: datasets.Classification, test: 0.2, read: fromText("mixed/disaster_tweets.csv",
+		datasets.Classification, writing{target: "target", drop: []string{"id"}, class: []string{"1"}})}.scored("f1"),
+	{name: "restaurant_reviews", task: datasets.Classification, test: 0.2, read: fromText("mixed/restaurant_reviews.tsv",
+		datasets.Classification, writing{columns: []string{"review", "y"}, target: "y", delimiter: "\t", quote: "none",
+			kinds: map[string]datasets.Kind{"review": datasets.Text}})},
+	{name: "german", task: datasets.Classification, test: 0.2, read: fromText("mixed/german.data", datasets.Classification,
+		writing{target: "CLASSIFICATION", delimiter: "space"})},
+	{name: "horse-colic", task: datasets.Classification, test: 0.2, read: fromText("mixed/horse-colic.csv",
+		datasets.Classification, writing{columns: numbered(28), target: "x24", absent: []string{"?"}, drop: []string{"x3"}})},
+	set{name: "mammography", task: datasets.Classification, test: 0.2, read: fromText("mixed/mammography.csv",
+		datasets.Classification, plain(6).positive("'1'"))}.scored("roc_auc"),
+	{name: "kddcup99", task: datasets.Classification, test: 0.2, read: fromText("kddcup99/corrected", datasets.Classification,
+		plain(41))},
+	{name: "auto_imports", task: datasets.Regression, test: 0.2, read: fromText("mixed/auto_imports.csv",
+		datasets.Regression, writing{columns: numbered(26), target: "x26", absent: []string{"?"}})},
+	set{name: "pollution", task: datasets.Regression, test: 0.2, read: fromText("mixed/pollution.csv", datasets.Regression,
+		writing{target: "pm2.5", absent: []string{"NA"}, drop: []string{"No"}})}.inTime(),
+	{name: "winequality-red", task: datasets.Regression, test: 0.2, read: fromText("mixed/winequality-red.csv",
+		datasets.Regression, plain(11))},
+	{name: "winequality-white", task: datasets.Regression, test: 0.2, read: fromText("mixed/winequality-white.csv",
+		datasets.Regression, plain(11))},
 }
 
 const coverFile = "covtype_subset/covtype_random92962.data"
@@ -82,6 +122,9 @@ type writing struct {
 	delimiter string
 	class     []string // categories of the target that are class 1
 	absent    []string // strings that denote a missing value
+	drop      []string
+	quote     string
+	kinds     map[string]datasets.Kind
 }
 
 // plain describes a file without header, with the target after the inputs.
@@ -111,8 +154,9 @@ func fromText(name string, task datasets.Task, w writing) reader {
 			return data, test, err
 		}
 		data, err = csv.ReadFile(ctx, path, csv.Options{
-			Roles:    datasets.Roles{Target: []string{w.target}, Task: task, Positive: w.class},
-			NoHeader: w.columns != nil, Columns: w.columns, Delimiter: w.delimiter, Missing: w.absent,
+			Roles: datasets.Roles{Target: []string{w.target}, Task: task, Positive: w.class, Drop: w.drop, Kinds: w.kinds,
+				DropMissingTarget: true},
+			NoHeader: w.columns != nil, Columns: w.columns, Delimiter: w.delimiter, Missing: w.absent, Quote: w.quote,
 		})
 		return data, test, err
 	}

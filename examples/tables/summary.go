@@ -23,7 +23,7 @@ type cell struct {
 // row is a set with a cell for each method of the summary.
 type row struct {
 	set                 string
-	task                string
+	task, score         string
 	train, test, inputs int
 	cells               []cell
 	whole               bool // whether all methods have results of the same splits
@@ -78,7 +78,7 @@ func (s summary) row(name string, results []result) (row, bool) {
 			continue
 		}
 		of[k] = append(of[k], r)
-		out.task, out.train, out.test, out.inputs = r.Task, r.Train, r.Test, r.Inputs
+		out.task, out.score, out.train, out.test, out.inputs = r.Task, r.Score, r.Train, r.Test, r.Inputs
 	}
 	if out.task == "" {
 		return out, false

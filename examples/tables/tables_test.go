@@ -67,7 +67,7 @@ func square(rows int) (set, datasets.Set) {
 		Categories: []string{"a", "b", "c, d"}}}
 	data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
 	read := func(context.Context, string) (d, test datasets.Set, err error) { return data, test, nil }
-	return set{"yacht", datasets.Classification, 0.2, read}, data
+	return set{name: "yacht", task: datasets.Classification, test: 0.2, read: read}, data
 }
 
 // A split is the same whenever it is drawn, another one for each number, and has the shares of classes.
@@ -281,7 +281,7 @@ func TestPage(t *testing.T) {
 		"| bochner | bochner auto | bochner 1 | 2.00 | 1 | 0 | 0 | 3 |", // ranks 3, 1, 2
 		"| catboost | CatBoost with its defaults | catboost 1 | 1.50 | 2 | 1 | 0 | 3 |",
 		"| 2.50 | 1 | 2 | 1 | 3 |",
-		"Not measured: lightgbm, histgb, extratrees, xrfm.",
+		"Not measured: autogluon, autogluon_best, flaml, lightgbm, xgboost, histgb, extratrees, linear, xrfm.",
 		"| pima | error | 90 | 10 | 3 | 2 | 21.00 ± 1.41 (3) | **20.00** ± 0.00 (1.5) | **20.00** ± 14.14 (1.5) | ▼ 5.0 % " +
 			"behind catboost |",
 		"| yacht | 1 − R² | 90 | 10 | 3 | 2 | **2.00** ± 1.41 (1) | 3.00 ± 0.00 (2) | failed (3) | 33.3 % ahead of " +
