@@ -116,7 +116,7 @@ func (s Logistic) LearnsRounded(shape datasets.Shape) bool {
 	return s.Solver == "newton" || s.Solver == "auto" && !newton.ShapeExceedsFactorLimit(shape)
 }
 
-// FittedLogistic is a fitted logistic regression: a linear classifier that knows probabilities.
+// FittedLogistic is a fitted logistic regression: a linear classifier with probabilities.
 type FittedLogistic struct{ FittedLinearClassifier }
 
 var (

@@ -155,7 +155,7 @@ type FittedSGDClassifier struct {
 	incrementalState
 }
 
-// FittedSGDProbabilistic is one that knows probabilities.
+// FittedSGDProbabilistic is an SGD classifier with probabilities.
 type FittedSGDProbabilistic struct {
 	FittedSGDClassifier
 	loss string

@@ -120,7 +120,7 @@ func Load(name string) (train, test datasets.Set, err error) {
 	return Read(context.Background(), name, datasets.Roles{})
 }
 
-// Read returns the set called name with other roles for its columns. A target and task left out are
+// Read returns the set called name with other roles for its columns. The default target and task are
 // those of the set.
 func Read(ctx context.Context, name string, roles datasets.Roles) (train, test datasets.Set, err error) {
 	s, err := find(name)

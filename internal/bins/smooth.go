@@ -24,7 +24,7 @@ const bumpTop = 1.36930639376291528364
 // MostSmooth is the maximum number of inputs for which products of bumps are finite and meaningful.
 const MostSmooth = 1000
 
-// weigh returns Π_j bump(t_j)/sqrt(P) of each row and grid, a row after the other.
+// weigh returns Π_j bump(t_j)/sqrt(P) of each row and grid, in row-major order.
 func (m *Map) weigh(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	n, d := X.Dims()
 	values := make([]float64, n*m.Grids)

@@ -50,7 +50,7 @@ func (m *Map) Features(ctx context.Context, X mat.Matrix, columns []uint32) (*sp
 // smallBlock is the number of rows that are hashed individually.
 const smallBlock = 8
 
-// fill writes the columns of rows lo to hi, notThere for bins without one, a row after the other.
+// fill writes the columns of rows lo to hi, notThere for bins without one, row by row.
 func (m *Map) fill(ctx context.Context, columns []uint32, X mat.Matrix, lo, hi int) {
 	if hi-lo <= hashRows {
 		m.fillRows(columns, X, lo, hi)

@@ -63,7 +63,7 @@ func (s Spec) first(ctx context.Context, r rows, weights []float64, d, start int
 	return centers, nil
 }
 
-// draw returns a row by its chance, or, where none has any, one that is not taken.
+// draw samples a row with probability proportional to chance; if all are 0, it returns a row that is not taken.
 func draw(chance []float64, taken []bool, u float64) int {
 	total := 0.0
 	for _, c := range chance {

@@ -333,8 +333,8 @@ type pairs struct {
 	alpha, most, g []float64
 }
 
-// solve moves weight between two rows at a time, the one of least g that may gain and the one that lessens the
-// objective most, until no g differ by more than tol that should not, or little is gained any more.
+// solve moves weight between two rows at a time: to the row of smallest gradient g below its upper bound, from the
+// row that reduces the objective most. It ends when the optimality conditions hold to tol, or the objective stalls.
 func (p pairs) solve(ctx context.Context, tol float64) error {
 	most := 200 * max(len(p.g), 50)
 	for step := range most {

@@ -52,7 +52,7 @@ func program(name string) (string, error) {
 	return exec.LookPath(name)
 }
 
-// as runs a program, of root as the user postgres, for as root it refuses to run.
+// as returns the command of a PostgreSQL program, which refuses to run as root: root runs it as user postgres.
 func as(args ...string) *exec.Cmd {
 	if os.Getuid() == 0 {
 		args = append([]string{"setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "env", "HOME=/tmp"},

@@ -43,7 +43,7 @@ func textLength(s string) float64 {
 	return em * sum
 }
 
-// truncate shortens a string to a length, the end of it being an ellipsis then.
+// truncate shortens a string that is longer than length; it then ends in an ellipsis.
 func truncate(s string, length float64) string {
 	if textLength(s) <= length {
 		return s
