@@ -21,8 +21,6 @@ type ClassWeight struct {
 	Weights map[string]float64
 }
 
-var _ param.Value = (*ClassWeight)(nil)
-
 // Set takes none, balanced, or a map of class name to weight.
 func (c *ClassWeight) Set(plain any) error {
 	want := fmt.Errorf("%s", c.Constraint())

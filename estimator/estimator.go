@@ -5,7 +5,7 @@
 // a [Predictor], which is immutable and safe for concurrent use. Fitting never changes the spec,
 // and assigning a spec copies it.
 //
-// The specs, their names in experiment files, and the fitted types:
+// The specs, their names in experiment files, and the exported fitted types:
 //
 //	ridge                    [Ridge]                  *[FittedLinear]                  one or several targets
 //	svr                      [SVR]                    *[FittedLinear]
@@ -17,11 +17,11 @@
 //	ridge_classifier         [RidgeClassifier]        *[FittedLinearClassifier]
 //	svm                      [SVM]                    *[FittedLinearClassifier]
 //	logistic                 [Logistic]               *[FittedLogistic]                with probabilities
-//	kernel_ridge             [KernelRidge]            *[FittedKernelRidge]             one or several targets
-//	kernel_ridge_classifier  [KernelRidgeClassifier]  *[FittedKernelRidgeClassifier]
+//	kernel_ridge             [KernelRidge]                                            one or several targets
+//	kernel_ridge_classifier  [KernelRidgeClassifier]
 //	kernel_svm               [KernelSVM]              *[FittedKernelSVM]
 //	kernel_svr               [KernelSVR]              *[FittedKernelSVR]
-//	sgd_classifier           [SGDClassifier]          *[FittedSGDClassifier]           incremental; two losses: *[FittedSGDProbabilistic]
+//	sgd_classifier           [SGDClassifier]          *[FittedSGDClassifier]           incremental
 //	sgd_regressor            [SGDRegressor]           *[FittedSGDRegressor]            incremental
 //	rff_network              [RFFNetwork]             *[FittedRFFNetwork]              several targets, or classes
 //	gaussian_process         [GaussianProcess]        *[FittedGaussianProcess]         with standard deviations
@@ -44,8 +44,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // Estimator is the spec of a model.
@@ -93,3 +96,30 @@ type TaskProvider interface {
 // ErrDiverged is wrapped by the error of a fit whose final objective is NaN or above that of the
 // trivial model, which has no weights and the optimal intercept.
 var ErrDiverged = solve.ErrDiverged
+
+var (
+	_ = []interface {
+		Estimator
+		datasets.CostEstimator
+		param.Declarer
+	}{(*GammaRegression)(nil), (*GaussianProcess)(nil), (*Huber)(nil), (*KernelRidge)(nil), (*KernelRidgeClassifier)(nil),
+		(*KernelSVM)(nil), (*KernelSVR)(nil), (*Logistic)(nil), (*Poisson)(nil), (*QuantileRegression)(nil),
+		(*RFFNetwork)(nil), (*Ridge)(nil), (*RidgeClassifier)(nil), (*SGDClassifier)(nil), (*SGDRegressor)(nil),
+		(*SVM)(nil), (*SVR)(nil), (*Tweedie)(nil)}
+	_ = []PassEstimator{GammaRegression{}, GaussianProcess{}, Ridge{}, RidgeClassifier{}, Logistic{}, SVM{}, SVR{},
+		Poisson{}, Tweedie{}}
+	_ = []BlockEstimator{GaussianProcess{}, Huber{}, QuantileRegression{}, Ridge{}, RidgeClassifier{}, SGDClassifier{},
+		SGDRegressor{}}
+	_ = []IncrementalEstimator{SGDClassifier{}, SGDRegressor{}}
+	_ = []datasets.Requirer{GammaRegression{}, Huber{}, Poisson{}, QuantileRegression{}, Tweedie{}}
+	_ = []generalized{GammaRegression{}, Poisson{}, Tweedie{}}
+	_ = []share.BatchFitter{GammaRegression{}, Huber{}, KernelRidge{}, KernelRidgeClassifier{}, KernelSVM{},
+		KernelSVR{}, SVM{}, SVR{}, Logistic{}, Poisson{}, Ridge{}, RidgeClassifier{}, Tweedie{}}
+	_ = []interface {
+		FullPredictor
+		Reporter
+		graph.ModelExporter
+	}{(*FittedGaussianProcess)(nil), (*FittedGLM)(nil), (*fittedKernelRidge)(nil), (*fittedKernelRidgeClassifier)(nil),
+		(*FittedKernelSVM)(nil), (*FittedKernelSVR)(nil), (*FittedLinear)(nil), (*FittedLinearClassifier)(nil),
+		(*FittedLogistic)(nil), (*FittedRFFNetwork)(nil), (*fittedSGDProbabilistic)(nil)}
+)

@@ -8,13 +8,6 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-var (
-	_ graph.ModelExporter = (*FittedLinear)(nil)
-	_ graph.ModelExporter = (*FittedLinearClassifier)(nil)
-	_ graph.ModelExporter = (*FittedLogistic)(nil)
-	_ graph.ModelExporter = (*FittedSGDProbabilistic)(nil)
-)
-
 // Export adds all outputs of p (see [Predict]) for the rows to g. The predictor, or the one that it
 // wraps, as the result of a search does, must be a [graph.ModelExporter].
 func Export(g *graph.Graph, p Predictor, rows graph.Value) (graph.Prediction, error) {
@@ -69,7 +62,7 @@ func (f *FittedLogistic) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pr
 }
 
 // ExportModel adds to g class, scores and probabilities.
-func (f *FittedSGDProbabilistic) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+func (f *fittedSGDProbabilistic) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	out := g.ClassFromScores(f.export(g, rows))
 	scores := out.Scores
 	if g.Width(scores) == 1 {

@@ -11,16 +11,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-var (
-	_ graph.ModelExporter = (*FittedKernelRidge)(nil)
-	_ graph.ModelExporter = (*FittedKernelRidgeClassifier)(nil)
-	_ graph.ModelExporter = (*FittedKernelSVM)(nil)
-	_ graph.ModelExporter = (*FittedKernelSVR)(nil)
-	_ graph.ModelExporter = (*FittedGaussianProcess)(nil)
-	_ graph.ModelExporter = (*sampledFunctions)(nil)
-	_ graph.ModelExporter = (*FittedRFFNetwork)(nil)
-)
-
 // ExportModel adds to g the targets, and with them the training rows that the model stores.
 func (f *kernelRegressor) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	return g.Regression(f.m.Export(g, rows)), nil

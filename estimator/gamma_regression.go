@@ -36,15 +36,6 @@ func NewGammaRegression() GammaRegression {
 	return GammaRegression{Alpha: 1e-3, Intercept: true, Tol: 1e-4, MaxIter: 1000}
 }
 
-var (
-	_ PassEstimator          = GammaRegression{}
-	_ datasets.CostEstimator = GammaRegression{}
-	_ datasets.Requirer      = GammaRegression{}
-	_ param.Declarer         = (*GammaRegression)(nil)
-	_ share.BatchFitter      = GammaRegression{}
-	_ generalized            = GammaRegression{}
-)
-
 // Params declares the hyperparameters.
 func (s *GammaRegression) Params(l *param.List) {
 	glmParams(l, &s.Alpha, &s.Intercept, &s.Tol, &s.MaxIter)
@@ -71,11 +62,7 @@ func (s GammaRegression) LearnsRounded(datasets.Shape) bool { return true }
 
 // FitBatch shares work as [Logistic.FitBatch] does.
 func (s GammaRegression) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
-	specs, err := specsOf[GammaRegression](b, s.name())
-	if err != nil {
-		return nil, err
-	}
-	return fitPenalized(ctx, b, specs, true)
+	return fitPenalized(ctx, b, s, true)
 }
 
 // PlanBatch is [SVM.PlanBatch].

@@ -95,13 +95,6 @@ func NewGaussianProcess() GaussianProcess {
 		Optimize: []string{"scales", "noise", "amplitude"}, Rows: 3000, Steps: 70, Intercept: true}
 }
 
-var (
-	_ BlockEstimator         = GaussianProcess{}
-	_ PassEstimator          = GaussianProcess{}
-	_ datasets.CostEstimator = GaussianProcess{}
-	_ param.Declarer         = (*GaussianProcess)(nil)
-)
-
 // linearKernel takes the inputs as features.
 const linearKernel = "linear"
 

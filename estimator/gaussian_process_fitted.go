@@ -30,13 +30,6 @@ type FittedGaussianProcess struct {
 	lower            *mat.Dense // L, LL' = Z̃'SZ̃ + ρI
 }
 
-var (
-	_ FullPredictor  = (*FittedGaussianProcess)(nil)
-	_ Reporter       = (*FittedGaussianProcess)(nil)
-	_ model.Stateful = (*FittedGaussianProcess)(nil)
-	_ FullPredictor  = (*sampledFunctions)(nil)
-)
-
 // Noise returns the variance of the noise of each target.
 func (f *FittedGaussianProcess) Noise() []float64 { return slices.Clone(f.noise) }
 

@@ -120,13 +120,6 @@ func (g glm) summary(c *counts) (*design.Labels, float64, error) {
 // log link, exp(X·coefᵀ + intercept).
 type FittedGLM struct{ linear }
 
-var (
-	_ FullPredictor       = (*FittedGLM)(nil)
-	_ Reporter            = (*FittedGLM)(nil)
-	_ model.Stateful      = (*FittedGLM)(nil)
-	_ graph.ModelExporter = (*FittedGLM)(nil)
-)
-
 // Predict returns the mean of the target of each row of X. It fails with [ErrTooLarge] if a mean
 // overflows.
 func (f *FittedGLM) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {

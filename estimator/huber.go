@@ -47,15 +47,6 @@ func NewHuber() Huber {
 	return Huber{Epsilon: 1.35, Alpha: 1e-4, Intercept: true, Tol: 1e-4, MaxIter: 1000}
 }
 
-var (
-	_ Estimator              = Huber{}
-	_ BlockEstimator         = Huber{}
-	_ datasets.CostEstimator = Huber{}
-	_ datasets.Requirer      = Huber{}
-	_ param.Declarer         = (*Huber)(nil)
-	_ share.BatchFitter      = Huber{}
-)
-
 // Params declares the hyperparameters.
 func (s *Huber) Params(l *param.List) {
 	l.Float(&s.Epsilon, "epsilon", "residuals above this multiple of their scale count by their absolute values",
@@ -89,11 +80,7 @@ func (s Huber) LearnsRounded(datasets.Shape) bool { return true }
 // FitBatch shares the mapped rows between candidates and folds, as [Logistic.FitBatch] does; each problem is solved by
 // its own steps.
 func (s Huber) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
-	specs, err := specsOf[Huber](b, s.name())
-	if err != nil {
-		return nil, err
-	}
-	return fitPenalized(ctx, b, specs, true)
+	return fitPenalized(ctx, b, s, true)
 }
 
 // PlanBatch is [SVM.PlanBatch].
@@ -121,8 +108,6 @@ func (s Huber) plain() batch.PenalizedLoss {
 
 // FittedHuber is a fitted [Huber]: a linear regression with the scale of its residuals.
 type FittedHuber struct{ FittedLinear }
-
-var _ model.Stateful = (*FittedHuber)(nil)
 
 // Scale returns σ, the scale of the residuals; 0 if the targets are constant.
 func (f *FittedHuber) Scale() float64 { return f.scale }

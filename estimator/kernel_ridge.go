@@ -83,12 +83,6 @@ func NewKernelRidge() KernelRidge {
 		Solver: "auto", Preconditioner: "rpcholesky", Tol: 1e-6, MaxIter: 1000}
 }
 
-var (
-	_ Estimator              = KernelRidge{}
-	_ datasets.CostEstimator = KernelRidge{}
-	_ param.Declarer         = (*KernelRidge)(nil)
-)
-
 // Params declares the hyperparameters.
 func (s *KernelRidge) Params(l *param.List) {
 	kernelWidthParams(l, (*string)(&s.Kernel), &s.Gamma)
@@ -146,13 +140,13 @@ func kernelSolverParams(l *param.List, name *kernel.Name, solver, preconditioner
 
 func (s KernelRidge) plain() kernelridge.Spec { return kernelridge.Spec(s) }
 
-// Fit fits the model to data in memory; the result is a [*FittedKernelRidge].
+// Fit fits the model to data in memory.
 func (s KernelRidge) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	m, err := s.fit(ctx, data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: kernel_ridge: %w", err)
 	}
-	return &FittedKernelRidge{kernelRegressor{kernelModel{m}}}, nil
+	return &fittedKernelRidge{kernelRegressor{kernelModel{m}}}, nil
 }
 
 func (s KernelRidge) fit(ctx context.Context, data datasets.Set) (*kernelridge.Model, error) {

@@ -10,11 +10,6 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-var (
-	_ share.BatchFitter = KernelRidge{}
-	_ share.BatchFitter = KernelRidgeClassifier{}
-)
-
 // FitBatch solves for all Alphas of a kernel on a fold jointly, as right-hand sides of one matrix
 // whose values are read once: small problems with a float32 factorization for each Alpha, refined
 // in float64; large ones by tiles with one low-rank factorization. Each system is solved to its own

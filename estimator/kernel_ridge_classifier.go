@@ -43,12 +43,6 @@ func NewKernelRidgeClassifier() KernelRidgeClassifier {
 		Solver:    r.Solver, Preconditioner: r.Preconditioner, Tol: r.Tol, MaxIter: r.MaxIter}
 }
 
-var (
-	_ Estimator              = KernelRidgeClassifier{}
-	_ datasets.CostEstimator = KernelRidgeClassifier{}
-	_ param.Declarer         = (*KernelRidgeClassifier)(nil)
-)
-
 // Params declares the hyperparameters.
 func (s *KernelRidgeClassifier) Params(l *param.List) {
 	kernelWidthParams(l, (*string)(&s.Kernel), &s.Gamma)
@@ -65,13 +59,13 @@ func (s KernelRidgeClassifier) regression() KernelRidge {
 		Solver: s.Solver, Preconditioner: s.Preconditioner, Rank: s.Rank, Tol: s.Tol, MaxIter: s.MaxIter, Seed: s.Seed}
 }
 
-// Fit fits the model to data in memory; the result is a [*FittedKernelRidgeClassifier].
+// Fit fits the model to data in memory.
 func (s KernelRidgeClassifier) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	m, classes, err := s.fit(ctx, data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: kernel_ridge_classifier: %w", err)
 	}
-	return &FittedKernelRidgeClassifier{kernelClassifier{kernelModel{m}, classes}}, nil
+	return &fittedKernelRidgeClassifier{kernelClassifier{kernelModel{m}, classes}}, nil
 }
 
 func (s KernelRidgeClassifier) fit(ctx context.Context, data datasets.Set) (*kernelridge.Model, []string, error) {

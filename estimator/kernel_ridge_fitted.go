@@ -16,15 +16,9 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// FittedKernelRidge is a fitted [KernelRidge]: a kernel expansion in the training rows for each
+// fittedKernelRidge is a fitted [KernelRidge]: a kernel expansion in the training rows for each
 // target.
-type FittedKernelRidge struct{ kernelRegressor }
-
-var (
-	_ FullPredictor  = (*FittedKernelRidge)(nil)
-	_ Reporter       = (*FittedKernelRidge)(nil)
-	_ model.Stateful = (*FittedKernelRidge)(nil)
-)
+type fittedKernelRidge struct{ kernelRegressor }
 
 // kernelRegressor contains the methods common to fitted kernel regressions.
 type kernelRegressor struct{ kernelModel }
@@ -49,15 +43,9 @@ func (f *kernelRegressor) PredictFull(ctx context.Context, X mat.Matrix, _ Reque
 // State serializes the model.
 func (f *kernelRegressor) State(s *model.State) { f.state(s) }
 
-// FittedKernelRidgeClassifier is a fitted [KernelRidgeClassifier]: a kernel expansion for each
+// fittedKernelRidgeClassifier is a fitted [KernelRidgeClassifier]: a kernel expansion for each
 // class; for two classes a single one, positive for the second class.
-type FittedKernelRidgeClassifier struct{ kernelClassifier }
-
-var (
-	_ FullPredictor  = (*FittedKernelRidgeClassifier)(nil)
-	_ Reporter       = (*FittedKernelRidgeClassifier)(nil)
-	_ model.Stateful = (*FittedKernelRidgeClassifier)(nil)
-)
+type fittedKernelRidgeClassifier struct{ kernelClassifier }
 
 // kernelClassifier contains the methods common to fitted kernel classifiers.
 type kernelClassifier struct {

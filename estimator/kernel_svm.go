@@ -58,12 +58,6 @@ func NewKernelSVM() KernelSVM {
 		Coef0: 1, Tol: 1e-3, MaxIter: 1e8}
 }
 
-var (
-	_ Estimator              = KernelSVM{}
-	_ datasets.CostEstimator = KernelSVM{}
-	_ param.Declarer         = (*KernelSVM)(nil)
-)
-
 // Params declares the hyperparameters.
 func (s *KernelSVM) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)

@@ -9,11 +9,6 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-var (
-	_ share.BatchFitter = KernelSVM{}
-	_ share.BatchFitter = KernelSVR{}
-)
-
 // FitBatch follows C from the smallest to the largest, with warm starts, for each other choice of
 // parameters and each fold. Up to some 10,000 rows (4·rows² bytes within a quarter of Cache), all
 // folds and all C of a γ share one kernel matrix, which has the scores of the test rows, too, and

@@ -6,7 +6,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/model"
 )
 
 // FittedKernelSVM is a sum of kernels at support vectors for each class, or a single one, positive
@@ -15,15 +14,6 @@ type FittedKernelSVM struct{ kernelClassifier }
 
 // FittedKernelSVR is a sum of kernels at support vectors: what [KernelSVR] returns.
 type FittedKernelSVR struct{ kernelRegressor }
-
-var (
-	_ FullPredictor  = (*FittedKernelSVM)(nil)
-	_ Reporter       = (*FittedKernelSVM)(nil)
-	_ model.Stateful = (*FittedKernelSVM)(nil)
-	_ FullPredictor  = (*FittedKernelSVR)(nil)
-	_ Reporter       = (*FittedKernelSVR)(nil)
-	_ model.Stateful = (*FittedKernelSVR)(nil)
-)
 
 // supportVectors returns a copy of the rows of Dual.
 func (f *kernelModel) supportVectors() mat.Matrix {

@@ -48,12 +48,6 @@ func NewKernelSVR() KernelSVR {
 		Exponent: s.Exponent, Degree: s.Degree, Coef0: s.Coef0, Tol: s.Tol, MaxIter: s.MaxIter}
 }
 
-var (
-	_ Estimator              = KernelSVR{}
-	_ datasets.CostEstimator = KernelSVR{}
-	_ param.Declarer         = (*KernelSVR)(nil)
-)
-
 // Params declares the hyperparameters.
 func (s *KernelSVR) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)

@@ -23,12 +23,6 @@ import (
 // one or several targets, X·coefᵀ + intercept.
 type FittedLinear struct{ linear }
 
-var (
-	_ FullPredictor  = (*FittedLinear)(nil)
-	_ Reporter       = (*FittedLinear)(nil)
-	_ model.Stateful = (*FittedLinear)(nil)
-)
-
 // Predict returns the first target of each row of X.
 func (f *FittedLinear) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	n, _ := X.Dims()
@@ -66,12 +60,6 @@ type FittedLinearClassifier struct {
 	linear
 	classes []string
 }
-
-var (
-	_ FullPredictor  = (*FittedLinearClassifier)(nil)
-	_ Reporter       = (*FittedLinearClassifier)(nil)
-	_ model.Stateful = (*FittedLinearClassifier)(nil)
-)
 
 // Outputs returns values and scores.
 func (f *FittedLinearClassifier) Outputs() Outputs {

@@ -14,7 +14,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/newton"
-	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -56,12 +55,6 @@ type Logistic struct {
 func NewLogistic() Logistic {
 	return Logistic{C: 1, Intercept: true, Solver: "auto", Tol: 1e-4, MaxIter: 1000}
 }
-
-var (
-	_ Estimator              = Logistic{}
-	_ datasets.CostEstimator = Logistic{}
-	_ param.Declarer         = (*Logistic)(nil)
-)
 
 // Params declares the hyperparameters.
 func (s *Logistic) Params(l *param.List) {
@@ -118,12 +111,6 @@ func (s Logistic) LearnsRounded(shape datasets.Shape) bool {
 
 // FittedLogistic is a fitted logistic regression: a linear classifier with probabilities.
 type FittedLogistic struct{ FittedLinearClassifier }
-
-var (
-	_ FullPredictor  = (*FittedLogistic)(nil)
-	_ Reporter       = (*FittedLogistic)(nil)
-	_ model.Stateful = (*FittedLogistic)(nil)
-)
 
 // Outputs returns values, scores and probabilities.
 func (f *FittedLogistic) Outputs() Outputs {

@@ -7,12 +7,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/share"
 )
 
-var (
-	_ share.BatchFitter = SVM{}
-	_ share.BatchFitter = SVR{}
-	_ share.BatchFitter = Logistic{}
-)
-
 // FitBatch over rows prepares the training rows of a fold once for all candidates solved by
 // coordinate descent, and follows C from the smallest to the largest with warm starts
 // (regularization path). Each is solved to its own Tol, so predictions agree with a separate fit to
@@ -21,11 +15,7 @@ var (
 //
 // On related maps it shares work as [Logistic.FitBatch] does, for losses solved by newton.
 func (s SVM) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
-	specs, err := specsOf[SVM](b, "svm")
-	if err != nil {
-		return nil, err
-	}
-	return fitPenalized(ctx, b, specs, true)
+	return fitPenalized(ctx, b, s, true)
 }
 
 // PlanBatch supports batches on unmapped rows, and on related maps if the solver is newton.
@@ -42,11 +32,7 @@ func (s SVM) PlanBatch(b share.Batch) (int64, error) {
 // results do not depend on what is included. The rows of folds are not copied. Folds run
 // concurrently.
 func (s Logistic) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
-	specs, err := specsOf[Logistic](b, "logistic")
-	if err != nil {
-		return nil, err
-	}
-	return fitPenalized(ctx, b, specs, true)
+	return fitPenalized(ctx, b, s, true)
 }
 
 // PlanBatch is [SVM.PlanBatch].
@@ -57,18 +43,18 @@ func (s Logistic) PlanBatch(b share.Batch) (int64, error) {
 // FitBatch on unmapped rows shares work as [SVM.FitBatch] does, between candidates of equal
 // Epsilon.
 func (s SVR) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
-	specs, err := specsOf[SVR](b, "svr")
-	if err != nil {
-		return nil, err
-	}
-	return fitPenalized(ctx, b, specs, false)
+	return fitPenalized(ctx, b, s, false)
 }
 
 // PlanBatch supports batches on unmapped rows.
 func (s SVR) PlanBatch(b share.Batch) (int64, error) { return pathBytes(b, false) }
 
-// fitPenalized is FitBatch of candidates of one type; mapped allows related maps.
-func fitPenalized[S penalized](ctx context.Context, b share.Batch, specs []S, mapped bool) ([]string, error) {
+// fitPenalized is FitBatch of candidates of the type of kind; mapped allows related maps.
+func fitPenalized[S penalized](ctx context.Context, b share.Batch, kind S, mapped bool) ([]string, error) {
+	specs, err := specsOf[S](b, kind.name())
+	if err != nil {
+		return nil, err
+	}
 	list := make([]batch.PenalizedLoss, len(specs))
 	for i, s := range specs {
 		list[i] = s.plain()
@@ -82,7 +68,6 @@ func fitPenalized[S penalized](ctx context.Context, b share.Batch, specs []S, ma
 	case b.HasMaps():
 		fit = batch.FitByNewton
 	}
-	var kind S
 	return fitPlain(ctx, b, kind.name(), kind.fitted, fit, list)
 }
 

@@ -305,11 +305,3 @@ func (s SVR) StartFrom(ctx context.Context, from Predictor, schema datasets.Sche
 func (s SVR) Finish(ctx context.Context, last datasets.Pass) (Predictor, error) {
 	return finishPasses(ctx, s, last)
 }
-
-var (
-	_ PassEstimator = Ridge{}
-	_ PassEstimator = RidgeClassifier{}
-	_ PassEstimator = Logistic{}
-	_ PassEstimator = SVM{}
-	_ PassEstimator = SVR{}
-)

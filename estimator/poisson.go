@@ -43,15 +43,6 @@ type Poisson struct {
 // NewPoisson returns a Poisson with Alpha 1e-3, an intercept and tolerance 1e-4.
 func NewPoisson() Poisson { return Poisson{Alpha: 1e-3, Intercept: true, Tol: 1e-4, MaxIter: 1000} }
 
-var (
-	_ PassEstimator          = Poisson{}
-	_ datasets.CostEstimator = Poisson{}
-	_ datasets.Requirer      = Poisson{}
-	_ param.Declarer         = (*Poisson)(nil)
-	_ share.BatchFitter      = Poisson{}
-	_ generalized            = Poisson{}
-)
-
 // Params declares the hyperparameters.
 func (s *Poisson) Params(l *param.List) {
 	glmParams(l, &s.Alpha, &s.Intercept, &s.Tol, &s.MaxIter)
@@ -78,11 +69,7 @@ func (s Poisson) LearnsRounded(datasets.Shape) bool { return true }
 
 // FitBatch shares work as [Logistic.FitBatch] does.
 func (s Poisson) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
-	specs, err := specsOf[Poisson](b, s.name())
-	if err != nil {
-		return nil, err
-	}
-	return fitPenalized(ctx, b, specs, true)
+	return fitPenalized(ctx, b, s, true)
 }
 
 // PlanBatch is [SVM.PlanBatch].

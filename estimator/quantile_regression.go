@@ -41,14 +41,6 @@ func NewQuantileRegression() QuantileRegression {
 	return QuantileRegression{Quantile: 0.5, Alpha: 1e-4, Intercept: true, Tol: 1e-6, MaxIter: 100}
 }
 
-var (
-	_ Estimator              = QuantileRegression{}
-	_ BlockEstimator         = QuantileRegression{}
-	_ datasets.CostEstimator = QuantileRegression{}
-	_ datasets.Requirer      = QuantileRegression{}
-	_ param.Declarer         = (*QuantileRegression)(nil)
-)
-
 // Params declares the hyperparameters.
 func (s *QuantileRegression) Params(l *param.List) {
 	l.Float(&s.Quantile, "quantile", "the quantile to predict", param.Within(0, 1))

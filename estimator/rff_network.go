@@ -90,12 +90,6 @@ func NewRFFNetwork() RFFNetwork {
 		Alpha: 1, LearningRate: 0.03, Epochs: 200, ValidationFraction: 0.1, Patience: 8}
 }
 
-var (
-	_ Estimator              = RFFNetwork{}
-	_ datasets.CostEstimator = RFFNetwork{}
-	_ param.Declarer         = (*RFFNetwork)(nil)
-)
-
 // Bounds far above practical values.
 const (
 	maxLayers   = 100

@@ -21,12 +21,6 @@ type FittedRFFNetwork struct {
 	classes []string // nil of a regression
 }
 
-var (
-	_ FullPredictor  = (*FittedRFFNetwork)(nil)
-	_ Reporter       = (*FittedRFFNetwork)(nil)
-	_ model.Stateful = (*FittedRFFNetwork)(nil)
-)
-
 // Predict returns the first target, or the code of the class, of each row of X.
 func (f *FittedRFFNetwork) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	out, err := f.PredictFull(ctx, X, Request{Outputs: Values})

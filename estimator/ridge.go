@@ -54,13 +54,6 @@ func NewRidge() Ridge {
 	return Ridge{Alpha: 1, Intercept: true, Solver: "auto", Tol: 1e-8, MaxIter: 1000}
 }
 
-var (
-	_ BlockEstimator         = Ridge{}
-	_ Estimator              = Ridge{}
-	_ datasets.CostEstimator = Ridge{}
-	_ param.Declarer         = (*Ridge)(nil)
-)
-
 // Params declares the hyperparameters.
 func (s *Ridge) Params(l *param.List) {
 	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.AtLeast(0))

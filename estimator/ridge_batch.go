@@ -12,11 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-var (
-	_ share.BatchFitter = Ridge{}
-	_ share.BatchFitter = RidgeClassifier{}
-)
-
 // FitBatch shares work between candidates and folds in three ways.
 //
 // On unmapped rows, candidates that differ in Alpha share the sums of products: nd² flops for all

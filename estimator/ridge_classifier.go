@@ -31,13 +31,6 @@ func NewRidgeClassifier() RidgeClassifier {
 	return RidgeClassifier{Alpha: r.Alpha, Intercept: r.Intercept, Solver: r.Solver, Tol: r.Tol, MaxIter: r.MaxIter}
 }
 
-var (
-	_ BlockEstimator         = RidgeClassifier{}
-	_ Estimator              = RidgeClassifier{}
-	_ datasets.CostEstimator = RidgeClassifier{}
-	_ param.Declarer         = (*RidgeClassifier)(nil)
-)
-
 // Params declares the hyperparameters.
 func (s *RidgeClassifier) Params(l *param.List) {
 	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.AtLeast(0))

@@ -59,14 +59,6 @@ func NewSGDClassifier() SGDClassifier {
 		ValidationFraction: r.ValidationFraction}
 }
 
-var (
-	_ BlockEstimator         = SGDClassifier{}
-	_ Estimator              = SGDClassifier{}
-	_ IncrementalEstimator   = SGDClassifier{}
-	_ datasets.CostEstimator = SGDClassifier{}
-	_ param.Declarer         = (*SGDClassifier)(nil)
-)
-
 // Params declares the hyperparameters.
 func (s *SGDClassifier) Params(l *param.List) {
 	l.Choice(&s.Loss, "loss", "of a margin m. hinge: max(0, 1−m), or its square; log_loss: log(1+exp(−m)); "+
@@ -99,8 +91,8 @@ func (s SGDClassifier) steps() sgdSpec {
 		shuffle: s.Shuffle, stop: s.EarlyStopping, validation: s.ValidationFraction, patience: s.NoChange, seed: s.Seed}
 }
 
-// Fit fits the model to data in memory; the result is a [*FittedSGDClassifier], or a
-// [*FittedSGDProbabilistic] for log_loss and modified_huber.
+// Fit fits the model to data in memory; the result is a [*FittedSGDClassifier], or for log_loss
+// and modified_huber a model with its methods and probabilities.
 func (s SGDClassifier) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 	d, err := s.steps().fitSet(ctx, data)
 	if err != nil {
@@ -138,7 +130,7 @@ func (s SGDClassifier) PartialFit(ctx context.Context, previous Predictor, data 
 func (s SGDClassifier) fitted(d *sgdModel) Predictor {
 	f := FittedSGDClassifier{FittedLinearClassifier{d.linear, d.classes}, d.incrementalState}
 	if s.Loss == "log_loss" || s.Loss == "modified_huber" {
-		return &FittedSGDProbabilistic{f, s.Loss}
+		return &fittedSGDProbabilistic{f, s.Loss}
 	}
 	return &f
 }
@@ -155,17 +147,11 @@ type FittedSGDClassifier struct {
 	incrementalState
 }
 
-// FittedSGDProbabilistic is an SGD classifier with probabilities.
-type FittedSGDProbabilistic struct {
+// fittedSGDProbabilistic is an SGD classifier with probabilities.
+type fittedSGDProbabilistic struct {
 	FittedSGDClassifier
 	loss string
 }
-
-var (
-	_ model.Stateful = (*FittedSGDClassifier)(nil)
-	_ FullPredictor  = (*FittedSGDProbabilistic)(nil)
-	_ model.Stateful = (*FittedSGDProbabilistic)(nil)
-)
 
 func (f *FittedSGDClassifier) classifier() *FittedSGDClassifier { return f }
 
@@ -177,25 +163,25 @@ func (f *FittedSGDClassifier) State(s *model.State) {
 }
 
 // State serializes the model and its optimizer state.
-func (f *FittedSGDProbabilistic) State(s *model.State) {
+func (f *fittedSGDProbabilistic) State(s *model.State) {
 	f.FittedSGDClassifier.State(s)
 	s.String("loss", &f.loss)
 	s.Require(f.loss == "log_loss" || f.loss == "modified_huber", "the loss knows no probabilities")
 }
 
 // Outputs returns values, scores and probabilities.
-func (f *FittedSGDProbabilistic) Outputs() Outputs {
+func (f *fittedSGDProbabilistic) Outputs() Outputs {
 	return Outputs{Has: Values | Scores | Probabilities, Classes: slices.Clone(f.classes)}
 }
 
 // PredictFull returns class, scores and probabilities of each row of X.
-func (f *FittedSGDProbabilistic) PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error) {
+func (f *fittedSGDProbabilistic) PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error) {
 	scores, err := f.scores(ctx, X)
 	return predictClasses(scores, err, want, f.probabilities)
 }
 
 // probabilities returns the class probabilities, rows × classes.
-func (f *FittedSGDProbabilistic) probabilities(scores *mat.Dense) *mat.Dense {
+func (f *fittedSGDProbabilistic) probabilities(scores *mat.Dense) *mat.Dense {
 	if scores.IsEmpty() {
 		return scores
 	}
@@ -226,7 +212,7 @@ func (f *FittedSGDProbabilistic) probabilities(scores *mat.Dense) *mat.Dense {
 }
 
 // probability returns the probability of a class with score z.
-func (f *FittedSGDProbabilistic) probability(z float64) float64 {
+func (f *fittedSGDProbabilistic) probability(z float64) float64 {
 	if f.loss == "modified_huber" {
 		return (min(max(z, -1), 1) + 1) / 2
 	}

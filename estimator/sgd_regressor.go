@@ -67,14 +67,6 @@ func NewSGDRegressor() SGDRegressor {
 		Average: true, Epochs: 100, Tol: 1e-3, NoChange: 5, Batch: 32, Shuffle: true, ValidationFraction: 0.1}
 }
 
-var (
-	_ BlockEstimator         = SGDRegressor{}
-	_ Estimator              = SGDRegressor{}
-	_ IncrementalEstimator   = SGDRegressor{}
-	_ datasets.CostEstimator = SGDRegressor{}
-	_ param.Declarer         = (*SGDRegressor)(nil)
-)
-
 // Params declares the hyperparameters.
 func (s *SGDRegressor) Params(l *param.List) {
 	l.Choice(&s.Loss, "loss", "squared_error: half the squared residual; huber: beyond epsilon along its tangent; "+
@@ -137,10 +129,6 @@ type FittedSGDRegressor struct {
 	FittedLinear
 	incrementalState
 }
-
-var (
-	_ model.Stateful = (*FittedSGDRegressor)(nil)
-)
 
 func regressorOf(d *sgdModel, err error) (Predictor, error) {
 	if err != nil {

@@ -20,8 +20,6 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-var _ model.Stateful = (*Smoother)(nil)
-
 // Smoother is the weights l_i(x) of a regression that is linear in its targets, f(x) = Σ l_i(x)·y_i, and the
 // residuals r_i = y_i − f₋ᵢ(x_i) of the models of all rows but one. Both together give these models' predictions
 // of any row:

@@ -47,12 +47,6 @@ func NewSVM() SVM {
 	return SVM{C: 1, Loss: "squared_hinge", Intercept: true, Solver: "auto", Tol: 1e-4, MaxIter: 1000}
 }
 
-var (
-	_ Estimator              = SVM{}
-	_ datasets.CostEstimator = SVM{}
-	_ param.Declarer         = (*SVM)(nil)
-)
-
 // Params declares the hyperparameters.
 func (s *SVM) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)

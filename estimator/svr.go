@@ -37,12 +37,6 @@ func NewSVR() SVR {
 	return SVR{C: 1, Loss: "epsilon_insensitive", Intercept: true, Solver: "auto", Tol: 1e-4, MaxIter: 1000}
 }
 
-var (
-	_ Estimator              = SVR{}
-	_ datasets.CostEstimator = SVR{}
-	_ param.Declarer         = (*SVR)(nil)
-)
-
 // Params declares the hyperparameters.
 func (s *SVR) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)

@@ -42,15 +42,6 @@ func NewTweedie() Tweedie {
 	return Tweedie{Power: 1.5, Alpha: 1e-3, Intercept: true, Tol: 1e-4, MaxIter: 1000}
 }
 
-var (
-	_ PassEstimator          = Tweedie{}
-	_ datasets.CostEstimator = Tweedie{}
-	_ datasets.Requirer      = Tweedie{}
-	_ param.Declarer         = (*Tweedie)(nil)
-	_ share.BatchFitter      = Tweedie{}
-	_ generalized            = Tweedie{}
-)
-
 // Params declares the hyperparameters.
 func (s *Tweedie) Params(l *param.List) {
 	l.Float(&s.Power, "power", "power of the mean that the variance is proportional to: 1 is Poisson, 2 gamma",
@@ -79,11 +70,7 @@ func (s Tweedie) LearnsRounded(datasets.Shape) bool { return true }
 
 // FitBatch shares work as [Logistic.FitBatch] does.
 func (s Tweedie) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
-	specs, err := specsOf[Tweedie](b, s.name())
-	if err != nil {
-		return nil, err
-	}
-	return fitPenalized(ctx, b, specs, true)
+	return fitPenalized(ctx, b, s, true)
 }
 
 // PlanBatch is [SVM.PlanBatch].

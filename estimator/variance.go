@@ -11,8 +11,6 @@ import (
 // estimated by the fit.
 type Variance float64
 
-var _ param.Value = (*Variance)(nil)
-
 // Set accepts a number > 0 or "auto".
 func (v *Variance) Set(plain any) error {
 	next := Variance(-1)

@@ -191,7 +191,7 @@ var cleaners = []string{"columns", "steps", "impute", "standardize", "minmax", "
 // cleaning returns the leading preprocessing steps of a pipeline.
 func cleaning(steps []pipeline.Step) []pipeline.Step {
 	at := slices.IndexFunc(steps, func(s pipeline.Step) bool {
-		own, known := pipeline.EntryOf(s.Fitter)
+		own, known := pipeline.Lookup(s.Fitter)
 		return !known || !slices.Contains(cleaners, own.Name)
 	})
 	if at < 0 {

@@ -24,7 +24,7 @@ type PlanStep struct {
 func memoryOfFit(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) (steps []PlanStep, bytes int64) {
 	at := shape
 	add := func(name string, step any) {
-		own, _ := pipeline.EntryOf(step)
+		own, _ := pipeline.Lookup(step)
 		cost := datasets.Cost{OutputWidth: at.Cols}
 		if c, ok := step.(datasets.CostEstimator); ok {
 			cost = c.Cost(at)

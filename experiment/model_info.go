@@ -26,16 +26,16 @@ func membersOf(m estimator.Predictor) (out []result.MemberWeight) {
 	return out
 }
 
+// uncertain is a model with prediction intervals or sets.
+type uncertain interface {
+	Uncertainty() (method string, level float64)
+}
+
 // surenessOf returns the uncertainty outputs of a model, nil without any.
 func surenessOf(m estimator.Predictor) *result.Uncertainty {
-	var intervals *meta.FittedIntervals
-	var sets *meta.FittedSets
-	if estimator.As(m, &intervals) {
-		method, level := intervals.Uncertainty()
-		return &result.Uncertainty{Method: method, Level: level}
-	}
-	if estimator.As(m, &sets) {
-		method, level := sets.Uncertainty()
+	var u uncertain
+	if estimator.As(m, &u) {
+		method, level := u.Uncertainty()
 		return &result.Uncertainty{Method: method, Level: level}
 	}
 	if estimator.OutputsOf(m).Has.Has(estimator.Std) {
@@ -70,11 +70,8 @@ func quantileOf(m estimator.Predictor) (quantile float64) {
 
 // hasIntervals reports whether a model has intervals or prediction sets.
 func hasIntervals(m estimator.Predictor) bool {
-	switch m.(type) {
-	case *meta.FittedIntervals, *meta.FittedSets:
-		return true
-	}
-	return false
+	_, ok := m.(uncertain)
+	return ok
 }
 
 // judgeSureness adds the evaluation on labeled rows.

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/experiment/dataload"
+	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/internal/profile"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
@@ -140,7 +142,7 @@ func TestProfilesInModelFiles(t *testing.T) {
 		strings.Replace(h.Profile, `"rows":120`, `"rows":-1`, 1):  true,
 		strings.Replace(h.Profile, `"name":"a"`, `"name":"z"`, 1): true} {
 		h.Profile = text
-		if err := model.WriteFile("changed", h, a); err != nil {
+		if err := files.Replace("changed", func(w *bufio.Writer) error { return model.Write(w, h, a) }); err != nil {
 			t.Fatal(err)
 		}
 		e, err := Evaluate(context.Background(), "changed", "rows.csv", Options{})

@@ -2,7 +2,6 @@ package model
 
 import (
 	"archive/zip"
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
@@ -197,11 +196,6 @@ func (s *checksumWriter) writeChecksum() error {
 	}
 	_, err := io.WriteString(s.w, sealPrefix+hex.EncodeToString(s.hash.Sum(nil)))
 	return err
-}
-
-// WriteFile writes a model file at path atomically.
-func WriteFile(path string, h Header, a *Archive) error {
-	return files.Replace(path, func(w *bufio.Writer) error { return Write(w, h, a) })
 }
 
 // ReadFile reads the model file at path.

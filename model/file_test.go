@@ -2,6 +2,7 @@ package model
 
 import (
 	"archive/zip"
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -360,7 +362,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	dir := t.TempDir()
 	lost := filepath.Join(dir, "no", "m")
-	if err := WriteFile(lost, header, a); !errors.Is(err, os.ErrNotExist) ||
+	if err := writeFile(lost, header, a); !errors.Is(err, os.ErrNotExist) ||
 		err.Error() != "files: writing "+lost+": no such file or directory" {
 		t.Errorf("a folder that is not there: error %v", err)
 	}
@@ -368,7 +370,7 @@ func TestFullDisk(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(taken, "full"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteFile(taken, header, a); err == nil || !strings.HasPrefix(err.Error(), "files: writing "+taken+": ") {
+	if err := writeFile(taken, header, a); err == nil || !strings.HasPrefix(err.Error(), "files: writing "+taken+": ") {
 		t.Errorf("a folder in its place: error %v", err)
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 1 {
@@ -376,7 +378,11 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-func TestWriteFile(t *testing.T) {
+func writeFile(path string, h Header, a *Archive) error {
+	return files.Replace(path, func(w *bufio.Writer) error { return Write(w, h, a) })
+}
+
+func TestReadFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "m.bochner")
 	a, err := Record(newSample(t))
@@ -384,7 +390,7 @@ func TestWriteFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // the second replaces the first
-		if err := WriteFile(path, header, a); err != nil {
+		if err := writeFile(path, header, a); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+
+	"github.com/bochner-ml/bochner/internal/specs"
 )
 
 // kinds maps registered types of fitted values to their names in files.
@@ -53,8 +55,11 @@ func hasPointerState(t reflect.Type) bool {
 	return false
 }
 
-// KindOf returns the registered name of the type of a fitted value, or "".
-func KindOf(fitted any) string {
+// Knows reports whether the type of a fitted value is registered, so that [State.Part] can save it.
+func (s *State) Knows(fitted any) bool { return kindOf(fitted) != "" }
+
+// kindOf returns the registered name of the type of a fitted value, or "".
+func kindOf(fitted any) string {
 	kinds.RLock()
 	defer kinds.RUnlock()
 	return kinds.names[reflect.TypeOf(fitted)]
@@ -76,8 +81,8 @@ func newKind(name string) (empty Stateful, ok bool) {
 func (s *State) Part(fitted any, belongs func(fitted any) bool) (part any) {
 	kind := ""
 	if !s.Restoring() {
-		if kind = KindOf(fitted); kind == "" {
-			s.Fail("%s is not registered: give it a name with pipeline.Register before it is written or read", typeName(fitted))
+		if kind = kindOf(fitted); kind == "" {
+			s.Fail("%s is not registered: give it a name with pipeline.Register before it is written or read", specs.TypeName(fitted))
 			return nil
 		}
 	}
@@ -102,16 +107,4 @@ func (s *State) Part(fitted any, belongs func(fitted any) bool) (part any) {
 	}
 	keeps.State(s.Child(kind))
 	return keeps
-}
-
-// typeName returns the name of the type of v with its full package path.
-func typeName(v any) string {
-	t, star := reflect.TypeOf(v), ""
-	for ; t != nil && t.Kind() == reflect.Pointer; t = t.Elem() {
-		star += "*"
-	}
-	if t == nil || t.PkgPath() == "" {
-		return fmt.Sprintf("%T", v)
-	}
-	return star + t.PkgPath() + "." + t.Name()
 }

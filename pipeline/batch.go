@@ -18,8 +18,6 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-var _ share.BatchFitter = Pipeline{}
-
 // FitBatch fits every candidate on every fold and shares common work:
 //   - Equal leading steps are fitted and applied once for each fold, or once for all folds if they
 //     do not depend on the rows ([transformer.DataIndependent]).
@@ -123,7 +121,7 @@ func childrenOfStep(step transformer.Fitter) (sweep.Children, bool) {
 	holds, children := c.Holds(), c.Children()
 	in := sweep.Children{Parallel: holds.Parallel, Fixed: holds.Kind != nil}
 	for i, child := range children {
-		in.Parts = append(in.Parts, rows.Spec{Name: ChildName(child, i), Fitter: child.Fitter})
+		in.Parts = append(in.Parts, rows.Spec{Name: child.NameAt(i), Fitter: child.Fitter})
 	}
 	in.With = func(specs []transformer.Fitter) transformer.Fitter {
 		others := slices.Clone(children[:len(specs)])

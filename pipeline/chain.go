@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/specs"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
@@ -63,15 +64,13 @@ func routeChain(steps []Step, in datasets.InferredSchema, child func(i int,
 	return in
 }
 
-var _ Composite = Chain{}
-
 // Fit fits each step to the rows mapped by the previous ones. Mapped rows are cached in memory up
-// to [DefaultMemory], and recomputed in each pass above it.
+// to [defaultMemory], and recomputed in each pass above it.
 func (c Chain) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
 	if err := c.check(); err != nil {
 		return nil, place.Here(err)
 	}
-	r, err := rows.Of(data, DefaultMemory)
+	r, err := rows.Of(data, defaultMemory)
 	if err != nil {
 		return nil, place.Here(err)
 	}
@@ -84,7 +83,7 @@ func (c Chain) FitSource(ctx context.Context, data datasets.Source) (transformer
 	if err := c.check(); err != nil {
 		return nil, place.Here(err)
 	}
-	r, err := rows.From(ctx, data, DefaultMemory)
+	r, err := rows.From(ctx, data, defaultMemory)
 	if err != nil {
 		return nil, place.Here(err)
 	}
@@ -124,13 +123,6 @@ type FittedChain struct {
 	steps []*rows.Step
 	pool  sync.Pool // of *[]rows.Tile with one tile per step
 }
-
-var (
-	_ transformer.TrainingTransformer = (*FittedChain)(nil)
-	_ transformer.DenseTransformer    = (*FittedChain)(nil)
-	_ transformer.Describer           = (*FittedChain)(nil)
-	_ model.Stateful                  = (*FittedChain)(nil)
-)
 
 // Training returns the chain for training rows, or nil if every step maps them like other rows.
 func (c *FittedChain) Training(first int) transformer.Transformer {
@@ -340,7 +332,7 @@ func (c *FittedChain) State(s *model.State) {
 func requireNames(s *model.State, names []string) {
 	sorted := slices.Sorted(slices.Values(names))
 	for i, name := range sorted {
-		s.Require(ValidName(name) && (i == 0 || name != sorted[i-1]), "the names of the parts are none, or are not distinct")
+		s.Require(suggest.ValidName(name) && (i == 0 || name != sorted[i-1]), "the names of the parts are none, or are not distinct")
 	}
 }
 
@@ -376,6 +368,6 @@ func keepStep(st *model.State, s *rows.Step, cols int) {
 	}
 }
 
-// DefaultMemory is the default limit of cached mapped rows in bytes: 100,000 rows of 2,048 float64
+// defaultMemory is the default limit of cached mapped rows in bytes: 100,000 rows of 2,048 float64
 // features. Reading cached features takes a fraction of the time of recomputing them.
-const DefaultMemory = 2 << 30
+const defaultMemory = 2 << 30

@@ -102,12 +102,6 @@ func (c Columns) Route(in datasets.InferredSchema, child func(i int,
 	return concatColumns(parts), nil
 }
 
-var (
-	_ Composite = Columns{}
-	_ Composite = Group{}
-	_ Member    = Group{}
-)
-
 // Params declares select, and the parameters of the steps.
 func (g *Group) Params(l *param.List) {
 	l.Value(&selection{&g.Select}, "select",
@@ -173,7 +167,7 @@ func (g Group) Fit(ctx context.Context, data datasets.Set) (transformer.Transfor
 
 // Fit selects the columns of each group by the schema of data and fits the group's steps to them.
 func (c Columns) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
-	r, err := rows.Of(data, DefaultMemory)
+	r, err := rows.Of(data, defaultMemory)
 	if err != nil {
 		return nil, place.Here(err)
 	}
@@ -183,7 +177,7 @@ func (c Columns) Fit(ctx context.Context, data datasets.Set) (transformer.Transf
 // FitSource is Fit over a source. Its memory does not grow with the number of rows if every step is
 // a [transformer.BlockFitter].
 func (c Columns) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
-	r, err := rows.From(ctx, data, DefaultMemory)
+	r, err := rows.From(ctx, data, defaultMemory)
 	if err != nil {
 		return nil, place.Here(err)
 	}
@@ -201,7 +195,7 @@ func (c Columns) fit(ctx context.Context, r rows.Rows, schema datasets.Schema, c
 	if err != nil {
 		return nil, err
 	}
-	return fittedColumns(a), nil
+	return columnsOf(a), nil
 }
 
 // split returns the groups as unfitted parts, and the specs of their steps.
@@ -245,42 +239,35 @@ func (c Columns) IsDataIndependent() bool {
 	return !slices.ContainsFunc(c.Groups, func(g Group) bool { return !rows.FitWithoutRows(named(g.Steps)) })
 }
 
-// FittedColumns is a fitted [Columns].
-type FittedColumns struct{ concatenation }
+// fittedColumns is a fitted [Columns].
+type fittedColumns struct{ concatenation }
 
-func fittedColumns(c *concatenation) *FittedColumns {
-	return &FittedColumns{concatenation{cols: c.cols, parts: c.parts, sparse: c.sparse}}
+func columnsOf(c *concatenation) *fittedColumns {
+	return &fittedColumns{concatenation{cols: c.cols, parts: c.parts, sparse: c.sparse}}
 }
 
 // Training returns the map of training rows, or nil if every part maps them like other rows.
-func (c *FittedColumns) Training(first int) transformer.Transformer {
+func (c *fittedColumns) Training(first int) transformer.Transformer {
 	if training := c.training(first); training != nil {
-		return fittedColumns(training)
+		return columnsOf(training)
 	}
 	return nil
 }
 
 // Inference returns the map without the data that only Training requires.
-func (c *FittedColumns) Inference() transformer.Transformer { return fittedColumns(c.inference()) }
+func (c *fittedColumns) Inference() transformer.Transformer { return columnsOf(c.inference()) }
 
 // Len returns the number of groups, including the remainder if it is passed through.
-func (c *FittedColumns) Len() int { return len(c.parts) }
+func (c *fittedColumns) Len() int { return len(c.parts) }
 
 // Group returns the name of group i, the indices of its columns, and its fitted steps. Columns of
 // no group form the last group, named remainder.
-func (c *FittedColumns) Group(i int) (name string, columns []int, fitted transformer.Transformer) {
+func (c *fittedColumns) Group(i int) (name string, columns []int, fitted transformer.Transformer) {
 	return c.parts[i].Name, slices.Clone(c.parts[i].index), c.parts[i].Fitted
 }
 
 // State serializes every group under its name.
-func (c *FittedColumns) State(s *model.State) { c.state(s) }
-
-var (
-	_ transformer.TrainingTransformer = (*FittedColumns)(nil)
-	_ transformer.DenseTransformer    = (*FittedColumns)(nil)
-	_ transformer.Describer           = (*FittedColumns)(nil)
-	_ model.Stateful                  = (*FittedColumns)(nil)
-)
+func (c *fittedColumns) State(s *model.State) { c.state(s) }
 
 // find returns the distinct indices of the group's columns, in the order of the terms.
 func (g Group) find(schema datasets.Schema, cols int) ([]int, error) {

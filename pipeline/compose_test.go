@@ -81,7 +81,12 @@ func TestUnionWeighs(t *testing.T) {
 		}
 	}
 	close(t, "union", Z, want, 1e-14)
-	f := fit(t, u, data).(*pipeline.FittedUnion)
+	f := fit(t, u, data).(interface {
+		transformer.Sized
+		InputWidth() int
+		Len() int
+		Part(i int) (name string, fitted transformer.Transformer, scale float64)
+	})
 	if name, _, scale := f.Part(1); name != "rff" || scale != 0.5 || f.Len() != 2 || f.InputWidth() != 4 ||
 		f.OutputWidth() != 12 {
 		t.Errorf("part %s of %d is multiplied by %v; %d → %d", name, f.Len(), scale, f.InputWidth(), f.OutputWidth())
@@ -124,7 +129,7 @@ func TestUnionForm(t *testing.T) {
 	f := fit(t, wide, data)
 	Z, isSparse := transform(t, f, data.X).(*sparse.CSR)
 	if !isSparse {
-		t.Fatalf("%d columns of which 6 are dense came out dense", f.(*pipeline.FittedUnion).OutputWidth())
+		t.Fatalf("%d columns of which 6 are dense came out dense", f.(transformer.Sized).OutputWidth())
 	}
 	if _, w := Z.Dims(); w <= 1024 || Z.NNZ() != 300*306 {
 		t.Errorf("a wide union has %d columns and %d entries", w, Z.NNZ())
@@ -157,7 +162,10 @@ func TestColumnsSelect(t *testing.T) {
 			if !slices.Equal(seen, c.want) {
 				t.Errorf("%v selects %v, want %v", c.terms, seen, c.want)
 			}
-			if name, columns, _ := f.(*pipeline.FittedColumns).Group(0); name != "g" || len(columns) != len(c.want) {
+			groups := f.(interface {
+				Group(i int) (name string, columns []int, fitted transformer.Transformer)
+			})
+			if name, columns, _ := groups.Group(0); name != "g" || len(columns) != len(c.want) {
 				t.Errorf("group %s has columns %v", name, columns)
 			}
 		}

@@ -60,12 +60,12 @@ type Member interface {
 	NameAt(i int) string
 }
 
-// ChildName returns the name of child i of a [Composite] in parameter paths.
-func ChildName(child Step, i int) string {
-	if m, ok := child.Fitter.(Member); ok && child.Name == "" {
+// NameAt returns the name in parameter paths of the step as child i of a [Composite].
+func (s Step) NameAt(i int) string {
+	if m, ok := s.Fitter.(Member); ok && s.Name == "" {
 		return m.NameAt(i)
 	}
-	return child.Path()
+	return s.Path()
 }
 
 // DeclareSteps declares the parameters of steps, prefixed by their names. The caller must have
@@ -83,7 +83,7 @@ func CheckChildren(c Composite) error {
 		return err
 	}
 	for i, child := range c.Children() {
-		name := ChildName(child, i)
+		name := child.NameAt(i)
 		if slices.Contains(h.Taken, name) {
 			return fmt.Errorf("no %s can be called %s", h.What, name)
 		}
@@ -108,7 +108,7 @@ func checkSteps(what string, steps []Step) error {
 		if err := specs.CheckValue(s.Fitter); err != nil {
 			return fmt.Errorf("%s %d: %w", what, i+1, err)
 		}
-		names = append(names, ChildName(s, i))
+		names = append(names, s.NameAt(i))
 	}
 	return checkNames(what, names)
 }
@@ -122,22 +122,4 @@ func cloneSteps(steps []Step) []Step {
 		}
 	}
 	return steps
-}
-
-// Required returns the names of the parameters of spec without a default: their value is empty and
-// invalid.
-func Required(spec any) []string {
-	errs, _ := param.Check(spec).(param.FieldErrors)
-	var out []string
-	for _, p := range specs.Own(spec) {
-		if empty(p.Value) && slices.ContainsFunc(errs, func(f param.FieldError) bool { return f.Path == p.Path }) {
-			out = append(out, p.Name)
-		}
-	}
-	return out
-}
-
-func empty(plain any) bool {
-	list, isList := plain.([]any)
-	return plain == nil || plain == "" || isList && len(list) == 0
 }

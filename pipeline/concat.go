@@ -22,7 +22,7 @@ import (
 )
 
 // concatenation contains fitted maps of the same rows whose outputs are concatenated, as in
-// [FittedUnion] and [FittedColumns].
+// fittedUnion and fittedColumns.
 //
 // The output is dense if every part is dense, and sparse if every part is sparse; a shared value is
 // preserved if it is the same in all parts. With dense and sparse parts, the output is dense if it

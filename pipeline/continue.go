@@ -14,7 +14,6 @@ import (
 )
 
 // A pipeline supports incremental learning if its model does.
-var _ estimator.IncrementalEstimator = Pipeline{}
 
 // PartialFit updates a fitted pipeline: its fitted steps map the new rows, which have the same
 // columns and codes, and the model continues its training. The pipeline must equal the fitted one,

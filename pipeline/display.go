@@ -49,7 +49,7 @@ func boxes(steps []Step) []svg.Box {
 
 // box returns the box of child i.
 func box(s Step, i int) svg.Box {
-	b := svg.Box{Title: ChildName(s, i), Lines: settings(s.Fitter)}
+	b := svg.Box{Title: s.NameAt(i), Lines: settings(s.Fitter)}
 	if c, ok := s.Fitter.(Composite); ok {
 		b.Stacked, b.Parts = c.Holds().Parallel, boxes(c.Children())
 	}
@@ -60,7 +60,7 @@ func box(s Step, i int) svg.Box {
 func settings(spec any) []string {
 	var out []string
 	for _, p := range specs.Own(spec) {
-		if !empty(p.Value) {
+		if !specs.Empty(p.Value) {
 			out = append(out, p.Name+" "+svg.FormatValue(p.Value))
 		}
 	}

@@ -8,13 +8,6 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 )
 
-var (
-	_ graph.StepExporter  = (*FittedChain)(nil)
-	_ graph.StepExporter  = (*FittedColumns)(nil)
-	_ graph.StepExporter  = (*FittedUnion)(nil)
-	_ graph.ModelExporter = (*FittedPipeline)(nil)
-)
-
 // Export adds the output of the steps for the rows to g, in double precision also for float32
 // pipelines. The error is a [graph.StepErrors] of all steps that cannot be exported.
 func (c *FittedChain) Export(g *graph.Graph, in graph.Value) (graph.Value, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
@@ -29,12 +30,6 @@ type FittedPipeline struct {
 	name      string // of the model
 	model     estimator.Predictor
 }
-
-var (
-	_ estimator.FullPredictor = (*FittedPipeline)(nil)
-	_ estimator.Wrapper       = (*FittedPipeline)(nil)
-	_ model.Stateful          = (*FittedPipeline)(nil)
-)
 
 // Spec returns the pipeline that was fitted: after a search the one with the parameters it chose, after
 // loading the one in the file.
@@ -292,7 +287,7 @@ func (p *FittedPipeline) State(s *model.State) {
 		requireWidth(s.Child(p.name), p.model, p.chain.OutputWidth())
 		n := len(p.in.Columns)
 		s.Require(n == 0 || n == p.chain.cols, "the schema does not fit the columns")
-		s.Require(ValidName(p.name), "the model has no name")
+		s.Require(suggest.ValidName(p.name), "the model has no name")
 		s.Require(p.precision == Float64 || p.precision == Float32, "the precision is not known")
 	}
 }

@@ -108,7 +108,7 @@ func TestTypesOfOneNameAreTwo(t *testing.T) {
 			stepsPath+"two/steps.Log is not registered") {
 			t.Errorf("saved as its namesake: %v", err)
 		}
-		if _, known := pipeline.EntryOf(two.Log{}); known {
+		if _, known := pipeline.Lookup(two.Log{}); known {
 			t.Error("the registry takes it for its namesake")
 		}
 		name := param.All(pipeline.Steps(two.Log{}, transformer.NewRFF()).Then(estimator.NewRidge()))

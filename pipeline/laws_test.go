@@ -36,9 +36,6 @@ func TestCompositesConformance(t *testing.T) {
 		return s
 	}
 	flat := transformer.Standardize{Std: true}
-	chain := func() transformer.Transformer { return new(pipeline.FittedChain) }
-	union := func() transformer.Transformer { return new(pipeline.FittedUnion) }
-	columns := func() transformer.Transformer { return new(pipeline.FittedColumns) }
 	group := func(name string, terms []string, steps ...transformer.Fitter) pipeline.Group {
 		return pipeline.Group{Name: name, Select: terms, Steps: pipeline.Steps(steps...)}
 	}
@@ -52,17 +49,17 @@ func TestCompositesConformance(t *testing.T) {
 		spec transformer.Fitter
 		o    transformertest.Options
 	}{
-		"chain":             {pipeline.NewChain(transformer.NewImpute(), flat, rff(12)), o{Zero: chain, Missing: true}},
-		"chain, sparse end": {pipeline.NewChain(transformer.NewDense(), bins()), o{Zero: chain, Unexported: true}},
-		"chain of chains":   {pipeline.NewChain(pipeline.NewChain(flat), rff(8)), o{Zero: chain}},
-		"empty chain":       {pipeline.NewChain(), o{Zero: chain, Missing: true}},
-		"union":             {pipeline.NewUnion(rff(4), flat), o{Zero: union}},
-		"weighted union":    {weighted, o{Zero: union, Unexported: true}},
+		"chain":             {pipeline.NewChain(transformer.NewImpute(), flat, rff(12)), o{Missing: true}},
+		"chain, sparse end": {pipeline.NewChain(transformer.NewDense(), bins()), o{Unexported: true}},
+		"chain of chains":   {pipeline.NewChain(pipeline.NewChain(flat), rff(8)), o{}},
+		"empty chain":       {pipeline.NewChain(), o{Missing: true}},
+		"union":             {pipeline.NewUnion(rff(4), flat), o{}},
+		"weighted union":    {weighted, o{Unexported: true}},
 		"sparse union": {pipeline.Union{Parts: []pipeline.Step{{Name: "a", Fitter: bins()},
-			{Name: "b", Fitter: bins()}}}, o{Zero: union, Unexported: true}},
+			{Name: "b", Fitter: bins()}}}, o{Unexported: true}},
 		"columns": {pipeline.NewColumns(group("", []string{"width", "height"}, transformer.NewStandardize()),
-			group("", []string{"constant", "rare"})), o{Zero: columns, Missing: true, DenseOnly: true}},
-		"columns that pass": {passing, o{Zero: columns, Missing: true}},
+			group("", []string{"constant", "rare"})), o{Missing: true, DenseOnly: true}},
+		"columns that pass": {passing, o{Missing: true}},
 	} {
 		c.o.Tolerance = 1e-8
 		t.Run(name, func(t *testing.T) { transformertest.Run(t, c.spec, c.o) })
@@ -176,7 +173,6 @@ func TestRegisteredStepsConformance(t *testing.T) {
 		switch {
 		case slices.Contains(elsewhere, e.Name):
 		case isStep:
-			o.Zero = func() transformer.Transformer { return e.Fitted().(transformer.Transformer) }
 			t.Run(e.Name, func(t *testing.T) { transformertest.Run(t, spec.(transformer.Fitter), o) })
 		case isModel:
 			if strings.HasPrefix(e.Name, "kernel_") || e.Name == "rff_network" { // rules for gamma ignore weights

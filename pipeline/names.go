@@ -10,7 +10,7 @@ import (
 
 func checkNames(what string, names []string) error {
 	for i, name := range names {
-		if !ValidName(name) {
+		if !suggest.ValidName(name) {
 			return fmt.Errorf("%s %d: name must be letters, digits, _ and -, got %s", what, i+1, strconv.Quote(name))
 		}
 		if slices.Contains(names[:i], name) {
@@ -19,7 +19,3 @@ func checkNames(what string, names []string) error {
 	}
 	return nil
 }
-
-// ValidName reports whether name consists of letters, digits, _ and -, so that it can be part of a
-// parameter path and of a file name.
-func ValidName(name string) bool { return suggest.ValidName(name) }

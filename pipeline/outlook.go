@@ -76,7 +76,7 @@ func (p Pipeline) CheckTargets() error {
 // supervisedSteps returns the paths of the steps that use targets.
 func supervisedSteps(steps []Step, path string) (out []string) {
 	for i, s := range steps {
-		at := join(path, ChildName(s, i))
+		at := join(path, s.NameAt(i))
 		if d, ok := s.Fitter.(datasets.Requirer); ok && slices.ContainsFunc(d.Requirements(),
 			func(d datasets.Requirement) bool { return d.Constraint == datasets.Targets }) {
 			out = append(out, at)
@@ -108,7 +108,7 @@ func (f *schemaCheck) step(s Step, in datasets.InferredSchema, path, name string
 	if c, ok := s.Fitter.(Composite); ok {
 		children := c.Children()
 		out, err := c.Route(in, func(i int, in datasets.InferredSchema) datasets.InferredSchema {
-			name := ChildName(children[i], i)
+			name := children[i].NameAt(i)
 			return f.step(children[i], in, join(path, name), name)
 		})
 		if err != nil {

@@ -26,12 +26,6 @@ import (
 
 // A pipeline learns by the passes of its first step, then those of the second step over mapped
 // rows, and so on up to the estimator. Data-independent steps make no passes.
-var (
-	_ estimator.PassEstimator = Pipeline{}
-	_ transformer.PassFitter  = Chain{}
-	_ transformer.PassFitter  = Union{}
-	_ transformer.PassFitter  = Columns{}
-)
 
 // Start returns the first pass of the first step that depends on rows. It returns an error for a
 // step or estimator that does not learn by passes. Fit makes fewer passes if the rows fit in
@@ -130,7 +124,7 @@ func (p Pipeline) checkPasses(ctx context.Context, schema datasets.Schema, cols 
 func checkPasses(what string, steps []Step) error {
 	for i, s := range steps {
 		if err := learnsByPasses(s.Fitter); err != nil {
-			return place.At(what, ChildName(s, i), err)
+			return place.At(what, s.NameAt(i), err)
 		}
 	}
 	return nil

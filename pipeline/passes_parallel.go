@@ -30,7 +30,7 @@ func (u Union) Start(ctx context.Context, schema datasets.Schema, cols int) (dat
 	return beginSums(ctx, u, schema, cols, &parallelSums{what: "part", specs: specs, parts: parts, in: schema, cols: cols})
 }
 
-// Finish returns the [*FittedUnion] of the last pass.
+// Finish returns the fitted step.
 func (u Union) Finish(ctx context.Context, last datasets.Pass) (transformer.Transformer, error) {
 	sums, err := lastSums[*parallelSums](ctx, u, last)
 	if err != nil {
@@ -40,7 +40,7 @@ func (u Union) Finish(ctx context.Context, last datasets.Pass) (transformer.Tran
 	if err != nil {
 		return nil, err
 	}
-	return fittedUnion(a), nil
+	return unionOf(a), nil
 }
 
 // Start returns the joint first pass of all groups. It returns an error for a step that does not
@@ -57,7 +57,7 @@ func (c Columns) Start(ctx context.Context, schema datasets.Schema, cols int) (d
 		cols: cols})
 }
 
-// Finish returns the [*FittedColumns] of the last pass.
+// Finish returns the fitted step.
 func (c Columns) Finish(ctx context.Context, last datasets.Pass) (transformer.Transformer, error) {
 	sums, err := lastSums[*parallelSums](ctx, c, last)
 	if err != nil {
@@ -67,7 +67,7 @@ func (c Columns) Finish(ctx context.Context, last datasets.Pass) (transformer.Tr
 	if err != nil {
 		return nil, err
 	}
-	return fittedColumns(a), nil
+	return columnsOf(a), nil
 }
 
 // parallelSums contains the passes of parallel parts, each until the part is fitted.

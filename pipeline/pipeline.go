@@ -23,10 +23,12 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
+	"github.com/bochner-ml/bochner/transformer"
 )
 
 // Pipeline is the spec of a sequence of steps followed by a model. It is an estimator.
@@ -34,7 +36,7 @@ type Pipeline struct {
 	Steps     []Step
 	Estimator estimator.Estimator
 	Name      string // of the estimator in paths; "" for its registered name
-	// Memory limits the mapped rows that a fit caches, in bytes; 0 means [DefaultMemory]. Rows
+	// Memory limits the mapped rows that a fit caches, in bytes; 0 means [defaultMemory]. Rows
 	// beyond the limit are mapped in each pass, which affects results only by rounding.
 	Memory int64
 	// Precision is the precision of the last step's dense features: "float64" (also "") or
@@ -87,7 +89,7 @@ func (p Pipeline) memory() int64 {
 	if p.Memory > 0 {
 		return p.Memory
 	}
-	return DefaultMemory
+	return defaultMemory
 }
 
 // Check returns an error if the spec is invalid. It reads no rows.
@@ -131,3 +133,29 @@ func (p Pipeline) String() string {
 	}
 	return text + fmt.Sprint(p.path())
 }
+
+var (
+	_ = []interface {
+		estimator.IncrementalEstimator
+		estimator.PassEstimator
+		share.BatchFitter
+	}{Pipeline{}}
+	_ = []interface {
+		estimator.FullPredictor
+		estimator.Wrapper
+		graph.ModelExporter
+	}{(*FittedPipeline)(nil)}
+	_ = []interface {
+		Composite
+		transformer.PassFitter
+	}{Chain{}, Columns{}, Union{}}
+	_ Composite = Group{}
+	_ Member    = Group{}
+	_           = []interface {
+		transformer.TrainingTransformer
+		transformer.DenseTransformer
+		transformer.Describer
+		graph.StepExporter
+		holder
+	}{(*FittedChain)(nil), (*fittedColumns)(nil), (*fittedUnion)(nil)}
+)

@@ -30,12 +30,6 @@ type holder interface {
 	Each(in datasets.Schema, yield func(name string, fitted transformer.Transformer, in datasets.Schema))
 }
 
-var (
-	_ holder = (*FittedChain)(nil)
-	_ holder = (*FittedColumns)(nil)
-	_ holder = (*FittedUnion)(nil)
-)
-
 // Each calls yield with every step.
 func (c *FittedChain) Each(in datasets.Schema, yield func(name string, fitted transformer.Transformer,
 	in datasets.Schema)) {
@@ -53,23 +47,25 @@ func (c *concatenation) Each(in datasets.Schema, yield func(name string, fitted 
 	}
 }
 
-// Supervised reports whether the spec of a step, or one of its children, learns from the targets,
-// according to the method Relevance of its fitted type.
-func Supervised(spec any) bool {
-	if own, ok := EntryOf(spec); ok {
+// Supervised reports whether the step, or one of its children, learns from the targets, according to the method
+// Relevance of its fitted type.
+func (s Step) Supervised() bool { return supervised(s.Fitter) }
+
+func supervised(spec any) bool {
+	if own, ok := Lookup(spec); ok {
 		if _, relevant := any(own.Fitted()).(relevant); relevant {
 			return true
 		}
 	}
 	if c, ok := spec.(Composite); ok {
 		for _, child := range c.Children() {
-			if Supervised(child.Fitter) {
+			if child.Supervised() {
 				return true
 			}
 		}
 	}
 	for _, c := range Within(spec) {
-		if Supervised(c.Spec) {
+		if supervised(c.Spec) {
 			return true
 		}
 	}

@@ -8,20 +8,20 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// Restore returns the fitted pipeline of a spec from the state written by model.Record. missing
+// Restore returns the fitted pipeline of the spec from the state written by model.Record. missing
 // lists the strings that denote missing values in its inputs. It returns an error if the state does
 // not match the spec.
-func Restore(spec Pipeline, missing []string, state *model.Archive) (*FittedPipeline, error) {
-	p := &FittedPipeline{}
-	if err := model.Restore(state, p); err != nil {
+func (p Pipeline) Restore(missing []string, state *model.Archive) (*FittedPipeline, error) {
+	f := &FittedPipeline{}
+	if err := model.Restore(state, f); err != nil {
 		return nil, err
 	}
-	if err := p.isOf(spec); err != nil {
+	if err := f.isOf(p); err != nil {
 		return nil, err
 	}
-	p.spec, p.in.Missing = spec, missing
-	p.spec.Precision = p.precision
-	return p, nil
+	f.spec, f.in.Missing = p, missing
+	f.spec.Precision = f.precision
+	return f, nil
 }
 
 // isOf returns an error if the steps of the fitted pipeline are not those of spec.

@@ -146,7 +146,7 @@ func TestUnsupervisedRejectsSupervisedSteps(t *testing.T) {
 
 // The output of a wrapper of an unsupervised model is unknown, but the inner model is reported.
 func TestForetellTargetless(t *testing.T) {
-	if got := pipeline.InferCapabilities(pipeline.Steps().Then(lonely{})); got.Task() != datasets.Anomaly {
+	if got := pipeline.Steps().Then(lonely{}).Capabilities(); got.Task() != datasets.Anomaly {
 		t.Errorf("forereported %+v", got)
 	}
 	for name, spec := range map[string]estimator.Estimator{
@@ -154,7 +154,7 @@ func TestForetellTargetless(t *testing.T) {
 		"threshold":  meta.NewThreshold(lonely{}),
 		"calibrated": meta.NewCalibrated(pipeline.Steps(transformer.NewRFF()).Then(lonely{})),
 	} {
-		if got := pipeline.InferCapabilities(spec); !got.Unknown || got.Targetless != datasets.Anomaly ||
+		if got := pipeline.Steps().Then(spec).Capabilities(); !got.Unknown || got.Targetless != datasets.Anomaly ||
 			got.Task() != datasets.AnyTask {
 			t.Errorf("%s: forereported %+v", name, got)
 		}

@@ -81,11 +81,9 @@ func (u Union) Route(in datasets.InferredSchema, child func(i int,
 	return concatColumns(parts), nil
 }
 
-var _ Composite = Union{}
-
 // Fit fits each part to the rows.
 func (u Union) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
-	r, err := rows.Of(data, DefaultMemory)
+	r, err := rows.Of(data, defaultMemory)
 	if err != nil {
 		return nil, place.Here(err)
 	}
@@ -95,7 +93,7 @@ func (u Union) Fit(ctx context.Context, data datasets.Set) (transformer.Transfor
 // FitSource is Fit over a source. Its memory does not grow with the number of rows if every part is
 // a [transformer.BlockFitter].
 func (u Union) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
-	r, err := rows.From(ctx, data, DefaultMemory)
+	r, err := rows.From(ctx, data, defaultMemory)
 	if err != nil {
 		return nil, place.Here(err)
 	}
@@ -112,7 +110,7 @@ func (u Union) fit(ctx context.Context, r rows.Rows, cols int) (transformer.Tran
 	if err != nil {
 		return nil, err
 	}
-	return fittedUnion(a), nil
+	return unionOf(a), nil
 }
 
 // split returns the unfitted parts and their specs.
@@ -140,38 +138,31 @@ func (u Union) split() ([]*part, []transformer.Fitter, error) {
 // IsDataIndependent reports whether every part is data-independent.
 func (u Union) IsDataIndependent() bool { return rows.FitWithoutRows(named(u.Parts)) }
 
-// FittedUnion is a fitted [Union].
-type FittedUnion struct{ concatenation }
+// fittedUnion is a fitted [Union].
+type fittedUnion struct{ concatenation }
 
-func fittedUnion(c *concatenation) *FittedUnion {
-	return &FittedUnion{concatenation{cols: c.cols, parts: c.parts, sparse: c.sparse}}
+func unionOf(c *concatenation) *fittedUnion {
+	return &fittedUnion{concatenation{cols: c.cols, parts: c.parts, sparse: c.sparse}}
 }
 
 // Training returns the map of training rows, or nil if every part maps them like other rows.
-func (u *FittedUnion) Training(first int) transformer.Transformer {
+func (u *fittedUnion) Training(first int) transformer.Transformer {
 	if training := u.training(first); training != nil {
-		return fittedUnion(training)
+		return unionOf(training)
 	}
 	return nil
 }
 
 // Inference returns the map without the data that only Training requires.
-func (u *FittedUnion) Inference() transformer.Transformer { return fittedUnion(u.inference()) }
+func (u *fittedUnion) Inference() transformer.Transformer { return unionOf(u.inference()) }
 
 // Len returns the number of parts.
-func (u *FittedUnion) Len() int { return len(u.parts) }
+func (u *fittedUnion) Len() int { return len(u.parts) }
 
 // Part returns the name, the fitted value and the factor of part i.
-func (u *FittedUnion) Part(i int) (name string, fitted transformer.Transformer, scale float64) {
+func (u *fittedUnion) Part(i int) (name string, fitted transformer.Transformer, scale float64) {
 	return u.parts[i].Name, u.parts[i].Fitted, u.parts[i].scale
 }
 
 // State serializes every part under its name.
-func (u *FittedUnion) State(s *model.State) { u.state(s) }
-
-var (
-	_ transformer.TrainingTransformer = (*FittedUnion)(nil)
-	_ transformer.DenseTransformer    = (*FittedUnion)(nil)
-	_ transformer.Describer           = (*FittedUnion)(nil)
-	_ model.Stateful                  = (*FittedUnion)(nil)
-)
+func (u *fittedUnion) State(s *model.State) { u.state(s) }

@@ -24,15 +24,12 @@ func Within(spec any) []param.Child {
 	var out []param.Child
 	for _, c := range param.Children(spec) {
 		if c.Type == reflect.TypeFor[estimator.Estimator]() || c.Type == reflect.TypeFor[transformer.Fitter]() ||
-			HoldsMembers(c) {
+			c.Type == reflect.TypeFor[meta.Members]() {
 			out = append(out, c)
 		}
 	}
 	return out
 }
-
-// HoldsMembers reports whether a child is a list of estimators, [meta.Members].
-func HoldsMembers(c param.Child) bool { return c.Type == reflect.TypeFor[meta.Members]() }
 
 // modelsWithin returns the inner estimators of spec, with their paths relative to spec.
 func modelsWithin(spec any) (out []meta.Member) {
@@ -74,15 +71,17 @@ func (f Capabilities) Task() datasets.Task {
 	return datasets.Regression
 }
 
-// InferCapabilities returns the outputs of a future fit: those of the fitted type or of the inner
+// Capabilities returns the outputs of a future fit: those of the fitted type of the model or of its inner
 // models. An [estimator.TaskProvider] declares its task.
-func InferCapabilities(spec estimator.Estimator) Capabilities {
+func (p Pipeline) Capabilities() Capabilities { return capabilitiesOf(p.Estimator) }
+
+func capabilitiesOf(spec estimator.Estimator) Capabilities {
 	if p, ok := spec.(Pipeline); ok {
-		return InferCapabilities(p.Estimator)
+		return p.Capabilities()
 	}
 	models := modelsWithin(spec)
 	for _, m := range models {
-		if one := InferCapabilities(m.Estimator); one.Targetless != "" {
+		if one := capabilitiesOf(m.Estimator); one.Targetless != "" {
 			return Capabilities{Unknown: true, Targetless: one.Targetless}
 		}
 	}
@@ -90,7 +89,7 @@ func InferCapabilities(spec estimator.Estimator) Capabilities {
 	if task.Unsupervised() {
 		return Capabilities{Targetless: task}
 	}
-	e, ok := EntryOf(spec)
+	e, ok := Lookup(spec)
 	if !ok {
 		return Capabilities{Unknown: task == datasets.AnyTask, Classes: task == datasets.Classification}
 	}
@@ -106,19 +105,19 @@ func InferCapabilities(spec estimator.Estimator) Capabilities {
 			Std: has.Has(estimator.Std), Intervals: intervals}
 	case classes: // probabilities are those of the inner models
 		probable = !slices.ContainsFunc(models,
-			func(m meta.Member) bool { return !InferCapabilities(m.Estimator).Probabilities })
+			func(m meta.Member) bool { return !capabilitiesOf(m.Estimator).Probabilities })
 		return Capabilities{Classes: true, Probabilities: probable, Intervals: intervals}
 	case task != datasets.AnyTask:
 		return Capabilities{Classes: task == datasets.Classification}
 	}
 	out := Capabilities{Classes: true, Probabilities: true, Std: true, Intervals: intervals}
 	for _, m := range models {
-		one := InferCapabilities(m.Estimator)
+		one := capabilitiesOf(m.Estimator)
 		out.Unknown = out.Unknown || one.Unknown
 		out.Classes, out.Probabilities = out.Classes && one.Classes, out.Probabilities && one.Probabilities
 		out.Std, out.Intervals = out.Std && one.Std, out.Intervals || one.Intervals
 	}
-	if slices.ContainsFunc(Within(spec), HoldsMembers) { // a combination of members has neither
+	if slices.ContainsFunc(Within(spec), func(c param.Child) bool { return c.Type == reflect.TypeFor[meta.Members]() }) { // a combination of members has neither
 		out.Std, out.Intervals = false, false
 	}
 	return out

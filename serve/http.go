@@ -74,7 +74,7 @@ func parseRoute(path string) route {
 
 // RouteName returns the label of the request's route in the metrics, such as predict, infer or
 // model; "none" for an unknown path.
-func RouteName(r *http.Request) string { return parseRoute(r.URL.Path).name }
+func (*Server) RouteName(r *http.Request) string { return parseRoute(r.URL.Path).name }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -67,7 +67,7 @@ func (s *AdditiveChi2) Params(l *param.List) {
 // IsDataIndependent reports that only the number of columns is learned.
 func (AdditiveChi2) IsDataIndependent() bool { return true }
 
-// Fit learns the number of columns; it returns a [*FittedAdditiveChi2].
+// Fit learns the number of columns.
 func (s AdditiveChi2) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitFinite(ctx, "additive_chi2", s, data)
 }
@@ -84,7 +84,7 @@ func (s AdditiveChi2) FitSource(ctx context.Context, data datasets.Source) (Tran
 	if s.Interval == 0 {
 		s.Interval = chi2Intervals[s.Steps-1]
 	}
-	return &FittedAdditiveChi2{width: width, steps: s.Steps, interval: s.Interval}, nil
+	return &fittedAdditiveChi2{width: width, steps: s.Steps, interval: s.Interval}, nil
 }
 
 // Cost returns the cost of mapping the rows and the memory of the features.
@@ -96,14 +96,14 @@ func (s AdditiveChi2) Cost(shape datasets.Shape) datasets.Cost {
 		OutputWidth: int(terms) * shape.Cols, NonZeros: shape.NonZeros * terms}
 }
 
-// FittedAdditiveChi2 is a fitted [AdditiveChi2].
-type FittedAdditiveChi2 struct {
+// fittedAdditiveChi2 is a fitted [AdditiveChi2].
+type fittedAdditiveChi2 struct {
 	width, steps int
 	interval     float64
 }
 
 // terms writes the features of an input ≥ 0 to dst.
-func (f *FittedAdditiveChi2) terms(dst []float64, x float64) {
+func (f *fittedAdditiveChi2) terms(dst []float64, x float64) {
 	if x == 0 {
 		clear(dst)
 		return
@@ -118,12 +118,12 @@ func (f *FittedAdditiveChi2) terms(dst []float64, x float64) {
 }
 
 // amplitude returns sqrt(2L/cosh(πkL)).
-func (f *FittedAdditiveChi2) amplitude(k int) float64 {
+func (f *fittedAdditiveChi2) amplitude(k int) float64 {
 	return math.Sqrt(2 * f.interval / math.Cosh(math.Pi*float64(k)*f.interval))
 }
 
 // check returns X as a *mat.Dense or *sparse.CSR of inputs ≥ 0.
-func (f *FittedAdditiveChi2) check(X mat.Matrix) (mat.Matrix, error) {
+func (f *fittedAdditiveChi2) check(X mat.Matrix) (mat.Matrix, error) {
 	X, err := checkRows("additive_chi2", X, f.width)
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (f *FittedAdditiveChi2) check(X mat.Matrix) (mat.Matrix, error) {
 }
 
 // Transform returns the features of the rows of X, sparse where X is.
-func (f *FittedAdditiveChi2) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+func (f *fittedAdditiveChi2) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	m, ok := X.(*sparse.CSR)
 	if !ok || m == nil {
 		return transformDense(ctx, f, X)
@@ -176,7 +176,7 @@ func (f *FittedAdditiveChi2) Transform(ctx context.Context, X mat.Matrix) (mat.M
 }
 
 // TransformTo writes the features of the rows of X into dst.
-func (f *FittedAdditiveChi2) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+func (f *fittedAdditiveChi2) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	X, err := f.check(X)
 	if err != nil {
 		return err
@@ -201,7 +201,7 @@ func (f *FittedAdditiveChi2) TransformTo(ctx context.Context, dst *mat.Dense, X 
 }
 
 // Export adds to g the features of the rows.
-func (f *FittedAdditiveChi2) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+func (f *fittedAdditiveChi2) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	root := g.Sqrt(rows)
 	log := g.Log(g.Where(g.Less(g.Scalar(0), rows), rows, g.Scalar(1))) // finite for 0, whose root is 0
 	parts := []graph.Value{g.Mul(root, g.Scalar(math.Sqrt(f.interval)))}
@@ -213,18 +213,18 @@ func (f *FittedAdditiveChi2) Export(g *graph.Graph, rows graph.Value) (graph.Val
 }
 
 // InputWidth returns the number of input columns.
-func (f *FittedAdditiveChi2) InputWidth() int { return f.width }
+func (f *fittedAdditiveChi2) InputWidth() int { return f.width }
 
 // OutputWidth returns d·(2s−1).
-func (f *FittedAdditiveChi2) OutputWidth() int { return f.width * (2*f.steps - 1) }
+func (f *fittedAdditiveChi2) OutputWidth() int { return f.width * (2*f.steps - 1) }
 
 // OutputSchema returns a schema of numeric columns without names.
-func (f *FittedAdditiveChi2) OutputSchema(in datasets.Schema) datasets.Schema {
+func (f *fittedAdditiveChi2) OutputSchema(in datasets.Schema) datasets.Schema {
 	return in.WithColumns(nil)
 }
 
 // State serializes the fitted parameters.
-func (f *FittedAdditiveChi2) State(s *model.State) {
+func (f *fittedAdditiveChi2) State(s *model.State) {
 	s.Count("width", &f.width)
 	s.Int("steps", &f.steps)
 	s.Float("interval", &f.interval)

@@ -167,7 +167,7 @@ func TestImputeAgainstSorting(t *testing.T) {
 	X := awkward(501)
 	for _, strategy := range []string{"median", "most_frequent"} {
 		for _, data := range []mat.Matrix{X, sparse.FromDense(X)} {
-			f := mustFit(t, Impute{Strategy: strategy, Indicator: true}, datasets.Set{X: data}).(*FittedImpute)
+			f := mustFit(t, Impute{Strategy: strategy, Indicator: true}, datasets.Set{X: data}).(*fittedImpute)
 			Z := mustTransform(t, f, data)
 			if got := len(f.indicators); got != 7 {
 				t.Fatalf("%d indicators, want 7", got)
@@ -218,7 +218,7 @@ func TestImputeAddsALevel(t *testing.T) {
 	schema := levelled("a", "b")
 	for level, want := range map[string]float64{"b": 1, "none": 2} {
 		f := mustFit(t, Impute{Strategy: "constant", FillCategory: level},
-			datasets.Set{X: X, Schema: schema}).(*FittedImpute)
+			datasets.Set{X: X, Schema: schema}).(*fittedImpute)
 		equal(t, mustTransform(t, f, X), mat.NewDense(4, 1, []float64{0, 1, want, datasets.Unknown}), 0)
 		out := f.OutputSchema(schema).Columns[0]
 		if out.Kind != datasets.Categorical || !slices.Contains(out.Categories, level) ||
@@ -230,7 +230,7 @@ func TestImputeAddsALevel(t *testing.T) {
 		t.Error("the schema given was changed")
 	}
 	f := mustFit(t, Impute{Strategy: "most_frequent"}, datasets.Set{X: mat.NewDense(5, 1,
-		[]float64{-1, -1, -1, 1, math.NaN()}), Schema: schema}).(*FittedImpute)
+		[]float64{-1, -1, -1, 1, math.NaN()}), Schema: schema}).(*fittedImpute)
 	if f.Fill()[0] != 1 {
 		t.Errorf("the most frequent level is %v, want 1: an unknown level is none", f.Fill()[0])
 	}
@@ -239,7 +239,7 @@ func TestImputeAddsALevel(t *testing.T) {
 func TestOneHotDropsRareLevels(t *testing.T) {
 	X := mat.NewDense(7, 1, []float64{0, 0, 0, 1, 2, 2, math.NaN()})
 	schema := levelled("a", "b", "c", "d")
-	f := mustFit(t, OneHot{MinCount: 2}, datasets.Set{X: X, Schema: schema}).(*FittedOneHot)
+	f := mustFit(t, OneHot{MinCount: 2}, datasets.Set{X: X, Schema: schema}).(*fittedOneHot)
 	got := mustTransform(t, f, mat.NewDense(6, 1, []float64{0, 1, 2, 3, datasets.Unknown, math.NaN()}))
 	equal(t, got, mat.NewDense(6, 2, []float64{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0}), 0)
 	if v, ok := got.(*sparse.CSR).Shared(); !ok || v != 1 {

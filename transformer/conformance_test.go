@@ -69,170 +69,150 @@ type conformanceCase struct {
 }
 
 func conformanceCases() map[string]conformanceCase {
-	scaler := func() transformer.Transformer { return new(transformer.FittedScaler) }
-	quantile := func() transformer.Transformer { return new(transformer.FittedQuantile) }
-	scale := func() transformer.Transformer { return new(transformer.FittedScale) }
-	impute := func() transformer.Transformer { return new(transformer.FittedImpute) }
-	rff := func() transformer.Transformer { return new(transformer.FittedRFF) }
-	binning := func() transformer.Transformer { return new(transformer.FittedBinning) }
-	nystroem := func() transformer.Transformer { return new(transformer.FittedNystroem) }
-	pca := func() transformer.Transformer { return new(transformer.FittedPCA) }
-	onehot := func() transformer.Transformer { return new(transformer.FittedOneHot) }
-	ordinal := func() transformer.Transformer { return new(transformer.FittedOrdinal) }
-	targets := func() transformer.Transformer { return new(transformer.FittedTargetEncode) }
-	hashed := func() transformer.Transformer { return new(transformer.FittedHash) }
-	dense := func() transformer.Transformer { return new(transformer.FittedDense) }
-	rfm := func() transformer.Transformer { return new(transformer.FittedRFM) }
-
-	additive := func() transformer.Transformer { return new(transformer.FittedAdditiveChi2) }
-	skewed := func() transformer.Transformer { return new(transformer.FittedSkewedChi2) }
-	sketch := func() transformer.Transformer { return new(transformer.FittedPolynomialSketch) }
 
 	type o = transformertest.Options
 	cases := map[string]conformanceCase{
-		"standardize":            {transformer.NewStandardize(), o{Zero: scaler, Missing: true, DenseOnly: true}},
-		"standardize mean=false": {transformer.Standardize{Std: true}, o{Zero: scaler, Missing: true}},
-		"minmax":                 {transformer.NewMinMax(), o{Zero: scaler, Missing: true, DenseOnly: true}},
+		"standardize":            {transformer.NewStandardize(), o{Missing: true, DenseOnly: true}},
+		"standardize mean=false": {transformer.Standardize{Std: true}, o{Missing: true}},
+		"minmax":                 {transformer.NewMinMax(), o{Missing: true, DenseOnly: true}},
 		"minmax clip": {transformer.MinMax{Low: -1, High: 2, Clip: true},
-			o{Zero: scaler, Missing: true, DenseOnly: true}},
-		"robust":              {transformer.NewRobust(), o{Zero: scaler, Missing: true, DenseOnly: true}},
-		"robust median=false": {transformer.Robust{IQR: true}, o{Zero: scaler, Missing: true}},
-		"quantile":            {transformer.NewQuantile(), o{Zero: quantile, Missing: true, DenseOnly: true}},
+			o{Missing: true, DenseOnly: true}},
+		"robust":              {transformer.NewRobust(), o{Missing: true, DenseOnly: true}},
+		"robust median=false": {transformer.Robust{IQR: true}, o{Missing: true}},
+		"quantile":            {transformer.NewQuantile(), o{Missing: true, DenseOnly: true}},
 		"quantile normal": {transformer.Quantile{Quantiles: 7, Output: "normal"},
-			o{Zero: quantile, Missing: true, DenseOnly: true}},
+			o{Missing: true, DenseOnly: true}},
 		"quantile normal, counts": {transformer.Quantile{Quantiles: 7, Output: "normal"},
-			o{Zero: quantile, Missing: true, DenseOnly: true, Data: counts()}},
-		"quantile of sparse rows": {transformer.NewQuantile(), o{Zero: quantile, Missing: true, Data: counts()}},
-		"scale":                   {transformer.NewScale(), o{Zero: scale, Missing: true}},
+			o{Missing: true, DenseOnly: true, Data: counts()}},
+		"quantile of sparse rows": {transformer.NewQuantile(), o{Missing: true, Data: counts()}},
+		"scale":                   {transformer.NewScale(), o{Missing: true}},
 		"scale each": {transformer.Scale{Factors: []float64{1, 0, 2, 0.5, 1e9}},
-			o{Zero: scale, Missing: true}},
+			o{Missing: true}},
 		"scale by name": {transformer.Scale{NamedFactors: map[string]float64{"hours": 3,
-			"visits": 0}}, o{Zero: scale, Missing: true, Data: counts()}},
-		"impute mean":   {transformer.NewImpute(), o{Zero: impute, Missing: true}},
-		"impute median": {transformer.Impute{Strategy: "median", Indicator: true}, o{Zero: impute, Missing: true}},
+			"visits": 0}}, o{Missing: true, Data: counts()}},
+		"impute mean":   {transformer.NewImpute(), o{Missing: true}},
+		"impute median": {transformer.Impute{Strategy: "median", Indicator: true}, o{Missing: true}},
 		"impute most_frequent": {transformer.Impute{Strategy: "most_frequent", Indicator: true},
-			o{Zero: impute, Missing: true, Data: categorical()}},
+			o{Missing: true, Data: categorical()}},
 		"impute constant": {transformer.Impute{Strategy: "constant", FillValue: 7},
-			o{Zero: impute, Missing: true}},
+			o{Missing: true}},
 		"impute constant category": {transformer.Impute{Strategy: "constant", FillCategory: "none"},
-			o{Zero: impute, Missing: true, Data: categorical()}},
-		"onehot":           {transformer.NewOneHot(), o{Zero: onehot, Missing: true, Data: categorical()}},
-		"onehot min_count": {transformer.OneHot{MinCount: 13}, o{Zero: onehot, Missing: true, Data: categorical()}},
+			o{Missing: true, Data: categorical()}},
+		"onehot":           {transformer.NewOneHot(), o{Missing: true, Data: categorical()}},
+		"onehot min_count": {transformer.OneHot{MinCount: 13}, o{Missing: true, Data: categorical()}},
 		"ordinal code": {transformer.Ordinal{Unknown: "code"},
-			o{Zero: ordinal, Missing: true, Data: categorical()}},
+			o{Missing: true, Data: categorical()}},
 		"ordinal missing": {transformer.Ordinal{Unknown: "missing"},
-			o{Zero: ordinal, Missing: true, Data: categorical()}},
-		"target_encode":             {transformer.NewTargetEncode(), o{Zero: targets, Missing: true, Data: encodable(0)}},
-		"target_encode two classes": {transformer.NewTargetEncode(), o{Zero: targets, Missing: true, Data: encodable(2)}},
+			o{Missing: true, Data: categorical()}},
+		"target_encode":             {transformer.NewTargetEncode(), o{Missing: true, Data: encodable(0)}},
+		"target_encode two classes": {transformer.NewTargetEncode(), o{Missing: true, Data: encodable(2)}},
 		"target_encode three classes": {transformer.TargetEncode{Smooth: 2.5, Folds: 3, Seed: 7},
-			o{Zero: targets, Missing: true, Data: encodable(3)}},
-		"hash":          {transformer.Hash{Features: 6, Signed: true}, o{Zero: hashed, Missing: true, Data: categorical()}},
-		"hash unsigned": {transformer.Hash{Features: 5}, o{Zero: hashed, Missing: true, Data: categorical()}},
-		"additive_chi2": {transformer.NewAdditiveChi2(), o{Zero: additive, Data: counts()}},
+			o{Missing: true, Data: encodable(3)}},
+		"hash":          {transformer.Hash{Features: 6, Signed: true}, o{Missing: true, Data: categorical()}},
+		"hash unsigned": {transformer.Hash{Features: 5}, o{Missing: true, Data: categorical()}},
+		"additive_chi2": {transformer.NewAdditiveChi2(), o{Data: counts()}},
 		"additive_chi2 of 5 steps": {transformer.AdditiveChi2{Steps: 5, Interval: 0.3},
-			o{Zero: additive, Data: counts()}},
-		"skewed_chi2": {transformer.SkewedChi2{Features: 24, Skewedness: 1, Seed: 5}, o{Zero: skewed, Data: counts()}},
+			o{Data: counts()}},
+		"skewed_chi2": {transformer.SkewedChi2{Features: 24, Skewedness: 1, Seed: 5}, o{Data: counts()}},
 		"skewed_chi2 moves zero": {transformer.SkewedChi2{Features: 25, Skewedness: 0.1, Seed: 5},
-			o{Zero: skewed, Data: counts(), DenseOnly: true}},
-		"pca": {transformer.NewPCA(), o{Zero: pca, Tolerance: 1e-7, Uncentered: true}},
+			o{Data: counts(), DenseOnly: true}},
+		"pca": {transformer.NewPCA(), o{Tolerance: 1e-7, Uncentered: true}},
 		"pca whiten": {transformer.PCA{Components: 0.9, Whiten: true},
-			o{Zero: pca, Tolerance: 1e-7, Uncentered: true}},
-		"dense": {transformer.NewDense(), o{Zero: dense, Missing: true}},
-		"rfm":   {transformer.NewRFM(), o{Zero: rfm, Data: curved()}},
+			o{Tolerance: 1e-7, Uncentered: true}},
+		"dense": {transformer.NewDense(), o{Missing: true}},
+		"rfm":   {transformer.NewRFM(), o{Data: curved()}},
 		"rfm diagonal": {transformer.RFM{Kernel: "laplacian", Rounds: 2, Diagonal: true, Power: 1,
 			Bandwidth: 2, Solve: "exact", Features: 2, Rows: 40, Part: 20, Nu: 1, Alpha: 1},
-			o{Zero: rfm, Data: curved()}},
+			o{Data: curved()}},
 		"rfm features": {transformer.RFM{Kernel: "gaussian", Rounds: 2, Power: 0.5,
 			Solve: "features", Features: 30, Rows: 50, Part: 20, Nu: 1, Alpha: 1},
-			o{Zero: rfm, Data: curved()}},
+			o{Data: curved()}},
 	}
-	ard := func() transformer.Transformer { return new(transformer.FittedARD) }
 	for _, name := range []string{"gaussian", "laplacian", "matern"} {
 		s := transformer.NewARD()
 		s.Kernel, s.Features, s.Steps, s.Restarts, s.Floor, s.Power, s.Seed = kernel.Name(name), 40, 4, 2, 0.01, 0.5, 5
-		cases["ard "+name] = conformanceCase{s, o{Zero: ard}}
+		cases["ard "+name] = conformanceCase{s, o{}}
 		s.Rows, s.Restarts, s.Objective, s.Groups = 25, 1, "press", "origin"
-		cases["ard press "+name] = conformanceCase{s, o{Zero: ard}}
+		cases["ard press "+name] = conformanceCase{s, o{}}
 	}
 	for _, name := range spectral.AllFourierKernels {
 		s := transformer.NewRFF()
 		s.Kernel, s.Features, s.Seed, s.Exponent = kernel.Name(name), 24, 5, 1.4
-		cases["rff "+name] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
+		cases["rff "+name] = conformanceCase{s, o{Related: relatedMaps(s)}}
 		s.Gamma, s.Map = kernel.GammaMedian, "phase"
-		cases["rff phase "+name] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
+		cases["rff phase "+name] = conformanceCase{s, o{Related: relatedMaps(s)}}
 		s.Gamma = kernel.FixedGamma(1, 0.1, 2, 3, 0.5)
-		cases["rff fixed "+name] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
+		cases["rff fixed "+name] = conformanceCase{s, o{Related: relatedMaps(s)}}
 	}
-	softmaxed := func() transformer.Transformer { return new(transformer.FittedSoftmaxFeatures) }
 	for _, draw := range []string{"iid", "orthogonal"} {
 		s := transformer.NewSoftmaxFeatures()
 		s.Features, s.Draw, s.Seed = 24, draw, 5
-		cases["softmax_features "+draw] = conformanceCase{s, o{Zero: softmaxed, Related: relatedSoftmax(s)}}
+		cases["softmax_features "+draw] = conformanceCase{s, o{Related: relatedSoftmax(s)}}
 		s.Gamma = kernel.FixedGamma(0.1, 0.2, 0.05, 0.3, 0.5)
-		cases["softmax_features fixed "+draw] = conformanceCase{s, o{Zero: softmaxed, Related: relatedSoftmax(s)}}
+		cases["softmax_features fixed "+draw] = conformanceCase{s, o{Related: relatedSoftmax(s)}}
 	}
 	for _, s := range []transformer.PolynomialSketch{{Degree: 1, Features: 1},
 		{Degree: 2, Coef0: 1, Features: 24, Seed: 5}, {Degree: 3, Features: 25}} {
 		s.Gamma = kernel.FixedGamma(0.1, 0.2, 0.05, 0.3, 0.5)
-		cases[fmt.Sprintf("polynomial_sketch fixed %d", s.Degree)] = conformanceCase{s, o{Zero: sketch, ExportTolerance: 1e-9}}
+		cases[fmt.Sprintf("polynomial_sketch fixed %d", s.Degree)] = conformanceCase{s, o{ExportTolerance: 1e-9}}
 		s.Gamma = kernel.GammaScale
-		cases[fmt.Sprintf("polynomial_sketch %d", s.Degree)] = conformanceCase{s, o{Zero: sketch, ExportTolerance: 1e-9}}
+		cases[fmt.Sprintf("polynomial_sketch %d", s.Degree)] = conformanceCase{s, o{ExportTolerance: 1e-9}}
 	}
 	for _, draw := range []string{"orthogonal", "qmc", "structured"} {
 		for _, name := range []string{"gaussian", "exponential", "matern", "rational_quadratic", "powered_exponential",
 			"mixture", "product"} {
 			s := transformer.NewRFF()
 			s.Kernel, s.Features, s.Seed, s.Draw, s.Of = kernel.Name(name), 24, 5, draw, kernelParts()
-			cases["rff "+draw+" "+name] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
+			cases["rff "+draw+" "+name] = conformanceCase{s, o{Related: relatedMaps(s)}}
 			s.Gamma, s.Map = kernel.FixedGamma(1, 0.1, 2, 3, 0.5), "phase"
-			cases["rff phase "+draw+" "+name] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
+			cases["rff phase "+draw+" "+name] = conformanceCase{s, o{Related: relatedMaps(s)}}
 		}
 	}
 	for _, name := range []string{"mixture", "product"} {
 		s := transformer.NewRFF()
 		s.Kernel, s.Features, s.Seed, s.Of = kernel.Name(name), 24, 5, kernelParts()
-		cases["rff "+name] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
+		cases["rff "+name] = conformanceCase{s, o{Related: relatedMaps(s)}}
 		s.Of[1].Kernel = "laplacian"
-		cases["rff rough "+name] = conformanceCase{s, o{Zero: rff, Related: relatedMaps(s)}}
+		cases["rff rough "+name] = conformanceCase{s, o{Related: relatedMaps(s)}}
 	}
 	for _, name := range []kernel.Name{kernel.Polynomial, kernel.Cosine, kernel.Chi2} {
 		for _, choose := range []string{"uniform", "rpcholesky"} {
 			s := transformer.NewNystroem()
 			s.Kernel, s.Landmarks, s.Seed, s.Choose = name, 24, 5, choose
-			cases[fmt.Sprintf("nystroem %s %s", choose, name)] = conformanceCase{s, o{ExportTolerance: 1e-9, Zero: nystroem,
+			cases[fmt.Sprintf("nystroem %s %s", choose, name)] = conformanceCase{s, o{ExportTolerance: 1e-9,
 				Tolerance: 1e-6, Float32Tolerance: 5e-3, Related: relatedLandmarks(s), Data: counts()}}
 		}
 	}
 	for _, name := range spectral.AllFourierKernels {
 		s := transformer.NewNystroem()
 		s.Kernel, s.Landmarks, s.Seed, s.Exponent = kernel.Name(name), 24, 5, 1.4
-		cases["nystroem "+name] = conformanceCase{s, o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6,
+		cases["nystroem "+name] = conformanceCase{s, o{ExportTolerance: 1e-11, Tolerance: 1e-6,
 			Float32Tolerance: 5e-3, Related: relatedLandmarks(s)}}
 		s.Gamma = kernel.FixedGamma(1, 0.1, 2, 3, 0.5)
-		cases["nystroem fixed "+name] = conformanceCase{s, o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6,
+		cases["nystroem fixed "+name] = conformanceCase{s, o{ExportTolerance: 1e-11, Tolerance: 1e-6,
 			Float32Tolerance: 5e-3, Related: relatedLandmarks(s)}}
 		s.Gamma, s.Choose = kernel.GammaMedian, "rpcholesky"
-		cases["nystroem rpcholesky "+name] = conformanceCase{s, o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6,
+		cases["nystroem rpcholesky "+name] = conformanceCase{s, o{ExportTolerance: 1e-11, Tolerance: 1e-6,
 			Float32Tolerance: 5e-3, Related: relatedLandmarks(s)}}
 	}
 	for _, nu := range []float64{0.5, 0.8, 1, 2.5, 7} { // of which two have a closed form
 		s := transformer.NewNystroem()
 		s.Kernel, s.Landmarks, s.Seed, s.Nu = "matern", 12, 5, nu
 		cases[fmt.Sprintf("nystroem matern %v", nu)] = conformanceCase{s,
-			o{ExportTolerance: 1e-11, Zero: nystroem, Tolerance: 1e-6, Float32Tolerance: 5e-3}}
+			o{ExportTolerance: 1e-11, Tolerance: 1e-6, Float32Tolerance: 5e-3}}
 	}
 	for _, name := range []string{"laplacian", "hyperbolic", "triangular", "smooth"} {
 		s := transformer.NewBinning()
 		s.Kernel, s.Grids, s.Seed, s.Gamma = kernel.Name(name), 12, 5, kernel.FixedGamma(0.3)
-		cases["binning "+name] = conformanceCase{s, o{Unexported: true, Zero: binning, Related: relatedGrids(s)}}
+		cases["binning "+name] = conformanceCase{s, o{Unexported: true, Related: relatedGrids(s)}}
 		s.MinCount = 3
-		cases["binning min_count "+name] = conformanceCase{s, o{Unexported: true, Zero: binning, Related: relatedGrids(s)}}
+		cases["binning min_count "+name] = conformanceCase{s, o{Unexported: true, Related: relatedGrids(s)}}
 		s.MinCount, s.Columns = 1, 500
-		cases["binning hashed "+name] = conformanceCase{s, o{Unexported: true, Zero: binning}}
+		cases["binning hashed "+name] = conformanceCase{s, o{Unexported: true}}
 		s.Inputs = 2
-		cases["binning hashed, 2 inputs "+name] = conformanceCase{s, o{Unexported: true, Zero: binning}}
+		cases["binning hashed, 2 inputs "+name] = conformanceCase{s, o{Unexported: true}}
 		s.Columns, s.InputWeights = 0, "scales"
-		cases["binning of 2 inputs "+name] = conformanceCase{s, o{Unexported: true, Zero: binning,
+		cases["binning of 2 inputs "+name] = conformanceCase{s, o{Unexported: true,
 			Related: relatedGrids(s)}}
 	}
 	return cases

@@ -23,7 +23,7 @@ func NewDense() Dense { return Dense{} }
 // IsDataIndependent returns true.
 func (s Dense) IsDataIndependent() bool { return true }
 
-// Fit learns the number of columns; it returns a [*FittedDense].
+// Fit learns the number of columns.
 func (s Dense) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "dense", s, data)
 }
@@ -34,14 +34,14 @@ func (s Dense) FitSource(ctx context.Context, data datasets.Source) (Transformer
 	if err != nil {
 		return nil, err
 	}
-	return &FittedDense{width: width}, nil
+	return &fittedDense{width: width}, nil
 }
 
-// FittedDense is a fitted [Dense].
-type FittedDense struct{ width int }
+// fittedDense is a fitted [Dense].
+type fittedDense struct{ width int }
 
 // Transform returns X itself if it is a *mat.Dense, otherwise a dense copy.
-func (f *FittedDense) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+func (f *fittedDense) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	same := perEntry("dense", f.width, unchanged{})
 	X, err := same.check(X)
 	if err != nil {
@@ -62,21 +62,21 @@ func (unchanged) value(_ int, x float64) float64   { return x }
 func (unchanged) keepsZeros(datasets.Schema) error { return nil }
 
 // Export returns rows unchanged.
-func (f *FittedDense) Export(_ *graph.Graph, rows graph.Value) (graph.Value, error) {
+func (f *fittedDense) Export(_ *graph.Graph, rows graph.Value) (graph.Value, error) {
 	return rows, nil
 }
 
 // InputWidth returns the number of input columns.
-func (f *FittedDense) InputWidth() int { return f.width }
+func (f *fittedDense) InputWidth() int { return f.width }
 
 // OutputWidth returns the number of columns, which equals that of the input.
-func (f *FittedDense) OutputWidth() int { return f.width }
+func (f *fittedDense) OutputWidth() int { return f.width }
 
 // OutputSchema returns in.
-func (f *FittedDense) OutputSchema(in datasets.Schema) datasets.Schema { return in }
+func (f *fittedDense) OutputSchema(in datasets.Schema) datasets.Schema { return in }
 
 // State serializes the fitted parameters.
-func (f *FittedDense) State(s *model.State) {
+func (f *fittedDense) State(s *model.State) {
 	s.Count("width", &f.width)
 	s.Require(f.width > 0, "there are no columns")
 }

@@ -39,7 +39,7 @@ func FuzzRestore(f *testing.F) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		for range 20 {
 			damaged := transformertest.Damaged(archive, rng)
-			transformertest.Try(t, damaged, c.Zero(), data)
+			transformertest.Try(t, damaged, fitted, data)
 		}
 	})
 }
@@ -75,7 +75,7 @@ func TestDamagedInputsOfColumns(t *testing.T) {
 		}
 		rng := rand.New(rand.NewPCG(2, 2))
 		for range 3000 {
-			transformertest.Try(t, transformertest.Damaged(archive, rng), new(transformer.FittedBinning), data)
+			transformertest.Try(t, transformertest.Damaged(archive, rng), fit, data)
 		}
 	}
 }

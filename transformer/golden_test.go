@@ -175,7 +175,7 @@ func TestOneHotAgainstReference(t *testing.T) {
 	}
 	f := mustFit(t, NewOneHot(), datasets.Set{X: code(in.Rows), Schema: schema})
 	equal(t, mustTransform(t, f, code(in.RowsTest)), denseOf(want.Transform), 0)
-	names := f.(*FittedOneHot).OutputSchema(schema)
+	names := f.(*fittedOneHot).OutputSchema(schema)
 	if got := names.Name(0); got != "colour=blue" {
 		t.Errorf("first column is called %s", got)
 	}

@@ -52,7 +52,7 @@ func (s *Hash) Params(l *param.List) {
 // IsDataIndependent returns true: the fit depends on the schema only.
 func (Hash) IsDataIndependent() bool { return true }
 
-// Fit hashes the categories of the schema; it returns a [*FittedHash].
+// Fit hashes the categories of the schema.
 func (s Hash) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "hash", s, data)
 }
@@ -67,7 +67,7 @@ func (s Hash) FitSource(ctx context.Context, data datasets.Source) (Transformer,
 		return nil, err
 	}
 	schema := data.Schema()
-	f := &FittedHash{features: s.Features}
+	f := &fittedHash{features: s.Features}
 	if f.levels, err = categoricalLevels("hash", schema, width); err != nil {
 		return nil, err
 	}
@@ -95,8 +95,8 @@ func (s Hash) Cost(shape datasets.Shape) datasets.Cost {
 		OutputWidth: s.Features, NonZeros: min(d, float64(s.Features)), CheapToRecompute: true}
 }
 
-// FittedHash is a fitted [Hash].
-type FittedHash struct {
+// fittedHash is a fitted [Hash].
+type fittedHash struct {
 	levels   []int // number of categories of each input
 	first    []int // category c of input j has index first[j]+c
 	columns  []int // column of each category, or ^column if its sign is −1
@@ -104,7 +104,7 @@ type FittedHash struct {
 }
 
 // entry returns the column and the value of a category.
-func (f *FittedHash) entry(category int) (column int, value float64) {
+func (f *fittedHash) entry(category int) (column int, value float64) {
 	if column = f.columns[category]; column < 0 {
 		return ^column, -1
 	}
@@ -112,7 +112,7 @@ func (f *FittedHash) entry(category int) (column int, value float64) {
 }
 
 // Transform returns the hashed rows, a *sparse.CSR.
-func (f *FittedHash) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+func (f *fittedHash) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	X, err := checkRows("hash", X, len(f.levels))
 	if err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func (r *hashedRow) appendTo(columns []uint32, values []float64) ([]uint32, []fl
 }
 
 // Export adds the hashed rows to g.
-func (f *FittedHash) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+func (f *fittedHash) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	all := make([]float64, f.features)
 	for k := range all {
 		all[k] = float64(k)
@@ -196,16 +196,16 @@ func (f *FittedHash) Export(g *graph.Graph, rows graph.Value) (graph.Value, erro
 }
 
 // InputWidth returns the number of input columns.
-func (f *FittedHash) InputWidth() int { return len(f.levels) }
+func (f *fittedHash) InputWidth() int { return len(f.levels) }
 
 // OutputWidth returns the number of hashed columns.
-func (f *FittedHash) OutputWidth() int { return f.features }
+func (f *fittedHash) OutputWidth() int { return f.features }
 
 // OutputSchema returns unnamed columns, because categories share them.
-func (f *FittedHash) OutputSchema(in datasets.Schema) datasets.Schema { return in.WithColumns(nil) }
+func (f *fittedHash) OutputSchema(in datasets.Schema) datasets.Schema { return in.WithColumns(nil) }
 
 // State serializes the fitted parameters.
-func (f *FittedHash) State(s *model.State) {
+func (f *fittedHash) State(s *model.State) {
 	s.Ints("levels", &f.levels)
 	s.Ints("columns", &f.columns)
 	s.Int("features", &f.features)

@@ -90,7 +90,7 @@ func (s *Impute) Params(l *param.List) {
 	l.Bool(&s.Indicator, "indicator", "add a 0/1 column for each column that misses values in training")
 }
 
-// Fit learns the fill values; it returns a [*FittedImpute].
+// Fit learns the fill values.
 func (s Impute) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "impute", s, data)
 }
@@ -127,13 +127,13 @@ func (s Impute) Start(ctx context.Context, schema datasets.Schema, cols int) (da
 	})
 }
 
-// Finish returns the [*FittedImpute] of the last pass.
+// Finish returns the fitted step.
 func (s Impute) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
 	sums, in, err := lastSums[*imputeSums](ctx, "impute", s, last)
 	if err != nil {
 		return nil, err
 	}
-	f := &FittedImpute{fill: make([]float64, in.cols)}
+	f := &fittedImpute{fill: make([]float64, in.cols)}
 	switch learned := sums.fill.(type) {
 	case *momentSums:
 		copy(f.fill, learned.total.Mean)
@@ -188,7 +188,7 @@ func (s Impute) checkColumn(schema datasets.Schema, j int) error {
 func isCode(v float64, levels int) bool { return v == math.Trunc(v) && v >= 0 && v < float64(levels) }
 
 // constant sets the fill value of each column to the constant.
-func (s Impute) constant(f *FittedImpute, schema datasets.Schema) {
+func (s Impute) constant(f *fittedImpute, schema datasets.Schema) {
 	f.level = s.FillCategory
 	for j := range f.fill {
 		f.fill[j] = s.FillValue
@@ -344,15 +344,15 @@ func eachMissing(X mat.Matrix, i int, f func(j int)) {
 	}
 }
 
-// FittedImpute is a fitted [Impute].
-type FittedImpute struct {
+// fittedImpute is a fitted [Impute].
+type fittedImpute struct {
 	fill       []float64
 	indicators []int  // columns with an indicator
 	level      string // FillCategory, or ""
 }
 
 // Transform returns the rows of X without missing values, sparse where X is.
-func (f *FittedImpute) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+func (f *fittedImpute) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	m, ok := X.(*sparse.CSR)
 	if !ok || m == nil {
 		return transformDense(ctx, f, X)
@@ -374,13 +374,13 @@ func (f *FittedImpute) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix,
 }
 
 // entries returns the map without the indicators.
-func (f *FittedImpute) entries() entrywise {
+func (f *fittedImpute) entries() entrywise {
 	return perEntry("impute", len(f.fill), f)
 }
 
-func (f *FittedImpute) keepsZeros(datasets.Schema) error { return nil }
+func (f *fittedImpute) keepsZeros(datasets.Schema) error { return nil }
 
-func (f *FittedImpute) value(j int, v float64) float64 {
+func (f *fittedImpute) value(j int, v float64) float64 {
 	if v != v {
 		return f.fill[j]
 	}
@@ -388,7 +388,7 @@ func (f *FittedImpute) value(j int, v float64) float64 {
 }
 
 // TransformTo writes the imputed rows of X to dst, including the zeros of sparse rows.
-func (f *FittedImpute) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+func (f *fittedImpute) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	X, err := f.entries().check(X)
 	if err != nil {
 		return err
@@ -415,7 +415,7 @@ func (f *FittedImpute) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Ma
 }
 
 // withIndicators returns the imputed rows of m with the indicator columns.
-func (f *FittedImpute) withIndicators(ctx context.Context, m *sparse.CSR) (mat.Matrix, error) {
+func (f *fittedImpute) withIndicators(ctx context.Context, m *sparse.CSR) (mat.Matrix, error) {
 	rows, d := m.Dims()
 	shared, _ := m.Shared()
 	indptr := make([]int, 1, rows+1)
@@ -444,7 +444,7 @@ func (f *FittedImpute) withIndicators(ctx context.Context, m *sparse.CSR) (mat.M
 }
 
 // Export adds the imputed rows and the indicators to g.
-func (f *FittedImpute) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+func (f *fittedImpute) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	missing := g.IsNaN(rows)
 	filled := g.Where(missing, g.Row(f.fill), rows)
 	if len(f.indicators) == 0 {
@@ -454,13 +454,13 @@ func (f *FittedImpute) Export(g *graph.Graph, rows graph.Value) (graph.Value, er
 }
 
 // InputWidth returns the number of input columns.
-func (f *FittedImpute) InputWidth() int { return len(f.fill) }
+func (f *fittedImpute) InputWidth() int { return len(f.fill) }
 
 // OutputWidth returns the number of columns, including indicators.
-func (f *FittedImpute) OutputWidth() int { return len(f.fill) + len(f.indicators) }
+func (f *fittedImpute) OutputWidth() int { return len(f.fill) + len(f.indicators) }
 
 // OutputSchema returns the input columns, followed by indicators named <column>_missing.
-func (f *FittedImpute) OutputSchema(in datasets.Schema) datasets.Schema {
+func (f *fittedImpute) OutputSchema(in datasets.Schema) datasets.Schema {
 	columns := make([]datasets.Column, 0, f.OutputWidth())
 	for j, fill := range f.fill {
 		c := in.Column(j)
@@ -476,10 +476,10 @@ func (f *FittedImpute) OutputSchema(in datasets.Schema) datasets.Schema {
 }
 
 // Fill returns the fill value of each column.
-func (f *FittedImpute) Fill() []float64 { return slices.Clone(f.fill) }
+func (f *fittedImpute) Fill() []float64 { return slices.Clone(f.fill) }
 
 // State serializes the fitted parameters.
-func (f *FittedImpute) State(s *model.State) {
+func (f *fittedImpute) State(s *model.State) {
 	s.Floats("fill", &f.fill)
 	s.Ints("indicators", &f.indicators)
 	s.String("level", &f.level)

@@ -40,7 +40,7 @@ func (s *OneHot) Params(l *param.List) {
 	l.Complexity("min_count", param.FewerUnits)
 }
 
-// Fit counts the categories; it returns a [*FittedOneHot].
+// Fit counts the categories.
 func (s OneHot) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "onehot", s, data)
 }
@@ -55,13 +55,13 @@ func (s OneHot) Start(ctx context.Context, schema datasets.Schema, cols int) (da
 	return beginCodes(ctx, "onehot", s, schema, cols)
 }
 
-// Finish returns the [*FittedOneHot] of the pass.
+// Finish returns the fitted step.
 func (s OneHot) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
 	c, _, err := lastSums[*codeCounts](ctx, "onehot", s, last)
 	if err != nil {
 		return nil, err
 	}
-	f := &FittedOneHot{levels: c.levels, first: c.first, column: make([]int, len(c.counts))}
+	f := &fittedOneHot{levels: c.levels, first: c.first, column: make([]int, len(c.counts))}
 	for k, n := range c.counts {
 		f.column[k] = -1
 		if n >= s.MinCount {
@@ -170,8 +170,8 @@ func eachCode(ctx context.Context, step string, X mat.Matrix, first int, levels 
 	return nil
 }
 
-// FittedOneHot is a fitted [OneHot].
-type FittedOneHot struct {
+// fittedOneHot is a fitted [OneHot].
+type fittedOneHot struct {
 	levels []int // number of categories of each input
 	first  []int // category c of input j has index first[j]+c
 	column []int // column of each category, −1 if none
@@ -179,7 +179,7 @@ type FittedOneHot struct {
 }
 
 // Transform returns the encoded rows, a *sparse.CSR with the shared value 1.
-func (f *FittedOneHot) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+func (f *fittedOneHot) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	X, err := checkRows("onehot", X, len(f.levels))
 	if err != nil {
 		return nil, err
@@ -202,7 +202,7 @@ func (f *FittedOneHot) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix,
 }
 
 // Export adds the encoded rows to g. A number that is not a category code is encoded as zeros.
-func (f *FittedOneHot) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+func (f *fittedOneHot) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	var inputs []int
 	var codes []float64
 	for j, n := range f.levels {
@@ -216,13 +216,13 @@ func (f *FittedOneHot) Export(g *graph.Graph, rows graph.Value) (graph.Value, er
 }
 
 // InputWidth returns the number of input columns.
-func (f *FittedOneHot) InputWidth() int { return len(f.levels) }
+func (f *fittedOneHot) InputWidth() int { return len(f.levels) }
 
 // OutputWidth returns the number of categories that have a column.
-func (f *FittedOneHot) OutputWidth() int { return f.width }
+func (f *fittedOneHot) OutputWidth() int { return f.width }
 
 // OutputSchema returns numeric columns named input=category.
-func (f *FittedOneHot) OutputSchema(in datasets.Schema) datasets.Schema {
+func (f *fittedOneHot) OutputSchema(in datasets.Schema) datasets.Schema {
 	columns := make([]datasets.Column, 0, f.width)
 	for j, n := range f.levels {
 		names := in.Column(j).Categories
@@ -241,7 +241,7 @@ func (f *FittedOneHot) OutputSchema(in datasets.Schema) datasets.Schema {
 }
 
 // State serializes the fitted parameters.
-func (f *FittedOneHot) State(s *model.State) {
+func (f *fittedOneHot) State(s *model.State) {
 	s.Ints("levels", &f.levels)
 	s.Ints("column", &f.column)
 	if !s.Restoring() || s.Err() != nil {

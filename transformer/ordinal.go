@@ -35,7 +35,7 @@ func (s *Ordinal) Params(l *param.List) {
 		"error")
 }
 
-// Fit learns the number of categories of each column; it returns a [*FittedOrdinal].
+// Fit learns the number of categories of each column.
 func (s Ordinal) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "ordinal", s, data)
 }
@@ -50,28 +50,28 @@ func (s Ordinal) Start(ctx context.Context, schema datasets.Schema, cols int) (d
 	return beginCodes(ctx, "ordinal", s, schema, cols)
 }
 
-// Finish returns the [*FittedOrdinal].
+// Finish returns the fitted step.
 func (s Ordinal) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
 	c, _, err := lastSums[*codeCounts](ctx, "ordinal", s, last)
 	if err != nil {
 		return nil, err
 	}
-	return &FittedOrdinal{levels: c.levels, unknown: s.Unknown}, nil
+	return &fittedOrdinal{levels: c.levels, unknown: s.Unknown}, nil
 }
 
-// FittedOrdinal is a fitted [Ordinal].
-type FittedOrdinal struct {
+// fittedOrdinal is a fitted [Ordinal].
+type fittedOrdinal struct {
 	levels  []int
 	unknown string
 }
 
 // Transform returns the codes as a dense matrix.
-func (f *FittedOrdinal) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+func (f *fittedOrdinal) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	return transformDense(ctx, f, X)
 }
 
 // TransformTo writes the codes to dst.
-func (f *FittedOrdinal) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+func (f *fittedOrdinal) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	X, err := checkRows("ordinal", X, len(f.levels))
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (f *FittedOrdinal) TransformTo(ctx context.Context, dst *mat.Dense, X mat.M
 
 // Export adds the codes to g. A graph cannot report errors, so an unknown category that should be
 // an error becomes a missing value, and the prediction becomes missing as well.
-func (f *FittedOrdinal) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+func (f *fittedOrdinal) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	if f.unknown == "code" {
 		return rows, nil
 	}
@@ -108,16 +108,16 @@ func (f *FittedOrdinal) Export(g *graph.Graph, rows graph.Value) (graph.Value, e
 }
 
 // InputWidth returns the number of input columns.
-func (f *FittedOrdinal) InputWidth() int { return len(f.levels) }
+func (f *fittedOrdinal) InputWidth() int { return len(f.levels) }
 
 // OutputWidth returns the number of columns, which equals that of the input.
-func (f *FittedOrdinal) OutputWidth() int { return len(f.levels) }
+func (f *fittedOrdinal) OutputWidth() int { return len(f.levels) }
 
 // OutputSchema returns the names of the columns, all numeric.
-func (f *FittedOrdinal) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
+func (f *fittedOrdinal) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
 
 // State serializes the fitted parameters.
-func (f *FittedOrdinal) State(s *model.State) {
+func (f *fittedOrdinal) State(s *model.State) {
 	s.Ints("levels", &f.levels)
 	s.String("unknown", &f.unknown)
 	s.Require(len(f.levels) > 0, "there are no columns")

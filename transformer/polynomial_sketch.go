@@ -74,7 +74,7 @@ func (s *PolynomialSketch) Params(l *param.List) {
 // IsDataIndependent reports whether γ is fixed, so that only the number of columns is learned.
 func (s PolynomialSketch) IsDataIndependent() bool { return s.Gamma.Rule() == "" }
 
-// Fit draws the sketches; it returns a [*FittedPolynomialSketch].
+// Fit draws the sketches.
 func (s PolynomialSketch) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitFinite(ctx, "polynomial_sketch", s, data)
 }
@@ -89,7 +89,7 @@ func (s PolynomialSketch) FitSource(ctx context.Context, data datasets.Source) (
 	if err != nil {
 		return nil, err
 	}
-	f := &FittedPolynomialSketch{gamma: gamma, coef0: s.Coef0, features: s.Features, degree: s.Degree}
+	f := &fittedPolynomialSketch{gamma: gamma, coef0: s.Coef0, features: s.Features, degree: s.Degree}
 	f.finish()
 	if err := memory.Check(8 * int64(s.Degree) * int64(len(gamma))); err != nil {
 		return nil, wrapError(ctx, "polynomial_sketch", err)
@@ -118,8 +118,8 @@ func (s PolynomialSketch) Cost(shape datasets.Shape) datasets.Cost {
 		Bytes: int64(8*p*float64(shape.Cols) + 8*float64(shape.RowsInMemory())*D), OutputWidth: s.Features}
 }
 
-// FittedPolynomialSketch is a fitted [PolynomialSketch].
-type FittedPolynomialSketch struct {
+// fittedPolynomialSketch is a fitted [PolynomialSketch].
+type fittedPolynomialSketch struct {
 	gamma            []float64 // d
 	coef0            float64
 	degree, features int
@@ -130,7 +130,7 @@ type FittedPolynomialSketch struct {
 
 // finish derives the factors and the largest input whose features are finite: features are at most
 // the 1-norm of u to the power p, and their transforms at most D times as large.
-func (f *FittedPolynomialSketch) finish() {
+func (f *fittedPolynomialSketch) finish() {
 	sum := 0.0
 	for _, g := range f.gamma {
 		f.factor = append(f.factor, math.Sqrt(g))
@@ -144,7 +144,7 @@ func (f *FittedPolynomialSketch) finish() {
 }
 
 // add adds input j times v to the sketch k.
-func (f *FittedPolynomialSketch) add(sketch []float64, k, j int, v float64) {
+func (f *fittedPolynomialSketch) add(sketch []float64, k, j int, v float64) {
 	if column := f.columns[k*len(f.factor)+j]; column >= 0 {
 		sketch[column] += f.factor[j] * v
 	} else {
@@ -153,12 +153,12 @@ func (f *FittedPolynomialSketch) add(sketch []float64, k, j int, v float64) {
 }
 
 // Transform returns the features of the rows of X in a new matrix.
-func (f *FittedPolynomialSketch) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+func (f *fittedPolynomialSketch) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	return transformDense(ctx, f, X)
 }
 
 // TransformTo writes the features of the rows of X into dst.
-func (f *FittedPolynomialSketch) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+func (f *fittedPolynomialSketch) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	X, err := checkMap("polynomial_sketch", X, len(f.gamma), f.limit, dst, f.features)
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func (f *FittedPolynomialSketch) TransformTo(ctx context.Context, dst *mat.Dense
 }
 
 // writeRow writes the features of row i of X to dst: a convolution is a product of transforms.
-func (f *FittedPolynomialSketch) writeRow(dst []float64, X mat.Matrix, i int, fft *fourier.FFT,
+func (f *fittedPolynomialSketch) writeRow(dst []float64, X mat.Matrix, i int, fft *fourier.FFT,
 	product, one []complex128) {
 	for k := range f.degree {
 		clear(dst)
@@ -196,7 +196,7 @@ func (f *FittedPolynomialSketch) writeRow(dst []float64, X mat.Matrix, i int, ff
 }
 
 // sketch adds sketch k of row i of X to dst.
-func (f *FittedPolynomialSketch) sketch(dst []float64, k int, X mat.Matrix, i int) {
+func (f *fittedPolynomialSketch) sketch(dst []float64, k int, X mat.Matrix, i int) {
 	if f.coef0 > 0 {
 		f.add(dst, k, len(f.gamma), 1)
 	}
@@ -218,7 +218,7 @@ func (f *FittedPolynomialSketch) sketch(dst []float64, k int, X mat.Matrix, i in
 }
 
 // Export adds to g the features of the rows, with matrices in place of the Fourier transforms.
-func (f *FittedPolynomialSketch) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+func (f *fittedPolynomialSketch) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	D, half := f.features, f.features/2+1
 	wave := func(t, h int) (sin, cos float64) { return math.Sincos(2 * math.Pi * float64(t*h%D) / float64(D)) }
 	var re, im graph.Value
@@ -258,7 +258,7 @@ func (f *FittedPolynomialSketch) Export(g *graph.Graph, rows graph.Value) (graph
 }
 
 // exportProduct returns the product of u = (x, 1) and a matrix, whose last row is that of c₀ if there is one.
-func (f *FittedPolynomialSketch) exportProduct(g *graph.Graph, rows graph.Value, m *mat.Dense) graph.Value {
+func (f *fittedPolynomialSketch) exportProduct(g *graph.Graph, rows graph.Value, m *mat.Dense) graph.Value {
 	d := len(f.gamma)
 	product := g.MatMul(rows, g.Matrix(m.Slice(0, d, 0, m.RawMatrix().Cols)))
 	if f.coef0 > 0 {
@@ -268,21 +268,21 @@ func (f *FittedPolynomialSketch) exportProduct(g *graph.Graph, rows graph.Value,
 }
 
 // InputWidth returns the number of input columns.
-func (f *FittedPolynomialSketch) InputWidth() int { return len(f.gamma) }
+func (f *fittedPolynomialSketch) InputWidth() int { return len(f.gamma) }
 
 // OutputWidth returns D.
-func (f *FittedPolynomialSketch) OutputWidth() int { return f.features }
+func (f *fittedPolynomialSketch) OutputWidth() int { return f.features }
 
 // OutputSchema returns a schema of numeric columns without names.
-func (f *FittedPolynomialSketch) OutputSchema(in datasets.Schema) datasets.Schema {
+func (f *fittedPolynomialSketch) OutputSchema(in datasets.Schema) datasets.Schema {
 	return in.WithColumns(nil)
 }
 
 // Gamma returns γ for each column.
-func (f *FittedPolynomialSketch) Gamma() []float64 { return slices.Clone(f.gamma) }
+func (f *fittedPolynomialSketch) Gamma() []float64 { return slices.Clone(f.gamma) }
 
 // State serializes the fitted parameters.
-func (f *FittedPolynomialSketch) State(s *model.State) {
+func (f *fittedPolynomialSketch) State(s *model.State) {
 	s.Int("degree", &f.degree)
 	s.Floats("gamma", &f.gamma)
 	s.Float("coef0", &f.coef0)

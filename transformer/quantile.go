@@ -58,7 +58,7 @@ func (s *Quantile) Params(l *param.List) {
 	l.Choice(&s.Output, "output", "law that the outputs follow", "uniform", "normal")
 }
 
-// Fit learns the quantiles of the columns; it returns a [*FittedQuantile].
+// Fit learns the quantiles of the columns.
 func (s Quantile) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "quantile", s, data)
 }
@@ -91,7 +91,7 @@ func (s Quantile) probabilities(rows int) []float64 {
 	return out
 }
 
-// Finish returns the [*FittedQuantile] of the last pass.
+// Finish returns the fitted step.
 func (s Quantile) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
 	q, in, err := lastSums[*quantiles](ctx, "quantile", s, last)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s Quantile) Finish(ctx context.Context, last datasets.Pass) (Transformer, 
 	if err != nil {
 		return nil, fmt.Errorf("transformer: quantile: %w", err)
 	}
-	f := &FittedQuantile{normal: s.Output == "normal", quantiles: len(columns[0])}
+	f := &fittedQuantile{normal: s.Output == "normal", quantiles: len(columns[0])}
 	for _, list := range columns {
 		f.columns = append(f.columns, newRanking(list))
 	}
@@ -124,7 +124,7 @@ func (s Quantile) FirstStage() Fitter {
 
 // FinishFit sets the output distribution of learned quantiles.
 func (s Quantile) FinishFit(learned Transformer) (Transformer, error) {
-	f, ok := learned.(*FittedQuantile)
+	f, ok := learned.(*fittedQuantile)
 	if !ok || f == nil {
 		return nil, errFirstStage("quantile", learned)
 	}
@@ -152,8 +152,8 @@ func (s Quantile) Cost(shape datasets.Shape) datasets.Cost {
 	return c
 }
 
-// FittedQuantile is a fitted [Quantile].
-type FittedQuantile struct {
+// fittedQuantile is a fitted [Quantile].
+type fittedQuantile struct {
 	normal    bool
 	quantiles int // number of quantiles per column
 	columns   []ranking
@@ -236,7 +236,7 @@ func (r *ranking) distribution(x float64) float64 {
 // minShare is the minimum argument of the normal quantile function; the maximum is 1 − minShare.
 const minShare = 1e-7 - 0x1p-52
 
-func (f *FittedQuantile) value(j int, x float64) float64 {
+func (f *fittedQuantile) value(j int, x float64) float64 {
 	p := f.columns[j].distribution(x)
 	if f.normal && p == p {
 		return mathext.NormalQuantile(min(max(p, minShare), 1-minShare))
@@ -245,7 +245,7 @@ func (f *FittedQuantile) value(j int, x float64) float64 {
 }
 
 // keepsZeros returns an error that names a column in which zero is not mapped to zero.
-func (f *FittedQuantile) keepsZeros(schema datasets.Schema) error {
+func (f *fittedQuantile) keepsZeros(schema datasets.Schema) error {
 	hint := ""
 	if f.normal {
 		hint = ", or set output: uniform where no value is negative"
@@ -254,30 +254,30 @@ func (f *FittedQuantile) keepsZeros(schema datasets.Schema) error {
 }
 
 // Transform returns the mapped rows of X, sparse where X is.
-func (f *FittedQuantile) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+func (f *fittedQuantile) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	return f.entries().Transform(ctx, X)
 }
 
 // TransformTo writes the mapped rows of X to dst, including the zeros of sparse rows.
-func (f *FittedQuantile) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+func (f *fittedQuantile) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	return f.entries().TransformTo(ctx, dst, X)
 }
 
-func (f *FittedQuantile) entries() entrywise {
+func (f *fittedQuantile) entries() entrywise {
 	return perEntry("quantile", len(f.columns), f)
 }
 
 // InputWidth returns the number of input columns.
-func (f *FittedQuantile) InputWidth() int { return len(f.columns) }
+func (f *fittedQuantile) InputWidth() int { return len(f.columns) }
 
 // OutputWidth returns the number of columns, which equals that of the input.
-func (f *FittedQuantile) OutputWidth() int { return len(f.columns) }
+func (f *fittedQuantile) OutputWidth() int { return len(f.columns) }
 
 // OutputSchema returns the input columns as numeric columns.
-func (f *FittedQuantile) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
+func (f *fittedQuantile) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
 
 // Quantiles returns the M quantiles of a column, ascending; element m has probability m/(M−1).
-func (f *FittedQuantile) Quantiles(column int) []float64 {
+func (f *fittedQuantile) Quantiles(column int) []float64 {
 	out := make([]float64, 0, f.quantiles)
 	r := f.columns[column]
 	for k, v := range r.values {
@@ -287,7 +287,7 @@ func (f *FittedQuantile) Quantiles(column int) []float64 {
 }
 
 // State serializes the fitted parameters.
-func (f *FittedQuantile) State(s *model.State) {
+func (f *fittedQuantile) State(s *model.State) {
 	var values []float64
 	var equal, lengths []int
 	for _, r := range f.columns {

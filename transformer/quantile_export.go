@@ -11,7 +11,7 @@ import (
 // Export adds the mapped rows to g: a binary search in the quantiles and linear interpolation. The
 // normal quantile function is approximated by Chebyshev polynomials to about 1e-10. Values above
 // the median use 1 − F, which keeps precision in float32.
-func (f *FittedQuantile) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+func (f *fittedQuantile) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	share, above := f.exportShares(g, rows)
 	if !f.normal {
 		return share, nil
@@ -30,7 +30,7 @@ func (f *FittedQuantile) Export(g *graph.Graph, rows graph.Value) (graph.Value, 
 
 // exportShares returns F of every column, and 1 − F for normal output. It counts the quantiles
 // below a value and interpolates on the segment of that count.
-func (f *FittedQuantile) exportShares(g *graph.Graph, rows graph.Value) (share, above graph.Value) {
+func (f *fittedQuantile) exportShares(g *graph.Graph, rows graph.Value) (share, above graph.Value) {
 	scale := 1.0 // ½ if the difference of two values overflows
 	for _, r := range f.columns {
 		if math.IsInf(r.values[len(r.values)-1]-r.values[0], 0) {

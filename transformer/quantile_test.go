@@ -50,7 +50,7 @@ func TestQuantileMatchesScikitLearn(t *testing.T) {
 	}
 	for _, c := range file.Cases {
 		f := mustFit(t, Quantile{Quantiles: c.Quantiles, Output: c.Output},
-			datasets.Set{X: matrixOf(c.Train)}).(*FittedQuantile)
+			datasets.Set{X: matrixOf(c.Train)}).(*fittedQuantile)
 		learned := matrixOf(c.Learned)
 		for j := range f.columns {
 			equal(t, mat.NewDense(1, len(f.Quantiles(j)), f.Quantiles(j)), learned.Slice(j, j+1, 0, len(c.Learned[j])), 1e-12)
@@ -114,7 +114,7 @@ func TestQuantileOfAllRows(t *testing.T) {
 	for i := range n {
 		X.SetRow(i, []float64{rng.NormFloat64(), math.Floor(5 * rng.NormFloat64())})
 	}
-	f := mustFit(t, Quantile{Quantiles: 1001, Output: "uniform"}, datasets.Set{X: X}).(*FittedQuantile)
+	f := mustFit(t, Quantile{Quantiles: 1001, Output: "uniform"}, datasets.Set{X: X}).(*fittedQuantile)
 	for j := range 2 {
 		values := mat.Col(nil, j, X)
 		slices.Sort(values)

@@ -142,7 +142,7 @@ func (s Scale) columns(schema datasets.Schema, width int) ([]float64, error) {
 // IsDataIndependent returns true.
 func (s Scale) IsDataIndependent() bool { return true }
 
-// Fit resolves the factor of each column; it returns a [*FittedScale].
+// Fit resolves the factor of each column.
 func (s Scale) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "scale", s, data)
 }
@@ -160,7 +160,7 @@ func (s Scale) FitSource(ctx context.Context, data datasets.Source) (Transformer
 	if err != nil {
 		return nil, err
 	}
-	return &FittedScale{factors}, nil
+	return &fittedScale{factors}, nil
 }
 
 // Cost returns the cost of one multiplication per entry.
@@ -182,42 +182,42 @@ func (s Scale) Requirements() []datasets.Requirement {
 // InferOutput returns the input columns as numeric columns; missing values stay missing.
 func (s Scale) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return in.AsNumbers() }
 
-// FittedScale is a fitted [Scale].
-type FittedScale struct{ factors []float64 }
+// fittedScale is a fitted [Scale].
+type fittedScale struct{ factors []float64 }
 
 // Factors returns the factor of each column.
-func (f *FittedScale) Factors() []float64 { return slices.Clone(f.factors) }
+func (f *fittedScale) Factors() []float64 { return slices.Clone(f.factors) }
 
 // Transform returns the scaled rows of X, sparse where X is.
-func (f *FittedScale) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+func (f *fittedScale) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	return f.products().Transform(ctx, X)
 }
 
 // TransformTo writes the scaled rows of X to dst, including the zeros of sparse rows.
-func (f *FittedScale) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+func (f *fittedScale) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	return f.products().TransformTo(ctx, dst, X)
 }
 
-func (f *FittedScale) products() entrywise {
+func (f *fittedScale) products() entrywise {
 	return products("scale", &f.factors, math.MaxFloat64, true)
 }
 
 // Export adds the scaled rows to g.
-func (f *FittedScale) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+func (f *fittedScale) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	return g.Mul(rows, g.Row(f.factors)), nil
 }
 
 // InputWidth returns the number of input columns.
-func (f *FittedScale) InputWidth() int { return len(f.factors) }
+func (f *fittedScale) InputWidth() int { return len(f.factors) }
 
 // OutputWidth returns the number of columns, which equals that of the input.
-func (f *FittedScale) OutputWidth() int { return len(f.factors) }
+func (f *fittedScale) OutputWidth() int { return len(f.factors) }
 
 // OutputSchema returns the input columns as numeric columns.
-func (f *FittedScale) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
+func (f *fittedScale) OutputSchema(in datasets.Schema) datasets.Schema { return asNumeric(in) }
 
 // State serializes the fitted parameters.
-func (f *FittedScale) State(s *model.State) {
+func (f *fittedScale) State(s *model.State) {
 	s.Floats("factors", &f.factors)
 	s.Require(len(f.factors) > 0 && allFinite(f.factors), "the factors are not finite numbers, or none")
 	for _, v := range f.factors {

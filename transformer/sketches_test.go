@@ -102,7 +102,7 @@ func TestPolynomialSketchIsUnbiased(t *testing.T) {
 func TestPolynomialSketchIsACountSketch(t *testing.T) {
 	X := mat.NewDense(2, 2, []float64{0.8, -0.5, 1.5, 0})
 	spec := PolynomialSketch{Degree: 3, Gamma: kernel.FixedGamma(0.5, 2), Coef0: 0.7, Features: 7, Seed: 3}
-	f := mustFit(t, spec, datasets.Set{X: X}).(*FittedPolynomialSketch)
+	f := mustFit(t, spec, datasets.Set{X: X}).(*fittedPolynomialSketch)
 	want := mat.NewDense(2, 7, nil)
 	for i := range 2 {
 		u := []float64{math.Sqrt(0.5) * X.At(i, 0), math.Sqrt(2) * X.At(i, 1), math.Sqrt(0.7)}
@@ -141,7 +141,7 @@ func TestSketchesRefuse(t *testing.T) {
 	}
 	sketch := NewPolynomialSketch()
 	sketch.Features, sketch.Gamma, sketch.Degree = 8, kernel.FixedGamma(3), 5
-	f := mustFit(t, sketch, datasets.Set{X: X}).(*FittedPolynomialSketch)
+	f := mustFit(t, sketch, datasets.Set{X: X}).(*fittedPolynomialSketch)
 	large := mat.NewDense(1, 2, []float64{f.limit, -f.limit})
 	if Z := mustTransform(t, f, large).(*mat.Dense); !allFinite(Z.RawMatrix().Data) {
 		t.Errorf("features at the limit are %v", Z)

@@ -56,11 +56,11 @@ func (s *SkewedChi2) Params(l *param.List) {
 // IsDataIndependent reports that only the number of columns is learned.
 func (SkewedChi2) IsDataIndependent() bool { return true }
 
-// Fit draws the frequencies; it returns a [*FittedSkewedChi2].
+// Fit draws the frequencies.
 func (s SkewedChi2) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	fitted, err := fitFinite(ctx, "skewed_chi2", s, data)
 	if _, ok := data.X.(*sparse.CSR); ok && err == nil {
-		err = fitted.(*FittedSkewedChi2).keepsZeros(data.Schema)
+		err = fitted.(*fittedSkewedChi2).keepsZeros(data.Schema)
 	}
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (s SkewedChi2) FitSource(ctx context.Context, data datasets.Source) (Transf
 	if err != nil {
 		return nil, wrapError(ctx, "skewed_chi2", err)
 	}
-	f := &FittedSkewedChi2{skewedness: s.Skewedness}
+	f := &fittedSkewedChi2{skewedness: s.Skewedness}
 	return f, wrapError(ctx, "skewed_chi2", f.finish(draws))
 }
 
@@ -99,33 +99,33 @@ func (s SkewedChi2) Cost(shape datasets.Shape) datasets.Cost {
 	return c
 }
 
-// FittedSkewedChi2 is a fitted [SkewedChi2].
-type FittedSkewedChi2 struct {
+// fittedSkewedChi2 is a fitted [SkewedChi2].
+type fittedSkewedChi2 struct {
 	skewedness float64
 	features   fourier.Map
 }
 
 // finish derives the map from its draws.
-func (f *FittedSkewedChi2) finish(draws fourier.Draws) (err error) {
+func (f *fittedSkewedChi2) finish(draws fourier.Draws) (err error) {
 	d, _ := draws.Base.Dims()
 	f.features, err = draws.Map(slices.Repeat([]float64{1}, d))
 	return err
 }
 
 // value returns log(x + c).
-func (f *FittedSkewedChi2) value(_ int, x float64) float64 { return math.Log(x + f.skewedness) }
+func (f *fittedSkewedChi2) value(_ int, x float64) float64 { return math.Log(x + f.skewedness) }
 
-func (f *FittedSkewedChi2) keepsZeros(schema datasets.Schema) error {
+func (f *fittedSkewedChi2) keepsZeros(schema datasets.Schema) error {
 	return keepsZeros("skewed_chi2", f.InputWidth(), f, schema, ", or use skewedness: 1")
 }
 
 // Transform returns the features of the rows of X in a new matrix.
-func (f *FittedSkewedChi2) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+func (f *fittedSkewedChi2) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	return transformDense(ctx, f, X)
 }
 
 // TransformTo writes the features of the rows of X into dst.
-func (f *FittedSkewedChi2) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+func (f *fittedSkewedChi2) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	X, err := checkMap("skewed_chi2", X, f.InputWidth(), math.MaxFloat64, dst, f.OutputWidth())
 	if err != nil {
 		return err
@@ -144,23 +144,23 @@ func (f *FittedSkewedChi2) TransformTo(ctx context.Context, dst *mat.Dense, X ma
 }
 
 // Export adds to g the features of the rows.
-func (f *FittedSkewedChi2) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+func (f *fittedSkewedChi2) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	return f.features.Export(g, g.Log(g.Add(rows, g.Scalar(f.skewedness)))), nil
 }
 
 // InputWidth returns the number of input columns.
-func (f *FittedSkewedChi2) InputWidth() int { return len(f.features.Factor) }
+func (f *fittedSkewedChi2) InputWidth() int { return len(f.features.Factor) }
 
 // OutputWidth returns D.
-func (f *FittedSkewedChi2) OutputWidth() int { return f.features.Width() }
+func (f *fittedSkewedChi2) OutputWidth() int { return f.features.Width() }
 
 // OutputSchema returns a schema of numeric columns without names.
-func (f *FittedSkewedChi2) OutputSchema(in datasets.Schema) datasets.Schema {
+func (f *fittedSkewedChi2) OutputSchema(in datasets.Schema) datasets.Schema {
 	return in.WithColumns(nil)
 }
 
 // State serializes the fitted parameters.
-func (f *FittedSkewedChi2) State(s *model.State) {
+func (f *fittedSkewedChi2) State(s *model.State) {
 	draws := f.features.Draws
 	s.Float("skewedness", &f.skewedness)
 	s.Matrix("base", &draws.Base)

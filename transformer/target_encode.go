@@ -113,7 +113,7 @@ func (s *TargetEncode) Params(l *param.List) {
 	l.Seed(&s.Seed, "seed", "seed of the folds")
 }
 
-// Fit computes the encodings; it returns a [*FittedTargetEncode].
+// Fit computes the encodings.
 func (s TargetEncode) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 	return fitSet(ctx, "target_encode", s, data)
 }
@@ -124,7 +124,7 @@ func (s TargetEncode) FitTransform(ctx context.Context, data datasets.Set) (Tran
 	if err != nil {
 		return nil, nil, err
 	}
-	Z, err := f.(*FittedTargetEncode).Training(0).Transform(ctx, data.X)
+	Z, err := f.(*fittedTargetEncode).Training(0).Transform(ctx, data.X)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -160,7 +160,7 @@ func (s TargetEncode) Start(ctx context.Context, schema datasets.Schema, cols in
 	return pass.Begin(pass.Config{Name: "transformer: target_encode", Spec: s, Schema: schema, Cols: cols}, sums), nil
 }
 
-// Finish returns the [*FittedTargetEncode] of the pass.
+// Finish returns the fitted step.
 func (s TargetEncode) Finish(ctx context.Context, last datasets.Pass) (Transformer, error) {
 	all, _, err := pass.Last(ctx, "transformer: target_encode", s, last)
 	if err != nil {
@@ -407,7 +407,7 @@ func (t *targetSums) fitted() (Transformer, error) {
 	for k := range means {
 		_, means[k], _ = all.moments(t.cells()-1, k)
 	}
-	f := &FittedTargetEncode{levels: t.levels, first: t.first, outputs: t.outputs, folds: t.spec.Folds, seed: t.spec.Seed,
+	f := &fittedTargetEncode{levels: t.levels, first: t.first, outputs: t.outputs, folds: t.spec.Folds, seed: t.spec.Seed,
 		encodings: all.encodings(means)}
 	for k := range f.folds {
 		f.crossFitted = append(f.crossFitted, t.without(k).encodings(means)...)
@@ -471,8 +471,8 @@ func (s TargetEncode) Cost(shape datasets.Shape) datasets.Cost {
 	return cost
 }
 
-// FittedTargetEncode is a fitted [TargetEncode].
-type FittedTargetEncode struct {
+// fittedTargetEncode is a fitted [TargetEncode].
+type fittedTargetEncode struct {
 	levels    []int
 	first     []int // first cell of each input
 	outputs   int
@@ -489,7 +489,7 @@ type FittedTargetEncode struct {
 
 // Training returns the map of the training rows from row first on, which encodes each row by the
 // rows of other folds.
-func (f *FittedTargetEncode) Training(first int) Transformer {
+func (f *fittedTargetEncode) Training(first int) Transformer {
 	if f.folds == 0 {
 		return nil
 	}
@@ -499,7 +499,7 @@ func (f *FittedTargetEncode) Training(first int) Transformer {
 }
 
 // Inference returns the map without the encodings of the folds.
-func (f *FittedTargetEncode) Inference() Transformer {
+func (f *fittedTargetEncode) Inference() Transformer {
 	if f.folds == 0 {
 		return f
 	}
@@ -509,12 +509,12 @@ func (f *FittedTargetEncode) Inference() Transformer {
 }
 
 // Transform returns the encodings as a dense matrix.
-func (f *FittedTargetEncode) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+func (f *fittedTargetEncode) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	return transformDense(ctx, f, X)
 }
 
 // TransformTo writes the encodings to dst.
-func (f *FittedTargetEncode) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+func (f *fittedTargetEncode) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	X, err := checkRows("target_encode", X, len(f.levels))
 	if err != nil {
 		return err
@@ -536,7 +536,7 @@ func (f *FittedTargetEncode) TransformTo(ctx context.Context, dst *mat.Dense, X 
 }
 
 // Export adds the encodings to g.
-func (f *FittedTargetEncode) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
+func (f *fittedTargetEncode) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	var inputs []int
 	var missing, unknown []float64
 	var lists [][]float64
@@ -556,14 +556,14 @@ func (f *FittedTargetEncode) Export(g *graph.Graph, rows graph.Value) (graph.Val
 }
 
 // InputWidth returns the number of input columns.
-func (f *FittedTargetEncode) InputWidth() int { return len(f.levels) }
+func (f *fittedTargetEncode) InputWidth() int { return len(f.levels) }
 
 // OutputWidth returns the number of input columns times the number of outputs per column.
-func (f *FittedTargetEncode) OutputWidth() int { return len(f.levels) * f.outputs }
+func (f *fittedTargetEncode) OutputWidth() int { return len(f.levels) * f.outputs }
 
 // OutputSchema returns numeric columns with the names of the inputs. With several outputs per
 // input, they are named input_class or input_target.
-func (f *FittedTargetEncode) OutputSchema(in datasets.Schema) datasets.Schema {
+func (f *fittedTargetEncode) OutputSchema(in datasets.Schema) datasets.Schema {
 	classes, columns := in.Classes(), make([]datasets.Column, 0, f.OutputWidth())
 	for j := range f.levels {
 		for k := range f.outputs {
@@ -585,10 +585,10 @@ func (f *FittedTargetEncode) OutputSchema(in datasets.Schema) datasets.Schema {
 
 // Relevance returns the R² of the cross-fitted encodings of each column, divided by the largest
 // one.
-func (f *FittedTargetEncode) Relevance() []float64 { return slices.Clone(f.relevance) }
+func (f *fittedTargetEncode) Relevance() []float64 { return slices.Clone(f.relevance) }
 
 // State serializes the encodings. It includes those of the folds unless Inference has removed them.
-func (f *FittedTargetEncode) State(s *model.State) {
+func (f *fittedTargetEncode) State(s *model.State) {
 	s.Ints("levels", &f.levels)
 	s.Int("outputs", &f.outputs)
 	s.Floats("encodings", &f.encodings)

@@ -185,7 +185,7 @@ func TestTargetEncodeRelevance(t *testing.T) {
 		data.X.(*mat.Dense).SetRow(i, []float64{float64(rng.IntN(levels)), float64(rng.IntN(5))})
 		data.Y[i] = data.X.At(i, 1) + rng.NormFloat64()
 	}
-	got := mustFit(t, NewTargetEncode(), data).(*FittedTargetEncode).Relevance()
+	got := mustFit(t, NewTargetEncode(), data).(*fittedTargetEncode).Relevance()
 	if got[0] > 0.02 || got[1] != 1 {
 		t.Errorf("the relevance is %v", got)
 	}

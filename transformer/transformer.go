@@ -66,15 +66,6 @@ type BlockFitter interface {
 	FitSource(ctx context.Context, data datasets.Source) (Transformer, error)
 }
 
-// FitTransformer is a Fitter that computes the features of the training rows as a by-product.
-type FitTransformer interface {
-	Fitter
-	// FitTransform returns the result of Fit and exactly the features that it computes for data.X.
-	FitTransform(ctx context.Context, data datasets.Set) (Transformer, mat.Matrix, error)
-	// FeatureBytes estimates the memory of the features of rows×cols inputs.
-	FeatureBytes(rows, cols int) int64
-}
-
 // TwoStageFitter is a Fitter with parameters that apply after learning, such as the power of
 // learned scales. A search learns once for all candidates that differ only in these parameters,
 // also if the step is nested in another one.
@@ -97,7 +88,7 @@ type Transformer interface {
 
 // TrainingTransformer is a Transformer that maps its training rows differently from other rows, so
 // that downstream steps do not learn from a feature that contains a row's own target. Example:
-// [FittedTargetEncode] encodes each row by the targets of other folds. Pipelines, and each fold of
+// [TargetEncode] encodes each row by the targets of other folds. Pipelines, and each fold of
 // a search, map training rows by Training and store Inference in the fitted pipeline. A step that
 // contains other steps forwards both.
 type TrainingTransformer interface {
@@ -153,20 +144,19 @@ type fitted interface {
 }
 
 var (
-	_ = []fitted{(*FittedDense)(nil), (*FittedOneHot)(nil), (*FittedHash)(nil), (*FittedBinning)(nil)}
+	_ = []fitted{(*fittedDense)(nil), (*fittedOneHot)(nil), (*fittedHash)(nil), (*FittedBinning)(nil)}
 	_ = []interface {
 		fitted
 		DenseTransformer
-	}{(*FittedScaler)(nil), (*FittedQuantile)(nil), (*FittedScale)(nil), (*FittedTargetEncode)(nil),
-		(*FittedARD)(nil), (*FittedRFM)(nil), (*FittedPCA)(nil), (*FittedImpute)(nil), (*FittedOrdinal)(nil),
+	}{(*FittedScaler)(nil), (*fittedQuantile)(nil), (*fittedScale)(nil), (*fittedTargetEncode)(nil),
+		(*FittedARD)(nil), (*FittedRFM)(nil), (*FittedPCA)(nil), (*fittedImpute)(nil), (*fittedOrdinal)(nil),
 		(*FittedRFF)(nil), (*FittedSoftmaxFeatures)(nil), (*FittedNystroem)(nil),
-		(*FittedPolynomialSketch)(nil), (*FittedAdditiveChi2)(nil), (*FittedSkewedChi2)(nil)}
+		(*fittedPolynomialSketch)(nil), (*fittedAdditiveChi2)(nil), (*fittedSkewedChi2)(nil)}
 	_ = []SingleTransformer{(*FittedRFF)(nil), (*FittedSoftmaxFeatures)(nil), (*FittedNystroem)(nil)}
 	_ = []TwoStageFitter{ARD{}, Quantile{}}
 	_ = []DataIndependent{RFF{}, SoftmaxFeatures{}, PolynomialSketch{}, AdditiveChi2{}, SkewedChi2{}, Binning{},
 		Scale{}, Hash{}, Dense{}}
-	_ = []FitTransformer{Binning{}}
-	_ = []TrainingTransformer{(*FittedTargetEncode)(nil)}
+	_ = []TrainingTransformer{(*fittedTargetEncode)(nil)}
 	_ = []interface {
 		datasets.Requirer
 		datasets.SchemaInferrer

@@ -16,10 +16,10 @@ import (
 	"github.com/bochner-ml/bochner/serve"
 )
 
-// traced returns h with a span for each request except health and metrics requests; it is a child
+// traced returns the server with a span for each request except health and metrics requests; it is a child
 // of the span that the request names, if any. Spans are sent to the collector at url. The returned
 // function flushes the remaining ones.
-func traced(ctx context.Context, h http.Handler, url, version string) (http.Handler, func(), error) {
+func traced(ctx context.Context, server *serve.Server, url, version string) (http.Handler, func(), error) {
 	out, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(url), otlptracehttp.WithTimeout(5*time.Second))
 	if err != nil {
 		return nil, nil, fmt.Errorf("traces: %w", err)
@@ -28,16 +28,16 @@ func traced(ctx context.Context, h http.Handler, url, version string) (http.Hand
 		attribute.String("service.version", version))
 	provider := trace.NewTracerProvider(trace.WithBatcher(out), trace.WithResource(about))
 	want := func(r *http.Request) bool {
-		switch serve.RouteName(r) {
+		switch server.RouteName(r) {
 		case "live", "ready", "model_ready", "metrics":
 			return false
 		}
 		return true
 	}
-	h = otelhttp.NewHandler(h, "bochner", otelhttp.WithTracerProvider(provider),
+	h := otelhttp.NewHandler(server, "bochner", otelhttp.WithTracerProvider(provider),
 		otelhttp.WithPropagators(propagation.TraceContext{}),
 		otelhttp.WithFilter(want), otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string {
-			return serve.RouteName(r)
+			return server.RouteName(r)
 		}))
 	end := func() {
 		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

@@ -33,18 +33,13 @@ type Options struct {
 // Open returns the rows of the file at path, optionally gzip-compressed, as a source that reads the
 // file in every pass and stores one block of rows. Without Options.Schema it reads the file once to check it
 // and to count its rows.
-func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
-	return source(ctx, text.NewFile(o.FS, path), path, o)
-}
-
-// OpenFiles returns the rows of several files in sequence, as [Open] does for one file with all
-// rows. The files have the same attributes, in any order; the categories of a nominal one are those
-// of the first file, then the additional ones of the others. [rowfile.List] lists the files of a
-// directory or a pattern.
-func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
-	r, err := table.OpenAll(paths, func(path string) (table.Reader, error) {
+//
+// The rows of more files follow. They have the same attributes, in any order; the categories of a nominal one
+// are those of the first file, then the additional ones of the others.
+func Open(ctx context.Context, path string, o Options, more ...string) (datasets.Source, error) {
+	r, err := table.OpenAll(append([]string{path}, more...), func(path string) (table.Reader, error) {
 		f, err := open(text.NewFile(o.FS, path), path, o)
-		if err == nil && f.empty && len(paths) > 1 {
+		if err == nil && f.empty && len(more) > 0 {
 			err = fmt.Errorf("%s: %w", path, rowsource.ErrNoRows)
 		}
 		return f, err
@@ -58,34 +53,20 @@ func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source,
 // ReadFile returns the rows of the file at path, optionally gzip-compressed.
 func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
 	src, err := Open(ctx, path, o)
-	if err != nil {
-		return datasets.Set{}, err
-	}
-	return datasets.ReadAll(ctx, src)
+	return text.ReadAll(ctx, src, err)
 }
 
 // Read returns the rows of a text, optionally gzip-compressed. It stores the text until it has the
 // rows, because it makes one pass for the schema and one for the rows. Errors name the text by the
 // name of r, if it has one as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
-	held, name, err := text.Buffer(ctx, r)
-	if err != nil {
-		return datasets.Set{}, err
-	}
-	src, err := source(ctx, held, name, o)
-	if err != nil {
-		return datasets.Set{}, err
-	}
-	return datasets.ReadAll(ctx, src)
-}
-
-// source returns the rows of a string.
-func source(ctx context.Context, t *text.File, name string, o Options) (datasets.Source, error) {
-	f, err := open(t, name, o)
-	if err != nil {
-		return nil, err
-	}
-	return table.Open(ctx, f, o.Roles)
+	return text.Read(ctx, r, func(held *text.File, name string) (datasets.Source, error) {
+		f, err := open(held, name, o)
+		if err != nil {
+			return nil, err
+		}
+		return table.Open(ctx, f, o.Roles)
+	})
 }
 
 // file is a table.Reader.

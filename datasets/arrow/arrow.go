@@ -36,7 +36,7 @@ import (
 func init() {
 	formats.Register("arrow", func(ctx context.Context, fsys fs.FS, paths []string, roles datasets.Roles) (datasets.Source,
 		error) {
-		return OpenFiles(ctx, paths, Options{Roles: roles, FS: fsys})
+		return format.OpenFiles(ctx, fsys, paths, roles)
 	})
 }
 
@@ -50,14 +50,10 @@ type Options struct {
 // Open returns the rows of the file at path, in file or stream format, as a source that reads the
 // file in every pass. Without Options.Schema it makes one pass over the string columns to learn
 // their categories, and over the target, weights and groups to check them.
-func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
-	return OpenFiles(ctx, []string{path}, o)
-}
-
-// OpenFiles returns the concatenated rows of several files; see [Open]. The files have the same
-// columns, in any order. [rowfile.List] lists the files of a directory or a pattern.
-func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
-	return format.OpenFiles(ctx, o.FS, paths, o.Roles)
+//
+// The rows of more files follow; they have the same columns, in any order.
+func Open(ctx context.Context, path string, o Options, more ...string) (datasets.Source, error) {
+	return format.OpenFiles(ctx, o.FS, append([]string{path}, more...), o.Roles)
 }
 
 // ReadFile returns the rows of the file at path.

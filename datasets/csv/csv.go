@@ -52,16 +52,12 @@ type Options struct {
 // Open returns the rows of the file at path, optionally gzip-compressed, as a source that reads the
 // file in every pass and stores one block of rows. Without Options.Schema it reads the file once to learn the
 // schema.
-func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
-	return source(ctx, text.NewFile(o.FS, path), path, o)
-}
-
-// OpenFiles returns the rows of several files in sequence, as [Open] does for one file with all
-// rows: kinds and categories are those of all rows. Each file has the format of the options, with
-// its own header by default; the files have the same columns, in any order if there are headers.
-// Empty files have no rows. Expand directories and patterns first.
-func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
-	r, err := table.OpenAll(paths, func(path string) (table.Reader, error) {
+//
+// The rows of more files follow, as if all were in one: kinds and categories are those of all rows. Each file
+// has the format of the options, with its own header by default, and the same columns, in any order if there are
+// headers. Empty files have no rows. Expand directories and patterns first.
+func Open(ctx context.Context, path string, o Options, more ...string) (datasets.Source, error) {
+	r, err := table.OpenAll(append([]string{path}, more...), func(path string) (table.Reader, error) {
 		return open(text.NewFile(o.FS, path), path, o)
 	})
 	if err != nil {
@@ -74,35 +70,21 @@ func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source,
 func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
 	o.Hold = math.MaxInt64
 	src, err := Open(ctx, path, o)
-	if err != nil {
-		return datasets.Set{}, err
-	}
-	return datasets.ReadAll(ctx, src)
+	return text.ReadAll(ctx, src, err)
 }
 
 // Read returns the rows of a text, optionally gzip-compressed. It stores the text until it has the
 // rows, because it makes one pass for the schema and one for the rows. Errors name the text by the
 // name of r, if it has one as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
-	held, name, err := text.Buffer(ctx, r)
-	if err != nil {
-		return datasets.Set{}, err
-	}
 	o.Hold = math.MaxInt64
-	src, err := source(ctx, held, name, o)
-	if err != nil {
-		return datasets.Set{}, err
-	}
-	return datasets.ReadAll(ctx, src)
-}
-
-// source returns the rows of a file.
-func source(ctx context.Context, t *text.File, name string, o Options) (datasets.Source, error) {
-	f, err := open(t, name, o)
-	if err != nil {
-		return nil, err
-	}
-	return table.Load(ctx, f, o.Roles, o.Hold)
+	return text.Read(ctx, r, func(held *text.File, name string) (datasets.Source, error) {
+		f, err := open(held, name, o)
+		if err != nil {
+			return nil, err
+		}
+		return table.Load(ctx, f, o.Roles, o.Hold)
+	})
 }
 
 // file is a table.Reader.

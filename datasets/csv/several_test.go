@@ -104,7 +104,7 @@ func TestSeveralFiles(t *testing.T) {
 		o := csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Weight: "weight", Group: "group",
 			Passthrough: []string{"level", "gap"}}}
 		one, oneErr := csv.Open(ctx, whole, o)
-		all, allErr := csv.OpenFiles(ctx, paths, o)
+		all, allErr := csv.Open(ctx, paths[0], o, paths[1:]...)
 		if oneErr != nil || allErr != nil {
 			// A string among numbers: the same error at another position.
 			if oneErr == nil || allErr == nil {
@@ -159,8 +159,8 @@ func TestSeveralFilesConformance(t *testing.T) {
 		paths = append(paths, p.write(t, filepath.Join(dir, fmt.Sprintf("part-%d.csv", k)), k*len(p.rows)/7,
 			(k+1)*len(p.rows)/7, rng.Perm(len(p.header))))
 	}
-	src, err := csv.OpenFiles(context.Background(), paths, csv.Options{Roles: datasets.Roles{Target: []string{"y"},
-		Kinds: map[string]datasets.Kind{"late": datasets.Categorical, "early": datasets.Categorical}}})
+	src, err := csv.Open(context.Background(), paths[0], csv.Options{Roles: datasets.Roles{Target: []string{"y"},
+		Kinds: map[string]datasets.Kind{"late": datasets.Categorical, "early": datasets.Categorical}}}, paths[1:]...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,10 +207,9 @@ func TestSeveralFilesErrors(t *testing.T) {
 				"lacks2.csv:2"},
 		{[]string{"empty.csv", "empty.csv"}, csv.Options{}, "empty.csv: empty file"},
 		{[]string{"header.csv", "empty.csv", "header.csv"}, csv.Options{}, "header.csv and 1 more: no rows"},
-		{nil, csv.Options{}, "no files are named"},
 		{[]string{"a.csv", "gone.csv"}, csv.Options{}, "open gone.csv: no such file or directory"},
 	} {
-		src, err := csv.OpenFiles(context.Background(), c.paths, c.o)
+		src, err := csv.Open(context.Background(), c.paths[0], c.o, c.paths[1:]...)
 		if err == nil {
 			_, err = datasets.ReadAll(context.Background(), src)
 		}
@@ -222,7 +221,7 @@ func TestSeveralFilesErrors(t *testing.T) {
 	if err := os.WriteFile("gap.csv", []byte("k,y,x\nred,no,\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	src, err := csv.OpenFiles(context.Background(), []string{"a.csv", "b.csv", "gap.csv"}, csv.Options{})
+	src, err := csv.Open(context.Background(), "a.csv", csv.Options{}, "b.csv", "gap.csv")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,17 +41,9 @@ type Options struct {
 
 // Open returns the rows of the file at path, optionally gzip-compressed, as a source that reads the
 // file in every pass and stores one block of rows. Without Options.Schema it reads the file twice,
-// for its columns and to learn the schema.
-func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
-	return OpenFiles(ctx, []string{path}, o)
-}
-
-// OpenFiles returns the concatenated rows of several files; see [Open]. The columns are the keys of
-// all files. Expand directories and patterns first.
-func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
-	if len(paths) == 0 {
-		return nil, errors.New("no files are named")
-	}
+// for its columns and to learn the schema. The rows of more files follow; the columns are the keys of all files.
+func Open(ctx context.Context, path string, o Options, more ...string) (datasets.Source, error) {
+	paths := append([]string{path}, more...)
 	var strs []*text.File
 	for _, path := range paths {
 		strs = append(strs, text.NewFile(o.FS, path))
@@ -62,25 +54,16 @@ func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source,
 // ReadFile returns the rows of the file at path, optionally gzip-compressed.
 func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
 	src, err := Open(ctx, path, o)
-	if err != nil {
-		return datasets.Set{}, err
-	}
-	return datasets.ReadAll(ctx, src)
+	return text.ReadAll(ctx, src, err)
 }
 
 // Read returns the rows of a text, optionally gzip-compressed. It stores the text until it has the
 // rows, because it makes passes for the columns and the schema before the one for the rows. Errors
 // name the text by the name of r, if it has one as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
-	held, name, err := text.Buffer(ctx, r)
-	if err != nil {
-		return datasets.Set{}, err
-	}
-	src, err := open(ctx, []string{name}, []*text.File{held}, o)
-	if err != nil {
-		return datasets.Set{}, err
-	}
-	return datasets.ReadAll(ctx, src)
+	return text.Read(ctx, r, func(held *text.File, name string) (datasets.Source, error) {
+		return open(ctx, []string{name}, []*text.File{held}, o)
+	})
 }
 
 func open(ctx context.Context, paths []string, strs []*text.File, o Options) (datasets.Source, error) {

@@ -127,7 +127,7 @@ func TestSameAsCSV(t *testing.T) {
 		}
 		for _, paths := range [][]string{{"rows.jsonl"}, {"part-0.jsonl", "none.jsonl", "part-1.jsonl", "part-2.jsonl",
 			"part-3.jsonl", "part-4.jsonl"}} {
-			got, err := jsonl.OpenFiles(ctx, paths, jsonl.Options{Roles: roles})
+			got, err := jsonl.Open(ctx, paths[0], jsonl.Options{Roles: roles}, paths[1:]...)
 			if err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}
@@ -138,7 +138,7 @@ func TestSameAsCSV(t *testing.T) {
 			schema := want.Schema()
 			coded := roles
 			coded.Schema = &schema
-			again, err := jsonl.OpenFiles(ctx, paths, jsonl.Options{Roles: coded})
+			again, err := jsonl.Open(ctx, paths[0], jsonl.Options{Roles: coded}, paths[1:]...)
 			if err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}
@@ -299,9 +299,6 @@ func TestErrors(t *testing.T) {
 	if set, err := jsonl.Read(ctx, strings.NewReader(`{"z":{},"k":"y"}`), o); err != nil || !math.IsNaN(set.X.At(0, 0)) ||
 		set.X.At(0, 1) != datasets.Unknown || !math.IsNaN(set.Y[0]) {
 		t.Error(set, err)
-	}
-	if _, err := jsonl.OpenFiles(ctx, nil, jsonl.Options{}); err == nil {
-		t.Error("no files are opened")
 	}
 	if _, err := jsonl.Open(ctx, "gone.jsonl", jsonl.Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)

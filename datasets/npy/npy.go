@@ -42,15 +42,10 @@ type Options struct {
 // Open returns the rows of the file at path as a source that reads the file again for every pass and stores
 // a few blocks of rows. Without Options.Schema it reads the columns that are no plain numbers once, to
 // learn their categories, and the target, weights and groups to check them.
-func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
-	return OpenFiles(ctx, []string{path}, o)
-}
-
-// OpenFiles returns the concatenated rows of several files; see [Open]. The files have the same
-// columns, in any order if they have names. [rowfile.List] lists the files of a directory or a
-// pattern.
-func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
-	return format.OpenFiles(ctx, o.FS, paths, o.Roles)
+//
+// The rows of more files follow; they have the same columns, in any order if they have names.
+func Open(ctx context.Context, path string, o Options, more ...string) (datasets.Source, error) {
+	return format.OpenFiles(ctx, o.FS, append([]string{path}, more...), o.Roles)
 }
 
 // ReadFile returns the rows of the file at path.

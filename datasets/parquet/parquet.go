@@ -39,7 +39,7 @@ import (
 func init() {
 	formats.Register("parquet", func(ctx context.Context, fsys fs.FS, paths []string,
 		roles datasets.Roles) (datasets.Source, error) {
-		return OpenFiles(ctx, paths, Options{Roles: roles, FS: fsys})
+		return format.OpenFiles(ctx, fsys, paths, roles)
 	})
 }
 
@@ -54,15 +54,11 @@ type Options struct {
 // buffers a few pages of each column and a few blocks of rows. Without Options.Schema it makes one
 // pass over the string columns to learn their categories, and over the target, weights and groups
 // to check them. The file must be seekable.
-func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
-	return OpenFiles(ctx, []string{path}, o)
-}
-
-// OpenFiles returns the concatenated rows of several files, such as those that Spark writes to a
-// directory; see [Open]. The files have the same columns, in any order. [rowfile.List] lists the
-// files of a directory or a pattern.
-func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
-	return format.OpenFiles(ctx, o.FS, paths, o.Roles)
+//
+// The rows of more files follow, such as those that Spark writes to a directory; they have the same
+// columns, in any order.
+func Open(ctx context.Context, path string, o Options, more ...string) (datasets.Source, error) {
+	return format.OpenFiles(ctx, o.FS, append([]string{path}, more...), o.Roles)
 }
 
 // ReadFile returns the rows of the file at path.

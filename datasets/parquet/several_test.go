@@ -22,13 +22,11 @@ func TestSeveralFiles(t *testing.T) {
 			Drop: []string{"sold", "seen", "zoned"}},
 	} {
 		t.Run(what, func(t *testing.T) {
-			got, err := parquet.OpenFiles(ctx, []string{"testdata/plain.parquet", "testdata/zstd.parquet",
-				"testdata/gzip.parquet"}, parquet.Options{Roles: roles})
+			got, err := parquet.Open(ctx, "testdata/plain.parquet", parquet.Options{Roles: roles}, "testdata/zstd.parquet", "testdata/gzip.parquet")
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := csv.OpenFiles(ctx, []string{"testdata/rows.csv", "testdata/rows.csv", "testdata/rows.csv"},
-				csv.Options{Roles: roles})
+			want, err := csv.Open(ctx, "testdata/rows.csv", csv.Options{Roles: roles}, "testdata/rows.csv", "testdata/rows.csv")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -43,8 +41,7 @@ func TestSeveralFiles(t *testing.T) {
 			sourcetest.Run(t, got)
 		})
 	}
-	if _, err := parquet.OpenFiles(ctx, []string{"testdata/plain.parquet", "testdata/nested.parquet"},
-		parquet.Options{}); err == nil {
+	if _, err := parquet.Open(ctx, "testdata/plain.parquet", parquet.Options{}, "testdata/nested.parquet"); err == nil {
 		t.Error("files of other columns are read as one")
 	}
 }

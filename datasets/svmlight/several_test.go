@@ -44,7 +44,7 @@ func TestSeveralFiles(t *testing.T) {
 	}
 	write(t, "all.svm", all.String())
 	o := svmlight.Options{Task: datasets.Classification}
-	src, err := svmlight.OpenFiles(context.Background(), paths, o)
+	src, err := svmlight.Open(context.Background(), paths[0], o, paths[1:]...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,9 +84,8 @@ func TestSeveralFilesErrors(t *testing.T) {
 			"a.svm:2: class 2 is not among those of the schema: 1"},
 		{[]string{"empty.svm", "empty.svm"}, svmlight.Options{}, "empty.svm and 1 more: no rows"},
 		{[]string{"empty.svm"}, svmlight.Options{}, "empty.svm: empty file"},
-		{nil, svmlight.Options{}, "no files are named"},
 	} {
-		src, err := svmlight.OpenFiles(context.Background(), c.paths, c.o)
+		src, err := svmlight.Open(context.Background(), c.paths[0], c.o, c.paths[1:]...)
 		if err == nil {
 			_, err = datasets.ReadAll(context.Background(), src)
 		}

@@ -48,19 +48,10 @@ const restClass = "rest"
 
 // Open returns the rows of the file at path, optionally gzip-compressed, as a source that reads the
 // file in every pass and stores one block of rows. Without Options.Schema it reads the file once to check it,
-// to count rows and columns and to learn the classes.
-func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
-	return open(ctx, []file{{path, text.NewFile(o.FS, path)}}, o)
-}
-
-// OpenFiles returns the concatenated rows of several files; see [Open]. An empty file has no rows.
-// Expand directories and patterns first.
-func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
-	if len(paths) == 0 {
-		return nil, errors.New("no files are named")
-	}
+// to count rows and columns and to learn the classes. The rows of more files follow; an empty file has no rows.
+func Open(ctx context.Context, path string, o Options, more ...string) (datasets.Source, error) {
 	var files []file
-	for _, path := range paths {
+	for _, path := range append([]string{path}, more...) {
 		files = append(files, file{path, text.NewFile(o.FS, path)})
 	}
 	return open(ctx, files, o)
@@ -99,25 +90,16 @@ func open(ctx context.Context, files []file, o Options) (datasets.Source, error)
 // ReadFile returns the rows of the file at path, optionally gzip-compressed.
 func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
 	src, err := Open(ctx, path, o)
-	if err != nil {
-		return datasets.Set{}, err
-	}
-	return datasets.ReadAll(ctx, src)
+	return text.ReadAll(ctx, src, err)
 }
 
 // Read returns the rows of a text, optionally gzip-compressed. It stores the text until it has the
 // rows, because it makes one pass for the width and classes and one for the rows. Errors name the
 // text by the name of r, if it has one as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
-	held, name, err := text.Buffer(ctx, r)
-	if err != nil {
-		return datasets.Set{}, err
-	}
-	src, err := open(ctx, []file{{name, held}}, o)
-	if err != nil {
-		return datasets.Set{}, err
-	}
-	return datasets.ReadAll(ctx, src)
+	return text.Read(ctx, r, func(held *text.File, name string) (datasets.Source, error) {
+		return open(ctx, []file{{name, held}}, o)
+	})
 }
 
 // source is the rows of a file, or of several.

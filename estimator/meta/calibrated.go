@@ -74,13 +74,13 @@ func (Calibrated) PlanBatch(b share.Batch) (int64, error) { return planScoreBase
 // Task returns datasets.Classification.
 func (Calibrated) Task() datasets.Task { return datasets.Classification }
 
-// Fit calibrates the model on data; the result is a [*FittedCalibrated].
+// Fit calibrates the model on data.
 func (s Calibrated) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	fitted, learned, classes, err := fitScoreBased(ctx, s, data)
 	if err != nil {
 		return nil, s.named(err)
 	}
-	return &FittedCalibrated{wrapper: wrapper{data.Cols(), fitted}, classes: classes,
+	return &fittedCalibrated{wrapper: wrapper{data.Cols(), fitted}, classes: classes,
 		learned: learned.(calibratedScores).Map}, nil
 }
 
@@ -104,23 +104,23 @@ func labelsOf(ctx context.Context, data datasets.Set) (*design.Labels, error) {
 	return l, data.Locate(err, 0)
 }
 
-// FittedCalibrated is a fitted [Calibrated]: a classifier and the map from its scores to
+// fittedCalibrated is a fitted [Calibrated]: a classifier and the map from its scores to
 // probabilities.
-type FittedCalibrated struct {
+type fittedCalibrated struct {
 	wrapper
 	classes []string
 	learned calibration.Map
 }
 
 // Outputs returns values, scores and probabilities.
-func (f *FittedCalibrated) Outputs() estimator.Outputs {
+func (f *fittedCalibrated) Outputs() estimator.Outputs {
 	return estimator.Outputs{Has: estimator.Values | estimator.Scores | estimator.Probabilities,
 		Classes: slices.Clone(f.classes)}
 }
 
 // PredictFull returns class, scores and probabilities of each row of X. The score is the log odds of the second of two
 // classes, or the probabilities of more.
-func (f *FittedCalibrated) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction,
+func (f *fittedCalibrated) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction,
 	error) {
 	scores, err := estimator.Predict(ctx, f.inner, X, estimator.Request{Outputs: estimator.Scores})
 	if err != nil {
@@ -131,13 +131,13 @@ func (f *FittedCalibrated) PredictFull(ctx context.Context, X mat.Matrix, _ esti
 }
 
 // Predict returns the code of the most probable class of each row of X.
-func (f *FittedCalibrated) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+func (f *fittedCalibrated) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	all, err := f.PredictFull(ctx, X, estimator.Request{})
 	return all.Values, err
 }
 
 // State serializes the map and the model.
-func (f *FittedCalibrated) State(s *model.State) {
+func (f *fittedCalibrated) State(s *model.State) {
 	f.wrapper.state(s)
 	s.Strings("classes", &f.classes)
 	f.learned.State(s, len(f.classes))

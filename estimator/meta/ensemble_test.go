@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -426,7 +427,7 @@ func TestWrappersRefuseOtherColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	state.Scalars["columns"] = 2.0
-	if err := model.Restore(state, new(meta.FittedTarget)); err == nil ||
+	if err := model.Restore(state, reflect.New(reflect.TypeOf(fitted).Elem()).Interface().(model.Stateful)); err == nil ||
 		!strings.Contains(err.Error(), "of other columns") {
 		t.Error(err)
 	}

@@ -27,7 +27,7 @@ func exportColumn(g *graph.Graph, v graph.Value, j int) graph.Value {
 }
 
 // ExportModel adds the prediction of the inner estimator to g, with the targets transformed back.
-func (f *FittedTarget) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+func (f *fittedTarget) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	pred, err := exportWithin(g, f.inner, rows)
 	if err != nil {
 		return pred, err
@@ -56,7 +56,7 @@ func (f *FittedTarget) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pred
 }
 
 // ExportModel adds to g class, scores and probabilities.
-func (f *FittedCalibrated) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+func (f *fittedCalibrated) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	pred, err := exportWithin(g, f.inner, rows)
 	if err != nil {
 		return pred, err
@@ -149,7 +149,7 @@ func (d decision) exportExpected(g *graph.Graph, pred graph.Prediction) (graph.V
 }
 
 // ExportModel adds the outputs of the inner estimator to g, with sets of the level of the fit.
-func (f *FittedSets) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+func (f *fittedSets) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	out, err := exportWithin(g, f.inner, rows)
 	if err != nil {
 		return out, err
@@ -180,7 +180,7 @@ func (f *FittedSets) ExportModel(g *graph.Graph, rows graph.Value) (graph.Predic
 // ExportModel adds the outputs of the inner estimator to g, with intervals of the level of the fit.
 // Those of jackknife_plus contain all training rows, and some hundred operations for order
 // statistics.
-func (f *FittedIntervals) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+func (f *fittedIntervals) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	out, err := exportWithin(g, f.inner, rows)
 	switch {
 	case err != nil:
@@ -223,7 +223,7 @@ func (f *FittedIntervals) ExportModel(g *graph.Graph, rows graph.Value) (graph.P
 }
 
 // exportQuantiles adds to g the centers of the quantiles of cqr and half of their distance.
-func (f *FittedIntervals) exportQuantiles(g *graph.Graph, rows graph.Value) (centers, half graph.Value, err error) {
+func (f *fittedIntervals) exportQuantiles(g *graph.Graph, rows graph.Value) (centers, half graph.Value, err error) {
 	lower, err := estimator.Export(g, f.lower, rows)
 	if err != nil {
 		return centers, half, graph.WithPath("lower", err)
@@ -234,7 +234,7 @@ func (f *FittedIntervals) exportQuantiles(g *graph.Graph, rows graph.Value) (cen
 }
 
 // exportPlus adds to g the ends of intervals of the jackknife+, of which k is the rank of the upper one.
-func (f *FittedIntervals) exportPlus(g *graph.Graph, rows, centers graph.Value, k int) (lower, upper graph.Value) {
+func (f *fittedIntervals) exportPlus(g *graph.Graph, rows, centers graph.Value, k int) (lower, upper graph.Value) {
 	weights := f.smoother.Export(g, rows)
 	n, t := f.nonconformity.Dims()
 	var lowers, uppers []graph.Value

@@ -66,8 +66,8 @@ var _ = []linearSmoother{estimator.Ridge{}, estimator.KernelRidge{}}
 //
 // The fit uses row weights; ranks count all rows of nonzero weight equally. Rows with groups are
 // split by groups; the jackknife does not support them. Each of several targets has its own
-// interval of level Level. Too few rows for the Level are an error. The result is a
-// [*FittedIntervals], or a [*FittedSets] for classes. (Barber, Candès, Ramdas & Tibshirani, Annals
+// interval of level Level. Too few rows for the Level are an error. Classifiers get
+// prediction sets. (Barber, Candès, Ramdas & Tibshirani, Annals
 // of Statistics 2021; Lei et al., JASA 2018; Romano, Patterson & Candès, NeurIPS 2019; Vovk,
 // Gammerman & Shafer 2005, section 4.5; Sadinle, Lei & Wasserman, JASA 2019.)
 type Intervals struct {
@@ -189,8 +189,7 @@ func (s Intervals) fitSource(ctx context.Context, data datasets.Source) (estimat
 // Task returns the task of the inner estimator.
 func (s Intervals) Task() datasets.Task { return share.TaskOf(s.Estimator) }
 
-// Fit fits the model and its conformal scores; the result is a [*FittedIntervals] or a
-// [*FittedSets].
+// Fit fits the model and its conformal scores.
 func (s Intervals) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	out, err := s.fit(ctx, data)
 	return out, s.named(err)
@@ -227,7 +226,7 @@ func (s Intervals) normal(fitted estimator.Predictor, cols int) (estimator.Predi
 	if !estimator.OutputsOf(fitted).Has.Has(estimator.Std) {
 		return nil, errNoStd
 	}
-	return &FittedIntervals{wrapper: wrapper{cols, fitted}, method: "normal", level: s.Level}, nil
+	return &fittedIntervals{wrapper: wrapper{cols, fitted}, method: "normal", level: s.Level}, nil
 }
 
 func errGroupMethod(method string) error {
@@ -261,7 +260,7 @@ func (s Intervals) jackknife(ctx context.Context, data datasets.Set) (estimator.
 	if err != nil {
 		return nil, err
 	}
-	out := &FittedIntervals{wrapper: wrapper{data.Cols(), fitted}, method: s.Method, level: s.Level}
+	out := &fittedIntervals{wrapper: wrapper{data.Cols(), fitted}, method: s.Method, level: s.Level}
 	out.nonconformity = smoother.Residuals()
 	if s.Method == "jackknife_plus" {
 		out.smoother = smoother

@@ -15,8 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// FittedIntervals is a fitted [Intervals] for regression: the inner model and its residuals.
-type FittedIntervals struct {
+// fittedIntervals is a fitted [Intervals] for regression: the inner model and its residuals.
+type fittedIntervals struct {
 	wrapper
 	conformity   // except for normal
 	method       string
@@ -27,16 +27,16 @@ type FittedIntervals struct {
 }
 
 // Uncertainty returns the method and the probability level of the intervals.
-func (f *FittedIntervals) Uncertainty() (method string, level float64) { return f.method, f.level }
+func (f *fittedIntervals) Uncertainty() (method string, level float64) { return f.method, f.level }
 
 // Predict returns the predictions of the inner model.
-func (f *FittedIntervals) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+func (f *fittedIntervals) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	out, err := f.inner.Predict(ctx, X)
 	return out, Intervals{}.named(err)
 }
 
 // Outputs returns the outputs of the inner model and intervals.
-func (f *FittedIntervals) Outputs() estimator.Outputs {
+func (f *fittedIntervals) Outputs() estimator.Outputs {
 	out := estimator.OutputsOf(f.inner)
 	out.Has |= estimator.Intervals
 	return out
@@ -45,13 +45,13 @@ func (f *FittedIntervals) Outputs() estimator.Outputs {
 // PredictFull returns the requested outputs of the inner model and intervals of the requested
 // level; the default is the level of the spec. It returns an error if there are too few residuals
 // for the level.
-func (f *FittedIntervals) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction,
+func (f *fittedIntervals) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction,
 	error) {
 	out, err := f.predict(ctx, X, want)
 	return out, Intervals{}.named(err)
 }
 
-func (f *FittedIntervals) predict(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction,
+func (f *fittedIntervals) predict(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction,
 	error) {
 	none := estimator.Prediction{}
 	if !want.Wants(estimator.Intervals) {
@@ -112,7 +112,7 @@ func (f *FittedIntervals) predict(ctx context.Context, X mat.Matrix, want estima
 
 // centers returns the centers of the intervals of the rows of X, rows × targets. Half is half the
 // distance between the quantiles of cqr, negative if they cross.
-func (f *FittedIntervals) centers(ctx context.Context, X mat.Matrix,
+func (f *fittedIntervals) centers(ctx context.Context, X mat.Matrix,
 	pred estimator.Prediction) (centers *mat.Dense, half []float64, err error) {
 	if f.method != "cqr" {
 		if pred.Targets != nil {
@@ -140,7 +140,7 @@ func (f *FittedIntervals) centers(ctx context.Context, X mat.Matrix,
 
 // symmetric writes the intervals center ± quantile, of which the quantile is multiplied by the
 // standard deviation if normalized, and half is added for cqr.
-func (f *FittedIntervals) symmetric(X mat.Matrix, level float64, centers *mat.Dense, std, half []float64,
+func (f *fittedIntervals) symmetric(X mat.Matrix, level float64, centers *mat.Dense, std, half []float64,
 	lower, upper *mat.Dense) error {
 	reach, err := f.quantiles(level)
 	if err != nil {
@@ -168,7 +168,7 @@ func (f *FittedIntervals) symmetric(X mat.Matrix, level float64, centers *mat.De
 const maxWeightsAtOnce = 1 << 19
 
 // jackknifePlus writes jackknife+ intervals, one tile of rows at a time.
-func (f *FittedIntervals) jackknifePlus(ctx context.Context, X mat.Matrix, level float64, centers,
+func (f *fittedIntervals) jackknifePlus(ctx context.Context, X mat.Matrix, level float64, centers,
 	lower, upper *mat.Dense) error {
 	all := make([]*conformal.Jackknife, f.nonconformity.RawMatrix().Cols)
 	for j := range all {
@@ -200,7 +200,7 @@ func (f *FittedIntervals) jackknifePlus(ctx context.Context, X mat.Matrix, level
 }
 
 // State serializes the residuals, the smoother of jackknife+, and the inner model.
-func (f *FittedIntervals) State(s *model.State) {
+func (f *fittedIntervals) State(s *model.State) {
 	f.wrapper.state(s)
 	s.String("method", &f.method)
 	s.Float("level", &f.level)
@@ -249,9 +249,9 @@ func predictZeros(p estimator.Predictor, cols int) (pred estimator.Prediction, k
 	return pred, err == nil
 }
 
-// FittedSets is a fitted [Intervals] for classification: the inner classifier and the nonconformity
+// fittedSets is a fitted [Intervals] for classification: the inner classifier and the nonconformity
 // scores of the calibration rows.
-type FittedSets struct {
+type fittedSets struct {
 	wrapper
 	conformity
 	level    float64
@@ -260,16 +260,16 @@ type FittedSets struct {
 }
 
 // Uncertainty returns "split" and the probability level of the sets.
-func (f *FittedSets) Uncertainty() (method string, level float64) { return "split", f.level }
+func (f *fittedSets) Uncertainty() (method string, level float64) { return "split", f.level }
 
 // Predict returns the predictions of the inner classifier.
-func (f *FittedSets) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+func (f *fittedSets) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	out, err := f.inner.Predict(ctx, X)
 	return out, Intervals{}.named(err)
 }
 
 // Outputs returns the outputs of the inner classifier and sets.
-func (f *FittedSets) Outputs() estimator.Outputs {
+func (f *fittedSets) Outputs() estimator.Outputs {
 	out := estimator.OutputsOf(f.inner)
 	out.Has |= estimator.Sets
 	return out
@@ -278,13 +278,13 @@ func (f *FittedSets) Outputs() estimator.Outputs {
 // PredictFull returns the requested outputs of the inner classifier and sets of the requested
 // level; the default is the level of the spec. It returns an error if there are too few calibration
 // rows for the level.
-func (f *FittedSets) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction,
+func (f *fittedSets) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction,
 	error) {
 	out, err := f.predict(ctx, X, want)
 	return out, Intervals{}.named(err)
 }
 
-func (f *FittedSets) predict(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
+func (f *fittedSets) predict(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
 	none := estimator.Prediction{}
 	if !want.Wants(estimator.Sets) {
 		return estimator.Predict(ctx, f.inner, X, want)
@@ -322,7 +322,7 @@ func (f *FittedSets) predict(ctx context.Context, X mat.Matrix, want estimator.R
 }
 
 // scores returns the probabilities or scores that the sets use.
-func (f *FittedSets) scores(pred estimator.Prediction) (*mat.Dense, error) {
+func (f *fittedSets) scores(pred estimator.Prediction) (*mat.Dense, error) {
 	scores := pred.Scores
 	if f.probable {
 		scores = pred.Probabilities
@@ -337,7 +337,7 @@ func (f *FittedSets) scores(pred estimator.Prediction) (*mat.Dense, error) {
 }
 
 // State serializes the nonconformity scores and the inner classifier.
-func (f *FittedSets) State(s *model.State) {
+func (f *fittedSets) State(s *model.State) {
 	f.wrapper.state(s)
 	s.Float("level", &f.level)
 	s.Int("classes", &f.classes)

@@ -50,8 +50,8 @@ func (s Intervals) split(ctx context.Context, data datasets.Set) (estimator.Pred
 
 // fitParts fits the inner model, and those of the two quantiles of cqr.
 func (s Intervals) fitParts(schema datasets.Schema, cols int,
-	fit func(estimator.Estimator) (estimator.Predictor, error)) (f *FittedIntervals, err error) {
-	f = &FittedIntervals{wrapper: wrapper{cols: cols}, method: s.Method, level: s.Level, normalized: s.Normalize}
+	fit func(estimator.Estimator) (estimator.Predictor, error)) (f *fittedIntervals, err error) {
+	f = &fittedIntervals{wrapper: wrapper{cols: cols}, method: s.Method, level: s.Level, normalized: s.Normalize}
 	if f.conformity, err = s.newConformity(schema, cols); err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (s Intervals) splitSource(ctx context.Context, data datasets.Source) (estim
 	if decides && s.Normalize {
 		return nil, errNormalizeClasses
 	}
-	sets := &FittedSets{wrapper: f.wrapper, conformity: f.conformity, level: s.Level, classes: classes}
+	sets := &fittedSets{wrapper: f.wrapper, conformity: f.conformity, level: s.Level, classes: classes}
 	first := 0
 	err = seen.Blocks(ctx, func(block datasets.Set) (err error) {
 		if decides {
@@ -209,7 +209,7 @@ func (s Intervals) splitRows(data datasets.Set) (train, others []int, err error)
 }
 
 // calibrate adds the conformal scores of each target of calibration rows.
-func (f *FittedIntervals) calibrate(ctx context.Context, others datasets.Set) error {
+func (f *fittedIntervals) calibrate(ctx context.Context, others datasets.Set) error {
 	want := estimator.Values | estimator.Targets
 	if f.normalized {
 		want |= estimator.Std
@@ -281,7 +281,7 @@ func (s Intervals) fitSets(ctx context.Context, data datasets.Set, fitted estima
 			return nil, err
 		}
 	}
-	out := &FittedSets{wrapper: wrapper{data.Cols(), fitted}, level: s.Level, classes: len(classesOf(fitted))}
+	out := &fittedSets{wrapper: wrapper{data.Cols(), fitted}, level: s.Level, classes: len(classesOf(fitted))}
 	if out.conformity, err = s.newConformity(data.Schema, data.Cols()); err != nil {
 		return nil, err
 	}
@@ -292,7 +292,7 @@ func (s Intervals) fitSets(ctx context.Context, data datasets.Set, fitted estima
 }
 
 // calibrate adds the nonconformity scores of the true classes.
-func (f *FittedSets) calibrate(ctx context.Context, others datasets.Set) error {
+func (f *fittedSets) calibrate(ctx context.Context, others datasets.Set) error {
 	pred, err := estimator.Predict(ctx, f.inner, others.X,
 		estimator.Request{Outputs: estimator.Scores | estimator.Probabilities})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -562,7 +563,7 @@ func TestIntervalsRefuse(t *testing.T) {
 		}
 	}
 	p := fitted(t, intervals("auto", estimator.NewRidge()), grouped) // by groups
-	if method, level := p.(*meta.FittedIntervals).Uncertainty(); method != "split" || level != 0.9 {
+	if method, level := p.(interface{ Uncertainty() (string, float64) }).Uncertainty(); method != "split" || level != 0.9 {
 		t.Errorf("%s of level %v for groups", method, level)
 	}
 }
@@ -657,10 +658,7 @@ func TestForgedIntervals(t *testing.T) {
 			t.Fatal(err)
 		}
 		empty := func() model.Stateful {
-			if _, is := fitted.(*meta.FittedSets); is {
-				return &meta.FittedSets{}
-			}
-			return &meta.FittedIntervals{}
+			return reflect.New(reflect.TypeOf(fitted).Elem()).Interface().(model.Stateful)
 		}
 		if err := model.Restore(kept, empty()); err != nil {
 			t.Fatal(err)

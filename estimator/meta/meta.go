@@ -1,11 +1,11 @@
 // Package meta provides meta-estimators: estimators that contain other estimators or pipelines.
 //
-// The specs, their names in experiment files, and the fitted types:
+// The specs, their names in experiment files, and the exported fitted types:
 //
-//	target            [Target]           *[FittedTarget]            regression on transformed targets
-//	calibrated        [Calibrated]       *[FittedCalibrated]        calibrated probabilities of a classifier
+//	target            [Target]                                     regression on transformed targets
+//	calibrated        [Calibrated]                                 calibrated probabilities of a classifier
 //	threshold         [Threshold]        *[FittedThreshold]         decision threshold for a metric or for costs
-//	intervals         [Intervals]        *[FittedIntervals]         intervals, or sets of classes (*[FittedSets])
+//	intervals         [Intervals]                                  prediction intervals, or sets of classes
 //	ensemble          [Ensemble]         *[FittedEnsemble]          weighted average of several models
 //
 // Fitted meta-estimators are [estimator.Wrapper] values, so that [estimator.As] finds the inner
@@ -98,10 +98,10 @@ var (
 		estimator.FullPredictor
 		graph.ModelExporter
 		model.Stateful
-	}{(*FittedTarget)(nil), (*FittedCalibrated)(nil), (*FittedThreshold)(nil), (*FittedIntervals)(nil), (*FittedSets)(nil),
+	}{(*fittedTarget)(nil), (*fittedCalibrated)(nil), (*FittedThreshold)(nil), (*fittedIntervals)(nil), (*fittedSets)(nil),
 		(*FittedEnsemble)(nil)}
-	_ = []estimator.Wrapper{(*FittedTarget)(nil), (*FittedCalibrated)(nil), (*FittedThreshold)(nil),
-		(*FittedIntervals)(nil), (*FittedSets)(nil)}
+	_ = []estimator.Wrapper{(*fittedTarget)(nil), (*fittedCalibrated)(nil), (*FittedThreshold)(nil),
+		(*fittedIntervals)(nil), (*fittedSets)(nil)}
 	_ = []estimator.BlockEstimator{Intervals{}, Target{}}
 	_ = []share.BatchFitter{Calibrated{}, Threshold{}, Target{}, Ensemble{}}
 	_ = []datasets.CostEstimator{Calibrated{}, Threshold{}, Target{}, Ensemble{}, Intervals{}}

@@ -99,7 +99,7 @@ func (s Target) check(schema datasets.Schema) error {
 	return nil
 }
 
-// Fit fits the model to transformed targets; the result is a [*FittedTarget].
+// Fit fits the model to transformed targets.
 func (s Target) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	if err := cmp.Or(s.check(data.Schema), data.Check()); err != nil {
 		return nil, s.named(err)
@@ -115,7 +115,7 @@ func (s Target) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor
 	if err != nil {
 		return nil, s.named(err)
 	}
-	return &FittedTarget{wrapper: wrapper{data.Cols(), fitted}, learned: learned}, nil
+	return &fittedTarget{wrapper: wrapper{data.Cols(), fitted}, learned: learned}, nil
 }
 
 // transformed returns data with transformed targets, and the transforms.
@@ -157,7 +157,7 @@ func (s Target) FitSource(ctx context.Context, data datasets.Source) (estimator.
 		return nil, s.named(err)
 	}
 	_, cols := data.Dims()
-	return &FittedTarget{wrapper: wrapper{cols, fitted}, learned: learned}, nil
+	return &fittedTarget{wrapper: wrapper{cols, fitted}, learned: learned}, nil
 }
 
 // learn fits the transforms to the targets of a stream.
@@ -237,24 +237,24 @@ func (m transformedSource) Blocks(ctx context.Context, yield func(block datasets
 	})
 }
 
-// FittedTarget is a fitted [Target]: a model and the inverse transform of its targets.
+// fittedTarget is a fitted [Target]: a model and the inverse transform of its targets.
 // [estimator.As] finds the other capabilities of the model; their predictions are transformed back.
-type FittedTarget struct {
+type fittedTarget struct {
 	wrapper
 	learned transforms
 }
 
 // Predict returns the first target of each row of X.
-func (f *FittedTarget) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+func (f *fittedTarget) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	all, err := f.PredictFull(ctx, X, estimator.Request{Outputs: estimator.Values})
 	return all.Values, err
 }
 
 // Outputs returns the outputs of the inner estimator.
-func (f *FittedTarget) Outputs() estimator.Outputs { return estimator.OutputsOf(f.inner) }
+func (f *fittedTarget) Outputs() estimator.Outputs { return estimator.OutputsOf(f.inner) }
 
 // PredictFull returns the outputs of the model for each row of X in the original units.
-func (f *FittedTarget) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction,
+func (f *fittedTarget) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction,
 	error) {
 	if want.Outputs != 0 { // transforming a deviation back needs the mean
 		want.Outputs |= estimator.Values | estimator.Targets
@@ -269,13 +269,13 @@ func (f *FittedTarget) PredictFull(ctx context.Context, X mat.Matrix, want estim
 	return all, nil
 }
 
-func (f *FittedTarget) named(err error) error { return Target{}.named(err) }
+func (f *fittedTarget) named(err error) error { return Target{}.named(err) }
 
 // Unwrap returns the model, which predicts transformed targets.
-func (f *FittedTarget) Unwrap() (within estimator.Predictor, sameRows bool) { return f.inner, false }
+func (f *fittedTarget) Unwrap() (within estimator.Predictor, sameRows bool) { return f.inner, false }
 
 // State serializes the transforms and the model.
-func (f *FittedTarget) State(s *model.State) {
+func (f *fittedTarget) State(s *model.State) {
 	f.wrapper.state(s)
 	f.learned.state(s, &f.learned)
 }

@@ -47,9 +47,7 @@ func TestProduct(t *testing.T) {
 	few.Features, fewer.Features, fewer.Seed = 6, 4, 2
 	product := NewProduct()
 	product.Parts = []pipeline.Step{{Fitter: few}, {Name: "fewer", Fitter: fewer}}
-	transformertest.Run(t, product, transformertest.Options{
-		Zero: func() transformer.Transformer { return new(FittedProduct) },
-	})
+	transformertest.Run(t, product, transformertest.Options{})
 }
 
 func read(t *testing.T, text string) pipeline.Pipeline {

@@ -22,7 +22,6 @@ func relu(features int) ReLU { return ReLU{Features: features, Seed: 3} }
 
 func TestReLU(t *testing.T) {
 	transformertest.Run(t, relu(12), transformertest.Options{
-		Zero:    func() transformer.Transformer { return new(FittedReLU) },
 		Related: []transformer.Fitter{relu(5), relu(30)},
 	})
 }

@@ -3,14 +3,13 @@ package main
 import (
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/bochner-ml/bochner/experiment/result"
 )
 
 // Every line of the tables has a file of its size.
@@ -68,8 +67,7 @@ func TestPageFromMemory(t *testing.T) {
 			var r run
 			err := m.recall(key, &r, func() error {
 				r.Test, r.CPU, r.Memory = map[string]float64{"accuracy": 1 - wrong}, seconds, 5e7
-				r.Search = &result.Search{Best: result.Candidate{Params: map[string]any{"rff.gamma": 0.5}}}
-				return nil
+				return json.Unmarshal([]byte(`{"search": {"best": {"params": {"rff.gamma": 0.5}}}}`), &r)
 			})
 			if err != nil {
 				t.Fatal(err)

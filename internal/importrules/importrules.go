@@ -57,6 +57,8 @@ var Allowed = map[string][]string{
 	"internal/calibration": {"graph", "internal/monotone", "model"}, // scores of a classifier to probabilities
 	"internal/threshold":   {},                                      // where to cut the scores of two classes
 	"datasets/pass":        {"datasets", "model", "param"},
+	// the steps that packages declare
+	"internal/registry": {"model"},
 
 	"internal/distributed":        {"datasets", "model"}, // one fit of many workers: sums in a fixed order
 	"distributed/store":           {"internal/files"},    // files by path or URL
@@ -145,19 +147,19 @@ var Allowed = map[string][]string{
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"attention": {"internal/softmax", "internal/design", "internal/kern", "internal/memory"},
-	"transformer": {"internal/origin", "graph", "datasets", "kernel", "sparse", "single", "param", "model",
+	"transformer": {"internal/registry", "internal/origin", "graph", "datasets", "kernel", "sparse", "single", "param", "model",
 		"internal/spectral",
 		"internal/fourier", "internal/softmax", "internal/bins", "internal/evidence", "internal/sample", "internal/agop",
 		"internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks",
 		"internal/murmur", "internal/textfeatures"},
-	"estimator": {"internal/share", "graph", "internal/sgd", "datasets", "kernel", "internal/network",
+	"estimator": {"internal/registry", "internal/share", "graph", "internal/sgd", "datasets", "kernel", "internal/network",
 		"internal/kernelridge", "internal/kernelsvm", "internal/pairwise", "internal/spectral", "internal/fourier",
 		"internal/evidence",
 		"internal/sample", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares",
 		"internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory",
 		"datasets/pass", "internal/conformal"},
 	"internal/predictorstate": {"estimator", "model"},
-	"pipeline": {"internal/share", "internal/predictorstate", "graph", "pipeline/internal/...", "transformer", "estimator",
+	"pipeline": {"internal/registry", "internal/share", "internal/predictorstate", "graph", "pipeline/internal/...", "transformer", "estimator",
 		"estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg",
 		"internal/memory", "datasets/pass"},
 	"internal/metricinput": {"estimator", "metrics", "datasets"}, // what is known of rows in addition to predictions
@@ -167,7 +169,7 @@ var Allowed = map[string][]string{
 
 	// Meta-estimators and their algorithms: target transforms, calibration, weights. A threshold is
 	// selected by a metric.
-	"estimator/meta": {"internal/share", "internal/predictorstate", "internal/paramkind", "graph", "estimator", "datasets",
+	"estimator/meta": {"internal/registry", "internal/share", "internal/predictorstate", "internal/paramkind", "graph", "estimator", "datasets",
 		"param", "model",
 		"internal/design", "internal/monotone", "internal/calibration", "internal/stacking", "internal/conformal",
 		"internal/threshold", "metrics"},
@@ -176,9 +178,9 @@ var Allowed = map[string][]string{
 
 	// Unsupervised models and their solvers: cluster centers, singular vectors, one-class
 	// hyperplanes.
-	"estimator/cluster": {"graph", "estimator", "datasets", "datasets/pass", "param", "model", "internal/kmeans",
+	"estimator/cluster": {"internal/registry", "graph", "estimator", "datasets", "datasets/pass", "param", "model", "internal/kmeans",
 		"internal/singular", "internal/design", "internal/kern", "internal/memory"},
-	"estimator/anomaly": {"graph", "estimator", "datasets", "param", "model", "internal/oneclass", "internal/design",
+	"estimator/anomaly": {"internal/registry", "graph", "estimator", "datasets", "param", "model", "internal/oneclass", "internal/design",
 		"internal/kern", "internal/memory"},
 	"internal/kmeans": {"graph", "internal/design", "internal/kern", "internal/spectral", "datasets", "datasets/pass",
 		"model", "sparse", "single"},

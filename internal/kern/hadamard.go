@@ -1,34 +1,10 @@
 package kern
 
-// FWHT multiplies every row of x in place by the unnormalized Walsh–Hadamard matrix H of order n, a
-// power of two:
+// fwht multiplies a row in place by the unnormalized Walsh–Hadamard matrix H of order n, a power of two:
 //
 //	H₁ = [1],  H₂ₙ = [Hₙ Hₙ; Hₙ −Hₙ]
 //
-// Applying it twice multiplies by n. Rows must be contiguous. Cost n·log₂n flops per row.
-func FWHT[T Float](x View[T]) {
-	n := x.Cols
-	if n&(n-1) != 0 {
-		panic("kern: FWHT needs a power of two")
-	}
-	if x.Rows == 0 || n < 2 {
-		return
-	}
-	grain := max(1, 1<<13/n)
-	if x.Rows <= grain {
-		fwhtRows(x, 0, x.Rows)
-		return
-	}
-	Parallel(x.Rows, grain, func(lo, hi int) { fwhtRows(x, lo, hi) })
-}
-
-func fwhtRows[T Float](x View[T], lo, hi int) {
-	for i := lo; i < hi; i++ {
-		fwht(x.Row(i))
-	}
-}
-
-// fwht transforms one row, two levels of butterflies at a time.
+// Applying it twice multiplies by n. It takes two levels of butterflies at a time: n·log₂n flops.
 func fwht[T Float](x []T) {
 	n, h := len(x), 1
 	if lanes := lanesOf[T](); isa.complete() && n >= lanes && n <= maxAsmElements {

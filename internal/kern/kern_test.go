@@ -819,3 +819,10 @@ func TestParallelRaisesPanicsInTheCaller(t *testing.T) {
 		t.Error("no panic")
 	})
 }
+
+// FWHT transforms every row of x.
+func FWHT[T Float](x View[T]) {
+	for i := range x.Rows {
+		fwht(x.Row(i))
+	}
+}

@@ -58,13 +58,6 @@ func NewSystem(k Kernel, ridge []float64, centered bool, memory int64) *System {
 		product32: newProduct(k.Rows(), memory, k.TileFloat32), product64: newProduct(k.Rows(), 0, k.Tile)}
 }
 
-// WithRidge returns the system with another ridge. Both share their tiles.
-func (s *System) WithRidge(ridge []float64) *System {
-	out := *s
-	out.ridge = ridge
-	return &out
-}
-
 // WithAlphas returns the system for a list of α. The first columns belong to the first α. Both
 // share their tiles.
 func (s *System) WithAlphas(alphas []float64) *System {

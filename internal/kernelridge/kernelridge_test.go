@@ -241,7 +241,8 @@ func TestSolveWarmStart(t *testing.T) {
 	if err != nil || again.Iterations != 0 || !again.Converged {
 		t.Error(again, err)
 	}
-	next := s.WithRidge(DiagonalPenalty(700, 0.9, nil))
+	next := s.WithAlphas([]float64{1})
+	next.ridge = DiagonalPenalty(700, 0.9, nil)
 	warm, err := next.Solve(ctx, Diagonal(next.ridge, one), x, y, 1, 1e-6, 1000)
 	if err != nil {
 		t.Fatal(err)

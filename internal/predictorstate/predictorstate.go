@@ -11,7 +11,7 @@ import (
 // search, is replaced by the inner model.
 func Part(s *model.State, fitted *estimator.Predictor) {
 	part := *fitted
-	for !s.Restoring() && model.KindOf(part) == "" {
+	for !s.Restoring() && !s.Knows(part) {
 		w, ok := part.(estimator.Wrapper)
 		if !ok {
 			break

@@ -2,6 +2,7 @@ package reader
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -108,21 +109,25 @@ func (f Files) open(ctx context.Context, paths []string, roles datasets.Roles) (
 		return f.Queries.Open(ctx, roles, paths...)
 	}
 	list, err := f.List(paths)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case len(list) == 0:
+		return nil, errors.New("no files are named")
 	}
 	switch format {
 	case "svmlight":
-		return svmlight.OpenFiles(ctx, list, svmlight.Options{
+		return svmlight.Open(ctx, list[0], svmlight.Options{
 			Width: f.SVMLight.Features, ZeroBased: f.SVMLight.ZeroBased,
 			Task: roles.Task, Positive: roles.Positive, Schema: roles.Schema, Unlabeled: roles.Unlabeled, FS: f.FS,
-		})
+		}, list[1:]...)
 	case "arff":
-		return arff.OpenFiles(ctx, list, arff.Options{Roles: roles, FS: f.FS})
+		return arff.Open(ctx, list[0], arff.Options{Roles: roles, FS: f.FS}, list[1:]...)
 	case "jsonl":
-		return jsonl.OpenFiles(ctx, list, jsonl.Options{Roles: roles, FS: f.FS, Missing: f.CSVOptions(format, roles).Missing})
+		o := jsonl.Options{Roles: roles, FS: f.FS, Missing: f.CSVOptions(format, roles).Missing}
+		return jsonl.Open(ctx, list[0], o, list[1:]...)
 	case "npy", "npz":
-		return npy.OpenFiles(ctx, list, npy.Options{Roles: roles, FS: f.FS})
+		return npy.Open(ctx, list[0], npy.Options{Roles: roles, FS: f.FS}, list[1:]...)
 	case "parquet", "arrow":
 		open, err := registered.Find(format)
 		if err != nil {
@@ -132,7 +137,7 @@ func (f Files) open(ctx context.Context, paths []string, roles datasets.Roles) (
 	}
 	o := f.CSVOptions(format, roles)
 	o.Hold = f.KeepBytes
-	return csv.OpenFiles(ctx, list, o)
+	return csv.Open(ctx, list[0], o, list[1:]...)
 }
 
 // CSVOptions returns the CSV options for a file of the given format.

@@ -20,6 +20,25 @@ func Own(spec any) []param.Param {
 	return slices.DeleteFunc(param.All(spec), func(p param.Param) bool { return p.Path != p.Name })
 }
 
+// Required returns the names of the parameters of spec without a default: their value is empty and
+// invalid.
+func Required(spec any) []string {
+	errs, _ := param.Check(spec).(param.FieldErrors)
+	var out []string
+	for _, p := range Own(spec) {
+		if Empty(p.Value) && slices.ContainsFunc(errs, func(f param.FieldError) bool { return f.Path == p.Path }) {
+			out = append(out, p.Name)
+		}
+	}
+	return out
+}
+
+// Empty reports whether the value of a parameter is nil or has no elements.
+func Empty(plain any) bool {
+	list, isList := plain.([]any)
+	return plain == nil || plain == "" || isList && len(list) == 0
+}
+
 // Owner returns the spec that declares the parameter at path: spec or one of its descendants. The
 // path may continue with the name of an element of a list or a map.
 func Owner(spec any, path string) (any, error) {
@@ -111,4 +130,16 @@ func CheckValue[T any](spec T) error {
 		return fmt.Errorf("must be %T, got %T; pass what it points to", value, spec)
 	}
 	return nil
+}
+
+// TypeName returns the type of v with its full package path, because package names are not unique.
+func TypeName(v any) string {
+	t, star := reflect.TypeOf(v), ""
+	for ; t != nil && t.Kind() == reflect.Pointer; t = t.Elem() {
+		star += "*"
+	}
+	if t == nil || t.PkgPath() == "" {
+		return fmt.Sprintf("%T", v)
+	}
+	return star + t.PkgPath() + "." + t.Name()
 }

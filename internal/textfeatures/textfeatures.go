@@ -375,18 +375,3 @@ func (v *Vectorizer) Transform(ctx context.Context, documents []string) (*sparse
 	}
 	return sparse.New(len(documents), v.width, indptr, columns, values)
 }
-
-// Fit counts the terms of documents and returns their map.
-func Fit(ctx context.Context, o Options, documents []string) (*Vectorizer, error) {
-	c, err := NewCounter(o)
-	if err != nil {
-		return nil, err
-	}
-	for i, text := range documents {
-		if i%blockTexts == 0 && ctx.Err() != nil {
-			return nil, ctxerr.Check(ctx)
-		}
-		c.Add(text)
-	}
-	return c.Vectorizer()
-}

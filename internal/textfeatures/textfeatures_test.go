@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/cputime"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/golden"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -332,4 +333,19 @@ func BenchmarkTweets(b *testing.B) {
 			})
 		}
 	}
+}
+
+// Fit counts the terms of documents and returns their map.
+func Fit(ctx context.Context, o Options, documents []string) (*Vectorizer, error) {
+	c, err := NewCounter(o)
+	if err != nil {
+		return nil, err
+	}
+	for i, text := range documents {
+		if i%blockTexts == 0 && ctx.Err() != nil {
+			return nil, ctxerr.Check(ctx)
+		}
+		c.Add(text)
+	}
+	return c.Vectorizer()
 }

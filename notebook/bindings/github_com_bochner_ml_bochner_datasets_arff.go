@@ -14,10 +14,9 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets/arff"] = imports.Package{
 		Name: "arff",
 		Binds: map[string]reflect.Value{
-			"Open":      reflect.ValueOf(arff.Open),
-			"OpenFiles": reflect.ValueOf(arff.OpenFiles),
-			"Read":      reflect.ValueOf(arff.Read),
-			"ReadFile":  reflect.ValueOf(arff.ReadFile),
+			"Open":     reflect.ValueOf(arff.Open),
+			"Read":     reflect.ValueOf(arff.Read),
+			"ReadFile": reflect.ValueOf(arff.ReadFile),
 		},
 		Types: map[string]reflect.Type{
 			"Options": reflect.TypeOf((*arff.Options)(nil)).Elem(),

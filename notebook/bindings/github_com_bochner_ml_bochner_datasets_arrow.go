@@ -15,7 +15,6 @@ func init() {
 		Name: "arrow",
 		Binds: map[string]reflect.Value{
 			"Open":        reflect.ValueOf(arrow.Open),
-			"OpenFiles":   reflect.ValueOf(arrow.OpenFiles),
 			"OpenRecords": reflect.ValueOf(arrow.OpenRecords),
 			"Read":        reflect.ValueOf(arrow.Read),
 			"ReadFile":    reflect.ValueOf(arrow.ReadFile),

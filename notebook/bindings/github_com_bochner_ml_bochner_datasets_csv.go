@@ -16,7 +16,6 @@ func init() {
 		Binds: map[string]reflect.Value{
 			"ErrEncoding": reflect.ValueOf(&csv.ErrEncoding).Elem(),
 			"Open":        reflect.ValueOf(csv.Open),
-			"OpenFiles":   reflect.ValueOf(csv.OpenFiles),
 			"Read":        reflect.ValueOf(csv.Read),
 			"ReadFile":    reflect.ValueOf(csv.ReadFile),
 			"Scan":        reflect.ValueOf(csv.Scan),

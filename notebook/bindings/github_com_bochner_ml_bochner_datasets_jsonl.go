@@ -14,10 +14,9 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets/jsonl"] = imports.Package{
 		Name: "jsonl",
 		Binds: map[string]reflect.Value{
-			"Open":      reflect.ValueOf(jsonl.Open),
-			"OpenFiles": reflect.ValueOf(jsonl.OpenFiles),
-			"Read":      reflect.ValueOf(jsonl.Read),
-			"ReadFile":  reflect.ValueOf(jsonl.ReadFile),
+			"Open":     reflect.ValueOf(jsonl.Open),
+			"Read":     reflect.ValueOf(jsonl.Read),
+			"ReadFile": reflect.ValueOf(jsonl.ReadFile),
 		},
 		Types: map[string]reflect.Type{
 			"Options": reflect.TypeOf((*jsonl.Options)(nil)).Elem(),

@@ -14,10 +14,9 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets/npy"] = imports.Package{
 		Name: "npy",
 		Binds: map[string]reflect.Value{
-			"Open":      reflect.ValueOf(npy.Open),
-			"OpenFiles": reflect.ValueOf(npy.OpenFiles),
-			"Read":      reflect.ValueOf(npy.Read),
-			"ReadFile":  reflect.ValueOf(npy.ReadFile),
+			"Open":     reflect.ValueOf(npy.Open),
+			"Read":     reflect.ValueOf(npy.Read),
+			"ReadFile": reflect.ValueOf(npy.ReadFile),
 		},
 		Types: map[string]reflect.Type{
 			"Options": reflect.TypeOf((*npy.Options)(nil)).Elem(),

@@ -14,10 +14,9 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets/parquet"] = imports.Package{
 		Name: "parquet",
 		Binds: map[string]reflect.Value{
-			"Open":      reflect.ValueOf(parquet.Open),
-			"OpenFiles": reflect.ValueOf(parquet.OpenFiles),
-			"Read":      reflect.ValueOf(parquet.Read),
-			"ReadFile":  reflect.ValueOf(parquet.ReadFile),
+			"Open":     reflect.ValueOf(parquet.Open),
+			"Read":     reflect.ValueOf(parquet.Read),
+			"ReadFile": reflect.ValueOf(parquet.ReadFile),
 		},
 		Types: map[string]reflect.Type{
 			"Options": reflect.TypeOf((*parquet.Options)(nil)).Elem(),

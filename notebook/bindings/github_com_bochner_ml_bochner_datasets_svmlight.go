@@ -14,12 +14,11 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets/svmlight"] = imports.Package{
 		Name: "svmlight",
 		Binds: map[string]reflect.Value{
-			"Open":      reflect.ValueOf(svmlight.Open),
-			"OpenFiles": reflect.ValueOf(svmlight.OpenFiles),
-			"Read":      reflect.ValueOf(svmlight.Read),
-			"ReadFile":  reflect.ValueOf(svmlight.ReadFile),
-			"Target":    reflect.ValueOf(svmlight.Target),
-			"Write":     reflect.ValueOf(svmlight.Write),
+			"Open":     reflect.ValueOf(svmlight.Open),
+			"Read":     reflect.ValueOf(svmlight.Read),
+			"ReadFile": reflect.ValueOf(svmlight.ReadFile),
+			"Target":   reflect.ValueOf(svmlight.Target),
+			"Write":    reflect.ValueOf(svmlight.Write),
 		},
 		Types: map[string]reflect.Type{
 			"Options": reflect.TypeOf((*svmlight.Options)(nil)).Elem(),

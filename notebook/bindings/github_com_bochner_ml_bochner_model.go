@@ -16,7 +16,6 @@ func init() {
 		Binds: map[string]reflect.Value{
 			"ErrDamaged":      reflect.ValueOf(&model.ErrDamaged).Elem(),
 			"ErrNewer":        reflect.ValueOf(&model.ErrNewer).Elem(),
-			"KindOf":          reflect.ValueOf(model.KindOf),
 			"Read":            reflect.ValueOf(model.Read),
 			"ReadFile":        reflect.ValueOf(model.ReadFile),
 			"Record":          reflect.ValueOf(model.Record),
@@ -24,7 +23,6 @@ func init() {
 			"Restore":         reflect.ValueOf(model.Restore),
 			"UncheckedCount":  reflect.ValueOf(model.UncheckedCount),
 			"Write":           reflect.ValueOf(model.Write),
-			"WriteFile":       reflect.ValueOf(model.WriteFile),
 			"WriteNPYStrings": reflect.ValueOf(model.WriteNPYStrings),
 		},
 		Types: map[string]reflect.Type{

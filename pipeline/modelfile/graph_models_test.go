@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/exhaustive"
+	"github.com/bochner-ml/bochner/internal/registry"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/internal/samples"
@@ -203,10 +204,11 @@ var refusals = map[string]string{
 // TestEveryRegisteredTypeIsExportable checks that every registered step and model can
 // be exported, or is listed as an exception. The conformance tests compare the exported graphs.
 func TestEveryRegisteredTypeIsExportable(t *testing.T) {
-	// types without a name in documents
-	kinds := []any{&meta.FittedSets{}, &estimator.FittedSGDProbabilistic{}, &pipeline.FittedPipeline{}}
-	for _, e := range pipeline.Registered() {
-		kinds = append(kinds, e.Fitted())
+	var kinds []any
+	for _, pkg := range []string{"pipeline", "transformer", "estimator", "cluster", "anomaly", "meta"} {
+		for _, s := range registry.Steps(pkg) {
+			kinds = append(kinds, s.Fitted())
+		}
 	}
 	for _, fitted := range kinds {
 		_, step := fitted.(graph.StepExporter)

@@ -198,7 +198,7 @@ func restore(h model.Header, state *model.Archive) (*Model, error) {
 	}
 	m.Schema.Missing = h.Missing
 	if err == nil {
-		m.Predictor, err = pipeline.Restore(spec, h.Missing, state)
+		m.Predictor, err = spec.Restore(h.Missing, state)
 	}
 	if err == nil {
 		err = m.checkConsistent(pipeline.Find(m.Predictor))

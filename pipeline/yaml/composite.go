@@ -5,6 +5,7 @@ import (
 
 	tree "gopkg.in/yaml.v3"
 
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -61,7 +62,7 @@ func missing(h pipeline.ChildrenSpec) param.FieldError {
 // template returns a template for a child with required parameters: "{select: …, steps: […]}".
 func template(spec any) string {
 	var keys []string
-	for _, p := range pipeline.Required(spec) {
+	for _, p := range specs.Required(spec) {
 		keys = append(keys, p+": …")
 	}
 	if c, ok := spec.(pipeline.Composite); ok {

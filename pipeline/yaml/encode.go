@@ -57,10 +57,12 @@ func encodeSteps(steps []pipeline.Step) (*tree.Node, error) {
 }
 
 func encodeStep(name string, spec any) (*tree.Node, error) {
-	entry, err := pipeline.EntryFor(spec)
-	if err != nil {
-		return nil, err
+	entry, ok := pipeline.Lookup(spec)
+	if !ok {
+		return nil, fmt.Errorf("%s is not registered: give it a name with pipeline.Register before it is written or read",
+			specs.TypeName(spec))
 	}
+	var err error
 	var body *tree.Node
 	if c, ok := spec.(pipeline.Composite); ok {
 		body, err = encodeComposite(c, entry)

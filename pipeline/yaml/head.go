@@ -6,6 +6,7 @@ import (
 
 	tree "gopkg.in/yaml.v3"
 
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -112,7 +113,7 @@ func (d *decoder) innerName(h *head) *yamlnode.Pair {
 }
 
 func (d *decoder) label(p *yamlnode.Pair, path string) string {
-	if p.Value.Kind != tree.ScalarNode || p.Value.Tag != "!!str" || !pipeline.ValidName(p.Value.Value) {
+	if p.Value.Kind != tree.ScalarNode || p.Value.Tag != "!!str" || !suggest.ValidName(p.Value.Value) {
 		d.problem(p.Value, yamlnode.Join(path, "name"), param.FieldError{Value: yamlnode.Plain(p.Value),
 			Constraint: "a name of letters, digits, _ and -"})
 		return ""

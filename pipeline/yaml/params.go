@@ -70,7 +70,7 @@ func (d *decoder) finish(spec any, key *tree.Node, given map[string]*tree.Node, 
 		if node == nil {
 			node = key
 		}
-		if given[f.Path] == nil && slices.Contains(pipeline.Required(spec), f.Path) {
+		if given[f.Path] == nil && slices.Contains(specs.Required(spec), f.Path) {
 			f = param.FieldError{Problem: "missing", Hint: f.Constraint}
 		}
 		d.problem(node, path, f)

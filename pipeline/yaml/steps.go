@@ -156,7 +156,7 @@ func (d *decoder) member(h pipeline.ChildrenSpec, node *tree.Node, i int, docPat
 		}
 	}
 	child.Fitter = spec.(transformer.Fitter)
-	name := pipeline.ChildName(child, i)
+	name := child.NameAt(i)
 	spec = d.finish(spec, node, given, path, yamlnode.Join(specPath, name))
 	if holds && list == nil {
 		d.problem(node, yamlnode.Join(path, inside.Holds().Key), missing(inside.Holds()))

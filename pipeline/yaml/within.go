@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -27,6 +28,9 @@ func childOf(spec any, name string) (param.Child, bool) {
 // holdsModel reports whether a child is an estimator rather than a transformer.
 func holdsModel(c param.Child) bool { return c.Type == reflect.TypeFor[estimator.Estimator]() }
 
+// holdsMembers reports whether a child is a list of estimators.
+func holdsMembers(c param.Child) bool { return c.Type == reflect.TypeFor[meta.Members]() }
+
 // innerSpecs decodes the inner specs of a step, such as the model of a wrapper. Unspecified ones keep
 // their defaults with derived seeds.
 func (d *decoder) innerSpecs(spec any, key *tree.Node, given map[string]*tree.Node, docPath, specPath string) any {
@@ -36,13 +40,13 @@ func (d *decoder) innerSpecs(spec any, key *tree.Node, given map[string]*tree.No
 		switch node := given[c.Name]; {
 		case node != nil:
 			read := d.child
-			if pipeline.HoldsMembers(c) {
+			if holdsMembers(c) {
 				read = d.members
 			}
 			if child = read(c, node, path, inside); child == nil {
 				continue // already reported
 			}
-		case c.Optional && (c.Spec == nil || pipeline.HoldsMembers(c)):
+		case c.Optional && (c.Spec == nil || holdsMembers(c)):
 			continue
 		case c.Spec == nil:
 			d.problem(key, path, param.FieldError{Problem: "missing", Hint: "wanted " + constraintOf(c)})
@@ -62,7 +66,7 @@ func (d *decoder) innerSpecs(spec any, key *tree.Node, given map[string]*tree.No
 
 func constraintOf(c param.Child) string {
 	switch {
-	case pipeline.HoldsMembers(c):
+	case holdsMembers(c):
 		return "names, each with an estimator or a list of steps the last of which is one"
 	case holdsModel(c):
 		return "an estimator, or a list of steps the last of which is one"
@@ -81,7 +85,7 @@ func (d *decoder) members(c param.Child, node *tree.Node, docPath, specPath stri
 	one := param.Child{Type: reflect.TypeFor[estimator.Estimator]()}
 	for _, p := range d.pairs(node, docPath) {
 		one.Name = p.Key.Value
-		if !pipeline.ValidName(one.Name) {
+		if !suggest.ValidName(one.Name) {
 			d.problem(p.Key, docPath, param.FieldError{Value: one.Name, Constraint: "a name of letters, digits, _ and -"})
 			continue
 		}

@@ -448,7 +448,7 @@ func TestChecksDetectViolations(t *testing.T) {
 	if !exhaustive.Tests() {
 		t.Skip("the invariants of damaged files take long")
 	}
-	options := Options{Zero: func() transformer.Transformer { return new(doubled) }}
+	options := Options{}
 	for _, l := range invariants {
 		if r := holds(l, double{calls: new(int)}, options); r.failed || r.skipped {
 			t.Errorf("%s: a step that satisfies the invariant fails or is skipped", l.name)

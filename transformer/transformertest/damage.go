@@ -12,31 +12,32 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Try restores zero from a; if that succeeds, it maps the data and queries width and schema. Errors
-// are allowed; a panic fails the test.
-func Try(t *testing.T, a *model.Archive, zero transformer.Transformer, data datasets.Set) {
+// Try restores a step of the type of fitted from a; if that succeeds, it maps the data and queries width and
+// schema. Errors are allowed; a panic fails the test.
+func Try(t *testing.T, a *model.Archive, fitted transformer.Transformer, data datasets.Set) {
 	t.Helper()
-	try(t, a, zero, data)
+	try(t, a, fitted, data)
 }
 
-func try(t reporter, a *model.Archive, zero transformer.Transformer, data datasets.Set) {
+func try(t reporter, a *model.Archive, fitted transformer.Transformer, data datasets.Set) {
 	t.Helper()
 	defer func() {
 		if r := recover(); r != nil {
 			t.Fatalf("a damaged archive makes a panic: %v\nscalars %v", r, a.Scalars)
 		}
 	}()
-	if err := model.Restore(a, zero.(model.Stateful)); err != nil {
+	back := zero(fitted)
+	if err := model.Restore(a, back.(model.Stateful)); err != nil {
 		return
 	}
-	if sized, ok := zero.(transformer.Sized); ok && sized.OutputWidth() > 1<<20 {
+	if sized, ok := back.(transformer.Sized); ok && sized.OutputWidth() > 1<<20 {
 		return // too wide to check entry by entry
 	}
-	Z, err := zero.Transform(context.Background(), data.X)
+	Z, err := back.Transform(context.Background(), data.X)
 	if err == nil {
 		Z.Dims()
 	}
-	if d, ok := zero.(transformer.Describer); ok {
+	if d, ok := back.(transformer.Describer); ok {
 		d.OutputSchema(data.Schema)
 	}
 }

@@ -10,7 +10,6 @@ import (
 // The test of a step of one's own is one call.
 func TestStandardizeConformance(t *testing.T) {
 	transformertest.Run(t, transformer.NewStandardize(), transformertest.Options{
-		Zero:      func() transformer.Transformer { return new(transformer.FittedScaler) },
 		Missing:   true,
 		DenseOnly: true,
 	})

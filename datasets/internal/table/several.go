@@ -56,10 +56,8 @@ func openNonEmpty[R any](paths []string, open func(path string) (R, error)) (rea
 		return nil, wrong[0]
 	case wrong != nil:
 		return nil, errors.Join(wrong...)
-	case readers == nil && empty != nil:
-		return nil, empty
 	case readers == nil:
-		return nil, errors.New("no files are named")
+		return nil, empty
 	}
 	return readers, nil
 }

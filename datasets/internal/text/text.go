@@ -33,9 +33,28 @@ type File struct {
 // NewFile returns the file at path in fsys, or in the machine's own file system where fsys is nil.
 func NewFile(fsys fs.FS, path string) *File { return &File{fsys: fsys, path: path} }
 
-// Buffer reads all of r into memory, so that it can be opened repeatedly. Its name is the result of
+// ReadAll returns the rows of src, or the error of opening it.
+func ReadAll(ctx context.Context, src datasets.Source, err error) (datasets.Set, error) {
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	return datasets.ReadAll(ctx, src)
+}
+
+// Read returns the rows of a source that is opened for the content of r.
+func Read(ctx context.Context, r io.Reader, open func(held *File, name string) (datasets.Source, error)) (datasets.Set,
+	error) {
+	held, name, err := buffer(ctx, r)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	src, err := open(held, name)
+	return ReadAll(ctx, src, err)
+}
+
+// buffer reads all of r into memory, so that it can be opened repeatedly. Its name is the result of
 // r's method Name, as of an os.File, or else "input".
-func Buffer(ctx context.Context, r io.Reader) (f *File, name string, err error) {
+func buffer(ctx context.Context, r io.Reader) (f *File, name string, err error) {
 	name = "input"
 	if named, ok := r.(interface{ Name() string }); ok {
 		name = named.Name()

@@ -23,7 +23,7 @@ func (s Spec) Fitted(p pipeline.Pipeline, shape datasets.Shape) pipeline.Pipelin
 		Group: i.Group, Seed: s.seedOf("intervals"), Estimator: p.Estimator}
 	wrapped.Method = wrapped.ResolvedMethod(shape.After(pipeline.Chain{Steps: p.Steps}.Cost(shape)))
 	if i.Method == "auto" && (s.Data.Group != "" || slices.ContainsFunc(p.Steps,
-		func(one pipeline.Step) bool { return pipeline.Supervised(one.Fitter) })) {
+		func(one pipeline.Step) bool { return one.Supervised() })) {
 		wrapped.Method = "split"
 	}
 	if !conformal.Splits(wrapped.Method) {
@@ -46,11 +46,11 @@ func checkIntervals(s Spec, task datasets.Task, add func(path string, f param.Fi
 	if i == nil || s.Pipeline.Estimator == nil {
 		return
 	}
-	own, _ := pipeline.EntryOf(s.Pipeline.Estimator)
+	own, _ := pipeline.Lookup(s.Pipeline.Estimator)
 	_, smoothing := s.Pipeline.Estimator.(interface {
 		SmootherCost(datasets.Shape) datasets.Cost
 	})
-	does := pipeline.InferCapabilities(s.Pipeline.Estimator)
+	does := s.Pipeline.Capabilities()
 	jackknife := i.Method == "jackknife" || i.Method == "jackknife_plus"
 	switch {
 	case own.Name == "intervals":

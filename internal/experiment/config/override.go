@@ -188,7 +188,7 @@ func (d *decoder) overrideStep(path string, value *yaml.Node) bool {
 // defaultOf returns the default of a parameter of a step, or nil if unknown.
 func (d *decoder) defaultOf(path string) any {
 	owner, err := specs.Owner(d.spec.Pipeline, path)
-	own, known := pipeline.EntryOf(owner)
+	own, known := pipeline.Lookup(owner)
 	if err != nil || !known {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/internal/paramkind"
 	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/internal/yamlnode"
@@ -144,10 +145,10 @@ func innerModels(e pipeline.Entry) (rows []param.Param) {
 		if c.Type == reflect.TypeFor[estimator.Estimator]() {
 			row.Constraint, row.Doc = "an estimator, or a list of steps ending in one", "inner estimator"
 		}
-		if pipeline.HoldsMembers(c) {
+		if c.Type == reflect.TypeFor[meta.Members]() {
 			row.Constraint, row.Doc = "a map from names to estimators or lists of steps ending in one", "inner estimators"
 		}
-		if own, ok := pipeline.EntryOf(c.Spec); ok {
+		if own, ok := pipeline.Lookup(c.Spec); ok {
 			row.Value = own.Name
 		}
 		rows = append(rows, row)

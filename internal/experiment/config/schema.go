@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/internal/paramkind"
 	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/internal/yamlnode"
@@ -229,7 +231,7 @@ func stepSchema(e pipeline.Entry) *property {
 	for _, c := range pipeline.Within(e.New()) {
 		one := &property{Ref: "#/$defs/step"}
 		within := &property{AnyOf: []*property{one, {Type: "array", Items: one}}}
-		if pipeline.HoldsMembers(c) {
+		if c.Type == reflect.TypeFor[meta.Members]() {
 			within = &property{Type: "object", Others: within}
 		}
 		parameters.Properties.add(c.Name, within)
@@ -254,7 +256,7 @@ func childrenSchema(h pipeline.ChildrenSpec) *property {
 	if h.Kind == nil {
 		return &property{Type: "array", Items: &property{Ref: "#/$defs/step"}}
 	}
-	member := &property{Type: "object", Required: pipeline.Required(h.Kind), Others: false, Properties: &properties{}}
+	member := &property{Type: "object", Required: specs.Required(h.Kind), Others: false, Properties: &properties{}}
 	member.Properties.add("name", &property{Type: "string"})
 	for _, p := range specs.Own(h.Kind) {
 		schema := value(p)

@@ -116,15 +116,15 @@ func checkScore(s Spec, task datasets.Task, classes int, add func(param.FieldErr
 		}
 	}
 	model := s.Pipeline.Estimator
-	own, known := pipeline.EntryOf(model)
-	if does := pipeline.InferCapabilities(model); !known || does.Task() != task || task.Unsupervised() ||
+	own, known := pipeline.Lookup(model)
+	if does := pipeline.Steps().Then(model).Capabilities(); !known || does.Task() != task || task.Unsupervised() ||
 		m.Requires.SatisfiedBy(input(does)) {
 		return
 	}
 	var others []string
 	for _, e := range pipeline.Registered() {
 		if spec, ok := e.New().(estimator.Estimator); ok {
-			if does := pipeline.InferCapabilities(spec); does.Task() == task && m.Requires.SatisfiedBy(input(does)) {
+			if does := pipeline.Steps().Then(spec).Capabilities(); does.Task() == task && m.Requires.SatisfiedBy(input(does)) {
 				others = append(others, e.Name)
 			}
 		}
@@ -155,8 +155,8 @@ func input(does pipeline.Capabilities) metrics.Input {
 
 // otherTask returns an error if the estimator does not support the task.
 func otherTask(s Spec, task datasets.Task) (f param.FieldError, wrong bool) {
-	own, known := pipeline.EntryOf(s.Pipeline.Estimator)
-	does := pipeline.InferCapabilities(s.Pipeline.Estimator)
+	own, known := pipeline.Lookup(s.Pipeline.Estimator)
+	does := s.Pipeline.Capabilities()
 	if !known || does.Task() == task {
 		return f, false
 	}
@@ -172,7 +172,7 @@ func otherTask(s Spec, task datasets.Task) (f param.FieldError, wrong bool) {
 			continue
 		}
 		// unknown: depends on the target
-		if other := pipeline.InferCapabilities(spec); other.Task() == task || other.Unknown && !task.Unsupervised() {
+		if other := pipeline.Steps().Then(spec).Capabilities(); other.Task() == task || other.Unknown && !task.Unsupervised() {
 			others = append(others, e.Name)
 		}
 	}

@@ -26,7 +26,7 @@ func (s Spec) CheckDecisions(classes []string) (errs param.FieldErrors) {
 		}
 		var wrong param.FieldErrors
 		errors.As(decides.CheckClasses(classes), &wrong)
-		if does := pipeline.InferCapabilities(decides.Estimator); !does.Unknown {
+		if does := pipeline.Steps().Then(decides.Estimator).Capabilities(); !does.Unknown {
 			switch {
 			case does.Task() != datasets.Classification:
 				wrong = append(wrong, param.FieldError{Path: "estimator",

@@ -128,7 +128,7 @@ func (d *draft) pipelineSection() {
 
 // flow writes a step with the parameters that differ from their defaults.
 func flow(s pipeline.Step, within bool) string {
-	own, _ := pipeline.EntryOf(s.Fitter)
+	own, _ := pipeline.Lookup(s.Fitter)
 	var settings []string
 	defaults := param.All(own.New())
 	for i, p := range param.All(s.Fitter) {

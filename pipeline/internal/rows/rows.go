@@ -108,13 +108,24 @@ func (r Rows) mapBy(ctx context.Context, s *Step, cache Cache, next transformer.
 	return out, err
 }
 
+// FitTransformer is a spec that computes the features of the training rows as a by-product.
+type FitTransformer interface {
+	transformer.Fitter
+	// FitTransform returns the result of Fit and exactly the features that it computes for data.X.
+	FitTransform(ctx context.Context, data datasets.Set) (transformer.Transformer, mat.Matrix, error)
+	// FeatureBytes estimates the memory of the features of rows×cols inputs.
+	FeatureBytes(rows, cols int) int64
+}
+
+var _ FitTransformer = transformer.Binning{}
+
 // FitThrough fits a step and returns the mapped rows, like Fit followed by through. If the step is
-// a [transformer.FitTransformer] and the result fits in memory, it uses FitTransform and caches the
+// a [FitTransformer] and the result fits in memory, it uses FitTransform and caches the
 // result.
 func (r Rows) FitThrough(ctx context.Context, f transformer.Fitter, s *Step, cache Cache,
 	next transformer.Fitter) (Rows, error) {
 	var err error
-	fitter, ok := f.(transformer.FitTransformer)
+	fitter, ok := f.(FitTransformer)
 	if ok && r.src == nil && fitter.FeatureBytes(r.Set.Rows(), r.Set.Cols()) <= r.memory {
 		return r.FitTransform(ctx, fitter, s)
 	}
@@ -128,7 +139,7 @@ func (r Rows) FitThrough(ctx context.Context, f transformer.Fitter, s *Step, cac
 }
 
 // FitTransform fits a step by FitTransform and returns the mapped rows.
-func (r Rows) FitTransform(ctx context.Context, f transformer.FitTransformer, s *Step) (Rows, error) {
+func (r Rows) FitTransform(ctx context.Context, f FitTransformer, s *Step) (Rows, error) {
 	t, Z, err := f.FitTransform(ctx, r.Set)
 	if err != nil {
 		return Rows{}, err

@@ -57,7 +57,7 @@ func (s *sweep) mapRows(ctx context.Context, b *node, spec transformer.Fitter, d
 		return d, nil, err
 	}
 	fitted := &rows.Step{Name: b.step.Name}
-	if fitter, ok := spec.(transformer.FitTransformer); ok {
+	if fitter, ok := spec.(rows.FitTransformer); ok {
 		if fitter.FeatureBytes(d.set.Rows(), d.set.Cols()) > s.Memory {
 			return d, nil, nil
 		}

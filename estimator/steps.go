@@ -1,0 +1,46 @@
+package estimator
+
+import "github.com/bochner-ml/bochner/internal/registry"
+
+// The steps of this package with their names in experiment files.
+func init() {
+	registry.Add("estimator", "ridge", "linear regression with a penalty on the squared weights",
+		NewRidge, &FittedLinear{})
+	registry.Add("estimator", "ridge_classifier", "ridge regression on class codes ±1",
+		NewRidgeClassifier, &FittedLinearClassifier{})
+	registry.Add("estimator", "logistic", "logistic regression, binary or multinomial",
+		NewLogistic, &FittedLogistic{})
+	registry.Add("estimator", "svm", "linear support vector machine", NewSVM, &FittedLinearClassifier{})
+	registry.Add("estimator", "svr", "linear support vector regression", NewSVR, &FittedLinear{})
+	registry.Add("estimator", "poisson", "Poisson regression of counts and rates, with a log link",
+		NewPoisson, &FittedGLM{})
+	registry.Add("estimator", "gamma_regression", "gamma regression of positive, skewed targets, with a log link",
+		NewGammaRegression, &FittedGLM{})
+	registry.Add("estimator", "tweedie", "Tweedie regression of targets ≥ 0 with a mass at 0, with a log link",
+		NewTweedie, &FittedGLM{})
+	registry.Add("estimator", "huber", "linear regression that is robust to outliers of the target",
+		NewHuber, &FittedHuber{})
+	registry.Add("estimator", "quantile_regression", "linear regression of a quantile, such as the median",
+		NewQuantileRegression, &FittedLinear{})
+	registry.Add("estimator", "kernel_ridge", "ridge regression with an exact kernel",
+		NewKernelRidge, &fittedKernelRidge{})
+	registry.Add("estimator", "kernel_ridge_classifier", "ridge regression with an exact kernel on class codes ±1",
+		NewKernelRidgeClassifier, &fittedKernelRidgeClassifier{})
+	registry.Add("estimator", "kernel_svm", "support vector machine with an exact kernel",
+		NewKernelSVM, &FittedKernelSVM{})
+	registry.Add("estimator", "kernel_svr", "support vector regression with an exact kernel",
+		NewKernelSVR, &FittedKernelSVR{})
+	registry.Add("estimator", "sgd_classifier",
+		"linear classifier by stochastic gradient descent, with incremental learning",
+		NewSGDClassifier, &FittedSGDClassifier{})
+	registry.Add("estimator", "sgd_regressor",
+		"linear regression by stochastic gradient descent, with incremental learning",
+		NewSGDRegressor, &FittedSGDRegressor{})
+	registry.Add("estimator", "rff_network",
+		"random Fourier features whose frequencies are trained, for numbers or classes",
+		NewRFFNetwork, &FittedRFFNetwork{})
+	registry.Add("estimator", "gaussian_process",
+		"Gaussian process regression on random Fourier features, with learned kernel and uncertainty",
+		NewGaussianProcess, &FittedGaussianProcess{})
+	registry.Add[any]("estimator", "sgd_probabilistic", "", nil, &fittedSGDProbabilistic{})
+}
