@@ -79,8 +79,8 @@ func LoadInputs(ctx context.Context, path string) (datasets.Set, error) {
 
 // KernelMachine proposes a pipeline for the columns and the target of the rows: median imputation and
 // standardization of numbers, one-hot encoding of categories, random Fourier features of the Gaussian
-// kernel, then logistic regression for classes and ridge regression otherwise. Without targets in the
-// schema, integers from 0 to 9 are class codes. The parameters are defaults; [Search] selects others by
+// kernel, then logistic regression for classes or labels and ridge regression otherwise. Without
+// targets in the schema, integers from 0 to 9 are class codes. The parameters are defaults; [Search] selects others by
 // paths such as rff.gamma, logistic.C and ridge.alpha.
 //
 // Text columns become tf-idf of words and pairs of words. The model is then linear, without random features: rows of
@@ -89,7 +89,7 @@ func LoadInputs(ctx context.Context, path string) (datasets.Set, error) {
 // Sparse rows are not standardized, because centering would fill in their zeros.
 func KernelMachine(data datasets.Set) pipeline.Pipeline {
 	var model estimator.Estimator = estimator.NewRidge()
-	if len(data.Schema.Classes()) > 0 || len(data.Schema.Targets) == 0 && areCodes(data.Y) {
+	if len(data.Schema.Classes()) > 0 || data.Schema.Labels() != nil || len(data.Schema.Targets) == 0 && areCodes(data.Y) {
 		model = estimator.NewLogistic()
 	}
 	table := preprocessing.Of(data)

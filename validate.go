@@ -22,7 +22,9 @@ import (
 // Validation describes a cross-validation. The zero value is 5 folds with the default score. Folds are
 // shuffled; they are stratified by class, or keep groups together if the rows have groups.
 type Validation struct {
-	Score string // name of a metric, see [metrics.Names]; "" means accuracy for classes, r2 for numeric targets
+	// Score is the name of a metric, see [metrics.Names]; "" means accuracy for classes, f1_micro for
+	// labels, r2 for numeric targets.
+	Score string
 	Folds int    // number of folds; 0 means 5
 	Seed  uint64 // seed of the folds
 }
@@ -33,6 +35,7 @@ func (v Validation) splitter(machine estimator.Estimator, data datasets.Set) dat
 	switch {
 	case data.Groups != nil:
 		return datasets.GroupKFold{Folds: folds, Shuffle: true, Seed: v.Seed}
+	case data.Targets != nil:
 	case len(data.Schema.Classes()) > 0 || gridsearch.NewSearch(machine).Task() == datasets.Classification:
 		return datasets.StratifiedKFold{Folds: folds, Shuffle: true, Seed: v.Seed}
 	}
@@ -141,7 +144,10 @@ func LearningCurve(ctx context.Context, machine estimator.Estimator, data datase
 
 // defaultScore returns the name of the score of a task.
 func defaultScore(task datasets.Task, data datasets.Set) string {
-	if task == datasets.Classification || len(data.Schema.Classes()) > 0 {
+	switch {
+	case data.Targets != nil && (task == datasets.Classification || data.Schema.Labels() != nil):
+		return "f1_micro"
+	case task == datasets.Classification || len(data.Schema.Classes()) > 0:
 		return "accuracy"
 	}
 	return "r2"

@@ -6,7 +6,7 @@ import "fmt"
 // "x0", "x1", … without a header. A name that no column has may be a column index, negative from
 // the end: "-1" is the last column.
 type Roles struct {
-	Target   []string        // columns to predict: one, several numeric ones, or none
+	Target   []string        // columns to predict: one, several numeric ones or labels, or none
 	Weight   string          // sample weights
 	Group    string          // groups, numbered in order of their values; with a Schema in order of appearance
 	Drop     []string        // columns to omit
@@ -22,6 +22,9 @@ type Roles struct {
 
 	// DropMissingTarget skips rows without a target, which are an error otherwise.
 	DropMissingTarget bool
+	// LabelDelimiter separates the labels in the target, as in "red;round". Each label that occurs
+	// becomes a target of the task MultiLabel, in order of names; an empty value has no label.
+	LabelDelimiter string
 	// Dates maps columns of dates to the parts that replace them, as numeric columns.
 	Dates map[string]Date
 
@@ -47,6 +50,9 @@ const (
 	Clustering Task = "clustering"
 	// Anomaly detects outliers; targets are used only for scores.
 	Anomaly Task = "anomaly"
+	// MultiLabel predicts, for each of several labels, whether a row has it. Every label is a target
+	// with two categories: code 1 is a row with the label.
+	MultiLabel Task = "multilabel"
 )
 
 // Unsupervised reports whether models of this task are fitted without targets.
@@ -55,8 +61,9 @@ func (t Task) Unsupervised() bool { return t == Clustering || t == Anomaly }
 // Check returns an error if t is not one of the tasks.
 func (t Task) Check() error {
 	switch t {
-	case AnyTask, Classification, Regression, Clustering, Anomaly:
+	case AnyTask, Classification, Regression, Clustering, Anomaly, MultiLabel:
 		return nil
 	}
-	return fmt.Errorf("datasets: task must be classification, regression, clustering or anomaly, got %q", string(t))
+	return fmt.Errorf("datasets: task must be classification, regression, clustering, anomaly or multilabel, got %q",
+		string(t))
 }

@@ -121,6 +121,22 @@ func (s Schema) Classes() []string {
 	return nil
 }
 
+// Labels returns the names of the targets of the task MultiLabel, or nil unless there are several
+// targets and all are categorical.
+func (s Schema) Labels() []string {
+	if len(s.Targets) < 2 {
+		return nil
+	}
+	names := make([]string, len(s.Targets))
+	for k, c := range s.Targets {
+		if c.Kind != Categorical {
+			return nil
+		}
+		names[k] = c.Name
+	}
+	return names
+}
+
 // Name returns the name of column j, or "x<j>" if it is unnamed.
 func (s Schema) Name(j int) string {
 	if j < len(s.Columns) && s.Columns[j].Name != "" {

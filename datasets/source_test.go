@@ -295,12 +295,12 @@ func TestGatherMemory(t *testing.T) {
 
 func TestTaskCheck(t *testing.T) {
 	for _, k := range []datasets.Task{datasets.AnyTask, datasets.Regression, datasets.Classification, datasets.Clustering,
-		datasets.Anomaly} {
+		datasets.Anomaly, datasets.MultiLabel} {
 		if err := k.Check(); err != nil {
 			t.Error(err)
 		}
 	}
-	want := `datasets: task must be classification, regression, clustering or anomaly, got "ranking"`
+	want := `datasets: task must be classification, regression, clustering, anomaly or multilabel, got "ranking"`
 	if err := datasets.Task("ranking").Check(); err == nil || err.Error() != want {
 		t.Error(err)
 	}

@@ -93,6 +93,15 @@ type TaskProvider interface {
 	Task() datasets.Task
 }
 
+// MultiLabeler is a classifier that also fits several labels per row, independent of each other: the
+// targets of [datasets.Set].Targets, with codes 0 and 1. Prediction.Targets has the codes,
+// and Scores and Probabilities have a column for each label.
+type MultiLabeler interface {
+	Estimator
+	// MultiLabel reports whether it does.
+	MultiLabel() bool
+}
+
 // ErrDiverged is wrapped by the error of a fit whose final objective is NaN or above that of the
 // trivial model, which has no weights and the optimal intercept.
 var ErrDiverged = solve.ErrDiverged

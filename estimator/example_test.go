@@ -107,6 +107,28 @@ func ExampleLogistic() {
 	// converged: true
 }
 
+func ExampleMultiLabeler() {
+	X := mat.NewDense(6, 1, []float64{-3, -2, -1, 1, 2, 3})
+	Y := mat.NewDense(6, 2, []float64{0, 1, 0, 1, 0, 1, 1, 1, 1, 0, 1, 0})
+	labels := datasets.Schema{Targets: []datasets.Column{
+		{Name: "warm", Kind: datasets.Categorical, Categories: []string{"0", "1"}},
+		{Name: "wet", Kind: datasets.Categorical, Categories: []string{"0", "1"}}}}
+	fitted, err := estimator.NewLogistic().Fit(context.Background(), datasets.Set{X: X, Targets: Y, Schema: labels})
+	if err != nil {
+		log.Fatal(err)
+	}
+	out, err := estimator.Predict(context.Background(), fitted, mat.NewDense(1, 1, []float64{1}), estimator.Request{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for k, name := range estimator.OutputsOf(fitted).Labels {
+		fmt.Printf("%s %v, probability %.2f\n", name, out.Targets.At(0, k), out.Probabilities.At(0, k))
+	}
+	// Output:
+	// warm 1, probability 0.75
+	// wet 1, probability 0.60
+}
+
 func ExampleSVM() {
 	spec := estimator.NewSVM()
 	spec.Loss, spec.C = "hinge", 10

@@ -49,13 +49,21 @@ func (f *FittedLinear) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pred
 	return g.Regression(f.export(g, rows)), nil
 }
 
-// ExportModel adds to g class and scores.
+// ExportModel adds to g class and scores, or the labels and their scores.
 func (f *FittedLinearClassifier) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	if f.labels != nil {
+		return g.LabelsFromScores(f.export(g, rows)), nil
+	}
 	return g.ClassFromScores(f.export(g, rows)), nil
 }
 
-// ExportModel adds to g class, scores and probabilities.
+// ExportModel adds to g class, scores and probabilities, or labels with theirs.
 func (f *FittedLogistic) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
+	if f.labels != nil {
+		out := g.LabelsFromScores(f.export(g, rows))
+		out.Probabilities = g.Sigmoid(out.Scores)
+		return out, nil
+	}
 	out := g.ClassFromScores(f.export(g, rows))
 	out.Probabilities = g.Logistic(out.Scores)
 	return out, nil

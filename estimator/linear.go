@@ -55,26 +55,42 @@ func (f *FittedLinear) PredictFull(ctx context.Context, X mat.Matrix, _ Request)
 func (f *FittedLinear) State(s *model.State) { f.state(s) }
 
 // FittedLinearClassifier is a fitted [RidgeClassifier] or [SVM]: a linear classifier with one row
-// of coefficients per class; for two classes a single row, positive for the second class.
+// of coefficients per class; for two classes a single row, positive for the second class. Of several
+// labels it has one row per label, and predicts those with a positive score.
 type FittedLinearClassifier struct {
 	linear
 	classes []string
+	labels  []string // nil for classes
 }
 
 // Outputs returns values and scores.
-func (f *FittedLinearClassifier) Outputs() Outputs {
-	return Outputs{Has: Values | Scores, Classes: slices.Clone(f.classes)}
+func (f *FittedLinearClassifier) Outputs() Outputs { return f.withLabels(Values | Scores) }
+
+// withLabels returns the outputs of the model, which include the targets if it has labels.
+func (f *FittedLinearClassifier) withLabels(has Output) Outputs {
+	if f.labels != nil {
+		has |= Targets
+	}
+	return Outputs{Has: has, Classes: slices.Clone(f.classes), Labels: slices.Clone(f.labels)}
 }
 
 // PredictFull returns class and scores of each row of X.
 func (f *FittedLinearClassifier) PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error) {
 	scores, err := f.scores(ctx, X)
+	if f.labels != nil {
+		return predictLabels(scores, err, want, false)
+	}
 	return predictClasses(scores, err, want, nil)
 }
 
-// Predict returns the code of the class with the largest score for each row of X.
+// Predict returns the code of the class with the largest score for each row of X; of several labels
+// the code of the first.
 func (f *FittedLinearClassifier) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	n, _ := X.Dims()
+	if f.labels != nil {
+		p, err := f.PredictFull(ctx, X, Request{})
+		return p.Values, err
+	}
 	out := make([]float64, n)
 	if f.outputs() == 1 {
 		if err := f.score(ctx, out, X); err != nil {
@@ -101,6 +117,11 @@ func (f *FittedLinearClassifier) Predict(ctx context.Context, X mat.Matrix) ([]f
 // State serializes the model.
 func (f *FittedLinearClassifier) State(s *model.State) {
 	f.state(s)
+	if s.Restoring() && s.Has("labels") || f.labels != nil {
+		s.Strings("labels", &f.labels)
+		s.Require(len(f.labels) >= 2 && len(f.intercept) == len(f.labels), "the labels do not fit the coefficients")
+		return
+	}
 	s.Strings("classes", &f.classes)
 	want := len(f.classes)
 	if want == 2 {

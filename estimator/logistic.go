@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -26,7 +25,8 @@ import (
 //
 //	C·Σ s_i·(log Σ_c exp(w_c'x_i + b_c) − w_y'x_i − b_y) + ½‖W‖²
 //
-// The intercepts are not penalized; those of several classes are shifted to sum to 0.
+// The intercepts are not penalized; those of several classes are shifted to sum to 0. Several labels
+// (see [MultiLabeler]) have a loss of two classes each; dense rows are read for all of them at once.
 //
 // Solver newton takes truncated Newton steps, each of a few passes over the blocks of rows, with
 // conjugate gradients preconditioned by the Cholesky factor of the Hessian of a sample of the rows
@@ -81,6 +81,11 @@ func (s Logistic) fitted(m linear, classes []string) Predictor {
 	return &FittedLogistic{FittedLinearClassifier{linear: m, classes: classes}}
 }
 
+func (s Logistic) fittedLabels(f FittedLinearClassifier) Predictor { return &FittedLogistic{f} }
+
+// MultiLabel returns true.
+func (s Logistic) MultiLabel() bool { return true }
+
 // plain returns the spec for internal/batch.
 func (s Logistic) plain() batch.PenalizedLoss {
 	return batch.PenalizedLoss{Key: fmt.Sprint(s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Get()), C: s.C, Tol: s.Tol,
@@ -113,13 +118,14 @@ func (s Logistic) LearnsRounded(shape datasets.Shape) bool {
 type FittedLogistic struct{ FittedLinearClassifier }
 
 // Outputs returns values, scores and probabilities.
-func (f *FittedLogistic) Outputs() Outputs {
-	return Outputs{Has: Values | Scores | Probabilities, Classes: slices.Clone(f.classes)}
-}
+func (f *FittedLogistic) Outputs() Outputs { return f.withLabels(Values | Scores | Probabilities) }
 
 // PredictFull returns class, scores and probabilities of each row of X.
 func (f *FittedLogistic) PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error) {
 	scores, err := f.scores(ctx, X)
+	if f.labels != nil {
+		return predictLabels(scores, err, want, true)
+	}
 	return predictClasses(scores, err, want, probabilitiesOf)
 }
 
@@ -133,12 +139,8 @@ func probabilitiesOf(scores *mat.Dense) *mat.Dense {
 	if k == 1 {
 		out := mat.NewDense(n, 2, nil)
 		for i := range n {
-			row, z := out.RawRowView(i), scores.At(i, 0)
-			small := math.Exp(-math.Abs(z))
-			row[0], row[1] = small/(1+small), 1/(1+small)
-			if z < 0 {
-				row[0], row[1] = row[1], row[0]
-			}
+			row := out.RawRowView(i)
+			row[0], row[1] = logistic(scores.At(i, 0))
 		}
 		return out
 	}
@@ -152,6 +154,16 @@ func probabilitiesOf(scores *mat.Dense) *mat.Dense {
 		kern.Scale(1/kern.Sum(row), row)
 	}
 	return out
+}
+
+// logistic returns 1/(1 + exp(z)) and 1/(1 + exp(−z)).
+func logistic(z float64) (p0, p1 float64) {
+	small := math.Exp(-math.Abs(z))
+	p0, p1 = small/(1+small), 1/(1+small)
+	if z < 0 {
+		p0, p1 = p1, p0
+	}
+	return p0, p1
 }
 
 // byDescent reports whether the solver is, or auto chooses, dual: auto does on rows that are sparse and

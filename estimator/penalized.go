@@ -76,6 +76,9 @@ func fitRows(ctx context.Context, s penalized, r *design.Rows) (Predictor, error
 	err := specs.CheckFit(s)
 	var model solve.Linear
 	var classes []string
+	if of, ok := s.(labelSpec); ok && err == nil && r.LabelNames() != nil {
+		return fitLabels(ctx, of, r)
+	}
 	if err == nil {
 		model, classes, err = solvePenalized(ctx, s, r)
 	}

@@ -58,6 +58,7 @@ func fitPenalized[S penalized](ctx context.Context, b share.Batch, kind S, mappe
 	list := make([]batch.PenalizedLoss, len(specs))
 	for i, s := range specs {
 		list[i] = s.plain()
+		list[i].Independent = b.Data.Targets != nil
 	}
 	fit := batch.FitByDescent
 	switch {

@@ -79,10 +79,12 @@ func startPasses(ctx context.Context, s newtonSpec, from Predictor, schema datas
 		return nil, fmt.Errorf("%s: %w: coordinate descent needs all rows at once; a squared loss goes by solver: newton",
 			name, datasets.ErrNoPasses)
 	}
+	err := rejectLabels(schema)
 	if numbers {
-		if err := rejectClassTarget(schema, s.name()); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+		err = rejectClassTarget(schema, s.name())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	shape := datasets.Shape{Cols: cols, Outputs: schema.Outputs(), Columns: schema.Columns}
 	if err := checkMemory(s, shape); err != nil {

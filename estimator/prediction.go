@@ -42,6 +42,7 @@ func (o Output) Has(outputs Output) bool { return o&outputs == outputs }
 type Outputs struct {
 	Has     Output
 	Classes []string // names of the classes in the order of their codes; nil of a model that is no classifier
+	Labels  []string // names of the labels of a [MultiLabeler] that was fitted to several; nil otherwise
 }
 
 // Request selects the outputs of a prediction. The zero value selects all outputs that the model has.
@@ -57,11 +58,11 @@ func (r Request) Wants(output Output) bool { return r.Outputs == 0 || r.Outputs.
 // model does not have, are nil.
 type Prediction struct {
 	Values  []float64  // rows: targets, the first of several, or class codes
-	Targets *mat.Dense // rows × targets
+	Targets *mat.Dense // rows × targets; of labels 1 for a row that has it, else 0
 	// rows × classes, the largest is the prediction; one column, positive for the second class, for
-	// two classes
+	// two classes; one column for each label, positive for rows that have it
 	Scores        *mat.Dense
-	Probabilities *mat.Dense // rows × classes
+	Probabilities *mat.Dense // rows × classes; of labels the probabilities of 1
 	Std           []float64  // rows: standard deviation of a new observation
 	Lower, Upper  []float64  // rows: ends of an interval that contains a new observation with the probability level
 	// The same for several targets, rows × targets.

@@ -56,13 +56,13 @@ func (s Ridge) FitBatch(ctx context.Context, b share.Batch) (shared []string, er
 // FitBatch shares work as [Ridge.FitBatch] does, between candidates of the same class weight; balanced
 // weights differ between folds, and such candidates are fitted individually.
 func (s RidgeClassifier) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
-	classes := b.Data.Schema.Classes()
+	classes, labels := b.Data.Schema.Classes(), labelNames(b.Data)
 	list, err := ridgeClassifiers(b, b.Data)
 	if err != nil {
 		return nil, err
 	}
 	return fitRidges(ctx, b, "ridge_classifier", list, func(m linear, _ []string) Predictor {
-		return &FittedLinearClassifier{linear: m, classes: classes}
+		return &FittedLinearClassifier{linear: m, classes: classes, labels: labels}
 	})
 }
 
@@ -106,6 +106,10 @@ func ridgeClassifiers(b share.Batch, data datasets.Set) ([]batch.Ridge, error) {
 				return p, err
 			},
 			Check: func(train []int) error { return checkClassCount(data, train, classes) }}
+		if data.Targets != nil {
+			list[i].Independent, list[i].Check = s.ClassWeight.Balanced || s.ClassWeight.Weights != nil, nil
+			list[i].Problem = func(rows *design.Rows) (*leastsquares.Problem, error) { return s.labelProblem(rows), nil }
+		}
 	}
 	return list, err
 }

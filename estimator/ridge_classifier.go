@@ -2,6 +2,7 @@ package estimator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -14,7 +15,8 @@ import (
 
 // RidgeClassifier is [Ridge] on codes ±1: −1 and +1 for the first and second of two classes; for
 // more, one column for each class, +1 on its own rows and −1 elsewhere. All columns share one Gram
-// matrix. A row is of the class with the largest score. It is the least-squares classifier of
+// matrix. A row is of the class with the largest score. Several labels (see [MultiLabeler]) have a
+// column each, without class weights; a row has those with a positive score. It is the least-squares classifier of
 // Rahimi & Recht (NIPS 2007).
 type RidgeClassifier struct {
 	Alpha       float64
@@ -68,11 +70,36 @@ func (s RidgeClassifier) fit(ctx context.Context, r *design.Rows) (Predictor, er
 	if err := specs.CheckFit(s); err != nil {
 		return nil, fmt.Errorf("estimator: ridge_classifier: %w", err)
 	}
-	model, classes, err := s.solve(ctx, r)
+	solve, labels := s.solve, r.LabelNames()
+	if labels != nil {
+		solve = s.solveLabels
+	}
+	model, classes, err := solve(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge_classifier: %w", err)
 	}
-	return &FittedLinearClassifier{linear: newLinear(model), classes: classes}, nil
+	return &FittedLinearClassifier{linear: newLinear(model), classes: classes, labels: labels}, nil
+}
+
+// MultiLabel returns true.
+func (s RidgeClassifier) MultiLabel() bool { return true }
+
+// solveLabels solves for several labels, which share the Gram matrix.
+func (s RidgeClassifier) solveLabels(ctx context.Context, r *design.Rows) (solve.Linear, []string, error) {
+	if s.ClassWeight.Balanced || s.ClassWeight.Weights != nil {
+		return solve.Linear{}, nil, errors.New("class_weight must be none for several labels, which share a Gram matrix; " +
+			"use logistic or svm")
+	}
+	if err := checkMemory(s, r.Shape(r.N, len(r.LabelNames()))); err != nil {
+		return solve.Linear{}, nil, err
+	}
+	model, err := s.labelProblem(r).Solve(ctx)
+	return model, nil, err
+}
+
+// labelProblem returns the regression on the codes ±1 of several labels.
+func (s RidgeClassifier) labelProblem(r *design.Rows) *leastsquares.Problem {
+	return leastsquares.NewProblem(leastsquares.Ridge(s.ridge()), r, design.BlockSigns)
 }
 
 func (s RidgeClassifier) solve(ctx context.Context, r *design.Rows) (solve.Linear, []string, error) {

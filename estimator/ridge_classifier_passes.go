@@ -16,6 +16,9 @@ func (s RidgeClassifier) Start(ctx context.Context, schema datasets.Schema, cols
 	if err := s.ridge().checkPasses(name, s, schema, cols); err != nil {
 		return nil, err
 	}
+	if err := rejectLabels(schema); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
 	sums := &counted{counts: newCounts(schema, false), begin: func(c *counts) (rowSums, error) { return s.sums(cols, c) }}
 	if len(schema.Classes()) > 0 && !s.ClassWeight.Balanced {
 		var err error

@@ -128,7 +128,7 @@ func (s SGDClassifier) PartialFit(ctx context.Context, previous Predictor, data 
 
 // fitted returns the model of a descent.
 func (s SGDClassifier) fitted(d *sgdModel) Predictor {
-	f := FittedSGDClassifier{FittedLinearClassifier{d.linear, d.classes}, d.incrementalState}
+	f := FittedSGDClassifier{FittedLinearClassifier{linear: d.linear, classes: d.classes}, d.incrementalState}
 	if s.Loss == "log_loss" || s.Loss == "modified_huber" {
 		return &fittedSGDProbabilistic{f, s.Loss}
 	}

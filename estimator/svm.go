@@ -17,7 +17,8 @@ import (
 //	C·Σ s_i·h(t_i(w'x_i + b)) + ½‖w‖²,  t_i = ±1
 //
 // for two classes, where Loss hinge is h(m) = max(0, 1−m) and squared_hinge its square; for more
-// classes, one against the rest. The intercept b is not penalized (LIBLINEAR penalizes it).
+// classes, one against the rest, and for several labels (see [MultiLabeler]) each on its own. The
+// intercept b is not penalized (LIBLINEAR penalizes it).
 //
 // Solver newton takes truncated Newton steps over blocks of rows, with the stopping rule of
 // [Logistic]. It requires the squared hinge. Solver dual is coordinate descent on the dual, with
@@ -74,6 +75,11 @@ func (s SVM) name() string { return "svm" }
 func (s SVM) fitted(m linear, classes []string) Predictor {
 	return &FittedLinearClassifier{linear: m, classes: classes}
 }
+
+func (s SVM) fittedLabels(f FittedLinearClassifier) Predictor { return &f }
+
+// MultiLabel returns true.
+func (s SVM) MultiLabel() bool { return true }
 
 // plain returns the spec for internal/batch.
 func (s SVM) plain() batch.PenalizedLoss {

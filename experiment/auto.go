@@ -143,6 +143,9 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, report func(strin
 		if spec, err = LoadWith(ctx, path, LoadOptions{Input: o.Input}); err == nil && spec.Task().Unsupervised() {
 			return spec, errors.New("experiment: " + path + ": " + unsupervisedAuto(spec.Task()))
 		}
+		if err == nil && spec.Task() == datasets.MultiLabel {
+			return spec, errors.New("experiment: " + path + ": auto does not support the task multilabel; use bochner run")
+		}
 		spec.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	} else {
 		spec, err = scaffold.Spec(ctx, path, scaffold.Options{Target: o.Target, Group: o.Group, Time: o.Time,

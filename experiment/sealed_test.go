@@ -81,6 +81,10 @@ func sealedModels(t testing.TB) map[string][]byte {
 	}
 	several.Y, several.Targets = nil, mat.NewDense(48, 2, slices.Concat(numbers.Y, numbers.Y))
 	several.Schema.Targets = []datasets.Column{{Name: "a"}, {Name: "b"}}
+	labels := several
+	labels.Targets = mat.NewDense(48, 2, slices.Concat(twoClasses.Y, twoClasses.Y))
+	labels.Schema.Targets = []datasets.Column{{Name: "a", Kind: datasets.Categorical, Categories: []string{"no", "yes"}},
+		{Name: "b", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
 	unnamed.Schema.Columns = nil
 	thin := unnamed
 	thin.X = sparse.FromDense(numbers.X)
@@ -174,6 +178,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"learned":           {pipeline.Steps(scales, diagonal, landmarks).Then(estimator.NewKernelRidge()), amounts},
 		"turned":            {pipeline.Steps(outer).Then(estimator.NewKernelRidgeClassifier()), numbers},
 		"process":           {pipeline.Steps(transformer.NewStandardize()).Then(process), amounts},
+		"labels":            {pipeline.Steps(rff).Then(estimator.NewLogistic()), labels},
 		"several processes": {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(plain), several},
 		"kept":              {pipeline.Steps().Then(estimator.NewKernelRidgeClassifier()), thin},
 		"bare":              {pipeline.Steps().Then(estimator.NewRidgeClassifier()), unnamed},

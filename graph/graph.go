@@ -153,11 +153,11 @@ func (g *Graph) Output(name string, v Value) {
 	}
 }
 
-// Classes returns the class names of the output "label" in the order of their codes, nil if there
-// are none.
+// Classes returns the class names of the output "label" in the order of their codes, or the names of
+// several labels in the order of the output "values"; nil if there are none.
 func (g *Graph) Classes() []string { return g.classes }
 
-// SetClasses sets the class names.
+// SetClasses sets the names of the classes or labels.
 func (g *Graph) SetClasses(names []string) { g.classes = slices.Clone(names) }
 
 // Err returns the first error of the construction, nil if the graph is consistent.

@@ -38,6 +38,14 @@ func (g *Graph) ClassFromScores(scores Value) Prediction {
 	return Prediction{Values: g.ArgMax(scores), Scores: scores}
 }
 
+// LabelsFromScores returns the prediction of several labels with the given scores: those with a
+// positive score.
+func (g *Graph) LabelsFromScores(scores Value) Prediction {
+	out := g.Regression(g.Less(g.Scalar(0), scores))
+	out.Scores = scores
+	return out
+}
+
 // Logistic returns class probabilities from scores: the sigmoid of a single column, which is the
 // log-odds of the second class, or the softmax of several columns.
 func (g *Graph) Logistic(scores Value) Value {

@@ -26,8 +26,12 @@ func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.FieldErrors
 	var out []metrics.Metric
 	var errs param.FieldErrors
 	own := share.TaskOf(s.Estimator)
+	labels := data != nil && hasLabels(*data, own)
 	add := func(path, name string) {
 		m, err := metrics.ByName(name)
+		if err == nil && labels && m.SupportsTask(datasets.MultiLabel) {
+			m.Task = datasets.MultiLabel
+		}
 		switch {
 		case err != nil:
 			errs = append(errs, param.FieldError{Path: path, Problem: err.Error(), Err: err})
@@ -35,7 +39,8 @@ func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.FieldErrors
 			errs = append(errs, param.FieldError{Path: path, Problem: fmt.Sprintf("%s is for %s, the estimator for %s", m.Name,
 				m.Task, own)})
 		case slices.ContainsFunc(out, func(o metrics.Metric) bool { return o.Name == m.Name }):
-		case len(out) > 0 && out[0].Task != m.Task && !own.Unsupervised():
+		case len(out) > 0 && out[0].Task != m.Task && !own.Unsupervised() &&
+			!(out[0].SupportsTask(datasets.MultiLabel) && m.SupportsTask(datasets.MultiLabel)):
 			errs = append(errs, param.FieldError{Path: path, Problem: fmt.Sprintf("%s is for %s, %s for %s", m.Name, m.Task,
 				out[0].Name, out[0].Task)})
 		default:
@@ -49,6 +54,8 @@ func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.FieldErrors
 	} else if data != nil {
 		task, classes := datasets.Regression, len(data.Schema.Classes())
 		switch {
+		case labels:
+			task = datasets.MultiLabel
 		case classes > 0:
 			task = datasets.Classification
 		case own == datasets.Classification: // of codes that the schema does not name
@@ -63,6 +70,11 @@ func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.FieldErrors
 		add("scores", name)
 	}
 	return out, errs
+}
+
+// hasLabels reports whether the targets are several labels per row, by the schema or the estimator.
+func hasLabels(data datasets.Set, own datasets.Task) bool {
+	return data.Targets != nil && data.Targets.RawMatrix().Cols > 1 && (own == datasets.Classification || data.Schema.Labels() != nil)
 }
 
 // defaultUnsupervisedScore returns the default deciding metric of an unsupervised task: one that
@@ -87,13 +99,19 @@ func (s Search) task(list []metrics.Metric) datasets.Task {
 
 // prepareTargets checks that the metrics support the targets.
 func (s Search) prepareTargets(data datasets.Set, list []metrics.Metric) (datasets.Set, error) {
-	m, task := list[0], s.task(list)
+	m, task, labels := list[0], s.task(list), hasLabels(data, share.TaskOf(s.Estimator))
 	if task.Unsupervised() {
 		return checkUnsupervised(data, task, list)
 	}
 	switch {
 	case data.Y == nil && data.Targets == nil:
 		return data, errors.New("the data has no targets")
+	case labels && m.Task != datasets.MultiLabel:
+		return data, fmt.Errorf("score %s is for %s, got several labels per row; use f1_micro", m.Name, m.Task)
+	case m.Task == datasets.MultiLabel && !labels:
+		return data, fmt.Errorf("score %s is for several labels per row, got one target or numbers", m.Name)
+	case labels:
+		return data, nil
 	case m.Task == datasets.Classification:
 		return withClasses(data)
 	case len(data.Schema.Classes()) > 0:

@@ -87,7 +87,7 @@ func PartialDependence(ctx context.Context, model estimator.Predictor, data data
 	for q := range order {
 		order[q] = q
 	}
-	if base.Output != "prediction" && len(means) == 2 {
+	if base.Output != "prediction" && len(means) == 2 && estimator.OutputsOf(model).Labels == nil {
 		order = []int{1}
 	} else if base.Output != "prediction" && len(means) > maxClasses {
 		change := func(q int) float64 { return slices.Max(means[q]) - slices.Min(means[q]) }
@@ -185,7 +185,7 @@ func columnMeans(m *mat.Dense, weights []float64) []float64 {
 	return out
 }
 
-// outputNames returns the names of classes or targets.
+// outputNames returns the names of classes, labels or targets.
 func outputNames(model estimator.Predictor, data datasets.Set, outputs int, of string) []string {
 	names := make([]string, outputs)
 	if of == "prediction" {
@@ -196,9 +196,9 @@ func outputNames(model estimator.Predictor, data datasets.Set, outputs int, of s
 		}
 		return names
 	}
-	classes := data.Schema.Classes()
+	classes, known := data.Schema.Classes(), estimator.OutputsOf(model)
 	if len(classes) == 0 {
-		classes = estimator.OutputsOf(model).Classes
+		classes = append(known.Classes, known.Labels...)
 	}
 	for q := range names {
 		switch {

@@ -230,7 +230,9 @@ func (o Options) check(model estimator.Predictor, data datasets.Set) error {
 // metricOf returns the metric with the given name, or the default of the task.
 func metricOf(name string, data datasets.Set, model estimator.Predictor) (metrics.Metric, datasets.Task, error) {
 	task, classes := datasets.Regression, data.Schema.Classes()
-	if known := estimator.OutputsOf(model).Classes; len(known) > 0 || len(classes) > 0 {
+	if outputs := estimator.OutputsOf(model); outputs.Labels != nil {
+		task = datasets.MultiLabel
+	} else if known := outputs.Classes; len(known) > 0 || len(classes) > 0 {
 		task = datasets.Classification
 		if len(classes) == 0 {
 			classes = known
@@ -240,7 +242,7 @@ func metricOf(name string, data datasets.Set, model estimator.Predictor) (metric
 		return metrics.ForTask(task, len(classes))[0], task, nil
 	}
 	m, err := metrics.ByName(name)
-	if err == nil && m.Task != task {
+	if err == nil && !m.SupportsTask(task) {
 		err = fmt.Errorf("metric %s supports %s, but the model is for %s", m.Name, m.Task, task)
 	}
 	if err != nil {

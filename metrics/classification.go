@@ -57,7 +57,8 @@ func averagedMetrics() []Metric {
 		average     func(confusionCounts, func(classCounts) float64) (float64, error)
 	}{
 		{"", "of the positive class, code 1", positiveClass},
-		{"_macro", "unweighted mean over the classes that occur among true or predicted labels", macroAverage},
+		{"_macro", "unweighted mean over the classes that occur among true or predicted ones, or over all labels",
+			macroAverage},
 		{"_micro", "from the summed counts of all classes", microAverage},
 		{"_weighted", "mean over classes, weighted by their support", weightedAverage},
 	}
@@ -69,7 +70,8 @@ func averagedMetrics() []Metric {
 				Doc:  fmt.Sprintf("%s: %s; %s.", strings.ToUpper(s.name[:1])+s.name[1:], s.doc, a.doc),
 				Func: func(in Input) (float64, error) { return a.average(countConfusion(in), s.ratio) },
 			}
-			if m.Binary = a.suffix == ""; m.Binary {
+			m.Binary, m.MultiLabel = a.suffix == "", a.suffix != ""
+			if m.Binary {
 				m.Aliases = []string{s.name + "_score"}
 			}
 			all = append(all, m)
@@ -99,9 +101,13 @@ type confusionCounts struct {
 	classes       []classCounts
 	all           classCounts // sum over the classes: actual and predicted both equal the total weight
 	misclassified float64     // weight of the misclassified rows
+	multiLabel    bool        // whether the classes are labels; rows have any number of them
 }
 
 func countConfusion(in Input) confusionCounts {
+	if hasEntries(in.YTrueTargets) {
+		return countLabels(in)
+	}
 	hit, truth, predicted := make([]sum, in.Classes), make([]sum, in.Classes), make([]sum, in.Classes)
 	var hits, missed, total sum
 	for i := range in.rows() {
@@ -120,7 +126,8 @@ func countConfusion(in Input) confusionCounts {
 	for k := range classes {
 		classes[k] = classCounts{hit[k].value(), truth[k].value(), predicted[k].value()}
 	}
-	return confusionCounts{classes, classCounts{hits.value(), total.value(), total.value()}, missed.value()}
+	return confusionCounts{classes: classes, all: classCounts{hits.value(), total.value(), total.value()},
+		misclassified: missed.value()}
 }
 
 func accuracy(in Input) (float64, error) {
@@ -169,7 +176,7 @@ func macroAverage(t confusionCounts, ratio func(classCounts) float64) (float64, 
 	var total sum
 	seen := 0
 	for _, c := range t.classes {
-		if c.actual+c.predicted > 0 {
+		if t.multiLabel || c.actual+c.predicted > 0 {
 			total.add(ratio(c))
 			seen++
 		}
@@ -184,7 +191,7 @@ func microAverage(t confusionCounts, ratio func(classCounts) float64) (float64, 
 func weightedAverage(t confusionCounts, ratio func(classCounts) float64) (float64, error) {
 	var total sum
 	for _, c := range t.classes {
-		total.add(c.actual / t.all.actual * ratio(c))
+		total.add(ratioOrZero(c.actual, t.all.actual) * ratio(c))
 	}
 	return total.value(), nil
 }

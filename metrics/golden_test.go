@@ -202,3 +202,13 @@ func TestGoldenClustering(t *testing.T) {
 		reference{Plain: &want}.matches(t, name, Input{YTrue: input.Truth, YPred: input.Labels, Rows: fromRows(input.X)}, nil)
 	}
 }
+
+func TestGoldenLabels(t *testing.T) {
+	var input struct{ Y, Score, Predict [][]float64 }
+	var expect map[string]float64
+	golden.Load(t, "metrics_multilabel", &input, &expect)
+	in := Input{YTrueTargets: fromRows(input.Y), YPredTargets: fromRows(input.Predict), Scores: fromRows(input.Score)}
+	for name, want := range expect {
+		reference{Plain: &want}.matches(t, name, in, nil)
+	}
+}

@@ -19,10 +19,11 @@ type Input struct {
 	YTrue []float64 // n targets, or class codes 0..k-1
 	YPred []float64 // n predicted targets or class codes
 
-	Scores        *mat.Dense // decision scores: n×1 when binary, greater for class 1; n×k otherwise
-	Probabilities *mat.Dense // class probabilities, n×k (two columns when binary); every row sums to 1
+	Scores *mat.Dense // decision scores: n×1 when binary, greater for class 1; n×k otherwise
+	// class probabilities, n×k (two columns when binary); every row sums to 1, unless of labels
+	Probabilities *mat.Dense
 
-	YTrueTargets *mat.Dense // n×t true values, replaces YTrue for t > 1 targets
+	YTrueTargets *mat.Dense // n×t true values, replaces YTrue for t > 1 targets; 0 or 1 for labels
 	YPredTargets *mat.Dense // n×t predictions, replaces YPred
 
 	Std          []float64  // n standard deviations of a new observation, all positive
@@ -55,7 +56,12 @@ const probabilityTol = 1e-5
 
 func hasEntries(m *mat.Dense) bool { return m != nil && !m.IsEmpty() }
 
-func (in Input) rows() int { return len(in.YTrue) }
+func (in Input) rows() int {
+	if hasEntries(in.YTrueTargets) {
+		return in.YTrueTargets.RawMatrix().Rows
+	}
+	return len(in.YTrue)
+}
 
 func (in Input) weight(row int) float64 {
 	if in.Weights == nil {
@@ -101,11 +107,14 @@ func (in Input) validate(task datasets.Task, need Requirement) (Input, error) {
 		rows = in.checkTargets(&f, need)
 	case datasets.Classification:
 		in = in.checkClasses(&f, need)
+	case datasets.MultiLabel:
+		in = in.checkLabels(&f, need)
+		rows = in.rows()
 	case datasets.Clustering:
 		in, rows = in.checkClusters(&f, need)
 	default:
-		f.addf("Task must be %[2]s, %[3]s or %[4]s, got %[1]q", task, datasets.Classification, datasets.Regression,
-			datasets.Clustering)
+		f.addf("Task must be %[2]s, %[3]s, %[4]s or %[5]s, got %[1]q", task, datasets.Classification, datasets.Regression,
+			datasets.Clustering, datasets.MultiLabel)
 	}
 	if in.Weights != nil && f.vector("Weights", in.Weights, rows) {
 		f.weights(in.Weights)
@@ -208,6 +217,30 @@ func (in Input) checkClasses(f *problems, need Requirement) Input {
 		in.Scores = in.Probabilities
 	}
 	return in
+}
+
+// checkLabels keeps the true labels and the fields that the requirement names.
+func (in Input) checkLabels(f *problems, need Requirement) Input {
+	out := Input{YTrueTargets: in.YTrueTargets, Weights: in.Weights}
+	if !hasEntries(in.YTrueTargets) {
+		f.addf("YTrueTargets must not be empty")
+		return out
+	}
+	rows, labels := in.YTrueTargets.Dims()
+	f.indicators("YTrueTargets", in.YTrueTargets, rows, labels)
+	switch need {
+	case Predictions:
+		out.YPredTargets = in.YPredTargets
+		f.indicators("YPredTargets", in.YPredTargets, rows, labels)
+	case ScoresOrProbabilities, probabilitiesOrScores:
+		if out.Scores = in.Scores; !hasEntries(out.Scores) || need == probabilitiesOrScores && hasEntries(in.Probabilities) {
+			out.Scores = in.Probabilities
+		}
+		f.matrix("Scores", out.Scores, rows, labels)
+	default:
+		f.addf("a metric of several labels must require %s or %s, got %s", Predictions, ScoresOrProbabilities, need)
+	}
+	return out
 }
 
 // checkClusters keeps the fields that the requirement names: cluster labels with true labels or
@@ -406,6 +439,19 @@ func (f *problems) matrix(name string, m *mat.Dense, rows, columns int) bool {
 		}
 	}
 	return true
+}
+
+// indicators checks that m is a rows×columns matrix of zeros and ones.
+func (f *problems) indicators(name string, m *mat.Dense, rows, columns int) {
+	if !f.matrix(name, m, rows, columns) {
+		return
+	}
+	for i := range rows {
+		if j := slices.IndexFunc(m.RawRowView(i), func(v float64) bool { return v != 0 && v != 1 }); j >= 0 {
+			f.addf("%s row %d column %d must be 0 or 1, got %v", name, i, j, m.At(i, j))
+			return
+		}
+	}
 }
 
 // distributions checks that m is rows×classes and that each row is a probability distribution.

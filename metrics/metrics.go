@@ -82,11 +82,13 @@ type Metric struct {
 	GreaterIsBetter bool
 	Requires        Requirement
 	Binary          bool // whether it evaluates the positive class, code 1, of two classes
+	MultiLabel      bool // whether a metric of classes also evaluates several labels per row
 
 	// Func computes the value of a validated input: lengths agree, all values are finite, weights
 	// are positive or Weights is nil, and class codes are below Classes, which is set. Of
 	// alternative requirements, Scores contains the selected matrix. Regression calls it once per
-	// target with YTrue and the vectors. For unsupervised metrics YTrue is nil.
+	// target with YTrue and the vectors. For unsupervised metrics YTrue is nil, and for several labels
+	// YTrueTargets and YPredTargets or Scores replace the vectors.
 	Func func(Input) (float64, error)
 }
 
@@ -108,11 +110,15 @@ func (m Metric) score(in Input) (float64, error) {
 	if m.Func == nil {
 		return 0, errors.New("field Func must not be nil")
 	}
-	in, err := in.validate(m.Task, m.Requires)
+	task := m.Task
+	if m.MultiLabel && hasEntries(in.YTrueTargets) {
+		task = datasets.MultiLabel
+	}
+	in, err := in.validate(task, m.Requires)
 	if err != nil {
 		return 0, err
 	}
-	if !hasEntries(in.YTrueTargets) {
+	if !hasEntries(in.YTrueTargets) || task == datasets.MultiLabel {
 		return m.Func(in)
 	}
 	_, targets := in.YTrueTargets.Dims()
@@ -135,7 +141,8 @@ func (m Metric) IsSupervised() bool { return m.Requires != predictionsAndRows }
 // also evaluate anomaly detection: class 1 is the anomaly, and the decision score is the anomaly
 // score.
 func (m Metric) SupportsTask(task datasets.Task) bool {
-	return m.Task == task || task == datasets.Anomaly && m.Binary && m.Requires != Probabilities
+	return m.Task == task || task == datasets.Anomaly && m.Binary && m.Requires != Probabilities ||
+		task == datasets.MultiLabel && m.MultiLabel
 }
 
 // CheckClasses returns an error if the metric does not support that number of classes. It evaluates
@@ -198,7 +205,7 @@ func (m Metric) negated() Metric {
 const negation = "neg_"
 
 // registry contains all metrics in listing order.
-var registry = slices.Concat(classificationMetrics, averagedMetrics(), rankingMetrics, regressionMetrics,
+var registry = slices.Concat(classificationMetrics, averagedMetrics(), rankingMetrics, labelMetrics, regressionMetrics,
 	devianceMetrics, probabilisticMetrics, clusteringMetrics)
 
 // All returns all metrics in a fixed order, classification first.
@@ -263,6 +270,9 @@ func ForTask(task datasets.Task, classes int) []Metric {
 		names = []string{"silhouette", "calinski_harabasz", "davies_bouldin", "adjusted_rand", "normalized_mutual_info"}
 	case task == datasets.Anomaly:
 		names = []string{"roc_auc", "average_precision", "f1", "precision", "recall"}
+	case task == datasets.MultiLabel:
+		names = []string{"f1_micro", "f1_macro", "f1_samples", "subset_accuracy", "hamming_loss", "jaccard_samples",
+			"label_ranking_average_precision"}
 	case task != datasets.Regression:
 		return nil
 	}

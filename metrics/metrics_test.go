@@ -40,6 +40,16 @@ func random(rng *rand.Rand, m Metric, rows int) Input {
 		}
 		return in
 	}
+	if m.Task == datasets.MultiLabel {
+		bit := func() *mat.Dense {
+			out := mat.NewDense(rows, 4, nil)
+			out.Apply(func(_, _ int, _ float64) float64 { return float64(rng.IntN(2)) }, out)
+			return out
+		}
+		in.YTrueTargets, in.YPredTargets, in.Scores = bit(), bit(), bit()
+		in.YTrue, in.YPred = nil, nil
+		return in
+	}
 	in.Classes = classesFor(m)
 	in.Probabilities = mat.NewDense(rows, in.Classes, nil)
 	columns := in.Classes
@@ -85,6 +95,19 @@ func pick(in Input, rows []int, drop bool) Input {
 	var scores, probabilities, sets []float64
 	if in.Rows != nil {
 		out.Rows = (datasets.Set{X: in.Rows}).Select(rows).X
+	}
+	if in.YTrueTargets != nil {
+		out.YTrueTargets, out.YPredTargets = mat.NewDense(len(rows), 4, nil), mat.NewDense(len(rows), 4, nil)
+		out.Scores = mat.NewDense(len(rows), 4, nil)
+		for to, i := range rows {
+			out.YTrueTargets.SetRow(to, in.YTrueTargets.RawRowView(i))
+			out.YPredTargets.SetRow(to, in.YPredTargets.RawRowView(i))
+			out.Scores.SetRow(to, in.Scores.RawRowView(i))
+			if !drop {
+				out.Weights = append(out.Weights, in.Weights[i])
+			}
+		}
+		return out
 	}
 	for _, i := range rows {
 		out.YTrue = append(out.YTrue, in.YTrue[i])
@@ -177,6 +200,10 @@ func TestPerfect(t *testing.T) {
 		in := random(rng, m, 50)
 		perfect := in
 		perfect.YPred, perfect.Lower, perfect.Upper = in.YTrue, in.YTrue, in.YTrue
+		perfect.YPredTargets = in.YTrueTargets
+		if m.Task == datasets.MultiLabel {
+			perfect.Scores = in.YTrueTargets
+		}
 		if m.Task == datasets.Classification {
 			perfect.Scores, perfect.Probabilities = mat.DenseCopyOf(in.Scores), mat.NewDense(50, in.Classes, nil)
 			perfect.Scores.Zero()

@@ -53,6 +53,7 @@ type Capabilities struct {
 	Probabilities bool
 	Std           bool // predicts standard deviations
 	Intervals     bool // predicts intervals or class sets
+	MultiLabel    bool // also fits several labels per row
 	// Targetless is clustering or anomaly for an unsupervised model, else "". For a wrapper it is
 	// that of an inner model, and the other fields are unknown.
 	Targetless datasets.Task
@@ -101,8 +102,9 @@ func capabilitiesOf(spec estimator.Estimator) Capabilities {
 		has.Has(estimator.Intervals)
 	switch {
 	case len(models) == 0 || classes && probable:
+		several, ok := spec.(estimator.MultiLabeler)
 		return Capabilities{Unknown: classes && has.Has(estimator.Targets), Classes: classes, Probabilities: probable,
-			Std: has.Has(estimator.Std), Intervals: intervals}
+			Std: has.Has(estimator.Std), Intervals: intervals, MultiLabel: ok && several.MultiLabel()}
 	case classes: // probabilities are those of the inner models
 		probable = !slices.ContainsFunc(models,
 			func(m meta.Member) bool { return !capabilitiesOf(m.Estimator).Probabilities })

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -93,6 +94,7 @@ var metricLabels = map[string]string{
 	"relative_rmse": "RMSE relative to the mean",
 	"roc_auc":       "area under ROC", "roc_auc_ovr": "area under ROC", "log_loss": "log loss",
 	"balanced_accuracy": "balanced accuracy", "f1_macro": "F1, mean over classes", "f1": "F1",
+	"f1_micro": "F1 over all labels", "f1_samples": "F1, mean over rows",
 	"average_precision": "average precision", "nlpd": "negative log predictive density",
 }
 
@@ -127,8 +129,11 @@ type tile struct{ Label, Value string }
 func tiles(r result.Result) (out []tile) {
 	scores, rows, part := evaluatedScores(r)
 	metric, label, format := "accuracy", "accuracy", formatPercent
-	if r.Task == "regression" {
+	switch r.Task {
+	case "regression":
 		metric, label, format = "root_mean_squared_error", "RMSE", formatNumber
+	case "multilabel":
+		metric, label = "f1_micro", metricLabels["f1_micro"]
 	}
 	v, ok := scores[metric]
 	if !ok {
@@ -186,7 +191,7 @@ func summary(r result.Result) (out []string) {
 			out = append(out, text+".")
 		}
 	}
-	if part == "training" && (r.Task == "classification" || r.Task == "regression") {
+	if part == "training" && slices.Contains([]string{"classification", "regression", "multilabel"}, r.Task) {
 		out = append(out, "There were no test rows: scores on training rows are optimistic.")
 	}
 	return out

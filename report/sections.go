@@ -80,7 +80,11 @@ func classSection(r result.Result) (s section) {
 	if r.Confusion == nil && len(r.PerClass) == 0 {
 		return s
 	}
-	s.Title = "Classes"
+	title, one := "Classes", "class"
+	if r.Task == "multilabel" {
+		title, one = "Labels", "label"
+	}
+	s.Title = title
 	if c := r.Confusion; c != nil && len(c.Classes) <= 26 {
 		s.Figures = append(s.Figures, figure{Title: "Confusion matrix", SVG: confusionPlot(*c), Wide: len(c.Classes) > 5})
 	}
@@ -102,7 +106,7 @@ func classSection(r result.Result) (s section) {
 			s.Tables = append(s.Tables, pairs)
 		}
 	}
-	t := table{Caption: "Scores by class", Head: []string{"class", "precision", "recall", "F1", "rows"}}
+	t := table{Caption: "Scores by " + one, Head: []string{one, "precision", "recall", "F1", "rows"}}
 	for _, c := range r.PerClass {
 		t.Rows = append(t.Rows, []string{c.Name, formatScore(c.Precision), formatScore(c.Recall), formatScore(c.F1),
 			formatCount(c.Support)})

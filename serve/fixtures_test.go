@@ -108,6 +108,12 @@ func fit(schema datasets.Schema, e estimator.Estimator, classes, targets int) *m
 			for i := range data.Rows() {
 				data.Targets.Set(i, t, float64(t)*data.X.At(i, 0)-data.X.At(i, last))
 			}
+			if _, labels := e.(estimator.MultiLabeler); labels {
+				data.Schema.Targets[t].Kind, data.Schema.Targets[t].Categories = datasets.Categorical, []string{"no", "yes"}
+				for i := range data.Rows() {
+					data.Targets.Set(i, t, math.Round(1/(1+math.Exp(-data.Targets.At(i, t)))))
+				}
+			}
 		}
 	}
 	f, err := pipeline.Steps(steps(schema)...).Then(e).Fit(ctx, data)
@@ -147,6 +153,8 @@ var fitted = sync.OnceValue(func() map[string]*modelfile.Model {
 		"nrent":     fit(numbers, estimator.NewRidge(), 0, 1),
 		"nmany":     fit(numbers, estimator.NewRidge(), 0, 3),
 		"nsuremany": fit(numbers, estimator.NewGaussianProcess(), 0, 2),
+		"labels":    fit(mixed, estimator.NewLogistic(), 0, 3),
+		"nlabels":   fit(numbers, estimator.NewRidgeClassifier(), 0, 2),
 		"nchance":   fit(numbers, estimator.NewLogistic(), 2, 0),
 	}
 })

@@ -51,12 +51,12 @@ func newModel(name, version string, file *modelfile.Model) (*Model, error) {
 		estimator.Request{}); err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}
-	m.outputTensors = newOutputs(m.empty, file.Task, m.Classes, len(file.Schema.Targets))
-	m.Inputs, m.Outputs = inputs{m.Encoding}.specs(), m.outputTensors.specs
-	var targets []string
-	if m.empty.Targets != nil && len(file.Schema.Targets) > 1 {
+	targets := estimator.OutputsOf(file.Predictor).Labels
+	if targets == nil && m.empty.Targets != nil && len(file.Schema.Targets) > 1 {
 		targets = m.targetNames()
 	}
+	m.outputTensors = newOutputs(m.empty, file.Task, m.Classes, len(targets))
+	m.Inputs, m.Outputs = inputs{m.Encoding}.specs(), m.outputTensors.specs
 	m.encoder = newPredictionEncoder(name, version, m.Classes, targets)
 	b := &batch{width: m.Encoding.Width, predict: func(rows []float64, n int) (estimator.Prediction, error) {
 		return m.score(context.Background(), rows, n) // the rows belong to several requests

@@ -19,7 +19,7 @@ type outputs struct {
 }
 
 // newOutputs derives the outputs from the task, the classes, the number of targets, and the
-// prediction of zero rows.
+// prediction of zero rows. Several labels are targets with scores.
 func newOutputs(has estimator.Prediction, task datasets.Task, classes []string, targets int) outputs {
 	var o outputs
 	for _, name := range classes {
@@ -43,10 +43,14 @@ func newOutputs(has estimator.Prediction, task datasets.Task, classes []string, 
 	if scores == 2 {
 		scores = 1
 	}
+	probabilities := len(classes)
+	if task == datasets.MultiLabel {
+		scores, probabilities = targets, targets
+	}
 	add(classes != nil, "label", protocol.Bytes, 0)
 	add(classes == nil && task.Unsupervised(), "label", protocol.Int64, 0)
 	add(classes == nil && !task.Unsupervised(), "value", protocol.FP64, targets)
-	add(has.Probabilities != nil, "probabilities", protocol.FP64, len(classes))
+	add(has.Probabilities != nil, "probabilities", protocol.FP64, probabilities)
 	add(has.Scores != nil && has.Probabilities == nil, "scores", protocol.FP64, scores)
 	add(has.Std != nil || has.StdTargets != nil, "std", protocol.FP64, all(has.StdTargets))
 	add(has.Lower != nil || has.LowerTargets != nil, "lower", protocol.FP64, all(has.LowerTargets))

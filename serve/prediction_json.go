@@ -49,14 +49,18 @@ func (a *predictionEncoder) appendRow(out []byte, p estimator.Prediction, i int)
 	if a.classKeys != nil {
 		out = append(append(out, `,"class":`...), a.classNames[int(p.Values[i])]...)
 	}
+	names := a.classKeys
+	if names == nil { // several labels are targets
+		names = a.targetKeys
+	}
 	switch {
-	case a.classKeys == nil:
+	case names == nil:
 	case p.Probabilities != nil:
-		out = appendNamed(out, `,"probabilities":{`, a.classKeys, p.Probabilities.RawRowView(i))
+		out = appendNamed(out, `,"probabilities":{`, names, p.Probabilities.RawRowView(i))
 	case p.Scores != nil && len(a.classKeys) == 2: // of the second class
-		out = appendNamed(out, `,"scores":{`, a.classKeys[1:], p.Scores.RawRowView(i))
+		out = appendNamed(out, `,"scores":{`, names[1:], p.Scores.RawRowView(i))
 	case p.Scores != nil:
-		out = appendNamed(out, `,"scores":{`, a.classKeys, p.Scores.RawRowView(i))
+		out = appendNamed(out, `,"scores":{`, names, p.Scores.RawRowView(i))
 	}
 	for _, list := range [...]struct {
 		key    string

@@ -110,7 +110,7 @@ func showAuto(out io.Writer, r experiment.Result) {
 	fmt.Fprintln(out)
 	showScores(out, r.Train, r.Test, r.Baselines...)
 	showPositive(out, r.Positive)
-	showFindings(out, r.Findings)
+	showFindings(out, r.Task, r.Findings)
 	showTestDrift(out, r)
 	showThreshold(out, r)
 	for _, w := range r.Warnings {

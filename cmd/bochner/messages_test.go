@@ -278,6 +278,15 @@ var configMessages = []messageCase{
 	validate("a step that learns from targets before clusters", "data: {train: rows.csv}\n"+numeric("ard, kmeans")),
 	validate("clusters in an ensemble", "data: {train: rows.csv, target: y}\n"+
 		numeric("{ensemble: {estimator: kmeans, seeds: 3}}")),
+	validate("labels in one column", "data: {train: rows.csv, target: y, task: multilabel}\n"+numeric("logistic")),
+	validate("a label of many values", "data: {train: rows.csv, target: [a, y], task: multilabel}\n"+
+		numeric("logistic")),
+	validate("labels of a model of one target", "data: {train: rows.csv, target: [c, y], task: multilabel}\n"+
+		numeric("kernel_svm")),
+	validate("labels scored as classes", "data: {train: rows.csv, target: [c, y], task: multilabel}\n"+
+		numeric("logistic")+"search: {score: accuracy}\n"),
+	validate("lists of labels in two columns", "data: {train: rows.csv, target: [c, y], labels: {delimiter: \"|\"}}\n"+
+		numeric("logistic")),
 	validate("clusters scored by several targets", "data: {train: rows.csv, target: [a, b]}\n"+numeric("kmeans")),
 	validate("clusters scored by a target that is not there", "data: {train: rows.csv, target: z}\n"+numeric("kmeans")),
 	validate("clusters scored by a target that is not named",

@@ -49,7 +49,7 @@ func showResult(out io.Writer, r experiment.Result) {
 		fmt.Fprintf(out, "training scores: %d evenly spaced rows\n", r.Rows.Judged)
 	}
 	showPositive(out, r.Positive)
-	showFindings(out, r.Findings)
+	showFindings(out, r.Task, r.Findings)
 	showTestDrift(out, r)
 	if r.Intervals != nil {
 		fmt.Fprintln(out)
@@ -169,14 +169,14 @@ func showScores(out io.Writer, train, test map[string]float64, simple ...result.
 }
 
 // showFindings prints confusions or errors, and important inputs.
-func showFindings(out io.Writer, f result.Findings) {
+func showFindings(out io.Writer, task string, f result.Findings) {
 	on := ""
 	if f.On == "train" {
 		on = " (training rows)"
 	}
 	if len(f.PerClass) > 0 {
 		fmt.Fprintln(out)
-		showClasses(out, f, on)
+		showClasses(out, task, f, on)
 	}
 	if len(f.Errors) > 0 {
 		fmt.Fprintln(out)
@@ -212,10 +212,14 @@ func showFindings(out io.Writer, f result.Findings) {
 
 // showClasses prints the confusion matrix and the scores of each class; with many classes, only the
 // scores of the classes with the lowest ones.
-func showClasses(out io.Writer, f result.Findings, on string) {
+func showClasses(out io.Writer, task string, f result.Findings, on string) {
 	const matrix, most = 8, 10
 	t := columns(out)
-	fmt.Fprint(t, "class"+on)
+	one, many := "class", "classes"
+	if task == "multilabel" {
+		one, many = "label", "labels"
+	}
+	fmt.Fprint(t, one+on)
 	counted := f.Confusion != nil && len(f.PerClass) <= matrix
 	if counted {
 		for _, c := range f.Confusion.Classes {
@@ -239,7 +243,7 @@ func showClasses(out io.Writer, f result.Findings, on string) {
 	}
 	t.Flush()
 	if more := len(f.PerClass) - len(list); more > 0 {
-		fmt.Fprintf(out, "and %d more classes with a higher F1\n", more)
+		fmt.Fprintf(out, "and %d more %s with a higher F1\n", more, many)
 	}
 }
 
@@ -291,7 +295,7 @@ func showEvaluation(out io.Writer, e experiment.Evaluation) {
 	}
 	t.Flush()
 	showPositive(out, e.Positive)
-	showFindings(out, e.Findings)
+	showFindings(out, e.Task, e.Findings)
 	if e.Intervals != nil {
 		showUncertainty(out, *e.Intervals)
 	}

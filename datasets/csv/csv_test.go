@@ -297,7 +297,7 @@ func TestBadInput(t *testing.T) {
 		{"a,y\n1,x\n", csv.Options{Roles: target("2")}, `f.csv: target: no column "2"; there are a, y`},
 		{"a,y\n1,x\n", csv.Options{Roles: target("y", "y")}, `f.csv: target: column "y" is already the target`},
 		{"a,y,b\n1,x,2\n", csv.Options{Roles: target("a", "y")},
-			`f.csv: target "y" is categorical; several targets must be numeric`},
+			`f.csv: target "y" is categorical; several targets must be numeric, or labels of the task multilabel`},
 		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Positive: []string{"z"}}},
 			`f.csv: positive: target "y" has no category "z"; it has x`},
 		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Positive: []string{"z"}}}, `f.csv: positive: there is no target`},

@@ -69,6 +69,8 @@ func open(ctx context.Context, files []file, o Options) (datasets.Source, error)
 	switch {
 	case o.Width < 0 || o.MaxRecord < 0:
 		return nil, fmt.Errorf("%s: a width and a bound on records are not negative", path)
+	case o.Task == datasets.MultiLabel:
+		return nil, fmt.Errorf("%s: rows of the svmlight format must have one label, got the task multilabel; use CSV", path)
 	case len(o.Positive) > 0 && o.Task == datasets.Regression:
 		return nil, fmt.Errorf("%s: positive: makes classes of the label, and the task is regression", path)
 	case o.Schema != nil && s.cols == 0:

@@ -279,6 +279,9 @@ func predictionsOf(found []outOfFold, name func(k int) string) ([]estimator.Pred
 	return out, nil
 }
 
+// errLabels is the error of wrappers of models with several labels per row.
+var errLabels = errors.New("must have one target, got several labels per row")
+
 // classesOf returns the classes of a classifier, none of another model.
 func classesOf(fitted estimator.Predictor) []string { return estimator.OutputsOf(fitted).Classes }
 

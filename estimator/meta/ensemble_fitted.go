@@ -36,6 +36,9 @@ func (f *FittedEnsemble) setOutputs() error {
 	classes := classesOf(first.Predictor)
 	for _, m := range f.members {
 		one := estimator.OutputsOf(m.Predictor)
+		if one.Labels != nil {
+			return errLabels
+		}
 		if !slices.Equal(one.Classes, classes) {
 			return fmt.Errorf("members must have the same classes, got %s with %q and %s with %q", first.Name, classes, m.Name,
 				one.Classes)

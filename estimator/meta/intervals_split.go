@@ -58,7 +58,10 @@ func (s Intervals) fitParts(schema datasets.Schema, cols int,
 	if s.Normalize && s.Method == "cqr" {
 		return nil, errors.New("normalize goes with split, and the method is cqr")
 	}
-	if f.inner, err = fit(s.Estimator); err != nil || s.Method != "cqr" {
+	if f.inner, err = fit(s.Estimator); err == nil && estimator.OutputsOf(f.inner).Labels != nil {
+		err = errLabels
+	}
+	if err != nil || s.Method != "cqr" {
 		return f, err
 	}
 	for _, part := range []struct {

@@ -78,6 +78,8 @@ func cases() []oneCase {
 		{"ridge_of_several_targets", targets, numbers + "- rff: {features: 60}\n- ridge\n"},
 		{"ridge_classifier", classes, numbers + "- rff: {features: 60}\n- ridge_classifier\n"},
 		{"logistic", binary, numbers + "- rff: {features: 60}\n- logistic\n"},
+		{"logistic_of_labels", labels, numbers + "- rff: {features: 60}\n- logistic\n"},
+		{"ridge_classifier_of_labels", labels, numbers + "- rff: {features: 60}\n- ridge_classifier\n"},
 		{"logistic_of_three", classes, numbers + "- rff: {features: 60}\n- logistic\n"},
 		{"svm", binary, numbers + "- rff: {features: 60}\n- svm\n"},
 		{"svr", regression, numbers + "- rff: {features: 60}\n- svr\n"},

@@ -14,6 +14,7 @@ const (
 	regression = "regression"
 	amounts    = "amounts" // regression with positive targets
 	targets    = "targets" // several targets
+	labels     = "labels"  // several labels
 	binary     = "binary"
 	classes    = "classes" // three classes with numeric names
 	clusters   = "clusters"
@@ -37,6 +38,11 @@ func schema(kind string) datasets.Schema {
 		s.Targets = []datasets.Column{{Name: "y"}}
 	case targets:
 		s.Targets = []datasets.Column{{Name: "y"}, {Name: "z"}}
+	case labels:
+		for _, name := range []string{"y", "z"} {
+			s.Targets = append(s.Targets, datasets.Column{Name: name, Kind: datasets.Categorical,
+				Categories: []string{"0", "1"}})
+		}
 	case binary:
 		s.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
 	case classes:
@@ -74,6 +80,9 @@ func randomRows(kind string, n int) datasets.Set {
 	set.X = X
 	switch kind {
 	case targets:
+		set.Y, set.Targets = nil, Z
+	case labels:
+		Z.Apply(func(_, _ int, v float64) float64 { return min(max(math.Round(v), 0), 1) }, Z)
 		set.Y, set.Targets = nil, Z
 	case clusters, anomalies:
 		set.Y = nil

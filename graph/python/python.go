@@ -297,12 +297,13 @@ func (x *writer) functions() {
 	case has("label"):
 		add("predict", "Return the predicted label of each row.", `outputs(rows)["label"][:, 0].astype(int)`)
 	case has("values"):
-		add("predict", "Return the predicted targets of each row.", `outputs(rows)["values"]`)
+		add("predict", "Return the predicted targets of each row; of labels, 1 or 0, in the order of CLASSES.",
+			`outputs(rows)["values"]`)
 	case has("value"):
 		add("predict", "Return the predicted value of each row.", `outputs(rows)["value"][:, 0]`)
 	}
 	if has("probabilities") {
-		add("predict_proba", "Return the class probabilities, in the order of CLASSES.", `outputs(rows)["probabilities"]`)
+		add("predict_proba", "Return the probabilities, in the order of CLASSES.", `outputs(rows)["probabilities"]`)
 	}
 	if has("scores") {
 		add("decision_function", "Return the class scores.", `outputs(rows)["scores"]`)

@@ -149,7 +149,7 @@ func (d *descentFold) fitPath(ctx context.Context, path []int) {
 // solve returns the solution of a candidate, nil if it does not use coordinate descent.
 func (d *descentFold) solve(ctx context.Context, s PenalizedLoss, from []solve.DualResult) ([]solve.DualResult,
 	*design.Labels, error) {
-	if s.Invalid != nil {
+	if s.Invalid != nil || s.Independent {
 		return nil, nil, s.Invalid
 	}
 	r, err := design.FromSet(d.split.Train)

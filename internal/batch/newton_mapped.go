@@ -23,7 +23,7 @@ func FitByNewton(ctx context.Context, f Batch, list []PenalizedLoss) ([]string, 
 	groups := map[string][]int{}
 	byMap := map[int][]string{}
 	for i, e := range f.Features {
-		if !ok || list[i].Invalid != nil {
+		if !ok || list[i].Invalid != nil || list[i].Independent {
 			for fold := range f.Folds {
 				if err := s.FitOne(ctx, i, fold, nil); err != nil {
 					return nil, err

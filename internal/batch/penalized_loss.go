@@ -15,6 +15,8 @@ type PenalizedLoss struct {
 	MaxIter   int
 	Intercept bool
 	Invalid   error // validation error of the candidate
+	// Independent reports whether nothing is shared, as for several labels.
+	Independent bool
 	// Labels reads the labels of rows.
 	Labels func(ctx context.Context, r *design.Rows) (*design.Labels, error)
 	// UsesDescent reports whether coordinate descent solves for unmapped rows, rather than Newton's

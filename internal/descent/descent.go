@@ -77,6 +77,32 @@ func (t Task) Solve(ctx context.Context, r *design.Rows, n int) (solve.Linear, e
 	return Model(inputs, results, t.Tol)
 }
 
+// SolveTogether solves tasks of one output on the n rows, which it loads into memory once, and
+// returns a model for each.
+func SolveTogether(ctx context.Context, r *design.Rows, n int, tasks []Task) ([]solve.Linear, error) {
+	r, err := r.WithRowCount(n).InMemory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	inputs, err := NewRows(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	all := tasks[0]
+	all.outputs, all.problem = len(tasks), func(j int) solve.Dual { return tasks[j].problem(0) }
+	results, err := all.Descend(ctx, inputs, nil)
+	if err != nil {
+		return nil, err
+	}
+	models := make([]solve.Linear, len(tasks))
+	for j := range models {
+		if models[j], err = Model(inputs, results[j:j+1], all.Tol); err != nil {
+			return nil, err
+		}
+	}
+	return models, nil
+}
+
 // Descend solves the problems of all outputs in parallel. from are solutions for other bounds as
 // warm starts, or nil.
 func (t Task) Descend(ctx context.Context, inputs Rows, from []solve.DualResult) ([]solve.DualResult, error) {

@@ -26,6 +26,7 @@ type Rows struct {
 	Schema      datasets.Schema
 	N           int // number of rows, -1 if unknown before the first pass
 	Cols        int
+	Several     int           // number of targets of the first block, 0 for a single one or none
 	Sparse      bool          // whether the first block is sparse
 	Float32     bool          // whether the first block is float32
 	Set         *datasets.Set // nil unless all rows are in memory
@@ -45,7 +46,7 @@ func FromSet(data datasets.Set) (*Rows, error) {
 	if err := AllNumeric(data.Schema); err != nil {
 		return nil, err
 	}
-	r := &Rows{Schema: data.Schema, N: n, Cols: d, Set: &data}
+	r := &Rows{Schema: data.Schema, N: n, Cols: d, Set: &data, Several: severalTargets(data)}
 	size := rowblock.Size
 	if _, r.Sparse = data.X.(*sparse.CSR); r.Sparse {
 		size = SparseBlock
@@ -62,6 +63,13 @@ func FromSet(data datasets.Set) (*Rows, error) {
 		return nil, fmt.Errorf("%d rows in X, %d in Targets", n, data.Targets.RawMatrix().Rows)
 	}
 	return r, nil
+}
+
+func severalTargets(block datasets.Set) int {
+	if block.Targets == nil {
+		return 0
+	}
+	return block.Targets.RawMatrix().Cols
 }
 
 // AllNumeric returns an error if a column is categorical.
@@ -114,6 +122,7 @@ func FromSource(ctx context.Context, src datasets.Source) (*Rows, error) {
 		})
 	}
 	err := r.Each(ctx, func(_ int, block datasets.Set) error {
+		r.Several = severalTargets(block)
 		_, r.Sparse = block.X.(*sparse.CSR)
 		_, r.Float32 = block.X.(*single.Dense)
 		return errStop

@@ -93,24 +93,31 @@ type Labels struct {
 }
 
 // ReadLabels reads the weight and the single target of every row.
-func (r *Rows) ReadLabels(ctx context.Context) (*Labels, error) {
+func (r *Rows) ReadLabels(ctx context.Context) (*Labels, error) { return r.readTargets(ctx, 1) }
+
+// readTargets reads the weight and the given number of targets of every row; Y is rows × targets.
+func (r *Rows) readTargets(ctx context.Context, targets int) (*Labels, error) {
 	const maxPrealloc = 1 << 26 // the row count of a file header may be wrong
 	capacity := min(max(r.N, 0), maxPrealloc)
-	l := &Labels{Y: make([]float64, 0, capacity), Weights: make([]float64, 0, capacity)}
+	l := &Labels{Y: make([]float64, 0, capacity*targets), Weights: make([]float64, 0, capacity)}
 	addBlock := func(first int, block datasets.Set) error {
 		y, count, err := BlockTargets(first, block)
 		if err != nil {
 			return err
 		}
-		if count != 1 {
+		switch {
+		case count == targets:
+		case targets == 1:
 			return fmt.Errorf("must have one target, got %d", count)
+		default:
+			return fmt.Errorf("must have %d targets, got %d", targets, count)
 		}
 		w, err := BlockWeights(first, block)
 		if err != nil {
 			return err
 		}
 		if w == nil {
-			w = slices.Repeat([]float64{1}, len(y))
+			w = slices.Repeat([]float64{1}, block.Rows())
 		}
 		l.Y, l.Weights = append(l.Y, y...), append(l.Weights, w...)
 		return nil
@@ -127,10 +134,10 @@ func (r *Rows) ReadLabels(ctx context.Context) (*Labels, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(l.Y) == 0 {
+	if len(l.Weights) == 0 {
 		return nil, fmt.Errorf("%w: no rows", datasets.ErrEmpty)
 	}
-	r.N = len(l.Y)
+	r.N = len(l.Weights)
 	if l.total = kern.Sum(l.Weights); l.total == 0 {
 		return nil, errors.New("every weight is 0")
 	}
@@ -165,6 +172,75 @@ func (r *Rows) ReadClasses(ctx context.Context, factors classFactors) (*Labels, 
 		return nil, err
 	}
 	return l, l.applyClassWeights(factors)
+}
+
+// LabelNames returns the names of several targets, "0", "1", … without a schema; nil for one target.
+func (r *Rows) LabelNames() []string {
+	if r.Several < 2 {
+		return nil
+	}
+	var names []string
+	for k := range r.Several {
+		name := strconv.Itoa(k)
+		if k < len(r.Schema.Targets) {
+			name = r.Schema.Targets[k].Name
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// ReadBinaryTargets reads several targets with codes 0 and 1 in one pass, and returns the labels of
+// each, with weights multiplied by the factors of its two classes. A target of which all rows of
+// positive weight have the same code is nil, and its code is in constant.
+func (r *Rows) ReadBinaryTargets(ctx context.Context, factors classFactors) (list []*Labels, constant []float64,
+	err error) {
+	names := r.LabelNames()
+	all, err := r.readTargets(ctx, len(names))
+	if err != nil {
+		return nil, nil, err
+	}
+	k := len(names)
+	list, constant = make([]*Labels, k), make([]float64, k)
+	for j, name := range names {
+		l := &Labels{Y: make([]float64, r.N), Weights: all.Weights, total: all.total, Classes: []string{"0", "1"}}
+		for i := range l.Y {
+			l.Y[i] = all.Y[i*k+j]
+		}
+		if j < len(r.Schema.Targets) && len(r.Schema.Targets[j].Categories) == 2 {
+			l.Classes = r.Schema.Targets[j].Categories
+		}
+		if err := l.checkCodes(0); err != nil {
+			return nil, nil, fmt.Errorf("label %s: %w", name, err)
+		}
+		if mass := l.ClassWeights(); mass[0] == 0 || mass[1] == 0 {
+			if mass[1] > 0 {
+				constant[j] = 1
+			}
+			continue
+		}
+		if err := l.applyClassWeights(factors); err != nil {
+			return nil, nil, fmt.Errorf("label %s: %w", name, err)
+		}
+		list[j] = l
+	}
+	return list, constant, nil
+}
+
+// BlockSigns returns the targets of a block, rows × count, with ±1 for codes 1 and 0, and its weights.
+func BlockSigns(first int, block datasets.Set) (y []float64, count int, weights []float64, err error) {
+	codes, count, weights, err := BlockTargetsAndWeights(first, block)
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	l := &Labels{Y: codes, Classes: []string{"0", "1"}}
+	for i := range codes {
+		one := &Labels{Y: codes[i : i+1], Classes: l.Classes}
+		if err := one.checkCodes(first + i/count); err != nil {
+			return nil, 0, nil, block.Locate(err, first)
+		}
+	}
+	return l.Signs(make([]float64, len(codes)), 0), count, weights, nil
 }
 
 // BlockLabels returns the labels of a block for the given classes, without weights.

@@ -1,6 +1,7 @@
 package newton
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -69,6 +70,39 @@ func (a *Batch) Solve(tol float64, maxIter int) (err error) {
 	a.x = make([]float64, a.size())
 	a.result, err = minimizeMixed(a.ctx, a, a.rows, a.x, len(a.problems), tol, maxIter)
 	return err
+}
+
+// SolveTogether minimizes C times the losses of tasks of one output on the same rows, and returns a
+// model for each. Tasks on dense rows share the passes.
+func SolveTogether(ctx context.Context, r *design.Rows, tasks []Task, C, tol float64, maxIter int) (
+	models []solve.Linear, err error) {
+	models = make([]solve.Linear, len(tasks))
+	if r.Sparse || r.Cols > min(maxFactorColumns, 3*r.N) { // a batch always factors its preconditioner
+		for j, t := range tasks {
+			if models[j], err = t.SolveScaled(ctx, r, C, 1, tol, maxIter); err != nil {
+				return nil, err
+			}
+		}
+		return models, nil
+	}
+	problems := make([]Problem, len(tasks))
+	for j, t := range tasks {
+		problems[j] = Problem{Loss: t.Loss, Y: t.y, Weights: t.weights, C: C, WeightFactor: C, Width: r.Cols}
+	}
+	b := NewBatch(ctx, r, tasks[0].intercept, problems)
+	if err := cmp.Or(b.Solve(tol, maxIter), ctxerr.Check(ctx)); err != nil {
+		return nil, err
+	}
+	for j, t := range tasks {
+		m := b.Model(j, 1, tol)
+		if err = m.Report.CheckObjective(C * t.ObjectiveBound); err == nil {
+			models[j], err = t.Finish(m)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return models, nil
 }
 
 // setRows sets the rows for evaluations and those for Hessian products.

@@ -186,7 +186,7 @@ func (f Files) Header(ctx context.Context, paths []string) ([]string, error) {
 // Roles returns the roles of the columns of a file with the given header.
 func (f Files) Roles(names []string) datasets.Roles {
 	r := datasets.Roles{Weight: f.Weight, Group: f.Group, Drop: f.Drop, Positive: f.Positive, Suffix: f.Suffix,
-		DropMissingTarget: f.MissingTarget == "drop", Dates: f.Dates}
+		DropMissingTarget: f.MissingTarget == "drop", Dates: f.Dates, LabelDelimiter: f.Labels.Delimiter}
 	if task := datasets.Task(f.Task); task.Check() == nil { // "auto" is AnyTask
 		r.Task = task
 	}

@@ -69,7 +69,12 @@ func (f Files) OpenMatching(ctx context.Context, paths []string, like MatchOptio
 	}
 	roles.Drop = append(slices.DeleteFunc(roles.Drop, unknown), like.Drop...)
 	roles.DropMissingTarget = roles.DropMissingTarget && like.Scored
-	if like.Scored {
+	switch {
+	case f.Labels.Delimiter != "":
+		if like.Scored || slices.ContainsFunc(f.Target, func(name string) bool { return !unknown(name) }) {
+			roles.Target = f.Target
+		}
+	case like.Scored:
 		for _, t := range like.Schema.Targets {
 			roles.Target = append(roles.Target, t.Name)
 		}

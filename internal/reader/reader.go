@@ -30,6 +30,7 @@ type Files struct {
 	SVMLight SVMLight
 
 	Target   Strings // columns to predict; none for the last one
+	Labels   Labels
 	Positive Strings // values of the target that are the class of interest
 	Suffix   string  // suffix of the target values to remove
 	Task     string  // a [datasets.Task], or auto to infer it from the target
@@ -84,6 +85,15 @@ func (s *CSV) Params(l *param.List) {
 	l.Choice(&s.Decimal, "decimal", "Decimal mark of numbers.", ".", ",")
 	l.Choice(&s.Thousands, "thousands", "Mark that may stand between groups of three digits.", "none", ",", ".", "'",
 		"space")
+}
+
+// Labels describes a target column of label lists.
+type Labels struct{ Delimiter string }
+
+// Params declares the keys of the section.
+func (s *Labels) Params(l *param.List) {
+	l.String(&s.Delimiter, "delimiter", "What separates the labels in the target, such as ; in red;round: each becomes a "+
+		"label of the task multilabel.")
 }
 
 // newCSV returns a section with the defaults.

@@ -1,6 +1,7 @@
 package solve
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -37,6 +38,26 @@ func (r Report) CheckObjective(bar float64) error {
 	}
 	return fmt.Errorf("%w: objective %.6g after %d iterations of %s exceeds %.6g of the trivial model",
 		ErrDiverged, r.Objective, r.Iterations, r.Solver, bar)
+}
+
+// Join returns models of one output on the same inputs as one model, with the worst of their reports.
+func Join(models []Linear) Linear {
+	k, d := len(models), len(models[0].Weights)
+	out := Linear{Weights: make([]float64, d*k), Intercept: make([]float64, k), Report: Report{Converged: true}}
+	for j, m := range models {
+		for i, v := range m.Weights {
+			out.Weights[i*k+j] = v
+		}
+		out.Intercept[j] = m.Intercept[0]
+		r, one := &out.Report, m.Report
+		r.Solver, r.Iterations = cmp.Or(r.Solver, one.Solver), max(r.Iterations, one.Iterations)
+		r.Gradient, r.Gap = max(r.Gradient, one.Gradient), max(r.Gap, one.Gap)
+		r.Objective += one.Objective
+		if r.Converged = r.Converged && one.Converged; len(r.Warnings) == 0 {
+			r.Warnings = one.Warnings
+		}
+	}
+	return out
 }
 
 // NewLinear returns a model. It fails if weights or intercept are not finite.

@@ -37,6 +37,7 @@ func init() {
 			"KnownCategories":    reflect.ValueOf(datasets.KnownCategories),
 			"ManyColumns":        reflect.ValueOf(datasets.ManyColumns),
 			"MaxInferredClasses": reflect.ValueOf(datasets.MaxInferredClasses),
+			"MultiLabel":         reflect.ValueOf(datasets.MultiLabel),
 			"NamedColumn":        reflect.ValueOf(datasets.NamedColumn),
 			"New":                reflect.ValueOf(datasets.New),
 			"NoMissing":          reflect.ValueOf(datasets.NoMissing),

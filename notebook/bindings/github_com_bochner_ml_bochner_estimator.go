@@ -78,6 +78,7 @@ func init() {
 			"KernelSVR":              reflect.TypeOf((*estimator.KernelSVR)(nil)).Elem(),
 			"LeaveOneOut":            reflect.TypeOf((*estimator.LeaveOneOut)(nil)).Elem(),
 			"Logistic":               reflect.TypeOf((*estimator.Logistic)(nil)).Elem(),
+			"MultiLabeler":           reflect.TypeOf((*estimator.MultiLabeler)(nil)).Elem(),
 			"Output":                 reflect.TypeOf((*estimator.Output)(nil)).Elem(),
 			"Outputs":                reflect.TypeOf((*estimator.Outputs)(nil)).Elem(),
 			"PassEstimator":          reflect.TypeOf((*estimator.PassEstimator)(nil)).Elem(),
@@ -106,6 +107,7 @@ func init() {
 			"Estimator":            reflect.TypeOf((*proxy_estimator_Estimator)(nil)).Elem(),
 			"FullPredictor":        reflect.TypeOf((*proxy_estimator_FullPredictor)(nil)).Elem(),
 			"IncrementalEstimator": reflect.TypeOf((*proxy_estimator_IncrementalEstimator)(nil)).Elem(),
+			"MultiLabeler":         reflect.TypeOf((*proxy_estimator_MultiLabeler)(nil)).Elem(),
 			"PassEstimator":        reflect.TypeOf((*proxy_estimator_PassEstimator)(nil)).Elem(),
 			"Predictor":            reflect.TypeOf((*proxy_estimator_Predictor)(nil)).Elem(),
 			"Reporter":             reflect.TypeOf((*proxy_estimator_Reporter)(nil)).Elem(),
@@ -157,6 +159,17 @@ type proxy_estimator_IncrementalEstimator struct {
 func (p *proxy_estimator_IncrementalEstimator) PartialFit(a0 context.Context, a1 estimator.Predictor, a2 datasets.Source) (estimator.Predictor, error) {
 	return p.PartialFit_(p.Object, a0, a1, a2)
 }
+
+type proxy_estimator_MultiLabeler struct {
+	Object      any
+	Fit_        func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (estimator.Predictor, error)
+	MultiLabel_ func(_proxy_obj_ any) bool
+}
+
+func (p *proxy_estimator_MultiLabeler) Fit(a0 context.Context, a1 datasets.Set) (estimator.Predictor, error) {
+	return p.Fit_(p.Object, a0, a1)
+}
+func (p *proxy_estimator_MultiLabeler) MultiLabel() bool { return p.MultiLabel_(p.Object) }
 
 type proxy_estimator_PassEstimator struct {
 	Object  any

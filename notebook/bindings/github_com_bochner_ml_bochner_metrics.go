@@ -24,6 +24,7 @@ func init() {
 			"F1":                    reflect.ValueOf(metrics.F1),
 			"ForTask":               reflect.ValueOf(metrics.ForTask),
 			"Intervals":             reflect.ValueOf(metrics.Intervals),
+			"LabelReport":           reflect.ValueOf(metrics.LabelReport),
 			"MAE":                   reflect.ValueOf(metrics.MAE),
 			"Names":                 reflect.ValueOf(metrics.Names),
 			"NewConfusionMatrix":    reflect.ValueOf(metrics.NewConfusionMatrix),

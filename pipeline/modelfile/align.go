@@ -1,6 +1,7 @@
 package modelfile
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -172,6 +173,10 @@ func translate(codes []float64, code float64) float64 {
 
 // alignTargets converts the class codes of data to those of the model.
 func (m *Model) alignTargets(data datasets.Set) (datasets.Set, error) {
+	if m.Task == datasets.MultiLabel && data.Targets != nil && len(data.Schema.Targets) > 0 &&
+		!slices.EqualFunc(data.Schema.Targets, m.Schema.Targets, sameColumn) {
+		return data, errors.New("pipeline: the labels of the rows must be those of the model, in the same order")
+	}
 	have, want := data.Schema.Classes(), m.Schema.Classes()
 	if data.Y == nil || len(have) == 0 || len(want) == 0 || slices.Equal(have, want) {
 		return data, nil

@@ -15,13 +15,13 @@ import (
 //	output          columns              of
 //	label           1                    classes (code of the class, named by Classes), clusters (number of the cluster),
 //	                                     anomalies (1 for an unusual row, else 0)
-//	probabilities   one for each class   classifiers that know them, of two classes too
-//	scores          1 of two classes,    the other classifiers: of one column, positive for the second class
-//	                else one for each
+//	probabilities   one for each class   classifiers that know them, of two classes too; one for each label
+//	scores          1 of two classes,    the other classifiers: of one column, positive for the second class;
+//	                else one for each    one for each label
 //	sets            one for each class   classifiers with sets: 1 for those of the set, else 0
 //	anomaly_score   1                    anomalies
 //	value           1                    regressions of one target
-//	values          one for each target  regressions of several
+//	values          one for each target  regressions of several, several labels (1 for those of the row, else 0)
 //	std             as the targets       regressions that know their standard deviation
 //	lower, upper    as the targets       regressions with intervals: ends of the level of the fit, else of
 //	                                     level 0.9
@@ -44,8 +44,8 @@ func (m *Model) Graph() (*graph.Graph, error) {
 			g.Output(o.Name, o.Value)
 		}
 	}
-	if classes := estimator.OutputsOf(m.Predictor).Classes; classes != nil {
-		g.SetClasses(classes)
+	if has := estimator.OutputsOf(m.Predictor); has.Classes != nil || has.Labels != nil {
+		g.SetClasses(append(has.Classes, has.Labels...))
 	}
 	if err := g.Err(); err != nil {
 		return nil, fmt.Errorf("pipeline: %w", err)
@@ -74,15 +74,15 @@ func outputs(task datasets.Task, output graph.Prediction) []graph.Output {
 	var out []graph.Output
 	switch {
 	case task == datasets.Classification || task.Unsupervised():
-		out = append(out, graph.Output{Name: "label", Value: output.Values},
-			graph.Output{Name: "probabilities", Value: output.Probabilities})
-		if output.Probabilities.None() {
-			out = append(out, graph.Output{Name: "scores", Value: output.Scores})
-		}
+		out = append(out, graph.Output{Name: "label", Value: output.Values})
 	case output.Targets.None():
 		out = append(out, graph.Output{Name: "value", Value: output.Values})
 	default:
 		out = append(out, graph.Output{Name: "values", Value: output.Targets})
+	}
+	out = append(out, graph.Output{Name: "probabilities", Value: output.Probabilities})
+	if output.Probabilities.None() {
+		out = append(out, graph.Output{Name: "scores", Value: output.Scores})
 	}
 	return append(out, graph.Output{Name: "sets", Value: output.Sets},
 		graph.Output{Name: "anomaly_score", Value: output.Anomaly},

@@ -51,6 +51,17 @@ func several(data datasets.Set) datasets.Set {
 	return data
 }
 
+// labeled are rows with two labels.
+func labeled(data datasets.Set) datasets.Set {
+	out := several(data)
+	out.Targets.Apply(func(_, j int, v float64) float64 { return math.Round(1 / (1 + math.Exp(2-v-float64(j)))) },
+		out.Targets)
+	for k := range out.Schema.Targets {
+		out.Schema.Targets[k].Kind, out.Schema.Targets[k].Categories = datasets.Categorical, []string{"no", "yes"}
+	}
+	return out
+}
+
 // three are rows of three classes, of which the last may be without a row.
 func three(data datasets.Set, last bool) datasets.Set {
 	data.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical,

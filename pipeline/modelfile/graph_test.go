@@ -1,6 +1,7 @@
 package modelfile_test
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -79,6 +80,9 @@ func graphed(t *testing.T, p pipeline.Pipeline, data, other datasets.Set, tolera
 			want["scores"] = output.Scores
 		}
 	case output.Targets != nil && output.Targets.RawMatrix().Cols > 1:
+		if want["probabilities"] = output.Probabilities; output.Probabilities == nil {
+			want["scores"] = output.Scores
+		}
 		want["values"], want["value"] = output.Targets, nil
 		want["std"], want["lower"], want["upper"] = output.StdTargets, output.LowerTargets, output.UpperTargets
 	}
@@ -144,6 +148,21 @@ func TestGraphPredictions(t *testing.T) {
 	graphed(t, encoded(estimator.NewRidge(), union), samples.Amounts(train), other, 1e-12)
 
 	graphed(t, encoded(estimator.NewRidge(), samples.Fourier(20)), several(train), other, 1e-12)
+	for _, spec := range []estimator.Estimator{estimator.NewLogistic(), estimator.NewRidgeClassifier()} {
+		m := graphed(t, encoded(spec, samples.Fourier(20)), labeled(train), other, 1e-12)
+		var file bytes.Buffer
+		if err := m.Write(&file); err != nil || m.Task != datasets.MultiLabel {
+			t.Fatalf("%T: task %s, %v", spec, m.Task, err)
+		}
+		read, err := modelfile.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, err := read.Score(context.Background(), labeled(train))
+		if err != nil || own["f1_micro"] < 0.7 {
+			t.Errorf("%T: scores of the model file %v, %v", spec, own, err)
+		}
+	}
 }
 
 // In single precision the features have seven digits, the graph's all.

@@ -74,7 +74,10 @@ func taskOf(p *pipeline.FittedPipeline) datasets.Task {
 		return task
 	}
 	_, last := p.Model()
-	if estimator.OutputsOf(last).Classes != nil {
+	switch outputs := estimator.OutputsOf(last); {
+	case outputs.Labels != nil:
+		return datasets.MultiLabel
+	case outputs.Classes != nil:
 		return datasets.Classification
 	}
 	return datasets.Regression
@@ -219,6 +222,11 @@ func (m *Model) checkConsistent(fitted *pipeline.FittedPipeline) error {
 	switch in := fitted.InputSchema(); {
 	case m.Task != datasets.AnyTask && m.Task != task:
 		return fmt.Errorf("the task is %s, the model is for %s", m.Task, task)
+	case task == datasets.MultiLabel && len(in.Targets) > 0 &&
+		!slices.EqualFunc(estimator.OutputsOf(fitted).Labels, in.Targets, func(label string, target datasets.Column) bool {
+			return label == target.Name
+		}):
+		return errors.New("the labels of the model are not the targets")
 	case len(m.Schema.Columns) != len(in.Columns):
 		return fmt.Errorf("it names %d columns of %d", len(m.Schema.Columns), fitted.InputWidth())
 	case !slices.EqualFunc(m.Schema.Columns, in.Columns, sameColumn):

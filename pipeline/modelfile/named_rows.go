@@ -71,9 +71,12 @@ func (m *Model) PredictRows(ctx context.Context, rows any) ([]RowPrediction, err
 	if err != nil {
 		return nil, err
 	}
-	classes := estimator.OutputsOf(m.Predictor).Classes
+	has := estimator.OutputsOf(m.Predictor)
 	for i := range out {
-		out[i] = rowPrediction(output, i, classes, m.Schema.Targets)
+		out[i] = rowPrediction(output, i, has.Classes, m.Schema.Targets)
+		if has.Labels != nil {
+			out[i].labels(output, i, has.Labels)
+		}
 	}
 	return out, nil
 }
@@ -84,9 +87,9 @@ func (m *Model) PredictRows(ctx context.Context, rows any) ([]RowPrediction, err
 type RowPrediction struct {
 	Value         float64            `json:"value"`                   // predicted number, or code of the class
 	Class         string             `json:"class,omitempty"`         // name of the class; "" in regression
-	Probabilities map[string]float64 `json:"probabilities,omitempty"` // by class; nil if unavailable
-	// Scores contains decision scores by class, for a classifier without probabilities; with two
-	// classes only that of the second.
+	Probabilities map[string]float64 `json:"probabilities,omitempty"` // by class or label; nil if unavailable
+	// Scores contains decision scores by class or label, for a classifier without probabilities; with
+	// two classes only that of the second.
 	Scores map[string]float64 `json:"scores,omitempty"`
 	// Std is the standard deviation of a new observation; nil if unavailable.
 	Std *float64 `json:"std,omitempty"`
@@ -94,8 +97,8 @@ type RowPrediction struct {
 	Lower        *float64 `json:"lower,omitempty"`
 	Upper        *float64 `json:"upper,omitempty"`
 	AnomalyScore *float64 `json:"anomaly_score,omitempty"` // nil if unavailable
-	// Targets contains all targets by name if there are several; Value, Std, Lower and Upper then
-	// belong to the first one.
+	// Targets contains all targets by name if there are several, labels with 1 or 0; Value, Std, Lower
+	// and Upper then belong to the first one.
 	Targets      map[string]float64 `json:"targets,omitempty"`
 	TargetsStd   map[string]float64 `json:"targets_std,omitempty"`
 	TargetsLower map[string]float64 `json:"targets_lower,omitempty"`
@@ -153,6 +156,16 @@ func (p *RowPrediction) classes(output estimator.Prediction, i int, classes []st
 				p.Set = append(p.Set, classes[k])
 			}
 		}
+	}
+}
+
+// labels sets the labels of row i and their probabilities or scores.
+func (p *RowPrediction) labels(output estimator.Prediction, i int, labels []string) {
+	p.Targets = byName(labels, output.Targets.RawRowView(i))
+	if output.Probabilities != nil {
+		p.Probabilities = byName(labels, output.Probabilities.RawRowView(i))
+	} else {
+		p.Scores = byName(labels, output.Scores.RawRowView(i))
 	}
 }
 

@@ -105,6 +105,39 @@ func TestPredictRowsWithoutNames(t *testing.T) {
 	}
 }
 
+// TestPredictRowsOfLabels checks that labels are predicted by name, with their probabilities or scores.
+func TestPredictRowsOfLabels(t *testing.T) {
+	X, Y := mat.NewDense(20, 1, nil), mat.NewDense(20, 2, nil)
+	for i := range 20 {
+		X.Set(i, 0, float64(i-10))
+		if Y.Set(i, 0, 1); i < 10 {
+			Y.SetRow(i, []float64{0, 1})
+		}
+	}
+	label := func(name string) datasets.Column {
+		return datasets.Column{Name: name, Kind: datasets.Categorical, Categories: []string{"0", "1"}}
+	}
+	data := datasets.Set{X: X, Targets: Y, Schema: datasets.Schema{Targets: []datasets.Column{label("up"), label("down")}}}
+	for _, spec := range []estimator.Estimator{estimator.NewLogistic(), estimator.NewSVM()} {
+		f, err := pipeline.Steps(transformer.NewStandardize()).Then(spec).Fit(ctx, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := modelfile.New(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := m.PredictRows(ctx, []map[string]any{{"x0": 7}})
+		if err != nil || got[0].String() != "down 0, up 1" || got[0].Class != "" {
+			t.Fatalf("%v, %v", got, err)
+		}
+		p := got[0].Probabilities
+		if p != nil && !(p["up"] > 0.5 && p["down"] < 0.5) || p == nil && !(got[0].Scores["up"] > 0) {
+			t.Errorf("probabilities %v, scores %v", p, got[0].Scores)
+		}
+	}
+}
+
 // TestRowPredictionShown checks the text and the JSON of predictions.
 func TestRowPredictionShown(t *testing.T) {
 	for _, c := range []struct {

@@ -59,13 +59,10 @@ func (m *Model) PredictClasses(ctx context.Context, data datasets.Set) ([]string
 }
 
 // Score returns metrics on rows with a target, by name; see [metrics.Names]. The default is
-// accuracy for classes and r2 for numeric targets. Sample weights are used.
+// accuracy for classes, f1_micro for labels and r2 for numeric targets. Sample weights are used.
 func (m *Model) Score(ctx context.Context, data datasets.Set, names ...string) (map[string]float64, error) {
 	if len(names) == 0 {
-		names = []string{"r2"}
-		if m.Task == datasets.Classification {
-			names = []string{"accuracy"}
-		}
+		names = []string{metricinput.DefaultMetric(m.Task, nil)}
 	}
 	list := make([]metrics.Metric, len(names))
 	for k, name := range names {

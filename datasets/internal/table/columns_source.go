@@ -18,6 +18,15 @@ import (
 // Boolean target is categorical. Before the first pass it reads only columns with categories,
 // targets, weights and groups.
 func OpenColumns(ctx context.Context, r Columnar, roles datasets.Roles) (datasets.Source, error) {
+	if roles.LabelDelimiter != "" {
+		form, err := (&columnSource{form: r.ColumnForm()}).textForm(nil)
+		if err != nil {
+			return nil, err
+		}
+		return splitLabels(ctx, form, roles, func(inner datasets.Roles) (datasets.Source, error) {
+			return OpenColumns(ctx, r, inner)
+		})
+	}
 	s := &columnSource{source: source{rows: -1}, columns: r, form: r.ColumnForm()}
 	form, err := s.textForm(roles.Dates)
 	if err != nil {

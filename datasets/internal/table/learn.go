@@ -751,8 +751,9 @@ func (l *layout) schema(learned *SchemaLearner) (datasets.Schema, error) {
 	}
 	for _, j := range l.targets {
 		c := column(j)
-		if c.Kind == datasets.Categorical && len(l.targets) > 1 {
-			return s, fmt.Errorf("%s: target %q is categorical; several targets must be numeric", l.file, c.Name)
+		if c.Kind == datasets.Categorical && len(l.targets) > 1 && l.roles.Task != datasets.MultiLabel {
+			return s, fmt.Errorf("%s: target %q is categorical; several targets must be numeric, or labels of the task "+
+				"multilabel", l.file, c.Name)
 		}
 		if c.Kind == datasets.Categorical && len(l.roles.Positive) > 0 {
 			for _, p := range l.roles.Positive {
@@ -763,6 +764,10 @@ func (l *layout) schema(learned *SchemaLearner) (datasets.Schema, error) {
 				}
 			}
 			c.Categories = positiveCategories(l.roles.Positive)
+		}
+		if l.roles.Task == datasets.MultiLabel && len(c.Categories) != 2 {
+			return s, fmt.Errorf("%s: label %q must have two values, such as 0 and 1, got %d: %s", l.file, c.Name,
+				len(c.Categories), joinNames(c.Categories))
 		}
 		s.Targets = append(s.Targets, c)
 	}

@@ -19,6 +19,11 @@ func Open(ctx context.Context, r Reader, roles datasets.Roles) (datasets.Source,
 // Load is Open, but stores the rows if they need at most maxBytes and one pass suffices to encode
 // them. The source then does not read them again, and [datasets.ReadAll] does not copy them.
 func Load(ctx context.Context, r Reader, roles datasets.Roles, maxBytes int64) (datasets.Source, error) {
+	if roles.LabelDelimiter != "" {
+		return splitLabels(ctx, r.Form(), roles, func(inner datasets.Roles) (datasets.Source, error) {
+			return Load(ctx, r, inner, maxBytes)
+		})
+	}
 	r, err := withDates(r, roles.Dates)
 	if err != nil {
 		return nil, err

@@ -155,6 +155,10 @@ func arrange(form Form, roles datasets.Roles) (*layout, error) {
 	if len(roles.Positive) > 0 && roles.Task == datasets.Regression {
 		return nil, fmt.Errorf("%s: positive: makes classes of the target, and the task is regression", l.file)
 	}
+	if targets := l.targetNames(); roles.Task == datasets.MultiLabel && roles.Schema == nil && len(targets) < 2 {
+		return nil, fmt.Errorf("%s: target: the task multilabel requires several columns, or a delimiter of the labels in "+
+			"one, got %d", l.file, len(targets))
+	}
 	for i := range l.use {
 		l.use[i] = input
 	}

@@ -160,6 +160,15 @@ func checkRoles(d *decoder) {
 	for _, column := range data.Drop {
 		give(column, "data.drop")
 	}
+	const lists = "data.labels.delimiter"
+	switch {
+	case data.Labels.Delimiter == "":
+	case data.Task != string(datasets.MultiLabel):
+		d.problem(d.at[lists], lists, param.FieldError{Problem: "requires the task multilabel, got " + data.Task})
+	case len(data.Target) != 1:
+		d.problem(d.at[lists], lists, param.FieldError{Problem: fmt.Sprintf("requires one column of labels in data.target, "+
+			"got %d", len(data.Target))})
+	}
 }
 
 func checkSearch(d *decoder) {

@@ -109,9 +109,10 @@ func (s *Data) Params(l *param.List) {
 		"; those of text also .gz).", append([]string{"auto"}, reader.Formats()...)...)
 	l.Child("csv", &s.CSV)
 	l.Child("svmlight", &s.SVMLight)
-	l.Value(&s.Target, "target", "Column to predict, or several with numbers. Of a CSV or ARFF file the last one when "+
+	l.Value(&s.Target, "target", "Column to predict, or several with numbers or, with task: multilabel, labels. Of a CSV or ARFF file the last one when "+
 		"left out; an svmlight file has its own, and so have built-in data. For clustering and anomaly none is needed: "+
 		"one that is named is no input, and nothing is learned from it; it scores what was found.")
+	l.Child("labels", &s.Labels)
 	l.Value(&s.Positive, "positive",
 		"Values of the target that are the class of interest; all others are the class `rest`. When left out, scores of "+
 			"two classes speak of the second in order, of numbers or of letters: yes of no and yes. With task: anomaly the "+
@@ -119,7 +120,9 @@ func (s *Data) Params(l *param.List) {
 	l.String(&s.Suffix, "suffix", "Text behind each value of the target in some of the files that does not belong to it.")
 	l.Choice(&s.Task, "task", "What to learn. auto: what the model learns without a target, if it does; else texts are "+
 		"classes, and so are at most 10 different integers; other numbers are a quantity. clustering: groups of rows. "+
-		"anomaly: which rows are unlike the others.", "auto", "classification", "regression", "clustering", "anomaly")
+		"anomaly: which rows are unlike the others. multilabel: which of several labels a row has; they are targets with "+
+		"two values each, such as 0 and 1, or the labels of one (labels.delimiter).", "auto", "classification",
+		"regression", "clustering", "anomaly", "multilabel")
 	l.Choice(&s.MissingTarget, "missing_target",
 		"What becomes of a row without a value of the target: it is an error, or the row is left out.", "error", "drop")
 	l.String(&s.Weight, "weight", "Column of sample weights ≥ 0, which is no input.")
@@ -177,7 +180,7 @@ type Search struct {
 func (s *Search) Params(l *param.List) {
 	l.Int(&s.CV.Folds, "folds", "Number of folds; short for cv.folds.", param.Between(2, 100_000))
 	l.Child("cv", &s.CV)
-	l.Value(&s.Score, "score", "Metric to choose by. auto: accuracy, for regression r2; for clustering adjusted_rand "+
+	l.Value(&s.Score, "score", "Metric to choose by. auto: accuracy, for regression r2, for multilabel f1_micro; for clustering adjusted_rand "+
 		"where a target is named, else silhouette; for anomaly roc_auc, which needs a target to be named.")
 	l.Choice(&s.Refit, "refit", "Candidate to fit on all training rows: the best, or the simplest whose score is "+
 		"within one standard error of it.", "best", "one_std_error")

@@ -55,6 +55,8 @@ func checkIntervals(s Spec, task datasets.Task, add func(path string, f param.Fi
 	switch {
 	case own.Name == "intervals":
 		add("intervals", param.FieldError{Problem: "the pipeline already ends with intervals", Hint: "remove one of the two"})
+	case task == datasets.MultiLabel:
+		add("intervals", param.FieldError{Problem: "the task must be regression or classification, got multilabel"})
 	case (jackknife || i.Method == "cqr") && task == datasets.Classification:
 		add("intervals.method", param.FieldError{Value: i.Method, Constraint: "split or auto for classes"})
 	case i.Method == "cqr" && !slices.ContainsFunc(param.All(s.Pipeline.Estimator),

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,10 +19,14 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// Task returns the task of the file, or of an unsupervised model, else [datasets.AnyTask].
+// Task returns the task of the file, or of a target of label lists or an unsupervised model, else
+// [datasets.AnyTask].
 func (s Spec) Task() datasets.Task {
 	if s.Data.Task != "auto" {
 		return datasets.Task(s.Data.Task)
+	}
+	if s.Data.Labels.Delimiter != "" {
+		return datasets.MultiLabel
 	}
 	if task := share.TaskOf(s.Pipeline); task.Unsupervised() {
 		return task
@@ -46,16 +51,17 @@ func (s Spec) CheckTask(task datasets.Task, classes int) param.FieldErrors {
 		add("data.target", param.FieldError{Value: strings.Join(s.Data.Target, ", "),
 			Constraint: "at most one column for the task " + string(task) + ""})
 	}
-	if task == datasets.Regression && s.Data.Split.Stratify {
-		add("data.split.stratify", param.FieldError{Problem: "stratification requires classes, got the task regression"})
+	unstratified := task == datasets.Regression || task == datasets.MultiLabel
+	if unstratified && s.Data.Split.Stratify {
+		add("data.split.stratify", param.FieldError{Problem: "stratification requires classes, got the task " + string(task)})
 	}
 	checkIntervals(s, task, add)
 	checkUnscored(s, task, add)
 	if s.Search == nil {
 		return errs
 	}
-	if task == datasets.Regression && s.Search.CV.Kind == "stratified" {
-		add("search.cv.kind", param.FieldError{Problem: "stratification requires classes, got the task regression"})
+	if unstratified && s.Search.CV.Kind == "stratified" {
+		add("search.cv.kind", param.FieldError{Problem: "stratification requires classes, got the task " + string(task)})
 	}
 	checkScore(s, task, classes, func(f param.FieldError) { add("search.score", f) })
 	return errs
@@ -157,10 +163,10 @@ func input(does pipeline.Capabilities) metrics.Input {
 func otherTask(s Spec, task datasets.Task) (f param.FieldError, wrong bool) {
 	own, known := pipeline.Lookup(s.Pipeline.Estimator)
 	does := s.Pipeline.Capabilities()
-	if !known || does.Task() == task {
+	if !known || does.Task() == task || task == datasets.MultiLabel && does.MultiLabel {
 		return f, false
 	}
-	if does.Unknown {
+	if does.Unknown && task != datasets.MultiLabel {
 		f.Problem = fmt.Sprintf("%s is made of models that learn from a target, and one of them %s", own.Name,
 			deeds[does.Targetless])
 		return f, does.Targetless != ""
@@ -172,11 +178,14 @@ func otherTask(s Spec, task datasets.Task) (f param.FieldError, wrong bool) {
 			continue
 		}
 		// unknown: depends on the target
-		if other := pipeline.Steps().Then(spec).Capabilities(); other.Task() == task || other.Unknown && !task.Unsupervised() {
+		other := pipeline.Steps().Then(spec).Capabilities()
+		if other.Task() == task || other.Unknown && !task.Unsupervised() && task != datasets.MultiLabel ||
+			other.MultiLabel && task == datasets.MultiLabel {
 			others = append(others, e.Name)
 		}
 	}
-	return param.FieldError{Problem: fmt.Sprintf("%s %s, but the task is %s; use %s", own.Name, deeds[does.Task()], task,
+	deed := cmp.Or(deeds[does.Task()], "predicts numbers or classes")
+	return param.FieldError{Problem: fmt.Sprintf("%s %s, but the task is %s; use %s", own.Name, deed, task,
 		suggest.Alternatives(others))}, true
 }
 

@@ -48,6 +48,9 @@ func Open(ctx context.Context, spec config.Spec) (*Parts, error) {
 	if len(p.Train.Schema().Classes()) > 0 {
 		p.Task = datasets.Classification
 	}
+	if p.Train.Schema().Labels() != nil {
+		p.Task = datasets.MultiLabel
+	}
 	if spec.Task().Unsupervised() {
 		p.Task = spec.Task()
 	}

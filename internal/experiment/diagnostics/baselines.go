@@ -2,6 +2,8 @@ package diagnostics
 
 import (
 	"context"
+	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -28,16 +30,19 @@ type Baseline struct {
 	Model estimator.Predictor
 }
 
-// Baselines fits baselines to training rows: the most frequent class or the mean, and a linear
-// model. The linear model standardizes numeric inputs, imputes means and encodes categories
-// one-hot. Baselines that cannot be fitted are omitted; the only error is that of ctx.
+// Baselines fits baselines to training rows: the most frequent class, the labels that most rows have
+// or the mean, and a linear model. The linear model standardizes numeric inputs, imputes means and
+// encodes categories one-hot. Baselines that cannot be fitted are omitted; the only error is that of ctx.
 func Baselines(ctx context.Context, train datasets.Set, task datasets.Task) ([]Baseline, error) {
 	if task.Unsupervised() || train.Rows() == 0 {
 		return nil, nil
 	}
 	name := "mean"
-	if task == datasets.Classification {
+	switch task {
+	case datasets.Classification:
 		name = "most frequent class"
+	case datasets.MultiLabel:
+		name = "most frequent labels"
 	}
 	out := []Baseline{{name, newConstant(train, task)}}
 	if _, isSparse := train.X.(*sparse.CSR); !isSparse && train.Cols() > maxInputs {
@@ -52,7 +57,7 @@ func Baselines(ctx context.Context, train datasets.Set, task datasets.Task) ([]B
 // Linear returns the pipeline of the linear model for rows of the given shape.
 func Linear(shape datasets.Shape, task datasets.Task) pipeline.Pipeline {
 	var last estimator.Estimator = estimator.NewRidge()
-	if task == datasets.Classification {
+	if task == datasets.Classification || task == datasets.MultiLabel {
 		logistic := estimator.NewLogistic()
 		logistic.Tol = linearTol
 		last = logistic
@@ -86,7 +91,7 @@ func Linear(shape datasets.Shape, task datasets.Task) pipeline.Pipeline {
 type constant struct {
 	value   float64
 	targets []float64 // means of several targets
-	shares  []float64 // class frequencies
+	shares  []float64 // frequencies of classes or labels
 }
 
 // newConstant returns a model of the mean target, or of the most frequent class and the class
@@ -120,6 +125,12 @@ func newConstant(train datasets.Set, task datasets.Task) constant {
 		for k := range t {
 			for i := range train.Rows() {
 				c.targets[k] += weight(i) / total * train.Targets.At(i, k)
+			}
+		}
+		if task == datasets.MultiLabel {
+			c.shares = slices.Clone(c.targets)
+			for k, share := range c.shares {
+				c.targets[k] = math.Round(share)
 			}
 		}
 	default:

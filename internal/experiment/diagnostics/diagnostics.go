@@ -45,6 +45,8 @@ func Judged(f *result.Findings, output metrics.Input, task datasets.Task, schema
 		case output.Weights == nil:
 			f.Counts = countsOf(output.YTrue, output.YPred)
 		}
+	case task == datasets.MultiLabel:
+		return labels(f, output, schema.Labels())
 	case (task == datasets.Classification || task == datasets.Anomaly) && output.YTrue != nil && len(classes) > 1:
 		if task == datasets.Anomaly {
 			classes = []string{classes[0], classes[1]}
@@ -67,14 +69,42 @@ func classification(f *result.Findings, output metrics.Input, classes []string) 
 			f.Confusion.Counts = append(f.Confusion.Counts, mat.Row(nil, i, counted.Counts))
 		}
 	}
-	for _, c := range counted.Report() {
-		f.PerClass = append(f.PerClass, result.Class{Name: c.Class, Precision: c.Precision, Recall: c.Recall, F1: c.F1,
-			Support: c.Support})
-	}
+	addClasses(f, counted.Report())
 	for _, class := range curved(f.PerClass) {
 		curves(f, output, class, classes[class])
 	}
 	return nil
+}
+
+// labels adds the diagnostics of several labels per row.
+func labels(f *result.Findings, output metrics.Input, names []string) error {
+	report, err := metrics.LabelReport(output, names)
+	if err != nil {
+		return err
+	}
+	addClasses(f, report)
+	for _, k := range mostFrequent(f.PerClass) {
+		one := metrics.Input{YTrue: mat.Col(nil, k, output.YTrueTargets), Weights: output.Weights, Classes: 2}
+		if scores := output.Scores; scores != nil && !scores.IsEmpty() {
+			one.Scores = mat.NewDense(len(one.YTrue), 1, mat.Col(nil, k, scores))
+		}
+		if p := output.Probabilities; p != nil && !p.IsEmpty() {
+			one.Probabilities = mat.NewDense(len(one.YTrue), 2, nil)
+			for i := range one.YTrue {
+				one.Probabilities.SetRow(i, []float64{1 - p.At(i, k), p.At(i, k)})
+			}
+		}
+		curves(f, one, 1, names[k])
+	}
+	return nil
+}
+
+// addClasses adds the scores of each class or label.
+func addClasses(f *result.Findings, report metrics.ClassReport) {
+	for _, c := range report {
+		f.PerClass = append(f.PerClass, result.Class{Name: c.Class, Precision: c.Precision, Recall: c.Recall, F1: c.F1,
+			Support: c.Support})
+	}
 }
 
 // curved returns the classes with curves: the second of two, else the most frequent.
@@ -82,6 +112,11 @@ func curved(list []result.Class) []int {
 	if len(list) == 2 {
 		return []int{1}
 	}
+	return mostFrequent(list)
+}
+
+// mostFrequent returns the most frequent classes, in order.
+func mostFrequent(list []result.Class) []int {
 	order := make([]int, len(list))
 	for i := range order {
 		order[i] = i

@@ -27,7 +27,7 @@ type Writer struct {
 
 	w       *bufio.Writer
 	coded   bool     // predictions are numbers of clusters or anomalies, not classes
-	names   []string // of the classes
+	names   []string // of the classes or labels
 	classes []string // the same as CSV fields
 	targets []string
 	line    []byte
@@ -44,6 +44,7 @@ func NewWriter(w *bufio.Writer, task datasets.Task, schema datasets.Schema, trut
 		for _, t := range schema.Targets {
 			p.targets = append(p.targets, t.Name)
 		}
+		p.names = schema.Labels()
 	}
 	return p
 }
@@ -162,7 +163,7 @@ func (p *Writer) header(output estimator.Prediction, values *mat.Dense, word str
 		} else {
 			for k := range cols {
 				class := strconv.Itoa(k)
-				if k < len(p.classes) {
+				if k < len(p.names) {
 					class = p.names[k]
 				}
 				names = append(names, field(word+"_"+class))

@@ -107,6 +107,10 @@ func checkRows(ctx context.Context, s *State) error {
 // checkTask returns an error if the task is neither given nor determined by the schema: a part of
 // the rows does not show whether a numeric target contains classes.
 func checkTask(s *State, schema datasets.Schema) error {
+	if s.spec.Task() == datasets.MultiLabel {
+		return FieldErrors{s.spec.Locate("data.task", param.FieldError{
+			Problem: "must be another task than multilabel in a sharded fit; use bochner run"})}
+	}
 	if s.spec.Task() != datasets.AnyTask || len(schema.Targets) == 0 || len(schema.Classes()) > 0 {
 		return nil
 	}
