@@ -47,6 +47,9 @@ func random(rng *rand.Rand, m Metric, rows int) Input {
 			return out
 		}
 		in.YTrueTargets, in.YPredTargets, in.Scores = bit(), bit(), bit()
+		for i := range rows { // a row without labels counts as 0, even if none is predicted
+			in.YTrueTargets.Set(i, i%4, 1)
+		}
 		in.YTrue, in.YPred = nil, nil
 		return in
 	}
