@@ -56,10 +56,6 @@ class Job:
         at = list(model.classes_).index(self.positive)
         return model.predict(X_test), model.predict_proba(X_test)[:, at]
 
-    def metric(self, names):
-        """The name of the score in another package."""
-        return names.get(self.score, self.score)
-
     def as_category(self):
         """Both parts with columns of pandas' type category."""
         import pandas
@@ -100,11 +96,15 @@ class Job:
 
 
 def autogluon(job, presets="medium_quality"):
+    import shutil
+
     from autogluon.tabular import TabularPredictor
 
+    models = os.path.join(job.folder, "autogluon")
+    shutil.rmtree(models, ignore_errors=True)
     rows = job.X.assign(**{job.target: job.y})
     kind = "regression" if not job.classify else "binary" if len(set(job.y)) == 2 else "multiclass"
-    model = TabularPredictor(job.target, kind, job.metric({"roc_auc": "roc_auc"}), os.path.join(job.folder, "autogluon"),
+    model = TabularPredictor(job.target, kind, job.score, models,
                              verbosity=0, positive_class=job.positive if kind == "binary" else None)
     model.fit(rows, time_limit=60 * job.minutes, presets=presets, num_cpus=job.threads)
     found = model.predict(job.X_test).to_numpy()
@@ -120,7 +120,7 @@ def flaml(job):
 
     X, X_test = job.as_category()
     model = AutoML()
-    model.fit(X, job.y, task=job.task, metric=job.metric({"f1": "macro_f1"}), time_budget=60 * job.minutes,
+    model.fit(X, job.y, task=job.task, metric={"f1": "macro_f1"}.get(job.score, job.score), time_budget=60 * job.minutes,
               n_jobs=job.threads, seed=job.seed, verbose=0)
     return job.answer(model, X_test)
 
@@ -163,7 +163,7 @@ def linear(job):
         (make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), job.numeric),
         (OneHotEncoder(handle_unknown="ignore"), job.categorical), *words)
     if job.classify:
-        scoring = job.metric({"f1": None})
+        scoring = None if job.score == "f1" else job.score
         last = LogisticRegressionCV(Cs=np.geomspace(0.01, 100, 5), cv=3, scoring=scoring, max_iter=500, n_jobs=job.threads)
     else:
         last = RidgeCV(np.geomspace(1e-3, 1e3, 13))
