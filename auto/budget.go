@@ -229,6 +229,9 @@ func (r *run) expectedRest(k recipe, flops float64) float64 {
 	return flops * own
 }
 
+// shapeRows is the number of rows from which the nonzeros of all are estimated.
+const shapeRows = 100
+
 // fitWork estimates the work of a fit to the given rows: of learning, and of the rest.
 func (r *run) fitWork(ctx context.Context, p point, rows int) (learning, rest float64, err error) {
 	kind := r.table[p.recipe]
@@ -237,6 +240,16 @@ func (r *run) fitWork(ctx context.Context, p point, rows int) (learning, rest fl
 		return 0, 0, err
 	}
 	shape := r.data.Shape()
+	if hasText(r.data) { // the number of terms is known after a fit only
+		if whole, err = r.viewPipeline(ctx, p); err != nil {
+			return 0, 0, err
+		}
+		some, err := r.clean(ctx, kind.representation, r.first(shapeRows))
+		if err != nil {
+			return 0, 0, err
+		}
+		shape = some.Shape()
+	}
 	shape.Rows = rows
 	if kind.learn.name != "" {
 		step, err := r.learner(kind.representation, p.effort)

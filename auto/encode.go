@@ -18,6 +18,8 @@ const (
 	encodeTargets = "targets" // target_encode
 	encodeMixed   = "mixed"   // target_encode of columns with many categories, onehot of others
 	encodeHashed  = "hashed"  // hash of columns with very many categories, onehot of others
+
+	encodeCharacters = "characters" // tf-idf of characters in addition to that of words
 )
 
 const (
@@ -27,12 +29,19 @@ const (
 	maxEncodedTargets  = 5 // number of classes up to which targets are encoded: each is a column of every input
 )
 
-// encoded returns the steps with other encoders in place of each onehot, also in composites.
+// encoded returns the steps with other encoders in place of each onehot or tfidf, also in composites.
 func (r *sample) encoded(steps []pipeline.Step, encode string) []pipeline.Step {
 	var out []pipeline.Step
 	for _, s := range steps {
 		switch fitter := s.Fitter.(type) {
+		case transformer.TFIDF:
+			if encode == encodeCharacters && fitter.Analyzer == "word" {
+				s = pipeline.Step{Fitter: withCharacters(fitter)}
+			}
 		case transformer.OneHot:
+			if encode == encodeCharacters {
+				break
+			}
 			out = append(out, r.encoder(fitter, encode)...)
 			continue
 		case pipeline.Composite:
@@ -41,6 +50,13 @@ func (r *sample) encoded(steps []pipeline.Step, encode string) []pipeline.Step {
 		out = append(out, s)
 	}
 	return out
+}
+
+// withCharacters returns the terms of a step and, within words, the sequences of two to five characters.
+func withCharacters(words transformer.TFIDF) pipeline.Union {
+	characters := words
+	characters.Analyzer, characters.MinN, characters.MaxN, characters.StopWords = "char_wb", 2, 5, nil
+	return pipeline.Union{Parts: []pipeline.Step{{Name: "words", Fitter: words}, {Name: "characters", Fitter: characters}}}
 }
 
 // encoder returns the steps in place of onehot.
@@ -88,6 +104,8 @@ func (r *sample) encodes(p representation) bool {
 	switch p.encode {
 	case "":
 		return true
+	case encodeCharacters:
+		return contains[transformer.TFIDF](r.options.Preprocessing)
 	case encodeHashed:
 		if len(veryMany) == 0 {
 			return false

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -142,6 +143,49 @@ func TestEncodingsByCategories(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("got %v, want %v", got, c.want)
 		}
+	}
+}
+
+// Text is searched with linear models in the first round, of words and of words and characters, which find
+// endings that words with them do not share.
+func TestText(t *testing.T) {
+	const n = 120
+	rng := rand.New(rand.NewPCG(4, 4))
+	texts, X := textrows.NewStrings(nil), mat.NewDense(n, 1, nil)
+	data := datasets.Set{Y: make([]float64, n), Schema: datasets.Schema{
+		Columns: []datasets.Column{{Name: "text", Kind: datasets.Text}},
+		Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}}}
+	for i := range n {
+		data.Y[i] = float64(i % 2)
+		X.Set(i, 0, texts.Add(fmt.Sprintf("the %c%c%s it", 'a'+rng.IntN(26), 'a'+rng.IntN(26), []string{"ing", "ous"}[i%2])))
+	}
+	data.X = textrows.Wrap(X, []int{0}, texts)
+	o := NewOptions()
+	o.Candidates = 60
+	r, err := newRun(data, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := 0
+	for _, k := range r.table {
+		if !k.late {
+			first++
+		}
+		if !k.plain {
+			t.Errorf("%s is tried with text", k)
+		}
+	}
+	if first != 6 { // three models of two representations
+		t.Errorf("%d recipes of the first round in %v", first, r.table)
+	}
+	if err := r.search(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.table[r.leader.recipe].encode; got != encodeCharacters || r.leader.mean < 0.95 {
+		t.Errorf("the leader is of %q with %v", got, r.leader.mean)
+	}
+	if _, err := r.incumbent.model.Predict(context.Background(), data.X); err != nil || r.ensemble == nil {
+		t.Errorf("an ensemble %v: %v", r.ensemble, err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/metrics"
@@ -134,6 +135,14 @@ func (r *run) decide(ctx context.Context) error {
 	case err != nil: // such as a class without rows in a fold
 		r.warnings = append(r.warnings, fmt.Sprintf("the decision threshold cannot be chosen by %s: %v", r.metric.Name, err))
 		return nil
+	}
+	var fitted *meta.FittedThreshold
+	if estimator.As(model, &fitted) {
+		// its folds keep the order of the rows; of sorted rows they are unlike those of the search
+		const times = 4
+		if c, ok := fitted.Cutoff(); ok && !r.withinError(scored{mean: c.AtUsual}, in.scored, times) {
+			return nil
+		}
 	}
 	decided := *in
 	decided.spec, decided.model = spec, model

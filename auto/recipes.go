@@ -81,7 +81,7 @@ type mapping struct {
 	rows   int    // maximum number of rows; 0 means no limit
 	from   int    // minimum number of rows for ridge regression: with fewer, the exact kernel is cheaper
 	exact  bool   // whether there is no map: the model evaluates the kernel
-	plain  bool   // whether it is tried with the first representation only, because others do not improve it
+	plain  bool   // whether it is tried without and with characters only, because other representations do not improve it
 
 	// Ridge regression on sparse maps is solved iteratively, which takes long for small penalties:
 	// loose is the tolerance, least the smallest penalty. 0 means the defaults.
@@ -147,12 +147,13 @@ var machineEffort = [efforts][]param.Setting{
 // representations are listed in the order in which a small budget tries them.
 var representations = []representation{
 	{name: "zscores"},
+	{name: "characters", encode: encodeCharacters},
 	{name: "targets", encode: encodeTargets, dense: true},
 	{name: "mixed", encode: encodeMixed, dense: true},
-	{name: "scales", learn: scales(), effort: scalesEffort, family: "scales", scaled: true, dense: true},
-	{name: "ranks", scale: newPart("quantile"), dense: true},
 	{name: "target scales", encode: encodeTargets, learn: scales(), effort: scalesEffort, family: "targets", scaled: true,
 		dense: true},
+	{name: "scales", learn: scales(), effort: scalesEffort, family: "scales", scaled: true, dense: true},
+	{name: "ranks", scale: newPart("quantile"), dense: true},
 	{name: "hashed", encode: encodeHashed, dense: true},
 	{name: "machine", learn: newPart("rfm"), effort: machineEffort, scaled: true, dense: true},
 	{name: "ranked scales", scale: newPart("quantile"), learn: scales(), effort: scalesEffort, family: "ranked",
@@ -196,6 +197,16 @@ func (h head) on(target string) head {
 	return h
 }
 
+// ofText returns the head for linear models of text: they enter in the first round, and smaller penalties,
+// with which the rows are separable, only take longer.
+func (h head) ofText() head {
+	h.late, h.low, h.high, h.floor, h.most = h.balanced, -8, 4, -16, 8
+	if h.penalty == "alpha" {
+		h.low, h.high, h.floor, h.most = -h.high, -h.low, -h.most, -h.floor
+	}
+	return h
+}
+
 // withBalanced returns the classifiers followed by those with balanced class weights.
 func withBalanced(heads []head) []head {
 	out := slices.Clone(heads)
@@ -232,11 +243,14 @@ func table(task datasets.Task, representations []representation) []recipe {
 	for _, h := range heads {
 		for i, p := range representations {
 			for k, m := range mappings {
-				if h.task != task || m.exact != h.exact || m.plain && i > 0 {
+				if h.task != task || m.exact != h.exact ||
+					m.plain && i > 0 && p.encode != encodeCharacters {
 					continue
 				}
 				one := recipe{p, m, h}
-				turn[one.String()] = i + k
+				if turn[one.String()] = i + k; m.name == "few" && p.learn.name == "ard" && p.scale.name == "" {
+					turn[one.String()] = 1 // often the best for many rows, see preferLearned
+				}
 				out = append(out, one)
 			}
 		}
@@ -330,5 +344,15 @@ func contains[T transformer.Fitter](steps []pipeline.Step) bool {
 // isSparse reports whether rows are sparse, as those of text are after preprocessing.
 func isSparse(data datasets.Set) bool {
 	_, ok := data.X.(interface{ NNZ() int })
-	return ok || slices.ContainsFunc(data.Schema.Columns, func(c datasets.Column) bool { return c.Kind == datasets.Text })
+	return ok || hasText(data)
+}
+
+// hasText reports whether a column is text.
+func hasText(data datasets.Set) bool { return hasKind(data, datasets.Text) }
+
+// isText reports whether rows are text without numbers, for which linear models suffice.
+func isText(data datasets.Set) bool { return hasText(data) && !hasKind(data, datasets.Numeric) }
+
+func hasKind(data datasets.Set, kind datasets.Kind) bool {
+	return slices.ContainsFunc(data.Schema.Columns, func(c datasets.Column) bool { return c.Kind == kind })
 }

@@ -35,6 +35,9 @@ type entrant struct {
 // allRounds runs rounds while the budget lasts and the score improves.
 func (r *run) allRounds(ctx context.Context) error {
 	want := level{min(initialRows, r.data.Rows()), r.sizeWithin(initialSize), 0}
+	if isText(r.data) { // the recipes are few, and the terms of few rows are others
+		want.rows = min(heldOutFrom, r.data.Rows())
+	}
 	field := r.firstField()
 	for round := 0; ; round++ {
 		before := r.leader
@@ -65,7 +68,11 @@ func (r *run) allRounds(ctx context.Context) error {
 		if round == 0 && r.moreRowsAvailable() {
 			wider *= sizeGrowth // useful with many rows
 		}
-		want = level{min(at.rows*rowGrowth, r.data.Rows()), r.sizeWithin(at.size * wider), min(at.effort+1, efforts-1)}
+		rows := at.rows * rowGrowth
+		if worth := 1.5; worth*float64(rows) > float64(r.data.Rows()) { // the round after would have hardly more
+			rows = r.data.Rows()
+		}
+		want = level{rows, r.sizeWithin(at.size * wider), min(at.effort+1, efforts-1)}
 		field = next
 	}
 }
@@ -91,8 +98,21 @@ func (r *run) roundEnd(round int) float64 {
 	left := r.options.Candidates - r.tried
 	if round == 0 {
 		left = (left + 1) / 2
+	} else {
+		left = max(left-r.linearReserve(), 0)
 	}
 	return float64(r.tried + left)
+}
+
+// linearReserve returns the number of candidates that rounds leave to [run.tryLinear].
+func (r *run) linearReserve() (n int) {
+	const points, share = 3, 10
+	for i, k := range r.table {
+		if k.plain && r.best[i].on < r.data.Rows() {
+			n += points
+		}
+	}
+	return min(n, r.options.Candidates/share)
 }
 
 // spent returns the used part of the budget, in seconds since the start or in candidates.
@@ -226,6 +246,9 @@ func (r *run) promote(field []entrant, round int) []entrant {
 	}
 	var out, others []entrant
 	chosen := 0
+	if round == 0 && r.moreRowsAvailable() {
+		ranked = r.preferLearned(ranked)
+	}
 	for _, e := range ranked {
 		k := r.table[e.recipe]
 		name := kindOf(k)
@@ -266,6 +289,22 @@ func (r *run) promote(field []entrant, round int) []entrant {
 		}
 	}
 	return out
+}
+
+// preferLearned moves the recipes of binning a few inputs with learned scales that are close to the leader
+// behind it: their many bins need more rows than those of the first round.
+func (r *run) preferLearned(ranked []entrant) []entrant {
+	const times = 6
+	first := ranked[:min(1, len(ranked))]
+	learned, others := slices.Clone(first), []entrant(nil)
+	for _, e := range ranked[len(first):] {
+		if k := r.table[e.recipe]; k.mapping.name == "few" && k.scaled && r.withinError(r.best[e.recipe], r.leader, times) {
+			learned = append(learned, e)
+		} else {
+			others = append(others, e)
+		}
+	}
+	return append(learned, others...)
 }
 
 // droppedRecipes returns the best recipes that were evaluated on fewer rows than the last round and

@@ -39,9 +39,7 @@ func (r *sample) orderRows() {
 	}
 	rng := rand.New(rand.NewPCG(r.seed("rows"), 1))
 	switch {
-	case r.options.TimeOrdered:
-		slices.Reverse(r.order)
-	case r.data.Groups != nil:
+	case r.data.Groups != nil && !r.options.TimeOrdered:
 		rank := map[int]int{}
 		for _, g := range r.data.Groups {
 			if _, ok := rank[g]; !ok {

@@ -121,11 +121,15 @@ func (r *run) chooseTable(task datasets.Task) error {
 	tail := r.tail()
 	reweights := r.classes > 0 && r.metric.Name != "accuracy" && !metricinput.IsClassBalanced(r.metric.Name) &&
 		metricinput.DefaultMetric(task, r.classCounts()) != "accuracy"
+	text := isText(r.data) // of many terms, with which kernels are slow and linear models good
 	for _, k := range table(task, r.orderedRepresentations()) {
-		k.late = k.balanced || r.late(k)
+		if k.late = k.balanced || r.late(k); text && k.plain {
+			k.head = k.head.ofText()
+		}
 		switch {
 		case r.options.Recipes != nil && !slices.Contains(r.options.Recipes, k.String()),
-			k.dense && isSparse(r.data), k.scale.name != "" && !scaled, scores && !k.probabilities, r.data.Cols() < k.inputs,
+			k.dense && isSparse(r.data), text && !k.plain, k.scale.name != "" && !scaled,
+			scores && !k.probabilities, r.data.Cols() < k.inputs,
 			k.mapping.rows > 0 && r.data.Rows() > k.mapping.rows, k.target != "" && k.target != tail,
 			!scores && r.slow(k), r.options.Exportable && !k.exports(), k.balanced && !reweights,
 			k.encode != "" && k.mapping.step.name == "nystroem", // its columns are few, so random features suffice
@@ -285,6 +289,9 @@ func (r *run) tryLinear(ctx context.Context) error {
 			continue
 		}
 		e := r.coarseEntrant(i, 0)
+		if !r.timed() && r.tried+2*e.penalties >= r.options.Candidates {
+			e.penalties = 1
+		}
 		points := r.neighborhood(r.pointAt(e, r.last), 0, 0, e.penalties, e.penaltyStep)
 		if useless {
 			strongest := points[:1]
@@ -295,8 +302,11 @@ func (r *run) tryLinear(ctx context.Context) error {
 			}
 			points = r.unseen(strongest, r.leader.on)
 		}
-		if most := r.options.Candidates; most > 0 && r.tried+len(points) > most {
-			return nil
+		if most := r.options.Candidates; most > 0 {
+			points = points[:min(len(points), most-r.tried)]
+		}
+		if len(points) == 0 {
+			continue
 		}
 		r.claimed += len(points)
 		if _, err := r.try(ctx, r.leader.on, len(r.rounds), points); err != nil {

@@ -578,3 +578,42 @@ func TestLinearIsTried(t *testing.T) {
 		t.Errorf("recipe %d leads with %v, the first model has %v", r.leader.recipe, r.leader.mean, first.mean)
 	}
 }
+
+// A number of candidates suffices for linear models on the rows of the leader, too.
+func TestLinearIsTriedWithinCandidates(t *testing.T) {
+	o := NewOptions()
+	o.Candidates = 80
+	r, err := newRun(noise(2500, 3), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.search(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for i, k := range r.table {
+		if k.plain && r.best[i].on < r.leader.on {
+			t.Errorf("%s is tried on %d rows, the leader on %d", k, r.best[i].on, r.leader.on)
+		}
+	}
+	if r.tried > o.Candidates {
+		t.Errorf("%d candidates, of %d", r.tried, o.Candidates)
+	}
+}
+
+// Rounds on some rows in the order of time use rows of the whole time, in that order.
+func TestRowsOfTheWholeTime(t *testing.T) {
+	data := noise(1000, 2)
+	for i := range data.Y {
+		data.Y[i] = float64(i)
+	}
+	o := NewOptions()
+	o.TimeOrdered = true
+	r, err := newRun(data, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := r.part(100).Y
+	if !slices.IsSorted(y) || y[10] > 300 || y[90] < 700 {
+		t.Errorf("rows %v", y)
+	}
+}

@@ -377,7 +377,7 @@ func TestAutoDependentRows(t *testing.T) {
 		o     experiment.AutoOptions
 		lines []string
 	}{
-		{"time", experiment.AutoOptions{}, []string{"shuffle: false", "drop: [year]", "dates: {when: [elapsed, "}},
+		{"time", experiment.AutoOptions{}, []string{"shuffle: false", "drop: [year]", "dates: {when: [month_sin, "}},
 		{"group", experiment.AutoOptions{Group: "who", Time: "when"}, []string{"shuffle: false", "group: who"}},
 	} {
 		o := c.o

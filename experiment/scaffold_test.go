@@ -83,7 +83,7 @@ var drafts = []struct {
 			r := rand.New(rand.NewPCG(uint64(i), 1))
 			return fmt.Sprintf("%.6f,%d,%d,%d,%s", r.Float64(), 1000+r.IntN(2_000_000), 1990+i/10, 20+r.IntN(60), yesNo[i%2])
 		}),
-		not: []string{"drop:"}, lines: []string{"  - standardize"},
+		not: []string{"    - size", "    - cents", "    - age"}, lines: []string{"  - standardize"},
 	},
 	{
 		name: "one row a year",
@@ -251,14 +251,23 @@ var drafts = []struct {
 		}),
 		lines: []string{"  split: {test: 0.2, shuffle: false} # the last rows: they ascend by when; or  test: FILE",
 			"  cv: {kind: time} # the test rows of a fold come after its training rows"},
+		not:    []string{"elapsed"},
 		remark: "The rows ascend by when: folds and test rows keep the order of time.",
+	},
+	{
+		name: "rows in the order of dates with a trend",
+		text: rowsOf("when,y", 60, func(i int) string {
+			return fmt.Sprintf("2024-01-%02d %02d:00,%d.5", 1+i/3, i%3, i+i*7%13)
+		}),
+		lines: []string{"    when: [elapsed, day, weekday_sin, weekday_cos, hour_sin, hour_cos]"},
 	},
 	{
 		name: "rows in the order of years and classes",
 		text: rowsOf("year,a,y", 60, func(i int) string {
 			return fmt.Sprintf("%d,%d,%s", 2010+i/20, i*7%13, yesNo[i%2])
 		}),
-		lines: []string{"  cv: {kind: time} # the test rows of a fold come after its training rows"}, not: []string{"stratify"},
+		lines: []string{"  cv: {kind: time} # the test rows of a fold come after its training rows",
+			"    - year # later rows are out of its range, and the target has no trend"}, not: []string{"stratify"},
 	},
 	{
 		name: "rows in descending order of dates",

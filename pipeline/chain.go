@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/internal/suggest"
+	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
@@ -286,6 +287,9 @@ func (c *FittedChain) apply(ctx context.Context, dst *mat.Dense, X mat.Matrix, w
 
 // checkFinite returns an error for an infinite value, which no step has checked.
 func checkFinite(X mat.Matrix) error {
+	if m := textrows.Of(X); m != nil {
+		X = m.Dense() // the numbers of strings are finite
+	}
 	if set := (datasets.Set{X: X}); set.Rows() > 0 {
 		return set.Check()
 	}

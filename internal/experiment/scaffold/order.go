@@ -16,6 +16,8 @@ import (
 const (
 	minOrderedRows = 50 // rows from which ascending times are no chance
 	minGroups      = 10 // groups from which folds by group have enough of them
+
+	minCorrelation = 0.3 // correlation with the number of the row from which a column has a trend
 )
 
 var (
@@ -100,6 +102,7 @@ func (d rowOrder) timeOrder(given string) error {
 		case t.sorted():
 			d.time = c.name
 			d.report("The rows ascend by %s: folds and test rows keep the order of time.", printable(c.name))
+			d.dropElapsed(c)
 			return nil
 		case t.falling > 0:
 			d.doubts = append(d.doubts, fmt.Sprintf("The rows descend by %s: sort them ascending, and take search.cv: "+
@@ -108,6 +111,19 @@ func (d rowOrder) timeOrder(given string) error {
 		}
 	}
 	return nil
+}
+
+// dropElapsed drops the time itself, of dates the elapsed time, unless the target has a trend: all test
+// rows are out of the range of the training rows, where a kernel machine does not extrapolate.
+func (d rowOrder) dropElapsed(c *columnPlan) {
+	parts := slices.DeleteFunc(slices.Clone(c.date.Parts), func(part string) bool { return part == "elapsed" })
+	switch {
+	case math.Abs(d.goal.column.trend.correlation()) > minCorrelation:
+	case len(parts) > 0:
+		c.date.Parts = parts
+	case len(d.inputs) > 1:
+		c.use, c.reason, c.caveat = dropped, "later rows are out of its range, and the target has no trend", ""
+	}
 }
 
 // times returns the order of the times in a column of dates or numbers.
@@ -138,7 +154,7 @@ func (d rowOrder) repeatedEntity() string {
 // drift adds a doubt if inputs change from the first rows to the last ones and the rows are not
 // sorted by the target.
 func (d rowOrder) drift() {
-	const minRows, minCorrelation, sortedByTarget, standardErrors = 100, 0.3, 0.9, 5
+	const minRows, sortedByTarget, standardErrors = 100, 0.9, 5
 	p := d.goal.column
 	if d.rows < minRows || p == nil || math.Abs(p.trend.correlation()) > sortedByTarget ||
 		d.goal.classes != nil && 10*p.tally.changes < d.goal.rows {
