@@ -119,6 +119,7 @@ var (
 		Poisson{}, Tweedie{}}
 	_ = []BlockEstimator{GaussianProcess{}, Huber{}, QuantileRegression{}, Ridge{}, RidgeClassifier{}, SGDClassifier{},
 		SGDRegressor{}}
+	_ = []MultiLabeler{Logistic{}, RidgeClassifier{}, SVM{}}
 	_ = []IncrementalEstimator{SGDClassifier{}, SGDRegressor{}}
 	_ = []datasets.Requirer{GammaRegression{}, Huber{}, Poisson{}, QuantileRegression{}, Tweedie{}}
 	_ = []generalized{GammaRegression{}, Poisson{}, Tweedie{}}

@@ -13,8 +13,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-var _ = []MultiLabeler{Logistic{}, RidgeClassifier{}, SVM{}}
-
 // labelSpec is a penalized spec that fits several labels: [Logistic] and [SVM].
 type labelSpec interface {
 	newtonSpec
