@@ -56,7 +56,7 @@ func (r *run) combine(members []scored) (ensemble, bool) {
 		}
 		kept := slices.Clone(members)[:0]
 		for k, m := range members {
-			if shares[k] >= least {
+			if shares[k] >= least && w[k] != 0 { // the weight of scores that are all 0 is 0
 				kept = append(kept, m)
 			}
 		}

@@ -58,8 +58,10 @@ func examine(ctx context.Context, data *loaded, f fitted, v evaluated, until tim
 		name    string
 		examine func(context.Context) error
 	}{{"predictions by class or error", func(context.Context) error {
-		return diagnostics.Judged(&e.found.Findings, v.Input(), data.Task, v.on.Schema(), quantileOf(f.model),
+		err := diagnostics.Judged(&e.found.Findings, v.Input(), data.Task, v.on.Schema(), quantileOf(f.model),
 			v.number)
+		addThresholds(&e.found.Findings, f.model)
+		return err
 	}}, {"relevance of inputs", func(context.Context) error {
 		if p := pipeline.Find(e.model); p != nil {
 			e.found.Relevance = relevanceOf(p)

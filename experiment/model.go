@@ -240,6 +240,7 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 		func(row int) int { return row }); err != nil {
 		return out, err
 	}
+	addThresholds(&out.Findings, m.Predictor)
 	if compared != nil {
 		drift, err := compared.Drift()
 		if err != nil {

@@ -111,6 +111,19 @@ func thresholdOf(m estimator.Predictor) *result.Threshold {
 		Scores: c.Scores}
 }
 
+// addThresholds adds the threshold of each of several labels, if the model has them.
+func addThresholds(f *result.Findings, m estimator.Predictor) {
+	var decides *meta.FittedThreshold
+	if !estimator.As(m, &decides) {
+		return
+	}
+	for j, c := range decides.Cutoffs() {
+		if j < len(f.PerClass) {
+			f.PerClass[j].Threshold = &c.Value
+		}
+	}
+}
+
 // relevanceOf returns the relevance of the inputs of the steps and of the model.
 func relevanceOf(p *pipeline.FittedPipeline) (out []result.Relevance) {
 	for _, r := range p.Relevance() {

@@ -179,6 +179,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 		"turned":            {pipeline.Steps(outer).Then(estimator.NewKernelRidgeClassifier()), numbers},
 		"process":           {pipeline.Steps(transformer.NewStandardize()).Then(process), amounts},
 		"labels":            {pipeline.Steps(rff).Then(estimator.NewLogistic()), labels},
+		"label thresholds":  {pipeline.Steps(rff).Then(meta.NewThreshold(estimator.NewLogistic())), labels},
 		"several processes": {pipeline.Steps(pipeline.NewColumns(group("age gain"))).Then(plain), several},
 		"kept":              {pipeline.Steps().Then(estimator.NewKernelRidgeClassifier()), thin},
 		"bare":              {pipeline.Steps().Then(estimator.NewRidgeClassifier()), unnamed},

@@ -108,8 +108,14 @@ func classSection(r result.Result) (s section) {
 	}
 	t := table{Caption: "Scores by " + one, Head: []string{one, "precision", "recall", "F1", "rows"}}
 	for _, c := range r.PerClass {
-		t.Rows = append(t.Rows, []string{c.Name, formatScore(c.Precision), formatScore(c.Recall), formatScore(c.F1),
-			formatCount(c.Support)})
+		row := []string{c.Name, formatScore(c.Precision), formatScore(c.Recall), formatScore(c.F1), formatCount(c.Support)}
+		if c.Threshold != nil {
+			row = append(row, formatScore(*c.Threshold))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	if len(r.PerClass) > 0 && r.PerClass[0].Threshold != nil {
+		t.Head = append(t.Head, "threshold")
 	}
 	s.Tables = append(s.Tables, t)
 	s.Sources = resultLinks("confusion", "per_class", "roc", "precision_recall")

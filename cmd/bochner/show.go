@@ -226,8 +226,12 @@ func showClasses(out io.Writer, task string, f result.Findings, on string) {
 			fmt.Fprintf(t, "\tas %s", c)
 		}
 	}
-	fmt.Fprintln(t, "\tprecision\trecall\tf1\trows")
+	fmt.Fprint(t, "\tprecision\trecall\tf1\trows")
 	list := slices.Clone(f.PerClass)
+	if list[0].Threshold != nil {
+		fmt.Fprint(t, "\tthreshold")
+	}
+	fmt.Fprintln(t)
 	if !counted {
 		slices.SortStableFunc(list, func(a, b result.Class) int { return cmp.Compare(a.F1, b.F1) })
 		list = list[:min(len(list), most)]
@@ -239,7 +243,11 @@ func showClasses(out io.Writer, task string, f result.Findings, on string) {
 				fmt.Fprintf(t, "\t%.6g", n)
 			}
 		}
-		fmt.Fprintf(t, "\t%s\t%s\t%s\t%.6g\n", formatScore(c.Precision), formatScore(c.Recall), formatScore(c.F1), c.Support)
+		fmt.Fprintf(t, "\t%s\t%s\t%s\t%.6g", formatScore(c.Precision), formatScore(c.Recall), formatScore(c.F1), c.Support)
+		if c.Threshold != nil {
+			fmt.Fprint(t, "\t", formatScore(*c.Threshold))
+		}
+		fmt.Fprintln(t)
 	}
 	t.Flush()
 	if more := len(f.PerClass) - len(list); more > 0 {

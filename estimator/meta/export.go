@@ -76,6 +76,9 @@ func (f *FittedThreshold) ExportModel(g *graph.Graph, rows graph.Value) (graph.P
 	if err != nil {
 		return out, err
 	}
+	if f.labels != nil {
+		return f.exportLabels(g, out)
+	}
 	scores, err := f.rule.export(g, out)
 	if err != nil {
 		return out, err

@@ -32,6 +32,9 @@ import (
 // expected cost is predicted, argmin_j Σ_i p_i·cost_ij, and only the model is fitted. Expected
 // costs require calibrated probabilities, see [Calibrated].
 //
+// Each of several labels has a threshold of its own (see [estimator.MultiLabeler]), for Score; auto is
+// then the F1 of the label. Folds are shuffled; a label that all rows have, or none, keeps the default.
+//
 // Probabilities are those of the model. The largest score is that of the predicted class: scores
 // are the probability or the score minus t for two classes, the negated expected costs for more. A
 // class without training rows is never predicted.
@@ -59,8 +62,8 @@ func NewThreshold(inner estimator.Estimator) Threshold {
 
 // Params declares score, costs, the number of folds, and the parameters of the model, below of.
 func (s *Threshold) Params(l *param.List) {
-	l.String(&s.Score, "score", "metric of predicted classes that is made best; auto: balanced_accuracy, or the cost "+
-		"where there is one")
+	l.String(&s.Score, "score", "metric of predicted classes that is made best; auto: balanced_accuracy, the cost "+
+		"where there is one, f1 of each of several labels")
 	l.Check("score", s.checkScore)
 	l.Value(&s.Costs, "cost", "what mistakes cost, instead of a score")
 	declareFolds(l, &s.Folds, "folds that scores are from; 0: one row left out where that is exact, else 5")
@@ -192,6 +195,13 @@ func (Threshold) Task() datasets.Task { return datasets.Classification }
 
 // Fit fits the model and finds the threshold; the result is a [*FittedThreshold].
 func (s Threshold) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	if data.Targets != nil {
+		fitted, err := s.fitLabels(ctx, data)
+		if err != nil {
+			return nil, s.named(err)
+		}
+		return fitted, nil
+	}
 	fitted, learned, classes, err := fitScoreBased(ctx, s, data)
 	if err != nil {
 		return nil, s.named(err)

@@ -162,20 +162,26 @@ type FittedThreshold struct {
 	wrapper
 	classes []string
 	rule    decision
+
+	labels  []string // of several labels, with a threshold each; nil for classes
+	cutoffs []Cutoff
 }
 
 // Cutoff returns the threshold between two classes.
 func (f *FittedThreshold) Cutoff() (c Cutoff, ok bool) {
 	c = f.rule.found
 	c.At, c.Scores = slices.Clone(c.At), slices.Clone(c.Scores)
-	return c, f.rule.costs == nil
+	return c, f.rule.costs == nil && f.labels == nil
 }
+
+// Cutoffs returns the threshold of each of several labels, without the scores of others; nil for classes.
+func (f *FittedThreshold) Cutoffs() []Cutoff { return slices.Clone(f.cutoffs) }
 
 // Outputs returns the outputs of the inner classifier.
 func (f *FittedThreshold) Outputs() estimator.Outputs {
 	out := estimator.OutputsOf(f.inner)
 	out.Has, out.Classes = out.Has|estimator.Scores, slices.Clone(f.classes)
-	return out
+	return out // with the labels of the inner classifier, if any
 }
 
 // PredictFull returns class and scores of each row of X, and the other outputs of the inner
@@ -190,7 +196,12 @@ func (f *FittedThreshold) PredictFull(ctx context.Context, X mat.Matrix, want es
 	if err != nil {
 		return pred, Threshold{}.named(err)
 	}
-	out, err := f.rule.read(pred)
+	var out estimator.Prediction
+	if f.labels != nil {
+		out, err = f.readLabels(pred)
+	} else {
+		out, err = f.rule.read(pred)
+	}
 	return out, Threshold{}.named(err)
 }
 
@@ -203,6 +214,10 @@ func (f *FittedThreshold) Predict(ctx context.Context, X mat.Matrix) ([]float64,
 // State serializes the threshold or the costs, and the model.
 func (f *FittedThreshold) State(s *model.State) {
 	f.wrapper.state(s)
+	if s.Restoring() && s.Has("labels") || f.labels != nil {
+		f.labelState(s)
+		return
+	}
 	s.Strings("classes", &f.classes)
 	f.rule.classes = len(f.classes)
 	f.rule.state(s)

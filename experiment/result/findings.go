@@ -57,6 +57,8 @@ type Class struct {
 	Recall    float64 `json:"recall"`
 	F1        float64 `json:"f1"`
 	Support   float64 `json:"support"` // number of rows
+
+	Threshold *float64 `json:"threshold,omitempty"` // of one of several labels, from the wrapper threshold
 }
 
 // Curve is a one-versus-rest curve of a class over all thresholds. X and Y are the false and true positive rates of a

@@ -80,6 +80,7 @@ func cases() []oneCase {
 		{"logistic", binary, numbers + "- rff: {features: 60}\n- logistic\n"},
 		{"logistic_of_labels", labels, numbers + "- rff: {features: 60}\n- logistic\n"},
 		{"ridge_classifier_of_labels", labels, numbers + "- rff: {features: 60}\n- ridge_classifier\n"},
+		{"thresholds_of_labels", labels, numbers + "- rff: {features: 60}\n- threshold: {estimator: logistic}\n"},
 		{"logistic_of_three", classes, numbers + "- rff: {features: 60}\n- logistic\n"},
 		{"svm", binary, numbers + "- rff: {features: 60}\n- svm\n"},
 		{"svr", regression, numbers + "- rff: {features: 60}\n- svr\n"},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/internal/samples"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
@@ -148,7 +149,8 @@ func TestGraphPredictions(t *testing.T) {
 	graphed(t, encoded(estimator.NewRidge(), union), samples.Amounts(train), other, 1e-12)
 
 	graphed(t, encoded(estimator.NewRidge(), samples.Fourier(20)), several(train), other, 1e-12)
-	for _, spec := range []estimator.Estimator{estimator.NewLogistic(), estimator.NewRidgeClassifier()} {
+	for _, spec := range []estimator.Estimator{estimator.NewLogistic(), estimator.NewRidgeClassifier(),
+		meta.NewThreshold(estimator.NewLogistic())} {
 		m := graphed(t, encoded(spec, samples.Fourier(20)), labeled(train), other, 1e-12)
 		var file bytes.Buffer
 		if err := m.Write(&file); err != nil || m.Task != datasets.MultiLabel {
