@@ -74,7 +74,8 @@ func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.FieldErrors
 
 // hasLabels reports whether the targets are several labels per row, by the schema or the estimator.
 func hasLabels(data datasets.Set, own datasets.Task) bool {
-	return data.Targets != nil && data.Targets.RawMatrix().Cols > 1 && (own == datasets.Classification || data.Schema.Labels() != nil)
+	return data.Targets != nil && data.Targets.RawMatrix().Cols > 1 &&
+		(own == datasets.Classification || data.Schema.Labels() != nil)
 }
 
 // defaultUnsupervisedScore returns the default deciding metric of an unsupervised task: one that

@@ -82,7 +82,8 @@ func (s *State) Part(fitted any, belongs func(fitted any) bool) (part any) {
 	kind := ""
 	if !s.Restoring() {
 		if kind = kindOf(fitted); kind == "" {
-			s.Fail("%s is not registered: give it a name with pipeline.Register before it is written or read", specs.TypeName(fitted))
+			s.Fail("%s is not registered: give it a name with pipeline.Register before it is written or read",
+				specs.TypeName(fitted))
 			return nil
 		}
 	}

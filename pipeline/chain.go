@@ -336,7 +336,8 @@ func (c *FittedChain) State(s *model.State) {
 func requireNames(s *model.State, names []string) {
 	sorted := slices.Sorted(slices.Values(names))
 	for i, name := range sorted {
-		s.Require(suggest.ValidName(name) && (i == 0 || name != sorted[i-1]), "the names of the parts are none, or are not distinct")
+		s.Require(suggest.ValidName(name) && (i == 0 || name != sorted[i-1]),
+			"the names of the parts are none, or are not distinct")
 	}
 }
 

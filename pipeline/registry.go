@@ -73,7 +73,8 @@ func Register(e Entry) error {
 	}
 	specType := reflect.TypeOf(spec)
 	if other, taken := registered.specs[specType]; taken {
-		return fmt.Errorf("pipeline: register %s: the type %s is registered already, as %s", e.Name, specs.TypeName(spec), other)
+		return fmt.Errorf("pipeline: register %s: the type %s is registered already, as %s",
+			e.Name, specs.TypeName(spec), other)
 	}
 	if err := model.RegisterKind(e.Name, e.Fitted); err != nil {
 		return fmt.Errorf("pipeline: register %s: %w", e.Name, err)

@@ -119,7 +119,8 @@ func capabilitiesOf(spec estimator.Estimator) Capabilities {
 		out.Classes, out.Probabilities = out.Classes && one.Classes, out.Probabilities && one.Probabilities
 		out.Std, out.Intervals = out.Std && one.Std, out.Intervals || one.Intervals
 	}
-	if slices.ContainsFunc(Within(spec), func(c param.Child) bool { return c.Type == reflect.TypeFor[meta.Members]() }) { // a combination of members has neither
+	isMembers := func(c param.Child) bool { return c.Type == reflect.TypeFor[meta.Members]() }
+	if slices.ContainsFunc(Within(spec), isMembers) { // a combination of members has neither
 		out.Std, out.Intervals = false, false
 	}
 	return out

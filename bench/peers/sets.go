@@ -43,8 +43,8 @@ var sets = []set{
 	{name: "protein", what: "36,584 rows of protein structures, 9 columns, and 9,146 to test; R²",
 		task: datasets.Regression,
 		rows: protein, models: fourier("ridge: {alpha: 0.1}", 0.5, 500, 1000, 2048), gamma: 0.5, features: 500},
-	{name: "counts", what: "100,000 hourly counts drawn from Poisson distributions, 8 columns, and 20,000 to test; D² of the " +
-		"Poisson deviance", task: datasets.Regression, rows: counts, score: "d2_poisson",
+	{name: "counts", what: "100,000 hourly counts drawn from Poisson distributions, 8 columns, and 20,000 to test; " +
+		"D² of the Poisson deviance", task: datasets.Regression, rows: counts, score: "d2_poisson",
 		models: fourier("poisson: {alpha: 1.0e-4}", 0.1, 1000), gamma: 0.1, features: 1000,
 		peers: []string{"PoissonRegressor(alpha=1e-4, max_iter=1000)",
 			"PoissonRegressor(alpha=1e-4, solver='newton-cholesky')"}},
@@ -52,12 +52,14 @@ var sets = []set{
 		task: datasets.Regression, rows: abalone, score: "d2_gamma",
 		models: fourier("gamma_regression: {alpha: 1.0e-3}", 0.05, 300), gamma: 0.05, features: 300,
 		peers: []string{"GammaRegressor(alpha=1e-3, max_iter=1000)", "GammaRegressor(alpha=1e-3, solver='newton-cholesky')"}},
-	{name: "pollution", what: "33,406 hours of PM2.5 in Beijing, 10 columns, and 8,351 to test; D² of the Tweedie deviance of power 1.5",
+	{name: "pollution", what: "33,406 hours of PM2.5 in Beijing, 10 columns, and 8,351 to test; " +
+		"D² of the Tweedie deviance of power 1.5",
 		task: datasets.Regression, rows: pollution, score: "d2_tweedie_1.5",
 		models: fourier("tweedie: {power: 1.5, alpha: 1.0e-4}", 0.1, 1000), gamma: 0.1, features: 1000,
 		peers: []string{"TweedieRegressor(power=1.5, link='log', alpha=1e-4, max_iter=1000)",
 			"TweedieRegressor(power=1.5, link='log', alpha=1e-4, solver='newton-cholesky')"}},
-	{name: "quantiles", what: "5,000 rows of protein structures, and 9,146 to test; D² of the pinball loss of the quantile 0.9",
+	{name: "quantiles", what: "5,000 rows of protein structures, and 9,146 to test; " +
+		"D² of the pinball loss of the quantile 0.9",
 		task: datasets.Regression, rows: fewProteins, score: "d2_pinball_0.9",
 		models: fourier("quantile_regression: {quantile: 0.9, alpha: 1.0e-4}", 0.5, 200), gamma: 0.5, features: 200,
 		peers: []string{"QuantileRegressor(quantile=0.9, alpha=1e-4)"}},
@@ -140,7 +142,8 @@ func counts(context.Context) (train, test datasets.Set, err error) {
 			peak = 1.5 * math.Exp(-(hour-14)*(hour-14)/20)
 		}
 		comfort := (temperature - 22) / 15
-		y[i] = distuv.Poisson{Lambda: math.Exp(0.5 + 2*peak - comfort*comfort - humidity*humidity - wind/40), Src: source}.Rand()
+		mean := math.Exp(0.5 + 2*peak - comfort*comfort - humidity*humidity - wind/40)
+		y[i] = distuv.Poisson{Lambda: mean, Src: source}.Rand()
 	}
 	all := datasets.New(X).WithTarget("count", y)
 	return all.Slice(0, n), all.Slice(n, n+held), nil
@@ -158,9 +161,9 @@ func abalone(ctx context.Context) (train, test datasets.Set, err error) {
 
 // pollution has the hours with a known target above 0; the wind direction, a category, is omitted.
 func pollution(ctx context.Context) (train, test datasets.Set, err error) {
-	all, err := csv.ReadFile(ctx, data+"mixed/pollution.csv.gz", csv.Options{Missing: []string{"NA"}, Roles: datasets.Roles{
-		Target: []string{"pm2.5"}, Task: datasets.Regression, DropMissingTarget: true,
-		Drop: []string{"No", "cbwd"}}})
+	all, err := csv.ReadFile(ctx, data+"mixed/pollution.csv.gz", csv.Options{Missing: []string{"NA"},
+		Roles: datasets.Roles{Target: []string{"pm2.5"}, Task: datasets.Regression, DropMissingTarget: true,
+			Drop: []string{"No", "cbwd"}}})
 	if err != nil {
 		return train, test, err
 	}

@@ -38,8 +38,8 @@ func (s Threshold) fitLabels(ctx context.Context, data datasets.Set) (*FittedThr
 	if err != nil {
 		return nil, err
 	}
-	found, _, err := crossValidation{folds: s.Folds, shuffle: true}.predict(ctx, share.Batch{Data: data, Shape: data.Shape(),
-		Candidates: share.Candidates(s.Estimator)}, allRows(data), false, []int{0})
+	found, _, err := crossValidation{folds: s.Folds, shuffle: true}.predict(ctx,
+		share.Batch{Data: data, Shape: data.Shape(), Candidates: share.Candidates(s.Estimator)}, allRows(data), false, []int{0})
 	if err == nil {
 		err = found[0].err
 	}

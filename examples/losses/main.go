@@ -27,7 +27,8 @@ import (
 func main() {
 	out := flag.String("out", "", "directory for quantiles.svg and counts.svg")
 	flag.Parse()
-	for name, picture := range map[string]func(context.Context) (*plot.Plot, error){"quantiles": quantiles, "counts": counts} {
+	for name, picture := range map[string]func(context.Context) (*plot.Plot, error){
+		"quantiles": quantiles, "counts": counts} {
 		p, err := picture(context.Background())
 		if err == nil && *out != "" {
 			err = os.WriteFile(filepath.Join(*out, name+".svg"), []byte(p.SVG()), 0o644)
@@ -74,7 +75,8 @@ func quantiles(ctx context.Context) (*plot.Plot, error) {
 	}
 	data, fresh := draw(500, 1, growing), draw(2000, 2, growing)
 	x, X := grid()
-	p := plot.New("Quantiles 0.05, 0.5 and 0.95").Points(data.X.(*mat.Dense).RawMatrix().Data, data.Y, make([]float64, 500))
+	p := plot.New("Quantiles 0.05, 0.5 and 0.95").
+		Points(data.X.(*mat.Dense).RawMatrix().Data, data.Y, make([]float64, 500))
 	for _, q := range []float64{0.05, 0.5, 0.95} {
 		model := estimator.NewQuantileRegression()
 		model.Quantile, model.Alpha = q, 1e-3

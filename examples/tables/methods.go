@@ -126,7 +126,8 @@ func findOurs(ctx context.Context, o options, scratch string) (method, error) {
 		}
 		_, err := output(ctx, j.Threads, command, "auto", filepath.Join(j.folder, "train.csv"), "--test",
 			filepath.Join(j.folder, "test.csv"),
-			"--target", j.Target, "--task", string(j.Task), "--score", j.Score, "--minutes", fmt.Sprint(j.Minutes), "--seed", strconv.Itoa(j.Seed),
+			"--target", j.Target, "--task", string(j.Task), "--score", j.Score, "--minutes",
+			fmt.Sprint(j.Minutes), "--seed", strconv.Itoa(j.Seed),
 			"--out", out, "--quiet")
 		return filepath.Join(out, "predictions.csv"), err
 	}}, nil

@@ -192,8 +192,8 @@ func (x *writer) codes(j int, in graph.Input) {
 // prediction writes the type of predictions.
 func (x *writer) prediction() {
 	if classes := x.g.Classes(); len(classes) > 0 {
-		x.printf("\n// Classes are the names of the classes or labels, in the order of probabilities and scores.\nvar Classes = "+
-			"[%d]string{\n", len(classes))
+		x.printf("\n// Classes are the names of the classes or labels, in the order of probabilities and scores.\n"+
+			"var Classes = [%d]string{\n", len(classes))
 		for _, name := range classes {
 			x.printf("\t%q,\n", name)
 		}

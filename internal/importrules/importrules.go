@@ -147,7 +147,8 @@ var Allowed = map[string][]string{
 
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"attention": {"internal/softmax", "internal/design", "internal/kern", "internal/memory"},
-	"transformer": {"internal/registry", "internal/origin", "graph", "datasets", "kernel", "sparse", "single", "param", "model",
+	"transformer": {"internal/registry", "internal/origin", "graph", "datasets", "kernel", "sparse", "single",
+		"param", "model",
 		"internal/spectral",
 		"internal/fourier", "internal/softmax", "internal/bins", "internal/evidence", "internal/sample", "internal/agop",
 		"internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks",
@@ -159,7 +160,8 @@ var Allowed = map[string][]string{
 		"internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory",
 		"datasets/pass", "internal/conformal"},
 	"internal/predictorstate": {"estimator", "model"},
-	"pipeline": {"internal/registry", "internal/share", "internal/predictorstate", "graph", "pipeline/internal/...", "transformer", "estimator",
+	"pipeline": {"internal/registry", "internal/share", "internal/predictorstate", "graph",
+		"pipeline/internal/...", "transformer", "estimator",
 		"estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg",
 		"internal/memory", "datasets/pass"},
 	"internal/metricinput": {"estimator", "metrics", "datasets"}, // what is known of rows in addition to predictions
@@ -169,7 +171,8 @@ var Allowed = map[string][]string{
 
 	// Meta-estimators and their algorithms: target transforms, calibration, weights. A threshold is
 	// selected by a metric.
-	"estimator/meta": {"internal/registry", "internal/share", "internal/predictorstate", "internal/paramkind", "graph", "estimator", "datasets",
+	"estimator/meta": {"internal/registry", "internal/share", "internal/predictorstate", "internal/paramkind",
+		"graph", "estimator", "datasets",
 		"param", "model",
 		"internal/design", "internal/monotone", "internal/calibration", "internal/stacking", "internal/conformal",
 		"internal/threshold", "metrics"},
@@ -178,9 +181,11 @@ var Allowed = map[string][]string{
 
 	// Unsupervised models and their solvers: cluster centers, singular vectors, one-class
 	// hyperplanes.
-	"estimator/cluster": {"internal/registry", "graph", "estimator", "datasets", "datasets/pass", "param", "model", "internal/kmeans",
+	"estimator/cluster": {"internal/registry", "graph", "estimator", "datasets", "datasets/pass", "param",
+		"model", "internal/kmeans",
 		"internal/singular", "internal/design", "internal/kern", "internal/memory"},
-	"estimator/anomaly": {"internal/registry", "graph", "estimator", "datasets", "param", "model", "internal/oneclass", "internal/design",
+	"estimator/anomaly": {"internal/registry", "graph", "estimator", "datasets", "param", "model",
+		"internal/oneclass", "internal/design",
 		"internal/kern", "internal/memory"},
 	"internal/kmeans": {"graph", "internal/design", "internal/kern", "internal/spectral", "datasets", "datasets/pass",
 		"model", "sparse", "single"},

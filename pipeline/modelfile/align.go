@@ -104,8 +104,8 @@ func isIdentity(order []int) bool {
 }
 
 // recode returns X with the codes of categorical columns changed from the categories they had to those of want, and
-// with categories as text, or text as categories, where want has it; X itself where nothing changes. Whether a column is
-// inferred to be text depends on all its values.
+// with categories as text, or text as categories, where want has it; X itself where nothing changes. Whether a column
+// is inferred to be text depends on all its values.
 func recode(X mat.Matrix, have, want []datasets.Column) mat.Matrix {
 	same := func(a, b datasets.Column) bool {
 		return a.Kind == b.Kind && (a.Kind != datasets.Categorical || slices.Equal(a.Categories, b.Categories))

@@ -109,8 +109,8 @@ func (s *Data) Params(l *param.List) {
 		"; those of text also .gz).", append([]string{"auto"}, reader.Formats()...)...)
 	l.Child("csv", &s.CSV)
 	l.Child("svmlight", &s.SVMLight)
-	l.Value(&s.Target, "target", "Column to predict, or several with numbers or, with task: multilabel, labels. Of a CSV or ARFF file the last one when "+
-		"left out; an svmlight file has its own, and so have built-in data. For clustering and anomaly none is needed: "+
+	l.Value(&s.Target, "target", "Column to predict, or several with numbers or, with task: multilabel, labels. "+
+		"Of a CSV or ARFF file the last one when left out; an svmlight file has its own, and so have built-in data. For clustering and anomaly none is needed: "+
 		"one that is named is no input, and nothing is learned from it; it scores what was found.")
 	l.Child("labels", &s.Labels)
 	l.Value(&s.Positive, "positive",
@@ -180,8 +180,8 @@ type Search struct {
 func (s *Search) Params(l *param.List) {
 	l.Int(&s.CV.Folds, "folds", "Number of folds; short for cv.folds.", param.Between(2, 100_000))
 	l.Child("cv", &s.CV)
-	l.Value(&s.Score, "score", "Metric to choose by. auto: accuracy, for regression r2, for multilabel f1_micro; for clustering adjusted_rand "+
-		"where a target is named, else silhouette; for anomaly roc_auc, which needs a target to be named.")
+	l.Value(&s.Score, "score", "Metric to choose by. auto: accuracy, for regression r2, for multilabel f1_micro; "+
+		"for clustering adjusted_rand where a target is named, else silhouette; for anomaly roc_auc, which needs a target to be named.")
 	l.Choice(&s.Refit, "refit", "Candidate to fit on all training rows: the best, or the simplest whose score is "+
 		"within one standard error of it.", "best", "one_std_error")
 	l.Choice(&s.Strategy, "strategy",
