@@ -19,7 +19,7 @@ import (
 )
 
 // Sets of fewer than smallRows rows are split at least smallSplits times, because one split is
-// noisy.
+// noisy, unless one is requested.
 const (
 	smallRows   = 2000
 	smallSplits = 5
@@ -27,7 +27,7 @@ const (
 
 // splits returns the number of splits of a set.
 func splits(rows, seeds int) int {
-	if rows < smallRows {
+	if seeds > 1 && rows < smallRows {
 		return max(seeds, smallSplits)
 	}
 	return seeds
