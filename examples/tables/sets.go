@@ -90,7 +90,7 @@ var sets = []set{
 
 	// Categories, text and rows in the order of time.
 	set{name: "disaster_tweets", task: datasets.Classification, test: 0.2, read: fromText("mixed/disaster_tweets.csv",
-		datasets.Classification, writing{target: "target", drop: []string{"id"}, class: []string{"1"}})}.scored("f1"),
+		datasets.Classification, writing{target: "target", drop: []string{"id"}})}.scored("f1"),
 	{name: "restaurant_reviews", task: datasets.Classification, test: 0.2, read: fromText("mixed/restaurant_reviews.tsv",
 		datasets.Classification, writing{columns: []string{"review", "y"}, target: "y", delimiter: "\t", quote: "none",
 			kinds: map[string]datasets.Kind{"review": datasets.Text}})},
@@ -99,7 +99,7 @@ var sets = []set{
 	{name: "horse-colic", task: datasets.Classification, test: 0.2, read: fromText("mixed/horse-colic.csv",
 		datasets.Classification, writing{columns: numbered(28), target: "x24", absent: []string{"?"}, drop: []string{"x3"}})},
 	set{name: "mammography", task: datasets.Classification, test: 0.2, read: fromText("mixed/mammography.csv",
-		datasets.Classification, plain(6).positive("'1'"))}.scored("roc_auc"),
+		datasets.Classification, plain(6))}.scored("roc_auc"),
 	{name: "kddcup99", task: datasets.Classification, test: 0.2,
 		read: fromText("kddcup99/corrected", datasets.Classification,
 			plain(41))},
