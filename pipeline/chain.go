@@ -66,7 +66,7 @@ func routeChain(steps []Step, in datasets.InferredSchema, child func(i int,
 }
 
 // Fit fits each step to the rows mapped by the previous ones. Mapped rows are cached in memory up
-// to [defaultMemory], and recomputed in each pass above it.
+// to 2 GiB, and recomputed in each pass above it.
 func (c Chain) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
 	if err := c.check(); err != nil {
 		return nil, place.Here(err)

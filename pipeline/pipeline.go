@@ -36,7 +36,7 @@ type Pipeline struct {
 	Steps     []Step
 	Estimator estimator.Estimator
 	Name      string // of the estimator in paths; "" for its registered name
-	// Memory limits the mapped rows that a fit caches, in bytes; 0 means [defaultMemory]. Rows
+	// Memory limits the mapped rows that a fit caches, in bytes; 0 means 2 GiB. Rows
 	// beyond the limit are mapped in each pass, which affects results only by rounding.
 	Memory int64
 	// Precision is the precision of the last step's dense features: "float64" (also "") or

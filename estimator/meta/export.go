@@ -110,14 +110,23 @@ func (d decision) export(g *graph.Graph, pred graph.Prediction) (graph.Value, er
 	return g.Add(g.Mul(above, g.Row(times)), absent), nil
 }
 
-// exportScore adds to g the number of a row that is compared with the threshold.
-func (d decision) exportScore(g *graph.Graph, pred graph.Prediction) (graph.Value, error) {
+// exportCompared returns the probabilities or the scores, of which thresholds are.
+func (d decision) exportCompared(pred graph.Prediction) (graph.Value, error) {
 	from := pred.Scores
 	if d.probable {
 		from = pred.Probabilities
 	}
 	if from.None() {
 		return from, errNoScores
+	}
+	return from, nil
+}
+
+// exportScore adds to g the number of a row that is compared with the threshold.
+func (d decision) exportScore(g *graph.Graph, pred graph.Prediction) (graph.Value, error) {
+	from, err := d.exportCompared(pred)
+	if err != nil {
+		return from, err
 	}
 	if g.Width(from) == 1 {
 		return from, nil

@@ -55,13 +55,19 @@ func (d decision) high() float64 {
 	return math.Inf(1)
 }
 
+// compared returns the output that thresholds are of: the probabilities or the scores.
+func (d decision) compared(pred estimator.Prediction) *mat.Dense {
+	if d.probable {
+		return pred.Probabilities
+	}
+	return pred.Scores
+}
+
 // score returns the number of a row that is compared with the threshold: of two classes that rows have among more, the
 // share of the second in the probability of both, or the difference of their scores.
 func (d decision) score(pred estimator.Prediction, row int) (score float64, err error) {
-	from, width := pred.Scores, d.classes
-	if d.probable {
-		from = pred.Probabilities
-	} else if d.classes == 2 {
+	from, width := d.compared(pred), d.classes
+	if !d.probable && d.classes == 2 {
 		width = 1
 	}
 	if from == nil {

@@ -61,10 +61,7 @@ func (s Threshold) fitLabels(ctx context.Context, data datasets.Set) (*FittedThr
 // labelCutoff selects the threshold of label j. A label that all rows have, or none, keeps the default.
 func (s Threshold) labelCutoff(ctx context.Context, found outOfFold, data datasets.Set, j int) (Cutoff, error) {
 	rule := decision{classes: 2, present: []int{0, 1}, probable: found.Probabilities != nil}
-	from := found.Scores
-	if rule.probable {
-		from = found.Probabilities
-	}
+	from := rule.compared(found.Prediction)
 	if from == nil {
 		return Cutoff{}, errNoScores
 	}
@@ -95,10 +92,7 @@ func (s Threshold) labelCutoff(ctx context.Context, found outOfFold, data datase
 
 // readLabels subtracts the thresholds and decides again.
 func (f *FittedThreshold) readLabels(pred estimator.Prediction) (estimator.Prediction, error) {
-	from := pred.Scores
-	if f.rule.probable {
-		from = pred.Probabilities
-	}
+	from := f.rule.compared(pred)
 	pred.Scores, pred.Targets = &mat.Dense{}, &mat.Dense{}
 	if from == nil || from.IsEmpty() {
 		return pred, nil
@@ -116,12 +110,9 @@ func (f *FittedThreshold) readLabels(pred estimator.Prediction) (estimator.Predi
 
 // exportLabels adds to g the labels by their thresholds.
 func (f *FittedThreshold) exportLabels(g *graph.Graph, pred graph.Prediction) (graph.Prediction, error) {
-	from := pred.Scores
-	if f.rule.probable {
-		from = pred.Probabilities
-	}
-	if from.None() {
-		return pred, errNoScores
+	from, err := f.rule.exportCompared(pred)
+	if err != nil {
+		return pred, err
 	}
 	cuts := make([]float64, len(f.cutoffs))
 	for j, c := range f.cutoffs {
