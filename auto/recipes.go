@@ -227,6 +227,8 @@ var heads = withBalanced([]head{
 		high: 8, floor: -40, most: 24, iterates: true},
 	{name: "kernel_ridge_classifier", task: datasets.Classification, model: newPart("kernel_ridge_classifier"),
 		penalty: "alpha", low: -16, high: 4, floor: -32, most: 16, exact: true, loose: 1e-2},
+	{name: "kernel_svm", task: datasets.Classification, model: newPart("kernel_svm"),
+		penalty: "C", low: -4, high: 12, floor: -12, most: 24, exact: true, late: true},
 	{name: "logistic", task: datasets.Classification, model: newPart("logistic"),
 		penalty: "C", low: -8, high: 12, floor: -16,
 		most: 24, late: true, probabilities: true, steps: 8},

@@ -38,6 +38,7 @@ type AutoOptions struct {
 	ExtraFiles []string  // further input files
 	Input      io.Reader // content of the path "-"; nil is standard input
 	Target     string    // target column; "" is the last one
+	Positive   string    // class of binary metrics; all other values form the class "rest"; "" is the second of two
 	Group      string    // column whose equal values keep rows together in folds and test rows; "" looks for one
 	Time       string    // column by which the rows ascend, for folds in the order of time; "" looks for one
 	Format     string    // one of [reader.Formats]; "" or auto infers it from the extension and the first lines
@@ -132,9 +133,9 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, report func(strin
 	var spec Spec
 	var err error
 	if ending := strings.ToLower(filepath.Ext(path)); ending == ".yaml" || ending == ".yml" {
-		if o.Target+o.Group+o.Time+o.Format+o.Task+o.Test != "" {
-			return spec, errors.New("experiment: cannot combine target, group, time, format, task or test with an experiment " +
-				"file; set them in the file")
+		if o.Target+o.Positive+o.Group+o.Time+o.Format+o.Task+o.Test != "" {
+			return spec, errors.New("experiment: cannot combine target, positive, group, time, format, task or test with an " +
+				"experiment file; set them in the file")
 		}
 		if len(o.ExtraFiles) > 0 {
 			return spec, errors.New("experiment: " + path + ": an experiment file names its data; " + o.ExtraFiles[0] +
@@ -176,6 +177,9 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, report func(strin
 		if o.Task == string(datasets.Classification) {
 			spec.Pipeline.Estimator = estimator.NewRidgeClassifier()
 		}
+	}
+	if o.Positive != "" {
+		spec.Data.Positive = reader.Strings{o.Positive}
 	}
 	spec.Pipeline.Steps = cleaning(spec.Pipeline.Steps)
 	if spec.Output.Dir = o.Dir; o.Dir == "" {
