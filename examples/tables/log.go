@@ -3,12 +3,16 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/datasets"
 )
 
 // conditions must be equal for results in one table.
@@ -39,10 +43,12 @@ type result struct {
 	Train   int     `json:"train"`           // rows
 	Test    int     `json:"test"`
 	Inputs  int     `json:"inputs"`
+	Classes int     `json:"classes,omitempty"`
 	Loss    float64 `json:"loss"`           // 1 minus the score of the test rows
 	RMSE    float64 `json:"rmse,omitempty"` // of a regression
 	Seconds float64 `json:"seconds"`        // of the whole process
-	Failed  string  `json:"failed,omitempty"`
+	costs
+	Failed string `json:"failed,omitempty"`
 }
 
 // resultLog is the file of the results, a JSON value a line. The last one of a kind counts.
@@ -105,3 +111,30 @@ func (l *resultLog) has(w which) bool { _, known := l.at[w]; return known }
 func (l *resultLog) results() []result { return l.all }
 
 func (l *resultLog) close() { l.file.Close() }
+
+// writeTable writes the results as CSV with the columns that TabArena's evaluation reads. The error of a regression
+// is the root of its mean squared error. Results of failed methods are omitted.
+func writeTable(path string, results []result) error {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	w.Write([]string{"dataset", "fold", "method", "metric_error", "metric", "problem_type", "time_train_s", "time_infer_s"})
+	for _, r := range results {
+		if r.Failed != "" {
+			continue
+		}
+		kind, metric, loss := "multiclass", cmp.Or(r.Score, "accuracy"), r.Loss
+		switch {
+		case r.Task == string(datasets.Regression):
+			kind, metric, loss = "regression", "rmse", r.RMSE
+		case r.Classes == 2:
+			kind = "binary"
+		}
+		number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+		w.Write([]string{r.Set, strconv.Itoa(r.Split - 1), r.Method, number(loss), metric, kind, number(r.Fit),
+			number(r.Predict)})
+	}
+	if w.Flush(); w.Error() != nil {
+		return w.Error()
+	}
+	return os.WriteFile(path, b.Bytes(), 0o644)
+}

@@ -14,7 +14,7 @@
 // Every method gets the same rows as CSV files, in a separate process, run sequentially, and its
 // predictions are scored here. Finished results are written to a file, so the same command resumes
 // after an interruption. -again NAMES measures these methods again. The page has all sets with
-// results in the file, and the baselines that -peers names.
+// results in the file, and the baselines that -peers names; a CSV file has them with the columns of TabArena.
 package main
 
 import (
@@ -42,6 +42,7 @@ type options struct {
 	bochner string
 	python  string
 	results string
+	table   string
 	out     string
 	page    bool
 }
@@ -75,6 +76,9 @@ func command(ctx context.Context) error {
 	if len(results) == 0 {
 		return fmt.Errorf("%s has no results of these methods under these conditions: %s", o.results, under)
 	}
+	if err := writeTable(o.table, results); err != nil {
+		return err
+	}
 	return writePage(o.out, page(under, results))
 }
 
@@ -103,6 +107,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.bochner, "bochner", "", "the command to measure; made of this tree when left out")
 	f.StringVar(&o.python, "python", "python3", "the Python that has the peers")
 	f.StringVar(&o.results, "results", "runs/tables/results.jsonl", "file of the results")
+	f.StringVar(&o.table, "table", "runs/tables/results.csv", "the results as CSV with the columns of TabArena")
 	f.StringVar(&o.out, "out", "docs/benchmarks.md", "page to write")
 	f.BoolVar(&o.page, "page", false, "measure nothing, make the page of the results that there are")
 	if err := f.Parse(args); err != nil {

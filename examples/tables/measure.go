@@ -96,7 +96,7 @@ func (m measurer) split(ctx context.Context, s set, data, test datasets.Set, spl
 	}
 	for _, one := range methods {
 		r := result{which: which{s.name, split, one.name}, Version: one.version, Task: string(s.task), Score: s.score,
-			Train: train.Rows(), Test: tests.Rows(), Inputs: train.Cols()}
+			Train: train.Rows(), Test: tests.Rows(), Inputs: train.Cols(), Classes: len(train.Schema.Classes())}
 		if err := m.measure(ctx, j, one, &r); err != nil {
 			return err
 		}
@@ -113,7 +113,8 @@ func (m measurer) measure(ctx context.Context, j job, one method, r *result) err
 	limited, cancel := context.WithTimeout(ctx, m.limit)
 	defer cancel()
 	start := time.Now()
-	path, err := one.predict(limited, j)
+	path, notes, err := one.predict(limited, j)
+	r.costs = notes
 	r.Seconds = time.Since(start).Seconds()
 	if ctx.Err() != nil {
 		return ctx.Err()

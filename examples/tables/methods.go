@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // method is ours or a peer.
@@ -22,7 +23,14 @@ type method struct {
 	version string
 	// predict fits the training rows of a job and returns the path of a CSV file with a column
 	// prediction.
-	predict func(ctx context.Context, j job) (path string, err error)
+	predict func(ctx context.Context, j job) (path string, notes costs, err error)
+}
+
+// costs are the costs of a method on a split; 0 means unknown.
+type costs struct {
+	Fit     float64 `json:"fit,omitempty"`     // seconds, including reading
+	Predict float64 `json:"predict,omitempty"` // seconds for the test rows
+	Bytes   int64   `json:"bytes,omitempty"`   // size of the model
 }
 
 const oursName = "bochner"
@@ -33,6 +41,7 @@ var peers = []struct{ name, about string }{
 	{"autogluon_best", "AutoGluon, best quality, for the same time"},
 	{"flaml", "FLAML for the same time"},
 	{"catboost", "CatBoost with its defaults"},
+	{"catboost_tuned", "CatBoost, tuned by FLAML for the same time"},
 	{"lightgbm", "LightGBM, random search by cross-validation for the same time"},
 	{"xgboost", "XGBoost with its defaults"},
 	{"histgb", "scikit-learn's HistGradientBoosting with its defaults"},
@@ -87,11 +96,15 @@ func findMethods(ctx context.Context, o options, scratch string) (found []method
 var peersScript []byte
 
 // peer returns a function that fits and predicts by the script.
-func peer(o options, script, name string) func(ctx context.Context, j job) (string, error) {
-	return func(ctx context.Context, j job) (string, error) {
-		path := filepath.Join(j.folder, name+".csv")
-		_, err := output(ctx, o.threads, o.python, script, name, j.folder, path)
-		return path, err
+func peer(o options, script, name string) func(ctx context.Context, j job) (string, costs, error) {
+	return func(ctx context.Context, j job) (path string, notes costs, err error) {
+		path = filepath.Join(j.folder, name+".csv")
+		out, err := output(ctx, o.threads, o.python, script, name, j.folder, path)
+		if err == nil {
+			lines := strings.Split(strings.TrimSpace(string(out)), "\n") // some packages print, too
+			err = json.Unmarshal([]byte(lines[len(lines)-1]), &notes)
+		}
+		return path, notes, err
 	}
 }
 
@@ -119,17 +132,30 @@ func findOurs(ctx context.Context, o options, scratch string) (method, error) {
 			}
 		}
 	}
-	return method{oursName, words, func(ctx context.Context, j job) (string, error) {
+	return method{oursName, words, func(ctx context.Context, j job) (path string, notes costs, err error) {
 		out := filepath.Join(j.folder, oursName)
 		if err := os.RemoveAll(out); err != nil { // its journal would be gone on with
-			return "", err
+			return "", notes, err
 		}
-		_, err := output(ctx, j.Threads, command, "auto", filepath.Join(j.folder, "train.csv"), "--test",
+		start := time.Now()
+		_, err = output(ctx, j.Threads, command, "auto", filepath.Join(j.folder, "train.csv"), "--test",
 			filepath.Join(j.folder, "test.csv"),
 			"--target", j.Target, "--task", string(j.Task), "--score", j.Score, "--minutes",
 			fmt.Sprint(j.Minutes), "--seed", strconv.Itoa(j.Seed),
 			"--out", out, "--quiet")
-		return filepath.Join(out, "predictions.csv"), err
+		if err != nil {
+			return "", notes, err
+		}
+		notes.Fit = time.Since(start).Seconds()
+		model := filepath.Join(out, "model.bochner")
+		if info, err := os.Stat(model); err == nil {
+			notes.Bytes = info.Size()
+		}
+		start = time.Now()
+		path = filepath.Join(j.folder, oursName+".csv")
+		_, err = output(ctx, j.Threads, command, "predict", model, filepath.Join(j.folder, "test.csv"), "--out", path)
+		notes.Predict = time.Since(start).Seconds()
+		return path, notes, err
 	}}, nil
 }
 

@@ -42,7 +42,7 @@ func page(under conditions, results []result) string {
 	s.writeLosses(&w)
 	s.writeBehind(&w)
 	s.writeRMSE(&w)
-	s.writeSeconds(&w)
+	s.writeCosts(&w)
 	s.writeFailures(&w)
 	return w.String()
 }
@@ -63,7 +63,7 @@ func head(w *strings.Builder, strs, numbers []string) {
 
 func (s summary) writeStandings(w *strings.Builder) {
 	fmt.Fprintf(w, "## All sets\n\n")
-	head(w, []string{"method", "what it is", "version"}, []string{"mean rank", "first", "over 5 % behind the best",
+	head(w, []string{"method", "what it is", "version"}, []string{"mean rank", "win rate", "normalized error", "first", "over 5 % behind the best",
 		"failed", "sets"})
 	for _, one := range s.standings {
 		what := "bochner auto"
@@ -72,11 +72,13 @@ func (s summary) writeStandings(w *strings.Builder) {
 				what = p.about
 			}
 		}
-		fmt.Fprintf(w, "| %s | %s | %s | %.2f | %d | %d | %d | %d |\n", one.method, what, strings.Join(one.versions, "; "),
-			one.rank, one.first, one.behind, one.failed, s.whole)
+		fmt.Fprintf(w, "| %s | %s | %s | %.2f | %.2f | %.2f | %d | %d | %d | %d |\n", one.method, what, strings.Join(one.versions, "; "),
+			one.rank, one.wins, one.error, one.first, one.behind, one.failed, s.whole)
 	}
-	fmt.Fprintf(w, "\n%s", `Ranks go by the mean over the splits; equals share the mean of their places. A method is behind on a set
-where its mean is more than 1.05 times the best one. One that has failed on a split is last there, and behind.
+	fmt.Fprintf(w, "\n%s", `Ranks go by the mean over the splits; equals share the mean of their places. The win rate is the share of other
+methods that a method beats, over all sets. The normalized error of a set is 0 for the best method and 1 from the
+median on. A method is behind on a set where its mean is more than 1.05 times the best one. One that has failed on a
+split is last there, and behind.
 `)
 	if absent := s.absent(); len(absent) > 0 {
 		fmt.Fprintf(w, "Not measured: %s.\n", strings.Join(absent, ", "))
@@ -233,8 +235,11 @@ func (s summary) writeRMSE(w *strings.Builder) {
 	s.write(w, "Root of the mean squared error", rows, func(c cell) float64 { return c.rmse })
 }
 
-func (s summary) writeSeconds(w *strings.Builder) {
-	s.write(w, "Seconds of the whole process, median of the splits", s.rows, func(c cell) float64 { return c.seconds })
+// writeCosts writes the times and the size of the models.
+func (s summary) writeCosts(w *strings.Builder) {
+	s.write(w, "Seconds of the fit with reading and search, median of the splits", s.rows, func(c cell) float64 { return c.fit })
+	s.write(w, "Seconds of the predictions of the test rows", s.rows, func(c cell) float64 { return c.predict })
+	s.write(w, "Megabytes of the model", s.rows, func(c cell) float64 { return c.bytes / 1e6 })
 }
 
 func (s summary) writeFailures(w *strings.Builder) {

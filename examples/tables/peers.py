@@ -2,13 +2,15 @@
 
     python peers.py versions                    a JSON object: what is installed
     python peers.py METHOD FOLDER OUT.csv       learns from train.csv of the folder as job.json asks,
-                                                writes a prediction for each row of test.csv
+                                                writes a prediction for each row of test.csv and prints
+                                                a JSON object: seconds of fit and predict, bytes of the model
 """
 
 import importlib.metadata
 import json
 import math
 import os
+import pickle
 import sys
 import time
 
@@ -49,12 +51,25 @@ class Job:
         change = make_pipeline(TfidfVectorizer(sublinear_tf=True, min_df=2), TruncatedSVD(100, random_state=self.seed))
         return change.fit_transform(self.X[name]), change.transform(self.X_test[name])
 
-    def answer(self, model, X_test):
-        """Predictions, and probabilities of the positive class where the score ranks by them."""
-        if self.score != "roc_auc":
-            return model.predict(X_test)
-        at = list(model.classes_).index(self.positive)
-        return model.predict(X_test), model.predict_proba(X_test)[:, at]
+    def answer(self, model, X_test, classes=None):
+        """Predictions, and probabilities of the positive class where the score ranks by them. The model predicts the
+        codes of the classes where these are given."""
+        start = time.monotonic()
+        found = model.predict(X_test)
+        if classes is not None:
+            found = classes[found.astype(int)]
+        if self.score == "roc_auc" and hasattr(model, "predict_proba"):
+            at = list(model.classes_ if classes is None else classes).index(self.positive)
+            found = found, model.predict_proba(X_test)[:, at]
+        elif self.score == "roc_auc":
+            found = found, model.decision_function(X_test) * (1 if model.classes_[1] == self.positive else -1)
+        self.note(start, lambda: len(pickle.dumps(model)))
+        return found
+
+    def note(self, start, size):
+        """Notes the seconds of the fit and of the predictions, which began at start, and the size of the model."""
+        end = time.monotonic()
+        self.notes = {"fit": start - STARTED, "predict": end - start, "bytes": size()}
 
     def as_category(self):
         """Both parts with columns of pandas' type category."""
@@ -88,6 +103,12 @@ class Job:
             X, X_test = (np.hstack(pair) for pair in zip((X, X_test), self.topics(c)))
         return X, X_test
 
+    def codes(self):
+        """Classes and targets by number: some packages code the classes they learn, but not those they stop early by."""
+        import numpy
+
+        return numpy.unique(self.y, return_inverse=True) if self.classify else (None, self.y)
+
     def sample(self, most):
         """Numbers of at most so many rows, drawn by the seed."""
         import numpy
@@ -107,22 +128,30 @@ def autogluon(job, presets="medium_quality"):
     model = TabularPredictor(job.target, kind, job.score, models,
                              verbosity=0, positive_class=job.positive if kind == "binary" else None)
     model.fit(rows, time_limit=60 * job.minutes, presets=presets, num_cpus=job.threads)
+    start = time.monotonic()
     found = model.predict(job.X_test).to_numpy()
-    return (found, model.predict_proba(job.X_test)[job.positive].to_numpy()) if job.score == "roc_auc" else found
+    if job.score == "roc_auc":
+        found = found, model.predict_proba(job.X_test)[job.positive].to_numpy()
+    job.note(start, model.disk_usage)
+    return found
 
 
 def autogluon_best(job):
     return autogluon(job, "best_quality")
 
 
-def flaml(job):
+def flaml(job, models="auto"):
     from flaml import AutoML
 
     X, X_test = job.as_category()
     model = AutoML()
     model.fit(X, job.y, task=job.task, metric={"f1": "macro_f1"}.get(job.score, job.score), time_budget=60 * job.minutes,
-              n_jobs=job.threads, seed=job.seed, verbose=0)
+              n_jobs=job.threads, seed=job.seed, verbose=0, estimator_list=models)
     return job.answer(model, X_test)
+
+
+def catboost_tuned(job):
+    return flaml(job, ["catboost"])
 
 
 def catboost(job):
@@ -142,10 +171,10 @@ def xgboost(job):
     from xgboost import XGBClassifier, XGBRegressor
 
     X, X_test = job.as_category()
-    coder = Coder(job)
+    classes, codes = job.codes()
     kind = XGBClassifier if job.classify else XGBRegressor
-    model = kind(enable_categorical=True, n_jobs=job.threads, random_state=job.seed).fit(X, coder.codes)
-    return coder.answer(model, X_test)
+    model = kind(enable_categorical=True, n_jobs=job.threads, random_state=job.seed).fit(X, codes)
+    return job.answer(model, X_test, classes)
 
 
 def linear(job):
@@ -204,29 +233,7 @@ def svm(job):
     search = GridSearchCV(model, grid, cv=folds(3, shuffle=True, random_state=job.seed), n_jobs=job.threads, refit=False)
     search.fit(X[few], job.y[few])
     model.set_params(**search.best_params_).fit(X[many], job.y[many])
-    if job.score == "roc_auc":
-        return model.predict(X_test), model.decision_function(X_test) * (1 if model.classes_[1] == job.positive else -1)
-    return model.predict(X_test)
-
-
-class Coder:
-    """Classes by number: some packages code the classes they learn, but not those they stop early by."""
-
-    def __init__(self, job):
-        import numpy
-
-        self.job, self.classes, self.codes = job, None, job.y
-        if job.classify:
-            self.classes, self.codes = numpy.unique(job.y, return_inverse=True)
-
-    def answer(self, model, X_test):
-        found = model.predict(X_test)
-        if self.classes is None:
-            return found
-        names = self.classes[found.astype(int)]
-        if self.job.score != "roc_auc":
-            return names
-        return names, model.predict_proba(X_test)[:, list(self.classes).index(self.job.positive)]
+    return job.answer(model, X_test)
 
 
 class Boosting:
@@ -238,8 +245,8 @@ class Boosting:
     def __init__(self, job):
         import numpy
 
-        self.job, self.rng, self.coder = job, numpy.random.default_rng(job.seed), Coder(job)
-        job.y = self.coder.codes
+        self.job, self.rng = job, numpy.random.default_rng(job.seed)
+        self.classes, job.y = job.codes()
         self.until = STARTED + self.SEARCH * 60 * job.minutes
         self.X, self.X_test = job.as_category()
         self.best = (math.inf, {}, 100)  # loss, parameters, trees
@@ -287,7 +294,7 @@ class Boosting:
         if self.job.score == "roc_auc":
             return 1 - roc_auc_score(y, model.predict_proba(X)[:, 1])
         if self.job.score == "f1":
-            return 1 - f1_score(y, model.predict(X), pos_label=list(self.coder.classes).index(self.job.positive))
+            return 1 - f1_score(y, model.predict(X), pos_label=list(self.classes).index(self.job.positive))
         return 1 - accuracy_score(y, model.predict(X)) if self.job.classify else mean_squared_error(y, model.predict(X))
 
     def score(self, params, folds):
@@ -314,7 +321,7 @@ class Boosting:
                 self.best = (scored[0], params, scored[1])
             params = self.draw()
         _, params, trees = self.best
-        return self.coder.answer(self.model(trees, params).fit(self.X, self.job.y), self.X_test)
+        return self.job.answer(self.model(trees, params).fit(self.X, self.job.y), self.X_test, self.classes)
 
 
 def lightgbm(job):
@@ -340,10 +347,13 @@ def xrfm(job):
     X_train, X_held, y_train, y_held = (torch.from_numpy(part) for part in parts)
     model = xRFM(device=torch.device("cpu"), tuning_metric="accuracy" if job.classify else "mse")
     model.fit(X_train, y_train, X_held, y_held)
+    start, rows = time.monotonic(), torch.from_numpy(X_test)
     if job.classify:
-        scores = numpy.asarray(model.predict_proba(torch.from_numpy(X_test)))
-        return classes[scores.argmax(axis=1)]
-    return numpy.asarray(model.predict(torch.from_numpy(X_test))).ravel() * scale + mean
+        found = classes[numpy.asarray(model.predict_proba(rows)).argmax(axis=1)]
+    else:
+        found = numpy.asarray(model.predict(rows)).ravel() * scale + mean
+    job.note(start, lambda: len(pickle.dumps(model)))
+    return found
 
 
 # The function of each method and the package that it needs beside pandas and scikit-learn.
@@ -352,6 +362,7 @@ METHODS = {
     "autogluon_best": (autogluon_best, "autogluon.tabular"),
     "flaml": (flaml, "flaml"),
     "catboost": (catboost, "catboost"),
+    "catboost_tuned": (catboost_tuned, "flaml"),
     "lightgbm": (lightgbm, "lightgbm"),
     "xgboost": (xgboost, "xgboost"),
     "histgb": (histgb, "scikit-learn"),
@@ -387,6 +398,7 @@ def main(words):
     if isinstance(found, tuple):
         columns = {"prediction": found[0], "probability_" + job.positive: found[1]}
     pandas.DataFrame(columns).to_csv(out, index=False)
+    print(json.dumps(job.notes))
 
 
 if __name__ == "__main__":

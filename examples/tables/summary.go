@@ -15,7 +15,9 @@ type cell struct {
 	mean    float64
 	spread  float64 // standard deviation over the splits
 	rmse    float64
-	seconds float64 // median
+	fit     float64 // seconds, median; as the next two
+	predict float64 // seconds for the test rows
+	bytes   float64 // size of the model
 	failed  string  // why one of the splits has no score
 	rank    float64 // among the methods of the page: 1 for the least mean; the mean of the places of equals
 }
@@ -34,6 +36,8 @@ type standing struct {
 	method   string
 	versions []string
 	rank     float64 // mean
+	wins     float64 // share of the pairs of a set and another method in which it is better; a tie is a half
+	error    float64 // mean normalized error
 	first    int     // sets on which no method is better
 	behind   int     // sets on which its loss is more than behindBy that of the best
 	failed   int     // sets
@@ -95,22 +99,28 @@ func (s summary) row(name string, results []result) (row, bool) {
 
 func gather(results []result) cell {
 	c := cell{splits: len(results)}
-	var losses, rmses, seconds []float64
+	var losses, rmses, fits, predicts, bytes []float64
 	for _, r := range results {
 		if r.Failed != "" {
 			c.failed = r.Failed
 			continue
 		}
-		losses, rmses, seconds = append(losses, r.Loss), append(rmses, r.RMSE), append(seconds, r.Seconds)
+		losses, rmses = append(losses, r.Loss), append(rmses, r.RMSE)
+		fits, predicts, bytes = append(fits, r.Fit), append(predicts, r.Predict), append(bytes, float64(r.Bytes))
 	}
 	if len(losses) == 0 {
 		return c
 	}
 	c.mean, c.spread = spread(losses)
 	c.rmse, _ = spread(rmses)
-	slices.Sort(seconds)
-	c.seconds = (seconds[(len(seconds)-1)/2] + seconds[len(seconds)/2]) / 2
+	c.fit, c.predict, c.bytes = median(fits), median(predicts), median(bytes)
 	return c
+}
+
+// median sorts values and returns their median.
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
 
 // spread returns the mean and the standard deviation of values, 0 for a single one.
@@ -174,9 +184,20 @@ func (s *summary) stand() {
 		}
 		s.whole++
 		least, _ := best(r.cells)
+		var losses []float64
+		for _, c := range r.cells {
+			losses = append(losses, c.loss())
+		}
+		middle := median(losses)
 		for k, c := range r.cells {
 			one := &s.standings[k]
 			one.rank += c.rank
+			one.wins += (float64(len(r.cells)) - c.rank) / float64(max(len(r.cells)-1, 1))
+			if loss := c.loss(); loss >= middle && loss > least {
+				one.error++
+			} else if loss > least {
+				one.error += (loss - least) / (middle - least)
+			}
 			switch {
 			case c.failed != "":
 				one.failed++
@@ -189,6 +210,7 @@ func (s *summary) stand() {
 		}
 	}
 	for k := range s.standings {
-		s.standings[k].rank /= float64(max(s.whole, 1))
+		one, sets := &s.standings[k], float64(max(s.whole, 1))
+		one.rank, one.wins, one.error = one.rank/sets, one.wins/sets, one.error/sets
 	}
 }

@@ -114,12 +114,12 @@ func TestPart(t *testing.T) {
 
 // honest predicts the truth of test.csv but for the first wrong rows, and counts its jobs.
 func honest(t *testing.T, name string, wrong int, jobs *int) method {
-	return method{name, name + " 1", func(ctx context.Context, j job) (string, error) {
+	return method{name, name + " 1", func(ctx context.Context, j job) (string, costs, error) {
 		*jobs++
 		test, err := csv.ReadFile(ctx, filepath.Join(j.folder, "test.csv"),
 			csv.Options{Roles: datasets.Roles{Target: []string{j.Target}}})
 		if err != nil {
-			return "", err
+			return "", costs{}, err
 		}
 		text := "prediction\n"
 		for i, y := range test.Y {
@@ -129,7 +129,7 @@ func honest(t *testing.T, name string, wrong int, jobs *int) method {
 			text += test.Schema.Classes()[int(y)] + "\n"
 		}
 		path := filepath.Join(j.folder, name+".csv")
-		return path, os.WriteFile(path, []byte(text), 0o644)
+		return path, costs{Fit: 2, Predict: 0.5, Bytes: 3000}, os.WriteFile(path, []byte(text), 0o644)
 	}}
 }
 
@@ -160,7 +160,7 @@ func TestMeasure(t *testing.T) {
 	}
 	for k, r := range l.results() {
 		if r.Failed != "" || r.Loss < 0.0999 || r.Loss > 0.1001 || r.Train != 160 || r.Test != 40 || r.Inputs != 2 ||
-			r.Split != k+1 || r.Threads != 2 {
+			r.Split != k+1 || r.Threads != 2 || r.costs != (costs{2, 0.5, 3000}) {
 			t.Errorf("got %+v, want 4 of 40 rows wrong", r)
 		}
 	}
@@ -170,13 +170,18 @@ func TestMeasure(t *testing.T) {
 func TestFailures(t *testing.T) {
 	s, _ := square(200)
 	writes := func(text string) method {
-		return method{oursName, "1", func(_ context.Context, j job) (string, error) {
+		return method{oursName, "1", func(_ context.Context, j job) (string, costs, error) {
 			path := filepath.Join(j.folder, "out.csv")
-			return path, os.WriteFile(path, []byte(text), 0o644)
+			return path, costs{}, os.WriteFile(path, []byte(text), 0o644)
 		}}
 	}
-	waits := method{oursName, "1", func(ctx context.Context, _ job) (string, error) { <-ctx.Done(); return "", ctx.Err() }}
-	breaks := method{oursName, "1", func(context.Context, job) (string, error) { return "", errors.New("it broke") }}
+	waits := method{oursName, "1", func(ctx context.Context, _ job) (string, costs, error) {
+		<-ctx.Done()
+		return "", costs{}, ctx.Err()
+	}}
+	breaks := method{oursName, "1", func(context.Context, job) (string, costs, error) {
+		return "", costs{}, errors.New("it broke")
+	}}
 	for want, one := range map[string]method{
 		"it broke":                         breaks,
 		"took longer than 1ms":             waits,
@@ -200,9 +205,9 @@ func TestFailures(t *testing.T) {
 	}
 	l := reopen(t, filepath.Join(t.TempDir(), "results.jsonl"))
 	ctx, cancel := context.WithCancel(t.Context())
-	cancels := method{oursName, "1", func(context.Context, job) (string, error) {
+	cancels := method{oursName, "1", func(context.Context, job) (string, costs, error) {
 		cancel()
-		return "", errors.New("killed")
+		return "", costs{}, errors.New("killed")
 	}}
 	if err := newMeasurer(t, l, cancels).set(ctx, s); !errors.Is(err, context.Canceled) || len(l.results()) != 0 {
 		t.Errorf("got %v and %v, want no result of an interruption", err, l.results())
@@ -278,10 +283,10 @@ func TestPage(t *testing.T) {
 	got := page(conditions{"a machine", 2, 1.5}, results)
 	for _, want := range []string{
 		"a machine, go", "2 threads for every method, 1.5 min for a search",
-		"| bochner | bochner auto | bochner 1 | 2.00 | 1 | 0 | 0 | 3 |", // ranks 3, 1, 2
-		"| catboost | CatBoost with its defaults | catboost 1 | 1.50 | 2 | 1 | 0 | 3 |",
-		"| 2.50 | 1 | 2 | 1 | 3 |",
-		"Not measured: autogluon, autogluon_best, flaml, lightgbm, xgboost, histgb, extratrees, linear, xrfm.",
+		"| bochner | bochner auto | bochner 1 | 2.00 | 0.50 | 0.67 | 1 | 0 | 0 | 3 |", // ranks 3, 1, 2
+		"| catboost | CatBoost with its defaults | catboost 1 | 1.50 | 0.75 | 0.33 | 2 | 1 | 0 | 3 |",
+		"| 2.50 | 0.25 | 0.67 | 1 | 2 | 1 | 3 |",
+		"Not measured: autogluon, autogluon_best, flaml, catboost_tuned, lightgbm, xgboost, histgb, extratrees, linear, xrfm.",
 		"| pima | error | 90 | 10 | 3 | 2 | 21.00 ± 1.41 (3) | **20.00** ± 0.00 (1.5) | **20.00** ± 14.14 (1.5) | ▼ 5.0 % " +
 			"behind catboost |",
 		"| yacht | 1 − R² | 90 | 10 | 3 | 2 | **2.00** ± 1.41 (1) | 3.00 ± 0.00 (2) | failed (3) | 33.3 % ahead of " +
@@ -299,6 +304,23 @@ func TestPage(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(got)
+	}
+}
+
+// TestTable checks the columns of TabArena: two classes, several, and regression; a failure has no row.
+func TestTable(t *testing.T) {
+	results := slices.Concat(given("pima", oursName, "classification", 0.2), given("usps", "svm", "classification", 0.1, -1),
+		given("yacht", oursName, "regression", 0.01))
+	results[0].Classes, results[0].Score, results[1].Classes, results[1].costs = 2, "f1", 10, costs{Fit: 1.5, Predict: 0.25}
+	path := filepath.Join(t.TempDir(), "results.csv")
+	if err := writeTable(path, results); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(path)
+	want := "dataset,fold,method,metric_error,metric,problem_type,time_train_s,time_infer_s\n" +
+		"pima,0,bochner,0.2,f1,binary,0,0\nusps,0,svm,0.1,accuracy,multiclass,1.5,0.25\nyacht,0,bochner,0.1,rmse,regression,0,0\n"
+	if err != nil || string(got) != want {
+		t.Errorf("%v, %s", err, got)
 	}
 }
 
