@@ -18,19 +18,15 @@ import (
 	"github.com/bochner-ml/bochner/metrics"
 )
 
-// Sets of fewer than smallRows rows are split at least smallSplits times, because one split is
-// noisy, unless one is requested.
-const (
-	smallRows   = 2000
-	smallSplits = 5
-)
+// smallRows is the number of rows below which a set is split several times, because one split is noisy.
+const smallRows = 2000
 
 // splits returns the number of splits of a set.
 func splits(rows, seeds int) int {
-	if seeds > 1 && rows < smallRows {
-		return max(seeds, smallSplits)
+	if rows < smallRows {
+		return seeds
 	}
-	return seeds
+	return 1
 }
 
 // part returns the rows of a split: those of the set's own files, or drawn by the number of the split,

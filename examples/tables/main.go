@@ -101,7 +101,7 @@ func parse(args []string) (options, error) {
 	peers := f.String("peers", "all", "comma-separated, or none: "+strings.Join(peerNames(), ", "))
 	again := f.String("again", "", "methods to measure anew")
 	f.Float64Var(&o.minutes, "minutes", 1, "time for each search: ours and LightGBM's")
-	f.IntVar(&o.seeds, "seeds", 3, "splits of each set; from 2 on, sets of fewer than 2,000 rows have at least 5")
+	f.IntVar(&o.seeds, "seeds", 5, "splits of sets of fewer than 2,000 rows; others have one")
 	f.IntVar(&o.threads, "threads", runtime.NumCPU(), "threads of every method")
 	f.DurationVar(&o.limit, "limit", time.Hour, "a method that takes longer has failed")
 	f.StringVar(&o.bochner, "bochner", "", "the command to measure; made of this tree when left out")
