@@ -15,6 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/auto"
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
@@ -371,5 +372,48 @@ func TestClassesOfOneRow(t *testing.T) {
 	o.Candidates = 4
 	if _, err := auto.Fit(context.Background(), data, o); err == nil || !strings.Contains(err.Error(), "take regression") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// With a metric of probabilities, models without them are calibrated; with another metric they are not.
+func TestCalibrated(t *testing.T) {
+	const calibrated = "zscores exact gaussian calibrated_kernel_ridge_classifier"
+	train, test := classes(waves(160, 3, 1), 2), classes(waves(300, 3, 2), 2)
+	o := auto.NewOptions()
+	o.Candidates, o.Score, o.Recipes = 20, "log_loss", []string{calibrated}
+	result := fit(t, train, o)
+	found, err := estimator.Predict(context.Background(), result.Model, test.X,
+		estimator.Request{Outputs: estimator.Probabilities})
+	if err != nil {
+		t.Fatal(err)
+	}
+	loss := 0.0
+	for i, y := range test.Y {
+		loss -= math.Log(found.Probabilities.At(i, int(y))) / float64(len(test.Y))
+	}
+	if result.Chosen.Recipe != calibrated || loss > 0.4 {
+		t.Errorf("%s: log loss %.3f on new rows, want at most 0.4", result.Chosen.Recipe, loss)
+	}
+	o.Score = "accuracy"
+	if _, err := auto.Fit(context.Background(), train, o); err == nil || !strings.Contains(err.Error(), "none of the recipes") {
+		t.Errorf("a search by accuracy: %v", err)
+	}
+}
+
+// Exact support vector machines and kernels near a good one are tried from the second round on.
+func TestNearKernels(t *testing.T) {
+	o := auto.NewOptions()
+	o.Candidates = 120
+	for _, model := range []string{"kernel_ridge_classifier", "kernel_svm"} {
+		o.Recipes = append(o.Recipes, "zscores exact exponential "+model, "zscores exact powered "+model)
+	}
+	best := map[string]float64{}
+	for _, e := range fit(t, classes(waves(160, 3, 1), 2), o).Leaderboard {
+		best[e.Recipe] = max(best[e.Recipe], e.Score)
+	}
+	for _, name := range o.Recipes {
+		if best[name] < 0.75 {
+			t.Errorf("%s has accuracy %.3f, want at least 0.75", name, best[name])
+		}
 	}
 }

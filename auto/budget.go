@@ -45,7 +45,7 @@ const (
 
 // roundEnds contains the fractions of the budget at which the rounds end. The rest is for the final
 // fit.
-var roundEnds = []float64{0.2, 0.45, 0.65, 0.85}
+var roundEnds = []float64{0.2, 0.45, 0.65, 0.9}
 
 // timed reports whether the budget is a time, not a number of candidates.
 func (r *run) timed() bool { return r.options.Candidates == 0 }

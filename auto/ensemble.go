@@ -36,9 +36,9 @@ type ensemble struct {
 }
 
 // combine returns an ensemble that scores better than the leader, and whether there is one. Weights
-// are evaluated on other rows than those they are computed from. For few rows with classes, the
-// lead of the best of many candidates is often chance: candidates that match the leader then get
-// equal weights, and the ensemble only has to match the leader.
+// are evaluated on other rows than those they are computed from. With classes, the lead of the best of
+// many candidates is often chance: the ensemble only has to match the leader. For few rows, candidates
+// that match the leader get equal weights.
 func (r *run) combine(members []scored) (ensemble, bool) {
 	if r.equalWeights() {
 		members = slices.DeleteFunc(slices.Clone(members), func(m scored) bool {
@@ -68,7 +68,7 @@ func (r *run) combine(members []scored) (ensemble, bool) {
 				std = -std
 			}
 			better := r.metric.Better(score, alone+minEnsembleGain*std)
-			if c.equalWeights { // equal up to chance
+			if r.classes > 0 { // equal up to chance
 				better = !r.metric.Better(alone-tieMargin*std, score)
 			}
 			return ensemble{members, w, score}, err == nil && wrong == nil && better

@@ -146,6 +146,9 @@ func (r *run) viewPipeline(ctx context.Context, p point) (pipeline.Pipeline, err
 		whole.Transform = kind.target
 		last = whole
 	}
+	if kind.calibrated {
+		last = meta.NewCalibrated(last)
+	}
 	out := steps.Then(last)
 	out.Memory = r.options.Memory
 	return out, nil

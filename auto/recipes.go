@@ -81,6 +81,7 @@ type mapping struct {
 	rows   int    // maximum number of rows; 0 means no limit
 	from   int    // minimum number of rows for ridge regression: with fewer, the exact kernel is cheaper
 	exact  bool   // whether there is no map: the model evaluates the kernel
+	near   string // mapping after which it is tried from the second round; "" means from the first
 	plain  bool   // whether it is tried without and with characters only, because other representations do not improve it
 
 	// Ridge regression on sparse maps is solved iteratively, which takes long for small penalties:
@@ -96,9 +97,9 @@ func (m mapping) sparse() bool { return m.loose > 0 }
 func (m mapping) exports() bool { return m.step.name != "binning" }
 
 // follows reports whether a late model on this map is tried after another model did well on that
-// map: the maps are equal, or that one is the exact kernel of this one.
+// map: the maps are equal or near, or that one is the exact kernel of this one.
 func (m mapping) follows(that mapping) bool {
-	return m.name == that.name || that.exact && !m.exact && m.rule == that.rule && m.size != ""
+	return m.name == that.name || m.near == that.name || that.exact && !m.exact && m.rule == that.rule && m.size != ""
 }
 
 // head is the model of a recipe.
@@ -111,6 +112,7 @@ type head struct {
 	exact         bool    // whether it evaluates a kernel,
 	loose         float64 // and then the tolerance of its solver
 	target        string  // transform of the target, as in meta.Target; "" for none
+	calibrated    bool    // whether its scores are calibrated; only for a metric of probabilities
 	balanced      bool    // whether it balances the classes; only for classes far from equal
 	iterates      bool    // whether a larger tolerance saves time
 	steps         int     // factor of its estimated time on dense maps until the time is measured
@@ -121,8 +123,11 @@ type head struct {
 
 // modelPath returns the path of the model in the parameters of a pipeline.
 func (h head) modelPath() string {
-	if h.target != "" {
+	switch {
+	case h.target != "":
 		return "target.estimator"
+	case h.calibrated:
+		return "calibrated.estimator"
 	}
 	return h.model.name
 }
@@ -181,6 +186,8 @@ var mappings = []mapping{
 		exact: true},
 	{name: "landmarks", step: newPart("nystroem", "kernel", "exponential"), from: 1500, rule: "exponential", half: true,
 		size: "landmarks", part: 2},
+	{name: "exact powered", step: newPart("", "kernel", "powered_exponential", "exponent", 1.4), rule: "exponential",
+		half: true, rows: 100_000, exact: true, near: "exact exponential"},
 	{name: "linear", plain: true},
 }
 
@@ -220,7 +227,19 @@ func withBalanced(heads []head) []head {
 	return out
 }
 
-var heads = withBalanced([]head{
+// withCalibrated returns the classifiers followed by those without probabilities, calibrated.
+func withCalibrated(heads []head) []head {
+	out := slices.Clone(heads)
+	for _, h := range heads {
+		if h.task == datasets.Classification && !h.probabilities {
+			h.name, h.calibrated, h.probabilities = "calibrated_"+h.name, true, true
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+var heads = withBalanced(withCalibrated([]head{
 	ridge, kernelRidge, ridge.on("log"), kernelRidge.on("log"), ridge.on("sqrt"), kernelRidge.on("sqrt"),
 	{name: "ridge_classifier", task: datasets.Classification, model: newPart("ridge_classifier"),
 		penalty: "alpha", low: -20,
@@ -235,7 +254,7 @@ var heads = withBalanced([]head{
 	{name: "svm", task: datasets.Classification, model: newPart("svm"), penalty: "C", low: -8, high: 8,
 		floor: -16, most: 20,
 		late: true, steps: 8},
-})
+}))
 
 // table lists all recipes of a task in the order in which a small budget tries them: by the sum of
 // the indices of representation and map.

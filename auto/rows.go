@@ -175,9 +175,9 @@ func foldsOf(rows int) (folds, times int) {
 	case rows < 60:
 		return min(rows/2, 10), 5
 	case rows < 250:
-		return 5, 3
+		return 5, 5
 	case rows < 1000:
-		return 8, 1
+		return 5, 3
 	case rows < 3000:
 		return 5, 1
 	}

@@ -129,9 +129,9 @@ func (r *run) chooseTable(task datasets.Task) error {
 		switch {
 		case r.options.Recipes != nil && !slices.Contains(r.options.Recipes, k.String()),
 			k.dense && isSparse(r.data), text && !k.plain, k.scale.name != "" && !scaled,
-			scores && !k.probabilities, r.data.Cols() < k.inputs,
+			scores && !k.probabilities, k.calibrated && !scores, r.data.Cols() < k.inputs,
 			k.mapping.rows > 0 && r.data.Rows() > k.mapping.rows, k.target != "" && k.target != tail,
-			!scores && r.slow(k), r.options.Exportable && !k.exports(), k.balanced && !reweights,
+			(!scores || k.calibrated) && r.slow(k), r.options.Exportable && !k.exports(), k.balanced && !reweights,
 			k.encode != "" && k.mapping.step.name == "nystroem", // its columns are few, so random features suffice
 			!k.late && k.task == task && r.data.Rows() < k.mapping.from && r.options.Recipes == nil:
 			continue
@@ -183,7 +183,7 @@ func (r *run) slow(k recipe) bool {
 // late reports whether a recipe enters in the second round.
 func (r *run) late(k recipe) bool {
 	if !k.sparse() || r.data.Rows() < largeRows {
-		return k.head.late
+		return k.head.late || k.near != ""
 	}
 	switch k.model.name {
 	case "svm":

@@ -495,7 +495,7 @@ func TestErrorOfRepeatedFolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, all, err := r.partAndFolds(100)
-	if times := r.timesDivided(100); err != nil || times != 3 || len(all)%times != 0 {
+	if times := r.timesDivided(100); err != nil || times != 5 || len(all)%times != 0 {
 		t.Errorf("%d folds, divided %d times: %v", len(all), times, err)
 	}
 }
