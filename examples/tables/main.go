@@ -106,8 +106,8 @@ func parse(args []string) (options, error) {
 	f.DurationVar(&o.limit, "limit", time.Hour, "a method that takes longer has failed")
 	f.StringVar(&o.bochner, "bochner", "", "the command to measure; made of this tree when left out")
 	f.StringVar(&o.python, "python", "python3", "the Python that has the peers")
-	f.StringVar(&o.results, "results", "runs/tables/results.jsonl", "file of the results")
-	f.StringVar(&o.table, "table", "runs/tables/results.csv", "the results as CSV with the columns of TabArena")
+	f.StringVar(&o.results, "results", "bench/results/tables.jsonl", "file of the results")
+	f.StringVar(&o.table, "table", "bench/results/tables.csv", "the results as CSV with the columns of TabArena")
 	f.StringVar(&o.out, "out", "docs/benchmarks.md", "page to write")
 	f.BoolVar(&o.page, "page", false, "measure nothing, make the page of the results that there are")
 	if err := f.Parse(args); err != nil {
