@@ -165,6 +165,8 @@ func output(ctx context.Context, threads int, name string, args ...string) ([]by
 	c := exec.CommandContext(ctx, name, args...)
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &stdout, &stderr
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) } // its own processes end, too
+	c.WaitDelay = 10 * time.Second
 	c.Env = os.Environ()
 	if threads > 0 {
 		for _, variable := range []string{"GOMAXPROCS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
