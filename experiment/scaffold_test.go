@@ -42,16 +42,16 @@ var drafts = []struct {
 	remark     string // part of the report
 }{
 	{
-		name:  "a number of the row, sorted with the class",
+		name:  "a row number, sorted with the class",
 		text:  rowsOf("id,a,y", 200, func(i int) string { return fmt.Sprintf("%d,%d,%s", 5000+i, i*7%13, yesNo[i/100]) }),
 		lines: []string{"  drop:", "    - id # counts the rows"}, remark: "Column id is dropped: counts the rows.",
 	},
 	{
-		name: "a number of the row without its name and in no order",
+		name: "an identifier without its name and in no order",
 		text: rowsOf("ref,a,y", 200, func(i int) string {
 			return fmt.Sprintf("%d,%d,%s", 1+shuffled(i, 200), i*7%13, yesNo[i/100])
 		}),
-		lines: []string{"    - ref # a number of the row: almost none occurs twice"},
+		lines: []string{"    - ref # an identifier of the row: almost no value occurs twice"},
 	},
 	{
 		name:  "an index that was saved along",

@@ -221,16 +221,16 @@ func (p *profile) identifier(v *columnPlan) {
 	case whole && values >= 10 && p.whole.steps == values-1 && !p.calendar():
 		drop("counts the rows")
 	case whole && p.unrepeated() && !p.calendar():
-		drop("a number of the row: almost none occurs twice")
+		drop("an identifier of the row: almost no value occurs twice")
 	case whole && values >= 20 && p.trend.strict() && !p.calendar():
-		drop("rises or falls from row to row, as a number of the row")
+		drop("rises or falls from row to row, like a row number")
 	case named && values >= 10 && 20*distinct > values:
 		drop("called like an identifier, %s different values; `group: %s` instead keeps the rows of one together",
 			about(p.tally), config.Flow(p.name))
 	case named && whole:
 		v.use, v.reason = categorical, "called like an identifier: its numbers are names"
 	case whole && values >= 100 && p.tally.repeats() == 0:
-		v.caveat = "no value occurs twice; if it is a number of the row, drop it"
+		v.caveat = "no value occurs twice; if it is a row number, drop it"
 	}
 }
 
