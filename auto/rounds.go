@@ -267,7 +267,7 @@ func (r *run) promote(field []entrant, round int) []entrant {
 			if o.late && o.representation.name == k.representation.name && o.mapping.follows(k.mapping) {
 				other := r.coarseEntrant(at, best.gamma)
 				other.gammas, other.gammaStep = 1, max(e.gammaStep/2, 1)
-				if o.mapping.exact { // same kernel, so it comes next
+				if o.mapping.exact && o.target != "" { // of the same cost, and often better
 					out = append(out, other)
 				} else {
 					others = append(others, other)
