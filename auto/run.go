@@ -427,7 +427,8 @@ func tooCoarse(model estimator.Predictor) bool {
 func (r *run) withSteps(spec pipeline.Pipeline, p point, model estimator.Predictor) (pipeline.Pipeline, error) {
 	var reporter estimator.Reporter
 	kind := r.table[p.recipe]
-	if !kind.mapping.exact || kind.penalty == "C" || !estimator.As(model, &reporter) || reporter.Report().Converged {
+	if !kind.mapping.exact || !estimator.As(model, &reporter) || reporter.Report().Converged ||
+		reporter.Report().Solver != "cg" {
 		return spec, nil
 	}
 	return param.Replace(spec, param.Setting{Path: kind.modelPath() + ".solver", Value: "cg"},

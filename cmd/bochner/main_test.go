@@ -196,13 +196,13 @@ func TestAuto(t *testing.T) {
 		result.Auto.Resumed != result.Auto.Candidates {
 		t.Errorf("%v: %s", err, out)
 	}
-	text := "at,who,a,y\n"
+	text := "at,patient,a,y\n"
 	for i := range 60 {
 		text += fmt.Sprintf("%d,w%d,%d,%s\n", i/3, i%7, i*7%13, []string{"yes", "no"}[i*5%11%2])
 	}
 	put(t, "given.csv", text)
-	call(t, success, "--quiet auto given.csv --target y --positive no --score f1 --group who --time at --candidates 3 -o given")
-	has(t, content(t, "given/experiment.yaml"), `positive: "no"`, "group: who\n", "drop: [at]\n", "shuffle: false")
+	call(t, success, "--quiet auto given.csv --target y --positive no --score f1 --group patient --time at --candidates 3 -o given")
+	has(t, content(t, "given/experiment.yaml"), `positive: "no"`, "group: patient\n", "drop: [at]\n", "shuffle: false")
 	ctx, cancel := context.WithCancel(t.Context())
 	var cut, errs bytes.Buffer
 	code := run(ctx, strings.Fields("auto rows.csv --target y --candidates 100000 -o cut"), &cut,

@@ -117,7 +117,9 @@ func (l *resultLog) close() { l.file.Close() }
 func writeTable(path string, results []result) error {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
-	w.Write([]string{"dataset", "fold", "method", "metric_error", "metric", "problem_type", "time_train_s", "time_infer_s"})
+	w.Write([]string{"dataset", "fold", "method", "metric_error", "metric", "problem_type", "time_train_s",
+		"time_infer_s"})
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for _, r := range results {
 		if r.Failed != "" {
 			continue
@@ -129,7 +131,6 @@ func writeTable(path string, results []result) error {
 		case r.Classes == 2:
 			kind = "binary"
 		}
-		number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 		w.Write([]string{r.Set, strconv.Itoa(r.Split - 1), r.Method, number(loss), metric, kind, number(r.Fit),
 			number(r.Predict)})
 	}

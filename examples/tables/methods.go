@@ -151,7 +151,7 @@ func findOurs(ctx context.Context, o options, scratch string) (method, error) {
 		if info, err := os.Stat(model); err == nil {
 			notes.Bytes = info.Size()
 		}
-		start = time.Now()
+		start = time.Now() // the predictions of auto are the same, but their time is not known
 		path = filepath.Join(j.folder, oursName+".csv")
 		_, err = output(ctx, j.Threads, command, "predict", model, filepath.Join(j.folder, "test.csv"), "--out", path)
 		notes.Predict = time.Since(start).Seconds()

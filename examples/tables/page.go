@@ -63,8 +63,8 @@ func head(w *strings.Builder, strs, numbers []string) {
 
 func (s summary) writeStandings(w *strings.Builder) {
 	fmt.Fprintf(w, "## All sets\n\n")
-	head(w, []string{"method", "what it is", "version"}, []string{"mean rank", "win rate", "normalized error", "first", "over 5 % behind the best",
-		"failed", "sets"})
+	head(w, []string{"method", "what it is", "version"}, []string{"mean rank", "win rate", "normalized error",
+		"first", "over 5 % behind the best", "failed", "sets"})
 	for _, one := range s.standings {
 		what := "bochner auto"
 		for _, p := range peers {
@@ -72,7 +72,8 @@ func (s summary) writeStandings(w *strings.Builder) {
 				what = p.about
 			}
 		}
-		fmt.Fprintf(w, "| %s | %s | %s | %.2f | %.2f | %.2f | %d | %d | %d | %d |\n", one.method, what, strings.Join(one.versions, "; "),
+		fmt.Fprintf(w, "| %s | %s | %s | %.2f | %.2f | %.2f | %d | %d | %d | %d |\n", one.method, what,
+			strings.Join(one.versions, "; "),
 			one.rank, one.wins, one.error, one.first, one.behind, one.failed, s.whole)
 	}
 	fmt.Fprintf(w, "\n%s", `Ranks go by the mean over the splits; equals share the mean of their places. The win rate is the share of other
@@ -237,7 +238,8 @@ func (s summary) writeRMSE(w *strings.Builder) {
 
 // writeCosts writes the times and the size of the models.
 func (s summary) writeCosts(w *strings.Builder) {
-	s.write(w, "Seconds of the fit with reading and search, median of the splits", s.rows, func(c cell) float64 { return c.fit })
+	s.write(w, "Seconds of the fit with reading and search, median of the splits", s.rows,
+		func(c cell) float64 { return c.fit })
 	s.write(w, "Seconds of the predictions of the test rows", s.rows, func(c cell) float64 { return c.predict })
 	s.write(w, "Megabytes of the model", s.rows, func(c cell) float64 { return c.bytes / 1e6 })
 }
