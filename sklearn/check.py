@@ -253,14 +253,16 @@ def served():
     try:
         rows = [{k: None if isinstance(v, float) and np.isnan(v) else v for k, v in row.items()} for row in holes.to_dict("records")]
         request = urllib.request.Request("http://%s/v1/models/served:predict" % address, json.dumps({"rows": rows}).encode(), {"Content-Type": "application/json"})
-        for _ in range(100):
+        for _ in range(300):
             try:
                 with urllib.request.urlopen(request) as answer:
                     said = json.load(answer)["predictions"]
                 break
             except urllib.error.URLError as wrong:
-                if isinstance(wrong, urllib.error.HTTPError) or server.poll() is not None:
-                    sys.exit("sklearn: serve: %s" % (wrong.read() if isinstance(wrong, urllib.error.HTTPError) else server.stderr.read()))
+                if server.poll() is not None:
+                    sys.exit("sklearn: serve: %s" % server.stderr.read())
+                if isinstance(wrong, urllib.error.HTTPError) and wrong.code != 503:  # 503: the model is not loaded yet
+                    sys.exit("sklearn: serve: %s" % wrong.read())
                 time.sleep(0.1)
         else:
             sys.exit("sklearn: serve does not come up")
