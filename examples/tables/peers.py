@@ -392,6 +392,8 @@ def main(words):
     name, folder, out = words
     import pandas
 
+    folder, out = os.path.abspath(folder), os.path.abspath(out)
+    os.chdir(folder)  # where FLAML's CatBoost writes its files
     job = Job(folder)
     found = METHODS[name][0](job)
     columns = {"prediction": found}
