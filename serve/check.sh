@@ -59,7 +59,7 @@ serve() { # name of the log, flags
 	tries=0
 	until grep -q '^ready' "$log"; do
 		sleep 0.1 && tries=$((tries + 1))
-		[ $tries -lt 100 ] || { cat "$log" "$log.err" >&2; echo "serve: the server does not come up" >&2; exit 1; }
+		[ $tries -lt 300 ] || { cat "$log" "$log.err" >&2; echo "serve: the server does not come up" >&2; exit 1; }
 	done
 	address=$(sed -n 's/^listening on //p' "$log")
 	grpc=$(sed -n 's/^listening for gRPC on //p' "$log")

@@ -24,7 +24,7 @@ trap 'kill $server 2>/dev/null || true; wait $server 2>/dev/null || true' EXIT
 tries=0
 until grep -q '^ready' log; do
 	sleep 0.1 && tries=$((tries + 1))
-	[ $tries -lt 100 ] || { cat log.err; exit 1; }
+	[ $tries -lt 300 ] || { cat log.err; exit 1; }
 done
 url=$(sed -n 's/^listening on //p' log)
 row='sepal_length=6.5&sepal_width=3&petal_length=5.8&petal_width=2.2'
