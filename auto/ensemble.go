@@ -25,8 +25,7 @@ const (
 	minWeight       = 0.03 // minimum share of a member
 	weightFolds     = 5    // parts of the rows for the cross-validation of weights
 	minEnsembleGain = 0.02 // minimum gain over the leader, in standard errors
-	tieMargin       = 0.5  // scores within this number of standard errors are considered equal
-	equalMargin     = 2    // members of equal weight are within this number of standard errors of the leader
+	tieMargin       = 0.5  // members within this number of standard errors of the leader are considered equal
 )
 
 // ensemble is a set of members that together score better than the leader on out-of-fold rows.
@@ -38,12 +37,12 @@ type ensemble struct {
 
 // combine returns an ensemble that scores better than the leader, and whether there is one. Weights
 // are evaluated on other rows than those they are computed from. With classes, the lead of the best of
-// many candidates is often chance: the ensemble only has to match the leader. For few rows, the best
-// candidates of the recipes get equal weights.
+// many candidates is often chance: the ensemble only has to match the leader. For few rows, candidates
+// that match the leader get equal weights.
 func (r *run) combine(members []scored) (ensemble, bool) {
 	if r.equalWeights() {
 		members = slices.DeleteFunc(slices.Clone(members), func(m scored) bool {
-			return !r.withinError(m, r.leader, equalMargin)
+			return !r.withinError(m, r.leader, tieMargin)
 		})
 	}
 	for len(members) >= 2 {

@@ -275,7 +275,7 @@ func TestEquals(t *testing.T) {
 	}
 }
 
-// Of few rows with classes, the recipes within two standard errors of the leader go together and count
+// Of few rows with classes, the recipes that are hardly worse than the leader go together and count
 // the same, whether or not they do better; of more rows only where they do.
 func TestEvenEnsemble(t *testing.T) {
 	for _, c := range []struct {
@@ -293,7 +293,7 @@ func TestEvenEnsemble(t *testing.T) {
 		}
 		var out []scored
 		// the others are wrong where the leader is, and in more rows
-		for _, mean := range []float64{0.9, 0.896, 0.894, 0.87} {
+		for _, mean := range []float64{0.9, 0.896, 0.894, 0.89} {
 			recipe := slices.IndexFunc(r.table, func(k recipe) bool {
 				taken := slices.ContainsFunc(out, func(s scored) bool { return r.table[s.recipe].String() == k.String() })
 				return k.head.name == "ridge_classifier" && !taken
