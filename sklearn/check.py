@@ -8,10 +8,9 @@ With --keep it writes the files of testdata anew, which `go test ./sklearn` read
 
 import json
 import os
-import socket
 import subprocess
 import sys
-import time
+import threading
 import urllib.error
 import urllib.request
 import warnings
@@ -246,27 +245,26 @@ def served():
     """A service in Go answers for the model that Python has fitted: rows by name, over HTTP, by a client that knows neither."""
     pipeline = CASES["adult, random features, logistic"][0]
     bochner_sklearn.save(pipeline, os.path.join(work, "served.bochner"), X, target="income")
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        address = "127.0.0.1:%d" % s.getsockname()[1]
-    server = subprocess.Popen([bochner, "-q", "serve", os.path.join(work, "served.bochner"), "--addr", address], stderr=subprocess.PIPE)
+    server = subprocess.Popen([bochner, "serve", os.path.join(work, "served.bochner"), "--addr", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True)
+    limit = threading.Timer(30, server.kill)
+    limit.start()
     try:
-        rows = [{k: None if isinstance(v, float) and np.isnan(v) else v for k, v in row.items()} for row in holes.to_dict("records")]
-        request = urllib.request.Request("http://%s/v1/models/served:predict" % address, json.dumps({"rows": rows}).encode(), {"Content-Type": "application/json"})
-        for _ in range(300):
-            try:
-                with urllib.request.urlopen(request) as answer:
-                    said = json.load(answer)["predictions"]
+        for line in server.stdout:
+            if line.startswith("listening on "):
+                address = line.split()[-1]
+            if line.startswith("ready"):
                 break
-            except urllib.error.URLError as wrong:
-                if server.poll() is not None:
-                    sys.exit("sklearn: serve: %s" % server.stderr.read())
-                if isinstance(wrong, urllib.error.HTTPError) and wrong.code != 503:  # 503: the model is not loaded yet
-                    sys.exit("sklearn: serve: %s" % wrong.read())
-                time.sleep(0.1)
         else:
             sys.exit("sklearn: serve does not come up")
+        rows = [{k: None if isinstance(v, float) and np.isnan(v) else v for k, v in row.items()} for row in holes.to_dict("records")]
+        request = urllib.request.Request(address + "/v1/models/served:predict", json.dumps({"rows": rows}).encode(), {"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request) as answer:
+                said = json.load(answer)["predictions"]
+        except urllib.error.HTTPError as wrong:
+            sys.exit("sklearn: serve: %s" % wrong.read())
     finally:
+        limit.cancel()
         server.terminate()
         server.wait()
     if [p["class"] for p in said] != list(pipeline.predict(holes)):
