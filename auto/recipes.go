@@ -67,6 +67,7 @@ type representation struct {
 	scaled bool                     // whether learning sets the scale of γ to 1
 	dense  bool                     // whether it requires dense rows
 	alike  bool                     // whether it requires columns of one kind, and then comes first
+	only   string                   // rule of the maps that it is for; "" means all
 }
 
 // mapping is the feature map of a recipe, or none.
@@ -143,6 +144,12 @@ var scalesEffort = [efforts][]param.Setting{
 	newPart("", "features", 600, "steps", 80).settings,
 }
 
+var laplacianEffort = [efforts][]param.Setting{
+	newPart("", "part", 1000).settings,
+	newPart("", "part", 2000).settings,
+	newPart("", "part", 3000).settings,
+}
+
 var machineEffort = [efforts][]param.Setting{
 	newPart("", "part", 1000).settings,
 	newPart("", "part", 2000).settings,
@@ -158,6 +165,9 @@ var representations = []representation{
 	{name: "target scales", encode: encodeTargets, learn: scales(), effort: scalesEffort, family: "targets", scaled: true,
 		dense: true},
 	{name: "scales", learn: scales(), effort: scalesEffort, family: "scales", scaled: true, dense: true},
+	// random features are too few for the evidence of this kernel
+	{name: "laplacian scales", learn: scales("kernel", "laplacian", "solve", "exact", "steps", 30), effort: laplacianEffort,
+		scaled: true, dense: true, only: "laplacian"},
 	{name: "ranks", scale: newPart("quantile"), dense: true},
 	{name: "hashed", encode: encodeHashed, dense: true},
 	{name: "machine", learn: newPart("rfm"), effort: machineEffort, scaled: true, dense: true},
@@ -264,12 +274,12 @@ func table(task datasets.Task, representations []representation) []recipe {
 	for _, h := range heads {
 		for i, p := range representations {
 			for k, m := range mappings {
-				if h.task != task || m.exact != h.exact ||
+				if h.task != task || m.exact != h.exact || p.only != "" && p.only != m.rule ||
 					m.plain && i > 0 && p.encode != encodeCharacters {
 					continue
 				}
 				one := recipe{p, m, h}
-				if turn[one.String()] = i + k; m.name == "few" && p.learn.name == "ard" && p.scale.name == "" {
+				if turn[one.String()] = i + k; p.only != "" || m.name == "few" && p.learn.name == "ard" && p.scale.name == "" {
 					turn[one.String()] = 1 // often the best for many rows, see preferLearned
 				}
 				out = append(out, one)

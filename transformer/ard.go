@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/fourier"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/origin"
+	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/sample"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/kernel"
@@ -26,9 +27,9 @@ import (
 //
 //	y_j = s_j·x_j
 //
-// The scales maximize the evidence of the targets under a Gaussian process on random Fourier
-// features of the kernel, with learned noise and amplitude. An irrelevant input gets a scale near
-// 0. Place the step before a map such as rff: with the same kernel and gamma: 1, that map
+// The scales maximize the evidence of the targets under a Gaussian process, with learned noise and
+// amplitude: on random Fourier features of the kernel (Solve features) or with the exact kernel
+// (Solve exact). An irrelevant input gets a scale near 0. Place the step before a map such as rff: with the same kernel and gamma: 1, that map
 // approximates the selected kernel. The same holds for binning, nystroem and kernel_ridge, whose
 // kernels are functions of the same scaled differences.
 //
@@ -46,13 +47,17 @@ import (
 // to the initial one. Example: of 32 inputs, four determine y = sin(5·x₀x₁) + cos(4(x₂ + x₃)) +
 // noise; 3,000 rows, uniform on (−1, 1), identify the four.
 //
+// With a rough kernel, such as laplacian, the exact kernel finds inputs whose effect is local, which
+// a few hundred features cannot represent. It uses at most Part rows of the sample and projected
+// L-BFGS, which ends early when it has converged. Features and Restarts have no effect.
+//
 // Let r_j be the learned scale of input j divided by the largest one. The step uses max(r_j^Power,
 // Floor), multiplied by a common factor that preserves the mean square of the learned scales.
 //
 // Shapes: n×d → n×d; sparse rows stay sparse. Cost of a step of the fit, with n rows and D
 // features: 3·n·D² + D³ + 2·n·d·D flops in float32 and D³/3 in float64, or 3·n²·D + n³ and n³/3 if
 // there are fewer rows than features; press needs 6·n·D² or n³ more. Memory: 6·n·D + 78·d·D bytes,
-// for press 10·n·D. A fit makes two passes: one to check the rows, one to sample them.
+// for press 10·n·D. With the exact kernel and n rows: n³ + 4·n²·d flops and 32·n² bytes. A fit makes two passes: one to check the rows, one to sample them.
 //
 // Sources: Neal, "Bayesian learning for neural networks", 1996; Rasmussen and Williams, "Gaussian
 // processes for machine learning", 2006, chapter 5; Lázaro-Gredilla et al., "Sparse spectrum
@@ -72,17 +77,21 @@ type ARD struct {
 	Floor     float64     // minimum scale of a standardized input, relative to the largest
 	Power     float64     // exponent applied to the learned scales
 	Objective string      // evidence or press
+	Solve     string      // features or exact
+	Part      int         // maximum number of rows with the exact kernel
 	Groups    string      // none or origin
 	Seed      uint64
 }
 
-// NewARD returns the spec with the gaussian kernel, 600 features, and 70 steps on 3000 rows.
+// NewARD returns the spec with the gaussian kernel, 600 features, and 70 steps on 3000 rows; 2000 with the exact
+// kernel.
 func NewARD() ARD {
 	return ARD{Kernel: "gaussian", Nu: 1.5, Alpha: 1, Features: 600, Rows: 3000, Steps: 70, Restarts: 1, Power: 1,
-		Objective: "evidence", Groups: "none"}
+		Objective: "evidence", Solve: "features", Part: 2000, Groups: "none"}
 }
 
-// Params declares kernel, nu, alpha, features, rows, steps, restarts, floor, power, objective, groups and seed.
+// Params declares kernel, nu, alpha, features, rows, steps, restarts, floor, power, objective, solve, part,
+// groups and seed.
 func (s *ARD) Params(l *param.List) {
 	l.Choice((*string)(&s.Kernel), "kernel", "kernel of the gaussian process", spectral.FourierKernels...)
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
@@ -98,6 +107,9 @@ func (s *ARD) Params(l *param.List) {
 	l.Float(&s.Power, "power", "power of the scales, which keeps the distances of rows in the mean", param.Between(0, 4))
 	l.Choice(&s.Objective, "objective", "what scales are learned by: the evidence, or the leave-one-out error", "evidence",
 		"press")
+	l.Choice(&s.Solve, "solve", "with random Fourier features, or with the exact kernel of the first rows of the sample",
+		"features", "exact")
+	l.Int(&s.Part, "part", "rows, at most, for solve: exact; the cost is cubic", param.AtLeast(2))
 	l.Choice(&s.Groups, "groups", "whether columns that one column was encoded to share a scale", "none", "origin")
 	l.Seed(&s.Seed, "seed", "seed of the sample and of the draws")
 	l.Check("features", func() error {
@@ -106,6 +118,24 @@ func (s *ARD) Params(l *param.List) {
 		}
 		return nil
 	})
+	l.Check("objective", func() error {
+		if s.Solve == "exact" && s.Objective != "evidence" {
+			return errors.New("evidence for solve: exact")
+		}
+		return nil
+	})
+	l.Check("kernel", func() error {
+		if _, ok := s.exactKernel(); s.Solve == "exact" && !ok {
+			return errors.New("a kernel of the euclidean or the L1 distance for solve: exact")
+		}
+		return nil
+	})
+}
+
+// exactKernel returns the kernel for Solve exact, which must be a function of one distance of the scaled rows.
+func (s ARD) exactKernel() (*pairwise.Kernel, bool) {
+	k, ok := pairwise.NewKernel(string(s.Kernel), spectral.Shape{Nu: s.Nu, Alpha: s.Alpha})
+	return k, ok && (k.Metric == pairwise.Squared || k.Metric == pairwise.L1)
 }
 
 // Fit learns the scales; it returns a [*FittedARD].
@@ -172,25 +202,40 @@ func (s ARD) learn(ctx context.Context, rows sample.Sample, group []int) (eviden
 		return evidence.Result{}, err
 	}
 	kernel, _ := spectral.FourierKernel(string(s.Kernel), spectral.Shape{Nu: s.Nu, Alpha: s.Alpha})
-	m := s.Features / 2
-	draws, err := fourier.Draw(ctx, kernel, s.Seed, d, ardLists*m, true)
-	if err != nil {
-		return evidence.Result{}, err
-	}
 	gamma, err := kernel.MedianGamma(ctx, rows.X, s.Seed)
 	if err != nil {
 		return evidence.Result{}, err
 	}
 	p := evidence.Problem{X: rows.X, Y: rows.Y, Group: group, LeaveOneOut: s.Objective == "press"}
+	start := p.Start(kernel.Factors([]float64{gamma})[0])
+	if s.Solve == "exact" {
+		n = min(n, s.Part)
+		X := mat.NewDense(n, d, nil)
+		for i := range n {
+			mat.Row(X.RawRowView(i), i, rows.X)
+		}
+		k, _ := s.exactKernel()
+		return evidence.Exact{X: X, Y: rows.Y.Slice(0, n, 0, rows.Y.RawMatrix().Cols).(*mat.Dense), Kernel: k, Group: group,
+			Intercept: true}.Minimize(ctx, []evidence.Point{start}, s.Steps)
+	}
+	m := s.Features / 2
+	draws, err := fourier.Draw(ctx, kernel, s.Seed, d, ardLists*m, true)
+	if err != nil {
+		return evidence.Result{}, err
+	}
 	lists := make([]*mat.Dense, ardLists)
 	for i := range lists {
 		lists[i] = mat.DenseCopyOf(draws.Base.Slice(0, d, i*m, (i+1)*m))
 	}
-	return evidence.Minimize(ctx, p, lists, p.Start(kernel.Factors([]float64{gamma})[0]), s.Restarts, s.Steps)
+	return evidence.Minimize(ctx, p, lists, start, s.Restarts, s.Steps)
 }
 
 // bytes returns the memory of a fit on n rows of d columns.
 func (s ARD) bytes(n, d float64) int64 {
+	if s.Solve == "exact" {
+		m := min(n, float64(s.Part))
+		return int64(min(32*m*m+40*m*d+16*n*d, math.MaxInt64/2))
+	}
 	D := float64(s.Features)
 	order, each := min(n, D), 6.0
 	if s.Objective == "press" {
@@ -201,6 +246,9 @@ func (s ARD) bytes(n, d float64) int64 {
 
 // Cost returns the cost of learning the scales and of scaling the rows.
 func (s ARD) Cost(shape datasets.Shape) datasets.Cost {
+	if s.Solve == "exact" {
+		return s.exactCost(shape)
+	}
 	n, D := float64(min(shape.Rows, s.Rows)), float64(s.Features)
 	order := min(n, D)
 	products := 3*n*D*order + 2*n*shape.Entries()*D
@@ -217,6 +265,19 @@ func (s ARD) Cost(shape datasets.Shape) datasets.Cost {
 	cost.CheapToRecompute = false
 	cost.Flops += step * float64(s.Steps+s.Restarts)
 	cost.Bytes += s.bytes(n, float64(shape.Cols))
+	cost.Passes = 2
+	return cost
+}
+
+// exactCost returns the cost with the exact kernel. The constants convert kernel values and loops over pairs to
+// flops of products.
+func (s ARD) exactCost(shape datasets.Shape) datasets.Cost {
+	n, d := float64(min(shape.Rows, s.Rows, s.Part)), float64(shape.Cols)
+	step := n*n*n + 100*n*n + 20*n*n*d
+	cost := scalerCost(0, shape)
+	cost.CheapToRecompute = false
+	cost.Flops += step * float64(s.Steps)
+	cost.Bytes += s.bytes(float64(min(shape.Rows, s.Rows)), d)
 	cost.Passes = 2
 	return cost
 }

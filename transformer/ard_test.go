@@ -70,6 +70,43 @@ func TestARDFindsRelevantInputs(t *testing.T) {
 	}
 }
 
+// TestARDFindsLocalInputs checks that the exact kernel finds an input with a local effect, for which the random
+// features of the same kernel are too few.
+func TestARDFindsLocalInputs(t *testing.T) {
+	const n, levels = 600, 60
+	rng := rand.New(rand.NewPCG(3, 8))
+	effect := make([]float64, levels)
+	for i := range effect {
+		effect[i] = rng.NormFloat64()
+	}
+	X, y := mat.NewDense(n, 3, nil), make([]float64, n)
+	for i := range n {
+		level := rng.IntN(levels)
+		X.SetRow(i, []float64{rng.NormFloat64(), float64(level), rng.NormFloat64()})
+		y[i] = X.At(i, 0) + 2*effect[level] + 0.1*rng.NormFloat64()
+	}
+	data := datasets.Set{X: X, Y: y}
+	spec := smallARD(func(s *ARD) { s.Kernel, s.Rows, s.Steps = kernel.Laplacian, n, 40 })
+	features := fitARD(t, spec, data).Relevance()
+	spec.Solve = "exact"
+	exact := fitARD(t, spec, data).Relevance()
+	if features[0] < 0.5 || exact[1] != 1 || exact[0] > 0.1 || exact[2] > 0.01 {
+		t.Errorf("relevance %.3f by features, %.3f by the exact kernel, want the second input to stand out in the latter only",
+			features, exact)
+	}
+	spec.Part = 300
+	want := fitARD(t, spec, data).Scales()
+	for j, got := range fitARD(t, spec, datasets.Set{X: sparse.FromDense(X), Y: y}).Scales() {
+		if math.Abs(got-want[j]) > 1e-3*want[j] {
+			t.Errorf("sparse rows: scale %d is %v, dense: %v", j, got, want[j])
+		}
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	if got := fitARD(t, spec, data).Scales(); !slices.Equal(got, want) {
+		t.Errorf("one core: scales %v, several: %v", got, want)
+	}
+}
+
 // The gradient that scales are learned by is that of the objective with the frequencies of every kernel, heavy tails
 // and all, with more and with fewer rows than features.
 func TestARDGradientOfEveryKernel(t *testing.T) {

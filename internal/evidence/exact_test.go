@@ -87,7 +87,7 @@ func TestExactEvidenceOfScikitLearn(t *testing.T) {
 	}
 }
 
-// plainly returns the negative logarithm of the evidence of the gaussian kernel by its definition.
+// plainly returns the negative logarithm of the evidence of the gaussian or the laplacian kernel by its definition.
 func plainly(t *testing.T, e Exact, scales []float64, ratio float64) (value float64) {
 	n, d := e.X.Dims()
 	_, q := e.Y.Dims()
@@ -99,8 +99,11 @@ func plainly(t *testing.T, e Exact, scales []float64, ratio float64) (value floa
 				for l := range i + 1 {
 					sum := 0.0
 					for j := range d {
-						delta := scales[j] * (e.X.At(i, j) - e.X.At(l, j))
-						sum += delta * delta
+						delta := scales[j] * math.Abs(e.X.At(i, j)-e.X.At(l, j))
+						if e.Kernel.Metric == pairwise.Squared {
+							delta *= delta
+						}
+						sum += delta
 					}
 					K.SetSym(i, l, a*math.Exp(-sum))
 				}
@@ -152,16 +155,15 @@ var given = []Exact{{}, {Intercept: true}, {Noise: 0.2, Intercept: true}, {Ampli
 // two targets.
 func TestExactEvidencePlainly(t *testing.T) {
 	p, point := drawn(3, 30, 3, 1, 2)
-	for _, e := range given {
-		e.X, e.Y, e.Kernel = p.X.(*mat.Dense), p.Y, exactKernel(t, "gaussian", 0, 0)
-		at := append(point[:3:3], math.Log(0.15))
-		if e.Noise > 0 && e.Amplitude > 0 {
-			at[3] = math.Log(0.15)
-		}
-		value, err := newExact(e).at(context.Background(), at, make([]float64, 4))
-		scales := []float64{math.Exp(at[0]), math.Exp(at[1]), math.Exp(at[2])}
-		if want := plainly(t, e, scales, 0.15); err != nil || !close(value, want, 1e-10) {
-			t.Errorf("%+v: value %v (%v), plainly %v", e, value, err, want)
+	for _, name := range []string{"gaussian", "laplacian"} {
+		for _, e := range given {
+			e.X, e.Y, e.Kernel = p.X.(*mat.Dense), p.Y, exactKernel(t, name, 0, 0)
+			at := append(point[:3:3], math.Log(0.15))
+			value, err := newExact(e).at(context.Background(), at, make([]float64, 4))
+			scales := []float64{math.Exp(at[0]), math.Exp(at[1]), math.Exp(at[2])}
+			if want := plainly(t, e, scales, 0.15); err != nil || !close(value, want, 1e-10) {
+				t.Errorf("%s, %+v: value %v (%v), plainly %v", name, e, value, err, want)
+			}
 		}
 	}
 }
@@ -174,7 +176,7 @@ func TestExactGradientAgainstDifferences(t *testing.T) {
 	for _, k := range []*pairwise.Kernel{exactKernel(t, "gaussian", 0, 0), exactKernel(t, "exponential", 0, 0),
 		exactKernel(t, "matern", 0.8, 0),
 		exactKernel(t, "matern", 1.5, 0), exactKernel(t, "matern", 2.5, 0), exactKernel(t, "matern", 3.7, 0),
-		exactKernel(t, "rational_quadratic", 0, 0.7)} {
+		exactKernel(t, "rational_quadratic", 0, 0.7), exactKernel(t, "laplacian", 0, 0)} {
 		for _, e := range given {
 			for _, group := range [][]int{nil, {0, 0, 0, 0}, {1, 0, 1, 2}} {
 				e.X, e.Y, e.Kernel, e.Group = p.X.(*mat.Dense), p.Y, k, group
