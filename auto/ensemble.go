@@ -301,8 +301,12 @@ func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
 	}
 	if r.narrow(r.leader) {
 		wide, err := r.widest(ctx, r.leader.point, widerShare*r.secondsLeft())
-		together, wrong := r.expectedMembers(ctx, found, sizeGrowth)
-		if err = errors.Join(err, wrong); err != nil || wide > r.leader.size && together > widerShare*r.secondsLeft() {
+		if err != nil {
+			return false, err
+		}
+		// a wider map gains more than an ensemble of narrow ones
+		together, err := r.expectedMembers(ctx, found, wide/r.leader.size)
+		if err != nil || wide > r.leader.size && together > widerShare*r.secondsLeft() {
 			return false, err
 		}
 	}
