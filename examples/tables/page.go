@@ -215,10 +215,10 @@ func (s summary) write(w *strings.Builder, title string, rows []row, number func
 	for _, r := range rows {
 		fmt.Fprintf(w, "| %s |", r.set)
 		for _, c := range r.cells {
-			if c.splits == 0 || c.failed != "" {
+			if v := number(c); c.splits == 0 || c.failed != "" || v == 0 { // a cost of 0 is unknown
 				fmt.Fprint(w, " – |")
 			} else {
-				fmt.Fprintf(w, " %.4g |", number(c))
+				fmt.Fprintf(w, " %.4g |", v)
 			}
 		}
 		w.WriteString("\n")
