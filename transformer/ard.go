@@ -29,9 +29,9 @@ import (
 //
 // The scales maximize the evidence of the targets under a Gaussian process, with learned noise and
 // amplitude: on random Fourier features of the kernel (Solve features) or with the exact kernel
-// (Solve exact). An irrelevant input gets a scale near 0. Place the step before a map such as rff: with the same kernel and gamma: 1, that map
-// approximates the selected kernel. The same holds for binning, nystroem and kernel_ridge, whose
-// kernels are functions of the same scaled differences.
+// (Solve exact). An irrelevant input gets a scale near 0. Place the step before a map such as rff:
+// with the same kernel and gamma: 1, that map approximates the selected kernel. The same holds for
+// binning, nystroem and kernel_ridge, whose kernels are functions of the same scaled differences.
 //
 // It requires targets: one or more numeric columns, or classes, which are coded as ±1 with one
 // output per class. Inputs and targets are standardized while the scales are learned; the final
@@ -57,7 +57,8 @@ import (
 // Shapes: n×d → n×d; sparse rows stay sparse. Cost of a step of the fit, with n rows and D
 // features: 3·n·D² + D³ + 2·n·d·D flops in float32 and D³/3 in float64, or 3·n²·D + n³ and n³/3 if
 // there are fewer rows than features; press needs 6·n·D² or n³ more. Memory: 6·n·D + 78·d·D bytes,
-// for press 10·n·D. With the exact kernel and n rows: n³ + 4·n²·d flops and 32·n² bytes. A fit makes two passes: one to check the rows, one to sample them.
+// for press 10·n·D. With the exact kernel and n rows: n³ + 4·n²·d flops and 32·n² bytes. A fit makes
+// two passes: one to check the rows, one to sample them.
 //
 // Sources: Neal, "Bayesian learning for neural networks", 1996; Rasmussen and Williams, "Gaussian
 // processes for machine learning", 2006, chapter 5; Lázaro-Gredilla et al., "Sparse spectrum
@@ -246,40 +247,36 @@ func (s ARD) bytes(n, d float64) int64 {
 
 // Cost returns the cost of learning the scales and of scaling the rows.
 func (s ARD) Cost(shape datasets.Shape) datasets.Cost {
+	n := float64(min(shape.Rows, s.Rows))
+	cost := scalerCost(0, shape)
+	cost.CheapToRecompute = false
 	if s.Solve == "exact" {
-		return s.exactCost(shape)
+		cost.Flops += s.exactStep(min(n, float64(s.Part)), float64(shape.Cols)) * float64(s.Steps)
+	} else {
+		cost.Flops += s.featuresStep(n, shape.Entries()) * float64(s.Steps+s.Restarts)
 	}
-	n, D := float64(min(shape.Rows, s.Rows)), float64(s.Features)
+	cost.Bytes += s.bytes(n, float64(shape.Cols))
+	cost.Passes = 2
+	return cost
+}
+
+// exactStep returns the flops of a step with the exact kernel. Kernel values and loops over pairs are slower than
+// products; the constants convert them.
+func (s ARD) exactStep(n, d float64) float64 { return n*n*n + 100*n*n + 20*n*n*d }
+
+// featuresStep returns the flops of a step with features. Float32 products count half. Factorizations, inverses
+// and sines are slower than products; the constants convert them.
+func (s ARD) featuresStep(n, entries float64) float64 {
+	D := float64(s.Features)
 	order := min(n, D)
-	products := 3*n*D*order + 2*n*shape.Entries()*D
+	products := 3*n*D*order + 2*n*entries*D
 	switch {
 	case s.Objective == "press" && n < D:
 		products += order * order * order
 	case s.Objective == "press":
 		products += 3 * n * D * order
 	}
-	// Float32 products count half. Factorizations, inverses and sines are slower than products; the
-	// constants convert them.
-	step := products/2 + 1.5*order*order*order + 300*order*order + 100*n*D
-	cost := scalerCost(0, shape)
-	cost.CheapToRecompute = false
-	cost.Flops += step * float64(s.Steps+s.Restarts)
-	cost.Bytes += s.bytes(n, float64(shape.Cols))
-	cost.Passes = 2
-	return cost
-}
-
-// exactCost returns the cost with the exact kernel. The constants convert kernel values and loops over pairs to
-// flops of products.
-func (s ARD) exactCost(shape datasets.Shape) datasets.Cost {
-	n, d := float64(min(shape.Rows, s.Rows, s.Part)), float64(shape.Cols)
-	step := n*n*n + 100*n*n + 20*n*n*d
-	cost := scalerCost(0, shape)
-	cost.CheapToRecompute = false
-	cost.Flops += step * float64(s.Steps)
-	cost.Bytes += s.bytes(float64(min(shape.Rows, s.Rows)), d)
-	cost.Passes = 2
-	return cost
+	return products/2 + 1.5*order*order*order + 300*order*order + 100*n*D
 }
 
 // FittedARD is a fitted [ARD].
