@@ -353,6 +353,10 @@ func TestARDRefuses(t *testing.T) {
 		data datasets.Set
 		want string
 	}{
+		"exact cauchy": {smallARD(func(s *ARD) { s.Kernel, s.Solve = kernel.Cauchy, "exact" }), data,
+			"a kernel of the euclidean or the L1 distance for solve: exact"},
+		"exact press": {smallARD(func(s *ARD) { s.Objective, s.Solve = "press", "exact" }), data,
+			"evidence for solve: exact"},
 		"no targets":       {NewARD(), with(func(d *datasets.Set) { d.Y = nil }), "ard: the data have no targets"},
 		"constant targets": {NewARD(), with(func(d *datasets.Set) { clear(d.Y) }), "ard: the targets are constant"},
 		"one class": {NewARD(), with(func(d *datasets.Set) { clear(d.Y); d.Schema = classes }),
