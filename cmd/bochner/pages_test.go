@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -44,6 +45,9 @@ func TestPages(t *testing.T) {
 				if indent, command, ok := prompt(p.lines[i]); ok {
 					seen++
 					p.holds(i+1, indent, command)
+				} else if command, first, ok := p.pasted(i); ok {
+					seen++
+					p.holds(first, "", command)
 				}
 			}
 			p.draft()
@@ -98,6 +102,18 @@ func prompt(line string) (indent, command string, ok bool) {
 		return "", "", false
 	}
 	return m[1], m[2], true
+}
+
+// pasted reads a block of shell commands for pasting that ends in line i and is followed by the first
+// lines of its output. It returns the last command, limited to that many lines, and where they begin.
+func (p *quotedPage) pasted(i int) (command string, first int, ok bool) {
+	if !strings.HasPrefix(p.lines[i], "go run ./cmd/bochner ") ||
+		!slices.Equal(p.lines[i+1:min(i+4, len(p.lines))], []string{"```", "", "```text"}) {
+		return "", 0, false
+	}
+	first = i + 4
+	shown := slices.Index(p.lines[first:], "```")
+	return fmt.Sprintf("%s | head -%d", p.lines[i], shown), first, true
 }
 
 // quotedPage is a page whose commands are run sequentially in one directory.
