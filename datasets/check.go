@@ -13,9 +13,9 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Check returns an error if s is invalid: fields of different lengths, no rows or columns, infinite
-// inputs, targets that are not finite or not class codes, negative weights, or only zero weights.
-// It accepts missing inputs (NaN).
+// Check returns an error if s is invalid: repeated names given to [New], fields of different
+// lengths, no rows or columns, infinite inputs, targets that are not finite or not class codes,
+// negative weights, or only zero weights. It accepts missing inputs (NaN).
 func (s Set) Check() error {
 	if err := s.CheckBlock(0); err != nil {
 		return err
@@ -30,6 +30,9 @@ func (s Set) Check() error {
 func (s Set) CheckBlock(first int) error { return FromRow(s.check(), first) }
 
 func (s Set) check() error {
+	if s.problem != nil {
+		return s.problem
+	}
 	n, d := s.Rows(), s.Cols()
 	if n == 0 || d == 0 {
 		return fmt.Errorf("datasets: %w: %d rows, %d columns", ErrEmpty, n, d)

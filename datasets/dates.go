@@ -9,6 +9,14 @@ import (
 )
 
 // Date describes the format of the dates in a column, and the parts that become columns.
+//
+// Parts are those in UTC, whatever the source: a [time.Time] of a struct, slice, map or database, a
+// timestamp of Parquet or Arrow with a zone, and a string such as 2024-03-01T14:30+02:00 (12:30)
+// are converted. A string, timestamp or date without a zone is used as it is. So the same instant
+// has the same parts in training and prediction, on every host. For local hours remove the zone, as
+// by
+//
+//	time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), 0, 0, time.UTC)
 type Date struct {
 	// Order is dmy or mdy for dates that start with the day or the month. Dates that start with the
 	// year (2024-03-01) or have periods (1.3.2024) need no order.
@@ -60,8 +68,9 @@ func (d Date) Check() error {
 	return nil
 }
 
-// Values returns the parts of t, in the order of Names.
+// Values returns the parts of t in UTC, in the order of Names.
 func (d Date) Values(t time.Time) []float64 {
+	t = t.UTC()
 	const monthsPerYear, daysPerWeek, hoursPerDay, secondsPerDay = 12, 7, 24, 24 * 60 * 60
 	var out []float64
 	weekday := float64((t.Weekday()+6)%daysPerWeek + 1)
@@ -99,7 +108,8 @@ func (d Date) Values(t time.Time) []float64 {
 }
 
 // Parse parses a date with an optional time of day: 2024-03-01T14:30:00Z, 2024/3/1, 1.3.2024 14:30,
-// and with an order 1/3/2024 or 3/1/24. Two-digit years are 1969 to 2068. It ignores time zones.
+// and with an order 1/3/2024 or 3/1/24. Two-digit years are 1969 to 2068. A time with a zone such as
+// +02:00 is converted to UTC; one without a zone is taken as UTC.
 func (d Date) Parse(text []byte) (time.Time, bool) {
 	r := dateReader{rest: text}
 	first, width := r.number()
@@ -127,10 +137,10 @@ func (d Date) Parse(text []byte) (time.Time, bool) {
 	case yearWidth != 4:
 		return time.Time{}, false
 	}
-	hour, minute, ok := r.clock()
+	hour, minute, offset, ok := r.clock()
 	t := time.Date(year, time.Month(month), day, hour, minute, 0, 0, time.UTC)
 	ok = ok && !r.failed && month >= 1 && month <= 12 && day >= 1 && t.Day() == day && hour < 24 && minute < 60
-	return t, ok
+	return t.Add(-offset), ok
 }
 
 // dateReader scans numbers and separators.
@@ -165,17 +175,17 @@ func (r *dateReader) separator(marks string) byte {
 	return c
 }
 
-// clock scans an optional time of day up to the end.
-func (r *dateReader) clock() (hour, minute int, ok bool) {
+// clock scans an optional time of day up to the end. offset is that of its zone from UTC.
+func (r *dateReader) clock() (hour, minute int, offset time.Duration, ok bool) {
 	if len(r.rest) == 0 {
-		return 0, 0, true
+		return 0, 0, 0, true
 	}
 	if r.separator("T ") == 0 {
-		return 0, 0, false
+		return 0, 0, 0, false
 	}
 	hour, _ = r.number()
 	if r.separator(":") == 0 {
-		return 0, 0, false
+		return 0, 0, 0, false
 	}
 	minute, _ = r.number()
 	tail := strings.ToUpper(string(r.rest))
@@ -185,16 +195,23 @@ func (r *dateReader) clock() (hour, minute int, ok bool) {
 	switch tail = strings.TrimSpace(tail); {
 	case tail == "AM" || tail == "PM":
 		if hour < 1 || hour > 12 {
-			return 0, 0, false
+			return 0, 0, 0, false
 		}
 		if hour %= 12; tail == "PM" {
 			hour += 12
 		}
-		return hour, minute, true
+		return hour, minute, 0, true
 	case tail == "" || tail == "Z" || tail == "UTC":
-		return hour, minute, true
+		return hour, minute, 0, true
 	}
-	// A zone such as +02:00 is ignored: the time is local.
-	zone := strings.Trim(tail[1:], "0123456789:")
-	return hour, minute, zone == "" && strings.ContainsAny(tail[:1], "+-") && len(tail) > 2
+	for _, layout := range zoneLayouts {
+		if t, err := time.Parse(layout, tail); err == nil {
+			_, seconds := t.Zone()
+			return hour, minute, time.Duration(seconds) * time.Second, true
+		}
+	}
+	return 0, 0, 0, false
 }
+
+// zoneLayouts are the forms of the offset of a zone.
+var zoneLayouts = []string{"-07:00", "-07", "-0700", "-07:00:00"}

@@ -1,10 +1,12 @@
 package datasets
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
+	"math/big"
 	"reflect"
 	"slices"
 	"strconv"
@@ -19,16 +21,32 @@ import (
 // MaxInferredClasses is the maximum number of different integers that are inferred to be class codes.
 const MaxInferredClasses = 10
 
-// New returns a set of numeric columns: n×d inputs with d column names, or without names. Add the
-// target by [Set.WithClasses] or [Set.WithTarget]:
+// New returns a set of numeric columns: n×d inputs with d distinct column names, or without names.
+// Every fit returns the error of a repeated name, and so does [Set.Check]. Add the target by
+// [Set.WithClasses] or [Set.WithTarget]:
 //
 //	data := datasets.New(X, "length", "width").WithClasses("species", species)
 func New(X mat.Matrix, names ...string) Set {
 	s := Set{X: X}
+	if err := checkDistinct(names); err != nil {
+		s.problem = fmt.Errorf("datasets: %w", err)
+	}
 	for _, name := range names {
 		s.Schema.Columns = append(s.Schema.Columns, Column{Name: name})
 	}
 	return s
+}
+
+// checkDistinct returns an error if a name other than "" is repeated.
+func checkDistinct(names []string) error {
+	seen := make(map[string]bool, len(names))
+	for _, name := range names {
+		if seen[name] && name != "" {
+			return fmt.Errorf("column names must be distinct, got %q twice", name)
+		}
+		seen[name] = true
+	}
+	return nil
 }
 
 // WithClasses returns the set with a target of class names, one for each row. Classes have codes in
@@ -75,6 +93,11 @@ func (s Set) WithText(name string, texts []string) (Set, error) {
 	for j := range d {
 		all = append(all, s.Schema.Column(j))
 	}
+	for _, c := range all {
+		if c.Name == name && name != "" {
+			return Set{}, fmt.Errorf("datasets: column names must be distinct, got %q twice", name)
+		}
+	}
 	s.Schema.Columns = append(all, Column{Name: name, Kind: Text})
 	s.X = textrows.New(X, append(columns, d), table)
 	return s, nil
@@ -93,15 +116,15 @@ func sortedNames(names []string) []string {
 	if len(out) > 0 && out[0] == "" {
 		out = out[1:]
 	}
-	numbers := make(map[string]int, len(out))
+	numbers := make(map[string]*big.Int, len(out))
 	for _, name := range out {
-		v, err := strconv.Atoi(name)
-		if err != nil {
+		v, ok := new(big.Int).SetString(name, 10)
+		if !ok {
 			return out
 		}
 		numbers[name] = v
 	}
-	slices.SortStableFunc(out, func(a, b string) int { return numbers[a] - numbers[b] })
+	slices.SortStableFunc(out, func(a, b string) int { return numbers[a].Cmp(numbers[b]) })
 	return out
 }
 
@@ -120,7 +143,8 @@ func sortedNames(names []string) []string {
 //	data, err := datasets.FromStructs(flats, "Rent")
 //
 // Numbers and bools are numeric columns. Strings are categorical, or text if they have several
-// words and are mostly distinct. Times become numeric columns of their parts. A nil pointer, NaN,
+// words and are mostly distinct. Times become numeric columns of their parts in UTC, see [Date].
+// Integers are formatted exactly as classes, categories and groups. A nil pointer, NaN,
 // an empty string, the zero time and an invalid value of a type such as sql.NullInt64 are missing.
 // Columns have the names of the fields. A tag sets another name and options after a comma:
 // categorical, numeric, text, target, weight, group.
@@ -198,6 +222,9 @@ func FromRows(rows RowScanner, target string) (Set, error) {
 	if err != nil {
 		return Set{}, fmt.Errorf("datasets: %w", err)
 	}
+	if err := checkDistinct(names); err != nil {
+		return Set{}, fmt.Errorf("datasets: %w", err)
+	}
 	var b tableBuilder
 	values, pointers := make([]any, len(names)), make([]any, len(names))
 	for j, name := range names {
@@ -231,13 +258,14 @@ func (b *tableBuilder) column(name string) *memoryColumn {
 type memoryColumn struct {
 	name     string
 	options  []string
-	example  any         // the first value that is not missing
-	rows     int         // number of values
-	numbers  []float64   // numbers and bools; NaN is missing
-	strings  []string    // "" is missing
-	times    []time.Time // the zero time is missing
-	floating bool        // whether a number is not of an integer type
-	err      error       // the first one
+	example  any            // the first value that is not missing
+	rows     int            // number of values
+	numbers  []float64      // numbers and bools; NaN is missing
+	digits   map[int]string // by row, of integers that numbers may round
+	strings  []string       // "" is missing
+	times    []time.Time    // the zero time is missing
+	floating bool           // whether a number is not of an integer type
+	err      error          // the first one
 }
 
 func (c *memoryColumn) has(option string) bool { return slices.Contains(c.options, option) }
@@ -252,12 +280,19 @@ func (c *memoryColumn) addValue(v reflect.Value) {
 	c.add(plain)
 }
 
-// add appends a value: nil, int64, float64, bool, string or time.Time.
+// add appends a value that [structrows.Value] has returned.
 func (c *memoryColumn) add(v any) {
-	if i, ok := v.(int64); ok {
-		v = float64(i)
-	} else if _, ok := v.(float64); ok {
+	switch v.(type) {
+	case float64, json.Number:
 		c.floating = true
+	}
+	if number, digits, ok := structrows.Number(v); ok {
+		if v = number; digits != "" {
+			if c.digits == nil {
+				c.digits = map[int]string{}
+			}
+			c.digits[c.rows] = digits
+		}
 	}
 	if c.example == nil {
 		c.example = v
@@ -300,17 +335,25 @@ func (c *memoryColumn) names() []string {
 		return c.strings
 	}
 	out := make([]string, len(c.numbers))
-	_, boolean := c.example.(bool)
-	for i, v := range c.numbers {
-		switch {
-		case math.IsNaN(v):
-		case boolean:
-			out[i] = strconv.FormatBool(v == 1)
-		default:
-			out[i] = strconv.FormatFloat(v, 'f', -1, 64)
-		}
+	for i := range out {
+		out[i] = c.numberName(i)
 	}
 	return out
+}
+
+// numberName returns the number or bool of row i as the name of a category.
+func (c *memoryColumn) numberName(i int) string {
+	v := c.numbers[i]
+	if digits, ok := c.digits[i]; ok {
+		return digits
+	}
+	if _, ok := c.example.(bool); ok && !math.IsNaN(v) {
+		return strconv.FormatBool(v == 1)
+	}
+	if math.IsNaN(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
 // parse returns the values as numbers.
@@ -342,9 +385,12 @@ func (c *memoryColumn) isClass() bool {
 	case string, bool:
 		return true
 	case float64:
-		distinct := map[float64]bool{}
-		for _, v := range c.numbers {
-			if distinct[v] = true; c.floating || len(distinct) > MaxInferredClasses {
+		distinct := map[string]bool{}
+		for i := range c.numbers {
+			if c.floating {
+				return false
+			}
+			if distinct[c.numberName(i)] = true; len(distinct) > MaxInferredClasses {
 				return false
 			}
 		}

@@ -2,6 +2,7 @@ package datasets_test
 
 import (
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -122,6 +123,7 @@ func TestNewWithTargets(t *testing.T) {
 		"class code":            datasets.New(X).WithClasses("kind", []string{"a", "", "b"}),
 		"Y must have 3 rows":    datasets.New(X).WithClasses("kind", []string{"a", "b"}),
 		"must have 1 columns":   datasets.New(X, "a"),
+		`distinct, got "a"`:     datasets.New(X, "a", "a").WithTarget("y", []float64{1, 2, 3}),
 		"target must be finite": datasets.New(X).WithTarget("y", []float64{1, math.NaN(), 3}),
 	} {
 		if err := bad.Check(); err == nil || !strings.Contains(err.Error(), name) {
@@ -130,13 +132,22 @@ func TestNewWithTargets(t *testing.T) {
 	}
 }
 
+// closed is a struct without exported fields.
+type closed struct{ size int }
+
 // rowsOf is an iterator as *sql.Rows.
 type rowsOf struct {
-	rows [][]any
-	err  error
+	columns []string // nil means x, city and y
+	rows    [][]any
+	err     error
 }
 
-func (r *rowsOf) Columns() ([]string, error) { return []string{"x", "city", "y"}, nil }
+func (r *rowsOf) Columns() ([]string, error) {
+	if r.columns != nil {
+		return r.columns, nil
+	}
+	return []string{"x", "city", "y"}, nil
+}
 
 func (r *rowsOf) Next() bool { return len(r.rows) > 0 }
 
@@ -215,6 +226,12 @@ func TestMemoryErrors(t *testing.T) {
 		"column b must be a slice, got int": func() (datasets.Set, error) {
 			return datasets.FromSlices(map[string]any{"a": []int{1, 2}, "b": 1}, "")
 		},
+		"rows must be structs with exported fields, and datasets_test.closed has none": func() (datasets.Set, error) {
+			return datasets.FromStructs([]closed{{1}}, "")
+		},
+		`column names must be distinct, got "x" twice`: func() (datasets.Set, error) {
+			return datasets.FromRows(&rowsOf{columns: []string{"x", "city", "x"}}, "")
+		},
 		"nothing to learn from: 0 rows": func() (datasets.Set, error) { return datasets.FromMaps(nil, "") },
 	} {
 		_, err := run()
@@ -223,5 +240,69 @@ func TestMemoryErrors(t *testing.T) {
 				t.Errorf("%s: %v", part, err)
 			}
 		}
+	}
+}
+
+// Integers beyond 2^53 stay distinct as categories, classes and groups, whatever holds them.
+func TestExactIntegers(t *testing.T) {
+	type visit struct {
+		User  int64  `bochner:"user,categorical"`
+		Class uint64 `bochner:"class"`
+		Shop  int64  `bochner:"shop,group"`
+		X     float64
+	}
+	const base = 1 << 60
+	var structs []visit
+	var maps []map[string]any
+	for i := range int64(6) {
+		structs = append(structs, visit{base + i%3, math.MaxUint64 - uint64(i%2), -base - i%3, 1})
+		maps = append(maps, map[string]any{"user": json.Number(fmt.Sprint(base + i%3)), "shop": base + i, "x": 1.5,
+			"class": json.Number(fmt.Sprintf("1%024d", i%2))})
+	}
+	set, err := datasets.FromStructs(structs, "class")
+	if err != nil {
+		t.Fatal(err)
+	}
+	users := []string{"1152921504606846976", "1152921504606846977", "1152921504606846978"}
+	if !slices.Equal(set.Schema.Columns[0].Categories, users) || set.X.At(5, 0) != 2 {
+		t.Errorf("categories %q, last code %v", set.Schema.Columns[0].Categories, set.X.At(5, 0))
+	}
+	if !slices.Equal(set.Schema.Classes(), []string{"18446744073709551614", "18446744073709551615"}) ||
+		!slices.Equal(set.Y, []float64{1, 0, 1, 0, 1, 0}) {
+		t.Errorf("classes %q, codes %v", set.Schema.Classes(), set.Y)
+	}
+	if !slices.Equal(set.Groups, []int{2, 1, 0, 2, 1, 0}) {
+		t.Errorf("groups %v", set.Groups)
+	}
+	ids := []int64{1<<53 + 1, 1 << 53, 1<<53 + 1}
+	set, err = datasets.FromSlices(map[string]any{"y": ids, "x": []float64{1, 2, 3}}, "y")
+	if err != nil || !slices.Equal(set.Schema.Classes(), []string{"9007199254740992", "9007199254740993"}) {
+		t.Errorf("slices: classes %q, %v", set.Schema.Classes(), err)
+	}
+	set, err = datasets.FromMaps(maps, "shop")
+	if err != nil || len(set.Schema.Classes()) != 6 {
+		t.Errorf("maps: classes %q, %v", set.Schema.Classes(), err)
+	}
+}
+
+// RowError is found as a value and as a pointer.
+func TestRowErrorAs(t *testing.T) {
+	err := datasets.New(mat.NewDense(2, 1, []float64{1, math.Inf(1)})).Check()
+	var pointer *datasets.RowError
+	var value datasets.RowError
+	if !errors.As(err, &pointer) || pointer.Row != 1 || !errors.As(err, &value) || value.Row != 1 {
+		t.Errorf("%v: %v, %v", err, pointer, value)
+	}
+	if err := error(datasets.RowError{Row: 3}); !errors.As(err, &pointer) || pointer.Row != 3 {
+		t.Errorf("a value as a pointer: %v", pointer)
+	}
+}
+
+// The parts of a time are those in UTC.
+func TestTimesAreUTC(t *testing.T) {
+	berlin := time.FixedZone("", 2*60*60)
+	set, err := datasets.FromSlices(map[string]any{"at": []time.Time{time.Date(2024, 4, 1, 0, 30, 0, 0, berlin)}}, "")
+	if err != nil || !slices.Equal(mat.Row(nil, 0, set.X), []float64{2024, 3, 31, 7, 22}) {
+		t.Errorf("%v, %v", set.X, err)
 	}
 }

@@ -1,6 +1,10 @@
 package datasets
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Roles assigns the columns of a file to roles. Columns are named as in the header of the file, or
 // "x0", "x1", … without a header. A name that no column has may be a column index, negative from
@@ -12,7 +16,7 @@ type Roles struct {
 	Drop     []string        // columns to omit
 	Kinds    map[string]Kind // kinds of columns, instead of inferred ones
 	Task     Task            // task, instead of the inferred one
-	Positive []string        // categories of the target that form class 1; all others form class 0, "rest"
+	Positive []string        // categories of the target that form class 1; all others form class 0
 	Suffix   string          // suffix to trim from the values of the target, as the "." in "<=50K."
 	// columns to copy as strings to Set.Passthrough, whatever their role; "" is a missing value
 	Passthrough []string
@@ -66,4 +70,19 @@ func (t Task) Check() error {
 	}
 	return fmt.Errorf("datasets: task must be classification, regression, clustering, anomaly or multilabel, got %q",
 		string(t))
+}
+
+// RestClass is the class of several categories that are not in [Roles.Positive].
+const RestClass = "rest"
+
+// PositiveClasses returns the two classes of a target of the given categories by [Roles.Positive].
+// Class 0 has the name of the only other category. If there are several or none, and in anomaly
+// detection, it is [RestClass], and also includes categories that training did not have.
+func (r Roles) PositiveClasses(categories []string) []string {
+	name := RestClass
+	others := slices.DeleteFunc(slices.Clone(categories), func(c string) bool { return slices.Contains(r.Positive, c) })
+	if len(others) == 1 && r.Task != Anomaly {
+		name = others[0]
+	}
+	return []string{name, strings.Join(r.Positive, "|")}
 }

@@ -10,6 +10,9 @@ import (
 // RowError is an error about a row. Row counts from 0 in the rows that a function was given. If
 // these were selected from others, as the rows of a fold, [Set.Locate] and [Set.AtRows] translate
 // it.
+//
+// [errors.As] finds it by a variable of type RowError or *RowError, as it does param.FieldError and
+// param.FieldErrors.
 type RowError struct {
 	Row    int
 	Column string // "" if it concerns the whole row
@@ -19,7 +22,7 @@ type RowError struct {
 }
 
 // Error returns "row 7, column age: error".
-func (e *RowError) Error() string {
+func (e RowError) Error() string {
 	if e.Column == "" {
 		return fmt.Sprintf("row %d: %v", e.Row, e.Err)
 	}
@@ -27,7 +30,20 @@ func (e *RowError) Error() string {
 }
 
 // Unwrap returns Err.
-func (e *RowError) Unwrap() error { return e.Err }
+func (e RowError) Unwrap() error { return e.Err }
+
+// As sets a target of type *RowError or **RowError, for [errors.As].
+func (e RowError) As(target any) bool {
+	switch to := target.(type) {
+	case *RowError:
+		*to = e
+	case **RowError:
+		*to = &e
+	default:
+		return false
+	}
+	return true
+}
 
 // atRows translates an error about row k of some rows to row rows[k]. It returns other errors
 // unchanged.

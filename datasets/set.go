@@ -19,7 +19,8 @@ type Set struct {
 	Passthrough [][]string // n rows of strings of the columns in Roles.Passthrough
 	Schema      Schema     // columns and targets
 
-	origin []int // row numbers in the set from which the rows were selected; nil if none
+	origin  []int // row numbers in the set from which the rows were selected; nil if none
+	problem error // of the arguments of New, which Check returns; nil if none
 }
 
 // Unknown is the code of a category that the schema does not list.

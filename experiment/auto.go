@@ -38,7 +38,7 @@ type AutoOptions struct {
 	ExtraFiles []string  // further input files
 	Input      io.Reader // content of the path "-"; nil is standard input
 	Target     string    // target column; "" is the last one
-	Positive   string    // class of binary metrics; all other values form the class "rest"; "" is the second of two
+	Positive   string    // class of binary metrics; several others form the class "rest"; "" is the second of two
 	Group      string    // column whose equal values keep rows together in folds and test rows; "" looks for one
 	Time       string    // column by which the rows ascend, for folds in the order of time; "" looks for one
 	Format     string    // one of [reader.Formats]; "" or auto infers it from the extension and the first lines

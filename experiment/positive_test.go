@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -48,5 +49,28 @@ func TestPositive(t *testing.T) {
 	r := execute(t, spec(t, "data: {train: three.csv, target: y, drop: [c]}\npipeline: [standardize, logistic]\n"))
 	if r.Positive != "" {
 		t.Errorf("of three classes %q is positive", r.Positive)
+	}
+}
+
+// The other of two classes keeps its name in predictions, and a third one in the test file is an error.
+func TestPositiveKeepsTheOtherName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	names := []string{"Yes", "No", "No"}
+	put(t, "rows.csv", complete(90, func(i int) string { return names[i*i%7%3] }))
+	put(t, "other.csv", complete(90, func(i int) string { return []string{"Yes", "No", "Maybe"}[i%3] }))
+	const data = "data: {train: rows.csv, target: y, drop: [c], positive: Yes"
+	r := execute(t, spec(t, data+"}\npipeline: [standardize, logistic]\noutput: {dir: out}\n"))
+	m, err := Inspect("out/model.bochner")
+	if err != nil || r.Positive != "Yes" || !slices.Equal(m.Classes, []string{"No", "Yes"}) {
+		t.Errorf("classes %q, positive %q: %v", m.Classes, r.Positive, err)
+	}
+	e, err := Evaluate(context.Background(), "out/model.bochner", "rows.csv", Options{})
+	if err != nil || e.Scores["accuracy"] != r.Train["accuracy"] {
+		t.Errorf("evaluate: %v, want %v: %v", e.Scores, r.Train, err)
+	}
+	_, err = Parse(context.Background(), "spec.yaml",
+		[]byte(data+", test: other.csv}\npipeline: [standardize, logistic]\n"))
+	if err == nil || !strings.Contains(err.Error(), "Maybe") {
+		t.Errorf("a third class in the test rows: %v", err)
 	}
 }

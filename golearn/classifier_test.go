@@ -430,3 +430,28 @@ func TestUnfitted(t *testing.T) {
 		t.Error("fitted without a spec")
 	}
 }
+
+// The predictions of golearn's own classifiers are targets without inputs.
+func TestFromGridOfPredictions(t *testing.T) {
+	_, grid := irises(t)
+	predicted := base.GeneratePredictionVector(grid) // by which they all return predictions
+	_, n := grid.Size()
+	for i := range n {
+		base.SetClass(predicted, i, base.GetClass(grid, i))
+	}
+	got, err := FromGrid(predicted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := FromGrid(grid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Rows() != want.Rows() || got.Cols() != 0 || !slices.Equal(got.Y, want.Y) ||
+		!slices.Equal(got.Schema.Classes(), want.Schema.Classes()) {
+		t.Errorf("%d×%d, classes %q", got.Rows(), got.Cols(), got.Schema.Classes())
+	}
+	if err := NewClassifier(estimator.NewLogistic()).Fit(predicted); !errors.Is(err, datasets.ErrEmpty) {
+		t.Errorf("fit without inputs: %v", err)
+	}
+}

@@ -11,10 +11,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/sparse"
 )
 
 // FromGrid returns the rows of a grid. Class attributes are the targets, all other attributes the
-// inputs, in the order of the grid.
+// inputs, in the order of the grid. A grid with class attributes only, as golearn's classifiers
+// return, gives rows without columns.
 //
 // The rows of a *base.DenseInstances are read directly from its storage. Those of other grids, such
 // as views and filtered instances, are read cell by cell in the order of row numbers, because views
@@ -100,16 +102,24 @@ func open(grid base.FixedDataGrid) (table, error) {
 // set reads the inputs and the classes.
 func (t table) set(inputs, classes []attribute) (datasets.Set, error) {
 	var out datasets.Set
-	if t.rows == 0 || len(inputs) == 0 {
+	if t.rows == 0 || len(inputs)+len(classes) == 0 {
 		return out, fmt.Errorf("golearn: %w: %d rows, %d attributes that are no class", datasets.ErrEmpty, t.rows,
 			len(inputs))
 	}
-	X := mat.NewDense(t.rows, len(inputs), nil)
-	out.X = X
 	var cells []cell
-	for j, a := range inputs {
-		out.Schema.Columns = append(out.Schema.Columns, columnOf(a.Attribute))
-		cells = append(cells, newCell(a, X.RawMatrix().Data, len(inputs), j))
+	if len(inputs) > 0 {
+		X := mat.NewDense(t.rows, len(inputs), nil)
+		out.X = X
+		for j, a := range inputs {
+			out.Schema.Columns = append(out.Schema.Columns, columnOf(a.Attribute))
+			cells = append(cells, newCell(a, X.RawMatrix().Data, len(inputs), j))
+		}
+	} else { // a mat.Dense has columns
+		none, err := sparse.New(t.rows, 0, make([]int, t.rows+1), nil, nil)
+		if err != nil {
+			return out, fmt.Errorf("golearn: %w", err)
+		}
+		out.X = none
 	}
 	var targets []float64
 	for j, a := range classes {

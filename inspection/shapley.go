@@ -46,7 +46,8 @@ type ShapleyOptions struct {
 	// detector, and the values of other models.
 	Output estimator.Output
 	// Precision is the standard error at which the sampling of a row ends, relative to the standard deviation of the
-	// output over the background; 0 for 0.02.
+	// output over the background; 0 for 0.02. Fewer than 30 background rows need more rounds, so that the standard
+	// error is reliable.
 	Precision float64
 	MaxRounds int    // maximum number of pairs of permutations per row and background row, at least 2; 0 for 20
 	Seed      uint64 // of the permutations
@@ -71,11 +72,13 @@ type ShapleyValues struct {
 
 // ShapleyOutput contains the Shapley values for one output.
 type ShapleyOutput struct {
-	Name        string      `json:"name,omitempty"`       // class or target, "" for the only one
-	Base        float64     `json:"base"`                 // mean prediction over the background
-	Predictions []float64   `json:"predictions"`          // for each row
-	Values      [][]float64 `json:"values"`               // rows × inputs
-	StdErrors   [][]float64 `json:"std_errors,omitempty"` // rows × inputs, of Sampling
+	Name        string      `json:"name,omitempty"` // class or target, "" for the only one
+	Base        float64     `json:"base"`           // mean prediction over the background
+	Predictions []float64   `json:"predictions"`    // for each row
+	Values      [][]float64 `json:"values"`         // rows × inputs
+	// StdErrors are those of Sampling, rows × inputs: of the drawn permutations, for the given
+	// background rows. Those of other background rows are not included.
+	StdErrors [][]float64 `json:"std_errors,omitempty"`
 	// Interactions has a symmetric matrix, inputs × inputs, for each row: half the Shapley interaction index of two
 	// inputs, and in the diagonal the value of an input without its interactions. Each row of the matrix sums to the
 	// value of the input. nil unless requested.

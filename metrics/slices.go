@@ -27,7 +27,7 @@ func BalancedAccuracy(truth, predicted any) (float64, error) {
 func F1(truth, predicted any) (float64, error) {
 	in, err := classInput(truth, predicted)
 	if err != nil {
-		return 0, err
+		return math.NaN(), err
 	}
 	if in.Classes > 2 {
 		return score("f1_macro", in)
@@ -40,10 +40,10 @@ func F1(truth, predicted any) (float64, error) {
 func ROCAUC(truth any, scores []float64) (float64, error) {
 	in, err := classInput(truth, truth)
 	if err != nil {
-		return 0, err
+		return math.NaN(), err
 	}
 	if len(scores) != len(in.YTrue) {
-		return 0, fmt.Errorf("metrics: scores must have %d values as truth, got %d", len(in.YTrue), len(scores))
+		return math.NaN(), fmt.Errorf("metrics: scores must have %d values as truth, got %d", len(in.YTrue), len(scores))
 	}
 	in.Scores = mat.NewDense(len(scores), 1, slices.Clone(scores))
 	return score("roc_auc", in)
@@ -76,11 +76,11 @@ func Confusion(truth, predicted any) (*ConfusionMatrix, error) {
 
 func score(metric string, in Input) (float64, error) {
 	if len(in.YTrue) == 0 {
-		return 0, fmt.Errorf("metrics: %s: truth must not be empty", metric)
+		return math.NaN(), fmt.Errorf("metrics: %s: truth must not be empty", metric)
 	}
 	m, err := ByName(metric)
 	if err != nil {
-		return 0, err
+		return math.NaN(), err
 	}
 	return m.Score(in)
 }
@@ -88,7 +88,7 @@ func score(metric string, in Input) (float64, error) {
 func classScore(metric string, truth, predicted any) (float64, error) {
 	in, err := classInput(truth, predicted)
 	if err != nil {
-		return 0, err
+		return math.NaN(), err
 	}
 	return score(metric, in)
 }

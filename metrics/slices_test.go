@@ -77,9 +77,10 @@ func TestSliceErrors(t *testing.T) {
 		"accuracy: truth must not be empty": func() (float64, error) { return metrics.Accuracy([]int{}, []int{}) },
 		"roc_auc: ":                         func() (float64, error) { return metrics.ROCAUC([]bool{true, true}, []float64{1, 2}) },
 		"r2: truth must not be empty":       func() (float64, error) { return metrics.R2(nil, nil) },
+		"r2: YPred must have 2 rows":        func() (float64, error) { return metrics.R2([]float64{1, 2}, []float64{1}) },
 	} {
-		if _, err := run(); err == nil || !strings.HasPrefix(err.Error(), "metrics: "+want) {
-			t.Errorf("%v, want metrics: %s", err, want)
+		if v, err := run(); err == nil || !strings.HasPrefix(err.Error(), "metrics: "+want) || v == v {
+			t.Errorf("%v, %v, want NaN, metrics: %s", v, err, want)
 		}
 	}
 }

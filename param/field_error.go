@@ -9,7 +9,7 @@ import (
 )
 
 // FieldError is an error about one field of a document or a spec. Fields that do not apply are
-// empty.
+// empty. [errors.As] finds it by a variable of type FieldError or *FieldError.
 type FieldError struct {
 	File         string // of a document
 	Line, Column int    // in File, from 1; 0 if unknown
@@ -23,6 +23,15 @@ type FieldError struct {
 
 // Unwrap returns Err.
 func (f FieldError) Unwrap() error { return f.Err }
+
+// As sets a target of type **FieldError, for [errors.As].
+func (f FieldError) As(target any) bool {
+	to, ok := target.(**FieldError)
+	if ok {
+		*to = &f
+	}
+	return ok
+}
 
 // Error returns one line: file:line:column: path: must be CONSTRAINT, got VALUE (hint).
 func (f FieldError) Error() string {
@@ -79,7 +88,8 @@ func truncate(text string) string {
 	return text
 }
 
-// FieldErrors lists all errors of a document or a spec.
+// FieldErrors lists all errors of a document or a spec. [errors.As] finds it by a variable of type
+// FieldErrors or *FieldErrors, and its first error by one of type [FieldError].
 type FieldErrors []FieldError
 
 // Error returns one line per error.
@@ -98,6 +108,15 @@ func (f FieldErrors) Unwrap() []error {
 		out[i] = f[i]
 	}
 	return out
+}
+
+// As sets a target of type **FieldErrors, for [errors.As].
+func (f FieldErrors) As(target any) bool {
+	to, ok := target.(**FieldErrors)
+	if ok {
+		*to = &f
+	}
+	return ok
 }
 
 // Err returns f, or nil if f is empty.

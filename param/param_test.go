@@ -460,3 +460,18 @@ func TestChildren(t *testing.T) {
 		t.Error("accepted a nil child")
 	}
 }
+
+// FieldError and FieldErrors are found as values and as pointers.
+func TestFieldErrorAs(t *testing.T) {
+	err := fmt.Errorf("check: %w", FieldErrors{{Path: "a", Problem: "bad"}, {Path: "b", Problem: "bad"}}.Err())
+	var list FieldErrors
+	var pointer *FieldErrors
+	if !errors.As(err, &list) || len(list) != 2 || !errors.As(err, &pointer) || len(*pointer) != 2 {
+		t.Errorf("FieldErrors: %v, %v", list, pointer)
+	}
+	var value FieldError
+	var at *FieldError
+	if !errors.As(err, &value) || value.Path != "a" || !errors.As(err, &at) || at.Path != "a" {
+		t.Errorf("FieldError: %v, %v", value, at)
+	}
+}

@@ -102,10 +102,8 @@ func (c inputs) matrix(tensors []protocol.Tensor, n int) ([]float64, error) {
 	for i := range tensors {
 		c.setColumns(&tensors[i], x, given, &f)
 	}
-	for j, is := range given {
-		if !is {
-			f.At(-1, c.Fields[j].Name, "has no input")
-		}
+	for _, absent := range c.Absent(func(j int) bool { return given[j] }) {
+		f.At(-1, absent.Name, "has no input")
 	}
 	return x, f.Err()
 }

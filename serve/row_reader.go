@@ -2,6 +2,7 @@ package serve
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/jsonscan"
@@ -76,10 +77,11 @@ func (r *rowReader) row() error {
 		func(key []byte) error { return r.cell(key, x) }); err != nil {
 		return err
 	}
-	for j := range x {
-		if r.fieldNumbers[j] == 0 {
-			r.errs.At(r.n-1, r.Fields[j].Name, "must be present (null for a missing value)")
-		}
+	if !slices.Contains(r.fieldNumbers[:len(x)], 0) {
+		return nil
+	}
+	for _, f := range r.Absent(func(j int) bool { return r.fieldNumbers[j] != 0 }) {
+		r.errs.At(r.n-1, f.Name, "must be present (null for a missing value)")
 	}
 	return nil
 }

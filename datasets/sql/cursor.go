@@ -401,6 +401,7 @@ func appendString(dst []byte, src any, zoned bool) ([]byte, error) {
 	case bool:
 		return strconv.AppendBool(dst, v), nil
 	case time.Time:
+		v = v.UTC()
 		day := !zoned && v.Hour() == 0 && v.Minute() == 0 && v.Second() == 0 && v.Nanosecond() == 0
 		return table.AppendTime(dst, v.Unix(), v.Nanosecond(), day, zoned), nil
 	}

@@ -33,7 +33,7 @@ type Options struct {
 	Width     int              // number of columns; 0 means that of the file, or of Schema
 	ZeroBased bool             // whether columns count from 0
 	Task      datasets.Task    // Classification treats labels as classes
-	Positive  []string         // labels that are class 1; all others are class 0, "rest"
+	Positive  []string         // labels that are class 1; all others are class 0, see datasets.Roles
 	Schema    *datasets.Schema // schema of the training rows, whose classes the labels are
 	Unlabeled bool             // whether labels that are not one of those classes become NaN
 	MaxRecord int              // maximum bytes of a line; 0 is 16 MiB
@@ -42,9 +42,6 @@ type Options struct {
 
 // Target is the name of the label in a schema.
 const Target = "label"
-
-// restClass is the class of labels that are not among Options.Positive.
-const restClass = "rest"
 
 // Open returns the rows of the file at path, optionally gzip-compressed, as a source that reads the
 // file in every pass and stores one block of rows. Without Options.Schema it reads the file once to check it,
@@ -183,7 +180,7 @@ func (s *source) learn(ctx context.Context) error {
 		}
 	}
 	if len(s.o.Positive) > 0 {
-		names = []string{restClass, strings.Join(s.o.Positive, "|")}
+		names = datasets.Roles{Positive: s.o.Positive, Task: s.o.Task}.PositiveClasses(names)
 	}
 	s.schema.Targets[0].Kind, s.schema.Targets[0].Categories = datasets.Categorical, names
 	return s.code(names)
@@ -197,6 +194,9 @@ func (s *source) code(classes []string) error {
 	s.codes, s.other = map[float64]float64{}, datasets.Unknown
 	if len(s.o.Positive) > 0 {
 		s.other = 0
+		if v, ok := text.Number([]byte(classes[0])); ok {
+			s.codes[v], s.other = 0, datasets.Unknown
+		}
 		for _, p := range s.o.Positive {
 			if v, ok := text.Number([]byte(p)); ok {
 				s.codes[v] = 1

@@ -53,6 +53,10 @@ func TestClasses(t *testing.T) {
 	if err != nil || test.Y[0] != 1 || test.Cols() != 2 {
 		t.Errorf("test rows %v, %d columns, %v", test.Y, test.Cols(), err)
 	}
+	two, err := read("-1 1:1\n1 1:2\n", svmlight.Options{Positive: []string{"-1"}})
+	if err != nil || !slices.Equal(two.Schema.Classes(), []string{"1", "-1"}) || !slices.Equal(two.Y, []float64{1, 0}) {
+		t.Errorf("two classes: %q %v %v", two.Schema.Classes(), two.Y, err)
+	}
 	one, err := read(text, svmlight.Options{Positive: []string{"10"}})
 	if err != nil || !slices.Equal(one.Schema.Classes(), []string{"rest", "10"}) ||
 		!slices.Equal(one.Y, []float64{1, 0, 0, 1}) {

@@ -127,9 +127,9 @@ func tooLarge(row int, v float64) error {
 		Err: errors.New("the prediction, turned back from the transformed target, is too large to be a number")}
 }
 
-// smear stores the training residuals of the fitted model.
+// smear summarizes the training residuals of the fitted model in a pass.
 func (m transforms) smear(ctx context.Context, fitted estimator.Predictor, mapped datasets.Source) error {
-	residuals, weights := make([][]float64, len(m)), []float64(nil)
+	residuals, first := make([]monotone.Residuals, len(m)), 0
 	err := mapped.Blocks(ctx, func(block datasets.Set) error {
 		all, err := estimator.Predict(ctx, fitted, block.X, estimator.Request{})
 		if err != nil {
@@ -147,22 +147,26 @@ func (m transforms) smear(ctx context.Context, fitted estimator.Predictor, mappe
 			if w == 0 {
 				continue
 			}
-			weights = append(weights, w)
 			for j := range m {
 				z := all.Values[i]
 				if all.Targets != nil {
 					z = all.Targets.At(i, j)
 				}
-				residuals[j] = append(residuals[j], y[i*count+j]-z)
+				e := y[i*count+j] - z
+				if e-e != 0 {
+					return block.Locate(&datasets.RowError{Row: first + i, Err: errors.New("the residual is not finite")}, first)
+				}
+				residuals[j].Add(e, w)
 			}
 		}
+		first += block.Rows()
 		return ctxerr.Check(ctx)
 	})
 	if err != nil {
 		return err
 	}
 	for j := range m {
-		m[j].Smear(residuals[j], weights)
+		m[j].Smear(&residuals[j])
 	}
 	return nil
 }

@@ -100,7 +100,8 @@ var Allowed = map[string][]string{
 	// imported by programs explicitly
 	"internal/formats":         {"datasets"},
 	"datasets/internal/arrays": {"datasets/internal/table", "internal/memory"}, // by arrow-go
-	"datasets/internal/table":  {"datasets", "datasets/internal/steady", "datasets/internal/text", "sparse"},
+	"datasets/internal/table": {"datasets", "datasets/internal/steady", "datasets/internal/text", "internal/structrows",
+		"sparse"},
 
 	// Solvers on rows of any kind. Inputs and outputs are numeric columns.
 	"internal/design": {"datasets", "sparse", "single", "internal/kern"},
@@ -270,7 +271,7 @@ var Allowed = map[string][]string{
 		"internal/experiment/config", "internal/experiment/...", "internal/distributed", "pipeline", "pipeline/modelfile",
 		"estimator", "datasets", "internal/profile", "model", "param"},
 	// Rows of named values and their errors.
-	"internal/rowencoding": {"datasets", "internal/rowerrors", "param"},
+	"internal/rowencoding": {"datasets", "internal/rowerrors", "internal/structrows", "param"},
 	"internal/rowerrors":   {"datasets", "internal/jsonscan"},
 
 	// Models that answer requests.

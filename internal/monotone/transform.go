@@ -27,7 +27,7 @@ type Transform struct {
 const (
 	maxKnots = 1000 // of quantile
 
-	// maxResiduals is the maximum number of residuals, or of quantiles of them, that are stored.
+	// maxResiduals is the maximum number of residuals, or of means of neighbors, that are stored.
 	maxResiduals = 256
 )
 
@@ -46,9 +46,19 @@ func Learn(kind string, y, weights []float64) *Transform {
 // Positive reports whether the transform takes numbers above 0 only.
 func (t *Transform) Positive() bool { return t.kind == "log" }
 
-// Smear makes Value the mean of the inverse over residuals of transformed numbers, or over quantiles of many.
-func (t *Transform) Smear(residuals, weights []float64) {
-	t.residuals, t.shares = spread(residuals, weights)
+// Smear makes Value the mean of the inverse over residuals of transformed numbers. It is exact for
+// log, standardize and few residuals, else that over means of neighboring residuals.
+func (t *Transform) Smear(r *Residuals) {
+	switch {
+	case len(r.groups) == 0:
+		t.residuals, t.shares = nil, nil
+	case t.kind == "log": // the mean of exp(z+e) is exp(z)·mean(exp e)
+		t.residuals, t.shares = []float64{r.logMeanExp()}, []float64{1}
+	case t.kind == "standardize":
+		t.residuals, t.shares = []float64{r.all.mean}, []float64{1}
+	default:
+		t.residuals, t.shares = r.spread()
+	}
 }
 
 // standardize computes mean and standard deviation.
@@ -174,30 +184,6 @@ func (t *Transform) Deviation(z, std float64) float64 {
 	}
 	mean, square = mean/total, square/total
 	return math.Sqrt(max(square-mean*mean, 0))
-}
-
-// spread returns the distinct numbers in ascending order with their fractions of the weight, or
-// evenly spaced quantiles if there are too many.
-func spread(list, weights []float64) (values, shares []float64) {
-	order, total := ranked(list, weights)
-	for _, i := range order {
-		if k := len(values) - 1; k >= 0 && values[k] == list[i] {
-			shares[k] += weights[i] / total
-		} else {
-			values, shares = append(values, list[i]), append(shares, weights[i]/total)
-		}
-	}
-	if len(values) <= maxResiduals {
-		return values, shares
-	}
-	fewer, below := make([]float64, 0, maxResiduals), 0.0
-	for k, v := range values {
-		below += shares[k]
-		for len(fewer) < maxResiduals && (float64(len(fewer))+0.5)/maxResiduals <= below {
-			fewer = append(fewer, v)
-		}
-	}
-	return fewer, slices.Repeat([]float64{1 / float64(len(fewer))}, len(fewer))
 }
 
 // State serializes the transform.

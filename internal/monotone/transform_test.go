@@ -103,24 +103,53 @@ func TestDeviation(t *testing.T) {
 	}
 }
 
-// Smeared over residuals, the value is the mean of the inverse, by weight; over many it is nearly that.
+// smeared returns a summary of residuals of the given weights.
+func smeared(residuals, weights []float64) *Residuals {
+	r := new(Residuals)
+	for i, e := range residuals {
+		r.Add(e, weights[i])
+	}
+	return r
+}
+
+// Smeared over residuals, the value is the mean of the inverse, by weight; also over many with long
+// tails.
 func TestSmear(t *testing.T) {
 	one := Learn("log", nil, nil)
-	one.Smear([]float64{1, -1, 1}, []float64{1, 2, 1})
+	one.Smear(smeared([]float64{1, -1, 1}, []float64{1, 2, 1}))
 	if got, want := one.Value(0.5), (math.Exp(1.5)+math.Exp(-0.5))/2; math.Abs(got-want) > 1e-12 {
 		t.Errorf("%v, want %v", got, want)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	residuals, weights := make([]float64, 50_000), slices.Repeat([]float64{1}, 50_000)
+	y, w := amounts(300)
+	residuals, weights := make([]float64, 20_000), make([]float64, 20_000)
 	for i := range residuals {
-		residuals[i] = 0.5 * rng.NormFloat64()
+		residuals[i], weights[i] = rng.NormFloat64(), 0.5+rng.Float64()
+		if i%100 == 0 {
+			residuals[i] *= 4
+		}
 	}
-	one.Smear(residuals, weights)
-	if len(one.residuals) != maxResiduals {
-		t.Errorf("%d residuals are kept", len(one.residuals))
+	for kind, tol := range map[string]float64{"log": 1e-12, "signed_log": 2e-3, "sqrt": 2e-3, "quantile": 2e-3,
+		"standardize": 1e-12} {
+		one := Learn(kind, y, w)
+		one.Smear(smeared(residuals, weights))
+		if len(one.residuals) > maxResiduals {
+			t.Errorf("%s: %d residuals are kept", kind, len(one.residuals))
+		}
+		for _, z := range []float64{-1, 0.3, 2} {
+			mean, total := 0.0, 0.0
+			for i, e := range residuals {
+				mean, total = mean+weights[i]*one.Inverse(z+e), total+weights[i]
+			}
+			if got := one.Value(z); math.Abs(got*total/mean-1) > tol {
+				t.Errorf("%s: %v at %v, want %v", kind, got, z, mean/total)
+			}
+		}
 	}
-	if got, want := one.Value(0), math.Exp(0.125); math.Abs(got-want) > 0.02 {
-		t.Errorf("%v, want about %v", got, want)
+	few := Learn("sqrt", nil, nil)
+	few.Smear(smeared([]float64{2, -1, 2}, []float64{1, 2, 1}))
+	if !slices.Equal(few.residuals, []float64{-1, 2}) || !slices.Equal(few.shares, []float64{0.5, 0.5}) {
+		t.Errorf("few residuals %v, shares %v", few.residuals, few.shares)
 	}
 }
 
@@ -128,7 +157,7 @@ func TestSmear(t *testing.T) {
 func TestState(t *testing.T) {
 	y, w := amounts(50)
 	one := Learn("quantile", y, w)
-	one.Smear([]float64{-0.1, 0.1}, []float64{1, 1})
+	one.Smear(smeared([]float64{-0.1, 0.1}, []float64{1, 1}))
 	archive, err := model.Record(one)
 	if err != nil {
 		t.Fatal(err)

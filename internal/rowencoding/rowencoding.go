@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/structrows"
 	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/internal/textrows"
 )
@@ -189,6 +190,31 @@ func (c *Coding) Inputs() (out []*Field) {
 	return out
 }
 
+// Absent returns the fields that a row lacks, for messages, where has reports whether the row has
+// a column. A date without any of its columns is one field, unless it has a single one.
+func (c *Coding) Absent(has func(column int) bool) (out []*Field) {
+	dates := map[int]*Field{}
+	for k := range c.Fields {
+		f := &c.Fields[k]
+		if f.Date == nil || len(f.Columns) < 2 && !f.named || slices.ContainsFunc(f.Columns, has) {
+			continue
+		}
+		for _, j := range f.Columns {
+			dates[j] = f
+		}
+	}
+	for j := range c.Width {
+		switch date := dates[j]; {
+		case has(j):
+		case date == nil:
+			out = append(out, &c.Fields[j])
+		case date.Columns[0] == j:
+			out = append(out, date)
+		}
+	}
+	return out
+}
+
 // Code writes the value that a string denotes into the columns of a row. A missing value is NaN,
 // and a category that training did not have is [datasets.Unknown]. For an invalid string it returns
 // the constraint.
@@ -247,16 +273,19 @@ func (f *Field) lookup(level []byte) (code float64, ok bool) {
 	return code, ok
 }
 
-// Number returns the value of a field for the number v, which is written as text if that is not nil.
+// Number returns the value of a field for the number v, which is written as text if that is not
+// empty. A category may be another spelling of the number; of an integer that float64 may round
+// only the same digits are.
 func (f *Field) Number(text []byte, v float64) float64 {
 	if f.Kind != datasets.Categorical || math.IsNaN(v) {
 		return v
 	}
-	if text == nil {
+	given := len(text) > 0
+	if !given {
 		text = strconv.AppendFloat(make([]byte, 0, 32), v, 'f', -1, 64)
 	}
 	code, ok := f.lookup(text)
-	if ok {
+	if ok || given && structrows.IsRounded(text, v) {
 		return code
 	}
 	if f.numbers != nil {

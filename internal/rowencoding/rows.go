@@ -14,6 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/rowerrors"
+	"github.com/bochner-ml/bochner/internal/structrows"
 )
 
 // maxSerialRows is the number of rows for which lookups need no index.
@@ -86,10 +87,11 @@ func (c *Coding) encode(i int, row map[string]any, x, y []float64, errs *rowerro
 			to[f.target] = math.NaN()
 		}
 	}
-	for j, name := range given {
-		if name == "" {
-			errs.At(i, c.Fields[j].Name, "no value; a missing one is nil")
-		}
+	if !slices.Contains(given, "") {
+		return
+	}
+	for _, f := range c.Absent(func(j int) bool { return given[j] != "" }) {
+		errs.At(i, f.Name, "no value; a missing one is nil")
 	}
 }
 
@@ -99,7 +101,7 @@ func (c *Coding) put(row []float64, f *Field, v any) (want string) {
 	case nil:
 		f.SetMissing(row)
 		return ""
-	case json.Number, float64, bool:
+	case json.Number, int64, uint64, float64, bool:
 		if f.Kind == datasets.Text {
 			return "a string"
 		}
@@ -111,6 +113,12 @@ func (c *Coding) put(row []float64, f *Field, v any) (want string) {
 		number, ok := decimal(string(v))
 		if f.Date == nil && (ok || f.Kind == datasets.Categorical) {
 			row[f.Columns[0]] = f.Number([]byte(v), number)
+			return ""
+		}
+	case int64, uint64:
+		if f.Date == nil {
+			number, digits, _ := structrows.Number(v)
+			row[f.Columns[0]] = f.Number([]byte(digits), number)
 			return ""
 		}
 	case float64:
@@ -140,24 +148,10 @@ func (c *Coding) put(row []float64, f *Field, v any) (want string) {
 	return "a number"
 }
 
-// plain converts a value of any numeric type to float64, and one of a string or bool type to string
-// or bool. Other values are unchanged.
+// plain converts a value to one of the types of [structrows.Value]. Other values are unchanged.
 func plain(v any) any {
-	switch v.(type) {
-	case nil, json.Number:
-		return v
-	}
-	switch r := reflect.ValueOf(v); {
-	case r.CanFloat():
-		return r.Float()
-	case r.CanInt():
-		return float64(r.Int())
-	case r.CanUint():
-		return float64(r.Uint())
-	case r.Kind() == reflect.String:
-		return r.String()
-	case r.Kind() == reflect.Bool:
-		return r.Bool()
+	if plain, err := structrows.Value(reflect.ValueOf(v)); err == nil {
+		return plain
 	}
 	return v
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -134,6 +135,46 @@ func TestEncodeTypes(t *testing.T) {
 	got, err := encode(flags, []map[string]any{{"number": true, "level": true}, {"number": false, "level": false}})
 	if err != nil || !same(got.X, mat.NewDense(2, 2, []float64{1, 1, 0, 0})) {
 		t.Errorf("bools became %v, %v", got.X, err)
+	}
+}
+
+// TestEncodeExactIntegers checks that integers beyond 2^53 are categories by their digits, and that a
+// zone of a time does not change its parts.
+func TestEncodeExactIntegers(t *testing.T) {
+	s := datasets.Schema{Columns: []datasets.Column{{Name: "id", Kind: datasets.Categorical,
+		Categories: []string{"7", "9007199254740993", "18446744073709551615"}}}}
+	for _, c := range []struct {
+		v    any
+		code float64
+	}{
+		{int64(9007199254740993), 1}, {int64(9007199254740992), datasets.Unknown}, {uint64(math.MaxUint64), 2},
+		{json.Number("9007199254740993"), 1}, {json.Number("9007199254740992"), datasets.Unknown}, {uint8(7), 0},
+		{json.Number("7.0"), 0}, {"9007199254740993", 1},
+	} {
+		for _, rows := range []int{1, 40} {
+			got, err := encode(s, slices.Repeat([]map[string]any{{"id": c.v}}, rows))
+			if err != nil || got.X.At(rows-1, 0) != c.code {
+				t.Errorf("%T %v in %d rows: %v, %v; want %v", c.v, c.v, rows, got.X, err, c.code)
+			}
+		}
+	}
+	day := time.Date(2024, 2, 29, 23, 0, 0, 0, time.FixedZone("", -3*60*60))
+	got, err := encode(readFlats(t).Schema, []map[string]any{{"size": 1, "code": 1, "name": "old", "sold": day}})
+	if err != nil || got.X.At(0, 4) != 5 {
+		t.Errorf("weekday %v, %v; want Friday in UTC", got.X, err)
+	}
+}
+
+// TestEncodeWithoutDate checks that a date without a value is one error.
+func TestEncodeWithoutDate(t *testing.T) {
+	s := readFlats(t).Schema
+	for want, row := range map[string]map[string]any{
+		"row 0, column sold: no value; a missing one is nil":         {"size": 1, "code": 1, "name": "old"},
+		"row 0, column sold_weekday: no value; a missing one is nil": {"size": 1, "code": 1, "name": "old", "sold_year": 1},
+	} {
+		if _, err := encode(s, []map[string]any{row}); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }
 

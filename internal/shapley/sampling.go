@@ -13,6 +13,7 @@ import (
 const (
 	maxBatchNumbers = 1 << 20 // of a batch of rows to predict
 	blockHybrids    = 1 << 15 // approximate number of predictions of a round
+	minFreedom      = 30      // minimum degrees of freedom of a standard error that ends sampling
 )
 
 // SampleOptions configures [Sample].
@@ -28,7 +29,9 @@ type SampleOptions struct {
 // for each background row, a permutation of the inputs that differ, and replaces them in this order
 // and in the opposite one; the estimate is the mean change of the output. Every round includes
 // every background row, so that the values of a row sum exactly to f(x) − base. Standard errors
-// follow from the variance over rounds for the same background row.
+// follow from the variance over rounds for the same background row: they are those of the drawn
+// permutations for the given background, not of its choice. Sampling ends early only when they have
+// minFreedom degrees of freedom: to stop at the first small one of few would bias them.
 //
 // Each row and round has its own random stream, so that the result does not depend on GOMAXPROCS.
 // Cost: up to 2·(inputs − 1) predictions for each row, background row and round.
@@ -50,6 +53,11 @@ func Sample(ctx context.Context, f Function, X *mat.Dense, background Background
 	s := &sampler{f: f, X: X, background: background, inputs: inputs, o: o, outputs: outputs, atRows: atRows,
 		atBackground: atBackground, out: newValues(n, inputs.Count, outputs)}
 	s.out.Rows.Copy(atRows)
+	squares := 0.0
+	for _, w := range background.Weights {
+		squares += w * w
+	}
+	s.effective = 1 / squares * (1 + 1e-9) // equal weights count in full despite rounding
 	for range outputs {
 		s.out.StdErrors = append(s.out.StdErrors, mat.NewDense(n, inputs.Count, nil))
 	}
@@ -82,6 +90,7 @@ type sampler struct {
 	outputs              int
 	atRows, atBackground *mat.Dense
 	target               []float64 // standard error for each output
+	effective            float64   // number of background rows of equal weight with the same variance of a mean
 	out                  Values
 }
 
@@ -213,7 +222,7 @@ func (s *sampler) add(to []moments, p path, predicted []float64, round int) []fl
 
 // finish sets the values and standard errors of row i, and reports whether they are precise enough.
 func (s *sampler) finish(all []moments, i, round int) bool {
-	precise := round > 1
+	precise := round > 1 && float64(round-1)*s.effective >= minFreedom
 	for q := range s.outputs {
 		for j := range s.inputs.Count {
 			sum, variance := 0.0, 0.0

@@ -2,12 +2,14 @@
 package structrows
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -79,6 +81,9 @@ func Of(rows any) (Rows, error) {
 	if r.Fields, err = fields(r.Type); err != nil {
 		return r, err
 	}
+	if len(r.Fields) == 0 {
+		return r, fmt.Errorf("rows must be structs with exported fields, and %s has none", r.Type)
+	}
 	for i := range r.Len() {
 		if row := r.list.Index(i); row.Kind() == reflect.Pointer && row.IsNil() {
 			return r, fmt.Errorf("row %d must not be a nil pointer", i)
@@ -104,9 +109,9 @@ func (r Rows) Value(row int, f Field) reflect.Value {
 	return v
 }
 
-// Value returns a value as nil (missing), int64, float64, string, bool or [time.Time]. A nil
-// pointer, a NaN, an empty string, the zero time, and a struct as [sql.NullString] that is not
-// valid are missing.
+// Value returns a value as nil (missing), int64, uint64 (above the maximum of int64), float64,
+// [json.Number], string, bool or [time.Time]. A nil pointer, a NaN, an empty string, the zero time,
+// and a struct as [sql.NullString] that is not valid are missing.
 func Value(v reflect.Value) (any, error) {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		if v.IsNil() {
@@ -124,7 +129,8 @@ func Value(v reflect.Value) (any, error) {
 		}
 		return x, nil
 	case json.Number:
-		return x.Float64()
+		_, err := x.Float64()
+		return x, err
 	case []byte:
 		return nonEmpty(string(x)), nil
 	}
@@ -133,7 +139,7 @@ func Value(v reflect.Value) (any, error) {
 		return v.Int(), nil
 	case v.CanUint():
 		if u := v.Uint(); u > math.MaxInt64 {
-			return float64(u), nil
+			return u, nil
 		}
 		return int64(v.Uint()), nil
 	case v.CanFloat():
@@ -156,6 +162,38 @@ func Value(v reflect.Value) (any, error) {
 		}
 	}
 	return nil, fmt.Errorf("must be a number, a string, a bool or a time.Time, got %s", v.Type())
+}
+
+// exactLimit bounds the integers that float64 represents all.
+const exactLimit = 1 << 53
+
+// Number returns a number that Value has returned as a float64. For an integer of magnitude 2⁵³ or
+// more, which float64 may round, it also returns the digits. ok is false for another value.
+func Number(v any) (number float64, digits string, ok bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, "", true
+	case int64:
+		if number = float64(v); -exactLimit < v && v < exactLimit {
+			return number, "", true
+		}
+		return number, strconv.FormatInt(v, 10), true
+	case uint64:
+		return float64(v), strconv.FormatUint(v, 10), true
+	case json.Number:
+		number, err := v.Float64()
+		if IsRounded([]byte(v), number) {
+			digits = string(v)
+		}
+		return number, digits, err == nil
+	}
+	return 0, "", false
+}
+
+// IsRounded reports whether text has the digits of an integer that the float64 number may have
+// rounded: then equal numbers can be different integers.
+func IsRounded(text []byte, number float64) bool {
+	return math.Abs(number) >= exactLimit && len(bytes.Trim(text, "-0123456789")) == 0
 }
 
 // nonEmpty returns a string, or nil if it is empty.

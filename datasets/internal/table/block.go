@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
 	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/internal/structrows"
 	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -387,7 +388,7 @@ func (c *cell) lookup(level []byte) float64 {
 		}
 	}
 	if c.values != nil {
-		if v, ok := text.Number(level); ok {
+		if v, ok := text.Number(level); ok && !structrows.IsRounded(level, v) {
 			if code, ok := c.values[v]; ok {
 				return code
 			}

@@ -763,7 +763,7 @@ func (l *layout) schema(learned *SchemaLearner) (datasets.Schema, error) {
 						joinNames(c.Categories))
 				}
 			}
-			c.Categories = positiveCategories(l.roles.Positive)
+			c.Categories = l.roles.PositiveClasses(c.Categories)
 		}
 		if l.roles.Task == datasets.MultiLabel && len(c.Categories) != 2 {
 			return s, fmt.Errorf("%s: label %q must have two values, such as 0 and 1, got %d: %s", l.file, c.Name,

@@ -184,6 +184,9 @@ func (s *source) assignCells() error {
 		s.cells[j] = cell{use: target, at: k, codes: codes(s.schema.Targets[k]), unknownCode: datasets.Unknown}
 		if len(l.roles.Positive) > 0 && s.cells[j].codes != nil {
 			s.cells[j].codes, s.cells[j].unknownCode = map[string]float64{}, 0
+			if all := s.schema.Targets[k].Categories; len(all) == 2 && all[0] != datasets.RestClass {
+				s.cells[j].codes[all[0]], s.cells[j].unknownCode = 0, datasets.Unknown
+			}
 			for _, name := range l.roles.Positive {
 				s.cells[j].codes[name] = 1
 			}

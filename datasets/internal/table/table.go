@@ -400,14 +400,3 @@ func (l *layout) checkRequired(j int, field []byte) error {
 func (l *layout) fieldError(line, j int, format string, args ...any) *datasets.LineError {
 	return l.form.lineError(line, fmt.Errorf("column %s: "+format, append([]any{l.columns[j].Name}, args...)...))
 }
-
-// restClass is the class of the categories that are not in Roles.Positive.
-const restClass = "rest"
-
-// positiveCategories returns the two classes that Roles.Positive defines.
-func positiveCategories(positive []string) []string {
-	if len(positive) == 1 {
-		return []string{restClass, positive[0]}
-	}
-	return []string{restClass, strings.Join(slices.Clone(positive), "|")}
-}

@@ -114,8 +114,8 @@ func (s *Data) Params(l *param.List) {
 		"one that is named is no input, and nothing is learned from it; it scores what was found.")
 	l.Child("labels", &s.Labels)
 	l.Value(&s.Positive, "positive",
-		"Values of the target that are the class of interest; all others are the class `rest`. When left out, scores of "+
-			"two classes speak of the second in order, of numbers or of letters: yes of no and yes. With task: anomaly the "+
+		"Values of the target that are the class of interest; all others are the class `rest`, but a single other value "+
+			"keeps its name. When left out, scores of two classes speak of the second in order, of numbers or of letters: yes of no and yes. With task: anomaly the "+
 			"values that are anomalies.")
 	l.String(&s.Suffix, "suffix", "Text behind each value of the target in some of the files that does not belong to it.")
 	l.Choice(&s.Task, "task", "What to learn. auto: what the model learns without a target, if it does; else texts are "+

@@ -233,7 +233,8 @@ func positive(f reader.Files, s *datasets.Schema) error {
 				suggest.List(s.Targets[0].Categories))
 		}
 	}
-	s.Targets[0].Kind, s.Targets[0].Categories = datasets.Categorical, []string{"rest", strings.Join(f.Positive, "|")}
+	s.Targets[0].Kind, s.Targets[0].Categories = datasets.Categorical, datasets.Roles{Positive: f.Positive,
+		Task: datasets.Task(f.Task)}.PositiveClasses(s.Targets[0].Categories)
 	return nil
 }
 
