@@ -88,6 +88,8 @@ type entry struct {
 	set    func(plain any) error
 	get    func() any
 	checks []func() error
+
+	unlisted []string // further options of a choice
 }
 
 // List collects the declarations of a spec.

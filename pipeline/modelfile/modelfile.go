@@ -106,7 +106,7 @@ func (m *Model) Write(w io.Writer) error {
 	if err := m.checkConsistent(fitted); err != nil {
 		return fmt.Errorf("pipeline: %w; start from modelfile.New", err)
 	}
-	spec, err := yaml.Marshal(fitted.Spec())
+	spec, err := yaml.MarshalFitted(fitted)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func restore(h model.Header, state *model.Archive) (*Model, error) {
 		return nil, fmt.Errorf("%w: it is %s, not a model", model.ErrDamaged, h.Task)
 	}
 	m := &Model{Name: h.Name, Task: datasets.Task(h.Task), Metrics: h.Metrics, Reading: h.Reading, Versions: h.Versions}
-	spec, err := yaml.Unmarshal([]byte(h.Spec), yaml.Origin{Path: "spec"})
+	spec, err := yaml.Unmarshal([]byte(h.Spec), yaml.Origin{Path: "spec", Fitted: true})
 	if err != nil {
 		return nil, fmt.Errorf("%w: its spec: %w", model.ErrDamaged, err)
 	}
