@@ -346,11 +346,21 @@ func assign[T any](p *T) func(plain any) error {
 	}
 }
 
-// toPlain converts numbers and named types to int, uint64, float64, string and bool, and slices to
-// lists. It returns other values unchanged.
+// toPlain converts numbers and named types to int, uint64, float64, string and bool, slices to
+// lists, and a [Value] to the value of its Get. It returns other values unchanged.
 func toPlain(value any) any {
 	v := reflect.ValueOf(value)
 	switch v.Kind() {
+	case reflect.Struct:
+		pointer := reflect.New(v.Type())
+		pointer.Elem().Set(v)
+		if own, ok := pointer.Interface().(Value); ok {
+			return own.Get()
+		}
+	case reflect.Pointer:
+		if own, ok := value.(Value); ok && !v.IsNil() {
+			return own.Get()
+		}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		if i := v.Int(); i == int64(int(i)) {
 			return int(i)

@@ -99,8 +99,8 @@ type List struct {
 	errs     FieldErrors // invalid declarations
 }
 
-// Setting is a new value for the parameter at Path: a plain value, or any Go number, string, bool
-// or slice of these, of any named type.
+// Setting is a new value for the parameter at Path: a plain value, any Go number, string, bool or slice
+// of these, of any named type, or a [Value] of a field, such as kernel.GammaScale.
 type Setting struct {
 	Path  string
 	Value any
