@@ -106,7 +106,8 @@ func TestEmptyRefitIsBest(t *testing.T) {
 	}
 	s := gridsearch.Search{Estimator: estimator.NewLogistic(),
 		Grid: []gridsearch.Axis{{Path: "C", Values: []any{0.01, 1}}}, Score: "accuracy"}
-	for name, spec := range map[string]estimator.Estimator{"search": s, "search of a search": gridsearch.Search{Estimator: s}} {
+	outer := gridsearch.Search{Estimator: s}
+	for name, spec := range map[string]estimator.Estimator{"search": s, "search of a search": outer} {
 		fitted, err := spec.Fit(t.Context(), data)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
