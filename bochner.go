@@ -5,7 +5,7 @@
 // This package has what most programs need. [Load] reads a file, and [datasets.FromStructs] takes rows
 // that a program has; [KernelMachine] proposes a pipeline, [Fit] fits it, [CrossValidate] scores it,
 // [Search] selects its parameters by cross-validation, and [Open] loads a model that
-// [modelfile.Model.Save] wrote. A model predicts rows given as structs or as named values:
+// [modelfile.Model.Save] wrote. [NewModel] makes the model of any other fit. A model predicts rows given as structs or as named values:
 //
 //	flats, err := bochner.Load(ctx, "flats.csv", "rent")
 //	model, err := bochner.Fit(ctx, bochner.KernelMachine(flats), flats)
@@ -117,18 +117,27 @@ func Fit(ctx context.Context, machine pipeline.Pipeline, data datasets.Set) (*mo
 	if err != nil {
 		return nil, err
 	}
-	return modelOf(ctx, fitted, data)
+	return NewModel(ctx, fitted, data.Source())
 }
 
-// modelOf returns the model of a fitted pipeline with the profile of its training rows.
-func modelOf(ctx context.Context, fitted estimator.Predictor, data datasets.Set) (*modelfile.Model, error) {
+// NewModel returns the complete model of any fit: of [pipeline.Pipeline.FitSource], of a
+// [gridsearch.Search] or an automatic search with its own folds or a stream. rows are the training
+// rows, which it reads once for the Profile of the model: explanations of the server and drift
+// reports require it. fitted is a fitted pipeline or the result of a search over pipelines.
+//
+//	result, err := search.RunSource(ctx, rows)
+//	model, err := bochner.NewModel(ctx, result, rows)
+func NewModel(ctx context.Context, fitted estimator.Predictor, rows datasets.Source) (*modelfile.Model, error) {
 	m, err := modelfile.New(fitted)
 	if err != nil {
 		return nil, err
 	}
-	seen, err := profile.Of(ctx, data.Source())
+	seen, err := profile.Of(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
 	m.Profile = &seen
-	return m, err
+	return m, nil
 }
 
 // Open loads a model file written by [modelfile.Model.Save] or by the command. Register custom steps

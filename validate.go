@@ -27,12 +27,17 @@ type Validation struct {
 	Score string
 	Folds int    // number of folds; 0 means 5
 	Seed  uint64 // seed of the folds
+
+	// Splitter makes other folds, such as those of time series; nil means the folds above.
+	Splitter datasets.Splitter
 }
 
 // splitter returns the splitter of the rows of data.
 func (v Validation) splitter(machine estimator.Estimator, data datasets.Set) datasets.Splitter {
 	folds := cmp.Or(v.Folds, gridsearch.DefaultFolds)
 	switch {
+	case v.Splitter != nil:
+		return v.Splitter
 	case data.Groups != nil:
 		return datasets.GroupKFold{Folds: folds, Shuffle: true, Seed: v.Seed}
 	case data.Targets != nil:
@@ -51,15 +56,15 @@ func (v Validation) search(machine estimator.Estimator, data datasets.Set, axes 
 
 // Search evaluates the pipeline for all combinations of the axis values by cross-validation. It returns
 // the best one, fitted to all rows, and the scores of all candidates. It is scikit-learn's
-// GridSearchCV. [gridsearch.Search] offers other folds and strategies, a time budget, a journal for
-// resuming, and progress.
+// GridSearchCV. [gridsearch.Search] offers other strategies, a time budget, a journal for resuming,
+// streams and progress; [NewModel] makes a model of its result.
 func Search(ctx context.Context, machine pipeline.Pipeline, data datasets.Set, v Validation,
 	axes ...gridsearch.Axis) (*modelfile.Model, *gridsearch.Result, error) {
 	result, err := v.search(machine, data, axes...).Run(ctx, data)
 	if err != nil {
 		return nil, nil, err
 	}
-	model, err := modelOf(ctx, result, data)
+	model, err := NewModel(ctx, result, data.Source())
 	if err != nil {
 		return nil, result, err
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/bochner-ml/bochner/internal/guard"
 )
 
 const (
@@ -390,12 +392,19 @@ func (r *run) runConcurrently(ctx context.Context, n int, at level, round int,
 				r.mu.Unlock()
 				return
 			}
-			list, err := points(next)
+			var list []point
+			err := guard.Do(r, "points", func() (err error) {
+				list, err = points(next)
+				return err
+			})
 			next++
 			r.claimed += len(list)
 			r.mu.Unlock()
 			if err == nil && len(list) > 0 {
-				_, err = r.try(ctx, at.rows, round, list)
+				err = guard.Do(r, "try", func() error {
+					_, err := r.try(ctx, at.rows, round, list)
+					return err
+				})
 			}
 			if err != nil {
 				r.mu.Lock()

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/bochner-ml/bochner/internal/guard"
 )
 
 // RowError is an error about a row. Row counts from 0 in the rows that a function was given. If
@@ -44,6 +46,10 @@ func (e RowError) As(target any) bool {
 	}
 	return true
 }
+
+// PanicError is a panic in a step, a model or a source, with its stack. Fits and predictions of pipelines and searches
+// return it as an error, so that a custom step cannot end the process from a worker goroutine.
+type PanicError = guard.PanicError
 
 // atRows translates an error about row k of some rows to row rows[k]. It returns other errors
 // unchanged.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/batch"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/guard"
 	"github.com/bochner-ml/bochner/internal/share"
 )
 
@@ -88,7 +89,8 @@ func (o *outcomes) fitSingle(ctx context.Context, candidate, fold int, rows *bat
 	}
 	start := time.Now()
 	var out share.Outcome
-	if fitted, err := o.Candidates[candidate].Estimator.(Estimator).Fit(ctx, rows.Train); err != nil {
+	spec := o.Candidates[candidate].Estimator.(Estimator)
+	if fitted, err := guard.Call(spec, "Fit", func() (Predictor, error) { return spec.Fit(ctx, rows.Train) }); err != nil {
 		out.Err = err
 	} else {
 		out = o.predict(fitted, rows.Test, fold)

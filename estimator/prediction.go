@@ -2,11 +2,13 @@ package estimator
 
 import (
 	"context"
+	"fmt"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/conformal"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/guard"
 )
 
 // FullPredictor is a [Predictor] with more outputs than values: scores of classes, probabilities, standard
@@ -90,15 +92,19 @@ func OutputsOf(p Predictor) Outputs {
 
 // Predict returns the requested outputs of p for the rows of X; those that p does not have are nil.
 // Each row is scored once. A model with standard deviations but no intervals of its own gets those
-// of [Prediction.WithNormalIntervals].
-func Predict(ctx context.Context, p Predictor, X mat.Matrix, want Request) (Prediction, error) {
+// of [Prediction.WithNormalIntervals]. Outputs of wrong dimensions and a panic of p
+// ([datasets.PanicError]) are errors.
+func Predict(ctx context.Context, p Predictor, X mat.Matrix, want Request) (out Prediction, err error) {
+	defer guard.Recover(&err, p, "Predict")
 	full, ok := p.(FullPredictor)
 	if !ok {
 		if !want.Wants(Values) {
 			return Prediction{}, nil
 		}
-		values, err := p.Predict(ctx, X)
-		return Prediction{Values: values}, err
+		if out.Values, err = p.Predict(ctx, X); err == nil && X != nil {
+			err = out.check(p, Outputs{}, X)
+		}
+		return out, err
 	}
 	if n, _ := X.Dims(); n == 0 {
 		return emptyPrediction(OutputsOf(p).Has).only(want), ctxerr.Check(ctx)
@@ -109,7 +115,9 @@ func Predict(ctx context.Context, p Predictor, X mat.Matrix, want Request) (Pred
 			ask.Outputs |= Values | Targets | Std
 		}
 	}
-	out, err := full.PredictFull(ctx, X, ask)
+	if out, err = full.PredictFull(ctx, X, ask); err == nil {
+		err = out.check(p, full.Outputs(), X)
+	}
 	if err != nil {
 		return Prediction{}, err
 	}
@@ -117,6 +125,44 @@ func Predict(ctx context.Context, p Predictor, X mat.Matrix, want Request) (Pred
 		out = out.WithNormalIntervals(want.Level)
 	}
 	return out.only(want), nil
+}
+
+// check returns an error if an output of p for the rows of X has another number of rows, or the outputs of classes
+// and labels another number of columns than there are classes and labels.
+func (p *Prediction) check(of Predictor, outputs Outputs, X mat.Matrix) error {
+	rows, _ := X.Dims()
+	vectors, matrices := p.Parts()
+	for k, v := range vectors {
+		if *v != nil && len(*v) != rows {
+			return fmt.Errorf("%T: %s must have a value for each of %d rows, got %d", of, vectorNames[k], rows, len(*v))
+		}
+	}
+	for k, m := range matrices {
+		if *m == nil {
+			continue
+		}
+		n, cols := (*m).Dims()
+		if n != rows {
+			return fmt.Errorf("%T: %s must have a row for each of %d rows, got %d", of, matrixNames[k], rows, n)
+		}
+		if want := outputs.width(matrixOutputs[k]); want > 0 && cols != want {
+			return fmt.Errorf("%T: %s must have %d columns, got %d", of, matrixNames[k], want, cols)
+		}
+	}
+	return nil
+}
+
+// width returns the number of columns of an output of classes or labels, 0 if it is unknown.
+func (o Outputs) width(output Output) int {
+	switch {
+	case output != Scores && output != Probabilities && output != Sets:
+		return 0
+	case o.Labels != nil:
+		return len(o.Labels)
+	case output == Scores && len(o.Classes) == 2:
+		return 1
+	}
+	return len(o.Classes)
 }
 
 // Parts returns pointers to the fields of p with one number per row, and to those with one matrix
@@ -129,6 +175,10 @@ func (p *Prediction) Parts() (vectors []*[]float64, matrices []**mat.Dense) {
 // vectorOutputs and matrixOutputs are the outputs that the fields in Parts belong to.
 var vectorOutputs, matrixOutputs = []Output{Values, Std, Intervals, Intervals, AnomalyScores},
 	[]Output{Targets, Scores, Probabilities, Std, Intervals, Intervals, Sets}
+
+// vectorNames and matrixNames are the names of the fields in Parts.
+var vectorNames, matrixNames = []string{"Values", "Std", "Lower", "Upper", "Anomaly"},
+	[]string{"Targets", "Scores", "Probabilities", "StdTargets", "LowerTargets", "UpperTargets", "Sets"}
 
 // only returns p without the outputs that were not requested.
 func (p Prediction) only(want Request) Prediction {

@@ -58,6 +58,16 @@ func budgetParts(n int, seed uint64) (out [][2]int) {
 	return out
 }
 
+// allFailedError is the error of a search whose candidates all failed. It wraps the error of the first one.
+type allFailedError struct {
+	text  string
+	first error
+}
+
+func (e *allFailedError) Error() string { return e.text }
+
+func (e *allFailedError) Unwrap() error { return e.first }
+
 // noCandidateError is the error of a search without a successful candidate.
 func (r *run) noCandidateError(candidates []Candidate) error {
 	failed, first := 0, -1
@@ -69,7 +79,8 @@ func (r *run) noCandidateError(candidates []Candidate) error {
 		}
 	}
 	if !r.timedOut {
-		return fmt.Errorf("every candidate failed; the first, %s: %s", candidates[first], candidates[first].Failed)
+		return &allFailedError{fmt.Sprintf("every candidate failed; the first, %s: %s", candidates[first],
+			candidates[first].Failed), candidates[first].Err}
 	}
 	far := fmt.Sprintf("%d of %d fits are done", r.done, r.total())
 	if failed > 0 {

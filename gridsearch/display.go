@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
+	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/internal/svg"
 )
@@ -34,6 +36,49 @@ func (r *Result) SVG() string {
 		}
 	}
 	return svg.HeatMap(t)
+}
+
+// maxPrinted is the number of candidates that String lists.
+const maxPrinted = 10
+
+// String returns a text table of the best candidates: rank, parameters, mean and standard deviation of the score over
+// the folds, mean time of a fit. A star marks the candidate that the refit rule selects.
+func (r *Result) String() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "rank\t")
+	if len(r.Candidates) > 0 {
+		for _, s := range r.Candidates[0].Settings {
+			fmt.Fprint(w, s.Path+"\t")
+		}
+	}
+	fmt.Fprintf(w, "%s\tstd\tfit seconds\n", r.Score)
+	order := seq(len(r.Candidates))
+	slices.SortStableFunc(order, func(i, j int) int { return r.Candidates[i].Rank - r.Candidates[j].Rank })
+	for at, i := range order {
+		if at >= maxPrinted && i != r.BestIndex {
+			continue
+		}
+		c, mark := r.Candidates[i], ""
+		if i == r.BestIndex {
+			mark = " *"
+		}
+		fmt.Fprintf(w, "%d%s\t", c.Rank, mark)
+		for a := range c.Settings {
+			fmt.Fprint(w, c.value(a)+"\t")
+		}
+		if c.Failed != "" {
+			fmt.Fprintf(w, "failed: %s\n", c.Failed)
+			continue
+		}
+		fmt.Fprintf(w, "%.4g\t%.2g\t%.2g\n", c.Mean, c.Std, c.Seconds)
+	}
+	w.Flush()
+	fmt.Fprintf(&b, "%d candidates on %d folds", len(r.Candidates), r.Folds)
+	for _, warning := range r.Warnings {
+		fmt.Fprint(&b, "\nwarning: "+warning)
+	}
+	return b.String() + "\n"
 }
 
 // heatAxes returns the indices of the row and column axes of the heat map, −1 for none.

@@ -42,6 +42,7 @@ type Refit string
 // Values of [Refit].
 const (
 	// RefitBest selects the candidate with the best mean score; ties go to the first.
+	// The empty string means the same.
 	RefitBest Refit = "best"
 	// RefitOneStdError selects the simplest candidate whose mean score is within one standard error
 	// of the best mean; [Axis] defines the order of simplicity.
@@ -128,6 +129,9 @@ func NewSearch(spec estimator.Estimator, grid ...Axis) Search {
 // "estimator".
 func (s *Search) Params(l *param.List) {
 	l.String(&s.Score, "score", "metric that decides; empty for accuracy or r2")
+	if s.Refit == "" {
+		s.Refit = RefitBest
+	}
 	l.Choice((*string)(&s.Refit), "refit", "candidate to refit on all rows",
 		string(RefitBest), string(RefitOneStdError), string(RefitNone))
 	l.Child("estimator", &s.Estimator)

@@ -524,9 +524,9 @@ func TestErrorsAreReportedAtOnce(t *testing.T) {
 		{Path: "mode", Values: []any{"fti"}},
 		{Path: "mode", Values: []any{"fit"}},
 	}
-	s.Score, s.Scores, s.Refit, s.Workers, s.Memory = "r3", []string{"accuracy"}, "", -1, -2
+	s.Score, s.Scores, s.Refit, s.Workers, s.Memory = "r3", []string{"accuracy"}, "last", -1, -2
 	_, err := s.Run(context.Background(), quantities(20))
-	want := `gridsearch: refit: must be best, one_std_error or none, got ""
+	want := `gridsearch: refit: must be best, one_std_error or none, got "last"
 workers: must be an integer ≥ 0, got -1
 memory: must be a number of bytes ≥ 0, got -2
 shrunk: no such parameter (did you mean shrink?)
@@ -572,7 +572,10 @@ func TestErrors(t *testing.T) {
 		}, "grid: 4000000 candidates, more than the 1048576 that a search takes"},
 		"no targets": {func(_ *Search, data *datasets.Set) { data.Y = nil }, "the data has no targets"},
 		"wrong task": {func(_ *Search, data *datasets.Set) { *data = classes },
-			"score mean_squared_error is for regression, but the target has classes"},
+			"score mean_squared_error is for regression; target side has classes"},
+		"numeric target": {func(s *Search, data *datasets.Set) {
+			s.Score, data.Schema.Targets = "roc_auc", []datasets.Column{{Name: "Y"}}
+		}, "score roc_auc is for classification; target Y is numeric"},
 		"no codes": {func(s *Search, data *datasets.Set) { s.Score = "accuracy"; data.Y[3] = 0.5 }, "row "},
 		"mixed tasks": {func(s *Search, _ *datasets.Set) { s.Scores = []string{"accuracy"} },
 			"scores: accuracy is for classification, mean_squared_error for regression"},

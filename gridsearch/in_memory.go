@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/guard"
 	"github.com/bochner-ml/bochner/internal/journal"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/rowblock"
@@ -112,7 +113,7 @@ func (r *inMemory) fit(ctx context.Context) error {
 }
 
 func (r *inMemory) refit(ctx context.Context, spec estimator.Estimator) (estimator.Predictor, error) {
-	return spec.Fit(ctx, r.rows)
+	return guard.Call(spec, "Fit", func() (estimator.Predictor, error) { return spec.Fit(ctx, r.rows) })
 }
 
 func (r *inMemory) identify(sums map[string]string) {
@@ -158,7 +159,11 @@ func (r *inMemory) fitBatch(ctx context.Context, fitter share.BatchFitter) error
 		}
 		return ctxerr.Check(ctx)
 	}
-	shared, err := fitter.FitBatch(ctx, b)
+	var shared []string
+	err := guard.Do(fitter, "FitBatch", func() (err error) {
+		shared, err = fitter.FitBatch(ctx, b)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -263,11 +268,9 @@ func (r *inMemory) fitOne(ctx context.Context, f fit) (out share.Outcome) {
 	fold := r.folds[f.fold]
 	train := r.rows.Select(fold.Train)
 	start := time.Now()
-	model, err := r.candidates[f.candidate].spec.Fit(ctx, train)
+	spec := r.candidates[f.candidate].spec
+	model, err := guard.Call(spec, "Fit", func() (estimator.Predictor, error) { return spec.Fit(ctx, train) })
 	out.Seconds = time.Since(start).Seconds()
-	if err == nil && model == nil {
-		err = fmt.Errorf("%T.Fit returned no model", r.candidates[f.candidate].spec)
-	}
 	if err != nil {
 		out.Err = train.Locate(err, 0)
 		return out

@@ -66,6 +66,10 @@ type Candidate struct {
 	Rank        int             // 1 for the best mean, equal for equal means; failed candidates share the last rank
 	Seconds     float64         // mean time of a fit over the folds
 	Failed      string          // first reason for a missing score, or ""
+
+	// Err is the error of Failed, nil if it was read from a journal. A panic in the fit is a
+	// [datasets.PanicError] with its stack.
+	Err error
 }
 
 // Summary is one metric's scores of a candidate.
@@ -174,7 +178,7 @@ func (r *run) candidate(c candidate, outcomes []outcome) Candidate {
 	for k, o := range outcomes {
 		out.Seconds += o.seconds / float64(len(outcomes))
 		if o.failed != "" && out.Failed == "" {
-			out.Failed = fmt.Sprintf("fold %d: %s", k, o.failed)
+			out.Failed, out.Err = fmt.Sprintf("fold %d: %s", k, o.failed), o.err
 		}
 	}
 	if out.Failed == "" && !finite(out.Mean) {
@@ -404,7 +408,14 @@ func (r *Result) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	if r.Model == nil {
 		return nil, errNoModel
 	}
-	return r.Model.Predict(ctx, X)
+	out, err := r.Model.Predict(ctx, X)
+	if err != nil {
+		return nil, err
+	}
+	if n, _ := X.Dims(); len(out) != n {
+		return nil, fmt.Errorf("gridsearch: %T.Predict must return a value for each of %d rows, got %d", r.Model, n, len(out))
+	}
+	return out, nil
 }
 
 // Outputs returns the outputs of the refitted model.

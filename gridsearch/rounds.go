@@ -105,6 +105,7 @@ type outcome struct {
 	scores      []float64 // by metric, NaN if missing
 	seconds     float64   // of the fit
 	failed      string    // why the deciding score is missing
+	err         error     // of failed; nil if it was read from the journal
 	timedOut    bool      // whether the budget ended before the fit
 	unconverged bool
 }
@@ -296,7 +297,7 @@ func (r *run) record(candidate, fold int, result share.Outcome) error {
 		out.scores = slices.Repeat([]float64{math.NaN()}, len(r.scorer.metrics))
 	}
 	if failed != nil {
-		out.failed = failed.Error()
+		out.failed, out.err = failed.Error(), failed
 	}
 	if err := r.journal.Write(entryOf(fitKey{r.round, candidate, fold}, out)); err != nil {
 		return err

@@ -113,12 +113,20 @@ func (s Search) prepareTargets(data datasets.Set, list []metrics.Metric) (datase
 		return data, fmt.Errorf("score %s is for several labels per row, got one target or numbers", m.Name)
 	case labels:
 		return data, nil
+	case m.Task == datasets.Classification && isNumeric(data.Schema) &&
+		share.TaskOf(s.Estimator) != datasets.Classification:
+		return data, fmt.Errorf("score %s is for %s; target %s is numeric", m.Name, m.Task, data.Schema.Targets[0].Name)
 	case m.Task == datasets.Classification:
 		return withClasses(data)
 	case len(data.Schema.Classes()) > 0:
-		return data, fmt.Errorf("score %s is for %s, but the target has classes", m.Name, m.Task)
+		return data, fmt.Errorf("score %s is for %s; target %s has classes", m.Name, m.Task, data.Schema.Targets[0].Name)
 	}
 	return data, nil
+}
+
+// isNumeric reports whether the schema has a target of numbers.
+func isNumeric(schema datasets.Schema) bool {
+	return len(schema.Targets) == 1 && schema.Targets[0].Kind == datasets.Numeric
 }
 
 // checkUnsupervised checks that unsupervised metrics have what they require: targets or numeric

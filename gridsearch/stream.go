@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/guard"
 	"github.com/bochner-ml/bochner/internal/journal"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/metricinput"
@@ -70,11 +71,7 @@ func fitSource(ctx context.Context, spec estimator.Estimator, src datasets.Sourc
 	if !ok {
 		return nil, fmt.Errorf("%T learns from rows in memory only", spec)
 	}
-	fitted, err := b.FitSource(ctx, src)
-	if err == nil && fitted == nil {
-		err = fmt.Errorf("%T.FitSource returned no model", spec)
-	}
-	return fitted, err
+	return guard.Call(spec, "FitSource", func() (estimator.Predictor, error) { return b.FitSource(ctx, src) })
 }
 
 // prepareStream checks the search and reads the targets.
@@ -293,7 +290,7 @@ func (r *stream) fitGroups(ctx context.Context, groups []*passGroup) error {
 	}
 	open := groups[:0:0]
 	for _, g := range groups {
-		if err := r.begin(ctx, g); err != nil {
+		if err := guard.Do(g.spec, "Start", func() error { return r.begin(ctx, g) }); err != nil {
 			failed(g, err)
 			continue
 		}
@@ -308,13 +305,18 @@ func (r *stream) fitGroups(ctx context.Context, groups []*passGroup) error {
 		still := open[:0:0]
 		for k, g := range open {
 			if bad[k] == nil {
-				bad[k] = g.combineFolds(ctx)
+				bad[k] = guard.Do(g.spec, "Merge", func() error { return g.combineFolds(ctx) })
 			}
 			if bad[k] != nil {
 				failed(g, bad[k])
 				continue
 			}
-			next, models, err := r.advance(ctx, g)
+			var next []*passGroup
+			var models []*fitted
+			err := guard.Do(g.spec, "Next", func() (err error) {
+				next, models, err = r.advance(ctx, g)
+				return err
+			})
 			if err != nil {
 				failed(g, err)
 				continue
@@ -355,7 +357,8 @@ func (r *stream) addPass(ctx context.Context, groups []*passGroup) (bad []error,
 	err = rowsource.Partition(ctx, r.source, r.hash.Folds, r.hash.Of, func(fold int, block datasets.Set) error {
 		for k, g := range groups {
 			if bad[k] == nil {
-				bad[k] = block.Locate(g.add(ctx, fold, block), 0)
+				err := guard.Do(g.spec, "Add", func() error { return g.add(ctx, fold, block) })
+				bad[k] = block.Locate(err, 0)
 			}
 		}
 		return ctxerr.Check(ctx)
@@ -442,7 +445,7 @@ func (r *stream) advance(ctx context.Context, g *passGroup) (still []*passGroup,
 			left = true
 			continue
 		}
-		fit, err := g.spec.Finish(ctx, last)
+		fit, err := guard.Call(g.spec, "Finish", func() (estimator.Predictor, error) { return g.spec.Finish(ctx, last) })
 		models = append(models, &fitted{candidate: g.members[0], fold: f, model: fit, err: err})
 	}
 	if left {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/paramkind"
@@ -70,31 +71,28 @@ func (l *List) String(p *string, name, doc string) {
 
 // Choice declares a string that must be one of the options.
 func (l *List) Choice(p *string, name, doc string, options ...string) {
+	e := &entry{Param: Param{Name: name, Doc: doc, Kind: paramkind.Choice, Options: options,
+		Constraint: suggest.Alternatives(options)}}
 	check := func(v string) error {
-		for _, o := range options {
-			if v == o {
-				return nil
-			}
+		if slices.Contains(options, v) || slices.Contains(e.unlisted, v) {
+			return nil
 		}
 		if near := suggest.Nearest(v, options); near != "" {
 			return FieldError{Hint: fmt.Sprintf("did you mean %s?", near)}
 		}
 		return errConstraint
 	}
-	l.add(&entry{
-		Param: Param{Name: name, Doc: doc, Kind: paramkind.Choice, Options: options,
-			Constraint: suggest.Alternatives(options)},
-		set: func(plain any) error {
-			v, ok := plain.(string)
-			if !ok {
-				return errConstraint
-			}
-			*p = v
-			return check(v)
-		},
-		get:    func() any { return *p },
-		checks: []func() error{func() error { return check(*p) }},
-	})
+	e.set = func(plain any) error {
+		v, ok := plain.(string)
+		if !ok {
+			return errConstraint
+		}
+		*p = v
+		return check(v)
+	}
+	e.get = func() any { return *p }
+	e.checks = []func() error{func() error { return check(*p) }}
+	l.add(e)
 }
 
 // Seed declares the seed of random draws. Readers that derive seeds, such as those of experiments,
@@ -195,6 +193,13 @@ func (l *List) Value(v Value, name, doc string) {
 func (l *List) Check(name string, check func() error) {
 	e := l.declared("Check", name)
 	e.checks = append(e.checks, check)
+}
+
+// Unlisted adds options to a declared [List.Choice] that documentation, schemas and messages omit, because they
+// need a value that a document cannot contain, such as a function. A [List.Check] must refuse them without it.
+func (l *List) Unlisted(name string, options ...string) {
+	e := l.declared("Unlisted", name)
+	e.unlisted = append(e.unlisted, options...)
 }
 
 // Complexity declares the effect of a larger value of a declared parameter.
@@ -341,11 +346,21 @@ func assign[T any](p *T) func(plain any) error {
 	}
 }
 
-// toPlain converts numbers and named types to int, uint64, float64, string and bool, and slices to
-// lists. It returns other values unchanged.
+// toPlain converts numbers and named types to int, uint64, float64, string and bool, slices to
+// lists, and a [Value] to the value of its Get. It returns other values unchanged.
 func toPlain(value any) any {
 	v := reflect.ValueOf(value)
 	switch v.Kind() {
+	case reflect.Struct:
+		pointer := reflect.New(v.Type())
+		pointer.Elem().Set(v)
+		if own, ok := pointer.Interface().(Value); ok {
+			return own.Get()
+		}
+	case reflect.Pointer:
+		if own, ok := value.(Value); ok && !v.IsNil() {
+			return own.Get()
+		}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		if i := v.Int(); i == int64(int(i)) {
 			return int(i)

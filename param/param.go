@@ -88,6 +88,8 @@ type entry struct {
 	set    func(plain any) error
 	get    func() any
 	checks []func() error
+
+	unlisted []string // further options of a choice
 }
 
 // List collects the declarations of a spec.
@@ -97,8 +99,8 @@ type List struct {
 	errs     FieldErrors // invalid declarations
 }
 
-// Setting is a new value for the parameter at Path: a plain value, or any Go number, string, bool
-// or slice of these, of any named type.
+// Setting is a new value for the parameter at Path: a plain value, any Go number, string, bool or slice
+// of these, of any named type, or a [Value] of a field, such as kernel.GammaScale.
 type Setting struct {
 	Path  string
 	Value any
@@ -193,12 +195,30 @@ func (l *List) find(path string) (*entry, error) {
 		names[i] = e.Path
 	}
 	f := FieldError{Path: path, Problem: "no such parameter"}
-	if near := suggest.Nearest(path, names); near != "" {
+	ends := sameName(path, names)
+	if near := suggest.Nearest(path, names); near != "" && len(ends) != 1 {
 		f.Hint = fmt.Sprintf("did you mean %s?", near)
+	} else if len(ends) > 0 {
+		f.Hint = fmt.Sprintf("did you mean %s?", suggest.Alternatives(ends))
 	} else if len(names) > 0 {
 		f.Hint = "there are " + strings.Join(names, ", ")
 	}
 	return nil, f
+}
+
+// maxSuggested is the number of paths that an error suggests.
+const maxSuggested = 4
+
+// sameName returns paths of parameters with the name at the end of path, as threshold.estimator.C for logistic.C.
+func sameName(path string, paths []string) []string {
+	name := path[strings.LastIndexByte(path, '.')+1:]
+	var out []string
+	for _, p := range paths {
+		if p[strings.LastIndexByte(p, '.')+1:] == name && len(out) < maxSuggested {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 func (l *List) add(e *entry) {

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/guard"
 	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/model"
@@ -70,14 +71,14 @@ func (p *FittedPipeline) Predict(ctx context.Context, X mat.Matrix) ([]float64, 
 	if n, _ := X.Dims(); n == 1 {
 		var out []float64
 		err := p.mapBlock(ctx, X, 0, 1, func(_ int, Z mat.Matrix) (err error) {
-			out, err = p.model.Predict(ctx, Z)
+			out, err = predictValues(ctx, p.model, Z)
 			return err
 		})
 		return out, err
 	}
 	var out results
 	err := p.each(ctx, X, &out, func(Z mat.Matrix) (block estimator.Prediction, err error) {
-		block.Values, err = p.model.Predict(ctx, Z)
+		block.Values, err = predictValues(ctx, p.model, Z)
 		return block, err
 	})
 	if err != nil {
@@ -87,6 +88,16 @@ func (p *FittedPipeline) Predict(ctx context.Context, X mat.Matrix) ([]float64, 
 		out.Values = []float64{}
 	}
 	return out.Values, nil
+}
+
+// predictValues returns the values of a model, one for each row of Z.
+func predictValues(ctx context.Context, p estimator.Predictor, Z mat.Matrix) (out []float64, err error) {
+	defer guard.Recover(&err, p, "Predict")
+	out, err = p.Predict(ctx, Z)
+	if n, _ := Z.Dims(); err == nil && len(out) != n {
+		return nil, fmt.Errorf("%T.Predict must return a value for each of %d rows, got %d", p, n, len(out))
+	}
+	return out, err
 }
 
 // PredictSet is Predict for the rows of data, whose columns must have the names, kinds and
@@ -253,7 +264,7 @@ func inBlocks(ctx context.Context, n, size int, f func(lo, hi int) error) error 
 			}
 		}
 	}
-	var others sync.WaitGroup
+	var others guard.Group
 	for range min(runtime.GOMAXPROCS(0), blocks) - 1 {
 		others.Go(work)
 	}

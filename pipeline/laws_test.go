@@ -237,6 +237,22 @@ func TestRegistryIsComplete(t *testing.T) {
 	}
 }
 
+// A second registration of the same types under the same name has no effect.
+func TestRegisterTwice(t *testing.T) {
+	entry, ok := pipeline.Lookup("rff")
+	if !ok {
+		t.Fatal("rff is not registered")
+	}
+	registered := len(pipeline.Registered())
+	if err := pipeline.Register(entry); err != nil || len(pipeline.Registered()) != registered {
+		t.Errorf("error %v, and %d steps after %d", err, len(pipeline.Registered()), registered)
+	}
+	entry.Fitted = func() model.Stateful { return &pipeline.FittedChain{} }
+	if err := pipeline.Register(entry); err == nil || !strings.Contains(err.Error(), "the name is taken") {
+		t.Errorf("another fitted type returns %v", err)
+	}
+}
+
 func TestRegisterRefuses(t *testing.T) {
 	fitted := func() model.Stateful { return &pipeline.FittedChain{} }
 	for _, c := range []struct {

@@ -42,8 +42,9 @@ var registered = struct {
 }{entries: nil, specs: map[reflect.Type]string{}}
 
 // Register adds a step, so that documents and model files can refer to it. Call it before any of
-// them is read. It returns an error if the name or the type of the spec is already registered.
-// Types are identified by their full package path.
+// them is read. It returns an error if the name or the type of the spec is already registered; a
+// second registration of the same types under the same name has no effect. Types are identified by
+// their full package path.
 func Register(e Entry) error {
 	if !suggest.ValidName(e.Name) || e.New == nil || e.Fitted == nil {
 		return fmt.Errorf("pipeline: register %q: wanted a name of letters, digits, _ and -, New and Fitted", e.Name)
@@ -67,7 +68,11 @@ func Register(e Entry) error {
 			e.Name)
 	}
 	for _, o := range registered.entries {
-		if o.Name == e.Name {
+		switch {
+		case o.Name != e.Name:
+		case reflect.TypeOf(o.New()) == reflect.TypeOf(spec) && reflect.TypeOf(o.Fitted()) == reflect.TypeOf(fitted):
+			return nil
+		default:
 			return fmt.Errorf("pipeline: register %s: the name is taken by %s", e.Name, specs.TypeName(o.New()))
 		}
 	}

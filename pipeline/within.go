@@ -100,15 +100,16 @@ func capabilitiesOf(spec estimator.Estimator) Capabilities {
 	}
 	classes, probable, intervals := has.Has(estimator.Scores), has.Has(estimator.Probabilities),
 		has.Has(estimator.Intervals)
+	several, ok := spec.(estimator.MultiLabeler)
+	labels := ok && several.MultiLabel()
 	switch {
 	case len(models) == 0 || classes && probable:
-		several, ok := spec.(estimator.MultiLabeler)
 		return Capabilities{Unknown: classes && has.Has(estimator.Targets), Classes: classes, Probabilities: probable,
-			Std: has.Has(estimator.Std), Intervals: intervals, MultiLabel: ok && several.MultiLabel()}
+			Std: has.Has(estimator.Std), Intervals: intervals, MultiLabel: labels}
 	case classes: // probabilities are those of the inner models
 		probable = !slices.ContainsFunc(models,
 			func(m meta.Member) bool { return !capabilitiesOf(m.Estimator).Probabilities })
-		return Capabilities{Classes: true, Probabilities: probable, Intervals: intervals}
+		return Capabilities{Classes: true, Probabilities: probable, Intervals: intervals, MultiLabel: labels}
 	case task != datasets.AnyTask:
 		return Capabilities{Classes: task == datasets.Classification}
 	}

@@ -95,7 +95,8 @@ type Binning struct {
 }
 
 // CustomPitch is the pitch distribution of a kernel Π_j k(Δ_j), where k is convex on Δ > 0,
-// decreases to 0, and has k(0) = 1. Its γ divides the pitches: k_γ(Δ) = k(γΔ).
+// decreases to 0, and has k(0) = 1. Its γ divides the pitches: k_γ(Δ) = k(γΔ). A model file contains
+// the drawn grids but not the functions.
 type CustomPitch struct {
 	// Pitch draws δ > 0 from p(δ) = δ·k″(δ). It must use rng as its only source of randomness.
 	Pitch func(rng *rand.Rand) float64
@@ -192,6 +193,9 @@ func (k pitchKernel) Set(plain any) error {
 		return errors.New(k.Constraint())
 	}
 	*k.name = name
+	if name == string(kernel.Custom) {
+		return nil // Check refuses it without its function
+	}
 	return k.Check()
 }
 
@@ -200,9 +204,11 @@ func (k pitchKernel) Get() any { return *k.name }
 func (k pitchKernel) Constraint() string { return suggest.Alternatives(spectral.BinningKernels) }
 
 func (k pitchKernel) Check() error {
+	hasPitch := k.custom != nil && k.custom.Pitch != nil
+	if err := checkCustom(kernel.Name(*k.name), k.custom != nil, hasPitch, "Pitch"); err != nil {
+		return err
+	}
 	switch {
-	case k.custom != nil && (*k.name != "custom" || k.custom.Pitch == nil):
-		return errors.New("custom, with a Pitch function, where Custom is set")
 	case k.custom != nil || slices.Contains(spectral.BinningKernels, *k.name):
 		return nil
 	case *k.name == "gaussian":

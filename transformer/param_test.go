@@ -110,11 +110,15 @@ func TestParametersRefuse(t *testing.T) {
 		{NewBinning(), "kernel", "cauchy", "use rff for the cauchy kernel"},
 		{NewBinning(), "kernel", "laplacain", "did you mean laplacian?"},
 		{NewBinning(), "kernel", "custom", "laplacian, hyperbolic, triangular or smooth"},
+		{NewRFF(), "kernel", "custom", "which only Go programs can set"},
 		{NewBinning(), "kernel", 3, "kernel: must be laplacian, hyperbolic, triangular or smooth, got 3"},
 		{NewImpute(), "fill_value", "", `fill_value: must be a number, or the name of a level, got ""`},
 		{NewImpute(), "fill_value", true, "fill_value: must be a number, or the name of a level, got true"},
 	} {
-		_, err := param.With(c.spec, param.Setting{Path: c.path, Value: c.value})
+		s, err := param.With(c.spec, param.Setting{Path: c.path, Value: c.value})
+		if err == nil {
+			err = param.Check(s)
+		}
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v: error is %v, want %q in it", c.path, c.value, err, c.want)
 		}

@@ -100,7 +100,8 @@ type RFF struct {
 }
 
 // CustomKernel is a shift-invariant kernel given by its spectral measure. Its γ multiplies the
-// frequencies: k_γ(Δ) = k(γΔ).
+// frequencies: k_γ(Δ) = k(γΔ). A model file contains the drawn frequencies but not the functions: a
+// loaded model predicts, and only a fit of its spec requires the kernel again.
 type CustomKernel struct {
 	// Frequency fills omega with one draw of ω, using no other randomness than rng's.
 	Frequency func(rng *rand.Rand, omega []float64)
@@ -120,10 +121,8 @@ const maxFeatures = 1 << 26
 // Params declares kernel, gamma, features, map, draw, nu, alpha, exponent, of and seed. Custom has no plain form.
 func (s *RFF) Params(l *param.List) {
 	kernels := slices.Concat(spectral.AllFourierKernels, composed)
-	if s.Custom != nil {
-		kernels = append(kernels, "custom")
-	}
 	l.Choice((*string)(&s.Kernel), "kernel", "kernel to approximate", kernels...)
+	l.Unlisted("kernel", string(kernel.Custom))
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
 	l.Complexity("gamma", param.Rougher)
 	l.Int(&s.Features, "features", "output width D", param.Between(1, maxFeatures))
@@ -142,10 +141,7 @@ func (s *RFF) Params(l *param.List) {
 		return nil
 	})
 	l.Check("kernel", func() error {
-		if s.Custom != nil && (s.Kernel != "custom" || s.Custom.Frequency == nil) {
-			return errors.New("custom, with a Frequency function, where Custom is set")
-		}
-		return nil
+		return checkCustom(s.Kernel, s.Custom != nil, s.Custom != nil && s.Custom.Frequency != nil, "Frequency")
 	})
 	l.Check("of", func() error {
 		if len(s.Of) == 0 && slices.Contains(composed, string(s.Kernel)) {
@@ -154,6 +150,19 @@ func (s *RFF) Params(l *param.List) {
 		return nil
 	})
 	l.Check("draw", s.checkDraw)
+}
+
+// checkCustom reports a custom kernel without its function, which the spec of a model file has, and another kernel
+// with one. isSet reports whether the field Custom is set, hasFunction whether its function is.
+func checkCustom(name kernel.Name, isSet, hasFunction bool, function string) error {
+	switch {
+	case isSet && (name != kernel.Custom || !hasFunction):
+		return fmt.Errorf("custom, with a %s function, where Custom is set", function)
+	case name == kernel.Custom && !isSet:
+		return param.FieldError{Hint: "a custom kernel requires the field Custom with a " + function + " function, which " +
+			"only Go programs can set"}
+	}
+	return nil
 }
 
 // checkDraw reports a draw that the kernel cannot be drawn by.

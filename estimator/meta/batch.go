@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/guard"
 	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 )
@@ -160,7 +161,10 @@ func fitOne(ctx context.Context, b share.Batch, candidate, fold int) (out share.
 		return b.FitOne(ctx, candidate, fold)
 	}
 	start, rows := time.Now(), b.Folds[fold]
-	fitted, err := b.Candidates[candidate].Estimator.(estimator.Estimator).Fit(ctx, b.Data.Select(rows.Train))
+	spec := b.Candidates[candidate].Estimator.(estimator.Estimator)
+	fitted, err := guard.Call(spec, "Fit", func() (estimator.Predictor, error) {
+		return spec.Fit(ctx, b.Data.Select(rows.Train))
+	})
 	if err != nil {
 		return share.Outcome{Err: err}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/guard"
 	"github.com/bochner-ml/bochner/internal/paramkind"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/specs"
@@ -233,7 +234,7 @@ func (s Ensemble) fit(ctx context.Context, data datasets.Set) (*FittedEnsemble, 
 	}
 	members := make([]FittedMember, len(parts))
 	for k, m := range parts {
-		fitted, err := m.Estimator.Fit(ctx, data)
+		fitted, err := guard.NotNil(m.Estimator.Fit(ctx, data))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.Name, err)
 		}

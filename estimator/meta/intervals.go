@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/conformal"
+	"github.com/bochner-ml/bochner/internal/guard"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/param"
@@ -175,7 +176,7 @@ func (s Intervals) fitSource(ctx context.Context, data datasets.Source) (estimat
 	_, cols := data.Dims()
 	switch {
 	case ok && s.Method == "normal":
-		fitted, err := streamed.FitSource(ctx, data)
+		fitted, err := guard.NotNil(streamed.FitSource(ctx, data))
 		if err != nil {
 			return nil, err
 		}
@@ -209,7 +210,7 @@ func (s Intervals) fit(ctx context.Context, data datasets.Set) (estimator.Predic
 	case "split", "cqr":
 		return s.split(ctx, data)
 	case "normal":
-		fitted, err := s.Estimator.Fit(ctx, data)
+		fitted, err := guard.NotNil(s.Estimator.Fit(ctx, data))
 		if err != nil {
 			return nil, err
 		}
@@ -252,7 +253,7 @@ func (s Intervals) jackknife(ctx context.Context, data datasets.Set) (estimator.
 	if _, err := conformal.Rank(positiveWeights(data), s.Level); err != nil {
 		return nil, err
 	}
-	fitted, err := s.Estimator.Fit(ctx, data)
+	fitted, err := guard.NotNil(s.Estimator.Fit(ctx, data))
 	if err != nil {
 		return nil, err
 	}

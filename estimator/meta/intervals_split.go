@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/conformal"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/guard"
 	"github.com/bochner-ml/bochner/internal/rowsource"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -34,7 +35,7 @@ func (s Intervals) split(ctx context.Context, data datasets.Set) (estimator.Pred
 	}
 	learned := data.Select(train)
 	f, err := s.fitParts(data.Schema, data.Cols(), func(of estimator.Estimator) (estimator.Predictor, error) {
-		return of.Fit(ctx, learned)
+		return guard.NotNil(of.Fit(ctx, learned))
 	})
 	if err != nil {
 		return nil, err
@@ -131,7 +132,7 @@ func (s Intervals) splitSource(ctx context.Context, data datasets.Source) (estim
 		return nil, err
 	}
 	f, err := s.fitParts(data.Schema(), cols, func(of estimator.Estimator) (estimator.Predictor, error) {
-		return of.(estimator.BlockEstimator).FitSource(ctx, learned)
+		return guard.NotNil(of.(estimator.BlockEstimator).FitSource(ctx, learned))
 	})
 	if err != nil {
 		return nil, err
@@ -280,7 +281,7 @@ func (s Intervals) fitSets(ctx context.Context, data datasets.Set, fitted estima
 		return nil, err
 	}
 	if len(classesOf(fitted)) != len(labels.Classes) {
-		if fitted, err = s.Estimator.Fit(ctx, data.Select(train)); err != nil {
+		if fitted, err = guard.NotNil(s.Estimator.Fit(ctx, data.Select(train))); err != nil {
 			return nil, err
 		}
 	}

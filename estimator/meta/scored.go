@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/guard"
 	"github.com/bochner-ml/bochner/internal/share"
 )
 
@@ -53,7 +54,7 @@ func fitScoreBased[S scoreBased](ctx context.Context, s S, data datasets.Set) (f
 		return nil, nil, nil, err
 	}
 	data = namedClasses(data, labels.Classes)
-	if fitted, err = of.Fit(ctx, data); err != nil {
+	if fitted, err = guard.NotNil(of.Fit(ctx, data)); err != nil {
 		return nil, nil, nil, err
 	}
 	if !estimator.OutputsOf(fitted).Has.Has(estimator.Scores) {

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/guard"
 	"github.com/bochner-ml/bochner/internal/monotone"
 	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/model"
@@ -110,7 +111,7 @@ func (s Target) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor
 	if err != nil {
 		return nil, s.named(err)
 	}
-	fitted, err := s.Estimator.Fit(ctx, mapped)
+	fitted, err := guard.NotNil(s.Estimator.Fit(ctx, mapped))
 	if err == nil && s.Smear {
 		err = learned.smear(ctx, fitted, mapped.Source())
 	}
@@ -151,7 +152,7 @@ func (s Target) FitSource(ctx context.Context, data datasets.Source) (estimator.
 		return nil, s.named(err)
 	}
 	mapped := learned.source(data)
-	fitted, err := streamed.FitSource(ctx, mapped)
+	fitted, err := guard.NotNil(streamed.FitSource(ctx, mapped))
 	if err == nil && s.Smear {
 		err = learned.smear(ctx, fitted, mapped)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/guard"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/threshold"
 	"github.com/bochner-ml/bochner/model"
@@ -34,7 +35,7 @@ func (s Threshold) fitLabels(ctx context.Context, data datasets.Set) (*FittedThr
 	case s.Score == "auto":
 		s.Score = "f1"
 	}
-	fitted, err := s.Estimator.Fit(ctx, data)
+	fitted, err := guard.NotNil(s.Estimator.Fit(ctx, data))
 	if err != nil {
 		return nil, err
 	}

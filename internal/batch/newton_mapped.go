@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/guard"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
@@ -116,13 +117,17 @@ func (s *mappedNewton) jobs(path []int) (jobs []job) {
 
 // runJobs runs jobs in parallel and returns the first error.
 func (s *mappedNewton) runJobs(jobs []job, do func(job) error) error {
+	run := func(j job) (err error) {
+		defer guard.Recover(&err, s.Maps, "Each")
+		return do(j)
+	}
 	next := make(chan job)
 	errs := make(chan error, len(jobs))
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(jobs)) {
 		workers.Go(func() {
 			for j := range next {
-				errs <- do(j)
+				errs <- run(j)
 			}
 		})
 	}

@@ -35,10 +35,10 @@ func write(file *os.File, name string, fill func(w *bufio.Writer) error) (err er
 		return err
 	}
 	if err := file.Sync(); err != nil && !errors.Is(err, fs.ErrInvalid) {
-		return fmt.Errorf("files: writing %s: %w", name, Reason(err))
+		return &WriteError{name, Reason(err)}
 	}
 	if err := file.Close(); err != nil {
-		return fmt.Errorf("files: writing %s: %w", name, Reason(err))
+		return &WriteError{name, Reason(err)}
 	}
 	return nil
 }
@@ -67,6 +67,17 @@ func CheckOutput(out string, inputs ...string) error {
 	return nil
 }
 
+// WriteError is an error of writing a file.
+type WriteError struct {
+	Path string
+	Err  error // reason
+}
+
+func (e *WriteError) Error() string { return "files: writing " + e.Path + ": " + e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *WriteError) Unwrap() error { return e.Err }
+
 // Replace writes the file at path atomically. Devices and pipes are written to directly.
 func Replace(path string, fill func(w *bufio.Writer) error) error {
 	info, err := os.Stat(path)
@@ -74,7 +85,7 @@ func Replace(path string, fill func(w *bufio.Writer) error) error {
 	case path == "":
 		return errors.New("files: the file to write has no name")
 	case err == nil && info.IsDir():
-		return fmt.Errorf("files: writing %s: it is a folder", path)
+		return &WriteError{path, errors.New("it is a folder")}
 	case strings.HasPrefix(path, "/dev/") || err == nil && !info.Mode().IsRegular():
 		return writeDevice(path, fill)
 	}
@@ -83,14 +94,14 @@ func Replace(path string, fill func(w *bufio.Writer) error) error {
 	}
 	file, err := temporary(path)
 	if err != nil {
-		return fmt.Errorf("files: writing %s: %w", path, Reason(err))
+		return &WriteError{path, Reason(err)}
 	}
 	if err := write(file, path, fill); err != nil {
 		return err
 	}
 	if err := os.Rename(file.Name(), path); err != nil {
 		os.Remove(file.Name())
-		return fmt.Errorf("files: writing %s: %w", path, Reason(err))
+		return &WriteError{path, Reason(err)}
 	}
 	if dir, err := os.Open(filepath.Dir(path)); err == nil { // the rename too should survive a crash
 		dir.Sync()
@@ -120,14 +131,14 @@ func temporary(path string) (*os.File, error) {
 func writeDevice(path string, fill func(w *bufio.Writer) error) error {
 	device, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
-		return fmt.Errorf("files: writing %s: %w", path, Reason(err))
+		return &WriteError{path, Reason(err)}
 	}
 	w := bufio.NewWriterSize(&namedWriter{device, path}, 1<<16)
 	if err = fill(w); err == nil {
 		err = w.Flush()
 	}
 	if wrong := device.Close(); err == nil && wrong != nil {
-		err = fmt.Errorf("files: writing %s: %w", path, Reason(wrong))
+		err = &WriteError{path, Reason(wrong)}
 	}
 	return err
 }
@@ -141,7 +152,7 @@ type namedWriter struct {
 func (n *namedWriter) Write(p []byte) (int, error) {
 	done, err := n.w.Write(p)
 	if err != nil {
-		err = fmt.Errorf("files: writing %s: %w", n.name, Reason(err))
+		err = &WriteError{n.name, Reason(err)}
 	}
 	return done, err
 }

@@ -6,8 +6,8 @@ package importrules
 const Module = "github.com/bochner-ml/bochner"
 
 // Everywhere lists the packages that every package of the module may import.
-var Everywhere = []string{"internal/ctxerr", "internal/rowblock", "internal/rowsource", "internal/specs",
-	"internal/suggest", "internal/textrows"}
+var Everywhere = []string{"internal/ctxerr", "internal/guard", "internal/rowblock", "internal/rowsource",
+	"internal/specs", "internal/suggest", "internal/textrows"}
 
 // Allowed lists the module packages that each non-test package may import. A listed directory
 // allows all packages below it, except that "datasets" allows datasets/csv only to packages that
@@ -31,6 +31,7 @@ var Allowed = map[string][]string{
 	"internal/solve":        {"internal/kern", "sparse"},
 	"internal/golden":       {},
 	"internal/ctxerr":       {},
+	"internal/guard":        {},
 	"internal/canceltest":   {"internal/exhaustive"},
 	"internal/snapshot":     {}, // for tests: whether a value has changed
 	"internal/postgrestest": {}, // a server for tests

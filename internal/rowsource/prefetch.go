@@ -5,6 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/guard"
 )
 
 // Prefetch returns a source that reads the next block of src in another goroutine while the caller
@@ -31,7 +32,7 @@ func (p prefetched) Blocks(ctx context.Context, yield func(block datasets.Set) e
 	failed := make(chan error, 1)
 	go func() {
 		defer close(ready)
-		failed <- p.Source.Blocks(ctx, func(block datasets.Set) error { return send(ctx, block, free, ready) })
+		failed <- p.read(ctx, func(block datasets.Set) error { return send(ctx, block, free, ready) })
 	}()
 	defer func() {
 		cancel()
@@ -45,6 +46,12 @@ func (p prefetched) Blocks(ctx context.Context, yield func(block datasets.Set) e
 		free <- b
 	}
 	return <-failed
+}
+
+// read passes the blocks of the source to yield; a panic of the source is an error.
+func (p prefetched) read(ctx context.Context, yield func(block datasets.Set) error) (err error) {
+	defer guard.Recover(&err, p.Source, "Blocks")
+	return p.Source.Blocks(ctx, yield)
 }
 
 // send copies block into a free buffer and sends it to ready.

@@ -44,7 +44,8 @@ type Model struct {
 }
 
 // New returns the model of a fitted pipeline, or of the result of a search over pipelines. Spec and
-// schema are those of the fit.
+// schema are those of the fit. The model has no Profile; bochner.NewModel adds that of the training
+// rows.
 func New(fitted estimator.Predictor) (*Model, error) {
 	p := fittedPipeline(fitted)
 	if p == nil {
@@ -94,7 +95,14 @@ func (m *Model) Spec() pipeline.Pipeline {
 
 // Save writes the model to a file at path atomically. The same model yields the same bytes.
 func (m *Model) Save(path string) error {
-	return files.Replace(path, func(w *bufio.Writer) error { return m.Write(w) })
+	if path == "" {
+		return errors.New("pipeline: cannot save the model: the path must not be empty")
+	}
+	err := files.Replace(path, func(w *bufio.Writer) error { return m.Write(w) })
+	if wrong := (*files.WriteError)(nil); errors.As(err, &wrong) {
+		return fmt.Errorf("pipeline: cannot save %s: %w", wrong.Path, wrong.Err)
+	}
+	return err
 }
 
 // Write writes the model to w.
@@ -106,7 +114,7 @@ func (m *Model) Write(w io.Writer) error {
 	if err := m.checkConsistent(fitted); err != nil {
 		return fmt.Errorf("pipeline: %w; start from modelfile.New", err)
 	}
-	spec, err := yaml.Marshal(fitted.Spec())
+	spec, err := yaml.MarshalFitted(fitted)
 	if err != nil {
 		return err
 	}
@@ -192,7 +200,7 @@ func restore(h model.Header, state *model.Archive) (*Model, error) {
 		return nil, fmt.Errorf("%w: it is %s, not a model", model.ErrDamaged, h.Task)
 	}
 	m := &Model{Name: h.Name, Task: datasets.Task(h.Task), Metrics: h.Metrics, Reading: h.Reading, Versions: h.Versions}
-	spec, err := yaml.Unmarshal([]byte(h.Spec), yaml.Origin{Path: "spec"})
+	spec, err := yaml.Unmarshal([]byte(h.Spec), yaml.Origin{Path: "spec", Fitted: true})
 	if err != nil {
 		return nil, fmt.Errorf("%w: its spec: %w", model.ErrDamaged, err)
 	}

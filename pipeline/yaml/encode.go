@@ -19,6 +19,11 @@ func Encode(p pipeline.Pipeline) (*tree.Node, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
+	return encode(p)
+}
+
+// encode is Encode of a pipeline that has been checked.
+func encode(p pipeline.Pipeline) (*tree.Node, error) {
 	list, err := encodeSteps(p.Steps)
 	if err != nil {
 		return nil, fmt.Errorf("pipeline: %w", err)
@@ -37,6 +42,20 @@ func Marshal(p pipeline.Pipeline) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return marshal(node)
+}
+
+// MarshalFitted encodes the spec of a fitted pipeline as the text that [Unmarshal] reads with [Origin].Fitted. The
+// fit has checked the spec; one from a model file lacks the functions that a check may require.
+func MarshalFitted(p *pipeline.FittedPipeline) ([]byte, error) {
+	node, err := encode(p.Spec())
+	if err != nil {
+		return nil, err
+	}
+	return marshal(node)
+}
+
+func marshal(node *tree.Node) ([]byte, error) {
 	text, err := tree.Marshal(node)
 	if err != nil {
 		return nil, fmt.Errorf("pipeline: %w", err)

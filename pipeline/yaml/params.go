@@ -58,6 +58,9 @@ func (d *decoder) finish(spec any, key *tree.Node, given map[string]*tree.Node, 
 			spec, _ = param.With(spec, param.Setting{Path: p.Name, Value: pipeline.DeriveSeed(d.from.Seed, specPath)})
 		}
 	}
+	if d.from.Fitted {
+		return spec
+	}
 	errs, _ := param.Check(spec).(param.FieldErrors)
 	for _, f := range errs {
 		if strings.Contains(f.Path, ".") {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/guard"
 	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/pipeline/internal/pick"
 	"github.com/bochner-ml/bochner/single"
@@ -72,13 +73,13 @@ func (r Rows) Gather(ctx context.Context) (datasets.Set, error) {
 // Fit fits a step to the rows. It reads streamed rows into memory if the step requires it.
 func (r Rows) Fit(ctx context.Context, f transformer.Fitter) (transformer.Transformer, error) {
 	if b, ok := f.(transformer.BlockFitter); ok && r.src != nil {
-		return b.FitSource(ctx, r.src)
+		return guard.Call(f, "FitSource", func() (transformer.Transformer, error) { return b.FitSource(ctx, r.src) })
 	}
 	set, err := r.Gather(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return f.Fit(ctx, set)
+	return guard.Call(f, "Fit", func() (transformer.Transformer, error) { return f.Fit(ctx, set) })
 }
 
 // mapBy returns the rows mapped by a fitted step: in memory if the rows are in memory, caching is
@@ -140,13 +141,20 @@ func (r Rows) FitThrough(ctx context.Context, f transformer.Fitter, s *Step, cac
 
 // FitTransform fits a step by FitTransform and returns the mapped rows.
 func (r Rows) FitTransform(ctx context.Context, f FitTransformer, s *Step) (Rows, error) {
-	t, Z, err := f.FitTransform(ctx, r.Set)
+	var Z mat.Matrix
+	t, err := guard.Call(f, "FitTransform", func() (t transformer.Transformer, err error) {
+		t, Z, err = f.FitTransform(ctx, r.Set)
+		return t, err
+	})
 	if err != nil {
 		return Rows{}, err
 	}
 	s.Fitted = t
 	out := Rows{Set: r.Set, memory: r.memory, Float32: r.Float32}
 	if out.sample, err = s.Learn(ctx, r.sample); err != nil {
+		return Rows{}, err
+	}
+	if err := checkOutput(f, "FitTransform", Z, r.Set.Rows(), s.Width); err != nil {
 		return Rows{}, err
 	}
 	out.Set.Schema = Describe(t, r.Set.Schema)
@@ -180,11 +188,11 @@ func (r Rows) Sample() mat.Matrix { return r.sample }
 // FitEstimator fits e to the rows.
 func (r Rows) FitEstimator(ctx context.Context, e estimator.Estimator) (estimator.Predictor, error) {
 	if b, ok := e.(estimator.BlockEstimator); ok && r.src != nil {
-		return b.FitSource(ctx, r.src)
+		return guard.Call(e, "FitSource", func() (estimator.Predictor, error) { return b.FitSource(ctx, r.src) })
 	}
 	set, err := r.Gather(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return e.Fit(ctx, set)
+	return guard.Call(e, "Fit", func() (estimator.Predictor, error) { return e.Fit(ctx, set) })
 }

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/guard"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/transformer"
@@ -72,7 +73,7 @@ func (s *Step) ApplyTile(ctx context.Context, t *Tile, X mat.Matrix) (mat.Matrix
 // result.
 func (s *Step) applySingle(ctx context.Context, dst *single.Dense, t *Tile, X mat.Matrix) error {
 	if f, ok := s.Fitted.(transformer.SingleTransformer); ok {
-		return place.At("step", s.Name, f.TransformSingle(ctx, dst, X))
+		return place.At("step", s.Name, transformSingle(ctx, f, dst, X))
 	}
 	n, _ := X.Dims()
 	wide := t.Shape(n, s.Width)
@@ -86,10 +87,9 @@ func (s *Step) applySingle(ctx context.Context, dst *single.Dense, t *Tile, X ma
 // Apply maps X, into dst if it is not nil and the output is dense, else into a new matrix.
 func (s *Step) Apply(ctx context.Context, dst *mat.Dense, X mat.Matrix) (mat.Matrix, error) {
 	if dst != nil && s.Dense {
-		err := s.Fitted.(transformer.DenseTransformer).TransformTo(ctx, dst, X)
-		return dst, place.At("step", s.Name, err)
+		return dst, place.At("step", s.Name, transformTo(ctx, s.Fitted.(transformer.DenseTransformer), dst, X))
 	}
-	Z, err := s.Fitted.Transform(ctx, X)
+	Z, err := transform(ctx, s.Fitted, X)
 	if err != nil {
 		return nil, place.At("step", s.Name, err)
 	}
@@ -99,9 +99,46 @@ func (s *Step) Apply(ctx context.Context, dst *mat.Dense, X mat.Matrix) (mat.Mat
 	return Z, nil
 }
 
+// transform calls Transform and checks the number of rows of its result.
+func transform(ctx context.Context, t transformer.Transformer, X mat.Matrix) (Z mat.Matrix, err error) {
+	defer guard.Recover(&err, t, "Transform")
+	if Z, err = t.Transform(ctx, X); err != nil {
+		return nil, err
+	}
+	n, _ := X.Dims()
+	return Z, checkOutput(t, "Transform", Z, n, -1)
+}
+
+func transformTo(ctx context.Context, t transformer.DenseTransformer, dst *mat.Dense, X mat.Matrix) (err error) {
+	defer guard.Recover(&err, t, "TransformTo")
+	return t.TransformTo(ctx, dst, X)
+}
+
+func transformSingle(ctx context.Context, t transformer.SingleTransformer, dst *single.Dense,
+	X mat.Matrix) (err error) {
+	defer guard.Recover(&err, t, "TransformSingle")
+	return t.TransformSingle(ctx, dst, X)
+}
+
+// checkOutput returns an error if a method of owner returned no matrix, or one of other dimensions; width −1 stands
+// for any.
+func checkOutput(owner any, method string, Z mat.Matrix, rows, width int) error {
+	if _, err := guard.NotNil(Z, nil); err != nil {
+		return fmt.Errorf("%T.%s returned no matrix", owner, method)
+	}
+	n, w := Z.Dims()
+	switch {
+	case n != rows:
+		return fmt.Errorf("%T.%s: the result must have a row for each of %d rows, got %d", owner, method, rows, n)
+	case width >= 0 && w != width:
+		return fmt.Errorf("%T.%s: the result must have %d columns as that of Transform, got %d", owner, method, width, w)
+	}
+	return nil
+}
+
 // Learn sets Width, Dense and Float32 from the output for one row, which it returns.
 func (s *Step) Learn(ctx context.Context, sample mat.Matrix) (mat.Matrix, error) {
-	Z, err := s.Fitted.Transform(ctx, sample)
+	Z, err := transform(ctx, s.Fitted, sample)
 	if err != nil {
 		return nil, err
 	}

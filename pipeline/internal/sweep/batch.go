@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/guard"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
@@ -37,7 +39,9 @@ func (s *sweep) fitEstimator(ctx context.Context, i int, d foldRows) {
 	}
 	start := time.Now()
 	p := s.Pipelines[i]
-	fitted, err := p.Estimator.Fit(ctx, d.trainSet())
+	fitted, err := guard.Call(p.Estimator, "Fit", func() (estimator.Predictor, error) {
+		return p.Estimator.Fit(ctx, d.trainSet())
+	})
 	s.deliver(ctx, i, d.fold, s.predictFold(ctx, fitted, place.At("step", p.Name, err), d, start))
 }
 

@@ -42,6 +42,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/guard"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
@@ -96,7 +97,7 @@ func parallel(ctx context.Context, workers, n int, f func(i int)) {
 			f(i)
 		}
 	}
-	var others sync.WaitGroup
+	var others guard.Group
 	for range min(workers, n) - 1 {
 		others.Go(work)
 	}
