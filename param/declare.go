@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/paramkind"
@@ -70,17 +71,7 @@ func (l *List) String(p *string, name, doc string) {
 
 // Choice declares a string that must be one of the options.
 func (l *List) Choice(p *string, name, doc string, options ...string) {
-	check := func(v string) error {
-		for _, o := range options {
-			if v == o {
-				return nil
-			}
-		}
-		if near := suggest.Nearest(v, options); near != "" {
-			return FieldError{Hint: fmt.Sprintf("did you mean %s?", near)}
-		}
-		return errConstraint
-	}
+	check := checkChoice(options)
 	l.add(&entry{
 		Param: Param{Name: name, Doc: doc, Kind: paramkind.Choice, Options: options,
 			Constraint: suggest.Alternatives(options)},
@@ -95,6 +86,50 @@ func (l *List) Choice(p *string, name, doc string, options ...string) {
 		get:    func() any { return *p },
 		checks: []func() error{func() error { return check(*p) }},
 	})
+}
+
+// ChoiceOr declares a string that must be one of the options, or what other sets it to from a list or a
+// map.
+func (l *List) ChoiceOr(p *string, other Value, name, doc string, options ...string) {
+	isOther := func() bool { return strings.HasPrefix(*p, "{") }
+	check := checkChoice(options)
+	l.add(&entry{
+		Param: Param{Name: name, Doc: doc, Kind: paramkind.Mixed, Options: options,
+			Constraint: strings.Join(options, ", ") + " or " + other.Constraint()},
+		set: func(plain any) error {
+			v, ok := plain.(string)
+			if !ok {
+				return other.Set(plain)
+			}
+			*p = v
+			return check(v)
+		},
+		get: func() any {
+			if isOther() {
+				return other.Get()
+			}
+			return *p
+		},
+		checks: []func() error{func() error {
+			if isOther() {
+				return other.Check()
+			}
+			return check(*p)
+		}},
+	})
+}
+
+// checkChoice returns the check that a string is one of the options.
+func checkChoice(options []string) func(v string) error {
+	return func(v string) error {
+		if slices.Contains(options, v) {
+			return nil
+		}
+		if near := suggest.Nearest(v, options); near != "" {
+			return FieldError{Hint: fmt.Sprintf("did you mean %s?", near)}
+		}
+		return errConstraint
+	}
 }
 
 // Seed declares the seed of random draws. Readers that derive seeds, such as those of experiments,
