@@ -54,7 +54,8 @@ type Column struct {
 	Name        string
 	Kind        Kind
 	Categories  []string // categories of a categorical column; category i has code i
-	EncodedFrom string   // name of the categorical column from which a step encoded this one; "" if none
+	EncodedFrom string   // name of the column from which a step encoded this one; "" if none
+	EncodedKind Kind     // kind of that column
 }
 
 // CheckColumns returns an error if the columns of now have other names, kinds or categories than

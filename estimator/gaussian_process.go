@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/specs"
@@ -100,7 +102,7 @@ const linearKernel = "linear"
 
 // Params declares the hyperparameters.
 func (s *GaussianProcess) Params(l *param.List) {
-	l.Choice((*string)(&s.Kernel), "kernel", "covariance of the function; linear takes the inputs as features",
+	s.Kernel.Declare(l, "covariance of the function; linear takes the inputs as features",
 		append(slices.Clip(spectral.FourierKernels), linearKernel)...)
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, from which learning starts")
 	l.Complexity("gamma", param.Rougher)
@@ -207,7 +209,14 @@ func (s GaussianProcess) fitted(ctx context.Context, r *design.Rows, src dataset
 	if err := checkMemory(s, r.Shape(r.N, r.TargetCount())); err != nil {
 		return nil, err
 	}
-	features, learned, err := s.features(ctx, r, src)
+	each := func(yield func(mat.Matrix) error) error {
+		return r.Each(ctx, func(_ int, block datasets.Set) error { return design.WithFloat64(block.X, yield) })
+	}
+	var err error
+	if s.Kernel, err = spectral.Resolve(ctx, s.Kernel, r.Schema, r.Cols, s.Seed, each); err != nil {
+		return nil, err
+	}
+	features, learned, err := s.features(ctx, r, src, each)
 	if err != nil {
 		return nil, err
 	}

@@ -312,7 +312,7 @@ func (k *kernelFeatures) state(s *model.State) {
 		return
 	}
 	kernel, known := spectral.FourierKernel(k.name, spectral.Shape{Nu: k.nu, Alpha: k.shape})
-	s.Require(known, "the kernel is not known")
+	s.Require(known && spectral.IsResolved(k.name, len(k.gamma)), "the kernel is not known")
 	s.Require(draws.Base != nil && len(k.gamma) > 0 && draws.Base.RawMatrix().Rows == len(k.gamma),
 		"frequencies and gamma do not fit")
 	s.Require(!slices.ContainsFunc(append([]float64{k.nu, k.shape}, k.gamma...),

@@ -41,8 +41,8 @@ type learnedWidths struct {
 }
 
 // features returns the feature map of the model, and the learned γ.
-func (s GaussianProcess) features(ctx context.Context, r *design.Rows, src datasets.Source) (*kernelFeatures,
-	learnedWidths, error) {
+func (s GaussianProcess) features(ctx context.Context, r *design.Rows, src datasets.Source,
+	each func(yield func(mat.Matrix) error) error) (*kernelFeatures, learnedWidths, error) {
 	if s.Kernel == linearKernel {
 		return &kernelFeatures{name: string(s.Kernel), width: r.Cols}, learnedWidths{}, nil
 	}
@@ -52,9 +52,7 @@ func (s GaussianProcess) features(ctx context.Context, r *design.Rows, src datas
 	if s.learnsKernel() {
 		w, err = s.learn(ctx, k, src)
 	} else {
-		w.gamma, err = k.ResolveGamma(ctx, s.Gamma, r.Cols, s.Seed, func(yield func(mat.Matrix) error) error {
-			return r.Each(ctx, func(_ int, block datasets.Set) error { return design.WithFloat64(block.X, yield) })
-		})
+		w.gamma, err = k.ResolveGamma(ctx, s.Gamma, r.Cols, s.Seed, each)
 	}
 	if err != nil {
 		return nil, learnedWidths{}, err
@@ -238,7 +236,7 @@ func (s GaussianProcess) optimizeExact(ctx context.Context, k *pairwise.Kernel, 
 // start returns the scale that each standardized input starts from.
 func (s GaussianProcess) start(ctx context.Context, k spectral.Kernel, given, standardized mat.Matrix,
 	deviation []float64) ([]float64, error) {
-	X, own := given, s.Gamma.Rule() != "" && s.learns("scales")
+	X, own := given, s.Gamma.Rule() != "" && s.learns("scales") && !k.Columns
 	if own {
 		X = standardized
 	}

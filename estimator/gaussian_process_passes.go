@@ -141,12 +141,18 @@ func (s GaussianProcess) begin(ctx context.Context, schema datasets.Schema, cols
 	if s.Kernel == linearKernel {
 		return sums, nil
 	}
-	if s.learnsKernel() || s.Gamma.Rule() != "" {
-		return nil, fmt.Errorf("%w: gamma is learned from rows; give numbers, and optimize: [noise, amplitude]",
-			datasets.ErrNoPasses)
+	errLearned := fmt.Errorf("%w: gamma is learned from rows; give numbers, and optimize: [noise, amplitude]",
+		datasets.ErrNoPasses)
+	if s.learnsKernel() {
+		return nil, errLearned
+	}
+	noRows := func(func(mat.Matrix) error) error { return errLearned }
+	var err error
+	if s.Kernel, err = spectral.Resolve(ctx, s.Kernel, schema, cols, s.Seed, noRows); err != nil {
+		return nil, err
 	}
 	k, _ := spectral.FourierKernel(string(s.Kernel), spectral.Shape{Nu: s.Nu, Alpha: s.Shape})
-	gamma, err := s.Gamma.Resolve(cols, nil)
+	gamma, err := k.ResolveGamma(ctx, s.Gamma, cols, s.Seed, noRows)
 	if err != nil {
 		return nil, err
 	}

@@ -85,7 +85,7 @@ func NewKernelRidge() KernelRidge {
 
 // Params declares the hyperparameters.
 func (s *KernelRidge) Params(l *param.List) {
-	kernelWidthParams(l, (*string)(&s.Kernel), &s.Gamma)
+	kernelWidthParams(l, &s.Kernel, &s.Gamma)
 	kernelPenaltyParams(l, &s.Alpha, &s.Intercept)
 	kernelShapeParams(l, &s.Nu, &s.Shape, &s.Exponent, &s.Coef0, &s.Degree)
 	kernelSolverParams(l, &s.Kernel, &s.Solver, &s.Preconditioner, &s.Rank, &s.Tol, &s.MaxIter, &s.Seed)
@@ -99,8 +99,8 @@ func kernelPenaltyParams(l *param.List, alpha *float64, intercept *bool) {
 }
 
 // kernelWidthParams declares a kernel and its width.
-func kernelWidthParams(l *param.List, name *string, gamma *kernel.Gamma) {
-	l.Choice(name, "kernel", "kernel", pairwise.Kernels...)
+func kernelWidthParams(l *param.List, name *kernel.Name, gamma *kernel.Gamma) {
+	name.Declare(l, "kernel", pairwise.Kernels...)
 	l.Value(gamma, "gamma", "width parameter of the kernel, the larger the narrower")
 	l.Complexity("gamma", param.Rougher)
 }

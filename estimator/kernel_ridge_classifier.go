@@ -45,7 +45,7 @@ func NewKernelRidgeClassifier() KernelRidgeClassifier {
 
 // Params declares the hyperparameters.
 func (s *KernelRidgeClassifier) Params(l *param.List) {
-	kernelWidthParams(l, (*string)(&s.Kernel), &s.Gamma)
+	kernelWidthParams(l, &s.Kernel, &s.Gamma)
 	kernelPenaltyParams(l, &s.Alpha, &s.Intercept)
 	kernelShapeParams(l, &s.Nu, &s.Shape, &s.Exponent, &s.Coef0, &s.Degree)
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")

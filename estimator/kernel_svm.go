@@ -62,7 +62,7 @@ func NewKernelSVM() KernelSVM {
 func (s *KernelSVM) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
 	l.Complexity("C", param.LessPenalty)
-	kernelWidthParams(l, (*string)(&s.Kernel), &s.Gamma)
+	kernelWidthParams(l, &s.Kernel, &s.Gamma)
 	kernelShapeParams(l, &s.Nu, &s.Shape, &s.Exponent, &s.Coef0, &s.Degree)
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
 	smoParams(l, &s.Tol, &s.Cache, &s.MaxIter, &s.Seed)

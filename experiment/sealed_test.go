@@ -93,8 +93,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 	phase := rff
 	phase.Map, phase.Kernel = "phase", "rational_quadratic"
 	structured := phase
-	structured.Draw, structured.Kernel, structured.Of = "structured", "mixture",
-		[]transformer.KernelPart{transformer.NewKernelPart("gaussian", 1), transformer.NewKernelPart("exponential", 2)}
+	structured.Draw, structured.Kernel = "structured", kernel.Product(kernel.NewTerm(kernel.Exponential, "rest"))
 	bins, hashed := transformer.NewBinning(), transformer.NewBinning()
 	bins.Grids, hashed.Grids, hashed.Columns, hashed.Kernel = 3, 4, 12, "smooth"
 	few := bins

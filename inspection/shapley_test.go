@@ -194,9 +194,9 @@ func exactCases() map[string]estimator.Estimator {
 	ridge := estimator.NewRidge()
 	phase := rff("gaussian", 30, 1)
 	phase.Map = "phase"
-	mixture := rff("mixture", 60, 1)
-	mixture.Of = []transformer.KernelPart{transformer.NewKernelPart("gaussian", 0.2),
-		transformer.NewKernelPart("laplacian", 0.4)}
+	mixture := rff("gaussian", 60, 1)
+	mixture.Kernel = kernel.Sum(kernel.Summand{Weight: 1, Product: []kernel.Term{kernel.NewTerm(kernel.Gaussian, "rest")}},
+		kernel.Summand{Weight: 1, Product: []kernel.Term{kernel.NewTerm(kernel.Laplacian, "rest")}})
 	gp := estimator.NewGaussianProcess()
 	gp.Features, gp.Steps = 40, 3
 	pca := transformer.NewPCA()

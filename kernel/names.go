@@ -19,7 +19,5 @@ const (
 	Triangular         Name = "triangular"          // of transformer.Binning
 	Smooth             Name = "smooth"              // of transformer.Binning
 	Linear             Name = "linear"              // x·y
-	Mixture            Name = "mixture"             // weighted sum of transformer.RFF.Parts
-	Product            Name = "product"             // product of transformer.RFF.Parts
 	Custom             Name = "custom"              // a kernel of the program
 )

@@ -71,8 +71,22 @@ func (l *List) String(p *string, name, doc string) {
 
 // Choice declares a string that must be one of the options.
 func (l *List) Choice(p *string, name, doc string, options ...string) {
+	l.choice(p, nil, name, doc, options)
+}
+
+// ChoiceOr declares a string that must be one of the options, or what other sets it to from a list or a
+// map.
+func (l *List) ChoiceOr(p *string, other Value, name, doc string, options ...string) {
+	l.choice(p, other, name, doc, options)
+	e := l.declared("ChoiceOr", name)
+	e.Kind, e.Constraint = paramkind.Mixed, strings.Join(options, ", ")+" or "+other.Constraint()
+}
+
+// choice declares one of the options, or a value of other if it is not nil.
+func (l *List) choice(p *string, other Value, name, doc string, options []string) {
 	e := &entry{Param: Param{Name: name, Doc: doc, Kind: paramkind.Choice, Options: options,
 		Constraint: suggest.Alternatives(options)}}
+	isOther := func() bool { return other != nil && strings.HasPrefix(*p, "{") }
 	check := func(v string) error {
 		if slices.Contains(options, v) || slices.Contains(e.unlisted, v) {
 			return nil
@@ -84,14 +98,27 @@ func (l *List) Choice(p *string, name, doc string, options ...string) {
 	}
 	e.set = func(plain any) error {
 		v, ok := plain.(string)
-		if !ok {
+		switch {
+		case !ok && other != nil:
+			return other.Set(plain)
+		case !ok:
 			return errConstraint
 		}
 		*p = v
 		return check(v)
 	}
-	e.get = func() any { return *p }
-	e.checks = []func() error{func() error { return check(*p) }}
+	e.get = func() any {
+		if isOther() {
+			return other.Get()
+		}
+		return *p
+	}
+	e.checks = []func() error{func() error {
+		if isOther() {
+			return other.Check()
+		}
+		return check(*p)
+	}}
 	l.add(e)
 }
 

@@ -44,8 +44,8 @@ type part struct {
 
 // workspace contains the buffers of one call.
 type workspace struct {
-	picker pick.Picker // input columns of a part
-	header mat.Dense   // view of a part's columns of the destination
+	picker rowblock.Picker // input columns of a part
+	header mat.Dense       // view of a part's columns of the destination
 }
 
 // maxDenseWidth is the maximum width of a dense concatenation of dense and sparse parts, unless at

@@ -83,7 +83,7 @@ import (
 // Errors: a categorical column, a missing or infinite value, a value whose bin number overflows, no
 // rows, a list of γ of the wrong length, fewer columns than Inputs, no bin with MinCount rows.
 type Binning struct {
-	Kernel       kernel.Name  // laplacian, hyperbolic, triangular, smooth or custom
+	Kernel       kernel.Name  // laplacian, hyperbolic, triangular, smooth, a product of terms of one of them, or custom
 	Gamma        kernel.Gamma // γ
 	Grids        int          // P
 	Columns      int          // number of hashed columns, ≥ Grids; 0 for exact columns
@@ -188,25 +188,51 @@ type pitchKernel struct {
 }
 
 func (k pitchKernel) Set(plain any) error {
-	name, ok := plain.(string)
-	if !ok {
+	switch v := plain.(type) {
+	case string:
+		*k.name = v
+	case map[string]any:
+		if err := k.columns().Set(v); err != nil {
+			return err
+		}
+	default:
 		return errors.New(k.Constraint())
 	}
-	*k.name = name
-	if name == string(kernel.Custom) {
+	if *k.name == string(kernel.Custom) {
 		return nil // Check refuses it without its function
 	}
 	return k.Check()
 }
 
-func (k pitchKernel) Get() any { return *k.name }
+func (k pitchKernel) Get() any {
+	if kernel.Name(*k.name).Summands() != nil {
+		return k.columns().Get()
+	}
+	return *k.name
+}
 
-func (k pitchKernel) Constraint() string { return suggest.Alternatives(spectral.BinningKernels) }
+// columns returns the kernel as the parameter of a kernel of columns.
+func (k pitchKernel) columns() param.Value {
+	return (*kernel.Name)(k.name).Columns(spectral.BinningKernels...)
+}
+
+func (k pitchKernel) Constraint() string {
+	return suggest.Alternatives(spectral.BinningKernels)
+}
 
 func (k pitchKernel) Check() error {
 	hasPitch := k.custom != nil && k.custom.Pitch != nil
 	if err := checkCustom(kernel.Name(*k.name), k.custom != nil, hasPitch, "Pitch"); err != nil {
 		return err
+	}
+	if list := kernel.Name(*k.name).Summands(); list != nil {
+		if err := k.columns().Check(); err != nil {
+			return err
+		}
+		if _, ok := commonKernel(list); !ok {
+			return param.FieldError{Constraint: "a product of terms with the same kernel"}
+		}
+		return nil
 	}
 	switch {
 	case k.custom != nil || slices.Contains(spectral.BinningKernels, *k.name):
@@ -262,7 +288,7 @@ func (c inputCount) Check() error {
 // IsDataIndependent reports whether the fit depends on the number of columns only: γ is fixed,
 // columns are hashed, and inputs are drawn uniformly.
 func (s Binning) IsDataIndependent() bool {
-	return s.Gamma.Rule() == "" && s.Columns != 0 && (s.Inputs == 0 || s.InputWeights == "uniform")
+	return hasFixedGamma(s.Kernel, s.Gamma) && s.Columns != 0 && (s.Inputs == 0 || s.InputWeights == "uniform")
 }
 
 // Fit draws the grids and builds the dictionary of the bins; it returns a [*FittedBinning].
@@ -291,11 +317,23 @@ func (s Binning) FitSource(ctx context.Context, data datasets.Source) (Transform
 
 // drawGrids draws the grids.
 func (s Binning) drawGrids(ctx context.Context, data datasets.Source) (*FittedBinning, error) {
-	f := &FittedBinning{kernelName: string(s.Kernel)}
+	name, err := resolveKernel(ctx, "binning", s.Kernel, data, s.Seed)
+	if err != nil {
+		return nil, err
+	}
+	f, list := &FittedBinning{kernelName: string(name)}, name.Summands()
+	if list != nil {
+		common, _ := commonKernel(list)
+		f.kernelName = string(common)
+	}
 	f.resolveKernel(s.Custom)
+	f.kernel.Columns = list != nil
 	gamma, err := resolveGamma(ctx, s.Gamma, "binning", f.kernel, data, s.Seed)
 	if err != nil {
 		return nil, err
+	}
+	if list != nil {
+		multiplyTerms(gamma, list[0].Product)
 	}
 	if s.Inputs > len(gamma) {
 		return nil, fmt.Errorf("transformer: binning: inputs must be at most the number of columns %[2]d, got %[1]d",
@@ -320,6 +358,31 @@ func (s Binning) drawGrids(ctx context.Context, data datasets.Source) (*FittedBi
 func errTooManySmooth(columns int) error {
 	return fmt.Errorf("transformer: binning: the smooth kernel must have at most %[2]d columns, got %[1]d", columns,
 		bins.MostSmooth)
+}
+
+// commonKernel returns the kernel of all terms of a product. Grids of a product of such terms are those
+// of the kernel with γ by column.
+func commonKernel(list []kernel.Summand) (kernel.Name, bool) {
+	name := list[0].Product[0].Kernel
+	ok := len(list) == 1 &&
+		!slices.ContainsFunc(list[0].Product, func(t kernel.Term) bool { return t.Kernel != name })
+	return name, ok
+}
+
+// multiplyTerms multiplies γ of each column by that of its term.
+func multiplyTerms(gamma []float64, terms []kernel.Term) {
+	for _, t := range terms {
+		own, index := t.Gamma.Fixed(), t.Index
+		if index == nil { // all columns
+			index = make([]int, len(gamma))
+			for j := range index {
+				index[j] = j
+			}
+		}
+		for i, j := range index {
+			gamma[j] *= own[min(i, len(own)-1)]
+		}
+	}
 }
 
 // inputSets returns the distribution of the input sets of grids, or nil if grids use all inputs. It
@@ -371,7 +434,11 @@ func (f *FittedBinning) buildDictionary(ctx context.Context, data datasets.Sourc
 // the smooth kernel a value.
 func (s Binning) FeatureBytes(rows, _ int) int64 {
 	each := int64(4)
-	if s.Kernel == "smooth" {
+	name := s.Kernel
+	if list := name.Summands(); list != nil {
+		name, _ = commonKernel(list)
+	}
+	if name == kernel.Smooth {
 		each = 12
 	}
 	return int64(rows) * (8 + each*int64(s.Grids))

@@ -160,20 +160,27 @@ func conformanceCases() map[string]conformanceCase {
 	}
 	for _, draw := range []string{"orthogonal", "qmc", "structured"} {
 		for _, name := range []string{"gaussian", "exponential", "matern", "rational_quadratic", "powered_exponential",
-			"mixture", "product"} {
+			"mixture"} {
 			s := transformer.NewRFF()
-			s.Kernel, s.Features, s.Seed, s.Draw, s.Of = kernel.Name(name), 24, 5, draw, kernelParts()
+			s.Kernel, s.Features, s.Seed, s.Draw = kernel.Name(name), 24, 5, draw
+			if name == "mixture" {
+				s.Kernel = columnKernels()[name]
+			}
 			cases["rff "+draw+" "+name] = conformanceCase{s, o{Related: relatedMaps(s)}}
 			s.Gamma, s.Map = kernel.FixedGamma(1, 0.1, 2, 3, 0.5), "phase"
 			cases["rff phase "+draw+" "+name] = conformanceCase{s, o{Related: relatedMaps(s)}}
 		}
 	}
-	for _, name := range []string{"mixture", "product"} {
+	for name, of := range columnKernels() {
 		s := transformer.NewRFF()
-		s.Kernel, s.Features, s.Seed, s.Of = kernel.Name(name), 24, 5, kernelParts()
+		s.Kernel, s.Features, s.Seed = of, 24, 5
 		cases["rff "+name] = conformanceCase{s, o{Related: relatedMaps(s)}}
-		s.Of[1].Kernel = "laplacian"
-		cases["rff rough "+name] = conformanceCase{s, o{Related: relatedMaps(s)}}
+		for _, choose := range []string{"uniform", "rpcholesky"} {
+			s := transformer.NewNystroem()
+			s.Kernel, s.Landmarks, s.Seed, s.Choose = of, 24, 5, choose
+			cases["nystroem "+choose+" "+name] = conformanceCase{s, o{ExportTolerance: 1e-11, Tolerance: 1e-6,
+				Float32Tolerance: 5e-3, Related: relatedLandmarks(s)}}
+		}
 	}
 	for _, name := range []kernel.Name{kernel.Polynomial, kernel.Cosine, kernel.Chi2} {
 		for _, choose := range []string{"uniform", "rpcholesky"} {
@@ -201,6 +208,11 @@ func conformanceCases() map[string]conformanceCase {
 		cases[fmt.Sprintf("nystroem matern %v", nu)] = conformanceCase{s,
 			o{ExportTolerance: 1e-11, Tolerance: 1e-6, Float32Tolerance: 5e-3}}
 	}
+	ofColumns := transformer.NewBinning()
+	first := kernel.NewTerm(kernel.Laplacian)
+	first.Index = []int{1, 3}
+	ofColumns.Kernel, ofColumns.Grids = kernel.Product(first, kernel.NewTerm(kernel.Laplacian, "rest")), 12
+	cases["binning of columns"] = conformanceCase{ofColumns, o{Unexported: true, Related: relatedGrids(ofColumns)}}
 	for _, name := range []string{"laplacian", "hyperbolic", "triangular", "smooth"} {
 		s := transformer.NewBinning()
 		s.Kernel, s.Grids, s.Seed, s.Gamma = kernel.Name(name), 12, 5, kernel.FixedGamma(0.3)
@@ -218,11 +230,24 @@ func conformanceCases() map[string]conformanceCase {
 	return cases
 }
 
-// kernelParts are two kernels that are mixtures of gaussian ones.
-func kernelParts() []transformer.KernelPart {
-	parts := []transformer.KernelPart{transformer.NewKernelPart("gaussian", 0.5), transformer.NewKernelPart("matern", 2)}
-	parts[1].Weight = 0.3
-	return parts
+// columnKernels are kernels of columns.
+func columnKernels() map[string]kernel.Name {
+	term := func(name kernel.Name, index ...int) kernel.Term {
+		t := kernel.NewTerm(name, "rest")
+		if t.Gamma = kernel.FixedGamma(0.5); index != nil {
+			t.Columns, t.Index = nil, index
+		}
+		return t
+	}
+	byRule := term("laplacian")
+	byRule.Gamma = kernel.GammaMedian
+	return map[string]kernel.Name{
+		"mixture": kernel.Sum(kernel.Summand{Weight: 1, Product: []kernel.Term{term("gaussian")}},
+			kernel.Summand{Weight: 0.3, Product: []kernel.Term{term("matern")}}),
+		"product": kernel.Product(term("gaussian", 0, 2), term("rational_quadratic", 1), byRule),
+		"sum": kernel.Sum(kernel.Summand{Weight: 1, Product: []kernel.Term{term("exponential", 0)}},
+			kernel.Summand{Weight: 2, Product: []kernel.Term{term("cauchy", 0, 1), byRule}}),
+	}
 }
 
 // relatedMaps are specs of the family of s with other widths and kernels.

@@ -77,7 +77,7 @@ func TestFitRefuses(t *testing.T) {
 		"unknown kernel":      {rffWith(func(s *RFF) { s.Kernel = "gausian" }), numbers, "did you mean gaussian?"},
 		"custom without law": {rffWith(func(s *RFF) { s.Kernel = "custom" }), numbers,
 			`kernel: must be gaussian, laplacian, cauchy, exponential, matern, rational_quadratic, ` +
-				`powered_exponential, mixture or product, got "custom"`},
+				`powered_exponential or a kernel of columns, as {product: [{columns: rest, kernel: gaussian}]}, got "custom"`},
 		"custom by name only": {rffWith(func(s *RFF) { s.Custom = &CustomKernel{} }), numbers, "with a Frequency function"},
 		"infinite frequency": {rffWith(func(s *RFF) {
 			s.Kernel, s.Custom = "custom", &CustomKernel{Frequency: func(_ *rand.Rand,

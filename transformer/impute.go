@@ -470,7 +470,7 @@ func (f *fittedImpute) OutputSchema(in datasets.Schema) datasets.Schema {
 		columns = append(columns, c)
 	}
 	for _, j := range f.indicators {
-		columns = append(columns, datasets.Column{Name: in.Name(j) + "_missing"})
+		columns = append(columns, encodedColumn(in, j, in.Name(j)+"_missing"))
 	}
 	return in.WithColumns(columns)
 }

@@ -63,7 +63,7 @@ import (
 // that is not as long as there are columns, and landmarks that do not fit into memory. Transform
 // returns one for values so large that distances would overflow.
 type Nystroem struct {
-	Kernel    kernel.Name  // one of those above
+	Kernel    kernel.Name  // one of those above, or a kernel of columns
 	Gamma     kernel.Gamma // γ
 	Landmarks int          // m
 	Choose    string       // how landmarks are chosen: uniform or rpcholesky
@@ -92,7 +92,7 @@ const pivotedRows = 20000
 
 // Params declares kernel, gamma, landmarks, choose, nu, alpha, exponent, degree, coef0, landmarks_from and seed.
 func (s *Nystroem) Params(l *param.List) {
-	l.Choice((*string)(&s.Kernel), "kernel", "kernel of the rows and the landmarks", pairwise.Kernels...)
+	s.Kernel.Declare(l, "kernel of the rows and the landmarks", pairwise.Kernels...)
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
 	l.Complexity("gamma", param.Rougher)
 	l.Int(&s.Landmarks, "landmarks", "number of landmarks m", param.Between(1, 1<<20))
@@ -177,9 +177,12 @@ func (s Nystroem) sample(ctx context.Context, data datasets.Source) (mat.Matrix,
 
 // fitted returns the map of a sample and the indices of its landmarks.
 func (s Nystroem) fitted(ctx context.Context, data datasets.Source, rows mat.Matrix) (*FittedNystroem, []int, error) {
-	f := &FittedNystroem{kernelName: string(s.Kernel), shape: s.shape()}
+	name, err := resolveKernel(ctx, "nystroem", s.Kernel, data, s.Seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	f := &FittedNystroem{kernelName: string(name), shape: s.shape()}
 	f.name()
-	var err error
 	if f.gamma, err = resolveGamma(ctx, s.Gamma, "nystroem", f.kernel.Spectral(), data, s.Seed); err != nil {
 		return nil, nil, err
 	}
@@ -378,7 +381,7 @@ func (f *FittedNystroem) State(s *model.State) {
 
 // restore checks what was read and makes the map.
 func (f *FittedNystroem) restore(s *model.State, stored landmarks.Stored) {
-	requireShape(s, f.kernelName, f.shape)
+	requireShape(s, f.kernelName, f.shape, len(f.gamma))
 	requireGamma(s, f.gamma)
 	if s.Err() != nil {
 		return

@@ -234,7 +234,7 @@ func (f *fittedOneHot) OutputSchema(in datasets.Schema) datasets.Schema {
 			if c < len(names) {
 				level = names[c]
 			}
-			columns = append(columns, datasets.Column{Name: in.Name(j) + "=" + level, EncodedFrom: in.Name(j)})
+			columns = append(columns, encodedColumn(in, j, in.Name(j)+"="+level))
 		}
 	}
 	return in.WithColumns(columns)

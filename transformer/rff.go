@@ -38,11 +38,11 @@ import (
 //	matern              Matérn(ν, ℓ = 1/γ)      γ·multivariate t with 2ν degrees of freedom
 //	rational_quadratic  (1 + γ‖Δ‖₂²/α)^−α       sqrt(2γτ)·N(0, 1), τ ~ Gamma(shape α, rate α)
 //	powered_exponential exp(−(γ‖Δ‖₂)^p)         γ·sqrt(2τ)·N(0, 1), τ positive stable with index p/2
-//	mixture             Σ w_i·k_i(γΔ)           γ·that of k_i with probability w_i
-//	product             Π k_i(γΔ)               γ·the sum of one of each k_i
 //
-// Of contains the components of a mixture or a product, each with its own γ; those of a mixture
-// have weights, which are normalized.
+// A kernel of columns ([kernel.Product], [kernel.Sum]) has terms with these kernels and γ of their own.
+// A frequency of a product consists of independent draws of its terms; one of a sum is drawn from a
+// product with a probability proportional to its weight. Gamma multiplies the differences of all
+// columns; a rule is 1.
 //
 // The variance of z(x)'z(y) for independent frequencies is [1 + k(2Δ) − 2k(Δ)²]/D for paired, which
 // is almost always smaller for the gaussian kernel, and [1 + k(2Δ)/2 − k(Δ)²]/D for phase;
@@ -52,14 +52,14 @@ import (
 //	iid         independent                                                 all
 //	orthogonal  orthogonal in blocks of d: ‖g_j‖·q_j with g_j normal        mixtures of gaussians
 //	            and q_j from the QR factors of d of them
-//	qmc         points of a randomized Halton sequence, mapped by the       all but custom, products with
-//	            quantiles of the spectral measure                           laplacian or cauchy
+//	qmc         points of a randomized Halton sequence, mapped by the       all but custom
+//	            quantiles of the spectral measure
 //	structured  sqrt(w)·H·D₁·H·D₂·H·D₃ in blocks of w, the smallest power   mixtures of gaussians
 //	            of two ≥ max(d, 64); H is the Walsh–Hadamard matrix over
 //	            sqrt(w), the D are random signs; inputs padded by 0
 //
 // Mixtures of gaussians are the kernels gaussian, exponential, matern, rational_quadratic,
-// powered_exponential (0 < p ≤ 2), and mixtures and products of the first four. Orthogonal draws
+// powered_exponential (0 < p ≤ 2), and sums of products of one such term of all columns. Orthogonal draws
 // have a tenth of the variance for the gaussian kernel and many inputs if D ≥ 4d; qmc suits about
 // ten inputs or fewer. All but structured are unbiased; structured has E[z(x)'z(y)] low by about
 // k·(2γ‖Δ‖²)²/(4w), at most 0.0085 for w = 64.
@@ -86,7 +86,7 @@ import (
 // or infinite value, no rows, and a list of γ whose length is not the number of columns. Transform
 // returns an error if ω'x would overflow.
 type RFF struct {
-	Kernel   kernel.Name  // one of the kernels above, or custom
+	Kernel   kernel.Name  // one of the kernels above, a kernel of columns, or custom
 	Gamma    kernel.Gamma // γ
 	Features int          // D, even for the paired map
 	Map      string       // paired or phase
@@ -94,7 +94,6 @@ type RFF struct {
 	Nu       float64      // ν of the matern kernel
 	Alpha    float64      // α of the rational_quadratic kernel
 	Exponent float64      // p of the powered_exponential kernel
-	Of       []KernelPart // kernels of the mixture or the product
 	Seed     uint64
 	Custom   *CustomKernel // with Kernel "custom", a kernel of your own
 }
@@ -118,10 +117,9 @@ func NewRFF() RFF {
 // maxFeatures is the maximum width of a map, above any practical value.
 const maxFeatures = 1 << 26
 
-// Params declares kernel, gamma, features, map, draw, nu, alpha, exponent, of and seed. Custom has no plain form.
+// Params declares kernel, gamma, features, map, draw, nu, alpha, exponent and seed. Custom has no plain form.
 func (s *RFF) Params(l *param.List) {
-	kernels := slices.Concat(spectral.AllFourierKernels, composed)
-	l.Choice((*string)(&s.Kernel), "kernel", "kernel to approximate", kernels...)
+	s.Kernel.Declare(l, "kernel to approximate", spectral.AllFourierKernels...)
 	l.Unlisted("kernel", string(kernel.Custom))
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
 	l.Complexity("gamma", param.Rougher)
@@ -132,7 +130,6 @@ func (s *RFF) Params(l *param.List) {
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
 	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
 	l.Float(&s.Exponent, "exponent", "exponent p of the powered_exponential kernel", exponents)
-	l.Value(kernelParts{&s.Of}, "of", "kernels of the mixture, with their weights, or of the product")
 	l.Seed(&s.Seed, "seed", "seed of the draws")
 	l.Check("features", func() error {
 		if s.Map == "paired" && s.Features%2 != 0 {
@@ -142,12 +139,6 @@ func (s *RFF) Params(l *param.List) {
 	})
 	l.Check("kernel", func() error {
 		return checkCustom(s.Kernel, s.Custom != nil, s.Custom != nil && s.Custom.Frequency != nil, "Frequency")
-	})
-	l.Check("of", func() error {
-		if len(s.Of) == 0 && slices.Contains(composed, string(s.Kernel)) {
-			return fmt.Errorf("at least one kernel for kernel: %s, as {kernel: gaussian, gamma: 1.0}", s.Kernel)
-		}
-		return nil
 	})
 	l.Check("draw", s.checkDraw)
 }
@@ -176,7 +167,7 @@ func (s *RFF) checkDraw() error {
 	if s.Draw == "qmc" {
 		why = "whose distribution of frequencies is not known well enough"
 	}
-	return fmt.Errorf("%s for kernel: %s, %s", suggest.Alternatives(laws), s.Kernel, why)
+	return fmt.Errorf("%s for kernel: %v, %s", suggest.Alternatives(laws), s.Kernel, why)
 }
 
 // shape returns the parameters of the kernel.
@@ -186,13 +177,13 @@ func (s RFF) shape() spectral.Shape {
 
 // knownKernel returns the kernel, and whether its name is known.
 func (s *RFF) knownKernel() (spectral.Kernel, bool) {
-	f := FittedRFF{kernelName: string(s.Kernel), shape: s.shape(), parts: s.Of}
+	f := FittedRFF{kernelName: string(s.Kernel), shape: s.shape()}
 	ok := f.name(s.Custom)
 	return f.kernel, ok
 }
 
 // IsDataIndependent reports whether γ is fixed, so that only the number of columns is learned.
-func (s RFF) IsDataIndependent() bool { return s.Gamma.Rule() == "" }
+func (s RFF) IsDataIndependent() bool { return hasFixedGamma(s.Kernel, s.Gamma) }
 
 // Fit draws the frequencies; it returns a [*FittedRFF].
 func (s RFF) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
@@ -204,9 +195,12 @@ func (s RFF) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	if err := checkNumericSpec("rff", s, data.Schema()); err != nil {
 		return nil, err
 	}
-	f := &FittedRFF{kernelName: string(s.Kernel), shape: s.shape(), parts: slices.Clone(s.Of)}
+	name, err := resolveKernel(ctx, "rff", s.Kernel, data, s.Seed)
+	if err != nil {
+		return nil, err
+	}
+	f := &FittedRFF{kernelName: string(name), shape: s.shape()}
 	f.name(s.Custom)
-	var err error
 	if f.gamma, err = resolveGamma(ctx, s.Gamma, "rff", f.kernel, data, s.Seed); err != nil {
 		return nil, err
 	}
@@ -248,7 +242,6 @@ func (s RFF) Cost(shape datasets.Shape) datasets.Cost {
 type FittedRFF struct {
 	kernelName string
 	shape      spectral.Shape
-	parts      []KernelPart    // of a mixture or a product
 	kernel     spectral.Kernel // of that name
 	gamma      []float64       // d
 	features   fourier.Map     // draws scaled for γ
@@ -257,9 +250,6 @@ type FittedRFF struct {
 // name looks up the kernel.
 func (f *FittedRFF) name(custom *CustomKernel) bool {
 	k, ok := spectral.FourierKernel(f.kernelName, f.shape)
-	if !ok {
-		k, ok = composedKernel(f.kernelName, f.parts)
-	}
 	if f.kernelName == "custom" {
 		k, ok = spectral.Kernel{Power: 1}, true
 		if custom != nil {
@@ -387,9 +377,6 @@ func (f *FittedRFF) State(s *model.State) {
 	s.Matrix("base", &draws.Base)
 	s.Floats("gamma", &f.gamma)
 	s.Floats("phase", &draws.Phase)
-	if slices.Contains(composed, f.kernelName) {
-		partsState(s, &f.parts)
-	}
 	if s.Err() == nil && draws.Base == nil {
 		stateOfSigns(s, &draws, len(f.gamma))
 	}
@@ -416,7 +403,7 @@ func (f *FittedRFF) State(s *model.State) {
 	s.Require(allFinite(draws.Phase), "phases are not finite")
 	s.Require(!slices.ContainsFunc(draws.Phase, func(b float64) bool { return b < 0 || b > 2*math.Pi }),
 		"a phase is not an angle")
-	requireShape(s, f.kernelName, f.shape)
+	requireShape(s, f.kernelName, f.shape, len(f.gamma))
 	if s.Err() != nil {
 		return
 	}

@@ -2,6 +2,7 @@ package transformer
 
 import (
 	"context"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -19,17 +20,13 @@ import (
 
 // drawnMaps are specs of every draw and every kernel that suits it.
 func drawnMaps() map[string]RFF {
-	smooth := []KernelPart{NewKernelPart("gaussian", 0.5), NewKernelPart("matern", 1.5)}
-	smooth[1].Weight = 0.4
-	rough := []KernelPart{NewKernelPart("laplacian", 0.4), NewKernelPart("gaussian", 1)}
 	specs := map[string]RFF{}
 	for _, draw := range fourier.Laws {
-		for _, name := range append(slices.Clone(spectral.FourierKernels), "mixture", "product", "rough mixture",
-			"rough product") {
+		for _, name := range append(slices.Clone(spectral.FourierKernels), slices.Collect(maps.Keys(columnKernels()))...) {
 			s := NewRFF()
-			s.Kernel, s.Draw, s.Features, s.Gamma, s.Of = kernel.Name(name), draw, 128, kernel.FixedGamma(0.8), smooth
-			if of, ok := strings.CutPrefix(name, "rough "); ok {
-				s.Kernel, s.Of = kernel.Name(of), rough
+			s.Kernel, s.Draw, s.Features, s.Gamma = kernel.Name(name), draw, 128, kernel.FixedGamma(0.8)
+			if of, ok := columnKernels()[name]; ok {
+				s.Kernel = of
 			}
 			if k, _ := s.knownKernel(); fourier.Suits(draw, k) {
 				specs[draw+" "+name] = s
@@ -44,6 +41,33 @@ func drawnMaps() map[string]RFF {
 	return specs
 }
 
+// term returns a term of the numbered columns, of all others without numbers.
+func term(name kernel.Name, gamma float64, index ...int) kernel.Term {
+	t := kernel.NewTerm(name, "rest")
+	t.Gamma = kernel.FixedGamma(gamma)
+	if index != nil {
+		t.Columns, t.Index = nil, index
+	}
+	return t
+}
+
+// columnKernels are kernels of columns by what they are made of.
+func columnKernels() map[string]kernel.Name {
+	of := func(terms ...kernel.Term) []kernel.Term { return terms }
+	rational := term("rational_quadratic", 0.8, 1)
+	rational.Shape = 2
+	return map[string]kernel.Name{
+		"mixture": kernel.Sum(kernel.Summand{Weight: 1, Product: of(term("gaussian", 0.5))},
+			kernel.Summand{Weight: 0.4, Product: of(term("matern", 1.5))}),
+		"rough mixture": kernel.Sum(kernel.Summand{Weight: 1, Product: of(term("laplacian", 0.4))},
+			kernel.Summand{Weight: 1, Product: of(term("gaussian", 1))}),
+		"product":       kernel.Product(term("gaussian", 0.5, 0), rational),
+		"rough product": kernel.Product(term("laplacian", 0.4, 1), term("gaussian", 1)),
+		"sum": kernel.Sum(kernel.Summand{Weight: 2, Product: of(term("exponential", 0.7, 0))},
+			kernel.Summand{Weight: 1, Product: of(term("cauchy", 0.4, 1), term("matern", 0.6, 0))}),
+	}
+}
+
 // TestEveryDrawApproximatesItsKernel checks that the inner products of the features have the kernel
 // as mean, for every draw; structured draws have a bias of at most max_t t²·exp(−t/2)/(4w) ≈
 // 2.2/(4w) for mixtures of gaussian kernels.
@@ -51,6 +75,9 @@ func TestEveryDrawApproximatesItsKernel(t *testing.T) {
 	const seeds, w = 150, 64
 	for name, spec := range drawnMaps() {
 		for _, p := range [][2][]float64{pairs[1], pairs[3]} {
+			if strings.Contains(name, "product") || strings.Contains(name, "sum") {
+				p = [2][]float64{{0.3, -0.2}, {-0.4, 0.6}} // with a column for each term
+			}
 			fit := func(seed uint64, X *mat.Dense) Transformer {
 				s := spec
 				s.Seed = seed
@@ -127,17 +154,16 @@ func TestErrorsOfEveryDrawFallWithFeatures(t *testing.T) {
 
 // Draws that a kernel does not support are rejected before drawing, with all other errors.
 func TestUnsupportedDraws(t *testing.T) {
-	of := func(name kernel.Name, draw string, parts ...KernelPart) RFF {
+	of := func(name kernel.Name, draw string) RFF {
 		s := NewRFF()
-		s.Kernel, s.Draw, s.Of = name, draw, parts
+		s.Kernel, s.Draw = name, draw
 		return s
 	}
-	rough := NewKernelPart("laplacian", 1)
 	own := of("custom", "qmc")
 	own.Custom = &CustomKernel{Frequency: func(_ *rand.Rand, omega []float64) { clear(omega) }}
 	bad := of("laplacian", "orthogonal")
 	bad.Features = 3
-	wrong := NewKernelPart("matern", 1)
+	wrong := term("matern", 1)
 	wrong.Nu = -1
 	for _, c := range []struct {
 		spec RFF
@@ -147,15 +173,11 @@ func TestUnsupportedDraws(t *testing.T) {
 			[]string{`draw: must be iid or qmc for kernel: laplacian, which is no mixture of gaussian kernels`}},
 		{of("cauchy", "structured"), []string{`draw: must be iid or qmc for kernel: cauchy`}},
 		{own, []string{`draw: must be iid for kernel: custom, whose distribution`}},
-		{of("product", "qmc", rough, rough), []string{`draw: must be iid for kernel: product`}},
-		{of("mixture", "orthogonal", rough), []string{`iid or qmc for kernel: mixture`}},
-		{of("mixture", "iid"), []string{`of: must be at least one kernel for kernel: mixture`}},
-		{of("product", "iid", wrong),
-			[]string{"of: must be a list of kernels, as {kernel: gaussian, gamma: 1.0, weight: 1.0}, with nu or alpha where " +
-				"they have one, got [map[gamma:1 kernel:matern nu:-1 weight:1]] (element 0: nu must be a number > 0, got " +
-				"-1)", `element 0: nu must be a number > 0, got -1`}},
-		{of("product", "iid", NewKernelPart("mixture", 1)),
-			[]string{`element 0: kernel must be gaussian, laplacian, cauchy, exponential, matern or rational_quadratic, got "mixture"`}},
+		{of(kernel.Product(term("laplacian", 1)), "orthogonal"), []string{`iid or qmc for kernel: {product: `}},
+		{of(kernel.Product(), "iid"), []string{`product must be a list of terms`}},
+		{of(kernel.Product(wrong), "iid"), []string{`term 1: nu must be a number > 0, got -1`}},
+		{of(kernel.Product(term("polynomial", 1)), "iid"), []string{`term 1: kernel must be gaussian, laplacian, cauchy, ` +
+			`exponential, matern, rational_quadratic or powered_exponential, got "polynomial"`}},
 		{bad, []string{"features: must be an even number for the paired map, got 3",
 			`draw: must be iid or qmc for kernel: laplacian, which is no mixture of gaussian kernels, got "orthogonal"`}},
 		{of("gaussian", "sobol"), []string{`draw: must be iid, orthogonal, qmc or structured`}},
@@ -169,37 +191,31 @@ func TestUnsupportedDraws(t *testing.T) {
 	}
 }
 
-// TestKernelPartsByPath checks that components can be set as plain values, read back, and replaced
-// by path.
-func TestKernelPartsByPath(t *testing.T) {
+// TestKernelOfColumnsByPath checks that terms can be set as plain values, read back, and replaced by path.
+func TestKernelOfColumnsByPath(t *testing.T) {
 	s := NewRFF()
-	s.Kernel = "mixture"
-	list := []any{map[string]any{"kernel": "gaussian", "gamma": 2},
-		map[string]any{"kernel": "matern", "nu": 0.5, "weight": 3.0}}
-	s, err := param.Replace(s, param.Setting{Path: "of", Value: list}, param.Setting{Path: "of.0.weight", Value: 7},
-		param.Setting{Path: "of.1.nu", Value: 2.5})
+	list := map[string]any{"product": []any{map[string]any{"columns": "age", "gamma": 2},
+		map[string]any{"columns": []any{"a", "b"}, "kernel": "matern", "nu": 0.5, "gamma": "median"}}}
+	s, err := param.Replace(s, param.Setting{Path: "kernel", Value: list},
+		param.Setting{Path: "kernel.product.0.gamma", Value: 7}, param.Setting{Path: "kernel.product.1.nu", Value: 2.5})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []KernelPart{NewKernelPart("gaussian", 2), NewKernelPart("matern", 1)}
-	want[0].Weight, want[1].Weight, want[1].Nu = 7, 3, 2.5
-	if !slices.Equal(s.Of, want) {
-		t.Errorf("%+v, want %+v", s.Of, want)
+	age, others := kernel.NewTerm("gaussian", "age"), kernel.NewTerm("matern", "a", "b")
+	age.Gamma, others.Gamma, others.Nu = kernel.FixedGamma(7), kernel.GammaMedian, 2.5
+	if want := kernel.Product(age, others); s.Kernel != want {
+		t.Errorf("%s, want %s", s.Kernel, want)
 	}
-	for wrong, printf := range map[any]string{
-		"gaussian": "a list of kernels",
-		"gama":     "",
+	for want, term := range map[string]any{
+		"did you mean gamma?":         map[string]any{"gama": 1},
+		"gamma must be a number > 0":  map[string]any{"columns": "a", "gamma": "x"},
+		"term 1: must be as {columns": 3,
+		"term 1: columns must be a":   map[string]any{"gamma": 1},
+		"kernel must be the name of":  map[string]any{"columns": "a", "kernel": []any{}},
 	} {
-		if _, err := param.With(s, param.Setting{Path: "of", Value: wrong}); err == nil ||
-			!strings.Contains(err.Error(), printf) {
-			t.Errorf("%v: %v", wrong, err)
-		}
-	}
-	for name, part := range map[string]any{"did you mean gamma?": map[string]any{"gama": 1},
-		"gamma is x": map[string]any{"gamma": "x"}, "element 0 is 3": 3} {
-		if _, err := param.With(s, param.Setting{Path: "of", Value: []any{part}}); err == nil ||
-			!strings.Contains(err.Error(), name) {
-			t.Errorf("%v: %v, want %q", part, err, name)
+		_, err := param.With(s, param.Setting{Path: "kernel", Value: map[string]any{"product": []any{term}}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", term, err, want)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package transformer
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -48,7 +47,7 @@ func (s RFF) SameFamily(other Fitter) bool {
 		return false
 	}
 	return s.mixes() && o.mixes() ||
-		s.Kernel == o.Kernel && s.shape() == o.shape() && s.Custom == o.Custom && slices.Equal(s.Of, o.Of)
+		s.Kernel == o.Kernel && s.shape() == o.shape() && s.Custom == o.Custom
 }
 
 // mixes reports whether the kernel is a scale mixture of gaussian kernels.
@@ -61,15 +60,10 @@ func (s RFF) mixes() bool {
 type baseKernel struct {
 	kernel string
 	shape  spectral.Shape
-	parts  string
 }
 
 func (s RFF) base() baseKernel {
-	base := baseKernel{kernel: string(s.Kernel), shape: spectral.ShapeOf(string(s.Kernel), s.shape())}
-	if slices.Contains(composed, base.kernel) {
-		base.parts = fmt.Sprint(s.Of)
-	}
-	return base
+	return baseKernel{kernel: string(s.Kernel), shape: spectral.ShapeOf(string(s.Kernel), s.shape())}
 }
 
 // FitFamily fits maps with the same draws: one for each kernel and γ, as wide as the widest spec.

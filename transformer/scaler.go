@@ -158,6 +158,11 @@ func (f *FittedScaler) State(s *model.State) {
 		"a scale is 0, −Inf or not a number")
 }
 
+// encodedColumn returns a numeric column that encodes column j of a schema.
+func encodedColumn(in datasets.Schema, j int, name string) datasets.Column {
+	return datasets.Column{Name: name, EncodedFrom: in.Name(j), EncodedKind: in.Column(j).Kind}
+}
+
 // asNumeric returns a schema of the same columns, all numeric.
 func asNumeric(in datasets.Schema) datasets.Schema {
 	if in.Columns == nil {
@@ -165,7 +170,7 @@ func asNumeric(in datasets.Schema) datasets.Schema {
 	}
 	columns := make([]datasets.Column, len(in.Columns))
 	for j, c := range in.Columns {
-		columns[j] = datasets.Column{Name: c.Name, EncodedFrom: c.EncodedFrom}
+		columns[j] = datasets.Column{Name: c.Name, EncodedFrom: c.EncodedFrom, EncodedKind: c.EncodedKind}
 	}
 	return in.WithColumns(columns)
 }

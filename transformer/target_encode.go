@@ -577,7 +577,7 @@ func (f *fittedTargetEncode) OutputSchema(in datasets.Schema) datasets.Schema {
 			default:
 				name += fmt.Sprintf("_%d", k)
 			}
-			columns = append(columns, datasets.Column{Name: name, EncodedFrom: in.Name(j)})
+			columns = append(columns, encodedColumn(in, j, name))
 		}
 	}
 	return in.WithColumns(columns)

@@ -343,7 +343,7 @@ func (f *FittedTFIDF) OutputSchema(in datasets.Schema) datasets.Schema {
 			return in.WithColumns(nil)
 		}
 		for _, term := range terms {
-			columns = append(columns, datasets.Column{Name: in.Name(j) + "=" + term, EncodedFrom: in.Name(j)})
+			columns = append(columns, encodedColumn(in, j, in.Name(j)+"="+term))
 		}
 	}
 	return in.WithColumns(columns)

@@ -51,7 +51,7 @@ var (
 	// pictures lists the panels of each figure by row.
 	pictures = map[string][][]string{
 		"draws-kernels": {{"gaussian", "rational_quadratic", "matern"}, {"exponential", "laplacian", "cauchy"},
-			{"mixture", "product"}},
+			{"mixture"}},
 		"draws-inputs": {{"2 inputs", "8 inputs", "32 inputs"}, {"128 inputs", "512 inputs", "1024 inputs"}},
 	}
 	titles = map[string]string{
@@ -131,12 +131,11 @@ func panelsOf(name string) (out []panel, err error) {
 func specOf(name string) transformer.RFF {
 	s := transformer.NewRFF()
 	s.Kernel, s.Gamma, s.Features = kernel.Name(name), kernel.GammaMedian, sizes[len(sizes)-1]
-	switch name {
-	case "mixture":
-		s.Of = []transformer.KernelPart{transformer.NewKernelPart("gaussian", 0.3),
-			transformer.NewKernelPart("exponential", 1)}
-	case "product":
-		s.Of = []transformer.KernelPart{transformer.NewKernelPart("gaussian", 0.3), transformer.NewKernelPart("matern", 0.7)}
+	if name == "mixture" {
+		wide, narrow := kernel.NewTerm(kernel.Gaussian, "rest"), kernel.NewTerm(kernel.Exponential, "rest")
+		wide.Gamma, narrow.Gamma = kernel.FixedGamma(0.3), kernel.FixedGamma(1)
+		s.Kernel = kernel.Sum(kernel.Summand{Weight: 1, Product: []kernel.Term{wide}},
+			kernel.Summand{Weight: 1, Product: []kernel.Term{narrow}})
 	}
 	return s
 }

@@ -137,8 +137,7 @@ func cases() []oneCase {
 				", landmarks: 40}\n- ridge\n"})
 	}
 	for _, more := range []string{"map: phase", "draw: orthogonal", "draw: qmc", "draw: structured",
-		"kernel: mixture, of: [{kernel: gaussian, gamma: 0.5}, {kernel: cauchy, gamma: 0.1, weight: 2}]",
-		"kernel: product, of: [{kernel: gaussian, gamma: 0.5}, {kernel: laplacian, gamma: 0.1}]"} {
+		"kernel: {product: [{columns: rest, kernel: laplacian, gamma: 0.1}]}"} {
 		list = append(list, oneCase{"rff_" + strings.Trim(words.FindString(more), ": ,"), regression,
 			numbers + "- rff: {features: 64, " + more + "}\n- ridge\n"})
 	}

@@ -10,12 +10,15 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/pairwise"
+	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
 // Rows are finite training rows with a kernel and its γ.
 type Rows struct {
 	Kernel *pairwise.Kernel
+	Name   kernel.Name
 	Gamma  []float64  // by input
 	X      mat.Matrix // *mat.Dense or *sparse.CSR
 
@@ -25,13 +28,19 @@ type Rows struct {
 // Resolve returns the rows of a set with the kernel of the spec and its γ, which may depend on them.
 func (s Spec) Resolve(ctx context.Context, set datasets.Set) (*Rows, error) {
 	r := &Rows{X: design.ToFloat64(design.Native(set.X))}
-	var err error
-	if r.Kernel, err = kernelOf(string(s.Kernel), s.shape()); err != nil {
-		return nil, err
-	}
 	eachEntry(r.X, func(v float64) { r.largest = max(r.largest, max(v, -v)) }) // NaN propagates
 	if r.largest-r.largest != 0 {
 		return nil, design.NonFiniteError(0, set)
+	}
+	var err error
+	_, cols := r.X.Dims()
+	r.Name, err = spectral.Resolve(ctx, s.Kernel, set.Schema, cols, s.Seed,
+		func(yield func(mat.Matrix) error) error { return yield(r.X) })
+	if err != nil {
+		return nil, err
+	}
+	if r.Kernel, err = kernelOf(string(r.Name), s.shape()); err != nil {
+		return nil, err
 	}
 	if err := checkDomain(r.Kernel, set); err != nil {
 		return nil, set.Locate(err, 0)
@@ -42,7 +51,7 @@ func (s Spec) Resolve(ctx context.Context, set datasets.Set) (*Rows, error) {
 
 // With returns the kernel and γ for other finite rows.
 func (r *Rows) With(X mat.Matrix) *Rows {
-	out := &Rows{Kernel: r.Kernel, Gamma: r.Gamma, X: X}
+	out := &Rows{Kernel: r.Kernel, Name: r.Name, Gamma: r.Gamma, X: X}
 	eachEntry(X, func(v float64) { out.largest = max(out.largest, max(v, -v)) })
 	return out
 }

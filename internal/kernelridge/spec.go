@@ -117,6 +117,13 @@ func (s Spec) steps(rows int, rank, residual float64) float64 {
 // nonSmooth reports whether the kernel is not differentiable at 0, so that its eigenvalues decay
 // slowly.
 func (s Spec) nonSmooth() bool {
+	for _, summand := range s.Kernel.Summands() {
+		for _, t := range summand.Product {
+			if (Spec{Kernel: t.Kernel, Exponent: t.Exponent, Nu: t.Nu}).nonSmooth() {
+				return true
+			}
+		}
+	}
 	return s.Kernel == "exponential" || s.Kernel == kernel.PoweredExponential && s.Exponent < 2 ||
 		s.Kernel == "laplacian" || s.Kernel == "matern" && s.Nu < 1
 }
@@ -157,7 +164,7 @@ func (s Spec) valueCost(shape datasets.Shape, shared bool) float64 {
 		return valueFlops
 	}
 	k, err := kernelOf(string(s.Kernel), s.shape())
-	if err == nil && k.Metric >= pairwise.L1 && k.Metric <= pairwise.Chi2 {
+	if err == nil && (k.Metric >= pairwise.L1 && k.Metric <= pairwise.Chi2 || k.Metric == pairwise.Columns) {
 		return 8*shape.Entries() + valueFlops
 	}
 	return 2*shape.Entries() + valueFlops

@@ -16,12 +16,14 @@ import (
 	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/kernel"
 )
 
 // Training is a set of training rows under one kernel. It caches what penalties and solvers share:
 // tiles, the full matrix, and the low-rank factor.
 type Training struct {
 	spec     Spec
+	name     kernel.Name // of the kernel of the rows
 	gamma    []float64
 	rows     mat.Matrix // of positive weight
 	rowIndex []int      // row numbers in the data
@@ -82,7 +84,7 @@ func NewTraining(ctx context.Context, s Spec, data Data, reuse bool) (*Training,
 	if err != nil {
 		return nil, err
 	}
-	t.gamma = rows.Gamma
+	t.name, t.gamma = rows.Name, rows.Gamma
 	if err := t.selectRows(rows.X, data); err != nil {
 		return nil, err
 	}
@@ -319,7 +321,7 @@ func (t *Training) model(a, intercept []float64, report solve.Report) (*Model, e
 			"standardize the targets or use a larger alpha")
 	}
 	return &Model{X: t.rows, Dual: a, Intercept: intercept, Report: report,
-		KernelParams: KernelParams{string(t.spec.Kernel), t.gamma, t.spec.shape()},
+		KernelParams: KernelParams{string(t.name), t.gamma, t.spec.shape()},
 		points:       &Points{kernel: t.points.kernel, frame: t.points.frame, rows64: t.points.rows64}}, nil
 }
 

@@ -284,6 +284,6 @@ func (s Spec) Fit(ctx context.Context, r *design.Rows, l *design.Labels) (*kerne
 	if err != nil {
 		return nil, err
 	}
-	params := kernelridge.KernelParams{Kernel: string(s.Kernel), Gamma: rows.Gamma, Shape: s.Shape}
+	params := kernelridge.KernelParams{Kernel: string(rows.Name), Gamma: rows.Gamma, Shape: s.Shape}
 	return t.Model(s, params, X, solution)
 }

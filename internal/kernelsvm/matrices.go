@@ -89,7 +89,7 @@ func (m *Matrices) Release(k *smo.Matrix) { m.memory <- k.Whole() }
 
 // shares reports whether the distances of a kernel are those of γ = 1 but for a factor.
 func shares(r *kernelridge.Rows) bool {
-	return r.Kernel.Metric != pairwise.Cauchy && slices.Max(r.Gamma) == slices.Min(r.Gamma)
+	return r.Kernel.Metric != pairwise.Cauchy && r.Kernel.Metric != pairwise.Columns && slices.Max(r.Gamma) == slices.Min(r.Gamma)
 }
 
 // shared returns the distances that kernels share, and what they are multiplied by. Their frame depends on the

@@ -24,6 +24,8 @@ const (
 	Dot
 	// Cosine is x'y/(‖x‖₂‖y‖₂), 0 for rows of zeros.
 	Cosine
+	// Columns is the value of a kernel of columns in its frame.
+	Columns
 )
 
 // Distances writes the distance of row i of x and row j of y to dst[i, j]. dst is x.Len() × y.Len(), its rows
@@ -33,6 +35,10 @@ func Distances[T kern.Float](dst kern.View[T], x, y Rows[T], metric Metric) {
 		panic("pairwise: Distances of rows that do not fit")
 	}
 	if x.n == 0 || y.n == 0 {
+		return
+	}
+	if metric == Columns {
+		columnValues(dst, x, y)
 		return
 	}
 	if metric == L1 || metric == Cauchy || metric == Chi2 {

@@ -19,6 +19,9 @@ import (
 // agree with [Matrix] to a few roundings of the largest squared norm in the frame; for a Matérn
 // kernel without closed form to about 1e-11.
 func (k *Kernel) Export(g *graph.Graph, rows graph.Value, f Frame, points mat.Matrix) graph.Value {
+	if f.blocks != nil {
+		return f.blocks.export(g, rows, points)
+	}
 	if f.Center != nil {
 		rows = g.Sub(rows, g.Row(f.Center))
 	}
@@ -41,6 +44,24 @@ func (k *Kernel) Export(g *graph.Graph, rows graph.Value, f Frame, points mat.Ma
 	default:
 		return k.export(g, k.exportDifferences(g, rows, within))
 	}
+}
+
+// export adds the values of a kernel of columns.
+func (b *blocks) export(g *graph.Graph, rows graph.Value, points mat.Matrix) (sum graph.Value) {
+	for s, p := range b.products {
+		product := g.Scalar(p.weight)
+		for i := b.first[s]; i < b.first[s+1]; i++ {
+			own := b.flat[i]
+			product = g.Mul(own.kernel.Export(g, g.Columns(rows, own.index), b.frames[i], selectDense(points, own.index)),
+				product)
+		}
+		if s == 0 {
+			sum = product
+			continue
+		}
+		sum = g.Add(sum, product)
+	}
+	return sum
 }
 
 // exportBound bounds the length of rows in the frame. Kernel values are 0 to all digits long before, and

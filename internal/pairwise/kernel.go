@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/kernel"
 )
 
 // Kernel is a kernel as a function of a distance. It is immutable and safe for concurrent use.
@@ -19,6 +20,7 @@ type Kernel struct {
 	degree    int     // of a polynomial
 	table     *table  // of Matérn and powered exponential kernels without a closed form here
 	spectral  spectral.Kernel
+	products  []productKernel // of a kernel of columns
 }
 
 type shape int
@@ -35,13 +37,18 @@ const (
 	cauchyKernel
 	polynomial
 	cosine
+	columnKernel
 )
 
 // Kernels are the kernels by name: [spectral.AllFourierKernels], and those that are not shift-invariant.
 var Kernels = append(slices.Clip(spectral.AllFourierKernels), "polynomial", "cosine", "chi2")
 
-// NewKernel returns the kernel of [Kernels] with the given name and shape parameters.
+// NewKernel returns the kernel of [Kernels] with the given name and shape parameters, or a resolved
+// kernel of columns.
 func NewKernel(name string, s spectral.Shape) (*Kernel, bool) {
+	if list := kernel.Name(name).Summands(); list != nil {
+		return newColumnKernel(list)
+	}
 	of, ok := spectral.FourierKernel(name, s)
 	k, nu := &Kernel{spectral: of}, s.Nu
 	switch {

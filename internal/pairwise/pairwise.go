@@ -40,6 +40,7 @@ type Frame struct {
 
 	degree int     // of a polynomial of products
 	offset float64 // of the products
+	blocks *blocks // of a kernel of columns
 }
 
 // Frame returns the frame of the given factors that is centered on the rows of X. Sparse rows are not centered,
@@ -47,6 +48,10 @@ type Frame struct {
 func (k *Kernel) Frame(factor []float64, X mat.Matrix) Frame {
 	f := Frame{Factor: factor, degree: k.degree, offset: k.parameter}
 	n, d := X.Dims()
+	if k.Metric == Columns {
+		f.blocks = newBlocks(k, factor, X)
+		return f
+	}
 	if _, ok := X.(*sparse.CSR); ok || n == 0 || k.Metric >= Chi2 {
 		return f
 	}
@@ -63,6 +68,13 @@ func (k *Kernel) Frame(factor []float64, X mat.Matrix) Frame {
 // Limit returns the maximum magnitude of inputs in the frame: larger ones could overflow a distance
 // or a polynomial in T.
 func Limit[T kern.Float](f Frame) float64 {
+	if f.blocks != nil {
+		limit := math.MaxFloat64
+		for _, of := range f.blocks.frames {
+			limit = min(limit, Limit[T](of))
+		}
+		return limit
+	}
 	largest := math.MaxFloat64
 	if _, ok := any(T(0)).(float32); ok {
 		largest = math.MaxFloat32
@@ -90,6 +102,9 @@ type Rows[T kern.Float] struct {
 
 	isSparse bool
 	buf      workspace[T]
+
+	of     *blocks // of a kernel of columns
+	blocks []Rows[T]
 }
 
 // workspace is memory that rows are prepared in.
@@ -114,6 +129,11 @@ func (r *Rows[T]) Prepare(f Frame, X mat.Matrix, lo, hi int) {
 		panic(fmt.Sprintf("pairwise: %d inputs, the frame has %d", d, len(f.Factor)))
 	}
 	r.n, r.d = hi-lo, d
+	if f.blocks != nil {
+		r.prepareBlocks(f.blocks, X, lo, hi)
+		return
+	}
+	r.of = nil
 	r.norms = resized(&r.buf.norms, r.n)
 	m, ok := X.(*sparse.CSR)
 	if r.isSparse = ok && f.Center == nil; r.isSparse {
@@ -183,6 +203,9 @@ func (r Rows[T]) Inputs() int { return r.d }
 
 // Slice returns rows lo to hi; they share memory and cannot be prepared again.
 func (r Rows[T]) Slice(lo, hi int) Rows[T] {
+	if r.of != nil {
+		return r.eachBlock(hi-lo, func(b Rows[T]) Rows[T] { return b.Slice(lo, hi) })
+	}
 	out := Rows[T]{n: hi - lo, d: r.d, norms: r.norms[lo:hi], isSparse: r.isSparse}
 	if r.isSparse {
 		out.sparse = r.sparse
@@ -193,8 +216,20 @@ func (r Rows[T]) Slice(lo, hi int) Rows[T] {
 	return out
 }
 
+// eachBlock returns n rows of a kernel of columns, whose blocks are those that f returns.
+func (r Rows[T]) eachBlock(n int, f func(block Rows[T]) Rows[T]) Rows[T] {
+	out := Rows[T]{n: n, d: r.d, of: r.of, blocks: make([]Rows[T], len(r.blocks))}
+	for i, b := range r.blocks {
+		out.blocks[i] = f(b)
+	}
+	return out
+}
+
 // Select returns a copy of the listed rows, in the order of the list.
 func (r Rows[T]) Select(list []int) Rows[T] {
+	if r.of != nil {
+		return r.eachBlock(len(list), func(b Rows[T]) Rows[T] { return b.Select(list) })
+	}
 	out := Rows[T]{n: len(list), d: r.d, isSparse: r.isSparse, norms: make([]T, len(list))}
 	for i, at := range list {
 		out.norms[i] = r.norms[at]

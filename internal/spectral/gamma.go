@@ -10,35 +10,67 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
 // ResolveGamma returns γ for each of cols inputs. For a rule it reads all rows once: each calls
 // yield with the blocks of rows, *mat.Dense or *sparse.CSR. The seed draws the rows of
-// [kernel.GammaMedian].
+// [kernel.GammaMedian]. A kernel of columns has γ 1 by a rule, because its terms have their own.
 func (k Kernel) ResolveGamma(ctx context.Context, g kernel.Gamma, cols int, seed uint64,
 	each func(yield func(X mat.Matrix) error) error) ([]float64, error) {
 	return g.Resolve(cols, func(rule string) (float64, error) {
-		if rule == kernel.GammaScale.Rule() {
-			total, block := design.NewMoments(cols), design.NewMoments(cols)
-			err := each(func(X mat.Matrix) error {
-				block.Compute(X)
-				total.Merge(block)
-				return ctxerr.Check(ctx)
-			})
-			return k.GammaOfScale(cols, total.Pool().Deviation(0)), err
+		if k.Columns {
+			return 1, nil
 		}
-		rows := newSample(seed)
+		w := newWidth(k, rule, cols, seed, nil)
 		err := each(func(X mat.Matrix) error {
-			rows.add(X)
+			w.add(X)
 			return ctxerr.Check(ctx)
 		})
 		if err != nil {
 			return 0, err
 		}
-		return k.medianGamma(ctx, rows)
+		return w.gamma(ctx)
 	})
+}
+
+// width estimates γ of a kernel by a rule from blocks of rows.
+type width struct {
+	kernel       Kernel
+	columns      int
+	index        []int // of the columns; nil for all
+	picker       rowblock.Picker
+	total, block *design.Moments // for the scale rule, else nil
+	sample       *sample
+}
+
+func newWidth(k Kernel, rule string, columns int, seed uint64, index []int) *width {
+	w := &width{kernel: k, columns: columns, index: index}
+	if rule == kernel.GammaScale.Rule() {
+		w.total, w.block = design.NewMoments(columns), design.NewMoments(columns)
+	} else {
+		w.sample = newSample(seed)
+	}
+	return w
+}
+
+func (w *width) add(X mat.Matrix) {
+	X = w.picker.Columns(X, w.index)
+	if w.sample != nil {
+		w.sample.add(X)
+		return
+	}
+	w.block.Compute(X)
+	w.total.Merge(w.block)
+}
+
+func (w *width) gamma(ctx context.Context) (float64, error) {
+	if w.sample != nil {
+		return w.kernel.medianGamma(ctx, w.sample)
+	}
+	return w.kernel.GammaOfScale(w.columns, w.total.Pool().Deviation(0)), nil
 }
 
 // ResolveGammaOf is [Kernel.ResolveGamma] for rows in memory.

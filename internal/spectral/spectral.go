@@ -27,6 +27,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/model"
 )
 
@@ -37,8 +38,9 @@ import (
 //
 // so draws for γ = 1 can be used for every γ.
 type Kernel struct {
-	Power float64 // exponent of γ
-	L1    bool    // whether it is a function of the L1 distance
+	Power   float64 // exponent of γ
+	L1      bool    // whether it is a function of the L1 distance
+	Columns bool    // whether it is a kernel of columns, whose terms have γ of their own
 	// Exact is k_1; nil if unknown.
 	Exact func(delta []float64) float64
 	// Frequency fills omega with a draw of the spectral measure of k_1.
@@ -101,7 +103,8 @@ func (p *Shape) State(s *model.State, kernel string) {
 	}
 }
 
-// FourierKernel returns the kernel with the given name and shape parameters.
+// FourierKernel returns the kernel with the given name and shape parameters, also a resolved kernel of
+// columns, see [Resolve]. One that is not resolved has no draws, but the fields of one that has.
 func FourierKernel(name string, s Shape) (Kernel, bool) {
 	nu, alpha := s.Nu, s.Alpha
 	k := Kernel{Power: 1}
@@ -166,7 +169,11 @@ func FourierKernel(name string, s Shape) (Kernel, bool) {
 		k.Spread = func(rng *rand.Rand) float64 { return stableSpread(half, rng.Float64(), rng.ExpFloat64()) }
 		k.Uniforms, k.SpreadOf = 2, func(u []float64) float64 { return stableSpread(half, u[0], -math.Log(u[1])) }
 	default:
-		return Kernel{}, false
+		list := kernel.Name(name).Summands()
+		if list == nil {
+			return Kernel{}, false
+		}
+		return columnKernel(list)
 	}
 	return k, true
 }

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/internal/pick"
@@ -43,7 +44,7 @@ func (m *Model) Align(data datasets.Set) (datasets.Set, error) {
 		return data, err
 	}
 	if !isIdentity(order) {
-		data.X = new(pick.Picker).Columns(data.X, order)
+		data.X = new(rowblock.Picker).Columns(data.X, order)
 	}
 	data.X = recode(data.X, pick.Schema(in, order).Columns, want)
 	data.Schema = in.WithColumns(want)

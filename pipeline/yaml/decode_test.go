@@ -158,12 +158,12 @@ func TestDecodeErrors(t *testing.T) {
 			"a.yaml:1:19: pipeline.rff.features: must be an integer from 1 to 67108864, got [500 1000]"},
 		{"- rff: {seed: -1}\n- ridge", "a.yaml:1:15: pipeline.rff.seed: must be an integer ≥ 0, got -1"},
 		{"- rff: {kernel: Gaussian}\n- ridge",
-			`a.yaml:1:17: pipeline.rff.kernel: must be gaussian, laplacian, cauchy, exponential, matern, rational_quadratic, powered_exponential, mixture or product, got "Gaussian" (did you mean gaussian?)`},
+			`a.yaml:1:17: pipeline.rff.kernel: must be gaussian, laplacian, cauchy, exponential, matern, rational_quadratic, powered_exponential or a kernel of columns, as {product: [{columns: rest, kernel: gaussian}]}, got "Gaussian" (did you mean gaussian?)`},
 		{"- rff: {gamma: 1, gamma: 2}\n- ridge", "a.yaml:1:19: pipeline.rff.gamma: duplicate key (first on line 1)"},
 		{"- rff: [1]\n- ridge", "a.yaml:1:8: pipeline.rff: must be parameters: kernel, gamma, features, map, draw, nu, " +
-			"alpha, exponent, of, seed, got [1]"},
+			"alpha, exponent, seed, got [1]"},
 		{"- rff: wide\n- ridge", "a.yaml:1:8: pipeline.rff: must be parameters: kernel, gamma, features, map, draw, nu, " +
-			`alpha, exponent, of, seed, got "wide"`},
+			`alpha, exponent, seed, got "wide"`},
 		{"- rff: {gamma: !secret 1}\n- ridge",
 			"a.yaml:1:16: pipeline.rff.gamma: the tag !secret; a value is a number, true, false, a string or a list"},
 		{"- rff: {[1]: 1}\n- ridge", "a.yaml:1:9: pipeline.rff: a key that is no word"},

@@ -156,6 +156,9 @@ func value(p param.Param) *property {
 		out.Type, out.Items = "array", &property{Type: "string"}
 	case paramkind.Mixed:
 		out.Description = sentence(p.Doc) + " Takes " + p.Constraint + "."
+		if p.Options != nil {
+			out.OneOf = []*property{{Type: "string", Enum: p.Options}, {Type: "object"}}
+		}
 	}
 	return out
 }

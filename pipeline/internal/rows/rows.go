@@ -172,12 +172,12 @@ func (r Rows) Columns(index []int) Rows {
 	if index == nil {
 		return r
 	}
-	r.sample = new(pick.Picker).Columns(r.sample, index)
+	r.sample = new(rowblock.Picker).Columns(r.sample, index)
 	if r.src != nil {
 		r.src = columnSubset{base: r.src, index: index, schema: pick.Schema(r.src.Schema(), index)}
 		return r
 	}
-	r.Set.X = new(pick.Picker).Columns(r.Set.X, index)
+	r.Set.X = new(rowblock.Picker).Columns(r.Set.X, index)
 	r.Set.Schema = pick.Schema(r.Set.Schema, index)
 	return r
 }

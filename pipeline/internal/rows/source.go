@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
-	"github.com/bochner-ml/bochner/pipeline/internal/pick"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 )
 
@@ -151,7 +151,7 @@ func (s columnSubset) Dims() (n, cols int) {
 }
 
 func (s columnSubset) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
-	var p pick.Picker
+	var p rowblock.Picker
 	return s.base.Blocks(ctx, func(block datasets.Set) error {
 		block.X, block.Schema = p.Columns(block.X, s.index), s.schema
 		return yield(block)
