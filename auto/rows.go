@@ -20,9 +20,11 @@ type sample struct {
 	classes int // 0 for regression
 	order   []int
 
-	mu    sync.Mutex // guards taken and folds
-	taken datasets.Set
-	folds map[int][]datasets.Fold // by the number of rows
+	mu     sync.Mutex // guards the following fields
+	taken  datasets.Set
+	folds  map[int][]datasets.Fold // by the number of rows
+	errors map[int]errorTerms      // of the folds
+
 	// Rows from which representations are learned and that no fold tests on; nil if each fold uses
 	// its own training rows.
 	lessonRows []int
@@ -108,7 +110,7 @@ func (r *sample) partAndFolds(n int) (datasets.Set, []datasets.Fold, error) {
 	if len(folds) == 1 {
 		folds = splitTestRows(folds[0])
 	}
-	r.folds[part.Rows()] = folds
+	r.folds[part.Rows()], r.errors[part.Rows()] = folds, newErrorTerms(part.Weights, folds)
 	return part, folds, nil
 }
 

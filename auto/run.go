@@ -70,9 +70,10 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 		return nil, err
 	}
 	r := &run{
-		sample: sample{options: o, data: data, classes: len(data.Schema.Classes()), folds: map[int][]datasets.Fold{}},
-		paces:  paces{pace: map[string]pace{}, lastFits: map[string]pace{}},
-		began:  time.Now(), stopReason: StoppedByBudget, bases: map[string]float64{}, best: map[int]scored{},
+		sample: sample{options: o, data: data, classes: len(data.Schema.Classes()), folds: map[int][]datasets.Fold{},
+			errors: map[int]errorTerms{}},
+		paces: paces{pace: map[string]pace{}, lastFits: map[string]pace{}},
+		began: time.Now(), stopReason: StoppedByBudget, bases: map[string]float64{}, best: map[int]scored{},
 		seen: map[evaluation]bool{}, views: newViews(),
 	}
 	if err := r.checkRows(); err != nil {
@@ -508,9 +509,10 @@ func (r *run) result() *Result {
 		members = r.ensemble.members
 		out.Chosen = r.entryOfEnsemble()
 	}
+	out.Optimism = r.optimism(members[0].on)
 	for i := range out.Leaderboard {
 		e := &out.Leaderboard[i]
-		e.Chosen = slices.ContainsFunc(members, func(m scored) bool { return e.at.point == m.point && e.at.round == m.round })
+		e.Chosen = e.Chosen || slices.ContainsFunc(members, func(m scored) bool { return e.at.point == m.point && e.at.round == m.round })
 	}
 	out.InputRelevance = r.learned(in.model)
 	return out

@@ -1,0 +1,102 @@
+package auto
+
+import (
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// stdError returns the standard error of the mean score of the folds on the given number of rows,
+// √((1/J + ρ)·S²) with the sample variance S² of the J scores and ρ = test rows/training rows of a fold,
+// because training rows of different folds overlap. (Nadeau and Bengio, Inference for the
+// generalization error, Machine Learning 2003.) Folds that share their training rows are parts of one
+// test set, for which ρ is 0.
+//
+// Stratified folds have equal shares of the classes, so that S² is too small for models that mostly
+// predict one class. The error of a share of rows is at least that of a binomial distribution.
+func (r *run) stdError(s scored) float64 {
+	t := r.errorTermsOf(s.on)
+	n, square := float64(len(s.folds)), 0.0
+	for _, v := range s.folds {
+		square += (v - s.mean) * (v - s.mean) / (n - 1)
+	}
+	variance := (1/n + t.overlap) * square
+	if slices.Contains([]string{"accuracy", "error_rate", "top_2_accuracy", "top_5_accuracy"}, r.metric.Name) {
+		variance = max(variance, s.mean*(1-s.mean)/t.tested)
+	}
+	return math.Sqrt(variance)
+}
+
+// errorTerms are the terms of the standard error of a score that depend on the folds only.
+type errorTerms struct {
+	overlap float64 // test rows/training rows of a fold; 0 if the folds share their training rows
+	tested  float64 // number of distinct test rows, (Σw)²/Σw² of weights w
+}
+
+// errorTermsOf returns the terms for the first n rows, whose folds are known.
+func (r *sample) errorTermsOf(n int) errorTerms {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.errors[n]
+}
+
+func newErrorTerms(weights []float64, folds []datasets.Fold) (out errorTerms) {
+	test, train, sum, squares := 0, 0, 0.0, 0.0
+	tested := map[int]bool{}
+	for _, f := range folds {
+		test, train = test+len(f.Test), train+len(f.Train)
+		for _, i := range f.Test {
+			if tested[i] {
+				continue
+			}
+			w := 1.0
+			if weights != nil {
+				w = weights[i]
+			}
+			tested[i], sum, squares = true, sum+w, squares+w*w
+		}
+	}
+	if out.tested = sum * sum / squares; !sameTraining(folds[0], folds[len(folds)-1]) {
+		out.overlap = float64(test) / float64(train)
+	}
+	return out
+}
+
+// optimism estimates by how much the best mean score of the candidates on the given rows exceeds the
+// score of a selection on new rows: for each fold, the candidate with the best mean over the other folds
+// of its repetition is evaluated on it.
+func (r *run) optimism(rows int) float64 {
+	var list []scored
+	for _, s := range r.log {
+		if s.on == rows && !math.IsNaN(s.mean) {
+			list = append(list, s)
+		}
+	}
+	best := r.bestOf(list)
+	if best < 0 {
+		return 0
+	}
+	n := len(list[best].folds)
+	size := n / r.timesDivided(rows)
+	if size < 2 {
+		return 0
+	}
+	unseen := 0.0
+	for k := range n {
+		first := k / size * size
+		others := slices.Clone(list)
+		for i, s := range others {
+			others[i].mean = -s.folds[k]
+			for _, v := range s.folds[first : first+size] {
+				others[i].mean += v
+			}
+			others[i].mean /= float64(size - 1)
+		}
+		unseen += others[r.bestOf(others)].folds[k] / float64(n)
+	}
+	if r.metric.Better(unseen, list[best].mean) {
+		return 0
+	}
+	return list[best].mean - unseen
+}
