@@ -476,8 +476,8 @@ func evaluateChosen(ctx context.Context, data *loaded, f fitted, o AutoOptions, 
 
 // autoSummary converts the outcome of the search for result.json.
 func autoSummary(f *auto.Result, known []string) *result.Auto {
-	out := &result.Auto{Score: f.Score, Recipe: f.Chosen.Recipe, Params: map[string]any{}, Mean: f.Chosen.Score,
-		StdError:   f.Chosen.StdError,
+	out := &result.Auto{Score: f.Score, Recipe: f.Chosen.Recipe, Params: map[string]any{},
+		Mean: f.Chosen.Score - f.Optimism, StdError: f.Chosen.StdError, Optimism: f.Optimism,
 		Candidates: f.Tried, Resumed: f.Resumed, Ended: string(f.StopReason), Rounds: []result.AutoRound{}, Decided: known}
 	for _, s := range f.Chosen.Settings {
 		out.Params[s.Path] = s.Value

@@ -97,8 +97,11 @@ func showAuto(out io.Writer, r experiment.Result) {
 		fmt.Fprintf(out, ", %d of them from an earlier run", a.Resumed)
 	}
 	with := ""
+	if a.Optimism != 0 {
+		with = fmt.Sprintf(" (%s less %s for the choice of the best)", formatScore(a.Mean+a.Optimism), formatScore(a.Optimism))
+	}
 	if len(a.Params) > 0 { // an ensemble has members instead
-		with = ", with"
+		with += ", with"
 	}
 	fmt.Fprintf(out, "; %s\nchosen: %s, %s %s ± %s over the folds%s\n", endings[a.Ended], a.Recipe, a.Score,
 		formatScore(a.Mean), formatScore(a.StdError), with)
