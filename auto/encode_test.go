@@ -189,6 +189,37 @@ func TestText(t *testing.T) {
 	}
 }
 
+// Text whose rows share no words, or have none, does not end a search: its terms are hashed, with a warning.
+func TestTextWithoutSharedWords(t *testing.T) {
+	const n = 60
+	for name, word := range map[string]func(i int) string{
+		"words":       func(i int) string { return fmt.Sprintf("word%d other%d", 2*i, 2*i+1) },
+		"punctuation": func(i int) string { return strings.Repeat("!? ", 1+i%7) },
+	} {
+		texts, X := textrows.NewStrings(nil), mat.NewDense(n, 2, nil)
+		data := datasets.Set{Y: make([]float64, n), Schema: datasets.Schema{
+			Columns: []datasets.Column{{Name: "x"}, {Name: "text", Kind: datasets.Text}},
+			Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}}}
+		for i := range n {
+			data.Y[i] = float64(i % 2)
+			X.SetRow(i, []float64{float64(i%2) + float64(i%3), texts.Add(word(i))})
+		}
+		data.X = textrows.Wrap(X, []int{1}, texts)
+		o := NewOptions()
+		o.Candidates = 10
+		found, err := Fit(context.Background(), data, o)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if text := strings.Join(found.Warnings, "\n"); !strings.Contains(text, "hashed to 1024 columns") {
+			t.Errorf("%s: warnings %q", name, text)
+		}
+		if _, err := found.Pipeline.Fit(context.Background(), data); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // Balanced class weights are tried if one class is rare, and a search without a signal says so.
 func TestRareClass(t *testing.T) {
 	data := noise(300, 2)

@@ -92,11 +92,11 @@ type trial struct {
 
 // trialLimit returns the time limit of a trial, a multiple of its estimated time.
 func (r *run) trialLimit(ctx context.Context, t trial) time.Duration {
-	if !r.timed() {
-		return math.MaxInt64
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if !r.timed() || r.incumbent == nil && r.tried > 0 { // the second attempt at a first model has no limit
+		return math.MaxInt64
+	}
 	foreseen, err := r.expected(ctx, t.rows, t.points)
 	if err != nil {
 		return math.MaxInt64

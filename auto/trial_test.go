@@ -119,6 +119,29 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
+// If the trial of the first model takes too long, a cheaper one without a limit takes its place.
+func TestFirstModelIsNotGivenUp(t *testing.T) {
+	o := NewOptions()
+	o.Budget, o.Recipes = time.Microsecond, []string{"zscores exact gaussian kernel_svm"}
+	data := noise(2000, 3)
+	for i := range data.Y {
+		data.Y[i] = float64(i % 2)
+	}
+	data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
+	r, err := newRun(data, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.notes = &notes{}
+	r.pace[anyWork] = pace{1e-9, 1e12}
+	if err := r.firstModel(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(r.log[0].failed, "given up") || r.incumbent.rows != 250 {
+		t.Errorf("the first trial: %q; the model is of %d rows", r.log[0].failed, r.incumbent.rows)
+	}
+}
+
 // Targets with a long tail are fitted to their logarithms, or to roots where some are 0.
 func TestTail(t *testing.T) {
 	for _, c := range []struct {

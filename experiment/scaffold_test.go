@@ -299,6 +299,13 @@ var drafts = []struct {
 		not: []string{"# !"},
 	},
 	{
+		name: "text without shared words",
+		text: rowsOf("note,a,y", 200, func(i int) string {
+			return fmt.Sprintf("first%d second%d third%d fourth%d,%d,%s", i, i, i, i, i*7%13, yesNo[i%2])
+		}),
+		lines: []string{"    - note # text whose rows share no words, of which tf-idf makes no features"},
+	},
+	{
 		name: "zip codes",
 		text: rowsOf("zip,a,y", 200, func(i int) string {
 			return fmt.Sprintf("%05d,%d,%s", 1000+i%9*1001, i*7%13, yesNo[i%2])
