@@ -2,6 +2,7 @@ package auto
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -63,40 +64,43 @@ func newErrorTerms(weights []float64, folds []datasets.Fold) (out errorTerms) {
 	return out
 }
 
-// optimism estimates by how much the best mean score of the candidates on the given rows exceeds the
-// score of a selection on new rows: for each fold, the candidate with the best mean over the other folds
-// of its repetition is evaluated on it.
+// optimism estimates by how much the best mean score of the candidates on the given rows exceeds its
+// expectation on new rows, because it is the best. It is √2 times the bootstrap estimate of Efron (The
+// estimation of prediction error, JASA 2004), the mean excess of the best of the scores with noise over
+// the score of the same candidate without. The noise is normal with the covariance of the scores that
+// [run.stdError] takes the diagonal of. The noise of the scores themselves adds to their differences, so
+// that without √2 the estimate for equally good candidates would be too small by that factor.
 func (r *run) optimism(rows int) float64 {
+	const draws = 200
 	var list []scored
 	for _, s := range r.log {
 		if s.on == rows && !math.IsNaN(s.mean) {
 			list = append(list, s)
 		}
 	}
-	best := r.bestOf(list)
-	if best < 0 {
+	if len(list) < 2 {
 		return 0
 	}
-	n := len(list[best].folds)
-	size := n / r.timesDivided(rows)
-	if size < 2 {
-		return 0
-	}
-	unseen := 0.0
-	for k := range n {
-		first := k / size * size
-		others := slices.Clone(list)
-		for i, s := range others {
-			others[i].mean = -s.folds[k]
-			for _, v := range s.folds[first : first+size] {
-				others[i].mean += v
-			}
-			others[i].mean /= float64(size - 1)
+	n := float64(len(list[0].folds))
+	scale := math.Sqrt((1/n + r.errorTermsOf(rows).overlap) / (n - 1))
+	rng := rand.New(rand.NewPCG(r.seed("optimism"), 1))
+	noise := make([]float64, len(list[0].folds))
+	excess, noisy := 0.0, slices.Clone(list)
+	for range draws {
+		for k := range noise {
+			noise[k] = scale * rng.NormFloat64()
 		}
-		unseen += others[r.bestOf(others)].folds[k] / float64(n)
+		for i, s := range list {
+			noisy[i].mean = s.mean
+			for k, v := range s.folds {
+				noisy[i].mean += noise[k] * (v - s.mean)
+			}
+		}
+		at := r.bestOf(noisy)
+		excess += (noisy[at].mean - list[at].mean) / draws
 	}
-	if r.metric.Better(unseen, list[best].mean) {
+	if excess > 0 != r.metric.GreaterIsBetter {
 		return 0
 	}
-	return list[best].mean - unseen
+	return math.Sqrt2 * excess
 }
