@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -184,8 +185,9 @@ func TestText(t *testing.T) {
 	if got := r.table[r.leader.recipe].encode; got != encodeCharacters || r.leader.mean < 0.95 {
 		t.Errorf("the leader is of %q with %v", got, r.leader.mean)
 	}
-	if _, err := r.incumbent.model.Predict(context.Background(), data.X); err != nil || r.ensemble == nil {
-		t.Errorf("an ensemble %v: %v", r.ensemble, err)
+	if _, err := r.incumbent.model.Predict(context.Background(), data.X); err != nil ||
+		!estimator.OutputsOf(r.incumbent.model).Has.Has(estimator.Probabilities) {
+		t.Errorf("%s has no probabilities: %v", r.table[r.incumbent.recipe], err)
 	}
 }
 

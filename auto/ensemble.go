@@ -320,7 +320,7 @@ func (c outOfFold) judged(in *metrics.Input, together []float64) {
 // fitEnsemble fits an ensemble to all rows if it scores better and the time suffices, then refits
 // it with wider maps. It reports whether there is such a model.
 func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
-	found, ok, err := r.combineInTime(ctx, r.competitors())
+	found, ok, err := r.selectEnsemble(ctx)
 	if !ok || err != nil {
 		return false, err
 	}
@@ -350,6 +350,46 @@ func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
 		err = r.fitMembers(ctx, found, wider)
 	}
 	return true, err
+}
+
+// selectEnsemble returns the ensemble of the competitors. For classes it prefers one with probabilities,
+// whose members all have them, then a single candidate with probabilities, if they are equal up to chance.
+func (r *run) selectEnsemble(ctx context.Context) (ensemble, bool, error) {
+	members := r.competitors()
+	found, ok, err := r.combineInTime(ctx, members)
+	probable := slices.DeleteFunc(slices.Clone(members), func(m scored) bool { return !r.table[m.recipe].probabilities })
+	if err != nil || r.classes == 0 || len(probable) == len(members) {
+		return found, ok, err
+	}
+	best := r.leader
+	if ok && r.metric.Better(found.mean, best.mean) {
+		best.mean = found.mean
+	}
+	other, some, err := r.combineInTime(ctx, probable)
+	if err != nil || some && r.withinError(scored{mean: other.mean}, best, tieMargin) {
+		return other, some, err
+	}
+	if p := r.preferred(); r.table[p.recipe].probabilities && r.withinError(p, best, tieMargin) {
+		return ensemble{}, false, nil
+	}
+	return found, ok, nil
+}
+
+// preferred returns the best candidate with probabilities if it is equal to the leader up to chance, else
+// the leader.
+func (r *run) preferred() scored {
+	out := r.leader
+	if r.classes == 0 || r.table[out.recipe].probabilities {
+		return out
+	}
+	for i := range r.table {
+		s, ok := r.best[i]
+		if ok && s.on == r.leader.on && r.table[i].probabilities && r.withinError(s, r.leader, tieMargin) &&
+			(!r.table[out.recipe].probabilities || r.ranksBefore(s, out)) {
+			out = s
+		}
+	}
+	return out
 }
 
 // combineInTime returns an ensemble that can be fitted in the time left: as long as it cannot, the

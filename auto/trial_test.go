@@ -354,6 +354,69 @@ func TestEvenEnsemble(t *testing.T) {
 	}
 }
 
+// Of classifiers that are equal up to chance, one with probabilities is taken, and an ensemble of them.
+func TestProbabilitiesArePreferred(t *testing.T) {
+	for _, c := range []struct {
+		mean     float64 // of the candidates with probabilities; the others have 0.9
+		probable bool
+	}{{0.898, true}, {0.91, true}, {0.85, false}} {
+		data := noise(600, 2)
+		for i := range data.Y {
+			data.Y[i] = float64(i % 2)
+		}
+		data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
+		o := NewOptions()
+		o.Candidates = 100
+		r, err := newRun(data, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []scored
+		count := map[string]int{}
+		for i, k := range r.table {
+			if count[k.head.name]++; count[k.head.name] > 2 || k.head.name != "logistic" && k.head.name != "ridge_classifier" {
+				continue
+			}
+			s := scored{point: point{recipe: i}, on: 600, mean: 0.9, spread: 0.013, outputs: 1}
+			if k.probabilities {
+				s.mean, s.outputs = c.mean, 2
+			}
+			s.folds = []float64{s.mean}
+			_, folds, err := r.partAndFolds(600)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range folds {
+				for _, i := range f.Test {
+					p := float32(0.1 + 0.8*data.Y[i])
+					if float64(i) >= s.mean*600 {
+						p = 1 - p
+					}
+					if s.outputs == 1 {
+						s.output = append(s.output, 2*p-1)
+					} else {
+						s.output = append(s.output, 1-p, p)
+					}
+				}
+			}
+			out = append(out, s)
+		}
+		r.updateBest(out)
+		found, ok, err := r.selectEnsemble(context.Background())
+		if err != nil || !ok {
+			t.Fatalf("no ensemble: %v", err)
+		}
+		for _, m := range found.members {
+			if r.table[m.recipe].probabilities != c.probable {
+				t.Errorf("mean %v: %s is a member", c.mean, r.table[m.recipe])
+			}
+		}
+		if p := r.preferred(); r.table[p.recipe].probabilities != c.probable {
+			t.Errorf("mean %v: %s is preferred", c.mean, r.table[p.recipe])
+		}
+	}
+}
+
 // Members that count the same and are together clearly worse than the leader are not taken, though each
 // of them is as good.
 func TestWorseEnsemble(t *testing.T) {
