@@ -289,7 +289,7 @@ func (r *sample) checkRows() error {
 	case r.data.Y == nil && r.data.Targets == nil:
 		return errors.New("the rows have no targets")
 	case r.data.Targets != nil:
-		return errors.New("must have one target, got several")
+		return errors.New("must have one target, got several; search for each, or take a pipeline for several")
 	case n < minRows:
 		return fmt.Errorf("model selection requires at least %[2]d rows with a target, got %[1]d; add rows, or fit one "+
 			"pipeline without a search", n, minRows)
