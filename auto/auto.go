@@ -101,9 +101,8 @@ type Result struct {
 	Model    estimator.Predictor // the fit of Pipeline, or of the ensemble, to all rows
 	Chosen   Entry               // cross-validation of the selected entry
 	// Optimism is the estimated excess of the score of Chosen over that on new rows, because it was
-	// selected as the best of many: Chosen.Score − Optimism is an estimate without it. It is the
-	// difference between the best mean score and that of a selection which does not use the fold that it
-	// is evaluated on; it is negative if smaller scores are better.
+	// selected as the best of many: Chosen.Score − Optimism is an estimate without it. It is negative if
+	// smaller scores are better.
 	Optimism float64
 
 	Score           string // the metric for model selection

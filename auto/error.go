@@ -65,16 +65,19 @@ func newErrorTerms(weights []float64, folds []datasets.Fold) (out errorTerms) {
 }
 
 // optimism estimates by how much the best mean score of the candidates on the given rows exceeds its
-// expectation on new rows, because it is the best. It is √2 times the bootstrap estimate of Efron (The
-// estimation of prediction error, JASA 2004), the mean excess of the best of the scores with noise over
-// the score of the same candidate without. The noise is normal with the covariance of the scores that
-// [run.stdError] takes the diagonal of. The noise of the scores themselves adds to their differences, so
-// that without √2 the estimate for equally good candidates would be too small by that factor.
-func (r *run) optimism(rows int) float64 {
+// expectation on new rows, because it is the best, by a parametric bootstrap: the best score with
+// additional noise less the score of the same candidate without, on average. The noise is normal, with
+// the covariance whose diagonal [run.stdError] returns the root of. (Efron, The estimation of prediction
+// error, JASA 2004.) The estimate is cautious: the scores of equally good candidates differ by chance,
+// which makes it too small by a factor of at most about √2.
+//
+// A chosen entry whose score is lower than the best, such as an ensemble of candidates that are equal up
+// to chance, has less optimism by the difference.
+func (r *run) optimism(chosen Entry) float64 {
 	const draws = 200
 	var list []scored
 	for _, s := range r.log {
-		if s.on == rows && !math.IsNaN(s.mean) {
+		if s.on == chosen.Rows && !math.IsNaN(s.mean) {
 			list = append(list, s)
 		}
 	}
@@ -82,7 +85,7 @@ func (r *run) optimism(rows int) float64 {
 		return 0
 	}
 	n := float64(len(list[0].folds))
-	scale := math.Sqrt((1/n + r.errorTermsOf(rows).overlap) / (n - 1))
+	scale := math.Sqrt((1/n + r.errorTermsOf(chosen.Rows).overlap) / (n - 1))
 	rng := rand.New(rand.NewPCG(r.seed("optimism"), 1))
 	noise := make([]float64, len(list[0].folds))
 	excess, noisy := 0.0, slices.Clone(list)
@@ -99,8 +102,11 @@ func (r *run) optimism(rows int) float64 {
 		at := r.bestOf(noisy)
 		excess += (noisy[at].mean - list[at].mean) / draws
 	}
+	if best := list[r.bestOf(list)].mean; r.metric.Better(best, chosen.Score) {
+		excess -= best - chosen.Score
+	}
 	if excess > 0 != r.metric.GreaterIsBetter {
 		return 0
 	}
-	return math.Sqrt2 * excess
+	return excess
 }

@@ -74,7 +74,8 @@ func (n *notes) find(key string, points int, folds []datasets.Fold) (out []score
 		if len(c.Folds) != len(folds) || len(c.Said) != 0 && len(c.Said) != 4*c.Outputs*tested {
 			return nil, false
 		}
-		out[i] = scored{mean: float64(c.Mean), spread: float64(c.Spread), seconds: c.Seconds, failed: c.Failed, outputs: c.Outputs}
+		out[i] = scored{mean: float64(c.Mean), spread: float64(c.Spread), seconds: c.Seconds, failed: c.Failed,
+			outputs: c.Outputs}
 		for _, v := range c.Folds {
 			out[i].folds = append(out[i].folds, float64(v))
 		}

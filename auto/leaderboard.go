@@ -30,15 +30,16 @@ type Entry struct {
 	at scored
 }
 
-// Leaderboard contains all candidates and the selected ensemble, best first. Scores on different numbers of rows are not
-// comparable, because more rows improve a candidate; candidates on more rows come first.
+// Leaderboard contains all candidates and the selected ensemble, best first. Scores on different
+// numbers of rows are not comparable, because more rows improve a candidate; candidates on more rows
+// come first.
 type Leaderboard []Entry
 
 // entryOf returns the entry of a candidate.
 func (r *run) entryOf(s scored) Entry {
 	kind := r.table[s.recipe]
-	return Entry{Recipe: kind.String(), Settings: r.settingsOf(s.point), Score: s.mean, StdError: r.stdError(s), Rows: s.on,
-		Size: kind.sizeOf(s.size), Seconds: s.seconds, Failed: s.failed, at: s}
+	return Entry{Recipe: kind.String(), Settings: r.settingsOf(s.point), Score: s.mean, StdError: r.stdError(s),
+		Rows: s.on, Size: kind.sizeOf(s.size), Seconds: s.seconds, Failed: s.failed, at: s}
 }
 
 // entryAs returns the entry of a candidate that was fitted with another size of the map than it was

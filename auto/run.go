@@ -528,10 +528,11 @@ func (r *run) result() *Result {
 		members = r.ensemble.members
 		out.Chosen = r.entryOfEnsemble()
 	}
-	out.Optimism = r.optimism(members[0].on)
+	out.Optimism = r.optimism(out.Chosen)
 	for i := range out.Leaderboard {
 		e := &out.Leaderboard[i]
-		e.Chosen = e.Chosen || slices.ContainsFunc(members, func(m scored) bool { return e.at.point == m.point && e.at.round == m.round })
+		member := func(m scored) bool { return e.at.point == m.point && e.at.round == m.round }
+		e.Chosen = e.Chosen || slices.ContainsFunc(members, member)
 	}
 	out.InputRelevance = r.learned(in.model)
 	return out

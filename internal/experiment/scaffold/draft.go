@@ -117,7 +117,7 @@ func (d *draft) decide(target string) error {
 		d.goal.column = d.find(at)
 	}
 	if d.goal.column == nil && !none {
-		d.findTargets(at)
+		d.goal.find(at, d.find)
 	}
 	if d.goal.column == nil && !none {
 		return fmt.Errorf("%s: target: no column %q; there are %s", d.paths, at, suggest.List(d.names()))

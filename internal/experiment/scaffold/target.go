@@ -11,17 +11,17 @@ import (
 	"github.com/bochner-ml/bochner/internal/suggest"
 )
 
-// findTargets resolves several targets with commas between them, none if one is unknown.
-func (d *draft) findTargets(list string) {
+// find resolves several targets with commas between them, none if one is unknown.
+func (g *goal) find(list string, column func(name string) *profile) {
 	var found []*profile
 	for _, name := range strings.Split(list, ",") {
-		p := d.find(strings.TrimSpace(name))
+		p := column(strings.TrimSpace(name))
 		if p == nil || slices.Contains(found, p) {
 			return
 		}
 		found = append(found, p)
 	}
-	d.goal.column, d.goal.others = found[0], found[1:]
+	g.column, g.others = found[0], found[1:]
 }
 
 // names returns the name of the target, or those of several.
