@@ -75,7 +75,11 @@ func (r *run) withDeadline(ctx context.Context, end float64) (context.Context, c
 	return ctx, func() { cancel(); deadline() }
 }
 
-func seconds(v float64) time.Duration { return time.Duration(v * float64(time.Second)) }
+// seconds converts a time, of at most a century.
+func seconds(v float64) time.Duration {
+	const century = 100 * 365.25 * 24 * 3600
+	return time.Duration(min(v, century) * float64(time.Second))
+}
 
 // stopped reports whether the caller has stopped the search.
 func (r *run) stopped() bool {

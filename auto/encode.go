@@ -2,6 +2,7 @@ package auto
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
@@ -48,6 +49,39 @@ func (r *sample) encoded(steps []pipeline.Step, encode string) []pipeline.Step {
 			s.Fitter = fitter.WithChildren(r.encoded(fitter.Children(), encode))
 		}
 		out = append(out, s)
+	}
+	return out
+}
+
+// hashedTerms is the number of columns of text whose terms are hashed.
+const hashedTerms = 1 << 10
+
+// hashTerms replaces tf-idf in the preprocessing by hashed terms if a text column has no term in enough
+// rows, which is an error of every fit. It reports whether it did.
+func (r *run) hashTerms(ctx context.Context) bool {
+	_, err := pipeline.Chain{Steps: r.options.Preprocessing}.Fit(ctx, r.data)
+	hashed := withHashing(r.options.Preprocessing)
+	if _, wrong := (pipeline.Chain{Steps: hashed}).Fit(ctx, r.data); err == nil || wrong != nil ||
+		!contains[transformer.TFIDF](r.options.Preprocessing) {
+		return false
+	}
+	r.options.Preprocessing, r.views = hashed, newViews()
+	r.warnings = append(r.warnings, fmt.Sprintf("the terms of text are hashed to %d columns, because %v; drop text "+
+		"whose rows share no words", hashedTerms, err))
+	return true
+}
+
+// withHashing returns the steps with hashed terms, also in composites.
+func withHashing(steps []pipeline.Step) []pipeline.Step {
+	out := slices.Clone(steps)
+	for i, s := range out {
+		switch fitter := s.Fitter.(type) {
+		case transformer.TFIDF:
+			fitter.Hashing, fitter.MinCount, fitter.MaxFeatures = hashedTerms, 1, 0
+			out[i].Fitter = fitter
+		case pipeline.Composite:
+			out[i].Fitter = fitter.WithChildren(withHashing(fitter.Children()))
+		}
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -184,8 +185,40 @@ func TestText(t *testing.T) {
 	if got := r.table[r.leader.recipe].encode; got != encodeCharacters || r.leader.mean < 0.95 {
 		t.Errorf("the leader is of %q with %v", got, r.leader.mean)
 	}
-	if _, err := r.incumbent.model.Predict(context.Background(), data.X); err != nil || r.ensemble == nil {
-		t.Errorf("an ensemble %v: %v", r.ensemble, err)
+	if _, err := r.incumbent.model.Predict(context.Background(), data.X); err != nil ||
+		!estimator.OutputsOf(r.incumbent.model).Has.Has(estimator.Probabilities) {
+		t.Errorf("%s has no probabilities: %v", r.table[r.incumbent.recipe], err)
+	}
+}
+
+// Text whose rows share no words, or have none, does not end a search: its terms are hashed, with a warning.
+func TestTextWithoutSharedWords(t *testing.T) {
+	const n = 60
+	for name, word := range map[string]func(i int) string{
+		"words":       func(i int) string { return fmt.Sprintf("word%d other%d", 2*i, 2*i+1) },
+		"punctuation": func(i int) string { return strings.Repeat("!? ", 1+i%7) },
+	} {
+		texts, X := textrows.NewStrings(nil), mat.NewDense(n, 2, nil)
+		data := datasets.Set{Y: make([]float64, n), Schema: datasets.Schema{
+			Columns: []datasets.Column{{Name: "x"}, {Name: "text", Kind: datasets.Text}},
+			Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}}}
+		for i := range n {
+			data.Y[i] = float64(i % 2)
+			X.SetRow(i, []float64{float64(i%2) + float64(i%3), texts.Add(word(i))})
+		}
+		data.X = textrows.Wrap(X, []int{1}, texts)
+		o := NewOptions()
+		o.Candidates = 10
+		found, err := Fit(context.Background(), data, o)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if text := strings.Join(found.Warnings, "\n"); !strings.Contains(text, "hashed to 1024 columns") {
+			t.Errorf("%s: warnings %q", name, text)
+		}
+		if _, err := found.Pipeline.Fit(context.Background(), data); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/internal/stacking"
 	"github.com/bochner-ml/bochner/metrics"
@@ -23,16 +24,16 @@ const (
 	maxEqualRows    = 3000 // number of rows below which classifiers have equal weights
 	maxCompetitors  = 40   // maximum number of candidate members
 	minWeight       = 0.03 // minimum share of a member
-	weightFolds     = 5    // parts of the rows for the cross-validation of weights
-	minEnsembleGain = 0.02 // minimum gain over the leader, in standard errors
-	tieMargin       = 0.5  // members within this number of standard errors of the leader are considered equal
+	minEnsembleGain = 0.02 // minimum gain over the leader, in units of its spread
+	tieMargin       = 0.5  // members within this part of the spread of the leader are considered equal
 )
 
 // ensemble is a set of members that together score better than the leader on out-of-fold rows.
 type ensemble struct {
 	members []scored
 	weights []float64 // weights of values, probabilities or scores
-	score   float64
+	folds   []float64 // score of each fold, as those of a candidate
+	mean    float64
 }
 
 // combine returns an ensemble that scores better than the leader, and whether there is one. Weights
@@ -46,8 +47,10 @@ func (r *run) combine(members []scored) (ensemble, bool) {
 		})
 	}
 	for len(members) >= 2 {
-		c := r.outOfFoldOf(members)
-		c.equalWeights = r.equalWeights()
+		c, err := r.outOfFoldOf(members)
+		if err != nil {
+			return ensemble{}, false
+		}
 		w, shares := c.weights(func(int) bool { return true })
 		least := minWeight
 		// sequentially, because each removal changes the weights of the others
@@ -61,17 +64,17 @@ func (r *run) combine(members []scored) (ensemble, bool) {
 			}
 		}
 		if len(kept) == len(members) {
-			score, err := r.crossValidate(c)
-			alone, wrong := r.crossValidate(r.outOfFoldOf([]scored{r.leader}))
-			std := r.leader.std
+			folds, err := r.crossValidate(c)
+			mean, _ := meanAndSpread(folds, 1)
+			spread := r.leader.spread
 			if !r.metric.GreaterIsBetter {
-				std = -std
+				spread = -spread
 			}
-			better := r.metric.Better(score, alone+minEnsembleGain*std)
+			better := r.metric.Better(mean, r.leader.mean+minEnsembleGain*spread)
 			if r.classes > 0 { // equal up to chance
-				better = !r.metric.Better(alone-tieMargin*std, score)
+				better = !r.metric.Better(r.leader.mean-tieMargin*spread, mean)
 			}
-			return ensemble{members, w, score}, err == nil && wrong == nil && better
+			return ensemble{members, w, folds, mean}, err == nil && better
 		}
 		members = kept
 	}
@@ -118,34 +121,39 @@ func (r *run) coversLeaderRows(s scored) bool {
 		len(s.output)/s.outputs == len(r.leader.output)/r.leader.outputs
 }
 
-// outOfFold contains the out-of-fold outputs of the members, each rows × width, with the true
+// outOfFold contains the out-of-fold outputs of the members, each cases × width, with the true
 // values: values, probabilities if all have them, else scores with codes ±1, combined as in
-// [meta.Ensemble].
+// [meta.Ensemble]. A case is a test row of a fold; the cases of a fold are consecutive.
 type outOfFold struct {
+	data         datasets.Set
+	folds        []datasets.Fold
+	rows         []int // row of each case
 	output       [][]float64
 	truth        []float64
-	rows         int
 	width        int
 	probable     bool
 	scores       bool
-	equalWeights bool   // whether all members have equal weights
-	known        []bool // rows that all members predict
-	weight       []float64
+	equalWeights bool // whether all members have equal weights
 }
 
-func (r *run) outOfFoldOf(members []scored) outOfFold {
-	data := r.part(r.leader.on)
-	n := data.Rows()
-	c := outOfFold{rows: n, width: 1, known: make([]bool, n), weight: data.Weights}
+func (r *run) outOfFoldOf(members []scored) (outOfFold, error) {
+	data, folds, err := r.partAndFolds(r.leader.on)
+	c := outOfFold{data: data, folds: folds, width: 1, equalWeights: r.equalWeights()}
+	if err != nil {
+		return c, err
+	}
+	for _, f := range folds {
+		c.rows = append(c.rows, f.Test...)
+	}
 	c.probable = r.classes > 0 && !slices.ContainsFunc(members,
 		func(m scored) bool { return !r.table[m.recipe].probabilities })
 	c.scores = r.classes > 0 && !c.probable
 	if r.classes > 2 || c.probable {
 		c.width = r.classes
 	}
-	c.truth = make([]float64, n*c.width)
-	for i, y := range data.Y {
-		row := c.truth[i*c.width : (i+1)*c.width]
+	c.truth = make([]float64, len(c.rows)*c.width)
+	for at, i := range c.rows {
+		row, y := c.truth[at*c.width:(at+1)*c.width], data.Y[i]
 		switch {
 		case r.classes == 0:
 			row[0] = y
@@ -160,19 +168,16 @@ func (r *run) outOfFoldOf(members []scored) outOfFold {
 			row[int(y)] = 1
 		}
 	}
-	for i := range c.known {
-		c.known[i] = !slices.ContainsFunc(members, func(m scored) bool { return math.IsNaN(float64(m.output[i*m.outputs])) })
-	}
 	for _, m := range members {
 		c.output = append(c.output, c.column(m, r.table[m.recipe].probabilities))
 	}
-	return c
+	return c, nil
 }
 
 // column returns the output of a member. Where others have scores, probabilities are replaced by
 // their logarithms.
 func (c outOfFold) column(m scored, probabilities bool) []float64 {
-	out := make([]float64, c.rows*c.width)
+	out := make([]float64, len(c.rows)*c.width)
 	for i := range c.rows {
 		output := m.output[i*m.outputs : (i+1)*m.outputs]
 		for j := range c.width {
@@ -194,29 +199,14 @@ func (c outOfFold) column(m scored, probabilities bool) []float64 {
 // logProbability returns the logarithm of a probability, which may be 0.
 func logProbability(p float32) float64 { return math.Log(max(float64(p), 1e-12)) }
 
-// weights returns the least-squares weights over the selected rows, and shares, their values for
-// outputs of equal scale.
-func (c outOfFold) weights(in func(row int) bool) (weights, shares []float64) {
-	m := len(c.output)
-	sums, output := stacking.NewSums(m), make([]float64, m)
-	for i := range c.rows {
-		if !c.known[i] || !in(i) {
-			continue
-		}
-		w := 1.0
-		if c.weight != nil {
-			w = c.weight[i]
-		}
-		for at := i * c.width; at < (i+1)*c.width; at++ {
-			for k := range output {
-				output[k] = c.output[k][at]
-			}
-			sums.Add(w, output, c.truth[at])
-		}
-	}
+// weights returns the least-squares weights over the selected cases, and shares, their values for
+// outputs of equal scale. Without cases the shares are equal.
+func (c outOfFold) weights(in func(at int) bool) (weights, shares []float64) {
+	sums, cases := c.sums(in)
+	equal := slices.Repeat([]float64{1 / float64(len(c.output))}, len(c.output))
 	sharesOf := func() []float64 {
-		if c.equalWeights {
-			return slices.Repeat([]float64{1 / float64(m)}, m)
+		if c.equalWeights || cases == 0 {
+			return equal
 		}
 		return sums.Weights(true)
 	}
@@ -224,8 +214,14 @@ func (c outOfFold) weights(in func(row int) bool) (weights, shares []float64) {
 		w := sharesOf()
 		return w, w
 	}
-	sizes := sums.Sizes()
-	sums.Scale(sizes)
+	var sizes []float64
+	if cases == 0 { // the sizes do not depend on the true values
+		all, _ := c.sums(func(int) bool { return true })
+		sizes = all.Norms()
+	} else {
+		sizes = sums.Sizes()
+		sums.Scale(sizes)
+	}
 	shares = sharesOf()
 	weights = slices.Clone(shares)
 	for k := range weights {
@@ -234,21 +230,48 @@ func (c outOfFold) weights(in func(row int) bool) (weights, shares []float64) {
 	return weights, shares
 }
 
-// crossValidate returns the cross-validation score of the weighted members: weights are computed from
-// other rows than those they are evaluated on.
-func (r *run) crossValidate(c outOfFold) (float64, error) {
-	data := r.part(r.leader.on)
-	in := metrics.Input{Classes: r.classes}
-	var together []float64
-	for part := range weightFolds {
-		w, _ := c.weights(func(row int) bool { return row%weightFolds != part })
-		for i := part; i < c.rows; i += weightFolds {
-			if !c.known[i] {
-				continue
+// sums returns the moments of the selected cases and their number.
+func (c outOfFold) sums(in func(at int) bool) (*stacking.Sums, int) {
+	sums, output, cases := stacking.NewSums(len(c.output)), make([]float64, len(c.output)), 0
+	for i, row := range c.rows {
+		if !in(i) {
+			continue
+		}
+		w := 1.0
+		if c.data.Weights != nil {
+			w = c.data.Weights[row]
+		}
+		for at := i * c.width; at < (i+1)*c.width; at++ {
+			for k := range output {
+				output[k] = c.output[k][at]
 			}
-			in.YTrue = append(in.YTrue, data.Y[i])
-			if data.Weights != nil {
-				in.Weights = append(in.Weights, data.Weights[i])
+			sums.Add(w, output, c.truth[at])
+		}
+		cases++
+	}
+	return sums, cases
+}
+
+// crossValidate returns the score of the weighted members on each fold. The weights of a fold are computed
+// from the cases of other folds without its test rows; of folds in the order of time, from earlier ones.
+func (r *run) crossValidate(c outOfFold) ([]float64, error) {
+	var out []float64
+	first := 0 // case of the fold
+	for _, f := range c.folds {
+		end := first + len(f.Test)
+		tested := make([]bool, c.data.Rows())
+		for _, i := range f.Test {
+			tested[i] = true
+		}
+		w, _ := c.weights(func(at int) bool {
+			return !tested[c.rows[at]] && (at < first || !r.options.TimeOrdered)
+		})
+		in := metrics.Input{Classes: r.classes}
+		var together []float64
+		for i := first; i < end; i++ {
+			in.YTrue = append(in.YTrue, c.data.Y[c.rows[i]])
+			if c.data.Weights != nil {
+				in.Weights = append(in.Weights, c.data.Weights[c.rows[i]])
 			}
 			for at := i * c.width; at < (i+1)*c.width; at++ {
 				v := 0.0
@@ -258,12 +281,14 @@ func (r *run) crossValidate(c outOfFold) (float64, error) {
 				together = append(together, v)
 			}
 		}
+		c.judged(&in, together)
+		score, err := r.metric.Score(in)
+		if err != nil {
+			return nil, err
+		}
+		out, first = append(out, score), end
 	}
-	if len(in.YTrue) == 0 {
-		return 0, errors.New("no row has predictions of all members")
-	}
-	c.judged(&in, together)
-	return r.metric.Score(in)
+	return out, nil
 }
 
 // judged sets the inputs of the metric from values, probabilities or scores.
@@ -295,7 +320,7 @@ func (c outOfFold) judged(in *metrics.Input, together []float64) {
 // fitEnsemble fits an ensemble to all rows if it scores better and the time suffices, then refits
 // it with wider maps. It reports whether there is such a model.
 func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
-	found, ok, err := r.combineInTime(ctx, r.competitors())
+	found, ok, err := r.selectEnsemble(ctx)
 	if !ok || err != nil {
 		return false, err
 	}
@@ -325,6 +350,46 @@ func (r *run) fitEnsemble(ctx context.Context) (bool, error) {
 		err = r.fitMembers(ctx, found, wider)
 	}
 	return true, err
+}
+
+// selectEnsemble returns the ensemble of the competitors. For classes it prefers one with probabilities,
+// whose members all have them, then a single candidate with probabilities, if they are equal up to chance.
+func (r *run) selectEnsemble(ctx context.Context) (ensemble, bool, error) {
+	members := r.competitors()
+	found, ok, err := r.combineInTime(ctx, members)
+	probable := slices.DeleteFunc(slices.Clone(members), func(m scored) bool { return !r.table[m.recipe].probabilities })
+	if err != nil || r.classes == 0 || len(probable) == len(members) {
+		return found, ok, err
+	}
+	best := r.leader
+	if ok && r.metric.Better(found.mean, best.mean) {
+		best.mean = found.mean
+	}
+	other, some, err := r.combineInTime(ctx, probable)
+	if err != nil || some && r.withinError(scored{mean: other.mean}, best, tieMargin) {
+		return other, some, err
+	}
+	if p := r.preferred(); r.table[p.recipe].probabilities && r.withinError(p, best, tieMargin) {
+		return ensemble{}, false, nil
+	}
+	return found, ok, nil
+}
+
+// preferred returns the best candidate with probabilities if it is equal to the leader up to chance, else
+// the leader.
+func (r *run) preferred() scored {
+	out := r.leader
+	if r.classes == 0 || r.table[out.recipe].probabilities {
+		return out
+	}
+	for i := range r.table {
+		s, ok := r.best[i]
+		if ok && s.on == r.leader.on && r.table[i].probabilities && r.withinError(s, r.leader, tieMargin) &&
+			(!r.table[out.recipe].probabilities || r.ranksBefore(s, out)) {
+			out = s
+		}
+	}
+	return out
 }
 
 // combineInTime returns an ensemble that can be fitted in the time left: as long as it cannot, the

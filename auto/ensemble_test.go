@@ -28,14 +28,28 @@ func TestEnsemble(t *testing.T) {
 	if !strings.HasPrefix(result.Chosen.Recipe, "ensemble of ") {
 		t.Fatalf("chosen: %s", result.Chosen.Recipe)
 	}
-	chosen := 0
+	chosen, best, own := 0, math.Inf(-1), auto.Entry{}
 	for _, e := range result.Leaderboard {
-		if e.Chosen {
+		switch {
+		case e.Recipe == result.Chosen.Recipe:
+			own = e
+		case e.Chosen:
 			chosen++
+			fallthrough
+		default:
+			best = max(best, e.Score)
 		}
 	}
 	if chosen < 2 {
 		t.Errorf("%d members on the leaderboard", chosen)
+	}
+	if !own.Chosen || own.Score != result.Chosen.Score || own.Rank != 1 || !(own.StdError > 0) {
+		t.Errorf("the ensemble is %+v on the leaderboard, and %+v is chosen", own, result.Chosen)
+	}
+	for _, e := range result.Leaderboard[1:] {
+		if e.StdError == own.StdError {
+			t.Errorf("the ensemble has the standard error of %s", e.Recipe)
+		}
 	}
 	model, err := result.Pipeline.Fit(context.Background(), data)
 	if err != nil {
@@ -46,7 +60,7 @@ func TestEnsemble(t *testing.T) {
 	if !reflect.DeepEqual(p, q) {
 		t.Error("fitted again it predicts otherwise")
 	}
-	if best := result.Leaderboard[0].Score; result.Chosen.Score <= best {
+	if result.Chosen.Score <= best {
 		t.Errorf("score %.4f of the ensemble, %.4f of the best separately", result.Chosen.Score, best)
 	}
 }

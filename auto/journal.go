@@ -6,6 +6,7 @@ import (
 	"hash"
 	"math"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/journal"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -18,7 +19,7 @@ type notes struct {
 
 const (
 	journalKind    = "bochner auto"
-	journalVersion = 4
+	journalVersion = 5
 )
 
 // note records a finished trial.
@@ -32,7 +33,7 @@ type note struct {
 type noteScore struct {
 	Folds   []journal.Number `json:"folds,omitempty"`
 	Mean    journal.Number   `json:"mean"`
-	Std     journal.Number   `json:"std"`
+	Spread  journal.Number   `json:"spread"`
 	Seconds float64          `json:"seconds,omitempty"`
 	Failed  string           `json:"failed,omitempty"`
 	Outputs int              `json:"outputs,omitempty"`
@@ -59,17 +60,22 @@ func openNotes(path string, head journal.Head) (*notes, error) {
 }
 
 // find returns the results of a trial from the journal.
-func (n *notes) find(key string, points, folds int) (out []scored, ok bool) {
+func (n *notes) find(key string, points int, folds []datasets.Fold) (out []scored, ok bool) {
 	one, ok := n.known[key]
 	if !ok || len(one.Scored) != points {
 		return nil, false
 	}
+	tested := 0
+	for _, f := range folds {
+		tested += len(f.Test)
+	}
 	out = make([]scored, points)
 	for i, c := range one.Scored {
-		if len(c.Folds) != folds || len(c.Said)%4 != 0 || c.Outputs > 0 && len(c.Said)/4%c.Outputs != 0 {
+		if len(c.Folds) != len(folds) || len(c.Said) != 0 && len(c.Said) != 4*c.Outputs*tested {
 			return nil, false
 		}
-		out[i] = scored{mean: float64(c.Mean), std: float64(c.Std), seconds: c.Seconds, failed: c.Failed, outputs: c.Outputs}
+		out[i] = scored{mean: float64(c.Mean), spread: float64(c.Spread), seconds: c.Seconds, failed: c.Failed,
+			outputs: c.Outputs}
 		for _, v := range c.Folds {
 			out[i].folds = append(out[i].folds, float64(v))
 		}
@@ -84,7 +90,7 @@ func (n *notes) find(key string, points, folds int) (out []scored, ok bool) {
 func (n *notes) write(key string, out []scored) error {
 	one := note{Trial: key}
 	for _, s := range out {
-		c := noteScore{Mean: journal.Number(s.mean), Std: journal.Number(s.std), Seconds: s.seconds, Failed: s.failed,
+		c := noteScore{Mean: journal.Number(s.mean), Spread: journal.Number(s.spread), Seconds: s.seconds, Failed: s.failed,
 			Outputs: s.outputs}
 		for _, v := range s.folds {
 			c.Folds = append(c.Folds, journal.Number(v))

@@ -37,17 +37,19 @@ func (r *run) keepModel(ctx context.Context) error {
 }
 
 // bestAffordable returns the best candidate whose fit to all rows is expected to take at most the
-// limit, with a map of its size or else of a half or a quarter of it. Its folds are nil if there is
-// none. Exact kernels have a separate limit.
+// limit, with a map of its size or else of a half or a quarter of it; the preferred one comes first. Its
+// folds are nil if there is none. Exact kernels have a separate limit.
 func (r *run) bestAffordable(ctx context.Context, limitMap, limitExact float64) (s scored, size int, err error) {
 	if !r.timed() {
-		return r.leader, r.leader.size, nil
+		s := r.preferred()
+		return s, s.size, nil
 	}
 	var ranked []scored
 	for _, s := range r.best {
 		ranked = append(ranked, s)
 	}
 	slices.SortFunc(ranked, r.rank)
+	ranked = append([]scored{r.preferred()}, ranked...)
 	for _, s := range ranked {
 		limit := limitMap
 		if r.table[s.recipe].mapping.exact {

@@ -14,13 +14,13 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Entry is an evaluated candidate.
+// Entry is an evaluated candidate or the selected ensemble.
 type Entry struct {
 	Rank     int    // 1 for the best
 	Recipe   string // representation, map and model
 	Settings []param.Setting
 	Score    float64 // mean over the folds
-	StdError float64 // standard error of Score
+	StdError float64 // standard error of Score as an estimate of the score on new rows
 	Rows     int     // number of rows for cross-validation
 	Size     int     // features or grids of the map; 0 without a map
 	Seconds  float64 // time of all its fits, with its part of shared work
@@ -30,15 +30,16 @@ type Entry struct {
 	at scored
 }
 
-// Leaderboard contains all candidates, best first. Scores on different numbers of rows are not
-// comparable, because more rows improve a candidate; candidates on more rows come first.
+// Leaderboard contains all candidates and the selected ensemble, best first. Scores on different
+// numbers of rows are not comparable, because more rows improve a candidate; candidates on more rows
+// come first.
 type Leaderboard []Entry
 
 // entryOf returns the entry of a candidate.
 func (r *run) entryOf(s scored) Entry {
 	kind := r.table[s.recipe]
-	return Entry{Recipe: kind.String(), Settings: r.settingsOf(s.point), Score: s.mean, StdError: s.std, Rows: s.on,
-		Size: kind.sizeOf(s.size), Seconds: s.seconds, Failed: s.failed, at: s}
+	return Entry{Recipe: kind.String(), Settings: r.settingsOf(s.point), Score: s.mean, StdError: r.stdError(s),
+		Rows: s.on, Size: kind.sizeOf(s.size), Seconds: s.seconds, Failed: s.failed, at: s}
 }
 
 // entryAs returns the entry of a candidate that was fitted with another size of the map than it was
@@ -53,11 +54,15 @@ func (r *run) entryAs(s scored, size int) Entry {
 
 // entryOfEnsemble returns the entry of the selected ensemble.
 func (r *run) entryOfEnsemble() Entry {
-	out := r.entryOf(r.leader)
-	out.Score, out.Settings, out.Size = r.ensemble.score, nil, 0
+	e := r.ensemble
+	out := Entry{Score: e.mean, StdError: r.stdError(scored{folds: e.folds, mean: e.mean, on: r.leader.on}),
+		Rows: r.leader.on, Chosen: true}
+	for _, m := range e.members {
+		out.Seconds += m.seconds
+	}
 	var names []string
 	times := map[string]int{}
-	for _, m := range r.ensemble.members {
+	for _, m := range e.members {
 		name := r.table[m.recipe].String()
 		if times[name]++; times[name] == 1 {
 			names = append(names, name)
@@ -96,19 +101,27 @@ func (r *run) settingsOf(p point) []param.Setting {
 	return out
 }
 
-// leaderboard ranks all candidates.
+// leaderboard ranks all candidates and the selected ensemble.
 func (r *run) leaderboard() Leaderboard {
 	list := slices.Clone(r.log)
 	slices.SortStableFunc(list, r.rank)
-	out := make(Leaderboard, len(list))
-	for i, s := range list {
-		out[i] = r.entryOf(s)
+	var out Leaderboard
+	for _, s := range list {
+		out = append(out, r.entryOf(s))
+	}
+	if r.ensemble != nil {
+		at := slices.IndexFunc(out, func(e Entry) bool {
+			return e.Rows < r.leader.on || !r.metric.Better(e.Score, r.ensemble.mean)
+		})
+		out = slices.Insert(out, at, r.entryOfEnsemble())
+	}
+	for i := range out {
 		out[i].Rank = i + 1
 	}
 	return out
 }
 
-// WriteCSV writes a row for each candidate: rank, recipe, parameters, score, std_error, rows,
+// WriteCSV writes a row for each entry: rank, recipe, parameters, score, std_error, rows,
 // features, seconds, chosen and failed. Parameters are separated by spaces, as on a command line.
 func (l Leaderboard) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)

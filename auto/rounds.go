@@ -200,7 +200,7 @@ func (r *run) converged(before scored, at level, round int) bool {
 	}
 	gained := math.Abs(r.leader.mean - before.mean)
 	return round >= 2 && before.on >= r.data.Rows() && (!r.metric.Better(r.leader.mean, before.mean) ||
-		gained < 0.05*r.leader.std)
+		gained < 0.05*r.leader.spread)
 }
 
 // firstField returns all recipes of the first round with coarse grids.

@@ -20,9 +20,11 @@ type sample struct {
 	classes int // 0 for regression
 	order   []int
 
-	mu    sync.Mutex // guards taken and folds
-	taken datasets.Set
-	folds map[int][]datasets.Fold // by the number of rows
+	mu     sync.Mutex // guards the following fields
+	taken  datasets.Set
+	folds  map[int][]datasets.Fold // by the number of rows
+	errors map[int]errorTerms      // of the folds
+
 	// Rows from which representations are learned and that no fold tests on; nil if each fold uses
 	// its own training rows.
 	lessonRows []int
@@ -108,7 +110,7 @@ func (r *sample) partAndFolds(n int) (datasets.Set, []datasets.Fold, error) {
 	if len(folds) == 1 {
 		folds = splitTestRows(folds[0])
 	}
-	r.folds[part.Rows()] = folds
+	r.folds[part.Rows()], r.errors[part.Rows()] = folds, newErrorTerms(part.Weights, folds)
 	return part, folds, nil
 }
 
@@ -287,7 +289,7 @@ func (r *sample) checkRows() error {
 	case r.data.Y == nil && r.data.Targets == nil:
 		return errors.New("the rows have no targets")
 	case r.data.Targets != nil:
-		return errors.New("must have one target, got several")
+		return errors.New("must have one target, got several; search for each, or take a pipeline for several")
 	case n < minRows:
 		return fmt.Errorf("model selection requires at least %[2]d rows with a target, got %[1]d; add rows, or fit one "+
 			"pipeline without a search", n, minRows)

@@ -70,9 +70,10 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 		return nil, err
 	}
 	r := &run{
-		sample: sample{options: o, data: data, classes: len(data.Schema.Classes()), folds: map[int][]datasets.Fold{}},
-		paces:  paces{pace: map[string]pace{}, lastFits: map[string]pace{}},
-		began:  time.Now(), stopReason: StoppedByBudget, bases: map[string]float64{}, best: map[int]scored{},
+		sample: sample{options: o, data: data, classes: len(data.Schema.Classes()), folds: map[int][]datasets.Fold{},
+			errors: map[int]errorTerms{}},
+		paces: paces{pace: map[string]pace{}, lastFits: map[string]pace{}},
+		began: time.Now(), stopReason: StoppedByBudget, bases: map[string]float64{}, best: map[int]scored{},
 		seen: map[evaluation]bool{}, views: newViews(),
 	}
 	if err := r.checkRows(); err != nil {
@@ -249,28 +250,47 @@ func (r *run) search(ctx context.Context) (err error) {
 	return r.finish(ctx)
 }
 
-// firstModel fits a model within a few seconds: a narrow map of few rows, with γ by the rule.
+// firstModel fits a model within a few seconds: a narrow map of few rows, with γ by the rule. If that fails
+// or takes too long, a linear model of fewer rows takes its place, whose time has no limit.
 func (r *run) firstModel(ctx context.Context) error {
-	const rows, size = 1000, 128
+	const rows, size, fewer = 1000, 128, 250
 	at := slices.IndexFunc(r.table, func(k recipe) bool { return !k.late && k.learn.name == "" })
 	if at < 0 {
 		at = 0
 	}
 	low, high, _, _ := r.table[at].penalties()
 	p := point{recipe: at, size: size, penalty: (low + high) / 2}
-	points := r.neighborhood(p, 0, 0, 2, (high-low)/4)
-	if r.options.Candidates > 0 {
-		points = points[:min(len(points), r.options.Candidates)]
+	out, err := r.tryFirst(ctx, rows, r.neighborhood(p, 0, 0, 2, (high-low)/4))
+	if err == nil && r.leader.folds == nil && r.hashTerms(ctx) {
+		out, err = r.tryFirst(ctx, rows, r.neighborhood(p, 0, 0, 2, (high-low)/4))
 	}
-	r.claimed = len(points)
-	out, err := r.try(ctx, rows, -1, points)
 	if err != nil {
 		return err
 	}
-	if r.leader.folds == nil {
-		return fmt.Errorf("the first model cannot be scored: %s", out[0].failed)
+	if r.leader.folds != nil {
+		return r.refit(ctx, r.leader, size, rows)
 	}
-	return r.refit(ctx, r.leader, size, rows)
+	reason := out[0].failed
+	if plain := slices.IndexFunc(r.table, func(k recipe) bool { return k.plain }); plain >= 0 {
+		at = plain
+	}
+	low, high, _, _ = r.table[at].penalties()
+	if _, err := r.tryFirst(ctx, fewer, []point{{recipe: at, size: size, penalty: (low + high) / 2}}); err != nil {
+		return err
+	}
+	if r.leader.folds == nil {
+		return fmt.Errorf("the first model cannot be scored: %s", reason)
+	}
+	return r.refit(ctx, r.leader, size, fewer)
+}
+
+// tryFirst evaluates points for the first model, which count as candidates.
+func (r *run) tryFirst(ctx context.Context, rows int, points []point) ([]scored, error) {
+	if most := r.options.Candidates; most > 0 {
+		points = points[:max(min(len(points), most-r.tried), 1)]
+	}
+	r.claimed += len(points)
+	return r.try(ctx, rows, -1, points)
 }
 
 // tryLinear evaluates linear recipes on the rows and folds of the leader if no round has done so.
@@ -508,9 +528,11 @@ func (r *run) result() *Result {
 		members = r.ensemble.members
 		out.Chosen = r.entryOfEnsemble()
 	}
+	out.Optimism = r.optimism(out.Chosen)
 	for i := range out.Leaderboard {
 		e := &out.Leaderboard[i]
-		e.Chosen = slices.ContainsFunc(members, func(m scored) bool { return e.at.point == m.point && e.at.round == m.round })
+		member := func(m scored) bool { return e.at.point == m.point && e.at.round == m.round }
+		e.Chosen = e.Chosen || slices.ContainsFunc(members, member)
 	}
 	out.InputRelevance = r.learned(in.model)
 	return out

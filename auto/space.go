@@ -117,10 +117,10 @@ func (r *space) rank(a, b scored) int { return cmp.Or(cmp.Compare(b.on, a.on), r
 // ranksBefore reports whether a ranks before b.
 func (r *space) ranksBefore(a, b scored) bool { return r.rank(a, b) < 0 }
 
-// withinError reports whether the mean of s is within the given number of standard errors of the leader's
-// mean, or better.
+// withinError reports whether the mean of s is within the given multiple of the leader's spread of the
+// leader's mean, or better.
 func (r *space) withinError(s, leader scored, times float64) bool {
-	margin := times * leader.std
+	margin := times * leader.spread
 	if r.metric.GreaterIsBetter {
 		return s.mean >= leader.mean-margin
 	}

@@ -20,16 +20,19 @@ import (
 // scored is an evaluated candidate.
 type scored struct {
 	point
-	round   int
-	on      int       // number of rows for cross-validation
-	folds   []float64 // score of each fold
-	mean    float64
-	std     float64 // standard error of mean
+	round int
+	on    int       // number of rows for cross-validation
+	folds []float64 // score of each fold
+	mean  float64
+	// spread is the standard deviation over the folds by the root of their number. It is the unit of the
+	// margins of the search, which compares candidates on the same folds; see [run.stdError] for the error.
+	spread  float64
 	seconds float64 // of all its fits, with its part of shared work
 	failed  string
 
-	// output contains the out-of-fold predictions, rows × outputs: targets, or probabilities or
-	// scores of classes. NaN for rows in no test fold; nil if they are not stored, see [run.storedCandidates].
+	// output contains the out-of-fold predictions of the test rows of one fold after the other, each
+	// with its outputs: targets, or probabilities or scores of classes. It is nil if they are not stored,
+	// see [run.storedCandidates].
 	output  []float32
 	outputs int
 }
@@ -48,7 +51,7 @@ func (r *run) try(ctx context.Context, rows, round int, points []point) ([]score
 	if err != nil {
 		return nil, err
 	}
-	out, noted := r.notes.find(t.key, len(points), len(t.folds))
+	out, noted := r.notes.find(t.key, len(points), t.folds)
 	if !noted {
 		if out, err = r.score(ctx, &t); err != nil {
 			return nil, err
@@ -89,11 +92,11 @@ type trial struct {
 
 // trialLimit returns the time limit of a trial, a multiple of its estimated time.
 func (r *run) trialLimit(ctx context.Context, t trial) time.Duration {
-	if !r.timed() {
-		return math.MaxInt64
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if !r.timed() || r.incumbent == nil && r.tried > 0 { // the second attempt at a first model has no limit
+		return math.MaxInt64
+	}
 	foreseen, err := r.expected(ctx, t.rows, t.points)
 	if err != nil {
 		return math.MaxInt64
@@ -163,10 +166,10 @@ func (r *run) score(ctx context.Context, t *trial) (out []scored, err error) {
 	}
 	times := r.timesDivided(t.rows)
 	for i := range out {
-		out[i].mean, out[i].std = meanAndError(out[i].folds, times)
+		out[i].mean, out[i].spread = meanAndSpread(out[i].folds, times)
 	}
 	for _, i := range r.storedCandidates(out) {
-		out[i].output, out[i].outputs = combineFolds(output[i], t.folds, t.rows)
+		out[i].output, out[i].outputs = joinFolds(output[i])
 	}
 	t.took = time.Since(began).Seconds()
 	return out, nil
@@ -209,24 +212,24 @@ func (r *run) scorePart(ctx context.Context, part viewPart, list []pipeline.Pipe
 	return nil
 }
 
-// meanAndError returns the mean of the fold scores and its standard error, NaN if a fold has no
-// score. Repetitions do not add independent rows.
-func meanAndError(folds []float64, times int) (mean, err float64) {
+// meanAndSpread returns the mean of the fold scores and its spread, NaN if a fold has no score.
+// Repetitions do not add independent rows.
+func meanAndSpread(folds []float64, times int) (mean, spread float64) {
 	n := float64(len(folds))
 	for _, v := range folds {
 		mean += v / n
 	}
 	for _, v := range folds {
-		err += (v - mean) * (v - mean) / n
+		spread += (v - mean) * (v - mean) / n
 	}
-	return mean, math.Sqrt(err / n * float64(times))
+	return mean, math.Sqrt(spread / n * float64(times))
 }
 
 // failures returns the results of points that all failed.
 func failures(points []point, folds int, err error) []scored {
 	out := make([]scored, len(points))
 	for i := range out {
-		out[i] = scored{folds: slices.Repeat([]float64{math.NaN()}, folds), mean: math.NaN(), std: math.NaN(),
+		out[i] = scored{folds: slices.Repeat([]float64{math.NaN()}, folds), mean: math.NaN(), spread: math.NaN(),
 			failed: err.Error()}
 	}
 	return out
@@ -247,29 +250,20 @@ func (r *run) storedCandidates(out []scored) []int {
 	return order[:min(len(order), few)]
 }
 
-// combineFolds arranges the predictions of the folds by row, and averages several predictions of a row.
-func combineFolds(output []estimator.Prediction, folds []datasets.Fold, rows int) ([]float32, int) {
-	outputs := 0
-	var sums []float64
-	counts := make([]int, rows)
-	for k, p := range output {
+// joinFolds concatenates the predictions of the folds, nil if one has none.
+func joinFolds(output []estimator.Prediction) (out []float32, outputs int) {
+	for _, p := range output {
 		m := outputsOf(p)
 		if m == nil {
 			return nil, 0
 		}
-		if _, cols := m.Dims(); sums == nil {
-			outputs, sums = cols, make([]float64, rows*cols)
-		}
-		for t, i := range folds[k].Test {
-			counts[i]++
+		var rows int
+		rows, outputs = m.Dims()
+		for i := range rows {
 			for j := range outputs {
-				sums[i*outputs+j] += m.At(t, j)
+				out = append(out, float32(m.At(i, j)))
 			}
 		}
-	}
-	out := make([]float32, len(sums))
-	for i, v := range sums {
-		out[i] = float32(v / float64(counts[i/outputs])) // NaN without predictions
 	}
 	return out, outputs
 }

@@ -119,6 +119,29 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
+// If the trial of the first model takes too long, a cheaper one without a limit takes its place.
+func TestFirstModelIsNotGivenUp(t *testing.T) {
+	o := NewOptions()
+	o.Budget, o.Recipes = time.Microsecond, []string{"zscores exact gaussian kernel_svm"}
+	data := noise(2000, 3)
+	for i := range data.Y {
+		data.Y[i] = float64(i % 2)
+	}
+	data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
+	r, err := newRun(data, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.notes = &notes{}
+	r.pace[anyWork] = pace{1e-9, 1e12}
+	if err := r.firstModel(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(r.log[0].failed, "given up") || r.incumbent.rows != 250 {
+		t.Errorf("the first trial: %q; the model is of %d rows", r.log[0].failed, r.incumbent.rows)
+	}
+}
+
 // Targets with a long tail are fitted to their logarithms, or to roots where some are 0.
 func TestTail(t *testing.T) {
 	for _, c := range []struct {
@@ -298,15 +321,14 @@ func TestEvenEnsemble(t *testing.T) {
 				taken := slices.ContainsFunc(out, func(s scored) bool { return r.table[s.recipe].String() == k.String() })
 				return k.head.name == "ridge_classifier" && !taken
 			})
-			s := scored{point: point{recipe: recipe}, on: c.rows, mean: mean, std: 0.013, folds: []float64{mean},
-				output: make([]float32, c.rows), outputs: 1}
-			for i, y := range data.Y {
-				s.output[i] = float32(2*y-1) * (1 + float32(recipe))
+			s := scored{point: point{recipe: recipe}, on: c.rows, mean: mean, spread: 0.013, folds: []float64{mean}, outputs: 1}
+			out = append(out, withOutput(t, r, s, func(i int) float64 {
+				output := (2*data.Y[i] - 1) * (1 + float64(recipe))
 				if float64(i) >= mean*float64(c.rows) {
-					s.output[i] *= -1
+					output *= -1
 				}
-			}
-			out = append(out, s)
+				return output
+			}))
 		}
 		r.updateBest(out)
 		found, ok := r.combine(r.competitors())
@@ -326,8 +348,71 @@ func TestEvenEnsemble(t *testing.T) {
 				t.Errorf("member %d counts %g, the first %g", k, got, first)
 			}
 		}
-		if math.Abs(found.score-0.896) > 0.003 {
-			t.Errorf("score %g", found.score)
+		if math.Abs(found.mean-0.896) > 0.003 {
+			t.Errorf("score %g", found.mean)
+		}
+	}
+}
+
+// Of classifiers that are equal up to chance, one with probabilities is taken, and an ensemble of them.
+func TestProbabilitiesArePreferred(t *testing.T) {
+	for _, c := range []struct {
+		mean     float64 // of the candidates with probabilities; the others have 0.9
+		probable bool
+	}{{0.898, true}, {0.91, true}, {0.85, false}} {
+		data := noise(600, 2)
+		for i := range data.Y {
+			data.Y[i] = float64(i % 2)
+		}
+		data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
+		o := NewOptions()
+		o.Candidates = 100
+		r, err := newRun(data, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []scored
+		count := map[string]int{}
+		for i, k := range r.table {
+			if count[k.head.name]++; count[k.head.name] > 2 || k.head.name != "logistic" && k.head.name != "ridge_classifier" {
+				continue
+			}
+			s := scored{point: point{recipe: i}, on: 600, mean: 0.9, spread: 0.013, outputs: 1}
+			if k.probabilities {
+				s.mean, s.outputs = c.mean, 2
+			}
+			s.folds = []float64{s.mean}
+			_, folds, err := r.partAndFolds(600)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range folds {
+				for _, i := range f.Test {
+					p := float32(0.1 + 0.8*data.Y[i])
+					if float64(i) >= s.mean*600 {
+						p = 1 - p
+					}
+					if s.outputs == 1 {
+						s.output = append(s.output, 2*p-1)
+					} else {
+						s.output = append(s.output, 1-p, p)
+					}
+				}
+			}
+			out = append(out, s)
+		}
+		r.updateBest(out)
+		found, ok, err := r.selectEnsemble(context.Background())
+		if err != nil || !ok {
+			t.Fatalf("no ensemble: %v", err)
+		}
+		for _, m := range found.members {
+			if r.table[m.recipe].probabilities != c.probable {
+				t.Errorf("mean %v: %s is a member", c.mean, r.table[m.recipe])
+			}
+		}
+		if p := r.preferred(); r.table[p.recipe].probabilities != c.probable {
+			t.Errorf("mean %v: %s is preferred", c.mean, r.table[p.recipe])
 		}
 	}
 }
@@ -350,19 +435,17 @@ func TestWorseEnsemble(t *testing.T) {
 		if k.head.name != "ridge_classifier" || len(out) == 2 {
 			continue
 		}
-		s := scored{point: point{recipe: recipe}, on: n, mean: 0.9, std: 0.013, folds: []float64{0.9},
-			output: make([]float32, n), outputs: 1}
-		for i, y := range data.Y { // each is wrong in other rows, by more than the other one is right
-			s.output[i] = float32(2*y - 1)
-			if i/60 == len(out) {
-				s.output[i] *= -3
+		s := scored{point: point{recipe: recipe}, on: n, mean: 0.9, spread: 0.013, folds: []float64{0.9}, outputs: 1}
+		out = append(out, withOutput(t, r, s, func(i int) float64 {
+			if i/60 == len(out) { // each is wrong in other rows, by more than the other one is right
+				return -3 * (2*data.Y[i] - 1)
 			}
-		}
-		out = append(out, s)
+			return 2*data.Y[i] - 1
+		}))
 	}
 	r.updateBest(out)
 	if found, ok := r.combine(r.competitors()); ok {
-		t.Errorf("an ensemble of score %g beside single ones of 0.9", found.score)
+		t.Errorf("an ensemble of score %g beside single ones of 0.9", found.mean)
 	}
 }
 
@@ -377,12 +460,11 @@ func TestMembers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var out []scored
 	for k := range 9 {
-		s := scored{point: point{recipe: k / 3, gamma: k}, on: 400, mean: 0.8 - 0.001*float64(k), std: 0.01,
-			folds: []float64{0.8}, output: make([]float32, 400), outputs: 1}
-		for i, y := range data.Y {
-			s.output[i] = float32(y + (0.4+0.05*float64(k))*rng.NormFloat64())
-		}
-		out = append(out, s)
+		s := scored{point: point{recipe: k / 3, gamma: k}, on: 400, mean: 0.8 - 0.001*float64(k), spread: 0.01,
+			folds: []float64{0.8}, outputs: 1}
+		out = append(out, withOutput(t, r, s, func(i int) float64 {
+			return data.Y[i] + (0.4+0.05*float64(k))*rng.NormFloat64()
+		}))
 	}
 	r.log = out
 	r.updateBest(out)
@@ -402,10 +484,167 @@ func TestMembers(t *testing.T) {
 	if math.Abs(sum-1) > 1e-6 {
 		t.Errorf("weights sum to %g", sum)
 	}
-	alone, err := r.crossValidate(r.outOfFoldOf(out[:1]))
-	if err != nil || found.score <= alone {
-		t.Errorf("score %g of all, %g of the best: %v", found.score, alone, err)
+	c, err := r.outOfFoldOf(out[:1])
+	if err != nil {
+		t.Fatal(err)
 	}
+	folds, err := r.crossValidate(c)
+	if alone, _ := meanAndSpread(folds, 1); err != nil || found.mean <= alone {
+		t.Errorf("score %g of all, %g of the best: %v", found.mean, alone, err)
+	}
+}
+
+// withOutput returns a candidate with an output for each test row of its folds.
+func withOutput(t *testing.T, r *run, s scored, of func(row int) float64) scored {
+	t.Helper()
+	_, folds, err := r.partAndFolds(s.on)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range folds {
+		for _, i := range f.Test {
+			s.output = append(s.output, float32(of(i)))
+		}
+	}
+	return s
+}
+
+// The score of members that are one candidate has the folds of that candidate, whatever the folds and
+// the outputs.
+func TestScoreOfMembersIsThatOfCandidates(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		rows   int
+		model  string
+		change func(data *datasets.Set, o *Options)
+	}{
+		{"repeated", 150, "zscores linear ridge", nil},
+		{"groups", 150, "zscores linear ridge", func(data *datasets.Set, _ *Options) {
+			for i := range data.Y {
+				data.Groups = append(data.Groups, i/5)
+			}
+		}},
+		{"time", 150, "zscores linear ridge", func(_ *datasets.Set, o *Options) { o.TimeOrdered = true }},
+		{"time, scores", 150, "zscores linear ridge_classifier", func(_ *datasets.Set, o *Options) { o.TimeOrdered = true }},
+		{"held-out parts", heldOutFrom, "zscores linear ridge", nil},
+		{"probabilities", 150, "zscores linear logistic", nil},
+		{"AUC of scores", 150, "zscores linear ridge_classifier", func(_ *datasets.Set, o *Options) { o.Score = "roc_auc" }},
+	} {
+		data, o := noise(c.rows, 3), NewOptions()
+		if o.Recipes = []string{c.model}; !strings.HasSuffix(c.model, "ridge") {
+			for i, y := range data.Y {
+				data.Y[i] = 0
+				if y+data.X.At(i, 0) > 0 {
+					data.Y[i] = 1
+				}
+			}
+			data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
+		}
+		if c.change != nil {
+			c.change(&data, &o)
+		}
+		r, err := newRun(data, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.notes = &notes{}
+		r.measureSpeed()
+		out, err := r.try(context.Background(), c.rows, 0, []point{{penalty: 4}})
+		if err != nil || out[0].failed != "" {
+			t.Fatal(err, out[0].failed)
+		}
+		for n := 1; n <= 2; n++ {
+			of, err := r.outOfFoldOf(slices.Repeat(out, n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := r.crossValidate(of)
+			if err != nil || len(got) != len(out[0].folds) {
+				t.Fatal(err)
+			}
+			for k, v := range got {
+				if want := out[0].folds[k]; math.Abs(v-want) > 1e-6*(1+math.Abs(want)) {
+					t.Errorf("%s: fold %d of %d members has score %v, want %v", c.name, k, n, v, want)
+				}
+			}
+		}
+	}
+}
+
+// The weights of a fold do not depend on the true values of its rows, of rows of their groups, or of
+// later rows of a series.
+func TestWeightsDoNotUseTestedRows(t *testing.T) {
+	for _, timed := range []bool{false, true} {
+		data := noise(120, 2)
+		for i := range data.Y {
+			data.Groups = append(data.Groups, i/6)
+		}
+		o := NewOptions()
+		if o.TimeOrdered = timed; timed {
+			data.Groups = nil
+		}
+		r, err := newRun(data, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng := rand.New(rand.NewPCG(1, 2))
+		var out []scored
+		for k := range 2 {
+			s := scored{point: point{recipe: k}, on: 120, mean: 0.8, spread: 0.1, folds: []float64{0.8}, outputs: 1}
+			out = append(out, withOutput(t, r, s, func(i int) float64 { return data.Y[i] + rng.NormFloat64() }))
+		}
+		r.updateBest(out)
+		score := func() []float64 {
+			c, err := r.outOfFoldOf(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			folds, err := r.crossValidate(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return folds
+		}
+		before := score()
+		last := len(before) - 1
+		_, folds, _ := r.partAndFolds(120)
+		changed := slices.Clone(data.Y)
+		for _, i := range folds[last].Test { // rows of the last fold have other true values
+			changed[i] *= -3
+		}
+		r.data.Y = changed
+		after := score()
+		for k := range before {
+			others := k < last && timed // folds whose weights must be the same
+			if others && before[k] != after[k] {
+				t.Errorf("fold %d uses later rows", k)
+			}
+		}
+		want, w := metrics.Input{}, weightsOf(t, r, out, last, data.Y)
+		if again := weightsOf(t, r, out, last, changed); !slices.Equal(w, again) {
+			t.Errorf("timed %v: weights %v by other true values of the tested rows, before %v", timed, again, w)
+		}
+		at := len(out[0].output) - len(folds[last].Test)
+		for k, i := range folds[last].Test {
+			want.YTrue = append(want.YTrue, changed[i])
+			want.YPred = append(want.YPred, w[0]*float64(out[0].output[at+k])+w[1]*float64(out[1].output[at+k]))
+		}
+		if score, _ := r.metric.Score(want); math.Abs(score-after[last]) > 1e-12 {
+			t.Errorf("timed %v: the last fold has score %v, want %v", timed, after[last], score)
+		}
+	}
+}
+
+// weightsOf returns the weights of members for a fold by the rows that no test row of it shares a fold with.
+func weightsOf(t *testing.T, r *run, members []scored, fold int, y []float64) []float64 {
+	t.Helper()
+	r.data.Y = y
+	c, err := r.outOfFoldOf(members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, _ := c.weights(func(at int) bool { return !slices.Contains(c.folds[fold].Test, c.rows[at]) })
+	return w
 }
 
 // The predictions of the best few candidates of a trial are kept, of classes those of the best one.
@@ -484,8 +723,8 @@ func TestWidest(t *testing.T) {
 // Dividing the same rows again does not make the error of a score smaller.
 func TestErrorOfRepeatedFolds(t *testing.T) {
 	folds := []float64{0.8, 0.9, 0.7, 0.8, 0.8}
-	mean, once := meanAndError(folds, 1)
-	again, twice := meanAndError(slices.Concat(folds, folds), 2)
+	mean, once := meanAndSpread(folds, 1)
+	again, twice := meanAndSpread(slices.Concat(folds, folds), 2)
 	if math.Abs(mean-0.8) > 1e-12 || math.Abs(again-0.8) > 1e-12 || math.Abs(once-math.Sqrt(0.02/25)) > 1e-12 ||
 		math.Abs(once-twice) > 1e-12 {
 		t.Errorf("%g ± %g, divided twice %g ± %g", mean, once, again, twice)

@@ -155,6 +155,10 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, report func(strin
 	if err != nil {
 		return spec, err
 	}
+	if names := spec.Data.Target; len(names) > 1 {
+		return spec, fmt.Errorf("experiment: %s: auto supports one target, got %s; name one of them, or %s", path,
+			suggest.List(names), initInstead)
+	}
 	if o.Seed != 0 {
 		spec.Seed = o.Seed
 	}
@@ -210,8 +214,11 @@ func cleaning(steps []pipeline.Step) []pipeline.Step {
 // errs returns all errors of the options that do not depend on the data.
 func (o AutoOptions) errs() param.FieldErrors {
 	var errs param.FieldErrors
-	if task := datasets.Task(o.Task); task.Unsupervised() {
+	switch task := datasets.Task(o.Task); {
+	case task.Unsupervised():
 		errs = append(errs, param.FieldError{Path: "task", Problem: unsupervisedAuto(task)})
+	case task == datasets.MultiLabel:
+		errs = append(errs, param.FieldError{Path: "task", Problem: "auto does not support the task multilabel; " + initInstead})
 	}
 	if o.MLflow != "" {
 		if _, err := mlflow.ParseAddress(o.MLflow); err != nil {
@@ -232,6 +239,9 @@ func (o AutoOptions) errs() param.FieldErrors {
 	}
 	return errs
 }
+
+// initInstead is the way to a model that auto does not search for.
+const initInstead = "use bochner run with the experiment file that bochner init writes"
 
 // unsupervisedAuto returns the error of an unsupervised task.
 func unsupervisedAuto(task datasets.Task) string {
@@ -476,8 +486,8 @@ func evaluateChosen(ctx context.Context, data *loaded, f fitted, o AutoOptions, 
 
 // autoSummary converts the outcome of the search for result.json.
 func autoSummary(f *auto.Result, known []string) *result.Auto {
-	out := &result.Auto{Score: f.Score, Recipe: f.Chosen.Recipe, Params: map[string]any{}, Mean: f.Chosen.Score,
-		StdError:   f.Chosen.StdError,
+	out := &result.Auto{Score: f.Score, Recipe: f.Chosen.Recipe, Params: map[string]any{},
+		Mean: f.Chosen.Score - f.Optimism, StdError: f.Chosen.StdError, Optimism: f.Optimism,
 		Candidates: f.Tried, Resumed: f.Resumed, Ended: string(f.StopReason), Rounds: []result.AutoRound{}, Decided: known}
 	for _, s := range f.Chosen.Settings {
 		out.Params[s.Path] = s.Value

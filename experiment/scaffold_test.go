@@ -299,6 +299,13 @@ var drafts = []struct {
 		not: []string{"# !"},
 	},
 	{
+		name: "text without shared words",
+		text: rowsOf("note,a,y", 200, func(i int) string {
+			return fmt.Sprintf("first%d second%d third%d fourth%d,%d,%s", i, i, i, i, i*7%13, yesNo[i%2])
+		}),
+		lines: []string{"    - note # text whose rows share no words, of which tf-idf makes no features"},
+	},
+	{
 		name: "zip codes",
 		text: rowsOf("zip,a,y", 200, func(i int) string {
 			return fmt.Sprintf("%05d,%d,%s", 1000+i%9*1001, i*7%13, yesNo[i%2])
@@ -404,6 +411,76 @@ func TestDrafts(t *testing.T) {
 				t.Errorf("the draft does not run: %v\n%s", err, text)
 			}
 		})
+	}
+}
+
+// A draft of several targets, or of lists of labels, can be run; auto refuses them and names the way.
+func TestDraftsOfSeveralTargets(t *testing.T) {
+	lists := []string{"", "red", "red;green", "green;blue", "blue", "red;green;blue"}
+	text := rowsOf("a,b,up,down,high,low,tags", 120, func(i int) string {
+		a, b := i*7%13, i*5%11
+		return fmt.Sprintf("%d,%d,%d.5,%d.5,%d,%s,%s", a, b, a+b, a-b, a/7, yesNo[b/6], lists[i%6])
+	})
+	for _, c := range []struct {
+		name, target, task string
+		lines              []string
+		remark, fault      string
+	}{
+		{name: "numbers", target: "up,down", lines: []string{`  target: ["up","down"]`, "  task: regression"}},
+		{name: "labels", target: "high,low", lines: []string{`  target: ["high","low"]`, "  task: multilabel",
+			"  score: f1_micro"}},
+		{name: "labels as numbers", target: "high, up", task: "regression", lines: []string{`  target: ["high","up"]`}},
+		{name: "lists", target: "tags", task: "multilabel", lines: []string{"  target: tags",
+			"  labels: {delimiter: ;} # 3 labels; an empty list has none", "  task: multilabel"}},
+		{name: "lists as classes", target: "tags", lines: []string{"  missing_target: drop # 20 of 120 rows have no value of it"},
+			remark: "lists of labels, such as green;blue, and each list is taken for a class; bochner init --task multilabel"},
+		{name: "no lists", target: "up", task: "multilabel", fault: "must have lists such as red;green"},
+		{name: "classes", target: "up,tags", fault: "several targets must be numbers, or labels of two values each"},
+		{name: "unknown", target: "up,over", fault: `no column "up,over"`},
+		{name: "clusters", target: "up,down", task: "clustering", fault: "at most one target, got up, down"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			put(t, "rows.csv", text)
+			var remarks []string
+			draft, err := scaffold.Experiment(context.Background(), "rows.csv", scaffold.Options{Target: c.target, Task: c.task,
+				Remark: func(text string) { remarks = append(remarks, text) }})
+			if c.fault != "" {
+				if err == nil || !strings.Contains(err.Error(), c.fault) {
+					t.Errorf("error %v, want one with %q", err, c.fault)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range c.lines {
+				if !strings.Contains("\n"+string(draft), "\n"+want+"\n") {
+					t.Errorf("no line %q in\n%s", want, draft)
+				}
+			}
+			if !strings.Contains(strings.Join(remarks, "\n"), c.remark) {
+				t.Errorf("remarks %q", remarks)
+			}
+			s, err := Parse(context.Background(), "rows.yaml", draft, set("rff.features", "8"), set("search.random", "2"))
+			if err != nil {
+				t.Fatalf("%v\n%s", err, draft)
+			}
+			if _, err := Run(context.Background(), s, Options{}); err != nil {
+				t.Errorf("the draft does not run: %v\n%s", err, draft)
+			}
+			if !strings.Contains(c.target, ",") {
+				return
+			}
+			if _, err := Auto(context.Background(), "rows.csv", AutoOptions{Target: c.target, Candidates: 2}); err == nil ||
+				!strings.Contains(err.Error(), "use bochner run with the experiment file that bochner init writes") {
+				t.Errorf("auto: %v", err)
+			}
+		})
+	}
+	_, err := Auto(context.Background(), "rows.csv", AutoOptions{Task: "multilabel", Candidates: 2})
+	if err == nil || !strings.Contains(err.Error(), "bochner init") {
+		t.Errorf("auto of labels: %v", err)
 	}
 }
 

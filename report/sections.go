@@ -59,8 +59,13 @@ func scoreSection(r result.Result) (s section) {
 			"deviation).", f.Folds, metricLabel(f.Score), formatNumber(f.Best.Mean), formatStdDev(f.Best.Std)))
 	}
 	if a := r.Auto; a != nil {
-		s.Text = append(s.Text, fmt.Sprintf("Cross-validation of %s: %s %s ± %s (standard error).", a.Recipe,
-			metricLabel(a.Score), formatNumber(a.Mean), formatStdDev(a.StdError)))
+		less := ""
+		if a.Optimism != 0 {
+			less = fmt.Sprintf(", after subtracting %s, the estimated optimism of the best of %d candidates",
+				formatStdDev(a.Optimism), a.Candidates)
+		}
+		s.Text = append(s.Text, fmt.Sprintf("Cross-validation of %s: %s %s ± %s (standard error)%s.", a.Recipe,
+			metricLabel(a.Score), formatNumber(a.Mean), formatStdDev(a.StdError), less))
 	}
 	if r.Positive != "" {
 		s.Text = append(s.Text, fmt.Sprintf("The positive class is %s.", r.Positive))

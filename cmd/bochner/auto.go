@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/experiment/result"
@@ -13,14 +14,14 @@ import (
 
 type autoCommand struct {
 	Data       []string `arg:"" files:"" name:"data" help:"Data file: ${endings}; text formats also .gz; - for standard input; several files with the same columns: files, a quoted pattern, a directory; or an experiment file, whose data and preprocessing are used."`
-	Target     string   `help:"Target column. Default: the last column."`
+	Target     []string `sep:"none" placeholder:"COLUMN" help:"Target column. Default: the last column."`
 	Positive   string   `placeholder:"CLASS" help:"Value of the target that binary metrics such as f1 are about; all others form the class rest. Default: the second of two classes."`
 	Group      string   `placeholder:"COLUMN" help:"Column of groups, which folds and test rows keep together. Default: inferred from names and repeated values."`
 	Time       string   `placeholder:"COLUMN" help:"Column of times, by which the rows ascend: folds and test rows keep their order. Default: inferred."`
 	Minutes    float64  `default:"1" help:"Time limit of the whole command."`
 	Candidates int      `help:"Number of candidates instead of a time limit, for reproducible results."`
 	Test       string   `files:"" placeholder:"FILE" help:"File of test rows. Default: a fifth of the rows is held out."`
-	Task       string   `enum:",classification,regression,clustering,anomaly" default:"" help:"classification or regression. Default: inferred from the target."`
+	Task       string   `enum:",classification,regression,clustering,anomaly,multilabel" default:"" help:"classification or regression. Default: inferred from the target."`
 	Score      string   `placeholder:"METRIC" help:"Metric of the search. Default: r2; accuracy; for imbalanced classes roc_auc (two classes) or balanced_accuracy."`
 	Format     string   `help:"Format of the file: ${formats}. Default: inferred from the extension and the first lines."`
 	Exportable bool     `help:"Try only models that bochner export supports."`
@@ -54,7 +55,7 @@ func (c autoCommand) Run(s *session) error {
 	// The end of the session stops the search, but not the evaluation of the best model so far.
 	found, err := experiment.Auto(context.WithoutCancel(s.ctx), c.Data[0], experiment.AutoOptions{
 		ExtraFiles: c.Data[1:],
-		Target:     c.Target, Positive: c.Positive, Group: c.Group, Time: c.Time, Format: c.Format, Test: c.Test, Task: c.Task, Score: c.Score, Minutes: c.Minutes,
+		Target:     strings.Join(c.Target, ","), Positive: c.Positive, Group: c.Group, Time: c.Time, Format: c.Format, Test: c.Test, Task: c.Task, Score: c.Score, Minutes: c.Minutes,
 		Candidates: c.Candidates,
 		Exportable: c.Exportable,
 		Seed:       c.Seed, Dir: c.Out, Force: c.Force, Progress: progress, OnDecision: report, Stop: s.ctx.Done(),
@@ -97,8 +98,11 @@ func showAuto(out io.Writer, r experiment.Result) {
 		fmt.Fprintf(out, ", %d of them from an earlier run", a.Resumed)
 	}
 	with := ""
+	if a.Optimism != 0 {
+		with = fmt.Sprintf(" (%s less %s for the choice of the best)", formatScore(a.Mean+a.Optimism), formatScore(a.Optimism))
+	}
 	if len(a.Params) > 0 { // an ensemble has members instead
-		with = ", with"
+		with += ", with"
 	}
 	fmt.Fprintf(out, "; %s\nchosen: %s, %s %s ± %s over the folds%s\n", endings[a.Ended], a.Recipe, a.Score,
 		formatScore(a.Mean), formatScore(a.StdError), with)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
@@ -34,8 +35,8 @@ func (f specFlags) overrides() []experiment.Override {
 
 type initCommand struct {
 	Data   []string `arg:"" files:"" name:"data" help:"Data file: ${endings}; text formats also .gz; - for standard input. Several files with the same columns: files, a quoted pattern, a directory."`
-	Target string   `help:"Target column. Default: the last column; for clustering and anomaly, where it is used for scoring only, none."`
-	Task   string   `enum:",classification,regression,clustering,anomaly" default:"" help:"classification, regression, clustering or anomaly. Default: inferred from the target."`
+	Target []string `sep:"none" placeholder:"COLUMN" help:"Target column; repeat it for several with numbers, or with two values each. Default: the last column; for clustering and anomaly, where it is used for scoring only, none."`
+	Task   string   `enum:",classification,regression,clustering,anomaly,multilabel" default:"" help:"classification, regression, clustering, anomaly or multilabel. Default: inferred from the target."`
 	Format string   `help:"Format of the file: ${formats}. Default: inferred from the extension and the first lines."`
 	Out    string   `short:"o" files:"" help:"Output file, - for standard output. Default: the name of the data file with the extension .yaml."`
 	Force  bool     `short:"f" help:"Overwrite an existing file."`
@@ -53,7 +54,7 @@ func (c initCommand) Run(s *session) error {
 	}
 	remarks := []string{}
 	remark := func(text string) { remarks = append(remarks, text) }
-	draft, err := scaffold.Experiment(s.ctx, c.Data[0], scaffold.Options{Target: c.Target, Task: c.Task, Format: c.Format,
+	draft, err := scaffold.Experiment(s.ctx, c.Data[0], scaffold.Options{Target: strings.Join(c.Target, ","), Task: c.Task, Format: c.Format,
 		File: out, Remark: remark, More: c.Data[1:]})
 	if err != nil {
 		return err

@@ -231,6 +231,10 @@ func TestShowAuto(t *testing.T) {
 	out.Reset()
 	showAuto(&out, experiment.Result{Auto: &found})
 	has(t, out.String(), " over the folds, with\n  ridge.alpha  2.5\n")
+	found.Mean, found.Optimism = 0.88, 0.02
+	out.Reset()
+	showAuto(&out, experiment.Result{Auto: &found})
+	has(t, out.String(), "r2 0.88 ± 0.01 over the folds (0.9 less 0.02 for the choice of the best), with\n")
 }
 
 // heardBy is a writer that calls a function.

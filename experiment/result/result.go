@@ -147,15 +147,18 @@ type Versions struct {
 
 // Auto is the outcome of an automatic search.
 type Auto struct {
-	Score      string         `json:"score"`
-	Recipe     string         `json:"recipe"`
-	Params     map[string]any `json:"params"`
-	Mean       float64        `json:"mean"` // over the folds
-	StdError   float64        `json:"std_error"`
-	Candidates int            `json:"candidates"`
-	Resumed    int            `json:"resumed,omitempty"` // candidates read from the journal of an interrupted run
-	Rounds     []AutoRound    `json:"rounds"`
-	Ended      string         `json:"ended"` // budget, converged or stopped
+	Score    string         `json:"score"`
+	Recipe   string         `json:"recipe"`
+	Params   map[string]any `json:"params"`
+	Mean     float64        `json:"mean"` // over the folds, less Optimism
+	StdError float64        `json:"std_error"`
+	// Optimism is the estimated excess of the mean over the score on new rows, because it was selected as
+	// the best; negative if smaller scores are better.
+	Optimism   float64     `json:"optimism,omitempty"`
+	Candidates int         `json:"candidates"`
+	Resumed    int         `json:"resumed,omitempty"` // candidates read from the journal of an interrupted run
+	Rounds     []AutoRound `json:"rounds"`
+	Ended      string      `json:"ended"` // budget, converged or stopped
 	// Inputs are the learned length scales of the inputs, relative to the largest.
 	Inputs []struct {
 		Name  string  `json:"name"`

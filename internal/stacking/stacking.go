@@ -4,6 +4,7 @@
 package stacking
 
 import (
+	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/solve"
@@ -40,7 +41,8 @@ func (s *Sums) Finite() bool {
 }
 
 // Sizes returns for each model the factor ≥ 0 that scales its outputs to the true values by least
-// squares.
+// squares. If all are 0, because no output correlates with the true values, it returns [Sums.Norms]:
+// otherwise the models together would predict the same for every row.
 func (s *Sums) Sizes() []float64 {
 	sizes := make([]float64, s.m)
 	for k := range sizes {
@@ -48,7 +50,22 @@ func (s *Sums) Sizes() []float64 {
 			sizes[k] = max(s.c[k]/s.G[k*s.m+k], 0)
 		}
 	}
+	if sum(sizes) == 0 {
+		return s.Norms()
+	}
 	return sizes
+}
+
+// Norms returns for each model the factor that scales its outputs to the norm of the true values, 0 for
+// outputs that are all 0.
+func (s *Sums) Norms() []float64 {
+	norms := make([]float64, s.m)
+	for k := range norms {
+		if s.G[k*s.m+k] > 0 {
+			norms[k] = math.Sqrt(s.b / s.G[k*s.m+k])
+		}
+	}
+	return norms
 }
 
 // Scale multiplies the outputs of each model by a factor.

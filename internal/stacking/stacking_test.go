@@ -128,3 +128,20 @@ func TestPrecisions(t *testing.T) {
 		t.Errorf("of one output %v", one)
 	}
 }
+
+// If all models are anticorrelated, each still has a size, and the models together predict something.
+func TestSizesAreNotAllZero(t *testing.T) {
+	got, truth := sample(50)
+	for i := range truth {
+		truth[i] = -truth[i]
+	}
+	s := sumsOf(got, truth)
+	sizes := s.Sizes()
+	if math.Abs(2*sizes[2]-sizes[0]) > 0.2 || !(sizes[0] > 0.8 && sizes[0] < 1.2) {
+		t.Errorf("sizes %v", sizes)
+	}
+	s.Scale(sizes)
+	if w := s.Weights(true); math.Abs(sum(w)-1) > 1e-12 {
+		t.Errorf("weights %v", w)
+	}
+}

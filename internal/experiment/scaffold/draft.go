@@ -27,7 +27,9 @@ import (
 
 // Options describe the data of a draft.
 type Options struct {
-	Target string // target column; the last one if empty, but none for an unsupervised task
+	// Target is the target column, or several with commas between them; the last one if empty, but none
+	// for an unsupervised task.
+	Target string
 	Task   string // task; "" means that of the target
 	Format string // one of [reader.Formats]; "" or auto means that of the extension and the first lines
 	File   string // path of the draft; data paths are relative to its directory
@@ -58,7 +60,7 @@ func experiment(ctx context.Context, path string, o Options) (text []byte, where
 	if err := spec.Data.Spool(ctx, spec.Data.TrainAndTest(), o.Input); err != nil {
 		return nil, nil, fmt.Errorf("experiment: %w", err)
 	}
-	if o.Target != "" {
+	if o.Target != "" && !strings.Contains(o.Target, ",") { // others are resolved once the columns are known
 		spec.Data.Target = reader.Strings{o.Target}
 	}
 	for _, given := range []param.Setting{{Path: "data.format", Value: o.Format}, {Path: "data.task", Value: o.Task}} {
@@ -115,6 +117,9 @@ func (d *draft) decide(target string) error {
 		d.goal.column = d.find(at)
 	}
 	if d.goal.column == nil && !none {
+		d.goal.find(at, d.find)
+	}
+	if d.goal.column == nil && !none {
 		return fmt.Errorf("%s: target: no column %q; there are %s", d.paths, at, suggest.List(d.names()))
 	}
 	d.notation = d.survey.notation()
@@ -124,7 +129,7 @@ func (d *draft) decide(target string) error {
 		}
 	}
 	for i := range d.columns {
-		if p := &d.columns[i]; p != d.goal.column {
+		if p := &d.columns[i]; p != d.goal.column && !slices.Contains(d.goal.others, p) {
 			c := p.judge(d.notation, preprocessing.MinCount(d.goal.rows))
 			d.dropAmbiguous(&c)
 			if c.use == texts && d.task.Unsupervised() {
@@ -187,6 +192,9 @@ func (d *draft) decideGoal() error {
 	}
 	if len(g.classes) == 0 {
 		g.classes = nil
+	}
+	if err := d.decideTargets(all); err != nil {
+		return err
 	}
 	d.doubtGoal()
 	return nil
@@ -269,7 +277,7 @@ func (d *draft) dataSection() {
 		d.line("  split: {test: 0.2, shuffle: false} # the last rows: they ascend by %s; or  test: FILE", printable(d.time))
 	case d.group != "":
 		d.line("  split: {test: 0.2} # of the groups; or  test: FILE")
-	case d.goal.classes != nil && d.goal.smallest() >= 2:
+	case d.goal.classes != nil && !d.goal.labels && d.goal.smallest() >= 2:
 		d.line("  split: {test: 0.2, stratify: true} # or  test: FILE")
 	default:
 		d.line("  split: {test: 0.2} # or  test: FILE")
@@ -294,8 +302,11 @@ func (d *draft) dataSection() {
 func (d *draft) target() {
 	g := &d.goal
 	if g.column != nil {
-		d.line("  target: %s", config.Flow(g.column.name))
-		if missing := d.rows - g.rows; missing > 0 || g.column.declared && g.column.missing > 0 {
+		if d.line("  target: %s", config.Flow(g.names())); g.lists != "" {
+			d.line("  labels: {delimiter: %s} # %d labels; an empty list has none", config.Flow(g.lists), g.countLabels())
+		} else if len(g.others) > 0 && g.incomplete() {
+			d.line("  missing_target: drop # rows without a value of each")
+		} else if missing := d.rows - g.rows; missing > 0 || g.column.declared && g.column.missing > 0 {
 			total := d.rows
 			if g.column.declared {
 				missing, total = g.column.missing, d.rows+g.column.missing
@@ -306,6 +317,8 @@ func (d *draft) target() {
 	switch {
 	case d.task.Unsupervised():
 		d.scoring()
+	case g.labels:
+		d.line("  task: multilabel")
 	case g.classes != nil:
 		d.line("  task: classification # %d classes: %s", len(g.classes), d.shares())
 	default:

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/textfeatures"
 	"github.com/bochner-ml/bochner/internal/textrows"
 )
 
@@ -62,6 +63,9 @@ func (p *profile) judge(notation, minCount int) columnPlan {
 	if v.use == categorical && v.reason == "" && p.textual() {
 		v.use, v.caveat = texts, ""
 		v.reason = fmt.Sprintf("%s distinct values of several words in %d rows", about(p.tally), p.rows)
+		if !p.sharesWords() {
+			v.use, v.reason = dropped, "text whose rows share no words, of which tf-idf makes no features"
+		}
 		return v
 	}
 	p.identifier(&v)
@@ -79,6 +83,24 @@ func (p *profile) textual() bool {
 	}
 	distinct := min(p.tally.distinct(), p.values())
 	return content.LooksLikeText(content.Distinct * p.values() / max(distinct, 1))
+}
+
+// sharesWords reports whether a word of a text occurs in enough rows for tf-idf, also in those of a fold.
+func (p *profile) sharesWords() bool {
+	const some, most, part = 3, 8, 20 // rows with the word, and as a part of all
+	o := textfeatures.Defaults()
+	o.MinCount = min(max(p.values()/part, some), most)
+	counter, err := textfeatures.NewCounter(o)
+	if err != nil {
+		return false
+	}
+	for _, value := range p.tally.counts {
+		for range min(value.count, most) {
+			counter.Add(value.name)
+		}
+	}
+	_, err = counter.Vectorizer()
+	return err == nil
 }
 
 // about writes the number of different values.

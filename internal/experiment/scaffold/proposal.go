@@ -211,6 +211,10 @@ func (d *draft) scoreClasses(p *proposal) {
 		counts[i] = c.count
 	}
 	share := float64(d.goal.largest()) / float64(max(d.goal.rows, 1))
+	if d.goal.labels {
+		p.score = "f1_micro"
+		return
+	}
 	switch p.score = metricinput.DefaultMetric(datasets.Classification, counts); {
 	case p.score == "roc_auc":
 		p.score = fmt.Sprintf("roc_auc # the larger class has %.1f %% of the rows, so accuracy is uninformative", 100*share)
@@ -299,7 +303,7 @@ func (d *draft) searchSection() {
 		return
 	}
 	switch {
-	case len(d.goal.classes) == 1:
+	case len(d.goal.classes) == 1 && !d.goal.labels:
 		return
 	case d.goal.rows < 20:
 		d.line("# No search: %d rows are too few to choose parameters by.", d.goal.rows)

@@ -2,9 +2,125 @@ package scaffold
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/suggest"
 )
+
+// find resolves several targets with commas between them, none if one is unknown.
+func (g *goal) find(list string, column func(name string) *profile) {
+	var found []*profile
+	for _, name := range strings.Split(list, ",") {
+		p := column(strings.TrimSpace(name))
+		if p == nil || slices.Contains(found, p) {
+			return
+		}
+		found = append(found, p)
+	}
+	g.column, g.others = found[0], found[1:]
+}
+
+// names returns the name of the target, or those of several.
+func (g goal) names() any {
+	if len(g.others) == 0 {
+		return g.column.name
+	}
+	names := []string{g.column.name}
+	for _, p := range g.others {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// incomplete reports whether one of several targets has missing values.
+func (g goal) incomplete() bool {
+	return slices.ContainsFunc(append([]*profile{g.column}, g.others...), func(p *profile) bool { return p.missing > 0 })
+}
+
+// decideTargets decides about several targets, which are numbers or labels of two values each, and about
+// lists of labels. all contains the values of the first target.
+func (d *draft) decideTargets(all []valueCount) error {
+	g := &d.goal
+	if len(g.others) == 0 {
+		lists := delimiter(all)
+		switch {
+		case d.task == datasets.MultiLabel && lists == "":
+			return fmt.Errorf("task multilabel: target %s must have lists such as red;green, or two values in each of several "+
+				"targets; name these with --target A --target B", g.column.name)
+		case d.task == datasets.MultiLabel:
+			g.labels, g.lists, g.rows = true, lists, d.rows
+		case lists != "" && g.classes != nil && looksLikeLists(all, lists):
+			example := all[slices.IndexFunc(all, func(v valueCount) bool { return strings.Contains(v.name, lists) })].name
+			g.doubts = append(g.doubts, fmt.Sprintf("its values look like lists of labels, such as %s, and each list is taken "+
+				"for a class; bochner init --task multilabel predicts each label", printable(example)))
+		}
+		return nil
+	}
+	if d.task.Unsupervised() {
+		return fmt.Errorf("the task %s has at most one target, got %s", d.task, suggest.List(g.names().([]string)))
+	}
+	binary := true
+	var strs []string
+	for _, p := range append([]*profile{g.column}, g.others...) {
+		binary = binary && p.tally.distinct() == 2
+		if p.numbers[d.notation] < p.values() || p.declared && p.kind == datasets.Categorical {
+			strs = append(strs, p.name)
+		}
+	}
+	switch {
+	case binary && d.task != datasets.Regression && d.task != datasets.Classification:
+		g.labels, g.classes, g.rows = true, all, d.rows
+	case d.task == datasets.AnyTask && len(strs) == 0, d.task == datasets.Regression:
+		d.task, g.classes = datasets.Regression, nil
+	default:
+		return fmt.Errorf("several targets must be numbers, or labels of two values each, which not all of %s are; name one",
+			suggest.List(g.names().([]string)))
+	}
+	return nil
+}
+
+// delimiter returns the delimiter of a target with lists, "" if there is none.
+func delimiter(all []valueCount) string {
+	for _, mark := range []string{";", "|", ","} {
+		if slices.ContainsFunc(all, func(v valueCount) bool { return strings.Contains(v.name, mark) }) {
+			return mark
+		}
+	}
+	return ""
+}
+
+// labelsOf returns the labels of lists with the number of distinct lists of each.
+func labelsOf(all []valueCount, mark string) map[string]int {
+	out := map[string]int{}
+	for _, v := range all {
+		for _, label := range strings.Split(v.name, mark) {
+			out[strings.TrimSpace(label)]++
+		}
+	}
+	delete(out, "")
+	return out
+}
+
+// looksLikeLists reports whether most labels are in several different lists, and are fewer than these.
+func looksLikeLists(all []valueCount, mark string) bool {
+	labels, repeated := labelsOf(all, mark), 0
+	for _, lists := range labels {
+		if lists > 1 {
+			repeated++
+		}
+	}
+	return len(labels) > 1 && len(labels) < len(all) && 2*repeated > len(labels)
+}
+
+// countLabels returns the number of labels of lists.
+func (g goal) countLabels() int {
+	all, _ := g.column.tally.all()
+	return len(labelsOf(all, g.lists))
+}
 
 // value is a distinct value of a numeric target with the number of its rows.
 type value struct {
@@ -15,7 +131,7 @@ type value struct {
 // values returns the distinct values of a numeric target in ascending order, or a sample of them if
 // there are many; none if the column is unknown or has strings.
 func (g goal) values() (list []value, rows int) {
-	if g.column == nil || g.classes != nil {
+	if g.column == nil || g.classes != nil || len(g.others) > 0 {
 		return nil, 0
 	}
 	for _, seen := range g.column.tally.counts {

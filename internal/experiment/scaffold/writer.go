@@ -32,6 +32,9 @@ type goal struct {
 	column  *profile     // nil for sparse rows
 	classes []valueCount // nil for a quantity
 	rows    int          // that have it
+	others  []*profile   // further targets
+	labels  bool         // whether the targets are labels, of two values each or, with lists, in one column
+	lists   string       // delimiter of the labels of one column
 	doubts  []string
 }
 

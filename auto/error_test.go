@@ -1,0 +1,127 @@
+package auto
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/metrics"
+)
+
+// The error of a mean over folds counts the overlap of their training rows, that of parts of one test
+// set does not.
+func TestStdError(t *testing.T) {
+	for _, c := range []struct {
+		rows, folds int
+		overlap     float64
+	}{{2000, 5, 0.25}, {120, 25, 0.25}, {heldOutFrom, heldOutParts, 0}} {
+		r, err := newRun(noise(c.rows, 2), NewOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.lessonRows = nil // they are no test rows
+		_, folds, err := r.partAndFolds(c.rows)
+		if err != nil || len(folds) != c.folds {
+			t.Fatalf("%d folds: %v", len(folds), err)
+		}
+		s := scored{on: c.rows}
+		for k := range folds {
+			s.folds = append(s.folds, float64(k%5))
+		}
+		s.mean = 2
+		n := float64(c.folds)
+		square := 2 * n / (n - 1) // of 0 … 4, each as often
+		if got, want := r.stdError(s), math.Sqrt((1/n+c.overlap)*square); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%d folds of %d rows: %g, want %g", c.folds, c.rows, got, want)
+		}
+	}
+}
+
+// A model that predicts one class has the same accuracy in all stratified folds; its error is that of
+// the share of the class.
+func TestStdErrorOfOneClass(t *testing.T) {
+	const n, share = 200, 0.9
+	data := noise(n, 2)
+	for i := range data.Y {
+		data.Y[i] = 0
+		if float64(i) >= share*n {
+			data.Y[i] = 1
+		}
+	}
+	data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
+	for _, weighted := range []bool{false, true} {
+		o, rows := NewOptions(), float64(n)
+		if o.Score = "accuracy"; weighted {
+			data.Weights = make([]float64, n)
+			for i := range n / 2 {
+				data.Weights[2*i] = 3
+			}
+			rows = n / 2
+		}
+		r, err := newRun(data, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, folds, err := r.partAndFolds(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := scored{on: n, mean: share}
+		for range folds {
+			s.folds = append(s.folds, share)
+		}
+		if got, want := r.stdError(s), math.Sqrt(share*(1-share)/rows); math.Abs(got-want) > 1e-12 {
+			t.Errorf("weighted %v: %g, want %g", weighted, got, want)
+		}
+	}
+}
+
+// Most of the excess of the best of many candidates that differ by chance is found, and not more; one
+// that is much better than the others has none.
+func TestOptimism(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, name := range []string{"r2", "root_mean_squared_error"} {
+		excess, found := 0.0, 0.0
+		for range 20 {
+			r, err := newRun(noise(2000, 2), NewOptions())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.metric, err = metrics.ByName(name); err != nil {
+				t.Fatal(err)
+			}
+			for k := range 60 {
+				s := scored{point: point{gamma: k}, on: 2000}
+				for range 5 {
+					s.folds = append(s.folds, 0.5+0.1*rng.NormFloat64())
+				}
+				s.mean, s.spread = meanAndSpread(s.folds, 1)
+				r.log = append(r.log, s)
+			}
+			excess += (r.log[r.bestOf(r.log)].mean - 0.5) / 20
+			best := r.log[r.bestOf(r.log)].mean
+			all := r.optimism(Entry{Rows: 2000, Score: best})
+			found += all / 20
+			if got := r.optimism(Entry{Rows: 2000, Score: best - all/4}); math.Abs(got-0.75*all) > 1e-12 {
+				t.Errorf("%s: optimism %g of a score that is not the best, want %g", name, got, 0.75*all)
+			}
+			// not comparable, because of other rows
+			r.log = append(r.log, scored{point: point{gamma: 99}, on: 1000, mean: 0.9, folds: []float64{0.9}})
+			better := r.log[0]
+			better.folds = slices.Repeat([]float64{2}, 5)
+			if !r.metric.GreaterIsBetter {
+				better.folds = slices.Repeat([]float64{-2}, 5)
+			}
+			better.mean, _ = meanAndSpread(better.folds, 1)
+			r.log[0] = better
+			if got := r.optimism(Entry{Rows: 2000, Score: better.mean}); got != 0 {
+				t.Errorf("%s: optimism %g of a candidate that is the best in all folds", name, got)
+			}
+		}
+		if ratio := found / excess; ratio < 0.55 || ratio > 1.05 { // 1/√2 for independent candidates
+			t.Errorf("%s: optimism %.3f, want most of %.3f", name, found, excess)
+		}
+	}
+}
