@@ -63,7 +63,8 @@ const (
 // Without drift between n training rows and m rows, PSI is distributed as (1/n+1/m)·χ² with bins −
 // 1 degrees of freedom (Yurdakul and Naranjo, Journal of Risk Model Validation 14, 2020). Its mean
 // is ExpectedPSI. Drifted is set if PSI ≥ 0.1 without unknown categories is significant by this
-// distribution and by Pearson's test of homogeneity; or if the fraction of missing or out-of-range values or of unknown categories
+// distribution and by Pearson's test of homogeneity; or if the fraction of missing or out-of-range
+// values or of unknown categories
 // grows significantly, by at least 1 % of the rows; or if a text column has 10 % more unknown words
 // than usual. The expected fraction of unknown categories is that of the training rows whose
 // category occurs once (Good, Biometrika 40, 1953). Bins of text are those of its length. The family-wise
