@@ -16,6 +16,9 @@ type ColumnContent struct {
 	Empty   bool      // no row has a value
 	Missing *Position // first row without a value; nil if none
 	Unknown *Position // first row with a category that is not in the schema; nil if none
+	// Negative is the first row with a value below 0, nil if none or not known: [ScanContent] does not
+	// look for it.
+	Negative *Position
 }
 
 // Position is a row number and its place in a file.

@@ -42,7 +42,7 @@ func (o InferredSchema) Each(change func(c *InferredColumn)) InferredSchema {
 // AsNumbers returns the output of a step that maps each column to a numeric one.
 func (o InferredSchema) AsNumbers() InferredSchema {
 	o.Named = false
-	return o.Each(func(c *InferredColumn) { c.Kind, c.Categories = Numeric, nil })
+	return o.Each(func(c *InferredColumn) { c.Kind, c.Categories, c.Negative = Numeric, nil, nil })
 }
 
 // Constraint is a constraint on the columns that a step or a model accepts.
@@ -59,12 +59,14 @@ const (
 	NamedColumn                       // a column named Requirement.Name
 	Targets                           // rows have targets
 	Texts                             // all columns are text
+	ColumnCount                       // exactly Requirement.Columns columns
+	NotNegative                       // no value is below 0
 )
 
 // Requirement is a constraint with the text of its error.
 type Requirement struct {
 	Constraint Constraint
-	Columns    int    // for ManyColumns
+	Columns    int    // for ManyColumns and ColumnCount
 	Name       string // for NamedColumn
 	Reason     string // follows "column age is categorical" in the error; "" is the default text
 	Hint       string // remedy; "" is the default one
@@ -114,6 +116,8 @@ func (c InferredColumn) violates(w Constraint) bool {
 		return c.Missing != nil && c.Kind == Numeric
 	case KnownCategories:
 		return c.Unknown != nil
+	case NotNegative:
+		return c.Negative != nil
 	}
 	return false
 }

@@ -88,6 +88,20 @@ func (c *ClassWeight) Check() error {
 	return nil
 }
 
+// CheckClasses returns an error if Weights names a class that is not among classes.
+func (c ClassWeight) CheckClasses(classes []string) error {
+	for _, name := range slices.Sorted(maps.Keys(c.Weights)) {
+		if !slices.Contains(classes, name) {
+			f := param.FieldError{Path: "class_weight", Problem: fmt.Sprintf("there is no class %q", name)}
+			if near := suggest.Nearest(name, classes); near != "" {
+				f.Hint = fmt.Sprintf("did you mean %s?", near)
+			}
+			return f
+		}
+	}
+	return nil
+}
+
 // factors returns the factor of each class, nil for ones, given the total weight of each.
 func (c ClassWeight) factors(classes []string, mass []float64, present int) ([]float64, error) {
 	if !c.Balanced && c.Weights == nil {
@@ -106,14 +120,8 @@ func (c ClassWeight) factors(classes []string, mass []float64, present int) ([]f
 		}
 		return out, nil
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Weights)) {
-		if !slices.Contains(classes, name) {
-			f := param.FieldError{Path: "class_weight", Problem: fmt.Sprintf("there is no class %q", name)}
-			if near := suggest.Nearest(name, classes); near != "" {
-				f.Hint = fmt.Sprintf("did you mean %s?", near)
-			}
-			return nil, f
-		}
+	if err := c.CheckClasses(classes); err != nil {
+		return nil, err
 	}
 	for j, name := range classes {
 		out[j] = 1

@@ -102,6 +102,14 @@ type MultiLabeler interface {
 	MultiLabel() bool
 }
 
+// TargetChecker is an estimator whose loss is defined for some targets only, such as numbers ≥ 0.
+type TargetChecker interface {
+	Estimator
+	// CheckTarget returns an error for a target outside the domain of the loss. A loss that is defined
+	// for −Inf is defined for all numbers.
+	CheckTarget(y float64) error
+}
+
 // ErrDiverged is wrapped by the error of a fit whose final objective is NaN or above that of the
 // trivial model, which has no weights and the optimal intercept.
 var ErrDiverged = solve.ErrDiverged

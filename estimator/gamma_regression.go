@@ -93,6 +93,9 @@ func (s GammaRegression) fitted(m linear, _ []string) Predictor { return &Fitted
 
 func (s GammaRegression) plain() batch.PenalizedLoss { return s.glm().plain(param.Check(s)) }
 
+// CheckTarget returns an error for a target outside the support of the distribution.
+func (s GammaRegression) CheckTarget(y float64) error { return s.glm().checkTarget(y) }
+
 func (s GammaRegression) glm() glm {
 	return glm{"gamma_regression", 2, s.Alpha, s.Intercept, s.Tol, s.MaxIter}
 }

@@ -239,8 +239,13 @@ func (s GaussianProcess) fitted(ctx context.Context, r *design.Rows, src dataset
 const noiselessWarning = "gamma was learned with next to no noise: the targets have none, or rows are repeated; " +
 	"then give noise as a number"
 
-// Requirements declares that all inputs must be numeric and have no missing values.
-func (GaussianProcess) Requirements() []datasets.Requirement { return numericComplete }
+// Requirements declares complete numeric columns, of the number and sign that the kernel takes.
+func (s GaussianProcess) Requirements() []datasets.Requirement {
+	if s.Kernel == linearKernel {
+		return numericComplete
+	}
+	return spectral.Requirements(s.Kernel, s.Gamma)
+}
 
 // Cost estimates a fit to rows of a shape.
 func (s GaussianProcess) Cost(shape datasets.Shape) datasets.Cost {

@@ -100,6 +100,9 @@ func (s Poisson) fitted(m linear, _ []string) Predictor { return &FittedGLM{m} }
 
 func (s Poisson) plain() batch.PenalizedLoss { return s.glm().plain(param.Check(s)) }
 
+// CheckTarget returns an error for a target outside the support of the distribution.
+func (s Poisson) CheckTarget(y float64) error { return s.glm().checkTarget(y) }
+
 func (s Poisson) glm() glm { return glm{"poisson", 1, s.Alpha, s.Intercept, s.Tol, s.MaxIter} }
 
 func (s Poisson) solver() (solver, loss string, by ClassWeight, numbers bool) { return glmSolver() }

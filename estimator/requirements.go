@@ -1,6 +1,9 @@
 package estimator
 
-import "github.com/bochner-ml/bochner/datasets"
+import (
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/spectral"
+)
 
 // numericComplete requires complete numeric columns.
 var numericComplete = []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.NoMissing}}
@@ -20,20 +23,30 @@ func (SVM) Requirements() []datasets.Requirement { return numericComplete }
 // Requirements declares that all inputs must be numeric and have no missing values.
 func (SVR) Requirements() []datasets.Requirement { return numericComplete }
 
-// Requirements declares that all inputs must be numeric and have no missing values.
-func (KernelRidge) Requirements() []datasets.Requirement { return numericComplete }
+// Requirements declares complete numeric columns, of the number and sign that the kernel takes.
+func (s KernelRidge) Requirements() []datasets.Requirement {
+	return spectral.Requirements(s.Kernel, s.Gamma)
+}
 
-// Requirements declares that all inputs must be numeric and have no missing values.
-func (KernelRidgeClassifier) Requirements() []datasets.Requirement { return numericComplete }
+// Requirements declares complete numeric columns, of the number and sign that the kernel takes.
+func (s KernelRidgeClassifier) Requirements() []datasets.Requirement {
+	return spectral.Requirements(s.Kernel, s.Gamma)
+}
 
-// Requirements declares that all inputs must be numeric and have no missing values.
-func (KernelSVM) Requirements() []datasets.Requirement { return numericComplete }
+// Requirements declares complete numeric columns, of the number and sign that the kernel takes.
+func (s KernelSVM) Requirements() []datasets.Requirement {
+	return spectral.Requirements(s.Kernel, s.Gamma)
+}
 
-// Requirements declares that all inputs must be numeric and have no missing values.
-func (KernelSVR) Requirements() []datasets.Requirement { return numericComplete }
+// Requirements declares complete numeric columns, of the number and sign that the kernel takes.
+func (s KernelSVR) Requirements() []datasets.Requirement {
+	return spectral.Requirements(s.Kernel, s.Gamma)
+}
 
-// Requirements declares that all inputs must be numeric and have no missing values.
-func (RFFNetwork) Requirements() []datasets.Requirement { return numericComplete }
+// Requirements declares complete numeric columns, of the number and sign that the kernel takes.
+func (s RFFNetwork) Requirements() []datasets.Requirement {
+	return spectral.Requirements(s.Kernel, s.Gamma)
+}
 
 var _ = []datasets.Requirer{GaussianProcess{}, Ridge{}, RidgeClassifier{}, Logistic{}, SVM{}, SVR{}, KernelRidge{},
 	KernelRidgeClassifier{}, KernelSVM{}, KernelSVR{}, RFFNetwork{}}

@@ -103,6 +103,9 @@ func (s Tweedie) fitted(m linear, _ []string) Predictor { return &FittedGLM{m} }
 
 func (s Tweedie) plain() batch.PenalizedLoss { return s.glm().plain(param.Check(s)) }
 
+// CheckTarget returns an error for a target outside the support of the distribution.
+func (s Tweedie) CheckTarget(y float64) error { return s.glm().checkTarget(y) }
+
 func (s Tweedie) glm() glm { return glm{"tweedie", s.Power, s.Alpha, s.Intercept, s.Tol, s.MaxIter} }
 
 func (s Tweedie) solver() (solver, loss string, by ClassWeight, numbers bool) { return glmSolver() }

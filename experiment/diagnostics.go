@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -271,6 +272,9 @@ func (e examination) shapley(ctx context.Context) error {
 	inputs, features, ok := e.explainable()
 	if !ok {
 		return nil
+	}
+	if slices.ContainsFunc(e.data.Train.Schema().Columns, func(c datasets.Column) bool { return c.Kind == datasets.Text }) {
+		return errors.New("not available for models of text columns")
 	}
 	rows := int(min(maxExplained, maxShapley/(inspection.DefaultBackground*features*inputs*inputs)))
 	if rows < minExplained {

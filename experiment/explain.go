@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/inspection"
 	"github.com/bochner-ml/bochner/internal/jsonfloat"
@@ -131,17 +132,25 @@ func (e *explanations) block(ctx context.Context, rows datasets.Set) (inspection
 }
 
 // columns returns the base and the Shapley values of consecutive rows, for each output, and the names of the columns.
+// Of a classifier the first is the output that they add up to, which has no other column.
 func (e *explanations) columns(ctx context.Context, rows datasets.Set) (*mat.Dense, []string, error) {
 	values, err := e.block(ctx, rows)
 	if err != nil {
 		return nil, nil, err
 	}
-	d := 1 + len(values.Inputs)
+	first := 0
+	if m := estimator.OutputsOf(e.m.Predictor); m.Classes != nil {
+		first = 1
+	}
+	d := first + 1 + len(values.Inputs)
 	out, names := mat.NewDense(rows.Rows(), d*len(values.Outputs), nil), []string{}
 	for q, o := range values.Outputs {
 		suffix := ""
 		if len(values.Outputs) > 1 {
 			suffix = "_" + o.Name
+		}
+		if first > 0 {
+			names = append(names, "explained"+suffix)
 		}
 		names = append(names, "base"+suffix)
 		for _, name := range values.Inputs {
@@ -149,8 +158,9 @@ func (e *explanations) columns(ctx context.Context, rows datasets.Set) (*mat.Den
 		}
 		for i, phi := range o.Values {
 			row := out.RawRowView(i)[q*d:][:d]
-			row[0] = o.Base
-			copy(row[1:], phi)
+			row[0] = o.Predictions[i]
+			row[first] = o.Base
+			copy(row[first+1:], phi)
 		}
 	}
 	return out, names, nil

@@ -116,16 +116,19 @@ func TestPredictExplains(t *testing.T) {
 	o := Options{Drop: []string{"w", "g"}, Explain: &ExplainOptions{BackgroundFile: "rows.csv"}}
 	text := predicted(t, "rows.csv", o)
 	lines := strings.Split(text, "\n")
-	if want := "row,truth,prediction,probability_no,probability_yes,base,shapley_a,shapley_b,shapley_c"; lines[0] != want {
+	if want := "row,truth,prediction,probability_no,probability_yes,explained,base,shapley_a,shapley_b,shapley_c"; lines[0] != want {
 		t.Fatalf("%s, want %s", lines[0], want)
 	}
 	for _, line := range lines[1:121] {
 		f := strings.Split(line, ",")
 		p := parsed(t, f[4])
 		score := math.Log(p / (1 - p))
-		sum := parsed(t, f[5]) + parsed(t, f[6]) + parsed(t, f[7]) + parsed(t, f[8])
+		sum := parsed(t, f[6]) + parsed(t, f[7]) + parsed(t, f[8]) + parsed(t, f[9])
 		if math.Abs(sum-score) > 1e-6*math.Max(1, math.Abs(score)) {
 			t.Errorf("%s: score %v, sum %v", line, score, sum)
+		}
+		if explained := parsed(t, f[5]); math.Abs(sum-explained) > 1e-9*math.Max(1, math.Abs(score)) {
+			t.Errorf("%s: explained %v, sum %v", line, explained, sum)
 		}
 	}
 }

@@ -3,8 +3,6 @@ package experiment
 import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/estimator/meta"
-	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
@@ -29,16 +27,4 @@ func finalOf(spec Spec, shape datasets.Shape, streamed bool) func(best estimator
 	return func(best estimator.Estimator) estimator.Estimator {
 		return finalPipeline(spec, best.(pipeline.Pipeline), shape, streamed)
 	}
-}
-
-// checkLevel returns an error if there are too few training rows for the level of the intervals.
-func checkLevel(spec Spec, shape datasets.Shape) error {
-	wrapped, ok := spec.Fitted(spec.Pipeline, shape).Estimator.(meta.Intervals)
-	if !ok || spec.Intervals == nil || shape.Rows < 0 {
-		return nil
-	}
-	if err := wrapped.CheckRows(shape.Rows); err != nil {
-		return param.FieldErrors{spec.Locate("intervals.level", param.FieldError{Problem: err.Error()})}.Err()
-	}
-	return nil
 }

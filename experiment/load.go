@@ -72,7 +72,7 @@ func load(ctx context.Context, spec Spec, o Options, out *outputs) (data *loaded
 	if data.shape, err = shapeOf(data.Parts); err != nil {
 		return nil, err
 	}
-	if err := checkLevel(spec, data.shape); err != nil {
+	if err := spec.CheckLevel(data.shape).Err(); err != nil {
 		return nil, err
 	}
 	_, bytes := memoryOfFit(finalPipeline(spec, spec.Pipeline, data.shape, data.Streamed), data.shape, found.Rows)

@@ -66,7 +66,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		Candidates: 1, Fits: 1, Available: memory.Available(), Shared: []string{},
 		Warnings: append([]string{}, parts.Warnings...),
 	}
-	if err := checkLevel(spec, train.Shape()); err != nil {
+	if err := spec.CheckLevel(train.Shape()).Err(); err != nil {
 		return Plan{}, err
 	}
 	final := finalPipeline(spec, spec.Pipeline, train.Shape(), p.Stream)

@@ -38,6 +38,19 @@ func TestPlanOfEverySearch(t *testing.T) {
 	}
 }
 
+// A slow first sample does not end the measurement.
+func TestEnoughSamples(t *testing.T) {
+	samples := []PlanSample{{250, 3}, {500, 1.5}, {1000, 1.6}}
+	for n, want := range []bool{false, false, false, true} {
+		if got := enoughSamples(samples[:n]); got != want {
+			t.Errorf("%d samples are enough: %v", n, got)
+		}
+	}
+	if enoughSamples([]PlanSample{{250, 3}, {500, 0.1}, {1000, 0.2}}) {
+		t.Error("fast samples are enough")
+	}
+}
+
 // The time grows by the power of the rows that the samples but the first show, within bounds.
 func TestExtrapolated(t *testing.T) {
 	for _, c := range []struct {

@@ -27,7 +27,8 @@ type PlanSample struct {
 // Sizes and limits of the samples of a plan.
 const (
 	firstSample   = 250             // rows
-	sampleEnough  = time.Second     // after which no larger sample is measured
+	sampleEnough  = time.Second     // after which no larger sample is measured, except for minSamples
+	minSamples    = 3               // of which the first includes the start of the program
 	sampleLimit   = 8 * time.Second // for all samples
 	maxSampleGrid = 12              // candidates that are measured
 )
@@ -56,11 +57,17 @@ func timeSamples(ctx context.Context, spec Spec, parts *dataload.Parts, all, can
 		shared = slices.Compact(slices.Sorted(slices.Values(append(shared, together...))))
 		took := time.Since(began)
 		samples = append(samples, PlanSample{set.Rows(), took.Seconds()})
-		if took > sampleEnough || n == all || set.Rows() < n {
+		if enoughSamples(samples) || n == all || set.Rows() < n {
 			break
 		}
 	}
 	return samples, append([]string{}, shared...), ctxerr.Check(ctx)
+}
+
+// enoughSamples reports whether no larger sample is required. A single slow sample of few rows says
+// nothing about the growth of the time with the rows, and includes costs that do not grow.
+func enoughSamples(samples []PlanSample) bool {
+	return len(samples) >= minSamples && samples[len(samples)-1].Seconds > sampleEnough.Seconds()
 }
 
 // totalSeconds extrapolates the time of the last sample to all rows by a power law, and adds the

@@ -204,3 +204,20 @@ func TestConstantInputs(t *testing.T) {
 		t.Error(found.Warnings)
 	}
 }
+
+// The report of a model of text does not promise explanations that are not available.
+func TestTextIsNotExplained(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var rows strings.Builder
+	rows.WriteString("t,y\n")
+	for i := range 60 {
+		fmt.Fprintf(&rows, "some words about %s number %d,%d\n", []string{"cats", "dogs"}[i%2], i, i%2)
+	}
+	put(t, "rows.csv", rows.String())
+	r := execute(t, spec(t, "data: {train: rows.csv, target: y, kinds: {t: text}}\n"+
+		"pipeline: [tfidf, logistic]\noutput: {dir: out}\n"))
+	text := strings.Join(r.Warnings, "\n") + fmt.Sprintf("%+v", r.Findings)
+	if !strings.Contains(text, "not available for models of text columns") || strings.Contains(text, "bochner explain") {
+		t.Error(text)
+	}
+}

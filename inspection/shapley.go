@@ -72,10 +72,11 @@ type ShapleyValues struct {
 
 // ShapleyOutput contains the Shapley values for one output.
 type ShapleyOutput struct {
-	Name        string      `json:"name,omitempty"` // class or target, "" for the only one
-	Base        float64     `json:"base"`           // mean prediction over the background
-	Predictions []float64   `json:"predictions"`    // for each row
-	Values      [][]float64 `json:"values"`         // rows × inputs
+	Name        string      `json:"name,omitempty"`      // class or target, "" for the only one
+	Base        float64     `json:"base"`                // mean prediction over the background
+	Threshold   *float64    `json:"threshold,omitempty"` // above which a row is of the class Name; nil for the usual 0
+	Predictions []float64   `json:"predictions"`         // for each row
+	Values      [][]float64 `json:"values"`              // rows × inputs
 	// StdErrors are those of Sampling, rows × inputs: of the drawn permutations, for the given
 	// background rows. Those of other background rows are not included.
 	StdErrors [][]float64 `json:"std_errors,omitempty"`
@@ -196,6 +197,8 @@ func (o ShapleyOutput) MeanAbs() []float64 {
 // nystroem with a gaussian, laplacian or cauchy kernel; for sums of these, such as ensembles for
 // regression; downstream of steps that map each column independently, such as impute, standardize,
 // quantile, onehot or target_encode, and for linear models and rff of any linear step, such as pca.
+// A classifier of two classes with a threshold is explained by the scores of its inner model, with
+// the threshold in their unit, such as log-odds for a threshold of probabilities of logistic.
 // Other outputs are sampled, for example probabilities, and all outputs of a model that cannot be
 // exported.
 //
@@ -282,6 +285,7 @@ type explainer struct {
 	rows       *mat.Dense
 	base       []float64
 	scale      float64 // largest absolute output
+	threshold  *float64
 	reason     string
 }
 
@@ -311,6 +315,9 @@ func newExplainer(ctx context.Context, model estimator.Predictor, background, ro
 	}
 	if err := e.choose(); err != nil {
 		return nil, err
+	}
+	if err := e.removeThreshold(ctx); err != nil {
+		return nil, wrapError(ctx, err)
 	}
 	return e, e.evaluate(ctx)
 }
@@ -360,6 +367,40 @@ func (e *explainer) choose() error {
 	case e.of != "prediction" && !has.Has.Has(e.o.Output):
 		return fmt.Errorf("inspection: the model has no output of kind %s", e.of)
 	}
+	return nil
+}
+
+// removeThreshold replaces a classifier with a threshold by its inner model, of which the threshold
+// is one of scores, or of probabilities that are the logistic function of the scores.
+func (e *explainer) removeThreshold(ctx context.Context) error {
+	var decides estimator.Thresholded
+	if e.of != "decision" || !estimator.As(e.model, &decides) {
+		return nil
+	}
+	inner, at, ofProbabilities, ok := decides.WithoutThreshold()
+	if !ok || !estimator.OutputsOf(inner).Has.Has(estimator.Scores) {
+		return nil
+	}
+	if ofProbabilities {
+		if !(at > 0 && at < 1) {
+			return nil
+		}
+		p, err := estimator.Predict(ctx, inner, e.background.X,
+			estimator.Request{Outputs: estimator.Scores | estimator.Probabilities})
+		if err != nil {
+			return err
+		}
+		if p.Scores == nil || p.Probabilities == nil || p.Scores.RawMatrix().Cols != 1 {
+			return nil
+		}
+		for i := range p.Probabilities.RawMatrix().Rows {
+			if logistic := 1 / (1 + math.Exp(-p.Scores.At(i, 0))); math.Abs(p.Probabilities.At(i, 1)-logistic) > 1e-6 {
+				return nil
+			}
+		}
+		at = math.Log(at / (1 - at))
+	}
+	e.model, e.threshold = inner, &at
 	return nil
 }
 
@@ -467,7 +508,8 @@ func (e *explainer) result(values shapley.Values, method Method, reason string) 
 		Data: e.inputValues(), Background: len(e.background.Weights)}
 	names := e.outputNames()
 	for q := range outputs {
-		one := ShapleyOutput{Name: names[q], Base: e.base[q], Predictions: mat.Col(nil, q, e.rows)}
+		one := ShapleyOutput{Name: names[q], Base: e.base[q], Predictions: mat.Col(nil, q, e.rows),
+			Threshold: e.threshold}
 		for i := range n {
 			one.Values = append(one.Values, values.Inputs[q].RawRowView(i))
 			if values.StdErrors != nil {

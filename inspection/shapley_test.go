@@ -654,3 +654,41 @@ func TestShapleyErrors(t *testing.T) {
 		t.Error("weights of sum 0 are accepted")
 	}
 }
+
+// A classifier with a threshold is explained by the log-odds of its model, with the threshold as log-odds.
+func TestShapleyOfThresholdedModel(t *testing.T) {
+	set := mixed(120, 2, 5)
+	logistic := estimator.NewLogistic()
+	threshold := meta.NewThreshold(logistic)
+	options := inspection.ShapleyOptions{Background: 7}
+	explained := func(model estimator.Estimator) (inspection.ShapleyValues, estimator.Predictor) {
+		fitted, err := encoded(rff("gaussian", 20, 1)).Then(model).Fit(context.Background(), set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values, err := inspection.Shapley(context.Background(), fitted, set, set.Slice(0, 9), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return values, fitted
+	}
+	want, _ := explained(logistic)
+	got, fitted := explained(threshold)
+	at := got.Outputs[0].Threshold
+	if got.Method != inspection.Exact || at == nil || want.Outputs[0].Threshold != nil {
+		t.Fatalf("method %s (%s), threshold %v", got.Method, got.Reason, at)
+	}
+	classes, err := fitted.Predict(context.Background(), set.Slice(0, 9).X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range got.Outputs[0].Predictions {
+		if (p > *at) != (classes[i] == 1) {
+			t.Errorf("row %d: score %v, threshold %v, class %v", i, p, *at, classes[i])
+		}
+	}
+	got.Outputs[0].Threshold = nil
+	if !reflect.DeepEqual(got.Outputs, want.Outputs) {
+		t.Errorf("%+v\nwant\n%+v", got.Outputs, want.Outputs)
+	}
+}

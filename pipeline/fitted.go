@@ -54,6 +54,17 @@ func (p *FittedPipeline) InputWidth() int { return p.chain.cols }
 // Unwrap returns the model after the steps, whose input is their output.
 func (p *FittedPipeline) Unwrap() (within estimator.Predictor, sameRows bool) { return p.model, false }
 
+// WithoutThreshold returns the steps with the model without its threshold.
+func (p *FittedPipeline) WithoutThreshold() (inner estimator.Predictor, threshold float64, ofProbabilities, ok bool) {
+	model, is := p.model.(estimator.Thresholded)
+	if !is {
+		return p, 0, false, false
+	}
+	out := *p
+	out.model, threshold, ofProbabilities, ok = model.WithoutThreshold()
+	return &out, threshold, ofProbabilities, ok
+}
+
 // Find returns the FittedPipeline that p is or wraps, as the result of a search does; nil if there
 // is none.
 func Find(p estimator.Predictor) *FittedPipeline {

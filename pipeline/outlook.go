@@ -154,6 +154,10 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 		return param.FieldError{Problem: fmt.Sprintf("%d columns come to it, and %s %s", n, name, d.Reason), Hint: d.Hint},
 			true
 	}
+	if n := len(in.Columns); d.Constraint == datasets.ColumnCount && n > 0 && !in.More && n != d.Columns {
+		return param.FieldError{Problem: fmt.Sprintf("%d columns come to it, and %s %s", n, name, d.Reason), Hint: d.Hint},
+			true
+	}
 	if d.Constraint == datasets.NamedColumn {
 		return unnamed(d, in, name)
 	}
@@ -196,6 +200,9 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 				f.Hint = "put an impute step before; data.drop leaves out a column without any"
 			}
 		}
+	case datasets.NotNegative:
+		f.Problem = fmt.Sprintf("column %s has a value below 0 in %v", first.Name, first.Negative) + because("takes none")
+		f.Hint = "put {minmax: {clip: true}} before"
 	case datasets.KnownCategories:
 		f.Problem = fmt.Sprintf("column %s has a level in %v that training has not", first.Name, first.Unknown)
 	}

@@ -55,6 +55,10 @@ func explanationSummary(e result.Explanation, n int) string {
 	if e.Output == "decision" {
 		how += " They explain the decision score of a class: the class is more likely where it is higher."
 	}
+	if len(e.Outputs) == 1 && e.Outputs[0].Threshold != nil {
+		how += fmt.Sprintf(" A row is classified as %s where the score exceeds the threshold %s.", e.Outputs[0].Name,
+			formatNumber(*e.Outputs[0].Threshold))
+	}
 	return fmt.Sprintf("Shapley values divide the difference between the prediction of a row and the mean prediction of "+
 		"%s background rows (%s) among the inputs: they add up to it. %s", formatCount(float64(e.ShapleyValues.Background)),
 		e.BackgroundFrom, how)

@@ -6,10 +6,17 @@ import (
 	"math"
 	"math/rand/v2"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/inspection"
+	"github.com/bochner-ml/bochner/internal/profile"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/serve"
 )
 
@@ -68,4 +75,52 @@ func TestExplainLimits(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Predictions do not wait for explanations, which have slots and a queue of their own.
+func TestPredictionsBeforeExplanations(t *testing.T) {
+	m := tame{held: make(chan struct{}), at: new(atomic.Int64)}
+	s := serving(t, m, serve.Options{Limits: serve.Limits{MaxConcurrent: 1, MaxExplaining: 2, MaxQueued: 3}})
+	held, err := s.Model("m", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	held.File.Profile = &profile.Profile{Rows: 1, Columns: []profile.Column{{Name: "x0", Kind: "numeric",
+		Quantiles: make([]float64, 11), Counts: []int{1}}}}
+	f, err := pipeline.Steps().Then(tame{predict: func(v float64) (float64, error) { return v, nil }}).Fit(ctx,
+		datasets.Set{X: mat.NewDense(1, 1, nil), Y: []float64{0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := modelfile.New(f)
+	if err == nil {
+		err = s.AddModel("free", "1", file)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked sync.WaitGroup
+	for range 5 {
+		asked.Go(func() {
+			if got := ask(s, "POST", "/v1/models/m:explain", one); got.code != 200 {
+				t.Errorf("%d %s", got.code, got.body)
+			}
+		})
+	}
+	until(t, func() bool {
+		return m.at.Load() == 2 && strings.Contains(ask(s, "GET", "/metrics", "").body, "bochner_requests_waiting 3\n")
+	})
+	for range 20 {
+		if got := ask(s, "POST", "/v1/models/free:predict", one); got.code != 200 {
+			t.Errorf("%d %s", got.code, got.body)
+		}
+	}
+	if got := ask(s, "POST", "/v1/models/m:explain", one); got.code != 429 {
+		t.Errorf("%d %s", got.code, got.body)
+	}
+	if n := m.at.Load(); n != 2 {
+		t.Errorf("%d explanations at a time, want 2", n)
+	}
+	close(m.held)
+	asked.Wait()
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
 // TakesSparse reports true.
@@ -30,18 +31,23 @@ var (
 // Requirements declares that all inputs must be numeric and have no missing values.
 func (PCA) Requirements() []datasets.Requirement { return complete }
 
-// Requirements declares that all inputs must be numeric and have no missing values.
-func (RFF) Requirements() []datasets.Requirement { return complete }
+// Requirements declares complete numeric columns, of the number and sign that the kernel takes.
+func (s RFF) Requirements() []datasets.Requirement {
+	return spectral.Requirements(s.Kernel, s.Gamma)
+}
 
-// Requirements declares that all inputs must be numeric and have no missing values.
-func (SoftmaxFeatures) Requirements() []datasets.Requirement { return complete }
+// Requirements declares complete numeric columns, of the number and sign that the kernel takes.
+func (s SoftmaxFeatures) Requirements() []datasets.Requirement {
+	return spectral.Requirements("", s.Gamma)
+}
 
-// Requirements declares complete numeric columns, at least Inputs of them.
+// Requirements declares complete numeric columns, at least Inputs of them, and one for each value of γ.
 func (s Binning) Requirements() []datasets.Requirement {
+	out := spectral.Requirements("", s.Gamma)
 	if s.Inputs == 0 {
-		return complete
+		return out
 	}
-	return append(slices.Clip(complete), datasets.Requirement{Constraint: datasets.ManyColumns, Columns: s.Inputs,
+	return append(out, datasets.Requirement{Constraint: datasets.ManyColumns, Columns: s.Inputs,
 		Reason: fmt.Sprintf("uses %d in each grid", s.Inputs)})
 }
 
@@ -71,8 +77,10 @@ func (Binning) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
 	return datasets.InferredSchema{}
 }
 
-// Requirements declares that all inputs must be numeric and have no missing values.
-func (Nystroem) Requirements() []datasets.Requirement { return complete }
+// Requirements declares complete numeric columns, of the number and sign that the kernel takes.
+func (s Nystroem) Requirements() []datasets.Requirement {
+	return spectral.Requirements(s.Kernel, s.Gamma)
+}
 
 // InferOutput returns complete numeric columns.
 func (Nystroem) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
@@ -193,8 +201,10 @@ func (s Impute) InferOutput(in datasets.InferredSchema) datasets.InferredSchema 
 // TakesSparse reports true.
 func (PolynomialSketch) TakesSparse() bool { return true }
 
-// Requirements declares complete numeric columns.
-func (PolynomialSketch) Requirements() []datasets.Requirement { return complete }
+// Requirements declares complete numeric columns, of the number and sign that the kernel takes.
+func (s PolynomialSketch) Requirements() []datasets.Requirement {
+	return spectral.Requirements("", s.Gamma)
+}
 
 // InferOutput returns complete numeric columns.
 func (PolynomialSketch) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
@@ -204,8 +214,10 @@ func (PolynomialSketch) InferOutput(datasets.InferredSchema) datasets.InferredSc
 // TakesSparse reports true.
 func (AdditiveChi2) TakesSparse() bool { return true }
 
-// Requirements declares complete numeric columns.
-func (AdditiveChi2) Requirements() []datasets.Requirement { return complete }
+// Requirements declares complete numeric columns without negative values.
+func (AdditiveChi2) Requirements() []datasets.Requirement {
+	return append(complete[:2:2], datasets.Requirement{Constraint: datasets.NotNegative})
+}
 
 // InferOutput returns complete numeric columns.
 func (AdditiveChi2) InferOutput(datasets.InferredSchema) datasets.InferredSchema {

@@ -243,7 +243,7 @@ type predictCommand struct {
 	Out  string   `short:"o" files:"" default:"-" help:"Output CSV file, written atomically; - for standard output."`
 	Keep []string `placeholder:"NAME" help:"Columns to copy into the output, such as an id."`
 
-	Explain        bool   `help:"Add the Shapley value of each input, as bochner explain does: the columns base and shapley_INPUT."`
+	Explain        bool   `help:"Add the Shapley value of each input, as bochner explain does: the columns base and shapley_INPUT, which add up to prediction or, for classes, to the column explained, the decision score."`
 	BackgroundFile string `files:"" placeholder:"FILE" help:"Data file with background rows for --explain. Default: the training rows of the run in whose directory the model is."`
 }
 

@@ -80,6 +80,9 @@ func showExplanation(out io.Writer, e result.Explanation) {
 	fmt.Fprintf(out, "%d rows, %d background rows (%s), %s\n\n", len(e.Outputs[0].Values), e.ShapleyValues.Background,
 		e.BackgroundFrom, method)
 	for _, o := range e.Outputs {
+		if o.Threshold != nil {
+			fmt.Fprintf(out, "classified as %s above the threshold %s\n", o.Name, formatScore(*o.Threshold))
+		}
 		name := strings.TrimSpace(e.Output + " " + o.Name)
 		t, mean := columns(out), o.MeanAbs()
 		fmt.Fprintf(t, "input\tmean |change of %s|\n", name)

@@ -35,7 +35,8 @@ type serveCommand struct {
 	MaxBody     int64         `default:"8388608" placeholder:"BYTES" help:"Maximum size of a request body, uncompressed. Default: ${default}."`
 	MaxRows     int           `default:"10000" placeholder:"N" help:"Maximum number of rows of a request. Default: ${default}."`
 	Timeout     time.Duration `default:"10s" help:"Time limit of a request. Default: ${default}."`
-	Working     int           `default:"0" placeholder:"N" help:"Maximum number of concurrent requests. Default: two per core."`
+	Working     int           `default:"0" placeholder:"N" help:"Maximum number of concurrent requests without explanations. Default: two per core."`
+	Explaining  int           `default:"0" placeholder:"N" help:"Maximum number of concurrent explanations. Default: one per two cores."`
 	Waiting     int           `default:"256" placeholder:"N" help:"Maximum number of queued requests; more are rejected. Default: ${default}."`
 	Memory      int64         `default:"268435456" placeholder:"BYTES" help:"Maximum memory of all requests. Default: ${default}."`
 	Connections int           `default:"1024" placeholder:"N" help:"Maximum number of connections. Default: ${default}."`
@@ -69,7 +70,7 @@ func (c serveCommand) Run(s *session) error {
 		Models: c.Models, ReloadInterval: c.Period, TokenFile: c.TokenFile, Logger: log,
 		Version: experiment.Version().Bochner,
 		Limits: serve.Limits{MaxBodyBytes: c.MaxBody, MaxRows: c.MaxRows, Timeout: c.Timeout, MaxConcurrent: c.Working,
-			MaxQueued: c.Waiting, MaxMemoryBytes: c.Memory},
+			MaxExplaining: c.Explaining, MaxQueued: c.Waiting, MaxMemoryBytes: c.Memory},
 	}
 	switch c.AccessLog {
 	case "text":

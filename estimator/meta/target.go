@@ -84,6 +84,14 @@ func (s Target) LearnsRounded(shape datasets.Shape) bool {
 // Task returns [datasets.Regression], whatever the task of the inner estimator.
 func (s Target) Task() datasets.Task { return datasets.Regression }
 
+// CheckTarget returns an error for a target that the transform does not take.
+func (s Target) CheckTarget(y float64) error {
+	if s.Transform == "log" && !(y > 0) {
+		return fmt.Errorf("%v, and %w", y, errNotPositive)
+	}
+	return nil
+}
+
 // learns reports whether the transform depends on the training rows.
 func (s Target) learns() bool { return monotone.Learns(s.Transform) }
 

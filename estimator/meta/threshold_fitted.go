@@ -183,6 +183,12 @@ func (f *FittedThreshold) Cutoff() (c Cutoff, ok bool) {
 // Cutoffs returns the threshold of each of several labels, without the scores of others; nil for classes.
 func (f *FittedThreshold) Cutoffs() []Cutoff { return slices.Clone(f.cutoffs) }
 
+// WithoutThreshold returns the inner classifier and the threshold between two classes.
+func (f *FittedThreshold) WithoutThreshold() (inner estimator.Predictor, threshold float64, ofProbabilities, ok bool) {
+	ok = f.rule.costs == nil && f.labels == nil && f.rule.classes == 2
+	return f.inner, f.rule.found.Value, f.rule.probable, ok
+}
+
 // Outputs returns the outputs of the inner classifier.
 func (f *FittedThreshold) Outputs() estimator.Outputs {
 	out := estimator.OutputsOf(f.inner)

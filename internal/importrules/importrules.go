@@ -126,7 +126,7 @@ var Allowed = map[string][]string{
 		"internal/spectral", "internal/solve", "internal/memory", "internal/design", "internal/kern"},
 
 	// Random features: kernels, samplers and the two maps. Inputs and outputs are numeric columns.
-	"internal/spectral": {"kernel", "internal/design", "internal/kern", "model", "sparse"},
+	"internal/spectral": {"datasets", "kernel", "internal/design", "internal/kern", "model", "sparse"},
 	"internal/softmax":  {"graph", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 	"internal/fourier":  {"graph", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 	"internal/bins":     {"internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
@@ -254,7 +254,8 @@ var Allowed = map[string][]string{
 	"internal/experiment/dataload": {"internal/experiment/config", "internal/files", "datasets", "datasets/...",
 		"metrics", "param", "internal/memory", "internal/rowfile", "internal/reader"},
 	"internal/experiment/validate": {"internal/reader", "internal/experiment/config", "internal/files",
-		"internal/experiment/dataload", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
+		"internal/experiment/dataload", "pipeline", "gridsearch", "estimator", "metrics", "datasets", "datasets/builtin",
+		"param"},
 	"internal/experiment/predictions": {"internal/experiment/dataload", "internal/files", "pipeline", "estimator",
 		"metrics", "datasets"},
 	"internal/experiment/diagnostics": {"experiment/result", "transformer", "estimator", "pipeline", "metrics", "datasets",

@@ -30,7 +30,7 @@ type InputDrift struct {
 	// fraction of the rows with a category, or mean fraction of the words of a text, that is not in the
 	// training rows
 	Unknown         float64 `json:"unknown"`
-	ExpectedUnknown float64 `json:"unknown_expected,omitempty"` // of words, without drift
+	ExpectedUnknown float64 `json:"unknown_expected,omitempty"` // without drift
 	// fraction of the rows below the minimum or above the maximum of the training rows
 	OutOfRange  float64 `json:"outside"`
 	PSI         float64 `json:"psi"`          // population stability index
@@ -54,17 +54,21 @@ const (
 // over the bins of a column, where p is the fraction of the training rows in a bin and q that of
 // the source. Half a row is added to every bin to avoid infinite values. A numeric column has the
 // bins of [Column.Counts] and two for values outside the range of the training rows. A categorical
-// column has one bin per listed category, one for other categories and one for unknown ones. Each
-// column has a bin for missing values. Bins that are empty in both are ignored. (Siddiqi, Credit
-// Risk Scorecards, 2006; thresholds: [ModerateShift], [LargeShift].)
+// column has one bin per listed category, one for other categories and one for unknown ones, whose
+// expected fraction is ExpectedUnknown. Of more than 50 categories, those with fewer than 20
+// training rows are not listed: counts that were selected for being large are smaller in new rows.
+// Each column has a bin for missing values. Bins that are empty in both are ignored. (Siddiqi,
+// Credit Risk Scorecards, 2006; thresholds: [ModerateShift], [LargeShift].)
 //
 // Without drift between n training rows and m rows, PSI is distributed as (1/n+1/m)·χ² with bins −
 // 1 degrees of freedom (Yurdakul and Naranjo, Journal of Risk Model Validation 14, 2020). Its mean
-// is ExpectedPSI. Drifted is set if PSI ≥ 0.1 is significant by this distribution and by Pearson's
-// test of homogeneity; or if the fraction of missing or out-of-range values grows significantly, by
-// at least 1 % of the rows; or if an unknown category occurs; or if a text column has 10 % more unknown
-// words than usual. Bins of text are those of its length. The family-wise false alarm rate is
-// about 1 %, and 4 % with 30 training rows.
+// is ExpectedPSI. Drifted is set if PSI ≥ 0.1 without unknown categories is significant by this
+// distribution and by Pearson's test of homogeneity; or if the fraction of missing or out-of-range
+// values or of unknown categories
+// grows significantly, by at least 1 % of the rows; or if a text column has 10 % more unknown words
+// than usual. The expected fraction of unknown categories is that of the training rows whose
+// category occurs once (Good, Biometrika 40, 1953). Bins of text are those of its length. The family-wise
+// false alarm rate is about 1 %, and 4 % with 30 training rows.
 //
 // It makes one pass in constant memory and ignores weights and targets. Errors: those of the
 // source; columns that do not match the profile; [datasets.ErrEmpty].
@@ -144,7 +148,7 @@ func (d Drift) Warnings() (out []string) {
 			out = append(out, fmt.Sprintf("column %q: %s of the words are not in the training rows; %s are usual", i.Name,
 				percent(i.Unknown), percent(i.ExpectedUnknown)))
 		}
-		if i.Kind != "text" && i.Unknown > 0.01 {
+		if i.Kind != "text" && i.Unknown > i.ExpectedUnknown+minShare {
 			out = append(out, fmt.Sprintf("column %q has unknown categories in %s of the rows", i.Name, percent(i.Unknown)))
 		}
 	}
@@ -167,6 +171,9 @@ type histogram struct {
 	expected []int // training rows by bin
 	observed []int
 	codes    []int // bin by category code
+	// training rows with a category that the other rows do not have: their fraction is expected to be
+	// that of unknown categories in new rows
+	unknownTraining int
 
 	texts                   int // rows with words
 	unknown, unknownSquares float64
@@ -185,6 +192,9 @@ const (
 	binOther   = binAbove
 )
 
+// minListedRows is the number of training rows that a category of a column with other categories requires for its bin.
+const minListedRows = 20
+
 func newHistogram(c *Column, schema datasets.Column, rows int) *histogram {
 	b := &histogram{column: c, numeric: schema.Kind != datasets.Categorical, expected: make([]int, binFirst)}
 	count := func(share float64) int { return int(math.Round(share * float64(rows))) }
@@ -194,14 +204,21 @@ func newHistogram(c *Column, schema datasets.Column, rows int) *histogram {
 			b.expected = append(b.expected, 0)
 		}
 	} else {
-		b.expected[binUnknown] = count(c.Unknown)
 		values := float64(rows - b.expected[binMissing])
 		b.expected[binOther] = int(math.Round(c.Other * values))
 		bins := map[string]int{}
 		for _, l := range c.Categories {
+			n := int(math.Round(l.Fraction * values))
+			if c.Other > 0 && n < minListedRows {
+				b.expected[binOther] += n
+				continue
+			}
 			bins[l.Name] = len(b.expected)
-			b.expected = append(b.expected, int(math.Round(l.Fraction*values)))
+			b.expected = append(b.expected, n)
 		}
+		b.unknownTraining = min(count(c.Unknown)+c.OnceCategories, rows)
+		known := float64(rows-b.unknownTraining) + 0.5 // not 0, if no category occurs twice
+		b.expected[binUnknown] = int(math.Round(float64(b.unknownTraining) / known * float64(rows)))
 		b.codes = make([]int, len(schema.Categories))
 		for code, name := range schema.Categories {
 			b.codes[code] = binOther
@@ -246,6 +263,7 @@ func (b *histogram) drift(m, n, inputs int) InputDrift {
 		out.OutOfRange = fraction(outside, m)
 	} else {
 		out.Unknown = fraction(b.observed[binUnknown], m)
+		out.ExpectedUnknown = fraction(b.unknownTraining, n)
 	}
 	newWords := false
 	if b.column.Words != nil {
@@ -257,14 +275,31 @@ func (b *histogram) drift(m, n, inputs int) InputDrift {
 	free := float64(bins - 1)
 	out.PSI, out.ExpectedPSI = psi, free*noise
 	chance := 0.01 / 3 / float64(inputs) // significance level of each of three tests
-	changed := psi >= ModerateShift && min(psi/noise, chiSquared(b.expected, b.observed)) > distuv.ChiSquared{K: max(free,
-		1)}.Quantile(1-chance)
-	out.Drifted = changed || newWords || !b.numeric && out.Unknown > 0 ||
+	changed := b.shiftSignificant(m, n, chance)
+	out.Drifted = changed || newWords || b.unknownSignificant(m, n, chance) ||
 		missingSignificant(b.observed[binMissing], m, b.expected[binMissing], n,
 			chance) ||
 		len(b.column.Counts) > 0 && outOfRangeSignificant(outside, m-b.observed[binMissing], n-b.expected[binMissing],
 			chance)
 	return out
+}
+
+// shiftSignificant tests the bins of known categories. Other categories with one training row are
+// excluded, for without drift as many rows of new data are unknown.
+func (b *histogram) shiftSignificant(m, n int, chance float64) bool {
+	expected, observed := b.expected, b.observed
+	if !b.numeric {
+		expected, observed = slices.Clone(expected), slices.Clone(observed)
+		m -= observed[binUnknown]
+		expected[binUnknown], observed[binUnknown] = 0, 0
+		expected[binOther] -= min(expected[binOther], b.column.OnceCategories)
+	}
+	if m == 0 {
+		return false
+	}
+	psi, bins := psi(expected, observed)
+	return psi >= ModerateShift && min(psi/(1/float64(n)+1/float64(m)), chiSquared(expected, observed)) >
+		distuv.ChiSquared{K: float64(max(bins-1, 1))}.Quantile(1-chance)
 }
 
 // psi returns the population stability index and the number of non-empty bins.
@@ -322,6 +357,24 @@ func missingSignificant(k, m, k0, n int, chance float64) bool {
 	return tailProbability(first, k, min(m, k+k0), func(i float64) float64 {
 		return (all - i) * (float64(m) - i) / ((i + 1) * (float64(n) - all + i + 1))
 	}) < chance
+}
+
+// unknownSignificant tests whether the unknown categories in m rows exceed those of one row in n training
+// rows. Without drift both fractions have the same expectation, and their difference has the variance
+// M·(1/n + 1/m) + 2·n₂/n², with the fraction M and n₂ categories of two rows (Esty, Annals of
+// Statistics 11, 1983): that of binomial counts, but for the overdispersion φ of categories with
+// several rows, by which the counts of the exact test are divided.
+func (b *histogram) unknownSignificant(m, n int, chance float64) bool {
+	if b.numeric {
+		return false
+	}
+	k, once, twice := b.observed[binUnknown], b.unknownTraining, b.column.TwiceCategories
+	if k < minRows || fraction(k, m)-fraction(once, n) < minShare {
+		return false
+	}
+	pooled := float64(k+once) / float64(m+n) * (1/float64(m) + 1/float64(n))
+	scale := func(count int) float64 { return float64(count) / (1 + 2*float64(twice)/float64(n)/float64(n)/pooled) }
+	return missingSignificant(int(scale(k)), int(scale(m)), int(math.Ceil(scale(once))), int(math.Ceil(scale(n))), chance)
 }
 
 // outOfRangeSignificant tests whether k of m values lie outside the range of n values. For any

@@ -3,8 +3,10 @@ package profile
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -198,6 +200,77 @@ func BenchmarkCompare(b *testing.B) {
 	for b.Loop() {
 		if _, err := Compare(ctx, p, set.Source()); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// longTail returns n rows with two columns of categories: a Zipf distribution, and equal probabilities. Categories have
+// the names of their numbers, known lists those of the schema.
+func longTail(n, levels int, seed uint64, known []datasets.Column) datasets.Set {
+	rng := rand.New(rand.NewPCG(seed, 2))
+	zipf := rand.NewZipf(rng, 1.3, 4, uint64(levels-1))
+	columns := []datasets.Column{{Name: "zipf", Kind: datasets.Categorical}, {Name: "even", Kind: datasets.Categorical}}
+	if known != nil {
+		columns = known
+	}
+	X, codes := mat.NewDense(n, 2, nil), make([]map[string]int, 2)
+	for j := range codes {
+		codes[j] = map[string]int{}
+		for code, name := range columns[j].Categories {
+			codes[j][name] = code
+		}
+	}
+	for i := range n {
+		for j, v := range []int{int(zipf.Uint64()), rng.IntN(levels)} {
+			code, ok := codes[j][strconv.Itoa(v)]
+			switch {
+			case !ok && known != nil:
+				X.Set(i, j, datasets.Unknown)
+				continue
+			case !ok:
+				code = len(codes[j])
+				codes[j][strconv.Itoa(v)] = code
+				columns[j].Categories = append(columns[j].Categories, strconv.Itoa(v))
+			}
+			X.Set(i, j, float64(code))
+		}
+	}
+	return datasets.Set{X: X, Schema: datasets.Schema{Columns: columns}}
+}
+
+// Without drift, columns with rare categories do not raise more alarms than others.
+func TestNoAlarmOfRareCategories(t *testing.T) {
+	const tries = 200
+	for _, c := range []struct{ training, rows, levels int }{{300, 100, 40}, {300, 3000, 100}, {300, 3000, 45},
+		{2000, 500, 3000}, {2000, 500, 700}, {5000, 5000, 2000}, {100, 100, 1000}} {
+		alarms, unknown, expected, missed := 0, 0.0, 0.0, 0
+		for k := range uint64(tries) {
+			training := longTail(c.training, c.levels, 2*k, nil)
+			p, rows := profileOf(t, training), longTail(c.rows, c.levels, 2*k+1, training.Schema.Columns)
+			d, err := Compare(ctx, p, rows.Source())
+			if err != nil {
+				t.Fatal(err)
+			}
+			alarms += min(len(d.Drifted()), 1)
+			for _, in := range d.Inputs {
+				unknown += in.Unknown / tries
+				expected += in.ExpectedUnknown / tries
+			}
+			for i := 0; i < c.rows; i += 2 {
+				rows.X.(*mat.Dense).Set(i, 0, datasets.Unknown)
+			}
+			if d, err = Compare(ctx, p, rows.Source()); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(d.Drifted(), func(in InputDrift) bool { return in.Name == "zipf" }) {
+				missed++
+			}
+		}
+		if alarms > 6 || missed > tries/4 {
+			t.Errorf("%+v: %d of %d comparisons give an alarm, and %d none of unknown categories", c, alarms, tries, missed)
+		}
+		if math.Abs(unknown-expected) > 0.01+0.05*expected {
+			t.Errorf("%+v: the mean fraction of unknown categories is %v, want %v", c, unknown, expected)
 		}
 	}
 }

@@ -52,6 +52,8 @@ type Column struct {
 	Categories      []Category `json:"levels,omitempty"`       // in descending order of frequency, at most 50
 	OtherCategories int        `json:"other_levels,omitempty"` // number of further categories
 	Other           float64    `json:"other,omitempty"`        // their fraction of the rows with a value
+	OnceCategories  int        `json:"once_levels,omitempty"`  // number of categories with one row
+	TwiceCategories int        `json:"twice_levels,omitempty"` // number of categories with two rows
 }
 
 // Category contains the frequency of a category.

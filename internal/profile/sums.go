@@ -251,6 +251,12 @@ func (t *columnSums) describeCategories(out *Column, names []string, rows int) {
 		if n > 0 {
 			codes = append(codes, code)
 		}
+		switch n {
+		case 1:
+			out.OnceCategories++
+		case 2:
+			out.TwiceCategories++
+		}
 	}
 	slices.SortStableFunc(codes, func(a, b int) int { return cmp.Compare(t.categories[b], t.categories[a]) })
 	listed := codes[:min(len(codes), maxLevels)]
@@ -359,6 +365,9 @@ func (c Column) validate(name string, schema datasets.Column, rows int) error {
 		return wrong("its numbers are not in ascending order")
 	case len(c.Categories) > maxLevels || c.OtherCategories < 0:
 		return wrong("wanted at most 50 levels")
+	case c.OnceCategories < 0 || c.TwiceCategories < 0 ||
+		c.OnceCategories > len(schema.Categories) || c.TwiceCategories > len(schema.Categories)-c.OnceCategories:
+		return wrong("must have at most as many categories with one or two rows as categories")
 	case len(c.Words) != 0 && (len(c.Words) != wordBuckets/8 || schema.Kind != datasets.Text):
 		return wrong("its words do not have the right number of bits")
 	}

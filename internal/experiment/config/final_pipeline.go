@@ -40,6 +40,30 @@ func (s Spec) Fitted(p pipeline.Pipeline, shape datasets.Shape) pipeline.Pipelin
 	return outer
 }
 
+// CheckLevel returns an error if there are too few training rows for the level of the intervals.
+func (s Spec) CheckLevel(shape datasets.Shape) param.FieldErrors {
+	if shape.Rows < 0 || s.Pipeline.Estimator == nil {
+		return nil
+	}
+	var errs param.FieldErrors
+	check := func(path string, spec any) {
+		if wrapped, ok := spec.(meta.Intervals); ok {
+			if err := wrapped.CheckRows(shape.Rows); err != nil {
+				errs = append(errs, s.Locate(path, param.FieldError{Problem: err.Error()}))
+			}
+		}
+	}
+	if s.Intervals != nil {
+		check("intervals.level", s.Fitted(s.Pipeline, shape).Estimator)
+	}
+	for _, p := range param.All(s.Pipeline) {
+		if p.Name == "level" {
+			check("pipeline."+p.Path, p.Owner())
+		}
+	}
+	return errs
+}
+
 // checkIntervals looks whether the intervals are for the task and the pipeline.
 func checkIntervals(s Spec, task datasets.Task, add func(path string, f param.FieldError)) {
 	i := s.Intervals

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/param"
@@ -12,12 +13,18 @@ import (
 )
 
 // CheckDecisions looks whether each threshold in the pipeline, wherever it stands, can decide between classes of these
-// names by the model that it is around.
+// names by the model that it is around, and whether class weights name these classes.
 func (s Spec) CheckDecisions(classes []string) (errs param.FieldErrors) {
 	if s.Pipeline.Estimator == nil {
 		return nil
 	}
 	for _, p := range param.All(s.Pipeline) {
+		var weights estimator.ClassWeight
+		var unknown param.FieldError
+		if p.Name == "class_weight" && weights.Set(p.Value) == nil && errors.As(weights.CheckClasses(classes), &unknown) {
+			unknown.Path = ""
+			errs = append(errs, s.Locate("pipeline."+p.Path, unknown))
+		}
 		at, ok := strings.CutSuffix(p.Path, ".cost")
 		owner, err := specs.Owner(s.Pipeline, p.Path)
 		decides, is := owner.(meta.Threshold)

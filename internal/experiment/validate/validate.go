@@ -6,10 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
@@ -107,8 +110,18 @@ func (c *checking) columns(ctx context.Context, train, test datasets.Source) err
 			c.errs = append(c.errs, dataload.FieldErrors(s, part.path, err)...)
 			continue
 		}
+		if s.Pipeline.Estimator == nil {
+			continue
+		}
+		if err := negatives(ctx, first, part.source, content); err != nil {
+			if ctx.Err() != nil {
+				return ctxerr.Check(ctx)
+			}
+			c.errs = append(c.errs, dataload.FieldErrors(s, part.path, err)...)
+			continue
+		}
 		var errs param.FieldErrors
-		if s.Pipeline.Estimator == nil || !errors.As(first.CheckContent(train.Schema(), content), &errs) {
+		if !errors.As(first.CheckContent(train.Schema(), content), &errs) {
 			continue
 		}
 		for _, f := range errs {
@@ -121,6 +134,37 @@ func (c *checking) columns(ctx context.Context, train, test datasets.Source) err
 		}
 	}
 	return nil
+}
+
+// negatives adds the first negative value of each column to content, in a pass over the rows, if a
+// step would refuse negative values.
+func negatives(ctx context.Context, p pipeline.Pipeline, rows datasets.Source, content []datasets.ColumnContent) error {
+	all := slices.Clone(content)
+	for j := range all {
+		if rows.Schema().Column(j).Kind == datasets.Numeric {
+			all[j].Negative = &datasets.Position{}
+		}
+	}
+	count := func(content []datasets.ColumnContent) int {
+		var errs param.FieldErrors
+		errors.As(p.CheckContent(rows.Schema(), content), &errs)
+		return len(errs)
+	}
+	if count(all) == count(content) {
+		return nil
+	}
+	first := 0
+	return rows.Blocks(ctx, func(block datasets.Set) error {
+		for i := range block.Rows() {
+			for j := range content {
+				if content[j].Negative == nil && all[j].Negative != nil && block.X.At(i, j) < 0 {
+					content[j].Negative = &datasets.Position{Row: first + i}
+				}
+			}
+		}
+		first += block.Rows()
+		return nil
+	})
 }
 
 // firstCandidate returns the pipeline with the first value of every axis of the search.
@@ -142,17 +186,19 @@ func firstCandidate(s config.Spec) pipeline.Pipeline {
 func Parts(ctx context.Context, s config.Spec, p *dataload.Parts) (param.FieldErrors, error) {
 	c := &checking{spec: s, task: p.Task}
 	split := p.Test == nil && s.Data.Split.Test > 0
-	if !split && s.Search == nil {
-		return nil, nil
+	streamed := p.Streamed || dataload.Streams(s, p.Train)
+	bounded := !streamed && !p.Task.Unsupervised() && len(outOfDomain(s.Pipeline, math.Inf(-1))) > 0
+	if !split && s.Search == nil && !bounded {
+		rows, cols := p.Train.Dims()
+		return s.CheckLevel(datasets.Shape{Rows: rows, Cols: cols, Streamed: streamed}), nil
 	}
-	streamed := p.Streamed || s.Search != nil && dataload.Streams(s, p.Train)
 	if s.Search != nil && streamed {
 		if c.errs = append(c.errs, s.CheckStreamed(p.Task)...); !split {
 			return c.errs, nil
 		}
 	}
 	stand, err := dataload.Outline(ctx, p.Train, s.Search != nil && !streamed || s.Data.Split.Stratify ||
-		s.Data.Group != "")
+		s.Data.Group != "" || bounded)
 	if ctx.Err() != nil {
 		return nil, ctxerr.Check(ctx)
 	}
@@ -171,10 +217,56 @@ func Parts(ctx context.Context, s config.Spec, p *dataload.Parts) (param.FieldEr
 		}
 		stand = dataload.Pick(stand, folds[0].Train)
 	}
+	c.errs = append(c.errs, s.CheckLevel(stand.Shape())...)
+	if bounded {
+		c.targets(stand)
+	}
 	if s.Search != nil && !streamed {
 		c.folds(stand)
 	}
 	return c.errs, nil
+}
+
+// targets checks that the loss of every model is defined for the targets of the training rows.
+func (c *checking) targets(stand datasets.Set) {
+	values := stand.Y
+	if stand.Targets != nil {
+		values = stand.Targets.RawMatrix().Data
+	}
+	for _, y := range values {
+		if math.IsNaN(y) {
+			continue // reported elsewhere
+		}
+		if errs := outOfDomain(c.spec.Pipeline, y); errs != nil {
+			for _, f := range errs {
+				c.add(strings.TrimSuffix("pipeline."+f.Path, "."), f)
+			}
+			return
+		}
+	}
+}
+
+// outOfDomain returns the errors of the models in a pipeline whose loss is not defined for y. A model
+// within another that checks targets has other ones.
+func outOfDomain(p pipeline.Pipeline, y float64) (errs param.FieldErrors) {
+	if p.Estimator == nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, one := range param.All(p) {
+		path := strings.TrimSuffix(strings.TrimSuffix(one.Path, one.Name), ".")
+		checked, ok := one.Owner().(estimator.TargetChecker)
+		within := slices.ContainsFunc(slices.Collect(maps.Keys(seen)),
+			func(outer string) bool { return path == outer || strings.HasPrefix(path, outer+".") })
+		if !ok || within {
+			continue
+		}
+		seen[path] = true
+		if err := checked.CheckTarget(y); err != nil {
+			errs = append(errs, param.FieldError{Path: path, Problem: config.Problem(err)})
+		}
+	}
+	return errs
 }
 
 // folds checks the folds of the search.

@@ -1,0 +1,23 @@
+package spectral
+
+import (
+	"fmt"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/kernel"
+)
+
+// Requirements declares the columns of a kernel: complete and numeric, as many as there are values of
+// γ, and not negative for chi2.
+func Requirements(name kernel.Name, gamma kernel.Gamma) []datasets.Requirement {
+	out := []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.NoMissing}}
+	if n := len(gamma.Fixed()); n > 1 {
+		out = append(out, datasets.Requirement{Constraint: datasets.ColumnCount, Columns: n,
+			Reason: fmt.Sprintf("has %d values of gamma", n), Hint: "give one value, or one for each column"})
+	}
+	if name == kernel.Chi2 {
+		out = append(out, datasets.Requirement{Constraint: datasets.NotNegative,
+			Hint: "kernel: chi2 is for values ≥ 0; put {minmax: {clip: true}} before"})
+	}
+	return out
+}
