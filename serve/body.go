@@ -27,7 +27,7 @@ func (c *call) handlePost(work func(ctx context.Context, m *Model, leave func())
 	if err := c.checkBody(types...); err != nil {
 		return err
 	}
-	if err := c.server.limiter.admit(); err != nil {
+	if err := c.server.limiter.admit(c.queue()); err != nil {
 		return err
 	}
 	defer c.server.limiter.finish()
@@ -42,7 +42,7 @@ func (c *call) handlePost(work func(ctx context.Context, m *Model, leave func())
 }
 
 func (c *call) runWork(m *Model, work func(context.Context, *Model, func()) ([]string, error)) ([]string, error) {
-	ctx, leave, err := c.server.limiter.acquire(c.r.Context())
+	ctx, leave, err := c.server.limiter.acquire(c.r.Context(), c.queue())
 	if err != nil {
 		return nil, err
 	}

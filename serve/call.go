@@ -10,17 +10,19 @@ import (
 	"github.com/bochner-ml/bochner/internal/jsonscan"
 	"github.com/bochner-ml/bochner/internal/rowerrors"
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
+	"github.com/bochner-ml/bochner/serve/internal/queue"
 )
 
 // route is a parsed path and its handler.
 type route struct {
-	name    string // label in the metrics
-	method  string // "" allows GET and HEAD
-	model   string
-	version string
-	handle  func(c *call) error
-	public  bool // whether no token is required
-	mounted bool // whether the handler of Server.Mount performs all checks
+	name     string // label in the metrics
+	method   string // "" allows GET and HEAD
+	model    string
+	version  string
+	handle   func(c *call) error
+	public   bool // whether no token is required
+	explains bool // whether it takes a slot of explanations
+	mounted  bool // whether the handler of Server.Mount performs all checks
 }
 
 // call is an HTTP request in progress. Calls are recycled.
@@ -66,6 +68,14 @@ func (c *call) recycle() {
 	}
 	*c = kept
 	calls.Put(c)
+}
+
+// queue returns the queue of the request.
+func (c *call) queue() *queue.Queue {
+	if c.route.explains {
+		return c.server.limiter.explanations
+	}
+	return c.server.limiter.predictions
 }
 
 // find returns the model that the path names.

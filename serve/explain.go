@@ -67,12 +67,12 @@ func (m *Model) TypicalRow() ([]float64, error) {
 	return row, nil
 }
 
-// Explain waits for a slot and returns the Shapley values of rows with the single background row typical, in the
+// Explain waits for a slot of explanations and returns the Shapley values of rows with the single background row typical, in the
 // encoding of the model: contributions to the difference between the predictions of the row and of the typical row. The
 // error is an [*Error].
 func (s *Server) Explain(ctx context.Context, m *Model, typical, rows []float64) (inspection.ShapleyValues, error) {
 	none := inspection.ShapleyValues{}
-	ctx, leave, err := s.limiter.acquire(ctx)
+	ctx, leave, err := s.limiter.acquire(ctx, s.limiter.explanations)
 	if err != nil {
 		return none, err
 	}

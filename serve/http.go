@@ -26,7 +26,7 @@ var (
 	v1Routes = map[string]route{
 		"":        {name: "model", handle: describeModel},
 		"predict": {name: "predict", method: http.MethodPost, handle: predictRows},
-		"explain": {name: "explain", method: http.MethodPost, handle: explainRows},
+		"explain": {name: "explain", method: http.MethodPost, handle: explainRows, explains: true},
 	}
 	v2Routes = map[string]route{
 		"":      {name: "metadata", handle: modelMetadata},
@@ -131,7 +131,7 @@ func servePages(c *call) error {
 	if s.models.loadedVersions(c.route.model) != nil {
 		c.model = c.route.model
 	}
-	if err := s.limiter.admit(); err != nil {
+	if err := s.limiter.admit(s.limiter.predictions); err != nil {
 		return err
 	}
 	defer s.limiter.finish()

@@ -16,7 +16,7 @@ type Admission struct {
 // Admit admits a request before its body is read, or rejects it if the queue is full or the server
 // is shutting down. The caller must call [Admission.Finish]. The error is an [*Error].
 func (s *Server) Admit() (*Admission, error) {
-	if err := s.limiter.admit(); err != nil {
+	if err := s.limiter.admit(s.limiter.predictions); err != nil {
 		return nil, err
 	}
 	return &Admission{s, reservation{limiter: s.limiter}}, nil
@@ -33,7 +33,7 @@ func (a *Admission) Finish() {
 
 // Infer waits for a slot and predicts the rows of r. The error is an [*Error].
 func (a *Admission) Infer(ctx context.Context, r *protocol.InferRequest) (*protocol.InferResponse, error) {
-	ctx, leave, err := a.server.limiter.acquire(ctx)
+	ctx, leave, err := a.server.limiter.acquire(ctx, a.server.limiter.predictions)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (s *Server) Predict(ctx context.Context, m *Model, rows []float64) (p estim
 		return p, newError(protocol.TooLarge, "number of rows: must be at most %d; split the request",
 			s.options.Limits.MaxRows)
 	}
-	ctx, leave, err := s.limiter.acquire(ctx)
+	ctx, leave, err := s.limiter.acquire(ctx, s.limiter.predictions)
 	if err != nil {
 		return p, err
 	}

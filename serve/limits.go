@@ -17,7 +17,8 @@ type Limits struct {
 	MaxBodyBytes   int64         // size of a body after decompression; default 8 MiB
 	MaxRows        int           // rows per request; default 10,000
 	Timeout        time.Duration // time per request, including the queue; default 10 s
-	MaxConcurrent  int           // concurrent requests; default two per core
+	MaxConcurrent  int           // concurrent requests without explanations; default two per core
+	MaxExplaining  int           // concurrent explanations; default one per two cores, at least one
 	MaxQueued      int           // queued requests; default 256
 	MaxMemoryBytes int64         // bodies, rows and responses of all requests together; default 256 MiB
 }
@@ -28,14 +29,15 @@ func (l Limits) withDefaults() Limits {
 		MaxBodyBytes: cmp.Or(l.MaxBodyBytes, 8<<20), MaxRows: cmp.Or(l.MaxRows, 10_000),
 		Timeout:       cmp.Or(l.Timeout, 10*time.Second),
 		MaxConcurrent: cmp.Or(l.MaxConcurrent, 2*runtime.GOMAXPROCS(0)), MaxQueued: cmp.Or(l.MaxQueued, 256),
+		MaxExplaining:  cmp.Or(l.MaxExplaining, max(1, runtime.GOMAXPROCS(0)/2)),
 		MaxMemoryBytes: cmp.Or(l.MaxMemoryBytes, 256<<20),
 	}
 }
 
 // check rejects negative limits.
 func (l Limits) check() error {
-	if l.MaxBodyBytes < 0 || l.MaxRows < 0 || l.Timeout < 0 || l.MaxConcurrent < 0 || l.MaxQueued < 0 ||
-		l.MaxMemoryBytes < 0 {
+	if l.MaxBodyBytes < 0 || l.MaxRows < 0 || l.Timeout < 0 || l.MaxConcurrent < 0 || l.MaxExplaining < 0 ||
+		l.MaxQueued < 0 || l.MaxMemoryBytes < 0 {
 		return errors.New("serve: limits must be ≥ 0; 0 selects the default")
 	}
 	return nil
@@ -43,16 +45,18 @@ func (l Limits) check() error {
 
 // limiter admits requests within the limits and rejects the others.
 type limiter struct {
-	limits   Limits
-	queue    *queue.Queue
-	memory   atomic.Int64
-	admitted atomic.Int64 // requests in progress
-	closing  atomic.Bool
-	onReject func(reason string) // counts a rejected request
+	limits       Limits
+	predictions  *queue.Queue
+	explanations *queue.Queue // a queue of their own, because each takes as long as many predictions
+	memory       atomic.Int64
+	admitted     atomic.Int64 // requests in progress
+	closing      atomic.Bool
+	onReject     func(reason string) // counts a rejected request
 }
 
 func newLimiter(l Limits) *limiter {
-	return &limiter{limits: l, queue: queue.New(l.MaxConcurrent, l.MaxQueued)}
+	return &limiter{limits: l, predictions: queue.New(l.MaxConcurrent, l.MaxQueued),
+		explanations: queue.New(l.MaxExplaining, l.MaxQueued)}
 }
 
 // reject counts a rejected request and returns its error.
@@ -67,14 +71,14 @@ func (g *limiter) reject(err error) error {
 	return e
 }
 
-// admit admits a request before its body is read. The caller must call finish.
-func (g *limiter) admit() error {
+// admit admits a request of a queue before its body is read. The caller must call finish.
+func (g *limiter) admit(q *queue.Queue) error {
 	g.admitted.Add(1) // before the checks, so that Close waits for requests that miss the flag
 	switch {
 	case g.closing.Load():
 		g.finish()
 		return g.reject(queue.ErrClosed)
-	case g.queue.Full():
+	case q.Full():
 		g.finish()
 		return g.reject(queue.ErrFull)
 	}
@@ -83,11 +87,11 @@ func (g *limiter) admit() error {
 
 func (g *limiter) finish() { g.admitted.Add(-1) }
 
-// acquire waits for a slot. The first call of leave releases it. The returned context has the
-// deadline of the request.
-func (g *limiter) acquire(parent context.Context) (ctx context.Context, leave func(), err error) {
+// acquire waits for a slot of a queue. The first call of leave releases it. The returned context has
+// the deadline of the request.
+func (g *limiter) acquire(parent context.Context, q *queue.Queue) (ctx context.Context, leave func(), err error) {
 	ctx, stop := context.WithTimeout(parent, g.limits.Timeout)
-	if err := g.queue.Acquire(ctx); err != nil {
+	if err := q.Acquire(ctx); err != nil {
 		stop()
 		return nil, nil, g.reject(err)
 	}
@@ -95,7 +99,7 @@ func (g *limiter) acquire(parent context.Context) (ctx context.Context, leave fu
 	return ctx, func() {
 		if !released {
 			released = true
-			g.queue.Release()
+			q.Release()
 			stop()
 		}
 	}, nil

@@ -64,7 +64,7 @@ func newServerMetrics(version string, g *limiter, ready func() error) *serverMet
 		c.requests, c.seconds, c.rows, c.rejections, c.panics, c.loads, c.loadTime, c.loadedAt, c.fileValid, build,
 		now("requests_in_flight", "Requests that have come and are not answered.",
 			func() float64 { return float64(g.admitted.Load()) }),
-		now("requests_waiting", "Requests that wait for their turn.", func() float64 { return float64(g.queue.Queued()) }),
+		now("requests_waiting", "Requests that wait for their turn.", func() float64 { return float64(g.predictions.Queued() + g.explanations.Queued()) }),
 		now("request_memory_bytes", "Memory that bodies, rows and answers of requests have.",
 			func() float64 { return float64(g.memory.Load()) }),
 		now("ready", "1 if the server is ready, else 0.", func() float64 {
