@@ -401,7 +401,8 @@ func (w *working) smooth(k int) (lower, upper float64) {
 }
 
 // solve writes the changes of the free rows that minimize the objective, and whose sum is given, to delta. The
-// matrix has a small ridge, relative to its diagonal, because of rounding; if it is not positive definite nevertheless, delta is 0.
+// matrix has a small ridge, relative to its diagonal, because of rounding; if it is not positive definite
+// nevertheless, delta is 0.
 func (w *working) solve(ctx context.Context, free []int, slope []float64, sum float64, delta []float64) error {
 	const ridge, exactRidge = 0x1p-20, 0x1p-36
 	f := len(free)
