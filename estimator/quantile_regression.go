@@ -20,8 +20,10 @@ import (
 //
 // A primal-dual interior point method solves this linear program. Each of about twenty steps makes
 // three passes over blocks of dense or sparse rows and takes nd² + d³/3 flops; n rows and d columns
-// need 8n + 2d² numbers in memory. It stops when the relative duality gap, see the report, is at
-// most Tol. Reaching MaxIter steps first adds a warning.
+// need 8n + 3d² numbers in memory. It stops when the relative duality gap, see the report, is at
+// most Tol; the gap includes an estimate of the effect of dual infeasibility. Reaching MaxIter steps
+// first, or columns that rounding cannot distinguish from dependent ones, add a warning. Scales of
+// columns matter for the penalty only.
 //
 // Errors: more than 8192 columns; [ErrDiverged].
 //

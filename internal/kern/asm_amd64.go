@@ -651,15 +651,26 @@ func pairStepAsm(grad, up []float64, a, b []float32, step float64) (at int, leas
 }
 
 // pairGainAsm is [PairGain] for a length that is a multiple of the lanes.
-func pairGainAsm(grad, down []float64, a []float32, least float64, floor float32) (at int, best float32, most float64) {
+func pairGainAsm(grad, down []float64, a, diagonal []float32, own float32, least float64, floor float32) (at int,
+	best float32, most float64) {
 	var mosts [8]float64
 	var gains, places [8]float32
 	lanes := lanesOf[float64]()
-	constants := [3]float32{2, floor, float32(lanes)}
-	if isa == avx512 {
+	constants := [4]float32{2, 2 * floor, float32(lanes), own}
+	switch {
+	case diagonal == nil && isa == avx512:
 		pairGainAVX512(len(grad), &grad[0], &down[0], &a[0], least, &constants[0], &mosts[0], &gains[0], &places[0])
-	} else {
+	case diagonal == nil:
 		pairGainAVX2(len(grad), &grad[0], &down[0], &a[0], least, &constants[0], &mosts[0], &gains[0], &places[0])
+	default:
+		constants[1] = floor
+		if isa == avx512 {
+			pairGainOfAVX512(len(grad), &grad[0], &down[0], &a[0], &diagonal[0], least, &constants[0], &mosts[0], &gains[0],
+				&places[0])
+		} else {
+			pairGainOfAVX2(len(grad), &grad[0], &down[0], &a[0], &diagonal[0], least, &constants[0], &mosts[0], &gains[0],
+				&places[0])
+		}
 	}
 	at = -1
 	for i, v := range gains[:lanes] {

@@ -76,6 +76,7 @@ func pairStepAsm(grad, up []float64, a, b []float32, step float64) (at int, leas
 	panic("kern: no assembly")
 }
 
-func pairGainAsm(grad, down []float64, a []float32, least float64, floor float32) (at int, best float32, most float64) {
+func pairGainAsm(grad, down []float64, a, diagonal []float32, own float32, least float64, floor float32) (at int,
+	best float32, most float64) {
 	panic("kern: no assembly")
 }

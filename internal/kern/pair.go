@@ -30,18 +30,19 @@ func PairStep(grad, up []float64, a, b []float32, step float64) (at int, least f
 // PairGain selects the second row of a pair. With d[k] = grad[k] + down[k] − least, it returns the
 // maximum of d[k], and the first k that maximizes
 //
-//	d[k]²/max(2 − 2·a[k], floor),  d[k] > 0
+//	d[k]²/max(c[k] − 2·a[k], floor·c[k]),  c[k] = own + diagonal[k],  d[k] > 0
 //
-// computed in float32; at is −1 if there is none.
-func PairGain(grad, down []float64, a []float32, least float64, floor float32) (at int, most float64) {
+// computed in float32; at is −1 if there is none. A diagonal of nil is 1 everywhere, and so is own.
+func PairGain(grad, down []float64, a, diagonal []float32, own float32, least float64, floor float32) (at int,
+	most float64) {
 	n := len(grad)
-	if len(down) != n || len(a) != n {
+	if len(down) != n || len(a) != n || diagonal != nil && len(diagonal) != n {
 		panic("kern: PairGain of different lengths")
 	}
 	first, best := pairLength(n), float32(0)
 	at = -1
 	if first > 0 {
-		at, best, most = pairGainAsm(grad[:first], down, a, least, floor)
+		at, best, most = pairGainAsm(grad[:first], down, a, diagonal, own, least, floor)
 	}
 	for k := first; k < n; k++ {
 		d := grad[k] + down[k] - least
@@ -49,7 +50,11 @@ func PairGain(grad, down []float64, a []float32, least float64, floor float32) (
 			continue
 		}
 		most = max(most, d)
-		if gain := float32(d) * float32(d) / max(2-2*a[k], floor); gain > best {
+		c := float32(2)
+		if diagonal != nil {
+			c = own + diagonal[k]
+		}
+		if gain := float32(d) * float32(d) / max(c-2*a[k], floor*c); gain > best {
 			at, best = k, gain
 		}
 	}

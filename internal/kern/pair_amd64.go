@@ -22,6 +22,15 @@ func pairStepAVX512(n int, grad *float64, up *float64, a *float32, b *float32, s
 //go:noescape
 func pairGainAVX512(n int, grad *float64, down *float64, a *float32, least float64, constants *float32, most *float64, gain *float32, at *float32)
 
+// pairGainOfAVX512 finds, n a multiple of 8, d = grad[k] + down[k] − least,
+//
+//	most = max_k d,  gain = max_k d²/max(c − 2·a[k], floor·c), c = own + diagonal[k], over d > 0
+//
+// from 0, with the first k of the gain, each lane apart; constants are 2, the floor, the number of lanes and own.
+//
+//go:noescape
+func pairGainOfAVX512(n int, grad *float64, down *float64, a *float32, diagonal *float32, least float64, constants *float32, most *float64, gain *float32, at *float32)
+
 // pairStepAVX2 updates a gradient, n a multiple of 4:
 //
 //	for k < n:  grad[k] += step·(a[k] − b[k])
@@ -39,3 +48,12 @@ func pairStepAVX2(n int, grad *float64, up *float64, a *float32, b *float32, ste
 //
 //go:noescape
 func pairGainAVX2(n int, grad *float64, down *float64, a *float32, least float64, constants *float32, most *float64, gain *float32, at *float32)
+
+// pairGainOfAVX2 finds, n a multiple of 4, d = grad[k] + down[k] − least,
+//
+//	most = max_k d,  gain = max_k d²/max(c − 2·a[k], floor·c), c = own + diagonal[k], over d > 0
+//
+// from 0, with the first k of the gain, each lane apart; constants are 2, the floor, the number of lanes and own.
+//
+//go:noescape
+func pairGainOfAVX2(n int, grad *float64, down *float64, a *float32, diagonal *float32, least float64, constants *float32, most *float64, gain *float32, at *float32)

@@ -119,6 +119,72 @@ by1_done:
 	VZEROUPPER
 	RET
 
+DATA pairGainOfAVX512Places<>+0(SB)/4, $0x00000000
+DATA pairGainOfAVX512Places<>+4(SB)/4, $0x3f800000
+DATA pairGainOfAVX512Places<>+8(SB)/4, $0x40000000
+DATA pairGainOfAVX512Places<>+12(SB)/4, $0x40400000
+DATA pairGainOfAVX512Places<>+16(SB)/4, $0x40800000
+DATA pairGainOfAVX512Places<>+20(SB)/4, $0x40a00000
+DATA pairGainOfAVX512Places<>+24(SB)/4, $0x40c00000
+DATA pairGainOfAVX512Places<>+28(SB)/4, $0x40e00000
+GLOBL pairGainOfAVX512Places<>(SB), RODATA|NOPTR, $32
+
+// func pairGainOfAVX512(n int, grad *float64, down *float64, a *float32, diagonal *float32, least float64, constants *float32, most *float64, gain *float32, at *float32)
+// Requires: AVX, AVX512F, AVX512VL, FMA3
+TEXT ·pairGainOfAVX512(SB), NOSPLIT, $0-80
+	MOVQ         n+0(FP), AX
+	MOVQ         grad+8(FP), CX
+	MOVQ         down+16(FP), DX
+	MOVQ         a+24(FP), BX
+	MOVQ         diagonal+32(FP), SI
+	VBROADCASTSD least+40(FP), Z0
+	MOVQ         constants+48(FP), DI
+	VBROADCASTSS (DI), Y3
+	VBROADCASTSS 4(DI), Y4
+	VBROADCASTSS 8(DI), Y5
+	VBROADCASTSS 12(DI), Y13
+	VPXORD       Z1, Z1, Z1
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y9, Y9, Y9
+	VMOVUPS      pairGainOfAVX512Places<>+0(SB), Y8
+
+by1:
+	CMPQ         AX, $+8
+	JLT          by1_done
+	VMOVUPD      (CX), Z2
+	VADDPD       (DX), Z2, Z2
+	VSUBPD       Z0, Z2, Z2
+	VMAXPD       Z2, Z1, Z1
+	VCVTPD2PS    Z2, Y10
+	VMAXPS       Y9, Y10, Y10
+	VADDPS       (SI), Y13, Y11
+	VMULPS       Y4, Y11, Y14
+	VFNMADD231PS (BX), Y3, Y11
+	VMAXPS       Y14, Y11, Y11
+	ADDQ         $+32, SI
+	VMULPS       Y10, Y10, Y10
+	VDIVPS       Y11, Y10, Y10
+	VCMPPS       $0x01, Y10, Y6, K1
+	VMOVAPS      Y10, K1, Y6
+	VMOVAPS      Y8, K1, Y7
+	VADDPS       Y5, Y8, Y8
+	ADDQ         $+32, BX
+	ADDQ         $+64, CX
+	ADDQ         $+64, DX
+	SUBQ         $+8, AX
+	JMP          by1
+
+by1_done:
+	MOVQ    most+56(FP), AX
+	MOVQ    gain+64(FP), CX
+	MOVQ    at+72(FP), DX
+	VMOVUPD Z1, (AX)
+	VMOVUPS Y6, (CX)
+	VMOVUPS Y7, (DX)
+	VZEROUPPER
+	RET
+
 DATA pairStepAVX2Places<>+0(SB)/8, $0x0000000000000000
 DATA pairStepAVX2Places<>+8(SB)/8, $0x3ff0000000000000
 DATA pairStepAVX2Places<>+16(SB)/8, $0x4000000000000000
@@ -220,6 +286,68 @@ by1_done:
 	MOVQ    most+48(FP), AX
 	MOVQ    gain+56(FP), CX
 	MOVQ    at+64(FP), DX
+	VMOVUPD Y1, (AX)
+	VMOVUPS X6, (CX)
+	VMOVUPS X7, (DX)
+	VZEROUPPER
+	RET
+
+DATA pairGainOfAVX2Places<>+0(SB)/4, $0x00000000
+DATA pairGainOfAVX2Places<>+4(SB)/4, $0x3f800000
+DATA pairGainOfAVX2Places<>+8(SB)/4, $0x40000000
+DATA pairGainOfAVX2Places<>+12(SB)/4, $0x40400000
+GLOBL pairGainOfAVX2Places<>(SB), RODATA|NOPTR, $16
+
+// func pairGainOfAVX2(n int, grad *float64, down *float64, a *float32, diagonal *float32, least float64, constants *float32, most *float64, gain *float32, at *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·pairGainOfAVX2(SB), NOSPLIT, $0-80
+	MOVQ         n+0(FP), AX
+	MOVQ         grad+8(FP), CX
+	MOVQ         down+16(FP), DX
+	MOVQ         a+24(FP), BX
+	MOVQ         diagonal+32(FP), SI
+	VBROADCASTSD least+40(FP), Y0
+	MOVQ         constants+48(FP), DI
+	VBROADCASTSS (DI), X3
+	VBROADCASTSS 4(DI), X4
+	VBROADCASTSS 8(DI), X5
+	VBROADCASTSS 12(DI), X13
+	VPXOR        Y1, Y1, Y1
+	VXORPS       X6, X6, X6
+	VXORPS       X7, X7, X7
+	VXORPS       X9, X9, X9
+	VMOVUPS      pairGainOfAVX2Places<>+0(SB), X8
+
+by1:
+	CMPQ         AX, $+4
+	JLT          by1_done
+	VMOVUPD      (CX), Y2
+	VADDPD       (DX), Y2, Y2
+	VSUBPD       Y0, Y2, Y2
+	VMAXPD       Y2, Y1, Y1
+	VCVTPD2PSY   Y2, X10
+	VMAXPS       X9, X10, X10
+	VADDPS       (SI), X13, X11
+	VMULPS       X4, X11, X14
+	VFNMADD231PS (BX), X3, X11
+	VMAXPS       X14, X11, X11
+	ADDQ         $+16, SI
+	VMULPS       X10, X10, X10
+	VDIVPS       X11, X10, X10
+	VCMPPS       $0x01, X10, X6, X12
+	VBLENDVPS    X12, X10, X6, X6
+	VBLENDVPS    X12, X8, X7, X7
+	VADDPS       X5, X8, X8
+	ADDQ         $+16, BX
+	ADDQ         $+32, CX
+	ADDQ         $+32, DX
+	SUBQ         $+4, AX
+	JMP          by1
+
+by1_done:
+	MOVQ    most+56(FP), AX
+	MOVQ    gain+64(FP), CX
+	MOVQ    at+72(FP), DX
 	VMOVUPD Y1, (AX)
 	VMOVUPS X6, (CX)
 	VMOVUPS X7, (DX)

@@ -35,14 +35,19 @@ func TestPairsEqualThePlainLoops(t *testing.T) {
 			if !slices.Equal(got, grad) || at != wantAt || least != want {
 				t.Fatalf("%d rows: step returns %d, %v, want %d, %v", n, at, least, wantAt, want)
 			}
-			const floor = 0.25
-			for _, least := range []float64{least, 0, 5} {
-				at, most := PairGain(grad, down, a, least, floor)
+			const floor = 0.125
+			for i, least := range []float64{least, 0, 5, least, 0, 5} {
+				diagonal, own := [][]float32{nil, b}[i/3], float32(1+i)
+				at, most := PairGain(grad, down, a, diagonal, own, least, floor)
 				wantAt, wantMost, best := -1, 0.0, float32(0)
 				for k := range grad {
 					d := grad[k] + down[k] - least
 					wantMost = max(wantMost, d)
-					if gain := float32(d) * float32(d) / max(2-2*a[k], floor); d > 0 && gain > best {
+					c := float32(2)
+					if diagonal != nil {
+						c = own + diagonal[k]
+					}
+					if gain := float32(d) * float32(d) / max(c-2*a[k], floor*c); d > 0 && gain > best {
 						wantAt, best = k, gain
 					}
 				}
@@ -64,6 +69,6 @@ func BenchmarkPairStep(b *testing.B) {
 func BenchmarkPairGain(b *testing.B) {
 	grad, _, down, x, _ := pairProblem(1024)
 	for b.Loop() {
-		PairGain(grad, down, x, -1, 0x1p-22)
+		PairGain(grad, down, x, nil, 1, -1, 0x1p-23)
 	}
 }

@@ -559,6 +559,21 @@ func (m *Moments) Factorize(ctx context.Context, alpha float64) (f *Factor, ok b
 	return m.factorizeInto(ctx, alpha, make([]float64, m.Cols*m.Cols))
 }
 
+// FactorizeScaled is Factorize with the given part of the variance of each column added to it, which
+// keeps the factor positive definite and does not depend on the scales of the columns. Constant
+// columns have the weight 0.
+func (m *Moments) FactorizeScaled(ctx context.Context, part float64) (f *Factor, ok bool) {
+	d := m.Cols
+	f = &Factor{cols: d, Lower: make([]float64, d*d), constant: m.constantColumns(d)}
+	m.system(f.Lower, d, 0)
+	for j, fixed := range f.constant {
+		if f.Lower[j*d+j] *= 1 + part; fixed {
+			f.Lower[j*d+j] = 1
+		}
+	}
+	return f, cholesky(ctx, f.Lower, d)
+}
+
 // factorizeInto is Factorize in the given memory, whose upper triangle is zero.
 func (m *Moments) factorizeInto(ctx context.Context, alpha float64, buf []float64) (f *Factor, ok bool) {
 	f = &Factor{cols: m.Cols, Lower: buf, constant: m.constantColumns(m.Cols)}

@@ -272,10 +272,7 @@ func (o *objective) factorize() {
 	d := o.rows.Cols
 	o.factor = nil
 	if !o.usesMatrix {
-		ridge := o.ridge(kern.Sum(o.diagonal[:d]))
-		for j := range d {
-			o.diagonal[j] += ridge
-		}
+		o.addRidge(o.diagonal[:d])
 		o.diagonal[d] = max(o.diagonal[d], 1e-300)
 		return
 	}
@@ -286,32 +283,38 @@ func (o *objective) factorize() {
 		}
 		return
 	}
-	trace := 0.0
-	for j := range d {
-		trace += max(0, o.gram.Gram[j*d+j])
-	}
 	o.weight = o.gram.Weight
 	if !(o.weight > 0) {
 		o.gram.Weight = 1 // no curvature: factor I
 	}
-	if f, ok := o.gram.Factorize(o.ctx, o.ridge(trace)); ok {
+	var f *leastsquares.Factor
+	var ok bool
+	if o.unpenalized {
+		const part = 1e-11 // keeps the factor positive definite
+		f, ok = o.gram.FactorizeScaled(o.ctx, part)
+	} else {
+		f, ok = o.gram.Factorize(o.ctx, 1)
+	}
+	if ok {
 		o.factor, o.mean = f, o.gram.Mean()
 		return
 	}
 	o.diagonal = make([]float64, d+1)
 	for j := range d {
-		o.diagonal[j] = o.ridge(trace) + max(0, o.gram.Gram[j*d+j])
+		o.diagonal[j] = max(0, o.gram.Gram[j*d+j])
 	}
+	o.addRidge(o.diagonal[:d])
 	o.diagonal[d] = max(o.weight, 1e-300)
 }
 
-// ridge returns the multiple of I in the preconditioner, for the trace of the rest.
-func (o *objective) ridge(trace float64) float64 {
-	const part = 1e-11 // keeps the factor of an unpenalized objective positive definite
-	if !o.unpenalized || !(trace > 0) {
-		return 1
+// addRidge adds the second derivatives of the penalty to those of the loss. Without a penalty only
+// those of columns that are 0 change.
+func (o *objective) addRidge(diagonal []float64) {
+	for j, v := range diagonal {
+		if !o.unpenalized || v == 0 {
+			diagonal[j]++
+		}
 	}
-	return part * trace / float64(o.rows.Cols)
 }
 
 // Precondition computes dst = M⁻¹·v. With the centered factor A and an intercept, w = A⁻¹(v_w −

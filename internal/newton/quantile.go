@@ -48,12 +48,13 @@ func QuantileCost(shape datasets.Shape) datasets.Cost {
 	const steps, vectors, rowVectors = 20, 12, 8
 	n, d := float64(shape.Rows), float64(shape.Cols)
 	return datasets.Cost{OutputWidth: 1, Flops: steps * (n*d*d + d*d*d/3),
-		Bytes: design.Float64Bytes(rowVectors*n + vectors*d + 2*d*d + design.FusedProductFloats(d, 2))}
+		Bytes: design.Float64Bytes(rowVectors*n + vectors*d + 3*d*d + design.FusedProductFloats(d, 2))}
 }
 
 func (q *quantileTask) minimize(o *objective, tol float64, maxIter int) (solve.Linear, error) {
 	size, n := o.size(), float64(len(o.y))
-	p := &interiorPoint{objective: o, x: make([]float64, size), unit: q.unit}
+	p := &interiorPoint{objective: o, x: make([]float64, size), infeasible: make([]float64, size), unit: q.unit,
+		tol: tol}
 	if o.intercept {
 		p.x[size-1] = q.center
 	}
@@ -77,14 +78,14 @@ func (q *quantileTask) minimize(o *objective, tol float64, maxIter int) (solve.L
 			p.penalty.start(j, 0, 1/(q.alpha*n))
 		}
 	}
-	err := p.solve(tol, maxIter)
+	err := p.solve(maxIter)
 	if err = cmp.Or(ctxerr.Check(o.ctx), err); err != nil { // errors after cancellation are consequences of it
 		return solve.Linear{}, err
 	}
-	report.Iterations, report.Gap, report.Objective = p.steps, p.gap, p.value/n*q.unit
-	if report.Converged = p.gap <= tol; !report.Converged {
+	report.Iterations, report.Gap, report.Objective = p.steps, p.relativeGap(), p.value/n*q.unit
+	if report.Converged = report.Gap <= tol; !report.Converged {
 		report.Warnings = []string{fmt.Sprintf("not converged after %d steps: relative duality gap %.2g, tolerance %.2g",
-			p.steps, p.gap, tol)}
+			p.steps, report.Gap, tol)}
 	}
 	kern.Scale(q.unit, p.x)
 	return o.solution(p.x, report), nil
@@ -103,15 +104,23 @@ func (q *quantileTask) minimize(o *objective, tol float64, maxIter int) (solve.L
 // A step makes three passes: for the matrix, the predictor with μ = 0, and the corrector. Some
 // twenty steps suffice for any problem. (Portnoy & Koenker, Statistical Science 1997; Mehrotra,
 // SIAM J. Optimization 1992.)
+//
+// The duality gap Σ up + vq bounds the distance to the optimum x* only if X̃ᵀa = 0; otherwise the
+// bound is the gap + (X̃ᵀa)ᵀ(x* − x). Steps start from a = 0 and keep X̃ᵀa = 0 up to the error of
+// the factorized matrix.
 type interiorPoint struct {
 	*objective // its preconditioner is the matrix
 	x          []float64
 	unit       float64 // of the targets
+	tol        float64 // largest acceptable gap, relative to the objective
 	loss       *box
 	penalty    *box // nil for none
 
 	steps      int
-	value, gap float64 // objective, and duality gap relative to it
+	value, gap float64    // objective, and the bound of its distance to the optimum
+	trivial    float64    // objective at the start
+	infeasible []float64  // X̃ᵀa
+	first      *objective // with the matrix of the first step
 }
 
 func (p *interiorPoint) offset() float64 {
@@ -129,13 +138,16 @@ func (p *interiorPoint) boxes() []*box {
 	return []*box{p.loss, p.penalty}
 }
 
-// solve makes steps until the gap is at most half of tol, or rounding hides further progress.
-func (p *interiorPoint) solve(tol float64, maxIter int) error {
-	p.measure()
+// solve makes steps until the gap is at most half of the tolerance, or rounding hides further progress.
+func (p *interiorPoint) solve(maxIter int) error {
+	if err := p.measure(); err != nil {
+		return err
+	}
+	p.trivial = p.value
 	best, bestGap := append([]float64(nil), p.x...), math.Inf(1)
 	value := p.value
 	stalled := 0
-	for ; p.steps < maxIter && p.gap > tol/2 && stalled < 5; p.steps++ {
+	for ; p.steps < maxIter && p.relativeGap() > p.tol/2 && stalled < 5; p.steps++ {
 		if p.gap < bestGap {
 			bestGap, value, stalled = p.gap, p.value, 0
 			copy(best, p.x)
@@ -148,7 +160,9 @@ func (p *interiorPoint) solve(tol float64, maxIter int) error {
 		if !moved {
 			break
 		}
-		p.measure()
+		if err := p.measure(); err != nil {
+			return err
+		}
 	}
 	if !(p.gap <= bestGap) {
 		copy(p.x, best)
@@ -158,16 +172,41 @@ func (p *interiorPoint) solve(tol float64, maxIter int) error {
 }
 
 // measure computes objective and gap.
-func (p *interiorPoint) measure() {
+func (p *interiorPoint) measure() error {
 	value, gap := 0.0, 0.0
 	for _, b := range p.boxes() {
 		v, g := b.measure()
 		value, gap = value+v, gap+g
 	}
-	p.value, p.gap = value, gap/value
-	if value == 0 {
-		p.gap = 0
+	infeasibility, err := p.infeasibility(p.infeasible)
+	p.value, p.gap = value, gap+infeasibility
+	return err
+}
+
+// infeasibility estimates |eᵀ(x* − x)|, e = X̃ᵀa, by the norms of the first matrix, whose weights are near
+// those of the rows. It assumes that X̃x* and X̃x differ by twice the mean absolute residual.
+func (p *interiorPoint) infeasibility(e []float64) (float64, error) {
+	if p.first == nil {
+		return 0, nil // a is 0
 	}
+	z := make([]float64, len(e))
+	if err := p.first.Precondition(z, e); err != nil {
+		return 0, err
+	}
+	total, residual := 0.0, 0.0
+	for i, u := range p.loss.u {
+		if high, low, ok := p.loss.slacks(i); ok {
+			total += high + low
+			residual += (high + low) * math.Abs(u-p.loss.v[i])
+		}
+	}
+	return 2 * residual / total * math.Sqrt(p.first.weight*kern.Dot(z, e)), nil
+}
+
+// relativeGap returns the gap relative to the objective, which is 0 if the rows are fitted exactly.
+func (p *interiorPoint) relativeGap() float64 {
+	const exact = 1e-12
+	return p.gap / max(p.value, exact*p.trivial)
 }
 
 // step makes one step. It reports false if the equations have no finite solution.
@@ -206,15 +245,34 @@ func (p *interiorPoint) step() (moved bool, err error) {
 	if err := p.Precondition(corrector, right); err != nil || !kern.AllFinite(corrector) {
 		return false, err
 	}
-	if err := p.multiply(corrector); err != nil {
+	next, err := p.multiply(corrector, center)
+	if err != nil {
 		return false, err
 	}
-	p.move(corrector, center)
+	const maxRefinements = 5
+	for range maxRefinements { // X̃ᵀ(a + Δa) is the residual of the equations
+		size, err := p.infeasibility(next)
+		if err != nil {
+			return false, err
+		}
+		if size <= p.tol/4*p.value {
+			break
+		}
+		if err := p.Precondition(predictor, next); err != nil {
+			return false, err
+		}
+		kern.Axpy(1, predictor, corrector)
+		if next, err = p.multiply(corrector, center); err != nil {
+			return false, err
+		}
+	}
+	p.move(corrector, next, center)
 	return true, nil
 }
 
-// move makes the corrector step, which leaves the point inside the boxes.
-func (p *interiorPoint) move(dx []float64, center float64) {
+// move makes the corrector step dx, which leaves the point inside the boxes. A full step would end at
+// X̃ᵀa = infeasible.
+func (p *interiorPoint) move(dx, infeasible []float64, center float64) {
 	const inside = 0.9995
 	primal, dual := 1/inside, 1/inside
 	for _, b := range p.boxes() {
@@ -225,6 +283,8 @@ func (p *interiorPoint) move(dx []float64, center float64) {
 		b.move(center, inside*primal, inside*dual)
 	}
 	kern.Axpy(inside*primal, dx, p.x)
+	kern.Scale(1-inside*dual, p.infeasible)
+	kern.Axpy(inside*dual, infeasible, p.infeasible)
 }
 
 // system sums and factorizes the matrix. It returns X̃ᵀ(Ω(u − v) + a) and X̃ᵀΩ(1/p − 1/q).
@@ -267,6 +327,10 @@ func (p *interiorPoint) system() (right, barrier []float64, err error) {
 		}
 	}
 	p.factorize()
+	if p.first == nil {
+		first := *p.objective
+		p.first = &first
+	}
 	return right, barrier, ctxerr.Check(p.ctx)
 }
 
@@ -284,12 +348,17 @@ func (p *interiorPoint) predict(dx []float64) ([]float64, error) {
 	return second, err
 }
 
-// multiply stores the products of rows and the corrector.
-func (p *interiorPoint) multiply(dx []float64) error {
+// multiply stores the corrector steps Δa of rows and returns X̃ᵀ(a + Δa).
+func (p *interiorPoint) multiply(dx []float64, center float64) ([]float64, error) {
+	out := make([]float64, len(dx))
+	err := p.scores(dx, out, p.loss.corrector, func(i int) float64 { return p.loss.correct(i, center) })
 	if p.penalty != nil {
 		copy(p.penalty.corrector, dx)
+		for j := range p.penalty.a {
+			out[j] += p.penalty.correct(j, center)
+		}
 	}
-	return p.scores(dx, make([]float64, len(dx)), p.loss.corrector, func(int) float64 { return 0 })
+	return out, err
 }
 
 // scores writes X̃·dx to dst and adds X̃ᵀf to out.
@@ -324,7 +393,7 @@ type box struct {
 	quantile, factor     float64
 	weights              []float64 // nil for ones
 	a, u, v              []float64
-	predictor, corrector []float64 // X̃·Δx
+	predictor, corrector []float64 // X̃·Δx; Δa of the corrector step
 }
 
 // delta is a step of the variables of a row.
@@ -388,6 +457,19 @@ func (b *box) secondOrder(i int) float64 {
 	return -b.omega(i) * d.a * (d.u/p + d.v/q)
 }
 
+// correct replaces the product of a row and the corrector by Δa, and returns a + Δa.
+func (b *box) correct(i int, center float64) float64 {
+	p, q, ok := b.slacks(i)
+	if !ok {
+		b.corrector[i] = 0
+		return 0
+	}
+	first := b.affine(i)
+	cu, cv := center+first.u*first.a, center-first.v*first.a
+	b.corrector[i] = b.omega(i) * (b.u[i] - cu/p - b.v[i] + cv/q - b.corrector[i])
+	return b.a[i] + b.corrector[i]
+}
+
 // corrected returns the corrector step.
 func (b *box) corrected(i int, center float64) (d delta) {
 	p, q, ok := b.slacks(i)
@@ -396,7 +478,7 @@ func (b *box) corrected(i int, center float64) (d delta) {
 	}
 	u, v, first := b.u[i], b.v[i], b.affine(i)
 	cu, cv := center+first.u*first.a, center-first.v*first.a
-	d.a = b.omega(i) * (u - cu/p - v + cv/q - b.corrector[i])
+	d.a = b.corrector[i]
 	d.u, d.v = (cu-u*p+u*d.a)/p, (cv-v*q-v*d.a)/q
 	return d
 }

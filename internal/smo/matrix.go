@@ -15,10 +15,11 @@ import (
 // Matrix is the kernel matrix of rows. It caches the most recently used of its rows in float32, or has all of them
 // computed by [Matrix.Fill]; then it is immutable and safe for concurrent use.
 type Matrix struct {
-	kernel *pairwise.Kernel
-	rows32 pairwise.Rows[float32]
-	rows64 pairwise.Rows[float64]
-	whole  kern.View[float32] // without rows unless filled
+	kernel   *pairwise.Kernel
+	rows32   pairwise.Rows[float32]
+	rows64   pairwise.Rows[float64]
+	whole    kern.View[float32] // without rows unless filled
+	diagonal []float64          // K_ii, nil if all are 1
 
 	cached   [][]float32 // by row; nil if not cached
 	capacity int         // number of cached rows
@@ -31,8 +32,13 @@ type Matrix struct {
 // the kernel and its γ. It caches up to the given bytes, but at least the rows of a working set.
 func NewMatrix(k *pairwise.Kernel, f pairwise.Frame, X mat.Matrix, cacheBytes int64) *Matrix {
 	n, _ := X.Dims()
-	return &Matrix{kernel: k, rows32: pairwise.NewRows[float32](f, X), rows64: pairwise.NewRows[float64](f, X),
+	m := &Matrix{kernel: k, rows32: pairwise.NewRows[float32](f, X), rows64: pairwise.NewRows[float64](f, X),
 		cached: make([][]float32, n), used: make([]int, n), capacity: int(max(cacheBytes/(4*int64(n)), minWorkingRows))}
+	m.diagonal = pairwise.Diagonal(k, m.rows64)
+	if !slices.ContainsFunc(m.diagonal, func(v float64) bool { return v != 1 }) {
+		m.diagonal = nil
+	}
+	return m
 }
 
 // Distances writes the distances of all pairs of rows in a frame to dst, for [Matrix.Fill].
@@ -244,17 +250,27 @@ func (m *Matrix) evict(n int) (free [][]float32) {
 
 // Multiply writes Kβ, of float64 kernel values, to dst.
 func (m *Matrix) Multiply(ctx context.Context, dst, beta []float64) error {
+	return m.multiply(ctx, dst, m.rows64, nil, beta)
+}
+
+// multiply writes the product of the kernel values of x with the listed rows, or all for nil, and beta to dst.
+func (m *Matrix) multiply(ctx context.Context, dst []float64, x pairwise.Rows[float64], rows []int,
+	beta []float64) error {
 	var support []int
 	var v []float64
 	for i, b := range beta {
-		if b != 0 {
-			support, v = append(support, i), append(v, b)
+		if b == 0 {
+			continue
 		}
+		if v = append(v, b); rows != nil {
+			i = rows[i]
+		}
+		support = append(support, i)
 	}
 	clear(dst)
 	if len(support) == 0 {
 		return nil
 	}
-	return pairwise.Multiply(ctx, kern.Dense(len(dst), 1, 1, dst), m.rows64, m.rows64.Select(support), m.kernel,
+	return pairwise.Multiply(ctx, kern.Dense(len(dst), 1, 1, dst), x, m.rows64.Select(support), m.kernel,
 		kern.Dense(len(v), 1, 1, v))
 }

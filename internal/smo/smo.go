@@ -12,7 +12,8 @@
 // rows follows once per round, from kernel rows that are computed in blocks by the product kernels
 // and cached in float32. Rows outside the working set cost nothing between rounds, which is why
 // there is no other shrinking. Where a working set takes many steps of pairs, a step of Newton's
-// method over the rows strictly between their bounds replaces most of them. If all kernel values
+// method over the rows strictly between their bounds replaces most of them, with float64 kernel
+// values where C is so large that the rounding of float32 exceeds the tolerance. If all kernel values
 // are there, rounds over all rows, which copy none, alternate with rounds over those that violate
 // the conditions. Gradients are float64. At the end they are recomputed with float64 kernel values,
 // unless rounding cannot matter at the tolerance, and the solution is refined until they satisfy
@@ -96,7 +97,7 @@ type solver struct {
 	size  int // of working sets
 	tried int // number of working sets of this size
 	*workspace
-	direct bool // whether the last round was over all rows
+	direct int // number of last rounds over all rows
 }
 
 // maxRefinements bounds the number of times that a solution is continued from exact gradients.
@@ -107,7 +108,10 @@ const maxRefinements = 30
 func Solve(ctx context.Context, m *Matrix, p Problem, from *Result) (Result, error) {
 	n := len(p.Y)
 	w := workspaces.Get().(*workspace)
-	defer workspaces.Put(w)
+	defer func() {
+		w.local.exact = nil // do not retain the matrix
+		workspaces.Put(w)
+	}()
 	w.local.rows = nil
 	s := &solver{Problem: p, m: m, workspace: w, beta: make([]float64, n), grad: make([]float64, n),
 		exact: make([]float64, n), size: workingRows}
@@ -127,6 +131,12 @@ func Solve(ctx context.Context, m *Matrix, p Problem, from *Result) (Result, err
 				return Result{}, err
 			}
 			if changed {
+				// Steps by wrong gradients lead nowhere.
+				if s.local.exact != nil && s.rounding() > innerShare*(down-up) {
+					if err := s.recompute(ctx); err != nil {
+						return Result{}, err
+					}
+				}
 				continue
 			}
 			stop = true
@@ -227,18 +237,20 @@ func (s *solver) round(ctx context.Context, up, down float64) (changed bool, err
 }
 
 // roundOfWhole optimizes all rows, and every other time the active ones. The former copies no kernel rows, but they
-// are longer; it has as many steps as take the time of copying those of the active rows.
+// are longer; it has as many steps as take the time of copying those of the active rows, and none of newton.
 func (s *solver) roundOfWhole(ctx context.Context, up, down float64) (changed bool, err error) {
-	const minSteps = 256
+	const minSteps, maxDirect = 256, 32
 	var active []int // rows of violating pairs
 	for i := range s.grad {
 		if s.upSlope(i) < down || s.downSlope(i) > up {
 			active = append(active, i)
 		}
 	}
-	if s.direct = !s.direct || len(active) > min(len(s.beta)/2, maxWorkingRows); !s.direct {
+	if s.direct > 0 && len(active) <= maxWorkingRows && (len(active) <= len(s.beta)/2 || s.direct >= maxDirect) {
+		s.direct = 0
 		return s.roundOf(ctx, active, innerShare*(down-up))
 	}
+	s.direct++
 	s.all.share(s)
 	steps, err := s.all.optimize(ctx, s.Tol/2, min(max(minSteps, len(active)/2), s.MaxSteps-s.steps), false)
 	s.steps += steps
@@ -251,6 +263,9 @@ func (s *solver) roundOf(ctx context.Context, list []int, tol float64) (changed 
 		tol = 0
 	}
 	s.local.load(ctx, s, list)
+	if s.local.exact = nil; s.roundingOf(s.beta, nil) > s.Tol {
+		s.local.exact = s.m
+	}
 	steps, err := s.local.optimize(ctx, max(s.Tol/2, tol), s.MaxSteps-s.steps, true)
 	if err != nil {
 		return false, err
@@ -276,19 +291,37 @@ func (s *solver) recompute(ctx context.Context) error {
 	return nil
 }
 
-// roundingNegligible reports whether the rounding of float32 kernel values cannot matter at the
-// tolerance: an error of 2⁻²⁴ for each value, independent of the others, is √ΣΔ² times as large in a
-// gradient, where Δ is what has been added to β.
+// roundingNegligible reports whether the rounding of float32 kernel values cannot matter at the tolerance.
 func (s *solver) roundingNegligible() bool {
 	margin := 20.0
 	if s.m.whole.Rows > 0 {
 		margin = 4 // distances are those of float64
 	}
-	sum := 0.0
-	for i, b := range s.beta {
-		sum += (b - s.exact[i]) * (b - s.exact[i])
+	return margin*s.rounding() <= s.Tol
+}
+
+// rounding returns the error of a gradient by float32 kernel values: an error of 2⁻²⁴ for each value, independent of
+// the others, is √ΣΔ² times as large in a gradient, where Δ is what has been added to β. Values are at most
+// √(K_ii·K_jj).
+func (s *solver) rounding() float64 { return s.roundingOf(s.beta, s.exact) }
+
+// roundingOf returns the rounding of a product with beta − exact, the latter nil for 0.
+func (s *solver) roundingOf(beta, exact []float64) float64 {
+	sum, largest := 0.0, 1.0
+	if s.m.diagonal != nil {
+		largest = slices.Max(s.m.diagonal)
 	}
-	return margin*0x1p-24*math.Sqrt(sum) <= s.Tol
+	for i, b := range beta {
+		if exact != nil {
+			b -= exact[i]
+		}
+		square := b * b
+		if s.m.diagonal != nil {
+			square *= s.m.diagonal[i]
+		}
+		sum += square
+	}
+	return 0x1p-24 * math.Sqrt(sum*largest)
 }
 
 // snap moves coefficients that only rounding separates from a bound or from 0 there. They would count

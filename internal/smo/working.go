@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/pairwise"
 )
 
 // A working set has workingRows rows at first and at most maxWorkingRows, fewer if no more are cached.
@@ -115,12 +116,15 @@ type working struct {
 	rows               []int
 	marks              []bool
 	values             kern.View[float32] // kernel values, rows × rows
+	diagonal           []float32          // of values, nil if it is 1
 	memory             []float32          // of values
 	factor             []float64          // of newton
 	grad, up, down     []float64
 	beta, lower, upper []float64
 	before             []float64
 	epsilon            float64
+	reductions         int     // matrices factorized by the last call of reduce
+	exact              *Matrix // of which newton takes float64 kernel values; nil for those of values
 }
 
 // used returns marks of all rows, none set.
@@ -151,12 +155,26 @@ func (w *working) load(ctx context.Context, s *solver, rows []int) {
 	}
 	w.values = kern.Dense(q, q, q, w.memory)
 	s.m.square(ctx, w.values, rows)
+	w.setDiagonal(s.m)
+}
+
+// setDiagonal sets the diagonal of the values.
+func (w *working) setDiagonal(m *Matrix) {
+	w.diagonal = w.diagonal[:0]
+	if m.diagonal == nil {
+		w.diagonal = nil
+		return
+	}
+	for k := range w.values.Rows {
+		w.diagonal = append(w.diagonal, w.values.Row(k)[k])
+	}
 }
 
 // share makes w the problem of all rows of s, whose gradient and β it changes.
 func (w *working) share(s *solver) {
 	n := len(s.beta)
 	w.grad, w.beta, w.lower, w.upper, w.epsilon, w.values = s.grad, s.beta, s.Lower, s.Upper, s.Epsilon, s.m.whole
+	w.setDiagonal(s.m)
 	w.up, w.down = slices.Grow(w.up[:0], n)[:n], slices.Grow(w.down[:0], n)[:n]
 	for k := range n {
 		w.bounds(k)
@@ -180,13 +198,15 @@ func (w *working) store(s *solver) (rows []int, change []float64) {
 	return rows, change
 }
 
-// minCurvature bounds the curvature of a pair from below; kernel values are rounded to float32.
-const minCurvature = 0x1p-22
+// minCurvature bounds the curvature K_ii + K_jj − 2K_ij of a pair from below, relative to K_ii + K_jj; kernel
+// values are rounded to float32.
+const minCurvature = 0x1p-23
 
 // optimize makes steps until the violation is at most tol and returns their number. A step of newton comes
 // after steps of pairs that have taken the same time.
 func (w *working) optimize(ctx context.Context, tol float64, most int, newton bool) (steps int, err error) {
 	const checked = 1 << 13 // steps of at most some microseconds each
+	const hard = 1 << 11    // steps from which reducing the free rows pays
 	row := w.values.Row
 	i, least := kern.PairStep(w.grad, w.up, row(0), row(0), 0)
 	due := most
@@ -198,16 +218,20 @@ func (w *working) optimize(ctx context.Context, tol float64, most int, newton bo
 			return steps, ctxerr.Check(ctx)
 		}
 		if steps >= due {
-			moved, err := w.newton(ctx)
+			moved, err := w.newton(ctx, steps >= hard || w.exact != nil)
 			if err != nil {
 				return steps, err
 			}
-			if due = steps + w.newtonCost(); !moved {
+			if due = steps + (1+w.reductions)*w.newtonCost(); !moved {
 				due += steps
+			}
+			if moved && w.exact != nil {
+				return steps, nil // gradients of pairs lose the precision
 			}
 			i, least = kern.PairStep(w.grad, w.up, row(0), row(0), 0)
 		}
-		j, violation := kern.PairGain(w.grad, w.down, row(i), least, minCurvature)
+		own := row(i)[i]
+		j, violation := kern.PairGain(w.grad, w.down, row(i), w.diagonal, own, least, minCurvature)
 		if j < 0 || violation <= tol {
 			break
 		}
@@ -225,7 +249,7 @@ func (w *working) optimize(ctx context.Context, tol float64, most int, newton bo
 func (w *working) step(i, j int) (t float64) {
 	value := func(i, j int) float64 { return float64(w.values.Row(i)[j]) }
 	diagonal := value(i, i) + value(j, j)
-	curvature := max(diagonal-2*value(i, j), minCurvature*diagonal/2, math.SmallestNonzeroFloat32)
+	curvature := max(diagonal-2*value(i, j), minCurvature*diagonal, math.SmallestNonzeroFloat32)
 	slope := w.grad[i] + w.up[i] - w.grad[j] - w.down[j]
 	limit := min(w.upper[i]-w.beta[i], w.beta[j]-w.lower[j])
 	kinks := [2]float64{math.Inf(1), math.Inf(1)}
@@ -283,15 +307,20 @@ func (w *working) free() (list []int) {
 }
 
 // newton minimizes over the free rows by Cholesky factorizations, which it repeats without those that leave
-// their range and that it leaves at its end. It moves to the minimum of the objective on the way there.
-func (w *working) newton(ctx context.Context) (moved bool, err error) {
+// their range and that it leaves at its end. It moves to the minimum of the objective on the way there. If no rows
+// are left in their range, it moves only where reduce is set.
+func (w *working) newton(ctx context.Context, reduce bool) (moved bool, err error) {
 	const maxRounds = 6
+	w.reductions = 0
 	q := len(w.beta)
 	delta, slope := make([]float64, q), slices.Clone(w.grad) // slope is the gradient at the ends of the other rows
 	sum := 0.0                                               // of delta of rows at the ends
 	free := w.free()
 	for range maxRounds {
-		if err := w.solve(ctx, free, slope, -sum, delta); err != nil || len(free) == 0 {
+		if len(free) == 0 {
+			break
+		}
+		if err := w.solve(ctx, free, slope, -sum, delta); err != nil {
 			return false, err
 		}
 		var inside []int
@@ -307,12 +336,57 @@ func (w *working) newton(ctx context.Context) (moved bool, err error) {
 			sum += delta[k]
 		}
 		if len(inside) == len(free) {
-			return w.move(delta), nil
+			return w.move(ctx, delta)
 		}
 		free = inside
-		kern.AddTMulMixed(slope, w.values, ends)
+		if err := w.addProduct(ctx, slope, ends); err != nil {
+			return false, err
+		}
 	}
-	return false, nil
+	if !reduce {
+		return false, nil
+	}
+	return w.reduce(ctx)
+}
+
+// reduce minimizes over the free rows until the first of them leaves its range, which it leaves at its end, and
+// repeats that. It serves where the matrix of the free rows has a lower rank, as that of a polynomial of few inputs:
+// the minimum over all of them is far outside of their ranges.
+func (w *working) reduce(ctx context.Context) (moved bool, err error) {
+	const maxReduced = 64
+	delta := make([]float64, len(w.beta))
+	for range maxReduced {
+		free := w.free()
+		if len(free) < 2 {
+			break
+		}
+		clear(delta)
+		if err := w.solve(ctx, free, w.grad, 0, delta); err != nil {
+			return moved, err
+		}
+		w.reductions++
+		t, first, end := 1.0, -1, 0.0
+		for _, k := range free {
+			lower, upper := w.smooth(k)
+			bound := upper
+			if delta[k] < 0 {
+				bound = lower
+			}
+			if r := (bound - w.beta[k]) / delta[k]; r < t {
+				t, first, end = r, k, bound
+			}
+		}
+		kern.Scale(t, delta)
+		if ok, err := w.move(ctx, delta); !ok || err != nil {
+			return moved, err
+		}
+		if moved = true; first < 0 {
+			break
+		}
+		w.beta[first] = end
+		w.bounds(first)
+	}
+	return moved, nil
 }
 
 // smooth returns the range of a free β_k without a kink.
@@ -327,20 +401,39 @@ func (w *working) smooth(k int) (lower, upper float64) {
 }
 
 // solve writes the changes of the free rows that minimize the objective, and whose sum is given, to delta. The
-// matrix has a small ridge because of rounding; if it is not positive definite nevertheless, delta is 0.
+// matrix has a small ridge, relative to its diagonal, because of rounding; if it is not positive definite
+// nevertheless, delta is 0.
 func (w *working) solve(ctx context.Context, free []int, slope []float64, sum float64, delta []float64) error {
-	const ridge = 0x1p-20
+	const ridge, exactRidge = 0x1p-20, 0x1p-36
 	f := len(free)
 	if need := f * (f + 2); len(w.factor) < need {
 		w.factor = kern.MakeLarge[float64](need)
 	}
 	a, b := kern.Dense(f, f, f, w.factor), kern.Dense(f, 2, 2, w.factor[f*f:])
+	added := ridge
+	if w.exact != nil {
+		rows := make([]int, f)
+		for i, k := range free {
+			rows[i] = w.rows[k]
+		}
+		x := w.exact.rows64.Select(rows)
+		kern.Parallel(f, pairwise.TileRows, func(lo, hi int) {
+			if ctx.Err() == nil {
+				tile := a.Slice(lo, hi, 0, f)
+				pairwise.Distances(tile, x.Slice(lo, hi), x, w.exact.kernel.Metric)
+				pairwise.Values(w.exact.kernel, 1, tile)
+			}
+		})
+		added = exactRidge
+	}
 	for i, k := range free {
 		row, out := w.values.Row(k), a.Row(i)
-		for j, l := range free[:i+1] {
-			out[j] = float64(row[l])
+		if w.exact == nil {
+			for j, l := range free[:i+1] {
+				out[j] = float64(row[l])
+			}
 		}
-		out[i] += ridge
+		out[i] *= 1 + added
 		b.Set(i, 0, -slope[k]-w.up[k])
 		b.Set(i, 1, 1)
 	}
@@ -351,29 +444,40 @@ func (w *working) solve(ctx context.Context, free []int, slope []float64, sum fl
 	if err := kern.SolveCholesky(ctx, a, b); err != nil {
 		return err
 	}
-	ones := 0.0
+	ones, excess := 0.0, -sum
 	for i := range free {
 		sum, ones = sum-b.At(i, 0), ones+b.At(i, 1)
 	}
 	for i, k := range free {
 		delta[k] = b.At(i, 0) + sum/ones*b.At(i, 1)
+		excess += delta[k]
+	}
+	if w.exact != nil { // small ridges make changes large, and so is the rounding of their sum
+		for _, k := range free {
+			delta[k] -= excess / float64(f)
+		}
 	}
 	return nil
 }
 
 // move adds delta, or the part of it that minimizes the objective, to β.
-func (w *working) move(delta []float64) (moved bool) {
+func (w *working) move(ctx context.Context, delta []float64) (moved bool, err error) {
 	change := make([]float64, len(delta)) // of the gradient
-	kern.AddTMulMixed(change, w.values, delta)
+	if err := w.addProduct(ctx, change, delta); err != nil {
+		return false, err
+	}
 	linear := 0.0
 	for k, d := range delta {
 		if d != 0 {
 			linear += d * (w.grad[k] + w.up[k])
 		}
 	}
-	t := min(1, -linear/kern.Dot(delta, change))
-	if !(t > 0) {
-		return false
+	t := 1.0
+	if curvature := kern.Dot(delta, change); curvature > -linear { // the curvature of a null vector may be negative
+		t = -linear / curvature
+	}
+	if !(t > 0 && linear < 0) {
+		return false, nil
 	}
 	kern.Axpy(t, change, w.grad)
 	for k, d := range delta {
@@ -382,7 +486,19 @@ func (w *working) move(delta []float64) (moved bool) {
 			w.bounds(k)
 		}
 	}
-	return true
+	return true, nil
+}
+
+// addProduct adds the product of the kernel values and v to dst.
+func (w *working) addProduct(ctx context.Context, dst, v []float64) error {
+	if w.exact == nil {
+		kern.AddTMulMixed(dst, w.values, v)
+		return nil
+	}
+	product := make([]float64, len(dst))
+	err := w.exact.multiply(ctx, product, w.exact.rows64.Select(w.rows), w.rows, v)
+	kern.Axpy(1, product, dst)
+	return err
 }
 
 // moved returns b + t, and the bound or 0 where rounding leaves it next to them.

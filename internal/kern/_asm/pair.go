@@ -14,7 +14,8 @@ import (
 func pair() {
 	for _, t := range []target{{avx512: true}, {}} {
 		t.pairStep()
-		t.pairGain()
+		t.pairGain(false)
+		t.pairGain(true)
 	}
 }
 
@@ -106,24 +107,38 @@ func (t target) pairStep() {
 	done()
 }
 
-// pairGain writes the selection of the second row of a pair.
-func (t target) pairGain() {
-	name := t.pairName("pairGain")
+// pairGain writes the selection of the second row of a pair, for a matrix whose diagonal is 1 or given.
+func (t target) pairGain(given bool) {
+	base, rows := "pairGain", "a"
+	curvature, list := "max(2 − 2·a[k], floor)", "2, the floor and the number of lanes"
+	if given {
+		base, rows, curvature = "pairGainOf", "a, diagonal", "max(c − 2·a[k], floor·c), c = own + diagonal[k],"
+		list = "2, the floor, the number of lanes and own"
+	}
+	name := t.pairName(base)
 	places := t.laneNumbers(name+"Places", true)
-	TEXT(name, NOSPLIT, "func(n int, grad, down *float64, a *float32, least float64, constants *float32, most *float64, "+
-		"gain, at *float32)")
+	TEXT(name, NOSPLIT, "func(n int, grad, down *float64, "+rows+" *float32, least float64, constants *float32, "+
+		"most *float64, gain, at *float32)")
 	Doc(fmt.Sprintf("%s finds, n a multiple of %d, d = grad[k] + down[k] − least,", name, t.lanes()), "",
-		"\tmost = max_k d,  gain = max_k d²/max(2 − 2·a[k], floor) over d > 0", "",
-		"from 0, with the first k of the gain, each lane apart; constants are 2, the floor and the number of lanes.")
+		"\tmost = max_k d,  gain = max_k d²/"+curvature+" over d > 0", "",
+		"from 0, with the first k of the gain, each lane apart; constants are "+list+".")
 	Pragma("noescape")
 	n, grad, down, a := param("n"), param("grad"), param("down"), param("a")
+	var diagonal reg.GPVirtual
+	if given {
+		diagonal = param("diagonal")
+	}
 	least, most, g := t.vector(0), t.vector(1), t.vector(2)
 	two, floor, stride := t.half(t.vector(3)), t.half(t.vector(4)), t.half(t.vector(5))
 	best, at0, now := t.half(t.vector(6)), t.half(t.vector(7)), t.half(t.vector(8))
 	zero, d, c, mask := t.half(t.vector(9)), t.half(t.vector(10)), t.half(t.vector(11)), t.half(t.vector(12))
 	t.broadcast(resolve("least"), least)
 	constants := param("constants")
-	for i, v := range []reg.VecPhysical{two, floor, stride} {
+	own, sum := t.half(t.vector(13)), t.half(t.vector(14))
+	for i, v := range []reg.VecPhysical{two, floor, stride, own} {
+		if v == own && !given {
+			continue
+		}
 		VBROADCASTSS(at(constants, 4*i), v)
 	}
 	t.zero(most)
@@ -142,9 +157,17 @@ func (t target) pairGain() {
 			VCVTPD2PSY(g, d)
 		}
 		VMAXPS(zero, d, d)
-		VMOVAPS(two, c)
-		VFNMADD231PS(at(a, 0), two, c)
-		VMAXPS(floor, c, c)
+		if given {
+			VADDPS(at(diagonal, 0), own, c)
+			VMULPS(floor, c, sum)
+			VFNMADD231PS(at(a, 0), two, c)
+			VMAXPS(sum, c, c)
+			ADDQ(operand.I32(int32(t.lanes()*4)), diagonal)
+		} else {
+			VMOVAPS(two, c)
+			VFNMADD231PS(at(a, 0), two, c)
+			VMAXPS(floor, c, c)
+		}
 		VMULPS(d, d, d)
 		VDIVPS(c, d, d)
 		const less = 1
