@@ -310,7 +310,7 @@ func dropConstants(ctx context.Context, data *loaded, report func(string), out *
 		return err
 	}
 	_, out.result.Features = data.Train.Dims()
-	data.shape, err = shapeOf(data.Parts)
+	data.shape, err = shapeOf(ctx, data.Parts)
 	return err
 }
 
