@@ -186,6 +186,8 @@ type Shape struct {
 	Columns []Column
 	// Streamed reports that rows are read in blocks and mapped blocks are not stored.
 	Streamed bool
+	// Documents are the strings of the text columns; nil if unknown.
+	Documents *Documents
 }
 
 // RowsInMemory returns the number of rows that a step stores at once: all, or some blocks of a
@@ -212,7 +214,7 @@ func (s Shape) After(c Cost) Shape {
 	if c.OutputWidth < 0 || c.OutputWidth == s.Cols && c.NonZeros == 0 {
 		return s
 	}
-	s.Cols, s.NonZeros, s.Columns = c.OutputWidth, c.NonZeros, nil
+	s.Cols, s.NonZeros, s.Columns, s.Documents = c.OutputWidth, c.NonZeros, nil, nil
 	return s
 }
 
@@ -224,6 +226,9 @@ func (s Set) Shape() Shape {
 	}
 	if m, ok := s.X.(interface{ NNZ() int }); ok && out.Rows > 0 {
 		out.NonZeros = max(float64(m.NNZ())/float64(out.Rows), 1e-9)
+	}
+	if m, ok := s.X.(interface{ Documents() *Documents }); ok {
+		out.Documents = m.Documents()
 	}
 	return out
 }

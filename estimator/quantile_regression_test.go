@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -172,5 +173,35 @@ func TestQuantileRegressionRefusesWideRows(t *testing.T) {
 		X: sparse.FromDense(mat.NewDense(2, 8200, nil)), Y: []float64{1, 2}})
 	if err == nil || !strings.Contains(err.Error(), "must have at most 8192 columns, got 8200") {
 		t.Error(err)
+	}
+}
+
+// A quantile whose objective is as small as the rounding errors of residuals is fitted: no residual
+// but those of rounding is negative.
+func TestQuantileRegressionNearZero(t *testing.T) {
+	for k, quantile := range append(slices.Repeat([]float64{1e-12}, 100), 1e-13, 1e-9, 1e-6, 1-1e-12) {
+		rng := rand.New(rand.NewPCG(1, uint64(k)))
+		X, y := mat.NewDense(300, 2, nil), make([]float64, 300)
+		for i := range y {
+			a, b := rng.Float64(), rng.Float64()
+			X.SetRow(i, []float64{math.Sqrt(12) * (a - 0.5), math.Sqrt(12) * (b - 0.5)})
+			y[i] = a + 2*b + 0.3*rng.NormFloat64()
+		}
+		s := estimator.NewQuantileRegression()
+		s.Quantile = quantile
+		m, err := s.Fit(context.Background(), datasets.Set{X: X, Y: y})
+		if err != nil {
+			t.Errorf("%v: %v", quantile, err)
+			continue
+		}
+		got, err := m.Predict(context.Background(), X)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range y {
+			if r := y[i] - got[i]; quantile < 0.5 && r < -1e-3 || quantile > 0.5 && r > 1e-3 {
+				t.Fatalf("%v: residual %v of row %d", quantile, r, i)
+			}
+		}
 	}
 }

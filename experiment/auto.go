@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -254,9 +252,6 @@ const maxMinutes = 60 * 24 * 366
 
 // loadAuto loads the data and reports the decisions about them.
 func loadAuto(ctx context.Context, spec Spec, o AutoOptions, report func(string), out *outputs) (*loaded, error) {
-	if err := checkExistingAuto(spec, o.Force); err != nil {
-		return nil, err
-	}
 	data, err := load(ctx, spec, Options{Progress: o.Progress, Force: o.Force}, out)
 	if err != nil {
 		return nil, err
@@ -325,7 +320,7 @@ func dropConstants(ctx context.Context, data *loaded, report func(string), out *
 		return err
 	}
 	_, out.result.Features = data.Train.Dims()
-	data.shape, err = shapeOf(data.Parts)
+	data.shape, err = shapeOf(ctx, data.Parts)
 	return err
 }
 
@@ -344,32 +339,6 @@ func listed(steps []pipeline.Step, between string) string {
 		}
 	}
 	return strings.Join(words, between)
-}
-
-// checkExistingAuto checks the output directory for an interrupted search to resume, or for results
-// that require force.
-func checkExistingAuto(spec Spec, force bool) error {
-	dir := spec.Output.Dir
-	if err := checkOutputs(spec, autoOutputs, force); err != nil {
-		return err
-	}
-	journal := filepath.Join(dir, autoJournal)
-	if force {
-		if err := os.Remove(journal); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("experiment: %w", err)
-		}
-		return nil
-	}
-	found, err := resultIn(dir)
-	if _, missing := os.Stat(journal); missing == nil && (found.Auto != nil || errors.Is(err, fs.ErrNotExist)) {
-		return nil // the head of the journal identifies the search
-	}
-	var noFile *fs.PathError
-	if !errors.As(err, &noFile) {
-		return fmt.Errorf("experiment: %s contains results of a different run; use --force to overwrite it, or --out DIR",
-			dir)
-	}
-	return nil
 }
 
 // choose runs package auto on the training rows.

@@ -100,6 +100,29 @@ func existingRun(s Spec, data digests, before *result.InitialModel) error {
 	return out
 }
 
+// checkExistingAuto checks the output directory for an interrupted search to resume, or for results
+// that require force.
+func checkExistingAuto(spec Spec, force bool) error {
+	dir := spec.Output.Dir
+	journal := filepath.Join(dir, autoJournal)
+	if force {
+		if err := os.Remove(journal); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("experiment: %w", err)
+		}
+		return nil
+	}
+	found, err := resultIn(dir)
+	if _, missing := os.Stat(journal); missing == nil && (found.Auto != nil || errors.Is(err, fs.ErrNotExist)) {
+		return nil // the head of the journal identifies the search
+	}
+	var noFile *fs.PathError
+	if !errors.As(err, &noFile) {
+		return fmt.Errorf("experiment: %s contains results of a different run; use --force to overwrite it, or --out DIR",
+			dir)
+	}
+	return nil
+}
+
 // checkOutputs returns an error if a run would overwrite an input or, unless force is set, a file
 // that no run has written.
 func checkOutputs(spec Spec, outputs []string, force bool) error {

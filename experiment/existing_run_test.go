@@ -129,3 +129,36 @@ func TestRunAndAutoInOneFolder(t *testing.T) {
 		t.Errorf("after auto: %v, want %v: %v", files(), before, err)
 	}
 }
+
+// Of two runs at the same time in one directory, with or without force, the second is refused, and
+// no file is its own.
+func TestConcurrentRuns(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", complete(60, class))
+	const text = "data: {train: rows.csv, target: y, drop: [c], split: {test: 0.5}}\npipeline: [standardize, logistic]\n" +
+		"output: {dir: out}\n"
+	for name, force := range map[string]bool{"without force": false, "with force": true} {
+		var started bool
+		var second, search error
+		var during Progress = func(step string, done, total int) {
+			if step == "load" || started {
+				return
+			}
+			started = true
+			_, second = Run(context.Background(), spec(t, text, set("seed", "2")), Options{Force: force})
+			_, search = Auto(context.Background(), "rows.csv", AutoOptions{Target: "y", Dir: "out", Candidates: 1, Force: force})
+		}
+		found, err := Run(context.Background(), spec(t, text), Options{Progress: during, Force: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range []error{second, search} {
+			if err == nil || !strings.Contains(err.Error(), "another run is writing into it") {
+				t.Errorf("%s: the second run: %v", name, err)
+			}
+		}
+		if saved, err := ReadRun("out"); err != nil || saved.Seed != found.Seed {
+			t.Errorf("%s: %v, seed %d, want %d", name, err, saved.Seed, found.Seed)
+		}
+	}
+}

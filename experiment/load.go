@@ -69,7 +69,7 @@ func load(ctx context.Context, spec Spec, o Options, out *outputs) (data *loaded
 	found.Task = string(data.Task)
 	found.Positive = positiveOf(data.Task, data.Train.Schema())
 	found.Rows.Train, found.Features = data.Train.Dims()
-	if data.shape, err = shapeOf(data.Parts); err != nil {
+	if data.shape, err = shapeOf(ctx, data.Parts); err != nil {
 		return nil, err
 	}
 	if err := spec.CheckLevel(data.shape).Err(); err != nil {
@@ -102,7 +102,7 @@ func openBefore(ctx context.Context, spec *Spec, path string) (*opened, *result.
 }
 
 // shapeOf returns the shape of the training rows.
-func shapeOf(parts *dataload.Parts) (datasets.Shape, error) {
+func shapeOf(ctx context.Context, parts *dataload.Parts) (datasets.Shape, error) {
 	train := parts.Train
 	if parts.Task.Unsupervised() {
 		train = rowsource.DropTargets(train)
@@ -110,13 +110,13 @@ func shapeOf(parts *dataload.Parts) (datasets.Shape, error) {
 	n, cols := train.Dims()
 	shape := datasets.Shape{Rows: n, Cols: cols, Outputs: train.Schema().Outputs(), Columns: train.Schema().Columns}
 	if !parts.Streamed {
-		set, err := datasets.ReadAll(context.Background(), train) // it is in memory, which is not copied
+		set, err := datasets.ReadAll(ctx, train) // it is in memory, which is not copied
 		if err != nil {
 			return shape, err
 		}
 		shape = set.Shape()
 	}
-	shape.Streamed = parts.Streamed
+	shape.Streamed, shape.Documents = parts.Streamed, datasets.NewDocuments(ctx, train)
 	return shape, nil
 }
 

@@ -3,6 +3,8 @@ package experiment
 import (
 	"bufio"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -29,17 +31,28 @@ func newOutputs(spec Spec, o Options, auto bool) *outputs {
 	return &outputs{result: found, started: time.Now(), auto: auto, reported: o.OnWarning}
 }
 
-// open creates the directory and starts the run on the tracker. Without force it refuses to replace
-// the results of another run.
+// open creates and locks the directory and starts the run on the tracker. Without force it refuses
+// to replace the results of another run.
 func (out *outputs) open(ctx context.Context, spec Spec, force bool) (err error) {
 	names, other := runOutputs, append(slices.Clone(autoOutputs), autoJournal)
 	if out.auto {
 		names, other = autoOutputs, runOutputs
 	}
+	if out.folder, err = files.NewFolder(spec.Output.Dir); errors.Is(err, files.ErrLocked) {
+		return fmt.Errorf("experiment: cannot write into %s: %w; wait until it ends, or use another output directory",
+			spec.Output.Dir, files.ErrLocked)
+	}
+	if err != nil {
+		return err
+	}
 	if err := checkOutputs(spec, names, force); err != nil {
 		return err
 	}
-	if !force && !out.auto {
+	if out.auto {
+		if err := checkExistingAuto(spec, force); err != nil {
+			return err
+		}
+	} else if !force {
 		if err := existingRun(spec, out.result.SHA256, out.result.Before); err != nil {
 			return err
 		}
@@ -47,9 +60,7 @@ func (out *outputs) open(ctx context.Context, spec Spec, force bool) (err error)
 	if replaced, err := resultIn(spec.Output.Dir); err == nil && out.auto != (replaced.Auto != nil) {
 		names = slices.Concat(names, other)
 	}
-	if out.folder, err = files.NewFolder(spec.Output.Dir, names...); err != nil {
-		return err
-	}
+	out.folder.Outputs = names
 	out.tracker, err = startTracker(ctx, spec, &out.result, out.started, func(text string) {
 		out.warn(text)
 		if out.reported != nil {
@@ -84,10 +95,10 @@ func (out *outputs) writeResult() error {
 
 // end ends a run with its error and returns its result. It removes the files of a failed run.
 func (out *outputs) end(ctx context.Context, err error) (Result, error) {
+	if out.folder != nil {
+		out.folder.Close()
+	}
 	if err != nil {
-		if out.folder != nil {
-			out.folder.Discard()
-		}
 		if ctx.Err() != nil {
 			err = ctxerr.Check(ctx)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -134,4 +135,33 @@ func openSet(t *testing.T, s Spec) (datasets.Set, error) {
 		return datasets.Set{}, err
 	}
 	return datasets.ReadAll(context.Background(), parts.Train)
+}
+
+// A plan counts the terms of a text, and both a plan and a run refuse terms beyond the memory.
+func TestPlanOfText(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var rows strings.Builder
+	rows.WriteString("text,y\n")
+	for i := range 3000 {
+		fmt.Fprintf(&rows, "all a%d b%d c%d d%d,%c\n", i, i, i, i, 'a'+i%2)
+	}
+	put(t, "rows.csv", rows.String())
+	const text = "data: {train: rows.csv, target: y, kinds: {text: text}}\npipeline: [{columns: [{select: text, steps: [tfidf]}]}, " +
+		"logistic]\n"
+	for name, stream := range map[string]string{"in memory": "never", "streamed": "always"} {
+		p, err := NewPlan(context.Background(), spec(t, text, set("data.stream", stream)))
+		if err != nil || math.Abs(float64(p.Steps[0].Width)-12001) > 600 {
+			t.Errorf("%s: %+v, %v", name, p.Steps, err)
+		}
+	}
+	long := spec(t, text, set("columns.text.tfidf.hashing", "67108864"), set("output.dir", "out"))
+	before := debug.SetMemoryLimit(1 << 30)
+	defer debug.SetMemoryLimit(before)
+	p, err := NewPlan(context.Background(), long)
+	if err != nil || !errors.Is(p.Refusal(), ErrTooLarge) || p.Steps[0].Bytes < 1<<31 {
+		t.Errorf("plan: %v, %v, %+v", p.Refusal(), err, p.Steps)
+	}
+	if _, err := Run(context.Background(), long, Options{}); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("run: %v", err)
+	}
 }

@@ -97,8 +97,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// check verifies the token and the method.
+// check verifies the origin, the token and the method.
 func (c *call) check() error {
+	if err := c.checkBrowser(); err != nil {
+		return err
+	}
 	if !c.route.public {
 		if err := c.server.Authorized(c.r.Header.Get("Authorization")); err != nil {
 			return err

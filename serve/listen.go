@@ -17,6 +17,7 @@ import (
 // ListenOptions configures [Server.Serve] and package serve/grpc. A zero field selects its default.
 type ListenOptions struct {
 	Handler           http.Handler  // HTTP handler that wraps the server; nil is the server itself
+	Hosts             []string      // public host names that HTTP requests may name if no token is required
 	MaxConnections    int           // open connections; default 1024
 	ReadHeaderTimeout time.Duration // for HTTP request headers; default 5 s
 	ReadTimeout       time.Duration // for a whole request, including the queue; default 30 s
@@ -108,6 +109,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, o ListenOptions) err
 		p := &httpProtocol{limited: newListener(l, o.MaxConnections), Server: http.Server{
 			Handler: o.Handler, ReadHeaderTimeout: o.ReadHeaderTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout,
 			IdleTimeout:    o.IdleTimeout,
+			BaseContext:    func(net.Listener) context.Context { return withHosts(o.Hosts) },
 			MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(s.options.Logger.Handler(), slog.LevelWarn),
 			Protocols: new(http.Protocols),
 		}}

@@ -210,3 +210,61 @@ func TestEndWithoutSlots(t *testing.T) {
 		t.Error("it does not end")
 	}
 }
+
+// A listening server without a token rejects what a web page of another site can make a browser
+// send: names that resolve to it, posts of other origins, and posts without a content type.
+func TestRejectsForeignPages(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	write(t, file, "secret")
+	open := func(o serve.Options, hosts ...string) string {
+		s, err := serve.New(o)
+		if err == nil {
+			err = s.AddModel("flat", "1", fitted()["nrent"])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return listen(t, s, serve.ListenOptions{Hosts: hosts})
+	}
+	addr, secret := open(serve.Options{}, "models.example.org"), open(serve.Options{TokenFile: file})
+	const page, kind = "https://evil.example", "application/json"
+	for name, c := range map[string]struct {
+		addr, host, origin, kind string
+		want                     int // of a POST with an unknown path
+	}{
+		"address":         {addr, "", "", kind, 404},
+		"IPv6":            {addr, "[::1]:80", "", kind, 404},
+		"localhost":       {addr, "localhost:8080", "", kind, 404},
+		"service":         {addr, "models.team.svc.cluster.local", "", kind, 404},
+		"allowed":         {addr, "Models.Example.org:443", "", kind, 404},
+		"own origin":      {addr, "localhost:8080", "http://localhost:8080", kind, 404},
+		"rebinding":       {addr, "evil.example", "", kind, 403},
+		"dotted":          {addr, "evil.example.:80", "", kind, 403},
+		"like a local":    {addr, "localhost.evil.example", "", kind, 403},
+		"other origin":    {addr, "", page, kind, 403},
+		"sandboxed":       {addr, "", "null", kind, 403},
+		"no content type": {addr, "", "", "", 415},
+		"with a token":    {secret, "evil.example", page, "", 404},
+	} {
+		r, err := http.NewRequest("POST", "http://"+c.addr+"/unknown", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = c.host
+		r.Header.Set("Authorization", "Bearer secret")
+		for key, value := range map[string]string{"Origin": c.origin, "Content-Type": c.kind} {
+			if value != "" {
+				r.Header.Set(key, value)
+			}
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if answer.StatusCode != c.want {
+			t.Errorf("%s: %d, want %d: %s", name, answer.StatusCode, c.want, text)
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/textfeatures"
 	"github.com/bochner-ml/bochner/internal/textrows"
@@ -175,7 +176,7 @@ func (s TFIDF) Start(ctx context.Context, schema datasets.Schema, cols int) (dat
 	if len(schema.Columns) != 0 && len(schema.Columns) != cols {
 		return nil, fmt.Errorf("transformer: tfidf: the schema names %d columns, the rows have %d", len(schema.Columns), cols)
 	}
-	sums := &termSums{schema: schema}
+	sums := &termSums{schema: schema, limit: memory.Available() / 2} // the rows need the rest
 	for j := range cols {
 		if kind := schema.Column(j).Kind; kind != datasets.Text {
 			return nil, fmt.Errorf("transformer: tfidf: column %s must be text, got %s; select the text columns with a columns "+
@@ -215,6 +216,20 @@ func (s TFIDF) Finish(ctx context.Context, last datasets.Pass) (Transformer, err
 type termSums struct {
 	schema   datasets.Schema
 	counters []*textfeatures.Counter
+	limit    int64 // bytes of the counters
+}
+
+// check returns an error if the terms exceed the memory, which would end the process.
+func (c *termSums) check() error {
+	bytes := int64(0)
+	for _, counter := range c.counters {
+		bytes += counter.Bytes()
+	}
+	if bytes <= c.limit {
+		return nil
+	}
+	return fmt.Errorf("transformer: tfidf: %w: the terms take more than %s; use shorter n-grams, or hashing",
+		memory.ErrTooLarge, memory.Size(c.limit))
 }
 
 // Add counts the terms of a block.
@@ -233,6 +248,9 @@ func (c *termSums) Add(ctx context.Context, _ int, block datasets.Set) error {
 			text, _ := X.Text(i, j)
 			counter.Add(text)
 		}
+		if err := c.check(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -242,7 +260,7 @@ func (c *termSums) Merge(_ context.Context, other pass.Sums) error {
 	for j, counter := range other.(*termSums).counters {
 		c.counters[j].Merge(counter)
 	}
-	return nil
+	return c.check()
 }
 
 // Next returns nil: one pass suffices.
@@ -274,7 +292,8 @@ func checkTexts(step string, X mat.Matrix, width int) (*textrows.Matrix, error) 
 	}
 }
 
-// Cost returns the cost of counting and mapping the terms of the rows, which are not known.
+// Cost returns the cost of counting and mapping the terms of the rows, by a sketch of shape.Documents if
+// it is known.
 func (s TFIDF) Cost(shape datasets.Shape) datasets.Cost {
 	const terms = 20 // of a typical text
 	n, d := float64(shape.Rows), float64(shape.Cols)
@@ -285,7 +304,37 @@ func (s TFIDF) Cost(shape datasets.Shape) datasets.Cost {
 		cost.OutputWidth, cost.WidthEstimated = limit*shape.Cols, s.Hashing == 0
 		cost.NonZeros = min(cost.NonZeros, float64(cost.OutputWidth))
 	}
+	cost.Bytes += int64(32 * max(s.Hashing, 0) * shape.Cols)
+	if terms, ok := s.terms(shape); ok {
+		const entry = 24 // twice, while the rows are collected
+		cost = datasets.Cost{Flops: 200 * n * terms.Entries, OutputWidth: int(terms.Columns),
+			WidthEstimated: s.Hashing == 0, NonZeros: max(terms.Entries, 1e-9),
+			Bytes: int64(terms.Bytes + entry*terms.Entries*float64(shape.RowsInMemory()))}
+	}
 	return cost
+}
+
+// terms estimates the terms of the texts of a shape.
+func (s TFIDF) terms(shape datasets.Shape) (sum textfeatures.Estimate, ok bool) {
+	if shape.Documents == nil || len(shape.Columns) != shape.Cols {
+		return sum, false
+	}
+	for _, c := range shape.Columns {
+		o := s.options()
+		sketch, ok := shape.Documents.Once(fmt.Sprintf("%q %v", c.Name, o), func() any {
+			sketch, err := textfeatures.NewSketch(o)
+			if err != nil || shape.Documents.Each(c.Name, sketch.Add) != nil {
+				return nil // Fit reports the error
+			}
+			return sketch
+		}).(*textfeatures.Sketch)
+		if !ok {
+			return sum, false
+		}
+		sum = sum.Plus(sketch.Estimate(shape.Rows))
+	}
+	sum.Columns = min(sum.Columns, math.MaxUint32)
+	return sum, true
 }
 
 // FittedTFIDF is a fitted [TFIDF].

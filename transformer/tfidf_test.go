@@ -2,8 +2,10 @@ package transformer_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/golden"
+	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/sparse"
@@ -209,5 +212,55 @@ func TestTFIDFKeepsTheLaws(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			transformertest.Run(t, s, transformertest.Options{Data: set, Unexported: true, Missing: true})
 		})
+	}
+}
+
+// Terms that exceed the memory, and hashed columns that do, are an error before the process is
+// killed.
+func TestTFIDFRefusesBeyondMemory(t *testing.T) {
+	column := make([]string, 120000)
+	for i := range column {
+		column[i] = fmt.Sprintf("word%d", i)
+	}
+	set := texts(t, map[string][]string{"body": column})
+	hashed := transformer.NewTFIDF()
+	hashed.Hashing = 1 << 26
+	many := transformer.NewTFIDF()
+	many.Hashing, many.Analyzer, many.MaxN = 1, "char", 100
+	long := texts(t, map[string][]string{"body": {strings.Repeat("a", 40000)}})
+	ctx := context.Background()
+	before := debug.SetMemoryLimit(32 << 20)
+	_, err := transformer.NewTFIDF().Fit(ctx, set)
+	_, hashErr := hashed.Fit(ctx, set)
+	f, _ := many.Fit(ctx, long)
+	_, err2 := f.Transform(ctx, long.X)
+	debug.SetMemoryLimit(before)
+	if !errors.Is(err, memory.ErrTooLarge) || !strings.Contains(err.Error(), "hashing") {
+		t.Errorf("terms: %v", err)
+	}
+	if !errors.Is(hashErr, memory.ErrTooLarge) {
+		t.Errorf("hashed columns: %v", hashErr)
+	}
+	if err2 != nil {
+		t.Errorf("one hashed column of many terms: %v", err2)
+	}
+}
+
+// The cost knows the number of terms if the shape has the strings, also in a group of columns.
+func TestTFIDFCost(t *testing.T) {
+	column := make([]string, 500)
+	for i := range column {
+		column[i] = fmt.Sprintf("a%d b%d both", i, i)
+	}
+	set := texts(t, map[string][]string{"title": column, "body": column})
+	shape := set.Shape()
+	if cost := transformer.NewTFIDF().Cost(shape); cost.OutputWidth != -1 {
+		t.Errorf("without strings: width %d", cost.OutputWidth)
+	}
+	shape.Documents = datasets.NewDocuments(context.Background(), set.Source())
+	f := fitTexts(t, transformer.NewTFIDF(), set)
+	cost := transformer.NewTFIDF().Cost(shape)
+	if cost.OutputWidth != f.OutputWidth() || cost.OutputWidth != 2002 || cost.NonZeros != 6 || cost.Bytes < 2002*150 {
+		t.Errorf("%+v, want width %d", cost, f.OutputWidth())
 	}
 }

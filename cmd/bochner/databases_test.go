@@ -171,3 +171,13 @@ func TestQueriesOfSQLiteOnlyRead(t *testing.T) {
 		t.Error(one, err)
 	}
 }
+
+// Queries of an experiment file cannot build strings that exceed the memory.
+func TestQueriesOfSQLiteAreLimited(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.db", "")
+	put(t, "attack.yaml", "data: {sql: {url: 'sqlite:rows.db', train: \"select length(hex(zeroblob(40000000))) as a, 2 "+
+		"as y\"}, target: y}\npipeline: [ridge]\nname: x\n")
+	_, errs := call(t, failure, "validate attack.yaml")
+	has(t, errs, "string or blob too big")
+}

@@ -23,6 +23,7 @@ type serveCommand struct {
 	GRPCAddr  string        `name:"grpc-addr" placeholder:"HOST:PORT" help:"Address of the gRPC server. Default: none."`
 	Period    time.Duration `default:"5s" help:"Interval of the checks for changed model files. Default: ${default}."`
 	TokenFile string        `files:"" placeholder:"FILE" help:"File with the token required by all requests except health checks."`
+	Host      []string      `placeholder:"NAME" help:"Public host name of the server that requests may use without a token."`
 	TLSCert   string        `name:"tls-cert" files:"" placeholder:"FILE" help:"TLS certificate; reloaded when it changes."`
 	TLSKey    string        `name:"tls-key" files:"" placeholder:"FILE" help:"Private key of the certificate."`
 	AccessLog string        `enum:"none,text,json" default:"none" help:"Log every request: ${enum}. Default: ${default}."`
@@ -150,7 +151,7 @@ func (c serveCommand) listen(s *session) (l listeners, err error) {
 func (c serveCommand) answer(ctx context.Context, models *serve.Server, handler http.Handler, l listeners) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	o := serve.ListenOptions{Handler: handler, MaxConnections: c.Connections, DrainDelay: c.Drain,
+	o := serve.ListenOptions{Handler: handler, Hosts: c.Host, MaxConnections: c.Connections, DrainDelay: c.Drain,
 		ShutdownTimeout: c.Grace, CertFile: c.TLSCert, KeyFile: c.TLSKey, Reflection: c.GRPCReflection}
 	other := make(chan error, 1)
 	go func() {

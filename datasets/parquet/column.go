@@ -148,7 +148,7 @@ func (c *column) decodeStrings(r *pq.ByteArrayColumnChunkReader, rows int, v *ta
 	for done := 0; done < rows; {
 		total, n, err := r.ReadBatchInPage(int64(rows-done), c.byteArrays, c.levels[done:], nil)
 		if err != nil {
-			return fmt.Errorf("damaged: %w", err)
+			return arrays.Damaged(err)
 		}
 		if total == 0 {
 			return errEnd
@@ -184,7 +184,7 @@ func values[T any](c *column, r batches[T], buffer *[]T, rows int) ([]T, error) 
 	*buffer = resized(*buffer, rows)
 	total, n, err := r.ReadBatch(int64(rows), *buffer, c.levels, nil)
 	if err != nil {
-		return nil, fmt.Errorf("damaged: %w", err)
+		return nil, arrays.Damaged(err)
 	}
 	if total != int64(rows) || n > rows {
 		return nil, errEnd

@@ -99,7 +99,7 @@ func check(m *metadata.FileMetaData, size int64) error {
 func checkChunk(g *metadata.RowGroupMetaData, j int, size int64) error {
 	c, err := g.ColumnChunk(j)
 	if err != nil {
-		return fmt.Errorf("damaged: %w", err)
+		return arrays.Damaged(err)
 	}
 	from := c.DataPageOffset()
 	if at := c.DictionaryPageOffset(); c.HasDictionaryPage() && at > 0 && at < from {

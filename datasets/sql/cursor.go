@@ -10,6 +10,7 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -64,6 +65,10 @@ func (q *query) queryError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctxerr.Check(ctx)
 	}
+	if limit := q.of.Timeout; limit > 0 &&
+		(errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "interrupted")) { // by SQLite
+		return fmt.Errorf("%s: the query takes longer than %v", q.form.Name, limit)
+	}
 	return fmt.Errorf("%s: %w", q.form.Name, err)
 }
 
@@ -73,12 +78,20 @@ func (q *query) run(ctx context.Context) (*sql.Rows, func() error, error) {
 	if err != nil {
 		return nil, nil, q.queryError(ctx, err)
 	}
-	rows, err := from.QueryContext(ctx, q.Text, q.Args...)
+	limited, cancel := ctx, func() {}
+	if q.of.Timeout > 0 {
+		limited, cancel = context.WithTimeout(ctx, q.of.Timeout)
+	}
+	rows, err := from.QueryContext(limited, q.Text, q.Args...)
 	if err != nil {
+		cancel()
 		end()
 		return nil, nil, q.queryError(ctx, err)
 	}
-	return rows, end, nil
+	return rows, func() error {
+		cancel()
+		return end()
+	}, nil
 }
 
 // inferTypes finds out the types of columns from their values.

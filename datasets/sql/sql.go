@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/table"
@@ -71,6 +72,8 @@ func Read(ctx context.Context, db *sql.DB, query string, args []any, o Options) 
 // occupies one connection until it is closed. With other databases, or if only one connection is
 // available, passes read the current content of the database.
 type Snapshot struct {
+	Timeout time.Duration // of each pass over a query; 0 for none
+
 	db *sql.DB
 	tx *sql.Tx // that keeps the snapshot; nil for none
 	id string

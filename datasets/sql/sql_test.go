@@ -370,3 +370,26 @@ func BenchmarkRead(b *testing.B) {
 		})
 	}
 }
+
+// A query that does not end is an error after the timeout of its snapshot.
+func TestTimeout(t *testing.T) {
+	s, err := sql.Take(ctx, dialects["sqlite"].open(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.Timeout = 50 * time.Millisecond
+	for _, text := range []string{"select count(*) as a from n", "select i as a from n", "select i + 0.5 as a from n where i < 0"} {
+		endless := sql.Query{Text: "with recursive n(i) as (select 1 union all select i + 1 from n) " + text, Name: "rows"}
+		if _, err := s.Open(ctx, sql.Options{}, endless); err == nil ||
+			err.Error() != "rows: the query takes longer than 50ms" {
+			t.Errorf("%s: %v", text, err)
+		}
+		if _, err := s.Digest(ctx, endless); err == nil || err.Error() != "rows: the query takes longer than 50ms" {
+			t.Errorf("digest of %s: %v", text, err)
+		}
+	}
+	if _, err := s.Digest(ctx, sql.Query{Text: "select 1"}); err != nil {
+		t.Error(err)
+	}
+}

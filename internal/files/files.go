@@ -103,11 +103,16 @@ func Replace(path string, fill func(w *bufio.Writer) error) error {
 		os.Remove(file.Name())
 		return &WriteError{path, Reason(err)}
 	}
-	if dir, err := os.Open(filepath.Dir(path)); err == nil { // the rename too should survive a crash
+	syncDir(filepath.Dir(path))
+	return nil
+}
+
+// syncDir flushes a directory to the disk, so that a rename in it survives a crash.
+func syncDir(path string) {
+	if dir, err := os.Open(path); err == nil {
 		dir.Sync()
 		dir.Close()
 	}
-	return nil
 }
 
 // ReplaceText is Replace by a string.

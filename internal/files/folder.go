@@ -4,47 +4,78 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // Unfinished is the name pattern of directories with unfinished outputs.
 const Unfinished = ".unfinished-*"
 
-// Folder is an output directory; outputs are published when all are complete.
+// Names in an output directory that are not outputs: the lock, the directory of complete outputs
+// while they are moved, and in it the list of outputs to remove.
+const (
+	lockName  = ".lock"
+	completed = ".complete"
+	staleName = ".stale"
+)
+
+// lastOutput is removed before the outputs of an earlier run are replaced, and moved last: a
+// directory that contains it has the outputs of one run.
+const lastOutput = "result.json"
+
+// ErrLocked reports that another run writes into the output directory.
+var ErrLocked = errors.New("another run is writing into it")
+
+// Folder is an output directory, locked until Close; outputs are published when all are complete.
 type Folder struct {
-	KeepJournals bool // whether a later run needs the journals
+	KeepJournals bool     // whether a later run needs the journals
+	Outputs      []string // all outputs that a run may write
 
 	dir     string
-	outputs []string // all outputs that a run may write
+	lock    *os.File // nil where the file system has no locks
 	made    []string // directories created by NewFolder, dir first
 	waiting string   // subdirectory with unpublished outputs; "" before the first output
 	names   []string
 	left    []string // directories left by killed runs
 }
 
-// NewFolder creates the directory, if it does not exist, and checks that it is writable. outputs
-// are the names that a run may write.
-func NewFolder(dir string, outputs ...string) (*Folder, error) {
-	f := &Folder{dir: dir, outputs: outputs}
+// NewFolder creates the directory, if it does not exist, locks it, and checks that it is writable.
+// It completes a publication that was interrupted. The error matches [ErrLocked] if another run has
+// locked the directory.
+func NewFolder(dir string) (*Folder, error) {
+	f := &Folder{dir: dir}
 	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
 		if _, err := os.Stat(at); !errors.Is(err, os.ErrNotExist) || at == filepath.Dir(at) {
 			break
 		}
 		f.made = append(f.made, at)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		f.Discard()
-		return nil, fmt.Errorf("files: output.dir: %w", Tell(err))
-	}
-	f.left, _ = filepath.Glob(filepath.Join(dir, Unfinished))
-	if err := f.open(); err != nil { // better now than after hours
-		f.Discard()
+	if err := f.prepare(); err != nil {
+		f.Close()
 		return nil, err
 	}
-	f.close()
 	return f, nil
+}
+
+func (f *Folder) prepare() (err error) {
+	if err := os.MkdirAll(f.dir, 0o755); err != nil {
+		return fmt.Errorf("files: output.dir: %w", Tell(err))
+	}
+	if f.lock, err = lockFile(filepath.Join(f.dir, lockName)); err != nil {
+		return fmt.Errorf("files: output.dir: %s: %w", f.dir, Reason(err))
+	}
+	if err := f.complete(); err != nil {
+		return err
+	}
+	f.left, _ = filepath.Glob(filepath.Join(f.dir, Unfinished))
+	if err := f.open(); err != nil { // better now than after hours
+		return err
+	}
+	f.discard()
+	return nil
 }
 
 // open creates the directory of unfinished files. It does not exist during a search, because
@@ -56,7 +87,7 @@ func (f *Folder) open() (err error) {
 	return nil
 }
 
-func (f *Folder) close() {
+func (f *Folder) discard() {
 	if f.waiting != "" {
 		os.RemoveAll(f.waiting)
 		f.waiting = ""
@@ -93,25 +124,26 @@ func (f *Folder) Waiting() (names, paths []string) {
 }
 
 // Publish moves the outputs to the directory. It removes outputs of an earlier run that this one
-// does not write, the journals unless KeepJournals is set, and directories left by killed runs.
-// Outputs written later need another call.
+// does not write, the journals unless KeepJournals is set, and directories left by killed runs. If
+// it is interrupted, the next NewFolder completes it. Outputs written later need another call.
 func (f *Folder) Publish() ([]string, error) {
-	var files []string
-	for _, name := range f.outputs {
-		if slices.Contains(f.names, name) {
-			continue
+	if len(f.names) > 0 {
+		stale := slices.DeleteFunc(slices.Clone(f.Outputs), func(name string) bool { return slices.Contains(f.names, name) })
+		err := ReplaceText(filepath.Join(f.waiting, staleName), []byte(strings.Join(stale, "\n")))
+		if err == nil { // from here on the new outputs are valid
+			err = os.Rename(f.waiting, filepath.Join(f.dir, completed))
 		}
-		old := filepath.Join(f.dir, name)
-		if err := os.Remove(old); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("files: removing %s of an earlier run: %w", old, Reason(err))
+		if err != nil {
+			return nil, fmt.Errorf("files: writing into %s: %w", f.dir, Reason(err))
+		}
+		f.waiting = ""
+		if err := f.complete(); err != nil {
+			return nil, err
 		}
 	}
+	var files []string
 	for _, name := range f.names {
-		to := filepath.Join(f.dir, name)
-		if err := os.Rename(filepath.Join(f.waiting, name), to); err != nil {
-			return nil, fmt.Errorf("files: writing %s: %w", to, Reason(err))
-		}
-		files = append(files, filepath.ToSlash(to))
+		files = append(files, filepath.ToSlash(filepath.Join(f.dir, name)))
 	}
 	f.names = nil
 	journals, _ := filepath.Glob(filepath.Join(f.dir, "search-*.journal*"))
@@ -123,16 +155,63 @@ func (f *Folder) Publish() ([]string, error) {
 	for _, path := range f.left {
 		os.RemoveAll(path)
 	}
-	f.close()
 	return files, nil
 }
 
-// Discard removes the unpublished outputs, but keeps the journals.
-func (f *Folder) Discard() {
-	f.close()
+// complete moves complete outputs, if there are any, to the directory.
+func (f *Folder) complete() error {
+	from := filepath.Join(f.dir, completed)
+	entries, err := os.ReadDir(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	stale, missing := os.ReadFile(filepath.Join(from, staleName))
+	if err == nil && !errors.Is(missing, fs.ErrNotExist) {
+		err = missing
+	}
+	if err != nil {
+		return fmt.Errorf("files: %w", Tell(err))
+	}
+	var names []string
+	for _, entry := range entries {
+		if entry.Name() != staleName {
+			names = append(names, entry.Name())
+		}
+	}
+	removed := strings.Fields(string(stale))
+	if k := slices.Index(names, lastOutput); k >= 0 {
+		names = append(slices.Delete(names, k, k+1), lastOutput)
+		removed = append([]string{lastOutput}, removed...)
+	}
+	for _, name := range removed {
+		old := filepath.Join(f.dir, name)
+		if err := os.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("files: removing %s of an earlier run: %w", old, Reason(err))
+		}
+	}
+	for _, name := range names {
+		to := filepath.Join(f.dir, name)
+		if err := os.Rename(filepath.Join(from, name), to); err != nil {
+			return fmt.Errorf("files: writing %s: %w", to, Reason(err))
+		}
+	}
+	if err := os.RemoveAll(from); err != nil {
+		return fmt.Errorf("files: %w", Tell(err))
+	}
+	syncDir(f.dir)
+	return nil
+}
+
+// Close removes the unpublished outputs, but keeps the journals, and unlocks the directory.
+func (f *Folder) Close() {
+	f.discard()
+	if f.lock != nil {
+		unlockFile(f.lock)
+		f.lock = nil
+	}
 	for _, dir := range f.made {
 		if os.Remove(dir) != nil {
-			return // a journal is in it
+			return // outputs or a journal are in it
 		}
 	}
 }

@@ -46,7 +46,7 @@ var Allowed = map[string][]string{
 	"internal/murmur":       {},                             // hashes of strings
 	"internal/files":        {},                             // written in full or not at all
 	// documents to weighted term counts
-	"internal/textfeatures": {"internal/kern", "internal/murmur", "model", "sparse"},
+	"internal/textfeatures": {"internal/kern", "internal/memory", "internal/murmur", "model", "sparse"},
 	"internal/textrows":     {}, // rows with text columns
 	"internal/svg":          {},
 	"internal/jsonscan":     {}, // JSON, with the place of what is wrong

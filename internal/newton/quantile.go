@@ -29,8 +29,13 @@ func Quantile(l *design.Labels, quantile, alpha float64, intercept bool, tol flo
 		trivial += l.Weights[i] / total * pinball(quantile, r)
 	}
 	return Task{Outputs: 1, Groups: 1, Unpenalized: true, y: l.Y, weights: l.Weights, intercept: intercept,
-		minimize: q.minimize, finish: solve.NewLinear, ObjectiveBound: ObjectiveBound(trivial, trivial, tol)}
+		minimize: q.minimize, finish: solve.NewLinear,
+		ObjectiveBound: ObjectiveBound(trivial, trivial, tol) + residualRounding*q.unit}
 }
+
+// residualRounding is the relative rounding error of residuals, which exceeds the objective of
+// quantiles near 0 and 1: a residual on the wrong side of 0 costs its full size there.
+const residualRounding = 1e-14
 
 func pinball(quantile, r float64) float64 { return max(quantile*r, (quantile-1)*r) }
 

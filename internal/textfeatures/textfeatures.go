@@ -22,9 +22,11 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/murmur"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -103,6 +105,7 @@ type Counter struct {
 	documents int
 	terms     map[string]int32 // numbers of the terms; nil for hashed columns
 	counts    []termCount      // of each term, or hashed column
+	bytes     float64          // of terms and counts
 	scan      scan
 	one       func(term []byte)
 }
@@ -118,6 +121,10 @@ func NewCounter(o Options) (*Counter, error) {
 	}
 	c := &Counter{options: o, analyzer: o.analyzer()}
 	if o.Hashing > 0 {
+		c.bytes = hashedBytes * float64(o.Hashing)
+		if err := memory.Check(int64(c.bytes)); err != nil {
+			return nil, fmt.Errorf("textfeatures: %d hashed columns: %w", o.Hashing, err)
+		}
 		c.counts = make([]termCount, o.Hashing)
 	} else {
 		c.terms = map[string]int32{}
@@ -125,6 +132,9 @@ func NewCounter(o Options) (*Counter, error) {
 	c.one = c.add // bound once: a method value allocates
 	return c, nil
 }
+
+// Bytes returns the approximate memory of the counts.
+func (c *Counter) Bytes() int64 { return int64(c.bytes) }
 
 // Documents returns the number of documents.
 func (c *Counter) Documents() int { return c.documents }
@@ -159,6 +169,7 @@ func (c *Counter) number(term []byte) int {
 	at := len(c.counts)
 	c.terms[string(term)] = int32(at)
 	c.counts = append(c.counts, termCount{})
+	c.bytes += termBytes(len(term))
 	return at
 }
 
@@ -340,6 +351,9 @@ func (v *Vectorizer) normalize(row []float64) {
 // blockTexts is the number of documents that one core maps at a time.
 const blockTexts = 256
 
+// entryBytes is the memory of an entry of a sparse matrix.
+const entryBytes = 12
+
 // Transform returns the rows of documents, mapped on all cores.
 func (v *Vectorizer) Transform(ctx context.Context, documents []string) (*sparse.CSR, error) {
 	type block struct {
@@ -348,6 +362,8 @@ func (v *Vectorizer) Transform(ctx context.Context, documents []string) (*sparse
 		values  []float64
 	}
 	blocks := make([]block, (len(documents)+blockTexts-1)/blockTexts)
+	available := memory.Available()
+	var bytes atomic.Int64 // of the rows, and of the matrix that they are copied to
 	kern.Parallel(len(blocks), 1, func(lo, hi int) {
 		w := v.NewWorkspace()
 		for k := lo; k < hi && ctx.Err() == nil; k++ {
@@ -356,11 +372,18 @@ func (v *Vectorizer) Transform(ctx context.Context, documents []string) (*sparse
 				before := len(b.columns)
 				b.columns, b.values = w.AppendRow(b.columns, b.values, text)
 				b.lengths = append(b.lengths, len(b.columns)-before)
+				if bytes.Add(2*entryBytes*int64(len(b.columns)-before)) > available {
+					return
+				}
 			}
 		}
 	})
 	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
+	}
+	if bytes.Load() > available {
+		return nil, fmt.Errorf("textfeatures: %w: the rows have more than %d entries", memory.ErrTooLarge,
+			bytes.Load()/(2*entryBytes))
 	}
 	total := 0
 	for _, b := range blocks {

@@ -1,7 +1,10 @@
 package arrays
 
 import (
+	"errors"
 	"fmt"
+	"runtime"
+	"strings"
 	"sync/atomic"
 
 	arrow "github.com/apache/arrow-go/v18/arrow/memory"
@@ -54,13 +57,22 @@ func (g *MemoryLimit) reserve(size int) {
 	}
 }
 
+// Damaged returns the error of a decoder for the content of a file. It replaces the text of a
+// failed operation of Go, such as an index out of range, which decoders also return as errors.
+func Damaged(err error) error {
+	if failed := runtime.Error(nil); errors.As(err, &failed) || strings.Contains(err.Error(), "runtime error") {
+		return errors.New("damaged: its values cannot be decoded")
+	}
+	return fmt.Errorf("damaged: %w", err)
+}
+
 // Recover makes a panic of a decoder an error. It is to be deferred.
 func Recover(err *error) {
 	switch r := recover().(type) {
 	case nil:
 	case error:
-		*err = fmt.Errorf("damaged: %w", r)
+		*err = Damaged(r)
 	default:
-		*err = fmt.Errorf("damaged: %v", r)
+		*err = Damaged(fmt.Errorf("%v", r))
 	}
 }

@@ -2,6 +2,8 @@ package arrays
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"math"
 	"runtime/debug"
 	"testing"
@@ -36,5 +38,27 @@ func TestGuard(t *testing.T) {
 	g.Free(one)
 	if _, err := allocate(100 << 20); err != nil {
 		t.Errorf("100 MB after as much was freed: %v", err)
+	}
+}
+
+// A failed operation of Go in a decoder, which panics or is returned, is told in words.
+func TestDamaged(t *testing.T) {
+	decode := func(values []int, at int) (err error) {
+		defer Recover(&err)
+		if values == nil {
+			panic(fmt.Sprintf("runtime error: %d", at))
+		}
+		values[at]++
+		panic(io.ErrUnexpectedEOF)
+	}
+	const want = "damaged: its values cannot be decoded"
+	for name, err := range map[string]error{"panic": decode([]int{1}, 2), "string": decode(nil, 1),
+		"error": Damaged(errors.New("page: runtime error: index out of range"))} {
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+	if err := decode([]int{1}, 0); !errors.Is(err, io.ErrUnexpectedEOF) || err.Error() != "damaged: unexpected EOF" {
+		t.Errorf("error of the decoder: %v", err)
 	}
 }

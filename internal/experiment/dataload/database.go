@@ -28,6 +28,10 @@ var drivers = map[string]struct{ name, from string }{
 // connectTimeout is the timeout of the connection to a database.
 const connectTimeout = 20 * time.Second
 
+// queryTimeout is the time limit of a pass over a query of SQLite, which an experiment file may make
+// endless.
+const queryTimeout = time.Hour
+
 // Addressed checks the address and the driver of a database, without connecting.
 func Addressed(s config.SQL) error {
 	_, _, err := addressed(s)
@@ -92,6 +96,9 @@ func Connect(ctx context.Context, data *config.Data) (end func() error, err erro
 	}
 	if err != nil {
 		return nil, errors.Join(err, taken.Close(), db.Close())
+	}
+	if scheme == "sqlite" { // it runs in this process
+		taken.Timeout = queryTimeout
 	}
 	data.Asked = database{taken, scheme}
 	return func() error { return errors.Join(taken.Close(), db.Close()) }, nil

@@ -14,7 +14,8 @@ import (
 // groups if required, or if the source does not declare its number of rows.
 func Outline(ctx context.Context, source datasets.Source, want bool) (datasets.Set, error) {
 	n, d := source.Dims()
-	out := datasets.Set{Schema: source.Schema(), X: blank{n, d}}
+	texts := datasets.NewDocuments(ctx, source)
+	out := datasets.Set{Schema: source.Schema(), X: blank{n, d, texts}}
 	if n >= 0 && !want {
 		return out, nil
 	}
@@ -31,13 +32,13 @@ func Outline(ctx context.Context, source datasets.Source, want bool) (datasets.S
 		return nil
 	})
 	out.Targets = several.Dense()
-	out.X = blank{n, d}
+	out.X = blank{n, d, texts}
 	return out, err
 }
 
 // Pick returns the given rows of a placeholder.
 func Pick(stand datasets.Set, rows []int) datasets.Set {
-	out := datasets.Set{Schema: stand.Schema, X: blank{len(rows), stand.Cols()}}
+	out := datasets.Set{Schema: stand.Schema, X: blank{len(rows), stand.Cols(), stand.Shape().Documents}}
 	for _, i := range rows {
 		if stand.Y != nil {
 			out.Y = append(out.Y, stand.Y[i])
@@ -54,7 +55,7 @@ func Pick(stand datasets.Set, rows []int) datasets.Set {
 
 // Head returns the first n rows of a placeholder.
 func Head(stand datasets.Set, n int) datasets.Set {
-	stand.X = blank{n, stand.Cols()}
+	stand.X = blank{n, stand.Cols(), stand.Shape().Documents}
 	stand.Y, stand.Groups = stand.Y[:min(len(stand.Y), n)], stand.Groups[:min(len(stand.Groups), n)]
 	if stand.Targets != nil {
 		stand.Targets = rowblock.Slice(stand.Targets, 0, n).(*mat.Dense)
@@ -63,7 +64,13 @@ func Head(stand datasets.Set, n int) datasets.Set {
 }
 
 // blank is a matrix of zeros that takes no memory, in the place of rows.
-type blank struct{ rows, cols int }
+type blank struct {
+	rows, cols int
+	texts      *datasets.Documents
+}
+
+// Documents returns the strings of the rows that are stood for.
+func (b blank) Documents() *datasets.Documents { return b.texts }
 
 func (b blank) Dims() (rows, cols int) { return b.rows, b.cols }
 
@@ -76,7 +83,7 @@ func (b blank) Finite() bool { return true }
 
 // SparseOutline returns a placeholder for sparse rows with the given number of entries.
 func SparseOutline(rows, cols, entries int) mat.Matrix {
-	return sparseBlank{blank{rows, cols}, entries}
+	return sparseBlank{blank{rows, cols, nil}, entries}
 }
 
 // sparseBlank is blank in the place of sparse rows.

@@ -12,6 +12,8 @@ const (
 	InvalidArgument
 	// Unauthenticated is a request without the token.
 	Unauthenticated
+	// PermissionDenied is a request of a web page of another site.
+	PermissionDenied
 	// NotFound is a model, a version or a route that does not exist.
 	NotFound
 	// MethodNotAllowed is a method that the route does not support.
@@ -41,8 +43,9 @@ var statusCodes = [...]struct {
 	grpc uint32
 }{
 	Internal: {http.StatusInternalServerError, 13}, InvalidArgument: {http.StatusBadRequest, 3},
-	Unauthenticated: {http.StatusUnauthorized, 16},
-	NotFound:        {http.StatusNotFound, 5}, MethodNotAllowed: {http.StatusMethodNotAllowed, 12},
+	Unauthenticated:  {http.StatusUnauthorized, 16},
+	PermissionDenied: {http.StatusForbidden, 7},
+	NotFound:         {http.StatusNotFound, 5}, MethodNotAllowed: {http.StatusMethodNotAllowed, 12},
 	RequestTimeout: {http.StatusRequestTimeout, 4},
 	TooLarge:       {http.StatusRequestEntityTooLarge, 8}, UnsupportedMediaType: {http.StatusUnsupportedMediaType, 12},
 	ResourceExhausted: {http.StatusTooManyRequests, 8}, Canceled: {statusCanceled, 1},
