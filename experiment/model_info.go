@@ -111,6 +111,20 @@ func thresholdOf(m estimator.Predictor) *result.Threshold {
 		Scores: c.Scores}
 }
 
+// thresholdSpec returns the wrapper of a model that decides between its classes, nil if it has none.
+func thresholdSpec(m estimator.Predictor) *meta.Threshold {
+	p := pipeline.Find(m)
+	if p == nil {
+		return nil
+	}
+	for _, one := range param.All(p.Spec()) {
+		if spec, ok := one.Owner().(meta.Threshold); ok {
+			return &spec
+		}
+	}
+	return nil
+}
+
 // addThresholds adds the threshold of each of several labels, if the model has them.
 func addThresholds(f *result.Findings, m estimator.Predictor) {
 	var decides *meta.FittedThreshold

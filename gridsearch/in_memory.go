@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/journal"
 	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/metricinput"
 	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 )
@@ -82,6 +83,7 @@ func (s Search) prepare(data datasets.Set, limit int) (*inMemory, error) {
 		return nil, err
 	}
 	r.scorer = newScorer(list, r.data, r.fullFolds)
+	r.scorer.setCosts(metricinput.Costs(s.Estimator, r.data.Schema.Classes()))
 	return r, nil
 }
 

@@ -66,9 +66,13 @@ func scoreSection(r result.Result) (s section) {
 		s.Text = append(s.Text, fmt.Sprintf("The positive class is %s.", r.Positive))
 	}
 	if t := r.Threshold; t != nil {
-		s.Text = append(s.Text, fmt.Sprintf("Rows with a score of at least %s are classified as %s. The threshold "+
-			"maximizes %s: %s on out-of-fold rows, %s at the default threshold %s.",
-			formatNumber(t.Value), r.Positive, metricLabel(t.Score), formatNumber(t.Best), formatNumber(t.AtUsual),
+		verb := "minimizes"
+		if comparison(t.Score)(1, 0) {
+			verb = "maximizes"
+		}
+		s.Text = append(s.Text, fmt.Sprintf("Rows with a score of at least %s are classified as %s. The threshold %s "+
+			"%s: %s on out-of-fold rows, %s at the default threshold %s.",
+			formatNumber(t.Value), r.Positive, verb, metricLabel(t.Score), formatNumber(t.Best), formatNumber(t.AtUsual),
 			formatNumber(t.Usual)))
 	}
 	s.Sources = resultLinks("test", "train", "baselines")
