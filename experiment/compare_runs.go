@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/metricinput"
 )
@@ -156,7 +157,7 @@ func (c runCosts) of(truth, predicted string) (float64, bool) {
 
 // compareCosts returns the costs of the thresholds of the runs, if they agree, and computes by them the
 // cost of the other runs from their confusion matrices.
-func compareCosts(runs []finishedRun, c *Comparison) (out runCosts) {
+func compareCosts(runs []finishedRun, c *result.Comparison) (out runCosts) {
 	for _, r := range runs {
 		if r.Confusion == nil {
 			continue

@@ -61,6 +61,11 @@ func examine(ctx context.Context, data *loaded, f fitted, v evaluated, until tim
 		err := diagnostics.Judged(&e.found.Findings, v.Input(), data.Task, v.on.Schema(), quantileOf(f.model),
 			v.number)
 		addThresholds(&e.found.Findings, f.model)
+		var low, high []float64 // of the training targets
+		for _, c := range e.found.Profile.Targets {
+			low, high = append(low, c.Min), append(high, c.Max)
+		}
+		diagnostics.AddBeyond(&e.found.Findings, v.Input(), low, high, v.number)
 		return err
 	}}, {"relevance of inputs", func(context.Context) error {
 		if p := pipeline.Find(e.model); p != nil {

@@ -2,6 +2,8 @@ package experiment
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -95,6 +97,29 @@ func judgeSureness(s *result.Uncertainty, v predictions.Verdict) error {
 		}
 	}
 	return nil
+}
+
+// coverageWarnings returns a warning if the intervals or sets contain fewer targets than their level, by
+// more than two standard errors.
+func coverageWarnings(u *result.Uncertainty, v predictions.Verdict) []string {
+	if u == nil || u.Coverage == nil {
+		return nil
+	}
+	n := float64(v.Rows)
+	if weights := v.Input().Weights; weights != nil {
+		total, squares := 0.0, 0.0
+		for _, w := range weights {
+			total, squares = total+w, squares+w*w
+		}
+		n = total * total / squares // number of rows of equal weight with this standard error
+	}
+	stdErr := math.Sqrt(u.Level * (1 - u.Level) / n)
+	if *u.Coverage >= u.Level-2*stdErr {
+		return nil
+	}
+	return []string{fmt.Sprintf("coverage %.3g is below the level %.3g by %.2g standard errors: these rows differ from the "+
+		"training rows, as later rows of a series do; do not rely on the level for such rows", *u.Coverage, u.Level,
+		(u.Level-*u.Coverage)/stdErr)}
 }
 
 // thresholdOf returns the decision threshold of a model, nil if it has none.

@@ -176,6 +176,16 @@ func errorSection(r result.Result) (s section) {
 				formatNumber(w.Predicted - w.Truth)})
 		}
 		s.Tables = append(s.Tables, t)
+		if b := e.Beyond; b != nil {
+			t := table{Caption: "Predictions beyond the training targets" + ofTarget,
+				Head: []string{"row", "true", "predicted"}}
+			for _, w := range b.Rows {
+				t.Rows = append(t.Rows, []string{fmt.Sprint(w.Number), formatNumber(w.Truth), formatNumber(w.Predicted)})
+			}
+			s.Tables = append(s.Tables, t)
+			s.Text = append(s.Text, fmt.Sprintf("Predictions%s of %s rows are outside of the range of the training targets, "+
+				"%s to %s.", ofTarget, formatCount(float64(b.Count)), formatNumber(b.Min), formatNumber(b.Max)))
+		}
 		median, quantile95 := 0.0, 0.0
 		for _, q := range e.Quantiles {
 			switch q.Share {
