@@ -107,6 +107,10 @@ func evaluateTrain(ctx context.Context, data *loaded, f fitted, o Options, out *
 		}
 	}
 	found.Intervals, found.Threshold = surenessOf(f.model), thresholdOf(f.model)
+	if u := found.Intervals; u != nil && len(u.Pooled) > 0 {
+		out.warn(fmt.Sprintf("intervals: too few calibration rows for level %v in the groups %s: they share one "+
+			"calibration, so that the level holds for them together", u.Level, suggest.List(u.Pooled)))
+	}
 	switch data.Task {
 	case datasets.Clustering:
 		found.Clusters = &result.ClusterSizes{Train: e.Clusters()}

@@ -38,7 +38,12 @@ func surenessOf(m estimator.Predictor) *result.Uncertainty {
 	var u uncertain
 	if estimator.As(m, &u) {
 		method, level := u.Uncertainty()
-		return &result.Uncertainty{Method: method, Level: level}
+		out := &result.Uncertainty{Method: method, Level: level}
+		var groups interface{ PooledGroups() []string }
+		if estimator.As(m, &groups) {
+			out.Pooled = groups.PooledGroups()
+		}
+		return out
 	}
 	if estimator.OutputsOf(m).Has.Has(estimator.Std) {
 		return &result.Uncertainty{Method: "normal", Level: conformal.DefaultLevel}

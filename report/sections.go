@@ -234,6 +234,10 @@ func uncertaintySection(r result.Result) (s section) {
 			text += "; mean set size " + formatNumber(*i.Size)
 		}
 		s.Text = append(s.Text, text+".")
+		if len(i.Pooled) > 0 {
+			s.Text = append(s.Text, "Groups with too few calibration rows, which share one calibration: "+
+				strings.Join(i.Pooled, ", ")+".")
+		}
 		s.Sources = append(s.Sources, resultLinks("intervals")...)
 	}
 	return s
