@@ -472,7 +472,8 @@ func (d *draft) dates() {
 	}
 }
 
-// Name returns the name of an experiment: that of the first file, or of the directory of a pattern.
+// Name returns the name of an experiment: that of the first file, or of the directory of a pattern. A name
+// that says nothing about the data follows that of its directory, as in houses-train.
 func Name(paths []string) string {
 	first := filepath.ToSlash(paths[0])
 	if reader.ReadOnce(first) {
@@ -481,7 +482,7 @@ func Name(paths []string) string {
 	base := strings.TrimSuffix(filepath.Base(first), ".gz")
 	name := strings.TrimSuffix(base, filepath.Ext(base))
 	if !rowfile.IsPattern(name) {
-		return name
+		return qualified(name, filepath.Dir(first))
 	}
 	if folder := filepath.Base(filepath.Dir(first)); folder != "." && folder != "/" && !rowfile.IsPattern(folder) {
 		return folder
@@ -490,6 +491,27 @@ func Name(paths []string) string {
 		return name
 	}
 	return "rows"
+}
+
+// genericNames are names of files and directories that many data sets have.
+var genericNames = []string{"train", "training", "data", "dataset", "test", "input", "inputs", "rows", "table", "raw",
+	"file", "files", "all", "full"}
+
+// qualified returns the name of a file in a directory, after that of the nearest directory with a name of
+// its own if the name is generic.
+func qualified(name, directory string) string {
+	generic := func(name string) bool { return slices.Contains(genericNames, strings.ToLower(name)) }
+	if !generic(name) {
+		return name
+	}
+	for ; ; directory = filepath.Dir(directory) {
+		switch folder := filepath.Base(directory); {
+		case folder == "." || folder == ".." || folder == string(filepath.Separator) || rowfile.IsPattern(folder):
+			return name
+		case !generic(folder):
+			return folder + "-" + name
+		}
+	}
 }
 
 func (d *draft) runName() string {
