@@ -145,6 +145,7 @@ func (e examination) baselines(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	e.found.Warnings = append(e.found.Warnings, leakWarnings(train.EvenlySpaced(maxLeakRows))...)
 	simple, err := diagnostics.Baselines(ctx, train, e.data.Task, thresholdSpec(e.model))
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/preprocessing"
+	rowprofile "github.com/bochner-ml/bochner/internal/profile"
 	"github.com/bochner-ml/bochner/internal/reader"
 	"github.com/bochner-ml/bochner/internal/rowfile"
 	"github.com/bochner-ml/bochner/internal/suggest"
@@ -134,7 +136,54 @@ func (d *draft) decide(target string) error {
 			d.inputs = append(d.inputs, c)
 		}
 	}
+	if !d.task.Unsupervised() {
+		d.doubtInputs()
+	}
 	return nil
+}
+
+// doubtInputs adds a doubt about each input that determines the target.
+func (d *draft) doubtInputs() {
+	if d.goal.column == nil || len(d.sample.rows) == 0 {
+		return
+	}
+	target := d.sampled(d.goal.column, d.goal.classes != nil)
+	for k := range d.inputs {
+		c := &d.inputs[k]
+		if c.use != numeric && c.use != categorical ||
+			!rowprofile.Determines(d.sampled(c.profile, c.use == categorical), target) {
+			continue
+		}
+		if c.caveat != "" {
+			c.caveat += "; "
+		}
+		c.caveat += "it determines the target: drop it unless it is known before the target"
+	}
+}
+
+// sampled returns the values of a column in the sample of the rows.
+func (d *draft) sampled(p *profile, categories bool) rowprofile.Variable {
+	at := slices.IndexFunc(d.columns, func(o profile) bool { return o.name == p.name })
+	out, codes := rowprofile.Variable{Categories: categories}, map[string]float64{}
+	n := reader.Notations[d.notation]
+	for _, row := range d.sample.rows {
+		v, text := math.NaN(), row[at]
+		if categories && text != "" {
+			if _, ok := codes[text]; !ok {
+				codes[text] = float64(len(codes))
+			}
+			v = codes[text]
+		} else if !categories {
+			if d.notation > 0 {
+				text = strings.Replace(strings.ReplaceAll(text, string(n.Mark()), ""), n.Decimal, ".", 1)
+			}
+			if number, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(number, 0) {
+				v = number
+			}
+		}
+		out.Values = append(out.Values, v)
+	}
+	return out
 }
 
 // dropAmbiguous drops a column with a missing-value marker that is also the name of a class.
