@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -137,21 +136,21 @@ func (d *draft) decide(target string) error {
 		}
 	}
 	if !d.task.Unsupervised() {
-		d.doubtInputs()
+		doubtInputs(d)
 	}
 	return nil
 }
 
 // doubtInputs adds a doubt about each input that determines the target.
-func (d *draft) doubtInputs() {
+func doubtInputs(d *draft) {
 	if d.goal.column == nil || len(d.sample.rows) == 0 {
 		return
 	}
-	target := d.sampled(d.goal.column, d.goal.classes != nil)
+	target := d.survey.sampled(d.goal.column, d.notation, d.goal.classes != nil)
 	for k := range d.inputs {
 		c := &d.inputs[k]
 		if c.use != numeric && c.use != categorical ||
-			!rowprofile.Determines(d.sampled(c.profile, c.use == categorical), target) {
+			!rowprofile.Determines(d.survey.sampled(c.profile, d.notation, c.use == categorical), target) {
 			continue
 		}
 		if c.caveat != "" {
@@ -159,31 +158,6 @@ func (d *draft) doubtInputs() {
 		}
 		c.caveat += "it determines the target: drop it unless it is known before the target"
 	}
-}
-
-// sampled returns the values of a column in the sample of the rows.
-func (d *draft) sampled(p *profile, categories bool) rowprofile.Variable {
-	at := slices.IndexFunc(d.columns, func(o profile) bool { return o.name == p.name })
-	out, codes := rowprofile.Variable{Categories: categories}, map[string]float64{}
-	n := reader.Notations[d.notation]
-	for _, row := range d.sample.rows {
-		v, text := math.NaN(), row[at]
-		if categories && text != "" {
-			if _, ok := codes[text]; !ok {
-				codes[text] = float64(len(codes))
-			}
-			v = codes[text]
-		} else if !categories {
-			if d.notation > 0 {
-				text = strings.Replace(strings.ReplaceAll(text, string(n.Mark()), ""), n.Decimal, ".", 1)
-			}
-			if number, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(number, 0) {
-				v = number
-			}
-		}
-		out.Values = append(out.Values, v)
-	}
-	return out
 }
 
 // dropAmbiguous drops a column with a missing-value marker that is also the name of a class.

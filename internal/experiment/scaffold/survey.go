@@ -7,11 +7,13 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/experiment/dataload"
+	rowprofile "github.com/bochner-ml/bochner/internal/profile"
 	"github.com/bochner-ml/bochner/internal/reader"
 	"github.com/bochner-ml/bochner/internal/rowsource"
 	"github.com/bochner-ml/bochner/internal/suggest"
@@ -474,6 +476,31 @@ func (s *survey) notation() int {
 		}
 	}
 	return best
+}
+
+// sampled returns the values of a column in the sample of the rows.
+func (s *survey) sampled(p *profile, notation int, categories bool) rowprofile.Variable {
+	at := slices.IndexFunc(s.columns, func(o profile) bool { return o.name == p.name })
+	out, codes := rowprofile.Variable{Categories: categories}, map[string]float64{}
+	n := reader.Notations[notation]
+	for _, row := range s.sample.rows {
+		v, text := math.NaN(), row[at]
+		if categories && text != "" {
+			if _, ok := codes[text]; !ok {
+				codes[text] = float64(len(codes))
+			}
+			v = codes[text]
+		} else if !categories {
+			if notation > 0 {
+				text = strings.Replace(strings.ReplaceAll(text, string(n.Mark()), ""), n.Decimal, ".", 1)
+			}
+			if number, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(number, 0) {
+				v = number
+			}
+		}
+		out.Values = append(out.Values, v)
+	}
+	return out
 }
 
 // rowSample contains evenly spaced rows as strings, "" for a missing value. Their number is bounded.
