@@ -27,8 +27,8 @@ func TestCostIsAScore(t *testing.T) {
 	}
 	put(t, "rows.csv", rows)
 	const data = "data: {train: rows.csv, target: y, split: {test: 0.4}}\n"
-	costly := execute(t, spec(t, data+"pipeline: [standardize, {threshold: {cost: {false_positive: 1, false_negative: 6}, "+
-		"estimator: logistic}}]\nsearch: {grid: {threshold.estimator.C: [0.01, 1]}, folds: 3, score: cost}\n"+
+	costly := execute(t, spec(t, data+"pipeline: [standardize, {threshold: {cost: {false_positive: 1, false_negative: 6}"+
+		", estimator: logistic}}]\nsearch: {grid: {threshold.estimator.C: [0.01, 1]}, folds: 3, score: cost}\n"+
 		"output: {dir: costly}\n"))
 	cost := func(r Result) float64 { // 1 for a false positive, 6 for a false negative
 		c := r.Confusion.Counts

@@ -208,8 +208,8 @@ func gapWarnings(r Result, in metrics.Input, number func(row int) int) ([]string
 		distance(mean) > 0 && distance(test) < gapFactor*distance(mean) {
 		return nil, nil
 	}
-	text := fmt.Sprintf("test: %s %.4g is far %s %.4g ± %.2g of cross-validation", strings.ReplaceAll(name, "_", " "), test,
-		side, mean, stdErr)
+	text := fmt.Sprintf("test: %s %.4g is far %s %.4g ± %.2g of cross-validation", strings.ReplaceAll(name, "_", " "),
+		test, side, mean, stdErr)
 	if row, share := largestError(in); share > 0.25 {
 		return []string{fmt.Sprintf("%s: row %d alone has %.0f %% of the squared error, %.4g predicted for %.4g", text,
 			number(row), 100*share, in.YPred[row], in.YTrue[row])}, nil

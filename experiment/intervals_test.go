@@ -197,13 +197,16 @@ func TestPooledGroupsAreReported(t *testing.T) {
 	t.Chdir(t.TempDir())
 	rows := "x,site,y\n"
 	for i := range 400 {
-		rows += fmt.Sprintf("%d,%s,%d\n", i%17, map[bool]string{true: "large", false: []string{"north", "south"}[i%2]}[i%10 < 8],
-			i%17+i%5)
+		site := []string{"north", "south"}[i%2]
+		if i%10 < 8 {
+			site = "large"
+		}
+		rows += fmt.Sprintf("%d,%s,%d\n", i%17, site, i%17+i%5)
 	}
 	put(t, "rows.csv", rows)
 	for seed := range 3 {
-		r := execute(t, spec(t, "data: {train: rows.csv, target: y}\npipeline:\n- columns: [{select: site, steps: [onehot]}, "+
-			"{select: numeric, steps: [standardize]}]\n- ridge\nintervals: {method: split, group: site, calibration: 0.2}\n",
+		r := execute(t, spec(t, "data: {train: rows.csv, target: y}\npipeline:\n- columns: [{select: site, steps: [onehot]}"+
+			", {select: numeric, steps: [standardize]}]\n- ridge\nintervals: {method: split, group: site, calibration: 0.2}\n",
 			set("seed", fmt.Sprint(seed)), set("output.dir", fmt.Sprint("seed", seed))))
 		want := []string{"north", "south"}
 		if got := r.Intervals.Pooled; !slices.Equal(got, want) {

@@ -122,8 +122,8 @@ func coverageWarnings(u *result.Uncertainty, v predictions.Verdict) []string {
 	if *u.Coverage >= u.Level-2*stdErr {
 		return nil
 	}
-	return []string{fmt.Sprintf("coverage %.3g is below the level %.3g by %.2g standard errors: these rows differ from the "+
-		"training rows, as later rows of a series do; do not rely on the level for such rows", *u.Coverage, u.Level,
+	return []string{fmt.Sprintf("coverage %.3g is below the level %.3g by %.2g standard errors: these rows differ from "+
+		"the training rows, as later rows of a series do; do not rely on the level for such rows", *u.Coverage, u.Level,
 		(u.Level-*u.Coverage)/stdErr)}
 }
 

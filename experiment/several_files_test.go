@@ -239,8 +239,8 @@ func TestSeveralFilesDraft(t *testing.T) {
 	if got, want := scaffold.Name([]string{"data/2024-*.csv"}), "data"; got != want {
 		t.Error(got)
 	}
-	for path, want := range map[string]string{"houses/train.csv": "houses-train", "/a/cars/data/Train.csv.gz": "cars-Train",
-		"train.csv": "train", "./data/train.csv": "train", "../train.csv": "train", "houses/prices.csv": "prices"} {
+	for path, want := range map[string]string{"houses/train.csv": "houses-train",
+		"/a/cars/data/Train.csv.gz": "cars-Train", "train.csv": "train", "./data/train.csv": "train", "../train.csv": "train", "houses/prices.csv": "prices"} {
 		if got := scaffold.Name([]string{path}); got != want {
 			t.Errorf("%s is called %s, want %s", path, got, want)
 		}

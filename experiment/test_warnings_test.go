@@ -29,7 +29,8 @@ func TestTestRowsUnlikeTraining(t *testing.T) {
 	put(t, "outlier.csv", header+rows(100, 0.1)+"9.0,1.5\n"+rows(99, 0.1))
 	run := func(test string) Result {
 		return execute(t, spec(t, "data: {train: train.csv, test: "+test+".csv, target: y}\npipeline: [standardize, "+
-			"ridge]\nsearch: {grid: {ridge.alpha: [0.01, 1]}, folds: 5}\nintervals: {method: split}\noutput: {dir: "+test+"}\n"))
+			"ridge]\nsearch: {grid: {ridge.alpha: [0.01, 1]}, folds: 5}\nintervals: {method: split}\noutput: {dir: "+
+			test+"}\n"))
 	}
 	about := func(r Result, words string) string {
 		at := slices.IndexFunc(r.Warnings, func(w string) bool { return strings.Contains(w, words) })

@@ -164,7 +164,8 @@ var Allowed = map[string][]string{
 		"pipeline/internal/...", "transformer", "estimator",
 		"estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg",
 		"internal/memory", "datasets/pass"},
-	"internal/metricinput": {"estimator", "metrics", "datasets", "param"}, // what is known of rows in addition to predictions
+	// what is known of rows in addition to predictions
+	"internal/metricinput": {"estimator", "metrics", "datasets", "param"},
 	"gridsearch": {"internal/share", "internal/design", "datasets/pass", "model", "internal/metricinput", "estimator",
 		"param",
 		"metrics", "datasets", "internal/kern", "internal/svg", "internal/memory", "internal/journal"},
