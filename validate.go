@@ -136,7 +136,7 @@ func LearningCurve(ctx context.Context, machine estimator.Estimator, data datase
 				rows datasets.Set
 				sum  *float64
 			}{{train, &out[k].Train}, {test, &out[k].Test}} {
-				score, err := scoreOf(ctx, metric, fitted, side.rows)
+				score, err := scoreOf(ctx, metric, machine, fitted, side.rows)
 				if err != nil {
 					return nil, err
 				}
@@ -159,13 +159,15 @@ func defaultScore(task datasets.Task, data datasets.Set) string {
 }
 
 func scoreOf(
-	ctx context.Context, metric metrics.Metric, model estimator.Predictor, data datasets.Set,
+	ctx context.Context, metric metrics.Metric, spec estimator.Estimator, model estimator.Predictor, data datasets.Set,
 ) (float64, error) {
 	output, err := estimator.Predict(ctx, model, data.X, estimator.Request{})
 	if err != nil {
 		return 0, err
 	}
-	return metric.Score(metricinput.AddPredictions(metricinput.FromSet(data, metric.Task), output))
+	in := metricinput.AddPredictions(metricinput.FromSet(data, metric.Task), output)
+	in.Costs = metricinput.Costs(spec, in.ClassNames)
+	return metric.Score(in)
 }
 
 // String returns a text table with one line per number of rows.

@@ -164,7 +164,8 @@ func (o Options) Check() error {
 		switch {
 		case err != nil:
 			errs = append(errs, param.FieldError{Path: "score", Problem: err.Error(), Err: err})
-		case m.Requires == metrics.StdDevs, m.Requires == metrics.Intervals, m.Requires == metrics.PredictionSets:
+		case m.Requires == metrics.StdDevs, m.Requires == metrics.Intervals, m.Requires == metrics.PredictionSets,
+			m.Requires == metrics.PredictionsAndCosts:
 			errs = append(errs, param.FieldError{Path: "score", Problem: fmt.Sprintf("%s requires %s, which no recipe has",
 				m.Name, m.Requires), Hint: "use another score"})
 		}

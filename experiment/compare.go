@@ -21,10 +21,10 @@ type Comparison = result.Comparison
 
 // Compare compares runs by the files in their directories: settings, scores, times and memory, with
 // significance tests of each run against the first. The score is a metric of all runs; "" is the
-// metric of their searches.
+// metric of their searches. By cost, runs without costs of mistakes have those of the others.
 //
-// The test is [compare.McNemar] for classes and [compare.Paired] for numbers, per target, on the
-// same test rows. For searches with the same folds of the same rows, [compare.CorrectedT] compares
+// The test is [compare.McNemar] for classes, [compare.Paired] for costs of mistakes, and for numbers,
+// per target, on the same test rows. For searches with the same folds of the same rows, [compare.CorrectedT] compares
 // the scores of their best candidates. Holm's correction applies to each list of tests. Notes
 // explain omitted tests. Predictions are streamed.
 //
@@ -56,10 +56,11 @@ func Compare(ctx context.Context, score string, folders ...string) (Comparison, 
 			Seconds: r.Seconds, Memory: r.Memory, Version: r.Versions.Bochner,
 		})
 	}
+	costs := compareCosts(runs, &c)
 	if err := compareScores(&c, score); err != nil {
 		return Comparison{}, err
 	}
-	if err := compareRows(ctx, runs, &c, wrong); err != nil {
+	if err := compareRows(ctx, runs, &c, costs, wrong); err != nil {
 		return Comparison{}, err
 	}
 	if len(wrong.Problems) > 0 {
@@ -73,18 +74,11 @@ func Compare(ctx context.Context, score string, folders ...string) (Comparison, 
 			return Comparison{}, err
 		}
 	}
-	if len(c.OnTestRows) > 0 && c.Score != "" && c.OnTestRows[0].Score != c.Score &&
-		!slices.Contains(testedBy[c.OnTestRows[0].Score], c.Score) {
+	if len(c.OnTestRows) > 0 && !c.OnTestRows[0].Ranks(c.Score) {
 		c.Notes = append(c.Notes, fmt.Sprintf("The tests on the test rows are of %s, not of %s.", c.OnTestRows[0].Score,
 			c.Score))
 	}
 	return c, nil
-}
-
-// testedBy lists the metrics that rank two runs as the tested score does.
-var testedBy = map[string][]string{
-	"accuracy":      {"accuracy", "zero_one_loss"},
-	"squared_error": {"r2", "mean_squared_error", "root_mean_squared_error", "relative_rmse"},
 }
 
 // compareScores sets the metric of the comparison and the sentence that names the best run.
@@ -117,6 +111,8 @@ func compareScores(c *Comparison, score string) error {
 		c.Notes = append(c.Notes, "The searches used different scores, "+strings.Join(searched, " and ")+
 			"; choose one with --score.")
 		return nil
+	case len(searched) == 0 && slices.Contains(common, "cost"):
+		score = "cost"
 	case len(searched) == 0 || !slices.Contains(common, searched[0]):
 		return nil
 	default:

@@ -25,13 +25,17 @@ type pairing struct {
 }
 
 // compareRows pairs the predictions of the test rows and tests their differences.
-func compareRows(ctx context.Context, runs []finishedRun, c *result.Comparison, wrong *IncomparableRunsError) error {
+func compareRows(ctx context.Context, runs []finishedRun, c *result.Comparison, costs runCosts,
+	wrong *IncomparableRunsError) error {
 	if c.TestRows == 0 {
 		c.Notes = append(c.Notes, "There are no test rows. Training scores are optimistic.")
 		return nil
 	}
 	b := &rowComparison{runs: runs, loss: rowLoss(c.Score),
 		classes: c.Task == string(datasets.Classification), wrong: wrong}
+	if c.Score == "cost" {
+		b.costs = costs
+	}
 	defer b.close()
 	b.open()
 	if err := b.read(ctx); err != nil || len(wrong.Problems) > 0 {
@@ -56,6 +60,7 @@ type rowComparison struct {
 	runs    []finishedRun
 	loss    *metrics.Metric // nil for squared errors
 	classes bool
+	costs   runCosts // to test instead of the accuracy; without a table for none
 	wrong   *IncomparableRunsError
 	files   []*predictions.Reader // nil after the end of a file
 	targets []string
@@ -172,7 +177,11 @@ func (b *rowComparison) add(rows []*predictions.Record) {
 		if !known {
 			continue
 		}
-		if b.classes {
+		if b.costs.table != nil {
+			if err := b.mistakes(k, first, rows[k]); err != nil {
+				b.fail(k, err)
+			}
+		} else if b.classes {
 			b.pairs[k].classes(first, rows[k])
 		} else if err := b.numbers(k, first, rows[k]); err != nil {
 			b.fail(k, err)
@@ -205,6 +214,18 @@ func (p *pairing) classes(first, row *predictions.Record) {
 	case now && !then:
 		p.only++
 	}
+}
+
+// mistakes adds the costs of a row of classes.
+func (b *rowComparison) mistakes(k int, first, row *predictions.Record) error {
+	then, ok := b.costs.of(first.Truth[0], first.Said[0])
+	now, known := b.costs.of(row.Truth[0], row.Said[0])
+	if !ok || !known {
+		return b.files[k].Errorf("row %d: the costs are of other classes than %q, %q and %q", row.Row, row.Truth[0],
+			first.Said[0], row.Said[0])
+	}
+	b.pairs[k].errors[0].Add(math.Sqrt(then), math.Sqrt(now)) // the costs take the place of squared errors
+	return nil
 }
 
 // numbers adds a row of numbers.
@@ -260,7 +281,7 @@ func list(values []string) string {
 func (b *rowComparison) test(c *result.Comparison) error {
 	for k := 1; k < len(b.runs); k++ {
 		p := b.pairs[k]
-		if b.classes {
+		if b.classes && b.costs.table == nil {
 			t, err := compare.McNemar(p.onlyFirst, p.only, b.paired)
 			if err != nil {
 				return fmt.Errorf("experiment: %w", err)
@@ -275,7 +296,10 @@ func (b *rowComparison) test(c *result.Comparison) error {
 				return fmt.Errorf("experiment: %s and %s: %w", b.runs[0].folder, b.runs[k].folder, err)
 			}
 			score := "squared_error"
-			if b.loss != nil {
+			switch {
+			case b.costs.table != nil:
+				score, target = "cost", ""
+			case b.loss != nil:
 				score = b.loss.Name
 			}
 			c.OnTestRows = append(c.OnTestRows, result.TestResult{Run: k, Score: score, Target: target,

@@ -2,11 +2,16 @@ package experiment
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
+	"github.com/bochner-ml/bochner/internal/metricinput"
 )
 
 // IncomparableRunsError reports runs that cannot be compared: incomplete directories, different
@@ -133,4 +138,72 @@ func valueOrNone(value string) string {
 		return "none"
 	}
 	return value
+}
+
+// runCosts are the costs of mistakes between the classes of all runs.
+type runCosts struct {
+	classes []string
+	table   *mat.Dense // nil for none
+}
+
+// of returns the cost of predicting a class for a row of another.
+func (c runCosts) of(truth, predicted string) (float64, bool) {
+	i, j := slices.Index(c.classes, truth), slices.Index(c.classes, predicted)
+	if i < 0 || j < 0 {
+		return 0, false
+	}
+	return c.table.At(i, j), true
+}
+
+// compareCosts returns the costs of the thresholds of the runs, if they agree, and computes by them the
+// cost of the other runs from their confusion matrices.
+func compareCosts(runs []finishedRun, c *result.Comparison) (out runCosts) {
+	for _, r := range runs {
+		if r.Confusion == nil {
+			continue
+		}
+		table := metricinput.Costs(r.spec.Pipeline, r.Confusion.Classes)
+		switch {
+		case table == nil:
+		case out.table == nil:
+			out = runCosts{r.Confusion.Classes, table}
+		case !slices.Equal(out.classes, r.Confusion.Classes) || !mat.Equal(out.table, table):
+			c.Notes = append(c.Notes, "The costs of mistakes differ between the runs: cost is not compared.")
+			for k := range c.Runs {
+				one := &c.Runs[k]
+				one.Test, one.Train = dropScore(one.Test, "cost"), dropScore(one.Train, "cost")
+			}
+			return runCosts{}
+		}
+	}
+	if out.table == nil {
+		return out
+	}
+	for k, r := range runs {
+		one, all, total := &c.Runs[k], 0.0, 0.0
+		if r.Confusion == nil || !slices.Equal(r.Confusion.Classes, out.classes) {
+			continue
+		}
+		for i, row := range r.Confusion.Counts {
+			for j, n := range row {
+				all, total = all+n, total+n*out.table.At(i, j)
+			}
+		}
+		scores := &one.Test
+		if r.On == "train" {
+			scores = &one.Train
+		}
+		if _, ok := (*scores)["cost"]; !ok && all > 0 {
+			*scores = maps.Clone(*scores)
+			(*scores)["cost"] = total / all
+		}
+	}
+	return out
+}
+
+// dropScore returns scores without one of them.
+func dropScore(scores map[string]float64, name string) map[string]float64 {
+	out := maps.Clone(scores)
+	delete(out, name)
+	return out
 }

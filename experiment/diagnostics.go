@@ -62,6 +62,11 @@ func examine(ctx context.Context, data *loaded, f fitted, v evaluated, until tim
 		err := diagnostics.Judged(&e.found.Findings, v.Input(), data.Task, v.on.Schema(), quantileOf(f.model),
 			v.number)
 		addThresholds(&e.found.Findings, f.model)
+		var low, high []float64 // of the training targets
+		for _, c := range e.found.Profile.Targets {
+			low, high = append(low, c.Min), append(high, c.Max)
+		}
+		diagnostics.AddBeyond(&e.found.Findings, v.Input(), low, high, v.number)
 		return err
 	}}, {"relevance of inputs", func(context.Context) error {
 		if p := pipeline.Find(e.model); p != nil {
@@ -141,7 +146,8 @@ func (e examination) baselines(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	simple, err := diagnostics.Baselines(ctx, train, e.data.Task)
+	e.found.Warnings = append(e.found.Warnings, leakWarnings(train.EvenlySpaced(maxLeakRows))...)
+	simple, err := diagnostics.Baselines(ctx, train, e.data.Task, thresholdSpec(e.model))
 	if err != nil {
 		return err
 	}
@@ -154,6 +160,7 @@ func (e examination) baselines(ctx context.Context) error {
 		return err
 	}
 	for k, v := range output {
+		v.Costs = e.evaluated.Costs
 		scores, _, err := v.Score(e.fitted.scores()...)
 		if err != nil {
 			e.skip(simple[k].Name, err)
@@ -176,7 +183,7 @@ func (e examination) bestBaseline() (string, error) {
 		return "", err
 	}
 	list := []metrics.Metric{score}
-	if e.fitted.score == "" {
+	if e.decidingScore() == "" {
 		list = append(list, metrics.ForTask(e.data.Task, len(e.evaluated.on.Schema().Classes()))[0])
 	}
 	own, part := e.found.Train, "training"
@@ -202,7 +209,9 @@ func (e examination) bestBaseline() (string, error) {
 			continue
 		}
 		name := "a linear model"
-		if best.Name != "linear model" {
+		if class, ok := strings.CutPrefix(best.Name, diagnostics.Always); ok {
+			name = "always predicting " + class
+		} else if best.Name != "linear model" {
 			name = "always predicting the " + best.Name
 		}
 		return fmt.Sprintf("%s is better than this model: %s %.4g against %.4g on the %s rows", name,
@@ -418,11 +427,25 @@ func (e examination) learning(ctx context.Context) error {
 	return err
 }
 
-// score returns the metric of the diagnostics: that of the search, else the first of the task. For
+// decidingScore returns the metric that the model was chosen by: that of the search, else that of its
+// threshold or the costs of mistakes, else "".
+func (e examination) decidingScore() string {
+	switch {
+	case e.fitted.score != "":
+		return e.fitted.score
+	case e.found.Threshold != nil:
+		return e.found.Threshold.Score
+	case e.evaluated.Costs != nil:
+		return "cost"
+	}
+	return ""
+}
+
+// score returns the metric of the diagnostics: the deciding one, else the first of the task. For
 // two classes it is ROC AUC, because accuracy is insensitive if one class is rare.
 func (e examination) score() (metrics.Metric, error) {
-	if e.fitted.score != "" {
-		return metrics.ByName(e.fitted.score)
+	if name := e.decidingScore(); name != "" {
+		return metrics.ByName(name)
 	}
 	if e.data.Task == datasets.Classification && len(e.evaluated.on.Schema().Classes()) == 2 &&
 		estimator.OutputsOf(e.model).Has.Has(estimator.Scores) {

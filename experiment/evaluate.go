@@ -3,6 +3,8 @@ package experiment
 import (
 	"bufio"
 	"context"
+	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/rowsource"
 	"github.com/bochner-ml/bochner/internal/suggest"
+	"github.com/bochner-ml/bochner/metrics"
 )
 
 // evaluated contains the rows for the diagnostics of a run with their predictions.
@@ -104,6 +107,10 @@ func evaluateTrain(ctx context.Context, data *loaded, f fitted, o Options, out *
 		}
 	}
 	found.Intervals, found.Threshold = surenessOf(f.model), thresholdOf(f.model)
+	if u := found.Intervals; u != nil && len(u.Pooled) > 0 {
+		out.warn(fmt.Sprintf("intervals: too few calibration rows for level %v in the groups %s: they share one "+
+			"calibration, so that the level holds for them together", u.Level, suggest.List(u.Pooled)))
+	}
 	switch data.Task {
 	case datasets.Clustering:
 		found.Clusters = &result.ClusterSizes{Train: e.Clusters()}
@@ -141,6 +148,14 @@ func evaluateTest(ctx context.Context, data *loaded, f fitted, o Options, out *o
 	if found.Test, err = score(e.Verdict, "test", f, out); err != nil {
 		return err
 	}
+	for _, w := range coverageWarnings(found.Intervals, e.Verdict) {
+		out.warn("test: " + w)
+	}
+	gap, err := gapWarnings(*found, e.Input(), e.number)
+	if err != nil {
+		return err
+	}
+	out.warn(gap...)
 	switch data.Task {
 	case datasets.Clustering:
 		sizes := e.Clusters()
@@ -153,6 +168,74 @@ func evaluateTest(ctx context.Context, data *loaded, f fitted, o Options, out *o
 		found.Anomalies.Test = &share
 	}
 	return nil
+}
+
+// A test score is far from that of cross-validation if it is worse by this number of standard errors of
+// the difference and its distance to a perfect score is larger by this factor.
+const (
+	gapStdErrors = 3
+	gapFactor    = 1.2
+)
+
+// gapWarnings returns a warning if the test score is much worse than that of cross-validation. It names
+// the row that has most of the squared error.
+func gapWarnings(r Result, in metrics.Input, number func(row int) int) ([]string, error) {
+	summary := result.RunSummary{Search: r.Search, Auto: r.Auto}
+	name, mean, stdErr, ok := summary.Chosen()
+	test, scored := r.Test[name]
+	if !ok || !scored || r.Rows.Test == 0 {
+		return nil, nil
+	}
+	if r.Search != nil {
+		stdErr /= math.Sqrt(float64(max(1, r.Search.Folds)))
+	}
+	m, err := metrics.ByName(name)
+	if err != nil {
+		return nil, err
+	}
+	// A fold and the test rows are means over rows with the same variance.
+	stdErr *= math.Sqrt(1 + float64(r.Rows.Train)/float64(r.Rows.Test))
+	distance, side := func(v float64) float64 { return v }, "above"
+	if m.GreaterIsBetter {
+		side = "below"
+		perfect := 1.0
+		if strings.HasPrefix(name, "neg_") {
+			perfect = 0
+		}
+		distance = func(v float64) float64 { return perfect - v }
+	}
+	if worse := distance(test) - distance(mean); !(worse > gapStdErrors*stdErr) ||
+		distance(mean) > 0 && distance(test) < gapFactor*distance(mean) {
+		return nil, nil
+	}
+	text := fmt.Sprintf("test: %s %.4g is far %s %.4g ± %.2g of cross-validation", strings.ReplaceAll(name, "_", " "),
+		test, side, mean, stdErr)
+	if row, share := largestError(in); share > 0.25 {
+		return []string{fmt.Sprintf("%s: row %d alone has %.0f %% of the squared error, %.4g predicted for %.4g", text,
+			number(row), 100*share, in.YPred[row], in.YTrue[row])}, nil
+	}
+	return []string{text + ": the test rows differ from the training rows, or the folds are too optimistic"}, nil
+}
+
+// largestError returns the row with the largest squared error of a numeric target, and its share of all.
+func largestError(in metrics.Input) (row int, share float64) {
+	if in.Classes > 0 || len(in.YTrue) == 0 || len(in.YPred) != len(in.YTrue) {
+		return 0, 0
+	}
+	total, largest := 0.0, 0.0
+	for i, y := range in.YTrue {
+		e := (in.YPred[i] - y) * (in.YPred[i] - y)
+		if in.Weights != nil {
+			e *= in.Weights[i]
+		}
+		if total += e; e > largest {
+			row, largest = i, e
+		}
+	}
+	if total == 0 {
+		return 0, 0
+	}
+	return row, largest / total
 }
 
 // unpredicted returns the classes of the scored rows that are never predicted.

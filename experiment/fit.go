@@ -22,10 +22,14 @@ type fitted struct {
 	judged []int              // training rows to score the model on, nil for all
 }
 
-// scores returns the metric that the model was chosen by, if any, and those of its loss.
+// scores returns the metrics that the model and its threshold were chosen by, if any, and those of its
+// loss.
 func (f fitted) scores() (names []string) {
 	if f.score != "" {
 		names = []string{f.score}
+	}
+	if t := thresholdOf(f.model); t != nil && t.Score != "cost" { // costs come with the predictions
+		names = append(names, t.Score)
 	}
 	return append(names, lossMetrics(f.model)...)
 }

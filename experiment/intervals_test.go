@@ -191,6 +191,39 @@ func TestIntervalsByQuantilesAndGroups(t *testing.T) {
 	}
 }
 
+// TestPooledGroupsAreReported checks that result.json, the page and a warning name the groups that share a
+// calibration, for every seed.
+func TestPooledGroupsAreReported(t *testing.T) {
+	t.Chdir(t.TempDir())
+	rows := "x,site,y\n"
+	for i := range 400 {
+		site := []string{"north", "south"}[i%2]
+		if i%10 < 8 {
+			site = "large"
+		}
+		rows += fmt.Sprintf("%d,%s,%d\n", i%17, site, i%17+i%5)
+	}
+	put(t, "rows.csv", rows)
+	for seed := range 3 {
+		r := execute(t, spec(t, "data: {train: rows.csv, target: y}\npipeline:\n- columns: [{select: site, steps: [onehot]}"+
+			", {select: numeric, steps: [standardize]}]\n- ridge\nintervals: {method: split, group: site, calibration: 0.2}\n",
+			set("seed", fmt.Sprint(seed)), set("output.dir", fmt.Sprint("seed", seed))))
+		want := []string{"north", "south"}
+		if got := r.Intervals.Pooled; !slices.Equal(got, want) {
+			t.Fatalf("seed %d: %q", seed, got)
+		}
+		read, err := ReadRun(fmt.Sprint("seed", seed))
+		if err != nil || !slices.Equal(read.Intervals.Pooled, want) ||
+			!strings.Contains(strings.Join(read.Warnings, "\n"), "in the groups north, south: they share one calibration") {
+			t.Errorf("seed %d: %+v, warnings %q, %v", seed, read.Intervals, read.Warnings, err)
+		}
+		if page := text(t, fmt.Sprintf("seed%d/report.html", seed)); !strings.Contains(page,
+			"which share one calibration: north, south.") {
+			t.Errorf("seed %d: the page does not name them", seed)
+		}
+	}
+}
+
 // firstColumns are those of the candidates' parameters and scores, without seconds.
 func firstColumns(text string) string {
 	var out []string

@@ -249,7 +249,9 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 		out.Drift, out.Warnings = &drift, append(out.Warnings, drift.Warnings()...)
 	}
 	out.Intervals = surenessOf(m.Predictor)
-	return out, judgeSureness(out.Intervals, v)
+	err = judgeSureness(out.Intervals, v)
+	out.Warnings = append(out.Warnings, coverageWarnings(out.Intervals, v)...)
+	return out, err
 }
 
 // writeFile writes a file atomically, which must be neither the model nor an input.

@@ -2,6 +2,8 @@ package experiment
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -36,7 +38,12 @@ func surenessOf(m estimator.Predictor) *result.Uncertainty {
 	var u uncertain
 	if estimator.As(m, &u) {
 		method, level := u.Uncertainty()
-		return &result.Uncertainty{Method: method, Level: level}
+		out := &result.Uncertainty{Method: method, Level: level}
+		var groups interface{ PooledGroups() []string }
+		if estimator.As(m, &groups) {
+			out.Pooled = groups.PooledGroups()
+		}
+		return out
 	}
 	if estimator.OutputsOf(m).Has.Has(estimator.Std) {
 		return &result.Uncertainty{Method: "normal", Level: conformal.DefaultLevel}
@@ -97,6 +104,29 @@ func judgeSureness(s *result.Uncertainty, v predictions.Verdict) error {
 	return nil
 }
 
+// coverageWarnings returns a warning if the intervals or sets contain fewer targets than their level, by
+// more than two standard errors.
+func coverageWarnings(u *result.Uncertainty, v predictions.Verdict) []string {
+	if u == nil || u.Coverage == nil {
+		return nil
+	}
+	n := float64(v.Rows)
+	if weights := v.Input().Weights; weights != nil {
+		total, squares := 0.0, 0.0
+		for _, w := range weights {
+			total, squares = total+w, squares+w*w
+		}
+		n = total * total / squares // number of rows of equal weight with this standard error
+	}
+	stdErr := math.Sqrt(u.Level * (1 - u.Level) / n)
+	if *u.Coverage >= u.Level-2*stdErr {
+		return nil
+	}
+	return []string{fmt.Sprintf("coverage %.3g is below the level %.3g by %.2g standard errors: these rows differ from "+
+		"the training rows, as later rows of a series do; do not rely on the level for such rows", *u.Coverage, u.Level,
+		(u.Level-*u.Coverage)/stdErr)}
+}
+
 // thresholdOf returns the decision threshold of a model, nil if it has none.
 func thresholdOf(m estimator.Predictor) *result.Threshold {
 	var decides *meta.FittedThreshold
@@ -109,6 +139,20 @@ func thresholdOf(m estimator.Predictor) *result.Threshold {
 	}
 	return &result.Threshold{Value: c.Value, Usual: c.Usual, Score: c.Score, Best: c.Best, AtUsual: c.AtUsual, At: c.At,
 		Scores: c.Scores}
+}
+
+// thresholdSpec returns the wrapper of a model that decides between its classes, nil if it has none.
+func thresholdSpec(m estimator.Predictor) *meta.Threshold {
+	p := pipeline.Find(m)
+	if p == nil {
+		return nil
+	}
+	for _, one := range param.All(p.Spec()) {
+		if spec, ok := one.Owner().(meta.Threshold); ok {
+			return &spec
+		}
+	}
+	return nil
 }
 
 // addThresholds adds the threshold of each of several labels, if the model has them.

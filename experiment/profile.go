@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/profile"
 	"github.com/bochner-ml/bochner/internal/suggest"
+	"github.com/bochner-ml/bochner/sparse"
 )
 
 // profilingSource profiles rows as they are read.
@@ -70,4 +73,45 @@ func (c comparingSource) Blocks(ctx context.Context, yield func(block datasets.S
 		}
 		return yield(block)
 	})
+}
+
+// maxLeakRows is the number of training rows in which inputs that determine the target are looked for.
+const maxLeakRows = 2000
+
+// leakWarnings returns a warning about the inputs that determine a target.
+func leakWarnings(train datasets.Set) (warnings []string) {
+	if _, isSparse := train.X.(*sparse.CSR); isSparse {
+		return nil
+	}
+	targets := [][]float64{train.Y}
+	if train.Targets != nil {
+		targets = nil
+		for t := range train.Targets.RawMatrix().Cols {
+			targets = append(targets, mat.Col(nil, t, train.Targets))
+		}
+	}
+	for t, y := range targets {
+		var names []string
+		target := profile.Variable{Values: y, Categories: t < len(train.Schema.Targets) &&
+			train.Schema.Targets[t].Kind == datasets.Categorical}
+		for j := range train.Cols() {
+			column := train.Schema.Column(j)
+			if column.Kind == datasets.Text {
+				continue
+			}
+			input := profile.Variable{Values: mat.Col(nil, j, train.X), Categories: column.Kind == datasets.Categorical}
+			if profile.Determines(input, target) {
+				names = append(names, train.Schema.Name(j))
+			}
+		}
+		if len(names) > 0 {
+			name := "the target"
+			if t < len(train.Schema.Targets) && train.Schema.Targets[t].Name != "" {
+				name += " " + train.Schema.Targets[t].Name
+			}
+			warnings = append(warnings, fmt.Sprintf("%s is determined by %s alone: drop inputs that are not known before the "+
+				"target (data.drop)", name, suggest.Alternatives(names)))
+		}
+	}
+	return warnings
 }

@@ -239,6 +239,12 @@ func TestSeveralFilesDraft(t *testing.T) {
 	if got, want := scaffold.Name([]string{"data/2024-*.csv"}), "data"; got != want {
 		t.Error(got)
 	}
+	for path, want := range map[string]string{"houses/train.csv": "houses-train",
+		"/a/cars/data/Train.csv.gz": "cars-Train", "train.csv": "train", "./data/train.csv": "train", "../train.csv": "train", "houses/prices.csv": "prices"} {
+		if got := scaffold.Name([]string{path}); got != want {
+			t.Errorf("%s is called %s, want %s", path, got, want)
+		}
+	}
 	if got := scaffold.Name([]string{"part-*.csv.gz"}) + scaffold.Name([]string{"*.csv"}) + scaffold.Name([]string{"a.csv",
 		"b.csv"}) + scaffold.Name([]string{"x.csv/part-0"}); got != "partrowsapart-0" {
 		t.Error(got)

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/guard"
 	"github.com/bochner-ml/bochner/internal/journal"
 	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/metricinput"
 	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 )
@@ -83,6 +84,7 @@ func (s Search) prepare(data datasets.Set, limit int) (*inMemory, error) {
 		return nil, err
 	}
 	r.scorer = newScorer(list, r.data, r.fullFolds)
+	r.scorer.setCosts(metricinput.Costs(s.Estimator, r.data.Schema.Classes()))
 	return r, nil
 }
 

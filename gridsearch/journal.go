@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/journal"
+	"github.com/bochner-ml/bochner/metrics"
 )
 
 const (
@@ -98,6 +99,9 @@ func (r *run) head() journal.Head {
 		"scores": journal.Sum(func(w hash.Hash) {
 			for _, m := range r.scorer.metrics {
 				fmt.Fprintf(w, "%s\n", m.Name)
+				if m.Requires == metrics.PredictionsAndCosts {
+					fmt.Fprintf(w, "%v\n", r.scorer.truth[0].Costs)
+				}
 			}
 		}),
 	}

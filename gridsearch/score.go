@@ -180,6 +180,13 @@ func newScorer(list []metrics.Metric, data datasets.Set, folds []datasets.Fold) 
 	return s
 }
 
+// setCosts sets the costs of mistakes for the score cost; nil means none.
+func (s *scorer) setCosts(costs *mat.Dense) {
+	for k := range s.truth {
+		s.truth[k].Costs = costs
+	}
+}
+
 func takeRows(list []float64, rows []int) []float64 {
 	if list == nil {
 		return nil

@@ -104,6 +104,7 @@ func (s Search) prepareStream(ctx context.Context, src datasets.Source) (*stream
 	for _, known := range truth {
 		r.scorer.truth = append(r.scorer.truth, metricinput.FromSet(known, list[0].Task))
 	}
+	r.scorer.setCosts(metricinput.Costs(s.Estimator, r.data.Schema.Classes()))
 	if m := slices.IndexFunc(list,
 		func(m metrics.Metric) bool { return !m.IsSupervised() }); m >= 0 {
 		return nil, fmt.Errorf("score %s requires the rows in memory; streams are not supported", list[m].Name)

@@ -30,6 +30,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/metricinput"
 	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/pipeline"
 )
 
 // Options configures the methods. The zero value selects the defaults of a report.
@@ -111,6 +112,9 @@ func Permutation(ctx context.Context, model estimator.Predictor, data datasets.S
 	data = data.EvenlySpaced(o.Rows)
 	rows := newColumnEditor(data.X)
 	truth := metricinput.FromSet(data, task)
+	if p := pipeline.Find(model); p != nil {
+		truth.Costs = metricinput.Costs(p.Spec(), truth.ClassNames)
+	}
 	weights := leaveOutWeights(data)
 	request := metricinput.RequiredOutputs([]metrics.Metric{metric}, truth.YTrueTargets != nil,
 		estimator.OutputsOf(model).Has)

@@ -25,6 +25,13 @@ var classificationMetrics = []Metric{
 		Doc:  "Fraction of misclassified rows: 1 - accuracy.",
 	},
 	{
+		Name: "cost", Task: datasets.Classification, Requires: PredictionsAndCosts,
+		Func: func(in Input) (float64, error) {
+			return in.mean(func(i int) float64 { return in.Costs.At(int(in.YTrue[i]), int(in.YPred[i])) }), nil
+		},
+		Doc: "Mean cost of a row, by the cost of each predicted class for each true class.",
+	},
+	{
 		Name: "balanced_accuracy", Aliases: []string{"balanced_accuracy_score"}, Task: datasets.Classification,
 		Requires: Predictions, GreaterIsBetter: true, Func: balancedAccuracy,
 		Doc: "Mean recall over the classes that occur among the true labels.",

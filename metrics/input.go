@@ -30,6 +30,8 @@ type Input struct {
 	Lower, Upper []float64  // n interval bounds, Lower ≤ Upper
 	Sets         *mat.Dense // n×k: 1 for each class in the prediction set, else 0
 
+	Costs *mat.Dense // k×k: entry (i, j) ≥ 0 is the cost of predicting class j for a row of class i
+
 	StdTargets, LowerTargets, UpperTargets *mat.Dense // n×t, the same for t > 1 targets
 
 	Rows mat.Matrix // n×d inputs, for unsupervised metrics; sparse matrices stay sparse
@@ -175,13 +177,14 @@ func (in Input) checkClasses(f *problems, need Requirement) Input {
 	if hasEntries(in.YTrueTargets) || hasEntries(in.YPredTargets) {
 		f.addf("classification supports one target only")
 	}
-	if need == Predictions {
+	predicted := need == Predictions || need == PredictionsAndCosts
+	if predicted {
 		in.Scores, in.Probabilities = nil, nil
 	} else {
 		in.YPred = nil
 	}
 	switch need {
-	case Predictions:
+	case Predictions, PredictionsAndCosts:
 	case PredictionSets:
 		in.Scores, in.Probabilities = nil, nil
 	case Probabilities:
@@ -198,8 +201,12 @@ func (in Input) checkClasses(f *problems, need Requirement) Input {
 	in.Classes = in.classCount(f)
 	f.codes("YTrue", in.YTrue, len(in.YTrue), in.Classes)
 	switch {
-	case need == Predictions:
+	case predicted:
 		f.codes("YPred", in.YPred, len(in.YTrue), in.Classes)
+		if need == PredictionsAndCosts && f.matrix("Costs", in.Costs, in.Classes, in.Classes) &&
+			mat.Min(in.Costs) < 0 {
+			f.addf("Costs must be ≥ 0, got %v", mat.Min(in.Costs))
+		}
 	case need == PredictionSets:
 		f.matrix("Sets", in.Sets, len(in.YTrue), in.Classes)
 	case in.Scores != nil:
@@ -340,6 +347,7 @@ func (in Input) selectRows(keep []int) Input {
 	}
 	return Input{
 		Rows: rows, YTrue: vector(in.YTrue), YPred: vector(in.YPred), Weights: vector(in.Weights), Classes: in.Classes,
+		Costs:  in.Costs,
 		Scores: matrix(in.Scores), Probabilities: matrix(in.Probabilities),
 		YTrueTargets: matrix(in.YTrueTargets), YPredTargets: matrix(in.YPredTargets),
 		Std: vector(in.Std), Lower: vector(in.Lower), Upper: vector(in.Upper), Sets: matrix(in.Sets),

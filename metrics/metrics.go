@@ -45,6 +45,7 @@ const (
 	StdDevs               Requirement = "standard deviations"
 	Intervals             Requirement = "intervals"
 	PredictionSets        Requirement = "sets of classes"
+	PredictionsAndCosts   Requirement = "predictions and the costs of mistakes"
 	predictionsAndRows    Requirement = "predictions and the rows themselves" // unsupervised
 )
 
@@ -55,6 +56,8 @@ func (n Requirement) SatisfiedBy(in Input) bool {
 		return in.YPred != nil || hasEntries(in.YPredTargets)
 	case predictionsAndRows:
 		return in.YPred != nil && in.Rows != nil
+	case PredictionsAndCosts:
+		return in.YPred != nil && hasEntries(in.Costs)
 	case Probabilities:
 		return hasEntries(in.Probabilities)
 	case ScoresOrProbabilities, probabilitiesOrScores:
@@ -160,7 +163,7 @@ func (m Metric) CheckClasses(classes int) error {
 		in.YTrue[k] = float64(k)
 		in.Probabilities.Set(k, k, 1)
 	}
-	in.YPred, in.Sets = in.YTrue, in.Probabilities
+	in.YPred, in.Sets, in.Costs = in.YTrue, in.Probabilities, mat.NewDense(classes, classes, nil)
 	if _, err := m.Score(in); err != nil && !errors.Is(err, ErrUndefined) {
 		return err
 	}

@@ -61,6 +61,8 @@ func random(rng *rand.Rand, m Metric, rows int) Input {
 	}
 	in.Scores = mat.NewDense(rows, columns, nil)
 	in.Sets = mat.NewDense(rows, in.Classes, nil)
+	in.Costs = mat.NewDense(in.Classes, in.Classes, nil)
+	in.Costs.Apply(func(i, j int, _ float64) float64 { return math.Abs(float64(2*i-j)) * indicator(i != j) }, in.Costs)
 	for i := range rows {
 		for c := range in.Classes {
 			in.Sets.Set(i, c, float64(rng.IntN(2)))
@@ -94,7 +96,7 @@ func classesFor(m Metric) int {
 
 // pick selects rows, possibly repeated; drop removes the weights.
 func pick(in Input, rows []int, drop bool) Input {
-	out := Input{Classes: in.Classes}
+	out := Input{Classes: in.Classes, Costs: in.Costs}
 	var scores, probabilities, sets []float64
 	if in.Rows != nil {
 		out.Rows = (datasets.Set{X: in.Rows}).Select(rows).X

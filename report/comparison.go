@@ -28,9 +28,9 @@ func comparisonPage(c result.Comparison) page {
 	if c.Outcome != "" {
 		p.Summary = append(p.Summary, c.Outcome)
 	}
-	tests := c.OnTestRows
+	tests := decidingTests(c, c.OnTestRows)
 	if len(tests) == 0 {
-		tests = c.OnFolds
+		tests = decidingTests(c, c.OnFolds)
 	}
 	for _, t := range tests {
 		p.Summary = append(p.Summary, testSummary(c, t))
@@ -49,6 +49,16 @@ func comparisonPage(c result.Comparison) page {
 	return p
 }
 
+// decidingTests returns the tests of the score that the runs are compared by.
+func decidingTests(c result.Comparison, tests []result.TestResult) (out []result.TestResult) {
+	for _, t := range tests {
+		if t.Ranks(c.Score) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
 // testSummary describes the result of a test.
 func testSummary(c result.Comparison, t result.TestResult) string {
 	run, first := c.Runs[t.Run], c.Runs[0]
@@ -64,9 +74,9 @@ func testSummary(c result.Comparison, t result.TestResult) string {
 			run.Label, formatPercent(run.Test["accuracy"]), first.Label, formatPercent(first.Test["accuracy"]))
 	case t.Score == "squared_error":
 		differ = fmt.Sprintf("%s, mean squared error%s: difference between %s and %s", lead, of, run.Label, first.Label)
-	case len(c.OnTestRows) > 0 && t.Score != "accuracy":
+	case slices.Contains(c.OnTestRows, t) && t.Score != "accuracy":
 		differ = fmt.Sprintf("%s, %s%s: difference between %s and %s", lead, metricLabel(t.Score), of, run.Label, first.Label)
-	case len(c.OnTestRows) > 0:
+	case slices.Contains(c.OnTestRows, t):
 		differ = fmt.Sprintf("%s, accuracy: difference between %s and %s", lead, run.Label, first.Label)
 	default:
 		differ = fmt.Sprintf("On %d cross-validation folds, %s: difference between %s and %s", t.Pairs, metricLabel(t.Score),

@@ -125,7 +125,25 @@ func baselineLabel(name string) string {
 // tile is a number in large type with its label.
 type tile struct{ Label, Value string }
 
-// tiles returns the main score of the model and of the baselines, and the number of evaluated rows.
+// decidingScore returns the metric that the model was chosen by: that of the search, else that of the
+// threshold or its costs, else "".
+func decidingScore(r result.Result) string {
+	_, costs := r.Train["cost"]
+	switch {
+	case r.Search != nil:
+		return r.Search.Score
+	case r.Auto != nil:
+		return r.Auto.Score
+	case r.Threshold != nil:
+		return r.Threshold.Score
+	case costs:
+		return "cost"
+	}
+	return ""
+}
+
+// tiles returns the main score of the model and of the baselines, and the number of evaluated rows. The
+// main score is the one that the model was chosen by.
 func tiles(r result.Result) (out []tile) {
 	scores, rows, part := evaluatedScores(r)
 	metric, label, format := "accuracy", "accuracy", formatPercent
@@ -135,13 +153,19 @@ func tiles(r result.Result) (out []tile) {
 	case "multilabel":
 		metric, label = "f1_micro", metricLabels["f1_micro"]
 	}
+	usual := metric
+	if name := decidingScore(r); name != "" && name != metric {
+		metric, label, format = name, metricLabel(name), formatNumber
+	}
 	v, ok := scores[metric]
 	if !ok {
 		return nil
 	}
 	out = []tile{{label, format(v)}}
-	if r2, ok := scores["r2"]; ok {
-		out = append(out, tile{"R²", formatNumber(r2)})
+	for _, more := range []struct{ metric, label string }{{usual, "RMSE"}, {"r2", "R²"}} {
+		if v, ok := scores[more.metric]; ok && more.metric != metric && r.Task == "regression" {
+			out = append(out, tile{more.label, formatNumber(v)})
+		}
 	}
 	for _, b := range r.Baselines {
 		if v, ok := b.Scores[metric]; ok {

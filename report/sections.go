@@ -71,9 +71,13 @@ func scoreSection(r result.Result) (s section) {
 		s.Text = append(s.Text, fmt.Sprintf("The positive class is %s.", r.Positive))
 	}
 	if t := r.Threshold; t != nil {
-		s.Text = append(s.Text, fmt.Sprintf("Rows with a score of at least %s are classified as %s. The threshold "+
-			"maximizes %s: %s on out-of-fold rows, %s at the default threshold %s.",
-			formatNumber(t.Value), r.Positive, metricLabel(t.Score), formatNumber(t.Best), formatNumber(t.AtUsual),
+		verb := "minimizes"
+		if comparison(t.Score)(1, 0) {
+			verb = "maximizes"
+		}
+		s.Text = append(s.Text, fmt.Sprintf("Rows with a score of at least %s are classified as %s. The threshold %s "+
+			"%s: %s on out-of-fold rows, %s at the default threshold %s.",
+			formatNumber(t.Value), r.Positive, verb, metricLabel(t.Score), formatNumber(t.Best), formatNumber(t.AtUsual),
 			formatNumber(t.Usual)))
 	}
 	s.Sources = resultLinks("test", "train", "baselines")
@@ -177,6 +181,16 @@ func errorSection(r result.Result) (s section) {
 				formatNumber(w.Predicted - w.Truth)})
 		}
 		s.Tables = append(s.Tables, t)
+		if b := e.Beyond; b != nil {
+			t := table{Caption: "Predictions beyond the training targets" + ofTarget,
+				Head: []string{"row", "true", "predicted"}}
+			for _, w := range b.Rows {
+				t.Rows = append(t.Rows, []string{fmt.Sprint(w.Number), formatNumber(w.Truth), formatNumber(w.Predicted)})
+			}
+			s.Tables = append(s.Tables, t)
+			s.Text = append(s.Text, fmt.Sprintf("Predictions%s of %s rows are outside of the range of the training targets, "+
+				"%s to %s.", ofTarget, formatCount(float64(b.Count)), formatNumber(b.Min), formatNumber(b.Max)))
+		}
 		median, quantile95 := 0.0, 0.0
 		for _, q := range e.Quantiles {
 			switch q.Share {
@@ -225,6 +239,10 @@ func uncertaintySection(r result.Result) (s section) {
 			text += "; mean set size " + formatNumber(*i.Size)
 		}
 		s.Text = append(s.Text, text+".")
+		if len(i.Pooled) > 0 {
+			s.Text = append(s.Text, "Groups with too few calibration rows, which share one calibration: "+
+				strings.Join(i.Pooled, ", ")+".")
+		}
 		s.Sources = append(s.Sources, resultLinks("intervals")...)
 	}
 	return s

@@ -331,8 +331,9 @@ func (compareCommand) Help() string {
 	return `Names the best run by the score of the searches, or by --score, and prints all scores.
 Prints the differences of the experiments, times and memory, and significance tests of each run
 against the first: McNemar's test for classification and a paired t test of squared errors, or of the
-losses of --score, for regression, on the same test rows; the corrected resampled t test for searches with the same folds. With more than
-two runs, p values have Holm's correction.
+losses of --score, for regression, on the same test rows; the corrected resampled t test for searches
+with the same folds. With more than two runs, p values have Holm's correction. By --score cost, the
+costs of a threshold count for all runs.
 
 Runs must have the same test rows, task and target.
 

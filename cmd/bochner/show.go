@@ -271,6 +271,9 @@ func showUncertainty(out io.Writer, s result.Uncertainty) {
 	if s.Size != nil {
 		fmt.Fprintf(out, ", mean size %s", formatScore(*s.Size))
 	}
+	if len(s.Pooled) > 0 {
+		fmt.Fprintf(out, "; one calibration for the groups %s", levels(s.Pooled))
+	}
 	fmt.Fprintln(out)
 }
 

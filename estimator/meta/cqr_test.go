@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -198,5 +199,73 @@ func TestCQRFollowsTheNoise(t *testing.T) {
 		if w := widths["split by group"]; w[i] < w[1] || w[i] > w[2] {
 			t.Errorf("a row of no group has width %v; groups have %v", w[i], w[:3])
 		}
+	}
+}
+
+// TestSmallGroupsArePooled checks that groups with too few calibration rows share one calibration for every
+// seed, in memory and streamed, and that a model names them. A pool that is too small uses all rows.
+func TestSmallGroupsArePooled(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 5))
+	rows := func(sizes ...int) datasets.Set {
+		data := datasets.Set{Schema: datasets.Schema{Columns: []datasets.Column{{Name: "x"},
+			{Name: "group"}}}}
+		var values []float64
+		for g, n := range sizes {
+			for range n {
+				x := rng.NormFloat64()
+				values, data.Y = append(values, x, float64(g)), append(data.Y, x+math.Pow(3, float64(g))*rng.NormFloat64())
+			}
+		}
+		data.X = mat.NewDense(len(data.Y), 2, values)
+		return data
+	}
+	width := func(p estimator.Predictor, group float64) float64 {
+		out, err := estimator.Predict(context.Background(), p, mat.NewDense(1, 2, []float64{0, group}), estimator.Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Upper[0] - out.Lower[0]
+	}
+	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
+	type named interface{ PooledGroups() []string }
+	pool, tiny := rows(200, 14, 10), rows(200, 4, 3)
+	for seed := range uint64(20) {
+		s := byGroup("split", estimator.NewRidge(), seed)
+		p := fitted(t, s, pool)
+		if got := p.(named).PooledGroups(); !slices.Equal(got, []string{"1", "2"}) {
+			t.Fatalf("seed %d: pooled groups %q", seed, got)
+		}
+		if a, b, c := width(p, 0), width(p, 1), width(p, 2); !near(b, c) || a >= b {
+			t.Fatalf("seed %d: widths %v, %v and %v", seed, a, b, c)
+		}
+		streamed, err := s.FitSource(context.Background(), pool.Source())
+		if err != nil || !near(width(streamed, 1), width(p, 1)) {
+			t.Fatalf("seed %d: streamed %v", seed, err)
+		}
+		all := fitted(t, s, tiny)
+		if got := all.(named).PooledGroups(); !slices.Equal(got, []string{"1", "2"}) ||
+			!near(width(all, 1), width(all, -1)) {
+			t.Fatalf("seed %d: a small pool %q has width %v, all rows %v", seed, got, width(all, 1), width(all, -1))
+		}
+	}
+	restored := reloaded(t, fitted(t, pipeline.Steps().Then(byGroup("split", estimator.NewRidge(), 0)), pool))
+	var model named
+	if !estimator.As(restored, &model) || !slices.Equal(model.PooledGroups(), []string{"1", "2"}) {
+		t.Error("a model from a file does not name the pooled groups")
+	}
+}
+
+// TestUnequalDataGroups checks that the calibration has enough rows for every seed if groups have few and
+// many rows.
+func TestUnequalDataGroups(t *testing.T) {
+	data := noisyGroups(2, 50)
+	data.Groups = make([]int, 50)
+	for i := range 10 {
+		data.Groups[i] = 1 + i
+	}
+	for seed := range uint64(20) {
+		s := intervals("split", estimator.NewRidge())
+		s.Seed = seed
+		fitted(t, s, data)
 	}
 }

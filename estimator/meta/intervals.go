@@ -50,8 +50,9 @@ var _ = []linearSmoother{estimator.Ridge{}, estimator.KernelRidge{}}
 // quantiles and another q. An interval whose ends cross, for a negative q, has width 0.
 //
 // With Group, each value of the column has its own q, of the calibration rows with this value (Mondrian
-// conformal prediction). New rows with a missing value, or one without calibration rows, use all
-// calibration rows.
+// conformal prediction). Values with too few calibration rows for the Level share one q, or use all
+// calibration rows if these are too few together. New rows with a missing value, or one without
+// calibration rows, use all calibration rows.
 //
 // The jackknife does not refit the model: its leave-one-out predictions follow from one fit of a linear
 // smoother, such as ridge and kernel_ridge. It stores n×d numbers, n×n for kernel_ridge,

@@ -19,6 +19,7 @@ type conformity struct {
 	nonconformity *mat.Dense // rows × targets
 	column        int        // of the inputs, whose values are the groups
 	groups        []float64  // value of each row; nil without groups
+	pooled        []string   // names of the groups with too few rows for the level of the fit
 
 	// scores in ascending order, of each target: those of all rows, and of each group
 	sorted  [][]float64
@@ -31,12 +32,63 @@ func (s Intervals) newConformity(schema datasets.Schema, cols int) (c conformity
 		return c, nil
 	}
 	c.groups = []float64{}
-	for c.column = range cols {
-		if schema.Name(c.column) == s.Group {
-			return c, nil
+	c.column, err = s.groupColumn(schema, cols)
+	return c, err
+}
+
+// groupColumn returns the input column of the groups.
+func (s Intervals) groupColumn(schema datasets.Schema, cols int) (int, error) {
+	for j := range cols {
+		if schema.Name(j) == s.Group {
+			return j, nil
 		}
 	}
-	return c, fmt.Errorf("group: no input column is named %q", s.Group)
+	return 0, fmt.Errorf("group: no input column is named %q", s.Group)
+}
+
+// groupValues returns the group of each row, nil without groups.
+func (s Intervals) groupValues(data datasets.Set) ([]float64, error) {
+	if s.Group == "" {
+		return nil, nil
+	}
+	column, err := s.groupColumn(data.Schema, data.Cols())
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, data.Rows())
+	for i := range out {
+		out[i] = data.X.At(i, column)
+	}
+	return out, nil
+}
+
+// strata numbers the groups of some rows for a stratified split, which needs two rows of each. A missing
+// value and the group of a single row are in one stratum; nil means that there is only one.
+func strata(values []float64, rows []int) []float64 {
+	counts := map[float64]int{}
+	for _, i := range rows {
+		counts[values[i]]++
+	}
+	numbers, rest := map[float64]float64{}, 0
+	out := make([]float64, len(rows))
+	for k, i := range rows {
+		v := values[i]
+		if v != v || counts[v] < 2 {
+			rest++
+			continue // number 0
+		}
+		if _, ok := numbers[v]; !ok {
+			numbers[v] = float64(len(numbers) + 1)
+		}
+		out[k] = numbers[v]
+	}
+	if rest == 1 && len(numbers) > 0 {
+		out[slices.Index(out, 0)] = 1
+	}
+	if len(numbers) == 0 || len(numbers) == 1 && rest < 2 {
+		return nil
+	}
+	return out
 }
 
 // add appends the scores of the rows of X.
@@ -91,7 +143,8 @@ type quantiles struct {
 	byGroup map[float64][]float64
 }
 
-// quantiles returns an error if there are too few rows for the level, in all or in a group.
+// quantiles returns an error if all rows are too few for the level. The groups that have too few share the
+// quantiles of their rows together; if these are too few, they have those of all rows.
 func (c *conformity) quantiles(level float64) (q quantiles, err error) {
 	of := func(sorted [][]float64) (out []float64, err error) {
 		k, err := conformal.Rank(len(sorted[0]), level)
@@ -104,36 +157,60 @@ func (c *conformity) quantiles(level float64) (q quantiles, err error) {
 	if q.all, err = of(c.sorted); err != nil {
 		return q, err
 	}
+	small := c.small(level)
+	pool := make([][]float64, len(c.sorted))
 	for _, g := range slices.Sorted(maps.Keys(c.byGroup)) {
-		if q.byGroup[g], err = of(c.byGroup[g]); err != nil {
-			return q, groupError{g, err}
+		if !slices.Contains(small, g) {
+			if q.byGroup[g], err = of(c.byGroup[g]); err != nil {
+				return q, err
+			}
+			continue
+		}
+		for j, scores := range c.byGroup[g] {
+			pool[j] = append(pool[j], scores...)
 		}
 	}
-	return q, nil
+	if len(pool[0]) < conformal.Least(level) {
+		return q, nil
+	}
+	for j := range pool {
+		slices.Sort(pool[j])
+	}
+	shared, err := of(pool)
+	for _, g := range small {
+		q.byGroup[g] = shared
+	}
+	return q, err
 }
 
-// groupError is the error of a group, which has the name of its category if the schema is known.
-type groupError struct {
-	group float64
-	err   error
+// small returns the groups with too few rows for the level, in ascending order.
+func (c *conformity) small(level float64) (out []float64) {
+	for _, g := range slices.Sorted(maps.Keys(c.byGroup)) {
+		if len(c.byGroup[g][0]) < conformal.Least(level) {
+			out = append(out, g)
+		}
+	}
+	return out
 }
 
-func (e groupError) Error() string { return fmt.Sprintf("group %v: %v", e.group, e.err) }
-func (e groupError) Unwrap() error { return e.err }
+// PooledGroups returns the names of the groups that have too few calibration rows for the level of the fit
+// and share their calibration.
+func (c *conformity) PooledGroups() []string { return slices.Clone(c.pooled) }
 
 // finish sorts the scores, and checks that they suffice for a level.
 func (c *conformity) finish(schema datasets.Schema, level float64) error {
 	c.sort()
-	_, err := c.quantiles(level)
-	if e, ok := err.(groupError); ok {
-		name := fmt.Sprint(e.group)
-		if names := schema.Column(c.column).Categories; e.group >= 0 && int(e.group) < len(names) {
-			name = names[int(e.group)]
-		}
-		return fmt.Errorf("group %s of column %s: %w; merge groups, raise calibration, or lower level", name,
-			schema.Name(c.column), e.err)
+	if _, err := c.quantiles(level); err != nil {
+		return err
 	}
-	return err
+	for _, g := range c.small(level) {
+		name := fmt.Sprint(g)
+		if names := schema.Column(c.column).Categories; g >= 0 && int(g) < len(names) {
+			name = names[int(g)]
+		}
+		c.pooled = append(c.pooled, name)
+	}
+	return nil
 }
 
 // of returns the quantiles for a row of X: those of its group, of all rows if there is none.
@@ -163,6 +240,9 @@ func (c *conformity) state(s *model.State, cols int, level float64) {
 	if s.Bool("grouped", &grouped); grouped {
 		s.Int("group", &c.column)
 		s.Floats("groups", &c.groups)
+		if s.Restoring() && s.Has("pooled") || len(c.pooled) > 0 {
+			s.Strings("pooled", &c.pooled)
+		}
 		s.Require(c.column >= 0 && c.column < cols, "there is no column of the groups")
 	}
 	s.Require(c.nonconformity != nil && !c.nonconformity.IsEmpty(), "there are no residuals")

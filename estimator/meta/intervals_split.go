@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -29,7 +30,11 @@ func (s Intervals) split(ctx context.Context, data datasets.Set) (estimator.Pred
 		}
 		data = namedClasses(data, labels.Classes)
 	}
-	train, others, err := s.splitRows(data)
+	groups, err := s.groupValues(data)
+	if err != nil {
+		return nil, err
+	}
+	train, others, err := s.splitRows(data, groups)
 	if err != nil {
 		return nil, err
 	}
@@ -104,11 +109,18 @@ var errNeedsMemory = errors.New("the rows are needed all at once")
 // splitSource is split for a stream. It stores targets, weights and groups; the inputs of the
 // calibration rows are read block by block.
 func (s Intervals) splitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
-	unlabeled, err := withoutInputs(ctx, data)
+	_, cols := data.Dims()
+	column := -1
+	if s.Group != "" {
+		var err error
+		if column, err = s.groupColumn(data.Schema(), cols); err != nil {
+			return nil, err
+		}
+	}
+	unlabeled, groups, err := withoutInputs(ctx, data, column)
 	if err = cmp.Or(err, unlabeled.Check()); err != nil {
 		return nil, err
 	}
-	_, cols := data.Dims()
 	shape := unlabeled.Shape()
 	if shape.Cols = cols; s.Method == "auto" && unlabeled.Groups == nil && s.ResolvedMethod(shape) != "split" {
 		return nil, errNeedsMemory
@@ -119,7 +131,7 @@ func (s Intervals) splitSource(ctx context.Context, data datasets.Source) (estim
 			return nil, err
 		}
 	}
-	train, others, err := s.splitRows(unlabeled)
+	train, others, err := s.splitRows(unlabeled, groups)
 	if err != nil {
 		return nil, err
 	}
@@ -166,26 +178,36 @@ func (s Intervals) splitSource(ctx context.Context, data datasets.Source) (estim
 	return f, f.finish(data.Schema(), s.Level)
 }
 
-// withoutInputs reads the rows of a stream with a single zero input.
-func withoutInputs(ctx context.Context, data datasets.Source) (datasets.Set, error) {
+// withoutInputs reads the rows of a stream with a single zero input, and the values of one of their
+// columns; none for −1.
+func withoutInputs(ctx context.Context, data datasets.Source, column int) (rows datasets.Set, values []float64,
+	err error) {
 	var blocks []datasets.Set
-	err := rowsource.DropInputs(data).Blocks(ctx, func(block datasets.Set) error {
+	if column < 0 {
+		data = rowsource.DropInputs(data)
+	}
+	err = data.Blocks(ctx, func(block datasets.Set) error {
 		all := make([]int, block.Rows())
 		for i := range all {
-			all[i] = i
+			if all[i] = i; column >= 0 {
+				values = append(values, block.X.At(i, column))
+			}
 		}
 		block.X, block.Schema.Columns = mat.NewDense(block.Rows(), 1, nil), nil
 		blocks = append(blocks, block.Select(all)) // a block is reused
 		return nil
 	})
 	if err != nil {
-		return datasets.Set{}, err
+		return datasets.Set{}, nil, err
 	}
-	return datasets.Concat(blocks...)
+	rows, err = datasets.Concat(blocks...)
+	return rows, values, err
 }
 
-// splitRows splits the rows of positive weight into training and calibration rows.
-func (s Intervals) splitRows(data datasets.Set) (train, others []int, err error) {
+// splitRows splits the rows of positive weight into training and calibration rows. Each of the groups of
+// rows, nil for none, has its share of both, so that their numbers do not depend on the seed. Rows with
+// data groups are split by these.
+func (s Intervals) splitRows(data datasets.Set, groups []float64) (train, others []int, err error) {
 	var counted []int
 	for i := range data.Rows() {
 		if data.Weights == nil || data.Weights[i] != 0 {
@@ -196,20 +218,58 @@ func (s Intervals) splitRows(data datasets.Set) (train, others []int, err error)
 		return nil, nil, fmt.Errorf("%w: no rows", datasets.ErrEmpty)
 	}
 	split := datasets.TrainTest{Test: s.Calibration, Group: data.Groups != nil, Shuffle: true, Seed: s.Seed}
-	folds, err := split.Split(datasets.Set{X: mat.NewDense(data.Rows(), 1, nil), Groups: data.Groups}.Select(counted))
+	rows := datasets.Set{X: mat.NewDense(data.Rows(), 1, nil), Groups: data.Groups}.Select(counted)
+	if groups != nil && !split.Group {
+		rows.Y = strata(groups, counted)
+		split.Stratify = rows.Y != nil
+	}
+	folds, err := split.Split(rows)
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := conformal.Rank(len(folds[0].Test), s.Level); err != nil {
+	fold := folds[0]
+	_, err = conformal.Rank(len(fold.Test), s.Level)
+	if err != nil && split.Group {
+		fold = s.largestGroups(rows)
+		_, err = conformal.Rank(len(fold.Test), s.Level)
+	}
+	if err != nil {
 		return nil, nil, fmt.Errorf("%w: of %d rows %s takes a share of %v; raise calibration, or lower level", err,
 			len(counted), s.Method, s.Calibration)
 	}
-	for _, part := range [][]int{folds[0].Train, folds[0].Test} {
+	for _, part := range [][]int{fold.Train, fold.Test} {
 		for k, i := range part {
 			part[k] = counted[i]
 		}
 	}
-	return folds[0].Train, folds[0].Test, nil
+	return fold.Train, fold.Test, nil
+}
+
+// largestGroups returns the split with the fewest groups of calibration rows that suffice for the level,
+// or with all but one: if random groups have too few rows, these have enough if any do.
+func (s Intervals) largestGroups(rows datasets.Set) (fold datasets.Fold) {
+	counts := map[int]int{}
+	for _, g := range rows.Groups {
+		counts[g]++
+	}
+	order := slices.SortedFunc(maps.Keys(counts), func(a, b int) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+	calibrates, n := map[int]bool{}, 0
+	for _, g := range order[:len(order)-1] {
+		if n < conformal.Least(s.Level) {
+			calibrates[g] = true
+			n += counts[g]
+		}
+	}
+	for i, g := range rows.Groups {
+		if calibrates[g] {
+			fold.Test = append(fold.Test, i)
+		} else {
+			fold.Train = append(fold.Train, i)
+		}
+	}
+	return fold
 }
 
 // calibrate adds the conformal scores of each target of calibration rows.
@@ -276,7 +336,11 @@ func (s Intervals) fitSets(ctx context.Context, data datasets.Set, fitted estima
 		return nil, err
 	}
 	data = namedClasses(data, labels.Classes)
-	train, others, err := s.splitRows(data)
+	groups, err := s.groupValues(data)
+	if err != nil {
+		return nil, err
+	}
+	train, others, err := s.splitRows(data, groups)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -174,6 +176,14 @@ func (c Costs) strangers(classes []string) (errs param.FieldErrors) {
 		errs = append(errs, f)
 	}
 	return errs
+}
+
+// CostTable returns the cost of predicting class j for a row of class i, as entry (i, j); nil without costs.
+func (s Threshold) CostTable(classes []string) *mat.Dense {
+	if !s.Costs.defined() {
+		return nil
+	}
+	return mat.NewDense(len(classes), len(classes), s.Costs.table(classes))
 }
 
 // table returns the cost of class i when class j is predicted, at i·classes + j.

@@ -1,6 +1,10 @@
 package result
 
-import "github.com/bochner-ml/bochner/compare"
+import (
+	"slices"
+
+	"github.com/bochner-ml/bochner/compare"
+)
 
 // Comparison compares two or more runs: their settings, scores, times and memory, with paired
 // significance tests of each run against the first.
@@ -60,6 +64,18 @@ type TestResult struct {
 	// OnlyFirst and Only count the rows that only the first run and only this run classify correctly.
 	OnlyFirst int `json:"only_first_right,omitempty"`
 	Only      int `json:"only_this_right,omitempty"`
+}
+
+// Ranks reports whether the test is of a score, or of one that ranks two runs as the score does. Each test
+// ranks runs by no score, "".
+func (t TestResult) Ranks(score string) bool {
+	if score == "" || score == t.Score {
+		return true
+	}
+	return slices.Contains(map[string][]string{
+		"accuracy":      {"zero_one_loss", "error_rate"},
+		"squared_error": {"r2", "mean_squared_error", "root_mean_squared_error", "relative_rmse"},
+	}[t.Score], score)
 }
 
 // Differs reports whether the corrected p value is below 0.05.

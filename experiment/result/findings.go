@@ -100,8 +100,19 @@ type Errors struct {
 		Share float64 `json:"share"`
 		Error float64 `json:"error"`
 	} `json:"quantiles"`
+	// Beyond are the predictions outside of the range of the training targets; nil for none.
+	Beyond *Beyond `json:"beyond_range,omitempty"`
+
 	Worst  []Row `json:"worst"`  // rows in descending order of absolute error
 	Sample []Row `json:"sample"` // at most 1,000 evenly spaced rows
+}
+
+// Beyond describes predictions outside of the range of the training targets.
+type Beyond struct {
+	Min   float64 `json:"min"` // of the training targets
+	Max   float64 `json:"max"`
+	Count int     `json:"count"` // number of such predictions
+	Rows  []Row   `json:"rows"`  // at most 10, in descending order of the distance to the range
 }
 
 // Counts are the numbers of rows with the targets 0, 1, …; the last is of all larger targets.

@@ -186,4 +186,6 @@ type Uncertainty struct {
 	Coverage *float64 `json:"coverage,omitempty"` // share of rows whose interval or set contains the target
 	Width    *float64 `json:"width,omitempty"`    // mean width of the intervals
 	Size     *float64 `json:"size,omitempty"`     // mean number of classes in a set
+	// Pooled are the groups with too few calibration rows for the level, which share their calibration.
+	Pooled []string `json:"pooled_groups,omitempty"`
 }

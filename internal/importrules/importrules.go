@@ -36,7 +36,7 @@ var Allowed = map[string][]string{
 	"internal/snapshot":     {}, // for tests: whether a value has changed
 	"internal/postgrestest": {}, // a server for tests
 	"internal/importrules":  {},
-	"internal/rowblock":     {"single", "sparse"},           // slices of rows; sizes of blocks
+	"internal/rowblock":     {"single", "sparse", "internal/textrows"},           // slices of rows; sizes of blocks
 	"internal/rowsource":    {"datasets"},                   // sources derived from sources
 	"internal/suggest":      {},                             // names in messages
 	"internal/specs":        {"param"},                      // specs beyond what param offers to authors
@@ -132,7 +132,7 @@ var Allowed = map[string][]string{
 	"internal/bins":     {"internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 
 	// The kernels themselves, of all pairs of rows.
-	"internal/pairwise": {"graph", "internal/spectral", "internal/design", "internal/kern", "sparse"},
+	"internal/pairwise": {"graph", "kernel", "internal/spectral", "internal/design", "internal/kern", "sparse"},
 	"internal/landmarks": {"graph", "internal/pairwise", "internal/spectral", "internal/design", "internal/kern",
 		"internal/memory", "sparse"},
 
@@ -166,7 +166,8 @@ var Allowed = map[string][]string{
 		"pipeline/internal/...", "transformer", "estimator",
 		"estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg",
 		"internal/memory", "datasets/pass"},
-	"internal/metricinput": {"estimator", "metrics", "datasets"}, // what is known of rows in addition to predictions
+	// what is known of rows in addition to predictions
+	"internal/metricinput": {"estimator", "metrics", "datasets", "param"},
 	"gridsearch": {"internal/share", "internal/design", "datasets/pass", "model", "internal/metricinput", "estimator",
 		"param",
 		"metrics", "datasets", "internal/kern", "internal/svg", "internal/memory", "internal/journal"},
@@ -250,25 +251,26 @@ var Allowed = map[string][]string{
 	"experiment/result": {"inspection", "internal/profile", "compare"},
 	"internal/experiment/config": {"internal/share", "internal/yamlnode", "internal/reader", "internal/mlflow",
 		"pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "param",
-		"internal/conformal", "internal/paramkind"},
+		"internal/conformal", "internal/metricinput", "internal/paramkind"},
 	"internal/experiment/dataload": {"internal/experiment/config", "internal/files", "datasets", "datasets/...",
 		"metrics", "param", "internal/memory", "internal/rowfile", "internal/reader"},
 	"internal/experiment/validate": {"internal/reader", "internal/experiment/config", "internal/files",
 		"internal/experiment/dataload", "pipeline", "gridsearch", "estimator", "metrics", "datasets", "datasets/builtin",
 		"param"},
 	"internal/experiment/predictions": {"internal/experiment/dataload", "internal/files", "pipeline", "estimator",
-		"metrics", "datasets"},
-	"internal/experiment/diagnostics": {"experiment/result", "transformer", "estimator", "pipeline", "metrics", "datasets",
+		"metrics", "internal/metricinput", "datasets"},
+	"internal/experiment/diagnostics": {"experiment/result", "transformer", "estimator", "estimator/meta", "pipeline",
+		"metrics", "datasets",
 		"sparse"},
 	"internal/experiment/scaffold": {"internal/yamlnode", "internal/preprocessing", "pipeline", "internal/reader",
 		"internal/experiment/config", "internal/experiment/dataload", "internal/metricinput", "internal/textfeatures",
-		"datasets", "datasets/csv", "sparse", "param", "internal/rowfile"},
+		"internal/profile", "datasets", "datasets/csv", "sparse", "param", "internal/rowfile"},
 	"experiment": {"model", "internal/jsonfloat", "internal/reader", "internal/files", "auto",
 		"internal/mlflow", "internal/experiment/config", "internal/experiment/scaffold", "experiment/result",
 		"internal/experiment/...", "report", "inspection", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml",
 		"gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "internal/profile", "param",
 		"internal/conformal", "internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer",
-		"internal/rowfile"},
+		"internal/metricinput", "internal/rowfile", "sparse"},
 	"internal/experiment/shardfit": {"internal/reader", "internal/files", "experiment", "gridsearch",
 		"internal/experiment/config", "internal/experiment/...", "internal/distributed", "pipeline", "pipeline/modelfile",
 		"estimator", "datasets", "internal/profile", "model", "param"},

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // FromSet returns the true values and weights of a set and, for classification, its classes.
@@ -44,6 +45,22 @@ func AddPredictions(in metrics.Input, p estimator.Prediction) metrics.Input {
 	return in
 }
 
+// Costs returns the costs of mistakes between classes that a spec declares, as the wrapper threshold
+// does; nil if there are none.
+func Costs(spec any, classes []string) (costs *mat.Dense) {
+	if spec == nil || len(classes) < 2 {
+		return nil
+	}
+	for _, one := range param.All(spec) {
+		if s, ok := one.Owner().(interface {
+			CostTable(classes []string) *mat.Dense
+		}); ok && costs == nil {
+			costs = s.CostTable(classes)
+		}
+	}
+	return costs
+}
+
 // RequiredOutputs returns the available outputs of a model that the metrics read. It returns the
 // zero Request if a metric requires standard deviations, intervals or prediction sets.
 func RequiredOutputs(list []metrics.Metric, multiTarget bool, available estimator.Output) (request estimator.Request) {
@@ -53,7 +70,7 @@ func RequiredOutputs(list []metrics.Metric, multiTarget bool, available estimato
 			return estimator.Request{}
 		case m.Requires == metrics.Predictions && multiTarget:
 			request.Outputs |= estimator.Targets
-		case m.Requires == metrics.Predictions || !m.IsSupervised():
+		case m.Requires == metrics.Predictions || m.Requires == metrics.PredictionsAndCosts || !m.IsSupervised():
 			request.Outputs |= estimator.Values
 		case available.Has(estimator.AnomalyScores):
 			request.Outputs |= estimator.AnomalyScores

@@ -86,6 +86,9 @@ func (m *Model) Score(ctx context.Context, data datasets.Set, names ...string) (
 		return nil, err
 	}
 	in := metricinput.AddPredictions(metricinput.FromSet(aligned, m.Task), output)
+	if p := pipeline.Find(m.Predictor); p != nil {
+		in.Costs = metricinput.Costs(p.Spec(), in.ClassNames)
+	}
 	if slices.ContainsFunc(list, func(metric metrics.Metric) bool { return !metric.IsSupervised() }) {
 		in.Rows = metrics.Standardize(aligned)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/metricinput"
 	"github.com/bochner-ml/bochner/internal/reader"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/suggest"
@@ -120,6 +121,13 @@ func checkScore(s Spec, task datasets.Task, classes int, add func(param.FieldErr
 		if err := m.CheckClasses(classes); err != nil {
 			add(param.FieldError{Problem: Problem(err)})
 		}
+	}
+	if m.Requires == metrics.PredictionsAndCosts {
+		if s.Pipeline.Estimator != nil && metricinput.Costs(s.Pipeline, []string{"0", "1"}) == nil {
+			add(param.FieldError{Problem: m.Name + " requires the costs of mistakes, and the pipeline has none",
+				Hint: "wrap the classifier: threshold: {cost: {false_positive: 1, false_negative: 5}, estimator: …}"})
+		}
+		return
 	}
 	model := s.Pipeline.Estimator
 	own, known := pipeline.Lookup(model)

@@ -9,11 +9,15 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
+
+// Always is the first word of the name of a baseline that predicts one class, which follows.
+const Always = "always "
 
 // LinearRows is the maximum number of evenly spaced training rows for the linear model.
 const LinearRows = 20_000
@@ -33,7 +37,11 @@ type Baseline struct {
 // Baselines fits baselines to training rows: the most frequent class, the labels that most rows have
 // or the mean, and a linear model. The linear model standardizes numeric inputs, imputes means and
 // encodes categories one-hot. Baselines that cannot be fitted are omitted; the only error is that of ctx.
-func Baselines(ctx context.Context, train datasets.Set, task datasets.Task) ([]Baseline, error) {
+//
+// If the model decides by a threshold, so does the linear model. With costs of mistakes, each of two
+// classes is a baseline; of more, the class that costs least is one in addition to the most frequent.
+func Baselines(ctx context.Context, train datasets.Set, task datasets.Task, decides *meta.Threshold) ([]Baseline,
+	error) {
 	if task.Unsupervised() || train.Rows() == 0 {
 		return nil, nil
 	}
@@ -44,11 +52,24 @@ func Baselines(ctx context.Context, train datasets.Set, task datasets.Task) ([]B
 	case datasets.MultiLabel:
 		name = "most frequent labels"
 	}
-	out := []Baseline{{name, newConstant(train, task)}}
+	constant := newConstant(train, task)
+	out := []Baseline{{name, constant}}
+	if decides != nil && task == datasets.Classification {
+		classes := train.Schema.Classes()
+		if costs := decides.CostTable(classes); costs != nil {
+			out = constant.byCost(out, costs, classes)
+		}
+	}
 	if _, isSparse := train.X.(*sparse.CSR); !isSparse && train.Cols() > maxInputs {
 		return out, nil
 	}
-	if model, err := Linear(train.Shape(), task).Fit(ctx, train); err == nil {
+	linear := Linear(train.Shape(), task)
+	if decides != nil {
+		own := *decides
+		own.Estimator = linear.Estimator
+		linear.Estimator = own
+	}
+	if model, err := linear.Fit(ctx, train); err == nil {
 		out = append(out, Baseline{"linear model", model})
 	}
 	return out, ctxerr.Check(ctx)
@@ -139,6 +160,30 @@ func newConstant(train datasets.Set, task datasets.Task) constant {
 		}
 	}
 	return c
+}
+
+// byCost adds the baselines that costs suggest: of two classes both, in place of the most frequent one.
+func (c constant) byCost(list []Baseline, costs *mat.Dense, classes []string) []Baseline {
+	always := func(class int) Baseline {
+		one := c
+		one.value = float64(class)
+		return Baseline{Always + classes[class], one}
+	}
+	if len(classes) == 2 {
+		return []Baseline{always(0), always(1)}
+	}
+	var expected mat.VecDense
+	expected.MulVec(costs.T(), mat.NewVecDense(len(c.shares), c.shares))
+	least := 0
+	for k := range classes {
+		if expected.AtVec(k) < expected.AtVec(least) {
+			least = k
+		}
+	}
+	if least == int(c.value) {
+		return list
+	}
+	return append(list, always(least))
 }
 
 // Predict returns the constant for each row.

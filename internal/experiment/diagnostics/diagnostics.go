@@ -246,6 +246,37 @@ func errorsOf(target string, truth, predicted, weights []float64, number func(in
 	return out
 }
 
+// AddBeyond adds the predictions of each target of a regression that are outside of its range in the
+// training rows, with the minimum and maximum of each target.
+func AddBeyond(f *result.Findings, output metrics.Input, low, high []float64, number func(row int) int) {
+	predicted, truth := [][]float64{output.YPred}, [][]float64{output.YTrue}
+	if output.YTrueTargets != nil && !output.YTrueTargets.IsEmpty() {
+		predicted, truth = nil, nil
+		for t := range f.Errors {
+			predicted, truth = append(predicted, mat.Col(nil, t, output.YPredTargets)),
+				append(truth, mat.Col(nil, t, output.YTrueTargets))
+		}
+	}
+	for t := range min(len(f.Errors), len(predicted), len(low)) {
+		away := func(i int) float64 { return max(low[t]-predicted[t][i], predicted[t][i]-high[t]) }
+		var rows []int
+		for i := range predicted[t] {
+			if away(i) > 0 {
+				rows = append(rows, i)
+			}
+		}
+		if len(rows) == 0 {
+			continue
+		}
+		slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(away(b), away(a)) })
+		out := &result.Beyond{Min: low[t], Max: high[t], Count: len(rows)}
+		for _, i := range rows[:min(len(rows), worstRows)] {
+			out.Rows = append(out.Rows, result.Row{Number: number(i), Truth: truth[t][i], Predicted: predicted[t][i]})
+		}
+		f.Errors[t].Beyond = out
+	}
+}
+
 // reliability returns the shares of targets below the predicted quantiles, in bins of predictions.
 func reliability(quantile float64, truth, predicted []float64) *result.QuantileReliability {
 	out, order := &result.QuantileReliability{Quantile: quantile}, make([]int, len(truth))

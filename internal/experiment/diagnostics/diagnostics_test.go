@@ -207,7 +207,7 @@ func TestBaselines(t *testing.T) {
 	schema := datasets.Schema{Columns: []datasets.Column{{Name: "x"},
 		{Name: "k", Kind: datasets.Categorical, Categories: words}}, Targets: []datasets.Column{{Name: "y"}}}
 	data := datasets.Set{Schema: schema, X: X, Y: y, Weights: slices.Repeat([]float64{0.5}, n)}
-	list, err := Baselines(context.Background(), data, datasets.Regression)
+	list, err := Baselines(context.Background(), data, datasets.Regression, nil)
 	if err != nil || len(list) != 2 || list[0].Name != "mean" || list[1].Name != "linear model" {
 		t.Fatalf("%+v, %v", list, err)
 	}
@@ -231,7 +231,7 @@ func TestBaselines(t *testing.T) {
 	for i := range y {
 		y[i] = float64(i % 4 / 3)
 	}
-	list, err = Baselines(context.Background(), data, datasets.Classification)
+	list, err = Baselines(context.Background(), data, datasets.Classification, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

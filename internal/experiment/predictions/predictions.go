@@ -14,7 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/experiment/dataload"
+	"github.com/bochner-ml/bochner/internal/metricinput"
 	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/pipeline"
 )
 
 // Judge predicts rows in blocks, passes each block of predictions to write unless it is nil, and
@@ -23,6 +25,9 @@ func Judge(ctx context.Context, model estimator.Predictor, task datasets.Task, s
 	write func(block datasets.Set, p estimator.Prediction) error, done func(rows int)) (Verdict, error) {
 	n, _ := source.Dims()
 	v := newVerdict(task, source.Schema(), n)
+	if p := pipeline.Find(model); p != nil && task == datasets.Classification {
+		v.Costs = metricinput.Costs(p.Spec(), v.classNames)
+	}
 	var want estimator.Request
 	if write == nil {
 		want.Outputs = ^(estimator.Intervals | estimator.Sets)
@@ -69,7 +74,8 @@ func Beside(ctx context.Context, models []estimator.Predictor, task datasets.Tas
 
 // Verdict accumulates true values and predictions.
 type Verdict struct {
-	Rows int
+	Rows  int
+	Costs *mat.Dense // of mistakes between the classes; nil for none
 
 	task                        datasets.Task
 	seen                        sample // of a clustering
@@ -175,6 +181,9 @@ func (v *Verdict) Score(extra ...string) (scores map[string]float64, warnings []
 		return nil, nil, err
 	}
 	list := metrics.ForTask(v.task, v.classes)
+	if v.Costs != nil {
+		extra = append(extra, "cost")
+	}
 	for _, name := range extra {
 		m, err := metrics.ByName(name)
 		if err != nil {
@@ -219,7 +228,7 @@ func (v *Verdict) Input() metrics.Input {
 		YTrue: v.truth, YPred: v.predicted, Weights: v.weights, Classes: v.classes, ClassNames: v.classNames,
 		Scores: v.scores.Dense(), Probabilities: v.probabilities.Dense(),
 		YTrueTargets: v.truthTargets.Dense(), YPredTargets: v.saidOfTargets.Dense(),
-		Std: v.std, Lower: v.lower, Upper: v.upper, Sets: v.sets.Dense(),
+		Std: v.std, Lower: v.lower, Upper: v.upper, Sets: v.sets.Dense(), Costs: v.Costs,
 		StdTargets: v.stdTargets.Dense(), LowerTargets: v.lowerTargets.Dense(), UpperTargets: v.upperTargets.Dense(),
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/preprocessing"
+	rowprofile "github.com/bochner-ml/bochner/internal/profile"
 	"github.com/bochner-ml/bochner/internal/reader"
 	"github.com/bochner-ml/bochner/internal/rowfile"
 	"github.com/bochner-ml/bochner/internal/suggest"
@@ -139,7 +140,29 @@ func (d *draft) decide(target string) error {
 			d.inputs = append(d.inputs, c)
 		}
 	}
+	if !d.task.Unsupervised() {
+		doubtInputs(d)
+	}
 	return nil
+}
+
+// doubtInputs adds a doubt about each input that determines the target.
+func doubtInputs(d *draft) {
+	if d.goal.column == nil || len(d.sample.rows) == 0 {
+		return
+	}
+	target := d.survey.sampled(d.goal.column, d.notation, d.goal.classes != nil)
+	for k := range d.inputs {
+		c := &d.inputs[k]
+		if c.use != numeric && c.use != categorical ||
+			!rowprofile.Determines(d.survey.sampled(c.profile, d.notation, c.use == categorical), target) {
+			continue
+		}
+		if c.caveat != "" {
+			c.caveat += "; "
+		}
+		c.caveat += "it determines the target: drop it unless it is known before the target"
+	}
 }
 
 // dropAmbiguous drops a column with a missing-value marker that is also the name of a class.
@@ -485,7 +508,8 @@ func (d *draft) dates() {
 	}
 }
 
-// Name returns the name of an experiment: that of the first file, or of the directory of a pattern.
+// Name returns the name of an experiment: that of the first file, or of the directory of a pattern. A name
+// that says nothing about the data follows that of its directory, as in houses-train.
 func Name(paths []string) string {
 	first := filepath.ToSlash(paths[0])
 	if reader.ReadOnce(first) {
@@ -494,7 +518,7 @@ func Name(paths []string) string {
 	base := strings.TrimSuffix(filepath.Base(first), ".gz")
 	name := strings.TrimSuffix(base, filepath.Ext(base))
 	if !rowfile.IsPattern(name) {
-		return name
+		return qualified(name, filepath.Dir(first))
 	}
 	if folder := filepath.Base(filepath.Dir(first)); folder != "." && folder != "/" && !rowfile.IsPattern(folder) {
 		return folder
@@ -503,6 +527,27 @@ func Name(paths []string) string {
 		return name
 	}
 	return "rows"
+}
+
+// genericNames are names of files and directories that many data sets have.
+var genericNames = []string{"train", "training", "data", "dataset", "test", "input", "inputs", "rows", "table", "raw",
+	"file", "files", "all", "full"}
+
+// qualified returns the name of a file in a directory, after that of the nearest directory with a name of
+// its own if the name is generic.
+func qualified(name, directory string) string {
+	generic := func(name string) bool { return slices.Contains(genericNames, strings.ToLower(name)) }
+	if !generic(name) {
+		return name
+	}
+	for ; ; directory = filepath.Dir(directory) {
+		switch folder := filepath.Base(directory); {
+		case folder == "." || folder == ".." || folder == string(filepath.Separator) || rowfile.IsPattern(folder):
+			return name
+		case !generic(folder):
+			return folder + "-" + name
+		}
+	}
 }
 
 func (d *draft) runName() string {
