@@ -36,15 +36,15 @@ var Allowed = map[string][]string{
 	"internal/snapshot":     {}, // for tests: whether a value has changed
 	"internal/postgrestest": {}, // a server for tests
 	"internal/importrules":  {},
-	"internal/rowblock":     {"single", "sparse", "internal/textrows"},           // slices of rows; sizes of blocks
-	"internal/rowsource":    {"datasets"},                   // sources derived from sources
-	"internal/suggest":      {},                             // names in messages
-	"internal/specs":        {"param"},                      // specs beyond what param offers to authors
-	"internal/paramkind":    {},                             // names of kinds of parameters
-	"internal/rowfile":      {"datasets", "internal/files"}, // files of rows: listed, regular, unchanged
-	"internal/exhaustive":   {},                             // for tests: which cases are taken
-	"internal/murmur":       {},                             // hashes of strings
-	"internal/files":        {},                             // written in full or not at all
+	"internal/rowblock":     {"single", "sparse", "internal/textrows"}, // slices of rows; sizes of blocks
+	"internal/rowsource":    {"datasets"},                              // sources derived from sources
+	"internal/suggest":      {},                                        // names in messages
+	"internal/specs":        {"param"},                                 // specs beyond what param offers to authors
+	"internal/paramkind":    {},                                        // names of kinds of parameters
+	"internal/rowfile":      {"datasets", "internal/files"},            // files of rows: listed, regular, unchanged
+	"internal/exhaustive":   {},                                        // for tests: which cases are taken
+	"internal/murmur":       {},                                        // hashes of strings
+	"internal/files":        {},                                        // written in full or not at all
 	// documents to weighted term counts
 	"internal/textfeatures": {"internal/kern", "internal/memory", "internal/murmur", "model", "sparse"},
 	"internal/textrows":     {}, // rows with text columns
