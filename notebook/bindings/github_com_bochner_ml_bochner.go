@@ -20,6 +20,7 @@ func init() {
 			"LearningCurve": reflect.ValueOf(bochner.LearningCurve),
 			"Load":          reflect.ValueOf(bochner.Load),
 			"LoadInputs":    reflect.ValueOf(bochner.LoadInputs),
+			"NewModel":      reflect.ValueOf(bochner.NewModel),
 			"Open":          reflect.ValueOf(bochner.Open),
 			"Search":        reflect.ValueOf(bochner.Search),
 		},

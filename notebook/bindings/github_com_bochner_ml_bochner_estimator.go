@@ -97,7 +97,9 @@ func init() {
 			"SVM":                    reflect.TypeOf((*estimator.SVM)(nil)).Elem(),
 			"SVR":                    reflect.TypeOf((*estimator.SVR)(nil)).Elem(),
 			"Smoother":               reflect.TypeOf((*estimator.Smoother)(nil)).Elem(),
+			"TargetChecker":          reflect.TypeOf((*estimator.TargetChecker)(nil)).Elem(),
 			"TaskProvider":           reflect.TypeOf((*estimator.TaskProvider)(nil)).Elem(),
+			"Thresholded":            reflect.TypeOf((*estimator.Thresholded)(nil)).Elem(),
 			"Tweedie":                reflect.TypeOf((*estimator.Tweedie)(nil)).Elem(),
 			"Variance":               reflect.TypeOf((*estimator.Variance)(nil)).Elem(),
 			"Wrapper":                reflect.TypeOf((*estimator.Wrapper)(nil)).Elem(),
@@ -111,7 +113,9 @@ func init() {
 			"PassEstimator":        reflect.TypeOf((*proxy_estimator_PassEstimator)(nil)).Elem(),
 			"Predictor":            reflect.TypeOf((*proxy_estimator_Predictor)(nil)).Elem(),
 			"Reporter":             reflect.TypeOf((*proxy_estimator_Reporter)(nil)).Elem(),
+			"TargetChecker":        reflect.TypeOf((*proxy_estimator_TargetChecker)(nil)).Elem(),
 			"TaskProvider":         reflect.TypeOf((*proxy_estimator_TaskProvider)(nil)).Elem(),
+			"Thresholded":          reflect.TypeOf((*proxy_estimator_Thresholded)(nil)).Elem(),
 			"Wrapper":              reflect.TypeOf((*proxy_estimator_Wrapper)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{},
@@ -204,12 +208,38 @@ type proxy_estimator_Reporter struct {
 
 func (p *proxy_estimator_Reporter) Report() estimator.Report { return p.Report_(p.Object) }
 
+type proxy_estimator_TargetChecker struct {
+	Object       any
+	CheckTarget_ func(_proxy_obj_ any, a0 float64) error
+	Fit_         func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (estimator.Predictor, error)
+}
+
+func (p *proxy_estimator_TargetChecker) CheckTarget(a0 float64) error {
+	return p.CheckTarget_(p.Object, a0)
+}
+func (p *proxy_estimator_TargetChecker) Fit(a0 context.Context, a1 datasets.Set) (estimator.Predictor, error) {
+	return p.Fit_(p.Object, a0, a1)
+}
+
 type proxy_estimator_TaskProvider struct {
 	Object any
 	Task_  func(_proxy_obj_ any) datasets.Task
 }
 
 func (p *proxy_estimator_TaskProvider) Task() datasets.Task { return p.Task_(p.Object) }
+
+type proxy_estimator_Thresholded struct {
+	Object            any
+	Predict_          func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) ([]float64, error)
+	WithoutThreshold_ func(_proxy_obj_ any) (estimator.Predictor, float64, bool, bool)
+}
+
+func (p *proxy_estimator_Thresholded) Predict(a0 context.Context, a1 mat.Matrix) ([]float64, error) {
+	return p.Predict_(p.Object, a0, a1)
+}
+func (p *proxy_estimator_Thresholded) WithoutThreshold() (estimator.Predictor, float64, bool, bool) {
+	return p.WithoutThreshold_(p.Object)
+}
 
 type proxy_estimator_Wrapper struct {
 	Object   any

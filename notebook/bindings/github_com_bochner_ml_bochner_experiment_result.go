@@ -21,6 +21,7 @@ func init() {
 			"Auto":                reflect.TypeOf((*result.Auto)(nil)).Elem(),
 			"AutoRound":           reflect.TypeOf((*result.AutoRound)(nil)).Elem(),
 			"Baseline":            reflect.TypeOf((*result.Baseline)(nil)).Elem(),
+			"Beyond":              reflect.TypeOf((*result.Beyond)(nil)).Elem(),
 			"Calibration":         reflect.TypeOf((*result.Calibration)(nil)).Elem(),
 			"Candidate":           reflect.TypeOf((*result.Candidate)(nil)).Elem(),
 			"CandidateResult":     reflect.TypeOf((*result.CandidateResult)(nil)).Elem(),

@@ -32,6 +32,7 @@ func init() {
 			"PrecisionRecallCurve":  reflect.ValueOf(metrics.PrecisionRecallCurve),
 			"PredictionSets":        reflect.ValueOf(metrics.PredictionSets),
 			"Predictions":           reflect.ValueOf(metrics.Predictions),
+			"PredictionsAndCosts":   reflect.ValueOf(metrics.PredictionsAndCosts),
 			"Probabilities":         reflect.ValueOf(metrics.Probabilities),
 			"R2":                    reflect.ValueOf(metrics.R2),
 			"RMSE":                  reflect.ValueOf(metrics.RMSE),

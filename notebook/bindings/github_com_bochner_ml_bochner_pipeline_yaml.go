@@ -14,10 +14,11 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/pipeline/yaml"] = imports.Package{
 		Name: "yaml",
 		Binds: map[string]reflect.Value{
-			"Decode":    reflect.ValueOf(yaml.Decode),
-			"Encode":    reflect.ValueOf(yaml.Encode),
-			"Marshal":   reflect.ValueOf(yaml.Marshal),
-			"Unmarshal": reflect.ValueOf(yaml.Unmarshal),
+			"Decode":        reflect.ValueOf(yaml.Decode),
+			"Encode":        reflect.ValueOf(yaml.Encode),
+			"Marshal":       reflect.ValueOf(yaml.Marshal),
+			"MarshalFitted": reflect.ValueOf(yaml.MarshalFitted),
+			"Unmarshal":     reflect.ValueOf(yaml.Unmarshal),
 		},
 		Types: map[string]reflect.Type{
 			"Origin": reflect.TypeOf((*yaml.Origin)(nil)).Elem(),
