@@ -185,7 +185,12 @@ func (m *opened) explainRows(ctx context.Context, data string, o Options) (out r
 	if err != nil {
 		return out, err
 	}
-	out = result.Explanation{Name: m.Name, Task: string(m.Task), BackgroundFrom: e.from}
+	unknown := m.unknown()
+	if err := unknown.Add(ctx, rows.X); err != nil {
+		return out, err
+	}
+	out = result.Explanation{Name: m.Name, Task: string(m.Task), BackgroundFrom: e.from,
+		UnknownCategories: o.warnUnknown(unknown)}
 	for lo := 0; lo < rows.Rows(); lo += explainedRows {
 		values, err := e.block(ctx, rows.Slice(lo, min(lo+explainedRows, rows.Rows())))
 		if err != nil {

@@ -200,14 +200,16 @@ type rowsFlags struct {
 	Rows      []string `arg:"" files:"" name:"rows" help:"Data file with the columns of the training data in any order: ${endings}; text formats also .gz; - for standard input. Several files: files, a quoted pattern, a directory."`
 	Format    string   `enum:"auto,${formatlist}" default:"auto" help:"Format of the rows: ${enum}. auto infers it from the extension, the training data, or the first lines."`
 	Delimiter string   `placeholder:"CHAR" help:"Field separator of CSV: one character, tab, or space for runs of blanks."`
+	Encoding  string   `placeholder:"NAME" help:"Encoding of CSV: utf-8, latin-1, windows-1252 or utf-16. Default: by the byte order mark, else as in the training data."`
+	Decimal   string   `placeholder:"MARK" help:"Decimal mark of CSV: a point or a comma. Default: as in the training data."`
 	Header    *bool    `negatable:"" help:"Whether the first line of CSV contains the column names. Default: as in the training data."`
 	Missing   []string `placeholder:"TEXT" help:"Markers of missing values, in addition to those of the training data."`
 	Drop      []string `placeholder:"NAME" help:"Columns to ignore: unknown to the model, or the target."`
 }
 
-func (f rowsFlags) options() experiment.Options {
-	return experiment.Options{Format: f.Format, Delimiter: f.Delimiter, Header: f.Header, Missing: f.Missing, Drop: f.Drop,
-		ExtraFiles: f.Rows[1:]}
+func (f rowsFlags) options(s *session) experiment.Options {
+	return experiment.Options{Format: f.Format, Delimiter: f.Delimiter, Encoding: f.Encoding, Decimal: f.Decimal,
+		Header: f.Header, Missing: f.Missing, Drop: f.Drop, ExtraFiles: f.Rows[1:], OnWarning: s.warn}
 }
 
 type evaluateCommand struct{ rowsFlags }
@@ -222,7 +224,7 @@ Example: bochner evaluate runs/adult/model.bochner adult.test`
 }
 
 func (c evaluateCommand) Run(s *session) error {
-	options := c.options()
+	options := c.options(s)
 	var end func()
 	options.Progress, _, end = s.progress()
 	scores, err := experiment.Evaluate(s.ctx, c.Model, c.Rows[0], options)
@@ -270,7 +272,7 @@ Example: bochner predict model.bochner new.txt --format csv --delimiter ';' --dr
 }
 
 func (c predictCommand) Run(s *session) error {
-	options := c.options()
+	options := c.options(s)
 	options.Keep = c.Keep
 	if c.Explain {
 		options.Explain = &experiment.ExplainOptions{BackgroundFile: c.BackgroundFile}
@@ -279,21 +281,24 @@ func (c predictCommand) Run(s *session) error {
 	if c.Out != "-" {
 		options.Progress, _, end = s.progress()
 	}
-	var rows int
+	var done experiment.Predicted
 	var err error
 	if c.Out == "-" {
-		rows, err = experiment.Predict(s.ctx, c.Model, c.Rows[0], s.out, options)
+		done, err = experiment.Predict(s.ctx, c.Model, c.Rows[0], s.out, options)
 	} else {
-		rows, err = experiment.PredictFile(s.ctx, c.Model, c.Rows[0], c.Out, options)
+		done, err = experiment.PredictFile(s.ctx, c.Model, c.Rows[0], c.Out, options)
 	}
 	end()
 	switch {
 	case err != nil || c.Out == "-":
 		return err
 	case s.json:
-		return s.print(map[string]any{"rows": rows, "file": c.Out})
+		return s.print(struct {
+			experiment.Predicted
+			File string `json:"file"`
+		}{done, c.Out})
 	}
-	s.printf("%d rows written to %s\n", rows, c.Out)
+	s.printf("%d rows written to %s\n", done.Rows, c.Out)
 	return nil
 }
 

@@ -40,7 +40,7 @@ type Options struct {
 	// else "NaN" and "nan"
 	Missing   []string
 	Skip      int    // lines to skip at the beginning
-	Encoding  string // utf-8 (also ""), latin-1, windows-1252 or utf-16
+	Encoding  string // utf-8 (also ""), latin-1, windows-1252 or utf-16; a byte order mark has precedence
 	Decimal   string // decimal mark of numbers: a point (also "") or a comma
 	Thousands string // thousands separator: one of , . ' or "space"; "" for none
 	KeepSpace bool   // whether to retain blanks around fields
@@ -95,6 +95,7 @@ type file struct {
 	dialect  dialect
 	notation text.Notation
 	columns  []table.Column
+	encoding string // of the first pass
 }
 
 // open checks the options and determines the column names.
@@ -112,6 +113,7 @@ func open(t *text.File, path string, o Options) (*file, error) {
 		return nil, err
 	}
 	defer s.Close()
+	f.encoding = s.encoding
 	if err := s.next(); err == io.EOF {
 		return nil, fmt.Errorf("%s: %w", path, table.ErrEmptyFile)
 	} else if err != nil {
@@ -193,9 +195,12 @@ func (e encodingError) Unwrap() error { return ErrEncoding }
 
 // encodingMessage returns the error about another encoding.
 func (f *file) encodingMessage() string {
-	encoding := f.o.Encoding
+	encoding := f.encoding
 	if encoding == "" {
 		encoding = text.Encodings[0]
+	}
+	if encoding != f.o.Encoding && f.o.Encoding != "" {
+		return fmt.Sprintf("must be %s, as the byte order mark of the file says", encoding)
 	}
 	others := slices.DeleteFunc(slices.Clone(text.Encodings), func(name string) bool { return name == encoding })
 	return fmt.Sprintf("must be %s; set csv.encoding to one of %s", encoding, strings.Join(others, ", "))
@@ -207,12 +212,14 @@ func (f *file) start() (*scanner, error) {
 	if err != nil {
 		return nil, err
 	}
-	decoded, err := text.Decode(r, f.o.Encoding)
+	encoding := text.MarkedEncoding(r, f.o.Encoding)
+	decoded, err := text.Decode(r, encoding)
 	if err != nil {
 		r.Close()
 		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
 	s := f.scanner()
+	s.encoding = encoding
 	s.Closer, s.w, s.upcoming = r, text.NewWindow(decoded, f.o.MaxRecord), 1
 	for range f.o.Skip {
 		if _, err := s.w.Line(); err == io.EOF {

@@ -23,6 +23,7 @@ func Scan(ctx context.Context, path string, o Options, yield func(line int, fiel
 		return err
 	}
 	defer s.Close()
+	f.encoding = s.encoding
 	return f.scan(ctx, s, yield)
 }
 

@@ -24,6 +24,7 @@ type scanner struct {
 	upcoming int       // line at the beginning of the window
 	lines    int       // ends of lines seen since
 	scratch  []byte    // fields that had quotes inside
+	encoding string    // of the file
 }
 
 var (

@@ -393,6 +393,9 @@ func (c *cell) lookup(level []byte) float64 {
 			}
 		}
 	}
+	if trimmed := bytes.TrimSpace(level); len(trimmed) > 0 && len(trimmed) < len(level) {
+		return c.lookup(trimmed) // databases and typed files pad strings, readers of text trim them
+	}
 	return c.unknownCode
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
@@ -231,6 +232,12 @@ func codes(c datasets.Column) map[string]float64 {
 	out := make(map[string]float64, len(c.Categories))
 	for code, name := range c.Categories {
 		out[name] = float64(code)
+	}
+	for code, name := range c.Categories { // padded, unlike the rows that a reader of text has trimmed
+		trimmed := strings.TrimSpace(name)
+		if _, taken := out[trimmed]; !taken && trimmed != "" {
+			out[trimmed] = float64(code)
+		}
 	}
 	return out
 }
