@@ -180,8 +180,8 @@ func (m *opened) readAs(file reader.Files, names []string, o Options) (reader.Fi
 	if o.Header != nil {
 		file.CSV.Header = reader.Header{Given: *o.Header}
 	}
-	if file.CSV.Header.Given {
-		file.CSV.Columns = nil // they are named by the file
+	if o.Header != nil && *o.Header {
+		file.CSV.Columns = nil // the file names them
 	}
 	if o.Format != "" && o.Format != "auto" {
 		file.Format = o.Format

@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 )
@@ -105,5 +106,62 @@ output: {dir: `+train[5:]+`}
 				t.Errorf("trained on %s, %s: %+v, %v", train, name, done, err)
 			}
 		}
+	}
+}
+
+// A model reads the files that its run reads: names of columns replace a header with duplicates.
+func TestColumnsReplaceTheHeader(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", "a,a,y\n"+strings.Repeat("1,2,3\n4,5,6\n2,2,4\n", 20))
+	execute(t, spec(t, `
+data: {train: rows.csv, target: y, task: regression, csv: {header: true, columns: [p, q, y]}}
+pipeline: [standardize, ridge]
+output: {dir: out}
+`))
+	predict := func(text string) (string, error) {
+		var out strings.Builder
+		put(t, "new.csv", text)
+		_, err := Predict(context.Background(), "out", "new.csv", &out, Options{})
+		return out.String(), err
+	}
+	want, err := predict("a,a,y\n1,2,3\n4,5,6\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"a,a\n1,2\n4,5\n", "q,y,p\n2,3,1\n5,6,4\n", "a,b,c\n1,2,3\n4,5,6\n"} {
+		got, err := predict(text)
+		if err != nil || fmt.Sprint(cut(t, got, "prediction")) != fmt.Sprint(cut(t, want, "prediction")) {
+			t.Errorf("%q: %v\n%s", text, err, got)
+		}
+	}
+	if _, err := Evaluate(context.Background(), "out", "rows.csv", Options{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := Explain(context.Background(), "out", "rows.csv", Options{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// An error about columns suggests the delimiter of the file.
+func TestDelimiterIsSuggested(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", "x;g;y\n"+strings.Repeat("1;r;3\n4;g;6\n2;b;4\n", 20))
+	const pipe = "pipeline: [{columns: [{select: categorical, steps: [onehot]}]}, ridge]\noutput: {dir: out}\n"
+	const data = "data: {train: rows.csv, target: y, task: regression, csv: {delimiter: \";\"}}\n"
+	execute(t, spec(t, data+pipe))
+	put(t, "new.csv", "x,g,y\n1,r,3\n4,g,6\n")
+	_, err := Predict(context.Background(), "out", "new.csv", io.Discard, Options{})
+	if want := "the fields seem to be separated by \",\": use --delimiter \",\""; err == nil ||
+		!strings.Contains(err.Error(), want) {
+		t.Errorf("%v, must contain %s", err, want)
+	}
+	if done, err := Predict(context.Background(), "out", "new.csv", io.Discard, Options{Delimiter: ","}); err != nil ||
+		done.Rows != 2 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	put(t, "spec.yaml", strings.Replace(data, ";", ",", 1)+pipe)
+	if err := Validate(context.Background(), "spec.yaml"); err == nil ||
+		!strings.Contains(err.Error(), `the fields seem to be separated by ";": set data.csv.delimiter`) {
+		t.Errorf("validate: %v", err)
 	}
 }
