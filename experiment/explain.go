@@ -71,7 +71,7 @@ func (m *opened) explanations(ctx context.Context, o Options) (*explanations, er
 
 // backgroundFile reads background rows from a file.
 func (m *opened) backgroundFile(ctx context.Context, path string, most int, o Options) (datasets.Set, error) {
-	o.ExtraFiles, o.Keep = nil, nil
+	o.ExtraFiles, o.Keep, o.onInvalid = nil, nil, nil
 	source, end, err := m.rows(ctx, path, false, o)
 	if err != nil {
 		return datasets.Set{}, err

@@ -154,7 +154,7 @@ func (m *opened) rows(ctx context.Context, path string, scored bool, o Options) 
 		s = nil
 	}
 	like := reader.MatchOptions{Schema: m.Schema, Cols: pipeline.Find(m.Predictor).InputWidth(), Scored: scored,
-		Targetless: m.Task.Unsupervised(), Drop: o.Drop, Keep: o.Keep}
+		Targetless: m.Task.Unsupervised(), Drop: o.Drop, Keep: o.Keep, OnInvalid: o.onInvalid}
 	source, err := file.OpenMatching(ctx, names, like)
 	if err != nil {
 		end()

@@ -2,17 +2,24 @@ package experiment
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/experiment/predictions"
+	"github.com/bochner-ml/bochner/internal/reader"
 )
 
 // Predicted describes the predictions that were written.
 type Predicted struct {
 	Rows int `json:"rows"`
+	// Skipped is the number of invalid rows in Options.SkipInvalid.
+	Skipped int `json:"skipped,omitempty"`
 	// UnknownCategories is the number of rows, by column, with a category that the training rows do not have.
 	UnknownCategories map[string]int `json:"unknown_categories,omitempty"`
 }
@@ -38,6 +45,9 @@ func PredictFile(ctx context.Context, model, data, out string, o Options) (done 
 	if err != nil {
 		return done, err
 	}
+	if out == o.SkipInvalid {
+		return done, fmt.Errorf("experiment: predictions and invalid rows must be different files, got %s", out)
+	}
 	err = m.writeFile(data, out, o, func(w *bufio.Writer) error {
 		done, err = m.predict(ctx, data, w, o)
 		return err
@@ -45,8 +55,48 @@ func PredictFile(ctx context.Context, model, data, out string, o Options) (done 
 	return done, err
 }
 
+// predict writes predictions, and invalid rows to the file of SkipInvalid. Without that file the error lists all of the
+// first invalid rows: a stream is read on, a file is read again.
 func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Options) (done Predicted, err error) {
+	if o.SkipInvalid != "" {
+		err = m.writeFile(data, o.SkipInvalid, o, func(list *bufio.Writer) error {
+			skip := &skippedRows{write: invalidWriter(list)}
+			done, err = m.predictRows(ctx, data, w, o, skip)
+			done.Skipped = len(skip.rows)
+			return err
+		})
+		if err == nil && done.Skipped > 0 && o.OnWarning != nil {
+			o.OnWarning(fmt.Sprintf("%d of %d rows are invalid and have no prediction; their reasons are in %s", done.Skipped,
+				done.Skipped+done.Rows, o.SkipInvalid))
+		}
+		return done, err
+	}
+	var first invalidRows
+	if slices.ContainsFunc(append([]string{data}, o.ExtraFiles...), reader.ReadOnce) {
+		done, err = m.predictRows(ctx, data, w, o, &skippedRows{write: first.add, listing: true})
+		return done, cmp.Or(first.err(), err)
+	}
+	done, err = m.predictRows(ctx, data, w, o, nil)
+	var line *datasets.LineError
+	var row *datasets.RowError
+	if err == nil || ctx.Err() != nil || !errors.As(err, &line) && !errors.As(err, &row) && !errors.Is(err, datasets.ErrMissing) {
+		return done, err
+	}
+	o.Progress = nil
+	_, again := m.predictRows(ctx, data, bufio.NewWriter(io.Discard), o, &skippedRows{write: first.add, listing: true})
+	if len(first.list) > 1 && (again == nil || errors.Is(again, errStop)) {
+		err = first.err()
+	}
+	return done, err
+}
+
+// predictRows predicts rows. Without skip an invalid row is an error.
+func (m *opened) predictRows(ctx context.Context, data string, w *bufio.Writer, o Options, skip *skippedRows) (done Predicted,
+	err error) {
 	o.Progress.report("load", 0, 0)
+	if skip != nil {
+		o.onInvalid = skip.add
+	}
 	source, end, err := m.rows(ctx, data, false, o)
 	if err != nil {
 		return done, err
@@ -55,6 +105,10 @@ func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Op
 	defer func() { err = m.explain(ctx, err, source, data) }()
 	p := predictions.NewWriter(w, m.Task, m.Schema, false)
 	p.Keep = o.Keep
+	numbers := []int(nil) // of the rows of a block
+	if skip != nil {
+		p.Numbers = func(row int) int { return numbers[row-done.Rows] }
+	}
 	var explained *explanations
 	if o.Explain != nil {
 		if explained, err = m.explanations(ctx, o); err != nil {
@@ -63,9 +117,25 @@ func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Op
 	}
 	unknown := m.unknown()
 	err = source.Blocks(ctx, func(block datasets.Set) error {
+		numbers = skip.number(block.Rows())
 		output, err := estimator.Predict(ctx, m.Predictor, block.X, estimator.Request{})
+		for err != nil && skip != nil {
+			var valid []int
+			if valid, err = skip.reject(ctx, block, numbers, err); err != nil || len(valid) == 0 {
+				return err
+			}
+			kept := make([]int, len(valid))
+			for k, i := range valid {
+				kept[k] = numbers[i]
+			}
+			block, numbers = block.Select(valid), kept
+			output, err = estimator.Predict(ctx, m.Predictor, block.X, estimator.Request{})
+		}
 		if err != nil {
 			return datasets.FromRow(err, p.Row)
+		}
+		if skip != nil && skip.listing && len(skip.rows) > 0 {
+			return nil // the predictions are not complete
 		}
 		if err := unknown.Add(ctx, block.X); err != nil {
 			return err
@@ -79,6 +149,7 @@ func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Op
 		if err := p.Block(block, output); err != nil {
 			return err
 		}
+		done.Rows = p.Row
 		o.Progress.report("predict", p.Row, 0)
 		return nil
 	})

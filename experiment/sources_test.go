@@ -165,3 +165,60 @@ func TestDelimiterIsSuggested(t *testing.T) {
 		t.Errorf("validate: %v", err)
 	}
 }
+
+// Invalid rows are listed in an error, or skipped with their reasons.
+func TestInvalidRows(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", "x,g,y\n"+strings.Repeat("1,r,3\n4,g,6\n2,b,4\n", 20))
+	execute(t, spec(t, `
+data: {train: rows.csv, target: y, task: regression}
+pipeline: [{columns: [{select: numeric, steps: [standardize]}, {select: categorical, steps: [onehot]}]}, ridge]
+output: {dir: out}
+`))
+	ctx := context.Background()
+	put(t, "new.csv", "x,g\n1,r\ntwo,r\n4,g\n4,g,6\n,b\n2,b\"x\n2,\xff\n2,b\n")
+	reasons := []string{`column x: "two" is not a number`, "number of fields must be 2, got 3", "row 4, column x: missing value",
+		`" inside of a field`, "column g: must be utf-8"}
+	for name, input := range map[string]io.Reader{"new.csv": nil, "-": strings.NewReader(written(t, "new.csv"))} {
+		var out strings.Builder
+		_, err := Predict(ctx, "out", name, &out, Options{Input: input})
+		for _, want := range append(reasons, "5 invalid rows; --skip-invalid FILE") {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: no %q in %v", name, want, err)
+			}
+		}
+	}
+	var want, got strings.Builder
+	put(t, "good.csv", "x,g\n1,r\n4,g\n2,b\n")
+	if _, err := Predict(ctx, "out", "good.csv", &want, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	warning := ""
+	done, err := Predict(ctx, "out", "new.csv", &got, Options{SkipInvalid: "bad.csv", OnWarning: func(w string) { warning = w }})
+	if err != nil || done.Rows != 3 || done.Skipped != 5 ||
+		warning != "5 of 8 rows are invalid and have no prediction; their reasons are in bad.csv" {
+		t.Errorf("%+v, %v, %q", done, err, warning)
+	}
+	if rows := fmt.Sprint(cut(t, got.String(), "row")); rows != "[0 2 7]" {
+		t.Errorf("rows %s have predictions", rows)
+	}
+	if a, b := cut(t, got.String(), "prediction"), cut(t, want.String(), "prediction"); fmt.Sprint(a) != fmt.Sprint(b) {
+		t.Errorf("predictions %v, without invalid rows %v", a, b)
+	}
+	bad := written(t, "bad.csv")
+	for _, line := range []string{"row,file,line,reason\n", "1,new.csv,3,", "3,new.csv,5,", "4,,,", "5,new.csv,7,", "6,new.csv,8,"} {
+		if !strings.Contains(bad, line) {
+			t.Errorf("no %q in\n%s", line, bad)
+		}
+	}
+	put(t, "many.csv", "x,g\n"+strings.Repeat("no,r\n1,r\n", 30))
+	if _, err := Predict(ctx, "out", "many.csv", io.Discard, Options{}); err == nil || strings.Count(err.Error(), "\n") != 20 ||
+		!strings.Contains(err.Error(), "many.csv:40:") || strings.Contains(err.Error(), "many.csv:42:") {
+		t.Errorf("30 invalid rows: %v", err)
+	}
+	put(t, "new.jsonl", `{"x":1,"g":"r"}`+"\n"+`{"x":"a","g":"r"}`+"\n"+`{"x":1,`+"\n"+`{"x":2,"g":"b"}`+"\n")
+	if done, err = Predict(ctx, "out", "new.jsonl", io.Discard, Options{SkipInvalid: "bad.csv"}); err != nil ||
+		done.Rows != 2 || done.Skipped != 2 {
+		t.Errorf("JSON lines: %+v, %v", done, err)
+	}
+}

@@ -244,6 +244,8 @@ type predictCommand struct {
 	Out  string   `short:"o" files:"" default:"-" help:"Output CSV file, written atomically; - for standard output."`
 	Keep []string `placeholder:"NAME" help:"Columns to copy into the output, such as an id."`
 
+	SkipInvalid string `files:"" placeholder:"FILE" help:"Skip invalid rows and write them to FILE, as CSV: row, file, line, reason."`
+
 	Explain        bool   `help:"Add the Shapley value of each input, as bochner explain does: the columns base and shapley_INPUT."`
 	BackgroundFile string `files:"" placeholder:"FILE" help:"Data file with background rows for --explain. Default: the training rows of the run in whose directory the model is."`
 }
@@ -258,8 +260,9 @@ missing or partly empty; "truth" is empty for missing values and unknown
 classes. The steps of the model define how to treat unknown categories; onehot sets all columns to 0.
 
 Rows are streamed in blocks; pipes and standard input are read
-once. An invalid row is an error with its line and column; no file is written then, and standard
-output ends with a complete line.
+once. Invalid rows are errors with their lines and columns, of which up to 20 are listed; no file is
+written then, and standard output ends with a complete line. With --skip-invalid the other rows are
+predicted; their row numbers are those in the input.
 
 Lists such as --keep and --drop are comma-separated; a comma in a name is written \,
 and a column can be given by its index from 0, -1 for the last.
@@ -273,7 +276,7 @@ Example: bochner predict model.bochner new.txt --format csv --delimiter ';' --dr
 
 func (c predictCommand) Run(s *session) error {
 	options := c.options(s)
-	options.Keep = c.Keep
+	options.Keep, options.SkipInvalid = c.Keep, c.SkipInvalid
 	if c.Explain {
 		options.Explain = &experiment.ExplainOptions{BackgroundFile: c.BackgroundFile}
 	}

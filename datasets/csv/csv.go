@@ -164,13 +164,23 @@ func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) e
 // records yields the remaining records.
 func (f *file) records(ctx context.Context, s *scanner, yield func(r *table.Record) error) error {
 	var rec table.Record
-	return f.scan(ctx, s, func(line int, fields [][]byte) error {
+	invalid := func(line int, err error) error { return f.invalidRecord(line, err, yield) }
+	return f.scan(ctx, s, invalid, func(line int, fields [][]byte) error {
 		if len(fields) != len(f.columns) {
-			return f.lineError(line, fmt.Errorf("number of fields must be %[2]d, got %[1]d", len(fields), len(f.columns)))
+			err := f.lineError(line, fmt.Errorf("number of fields must be %[2]d, got %[1]d", len(fields), len(f.columns)))
+			return f.invalidRecord(line, err, yield)
 		}
 		rec.Line, rec.Fields, rec.Numbers = line, fields, s.numbers
 		return yield(&rec)
 	})
+}
+
+// invalidRecord yields the error of a record if the roles have OnInvalid, and returns it otherwise.
+func (f *file) invalidRecord(line int, err error, yield func(r *table.Record) error) error {
+	if f.o.OnInvalid == nil {
+		return err
+	}
+	return yield(&table.Record{Line: line, Err: err})
 }
 
 func (f *file) lineError(line int, err error) error {

@@ -81,6 +81,22 @@ func (s *scanner) next() error {
 	}
 }
 
+// recover skips the line with the error of the last record, and reports whether the next record may be valid.
+func (s *scanner) recover(err error) bool {
+	switch err.(type) {
+	case invalid: // the record is consumed
+		return true
+	}
+	if err != errNUL && err != errBare && err != errAfter {
+		return false
+	}
+	if _, err := s.w.Line(); err != nil {
+		return false
+	}
+	s.upcoming++
+	return true
+}
+
 // tooLong returns the error for a record that begins with b and exceeds the limit.
 func (s *scanner) tooLong(b []byte) error {
 	if s.quotes && bytes.Count(b, quote)%2 == 1 {

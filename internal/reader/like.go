@@ -20,6 +20,7 @@ type MatchOptions struct {
 	Targetless bool // whether rows that are scored may lack the target all the same
 	Drop       []string
 	Keep       []string
+	OnInvalid  func(row int, err error) error // see [datasets.Roles]
 }
 
 // OpenMatching opens rows with the columns of earlier ones. Additional columns of training are
@@ -84,6 +85,7 @@ func (f Files) openMatching(ctx context.Context, paths []string, like MatchOptio
 	}
 	roles.Drop = append(slices.DeleteFunc(roles.Drop, unknown), like.Drop...)
 	roles.DropMissingTarget = roles.DropMissingTarget && like.Scored
+	roles.OnInvalid = like.OnInvalid
 	switch {
 	case f.Labels.Delimiter != "":
 		if like.Scored || slices.ContainsFunc(f.Target, func(name string) bool { return !unknown(name) }) {

@@ -25,7 +25,10 @@ func Load(ctx context.Context, r Reader, roles datasets.Roles, maxBytes int64) (
 			return Load(ctx, r, inner, maxBytes)
 		})
 	}
-	r, err := withDates(r, roles.Dates)
+	if roles.OnInvalid != nil && roles.Schema == nil {
+		return nil, fmt.Errorf("%s: invalid rows cannot be skipped without a schema", r.Form().Name)
+	}
+	r, err := withDates(r, roles.Dates, roles.OnInvalid != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -247,9 +250,22 @@ func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 		return s.inMemory.Source().Blocks(ctx, yield)
 	}
 	b := s.newBlock()
-	rows := 0
+	rows, skipped := 0, 0
+	onInvalid := s.layout.roles.OnInvalid
 	add := func(rec *Record) error {
-		if err := b.add(rec); err != nil {
+		err := rec.Err
+		if err == nil {
+			err = b.add(rec)
+			if err != nil && onInvalid != nil {
+				b.removeLast()
+			}
+		}
+		if err != nil && onInvalid != nil {
+			err = onInvalid(rows+skipped, err)
+			skipped++
+			return err
+		}
+		if err != nil {
 			return err
 		}
 		rows++
@@ -259,7 +275,7 @@ func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 		return b.flush(yield)
 	}
 	var err error
-	if r, ok := splittable(s.reader); ok {
+	if r, ok := splittable(s.reader); ok && onInvalid == nil {
 		err = readParts(ctx, r, s.newPartBlock, func(w *partTask, before int) (lines int, err error) {
 			part, ok := w.result.(*partBlock)
 			if !ok || w.err != nil || len(part.unlabeled) > 0 {
@@ -280,7 +296,7 @@ func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 	if s.rows >= 0 && rows != s.rows {
 		return fmt.Errorf("%s: the file has changed: it had %d rows in the first pass, now %d", s.layout.file, s.rows, rows)
 	}
-	if rows == 0 {
+	if rows+skipped == 0 {
 		return fmt.Errorf("%s: %w", s.layout.file, rowsource.ErrNoRows)
 	}
 	if b.rows == 0 {
