@@ -68,7 +68,10 @@ type Options struct {
 	// SkipInvalid is a file for the rows that have no prediction because they are invalid, as CSV with the columns row,
 	// file, line and reason. "" makes them an error, which lists up to 20.
 	SkipInvalid string
-	Input       io.Reader // content of the path "-"; nil is standard input
+	// JSON makes [Predict] write a JSON object with the array predictions, an object by the names of the CSV columns for
+	// each row, and the keys of [Predicted].
+	JSON  bool
+	Input io.Reader // content of the path "-"; nil is standard input
 
 	// Explain are the options of [Explain]; with them [Predict] adds Shapley values to the predictions.
 	Explain *ExplainOptions

@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
@@ -39,13 +42,20 @@ func Predict(ctx context.Context, model, data string, w io.Writer, o Options) (d
 	return done, err
 }
 
-// PredictFile is [Predict] to a file, written atomically. The file must not be an input.
+// PredictFile is [Predict] to a file, written atomically. The file must not be an input. The extension .json implies
+// Options.JSON; extensions of other data formats are an error.
 func PredictFile(ctx context.Context, model, data, out string, o Options) (done Predicted, err error) {
 	m, err := openModel(model)
 	if err != nil {
 		return done, err
 	}
-	if out == o.SkipInvalid {
+	switch format := reader.FormatOf(out); {
+	case strings.EqualFold(filepath.Ext(out), ".json"):
+		o.JSON = true
+	case format != "" && format != "csv" || strings.HasSuffix(strings.ToLower(out), ".gz"):
+		return done, fmt.Errorf("experiment: predictions must be a .csv or .json file, got %s", out)
+	}
+	if out != "" && out == o.SkipInvalid {
 		return done, fmt.Errorf("experiment: predictions and invalid rows must be different files, got %s", out)
 	}
 	err = m.writeFile(data, out, o, func(w *bufio.Writer) error {
@@ -62,7 +72,6 @@ func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Op
 		err = m.writeFile(data, o.SkipInvalid, o, func(list *bufio.Writer) error {
 			skip := &skippedRows{write: invalidWriter(list)}
 			done, err = m.predictRows(ctx, data, w, o, skip)
-			done.Skipped = len(skip.rows)
 			return err
 		})
 		if err == nil && done.Skipped > 0 && o.OnWarning != nil {
@@ -104,7 +113,19 @@ func (m *opened) predictRows(ctx context.Context, data string, w *bufio.Writer, 
 	defer end()
 	defer func() { err = m.explain(ctx, err, source, data) }()
 	p := predictions.NewWriter(w, m.Task, m.Schema, false)
-	p.Keep = o.Keep
+	p.Keep, p.JSON = o.Keep, o.JSON
+	if o.JSON {
+		w.WriteString(`{"predictions":`)
+		defer func() {
+			if err != nil {
+				return
+			}
+			p.Close()
+			text, wrong := json.Marshal(done)
+			w.Write(append(append([]byte{','}, text[1:]...), '\n'))
+			err = wrong
+		}()
+	}
 	numbers := []int(nil) // of the rows of a block
 	if skip != nil {
 		p.Numbers = func(row int) int { return numbers[row-done.Rows] }
@@ -153,6 +174,9 @@ func (m *opened) predictRows(ctx context.Context, data string, w *bufio.Writer, 
 		o.Progress.report("predict", p.Row, 0)
 		return nil
 	})
+	if skip != nil {
+		done.Skipped = len(skip.rows)
+	}
 	if done.Rows = p.Row; err == nil {
 		done.UnknownCategories = o.warnUnknown(unknown)
 	}

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -220,5 +221,37 @@ output: {dir: out}
 	if done, err = Predict(ctx, "out", "new.jsonl", io.Discard, Options{SkipInvalid: "bad.csv"}); err != nil ||
 		done.Rows != 2 || done.Skipped != 2 {
 		t.Errorf("JSON lines: %+v, %v", done, err)
+	}
+}
+
+// Predictions are written as CSV or JSON, by the extension; other formats are refused.
+func TestFormatOfPredictions(t *testing.T) {
+	modelOf(t, class, ", drop: [w, g]")
+	ctx := context.Background()
+	want := predicted(t, "rows.csv", Options{Keep: []string{"c"}})
+	done, err := PredictFile(ctx, "model", "rows.csv", "p.json", Options{Keep: []string{"c"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Predictions []map[string]any
+		Rows        int
+	}
+	if err := json.Unmarshal([]byte(written(t, "p.json")), &got); err != nil || got.Rows != done.Rows ||
+		len(got.Predictions) != 120 {
+		t.Fatalf("%v, %d rows, %d predictions", err, got.Rows, len(got.Predictions))
+	}
+	for _, name := range strings.Split(strings.SplitN(want, "\n", 2)[0], ",") {
+		for i, text := range cut(t, want, name) {
+			if fmt.Sprint(got.Predictions[i][name]) != text {
+				t.Fatalf("row %d: %s is %v, want %s", i, name, got.Predictions[i][name], text)
+			}
+		}
+	}
+	for _, name := range []string{"p.parquet", "p.jsonl", "p.csv.gz"} {
+		if _, err := PredictFile(ctx, "model", "rows.csv", name, Options{}); err == nil ||
+			!strings.Contains(err.Error(), "predictions must be a .csv or .json file, got "+name) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

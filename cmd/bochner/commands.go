@@ -241,7 +241,7 @@ func (c evaluateCommand) Run(s *session) error {
 
 type predictCommand struct {
 	rowsFlags
-	Out  string   `short:"o" files:"" default:"-" help:"Output CSV file, written atomically; - for standard output."`
+	Out  string   `short:"o" files:"" default:"-" help:"Output file, written atomically, .csv or .json; - for standard output, CSV or with --json JSON."`
 	Keep []string `placeholder:"NAME" help:"Columns to copy into the output, such as an id."`
 
 	SkipInvalid string `files:"" placeholder:"FILE" help:"Skip invalid rows and write them to FILE, as CSV: row, file, line, reason."`
@@ -276,7 +276,7 @@ Example: bochner predict model.bochner new.txt --format csv --delimiter ';' --dr
 
 func (c predictCommand) Run(s *session) error {
 	options := c.options(s)
-	options.Keep, options.SkipInvalid = c.Keep, c.SkipInvalid
+	options.Keep, options.SkipInvalid, options.JSON = c.Keep, c.SkipInvalid, s.json && c.Out == "-"
 	if c.Explain {
 		options.Explain = &experiment.ExplainOptions{BackgroundFile: c.BackgroundFile}
 	}

@@ -10,6 +10,7 @@
 package csv
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -118,6 +119,9 @@ func open(t *text.File, path string, o Options) (*file, error) {
 		return nil, fmt.Errorf("%s: %w", path, table.ErrEmptyFile)
 	} else if err != nil {
 		return nil, f.lineError(s.line, err)
+	}
+	if s.lines == 0 && slices.ContainsFunc(s.fields, func(f []byte) bool { return bytes.IndexByte(f, '\r') >= 0 }) {
+		return nil, f.lineError(1, errReturns)
 	}
 	names := o.Columns
 	if names == nil {

@@ -327,6 +327,8 @@ func TestBadInput(t *testing.T) {
 			`f.csv:1:6: must be utf-8; set csv.encoding to one of latin-1, windows-1252, utf-16`},
 		{"a,b\r\n1,\"x\r\n\u00e9\xe9\"\n", csv.Options{},
 			`f.csv:3:2: column b: must be utf-8; set csv.encoding to one of latin-1, windows-1252, utf-16`},
+		{"a,y\r1,2\r3,4\r", csv.Options{},
+			`f.csv:1: lines must end with \n or \r\n, got \r alone; convert the file, as by tr '\r' '\n'`},
 		{"a\x00\n\x001\x00", csv.Options{},
 			`f.csv:1: NUL byte; is this a text file? csv.encoding: utf-16 reads one of two bytes a letter`},
 		{"a\nx\ny\x81\n", csv.Options{Encoding: "windows-1252"},

@@ -28,11 +28,12 @@ type scanner struct {
 }
 
 var (
-	errMore  = errors.New("the record does not end here")
-	errNUL   = errors.New("NUL byte; is this a text file? csv.encoding: utf-16 reads one of two bytes a letter")
-	errBare  = errors.New(`" inside of a field that does not begin with one` + plainQuotes)
-	errAfter = errors.New(`text behind the closing " of a field` + plainQuotes)
-	errOpen  = errors.New(`quoted field is never closed`)
+	errMore    = errors.New("the record does not end here")
+	errNUL     = errors.New("NUL byte; is this a text file? csv.encoding: utf-16 reads one of two bytes a letter")
+	errBare    = errors.New(`" inside of a field that does not begin with one` + plainQuotes)
+	errAfter   = errors.New(`text behind the closing " of a field` + plainQuotes)
+	errReturns = errors.New(`lines must end with \n or \r\n, got \r alone; convert the file, as by tr '\r' '\n'`)
+	errOpen    = errors.New(`quoted field is never closed`)
 )
 
 // plainQuotes is the remedy for quotes that do not enclose fields.

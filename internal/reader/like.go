@@ -169,7 +169,8 @@ func (f Files) SuggestDelimiter(paths []string) string {
 	if used == "" {
 		used = ","
 	}
-	if err != nil || typed != "" || len(lines) == 0 || divides(lines, used) {
+	valid := len(used) == 1 || used == "tab" || used == "space"
+	if err != nil || typed != "" || len(lines) == 0 || !valid || divides(lines, used) {
 		return ""
 	}
 	if found := guessDelimiter(lines, used); found != used {
