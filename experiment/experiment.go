@@ -58,7 +58,7 @@ type Options struct {
 	// Input format of [Evaluate], [Predict] and [PredictFile].
 	Format     string   // one of [reader.Formats]; "" or auto infers it from the extension, the model and the first lines
 	Delimiter  string   // of CSV: one character, tab, or space for runs of blanks; "" is that of the model
-	Encoding   string   // of CSV: utf-8, latin-1, windows-1252 or utf-16; "" is that of the model. A byte order mark has precedence
+	Encoding   string   // of CSV: utf-8, latin-1, windows-1252 or utf-16, or by the byte order mark; "" as for the model
 	Decimal    string   // decimal mark of CSV: a point or a comma; "" is that of the model
 	Header     *bool    // whether the first line of CSV contains column names; nil as for the model
 	Missing    []string // markers of missing values, in addition to those of the model

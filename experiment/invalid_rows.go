@@ -97,8 +97,8 @@ func (s *skippedRows) number(n int) []int {
 	return out
 }
 
-// reject skips the rows of a block that have the error of a prediction, and returns the indices of the others. It returns
-// an error that does not concern a row.
+// reject skips the rows of a block that have the error of a prediction, and returns the indices of
+// the others. It returns an error that does not concern a row.
 func (s *skippedRows) reject(ctx context.Context, block datasets.Set, numbers []int, err error) (valid []int, _ error) {
 	var at *datasets.RowError
 	if ctx.Err() != nil || !errors.As(err, &at) || at.Row < 0 || at.Row >= block.Rows() {
@@ -121,7 +121,8 @@ func (s *skippedRows) reject(ctx context.Context, block datasets.Set, numbers []
 			reason = fmt.Errorf("%w, but the training rows have none; fill the field or fit with an impute step",
 				datasets.ErrMissing)
 		}
-		if err := s.add(numbers[i], &datasets.RowError{Row: numbers[i], Column: at.Column, Err: cmp.Or(reason, err)}); err != nil {
+		bad := &datasets.RowError{Row: numbers[i], Column: at.Column, Err: cmp.Or(reason, err)}
+		if err := s.add(numbers[i], bad); err != nil {
 			return nil, err
 		}
 	}

@@ -88,7 +88,8 @@ func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Op
 	done, err = m.predictRows(ctx, data, w, o, nil)
 	var line *datasets.LineError
 	var row *datasets.RowError
-	if err == nil || ctx.Err() != nil || !errors.As(err, &line) && !errors.As(err, &row) && !errors.Is(err, datasets.ErrMissing) {
+	ofRow := errors.As(err, &line) || errors.As(err, &row) || errors.Is(err, datasets.ErrMissing)
+	if err == nil || ctx.Err() != nil || !ofRow {
 		return done, err
 	}
 	o.Progress = nil
@@ -100,8 +101,8 @@ func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Op
 }
 
 // predictRows predicts rows. Without skip an invalid row is an error.
-func (m *opened) predictRows(ctx context.Context, data string, w *bufio.Writer, o Options, skip *skippedRows) (done Predicted,
-	err error) {
+func (m *opened) predictRows(ctx context.Context, data string, w *bufio.Writer, o Options,
+	skip *skippedRows) (done Predicted, err error) {
 	o.Progress.report("load", 0, 0)
 	if skip != nil {
 		o.onInvalid = skip.add

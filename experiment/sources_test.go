@@ -178,7 +178,8 @@ output: {dir: out}
 `))
 	ctx := context.Background()
 	put(t, "new.csv", "x,g\n1,r\ntwo,r\n4,g\n4,g,6\n,b\n2,b\"x\n2,\xff\n2,b\n")
-	reasons := []string{`column x: "two" is not a number`, "number of fields must be 2, got 3", "row 4, column x: missing value",
+	reasons := []string{`column x: "two" is not a number`, "number of fields must be 2, got 3",
+		"row 4, column x: missing value",
 		`" inside of a field`, "column g: must be utf-8"}
 	for name, input := range map[string]io.Reader{"new.csv": nil, "-": strings.NewReader(written(t, "new.csv"))} {
 		var out strings.Builder
@@ -195,7 +196,8 @@ output: {dir: out}
 		t.Fatal(err)
 	}
 	warning := ""
-	done, err := Predict(ctx, "out", "new.csv", &got, Options{SkipInvalid: "bad.csv", OnWarning: func(w string) { warning = w }})
+	done, err := Predict(ctx, "out", "new.csv", &got, Options{SkipInvalid: "bad.csv",
+		OnWarning: func(w string) { warning = w }})
 	if err != nil || done.Rows != 3 || done.Skipped != 5 ||
 		warning != "5 of 8 rows are invalid and have no prediction; their reasons are in bad.csv" {
 		t.Errorf("%+v, %v, %q", done, err, warning)
@@ -207,13 +209,15 @@ output: {dir: out}
 		t.Errorf("predictions %v, without invalid rows %v", a, b)
 	}
 	bad := written(t, "bad.csv")
-	for _, line := range []string{"row,file,line,reason\n", "1,new.csv,3,", "3,new.csv,5,", "4,,,", "5,new.csv,7,", "6,new.csv,8,"} {
+	for _, line := range []string{"row,file,line,reason\n", "1,new.csv,3,", "3,new.csv,5,", "4,,,", "5,new.csv,7,",
+		"6,new.csv,8,"} {
 		if !strings.Contains(bad, line) {
 			t.Errorf("no %q in\n%s", line, bad)
 		}
 	}
 	put(t, "many.csv", "x,g\n"+strings.Repeat("no,r\n1,r\n", 30))
-	if _, err := Predict(ctx, "out", "many.csv", io.Discard, Options{}); err == nil || strings.Count(err.Error(), "\n") != 20 ||
+	if _, err := Predict(ctx, "out", "many.csv", io.Discard, Options{}); err == nil ||
+		strings.Count(err.Error(), "\n") != 20 ||
 		!strings.Contains(err.Error(), "many.csv:40:") || strings.Contains(err.Error(), "many.csv:42:") {
 		t.Errorf("30 invalid rows: %v", err)
 	}

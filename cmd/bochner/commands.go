@@ -251,7 +251,8 @@ type predictCommand struct {
 }
 
 func (predictCommand) Help() string {
-	return `Writes CSV: the row number from 0, kept columns, the target as "truth" if the rows have the
+	return `Writes CSV, or a JSON object with --json or to a .json file: the row number from 0,
+kept columns, the target as "truth" if the rows have the
 column, the prediction, and for classifiers probabilities or decision scores.
 
 Columns are matched by name, in any order. Missing columns are an error, and so are columns

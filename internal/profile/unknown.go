@@ -67,7 +67,8 @@ func (u *Unknown) Warning() string {
 	if parts == nil {
 		return ""
 	}
-	return fmt.Sprintf("unknown categories, which the training rows do not have: %s of %d rows", suggest.List(parts), u.rows)
+	return fmt.Sprintf("unknown categories, which the training rows do not have: %s of %d rows", suggest.List(parts),
+		u.rows)
 }
 
 // unknownCounter counts the rows with an unknown category in a column.

@@ -112,7 +112,7 @@ func linesOf(file io.Reader, path string) (lines []string, encoding string, err 
 	}
 	if bytes.IndexByte(text, '\n') < 0 && bytes.IndexByte(text, '\r') >= 0 && len(bytes.TrimRight(text, "\r")) > 0 &&
 		bytes.Count(text, []byte{'\r'}) > 1 {
-		return nil, "", fmt.Errorf("%s: lines must end with \\n or \\r\\n, got \\r alone; convert the file, as by tr '\\r' '\\n'",
+		return nil, "", fmt.Errorf(`%s: lines must end with \n or \r\n, got \r alone; convert the file, as by tr '\r' '\n'`,
 			path)
 	}
 	rows := strings.Split(strings.TrimPrefix(string(text), "\ufeff"), "\n")

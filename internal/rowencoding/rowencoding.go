@@ -246,8 +246,9 @@ func (f *Field) lookup(level []byte) (code float64, ok bool) {
 		code, ok = f.codes[string(level)]
 	} else if k := slices.Index(f.Levels, string(level)); k >= 0 {
 		code, ok = float64(k), true
-	} else if k := slices.IndexFunc(f.Levels, func(l string) bool { return strings.TrimSpace(l) == string(level) }); k >= 0 &&
-		len(level) > 0 {
+	} else if k := slices.IndexFunc(f.Levels, func(padded string) bool {
+		return strings.TrimSpace(padded) == string(level)
+	}); k >= 0 && len(level) > 0 {
 		code, ok = float64(k), true
 	}
 	if !ok {

@@ -20,7 +20,8 @@ var (
 	})
 )
 
-// Notation returns a remedy where categories are numbers with the same unit or dates with names of months, "" for others.
+// Notation returns a remedy where categories are numbers with the same unit or dates with names of months, "" for
+// others.
 func Notation(categories []string) string {
 	categories = categories[:min(len(categories), maxExamined)]
 	if len(categories) < 2 {

@@ -28,8 +28,8 @@ type dateColumn struct {
 	parts  int // number of output columns
 }
 
-// withDates returns r with the named columns replaced by the parts of their dates. With skips, errors are those of their
-// records.
+// withDates returns r with the named columns replaced by the parts of their dates. With skips, errors
+// are those of their records.
 func withDates(r Reader, dates map[string]datasets.Date, skips bool) (Reader, error) {
 	if len(dates) == 0 {
 		return r, nil

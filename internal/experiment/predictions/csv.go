@@ -15,7 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 )
 
-// Writer writes predictions as CSV, or as a JSON array of objects: row, true value, prediction, standard deviation, interval,
+// Writer writes predictions as CSV, or as a JSON array of objects: row, true value, prediction, standard
+// deviation, interval,
 // probabilities, decision scores, and prediction sets or anomaly scores, as far as available.
 type Writer struct {
 	Numbers func(row int) int // number in the file of the k-th row
