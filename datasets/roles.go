@@ -38,6 +38,11 @@ type Roles struct {
 	Schema *Schema
 	// IgnoreExtra ignores columns that are not in Schema, which are an error otherwise.
 	IgnoreExtra bool
+
+	// OnInvalid is called, in order, with the number and the error of each row of CSV or JSON lines that cannot be
+	// encoded by Schema. The row is skipped if the result is nil, which also ends parallel reading; otherwise the
+	// result is the error of the pass. nil returns the first error.
+	OnInvalid func(row int, err error) error
 }
 
 // Task is a learning task.

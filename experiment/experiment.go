@@ -56,17 +56,27 @@ type Options struct {
 	SearchJournal []byte // merged journals of [Try]; nil for none
 
 	// Input format of [Evaluate], [Predict] and [PredictFile].
-	Format     string    // one of [reader.Formats]; "" or auto infers it from the extension, the model and the first lines
-	Delimiter  string    // of CSV: one character, tab, or space for runs of blanks; "" is that of the model
-	Header     *bool     // whether the first line of CSV contains column names; nil as for the model
-	Missing    []string  // markers of missing values, in addition to those of the model
-	Drop       []string  // columns to ignore
-	Keep       []string  // columns to copy into the predictions
-	ExtraFiles []string  // further input files
-	Input      io.Reader // content of the path "-"; nil is standard input
+	Format     string   // one of [reader.Formats]; "" or auto infers it from the extension, the model and the first lines
+	Delimiter  string   // of CSV: one character, tab, or space for runs of blanks; "" is that of the model
+	Encoding   string   // of CSV: utf-8, latin-1, windows-1252 or utf-16, or by the byte order mark; "" as for the model
+	Decimal    string   // decimal mark of CSV: a point or a comma; "" is that of the model
+	Header     *bool    // whether the first line of CSV contains column names; nil as for the model
+	Missing    []string // markers of missing values, in addition to those of the model
+	Drop       []string // columns to ignore
+	Keep       []string // columns to copy into the predictions
+	ExtraFiles []string // further input files
+	// SkipInvalid is a file for the rows that have no prediction because they are invalid, as CSV with the columns row,
+	// file, line and reason. "" makes them an error, which lists up to 20.
+	SkipInvalid string
+	// JSON makes [Predict] write a JSON object with the array predictions, an object by the names of the CSV columns for
+	// each row, and the keys of [Predicted].
+	JSON  bool
+	Input io.Reader // content of the path "-"; nil is standard input
 
 	// Explain are the options of [Explain]; with them [Predict] adds Shapley values to the predictions.
 	Explain *ExplainOptions
+
+	onInvalid func(row int, err error) error // see [datasets.Roles]; nil returns the first error
 }
 
 // ExplainOptions are options of Shapley values.

@@ -72,7 +72,7 @@ func (m *opened) explanations(ctx context.Context, o Options) (*explanations, er
 
 // backgroundFile reads background rows from a file.
 func (m *opened) backgroundFile(ctx context.Context, path string, most int, o Options) (datasets.Set, error) {
-	o.ExtraFiles, o.Keep = nil, nil
+	o.ExtraFiles, o.Keep, o.onInvalid = nil, nil, nil
 	source, end, err := m.rows(ctx, path, false, o)
 	if err != nil {
 		return datasets.Set{}, err
@@ -195,7 +195,12 @@ func (m *opened) explainRows(ctx context.Context, data string, o Options) (out r
 	if err != nil {
 		return out, err
 	}
-	out = result.Explanation{Name: m.Name, Task: string(m.Task), BackgroundFrom: e.from}
+	unknown := m.unknown()
+	if err := unknown.Add(ctx, rows.X); err != nil {
+		return out, err
+	}
+	out = result.Explanation{Name: m.Name, Task: string(m.Task), BackgroundFrom: e.from,
+		UnknownCategories: o.warnUnknown(unknown)}
 	for lo := 0; lo < rows.Rows(); lo += explainedRows {
 		values, err := e.block(ctx, rows.Slice(lo, min(lo+explainedRows, rows.Rows())))
 		if err != nil {

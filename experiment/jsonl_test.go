@@ -116,7 +116,7 @@ func TestJSONLines(t *testing.T) {
 		t.Error(err)
 	}
 	if n, err := Predict(ctx, "csv/model.bochner", "more.jsonl", &bytes.Buffer{},
-		Options{Drop: []string{"note"}}); err != nil || n != 1 {
+		Options{Drop: []string{"note"}}); err != nil || n.Rows != 1 {
 		t.Error(n, err)
 	}
 	draft, err := scaffold.Experiment(ctx, "rows.jsonl", scaffold.Options{Target: "y"})

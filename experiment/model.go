@@ -43,8 +43,10 @@ type Evaluation struct {
 	Anomalies *float64            `json:"anomalies,omitempty"` // share of rows classified as anomalies
 	result.Findings
 	// Drift compares the rows with the training rows; nil if the model file has no profile.
-	Drift    *profile.Drift `json:"drift,omitempty"`
-	Warnings []string       `json:"warnings"`
+	Drift *profile.Drift `json:"drift,omitempty"`
+	// UnknownCategories is the number of rows, by column, with a category that the training rows do not have.
+	UnknownCategories map[string]int `json:"unknown_categories,omitempty"`
+	Warnings          []string       `json:"warnings"`
 }
 
 // Model describes a model file.
@@ -112,6 +114,19 @@ func (m *opened) known() *config.Known {
 	return &config.Known{Schema: m.Schema, Cols: pipeline.Find(m.Predictor).InputWidth()}
 }
 
+// unknown returns a count of the unknown categories of rows.
+func (m *opened) unknown() *profile.Unknown {
+	return profile.NewUnknown(m.Schema, pipeline.Find(m.Predictor).InputWidth())
+}
+
+// warnUnknown warns about unknown categories and returns their counts.
+func (o Options) warnUnknown(u *profile.Unknown) map[string]int {
+	if text := u.Warning(); text != "" && o.OnWarning != nil {
+		o.OnWarning(text)
+	}
+	return u.Counts()
+}
+
 // rows opens input rows for the model; end closes them. Streams are read in one pass.
 func (m *opened) rows(ctx context.Context, path string, scored bool, o Options) (datasets.Source, func(), error) {
 	file, names, end := dataload.Files(m.data), append([]string{path}, o.ExtraFiles...), func() {}
@@ -139,7 +154,7 @@ func (m *opened) rows(ctx context.Context, path string, scored bool, o Options) 
 		s = nil
 	}
 	like := reader.MatchOptions{Schema: m.Schema, Cols: pipeline.Find(m.Predictor).InputWidth(), Scored: scored,
-		Targetless: m.Task.Unsupervised(), Drop: o.Drop, Keep: o.Keep}
+		Targetless: m.Task.Unsupervised(), Drop: o.Drop, Keep: o.Keep, OnInvalid: o.onInvalid}
 	source, err := file.OpenMatching(ctx, names, like)
 	if err != nil {
 		end()
@@ -165,16 +180,24 @@ func (m *opened) readAs(file reader.Files, names []string, o Options) (reader.Fi
 	if o.Header != nil {
 		file.CSV.Header = reader.Header{Given: *o.Header}
 	}
-	if file.CSV.Header.Given {
-		file.CSV.Columns = nil // they are named by the file
+	if o.Header != nil && *o.Header {
+		file.CSV.Columns = nil // the file names them
 	}
 	if o.Format != "" && o.Format != "auto" {
 		file.Format = o.Format
 	} else {
 		file = file.WithFormatOf(names)
 	}
-	if o.Delimiter != "" {
-		file.CSV.Delimiter = o.Delimiter
+	for _, option := range []struct {
+		to    *string
+		value string
+	}{{&file.CSV.Delimiter, o.Delimiter}, {&file.CSV.Encoding, o.Encoding}, {&file.CSV.Decimal, o.Decimal}} {
+		if option.value != "" {
+			*option.to = option.value
+		}
+	}
+	if o.Decimal != "" && file.CSV.Thousands == o.Decimal {
+		file.CSV.Thousands = "none" // it was the mark of the training data
 	}
 	data := m.data
 	data.Files = file
@@ -210,9 +233,10 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 			return Evaluation{}, fmt.Errorf("experiment: %s: %w", model, err)
 		}
 	}
+	unknown := m.unknown()
 	look := func(block datasets.Set, _ estimator.Prediction) error {
-		if compared == nil {
-			return nil
+		if err := unknown.Add(ctx, block.X); err != nil || compared == nil {
+			return err
 		}
 		return compared.Add(ctx, block)
 	}
@@ -223,6 +247,7 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 	}
 	out := Evaluation{Name: m.Name, Task: string(m.Task), Positive: positiveOf(m.Task, m.Schema), Rows: v.Rows,
 		Warnings: []string{}}
+	out.UnknownCategories = o.warnUnknown(unknown)
 	var warnings []string
 	out.Scores, warnings, err = v.Score(lossMetrics(m.Predictor)...)
 	switch m.Task {

@@ -49,12 +49,12 @@ output: {dir: out}
 func predicted(t *testing.T, data string, o Options) string {
 	t.Helper()
 	var b strings.Builder
-	rows, err := Predict(context.Background(), "model", data, &b, o)
+	done, err := Predict(context.Background(), "model", data, &b, o)
 	if err != nil {
 		t.Fatalf("%s: %v", data, err)
 	}
-	if lines := strings.Count(b.String(), "\n"); lines != rows+1 {
-		t.Errorf("%s: %d rows, %d lines", data, rows, lines)
+	if lines := strings.Count(b.String(), "\n"); lines != done.Rows+1 {
+		t.Errorf("%s: %d rows, %d lines", data, done.Rows, lines)
 	}
 	return b.String()
 }
@@ -320,9 +320,9 @@ func TestPipesAreStreamed(t *testing.T) {
 	in := &endless{most: 800_000} // 15 MB
 	out := &ahead{in: in}
 	before := inUse()
-	rows, err := Predict(context.Background(), "model", "-", out, Options{Input: in})
-	if err != nil || rows != in.most {
-		t.Fatalf("%d rows, %v", rows, err)
+	done, err := Predict(context.Background(), "model", "-", out, Options{Input: in})
+	if err != nil || done.Rows != in.most {
+		t.Fatalf("%d rows, %v", done.Rows, err)
 	}
 	if out.most > in.most/2 {
 		t.Errorf("%d of %d rows were read before they were predicted", out.most, in.most)

@@ -95,8 +95,8 @@ func TestRunOfAFileFromElsewhere(t *testing.T) {
 	}
 	var b bytes.Buffer
 	put(t, "new.csv", latin1("datum;fläche;stadt\n24/12/2023;1.010,5;Köln\n"))
-	if n, err := Predict(context.Background(), "out/model.bochner", "new.csv", &b, Options{}); err != nil || n != 1 {
-		t.Errorf("%d rows predicted, %v", n, err)
+	if n, err := Predict(context.Background(), "out/model.bochner", "new.csv", &b, Options{}); err != nil || n.Rows != 1 {
+		t.Errorf("%d rows predicted, %v", n.Rows, err)
 	}
 }
 

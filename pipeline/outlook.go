@@ -180,6 +180,9 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 		if first.Kind == datasets.Text {
 			f.Hint = textHint
 		}
+		if notation := suggest.Notation(first.Categories); notation != "" {
+			f.Hint = notation
+		}
 	case datasets.Categories:
 		f.Problem = "column " + first.Name + " is " + first.Kind.String() + because("takes categorical ones")
 		f.Hint = "select the categorical columns with a columns step"

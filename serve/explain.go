@@ -112,7 +112,7 @@ func (a *Admission) explain(ctx context.Context, m *Model, typical, rows []float
 		err = newError(protocol.InvalidArgument, "cannot explain: %v", err)
 	}
 	if err == nil {
-		a.server.metrics.rows.WithLabelValues(m.Name).Add(float64(n))
+		a.countRows(m, rows, n)
 	}
 	return values, err
 }

@@ -112,7 +112,15 @@ func (a *Admission) predict(ctx context.Context, m *Model, rows []float64, n int
 	}
 	p, err := m.predict(ctx, rows, n, leave)
 	if err == nil {
-		a.server.metrics.rows.WithLabelValues(m.Name).Add(float64(n))
+		a.countRows(m, rows, n)
 	}
 	return p, err
+}
+
+// countRows counts n predicted rows and their unknown categories.
+func (a *Admission) countRows(m *Model, rows []float64, n int) {
+	a.server.metrics.rows.WithLabelValues(m.Name).Add(float64(n))
+	for _, c := range m.unknown(rows) {
+		a.server.metrics.unknown.WithLabelValues(m.Name, c.name).Add(float64(c.rows))
+	}
 }

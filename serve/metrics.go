@@ -18,6 +18,7 @@ type serverMetrics struct {
 	requests   *prometheus.CounterVec
 	seconds    *prometheus.HistogramVec
 	rows       *prometheus.CounterVec
+	unknown    *prometheus.CounterVec
 	rejections *prometheus.CounterVec
 	panics     prometheus.Counter
 	loads      *prometheus.CounterVec
@@ -47,6 +48,8 @@ func newServerMetrics(version string, g *limiter, ready func() error) *serverMet
 			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"route"}),
 		rows: counter("rows_total", "Rows predicted, by model.", "model"),
+		unknown: counter("unknown_categories_total",
+			"Predicted rows with a category that the training rows do not have, by model and column.", "model", "column"),
 		rejections: counter("rejected_total",
 			"Requests turned away because there were too many (exhausted) or the server ended (unavailable).", "reason"),
 		panics: prometheus.NewCounter(prometheus.CounterOpts(name("panics_total", "Requests in which the program failed."))),
@@ -61,7 +64,7 @@ func newServerMetrics(version string, g *limiter, ready func() error) *serverMet
 	build := gauge("build_info", "1, with the versions of the program and of Go.", "version", "go")
 	build.WithLabelValues(version, runtime.Version()).Set(1)
 	c.collectors = []prometheus.Collector{
-		c.requests, c.seconds, c.rows, c.rejections, c.panics, c.loads, c.loadTime, c.loadedAt, c.fileValid, build,
+		c.requests, c.seconds, c.rows, c.unknown, c.rejections, c.panics, c.loads, c.loadTime, c.loadedAt, c.fileValid, build,
 		now("requests_in_flight", "Requests that have come and are not answered.",
 			func() float64 { return float64(g.admitted.Load()) }),
 		now("requests_waiting", "Requests that wait for their turn.", func() float64 { return float64(g.predictions.Queued() + g.explanations.Queued()) }),

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/rowencoding"
@@ -65,6 +66,22 @@ func newModel(name, version string, file *modelfile.Model) (*Model, error) {
 		m.batch = b
 	}
 	return m, nil
+}
+
+// unknown returns the columns in which rows have categories that the training rows do not have.
+func (m *Model) unknown(rows []float64) (out []unknownColumn) {
+	for j, f := range m.Encoding.Fields[:m.Encoding.Width] {
+		n := 0
+		for k := j; f.Kind == datasets.Categorical && k < len(rows); k += m.Encoding.Width {
+			if rows[k] == datasets.Unknown {
+				n++
+			}
+		}
+		if n > 0 {
+			out = append(out, unknownColumn{f.Name, n})
+		}
+	}
+	return out
 }
 
 // ForRequest returns the model with an encoding for the rows of one request, which stores their text.

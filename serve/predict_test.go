@@ -103,6 +103,32 @@ func TestPredictReadsAllOfJSON(t *testing.T) {
 	}
 }
 
+// Unknown categories are counted in the response and in the metrics; blanks around a category are ignored.
+func TestUnknownCategoriesAreCounted(t *testing.T) {
+	s := started(t, serve.Options{})
+	row := func(city, zip string) string {
+		return fmt.Sprintf(`{"age":1,"city":%q,"zip":%q,"member":"True","sold_year":2001,"sold_month":2,"size":3}`, city, zip)
+	}
+	body := func(rows ...string) string { return `{"rows":[` + strings.Join(rows, ",") + `]}` }
+	known := ask(s, "POST", "/v1/models/chance:predict", body(row("Oslo", "20"), row(" lead", "7")))
+	padded := ask(s, "POST", "/v1/models/chance:predict", body(row(" Oslo ", "20  "), row("lead", "7")))
+	if known.code != 200 || padded.body != known.body || strings.Contains(known.body, "unknown") {
+		t.Errorf("known %s, padded %s", known.body, padded.body)
+	}
+	got := ask(s, "POST", "/v1/models/chance:predict", body(row("Rome", "20"), row("Bonn", "20"), row("Oslo", "99")))
+	if !strings.HasSuffix(got.body, `],"unknown_categories":{"city":2,"zip":1}}`) {
+		t.Errorf("the response is %s", got.body)
+	}
+	ask(s, "POST", "/v1/models/chance:predict", body(row("Rome", "20")))
+	metrics := ask(s, "GET", "/metrics", "").body
+	for _, line := range []string{`bochner_unknown_categories_total{column="city",model="chance"} 3`,
+		`bochner_unknown_categories_total{column="zip",model="chance"} 1`} {
+		if !strings.Contains(metrics, line+"\n") {
+			t.Errorf("no %s in the metrics", line)
+		}
+	}
+}
+
 // Dates use the order of the experiment; dropped columns are ignored.
 func TestRowsAreReadAsInTraining(t *testing.T) {
 	m := *fitted()["rent"]

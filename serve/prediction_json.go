@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"strconv"
+
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/estimator"
@@ -13,6 +15,12 @@ type predictionEncoder struct {
 	classKeys  []string // "yes":
 	classNames []string // "yes"
 	targetKeys []string // "price":
+}
+
+// unknownColumn is a column with unknown categories.
+type unknownColumn struct {
+	name string
+	rows int
 }
 
 // newPredictionEncoder returns the encoder for a model with the given class names, and target names
@@ -31,8 +39,8 @@ func newPredictionEncoder(model, version string, classes, targets []string) pred
 	return a
 }
 
-// append appends the response with the predictions of n rows.
-func (a *predictionEncoder) append(out []byte, p estimator.Prediction, n int) []byte {
+// append appends the response with the predictions of n rows and the number of rows with unknown categories.
+func (a *predictionEncoder) append(out []byte, p estimator.Prediction, n int, unknown []unknownColumn) []byte {
 	out = append(out, a.prefix...)
 	for i := range n {
 		if i > 0 {
@@ -40,7 +48,15 @@ func (a *predictionEncoder) append(out []byte, p estimator.Prediction, n int) []
 		}
 		out = a.appendRow(out, p, i)
 	}
-	return append(out, "]}\n"...)
+	out = append(out, ']')
+	for k, c := range unknown {
+		out = append(out, [...]string{`,"unknown_categories":{`, ","}[min(k, 1)]...)
+		out = strconv.AppendInt(append(appendString(out, c.name), ':'), int64(c.rows), 10)
+	}
+	if unknown != nil {
+		out = append(out, '}')
+	}
+	return append(out, "}\n"...)
 }
 
 // appendRow appends the prediction of row i, with the keys of modelfile.RowPrediction.

@@ -12,7 +12,7 @@ func predictRows(c *call) error {
 	return c.handleRows(func(ctx context.Context, m *Model, rows []float64, n int, leave func()) error {
 		p, err := c.predict(ctx, m, rows, n, leave)
 		if err == nil {
-			c.out = m.encoder.append(c.out[:0], p, n)
+			c.out = m.encoder.append(c.out[:0], p, n, m.unknown(rows))
 		}
 		return err
 	})

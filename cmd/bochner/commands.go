@@ -201,14 +201,16 @@ type rowsFlags struct {
 	Rows      []string `arg:"" files:"" name:"rows" help:"Data file with the columns of the training data in any order: ${endings}; text formats also .gz; - for standard input. Several files: files, a quoted pattern, a directory."`
 	Format    string   `enum:"auto,${formatlist}" default:"auto" help:"Format of the rows: ${enum}. auto infers it from the extension, the training data, or the first lines."`
 	Delimiter string   `placeholder:"CHAR" help:"Field separator of CSV: one character, tab, or space for runs of blanks."`
+	Encoding  string   `placeholder:"NAME" help:"Encoding of CSV: utf-8, latin-1, windows-1252 or utf-16. Default: by the byte order mark, else as in the training data."`
+	Decimal   string   `placeholder:"MARK" help:"Decimal mark of CSV: a point or a comma. Default: as in the training data."`
 	Header    *bool    `negatable:"" help:"Whether the first line of CSV contains the column names. Default: as in the training data."`
 	Missing   []string `placeholder:"TEXT" help:"Markers of missing values, in addition to those of the training data."`
 	Drop      []string `placeholder:"NAME" help:"Columns to ignore: unknown to the model, or the target."`
 }
 
-func (f rowsFlags) options() experiment.Options {
-	return experiment.Options{Format: f.Format, Delimiter: f.Delimiter, Header: f.Header, Missing: f.Missing, Drop: f.Drop,
-		ExtraFiles: f.Rows[1:]}
+func (f rowsFlags) options(s *session) experiment.Options {
+	return experiment.Options{Format: f.Format, Delimiter: f.Delimiter, Encoding: f.Encoding, Decimal: f.Decimal,
+		Header: f.Header, Missing: f.Missing, Drop: f.Drop, ExtraFiles: f.Rows[1:], OnWarning: s.warn}
 }
 
 type evaluateCommand struct{ rowsFlags }
@@ -223,7 +225,7 @@ Example: bochner evaluate runs/adult/model.bochner adult.test`
 }
 
 func (c evaluateCommand) Run(s *session) error {
-	options := c.options()
+	options := c.options(s)
 	var end func()
 	options.Progress, _, end = s.progress()
 	scores, err := experiment.Evaluate(s.ctx, c.Model, c.Rows[0], options)
@@ -240,15 +242,18 @@ func (c evaluateCommand) Run(s *session) error {
 
 type predictCommand struct {
 	rowsFlags
-	Out  string   `short:"o" files:"" default:"-" help:"Output CSV file, written atomically; - for standard output."`
+	Out  string   `short:"o" files:"" default:"-" help:"Output file, written atomically, .csv or .json; - for standard output, CSV or with --json JSON."`
 	Keep []string `placeholder:"NAME" help:"Columns to copy into the output, such as an id."`
+
+	SkipInvalid string `files:"" placeholder:"FILE" help:"Skip invalid rows and write them to FILE, as CSV: row, file, line, reason."`
 
 	Explain        bool   `help:"Add the Shapley value of each input, as bochner explain does: the columns base and shapley_INPUT, which add up to prediction or, for classes, to the column explained, the decision score."`
 	BackgroundFile string `files:"" placeholder:"FILE" help:"Data file with background rows for --explain. Default: the training rows of the run in whose directory the model is."`
 }
 
 func (predictCommand) Help() string {
-	return `Writes CSV: the row number from 0, kept columns, the target as "truth" if the rows have the
+	return `Writes CSV, or a JSON object with --json or to a .json file: the row number from 0,
+kept columns, the target as "truth" if the rows have the
 column, the prediction, and for classifiers probabilities or decision scores.
 
 Columns are matched by name, in any order. Missing columns are an error, and so are columns
@@ -257,8 +262,9 @@ missing or partly empty; "truth" is empty for missing values and unknown
 classes. The steps of the model define how to treat unknown categories; onehot sets all columns to 0.
 
 Rows are streamed in blocks; pipes and standard input are read
-once. An invalid row is an error with its line and column; no file is written then, and standard
-output ends with a complete line.
+once. Invalid rows are errors with their lines and columns, of which up to 20 are listed; no file is
+written then, and standard output ends with a complete line. With --skip-invalid the other rows are
+predicted; their row numbers are those in the input.
 
 Lists such as --keep and --drop are comma-separated; a comma in a name is written \,
 and a column can be given by its index from 0, -1 for the last.
@@ -271,8 +277,8 @@ Example: bochner predict model.bochner new.txt --format csv --delimiter ';' --dr
 }
 
 func (c predictCommand) Run(s *session) error {
-	options := c.options()
-	options.Keep = c.Keep
+	options := c.options(s)
+	options.Keep, options.SkipInvalid, options.JSON = c.Keep, c.SkipInvalid, s.json && c.Out == "-"
 	if c.Explain {
 		options.Explain = &experiment.ExplainOptions{BackgroundFile: c.BackgroundFile}
 	}
@@ -280,21 +286,24 @@ func (c predictCommand) Run(s *session) error {
 	if c.Out != "-" {
 		options.Progress, _, end = s.progress()
 	}
-	var rows int
+	var done experiment.Predicted
 	var err error
 	if c.Out == "-" {
-		rows, err = experiment.Predict(s.ctx, c.Model, c.Rows[0], s.out, options)
+		done, err = experiment.Predict(s.ctx, c.Model, c.Rows[0], s.out, options)
 	} else {
-		rows, err = experiment.PredictFile(s.ctx, c.Model, c.Rows[0], c.Out, options)
+		done, err = experiment.PredictFile(s.ctx, c.Model, c.Rows[0], c.Out, options)
 	}
 	end()
 	switch {
 	case err != nil || c.Out == "-":
 		return err
 	case s.json:
-		return s.print(map[string]any{"rows": rows, "file": c.Out})
+		return s.print(struct {
+			experiment.Predicted
+			File string `json:"file"`
+		}{done, c.Out})
 	}
-	s.printf("%d rows written to %s\n", rows, c.Out)
+	s.printf("%d rows written to %s\n", done.Rows, c.Out)
 	return nil
 }
 

@@ -38,7 +38,7 @@ func (c explainCommand) Run(s *session) error {
 	if c.Background < 1 {
 		return usageError{fmt.Errorf("--background must be at least 1, got %d", c.Background)}
 	}
-	options := c.options()
+	options := c.options(s)
 	options.Explain = &experiment.ExplainOptions{Method: inspection.Method(c.Method), Background: c.Background,
 		BackgroundFile: c.BackgroundFile, KMeans: c.Kmeans}
 	end := func() {}

@@ -5,8 +5,8 @@
 //	bochner run rows.yaml        # reads, searches, fits, tests, saves
 //	bochner predict runs/rows/model.bochner new.csv
 //
-// The exit code is 0 on success, 1 on failure with one message on standard error, and 2 for a usage
-// error.
+// The exit code is 0 on success, 1 on failure with one message on standard error, 2 for a usage error, and
+// 130 after an interrupt (Ctrl-C or SIGTERM).
 package main
 
 import (
@@ -33,9 +33,10 @@ import (
 
 // The exit codes.
 const (
-	success = 0
-	failure = 1
-	misuse  = 2
+	success  = 0
+	failure  = 1
+	misuse   = 2
+	canceled = 130 // 128 and the number of the signal of Ctrl-C, as a shell reports it
 )
 
 // commands is the command line.
@@ -92,7 +93,7 @@ func main() {
 		stop() // a second Ctrl-C kills
 		time.Sleep(time.Until(end))
 		fmt.Fprintln(os.Stderr, "bochner: "+interrupted(os.Args[1:]))
-		os.Exit(failure)
+		os.Exit(canceled)
 	}()
 	collectOften()
 	os.Exit(run(ctx, os.Args[1:], writerFor(os.Stdout), writerFor(os.Stderr)))
@@ -215,6 +216,9 @@ func run(ctx context.Context, args []string, out, err io.Writer) (code int) {
 	}
 	if wrong != nil {
 		fmt.Fprintln(err, message(ctx, args, wrong))
+		if isCanceled(ctx, wrong) {
+			return canceled
+		}
 		return failure
 	}
 	return success
@@ -253,9 +257,14 @@ func (h *heard) Write(p []byte) (int, error) {
 // exit is the value kong panics with to leave a parse.
 type exit int
 
+// isCanceled reports whether an error is that of a signal.
+func isCanceled(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && errors.Is(err, context.Canceled)
+}
+
 // message returns the error message for the user.
 func message(ctx context.Context, args []string, err error) string {
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+	if isCanceled(ctx, err) {
 		return "bochner: " + interrupted(args)
 	}
 	var errs param.FieldErrors

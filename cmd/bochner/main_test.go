@@ -119,6 +119,52 @@ func TestPredictMatchesColumnsByName(t *testing.T) {
 	has(t, string(text), "row,prediction,probability_no,probability_yes\n0,")
 }
 
+// The flags of predict for other files: encoding, decimal mark, invalid rows, JSON.
+func TestPredictFlags(t *testing.T) {
+	t.Chdir(workplace(t))
+	put(t, "new.csv", "\ufeffa;b;c\n1;2,5;red\n2;x;red\n3;1,5;blau\n")
+	flags := " --delimiter ; --decimal , --encoding latin-1"
+	if _, errs := call(t, failure, "predict model.bochner new.csv"+flags); !strings.Contains(errs, `"x" is not a number`) {
+		t.Error(errs)
+	}
+	out, errs := call(t, success, "--json predict model.bochner new.csv --skip-invalid bad.csv"+flags)
+	var got struct {
+		Predictions   []map[string]any
+		Rows, Skipped int
+		Unknown       map[string]int `json:"unknown_categories"`
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Predictions) != 2 || got.Rows != 2 || got.Skipped != 1 || got.Unknown["c"] != 1 {
+		t.Errorf("%+v", got)
+	}
+	has(t, errs, "bochner: warning: 1 of 3 rows are invalid", `"c" in 1 of 2 rows`)
+	call(t, failure, "predict model.bochner new.csv -o p.parquet"+flags)
+}
+
+// What init says of files that it cannot use is true: units, files of other columns, ends of lines.
+func TestInitOfOddFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	units := "a,b,y\n"
+	for i := range 40 {
+		units += fmt.Sprintf("%d kg,%d,%d\n", i, i%7, i%3)
+	}
+	put(t, "units.csv", units)
+	out, _ := call(t, success, "init units.csv")
+	has(t, out, `its values are numbers with the unit "kg", such as "0 kg"`)
+	put(t, "p1.csv", "a,y\n1,2\n2,3\n")
+	put(t, "p2.csv", "a,b,y\n1,2,3\n2,3,4\n")
+	out, _ = call(t, success, "init p*.csv")
+	has(t, out, `p2.csv: header must not have column "b", as in p1.csv`)
+	put(t, "mac.csv", "a,y\r1,2\r2,3\r")
+	_, errs := call(t, failure, "init mac.csv")
+	has(t, errs, `mac.csv: lines must end with \n or \r\n, got \r alone`)
+	put(t, "nul.csv", "a,y\n1,2\n2,3\x00\n3,4\n")
+	out, _ = call(t, success, "init nul.csv")
+	has(t, out, "nul.csv:3: NUL byte")
+}
+
 // TestQuietAndJSON checks that --quiet prints only requested output, and that --json prints only
 // JSON.
 func TestQuietAndJSON(t *testing.T) {
@@ -242,7 +288,7 @@ type heardBy func(text string)
 
 func (w heardBy) Write(p []byte) (int, error) { w(string(p)); return len(p), nil }
 
-// An interrupted run prints how to resume, exits with 1, and leaves its finished fits; the next run
+// An interrupted run prints how to resume, exits with 130, and leaves its finished fits; the next run
 // resumes them with the same result.
 func TestInterruptAndResume(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -256,7 +302,7 @@ func TestInterruptAndResume(t *testing.T) {
 	cut := &cutter{dir: "parts", cancel: cancel}
 	var out strings.Builder
 	code := run(ctx, strings.Fields("run slow.yaml --set output.dir=parts"), &out, cut)
-	if code != failure || out.String() != "" {
+	if code != canceled || out.String() != "" {
 		t.Fatalf("exit code %d, printed %q", code, out.String())
 	}
 	has(t, cut.String(), "bochner: interrupted; run again to resume\n")
@@ -482,7 +528,7 @@ func TestInterruptedPrediction(t *testing.T) {
 		"--quiet run good.yaml":                           "bochner: interrupted; run again to resume\n",
 	} {
 		var out, errs strings.Builder
-		if code := run(ctx, strings.Fields(args), &out, &errs); code != failure || errs.String() != want ||
+		if code := run(ctx, strings.Fields(args), &out, &errs); code != canceled || errs.String() != want ||
 			out.String() != "" {
 			t.Errorf("%s: exit code %d, %q, %q", args, code, out.String(), errs.String())
 		}

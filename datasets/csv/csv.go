@@ -10,6 +10,7 @@
 package csv
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ type Options struct {
 	// else "NaN" and "nan"
 	Missing   []string
 	Skip      int    // lines to skip at the beginning
-	Encoding  string // utf-8 (also ""), latin-1, windows-1252 or utf-16
+	Encoding  string // utf-8 (also ""), latin-1, windows-1252 or utf-16; a byte order mark has precedence
 	Decimal   string // decimal mark of numbers: a point (also "") or a comma
 	Thousands string // thousands separator: one of , . ' or "space"; "" for none
 	KeepSpace bool   // whether to retain blanks around fields
@@ -95,6 +96,7 @@ type file struct {
 	dialect  dialect
 	notation text.Notation
 	columns  []table.Column
+	encoding string // of the first pass
 }
 
 // open checks the options and determines the column names.
@@ -112,10 +114,14 @@ func open(t *text.File, path string, o Options) (*file, error) {
 		return nil, err
 	}
 	defer s.Close()
+	f.encoding = s.encoding
 	if err := s.next(); err == io.EOF {
 		return nil, fmt.Errorf("%s: %w", path, table.ErrEmptyFile)
 	} else if err != nil {
 		return nil, f.lineError(s.line, err)
+	}
+	if s.lines == 0 && slices.ContainsFunc(s.fields, func(f []byte) bool { return bytes.IndexByte(f, '\r') >= 0 }) {
+		return nil, f.lineError(1, errReturns)
 	}
 	names := o.Columns
 	if names == nil {
@@ -162,13 +168,23 @@ func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) e
 // records yields the remaining records.
 func (f *file) records(ctx context.Context, s *scanner, yield func(r *table.Record) error) error {
 	var rec table.Record
-	return f.scan(ctx, s, func(line int, fields [][]byte) error {
+	invalid := func(line int, err error) error { return f.invalidRecord(line, err, yield) }
+	return f.scan(ctx, s, invalid, func(line int, fields [][]byte) error {
 		if len(fields) != len(f.columns) {
-			return f.lineError(line, fmt.Errorf("number of fields must be %[2]d, got %[1]d", len(fields), len(f.columns)))
+			err := f.lineError(line, fmt.Errorf("number of fields must be %[2]d, got %[1]d", len(fields), len(f.columns)))
+			return f.invalidRecord(line, err, yield)
 		}
 		rec.Line, rec.Fields, rec.Numbers = line, fields, s.numbers
 		return yield(&rec)
 	})
+}
+
+// invalidRecord yields the error of a record if the roles have OnInvalid, and returns it otherwise.
+func (f *file) invalidRecord(line int, err error, yield func(r *table.Record) error) error {
+	if f.o.OnInvalid == nil {
+		return err
+	}
+	return yield(&table.Record{Line: line, Err: err})
 }
 
 func (f *file) lineError(line int, err error) error {
@@ -193,9 +209,12 @@ func (e encodingError) Unwrap() error { return ErrEncoding }
 
 // encodingMessage returns the error about another encoding.
 func (f *file) encodingMessage() string {
-	encoding := f.o.Encoding
+	encoding := f.encoding
 	if encoding == "" {
 		encoding = text.Encodings[0]
+	}
+	if encoding != f.o.Encoding && f.o.Encoding != "" {
+		return fmt.Sprintf("must be %s, as the byte order mark of the file says", encoding)
 	}
 	others := slices.DeleteFunc(slices.Clone(text.Encodings), func(name string) bool { return name == encoding })
 	return fmt.Sprintf("must be %s; set csv.encoding to one of %s", encoding, strings.Join(others, ", "))
@@ -207,12 +226,14 @@ func (f *file) start() (*scanner, error) {
 	if err != nil {
 		return nil, err
 	}
-	decoded, err := text.Decode(r, f.o.Encoding)
+	encoding := text.MarkedEncoding(r, f.o.Encoding)
+	decoded, err := text.Decode(r, encoding)
 	if err != nil {
 		r.Close()
 		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
 	s := f.scanner()
+	s.encoding = encoding
 	s.Closer, s.w, s.upcoming = r, text.NewWindow(decoded, f.o.MaxRecord), 1
 	for range f.o.Skip {
 		if _, err := s.w.Line(); err == io.EOF {

@@ -23,14 +23,16 @@ func Scan(ctx context.Context, path string, o Options, yield func(line int, fiel
 		return err
 	}
 	defer s.Close()
-	return f.scan(ctx, s, yield)
+	f.encoding = s.encoding
+	return f.scan(ctx, s, func(_ int, err error) error { return err }, yield)
 }
 
 // pollFields is the number of fields between checks of the context.
 const pollFields = 1 << 14
 
-// scan yields the remaining records.
-func (f *file) scan(ctx context.Context, s *scanner, yield func(line int, fields [][]byte) error) error {
+// scan yields the remaining records. It continues after an invalid one if invalid returns nil.
+func (f *file) scan(ctx context.Context, s *scanner, invalid func(line int, err error) error,
+	yield func(line int, fields [][]byte) error) error {
 	for left := 0; ; left -= 1 + len(s.fields) {
 		if left <= 0 {
 			if ctx.Err() != nil {
@@ -41,7 +43,15 @@ func (f *file) scan(ctx context.Context, s *scanner, yield func(line int, fields
 		if err := s.next(); err == io.EOF {
 			return nil
 		} else if err != nil {
-			return f.lineError(s.line, err)
+			line := s.line
+			recovered := s.recover(err)
+			if err = f.lineError(line, err); recovered {
+				err = invalid(line, err)
+			}
+			if err != nil {
+				return err
+			}
+			continue
 		}
 		if err := yield(s.line, s.fields); err != nil {
 			return err

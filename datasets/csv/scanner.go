@@ -24,14 +24,16 @@ type scanner struct {
 	upcoming int       // line at the beginning of the window
 	lines    int       // ends of lines seen since
 	scratch  []byte    // fields that had quotes inside
+	encoding string    // of the file
 }
 
 var (
-	errMore  = errors.New("the record does not end here")
-	errNUL   = errors.New("NUL byte; is this a text file? csv.encoding: utf-16 reads one of two bytes a letter")
-	errBare  = errors.New(`" inside of a field that does not begin with one` + plainQuotes)
-	errAfter = errors.New(`text behind the closing " of a field` + plainQuotes)
-	errOpen  = errors.New(`quoted field is never closed`)
+	errMore    = errors.New("the record does not end here")
+	errNUL     = errors.New("NUL byte; is this a text file? csv.encoding: utf-16 reads one of two bytes a letter")
+	errBare    = errors.New(`" inside of a field that does not begin with one` + plainQuotes)
+	errAfter   = errors.New(`text behind the closing " of a field` + plainQuotes)
+	errReturns = errors.New(`lines must end with \n or \r\n, got \r alone; convert the file, as by tr '\r' '\n'`)
+	errOpen    = errors.New(`quoted field is never closed`)
 )
 
 // plainQuotes is the remedy for quotes that do not enclose fields.
@@ -78,6 +80,22 @@ func (s *scanner) next() error {
 			return err
 		}
 	}
+}
+
+// recover skips the line with the error of the last record, and reports whether the next record may be valid.
+func (s *scanner) recover(err error) bool {
+	switch err.(type) {
+	case invalid: // the record is consumed
+		return true
+	}
+	if err != errNUL && err != errBare && err != errAfter {
+		return false
+	}
+	if _, err := s.w.Line(); err != nil {
+		return false
+	}
+	s.upcoming++
+	return true
 }
 
 // tooLong returns the error for a record that begins with b and exceeds the limit.

@@ -1,6 +1,7 @@
 package jsonl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,6 +123,7 @@ func (c *columns) scan(ctx context.Context, files []*file, o *Options) error {
 	var shapes []columnValues
 	names := o.Schema != nil
 	rows := 0
+	var invalid error // the first one
 	for _, f := range files {
 		s := newScanner()
 		err := f.lines(ctx, func(line int, b []byte) error {
@@ -150,6 +152,10 @@ func (c *columns) scan(ctx context.Context, files []*file, o *Options) error {
 			if err == nil && names && f.readOnce() {
 				return errFirst
 			}
+			if names && err != nil { // the pass over the rows returns it
+				invalid = cmp.Or(invalid, f.lineError(line, err))
+				return nil
+			}
 			return err
 		})
 		if err != nil && err != errFirst {
@@ -158,6 +164,9 @@ func (c *columns) scan(ctx context.Context, files []*file, o *Options) error {
 	}
 	if rows == 0 {
 		return fmt.Errorf("%s: %w", files[0].path, table.ErrEmptyFile)
+	}
+	if len(c.form) == 0 && invalid != nil {
+		return invalid
 	}
 	if names || len(c.form) == 0 {
 		return nil

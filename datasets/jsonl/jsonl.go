@@ -112,7 +112,10 @@ func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) e
 	return f.lines(ctx, func(line int, b []byte) error {
 		r.Line = line
 		if err := r.read(b); err != nil {
-			return err
+			if f.o.OnInvalid == nil {
+				return err
+			}
+			return yield(&table.Record{Line: line, Err: f.lineError(line, err)})
 		}
 		return yield(&r.Record)
 	})

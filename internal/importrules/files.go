@@ -5,7 +5,7 @@ package importrules
 var Files = map[string][]string{
 	"experiment": {
 		// runs and their phases
-		"auto", "run", "predict", "explain", "search_shard", "diagnostics",
+		"auto", "run", "predict", "invalid_rows", "explain", "search_shard", "diagnostics",
 		"evaluate", "fit", "plan", "write", "load", "outputs",
 		"compare", "compare_folds", "compare_rows", "compare_runs", "existing_run", "export", "spec", // outputs of runs
 		"plan_time", "final_pipeline", "search", "identity", "read_run", "mlflow", "model", "experiment", "progress",
@@ -28,7 +28,7 @@ var Files = map[string][]string{
 	"internal/svg": {"bars", "grid", "swarm", "plot", "svg", "text_length", "name_value_table", "text", "ticks"},
 	"serve": {
 		"listen", "connection_limit", "certificate", // connections
-		"http", "explain", "v1", "v2", "body", "call", "infer_json", // requests and answers over HTTP
+		"http", "explain", "v1", "v2", "browser_guard", "body", "call", "infer_json", // requests and answers over HTTP
 		"infer", "access_log", "serve", // the server, for all protocols
 		"models", "source", "token", "watched_files", "metrics", "limits", // what it holds
 		"model", "batch", "prediction", "prediction_json", "outputs", // a model and its predictions

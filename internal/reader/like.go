@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/rowsource"
 	"github.com/bochner-ml/bochner/internal/suggest"
 )
@@ -20,14 +21,30 @@ type MatchOptions struct {
 	Targetless bool // whether rows that are scored may lack the target all the same
 	Drop       []string
 	Keep       []string
+	OnInvalid  func(row int, err error) error // see [datasets.Roles]
 }
 
 // OpenMatching opens rows with the columns of earlier ones. Additional columns of training are
 // optional, except for the target if it is required; without a target, weights and groups are
 // optional.
 func (f Files) OpenMatching(ctx context.Context, paths []string, like MatchOptions) (datasets.Source, error) {
+	source, err := f.openMatching(ctx, paths, like)
+	if err == nil {
+		return source, nil
+	}
+	if delimiter := f.SuggestDelimiter(paths); delimiter != "" {
+		err = fmt.Errorf("%w; the fields seem to be separated by %q: use --delimiter %[2]q (Options.Delimiter in Go)", err,
+			delimiter)
+	}
+	return nil, err
+}
+
+func (f Files) openMatching(ctx context.Context, paths []string, like MatchOptions) (datasets.Source, error) {
+	f, err := f.headerOrColumns(ctx, paths, like.Schema)
+	if err != nil {
+		return nil, err
+	}
 	if !like.Scored || like.Targetless {
-		var err error
 		if f, err = f.withoutTargets(ctx, paths, like.Schema); err != nil {
 			return nil, err
 		}
@@ -69,6 +86,7 @@ func (f Files) OpenMatching(ctx context.Context, paths []string, like MatchOptio
 	}
 	roles.Drop = append(slices.DeleteFunc(roles.Drop, unknown), like.Drop...)
 	roles.DropMissingTarget = roles.DropMissingTarget && like.Scored
+	roles.OnInvalid = like.OnInvalid
 	switch {
 	case f.Labels.Delimiter != "":
 		if like.Scored || slices.ContainsFunc(f.Target, func(name string) bool { return !unknown(name) }) {
@@ -118,11 +136,56 @@ func (f Files) passthroughColumns(names []string, like *MatchOptions) ([]string,
 	return slices.Concat(names, f.Drop, []string{f.Weight, f.Group}), nil
 }
 
-// withoutTargets returns the options for a file without a header that may lack the target columns:
-// the other columns then keep their numbers of the training file.
+// headerOrColumns returns the options for a file with a header, where Columns replaced that of the training file:
+// without Columns if the header has the names of the inputs.
+func (f Files) headerOrColumns(ctx context.Context, paths []string, schema datasets.Schema) (Files, error) {
+	format, err := f.FormatOf(paths)
+	if err != nil || format != "csv" && format != "tsv" || len(f.CSV.Columns) == 0 ||
+		f.CSVOptions(format, datasets.Roles{}).NoHeader {
+		return f, err
+	}
+	bare := f
+	bare.CSV.Columns = nil
+	names, err := bare.Header(ctx, paths)
+	has := func(c datasets.Column) bool { return slices.Contains(names, c.Name) }
+	if err == nil && !slices.ContainsFunc(schema.Columns, func(c datasets.Column) bool { return !has(c) }) {
+		return bare, nil
+	}
+	return f, ctxerr.Check(ctx)
+}
+
+// SuggestDelimiter returns the delimiter that divides the lines of a file into several fields where its own does not,
+// "" for none.
+func (f Files) SuggestDelimiter(paths []string) string {
+	format, err := f.FormatOf(paths)
+	if err != nil || format != "csv" && format != "tsv" {
+		return ""
+	}
+	list, err := f.List(paths)
+	if err != nil {
+		return ""
+	}
+	lines, _, typed, err := f.firstLines(list[0])
+	used := f.CSVOptions(format, datasets.Roles{}).Delimiter
+	if used == "" {
+		used = ","
+	}
+	valid := len(used) == 1 || used == "tab" || used == "space"
+	if err != nil || typed != "" || len(lines) == 0 || !valid || divides(lines, used) {
+		return ""
+	}
+	if found := guessDelimiter(lines, used); found != used {
+		return found
+	}
+	return ""
+}
+
+// withoutTargets returns the options for a file whose columns are named by its number, or by Columns, and that may lack
+// the target columns: the other columns then keep their names of the training file.
 func (f Files) withoutTargets(ctx context.Context, paths []string, schema datasets.Schema) (Files, error) {
 	format, err := f.FormatOf(paths)
-	if err != nil || format != "csv" && format != "tsv" || !f.CSVOptions(format, datasets.Roles{}).NoHeader {
+	if err != nil || format != "csv" && format != "tsv" || len(f.CSV.Columns) == 0 &&
+		!f.CSVOptions(format, datasets.Roles{}).NoHeader {
 		return f, err
 	}
 	all := f.CSV.Columns

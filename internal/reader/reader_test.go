@@ -62,3 +62,24 @@ func TestStreamIsNotBuffered(t *testing.T) {
 		t.Error("it can be read twice")
 	}
 }
+
+// Some NUL bytes do not make a file UTF-16, and lines that end with \r alone are an error.
+func TestSniffOddBytes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for text, want := range map[string]string{
+		"a,y\n1,2\n2,3\x00\n":                        "utf-8",
+		"\xff\xfea\x00,\x00y\x00\n\x00":              "utf-16",
+		"a\x00,\x00y\x00\n\x001\x00,\x002\x00\n\x00": "utf-16",
+	} {
+		os.WriteFile("rows.csv", []byte(text), 0o600)
+		f := NewFiles()
+		if err := f.Sniff([]string{"rows.csv"}); err != nil || f.CSV.Encoding != want {
+			t.Errorf("%q: %s, %v, want %s", text, f.CSV.Encoding, err, want)
+		}
+	}
+	os.WriteFile("rows.csv", []byte("a,y\r1,2\r2,3\r"), 0o600)
+	f := NewFiles()
+	if err := f.Sniff([]string{"rows.csv"}); err == nil || !strings.Contains(err.Error(), `got \r alone`) {
+		t.Error(err)
+	}
+}

@@ -107,14 +107,26 @@ func linesOf(file io.Reader, path string) (lines []string, encoding string, err 
 	}
 	cut := len(text) == sniffBytes
 	encoding = "utf-8"
-	if bytes.IndexByte(text[:min(len(text), 1000)], 0) >= 0 {
+	if isUTF16(text[:min(len(text), 1000)]) {
 		encoding, text = "utf-16", fromUTF16(text)
+	}
+	if bytes.IndexByte(text, '\n') < 0 && bytes.IndexByte(text, '\r') >= 0 && len(bytes.TrimRight(text, "\r")) > 0 &&
+		bytes.Count(text, []byte{'\r'}) > 1 {
+		return nil, "", fmt.Errorf(`%s: lines must end with \n or \r\n, got \r alone; convert the file, as by tr '\r' '\n'`,
+			path)
 	}
 	rows := strings.Split(strings.TrimPrefix(string(text), "\ufeff"), "\n")
 	if cut && len(rows) > 1 {
 		rows = rows[:len(rows)-1] // the last one is cut
 	}
 	return slices.DeleteFunc(rows, func(row string) bool { return strings.TrimSpace(row) == "" }), encoding, nil
+}
+
+// isUTF16 reports whether a text begins with a byte order mark of UTF-16, or has as many zeros as UTF-16 has; fewer are
+// NUL bytes in another encoding.
+func isUTF16(start []byte) bool {
+	return bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff")) ||
+		10*bytes.Count(start, []byte{0}) > len(start)
 }
 
 // fromUTF16 converts UTF-16 to UTF-8, by its byte order mark or its first character.

@@ -159,6 +159,12 @@ func (c *Coding) Index() {
 				f.numbers[v] = float64(k)
 			}
 		}
+		for k, level := range f.Levels { // padded
+			trimmed := strings.TrimSpace(level)
+			if _, taken := f.codes[trimmed]; !taken && trimmed != "" {
+				f.codes[trimmed] = float64(k)
+			}
+		}
 	}
 }
 
@@ -265,6 +271,10 @@ func (f *Field) lookup(level []byte) (code float64, ok bool) {
 	if f.codes != nil {
 		code, ok = f.codes[string(level)]
 	} else if k := slices.Index(f.Levels, string(level)); k >= 0 {
+		code, ok = float64(k), true
+	} else if k := slices.IndexFunc(f.Levels, func(padded string) bool {
+		return strings.TrimSpace(padded) == string(level)
+	}); k >= 0 && len(level) > 0 {
 		code, ok = float64(k), true
 	}
 	if !ok {

@@ -153,6 +153,21 @@ func (b *block) add(rec *Record) error {
 	return err
 }
 
+// removeLast removes a row that add could not encode.
+func (b *block) removeLast() {
+	b.rows--
+	b.targets = b.targets[:b.rows*len(b.layout.targets)]
+	if len(b.weights) > b.rows {
+		b.weights = b.weights[:b.rows]
+	}
+	if len(b.groups) > b.rows {
+		b.groups = b.groups[:b.rows]
+	}
+	if len(b.passthrough) > b.rows {
+		b.passthrough = b.passthrough[:b.rows]
+	}
+}
+
 func (b *block) addDense(rec *Record) error {
 	row := b.row()
 	for j, field := range rec.Fields {
@@ -393,6 +408,9 @@ func (c *cell) lookup(level []byte) float64 {
 				return code
 			}
 		}
+	}
+	if trimmed := bytes.TrimSpace(level); len(trimmed) > 0 && len(trimmed) < len(level) {
+		return c.lookup(trimmed) // databases and typed files pad strings, readers of text trim them
 	}
 	return c.unknownCode
 }

@@ -17,6 +17,7 @@ type dateSplitter struct {
 	Reader
 	form    Form
 	columns []dateColumn // by column of the inner records
+	skips   bool         // whether records may have errors
 }
 
 // dateColumn is an input column: a date, or a column that is not changed.
@@ -27,13 +28,14 @@ type dateColumn struct {
 	parts  int // number of output columns
 }
 
-// withDates returns r with the named columns replaced by the parts of their dates.
-func withDates(r Reader, dates map[string]datasets.Date) (Reader, error) {
+// withDates returns r with the named columns replaced by the parts of their dates. With skips, errors
+// are those of their records.
+func withDates(r Reader, dates map[string]datasets.Date, skips bool) (Reader, error) {
 	if len(dates) == 0 {
 		return r, nil
 	}
 	form := r.Form()
-	out := &dateSplitter{Reader: r, form: form}
+	out := &dateSplitter{Reader: r, form: form, skips: skips}
 	if form.Sparse {
 		return nil, fmt.Errorf("%s: dates: sparse rows must have only numbers and categories", form.Name)
 	}
@@ -78,6 +80,9 @@ func (r *dateSplitter) splitter() func(rec *Record, yield func(rec *Record) erro
 	out := Record{Fields: make([][]byte, len(r.form.Columns)), Numbers: make([]float64, len(r.form.Columns))}
 	buffer := make([]byte, 0, 16*len(r.form.Columns))
 	return func(rec *Record, yield func(rec *Record) error) error {
+		if rec.Err != nil {
+			return yield(rec)
+		}
 		out.Line, out.Weight = rec.Line, rec.Weight
 		buffer = buffer[:0]
 		at := 0
@@ -96,7 +101,11 @@ func (r *dateSplitter) splitter() func(rec *Record, yield func(rec *Record) erro
 			}
 			t, ok := c.date.Parse(field)
 			if !ok {
-				return r.form.lineError(rec.Line, fmt.Errorf("column %s: must be a date%s, got %q", c.name, c.formatHint(), field))
+				err := r.form.lineError(rec.Line, fmt.Errorf("column %s: must be a date%s, got %q", c.name, c.formatHint(), field))
+				if r.skips {
+					return yield(&Record{Line: rec.Line, Err: err})
+				}
+				return err
 			}
 			for _, v := range c.date.Values(t) {
 				from := len(buffer)

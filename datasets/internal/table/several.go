@@ -174,8 +174,9 @@ func (s *multiFile) Records(ctx context.Context, yield func(r *Record) error) er
 		before, last := int(s.before[k].Load()), 0
 		out := s.reorder(k)
 		err := r.Records(ctx, func(rec *Record) error {
-			last = rec.Line
-			rec = out(rec)
+			if last = rec.Line; rec.Err == nil {
+				rec = out(rec)
+			}
 			rec.Line = before + last
 			return yield(rec)
 		})

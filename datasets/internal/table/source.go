@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
@@ -24,7 +25,10 @@ func Load(ctx context.Context, r Reader, roles datasets.Roles, maxBytes int64) (
 			return Load(ctx, r, inner, maxBytes)
 		})
 	}
-	r, err := withDates(r, roles.Dates)
+	if roles.OnInvalid != nil && roles.Schema == nil {
+		return nil, fmt.Errorf("%s: invalid rows cannot be skipped without a schema", r.Form().Name)
+	}
+	r, err := withDates(r, roles.Dates, roles.OnInvalid != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -235,6 +239,12 @@ func codes(c datasets.Column) map[string]float64 {
 	for code, name := range c.Categories {
 		out[name] = float64(code)
 	}
+	for code, name := range c.Categories { // padded, unlike the rows that a reader of text has trimmed
+		trimmed := strings.TrimSpace(name)
+		if _, taken := out[trimmed]; !taken && trimmed != "" {
+			out[trimmed] = float64(code)
+		}
+	}
 	return out
 }
 
@@ -243,9 +253,22 @@ func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 		return s.inMemory.Source().Blocks(ctx, yield)
 	}
 	b := s.newBlock()
-	rows := 0
+	rows, skipped := 0, 0
+	onInvalid := s.layout.roles.OnInvalid
 	add := func(rec *Record) error {
-		if err := b.add(rec); err != nil {
+		err := rec.Err
+		if err == nil {
+			err = b.add(rec)
+			if err != nil && onInvalid != nil {
+				b.removeLast()
+			}
+		}
+		if err != nil && onInvalid != nil {
+			err = onInvalid(rows+skipped, err)
+			skipped++
+			return err
+		}
+		if err != nil {
 			return err
 		}
 		rows++
@@ -255,7 +278,7 @@ func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 		return b.flush(yield)
 	}
 	var err error
-	if r, ok := splittable(s.reader); ok {
+	if r, ok := splittable(s.reader); ok && onInvalid == nil {
 		err = readParts(ctx, r, s.newPartBlock, func(w *partTask, before int) (lines int, err error) {
 			part, ok := w.result.(*partBlock)
 			if !ok || w.err != nil || len(part.unlabeled) > 0 {
@@ -276,7 +299,7 @@ func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 	if s.rows >= 0 && rows != s.rows {
 		return fmt.Errorf("%s: the file has changed: it had %d rows in the first pass, now %d", s.layout.file, s.rows, rows)
 	}
-	if rows == 0 {
+	if rows+skipped == 0 {
 		return fmt.Errorf("%s: %w", s.layout.file, rowsource.ErrNoRows)
 	}
 	if b.rows == 0 {

@@ -84,6 +84,7 @@ type Record struct {
 	Numbers []float64 // parsed fields; NaN if not parsed, nil if the reader parses none
 	Columns []int     // columns of the fields, ascending, if the form is sparse
 	Weight  float64   // if the form is weighted
+	Err     error     // of a record that is invalid, if the roles have OnInvalid
 }
 
 // number returns the parsed value of field k, which is not missing.

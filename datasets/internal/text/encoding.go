@@ -16,6 +16,22 @@ var Encodings = []string{"utf-8", "latin-1", "windows-1252", "utf-16"}
 // position.
 const invalidByte = 0xff
 
+// MarkedEncoding returns the encoding that the byte order mark of a text returned by Open declares, or else
+// the named one.
+func MarkedEncoding(r io.Reader, encoding string) string {
+	s, ok := r.(*stream)
+	if !ok {
+		return encoding
+	}
+	switch mark, _ := s.Peek(2); {
+	case s.marked:
+		return "utf-8"
+	case string(mark) == "\xfe\xff" || string(mark) == "\xff\xfe":
+		return "utf-16"
+	}
+	return encoding
+}
+
 // Decode returns r, in the named encoding ("" is utf-8), converted to UTF-8. Invalid bytes remain
 // invalid.
 func Decode(r io.Reader, encoding string) (io.Reader, error) {

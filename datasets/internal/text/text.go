@@ -182,7 +182,8 @@ func (f *File) CheckUnchanged() error {
 
 // stream is an open text and the files to close with it.
 type stream struct {
-	io.Reader
+	*bufio.Reader
+	marked  bool // whether a byte order mark declared UTF-8
 	closers []io.Closer
 	file    countingReader
 	size    int64 // of the file; 0 if unknown
@@ -249,6 +250,7 @@ func (s *stream) unpack() error {
 	}
 	if mark, _ := r.Peek(3); string(mark) == "\xef\xbb\xbf" {
 		r.Discard(3)
+		s.marked = true
 	}
 	s.Reader = r
 	return nil

@@ -2,6 +2,7 @@ package predictions
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -14,13 +15,15 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 )
 
-// Writer writes predictions as CSV: row, true value, prediction, standard deviation, interval,
+// Writer writes predictions as CSV, or as a JSON array of objects: row, true value, prediction, standard
+// deviation, interval,
 // probabilities, decision scores, and prediction sets or anomaly scores, as far as available.
 type Writer struct {
 	Numbers func(row int) int // number in the file of the k-th row
 	Truth   bool              // whether the rows have true values
 	Keep    []string          // columns of the rows to copy
 	Row     int               // rows written
+	JSON    bool              // whether to write JSON
 
 	ExtraNames []string   // names of further columns
 	Extra      *mat.Dense // their values in the next block
@@ -31,6 +34,8 @@ type Writer struct {
 	classes []string // the same as CSV fields
 	targets []string
 	line    []byte
+	keys    []string // of the columns, as JSON
+	at      int      // column of the next field
 }
 
 // NewWriter returns a writer of the predictions of a model for rows with the given schema.
@@ -73,9 +78,10 @@ func (p *Writer) Block(rows datasets.Set, output estimator.Prediction) error {
 	}
 	columns := sure(output)
 	for i := range output.Values {
-		p.line = strconv.AppendInt(p.line[:0], int64(p.Numbers(p.Row)), 10)
+		p.line, p.at = p.line[:0], 0
+		p.line = strconv.AppendInt(p.next(), int64(p.Numbers(p.Row)), 10)
 		for k := range p.Keep {
-			p.line = append(append(p.line, ','), field(rows.Passthrough[i][k])...)
+			p.string(rows.Passthrough[i][k])
 		}
 		if p.targets != nil && output.Targets != nil {
 			p.several(rows.Targets, output.Targets, columns, i)
@@ -105,8 +111,12 @@ func (p *Writer) Block(rows datasets.Set, output estimator.Prediction) error {
 				p.float(v)
 			}
 		}
+		end := "\n"
+		if p.JSON {
+			end = "}"
+		}
 		p.Row++
-		if _, err := p.w.Write(append(p.line, '\n')); err != nil {
+		if _, err := p.w.Write(append(p.line, end...)); err != nil {
 			return err
 		}
 	}
@@ -181,8 +191,57 @@ func (p *Writer) header(output estimator.Prediction, values *mat.Dense, word str
 			return fmt.Errorf("experiment: keep: duplicate output column %s", name)
 		}
 	}
-	p.w.WriteString(strings.Join(names, ",") + "\n")
+	if !p.JSON {
+		p.w.WriteString(strings.Join(names, ",") + "\n")
+		return nil
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, `"`) {
+			name = strings.ReplaceAll(name[1:len(name)-1], `""`, `"`)
+		}
+		p.keys = append(p.keys, string(appendJSON(nil, name))+":")
+	}
 	return nil
+}
+
+// Close ends a JSON array, and does nothing for CSV.
+func (p *Writer) Close() {
+	switch {
+	case p.JSON && p.Row == 0:
+		p.w.WriteString("[]")
+	case p.JSON:
+		p.w.WriteString("\n]")
+	}
+}
+
+// next begins the next field of the line, and returns the line.
+func (p *Writer) next() []byte {
+	switch {
+	case p.JSON && p.at == 0:
+		p.line = append(p.line, [...]string{"[\n{", ",\n{"}[min(p.Row, 1)]...)
+	case p.at > 0:
+		p.line = append(p.line, ',')
+	}
+	if p.JSON {
+		p.line = append(p.line, p.keys[p.at]...)
+	}
+	p.at++
+	return p.line
+}
+
+// string appends a field of text.
+func (p *Writer) string(text string) {
+	if p.JSON {
+		p.line = appendJSON(p.next(), text)
+		return
+	}
+	p.line = append(p.next(), field(text)...)
+}
+
+// appendJSON appends a string as JSON.
+func appendJSON(dst []byte, text string) []byte {
+	quoted, _ := json.Marshal(text) // of a string there is no error
+	return append(dst, quoted...)
 }
 
 // several appends the columns of several targets.
@@ -208,7 +267,7 @@ func (p *Writer) set(within []float64) {
 			names = append(names, strings.ReplaceAll(p.names[k], "|", `\|`))
 		}
 	}
-	p.line = append(append(p.line, ','), field(strings.Join(names, "|"))...)
+	p.string(strings.Join(names, "|"))
 }
 
 // value appends a target or a class name.
@@ -217,16 +276,23 @@ func (p *Writer) value(v float64) {
 		p.float(v)
 		return
 	}
-	p.line = append(p.line, ',')
-	if k := int(v); v >= 0 && k < len(p.classes) { // v may be NaN
-		p.line = append(p.line, p.classes[k]...)
+	switch k := int(v); {
+	case v >= 0 && k < len(p.classes) && p.JSON: // v may be NaN
+		p.string(p.names[k])
+	case v >= 0 && k < len(p.classes):
+		p.line = append(p.next(), p.classes[k]...)
+	default:
+		p.float(math.NaN())
 	}
 }
 
-// float appends a number; NaN is empty.
+// float appends a number; NaN is empty, and non-finite numbers are null in JSON.
 func (p *Writer) float(v float64) {
-	p.line = append(p.line, ',')
-	if !math.IsNaN(v) {
+	p.next()
+	switch {
+	case p.JSON && (math.IsNaN(v) || math.IsInf(v, 0)):
+		p.line = append(p.line, "null"...)
+	case !math.IsNaN(v):
 		p.line = strconv.AppendFloat(p.line, v, 'g', -1, 64)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/internal/textfeatures"
 	"github.com/bochner-ml/bochner/internal/textrows"
 )
@@ -239,7 +240,14 @@ func (p *profile) identifier(v *columnPlan) {
 			v.caveat = "it rises or falls from row to row; if it only counts rows or time, drop it"
 		}
 	case v.use == categorical && values >= 20 && 10*distinct >= 9*values:
-		drop("a different text in almost every row")
+		var names []string
+		all, _ := p.tally.all()
+		for _, l := range all {
+			names = append(names, l.name)
+		}
+		if drop("a different text in almost every row"); suggest.Notation(names) != "" {
+			v.reason += "; " + suggest.Notation(names)
+		}
 	case whole && values >= 10 && p.whole.steps == values-1 && !p.calendar():
 		drop("counts the rows")
 	case whole && p.unrepeated() && !p.calendar():

@@ -16,7 +16,6 @@ import (
 	rowprofile "github.com/bochner-ml/bochner/internal/profile"
 	"github.com/bochner-ml/bochner/internal/reader"
 	"github.com/bochner-ml/bochner/internal/rowsource"
-	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -168,9 +167,17 @@ func orderOf(names, fields []string, header bool) ([]int, error) {
 		return order, nil
 	}
 	for j, name := range names {
-		if order[j] = slices.Index(fields, name); order[j] < 0 || len(fields) != len(names) {
-			return nil, fmt.Errorf("header must be %[2]s, got %[1]s", suggest.List(fields), suggest.List(names))
+		if order[j] = slices.Index(fields, name); order[j] < 0 {
+			return nil, fmt.Errorf("header must have column %q", name)
 		}
+	}
+	for _, name := range fields {
+		if !slices.Contains(names, name) {
+			return nil, fmt.Errorf("header must not have column %q", name)
+		}
+	}
+	if len(fields) != len(names) {
+		return nil, fmt.Errorf("header must have %[2]d columns, got %[1]d", len(fields), len(names))
 	}
 	return order, nil
 }

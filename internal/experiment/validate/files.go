@@ -59,6 +59,9 @@ func (d *heads) files(ctx context.Context) {
 			if near := suggest.Nearest(c.name, train); near != "" {
 				f.Hint = "did you mean " + near + "?"
 			}
+			if delimiter := d.file().SuggestDelimiter(trainFrom); delimiter != "" {
+				f.Hint = fmt.Sprintf("the fields seem to be separated by %q: set data.csv.delimiter", delimiter)
+			}
 			d.place(c.path, f)
 		}
 	}
