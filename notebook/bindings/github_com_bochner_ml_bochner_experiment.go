@@ -57,6 +57,7 @@ func init() {
 			"Plan":                  reflect.TypeOf((*experiment.Plan)(nil)).Elem(),
 			"PlanSample":            reflect.TypeOf((*experiment.PlanSample)(nil)).Elem(),
 			"PlanStep":              reflect.TypeOf((*experiment.PlanStep)(nil)).Elem(),
+			"Predicted":             reflect.TypeOf((*experiment.Predicted)(nil)).Elem(),
 			"Progress":              reflect.TypeOf((*experiment.Progress)(nil)).Elem(),
 			"Result":                reflect.TypeOf((*experiment.Result)(nil)).Elem(),
 			"SearchProgress":        reflect.TypeOf((*experiment.SearchProgress)(nil)).Elem(),
