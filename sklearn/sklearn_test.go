@@ -59,9 +59,9 @@ func readCSV(t *testing.T, text []byte) [][]string {
 func TestPredictions(t *testing.T) {
 	want := readSaid(t)
 	var out bytes.Buffer
-	if n, err := experiment.Predict(context.Background(), model, rows, &out, experiment.Options{}); err != nil ||
-		n != len(want.Labels) {
-		t.Fatalf("%d rows: %v", n, err)
+	if got, err := experiment.Predict(context.Background(), model, rows, &out, experiment.Options{}); err != nil ||
+		got.Rows != len(want.Labels) {
+		t.Fatalf("%d rows: %v", got.Rows, err)
 	}
 	lines := readCSV(t, out.Bytes())
 	for i, line := range lines[1:] { // row, truth, prediction, probability_<=50K, probability_>50K
