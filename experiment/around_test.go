@@ -154,7 +154,7 @@ func TestThresholdOfAnExperiment(t *testing.T) {
 		t.Errorf("%+v", searched.Search)
 	}
 	costs := execute(t, spec(t, text, Override{Path: "pipeline.threshold.score", Value: "auto"},
-		Override{Path: "pipeline.threshold.cost", Value: "{high: {rest: 4}}"}))
+		Override{Path: "pipeline.threshold.cost", Value: "{high: {low: 4}}"}))
 	if c := costs.Threshold; c == nil || c.Score != "cost" || c.Value > 0.4 || c.Best > c.AtUsual {
 		t.Errorf("threshold %+v of costs", c)
 	}

@@ -74,9 +74,8 @@ func TestLabelsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		columns + "}\npipeline: [kernel_svm]": "kernel_svm predicts classes, but the task is multilabel; use ridge_classifier, " +
 			"logistic or svm",
-		columns + "}\npipeline: [{threshold: {estimator: logistic}}]": "threshold predicts classes",
-		columns + "}\npipeline: [ridge]":                              "ridge predicts numbers",
-		columns + "}\npipeline: [logistic]\nintervals: {level: 0.9}":  "the task must be regression or classification",
+		columns + "}\npipeline: [ridge]":                             "ridge predicts numbers",
+		columns + "}\npipeline: [logistic]\nintervals: {level: 0.9}": "the task must be regression or classification",
 		columns + "}\npipeline: [logistic]\nsearch: {score: accuracy}": "accuracy requires the task classification, got " +
 			"multilabel",
 		columns + ", split: {test: 0.2, stratify: true}}\npipeline: [logistic]":          "stratification requires classes",
