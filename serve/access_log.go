@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
@@ -36,10 +37,15 @@ func (s *Server) Observe(ctx context.Context, a protocol.AccessRecord) {
 		slog.Int("bytes", a.Bytes), slog.Float64("seconds", took.Seconds()))
 }
 
-// ReportPanic logs and counts a recovered panic and returns the error for the client.
+// ReportPanic logs and counts a recovered panic, or a [*datasets.PanicError] of a model, and returns the error for
+// the client.
 func (s *Server) ReportPanic(request string, value any) *Error {
+	stack := debug.Stack()
+	if p, ok := value.(*datasets.PanicError); ok {
+		value, stack = p.Value, p.Stack
+	}
 	s.metrics.panics.Inc()
 	s.options.Logger.Error("panic while handling a request", "request", request, "panic", fmt.Sprint(value), "stack",
-		string(debug.Stack()))
+		string(stack))
 	return newError(protocol.Internal, "internal server error; see the server log for request %s", request)
 }

@@ -2,11 +2,13 @@ package serve
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 	"sync"
 	"time"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/jsonscan"
 	"github.com/bochner-ml/bochner/internal/rowerrors"
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
@@ -98,6 +100,9 @@ var (
 
 // fail sends an error.
 func (c *call) fail(e *Error) {
+	if panicked := (*datasets.PanicError)(nil); errors.As(e, &panicked) {
+		e = c.server.ReportPanic(c.requestID, panicked)
+	}
 	h := c.w.Header()
 	if e.RetryAfter > 0 {
 		h.Set("Retry-After", e.RetryAfterSeconds())

@@ -22,14 +22,14 @@ type Error struct {
 	Message    string        // sent to the client
 	RetryAfter time.Duration // delay before a retry; 0 if a retry cannot succeed
 
-	rowError error
+	cause error
 }
 
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// Unwrap returns the [*datasets.RowError] that caused the error, or nil.
-func (e *Error) Unwrap() error { return e.rowError }
+// Unwrap returns the [*datasets.RowError] or [*datasets.PanicError] that caused the error, or nil.
+func (e *Error) Unwrap() error { return e.cause }
 
 // RetryAfterSeconds returns the value of the header Retry-After: RetryAfter in whole seconds,
 // rounded up.
@@ -51,9 +51,12 @@ func ErrorOf(err error) *Error {
 	var row *datasets.RowError
 	var wrong jsonscan.Error
 	var invalid rowerrors.Error
+	var panicked *datasets.PanicError
 	switch {
 	case errors.As(err, &e):
 		return e
+	case errors.As(err, &panicked):
+		return &Error{Code: protocol.Internal, Message: err.Error(), cause: panicked}
 	case errors.As(err, &wrong), errors.As(err, &invalid), errors.Is(err, estimator.ErrTooLarge):
 		return &Error{Code: protocol.InvalidArgument, Message: err.Error()}
 	case errors.Is(err, queue.ErrFull):
@@ -65,7 +68,7 @@ func ErrorOf(err error) *Error {
 	case errors.Is(err, context.Canceled):
 		return newError(protocol.Canceled, "the request was canceled")
 	case errors.As(err, &row):
-		return &Error{Code: protocol.InvalidArgument, Message: row.Error(), rowError: row}
+		return &Error{Code: protocol.InvalidArgument, Message: row.Error(), cause: row}
 	}
 	return &Error{Code: protocol.Internal, Message: "prediction failed: " + err.Error()}
 }

@@ -284,7 +284,7 @@ var Allowed = map[string][]string{
 		"internal/reader", "internal/files", "pipeline", "pipeline/modelfile", "estimator", "datasets", "model",
 		"internal/experiment/config", "internal/jsonscan", "internal/rowencoding", "internal/rowerrors",
 		"serve/internal/..."},
-	"serve/grpc": {"serve", "serve/internal/...", "internal/rowerrors",
+	"serve/grpc": {"datasets", "serve", "serve/internal/...", "internal/rowerrors",
 		"serve/grpc/internal/inference"},
 	"serve/internal/protocol":       {"internal/rowerrors"},
 	"serve/internal/queue":          {},

@@ -376,8 +376,8 @@ func (d *drawing) features() string {
 	if own.IntN(2) == 0 && !slices.Contains(found, d.seed) {
 		draw = pick(own, "orthogonal", "qmc", "structured")
 		kernel = pick(own, "gaussian", "matern",
-			"mixture, of: [{kernel: gaussian, gamma: 0.5}, {kernel: exponential, weight: 2}]",
-			"product, of: [{kernel: gaussian}, {kernel: matern}]")
+			"{sum: [{product: [{columns: rest, gamma: 0.5}]}, {weight: 2, product: [{columns: rest, kernel: exponential}]}]}",
+			"{product: [{columns: rest, kernel: matern, gamma: median}]}")
 		d.axes = append(d.axes, gridsearch.Axis{Path: "map.draw", Values: []any{"qmc", "iid", "structured"}})
 	}
 	return fmt.Sprintf("- rff: {kernel: %s, gamma: %s, features: %d, map: %s, draw: %s}\n  name: map\n", kernel, gamma,

@@ -16,6 +16,7 @@ package grpc
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"strings"
 	"time"
@@ -28,6 +29,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/reflection"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/serve"
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
@@ -129,6 +131,9 @@ func (s *handler) handle(service any, stream grpc.ServerStream, info *grpc.Strea
 	defer func() {
 		if value := recover(); value != nil {
 			err = s.server.ReportPanic(c.requestID, value)
+		}
+		if panicked := (*datasets.PanicError)(nil); errors.As(err, &panicked) {
+			err = s.server.ReportPanic(c.requestID, panicked)
 		}
 		err = c.end(err)
 	}()
