@@ -72,7 +72,8 @@ func (s *Target) Params(l *param.List) {
 }
 
 // Cost returns the cost of the model, plus a pass if the transform is learned and one for the
-// residuals; with Limits auto five more fits, to four fifths of the rows. A prediction transforms each target back, with Smear up to 256 times.
+// residuals; with Limits auto five more fits, to four fifths of the rows. A prediction transforms each
+// target back, with Smear up to 256 times.
 func (s Target) Cost(shape datasets.Shape) datasets.Cost {
 	var cost datasets.Cost
 	if c, ok := s.Estimator.(datasets.CostEstimator); ok {
