@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
@@ -267,5 +268,56 @@ func TestUnequalDataGroups(t *testing.T) {
 		s := intervals("split", estimator.NewRidge())
 		s.Seed = seed
 		fitted(t, s, data)
+	}
+}
+
+// TestCoverageOfSetsByGroup compares the coverage of sets with ⌈level·(m+1)⌉/(m+1) for the m calibration rows
+// of each group, in units of its standard error over fits. Where the model is right more often than that,
+// sets have one class, and their coverage is its accuracy.
+func TestCoverageOfSetsByGroup(t *testing.T) {
+	const fits, n = 800, 210
+	signs := []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
+	rows := func(rng *rand.Rand, n int) datasets.Set {
+		data := datasets.Set{X: mat.NewDense(n, 2, nil), Schema: datasets.Schema{
+			Columns: []datasets.Column{{Name: "x"}, {Name: "group"}}, Targets: signs}}
+		for i := range n {
+			g, y := []float64{0, 1, 2, 0, 1, 0, 1}[i%7], float64(rng.IntN(2))
+			apart := []float64{0.5, 6, 1}[int(g)]
+			data.X.(*mat.Dense).SetRow(i, []float64{apart*(y-0.5) + rng.NormFloat64(), g})
+			data.Y = append(data.Y, y)
+		}
+		return data
+	}
+	var covered, right [3][]float64 // share of the test rows of a group, of each fit
+	for seed := range uint64(fits) {
+		rng := rand.New(rand.NewPCG(seed, 52))
+		test := rows(rng, 7*200)
+		p := fitted(t, byGroup("split", estimator.NewLogistic(), seed), rows(rng, n))
+		got, err := estimator.Predict(context.Background(), p, test.X, estimator.Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var in, hits, count [3]float64
+		for i, y := range test.Y {
+			g := int(test.X.At(i, 1))
+			count[g]++
+			in[g] += got.Sets.At(i, int(y))
+			if got.Values[i] == y {
+				hits[g]++
+			}
+		}
+		for g := range count {
+			covered[g], right[g] = append(covered[g], in[g]/count[g]), append(right[g], hits[g]/count[g])
+		}
+	}
+	for g, m := range map[int]float64{0: 45, 2: 15} { // half of the rows of each group calibrate
+		mean, sd := stat.MeanStdDev(covered[g], nil)
+		want, se := math.Ceil(0.9*(m+1))/(m+1), sd/math.Sqrt(fits)
+		if math.Abs(mean-want) > 3*se || want-0.9 < 5*se {
+			t.Errorf("group %d: coverage %.4f, of standard error %.4f, want %.4f", g, mean, se, want)
+		}
+	}
+	if mean := stat.Mean(right[1], nil); mean < 0.95 || !slices.Equal(covered[1], right[1]) {
+		t.Errorf("coverage %v where %v of the predictions are right", covered[1], right[1])
 	}
 }

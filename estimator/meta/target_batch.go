@@ -14,9 +14,9 @@ import (
 )
 
 // FitBatch transforms the targets, passes them to FitBatch of the inner estimators, and transforms
-// the predictions back. If the transform does not depend on the training rows, one batch serves all
+// the predictions back. If the transform and the limits do not depend on the training rows, one batch serves all
 // folds, and leave-one-out is as exact as that of the inner estimators; else there is one batch per
-// fold. Candidates with Smear, which uses training residuals, are fitted individually.
+// fold. Candidates with Smear, which uses training residuals, or Limits auto are fitted individually.
 func (s Target) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	specs, err := share.Specs[Target](b)
 	if err != nil {
@@ -28,7 +28,7 @@ func (s Target) FitBatch(ctx context.Context, b share.Batch) (shared []string, e
 		if wrong == nil && b.LeaveOneOut {
 			wrong = spec.checkLeaveOneOut(b.GCV)
 		}
-		return Target{Transform: spec.Transform, Smear: spec.Smear}, spec.named(wrong)
+		return Target{Transform: spec.Transform, Smear: spec.Smear, Limits: spec.Limits}, spec.named(wrong)
 	})
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (s Target) FitBatch(ctx context.Context, b share.Batch) (shared []string, e
 
 // fitSameTransform fits candidates with the transform of s.
 func (s Target) fitSameTransform(ctx context.Context, b share.Batch) (shared []string, err error) {
-	if s.Smear {
+	if s.individual() {
 		return nil, fitIndividually(ctx, b)
 	}
 	if !s.learns() {
@@ -85,7 +85,7 @@ func (s Target) transformedFold(data datasets.Set, train []int) (transforms, dat
 			w = append(w, data.Weights[i])
 		}
 	}
-	learned := learnTransforms(s.Transform, z, count, w)
+	learned := s.learnTransforms(z, count, w)
 	out := make([]float64, len(y))
 	for _, i := range train {
 		for j := range count {
@@ -169,7 +169,7 @@ func (s Target) PlanBatch(b share.Batch) (int64, error) {
 		if err = checkModel(spec, spec.Estimator); err == nil && b.LeaveOneOut {
 			err = spec.checkLeaveOneOut(b.GCV)
 		}
-		if err == nil && b.HasMaps() && spec.Smear {
+		if err == nil && b.HasMaps() && spec.individual() {
 			err = share.ErrNoSharedMaps
 		}
 		if err != nil {

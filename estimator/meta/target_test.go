@@ -28,6 +28,13 @@ func TestTargetConformance(t *testing.T) {
 			})
 		}
 	}
+	for _, limits := range []string{"range", "auto"} {
+		s := target("log", estimator.NewRidge())
+		s.Limits = limits
+		t.Run(limits, func(t *testing.T) {
+			estimatortest.Run(t, s, estimatortest.Options{Amounts: true, Origin: true})
+		})
+	}
 	t.Run("of svr", func(t *testing.T) {
 		estimatortest.Run(t, target("log", svr), estimatortest.Options{Amounts: true, Origin: true, Tolerance: 1e-3})
 	})
@@ -196,5 +203,102 @@ func TestTargetSharesAsTheModelWithin(t *testing.T) {
 	loo.Candidates = share.Candidates(target("log", estimator.NewSVR()))
 	if _, err := target("log", estimator.NewSVR()).PlanBatch(loo); err == nil {
 		t.Error("svr leaves one out")
+	}
+}
+
+// prices returns rents of flats by area and age, whose logarithm is not linear in the area: a straight line
+// is far too high for the largest. The second target is exactly exponential, and its range is no limit.
+func prices(seed uint64, n int) datasets.Set {
+	rng := rand.New(rand.NewPCG(seed, 31))
+	X, Y := mat.NewDense(n, 2, nil), mat.NewDense(n, 2, nil)
+	for i := range n {
+		area, age := math.Exp(0.8*rng.NormFloat64()), rng.Float64()
+		X.SetRow(i, []float64{area, age})
+		Y.SetRow(i, []float64{math.Pow(area, 0.9) * math.Exp(0.2*rng.NormFloat64()-age), math.Exp(0.3*area - age)})
+	}
+	return datasets.Set{X: X, Targets: Y}
+}
+
+// TestLimits checks that with range predictions are clipped to the range of the training targets of positive
+// weight, and that with auto out-of-fold errors select the targets for which they are.
+func TestLimits(t *testing.T) {
+	train, test := prices(1, 400), prices(2, 4000)
+	train.Weights = slices.Repeat([]float64{1}, 400)
+	train.Weights[7] = 0 // whose target is no limit
+	train.Targets.Set(7, 0, 1e6)
+	low, high := [2]float64{}, [2]float64{}
+	for j := range 2 {
+		y := slices.Delete(mat.Col(nil, j, train.Targets), 7, 8)
+		low[j], high[j] = slices.Min(y), slices.Max(y)
+	}
+	spec := target("log", estimator.NewRidge())
+	free := predicted(t, spec, train, test.X).Targets
+	spec.Limits = "range"
+	ranged := predicted(t, spec, train, test.X).Targets
+	spec.Limits = "auto"
+	chosen := predicted(t, spec, train, test.X).Targets
+	squares, clipped := [3][2]float64{}, [2]int{}
+	for i := range 4000 {
+		for j := range 2 {
+			v := free.At(i, j)
+			want := min(max(v, low[j]), high[j])
+			if want != v {
+				clipped[j]++
+			}
+			if got := ranged.At(i, j); got != want {
+				t.Fatalf("row %d, target %d: %v within its range, want %v", i, j, got, want)
+			}
+			if want = []float64{want, v}[j]; chosen.At(i, j) != want {
+				t.Fatalf("row %d, target %d: %v with auto, want %v", i, j, chosen.At(i, j), want)
+			}
+			for k, p := range []*mat.Dense{free, ranged, chosen} {
+				squares[k][j] += math.Pow(p.At(i, j)-test.Targets.At(i, j), 2)
+			}
+		}
+	}
+	if clipped[0] == 0 || clipped[1] == 0 || squares[2][0] > 0.5*squares[0][0] || squares[1][1] < 2*squares[2][1] {
+		t.Errorf("%v predictions are limited; squared errors without, in the range, auto: %v", clipped, squares)
+	}
+
+	spec.Limits = "none"
+	if got := predicted(t, spec, train, test.X).Targets; !mat.Equal(got, free) {
+		t.Error("none limits")
+	}
+	// A prediction that is too large to be a number is within the range.
+	far := mat.NewDense(1, 2, []float64{1e6, 0})
+	p := fitted(t, spec, train)
+	if _, err := p.Predict(context.Background(), far); err == nil {
+		t.Error("exp of a million is a number")
+	}
+	spec.Limits = "range"
+	if got := predicted(t, spec, train, far).Targets; got.At(0, 0) != high[0] || got.At(0, 1) != high[1] {
+		t.Errorf("a million square meters: %v, want %v", got, high)
+	}
+}
+
+// TestLimitsOfFolds checks that candidates of a search are limited to the range of each training part.
+func TestLimitsOfFolds(t *testing.T) {
+	data := prices(3, 200)
+	data.Y, data.Targets = mat.Col(nil, 0, data.Targets), nil
+	folds, err := datasets.KFold{Folds: 4}.Split(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, limits := range []string{"range", "auto"} {
+		spec := target("log", estimator.NewRidge())
+		spec.Limits = limits
+		_, out := together(t, data, 4, spec)
+		for f, fold := range folds {
+			rows := data.Select(fold.Train)
+			got := out[0][f].Values
+			alike(t, limits, got, predicted(t, spec, rows, data.Select(fold.Test).X).Values, 1e-10)
+			if slices.Max(got) > slices.Max(rows.Y) {
+				t.Errorf("%s: fold %d exceeds the range of its training rows", limits, f)
+			}
+		}
+		loo := share.Batch{Shape: data.Shape(), LeaveOneOut: true, Candidates: share.Candidates(spec)}
+		if _, err := spec.PlanBatch(loo); err == nil {
+			t.Errorf("%s leaves one out, of another range without it", limits)
+		}
 	}
 }

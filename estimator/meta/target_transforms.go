@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -18,21 +20,92 @@ import (
 // transforms is a transform for each target.
 type transforms []*monotone.Transform
 
-// learnTransforms fits the transform of each of count targets, rows × count, to weighted rows.
-func learnTransforms(transform string, y []float64, count int, weights []float64) transforms {
+// learnTransforms fits the transform of each of count targets, rows × count, to weighted rows, with the
+// limits of range.
+func (s Target) learnTransforms(y []float64, count int, weights []float64) transforms {
 	out := make(transforms, count)
 	for j := range out {
 		var column, w []float64
-		for i := j; i < len(y) && monotone.Learns(transform); i += count {
+		for i := j; i < len(y) && monotone.Learns(s.Transform); i += count {
 			if weights == nil {
 				column, w = append(column, y[i]), append(w, 1)
 			} else if weights[i/count] > 0 {
 				column, w = append(column, y[i]), append(w, weights[i/count])
 			}
 		}
-		out[j] = monotone.Learn(transform, column, w)
+		out[j] = monotone.Learn(s.Transform, column, w)
+	}
+	for j, r := range targetRanges(y, count, weights) {
+		if s.Limits == "range" {
+			out[j].Limit(r[0], r[1])
+		}
 	}
 	return out
+}
+
+// targetRanges returns the lowest and the highest of each of count targets in rows of positive weight.
+func targetRanges(y []float64, count int, weights []float64) [][2]float64 {
+	out := slices.Repeat([][2]float64{{math.Inf(1), math.Inf(-1)}}, count)
+	for k, v := range y {
+		if r := &out[k%count]; weights == nil || weights[k/count] > 0 {
+			r[0], r[1] = min(r[0], v), max(r[1], v)
+		}
+	}
+	return out
+}
+
+// chooseLimits limits the targets for which that lowers the weighted sum of squared out-of-fold errors.
+func (s Target) chooseLimits(ctx context.Context, data datasets.Set, learned transforms) error {
+	y, count, err := design.BlockTargets(0, data)
+	if err != nil {
+		return err
+	}
+	folds, err := crossValidation{shuffle: true}.split(data, allRows(data).Train)
+	if err != nil {
+		return fmt.Errorf("limits: %w", err)
+	}
+	s.Limits = "none"
+	increase := make([]float64, count) // of the sum, by the limits
+	for _, fold := range folds {
+		fitted, err := s.Fit(ctx, data.Select(fold.Train))
+		if err != nil {
+			return err
+		}
+		f, test := fitted.(*fittedTarget), data.Select(fold.Test)
+		// The values of the inner model, as the unlimited prediction may be too large to be a number.
+		pred, err := estimator.Predict(ctx, f.inner, test.X,
+			estimator.Request{Outputs: estimator.Values | estimator.Targets})
+		if err != nil {
+			return err
+		}
+		train, _, err := design.BlockTargets(0, data.Select(fold.Train))
+		if err != nil {
+			return err
+		}
+		ranges := targetRanges(train, count, nil) // folds have no rows of weight 0
+		for k, i := range fold.Test {
+			w := 1.0
+			if data.Weights != nil {
+				w = data.Weights[i]
+			}
+			for j, r := range ranges {
+				z := pred.Values[k]
+				if pred.Targets != nil {
+					z = pred.Targets.At(k, j)
+				}
+				v := f.learned[j].Value(z)
+				if limited := min(max(v, r[0]), r[1]); limited != v { // by a² − b² = (a − b)(a + b)
+					increase[j] += w * (limited - v) * (limited + v - 2*y[i*count+j])
+				}
+			}
+		}
+	}
+	for j, r := range targetRanges(y, count, data.Weights) {
+		if increase[j] < 0 {
+			learned[j].Limit(r[0], r[1])
+		}
+	}
+	return nil
 }
 
 var errNotPositive = errors.New("log takes numbers > 0; signed_log takes all")

@@ -105,6 +105,8 @@ func cases() []oneCase {
 		{"gaussian_process", regression, numbers + "- gaussian_process: {features: 60, steps: 5}\n"},
 		{"target_signed_log", regression, numbers +
 			"- target: {transform: signed_log, smear: true, estimator: [{rff: {features: 60}}, ridge]}\n"},
+		{"target_limits", regression, numbers +
+			"- target: {transform: signed_log, limits: range, estimator: [{rff: {features: 60}}, ridge]}\n"},
 		{"target_sqrt", regression, numbers + "- target: {transform: sqrt, estimator: [{rff: {features: 60}}, ridge]}\n"},
 		{"target_quantile", regression, numbers + "- target: {transform: quantile, estimator: ridge}\n"},
 		{"calibrated_sigmoid", binary, numbers + "- rff: {features: 60}\n- calibrated: {estimator: svm}\n"},

@@ -28,6 +28,14 @@ func (t *Transform) ExportInverse(g *graph.Graph, z graph.Value) graph.Value {
 
 // ExportValue adds [Transform.Value] to g, for z of width 1.
 func (t *Transform) ExportValue(g *graph.Graph, z graph.Value) graph.Value {
+	v := t.exportUnlimited(g, z)
+	if t.limits != nil {
+		v = g.Min(g.Max(v, g.Scalar(t.limits[0])), g.Scalar(t.limits[1]))
+	}
+	return v
+}
+
+func (t *Transform) exportUnlimited(g *graph.Graph, z graph.Value) graph.Value {
 	if len(t.residuals) == 0 {
 		return t.ExportInverse(g, z)
 	}

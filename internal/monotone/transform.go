@@ -22,6 +22,7 @@ type Transform struct {
 	ranks        []float64 // … and their cumulative weight fractions
 	residuals    []float64 // ascending residuals of transformed numbers for the mean; nil for the median
 	shares       []float64 // weight fraction of each residual
+	limits       []float64 // lowest and highest Value; nil for none
 }
 
 const (
@@ -152,8 +153,19 @@ func (t *Transform) Inverse(z float64) float64 {
 	return t.shift + t.scale*z
 }
 
+// Limit bounds Value.
+func (t *Transform) Limit(low, high float64) { t.limits = []float64{low, high} }
+
 // Value returns the prediction on the original scale for a prediction z of the inner model.
 func (t *Transform) Value(z float64) float64 {
+	v := t.unlimited(z)
+	if t.limits != nil {
+		v = min(max(v, t.limits[0]), t.limits[1])
+	}
+	return v
+}
+
+func (t *Transform) unlimited(z float64) float64 {
 	if len(t.residuals) == 0 {
 		return t.Inverse(z)
 	}
@@ -195,6 +207,11 @@ func (t *Transform) State(s *model.State) {
 	s.Floats("ranks", &t.ranks)
 	s.Floats("residuals", &t.residuals)
 	s.Floats("shares", &t.shares)
+	if s.Restoring() && s.Has("limits") || t.limits != nil {
+		s.Floats("limits", &t.limits)
+		s.Require(len(t.limits) == 2 && t.limits[0] <= t.limits[1] && t.limits[1]-t.limits[0] < math.Inf(1),
+			"the limits are not two ascending numbers")
+	}
 	if !s.Restoring() || s.Err() != nil {
 		return
 	}
