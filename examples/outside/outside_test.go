@@ -450,9 +450,9 @@ func TestExperiment(t *testing.T) {
 		t.Errorf("%v, %v", m.Spec, err)
 	}
 	var predictions bytes.Buffer
-	if n, err := experiment.Predict(ctx, saved, filepath.Join(folder, "curve.csv"), &predictions,
-		experiment.Options{}); err != nil || n != 240 {
-		t.Errorf("%d rows predicted, %v", n, err)
+	if done, err := experiment.Predict(ctx, saved, filepath.Join(folder, "curve.csv"), &predictions,
+		experiment.Options{}); err != nil || done.Rows != 240 {
+		t.Errorf("%d rows predicted, %v", done.Rows, err)
 	}
 }
 
