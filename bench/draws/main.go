@@ -77,7 +77,7 @@ func main() {
 }
 
 func run(ctx context.Context, out string, drawn bool) (err error) {
-	file := filepath.Join(out, "examples", "draws", "errors.csv")
+	file := filepath.Join(out, "bench", "draws", "errors.csv")
 	var list []errorAt
 	if drawn {
 		list, err = read(file)
