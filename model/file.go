@@ -14,6 +14,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/internal/files"
@@ -65,11 +66,13 @@ func (e arrayEntry) file() string { return e.Name + ".npy" }
 
 const (
 	indexName      = "model.json"
-	maxIndexBytes  = 256 << 20 // bytes of model.json
-	maxStringBytes = 4 << 20   // bytes of a string that is parsed
+	maxStringBytes = 4 << 20 // bytes of a string that is parsed
 	sealPrefix     = "sha256:"
 	sealLength     = len(sealPrefix) + 2*sha256.Size
 )
+
+// maxIndexBytes bounds the bytes of model.json. Tests lower it.
+var maxIndexBytes = 256 << 20
 
 // Errors of [Read] wrap one of these.
 var (
@@ -95,6 +98,11 @@ func Write(w io.Writer, h Header, a *Archive) error {
 	doc, err := json.MarshalIndent(x, "", " ")
 	if err != nil {
 		return fmt.Errorf("model: %w", err)
+	}
+	if len(doc) > maxIndexBytes {
+		return fmt.Errorf("model: cannot save the model: its categories, terms and other strings must have at most %d bytes "+
+			"as JSON, got %d; drop columns with many categories, or limit the terms with min_count or max_features",
+			maxIndexBytes, len(doc))
 	}
 	s := newSealer(w)
 	z := zip.NewWriter(s)
@@ -319,7 +327,7 @@ func readIndex(f *zip.File) (x index, err error) {
 	if f == nil {
 		return x, errors.New("it has no " + indexName)
 	}
-	if f.UncompressedSize64 > maxIndexBytes {
+	if f.UncompressedSize64 > uint64(maxIndexBytes) {
 		return x, fmt.Errorf("%s has %d bytes", indexName, f.UncompressedSize64)
 	}
 	r, err := f.Open()
@@ -327,31 +335,56 @@ func readIndex(f *zip.File) (x index, err error) {
 		return x, err
 	}
 	defer r.Close()
-	doc, err := io.ReadAll(io.LimitReader(r, int64(f.UncompressedSize64)+1))
-	if err != nil {
+	doc := make([]byte, f.UncompressedSize64) // a grown buffer takes more
+	if _, err := io.ReadFull(r, doc); err != nil {
 		return x, err
+	}
+	if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF { // the zip compares its checksum at the end
+		return x, fmt.Errorf("no end after %s: %w", indexName, err)
 	}
 	if n := nested(doc); n > max(maxNested, len(doc)/bytesPerNested) {
 		return x, fmt.Errorf("%s has %d lists and objects in %d bytes", indexName, n, len(doc))
 	}
-	var version struct {
-		Format *int `json:"format"`
+	var head struct {
+		Format *int     `json:"format"`
+		State  rawValue `json:"state"`
 	}
-	if err := json.Unmarshal(doc, &version); err != nil {
+	if err := json.Unmarshal(doc, &head); err != nil {
 		return x, fmt.Errorf("%s: %w", indexName, err)
 	}
 	switch {
-	case version.Format == nil || *version.Format < 1:
+	case head.Format == nil || *head.Format < 1:
 		return x, fmt.Errorf("%s has no format version", indexName)
-	case *version.Format > format:
-		return x, fmt.Errorf("%w: its format is %d, this program reads up to %d", ErrNewer, *version.Format, format)
+	case *head.Format > format:
+		return x, fmt.Errorf("%w: its format is %d, this program reads up to %d", ErrNewer, *head.Format, format)
 	}
-	d := json.NewDecoder(bytes.NewReader(doc))
+	d := json.NewDecoder(without(doc, head.State))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&x); err != nil {
 		return x, fmt.Errorf("%s: %w", indexName, err)
 	}
+	if len(head.State) > 0 {
+		if err := x.State.UnmarshalJSON(head.State); err != nil {
+			return x, fmt.Errorf("%s: %w", indexName, err)
+		}
+	}
 	return x, x.checkLengths()
+}
+
+// rawValue is a value of a JSON text, as part of that text: a [json.RawMessage] is a copy, and a state
+// may be most of an index.
+type rawValue []byte
+
+// UnmarshalJSON stores the text.
+func (r *rawValue) UnmarshalJSON(text []byte) error { *r = text; return nil }
+
+// without returns the text with {} in place of the value, which a decoder would copy.
+func without(doc []byte, value rawValue) io.Reader {
+	at := cap(doc) - cap(value)
+	if len(value) == 0 || at < 0 || at+len(value) > len(doc) || &doc[at] != &value[0] { // no part of doc
+		return bytes.NewReader(doc)
+	}
+	return io.MultiReader(bytes.NewReader(doc[:at]), strings.NewReader("{}"), bytes.NewReader(doc[at+len(value):]))
 }
 
 // An index may contain maxNested lists and objects, or one per bytesPerNested of its bytes: empty
@@ -383,7 +416,7 @@ type scalars map[string]any
 
 // UnmarshalJSON parses one value at a time, so that the memory of each is bounded by its length.
 func (s *scalars) UnmarshalJSON(text []byte) error {
-	var raw map[string]json.RawMessage
+	var raw map[string]rawValue
 	if err := json.Unmarshal(text, &raw); err != nil {
 		return err
 	}
@@ -410,15 +443,31 @@ func plainScalar(text []byte) (any, error) {
 		}
 		return v, err
 	}
-	var list []*string
-	if err := json.Unmarshal(text, &list); err != nil || slices.Contains(list, nil) {
+	n, ok := stringCount(text)
+	list := make([]string, 0, n) // a grown list takes more
+	if err := json.Unmarshal(text, &list); err != nil || !ok {
 		return nil, errors.New("must be a list of strings")
 	}
-	out := make([]string, len(list))
-	for i, element := range list {
-		out[i] = *element
+	return list, nil
+}
+
+// stringCount counts the strings in a JSON text, and reports whether it has no null outside of them, which
+// decodes to an empty string.
+func stringCount(text []byte) (n int, ok bool) {
+	inString := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			if inString = !inString; inString {
+				n++
+			}
+		case !inString && c == 'n':
+			return 0, false
+		}
 	}
-	return out, nil
+	return n, true
 }
 
 func readArray(f *zip.File, e arrayEntry) (Array, error) {

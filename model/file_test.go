@@ -6,12 +6,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -190,6 +192,12 @@ func TestForgedFiles(t *testing.T) {
 		{"a list that is none", "must be a list of strings", func(z *zip.Writer) {
 			put(z, "model.json", `{"format":1,"state":{"a":[1]},"arrays":[]}`, zip.Store)
 		}},
+		{"a list with null", "must be a list of strings", func(z *zip.Writer) {
+			put(z, "model.json", `{"format":1,"state":{"a":["n",null]},"arrays":[]}`, zip.Store)
+		}},
+		{"a state that is none", "model.json", func(z *zip.Writer) {
+			put(z, "model.json", `{"format":1,"state":7,"arrays":[]}`, zip.Store)
+		}},
 		{"missing array", "1 arrays are listed, the file has 0", func(z *zip.Writer) {
 			put(z, "model.json", doc(two), zip.Store)
 		}},
@@ -331,6 +339,51 @@ func TestWriteRefuses(t *testing.T) {
 		if err := Write(io.Discard, c.h, &c.a); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
+	}
+}
+
+// A model whose strings are above the limit of Read is not written.
+func TestWriteLimit(t *testing.T) {
+	defer func(n int) { maxIndexBytes = n }(maxIndexBytes)
+	maxIndexBytes = 1 << 10
+	for _, length := range []int{100, 2000} {
+		a := &Archive{Scalars: map[string]any{"terms": []string{strings.Repeat("a", length)}}}
+		var out bytes.Buffer
+		err := Write(&out, Header{}, a)
+		if length < maxIndexBytes {
+			if err == nil {
+				_, _, err = Read(bytes.NewReader(out.Bytes()), int64(out.Len()))
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), "must have at most 1024 bytes as JSON, got 2") ||
+			!strings.Contains(err.Error(), "max_features") || out.Len() > 0 {
+			t.Errorf("%d bytes written, error %v", out.Len(), err)
+		}
+	}
+}
+
+// Reading a large vocabulary allocates its text once, and its strings.
+func TestReadMemory(t *testing.T) {
+	terms := make([]string, 100_000)
+	for i := range terms {
+		terms[i] = fmt.Sprintf("term %026d", i)
+	}
+	var file bytes.Buffer
+	if err := Write(&file, Header{}, &Archive{Scalars: map[string]any{"terms": terms}}); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, a, err := Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	runtime.ReadMemStats(&after)
+	if err != nil || !reflect.DeepEqual(a.Scalars["terms"], terms) {
+		t.Fatal("other terms", err)
+	}
+	strs := len(terms) * (32 + 16)
+	if got, limit := after.TotalAlloc-before.TotalAlloc, uint64(file.Len()+strs+2*chunkBytes); got > limit {
+		t.Errorf("%d bytes allocated for a file of %d, want at most %d", got, file.Len(), limit)
 	}
 }
 

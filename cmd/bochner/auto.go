@@ -87,15 +87,15 @@ func showAuto(out io.Writer, r experiment.Result) {
 	showSimpler(out, r)
 	a := r.Auto
 	t := columns(out)
-	fmt.Fprintf(t, "rows\tsize\trecipes\tcandidates\tbest\t%s\n", a.Score)
+	printf(t, "rows\tsize\trecipes\tcandidates\tbest\t%s\n", a.Score)
 	for _, round := range a.Rounds {
-		fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%s\t%s\n", round.Rows, round.Size, round.Recipes, round.Candidates, round.Best,
+		printf(t, "%d\t%d\t%d\t%d\t%s\t%s\n", round.Rows, round.Size, round.Recipes, round.Candidates, round.Best,
 			formatScore(round.Mean))
 	}
 	t.Flush()
-	fmt.Fprintf(out, "\n%d candidates in all", a.Candidates)
+	printf(out, "\n%d candidates in all", a.Candidates)
 	if a.Resumed > 0 {
-		fmt.Fprintf(out, ", %d of them from an earlier run", a.Resumed)
+		printf(out, ", %d of them from an earlier run", a.Resumed)
 	}
 	with := ""
 	if a.Optimism != 0 {
@@ -104,11 +104,11 @@ func showAuto(out io.Writer, r experiment.Result) {
 	if len(a.Params) > 0 { // an ensemble has members instead
 		with += ", with"
 	}
-	fmt.Fprintf(out, "; %s\nchosen: %s, %s %s ± %s over the folds%s\n", endings[a.Ended], a.Recipe, a.Score,
+	printf(out, "; %s\nchosen: %s, %s %s ± %s over the folds%s\n", endings[a.Ended], a.Recipe, a.Score,
 		formatScore(a.Mean), formatScore(a.StdError), with)
 	t = columns(out)
 	for _, path := range slices.Sorted(maps.Keys(a.Params)) {
-		fmt.Fprintf(t, "  %s\t%v\n", path, a.Params[path])
+		printf(t, "  %s\t%s\n", path, fmt.Sprint(a.Params[path]))
 	}
 	t.Flush()
 	showInputs(out, a)
@@ -119,12 +119,12 @@ func showAuto(out io.Writer, r experiment.Result) {
 	showTestDrift(out, r)
 	showThreshold(out, r)
 	for _, w := range r.Warnings {
-		fmt.Fprintf(out, "warning: %s\n", w)
+		printf(out, "warning: %s\n", w)
 	}
-	fmt.Fprintf(out, "\n%.1f s, of which load %.1f, search %.1f, evaluate %.1f, report %.1f", r.Seconds.Total,
+	printf(out, "\n%.1f s, of which load %.1f, search %.1f, evaluate %.1f, report %.1f", r.Seconds.Total,
 		r.Seconds.Load, r.Seconds.Search, r.Seconds.Evaluate, r.Seconds.Report)
 	if r.Memory > 0 {
-		fmt.Fprintf(out, "; peak memory %s", bytesText(r.Memory))
+		printf(out, "; peak memory %s", bytesText(r.Memory))
 	}
 	showFiles(out, r)
 }
@@ -139,10 +139,10 @@ func showInputs(out io.Writer, a *result.Auto) {
 	fmt.Fprintln(out, "inputs by their learned scale, the largest being 1:")
 	t := columns(out)
 	for _, in := range inputs[:min(len(inputs), most)] {
-		fmt.Fprintf(t, "  %s\t%s\n", in.Name, formatScore(in.Scale))
+		printf(t, "  %s\t%s\n", in.Name, formatScore(in.Scale))
 	}
 	t.Flush()
 	if len(inputs) > most {
-		fmt.Fprintf(out, "  and %d more\n", len(inputs)-most)
+		printf(out, "  and %d more\n", len(inputs)-most)
 	}
 }

@@ -17,9 +17,9 @@ func showComparison(out io.Writer, c experiment.Comparison) {
 	if c.TestRows > 0 {
 		on = fmt.Sprintf("%d test rows", c.TestRows)
 	}
-	fmt.Fprintf(out, "%d runs, %s, %s\n\n", len(c.Runs), c.Task, on)
+	printf(out, "%d runs, %s, %s\n\n", len(c.Runs), c.Task, on)
 	if c.Outcome != "" {
-		fmt.Fprintf(out, "%s\n\n", c.Outcome)
+		printf(out, "%s\n\n", c.Outcome)
 	}
 	showRunTable(out, c)
 	showPositive(out, c.Positive)
@@ -29,7 +29,7 @@ func showComparison(out io.Writer, c experiment.Comparison) {
 		if i == 0 {
 			fmt.Fprintln(out)
 		}
-		fmt.Fprintf(out, "note: %s\n", n)
+		printf(out, "note: %s\n", n)
 	}
 }
 
@@ -37,20 +37,20 @@ func showComparison(out io.Writer, c experiment.Comparison) {
 func showRunTable(out io.Writer, c experiment.Comparison) {
 	t := columns(out)
 	for _, r := range c.Runs {
-		fmt.Fprint(t, "\t", r.Label)
+		printf(t, "\t%s", r.Label)
 	}
 	fmt.Fprintln(t)
 	for _, s := range c.Differences {
-		fmt.Fprint(t, s.Path)
+		printf(t, "%s", s.Path)
 		for _, v := range s.Values {
-			fmt.Fprint(t, "\t", brief(v))
+			printf(t, "\t%s", brief(v))
 		}
 		fmt.Fprintln(t)
 	}
 	line := func(name string, of func(result.RunSummary) string) {
-		fmt.Fprint(t, name)
+		printf(t, "%s", name)
 		for _, r := range c.Runs {
-			fmt.Fprint(t, "\t", of(r))
+			printf(t, "\t%s", of(r))
 		}
 		fmt.Fprintln(t)
 	}
@@ -105,7 +105,7 @@ func showTests(out io.Writer, c experiment.Comparison, where string, tests []res
 	if len(tests) == 0 {
 		return
 	}
-	fmt.Fprintf(out, "\n%s, against %s\n", where, c.Runs[0].Label)
+	printf(out, "\n%s, against %s\n", where, c.Runs[0].Label)
 	t := columns(out)
 	head := "\tdifference in\t\t95 % interval\tp"
 	if len(tests) > 1 {
@@ -117,20 +117,20 @@ func showTests(out io.Writer, c experiment.Comparison, where string, tests []res
 		if one.Target != "" {
 			name += " of " + one.Target
 		}
-		fmt.Fprintf(t, "%s\t%s\t%+.4g\t%+.3g to %+.3g\t%.2g", c.Runs[one.Run].Label, name, one.Difference, one.Low, one.High,
+		printf(t, "%s\t%s\t%+.4g\t%+.3g to %+.3g\t%.2g", c.Runs[one.Run].Label, name, one.Difference, one.Low, one.High,
 			one.P)
 		if len(tests) > 1 {
-			fmt.Fprintf(t, "\t%.2g", one.Holm)
+			printf(t, "\t%.2g", one.Holm)
 		}
-		fmt.Fprintf(t, "\t%s", one.Method)
+		printf(t, "\t%s", one.Method)
 		if one.Score == "accuracy" && one.OnlyFirst+one.Only > 0 {
-			fmt.Fprintf(t, "; rows that only it classifies correctly: %d, only %s: %d", one.Only, c.Runs[0].Label, one.OnlyFirst)
+			printf(t, "; rows that only it classifies correctly: %d, only %s: %d", one.Only, c.Runs[0].Label, one.OnlyFirst)
 		}
 		fmt.Fprintln(t)
 	}
 	t.Flush()
 	for _, one := range tests {
-		fmt.Fprintln(out, verdictOfTest(c, one))
+		printf(out, "%s\n", verdictOfTest(c, one))
 	}
 }
 

@@ -77,22 +77,22 @@ func showExplanation(out io.Writer, e result.Explanation) {
 	if e.Reason != "" {
 		method += ": " + e.Reason
 	}
-	fmt.Fprintf(out, "%d rows, %d background rows (%s), %s\n\n", len(e.Outputs[0].Values), e.ShapleyValues.Background,
+	printf(out, "%d rows, %d background rows (%s), %s\n\n", len(e.Outputs[0].Values), e.ShapleyValues.Background,
 		e.BackgroundFrom, method)
 	for _, o := range e.Outputs {
 		if o.Threshold != nil {
-			fmt.Fprintf(out, "classified as %s above the threshold %s\n", o.Name, formatScore(*o.Threshold))
+			printf(out, "classified as %s above the threshold %s\n", o.Name, formatScore(*o.Threshold))
 		}
 		name := strings.TrimSpace(e.Output + " " + o.Name)
 		t, mean := columns(out), o.MeanAbs()
-		fmt.Fprintf(t, "input\tmean |change of %s|\n", name)
+		printf(t, "input\tmean |change of %s|\n", name)
 		top := o.Top()
 		for _, j := range top[:min(len(top), most)] {
-			fmt.Fprintf(t, "%s\t%s\n", e.Inputs[j], formatScore(mean[j]))
+			printf(t, "%s\t%s\n", e.Inputs[j], formatScore(mean[j]))
 		}
 		t.Flush()
 		if more := len(top) - most; more > 0 {
-			fmt.Fprintf(out, "and %d more\n", more)
+			printf(out, "and %d more\n", more)
 		}
 		fmt.Fprintln(out)
 	}

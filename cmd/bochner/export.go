@@ -60,18 +60,18 @@ func (c exportCommand) Run(s *session) error {
 
 // showExported prints the exported file with its inputs and outputs.
 func showExported(out io.Writer, e experiment.Exported) error {
-	fmt.Fprintf(out, "%s written: ", e.File)
+	printf(out, "%s written: ", e.File)
 	switch e.To {
 	case "onnx":
-		fmt.Fprintf(out, "ONNX, opset %d, %s", e.Opset, e.Precision)
+		printf(out, "ONNX, opset %d, %s", e.Opset, e.Precision)
 	case "go":
-		fmt.Fprintf(out, "Go, package %s", e.Package)
+		printf(out, "Go, package %s", e.Package)
 	default:
 		fmt.Fprint(out, "Python")
 	}
-	fmt.Fprintf(out, ", %s\n", bytesText(int64(e.Bytes)))
+	printf(out, ", %s\n", bytesText(int64(e.Bytes)))
 	if e.DataFile != "" {
-		fmt.Fprintf(out, "%s written: its numbers, which belong next to it, %s\n", e.DataFile, bytesText(int64(len(e.Data))))
+		printf(out, "%s written: its numbers, which belong next to it, %s\n", e.DataFile, bytesText(int64(len(e.Data))))
 	}
 	t := columns(out)
 	for _, list := range []struct {
@@ -79,9 +79,9 @@ func showExported(out io.Writer, e experiment.Exported) error {
 		ports []graph.IOSpec
 	}{{"input", e.Inputs}, {"output", e.Outputs}} {
 		for _, p := range list.ports {
-			fmt.Fprintf(t, "  %s\t%s\t%s", list.word, p.Name, p.Type)
+			printf(t, "  %s\t%s\t%s", list.word, p.Name, p.Type)
 			if p.Shape != "" {
-				fmt.Fprintf(t, "\t%s", p.Shape)
+				printf(t, "\t%s", p.Shape)
 			}
 			fmt.Fprintln(t)
 		}

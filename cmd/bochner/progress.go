@@ -88,12 +88,12 @@ func (b *bars) search(s experiment.SearchProgress) {
 	words := searchWords(s)
 	const blocks = 20
 	full := blocks * s.Fits / max(s.Of, 1)
-	line := escapeControls(fmt.Sprintf("search %s%s %s", strings.Repeat("█", full), strings.Repeat("░", blocks-full),
+	line := escapeInvisible(fmt.Sprintf("search %s%s %s", strings.Repeat("█", full), strings.Repeat("░", blocks-full),
 		strings.Join(words, " · ")))
 	if runes := []rune(line); len(runes) >= b.width() {
 		line = string(runes[:max(0, b.width()-2)]) + "…"
 	}
-	if best := escapeControls(formatBest(s)); b.bold && best != "" {
+	if best := escapeInvisible(formatBest(s)); b.bold && best != "" {
 		line = strings.Replace(line, best, "\x1b[1m"+best+"\x1b[0m", 1)
 	}
 	fmt.Fprint(b.out, "\r\x1b[K"+line)

@@ -17,10 +17,10 @@ import (
 // showResult prints the result of a run.
 func showResult(out io.Writer, r experiment.Result) {
 	showSimpler(out, r)
-	fmt.Fprintf(out, "%s: %s, %d training rows, %d test rows, %d inputs\n", r.Name, r.Task, r.Rows.Train, r.Rows.Test,
+	printf(out, "%s: %s, %d training rows, %d test rows, %d inputs\n", r.Name, r.Task, r.Rows.Train, r.Rows.Test,
 		r.Features)
 	if b := r.Before; b != nil {
-		fmt.Fprintf(out, "continued from %s, %d training rows in total\n", b.Model, b.Rows)
+		printf(out, "continued from %s, %d training rows in total\n", b.Model, b.Rows)
 	}
 	if s := r.Search; s != nil {
 		candidates, with := fmt.Sprintf("%d candidates", s.Candidates), " with"
@@ -33,11 +33,11 @@ func showResult(out io.Writer, r experiment.Result) {
 		if rounds := len(s.Rounds); rounds > 0 {
 			candidates += fmt.Sprintf(" in %d rounds, the last of %d", rounds, s.Rounds[rounds-1].Candidates)
 		}
-		fmt.Fprintf(out, "\n%s × %d folds: %s %s ± %s%s\n", candidates, s.Folds, s.Score, formatScore(s.Best.Mean),
+		printf(out, "\n%s × %d folds: %s %s ± %s%s\n", candidates, s.Folds, s.Score, formatScore(s.Best.Mean),
 			formatScore(s.Best.Std), with)
 		t := columns(out)
 		for _, path := range slices.Sorted(maps.Keys(s.Best.Params)) {
-			fmt.Fprintf(t, "  %s\t%v\n", path, s.Best.Params[path])
+			printf(t, "  %s\t%s\n", path, fmt.Sprint(s.Best.Params[path]))
 		}
 		t.Flush()
 	}
@@ -46,7 +46,7 @@ func showResult(out io.Writer, r experiment.Result) {
 		showScores(out, r.Train, r.Test, r.Baselines...)
 	}
 	if r.Rows.Judged > 0 {
-		fmt.Fprintf(out, "training scores: %d evenly spaced rows\n", r.Rows.Judged)
+		printf(out, "training scores: %d evenly spaced rows\n", r.Rows.Judged)
 	}
 	showPositive(out, r.Positive)
 	showFindings(out, r.Task, r.Findings)
@@ -65,12 +65,12 @@ func showResult(out io.Writer, r experiment.Result) {
 		if i == 0 {
 			fmt.Fprintln(out)
 		}
-		fmt.Fprintf(out, "warning: %s\n", w)
+		printf(out, "warning: %s\n", w)
 	}
-	fmt.Fprintf(out, "\n%.1f s, of which load %.1f, search %.1f, refit %.1f, evaluate %.1f, report %.1f", r.Seconds.Total,
+	printf(out, "\n%.1f s, of which load %.1f, search %.1f, refit %.1f, evaluate %.1f, report %.1f", r.Seconds.Total,
 		r.Seconds.Load, r.Seconds.Search, r.Seconds.Refit, r.Seconds.Evaluate, r.Seconds.Report)
 	if r.Memory > 0 {
-		fmt.Fprintf(out, "; peak memory %s", bytesText(r.Memory))
+		printf(out, "; peak memory %s", bytesText(r.Memory))
 	}
 	showFiles(out, r)
 }
@@ -78,15 +78,15 @@ func showResult(out io.Writer, r experiment.Result) {
 // showSimpler prints that a simple model is better.
 func showSimpler(out io.Writer, r experiment.Result) {
 	if r.Simpler != "" {
-		fmt.Fprintf(out, "note: %s\n", r.Simpler)
+		printf(out, "note: %s\n", r.Simpler)
 	}
 }
 
 // showFiles prints the written files and the tracking address of the run.
 func showFiles(out io.Writer, r experiment.Result) {
-	fmt.Fprintf(out, "\nwritten: %s\n", strings.Join(r.Files, " "))
+	printf(out, "\nwritten: %s\n", strings.Join(r.Files, " "))
 	if r.MLflow != nil {
-		fmt.Fprintf(out, "logged:  %s\n", r.MLflow.URL)
+		printf(out, "logged:  %s\n", r.MLflow.URL)
 	}
 }
 
@@ -101,10 +101,10 @@ func showFound(out io.Writer, r experiment.Result) {
 		}
 		fmt.Fprintln(t)
 		for k := range max(len(c.Train), len(c.Test)) {
-			fmt.Fprintf(t, "%d", k)
+			printf(t, "%d", k)
 			for _, sizes := range [][]int{c.Train, c.Test} {
 				if k < len(sizes) {
-					fmt.Fprintf(t, "\t%d", sizes[k])
+					printf(t, "\t%d", sizes[k])
 				} else if sizes != nil {
 					fmt.Fprint(t, "\t0")
 				}
@@ -114,9 +114,9 @@ func showFound(out io.Writer, r experiment.Result) {
 		t.Flush()
 	}
 	if a := r.Anomalies; a != nil {
-		fmt.Fprintf(out, "anomalies: %.2f %% of the training rows", 100*a.Train)
+		printf(out, "anomalies: %.2f %% of the training rows", 100*a.Train)
 		if a.Test != nil {
-			fmt.Fprintf(out, ", %.2f %% of the test rows", 100**a.Test)
+			printf(out, ", %.2f %% of the test rows", 100**a.Test)
 		}
 		fmt.Fprintln(out)
 	}
@@ -127,7 +127,7 @@ func showMembers(out io.Writer, members []result.MemberWeight) {
 	t := columns(out)
 	fmt.Fprintln(t, "member\tweight")
 	for _, m := range members {
-		fmt.Fprintf(t, "%s\t%s\n", m.Name, formatScore(m.Weight))
+		printf(t, "%s\t%s\n", m.Name, formatScore(m.Weight))
 	}
 	t.Flush()
 }
@@ -148,17 +148,17 @@ func showScores(out io.Writer, train, test map[string]float64, simple ...result.
 	}
 	for _, part := range list {
 		if len(part.scores) > 0 {
-			fmt.Fprint(t, "\t", part.name)
+			printf(t, "\t%s", part.name)
 			maps.Copy(all, part.scores)
 			parts = append(parts, part.scores)
 		}
 	}
 	fmt.Fprintln(t)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		fmt.Fprint(t, name)
+		printf(t, "%s", name)
 		for _, scores := range parts {
 			if v, ok := scores[name]; ok {
-				fmt.Fprint(t, "\t", formatScore(v))
+				printf(t, "\t%s", formatScore(v))
 			} else {
 				fmt.Fprint(t, "\t–")
 			}
@@ -183,13 +183,13 @@ func showFindings(out io.Writer, task string, f result.Findings) {
 		t := columns(out)
 		fmt.Fprint(t, "absolute error"+on)
 		for _, q := range f.Errors[0].Quantiles {
-			fmt.Fprintf(t, "\t%g %%", 100*q.Share)
+			printf(t, "\t%g %%", 100*q.Share)
 		}
 		fmt.Fprintln(t)
 		for _, e := range f.Errors {
-			fmt.Fprint(t, e.Target)
+			printf(t, "%s", e.Target)
 			for _, q := range e.Quantiles {
-				fmt.Fprint(t, "\t", formatScore(q.Error))
+				printf(t, "\t%s", formatScore(q.Error))
 			}
 			fmt.Fprintln(t)
 		}
@@ -199,13 +199,13 @@ func showFindings(out io.Writer, task string, f result.Findings) {
 		const most = 5
 		fmt.Fprintln(out)
 		t := columns(out)
-		fmt.Fprintf(t, "input\tdecrease of %s\n", i.Metric)
+		printf(t, "input\tdecrease of %s\n", i.Metric)
 		for _, in := range i.Inputs[:min(len(i.Inputs), most)] {
-			fmt.Fprintf(t, "%s\t%.2g ± %.1g\n", in.Name, in.Mean, in.StdError)
+			printf(t, "%s\t%.2g ± %.1g\n", in.Name, in.Mean, in.StdError)
 		}
 		t.Flush()
 		if more := len(i.Inputs) - most; more > 0 {
-			fmt.Fprintf(out, "and %d more\n", more)
+			printf(out, "and %d more\n", more)
 		}
 	}
 }
@@ -223,7 +223,7 @@ func showClasses(out io.Writer, task string, f result.Findings, on string) {
 	counted := f.Confusion != nil && len(f.PerClass) <= matrix
 	if counted {
 		for _, c := range f.Confusion.Classes {
-			fmt.Fprintf(t, "\tas %s", c)
+			printf(t, "\tas %s", c)
 		}
 	}
 	fmt.Fprint(t, "\tprecision\trecall\tf1\trows")
@@ -237,21 +237,21 @@ func showClasses(out io.Writer, task string, f result.Findings, on string) {
 		list = list[:min(len(list), most)]
 	}
 	for k, c := range list {
-		fmt.Fprint(t, c.Name)
+		printf(t, "%s", c.Name)
 		if counted {
 			for _, n := range f.Confusion.Counts[k] {
-				fmt.Fprintf(t, "\t%.6g", n)
+				printf(t, "\t%.6g", n)
 			}
 		}
-		fmt.Fprintf(t, "\t%s\t%s\t%s\t%.6g", formatScore(c.Precision), formatScore(c.Recall), formatScore(c.F1), c.Support)
+		printf(t, "\t%s\t%s\t%s\t%.6g", formatScore(c.Precision), formatScore(c.Recall), formatScore(c.F1), c.Support)
 		if c.Threshold != nil {
-			fmt.Fprint(t, "\t", formatScore(*c.Threshold))
+			printf(t, "\t%s", formatScore(*c.Threshold))
 		}
 		fmt.Fprintln(t)
 	}
 	t.Flush()
 	if more := len(f.PerClass) - len(list); more > 0 {
-		fmt.Fprintf(out, "and %d more %s with a higher F1\n", more, many)
+		printf(out, "and %d more %s with a higher F1\n", more, many)
 	}
 }
 
@@ -261,18 +261,18 @@ func showUncertainty(out io.Writer, s result.Uncertainty) {
 	if s.Size != nil {
 		what = "sets"
 	}
-	fmt.Fprintf(out, "%s: level %s by %s", what, formatScore(s.Level), s.Method)
+	printf(out, "%s: level %s by %s", what, formatScore(s.Level), s.Method)
 	if s.Coverage != nil {
-		fmt.Fprintf(out, "; coverage %s", formatScore(*s.Coverage))
+		printf(out, "; coverage %s", formatScore(*s.Coverage))
 	}
 	if s.Width != nil {
-		fmt.Fprintf(out, ", mean width %s", formatScore(*s.Width))
+		printf(out, ", mean width %s", formatScore(*s.Width))
 	}
 	if s.Size != nil {
-		fmt.Fprintf(out, ", mean size %s", formatScore(*s.Size))
+		printf(out, ", mean size %s", formatScore(*s.Size))
 	}
 	if len(s.Pooled) > 0 {
-		fmt.Fprintf(out, "; one calibration for the groups %s", levels(s.Pooled))
+		printf(out, "; one calibration for the groups %s", levels(s.Pooled))
 	}
 	fmt.Fprintln(out)
 }
@@ -280,7 +280,7 @@ func showUncertainty(out io.Writer, s result.Uncertainty) {
 // showThreshold prints the decision threshold, if there is one.
 func showThreshold(out io.Writer, r experiment.Result) {
 	if r.Threshold != nil {
-		fmt.Fprintf(out, "\nthreshold %s\n", cutoff(*r.Threshold))
+		printf(out, "\nthreshold %s\n", cutoff(*r.Threshold))
 	}
 }
 
@@ -293,16 +293,16 @@ func cutoff(c result.Threshold) string {
 // showPositive names the positive class.
 func showPositive(out io.Writer, class string) {
 	if class != "" {
-		fmt.Fprintf(out, "positive class: %s\n", class)
+		printf(out, "positive class: %s\n", class)
 	}
 }
 
 // showEvaluation prints a model's scores on rows.
 func showEvaluation(out io.Writer, e experiment.Evaluation) {
-	fmt.Fprintf(out, "%s: %s, %d rows\n\n", e.Name, e.Task, e.Rows)
+	printf(out, "%s: %s, %d rows\n\n", e.Name, e.Task, e.Rows)
 	t := columns(out)
 	for _, name := range slices.Sorted(maps.Keys(e.Scores)) {
-		fmt.Fprintf(t, "%s\t%s\n", name, formatScore(e.Scores[name]))
+		printf(t, "%s\t%s\n", name, formatScore(e.Scores[name]))
 	}
 	t.Flush()
 	showPositive(out, e.Positive)
@@ -311,17 +311,17 @@ func showEvaluation(out io.Writer, e experiment.Evaluation) {
 		showUncertainty(out, *e.Intervals)
 	}
 	for k, size := range e.Clusters {
-		fmt.Fprintf(out, "cluster %d: %d rows\n", k, size)
+		printf(out, "cluster %d: %d rows\n", k, size)
 	}
 	if e.Anomalies != nil {
-		fmt.Fprintf(out, "anomalies: %.2f %% of the rows\n", 100**e.Anomalies)
+		printf(out, "anomalies: %.2f %% of the rows\n", 100**e.Anomalies)
 	}
 	if e.Drift != nil {
 		fmt.Fprintln(out)
 		showDrift(out, *e.Drift)
 	}
 	for _, w := range e.Warnings {
-		fmt.Fprintf(out, "warning: %s\n", w)
+		printf(out, "warning: %s\n", w)
 	}
 }
 
@@ -333,7 +333,7 @@ func showDrift(out io.Writer, d profile.Drift) {
 		fmt.Fprintln(out, "no data drift")
 		return
 	}
-	fmt.Fprintf(out, "data drift: %d of %d inputs differ from the training data\n", len(inputs), len(d.Inputs))
+	printf(out, "data drift: %d of %d inputs differ from the training data\n", len(inputs), len(d.Inputs))
 	t := columns(out)
 	fmt.Fprintln(t, "input\tmissing\tin training\tunknown\toutside\tPSI")
 	for _, i := range inputs[:min(most, len(inputs))] {
@@ -344,12 +344,12 @@ func showDrift(out io.Writer, d profile.Drift) {
 		if i.Kind == "numeric" {
 			unknown = "–"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%.2f\n", i.Name, percent(i.Missing), percent(i.MissingTraining), unknown, outside,
+		printf(t, "%s\t%s\t%s\t%s\t%s\t%.2f\n", i.Name, percent(i.Missing), percent(i.MissingTraining), unknown, outside,
 			i.PSI)
 	}
 	t.Flush()
 	if more := len(inputs) - most; more > 0 {
-		fmt.Fprintf(out, "and %d more\n", more)
+		printf(out, "and %d more\n", more)
 	}
 }
 
@@ -378,7 +378,7 @@ func percent(share float64) string {
 // showPlan prints the estimated cost of a run.
 func showPlan(out io.Writer, p experiment.Plan) {
 	t := columns(out)
-	fmt.Fprintf(t, "rows\t%d training, %d test, %d inputs\n", p.Rows.Train, p.Rows.Test, p.Features)
+	printf(t, "rows\t%d training, %d test, %d inputs\n", p.Rows.Train, p.Rows.Test, p.Features)
 	if p.Stream {
 		fmt.Fprintln(t, "rows\tstreamed from the file")
 	} else {
@@ -389,22 +389,22 @@ func showPlan(out io.Writer, p experiment.Plan) {
 		if p.AtMost {
 			most = "at most "
 		}
-		fmt.Fprintf(t, "candidates\t%s%d × %d folds, %d fits in all\n", most, p.Candidates, p.Folds, p.Fits)
+		printf(t, "candidates\t%s%d × %d folds, %d fits in all\n", most, p.Candidates, p.Folds, p.Fits)
 	}
 	if len(p.Shared) > 0 {
-		fmt.Fprintf(t, "shared\t%s\n", strings.Join(p.Shared, ", "))
+		printf(t, "shared\t%s\n", strings.Join(p.Shared, ", "))
 	}
 	if n := len(p.Samples); n > 0 {
 		last := p.Samples[n-1]
-		fmt.Fprintf(t, "time\tabout %s without the report, extrapolated from %.2g s for %d rows\n", duration(p.Seconds),
+		printf(t, "time\tabout %s without the report, extrapolated from %.2g s for %d rows\n", duration(p.Seconds),
 			last.Seconds, last.Rows)
 	}
-	fmt.Fprintf(t, "memory\tabout %s", bytesText(p.Bytes))
+	printf(t, "memory\tabout %s", bytesText(p.Bytes))
 	if p.Available > 0 {
-		fmt.Fprintf(t, " of %s available", bytesText(p.Available))
+		printf(t, " of %s available", bytesText(p.Available))
 	}
 	if p.Peak > 0 {
-		fmt.Fprintf(t, "; peak of the process about %s", bytesText(p.Peak))
+		printf(t, "; peak of the process about %s", bytesText(p.Peak))
 	}
 	fmt.Fprintln(t)
 	t.Flush()
@@ -419,51 +419,51 @@ func showPlan(out io.Writer, p experiment.Plan) {
 		case s.Width >= 0:
 			width = fmt.Sprint(s.Width)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", s.Name, width, bytesText(s.Bytes))
+		printf(t, "%s\t%s\t%s\n", s.Name, width, bytesText(s.Bytes))
 	}
 	t.Flush()
 	for _, w := range p.Warnings {
-		fmt.Fprintf(out, "warning: %s\n", w)
+		printf(out, "warning: %s\n", w)
 	}
 }
 
 // showModel prints the description of a model file.
 func showModel(out io.Writer, m experiment.Model) {
 	t := columns(out)
-	fmt.Fprintf(t, "name\t%s\n", m.Name)
-	fmt.Fprintf(t, "task\t%s\n", m.Task)
+	printf(t, "name\t%s\n", m.Name)
+	printf(t, "task\t%s\n", m.Task)
 	if v := m.Versions; v.ScikitLearn != "" {
-		fmt.Fprintf(t, "created by\tscikit-learn %s\n", v.ScikitLearn)
+		printf(t, "created by\tscikit-learn %s\n", v.ScikitLearn)
 	} else {
-		fmt.Fprintf(t, "created by\tbochner %s, %s\n", v.Bochner, v.Go)
+		printf(t, "created by\tbochner %s, %s\n", v.Bochner, v.Go)
 	}
 	if m.Precision != "float64" {
-		fmt.Fprintf(t, "precision\t%s\n", m.Precision)
+		printf(t, "precision\t%s\n", m.Precision)
 	}
 	if m.KeptRows > 0 {
 		rows := "training rows"
 		if m.SupportVectors {
 			rows = "support vectors"
 		}
-		fmt.Fprintf(t, "stores\t%d %s, %s\n", m.KeptRows, rows, bytesText(m.Bytes))
+		printf(t, "stores\t%d %s, %s\n", m.KeptRows, rows, bytesText(m.Bytes))
 	}
 	if len(m.Targets) > 0 {
-		fmt.Fprintf(t, "target\t%s\n", strings.Join(m.Targets, ", "))
+		printf(t, "target\t%s\n", strings.Join(m.Targets, ", "))
 	}
 	if len(m.Classes) > 0 {
-		fmt.Fprintf(t, "classes\t%s\n", strings.Join(m.Classes, ", "))
+		printf(t, "classes\t%s\n", strings.Join(m.Classes, ", "))
 	}
 	if m.Positive != "" {
-		fmt.Fprintf(t, "positive\t%s\n", m.Positive)
+		printf(t, "positive\t%s\n", m.Positive)
 	}
 	if m.Threshold != nil {
-		fmt.Fprintf(t, "threshold\t%s\n", cutoff(*m.Threshold))
+		printf(t, "threshold\t%s\n", cutoff(*m.Threshold))
 	}
 	if m.Intervals != nil {
-		fmt.Fprintf(t, "intervals\tlevel %s by %s\n", formatScore(m.Intervals.Level), m.Intervals.Method)
+		printf(t, "intervals\tlevel %s by %s\n", formatScore(m.Intervals.Level), m.Intervals.Method)
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Metrics)) {
-		fmt.Fprintf(t, "%s\t%s\n", name, formatScore(m.Metrics[name]))
+		printf(t, "%s\t%s\n", name, formatScore(m.Metrics[name]))
 	}
 	t.Flush()
 	fmt.Fprintln(out)
@@ -489,7 +489,7 @@ func showColumns(out io.Writer, m experiment.Model) {
 	}
 	for j, c := range m.Columns {
 		if m.Profile == nil {
-			fmt.Fprintf(t, "%s\t%s\t%s\n", c.Name, c.Kind, levels(c.Levels))
+			printf(t, "%s\t%s\t%s\n", c.Name, c.Kind, levels(c.Levels))
 			continue
 		}
 		missing, values := "", levels(c.Levels)
@@ -502,7 +502,7 @@ func showColumns(out io.Writer, m experiment.Model) {
 				}
 			}
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", c.Name, c.Kind, missing, values)
+		printf(t, "%s\t%s\t%s\t%s\n", c.Name, c.Kind, missing, values)
 	}
 	t.Flush()
 }
@@ -511,13 +511,13 @@ func showColumns(out io.Writer, m experiment.Model) {
 func showRelevance(out io.Writer, r result.Relevance) {
 	const most = 20
 	t := columns(out)
-	fmt.Fprintf(t, "input of %s\trelevance\n", r.Step)
+	printf(t, "input of %s\trelevance\n", r.Step)
 	for _, i := range r.Inputs[:min(most, len(r.Inputs))] {
-		fmt.Fprintf(t, "%s\t%.3f\n", i.Name, i.Relevance)
+		printf(t, "%s\t%.3f\n", i.Name, i.Relevance)
 	}
 	t.Flush()
 	if more := len(r.Inputs) - most; more > 0 {
-		fmt.Fprintf(out, "and %d more\n", more)
+		printf(out, "and %d more\n", more)
 	}
 }
 
@@ -539,9 +539,21 @@ func showDatasets(out io.Writer, list []dataset) {
 		if d.Test > 0 {
 			test = fmt.Sprint(d.Test)
 		}
-		fmt.Fprintf(t, "%s\t%d\t%s\t%d\t%s\t%s\t%s\n", d.Name, d.Train, test, d.Features, d.Task, d.Target, d.Title)
+		printf(t, "%s\t%d\t%s\t%d\t%s\t%s\t%s\n", d.Name, d.Train, test, d.Features, d.Task, d.Target, d.Title)
 	}
 	t.Flush()
+}
+
+// printf prints as [fmt.Fprintf] does, with the strings among args escaped: names from files must not add
+// lines or cells.
+func printf(out io.Writer, format string, args ...any) {
+	shown := slices.Clone(args)
+	for i, arg := range shown {
+		if s, ok := arg.(string); ok {
+			shown[i] = escapeInvisible(s)
+		}
+	}
+	fmt.Fprintf(out, format, shown...)
 }
 
 func columns(out io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(out, 0, 0, 2, ' ', 0) }

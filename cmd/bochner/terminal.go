@@ -48,9 +48,21 @@ func (t *terminal) Write(text []byte) (int, error) {
 // escapeControls escapes all control characters except line ends and tabs, and characters that change the
 // text direction.
 func escapeControls(text string) string {
-	isBad := func(r rune) bool {
+	return escapeRunes(text, func(r rune) bool {
 		return unicode.Is(unicode.Cc, r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
-	}
+	})
+}
+
+// escapeInvisible escapes all characters that are invisible or end a line or a cell, so that a name shows
+// its characters and stays in its place.
+func escapeInvisible(name string) string {
+	return escapeRunes(name, func(r rune) bool {
+		return !unicode.IsGraphic(r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
+	})
+}
+
+// escapeRunes replaces the characters for which isBad is true by their escapes in Go.
+func escapeRunes(text string, isBad func(r rune) bool) string {
 	if !strings.ContainsFunc(text, isBad) {
 		return text
 	}

@@ -121,6 +121,7 @@ type cursor struct {
 	group   int // current row group
 	before  int // rows of it that are passed
 	rows    int // of the current batch
+	maxRows int // of a batch of the group
 }
 
 func (f *file) Read(_ context.Context, requests []table.ColumnRequest) (table.Cursor, error) {
@@ -154,7 +155,26 @@ func (c *cursor) Next(most int) (int, error) {
 		return 0, cmp.Or(c.bytes.CheckUnchanged(), io.EOF)
 	}
 	c.rows = min(most, int(groups[c.group].NumRows)-c.before)
+	if c.before == 0 {
+		c.maxRows = c.boundRows()
+	}
+	c.rows = min(c.rows, c.maxRows)
 	return c.rows, nil
+}
+
+// maxBatchBytes bounds the values of a column that are decoded at once.
+const maxBatchBytes = 16 << 20
+
+// boundRows returns the number of rows of the group of which no column has more than about
+// maxBatchBytes, at least 1.
+func (c *cursor) boundRows() int {
+	g, out := c.file.meta.RowGroup(c.group), int64(math.MaxInt)
+	for _, col := range c.columns {
+		if chunk, err := g.ColumnChunk(col.index); err == nil { // else Decode returns the error
+			out = min(out, maxBatchBytes/max(1, chunk.TotalUncompressedSize()/max(1, g.NumRows())))
+		}
+	}
+	return int(max(1, out))
 }
 
 func (c *cursor) Decode(k int, v *table.Values) (err error) {

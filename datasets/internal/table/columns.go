@@ -79,15 +79,19 @@ const NoTime = math.MinInt64
 type Dictionary struct {
 	Strings []string
 	codes   map[string]int32
+	bytes   int // of the strings that Code added
 }
 
-// maxDictionary is the size above which a dictionary is replaced, to bound the memory of columns
-// with many different strings.
-const maxDictionary = 1 << 16
+// A dictionary with more strings or more bytes of strings is replaced, to bound the memory of columns
+// with many different or long strings.
+const (
+	maxDictionary      = 1 << 16
+	maxDictionaryBytes = 64 << 20
+)
 
 // Reuse returns d, or a new dictionary if d is nil or large.
 func (d *Dictionary) Reuse() *Dictionary {
-	if d != nil && len(d.Strings) < maxDictionary {
+	if d != nil && len(d.Strings) < maxDictionary && d.bytes < maxDictionaryBytes {
 		return d
 	}
 	return &Dictionary{}
@@ -106,7 +110,7 @@ func (d *Dictionary) Code(text []byte) int32 {
 	}
 	code, own := int32(len(d.Strings)), string(text)
 	d.codes[own] = code
-	d.Strings = append(d.Strings, own)
+	d.Strings, d.bytes = append(d.Strings, own), d.bytes+len(own)
 	return code
 }
 

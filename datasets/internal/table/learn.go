@@ -17,9 +17,12 @@ import (
 	"github.com/bochner-ml/bochner/internal/textrows"
 )
 
-// maxCategories bounds the categories of a column, and so the memory of the first pass. Tests lower
-// it.
-var maxCategories = 1 << 20
+// maxCategories and maxCategoryBytes bound the categories of a column and the bytes of their names,
+// and so the memory of the first pass. Tests lower them.
+var (
+	maxCategories    = 1 << 20
+	maxCategoryBytes = 128 << 20
+)
 
 // numberThreshold is the share of numbers in a column above which other strings are errors.
 const numberThreshold = 0.9
@@ -81,6 +84,7 @@ type categories struct {
 	names []string
 	rows  []int // rows of the first occurrences
 	lines []int
+	bytes int // of the names
 }
 
 // Begin returns the state before the first record of a file with columns in the given roles.
@@ -409,11 +413,12 @@ func (c *columnStats) addCategory(row, line int, field []byte) int {
 	}
 	switch {
 	case !c.checkEncoding(row, line, field):
-	case len(c.categories.names) < maxCategories:
+	case c.excess != nil:
+	case c.categories.exceeds(len(field)):
+		c.excess = &occurrence{row: row, line: line}
+	default:
 		c.categories.add(row, line, string(field))
 		return len(c.categories.names) - 1
-	case c.excess == nil:
-		c.excess = &occurrence{row: row, line: line}
 	}
 	return 0
 }
@@ -427,11 +432,16 @@ func (c *columnStats) checkEncoding(row, line int, field []byte) bool {
 	return false
 }
 
+// exceeds reports whether another name of the given length is above a limit.
+func (l *categories) exceeds(length int) bool {
+	return len(l.names) >= maxCategories || l.bytes+length > maxCategoryBytes
+}
+
 func (l *categories) add(row, line int, name string) {
 	if l.codes == nil {
 		l.codes = map[string]int{}
 	}
-	l.codes[name] = len(l.names)
+	l.codes[name], l.bytes = len(l.names), l.bytes+len(name)
 	l.names, l.rows, l.lines = append(l.names, name), append(l.rows, row), append(l.lines, line)
 }
 
@@ -543,7 +553,7 @@ func (c *columnStats) merge(o *columnStats, s partOffset) {
 			continue
 		}
 		row, line := s.at(o.categories.rows[k], o.categories.lines[k])
-		if len(c.categories.names) == maxCategories {
+		if c.categories.exceeds(len(name)) {
 			c.excess = &occurrence{row: row, line: line}
 			break
 		}
@@ -607,8 +617,11 @@ func (l *SchemaLearner) err(end error) error {
 func (c *columnStats) report(l *SchemaLearner, j int, whole bool) (first *occurrence, more int) {
 	switch {
 	case c.excess != nil && l.layout.use[j] != group && !l.isText(j):
-		over := &occurrence{c.excess.row, c.excess.line, fmt.Sprintf("must have at most %d categories; drop the column",
-			maxCategories)}
+		limit := fmt.Sprintf("must have at most %d categories", maxCategories)
+		if len(c.categories.names) < maxCategories {
+			limit = fmt.Sprintf("names of categories must have at most %d bytes in all", maxCategoryBytes)
+		}
+		over := &occurrence{c.excess.row, c.excess.line, limit + "; drop the column"}
 		if c.firstErr == nil || over.row < c.firstErr.row {
 			return over, c.errCount
 		}

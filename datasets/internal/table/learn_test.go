@@ -156,11 +156,20 @@ func finish(l *SchemaLearner, read func(l *SchemaLearner) *SchemaLearner) (datas
 	return l.Schema()
 }
 
-// The first category of too many is found in its row, wherever the parts are cut.
+// The first category above a limit is found in its row, wherever the parts are cut.
 func TestMergedLevels(t *testing.T) {
-	defer func(n int) { maxCategories = n }(maxCategories)
-	maxCategories = 6
-	over := 0
+	defer func(n, bytes int) { maxCategories, maxCategoryBytes = n, bytes }(maxCategories, maxCategoryBytes)
+	for want, limits := range map[string][2]int{
+		"must have at most 6 categories; drop the column":                       {6, 1 << 20},
+		"names of categories must have at most 6 bytes in all; drop the column": {1 << 20, 6},
+	} {
+		maxCategories, maxCategoryBytes = limits[0], limits[1]
+		testMergedLevels(t, want)
+	}
+}
+
+func testMergedLevels(t *testing.T, message string) {
+	over, named := 0, false
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		form := Form{Name: "f", Columns: []Column{{Name: "y", Declared: true, Kind: datasets.Categorical}, {Name: "x"}}}
@@ -183,12 +192,13 @@ func TestMergedLevels(t *testing.T) {
 		if one.columns[0].excess != nil {
 			over++
 		}
+		named = named || strings.Contains(fmt.Sprint(one.err(nil)), message)
 		if want, got := fmt.Sprint(one.err(nil)), fmt.Sprint(p.learn(t, 0, len(p.rows)).err(nil)); got != want {
 			t.Fatalf("seed %d: one pass: %s\nparts: %s", seed, want, got)
 		}
 	}
-	if over < 100 {
-		t.Errorf("too many levels %d times only", over)
+	if over < 100 || !named {
+		t.Errorf("above a limit %d times only; error %q: %t", over, message, named)
 	}
 }
 
