@@ -107,7 +107,7 @@ func TestKernelRidgeConformance(t *testing.T) {
 		for _, intercept := range []bool{true, false} {
 			s := estimator.NewKernelRidge()
 			s.Solver, s.Tol, s.Rank, s.Intercept, s.Alpha = solver, 1e-11, 20, intercept, 0.1
-			s.Gamma = kernel.FixedGamma(0.1) // a rule ignores weights
+			s.Gamma = kernel.FixedGamma(0.1) // a rule counts every weight but 0 as 1
 			estimatortest.Run(t, s, estimatortest.Options{Origin: !intercept})
 		}
 	}
@@ -129,7 +129,7 @@ func TestKernelSVMConformance(t *testing.T) {
 	for _, classes := range []int{2, 3} {
 		s := estimator.NewKernelSVM()
 		s.Tol, s.Kernel, s.ClassWeight.Balanced = 1e-8, "matern", classes == 3
-		s.Gamma = kernel.FixedGamma(0.3) // a rule ignores weights
+		s.Gamma = kernel.FixedGamma(0.3) // a rule counts every weight but 0 as 1
 		estimatortest.Run(t, s, estimatortest.Options{Classes: classes, Tolerance: 1e-6})
 	}
 }
@@ -145,7 +145,7 @@ func TestRFFNetworkConformance(t *testing.T) {
 		for _, layers := range []int{1, 2} {
 			s := estimator.NewRFFNetwork()
 			s.Layers, s.Features, s.Epochs, s.Batch, s.ClassWeight.Balanced = layers, 20, 6, 16, classes == 3
-			s.Gamma = kernel.FixedGamma(0.1) // a rule ignores weights
+			s.Gamma = kernel.FixedGamma(0.1) // a rule counts every weight but 0 as 1
 			// Validation rows are held out, and float32 training affects the final weights.
 			estimatortest.Run(t, s, estimatortest.Options{Classes: classes, Folds: true, Tolerance: 1e-3})
 		}

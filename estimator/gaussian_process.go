@@ -210,7 +210,12 @@ func (s GaussianProcess) fitted(ctx context.Context, r *design.Rows, src dataset
 		return nil, err
 	}
 	each := func(yield func(mat.Matrix) error) error {
-		return r.Each(ctx, func(_ int, block datasets.Set) error { return design.WithFloat64(block.X, yield) })
+		return r.Each(ctx, func(first int, block datasets.Set) error {
+			if block = design.WithoutZeroWeights(first, block); block.Rows() == 0 {
+				return nil
+			}
+			return design.WithFloat64(block.X, yield)
+		})
 	}
 	var err error
 	if s.Kernel, err = spectral.Resolve(ctx, s.Kernel, r.Schema, r.Cols, s.Seed, each); err != nil {

@@ -31,6 +31,11 @@ type Plan struct {
 	// Seconds is the estimated time of the run without its report; 0 if no sample could be fitted.
 	Seconds float64      `json:"seconds"`
 	Samples []PlanSample `json:"samples,omitempty"` // basis of the estimate
+	// The time is between SecondsLow and SecondsHigh, both Seconds unless Unknown names what the
+	// samples do not show.
+	SecondsLow  float64  `json:"seconds_low"`
+	SecondsHigh float64  `json:"seconds_high"`
+	Unknown     []string `json:"unknown"`
 
 	Bytes     int64      `json:"bytes"`      // peak size of the matrices
 	Peak      int64      `json:"peak_bytes"` // estimated peak of the process
@@ -63,7 +68,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	p := Plan{
 		Name: spec.Name, Task: string(parts.Task), Rows: count, Features: train.Cols(),
 		Stream:     dataload.Streams(spec, parts.Train),
-		Candidates: 1, Fits: 1, Available: memory.Available(), Shared: []string{},
+		Candidates: 1, Fits: 1, Available: memory.Available(), Shared: []string{}, Unknown: []string{},
 		Warnings: append([]string{}, parts.Warnings...),
 	}
 	if err := spec.CheckLevel(train.Shape()).Err(); err != nil {
@@ -101,11 +106,12 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		return p, nil
 	}
 	p.Samples, p.Shared, err = timeSamples(ctx, spec, parts, count.Train, p.Candidates)
+	inMemory := p.Shared
 	if p.Stream && !byPasses(ctx, spec.Pipeline, parts.Train) {
 		p.Shared = []string{} // the samples are in memory
 	}
 	if len(p.Samples) > 0 {
-		p.Seconds = totalSeconds(p.Samples, spec, parts, count.Train, p.Candidates, opening)
+		p.setSeconds(spec, inMemory, overhead(spec, parts, opening))
 	}
 	return p, err
 }

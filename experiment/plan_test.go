@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment/result"
@@ -66,8 +68,42 @@ func TestExtrapolated(t *testing.T) {
 		{[]PlanSample{{50, 9}, {100, 1}, {200, 100}}, 800, 3200},
 		{[]PlanSample{{50, 9}, {100, 1}, {200, 2}, {300, 3}}, 300, 3},
 	} {
-		if got := extrapolated(c.samples, c.rows); math.Abs(got-c.want) > 1e-9*c.want {
+		power, known := growth(c.samples)
+		if known != (len(c.samples) > 2) {
+			t.Errorf("%v: growth known: %v", c.samples, known)
+		}
+		if got := extrapolated(c.samples, c.rows, power); math.Abs(got-c.want) > 1e-9*c.want {
 			t.Errorf("%v for %d rows: %v, want %v", c.samples, c.rows, got, c.want)
+		}
+	}
+}
+
+// The time of a plan is a range where the samples leave it open, and the plan says why.
+func TestSecondsOfAPlan(t *testing.T) {
+	few := []PlanSample{{250, 2}}
+	grown := []PlanSample{{250, 9}, {500, 1}, {1000, 2}}
+	shares, folds := []string{"alpha", "folds"}, []string{"folds"}
+	for _, c := range []struct {
+		samples         []PlanSample
+		candidates      int
+		sampled, shared []string
+		low, mid, high  float64
+		unknown         string
+	}{
+		{grown, 12, shares, shares, 9, 9, 9, ""},
+		{grown, 144, folds, folds, 97, 97, 97, ""},
+		{grown, 144, shares, shares, 9, 97, 97, "12 of 144 were measured"},
+		{grown, 24, shares, nil, 17, 17, 17, "streamed search"},
+		{few, 1, nil, nil, 9, 33, 2049, "250 of 4000 rows"},
+		{few, 24, shares, shares, 9, 65, 4097, "250 of 4000 rows"},
+		{[]PlanSample{{4000, 8}}, 12, nil, nil, 9, 9, 9, ""},
+	} {
+		p := Plan{Rows: result.Rows{Train: 4000}, Candidates: c.candidates, Samples: c.samples, Shared: c.shared}
+		p.setSeconds(Spec{}, c.sampled, 1)
+		got, why := []float64{p.SecondsLow, p.Seconds, p.SecondsHigh}, strings.Join(p.Unknown, "; ")
+		if !floats.EqualApprox(got, []float64{c.low, c.mid, c.high}, 1e-9) || !strings.Contains(why, c.unknown) ||
+			(why == "") != (c.unknown == "") {
+			t.Errorf("%+v: %v, %q", c, got, why)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -70,34 +71,69 @@ func enoughSamples(samples []PlanSample) bool {
 	return len(samples) >= minSamples && samples[len(samples)-1].Seconds > sampleEnough.Seconds()
 }
 
-// totalSeconds extrapolates the time of the last sample to all rows by a power law, and adds the
-// passes over the file. It excludes the report.
-func totalSeconds(samples []PlanSample, spec Spec, parts *dataload.Parts, all, candidates int,
-	opening time.Duration) float64 {
-	seconds := extrapolated(samples, all) * max(1, float64(candidates)/maxSampleGrid)
-	if spec.Search != nil && spec.Search.Budget > 0 {
-		seconds = min(seconds, time.Duration(spec.Search.Budget).Seconds())
-	}
+// overhead returns the seconds of the passes over the file.
+func overhead(spec Spec, parts *dataload.Parts, opening time.Duration) float64 {
 	passes := 1.0
 	if _, held := rowsource.InMemory(parts.Train); !held && spec.Data.Dataset == "" {
 		passes = 2
 	}
-	return seconds + passes*opening.Seconds()
+	return passes * opening.Seconds()
 }
 
-// extrapolated returns the time for the given number of rows.
-func extrapolated(samples []PlanSample, rows int) float64 {
-	last, power := samples[len(samples)-1], 1.0
-	if k := len(samples); k > 2 { // the first fit of a program is slower, so use it only with fewer than three samples
-		from := max(1, k-3) // the power grows with the rows
-		x, y := make([]float64, k-from), make([]float64, k-from)
-		for i, s := range samples[from:] {
-			x[i], y[i] = math.Log(float64(s.Rows)), math.Log(s.Seconds)
+// setSeconds extrapolates the time of the samples to all rows and candidates, and says what the samples do
+// not show. sampled is the work that the candidates of the samples share. The time excludes the report.
+func (p *Plan) setSeconds(spec Spec, sampled []string, overhead float64) {
+	total := func(power, times float64) float64 {
+		seconds := extrapolated(p.Samples, p.Rows.Train, power) * times
+		if spec.Search != nil && spec.Search.Budget > 0 {
+			seconds = min(seconds, time.Duration(spec.Search.Budget).Seconds())
 		}
-		_, power = stat.LinearRegression(x, y, nil, false)
+		return seconds + overhead
 	}
-	const least, most = 0.5, 2.5
-	return last.Seconds * math.Pow(float64(rows)/float64(last.Rows), min(max(power, least), most))
+	power, known := growth(p.Samples)
+	low, high := power, power
+	rows := p.Samples[len(p.Samples)-1].Rows
+	if !known && rows < p.Rows.Train {
+		low, high = leastPower, mostPower
+		p.Unknown = append(p.Unknown, fmt.Sprintf("the growth of the time: only %d of %d rows could be measured", rows,
+			p.Rows.Train))
+	}
+	all := max(1, float64(p.Candidates)/maxSampleGrid)
+	fewest := all
+	between := func(kind string) bool { return kind != "folds" } // whether candidates share it
+	switch {
+	case slices.ContainsFunc(p.Shared, between) && all > 1:
+		fewest = 1
+		p.Unknown = append(p.Unknown, fmt.Sprintf("how much work the other candidates share: %d of %d were measured",
+			maxSampleGrid, p.Candidates))
+	case slices.ContainsFunc(sampled, between) && len(p.Shared) == 0:
+		p.Unknown = append(p.Unknown, "how much longer a streamed search takes: the candidates of the samples share work")
+	}
+	p.Seconds, p.SecondsLow, p.SecondsHigh = total(power, all), total(low, fewest), total(high, all)
+}
+
+// leastPower and mostPower bound the power of the rows by which the time grows.
+const leastPower, mostPower = 0.5, 2.5
+
+// growth returns the power of the rows by which the time grows, and whether the samples show it.
+func growth(samples []PlanSample) (power float64, known bool) {
+	k := len(samples)
+	if k < minSamples { // the first fit of a program is slower
+		return 1, false
+	}
+	from := max(1, k-3) // the power grows with the rows
+	x, y := make([]float64, k-from), make([]float64, k-from)
+	for i, s := range samples[from:] {
+		x[i], y[i] = math.Log(float64(s.Rows)), math.Log(s.Seconds)
+	}
+	_, power = stat.LinearRegression(x, y, nil, false)
+	return min(max(power, leastPower), mostPower), true
+}
+
+// extrapolated returns the time of the last sample for the given number of rows, by a power law.
+func extrapolated(samples []PlanSample, rows int, power float64) float64 {
+	last := samples[len(samples)-1]
+	return last.Seconds * math.Pow(float64(rows)/float64(last.Rows), power)
 }
 
 // tryOut runs the search, the fit and the predictions on a sample. It draws a random subset of many

@@ -30,7 +30,7 @@ import (
 //	laplacian, chi2, hyperbolic, triangular,
 //	smooth, custom of a Binning         L1    1/(d·sd)       1/med
 //
-// If all rows are equal, γ is 1. The cosine kernel has no γ.
+// Rows of weight 0 are excluded; all other weights count as 1. If all rows are equal, γ is 1. The cosine kernel has no γ.
 type Gamma struct {
 	rule   string // scale, median or none
 	values []float64

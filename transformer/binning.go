@@ -399,7 +399,7 @@ func (s Binning) inputSets(ctx context.Context, gamma []float64, data datasets.S
 	}
 	weights := slices.Repeat([]float64{1}, inputs)
 	if s.InputWeights == "scales" {
-		m, _, err := columnMoments(ctx, "binning", data, false)
+		m, _, err := columnMoments(ctx, "binning", weighted{data}, false)
 		if err != nil {
 			return nil, err
 		}

@@ -29,13 +29,13 @@ func resolveGamma(ctx context.Context, g kernel.Gamma, step string, k spectral.K
 	return out, err
 }
 
-// eachRows calls f with a function that makes a pass over the blocks of src, and adds the step to errors
-// of f but those of the pass, which name their place.
+// eachRows calls f with a function that makes a pass over the blocks of src without rows of weight 0, and
+// adds the step to errors of f but those of the pass, which name their place.
 func eachRows(ctx context.Context, step string, src datasets.Source,
 	f func(each func(yield func(mat.Matrix) error) error) error) error {
 	var pass error
 	err := f(func(yield func(mat.Matrix) error) error {
-		_, pass = fold(ctx, step, src, false, func(_ int, X mat.Matrix) error { return yield(X) })
+		_, pass = fold(ctx, step, weighted{src}, false, func(_ int, X mat.Matrix) error { return yield(X) })
 		return pass
 	})
 	if pass != nil {

@@ -41,7 +41,7 @@ import (
 //	chi2                exp(−γ·Σ (x_j − y_j)²/(x_j + y_j)), for inputs ≥ 0
 //
 // Landmarks are selected uniformly, or by randomly pivoted Cholesky (rpcholesky): sequentially,
-// with probabilities proportional to the residual of k(x, x). This is much better if most of the
+// with probabilities proportional to the residual of k(x, x). Rows of weight 0 are excluded. This is much better if most of the
 // kernel lies in few directions or rows form clusters. It uses up to 20,000 rows, drawn by the
 // seed.
 //
@@ -165,7 +165,7 @@ func (s Nystroem) sample(ctx context.Context, data datasets.Source) (mat.Matrix,
 		size = pivotedRows
 	}
 	sample := landmarks.NewSample(size, s.Seed)
-	_, err := fold(ctx, "nystroem", data, false, func(_ int, X mat.Matrix) error {
+	_, err := fold(ctx, "nystroem", weighted{data}, false, func(_ int, X mat.Matrix) error {
 		sample.Add(X)
 		return nil
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/single"
@@ -101,6 +102,23 @@ func fold(ctx context.Context, step string, src datasets.Source, missing bool,
 		return 0, fmt.Errorf("transformer: %s: %w: %d rows, %d columns", step, datasets.ErrEmpty, rows, width)
 	}
 	return rows, nil
+}
+
+// weighted is a source without its rows of weight 0. [datasets.Source.Dims] counts them.
+type weighted struct{ datasets.Source }
+
+// Blocks numbers the rows as in the source.
+func (w weighted) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+	read, kept := 0, 0
+	return w.Source.Blocks(ctx, func(block datasets.Set) error {
+		first := read
+		read += block.Rows()
+		if block = design.WithoutZeroWeights(first, block); kept < first {
+			block = block.NumberRows(first)
+		}
+		kept += block.Rows()
+		return yield(block)
+	})
 }
 
 // checkRows returns X as a *mat.Dense or *sparse.CSR, or an error if its number of columns is not

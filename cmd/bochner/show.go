@@ -375,6 +375,15 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.1f %%", 100*share)
 }
 
+// planned returns the time of a plan, a range where the samples leave it open.
+func planned(p experiment.Plan) string {
+	low, high := duration(p.SecondsLow), duration(p.SecondsHigh)
+	if low == high {
+		return "about " + high
+	}
+	return low + " to " + high
+}
+
 // showPlan prints the estimated cost of a run.
 func showPlan(out io.Writer, p experiment.Plan) {
 	t := columns(out)
@@ -396,8 +405,11 @@ func showPlan(out io.Writer, p experiment.Plan) {
 	}
 	if n := len(p.Samples); n > 0 {
 		last := p.Samples[n-1]
-		printf(t, "time\tabout %s without the report, extrapolated from %.2g s for %d rows\n", duration(p.Seconds),
-			last.Seconds, last.Rows)
+		printf(t, "time\t%s without the report, extrapolated from %.2g s for %d rows\n", planned(p), last.Seconds,
+			last.Rows)
+		for _, why := range p.Unknown {
+			printf(t, "unknown\t%s\n", why)
+		}
 	}
 	printf(t, "memory\tabout %s", bytesText(p.Bytes))
 	if p.Available > 0 {

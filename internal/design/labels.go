@@ -30,6 +30,21 @@ func BlockWeights(first int, block datasets.Set) ([]float64, error) {
 	return block.Weights, nil
 }
 
+// WithoutZeroWeights returns a block that begins at row first without its rows of weight 0. It returns a block
+// that has no such rows, or invalid weights, as it is.
+func WithoutZeroWeights(first int, block datasets.Set) datasets.Set {
+	if !slices.Contains(block.Weights, 0) || len(block.Weights) != block.Rows() {
+		return block
+	}
+	var rows []int
+	for i, w := range block.Weights {
+		if w != 0 {
+			rows = append(rows, i)
+		}
+	}
+	return block.NumberRows(first).Select(rows)
+}
+
 // BlockTargets returns the targets of a block, rows × count in row-major order. It fails unless all
 // are finite.
 func BlockTargets(first int, block datasets.Set) (y []float64, count int, err error) {

@@ -34,8 +34,10 @@ func (s Spec) Resolve(ctx context.Context, set datasets.Set) (*Rows, error) {
 	}
 	var err error
 	_, cols := r.X.Dims()
-	r.Name, err = spectral.Resolve(ctx, s.Kernel, set.Schema, cols, s.Seed,
-		func(yield func(mat.Matrix) error) error { return yield(r.X) })
+	each := func(yield func(mat.Matrix) error) error {
+		return yield(design.WithoutZeroWeights(0, datasets.Set{X: r.X, Weights: set.Weights}).X)
+	}
+	r.Name, err = spectral.Resolve(ctx, s.Kernel, set.Schema, cols, s.Seed, each)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +47,7 @@ func (s Spec) Resolve(ctx context.Context, set datasets.Set) (*Rows, error) {
 	if err := checkDomain(r.Kernel, set); err != nil {
 		return nil, set.Locate(err, 0)
 	}
-	r.Gamma, err = r.Kernel.Spectral().ResolveGammaOf(ctx, s.Gamma, r.X, s.Seed)
+	r.Gamma, err = r.Kernel.Spectral().ResolveGamma(ctx, s.Gamma, cols, s.Seed, each)
 	return r, err
 }
 
