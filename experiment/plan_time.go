@@ -3,7 +3,6 @@ package experiment
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -78,38 +77,6 @@ func overhead(spec Spec, parts *dataload.Parts, opening time.Duration) float64 {
 		passes = 2
 	}
 	return passes * opening.Seconds()
-}
-
-// setSeconds extrapolates the time of the samples to all rows and candidates, and says what the samples do
-// not show. sampled is the work that the candidates of the samples share. The time excludes the report.
-func (p *Plan) setSeconds(spec Spec, sampled []string, overhead float64) {
-	total := func(power, times float64) float64 {
-		seconds := extrapolated(p.Samples, p.Rows.Train, power) * times
-		if spec.Search != nil && spec.Search.Budget > 0 {
-			seconds = min(seconds, time.Duration(spec.Search.Budget).Seconds())
-		}
-		return seconds + overhead
-	}
-	power, known := growth(p.Samples)
-	low, high := power, power
-	rows := p.Samples[len(p.Samples)-1].Rows
-	if !known && rows < p.Rows.Train {
-		low, high = leastPower, mostPower
-		p.Unknown = append(p.Unknown, fmt.Sprintf("the growth of the time: only %d of %d rows could be measured", rows,
-			p.Rows.Train))
-	}
-	all := max(1, float64(p.Candidates)/maxSampleGrid)
-	fewest := all
-	between := func(kind string) bool { return kind != "folds" } // whether candidates share it
-	switch {
-	case slices.ContainsFunc(p.Shared, between) && all > 1:
-		fewest = 1
-		p.Unknown = append(p.Unknown, fmt.Sprintf("how much work the other candidates share: %d of %d were measured",
-			maxSampleGrid, p.Candidates))
-	case slices.ContainsFunc(sampled, between) && len(p.Shared) == 0:
-		p.Unknown = append(p.Unknown, "how much longer a streamed search takes: the candidates of the samples share work")
-	}
-	p.Seconds, p.SecondsLow, p.SecondsHigh = total(power, all), total(low, fewest), total(high, all)
 }
 
 // leastPower and mostPower bound the power of the rows by which the time grows.
