@@ -54,19 +54,22 @@ import (
 // L-BFGS, which ends early when it has converged. Features and Restarts have no effect.
 //
 // Solve "coordinate" also uses the exact kernel. In at most three sweeps over the scales and the noise
-// it tries the factors 0, 1/3 and 3, so that useless columns get the scale 0, which Floor keeps. Steps
-// has no effect either.
+// it tries the factors 0, 1/3 and 3. Steps has no effect either. A scale becomes 0 unless it improves
+// the objective by more than the Bayesian information criterion asks for; so do, at the end, scales of
+// a product by Solve exact. Floor does not raise a scale of 0. With a few hundred rows a useless column
+// may keep a small scale by chance.
 //
 // With the exact kernel, Kernel may be a product of kernels of columns ([kernel.Product]), such as
 // laplacian for numbers and gaussian for categories and text:
 //
-//   - ard: {solve: coordinate, groups: origin, kernel: {product: [{columns: numeric, kernel: laplacian},
-//     {columns: rest, kernel: gaussian}]}}
+//	ard: {solve: coordinate, groups: origin, kernel: {product: [
+//	  {columns: numeric, kernel: laplacian}, {columns: rest, kernel: gaussian}]}}
 //
 // γ of its terms has no effect: the scales replace it. Place the step before kernel_ridge, kernel_svm,
 // gaussian_process, nystroem or rff with the same product and gamma: 1 in each term. With Groups
 // "origin" a text or a categorical column has one scale. The distances of each group are stored, and
 // the scales start where the mean distances of all groups, times their scales, are equal and sum to 1.
+// The ratio of the learned noise and amplitude estimates alpha of kernel_ridge on the sample.
 //
 // Let r_j be the learned scale of input j divided by the largest one. The step uses max(r_j^Power,
 // Floor), multiplied by a common factor that preserves the mean square of the learned scales.
