@@ -2,9 +2,11 @@ package transformer
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/canceltest"
+	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -146,6 +149,18 @@ func TestARDOfColumnsRefuses(t *testing.T) {
 		if f, err := s.Fit(context.Background(), data); f != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v and the error %v, want one with %q", f, err, want)
 		}
+	}
+}
+
+// Distances that do not fit in memory are an error before they are computed.
+func TestARDOfColumnsChecksMemory(t *testing.T) {
+	data := mixedRows(t, 1500, false)
+	before := debug.SetMemoryLimit(70 << 20)
+	f, err := columnsARD("coordinate", "evidence").Fit(context.Background(), data)
+	debug.SetMemoryLimit(before)
+	if f != nil || !errors.Is(err, memory.ErrTooLarge) || !strings.Contains(err.Error(),
+		"cannot store the distances of 1500 rows in 10 groups of columns") {
+		t.Errorf("%v and the error %v", f, err)
 	}
 }
 
