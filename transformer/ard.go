@@ -3,6 +3,7 @@ package transformer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/origin"
 	"github.com/bochner-ml/bochner/internal/pairwise"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/sample"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/kernel"
@@ -51,14 +53,34 @@ import (
 // a few hundred features cannot represent. It uses at most Part rows of the sample and projected
 // L-BFGS, which ends early when it has converged. Features and Restarts have no effect.
 //
+// Solve "coordinate" also uses the exact kernel. In at most three sweeps over the scales and the noise
+// it tries the factors 0, 1/3 and 3. Steps has no effect either. A scale becomes 0 unless it improves
+// the objective by more than the Bayesian information criterion asks for; so do, at the end, scales of
+// a product by Solve exact. Floor does not raise a scale of 0. With a few hundred rows a useless column
+// may keep a small scale by chance.
+//
+// With the exact kernel, Kernel may be a product of kernels of columns ([kernel.Product]), such as
+// laplacian for numbers and gaussian for categories and text:
+//
+//	ard: {solve: coordinate, groups: origin, kernel: {product: [
+//	  {columns: numeric, kernel: laplacian}, {columns: rest, kernel: gaussian}]}}
+//
+// γ of its terms has no effect: the scales replace it. Place the step before kernel_ridge, kernel_svm,
+// gaussian_process, nystroem or rff with the same product and gamma: 1 in each term. With Groups
+// "origin" a text or a categorical column has one scale. The distances of each group are stored, and
+// the scales start where the mean distances of all groups, times their scales, are equal and sum to 1.
+// The ratio of the learned noise and amplitude estimates alpha of kernel_ridge on the sample.
+//
 // Let r_j be the learned scale of input j divided by the largest one. The step uses max(r_j^Power,
 // Floor), multiplied by a common factor that preserves the mean square of the learned scales.
 //
 // Shapes: n×d → n×d; sparse rows stay sparse. Cost of a step of the fit, with n rows and D
 // features: 3·n·D² + D³ + 2·n·d·D flops in float32 and D³/3 in float64, or 3·n²·D + n³ and n³/3 if
 // there are fewer rows than features; press needs 6·n·D² or n³ more. Memory: 6·n·D + 78·d·D bytes,
-// for press 10·n·D. With the exact kernel and n rows: n³ + 4·n²·d flops and 32·n² bytes. A fit makes
-// two passes: one to check the rows, one to sample them.
+// for press 10·n·D. With the exact kernel and n rows: n³ + 4·n²·d flops and 32·n² bytes; press needs n³
+// more. A product of G groups needs 2·G·n² flops instead of 4·n²·d, and 2·G·n² bytes more. A value of
+// the coordinate search costs n³/3 flops. A fit makes two passes: one to check the rows, one to sample
+// them.
 //
 // Sources: Neal, "Bayesian learning for neural networks", 1996; Rasmussen and Williams, "Gaussian
 // processes for machine learning", 2006, chapter 5; Lázaro-Gredilla et al., "Sparse spectrum
@@ -68,7 +90,7 @@ import (
 // targets, fewer than two rows, and if all inputs are constant. An input that is constant in the
 // sample gets the scale 0.
 type ARD struct {
-	Kernel    kernel.Name // any kernel of [RFF]
+	Kernel    kernel.Name // a kernel of [RFF], or a product of kernels of columns
 	Nu        float64     // ν of the matern kernel
 	Alpha     float64     // α of the rational_quadratic kernel
 	Features  int         // D, even
@@ -78,7 +100,7 @@ type ARD struct {
 	Floor     float64     // minimum scale of a standardized input, relative to the largest
 	Power     float64     // exponent applied to the learned scales
 	Objective string      // evidence or press
-	Solve     string      // features or exact
+	Solve     string      // features, exact or coordinate
 	Part      int         // maximum number of rows with the exact kernel
 	Groups    string      // none or origin
 	Seed      uint64
@@ -94,7 +116,7 @@ func NewARD() ARD {
 // Params declares kernel, nu, alpha, features, rows, steps, restarts, floor, power, objective, solve, part,
 // groups and seed.
 func (s *ARD) Params(l *param.List) {
-	l.Choice((*string)(&s.Kernel), "kernel", "kernel of the gaussian process", spectral.FourierKernels...)
+	s.Kernel.Declare(l, "kernel of the gaussian process", spectral.FourierKernels...)
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
 	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
 	l.Int(&s.Features, "features", "random features of the gaussian process", param.Between(2, maxFeatures))
@@ -108,9 +130,9 @@ func (s *ARD) Params(l *param.List) {
 	l.Float(&s.Power, "power", "power of the scales, which keeps the distances of rows in the mean", param.Between(0, 4))
 	l.Choice(&s.Objective, "objective", "what scales are learned by: the evidence, or the leave-one-out error", "evidence",
 		"press")
-	l.Choice(&s.Solve, "solve", "with random Fourier features, or with the exact kernel of the first rows of the sample",
-		"features", "exact")
-	l.Int(&s.Part, "part", "rows, at most, for solve: exact; the cost is cubic", param.AtLeast(2))
+	l.Choice(&s.Solve, "solve", "with random Fourier features, with the exact kernel of the first rows of the sample, or "+
+		"with it by a coordinate search, which can set a scale to 0", "features", "exact", "coordinate")
+	l.Int(&s.Part, "part", "rows, at most, for solve: exact and coordinate; the cost is cubic", param.AtLeast(2))
 	l.Choice(&s.Groups, "groups", "whether columns that one column was encoded to share a scale", "none", "origin")
 	l.Seed(&s.Seed, "seed", "seed of the sample and of the draws")
 	l.Check("features", func() error {
@@ -119,23 +141,38 @@ func (s *ARD) Params(l *param.List) {
 		}
 		return nil
 	})
-	l.Check("objective", func() error {
-		if s.Solve == "exact" && s.Objective != "evidence" {
-			return errors.New("evidence for solve: exact")
-		}
-		return nil
-	})
-	l.Check("kernel", func() error {
-		if _, ok := s.exactKernel(); s.Solve == "exact" && !ok {
-			return errors.New("a kernel of the euclidean or the L1 distance for solve: exact")
-		}
-		return nil
-	})
+	l.Check("kernel", s.checkKernel)
 }
 
-// exactKernel returns the kernel for Solve exact, which must be a function of one distance of the scaled rows.
-func (s ARD) exactKernel() (*pairwise.Kernel, bool) {
-	k, ok := pairwise.NewKernel(string(s.Kernel), spectral.Shape{Nu: s.Nu, Alpha: s.Alpha})
+// checkKernel returns an error if Solve does not support the kernel.
+func (s ARD) checkKernel() error {
+	if list := s.Kernel.Summands(); list != nil {
+		if s.Solve == "features" {
+			return errors.New("a kernel of all columns for solve: features")
+		}
+		if len(list) != 1 {
+			return errors.New("one product of kernels of columns, not a sum")
+		}
+	}
+	for _, t := range s.terms() {
+		if _, ok := s.exactKernel(t); s.Solve != "features" && !ok {
+			return errors.New("a kernel of the euclidean or the L1 distance for solve: exact and coordinate")
+		}
+	}
+	return nil
+}
+
+// terms returns the factors of the kernel, one of all columns for a kernel that is no product.
+func (s ARD) terms() []kernel.Term {
+	if list := s.Kernel.Summands(); len(list) == 1 {
+		return list[0].Product
+	}
+	return []kernel.Term{{Kernel: s.Kernel, Columns: []string{"rest"}, Nu: s.Nu, Shape: s.Alpha}}
+}
+
+// exactKernel returns the kernel of a term, which must be a function of one distance of the scaled rows.
+func (s ARD) exactKernel(t kernel.Term) (*pairwise.Kernel, bool) {
+	k, ok := pairwise.NewKernel(string(t.Kernel), spectral.ShapeOfTerm(t))
 	return k, ok && (k.Metric == pairwise.Squared || k.Metric == pairwise.L1)
 }
 
@@ -164,6 +201,15 @@ func (s ARD) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	_, d := rows.X.Dims()
 	f := &FittedARD{learned: make([]float64, d)}
 	group := s.groups(data.Schema(), d)
+	if s.byGroup() {
+		if err := s.learnGroups(ctx, rows, data.Schema(), group, f); err != nil {
+			return nil, wrapError(ctx, "ard", err)
+		}
+		if err := f.finish(s.Power, s.Floor); err != nil {
+			return nil, err
+		}
+		return f, nil
+	}
 	if rows.X, f.deviation, err = sample.Standardized(ctx, rows.X, group, data.Schema()); err != nil {
 		return nil, wrapError(ctx, "ard", err)
 	}
@@ -171,12 +217,7 @@ func (s ARD) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 	if err != nil {
 		return nil, wrapError(ctx, "ard", err)
 	}
-	for j := range f.learned {
-		if f.deviation[j] > 0 {
-			f.learned[j] = learned.Scales[group[j]]
-		}
-	}
-	f.noise, f.amplitude = learned.Noise, learned.Amplitude
+	f.set(learned, group)
 	if err := f.finish(s.Power, s.Floor); err != nil {
 		return nil, err
 	}
@@ -199,7 +240,7 @@ const ardLists = 8
 // scale.
 func (s ARD) learn(ctx context.Context, rows sample.Sample, group []int) (evidence.Result, error) {
 	n, d := rows.X.Dims()
-	if err := memory.Check(s.bytes(float64(n), float64(d))); err != nil {
+	if err := memory.Check(s.bytes(float64(n), float64(d), 0)); err != nil {
 		return evidence.Result{}, err
 	}
 	kernel, _ := spectral.FourierKernel(string(s.Kernel), spectral.Shape{Nu: s.Nu, Alpha: s.Alpha})
@@ -215,9 +256,9 @@ func (s ARD) learn(ctx context.Context, rows sample.Sample, group []int) (eviden
 		for i := range n {
 			mat.Row(X.RawRowView(i), i, rows.X)
 		}
-		k, _ := s.exactKernel()
+		k, _ := s.exactKernel(s.terms()[0])
 		return evidence.Exact{X: X, Y: rows.Y.Slice(0, n, 0, rows.Y.RawMatrix().Cols).(*mat.Dense), Kernel: k, Group: group,
-			Intercept: true}.Minimize(ctx, []evidence.Point{start}, s.Steps)
+			Intercept: true, LeaveOneOut: p.LeaveOneOut}.Minimize(ctx, []evidence.Point{start}, s.Steps)
 	}
 	m := s.Features / 2
 	draws, err := fourier.Draw(ctx, kernel, s.Seed, d, ardLists*m, true)
@@ -231,10 +272,113 @@ func (s ARD) learn(ctx context.Context, rows sample.Sample, group []int) (eviden
 	return evidence.Minimize(ctx, p, lists, start, s.Restarts, s.Steps)
 }
 
-// bytes returns the memory of a fit on n rows of d columns.
-func (s ARD) bytes(n, d float64) int64 {
+// sweeps is the maximum number of sweeps of the coordinate search.
+const sweeps = 3
+
+// byGroup reports whether the distances of each group are stored.
+func (s ARD) byGroup() bool {
+	return s.Solve == "coordinate" || s.Solve == "exact" && s.Kernel.Summands() != nil
+}
+
+// learnGroups learns the scales of groups of columns from their distances. Sparse rows are never
+// converted to dense ones.
+func (s ARD) learnGroups(ctx context.Context, rows sample.Sample, schema datasets.Schema, group []int,
+	f *FittedARD) error {
+	n, d := rows.X.Dims()
+	terms, err := s.columnsOfTerms(ctx, schema, d)
+	if err != nil {
+		return err
+	}
+	group, term := splitGroups(group, terms)
+	m, count := min(n, s.Part), slices.Max(group)+1
+	if err := memory.Check(s.bytes(float64(n), float64(d), float64(count))); err != nil {
+		return fmt.Errorf("cannot store the distances of %d rows in %d groups of columns: %w; lower part, or set "+
+			"groups: origin", m, count, err)
+	}
+	if f.deviation, err = sample.Deviations(rows.X, group, schema); err != nil {
+		return err
+	}
+	var kernels []*pairwise.Kernel
+	for _, t := range terms {
+		k, _ := s.exactKernel(t)
+		kernels = append(kernels, k)
+	}
+	var groups []evidence.Group
+	number := map[int]int{} // of each group that is not constant
+	for j, g := range group {
+		if f.deviation[j] == 0 {
+			continue
+		}
+		if _, known := number[g]; !known {
+			number[g] = len(groups)
+			groups = append(groups, evidence.Group{Term: term[j], Factor: 1 / f.deviation[j]})
+		}
+		group[j] = number[g]
+		groups[group[j]].Inputs = append(groups[group[j]].Inputs, j)
+	}
+	p, err := evidence.NewProduct(ctx, rowblock.Slice(rows.X, 0, m), kernels, groups)
+	if err != nil {
+		return err
+	}
+	e := evidence.Exact{Y: rows.Y.Slice(0, m, 0, rows.Y.RawMatrix().Cols).(*mat.Dense), Product: p, Intercept: true,
+		LeaveOneOut: s.Objective == "press"}
+	var learned evidence.Result
+	if s.Solve == "coordinate" {
+		learned, err = e.Search(ctx, p.Start(), sweeps)
+	} else {
+		learned, err = e.Minimize(ctx, []evidence.Point{p.Start()}, s.Steps)
+	}
+	if err == nil {
+		f.set(learned, group)
+	}
+	return err
+}
+
+// columnsOfTerms returns the terms of the kernel with the numbers of their columns.
+func (s ARD) columnsOfTerms(ctx context.Context, schema datasets.Schema, d int) ([]kernel.Term, error) {
+	terms := slices.Clone(s.terms())
+	if len(terms) == 1 && s.Kernel.Summands() == nil {
+		for j := range d {
+			terms[0].Index = append(terms[0].Index, j)
+		}
+		return terms, nil
+	}
+	for t := range terms {
+		terms[t].Gamma = kernel.FixedGamma(1)
+	}
+	name, err := spectral.Resolve(ctx, kernel.Product(terms...), schema, d, s.Seed, nil)
+	if err != nil {
+		return nil, err
+	}
+	return name.Summands()[0].Product, nil
+}
+
+// splitGroups returns groups of columns of the same group and term, and the term of each column.
+func splitGroups(group []int, terms []kernel.Term) (out, term []int) {
+	out, term = make([]int, len(group)), make([]int, len(group))
+	of := map[[2]int]int{}
+	for t, one := range terms {
+		for _, j := range one.Index {
+			term[j] = t
+		}
+	}
+	for j, g := range group {
+		key := [2]int{g, term[j]}
+		if _, known := of[key]; !known {
+			of[key] = len(of)
+		}
+		out[j] = of[key]
+	}
+	return out, term
+}
+
+// bytes returns the memory of a fit on n rows of d columns, with the distances of the given groups.
+func (s ARD) bytes(n, d, groups float64) int64 {
+	m := min(n, float64(s.Part))
+	if s.byGroup() {
+		return int64(min(32*m*m+2*groups*m*m+48*d, math.MaxInt64/2))
+	}
 	if s.Solve == "exact" {
-		m := min(n, float64(s.Part))
 		return int64(min(32*m*m+40*m*d+16*n*d, math.MaxInt64/2))
 	}
 	D := float64(s.Features)
@@ -250,19 +394,40 @@ func (s ARD) Cost(shape datasets.Shape) datasets.Cost {
 	n := float64(min(shape.Rows, s.Rows))
 	cost := scalerCost(0, shape)
 	cost.CheapToRecompute = false
-	if s.Solve == "exact" {
-		cost.Flops += s.exactStep(min(n, float64(s.Part)), float64(shape.Cols)) * float64(s.Steps)
-	} else {
+	m, d, groups := min(n, float64(s.Part)), float64(shape.Cols), s.expectedGroups(shape)
+	switch {
+	case s.Solve == "coordinate": // values of about three points per scale
+		cost.Flops += s.exactStep(m, groups) / 2 * 3 * sweeps * (groups + 1)
+	case s.byGroup():
+		cost.Flops += s.exactStep(m, groups) * float64(s.Steps)
+	case s.Solve == "exact":
+		cost.Flops += s.exactStep(m, d) * float64(s.Steps)
+	default:
 		cost.Flops += s.featuresStep(n, shape.Entries()) * float64(s.Steps+s.Restarts)
 	}
-	cost.Bytes += s.bytes(n, float64(shape.Cols))
+	cost.Bytes += s.bytes(n, d, groups)
 	cost.Passes = 2
 	return cost
 }
 
-// exactStep returns the flops of a step with the exact kernel. Kernel values and loops over pairs are slower than
-// products; the constants convert them.
-func (s ARD) exactStep(n, d float64) float64 { return n*n*n + 100*n*n + 20*n*n*d }
+// expectedGroups returns the number of scales, a guess if the columns are unknown.
+func (s ARD) expectedGroups(shape datasets.Shape) float64 {
+	const guess = 32
+	if s.Groups != "origin" || len(shape.Columns) == shape.Cols {
+		return float64(slices.Max(append(s.groups(datasets.Schema{Columns: shape.Columns}, shape.Cols), 0)) + 1)
+	}
+	return float64(min(shape.Cols, guess))
+}
+
+// exactStep returns the flops of a step with the exact kernel and d inputs or groups. Kernel values and loops over
+// pairs are slower than products; the constants convert them.
+func (s ARD) exactStep(n, d float64) float64 {
+	step := n*n*n + 100*n*n + 20*n*n*d
+	if s.Objective == "press" {
+		step += n * n * n
+	}
+	return step
+}
 
 // featuresStep returns the flops of a step with features. Float32 products count half. Factorizations, inverses
 // and sines are slower than products; the constants convert them.
@@ -285,6 +450,16 @@ type FittedARD struct {
 	deviation        []float64 // standard deviation of each input, 0 if it is constant
 	scales           []float64 // scale of each input in its original units
 	noise, amplitude float64
+}
+
+// set stores the learned scales of the groups of columns that are not constant.
+func (f *FittedARD) set(learned evidence.Result, group []int) {
+	for j := range f.learned {
+		if f.deviation[j] > 0 {
+			f.learned[j] = learned.Scales[group[j]]
+		}
+	}
+	f.noise, f.amplitude = learned.Noise, learned.Amplitude
 }
 
 // finish computes scales from the learned ones with the given power and floor.

@@ -355,8 +355,6 @@ func TestARDRefuses(t *testing.T) {
 	}{
 		"exact cauchy": {smallARD(func(s *ARD) { s.Kernel, s.Solve = kernel.Cauchy, "exact" }), data,
 			"a kernel of the euclidean or the L1 distance for solve: exact"},
-		"exact press": {smallARD(func(s *ARD) { s.Objective, s.Solve = "press", "exact" }), data,
-			"evidence for solve: exact"},
 		"no targets":       {NewARD(), with(func(d *datasets.Set) { d.Y = nil }), "ard: the data have no targets"},
 		"constant targets": {NewARD(), with(func(d *datasets.Set) { clear(d.Y) }), "ard: the targets are constant"},
 		"one class": {NewARD(), with(func(d *datasets.Set) { clear(d.Y); d.Schema = classes }),
@@ -377,7 +375,7 @@ func TestARDRefuses(t *testing.T) {
 		"all weights are 0": {NewARD(), with(func(d *datasets.Set) { d.Weights = make([]float64, 20) }),
 			"weights must not all be 0"},
 		"zero ARD": {ARD{}, data,
-			`kernel: must be gaussian, laplacian, cauchy, exponential, matern or rational_quadratic, got ""`},
+			`kernel: must be gaussian, laplacian, cauchy, exponential, matern, rational_quadratic or a kernel of columns`},
 	} {
 		f, err := c.spec.Fit(context.Background(), c.data)
 		if err == nil || f != nil || !strings.Contains(err.Error(), c.want) ||

@@ -529,6 +529,16 @@ func showRelevance(out io.Writer, r result.Relevance) {
 	}
 	t.Flush()
 	if more := len(r.Inputs) - most; more > 0 {
+		unused := 0
+		for _, i := range r.Inputs[most:] {
+			if i.Relevance == 0 {
+				unused++
+			}
+		}
+		if unused > 0 {
+			printf(out, "and %d more, %d of them without effect\n", more, unused)
+			return
+		}
 		printf(out, "and %d more\n", more)
 	}
 }

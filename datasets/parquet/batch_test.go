@@ -24,7 +24,11 @@ func TestLongStrings(t *testing.T) {
 	var out bytes.Buffer
 	w := pq.NewParquetWriter(&out, root, pq.WithWriterProps(parquet.NewWriterProperties(
 		parquet.WithCompression(compress.Codecs.Zstd), parquet.WithDictionaryDefault(false), parquet.WithStats(false))))
-	chunk, err := w.AppendRowGroup().NextColumn()
+	group, err := w.AppendRowGroupChecked()
+	if err != nil {
+		t.Fatal(err)
+	}
+	chunk, err := group.NextColumn()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,23 +27,9 @@ func Standardized(ctx context.Context, X mat.Matrix, group []int, schema dataset
 	if isSparse && n*d <= widestDense {
 		X, isSparse = m.Dense(), false
 	}
-	moments, deviation := design.NewMoments(d), make([]float64, d)
-	moments.Compute(X)
-	variance := make([]float64, d)
-	for j := range d {
-		v := moments.Deviation(j)
-		variance[group[j]] += v * v
-	}
-	for j := range d {
-		if moments.Deviation(j) > 0 {
-			deviation[j] = math.Sqrt(variance[group[j]])
-		}
-		if !finite(variance[group[j]]) || deviation[j] > 0 && !finite(1/deviation[j]) {
-			return nil, nil, fmt.Errorf("column %s: its range overflows", schema.Name(j))
-		}
-	}
-	if !slices.ContainsFunc(deviation, func(v float64) bool { return v > 0 }) {
-		return nil, nil, errors.New("every input is constant: there is nothing to learn scales from")
+	moments, deviation, err := deviations(X, group, schema)
+	if err != nil {
+		return nil, nil, err
 	}
 	unit := func(j int, v float64) float64 {
 		if deviation[j] == 0 {
@@ -62,6 +48,34 @@ func Standardized(ctx context.Context, X mat.Matrix, group []int, schema dataset
 		}
 	}
 	return out, deviation, nil
+}
+
+// Deviations returns the divisors of the columns of [Standardized], without a copy of X.
+func Deviations(X mat.Matrix, group []int, schema datasets.Schema) ([]float64, error) {
+	_, deviation, err := deviations(X, group, schema)
+	return deviation, err
+}
+
+func deviations(X mat.Matrix, group []int, schema datasets.Schema) (*design.Moments, []float64, error) {
+	_, d := X.Dims()
+	moments, deviation, variance := design.NewMoments(d), make([]float64, d), make([]float64, d)
+	moments.Compute(X)
+	for j := range d {
+		v := moments.Deviation(j)
+		variance[group[j]] += v * v
+	}
+	for j := range d {
+		if moments.Deviation(j) > 0 {
+			deviation[j] = math.Sqrt(variance[group[j]])
+		}
+		if !finite(variance[group[j]]) || deviation[j] > 0 && !finite(1/deviation[j]) {
+			return nil, nil, fmt.Errorf("column %s: its range overflows", schema.Name(j))
+		}
+	}
+	if !slices.ContainsFunc(deviation, func(v float64) bool { return v > 0 }) {
+		return nil, nil, errors.New("every input is constant: there is nothing to learn scales from")
+	}
+	return moments, deviation, nil
 }
 
 func finite(v float64) bool { return v-v == 0 }
