@@ -640,3 +640,18 @@ func numbered(header string) string {
 	}
 	return b.String()
 }
+
+// TestDraftOfIntegerLabels checks that the draft for an svmlight file with many integer labels says that they
+// are taken as numbers.
+func TestDraftOfIntegerLabels(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var rows strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&rows, "%d 1:%d 2:%d\n", 1+i%26, i%26, i%7)
+	}
+	put(t, "letters.svm", rows.String())
+	text, err := scaffold.Experiment(context.Background(), "letters.svm", scaffold.Options{})
+	if err != nil || !strings.Contains(string(text), "task: regression # the labels are taken as numbers") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}

@@ -344,6 +344,8 @@ func (d *draft) target() {
 		d.line("  task: multilabel")
 	case g.classes != nil:
 		d.line("  task: classification # %d classes: %s", len(g.classes), d.shares())
+	case d.sparse && d.task == datasets.AnyTask:
+		d.line("  task: regression # the labels are taken as numbers; if they are classes: classification")
 	default:
 		d.line("  task: regression")
 	}
