@@ -138,12 +138,14 @@ func cases() []oneCase {
 			oneCase{"nystroem_" + name, regression, numbers + "- nystroem: {kernel: " + kernel +
 				", landmarks: 40}\n- ridge\n"})
 	}
-	for _, more := range []string{"map: phase", "draw: orthogonal", "draw: qmc", "draw: structured",
-		"kernel: {product: [{columns: rest, kernel: laplacian, gamma: 0.1}]}"} {
+	for _, more := range []string{"map: phase", "draw: orthogonal", "draw: qmc", "draw: structured"} {
 		list = append(list, oneCase{"rff_" + strings.Trim(words.FindString(more), ": ,"), regression,
 			numbers + "- rff: {features: 64, " + more + "}\n- ridge\n"})
 	}
-	return list
+	const ofColumns = "{kernel: {sum: [{product: [{columns: rest, kernel: laplacian, gamma: 0.1}]}, " +
+		"{weight: 2, product: [{columns: rest, kernel: matern, gamma: 0.2}]}]}"
+	return append(list, oneCase{"rff_columns", regression, numbers + "- rff: " + ofColumns + ", features: 64}\n- ridge\n"},
+		oneCase{"kernel_ridge_columns", regression, numbers + "- kernel_ridge: " + ofColumns + "}\n"})
 }
 
 // words finds the value of the first parameter.
