@@ -22,7 +22,7 @@ var localDomains = []string{".localhost", ".local", ".internal", ".svc"}
 
 // checkBrowser rejects requests that web pages of other sites can make a browser send, on a server
 // without a token: those for a public host name, which may resolve to this server (DNS rebinding),
-// posts of other origins, and posts without a content type, which need no permission.
+// posts of other origins, and posts of browsers without a content type, which need no permission.
 func (c *call) checkBrowser() error {
 	hosts, listening := c.r.Context().Value(hostsKey{}).([]string)
 	if !listening || c.server.token.sum.Load() != nil {
@@ -36,7 +36,9 @@ func (c *call) checkBrowser() error {
 		return newError(protocol.PermissionDenied, "origin: must be the one of the server, got %q; use --token-file",
 			rowerrors.Clip(c.r.Header.Get("Origin")))
 	}
-	if c.r.Method == http.MethodPost && c.r.Header.Get("Content-Type") == "" {
+	// Every browser is called Mozilla, and a page needs permission to change that. Triton's client gives no type.
+	isBrowser := strings.HasPrefix(c.r.UserAgent(), "Mozilla/")
+	if c.r.Method == http.MethodPost && isBrowser && c.r.Header.Get("Content-Type") == "" {
 		return newError(protocol.UnsupportedMediaType, "content type: must be given, such as application/json")
 	}
 	return nil

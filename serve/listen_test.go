@@ -212,7 +212,7 @@ func TestEndWithoutSlots(t *testing.T) {
 }
 
 // A listening server without a token rejects what a web page of another site can make a browser
-// send: names that resolve to it, posts of other origins, and posts without a content type.
+// send: names that resolve to it, posts of other origins, and posts of browsers without a content type.
 func TestRejectsForeignPages(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	write(t, file, "secret")
@@ -244,6 +244,7 @@ func TestRejectsForeignPages(t *testing.T) {
 		"other origin":    {addr, "", page, kind, 403},
 		"sandboxed":       {addr, "", "null", kind, 403},
 		"no content type": {addr, "", "", "", 415},
+		"a program":       {addr, "", "", "", 404},
 		"with a token":    {secret, "evil.example", page, "", 404},
 	} {
 		r, err := http.NewRequest("POST", "http://"+c.addr+"/unknown", strings.NewReader("{}"))
@@ -252,6 +253,9 @@ func TestRejectsForeignPages(t *testing.T) {
 		}
 		r.Host = c.host
 		r.Header.Set("Authorization", "Bearer secret")
+		if name != "a program" {
+			r.Header.Set("User-Agent", "Mozilla/5.0")
+		}
 		for key, value := range map[string]string{"Origin": c.origin, "Content-Type": c.kind} {
 			if value != "" {
 				r.Header.Set(key, value)
