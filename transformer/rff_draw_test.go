@@ -65,6 +65,9 @@ func columnKernels() map[string]kernel.Name {
 		"rough product": kernel.Product(term("laplacian", 0.4, 1), term("gaussian", 1)),
 		"sum": kernel.Sum(kernel.Summand{Weight: 2, Product: of(term("exponential", 0.7, 0))},
 			kernel.Summand{Weight: 1, Product: of(term("cauchy", 0.4, 1), term("matern", 0.6, 0))}),
+		"sum of products": kernel.Sum(
+			kernel.Summand{Weight: 1, Product: of(term("exponential", 0.7, 0), term("matern", 0.5, 1))},
+			kernel.Summand{Weight: 1, Product: of(term("powered_exponential", 0.6, 1), term("exponential", 0.2, 0))}),
 	}
 }
 

@@ -43,7 +43,7 @@ func newColumnKernel(list []kernel.Summand) (*Kernel, bool) {
 			if !ok {
 				return nil, false
 			}
-			p.add(termKernel{kernel: of, index: t.Index, factor: of.Factors(t.Gamma.Fixed())}, t.Kernel)
+			p.add(termKernel{kernel: of, index: t.Index, factor: of.Factors(t.Gamma.Fixed())})
 		}
 		k.products = append(k.products, p)
 	}
@@ -52,10 +52,9 @@ func newColumnKernel(list []kernel.Summand) (*Kernel, bool) {
 
 // add appends a term, or joins it with a term of the same kernel: a product of these is one such kernel
 // of all their columns.
-func (p *productKernel) add(t termKernel, name kernel.Name) {
-	joins := slices.Contains([]kernel.Name{kernel.Gaussian, kernel.Laplacian, kernel.Cauchy}, name)
+func (p *productKernel) add(t termKernel) {
 	for i, o := range p.terms {
-		if joins && o.kernel.shape == t.kernel.shape && o.kernel.Metric == t.kernel.Metric {
+		if separable(t.kernel) && o.kernel.shape == t.kernel.shape {
 			o.factor = append(o.factors(), t.factors()...)
 			o.index = append(slices.Clone(o.index), t.index...)
 			p.terms[i] = o

@@ -35,7 +35,13 @@ func Sum(parts []Part) Kernel {
 		last := parts[len(parts)-1]
 		return last, openUnit(u / (last.Weight / total))
 	}
-	k := Kernel{Power: 1, Exact: func(delta []float64) float64 {
+	uniforms := 1
+	for _, p := range parts {
+		uniforms = max(uniforms, p.Uniforms)
+	}
+	// of returns the uniform numbers of a part: the first has chosen it.
+	of := func(u []float64, within float64) []float64 { return append([]float64{within}, u[1:]...) }
+	k := Kernel{Power: 1, Uniforms: uniforms, Exact: func(delta []float64) float64 {
 		sum := 0.0
 		for _, p := range parts {
 			sum += p.Weight / total * p.at(delta)
@@ -47,10 +53,9 @@ func Sum(parts []Part) Kernel {
 			p, _ := choose(rng.Float64())
 			return p.Factor * p.Spread(rng)
 		}
-		k.Uniforms = 1
 		k.SpreadOf = func(u []float64) float64 {
 			p, within := choose(u[0])
-			return p.Factor * p.SpreadOf([]float64{within})
+			return p.Factor * p.SpreadOf(of(u, within))
 		}
 		return k
 	}
@@ -58,54 +63,10 @@ func Sum(parts []Part) Kernel {
 		p, _ := choose(rng.Float64())
 		p.draw(rng, omega)
 	}
-	k.Uniforms = 1
 	k.FrequencyOf = func(u, each, omega []float64) {
 		p, within := choose(u[0])
-		p.FrequencyAt([]float64{within}, each, omega)
+		p.FrequencyAt(of(u, within), each, omega)
 		kern.Scale(p.Factor, omega)
-	}
-	return k
-}
-
-// Times returns the kernel Π k_i(f_i·Δ). A frequency is the sum of one draw per part. A product of
-// scale mixtures of gaussian kernels is a scale mixture itself; its factor is the root of the sum
-// of squares of the parts' factors.
-func Times(parts []Part) Kernel {
-	k := Kernel{Power: 1, Exact: func(delta []float64) float64 {
-		product := 1.0
-		for _, p := range parts {
-			product *= p.at(delta)
-		}
-		return product
-	}}
-	if mixtures(parts) {
-		k.Spread = func(rng *rand.Rand) float64 {
-			sum := 0.0
-			for _, p := range parts {
-				sum = math.Hypot(sum, p.Factor*p.Spread(rng))
-			}
-			return sum
-		}
-		for _, p := range parts {
-			k.Uniforms += p.Uniforms
-		}
-		k.SpreadOf = func(u []float64) float64 {
-			sum := 0.0
-			for _, p := range parts {
-				sum = math.Hypot(sum, p.Factor*p.SpreadOf(u[:p.Uniforms]))
-				u = u[p.Uniforms:]
-			}
-			return sum
-		}
-		return k
-	}
-	k.Frequency = func(rng *rand.Rand, omega []float64) {
-		one := make([]float64, len(omega))
-		clear(omega)
-		for _, p := range parts {
-			p.draw(rng, one)
-			kern.Axpy(1, one, omega)
-		}
 	}
 	return k
 }

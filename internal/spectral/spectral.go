@@ -7,7 +7,8 @@
 // the mean of Π max(0, 1 − |Δ_j|/δ_j) over pitches δ with density p(δ) = δ·k″(δ): the probability
 // that both rows fall into the same bin of a random grid. Package bins draws δ from that density.
 //
-// [FourierKernel] and [BinningKernel] return a [Kernel] by name; [Sum] and [Times] combine kernels.
+// [FourierKernel] and [BinningKernel] return a [Kernel] by name; [Sum] combines kernels, and
+// kernels of columns are products in columns.go.
 // Rules for kernel widths are in gamma.go, random number streams in stream.go, and quasi-random or
 // orthogonal draws in halton.go and orthogonal.go.
 //
