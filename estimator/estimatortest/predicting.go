@@ -387,12 +387,10 @@ func (s *suite) damaged(t testing.TB) {
 		if err := model.Restore(a, q.(model.Stateful)); err != nil {
 			return
 		}
-		defer func() {
-			if r := recover(); r != nil {
-				t.Errorf("%s was accepted, then prediction panicked: %v", what, r)
-			}
-		}()
-		_, _ = estimator.Predict(context.Background(), q, s.probe, estimator.Request{})
+		_, err := estimator.Predict(context.Background(), q, s.probe, estimator.Request{})
+		if panicked := (*datasets.PanicError)(nil); errors.As(err, &panicked) {
+			t.Errorf("%s was accepted, then prediction panicked: %v", what, panicked)
+		}
 	}
 	for name := range whole.Scalars {
 		try(name+" missing", func(a *model.Archive) { delete(a.Scalars, name) })
