@@ -102,7 +102,7 @@ func TestSparseRoles(t *testing.T) {
 		t.Fatal(err)
 	}
 	sourcetest.Equal(t, set, datasets.Set{X: mat.NewDense(3, 1, []float64{5, 6, 0}), Weights: []float64{4, 0, 12},
-		Groups: []int{0, 1, 0}})
+		Groups: []int{1, 0, 1}})
 }
 
 func TestWeights(t *testing.T) {

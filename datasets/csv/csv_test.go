@@ -309,7 +309,7 @@ func TestBadInput(t *testing.T) {
 		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Drop: []string{"a", "y"}}},
 			`f.csv: no column is left to learn from`},
 		{"a,w\n1,-1\n", csv.Options{Roles: datasets.Roles{Weight: "w"}},
-			`f.csv:2: column w: weight must be a number ≥ 0, got "-1"`},
+			`f.csv:2: column w: weight must be a number ≥ 0, got -1`},
 		{"a,w\n1,x\n", csv.Options{Roles: datasets.Roles{Weight: "w"}},
 			`f.csv:2: column w: weight must be a number ≥ 0, got "x"`},
 		{"a,w\n1,\n", csv.Options{Roles: datasets.Roles{Weight: "w"}}, `f.csv:2: column w: the weight is missing`},

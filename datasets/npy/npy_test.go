@@ -254,7 +254,7 @@ func TestErrors(t *testing.T) {
 			"testdata/rows.npy: dates: column big must have dates or strings, got type >f8\n" +
 				`testdata/rows.npy: dates: no column "gone"; there are big, single, half, count, small, unsigned, truth, city, letter, sold, seen, id and 2 more`},
 		{"testdata/rows.npy", datasets.Roles{Dates: map[string]datasets.Date{"city": {}}, Drop: []string{"sold", "seen"}},
-			`testdata/rows.npy: row 2: column city_year: must be a date such as 2024-03-31 or 31.3.2024 (for 31/3/2024 set order: dmy, for 3/31/2024 order: mdy), got "Zürich"`},
+			`testdata/rows.npy: row 2: column city: must be a date such as 2024-03-31 or 31.3.2024 (for 31/3/2024 set order: dmy, for 3/31/2024 order: mdy), got "Zürich"`},
 	} {
 		o := npy.Options{Roles: c.roles}
 		if !strings.HasPrefix(c.path, "testdata") {

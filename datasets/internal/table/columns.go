@@ -24,6 +24,8 @@ type ColumnForm struct {
 	// FileRow returns the file of a row among several files, and the row in that file, both counted
 	// from 1; nil for one file.
 	FileRow func(row int) (file string, at int)
+
+	Text *Form // of a text file; nil for files with typed columns
 }
 
 // TypedColumn is a column with its type.
@@ -44,12 +46,16 @@ const (
 	Booleans                // as Numbers, 0 and 1, or as Strings, "false" and "true"
 	Strings                 // as Strings
 	Times                   // dates and times, as Times or as Strings
+	Text                    // of a text file, as Numbers or as Strings, or as Text until the kind is known
 )
 
 // ColumnRequest selects a column and its representation.
 type ColumnRequest struct {
 	Column int
-	As     Type // Numbers, Strings or Times
+	As     Type // Numbers, Strings, Times or Text
+	Input  bool // whether a sparse file may provide the entries only
+	// Content reports whether a text file need only provide which values are numbers.
+	Content bool
 }
 
 // Cursor is one pass over columns.
@@ -70,6 +76,36 @@ type Values struct {
 	Seconds    []int64     // Unix time in UTC or local time; NoTime if missing
 	Codes      []int32     // codes in Dictionary; -1 if missing
 	Dictionary *Dictionary // set by the reader
+
+	// A text file sets all of these. A value that is not a number has a code; if Numbers is nil, all
+	// values have codes.
+	Step  int     // between two Numbers; 1 for typed columns
+	Plain bool    // whether all values are numbers
+	Rows  []int32 // rows of the entries of a sparse input
+}
+
+// len returns the number of values of n rows.
+func (v *Values) len(n int) int {
+	if v.Rows != nil {
+		return len(v.Rows)
+	}
+	return n
+}
+
+// row returns the row of value i.
+func (v *Values) row(i int) int {
+	if v.Rows != nil {
+		return int(v.Rows[i])
+	}
+	return i
+}
+
+// code returns the code of value i, −1 for a missing value or a number.
+func (v *Values) code(i int) int32 {
+	if v.Codes == nil {
+		return -1
+	}
+	return v.Codes[i]
 }
 
 // NoTime is a missing time.
@@ -95,6 +131,15 @@ func (d *Dictionary) Reuse() *Dictionary {
 		return d
 	}
 	return &Dictionary{}
+}
+
+// cleared returns an empty dictionary that reuses the memory of d.
+func (d *Dictionary) cleared() *Dictionary {
+	if d == nil {
+		return &Dictionary{}
+	}
+	clear(d.codes)
+	return &Dictionary{codes: d.codes}
 }
 
 // Code returns the code of a string, which it adds if it is new.

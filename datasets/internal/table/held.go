@@ -9,12 +9,11 @@ import (
 	"github.com/bochner-ml/bochner/internal/textrows"
 )
 
-// rowCache stores the rows of the first pass, to save the second one. During the pass, categories
-// have codes in order of appearance; these are replaced when the schema is known.
+// rowCache stores the rows of the first pass over a text file, to save the second one. During the
+// pass, categories have codes in order of appearance; these are replaced when the schema is known.
 type rowCache struct {
-	source   *source
-	maxBytes int64  // bytes
-	all      *block // nil if the rows are no longer stored
+	*batch         // nil if the rows are no longer stored
+	maxBytes int64 // bytes
 }
 
 // newRowCache returns a cache of at most maxBytes, or nil if rows cannot be stored.
@@ -22,47 +21,19 @@ func newRowCache(s *source, maxBytes int64) *rowCache {
 	if maxBytes <= 0 || s.layout.sparse {
 		return nil
 	}
-	l := s.layout
-	own := &source{layout: l, weighted: s.weighted, cells: make([]cell, len(l.columns)),
-		implicitTargets: make([]float64, len(l.targets))}
-	own.schema.Columns = make([]datasets.Column, len(l.inputs))
-	for k, j := range l.inputs {
+	own := *s
+	own.cells, own.schema.Columns = make([]cell, len(s.layout.columns)), make([]datasets.Column, len(s.layout.inputs))
+	for k, j := range s.layout.inputs {
 		own.cells[j] = cell{use: input, at: k}
 	}
-	for k, j := range l.targets {
+	for k, j := range s.layout.targets {
 		own.cells[j] = cell{use: target, at: k}
 	}
-	if l.weight >= 0 {
-		own.cells[l.weight] = cell{use: weight}
-	}
-	if l.group >= 0 {
-		own.cells[l.group] = cell{use: group}
-	}
-	h := &rowCache{source: own, maxBytes: maxBytes}
-	h.all = h.newBlock()
-	return h
+	return &rowCache{batch: own.newBatch(nil), maxBytes: maxBytes}
 }
 
-// newBlock returns a block for the rows of a part, or nil if they are not stored.
-func (h *rowCache) newBlock() *block {
-	if h == nil {
-		return nil
-	}
-	b := h.source.newBlock()
-	b.capacity = math.MaxInt / max(len(h.source.schema.Columns), 1)
-	return b
-}
-
-// current returns the block of all rows, or nil.
-func (h *rowCache) current() *block {
-	if h == nil {
-		return nil
-	}
-	if h.all != nil && h.bytes(h.all.rows) > h.maxBytes {
-		h.all = nil
-	}
-	return h.all
-}
+// stores reports whether rows are stored.
+func (h *rowCache) stores() bool { return h != nil && h.batch != nil }
 
 // bytes returns the memory of rows.
 func (h *rowCache) bytes(rows int) int64 {
@@ -70,94 +41,75 @@ func (h *rowCache) bytes(rows int) int64 {
 	return 8 * int64(rows) * int64(len(l.inputs)+len(l.targets)+2+16*len(l.passthrough))
 }
 
-// join appends the rows of a part and reports whether rows are still stored. l must include the
-// columnOrigin. share is the fraction of the file up to the end of the part, 0 if unknown.
-func (h *rowCache) join(l *SchemaLearner, part *partStats, share float64) bool {
-	if h == nil || h.all == nil || part.rows == nil {
-		return false
-	}
-	if h.bytes(l.rows) > h.maxBytes || !l.consistent() {
-		h.all = nil
-		return false
-	}
-	part.recode(l)
-	h.reserve(part.rows.rows, share)
-	h.all.renumberGroups(part.rows)
-	h.all.append(part.rows, 0, part.rows.rows)
-	return true
-}
-
-// reserve allocates memory for the rows, and an estimate of the remaining ones.
-func (h *rowCache) reserve(rows int, share float64) {
-	b, cols := h.all, len(h.source.schema.Columns)
-	need := b.rows + rows
-	if need*cols <= len(b.x) {
+// extend allocates memory for the current rows of a pass, and an estimate of the remaining ones.
+func (h *rowCache) extend(p *columnPass) {
+	if !h.stores() {
 		return
 	}
-	capacity := need + need/4
-	if share > 0 {
-		capacity = int(float64(need)/min(share, 1)*1.01) + rows
+	rows := h.rows + p.rows
+	size := rows + rows/4
+	if part := p.text.batch.part; part != nil && part.Fraction() > 0 {
+		size = int(float64(rows)/min(part.Fraction(), 1)*1.01) + p.rows
 	}
-	if limit := h.maxBytes / max(h.bytes(1), 1); int64(capacity) > limit {
-		capacity = max(need, int(limit))
-	}
-	x := make([]float64, capacity*cols)
-	copy(x, b.x[:b.rows*cols])
-	b.x = x
+	size = max(rows, min(size, int(min(h.maxBytes/max(h.bytes(1), 1), 1<<40))))
+	h.readers = p.feeds
+	h.reserve(rows, size)
+	h.setDestinations()
+	h.copyCells(p)
 }
 
-// recode replaces the codes of a part by those of all rows.
-func (p *partStats) recode(l *SchemaLearner) {
-	for j := range l.columns {
-		c, o := &l.columns[j], &p.columns[j]
-		if !c.collect || len(o.categories.names) == 0 || l.layout.use[j] == group {
-			continue
+// store stores the current values of a column, after they were observed.
+func (h *rowCache) store(p *columnPass, f *columnReader, o *destination) {
+	v := &f.values
+	if !h.stores() || o.copied && v.Codes == nil {
+		return
+	}
+	for i := range p.rows {
+		switch code := v.code(i); {
+		case v.Numbers != nil:
+			o.put(i, v.Numbers[i*v.Step])
+		case o.strings != nil && code < 0:
+			o.strings[i] = ""
+		case o.strings != nil:
+			o.strings[i] = v.Dictionary.Strings[code]
+		case code < 0:
+			o.put(i, math.NaN())
+		default:
+			o.put(i, o.strs[code].value)
 		}
-		codes, same := make([]float64, len(o.categories.names)), true
-		for k, name := range o.categories.names {
-			codes[k] = float64(c.categories.codes[name])
-			same = same && codes[k] == float64(k)
-		}
-		if !same {
-			p.rows.recode(&p.rows.cells[j], codes)
-		}
+	}
+}
+
+// check completes the current rows. It gives up storing if they need too much memory or a column is
+// neither numeric nor categorical.
+func (h *rowCache) check(p *columnPass, l *learner) {
+	if !h.stores() {
+		return
+	}
+	h.finish(p)
+	h.rows += len(h.lines)
+	if h.bytes(h.rows) > h.maxBytes || !l.consistent() {
+		h.batch = nil
 	}
 }
 
 // recode replaces the codes of a column.
-func (b *block) recode(c *cell, codes []float64) {
-	list, step := b.x[:b.rows*len(b.schema.Columns)], len(b.schema.Columns)
+func (h *rowCache) recode(c *cell, codes []float64) {
+	list, step := h.matrix, len(h.source.schema.Columns)
 	if c.use == target {
-		list, step = b.targets, len(b.layout.targets)
+		list, step = h.targets, len(h.source.layout.targets)
 	}
-	for i := c.at; i < len(list); i += step {
+	for i := c.at; i < h.rows*step; i += step {
 		if v := list[i]; v == v {
 			list[i] = codes[int(v)]
 		}
 	}
 }
 
-// put stores the value of a field of the current row.
-func (b *block) put(c *cell, v float64, field []byte) {
-	switch c.use {
-	case input:
-		b.row()[c.at] = v
-	case target:
-		b.targets[b.rows*len(b.layout.targets)+c.at] = v
-	case weight:
-		if b.weighted {
-			v *= b.weights[b.rows]
-		}
-		b.weights[b.rows] = v
-	case group:
-		b.groups[b.rows] = b.groupNumber(field)
-	}
-}
-
 // consistent reports whether every column so far is either numeric or categorical, without errors.
-func (l *SchemaLearner) consistent() bool {
+func (l *learner) consistent() bool {
 	for j := range l.columns {
-		if c := &l.columns[j]; c.firstErr != nil || c.excess != nil || c.partial || c.strs > 0 && !c.collect {
+		if c := &l.columns[j]; c.firstErr != nil || c.excess != nil || c.strs > 0 && !c.collect {
 			return false
 		}
 	}
@@ -165,14 +117,14 @@ func (l *SchemaLearner) consistent() bool {
 }
 
 // set returns the rows as the source encodes them, or false if not all are stored.
-func (h *rowCache) set(s *source, l *SchemaLearner) (datasets.Set, bool) {
-	if h == nil || h.all == nil || l.previous != nil || h.all.rows != l.rows || !l.consistent() {
+func (h *rowCache) set(s *source, l *learner) (datasets.Set, bool) {
+	if !h.stores() || l.previous != nil || !l.consistent() {
 		return datasets.Set{}, false
 	}
-	b, table := h.all, &textrows.Strings{}
+	table := &textrows.Strings{}
 	for j := range l.columns {
 		names := l.columns[j].categories.names
-		if !l.columns[j].collect || len(names) == 0 || l.layout.use[j] == group {
+		if len(names) == 0 || l.layout.use[j] == group {
 			continue
 		}
 		codes := make([]float64, len(names))
@@ -183,13 +135,15 @@ func (h *rowCache) set(s *source, l *SchemaLearner) (datasets.Set, bool) {
 				codes[k] = s.cells[j].lookup([]byte(name))
 			}
 		}
-		b.recode(&b.cells[j], codes)
+		h.recode(&h.source.cells[j], codes)
 	}
-	s.newBlock().renumberGroups(b)
-	out, err := b.set(0, b.rows)
+	h.arrange()
+	h.source.groups = s.groups
+	h.numberGroups(nil)
+	out := h.batch.set(0, h.rows)
 	out.Schema = s.schema
-	if s.texts != nil && err == nil {
+	if s.texts != nil {
 		out.X = textrows.New(out.X.(*mat.Dense), s.texts, table)
 	}
-	return out, err == nil
+	return out, true
 }

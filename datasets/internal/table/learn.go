@@ -1,19 +1,15 @@
 package table
 
 import (
-	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
-	"github.com/bochner-ml/bochner/internal/rowsource"
 	"github.com/bochner-ml/bochner/internal/textrows"
 )
 
@@ -27,37 +23,20 @@ var (
 // numberThreshold is the share of numbers in a column above which other strings are errors.
 const numberThreshold = 0.9
 
-// SchemaLearner accumulates the content of columns: kinds, categories, missing values, errors.
-// Consecutive parts of the records may be read separately and concurrently; merged in order, they
-// give the result of one pass over all records. Since the kind of a column follows from all its
-// values, a column in which strings appear after numbers needs a second pass for its categories
-// ([SchemaLearner.Deferred], [SchemaLearner.SecondPass]).
-//
-// A SchemaLearner must not be used concurrently.
-type SchemaLearner struct {
-	roles       datasets.Roles
-	form        Form
-	layout      *layout        // nil before the first part
-	previous    *SchemaLearner // state of the first pass; nil in the first pass
-	coder       *source        // source whose schema encodes the records, if only content is determined
-	files       []fileRows
-	rows        int
-	uncounted   int  // numeric rows not yet counted in columns
-	numericOnly bool // whether rows may be counted in this way
-	lines       int  // lines of the last file
-	fileEnded   bool // whether the last file has been read completely
-	columns     []columnStats
-}
-
-// fileRows is the range of rows of one file.
-type fileRows struct {
-	file  string
-	first int
+// learner accumulates the content of columns: kinds, categories, missing values, errors. Since the
+// kind of a column follows from all its values, a column in which strings appear after numbers needs
+// a second pass for its categories.
+type learner struct {
+	layout   *layout
+	previous *learner // of the first pass; nil in the first pass
+	encoded  bool     // whether the schema is known, and only content and errors are determined
+	rows     int
+	columns  []columnStats
 }
 
 // columnStats is the content of one column.
 type columnStats struct {
-	values            int // records with a value
+	values            int // rows with a value
 	missing           *occurrence
 	unknown           *occurrence // first category that is not in the schema
 	hasPositiveWeight bool        // whether a weight is positive
@@ -65,14 +44,13 @@ type columnStats struct {
 	strs              int
 	firstText         *occurrence // first string that is not a number
 	collect           bool        // whether categories are collected
-	partial           bool        // whether the categories of some records are missing
 	categories        categories
 	excess            *occurrence // first category above the limit
 	firstErr          *occurrence // first other error
 	errCount          int         // number of errors
 }
 
-// occurrence is a string in a record.
+// occurrence is a string in a row.
 type occurrence struct {
 	row, line int
 	text      string
@@ -82,56 +60,27 @@ type occurrence struct {
 type categories struct {
 	codes map[string]int
 	names []string
-	rows  []int // rows of the first occurrences
-	lines []int
 	bytes int // of the names
 }
 
-// Begin returns the state before the first record of a file with columns in the given roles.
-func Begin(roles datasets.Roles) *SchemaLearner { return &SchemaLearner{roles: roles, fileEnded: true} }
-
-// SecondPass returns the initial state of a second pass over the same records, which collects the
-// categories of the columns in Deferred.
-func (l *SchemaLearner) SecondPass() *SchemaLearner {
-	out := &SchemaLearner{roles: l.roles, previous: l, fileEnded: true}
-	if l.layout != nil {
-		out.setForm(l.form, l.layout)
-	}
-	return out
-}
-
-// setForm allocates the statistics for the columns of a form.
-func (l *SchemaLearner) setForm(form Form, layout *layout) {
-	l.form, l.layout = form, layout
-	l.columns = make([]columnStats, len(layout.columns))
+// newLearner returns the state before the first row. previous is that after the first pass if this
+// is the second one. Strings of text columns are collected if rows are stored.
+func (s *source) newLearner(previous *learner, stored bool) *learner {
+	l := &learner{layout: s.layout, previous: previous, encoded: s.cells != nil,
+		columns: make([]columnStats, len(s.layout.columns))}
 	for j := range l.columns {
-		if l.coder != nil {
-			break
+		kind, known := l.layout.kindOf(j)
+		switch use := l.layout.use[j]; {
+		case l.encoded:
+		case previous != nil:
+			l.columns[j].collect = previous.isDeferred(j)
+		case use == group:
+			l.columns[j].collect = true
+		case use == input || use == target:
+			l.columns[j].collect = known && kind != datasets.Numeric && (stored || l.layout.kinds[j] != datasets.Text)
 		}
-		if l.previous != nil {
-			l.columns[j].collect = l.previous.isDeferred(j)
-			continue
-		}
-		kind, known := layout.kindOf(j)
-		l.columns[j].collect = known && kind != datasets.Numeric && (layout.use[j] == input || layout.use[j] == target)
 	}
-	l.updateNumericOnly()
-}
-
-// updateNumericOnly determines whether rows that contain only numbers can be counted without
-// inspecting each column.
-func (l *SchemaLearner) updateNumericOnly() {
-	l.numericOnly = l.previous == nil && l.coder == nil && l.layout.numericOnly()
-	for j := range l.columns {
-		l.numericOnly = l.numericOnly && !l.columns[j].collect
-	}
-}
-
-// newPart returns an empty state for later records of the same file.
-func (l *SchemaLearner) newPart() *SchemaLearner {
-	out := &SchemaLearner{roles: l.roles, previous: l.previous, coder: l.coder, files: []fileRows{{file: l.layout.file}}}
-	out.setForm(l.form, l.layout)
-	return out
+	return l
 }
 
 // declared reports whether the file declares the categories of column j.
@@ -140,262 +89,158 @@ func (l *layout) declared(j int) bool {
 	return known && kind == datasets.Categorical && l.columns[j].Categories != nil
 }
 
-// read adds all records of r.
-func (l *SchemaLearner) read(ctx context.Context, r Reader, h *rowCache) error {
-	l.files, l.fileEnded = []fileRows{{file: l.layout.file}}, true
-	inner, ok := splittable(r)
-	if !ok {
-		defer l.flushCounts()
-		return r.Records(ctx, func(rec *Record) error {
-			l.add(rec, h.current())
-			return nil
-		})
-	}
-	l.fileEnded = false
-	defer func() { l.fileEnded = true }()
-	hints := partHints{collect: make([]bool, len(l.columns))}
-	l.shareHints(&hints, h != nil)
-	return readParts(ctx, inner, func() partResult {
-		return &partStats{SchemaLearner: l.newPart(), hints: &hints, rows: h.newBlock()}
-	}, func(w *partTask, before int) (lines int, err error) {
-		part := w.result.(*partStats)
-		lines, l.lines = w.lines, before
-		if w.err != nil || !l.canMerge(part.SchemaLearner) {
-			part.begin()
-			lines, err = w.part.Records(ctx, before, part.add)
-			l.lines = 0 // lines are counted from the first part
+// observe adds the values of a column in the current rows of a pass.
+func (l *learner) observe(s *source, p *columnPass, f *columnReader, o *destination) {
+	switch c := &l.columns[o.column]; {
+	case o.passthrough >= 0:
+	case f.As == Times:
+		for i, v := range f.values.Seconds[:p.rows] {
+			if !p.skips(i) && v == NoTime {
+				l.observeMissing(p, i, o, c)
+			} else if !p.skips(i) {
+				c.values++
+			}
 		}
-		part.flushCounts()
-		if err := l.Merge(part.SchemaLearner); err != nil {
-			return lines, err
-		}
-		l.shareHints(&hints, h.join(l, part, w.part.Fraction()))
-		return lines, err
-	})
-}
-
-// partStats is the state of one part of the records, with its rows if they are stored.
-type partStats struct {
-	*SchemaLearner
-	hints *partHints
-	rows  *block
-}
-
-// partHints inform workers which columns are categorical and whether rows are stored.
-type partHints struct {
-	sync.Mutex
-	collect []bool
-	hold    bool
-}
-
-// shareHints updates the hints for later parts.
-func (l *SchemaLearner) shareHints(h *partHints, hold bool) {
-	h.Lock()
-	defer h.Unlock()
-	h.hold = hold
-	for j := range l.columns {
-		h.collect[j] = l.columns[j].collect
-	}
-}
-
-func (p *partStats) begin() {
-	p.hints.Lock()
-	defer p.hints.Unlock()
-	p.SchemaLearner.rows, p.uncounted = 0, 0
-	for j := range p.columns {
-		c := &p.columns[j]
-		levels := c.categories
-		clear(levels.codes)
-		levels.names, levels.rows, levels.lines = levels.names[:0], levels.rows[:0], levels.lines[:0]
-		*c = columnStats{collect: p.hints.collect[j], categories: levels}
-	}
-	p.updateNumericOnly()
-	if !p.hints.hold {
-		p.rows = nil
-	}
-	if p.rows != nil {
-		p.rows.reset()
-	}
-}
-
-func (p *partStats) add(rec *Record) error {
-	p.SchemaLearner.add(rec, p.rows)
-	return nil
-}
-
-// canMerge reports whether a part has collected all categories of categorical columns.
-func (l *SchemaLearner) canMerge(part *SchemaLearner) bool {
-	for j := range l.columns {
-		if o := &part.columns[j]; l.columns[j].collect && !o.collect && o.numbers > 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// Rows returns the number of records.
-func (l *SchemaLearner) Rows() int { return l.rows }
-
-// add adds a record, and encodes it as the next row of b unless b is nil.
-func (l *SchemaLearner) add(rec *Record, b *block) {
-	if l.numericOnly && rec.Numbers != nil {
-		if b == nil && l.layout.allParsed(rec) || b != nil && b.addNumbers(rec) {
-			l.rows++
-			l.uncounted++
-			return
-		}
-	}
-	l.flushCounts()
-	if b != nil {
-		b.begin(rec)
-	}
-	for k, field := range rec.Fields {
-		j := k
-		if rec.Columns != nil {
-			j = rec.Columns[k]
-		}
-		if l.layout.use[j] == dropped {
-			continue
-		}
-		if l.previous != nil {
-			l.collect(j, rec.Line, field)
-			continue
-		}
-		if l.coder != nil {
-			l.check(j, k, rec)
-			continue
-		}
-		if b == nil && field != nil && l.layout.kinds[j] == datasets.Text {
-			l.columns[j].values++ // of text only rows that are stored need its strings
-			l.columns[j].checkEncoding(l.rows, rec.Line, field)
-			continue
-		}
-		v := l.observe(j, k, rec)
-		if b != nil {
-			b.put(&b.cells[j], v, field)
-		}
-	}
-	if l.rows++; b != nil {
-		b.rows++
-	}
-}
-
-// flushCounts adds the uncounted rows to the columns.
-func (l *SchemaLearner) flushCounts() {
-	if l.uncounted == 0 {
-		return
-	}
-	for j := range l.columns {
-		if l.layout.use[j] != dropped {
-			l.columns[j].values += l.uncounted
-			l.columns[j].numbers += l.uncounted
-		}
-	}
-	l.uncounted = 0
-}
-
-// collect adds the category in a field.
-func (l *SchemaLearner) collect(j, line int, field []byte) {
-	c := &l.columns[j]
-	if field == nil || !c.collect {
-		return
-	}
-	if l.layout.use[j] == target {
-		field = bytes.TrimSuffix(field, l.layout.suffix)
-	}
-	c.addCategory(l.rows, line, field)
-}
-
-// observe adds field k of a record, which is in column j. It returns the number in it, or the code
-// of its category in order of appearance.
-func (l *SchemaLearner) observe(j, k int, rec *Record) float64 {
-	c, use, field := &l.columns[j], l.layout.use[j], rec.Fields[k]
-	if use != input {
-		if err := l.layout.checkRequired(j, field); err != nil {
-			c.addError(l.rows, rec.Line, err.Error())
-			return 0
-		}
-	}
-	if field == nil {
-		if c.missing == nil {
-			c.missing = &occurrence{row: l.rows, line: rec.Line}
-		}
-		return math.NaN()
-	}
-	c.values++
-	if use == group {
-		if c.collect {
-			c.addCategory(l.rows, rec.Line, field)
-		}
-		return 0
-	}
-	simple := use != target || len(l.layout.suffix) == 0
-	if !simple {
-		field = bytes.TrimSuffix(field, l.layout.suffix)
-	}
-	if c.collect {
-		return l.observeCategory(j, rec.Line, field)
-	}
-	v, ok := 0.0, false
-	if simple {
-		v, ok = l.layout.number(rec, k)
-	} else {
-		v, ok = l.layout.notation.Number(field)
-	}
-	switch {
-	case use == weight:
-		c.hasPositiveWeight = c.hasPositiveWeight || v > 0
-	case ok:
-		c.numbers++
+	case f.values.Numbers == nil:
+		l.observeStrings(s, p, f, o, c)
+	case f.values.Plain && p.skipped == nil && o.use != weight:
+		n := f.values.len(p.rows)
+		c.values, c.numbers = c.values+n, c.numbers+n
 	default:
-		return l.observeText(j, rec.Line, field)
+		l.observeNumbers(s, p, f, o, c)
 	}
-	return v
 }
 
-// observeText adds a string to a column that is not known to be categorical.
-func (l *SchemaLearner) observeText(j, line int, field []byte) float64 {
-	c := &l.columns[j]
-	if _, known := l.layout.kindOf(j); known {
-		c.strs++
-		c.addError(l.rows, line, l.layout.notNumber(j, field))
-		return 0
+// observeNumbers adds numbers, and strings that are not numbers.
+func (l *learner) observeNumbers(s *source, p *columnPass, f *columnReader, o *destination, c *columnStats) {
+	_, known := l.layout.kindOf(o.column)
+	values := &f.values
+	for i := range values.len(p.rows) {
+		at := values.row(i)
+		if p.skips(at) {
+			continue
+		}
+		row, line := p.first+at, p.line(at)
+		v, code := values.Numbers[i*values.Step], values.code(i)
+		switch {
+		case v-v == 0:
+			c.values++
+			c.numbers++
+			if o.use != weight {
+				continue
+			}
+			if c.hasPositiveWeight = c.hasPositiveWeight || v > 0; v < 0 {
+				c.addError(row, line, negativeWeight(v))
+			}
+		case code >= 0:
+			c.values++
+			field := values.Dictionary.Strings[code]
+			if !known && !l.encoded && o.use != weight {
+				c.addText(row, line, field)
+			} else if _, err := s.value(o, field, false); err != nil {
+				c.strs++
+				c.addError(row, line, err.Error())
+			}
+		case math.IsNaN(v):
+			l.observeMissing(p, at, o, c)
+		case o.use != target || !l.layout.roles.Unlabeled:
+			c.addError(row, line, infiniteValue)
+		}
 	}
-	if c.strs == 0 && c.numbers == 0 {
-		c.collect, l.numericOnly = true, false
-		return l.observeCategory(j, line, field)
+}
+
+// observeMissing adds a missing value.
+func (l *learner) observeMissing(p *columnPass, i int, o *destination, c *columnStats) {
+	row, line := p.first+i, p.line(i)
+	if o.use != input {
+		if err := l.layout.checkRequired(o.column); err != nil {
+			c.addError(row, line, err.Error())
+		}
 	}
-	c.addText(l.rows, line, field)
-	return 0
+	if c.missing == nil {
+		c.missing = &occurrence{row: p.source.rowIndex(row), line: line}
+	}
+}
+
+// observeStrings adds strings. It inspects each string of a dictionary once.
+func (l *learner) observeStrings(s *source, p *columnPass, f *columnReader, o *destination, c *columnStats) {
+	_, known := l.layout.kindOf(o.column)
+	inferred := !known && !l.encoded && l.previous == nil && (o.use == input || o.use == target)
+	values := &f.values
+	o.update(s, values.Dictionary, inferred)
+	for i := range values.len(p.rows) {
+		at, code := values.row(i), values.code(i)
+		if p.skips(at) {
+			continue
+		}
+		row, line := p.first+at, p.line(at)
+		if code < 0 || o.strs[code].missing {
+			if l.previous == nil {
+				l.observeMissing(p, at, o, c)
+			}
+			continue
+		}
+		t, field := &o.strs[code], values.Dictionary.Strings[code]
+		c.values++
+		if inferred {
+			if !c.collect && c.numbers+c.strs == 0 { // the first value
+				c.collect = true
+				p.collect(f)
+			}
+			if t.number {
+				c.numbers++
+			} else {
+				c.addText(row, line, field)
+			}
+		}
+		if t.seen {
+			continue
+		}
+		errs := c.errCount
+		switch {
+		case c.collect:
+			t.value = float64(c.addCategory(row, line, s.trimmed(o.use, field)))
+		case inferred || o.use == group:
+		case l.layout.kinds[o.column] == datasets.Text && o.use == input:
+			c.checkEncoding(row, line, field)
+		default:
+			var err error
+			if t.value, err = s.value(o, field, false); err != nil && s.origins[o.column].datePart == 0 {
+				c.addError(row, line, err.Error())
+			}
+			if t.value == datasets.Unknown && s.cell(o.column).codes != nil && c.unknown == nil {
+				c.unknown = &occurrence{row: s.rowIndex(row), line: line}
+			}
+		}
+		t.seen = c.errCount == errs // an invalid string is an error in every row
+	}
+}
+
+// seenString describes a string of a dictionary for a destination.
+type seenString struct {
+	seen, missing, number bool
+	value                 float64 // in the order of appearance, of a category
+}
+
+// update adds the new strings of a dictionary.
+func (o *destination) update(s *source, d *Dictionary, numbers bool) {
+	if o.dictionary != d {
+		o.dictionary, o.strs = d, o.strs[:0]
+	}
+	for _, field := range d.Strings[len(o.strs):] {
+		t := seenString{missing: s.isMissing(field)}
+		if numbers {
+			_, t.number = s.layout.notation.Number([]byte(field))
+		}
+		o.strs = append(o.strs, t)
+	}
 }
 
 // addText counts a string.
-func (c *columnStats) addText(row, line int, field []byte) {
+func (c *columnStats) addText(row, line int, field string) {
 	if c.strs++; c.strs == 1 {
-		c.firstText = &occurrence{row, line, string(field)}
+		c.firstText = &occurrence{row, line, field}
 	}
-}
-
-// observeCategory adds a value to a column that collects categories. It also counts numbers if the
-// kind is inferred, since earlier records may contain numbers.
-func (l *SchemaLearner) observeCategory(j, line int, field []byte) float64 {
-	c := &l.columns[j]
-	if _, known := l.layout.kindOf(j); !known {
-		if _, ok := l.layout.notation.Number(field); ok {
-			c.numbers++
-		} else {
-			c.addText(l.rows, line, field)
-		}
-	}
-	return float64(c.addCategory(l.rows, line, field))
-}
-
-// notNumber returns the error about a string in a numeric column.
-func (l *layout) notNumber(j int, field []byte) string {
-	if l.use[j] == target && l.roles.Task == datasets.Regression {
-		return fmt.Sprintf("%q is not a number, and the task is regression", field)
-	}
-	return fmt.Sprintf("%q is not a number", field)
 }
 
 // addError adds an error.
@@ -407,188 +252,60 @@ func (c *columnStats) addError(row, line int, what string) {
 
 // addCategory adds a category and returns its code. It records the first category above the limit
 // and ignores the others.
-func (c *columnStats) addCategory(row, line int, field []byte) int {
-	if code, ok := c.categories.codes[string(field)]; ok {
+func (c *columnStats) addCategory(row, line int, field string) int {
+	if code, ok := c.categories.codes[field]; ok {
 		return code
 	}
-	switch {
+	switch l := &c.categories; {
 	case !c.checkEncoding(row, line, field):
 	case c.excess != nil:
-	case c.categories.exceeds(len(field)):
+	case len(l.names) >= maxCategories || l.bytes+len(field) > maxCategoryBytes:
 		c.excess = &occurrence{row: row, line: line}
 	default:
-		c.categories.add(row, line, string(field))
-		return len(c.categories.names) - 1
+		if l.codes == nil {
+			l.codes = map[string]int{}
+		}
+		l.codes[field], l.bytes, l.names = len(l.names), l.bytes+len(field), append(l.names, field)
+		return len(l.names) - 1
 	}
 	return 0
 }
 
 // checkEncoding adds an error and returns false if a string is not UTF-8.
-func (c *columnStats) checkEncoding(row, line int, field []byte) bool {
-	if utf8.Valid(field) {
+func (c *columnStats) checkEncoding(row, line int, field string) bool {
+	if utf8.ValidString(field) {
 		return true
 	}
 	c.addError(row, line, fmt.Sprintf("%q is not UTF-8", field))
 	return false
 }
 
-// exceeds reports whether another name of the given length is above a limit.
-func (l *categories) exceeds(length int) bool {
-	return len(l.names) >= maxCategories || l.bytes+length > maxCategoryBytes
-}
-
-func (l *categories) add(row, line int, name string) {
-	if l.codes == nil {
-		l.codes = map[string]int{}
-	}
-	l.codes[name], l.bytes = len(l.names), l.bytes+len(name)
-	l.names, l.rows, l.lines = append(l.names, name), append(l.rows, row), append(l.lines, line)
-}
-
-// Merge adds the state of the records after those of l, and does not modify other. Both must be the
-// same pass over the same columns, which may be in another order in other files.
-func (l *SchemaLearner) Merge(other *SchemaLearner) error {
-	if other.layout == nil {
-		return nil
-	}
-	if l.layout == nil {
-		l.setForm(other.form, other.layout)
-	}
-	order, err := l.match(other)
-	if err != nil {
-		return err
-	}
-	from := partOffset{rows: l.rows}
-	files := other.files
-	if !l.fileEnded { // other continues the same file
-		from.lines, from.untilRow = l.lines, other.rows
-		if files = files[1:]; len(files) > 0 {
-			from.untilRow = files[0].first
-		}
-	}
-	for _, f := range files {
-		l.files = append(l.files, fileRows{f.file, l.rows + f.first})
-	}
-	for j := range l.columns {
-		at := j
-		if order != nil {
-			at = order[j]
-		}
-		l.columns[j].merge(&other.columns[at], from)
-	}
-	l.rows += other.rows
-	if l.fileEnded = other.fileEnded; len(files) == 0 {
-		l.lines += other.lines
-	} else {
-		l.lines = other.lines
-	}
-	return nil
-}
-
-// match finds the columns of l in other; nil means the same order. It adds categories that only
-// other declares.
-func (l *SchemaLearner) match(other *SchemaLearner) (order []int, err error) {
-	if l.layout == other.layout {
-		return nil, nil
-	}
-	if (l.previous == nil) != (other.previous == nil) {
-		return nil, fmt.Errorf("%s: another reading than that of %s", other.form.Name, l.form.Name)
-	}
-	s := multiFile{form: l.form, order: make([][]int, 1)}
-	s.form.Columns = slices.Clone(l.form.Columns)
-	if err := s.match(0, other.form, l.form.Name); err != nil {
-		return nil, err
-	}
-	at, err := arrange(s.form, l.roles)
-	if err != nil {
-		return nil, err
-	}
-	l.form, l.layout = s.form, at
-	return s.order[0], nil
-}
-
-// partOffset is the position of a part: its first row, and the line offset of its rows before
-// untilRow.
-type partOffset struct{ rows, lines, untilRow int }
-
-func (s partOffset) at(row, line int) (int, int) {
-	if row < s.untilRow {
-		line += s.lines
-	}
-	return s.rows + row, line
-}
-
-// orElse returns n, or else o, an occurrence in a later part.
-func (n *occurrence) orElse(o *occurrence, s partOffset) *occurrence {
-	if n != nil || o == nil {
-		return n
-	}
-	row, line := s.at(o.row, o.line)
-	return &occurrence{row, line, o.text}
-}
-
-// merge adds the statistics of a later part.
-func (c *columnStats) merge(o *columnStats, s partOffset) {
-	quiet := c.numbers+c.strs == 0 && !c.collect // no value so far
-	c.values, c.numbers, c.strs, c.errCount = c.values+o.values, c.numbers+o.numbers, c.strs+o.strs, c.errCount+o.errCount
-	c.hasPositiveWeight = c.hasPositiveWeight || o.hasPositiveWeight
-	c.missing, c.unknown = c.missing.orElse(o.missing, s), c.unknown.orElse(o.unknown, s)
-	c.firstText, c.firstErr = c.firstText.orElse(o.firstText, s), c.firstErr.orElse(o.firstErr, s)
-	switch {
-	case c.partial:
-		return
-	case quiet:
-		c.collect, c.partial = o.collect, o.partial
-	case !c.collect:
-		return
-	case o.partial, !o.collect && o.numbers > 0: // the part treated numbers as numeric values
-		c.partial, c.categories, c.excess = true, categories{}, nil
-		return
-	}
-	if !o.collect || o.partial {
-		return
-	}
-	for k, name := range o.categories.names {
-		if _, ok := c.categories.codes[name]; ok || c.excess != nil {
-			continue
-		}
-		row, line := s.at(o.categories.rows[k], o.categories.lines[k])
-		if c.categories.exceeds(len(name)) {
-			c.excess = &occurrence{row: row, line: line}
-			break
-		}
-		c.categories.add(row, line, name)
-	}
-	c.excess = c.excess.orElse(o.excess, s)
-}
-
 // isDeferred reports whether the categories of column j need a second pass.
-func (l *SchemaLearner) isDeferred(j int) bool {
+func (l *learner) isDeferred(j int) bool {
 	c := &l.columns[j]
-	return c.partial || c.strs > 0 && !c.collect && c.firstErr == nil && l.numberShare(j) < numberThreshold
+	return c.strs > 0 && !c.collect && c.firstErr == nil && l.numberShare(j) < numberThreshold
 }
 
-// Deferred returns the names of the columns whose categories need a second pass.
-func (l *SchemaLearner) Deferred() []string {
-	var names []string
+// hasDeferred reports whether a column needs a second pass.
+func (l *learner) hasDeferred() bool {
 	for j := range l.columns {
 		if l.isDeferred(j) {
-			names = append(names, l.layout.columns[j].Name)
+			return true
 		}
 	}
-	return names
+	return false
 }
 
-// err returns the first error of each column in order of lines, joined with end, the error that
-// closedCursor the pass.
-func (l *SchemaLearner) err(end error) error {
+// err returns the first error of each column in order of lines, joined with end, the error that ended
+// the pass.
+func (l *learner) err(end error) error {
 	var all []occurrence
 	for j := range l.columns {
 		n, more := l.columns[j].report(l, j, end == nil)
 		if n == nil {
 			continue
 		}
-		at := occurrence{n.row, n.line, "column " + l.layout.columns[j].Name + ": " + n.text}
+		at := occurrence{n.row, n.line, "column " + l.layout.label(j) + ": " + n.text}
 		if more > 0 {
 			at.text += fmt.Sprintf(" (and %d more in this column)", more)
 		}
@@ -597,12 +314,7 @@ func (l *SchemaLearner) err(end error) error {
 	slices.SortStableFunc(all, func(a, b occurrence) int { return cmp.Compare(a.row, b.row) })
 	var out []error
 	for _, n := range all {
-		if l.form.NoLines {
-			out = append(out, l.form.lineError(n.line, errors.New(n.text)))
-			continue
-		}
-		at := l.position(&n)
-		out = append(out, &datasets.LineError{File: at.File, Line: at.Line, Err: errors.New(n.text)})
+		out = append(out, l.layout.form.lineError(n.line, errors.New(n.text)))
 	}
 	if end != nil {
 		out = append(out, end)
@@ -614,7 +326,7 @@ func (l *SchemaLearner) err(end error) error {
 }
 
 // report returns the first error of column j, or nil, and the number of other errors.
-func (c *columnStats) report(l *SchemaLearner, j int, whole bool) (first *occurrence, more int) {
+func (c *columnStats) report(l *learner, j int, whole bool) (first *occurrence, more int) {
 	switch {
 	case c.excess != nil && l.layout.use[j] != group && !l.isText(j):
 		limit := fmt.Sprintf("must have at most %d categories", maxCategories)
@@ -628,7 +340,7 @@ func (c *columnStats) report(l *SchemaLearner, j int, whole bool) (first *occurr
 		return c.firstErr, c.errCount
 	case c.firstErr != nil:
 		return c.firstErr, c.errCount - 1
-	case l.layout.use[j] == weight && !c.hasPositiveWeight && whole && l.previous == nil && l.coder == nil:
+	case l.layout.use[j] == weight && !c.hasPositiveWeight && whole && l.previous == nil && !l.encoded:
 		return &occurrence{row: -1, text: "weights must not all be 0"}, 0
 	case c.strs > 0 && !c.collect && l.numberShare(j) >= numberThreshold:
 		return &occurrence{c.firstText.row, c.firstText.line, fmt.Sprintf(
@@ -640,48 +352,13 @@ func (c *columnStats) report(l *SchemaLearner, j int, whole bool) (first *occurr
 }
 
 // numberShare returns the share of numbers among the values of a column.
-func (l *SchemaLearner) numberShare(j int) float64 {
+func (l *learner) numberShare(j int) float64 {
 	c := &l.columns[j]
 	return float64(c.numbers) / float64(c.numbers+c.strs)
 }
 
-// position returns the position of an occurrence.
-func (l *SchemaLearner) position(n *occurrence) datasets.Position {
-	if l.form.FileLine != nil || l.form.NoLines {
-		return l.form.position(n.row, n.line)
-	}
-	k := len(l.files) - 1
-	for k > 0 && l.files[k].first > n.row {
-		k--
-	}
-	return datasets.Position{Row: n.row, File: l.files[k].file, Line: n.line}
-}
-
-// Schema returns the schema, or all errors. Columns in Deferred need a second pass first.
-func (l *SchemaLearner) Schema() (s datasets.Schema, err error) {
-	if l.rows == 0 && l.layout != nil && l.previous == nil {
-		err = fmt.Errorf("%s: %w", l.layout.file, rowsource.ErrNoRows)
-	}
-	if err := l.err(err); err != nil {
-		return s, err
-	}
-	switch late := l.Deferred(); {
-	case l.layout == nil:
-		return s, datasets.ErrEmpty
-	case l.previous != nil && l.previous.rows != l.rows:
-		return s, fmt.Errorf("%s: the file has changed: it had %d rows in the first pass, now %d", l.layout.file,
-			l.previous.rows, l.rows)
-	case l.previous == nil && len(late) > 0:
-		return s, fmt.Errorf("%s: column %s: text comes after numbers; read the rows again for the categories", l.layout.file,
-			joinNames(late))
-	}
-	s, err = l.layout.schema(l)
-	s.Missing = l.form.Missing
-	return s, err
-}
-
 // categories returns the categories of column j, false for a numeric column.
-func (l *SchemaLearner) categories(j int) ([]string, bool) {
+func (l *learner) categories(j int) ([]string, bool) {
 	c := &l.columns[j]
 	if l.previous != nil && !c.collect {
 		return l.previous.categories(j)
@@ -697,9 +374,9 @@ func (l *SchemaLearner) categories(j int) ([]string, bool) {
 
 // isText reports whether column j is text: because of the roles, or inferred from its different values, as far as they
 // are stored.
-func (l *SchemaLearner) isText(j int) bool {
+func (l *learner) isText(j int) bool {
 	c := &l.columns[j]
-	if l.layout.use[j] != input || l.layout.sparse || l.coder != nil {
+	if l.layout.use[j] != input || l.layout.sparse || l.encoded {
 		return false
 	}
 	if kind, given := l.layout.kinds[j]; given {
@@ -726,7 +403,7 @@ func (l *SchemaLearner) isText(j int) bool {
 }
 
 // content returns the content of the inputs.
-func (l *SchemaLearner) content() []datasets.ColumnContent {
+func (l *learner) content() []datasets.ColumnContent {
 	if l.previous != nil {
 		return l.previous.content()
 	}
@@ -735,11 +412,11 @@ func (l *SchemaLearner) content() []datasets.ColumnContent {
 		c := &l.columns[j]
 		held := datasets.ColumnContent{Empty: c.values == 0 && !l.layout.sparse}
 		if c.missing != nil {
-			at := l.position(c.missing)
+			at := l.layout.form.position(c.missing.row, c.missing.line)
 			held.Missing = &at
 		}
 		if c.unknown != nil {
-			at := l.position(c.unknown)
+			at := l.layout.form.position(c.unknown.row, c.unknown.line)
 			held.Unknown = &at
 		}
 		out = append(out, held)
@@ -748,7 +425,7 @@ func (l *SchemaLearner) content() []datasets.ColumnContent {
 }
 
 // schema returns the schema that was learned.
-func (l *layout) schema(learned *SchemaLearner) (datasets.Schema, error) {
+func (l *layout) schema(learned *learner) (datasets.Schema, error) {
 	var s datasets.Schema
 	column := func(j int) datasets.Column {
 		c := datasets.Column{Name: l.columns[j].Name}

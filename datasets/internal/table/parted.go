@@ -10,12 +10,6 @@ import (
 // splittable returns r as a Splittable, if possible.
 func splittable(r Reader) (Splittable, bool) {
 	switch r := r.(type) {
-	case *dateSplitter:
-		inner, ok := splittable(r.Reader)
-		return mappedReader{r, inner, r.splitter}, ok
-	case *labeledReader:
-		inner, ok := splittable(r.Reader)
-		return mappedReader{r, inner, func() recordMap { return r.pass }}, ok
 	case *multiFile:
 		out := splitFiles{multiFile: r}
 		for _, file := range r.readers {
@@ -29,48 +23,6 @@ func splittable(r Reader) (Splittable, bool) {
 	}
 	p, ok := r.(Splittable)
 	return p, ok
-}
-
-// recordMap passes a record, a replacement or nothing to yield.
-type recordMap = func(rec *Record, yield func(rec *Record) error) error
-
-// mappedReader maps the records of a reader.
-type mappedReader struct {
-	Reader
-	inner  Splittable
-	change func() recordMap // returns a map for one goroutine
-}
-
-// mappedParts is a pass in parts.
-type mappedParts struct {
-	Parts
-	change func() recordMap
-}
-
-type mappedPart struct {
-	Part
-	change recordMap
-}
-
-func (c mappedReader) Parts(ctx context.Context) (Parts, int, error) {
-	ps, before, err := c.inner.Parts(ctx)
-	return mappedParts{ps, c.change}, before, err
-}
-
-func (c mappedReader) CheckUnchanged() error { return c.inner.CheckUnchanged() }
-
-func (c mappedParts) Next(used Part) (Part, error) {
-	out, _ := used.(*mappedPart)
-	if out == nil {
-		out = &mappedPart{change: c.change()}
-	}
-	var err error
-	out.Part, err = c.Parts.Next(out.Part)
-	return out, err
-}
-
-func (c *mappedPart) Records(ctx context.Context, before int, yield func(rec *Record) error) (lines int, err error) {
-	return c.Part.Records(ctx, before, func(rec *Record) error { return c.change(rec, yield) })
 }
 
 // splitFiles reads the records of several files in parts.

@@ -5,6 +5,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,8 +72,9 @@ func (f Form) lineError(line int, err error) *datasets.LineError {
 // Column describes a column of a file.
 type Column struct {
 	Name       string
-	Line       int  // line of its declaration; 0 if none
-	Declared   bool // whether the file declares the kind
+	Date       string // name of the column of dates that it is a part of; "" if none
+	Line       int    // line of its declaration; 0 if none
+	Declared   bool   // whether the file declares the kind
 	Kind       datasets.Kind
 	Categories []string // of a declared categorical column; nil to infer them
 }
@@ -85,31 +87,6 @@ type Record struct {
 	Columns []int     // columns of the fields, ascending, if the form is sparse
 	Weight  float64   // if the form is weighted
 	Err     error     // of a record that is invalid, if the roles have OnInvalid
-}
-
-// number returns the parsed value of field k, which is not missing.
-func (l *layout) number(rec *Record, k int) (v float64, ok bool) {
-	if rec.Numbers != nil {
-		if v := rec.Numbers[k]; v == v {
-			return v, true
-		}
-	}
-	return l.notation.Number(rec.Fields[k])
-}
-
-// numericOnly reports whether records contain only inputs and targets without suffixes.
-func (l *layout) numericOnly() bool {
-	return !l.sparse && l.weight < 0 && l.group < 0 && (len(l.suffix) == 0 || len(l.targets) == 0)
-}
-
-// allParsed reports whether the reader has parsed all inputs and targets.
-func (l *layout) allParsed(rec *Record) bool {
-	for j, v := range rec.Numbers {
-		if v != v && l.use[j] != dropped {
-			return false
-		}
-	}
-	return true
 }
 
 // layout assigns the columns of a file to roles.
@@ -379,25 +356,21 @@ func (l *layout) kindOf(j int) (kind datasets.Kind, known bool) {
 // errNoTarget is wrapped by errors about rows without a target.
 var errNoTarget = errors.New("the target is missing")
 
-// checkRequired returns an error if a target, weight or group is missing, or a weight is invalid.
-func (l *layout) checkRequired(j int, field []byte) error {
+// checkRequired returns an error if column j must not have missing values.
+func (l *layout) checkRequired(j int) error {
 	switch {
-	case field == nil && l.use[j] == target && l.roles.Unlabeled:
+	case l.use[j] == target && l.roles.Unlabeled, l.use[j] == input:
 		return nil
-	case field == nil && l.use[j] == target:
+	case l.use[j] == target:
 		return fmt.Errorf("%w; set missing_target: drop to skip such rows", errNoTarget)
-	case field == nil:
-		return fmt.Errorf("the %s is missing", l.use[j])
 	}
-	if l.use[j] == weight {
-		if v, ok := l.notation.Number(field); !ok || v < 0 {
-			return fmt.Errorf("weight must be a number ≥ 0, got %q", field)
-		}
-	}
-	return nil
+	return fmt.Errorf("the %s is missing", l.use[j])
 }
+
+// label returns the name of column j in errors.
+func (l *layout) label(j int) string { return cmp.Or(l.columns[j].Date, l.columns[j].Name) }
 
 // fieldError returns an error about a field.
 func (l *layout) fieldError(line, j int, format string, args ...any) *datasets.LineError {
-	return l.form.lineError(line, fmt.Errorf("column %s: "+format, append([]any{l.columns[j].Name}, args...)...))
+	return l.form.lineError(line, fmt.Errorf("column %s: "+format, append([]any{l.label(j)}, args...)...))
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
@@ -91,31 +90,25 @@ func TestMostlyNumbers(t *testing.T) {
 	}
 }
 
-// TestTooManyLevels: the levels of a column are bounded, and so is the memory.
+// TestTooManyLevels checks that the number of categories of a column and the bytes of their names are
+// bounded.
 func TestTooManyLevels(t *testing.T) {
-	if !exhaustive.Tests() {
-		t.Skip("adds a million levels")
-	}
-	l := Begin(datasets.Roles{})
-	form := Form{Name: "f", Columns: []Column{{Name: "id", Declared: true, Kind: datasets.Categorical}}}
-	at, err := arrange(form, datasets.Roles{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.setForm(form, at)
-	l.files = []fileRows{{file: "f"}}
-	for i := range maxCategories {
-		l.columns[0].categories.add(i, i, fmt.Sprint(i))
-	}
-	l.add(&Record{Line: 6, Fields: [][]byte{[]byte("5")}}, nil)
-	if err := l.err(nil); err != nil {
-		t.Error(err)
-	}
-	l.add(&Record{Line: 7, Fields: [][]byte{[]byte("one more")}}, nil)
-	l.add(&Record{Line: 8, Fields: [][]byte{[]byte("and another")}}, nil)
-	if err := l.err(nil); err == nil ||
-		err.Error() != "f:7: column id: must have at most 1048576 categories; drop the column" {
-		t.Error(err)
+	defer func(n, bytes int) { maxCategories, maxCategoryBytes = n, bytes }(maxCategories, maxCategoryBytes)
+	r := records{Form{Name: "f", Columns: []Column{{Name: "id", Declared: true, Kind: datasets.Categorical}}},
+		[][]string{{"a"}, {"b"}, {"a"}, {"one more"}, {"and another"}}}
+	for _, test := range []struct {
+		categories, bytes int
+		want              string
+	}{
+		{4, 100, ""},
+		{2, 100, "f:4: column id: must have at most 2 categories; drop the column"},
+		{4, 9, "f:4: column id: names of categories must have at most 9 bytes in all; drop the column"},
+	} {
+		maxCategories, maxCategoryBytes = test.categories, test.bytes
+		_, err := Open(context.Background(), r, datasets.Roles{})
+		if (err == nil) != (test.want == "") || err != nil && err.Error() != test.want {
+			t.Errorf("%d categories of %d bytes: %v, want %s", test.categories, test.bytes, err, test.want)
+		}
 	}
 }
 
