@@ -228,6 +228,24 @@ func TestPartsEqualWhole(t *testing.T) {
 	}
 }
 
+// TestSkippedFirstString checks that a string in a skipped row does not make a column categorical.
+func TestSkippedFirstString(t *testing.T) {
+	o := Options{Hold: 1 << 20}
+	o.Target, o.DropMissingTarget = []string{"y"}, true
+	o.FS = fstest.MapFS{"f.csv": {Data: []byte("a,y\nx,\n1.0,2\n3,4\n")}}
+	for _, hold := range []int64{0, 1 << 20} {
+		o.Hold = hold
+		src, err := Open(t.Context(), "f.csv", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, err := datasets.ReadAll(t.Context(), src)
+		if err != nil || set.Schema.Columns[0].Kind != datasets.Numeric || set.X.At(0, 0) != 1 || set.X.At(1, 0) != 3 {
+			t.Errorf("hold %d: %v, %v, %v", hold, set.Schema, set.X, err)
+		}
+	}
+}
+
 // Text before a read error is scanned.
 func TestPartsOfABrokenText(t *testing.T) {
 	defer func(small, full int) { smallPart, fullPart = small, full }(smallPart, fullPart)

@@ -30,7 +30,6 @@ type learner struct {
 	layout   *layout
 	previous *learner // of the first pass; nil in the first pass
 	encoded  bool     // whether the schema is known, and only content and errors are determined
-	rows     int
 	columns  []columnStats
 }
 
@@ -183,7 +182,7 @@ func (l *learner) observeStrings(s *source, p *columnPass, f *columnReader, o *d
 		t, field := &o.strs[code], values.Dictionary.Strings[code]
 		c.values++
 		if inferred {
-			if !c.collect && c.numbers+c.strs == 0 { // the first value
+			if !c.collect && c.numbers+c.strs == 0 && !t.number { // the first value of rows that are not skipped
 				c.collect = true
 				p.collect(f)
 			}
@@ -219,7 +218,7 @@ func (l *learner) observeStrings(s *source, p *columnPass, f *columnReader, o *d
 // seenString describes a string of a dictionary for a destination.
 type seenString struct {
 	seen, missing, number bool
-	value                 float64 // in the order of appearance, of a category
+	value                 float64 // a number, or the code of a category in order of appearance
 }
 
 // update adds the new strings of a dictionary.
@@ -230,7 +229,7 @@ func (o *destination) update(s *source, d *Dictionary, numbers bool) {
 	for _, field := range d.Strings[len(o.strs):] {
 		t := seenString{missing: s.isMissing(field)}
 		if numbers {
-			_, t.number = s.layout.notation.Number([]byte(field))
+			t.value, t.number = s.layout.notation.Number([]byte(field))
 		}
 		o.strs = append(o.strs, t)
 	}

@@ -302,7 +302,8 @@ func (p *columnPass) putNumbers(f *columnReader, k int) error {
 	case k > 0 && p.text == nil:
 		copy(o.numbers[:p.rows], v.Numbers)
 	}
-	if p.text == nil && o.use != weight && !slices.ContainsFunc(v.Numbers, func(x float64) bool { return x-x != 0 && x == x }) {
+	infinite := func(x float64) bool { return x-x != 0 && x == x }
+	if p.text == nil && o.use != weight && !slices.ContainsFunc(v.Numbers, infinite) {
 		return nil
 	}
 	var first error
@@ -313,7 +314,7 @@ func (p *columnPass) putNumbers(f *columnReader, k int) error {
 			if x, err = s.value(o, v.Dictionary.Strings[code], false); err != nil {
 				first = cmp.Or(first, p.fail(at, o.column, err))
 			}
-		} else if x-x != 0 && x == x {
+		} else if infinite(x) {
 			if o.use == target && s.layout.roles.Unlabeled {
 				x = math.NaN()
 			} else {

@@ -1,7 +1,8 @@
-// Package table encodes records of named string fields as sets, for all file formats.
+// Package table encodes the columns of files as sets, for all file formats.
 //
-// A first pass infers the kinds and categories of the columns ([Open]); each later pass encodes the
-// fields by the schema and yields blocks of rows.
+// A reader of a text format yields records, which are parsed into batches of columns; other formats
+// yield typed columns. Unless the schema is given, a first pass infers the kinds and categories of
+// the columns; each later pass encodes the columns by the schema and yields blocks of rows.
 package table
 
 import (

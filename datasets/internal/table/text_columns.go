@@ -154,7 +154,8 @@ func (c *textCursor) Decode(k int, v *Values) error {
 		}
 	}
 	lo, hi := c.from, c.from+c.rows
-	v.Rows, v.Numbers, v.Step, v.Plain, v.Codes, v.Dictionary = nil, nil, 1, col.others == 0 && !col.strings, nil, col.dictionary
+	v.Rows, v.Step, v.Plain = nil, 1, col.others == 0 && !col.strings
+	v.Codes, v.Dictionary = nil, col.dictionary
 	n := b.rows
 	if c.form.Sparse && c.requests[k].Input {
 		first, _ := slices.BinarySearch(col.rows, int32(lo))
