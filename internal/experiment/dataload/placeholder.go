@@ -22,16 +22,20 @@ func Outline(ctx context.Context, source datasets.Source, want bool) (datasets.S
 	if len(out.Schema.Targets) == 1 {
 		out.Y = make([]float64, 0, max(n, 0))
 	}
-	var several Matrix
+	var targets []float64
 	n = 0
 	err := rowsource.DropInputs(source).Blocks(ctx, func(block datasets.Set) error {
 		n += block.Rows()
 		out.Y = append(out.Y, block.Y...)
 		out.Groups = append(out.Groups, block.Groups...)
-		several.Add(block.Targets, max(n, 0))
+		for i := 0; block.Targets != nil && i < block.Rows(); i++ {
+			targets = append(targets, block.Targets.RawRowView(i)...)
+		}
 		return nil
 	})
-	out.Targets = several.Dense()
+	if len(targets) > 0 {
+		out.Targets = mat.NewDense(n, len(targets)/n, targets)
+	}
 	out.X = blank{n, d, texts}
 	return out, err
 }
@@ -94,31 +98,3 @@ type sparseBlank struct {
 
 // NNZ is the number of entries of the rows that are stood for.
 func (b sparseBlank) NNZ() int { return b.entries }
-
-// Matrix is the data of a matrix that grows by rows.
-type Matrix struct {
-	cols int
-	data []float64
-}
-
-// Add appends the rows of m; an empty matrix allocates the given capacity.
-func (t *Matrix) Add(m *mat.Dense, capacity int) {
-	if m == nil || m.IsEmpty() {
-		return
-	}
-	rows, cols := m.Dims()
-	if t.data == nil {
-		t.cols, t.data = cols, make([]float64, 0, capacity*cols)
-	}
-	for i := range rows {
-		t.data = append(t.data, m.RawRowView(i)...)
-	}
-}
-
-// Dense returns the matrix, nil if it has no rows.
-func (t *Matrix) Dense() *mat.Dense {
-	if len(t.data) == 0 {
-		return nil
-	}
-	return mat.NewDense(len(t.data)/t.cols, t.cols, t.data)
-}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/experiment/dataload"
 	"github.com/bochner-ml/bochner/internal/metricinput"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -77,17 +76,12 @@ type Verdict struct {
 	Rows  int
 	Costs *mat.Dense // of mistakes between the classes; nil for none
 
-	task                        datasets.Task
-	seen                        sample // of a clustering
-	classNames                  []string
-	classes, buf                int
-	truth, predicted, weights   []float64
-	scores, probabilities       dataload.Matrix
-	truthTargets, saidOfTargets dataload.Matrix
-
-	std, lower, upper                      []float64
-	stdTargets, lowerTargets, upperTargets dataload.Matrix
-	sets                                   dataload.Matrix
+	task             datasets.Task
+	seen             sample // of a clustering
+	classNames       []string
+	classes, buf     int
+	truth, predicted estimator.Prediction // values and targets
+	weights          []float64
 }
 
 // newVerdict returns an empty verdict for n rows; negative n means unknown.
@@ -101,46 +95,17 @@ func (v *Verdict) add(block datasets.Set, p estimator.Prediction) {
 	if v.task == datasets.Clustering {
 		v.seen.add(block)
 	}
-	if block.Targets != nil {
-		v.truthTargets.Add(block.Targets, v.buf)
-		v.saidOfTargets.Add(p.Targets, v.buf)
-		v.stdTargets.Add(p.StdTargets, v.buf)
-		v.lowerTargets.Add(p.LowerTargets, v.buf)
-		v.upperTargets.Add(p.UpperTargets, v.buf)
-	} else {
-		for _, one := range []struct {
-			to   *[]float64
-			more []float64
-		}{{&v.std, p.Std}, {&v.lower, p.Lower}, {&v.upper, p.Upper}} {
-			if one.more != nil {
-				*one.to = extend(*one.to, one.more, v.buf)
-			}
-		}
-		v.truth = extend(v.truth, block.Y, v.buf)
-		v.predicted = extend(v.predicted, p.Values, v.buf)
-	}
+	v.truth = v.truth.Append(estimator.Prediction{Values: block.Y, Targets: block.Targets}, v.buf)
+	v.predicted = v.predicted.Append(p, v.buf)
 	if block.Weights != nil {
-		v.weights = extend(v.weights, block.Weights, v.buf)
+		v.weights = append(slices.Grow(v.weights, max(0, v.buf-len(v.weights))), block.Weights...)
 	}
-	v.scores.Add(p.Scores, v.buf)
-	if len(p.Anomaly) > 0 {
-		v.scores.Add(mat.NewDense(len(p.Anomaly), 1, p.Anomaly), v.buf)
-	}
-	v.probabilities.Add(p.Probabilities, v.buf)
-	v.sets.Add(p.Sets, v.buf)
-}
-
-func extend(list, more []float64, capacity int) []float64 {
-	if list == nil {
-		list = make([]float64, 0, capacity)
-	}
-	return append(list, more...)
 }
 
 // Clusters returns the number of rows in each cluster.
 func (v *Verdict) Clusters() []int {
 	var out []int
-	for _, cluster := range v.predicted {
+	for _, cluster := range v.predicted.Values {
 		for len(out) <= int(cluster) {
 			out = append(out, 0)
 		}
@@ -152,7 +117,7 @@ func (v *Verdict) Clusters() []int {
 // Anomalies returns the share of rows classified as anomalies.
 func (v *Verdict) Anomalies() float64 {
 	count := 0
-	for _, output := range v.predicted {
+	for _, output := range v.predicted.Values {
 		if output == 1 {
 			count++
 		}
@@ -162,7 +127,7 @@ func (v *Verdict) Anomalies() float64 {
 
 // AllUsual reports whether labeled rows contain no anomaly.
 func (v *Verdict) AllUsual() bool {
-	return v.task == datasets.Anomaly && v.truth != nil && !slices.Contains(v.truth, 1)
+	return v.task == datasets.Anomaly && v.truth.Values != nil && !slices.Contains(v.truth.Values, 1)
 }
 
 // Score returns the default metrics of the task and extra. It omits metrics that need missing true
@@ -176,7 +141,7 @@ func (v *Verdict) Score(extra ...string) (scores map[string]float64, warnings []
 	if v.task == datasets.Regression {
 		in.Scores, in.Probabilities, in.Classes = nil, nil, 0
 	}
-	some, err := v.seen.input(v.predicted)
+	some, err := v.seen.input(v.predicted.Values)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -224,13 +189,8 @@ func (v *Verdict) Uncertainty() (map[string]float64, error) {
 
 // Input returns the true values and all predictions as input of metrics.
 func (v *Verdict) Input() metrics.Input {
-	return metrics.Input{
-		YTrue: v.truth, YPred: v.predicted, Weights: v.weights, Classes: v.classes, ClassNames: v.classNames,
-		Scores: v.scores.Dense(), Probabilities: v.probabilities.Dense(),
-		YTrueTargets: v.truthTargets.Dense(), YPredTargets: v.saidOfTargets.Dense(),
-		Std: v.std, Lower: v.lower, Upper: v.upper, Sets: v.sets.Dense(), Costs: v.Costs,
-		StdTargets: v.stdTargets.Dense(), LowerTargets: v.lowerTargets.Dense(), UpperTargets: v.upperTargets.Dense(),
-	}
+	return metricinput.AddPredictions(metrics.Input{YTrue: v.truth.Values, YTrueTargets: v.truth.Targets,
+		Weights: v.weights, Classes: v.classes, ClassNames: v.classNames, Costs: v.Costs}, v.predicted)
 }
 
 // score returns the metrics whose requirements the input satisfies.

@@ -48,7 +48,7 @@ func TestSample(t *testing.T) {
 		} else if !slices.Equal(s.at, first.at) {
 			t.Errorf("%s: other rows", name)
 		}
-		in, err := s.input(v.predicted)
+		in, err := s.input(v.predicted.Values)
 		if err != nil {
 			t.Fatal(err)
 		}
