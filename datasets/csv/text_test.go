@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/csv"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 	"github.com/bochner-ml/bochner/internal/textrows"
 )
 
@@ -89,3 +90,16 @@ func TestTextColumns(t *testing.T) {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// TestTextColumnsAreNotRead checks that rows without inputs have missing texts, which can be copied.
+func TestTextColumnsAreNotRead(t *testing.T) {
+	path, _ := messages(t, 5000)
+	src, err := csv.Open(t.Context(), path, csv.Options{Roles: datasets.Roles{Target: []string{"y"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := datasets.ReadAll(t.Context(), rowsource.DropInputs(src))
+	if err != nil || set.Rows() != 5000 || set.Y[4999] != 4999%3 {
+		t.Errorf("%d rows, %v", set.Rows(), err)
+	}
+}

@@ -323,13 +323,13 @@ func (b *batch) arrange() {
 	if s.texts != nil {
 		b.strings = &textrows.Strings{} // a selection of rows of an earlier set may refer to the last one
 	}
-	for k, texts := range b.texts {
-		for i, text := range texts[:b.rows] {
+	for k, at := range s.texts {
+		for i := range b.rows {
 			v := math.NaN()
-			if text != "" {
-				v = b.strings.Add(text)
+			if !s.noInputs && b.texts[k][i] != "" {
+				v = b.strings.Add(b.texts[k][i])
 			}
-			b.matrix[i*cols+s.texts[k]] = v
+			b.matrix[i*cols+at] = v
 		}
 	}
 	b.kept = nil

@@ -302,8 +302,7 @@ func (p *columnPass) putNumbers(f *columnReader, k int) error {
 	case k > 0 && p.text == nil:
 		copy(o.numbers[:p.rows], v.Numbers)
 	}
-	infinite := func(x float64) bool { return x-x != 0 && x == x }
-	if p.text == nil && o.use != weight && !slices.ContainsFunc(v.Numbers, infinite) {
+	if p.text == nil && o.use != weight && !hasInfinite(v.Numbers) {
 		return nil
 	}
 	var first error
@@ -314,7 +313,7 @@ func (p *columnPass) putNumbers(f *columnReader, k int) error {
 			if x, err = s.value(o, v.Dictionary.Strings[code], false); err != nil {
 				first = cmp.Or(first, p.fail(at, o.column, err))
 			}
-		} else if infinite(x) {
+		} else if x-x != 0 && x == x {
 			if o.use == target && s.layout.roles.Unlabeled {
 				x = math.NaN()
 			} else {
@@ -328,6 +327,16 @@ func (p *columnPass) putNumbers(f *columnReader, k int) error {
 		o.put(at, x)
 	}
 	return first
+}
+
+// hasInfinite reports whether a value is infinite.
+func hasInfinite(values []float64) bool {
+	for _, v := range values {
+		if v-v != 0 && v == v {
+			return true
+		}
+	}
+	return false
 }
 
 // put writes the value of row i.

@@ -525,7 +525,6 @@ func (s *source) SkippedRows() []int { return s.skipped }
 // columnReader reads one column of the file in one representation.
 type columnReader struct {
 	ColumnRequest
-	name         string
 	destinations []destination
 	values       Values
 	buffer       []float64 // buffer if no destination stores the numbers
@@ -564,7 +563,7 @@ func (s *source) columnReaders(selected func(j int) bool, kept bool) []*columnRe
 		k, ok := at[r]
 		if !ok {
 			k, at[r] = len(out), len(out)
-			out = append(out, &columnReader{ColumnRequest: r, name: s.form.Columns[r.Column].Name})
+			out = append(out, &columnReader{ColumnRequest: r})
 		}
 		out[k].destinations = append(out[k].destinations, o)
 	}
