@@ -6,10 +6,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -19,10 +19,10 @@ import (
 type indexedPipelines struct {
 	list   []pipeline.Pipeline
 	at     int
-	output func(candidate, fold int, out share.Outcome)
+	output func(candidate, fold int, out batch.Outcome)
 }
 
-var _ share.BatchFitter = indexedPipelines{}
+var _ batch.Fitter = indexedPipelines{}
 
 // Params declares the index.
 func (a *indexedPipelines) Params(l *param.List) {
@@ -37,10 +37,10 @@ func (a indexedPipelines) Fit(ctx context.Context, data datasets.Set) (estimator
 func (a indexedPipelines) Cost(shape datasets.Shape) datasets.Cost { return a.list[a.at].Cost(shape) }
 
 // FitBatch fits the pipelines as one batch.
-func (a indexedPipelines) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
+func (a indexedPipelines) FitBatch(ctx context.Context, b batch.Job) ([]string, error) {
 	if b.Yield != nil {
 		yield := b.Yield
-		b.Yield = func(candidate, fold int, out share.Outcome) error {
+		b.Yield = func(candidate, fold int, out batch.Outcome) error {
 			a.output(candidate, fold, out)
 			return yield(candidate, fold, out)
 		}
@@ -49,13 +49,13 @@ func (a indexedPipelines) FitBatch(ctx context.Context, b share.Batch) ([]string
 }
 
 // PlanBatch returns the memory of the pipelines as one batch.
-func (a indexedPipelines) PlanBatch(b share.Batch) (int64, error) {
+func (a indexedPipelines) PlanBatch(b batch.Job) (int64, error) {
 	return a.list[0].PlanBatch(unwrapped(b))
 }
 
 // unwrapped returns the batch of the pipelines, with folds merged by [mergeFolds].
-func unwrapped(b share.Batch) share.Batch {
-	list := make([]share.Candidate, len(b.Candidates))
+func unwrapped(b batch.Job) batch.Job {
+	list := make([]batch.Candidate, len(b.Candidates))
 	for i, c := range b.Candidates {
 		own := c.Estimator.(indexedPipelines)
 		list[i].Estimator = own.list[own.at]
@@ -72,7 +72,7 @@ func sameTraining(a, b datasets.Fold) bool {
 
 // mergeFolds merges folds with the same training rows into one. Its predictions are split into
 // those of the original folds; see [splitTestRows].
-func mergeFolds(b share.Batch) share.Batch {
+func mergeFolds(b batch.Job) batch.Job {
 	first := slices.IndexFunc(b.Folds, func(f datasets.Fold) bool { return !sameTraining(f, b.Folds[0]) })
 	if len(b.Folds) < 2 || first >= 0 {
 		return b
@@ -90,12 +90,12 @@ func mergeFolds(b share.Batch) share.Batch {
 		}
 	}
 	if yield := b.Yield; yield != nil {
-		b.Yield = func(candidate, _ int, out share.Outcome) error {
+		b.Yield = func(candidate, _ int, out batch.Outcome) error {
 			for k, f := range parts {
 				part := out
 				part.Seconds /= float64(len(parts))
 				if out.Err == nil {
-					part.Prediction = share.Prediction(ofRows(estimator.Prediction(out.Prediction), one.Test, f.Test))
+					part.Prediction = estimator.Prediction(ofRows(out.Prediction, one.Test, f.Test))
 				}
 				if err := yield(candidate, k, part); err != nil {
 					return err

@@ -10,9 +10,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/textrows"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -261,10 +261,10 @@ func TestTimeFoldsAreNotMerged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := mergeFolds(share.Batch{Folds: folds}); len(got.Folds) != 3 {
+	if got := mergeFolds(batch.Job{Folds: folds}); len(got.Folds) != 3 {
 		t.Errorf("%d folds of 3", len(got.Folds))
 	}
-	if got := mergeFolds(share.Batch{Folds: splitTestRows(folds[0])}); len(got.Folds) != 1 {
+	if got := mergeFolds(batch.Job{Folds: splitTestRows(folds[0])}); len(got.Folds) != 1 {
 		t.Errorf("%d folds with the same training rows", len(got.Folds))
 	}
 }

@@ -10,10 +10,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
@@ -183,8 +183,8 @@ func (r *run) scorePart(ctx context.Context, part viewPart, list []pipeline.Pipe
 	for i := range numbers {
 		numbers[i] = i
 	}
-	spec := indexedPipelines{list: list, output: func(candidate, fold int, out share.Outcome) {
-		output[candidate][part.numbers[fold]] = estimator.Prediction(out.Prediction)
+	spec := indexedPipelines{list: list, output: func(candidate, fold int, out batch.Outcome) {
+		output[candidate][part.numbers[fold]] = out.Prediction
 	}}
 	search := gridsearch.NewSearch(spec, gridsearch.Axis{Path: "at", Values: numbers})
 	search.Splitter, search.Score, search.Refit, search.Memory = givenFolds(part.folds), r.metric.Name,

@@ -12,6 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/estimator"
@@ -21,7 +22,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/metricinput"
 	"github.com/bochner-ml/bochner/internal/rowsource"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/model"
 )
@@ -87,7 +87,7 @@ func (s Search) prepareStream(ctx context.Context, src datasets.Source) (*stream
 	if r.hash.Folds < 2 {
 		return nil, fmt.Errorf("number of folds must be 2 or more, got %d", r.hash.Folds)
 	}
-	if own := share.TaskOf(s.Estimator); own.Unsupervised() {
+	if own := estimator.TaskOf(s.Estimator); own.Unsupervised() {
 		return nil, fmt.Errorf("candidates for %s are scored on all rows in memory; streams are not supported", own)
 	}
 	truth, err := r.readTargets(ctx)
@@ -563,10 +563,10 @@ func (r *stream) scorePass(ctx context.Context, all []*fitted) error {
 		if !r.pending(f.candidate, f.fold) {
 			continue
 		}
-		out := share.Outcome{Prediction: share.Prediction(f.predictions), Err: f.err, Seconds: f.seconds}
+		out := batch.Outcome{Prediction: f.predictions, Err: f.err, Seconds: f.seconds}
 		var m estimator.Reporter
 		if f.err == nil && estimator.As(f.model, &m) {
-			out.Report = share.Report(m.Report())
+			out.Report = m.Report()
 		}
 		if r.fatal = r.record(f.candidate, f.fold, out); r.fatal != nil {
 			return r.fatal

@@ -9,16 +9,16 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rowblock"
-	"github.com/bochner-ml/bochner/internal/share"
 )
 
 // batchFitter is an estimator that fits batches.
 type batchFitter interface {
 	estimator.Estimator
-	share.BatchFitter
+	batch.Fitter
 }
 
 // batch checks a BatchFitter: one outcome for each included candidate and fold and for no other;
@@ -42,11 +42,11 @@ func compareBatch(fitter batchFitter, data datasets.Set, tolerance float64) erro
 	}
 	// A fold may leave rows out, and folds may overlap.
 	folds = append(folds, datasets.Fold{Train: folds[0].Test, Test: folds[1].Test})
-	specs := share.Candidates(fitter, fitter)
-	if _, err := fitter.PlanBatch(share.Batch{Shape: data.Shape(), Folds: folds, Candidates: specs}); err != nil {
+	specs := batch.Candidates(fitter, fitter)
+	if _, err := fitter.PlanBatch(batch.Job{Shape: data.Shape(), Folds: folds, Candidates: specs}); err != nil {
 		return fmt.Errorf("PlanBatch of rows as they are: %w", err)
 	}
-	whole, err := collectOutcomes(fitter, share.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: specs})
+	whole, err := collectOutcomes(fitter, batch.Job{Data: data, Shape: data.Shape(), Folds: folds, Candidates: specs})
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func compareBatch(fitter batchFitter, data datasets.Set, tolerance float64) erro
 			return fmt.Errorf("candidate %d on fold %d: %w", at[0], at[1], err)
 		}
 	}
-	some := share.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: specs,
+	some := batch.Job{Data: data, Shape: data.Shape(), Folds: folds, Candidates: specs,
 		Include: func(candidate, fold int) bool { return (candidate+fold)%2 == 0 }}
 	part, err := collectOutcomes(fitter, some)
 	if err != nil {
@@ -77,10 +77,10 @@ func (s *suite) mappedBatch(t testing.TB) {
 	if !ok {
 		t.Skip("fits no batches")
 	}
-	b := share.Batch{Data: s.data, Shape: s.data.Shape(), Maps: twoMaps(s.data.Cols())}
+	b := batch.Job{Data: s.data, Shape: s.data.Shape(), Maps: twoMaps(s.data.Cols())}
 	for _, width := range []int{3, 5} {
 		for which, scale := range []float64{1, 0.5} {
-			b.Candidates = append(b.Candidates, share.Candidate{Estimator: s.spec, Map: which, Width: width, Scale: scale})
+			b.Candidates = append(b.Candidates, batch.Candidate{Estimator: s.spec, Map: which, Width: width, Scale: scale})
 		}
 	}
 	if _, err := fitter.PlanBatch(b); err != nil {
@@ -92,12 +92,12 @@ func (s *suite) mappedBatch(t testing.TB) {
 }
 
 // compareMappedBatch compares a batch on related maps with separate fits.
-func compareMappedBatch(fitter batchFitter, b share.Batch, tolerance float64) error {
+func compareMappedBatch(fitter batchFitter, b batch.Job, tolerance float64) error {
 	var err error
 	if b.Folds, err = (datasets.KFold{Folds: 3, Shuffle: true, Seed: 2}).Split(b.Data); err != nil {
 		return err
 	}
-	mapped := func(c share.Candidate) datasets.Set {
+	mapped := func(c batch.Candidate) datasets.Set {
 		out := b.Data
 		x := mat.NewDense(b.Data.Rows(), c.Width, nil)
 		for i := range b.Data.Rows() {
@@ -108,12 +108,12 @@ func compareMappedBatch(fitter batchFitter, b share.Batch, tolerance float64) er
 		out.X, out.Schema.Columns = x, nil
 		return out
 	}
-	b.FitOne = func(ctx context.Context, candidate, fold int) (out share.Outcome) {
+	b.FitOne = func(ctx context.Context, candidate, fold int) (out batch.Outcome) {
 		data := mapped(b.Candidates[candidate])
 		p, err := fitter.Fit(ctx, data.Select(b.Folds[fold].Train))
 		if out.Err = err; err == nil {
 			predicted, err := estimator.Predict(ctx, p, rowblock.Select(data.X, b.Folds[fold].Test), estimator.Request{})
-			out.Prediction, out.Err = share.Prediction(predicted), err
+			out.Prediction, out.Err = predicted, err
 		}
 		return out
 	}
@@ -134,7 +134,7 @@ type twoMaps int
 
 func (d twoMaps) Widths() []int { return []int{int(d), int(d)} }
 
-func (d twoMaps) Each(_ context.Context, X mat.Matrix, which []int, yield func(which int, Z *mat.Dense) error) error {
+func (d twoMaps) Each(_ context.Context, X mat.Matrix, which []int, yield func(which int, Z mat.Matrix) error) error {
 	for _, w := range which {
 		Z := mat.DenseCopyOf(X)
 		Z.Scale(float64(1+w), Z)
@@ -152,8 +152,8 @@ func (s *suite) leaveOneOut(t testing.TB) {
 		t.Skip("fits no batches")
 	}
 	data := s.sample(3, 24)
-	if _, err := fitter.PlanBatch(share.Batch{Shape: data.Shape(), LeaveOneOut: true,
-		Candidates: share.Candidates(s.spec)}); err != nil {
+	if _, err := fitter.PlanBatch(batch.Job{Shape: data.Shape(), LeaveOneOut: true,
+		Candidates: batch.Candidates(s.spec)}); err != nil {
 		t.Skip("leaves none out: ", err)
 	}
 	if err := compareLeaveOneOut(fitter, data, s.Tolerance); err != nil {
@@ -168,8 +168,8 @@ func compareLeaveOneOut(fitter batchFitter, data datasets.Set, tolerance float64
 	for i := range all {
 		all[i] = i
 	}
-	got, err := collectOutcomes(fitter, share.Batch{Data: data, Shape: data.Shape(), LeaveOneOut: true,
-		Candidates: share.Candidates(fitter),
+	got, err := collectOutcomes(fitter, batch.Job{Data: data, Shape: data.Shape(), LeaveOneOut: true,
+		Candidates: batch.Candidates(fitter),
 		Folds:      []datasets.Fold{{Train: all, Test: all}}})
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func compareLeaveOneOut(fitter batchFitter, data datasets.Set, tolerance float64
 	}
 	for i := range all {
 		fold := datasets.Fold{Train: slices.Delete(slices.Clone(all), i, i+1), Test: []int{i}}
-		out := share.Outcome{Prediction: share.Prediction{Values: whole.Values[i : i+1]}}
+		out := batch.Outcome{Prediction: estimator.Prediction{Values: whole.Values[i : i+1]}}
 		if whole.Scores != nil {
 			_, k := whole.Scores.Dims()
 			out.Scores = mat.NewDense(1, k, slices.Clone(whole.Scores.RawRowView(i)))
@@ -194,9 +194,9 @@ func compareLeaveOneOut(fitter batchFitter, data datasets.Set, tolerance float64
 
 // collectOutcomes fits a batch and returns the outcomes it yields, or an error if they are
 // inconsistent.
-func collectOutcomes(fitter batchFitter, b share.Batch) (map[[2]int]share.Outcome, error) {
-	got := map[[2]int]share.Outcome{}
-	b.Yield = func(candidate, fold int, out share.Outcome) error {
+func collectOutcomes(fitter batchFitter, b batch.Job) (map[[2]int]batch.Outcome, error) {
+	got := map[[2]int]batch.Outcome{}
+	b.Yield = func(candidate, fold int, out batch.Outcome) error {
 		at := [2]int{candidate, fold}
 		if candidate < 0 || candidate >= len(b.Candidates) || fold < 0 || fold >= len(b.Folds) {
 			return fmt.Errorf("candidate %d on fold %d, of %d and %d", candidate, fold, len(b.Candidates), len(b.Folds))
@@ -224,7 +224,7 @@ func collectOutcomes(fitter batchFitter, b share.Batch) (map[[2]int]share.Outcom
 }
 
 // compareFit returns how an outcome differs from a separate fit to the fold.
-func compareFit(spec estimator.Estimator, data datasets.Set, fold datasets.Fold, out share.Outcome,
+func compareFit(spec estimator.Estimator, data datasets.Set, fold datasets.Fold, out batch.Outcome,
 	tolerance float64) error {
 	lone, failed := spec.Fit(context.Background(), data.Select(fold.Train))
 	if failed != nil || out.Err != nil {
@@ -267,9 +267,9 @@ func equalMatrices(a, b *mat.Dense) bool {
 }
 
 // checkYieldError reports a batch that continues after an error of Yield, or that hides it.
-func checkYieldError(fitter batchFitter, b share.Batch) error {
+func checkYieldError(fitter batchFitter, b batch.Job) error {
 	enough, calls := errors.New("enough"), 0
-	b.Yield = func(int, int, share.Outcome) error { calls++; return enough }
+	b.Yield = func(int, int, batch.Outcome) error { calls++; return enough }
 	if _, err := fitter.FitBatch(context.Background(), b); !errors.Is(err, enough) || calls != 1 {
 		return fmt.Errorf("after the error of Yield it yields %d more and returns %v", calls-1, err)
 	}

@@ -11,11 +11,11 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/exhaustive"
-	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -109,7 +109,7 @@ func (s bent) FitSource(ctx context.Context, data datasets.Source) (estimator.Pr
 	return p, nil
 }
 
-func (s bent) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
+func (s bent) FitBatch(ctx context.Context, b batch.Job) ([]string, error) {
 	invariant := "a batch equals separate fits"
 	switch {
 	case b.LeaveOneOut:
@@ -122,7 +122,7 @@ func (s bent) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 		b.Candidates[i].Estimator = estimator.NewRidgeClassifier()
 	}
 	yield := b.Yield
-	b.Yield = func(candidate, fold int, out share.Outcome) error {
+	b.Yield = func(candidate, fold int, out batch.Outcome) error {
 		if out.Err == nil && s.breaks == invariant {
 			out.Scores.Set(0, 0, out.Scores.At(0, 0)+1e-3)
 		}
@@ -131,7 +131,7 @@ func (s bent) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 	return estimator.NewRidgeClassifier().FitBatch(ctx, b)
 }
 
-func (s bent) PlanBatch(b share.Batch) (int64, error) { return 0, nil }
+func (s bent) PlanBatch(b batch.Job) (int64, error) { return 0, nil }
 
 func (s bent) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	p, err := estimator.NewRidgeClassifier().Start(ctx, schema, cols)

@@ -7,18 +7,18 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/share"
 )
 
 // FitBatch transforms the targets, passes them to FitBatch of the inner estimators, and transforms
 // the predictions back. If the transform and the limits do not depend on the training rows, one batch serves all
 // folds, and leave-one-out is as exact as that of the inner estimators; else there is one batch per
 // fold. Candidates with Smear, which uses training residuals, or Limits auto are fitted individually.
-func (s Target) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
-	specs, err := share.Specs[Target](b)
+func (s Target) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
+	specs, err := batch.Specs[Target](b)
 	if err != nil {
 		return nil, s.named(err)
 	}
@@ -34,7 +34,7 @@ func (s Target) FitBatch(ctx context.Context, b share.Batch) (shared []string, e
 		return nil, err
 	}
 	for _, which := range groups {
-		names, err := specs[which[0]].fitSameTransform(ctx, subBatch(b, which))
+		names, err := specs[which[0]].fitSameTransform(ctx, b.Select(which))
 		if shared = append(shared, names...); err != nil {
 			return shared, err
 		}
@@ -43,9 +43,9 @@ func (s Target) FitBatch(ctx context.Context, b share.Batch) (shared []string, e
 }
 
 // fitSameTransform fits candidates with the transform of s.
-func (s Target) fitSameTransform(ctx context.Context, b share.Batch) (shared []string, err error) {
+func (s Target) fitSameTransform(ctx context.Context, b batch.Job) (shared []string, err error) {
 	if s.individual() {
-		return nil, fitIndividually(ctx, b)
+		return nil, estimator.FitSeparately(ctx, b)
 	}
 	if !s.learns() {
 		if learned, mapped, err := s.transformed(b.Data); err == nil {
@@ -53,11 +53,11 @@ func (s Target) fitSameTransform(ctx context.Context, b share.Batch) (shared []s
 		}
 	}
 	for f := range b.Folds {
-		part := foldBatch(b, f)
+		part := b.OnFold(f)
 		learned, mapped, failed := s.transformedFold(b.Data, b.Folds[f].Train)
 		if failed != nil {
 			for i := range b.Candidates {
-				if err := yieldError(part, i, s.named(failed)); err != nil {
+				if err := part.YieldError(i, s.named(failed)); err != nil {
 					return shared, err
 				}
 			}
@@ -98,7 +98,7 @@ func (s Target) transformedFold(data datasets.Set, train []int) (transforms, dat
 }
 
 // fitTransformed fits a batch with transformed targets.
-func (s Target) fitTransformed(ctx context.Context, b share.Batch, mapped datasets.Set,
+func (s Target) fitTransformed(ctx context.Context, b batch.Job, mapped datasets.Set,
 	learned transforms) (shared []string, err error) {
 	inner := b
 	inner.Data = mapped
@@ -106,21 +106,21 @@ func (s Target) fitTransformed(ctx context.Context, b share.Batch, mapped datase
 	var mu sync.Mutex
 	whole := map[[2]int]bool{} // outcomes of FitOne, which includes this wrapper
 	if b.FitOne != nil {
-		inner.FitOne = func(ctx context.Context, candidate, fold int) share.Outcome {
+		inner.FitOne = func(ctx context.Context, candidate, fold int) batch.Outcome {
 			mu.Lock()
 			whole[[2]int{candidate, fold}] = true
 			mu.Unlock()
 			return b.FitOne(ctx, candidate, fold)
 		}
 	}
-	inner.Yield = func(candidate, fold int, out share.Outcome) error {
+	inner.Yield = func(candidate, fold int, out batch.Outcome) error {
 		mu.Lock()
 		done := whole[[2]int{candidate, fold}]
 		mu.Unlock()
 		if !done && out.Err == nil {
 			var original estimator.Prediction
-			original, out.Err = learned.back(estimator.Prediction(out.Prediction))
-			if out.Prediction = share.Prediction(original); out.Err != nil {
+			original, out.Err = learned.back(out.Prediction)
+			if out.Prediction = original; out.Err != nil {
 				out.Err = b.Data.AtRows(out.Err, b.Folds[fold].Test)
 			}
 		}
@@ -129,7 +129,7 @@ func (s Target) fitTransformed(ctx context.Context, b share.Batch, mapped datase
 		}
 		return b.Yield(candidate, fold, out)
 	}
-	return fitBatch(ctx, inner)
+	return estimator.FitBatch(ctx, inner)
 }
 
 // withTargets returns data with other targets, rows × count.
@@ -143,7 +143,7 @@ func withTargets(data datasets.Set, y []float64, count int) datasets.Set {
 }
 
 // modelOf returns the inner estimator of a candidate.
-func (Target) modelOf(c share.Candidate) estimator.Estimator {
+func (Target) modelOf(c batch.Candidate) estimator.Estimator {
 	return c.Estimator.(Target).Estimator
 }
 
@@ -160,8 +160,8 @@ func (s Target) checkLeaveOneOut(gcv bool) error {
 
 // PlanBatch returns the plan of the inner estimators, unless the transform depends on the rows left
 // out.
-func (s Target) PlanBatch(b share.Batch) (int64, error) {
-	specs, err := share.Specs[Target](b)
+func (s Target) PlanBatch(b batch.Job) (int64, error) {
+	specs, err := batch.Specs[Target](b)
 	if err != nil {
 		return 0, s.named(err)
 	}
@@ -170,13 +170,13 @@ func (s Target) PlanBatch(b share.Batch) (int64, error) {
 			err = spec.checkLeaveOneOut(b.GCV)
 		}
 		if err == nil && b.HasMaps() && spec.individual() {
-			err = share.ErrNoSharedMaps
+			err = batch.ErrNoSharedMaps
 		}
 		if err != nil {
 			return 0, s.named(err)
 		}
 	}
 	b.Candidates = innerCandidates(b.Candidates, s.modelOf)
-	bytes, err := planBatch(b)
+	bytes, err := estimator.PlanBatch(b)
 	return bytes, s.named(err)
 }
