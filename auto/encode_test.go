@@ -10,7 +10,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/textrows"
@@ -261,10 +260,10 @@ func TestTimeFoldsAreNotMerged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := mergeFolds(batch.Job{Folds: folds}); len(got.Folds) != 3 {
-		t.Errorf("%d folds of 3", len(got.Folds))
+	if got := mergeFolds(folds); len(got) != 3 {
+		t.Errorf("%d folds of 3", len(got))
 	}
-	if got := mergeFolds(batch.Job{Folds: splitTestRows(folds[0])}); len(got.Folds) != 1 {
-		t.Errorf("%d folds with the same training rows", len(got.Folds))
+	if got := mergeFolds(splitTestRows(folds[0])); len(got) != 1 {
+		t.Errorf("%d folds with the same training rows", len(got))
 	}
 }

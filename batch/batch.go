@@ -41,6 +41,13 @@ type Fitter interface {
 	PlanBatch(j Job) (bytes int64, err error)
 }
 
+// Sharer is a spec with parameters, such as a penalty, in which candidates that share work may differ.
+type Sharer interface {
+	// Shared returns the spec with these parameters set to zero. Candidates with equal results may share
+	// work; a new field of the spec thus separates candidates.
+	Shared() any
+}
+
 // Job is a set of candidates to be fitted on folds of the same rows.
 type Job struct {
 	Data       datasets.Set   // the rows, before Maps if they are set
@@ -130,6 +137,43 @@ func Specs[S any](j Job) ([]S, error) {
 // HasMaps reports whether the candidates are fitted to features of related maps.
 func (j Job) HasMaps() bool {
 	return j.Maps != nil || len(j.Candidates) > 0 && j.Candidates[0].Width > 0
+}
+
+// SharedKeys returns [Keys] of the results of Shared of the candidates.
+func (j Job) SharedKeys() []int {
+	values := make([]any, len(j.Candidates))
+	for i, c := range j.Candidates {
+		if s, ok := c.Estimator.(Sharer); ok {
+			values[i] = s.Shared()
+		}
+	}
+	return Keys(values)
+}
+
+// Keys returns for each value the index of the first equal one; nil equals no other. Values of types
+// that == does not support are compared by reflect.DeepEqual.
+func Keys(values []any) []int {
+	out := make([]int, len(values))
+	first := map[any]int{}
+	var others []int
+	for i, v := range values {
+		out[i] = i
+		if v == nil {
+			continue
+		}
+		if reflect.ValueOf(v).Comparable() {
+			if at, ok := first[v]; ok {
+				out[i] = at
+			} else {
+				first[v] = i
+			}
+		} else if k := slices.IndexFunc(others, func(at int) bool { return reflect.DeepEqual(values[at], v) }); k >= 0 {
+			out[i] = others[k]
+		} else {
+			others = append(others, i)
+		}
+	}
+	return out
 }
 
 // Includes reports whether a candidate is fitted on a fold.

@@ -48,7 +48,7 @@ func glmSolver() (solver, loss string, by ClassWeight, numbers bool) {
 
 // plain returns the spec for package joint.
 func (g glm) plain(invalid error) joint.PenalizedLoss {
-	return joint.PenalizedLoss{Key: fmt.Sprint(g.power, g.alpha == 0, g.intercept, g.tol, g.maxIter), C: g.c(),
+	return joint.PenalizedLoss{C: g.c(),
 		Tol: g.tol, MaxIter: g.maxIter, Intercept: g.intercept, Invalid: invalid, Labels: g.labels,
 		Newton: g.newton}
 }

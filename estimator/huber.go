@@ -2,7 +2,6 @@ package estimator
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/bochner-ml/bochner/batch"
@@ -96,7 +95,7 @@ func (s Huber) plain() joint.PenalizedLoss {
 	if s.Alpha > 0 {
 		c = 1 / (2 * s.Alpha)
 	}
-	return joint.PenalizedLoss{Key: fmt.Sprint(s.Epsilon, s.Alpha == 0, s.Intercept, s.Tol, s.MaxIter), C: c, Tol: s.Tol,
+	return joint.PenalizedLoss{C: c, Tol: s.Tol,
 		MaxIter: s.MaxIter, Intercept: s.Intercept, Invalid: param.Check(s),
 		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
 			return readNumbers(ctx, r, s.name())

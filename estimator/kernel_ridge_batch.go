@@ -2,7 +2,6 @@ package estimator
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/estimator/internal/joint"
@@ -41,7 +40,7 @@ func kernelRidges(b batch.Job) ([]joint.KernelRidge, error) {
 		if invalid == nil {
 			invalid = rejectClassTarget(b.Data.Schema, "kernel_ridge")
 		}
-		list[i] = joint.KernelRidge{Spec: s.plain(), Key: s.key(), Invalid: invalid, Labels: kernelridge.NumericTargets}
+		list[i] = joint.KernelRidge{Spec: s.plain(), Invalid: invalid, Labels: kernelridge.NumericTargets}
 	}
 	return list, err
 }
@@ -63,18 +62,18 @@ func kernelRidgeClassifiers(b batch.Job) ([]joint.KernelRidge, error) {
 	specs, err := specsOf[KernelRidgeClassifier](b, "kernel_ridge_classifier")
 	list := make([]joint.KernelRidge, len(specs))
 	for i, s := range specs {
-		list[i] = joint.KernelRidge{Spec: s.regression().plain(), Key: fmt.Sprint(s.regression().key(), s.ClassWeight.Get()),
+		list[i] = joint.KernelRidge{Spec: s.regression().plain(),
 			Invalid:     param.Check(s),
 			Independent: s.ClassWeight.Balanced || len(b.Data.Schema.Classes()) == 0, Labels: s.coded}
 	}
 	return list, err
 }
 
-// key is the same for candidates that differ in Alpha only.
-func (s KernelRidge) key() string {
-	s.Alpha = 0
-	return fmt.Sprint(s)
-}
+// Shared returns the spec without Alpha.
+func (s KernelRidge) Shared() any { s.Alpha = 0; return s }
+
+// Shared returns the spec without Alpha.
+func (s KernelRidgeClassifier) Shared() any { s.Alpha = 0; return s }
 
 // fitKernelRidges is FitBatch; fitted is a model that passes scores on.
 func fitKernelRidges(ctx context.Context, b batch.Job, name string, list []joint.KernelRidge,

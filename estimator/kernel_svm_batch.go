@@ -2,7 +2,6 @@ package estimator
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/estimator/internal/joint"
@@ -30,10 +29,7 @@ func kernelSVMs(b batch.Job) ([]joint.KernelSVM, error) {
 	specs, err := specsOf[KernelSVM](b, "kernel_svm")
 	list := make([]joint.KernelSVM, len(specs))
 	for i, s := range specs {
-		key := s
-		key.C = 0
-		list[i] = joint.KernelSVM{Spec: s.plain(), Key: fmt.Sprint(key, s.ClassWeight.Get()), Invalid: param.Check(s),
-			Labels: s.labels}
+		list[i] = joint.KernelSVM{Spec: s.plain(), Invalid: param.Check(s), Labels: s.labels}
 	}
 	return list, err
 }
@@ -52,12 +48,16 @@ func kernelSVRs(b batch.Job) ([]joint.KernelSVM, error) {
 	specs, err := specsOf[KernelSVR](b, "kernel_svr")
 	list := make([]joint.KernelSVM, len(specs))
 	for i, s := range specs {
-		key := s
-		key.C = 0
-		list[i] = joint.KernelSVM{Spec: s.plain(), Key: fmt.Sprint(key), Invalid: param.Check(s), Labels: s.labels}
+		list[i] = joint.KernelSVM{Spec: s.plain(), Invalid: param.Check(s), Labels: s.labels}
 	}
 	return list, err
 }
+
+// Shared returns the spec without C.
+func (s KernelSVM) Shared() any { s.C = 0; return s }
+
+// Shared returns the spec without C.
+func (s KernelSVR) Shared() any { s.C = 0; return s }
 
 // fitKernelSVMs is FitBatch; fitted is a model that passes scores on.
 func fitKernelSVMs(ctx context.Context, b batch.Job, name string, list []joint.KernelSVM,

@@ -2,7 +2,6 @@ package estimator
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -88,7 +87,7 @@ func (s Logistic) MultiLabel() bool { return true }
 
 // plain returns the spec for package joint.
 func (s Logistic) plain() joint.PenalizedLoss {
-	return joint.PenalizedLoss{Key: fmt.Sprint(s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Get()), C: s.C, Tol: s.Tol,
+	return joint.PenalizedLoss{C: s.C, Tol: s.Tol,
 		MaxIter:   s.MaxIter,
 		Intercept: s.Intercept, Invalid: param.Check(s),
 		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {

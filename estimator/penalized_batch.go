@@ -49,8 +49,40 @@ func (s SVR) FitBatch(ctx context.Context, b batch.Job) (shared []string, err er
 // PlanBatch supports batches on unmapped rows.
 func (s SVR) PlanBatch(b batch.Job) (int64, error) { return pathBytes(b, false) }
 
+// Shared returns the spec without C.
+func (s SVM) Shared() any { s.C = 0; return s }
+
+// Shared returns the spec without C.
+func (s SVR) Shared() any { s.C = 0; return s }
+
+// Shared returns the spec without C.
+func (s Logistic) Shared() any { s.C = 0; return s }
+
+// Shared returns the spec without the amount of Alpha.
+func (s Huber) Shared() any { s.Alpha = presence(s.Alpha); return s }
+
+// Shared returns the spec without the amount of Alpha.
+func (s Poisson) Shared() any { s.Alpha = presence(s.Alpha); return s }
+
+// Shared returns the spec without the amount of Alpha.
+func (s GammaRegression) Shared() any { s.Alpha = presence(s.Alpha); return s }
+
+// Shared returns the spec without the amount of Alpha.
+func (s Tweedie) Shared() any { s.Alpha = presence(s.Alpha); return s }
+
+// presence returns 1 for a penalty and 0 for none: then the objective has no factor of the loss.
+func presence(alpha float64) float64 {
+	if alpha == 0 {
+		return 0
+	}
+	return 1
+}
+
 // fitPenalized is FitBatch of candidates of the type of kind; mapped allows related maps.
-func fitPenalized[S penalized](ctx context.Context, b batch.Job, kind S, mapped bool) ([]string, error) {
+func fitPenalized[S interface {
+	penalized
+	batch.Fitter
+}](ctx context.Context, b batch.Job, kind S, mapped bool) ([]string, error) {
 	specs, err := specsOf[S](b, kind.name())
 	if err != nil {
 		return nil, err
@@ -58,7 +90,10 @@ func fitPenalized[S penalized](ctx context.Context, b batch.Job, kind S, mapped 
 	list := make([]joint.PenalizedLoss, len(specs))
 	for i, s := range specs {
 		list[i] = s.plain()
-		list[i].Independent = b.Data.Targets != nil
+		own := b
+		own.Candidates = b.Candidates[i : i+1]
+		_, err := s.PlanBatch(own)
+		list[i].Independent = b.Data.Targets != nil || err != nil && b.HasMaps()
 	}
 	fit := joint.FitByDescent
 	switch {

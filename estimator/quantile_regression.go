@@ -81,7 +81,7 @@ func (s QuantileRegression) name() string { return "quantile_regression" }
 func (s QuantileRegression) fitted(m linear, _ []string) Predictor { return &FittedLinear{m} }
 
 func (s QuantileRegression) plain() joint.PenalizedLoss {
-	return joint.PenalizedLoss{Key: fmt.Sprint(s), C: 1, Tol: s.Tol, MaxIter: s.MaxIter, Intercept: s.Intercept,
+	return joint.PenalizedLoss{C: 1, Tol: s.Tol, MaxIter: s.MaxIter, Intercept: s.Intercept,
 		Invalid: param.Check(s),
 		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
 			return readNumbers(ctx, r, s.name())

@@ -2,7 +2,6 @@ package estimator
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
@@ -79,12 +78,18 @@ func fitRidges(ctx context.Context, b batch.Job, name string, list []joint.Ridge
 	return fitJointly(ctx, b, name, fitted, fit, list)
 }
 
+// Shared returns the spec without Alpha.
+func (s Ridge) Shared() any { s.Alpha = 0; return s }
+
+// Shared returns the spec without Alpha.
+func (s RidgeClassifier) Shared() any { s.Alpha = 0; return s }
+
 // ridges are the candidates in plain.
 func ridges(b batch.Job) ([]joint.Ridge, error) {
 	specs, err := specsOf[Ridge](b, "ridge")
 	list := make([]joint.Ridge, len(specs))
 	for i, s := range specs {
-		list[i] = joint.Ridge{Ridge: leastsquares.Ridge(s), Key: fmt.Sprint(s.Intercept), Invalid: param.Check(s),
+		list[i] = joint.Ridge{Ridge: leastsquares.Ridge(s), Invalid: param.Check(s),
 			Problem: func(rows *design.Rows) (*leastsquares.Problem, error) {
 				return leastsquares.NewProblem(leastsquares.Ridge(s), rows, design.BlockTargetsAndWeights), nil
 			}}
@@ -98,7 +103,7 @@ func ridgeClassifiers(b batch.Job, data datasets.Set) ([]joint.Ridge, error) {
 	specs, err := specsOf[RidgeClassifier](b, "ridge_classifier")
 	list := make([]joint.Ridge, len(specs))
 	for i, s := range specs {
-		list[i] = joint.Ridge{Ridge: leastsquares.Ridge(s.ridge()), Key: fmt.Sprint(s.Intercept, s.ClassWeight.Get()),
+		list[i] = joint.Ridge{Ridge: leastsquares.Ridge(s.ridge()),
 			Invalid:     param.Check(s),
 			Independent: s.ClassWeight.Balanced || len(classes) == 0 || data.Y == nil,
 			Problem: func(rows *design.Rows) (*leastsquares.Problem, error) {
@@ -163,7 +168,7 @@ func ridgesBytes(b batch.Job, s Ridge, of func(batch.Job) ([]joint.Ridge, error)
 	case err != nil: // the fit reports it
 		return 0, nil
 	case b.LeaveOneOut:
-		return joint.RidgesLeaveOneOutBytes(b.Shape, list), nil
+		return joint.RidgesLeaveOneOutBytes(b, list), nil
 	case b.HasMaps():
 		return joint.FitMappedRidgesBytes(b, list), nil
 	}

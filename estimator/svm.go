@@ -2,7 +2,6 @@ package estimator
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/internal/joint"
@@ -83,7 +82,7 @@ func (s SVM) MultiLabel() bool { return true }
 
 // plain returns the spec for package joint.
 func (s SVM) plain() joint.PenalizedLoss {
-	return joint.PenalizedLoss{Key: fmt.Sprint(s.Loss, s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Get()), C: s.C,
+	return joint.PenalizedLoss{C: s.C,
 		Tol: s.Tol, MaxIter: s.MaxIter,
 		Intercept: s.Intercept, Invalid: param.Check(s),
 		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {

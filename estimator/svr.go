@@ -2,7 +2,6 @@ package estimator
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/internal/joint"
@@ -67,7 +66,7 @@ func (s SVR) fitted(m linear, _ []string) Predictor { return &FittedLinear{m} }
 
 // plain returns the spec for package joint.
 func (s SVR) plain() joint.PenalizedLoss {
-	return joint.PenalizedLoss{Key: fmt.Sprint(s.Loss, s.Epsilon, s.Intercept, s.Tol, s.MaxIter), C: s.C, Tol: s.Tol,
+	return joint.PenalizedLoss{C: s.C, Tol: s.Tol,
 		MaxIter:   s.MaxIter,
 		Intercept: s.Intercept, Invalid: param.Check(s),
 		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) { return readNumbers(ctx, r, "svr") },

@@ -15,7 +15,6 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/metricinput"
-	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -169,13 +168,7 @@ func newScorer(list []metrics.Metric, data datasets.Set, folds []datasets.Fold) 
 		}
 	}
 	for k, f := range folds {
-		known := datasets.Set{Schema: data.Schema, Weights: takeRows(data.Weights, f.Test)}
-		if data.Targets != nil {
-			known.Targets = rowblock.Select(data.Targets, f.Test).(*mat.Dense)
-		} else {
-			known.Y = takeRows(data.Y, f.Test)
-		}
-		s.truth[k] = metricinput.FromSet(known, list[0].Task)
+		s.truth[k] = metricinput.FromRows(data, f.Test, list[0].Task)
 	}
 	return s
 }
@@ -185,17 +178,6 @@ func (s *scorer) setCosts(costs *mat.Dense) {
 	for k := range s.truth {
 		s.truth[k].Costs = costs
 	}
-}
-
-func takeRows(list []float64, rows []int) []float64 {
-	if list == nil {
-		return nil
-	}
-	out := make([]float64, len(rows))
-	for k, i := range rows {
-		out[k] = list[i]
-	}
-	return out
 }
 
 // score returns the scores of a fold by every metric, NaN where a metric is undefined. failed is

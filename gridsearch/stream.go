@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash"
 	"math"
-	"reflect"
 	"slices"
 	"time"
 
@@ -236,7 +235,13 @@ func (r *stream) groupCandidates(ctx context.Context) (groups []*passGroup, alon
 	schema := r.source.Schema()
 	_, cols := r.source.Dims()
 	shape := r.shape(schema)
-	at := map[string]*passGroup{}
+	at, summed := map[int]*passGroup{}, make([]any, len(r.candidates)-r.firstNew)
+	for k, c := range r.candidates[r.firstNew:] {
+		if s, shares := c.spec.(statisticsSharer); shares {
+			summed[k] = s.StatisticsSpec()
+		}
+	}
+	keys := batch.Keys(summed)
 	for i := r.firstNew; i < len(r.candidates); i++ {
 		c := r.candidates[i]
 		if !r.hasPending(i) {
@@ -251,11 +256,7 @@ func (r *stream) groupCandidates(ctx context.Context) (groups []*passGroup, alon
 			alone = append(alone, i)
 			continue
 		}
-		key := fmt.Sprint(i)
-		if s, shares := c.spec.(statisticsSharer); shares {
-			summed := s.StatisticsSpec()
-			key = reflect.TypeOf(summed).String() + pass.Describe(summed)
-		}
+		key := keys[i-r.firstNew]
 		g := at[key]
 		if g == nil {
 			g = r.newGroup(spec)

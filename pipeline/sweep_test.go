@@ -383,7 +383,7 @@ func TestSweepOfRandomSettings(t *testing.T) {
 					t.Fatal(err)
 				}
 				sweeps := takesMaps(base.Estimator)
-				agree(t, fmt.Sprintf("setting %d on fold %d", i, f), estimator.Prediction(got[key{i, f}].Prediction), want, sweeps)
+				agree(t, fmt.Sprintf("setting %d on fold %d", i, f), got[key{i, f}].Prediction, want, sweeps)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // batchFitter is an estimator that fits batches.
@@ -46,14 +48,10 @@ func compareBatch(fitter batchFitter, data datasets.Set, tolerance float64) erro
 	if _, err := fitter.PlanBatch(batch.Job{Shape: data.Shape(), Folds: folds, Candidates: specs}); err != nil {
 		return fmt.Errorf("PlanBatch of rows as they are: %w", err)
 	}
-	whole, err := collectOutcomes(fitter, batch.Job{Data: data, Shape: data.Shape(), Folds: folds, Candidates: specs})
+	whole, err := compareJob(fitter, batch.Job{Data: data, Shape: data.Shape(), Folds: folds, Candidates: specs},
+		tolerance)
 	if err != nil {
 		return err
-	}
-	for at, out := range whole {
-		if err := compareFit(fitter, data, folds[at[1]], out, tolerance); err != nil {
-			return fmt.Errorf("candidate %d on fold %d: %w", at[0], at[1], err)
-		}
 	}
 	some := batch.Job{Data: data, Shape: data.Shape(), Folds: folds, Candidates: specs,
 		Include: func(candidate, fold int) bool { return (candidate+fold)%2 == 0 }}
@@ -68,6 +66,94 @@ func compareBatch(fitter batchFitter, data datasets.Set, tolerance float64) erro
 		}
 	}
 	return checkYieldError(fitter, some)
+}
+
+// parameters compares batches of the spec and one with another value of a parameter with separate
+// fits, on rows and on related maps: a parameter that Shared leaves out by mistake would be ignored.
+func (s *suite) parameters(t testing.TB) {
+	fitter, ok := s.spec.(batchFitter)
+	if !ok {
+		t.Skip("fits no batches")
+	}
+	if err := s.compareParameters(fitter); err != nil {
+		t.Error(err)
+	}
+}
+
+func (s *suite) compareParameters(fitter batchFitter) (failed error) {
+	folds, err := datasets.KFold{Folds: 2, Shuffle: true, Seed: 3}.Split(s.data)
+	if err != nil {
+		return err
+	}
+	for _, p := range param.All(s.spec) {
+		other := s.withOther(p)
+		if other == nil {
+			continue
+		}
+		candidates := batch.Candidates(s.spec, other)
+		j := batch.Job{Data: s.data, Shape: s.data.Shape(), Folds: folds, Candidates: candidates}
+		if _, err := compareJob(fitter, j, s.Tolerance); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", p.Path, err))
+		}
+		j.Maps, j.Candidates = twoMaps(s.data.Cols()), slices.Clone(candidates)
+		for i := range j.Candidates {
+			j.Candidates[i].Width, j.Candidates[i].Scale = s.data.Cols(), 1
+		}
+		if _, err := fitter.PlanBatch(j); err != nil {
+			continue
+		}
+		if _, err := compareJob(fitter, j, s.Tolerance); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s on maps: %w", p.Path, err))
+		}
+	}
+	return failed
+}
+
+// withOther returns the spec with another value of a parameter, nil if there is none that it accepts.
+func (s *suite) withOther(p param.Param) estimator.Estimator {
+	values := []any{"balanced", map[string]any{"class 1": 3.0}}
+	for _, option := range p.Options {
+		values = append(values, option)
+	}
+	switch v := p.Value.(type) {
+	case bool:
+		values = []any{!v}
+	case int:
+		values = []any{v + 2, v - 1, v / 2}
+	case float64:
+		values = []any{v / 3, 2*v + 0.3, v + 1}
+	}
+	for _, v := range values {
+		if reflect.DeepEqual(v, p.Value) {
+			continue
+		}
+		if other, err := param.With(s.spec, param.Setting{Path: p.Path, Value: v}); err == nil && param.Check(other) == nil {
+			return other.(estimator.Estimator)
+		}
+	}
+	return nil
+}
+
+// compareJob compares the outcomes of a job on rows, or on the first of two maps, which is the rows,
+// with separate fits.
+func compareJob(fitter batchFitter, j batch.Job, tolerance float64) (got map[[2]int]batch.Outcome, err error) {
+	if j.Maps != nil {
+		plain := j
+		j.FitOne = func(ctx context.Context, candidate, fold int) batch.Outcome {
+			return estimator.FitOne(ctx, batch.Job{Data: plain.Data, Folds: plain.Folds, Candidates: plain.Candidates}, candidate,
+				fold)
+		}
+	}
+	if got, err = collectOutcomes(fitter, j); err != nil {
+		return nil, err
+	}
+	for at, out := range got {
+		if err := compareFit(j.Candidates[at[0]].Estimator.(estimator.Estimator), j.Data, j.Folds[at[1]], out,
+			tolerance); err != nil {
+			return nil, fmt.Errorf("candidate %d on fold %d: %w", at[0], at[1], err)
+		}
+	}
+	return got, nil
 }
 
 // mappedBatch compares batches on related maps with separate fits on the leading columns of two
@@ -112,8 +198,7 @@ func compareMappedBatch(fitter batchFitter, b batch.Job, tolerance float64) erro
 		data := mapped(b.Candidates[candidate])
 		p, err := fitter.Fit(ctx, data.Select(b.Folds[fold].Train))
 		if out.Err = err; err == nil {
-			predicted, err := estimator.Predict(ctx, p, rowblock.Select(data.X, b.Folds[fold].Test), estimator.Request{})
-			out.Prediction, out.Err = predicted, err
+			out.Prediction, out.Err = estimator.Predict(ctx, p, rowblock.Select(data.X, b.Folds[fold].Test), estimator.Request{})
 		}
 		return out
 	}

@@ -2,6 +2,7 @@ package estimatortest
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // mean predicts the mean of the targets. Its batches have the named defect.
@@ -58,8 +60,7 @@ func (s mean) FitBatch(ctx context.Context, b batch.Job) ([]string, error) {
 				return nil, err
 			}
 			var out batch.Outcome
-			predicted, err := estimator.Predict(ctx, p, rowblock.Select(b.Data.X, fold.Test), estimator.Request{})
-			out.Prediction, out.Err = predicted, err
+			out.Prediction, out.Err = estimator.Predict(ctx, p, rowblock.Select(b.Data.X, fold.Test), estimator.Request{})
 			for range map[bool]int{false: 1, true: 2}[s.problem == "twice"] {
 				if err := b.Yield(i, f, out); err != nil && s.problem != "deaf" {
 					return nil, err
@@ -144,4 +145,51 @@ func (s lone) FitBatch(ctx context.Context, b batch.Job) ([]string, error) {
 		}
 	}
 	return nil, nil
+}
+
+// forgetful predicts Shift; candidates that Shared merges get the outcome of the first.
+type forgetful struct {
+	Shift  float64
+	Forget bool
+}
+
+func (s *forgetful) Params(l *param.List) { l.Float(&s.Shift, "shift", "prediction", param.Any) }
+
+func (s forgetful) Fit(context.Context, datasets.Set) (estimator.Predictor, error) {
+	return constant(s.Shift), nil
+}
+
+func (s forgetful) Shared() any {
+	if s.Forget {
+		s.Shift = 0
+	}
+	return s
+}
+
+func (s forgetful) FitBatch(ctx context.Context, j batch.Job) ([]string, error) {
+	first := j.Candidates
+	j.Candidates = slices.Clone(first)
+	for i, at := range j.SharedKeys() {
+		j.Candidates[i] = first[at]
+	}
+	return nil, estimator.FitSeparately(ctx, j)
+}
+
+func (s forgetful) PlanBatch(j batch.Job) (int64, error) {
+	if j.HasMaps() {
+		return 0, batch.ErrNoSharedMaps
+	}
+	return 0, nil
+}
+
+// TestForgottenParameter checks that the conformance check of parameters detects one that Shared leaves
+// out by mistake.
+func TestForgottenParameter(t *testing.T) {
+	for _, forget := range []bool{false, true} {
+		spec := forgetful{Shift: 3, Forget: forget}
+		err := newSuite(spec, Options{}).compareParameters(spec)
+		if (err != nil) != forget || forget && !strings.HasPrefix(err.Error(), "shift: ") {
+			t.Errorf("forgotten %v: %v", forget, err)
+		}
+	}
 }

@@ -64,11 +64,11 @@ func (s Ensemble) batchMembers(b batch.Job) (Members, error) {
 }
 
 // batchKey is equal for specs that can share a batch.
-func (s Ensemble) batchKey() string {
+func (s Ensemble) batchKey() any {
 	if !s.stacks() {
-		return "fixed"
+		return noFolds
 	}
-	return fmt.Sprint("stacked ", s.Folds, " ", s.Seed)
+	return s.crossValidation(0)
 }
 
 // flatBatch is a batch of ensembles and the batch of all their members.

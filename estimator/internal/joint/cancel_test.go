@@ -10,7 +10,6 @@ import (
 
 	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/kernelridge"
 )
 
 // counted is a matrix that counts accesses to its entries.
@@ -30,7 +29,7 @@ func TestCanceledBatchesCopyNoFold(t *testing.T) {
 	reads := &atomic.Int64{}
 	b := batch.Job{
 		Data:  datasets.Set{X: counted{mat.NewDense(n, cols, nil), reads}, Y: make([]float64, n)},
-		Folds: make([]datasets.Fold, 4),
+		Folds: make([]datasets.Fold, 4), Candidates: make([]batch.Candidate, 2),
 	}
 	for i := range n {
 		for f := range b.Folds {
@@ -44,7 +43,7 @@ func TestCanceledBatchesCopyNoFold(t *testing.T) {
 	stop := errors.New("stop")
 	for name, fit := range map[string]func(context.Context, Batch) error{
 		"descent": func(ctx context.Context, b Batch) error {
-			_, err := FitByDescent(ctx, b, []PenalizedLoss{{Key: "a", C: 1}})
+			_, err := FitByDescent(ctx, b, []PenalizedLoss{{C: 1}})
 			return err
 		},
 		"ridge one by one": func(ctx context.Context, b Batch) error {
@@ -54,11 +53,11 @@ func TestCanceledBatchesCopyNoFold(t *testing.T) {
 			return (&ridgeBatch{Batch: b, candidates: make([]Ridge, 2)}).fitSharedCG([]int{0, 1})
 		},
 		"kernel ridge": func(ctx context.Context, b Batch) error {
-			_, err := FitKernelRidges(ctx, b, []KernelRidge{{Key: "a", Spec: kernelridge.Spec{}}})
+			_, err := FitKernelRidges(ctx, b, []KernelRidge{{}})
 			return err
 		},
 		"kernel svm": func(ctx context.Context, b Batch) error {
-			_, err := FitKernelSVMs(ctx, b, []KernelSVM{{Key: "a"}})
+			_, err := FitKernelSVMs(ctx, b, []KernelSVM{{}})
 			return err
 		},
 	} {

@@ -31,7 +31,7 @@ type descentBatch struct {
 // ascending C; each solution warm-starts the next.
 func FitByDescent(ctx context.Context, b Batch, list []PenalizedLoss) (shared []string, err error) {
 	s := &descentBatch{Batch: b, candidates: list}
-	paths := map[string]int{}
+	paths, keys := map[int]int{}, b.SharedKeys()
 	for i, one := range list {
 		wants := make([]bool, len(b.Folds))
 		for f := range wants {
@@ -42,10 +42,10 @@ func FitByDescent(ctx context.Context, b Batch, list []PenalizedLoss) (shared []
 			s.paths = append(s.paths, []int{i})
 			continue
 		}
-		at, known := paths[one.Key]
+		at, known := paths[keys[i]]
 		if !known {
 			at = len(s.paths)
-			paths[one.Key] = at
+			paths[keys[i]] = at
 			s.paths = append(s.paths, nil)
 		}
 		s.paths[at] = append(s.paths[at], i)

@@ -22,9 +22,8 @@ import (
 // KernelRidge is a kernel ridge regression candidate.
 type KernelRidge struct {
 	kernelridge.Spec
-	Key         string // equal for candidates that differ only in alpha
-	Independent bool   // whether the model depends on the left-out rows
-	Invalid     error  // validation error of the candidate
+	Independent bool  // whether the model depends on the left-out rows
+	Invalid     error // validation error of the candidate
 	Labels      kernelridge.TargetReader
 }
 
@@ -32,6 +31,7 @@ type KernelRidge struct {
 type kernelBatch struct {
 	Batch
 	candidates []KernelRidge
+	keys       []int                      // equal for candidates that differ only in alpha
 	distances  *kernelridge.DistanceCache // of the rows of a fold
 }
 
@@ -39,7 +39,7 @@ type kernelBatch struct {
 // in alpha are solved jointly and share kernel values of training and test rows. Candidates with
 // different kernels or gamma share the distances of a fold if that pays.
 func FitKernelRidges(ctx context.Context, b Batch, candidates []KernelRidge) (shared []string, err error) {
-	s := &kernelBatch{Batch: b, candidates: candidates}
+	s := &kernelBatch{Batch: b, candidates: candidates, keys: b.SharedKeys()}
 	r, err := design.FromSet(b.Data)
 	if err == nil {
 		err = b.CheckFolds(r.N)
@@ -72,14 +72,14 @@ func FitKernelRidges(ctx context.Context, b Batch, candidates []KernelRidge) (sh
 // groups returns the candidates that differ only in alpha, by descending alpha. An invalid
 // candidate forms its own group.
 func (s *kernelBatch) groups() (groups [][]int) {
-	byKey := map[string]int{}
+	byKey := map[int]int{}
 	for i, c := range s.candidates {
-		at, known := byKey[c.Key]
+		at, known := byKey[s.keys[i]]
 		if !known || c.Invalid != nil {
 			at = len(groups)
 			groups = append(groups, nil)
 			if c.Invalid == nil {
-				byKey[c.Key] = at
+				byKey[s.keys[i]] = at
 			}
 		}
 		groups[at] = append(groups[at], i)
@@ -181,10 +181,10 @@ func (s *kernelBatch) training(members []int, train datasets.Set) (*kernelridge.
 
 // sharesDistances reports whether this candidate and one with another key can share distances.
 func (s *kernelBatch) sharesDistances(spec kernelridge.Spec, shape datasets.Shape) bool {
-	keys := map[string]bool{}
-	for _, c := range s.candidates {
+	keys := map[int]bool{}
+	for i, c := range s.candidates {
 		if c.Invalid == nil && c.SharesDistances(shape.Rows, shape.Entries()) {
-			keys[c.Key] = true
+			keys[s.keys[i]] = true
 		}
 	}
 	return len(keys) > 1 && spec.SharesDistances(shape.Rows, shape.Entries())
@@ -204,7 +204,8 @@ func (s *kernelBatch) solve(t *kernelridge.Training, members []int, f int) (mode
 // matrix per candidate. It rejects class weights and rules for gamma that depend on the left-out
 // row.
 func KernelRidgesLeaveOneOut(ctx context.Context, b Batch, candidates []KernelRidge) ([]string, error) {
-	s := &kernelBatch{Batch: b, candidates: slices.Clone(candidates), distances: &kernelridge.DistanceCache{}}
+	s := &kernelBatch{Batch: b, candidates: slices.Clone(candidates), keys: b.SharedKeys(),
+		distances: &kernelridge.DistanceCache{}}
 	for i := range s.candidates {
 		s.candidates[i].Solver = "cholesky"
 	}
@@ -268,7 +269,7 @@ func (s *kernelBatch) leaveOneOut(t *kernelridge.Training, candidate int) Result
 
 // FitKernelRidgesBytes estimates the peak memory of [FitKernelRidges].
 func FitKernelRidgesBytes(b batch.Job, candidates []KernelRidge) (largest int64) {
-	s := &kernelBatch{Batch: Batch{Job: b}, candidates: candidates}
+	s := &kernelBatch{Batch: Batch{Job: b}, candidates: candidates, keys: b.SharedKeys()}
 	for _, fold := range b.Folds {
 		one := b.Shape
 		one.Rows = len(fold.Train)

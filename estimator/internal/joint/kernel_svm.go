@@ -3,7 +3,6 @@ package joint
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -27,8 +26,7 @@ import (
 // KernelSVM is a kernel support vector machine candidate.
 type KernelSVM struct {
 	kernelsvm.Spec
-	Key     string // equal for candidates that differ only in C
-	Invalid error  // validation error of the candidate
+	Invalid error // validation error of the candidate
 	Labels  func(ctx context.Context, r *design.Rows) (*design.Labels, error)
 }
 
@@ -47,7 +45,7 @@ type kernelSVMBatch struct {
 // with the same kernel and γ, from distances that are computed once for all γ. A path always starts at its
 // beginning, so results do not depend on what is included. Folds and γ run concurrently.
 func FitKernelSVMs(ctx context.Context, b Batch, candidates []KernelSVM) (shared []string, err error) {
-	s := &kernelSVMBatch{Batch: b, candidates: candidates, paths: kernelSVMPaths(candidates)}
+	s := &kernelSVMBatch{Batch: b, candidates: candidates, paths: kernelSVMPaths(candidates, b.SharedKeys())}
 	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
@@ -108,16 +106,16 @@ func (s *kernelSVMBatch) rows(folds []int) (rows []int, position map[int]int) {
 }
 
 // kernelSVMPaths returns the candidates that differ only in C, by ascending C. An invalid candidate
-// forms its own path. Paths with the same kernel are adjacent.
-func kernelSVMPaths(candidates []KernelSVM) (paths [][]int) {
-	byKey := map[string]int{}
+// forms its own path.
+func kernelSVMPaths(candidates []KernelSVM, keys []int) (paths [][]int) {
+	byKey := map[int]int{}
 	for i, c := range candidates {
-		at, known := byKey[c.Key]
+		at, known := byKey[keys[i]]
 		if !known || c.Invalid != nil {
 			at = len(paths)
 			paths = append(paths, nil)
 			if c.Invalid == nil {
-				byKey[c.Key] = at
+				byKey[keys[i]] = at
 			}
 		}
 		paths[at] = append(paths[at], i)
@@ -125,8 +123,6 @@ func kernelSVMPaths(candidates []KernelSVM) (paths [][]int) {
 	for _, path := range paths {
 		slices.SortStableFunc(path, func(i, j int) int { return cmp.Compare(candidates[i].C, candidates[j].C) })
 	}
-	kernel := func(path []int) string { s := candidates[path[0]]; return fmt.Sprint(s.Kernel, s.Gamma, s.Shape) }
-	slices.SortStableFunc(paths, func(a, b []int) int { return cmp.Compare(kernel(a), kernel(b)) })
 	return paths
 }
 
@@ -148,7 +144,7 @@ type kernelSVMPath struct {
 	candidates []int
 	fold       int
 	kernel     *kernelridge.Rows
-	name       string // of the kernel and its γ
+	spec       kernelsvm.Spec // of the first candidate
 	labels     *design.Labels
 	err        error
 	seconds    float64
@@ -243,27 +239,22 @@ func (s *kernelSVMBatch) prepare(ctx context.Context, p *kernelSVMPath, train da
 			return err
 		}
 	}
+	p.spec = c.Spec
 	p.kernel, err = c.Resolve(ctx, train)
-	if err == nil {
-		p.name = fmt.Sprint(c.Kernel, c.Shape, p.kernel.Gamma)
-	}
 	return err
 }
 
 // kernelSVMUnits returns the units of paths and the number of their matrices. The units of a matrix follow each
 // other.
 func kernelSVMUnits(list []*kernelSVMPath) (units []*kernelSVMUnit, matrices int) {
-	byKernel := map[string][]*kernelSVMUnit{}
-	var order []string
+	var kernels [][]*kernelSVMUnit
 	for _, p := range list {
-		name := ""
-		if p.err == nil {
-			name = p.name
+		at := slices.IndexFunc(kernels, func(same []*kernelSVMUnit) bool { return same[0].paths[0].sameKernel(p) })
+		if at < 0 {
+			at = len(kernels)
+			kernels = append(kernels, nil)
 		}
-		same := byKernel[name]
-		if same == nil {
-			order = append(order, name)
-		}
+		same := kernels[at]
 		if last := len(same) - 1; last >= 0 && same[last].paths[0].fold == p.fold {
 			same[last].paths = append(same[last].paths, p)
 			continue
@@ -273,12 +264,18 @@ func kernelSVMUnits(list []*kernelSVMPath) (units []*kernelSVMUnit, matrices int
 			u.matrix = same[0].matrix
 		}
 		u.matrix.units.Add(1)
-		byKernel[name] = append(same, u)
+		kernels[at] = append(same, u)
 	}
-	for _, name := range order {
-		units = append(units, byKernel[name]...)
+	return slices.Concat(kernels...), len(kernels)
+}
+
+// sameKernel reports whether two paths have the same kernel matrix, or none.
+func (p *kernelSVMPath) sameKernel(other *kernelSVMPath) bool {
+	if p.err != nil || other.err != nil {
+		return p.err != nil && other.err != nil
 	}
-	return units, len(order)
+	return p.spec.Kernel == other.spec.Kernel && p.spec.Shape == other.spec.Shape &&
+		slices.Equal(p.kernel.Gamma, other.kernel.Gamma)
 }
 
 // fitUnit fits paths with the same kernel on a fold.
@@ -353,7 +350,7 @@ func positions(rows []int, position map[int]int) []int {
 // FitKernelSVMsBytes estimates the peak memory of [FitKernelSVMs].
 func FitKernelSVMsBytes(b batch.Job, candidates []KernelSVM) (largest int64) {
 	shape := b.Shape
-	s := &kernelSVMBatch{Batch: Batch{Job: b}, candidates: candidates, paths: kernelSVMPaths(candidates)}
+	s := &kernelSVMBatch{Batch: Batch{Job: b}, candidates: candidates, paths: kernelSVMPaths(candidates, b.SharedKeys())}
 	for _, folds := range s.parts(nil) {
 		fold := s.Folds[folds[0]]
 		shape.Rows = len(fold.Train) + len(fold.Test)

@@ -3,7 +3,6 @@ package joint
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"runtime"
 	"slices"
@@ -21,8 +20,9 @@ func FitByNewton(ctx context.Context, f Batch, list []PenalizedLoss) ([]string, 
 	s := &mappedNewton{Batch: f, candidates: list}
 	var ok bool
 	s.parts, s.trains, ok = f.partition()
-	groups := map[string][]int{}
-	byMap := map[int][]string{}
+	type mapKey struct{ which, shared int }
+	groups, keys := map[mapKey][]int{}, f.SharedKeys()
+	byMap := map[int][]mapKey{}
 	for i, e := range f.Candidates {
 		if !ok || list[i].Invalid != nil || list[i].Independent {
 			for fold := range f.Folds {
@@ -32,7 +32,7 @@ func FitByNewton(ctx context.Context, f Batch, list []PenalizedLoss) ([]string, 
 			}
 			continue
 		}
-		key := fmt.Sprint(e.Map, " ", s.candidates[i].Key)
+		key := mapKey{e.Map, keys[i]}
 		if groups[key] == nil {
 			byMap[e.Map] = append(byMap[e.Map], key)
 		}

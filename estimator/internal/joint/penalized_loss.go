@@ -10,7 +10,6 @@ import (
 
 // PenalizedLoss is a candidate that minimizes C times a loss plus a penalty.
 type PenalizedLoss struct {
-	Key       string // everything but C
 	C, Tol    float64
 	MaxIter   int
 	Intercept bool

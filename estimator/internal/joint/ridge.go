@@ -17,9 +17,8 @@ import (
 // Ridge is a ridge regression candidate.
 type Ridge struct {
 	leastsquares.Ridge
-	Key         string // equal for candidates with the same sums
-	Independent bool   // whether the candidate shares nothing
-	Invalid     error  // validation error of the candidate
+	Independent bool  // whether the candidate shares nothing
+	Invalid     error // validation error of the candidate
 	// Problem returns the regression on rows.
 	Problem func(*design.Rows) (*leastsquares.Problem, error)
 	// Check validates the training rows after their sums are known. May be nil.
@@ -30,15 +29,16 @@ type Ridge struct {
 type ridgeBatch struct {
 	Batch
 	candidates   []Ridge
-	alphasShared bool // whether candidates shared sums
-	foldsShared  bool // whether several folds used subtraction
+	shared       []int // equal for candidates that differ only in alpha
+	alphasShared bool  // whether candidates shared sums
+	foldsShared  bool  // whether several folds used subtraction
 }
 
 // FitRidges fits ridge regressions on rows without maps. Candidates with equal keys share sums;
 // those of a fold are the sums of all rows minus those of its test rows. CG candidates share
 // products.
 func FitRidges(ctx context.Context, b Batch, candidates []Ridge) (shared []string, err error) {
-	s := &ridgeBatch{Batch: b, candidates: candidates}
+	s := &ridgeBatch{Batch: b, candidates: candidates, shared: b.SharedKeys()}
 	r, err := design.FromSet(s.Data)
 	if err == nil {
 		err = s.CheckFolds(r.N)
@@ -46,10 +46,10 @@ func FitRidges(ctx context.Context, b Batch, candidates []Ridge) (shared []strin
 	if err != nil {
 		return nil, fmt.Errorf("estimator: %w", err)
 	}
-	var keys []string
-	groups := map[string][]int{}
-	for i, candidate := range candidates {
-		key := s.groupKey(candidate, r)
+	var keys []ridgeKey
+	groups := map[ridgeKey][]int{}
+	for i := range candidates {
+		key := s.groupKey(i, r)
 		if groups[key] == nil {
 			keys = append(keys, key)
 		}
@@ -58,9 +58,9 @@ func FitRidges(ctx context.Context, b Batch, candidates []Ridge) (shared []strin
 	for _, key := range keys {
 		members := groups[key]
 		switch {
-		case key == "", s.usesSharedCG(s.candidates[members[0]], r) && len(members) == 1:
+		case key.method == separate, s.usesSharedCG(s.candidates[members[0]], r) && len(members) == 1:
 			err = s.fitEach(members)
-		case s.usesCholesky(s.candidates[members[0]], r):
+		case key.method == bySums:
 			err = s.fitGroup(r, members)
 		default:
 			err = s.fitSharedCG(members)
@@ -78,17 +78,29 @@ func FitRidges(ctx context.Context, b Batch, candidates []Ridge) (shared []strin
 	return shared, nil
 }
 
-// groupKey is equal for candidates that are fitted jointly, "" for independent ones.
-func (s *ridgeBatch) groupKey(candidate Ridge, r *design.Rows) string {
-	switch {
+// ridgeKey is equal for candidates that are fitted jointly.
+type ridgeKey struct {
+	method ridgeMethod
+	shared int
+}
+
+type ridgeMethod int
+
+const (
+	separate ridgeMethod = iota
+	bySums
+	byProducts
+)
+
+func (s *ridgeBatch) groupKey(i int, r *design.Rows) ridgeKey {
+	switch candidate := s.candidates[i]; {
 	case candidate.Independent || candidate.Invalid != nil:
-		return ""
 	case s.usesCholesky(candidate, r):
-		return "sums " + candidate.Key
+		return ridgeKey{bySums, s.shared[i]}
 	case s.usesSharedCG(candidate, r):
-		return fmt.Sprint("rows ", candidate.Key, candidate.Tol, candidate.MaxIter)
+		return ridgeKey{byProducts, s.shared[i]}
 	}
-	return ""
+	return ridgeKey{}
 }
 
 // usesCholesky reports whether a candidate uses Cholesky on half of the rows. It does not depend on

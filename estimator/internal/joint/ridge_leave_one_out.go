@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/batch"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
@@ -26,13 +27,13 @@ var ErrLOOGammaRule = errors.New("leave-one-out requires a fixed gamma, since a 
 // costs nd² flops for all candidates that differ only in alpha, and nd² + d³/3 for each. It rejects
 // balanced class weights, which depend on the left-out row.
 func RidgesLeaveOneOut(ctx context.Context, b Batch, candidates []Ridge) ([]string, error) {
-	var keys []string
-	groups := map[string][]int{}
+	var keys []int
+	groups, shares := map[int][]int{}, b.SharedKeys()
 	for i, s := range candidates {
 		if !b.IncludesAny(i) {
 			continue
 		}
-		key := fmt.Sprint(s.Key, s.Solver)
+		key := shares[i]
 		if err := s.Invalid; err != nil || s.Independent {
 			if err == nil {
 				err = ErrLOOClassWeights
@@ -59,16 +60,14 @@ func RidgesLeaveOneOut(ctx context.Context, b Batch, candidates []Ridge) ([]stri
 	return append(shared, "rows"), nil
 }
 
-// RidgesLeaveOneOutBytes estimates the peak memory of [RidgesLeaveOneOut] for a shape.
-func RidgesLeaveOneOutBytes(shape datasets.Shape, candidates []Ridge) (largest int64) {
-	alphas, intercept := map[string]int{}, map[string]bool{}
-	for _, s := range candidates {
-		key := fmt.Sprint(s.Key, s.Solver)
+// RidgesLeaveOneOutBytes estimates the peak memory of [RidgesLeaveOneOut].
+func RidgesLeaveOneOutBytes(j batch.Job, candidates []Ridge) (largest int64) {
+	alphas := map[int]int{}
+	for _, key := range j.SharedKeys() {
 		alphas[key]++
-		intercept[key] = s.Intercept
 	}
 	for key, n := range alphas {
-		largest = max(largest, leastsquares.LeaveOneOutBytes(shape, intercept[key], n))
+		largest = max(largest, leastsquares.LeaveOneOutBytes(j.Shape, candidates[key].Intercept, n))
 	}
 	return largest
 }

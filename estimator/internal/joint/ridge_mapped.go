@@ -50,6 +50,7 @@ func (s *mappedRidges) plan(rows int) (single []int) {
 		s.minTrainRows = min(s.minTrainRows, len(fold.Train))
 	}
 	_, inSingle := s.Maps.(batch.Float32Maps)
+	keys := s.SharedKeys()
 	for i, candidate := range s.candidates {
 		f := s.Candidates[i]
 		if !ok || candidate.Independent || candidate.Invalid != nil || s.bytes(&ridgeGroup{width: f.Width}) > s.MemoryLimit() ||
@@ -58,7 +59,7 @@ func (s *mappedRidges) plan(rows int) (single []int) {
 			continue
 		}
 		at := slices.IndexFunc(s.groups, func(g *ridgeGroup) bool {
-			return g.which == f.Map && g.inFloat32 == (f.Float32 && inSingle) && s.candidates[g.members[0]].Key == candidate.Key
+			return g.which == f.Map && g.inFloat32 == (f.Float32 && inSingle) && keys[g.members[0]] == keys[i]
 		})
 		if at < 0 {
 			at = len(s.groups)
