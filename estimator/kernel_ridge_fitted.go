@@ -222,6 +222,8 @@ func checkKernelModel(m *kernelridge.Model, dual *mat.Dense) error {
 	case m.Kernel == "polynomial" &&
 		(!degrees.Contains(float64(m.Shape.Degree)) || !param.AtLeast(0).Contains(m.Shape.Coef0)):
 		return fmt.Errorf("degree or coef0 is out of range")
+	case m.Kernel == "sigmoid" && !param.Any.Contains(m.Shape.Coef0):
+		return fmt.Errorf("coef0 is not a finite number")
 	}
 	return (datasets.Set{X: m.X}).CheckFinite()
 }

@@ -357,7 +357,7 @@ func (n *Name) Columns(terms ...string) param.Value { return columnsValue{n, ter
 // IsTerm reports whether a term of a kernel of columns can have the kernel: it is a function of the
 // differences of its inputs.
 func (n Name) IsTerm() bool {
-	return !slices.Contains([]Name{Polynomial, Cosine, Chi2, Linear, Custom}, n) && n.Summands() == nil
+	return !slices.Contains([]Name{Polynomial, Cosine, Chi2, Sigmoid, Linear, Custom}, n) && n.Summands() == nil
 }
 
 // columnsValue adapts a kernel of columns to a parameter.
