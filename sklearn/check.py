@@ -137,11 +137,11 @@ CASES = {
     "numbers, six classes by pairs, sigmoid": (make_pipeline(StandardScaler(), SVC(kernel="sigmoid", gamma=0.1, coef0=-0.5)), numbers[:700], X["relationship"][:700], numbers_unseen),
     "numbers, ties of pairs broken, by a grid": (GridSearchCV(make_pipeline(StandardScaler(), SVC(break_ties=True, class_weight="balanced")), {"svc__kernel": ["rbf", "linear"]}, cv=2), numbers[:500], X["relationship"][:500], numbers_unseen),
     "numbers, polynomials by pairs": (make_pipeline(MinMaxScaler(), SVC(kernel="poly", degree=2, coef0=0.3, probability=True, random_state=0)), numbers[:500], X["marital_status"][:500], numbers_unseen),
-    "numbers, nu and pairs": (make_pipeline(StandardScaler(), NuSVC(nu=0.01, gamma=0.2, probability=True, random_state=0)), numbers[:500], X["race"][:500], numbers_unseen),
-    "numbers, nu, two classes, probabilities left out": (make_pipeline(StandardScaler(), NuSVC(nu=0.3, kernel="linear", probability=True, random_state=0)), numbers[:500], y[:500], numbers_unseen, {"probabilities": False}),
+    "numbers, nu and pairs": (make_pipeline(StandardScaler(), NuSVC(nu=0.3, gamma=0.2, probability=True, random_state=0)), numbers[:500], np.digitize(X["age"][:500], [30, 45]), numbers_unseen),
+    "numbers, nu, two classes, probabilities left out": (make_pipeline(StandardScaler(), NuSVC(nu=0.5, kernel="linear", probability=True, random_state=0)), numbers[:500], y[:500], numbers_unseen, {"probabilities": False}),
     "numbers, support vector regression": (make_pipeline(StandardScaler(), SVR(C=10, epsilon=0.05)), numbers[:700], amounts[:700], numbers_unseen),
     "numbers, regression by nu, scaled targets": (TransformedTargetRegressor(make_pipeline(StandardScaler(), NuSVR(kernel="sigmoid", gamma=0.05, C=2)), transformer=StandardScaler()), numbers[:700], amounts[:700], numbers_unseen),
-    "an array, cubes of a support vector regression": (SVR(kernel="poly", gamma=1, coef0=1), numbers[:500].to_numpy(float) / 1000, amounts[:500].to_numpy(), numbers_unseen.to_numpy(float) / 1000),
+    "an array, cubes of a support vector regression": (SVR(kernel="poly", gamma=1, coef0=1, C=0.1), np.minimum(numbers[:500].to_numpy(float), 60) / 60, amounts[:500].to_numpy(), np.minimum(numbers_unseen.to_numpy(float), 60) / 60),
     "an array, a constant support vector regression": (SVR(kernel="linear", epsilon=1000), numbers[:50].to_numpy(float), amounts[:50].to_numpy(), numbers_unseen.to_numpy(float)),
     "adult, sparse rows of a kernel machine": (make_pipeline(onehot(), SVC(kernel="linear")), X[TEXTS][:600], X["relationship"][:600], holes[TEXTS]),
     "a model alone": (LogisticRegression(max_iter=2000), numbers / 100, y, numbers_unseen / 100),
@@ -229,7 +229,7 @@ def compare(name, case):
     columns = [c for c in said.columns if c.startswith(("probability", "decision"))] if hasattr(pipeline, "classes_") else [c for c in said.columns if c.startswith("prediction")]
     ours, theirs = said[columns].to_numpy(float), numbers_said(pipeline, new)
     if options:
-        theirs = pipeline.decision_function(new)
+        theirs = pipeline.decision_function(new).reshape(len(new), -1)
     if ours.shape != theirs.shape:
         sys.exit("sklearn: %s: %s numbers, wanted %s" % (name, ours.shape, theirs.shape))
     worst = np.max(np.abs(ours - theirs) / np.maximum(1, np.abs(theirs)))
