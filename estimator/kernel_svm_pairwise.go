@@ -59,7 +59,7 @@ func (f *fittedPairwiseSVM) PredictFull(ctx context.Context, X mat.Matrix, want 
 	if len(f.slope) > 0 && want.Wants(Probabilities) {
 		out.Probabilities = mat.NewDense(n, k, nil)
 	}
-	votes, c := make([]float64, k), newCoupling(k)
+	votes, c := make([]float64, 2*k), newCoupling(k)
 	for i := range n {
 		if i%256 == 0 {
 			if err := ctxerr.Check(ctx); err != nil {
@@ -68,7 +68,7 @@ func (f *fittedPairwiseSVM) PredictFull(ctx context.Context, X mat.Matrix, want 
 		}
 		row, scores := pairs.RawRowView(i), out.Scores.RawRowView(i)
 		f.vote(row, votes, scores)
-		if out.Values[i] = float64(kern.ArgMax(votes)); f.breakTies {
+		if out.Values[i] = float64(kern.ArgMax(votes[:k])); f.breakTies {
 			out.Values[i] = float64(kern.ArgMax(scores))
 		}
 		if out.Probabilities != nil {
@@ -92,21 +92,28 @@ func eachPair(k int, f func(pair, i, j int)) {
 	}
 }
 
-// vote writes the votes for the classes and their scores, given f of the pairs.
+// vote writes the votes for the classes, those of the scores after those of the labels, and the scores,
+// given f of the pairs. As in scikit-learn, f_ij = 0 is a vote for j in labels and for i in scores.
 func (f *fittedPairwiseSVM) vote(pairs, votes, scores []float64) {
 	clear(votes)
 	clear(scores)
-	eachPair(len(votes), func(pair, i, j int) {
+	k := len(scores)
+	eachPair(k, func(pair, i, j int) {
 		s := pairs[pair]
 		scores[i] -= s
 		scores[j] += s
-		if s > 0 {
-			i = j
+		label, score := i, i
+		if s >= 0 {
+			label = j
 		}
-		votes[i]++
+		if s > 0 {
+			score = j
+		}
+		votes[label]++
+		votes[k+score]++
 	})
 	for i, s := range scores {
-		scores[i] = votes[i] + s/(3*(math.Abs(s)+1))
+		scores[i] = votes[k+i] + s/(3*(math.Abs(s)+1))
 	}
 }
 
@@ -206,9 +213,10 @@ func (f *fittedPairwiseSVM) ExportModel(g *graph.Graph, rows graph.Value) (graph
 		first[i]++
 	})
 	votes := g.Affine(g.Less(g.Scalar(0), pairs), g.Matrix(inFavor), g.Row(first))
+	labels := g.Affine(g.LessEqual(g.Scalar(0), pairs), g.Matrix(inFavor), g.Row(first))
 	sums := g.MatMul(pairs, g.Matrix(inFavor))
 	scores := g.Add(votes, g.Div(sums, g.Mul(g.Add(g.Abs(sums), g.Scalar(1)), g.Scalar(3))))
-	out := graph.Prediction{Values: g.ArgMax(votes), Scores: scores}
+	out := graph.Prediction{Values: g.ArgMax(labels), Scores: scores}
 	if f.breakTies {
 		out.Values = g.ArgMax(scores)
 	}
