@@ -143,7 +143,7 @@ CASES = {
     "numbers, regression by nu, scaled targets": (TransformedTargetRegressor(make_pipeline(StandardScaler(), NuSVR(kernel="sigmoid", gamma=0.05, C=2)), transformer=StandardScaler()), numbers[:700], amounts[:700], numbers_unseen),
     "an array, cubes of a support vector regression": (SVR(kernel="poly", gamma=1, coef0=1, C=0.1), np.minimum(numbers[:500].to_numpy(float), 60) / 60, amounts[:500].to_numpy(), np.minimum(numbers_unseen.to_numpy(float), 60) / 60),
     "an array, a constant support vector regression": (SVR(kernel="linear", epsilon=1000), numbers[:50].to_numpy(float), amounts[:50].to_numpy(), numbers_unseen.to_numpy(float)),
-    "adult, sparse rows of a kernel machine": (make_pipeline(onehot(), SVC(kernel="linear")), X[TEXTS][:600], X["relationship"][:600], holes[TEXTS]),
+    "adult, sparse rows of a kernel machine": (make_pipeline(onehot(), SVC()), X[TEXTS][:600], X["relationship"][:600], holes[TEXTS]),
     "a model alone": (LogisticRegression(max_iter=2000), numbers / 100, y, numbers_unseen / 100),
     "labels alone": (make_pipeline(StandardScaler(), SGDClassifier(loss="modified_huber", random_state=0)), numbers, X["relationship"], numbers_unseen, {"probabilities": False}),
 }
