@@ -165,7 +165,7 @@ var Allowed = map[string][]string{
 	"pipeline": {"internal/registry", "internal/share", "internal/predictorstate", "graph",
 		"pipeline/internal/...", "transformer", "estimator",
 		"estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg",
-		"internal/memory", "datasets/pass"},
+		"internal/memory", "datasets/pass", "kernel"},
 	// what is known of rows in addition to predictions
 	"internal/metricinput": {"estimator", "metrics", "datasets", "param"},
 	"gridsearch": {"internal/share", "internal/design", "datasets/pass", "model", "internal/metricinput", "estimator",

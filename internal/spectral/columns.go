@@ -334,7 +334,7 @@ func (c *columnNames) assign(t *kernel.Term, product, number int, rest []int) (e
 				}
 				all := slices.Compact(slices.Clone(c.names))
 				hint := "there are " + suggest.List(all)
-				if near := suggest.Nearest(name, all); near != "" {
+				if near := suggest.Nearest(name, append(all, "rest", "numeric", "categorical", "text")); near != "" {
 					hint = "did you mean " + near + "?"
 				}
 				add("columns", fmt.Sprintf("no column %q", name), hint)
