@@ -127,7 +127,7 @@ var Allowed = map[string][]string{
 		"internal/spectral", "internal/solve", "internal/memory", "internal/design", "internal/kern"},
 
 	// Random features: kernels, samplers and the two maps. Inputs and outputs are numeric columns.
-	"internal/spectral": {"datasets", "kernel", "internal/design", "internal/kern", "model", "sparse"},
+	"internal/spectral": {"datasets", "kernel", "param", "internal/design", "internal/kern", "model", "sparse"},
 	"internal/softmax":  {"graph", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 	"internal/fourier":  {"graph", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
 	"internal/bins":     {"internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
@@ -160,13 +160,13 @@ var Allowed = map[string][]string{
 		"internal/kernelridge", "internal/kernelsvm", "internal/pairwise", "internal/spectral", "internal/fourier",
 		"internal/evidence",
 		"internal/sample", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares",
-		"internal/newton", "internal/descent", "estimator/internal/joint", "internal/kern", "internal/solve", "internal/memory",
-		"datasets/pass", "internal/conformal"},
+		"internal/newton", "internal/descent", "estimator/internal/joint", "internal/kern", "internal/solve",
+		"internal/memory", "datasets/pass"},
 	"internal/predictorstate": {"estimator", "model"},
 	"pipeline": {"internal/registry", "batch", "internal/predictorstate", "graph",
 		"pipeline/internal/...", "transformer", "estimator",
 		"estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg",
-		"internal/memory", "internal/design", "datasets/pass"},
+		"internal/memory", "internal/design", "datasets/pass", "kernel"},
 	// what is known of rows in addition to predictions
 	"internal/metricinput": {"estimator", "metrics", "datasets", "param"},
 	"gridsearch": {"batch", "internal/design", "datasets/pass", "model", "internal/metricinput", "estimator",
