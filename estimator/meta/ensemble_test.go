@@ -499,7 +499,8 @@ func TestWrappersRejectOtherSpecs(t *testing.T) {
 		_, fit := spec.FitBatch(context.Background(), b)
 		_, plan := spec.PlanBatch(b)
 		for _, err := range []error{fit, plan} {
-			if err == nil || err.Error() != "estimator: "+name+": candidate 0 is a estimator.Ridge" {
+			want := fmt.Sprintf("estimator: %s: candidate 0 must be a %T, got estimator.Ridge", name, spec)
+			if err == nil || err.Error() != want {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

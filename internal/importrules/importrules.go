@@ -161,7 +161,7 @@ var Allowed = map[string][]string{
 		"internal/evidence",
 		"internal/sample", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares",
 		"internal/newton", "internal/descent", "estimator/internal/joint", "internal/kern", "internal/solve",
-		"internal/memory", "datasets/pass"},
+		"internal/memory", "datasets/pass", "internal/conformal"},
 	"internal/predictorstate": {"estimator", "model"},
 	"pipeline": {"internal/registry", "batch", "internal/predictorstate", "graph",
 		"pipeline/internal/...", "transformer", "estimator",
