@@ -191,6 +191,18 @@ func specsOf[S Estimator](j batch.Job, name string) ([]S, error) {
 	return specs, nil
 }
 
+// LinearInTargets reports whether the predictions of a regression are linear in its targets, so that several
+// targets are right-hand sides of one fit: it has smoother weights, or is a pipeline that ends in such a model.
+func LinearInTargets(spec any) bool {
+	if p, ok := spec.(interface{ LinearInTargets() bool }); ok {
+		return p.LinearInTargets()
+	}
+	_, ok := spec.(interface {
+		SmootherCost(shape datasets.Shape) datasets.Cost
+	})
+	return ok
+}
+
 // TaskOf returns the task of a [TaskProvider], and [datasets.AnyTask] for any other spec.
 func TaskOf(spec any) datasets.Task {
 	if t, ok := spec.(TaskProvider); ok {

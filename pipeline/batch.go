@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/bochner-ml/bochner/batch"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 )
 
@@ -65,6 +66,12 @@ func (p Pipeline) PlanBatch(j batch.Job) (bytes int64, err error) {
 		bytes = s.plan()
 	}
 	return bytes, err
+}
+
+// LinearInTargets reports whether predictions are linear in the targets, so that those of several targets
+// take one fit: no step learns from targets, and the predictions of the estimator are linear.
+func (p Pipeline) LinearInTargets() bool {
+	return len(supervisedSteps(p.Steps, "")) == 0 && estimator.LinearInTargets(p.Estimator)
 }
 
 // checkLeaveOneOut returns the first error if none of the candidates supports leave-one-out.
