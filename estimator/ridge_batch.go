@@ -56,7 +56,7 @@ func (s Ridge) FitBatch(ctx context.Context, b batch.Job) (shared []string, err 
 // weights differ between folds, and such candidates are fitted individually.
 func (s RidgeClassifier) FitBatch(ctx context.Context, b batch.Job) (shared []string, err error) {
 	classes, labels := b.Data.Schema.Classes(), labelNames(b.Data)
-	list, err := ridgeClassifiers(b, b.Data)
+	list, err := ridgeClassifiers(b)
 	if err != nil {
 		return nil, err
 	}
@@ -97,15 +97,15 @@ func ridges(b batch.Job) ([]joint.Ridge, error) {
 	return list, err
 }
 
-// ridgeClassifiers are the candidates in plain, for data with classes.
-func ridgeClassifiers(b batch.Job, data datasets.Set) ([]joint.Ridge, error) {
-	classes := data.Schema.Classes()
+// ridgeClassifiers are the candidates in plain. Without data, for a plan, the classes are taken to be known.
+func ridgeClassifiers(b batch.Job) ([]joint.Ridge, error) {
+	data, classes := b.Data, b.Data.Schema.Classes()
 	specs, err := specsOf[RidgeClassifier](b, "ridge_classifier")
 	list := make([]joint.Ridge, len(specs))
 	for i, s := range specs {
 		list[i] = joint.Ridge{Ridge: leastsquares.Ridge(s.ridge()),
 			Invalid:     param.Check(s),
-			Independent: s.ClassWeight.Balanced || len(classes) == 0 || data.Y == nil,
+			Independent: s.ClassWeight.Balanced || data.X != nil && (len(classes) == 0 || data.Y == nil),
 			Problem: func(rows *design.Rows) (*leastsquares.Problem, error) {
 				p, _, err := s.coded(rows, classes)
 				return p, err
@@ -145,14 +145,8 @@ func (s RidgeClassifier) PlanBatch(b batch.Job) (int64, error) {
 	case b.LeaveOneOut && s.ClassWeight.Balanced:
 		return 0, joint.ErrLOOClassWeights
 	}
-	return ridgesBytes(b, s.ridge(), func(b batch.Job) ([]joint.Ridge, error) {
-		return ridgeClassifiers(b, someClasses)
-	})
+	return ridgesBytes(b, s.ridge(), ridgeClassifiers)
 }
-
-// someClasses is placeholder data with two classes, for plans without data.
-var someClasses = datasets.Set{Y: []float64{}, Schema: datasets.Schema{
-	Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"0", "1"}}}}}
 
 // ridgesBytes checks the candidates only if there are folds: without folds, PlanBatch asks for each
 // candidate whether the estimator supports such batches.

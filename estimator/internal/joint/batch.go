@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,16 +36,15 @@ type Batch struct {
 // New returns a batch of a job of estimators with a name; predict returns the prediction of a result
 // for the test rows.
 func New(ctx context.Context, j batch.Job, name string, predict func(Result) (model.Prediction, error)) Batch {
-	var mu sync.Mutex
-	var failed error
+	var first firstError
 	yield := j.Yield
 	j.Yield = func(candidate, fold int, out batch.Outcome) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if failed == nil && ctx.Err() == nil {
-			failed = yield(candidate, fold, out)
+		first.mu.Lock()
+		defer first.mu.Unlock()
+		if first.failed == nil && ctx.Err() == nil {
+			first.failed = yield(candidate, fold, out)
 		}
-		return cmp.Or(failed, ctxerr.Check(ctx))
+		return cmp.Or(first.failed, ctxerr.Check(ctx))
 	}
 	return Batch{j, ctx, name, predict}
 }
@@ -108,4 +108,46 @@ func (b Batch) eachDense(ctx context.Context, X mat.Matrix, which []int,
 		}
 		return yield(i, d)
 	})
+}
+
+// firstError is the first error of concurrent work.
+type firstError struct {
+	mu     sync.Mutex
+	failed error
+}
+
+func (f *firstError) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.failed = cmp.Or(f.failed, err)
+}
+
+func (f *firstError) stopped() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.failed != nil
+}
+
+// paths groups candidates with equal keys, by ascending value. An invalid candidate is a path by itself.
+func paths[C any](candidates []C, keys []int, value func(C) (v float64, invalid error)) (paths [][]int) {
+	byKey := map[int]int{}
+	for i, c := range candidates {
+		_, invalid := value(c)
+		at, known := byKey[keys[i]]
+		if !known || invalid != nil {
+			at = len(paths)
+			if paths = append(paths, nil); invalid == nil {
+				byKey[keys[i]] = at
+			}
+		}
+		paths[at] = append(paths[at], i)
+	}
+	for _, path := range paths {
+		slices.SortStableFunc(path, func(i, j int) int {
+			a, _ := value(candidates[i])
+			b, _ := value(candidates[j])
+			return cmp.Compare(a, b)
+		})
+	}
+	return paths
 }

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bochner-ml/bochner/internal/ctxerr"
@@ -18,12 +18,10 @@ import (
 // descentBatch is one call of FitByDescent.
 type descentBatch struct {
 	Batch
+	firstError
 	candidates  []PenalizedLoss
-	paths       [][]int    // candidates that differ only in C, ascending
-	include     [][]bool   // candidates × folds
-	mu          sync.Mutex // guards the following fields
-	failed      error
-	warmStarted bool // whether a warm start was used
+	paths       [][]int     // candidates that differ only in C, ascending
+	warmStarted atomic.Bool // whether a warm start was used
 }
 
 // FitByDescent fits candidates on rows without maps. It prepares the training rows of a fold once
@@ -31,53 +29,16 @@ type descentBatch struct {
 // ascending C; each solution warm-starts the next.
 func FitByDescent(ctx context.Context, b Batch, list []PenalizedLoss) (shared []string, err error) {
 	s := &descentBatch{Batch: b, candidates: list}
-	paths, keys := map[int]int{}, b.SharedKeys()
-	for i, one := range list {
-		wants := make([]bool, len(b.Folds))
-		for f := range wants {
-			wants[f] = b.Includes(i, f)
-		}
-		s.include = append(s.include, wants)
-		if one.Invalid != nil {
-			s.paths = append(s.paths, []int{i})
-			continue
-		}
-		at, known := paths[keys[i]]
-		if !known {
-			at = len(s.paths)
-			paths[keys[i]] = at
-			s.paths = append(s.paths, nil)
-		}
-		s.paths[at] = append(s.paths[at], i)
-	}
-	for _, path := range s.paths {
-		slices.SortStableFunc(path, func(a, b int) int { return cmp.Compare(s.candidates[a].C, s.candidates[b].C) })
-	}
+	s.paths = paths(list, b.SharedKeys(), func(p PenalizedLoss) (float64, error) { return p.C, p.Invalid })
 	kern.Parallel(len(b.Folds), 1, func(lo, hi int) {
 		for f := lo; f < hi; f++ {
 			s.fitFold(ctx, f)
 		}
 	})
-	if s.failed == nil {
-		s.failed = ctxerr.Check(ctx)
-	}
-	if s.warmStarted {
+	if s.warmStarted.Load() {
 		shared = []string{"path"}
 	}
-	return shared, s.failed
-}
-
-// fail records the first error.
-func (s *descentBatch) fail(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failed = cmp.Or(s.failed, err)
-}
-
-func (s *descentBatch) stopped() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.failed != nil
+	return shared, cmp.Or(s.failed, ctxerr.Check(ctx))
 }
 
 // fitFold fits every path on one fold.
@@ -97,7 +58,7 @@ func (s *descentBatch) fitFold(ctx context.Context, f int) {
 // lastIncluded returns the position of the last included candidate of a path, -1 for none.
 func (s *descentBatch) lastIncluded(path []int, fold int) int {
 	for k := len(path) - 1; k >= 0; k-- {
-		if s.include[path[k]][fold] {
+		if s.Includes(path[k], fold) {
 			return k
 		}
 	}
@@ -133,9 +94,7 @@ func (d *descentFold) fitPath(ctx context.Context, path []int) {
 		if err == nil {
 			out.Test = d.split.Test
 			if from != nil {
-				d.mu.Lock()
-				d.warmStarted = true
-				d.mu.Unlock()
+				d.warmStarted.Store(true)
 			}
 			from = results
 			var m solve.Linear

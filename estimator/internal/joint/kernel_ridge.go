@@ -1,7 +1,6 @@
 package joint
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -69,25 +68,9 @@ func FitKernelRidges(ctx context.Context, b Batch, candidates []KernelRidge) (sh
 	return s.shared(groups), nil
 }
 
-// groups returns the candidates that differ only in alpha, by descending alpha. An invalid
-// candidate forms its own group.
-func (s *kernelBatch) groups() (groups [][]int) {
-	byKey := map[int]int{}
-	for i, c := range s.candidates {
-		at, known := byKey[s.keys[i]]
-		if !known || c.Invalid != nil {
-			at = len(groups)
-			groups = append(groups, nil)
-			if c.Invalid == nil {
-				byKey[s.keys[i]] = at
-			}
-		}
-		groups[at] = append(groups[at], i)
-	}
-	for _, g := range groups {
-		slices.SortStableFunc(g, func(i, j int) int { return cmp.Compare(s.candidates[j].Alpha, s.candidates[i].Alpha) })
-	}
-	return groups
+// groups returns the candidates that differ only in alpha, by descending alpha.
+func (s *kernelBatch) groups() [][]int {
+	return paths(s.candidates, s.keys, func(c KernelRidge) (float64, error) { return -c.Alpha, c.Invalid })
 }
 
 // shared names what the candidates share.

@@ -33,10 +33,9 @@ type KernelSVM struct {
 // kernelSVMBatch is one call of FitKernelSVMs.
 type kernelSVMBatch struct {
 	Batch
+	firstError
 	candidates []KernelSVM
-	paths      [][]int    // candidates that differ only in C, ascending
-	mu         sync.Mutex // guards failed
-	failed     error
+	paths      [][]int // candidates that differ only in C, ascending
 }
 
 // FitKernelSVMs fits kernel support vector machines on rows without maps. Candidates with equal keys form a
@@ -105,38 +104,9 @@ func (s *kernelSVMBatch) rows(folds []int) (rows []int, position map[int]int) {
 	return rows, position
 }
 
-// kernelSVMPaths returns the candidates that differ only in C, by ascending C. An invalid candidate
-// forms its own path.
-func kernelSVMPaths(candidates []KernelSVM, keys []int) (paths [][]int) {
-	byKey := map[int]int{}
-	for i, c := range candidates {
-		at, known := byKey[keys[i]]
-		if !known || c.Invalid != nil {
-			at = len(paths)
-			paths = append(paths, nil)
-			if c.Invalid == nil {
-				byKey[keys[i]] = at
-			}
-		}
-		paths[at] = append(paths[at], i)
-	}
-	for _, path := range paths {
-		slices.SortStableFunc(path, func(i, j int) int { return cmp.Compare(candidates[i].C, candidates[j].C) })
-	}
-	return paths
-}
-
-// fail records the first error.
-func (s *kernelSVMBatch) fail(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failed = cmp.Or(s.failed, err)
-}
-
-func (s *kernelSVMBatch) stopped() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.failed != nil
+// kernelSVMPaths returns the candidates that differ only in C, by ascending C.
+func kernelSVMPaths(candidates []KernelSVM, keys []int) [][]int {
+	return paths(candidates, keys, func(c KernelSVM) (float64, error) { return c.C, c.Invalid })
 }
 
 // kernelSVMPath is a path on a fold.
