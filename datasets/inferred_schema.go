@@ -61,6 +61,7 @@ const (
 	Texts                             // all columns are text
 	ColumnCount                       // exactly Requirement.Columns columns
 	NotNegative                       // no value is below 0
+	Labels                            // all columns are categorical, or text with categories
 )
 
 // Requirement is a constraint with the text of its error.
@@ -108,6 +109,8 @@ func (c InferredColumn) violates(w Constraint) bool {
 		return c.Kind != Numeric
 	case Categories:
 		return c.Kind != Categorical
+	case Labels:
+		return c.Kind != Categorical && !c.Format.HasCategories()
 	case Texts:
 		return c.Kind != Text
 	case SomeValue:
