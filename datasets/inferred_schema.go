@@ -78,6 +78,7 @@ const (
 	ColumnCount                       // exactly Requirement.Columns columns
 	NotNegative                       // no value is below 0
 	Checked                           // Requirement.Check returns no error
+	Labels                            // all columns are categorical, or text with categories
 )
 
 // Requirement is a constraint with the text of its error.
@@ -128,6 +129,8 @@ func (c InferredColumn) violates(w Constraint) bool {
 		return c.Kind != Numeric
 	case Categories:
 		return c.Kind != Categorical
+	case Labels:
+		return c.Kind != Categorical && !c.Format.HasCategories()
 	case Texts:
 		return c.Kind != Text
 	case SomeValue:

@@ -126,8 +126,10 @@ func scaled(in datasets.InferredSchema) datasets.InferredSchema {
 // InferOutput returns in.
 func (Dense) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return in }
 
-// Requirements declares that all inputs must be categorical.
-func (OneHot) Requirements() []datasets.Requirement { return categories }
+// Requirements declares that all inputs must be categorical, or text with categories.
+func (OneHot) Requirements() []datasets.Requirement {
+	return []datasets.Requirement{{Constraint: datasets.Labels}}
+}
 
 // InferOutput returns complete numeric columns.
 func (OneHot) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return in.Encoded() }
