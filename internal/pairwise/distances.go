@@ -106,6 +106,9 @@ func fromProducts[T kern.Float](row []T, x *Rows[T], i int, y *Rows[T]) {
 
 // recomputed returns the squared distance of two rows from their differences.
 func recomputed[T kern.Float](x *Rows[T], i int, y *Rows[T], j int) T {
+	if x.isSparse && y.isSparse {
+		return sparseDifferences(x.sparse, i, y.sparse, j)
+	}
 	if x.isSparse || y.isSparse {
 		hold := design.Borrow[T](2 * x.d)
 		defer hold.Release()
@@ -131,6 +134,32 @@ func differences[T kern.Float](x, y []T) T {
 	return s0 + s1
 }
 
+// sparseDifferences returns ‖x − y‖² of sparse rows, in the order of the sums of [differences].
+func sparseDifferences[T kern.Float](x kern.Sparse[T], i int, y kern.Sparse[T], j int) T {
+	var sums [2]T
+	p, end := x.Indptr[i], x.Indptr[i+1]
+	q, last := y.Indptr[j], y.Indptr[j+1]
+	for p < end || q < last {
+		at, v := uint32(math.MaxUint32), T(0)
+		if p < end {
+			at = x.Indices[p]
+		}
+		if q < last {
+			at = min(at, y.Indices[q])
+		}
+		if p < end && x.Indices[p] == at {
+			v = x.Values[p]
+			p++
+		}
+		if q < last && y.Indices[q] == at {
+			v -= y.Values[q]
+			q++
+		}
+		sums[at%2] += v * v
+	}
+	return sums[0] + sums[1]
+}
+
 // products writes x'y of all pairs.
 func products[T kern.Float](dst kern.View[T], x, y Rows[T]) {
 	switch {
@@ -148,14 +177,23 @@ func products[T kern.Float](dst kern.View[T], x, y Rows[T]) {
 // sparseProducts multiplies sparse rows with the transposed rows of y, some of them at a time.
 func sparseProducts[T kern.Float](dst kern.View[T], x, y Rows[T]) {
 	step := someRows(y)
-	hold := design.Borrow[T](step*y.d + y.d)
+	hold := design.Borrow[T](step * y.d)
 	defer hold.Release()
-	buffer := hold.Data[step*y.d:]
 	for lo := 0; lo < y.n; lo += step {
 		hi := min(lo+step, y.n)
 		columns := kern.Dense(y.d, hi-lo, hi-lo, hold.Data[:(hi-lo)*y.d])
+		if y.isSparse {
+			clear(columns.Data)
+		}
 		for j := lo; j < hi; j++ {
-			for q, v := range y.row(j, buffer) {
+			if y.isSparse {
+				from, to := y.sparse.Indptr[j], y.sparse.Indptr[j+1]
+				for p, q := range y.sparse.Indices[from:to] {
+					columns.Set(int(q), j-lo, y.sparse.Values[from+p])
+				}
+				continue
+			}
+			for q, v := range y.dense.Row(j) {
 				columns.Set(q, j-lo, v)
 			}
 		}
