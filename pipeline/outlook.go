@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -135,6 +136,15 @@ func (f *schemaCheck) demands(spec any, in datasets.InferredSchema, path, name s
 		}
 	}
 	for _, demand := range demands {
+		if demand.Constraint == datasets.Checked {
+			for _, err := range demand.Check(in) {
+				problem := param.FieldError{Problem: err.Error()}
+				errors.As(err, &problem)
+				problem.Path = strings.TrimSuffix(path+"."+problem.Path, ".")
+				f.errs = append(f.errs, problem)
+			}
+			continue
+		}
 		if problem, refused := refusal(demand, in, name); refused {
 			problem.Path = path
 			f.errs = append(f.errs, problem)
